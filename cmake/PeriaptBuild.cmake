@@ -1,0 +1,67 @@
+# What every folder of the tree uses: compile settings, and three functions.
+#
+#   periapt_floor(NAME SOURCES a.cpp ... [LINK lib ...])   an object library of one folder, part of libperiapt
+#   periapt_library()                                      libperiapt, made of all floors
+#   periapt_test(NAME SOURCES a.cpp ... [LINK lib ...] [LABELS unit ...] [ARGS ...])   a GoogleTest program, run by ctest
+
+option(PERIAPT_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(PERIAPT_BUILD_PROGRAMS "Build examples/ and bench/" ${PROJECT_IS_TOP_LEVEL})
+set(PERIAPT_SANITIZE "" CACHE STRING "Sanitizers to build everything with: address;undefined or thread")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+find_package(Boost 1.74 REQUIRED COMPONENTS context)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+
+# Settings that every file of ours is compiled with, and that a program need not have.
+add_library(periapt_settings INTERFACE)
+target_compile_options(periapt_settings INTERFACE -Wall -Wextra -Wno-unused-parameter -fno-strict-aliasing)
+target_include_directories(periapt_settings INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
+target_link_libraries(periapt_settings INTERFACE Threads::Threads PkgConfig::HWLOC Boost::context fmt::fmt)
+foreach(sanitizer IN LISTS PERIAPT_SANITIZE)
+  add_compile_options(-fsanitize=${sanitizer} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${sanitizer})
+endforeach()
+
+set_property(GLOBAL PROPERTY PERIAPT_FLOORS "")
+
+function(periapt_floor name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(periapt_${name} OBJECT ${ARG_SOURCES})
+  target_link_libraries(periapt_${name} PUBLIC periapt_settings ${ARG_LINK})
+  set_property(GLOBAL APPEND PROPERTY PERIAPT_FLOORS periapt_${name})
+endfunction()
+
+function(periapt_library)
+  get_property(floors GLOBAL PROPERTY PERIAPT_FLOORS)
+  set(objects "")
+  foreach(floor IN LISTS floors)
+    list(APPEND objects $<TARGET_OBJECTS:${floor}>)
+  endforeach()
+  add_library(periapt STATIC ${objects})
+  target_link_libraries(periapt PUBLIC periapt_settings)
+  set_target_properties(periapt PROPERTIES LINKER_LANGUAGE CXX ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+endfunction()
+
+function(periapt_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS;ARGS" ${ARGN})
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} periapt_settings GTest::gtest GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+endfunction()
