@@ -53,8 +53,6 @@ struct HostLayout {
 struct Machine {
   std::vector<int> cpus;  ///< usable, best first (a core's second hardware thread after all first ones)
   double quota = 0;       ///< cpus' worth of time granted; 0: all of them
-  int current_cpu = 0;
-  int packages = 1;
 };
 
 /// Options asked for, as written; -1 or empty: not given.
@@ -62,7 +60,7 @@ struct LayoutRequest {
   int pes = -1;               ///< +p N, +pe N: all PEs of the run
   int pes_a_process = -1;     ///< +ppn N
   int processes = -1;         ///< +np N, +n N, ++processPerHost N
-  bool all_cpus = false;      ///< +auto-provision, +oneWthPerPU, +oneWthPerCore: a PE a cpu
+  bool all_cpus = false;      ///< +auto-provision, +oneWthPerPU, +oneWthPerCore: a PE for each cpu
   std::string pe_map;         ///< +pemap
   std::vector<int> excluded;  ///< +excludecore
   bool bind = false;          ///< +setcpuaffinity

@@ -36,7 +36,7 @@ struct Block {
   std::uint8_t state;                     ///< State; anything else: the header was overwritten
   std::uint16_t batch;                    ///< on the return stack: how many further blocks this one carries
   std::atomic<std::uint32_t> references;  ///< holders; 1 in a free block, so that allocating need not write it
-  std::uint32_t reserved;
+  std::uint32_t cold;                     ///< a free big block whose pages went back to the system
 
   void* bytes() { return this + 1; }
   static Block* of(const void* bytes) { return static_cast<Block*>(const_cast<void*>(bytes)) - 1; }
@@ -103,8 +103,8 @@ class Heap {
   /// `bytes` bytes, 16 behind the start of a cache line. Own thread only. Never fails: exhaustion is fatal and says
   /// which limit was met. Usually a few instructions: no lock, no system call.
   PERIAPT_INLINE void* allocate(std::size_t bytes) {
-    unsigned size_class = size_class::of(bytes + sizeof(Block));
     if (PERIAPT_UNLIKELY(bytes > size_class::kLargest - sizeof(Block))) refuse_size(bytes);
+    unsigned size_class = size_class::of(bytes + sizeof(Block));
     ClassList& list = lists_[size_class];
     Block* block = list.free;
     if (PERIAPT_UNLIKELY(block == nullptr)) return allocate_slow(size_class);
@@ -177,7 +177,9 @@ class Heap {
     static constexpr unsigned kMost = 15;
     std::uint32_t count = 0;
     std::uint32_t limit = 0;  ///< how many the first one can carry, itself included
-    std::uint64_t entries[kMost];
+    std::uint32_t owner = 0;
+    bool listed = false;  ///< in owners_pending_
+    std::uint64_t entries[kMost] = {};
   };
 
   // A free block's link to the next one follows its header.
@@ -185,44 +187,51 @@ class Heap {
 
   PERIAPT_INLINE static void prepare(Block* block, unsigned size_class) {
     if (platform::kAddressSanitizer) platform::unpoison(block->bytes(), size_class::bytes(size_class) - sizeof(Block));
-    block->state = Block::kLive;
+    block->state = Block::kLive;  // references is 1 already
   }
   PERIAPT_INLINE void put_free(Block* block) {
-    unsigned size_class = block->size_class;
-    ClassList& list = lists_[size_class];
+    if (PERIAPT_UNLIKELY(block->size_class >= kFirstBig)) return put_free_big(block);
+    ClassList& list = lists_[block->size_class];
     --list.live;
     block->state = Block::kFree;
     link_of(block) = list.free;
     list.free = block;
-    if (platform::kDebug || PERIAPT_UNLIKELY(size_class >= first_big_)) after_free(block);
+    if (platform::kDebug) scribble(block);
   }
   PERIAPT_INLINE void collect(Block* block) {
     Pending& pending = pending_[block->owner];
     if (platform::kDebug) block->state = Block::kReturning;
     if (PERIAPT_UNLIKELY(pending.count == 0)) begin_batch(pending, block);
     pending.entries[pending.count++] = reinterpret_cast<std::uint64_t>(block) | std::uint64_t{block->size_class} << 56;
-    if (PERIAPT_UNLIKELY(pending.count >= pending.limit || block->size_class >= first_big_)) flush(block->owner);
+    // Big blocks don't wait for company: they would hold too much memory.
+    if (PERIAPT_UNLIKELY(pending.count >= pending.limit || block->size_class >= kFirstBig)) flush(pending);
   }
 
   PERIAPT_NOINLINE void* allocate_slow(unsigned size_class);
-  PERIAPT_COLD Block* carve(unsigned size_class);
-  PERIAPT_COLD Block* carve_big(unsigned size_class);
-  PERIAPT_COLD Block* borrow_larger(unsigned size_class);
-  PERIAPT_NOINLINE void after_free(Block* block);
+  void* allocate_big(unsigned size_class);
+  Block* carve(unsigned size_class);
+  Block* carve_big(unsigned size_class);
+  Block* larger_free_block(unsigned size_class);
+  PERIAPT_NOINLINE void put_free_big(Block* block);
+  PERIAPT_NOINLINE void scribble(Block* block);
   PERIAPT_NOINLINE void begin_batch(Pending& pending, Block* first);
-  PERIAPT_NOINLINE void flush(std::uint32_t owner);
+  PERIAPT_NOINLINE void flush(Pending& pending);
   PERIAPT_NOINLINE void flush_all();
   PERIAPT_NOINLINE void take_all();
   void populate_to(std::byte* end);
-  void new_block(Block* block, unsigned size_class);
+  void init_block(Block* block, unsigned size_class);
   [[noreturn]] PERIAPT_COLD void refuse_size(std::size_t bytes);
   [[noreturn]] PERIAPT_COLD void refuse_release(Block* block);
   [[noreturn]] PERIAPT_COLD void out_of_space(std::size_t bytes);
 
-  static constexpr unsigned first_big_ = size_class::of(size_class::kBig);
+  static constexpr unsigned kFirstBig = size_class::of(size_class::kBig);
 
+  // Free blocks and counts, by class. The free big blocks are kept apart, so that the fast path finds none of them and
+  // allocate_slow() can keep its accounts of pages.
   ClassList lists_[size_class::kCount];
+  Block* big_free_[size_class::kCount - kFirstBig] = {};
   std::uint32_t pe_;
+  int pes_;
   ReturnStack* returns_;
   std::unique_ptr<Pending[]> pending_;
   std::vector<std::uint32_t> owners_pending_;

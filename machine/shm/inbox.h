@@ -30,8 +30,14 @@ namespace periapt::shm {
 /// publish; it is written rarely, so it stays in their caches.
 struct alignas(platform::kCacheLine) SleepWord {
   std::atomic<std::uint32_t> sleeping;      ///< 1: announced. The futex word.
+  std::atomic<std::uint32_t> news;          ///< 1: wake() was called; lasts until the next sleep
   std::atomic<std::uint32_t> marks_wanted;  ///< 1: a PE of this carrier has so many senders that it needs marks
 };
+
+/// Wakes the carrier if it sleeps. Any thread; safe in a signal handler.
+void end_sleep(SleepWord& word, bool across_processes);
+/// The same for news that are not messages: a carrier about to sleep will not.
+void tell_news(SleepWord& word, bool across_processes);
 
 /// The shared part of a PE's way in.
 struct Inbox {
@@ -53,6 +59,8 @@ struct PortPlace {
   bool across_processes = false;      ///< the futex and the membarrier must reach other processes
   std::uint32_t ring_capacity = 0;    ///< slots; 0: chosen from the number of PEs
 };
+
+struct Overflow;
 
 class Port {
  public:
@@ -155,7 +163,7 @@ class Port {
     SleepWord* sleep = nullptr;
     Inbox* inbox = nullptr;
     Ring* ring = nullptr;
-    struct Overflow* overflow = nullptr;
+    Overflow* overflow = nullptr;
   };
   struct Incoming {
     Slot* slots = nullptr;
@@ -210,7 +218,7 @@ class Port {
         Incoming* in = incoming_from_[source];
         if (in == nullptr) continue;
         if (delivered < budget) delivered += poll_ring(*in, sink, budget - delivered);
-        if (arrived(*in)) remark(source);
+        if (arrived(*in)) mark(*inbox_, source);
       }
     }
     return delivered;
@@ -228,10 +236,10 @@ class Port {
   PERIAPT_NOINLINE void drain_parked();
   PERIAPT_NOINLINE void adopt_rings();
   PERIAPT_NOINLINE void report(Incoming& in);
+  static std::uint64_t room_until(const Outgoing& out);
+  static void mark(Inbox& inbox, int source);
   std::uint64_t take_marks(int word);
-  void remark(int source);
   bool anything_to_do();
-  void end_sleep(SleepWord& word);
 
   // Hot on both ways.
   Outgoing* outgoing_ = nullptr;
@@ -250,6 +258,7 @@ class Port {
   Heap* heap_;
   PortPlace place_;
   SleepWord* sleep_word_;
+  bool can_sleep_long_ = true;  ///< membarrier works
   std::vector<int> destinations_parked_;
   std::vector<Port*> siblings_;
 };
