@@ -36,7 +36,7 @@ namespace periapt {
 class FiberState {
  public:
   // A fiber on its own stack [low, low + bytes).
-  void create(void* low, std::size_t bytes) {
+  void create([[maybe_unused]] void* low, [[maybe_unused]] std::size_t bytes) {
 #if defined(PERIAPT_ASAN)
     low_ = low;
     bytes_ = bytes;
@@ -61,7 +61,7 @@ class FiberState {
 #endif
   }
   // `dying`: this stack is never switched to again.
-  void leave(FiberState& to, bool dying = false) {
+  void leave([[maybe_unused]] FiberState& to, [[maybe_unused]] bool dying = false) {
 #if defined(PERIAPT_ASAN)
     to.came_from_ = this;
     __sanitizer_start_switch_fiber(dying ? nullptr : &fake_stack_, to.low_, to.bytes_);
