@@ -10,11 +10,11 @@
 
 namespace {
 
-using periapt::scheduler::Fifo;
+using periapt::scheduler::Ring;
 using periapt::scheduler::PriorityQueue;
 
 void ring_alone(benchmark::State& state) {
-  Fifo<void*> fifo;
+  Ring<void*> fifo;
   for (int i = 0; i < state.range(0); ++i) fifo.push_back(&fifo);
   for (auto _ : state) {
     fifo.push_back(&fifo);

@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/scheduler/fifo.h"
+#include "runtime/scheduler/ring.h"
 
 namespace periapt {
 namespace scheduler {
@@ -131,7 +131,7 @@ class PriorityQueue {
   struct Bucket {
     PriorityKey key;
     std::vector<std::uint32_t> tail;  // what key.tail points to
-    Fifo<T, 4> items;
+    Ring<T, 4> items;
   };
   struct Entry {
     std::uint64_t head;  // of the bucket's key, at hand
@@ -140,12 +140,12 @@ class PriorityQueue {
   static constexpr std::uint32_t nothing = ~0u;
   static constexpr std::size_t kept_ring = 64;  // a longer one is given back with its bucket
 
-  template <class Ring>
-  static void put(Ring& ring, T item, Order order) {
+  template <class Queue>
+  static void put(Queue& queue, T item, Order order) {
     if (order == Order::fifo)
-      ring.push_back(item);
+      queue.push_back(item);
     else
-      ring.push_front(item);
+      queue.push_front(item);
   }
 
   bool middle_is_next() const { return !middle_.empty() && heap_.front().head >= 1ull << 63; }
@@ -231,7 +231,7 @@ class PriorityQueue {
   }
 
   std::size_t size_ = 0;
-  Fifo<T, 16> middle_;
+  Ring<T, 16> middle_;
   std::vector<Entry> heap_;           // buckets that aren't empty, the next one first
   std::deque<Bucket> buckets_;        // stays put: keys point into tails
   std::vector<std::uint32_t> table_;  // key -> bucket, open addressing, at most half full

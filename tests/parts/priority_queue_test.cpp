@@ -13,36 +13,36 @@
 
 namespace {
 
-using periapt::scheduler::Fifo;
+using periapt::scheduler::Ring;
 using periapt::scheduler::Order;
 using periapt::scheduler::PriorityKey;
 using periapt::scheduler::PriorityQueue;
 
 using Words = std::vector<std::uint32_t>;  // std::vector compares like a priority: word by word, prefix first
 
-TEST(Fifo, KeepsOrderAtBothEndsWhileItGrows) {
+TEST(Ring, KeepsOrderAtBothEndsWhileItGrows) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  Fifo<int, 2> fifo;
+  Ring<int, 2> ring;
   std::deque<int> model;
   for (int i = 0; i < 100000; ++i) {
     const bool filling = i % 2000 < 1000;
     switch (random() % (filling ? 3 : 5)) {
-      case 0: fifo.push_back(i), model.push_back(i); break;
-      case 1: fifo.push_front(i), model.push_front(i); break;
+      case 0: ring.push_back(i), model.push_back(i); break;
+      case 1: ring.push_front(i), model.push_front(i); break;
       default:
         if (model.empty()) break;
-        ASSERT_EQ(fifo.front(), model.front());
-        ASSERT_EQ(fifo[model.size() - 1], model.back());
-        ASSERT_EQ(fifo.pop_front(), model.front());
+        ASSERT_EQ(ring.front(), model.front());
+        ASSERT_EQ(ring[model.size() - 1], model.back());
+        ASSERT_EQ(ring.pop_front(), model.front());
         model.pop_front();
     }
-    ASSERT_EQ(fifo.size(), model.size());
+    ASSERT_EQ(ring.size(), model.size());
   }
-  fifo.release();
-  EXPECT_TRUE(fifo.empty());
-  EXPECT_EQ(fifo.capacity(), 2u);
+  ring.release();
+  EXPECT_TRUE(ring.empty());
+  EXPECT_EQ(ring.capacity(), 2u);
 }
 
 std::string drain(PriorityQueue<char>& queue) {

@@ -14,15 +14,15 @@ namespace periapt {
 namespace scheduler {
 
 template <class T, std::size_t Inline = 8>
-class Fifo {
-  static_assert(std::is_trivially_copyable<T>::value && std::is_trivially_default_constructible<T>::value,
+class Ring {
+  static_assert(std::is_trivially_copyable<T>::value,
                 "items are moved as plain values");
   static_assert(Inline > 0 && (Inline & (Inline - 1)) == 0, "a ring's length is a power of two");
 
  public:
-  Fifo() = default;
-  Fifo(const Fifo&) = delete;
-  Fifo& operator=(const Fifo&) = delete;
+  Ring() = default;
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
