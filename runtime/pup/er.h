@@ -48,6 +48,12 @@ class scope {
 template <class T>
 void array_slow(er& p, T* a, std::size_t n);
 
+/// A bool is 0 or 1, whatever byte came for it.
+inline void normalize(bool* a, std::size_t n) {
+  unsigned char* raw = reinterpret_cast<unsigned char*>(a);
+  for (std::size_t i = 0; i < n; ++i) raw[i] = raw[i] != 0;
+}
+
 }  // namespace detail
 
 /// Marks in the stream that say how objects are structured; only streams with hasComments() see them.
@@ -119,7 +125,8 @@ class er {
     if (n - 1 < room() / sizeof(T)) {  // 1 <= n <= items that fit
       const std::size_t length = n * sizeof(T);
       if (isUnpacking()) {
-        std::memcpy(const_cast<item*>(a), reinterpret_cast<const void*>(cursor_), length);
+        std::memcpy(static_cast<void*>(const_cast<item*>(a)), reinterpret_cast<const void*>(cursor_), length);
+        if constexpr (std::is_same<item, bool>::value) detail::normalize(const_cast<bool*>(a), n);
       } else if (isPacking()) {
         std::memcpy(reinterpret_cast<void*>(cursor_), a, length);
       }

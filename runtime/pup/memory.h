@@ -95,6 +95,7 @@ class fromMem final : public mem {
     static_assert(as_bytes<T>::value, "PUP: this type is not packed as bytes; write p | x");
     if (n > room() / sizeof(T)) overrun(a, n);
     if (n) std::memcpy(static_cast<void*>(a), reinterpret_cast<const void*>(cursor_), n * sizeof(T));
+    if constexpr (std::is_same<T, bool>::value) detail::normalize(a, n);
     cursor_ += n * sizeof(T);
   }
   void bytes(void* p, std::size_t n, std::size_t itemSize, dataType t) override;
