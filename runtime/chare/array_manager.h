@@ -98,6 +98,7 @@ class ArrayManager {
   void migrate(ArrayElement* element, int to);
   // Sends the element there from wherever it is.
   void order_migration(std::uint64_t id, const CkArrayIndex& index, int to);
+  void order_destruction(std::uint64_t id, const CkArrayIndex& index);
   void begin_inserting();
   void done_inserting();
   int populate_entry() const { return populate_entry_; }
@@ -106,7 +107,7 @@ class ArrayManager {
   // From ArrayElement's constructor and destructor.
   void adopt(ArrayElement* element);
   void drop(ArrayElement* element);
-  void contribute(ArrayElement* element, Contribution contribution);
+  std::uint32_t next_round(ArrayElement* element) { return element->next_reduction_++; }
 
   // For load balancing.
   std::uint32_t migrations_of(const ArrayElement* element) const { return element->migrations_; }
@@ -136,6 +137,7 @@ class ArrayManager {
   static void on_floor(Pe&, const RuntimeCall&);
   static void on_inserting(Pe&, const RuntimeCall&);
   static void on_migrate(Pe&, const RuntimeCall&);
+  static void on_destroy(Pe&, const RuntimeCall&);
 
   void wait_for(std::uint64_t id, Message message);
   void release_waiting(std::uint64_t id, int pe);
