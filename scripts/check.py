@@ -109,7 +109,7 @@ def skip_reason(output: list[str]) -> str:
     """What a test said before it left: the first line about skipping, otherwise its last line."""
     said = [line.strip() for line in output if line.strip()]
     about = [line for line in said if re.match(r"skip", line, re.IGNORECASE)]
-    return (about or said[-1:] or ["it did not say why"])[0]
+    return re.sub(r"^skip\w*[:,]? *", "", (about or said[-1:])[0], flags=re.IGNORECASE) if said else "it did not say why"
 
 
 def count_cases(run: Run, name: str, output: list[str], failed: bool) -> None:
@@ -134,11 +134,21 @@ def count_cases(run: Run, name: str, output: list[str], failed: bool) -> None:
         run.failed.append(f"{name} (ended outside its cases: a crash, a sanitizer's finding, or too slow)")
 
 
-def read_results(run: Run, junit: Path) -> None:
+def print_part(name: str, output: list[str], limit: int = 80) -> None:
+    """What a failed test printed: from its first failed case on where that is known, its end where it is not."""
+    start = next((i for i, line in enumerate(output) if re.search(r": Failure$|^==\d+==ERROR|^WARNING: .*Sanitizer", line)),
+                 max(0, len(output) - limit))
+    print(f"   --- {name} failed:")
+    print("\n".join("    " + line for line in output[start:start + limit]), flush=True)
+
+
+def read_results(run: Run, junit: Path, options) -> None:
     for case in ElementTree.parse(junit).getroot().iter("testcase"):
         name = case.get("name")
         output = (case.findtext("system-out") or "").splitlines()
         failed = case.find("failure") is not None or case.get("status") == "fail"
+        if failed and not options.verbose:
+            print_part(name, output)
         if case.get("status") in ("notrun", "disabled") or case.find("skipped") is not None:
             said = case.find("skipped").get("message", "") if case.find("skipped") is not None else ""
             if "SKIP_" in said:
@@ -163,7 +173,7 @@ def run_tests(run: Run, options, log: Path) -> None:
                     "--test-output-size-failed", "4000000", *selection(run, options)], log, options)
     before = len(run.failed)
     if junit.exists():
-        read_results(run, junit)
+        read_results(run, junit, options)
     if code != 0 and len(run.failed) == before:
         run.failed.append(f"ctest ended with status {code} and named no test")
 
@@ -188,23 +198,10 @@ def go(run: Run, options) -> None:
                 show_tail(log)
             print(f"   built in {time.monotonic() - begin:.0f} s; {len(tests)} tests", flush=True)
             if tests:
-                before = len(run.failed)
                 run_tests(run, options, log)
-                if len(run.failed) > before and not options.verbose:
-                    show_failures(log)
     run.seconds = time.monotonic() - begin
     print(f"   {run.passed} passed, {len(run.failed)} failed, {len(run.skipped)} skipped, {run.seconds:.0f} s"
           + (f" ({run.note})" if run.note else ""), flush=True)
-
-
-def show_failures(log: Path, limit: int = 200) -> None:
-    """The part of ctest's output that is about tests that failed."""
-    text = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    first = next((i for i, line in enumerate(text) if re.search(r"\*\*\*(Failed|Timeout|Exception)", line)), len(text))
-    shown = text[first:first + limit]
-    print("\n".join("    " + line for line in shown))
-    if first + limit < len(text):
-        print(f"    (the rest: {log.relative_to(ROOT)})")
 
 
 def summary(runs: list[Run], seconds: float) -> int:

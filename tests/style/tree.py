@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rules about single files that a program can hold. Usage: tree.py ROOT; prints what breaks them and exits 1 if any does.
 
-  opening     a file of ours opens with a comment that says what it is
+  opening     a file of ours opens with a comment that says what it is; x.cpp may leave that to the x.h beside it
   machine     no path and no host name of somebody's machine
   length      no file over LINES_MAX lines, golden data apart
   conditions  #if lives in base/platform: elsewhere at most CONDITIONS_PER_1000 in a thousand lines of C++, not counting
@@ -45,12 +45,14 @@ def host_names() -> list[str]:
     return [name] if len(name) >= 6 and re.search(r"[-\d]", name) else []
 
 
-def opening_problem(name: str, lines: list[str]) -> str | None:
+def opening_problem(root: Path, name: str, lines: list[str]) -> str | None:
     wanted = OPENING.get(Path(name).suffix)
     said = [line for line in lines if line.strip() and not line.startswith("#!")]
     if all(line.startswith("add_subdirectory(") for line in said):  # a list of folders says it itself
         return None
-    if wanted and not said[0].lstrip().startswith(wanted):
+    if Path(name).suffix in CPP - {".h", ".hpp"} and (root / name).with_suffix(".h").exists():
+        return None
+    if wanted and said and not said[0].lstrip().startswith(wanted):
         return f"{name}:1: opens without a comment: say in a line or two what the file is and how to read it"
     return None
 
@@ -87,7 +89,7 @@ def check(root: Path, names: list[str], hosts: list[str]) -> tuple[str, list[str
         problems += place_problems(name, lines, hosts)
         if is_data(name):
             continue
-        problem = opening_problem(name, lines)
+        problem = opening_problem(root, name, lines)
         problems += [problem] if problem else []
         if len(lines) > LINES_MAX:
             problems.append(f"{name}: {len(lines)} lines: over {LINES_MAX} nobody reads it; it is two files")
