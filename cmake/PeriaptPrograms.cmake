@@ -5,6 +5,7 @@
 #   periapt_add_executable(NAME sources ... [CI a.ci ...] [MODULES CommonLBs ...])
 #       A program: its sources, its .ci files, and modules of libraries to link, as with charmc -module.
 #
+# charmc is called as: charmc -I... -D... -MD -MF depfile -MT target file.ci, and writes into the folder it is called in.
 # A .ci file is read when CMake configures, only to learn the names of its modules (they name the files that charmc writes),
 # and CMake configures again when it changes.
 include_guard(GLOBAL)
@@ -38,8 +39,8 @@ function(periapt_add_ci target)
   endif()
   set(out "${CMAKE_CURRENT_BINARY_DIR}/${target}.ci")
   file(MAKE_DIRECTORY "${out}")
-  set(includes "$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>")
-  set(defines "$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>")
+  set(includes "$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>>")
+  set(defines "$<REMOVE_DUPLICATES:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>>")
   set(made "")
   foreach(ci IN LISTS ARGN)
     get_filename_component(ci "${ci}" ABSOLUTE)
@@ -50,10 +51,11 @@ function(periapt_add_ci target)
     foreach(module IN LISTS modules)
       list(APPEND files "${out}/${module}.decl.h" "${out}/${module}.def.h")
     endforeach()
+    list(GET files 0 first)
     add_custom_command(
       OUTPUT ${files}
       COMMAND "${PERIAPT_CHARMC}" "-I$<JOIN:${includes},;-I>" "$<$<BOOL:${defines}>:-D$<JOIN:${defines},;-D>>"
-              -MD -MF "${out}/${name}.d" "${ci}"
+              -MD -MF "${out}/${name}.d" -MT "${first}" "${ci}"
       DEPENDS "${ci}" ${PERIAPT_CHARMC_TARGET}
       DEPFILE "${out}/${name}.d"
       WORKING_DIRECTORY "${out}"
