@@ -28,11 +28,15 @@ HARMLESS = re.compile(r"__cplusplus|__has_include|__has_feature|__SANITIZE_|_SAN
 DATA_FOLDERS = {"golden", "data", "corpus"}
 
 
-def tracked(root: Path) -> list[str]:
-    """What git would commit: tracked files, and new ones that it does not ignore."""
-    listing = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"], capture_output=True,
-                             text=True, check=True)
-    return sorted(name for name in set(listing.stdout.splitlines()) if (root / name).is_file())
+def files_of(root: Path) -> list[str]:
+    """What git would commit: tracked files, and new ones that it does not ignore. Without git, all but what builds make."""
+    try:
+        names = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"], capture_output=True,
+                               text=True, check=True).stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        names = [file.relative_to(root).as_posix() for file in root.rglob("*")]
+        names = [name for name in names if not {".git", "build", "demo-out", "__pycache__"} & set(name.split("/"))]
+    return sorted(name for name in set(names) if (root / name).is_file())
 
 
 def is_data(name: str) -> bool:
@@ -105,11 +109,7 @@ def check(root: Path, names: list[str], hosts: list[str]) -> tuple[str, list[str
 
 def main() -> int:
     root = Path(sys.argv[1]).resolve()
-    try:
-        names = tracked(root)
-    except (OSError, subprocess.CalledProcessError):
-        print("skipped: not a git checkout, so which files are the project's is not known")
-        return 77
+    names = files_of(root)
     figures, problems = check(root, names, host_names())
     print("\n".join(problems + [f"{figures}; {len(problems)} problems"]))
     return 1 if problems else 0
