@@ -111,6 +111,22 @@ def pkg_config(folder: Path, prefix: Path) -> None:
     run([os.environ.get("CXX", "c++"), "-std=c++17", "-I.", "hello.cpp", "-o", "hello", *flags], folder)
 
 
+def readme(folder: Path, prefix: Path) -> None:
+    """The first program of README.md, as it stands there: its two files, then its commands."""
+    text = (HELLO.parents[2] / "README.md").read_text(encoding="utf-8")
+    section = text.split("## A first program", 1)[1].split("\n## ", 1)[0]
+    ci, cpp, commands = (block.split("\n", 1)[1] for block in section.split("```")[1::2])
+    (folder / "hello.ci").write_text(ci, encoding="utf-8")
+    (folder / "hello.cpp").write_text(cpp, encoding="utf-8")
+    path = {"PATH": f"{prefix / 'bin'}:{CLEAN['PATH']}"}
+    typed = "\n".join(line for line in commands.splitlines() if not line.startswith("export PATH"))
+    output = run(["bash", "-e", "-c", typed], folder, path)
+    runs = typed.count("./hello")
+    for said in ("hello from 7 on PE", "sum 28\n"):
+        if output.count(said) != runs:
+            sys.exit(f"failed: {runs} runs print '{said.strip()}' {output.count(said)} times")
+
+
 def skip(why: str) -> None:
     print(f"skipped: {why}")
     sys.exit(SKIPPED)
@@ -119,7 +135,7 @@ def skip(why: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     ways = {"by_hand": by_hand, "build_tree": by_hand, "makefile": makefile, "cmake": cmake,
-            "cmake_compiler": cmake_compiler, "pkg_config": pkg_config}
+            "cmake_compiler": cmake_compiler, "pkg_config": pkg_config, "readme": readme}
     parser.add_argument("way", choices=["prefix", *ways])
     for place in ("--source", "--build", "--work"):
         parser.add_argument(place, type=Path, required=True)
@@ -135,7 +151,8 @@ def main() -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     ways[options.way](folder, prefix)
-    run_hello(folder, prefix)
+    if options.way != "readme":
+        run_hello(folder, prefix)
 
 
 if __name__ == "__main__":
