@@ -32,7 +32,7 @@ target_compile_options(periapt_settings INTERFACE "-fmacro-prefix-map=${PROJECT_
 target_include_directories(periapt_settings INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
 target_link_libraries(periapt_settings INTERFACE Threads::Threads PkgConfig::HWLOC Boost::context fmt::fmt)
 foreach(sanitizer IN LISTS PERIAPT_SANITIZE)
-  add_compile_options(-fsanitize=${sanitizer} -fno-omit-frame-pointer)
+  add_compile_options(-fsanitize=${sanitizer} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${sanitizer})
 endforeach()
 
