@@ -2,8 +2,9 @@
 #
 #   periapt_add_ci(TARGET a.ci ...)
 #       Translates .ci files; TARGET's sources may then include the modules' .decl.h and .def.h.
-#   periapt_add_executable(NAME sources ... [CI a.ci ...] [MODULES CommonLBs ...])
-#       A program: its sources, its .ci files, and modules of libraries to link, as with charmc -module.
+#   periapt_add_executable(NAME sources ... [CI a.ci ...] [MODULES M ...])
+#       A program: its sources, its .ci files, and modules to link and register, as with charmc -module. A module M is a
+#       target moduleM of this project or a file libmoduleM.a; what is part of Periapt (balancers, CkMulticast) is not named.
 #
 # charmc is called as: charmc -I... -D... -MD -MF depfile -MT target file.ci, and writes into the folder it is called in.
 # A .ci file is read when CMake configures, only to learn the names of its modules (they name the files that charmc writes),
@@ -67,10 +68,38 @@ function(periapt_add_ci target)
   target_include_directories(${target} PRIVATE "${out}")
 endfunction()
 
+# The file that says which modules a program is linked with; the runtime calls it at start. charmc writes the same.
+function(periapt_module_init target modules)
+  set(text "// Written by CMake for ${target}: which modules the program is linked with.\n")
+  foreach(module IN LISTS modules)
+    string(APPEND text "void _register${module}(void);\n")
+  endforeach()
+  string(APPEND text "void _registerExternalModules(char**) {\n")
+  foreach(module IN LISTS modules)
+    string(APPEND text "  _register${module}();\n")
+  endforeach()
+  string(APPEND text "}\nvoid _createTraces(char**) {}\n")
+  file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/${target}.ci/moduleinit.cpp" CONTENT "${text}" @ONLY)
+  target_sources(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/${target}.ci/moduleinit.cpp")
+endfunction()
+
 function(periapt_add_executable name)
   cmake_parse_arguments(ARG "" "" "CI;MODULES" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  foreach(module IN LISTS ARG_MODULES)
+    if(TARGET module${module})
+      target_link_libraries(${name} PRIVATE module${module})
+    else()
+      find_library(PERIAPT_MODULE_${module} NAMES libmodule${module}.a)
+      if(NOT PERIAPT_MODULE_${module})
+        message(FATAL_ERROR "periapt_add_executable(${name} ... MODULES ${module}): there is no target module${module} and "
+          "no libmodule${module}.a. What is part of Periapt, such as its balancers, need not be named")
+      endif()
+      target_link_libraries(${name} PRIVATE "${PERIAPT_MODULE_${module}}")
+    endif()
+  endforeach()
   target_link_libraries(${name} PRIVATE Periapt::charm)
+  periapt_module_init(${name} "${ARG_MODULES}")
   if(ARG_CI)
     periapt_add_ci(${name} ${ARG_CI})
   endif()
