@@ -1,8 +1,8 @@
 // bench_shm: the message path of one host, beside what the machine can do at all.
 //
 // Two PEs, first as threads of one process, then as two processes; in each run the bare figures (one cache line
-// bounced, a bare ring of one-line cells) stand beside those of Port and Heap. Every figure comes from many rounds shorter than
-// a time slice: the best, the 10th percentile and the median, because the cores may be shared with others.
+// bounced, a bare ring of one-line cells) stand beside those of Port and Heap. Every figure comes from many rounds
+// shorter than a time slice: the best, the 10th percentile and the median, because the cores may be shared with others.
 //
 //   bench_shm [--rounds N] [threads|processes]
 #include <sys/wait.h>
@@ -334,7 +334,8 @@ void run(MachineLayer& layer, int pe) {
   p.measure("Port: stream of 8 B, poll with gap", [&] { return port_stream<8, true>(p, 20'000); });
   p.measure("Port: stream of 56 B, poll with gap", [&] { return port_stream<56, true>(p, 20'000); });
   p.measure("Port: block of 112 B, one way, untouched", [&] { return block_ping_pong(p, 2'000, 112, false); });
-  p.measure("Port: block of 112 B, one way, payload line changed", [&] { return block_ping_pong(p, 2'000, 112, true); });
+  p.measure("Port: block of 112 B, one way, payload line changed",
+            [&] { return block_ping_pong(p, 2'000, 112, true); });
   p.measure("Port: block of 4 MB, one way, untouched", [&] { return block_ping_pong(p, 2'000, 4 << 20, false); });
   p.measure("Port + Heap: allocate 48 B, send, release on the other PE", [&] { return block_stream(p, 20'000, 48); });
   p.measure("Port + Heap: the same, 112 B", [&] { return block_stream(p, 20'000, 112); });
