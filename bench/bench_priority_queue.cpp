@@ -10,8 +10,8 @@
 
 namespace {
 
-using periapt::scheduler::Ring;
 using periapt::scheduler::PriorityQueue;
+using periapt::scheduler::Ring;
 
 void ring_alone(benchmark::State& state) {
   Ring<void*> fifo;
@@ -55,7 +55,12 @@ void int_priorities(benchmark::State& state) {
     benchmark::DoNotOptimize(queue.pop());
   }
 }
-BENCHMARK(int_priorities)->Args({0, 1})->Args({1000, 1})->Args({1000, 8})->Args({1000, 1 << 30})->Args({100000, 8})
+BENCHMARK(int_priorities)
+    ->Args({0, 1})
+    ->Args({1000, 1})
+    ->Args({1000, 8})
+    ->Args({1000, 1 << 30})
+    ->Args({100000, 8})
     ->Args({100000, 1 << 30});
 
 // The same from the standard library, FIFO by a counter.
@@ -75,7 +80,11 @@ void std_priority_queue(benchmark::State& state) {
     queue.pop();
   }
 }
-BENCHMARK(std_priority_queue)->Args({0, 1})->Args({1000, 8})->Args({1000, 1 << 30})->Args({100000, 8})
+BENCHMARK(std_priority_queue)
+    ->Args({0, 1})
+    ->Args({1000, 8})
+    ->Args({1000, 1 << 30})
+    ->Args({100000, 8})
     ->Args({100000, 1 << 30});
 
 }  // namespace

@@ -34,7 +34,7 @@ struct CkArrayIndexBase {
   unsigned short nInts;      // length in ints: 1 to 3, 0 for "no index"
   unsigned short dimension;  // 1 to 6, 0 for an index class of the program's own
   union {
-    int index[CK_ARRAYINDEX_MAXLEN];             // dimensions 1 to 3, and custom indices
+    int index[CK_ARRAYINDEX_MAXLEN];              // dimensions 1 to 3, and custom indices
     short indexShorts[2 * CK_ARRAYINDEX_MAXLEN];  // dimensions 4 to 6
   };
 
@@ -100,10 +100,14 @@ class CkArrayIndex : public CkArrayIndexBase {
   bool operator==(const CkArrayIndex& other) const {
     if (nInts != other.nInts) return false;
     switch (nInts) {
-      case 0: return true;
-      case 1: return index[0] == other.index[0];
-      case 2: return index[0] == other.index[0] && index[1] == other.index[1];
-      default: return index[0] == other.index[0] && index[1] == other.index[1] && index[2] == other.index[2];
+      case 0:
+        return true;
+      case 1:
+        return index[0] == other.index[0];
+      case 2:
+        return index[0] == other.index[0] && index[1] == other.index[1];
+      default:
+        return index[0] == other.index[0] && index[1] == other.index[1] && index[2] == other.index[2];
     }
   }
   bool operator!=(const CkArrayIndex& other) const { return !(*this == other); }
@@ -171,12 +175,24 @@ inline CkArrayIndex& CkArrayIndexBase::asChild() const {
 typedef CkArrayIndex CkArrayIndexMax;
 
 typedef int CkIndex1D;
-struct CkIndex2D { int x, y; };
-struct CkIndex3D { int x, y, z; };
-struct CkIndex4D { short int w, x, y, z; };
-struct CkIndex5D { short int v, w, x, y, z; };
-struct CkIndex6D { short int x1, y1, z1, x2, y2, z2; };
-struct CkIndexMax { int data[CK_ARRAYINDEX_MAXLEN]; };
+struct CkIndex2D {
+  int x, y;
+};
+struct CkIndex3D {
+  int x, y, z;
+};
+struct CkIndex4D {
+  short int w, x, y, z;
+};
+struct CkIndex5D {
+  short int v, w, x, y, z;
+};
+struct CkIndex6D {
+  short int x1, y1, z1, x2, y2, z2;
+};
+struct CkIndexMax {
+  int data[CK_ARRAYINDEX_MAXLEN];
+};
 
 class CkArrayIndex1D : public CkArrayIndex {
  public:
@@ -305,11 +321,16 @@ constexpr bool is_compact_id(std::uint64_t id) { return id != 0 && (id & assigne
 // The index that compact_id() made `id` of. Requires is_compact_id(id).
 inline CkArrayIndex index_of(std::uint64_t id) {
   int code = 7;
-  if (id >> 62 & 1) code = 2;
-  else if (id >> 60 & 3) code = (id >> 60 & 3) == 3 ? 3 : (id >> 60 & 3) == 2 ? 6 : 4;
-  else if (id >> 59 & 1) code = 5;
-  else if (id >> 58 & 1) code = 1;
-  else if (id >> 57 & 1) code = 0;
+  if (id >> 62 & 1)
+    code = 2;
+  else if (id >> 60 & 3)
+    code = (id >> 60 & 3) == 3 ? 3 : (id >> 60 & 3) == 2 ? 6 : 4;
+  else if (id >> 59 & 1)
+    code = 5;
+  else if (id >> 58 & 1)
+    code = 1;
+  else if (id >> 57 & 1)
+    code = 0;
   const detail::IdCode& how = detail::id_codes[code];
   int values[6] = {};
   for (int d = how.coordinates - 1; d >= 0; --d, id >>= how.bits)

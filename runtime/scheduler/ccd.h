@@ -4,8 +4,8 @@
  * Reachable from converse.h, and plain C. */
 #pragma once
 
-typedef void (*CcdCondFn)(void *userParam);
-typedef void (*CcdVoidFn)(void *userParam, double curWallTime);
+typedef void (*CcdCondFn)(void* userParam);
+typedef void (*CcdVoidFn)(void* userParam, double curWallTime);
 
 #define CcdSCHEDLOOP 0 /* before every message */
 #define CcdPROCESSOR_BEGIN_BUSY 1

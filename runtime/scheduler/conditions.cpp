@@ -23,7 +23,8 @@ std::uint32_t periodic_bit(int condition) { return 1u << (condition - condition_
 int Conditions::add(int condition, CcdCondFn fn, void* argument, bool always) {
   if (condition < 0 || condition >= conditions_count)
     fatal("condition " + std::to_string(condition) + " doesn't exist: conditions are numbered 0 to " +
-          std::to_string(conditions_count - 1) + ", those of a program from CcdUSER (" + std::to_string(CcdUSER) + ").");
+          std::to_string(conditions_count - 1) + ", those of a program from CcdUSER (" + std::to_string(CcdUSER) +
+          ").");
   listeners_[condition].list.push_back({fn, argument, next_registration_, always});
   listening_[condition / 64] |= std::uint64_t{1} << (condition % 64);
   if (is_periodic(condition) && !(armed_ & periodic_bit(condition))) {

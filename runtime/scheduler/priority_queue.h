@@ -31,8 +31,8 @@ enum class Order : std::uint8_t { fifo, lifo };
 
 // A priority in comparable form. The first two words are kept as one number: they decide nearly always.
 struct PriorityKey {
-  std::uint64_t head = 0;              // words 0 and 1, missing ones as 0
-  std::uint32_t words = 0;             // length of the whole string
+  std::uint64_t head = 0;               // words 0 and 1, missing ones as 0
+  std::uint32_t words = 0;              // length of the whole string
   const std::uint32_t* tail = nullptr;  // words 2 and on; belongs to whoever made the key
 
   static PriorityKey none() { return of_int(0); }

@@ -15,8 +15,7 @@ namespace scheduler {
 
 template <class T, std::size_t Inline = 8>
 class Ring {
-  static_assert(std::is_trivially_copyable<T>::value,
-                "items are moved as plain values");
+  static_assert(std::is_trivially_copyable<T>::value, "items are moved as plain values");
   static_assert(Inline > 0 && (Inline & (Inline - 1)) == 0, "a ring's length is a power of two");
 
  public:

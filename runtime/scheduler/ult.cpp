@@ -288,9 +288,7 @@ ThreadSystem::ThreadSystem(const ThreadOptions& options)
   watch_this_os_thread();
 }
 
-ThreadSystem::~ThreadSystem() {
-  std::free(scheduler_.locals_);
-}
+ThreadSystem::~ThreadSystem() { std::free(scheduler_.locals_); }
 
 void ThreadSystem::watch_this_os_thread() {
   install_fault_handler();
@@ -350,8 +348,7 @@ void ThreadSystem::recycle(Thread* t) {
   --live_;
   Pool& pool = *static_cast<Pool*>(t->pool_);
   // Past the bound the memory goes back and the address space stays, ready to be touched again.
-  if (pool.free.size() >= pool.warm_max)
-    madvise(t->stack_low_, t->stack_bytes_, MADV_DONTNEED);
+  if (pool.free.size() >= pool.warm_max) madvise(t->stack_low_, t->stack_bytes_, MADV_DONTNEED);
   pool.free.push_back(t);
 }
 
@@ -366,13 +363,15 @@ void ThreadSystem::notify(ThreadListener* listener, void (*ThreadListener::*what
 void ThreadSystem::cannot_resume(Thread* t) {
   if (t == current_) return;  // it runs: nothing to do
   if (t->state_ == Thread::State::ended)
-    fatal("thread " + std::to_string(t->id_) + " is resumed after its end. Whoever awakened it kept its handle too long.");
+    fatal("thread " + std::to_string(t->id_) +
+          " is resumed after its end. Whoever awakened it kept its handle too long.");
   fatal("thread " + std::to_string(t->id_) + " is resumed while it runs, or by another PE than its own.");
 }
 
 void ThreadSystem::not_in_a_thread() {
-  fatal("something waits (CthSuspend, CthYield, a future, a [sync] call) outside of a thread. Make the entry method that "
-        "does so [threaded].");
+  fatal(
+      "something waits (CthSuspend, CthYield, a future, a [sync] call) outside of a thread. Make the entry method that "
+      "does so [threaded].");
 }
 
 void ThreadSystem::exit() {

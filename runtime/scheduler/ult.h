@@ -9,10 +9,10 @@
 //   threads.suspend();                      // inside t: back to the scheduler; somebody must resume t later
 //   threads.yield();                        // inside t: awaken(t), suspend()
 //
-// A thread that returns, or calls exit(), gives its stack back; its pointer is dead then. Everything of one PE is in its
-// ThreadSystem, which belongs to one OS thread (which may host several). A switch is a jump of Boost.Context: callee-
-// saved registers, the floating-point control words, and the C++ runtime's list of exceptions being handled, so a thread
-// may suspend inside a catch block.
+// A thread that returns, or calls exit(), gives its stack back; its pointer is dead then. Everything of one PE is in
+// its ThreadSystem, which belongs to one OS thread (which may host several). A switch is a jump of Boost.Context:
+// callee- saved registers, the floating-point control words, and the C++ runtime's list of exceptions being handled, so
+// a thread may suspend inside a catch block.
 //
 // Stacks lie in large mappings with an inaccessible zone below each. A thread that runs over its stack stops there, and
 // a signal handler says which thread it was and how to ask for more. The kernel bounds the number of mappings: beyond
@@ -110,9 +110,9 @@ struct ThreadHooks {
 };
 
 struct ThreadOptions {
-  std::size_t stack_bytes = 32 * 1024;             // of a thread that doesn't ask; +stacksize
+  std::size_t stack_bytes = 32 * 1024;              // of a thread that doesn't ask; +stacksize
   std::size_t pooled_bytes_max = 64 * 1024 * 1024;  // free stacks keep their memory up to here
-  int pe = 0;                                      // for messages
+  int pe = 0;                                       // for messages
 };
 
 class ThreadSystem {

@@ -20,10 +20,14 @@ using periapt::chare::is_compact_id;
 // A value near zero, near a power of two, or anywhere: where packing goes wrong is at the edges.
 int edge_value(std::mt19937& random, int bits) {
   switch (random() % 4) {
-    case 0: return static_cast<int>(random() % 16) - 8;
-    case 1: return static_cast<int>((1ll << (random() % bits)) - 1 + random() % 3 - 1);
-    case 2: return -static_cast<int>((1ll << (random() % bits)) - 1 + random() % 3 - 1);
-    default: return static_cast<int>(random());
+    case 0:
+      return static_cast<int>(random() % 16) - 8;
+    case 1:
+      return static_cast<int>((1ll << (random() % bits)) - 1 + random() % 3 - 1);
+    case 2:
+      return -static_cast<int>((1ll << (random() % bits)) - 1 + random() % 3 - 1);
+    default:
+      return static_cast<int>(random());
   }
 }
 

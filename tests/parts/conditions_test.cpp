@@ -150,12 +150,19 @@ TEST(Conditions, APeriodIsSteadyAndMissedOnesAreDropped) {
 
 TEST(Conditions, EveryPeriodLastsAsLongAsItsName) {
   const std::uint64_t s = 1000 * ms, minute = 60 * s, hour = 60 * minute;
-  const std::pair<int, std::uint64_t> periods[] = {
-      {CcdPERIODIC, ms},           {CcdPERIODIC_10ms, 10 * ms},         {CcdPERIODIC_100ms, 100 * ms},
-      {CcdPERIODIC_1s, s},         {CcdPERIODIC_5s, 5 * s},             {CcdPERIODIC_10s, 10 * s},
-      {CcdPERIODIC_1minute, minute}, {CcdPERIODIC_2minute, 2 * minute}, {CcdPERIODIC_5minute, 5 * minute},
-      {CcdPERIODIC_10minute, 10 * minute}, {CcdPERIODIC_1hour, hour},   {CcdPERIODIC_12hour, 12 * hour},
-      {CcdPERIODIC_1day, 24 * hour}};
+  const std::pair<int, std::uint64_t> periods[] = {{CcdPERIODIC, ms},
+                                                   {CcdPERIODIC_10ms, 10 * ms},
+                                                   {CcdPERIODIC_100ms, 100 * ms},
+                                                   {CcdPERIODIC_1s, s},
+                                                   {CcdPERIODIC_5s, 5 * s},
+                                                   {CcdPERIODIC_10s, 10 * s},
+                                                   {CcdPERIODIC_1minute, minute},
+                                                   {CcdPERIODIC_2minute, 2 * minute},
+                                                   {CcdPERIODIC_5minute, 5 * minute},
+                                                   {CcdPERIODIC_10minute, 10 * minute},
+                                                   {CcdPERIODIC_1hour, hour},
+                                                   {CcdPERIODIC_12hour, 12 * hour},
+                                                   {CcdPERIODIC_1day, 24 * hour}};
   for (const auto& [condition, period] : periods) {
     Calls calls;
     calls.once(condition, [] {});

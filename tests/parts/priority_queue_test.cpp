@@ -13,10 +13,10 @@
 
 namespace {
 
-using periapt::scheduler::Ring;
 using periapt::scheduler::Order;
 using periapt::scheduler::PriorityKey;
 using periapt::scheduler::PriorityQueue;
+using periapt::scheduler::Ring;
 
 using Words = std::vector<std::uint32_t>;  // std::vector compares like a priority: word by word, prefix first
 
@@ -29,8 +29,12 @@ TEST(Ring, KeepsOrderAtBothEndsWhileItGrows) {
   for (int i = 0; i < 100000; ++i) {
     const bool filling = i % 2000 < 1000;
     switch (random() % (filling ? 3 : 5)) {
-      case 0: ring.push_back(i), model.push_back(i); break;
-      case 1: ring.push_front(i), model.push_front(i); break;
+      case 0:
+        ring.push_back(i), model.push_back(i);
+        break;
+      case 1:
+        ring.push_front(i), model.push_front(i);
+        break;
       default:
         if (model.empty()) break;
         ASSERT_EQ(ring.front(), model.front());
