@@ -28,7 +28,10 @@ find_package(CLI11 REQUIRED)
 add_library(periapt_settings INTERFACE)
 target_compile_options(periapt_settings INTERFACE -Wall -Wextra -Wno-unused-parameter -fno-strict-aliasing)
 target_include_directories(periapt_settings INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
-target_link_libraries(periapt_settings INTERFACE Threads::Threads PkgConfig::HWLOC Boost::context fmt::fmt)
+target_link_libraries(periapt_settings INTERFACE Threads::Threads ${CMAKE_DL_LIBS} Boost::context fmt::fmt)
+# hwloc's headers only: the library is loaded at run time when it is asked for (base/topology_hwloc.cpp), because
+# linking it makes every start pay for loading it and what it drags in.
+target_include_directories(periapt_settings INTERFACE ${HWLOC_INCLUDE_DIRS})
 foreach(sanitizer IN LISTS PERIAPT_SANITIZE)
   add_compile_options(-fsanitize=${sanitizer} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${sanitizer})
