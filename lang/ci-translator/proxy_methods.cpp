@@ -186,7 +186,7 @@ class Methods {
   /// Whether a proxy can have a constructor with these parameters that makes the chare, without being taken for one that
   /// copies a proxy or an id.
   bool mayConstruct(const Entry& entry) const {
-    if (entry.parameters.empty()) return false;
+    if (entry.parameters.empty() || names_.chare.kind == ChareKind::mainchare) return false;
     if (entry.parameters.size() > 1 || takesMessage(entry)) return true;
     const std::string name = entry.parameters[0].type.name;
     return name != "CkGroupID" && name != "CkNodeGroupID" && name != "CkChareID" && name != "CProxy_" + names_.chare.name;
