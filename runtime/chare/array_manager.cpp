@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "base/fatal.h"
-#include "runtime/chare/default_map.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -115,7 +114,7 @@ Location::Location(PeObjects& objects, const CkArrayOptions& options, CkArrayID 
     map_ = static_cast<CkArrayMap*>(objects.group(options.getMap().idx).base);
     map_handle_ = map_->registerArray(options.getBounds(), array);
   } else {
-    default_ = std::make_unique<DefaultPlacement>(options, objects.pe.process.pes());
+    default_.emplace(options.getBounds(), objects.pe.process.pes());
   }
 }
 

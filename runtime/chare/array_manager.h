@@ -11,11 +11,13 @@
 #pragma once
 #include <deque>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "base/flat_map.h"
 #include "runtime/chare/array_map.h"
+#include "runtime/chare/default_map.h"
 #include "runtime/chare/pe_objects.h"
 #include "runtime/chare/reduction.h"
 
@@ -52,7 +54,7 @@ class Location {
   FlatMap<Hint> hints_;
   CkArrayMap* map_ = nullptr;
   int map_handle_ = 0;
-  std::unique_ptr<class DefaultPlacement> default_;
+  std::optional<chare::Placement> default_;
 };
 
 class ArrayManager {
