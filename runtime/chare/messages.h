@@ -61,8 +61,7 @@ class CkArgMsg : public CkMessage {
   void operator delete(void* message) { CkFreeMsg(message); }
 };
 
-// Never made: its pointer type marks the constructor that migration calls.
-class CkMigrateMessage : public CkMessage {};
+// CkMigrateMessage* (runtime/pup/able.h) marks the constructor that migration calls.
 
 class CMessage_CkMarshallMsg {
  public:

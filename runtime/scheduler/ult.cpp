@@ -226,6 +226,8 @@ class SignalStack {
 
 }  // namespace
 
+__thread detail::Exceptions* detail::this_os_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+
 // The stacks of one size.
 struct ThreadSystem::Pool {
   std::size_t stack_bytes = 0;
@@ -280,20 +282,27 @@ struct ThreadSystem::Entry {
   }
 };
 
-ThreadSystem::ThreadSystem(const ThreadOptions& options)
-    : exceptions_(reinterpret_cast<detail::Exceptions*>(abi::__cxa_get_globals())), options_(options) {
+ThreadSystem::ThreadSystem(const ThreadOptions& options) : options_(options) {
   scheduler_.system_ = this;
   scheduler_.state_ = Thread::State::running;
   default_pool_ = &pool_for(options_.stack_bytes);
-  watch_this_os_thread();
 }
 
-ThreadSystem::~ThreadSystem() { std::free(scheduler_.locals_); }
+ThreadSystem::~ThreadSystem() {
+  std::free(scheduler_.locals_);
+  if (local_bytes_ == 0) return;
+  for (auto& pool : pools_)
+    for (Batch* batch : pool->batches)
+      for (std::size_t i = 0; i < batch->handed_out.load(std::memory_order_relaxed); ++i)
+        std::free(batch->thread_at(i)->locals_);  // null but for threads that never ended
+}
 
-void ThreadSystem::watch_this_os_thread() {
+// From here on the overflow of a stack is reported on this OS thread too.
+void ThreadSystem::first_time_on_os_thread() {
   install_fault_handler();
   static thread_local SignalStack stack;
   static_cast<void>(&stack);
+  exceptions_ = detail::this_os_thread = reinterpret_cast<detail::Exceptions*>(abi::__cxa_get_globals());
 }
 
 ThreadSystem::Pool& ThreadSystem::pool_for(std::size_t stack_bytes) {
