@@ -1,7 +1,7 @@
 // The three streams that messages are made with: sizer, toMem, fromMem.
 //
-// Through a PUP::er& they work like any other. Where their own type is known (argument marshalling), p | x of an as-bytes
-// type is a bounds check and a memcpy, inlined, with no virtual call: the members array() below hide er's.
+// Through a PUP::er& they work like any other. Where their own type is known (argument marshalling), p | x of an
+// as-bytes type is a bounds check and a memcpy, inlined, with no virtual call: the members array() below hide er's.
 #pragma once
 
 #include "runtime/pup/er.h"
@@ -78,7 +78,8 @@ class toMem final : public mem {
   void bytes(void* p, std::size_t n, std::size_t itemSize, dataType t) override;
 };
 
-/// Unpacks from memory. Given the length it never reads past it; without (as older programs write it) it trusts the bytes.
+/// Unpacks from memory. Given the length it never reads past it; without (as older programs write it) it trusts the
+/// bytes.
 class fromMem final : public mem {
  public:
   explicit fromMem(const void* buffer) : mem(IS_UNPACKING, buffer, unbounded, 0) {}
