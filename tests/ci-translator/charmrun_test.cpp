@@ -37,7 +37,7 @@ TEST(Charmrun, ProcessesGiveWhatIsMissing) {
 
 TEST(Charmrun, TheRuntimesOptionsAreHandedOn) {
   EXPECT_THAT(argvOf({"./pgm", "+p2", "+balancer", "GreedyLB", "+LBDebug", "1", "x"}),
-              ElementsAre("./pgm", "+p2", "+balancer", "+LBDebug", "GreedyLB", "1", "x"));
+              ElementsAre("./pgm", "+p2", "+balancer", "GreedyLB", "+LBDebug", "1", "x"));
   EXPECT_THAT(argvOf({"+LBDebug", "1", "./pgm"}), ElementsAre("./pgm", "+LBDebug", "1"));
 }
 
