@@ -133,7 +133,8 @@ std::vector<int> read_placement(const std::string& path, std::int64_t count, int
                                 const std::function<int(int, int, int, int)>& rank_of) {
   std::ifstream file(path);
   if (!file)
-    fatal("the array map's file " + path + " can't be read. It names the PE of each element, one line for each.");
+    fatal("the array map's file " + path + " can't be read", {}, {},
+          "It names the PE of each element, one line for each");
   std::vector<int> placement;
   std::string line;
   for (int number = 1; static_cast<std::int64_t>(placement.size()) < count && std::getline(file, line); ++number) {
@@ -153,7 +154,8 @@ std::vector<int> read_placement(const std::string& path, std::int64_t count, int
   }
   if (static_cast<std::int64_t>(placement.size()) < count)
     fatal(path + " names the PEs of " + std::to_string(placement.size()) + " elements, the array has " +
-          std::to_string(count) + ". Add a line for each of the others.");
+              std::to_string(count),
+          {}, {}, "Add a line for each of the others");
   return placement;
 }
 
@@ -188,9 +190,9 @@ std::vector<int> configured_placement(const std::string& text, std::int64_t coun
   bool fine = words.eof() && objects > 0 && block_pes > 0 && locations.size() == static_cast<std::size_t>(objects);
   for (const int location : locations) fine = fine && location >= 0 && location < block_pes;
   if (!fine)
-    fatal("+ConfigurableRRMap \"" + text +
-          "\" is not understood. It says: objects per block, PEs per block, then for each object of a block its PE "
-          "within the block, as in \"4 2 0 0 1 1\".");
+    fatal("+ConfigurableRRMap \"" + text + "\" is not understood", {}, {},
+          "It says: objects per block, PEs per block, then for each object of a block its PE within the block, as in "
+          "\"4 2 0 0 1 1\"");
   std::vector<int> placement(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i)
     placement[static_cast<std::size_t>(i)] =

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <new>
 
+#include "base/cmk.h"
 #include "runtime/chare/entry_options.h"
 #include "runtime/chare/registry.h"
 
@@ -28,14 +29,6 @@ int CkGetSrcPe(void* message);
 int CkGetSrcNode(void* message);
 std::size_t CkGetMsgSize(void* message);
 void CkPupMessage(PUP::er& p, void** message, int pack_mode = 1);
-
-#define ALIGN_DEFAULT(bytes) (((bytes) + 15) & ~static_cast<std::size_t>(15))
-#ifndef ALIGN16
-#define ALIGN16(bytes) ALIGN_DEFAULT(static_cast<std::size_t>(bytes))
-#endif
-#ifndef ALIGN8
-#define ALIGN8(bytes) ((static_cast<std::size_t>(bytes) + 7) & ~static_cast<std::size_t>(7))
-#endif
 
 class CkMessage {
  public:

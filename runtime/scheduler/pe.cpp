@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "runtime/scheduler/converse_state.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {

@@ -22,6 +22,7 @@ namespace periapt {
 class Process;
 class Carrier;
 class PeObjects;  // runtime/chare: what lives on this PE
+struct ConverseState;
 using machine::MachineLayer;
 using scheduler::Thread;
 using scheduler::ThreadSystem;
@@ -53,6 +54,7 @@ class Pe {
   Port& port;
   PeObjects* objects = nullptr;  // set by runtime/chare before the first step
   Carrier* carrier = nullptr;
+  std::unique_ptr<ConverseState> converse;  // of a program's own handlers; made on first use
   ThreadSystem threads;
   scheduler::Conditions conditions;
   Execution running;

@@ -87,9 +87,11 @@ Batch* map_batch(std::size_t stride, std::size_t count, int pe) {
   const int access = guarded ? PROT_NONE : PROT_READ | PROT_WRITE;
   void* memory = mmap(nullptr, stride * count, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED)
-    fatal("no memory for the stacks of more threads (" + std::to_string(stride * count >> 10) + " KiB: " +
-          std::strerror(errno) + "). Make stacks smaller (+stacksize), create fewer threads at a time, or raise " +
-          "`ulimit -v` and vm.max_map_count.");
+    fatal("no memory for the stacks of more threads (" + std::to_string(stride * count >> 10) +
+              " KiB: " + std::strerror(errno) + ")",
+          {}, {},
+          "Make stacks smaller (+stacksize), create fewer threads at a time, or raise "
+          "`ulimit -v` and vm.max_map_count");
   if (!guarded) madvise(memory, stride * count, MADV_NOHUGEPAGE);  // one touched page must not become 2 MiB
 
   const std::lock_guard<std::mutex> lock(batches_mutex);
@@ -152,10 +154,11 @@ class SignalText {
 
 void report_overflow(const Thread& t, int pe) {
   SignalText text;
-  text << "Periapt: thread " << t.id() << " of PE " << static_cast<std::uint64_t>(pe) << " ran over its stack of "
-       << static_cast<std::uint64_t>(t.stack_bytes())
-       << " bytes. Give every thread more with +stacksize BYTES, or this entry method alone with "
-          "[threaded, stacksize=BYTES]; or keep large local arrays on the heap, or recurse less deeply.\n";
+  // the block that fatal() prints
+  text << "periapt: fatal error on PE " << static_cast<std::uint64_t>(pe) << "\n  what:     thread " << t.id()
+       << " ran over its stack of " << static_cast<std::uint64_t>(t.stack_bytes())
+       << " bytes\n  do next:  give every thread more with +stacksize BYTES, or this entry method alone with "
+          "[threaded, stacksize=BYTES]; or keep large local arrays on the heap, or recurse less deeply\n";
   text.write_to(STDERR_FILENO);
 }
 
@@ -249,8 +252,8 @@ Thread* ThreadSystem::Pool::fresh(int pe) {
   Batch& batch = *batches.back();
   const std::size_t i = batch.handed_out.load(std::memory_order_relaxed);
   if (batch.guarded && mprotect(batch.place(i) + guard_bytes, stride - guard_bytes, PROT_READ | PROT_WRITE) != 0)
-    fatal("no memory for the stack of another thread (mprotect: " + std::string(std::strerror(errno)) +
-          "). Create fewer threads at a time, or raise vm.max_map_count.");
+    fatal("no memory for the stack of another thread (mprotect: " + std::string(std::strerror(errno)) + ")", {}, {},
+          "Create fewer threads at a time, or raise vm.max_map_count");
   batch.handed_out.store(i + 1, std::memory_order_release);
   Thread* t = batch.thread_at(i);
   t->stack_low_ = batch.place(i) + guard_bytes;
@@ -273,11 +276,11 @@ struct ThreadSystem::Entry {
     try {
       self->function_(self->argument_);
     } catch (const std::exception& e) {
-      fatal("an exception left the function of thread " + std::to_string(self->id_) + ": " + e.what() +
-            ". Catch it inside the threaded entry method.");
+      fatal("an exception left the function of thread " + std::to_string(self->id_) + ": " + e.what(), {}, {},
+            "Catch it inside the threaded entry method");
     } catch (...) {
-      fatal("an exception that is no std::exception left the function of thread " + std::to_string(self->id_) +
-            ". Catch it inside the threaded entry method.");
+      fatal("an exception that is no std::exception left the function of thread " + std::to_string(self->id_), {}, {},
+            "Catch it inside the threaded entry method");
     }
   }
 };
@@ -372,19 +375,18 @@ void ThreadSystem::notify(ThreadListener* listener, void (*ThreadListener::*what
 void ThreadSystem::cannot_resume(Thread* t) {
   if (t == current_) return;  // it runs: nothing to do
   if (t->state_ == Thread::State::ended)
-    fatal("thread " + std::to_string(t->id_) +
-          " is resumed after its end. Whoever awakened it kept its handle too long.");
+    fatal("thread " + std::to_string(t->id_) + " is resumed after its end", {},
+          "Whoever awakened it kept its handle too long");
   fatal("thread " + std::to_string(t->id_) + " is resumed while it runs, or by another PE than its own.");
 }
 
 void ThreadSystem::not_in_a_thread() {
-  fatal(
-      "something waits (CthSuspend, CthYield, a future, a [sync] call) outside of a thread. Make the entry method that "
-      "does so [threaded].");
+  fatal("something waits (CthSuspend, CthYield, a future, a [sync] call) outside of a thread", {}, {},
+        "Make the entry method that does so [threaded]");
 }
 
 void ThreadSystem::exit() {
-  if (current_ == &scheduler_) fatal("CthExit outside of a thread. Return from the entry method instead.");
+  if (current_ == &scheduler_) fatal("CthExit outside of a thread", {}, {}, "Return from the entry method instead");
   current_->state_ = Thread::State::ended;
   Thread* next = hooks_.choose ? hooks_.choose(hooks_.context) : nullptr;
   switch_to(next ? next : &scheduler_);

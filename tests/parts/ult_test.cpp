@@ -367,7 +367,7 @@ TEST(ThreadsDeathTest, AnOverflowIsExplained) {
         threads.resume(threads.spawn([] {}));
         threads.resume(threads.spawn([] { recurse(1000); }));
       },
-      Signal(SIGSEGV), "thread 2 of PE 3 ran over its stack of 32768 bytes.*\\+stacksize");
+      Signal(SIGSEGV), "on PE 3.*thread 2 ran over its stack of 32768 bytes.*\\+stacksize");
 }
 
 TEST(ThreadsDeathTest, AnOverflowOnAnotherOsThreadIsExplained) {
@@ -379,7 +379,7 @@ TEST(ThreadsDeathTest, AnOverflowOnAnotherOsThreadIsExplained) {
         });
         pe.join();
       },
-      Signal(SIGSEGV), "thread 1 of PE 0 ran over its stack of 1048576 bytes");
+      Signal(SIGSEGV), "on PE 0.*thread 1 ran over its stack of 1048576 bytes");
 }
 
 TEST(ThreadsDeathTest, AnotherBadAddressIsNotCalledAnOverflow) {

@@ -1,0 +1,4 @@
+// TopoManager: see runtime/scheduler/topo_manager.h.
+#pragma once
+#include "converse.h"
+#include "runtime/scheduler/topo_manager.h"

@@ -1,0 +1,3 @@
+// CkBitVector: see runtime/containers/bit_vector.h.
+#pragma once
+#include "runtime/containers/bit_vector.h"

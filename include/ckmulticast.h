@@ -1,0 +1,3 @@
+// Section multicasts need no library; this is for programs that include it.
+#pragma once
+#include "charm++.h"

@@ -1,0 +1,3 @@
+// Random numbers: CrnRand, CrnDrand, CrnSrand.
+#pragma once
+#include "converse.h"

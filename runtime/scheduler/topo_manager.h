@@ -1,0 +1,68 @@
+// TopoManager: where PEs are, for programs that place objects by it. C++17: reached from TopoManager.h.
+//
+// The machine is seen as hosts in a row (X) with the PEs of each (T): dimensions (hosts, 1, 1, PEs of a host). Any two
+// hosts are one hop apart and the PEs of a host none; no network's own topology is known.
+#pragma once
+#include <cstdio>
+#include <vector>
+
+class TopoManager {
+ public:
+  TopoManager();
+  // A made-up machine.
+  TopoManager(int nx, int ny, int nz, int nt);
+  static TopoManager* getTopoManager();
+
+  // In hosts; NT in PEs of a host.
+  int getDimNX() const { return nx_; }
+  int getDimNY() const { return ny_; }
+  int getDimNZ() const { return nz_; }
+  int getDimNT() const { return nt_; }
+  // In PEs.
+  int getDimX() const { return nx_ * nt_; }
+  int getDimY() const { return ny_; }
+  int getDimZ() const { return nz_; }
+  int getNumDims() const { return 3; }
+  int getDimSize(unsigned i) const { return i == 0 ? nx_ : i == 1 ? ny_ : i == 2 ? nz_ : -1; }
+  bool haveTopologyInfo() const { return false; }
+  int getProcsPerNode() const { return nt_; }
+  bool hasMultipleProcsPerNode() const { return nt_ > 1; }
+
+  void rankToCoordinates(int pe, std::vector<int>& coordinates) const;  // x, y, z, t
+  void rankToCoordinates(int pe, int& x, int& y, int& z, int& t) const;
+  void rankToCoordinates(int pe, int& x, int& y, int& z) const;  // in PEs
+  // -1 when there is no such PE.
+  int coordinatesToRank(int x, int y, int z, int t) const;
+  int coordinatesToRank(int x, int y, int z) const;  // in PEs
+  int getHopsBetweenRanks(int pe1, int pe2) const;
+  // From the host with the coordinates x, y, z.
+  int getHopsBetweenRanks(int* coordinates, int pe) const;
+  // idx: the numbers 0 to n - 1 in order of the distance of pes[idx[i]].
+  void sortRanksByHops(int pe, int* pes, int* idx, int n) const;
+  void sortRanksByHops(int* coordinates, int* pes, int* idx, int n) const;
+  // The number i for which pes[i] is nearest.
+  int pickClosestRank(int pe, int* pes, int n) const;
+  int areNeighbors(int pe1, int pe2, int pe3, int distance) const;
+  void printAllocation(std::FILE* to) const;
+
+ private:
+  int pes() const { return nx_ * ny_ * nz_ * nt_; }
+  int host_of(int pe) const { return pe / nt_; }
+  template <class Hops>
+  void sort_by(Hops hops, int* pes, int* idx, int n) const;
+  int nx_, ny_, nz_, nt_;
+};
+
+extern "C" {
+void TopoManager_init(void);
+void TopoManager_reset(void);
+void TopoManager_free(void);
+void TopoManager_printAllocation(std::FILE* to);
+void TopoManager_getDimCount(int* dimensions);
+void TopoManager_getDims(int* sizes);
+void TopoManager_getCoordinates(int host, int* coordinates);
+void TopoManager_getPeCoordinates(int pe, int* coordinates);
+void TopoManager_getRanks(int* count, int* hosts, int* coordinates);
+void TopoManager_getPeRank(int* pe, int* coordinates);
+void TopoManager_getHopsBetweenPeRanks(int pe1, int pe2, int* hops);
+}
