@@ -326,7 +326,7 @@ void unsupportedEntry(const Entry& entry, Diagnostics& out) {
               "until then write the entry as a method, and count the messages it waits for in the class");
   if (entry.header) out.error(entry.header->span, "template entries are not supported yet");
   for (const Attribute& a : entry.attributes)
-    for (const char* word : {"aggregate", "python", "iget", "appwork", "memcritical"})
+    for (const char* word : {"aggregate", "python", "iget", "appwork", "memcritical", "whenidle"})
       if (a.name == word) out.error(a.span, "[" + a.name + "] entries are not supported yet");
   for (const Parameter& p : entry.parameters) {
     if (p.transfer != Transfer::marshalled)

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::vector<std::string> argvOf(const std::vector<std::string>& arguments) {
-  const Run run = parseCommandLine(arguments);
+  const charmrun::Run run = parseCommandLine(arguments);
   EXPECT_EQ(run.error, "");
   return run.argv;
 }
@@ -47,7 +47,7 @@ TEST(Charmrun, ProgramArgumentsAreKept) {
 }
 
 TEST(Charmrun, WhatMeansNothingHereIsARemark) {
-  const Run run = parseCommandLine({"++local", "./pgm", "++remote-shell", "ssh", "++timeout", "60"});
+  const auto run = parseCommandLine({"++local", "./pgm", "++remote-shell", "ssh", "++timeout", "60"});
   EXPECT_EQ(run.error, "");
   EXPECT_THAT(run.argv, ElementsAre("./pgm"));
   EXPECT_EQ(run.remarks.size(), 3u);

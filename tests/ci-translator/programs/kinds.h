@@ -1,5 +1,7 @@
 #pragma once
+#include "pup_stl.h"
 constexpr int SIZE = 4;
 struct Particle {
   double x, y, z;
 };
+PUPbytes(Particle)
