@@ -273,7 +273,7 @@ class Checker {
     for (std::string_view prefix : {"CProxy_", "CProxyElement_", "CProxySection_"}) {
       if (type.name.rfind(prefix, 0) != 0 || !type.qualifier.empty() || seesOthers_) continue;
       const std::string chare = type.name.substr(prefix.size());
-      if (chares_.count(chare)) continue;
+      if (chares_.count(chare) || chare.rfind("Ck", 0) == 0 || chare.rfind("FuncCk", 0) == 0) continue;  // the runtime's
       std::vector<std::string_view> known(chares_.begin(), chares_.end());
       const std::string_view near = nearest(chare, known);
       out_.warning(type.span, "no chare '" + chare + "' is declared in this file, nor is another module named that could",
