@@ -170,7 +170,7 @@ void Port::drain_parked() {
     while (!queue.empty() && out.next != limit) {
       Slot* slot = &out.slots[out.next & out.mask];
       write_block(slot, queue.front().bytes);
-      publish(pe, slot, queue.front().meta);
+      put_word(out, slot, queue.front().meta << 8 | Slot::kBlock);
       queue.pop_front();
       --parked_;
     }
@@ -235,7 +235,7 @@ bool Port::has_arrivals() {
   if (inbox_->announced.load(std::memory_order_relaxed) != adopted_) return true;
   if (!by_bitmap_) {
     for (int i = 0; i < active_; ++i) {
-      if (arrived(incoming_[i])) return true;
+      if (arrived(incoming_[i], incoming_[i].next)) return true;
     }
     return false;
   }
@@ -243,7 +243,7 @@ bool Port::has_arrivals() {
     if (inbox_->may_hold[w].load(std::memory_order_relaxed) != 0) return true;
   }
   sweep_ = sweep_ + 1 < active_ ? sweep_ + 1 : 0;
-  return arrived(incoming_[sweep_]);
+  return arrived(incoming_[sweep_], incoming_[sweep_].next);
 }
 
 // ---- waiting
@@ -261,7 +261,7 @@ bool Port::anything_to_do() {
   if (inbox_->announced.load(std::memory_order_acquire) != adopted_) adopt_rings();
   bool found = false;
   for (int i = 0; i < active_; ++i) {
-    if (!arrived(incoming_[i])) continue;
+    if (!arrived(incoming_[i], incoming_[i].next)) continue;
     found = true;
     if (by_bitmap_) mark(*inbox_, incoming_[i].source);
   }

@@ -81,20 +81,7 @@ class Port {
   }
 
   /// Makes the claimed slot visible to its receiver, with 56 bits of meta, and wakes it if it sleeps. Never blocks.
-  PERIAPT_INLINE void publish(int pe, Slot* slot, std::uint64_t meta) {
-    Outgoing& out = outgoing_[pe];
-    std::uint64_t n = out.next++;
-    platform::prefetch_for_write(&out.slots[(n + kPrefetchAhead) & out.mask]);
-    // release: partner is the acquire in poll(); it carries the body, and all of a block whose address is in it.
-    slot->word.store(meta << 8 | Ring::lap(n, out.capacity_log), std::memory_order_release);
-    // The store above must reach others before the loads below are done, or the other side must take care of it: the
-    // receiver does, with the membarrier in sleep(). Here only the compiler has to be held.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (PERIAPT_UNLIKELY(out.sleep->sleeping.load(std::memory_order_relaxed) |
-                         out.sleep->marks_wanted.load(std::memory_order_relaxed))) {
-      attend(out);
-    }
-  }
+  PERIAPT_INLINE void publish(int pe, Slot* slot, std::uint64_t meta) { put_word(outgoing_[pe], slot, meta << 8); }
 
   /// Passes a block: the receiver's sink gets `meta`, a body whose first 8 bytes are the address `bytes`, and behind
   /// it a copy of the block's first 48 bytes (its envelope), so that it can decide without touching the block.
@@ -104,7 +91,7 @@ class Port {
     Slot* slot = claim(pe);
     if (PERIAPT_UNLIKELY(slot == nullptr)) return park(pe, meta, bytes);
     write_block(slot, bytes);
-    publish(pe, slot, meta);
+    put_word(outgoing_[pe], slot, meta << 8 | Slot::kBlock);
   }
 
   /// Blocks parked here for want of a slot, all destinations: for back-pressure.
@@ -152,6 +139,7 @@ class Port {
 
  private:
   static constexpr unsigned kPrefetchAhead = 4;
+  static constexpr int kLookAhead = 8;
   static constexpr int kBurst = 64;  ///< from one ring before the next one has its turn
 
   struct alignas(platform::kCacheLine) Outgoing {
@@ -173,6 +161,7 @@ class Port {
     std::uint64_t report_mask = 0;  ///< consumption is reported when next & report_mask is 0
     Ring* ring = nullptr;
     int source = 0;
+    bool flowing = false;  ///< the latest look found something
   };
   struct alignas(16) Body {
     std::byte bytes[64];
@@ -183,23 +172,73 @@ class Port {
     std::memcpy(slot->body + sizeof(bytes), bytes, Slot::kBodyBytes - sizeof(bytes));
   }
 
+  PERIAPT_INLINE void put_word(Outgoing& out, Slot* slot, std::uint64_t word) {
+    std::uint64_t n = out.next++;
+    platform::prefetch_for_write(&out.slots[(n + kPrefetchAhead) & out.mask]);
+    // release: partner is the acquire in arrived(); it carries the body, and all of a block whose address is in it.
+    slot->word.store(word | Ring::lap(n, out.capacity_log), std::memory_order_release);
+    // The store above must reach others before the loads below are done, or the other side must take care of it: the
+    // receiver does, with the membarrier in sleep(). Here only the compiler has to be held.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (PERIAPT_UNLIKELY(out.sleep->sleeping.load(std::memory_order_relaxed) |
+                         out.sleep->marks_wanted.load(std::memory_order_relaxed))) {
+      attend(out);
+    }
+  }
+
+  /// Is the n-th slot of the ring there? acquire: partner is the release in put_word().
+  static bool arrived(const Incoming& in, std::uint64_t n) {
+    std::uint64_t word = in.slots[n & in.mask].word.load(std::memory_order_acquire);
+    return (word & Slot::kLapMask) == Ring::lap(n, in.capacity_log);
+  }
+
+  /// One ring. After a pause a single message is taken: to look behind it for a second one would fetch the line that
+  /// the sender holds, and the answer to the first would wait for it. As long as messages keep coming they are taken in
+  /// bursts, their blocks fetched ahead.
   template <class Sink>
   PERIAPT_INLINE int poll_ring(Incoming& in, Sink&& sink, int budget) {
+    if (!arrived(in, in.next)) {
+      in.flowing = false;
+      return 0;
+    }
+    if (!in.flowing) {
+      in.flowing = true;
+      deliver(in, sink);
+      return 1;
+    }
     int delivered = 0;
     int most = budget < kBurst ? budget : kBurst;
     while (delivered < most) {
-      Slot& slot = in.slots[in.next & in.mask];
-      // acquire: partner is the release in publish().
-      std::uint64_t word = slot.word.load(std::memory_order_acquire);
-      if ((word & Slot::kLapMask) != Ring::lap(in.next, in.capacity_log)) break;
-      Body body;
-      std::memcpy(body.bytes, slot.body, Slot::kBodyBytes);
-      ++in.next;
-      if (PERIAPT_UNLIKELY((in.next & in.report_mask) == 0)) report(in);
-      ++delivered;
-      sink(word >> 8, static_cast<const void*>(body.bytes), in.source);
+      int ready = look_ahead(in, most - delivered < kLookAhead ? most - delivered : kLookAhead);
+      if (ready == 0) break;
+      // Asked again for each, because a sink may have polled itself.
+      for (; ready > 0 && arrived(in, in.next); --ready, ++delivered) deliver(in, sink);
     }
     return delivered;
+  }
+
+  template <class Sink>
+  PERIAPT_INLINE void deliver(Incoming& in, Sink&& sink) {
+    const Slot& slot = in.slots[in.next & in.mask];
+    std::uint64_t word = slot.word.load(std::memory_order_relaxed);
+    Body body;
+    std::memcpy(body.bytes, slot.body, Slot::kBodyBytes);
+    ++in.next;
+    if (PERIAPT_UNLIKELY((in.next & in.report_mask) == 0)) report(in);
+    sink(word >> 8, static_cast<const void*>(body.bytes), in.source);
+  }
+
+  /// How many slots are there, up to `most`; the blocks in them are asked for.
+  static PERIAPT_INLINE int look_ahead(const Incoming& in, int most) {
+    int ready = 0;
+    for (; ready < most && arrived(in, in.next + static_cast<unsigned>(ready)); ++ready) {
+      const Slot& slot = in.slots[(in.next + static_cast<unsigned>(ready)) & in.mask];
+      if ((slot.word.load(std::memory_order_relaxed) & Slot::kBlock) == 0) continue;
+      void* bytes;
+      std::memcpy(&bytes, slot.body, sizeof(bytes));
+      platform::prefetch(bytes);
+    }
+    return ready;
   }
 
   template <class Sink>
@@ -218,15 +257,10 @@ class Port {
         Incoming* in = incoming_from_[source];
         if (in == nullptr) continue;
         if (delivered < budget) delivered += poll_ring(*in, sink, budget - delivered);
-        if (arrived(*in)) mark(*inbox_, source);
+        if (arrived(*in, in->next)) mark(*inbox_, source);
       }
     }
     return delivered;
-  }
-
-  bool arrived(const Incoming& in) const {
-    return (in.slots[in.next & in.mask].word.load(std::memory_order_relaxed) & Slot::kLapMask) ==
-           Ring::lap(in.next, in.capacity_log);
   }
 
   PERIAPT_NOINLINE bool make_room(Outgoing& out, int pe);

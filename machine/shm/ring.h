@@ -13,10 +13,12 @@
 
 namespace periapt::shm {
 
-/// The word: meta (56 bits, the runtime's) << 8 | lap. An untouched slot is all zero; the first lap is number 1.
+/// The word: meta (56 bits, the runtime's) << 8 | lap (7 bits) << 1 | kBlock. An untouched slot is all zero; the first
+/// lap is number 1.
 struct alignas(platform::kCacheLine) Slot {
   static constexpr std::size_t kBodyBytes = 56;
-  static constexpr std::uint64_t kLapMask = 0xFF;
+  static constexpr std::uint64_t kLapMask = 0xFE;
+  static constexpr std::uint64_t kBlock = 0x01;  ///< the body begins with the address of a block
 
   std::atomic<std::uint64_t> word;
   std::byte body[kBodyBytes];
@@ -39,9 +41,9 @@ struct Ring {
   Slot* slots() { return reinterpret_cast<Slot*>(this + 1); }
   static std::size_t bytes(std::uint32_t capacity) { return sizeof(Ring) + capacity * sizeof(Slot); }
 
-  /// The lap of the n-th slot ever used: never equal to what the slot held one lap before.
+  /// The lap of the n-th slot ever used, in its place in the word: never what the slot held one lap before.
   static std::uint64_t lap(std::uint64_t n, unsigned capacity_log) {
-    return ((n >> capacity_log) + 1) & Slot::kLapMask;
+    return (((n >> capacity_log) + 1) << 1) & Slot::kLapMask;
   }
 };
 static_assert(sizeof(Ring) == 2 * platform::kCacheLine, "slots start on a line");

@@ -5,14 +5,13 @@
 #include <cstdlib>
 
 #include "base/fatal.h"
-#include "runtime/chare/default_map.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
 
 namespace {
 int entry_create, entry_insert, entry_arrive, entry_arrived, entry_hint, entry_gone, entry_floor, entry_inserting,
-    entry_migrate;
+    entry_migrate, entry_destroy;
 
 // Kept broadcasts are looked through for ones that can go once in so many.
 constexpr std::uint32_t floor_interval = 16;
@@ -89,6 +88,7 @@ void ArrayManager::register_entries() {
   entry_floor = register_runtime_entry("broadcasts seen", on_floor);
   entry_inserting = register_runtime_entry("insertion begins or ends", on_inserting);
   entry_migrate = register_runtime_entry("migrate element", on_migrate);
+  entry_destroy = register_runtime_entry("destroy element", on_destroy);
 }
 
 ArrayManager& array_manager(CkArrayID id) {
@@ -114,7 +114,7 @@ Location::Location(PeObjects& objects, const CkArrayOptions& options, CkArrayID 
     map_ = static_cast<CkArrayMap*>(objects.group(options.getMap().idx).base);
     map_handle_ = map_->registerArray(options.getBounds(), array);
   } else {
-    default_ = std::make_unique<DefaultPlacement>(options, objects.pe.process.pes());
+    default_.emplace(options.getBounds(), objects.pe.process.pes());
   }
 }
 
@@ -155,7 +155,7 @@ ArrayManager::ArrayManager(PeObjects& objects, CkArrayID id, int type, const CkA
       type_(type),
       options_(options),
       face_(*this),
-      reduction_(objects, id.index(), Reduction::Tree::pes) {
+      reduction_(objects, id.index(), Reduction::Tree::pes, false) {
   if (options.getBoundTo().isZero()) {
     location_ = std::make_shared<Location>(objects, options, id);
   } else {
@@ -356,7 +356,8 @@ ArrayManager* ArrayManager::of(Pe& pe, const RuntimeCall& call) {
     waiting = borrowed.share();
     static_cast<void>(borrowed.release());
   } else {
-    waiting = boxed(pe, Target::runtime, pe.running.entry, call.collection, call.element, call.arguments, call.length);
+    waiting = boxed(pe, Target::runtime, call.entry, call.collection, call.element, call.arguments,
+                    static_cast<unsigned>(call.length));
   }
   pe.objects->group(static_cast<int>(call.collection)).waiting.push_back(std::move(waiting));
   return nullptr;
@@ -808,9 +809,18 @@ void ArrayManager::on_migrate(Pe& pe, const RuntimeCall& call) {
   manager->order_migration(call.element, index, to);
 }
 
-void ArrayManager::contribute(ArrayElement* element, Contribution contribution) {
-  const std::uint32_t round = element->next_reduction_++;
-  reduction_.contribute(round, std::move(contribution));
+void ArrayManager::order_destruction(std::uint64_t id, const CkArrayIndex& index) {
+  if (ArrayElement* element = find(id)) return element->ckDestroy();
+  ++pe_.created;
+  send_runtime(pe_, destination(id, index), entry_destroy, id_.index(), id, 0);
+}
+void ArrayManager::on_destroy(Pe& pe, const RuntimeCall& call) {
+  ArrayManager* manager = of(pe, call);
+  if (!manager) return;
+  pe.objects->count_processed();
+  const CkArrayIndex index = manager->index_of(call.element);
+  if (!manager->find(call.element) && manager->destination(call.element, index) == pe.index) return;  // gone already
+  manager->order_destruction(call.element, index);
 }
 
 std::string describe_waiting(PeObjects& objects) {

@@ -11,11 +11,13 @@
 #pragma once
 #include <deque>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "base/flat_map.h"
 #include "runtime/chare/array_map.h"
+#include "runtime/chare/default_map.h"
 #include "runtime/chare/pe_objects.h"
 #include "runtime/chare/reduction.h"
 
@@ -52,7 +54,7 @@ class Location {
   FlatMap<Hint> hints_;
   CkArrayMap* map_ = nullptr;
   int map_handle_ = 0;
-  std::unique_ptr<class DefaultPlacement> default_;
+  std::optional<chare::Placement> default_;
 };
 
 class ArrayManager {
@@ -98,6 +100,7 @@ class ArrayManager {
   void migrate(ArrayElement* element, int to);
   // Sends the element there from wherever it is.
   void order_migration(std::uint64_t id, const CkArrayIndex& index, int to);
+  void order_destruction(std::uint64_t id, const CkArrayIndex& index);
   void begin_inserting();
   void done_inserting();
   int populate_entry() const { return populate_entry_; }
@@ -106,7 +109,7 @@ class ArrayManager {
   // From ArrayElement's constructor and destructor.
   void adopt(ArrayElement* element);
   void drop(ArrayElement* element);
-  void contribute(ArrayElement* element, Contribution contribution);
+  std::uint32_t next_round(ArrayElement* element) { return element->next_reduction_++; }
 
   // For load balancing.
   std::uint32_t migrations_of(const ArrayElement* element) const { return element->migrations_; }
@@ -136,6 +139,7 @@ class ArrayManager {
   static void on_floor(Pe&, const RuntimeCall&);
   static void on_inserting(Pe&, const RuntimeCall&);
   static void on_migrate(Pe&, const RuntimeCall&);
+  static void on_destroy(Pe&, const RuntimeCall&);
 
   void wait_for(std::uint64_t id, Message message);
   void release_waiting(std::uint64_t id, int pe);

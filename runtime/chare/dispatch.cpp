@@ -5,6 +5,7 @@
 #include "runtime/chare/array_manager.h"
 #include "runtime/chare/node_groups.h"
 #include "runtime/chare/pe_objects.h"
+#include "runtime/scheduler/converse_state.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -39,7 +40,7 @@ void PeObjects::deliver(Work& work) {
     case Target::chare: return deliver_chare(ep, work.element, work.arguments, end, Message());
     case Target::node_group: return node_groups().deliver(*this, ep, work.collection(), work.arguments, end, Message());
     case Target::runtime:
-      return entry.runtime(pe, {work.collection(), work.element, work.arguments, work.length(), nullptr});
+      return entry.runtime(pe, {work.entry(), work.collection(), work.element, work.arguments, work.length(), nullptr});
     default: fatal("a call for a receiver that doesn't exist", entry_name(ep));
   }
 }
@@ -79,7 +80,7 @@ void PeObjects::deliver_message(Message message) {
     case Target::node_group:
       return node_groups().deliver(*this, ep, envelope->collection, payload, end, std::move(message));
     case Target::runtime:
-      return entry_info(ep).runtime(pe, {envelope->collection, envelope->element, payload, envelope->size, envelope});
+      return entry_info(ep).runtime(pe, {static_cast<std::uint16_t>(ep), envelope->collection, envelope->element, payload, envelope->size, envelope});
     case Target::converse: return converse_deliver(pe, std::move(message));
     case Target::boxed_call: {
       Work work = *static_cast<Work*>(payload);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/chare/ids.h"
+#include "runtime/containers/bit_vector.h"
 
 #define CK_QUEUEING_FIFO 2
 #define CK_QUEUEING_LIFO 3
@@ -13,51 +14,6 @@
 #define CK_QUEUEING_BLIFO 7
 #define CK_QUEUEING_LFIFO 8
 #define CK_QUEUEING_LLIFO 9
-
-// A priority of any length: compared as a string of bits, a shorter one that is a prefix comes first.
-class CkBitVector {
- public:
-  typedef unsigned int prio_t;
-  CkBitVector() = default;
-  // `choice` out of `choices`: the smallest number of bits that tells them apart.
-  CkBitVector(prio_t choice, prio_t choices) { Concat(CkBitVector().setChoice(choice, choices)); }
-  CkBitVector& Concat(const CkBitVector& tail) {
-    for (int i = 0; i < tail.usedBits; ++i) append(tail.bit(i));
-    return *this;
-  }
-  CkBitVector& Set(const CkBitVector& o) { return *this = o; }
-  CkBitVector& Clear() {
-    usedBits = 0;
-    data.clear();
-    return *this;
-  }
-  int Length() const { return usedBits; }
-
-  int usedBits = 0;
-  std::vector<prio_t> data;  // most significant bit first
-
-  void pup(PUP::er& p) {
-    p | usedBits;
-    int words = static_cast<int>(data.size());
-    p | words;
-    data.resize(words);
-    PUParray(p, data.data(), words);
-  }
-
- private:
-  CkBitVector& setChoice(prio_t choice, prio_t choices) {
-    int bits = 0;
-    while (choices && (choices - 1) >> bits) ++bits;
-    for (int i = bits - 1; i >= 0; --i) append((choice >> i) & 1);
-    return *this;
-  }
-  bool bit(int i) const { return (data[i / 32] >> (31 - i % 32)) & 1; }
-  void append(bool value) {
-    if (usedBits % 32 == 0) data.push_back(0);
-    if (value) data[usedBits / 32] |= 1u << (31 - usedBits % 32);
-    ++usedBits;
-  }
-};
 
 class CkEntryOptions {
  public:

@@ -5,6 +5,7 @@
 
 #include "base/fatal.h"
 #include "runtime/chare/pe_objects.h"
+#include "runtime/chare/reduction_message.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {

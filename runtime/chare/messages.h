@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <new>
 
+#include "base/cmk.h"
 #include "runtime/chare/entry_options.h"
 #include "runtime/chare/registry.h"
 
@@ -29,14 +30,6 @@ int CkGetSrcNode(void* message);
 std::size_t CkGetMsgSize(void* message);
 void CkPupMessage(PUP::er& p, void** message, int pack_mode = 1);
 
-#define ALIGN_DEFAULT(bytes) (((bytes) + 15) & ~static_cast<std::size_t>(15))
-#ifndef ALIGN16
-#define ALIGN16(bytes) ALIGN_DEFAULT(static_cast<std::size_t>(bytes))
-#endif
-#ifndef ALIGN8
-#define ALIGN8(bytes) ((static_cast<std::size_t>(bytes) + 7) & ~static_cast<std::size_t>(7))
-#endif
-
 class CkMessage {
  public:
   static void pup(PUP::er& p, int message_type);
@@ -61,8 +54,7 @@ class CkArgMsg : public CkMessage {
   void operator delete(void* message) { CkFreeMsg(message); }
 };
 
-// Never made: its pointer type marks the constructor that migration calls.
-class CkMigrateMessage : public CkMessage {};
+// CkMigrateMessage* (runtime/pup/able.h) marks the constructor that migration calls.
 
 class CMessage_CkMarshallMsg {
  public:

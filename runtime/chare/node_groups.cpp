@@ -3,6 +3,7 @@
 
 #include "base/fatal.h"
 #include "runtime/chare/reduction.h"
+#include "runtime/chare/reduction_message.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -35,7 +36,7 @@ Reduction& NodeGroups::reduction(int group) { return *record(group).reduction; }
 void NodeGroups::create(PeObjects& objects, CkGroupID id, int type, int ep, Message message) {
   Record& r = record(id.idx);
   r.type = type;
-  r.reduction = std::make_unique<Reduction>(objects, id.idx, Reduction::Tree::processes);
+  r.reduction = std::make_unique<Reduction>(objects, id.idx, Reduction::Tree::processes, true);
   r.reduction->born();
   void* object = allocate_object(registry().chares[type].size);
   const Creation outer = objects.creating;
@@ -83,6 +84,42 @@ void NodeGroups::deliver(PeObjects& objects, int ep, std::uint32_t collection, v
     return objects.pe.enqueue(std::move(message));
   }
   objects.run_entry(ep, object, payload, end, std::move(message));
+}
+
+namespace {
+int entry_contribute;
+struct NodeContribution {
+  CkReductionMsg* message;
+  CkCallback callback;
+};
+void contribute_here(int group, NodeContribution& c) {
+  Reduction& reduction = node_groups().reduction(group);
+  reduction.contribute(node_groups().next_round(group), c.message->getReducer(), chare::contribution_of(c.message),
+                       c.callback.isInvalid() ? nullptr : &c.callback);
+  CkFreeMsg(c.message);
+}
+}  // namespace
+
+void register_node_group_entries() {
+  entry_contribute = register_runtime_entry("contribution to a node group", [](Pe& pe, const RuntimeCall& call) {
+    pe.objects->count_processed();
+    NodeContribution c;
+    std::memcpy(static_cast<void*>(&c), call.arguments, sizeof c);
+    contribute_here(static_cast<int>(call.collection), c);
+  });
+}
+
+void contribute_to_node(CkGroupID group, CkReductionMsg* message, const CkCallback& callback) {
+  Pe& pe = *Pe::current();
+  NodeContribution c{message, callback};
+  if (pe.rank == 0) return contribute_here(group.idx, c);
+  Message call = Message::make(sizeof c);
+  std::memcpy(call.payload(), &c, sizeof c);
+  call->target = Target::runtime;
+  call->entry = static_cast<std::uint16_t>(entry_contribute);
+  call->collection = static_cast<std::uint32_t>(group.idx);
+  ++pe.created;
+  pe.send(pe.process.first_pe(), std::move(call));
 }
 
 }  // namespace periapt

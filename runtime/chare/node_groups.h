@@ -17,7 +17,9 @@ class NodeGroups {
   void deliver(PeObjects& objects, int ep, std::uint32_t collection, void* payload, const char* end, Message message);
   // From NodeGroup's constructor.
   void adopt(CkGroupID id, NodeGroup* base);
-  Reduction& reduction(int group);  // on the first PE of the process only
+  // On the first PE of the process only.
+  Reduction& reduction(int group);
+  std::uint32_t next_round(int group) { return record(group).next_reduction++; }
 
  private:
   struct Record {
@@ -26,6 +28,7 @@ class NodeGroups {
     int type = -1;
     std::mutex exclusive;  // held while an [exclusive] entry runs
     std::unique_ptr<Reduction> reduction;
+    std::uint32_t next_reduction = 0;
     std::vector<Message> waiting;
   };
   Record& record(int group);
@@ -34,6 +37,8 @@ class NodeGroups {
   std::unordered_map<int, std::unique_ptr<Record>> records_;
 };
 NodeGroups& node_groups();
-void converse_deliver(Pe& pe, Message message);
+// A contribution to a node group's reduction, from any PE of the process. Owns the message.
+void contribute_to_node(CkGroupID group, CkReductionMsg* message, const CkCallback& callback);
+void register_node_group_entries();
 
 }  // namespace periapt

@@ -94,6 +94,7 @@ class Group : public IrrGroup {
   void barrier(const CkCallback& cb) { contributeData(0, nullptr, CkReduction::nop, &cb, -1); }
 
  private:
+  std::uint32_t next_reduction_ = 0;
   void contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
                       CMK_REFNUM_TYPE user_flag);
   void contributeMessage(CkReductionMsg* message);

@@ -19,6 +19,7 @@ class Quiescence;
 
 struct GroupRecord {
   void* object = nullptr;    // as the entry functions get it
+  void* object_in_construction = nullptr;
   IrrGroup* base = nullptr;  // the same object
   ArrayManager* array = nullptr;
   int type = -1;
@@ -85,6 +86,10 @@ class PeObjects {
   void* find_chare(std::uint64_t serial);
   void forget_chare(std::uint64_t serial);
 
+  // Sections that callbacks refer to, on the PE that made them.
+  std::uint64_t keep_section(const CProxySection_ArrayBase& section);
+  void send_to_section(int pe, std::uint64_t section, int ep, void* payload);
+
   // --- running ---
   void deliver(Work& work);
   void deliver_message(Message message);
@@ -92,6 +97,13 @@ class PeObjects {
   void release_held();
   // Runs an entry on an object. `message`: owned payload or null when the arguments lie inline.
   void run_entry(int ep, void* object, void* payload, const char* end, Message message);
+  // Calls an entry directly. Owns the payload.
+  void run_now(int ep, void* object, void* payload) {
+    Message message = Message::from_payload(payload);
+    const char* end = static_cast<char*>(payload) + message->size;
+    count_created();
+    run_entry(ep, object, payload, end, std::move(message));
+  }
   void enter(int ep, void* object, void* payload, const char* end, Message message);
   // The public API's counts of messages, for quiescence detection.
   void count_created() { ++pe.created; }
@@ -108,6 +120,7 @@ class PeObjects {
   std::unordered_map<int, GroupRecord> far_groups_;  // made elsewhere: negative
   FlatMap<ChareRecord> chares_;
   std::vector<Message> held_;
+  std::vector<CProxySection_ArrayBase> sections_;
   std::uint64_t chare_serial_ = 0;
   int group_serial_ = 0;
 };

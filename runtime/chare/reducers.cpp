@@ -169,9 +169,9 @@ class Table {
   bool has(Type type) const { return type >= 0 && static_cast<std::size_t>(type) < reducers_.size(); }
   const Reducer& operator[](Type type) const {
     if (!has(type))
-      fatal("reducer " + std::to_string(static_cast<int>(type)) +
-            " doesn't exist. Reducers of one's own are numbered by "
-            "CkReduction::addReducer(), which every process must call in the same order at start-up (initnode).");
+      fatal("reducer " + std::to_string(static_cast<int>(type)) + " doesn't exist", {}, {},
+            "Reducers of one's own are numbered by CkReduction::addReducer(), which every process must call in the "
+            "same order at start-up (initnode)");
     return reducers_[static_cast<std::size_t>(type)];
   }
 
@@ -224,8 +224,10 @@ Table& table() {
 
 [[noreturn]] void sizes_differ(const Reducer& reducer, std::size_t a, std::size_t b) {
   fatal(reducer.name + ": one contribution to a reduction is " + std::to_string(a) + " bytes, another " +
-        std::to_string(b) + ". All elements must contribute the same number of items (use CkReduction::concat or set " +
-        "for data of different length).");
+            std::to_string(b),
+        {}, {},
+        "All elements must contribute the same number of items (use CkReduction::concat or set "
+        "for data of different length)");
 }
 
 void count_sources(Contribution& into, const Contribution& from) {
@@ -326,9 +328,8 @@ struct TupleView {
     }
   }
   [[noreturn]] static void refuse() {
-    fatal(
-        "CkReduction::tuple: a contribution is not a tuple. Contribute CkReductionMsg::buildFromTuple(elements, "
-        "count).");
+    fatal("CkReduction::tuple: a contribution is not a tuple", {}, {},
+          "Contribute CkReductionMsg::buildFromTuple(elements, count)");
   }
 };
 
@@ -359,7 +360,8 @@ void write_fields(const std::vector<Contribution>& fields, const std::vector<Typ
 void agree_on_tuples(std::vector<Type>& reducers, const std::vector<Type>& others) {
   if (reducers.size() != others.size())
     fatal("CkReduction::tuple: one contribution has " + std::to_string(reducers.size()) + " reductions, another " +
-          std::to_string(others.size()) + ". All elements must contribute the same tuple.");
+              std::to_string(others.size()),
+          {}, {}, "All elements must contribute the same tuple");
   for (std::size_t i = 0; i < reducers.size(); ++i) reducers[i] = agree(reducers[i], others[i]);
 }
 
@@ -437,7 +439,8 @@ Type agree(Type a, Type b) {
   if (a == b || b == CkReduction::nop) return a;
   if (a == CkReduction::nop) return b;
   fatal("two elements contributed to the same reduction with different reducers, " + std::string(reducer_name(a)) +
-        " and " + reducer_name(b) + ". Every element must call contribute() in the same order.");
+            " and " + reducer_name(b),
+        {}, "Every element must call contribute() in the same order");
 }
 
 bool folds_in_place(Type type, const Contribution& contribution) {
@@ -455,8 +458,8 @@ Fold fold(Type type, Contribution& into, const Contribution& from, std::uint64_t
     if (into.size != from.size) sizes_differ(reducer, into.size, from.size);
     if (into.size % reducer.item_bytes != 0)
       fatal(reducer.name + ": a contribution of " + std::to_string(into.size) +
-            " bytes is not a whole number of items of " + std::to_string(reducer.item_bytes) +
-            " bytes. Check the size and the reducer given to contribute().");
+                " bytes is not a whole number of items of " + std::to_string(reducer.item_bytes) + " bytes",
+            {}, {}, "Check the size and the reducer given to contribute()");
     reducer.fold(into.data, from.data, into.size / reducer.item_bytes);
   } else if (type == CkReduction::random) {
     // each of the sources with the same chance: the scaled random number is below `from`'s share of them
@@ -467,14 +470,11 @@ Fold fold(Type type, Contribution& into, const Contribution& from, std::uint64_t
   } else if (type == CkReduction::tuple) {
     fold_tuple(into, from);
   } else if (type == CkReduction::invalid) {
-    fatal(
-        "a reduction without a reducer (CkReduction::invalid). The number that CkReduction::addReducer() gave was "
-        "probably not kept, or not in this process.");
+    fatal("a reduction without a reducer (CkReduction::invalid)", {},
+          "The number that CkReduction::addReducer() gave was probably not kept, or not in this process");
   } else if (type == CkReduction::external_py) {
-    fatal(
-        "CkReduction::external_py is a reducer written in Python (charm4py), which is not supported. Register a C++ "
-        "one "
-        "with CkReduction::addReducer().");
+    fatal("CkReduction::external_py is a reducer written in Python (charm4py), which is not supported", {}, {},
+          "Register a C++ one with CkReduction::addReducer()");
   } else if (type != CkReduction::nop) {
     fatal(reducer.name + " can't be folded one contribution at a time");
   }
@@ -522,7 +522,8 @@ CkReductionMsg* combine_messages(Type type, int count, CkReductionMsg** messages
   CkReductionMsg* result = messages[0];
   if (reducer.custom) {
     if (count > 1) result = reducer.custom(count, messages);
-    if (!result) fatal(reducer.name + " returned no message. A reducer returns its first message, or a new one.");
+    if (!result)
+      fatal(reducer.name + " returned no message", {}, {}, "A reducer returns its first message, or a new one");
   } else if (reducer.streamable) {
     for (int i = 1; i < count; ++i) {
       if (fold(type, parts[0], parts[i], random_bits) == Fold::replace) result = messages[i];

@@ -22,20 +22,42 @@
 
 namespace periapt {
 
-// What one contributor gives, or several together.
-struct Contribution {
-  std::int32_t reducer = 0;
-  std::int32_t user_flag = -1;
-  std::uint32_t contributors = 1;
-  CkCallback callback;  // invalid: the one set for the array or group
-  std::vector<char> data;
+using ReducerType = CkReduction::reducerType;
+
+// The sum so far of some contributions: bytes worked into in place, or for reducers that need all at once, all of them.
+class Accumulator {
+ public:
+  Accumulator() = default;
+  Accumulator(Accumulator&&) = default;
+  Accumulator& operator=(Accumulator&&) = delete;
+  ~Accumulator();
+  void add(ReducerType type, const chare::Contribution& contribution, std::uint64_t random_bits);
+  // Everything as one contribution; its data live as long as this object.
+  chare::Contribution result();
+  // The same as a message for the program.
+  CkReductionMsg* message();
+  ReducerType type() const { return type_; }
+  std::uint32_t sources() const { return sources_; }
+
+ private:
+  void* room(std::size_t bytes);
+  ReducerType type_ = CkReduction::nop;
+  std::uint32_t sources_ = 0;
+  int user_flag_ = -1;
+  bool reduced_ = true;
+  std::size_t size_ = 0;
+  bool any_ = false;
+  alignas(16) char small_[64];
+  std::vector<double> large_;
+  std::vector<CkReductionMsg*> kept_;
 };
 
 class Reduction {
  public:
   // Where partial results go: PEs (groups, arrays), or the first PEs of processes (node groups).
   enum class Tree { pes, processes };
-  Reduction(PeObjects& objects, int collection, Tree tree);
+  // `everywhere`: each place of the tree has one contributor, for good.
+  Reduction(PeObjects& objects, int collection, Tree tree, bool everywhere);
 
   static void register_entries();
 
@@ -48,7 +70,9 @@ class Reduction {
   void died(std::uint32_t next);
   void arrived(std::uint32_t next);
   void left(std::uint32_t next);
-  void contribute(std::uint32_t round, Contribution contribution);
+  // `callback`: null for the one set for the array or group.
+  void contribute(std::uint32_t round, ReducerType type, const chare::Contribution& contribution,
+                  const CkCallback* callback);
 
   // While contributors are still being made no round is reported.
   void hold() { ++held_; }
@@ -61,38 +85,47 @@ class Reduction {
  private:
   struct Round {
     std::uint32_t given = 0;      // local contributors that are past this round
-    std::int32_t population = 0;  // contributors born minus died from this round on, in this subtree
+    std::int32_t population = 0;  // contributors born minus died from this round on: here and in reports from below
+    std::int32_t adjust = 0;      // contributors taken back from this round alone
     std::uint32_t reports = 0;    // children's first reports
     bool begun = false;
-    bool asked = false;    // children without contributors have been told
-    std::uint32_t contributors = 0;
-    std::int32_t user_flag = -1;
-    bool mixed = false;
+    bool asked = false;           // children that said they are passive have been told
+    bool reported = false;        // root: all PEs have reported
     CkCallback callback;
-    std::unique_ptr<Accumulator> sum;
-    std::int32_t adjust = 0;  // root: died, for this round alone
-    bool reported = false;    // root: all reports are in
+    Accumulator sum;
   };
   struct Header;
 
   static void on_report(Pe&, const RuntimeCall&);
   static void on_start(Pe&, const RuntimeCall&);
+  static void on_passive(Pe&, const RuntimeCall&);
+  static Reduction* of(Pe& pe, const RuntimeCall& call);
+  // The element field of the protocol's messages: which tree, and who sends.
+  std::uint64_t tree_of() const { return tree_ == Tree::processes ? 1 : 0; }
+  std::uint64_t child_key() const { return tree_of() | static_cast<std::uint64_t>(pe_.index) << 1; }
+  static Tree tree_of_key(std::uint64_t key) { return key & 1 ? Tree::processes : Tree::pes; }
+  static int pe_of_key(std::uint64_t key) { return static_cast<int>(key >> 1); }
 
-  Round& round(std::uint32_t number);
+  Round& round(std::uint32_t number) {
+    while (number >= first_ + rounds_.size()) rounds_.emplace_back();
+    return rounds_[number - first_];
+  }
   void begin(std::uint32_t number);
   void advance();
-  void add(Round& r, const Contribution& contribution);
-  void report(std::uint32_t number, Round& r);
-  void send_report(std::uint32_t number, Round& r, bool late, std::int32_t adjust);
-  void receive(const Header& header, const char* bytes, std::size_t size);
-  void finish_rounds();
+  void send_report(std::uint32_t number, Round& r, bool late);
+  void receive(const Header& header, const CkCallback& callback, const char* bytes, int from);
   void deliver(std::uint32_t number, Round& r);
+  std::string collection_name() const;
+  void finish_rounds();
+  void say_passive();
+  bool passive_subtree() const;
   bool is_root() const { return parent_ < 0; }
 
   PeObjects& objects_;
   Pe& pe_;
   const int collection_;
   const Tree tree_;
+  const bool everywhere_;
   int parent_ = -1;
   std::vector<int> children_;
   std::vector<bool> child_passive_;

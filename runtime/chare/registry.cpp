@@ -5,6 +5,7 @@
 
 #include "base/fatal.h"
 #include "runtime/chare/array_map.h"
+#include "runtime/chare/pe_objects.h"
 
 namespace periapt {
 

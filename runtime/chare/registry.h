@@ -39,6 +39,7 @@ class Pe;
 
 // Entry of the runtime itself: `arguments` lies in a message payload (envelope set) or inline (envelope null).
 struct RuntimeCall {
+  std::uint16_t entry;
   std::uint32_t collection;
   std::uint64_t element;
   const void* arguments;

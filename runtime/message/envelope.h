@@ -14,6 +14,7 @@ namespace periapt {
 
 // Who a message is for. `Envelope::element` and `Envelope::collection` mean something else for each.
 enum class Target : std::uint8_t {
+  none,       // not addressed yet
   converse,   // entry = handler index (programs' own Converse handlers)
   runtime,    // entry = entry point registered by the runtime itself; collection, element free to use
   chare,      // element = serial number given by the creator

@@ -39,15 +39,16 @@ std::string whereabouts(const er& p) {
   std::string text = std::string(", while ") + p.typeString() + " " + type_name(s->signature());
   int shown = 1;
   for (s = s->outer; s; s = s->outer) {
-    if (++shown > 8) return text + " in ... (" + std::to_string(s->depth) + " more)";
-    text += " in " + type_name(s->signature());
+    if (++shown > 8) return text.append(" in ... (").append(std::to_string(s->depth)).append(" more)");
+    text.append(" in ").append(type_name(s->signature()));
   }
   return text;
 }
 
 std::string position(const er& p) {
-  std::string text = " at offset " + std::to_string(p.offset());
-  if (p.limit() != unbounded) text += " of " + std::to_string(p.limit());
+  std::string text(" at offset ");
+  text.append(std::to_string(p.offset()));
+  if (p.limit() != unbounded) text.append(" of ").append(std::to_string(p.limit()));
   return text;
 }
 

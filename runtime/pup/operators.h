@@ -23,9 +23,7 @@ struct any_value {
   template <class T>
   any_value(T&) {
     typedef typename std::remove_cv<T>::type U;
-    static_assert(!std::is_function<typename std::remove_pointer<U>::type>::value || !std::is_pointer<U>::value,
-                  "PUP cannot pack this function pointer yet: name its type in PUPfunctionpointer(Type).");
-    static_assert(!std::is_pointer<U>::value || std::is_function<typename std::remove_pointer<U>::type>::value,
+    static_assert(!std::is_pointer<U>::value,
                   "PUP cannot pack a pointer: it means nothing in another process. Pup what it points to (p | *x), hold "
                   "it in a std::unique_ptr or std::vector, or derive its class from PUP::able.");
     static_assert(std::is_pointer<U>::value,
@@ -138,6 +136,18 @@ inline void operator|(er& p, T*& a) {
   detail::pup_able_pointer(p, a);
 }
 
+// ---- pointers to functions --------------------------------------------------------------------------------------------
+
+namespace detail {
+void pup_function(er& p, void* pointer_to_function_pointer);
+}
+/// A function's address travels relative to this library's code: it is right in every process that runs the same
+/// executable, wherever that was loaded.
+template <class F, typename std::enable_if<std::is_function<F>::value, int>::type = 0>
+inline void operator|(er& p, F*& f) {
+  detail::pup_function(p, &f);
+}
+
 // ---- whole objects to and from buffers --------------------------------------------------------------------------------
 
 /// Bytes that t packs to.
@@ -167,12 +177,6 @@ inline void fromMemBuf(T& t, const void* buf, std::size_t len) {
   if (p.size() != len) detail::raise_size_mismatch(p, len, detail::signature<T>());
 }
 
-namespace detail {
-/// A function's address, relative to this library's code: right in every process that runs the same executable, wherever
-/// that was loaded.
-void pup_function(er& p, void* pointer_to_function_pointer);
-}  // namespace detail
-
 }  // namespace PUP
 
 /// At file scope, after the type: its packed form is its memory image. Not for types with pointers or virtual functions.
@@ -194,9 +198,10 @@ void pup_function(er& p, void* pointer_to_function_pointer);
 #define PUPenum(enumType) \
   static_assert(::std::is_enum<enumType>::value, #enumType " is not an enumeration");
 
-/// Pointers to functions of this type become pupable. Namespace scope.
-#define PUPfunctionpointer(fnPtrType) \
-  inline void operator|(PUP::er& p, fnPtrType& t) { ::PUP::detail::pup_function(p, &t); }
+/// Every type of function pointer is pupable; programs need not name theirs, but may.
+#define PUPfunctionpointer(fnPtrType)                                                              \
+  static_assert(::std::is_function<::std::remove_pointer<fnPtrType>::type>::value, #fnPtrType \
+                " is not a pointer to functions");
 
 /// In a pup routine with a PUP::er named p: p | field, with the field's name as a comment.
 #define PUPn(field)                         \

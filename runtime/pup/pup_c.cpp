@@ -13,9 +13,8 @@ namespace {
 PUP::er& stream(pup_er p) { return *static_cast<PUP::er*>(p); }
 pup_er handle(PUP::er* p) { return p; }
 
-// An encoded size is 3 bits of exponent (of 256) above 13 of mantissa.
-constexpr int mantissa_bits = 13;
-constexpr std::size_t mantissa_mask = (std::size_t(1) << mantissa_bits) - 1;
+// An encoded size is 6 bits of shift above 10 bits of value.
+constexpr int value_bits = 10;
 
 }  // namespace
 
@@ -45,11 +44,16 @@ void pup_comment(const pup_er p, const char* message) { stream(p).comment(messag
 size_t pup_size(const pup_er p) { return stream(p).size(); }
 
 unsigned short pup_encodeSize(size_t s) {
-  unsigned power = 0;
-  for (; s > mantissa_mask; ++power) s = (s >> 8) + (s >> 7 & 1);  // rounded
-  return static_cast<unsigned short>(power << mantissa_bits | s);
+  int shift = 0;
+  while (s >> shift >= 1u << value_bits) ++shift;
+  if (!shift) return static_cast<unsigned short>(s);
+  size_t value = (s >> shift) + (s >> (shift - 1) & 1);  // rounded, perhaps to one bit more
+  if (value == 1u << value_bits) value >>= 1, ++shift;
+  return static_cast<unsigned short>(static_cast<size_t>(shift) << value_bits | value);
 }
-size_t pup_decodeSize(unsigned short a) { return (a & mantissa_mask) << 8 * (a >> mantissa_bits); }
+size_t pup_decodeSize(unsigned short a) {
+  return static_cast<size_t>(a & ((1u << value_bits) - 1)) << (a >> value_bits);
+}
 
 #define PUP_BASIC_DATATYPE(name, type)                     \
   void pup_##name(pup_er p, type* v) { stream(p)(*v); }    \

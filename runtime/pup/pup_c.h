@@ -46,7 +46,7 @@ void pup_comment(const pup_er p, const char* message);
 /* Bytes so far. */
 size_t pup_size(const pup_er p);
 
-/* A size in 16 bits, right within 1 %. */
+/* A size in 16 bits, right within 0.1 %. */
 unsigned short pup_encodeSize(size_t s);
 size_t pup_decodeSize(unsigned short a);
 

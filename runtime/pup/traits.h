@@ -152,7 +152,9 @@ template <class T, bool b = std::is_constructible<T, reconstruct>::value>
 struct TemporaryObjectHolder;
 template <class T>
 struct TemporaryObjectHolder<T, true> {
-  typename std::remove_cv<typename std::remove_reference<T>::type>::type t{reconstruct()};
+  typedef typename std::remove_cv<typename std::remove_reference<T>::type>::type value_type;
+  static value_type make() { return value_type(reconstruct()); }
+  value_type t = make();
 };
 template <class T>
 struct TemporaryObjectHolder<T, false> {

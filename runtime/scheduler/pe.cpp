@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "runtime/scheduler/converse_state.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -28,6 +29,29 @@ constexpr std::uint32_t spins_when_crowded = 50;
 constexpr std::uint32_t turn_mask = 15;
 // Children of a PE in the broadcast tree.
 constexpr int tree_branching = 4;
+
+using scheduler::Order;
+using scheduler::PriorityKey;
+
+bool is_lifo(Queueing queueing) { return static_cast<int>(queueing) & 1; }
+
+PriorityKey key_of(Envelope* envelope) {
+  const std::uint32_t* words = priority_of(envelope);
+  switch (envelope->queueing) {
+    case Queueing::int_fifo:
+    case Queueing::int_lifo: return PriorityKey::of_int(static_cast<std::int32_t>(words[0]));
+    case Queueing::long_fifo:
+    case Queueing::long_lifo: {
+      std::int64_t value = 0;
+      std::memcpy(&value, words, std::min<std::size_t>(sizeof value, 4 * priority_words(envelope->priority_bits)));
+      return PriorityKey::of_long(value);
+    }
+    case Queueing::bits_fifo:
+    case Queueing::bits_lifo: return PriorityKey::of_bits(words, envelope->priority_bits);
+    default: return PriorityKey::none();
+  }
+}
+static_assert(static_cast<int>(Queueing::lifo) % 2 == 1 && static_cast<int>(Queueing::long_lifo) % 2 == 1);
 }  // namespace
 
 Message Message::make(std::size_t size, unsigned priority_bits) {
@@ -134,8 +158,7 @@ void Pe::enqueue(Message message) {
   } else if (envelope->priority_bits == 0) {
     (envelope->queueing == Queueing::lifo ? fifo_.push_front() : fifo_.push_back()) = work;
   } else {
-    scheduler::push_by_priority(by_priority_, work, static_cast<int>(envelope->queueing), envelope->priority_bits,
-                                priority_of(envelope));
+    by_priority_.push(work, key_of(envelope), is_lifo(envelope->queueing) ? Order::lifo : Order::fifo);
   }
 }
 
@@ -176,7 +199,7 @@ bool Pe::take(Work& work) {
     return true;
   }
   if (!by_priority_.empty()) [[unlikely]] {
-    if (by_priority_.has_negative() || fifo_.empty()) {
+    if (fifo_.empty() || by_priority_.next_key() < PriorityKey::none()) {
       work = by_priority_.pop();
       return true;
     }

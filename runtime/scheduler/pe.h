@@ -21,6 +21,7 @@ namespace periapt {
 
 class Process;
 class Carrier;
+struct ConverseState;  // converse_state.h
 class PeObjects;  // runtime/chare: what lives on this PE
 using machine::MachineLayer;
 using scheduler::Thread;
@@ -53,6 +54,7 @@ class Pe {
   Port& port;
   PeObjects* objects = nullptr;  // set by runtime/chare before the first step
   Carrier* carrier = nullptr;
+  std::unique_ptr<ConverseState> converse;  // made at the first Converse call
   ThreadSystem threads;
   scheduler::Conditions conditions;
   Execution running;

@@ -87,9 +87,11 @@ Batch* map_batch(std::size_t stride, std::size_t count, int pe) {
   const int access = guarded ? PROT_NONE : PROT_READ | PROT_WRITE;
   void* memory = mmap(nullptr, stride * count, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED)
-    fatal("no memory for the stacks of more threads (" + std::to_string(stride * count >> 10) + " KiB: " +
-          std::strerror(errno) + "). Make stacks smaller (+stacksize), create fewer threads at a time, or raise " +
-          "`ulimit -v` and vm.max_map_count.");
+    fatal("no memory for the stacks of more threads (" + std::to_string(stride * count >> 10) +
+              " KiB: " + std::strerror(errno) + ")",
+          {}, {},
+          "Make stacks smaller (+stacksize), create fewer threads at a time, or raise "
+          "`ulimit -v` and vm.max_map_count");
   if (!guarded) madvise(memory, stride * count, MADV_NOHUGEPAGE);  // one touched page must not become 2 MiB
 
   const std::lock_guard<std::mutex> lock(batches_mutex);
@@ -152,10 +154,11 @@ class SignalText {
 
 void report_overflow(const Thread& t, int pe) {
   SignalText text;
-  text << "Periapt: thread " << t.id() << " of PE " << static_cast<std::uint64_t>(pe) << " ran over its stack of "
-       << static_cast<std::uint64_t>(t.stack_bytes())
-       << " bytes. Give every thread more with +stacksize BYTES, or this entry method alone with "
-          "[threaded, stacksize=BYTES]; or keep large local arrays on the heap, or recurse less deeply.\n";
+  // the block that fatal() prints
+  text << "periapt: fatal error on PE " << static_cast<std::uint64_t>(pe) << "\n  what:     thread " << t.id()
+       << " ran over its stack of " << static_cast<std::uint64_t>(t.stack_bytes())
+       << " bytes\n  do next:  give every thread more with +stacksize BYTES, or this entry method alone with "
+          "[threaded, stacksize=BYTES]; or keep large local arrays on the heap, or recurse less deeply\n";
   text.write_to(STDERR_FILENO);
 }
 
@@ -226,6 +229,8 @@ class SignalStack {
 
 }  // namespace
 
+__thread detail::Exceptions* detail::this_os_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+
 // The stacks of one size.
 struct ThreadSystem::Pool {
   std::size_t stack_bytes = 0;
@@ -247,8 +252,8 @@ Thread* ThreadSystem::Pool::fresh(int pe) {
   Batch& batch = *batches.back();
   const std::size_t i = batch.handed_out.load(std::memory_order_relaxed);
   if (batch.guarded && mprotect(batch.place(i) + guard_bytes, stride - guard_bytes, PROT_READ | PROT_WRITE) != 0)
-    fatal("no memory for the stack of another thread (mprotect: " + std::string(std::strerror(errno)) +
-          "). Create fewer threads at a time, or raise vm.max_map_count.");
+    fatal("no memory for the stack of another thread (mprotect: " + std::string(std::strerror(errno)) + ")", {}, {},
+          "Create fewer threads at a time, or raise vm.max_map_count");
   batch.handed_out.store(i + 1, std::memory_order_release);
   Thread* t = batch.thread_at(i);
   t->stack_low_ = batch.place(i) + guard_bytes;
@@ -271,29 +276,36 @@ struct ThreadSystem::Entry {
     try {
       self->function_(self->argument_);
     } catch (const std::exception& e) {
-      fatal("an exception left the function of thread " + std::to_string(self->id_) + ": " + e.what() +
-            ". Catch it inside the threaded entry method.");
+      fatal("an exception left the function of thread " + std::to_string(self->id_) + ": " + e.what(), {}, {},
+            "Catch it inside the threaded entry method");
     } catch (...) {
-      fatal("an exception that is no std::exception left the function of thread " + std::to_string(self->id_) +
-            ". Catch it inside the threaded entry method.");
+      fatal("an exception that is no std::exception left the function of thread " + std::to_string(self->id_), {}, {},
+            "Catch it inside the threaded entry method");
     }
   }
 };
 
-ThreadSystem::ThreadSystem(const ThreadOptions& options)
-    : exceptions_(reinterpret_cast<detail::Exceptions*>(abi::__cxa_get_globals())), options_(options) {
+ThreadSystem::ThreadSystem(const ThreadOptions& options) : options_(options) {
   scheduler_.system_ = this;
   scheduler_.state_ = Thread::State::running;
   default_pool_ = &pool_for(options_.stack_bytes);
-  watch_this_os_thread();
 }
 
-ThreadSystem::~ThreadSystem() { std::free(scheduler_.locals_); }
+ThreadSystem::~ThreadSystem() {
+  std::free(scheduler_.locals_);
+  if (local_bytes_ == 0) return;
+  for (auto& pool : pools_)
+    for (Batch* batch : pool->batches)
+      for (std::size_t i = 0; i < batch->handed_out.load(std::memory_order_relaxed); ++i)
+        std::free(batch->thread_at(i)->locals_);  // null but for threads that never ended
+}
 
-void ThreadSystem::watch_this_os_thread() {
+// From here on the overflow of a stack is reported on this OS thread too.
+void ThreadSystem::first_time_on_os_thread() {
   install_fault_handler();
   static thread_local SignalStack stack;
   static_cast<void>(&stack);
+  exceptions_ = detail::this_os_thread = reinterpret_cast<detail::Exceptions*>(abi::__cxa_get_globals());
 }
 
 ThreadSystem::Pool& ThreadSystem::pool_for(std::size_t stack_bytes) {
@@ -363,19 +375,18 @@ void ThreadSystem::notify(ThreadListener* listener, void (*ThreadListener::*what
 void ThreadSystem::cannot_resume(Thread* t) {
   if (t == current_) return;  // it runs: nothing to do
   if (t->state_ == Thread::State::ended)
-    fatal("thread " + std::to_string(t->id_) +
-          " is resumed after its end. Whoever awakened it kept its handle too long.");
+    fatal("thread " + std::to_string(t->id_) + " is resumed after its end", {},
+          "Whoever awakened it kept its handle too long");
   fatal("thread " + std::to_string(t->id_) + " is resumed while it runs, or by another PE than its own.");
 }
 
 void ThreadSystem::not_in_a_thread() {
-  fatal(
-      "something waits (CthSuspend, CthYield, a future, a [sync] call) outside of a thread. Make the entry method that "
-      "does so [threaded].");
+  fatal("something waits (CthSuspend, CthYield, a future, a [sync] call) outside of a thread", {}, {},
+        "Make the entry method that does so [threaded]");
 }
 
 void ThreadSystem::exit() {
-  if (current_ == &scheduler_) fatal("CthExit outside of a thread. Return from the entry method instead.");
+  if (current_ == &scheduler_) fatal("CthExit outside of a thread", {}, {}, "Return from the entry method instead");
   current_->state_ = Thread::State::ended;
   Thread* next = hooks_.choose ? hooks_.choose(hooks_.context) : nullptr;
   switch_to(next ? next : &scheduler_);

@@ -46,6 +46,8 @@ struct Exceptions {
   void* caught;
   unsigned uncaught;
 };
+// Those of this OS thread; null until it first switches to a thread. (__thread: no look whether it wants initialising.)
+extern __thread Exceptions* this_os_thread __attribute__((tls_model("initial-exec")));
 }  // namespace detail
 
 // Wants to know when one thread loses and gets the processor. Its owner fills in the three functions and `data`;
@@ -178,16 +180,13 @@ class ThreadSystem {
 
   std::size_t live() const { return live_; }  // threads created and not ended
 
-  // Lets the overflow of a stack be reported on this OS thread (it needs a signal stack of its own). The constructor
-  // does it for its caller; needed again only where another OS thread runs the system.
-  static void watch_this_os_thread();
-
  private:
   struct Pool;
   struct Entry;
 
   void switch_to(Thread* to) {
     Thread* from = current_;
+    if (from == &scheduler_) on_os_thread();
     if (from->listeners_) notify(from->listeners_, &ThreadListener::suspend);
     if (to->listeners_) notify(to->listeners_, &ThreadListener::resume);
     from->caught_exceptions_ = exceptions_->caught;
@@ -196,11 +195,17 @@ class ThreadSystem {
     exceptions_->uncaught = to->uncaught_exceptions_;
     to->state_ = Thread::State::running;
     current_ = to;
-    if (from == &scheduler_) from->fiber_.adopt_os_thread();
     from->fiber_.leave(to->fiber_, from->state_ == Thread::State::ended);
     const detail::Transfer transfer = detail::jump(to->context_, from);
     arrived(static_cast<Thread*>(transfer.data), transfer.context);
   }
+  // A system may be made on one OS thread and run on another: what belongs to the OS thread is asked for each time.
+  void on_os_thread() {
+    exceptions_ = detail::this_os_thread;
+    if (!exceptions_) first_time_on_os_thread();
+    scheduler_.fiber_.adopt_os_thread();
+  }
+  void first_time_on_os_thread();
   // The first thing after a jump: `from` jumped here.
   void arrived(Thread* from, void* from_context) {
     from->context_ = from_context;
@@ -215,7 +220,7 @@ class ThreadSystem {
   void grow_locals(Thread& t);
 
   Thread* current_ = &scheduler_;
-  detail::Exceptions* exceptions_;  // of the OS thread
+  detail::Exceptions* exceptions_ = nullptr;  // of the OS thread that runs this system
   ThreadHooks hooks_;
   Pool* default_pool_;
   std::uint64_t next_id_ = 1;

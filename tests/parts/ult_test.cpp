@@ -30,12 +30,8 @@ struct Threads : ThreadSystem {
     set_hooks(hooks);
   }
   Thread* spawn(std::function<void()> body, std::size_t stack_bytes = 0) {
-    return create(
-        [](void* argument) {
-          const std::unique_ptr<std::function<void()>> body(static_cast<std::function<void()>*>(argument));
-          (*body)();
-        },
-        new std::function<void()>(std::move(body)), stack_bytes);
+    bodies.push_back(std::move(body));
+    return create([](void* body) { (*static_cast<std::function<void()>*>(body))(); }, &bodies.back(), stack_bytes);
   }
   void run_ready() {
     while (!ready.empty()) {
@@ -59,6 +55,7 @@ struct Threads : ThreadSystem {
     set_hooks(hooks);
   }
   std::deque<Thread*> ready;
+  std::deque<std::function<void()>> bodies;
 };
 
 TEST(Threads, RunFromResumeToSuspend) {
@@ -281,6 +278,26 @@ TEST(Threads, RunOnSeveralOsThreadsAtOnce) {
   for (int sum : sums) EXPECT_EQ(sum, 1000);
 }
 
+TEST(Threads, ASystemMayBeMadeOnOneOsThreadAndRunOnAnother) {
+  Threads threads;
+  std::string seen;
+  Thread* t = threads.spawn([&] {
+    try {
+      throw std::runtime_error("kept");
+    } catch (const std::exception& e) {
+      threads.suspend();
+      seen = e.what();
+    }
+  });
+  std::thread pe([&] {
+    threads.resume(t);
+    EXPECT_EQ(std::current_exception(), nullptr);
+    threads.resume(t);
+  });
+  pe.join();
+  EXPECT_EQ(seen, "kept");
+}
+
 // Threads that resume each other, yield, suspend, end and are destroyed at random, each carrying a checksum on its
 // stack across every switch.
 TEST(Threads, AMillionRandomSwitchesKeepEveryStackIntact) {
@@ -350,7 +367,7 @@ TEST(ThreadsDeathTest, AnOverflowIsExplained) {
         threads.resume(threads.spawn([] {}));
         threads.resume(threads.spawn([] { recurse(1000); }));
       },
-      Signal(SIGSEGV), "thread 2 of PE 3 ran over its stack of 32768 bytes.*\\+stacksize");
+      Signal(SIGSEGV), "on PE 3.*thread 2 ran over its stack of 32768 bytes.*\\+stacksize");
 }
 
 TEST(ThreadsDeathTest, AnOverflowOnAnotherOsThreadIsExplained) {
@@ -362,7 +379,7 @@ TEST(ThreadsDeathTest, AnOverflowOnAnotherOsThreadIsExplained) {
         });
         pe.join();
       },
-      Signal(SIGSEGV), "thread 1 of PE 0 ran over its stack of 1048576 bytes");
+      Signal(SIGSEGV), "on PE 0.*thread 1 ran over its stack of 1048576 bytes");
 }
 
 TEST(ThreadsDeathTest, AnotherBadAddressIsNotCalledAnOverflow) {

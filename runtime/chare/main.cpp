@@ -1,0 +1,4 @@
+// main() of a program that has none of its own: an archive member that is linked only then.
+#include "runtime/chare/startup.h"
+
+int main(int argc, char** argv) { return periapt::run_program(argc, argv); }
