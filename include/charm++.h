@@ -20,6 +20,7 @@
 #include "runtime/chare/ids.h"
 #include "runtime/chare/invoke.h"
 #include "runtime/chare/marshal.h"
+#include "runtime/chare/matches.h"
 #include "runtime/chare/message_queue.h"
 #include "runtime/chare/objects.h"
 #include "runtime/chare/proxies.h"

@@ -203,6 +203,7 @@ class DeclEmitter {
     if (names.isGroup() && prefix == "CProxyElement_")
       out_.line("  " + names.local + "* ckLocalBranch() const { return static_cast<" + names.local +
                 "*>(periapt::localBranch(" + names.self(prefix) + ")); }");
+    if (names.isArray() && prefix == "CProxySection_") sections(names);
     if (names.chare.bases.size() > 1) oneOfSeveral(names, prefix);
     for (const Function& method : methods) out_.line("  " + method.declaration());
     out_.line("};");
@@ -221,7 +222,7 @@ class DeclEmitter {
       return;
     }
     out_.line("  " + own + "() {}");
-    const std::string object = "const " + names.root() + "* impl_object";
+    const std::string object = "const " + names.handleClass() + "* impl_object";
     constructor(names, prefix, object, "impl_object");
     if (names.isSingle()) return constructor(names, prefix, "const CkChareID& impl_id", "impl_id");
     const std::string id = std::string("const ") + (names.isArray() ? "CkArrayID" : "CkGroupID") + "& impl_id";
@@ -264,6 +265,38 @@ class DeclEmitter {
     if (names.dimensions > 1)
       out_.line("  " + names.element + " operator()(const " + names.arrayIndex + "& impl_index) const " + make +
                 "impl_index); }");
+  }
+
+  /// CProxySection_X::ckNew: elements listed, or a range (first, last, step) in each dimension; section[i].
+  void sections(const ChareNames& names) {
+    const std::string factor = "int impl_factor = USE_DEFAULT_BRANCH_FACTOR";
+    const std::string head = "  static CkSectionID ckNew(const CkArrayID& impl_id, ";
+    const std::string index = names.arrayIndex;
+    out_.line("  " + names.element + " operator[](int impl_i) const { return " + names.element +
+              "(this->ckGetArrayID(), static_cast<const " + index + "&>(this->ckGetArrayElements()[impl_i])); }");
+    out_.line("  " + names.element + " operator()(int impl_i) const { return (*this)[impl_i]; }");
+    out_.line(head + "const " + index + "* impl_elements, int impl_count, " + factor + ") {");
+    out_.line("    return CkSectionID(impl_id, std::vector<CkArrayIndex>(impl_elements, impl_elements + impl_count), impl_factor);");
+    out_.line("  }");
+    out_.line(head + "const std::vector<" + index + ">& impl_elements, " + factor + ") {");
+    out_.line("    return ckNew(impl_id, impl_elements.data(), static_cast<int>(impl_elements.size()), impl_factor);");
+    out_.line("  }");
+    if (names.dimensions < 1) return;
+    std::string formals;
+    std::string coordinates;
+    std::string loops;
+    for (int d = 1; d <= names.dimensions; ++d) {
+      const std::string n = std::to_string(d);
+      formals += "int impl_l" + n + ", int impl_u" + n + ", int impl_s" + n + ", ";
+      coordinates += (d > 1 ? ", impl_i" : "impl_i") + n;
+      loops += std::string(d > 1 ? "\n      " : "    ") + "for (int impl_i" + n + " = impl_l" + n + "; impl_i" + n + " <= impl_u" + n +
+               "; impl_i" + n + " += impl_s" + n + ")";
+    }
+    out_.line(head + formals + factor + ") {");
+    out_.line("    std::vector<" + index + "> impl_elements;");
+    out_.line(loops + " impl_elements.emplace_back(" + coordinates + ");");
+    out_.line("    return ckNew(impl_id, impl_elements, impl_factor);");
+    out_.line("  }");
   }
 
   /// With several bases the identity is there several times, always the same; the first one answers.

@@ -447,7 +447,7 @@ class DefEmitter {
       for (const Item& member : chare->items) registerCalls(member, scope, chare->name + "::");
     if (item.isExtern) return;
     if (auto* init = std::get_if<InitCall>(&item.node))
-      out_.lineAt(item.span.begin, "  _registerInitCall(" + scope + owner + init->name + ", " + (init->perNode ? "1" : "0") + ");");
+      out_.lineAt(item.span.begin, "  CkRegisterInitCall(" + scope + owner + init->name + ", " + (init->perNode ? "false" : "true") + ");");
     if (auto* pupable = std::get_if<PupAble>(&item.node))
       for (const Type& type : pupable->types)
         out_.lineAt(type.span.begin, "  PUPable_reg(" + (type.qualifier.empty() ? scope : "") + type.plain() + ");");

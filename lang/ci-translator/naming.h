@@ -31,6 +31,8 @@ struct ChareNames {
 
   /// "Chare", "Group", "NodeGroup", "ArrayElement": the runtime's own class at the root.
   std::string root() const;
+  /// The class whose pointer a proxy can be made from: groups of both kinds have one.
+  std::string handleClass() const { return isGroup() ? "IrrGroup" : root(); }
   /// Classes that `prefix` + each base names: "CProxy_", "CkIndex_" ... With no base, the runtime's.
   std::vector<std::string> bases(const std::string& prefix) const;
   /// ": public A, public B".

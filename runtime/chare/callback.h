@@ -30,6 +30,8 @@ class CProxyElement_Group;
 class CProxyElement_NodeGroup;
 
 #define CkSelfCallback(ep) CkCallback(this, ep)
+// The entry that takes a reduction's result and calls X::method with it.
+#define CkReductionTarget(X, method) CkIndex_##X::redn_wrapper_##method(NULL)
 
 class CkCallback {
  public:

@@ -125,8 +125,8 @@ class CkMigratable : public CkObject {
   virtual void ckJustRestored() {}
   virtual void ckDestroy() = 0;
   // Load balancing, see runtime/loadbalance.
-  virtual void ResumeFromSync();
-  virtual void UserSetLBLoad();
+  virtual void ResumeFromSync() {}
+  virtual void UserSetLBLoad() {}
 };
 
 class ArrayElement : public CkMigratable {
@@ -151,6 +151,7 @@ class ArrayElement : public CkMigratable {
   // Load balancing: every element of the program that usesAtSync calls AtSync(); after balancing each gets
   // ResumeFromSync(), on its new PE.
   void AtSync(int waitForMigration = 1);
+  bool ckUsesAtSync() const { return usesAtSync; }
   void setMigratable(bool migratable) { migratable_ = migratable; }
   bool ckIsMigratable() const { return migratable_; }
   double getObjTime() const;

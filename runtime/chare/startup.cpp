@@ -19,8 +19,7 @@
 #include "runtime/chare/reduction_message.h"
 #include "runtime/scheduler/process.h"
 
-// What charmc's link step writes: registers the -module libraries; and what a mainmodule's generated code defines.
-extern "C" void CkRegisterMainModule();
+// What charmc's link step writes: registers the -module libraries.
 void _registerExternalModules(char** argv) __attribute__((weak));
 
 namespace periapt {
@@ -167,14 +166,14 @@ void request_exit(int code) {
   pe.send(0, std::move(message));
 }
 
-int run_program(int argc, char** argv) {
+int run_program(int argc, char** argv, void (*register_main_module)()) {
   set_place_hook(place);
   set_fatal_exit_hook(Process::abort_run);
   register_core();
   entry_start = register_runtime_entry("start", on_start, ep_expedited);
   entry_exit_request = register_runtime_entry("exit request", on_exit_request, ep_expedited);
   entry_exit = register_runtime_entry("exit", on_exit, ep_expedited);
-  CkRegisterMainModule();
+  register_main_module();
   if (_registerExternalModules) _registerExternalModules(argv);
 
   auto* process = new Process(argc, argv);

@@ -22,5 +22,5 @@ void* CkLocalChare(const CkChareID* chare);
 namespace periapt {
 // Asks PE 0 to end the run; returns.
 void request_exit(int code);
-int run_program(int argc, char** argv);
+int run_program(int argc, char** argv, void (*register_main_module)());
 }  // namespace periapt

@@ -105,7 +105,8 @@ able::PUP_ID able::register_constructor(const char* className, constructor_funct
 
 able::constructor_function able::get_constructor(const PUP_ID& id) {
   if (const Entry* e = Registry::get().find(id)) return e->make;
-  detail::raise(error::kind::unknown_type, nullptr, "PUP::able: no class with the id " + hex(id) + " is registered");
+  detail::raise(error::kind::unknown_type, nullptr,
+                std::string("PUP::able: no class with the id ") + hex(id) + " is registered");
 }
 
 able* able::clone() const {
@@ -126,11 +127,12 @@ void er::object(able** a) {
   if (!isUnpacking() && *a) {
     id = (*a)->get_PUP_ID();
     if (id == null_id || !Registry::get().find(id)) {
-      detail::raise(error::kind::unknown_type, this,
-                    std::string("PUP::able: an object of a class that is not registered cannot be packed (mangled name ") +
-                        typeid(**a).name() +
-                        "). Name the class in a .ci file of the program (PUPable Name;), or call PUPable_reg(Name) at "
-                        "start-up in every process;");
+      detail::raise(
+          error::kind::unknown_type, this,
+          std::string("PUP::able: an object of a class that is not registered cannot be packed (mangled name ") +
+              typeid(**a).name() +
+              "). Name the class in a .ci file of the program (PUPable Name;), or call PUPable_reg(Name) at "
+              "start-up in every process;");
     }
   }
   id.pup(*this);
@@ -140,11 +142,12 @@ void er::object(able** a) {
   }
   const Entry* entry = Registry::get().find(id);
   if (!entry) {
-    detail::raise(error::kind::unknown_type, this,
-                  "PUP::able: an object of a class with the id " + hex(id) +
-                      " arrived, and no class registered in this process has that id. Probably PUPable_reg(Name) (or "
-                      "\"PUPable Name;\" in a .ci module that is registered) did not run here; or the pup routines before "
-                      "it packed and unpacked different bytes;");
+    detail::raise(
+        error::kind::unknown_type, this,
+        std::string("PUP::able: an object of a class with the id ") + hex(id) +
+            " arrived, and no class registered in this process has that id. Probably PUPable_reg(Name) (or "
+            "\"PUPable Name;\" in a .ci module that is registered) did not run here; or the pup routines before "
+            "it packed and unpacked different bytes;");
   }
   if (isUnpacking()) *a = entry->make();
   if (hasComments()) syncComment(sync_begin_object, entry->name.c_str());

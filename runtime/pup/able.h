@@ -1,9 +1,10 @@
 // PUP::able: objects whose class is only known when they are unpacked.
 //
-// A class derives from PUP::able, writes PUPable_decl(Name) in its body, has a constructor Name(CkMigrateMessage*), and a
-// pup routine that calls its base's. PUPable_def(Name) stands in one source file, and PUPable_reg(Name) runs at start-up in
-// every process ("PUPable Name;" in a .ci file does both). Then a pointer to any base is packed with p | pointer, and
-// unpacked as a new object of the right class. On the wire stands a 64-bit hash of the registered name; null is zero.
+// A class derives from PUP::able, writes PUPable_decl(Name) in its body, has a constructor Name(CkMigrateMessage*), and
+// a pup routine that calls its base's. PUPable_def(Name) stands in one source file, and PUPable_reg(Name) runs at
+// start-up in every process ("PUPable Name;" in a .ci file does both). Then a pointer to any base is packed with p |
+// pointer, and unpacked as a new object of the right class. On the wire stands a 64-bit hash of the registered name;
+// null is zero.
 #pragma once
 
 #include "runtime/pup/er.h"
@@ -81,54 +82,51 @@ typedef PUP::able PUPable;
 #endif
 
 /// p | object and p | pointer, as friends of the class.
-#define PUPable_operator_inside(...)                             \
-  friend inline void operator|(PUP::er& p, __VA_ARGS__& a) {     \
+#define PUPable_operator_inside(...)                                 \
+  friend inline void operator|(PUP::er& p, __VA_ARGS__& a) {         \
     PUP::detail::scope here(p, PUP::detail::signature<__VA_ARGS__>); \
-    a.pup(p);                                                    \
-  }                                                              \
+    a.pup(p);                                                        \
+  }                                                                  \
   friend inline void operator|(PUP::er& p, __VA_ARGS__*& a) { PUP::detail::pup_able_pointer(p, a); }
 
 /// The same at file scope.
-#define PUPable_operator_outside(...)                                      \
-  inline void operator|(PUP::er& p, __VA_ARGS__& a) {                      \
-    PUP::detail::scope here(p, PUP::detail::signature<__VA_ARGS__>);       \
-    a.pup(p);                                                              \
-  }                                                                        \
+#define PUPable_operator_outside(...)                                \
+  inline void operator|(PUP::er& p, __VA_ARGS__& a) {                \
+    PUP::detail::scope here(p, PUP::detail::signature<__VA_ARGS__>); \
+    a.pup(p);                                                        \
+  }                                                                  \
   inline void operator|(PUP::er& p, __VA_ARGS__*& a) { PUP::detail::pup_able_pointer(p, a); }
 
 /// In the body of a concrete class.
 #define PUPable_decl(...) PUPable_decl_inside(__VA_ARGS__) PUPable_operator_inside(__VA_ARGS__)
 
 /// In the body of a concrete class, without the operators.
-#define PUPable_decl_inside(...)                            \
- private:                                                   \
-  static PUP::able* call_PUP_constructor(void);             \
-  static PUP::able::PUP_ID my_PUP_ID;                       \
-                                                            \
- public:                                                    \
-  PUP_QUIET_BEGIN                                           \
-  virtual const PUP::able::PUP_ID& get_PUP_ID(void) const;  \
-  PUP_QUIET_END                                             \
+#define PUPable_decl_inside(...)                           \
+ private:                                                  \
+  static PUP::able* call_PUP_constructor(void);            \
+  static PUP::able::PUP_ID my_PUP_ID;                      \
+                                                           \
+ public:                                                   \
+  PUP_QUIET_BEGIN                                          \
+  virtual const PUP::able::PUP_ID& get_PUP_ID(void) const; \
+  PUP_QUIET_END                                            \
   static void register_PUP_ID(const char* name);
 
 /// In the body of a class template; each instance that is used wants PUPable_def_template and PUPable_reg.
 #define PUPable_decl_template(...) PUPable_decl_inside_template(__VA_ARGS__) PUPable_operator_inside(__VA_ARGS__)
 
-#define PUPable_decl_inside_template_(register_constructor_, ...)                                               \
- private:                                                                                                       \
-  static PUP::able* call_PUP_constructor(void) {                                                                \
-    return new __VA_ARGS__(static_cast<CkMigrateMessage*>(nullptr));                                            \
-  }                                                                                                             \
-  static PUP::able::PUP_ID my_PUP_ID;                                                                           \
-                                                                                                                \
- public:                                                                                                        \
-  PUP_QUIET_BEGIN                                                                                               \
-  virtual const PUP::able::PUP_ID& get_PUP_ID(void) const { return my_PUP_ID; }                                 \
-  PUP_QUIET_END                                                                                                 \
+#define PUPable_decl_inside_template_(register_constructor_, ...)                                                   \
+ private:                                                                                                           \
+  static PUP::able* call_PUP_constructor(void) { return new __VA_ARGS__(static_cast<CkMigrateMessage*>(nullptr)); } \
+  static PUP::able::PUP_ID my_PUP_ID;                                                                               \
+                                                                                                                    \
+ public:                                                                                                            \
+  PUP_QUIET_BEGIN                                                                                                   \
+  virtual const PUP::able::PUP_ID& get_PUP_ID(void) const { return my_PUP_ID; }                                     \
+  PUP_QUIET_END                                                                                                     \
   static void register_PUP_ID(const char* name) { my_PUP_ID = register_constructor_(name, call_PUP_constructor); }
 
-#define PUPable_decl_inside_template(...) \
-  PUPable_decl_inside_template_(PUP::able::register_constructor, __VA_ARGS__)
+#define PUPable_decl_inside_template(...) PUPable_decl_inside_template_(PUP::able::register_constructor, __VA_ARGS__)
 
 /// For a class template whose base is given as a macro argument; put commas inside SINGLE_ARG().
 #define PUPable_decl_inside_base_template(baseClassName, ...) PUPable_decl_inside_template(__VA_ARGS__)
@@ -138,45 +136,45 @@ typedef PUP::able PUPable;
 #define PUPable_decl_outside(...) PUPable_operator_outside(__VA_ARGS__)
 
 /// At file scope, beside PUPable_decl_inside of a class template: operators and members.
-#define PUPable_decl_outside_template(templateParameters, ...)                                                  \
-  template <templateParameters>                                                                                 \
-  inline void operator|(PUP::er& p, __VA_ARGS__& a) {                                                           \
-    a.pup(p);                                                                                                   \
-  }                                                                                                             \
-  template <templateParameters>                                                                                 \
-  inline void operator|(PUP::er& p, __VA_ARGS__*& a) {                                                          \
-    PUP::detail::pup_able_pointer(p, a);                                                                        \
-  }                                                                                                             \
-  template <templateParameters>                                                                                 \
-  PUP::able* __VA_ARGS__::call_PUP_constructor(void) {                                                          \
-    return new __VA_ARGS__(static_cast<CkMigrateMessage*>(nullptr));                                            \
-  }                                                                                                             \
-  template <templateParameters>                                                                                 \
-  const PUP::able::PUP_ID& __VA_ARGS__::get_PUP_ID(void) const {                                                \
-    return my_PUP_ID;                                                                                           \
-  }                                                                                                             \
-  template <templateParameters>                                                                                 \
-  void __VA_ARGS__::register_PUP_ID(const char* name) {                                                         \
-    my_PUP_ID = PUP::able::register_constructor(name, call_PUP_constructor);                                    \
+#define PUPable_decl_outside_template(templateParameters, ...)               \
+  template <templateParameters>                                              \
+  inline void operator|(PUP::er& p, __VA_ARGS__& a) {                        \
+    a.pup(p);                                                                \
+  }                                                                          \
+  template <templateParameters>                                              \
+  inline void operator|(PUP::er& p, __VA_ARGS__*& a) {                       \
+    PUP::detail::pup_able_pointer(p, a);                                     \
+  }                                                                          \
+  template <templateParameters>                                              \
+  PUP::able* __VA_ARGS__::call_PUP_constructor(void) {                       \
+    return new __VA_ARGS__(static_cast<CkMigrateMessage*>(nullptr));         \
+  }                                                                          \
+  template <templateParameters>                                              \
+  const PUP::able::PUP_ID& __VA_ARGS__::get_PUP_ID(void) const {             \
+    return my_PUP_ID;                                                        \
+  }                                                                          \
+  template <templateParameters>                                              \
+  void __VA_ARGS__::register_PUP_ID(const char* name) {                      \
+    my_PUP_ID = PUP::able::register_constructor(name, call_PUP_constructor); \
   }
 
 /// In the body of an abstract class: no def, no reg.
-#define PUPable_abstract(...)                                   \
- public:                                                        \
-  PUP_QUIET_BEGIN                                               \
-  virtual const PUP::able::PUP_ID& get_PUP_ID(void) const = 0;  \
-  PUP_QUIET_END                                                 \
+#define PUPable_abstract(...)                                  \
+ public:                                                       \
+  PUP_QUIET_BEGIN                                              \
+  virtual const PUP::able::PUP_ID& get_PUP_ID(void) const = 0; \
+  PUP_QUIET_END                                                \
   PUPable_operator_inside(__VA_ARGS__)
 
 /// Once, at file scope.
-#define PUPable_def(...)                                                                            \
-  PUP::able* __VA_ARGS__::call_PUP_constructor(void) {                                              \
-    return new __VA_ARGS__(static_cast<CkMigrateMessage*>(nullptr));                                \
-  }                                                                                                 \
-  const PUP::able::PUP_ID& __VA_ARGS__::get_PUP_ID(void) const { return __VA_ARGS__::my_PUP_ID; }   \
-  PUP::able::PUP_ID __VA_ARGS__::my_PUP_ID;                                                         \
-  void __VA_ARGS__::register_PUP_ID(const char* name) {                                             \
-    my_PUP_ID = PUP::able::register_constructor(name, __VA_ARGS__::call_PUP_constructor);           \
+#define PUPable_def(...)                                                                          \
+  PUP::able* __VA_ARGS__::call_PUP_constructor(void) {                                            \
+    return new __VA_ARGS__(static_cast<CkMigrateMessage*>(nullptr));                              \
+  }                                                                                               \
+  const PUP::able::PUP_ID& __VA_ARGS__::get_PUP_ID(void) const { return __VA_ARGS__::my_PUP_ID; } \
+  PUP::able::PUP_ID __VA_ARGS__::my_PUP_ID;                                                       \
+  void __VA_ARGS__::register_PUP_ID(const char* name) {                                           \
+    my_PUP_ID = PUP::able::register_constructor(name, __VA_ARGS__::call_PUP_constructor);         \
   }
 
 /// Once for each instance of a class template.

@@ -1,11 +1,11 @@
 // Files, with every short read and failed write noticed.
 #include "runtime/pup/disk.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstring>
 #include <string>
-
-#include <sys/stat.h>
 
 namespace PUP {
 
@@ -49,15 +49,17 @@ void toDisk::bytes(void* p, std::size_t n, std::size_t itemSize, dataType) {
 }
 
 void toDisk::failed(std::size_t wanted, std::size_t written) {
-  message_ = "PUP: wrote " + std::to_string(written) + " of " + std::to_string(wanted) + " bytes to the file at offset " +
-             std::to_string(offset() - written) + ": " + (errno ? std::strerror(errno) : "unknown error");
+  message_ = std::string("PUP: wrote ") + std::to_string(written) + " of " + std::to_string(wanted) +
+             " bytes to the file at offset " + std::to_string(offset() - written) + ": " +
+             (errno ? std::strerror(errno) : "unknown error");
   asked_ = false;
 }
 
 bool toDisk::checkError() {
   errno = 0;
   if (message_.empty() && std::fflush(F) != 0) {
-    message_ = "PUP: could not flush the file at offset " + std::to_string(offset()) + ": " + std::strerror(errno);
+    message_ = std::string("PUP: could not flush the file at offset ") + std::to_string(offset()) + ": " +
+               std::strerror(errno);
   }
   asked_ = true;
   return !message_.empty();
@@ -65,7 +67,8 @@ bool toDisk::checkError() {
 
 toDisk::~toDisk() {
   if (!message_.empty() && !asked_ && !std::uncaught_exceptions()) {
-    detail::raise(error(error::kind::io, message_ + ". (PUP::toDisk::checkError() lets a program handle this itself.)"));
+    detail::raise(
+        error(error::kind::io, message_ + ". (PUP::toDisk::checkError() lets a program handle this itself.)"));
   }
 }
 

@@ -1,5 +1,5 @@
-// Streams to and from files: toDisk, fromDisk. The same bytes as toMem and fromMem. The FILE stays the caller's: open it
-// for binary, close it (and look at what fclose says: that is when the last bytes are written).
+// Streams to and from files: toDisk, fromDisk. The same bytes as toMem and fromMem. The FILE stays the caller's: open
+// it for binary, close it (and look at what fclose says: that is when the last bytes are written).
 #pragma once
 
 #include <cstdio>
@@ -25,8 +25,8 @@ class disk : public er {
   std::size_t done_ = 0;
 };
 
-/// Packs into a file. A write that fails is remembered, and nothing more is written; ask checkError(). If nobody asks, the
-/// destructor raises the error.
+/// Packs into a file. A write that fails is remembered, and nothing more is written; ask checkError(). If nobody asks,
+/// the destructor raises the error.
 class toDisk : public disk {
  public:
   explicit toDisk(FILE* f, unsigned int purpose = 0) : disk(IS_PACKING, f, purpose) {}

@@ -2,9 +2,9 @@
 //
 //   void pup(PUP::er& p) { p | count; p | name; if (p.isUnpacking()) data.resize(count); p(data.data(), count); }
 //
-// An er may have a *window*: the bytes [cursor_, end_) of memory that items are copied to or from without a virtual call.
-// The memory streams put their whole buffer there, sizer counts with it, all others leave it empty and get every array of
-// items through bytes(). A stream of one's own derives from er and implements bytes().
+// An er may have a *window*: the bytes [cursor_, end_) of memory that items are copied to or from without a virtual
+// call. The memory streams put their whole buffer there, sizer counts with it, all others leave it empty and get every
+// array of items through bytes(). A stream of one's own derives from er and implements bytes().
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ typedef unsigned char myByte;
 /// What er::remaining() answers when nobody can know.
 constexpr std::size_t unbounded = SIZE_MAX;
 
-/// Objects nested deeper than this are refused when they are unpacked: a few bytes must not be able to run a process out
-/// of stack. A list of more links than this wants a loop in its pup(), not recursion.
+/// Objects nested deeper than this are refused when they are unpacked: a few bytes must not be able to run a process
+/// out of stack. A list of more links than this wants a loop in its pup(), not recursion.
 constexpr std::size_t depth_max = 10000;
 
 namespace detail {
@@ -91,7 +91,7 @@ class er {
 
   er(const er&) = delete;
   er& operator=(const er&) = delete;
-  virtual ~er();
+  virtual ~er() = default;  // inline: a stream on the stack is made and gone without a call
 
   // Exactly one of these three is true.
   bool isSizing() const { return PUP_er_state & IS_SIZING; }
@@ -226,7 +226,10 @@ class er {
   friend constexpr unsigned int operator+(direction a, purpose b) { return unsigned(a) | unsigned(b); }
 
   explicit er(unsigned int inType) : PUP_er_state(inType & ~unsigned(IS_RAW)) {}
-  er(direction d, unsigned int purpose);  ///< for PUP's own: checks that purpose holds no direction
+  /// For streams that carry items as they are in memory; purpose must hold no direction.
+  er(direction d, unsigned int purpose) : PUP_er_state(d | purpose | IS_RAW) {
+    if (purpose & TYPE_MASK) detail::raise_purpose();
+  }
 
   std::size_t room() const { return end_ - cursor_; }
 

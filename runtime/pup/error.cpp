@@ -62,7 +62,8 @@ std::string position(const er& p) {
 }
 
 const char* const mismatch_hint =
-    " Either the bytes were cut short or damaged, or pup() visits other members when it packs than when it unpacks: the "
+    " Either the bytes were cut short or damaged, or pup() visits other members when it packs than when it unpacks: "
+    "the "
     "same ones in the same order, and lengths before what they count.";
 
 }  // namespace
@@ -86,36 +87,46 @@ void raise_overrun(const er& p, std::size_t n, std::size_t item_bytes) {
   const bool fits = !item_bytes || n <= SIZE_MAX / item_bytes;
   std::string what = fits ? std::to_string(n * item_bytes) + " bytes"
                           : std::to_string(n) + " items of " + std::to_string(item_bytes) + " bytes";
-  error e(error::kind::overrun, std::string("PUP: ") + p.typeString() + " needed " + what + position(p) + whereabouts(p) +
-                                    "." + (p.isPacking() ? " The object was sized differently than it is packed: pup() must "
-                                                           "visit the same members when p.isSizing() and p.isPacking()."
-                                                         : mismatch_hint));
+  error e(error::kind::overrun, std::string("PUP: ") + p.typeString() + " needed " + what + position(p) +
+                                    whereabouts(p) + "." +
+                                    (p.isPacking() ? " The object was sized differently than it is packed: pup() must "
+                                                     "visit the same members when p.isSizing() and p.isPacking()."
+                                                   : mismatch_hint));
   e.needed = fits ? n * item_bytes : SIZE_MAX;
   finish(e, &p);
 }
 
 void raise_length(const er& p, std::size_t n, std::size_t min_each) {
-  std::string text = "PUP: a container of " + std::to_string(n) + " elements";
-  if (min_each) text += " of at least " + std::to_string(min_each) + " bytes";
-  text += " cannot be in the " + std::to_string(p.remaining()) + " bytes left" + position(p) + whereabouts(p) + ".";
+  std::string text = std::string("PUP: a container of ") + std::to_string(n) + " elements";
+  if (min_each) text += std::string(" of at least ") + std::to_string(min_each) + " bytes";
+  text += std::string(" cannot be in the ") + std::to_string(p.remaining()) + " bytes left" + position(p) +
+          whereabouts(p) + ".";
   error e(error::kind::bad_length, text + mismatch_hint);
   e.needed = n;
   finish(e, &p);
 }
 
 void raise_const(const er& p, const char* signature) {
-  raise(error::kind::misuse, &p, "PUP: cannot unpack into a constant object of type " + type_name(signature));
+  raise(error::kind::misuse, &p,
+        std::string("PUP: cannot unpack into a constant object of type ") + type_name(signature));
 }
 
 void raise_depth(const er& p) {
-  raise(error::kind::bad_value, &p, "PUP: objects are nested more than " + std::to_string(depth_max) +
-                                        " deep; pup a long list in a loop, not by recursion");
+  raise(error::kind::bad_value, &p,
+        std::string("PUP: objects are nested more than ") + std::to_string(depth_max) +
+            " deep; pup a long list in a loop, not by recursion");
+}
+
+void raise_purpose() {
+  raise(error::kind::misuse, nullptr,
+        "PUP: the purpose of a stream is IS_USERLEVEL, IS_MIGRATION and the like, not a direction");
 }
 
 void raise_size_mismatch(const er& p, std::size_t expected, const char* signature) {
-  error e(error::kind::misuse, std::string("PUP: ") + p.typeString() + " an object of type " + type_name(signature) +
-                                   " took " + std::to_string(p.size()) + " bytes, not the " + std::to_string(expected) +
-                                   " of the buffer. pup() must visit the same members when sizing, packing and unpacking.");
+  error e(error::kind::misuse,
+          std::string("PUP: ") + p.typeString() + " an object of type " + type_name(signature) + std::string(" took ") +
+              std::to_string(p.size()) + " bytes, not the " + std::to_string(expected) +
+              " of the buffer. pup() must visit the same members when sizing, packing and unpacking.");
   e.needed = p.size();
   finish(e, &p);
 }
@@ -123,7 +134,7 @@ void raise_size_mismatch(const er& p, std::size_t expected, const char* signatur
 void raise_wrong_class(er& p, const able* got, const char* wanted_signature) {
   delete got;
   raise(error::kind::bad_value, &p,
-        "PUP: the PUP::able object that was unpacked is not a " + type_name(wanted_signature));
+        std::string("PUP: the PUP::able object that was unpacked is not a ") + type_name(wanted_signature));
 }
 
 }  // namespace detail

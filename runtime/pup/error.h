@@ -1,8 +1,8 @@
 // What goes wrong while packing or unpacking, and who hears of it.
 //
-// PUP never reads past the bytes it was given, and never trusts a length that it read. When something cannot be right it
-// makes a PUP::error and hands it to the error handler. The default handler prints what() and aborts the program; the
-// runtime installs one that adds the chare and entry method; a test may install one that throws the error.
+// PUP never reads past the bytes it was given, and never trusts a length that it read. When something cannot be right
+// it makes a PUP::error and hands it to the error handler. The default handler prints what() and aborts the program;
+// the runtime installs one that adds the chare and entry method; a test may install one that throws the error.
 #pragma once
 
 #include <cstddef>
@@ -45,10 +45,11 @@ namespace detail {
 /// Hands `e` to the handler; aborts if that comes back.
 [[noreturn]] void raise(const error& e);
 [[noreturn]] void raise(error::kind k, const er* p, const std::string& text);
-/// The three that the fast paths need, kept out of line and cold.
+/// Those that fast paths need, kept out of line and cold.
 [[noreturn, gnu::cold, gnu::noinline]] void raise_overrun(const er& p, std::size_t n, std::size_t item_bytes);
 [[noreturn, gnu::cold, gnu::noinline]] void raise_length(const er& p, std::size_t n, std::size_t min_each);
 [[noreturn, gnu::cold, gnu::noinline]] void raise_const(const er& p, const char* signature);
 [[noreturn, gnu::cold, gnu::noinline]] void raise_depth(const er& p);
+[[noreturn, gnu::cold, gnu::noinline]] void raise_purpose();
 }  // namespace detail
 }  // namespace PUP

@@ -1,7 +1,7 @@
 // The three streams that messages are made with: sizer, toMem, fromMem.
 //
-// Through a PUP::er& they work like any other. Where their own type is known (argument marshalling), p | x of an as-bytes
-// type is a bounds check and a memcpy, inlined, with no virtual call: the members array() below hide er's.
+// Through a PUP::er& they work like any other. Where their own type is known (argument marshalling), p | x of an
+// as-bytes type is a bounds check and a memcpy, inlined, with no virtual call: the members array() below hide er's.
 #pragma once
 
 #include "runtime/pup/er.h"
@@ -9,13 +9,14 @@
 namespace PUP {
 
 namespace detail {
-constexpr std::uintptr_t no_end = UINTPTR_MAX;
-}
+/// What a buffer of unknown length is taken to have: more than there can be, so that no check ever fails.
+constexpr std::size_t unchecked = SIZE_MAX / 2;
+}  // namespace detail
 
 /// Counts the bytes that packing will take.
 class sizer final : public er {
  public:
-  explicit sizer(unsigned int purpose = 0) : er(IS_SIZING, purpose) { end_ = detail::no_end; }
+  explicit sizer(unsigned int purpose = 0) : er(IS_SIZING, purpose) { end_ = UINTPTR_MAX; }
 
   std::size_t size() const override { return cursor_; }
 
@@ -32,8 +33,8 @@ class mem : public er {
  public:
   /// Bytes used so far.
   std::size_t size() const final { return cursor_ - start_; }
-  std::size_t remaining() const final { return end_ == detail::no_end ? unbounded : end_ - cursor_; }
-  std::size_t limit() const final { return end_ == detail::no_end ? unbounded : end_ - start_; }
+  std::size_t remaining() const final { return checked() ? end_ - cursor_ : unbounded; }
+  std::size_t limit() const final { return checked() ? end_ - start_ : unbounded; }
 
   char* get_current_pointer() const { return reinterpret_cast<char*>(cursor_); }
   char* get_orig_pointer() const { return reinterpret_cast<char*>(start_); }
@@ -47,12 +48,14 @@ class mem : public er {
  protected:
   mem(direction d, const void* buffer, std::size_t length, unsigned int purpose) : er(d, purpose) {
     start_ = cursor_ = reinterpret_cast<std::uintptr_t>(buffer);
-    end_ = length == unbounded ? detail::no_end : start_ + length;
+    end_ = start_ + (length < detail::unchecked ? length : detail::unchecked);
   }
 
   void impl_startSeek(seekBlock& s) final;
   std::size_t impl_tell(seekBlock& s) final;
   void impl_seek(seekBlock& s, std::size_t off) final;
+
+  bool checked() const { return end_ - start_ != detail::unchecked; }
 
   std::uintptr_t start_;
 };
@@ -78,7 +81,8 @@ class toMem final : public mem {
   void bytes(void* p, std::size_t n, std::size_t itemSize, dataType t) override;
 };
 
-/// Unpacks from memory. Given the length it never reads past it; without (as older programs write it) it trusts the bytes.
+/// Unpacks from memory. Given the length it never reads past it; without (as older programs write it) it trusts the
+/// bytes.
 class fromMem final : public mem {
  public:
   explicit fromMem(const void* buffer) : mem(IS_UNPACKING, buffer, unbounded, 0) {}

@@ -23,20 +23,30 @@ void store(unsigned char* p, T v) {
 
 uint128 load_integer(const unsigned char* p, std::size_t size, bool with_sign) {
   switch (size) {
-    case 1: return with_sign ? static_cast<uint128>(load<std::int8_t>(p)) : load<std::uint8_t>(p);
-    case 2: return with_sign ? static_cast<uint128>(load<std::int16_t>(p)) : load<std::uint16_t>(p);
-    case 4: return with_sign ? static_cast<uint128>(load<std::int32_t>(p)) : load<std::uint32_t>(p);
-    case 8: return with_sign ? static_cast<uint128>(load<std::int64_t>(p)) : load<std::uint64_t>(p);
-    default: return load<uint128>(p);
+    case 1:
+      return with_sign ? static_cast<uint128>(load<std::int8_t>(p)) : load<std::uint8_t>(p);
+    case 2:
+      return with_sign ? static_cast<uint128>(load<std::int16_t>(p)) : load<std::uint16_t>(p);
+    case 4:
+      return with_sign ? static_cast<uint128>(load<std::int32_t>(p)) : load<std::uint32_t>(p);
+    case 8:
+      return with_sign ? static_cast<uint128>(load<std::int64_t>(p)) : load<std::uint64_t>(p);
+    default:
+      return load<uint128>(p);
   }
 }
 void store_integer(unsigned char* p, std::size_t size, uint128 v) {
   switch (size) {
-    case 1: return store(p, static_cast<std::uint8_t>(v));
-    case 2: return store(p, static_cast<std::uint16_t>(v));
-    case 4: return store(p, static_cast<std::uint32_t>(v));
-    case 8: return store(p, static_cast<std::uint64_t>(v));
-    default: return store(p, v);
+    case 1:
+      return store(p, static_cast<std::uint8_t>(v));
+    case 2:
+      return store(p, static_cast<std::uint16_t>(v));
+    case 4:
+      return store(p, static_cast<std::uint32_t>(v));
+    case 8:
+      return store(p, static_cast<std::uint64_t>(v));
+    default:
+      return store(p, v);
   }
 }
 
@@ -44,12 +54,15 @@ void store_integer(unsigned char* p, std::size_t size, uint128 v) {
 bool fits(uint128 v, std::size_t size, bool with_sign) {
   if (size >= 16) return true;
   const int unused = 128 - 8 * static_cast<int>(size);
-  const uint128 back = with_sign ? static_cast<uint128>(static_cast<int128>(v << unused) >> unused) : v << unused >> unused;
+  const uint128 back =
+      with_sign ? static_cast<uint128>(static_cast<int128>(v << unused) >> unused) : v << unused >> unused;
   return back == v;
 }
 
 uint128 real_bits(const unsigned char* p, dataType t, std::size_t wire) {
-  const double v = t == Tfloat ? load<float>(p) : t == Tdouble ? load<double>(p) : static_cast<double>(load<long double>(p));
+  const double v = t == Tfloat    ? load<float>(p)
+                   : t == Tdouble ? load<double>(p)
+                                  : static_cast<double>(load<long double>(p));
   unsigned char raw[8];
   if (wire == 4) {
     store(raw, static_cast<float>(v));
@@ -89,18 +102,24 @@ std::size_t network_er::wire_size(dataType t) const {
   switch (t) {
     case Tchar:
     case Tuchar:
-    case Tbyte: return 1;
+    case Tbyte:
+      return 1;
     case Tlong:
     case Tulong:
     case Tlonglong:
     case Tulonglong:
     case Tdouble:
-    case Tlongdouble: return four_ ? 4 : 8;
+    case Tlongdouble:
+      return four_ ? 4 : 8;
     case Tint128:
-    case Tuint128: return four_ ? 4 : 16;
-    case Tpointer: return sizeof(void*);
-    case Tsync: return 0;
-    default: return 4;
+    case Tuint128:
+      return four_ ? 4 : 16;
+    case Tpointer:
+      return sizeof(void*);
+    case Tsync:
+      return 0;
+    default:
+      return 4;
   }
 }
 
@@ -110,7 +129,8 @@ void network_er::item(unsigned char* native, std::size_t size, dataType t, std::
     const uint128 v = is_real(t) ? real_bits(native, t, wire) : load_integer(native, size, with_sign);
     if (!is_real(t) && !fits(v, wire, with_sign)) {
       raise(error::kind::bad_value, this,
-            "PUP: an integer does not fit in the " + std::to_string(wire) + " bytes that its type has on this network");
+            std::string("PUP: an integer does not fit in the ") + std::to_string(wire) +
+                " bytes that its type has on this network");
     }
     for (std::size_t i = 0; i < wire; ++i) *at_++ = static_cast<unsigned char>(v >> 8 * (wire - 1 - i));
     return;

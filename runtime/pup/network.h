@@ -1,4 +1,5 @@
-// Streams in network byte order with sizes that do not depend on the machine, for talking to programs in other languages:
+// Streams in network byte order with sizes that do not depend on the machine, for talking to programs in other
+// languages:
 //
 //                      char, bytes   short, int, bool   long, long long   float   double, long double
 //   PUP_toNetwork      1             4                  8                 4       8
@@ -41,21 +42,20 @@ class network_er : public er {
 }  // namespace detail
 }  // namespace PUP
 
-#define PUP_NETWORK_STREAMS(name, four)                                                                       \
-  class name##_sizer final : public PUP::detail::network_er {                                                 \
-   public:                                                                                                    \
-    name##_sizer() : network_er(sizing, nullptr, PUP::unbounded, four) {}                                     \
-    std::size_t size() const override { return counted(); }                                                   \
-  };                                                                                                          \
-  class name##_pack final : public PUP::detail::network_er {                                                  \
-   public:                                                                                                    \
-    explicit name##_pack(void* dest, std::size_t length = PUP::unbounded)                                     \
-        : network_er(packing, dest, length, four) {}                                                          \
-  };                                                                                                          \
-  class name##_unpack final : public PUP::detail::network_er {                                                \
-   public:                                                                                                    \
-    explicit name##_unpack(const void* src, std::size_t length = PUP::unbounded)                              \
-        : network_er(unpacking, const_cast<void*>(src), length, four) {}                                      \
+#define PUP_NETWORK_STREAMS(name, four)                                                                                \
+  class name##_sizer final : public PUP::detail::network_er {                                                          \
+   public:                                                                                                             \
+    name##_sizer() : network_er(sizing, nullptr, PUP::unbounded, four) {}                                              \
+    std::size_t size() const override { return counted(); }                                                            \
+  };                                                                                                                   \
+  class name##_pack final : public PUP::detail::network_er {                                                           \
+   public:                                                                                                             \
+    explicit name##_pack(void* dest, std::size_t length = PUP::unbounded) : network_er(packing, dest, length, four) {} \
+  };                                                                                                                   \
+  class name##_unpack final : public PUP::detail::network_er {                                                         \
+   public:                                                                                                             \
+    explicit name##_unpack(const void* src, std::size_t length = PUP::unbounded)                                       \
+        : network_er(unpacking, const_cast<void*>(src), length, four) {}                                               \
   };
 PUP_NETWORK_STREAMS(PUP_toNetwork, false)
 PUP_NETWORK_STREAMS(PUP_toNetwork4, true)

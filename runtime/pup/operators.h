@@ -23,27 +23,35 @@ struct any_value {
   template <class T>
   any_value(T&) {
     typedef typename std::remove_cv<T>::type U;
-    static_assert(!std::is_pointer<U>::value,
-                  "PUP cannot pack a pointer: it means nothing in another process. Pup what it points to (p | *x), hold "
-                  "it in a std::unique_ptr or std::vector, or derive its class from PUP::able.");
-    static_assert(std::is_pointer<U>::value,
-                  "PUP does not know how to pack this type. Either give it a member function void pup(PUP::er& p) that "
-                  "lists its members (p | a; p | b;), public or befriended; or, if its bytes can simply be copied (no "
-                  "pointers, nothing virtual), write PUPbytes(Type) after it at file scope; or define operator|(PUP::er&, "
-                  "Type&). For types of the standard library include pup_stl.h.");
+    static_assert(
+        !std::is_pointer<U>::value,
+        "PUP cannot pack a pointer: it means nothing in another process. Pup what it points to (p | *x), hold "
+        "it in a std::unique_ptr or std::vector, or derive its class from PUP::able.");
+    static_assert(
+        std::is_pointer<U>::value,
+        "PUP does not know how to pack this type. Either give it a member function void pup(PUP::er& p) that "
+        "lists its members (p | a; p | b;), public or befriended; or, if its bytes can simply be copied (no "
+        "pointers, nothing virtual), write PUPbytes(Type) after it at file scope; or define operator|(PUP::er&, "
+        "Type&). For types of the standard library include pup_stl.h.");
   }
 };
 inline not_pupable operator|(any_er, any_value) { return {}; }
 
 template <class T>
-struct is_plain_lvalue : std::integral_constant<bool, std::is_lvalue_reference<T>::value &&
-                                                          !std::is_const<typename std::remove_reference<T>::type>::value> {
-};
+inline void operator|(er& p, TemporaryObjectHolder<T>& holder) {
+  p | holder.t;
+}
+
+template <class T>
+struct is_plain_lvalue
+    : std::integral_constant<bool, std::is_lvalue_reference<T>::value &&
+                                       !std::is_const<typename std::remove_reference<T>::type>::value> {};
 
 }  // namespace detail
 using detail::operator|;
 
-// ---- as bytes ---------------------------------------------------------------------------------------------------------
+// ---- as bytes
+// ---------------------------------------------------------------------------------------------------------
 
 template <class T, typename std::enable_if<as_bytes<T>::value && !std::is_const<T>::value, int>::type = 0>
 inline void operator|(er& p, T& t) {
@@ -59,11 +67,11 @@ inline void operator|(P& p, T& t) {
   p.array(&t, 1);
 }
 
-// ---- by the member pup ------------------------------------------------------------------------------------------------
+// ---- by the member pup
+// ------------------------------------------------------------------------------------------------
 
-template <class T, typename std::enable_if<!as_bytes<T>::value && details::is_pupable<T>::value &&
-                                               !std::is_const<T>::value,
-                                           int>::type = 0>
+template <class T, typename std::enable_if<
+                       !as_bytes<T>::value && details::is_pupable<T>::value && !std::is_const<T>::value, int>::type = 0>
 inline void operator|(er& p, T& t) {
   detail::scope here(p, detail::signature<T>);
   p.syncComment(sync_begin_object);
@@ -71,7 +79,8 @@ inline void operator|(er& p, T& t) {
   p.syncComment(sync_end_object);
 }
 
-// ---- arrays -----------------------------------------------------------------------------------------------------------
+// ---- arrays
+// -----------------------------------------------------------------------------------------------------------
 
 template <class T, typename std::enable_if<as_bytes<T>::value, int>::type = 0>
 inline void PUParray(er& p, T* a, std::size_t n) {
@@ -101,16 +110,18 @@ struct parts<T[N]> {
 };
 }  // namespace detail
 
-// ---- which of all that applies ----------------------------------------------------------------------------------------
+// ---- which of all that applies
+// ----------------------------------------------------------------------------------------
 
 /// Whether p | x compiles for a T x, in whatever way.
 template <class T>
 struct is_pupable
-    : std::integral_constant<bool, !std::is_same<decltype(std::declval<er&>() |
-                                                          std::declval<typename std::remove_cv<T>::type&>()),
-                                                 detail::not_pupable>::value> {};
+    : std::integral_constant<
+          bool, !std::is_same<decltype(std::declval<er&>() | std::declval<typename std::remove_cv<T>::type&>()),
+                              detail::not_pupable>::value> {};
 
-// ---- const and temporary objects --------------------------------------------------------------------------------------
+// ---- const and temporary objects
+// --------------------------------------------------------------------------------------
 
 template <class T, typename std::enable_if<!detail::is_plain_lvalue<T>::value, int>::type = 0>
 inline auto operator|(er& p, T&& t) -> typename std::enable_if<
@@ -125,18 +136,21 @@ inline auto operator|(er& p, T&& t) -> typename std::enable_if<
   }
 }
 
-// ---- pointers to objects of PUP::able types ---------------------------------------------------------------------------
+// ---- pointers to objects of PUP::able types
+// ---------------------------------------------------------------------------
 
 inline void operator|(er& p, able& a) { a.pup(p); }
 inline void operator|(er& p, able*& a) { p(&a); }
 
 /// For classes derived from PUP::able that did not declare their own (PUPable_decl does).
-template <class T, typename std::enable_if<std::is_base_of<able, T>::value && !std::is_same<able, T>::value, int>::type = 0>
+template <class T,
+          typename std::enable_if<std::is_base_of<able, T>::value && !std::is_same<able, T>::value, int>::type = 0>
 inline void operator|(er& p, T*& a) {
   detail::pup_able_pointer(p, a);
 }
 
-// ---- pointers to functions --------------------------------------------------------------------------------------------
+// ---- pointers to functions
+// --------------------------------------------------------------------------------------------
 
 namespace detail {
 void pup_function(er& p, void* pointer_to_function_pointer);
@@ -148,7 +162,8 @@ inline void operator|(er& p, F*& f) {
   detail::pup_function(p, &f);
 }
 
-// ---- whole objects to and from buffers --------------------------------------------------------------------------------
+// ---- whole objects to and from buffers
+// --------------------------------------------------------------------------------
 
 /// Bytes that t packs to.
 template <class T>
@@ -179,14 +194,15 @@ inline void fromMemBuf(T& t, const void* buf, std::size_t len) {
 
 }  // namespace PUP
 
-/// At file scope, after the type: its packed form is its memory image. Not for types with pointers or virtual functions.
-#define PUPbytes(...)                \
-  namespace PUP {                    \
-  template <>                        \
-  class as_bytes<__VA_ARGS__> {      \
-   public:                           \
-    enum { value = 1 };              \
-  };                                 \
+/// At file scope, after the type: its packed form is its memory image. Not for types with pointers or virtual
+/// functions.
+#define PUPbytes(...)           \
+  namespace PUP {               \
+  template <>                   \
+  class as_bytes<__VA_ARGS__> { \
+   public:                      \
+    enum { value = 1 };         \
+  };                            \
   }
 #define PUPmarshallBytes(...) PUPbytes(__VA_ARGS__)
 
@@ -195,13 +211,12 @@ inline void fromMemBuf(T& t, const void* buf, std::size_t len) {
   static_assert(::PUP::details::is_pupable<__VA_ARGS__>::value, #__VA_ARGS__ " has no member pup(PUP::er&)");
 
 /// Enumerations are packed as the integer they are; a line of this for one is not needed but does no harm.
-#define PUPenum(enumType) \
-  static_assert(::std::is_enum<enumType>::value, #enumType " is not an enumeration");
+#define PUPenum(enumType) static_assert(::std::is_enum<enumType>::value, #enumType " is not an enumeration");
 
 /// Every type of function pointer is pupable; programs need not name theirs, but may.
-#define PUPfunctionpointer(fnPtrType)                                                              \
-  static_assert(::std::is_function<::std::remove_pointer<fnPtrType>::type>::value, #fnPtrType \
-                " is not a pointer to functions");
+#define PUPfunctionpointer(fnPtrType)                                              \
+  static_assert(::std::is_function<::std::remove_pointer<fnPtrType>::type>::value, \
+                #fnPtrType " is not a pointer to functions");
 
 /// In a pup routine with a PUP::er named p: p | field, with the field's name as a comment.
 #define PUPn(field)                         \

@@ -1,20 +1,13 @@
 // The parts of PUP::er, seekBlock and the memory streams that are not on a fast path.
-#include "runtime/pup/er.h"
-
 #include <cstdlib>
 #include <string>
 
+#include "runtime/pup/er.h"
 #include "runtime/pup/memory.h"
 #include "runtime/pup/operators.h"
 
 namespace PUP {
 
-er::er(direction d, unsigned int purpose) : PUP_er_state(d | purpose) {
-  if (purpose & TYPE_MASK) detail::raise(error::kind::misuse, nullptr, "PUP: the purpose of a stream holds a direction");
-  PUP_er_state |= IS_RAW;
-}
-
-er::~er() {}
 void er::comment(const char*) {}
 void er::synchronize(unsigned int) {}
 void er::impl_startSeek(seekBlock&) {}
@@ -35,7 +28,9 @@ void er::pup_buffer(void*& p, std::size_t n, std::size_t itemSize, dataType t,
   if (isUnpacking()) {
     if (n > remaining() / itemSize) detail::raise_length(*this, n, itemSize);
     p = allocate(n * itemSize);
-    if (!p && n) detail::raise(error::kind::bad_length, this, "PUP: out of memory for " + std::to_string(n * itemSize) + " bytes");
+    if (!p && n)
+      detail::raise(error::kind::bad_length, this,
+                    std::string("PUP: out of memory for ") + std::to_string(n * itemSize) + " bytes");
   }
   bytes(p, n, itemSize, t);
   if (isPacking() && isDeleting()) {
@@ -94,7 +89,7 @@ void mem::impl_seek(seekBlock& s, std::size_t off) {
 seekBlock::seekBlock(er& p, int nSections) : nSec(nSections), p(p) {
   if (nSections < 1 || nSections > maxSections) {
     detail::raise(error::kind::misuse, &p,
-                  "PUP::seekBlock has 1 to 3 sections, not " + std::to_string(nSections));
+                  std::string("PUP::seekBlock has 1 to 3 sections, not ") + std::to_string(nSections));
   }
   p.impl_startSeek(*this);
   secTabOff = p.impl_tell(*this);
@@ -109,7 +104,8 @@ seekBlock::~seekBlock() {
 void seekBlock::seek(int toSection) {
   if (toSection < 0 || toSection >= nSec) {
     detail::raise(error::kind::misuse, &p,
-                  "PUP::seekBlock::seek: there is no section " + std::to_string(toSection) + " of " + std::to_string(nSec));
+                  std::string("PUP::seekBlock::seek: there is no section ") + std::to_string(toSection) + " of " +
+                      std::to_string(nSec));
   }
   if (p.isPacking()) {
     secTab[toSection] = p.impl_tell(*this);

@@ -55,8 +55,8 @@ size_t pup_decodeSize(unsigned short a) {
   return static_cast<size_t>(a & ((1u << value_bits) - 1)) << (a >> value_bits);
 }
 
-#define PUP_BASIC_DATATYPE(name, type)                     \
-  void pup_##name(pup_er p, type* v) { stream(p)(*v); }    \
+#define PUP_BASIC_DATATYPE(name, type)                  \
+  void pup_##name(pup_er p, type* v) { stream(p)(*v); } \
   void pup_##name##s(pup_er p, type* array, size_t n) { stream(p)(array, n); }
 PUP_BASIC_DATATYPE(char, char)
 PUP_BASIC_DATATYPE(short, short)

@@ -51,8 +51,8 @@ unsigned short pup_encodeSize(size_t s);
 size_t pup_decodeSize(unsigned short a);
 
 /* One item, and an array of them: pup_int(p, &i), pup_ints(p, array, n). */
-#define PUP_BASIC_DATATYPE(name, type)   \
-  void pup_##name(pup_er p, type* v);    \
+#define PUP_BASIC_DATATYPE(name, type) \
+  void pup_##name(pup_er p, type* v);  \
   void pup_##name##s(pup_er p, type* array, size_t n);
 PUP_BASIC_DATATYPE(char, char)
 PUP_BASIC_DATATYPE(short, short)

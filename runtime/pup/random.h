@@ -100,8 +100,8 @@ void pup_engine(er& p, Engine& engine) {
 
 }  // namespace detail
 
-template <class U, std::size_t w, std::size_t n, std::size_t m, std::size_t r, U a, std::size_t u, U d, std::size_t s, U b,
-          std::size_t t, U c, std::size_t l, U f>
+template <class U, std::size_t w, std::size_t n, std::size_t m, std::size_t r, U a, std::size_t u, U d, std::size_t s,
+          U b, std::size_t t, U c, std::size_t l, U f>
 inline void operator|(er& p, std::mersenne_twister_engine<U, w, n, m, r, a, u, d, s, b, t, c, l, f>& engine) {
   detail::pup_engine(p, engine);
 }

@@ -1,7 +1,8 @@
 // PUP for the standard library: containers, smart pointers, vocabulary types, random engines, clocks.
 //
-// A length is packed before what it counts, and is checked against the bytes that are left before anything is allocated.
-// Elements are made in place where the container allows it. Contiguous containers of as-bytes types are one memcpy.
+// A length is packed before what it counts, and is checked against the bytes that are left before anything is
+// allocated. Elements are made in place where the container allows it. Contiguous containers of as-bytes types are one
+// memcpy.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +34,8 @@
 
 namespace PUP {
 
-// ---- what is its own memory image -------------------------------------------------------------------------------------
+// ---- what is its own memory image
+// -------------------------------------------------------------------------------------
 
 template <class T, std::size_t N>
 class as_bytes<std::array<T, N>> {
@@ -49,7 +51,7 @@ class as_bytes<std::pair<A, B>> {
 
  public:
   /// Only without padding, so that its form is the same as that of first, then second.
-  enum { value = packed<std::pair<A, B>, as_bytes<A>::value && as_bytes<B>::value>::value };
+  enum { value = packed < std::pair<A, B>, as_bytes<A>::value&& as_bytes<B>::value > ::value };
 };
 template <class T>
 class as_bytes<std::complex<T>> : public as_bytes<T> {};
@@ -77,7 +79,8 @@ struct parts<std::complex<T>> {
   static void each(er& p, std::complex<T>& v) { PUParray(p, reinterpret_cast<T*>(&v), 2); }
 };
 
-// ---- lengths ----------------------------------------------------------------------------------------------------------
+// ---- lengths
+// ----------------------------------------------------------------------------------------------------------
 
 /// Elements of unknown size may take no bytes at all, so that more of them than bytes is no error up to this number.
 constexpr std::size_t empty_elements_max = 1 << 20;
@@ -94,8 +97,8 @@ inline std::size_t pup_length(P& p, std::size_t n, std::size_t min_each) {
   return n;
 }
 
-/// Elements worth making room for at once: never more memory than bytes came, but for elements that are larger than their
-/// packed form.
+/// Elements worth making room for at once: never more memory than bytes came, but for elements that are larger than
+/// their packed form.
 template <class T>
 inline std::size_t reservable(const er& p, std::size_t n) {
   const std::size_t left = p.remaining();
@@ -108,7 +111,8 @@ struct can_reserve : std::false_type {};
 template <class C>
 struct can_reserve<C, std::void_t<decltype(std::declval<C&>().reserve(std::size_t()))>> : std::true_type {};
 
-// ---- sequences --------------------------------------------------------------------------------------------------------
+// ---- sequences
+// --------------------------------------------------------------------------------------------------------
 
 template <class C>
 inline typename C::reference emplace_blank(C& c) {
@@ -229,8 +233,7 @@ template <class T, class R, class A>
 inline void operator|(er& p, std::basic_string<T, R, A>& v) {
   detail::pup_contiguous(p, v);
 }
-template <class P, class T, class R, class A,
-          typename std::enable_if<detail::is_memory_er<P>::value, int>::type = 0>
+template <class P, class T, class R, class A, typename std::enable_if<detail::is_memory_er<P>::value, int>::type = 0>
 inline void operator|(P& p, std::basic_string<T, R, A>& v) {
   detail::pup_contiguous(p, v);
 }
@@ -273,7 +276,8 @@ inline void operator|(er& p, std::forward_list<T, A>& v) {
   p.syncComment(sync_end_array);
 }
 
-// ---- sets and maps ----------------------------------------------------------------------------------------------------
+// ---- sets and maps
+// ----------------------------------------------------------------------------------------------------
 
 namespace detail {
 
@@ -345,19 +349,19 @@ inline void pup_map(er& p, C& c) {
 
 }  // namespace detail
 
-#define PUP_STL_SET(container)                                                                                  \
-  template <class... T>                                                                                         \
-  struct min_bytes<container<T...>, false> : std::integral_constant<std::size_t, sizeof(std::size_t)> {};       \
-  template <class... T>                                                                                         \
-  inline void operator|(er& p, container<T...>& c) {                                                            \
-    detail::pup_set(p, c);                                                                                      \
+#define PUP_STL_SET(container)                                                                            \
+  template <class... T>                                                                                   \
+  struct min_bytes<container<T...>, false> : std::integral_constant<std::size_t, sizeof(std::size_t)> {}; \
+  template <class... T>                                                                                   \
+  inline void operator|(er& p, container<T...>& c) {                                                      \
+    detail::pup_set(p, c);                                                                                \
   }
-#define PUP_STL_MAP(container)                                                                                  \
-  template <class... T>                                                                                         \
-  struct min_bytes<container<T...>, false> : std::integral_constant<std::size_t, sizeof(std::size_t)> {};       \
-  template <class... T>                                                                                         \
-  inline void operator|(er& p, container<T...>& c) {                                                            \
-    detail::pup_map(p, c);                                                                                      \
+#define PUP_STL_MAP(container)                                                                            \
+  template <class... T>                                                                                   \
+  struct min_bytes<container<T...>, false> : std::integral_constant<std::size_t, sizeof(std::size_t)> {}; \
+  template <class... T>                                                                                   \
+  inline void operator|(er& p, container<T...>& c) {                                                      \
+    detail::pup_map(p, c);                                                                                \
   }
 PUP_STL_SET(std::set)
 PUP_STL_SET(std::multiset)
@@ -370,19 +374,21 @@ PUP_STL_MAP(std::unordered_multimap)
 #undef PUP_STL_SET
 #undef PUP_STL_MAP
 
-// ---- small aggregates -------------------------------------------------------------------------------------------------
+// ---- small aggregates
+// -------------------------------------------------------------------------------------------------
 
 template <class A, class B>
 struct min_bytes<std::pair<A, B>, false>
-    : std::integral_constant<std::size_t, min_bytes<typename std::remove_const<A>::type>::value + min_bytes<B>::value> {};
+    : std::integral_constant<std::size_t, min_bytes<typename std::remove_const<A>::type>::value + min_bytes<B>::value> {
+};
 template <class A, class B, typename std::enable_if<!as_bytes<std::pair<A, B>>::value, int>::type = 0>
 inline void operator|(er& p, std::pair<A, B>& v) {
   detail::parts<std::pair<A, B>>::each(p, v);
 }
 
 template <class... T>
-struct min_bytes<std::tuple<T...>, false> : std::integral_constant<std::size_t, (std::size_t(0) + ... + min_bytes<T>::value)> {
-};
+struct min_bytes<std::tuple<T...>, false>
+    : std::integral_constant<std::size_t, (std::size_t(0) + ... + min_bytes<T>::value)> {};
 template <class... T>
 inline void operator|(er& p, std::tuple<T...>& v) {
   std::apply([&p](auto&... item) { (void(p | item), ...); }, v);
@@ -433,7 +439,8 @@ inline void unpack_alternative(er& p, std::variant<T...>& v, std::size_t index) 
     p | item.t;
     v.template emplace<I>(std::move(item.t));
   } else {
-    raise(error::kind::bad_value, &p, "PUP: a std::variant has no alternative number " + std::to_string(index));
+    raise(error::kind::bad_value, &p,
+          std::string("PUP: a std::variant has no alternative number ") + std::to_string(index));
   }
 }
 }  // namespace detail
@@ -483,7 +490,8 @@ inline void operator|(er& p, std::chrono::time_point<Clock, Duration>& t) {
   if (p.isUnpacking()) t = std::chrono::time_point<Clock, Duration>(since);
 }
 
-// ---- owning pointers --------------------------------------------------------------------------------------------------
+// ---- owning pointers
+// --------------------------------------------------------------------------------------------------
 
 /// Null or not, then the object; an object of a PUP::able class keeps its class. What two shared_ptr share becomes two
 /// objects.

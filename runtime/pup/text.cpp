@@ -36,31 +36,51 @@ std::string decimal(uint128 v) {
   return text;
 }
 std::string decimal(int128 v) {
-  return v < 0 ? "-" + decimal(uint128(0) - static_cast<uint128>(v)) : decimal(static_cast<uint128>(v));
+  return v < 0 ? std::string("-") + decimal(uint128(0) - static_cast<uint128>(v)) : decimal(static_cast<uint128>(v));
 }
 
 const char* name_of(dataType t) {
   switch (t) {
-    case Tchar: return "char";
-    case Tshort: return "short";
-    case Tint: return "int";
-    case Tlong: return "long";
-    case Tlonglong: return "longlong";
-    case Tuchar: return "uchar";
-    case Tushort: return "ushort";
-    case Tuint: return "uint";
-    case Tulong: return "ulong";
-    case Tulonglong: return "ulonglong";
-    case Tint128: return "int128";
-    case Tuint128: return "uint128";
-    case Tfloat: return "float";
-    case Tdouble: return "double";
-    case Tlongdouble: return "longdouble";
-    case Tbool: return "bool";
-    case Tbyte: return "byte";
-    case Tsync: return "sync";
-    case Tpointer: return "pointer";
-    case dataType_last: break;
+    case Tchar:
+      return "char";
+    case Tshort:
+      return "short";
+    case Tint:
+      return "int";
+    case Tlong:
+      return "long";
+    case Tlonglong:
+      return "longlong";
+    case Tuchar:
+      return "uchar";
+    case Tushort:
+      return "ushort";
+    case Tuint:
+      return "uint";
+    case Tulong:
+      return "ulong";
+    case Tulonglong:
+      return "ulonglong";
+    case Tint128:
+      return "int128";
+    case Tuint128:
+      return "uint128";
+    case Tfloat:
+      return "float";
+    case Tdouble:
+      return "double";
+    case Tlongdouble:
+      return "longdouble";
+    case Tbool:
+      return "bool";
+    case Tbyte:
+      return "byte";
+    case Tsync:
+      return "sync";
+    case Tpointer:
+      return "pointer";
+    case dataType_last:
+      break;
   }
   return "unknown";
 }
@@ -68,26 +88,44 @@ const char* name_of(dataType t) {
 /// Item i of the array at p; digits enough to read the same value back.
 std::string value_text(const void* p, std::size_t i, dataType t) {
   switch (t) {
-    case Tchar: return format("%d", load<signed char>(p, i));
+    case Tchar:
+      return format("%d", load<signed char>(p, i));
     case Tuchar:
-    case Tbyte: return format("%02X", load<unsigned char>(p, i));
-    case Tshort: return format("%d", load<short>(p, i));
-    case Tushort: return format("%u", load<unsigned short>(p, i));
-    case Tint: return format("%d", load<int>(p, i));
+    case Tbyte:
+      return format("%02X", load<unsigned char>(p, i));
+    case Tshort:
+      return format("%d", load<short>(p, i));
+    case Tushort:
+      return format("%u", load<unsigned short>(p, i));
+    case Tint:
+      return format("%d", load<int>(p, i));
     case Tuint:
-    case Tsync: return format("%u", load<unsigned int>(p, i));
-    case Tlong: return format("%ld", load<long>(p, i));
-    case Tulong: return format("%lu", load<unsigned long>(p, i));
-    case Tlonglong: return format("%lld", load<long long>(p, i));
-    case Tulonglong: return format("%llu", load<unsigned long long>(p, i));
-    case Tint128: return decimal(load<int128>(p, i));
-    case Tuint128: return decimal(load<uint128>(p, i));
-    case Tfloat: return format("%.9g", static_cast<double>(load<float>(p, i)));
-    case Tdouble: return format("%.17g", load<double>(p, i));
-    case Tlongdouble: return format("%.21Lg", load<long double>(p, i));
-    case Tbool: return load<unsigned char>(p, i) ? "true" : "false";
-    case Tpointer: return format("%p", load<void*>(p, i));
-    case dataType_last: break;
+    case Tsync:
+      return format("%u", load<unsigned int>(p, i));
+    case Tlong:
+      return format("%ld", load<long>(p, i));
+    case Tulong:
+      return format("%lu", load<unsigned long>(p, i));
+    case Tlonglong:
+      return format("%lld", load<long long>(p, i));
+    case Tulonglong:
+      return format("%llu", load<unsigned long long>(p, i));
+    case Tint128:
+      return decimal(load<int128>(p, i));
+    case Tuint128:
+      return decimal(load<uint128>(p, i));
+    case Tfloat:
+      return format("%.9g", static_cast<double>(load<float>(p, i)));
+    case Tdouble:
+      return format("%.17g", load<double>(p, i));
+    case Tlongdouble:
+      return format("%.21Lg", load<long double>(p, i));
+    case Tbool:
+      return load<unsigned char>(p, i) ? "true" : "false";
+    case Tpointer:
+      return format("%p", load<void*>(p, i));
+    case dataType_last:
+      break;
   }
   return "?";
 }
@@ -97,7 +135,8 @@ bool plain(unsigned char c) { return c >= 32 && c < 127 && c != '\'' && c != '"'
 
 }  // namespace
 
-// ---- descriptions -----------------------------------------------------------------------------------------------------
+// ---- descriptions
+// -----------------------------------------------------------------------------------------------------
 
 void toTextUtil::line(const std::string& text) { emit(std::string(level_, '\t') + text + "\n"); }
 void toTextUtil::begin(const std::string& what) {
@@ -129,7 +168,7 @@ void toTextUtil::bytes(void* p, std::size_t n, std::size_t, dataType t) {
     }
     line(text + "\";");
   } else if (t == Tbyte || t == Tuchar) {
-    begin("byte " + std::to_string(n));
+    begin(std::string("byte ") + std::to_string(n));
     for (std::size_t i = 0; i < n; i += 25) {
       std::string text;
       for (std::size_t j = i; j < n && j < i + 25; ++j) text += value_text(p, j, t) + " ";
@@ -137,7 +176,7 @@ void toTextUtil::bytes(void* p, std::size_t n, std::size_t, dataType t) {
     }
     end("byte");
   } else {
-    if (n != 1) begin("array " + std::to_string(n));
+    if (n != 1) begin(std::string("array ") + std::to_string(n));
     for (std::size_t i = 0; i < n; ++i) line(std::string(name_of(t)) + "=" + value_text(p, i, t) + ";");
     if (n != 1) end("array");
   }
@@ -161,7 +200,8 @@ void toText::emit(const std::string& text) {
   count_ += text.size();
 }
 
-// ---- text files -------------------------------------------------------------------------------------------------------
+// ---- text files
+// -------------------------------------------------------------------------------------------------------
 
 void toTextFile::comment(const char* message) {
   std::string one_line = message;
@@ -241,8 +281,8 @@ char fromTextFile::character() {
   if (c == '\\' && after == 'x') {
     char digits[3] = {};
     for (int i = 0; i < 2; ++i) digits[i] = static_cast<char>(next());
-    if (!std::isxdigit(static_cast<unsigned char>(digits[0])) || !std::isxdigit(static_cast<unsigned char>(digits[1])) ||
-        next() != '\'') {
+    if (!std::isxdigit(static_cast<unsigned char>(digits[0])) ||
+        !std::isxdigit(static_cast<unsigned char>(digits[1])) || next() != '\'') {
       parseError("'\\xHH' with two hexadecimal digits should be here");
     }
     return static_cast<char>(std::strtol(digits, nullptr, 16));
@@ -298,21 +338,35 @@ bool read_real(const std::string& text, void* p, std::size_t i, T (*parse)(const
 bool read_value(const std::string& text, void* p, std::size_t i, dataType t) {
   switch (t) {
     case Tuchar:
-    case Tbyte: return read_integer<unsigned char>(text, p, i, 16);
-    case Tshort: return read_integer<short>(text, p, i);
-    case Tushort: return read_integer<unsigned short>(text, p, i);
-    case Tint: return read_integer<int>(text, p, i);
+    case Tbyte:
+      return read_integer<unsigned char>(text, p, i, 16);
+    case Tshort:
+      return read_integer<short>(text, p, i);
+    case Tushort:
+      return read_integer<unsigned short>(text, p, i);
+    case Tint:
+      return read_integer<int>(text, p, i);
     case Tuint:
-    case Tsync: return read_integer<unsigned int>(text, p, i);
-    case Tlong: return read_integer<long>(text, p, i);
-    case Tulong: return read_integer<unsigned long>(text, p, i);
-    case Tlonglong: return read_integer<long long>(text, p, i);
-    case Tulonglong: return read_integer<unsigned long long>(text, p, i);
-    case Tint128: return read_integer<int128>(text, p, i);
-    case Tuint128: return read_integer<uint128>(text, p, i);
-    case Tfloat: return read_real<float>(text, p, i, std::strtof);
-    case Tdouble: return read_real<double>(text, p, i, std::strtod);
-    case Tlongdouble: return read_real<long double>(text, p, i, std::strtold);
+    case Tsync:
+      return read_integer<unsigned int>(text, p, i);
+    case Tlong:
+      return read_integer<long>(text, p, i);
+    case Tulong:
+      return read_integer<unsigned long>(text, p, i);
+    case Tlonglong:
+      return read_integer<long long>(text, p, i);
+    case Tulonglong:
+      return read_integer<unsigned long long>(text, p, i);
+    case Tint128:
+      return read_integer<int128>(text, p, i);
+    case Tuint128:
+      return read_integer<uint128>(text, p, i);
+    case Tfloat:
+      return read_real<float>(text, p, i, std::strtof);
+    case Tdouble:
+      return read_real<double>(text, p, i, std::strtod);
+    case Tlongdouble:
+      return read_real<long double>(text, p, i, std::strtold);
     case Tbool:
       store(p, i, text == "true");
       return text == "true" || text == "false";
@@ -323,7 +377,8 @@ bool read_value(const std::string& text, void* p, std::size_t i, dataType t) {
       return true;
     }
     case Tchar:
-    case dataType_last: break;
+    case dataType_last:
+      break;
   }
   return false;
 }

@@ -34,7 +34,8 @@ uint128 widen(const unsigned char* item, std::size_t size, bool is_signed) {
 
 /// Stores the low `size` bytes; false if that is another value.
 bool narrow(uint128 v, unsigned char* item, std::size_t size, bool is_signed) {
-  for (std::size_t i = 0; i < size; ++i) item[little_endian() ? i : size - 1 - i] = static_cast<unsigned char>(v >> 8 * i);
+  for (std::size_t i = 0; i < size; ++i)
+    item[little_endian() ? i : size - 1 - i] = static_cast<unsigned char>(v >> 8 * i);
   return widen(item, size, is_signed) == v;
 }
 
@@ -91,7 +92,8 @@ void machineInfo::pup(er& p) {
 xlater::xlater(const machineInfo& from, er& fromData) : wrap_er(fromData) {
   const machineInfo& here = machineInfo::current();
   if (!fromData.isUnpacking()) {
-    detail::raise(error::kind::misuse, this, "PUP::xlater only unpacks: data is packed in the form of the machine that packs");
+    detail::raise(error::kind::misuse, this,
+                  "PUP::xlater only unpacks: data is packed in the form of the machine that packs");
   }
   const bool sane = from.valid() && from.intFormat <= 1 && from.floatFormat <= 1 &&
                     std::all_of(from.intBytes, from.intBytes + 4, integer_size) && integer_size(from.boolBytes) &&
@@ -129,8 +131,9 @@ std::size_t xlater::remaining() const {
 void xlater::bytes(void* to, std::size_t n, std::size_t itemSize, dataType t) {
   const Source from = source_[t];
   if (from.as == form::none) {
-    detail::raise(error::kind::foreign_machine, this,
-                  "PUP::xlater: floating-point numbers of this type cannot be converted from the machine that wrote them");
+    detail::raise(
+        error::kind::foreign_machine, this,
+        "PUP::xlater: floating-point numbers of this type cannot be converted from the machine that wrote them");
   }
   unsigned char* out = static_cast<unsigned char*>(to);
   const bool swap = from.as == form::real ? swap_reals_ : from.as != form::bytes && swap_integers_;
@@ -152,8 +155,8 @@ void xlater::bytes(void* to, std::size_t n, std::size_t itemSize, dataType t) {
       if (from.as == form::boolean) v = v != 0;
       if (!narrow(v, out, itemSize, is_signed)) {
         detail::raise(error::kind::bad_value, this,
-                      "PUP::xlater: an integer of " + std::to_string(from.size) + " bytes does not fit in the " +
-                          std::to_string(itemSize) + " that its type has here");
+                      std::string("PUP::xlater: an integer of ") + std::to_string(from.size) +
+                          " bytes does not fit in the " + std::to_string(itemSize) + " that its type has here");
       }
     }
     done += step;

@@ -49,8 +49,8 @@ class wrap_er : public er {
   er& p;
 };
 
-/// Unpacks from `fromData`, which holds items as `fromMachine` wrote them. Types declared with PUPbytes are copied as they
-/// are. long double has no form in common and is refused where conversion is needed.
+/// Unpacks from `fromData`, which holds items as `fromMachine` wrote them. Types declared with PUPbytes are copied as
+/// they are. long double has no form in common and is refused where conversion is needed.
 class xlater : public wrap_er {
  public:
   xlater(const machineInfo& fromMachine, er& fromData);

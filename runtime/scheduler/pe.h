@@ -21,8 +21,8 @@ namespace periapt {
 
 class Process;
 class Carrier;
-struct ConverseState;  // converse_state.h
 class PeObjects;  // runtime/chare: what lives on this PE
+struct ConverseState;
 using machine::MachineLayer;
 using scheduler::Thread;
 using scheduler::ThreadSystem;
@@ -54,7 +54,7 @@ class Pe {
   Port& port;
   PeObjects* objects = nullptr;  // set by runtime/chare before the first step
   Carrier* carrier = nullptr;
-  std::unique_ptr<ConverseState> converse;  // made at the first Converse call
+  std::unique_ptr<ConverseState> converse;  // of a program's own handlers; made on first use
   ThreadSystem threads;
   scheduler::Conditions conditions;
   Execution running;

@@ -1,8 +1,9 @@
 // PUP from C.
+#include "pup_c.h"
+
 #include <gtest/gtest.h>
 
 #include "pup.h"
-#include "pup_c.h"
 
 extern "C" int pup_c_roundtrip(void);
 

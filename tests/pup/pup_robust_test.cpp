@@ -1,9 +1,9 @@
-// What unpacking does with bytes that nobody packed: cut short, changed, lying about lengths. It must raise a PUP::error or
-// make some object; it must not read past the end (the address sanitizer looks) or allocate out of proportion.
+// What unpacking does with bytes that nobody packed: cut short, changed, lying about lengths. It must raise a
+// PUP::error or make some object; it must not read past the end (the address sanitizer looks) or allocate out of
+// proportion.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -125,7 +125,8 @@ class Grow {
     fill(t->value), fill(t->left, depth + 1), fill(t->right, depth + 1);
   }
   void fill(Everything& e) {
-    fill(e.member), fill(e.ints), fill(e.bits), fill(e.words), fill(e.matrix), fill(e.deque), fill(e.list), fill(e.forward);
+    fill(e.member), fill(e.ints), fill(e.bits), fill(e.words), fill(e.matrix), fill(e.deque), fill(e.list),
+        fill(e.forward);
     fill_associative(e.map), fill_associative(e.multimap), fill_associative(e.hashed), fill_associative(e.set);
     fill_associative(e.multiset), fill(std::get<0>(e.tuple)), fill(std::get<1>(e.tuple)), fill(e.tree, 0), fill(e.flag);
     if (random_() % 2) fill(e.optional.emplace());
@@ -347,7 +348,8 @@ TEST_F(Robust, SizeMismatchOfABuffer) {
   EXPECT_THROW(PUP::toMemBuf(in, buffer, 3), PUP::error);
 }
 
-// ---- files ------------------------------------------------------------------------------------------------------------
+// ---- files
+// ------------------------------------------------------------------------------------------------------------
 
 TEST_F(Robust, AShortFile) {
   Everything in;
@@ -417,7 +419,8 @@ TEST(RobustDeathTest, AHandlerThatReturnsEndsTheProgram) {
       "seen");
 }
 
-// ---- text and foreign machines ----------------------------------------------------------------------------------------
+// ---- text and foreign machines
+// ----------------------------------------------------------------------------------------
 
 template <class T>
 std::string text_error(const char* text) {
@@ -434,7 +437,8 @@ std::string text_error(const char* text) {
   return "no error";
 }
 TEST_F(Robust, TextThatIsNotTheType) {
-  EXPECT_THAT(text_error<int>("! c\n 1x\n"), HasSubstr("in line 2 of the text file: \"1x\" is not a value of type int"));
+  EXPECT_THAT(text_error<int>("! c\n 1x\n"),
+              HasSubstr("in line 2 of the text file: \"1x\" is not a value of type int"));
   EXPECT_THAT(text_error<int>("2147483648"), HasSubstr("is not a value of type int"));
   EXPECT_THAT(text_error<unsigned>("-1"), HasSubstr("is not a value of type uint"));
   EXPECT_THAT(text_error<int>(""), HasSubstr("ended where a value should be"));

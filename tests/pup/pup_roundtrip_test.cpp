@@ -31,30 +31,31 @@ template <class A, class B>
 using Joined = typename Join<A, B>::type;
 
 typedef ::testing::Types<char, signed char, unsigned char, short, unsigned short, int, unsigned, long, unsigned long,
-                         long long, unsigned long long, wchar_t, char16_t, char32_t, bool, std::byte, float, double, Plain,
-                         Small>
+                         long long, unsigned long long, wchar_t, char16_t, char32_t, bool, std::byte, float, double,
+                         Plain, Small>
     Builtins;
 typedef ::testing::Types<Flat, Member, Outside, Reconstructed, Classic, std::string, std::wstring, std::u16string,
                          std::u32string, std::complex<double>, std::bitset<77>, std::chrono::nanoseconds,
                          std::chrono::system_clock::time_point>
     Classes;
-typedef ::testing::Types<std::vector<int>, std::vector<bool>, std::vector<char>, std::vector<Flat>, std::vector<std::string>,
-                         std::vector<std::vector<double>>, std::vector<Reconstructed>, std::vector<Outside>,
-                         std::vector<std::pair<int, int>>, std::deque<std::string>, std::list<int>, std::list<Member>,
-                         std::forward_list<int>>
+typedef ::testing::Types<std::vector<int>, std::vector<bool>, std::vector<char>, std::vector<Flat>,
+                         std::vector<std::string>, std::vector<std::vector<double>>, std::vector<Reconstructed>,
+                         std::vector<Outside>, std::vector<std::pair<int, int>>, std::deque<std::string>,
+                         std::list<int>, std::list<Member>, std::forward_list<int>>
     Sequences;
 typedef ::testing::Types<std::map<int, std::string>, std::map<std::string, Reconstructed>,
                          std::map<std::string, std::map<int, std::vector<Member>>>, Backwards, std::multimap<int, int>,
                          std::unordered_map<std::string, int>, std::unordered_multimap<int, int>, std::set<std::string>,
-                         std::set<Reconstructed>, std::multiset<int>, std::unordered_set<int>, std::unordered_multiset<int>>
+                         std::set<Reconstructed>, std::multiset<int>, std::unordered_set<int>,
+                         std::unordered_multiset<int>>
     Associative;
 typedef ::testing::Types<std::pair<char, double>, std::pair<int, std::string>, std::tuple<>,
                          std::tuple<int, std::string, double>, std::array<double, 3>, std::array<std::string, 2>,
                          std::array<int, 0>, std::array<std::array<short, 2>, 2>, std::optional<std::string>,
                          std::optional<Reconstructed>, Choice>
     Aggregates;
-typedef ::testing::Types<std::minstd_rand, std::mt19937, std::mt19937_64, std::ranlux24_base, std::ranlux48, std::knuth_b,
-                         Bits>
+typedef ::testing::Types<std::minstd_rand, std::mt19937, std::mt19937_64, std::ranlux24_base, std::ranlux48,
+                         std::knuth_b, Bits>
     Engines;
 
 template <class T>
@@ -64,24 +65,24 @@ class Class : public RoundTrip<T> {};
 template <class T>
 class Container : public RoundTrip<T> {};
 
-#define PUP_TEST_EVERY_WAY(Suite)                                                             \
-  TYPED_TEST_P(Suite, Memory) { this->expect(through_memory<TypeParam>); }                    \
-  TYPED_TEST_P(Suite, MemoryThroughEr) { this->expect(through_er<TypeParam>); }               \
-  TYPED_TEST_P(Suite, UncheckedMemory) { this->expect(through_unchecked_memory<TypeParam>); } \
-  TYPED_TEST_P(Suite, MisalignedMemory) { this->expect(through_misaligned_memory<TypeParam>); } \
-  TYPED_TEST_P(Suite, Disk) { this->expect(through_disk<TypeParam>); }                        \
-  TYPED_TEST_P(Suite, TextFile) { this->expect(through_text_file<TypeParam>); }               \
-  TYPED_TEST_P(Suite, BigEndian) {                                                            \
-    if (std::is_same<TypeParam, Flat>::value || std::is_same<TypeParam, std::vector<Flat>>::value) {      \
-      GTEST_SKIP() << "PUPbytes types are not converted";                                     \
-    }                                                                                         \
-    this->expect(from_big_endian<TypeParam>);                                                 \
-  }                                                                                           \
-  TYPED_TEST_P(Suite, OtherSizes) { this->expect(from_other_sizes<TypeParam>); }              \
-  TYPED_TEST_P(Suite, Network) { this->expect(through_network<TypeParam>); }                  \
-  TYPED_TEST_P(Suite, Description) {                                                          \
-    for (TypeParam sample : Samples<TypeParam>::get()) describe(sample);                      \
-  }                                                                                           \
+#define PUP_TEST_EVERY_WAY(Suite)                                                                                \
+  TYPED_TEST_P(Suite, Memory) { this->expect(through_memory<TypeParam>); }                                       \
+  TYPED_TEST_P(Suite, MemoryThroughEr) { this->expect(through_er<TypeParam>); }                                  \
+  TYPED_TEST_P(Suite, UncheckedMemory) { this->expect(through_unchecked_memory<TypeParam>); }                    \
+  TYPED_TEST_P(Suite, MisalignedMemory) { this->expect(through_misaligned_memory<TypeParam>); }                  \
+  TYPED_TEST_P(Suite, Disk) { this->expect(through_disk<TypeParam>); }                                           \
+  TYPED_TEST_P(Suite, TextFile) { this->expect(through_text_file<TypeParam>); }                                  \
+  TYPED_TEST_P(Suite, BigEndian) {                                                                               \
+    if (std::is_same<TypeParam, Flat>::value || std::is_same<TypeParam, std::vector<Flat>>::value) {             \
+      GTEST_SKIP() << "PUPbytes types are not converted";                                                        \
+    }                                                                                                            \
+    this->expect(from_big_endian<TypeParam>);                                                                    \
+  }                                                                                                              \
+  TYPED_TEST_P(Suite, OtherSizes) { this->expect(from_other_sizes<TypeParam>); }                                 \
+  TYPED_TEST_P(Suite, Network) { this->expect(through_network<TypeParam>); }                                     \
+  TYPED_TEST_P(Suite, Description) {                                                                             \
+    for (TypeParam sample : Samples<TypeParam>::get()) describe(sample);                                         \
+  }                                                                                                              \
   REGISTER_TYPED_TEST_SUITE_P(Suite, Memory, MemoryThroughEr, UncheckedMemory, MisalignedMemory, Disk, TextFile, \
                               BigEndian, OtherSizes, Network, Description);
 TYPED_TEST_SUITE_P(Builtin);
@@ -191,8 +192,7 @@ TEST(Pointers, CkReference) {
 
 int twice(int x) { return 2 * x; }
 typedef int (*Function)(int);
-PUPfunctionpointer(Function)
-TEST(Pointers, FunctionPointer) {
+PUPfunctionpointer(Function) TEST(Pointers, FunctionPointer) {
   Function in = twice, none = nullptr, out = nullptr;
   through_er(in, out);
   EXPECT_EQ(out, in);

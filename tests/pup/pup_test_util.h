@@ -1,5 +1,5 @@
-// Shared by the tests of PUP: an error handler that throws, every way to send an object through a stream, and packers of
-// foreign machines.
+// Shared by the tests of PUP: an error handler that throws, every way to send an object through a stream, and packers
+// of foreign machines.
 #pragma once
 
 #include <cstdio>
@@ -98,7 +98,8 @@ class ForeignPack : public PUP::er {
   unsigned long_bytes_, bool_bytes_;
 };
 
-// ---- every way there and back; each returns what came out -------------------------------------------------------------
+// ---- every way there and back; each returns what came out
+// -------------------------------------------------------------
 
 template <class T>
 void through_memory(T& in, T& out) {

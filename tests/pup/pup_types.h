@@ -101,10 +101,10 @@ struct Samples<T, typename std::enable_if<std::is_floating_point<T>::value>::typ
     return {T(0), T(-0.1), T(1) / 3, L::max(), L::min(), L::denorm_min(), L::infinity(), -L::infinity()};
   }
 };
-#define PUP_TEST_SAMPLES(type, ...)                                \
-  template <>                                                      \
-  struct Samples<type> {                                           \
-    static std::vector<type> get() { return {__VA_ARGS__}; }       \
+#define PUP_TEST_SAMPLES(type, ...)                          \
+  template <>                                                \
+  struct Samples<type> {                                     \
+    static std::vector<type> get() { return {__VA_ARGS__}; } \
   };
 #define PUP_TEST_COMMA ,
 PUP_TEST_SAMPLES(Plain, plain_a, plain_b)
@@ -119,7 +119,8 @@ PUP_TEST_SAMPLES(std::wstring, L"", L"w\x1234")
 PUP_TEST_SAMPLES(std::u16string, u"", u"\xffff x")
 PUP_TEST_SAMPLES(std::u32string, U"", U"\x10ffff x")
 PUP_TEST_SAMPLES(std::vector<int>, {}, {1}, {1, 2, 3, INT_MIN})
-PUP_TEST_SAMPLES(std::vector<bool>, {}, {true}, std::vector<bool>(17, true), {true, false, true, true, false, false, true, true, false})
+PUP_TEST_SAMPLES(std::vector<bool>, {}, {true}, std::vector<bool>(17, true),
+                 {true, false, true, true, false, false, true, true, false})
 PUP_TEST_SAMPLES(std::vector<char>, {}, {'a', 0, -1})
 PUP_TEST_SAMPLES(std::vector<Flat>, {}, {{1, 2, 3}, {4, 5, 6}})
 PUP_TEST_SAMPLES(std::vector<std::string>, {}, {"", "a", "bc"})
@@ -133,7 +134,8 @@ PUP_TEST_SAMPLES(std::list<Member>, {}, {{1, 2, "x", {}}})
 PUP_TEST_SAMPLES(std::forward_list<int>, {}, {1, 2, 3})
 PUP_TEST_SAMPLES(std::map<int PUP_TEST_COMMA std::string>, {}, {{1, "one"}, {-2, ""}})
 PUP_TEST_SAMPLES(std::map<std::string PUP_TEST_COMMA Reconstructed>, {}, {{"a", Reconstructed(1)}})
-PUP_TEST_SAMPLES(std::map<std::string PUP_TEST_COMMA std::map<int PUP_TEST_COMMA std::vector<Member>>>, {}, {{"a", {{1, {{}}}}}})
+PUP_TEST_SAMPLES(std::map<std::string PUP_TEST_COMMA std::map<int PUP_TEST_COMMA std::vector<Member>>>, {},
+                 {{"a", {{1, {{}}}}}})
 typedef std::map<int, double, std::greater<int>> Backwards;
 PUP_TEST_SAMPLES(Backwards, {}, {{1, 2}, {3, 4}})
 PUP_TEST_SAMPLES(std::multimap<int PUP_TEST_COMMA int>, {}, {{1, 1}, {1, 2}, {0, 3}, {1, 0}})

@@ -1,0 +1,42 @@
+// Whether a program's class is what its .ci file says, asked at compile time. The generated code puts these questions into
+// static_asserts that answer with a sentence. C++17: reached from charm++.h.
+#pragma once
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace periapt {
+
+namespace matches {
+template <class T, class = void>
+struct is_defined : std::false_type {};
+template <class T>
+struct is_defined<T, std::void_t<decltype(sizeof(T))>> : std::true_type {};
+
+// Not std::is_constructible: that asks for a public destructor too.
+template <class Void, class T, class... Args>
+struct is_made_from : std::false_type {};
+template <class T, class... Args>
+struct is_made_from<std::void_t<decltype(::new (static_cast<void*>(nullptr)) T(std::declval<Args>()...))>, T, Args...>
+    : std::true_type {};
+}  // namespace matches
+
+/// Has the class been defined, not only declared? Ask once in a program: the answer is kept by the compiler.
+template <class T>
+constexpr bool isDefined() {
+  return matches::is_defined<T>::value;
+}
+
+/// Does `new (place) T(args...)` compile?
+template <class T, class... Args>
+constexpr bool constructible() {
+  return matches::is_made_from<void, T, Args...>::value;
+}
+
+/// Does `probe(object)` compile? The probe is a generic lambda whose result type calls the method in question.
+template <class T, class Probe>
+constexpr bool has(Probe) {
+  return std::is_invocable<Probe, T&>::value;
+}
+
+}  // namespace periapt

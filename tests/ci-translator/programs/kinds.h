@@ -1,0 +1,5 @@
+#pragma once
+constexpr int SIZE = 4;
+struct Particle {
+  double x, y, z;
+};
