@@ -216,12 +216,13 @@ TEST(Heap, NothingIsLostOrDoubledWhenAllReleaseEachOthersBlocks) {
       if (holders > 1) Heap::add_reference(block, holders - 1);
       for (unsigned h = 0; h < holders; ++h) port.send((pe + 1 + static_cast<int>(h)) % kPes, 1, block);
       sent.fetch_add(holders);
-      while (port.poll(sink, 16) > 0 || port.parked() > 100) {
-      }
+      while (port.poll(sink, 16) > 0 || port.parked() > 100) std::this_thread::yield();
     }
     while (port.parked() > 0) port.poll(sink, 16);
     done.fetch_add(1);
-    while (done.load() < kPes || received.load() < sent.load()) port.poll(sink, 16);
+    while (done.load() < kPes || received.load() < sent.load()) {
+      if (port.poll(sink, 16) == 0) std::this_thread::yield();
+    }
     heap.flush_returns();
   });
   EXPECT_EQ(sent.load(), received.load());
