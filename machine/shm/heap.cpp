@@ -228,7 +228,11 @@ void Heap::take_all() {
     // The lines lie in another core's cache: ask for all of them before the first is needed.
     for (unsigned i = 0; i < count; ++i) platform::prefetch_for_write(block_at(entries[i]));
     if (below != nullptr) platform::prefetch(below);
-    for (unsigned i = 0; i < count; ++i) put_free(block_at(entries[i]));
+    for (unsigned i = 0; i < count; ++i) {
+      platform::take_over(block_at(entries[i])->bytes());
+      put_free(block_at(entries[i]));
+    }
+    platform::take_over(carrier->bytes());
     put_free(carrier);
     returned_blocks_ += count + 1;
     ++return_batches_;
