@@ -81,7 +81,7 @@ std::vector<Particle> plummer(std::size_t count, double softening, std::uint64_t
     while (0.1 * random.uniform() > q * q * std::pow(1 - q * q, 3.5));
     p.position = r * random.direction();
     p.velocity = q * std::sqrt(2.) * std::pow(1 + r * r, -0.25) * random.direction();
-    p.mass = float(1. / count);
+    p.mass = float(std::pow(1.01, -1.5) / count);  // what lies within the cut
     p.softening = float(softening);
   }
   settle(particles);
@@ -99,7 +99,7 @@ std::vector<Particle> hernquist(std::size_t count, double softening, std::uint64
     } while (r > 50);
     p.position = r * random.direction();
     p.velocity = hernquistSpeed(1 / (1 + r), random) * random.direction();
-    p.mass = float(1. / count);
+    p.mass = float(50. * 50 / (51. * 51) / count);  // what lies within the cut
     p.softening = float(softening);
   }
   settle(particles);

@@ -9,7 +9,7 @@
 
 namespace periapt::nbody {
 
-/// Plummer's sphere in equilibrium, cut at 10 radii: total mass 1, scale radius 1, G = 1 (Aarseth, Henon, Wielen 1974).
+/// Plummer's sphere in equilibrium, cut at 10 radii: mass 1 (without the cut), scale radius 1, G = 1 (Aarseth, Henon, Wielen 1974).
 std::vector<Particle> plummer(std::size_t count, double softening, std::uint64_t seed = 1);
 
 /// Hernquist's sphere (1990) in equilibrium, cut at 50 scale radii; velocities from its distribution function.

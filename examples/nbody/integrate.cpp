@@ -38,6 +38,18 @@ Totals totalsOf(std::span<const Particle> particles, double a) {
   return t;
 }
 
+void EnergyAccount::pass(double kinetic, double a) {
+  work_ += 0.5 * (kinetic + kinetic_) * (a - a_);
+  kinetic_ = kinetic;
+  a_ = a;
+}
+
+double EnergyAccount::drift(const Totals& now, double a) {
+  pass(now.kinetic, a);
+  depth_ = std::max(depth_, std::abs(a * now.potential));
+  return (a * now.energy() + work_ - first_) / depth_;
+}
+
 BlockStep::BlockStep(const Cosmology& cosmology, const Stepping& stepping, double start, int deepestInUse)
     : cosmology_(cosmology), stepping_(stepping), start_(start), deepest_(deepestInUse) {}
 

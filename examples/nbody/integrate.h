@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 
@@ -39,6 +40,21 @@ struct Totals {
   double energy() const { return kinetic + potential; }
 };
 Totals totalsOf(std::span<const Particle> particles, double a);
+
+/// What a run should keep. Without expansion the energy; with it, by Layzer (1963) and Irvine, a (T + W) + integral of
+/// T da, which is summed up on the way by the trapezoidal rule.
+class EnergyAccount {
+ public:
+  EnergyAccount(const Totals& first, double a)
+      : first_(a * first.energy()), depth_(std::abs(a * first.potential)), a_(a), kinetic_(first.kinetic) {}
+  /// On the way, whenever the expansion factor has changed.
+  void pass(double kinetic, double a);
+  /// Change of the conserved quantity since the start, relative to the largest potential energy seen.
+  double drift(const Totals& now, double a);
+
+ private:
+  double first_, depth_, a_, kinetic_, work_ = 0;
+};
 
 /// Where a big step stands. Everybody who has the same deepest rung at each turn goes through the same sequence:
 ///   kick(particles, openKick()); drift(particles, ...); forces for rungs >= rung(); kick(particles, closeKick());

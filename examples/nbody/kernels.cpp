@@ -81,15 +81,17 @@ void cells(const FarSource* sources, std::size_t count, float sinkScale, double*
   for (int k = 0; k < terms; ++k) local[k] += sum[k].sum();
 }
 
+constexpr double tiny = 1e-36;  // squares of distances below are none
+
 /// Potential depth and force / distance of a unit mass at distance r, softened over 2 h.
 struct Softened {
   Lanes depth, pull;
 };
 [[gnu::noinline]] Softened softened(Lanes r2, Lanes twoH) {
-  const Lanes tiny(1e-36), zero(0);
-  const Lanes inverse = reciprocalSqrt(select(r2 > tiny, r2, tiny));
+  const Lanes zero(0), least(tiny);
+  const Lanes inverse = reciprocalSqrt(select(r2 > least, r2, least));
   const Lanes inverse3 = inverse * inverse * inverse;
-  // With h = 0 only pairs at distance 0 come here: 1/h = 0 makes all of it vanish.
+  // With h = 0 only pairs at distance 0 are within reach: 1/h = 0 makes all of it vanish.
   const Lanes perH = select(twoH > zero, Lanes(Lanes(2).v / select(twoH > zero, twoH, Lanes(1)).v), zero);
   const Lanes perH3 = perH * perH * perH;
   const Lanes u = r2 * inverse * perH, u2 = u * u, u3 = u2 * u;
@@ -99,9 +101,9 @@ struct Softened {
       perH * (Lanes(1.6) - u2 * (Lanes(4. / 3) - u + u2 * (Lanes(0.3) - Lanes(1. / 30) * u))) - Lanes(1. / 15) * inverse;
   const Lanes outerPull = perH3 * (Lanes(8. / 3) - Lanes(3) * u + Lanes(1.2) * u2 - Lanes(1. / 6) * u3) -
                           Lanes(1. / 15) * inverse3;
-  const auto inner = u < Lanes(1), outer = u < Lanes(2);
-  return {select(inner, innerDepth, select(outer, outerDepth, inverse)),
-          select(inner, innerPull, select(outer, outerPull, inverse3))};
+  const auto inner = u < Lanes(1), within = r2 < twoH * twoH + least;
+  return {select(within, select(inner, innerDepth, outerDepth), inverse),
+          select(within, select(inner, innerPull, outerPull), inverse3)};
 }
 
 /// All sources on `count` sinks at once, whose sums stay in registers.
@@ -122,7 +124,7 @@ template <int count>
       const Lanes inverse = reciprocalSqrt(r2);
       Lanes massDepth = mj * inverse, massPull = massDepth * inverse * inverse;
       const Lanes reach2 = twoH * twoH;
-      if (any(r2 < reach2 + Lanes(1e-36))) [[unlikely]] {
+      if (any(r2 < reach2 + Lanes(tiny))) [[unlikely]] {
         const Softened s = softened(r2, twoH);
         massDepth = mj * s.depth, massPull = mj * s.pull;
       }

@@ -43,6 +43,7 @@ void run(Options options) {
   evaluateGravity(particles, options.gravityAt(a), 0, serial);
   int deepest = chooseRungs(particles, stepping, a, 0);
   const Totals first = totalsOf(particles, a);
+  EnergyAccount account(first, a);
   fmt::print("{} particles, {} kernels; first forces in {:.3f} s; energy {:.6g}\n", particles.size(), kernels().name,
              seconds() - began, first.energy());
   fmt::print("step  {}  substeps  rung  forces/particle  Gpair/s   energy drift  |momentum|  seconds\n",
@@ -65,6 +66,7 @@ void run(Options options) {
       deepest = chooseRungs(particles, stepping, a, rung);
       lowest = std::max(lowest, deepest);
       block.next(deepest);
+      if (options.comoving) account.pass(totalsOf(particles, a).kinetic, a);
       ++substeps;
     }
     time = block.time();
@@ -72,7 +74,7 @@ void run(Options options) {
     const double took = seconds() - from;
     fmt::print("{:4}  {:7.4f}  {:8}  {:4}  {:15.2f}  {:7.3f}  {:13.3e}  {:10.2e}  {:7.2f}\n", step,
                options.comoving ? a : time, substeps, lowest, forces / particles.size(), 1e-9 * work.particlePairs / took,
-               (now.energy() - first.energy()) / std::abs(first.energy()), norm(now.momentum), took);
+               account.drift(now, a), norm(now.momentum), took);
     std::fflush(stdout);
     write(step);
   }
