@@ -102,7 +102,10 @@ std::vector<Field> barnesHutHexadecapole(std::span<const Particle> particles, st
   }
   std::vector<Field> fields;
   for (const Particle& sink : sinks) {
-    Reference walk{particles, sink, leafOf(tree, sink.key), 2 / std::sqrt(3.) / gravity.theta,
+    Reference walk{particles,
+                   sink,
+                   leafOf(tree, sink.key),
+                   2 / std::sqrt(3.) / gravity.theta,
                    {sink.acceleration, sink.potential}};
     const int reach = gravity.periodic ? 1 : 0;
     for (int i = -reach; i <= reach; ++i) {

@@ -1,10 +1,10 @@
 // Finding the cuts between pieces by counting.
 #include "examples/nbody/decompose.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
-
-#include <fmt/format.h>
 
 namespace periapt::nbody {
 namespace {
@@ -16,7 +16,8 @@ constexpr int levels_a_round = 4;  // of halving: each round asks for 16 counts 
 Decomposer::Decomposer(int pieces, int bucket)
     : pieces_(pieces), bucket_(bucket), probes_{0, key_end}, cuts_(pieces + 1) {
   cuts_.back() = key_end;
-  if (pieces < 1) throw std::invalid_argument(fmt::format("nbody: {} tree pieces asked for; at least one is needed", pieces));
+  if (pieces < 1)
+    throw std::invalid_argument(fmt::format("nbody: {} tree pieces asked for; at least one is needed", pieces));
 }
 
 void Decomposer::counted(std::span<const std::uint64_t> counts) {
@@ -33,7 +34,8 @@ void Decomposer::counted(std::span<const std::uint64_t> counts) {
     next.push_back({Cell{}, 0, total_});
   } else {
     // Descends into a cell as long as it is no leaf and the counts are known.
-    const auto descend = [&](auto& self, Cell cell, std::uint64_t before, int levels, std::size_t first) -> std::uint64_t {
+    const auto descend = [&](auto& self, Cell cell, std::uint64_t before, int levels,
+                             std::size_t first) -> std::uint64_t {
       if (levels == 0) {
         if (holdsWanted(before, counts[first])) next.push_back({cell, before, counts[first]});
         return counts[first];
@@ -92,7 +94,8 @@ void Decomposer::ask() {
 std::vector<std::uint64_t> countBetween(std::span<const Particle> sorted, std::span<const Key> probes) {
   std::vector<std::uint64_t> counts;
   const auto rank = [&](Key key) {
-    return std::uint64_t(std::ranges::partition_point(sorted, [&](const Particle& p) { return p.key < key; }) - sorted.begin());
+    return std::uint64_t(std::ranges::partition_point(sorted, [&](const Particle& p) { return p.key < key; }) -
+                         sorted.begin());
   };
   for (std::size_t i = 0; i + 1 < probes.size(); ++i) counts.push_back(rank(probes[i + 1]) - rank(probes[i]));
   return counts;
@@ -117,7 +120,8 @@ void sortByKey(std::vector<Particle>& particles, const Box& box) {
   std::vector<Place> places;
   places.reserve(particles.size());
   for (const Particle& p : particles) places.push_back({p.key, p.order, std::uint32_t(places.size())});
-  std::ranges::sort(places, [](const Place& a, const Place& b) { return a.key != b.key ? a.key < b.key : a.order < b.order; });
+  std::ranges::sort(places,
+                    [](const Place& a, const Place& b) { return a.key != b.key ? a.key < b.key : a.order < b.order; });
   std::vector<Particle> sorted;
   sorted.reserve(particles.size());
   for (const Place& p : places) sorted.push_back(particles[p.index]);

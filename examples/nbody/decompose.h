@@ -2,7 +2,8 @@
 //
 // The ends of a piece's key range must fall between leaves of the tree, and each piece should hold about the same. The
 // cuts are found by asking how many particles lie between some keys, and again between keys that are closer: no piece
-// needs to see the particles of another. A cut is only ever put at an edge inside a cell that holds more than a leaf may.
+// needs to see the particles of another. A cut is only ever put at an edge inside a cell that holds more than a leaf
+// may.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ class Decomposer {
   /// counts[i] particles have probes[i] <= key < probes[i + 1].
   void counted(std::span<const std::uint64_t> counts);
   bool isDone() const { return probes_.empty(); }
-  /// Where pieces begin: pieces + 1 keys from 0 to key_end. Piece p holds cuts[p] <= key < cuts[p + 1], perhaps nothing.
+  /// Where pieces begin: pieces + 1 keys from 0 to key_end. Piece p holds cuts[p] <= key < cuts[p + 1], perhaps
+  /// nothing.
   const std::vector<Key>& cuts() const { return cuts_; }
 
  private:

@@ -13,7 +13,8 @@ namespace periapt::nbody {
 class DensityMap {
  public:
   /// Shows x and y from centre - half to centre + half.
-  DensityMap(int pixels, Vec3 centre, double half) : pixels_(pixels), centre_(centre), half_(half), grid_(2 * pixels * pixels) {}
+  DensityMap(int pixels, Vec3 centre, double half)
+      : pixels_(pixels), centre_(centre), half_(half), grid_(2 * pixels * pixels) {}
 
   void add(std::span<const Particle> particles);
   /// Mass of each pixel, then number of particles of each.

@@ -16,8 +16,9 @@ SplineForce splineForce(double r2, double twoH) {
     return {(7. / 5 - 2. / 3 * u * u + 3. / 10 * std::pow(u, 4) - 1. / 10 * std::pow(u, 5)) / h,
             (4. / 3 - 6. / 5 * u * u + 1. / 2 * u * u * u) / h3};
   }
-  return {(8. / 5 - 4. / 3 * u * u + u * u * u - 3. / 10 * std::pow(u, 4) + 1. / 30 * std::pow(u, 5)) / h - 1 / (15 * r),
-          (8. / 3 - 3 * u + 6. / 5 * u * u - 1. / 6 * u * u * u) / h3 - 1 / (15 * r2 * r)};
+  return {
+      (8. / 5 - 4. / 3 * u * u + u * u * u - 3. / 10 * std::pow(u, 4) + 1. / 30 * std::pow(u, 5)) / h - 1 / (15 * r),
+      (8. / 3 - 3 * u + 6. / 5 * u * u - 1. / 6 * u * u * u) / h3 - 1 / (15 * r2 * r)};
 }
 
 std::vector<Field> directSum(std::span<const Particle> particles, std::span<const std::uint32_t> at) {

@@ -6,10 +6,16 @@
 
 namespace periapt::nbody {
 
-namespace base { extern const Kernels kernels; }
+namespace base {
+extern const Kernels kernels;
+}
 #ifdef PERIAPT_NBODY_X86
-namespace avx2 { extern const Kernels kernels; }
-namespace avx512 { extern const Kernels kernels; }
+namespace avx2 {
+extern const Kernels kernels;
+}
+namespace avx512 {
+extern const Kernels kernels;
+}
 #endif
 
 const Kernels* kernelsFor(const char* name) {

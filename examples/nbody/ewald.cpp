@@ -73,7 +73,8 @@ struct FarImages::Operator {
         for (int k = 0; i + j + k <= degree; ++k) terms.push_back({i, j, k});
       }
     }
-    // Along one axis: the pairs of interpolation nodes by their distance, and what a distance adds to a pair of degrees.
+    // Along one axis: the pairs of interpolation nodes by their distance, and what a distance adds to a pair of
+    // degrees.
     std::array<double, nodes> node;
     for (int n = 0; n < nodes; ++n) node[n] = std::cos(pi * (n + 0.5) / nodes);
     std::vector<double> distance;

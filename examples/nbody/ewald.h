@@ -1,8 +1,8 @@
 // Gravity of a periodic universe. All of it is G = 1; the mean density does not gravitate (a uniform background of
 // negative mass is understood), as in comoving coordinates.
 //
-// The tree walk sums the box and its 26 neighbours. What all images further away do is a smooth function in the box, and
-// is added to each particle by `FarImages`.
+// The tree walk sums the box and its 26 neighbours. What all images further away do is a smooth function in the box,
+// and is added to each particle by `FarImages`.
 #pragma once
 
 #include <memory>
@@ -20,16 +20,16 @@ struct Green {
   Vec3 gradient;     // acceleration of a particle at x by a mass at 0
 };
 
-/// Ewald's sum (1921) for period 1, to about 1e-12. `without` images up to that many periods away along each axis (0: the mass
-/// itself; 1: it and its 26 neighbours); -1 for the whole sum.
+/// Ewald's sum (1921) for period 1, to about 1e-12. `without` images up to that many periods away along each axis (0:
+/// the mass itself; 1: it and its 26 neighbours); -1 for the whole sum.
 Green ewald(const Vec3& x, int without = -1);
 
 /// The field of all images beyond the neighbours, by interpolation.
 ///
 /// The depth at x made by mass at y is f(x - y), f being analytic well beyond the box. It is written as a double series
-/// of Chebyshev polynomials T in the coordinates of x and y, of total degree up to `degree` in each. So the masses enter through
-/// their moments, sums of m T_i(x) T_j(y) T_k(z), which can be added up in any order and over any number of pieces, and
-/// the field is again a short series. With degree 8 the relative error of the depth is some 1e-6.
+/// of Chebyshev polynomials T in the coordinates of x and y, of total degree up to `degree` in each. So the masses
+/// enter through their moments, sums of m T_i(x) T_j(y) T_k(z), which can be added up in any order and over any number
+/// of pieces, and the field is again a short series. With degree 8 the relative error of the depth is some 1e-6.
 class FarImages {
  public:
   static constexpr int degree = 8;

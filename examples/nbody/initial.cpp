@@ -52,7 +52,9 @@ double hernquistDistribution(double q) {
 /// A speed at depth psi = 1 / (1 + r), by rejection under the largest of v^2 f.
 double hernquistSpeed(double psi, Random& random) {
   const double escape = std::sqrt(2 * psi);
-  const auto density = [&](double v) { return v * v * hernquistDistribution(std::sqrt(std::max(0., psi - v * v / 2))); };
+  const auto density = [&](double v) {
+    return v * v * hernquistDistribution(std::sqrt(std::max(0., psi - v * v / 2)));
+  };
   double most = 0;
   for (int i = 1; i < 50; ++i) most = std::max(most, density(escape * i / 50));
   while (true) {
@@ -128,7 +130,8 @@ std::vector<Particle> collision(std::size_t count, double softening, std::uint64
       const double speed = std::sqrt(r / ((1 + r) * (1 + r)) + disc_mass * inside / r);
       Particle p;
       p.kind = Kind::star;
-      p.position = turned({r * std::cos(angle), r * std::sin(angle), 0.03 * random.normal()}, galaxies[galaxy].inclination);
+      p.position =
+          turned({r * std::cos(angle), r * std::sin(angle), 0.03 * random.normal()}, galaxies[galaxy].inclination);
       p.velocity = turned({-speed * std::sin(angle), speed * std::cos(angle), 0.03 * random.normal()},
                           galaxies[galaxy].inclination);
       p.mass = float(disc_mass / disc);
@@ -158,7 +161,8 @@ std::vector<Particle> zeldovich(int side, double a, const Cosmology& cosmology, 
       for (int k = 0; k <= 3; ++k) {
         const int n2 = i * i + j * j + k * k;
         if (n2 == 0 || n2 > 9) continue;
-        waves.push_back({2 * pi * Vec3(i, j, k), 0.03 / std::pow(n2, 1.25) * random.normal(), 2 * pi * random.uniform()});
+        waves.push_back(
+            {2 * pi * Vec3(i, j, k), 0.03 / std::pow(n2, 1.25) * random.normal(), 2 * pi * random.uniform()});
       }
     }
   }
@@ -167,7 +171,8 @@ std::vector<Particle> zeldovich(int side, double a, const Cosmology& cosmology, 
   std::vector<Particle> particles;
   for (int i = 0; i < side * side * side; ++i) {
     Particle p;
-    const Vec3 q = 1. / side * Vec3(i / (side * side) + 0.5, i / side % side + 0.5, i % side + 0.5) - Vec3{0.5, 0.5, 0.5};
+    const Vec3 q =
+        1. / side * Vec3(i / (side * side) + 0.5, i / side % side + 0.5, i % side + 0.5) - Vec3{0.5, 0.5, 0.5};
     Vec3 displacement;
     for (const Wave& w : waves) {
       displacement += a * w.amplitude * std::sin(dot(w.k, q) + w.phase) / norm(w.k) * 2 * pi * w.k * (1 / norm(w.k));

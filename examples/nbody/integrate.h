@@ -1,8 +1,8 @@
 // Leapfrog with block time steps.
 //
-// A big step is cut into 2^rung steps for a particle on that rung; all steps begin and end where those of lower rungs may.
-// Each is a kick over its first half, drifts (together with all other particles), and a kick over its second half with
-// the force at its end (Quinn et al. 1997).
+// A big step is cut into 2^rung steps for a particle on that rung; all steps begin and end where those of lower rungs
+// may. Each is a kick over its first half, drifts (together with all other particles), and a kick over its second half
+// with the force at its end (Quinn et al. 1997).
 #pragma once
 
 #include <array>
@@ -18,12 +18,13 @@ namespace periapt::nbody {
 inline constexpr int max_rung = 29;
 
 struct Stepping {
-  double eta = 0.175;      // of the criterion: step <= eta sqrt(softening / acceleration)
+  double eta = 0.175;  // of the criterion: step <= eta sqrt(softening / acceleration)
   double bigStep = 0.01;
   int deepest = max_rung;  // rung that no particle goes beyond
 };
 
-/// The time a particle may go in one step, both softening and acceleration taken in physical lengths; a is the expansion factor.
+/// The time a particle may go in one step, both softening and acceleration taken in physical lengths; a is the
+/// expansion factor.
 double wantedStep(const Particle& particle, double eta, double a);
 
 /// The lowest rung whose step is no longer than `wanted`.

@@ -73,10 +73,11 @@ void cells(const FarSource* sources, std::size_t count, float sinkScale, double*
       constexpr int degree = powers[k].degree();
       moments[k] = moments[k] * sourcePower[degree];
     });
-    contract(moments, field, [&](auto k, Lanes value) __attribute__((always_inline)) {
-      constexpr int degree = powers[k].degree();
-      sum[k] = sum[k] + value * sinkPower[degree];
-    });
+    contract(
+        moments, field, [&](auto k, Lanes value) __attribute__((always_inline)) {
+          constexpr int degree = powers[k].degree();
+          sum[k] = sum[k] + value * sinkPower[degree];
+        });
   }
   for (int k = 0; k < terms; ++k) local[k] += sum[k].sum();
 }
@@ -97,10 +98,10 @@ struct Softened {
   const Lanes u = r2 * inverse * perH, u2 = u * u, u3 = u2 * u;
   const Lanes innerDepth = perH * (Lanes(1.4) - u2 * (Lanes(2. / 3) - u2 * (Lanes(0.3) - Lanes(0.1) * u)));
   const Lanes innerPull = perH3 * (Lanes(4. / 3) - u2 * (Lanes(1.2) - Lanes(0.5) * u));
-  const Lanes outerDepth =
-      perH * (Lanes(1.6) - u2 * (Lanes(4. / 3) - u + u2 * (Lanes(0.3) - Lanes(1. / 30) * u))) - Lanes(1. / 15) * inverse;
-  const Lanes outerPull = perH3 * (Lanes(8. / 3) - Lanes(3) * u + Lanes(1.2) * u2 - Lanes(1. / 6) * u3) -
-                          Lanes(1. / 15) * inverse3;
+  const Lanes outerDepth = perH * (Lanes(1.6) - u2 * (Lanes(4. / 3) - u + u2 * (Lanes(0.3) - Lanes(1. / 30) * u))) -
+                           Lanes(1. / 15) * inverse;
+  const Lanes outerPull =
+      perH3 * (Lanes(8. / 3) - Lanes(3) * u + Lanes(1.2) * u2 - Lanes(1. / 6) * u3) - Lanes(1. / 15) * inverse3;
   const auto inner = u < Lanes(1), within = r2 < twoH * twoH + least;
   return {select(within, select(inner, innerDepth, outerDepth), inverse),
           select(within, select(inner, innerPull, outerPull), inverse3)};

@@ -1,5 +1,5 @@
-// The two inner loops: cell on cell and particle on particle. Each is compiled for several instruction sets; `kernels()`
-// gives the set this machine is fastest with.
+// The two inner loops: cell on cell and particle on particle. Each is compiled for several instruction sets;
+// `kernels()` gives the set this machine is fastest with.
 #pragma once
 
 #include <cstddef>

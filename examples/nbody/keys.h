@@ -28,8 +28,8 @@ struct Box {
 /// A cube, slightly enlarged, around all positions.
 Box boundingBox(std::span<const Particle> particles);
 
-/// Hilbert (1891) in three dimensions, by the bit transpose of Skilling (2004, AIP Conf. Proc. 707, 381). Positions outside the
-/// box take the key of the nearest point in it.
+/// Hilbert (1891) in three dimensions, by the bit transpose of Skilling (2004, AIP Conf. Proc. 707, 381). Positions
+/// outside the box take the key of the nearest point in it.
 Key peanoHilbert(const Vec3& position, const Box& box);
 
 /// A cell: the keys that start with given bits. Held as those bits behind a sentinel 1, so that the whole box is 1 and

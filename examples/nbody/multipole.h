@@ -1,9 +1,10 @@
 // Series in the derivatives of 1/r: multipole moments, local expansions, and how they are moved and exchanged.
 //
-// The potential of a mass m at c + e, seen from R + c + d, is m exp(d.D) exp(-e.D) applied to 1/R, D being the gradient.
-// So everything here is a polynomial in D = (Dx, Dy, Dz), cut after degree `order`. Because 1/R is harmonic, Dz^2 may be
-// replaced by -(Dx^2 + Dy^2) everywhere: only powers 0 and 1 of Dz are ever held, 2n + 1 coefficients of degree n,
-// (order + 1)^2 in all. (They carry what the spherical harmonics of degree n carry, without angles or complex numbers.)
+// The potential of a mass m at c + e, seen from R + c + d, is m exp(d.D) exp(-e.D) applied to 1/R, D being the
+// gradient. So everything here is a polynomial in D = (Dx, Dy, Dz), cut after degree `order`. Because 1/R is harmonic,
+// Dz^2 may be replaced by -(Dx^2 + Dy^2) everywhere: only powers 0 and 1 of Dz are ever held, 2n + 1 coefficients of
+// degree n, (order + 1)^2 in all. (They carry what the spherical harmonics of degree n carry, without angles or complex
+// numbers.)
 //
 //   moments of a cell     M = sum m exp(-e.D)           a polynomial                     (particle to moments)
 //   about another centre  M' = M exp(-s.D)              `multiply`                       (moments to moments)
@@ -59,7 +60,8 @@ template <int N, class F>
 [[gnu::always_inline]] inline void unrolled(F&& f) {
   [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
     (f(std::integral_constant<int, I>{}), ...);
-  }(std::make_integer_sequence<int, N>{});
+  }
+  (std::make_integer_sequence<int, N>{});
 }
 
 /// Coefficient of Dx^a Dy^b Dz^c for c up to 2.
@@ -137,8 +139,9 @@ template <int K, class T>
   T sum = s[0] * f[K];
   detail::unrolled<partners - 1>([&](auto j) __attribute__((always_inline)) {
     constexpr int J = j + 1;
-    sum = sum + s[J] * detail::coefficient<powers[K].a + powers[J].a, powers[K].b + powers[J].b,
-                                           powers[K].c + powers[J].c>(f);
+    sum =
+        sum +
+        s[J] * detail::coefficient<powers[K].a + powers[J].a, powers[K].b + powers[J].b, powers[K].c + powers[J].c>(f);
   });
   return sum;
 }

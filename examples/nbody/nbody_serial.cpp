@@ -1,10 +1,10 @@
 // The N-body program without chares: one thread, one address space. A reference for results and for time, and the
 // shortest way to see how the parts fit.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdio>
 #include <exception>
-
-#include <fmt/format.h>
 
 #include "examples/nbody/density.h"
 #include "examples/nbody/options.h"
@@ -14,9 +14,7 @@ namespace {
 
 using namespace periapt::nbody;
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 void run(Options options) {
   Snapshot start = startOf(options);
@@ -73,8 +71,8 @@ void run(Options options) {
     const Totals now = totalsOf(particles, a);
     const double took = seconds() - from;
     fmt::print("{:4}  {:7.4f}  {:8}  {:4}  {:15.2f}  {:7.3f}  {:13.3e}  {:10.2e}  {:7.2f}\n", step,
-               options.comoving ? a : time, substeps, lowest, forces / particles.size(), 1e-9 * work.particlePairs / took,
-               account.drift(now, a), norm(now.momentum), took);
+               options.comoving ? a : time, substeps, lowest, forces / particles.size(),
+               1e-9 * work.particlePairs / took, account.drift(now, a), norm(now.momentum), took);
     std::fflush(stdout);
     write(step);
   }

@@ -1,11 +1,11 @@
 // The command line, and starts.
 #include "examples/nbody/options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <stdexcept>
-
-#include <fmt/format.h>
 
 #include "examples/nbody/initial.h"
 
@@ -30,34 +30,48 @@ bool parseOptions(int argc, char** argv, const char* name, Options& o, int& exit
       ->capture_default_str()
       ->excludes(tipsy);
   app.add_option("-n,--particles", o.particles, "Of a made start (zeldovich: the nearest cube)")
-      ->check(CLI::Range(2, 1000000000))->capture_default_str();
+      ->check(CLI::Range(2, 1000000000))
+      ->capture_default_str();
   app.add_option("--softening", o.softening, "Softening length of all particles (default: from the file)")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--seed", o.seed, "Of a made start")->capture_default_str();
   app.add_flag("--comoving", o.comoving, "The file holds comoving coordinates and its time is the expansion factor");
-  app.add_option("--period", o.period, "Side of the periodic box, centred on the origin (default: 1 if comoving, else none)")
+  app.add_option("--period", o.period,
+                 "Side of the periodic box, centred on the origin (default: 1 if comoving, else none)")
       ->check(CLI::PositiveNumber);
   app.add_flag("--isolated", isolated, "No periodic images, even if comoving");
   app.add_option("--omega0", o.cosmology.omega0, "Matter density")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--lambda", o.cosmology.lambda, "Vacuum density")->capture_default_str();
-  app.add_option("--h0", o.cosmology.h0, "Hubble's constant, G being 1")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--until", o.endExpansion, "Expansion factor at the end")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--h0", o.cosmology.h0, "Hubble's constant, G being 1")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--until", o.endExpansion, "Expansion factor at the end")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--steps", o.steps, "Big steps")->check(CLI::Range(0, 100000000))->capture_default_str();
   app.add_option("--dt", o.bigStep, "Big step in time (comoving: what --until and --steps make)")
-      ->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--eta", o.eta, "Accuracy of time steps: eta sqrt(softening / acceleration)")
-      ->check(CLI::PositiveNumber)->capture_default_str();
-  auto* theta = app.add_option("--theta", o.theta, "Opening angle (comoving: until redshift 2; default 0.525, else 0.7)")
-      ->check(CLI::Range(0.05, 1.15));
-  auto* theta2 = app.add_option("--theta2", o.theta2, "Opening angle after redshift 2")->check(CLI::Range(0.05, 1.15))
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--bucket", o.bucket, "Most particles in a leaf of the tree")->check(CLI::Range(1, 4096))->capture_default_str();
+  app.add_option("--eta", o.eta, "Accuracy of time steps: eta sqrt(softening / acceleration)")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  auto* theta =
+      app.add_option("--theta", o.theta, "Opening angle (comoving: until redshift 2; default 0.525, else 0.7)")
+          ->check(CLI::Range(0.05, 1.15));
+  auto* theta2 = app.add_option("--theta2", o.theta2, "Opening angle after redshift 2")
+                     ->check(CLI::Range(0.05, 1.15))
+                     ->capture_default_str();
+  app.add_option("--bucket", o.bucket, "Most particles in a leaf of the tree")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
   app.add_option("--pieces", o.pieces, "Tree pieces (default: as fits the PEs)")->check(CLI::Range(1, 10000000));
   app.add_option("--balance", o.balanceEvery, "Balance the load every so many big steps; 0: never")
-      ->check(CLI::NonNegativeNumber)->capture_default_str();
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_option("-o,--out", o.out, "Files are named after this")->capture_default_str();
   app.add_option("--frames", o.frames, "Write a picture every so many big steps")->check(CLI::NonNegativeNumber);
-  app.add_option("--snapshots", o.snapshots, "Write a Tipsy file every so many big steps")->check(CLI::NonNegativeNumber);
+  app.add_option("--snapshots", o.snapshots, "Write a Tipsy file every so many big steps")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--pixels", o.pixels, "Side of a picture")->check(CLI::Range(16, 16384))->capture_default_str();
   app.add_flag("--json", o.json, "A line of JSON for each step instead of a table");
   try {
@@ -76,7 +90,7 @@ bool parseOptions(int argc, char** argv, const char* name, Options& o, int& exit
 Snapshot startOf(Options& o) {
   Snapshot start;
   const auto count = std::size_t(o.particles);
-  const double softening = o.softening > 0 ? o.softening : 0.05 / std::cbrt(double(count));
+  const double softening = o.softening > 0 ? o.softening : 0.8 / std::cbrt(double(count));
   if (!o.tipsy.empty()) {
     start = readTipsy(o.tipsy);
     if (start.particles.empty()) throw std::runtime_error(fmt::format("{}: holds no particles", o.tipsy));
@@ -88,7 +102,8 @@ Snapshot startOf(Options& o) {
     start.particles = collision(count, softening, o.seed);
   } else {
     start.time = 0.05;
-    start.particles = zeldovich(std::max(2, int(std::lround(std::cbrt(double(count))))), start.time, o.cosmology, o.seed);
+    start.particles =
+        zeldovich(std::max(2, int(std::lround(std::cbrt(double(count))))), start.time, o.cosmology, o.seed);
   }
   if (o.softening > 0) {
     for (Particle& p : start.particles) p.softening = float(o.softening);
@@ -97,7 +112,8 @@ Snapshot startOf(Options& o) {
     if (!(start.time > 0 && start.time < o.endExpansion)) {
       throw std::runtime_error(fmt::format(
           "a comoving run must start between expansion factors 0 and {} (--until), but the file's time is {}; "
-          "is it a comoving file?", o.endExpansion, start.time));
+          "is it a comoving file?",
+          o.endExpansion, start.time));
     }
     const Cosmology c = o.cosmology;
     if (o.steps > 0) o.bigStep = (c.timeAt(o.endExpansion) - c.timeAt(start.time)) / o.steps;

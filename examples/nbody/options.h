@@ -11,10 +11,10 @@
 namespace periapt::nbody {
 
 struct Options {
-  std::string tipsy;        // file to start from; else:
+  std::string tipsy;  // file to start from; else:
   std::string ic = "collision";
   int particles = 20000;
-  double softening = 0;     // 0: from the file, or 0.05 N^(-1/3) of a made start
+  double softening = 0;  // 0: from the file, or 0.8 N^(-1/3) of a made start
   std::uint64_t seed = 1;
 
   bool comoving = false;
@@ -23,17 +23,17 @@ struct Options {
   double endExpansion = 1;  // comoving: the run goes there in `steps` equal steps of time
 
   int steps = 10;
-  double bigStep = 0.05;    // not comoving
+  double bigStep = 0.1;  // not comoving
   double eta = 0.175;
-  double theta = 0.525;     // until redshift 2, if comoving
-  double theta2 = 0.7;      // from then on, and when not comoving unless theta is given
+  double theta = 0.525;  // until redshift 2, if comoving
+  double theta2 = 0.7;   // from then on, and when not comoving unless theta is given
   int bucket = 16;
-  int pieces = 0;           // 0: as fits
-  int balanceEvery = 1;     // big steps
+  int pieces = 0;        // 0: as fits
+  int balanceEvery = 1;  // big steps
 
   std::string out = "nbody";
-  int frames = 0;           // a picture every so many big steps; 0: none
-  int snapshots = 0;        // a Tipsy file every so many
+  int frames = 0;     // a picture every so many big steps; 0: none
+  int snapshots = 0;  // a Tipsy file every so many
   int pixels = 1024;
   bool json = false;
 
@@ -43,8 +43,8 @@ struct Options {
 /// Parses the command line. Prints what is wrong, or the help, and returns false with the exit code to leave with.
 bool parseOptions(int argc, char** argv, const char* name, Options& options, int& exitCode);
 
-/// What a run begins with: particles with canonical velocities, and the time (the expansion factor if comoving). Fills in
-/// what follows from it (softening, big step).
+/// What a run begins with: particles with canonical velocities, and the time (the expansion factor if comoving). Fills
+/// in what follows from it (softening, big step).
 Snapshot startOf(Options& options);
 
 /// Particles as a Tipsy file has them, velocities dx/dt.

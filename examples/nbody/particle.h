@@ -12,11 +12,11 @@ namespace periapt::nbody {
 enum class Kind : std::uint8_t { dark, star, gas };  // gas moves as a collisionless particle
 
 struct Particle {
-  std::uint64_t key = 0;    // place on the Peano-Hilbert curve (keys.h)
-  Vec3 position;            // comoving when the run is
-  Vec3 velocity;            // canonical, a^2 dx/dt, when the run is comoving
-  Vec3 acceleration;        // of the latest force evaluation
-  double potential = 0;     // per unit mass, its own share left out
+  std::uint64_t key = 0;  // place on the Peano-Hilbert curve (keys.h)
+  Vec3 position;          // comoving when the run is
+  Vec3 velocity;          // canonical, a^2 dx/dt, when the run is comoving
+  Vec3 acceleration;      // of the latest force evaluation
+  double potential = 0;   // per unit mass, its own share left out
   float mass = 0;
   float softening = 0;      // h: two particles attract as points beyond h_1 + h_2
   std::uint32_t order = 0;  // place in the input file

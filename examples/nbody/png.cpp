@@ -1,6 +1,7 @@
 // PNG (ISO/IEC 15948): a signature, then chunks of length, type, data and CRC.
 #include "examples/nbody/png.h"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <cerrno>
@@ -8,8 +9,6 @@
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
-
-#include <fmt/format.h>
 
 namespace periapt::nbody {
 namespace {
@@ -64,7 +63,8 @@ void writePng(const std::string& path, const Image& image) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
   const bool written = file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
   const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (!written || !closed) throw std::runtime_error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  if (!written || !closed)
+    throw std::runtime_error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
 }
 
 }  // namespace periapt::nbody

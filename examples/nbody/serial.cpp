@@ -23,7 +23,8 @@ struct Cache {
 
 }  // namespace
 
-Work evaluateGravity(std::vector<Particle>& particles, const Gravity& gravity, int minRung, const SerialOptions& options) {
+Work evaluateGravity(std::vector<Particle>& particles, const Gravity& gravity, int minRung,
+                     const SerialOptions& options) {
   constexpr std::size_t excerpt_nodes = 32;
   const Box box = gravity.box(particles);
   sortByKey(particles, box);

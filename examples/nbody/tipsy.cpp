@@ -1,6 +1,8 @@
 // Reading and writing Tipsy files.
 #include "examples/nbody/tipsy.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -11,8 +13,6 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
-
-#include <fmt/format.h>
 
 namespace periapt::nbody {
 namespace {
@@ -25,7 +25,8 @@ struct Layout {
   const char* name;
   int floats, softening, potential;
 };
-constexpr Layout layouts[] = {{Kind::gas, "gas", 12, 9, 11}, {Kind::dark, "dark", 9, 7, 8}, {Kind::star, "star", 11, 9, 10}};
+constexpr Layout layouts[] = {
+    {Kind::gas, "gas", 12, 9, 11}, {Kind::dark, "dark", 9, 7, 8}, {Kind::star, "star", 11, 9, 10}};
 
 template <class T>
 T swapped(T value) {
@@ -58,7 +59,8 @@ std::vector<std::byte> readWhole(const std::string& path) {
   while (const std::size_t n = std::fread(part.data(), 1, part.size(), file.get())) {
     bytes.insert(bytes.end(), part.begin(), part.begin() + n);
   }
-  if (std::ferror(file.get())) throw std::runtime_error(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+  if (std::ferror(file.get()))
+    throw std::runtime_error(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
   return bytes;
 }
 
@@ -91,28 +93,30 @@ Snapshot readTipsy(const std::string& path) {
   std::endian endian = std::endian::big;
   if (get<std::int32_t>(&bytes[12], endian) != 3) endian = std::endian::little;
   if (get<std::int32_t>(&bytes[12], endian) != 3) {
-    fail(fmt::format("not a Tipsy file: the number of dimensions, at byte 12, is 3 in neither byte order (it is {:#010x})",
-                     get<std::uint32_t>(&bytes[12], std::endian::big)));
+    fail(fmt::format(
+        "not a Tipsy file: the number of dimensions, at byte 12, is 3 in neither byte order (it is {:#010x})",
+        get<std::uint32_t>(&bytes[12], std::endian::big)));
   }
   std::int64_t counts[3], total = 0, size = 0;
   for (int kind = 0; kind < 3; ++kind) {
     counts[kind] = get<std::int32_t>(&bytes[16 + 4 * kind], endian);
     if (counts[kind] < 0) {
-      fail(fmt::format("the header, at byte {}, tells {} {} particles", 16 + 4 * kind, counts[kind], layouts[kind].name));
+      fail(fmt::format("the header, at byte {}, tells {} {} particles", 16 + 4 * kind, counts[kind],
+                       layouts[kind].name));
     }
     total += counts[kind];
     size += counts[kind] * layouts[kind].floats * 4;
   }
   const std::int64_t told = get<std::int32_t>(&bytes[8], endian);
   if (told != total) {
-    fail(fmt::format("the header tells {} particles, but {} gas + {} dark + {} star make {}", told, counts[0], counts[1],
-                     counts[2], total));
+    fail(fmt::format("the header tells {} particles, but {} gas + {} dark + {} star make {}", told, counts[0],
+                     counts[1], counts[2], total));
   }
   const std::int64_t found = std::int64_t(bytes.size());
   if (found != size + std::int64_t(padded_header_size) && found != size + std::int64_t(header_size)) {
     fail(fmt::format("{}: {} gas, {} dark and {} star particles take {} bytes with the header, the file has {}",
-                     found < size + std::int64_t(header_size) ? "truncated" : "malformed", counts[0], counts[1], counts[2],
-                     size + padded_header_size, found));
+                     found < size + std::int64_t(header_size) ? "truncated" : "malformed", counts[0], counts[1],
+                     counts[2], size + padded_header_size, found));
   }
 
   Snapshot snapshot;
@@ -124,8 +128,9 @@ Snapshot readTipsy(const std::string& path) {
     for (std::int64_t i = 0; i < counts[kind]; ++i, at += 4 * layouts[kind].floats) {
       Particle p = particleAt(at, layouts[kind], endian);
       if (!isSane(p)) {
-        fail(fmt::format("{} particle {}, at byte {}, has a mass, place, velocity or softening that is no usable number",
-                         layouts[kind].name, i, at - bytes.data()));
+        fail(
+            fmt::format("{} particle {}, at byte {}, has a mass, place, velocity or softening that is no usable number",
+                        layouts[kind].name, i, at - bytes.data()));
       }
       p.order = std::uint32_t(snapshot.particles.size());
       snapshot.particles.push_back(p);
@@ -145,7 +150,8 @@ void writeTipsy(const std::string& path, const Snapshot& snapshot, std::endian e
   put(bytes, std::int32_t(sorted.size()), endian);
   put(bytes, std::int32_t(3), endian);
   for (const Layout& layout : layouts) {
-    put(bytes, std::int32_t(std::ranges::count(sorted, layout.kind, [](const Particle* p) { return p->kind; })), endian);
+    put(bytes, std::int32_t(std::ranges::count(sorted, layout.kind, [](const Particle* p) { return p->kind; })),
+        endian);
   }
   put(bytes, std::int32_t(0), endian);
   for (const Layout& layout : layouts) {
@@ -163,7 +169,8 @@ void writeTipsy(const std::string& path, const Snapshot& snapshot, std::endian e
   }
 
   File file(std::fopen(path.c_str(), "wb"), std::fclose);
-  if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() || std::fclose(file.release()) != 0) {
+  if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() ||
+      std::fclose(file.release()) != 0) {
     throw std::runtime_error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
   }
 }

@@ -14,14 +14,15 @@
 namespace periapt::nbody {
 
 struct Snapshot {
-  double time = 0;  // the expansion factor when the run is comoving
+  double time = 0;                  // the expansion factor when the run is comoving
   std::vector<Particle> particles;  // velocities as in the file: dx/dt
 };
 
 /// Throws std::runtime_error that says what is wrong, where, and how many bytes were expected and found.
 Snapshot readTipsy(const std::string& path);
 
-/// In the order of `Particle::order`, gas first, then dark, then stars. All as the kind they are; of gas, what gravity knows not is 0.
+/// In the order of `Particle::order`, gas first, then dark, then stars. All as the kind they are; of gas, what gravity
+/// knows not is 0.
 void writeTipsy(const std::string& path, const Snapshot& snapshot, std::endian endian = std::endian::big);
 
 }  // namespace periapt::nbody

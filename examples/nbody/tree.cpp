@@ -1,12 +1,12 @@
 // Building trees, and moving them about as bytes.
 #include "examples/nbody/tree.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
-
-#include <fmt/format.h>
 
 namespace periapt::nbody {
 namespace {
@@ -126,8 +126,7 @@ class TreeBuilder {
       nodes[at] = leaf;
       return;
     }
-    const std::size_t middle =
-        secondHalf(particles, first, last, cell, [](const Particle& p) { return p.key; });
+    const std::size_t middle = secondHalf(particles, first, last, cell, [](const Particle& p) { return p.key; });
     const std::size_t children = nodes.size();
     resizeNodes(children + 2);
     addSubtree(children, first, middle);
@@ -143,8 +142,7 @@ class TreeBuilder {
       starts.push_back(first);
       return;
     }
-    const std::size_t middle =
-        secondHalf(particles, first, last, cell, [](const Particle& p) { return p.key; });
+    const std::size_t middle = secondHalf(particles, first, last, cell, [](const Particle& p) { return p.key; });
     findRoots(first, middle, begin, end, starts);
     findRoots(middle, last, begin, end, starts);
   }
@@ -299,7 +297,8 @@ Tree::Tree(std::span<const std::byte> bytes) : block_(bytes.size() / 8) {
   if (bytes.size() % 8 != 0 || bytes.size() < sizeof(Header)) fail("its size is no whole number of nodes");
   std::memcpy(block_.data(), bytes.data(), bytes.size());
   const Header& h = header();
-  if (h.roots > h.nodes || h.floats > bytes.size() || wordsFor(h) != block_.size()) fail("its header tells another size");
+  if (h.roots > h.nodes || h.floats > bytes.size() || wordsFor(h) != block_.size())
+    fail("its header tells another size");
   const auto all = nodes();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Node& n = all[i];

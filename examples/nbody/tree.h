@@ -2,12 +2,13 @@
 //
 // It is a binary tree over the bits of the keys, without the cells that hold all that their parent holds: an inner node
 // has exactly two children, which lie side by side. A node with at most `bucket` particles is a leaf. Which nodes there
-// are depends on the keys alone, never on how the domain is cut: a piece owns a key range whose ends fall between leaves
-// (decompose.h), builds the nodes that lie wholly in its range, and its *roots* are the largest of those. The nodes above
-// (the *trunk*) are made from the roots of all pieces by anybody who has them, with the same `merge`.
+// are depends on the keys alone, never on how the domain is cut: a piece owns a key range whose ends fall between
+// leaves (decompose.h), builds the nodes that lie wholly in its range, and its *roots* are the largest of those. The
+// nodes above (the *trunk*) are made from the roots of all pieces by anybody who has them, with the same `merge`.
 //
-// Nodes, moments and the leaves' particles lie in one block of memory and refer to each other by distance, so a block can be sent,
-// stored and read at any address as it is. `Tree::excerpt` cuts out the top of a subtree: what one piece sends to another.
+// Nodes, moments and the leaves' particles lie in one block of memory and refer to each other by distance, so a block
+// can be sent, stored and read at any address as it is. `Tree::excerpt` cuts out the top of a subtree: what one piece
+// sends to another.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "examples/nbody/keys.h"
 #include "examples/nbody/kernels.h"
+#include "examples/nbody/keys.h"
 #include "examples/nbody/multipole.h"
 #include "examples/nbody/particle.h"
 
@@ -61,7 +62,8 @@ struct Root {
 };
 static_assert(std::is_trivially_copyable_v<Root>, "roots travel as bytes");
 
-/// Nodes, their moments, and the particles of those that are leaves, in one block. Some first nodes have no parent in it.
+/// Nodes, their moments, and the particles of those that are leaves, in one block. Some first nodes have no parent in
+/// it.
 class Tree {
  public:
   Tree() = default;
@@ -90,8 +92,8 @@ class Tree {
   std::vector<std::uint64_t> block_;  // empty, or header, nodes, moments, floats
 };
 
-/// The tree of one piece: particles sorted by key, all with begin <= key < end. `smallest` is the least radius of a node
-/// (some 1e-9 of the box).
+/// The tree of one piece: particles sorted by key, all with begin <= key < end. `smallest` is the least radius of a
+/// node (some 1e-9 of the box).
 Tree buildTree(std::span<const Particle> particles, Key begin, Key end, int piece, int bucket, double smallest);
 
 /// The roots of a tree, to be sent.

@@ -36,8 +36,8 @@ Walk::Walk(const Gravity& gravity, const Tree& trunk, const Tree& own, std::span
 
 Walk::Source Walk::sourceOf(const Node& node, int image) const {
   const Vec3 centre = node.centre + shifts_[image];
-  return {float(centre.x), float(centre.y), float(centre.z), node.radius, node.softening, std::int16_t(image),
-          node.isLeaf(), &node};
+  return {float(centre.x), float(centre.y),     float(centre.z), node.radius,
+          node.softening,  std::int16_t(image), node.isLeaf(),   &node};
 }
 
 /// The sinks at and below a node, or -1 where nothing is active. Parents come before their children.
@@ -90,7 +90,8 @@ void Walk::arrived(const Node& node) {
   sources_.resize(tasks_.empty() ? 0 : tasks_.back().end);
   for (std::size_t i = 0; i < waiting.size();) {
     Task task{waiting[i].sink, sources_.size(), 0};
-    for (; i < waiting.size() && waiting[i].sink == task.sink; ++i) sources_.push_back(sourceOf(node, waiting[i].image));
+    for (; i < waiting.size() && waiting[i].sink == task.sink; ++i)
+      sources_.push_back(sourceOf(node, waiting[i].image));
     task.end = sources_.size();
     tasks_.push_back(task);
   }
@@ -220,7 +221,8 @@ void Walk::handDown(std::int32_t index) {
     exponential(offset.x, offset.y, offset.z, here);
     p.potential -= contracted<0>(here, local);
     p.acceleration += 1. / sink.radius *
-                      Vec3{contracted<place(1, 0, 0)>(here, local), contracted<place(0, 1, 0)>(here, local), contracted<place(0, 0, 1)>(here, local)};
+                      Vec3{contracted<place(1, 0, 0)>(here, local), contracted<place(0, 1, 0)>(here, local),
+                           contracted<place(0, 0, 1)>(here, local)};
     if (p.softening > 0) p.potential += 1.4 * p.mass / p.softening;  // its own share
   }
 }

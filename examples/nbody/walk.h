@@ -1,13 +1,14 @@
 // The tree walk of one piece: gravity of everything on the piece's active particles.
 //
 // A dual walk (Dehnen 2002, J. Comp. Phys. 179, 27; Stadel 2001, thesis). The particles acted on are under a tree too,
-// the *sinks*: the trunk's and the piece's own nodes that hold active particles. Going down the sinks, each has a list of
-// sources that still matter. A source far enough from the sink, for all of the sink's particles, acts once on the sink's
-// local expansion; a leaf near a leaf acts particle by particle; a larger source is replaced by its children; the rest is
-// passed to the sink's children. Afterwards the local expansions are handed down to the particles.
+// the *sinks*: the trunk's and the piece's own nodes that hold active particles. Going down the sinks, each has a list
+// of sources that still matter. A source far enough from the sink, for all of the sink's particles, acts once on the
+// sink's local expansion; a leaf near a leaf acts particle by particle; a larger source is replaced by its children;
+// the rest is passed to the sink's children. Afterwards the local expansions are handed down to the particles.
 //
-// Far enough is  distance > 2/sqrt(3) (b_source + b_sink) / theta,  b being the radius about the centre of mass: ChaNGa's
-// opening criterion with the sink's extent counted as the source's. Sources within the reach of softening never are.
+// Far enough is  distance > 2/sqrt(3) (b_source + b_sink) / theta,  b being the radius about the centre of mass:
+// ChaNGa's opening criterion with the sink's extent counted as the source's. Sources within the reach of softening
+// never are.
 //
 // A source whose inside is not here is parked with the sink, and the walk goes on. `arrived` takes it up again. Each
 // parked pair is independent of all others, so the order of arrival changes results by rounding only.
@@ -53,8 +54,8 @@ class Walk {
   /// with it later. Called once for each source that is met, so an asking cache must keep account of what it asked for.
   using Finder = std::function<const Node*(const Node&)>;
 
-  /// Sinks are all of `particles` whose rung is at least minRung. The piece's particles, its own tree and the trunk must
-  /// stay as they are until the walk is over. Clears acceleration and potential of the sinks.
+  /// Sinks are all of `particles` whose rung is at least minRung. The piece's particles, its own tree and the trunk
+  /// must stay as they are until the walk is over. Clears acceleration and potential of the sinks.
   Walk(const Gravity& gravity, const Tree& trunk, const Tree& own, std::span<Particle> particles, int minRung,
        Finder find);
 
@@ -114,10 +115,10 @@ class Walk {
   const Kernels& kernels_;
 
   std::vector<Sink> sinks_;
-  std::vector<Series<double>> locals_;       // one for each sink; degree n times radius^n
-  std::vector<std::uint32_t> actives_;       // indices of particles, by sink
-  std::vector<Source> sources_;              // lists of waiting tasks, the top task's last
-  std::vector<Task> tasks_;                  // a stack
+  std::vector<Series<double>> locals_;  // one for each sink; degree n times radius^n
+  std::vector<std::uint32_t> actives_;  // indices of particles, by sink
+  std::vector<Source> sources_;         // lists of waiting tasks, the top task's last
+  std::vector<Task> tasks_;             // a stack
   std::unordered_map<Key, std::vector<Parked>> parked_;
 
   // Of the sink being visited.

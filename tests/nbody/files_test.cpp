@@ -37,7 +37,9 @@ class TipsyTest : public testing::Test {
     std::ifstream in(path_, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  void put(const std::vector<char>& bytes) const { std::ofstream(path_, std::ios::binary).write(bytes.data(), bytes.size()); }
+  void put(const std::vector<char>& bytes) const {
+    std::ofstream(path_, std::ios::binary).write(bytes.data(), bytes.size());
+  }
   std::string complaint() const {
     try {
       readTipsy(path_);
@@ -196,7 +198,9 @@ TEST(Density, HoldsTheMassAndIsBrightWhereItIs) {
   EXPECT_EQ(count, 49);
   const Image image = map.image();
   ASSERT_EQ(image.rgb.size(), 3u * 64 * 64);
-  const auto brightness = [&](int x, int y) { return int(image.rgb[3 * (y * 64 + x)]) + image.rgb[3 * (y * 64 + x) + 1]; };
+  const auto brightness = [&](int x, int y) {
+    return int(image.rgb[3 * (y * 64 + x)]) + image.rgb[3 * (y * 64 + x) + 1];
+  };
   EXPECT_GT(brightness(48, 40), brightness(10, 10) + 100) << "x to the right, y upwards";
 }
 

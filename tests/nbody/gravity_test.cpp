@@ -19,12 +19,15 @@ namespace {
 struct Percentiles {
   double median, p99;
 };
-Percentiles of(const std::vector<double>& sorted) { return {sorted[sorted.size() / 2], sorted[sorted.size() * 99 / 100]}; }
+Percentiles of(const std::vector<double>& sorted) {
+  return {sorted[sorted.size() / 2], sorted[sorted.size() * 99 / 100]};
+}
 
 Percentiles errorsAt(std::vector<Particle> particles, const Gravity& gravity, std::size_t samples) {
   evaluateGravity(particles, gravity);
   const auto at = sampleOf(particles.size(), samples);
-  const auto exact = gravity.periodic ? directSumPeriodic(particles, at, gravity.box(particles)) : directSum(particles, at);
+  const auto exact =
+      gravity.periodic ? directSumPeriodic(particles, at, gravity.box(particles)) : directSum(particles, at);
   return of(relativeErrors(particles, at, exact));
 }
 
@@ -37,9 +40,11 @@ std::vector<Particle> inOrder(std::vector<Particle> particles) {
 void expectSame(const std::vector<Particle>& a, const std::vector<Particle>& b, double tolerance) {
   ASSERT_EQ(a.size(), b.size());
   double mean = 0, depth = 0;
-  for (const Particle& p : a) mean += norm(p.acceleration) / double(a.size()), depth += std::abs(p.potential) / double(a.size());
+  for (const Particle& p : a)
+    mean += norm(p.acceleration) / double(a.size()), depth += std::abs(p.potential) / double(a.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
-    ASSERT_LE(norm(a[i].acceleration - b[i].acceleration), tolerance * (mean + norm(a[i].acceleration))) << "particle " << i;
+    ASSERT_LE(norm(a[i].acceleration - b[i].acceleration), tolerance * (mean + norm(a[i].acceleration)))
+        << "particle " << i;
     ASSERT_NEAR(a[i].potential, b[i].potential, tolerance * (depth + std::abs(a[i].potential)));
   }
 }
@@ -90,7 +95,8 @@ TEST(Gravity, DoesNotDependOnThePieces) {
     for (const SerialOptions options : {SerialOptions{7}, {64}, {7, true}, {64, true}}) {
       auto cut = particles;
       evaluateGravity(cut, gravity, 0, options);
-      SCOPED_TRACE(testing::Message() << options.pieces << " pieces, fetched " << options.fetch << ", periodic " << periodic);
+      SCOPED_TRACE(testing::Message() << options.pieces << " pieces, fetched " << options.fetch << ", periodic "
+                                      << periodic);
       expectSame(inOrder(whole), inOrder(cut), 3e-6);
     }
   }

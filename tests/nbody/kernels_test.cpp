@@ -49,13 +49,15 @@ TEST_P(KernelsTest, ParticlesFeelNewtonOutsideAndTheSplineInside) {
     const Columns columns(particles);
     const std::size_t sinks = 7;  // a block of four, and a rest
     std::vector<float> ax(sinks), ay(sinks), az(sinks), potential(sinks);
-    kernels_->particles(columns.sources(), {columns.x.data(), columns.y.data(), columns.z.data(), columns.softening.data(),
-                                            ax.data(), ay.data(), az.data(), potential.data(), sinks});
+    kernels_->particles(columns.sources(),
+                        {columns.x.data(), columns.y.data(), columns.z.data(), columns.softening.data(), ax.data(),
+                         ay.data(), az.data(), potential.data(), sinks});
     const std::vector<std::uint32_t> at{0, 1, 2, 3, 4, 5, 6};
     const auto exact = directSum(particles, at);
     for (std::size_t i = 0; i < sinks; ++i) {
       const Vec3 difference = Vec3(ax[i], ay[i], az[i]) - exact[i].acceleration;
-      EXPECT_LT(norm(difference), 1e-5 * norm(exact[i].acceleration)) << "softening " << softening << ", particle " << i;
+      EXPECT_LT(norm(difference), 1e-5 * norm(exact[i].acceleration))
+          << "softening " << softening << ", particle " << i;
       const double own = softening > 0 ? 1.4 * particles[i].mass / softening : 0;
       EXPECT_NEAR(potential[i] + own, exact[i].potential, 1e-5 * std::abs(exact[i].potential) + 2e-6 * own);
     }
@@ -67,8 +69,8 @@ TEST_P(KernelsTest, AnUnsoftenedPairAtDistanceZeroFeelsNothing) {
   particles[0].mass = particles[1].mass = 1;
   const Columns columns(particles);
   float out[4] = {};
-  kernels_->particles(columns.sources(), {columns.x.data(), columns.y.data(), columns.z.data(), columns.softening.data(),
-                                          &out[0], &out[1], &out[2], &out[3], 1});
+  kernels_->particles(columns.sources(), {columns.x.data(), columns.y.data(), columns.z.data(),
+                                          columns.softening.data(), &out[0], &out[1], &out[2], &out[3], 1});
   for (const float v : out) EXPECT_EQ(v, 0);
 }
 
