@@ -1,0 +1,60 @@
+#include "base/fatal.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+namespace periapt {
+namespace {
+
+std::atomic<PlaceHook> place_hook{nullptr};
+std::atomic<ExitHook> exit_hook{nullptr};
+std::atomic<bool> ending{false};
+
+void add_part(std::string& text, const char* label, const std::string& part) {
+  if (part.empty()) return;
+  text += label;
+  // Further lines of a part stand under its first one.
+  for (char c : part) {
+    text += c;
+    if (c == '\n') text += "            ";
+  }
+  text += '\n';
+}
+
+}  // namespace
+
+void set_place_hook(PlaceHook hook) { place_hook.store(hook, std::memory_order_release); }
+void set_fatal_exit_hook(ExitHook hook) { exit_hook.store(hook, std::memory_order_release); }
+
+std::string format_complaint(const Complaint& complaint, const std::string& place) {
+  std::string text = "periapt: fatal error";
+  if (!place.empty()) text += " on " + place;
+  text += '\n';
+  add_part(text, "  what:     ", complaint.what);
+  add_part(text, "  where:    ", complaint.where);
+  add_part(text, "  why:      ", complaint.why);
+  add_part(text, "  do next:  ", complaint.what_next);
+  return text;
+}
+
+void fatal(const Complaint& complaint) {
+  // Two threads that fail at once both get to print; only the first one runs the exit hook, and ends everything.
+  PlaceHook place = place_hook.load(std::memory_order_acquire);
+  std::string text = format_complaint(complaint, place != nullptr ? place() : std::string());
+  std::fflush(stdout);
+  ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  static_cast<void>(written);
+  if (!ending.exchange(true)) {
+    if (ExitHook hook = exit_hook.load(std::memory_order_acquire)) hook(1);
+  }
+  ::_exit(1);
+}
+
+void fatal(const std::string& what, const std::string& where, const std::string& why, const std::string& what_next) {
+  fatal(Complaint{what, where, why, what_next});
+}
+
+}  // namespace periapt

@@ -1,0 +1,38 @@
+// Which processors we may use. The default path reads the affinity mask, the cgroup's quota and, where it matters,
+// a few files of /sys: start-up must stay cheap. hwloc is loaded at run time, only when somebody asks for what it
+// alone knows (logical numbering, `+showcpuaffinity`).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace periapt::topology {
+
+/// OS numbers of the processors in our affinity mask, ascending. Never empty.
+std::vector<int> allowed_cpus();
+
+/// How many processors' worth of time the cgroup grants; 0: no limit. (cgroup v2 cpu.max, v1 cfs quota.)
+double cpu_quota();
+
+/// The same cpus, best first: one hardware thread of each core before second ones. Reads /sys only for as many cpus as
+/// are `wanted`, and not at all when all are.
+std::vector<int> distinct_cores_first(const std::vector<int>& cpus, int wanted);
+
+/// The cpu this thread runs on now.
+int current_cpu();
+
+/// Binds the calling thread to one cpu.
+Status pin_this_thread(int cpu);
+
+/// Sockets (packages) among the given cpus; 1 when /sys does not say.
+int count_packages(const std::vector<int>& cpus);
+
+/// hwloc's logical processor number -> OS number, for all of the machine. Loads hwloc.
+Result<std::vector<int>> logical_to_os();
+
+/// "cpu 3 (package 0, core 1)" when hwloc can be loaded, else "cpu 3".
+std::string describe_cpu(int cpu);
+
+}  // namespace periapt::topology

@@ -1,0 +1,3 @@
+// ckcomplex: see runtime/containers/complex.h.
+#pragma once
+#include "runtime/containers/complex.h"

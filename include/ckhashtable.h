@@ -1,0 +1,3 @@
+// CkHashtableT: see runtime/containers/hashtable.h.
+#pragma once
+#include "runtime/containers/hashtable.h"

@@ -1,0 +1,5 @@
+// CkVec, CkQ and their kin. The parts are in runtime/containers/.
+#pragma once
+#include "runtime/containers/paged_vector.h"
+#include "runtime/containers/queue.h"
+#include "runtime/containers/vec.h"

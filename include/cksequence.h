@@ -1,0 +1,3 @@
+// CkSequence: see runtime/containers/sequence.h.
+#pragma once
+#include "runtime/containers/sequence.h"

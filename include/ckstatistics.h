@@ -1,0 +1,3 @@
+// CkSample: see runtime/containers/sample.h.
+#pragma once
+#include "runtime/containers/sample.h"

@@ -1,0 +1,358 @@
+#include "lang/ci-translator/checks.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "lang/ci-translator/words.h"
+
+namespace periapt::ci {
+namespace {
+
+/// Messages that every program has without declaring them.
+const std::set<std::string, std::less<>> runtime_messages = {
+    "CkArgMsg", "CkDataMsg", "CkMessage", "CkReductionMsg", "CkMigrateMessage", "CkMarshallMsg", "CkMarshalledMessage",
+    "CkMcastBaseMsg", "CkEventMsg", "CkQdMsg", "CkArrayCreatedMsg", "CMessage_CkReductionMsg", "CkCcsRequestMsg",
+    "liveVizRequestMsg", "CkReductionTypesExt", "CkIndexMsg"};
+
+bool isMigrationConstructor(const Entry& e) {
+  return e.isConstructor && takesMessage(e) && e.parameters[0].type.name == "CkMigrateMessage";
+}
+
+bool takesArgMsg(const Entry& e) { return takesMessage(e) && e.parameters[0].type.name == "CkArgMsg"; }
+
+void settleChare(Chare& chare, Diagnostics& out) {
+  auto taken = [&](const Item& item) {
+    const auto* entry = std::get_if<Entry>(&item.node);
+    if (!entry || !isMigrationConstructor(*entry)) return false;
+    out.warning(entry->nameSpan, "the constructor from CkMigrateMessage* is understood without being declared",
+                "leave this line out");
+    return true;
+  };
+  chare.items.erase(std::remove_if(chare.items.begin(), chare.items.end(), taken), chare.items.end());
+  int ordinal = 0;
+  for (Item& item : chare.items) {
+    auto* entry = std::get_if<Entry>(&item.node);
+    if (!entry) continue;
+    entry->ordinal = ++ordinal;
+    if (chare.kind == ChareKind::mainchare && entry->isConstructor && entry->parameters.empty()) {
+      out.warning(entry->nameSpan, "the constructor of a mainchare takes a CkArgMsg*, which is added here",
+                  "write entry " + entry->name + "(CkArgMsg*);");
+      Parameter argument;
+      argument.span = argument.nameSpan = entry->nameSpan;
+      argument.type.name = "CkArgMsg";
+      argument.type.pointers = {false};
+      entry->parameters.push_back(std::move(argument));
+    }
+  }
+}
+
+void settleItems(std::vector<Item>& items, Diagnostics& out) {
+  for (Item& item : items) {
+    if (auto* module = std::get_if<Module>(&item.node)) settleItems(module->items, out);
+    if (auto* space = std::get_if<Namespace>(&item.node)) settleItems(space->items, out);
+    if (auto* block = std::get_if<Block>(&item.node)) settleItems(block->items, out);
+    if (auto* chare = std::get_if<Chare>(&item.node)) settleChare(*chare, out);
+    if (auto* init = std::get_if<InitCall>(&item.node); init && init->deprecated)
+      out.warning(item.span, "initcall is an old word for initnode", "write initnode, or initproc to run it on every PE");
+  }
+}
+
+/// The checks of one file. What the file declares is gathered first.
+class Checker {
+ public:
+  Checker(const File& file, Diagnostics& out) : file_(file), out_(out) {}
+
+  void run() {
+    forEachItem(file_.items, "", [this](const Item& item, const std::string& scope) { gather(item, scope); });
+    forEachItem(file_.items, "", [this](const Item& item, const std::string&) {
+      if (auto* chare = std::get_if<Chare>(&item.node)) checkChare(*chare, item.isExtern);
+      if (auto* readonly = std::get_if<Readonly>(&item.node)) checkReadonly(*readonly);
+      if (auto* message = std::get_if<Message>(&item.node)) checkMessage(*message);
+    });
+  }
+
+ private:
+  void gather(const Item& item, const std::string& scope) {
+    if (auto* message = std::get_if<Message>(&item.node)) {
+      messages_.insert(message->name);
+      declare(scope + message->name + message->arguments, message->nameSpan, "message");
+    }
+    if (auto* chare = std::get_if<Chare>(&item.node)) {
+      chares_.insert(chare->name);
+      if (!item.isExtern) declare(scope + chare->name + chare->arguments, chare->nameSpan, toText(chare->kind));
+    }
+    if (auto* readonly = std::get_if<Readonly>(&item.node); readonly && !item.isExtern)
+      declare(scope + readonly->name, readonly->nameSpan, "readonly");
+    if (auto* module = std::get_if<Module>(&item.node)) {
+      if (item.isExtern) {
+        seesOthers_ = true;
+      } else {
+        declare("module " + module->name, module->nameSpan, "module");
+      }
+    }
+    if (std::holds_alternative<Include>(item.node)) seesOthers_ = true;
+  }
+
+  void declare(const std::string& name, Span at, std::string_view what) {
+    const auto [earlier, fresh] = declared_.try_emplace(name, what);
+    if (fresh) return;
+    const std::string shown = name.rfind("module ", 0) == 0 ? name.substr(7) : name;
+    out_.error(at, std::string(what) + " '" + shown + "' is declared twice",
+               "the first declaration is a " + earlier->second + "; give one of them another name");
+  }
+
+  void checkReadonly(const Readonly& readonly) {
+    if (readonly.type.references)
+      out_.error(readonly.type.span, "a readonly cannot be a reference", "declare a value of type " + readonly.type.plain());
+    if (readonly.isMessage) {
+      if (readonly.type.pointers.empty())
+        out_.error(readonly.type.span, "a readonly message is a pointer",
+                   "write readonly message " + readonly.type.plain() + "* " + readonly.name + ";");
+      if (!readonly.dimensions.empty())
+        out_.error(readonly.nameSpan, "a readonly message cannot be an array");
+    } else if (!readonly.type.pointers.empty()) {
+      out_.error(readonly.type.span, "a readonly cannot be a pointer: what it points to does not exist on other processes",
+                 "use an array of a fixed size, or a std::vector");
+    }
+    if (readonly.type.isVoid())
+      out_.error(readonly.type.span, "a readonly cannot be void");
+  }
+
+  void checkMessage(const Message& message) {
+    std::set<std::string> names;
+    for (const MessageField& field : message.fields) {
+      if (!names.insert(field.name).second)
+        out_.error(field.span, "message '" + message.name + "' has two fields named '" + field.name + "'");
+      if (field.isArray && (field.type.references || field.type.isVoid()))
+        out_.error(field.span, "an array in a message cannot be of type " + field.type.text());
+    }
+  }
+
+  void checkChare(const Chare& chare, bool isExtern) {
+    if (chare.kind == ChareKind::array && chare.has("migratable"))
+      out_.warning(chare.nameSpan, "array elements are migratable anyway", "leave [migratable] out");
+    std::map<std::string, const Entry*> seen;
+    std::set<std::string> targets;
+    for (const Entry* entry : entriesOf(chare)) {
+      const auto [earlier, fresh] = seen.try_emplace(overloadKey(*entry), entry);
+      if (!fresh)
+        out_.error(entry->nameSpan, "entry '" + signature(*entry) + "' is declared twice in '" + chare.name + "'",
+                   "remove one, or give it other parameters");
+      if (entry->has("reductiontarget") && !targets.insert(entry->name).second)
+        out_.error(entry->nameSpan, "two overloads of '" + entry->name + "' are reduction targets",
+                   "CkReductionTarget names a target by its name alone: rename one");
+      checkEntry(chare, *entry);
+    }
+    for (const Type& base : chare.bases)
+      if (base.isConst || !base.pointers.empty() || base.references || base.builtin)
+        out_.error(base.span, "a base of '" + chare.name + "' has to be the name of a chare");
+    if (chare.kind == ChareKind::mainchare && !isExtern && chare.hasBody && out_.errors() == 0) checkMainchare(chare);
+  }
+
+  void checkMainchare(const Chare& chare) {
+    const auto entries = entriesOf(chare);
+    if (std::none_of(entries.begin(), entries.end(), [](const Entry* e) { return e->isConstructor; }))
+      out_.error(chare.nameSpan, "mainchare '" + chare.name + "' has no constructor, so the program could not start",
+                 "add: entry " + chare.name + "(CkArgMsg*);");
+  }
+
+  void checkEntry(const Chare& chare, const Entry& entry) {
+    checkResult(chare, entry);
+    checkAttributes(chare, entry);
+    if (!entry.has("local")) checkParameters(entry);
+    if (takesArgMsg(entry) && !(entry.isConstructor && chare.kind == ChareKind::mainchare))
+      out_.error(entry.parameters[0].span, "only the constructor of a mainchare takes a CkArgMsg*",
+                 "send what is needed of the command line as arguments of your own");
+    if (entry.stackSize && !entry.has("threaded"))
+      out_.error(entry.stackSizeSpan, "'stacksize' is for threaded entries only", "add [threaded], or leave it out");
+    if (entry.body) checkSdag(*entry.body);
+  }
+
+  void checkResult(const Chare& chare, const Entry& entry) {
+    if (entry.isConstructor) {
+      if (entry.result && !entry.result->isVoid())
+        out_.error(entry.result->span, "a constructor returns nothing", "write entry " + entry.name + "(...)");
+      return;
+    }
+    if (!entry.result) {
+      const std::string_view near = nearest(entry.name, {chare.name});
+      out_.error(entry.nameSpan, "entry '" + entry.name + "' has no return type",
+                 near.empty() ? "write entry void " + entry.name + "(...)"
+                              : "write entry void " + entry.name + "(...), or is it the constructor '" + chare.name + "'?");
+      return;
+    }
+    const bool mayReturn = entry.has("sync") || entry.has("local") || entry.has("iget") || entry.has("whenidle");
+    if (!entry.result->isVoid() && !mayReturn)
+      out_.error(entry.result->span, "entry '" + entry.name + "' cannot return a value: the caller does not wait for it",
+                 "make it void and send the answer by another entry or a CkCallback, or declare it [sync] or [local]");
+    if (entry.has("sync") && entry.result->builtin && !entry.result->pointers.empty())
+      out_.error(entry.result->span, "a [sync] entry returns a value or a message, not a pointer to " + entry.result->name);
+  }
+
+  void checkAttributes(const Chare& chare, const Entry& entry) {
+    auto wrong = [&](std::string_view attribute, const std::string& why, std::string hint = {}) {
+      for (const Attribute& a : entry.attributes)
+        if (a.name == attribute) out_.error(a.span, "[" + a.name + "] " + why, std::move(hint));
+    };
+    std::set<std::string> seen;
+    for (const Attribute& a : entry.attributes)
+      if (!seen.insert(a.name).second) out_.warning(a.span, "[" + a.name + "] is given twice");
+    const bool array = chare.kind == ChareKind::array;
+    if (entry.isConstructor) {
+      for (const char* a : {"sync", "exclusive", "threaded", "reductiontarget", "local", "whenidle", "iget", "aggregate"})
+        wrong(a, "cannot stand on a constructor");
+    } else if (!array) {
+      for (const char* a : {"createhere", "createhome"}) wrong(a, "is for array elements only");
+    }
+    if (chare.kind != ChareKind::nodegroup) {
+      wrong("exclusive", "is for nodegroups only: elsewhere one entry of an object runs at a time anyway");
+      wrong("immediate", "is for nodegroups only");
+      if (!array && chare.kind != ChareKind::group) wrong("local", "is for arrays and groups only");
+    } else {
+      wrong("local", "is for arrays and groups only");
+    }
+    if (entry.has("python") && !chare.has("python"))
+      wrong("python", "needs a [python] chare", "write " + std::string(toText(chare.kind)) + " [python] " + chare.name);
+    if (entry.has("python") && !(entry.parameters.size() == 1 && entry.parameters[0].type.text() == "int"))
+      wrong("python", "needs exactly one parameter, of type int");
+    if (entry.has("aggregate")) {
+      if (entry.parameters.size() != 1 || takesMessage(entry)) wrong("aggregate", "needs exactly one marshalled parameter");
+      if (!array && chare.kind != ChareKind::group) wrong("aggregate", "is for arrays and groups only");
+    }
+    if (entry.has("whenidle")) {
+      if (!entry.result || entry.result->text() != "bool") wrong("whenidle", "needs an entry that returns bool");
+      if (!entry.parameters.empty()) wrong("whenidle", "needs an entry without parameters");
+    }
+    if (entry.has("reductiontarget")) checkTarget(entry);
+  }
+
+  void checkTarget(const Entry& entry) {
+    const auto arrays = std::count_if(entry.parameters.begin(), entry.parameters.end(),
+                                      [](const Parameter& p) { return p.length.has_value(); });
+    if (arrays > 1 || (arrays == 1 && entry.parameters.size() > 2))
+      out_.error(entry.nameSpan, "a reduction target takes values, or one array and its length",
+                 "take a CkReductionMsg* and unpack it yourself");
+  }
+
+  void checkParameters(const Entry& entry) {
+    std::set<std::string> names;
+    for (const Parameter& p : entry.parameters) {
+      if (!p.name.empty() && !names.insert(p.name).second)
+        out_.error(p.nameSpan, "two parameters of '" + entry.name + "' are named '" + p.name + "'");
+      checkParameter(entry, p);
+    }
+  }
+
+  void checkParameter(const Entry& entry, const Parameter& p) {
+    if (p.type.isVoid()) return out_.error(p.span, "a parameter cannot be void", "write () when there are none");
+    if (p.transfer != Transfer::marshalled && !p.length)
+      out_.error(p.span, "only an array can be sent without a copy", "write its length: name[n]");
+    if (p.type.isFunction()) return;
+    if (p.length) {
+      if (!p.type.pointers.empty() || p.type.references)
+        out_.error(p.span, "an array of " + p.type.text() + " cannot be sent: it would send addresses",
+                   "send an array of values, or a std::vector");
+      return;
+    }
+    if (p.type.pointers.empty()) return checkValue(p);
+    if (isMessagePointer(p) && entry.parameters.size() == 1) return checkMessageType(p);
+    const std::string name = p.name.empty() ? "x" : p.name;
+    if (messages_.count(p.type.name) && p.type.pointers.size() == 1 && !p.type.references)
+      return out_.error(p.span, "a message is an entry's only parameter", "put the other arguments into the message");
+    const bool text = p.type.builtin && p.type.name == "char";
+    out_.error(p.span, "a pointer cannot be sent: '" + p.type.text() + "' would be an address on another PE",
+               text ? "use a std::string, or an array: char " + name + "[n]"
+                    : "if it is an array, write its length: " + p.type.plain() + " " + name + "[n]; a message is declared "
+                      "with: message " + (p.type.builtin ? "Name" : p.type.name) + ";");
+  }
+
+  void checkValue(const Parameter& p) {
+    if (messages_.count(p.type.name) && p.type.qualifier.empty() && !chares_.count(p.type.name))
+      out_.error(p.span, "'" + p.type.name + "' is a message, and messages are passed by pointer",
+                 "write " + p.type.plain() + "* " + p.name);
+  }
+
+  void checkMessageType(const Parameter& p) {
+    if (messages_.count(p.type.name) || runtime_messages.count(p.type.name) || !p.type.qualifier.empty()) return;
+    if (!p.type.arguments.empty()) return;
+    std::vector<std::string_view> known(messages_.begin(), messages_.end());
+    known.insert(known.end(), runtime_messages.begin(), runtime_messages.end());
+    const std::string_view near = nearest(p.type.name, known);
+    if (seesOthers_) return;  // declared in a module or a header that this file names
+    out_.warning(p.span, "message '" + p.type.name + "' is not declared in this file, nor is another module named that could",
+                 near.empty() ? "declare it (message " + p.type.name + ";) or name its module (extern module name;)"
+                              : "did you mean '" + std::string(near) + "'?");
+  }
+
+  void checkSdag(const Sdag& node) {
+    if (node.kind == Sdag::Kind::when) {
+      for (const Awaited& a : node.awaited)
+        for (const Parameter& p : a.parameters)
+          if (p.name.empty())
+            out_.error(p.span, "a parameter of a when needs a name: its body uses it", "write " + p.type.text() + " name");
+    }
+    for (const Sdag& child : node.body) checkSdag(child);
+    for (const Sdag& child : node.otherwise) checkSdag(child);
+  }
+
+  const File& file_;
+  Diagnostics& out_;
+  std::set<std::string, std::less<>> messages_;
+  std::set<std::string, std::less<>> chares_;
+  std::map<std::string, std::string> declared_;
+  bool seesOthers_ = false;
+};
+
+void unsupportedEntry(const Entry& entry, Diagnostics& out) {
+  if (entry.body)
+    out.error(entry.nameSpan, "entry '" + entry.name + "' has an SDAG body, and SDAG is not supported yet",
+              "until then write the entry as a method, and count the messages it waits for in the class");
+  if (entry.header) out.error(entry.header->span, "template entries are not supported yet");
+  for (const Attribute& a : entry.attributes)
+    for (const char* word : {"aggregate", "python", "iget", "appwork", "memcritical"})
+      if (a.name == word) out.error(a.span, "[" + a.name + "] entries are not supported yet");
+  for (const Parameter& p : entry.parameters) {
+    if (p.transfer != Transfer::marshalled)
+      out.error(p.span, "arrays sent without a copy (nocopy, nocopypost, nocopydevice) are not supported yet",
+                "leave the word out: the array is then copied into the message");
+    if (p.conditional) out.error(p.span, "conditional parameters are not supported");
+    if (p.type.isFunction() && !entry.has("local"))
+      out.error(p.span, "a function pointer cannot be sent", "send a number that names the function");
+    if (p.type.pack && !entry.header) out.error(p.span, "a parameter pack needs a template entry");
+  }
+}
+
+}  // namespace
+
+void settle(File& file, Diagnostics& out) { settleItems(file.items, out); }
+
+void check(const File& file, Diagnostics& out) { Checker(file, out).run(); }
+
+void checkSupported(const File& file, Diagnostics& out) {
+  forEachItem(file.items, "", [&](const Item& item, const std::string&) {
+    if (auto* chare = std::get_if<Chare>(&item.node)) {
+      if (chare->has("python")) out.error(chare->nameSpan, "[python] chares are not supported yet");
+      for (const Entry* entry : entriesOf(*chare)) unsupportedEntry(*entry, out);
+      for (const Item& member : chare->items)
+        if (std::holds_alternative<Accel>(member.node)) out.error(member.span, "[accel] entries are not supported");
+    }
+    if (auto* readonly = std::get_if<Readonly>(&item.node); readonly && readonly->isMessage)
+      out.error(readonly->nameSpan, "readonly messages are not supported", "use a readonly of any type with a pup method");
+    if (auto* message = std::get_if<Message>(&item.node))
+      for (const MessageField& field : message->fields)
+        if (field.conditional) out.error(field.span, "conditional fields of messages are not supported");
+    if (std::holds_alternative<ExternEntry>(item.node))
+      out.error(item.span, "template entries and their extern declarations are not supported yet");
+    if (std::holds_alternative<Accel>(item.node)) out.error(item.span, "accel blocks are not supported");
+  });
+  for (const Item& item : file.items) {
+    const Module& outer = std::get<Module>(item.node);
+    forEachItem(outer.items, "", [&](const Item& inner, const std::string&) {
+      if (auto* module = std::get_if<Module>(&inner.node); module && module->hasBody)
+        out.error(module->nameSpan, "a module inside a module is not supported", "put '" + module->name + "' beside it");
+    });
+  }
+}
+
+}  // namespace periapt::ci

@@ -1,0 +1,299 @@
+// M.decl.h: messages, indices and proxies of a module as classes. Included by a program's own headers.
+#include <algorithm>
+
+#include "lang/ci-translator/emit.h"
+#include "lang/ci-translator/naming.h"
+#include "lang/ci-translator/proxy_methods.h"
+#include "lang/ci-translator/words.h"
+#include "lang/ci-translator/writer.h"
+
+namespace periapt::ci {
+namespace {
+
+class DeclEmitter {
+ public:
+  DeclEmitter(const Module& module, const SourceText& source)
+      : module_(module), out_(source, module.name + ".decl.h") {}
+
+  std::string run() {
+    const std::string guard = "_DECL_" + module_.name + "_H_";
+    out_.line("// Written by charmc from module " + module_.name + ": change the .ci file instead.");
+    out_.line("#ifndef " + guard);
+    out_.line("#define " + guard);
+    out_.line("#include \"charm++.h\"");
+    includes(module_.items);
+    out_.line();
+    forwards(module_.items);
+    bodies(module_.items);
+    out_.line();
+    out_.line("void _register" + module_.name + "(void);");
+    if (module_.isMain) out_.line("extern \"C\" void CkRegisterMainModule(void);");
+    out_.line("#endif  // " + guard);
+    return out_.take();
+  }
+
+ private:
+  void includes(const std::vector<Item>& items) {
+    forEachItem(items, "", [this](const Item& item, const std::string&) {
+      if (auto* include = std::get_if<Include>(&item.node)) out_.line("#include " + doubleQuoted(include->file));
+      if (auto* other = std::get_if<Module>(&item.node)) out_.line("#include \"" + other->name + ".decl.h\"");
+      if (auto* chare = std::get_if<Chare>(&item.node))
+        for (const Item& member : chare->items)
+          if (auto* include = std::get_if<Include>(&member.node)) out_.line("#include " + doubleQuoted(include->file));
+    });
+  }
+
+  static std::string doubleQuoted(std::string text) {
+    if (text.front() == '\'') text.front() = text.back() = '"';
+    return text;
+  }
+
+  /// Namespaces are kept as they were written.
+  template <class Body>
+  void inNamespace(const Namespace& space, Body body) {
+    out_.line("namespace " + space.name + " {");
+    body(space.items);
+    out_.line("}  // namespace " + space.name);
+  }
+
+  /// Names of all classes first: entries may mention each other's proxies in any order.
+  void forwards(const std::vector<Item>& items) {
+    for (const Item& item : items) {
+      if (auto* space = std::get_if<Namespace>(&item.node)) inNamespace(*space, [this](auto& i) { forwards(i); });
+      if (auto* block = std::get_if<Block>(&item.node)) forwards(block->items);
+      if (auto* forward = std::get_if<ForwardClass>(&item.node)) out_.line("class " + forward->name + ";");
+      if (auto* message = std::get_if<Message>(&item.node); message && message->arguments.empty()) {
+        // Default template arguments stand with the program's own class, and with ours here.
+        const std::string header = message->header ? message->header->text(false) + " " : "";
+        const std::string defaults = message->header ? message->header->text(true) + " " : "";
+        out_.line(header + "class " + message->name + "; " + defaults + "class CMessage_" + message->name + ";");
+      }
+      if (auto* chare = std::get_if<Chare>(&item.node); chare && !chare->isInstantiation()) forwardChare(*chare);
+    }
+  }
+
+  void forwardChare(const Chare& chare) {
+    const std::string header = chare.header ? chare.header->text(false) + " " : "";
+    const std::string defaults = chare.header ? chare.header->text(true) + " " : "";
+    std::string line = header + "class " + chare.name + ";";
+    for (const char* prefix : {"CkIndex_", "CProxy_", "CProxyElement_", "CProxySection_"}) {
+      const bool single = chare.kind == ChareKind::chare || chare.kind == ChareKind::mainchare;
+      const std::string text(prefix);
+      if (single && text != "CkIndex_" && text != "CProxy_") continue;
+      line += " " + defaults + "class " + text + chare.name + ";";
+    }
+    out_.line(line);
+  }
+
+  void bodies(const std::vector<Item>& items) {
+    for (const Item& item : items) {
+      if (auto* space = std::get_if<Namespace>(&item.node)) inNamespace(*space, [this](auto& i) { bodies(i); });
+      if (auto* block = std::get_if<Block>(&item.node); block && !item.isExtern) bodies(block->items);
+      if (auto* use = std::get_if<Using>(&item.node))
+        out_.line(std::string("using ") + (use->isNamespace ? "namespace " : "") + use->name + ";");
+      if (item.isExtern) continue;
+      if (auto* message = std::get_if<Message>(&item.node); message && message->arguments.empty()) declare(*message);
+      if (auto* chare = std::get_if<Chare>(&item.node); chare && !chare->isInstantiation()) declare(*chare);
+    }
+  }
+
+  void declare(const Message& message) {
+    const std::string arguments = message.header ? message.header->arguments() : "";
+    const std::string own = message.name + arguments;
+    std::string sizes;
+    int arrays = 0;
+    for (const MessageField& field : message.fields)
+      if (field.isArray) sizes += ", int impl_s" + std::to_string(++arrays);
+    out_.line();
+    out_.line("// message " + message.name);
+    if (message.header) out_.line(message.header->text(false));
+    out_.line("class CMessage_" + message.name + " : public CkMessage {");
+    out_.line(" public:");
+    out_.line("  static int __idx;");
+    std::vector<std::string> forms = {"", ", int* impl_sizes", ", int* impl_sizes, const int impl_prioBits",
+                                      ", int* impl_sizes, const int impl_prioBits, const GroupDepNum impl_dep"};
+    forms.push_back(sizes + ", const int impl_prioBits");
+    forms.push_back(sizes + ", const int impl_prioBits, const GroupDepNum impl_dep");
+    if (arrays) forms.push_back(sizes);
+    for (const std::string& form : forms) {
+      out_.line("  void* operator new(std::size_t impl_size" + form + ");");
+      if (!form.empty()) out_.line("  void operator delete(void* impl_msg" + form + ") { CkFreeMsg(impl_msg); }");
+    }
+    out_.line("  void* operator new(std::size_t, void* impl_at) { return impl_at; }");
+    out_.line("  void operator delete(void*, void*) {}");
+    out_.line("  void operator delete(void* impl_msg) { CkFreeMsg(impl_msg); }");
+    out_.line("  static void* alloc(int impl_index, std::size_t impl_size, int* impl_sizes, int impl_prioBits,");
+    out_.line("                     GroupDepNum impl_dep = GroupDepNum{});");
+    out_.line("  static void* pack(" + own + "* impl_msg);");
+    out_.line("  static " + own + "* unpack(void* impl_bytes);");
+    out_.line("  static void __register(const char* name, std::size_t size, CkPackFnPtr pack, CkUnpackFnPtr unpack);");
+    out_.line("};");
+  }
+
+  void declare(const Chare& chare) {
+    const ChareNames names(chare);
+    out_.line();
+    out_.line("// " + std::string(toText(chare.kind)) + " " + (chare.index.empty() ? "" : "[" + chare.index + "] ") +
+              chare.name);
+    declareIndex(names);
+    if (names.isSingle()) {
+      declareProxy(names, "CProxy_", elementMethods(names));
+    } else {
+      declareProxy(names, "CProxyElement_", elementMethods(names));
+      declareProxy(names, "CProxy_", proxyMethods(names));
+      declareProxy(names, "CProxySection_", sectionMethods(names));
+    }
+    out_.line("#define " + chare.name + "_SDAG_CODE");
+    declareBase(names);
+  }
+
+  void open(const ChareNames& names, const std::string& prefix) {
+    if (!names.header.empty()) out_.line(names.header);
+    out_.line("class " + prefix + names.chare.name + names.baseList(prefix) + " {");
+    out_.line(" public:");
+    std::string types = "  typedef " + names.local + " local_t; typedef " + names.index + " index_t; typedef " +
+                        names.proxy + " proxy_t; typedef " + names.element + " element_t;";
+    out_.line(types);
+    if (!names.section.empty())
+      out_.line("  typedef " + names.section + " section_t;" +
+                (names.isArray() ? " typedef " + names.arrayIndex + " array_index_t;" : ""));
+  }
+
+  void declareIndex(const ChareNames& names) {
+    open(names, "CkIndex_");
+    out_.line("  static int __idx;");
+    out_.line("  static void __register(const char* name, std::size_t size);");
+    for (const Entry* entry : entriesOf(names.chare)) {
+      if (!isRegistered(*entry)) continue;
+      const EntryNames entryNames(*entry);
+      std::string types;
+      for (const Parameter& p : entry->parameters)
+        types += (types.empty() ? "" : ", ") + (takesMessage(*entry) ? p.type.plain() + "*" : sentFormal(p, ""));
+      out_.line("  /* entry " + commentSafe(signature(*entry)) + " */");
+      out_.line("  static int " + entryNames.ep + ";");
+      out_.line("  static int " + entryNames.index + "(" + types + ") { return " + entryNames.ep + "; }");
+      out_.line("  static int idx_" + entryNames.suffixed + "() { return " + entryNames.ep + "; }");
+      out_.line("  static void " + entryNames.call + "(void* impl_msg, void* impl_obj);");
+      if (entry->has("reductiontarget")) declareReductionTarget(*entry, entryNames);
+    }
+    if (names.migrates()) out_.line("  static void _call_migrate(void* impl_msg, void* impl_obj);");
+    out_.line("};");
+  }
+
+  void declareReductionTarget(const Entry& entry, const EntryNames& names) {
+    const bool wrapped = hasReductionWrapper(entry);
+    if (wrapped) out_.line("  static int ep_redn_wrapper_" + entry.name + ";");
+    out_.line("  static int redn_wrapper_" + entry.name + "(CkReductionMsg*) { return " +
+              (wrapped ? "ep_redn_wrapper_" + entry.name : names.ep) + "; }");
+    if (wrapped) out_.line("  static void _call_redn_wrapper_" + entry.name + "(void* impl_msg, void* impl_obj);");
+  }
+
+  static std::string commentSafe(std::string text) {
+    for (std::size_t at; (at = text.find("*/")) != text.npos;) text.replace(at, 2, "* /");
+    return text;
+  }
+
+  void declareProxy(const ChareNames& names, const std::string& prefix, const std::vector<Function>& methods) {
+    open(names, prefix);
+    constructors(names, prefix);
+    if (prefix == "CProxy_") selectors(names);
+    if (names.isArray() && prefix == "CProxyElement_")
+      out_.line("  " + names.local + "* ckLocal() const { return static_cast<" + names.local +
+                "*>(periapt::localObject(" + names.self(prefix) + ")); }");
+    if (names.isGroup() && prefix == "CProxyElement_")
+      out_.line("  " + names.local + "* ckLocalBranch() const { return static_cast<" + names.local +
+                "*>(periapt::localBranch(" + names.self(prefix) + ")); }");
+    if (names.chare.bases.size() > 1) oneOfSeveral(names, prefix);
+    for (const Function& method : methods) out_.line("  " + method.declaration());
+    out_.line("};");
+  }
+
+  /// Constructors take the same identity as those of the base classes.
+  void constructors(const ChareNames& names, const std::string& prefix) {
+    const std::string own = prefix + names.chare.name;
+    if (prefix == "CProxySection_") {
+      for (const std::string& base : names.bases(prefix)) {
+        const std::size_t scope = base.rfind("::");
+        std::string last = scope == base.npos ? base : base.substr(scope + 2);
+        last = last.substr(0, last.find('<'));
+        out_.line("  using " + base + "::" + last + ";");
+      }
+      return;
+    }
+    out_.line("  " + own + "() {}");
+    const std::string object = "const " + names.root() + "* impl_object";
+    constructor(names, prefix, object, "impl_object");
+    if (names.isSingle()) return constructor(names, prefix, "const CkChareID& impl_id", "impl_id");
+    const std::string id = std::string("const ") + (names.isArray() ? "CkArrayID" : "CkGroupID") + "& impl_id";
+    if (prefix == "CProxy_") return constructor(names, prefix, id, "impl_id");
+    const std::string which = names.isArray() ? "const " + names.arrayIndex + "& impl_index" : "int impl_onPE";
+    constructor(names, prefix, id + ", " + which, names.isArray() ? "impl_id, impl_index" : "impl_id, impl_onPE");
+  }
+
+  void constructor(const ChareNames& names, const std::string& prefix, const std::string& formals,
+                   const std::string& arguments) {
+    std::string bases;
+    for (const std::string& base : names.bases(prefix)) bases += (bases.empty() ? "" : ", ") + base + "(" + arguments + ")";
+    out_.line("  " + prefix + names.chare.name + "(" + formals + ") : " + bases + " {}");
+  }
+
+  /// proxy[i], proxy(i, j), ckLocalBranch().
+  void selectors(const ChareNames& names) {
+    if (names.isGroup()) {
+      out_.line("  " + names.element + " operator[](int impl_onPE) const { return " + names.element +
+                "(this->ckGetGroupID(), impl_onPE); }");
+      out_.line("  " + names.local + "* ckLocalBranch() const { return static_cast<" + names.local +
+                "*>(periapt::localBranch(" + names.self("CProxy_") + ")); }");
+      out_.line("  static " + names.local + "* ckLocalBranch(const CkGroupID& impl_id) { return " + names.proxy +
+                "(impl_id).ckLocalBranch(); }");
+    }
+    if (!names.isArray()) return;
+    const std::string make = "{ return " + names.element + "(this->ckGetArrayID(), ";
+    out_.line("  " + names.element + " operator[](const " + names.arrayIndex + "& impl_index) const " + make +
+              "impl_index); }");
+    if (names.dimensions < 1) return;
+    std::string formals;
+    std::string arguments;
+    for (int i = 0; i < names.dimensions; ++i) {
+      const std::string name = "impl_i" + std::to_string(i);
+      formals += (i ? ", " : "") + std::string(names.dimensions > 3 ? "short " : "int ") + name;
+      arguments += (i ? ", " : "") + name;
+    }
+    out_.line("  " + names.element + " operator()(" + formals + ") const " + make + names.arrayIndex + "(" + arguments +
+              ")); }");
+    if (names.dimensions > 1)
+      out_.line("  " + names.element + " operator()(const " + names.arrayIndex + "& impl_index) const " + make +
+                "impl_index); }");
+  }
+
+  /// With several bases the identity is there several times, always the same; the first one answers.
+  void oneOfSeveral(const ChareNames& names, const std::string& prefix) {
+    const std::string first = names.bases(prefix).front();
+    const std::string id = names.isArray() ? "CkArrayID" : names.isGroup() ? "CkGroupID" : "CkChareID";
+    const std::string getter = names.isArray() ? "ckGetArrayID" : names.isGroup() ? "ckGetGroupID" : "ckGetChareID";
+    out_.line("  " + id + " " + getter + "() const { return " + first + "::" + getter + "(); }");
+    std::string pups;
+    for (const std::string& base : names.bases(prefix)) pups += " " + base + "::pup(impl_p);";
+    out_.line("  void pup(PUP::er& impl_p) {" + pups + " }");
+  }
+
+  /// CBase_X: what the program derives its class from.
+  void declareBase(const ChareNames& names) {
+    std::string parents;
+    for (const Type& base : names.chare.bases) parents += base.plain() + ", ";
+    if (parents.empty()) parents = (names.isArray() ? "ArrayElementT<" + names.arrayIndex + ">" : names.root()) + ", ";
+    const std::size_t count = std::max<std::size_t>(names.chare.bases.size(), 1);
+    const std::string type = "CBaseT" + std::to_string(count) + "<" + parents + names.proxy + ">";
+    if (names.header.empty()) return out_.line("typedef " + type + " CBase_" + names.chare.name + ";");
+    out_.line(names.header + " using CBase_" + names.chare.name + " = " + type + ";");
+  }
+
+  const Module& module_;
+  Writer out_;
+};
+
+}  // namespace
+
+std::string emitDecl(const Module& module, const SourceText& source) { return DeclEmitter(module, source).run(); }
+
+}  // namespace periapt::ci

@@ -1,0 +1,465 @@
+// M.def.h: what the classes of M.decl.h do, and the registration of the module. Included once by the program, behind its
+// own classes.
+#include <algorithm>
+
+#include "lang/ci-translator/emit.h"
+#include "lang/ci-translator/naming.h"
+#include "lang/ci-translator/proxy_methods.h"
+#include "lang/ci-translator/words.h"
+#include "lang/ci-translator/writer.h"
+
+namespace periapt::ci {
+namespace {
+
+/// The type of a parameter as the receiving side holds it: no const, no reference.
+std::string heldType(const Parameter& p) {
+  Type type = p.type;
+  type.isConst = false;
+  type.references = 0;
+  return type.text();
+}
+
+class DefEmitter {
+ public:
+  DefEmitter(const Module& module, const SourceText& source)
+      : module_(module), source_(source), out_(source, module.name + ".def.h") {}
+
+  std::string run() {
+    out_.line("// Written by charmc from module " + module_.name + ": change the .ci file instead.");
+    if (hasTemplates(module_.items)) {
+      open("_DEF_" + module_.name + "_TEMPLATES_H_");
+      definitions(module_.items, true);
+      out_.line("#endif");
+    }
+    out_.line("#ifndef CK_TEMPLATES_ONLY");
+    open("_DEF_" + module_.name + "_H_");
+    readonlys(module_.items);
+    definitions(module_.items, false);
+    registration();
+    out_.line("#endif");
+    out_.line("#endif  // CK_TEMPLATES_ONLY");
+    return out_.take();
+  }
+
+ private:
+  void open(const std::string& guard) {
+    out_.line("#ifndef " + guard);
+    out_.line("#define " + guard);
+  }
+
+  static bool hasTemplates(const std::vector<Item>& items) {
+    bool found = false;
+    forEachItem(items, "", [&found](const Item& item, const std::string&) {
+      if (auto* chare = std::get_if<Chare>(&item.node)) found |= chare->header.has_value();
+      if (auto* message = std::get_if<Message>(&item.node)) found |= message->header.has_value();
+    });
+    return found;
+  }
+
+  /// Does a namespace hold anything that this part of the file defines?
+  static bool holds(const std::vector<Item>& items, bool templates) {
+    bool found = false;
+    forEachItem(items, "", [&](const Item& item, const std::string&) {
+      if (item.isExtern) return;
+      if (auto* c = std::get_if<Chare>(&item.node)) found |= !c->isInstantiation() && c->header.has_value() == templates;
+      if (auto* m = std::get_if<Message>(&item.node)) found |= m->arguments.empty() && m->header.has_value() == templates;
+    });
+    return found;
+  }
+
+  void readonlys(const std::vector<Item>& items) {
+    for (const Item& item : items) {
+      if (auto* block = std::get_if<Block>(&item.node)) readonlys(block->items);
+      if (auto* space = std::get_if<Namespace>(&item.node)) {
+        bool any = false;
+        forEachItem(space->items, "", [&any](const Item& i, const std::string&) {
+          any |= std::holds_alternative<Readonly>(i.node);
+        });
+        if (!any) continue;
+        out_.line("namespace " + space->name + " {");
+        readonlys(space->items);
+        out_.line("}");
+      }
+      auto* readonly = std::get_if<Readonly>(&item.node);
+      if (!readonly || readonly->name.find("::") != std::string::npos) continue;  // a class has declared those
+      out_.lineAt(readonly->nameSpan.begin,
+                  "extern " + readonly->type.text() + " " + readonly->name + dimensions(*readonly) + ";");
+    }
+  }
+
+  static std::string dimensions(const Readonly& readonly) {
+    std::string out;
+    for (const std::string& d : readonly.dimensions) out += "[" + d + "]";
+    return out;
+  }
+
+  void definitions(const std::vector<Item>& items, bool templates) {
+    for (const Item& item : items) {
+      if (item.isExtern) continue;
+      if (auto* block = std::get_if<Block>(&item.node)) definitions(block->items, templates);
+      if (auto* space = std::get_if<Namespace>(&item.node); space && holds(space->items, templates)) {
+        out_.line("namespace " + space->name + " {");
+        definitions(space->items, templates);
+        out_.line("}  // namespace " + space->name);
+      }
+      if (auto* m = std::get_if<Message>(&item.node); m && m->arguments.empty() && m->header.has_value() == templates)
+        define(*m);
+      if (auto* c = std::get_if<Chare>(&item.node); c && !c->isInstantiation() && c->header.has_value() == templates)
+        define(*c);
+    }
+  }
+
+  /// "hello.ci:12"
+  std::string place(std::size_t offset) const {
+    return escaped(source_.fileOf(offset)) + ":" + std::to_string(source_.lineOf(offset));
+  }
+
+  // --- messages ---
+
+  void define(const Message& message) {
+    const std::string header = message.header ? message.header->text(false) + " " : "";
+    const std::string own = message.name + (message.header ? message.header->arguments() : "");
+    const std::string base = "CMessage_" + own;
+    std::vector<const MessageField*> arrays;
+    for (const MessageField& field : message.fields)
+      if (field.isArray) arrays.push_back(&field);
+    out_.line();
+    out_.line("// message " + message.name);
+    if (header.empty())
+      out_.lineAt(message.nameSpan.begin, "static_assert(periapt::isDefined<" + own + ">(), \"" +
+                  place(message.nameSpan.begin) + ": message " + message.name + " needs a class " + message.name +
+                  " : public CMessage_" + message.name + ", defined before " + module_.name + ".def.h is included\");");
+    out_.line(header + "int " + base + "::__idx = 0;");
+    allocators(header, own, base, arrays.size());
+    allocation(header, own, base, arrays);
+    packing(header, own, base, arrays);
+    out_.line(header + "void " + base +
+              "::__register(const char* name, std::size_t size, CkPackFnPtr pack, CkUnpackFnPtr unpack) {");
+    // A class that kept the generated pack can change owner within a host as it is.
+    out_.line("  const bool impl_relocatable = pack == reinterpret_cast<CkPackFnPtr>(" + base + "::pack);");
+    out_.line("  __idx = CkRegisterMsg(name, pack, unpack, CkFreeMsg, size, impl_relocatable);");
+    out_.line("}");
+  }
+
+  /// The forms of `new`: all reach alloc, which the class may have overridden.
+  void allocators(const std::string& header, const std::string& own, const std::string& base, std::size_t arrays) {
+    auto form = [&](const std::string& formals, const std::string& setup, const std::string& rest) {
+      out_.line(header + "void* " + base + "::operator new(std::size_t impl_size" + formals + ") { " + setup + "return " +
+                own + "::alloc(__idx, impl_size, " + rest + "); }");
+    };
+    const std::string prio = ", const int impl_prioBits";
+    const std::string dep = prio + ", const GroupDepNum impl_dep";
+    form("", "", "nullptr, 0, GroupDepNum{}");
+    form(", int* impl_sizes", "", "impl_sizes, 0, GroupDepNum{}");
+    form(", int* impl_sizes" + prio, "", "impl_sizes, impl_prioBits, GroupDepNum{}");
+    form(", int* impl_sizes" + dep, "", "impl_sizes, impl_prioBits, impl_dep");
+    std::string formals;
+    std::string names;
+    for (std::size_t i = 1; i <= arrays; ++i) {
+      formals += ", int impl_s" + std::to_string(i);
+      names += (i > 1 ? ", impl_s" : "impl_s") + std::to_string(i);
+    }
+    const std::string setup = arrays ? "int impl_sizes[] = {" + names + "}; " : "";
+    const std::string sizes = arrays ? "impl_sizes" : "nullptr";
+    form(formals + prio, setup, sizes + ", impl_prioBits, GroupDepNum{}");
+    form(formals + dep, setup, sizes + ", impl_prioBits, impl_dep");
+    if (arrays) form(formals, setup, sizes + ", 0, GroupDepNum{}");
+  }
+
+  /// One block: the object, then each array, all aligned.
+  void allocation(const std::string& header, const std::string& own, const std::string& base,
+                  const std::vector<const MessageField*>& arrays) {
+    out_.line(header + "void* " + base +
+              "::alloc(int impl_index, std::size_t impl_size, int* impl_sizes, int impl_prioBits, GroupDepNum impl_dep) {");
+    if (arrays.empty()) {
+      out_.line("  return CkAllocMsg(impl_index, impl_size, impl_prioBits, impl_dep);");
+      return out_.line("}");
+    }
+    out_.line("  std::size_t offsets[" + std::to_string(arrays.size() + 1) + "];");
+    out_.line("  offsets[0] = ALIGN16(impl_size);");
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      const std::string at = std::to_string(i);
+      out_.line("  offsets[" + std::to_string(i + 1) + "] = offsets[" + at + "] + (impl_sizes ? ALIGN16(sizeof(" +
+                arrays[i]->type.text() + ") * impl_sizes[" + at + "]) : 0);");
+    }
+    out_.line("  auto* impl_msg = static_cast<" + own + "*>(CkAllocMsg(impl_index, offsets[" +
+              std::to_string(arrays.size()) + "], impl_prioBits, impl_dep));");
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      out_.lineAt(arrays[i]->span.begin, "  impl_msg->" + arrays[i]->name + " = reinterpret_cast<" +
+                  arrays[i]->type.text() + "*>(reinterpret_cast<char*>(impl_msg) + offsets[" + std::to_string(i) + "]);");
+    out_.line("  return impl_msg;");
+    out_.line("}");
+  }
+
+  /// Packed, the pointers are offsets from the message.
+  void packing(const std::string& header, const std::string& own, const std::string& base,
+               const std::vector<const MessageField*>& arrays) {
+    out_.line(header + "void* " + base + "::pack(" + own + "* impl_msg) {");
+    for (const MessageField* a : arrays)
+      out_.line("  impl_msg->" + a->name + " = reinterpret_cast<" + a->type.text() + "*>(reinterpret_cast<char*>(impl_msg->" +
+                a->name + ") - reinterpret_cast<char*>(impl_msg));");
+    out_.line("  return impl_msg;");
+    out_.line("}");
+    out_.line(header + own + "* " + base + "::unpack(void* impl_bytes) {");
+    out_.line("  auto* impl_msg = static_cast<" + own + "*>(impl_bytes);");
+    for (const MessageField* a : arrays)
+      out_.line("  impl_msg->" + a->name + " = reinterpret_cast<" + a->type.text() +
+                "*>(reinterpret_cast<std::size_t>(impl_msg->" + a->name + ") + static_cast<char*>(impl_bytes));");
+    out_.line("  return impl_msg;");
+    out_.line("}");
+  }
+
+  // --- chares ---
+
+  void define(const Chare& chare) {
+    const ChareNames names(chare);
+    const std::string header = names.header.empty() ? "" : names.header + " ";
+    out_.line();
+    out_.line("// " + std::string(toText(chare.kind)) + " " + chare.name);
+    out_.line(header + "int " + names.index + "::__idx = 0;");
+    for (const Entry* entry : entriesOf(chare)) {
+      if (!isRegistered(*entry)) continue;
+      out_.line(header + "int " + names.index + "::" + EntryNames(*entry).ep + " = 0;");
+      if (hasReductionWrapper(*entry)) out_.line(header + "int " + names.index + "::ep_redn_wrapper_" + entry->name + " = 0;");
+    }
+    // Registration comes first: its assertions say in words what the calls below would say in templates.
+    registerChare(names, header);
+    for (const Entry* entry : entriesOf(chare)) {
+      if (!isRegistered(*entry)) continue;
+      call(names, header, *entry);
+      if (hasReductionWrapper(*entry)) reductionCall(names, header, *entry);
+    }
+    if (names.migrates()) {
+      out_.line(header + "void " + names.index + "::_call_migrate(void* impl_msg, void* impl_obj) {");
+      out_.line("  periapt::migrationConstruct<" + names.local + ">(impl_obj);");
+      out_.line("}");
+    }
+    for (const auto& methods : {elementMethods(names), proxyMethods(names), sectionMethods(names)})
+      for (const Function& method : methods) define(method, names.header);
+  }
+
+  void define(const Function& function, const std::string& header) {
+    out_.line(function.head(header));
+    for (const std::string& statement : function.body) out_.lineAt(function.at, "  " + statement);
+    out_.line("}");
+  }
+
+  /// The receiving side: takes the arguments out of the message and calls the method.
+  void call(const ChareNames& names, const std::string& header, const Entry& entry) {
+    const EntryNames entryNames(entry);
+    out_.line(header + "void " + names.index + "::" + entryNames.call + "(void* impl_msg, void* impl_obj) {");
+    std::string arguments;
+    if (takesMessage(entry)) {
+      const std::string message = entry.parameters[0].type.plain();
+      arguments = "static_cast<" + message + "*>(impl_msg)";
+      if (entry.has("sync")) out_.line("  const auto impl_caller = periapt::syncCaller(impl_msg);");
+    } else if (!entry.parameters.empty()) {
+      out_.line("  periapt::Unmarshal impl_in(impl_msg);");
+      for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
+        const Parameter& p = entry.parameters[i];
+        const std::string name = parameterName(entry, i);
+        const std::string holder = p.length ? "periapt::ArrayArg<" : "periapt::Arg<";
+        out_.lineAt(p.span.begin, "  " + holder + heldType(p) + "> " + name + "(impl_in);");
+        const bool writable = p.type.references == 1 && !p.type.isConst;
+        arguments += (i ? ", " : "") + name + (p.length ? ".data()" : writable ? ".ref()" : ".move()");
+      }
+    }
+    out_.lineAt(entry.nameSpan.begin, "  " + statement(names, entry, arguments));
+    if (entry.has("sync") && entry.result->isVoid())
+      out_.line(std::string("  periapt::replySync(") + (takesMessage(entry) ? "impl_caller);" : "impl_msg);"));
+    out_.line("}");
+  }
+
+  std::string statement(const ChareNames& names, const Entry& entry, const std::string& arguments) const {
+    if (entry.isConstructor) return "new (impl_obj) " + names.local + "(" + arguments + ");";
+    const std::string object = "static_cast<" + names.local + "*>(impl_obj)";
+    if (entry.has("whenidle")) return "periapt::whenIdle(" + object + ", &" + names.local + "::" + entry.name + ");";
+    const std::string made = object + "->" + entry.name + "(" + arguments + ")";
+    if (!entry.has("sync") || entry.result->isVoid()) return made + ";";
+    return std::string("periapt::replySync(") + (takesMessage(entry) ? "impl_caller, " : "impl_msg, ") + made + ");";
+  }
+
+  void reductionCall(const ChareNames& names, const std::string& header, const Entry& entry) {
+    out_.line(header + "void " + names.index + "::_call_redn_wrapper_" + entry.name + "(void* impl_msg, void* impl_obj) {");
+    const bool any = !entry.parameters.empty();
+    if (any) out_.line("  periapt::ReductionArgs impl_in(impl_msg);");
+    const auto array = std::find_if(entry.parameters.begin(), entry.parameters.end(),
+                                    [](const Parameter& p) { return p.length.has_value(); });
+    std::string arguments;
+    for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
+      const Parameter& p = entry.parameters[i];
+      const std::string name = parameterName(entry, i);
+      if (i) arguments += ", ";
+      if (array != entry.parameters.end()) {
+        arguments += std::string("impl_in.") + (p.length ? "array<" : "count<") + heldType(*array) + ">()";
+      } else {
+        out_.lineAt(p.span.begin, "  periapt::ReductionArg<" + heldType(p) + "> " + name + "(impl_in);");
+        arguments += name + (p.type.references == 1 && !p.type.isConst ? ".ref()" : ".move()");
+      }
+    }
+    out_.lineAt(entry.nameSpan.begin, "  static_cast<" + names.local + "*>(impl_obj)->" + entry.name + "(" + arguments + ");");
+    out_.line("}");
+  }
+
+  // --- registration ---
+
+  void registerChare(const ChareNames& names, const std::string& header) {
+    static constexpr const char* kinds[] = {"TypeMainChare", "TypeChare", "TypeGroup", "TypeNodeGroup", "TypeArray"};
+    const Chare& chare = names.chare;
+    out_.line(header + "void " + names.index + "::__register(const char* name, std::size_t size) {");
+    if (names.header.empty()) assertions(names);
+    out_.line("  __idx = CkRegisterChare(name, size, " + std::string(kinds[static_cast<int>(chare.kind)]) + ");");
+    if (names.isArray()) out_.line("  CkRegisterArrayDimensions(__idx, " + std::to_string(names.dimensions) + ");");
+    for (const Type& base : chare.bases)
+      out_.line("  CkRegisterBase(__idx, " + prefixed("CkIndex_", base) + "::__idx, periapt::baseOffset<" + names.local +
+                ", " + base.plain() + ">());");
+    for (const Entry* entry : entriesOf(chare))
+      if (isRegistered(*entry)) registerEntry(names, *entry);
+    if (names.migrates())
+      out_.line("  CkRegisterMigCtor(__idx, CkRegisterEp(\"" + chare.name +
+                "(CkMigrateMessage*)\", _call_migrate, 0, __idx, periapt::ep_constructor));");
+    out_.line("}");
+  }
+
+  void registerEntry(const ChareNames& names, const Entry& entry) {
+    const EntryNames entryNames(entry);
+    std::string registered = "  " + entryNames.ep + " = CkRegisterEp(\"" + escaped(signature(entry)) + "\", " +
+                             entryNames.call + ", " + messageIndex(entry) + ", __idx, " + flags(entry);
+    if (entry.stackSize) registered += ", " + *entry.stackSize;
+    out_.line(registered + ");");
+    if (hasReductionWrapper(entry))
+      out_.line("  ep_redn_wrapper_" + entry.name + " = CkRegisterEp(\"redn_wrapper_" + entry.name +
+                "(CkReductionMsg*)\", _call_redn_wrapper_" + entry.name + ", 0, __idx, periapt::ep_reductiontarget | " +
+                "periapt::ep_nokeep" + (entry.has("threaded") ? " | periapt::ep_threaded" : "") + ");");
+    if (!entry.isConstructor) return;
+    if (names.chare.kind == ChareKind::mainchare) out_.line("  CkRegisterMainChare(__idx, " + entryNames.ep + ");");
+    if (entry.parameters.empty()) out_.line("  CkRegisterDefaultCtor(__idx, " + entryNames.ep + ");");
+  }
+
+  /// Which message the entry takes; 0 for one that this module has not declared.
+  std::string messageIndex(const Entry& entry) const {
+    if (!takesMessage(entry)) return entry.parameters.empty() ? "0" : "CkMarshallMsg::__idx";
+    const Type& type = entry.parameters[0].type;
+    bool declared = false;
+    forEachItem(module_.items, "", [&](const Item& item, const std::string& scope) {
+      auto* message = std::get_if<Message>(&item.node);
+      declared |= message && !item.isExtern && message->name == type.name && (type.qualifier.empty() || type.qualifier == scope);
+    });
+    return declared ? type.qualifier + "CMessage_" + type.name + type.arguments + "::__idx" : "0";
+  }
+
+  static std::string flags(const Entry& entry) {
+    std::string out;
+    auto add = [&out](const std::string& flag) { out += (out.empty() ? "" : " | ") + ("periapt::ep_" + flag); };
+    if (!takesMessage(entry)) add("marshalled");
+    if (entry.isConstructor) add("constructor");
+    for (const char* name : {"nokeep", "threaded", "sync", "exclusive", "expedited", "immediate", "inline", "notrace",
+                             "createhere", "createhome", "reductiontarget", "whenidle"})
+      if (entry.has(name)) add(name);
+    return out.empty() ? "0" : out;
+  }
+
+  /// Sentences for a class that does not match its .ci.
+  void assertions(const ChareNames& names) {
+    const Chare& chare = names.chare;
+    const std::string who = place(chare.nameSpan.begin) + ": " + std::string(toText(chare.kind)) + " " + chare.name;
+    out_.lineAt(chare.nameSpan.begin, "  static_assert(periapt::isDefined<" + names.local + ">(), \"" + who +
+                " needs a class of that name, defined before " + module_.name + ".def.h is included\");");
+    out_.lineAt(chare.nameSpan.begin, "  static_assert(std::is_base_of<" + names.root() + ", " + names.local + ">::value, \"" +
+                who + ": class " + chare.name + " has to be derived from CBase_" + chare.name + "\");");
+    for (const Type& base : chare.bases)
+      out_.lineAt(base.span.begin, "  static_assert(std::is_base_of<" + base.plain() + ", " + names.local + ">::value, \"" +
+                  who + ": class " + chare.name + " has to be derived from " + base.plain() +
+                  ", as its .ci says, by way of CBase_" + chare.name + "\");");
+    for (const Entry* entry : entriesOf(chare))
+      if (isRegistered(*entry) && !entry->has("whenidle")) assertion(names, *entry);
+  }
+
+  void assertion(const ChareNames& names, const Entry& entry) {
+    std::string types;
+    std::string values;
+    for (const Parameter& p : entry.parameters) {
+      std::string type = heldType(p);
+      if (p.length) type += "*";
+      if (!p.length && p.type.references == 1 && !p.type.isConst) type += "&";
+      types += (types.empty() ? "" : ", ") + type;
+      values += (values.empty() ? "" : ", ") + ("std::declval<" + type + ">()");
+    }
+    const std::string who = "\"" + place(entry.nameSpan.begin) + ": class " + names.local + " has no ";
+    const std::string what = (entry.isConstructor ? "constructor " : "method ") + entry.name + "(" + types + ")";
+    const std::string sentence = who + escaped(what) + " that is public, which 'entry " + escaped(signature(entry)) +
+                                 "' asks for\");";
+    if (entry.isConstructor)
+      return out_.lineAt(entry.nameSpan.begin, "  static_assert(periapt::constructible<" + names.local +
+                         (types.empty() ? "" : ", ") + types + ">(), " + sentence);
+    out_.lineAt(entry.nameSpan.begin, "  static_assert(periapt::has<" + names.local +
+                ">([](auto& impl_o) -> decltype(void(impl_o." + entry.name + "(" + values + "))) {}), " + sentence);
+  }
+
+  void registration() {
+    out_.line();
+    out_.line("void _register" + module_.name + "(void) {");
+    out_.line("  static int done = 0;");
+    out_.line("  if (done) return;");
+    out_.line("  done = 1;");
+    forEachItem(module_.items, "", [this](const Item& item, const std::string&) {
+      if (auto* other = std::get_if<Module>(&item.node)) out_.line("  _register" + other->name + "();");
+    });
+    forEachItem(module_.items, "", [this](const Item& item, const std::string& scope) { registerReadonly(item, scope, ""); });
+    forEachItem(module_.items, "", [this](const Item& item, const std::string& scope) { registerMessage(item, scope); });
+    forEachItem(module_.items, "", [this](const Item& item, const std::string& scope) { registerClass(item, scope); });
+    forEachItem(module_.items, "", [this](const Item& item, const std::string& scope) { registerCalls(item, scope, ""); });
+    out_.line("}");
+    if (module_.isMain) out_.line("extern \"C\" void CkRegisterMainModule(void) { _register" + module_.name + "(); }");
+  }
+
+  void registerReadonly(const Item& item, const std::string& scope, const std::string& owner) {
+    if (auto* chare = std::get_if<Chare>(&item.node))
+      for (const Item& member : chare->items) registerReadonly(member, scope, chare->name + "::");
+    auto* readonly = std::get_if<Readonly>(&item.node);
+    if (!readonly || item.isExtern) return;
+    const std::string name = scope + owner + readonly->name;
+    const std::string type = readonly->type.text() + dimensions(*readonly);
+    out_.lineAt(readonly->nameSpan.begin, "  CkRegisterReadonly(\"" + name + "\", \"" + escaped(type) + "\", sizeof(" + name +
+                "), &" + name + ", periapt::pupReadonly<decltype(" + name + ")>, 0);");
+  }
+
+  void registerMessage(const Item& item, const std::string& scope) {
+    auto* message = std::get_if<Message>(&item.node);
+    if (!message || item.isExtern || message->header) return;
+    const std::string own = message->name + message->arguments;
+    const std::string full = scope + own;
+    out_.lineAt(message->nameSpan.begin, "  " + scope + "CMessage_" + own + "::__register(\"" + escaped(own) + "\", sizeof(" +
+                full + "), reinterpret_cast<CkPackFnPtr>(" + full + "::pack), reinterpret_cast<CkUnpackFnPtr>(" + full +
+                "::unpack));");
+  }
+
+  void registerClass(const Item& item, const std::string& scope) {
+    auto* chare = std::get_if<Chare>(&item.node);
+    if (!chare || item.isExtern || chare->header) return;
+    const std::string own = chare->name + chare->arguments;
+    out_.lineAt(chare->nameSpan.begin, "  " + scope + "CkIndex_" + own + "::__register(\"" + escaped(own) + "\", sizeof(" +
+                scope + own + "));");
+  }
+
+  void registerCalls(const Item& item, const std::string& scope, const std::string& owner) {
+    if (auto* chare = std::get_if<Chare>(&item.node))
+      for (const Item& member : chare->items) registerCalls(member, scope, chare->name + "::");
+    if (item.isExtern) return;
+    if (auto* init = std::get_if<InitCall>(&item.node))
+      out_.lineAt(item.span.begin, "  _registerInitCall(" + scope + owner + init->name + ", " + (init->perNode ? "1" : "0") + ");");
+    if (auto* pupable = std::get_if<PupAble>(&item.node))
+      for (const Type& type : pupable->types)
+        out_.lineAt(type.span.begin, "  PUPable_reg(" + (type.qualifier.empty() ? scope : "") + type.plain() + ");");
+  }
+
+  const Module& module_;
+  const SourceText& source_;
+  Writer out_;
+};
+
+}  // namespace
+
+std::string emitDef(const Module& module, const SourceText& source) { return DefEmitter(module, source).run(); }
+
+}  // namespace periapt::ci

@@ -1,0 +1,58 @@
+// The names of everything that is generated for a chare and for an entry. One place, so that declarations, definitions and
+// registration cannot disagree.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lang/ci-translator/ast.h"
+
+namespace periapt::ci {
+
+struct ChareNames {
+  explicit ChareNames(const Chare& chare);
+
+  const Chare& chare;
+  std::string header;           ///< "template <class T>" or empty
+  std::string arguments;        ///< "<T>" or empty
+  std::string local;            ///< "Hello<T>"
+  std::string index;            ///< "CkIndex_Hello<T>"
+  std::string proxy;            ///< "CProxy_Hello<T>"
+  std::string element;          ///< "CProxyElement_Hello<T>"; a chare's is its proxy
+  std::string section;          ///< "CProxySection_Hello<T>"; empty for a chare
+  std::string arrayIndex;       ///< "CkArrayIndex1D"; empty but for arrays
+  int dimensions = -1;          ///< 1 to 6; -1 for an index of the user's own
+
+  bool isArray() const { return chare.kind == ChareKind::array; }
+  bool isGroup() const { return chare.kind == ChareKind::group || chare.kind == ChareKind::nodegroup; }
+  bool isSingle() const { return !isArray() && !isGroup(); }
+  /// Constructible from CkMigrateMessage.
+  bool migrates() const { return isArray() || chare.has("migratable"); }
+
+  /// "Chare", "Group", "NodeGroup", "ArrayElement": the runtime's own class at the root.
+  std::string root() const;
+  /// Classes that `prefix` + each base names: "CProxy_", "CkIndex_" ... With no base, the runtime's.
+  std::vector<std::string> bases(const std::string& prefix) const;
+  /// ": public A, public B".
+  std::string baseList(const std::string& prefix) const;
+  /// The proxy as the runtime's calls take it: with several bases, one of them has to be chosen.
+  std::string self(const std::string& prefix) const;
+};
+
+/// "N::CProxy_B<int>" for the base type N::B<int>.
+std::string prefixed(const std::string& prefix, const Type& type);
+
+struct EntryNames {
+  explicit EntryNames(const Entry& entry);
+  std::string suffixed;  ///< "work_marshall2", "take_Plain", "go_void"
+  std::string ep;        ///< "ep_work_marshall2"
+  std::string call;      ///< "_call_work_marshall2"
+  std::string index;     ///< what CkIndex_X calls it: "work", or "ckNew" for a constructor
+};
+
+/// A reduction target that gets a second entry point, which unpacks the reduction's result.
+bool hasReductionWrapper(const Entry& entry);
+/// [local] entries are plain calls: nothing is registered for them.
+bool isRegistered(const Entry& entry);
+
+}  // namespace periapt::ci

@@ -1,0 +1,176 @@
+// The body of an entry in SDAG ("structured dagger"): serial, when, if, for, while, forall, overlap, case. Read whole here
+// and kept in the tree; turning it into C++ is a matter of its own.
+#include "lang/ci-translator/parser_impl.h"
+
+namespace periapt::ci {
+
+bool Parser::startsSdag() const {
+  return isAny({"{", "serial", "atomic", "when", "if", "for", "while", "forall", "overlap", "case"});
+}
+
+/// One statement.
+Sdag Parser::sdag() {
+  Depth depth(*this);
+  const std::size_t from = begin();
+  auto finish = [&](Sdag node) {
+    node.span = {from, lastEnd()};
+    optionalSemicolons();
+    return node;
+  };
+  if (isAny({"serial", "atomic", "{"})) return finish(serial());
+  if (is("when")) return finish(when());
+  if (is("if")) return finish(conditional());
+  if (is("while")) return finish(loop());
+  if (is("for")) return finish(forLoop());
+  if (is("forall")) return finish(forall());
+  if (isAny({"overlap", "case"})) return finish(overlapOrCase());
+  unknownSdag();
+}
+
+/// `{ statements }` behind a when, a loop and so on, or one statement without braces.
+std::vector<Sdag> Parser::sdagBody(std::string_view of) {
+  std::vector<Sdag> out;
+  if (!accept("{")) {
+    out.push_back(sdag());
+    return out;
+  }
+  while (!is("}")) {
+    if (atEnd()) fail(peek().span, "the body of " + std::string(of) + " has no end", "close it with '}'");
+    if (accept(";")) continue;
+    out.push_back(sdag());
+  }
+  next();
+  return out;
+}
+
+Sdag Parser::sdagBlock(std::string_view of) {
+  Sdag out;
+  out.kind = Sdag::Kind::sequence;
+  out.span.begin = begin();
+  out.body = sdagBody(of);
+  out.span.end = lastEnd();
+  optionalSemicolons();
+  return out;
+}
+
+Sdag Parser::serial() {
+  Sdag out;
+  out.kind = Sdag::Kind::serial;
+  if (!is("{")) next();
+  if (peek().kind == TokenKind::string) out.name = next().text;
+  expect("{", "to open the C++ statements of a serial block");
+  out.code.push_back(rawUntil("}", "the serial block"));
+  return out;
+}
+
+Sdag Parser::conditional() {
+  Sdag out;
+  out.kind = Sdag::Kind::ifElse;
+  next();
+  expect("(", "after 'if'");
+  out.code.push_back(textUntil({")"}, "the condition"));
+  next();
+  out.body = sdagBody("the if");
+  if (accept("else")) out.otherwise = sdagBody("the else");
+  return out;
+}
+
+Sdag Parser::loop() {
+  Sdag out;
+  out.kind = Sdag::Kind::whileLoop;
+  next();
+  expect("(", "after 'while'");
+  out.code.push_back(textUntil({")"}, "the condition"));
+  next();
+  out.body = sdagBody("the while loop");
+  return out;
+}
+
+Sdag Parser::forLoop() {
+  Sdag out;
+  out.kind = Sdag::Kind::forLoop;
+  next();
+  expect("(", "after 'for'");
+  for (const char* part : {"the start of a for loop", "the condition of a for loop"}) {
+    out.code.push_back(textUntil({";"}, part));
+    next();
+  }
+  out.code.push_back(textUntil({")"}, "the step of a for loop"));
+  next();
+  out.body = sdagBody("the for loop");
+  return out;
+}
+
+/// `forall [i] (first : last, stride)`.
+Sdag Parser::forall() {
+  Sdag out;
+  out.kind = Sdag::Kind::forall;
+  next();
+  expect("[", "after 'forall'", "write forall [i] (first : last, stride)");
+  out.name = name("the index of a forall");
+  expect("]", "after the index of a forall");
+  expect("(", "before the range of a forall", "write forall [i] (first : last, stride)");
+  out.code.push_back(textUntil({":"}, "the range of a forall"));
+  next();
+  out.code.push_back(textUntil({","}, "the range of a forall"));
+  next();
+  out.code.push_back(textUntil({")"}, "the stride of a forall"));
+  next();
+  out.body = sdagBody("the forall");
+  return out;
+}
+
+Sdag Parser::when() {
+  Sdag out;
+  out.kind = Sdag::Kind::when;
+  next();
+  do {
+    out.awaited.push_back(awaited());
+  } while (accept(","));
+  if (is(";")) fail(peek().span, "a when needs a body", "write {} if there is nothing to do");
+  out.body = sdagBody("the when");
+  return out;
+}
+
+Awaited Parser::awaited() {
+  Awaited out;
+  out.span.begin = begin();
+  out.name = name("the entry that a when waits for");
+  if (accept("[")) {
+    out.reference = textUntil({"]"}, "a reference number");
+    next();
+  }
+  out.parameters = parameters("'" + out.name + "'");
+  out.span.end = lastEnd();
+  return out;
+}
+
+Sdag Parser::overlapOrCase() {
+  Sdag out;
+  const bool isCase = is("case");
+  out.kind = isCase ? Sdag::Kind::caseOf : Sdag::Kind::overlap;
+  next();
+  expect("{", isCase ? "after 'case'" : "after 'overlap'");
+  while (!accept("}")) {
+    if (atEnd()) fail(peek().span, "this block has no end", "close it with '}'");
+    if (accept(";")) continue;
+    if (isCase && !is("when"))
+      fail(peek().span, "a case block can only contain when clauses, found " + found(),
+           "put other statements into the body of a when");
+    out.body.push_back(sdag());
+  }
+  return out;
+}
+
+void Parser::unknownSdag() {
+  const std::string_view near =
+      isWord() ? nearest(peek().text, {"serial", "when", "while", "for", "forall", "if", "overlap", "case"}) : "";
+  if (is("else")) fail(peek().span, "this else belongs to no if");
+  if (!near.empty() && (is("{", 1) || is("(", 1) || is("[", 1) || isWord(1)))
+    fail(peek().span, "unknown statement " + found() + " in the body of an entry",
+         "did you mean '" + std::string(near) + "'? C++ statements stand in serial { ... }");
+  fail(peek().span, "expected a statement of an entry's body, found " + found(),
+       "C++ statements stand in serial { ... }; or is a ';' missing after the entry before?");
+}
+
+}  // namespace periapt::ci

@@ -1,0 +1,166 @@
+// Types, parameters and template headers: full C++ types, as far as they can stand in a .ci file.
+#include "lang/ci-translator/parser_impl.h"
+
+namespace periapt::ci {
+
+Type Parser::type(std::string_view what) {
+  Depth depth(*this);
+  Type out;
+  out.span.begin = begin();
+  specifiers(out, what);
+  pointersAndReferences(out);
+  if (is("(") && is("*", 1)) functionPointer(out);
+  out.span.end = lastEnd();
+  return out;
+}
+
+/// `const`, `typename` and so on around the name of the type.
+void Parser::specifiers(Type& type, std::string_view what) {
+  while (isAny({"const", "volatile", "typename", "struct", "class", "enum"})) {
+    if (is("const")) type.isConst = true;
+    if (is("typename")) type.isTypename = true;
+    if (is("volatile")) fail(peek().span, "a type in a .ci file cannot be volatile", "leave the word out");
+    next();
+  }
+  if (isWord() && isBuiltinWord(peek().text)) {
+    builtinName(type);
+  } else {
+    namedType(type, what);
+  }
+  while (accept("const")) type.isConst = true;
+}
+
+void Parser::builtinName(Type& type) {
+  type.builtin = true;
+  while (isWord() && (isBuiltinWord(peek().text) || is("const"))) {
+    if (is("const")) {
+      type.isConst = true;
+    } else {
+      type.name += (type.name.empty() ? "" : " ") + std::string(peek().text);
+    }
+    next();
+  }
+}
+
+void Parser::namedType(Type& type, std::string_view what) {
+  if (accept("::")) type.qualifier = "::";
+  if (!isWord()) fail(peek().span, "expected " + std::string(what) + ", found " + found());
+  if (type.qualifier.empty() && isReserved(peek().text) && !is("::", 1))
+    fail(peek().span, "expected " + std::string(what) + ", found the reserved word " + found());
+  type.name = next().text;
+  if (type.name == "decltype" && is("(")) {
+    next();
+    type.arguments = "(" + textUntil({")"}, "decltype(...)") + ")";
+    next();
+  }
+  if (is("<")) type.arguments = templateArguments();
+  while (is("::")) {
+    next();
+    accept("template");
+    if (!isWord()) fail(peek().span, "expected a name after '::', found " + found());
+    type.qualifier += type.name + type.arguments + "::";
+    type.name = next().text;
+    type.arguments = is("<") ? templateArguments() : "";
+  }
+}
+
+void Parser::pointersAndReferences(Type& type) {
+  while (is("*")) {
+    next();
+    type.pointers.push_back(false);
+    while (accept("const")) type.pointers.back() = true;
+  }
+  while (type.references < 2 && accept("&")) ++type.references;
+  if (accept("...")) type.pack = true;
+}
+
+/// `void (*name)(int, char)`: everything but the name is part of the type.
+void Parser::functionPointer(Type& type) {
+  next();
+  next();
+  if (isWord()) type.functionName = name("the name of a function pointer");
+  expect(")", "after the name of a function pointer");
+  expect("(", "before the parameters of a function pointer");
+  type.functionParameters = "(" + textUntil({")"}, "the parameters of a function pointer") + ")";
+  next();
+}
+
+/// `<...>` with its brackets. Arguments may be types or expressions; both are kept as text.
+std::string Parser::templateArguments() {
+  Depth depth(*this);
+  next();
+  const std::string inside = textUntil({">"}, "the list of template arguments", true);
+  next();
+  return "<" + inside + ">";
+}
+
+std::vector<Parameter> Parser::parameters(std::string_view of) {
+  std::vector<Parameter> out;
+  expect("(", "before the parameters of " + std::string(of),
+         is("{") || is(";") ? "write () when there are none" : "");
+  if (accept(")")) return out;
+  do {
+    out.push_back(parameter());
+  } while (accept(","));
+  expect(")", "after the parameters of " + std::string(of), "parameters are separated by ','");
+  if (out.size() == 1 && out[0].type.isVoid() && out[0].name.empty()) out.clear();  // (void)
+  return out;
+}
+
+Parameter Parser::parameter() {
+  Parameter out;
+  out.span.begin = begin();
+  if (accept("nocopy")) out.transfer = Transfer::nocopy;
+  else if (accept("nocopypost")) out.transfer = Transfer::nocopypost;
+  else if (accept("nocopydevice")) out.transfer = Transfer::nocopydevice;
+  if (accept("conditional")) out.conditional = true;
+  out.type = type("the type of a parameter");
+  out.name = out.type.functionName;
+  if (isWord() && !is("conditional")) out.name = name("the name of a parameter", &out.nameSpan);
+  if (accept("conditional")) out.conditional = true;
+  if (accept("[")) {
+    const Span bracket{lastEnd() - 1, lastEnd()};
+    out.length = textUntil({"]"}, "the length of an array");
+    next();
+    if (out.length->empty())
+      fail(bracket, "the array parameter '" + out.name + "' has no length",
+           "write how many elements are sent: " + out.name + "[n], with n another parameter or an expression");
+    if (is("["))
+      fail(peek().span, "an array parameter has one dimension",
+           "send it flat, as " + out.name + "[rows*columns], or use a std::vector");
+  }
+  if (accept("=")) out.defaultValue = textUntil({",", ")"}, "a default value", true);
+  out.span.end = lastEnd();
+  return out;
+}
+
+TemplateHeader Parser::templateHeader() {
+  TemplateHeader out;
+  out.span.begin = begin();
+  expect("template", "here");
+  expect("<", "after 'template'");
+  do {
+    out.parameters.push_back(templateParameter());
+  } while (accept(","));
+  expect(">", "after the template parameters");
+  out.span.end = lastEnd();
+  return out;
+}
+
+TemplateParameter Parser::templateParameter() {
+  TemplateParameter out;
+  if (isAny({"class", "typename"}) && (isWord(1) || is("...", 1)) && !is("::", 2)) {
+    out.kind = next().text;
+    out.pack = accept("...");
+    out.name = name("the name of a template parameter");
+  } else {
+    const Type kind = type("a template parameter");
+    out.kind = kind.text();
+    out.pack = false;
+    out.name = name("the name of a template parameter");
+  }
+  if (accept("=")) out.defaultValue = textUntil({",", ">"}, "a default template argument", true);
+  return out;
+}
+
+}  // namespace periapt::ci

@@ -1,0 +1,59 @@
+#include "lang/ci-translator/words.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace periapt::ci {
+
+bool isMessagePointer(const Parameter& p) {
+  return !p.length && !p.type.builtin && !p.type.isFunction() && p.type.pointers.size() == 1 && p.type.references == 0 &&
+         p.transfer == Transfer::marshalled;
+}
+
+bool takesMessage(const Entry& entry) {
+  return entry.parameters.size() == 1 && isMessagePointer(entry.parameters.front());
+}
+
+bool isScalar(const Type& type) {
+  if (!type.pointers.empty() || type.isFunction()) return false;
+  if (type.builtin) return true;
+  static constexpr std::string_view names[] = {"size_t",   "ssize_t",  "ptrdiff_t", "int8_t",    "int16_t",
+                                               "int32_t",  "int64_t",  "uint8_t",   "uint16_t",  "uint32_t",
+                                               "uint64_t", "intptr_t", "uintptr_t", "CmiUInt8",  "CmiInt8",
+                                               "CmiUInt4", "CmiInt4",  "CmiUInt2",  "CMK_REFNUM_TYPE"};
+  const bool known = std::find(std::begin(names), std::end(names), type.name) != std::end(names);
+  return known && type.arguments.empty() && (type.qualifier.empty() || type.qualifier == "std::" || type.qualifier == "::");
+}
+
+std::string signature(const Entry& entry) {
+  std::string out = entry.result && !entry.isConstructor ? entry.result->text() + " " : "";
+  out += entry.name + "(";
+  for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
+    const Parameter& p = entry.parameters[i];
+    out += (i ? ", " : "") + p.type.text(p.name);
+    if (p.length) out += "[" + *p.length + "]";
+  }
+  return out + ")";
+}
+
+std::string overloadKey(const Entry& entry) {
+  std::string out = entry.name + "(";
+  for (const Parameter& p : entry.parameters) {
+    Type type = p.type;
+    if (type.references == 1 || (p.length && type.isConst)) type.isConst = false;
+    if (type.references == 1) type.references = 0;
+    if (type.pointers.empty() && !p.length) type.isConst = false;  // a const value is the same overload
+    out += type.text() + (p.length ? "*" : "") + ",";
+  }
+  out.erase(std::remove(out.begin(), out.end(), ' '), out.end());
+  return out;
+}
+
+std::vector<const Entry*> entriesOf(const Chare& chare) {
+  std::vector<const Entry*> out;
+  for (const Item& item : chare.items)
+    if (auto* entry = std::get_if<Entry>(&item.node)) out.push_back(entry);
+  return out;
+}
+
+}  // namespace periapt::ci

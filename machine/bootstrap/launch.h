@@ -1,0 +1,23 @@
+// Several processes on this host without a launcher: the program forks one child a process and stays behind as their
+// parent. It watches: when one dies, it says which and ends the others; signals it gets are passed on; when it dies
+// itself, the children end with a sentence. Nothing is left behind, whoever is killed.
+#pragma once
+
+#include <functional>
+
+#include "machine/bootstrap/layout.h"
+
+namespace periapt::bootstrap {
+
+/// What the parent must know about a run to judge how it ended.
+struct RunWatch {
+  /// The run has said that it is ending; then processes that leave are expected to. May be empty: never.
+  std::function<bool()> exit_announced;
+};
+
+/// Forks one child for each process of the layout and returns in the children, with their rank. The parent does not
+/// return: it leaves with the status of the run: the first status of a child that is not 0, or 128 + signal.
+/// Must be called while the process has one thread. stdin stays with process 0, the others read nothing.
+int launch_processes(const HostLayout& layout, const RunWatch& watch);
+
+}  // namespace periapt::bootstrap

@@ -1,0 +1,282 @@
+#include "machine/shm/heap.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "base/fatal.h"
+#include "machine/shm/arena.h"
+
+namespace periapt::shm {
+namespace {
+
+constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << 56) - 1;
+constexpr std::size_t kFirstPopulate = std::size_t{64} << 10;
+constexpr std::size_t kMostPopulate = std::size_t{2} << 20;
+constexpr std::size_t kDefaultCache = std::size_t{256} << 20;
+constexpr unsigned char kScribble = 0xDB;
+constexpr std::size_t kScribbleBytes = 1024;
+
+Block* block_at(std::uint64_t entry) { return reinterpret_cast<Block*>(entry & kAddressMask); }
+
+// The body of the block that carries a batch: the link of the stack, then the addresses of the others.
+std::uint64_t* entries_of(Block* carrier) { return reinterpret_cast<std::uint64_t*>(carrier + 1) + 1; }
+
+std::string in_words(std::size_t bytes) {
+  if (bytes >= std::size_t{1} << 30) return std::to_string(bytes >> 30) + " GiB";
+  if (bytes >= std::size_t{1} << 20) return std::to_string(bytes >> 20) + " MiB";
+  return std::to_string(bytes) + " bytes";
+}
+
+}  // namespace
+
+Heap::Heap(const HeapPlace& place)
+    : pe_(static_cast<std::uint32_t>(place.pe)),
+      pes_(place.pes),
+      returns_(place.return_stacks[place.pe]),
+      pending_(new Pending[static_cast<std::size_t>(place.pes)]),
+      return_stacks_(place.return_stacks),
+      begin_(place.begin),
+      small_end_(
+          reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(place.begin), platform::kCacheLine))),
+      big_begin_(
+          reinterpret_cast<std::byte*>(round_down(reinterpret_cast<std::uintptr_t>(place.end), platform::kPage))),
+      end_(place.end),
+      populated_(place.begin),
+      populate_step_(kFirstPopulate),
+      cache_limit_(kDefaultCache),
+      shared_(place.shared) {
+  for (int pe = 0; pe < place.pes; ++pe) pending_[pe].owner = static_cast<std::uint32_t>(pe);
+}
+
+Heap::~Heap() {
+  if (platform::kAddressSanitizer) platform::unpoison(begin_, static_cast<std::size_t>(small_end_ - begin_));
+}
+
+// ---- allocating
+
+void* Heap::allocate_slow(unsigned size_class) {
+  take_returns();
+  if (size_class >= kFirstBig) return allocate_big(size_class);
+  ClassList& list = lists_[size_class];
+  Block* block = list.free;
+  if (block != nullptr) {
+    list.free = link_of(block);
+  } else {
+    block = carve(size_class);
+  }
+  ++list.live;
+  prepare(block, size_class);
+  return block->bytes();
+}
+
+void* Heap::allocate_big(unsigned size_class) {
+  Block*& free = big_free_[size_class - kFirstBig];
+  Block* block = free;
+  if (block != nullptr) {
+    free = link_of(block);
+    if (block->cold == 0) cached_big_bytes_ -= size_class::bytes(size_class);
+    block->cold = 0;
+  } else {
+    block = carve_big(size_class);
+  }
+  ++lists_[block->size_class].live;
+  prepare(block, block->size_class);
+  return block->bytes();
+}
+
+Block* Heap::carve(unsigned size_class) {
+  std::size_t bytes = size_class::bytes(size_class);
+  if (static_cast<std::size_t>(big_begin_ - small_end_) < bytes) out_of_space(bytes);
+  Block* block = reinterpret_cast<Block*>(small_end_);
+  small_end_ += bytes;
+  if (small_end_ > populated_) populate_to(small_end_);
+  init_block(block, size_class);
+  return block;
+}
+
+Block* Heap::carve_big(unsigned size_class) {
+  std::size_t bytes = size_class::bytes(size_class);
+  if (static_cast<std::size_t>(big_begin_ - small_end_) < bytes) {
+    Block* block = larger_free_block(size_class);
+    if (block == nullptr) out_of_space(bytes);
+    return block;
+  }
+  big_begin_ -= bytes;
+  Block* block = reinterpret_cast<Block*>(big_begin_);
+  populate_pages(block, std::min(bytes, kMostPopulate));
+  init_block(block, size_class);
+  return block;
+}
+
+// When the slice is used up: a free block of a larger class serves too.
+Block* Heap::larger_free_block(unsigned size_class) {
+  for (unsigned larger = size_class + 1; larger < size_class::kCount; ++larger) {
+    Block*& free = big_free_[larger - kFirstBig];
+    Block* block = free;
+    if (block == nullptr) continue;
+    free = link_of(block);
+    if (block->cold == 0) cached_big_bytes_ -= size_class::bytes(larger);
+    block->cold = 0;
+    return block;
+  }
+  return nullptr;
+}
+
+void Heap::init_block(Block* block, unsigned size_class) {
+  block->owner = pe_;
+  block->size_class = static_cast<std::uint8_t>(size_class);
+  block->state = Block::kFree;
+  block->batch = 0;
+  block->references.store(1, std::memory_order_relaxed);
+  block->cold = 0;
+}
+
+// Makes pages present ahead of their use, more at a time as the heap grows.
+void Heap::populate_to(std::byte* end) {
+  std::size_t missing = static_cast<std::size_t>(end - populated_);
+  std::size_t step = std::min(round_up(std::max(missing, populate_step_), platform::kPage),
+                              static_cast<std::size_t>(big_begin_ - populated_));
+  populate_pages(populated_, step);
+  populated_ += step;
+  populate_step_ = std::min(populate_step_ * 2, kMostPopulate);
+}
+
+void* Heap::allocate_permanent(std::size_t bytes, std::size_t alignment) {
+  std::byte* begin = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(small_end_), alignment));
+  bytes = round_up(bytes, platform::kCacheLine);
+  if (begin > big_begin_ || static_cast<std::size_t>(big_begin_ - begin) < bytes) out_of_space(bytes);
+  small_end_ = begin + bytes;
+  if (small_end_ > populated_) populate_to(small_end_);
+  return begin;  // memory of the arena is zero until its first use
+}
+
+void* Heap::unique(void* bytes, std::size_t used) {
+  if (!is_shared(bytes)) return bytes;
+  void* copy = allocate(used);
+  std::memcpy(copy, bytes, used);
+  release(bytes);
+  return copy;
+}
+
+// ---- giving back
+
+void Heap::put_free_big(Block* block) {
+  std::size_t bytes = size_class::bytes(block->size_class);
+  --lists_[block->size_class].live;
+  block->state = Block::kFree;
+  Block*& free = big_free_[block->size_class - kFirstBig];
+  link_of(block) = free;
+  free = block;
+  if (platform::kDebug) scribble(block);
+  if (cached_big_bytes_ + bytes > cache_limit_) {
+    // The first page stays: it holds the header and the link.
+    discard_pages(reinterpret_cast<std::byte*>(block) + platform::kPage, bytes - platform::kPage, shared_);
+    block->cold = 1;
+  } else {
+    cached_big_bytes_ += bytes;
+  }
+}
+
+// Debug builds: what still reads a released block finds nonsense, or AddressSanitizer.
+void Heap::scribble(Block* block) {
+  std::byte* begin = reinterpret_cast<std::byte*>(block) + sizeof(Block) + sizeof(Block*);
+  std::size_t bytes = size_class::bytes(block->size_class) - sizeof(Block) - sizeof(Block*);
+  std::memset(begin, kScribble, std::min(bytes, kScribbleBytes));
+  platform::poison(begin, bytes);
+}
+
+void Heap::begin_batch(Pending& pending, Block* first) {
+  std::size_t room = (size_class::bytes(first->size_class) - sizeof(Block) - sizeof(Block*)) / sizeof(std::uint64_t);
+  pending.limit = static_cast<std::uint32_t>(std::min<std::size_t>(Pending::kMost, 1 + room));
+  if (pending.listed) return;
+  pending.listed = true;
+  owners_pending_.push_back(pending.owner);
+}
+
+void Heap::flush(Pending& pending) {
+  if (pending.count == 0) return;
+  Block* carrier = block_at(pending.entries[0]);
+  carrier->batch = static_cast<std::uint16_t>(pending.count - 1);
+  std::memcpy(entries_of(carrier), pending.entries + 1, (pending.count - 1) * sizeof(std::uint64_t));
+  pending.count = 0;
+  std::atomic<Block*>& top = return_stacks_[pending.owner]->top;
+  Block* below = top.load(std::memory_order_relaxed);
+  do {
+    link_of(carrier) = below;
+    // release: partner is the acquire in take_all(); it carries the batch and our last reads of the blocks. Batches
+    // pushed by others earlier stay ordered too: a CAS continues their release sequence. The owner only ever takes
+    // everything, so a top that was taken and came back is still the right one to link to (no ABA).
+  } while (!top.compare_exchange_weak(below, carrier, std::memory_order_release, std::memory_order_relaxed));
+}
+
+void Heap::flush_all() {
+  for (std::uint32_t owner : owners_pending_) {
+    flush(pending_[owner]);
+    pending_[owner].listed = false;
+  }
+  owners_pending_.clear();
+}
+
+void Heap::take_all() {
+  Block* carrier = returns_->top.exchange(nullptr, std::memory_order_acquire);
+  while (carrier != nullptr) {
+    Block* below = link_of(carrier);
+    std::uint64_t entries[Pending::kMost];
+    unsigned count = std::min<unsigned>(carrier->batch, Pending::kMost - 1);
+    std::memcpy(entries, entries_of(carrier), count * sizeof(std::uint64_t));
+    // The lines lie in another core's cache: ask for all of them before the first is needed.
+    for (unsigned i = 0; i < count; ++i) platform::prefetch_for_write(block_at(entries[i]));
+    if (below != nullptr) platform::prefetch(below);
+    for (unsigned i = 0; i < count; ++i) put_free(block_at(entries[i]));
+    put_free(carrier);
+    returned_blocks_ += count + 1;
+    ++return_batches_;
+    carrier = below;
+  }
+}
+
+// ---- asking and refusing
+
+HeapStatistics Heap::statistics() const {
+  HeapStatistics result;
+  for (unsigned c = 0; c < size_class::kCount; ++c) {
+    result.live_blocks += lists_[c].live;
+    result.live_bytes += lists_[c].live * size_class::bytes(c);
+  }
+  for (int pe = 0; pe < pes_; ++pe) result.pending_returns += pending_[pe].count;
+  result.returned_blocks = returned_blocks_;
+  result.return_batches = return_batches_;
+  result.carved_bytes = static_cast<std::uint64_t>((small_end_ - begin_) + (end_ - big_begin_));
+  result.cached_big_bytes = cached_big_bytes_;
+  return result;
+}
+
+void Heap::refuse_size(std::size_t bytes) {
+  fatal("a message of " + in_words(bytes) + " was asked for; the largest possible is " + in_words(size_class::kLargest),
+        "message memory of PE " + std::to_string(pe_), "a negative length that became unsigned looks like this",
+        "check the sizes given to new or to the entry method");
+}
+
+void Heap::refuse_release(Block* block) {
+  bool twice = block->state == Block::kFree || block->state == Block::kReturning;
+  fatal(twice ? "a message was released twice"
+              : "the header in front of a message was overwritten, or this is no message",
+        "release on PE " + std::to_string(pe_),
+        twice ? "it was deleted or sent again after its ownership had passed on"
+              : "something wrote before the start of a message or past the end of the one in front of it, or a pointer "
+                "that did not come from new of a message type was sent or deleted",
+        "build with -fsanitize=address to be shown the place");
+}
+
+void Heap::out_of_space(std::size_t bytes) {
+  std::size_t size = static_cast<std::size_t>(end_ - begin_);
+  HeapStatistics now = statistics();
+  fatal("no room for a message of " + in_words(bytes) + " in the " + in_words(size) + " of addresses of a PE",
+        "message memory of PE " + std::to_string(pe_),
+        std::to_string(now.live_blocks) + " messages of together " + in_words(now.live_bytes) +
+            " are alive: made faster than they are received, or never deleted",
+        "delete received messages, send less at a time; if the address space was limited: ulimit -v unlimited");
+}
+
+}  // namespace periapt::shm

@@ -1,0 +1,837 @@
+// Elements of an array: creation, messages, broadcasts, migration. See array_manager.h.
+#include "runtime/chare/array_manager.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/fatal.h"
+#include "runtime/scheduler/process.h"
+
+namespace periapt {
+
+namespace {
+int entry_create, entry_insert, entry_arrive, entry_arrived, entry_hint, entry_gone, entry_floor, entry_inserting,
+    entry_migrate, entry_destroy;
+
+// Kept broadcasts are looked through for ones that can go once in so many.
+constexpr std::uint32_t floor_interval = 16;
+// Hops of one message before it is clear that something is wrong.
+constexpr int hops_max = 200;
+
+struct CreateHeader {
+  std::int32_t type, ep;
+  CkArrayOptions options;
+  CkCallback created;
+};
+struct InsertHeader {
+  CkArrayIndex index;
+  std::int32_t ep, source;
+};
+struct ArriveHeader {
+  std::uint64_t id;
+  CkArrayIndex index;
+  std::uint32_t migrations;
+  std::int32_t from;
+  std::uint32_t members;  // bound arrays that follow
+};
+struct MemberHeader {
+  std::int32_t array;
+  std::uint32_t next_reduction, broadcast_epoch;
+  std::int32_t load_slot;
+  std::uint64_t bytes;
+};
+struct HintCall {
+  std::uint32_t migrations;
+  std::int32_t pe;
+};
+// A message inside another one, behind a header.
+template <class Header>
+Message wrap(const Header& header, Message inner) {
+  static_assert(std::is_trivially_copyable_v<Header>);
+  const std::size_t at = (sizeof(Header) + 15) & ~std::size_t{15};
+  std::size_t bytes = 0;
+  if (inner) {
+    pack(inner);
+    bytes = message_bytes(inner->size, inner->priority_bits);
+  }
+  Message outer = Message::make(at + bytes);
+  std::memcpy(outer.payload(), &header, sizeof header);
+  if (bytes) std::memcpy(static_cast<char*>(outer.payload()) + at, inner.envelope(), bytes);
+  return outer;
+}
+template <class Header>
+Message unwrap(const RuntimeCall& call, Header& header) {
+  const std::size_t at = (sizeof(Header) + 15) & ~std::size_t{15};
+  std::memcpy(&header, call.arguments, sizeof header);
+  if (call.length <= at) return Message();
+  const char* bytes = static_cast<const char*>(call.arguments) + at;
+  Envelope* copy = static_cast<Envelope*>(Pe::current()->heap.allocate(call.length - at));
+  std::memcpy(copy, bytes, call.length - at);
+  return Message(copy);  // still packed, if it was
+}
+Message runtime_message(Message message, int entry, std::uint32_t collection, std::uint64_t element = 0) {
+  message->target = Target::runtime;
+  message->entry = static_cast<std::uint16_t>(entry);
+  message->collection = collection;
+  message->element = element;
+  return message;
+}
+}  // namespace
+
+void ArrayManager::register_entries() {
+  entry_create = register_runtime_entry("create array", on_create);
+  entry_insert = register_runtime_entry("insert element", on_insert);
+  entry_arrive = register_runtime_entry("element arrives", on_arrive);
+  entry_arrived = register_runtime_entry("element has arrived", on_arrived);
+  entry_hint = register_runtime_entry("where an element is", on_hint);
+  entry_gone = register_runtime_entry("element is gone", on_gone);
+  entry_floor = register_runtime_entry("broadcasts seen", on_floor);
+  entry_inserting = register_runtime_entry("insertion begins or ends", on_inserting);
+  entry_migrate = register_runtime_entry("migrate element", on_migrate);
+  entry_destroy = register_runtime_entry("destroy element", on_destroy);
+}
+
+ArrayManager& array_manager(CkArrayID id) {
+  ArrayManager* manager = PeObjects::current().array(id);
+  if (!manager) no_such_array(id);
+  return *manager;
+}
+
+void no_such_array(CkArrayID id) {
+  if (id.isZero())
+    fatal("an array proxy is used that was never set", describe_running(*Pe::current()),
+          "a proxy is empty until ckNew() or an assignment gives it an array",
+          "if it is a readonly, set it in the mainchare's constructor");
+  fatal("array " + std::to_string(id.index()) + " is not known on PE " + std::to_string(Pe::current()->index),
+        describe_running(*Pe::current()), "its creation has not reached this PE yet, or its id is not an array's",
+        "use the proxy only from what its creation leads to");
+}
+
+// --- Location --------------------------------------------------------------------------------------------------------
+
+Location::Location(PeObjects& objects, const CkArrayOptions& options, CkArrayID array) : objects_(objects) {
+  if (!options.getMap().isZero()) {
+    map_ = static_cast<CkArrayMap*>(objects.group(options.getMap().idx).base);
+    map_handle_ = map_->registerArray(options.getBounds(), array);
+  } else {
+    default_.emplace(options.getBounds(), objects.pe.process.pes());
+  }
+}
+
+int Location::place(const CkArrayIndex& index) const {
+  if (!map_) return default_->pe_of(index);
+  const int pe = map_->procNum(map_handle_, index);
+  const int pes = objects_.pe.process.pes();
+  if (pe < 0 || pe >= pes)
+    fatal("a map put element " + index.toString() + " on PE " + std::to_string(pe) + " of " + std::to_string(pes),
+          "procNum() of the array's map", "", "return a number from 0 to CkNumPes() - 1");
+  return pe;
+}
+
+int Location::home(const CkArrayIndex& index) const {
+  if (!map_) return default_->pe_of(index);
+  return map_->homePe(map_handle_, index);
+}
+
+int Location::guess(std::uint64_t id) const {
+  if (const Hint* hint = hints_.find(id)) return hint->pe;
+  return -1;
+}
+
+bool Location::learn(std::uint64_t id, int pe, std::uint32_t migrations) {
+  auto [hint, made] = hints_.try_emplace(id, Hint{pe, migrations});
+  if (made) return true;
+  if (hint->migrations >= migrations) return false;
+  *hint = {pe, migrations};
+  return true;
+}
+
+// --- creation --------------------------------------------------------------------------------------------------------
+
+ArrayManager::ArrayManager(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options)
+    : objects_(objects),
+      pe_(objects.pe),
+      id_(id),
+      type_(type),
+      options_(options),
+      face_(*this),
+      reduction_(objects, id.index(), Reduction::Tree::pes, false) {
+  if (options.getBoundTo().isZero()) {
+    location_ = std::make_shared<Location>(objects, options, id);
+  } else {
+    location_ = array_manager(options.getBoundTo()).location_;
+  }
+  location_->bound.push_back(this);
+  if (!options.getReductionClient().isInvalid()) reduction_.set_client(options.getReductionClient());
+}
+ArrayManager::~ArrayManager() = default;
+
+// An array is made on all PEs by one broadcast, here at once.
+CkArrayID new_array(int type, int ep, const CkArrayOptions& options, void* message) {
+  PeObjects& objects = PeObjects::current();
+  const CkArrayID id(objects.new_group_id());
+  ArrayManager::announce(objects, id, type, ep, options, message);
+  return id;
+}
+
+void new_array_async(int type, int ep, const CkArrayOptions& options, const CkCallback& cb, void* message) {
+  CkArrayID id = new_array(type, ep, options, message);
+  cb.send(sizeof id, &id);
+}
+
+void ArrayManager::announce(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
+                            void* message) {
+  Pe& pe = objects.pe;
+  Message constructor = message ? Message::from_payload(message) : Message();
+  if (constructor) pack(constructor);  // every element gets a copy
+  if (pe.process.pes() > 1) {
+    Message news = wrap(CreateHeader{type, ep, options}, constructor ? constructor.copy() : Message());
+    news = runtime_message(std::move(news), entry_create, static_cast<std::uint32_t>(id.index()));
+    pe.created += pe.process.pes() - 1;
+    pe.broadcast(news);
+  }
+  make(objects, id, type, ep, options, std::move(constructor));
+}
+
+void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
+                        Message constructor) {
+  auto* manager = new ArrayManager(objects, id, type, options);
+  GroupRecord& record = objects.group(id.index());
+  record.array = manager;
+  record.type = type;
+  // An array that begins empty is being filled until doneInserting().
+  if (!options.populated())
+    manager->reduction_.hold();
+  else if (ep >= 0)
+    manager->populate(ep, constructor);
+  if (objects.pe.index == 0 && !options.getInitCallback().isInvalid()) options.getInitCallback().send();
+  objects.group_ready(id);
+}
+
+void ArrayManager::on_create(Pe& pe, const RuntimeCall& call) {
+  PeObjects& objects = *pe.objects;
+  CreateHeader header;
+  Message constructor = unwrap(call, header);
+  const CkArrayID id(CkGroupID{static_cast<int>(call.collection)});
+  for (int needed : {header.options.getMap().idx, header.options.getBoundTo().index()}) {
+    if (needed == 0) continue;
+    GroupRecord& group = objects.group(needed);
+    if (group.object || group.array) continue;
+    // The map, or the array this one is bound to, is still on its way.
+    group.waiting.push_back(Message(call.envelope).share());
+    static_cast<void>(Message(call.envelope).release());
+    return;
+  }
+  objects.count_processed();
+  make(objects, id, header.type, header.ep, header.options, std::move(constructor));
+}
+
+void ArrayManager::populate(int ep, Message& constructor) {
+  if (CkArrayMap* map = location_->map()) {
+    CkArrayOptions options = options_;
+    Message own = constructor.copy();
+    unpack(own);
+    populate_entry_ = ep;
+    map->populateInitial(location_->map_handle(), options, payload_of(own.release()), &face_);
+    return;
+  }
+  const int me = pe_.index;
+  const int pes = pe_.process.pes();
+  const chare::IndexRange range(options_.getStart(), options_.getEnd(), options_.getStep());
+  elements_.reserve(range.size() / pes + 1);
+  local_.reserve(range.size() / pes + 1);
+  for (const CkArrayIndex& index : range)
+    if (location_->place(index) == me) create(index, ep, constructor);
+}
+
+void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& message) {
+  const std::uint64_t id = number(index);
+  if (find(id)) fatal("element " + describe(id) + " is inserted twice", describe_running(pe_));
+  const int home = location_->home(index);
+  if (home != pe_.index)
+    send_runtime(pe_, home, entry_hint, id_.index(), id, HintCall{0, pe_.index});
+  location_->forget(id);
+
+  const EntryInfo& entry = entry_info(ep);
+  void* object = allocate_object(registry().chares[type_].size);
+  const Creation outer = objects_.creating;
+  const Arrival* outer_arrival = arrival_;
+  arrival_ = nullptr;
+  objects_.creating = {};
+  objects_.creating.manager = this;
+  objects_.creating.element = id;
+  creating_object_ = object;
+  if (entry.runtime_frees()) {
+    ++pe_.created;
+    objects_.enter(ep, object, message.payload(), static_cast<char*>(message.payload()) + message->size, Message());
+  } else {
+    ++pe_.created;
+    Message own = message.copy();
+    own->flags &= ~envelope_tree;
+    objects_.enter(ep, object, own.payload(), nullptr, std::move(own));
+  }
+  objects_.creating = outer;
+  arrival_ = outer_arrival;
+  release_waiting(id, pe_.index);
+}
+
+void ArrayManager::adopt(ArrayElement* element) {
+  const std::uint64_t id = objects_.creating.element;
+  element->manager_ = this;
+  element->thisArrayID = id_;
+  element->id_ = id;
+  element_offset_ = reinterpret_cast<char*>(element) - static_cast<char*>(creating_object_);
+  element->position_ = static_cast<std::uint32_t>(elements_.size());
+  elements_.push_back(element);
+  local_[id] = element;
+  if (arrival_) {
+    element->next_reduction_ = arrival_->next_reduction;
+    element->broadcast_epoch_ = arrival_->broadcast_epoch;
+    element->migrations_ = arrival_->migrations;
+    reduction_.arrived(element->next_reduction_);
+  } else {
+    element->next_reduction_ = reduction_.born();
+    element->broadcast_epoch_ = epoch_;
+  }
+}
+
+void ArrayManager::remove_local(ArrayElement* element) {
+  ArrayElement* last = elements_.back();
+  elements_[element->position_] = last;
+  last->position_ = element->position_;
+  elements_.pop_back();
+  local_.erase(element->id_);
+}
+
+namespace {
+void free_element(ArrayElement* element, void* object) {
+  element->~ArrayElement();
+  free_object(object);
+}
+}  // namespace
+
+// The destructor of an element that is deleted by the program itself.
+void ArrayManager::drop(ArrayElement* element) {
+  if (find(element->id_) != element) return;
+  remove_local(element);
+  reduction_.died(element->next_reduction_);
+  const int home = location_->home(index_of(element->id_));
+  if (home != pe_.index)
+    send_runtime(pe_, home, entry_gone, id_.index(), element->id_, HintCall{element->migrations_, pe_.index});
+}
+
+void ArrayManager::destroy(ArrayElement* element) {
+  void* object = object_of(element);
+  element->~ArrayElement();  // virtual; ends in drop()
+  free_object(object);
+}
+
+void ArrayManager::on_gone(Pe& pe, const RuntimeCall& call) {
+  if (ArrayManager* manager = pe.objects->array(CkArrayID(CkGroupID{static_cast<int>(call.collection)})))
+    manager->location_->forget(call.element);
+}
+
+void insert_element(const CProxyElement_ArrayBase& proxy, int ep, int pe, void* message) {
+  array_manager(proxy.ckGetArrayID()).insert(proxy.ckGetIndex(), ep, pe, Message::from_payload(message));
+}
+
+void ArrayManager::insert(const CkArrayIndex& index, int ep, int to, Message message) {
+  if (to < 0) to = location_->place(index);
+  if (to >= pe_.process.pes())
+    fatal("element " + index.toString() + " is to be inserted on PE " + std::to_string(to) + ", but there are " +
+              std::to_string(pe_.process.pes()) + " PEs", describe_running(pe_));
+  if (to == pe_.index) return create(index, ep, message);
+  ++pe_.created;
+  send_to(pe_, to, runtime_message(wrap(InsertHeader{index, ep, pe_.index}, std::move(message)), entry_insert,
+                                   static_cast<std::uint32_t>(id_.index())));
+}
+
+// Runs `handler` for the array of a call, or keeps the call until the array is there.
+ArrayManager* ArrayManager::of(Pe& pe, const RuntimeCall& call) {
+  ArrayManager* manager = pe.objects->array(CkArrayID(CkGroupID{static_cast<int>(call.collection)}));
+  if (manager) return manager;
+  Message waiting;
+  if (call.envelope) {
+    Message borrowed(call.envelope);
+    waiting = borrowed.share();
+    static_cast<void>(borrowed.release());
+  } else {
+    waiting = boxed(pe, Target::runtime, call.entry, call.collection, call.element, call.arguments,
+                    static_cast<unsigned>(call.length));
+  }
+  pe.objects->group(static_cast<int>(call.collection)).waiting.push_back(std::move(waiting));
+  return nullptr;
+}
+
+void ArrayManager::on_insert(Pe& pe, const RuntimeCall& call) {
+  ArrayManager* manager = of(pe, call);
+  if (!manager) return;
+  pe.objects->count_processed();
+  InsertHeader header;
+  Message message = unwrap(call, header);
+  manager->create(header.index, header.ep, message);
+}
+
+void ArrayManager::begin_inserting() { tell_inserting(true); }
+void ArrayManager::done_inserting() { tell_inserting(false); }
+void ArrayManager::tell_inserting(bool begins) {
+  for (int pe = 0; pe < pe_.process.pes(); ++pe)
+    send_runtime(pe_, pe, entry_inserting, id_.index(), 0, static_cast<std::uint32_t>(begins));
+}
+void ArrayManager::on_inserting(Pe& pe, const RuntimeCall& call) {
+  ArrayManager* manager = of(pe, call);
+  if (!manager) return;
+  std::uint32_t begins;
+  std::memcpy(&begins, call.arguments, sizeof begins);
+  if (begins == manager->inserting_) return;
+  manager->inserting_ = begins;
+  begins ? manager->reduction_.hold() : manager->reduction_.unhold();
+}
+
+// --- ids -------------------------------------------------------------------------------------------------------------
+
+// Every index has one number. One that is too large to be its own gets 62 bits of hash, so that all PEs agree without
+// talking; should two indices of an array ever collide, the PE that sees both refuses.
+std::uint64_t ArrayManager::number(const CkArrayIndex& index) {
+  if (auto id = chare::compact_id(index)) return *id;
+  auto [known, made] = assigned_.try_emplace(index, 0);
+  if (made) {
+    known->second = std::uint64_t{1} << 63 | (index.hash64() >> 2);
+    auto [slot, fresh] = index_of_assigned_.try_emplace(known->second, index);
+    if (!fresh && !(slot->second == index))
+      fatal("indices " + index.toString() + " and " + slot->second.toString() + " cannot be told apart",
+            describe(known->second), "their 62-bit numbers collide", "change one of the indices");
+  }
+  return known->second;
+}
+
+CkArrayIndex ArrayManager::index_of(std::uint64_t id) const {
+  if (chare::is_compact_id(id)) return chare::index_of(id);
+  auto found = index_of_assigned_.find(id);
+  if (found == index_of_assigned_.end()) fatal("an element id that no index has: " + std::to_string(id));
+  return found->second;
+}
+
+std::string ArrayManager::describe(std::uint64_t id) const {
+  std::string index = chare::is_compact_id(id) || index_of_assigned_.count(id) ? index_of(id).toString() : "[?]";
+  return registry().chares[type_].name + index;
+}
+
+// --- messages --------------------------------------------------------------------------------------------------------
+
+int ArrayManager::destination(std::uint64_t id, const CkArrayIndex& index) const {
+  const int guess = location_->guess(id);
+  return guess >= 0 ? guess : location_->home(index);
+}
+
+void ArrayManager::call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length) {
+  if (id == 0) [[unlikely]] {
+    id = number(index);
+  }
+  ++pe_.created;
+  const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), id_.index(), length);
+  if (find(id)) return pe_.enqueue_call(meta, id, arguments);
+  if (!chare::is_compact_id(id)) {
+    Message message = boxed(pe_, Target::array, ep, id_.index(), id, arguments, length);
+    put_index(message, index);
+    return send_to(pe_, destination(id, index), std::move(message));
+  }
+  pe_.send_call(destination(id, index), meta, id, arguments);
+}
+
+void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message message) {
+  if (id == 0) [[unlikely]] id = number(index);
+  ++pe_.created;
+  message->target = Target::array;
+  message->collection = static_cast<std::uint32_t>(id_.index());
+  message->element = id;
+  if (find(id)) return pe_.enqueue(std::move(message));
+  if (!chare::is_compact_id(id)) put_index(message, index);
+  send_to(pe_, destination(id, index), std::move(message));
+}
+
+// An index that is too large to be an id travels whole, in envelope fields that are free then.
+void ArrayManager::put_index(Message& message, const CkArrayIndex& index) {
+  std::memcpy(&message->element, index.index, 8);
+  message->dependency = static_cast<std::uint32_t>(index.index[2]);
+  message->spare = static_cast<std::uint16_t>(index.dimension << 8 | index.nInts);
+  message->flags |= envelope_index;
+}
+std::uint64_t ArrayManager::take_index(Message& message) {
+  CkArrayIndex index;
+  std::memcpy(index.index, &message->element, 8);
+  index.index[2] = static_cast<int>(message->dependency);
+  index.dimension = message->spare >> 8;
+  index.nInts = message->spare & 255;
+  message->dependency = 0;
+  message->flags &= ~envelope_index;
+  return message->element = number(index);
+}
+
+void ArrayManager::deliver(Message message) {
+  if (message->flags & envelope_index) take_index(message);
+  const std::uint64_t id = message->element;
+  if (ArrayElement* element = find(id)) {
+    const int ep = message->entry;
+    char* payload = static_cast<char*>(message.payload());
+    const char* end = payload + message->size;
+    return objects_.run_entry(ep, object_for(element, ep), payload, end, std::move(message));
+  }
+  forward(std::move(message), id);
+}
+
+void ArrayManager::forward(Message message, std::uint64_t id) {
+  const CkArrayIndex index = index_of(id);
+  const int to = destination(id, index);
+  if (to == pe_.index) return wait_for(id, std::move(message));
+  if (++message->hops > hops_max)
+    fatal("a message for " + describe(id) + " has been forwarded " + std::to_string(hops_max) + " times",
+          entry_name(message->entry), "a bug of the runtime: locations point in a circle", "please report it");
+  // Whoever sent it learns where the element is; a hint we don't have for sure is not passed on.
+  const int source = message->source;
+  if (source != pe_.index && source != to)
+    if (const auto* migrations = location_->age(id))
+      send_runtime(pe_, source, entry_hint, id_.index(), id, HintCall{*migrations, to});
+  if (!chare::is_compact_id(id)) put_index(message, index);
+  send_to(pe_, to, std::move(message));
+}
+
+// At home, for an element that doesn't exist (yet).
+void ArrayManager::wait_for(std::uint64_t id, Message message) {
+  const unsigned flags = entry_info(message->entry).flags;
+  const int source = message->source;
+  auto& queue = waiting_[id];
+  const bool first = queue.empty();
+  queue.push_back(std::move(message));
+  if (!first || !(flags & (ep_createhere | ep_createhome))) return;
+  const int constructor = registry().chares[type_].default_constructor;
+  if (constructor < 0)
+    fatal(describe(id) + " is to be created by a message to it, but its class has no constructor without arguments",
+          "[createhere] or [createhome] entry", "", "declare `entry " + std::string(registry().chares[type_].name) + "();`");
+  Message none = Message::make(0);
+  none->message_type = static_cast<std::uint16_t>(CMessage_CkMarshallMsg::__idx);
+  insert(index_of(id), constructor, flags & ep_createhere ? source : pe_.index, std::move(none));
+}
+
+void ArrayManager::release_waiting(std::uint64_t id, int) {
+  auto found = waiting_.find(id);
+  if (found == waiting_.end()) return;
+  std::vector<Message> messages = std::move(found->second);
+  waiting_.erase(found);
+  // Through the queue: the caller may be in the middle of something.
+  for (Message& message : messages) pe_.enqueue(std::move(message));
+}
+
+void ArrayManager::on_hint(Pe& pe, const RuntimeCall& call) {
+  ArrayManager* manager = of(pe, call);
+  if (!manager) return;
+  HintCall hint;
+  std::memcpy(&hint, call.arguments, sizeof hint);
+  if (manager->find(call.element) || hint.pe == pe.index) return;
+  if (manager->location_->learn(call.element, hint.pe, hint.migrations)) manager->release_waiting(call.element, hint.pe);
+}
+
+// --- broadcasts ------------------------------------------------------------------------------------------------------
+
+void ArrayManager::broadcast(Message message) {
+  ++pe_.created;
+  message->target = Target::broadcast;
+  message->collection = static_cast<std::uint32_t>(id_.index());
+  message->element = 0;
+  if (pe_.index == 0) return number_broadcast(std::move(message));
+  send_to(pe_, 0, std::move(message));
+}
+
+void ArrayManager::number_broadcast(Message message) {
+  if (message.shared()) message = message.copy();
+  pack(message);
+  ++pe_.processed;
+  pe_.created += pe_.process.pes();
+  message->element = ++next_epoch_;
+  message->extra = floor_known_;
+  message->hops = 0;
+  if (!floor_round_ && next_epoch_ % floor_interval == 0 && pe_.process.pes() > 1) {
+    floor_round_ = true;
+    floors_heard_ = 0;
+    floor_least_ = next_epoch_;
+    message->hops = 1;
+  }
+  pe_.broadcast(message);
+  pe_.enqueue(std::move(message));
+}
+
+void ArrayManager::deliver_broadcast(Message message) {
+  if (message->element == 0) return number_broadcast(std::move(message));
+  // In the order of their numbers, one after the other.
+  if (giving_ || message->element != epoch_ + 1) {
+    auto later = [](const Message& a, const Message& b) { return a->element < b->element; };
+    delayed_.insert(std::upper_bound(delayed_.begin(), delayed_.end(), message, later), std::move(message));
+    return;
+  }
+  run_broadcast(std::move(message));
+  while (!delayed_.empty() && delayed_.front()->element == epoch_ + 1) {
+    Message next = std::move(delayed_.front());
+    delayed_.pop_front();
+    run_broadcast(std::move(next));
+  }
+}
+
+void ArrayManager::run_broadcast(Message message) {
+  ++pe_.processed;
+  giving_ = true;
+  epoch_ = static_cast<std::uint32_t>(message->element);
+  if (pe_.process.pes() > 1) {
+    drop_history(message->extra);
+    history_.push_back(message.share());
+    if (message->hops) send_runtime(pe_, 0, entry_floor, id_.index(), 0, floor());
+  }
+  // Elements may vanish, move and appear while we are at it: the last one takes the place of one that goes, and one that
+  // appears has seen this epoch.
+  for (std::size_t i = 0; i < elements_.size();) {
+    ArrayElement* element = elements_[i];
+    if (element->broadcast_epoch_ + 1 == epoch_) [[likely]] {
+      give_broadcast(element, message);
+    } else if (element->broadcast_epoch_ < epoch_) {
+      // Came from a slower PE while this broadcast was being given out.
+      auto missed = std::find_if(history_.begin(), history_.end(),
+                                 [&](const Message& m) { return m->element > element->broadcast_epoch_; });
+      if (missed != history_.end()) {
+        give_broadcast(element, missed->share());
+        continue;
+      }
+    }
+    if (i < elements_.size() && elements_[i] != element) continue;
+    ++i;
+  }
+  giving_ = false;
+}
+
+void ArrayManager::give_broadcast(ArrayElement* element, const Message& message) {
+  element->broadcast_epoch_ = static_cast<std::uint32_t>(message->element);
+  const int ep = message->entry;
+  const EntryInfo& entry = entry_info(ep);
+  ++pe_.created;
+  char* payload = static_cast<char*>(message.payload());
+  void* object = object_for(element, ep);
+  if (entry.runtime_frees() && !(entry.flags & ep_threaded) && !(message->flags & envelope_packed)) [[likely]] {
+    objects_.enter(ep, object, payload, payload + message->size, Message());
+  } else {
+    Message own = message.copy();
+    payload = static_cast<char*>(own.payload());
+    const char* end = payload + own->size;
+    objects_.run_entry(ep, object, payload, end, std::move(own));
+  }
+}
+
+// What an element that came from a slower PE has missed. giving_ is held: a broadcast that comes meanwhile waits.
+void ArrayManager::catch_up(std::uint64_t id) {
+  if (giving_) return;  // run_broadcast's loop reaches the element
+  giving_ = true;
+  for (std::size_t i = 0; i < history_.size(); ++i) {
+    ArrayElement* element = find(id);
+    if (!element) break;
+    if (history_[i]->element > element->broadcast_epoch_) {
+      Message message = history_[i].share();
+      give_broadcast(element, message);
+    }
+  }
+  giving_ = false;
+}
+
+// The oldest broadcast that somebody here, or on the way from here, may not have seen, minus one.
+std::uint32_t ArrayManager::floor() const {
+  std::uint32_t least = epoch_;
+  for (const Departure& d : departures_) least = std::min(least, d.epoch);
+  return least;
+}
+
+void ArrayManager::drop_history(std::uint32_t floor) {
+  while (!history_.empty() && history_.front()->element <= floor) history_.pop_front();
+}
+
+// PE 0: once all have answered, everybody has seen the least of the answers; the next broadcast says so.
+void ArrayManager::on_floor(Pe& pe, const RuntimeCall& call) {
+  ArrayManager* manager = of(pe, call);
+  if (!manager) return;
+  std::uint32_t floor;
+  std::memcpy(&floor, call.arguments, sizeof floor);
+  manager->floor_least_ = std::min(manager->floor_least_, floor);
+  if (++manager->floors_heard_ < static_cast<std::uint32_t>(pe.process.pes())) return;
+  manager->floor_known_ = manager->floor_least_;
+  manager->floor_round_ = false;
+}
+
+// --- migration -------------------------------------------------------------------------------------------------------
+
+void ArrayManager::migrate(ArrayElement* element, int to) {
+  if (to == pe_.index) return;
+  if (to < 0 || to >= pe_.process.pes())
+    fatal(describe(element->id_) + " is to migrate to PE " + std::to_string(to) + ", but PEs are numbered 0 to " +
+              std::to_string(pe_.process.pes() - 1), describe_running(pe_));
+  const std::uint64_t id = element->id_;
+  const std::uint32_t migrations = element->migrations_ + 1;
+  std::vector<std::pair<ArrayManager*, ArrayElement*>> members;
+  for (ArrayManager* manager : location_->bound)
+    if (ArrayElement* member = manager->find(id)) members.emplace_back(manager, member);
+
+  constexpr std::size_t header_bytes = (sizeof(ArriveHeader) + 15) & ~std::size_t{15};
+  constexpr std::size_t member_bytes = (sizeof(MemberHeader) + 15) & ~std::size_t{15};
+  std::size_t total = header_bytes;
+  std::vector<std::size_t> sizes;
+  for (auto& [manager, member] : members) {
+    member->ckAboutToMigrate();
+    PUP::sizer sizer;
+    member->virtual_pup(sizer);
+    sizes.push_back(sizer.size());
+    total += member_bytes + ((sizer.size() + 15) & ~std::size_t{15});
+  }
+  Message message = Message::make(total);
+  char* at = static_cast<char*>(message.payload());
+  const ArriveHeader header{id, index_of(id), migrations, pe_.index, static_cast<std::uint32_t>(members.size())};
+  std::memcpy(at, &header, sizeof header);
+  at += header_bytes;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    auto [manager, member] = members[i];
+    const MemberHeader mine{manager->id_.index(), member->next_reduction_, member->broadcast_epoch_,
+                            member->load_slot_, sizes[i]};
+    std::memcpy(at, &mine, sizeof mine);
+    at += member_bytes;
+    PUP::toMem p(at);
+    member->virtual_pup(p);
+    if (p.size() != sizes[i])
+      fatal("pup() of " + manager->describe(id) + " packs " + std::to_string(p.size()) + " bytes after sizing " +
+                std::to_string(sizes[i]), "migration from PE " + std::to_string(pe_.index) + " to " + std::to_string(to),
+            "pup() does something else when packing than when sizing",
+            "pup the same members in both, whatever p.isSizing() says");
+    at += (sizes[i] + 15) & ~std::size_t{15};
+  }
+  for (auto [manager, member] : members) {
+    manager->remove_local(member);
+    manager->reduction_.left(member->next_reduction_);
+    manager->departures_.push_back({id, member->broadcast_epoch_});
+    void* object = manager->object_of(member);
+    free_element(member, object);
+  }
+  location_->learn(id, to, migrations);
+  ++pe_.created;
+  send_to(pe_, to, runtime_message(std::move(message), entry_arrive,
+                                   static_cast<std::uint32_t>(location_->bound.front()->id_.index())));
+}
+
+void ArrayManager::on_arrive(Pe& pe, const RuntimeCall& call) {
+  ArrayManager* leader = of(pe, call);
+  if (!leader) return;
+  pe.objects->count_processed();
+  leader->arrive(static_cast<const char*>(call.arguments));
+}
+
+void ArrayManager::arrive(const char* at) {
+  ArriveHeader header;
+  std::memcpy(&header, at, sizeof header);
+  at += (sizeof header + 15) & ~std::size_t{15};
+  number(header.index);
+  location_->forget(header.id);
+  std::vector<ArrayManager*> arrived;
+  for (std::uint32_t i = 0; i < header.members; ++i) {
+    MemberHeader member;
+    std::memcpy(&member, at, sizeof member);
+    at += (sizeof member + 15) & ~std::size_t{15};
+    ArrayManager* manager = objects_.array(CkArrayID(CkGroupID{member.array}));
+    if (!manager) no_such_array(CkArrayID(CkGroupID{member.array}));
+    const Arrival arrival{member.next_reduction, member.broadcast_epoch, header.migrations};
+    manager->number(header.index);
+    manager->rebuild(header.id, arrival, at, member.bytes);
+    if (ArrayElement* element = manager->find(header.id)) element->load_slot_ = -1;
+    send_runtime(pe_, header.from, entry_arrived, member.array, header.id, member.broadcast_epoch);
+    arrived.push_back(manager);
+    at += (member.bytes + 15) & ~std::size_t{15};
+  }
+  const int home = location_->home(header.index);
+  if (home != pe_.index && home != header.from)
+    send_runtime(pe_, home, entry_hint, id_.index(), header.id, HintCall{header.migrations, pe_.index});
+  for (ArrayManager* manager : arrived) {
+    manager->release_waiting(header.id, pe_.index);
+    if (ArrayElement* element = manager->find(header.id)) element->ckJustMigrated();
+    manager->catch_up(header.id);
+  }
+}
+
+void ArrayManager::rebuild(std::uint64_t id, const Arrival& arrival, const char* bytes, std::size_t size) {
+  const ChareInfo& info = registry().chares[type_];
+  if (info.migration_constructor < 0)
+    fatal("elements of " + std::string(info.name) + " cannot migrate: no migration constructor is registered");
+  void* object = allocate_object(info.size);
+  const Creation outer = objects_.creating;
+  const Arrival* outer_arrival = arrival_;
+  objects_.creating = {};
+  objects_.creating.manager = this;
+  objects_.creating.element = id;
+  creating_object_ = object;
+  arrival_ = &arrival;
+  entry_info(info.migration_constructor).call(nullptr, object);
+  arrival_ = outer_arrival;
+  objects_.creating = outer;
+  ArrayElement* element = find(id);
+  PUP::fromMem p(bytes, size);
+  element->virtual_pup(p);
+  if (p.size() != size)
+    fatal("pup() of " + describe(id) + " unpacked " + std::to_string(p.size()) + " of " + std::to_string(size) + " bytes",
+          "arrival on PE " + std::to_string(pe_.index), "pup() does something else when unpacking than when packing",
+          "pup the same members in both, in the same order");
+}
+
+void ArrayManager::on_arrived(Pe& pe, const RuntimeCall& call) {
+  ArrayManager* manager = of(pe, call);
+  if (!manager) return;
+  std::uint32_t epoch;
+  std::memcpy(&epoch, call.arguments, sizeof epoch);
+  auto& list = manager->departures_;
+  auto found = std::find_if(list.begin(), list.end(),
+                            [&](const Departure& d) { return d.id == call.element && d.epoch == epoch; });
+  if (found != list.end()) {
+    *found = list.back();
+    list.pop_back();
+  }
+}
+
+// ckEmigrate of an element that may be elsewhere: the order goes where it is, like a message.
+void ArrayManager::order_migration(std::uint64_t id, const CkArrayIndex& index, int to) {
+  if (ArrayElement* element = find(id)) return migrate(element, to);
+  send_runtime(pe_, destination(id, index), entry_migrate, id_.index(), id, to);
+}
+void ArrayManager::on_migrate(Pe& pe, const RuntimeCall& call) {
+  ArrayManager* manager = of(pe, call);
+  if (!manager) return;
+  int to;
+  std::memcpy(&to, call.arguments, sizeof to);
+  const CkArrayIndex index = manager->index_of(call.element);
+  if (!manager->find(call.element) && manager->destination(call.element, index) == pe.index) return;  // gone
+  manager->order_migration(call.element, index, to);
+}
+
+void ArrayManager::order_destruction(std::uint64_t id, const CkArrayIndex& index) {
+  if (ArrayElement* element = find(id)) return element->ckDestroy();
+  ++pe_.created;
+  send_runtime(pe_, destination(id, index), entry_destroy, id_.index(), id, 0);
+}
+void ArrayManager::on_destroy(Pe& pe, const RuntimeCall& call) {
+  ArrayManager* manager = of(pe, call);
+  if (!manager) return;
+  pe.objects->count_processed();
+  const CkArrayIndex index = manager->index_of(call.element);
+  if (!manager->find(call.element) && manager->destination(call.element, index) == pe.index) return;  // gone already
+  manager->order_destruction(call.element, index);
+}
+
+std::string describe_waiting(PeObjects& objects) {
+  std::string text;
+  objects.for_each_array([&](ArrayManager& manager) {
+    for (const auto& [id, messages] : manager.waiting())
+      text += manager.describe(id) + "::" + entry_name(messages.front()->entry) + " (" + std::to_string(messages.size()) +
+              (messages.size() == 1 ? " message, from PE " : " messages, the first from PE ") +
+              std::to_string(messages.front()->source) + ")\n";
+  });
+  return text;
+}
+
+}  // namespace periapt

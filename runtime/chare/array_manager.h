@@ -1,0 +1,199 @@
+// The part of an array on one PE: its local elements, where the others are, broadcasts and migration.
+//
+// Where is element e? Its *home* (a PE computed from the index by the map) always knows, or keeps what is sent to it
+// until it does. Other PEs go to the home unless they know better: a PE that an element left points to where it went,
+// and whoever forwards a message tells its sender. Every such hint carries the element's count of migrations, and only a
+// younger hint replaces an older one, so a chain of hints always moves forward and ends at the element.
+//
+// A *broadcast* is numbered by PE 0 (its epoch) and goes down one tree. Each element holds the epoch it has seen, so one
+// that migrates meanwhile gets what it missed from the kept messages of the PE it comes to, and nothing twice. A kept
+// broadcast is dropped when every PE and every element on its way has passed it (`floor` below).
+#pragma once
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/flat_map.h"
+#include "runtime/chare/array_map.h"
+#include "runtime/chare/default_map.h"
+#include "runtime/chare/pe_objects.h"
+#include "runtime/chare/reduction.h"
+
+namespace periapt {
+
+// The PE part of what bound arrays share: the map and the hints.
+class Location {
+ public:
+  Location(PeObjects& objects, const CkArrayOptions& options, CkArrayID array);
+
+  int home(const CkArrayIndex& index) const;
+  int place(const CkArrayIndex& index) const;  // where it is made
+  // Best guess for an element that isn't here.
+  int guess(std::uint64_t id) const;
+  // Takes a hint, unless a younger one is known. True when it was news.
+  bool learn(std::uint64_t id, int pe, std::uint32_t migrations);
+  void forget(std::uint64_t id) { hints_.erase(id); }
+  // How old a hint is, in migrations; null when there is none.
+  const std::uint32_t* age(std::uint64_t id) const {
+    const Hint* hint = hints_.find(id);
+    return hint ? &hint->migrations : nullptr;
+  }
+  CkArrayMap* map() const { return map_; }
+  int map_handle() const { return map_handle_; }
+
+  std::vector<ArrayManager*> bound;  // arrays whose elements move together, the first one leads
+
+ private:
+  struct Hint {
+    std::int32_t pe;
+    std::uint32_t migrations;
+  };
+  PeObjects& objects_;
+  FlatMap<Hint> hints_;
+  CkArrayMap* map_ = nullptr;
+  int map_handle_ = 0;
+  std::optional<chare::Placement> default_;
+};
+
+class ArrayManager {
+ public:
+  ArrayManager(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options);
+  ~ArrayManager();
+
+  static void register_entries();
+  static void announce(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options, void* message);
+
+  CkArrayID id() const { return id_; }
+  int type() const { return type_; }
+  const CkArrayOptions& options() const { return options_; }
+  CkArray& face() { return face_; }
+  Location& location() { return *location_; }
+  Reduction& reduction() { return reduction_; }
+  std::size_t size() const { return elements_.size(); }
+  const std::vector<ArrayElement*>& elements() const { return elements_; }
+
+  ArrayElement* find(std::uint64_t id) {
+    ArrayElement** found = local_.find(id);
+    return found ? *found : nullptr;
+  }
+  void* object_of(ArrayElement* element) const { return reinterpret_cast<char*>(element) - element_offset_; }
+  void* object_for(ArrayElement* element, int ep) const { return object_for_entry(type_, ep, object_of(element)); }
+  std::uint64_t id_of(const CkArrayIndex& index) { return number(index); }
+  CkArrayIndex index_of(std::uint64_t id) const;
+  std::string describe(std::uint64_t id) const;  // "Hello[3]"
+
+  // --- sending and receiving ---
+  void call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length);
+  void send(std::uint64_t id, const CkArrayIndex& index, Message message);
+  void deliver(Message message);
+  void broadcast(Message message);
+  void deliver_broadcast(Message message);
+
+  // --- elements ---
+  void populate(int ep, Message& constructor);
+  // Runs constructor `ep` for a new element here. `message`: its arguments, shared with other elements.
+  void create(const CkArrayIndex& index, int ep, const Message& message);
+  void insert(const CkArrayIndex& index, int ep, int pe, Message message);
+  void destroy(ArrayElement* element);
+  void migrate(ArrayElement* element, int to);
+  // Sends the element there from wherever it is.
+  void order_migration(std::uint64_t id, const CkArrayIndex& index, int to);
+  void order_destruction(std::uint64_t id, const CkArrayIndex& index);
+  void begin_inserting();
+  void done_inserting();
+  int populate_entry() const { return populate_entry_; }
+  const std::unordered_map<std::uint64_t, std::vector<Message>>& waiting() const { return waiting_; }
+
+  // From ArrayElement's constructor and destructor.
+  void adopt(ArrayElement* element);
+  void drop(ArrayElement* element);
+  std::uint32_t next_round(ArrayElement* element) { return element->next_reduction_++; }
+
+  // For load balancing.
+  std::uint32_t migrations_of(const ArrayElement* element) const { return element->migrations_; }
+
+ private:
+  friend class ::CkArray;
+  struct Departure {
+    std::uint64_t id;
+    std::uint32_t epoch;
+  };
+  // What an element brings along when it comes from another PE.
+  struct Arrival {
+    std::uint32_t next_reduction, broadcast_epoch, migrations;
+  };
+
+  static ArrayManager* of(Pe& pe, const RuntimeCall& call);
+  static void make(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
+                   Message constructor);
+
+  static void on_create(Pe&, const RuntimeCall&);
+  static void on_insert(Pe&, const RuntimeCall&);
+  static void on_arrive(Pe&, const RuntimeCall&);
+  static void on_arrived(Pe&, const RuntimeCall&);
+  static void on_hint(Pe&, const RuntimeCall&);
+  static void on_gone(Pe&, const RuntimeCall&);
+  static void on_broadcast(Pe&, const RuntimeCall&);
+  static void on_floor(Pe&, const RuntimeCall&);
+  static void on_inserting(Pe&, const RuntimeCall&);
+  static void on_migrate(Pe&, const RuntimeCall&);
+  static void on_destroy(Pe&, const RuntimeCall&);
+
+  void wait_for(std::uint64_t id, Message message);
+  void release_waiting(std::uint64_t id, int pe);
+  void forward(Message message, std::uint64_t id);
+  void number_broadcast(Message message);
+  void give_broadcast(ArrayElement* element, const Message& message);
+  void run_broadcast(Message message);
+  void catch_up(std::uint64_t id);
+  std::uint32_t floor() const;
+  void drop_history(std::uint32_t floor);
+  void remove_local(ArrayElement* element);
+  void arrive(const char* bytes);
+  void rebuild(std::uint64_t id, const Arrival& arrival, const char* bytes, std::size_t size);
+  void tell_inserting(bool begins);
+  std::uint64_t number(const CkArrayIndex& index);
+  int destination(std::uint64_t id, const CkArrayIndex& index) const;
+  void put_index(Message& message, const CkArrayIndex& index);
+  std::uint64_t take_index(Message& message);
+
+  PeObjects& objects_;
+  Pe& pe_;
+  const CkArrayID id_;
+  const int type_;
+  const CkArrayOptions options_;
+  CkArray face_;
+  std::shared_ptr<Location> location_;
+  Reduction reduction_;
+  FlatMap<ArrayElement*> local_;
+  std::vector<ArrayElement*> elements_;
+  std::ptrdiff_t element_offset_ = 0;  // of the ArrayElement within the object
+  std::unordered_map<std::uint64_t, std::vector<Message>> waiting_;
+  void* creating_object_ = nullptr;    // whose constructor runs
+  const Arrival* arrival_ = nullptr;   // not null: it comes from another PE
+  int populate_entry_ = -1;            // constructor of the first elements
+  std::uint32_t inserting_ = 0;
+
+  // indices too large to be ids
+  std::unordered_map<CkArrayIndex, std::uint64_t> assigned_;
+  std::unordered_map<std::uint64_t, CkArrayIndex> index_of_assigned_;
+
+  // broadcasts
+  std::uint32_t epoch_ = 0;        // last one delivered here
+  std::uint32_t next_epoch_ = 0;   // PE 0: last one numbered
+  std::deque<Message> history_;    // epoch_ - size + 1 .. epoch_
+  std::deque<Message> delayed_;    // came while another one was being given out
+  bool giving_ = false;
+  std::vector<Departure> departures_;  // elements that left and have not arrived yet
+  std::uint32_t floors_wanted_ = 0, floors_heard_ = 0, floor_least_ = 0, floor_known_ = 0;
+  bool floor_round_ = false;
+};
+
+ArrayManager& array_manager(CkArrayID id);
+[[noreturn]] void no_such_array(CkArrayID id);
+// Called when nothing moves any more: messages still waiting for elements are a mistake of the program.
+std::string describe_waiting(PeObjects& objects);
+
+}  // namespace periapt

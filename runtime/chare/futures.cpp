@@ -1,0 +1,153 @@
+// See futures.h.
+#include "runtime/chare/futures.h"
+
+#include "base/fatal.h"
+#include "runtime/chare/ck_future.h"
+
+namespace periapt {
+
+namespace {
+int entry_set;
+struct SetCall {
+  void* message;
+};
+}  // namespace
+
+void Futures::register_entries() { entry_set = register_runtime_entry("set future", on_set); }
+
+std::uint64_t Futures::create() {
+  const std::uint64_t id = ++serial_;
+  values_[id];
+  return id;
+}
+
+Futures::Value& Futures::get(std::uint64_t id) {
+  Value* value = values_.find(id);
+  if (!value)
+    fatal("a future is used that doesn't exist on PE " + std::to_string(pe_.index), describe_running(pe_),
+          "it was released, or belongs to another PE", "wait for a future on the PE that made it");
+  return *value;
+}
+
+bool Futures::ready(std::uint64_t id) const {
+  const Value* value = values_.find(id);
+  return value && value->set;
+}
+
+void* Futures::wait(std::uint64_t id) {
+  while (!get(id).set) {
+    Thread* self = pe_.threads.current();
+    if (!self)
+      fatal("something waits that is no thread", describe_running(pe_),
+            "only a [threaded] entry method can wait (for a future, a [sync] call, quiescence or a callback)",
+            "declare the entry [threaded] in the .ci file");
+    get(id).threads.push_back(self);
+    const Execution mine = pe_.running;
+    pe_.threads.suspend();
+    pe_.running = mine;
+  }
+  return get(id).message;
+}
+
+void* Futures::take(std::uint64_t id) {
+  void* message = wait(id);
+  values_.erase(id);
+  return message;
+}
+
+void Futures::set(std::uint64_t id, void* message) {
+  Value& value = get(id);
+  if (value.set) {
+    CkFreeMsg(value.message);
+    value.message = message;
+    return;
+  }
+  value.message = message;
+  value.set = true;
+  std::vector<Thread*> threads = std::move(value.threads);
+  for (Thread* thread : threads) pe_.enqueue_thread(thread);
+}
+
+void Futures::release(std::uint64_t id) {
+  if (Value* value = values_.find(id)) {
+    CkFreeMsg(value->message);
+    values_.erase(id);
+  }
+}
+
+std::size_t Futures::waiting() const {
+  std::size_t count = 0;
+  values_.for_each([&](std::uint64_t, const Value& value) { count += value.threads.size(); });
+  return count;
+}
+
+// The message travels as itself, addressed to the future's entry.
+void Futures::send(Pe& pe, CkFuture future, void* payload) {
+  Message message = payload ? Message::from_payload(payload) : Message::make(0);
+  if (future.pe == pe.index) return pe.objects->futures->set(future.id, payload_of(message.release()));
+  ++pe.created;
+  // The program's message keeps its own envelope; a small one refers to it, as in a process or a host pointers hold.
+  pack(message);
+  const SetCall call{payload_of(message.release())};
+  send_runtime(pe, future.pe, entry_set, 0, future.id, call);
+}
+
+void Futures::on_set(Pe& pe, const RuntimeCall& call) {
+  pe.objects->count_processed();
+  SetCall set;
+  std::memcpy(&set, call.arguments, sizeof set);
+  Message message = Message::from_payload(set.message);
+  unpack(message);
+  pe.objects->futures->set(call.element, payload_of(message.release()));
+}
+
+// --- [sync] ----------------------------------------------------------------------------------------------------------
+
+std::uint64_t sync_begin() {
+  Pe& pe = *Pe::current();
+  if (!pe.threads.current())
+    fatal("a [sync] entry method is called by something that is no thread", describe_running(pe),
+          "the caller waits for the answer, and only a [threaded] entry method can wait",
+          "declare the calling entry [threaded] in the .ci file");
+  return pe.objects->futures->create();
+}
+void* sync_wait(std::uint64_t future) { return PeObjects::current().futures->take(future); }
+void set_reply_future(void* message, std::uint64_t future) {
+  envelope_of(message)->extra = static_cast<std::uint32_t>(future);
+  envelope_of(message)->source = Pe::current()->index;
+}
+void send_reply(void* impl_msg, void* message) {
+  Pe& pe = *Pe::current();
+  const Envelope* call = envelope_of(impl_msg);
+  Futures::send(pe, CkFuture{call->extra, call->source}, message);
+}
+void* reply_message(std::size_t size) { return new_marshalled(size, nullptr); }
+
+}  // namespace periapt
+
+using periapt::Pe;
+using periapt::PeObjects;
+
+CkFuture CkCreateFuture() { return {PeObjects::current().futures->create(), Pe::current()->index}; }
+CkFuture CkCreateAttachedFuture(void* message) {
+  CkFuture future = CkCreateFuture();
+  CkSendToFuture(future, message);
+  return future;
+}
+void CkReleaseFuture(CkFuture future) { PeObjects::current().futures->release(future.id); }
+int CkProbeFuture(CkFuture future) { return PeObjects::current().futures->ready(future.id); }
+void* CkWaitFuture(CkFuture future) { return PeObjects::current().futures->wait(future.id); }
+void CkWaitVoidFuture(CkFuture future) { CkWaitFuture(future); }
+void CkSendToFuture(CkFuture future, void* message) { periapt::Futures::send(*Pe::current(), future, message); }
+
+namespace ck {
+void wait_some_ready(const CkFuture* futures, std::size_t count, std::size_t wanted) {
+  Pe& pe = *Pe::current();
+  while (true) {
+    std::size_t ready = 0;
+    for (std::size_t i = 0; i < count; ++i) ready += CkProbeFuture(futures[i]) != 0;
+    if (ready >= wanted) return;
+    pe.threads.yield();
+  }
+}
+}  // namespace ck

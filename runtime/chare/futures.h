@@ -1,0 +1,43 @@
+// Futures of one PE: values that user-level threads wait for. Also what [sync] calls and CkCallbackResumeThread use.
+#pragma once
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "base/flat_map.h"
+#include "runtime/chare/pe_objects.h"
+
+namespace periapt {
+
+class Futures {
+ public:
+  explicit Futures(Pe& pe) : pe_(pe) {}
+  static void register_entries();
+
+  std::uint64_t create();
+  bool ready(std::uint64_t id) const;
+  // The value; the current thread waits for it. The future keeps it (take: gives it up and is gone).
+  void* wait(std::uint64_t id);
+  void* take(std::uint64_t id);
+  void set(std::uint64_t id, void* message);
+  void release(std::uint64_t id);
+  // Sets a future of any PE.
+  static void send(Pe& pe, CkFuture future, void* message);
+  // Threads waiting, for the watchdog.
+  std::size_t waiting() const;
+
+ private:
+  struct Value {
+    void* message = nullptr;
+    bool set = false;
+    std::vector<Thread*> threads;
+  };
+  static void on_set(Pe&, const RuntimeCall&);
+  Value& get(std::uint64_t id);
+
+  Pe& pe_;
+  std::uint32_t serial_ = 0;
+  FlatMap<Value> values_;
+};
+
+}  // namespace periapt

@@ -1,0 +1,450 @@
+// Chares and groups: creation, look-up, sending.
+#include <cstdlib>
+
+#include "base/fatal.h"
+#include "runtime/chare/array_manager.h"
+#include "runtime/chare/futures.h"
+#include "runtime/chare/node_groups.h"
+#include "runtime/chare/pe_objects.h"
+#include "runtime/chare/quiescence.h"
+#include "runtime/chare/reduction.h"
+#include "runtime/scheduler/process.h"
+
+namespace periapt {
+
+namespace {
+int entry_new_chare, entry_new_group, entry_new_node_group, entry_to_section;
+// Creation messages keep their envelope and carry type and constructor in fields that are free then.
+Message creation(Message message, int entry, int type, int ep, std::uint32_t collection, std::uint64_t element) {
+  message->target = Target::runtime;
+  message->entry = static_cast<std::uint16_t>(entry);
+  message->collection = collection;
+  message->element = element;
+  message->extra = static_cast<std::uint32_t>(type) << 16 | static_cast<std::uint32_t>(ep);
+  return message;
+}
+int type_of(const Envelope* e) { return static_cast<int>(e->extra >> 16); }
+int constructor_of(const Envelope* e) { return static_cast<int>(e->extra & 65535); }
+Message shared_by(const RuntimeCall& call) {
+  Message borrowed(call.envelope);
+  Message mine = borrowed.share();
+  static_cast<void>(borrowed.release());
+  return mine;
+}
+}  // namespace
+
+GroupRecord::GroupRecord() = default;
+GroupRecord::~GroupRecord() = default;
+GroupRecord::GroupRecord(GroupRecord&&) noexcept = default;
+GroupRecord& GroupRecord::operator=(GroupRecord&&) noexcept = default;
+
+void register_chare_entries() {
+  entry_new_chare = register_runtime_entry("new chare", [](Pe& pe, const RuntimeCall& call) {
+    pe.objects->count_processed();
+    pe.objects->create_chare(call.element, type_of(call.envelope), constructor_of(call.envelope), shared_by(call));
+  });
+  entry_new_group = register_runtime_entry("new group", [](Pe& pe, const RuntimeCall& call) {
+    pe.objects->count_processed();
+    pe.objects->create_group(CkGroupID{static_cast<int>(call.collection)}, type_of(call.envelope),
+                             constructor_of(call.envelope), shared_by(call));
+  });
+  entry_new_node_group = register_runtime_entry("new node group", [](Pe& pe, const RuntimeCall& call) {
+    pe.objects->count_processed();
+    if (pe.rank != 0) return;
+    node_groups().create(*pe.objects, CkGroupID{static_cast<int>(call.collection)}, type_of(call.envelope),
+                         constructor_of(call.envelope), shared_by(call));
+  });
+}
+
+void register_section_entries() {
+  entry_to_section = register_runtime_entry("to a section", [](Pe& pe, const RuntimeCall& call) {
+    pe.objects->count_processed();
+    void* payload;
+    std::memcpy(&payload, call.arguments, sizeof payload);
+    pe.objects->send_to_section(pe.index, call.element >> 16, static_cast<int>(call.element & 65535), payload);
+  });
+}
+
+void* allocate_object(std::size_t bytes) {
+  void* object = std::malloc(bytes);
+  if (!object) fatal("no memory for an object of " + std::to_string(bytes) + " bytes");
+  return object;
+}
+void free_object(void* object) { std::free(object); }
+
+PeObjects::PeObjects(Pe& pe)
+    : pe(pe), futures(std::make_unique<Futures>(pe)), quiescence(std::make_unique<Quiescence>(*this)) {
+  groups_.reserve(64);
+}
+PeObjects::~PeObjects() = default;
+
+// Before the readonlys are here nothing runs but what brings them.
+void PeObjects::hold(Work& work) {
+  if (work.kind() == WorkKind::message) {
+    Envelope* envelope = work.message();
+    if (envelope->target == Target::runtime && entry_info(envelope->entry).flags & ep_expedited)
+      return deliver_message(Message(envelope));
+    held_.push_back(Message(envelope));
+    return;
+  }
+  Message boxed = Message::make(sizeof(Work));
+  boxed->target = Target::boxed_call;
+  std::memcpy(boxed.payload(), &work, sizeof work);
+  held_.push_back(std::move(boxed));
+}
+void PeObjects::release_held() {
+  started = true;
+  std::vector<Message> held = std::move(held_);
+  for (Message& message : held) deliver_message(std::move(message));
+}
+
+// --- groups ----------------------------------------------------------------------------------------------------------
+
+GroupRecord& PeObjects::group(int index) {
+  if (index < 0) return far_groups_[index];
+  if (static_cast<std::size_t>(index) >= groups_.size()) groups_.resize(index + 1);
+  return groups_[index];
+}
+GroupRecord* PeObjects::find_group_slow(int index) {
+  if (index >= 0) return nullptr;
+  auto found = far_groups_.find(index);
+  return found == far_groups_.end() ? nullptr : &found->second;
+}
+
+CkGroupID PeObjects::new_group_id() {
+  const int serial = ++group_serial_;
+  return CkGroupID{pe.index == 0 ? serial : -(serial * pe.process.pes() + pe.index)};
+}
+
+void PeObjects::create_group(CkGroupID id, int type, int ep, Message message) {
+  const std::size_t size = registry().chares[type].size;
+  void* object = allocate_object(size);
+  {
+    GroupRecord& record = group(id.idx);
+    record.type = type;
+    record.reduction = std::make_unique<Reduction>(*this, id.idx, Reduction::Tree::pes, true);
+    record.reduction->born();
+    record.object_in_construction = object;
+  }
+  const Creation outer = creating;
+  creating = {};
+  creating.group = id;
+  char* payload = static_cast<char*>(message.payload());
+  const char* end = payload + message->size;
+  ++pe.created;
+  enter(ep, object, payload, end, std::move(message));
+  creating = outer;
+  group(id.idx).object = object;
+  group_ready(id);
+}
+
+void PeObjects::group_ready(CkGroupID id) {
+  std::vector<Message> waiting = std::move(group(id.idx).waiting);
+  group(id.idx).waiting.clear();
+  for (Message& message : waiting) pe.enqueue(std::move(message));
+}
+
+CkGroupID new_group(int type, int ep, void* payload) {
+  PeObjects& objects = PeObjects::current();
+  Pe& pe = objects.pe;
+  const CkGroupID id = objects.new_group_id();
+  Message message = Message::from_payload(payload);
+  if (pe.process.pes() > 1) {
+    pack(message);
+    Message news = creation(message.copy(), entry_new_group, type, ep, static_cast<std::uint32_t>(id.idx), 0);
+    pe.created += pe.process.pes() - 1;
+    pe.broadcast(news);
+  }
+  objects.create_group(id, type, ep, std::move(message));
+  return id;
+}
+
+CkGroupID new_node_group(int type, int ep, void* payload) {
+  PeObjects& objects = PeObjects::current();
+  Pe& pe = objects.pe;
+  const CkGroupID id = objects.new_group_id();
+  Message message = Message::from_payload(payload);
+  if (pe.process.pes() > 1) {
+    pack(message);
+    Message news = creation(message.copy(), entry_new_node_group, type, ep, static_cast<std::uint32_t>(id.idx), 0);
+    pe.created += pe.process.pes() - 1;
+    pe.broadcast(news);
+  }
+  if (pe.rank == 0) node_groups().create(objects, id, type, ep, std::move(message));
+  return id;
+}
+
+void* local_branch(CkGroupID id) {
+  GroupRecord* record = PeObjects::current().find_group(id.idx);
+  if (!record) return nullptr;
+  return record->object ? record->object : record->object_in_construction;
+}
+void* local_node_branch(CkGroupID id) { return node_groups().find(id.idx); }
+
+namespace {
+Message addressed(void* payload, Target target, int ep, unsigned send, std::uint32_t collection, std::uint64_t element) {
+  Message message = Message::from_payload(payload);
+  message->target = target;
+  message->entry = static_cast<std::uint16_t>(ep);
+  message->collection = collection;
+  message->element = element;
+  message->hops = 0;
+  message->flags &= static_cast<std::uint8_t>(~(envelope_tree | envelope_expedited));
+  if (send & send_expedited) message->flags |= envelope_expedited;
+  if (send & send_immediate) message->flags |= envelope_immediate;
+  return message;
+}
+[[noreturn]] void bad_pe(int pe, const char* what, int ep) {
+  fatal(std::string("a message for ") + what + " " + std::to_string(pe) + ", which does not exist", entry_name(ep),
+        "they are numbered 0 to " + std::to_string((what[0] == 'P' ? Process::current()->pes()
+                                                                   : Process::current()->count()) - 1));
+}
+// The PE of a process that takes a call to a node group: each in turn.
+int pe_of_node(Pe& pe, int node, int ep) {
+  if (node < 0 || node >= pe.process.count()) bad_pe(node, "process", ep);
+  const bootstrap::Process& process = pe.process.layout().processes[node];
+  return process.first_pe + static_cast<int>(pe.objects->round_robin++ % process.pes);
+}
+// Expedited calls are messages, because their urgency is in the envelope.
+bool inline_fits(unsigned send) { return send == 0; }
+}  // namespace
+
+void note_created(Pe& pe, int to, int ep, std::size_t bytes) {
+  ++pe.created;
+  if (pe.watched(Observer::created)) [[unlikely]] pe.notify_created(to, static_cast<std::uint16_t>(ep), bytes);
+}
+
+void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
+  Pe& pe = *Pe::current();
+  const int to = proxy.ckGetGroupPe();
+  if (!inline_fits(send))
+    return send_message(proxy, ep, send,
+                        payload_of(boxed(pe, Target::group, ep, 0, 0, arguments, length).release()));
+  if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes())) bad_pe(to, "PE", ep);
+  note_created(pe, to, ep, length);
+  pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments);
+}
+
+void send_message(const CProxyElement_Group& proxy, int ep, unsigned send, void* payload) {
+  Pe& pe = *Pe::current();
+  const int to = proxy.ckGetGroupPe();
+  if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes())) bad_pe(to, "PE", ep);
+  note_created(pe, to, ep, envelope_of(payload)->size);
+  send_to(pe, to, addressed(payload, Target::group, ep, send, static_cast<std::uint32_t>(proxy.ckGetGroupID().idx), 0));
+}
+
+void send_call(const CProxy_Group& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
+  Pe& pe = *Pe::current();
+  const int pes = pe.process.pes();
+  // Few PEs: a line to each costs less than a message and a tree.
+  constexpr int few = 8;
+  if (pes > few || !inline_fits(send))
+    return send_message(proxy, ep, send, payload_of(boxed(pe, Target::group, ep, 0, 0, arguments, length).release()));
+  const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length);
+  for (int i = 1; i <= pes; ++i) {
+    const int to = pe.index + i < pes ? pe.index + i : pe.index + i - pes;
+    note_created(pe, to, ep, length);
+    pe.send_call(to, meta, 0, arguments);
+  }
+}
+
+void send_message(const CProxy_Group& proxy, int ep, unsigned send, void* payload) {
+  Pe& pe = *Pe::current();
+  Message message =
+      addressed(payload, Target::group, ep, send, static_cast<std::uint32_t>(proxy.ckGetGroupID().idx), 0);
+  for (int to = 0; to < pe.process.pes(); ++to) note_created(pe, to, ep, message->size);
+  if (pe.process.pes() > 1) {
+    pack(message);
+    pe.broadcast(message);
+  }
+  pe.enqueue(std::move(message));
+}
+
+void send_message(const CProxySection_Group& proxy, int ep, unsigned send, void* payload) {
+  Message message = Message::from_payload(payload);
+  pack(message);
+  for (int i = 0; i < proxy.ckGetNumSections(); ++i) {
+    const CkSectionID& section = proxy.ckGetSectionID(i);
+    for (int to : section.pelist)
+      send_message(CProxyElement_Group(section._cookie.get_aid(), to), ep, send,
+                   payload_of(message.copy().release()));
+  }
+}
+
+void send_call(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
+  Pe& pe = *Pe::current();
+  if (!inline_fits(send))
+    return send_message(proxy, ep, send,
+                        payload_of(boxed(pe, Target::node_group, ep, 0, 0, arguments, length).release()));
+  const int to = pe_of_node(pe, proxy.ckGetGroupPe(), ep);
+  note_created(pe, to, ep, length);
+  pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments);
+}
+void send_message(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, void* payload) {
+  Pe& pe = *Pe::current();
+  const int to = pe_of_node(pe, proxy.ckGetGroupPe(), ep);
+  note_created(pe, to, ep, envelope_of(payload)->size);
+  send_to(pe, to,
+          addressed(payload, Target::node_group, ep, send, static_cast<std::uint32_t>(proxy.ckGetGroupID().idx), 0));
+}
+void send_message(const CProxy_NodeGroup& proxy, int ep, unsigned send, void* payload) {
+  Message message = Message::from_payload(payload);
+  pack(message);
+  const int nodes = Process::current()->count();
+  for (int node = 0; node < nodes; ++node) {
+    Message one = node + 1 < nodes ? message.copy() : std::move(message);
+    send_message(CProxyElement_NodeGroup(proxy.ckGetGroupID(), node), ep, send, payload_of(one.release()));
+  }
+}
+
+// --- chares ----------------------------------------------------------------------------------------------------------
+
+CkChareID new_chare(int type, int ep, int to, void* payload) {
+  PeObjects& objects = PeObjects::current();
+  Pe& pe = objects.pe;
+  const int pes = pe.process.pes();
+  if (to == CK_PE_ANY || to == CK_PE_ALL) {
+    // Seeds go anywhere: to a PE by chance, which is what Charm++ does by default too.
+    pe.random_state = pe.random_state * 6364136223846793005u + 1442695040888963407u;
+    to = static_cast<int>((pe.random_state >> 33) % static_cast<unsigned>(pes));
+  }
+  if (to < 0 || to >= pes) bad_pe(to, "PE", ep);
+  const CkChareID id{to, objects.new_chare_serial()};
+  Message message = creation(Message::from_payload(payload), entry_new_chare, type, ep, 0, id.serial);
+  note_created(pe, to, ep, message->size);
+  send_to(pe, to, std::move(message));
+  return id;
+}
+
+void PeObjects::create_chare(std::uint64_t serial, int type, int ep, Message message) {
+  void* object = allocate_object(registry().chares[type].size);
+  const Creation outer = creating;
+  creating = {};
+  creating.chare = {pe.index, serial};
+  char* payload = static_cast<char*>(message.payload());
+  const char* end = payload + message->size;
+  std::vector<Message> waiting;
+  {
+    ChareRecord& record = chares_[serial];
+    record.object = object;
+    record.type = type;
+    waiting = std::move(record.waiting);
+  }
+  ++pe.created;
+  enter(ep, object, payload, end, std::move(message));
+  creating = outer;
+  for (Message& m : waiting) pe.enqueue(std::move(m));
+}
+
+void* PeObjects::find_chare(std::uint64_t serial) {
+  ChareRecord* record = chares_.find(serial);
+  return record ? record->object : nullptr;
+}
+void PeObjects::forget_chare(std::uint64_t serial) { chares_.erase(serial); }
+
+namespace {
+void check_chare(const CProxy_Chare& proxy, int ep) {
+  if (proxy.ckGetChareID().onPE >= 0) return;
+  fatal("a chare proxy is used that was never set", describe_running(*Pe::current()),
+        std::string("the call is of ") + chare_name_of_entry(ep) + "::" + entry_name(ep),
+        "give it a chare with ckNew() or an assignment first; a readonly is set in the mainchare's constructor");
+}
+}  // namespace
+
+void send_call(const CProxy_Chare& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
+  Pe& pe = *Pe::current();
+  check_chare(proxy, ep);
+  const CkChareID id = proxy.ckGetChareID();
+  if (!inline_fits(send))
+    return send_message(proxy, ep, send, payload_of(boxed(pe, Target::chare, ep, 0, 0, arguments, length).release()));
+  note_created(pe, id.onPE, ep, length);
+  pe.send_call(id.onPE, call_meta(static_cast<std::uint16_t>(ep), 0, length), id.serial, arguments);
+}
+void send_message(const CProxy_Chare& proxy, int ep, unsigned send, void* payload) {
+  Pe& pe = *Pe::current();
+  check_chare(proxy, ep);
+  const CkChareID id = proxy.ckGetChareID();
+  note_created(pe, id.onPE, ep, envelope_of(payload)->size);
+  send_to(pe, id.onPE, addressed(payload, Target::chare, ep, send, 0, id.serial));
+}
+
+// --- arrays ----------------------------------------------------------------------------------------------------------
+
+void send_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
+  ArrayManager& manager = array_manager(proxy.ckGetArrayID());
+  if (inline_fits(send)) return manager.call(proxy.ckGetID(), proxy.ckGetIndex(), ep, arguments, length);
+  send_message(proxy, ep, send,
+               payload_of(boxed(*Pe::current(), Target::array, ep, 0, 0, arguments, length).release()));
+}
+void send_message(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, void* payload) {
+  array_manager(proxy.ckGetArrayID())
+      .send(proxy.ckGetID(), proxy.ckGetIndex(), addressed(payload, Target::array, ep, send, 0, 0));
+}
+void send_message(const CProxy_ArrayBase& proxy, int ep, unsigned send, void* payload) {
+  array_manager(proxy.ckGetArrayID()).broadcast(addressed(payload, Target::broadcast, ep, send, 0, 0));
+}
+void send_message(const CProxySection_ArrayBase& proxy, int ep, unsigned send, void* payload) {
+  Message message = Message::from_payload(payload);
+  pack(message);
+  for (int i = 0; i < proxy.ckGetNumSubSections(); ++i) {
+    const CkSectionID& section = proxy.ckGetSectionID(i);
+    for (const CkArrayIndex& index : section._elems)
+      send_message(CProxyElement_ArrayBase(section._cookie.get_aid(), index), ep, send,
+                   payload_of(message.copy().release()));
+  }
+}
+
+std::uint64_t PeObjects::keep_section(const CProxySection_ArrayBase& section) {
+  sections_.push_back(section);
+  return sections_.size() - 1;
+}
+void PeObjects::send_to_section(int to, std::uint64_t section, int ep, void* payload) {
+  if (to == pe.index) return send_message(sections_[section], ep, 0, payload);
+  // The section is known where it was made: the message goes there first.
+  Message message = Message::from_payload(payload);
+  pack(message);
+  ++pe.created;
+  send_runtime(pe, to, entry_to_section, 0, section << 16 | static_cast<unsigned>(ep), payload_of(message.release()));
+}
+
+void* local_object(const CProxyElement_ArrayBase& proxy) {
+  ArrayManager* manager = PeObjects::current().array(proxy.ckGetArrayID());
+  if (!manager) return nullptr;
+  ArrayElement* element = manager->find(proxy.ckGetID() ? proxy.ckGetID() : manager->id_of(proxy.ckGetIndex()));
+  return element ? manager->object_of(element) : nullptr;
+}
+
+void not_local(const CProxyElement_ArrayBase& proxy, const char* chare, const char* method) {
+  fatal(std::string("[local] entry ") + chare + "::" + method + " is called on element " +
+            proxy.ckGetIndex().toString() + ", which is not on PE " + std::to_string(Pe::current()->index),
+        describe_running(*Pe::current()), "", "call it where ckLocal() is not null, or drop [local]");
+}
+void not_local(const CProxy_Group&, const char* chare, const char* method) {
+  fatal(std::string("[local] entry ") + chare + "::" + method + " is called before the group is on this PE",
+        describe_running(*Pe::current()));
+}
+void no_migration_constructor(const char* type) {
+  fatal(std::string("class ") + type + " cannot be made for an element that arrives",
+        "it has neither a constructor from CkMigrateMessage* nor one without arguments", "",
+        "add `X(CkMigrateMessage*) {}`");
+}
+
+std::string describe_object(const EntryInfo& entry, const void* object) {
+  const std::string name = registry().chares[entry.chare].name;
+  std::string found = name;
+  if (entry.target == Target::array)
+    PeObjects::current().for_each_array([&](ArrayManager& m) {
+      for (ArrayElement* e : m.elements())
+        if (m.object_of(e) == object) found = m.describe(e->ckGetID());
+    });
+  return found;
+}
+
+std::string describe_running(const Pe& pe) {
+  if (!pe.running.active) return "";
+  const EntryInfo& entry = entry_info(pe.running.entry);
+  if (entry.target == Target::runtime || entry.target == Target::converse) return entry.name;
+  return describe_object(entry, pe.running.object) + "::" + entry.name;
+}
+
+}  // namespace periapt

@@ -1,0 +1,229 @@
+// What the generated proxies call (docs/generated-code.md). The templates here marshal; the functions declared at the
+// top, one pair a kind of receiver, find the receiver and send. C++17: reached from charm++.h.
+#pragma once
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <typeinfo>
+
+#include "runtime/chare/marshal.h"
+#include "runtime/chare/proxies.h"
+#include "runtime/scheduler/inline_limit.h"
+
+namespace periapt {
+
+// `arguments`: inline_arguments_max readable bytes, of which `length` count.
+void send_call(const CProxyElement_ArrayBase&, int ep, unsigned send, const void* arguments, unsigned length);
+void send_call(const CProxyElement_Group&, int ep, unsigned send, const void* arguments, unsigned length);
+void send_call(const CProxy_Group&, int ep, unsigned send, const void* arguments, unsigned length);
+void send_call(const CProxyElement_NodeGroup&, int ep, unsigned send, const void* arguments, unsigned length);
+void send_call(const CProxy_Chare&, int ep, unsigned send, const void* arguments, unsigned length);
+// `message` is the payload; ownership moves.
+void send_message(const CProxyElement_ArrayBase&, int ep, unsigned send, void* message);
+void send_message(const CProxy_ArrayBase&, int ep, unsigned send, void* message);
+void send_message(const CProxySection_ArrayBase&, int ep, unsigned send, void* message);
+void send_message(const CProxyElement_Group&, int ep, unsigned send, void* message);
+void send_message(const CProxy_Group&, int ep, unsigned send, void* message);
+void send_message(const CProxySection_Group&, int ep, unsigned send, void* message);
+void send_message(const CProxyElement_NodeGroup&, int ep, unsigned send, void* message);
+void send_message(const CProxy_NodeGroup&, int ep, unsigned send, void* message);
+void send_message(const CProxy_Chare&, int ep, unsigned send, void* message);
+
+CkChareID new_chare(int type, int ep, int pe, void* message);
+CkGroupID new_group(int type, int ep, void* message);
+CkGroupID new_node_group(int type, int ep, void* message);
+CkArrayID new_array(int type, int ep, const CkArrayOptions& options, void* message);
+void new_array_async(int type, int ep, const CkArrayOptions& options, const CkCallback& cb, void* message);
+void insert_element(const CProxyElement_ArrayBase&, int ep, int pe, void* message);
+
+void* local_object(const CProxyElement_ArrayBase&);
+void* local_branch(CkGroupID group);
+void* local_node_branch(CkGroupID group);
+[[noreturn]] void not_local(const CProxyElement_ArrayBase&, const char* chare, const char* method);
+[[noreturn]] void not_local(const CProxy_Group&, const char* chare, const char* method);
+
+// A message of `size` bytes for marshalled arguments, with what the options ask for.
+void* new_marshalled(std::size_t size, const CkEntryOptions* options);
+
+template <class... A>
+void* marshalled(const CkEntryOptions* options, const A&... a) {
+  marshal::Sizer sizer;
+  (sizer(a), ...);
+  void* message = new_marshalled(sizer.size(), options);
+  marshal::Writer writer(message);
+  (writer(a), ...);
+  return message;
+}
+
+// Which receivers take inline calls: single ones, and whole groups.
+template <class P, class = void>
+struct takes_call : std::false_type {};
+template <class P>
+struct takes_call<P, std::void_t<decltype(send_call(std::declval<const P&>(), 0, 0u, nullptr, 0u))>>
+    : std::integral_constant<bool, !std::is_base_of<CProxySection_Group, P>::value> {};
+
+template <class P, class... A>
+void invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options, const A&... a) {
+  if constexpr (takes_call<P>::value && (marshal::is_fixed<A> && ...)) {
+    constexpr std::size_t size = marshal::fixed_size<A...>();
+    if constexpr (size <= inline_arguments_max) {
+      if (!options) {
+        alignas(16) char arguments[inline_arguments_max];
+        marshal::Writer writer(arguments);
+        (writer(a), ...);
+        send_call(proxy, ep, send, arguments, size);
+        return;
+      }
+    }
+  } else if constexpr (takes_call<P>::value) {
+    if (!options) {
+      marshal::Sizer sizer;
+      (sizer(a), ...);
+      if (sizer.size() <= inline_arguments_max) {
+        alignas(16) char arguments[inline_arguments_max];
+        marshal::Writer writer(arguments);
+        (writer(a), ...);
+        send_call(proxy, ep, send, arguments, static_cast<unsigned>(sizer.size()));
+        return;
+      }
+    }
+  }
+  send_message(proxy, ep, send, marshalled(options, a...));
+}
+template <class P>
+void invokeMessage(const P& proxy, int ep, unsigned send, void* message) {
+  send_message(proxy, ep, send, message);
+}
+
+// --- [sync] --------------------------------------------------------------------------------------------------------
+// The call carries the future that the reply sets. The value comes back as the bytes of a message.
+std::uint64_t sync_begin();                                   // must run in a user-level thread
+void* sync_wait(std::uint64_t future);                        // CkDataMsg, or the message itself
+void set_reply_future(void* message, std::uint64_t future);   // into the envelope
+void send_reply(void* impl_msg, void* message);
+void* reply_message(std::size_t size);
+
+template <class Ret, class P>
+Ret invokeSyncMessage(const P& proxy, int ep, void* message) {
+  std::uint64_t future = sync_begin();
+  set_reply_future(message, future);
+  send_message(proxy, ep, 0, message);
+  void* reply = sync_wait(future);
+  if constexpr (std::is_void<Ret>::value) {
+    CkFreeMsg(reply);
+  } else if constexpr (std::is_pointer<Ret>::value) {
+    return static_cast<Ret>(reply);
+  } else {
+    Unmarshal in(reply);
+    PUP::detail::TemporaryObjectHolder<Ret> value;
+    in.pup([&value](PUP::er& p) { p | value.t; }, 8);
+    CkFreeMsg(reply);
+    return std::move(value.t);
+  }
+}
+template <class Ret, class P, class... A>
+Ret invokeSync(const P& proxy, int ep, const CkEntryOptions* options, const A&... a) {
+  return invokeSyncMessage<Ret>(proxy, ep, marshalled(options, a...));
+}
+inline void replySync(void* impl_msg) { send_reply(impl_msg, reply_message(0)); }
+template <class T>
+void replySync(void* impl_msg, const T& value) {
+  if constexpr (std::is_pointer<T>::value) {
+    send_reply(impl_msg, const_cast<std::remove_const_t<std::remove_pointer_t<T>>*>(value));
+  } else {
+    PUP::sizer sizer;
+    sizer | const_cast<T&>(value);
+    void* message = reply_message(sizer.size());
+    PUP::toMem p(message);
+    p | const_cast<T&>(value);
+    send_reply(impl_msg, message);
+  }
+}
+
+// --- creation ------------------------------------------------------------------------------------------------------
+template <class... A>
+CkChareID newChare(int type, int ep, int pe, const CkEntryOptions* options, const A&... a) {
+  return new_chare(type, ep, pe, marshalled(options, a...));
+}
+inline CkChareID newChareMessage(int type, int ep, int pe, void* message) { return new_chare(type, ep, pe, message); }
+template <class... A>
+CkGroupID newGroup(int type, int ep, const CkEntryOptions* options, const A&... a) {
+  return new_group(type, ep, marshalled(options, a...));
+}
+inline CkGroupID newGroupMessage(int type, int ep, void* message) { return new_group(type, ep, message); }
+template <class... A>
+CkGroupID newNodeGroup(int type, int ep, const CkEntryOptions* options, const A&... a) {
+  return new_node_group(type, ep, marshalled(options, a...));
+}
+inline CkGroupID newNodeGroupMessage(int type, int ep, void* message) { return new_node_group(type, ep, message); }
+template <class... A>
+CkArrayID newArray(int type, int ep, const CkArrayOptions& array, const CkEntryOptions* options, const A&... a) {
+  return new_array(type, ep, array, marshalled(options, a...));
+}
+inline CkArrayID newArrayMessage(int type, int ep, const CkArrayOptions& array, void* message) {
+  return new_array(type, ep, array, message);
+}
+inline CkArrayID newEmptyArray(int type, const CkArrayOptions& array) { return new_array(type, -1, array, nullptr); }
+template <class... A>
+void newArrayAsync(int type, int ep, const CkArrayOptions& array, const CkCallback& cb, const CkEntryOptions* options,
+                   const A&... a) {
+  new_array_async(type, ep, array, cb, marshalled(options, a...));
+}
+template <class... A>
+void insertElement(const CProxyElement_ArrayBase& proxy, int ep, int pe, const CkEntryOptions* options, const A&... a) {
+  insert_element(proxy, ep, pe, marshalled(options, a...));
+}
+inline void insertElementMessage(const CProxyElement_ArrayBase& proxy, int ep, int pe, void* message) {
+  insert_element(proxy, ep, pe, message);
+}
+
+inline void* localObject(const CProxyElement_ArrayBase& proxy) { return local_object(proxy); }
+inline void* localBranch(const CProxy_Group& proxy) { return local_branch(proxy.ckGetGroupID()); }
+inline void* localBranch(const CProxy_NodeGroup& proxy) { return local_node_branch(proxy.ckGetGroupID()); }
+[[noreturn]] inline void notLocal(const CProxyElement_ArrayBase& p, const char* c, const char* m) { not_local(p, c, m); }
+[[noreturn]] inline void notLocal(const CProxy_Group& p, const char* c, const char* m) { not_local(p, c, m); }
+
+[[noreturn]] void no_migration_constructor(const char* type);
+template <class T>
+void migrationConstruct(void* object) {
+  if constexpr (std::is_constructible<T, CkMigrateMessage*>::value)
+    new (object) T(static_cast<CkMigrateMessage*>(nullptr));
+  else if constexpr (std::is_default_constructible<T>::value)
+    new (object) T();
+  else
+    no_migration_constructor(typeid(T).name());
+}
+
+// --- reduction targets ---------------------------------------------------------------------------------------------
+const void* reduction_data(void* impl_msg, std::size_t& size);
+
+class ReductionArgs {
+ public:
+  explicit ReductionArgs(void* impl_msg) : data_(reduction_data(impl_msg, size_)), in_(data_, size_) {}
+  template <class T>
+  T* array() const {
+    return static_cast<T*>(const_cast<void*>(data_));
+  }
+  template <class T>
+  std::size_t count() const {
+    return size_ / sizeof(T);
+  }
+  PUP::fromMem& in() { return in_; }
+
+ private:
+  std::size_t size_ = 0;
+  const void* data_;
+  PUP::fromMem in_;
+};
+template <class T>
+class ReductionArg {
+ public:
+  explicit ReductionArg(ReductionArgs& args) { args.in() | holder_.t; }
+  T&& move() { return std::move(holder_.t); }
+  T& ref() { return holder_.t; }
+
+ private:
+  PUP::detail::TemporaryObjectHolder<T> holder_;
+};
+
+}  // namespace periapt

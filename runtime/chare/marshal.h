@@ -1,0 +1,219 @@
+// Marshalling of arguments: values in the order of their declaration, each at its natural alignment (16 at most);
+// arrays as a 64-bit count and then the elements on a 16-byte boundary. Values that are plain bytes
+// (PUP::as_bytes) are copied; others are pupped where they stand, on an 8-byte boundary. C++17: reached from charm++.h.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/pup/pup.h"
+
+namespace periapt {
+
+template <class T>
+struct ArrayToSend {
+  const T* data;
+  std::size_t count;
+};
+template <class T, class N>
+ArrayToSend<std::remove_const_t<T>> arrayArg(T* data, N count) {
+  return {data, static_cast<std::size_t>(count)};
+}
+
+namespace marshal {
+
+constexpr std::size_t align_up(std::size_t at, std::size_t alignment) { return (at + alignment - 1) & ~(alignment - 1); }
+template <class T>
+constexpr std::size_t alignment_of() {
+  return alignof(T) < 16 ? alignof(T) : 16;
+}
+
+template <class T>
+struct is_array : std::false_type {};
+template <class T>
+struct is_array<ArrayToSend<T>> : std::true_type {};
+template <class T>
+constexpr bool is_fixed = !is_array<T>::value && PUP::as_bytes<T>::value;
+
+// Bytes of arguments that are all plain.
+template <class... A>
+constexpr std::size_t fixed_size() {
+  std::size_t at = 0;
+  ((at = align_up(at, alignment_of<A>()) + sizeof(A)), ...);
+  return at;
+}
+
+class Sizer {
+ public:
+  template <class T>
+  void operator()(const T& value) {
+    if constexpr (PUP::as_bytes<T>::value) {
+      at_ = align_up(at_, alignment_of<T>()) + sizeof(T);
+    } else {
+      PUP::sizer p;
+      p | const_cast<T&>(value);
+      at_ = align_up(at_, 8) + p.size();
+    }
+  }
+  template <class T>
+  void operator()(const ArrayToSend<T>& a) {
+    at_ = align_up(align_up(at_, 8) + 8, 16);
+    if constexpr (PUP::as_bytes<T>::value) {
+      at_ += a.count * sizeof(T);
+    } else {
+      PUP::sizer p;
+      for (std::size_t i = 0; i < a.count; ++i) p | const_cast<T&>(a.data[i]);
+      at_ += p.size();
+    }
+  }
+  std::size_t size() const { return at_; }
+
+ private:
+  std::size_t at_ = 0;
+};
+
+class Writer {
+ public:
+  explicit Writer(void* to) : base_(static_cast<char*>(to)) {}
+  template <class T>
+  void operator()(const T& value) {
+    if constexpr (PUP::as_bytes<T>::value) {
+      at_ = align_up(at_, alignment_of<T>());
+      std::memcpy(base_ + at_, &value, sizeof(T));
+      at_ += sizeof(T);
+    } else {
+      at_ = align_up(at_, 8);
+      PUP::toMem p(base_ + at_);
+      p | const_cast<T&>(value);
+      at_ += p.size();
+    }
+  }
+  template <class T>
+  void operator()(const ArrayToSend<T>& a) {
+    at_ = align_up(at_, 8);
+    const std::uint64_t count = a.count;
+    std::memcpy(base_ + at_, &count, 8);
+    at_ = align_up(at_ + 8, 16);
+    if constexpr (PUP::as_bytes<T>::value) {
+      if (a.count) std::memcpy(base_ + at_, a.data, a.count * sizeof(T));
+      at_ += a.count * sizeof(T);
+    } else {
+      PUP::toMem p(base_ + at_);
+      for (std::size_t i = 0; i < a.count; ++i) p | const_cast<T&>(a.data[i]);
+      at_ += p.size();
+    }
+  }
+
+ private:
+  char* base_;
+  std::size_t at_ = 0;
+};
+
+// Where the arguments being unmarshalled on this PE end.
+const char* arguments_end();
+[[noreturn]] void truncated(std::size_t offset, std::uint64_t count, std::size_t element_size);
+
+}  // namespace marshal
+
+// Reads arguments back. Arrays are not copied: they lie in the message and live as long as the call.
+class Unmarshal {
+ public:
+  explicit Unmarshal(void* message) : base_(static_cast<char*>(message)) {}
+
+  template <class T>
+  T* plain() {
+    at_ = marshal::align_up(at_, marshal::alignment_of<T>());
+    T* value = reinterpret_cast<T*>(base_ + at_);
+    at_ += sizeof(T);
+    return value;
+  }
+  template <class T>
+  T* plain_array(std::size_t& count) {
+    count = read_count();
+    const char* end = marshal::arguments_end();
+    if (end && count > static_cast<std::size_t>(end - base_ - at_) / sizeof(T)) marshal::truncated(at_, count, sizeof(T));
+    T* first = reinterpret_cast<T*>(base_ + at_);
+    at_ += count * sizeof(T);
+    return first;
+  }
+  std::size_t read_count() {
+    at_ = marshal::align_up(at_, 8);
+    std::uint64_t count;
+    std::memcpy(&count, base_ + at_, 8);
+    at_ = marshal::align_up(at_ + 8, 16);
+    return count;
+  }
+  template <class Pupper>
+  void pup(Pupper&& pupper, std::size_t alignment) {
+    at_ = marshal::align_up(at_, alignment);
+    const char* end = marshal::arguments_end();
+    PUP::fromMem p(base_ + at_, end ? static_cast<std::size_t>(end - base_ - at_) : ~std::size_t{0} / 2);
+    pupper(p);
+    at_ += p.size();
+  }
+
+ private:
+  char* base_;
+  std::size_t at_ = 0;
+};
+
+// One value. Plain ones are used where they lie.
+template <class T, bool plain = PUP::as_bytes<T>::value>
+class Arg {
+ public:
+  explicit Arg(Unmarshal& in) : value_(in.plain<T>()) {}
+  T&& move() { return static_cast<T&&>(*value_); }
+  T& ref() { return *value_; }
+
+ private:
+  T* value_;
+};
+template <class T>
+class Arg<T, false> {
+ public:
+  explicit Arg(Unmarshal& in) {
+    in.pup([this](PUP::er& p) { p | holder_.t; }, 8);
+  }
+  T&& move() { return std::move(holder_.t); }
+  T& ref() { return holder_.t; }
+
+ private:
+  PUP::detail::TemporaryObjectHolder<T> holder_;
+};
+
+template <class T, bool plain = PUP::as_bytes<T>::value>
+class ArrayArg {
+ public:
+  explicit ArrayArg(Unmarshal& in) { data_ = in.plain_array<T>(count_); }
+  T* data() { return data_; }
+  std::size_t count() const { return count_; }
+
+ private:
+  T* data_;
+  std::size_t count_ = 0;
+};
+template <class T>
+class ArrayArg<T, false> {
+ public:
+  explicit ArrayArg(Unmarshal& in) : count_(in.read_count()) {
+    data_ = new T[count_];
+    in.pup(
+        [this](PUP::er& p) {
+          for (std::size_t i = 0; i < count_; ++i) p | data_[i];
+        },
+        16);
+  }
+  ArrayArg(const ArrayArg&) = delete;
+  ~ArrayArg() { delete[] data_; }
+  T* data() { return data_; }
+  std::size_t count() const { return count_; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t count_;
+};
+
+}  // namespace periapt

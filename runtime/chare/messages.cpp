@@ -1,0 +1,156 @@
+// Messages as programs see them: allocation, copies, packing, the envelope's fields.
+#include "runtime/chare/messages.h"
+
+#include <cstring>
+
+#include "base/fatal.h"
+#include "runtime/chare/pe_objects.h"
+#include "runtime/chare/reduction_message.h"
+#include "runtime/scheduler/process.h"
+
+namespace periapt {
+
+namespace {
+// pack() and unpack() may answer with another message, which then takes over the envelope of the first.
+Message through(void* (*change)(void*), Message message) {
+  Envelope* before = message.release();
+  const Envelope saved = *before;
+  Envelope* after = envelope_of(change(payload_of(before)));
+  if (after != before) {
+    const std::uint64_t size = after->size;
+    const std::uint16_t bits = after->priority_bits;
+    *after = saved;
+    after->size = size;
+    after->priority_bits = bits;
+  }
+  return Message(after);
+}
+const MessageInfo* class_of(const Message& message) {
+  if (message->target == Target::runtime || message->target == Target::converse) return nullptr;
+  return &registry().messages[message->message_type];
+}
+}  // namespace
+
+void pack(Message& message) {
+  const MessageInfo* info = class_of(message);
+  if (!info || !info->pack || (message->flags & envelope_packed)) return;
+  message = through(info->pack, std::move(message));
+  message->flags |= envelope_packed;
+}
+
+void unpack(Message& message) {
+  if (!(message->flags & envelope_packed)) return;
+  message = through(registry().messages[message->message_type].unpack, std::move(message));
+  message->flags &= ~envelope_packed;
+}
+
+void send_to(Pe& pe, int to, Message message) {
+  if (to != pe.index && !pe.process.is_mine(to)) {
+    const MessageInfo* info = class_of(message);
+    if (info && !info->relocatable) pack(message);
+  }
+  pe.send(to, std::move(message));
+}
+
+void* new_marshalled(std::size_t size, const CkEntryOptions* options) {
+  const int bits = options ? options->getPriorityBits() : 0;
+  Message message = Message::make(size, bits);
+  message->message_type = static_cast<std::uint16_t>(CMessage_CkMarshallMsg::__idx);
+  if (options) {
+    message->queueing = static_cast<Queueing>(options->getQueueing());
+    if (bits) std::memcpy(priority_of(message.envelope()), options->getPriorityPtr(), 4 * priority_words(bits));
+    if (options->getGroupDepSize()) message->dependency = static_cast<std::uint32_t>(options->getGroupDepID().idx);
+  }
+  return payload_of(message.release());
+}
+
+const void* reduction_data(void* impl_msg, std::size_t& size) {
+  auto* message = static_cast<CkReductionMsg*>(impl_msg);
+  size = message->getSize();
+  return message->getData();
+}
+
+}  // namespace periapt
+
+using periapt::Envelope;
+using periapt::envelope_of;
+using periapt::Message;
+using periapt::payload_of;
+
+void* CkAllocMsg(int message_type, std::size_t bytes, int priority_bits, GroupDepNum) {
+  Message message = Message::make(bytes, priority_bits);
+  message->message_type = static_cast<std::uint16_t>(message_type);
+  return payload_of(message.release());
+}
+void* CkAllocSysMsg(const CkEntryOptions* options) { return periapt::new_marshalled(0, options); }
+void CkFreeSysMsg(void* message) { CkFreeMsg(message); }
+void* CkAllocBuffer(void* message, int bytes) {
+  const Envelope* like = envelope_of(message);
+  Message copy = Message::make(bytes, like->priority_bits);
+  copy->message_type = like->message_type;
+  copy->queueing = like->queueing;
+  copy->target = like->target;
+  if (like->priority_bits)
+    std::memcpy(priority_of(copy.envelope()), periapt::priority_of(const_cast<Envelope*>(like)),
+                4 * periapt::priority_words(like->priority_bits));
+  return payload_of(copy.release());
+}
+void CkFreeMsg(void* message) {
+  if (message) Message::from_payload(message);
+}
+void* CkCopyMsg(void** message) {
+  Message original = Message::from_payload(*message);
+  periapt::pack(original);
+  Message copy = original.copy();
+  periapt::unpack(original);
+  periapt::unpack(copy);
+  *message = payload_of(original.release());
+  return payload_of(copy.release());
+}
+void* CkReferenceMsg(void* message) {
+  periapt::Heap::add_reference(envelope_of(message));
+  return message;
+}
+void CkSetQueueing(void* message, int strategy) {
+  envelope_of(message)->queueing = static_cast<periapt::Queueing>(strategy);
+}
+void* CkPriorityPtr(void* message) { return periapt::priority_of(envelope_of(message)); }
+void CkSetRefNum(void* message, CMK_REFNUM_TYPE reference) { envelope_of(message)->reference = reference; }
+CMK_REFNUM_TYPE CkGetRefNum(void* message) { return envelope_of(message)->reference; }
+int CkGetSrcPe(void* message) { return envelope_of(message)->source; }
+int CkGetSrcNode(void* message) { return periapt::Process::current()->process_of(CkGetSrcPe(message)); }
+std::size_t CkGetMsgSize(void* message) { return envelope_of(message)->size; }
+
+void CkPupMessage(PUP::er& p, void** message, int) {
+  std::uint64_t bytes = 0;
+  if (!p.isUnpacking() && *message) {
+    Message m = Message::from_payload(*message);
+    periapt::pack(m);
+    bytes = periapt::message_bytes(m->size, m->priority_bits);
+    *message = payload_of(m.release());
+  }
+  p | bytes;
+  if (bytes == 0) {
+    if (p.isUnpacking()) *message = nullptr;
+    return;
+  }
+  if (p.isUnpacking()) {
+    void* room = periapt::Pe::current()->heap.allocate(bytes);
+    p(static_cast<char*>(room), bytes);
+    Message m(static_cast<Envelope*>(room));
+    periapt::unpack(m);
+    *message = payload_of(m.release());
+  } else {
+    p(reinterpret_cast<char*>(envelope_of(*message)), bytes);
+    Message m = Message::from_payload(*message);
+    periapt::unpack(m);
+    *message = payload_of(m.release());
+  }
+}
+
+CkDataMsg* CkDataMsg::buildNew(int length, const void* bytes) {
+  auto* message = static_cast<CkDataMsg*>(CkAllocMsg(CMessage_CkDataMsg::__idx, sizeof(CkDataMsg) + length, 0));
+  message->size_ = length;
+  if (length && bytes) std::memcpy(message + 1, bytes, length);
+  return message;
+}

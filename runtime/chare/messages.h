@@ -1,0 +1,129 @@
+// Messages as programs see them: a class whose storage is the payload of a periapt::Message. C++17.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "runtime/chare/entry_options.h"
+#include "runtime/chare/registry.h"
+
+#define CMK_REFNUM_TYPE int
+
+// --- the C-like calls ----------------------------------------------------------------------------------------------
+// A message of a registered type with room for `bytes` and `priority_bits` of priority.
+void* CkAllocMsg(int message_type, std::size_t bytes, int priority_bits, GroupDepNum dependency = GroupDepNum{});
+void* CkAllocSysMsg(const CkEntryOptions* options = nullptr);
+void CkFreeSysMsg(void* message);
+// A message of `bytes` of payload like `message` (same type, priority).
+void* CkAllocBuffer(void* message, int bytes);
+void CkFreeMsg(void* message);
+// A private copy; the original may have been packed and unpacked on the way, so it is replaced too.
+void* CkCopyMsg(void** message);
+void* CkReferenceMsg(void* message);
+void CkSetQueueing(void* message, int strategy);
+void* CkPriorityPtr(void* message);
+void CkSetRefNum(void* message, CMK_REFNUM_TYPE reference);
+CMK_REFNUM_TYPE CkGetRefNum(void* message);
+int CkGetSrcPe(void* message);
+int CkGetSrcNode(void* message);
+std::size_t CkGetMsgSize(void* message);
+void CkPupMessage(PUP::er& p, void** message, int pack_mode = 1);
+
+#define ALIGN_DEFAULT(bytes) (((bytes) + 15) & ~static_cast<std::size_t>(15))
+#ifndef ALIGN16
+#define ALIGN16(bytes) ALIGN_DEFAULT(static_cast<std::size_t>(bytes))
+#endif
+#ifndef ALIGN8
+#define ALIGN8(bytes) ((static_cast<std::size_t>(bytes) + 7) & ~static_cast<std::size_t>(7))
+#endif
+
+class CkMessage {
+ public:
+  static void pup(PUP::er& p, int message_type);
+  static void* alloc(int, std::size_t, int*, int, GroupDepNum);
+};
+class CMessage_CkMessage {
+ public:
+  static int __idx;
+};
+class CkArrayMessage : public CkMessage {};
+
+class CMessage_CkArgMsg {
+ public:
+  static int __idx;
+};
+// What a mainchare's constructor gets: the program's own arguments.
+class CkArgMsg : public CkMessage {
+ public:
+  int argc;
+  char** argv;
+  void* operator new(std::size_t size) { return CkAllocMsg(CMessage_CkArgMsg::__idx, size, 0); }
+  void operator delete(void* message) { CkFreeMsg(message); }
+};
+
+// CkMigrateMessage* (runtime/pup/able.h) marks the constructor that migration calls.
+
+class CMessage_CkMarshallMsg {
+ public:
+  static int __idx;
+};
+class CkMarshallMsg : public CkMessage {
+ public:
+  static int __idx;
+  char* msgBuf;
+};
+
+class CMessage_CkDataMsg {
+ public:
+  static int __idx;
+};
+// Bytes for a callback.
+class CkDataMsg : public CkMessage {
+  int size_;
+
+ public:
+  static CkDataMsg* buildNew(int length, const void* bytes);
+  void* getData() { return this + 1; }
+  const void* getData() const { return this + 1; }
+  int getSize() const { return size_; }
+  int getLength() const { return size_; }
+  void check() const {}
+  void operator delete(void* message) { CkFreeMsg(message); }
+
+ private:
+  std::uint32_t pad_[3];  // the data begin on a 16-byte boundary
+};
+static_assert(sizeof(CkDataMsg) == 16, "the data of a CkDataMsg are aligned");
+
+// One Charm++ message inside marshalled arguments.
+class CkMarshalledMessage {
+  void* message_ = nullptr;
+
+ public:
+  CkMarshalledMessage() = default;
+  CkMarshalledMessage(CkMessage* message) : message_(message) {}
+  CkMarshalledMessage(const CkMarshalledMessage&) = delete;
+  void operator=(const CkMarshalledMessage&) = delete;
+  CkMarshalledMessage(CkMarshalledMessage&& o) : message_(o.message_) { o.message_ = nullptr; }
+  void operator=(CkMarshalledMessage&& o) {
+    void* mine = message_;
+    message_ = o.message_;
+    o.message_ = mine;
+  }
+  ~CkMarshalledMessage() {
+    if (message_) CkFreeMsg(message_);
+  }
+  CkMessage* getMessage() {
+    void* message = message_;
+    message_ = nullptr;
+    return static_cast<CkMessage*>(message);
+  }
+  void pup(PUP::er& p) { CkPupMessage(p, &message_); }
+};
+
+// What CkStartQD with an entry method delivers.
+class CkQdMsg : public CkMessage {
+ public:
+  void* operator new(std::size_t size) { return CkAllocMsg(0, size, 0); }
+  void operator delete(void* message) { CkFreeMsg(message); }
+};

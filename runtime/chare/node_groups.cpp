@@ -1,0 +1,125 @@
+// See node_groups.h.
+#include "runtime/chare/node_groups.h"
+
+#include "base/fatal.h"
+#include "runtime/chare/reduction.h"
+#include "runtime/chare/reduction_message.h"
+#include "runtime/scheduler/process.h"
+
+namespace periapt {
+
+NodeGroups& node_groups() {
+  static NodeGroups the_groups;
+  return the_groups;
+}
+
+NodeGroups::Record& NodeGroups::record(int group) {
+  std::lock_guard lock(mutex_);
+  auto& record = records_[group];
+  if (!record) record = std::make_unique<Record>();
+  return *record;
+}
+
+void* NodeGroups::find(int group) {
+  std::lock_guard lock(mutex_);
+  auto found = records_.find(group);
+  return found == records_.end() ? nullptr : found->second->object;
+}
+
+NodeGroup* NodeGroups::base(int group) { return record(group).base; }
+
+void NodeGroups::adopt(CkGroupID id, NodeGroup* base) { record(id.idx).base = base; }
+
+Reduction& NodeGroups::reduction(int group) { return *record(group).reduction; }
+
+// On the first PE of the process.
+void NodeGroups::create(PeObjects& objects, CkGroupID id, int type, int ep, Message message) {
+  Record& r = record(id.idx);
+  r.type = type;
+  r.reduction = std::make_unique<Reduction>(objects, id.idx, Reduction::Tree::processes, true);
+  r.reduction->born();
+  void* object = allocate_object(registry().chares[type].size);
+  const Creation outer = objects.creating;
+  objects.creating = {};
+  objects.creating.group = id;
+  char* payload = static_cast<char*>(message.payload());
+  const char* end = payload + message->size;
+  ++objects.pe.created;
+  objects.enter(ep, object, payload, end, std::move(message));
+  objects.creating = outer;
+  std::vector<Message> waiting;
+  {
+    std::lock_guard lock(mutex_);
+    r.object = object;
+    waiting.swap(r.waiting);
+  }
+  for (Message& m : waiting) objects.pe.enqueue(std::move(m));
+}
+
+void NodeGroups::deliver(PeObjects& objects, int ep, std::uint32_t collection, void* payload, const char* end,
+                         Message message) {
+  const auto box = [&] {
+    if (!message)
+      message = boxed(objects.pe, Target::node_group, ep, collection, 0, payload,
+                      static_cast<unsigned>(end - static_cast<char*>(payload)));
+  };
+  Record* r = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    auto& slot = records_[static_cast<int>(collection)];
+    if (!slot) slot = std::make_unique<Record>();
+    r = slot.get();
+    if (!r->object) {
+      box();
+      r->waiting.push_back(std::move(message));
+      return;
+    }
+  }
+  void* object = object_for_entry(r->type, ep, r->object);
+  if (!(entry_info(ep).flags & ep_exclusive)) return objects.run_entry(ep, object, payload, end, std::move(message));
+  // Another PE of the process is in an exclusive entry: come back later.
+  std::unique_lock exclusive(r->exclusive, std::try_to_lock);
+  if (!exclusive) {
+    box();
+    return objects.pe.enqueue(std::move(message));
+  }
+  objects.run_entry(ep, object, payload, end, std::move(message));
+}
+
+namespace {
+int entry_contribute;
+struct NodeContribution {
+  CkReductionMsg* message;
+  CkCallback callback;
+};
+void contribute_here(int group, NodeContribution& c) {
+  Reduction& reduction = node_groups().reduction(group);
+  reduction.contribute(node_groups().next_round(group), c.message->getReducer(), chare::contribution_of(c.message),
+                       c.callback.isInvalid() ? nullptr : &c.callback);
+  CkFreeMsg(c.message);
+}
+}  // namespace
+
+void register_node_group_entries() {
+  entry_contribute = register_runtime_entry("contribution to a node group", [](Pe& pe, const RuntimeCall& call) {
+    pe.objects->count_processed();
+    NodeContribution c;
+    std::memcpy(static_cast<void*>(&c), call.arguments, sizeof c);
+    contribute_here(static_cast<int>(call.collection), c);
+  });
+}
+
+void contribute_to_node(CkGroupID group, CkReductionMsg* message, const CkCallback& callback) {
+  Pe& pe = *Pe::current();
+  NodeContribution c{message, callback};
+  if (pe.rank == 0) return contribute_here(group.idx, c);
+  Message call = Message::make(sizeof c);
+  std::memcpy(call.payload(), &c, sizeof c);
+  call->target = Target::runtime;
+  call->entry = static_cast<std::uint16_t>(entry_contribute);
+  call->collection = static_cast<std::uint32_t>(group.idx);
+  ++pe.created;
+  pe.send(pe.process.first_pe(), std::move(call));
+}
+
+}  // namespace periapt

@@ -1,0 +1,45 @@
+// Node groups: one member a process, whose entries run on any PE of it.
+#pragma once
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/chare/pe_objects.h"
+
+namespace periapt {
+
+class NodeGroups {
+ public:
+  // The member of this process; null before it exists.
+  void* find(int group);
+  NodeGroup* base(int group);
+  void create(PeObjects& objects, CkGroupID id, int type, int ep, Message message);
+  void deliver(PeObjects& objects, int ep, std::uint32_t collection, void* payload, const char* end, Message message);
+  // From NodeGroup's constructor.
+  void adopt(CkGroupID id, NodeGroup* base);
+  // On the first PE of the process only.
+  Reduction& reduction(int group);
+  std::uint32_t next_round(int group) { return record(group).next_reduction++; }
+
+ private:
+  struct Record {
+    void* object = nullptr;
+    NodeGroup* base = nullptr;
+    int type = -1;
+    std::mutex exclusive;  // held while an [exclusive] entry runs
+    std::unique_ptr<Reduction> reduction;
+    std::uint32_t next_reduction = 0;
+    std::vector<Message> waiting;
+  };
+  Record& record(int group);
+
+  std::mutex mutex_;  // of the table; records stay where they are
+  std::unordered_map<int, std::unique_ptr<Record>> records_;
+};
+NodeGroups& node_groups();
+// A contribution to a node group's reduction, from any PE of the process. Owns the message.
+void contribute_to_node(CkGroupID group, CkReductionMsg* message, const CkCallback& callback);
+void register_node_group_entries();
+void converse_deliver(Pe& pe, Message message);
+
+}  // namespace periapt

@@ -1,0 +1,162 @@
+// What lives on one PE: chares, members of groups, managers of arrays, futures; and how a piece of work finds them.
+#pragma once
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/flat_map.h"
+#include "runtime/chare/invoke.h"
+#include "runtime/chare/registry.h"
+#include "runtime/scheduler/pe.h"
+
+namespace periapt {
+
+class ArrayManager;
+class Reduction;
+class Futures;
+class Quiescence;
+
+struct GroupRecord {
+  void* object = nullptr;    // as the entry functions get it
+  void* object_in_construction = nullptr;
+  IrrGroup* base = nullptr;  // the same object
+  ArrayManager* array = nullptr;
+  int type = -1;
+  std::unique_ptr<Reduction> reduction;
+  std::vector<Message> waiting;  // came before the group
+
+  GroupRecord();
+  ~GroupRecord();
+  GroupRecord(GroupRecord&&) noexcept;
+  GroupRecord& operator=(GroupRecord&&) noexcept;
+};
+
+struct ChareRecord {
+  void* object = nullptr;
+  int type = -1;
+  std::vector<Message> waiting;
+};
+
+// What the constructor being run is for: the bases of objects read it.
+struct Creation {
+  CkChareID chare;
+  CkGroupID group;
+  ArrayManager* manager = nullptr;
+  std::uint64_t element = 0;
+};
+
+class PeObjects {
+ public:
+  explicit PeObjects(Pe& pe);
+  ~PeObjects();
+  static PeObjects& current() { return *Pe::current()->objects; }
+
+  Pe& pe;
+  Creation creating;
+  bool started = false;  // readonlys are here
+  std::unique_ptr<Futures> futures;
+  std::unique_ptr<Quiescence> quiescence;
+
+  // --- groups ---
+  GroupRecord& group(int index);         // made empty when unknown
+  GroupRecord* find_group(int index) {   // null when unknown
+    if (index > 0 && static_cast<std::size_t>(index) < groups_.size()) return &groups_[index];
+    return find_group_slow(index);
+  }
+  ArrayManager* array(CkArrayID id) {
+    GroupRecord* record = find_group(id.index());
+    return record ? record->array : nullptr;
+  }
+  CkGroupID new_group_id();
+  // Runs the constructor `ep` here. `message` holds its arguments.
+  template <class Visit>
+  void for_each_array(Visit&& visit) {
+    for (GroupRecord& record : groups_)
+      if (record.array) visit(*record.array);
+    for (auto& [_, record] : far_groups_)
+      if (record.array) visit(*record.array);
+  }
+  void create_group(CkGroupID id, int type, int ep, Message message);
+  void group_ready(CkGroupID id);  // what waited is queued
+
+  // --- chares ---
+  std::uint64_t new_chare_serial() { return (static_cast<std::uint64_t>(pe.index) << 40) | ++chare_serial_; }
+  void create_chare(std::uint64_t serial, int type, int ep, Message message);
+  void* find_chare(std::uint64_t serial);
+  void forget_chare(std::uint64_t serial);
+
+  // Sections that callbacks refer to, on the PE that made them.
+  std::uint64_t keep_section(const CProxySection_ArrayBase& section);
+  void send_to_section(int pe, std::uint64_t section, int ep, void* payload);
+
+  // --- running ---
+  void deliver(Work& work);
+  void deliver_message(Message message);
+  void hold(Work& work);
+  void release_held();
+  // Runs an entry on an object. `message`: owned payload or null when the arguments lie inline.
+  void run_entry(int ep, void* object, void* payload, const char* end, Message message);
+  // Calls an entry directly. Owns the payload.
+  void run_now(int ep, void* object, void* payload) {
+    Message message = Message::from_payload(payload);
+    const char* end = static_cast<char*>(payload) + message->size;
+    count_created();
+    run_entry(ep, object, payload, end, std::move(message));
+  }
+  void enter(int ep, void* object, void* payload, const char* end, Message message);
+  // The public API's counts of messages, for quiescence detection.
+  void count_created() { ++pe.created; }
+  void count_processed() { ++pe.processed; }
+
+  std::uint32_t round_robin = 0;
+
+ private:
+  GroupRecord* find_group_slow(int index);
+  void deliver_chare(int ep, std::uint64_t serial, void* payload, const char* end, Message message);
+  void deliver_group(int ep, std::uint32_t collection, void* payload, const char* end, Message message);
+  void start_thread(int ep, void* object, void* payload, const char* end, Message message);
+  std::vector<GroupRecord> groups_;                  // made on PE 0: 1, 2, 3 ...
+  std::unordered_map<int, GroupRecord> far_groups_;  // made elsewhere: negative
+  FlatMap<ChareRecord> chares_;
+  std::vector<Message> held_;
+  std::vector<CProxySection_ArrayBase> sections_;
+  std::uint64_t chare_serial_ = 0;
+  int group_serial_ = 0;
+};
+
+// A message with the arguments of an inline call: for calls that have to wait.
+Message boxed(Pe& pe, Target target, int ep, std::uint32_t collection, std::uint64_t element, const void* arguments,
+              unsigned length);
+
+// Storage of an object of a chare class; its entry functions construct in it.
+void* allocate_object(std::size_t bytes);
+void free_object(void* object);
+
+// The address of the base whose entry `ep` is, of an object of chare type `type`. Only where some base lies at an
+// offset (multiple inheritance).
+extern bool bases_have_offsets;
+void* base_object(int type, int ep, void* object);
+inline void* object_for_entry(int type, int ep, void* object) {
+  return bases_have_offsets ? base_object(type, ep, object) : object;
+}
+
+// Message classes with a pack() of their own are packed on the way to another process.
+void pack(Message& message);
+void unpack(Message& message);
+
+// Sends to `to`, packing messages that need it when they leave the process.
+void send_to(Pe& pe, int to, Message message);
+// Sends a call to an entry of the runtime; not counted for quiescence.
+template <class T>
+void send_runtime(Pe& pe, int to, int entry, std::uint32_t collection, std::uint64_t element, const T& arguments) {
+  static_assert(sizeof(T) <= inline_arguments_max && std::is_trivially_copyable_v<T>);
+  alignas(16) char bytes[inline_arguments_max];
+  std::memcpy(bytes, &arguments, sizeof(T));
+  pe.send_call(to, call_meta(entry, collection, sizeof(T)), element, bytes);
+}
+
+// "Hello[3]::work(int n)" of what a PE runs now; empty when nothing does.
+std::string describe_running(const Pe& pe);
+
+}  // namespace periapt

@@ -1,0 +1,151 @@
+// What the generated code registers: chares, entry points, messages, readonlys, start-up functions. Filled once, in the
+// same order in every process, before the first PE runs; constant afterwards. C++17: reached from charm++.h.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/chare/ids.h"
+#include "runtime/message/envelope.h"
+
+typedef void (*CkCallFnPtr)(void* message, void* object);
+typedef void* (*CkPackFnPtr)(void* message);
+typedef void* (*CkUnpackFnPtr)(void* bytes);
+typedef void (*CkDeallocFnPtr)(void* message);
+
+namespace periapt {
+
+enum ep_flag : unsigned {
+  ep_marshalled = 1,        // the message holds marshalled arguments or none; the runtime frees it
+  ep_nokeep = 2,            // the runtime frees the message; receivers may share it
+  ep_threaded = 4,
+  ep_sync = 8,
+  ep_exclusive = 16,
+  ep_expedited = 32,
+  ep_immediate = 64,
+  ep_inline = 128,
+  ep_local = 256,
+  ep_notrace = 512,
+  ep_createhere = 1024,
+  ep_createhome = 2048,
+  ep_reductiontarget = 4096,
+  ep_whenidle = 8192,
+  ep_constructor = 16384,
+};
+
+enum send_flag : unsigned { send_expedited = 1, send_immediate = 2, send_inline = 4 };
+
+class Pe;
+
+// Entry of the runtime itself: `arguments` lies in a message payload (envelope set) or inline (envelope null).
+struct RuntimeCall {
+  std::uint16_t entry;
+  std::uint32_t collection;
+  std::uint64_t element;
+  const void* arguments;
+  std::size_t length;
+  Envelope* envelope;  // borrowed; shared when it came with a broadcast
+};
+typedef void (*RuntimeFunction)(Pe&, const RuntimeCall&);
+
+struct EntryInfo {
+  CkCallFnPtr call;
+  RuntimeFunction runtime;  // Target::runtime only
+  std::uint32_t flags;
+  std::uint32_t stack_size;
+  std::uint16_t chare;
+  std::uint16_t message;
+  Target target;
+  const char* name;
+
+  // The receiver may look but not keep: no private copy is needed and the runtime frees.
+  bool runtime_frees() const { return flags & (ep_marshalled | ep_nokeep); }
+};
+
+struct ChareInfo {
+  const char* name;
+  std::size_t size;
+  ChareType type;
+  int dimensions = 0;
+  int default_constructor = -1;
+  int migration_constructor = -1;
+  struct Base {
+    int chare;
+    std::ptrdiff_t offset;  // of the base within the derived object
+  };
+  std::vector<Base> bases;
+  std::vector<int> entries;
+};
+
+struct MessageInfo {
+  const char* name;
+  CkPackFnPtr pack;
+  CkUnpackFnPtr unpack;
+  CkDeallocFnPtr dealloc;
+  std::size_t size;
+  bool relocatable;  // its pointers, if any, point into itself: within a host it need not be packed
+};
+
+struct ReadonlyInfo {
+  const char* name;
+  const char* type;
+  std::size_t size;
+  void* address;
+  void (*pup)(void* p, void* address);
+};
+
+struct MainChareInfo {
+  int chare;
+  int constructor;
+};
+
+// One a process.
+struct Registry {
+  std::vector<EntryInfo> entries;
+  std::vector<ChareInfo> chares;
+  std::vector<MessageInfo> messages;
+  std::vector<ReadonlyInfo> readonlys;
+  std::vector<MainChareInfo> mains;
+  struct InitCall {
+    void (*function)();
+    bool per_pe;
+  };
+  std::vector<InitCall> init_calls;
+};
+Registry& registry();
+// The entry table as a plain array, for the hot path. Set when registration is complete.
+extern const EntryInfo* entry_table;
+inline const EntryInfo& entry_info(int ep) { return entry_table[ep]; }
+
+int register_runtime_entry(const char* name, RuntimeFunction function, unsigned flags = 0);
+// "Hello::work(int n)" of an entry, for messages.
+const char* entry_name(int ep);
+const char* chare_name_of_entry(int ep);
+
+template <class Derived, class Base>
+std::ptrdiff_t baseOffset() {
+  alignas(Derived) static char place[sizeof(Derived)];
+  auto* derived = reinterpret_cast<Derived*>(place);
+  return reinterpret_cast<char*>(static_cast<Base*>(derived)) - reinterpret_cast<char*>(derived);
+}
+
+template <class T>
+void pupReadonly(void* p, void* address) {
+  *static_cast<PUP::er*>(p) | *static_cast<T*>(address);
+}
+
+}  // namespace periapt
+
+int CkRegisterMsg(const char* name, CkPackFnPtr pack, CkUnpackFnPtr unpack, CkDeallocFnPtr dealloc, std::size_t size,
+                  bool relocatable = true);
+int CkRegisterEp(const char* name, CkCallFnPtr call, int message, int chare, unsigned flags, unsigned stack_size = 0);
+int CkRegisterChare(const char* name, std::size_t size, ChareType type);
+void CkRegisterArrayDimensions(int chare, int dimensions);
+int CkRegisterMainChare(int chare, int constructor);
+void CkRegisterDefaultCtor(int chare, int constructor);
+void CkRegisterMigCtor(int chare, int constructor);
+void CkRegisterBase(int derived, int base, std::ptrdiff_t offset = 0);
+void CkRegisterReadonly(const char* name, const char* type, std::size_t size, void* address,
+                        void (*pup)(void* p, void* address), int unused = 0);
+// initnode: once a process (rank 0), initproc: once a PE; both before any chare exists.
+void CkRegisterInitCall(void (*function)(), bool per_pe);

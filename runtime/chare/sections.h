@@ -1,0 +1,52 @@
+// Sections: a subset of the elements of an array, or of the members of a group, that is multicast to.
+#pragma once
+#include <vector>
+
+#include "runtime/chare/array_index.h"
+#include "runtime/chare/ids.h"
+#include "runtime/chare/messages.h"
+
+#define USE_DEFAULT_BRANCH_FACTOR 0
+
+class CkSectionInfo {
+ public:
+  CkArrayID aid;
+  std::uint64_t number = 0;
+  CkArrayID get_aid() const { return aid; }
+  int get_redNo() const { return 0; }
+};
+PUPbytes(CkSectionInfo)
+
+class CkSectionID {
+ public:
+  CkSectionInfo _cookie;
+  std::vector<CkArrayIndex> _elems;
+  std::vector<int> pelist;
+  int bfactor = USE_DEFAULT_BRANCH_FACTOR;
+
+  CkSectionID() = default;
+  CkSectionID(const CkArrayID& array, const CkArrayIndex* elements, int count, int factor = 0)
+      : _elems(elements, elements + count), bfactor(factor) {
+    _cookie.aid = array;
+  }
+  CkSectionID(const CkArrayID& array, const std::vector<CkArrayIndex>& elements, int factor = 0)
+      : _elems(elements), bfactor(factor) {
+    _cookie.aid = array;
+  }
+  CkSectionID(const CkGroupID& group, const int* pes, int count, int factor = 0)
+      : pelist(pes, pes + count), bfactor(factor) {
+    _cookie.aid = CkArrayID(group);
+  }
+  void pup(PUP::er& p) {
+    p | _cookie;
+    int n = static_cast<int>(_elems.size());
+    p | n;
+    _elems.resize(n);
+    for (CkArrayIndex& e : _elems) p | e;
+    n = static_cast<int>(pelist.size());
+    p | n;
+    pelist.resize(n);
+    for (int& pe : pelist) p | pe;
+    p | bfactor;
+  }
+};

@@ -1,0 +1,210 @@
+// Start and end of a program.
+//
+// Every process registers the same things in the same order. PE 0 then runs the constructors of the mainchares; the
+// readonlys they set go to the other processes in one broadcast, and every PE holds back what reaches it before that.
+#include "runtime/chare/startup.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <unistd.h>
+
+#include "base/fatal.h"
+#include "base/log.h"
+#include "runtime/chare/array_manager.h"
+#include "runtime/chare/futures.h"
+#include "runtime/chare/node_groups.h"
+#include "runtime/chare/quiescence.h"
+#include "runtime/chare/reduction_message.h"
+#include "runtime/scheduler/process.h"
+
+// What charmc's link step writes: registers the -module libraries.
+void _registerExternalModules(char** argv) __attribute__((weak));
+
+namespace periapt {
+
+void register_chare_entries();
+void register_section_entries();
+void register_callback_entries();
+
+namespace {
+
+int entry_start, entry_exit_request, entry_exit;
+int the_argc;
+char** the_argv;
+std::vector<void (*)()>& exit_functions() {
+  static std::vector<void (*)()> functions;
+  return functions;
+}
+std::atomic<bool> readonlys_ready{false};
+
+void register_core() {
+  CMessage_CkMessage::__idx = CkRegisterMsg("CkMessage", nullptr, nullptr, nullptr, 0);
+  CMessage_CkArgMsg::__idx = CkRegisterMsg("CkArgMsg", nullptr, nullptr, nullptr, sizeof(CkArgMsg));
+  CMessage_CkMarshallMsg::__idx = CkMarshallMsg::__idx = CkRegisterMsg("CkMarshallMsg", nullptr, nullptr, nullptr, 0);
+  CMessage_CkDataMsg::__idx = CkRegisterMsg("CkDataMsg", nullptr, nullptr, nullptr, 0);
+  CMessage_CkReductionMsg::__idx = CkRegisterMsg("CkReductionMsg", nullptr, nullptr, nullptr, 0);
+  CkIndex_Chare::__idx = CkRegisterChare("Chare", sizeof(Chare), TypeChare);
+  CkIndex_Group::__idx = CkRegisterChare("Group", sizeof(Group), TypeGroup);
+  CkIndex_NodeGroup::__idx = CkRegisterChare("NodeGroup", sizeof(NodeGroup), TypeNodeGroup);
+  CkIndex_ArrayBase::__idx = CkIndex_ArrayElement::__idx =
+      CkRegisterChare("ArrayElement", sizeof(ArrayElement), TypeArray);
+  CkIndex_CkArrayMap::__idx = CkRegisterChare("CkArrayMap", sizeof(CkArrayMap), TypeGroup);
+  ArrayManager::register_entries();
+  Reduction::register_entries();
+  Futures::register_entries();
+  Quiescence::register_entries();
+  register_chare_entries();
+  register_section_entries();
+  register_callback_entries();
+  register_node_group_entries();
+}
+
+// --- start -----------------------------------------------------------------------------------------------------------
+
+Message readonly_message() {
+  PUP::sizer sizer;
+  for (const ReadonlyInfo& r : registry().readonlys) r.pup(static_cast<PUP::er*>(&sizer), r.address);
+  Message message = Message::make(sizer.size());
+  PUP::toMem p(message.payload());
+  for (const ReadonlyInfo& r : registry().readonlys) r.pup(static_cast<PUP::er*>(&p), r.address);
+  message->target = Target::runtime;
+  message->entry = static_cast<std::uint16_t>(entry_start);
+  message->flags |= envelope_expedited;
+  return message;
+}
+
+void on_start(Pe& pe, const RuntimeCall& call) {
+  const Process& process = pe.process;
+  if (process.rank() != process.process_of(0)) {
+    if (pe.rank == 0) {
+      PUP::fromMem p(call.arguments, call.length);
+      for (const ReadonlyInfo& r : registry().readonlys) r.pup(static_cast<PUP::er*>(&p), r.address);
+      // release: partner is the acquire below; it carries the readonlys.
+      readonlys_ready.store(true, std::memory_order_release);
+    } else if (!readonlys_ready.load(std::memory_order_acquire)) {
+      Message again(call.envelope);
+      pe.enqueue(again.share());
+      static_cast<void>(again.release());
+      return;
+    }
+  }
+  pe.objects->release_held();
+}
+
+CkArgMsg* argument_message() {
+  auto* arguments = new CkArgMsg;
+  arguments->argc = the_argc;
+  arguments->argv = the_argv;
+  return arguments;
+}
+
+void make_mainchares(Pe& pe) {
+  PeObjects& objects = *pe.objects;
+  if (registry().mains.empty())
+    fatal("the program has no mainchare", "", "no mainmodule was linked, or it declares none",
+          "declare `mainchare Main { entry Main(CkArgMsg*); };` in the mainmodule");
+  objects.started = true;
+  for (const MainChareInfo& main : registry().mains) {
+    Message message = Message::from_payload(argument_message());
+    message->message_type = static_cast<std::uint16_t>(CMessage_CkArgMsg::__idx);
+    objects.create_chare(objects.new_chare_serial(), main.chare, main.constructor, std::move(message));
+  }
+  pe.processed = pe.created;
+  if (pe.process.pes() > 1) pe.broadcast(readonly_message());
+}
+
+void begin(Pe& pe) {
+  pe.objects = new PeObjects(pe);
+  pe.conditions.set_epoch_ns(0);
+  for (const Registry::InitCall& call : registry().init_calls)
+    if (call.per_pe) call.function();
+  if (pe.index == 0) make_mainchares(pe);
+}
+
+// --- end -------------------------------------------------------------------------------------------------------------
+
+void on_exit_request(Pe& pe, const RuntimeCall& call) {
+  static bool ending = false;
+  if (ending) return;
+  ending = true;
+  int code;
+  std::memcpy(&code, call.arguments, sizeof code);
+  for (void (*fn)() : exit_functions()) fn();
+  Message message = Message::make(sizeof code);
+  std::memcpy(message.payload(), &code, sizeof code);
+  message->target = Target::runtime;
+  message->entry = static_cast<std::uint16_t>(entry_exit);
+  message->flags |= envelope_expedited;
+  pe.broadcast(message);
+  pe.process.finish(pe, code);
+}
+void on_exit(Pe& pe, const RuntimeCall& call) {
+  int code;
+  std::memcpy(&code, call.arguments, sizeof code);
+  pe.process.finish(pe, code);
+}
+
+std::string place() {
+  Pe* pe = Pe::current();
+  if (!pe) return "";
+  std::string text = "PE " + std::to_string(pe->index);
+  if (pe->process.count() > 1) text += ", process " + std::to_string(pe->process.rank());
+  return text;
+}
+
+}  // namespace
+
+void request_exit(int code) {
+  Pe& pe = *Pe::current();
+  Message message = Message::make(sizeof code);
+  std::memcpy(message.payload(), &code, sizeof code);
+  message->target = Target::runtime;
+  message->entry = static_cast<std::uint16_t>(entry_exit_request);
+  message->flags |= envelope_expedited;
+  pe.send(0, std::move(message));
+}
+
+int run_program(int argc, char** argv, void (*register_main_module)()) {
+  set_place_hook(place);
+  set_fatal_exit_hook(Process::abort_run);
+  register_core();
+  entry_start = register_runtime_entry("start", on_start, ep_expedited);
+  entry_exit_request = register_runtime_entry("exit request", on_exit_request, ep_expedited);
+  entry_exit = register_runtime_entry("exit", on_exit, ep_expedited);
+  register_main_module();
+  if (_registerExternalModules) _registerExternalModules(argv);
+
+  auto* process = new Process(argc, argv);
+  the_argc = argc;
+  the_argv = argv;
+  Pe::dispatch = [](Pe& pe, Work& work) { pe.objects->deliver(work); };
+  if (process->rank() == 0) log::note(process->layout().describe());
+  for (const Registry::InitCall& call : registry().init_calls)
+    if (!call.per_pe) call.function();
+  process->run({begin, nullptr});
+}
+
+}  // namespace periapt
+
+using periapt::Pe;
+using periapt::PeObjects;
+
+void realCkExit(int code) {
+  periapt::request_exit(code);
+  // The end comes as a message; until then this PE goes on like any other.
+  Pe& pe = *Pe::current();
+  if (pe.threads.current()) {
+    while (true) pe.threads.suspend();
+  }
+  while (true) pe.run();
+}
+int CkGetArgc() { return periapt::the_argc; }
+char** CkGetArgv() { return periapt::the_argv; }
+void registerExitFn(void (*fn)()) { periapt::exit_functions().push_back(fn); }
+void* CkLocalBranch(CkGroupID group) { return periapt::local_branch(group); }
+void* CkLocalNodeBranch(CkGroupID group) { return periapt::local_node_branch(group); }
+void* CkLocalChare(const CkChareID* chare) {
+  return chare->onPE == Pe::current()->index ? PeObjects::current().find_chare(chare->serial) : nullptr;
+}

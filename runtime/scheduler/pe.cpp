@@ -1,0 +1,332 @@
+// The scheduler's loop and the way in and out of a PE.
+#include "runtime/scheduler/pe.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "runtime/scheduler/process.h"
+
+namespace periapt {
+
+thread_local Pe* Pe::current_ = nullptr;
+Pe::Dispatch Pe::dispatch = nullptr;
+
+namespace {
+// Messages taken from the inbox in one look; more stay where they are, and a full ring slows its sender.
+constexpr int accept_budget = 64;
+constexpr std::size_t accept_below = 4096;
+// Pieces of work between two looks into the inbox.
+constexpr int burst = 8;
+// Looks at the clock for timers and conditions: once in so many rounds.
+constexpr std::uint32_t periodic_mask = 63;
+// Idle rounds (each one Port::relax, 30 to 60 ns) before sleeping: waking costs 30 to 80 us, so spin about as long.
+constexpr std::uint32_t spins_before_sleep = 2000;
+constexpr std::uint32_t spins_when_crowded = 50;
+// A PE that shares its thread lets the others run after so many rounds.
+constexpr std::uint32_t turn_mask = 15;
+// Children of a PE in the broadcast tree.
+constexpr int tree_branching = 4;
+
+using scheduler::Order;
+using scheduler::PriorityKey;
+
+bool is_lifo(Queueing queueing) { return static_cast<int>(queueing) & 1; }
+
+PriorityKey key_of(Envelope* envelope) {
+  const std::uint32_t* words = priority_of(envelope);
+  switch (envelope->queueing) {
+    case Queueing::int_fifo:
+    case Queueing::int_lifo: return PriorityKey::of_int(static_cast<std::int32_t>(words[0]));
+    case Queueing::long_fifo:
+    case Queueing::long_lifo: {
+      std::int64_t value = 0;
+      std::memcpy(&value, words, std::min<std::size_t>(sizeof value, 4 * priority_words(envelope->priority_bits)));
+      return PriorityKey::of_long(value);
+    }
+    case Queueing::bits_fifo:
+    case Queueing::bits_lifo: return PriorityKey::of_bits(words, envelope->priority_bits);
+    default: return PriorityKey::none();
+  }
+}
+static_assert(static_cast<int>(Queueing::lifo) % 2 == 1 && static_cast<int>(Queueing::long_lifo) % 2 == 1);
+}  // namespace
+
+Message Message::make(std::size_t size, unsigned priority_bits) {
+  auto* envelope = static_cast<Envelope*>(Pe::current()->heap.allocate(message_bytes(size, priority_bits)));
+  *envelope = Envelope{};
+  envelope->size = size;
+  envelope->priority_bits = static_cast<std::uint16_t>(priority_bits);
+  envelope->queueing = Queueing::fifo;
+  envelope->source = Pe::current()->index;
+  return Message(envelope);
+}
+void Message::drop() { Pe::current()->heap.release(std::exchange(envelope_, nullptr)); }
+Message Message::share() const {
+  Heap::add_reference(envelope_);
+  return Message(envelope_);
+}
+bool Message::shared() const { return Heap::is_shared(envelope_); }
+Message Message::copy() const {
+  std::size_t bytes = message_bytes(envelope_->size, envelope_->priority_bits);
+  void* copy = Pe::current()->heap.allocate(bytes);
+  std::memcpy(copy, envelope_, bytes);
+  return Message(static_cast<Envelope*>(copy));
+}
+
+Pe::Pe(Process& process, int index)
+    : process(process),
+      index(index),
+      rank(index - process.first_pe()),
+      heap(process.layer().heap(index)),
+      port(process.layer().port(index)),
+      random_state(0x9E3779B97F4A7C15u * (index + 1)) {
+  scheduler::ThreadHooks hooks;
+  hooks.context = this;
+  hooks.awaken = [](void* pe, Thread* thread) { static_cast<Pe*>(pe)->enqueue_thread(thread); };
+  threads.set_hooks(hooks);
+}
+Pe::~Pe() = default;
+
+// --- sending ---------------------------------------------------------------------------------------------------------
+
+void Pe::send_call(int to, std::uint64_t meta, std::uint64_t element, const void* arguments) {
+  if (to == index) return enqueue_call(meta, element, arguments);
+  shm::Slot* slot = port.claim(to);
+  if (!slot) [[unlikely]] {
+    Message boxed = Message::make(sizeof(Work));
+    boxed->target = Target::boxed_call;
+    Work* work = static_cast<Work*>(boxed.payload());
+    work->meta = meta;
+    work->element = element;
+    std::memcpy(work->arguments, arguments, inline_arguments_max);
+    port.send(to, message_meta, boxed.release());
+    return;
+  }
+  std::memcpy(slot->body, &element, sizeof element);
+  std::memcpy(slot->body + sizeof element, arguments, inline_arguments_max);
+  port.publish(to, slot, meta);
+}
+
+void Pe::send(int to, Message message) {
+  if (to == index) return accept_message(std::move(message));
+  port.send(to, message_meta, message.release());
+}
+
+void Pe::broadcast(const Message& message) {
+  message->flags |= envelope_tree;
+  message->source = index;
+  forward_tree(message);
+}
+
+// Children in a tree over all PEs that is rooted at the source and numbered from there.
+void Pe::forward_tree(const Message& message) {
+  const int pes = process.pes();
+  const int root = message->source;
+  const int me = (index - root + pes) % pes;
+  for (int child = tree_branching * me + 1; child <= tree_branching * (me + 1) && child < pes; ++child) {
+    Message copy = message.share();
+    port.send((root + child) % pes, message_meta, copy.release());
+  }
+}
+
+// --- queueing --------------------------------------------------------------------------------------------------------
+
+void Pe::enqueue_call(std::uint64_t meta, std::uint64_t element, const void* arguments) {
+  Work& work = fifo_.push_back();
+  work.meta = meta;
+  work.element = element;
+  std::memcpy(work.arguments, arguments, inline_arguments_max);
+}
+
+void Pe::enqueue_thread(Thread* thread) {
+  Work& work = fifo_.push_back();
+  work.meta = thread_meta;
+  work.element = reinterpret_cast<std::uint64_t>(thread);
+}
+
+void Pe::enqueue(Message message) {
+  Envelope* envelope = message.release();
+  Work work;
+  work.meta = message_meta;
+  work.element = reinterpret_cast<std::uint64_t>(envelope);
+  if (watched(Observer::enqueued)) [[unlikely]] notify_enqueued(envelope->entry);
+  if (envelope->flags & (envelope_expedited | envelope_immediate)) [[unlikely]] {
+    urgent_.push_back() = work;
+  } else if (envelope->priority_bits == 0) {
+    (envelope->queueing == Queueing::lifo ? fifo_.push_front() : fifo_.push_back()) = work;
+  } else {
+    by_priority_.push(work, key_of(envelope), is_lifo(envelope->queueing) ? Order::lifo : Order::fifo);
+  }
+}
+
+void Pe::accept_message(Message message) {
+  if (message->flags & envelope_tree) [[unlikely]] {
+    if (message->source != index) forward_tree(message);
+  }
+  if (message->target == Target::boxed_call) [[unlikely]] {
+    fifo_.push_back() = *static_cast<Work*>(message.payload());
+    return;
+  }
+  enqueue(std::move(message));
+}
+
+// --- running ---------------------------------------------------------------------------------------------------------
+
+bool Pe::accept() {
+  if (fifo_.size() > accept_below) [[unlikely]] return false;
+  return port.poll(
+             [this](std::uint64_t meta, const void* body, int) {
+               if ((meta & 3) == static_cast<std::uint64_t>(WorkKind::call)) [[likely]] {
+                 Work& work = fifo_.push_back();
+                 work.meta = meta;
+                 std::memcpy(&work.element, body, sizeof(Work) - sizeof work.meta);
+               } else {
+                 Envelope* envelope;
+                 std::memcpy(&envelope, body, sizeof envelope);
+                 accept_message(Message(envelope));
+               }
+             },
+             accept_budget) > 0;
+}
+
+// Expedited first, then what is more urgent than usual, the usual in order of arrival, and what can wait.
+bool Pe::take(Work& work) {
+  if (!urgent_.empty()) [[unlikely]] {
+    work = urgent_.pop_front();
+    return true;
+  }
+  if (!by_priority_.empty()) [[unlikely]] {
+    if (fifo_.empty() || by_priority_.next_key() < PriorityKey::none()) {
+      work = by_priority_.pop();
+      return true;
+    }
+  }
+  if (fifo_.empty()) return false;
+  work = fifo_.pop_front();
+  return true;
+}
+
+void Pe::execute(Work& work) {
+  if (work.kind() == WorkKind::thread) {
+    const Execution outer = running;
+    threads.resume(reinterpret_cast<Thread*>(work.element));
+    running = outer;
+  } else {
+    dispatch(*this, work);
+  }
+}
+
+bool Pe::step() {
+  if ((++rounds_ & periodic_mask) == 0) [[unlikely]] periodic();
+  accept();
+  Work work;
+  int ran = 0;
+  while (ran < burst && take(work)) {
+    if (ran == 0 && is_idle_) [[unlikely]] end_idle();
+    execute(work);
+    ++ran;
+    if (stop_requested_) [[unlikely]] break;
+  }
+  if ((rounds_ & turn_mask) == 0 && !carrier->alone()) [[unlikely]] carrier->yield(false);
+  return ran > 0;
+}
+
+void Pe::run() {
+  while (!stop_requested_)
+    if (!step()) idle();
+  stop_requested_ = false;
+}
+
+void Pe::run_some(int count) {
+  Work work;
+  for (int ran = 0; ran < count && !stop_requested_;) {
+    if ((++rounds_ & periodic_mask) == 0) periodic();
+    accept();
+    if (take(work)) {
+      if (is_idle_) end_idle();
+      execute(work);
+      ++ran;
+    } else {
+      idle();
+    }
+  }
+}
+
+void Pe::periodic() {
+  const std::uint64_t now = clock::now_ns();
+  if (now >= conditions.next_deadline_ns()) conditions.run_due(now);
+  if (process.layer().exit_announced()) [[unlikely]] _exit(process.layer().exit_code());
+}
+
+void Pe::begin_idle() {
+  is_idle_ = true;
+  idle_rounds_ = 0;
+  idle_since_ns_ = clock::now_ns();
+  heap.flush_returns();
+  conditions.raise(scheduler::condition_begin_idle);
+}
+
+void Pe::end_idle() {
+  is_idle_ = false;
+  const std::uint64_t now = clock::now_ns();
+  idle_total_ns_ += now - idle_since_ns_;
+  conditions.raise(scheduler::condition_begin_busy);
+}
+
+double Pe::idle_seconds() const {
+  return 1e-9 * static_cast<double>(idle_total_ns_ + (is_idle_ ? clock::now_ns() - idle_since_ns_ : 0));
+}
+
+void Pe::idle() {
+  if (!is_idle_) {
+    begin_idle();
+    if (has_work()) return;
+  }
+  conditions.raise(scheduler::condition_still_idle);
+  if (has_work()) return;
+  if (carrier->yield(true)) return;
+  const std::uint32_t spins = process.layout().oversubscribed ? spins_when_crowded : spins_before_sleep;
+  if (++idle_rounds_ < spins) {
+    Port::relax();
+    return;
+  }
+  periodic();
+  if (has_work()) return;
+  port.sleep(conditions.next_deadline_ns());
+  idle_rounds_ = spins / 2;
+  periodic();
+}
+
+// --- watching --------------------------------------------------------------------------------------------------------
+
+void Pe::subscribe(Observer* observer, std::uint32_t points) {
+  observers_.emplace_back(observer, points);
+  watch_ |= points;
+}
+
+void Pe::unsubscribe(Observer* observer) {
+  std::erase_if(observers_, [observer](const auto& entry) { return entry.first == observer; });
+  watch_ = 0;
+  for (const auto& [_, points] : observers_) watch_ |= points;
+}
+
+void Pe::notify_created(int to, std::uint16_t entry, std::uint64_t bytes) {
+  for (auto& [observer, points] : observers_)
+    if (points & Observer::created) observer->on_created(*this, to, entry, bytes);
+}
+void Pe::notify_enqueued(std::uint16_t entry) {
+  for (auto& [observer, points] : observers_)
+    if (points & Observer::enqueued) observer->on_enqueued(*this, entry);
+}
+void Pe::notify_begin() {
+  for (auto& [observer, points] : observers_)
+    if (points & Observer::begin_execute) observer->on_begin(*this, running);
+}
+void Pe::notify_end() {
+  for (auto& [observer, points] : observers_)
+    if (points & Observer::end_execute) observer->on_end(*this, running);
+}
+
+}  // namespace periapt

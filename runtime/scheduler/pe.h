@@ -1,0 +1,132 @@
+// A PE: one scheduler. Everything per-PE is a member of it or of what hangs on it; nothing here is shared with another
+// thread except through the port (machine/) and the few fields said to be.
+//
+// The way of a message: send_*() writes it into the target's inbox ring or into our own queue; step() polls the inbox
+// into the queues, takes the most urgent piece of work and hands it to the dispatcher of runtime/chare.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "machine/layer/machine_layer.h"
+#include "runtime/message/message.h"
+#include "runtime/scheduler/conditions.h"
+#include "runtime/scheduler/fifo.h"
+#include "runtime/scheduler/observer.h"
+#include "runtime/scheduler/priority_queue.h"
+#include "runtime/scheduler/ult.h"
+#include "runtime/scheduler/work.h"
+
+namespace periapt {
+
+class Process;
+class Carrier;
+class PeObjects;  // runtime/chare: what lives on this PE
+using machine::MachineLayer;
+using scheduler::Thread;
+using scheduler::ThreadSystem;
+using shm::Heap;
+using shm::Port;
+
+// What runs now: for error messages and for who watches.
+struct Execution {
+  std::uint16_t entry = 0;
+  void* object = nullptr;
+  const Envelope* envelope = nullptr;  // null for inline calls
+  bool active = false;
+};
+
+class Pe {
+ public:
+  Pe(Process& process, int index);
+  ~Pe();
+  Pe(const Pe&) = delete;
+
+  // The PE whose scheduler this thread runs. For the public API; inside, the Pe is passed down.
+  static Pe* current() { return current_; }
+  static void set_current(Pe* pe) { current_ = pe; }
+
+  Process& process;
+  const int index;  // CkMyPe
+  const int rank;   // within the process
+  Heap& heap;
+  Port& port;
+  PeObjects* objects = nullptr;  // set by runtime/chare before the first step
+  Carrier* carrier = nullptr;
+  ThreadSystem threads;
+  scheduler::Conditions conditions;
+  Execution running;
+  const char* arguments_end = nullptr;  // of what is being unmarshalled
+  std::uint64_t created = 0, processed = 0;  // messages, for quiescence detection
+  std::uint64_t random_state;
+
+  // --- sending -----------------------------------------------------------------------------------------------------
+  // An inline call: `arguments` points to at least 48 readable bytes of which length (in meta) count.
+  void send_call(int pe, std::uint64_t meta, std::uint64_t element, const void* arguments);
+  void send(int pe, Message message);
+  // To every PE but this one, over a tree rooted here; the scheduler of each passes it on. The message is shared:
+  // receivers treat it as constant.
+  void broadcast(const Message& message);
+
+  // --- queueing ----------------------------------------------------------------------------------------------------
+  // Queues by the envelope's strategy and priority.
+  void enqueue(Message message);
+  void enqueue_call(std::uint64_t meta, std::uint64_t element, const void* arguments);
+  void enqueue_thread(Thread* thread);
+
+  // What runs a piece of work: set once by runtime/chare.
+  typedef void (*Dispatch)(Pe&, Work&);
+  static Dispatch dispatch;
+
+  // --- running -----------------------------------------------------------------------------------------------------
+  // One round: poll, then run what is urgent. False when there was nothing to do.
+  bool step();
+  // Runs until stop() or, with a count, until that many pieces of work ran. May nest.
+  void run();
+  void run_some(int count);
+  void stop() { stop_requested_ = true; }
+  bool stopping() const { return stop_requested_; }
+  void clear_stop() { stop_requested_ = false; }
+  // Nothing to do: lets other PEs of the thread run, spins, sleeps. Returns when there may be something.
+  void idle();
+  bool has_work() const { return !fifo_.empty() || !urgent_.empty() || !by_priority_.empty(); }
+  std::size_t queue_length() const { return fifo_.size() + urgent_.size() + by_priority_.size(); }
+  bool is_idle() const { return is_idle_; }
+  // Seconds without work so far, for load measurement.
+  double idle_seconds() const;
+
+  // --- watching ----------------------------------------------------------------------------------------------------
+  void subscribe(Observer* observer, std::uint32_t points);
+  void unsubscribe(Observer* observer);
+  bool watched(Observer::Point point) const { return watch_ & point; }
+  void notify_created(int to, std::uint16_t entry, std::uint64_t bytes);
+  void notify_enqueued(std::uint16_t entry);
+  void notify_begin();
+  void notify_end();
+
+ private:
+  bool accept();
+  void accept_message(Message message);
+  bool take(Work& work);
+  void execute(Work& work);
+  void forward_tree(const Message& message);
+  void periodic();
+  void begin_idle();
+  void end_idle();
+
+  static thread_local Pe* current_ __attribute__((tls_model("initial-exec")));
+
+  Fifo fifo_;    // no priority, in order of arrival
+  Fifo urgent_;  // expedited
+  scheduler::PriorityQueue<Work> by_priority_;
+  std::uint32_t watch_ = 0;
+  bool stop_requested_ = false;
+  bool is_idle_ = false;
+  std::uint32_t rounds_ = 0;
+  std::uint32_t idle_rounds_ = 0;
+  std::uint64_t idle_since_ns_ = 0;
+  std::uint64_t idle_total_ns_ = 0;
+  std::vector<std::pair<Observer*, std::uint32_t>> observers_;
+};
+
+}  // namespace periapt

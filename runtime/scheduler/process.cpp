@@ -1,0 +1,143 @@
+// Start, carriers and end of a process.
+#include "runtime/scheduler/process.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/fatal.h"
+#include "base/log.h"
+
+namespace periapt {
+
+namespace {
+Process* the_process = nullptr;
+// A PE that shares its thread runs on a stack of its own, as large as a main thread's usually is. Only what is touched
+// costs memory.
+constexpr std::size_t member_stack_bytes = std::size_t{8} << 20;
+}  // namespace
+
+// --- Carrier ---------------------------------------------------------------------------------------------------------
+
+Carrier::Carrier(Process& process, int id, std::vector<int> pes) : process_(process), id_(id), pes_(std::move(pes)) {}
+Carrier::~Carrier() = default;
+
+void Carrier::run() {
+  process_.layer().enter(id_);
+  members_.resize(pes_.size());
+  std::vector<shm::Port*> ports;
+  for (std::size_t i = 0; i < pes_.size(); ++i) {
+    members_[i].pe = std::make_unique<Pe>(process_, pes_[i]);
+    members_[i].pe->carrier = this;
+    ports.push_back(&members_[i].pe->port);
+    process_.by_rank_[members_[i].pe->rank] = members_[i].pe.get();
+  }
+  for (Member& member : members_) member.pe->port.set_siblings(ports);
+  // All PEs of the process exist before any runs. release/acquire: partners of each other; they carry by_rank_.
+  process_.ready_.fetch_add(static_cast<int>(pes_.size()), std::memory_order_acq_rel);
+  while (process_.ready_.load(std::memory_order_acquire) < process_.own_pes()) std::this_thread::yield();
+
+  if (alone()) {
+    Pe::set_current(members_[0].pe.get());
+    process_.pe_main(*members_[0].pe);
+  } else {
+    run_turns();
+  }
+}
+
+void Carrier::member_main(void* argument) {
+  Pe& pe = *static_cast<Pe*>(argument);
+  pe.process.pe_main(pe);
+}
+
+void Carrier::run_turns() {
+  fibers_ = std::make_unique<scheduler::ThreadSystem>();
+  for (Member& member : members_)
+    member.fiber = fibers_->create(member_main, member.pe.get(), member_stack_bytes);
+  int idle_turns = 0;
+  while (true) {
+    bool all_idle = true;
+    for (Member& member : members_) {
+      if (member.done) continue;
+      running_ = &member;
+      Pe::set_current(member.pe.get());
+      member.idle = false;
+      fibers_->resume(member.fiber);
+      all_idle = all_idle && (member.idle || member.done);
+    }
+    if (!all_idle) {
+      idle_turns = 0;
+      continue;
+    }
+    // Everybody has looked and found nothing: spin a little, then sleep for all of them.
+    if (++idle_turns < 64) {
+      shm::Port::relax();
+    } else {
+      std::uint64_t deadline = ~std::uint64_t{0};
+      for (Member& member : members_) deadline = std::min(deadline, member.pe->conditions.next_deadline_ns());
+      members_[0].pe->port.sleep(deadline);
+      if (process_.layer().exit_announced()) _exit(process_.layer().exit_code());
+    }
+  }
+}
+
+bool Carrier::yield(bool idle) {
+  if (alone()) return false;
+  running_->idle = idle;
+  fibers_->suspend();
+  return true;
+}
+
+// --- Process ---------------------------------------------------------------------------------------------------------
+
+Process::Process(int& argc, char** argv) : layer_(MachineLayer::start(argc, argv)) {
+  the_process = this;
+  by_rank_.resize(own_pes());
+  const bootstrap::Process& mine = layout().processes[rank()];
+  for (int c = 0; c < mine.carriers; ++c) {
+    int id = mine.first_carrier + c;
+    carriers_.push_back(std::make_unique<Carrier>(*this, id, layout().carriers[id].pes));
+  }
+}
+
+Process::~Process() = default;
+Process* Process::current() { return the_process; }
+
+void Process::run(ProcessHooks hooks) {
+  hooks_ = std::move(hooks);
+  for (std::size_t c = 1; c < carriers_.size(); ++c) threads_.emplace_back([this, c] { carriers_[c]->run(); });
+  carriers_[0]->run();
+  abort_run(1);  // not reached: a carrier leaves through finish()
+}
+
+void Process::pe_main(Pe& pe) {
+  hooks_.begin(pe);
+  while (true) pe.run();
+}
+
+void Process::finish(Pe& pe, int code) {
+  // acq_rel: what each PE wrote is seen by the thread that ends the process.
+  if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == own_pes()) end(code);
+  for (auto& carrier : carriers_)
+    for (auto& member : carrier->members_)
+      if (member.pe.get() == &pe) member.done = true;
+  while (true) {
+    if (!pe.carrier->yield(true)) pause();
+  }
+}
+
+void Process::end(int code) {
+  if (hooks_.end) hooks_.end(code);
+  for (std::thread& thread : threads_) thread.detach();
+  std::fflush(nullptr);
+  std::exit(code);
+}
+
+void Process::abort_run(int code) {
+  std::fflush(nullptr);
+  if (the_process) the_process->layer().announce_exit(code ? code : 1);
+  _exit(code ? code : 1);
+}
+
+}  // namespace periapt

@@ -1,0 +1,89 @@
+// A process of the run: its PEs, and the OS threads (carriers) that run them.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "runtime/scheduler/pe.h"
+
+namespace periapt {
+
+// What the floor above does at the turning points of a run.
+struct ProcessHooks {
+  std::function<void(Pe&)> begin;  // on each PE's own thread, when all PEs of the process exist
+  std::function<void(int)> end;    // once, on the thread that ends the process, with the exit code
+};
+
+// An OS thread that runs one PE, or several in turn when there are more PEs than cores.
+class Carrier {
+ public:
+  Carrier(Process& process, int id, std::vector<int> pes);
+  ~Carrier();
+  void run();
+  // From a PE that has nothing to do, or has had its share: the other PEs of this thread run. False when it has the
+  // thread for itself.
+  bool yield(bool idle);
+  bool alone() const { return pes_.size() == 1; }
+
+ private:
+  friend class Process;
+  struct Member {
+    std::unique_ptr<Pe> pe;
+    scheduler::Thread* fiber = nullptr;
+    bool idle = false;
+    bool done = false;
+  };
+  void run_turns();
+  static void member_main(void* pe);
+
+  Process& process_;
+  int id_;
+  std::vector<int> pes_;
+  std::vector<Member> members_;
+  Member* running_ = nullptr;
+  std::unique_ptr<scheduler::ThreadSystem> fibers_;
+};
+
+class Process {
+ public:
+  // Takes the options of layout out of argv and starts the other processes of the run (each returns from here).
+  Process(int& argc, char** argv);
+  ~Process();
+
+  MachineLayer& layer() { return *layer_; }
+  const bootstrap::HostLayout& layout() const { return layer_->layout(); }
+  int rank() const { return layer_->process(); }                      // CkMyNode
+  int count() const { return layout().process_count(); }              // CkNumNodes
+  int pes() const { return layer_->pes(); }                           // CkNumPes
+  int own_pes() const { return layer_->own_pes(); }                   // CkMyNodeSize
+  int first_pe() const { return layer_->first_pe(); }
+  int process_of(int pe) const { return layout().process_of[pe]; }
+  Pe& pe(int rank) { return *by_rank_[rank]; }
+  bool is_mine(int pe) const { return pe >= first_pe() && pe < first_pe() + own_pes(); }
+
+  // Runs the PEs. Never returns: the run ends in finish().
+  [[noreturn]] void run(ProcessHooks hooks);
+  // Called once by each PE at the end of the run; does not return. The process exits when all have come.
+  [[noreturn]] void finish(Pe& pe, int code);
+  // Ends all processes of the run now.
+  [[noreturn]] static void abort_run(int code);
+
+  static Process* current();
+
+ private:
+  friend class Carrier;
+  void pe_main(Pe& pe);
+  [[noreturn]] void end(int code);
+
+  std::unique_ptr<MachineLayer> layer_;
+  std::vector<std::unique_ptr<Carrier>> carriers_;
+  std::vector<Pe*> by_rank_;
+  std::vector<std::thread> threads_;
+  ProcessHooks hooks_;
+  std::atomic<int> ready_{0};     // PEs made
+  std::atomic<int> finished_{0};  // PEs in finish()
+};
+
+}  // namespace periapt

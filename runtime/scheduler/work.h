@@ -1,0 +1,44 @@
+// What a scheduler's queue holds: one cache line, the same in a ring between PEs and in a PE's own queue.
+//
+// Most messages of a Charm++ program are small and go to an object that exists: they are written into such a line
+// whole and never become a Message. Everything else is a line that refers to one.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "runtime/message/envelope.h"
+#include "runtime/scheduler/inline_limit.h"
+
+namespace periapt {
+
+enum class WorkKind : std::uint8_t {
+  call = 0,     // arguments inline: entry, collection, element and up to 48 bytes of arguments
+  message = 1,  // pointer to an Envelope; ownership moves with it
+  thread = 2,   // a user-level thread to resume (own PE only)
+};
+
+struct alignas(64) Work {
+  // bits 0-1 WorkKind, 2-7 length of the arguments, 8-23 entry, 24-55 collection. 56 bits, so that a ring slot of
+  // machine/shm carries it beside its own 8 bits of state.
+  std::uint64_t meta;
+  std::uint64_t element;  // call: the element; message, thread: the pointer
+  alignas(16) std::byte arguments[inline_arguments_max];
+
+  WorkKind kind() const { return static_cast<WorkKind>(meta & 3); }
+  unsigned length() const { return (meta >> 2) & 63; }
+  std::uint16_t entry() const { return static_cast<std::uint16_t>(meta >> 8); }
+  std::uint32_t collection() const { return static_cast<std::uint32_t>(meta >> 24); }
+  Envelope* message() const { return reinterpret_cast<Envelope*>(element); }
+};
+static_assert(sizeof(Work) == 64, "one cache line");
+static_assert(inline_arguments_max < 64, "its length fits 6 bits");
+
+constexpr std::uint64_t call_meta(std::uint16_t entry, std::uint32_t collection, unsigned length) {
+  return static_cast<std::uint64_t>(WorkKind::call) | std::uint64_t{length} << 2 | std::uint64_t{entry} << 8 |
+         std::uint64_t{collection} << 24;
+}
+constexpr std::uint64_t message_meta = static_cast<std::uint64_t>(WorkKind::message);
+constexpr std::uint64_t thread_meta = static_cast<std::uint64_t>(WorkKind::thread);
+
+}  // namespace periapt

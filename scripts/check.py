@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""The body of ./check: configure, build and ctest for a few presets, and one summary over all of them.
+
+A run is a preset and the labels it takes from ctest (docs/testing.md says what the labels mean). The release run builds
+everything; a sanitizer run builds only the programs that its tests name. Cases are counted as GoogleTest counts them where
+a test is a GoogleTest program, otherwise a ctest test is one case. Logs are left in build/check/.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOGS = ROOT / "build" / "check"
+
+# A test may take as long as it needs; one that hangs must not keep the others from being run.
+HANG_S = 900
+
+
+@dataclass
+class Run:
+    """One preset and the tests taken from it, before; counts and sentences, after."""
+    preset: str
+    why: str
+    label: str = ""  # ctest -L, empty: all
+    without: str = ""  # ctest -LE
+    passed: int = 0
+    failed: list[str] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)  # name, reason
+    seconds: float = 0.0
+    note: str = ""
+
+    @property
+    def build(self) -> Path:
+        return ROOT / "build" / self.preset
+
+
+def execute(command: list[str], log: Path, options) -> int:
+    """Runs a command with its output in a log, and on the terminal too with -v."""
+    with open(log, "a", encoding="utf-8") as out:
+        out.write("$ " + " ".join(command) + "\n")
+        out.flush()
+        if not options.verbose:
+            return subprocess.run(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, check=False).returncode
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace") as process:
+            for line in process.stdout:
+                sys.stdout.write(line)
+                out.write(line)
+        return process.returncode
+
+
+def show_tail(log: Path, lines: int = 60) -> None:
+    text = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    errors = [i for i, line in enumerate(text) if re.search(r"\berror\b|^FAILED:|CMake Error", line)]
+    start = max(0, errors[0] - 2) if errors else max(0, len(text) - lines)
+    print("\n".join("    " + line for line in text[start:start + lines]))
+    print(f"    (all of it: {log.relative_to(ROOT)})")
+
+
+def configure(run: Run, options, log: Path) -> bool:
+    command = ["cmake", "--preset", run.preset, "-DPERIAPT_BUILD_TESTS=ON"]
+    if shutil.which("ccache"):
+        command += ["-DCMAKE_C_COMPILER_LAUNCHER=ccache", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
+    return execute(command, log, options) == 0
+
+
+def selection(run: Run, options) -> list[str]:
+    arguments = []
+    for label in (run.label, options.label):
+        arguments += ["-L", label] if label else []
+    return arguments + (["-LE", run.without] if run.without else [])
+
+
+def tests_of(run: Run, options) -> list[dict]:
+    """The tests that ctest would run, as ctest describes them."""
+    listing = subprocess.run(["ctest", "--test-dir", str(run.build), "--show-only=json-v1", *selection(run, options)],
+                             cwd=ROOT, capture_output=True, text=True, check=True)
+    return json.loads(listing.stdout)["tests"]
+
+
+def targets_for(run: Run, tests: list[dict]) -> list[str]:
+    """What ninja has to build so that these tests can run: every word of their commands that ninja can make."""
+    known = subprocess.run(["ninja", "-C", str(run.build), "-t", "targets", "all"], capture_output=True, text=True,
+                           check=True).stdout
+    makes = {line.split(":")[0] for line in known.splitlines()}
+    words = {word for test in tests for word in test.get("command", [])}
+    inside = {os.path.relpath(word, run.build) for word in words if word.startswith(str(run.build) + os.sep)}
+    return sorted(inside & makes)
+
+
+def build(run: Run, targets: list[str], options, log: Path) -> bool:
+    jobs = ["-j", str(options.jobs)] if options.jobs else []
+    return execute(["ninja", "-C", str(run.build), "-k", "0", *jobs, *targets], log, options) == 0
+
+
+CASE = re.compile(r"^\[ *(OK|SKIPPED|FAILED) *\] (\S+?)(?:, where .*)? \(\d+ ms\)$")
+RUNNING = re.compile(r"^\[ RUN +\] ")
+
+
+def skip_reason(output: list[str]) -> str:
+    """What a test said before it left: the first line about skipping, otherwise its last line."""
+    said = [line.strip() for line in output if line.strip()]
+    about = [line for line in said if re.match(r"skip", line, re.IGNORECASE)]
+    return re.sub(r"^skip\w*[:,]? *", "", (about or said[-1:])[0], flags=re.IGNORECASE) if said else "it did not say why"
+
+
+def count_cases(run: Run, name: str, output: list[str], failed: bool) -> None:
+    """Counts the cases of a GoogleTest program from what it printed."""
+    since_run: list[str] = []
+    failures = 0
+    for line in output:
+        case = CASE.match(line)
+        if RUNNING.match(line):
+            since_run = []
+        elif not case:
+            since_run.append(line)
+        elif case[1] == "OK":
+            run.passed += 1
+        elif case[1] == "FAILED":
+            failures += 1
+            run.failed.append(f"{name}: {case[2]}")
+        else:
+            told = [text for text in since_run if text.strip() and not re.search(r":\d+: Skipped$", text)]
+            run.skipped.append((f"{name}: {case[2]}", " ".join(told) or "it did not say why"))
+    if failed and not failures:
+        run.failed.append(f"{name} (ended outside its cases: a crash, a sanitizer's finding, or too slow)")
+
+
+def print_part(name: str, output: list[str], limit: int = 80) -> None:
+    """What a failed test printed: from its first failed case on where that is known, its end where it is not."""
+    start = next((i for i, line in enumerate(output) if re.search(r": Failure$|^==\d+==ERROR|^WARNING: .*Sanitizer", line)),
+                 max(0, len(output) - limit))
+    print(f"   --- {name} failed:")
+    print("\n".join("    " + line for line in output[start:start + limit]), flush=True)
+
+
+def read_results(run: Run, junit: Path, options) -> None:
+    for case in ElementTree.parse(junit).getroot().iter("testcase"):
+        name = case.get("name")
+        output = (case.findtext("system-out") or "").splitlines()
+        failed = case.find("failure") is not None or case.get("status") == "fail"
+        if failed and not options.verbose:
+            print_part(name, output)
+        if case.get("status") in ("notrun", "disabled") or case.find("skipped") is not None:
+            said = case.find("skipped").get("message", "") if case.find("skipped") is not None else ""
+            if "SKIP_" in said:
+                run.skipped.append((name, skip_reason(output)))
+            else:  # the program is not there: its build failed
+                run.failed.append(f"{name} ({said or 'could not be started'})")
+        elif any(RUNNING.match(line) for line in output):
+            count_cases(run, name, output, failed)
+        elif failed:
+            run.failed.append(name)
+        else:
+            run.passed += 1
+
+
+def without_random_addresses() -> list[str]:
+    """GCC 12's thread sanitizer ends at once where the kernel spreads addresses wider than it knows. Where it may, this
+    switches that off for what it starts."""
+    prefix = ["setarch", "-R"]
+    works = shutil.which("setarch") and subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0
+    return prefix if works else []
+
+
+def run_tests(run: Run, options, log: Path) -> None:
+    junit = LOGS / f"{run.preset}.xml"
+    junit.unlink(missing_ok=True)
+    jobs = str(options.jobs or os.cpu_count() or 2)
+    # The sizes keep ctest from cutting off the output that the cases are counted from.
+    before_it = without_random_addresses() if run.preset == "tsan" else []
+    code = execute([*before_it, "ctest", "--test-dir", str(run.build), "-j", jobs, "--timeout", str(HANG_S), "--output-on-failure",
+                    "--output-junit", str(junit), "--test-output-size-passed", "4000000",
+                    "--test-output-size-failed", "4000000", *selection(run, options)], log, options)
+    before = len(run.failed)
+    if junit.exists():
+        read_results(run, junit, options)
+    if code != 0 and len(run.failed) == before:
+        run.failed.append(f"ctest ended with status {code} and named no test")
+
+
+def go(run: Run, options) -> None:
+    """Configures, builds and tests one preset. What goes wrong is counted, and the next preset is still run."""
+    begin = time.monotonic()
+    print(f"== {run.preset}: {run.why}", flush=True)
+    log = LOGS / f"{run.preset}.log"
+    log.unlink(missing_ok=True)
+    if not configure(run, options, log):
+        run.failed.append("configure")
+        show_tail(log)
+    else:
+        tests = tests_of(run, options)
+        targets = targets_for(run, tests) if run.label else []
+        if run.label and not tests:
+            run.note = "no test of this selection carries the label"
+        else:
+            if not build(run, targets, options, log):
+                run.failed.append("build")
+                show_tail(log)
+            print(f"   built in {time.monotonic() - begin:.0f} s; {len(tests)} tests", flush=True)
+            if tests:
+                run_tests(run, options, log)
+    run.seconds = time.monotonic() - begin
+    print(f"   {run.passed} passed, {len(run.failed)} failed, {len(run.skipped)} skipped, {run.seconds:.0f} s"
+          + (f" ({run.note})" if run.note else ""), flush=True)
+
+
+def summary(runs: list[Run], seconds: float) -> int:
+    print(f"\n== Summary ({seconds / 60:.1f} minutes)")
+    for run in runs:
+        print(f"   {run.preset:8} {run.passed:5} passed {len(run.failed):4} failed {len(run.skipped):4} skipped"
+              f"  {run.seconds:5.0f} s  {run.note}")
+    for title, entries in (("Skipped", [(run, f"{name}: {why}") for run in runs for name, why in run.skipped]),
+                           ("Failed", [(run, name) for run in runs for name in run.failed])):
+        if entries:
+            print(f"\n   {title}:")
+            for run, text in entries:
+                print(f"   - [{run.preset}] {text}")
+    failed = sum(len(run.failed) for run in runs)
+    if failed:
+        print("\n   Logs: build/check/. One test again: ctest --test-dir build/<preset> -R <name> --output-on-failure")
+    print(f"{sum(run.passed for run in runs)} passed, {failed} failed, {sum(len(run.skipped) for run in runs)} skipped")
+    return 1 if failed else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="./check", description="Builds Periapt and runs its tests.")
+    parser.add_argument("--quick", action="store_true", help="the release preset only, without tests labelled slow")
+    parser.add_argument("-L", "--label", default="", help="only tests whose label matches (a regular expression)")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show the output of every command as it comes")
+    parser.add_argument("-j", "--jobs", type=int, default=0, help="how many compilers and tests at once")
+    options = parser.parse_args()
+    LOGS.mkdir(parents=True, exist_ok=True)
+
+    runs = [Run("release", "all floors, tools, programs and tests", without="slow" if options.quick else "")]
+    if not options.quick:
+        runs += [Run("tsan", "queue, arena and location under the thread sanitizer", label="tsan"),
+                 Run("asan", "unit tests under the address and undefined sanitizers", label="unit", without="slow")]
+    begin = time.monotonic()
+    for run in runs:
+        go(run, options)
+    return summary(runs, time.monotonic() - begin)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+// The small things of base/: the map of the hot path, the clock, values for failures, the block a fatal error prints.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <memory>
+#include <random>
+#include <thread>
+#include <unordered_map>
+
+#include "base/bits.h"
+#include "base/clock.h"
+#include "base/fatal.h"
+#include "base/flat_map.h"
+#include "base/status.h"
+#include "base/topology.h"
+
+namespace periapt {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(FlatMap, AgreesWithTheStandardMapOverRandomInsertionsAndErasures) {
+  std::mt19937_64 random(1);
+  for (std::uint64_t range : {8u, 100u, 5000u}) {
+    FlatMap<std::uint64_t> map;
+    std::unordered_map<std::uint64_t, std::uint64_t> expected;
+    for (int i = 0; i < 100'000; ++i) {
+      // Keys a power of two apart fall together in a bad hash.
+      std::uint64_t key = (random() % range) << (random() % 2 * 32);
+      if (random() % 2 == 0) {
+        bool made = map.try_emplace(key, i).second;
+        EXPECT_EQ(made, expected.try_emplace(key, i).second);
+      } else {
+        EXPECT_EQ(map.erase(key), expected.erase(key) == 1);
+      }
+      EXPECT_EQ(map.size(), expected.size());
+    }
+    for (std::uint64_t key = 0; key < range; ++key) EXPECT_EQ(map.contains(key), expected.count(key) == 1);
+    std::size_t visited = 0;
+    map.for_each([&](std::uint64_t key, std::uint64_t& value) {
+      EXPECT_EQ(expected.at(key), value);
+      ++visited;
+    });
+    EXPECT_EQ(visited, expected.size());
+  }
+}
+
+TEST(FlatMap, FindsNothingInAnEmptyMapAndInOneThatWasMovedFrom) {
+  FlatMap<int> map;
+  EXPECT_EQ(map.find(0), nullptr);
+  EXPECT_EQ(map.find(FlatMap<int>::kEmpty), nullptr);
+  EXPECT_FALSE(map.erase(7));
+  map[7] = 1;
+  EXPECT_EQ(map.find(FlatMap<int>::kEmpty), nullptr);
+  FlatMap<int> other(std::move(map));
+  EXPECT_EQ(*other.find(7), 1);
+  EXPECT_EQ(map.find(7), nullptr);
+}
+
+TEST(FlatMap, DestroysEachValueOnce) {
+  auto witness = std::make_shared<int>(0);
+  {
+    FlatMap<std::shared_ptr<int>> map;
+    for (std::uint64_t key = 0; key < 100; ++key) map[key] = witness;
+    EXPECT_EQ(witness.use_count(), 101);
+    for (std::uint64_t key = 0; key < 100; key += 2) map.erase(key);
+    EXPECT_EQ(witness.use_count(), 51);
+    map.reserve(10'000);
+    EXPECT_EQ(witness.use_count(), 51);
+  }
+  EXPECT_EQ(witness.use_count(), 1);
+}
+
+std::uint64_t kernel_now() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+TEST(Clock, NeverGoesBackAndStaysWithTheKernelsClock) {
+  std::uint64_t last = 0;
+  std::uint64_t begin = kernel_now();
+  while (kernel_now() - begin < 50'000'000) {
+    std::uint64_t before = kernel_now();
+    std::uint64_t now = clock::now_ns();
+    std::uint64_t after = kernel_now();
+    ASSERT_GE(now, last);
+    last = now;
+    // A microsecond for the rate; being interrupted between readings only widens the window.
+    ASSERT_GE(now + 1'000, before);
+    ASSERT_LE(now, after + 1'000);
+  }
+}
+
+TEST(Clock, ThreadsStartTheirOwnReadings) {
+  std::uint64_t here = clock::now_ns();
+  std::uint64_t there = 0;
+  std::thread([&] { there = clock::now_ns(); }).join();
+  EXPECT_GE(there + 1'000, here);
+  EXPECT_LE(there, clock::now_ns() + 1'000);
+}
+
+TEST(Bits, RoundAndCount) {
+  EXPECT_EQ(round_up(1, 64), 64u);
+  EXPECT_EQ(round_up(64, 64), 64u);
+  EXPECT_EQ(ceil_log2(1), 0u);
+  EXPECT_EQ(ceil_log2(5), 3u);
+  EXPECT_EQ(round_up_power_of_two(5), 8u);
+  EXPECT_EQ(floor_log2(std::uint64_t{1} << 63), 63u);
+}
+
+TEST(Status, CarriesItsSentence) {
+  Result<int> good(3);
+  Result<int> bad(Status::failure("no"));
+  EXPECT_TRUE(good.ok());
+  EXPECT_EQ(*good, 3);
+  EXPECT_FALSE(bad.ok());
+  EXPECT_EQ(bad.message(), "no");
+}
+
+TEST(Topology, KnowsAtLeastTheCpuWeAreOn) {
+  std::vector<int> cpus = topology::allowed_cpus();
+  EXPECT_FALSE(cpus.empty());
+  EXPECT_EQ(topology::distinct_cores_first(cpus, 1).size(), cpus.size());
+}
+
+TEST(Fatal, SaysWhatWhereWhyAndWhatNext) {
+  std::string text = format_complaint({"it broke", "here", "because", "mend it"}, "PE 3");
+  EXPECT_EQ(text,
+            "periapt: fatal error on PE 3\n"
+            "  what:     it broke\n"
+            "  where:    here\n"
+            "  why:      because\n"
+            "  do next:  mend it\n");
+  EXPECT_THAT(format_complaint({"it broke", "", "", ""}, ""), ::testing::Not(HasSubstr("why")));
+}
+
+TEST(FatalDeathTest, LeavesWithStatusOne) {
+  EXPECT_EXIT(fatal("it broke", "a test"), ::testing::ExitedWithCode(1), "it broke");
+}
+
+}  // namespace
+}  // namespace periapt

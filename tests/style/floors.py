@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Holds the floors: a file includes only from its own folder and from floors below (docs/architecture.md).
+
+Usage: floors.py ROOT. Prints each include that goes up or sideways, with what to do, and exits 1 if there is one.
+FLOORS below is the architecture as a table; a folder that is not in it may not hold C++ at all, so a new folder gets its
+place here on the day it is made.
+"""
+import re
+import sys
+from pathlib import Path
+
+# Folder -> folders that it may include besides itself and what those may include. From the bottom up.
+FLOORS = {
+    "base": [],
+    # floor 1. Transports know the contract and nothing of each other; layer/ is the one place that names them all.
+    "machine/ucx-like": ["base"],
+    "machine/shm": ["machine/ucx-like"],
+    "machine/tcp": ["machine/ucx-like"],
+    "machine/verbs": ["machine/ucx-like"],
+    "machine/gpu": ["machine/ucx-like"],
+    "machine/sim": ["machine/ucx-like"],
+    "machine/transport-template": ["machine/ucx-like"],
+    "machine/bootstrap": ["base"],
+    "machine/layer": ["machine/shm", "machine/tcp", "machine/verbs", "machine/gpu", "machine/sim", "machine/bootstrap"],
+    # floor 2. pup stands alone.
+    "runtime/pup": ["base"],
+    "runtime/message": ["machine/layer", "runtime/pup"],
+    "runtime/scheduler": ["runtime/message"],
+    # floor 3
+    "runtime/chare": ["runtime/scheduler"],
+    # floor 4. Siblings.
+    "runtime/loadbalance": ["runtime/chare"],
+    "runtime/checkpoint": ["runtime/chare"],
+    "runtime/trace": ["runtime/chare"],
+    "runtime/libs": ["runtime/chare"],
+    # floor 5
+    "include": ["runtime/loadbalance", "runtime/checkpoint", "runtime/trace", "runtime/libs"],
+    # floor 6. The translator is a library that knows C++ text and no runtime.
+    "lang/ci-translator": ["base"],
+    "tools": ["include", "lang/ci-translator"],
+    # floor 7
+    "examples/pingpong": ["include"],
+    "examples/nbody": ["include"],
+    "bench": ["tools"],
+    "tests": ["tools", "bench", "examples/pingpong", "examples/nbody"],
+}
+
+SOURCES = {".h", ".hpp", ".cpp", ".cc", ".C", ".c"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
+# Written by charmc when the program is built, so not found in the tree.
+GENERATED = re.compile(r"\.(decl|def)\.h$")
+
+
+def below(folder: str) -> set[str]:
+    """The folder itself and everything it may include."""
+    found = {folder}
+    for lower in FLOORS[folder]:
+        found |= below(lower)
+    return found
+
+
+def folder_of(path: str) -> str | None:
+    """The longest folder of the table that the path lies in."""
+    fitting = [folder for folder in FLOORS if path.startswith(folder + "/")]
+    return max(fitting, key=len, default=None)
+
+
+def resolve(root: Path, file: Path, name: str, quoted: bool) -> str | None:
+    """Where in the tree an include leads; None when it leads out of the tree (the system's headers)."""
+    places = ([file.parent] if quoted else []) + [root, root / "include"]
+    for place in places:
+        target = (place / name).resolve()
+        if target.is_file() and target.is_relative_to(root):
+            return target.relative_to(root).as_posix()
+    return None
+
+
+def problems_in(root: Path, file: Path) -> list[str]:
+    here = file.relative_to(root).as_posix()
+    own = folder_of(here)
+    if own is None:
+        return [f"{here}: its folder has no floor: give it a line in FLOORS in tests/style/floors.py"]
+    allowed = below(own)
+    problems = []
+    for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quoted, name = match[1] == '"', match[2]
+        target = resolve(root, file, name, quoted)
+        if target is None:
+            if quoted and "/" in name and name.split("/")[0] in {folder.split("/")[0] for folder in FLOORS}:
+                problems.append(f'{here}:{number}: "{name}" is not in the tree')
+            elif quoted and own.split("/")[0] in ("base", "machine", "runtime") and not GENERATED.search(name):
+                problems.append(f'{here}:{number}: "{name}" is not found: write includes from the root of the tree')
+            continue
+        theirs = folder_of(target)
+        if theirs not in allowed:
+            problems.append(f"{here}:{number}: {own} may not include {target}: {theirs} is not below it. "
+                            f"Below it are: {', '.join(sorted(allowed - {own})) or 'nothing'}")
+    return problems
+
+
+def check(root: Path) -> tuple[int, list[str]]:
+    """How many files were read, and what is wrong with them."""
+    tops = sorted({folder.split("/")[0] for folder in FLOORS})
+    files = [file for top in tops for file in sorted((root / top).rglob("*"))
+             if file.suffix in SOURCES and not {"golden", "data"} & set(file.relative_to(root).parts)]
+    return len(files), [problem for file in files for problem in problems_in(root, file)]
+
+
+def main() -> int:
+    count, problems = check(Path(sys.argv[1]).resolve())
+    print("\n".join(problems + [f"{count} files, {len(problems)} includes that break the floors"]))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

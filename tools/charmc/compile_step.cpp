@@ -1,0 +1,50 @@
+#include <algorithm>
+#include <cstdio>
+
+#include "tools/charmc/process.h"
+#include "tools/charmc/steps.h"
+
+namespace periapt::charmc {
+namespace {
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+bool isStandard(const std::string& flag) { return flag.rfind("-std=", 0) == 0; }
+bool isCxxStandard(const std::string& flag) { return isStandard(flag) && flag.find("++") != flag.npos; }
+
+}  // namespace
+
+int runStep(const Job& job, const std::vector<std::string>& argv, std::string* output) {
+  if (job.options.verbose) std::fprintf(stderr, "charmc> %s\n", commandText(argv).c_str());
+  return runProcess(argv, output);
+}
+
+std::vector<std::string> compileCommand(const Job& job, const std::string& source) {
+  const bool isC = kindOf(source) == InputKind::c;
+  const std::vector<std::string>& flags = job.options.compile;
+  std::vector<std::string> command = {isC ? job.cc() : job.cxx()};
+  const bool forced = std::find(flags.begin(), flags.end(), "-x") != flags.end();
+  if (!isC && !forced && kindOf(source) == InputKind::cxx && std::none_of(flags.begin(), flags.end(), isStandard))
+    command.push_back("-std=gnu++17");
+  for (const std::string& flag : flags)  // each language's standard goes to its own compiler
+    if (!isStandard(flag) || isCxxStandard(flag) != isC) command.push_back(flag);
+  append(command, isC ? job.options.ccOptions : job.options.cxxOptions);
+  append(command, job.options.preprocess);
+  if (!job.options.seq)
+    for (const std::string& folder : job.layout.includes) command.push_back("-I" + folder);
+  return command;
+}
+
+bool compileSource(const Job& job, const std::string& source, const std::string& object) {
+  std::vector<std::string> command = compileCommand(job, source);
+  append(command, job.options.depend);
+  if (job.options.shared && std::find(command.begin(), command.end(), "-fPIC") == command.end()) command.push_back("-fPIC");
+  if (job.options.preprocessOnly) command.push_back("-E");
+  else if (job.options.dependOnly) {}  // -M says it all
+  else command.push_back(job.options.assembleOnly ? "-S" : "-c");
+  command.push_back(source);
+  if (!object.empty()) append(command, {"-o", object});
+  return runStep(job, command) == 0;
+}
+
+}  // namespace periapt::charmc

@@ -1,0 +1,23 @@
+// Where things are: compilers, headers, libraries. Found from charmc's own place (bin/../include, bin/../lib), so that an
+// installed prefix can be moved; a file charmc.conf beside it may say otherwise.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace periapt::charmc {
+
+struct Layout {
+  std::filesystem::path bin;
+  std::vector<std::string> includes;
+  std::vector<std::string> libraries;
+  std::string cxx;
+  std::string cc;
+  std::vector<std::string> linkFlags;
+};
+
+Layout findLayout();
+std::string versionText();
+
+}  // namespace periapt::charmc

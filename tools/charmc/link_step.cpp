@@ -1,0 +1,233 @@
+// Linking. A program is its objects, a small file that registers the modules named on the command line, the modules'
+// archives, and libperiapt.
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <system_error>
+
+#include "tools/charmc/files.h"
+#include "tools/charmc/process.h"
+#include "tools/charmc/steps.h"
+
+namespace periapt::charmc {
+namespace fs = std::filesystem;
+namespace {
+
+/// Modules that are part of libperiapt, or need nothing here: accepted, so that old link lines work.
+const std::set<std::string> built_in_modules = {
+    "CkMulticast", "CommonLBs", "EveryLB", "TreeLB", "DistributedLB", "GreedyLB", "GreedyRefineLB", "RefineLB", "RandCentLB",
+    "DummyLB", "RotateLB", "RecBipartLB", "MetisLB", "CentralLB", "HybridBaseLB", "completion", "NDMeshStreamer"};
+
+const std::vector<std::string> system_libraries = {"-lhwloc", "-lboost_context", "-lfmt", "-lpthread", "-ldl", "-lrt"};
+
+/// Folders that -module looks in: those of -L, the current one, ours.
+std::vector<std::string> libraryFolders(const Job& job) {
+  std::vector<std::string> out;
+  for (const LinkItem& item : job.options.link)
+    if (item.text.rfind("-L", 0) == 0) out.push_back(item.text.substr(2));
+  out.push_back(".");
+  out.insert(out.end(), job.layout.libraries.begin(), job.layout.libraries.end());
+  return out;
+}
+
+std::optional<fs::path> findIn(const std::vector<std::string>& folders, const std::string& name) {
+  std::error_code error;
+  for (const std::string& folder : folders)
+    if (fs::path file = fs::path(folder) / name; fs::exists(file, error)) return file;
+  return std::nullopt;
+}
+
+struct ModulePieces {
+  std::vector<std::string> registered;  ///< names to register
+  std::vector<std::string> archives;
+  std::vector<std::string> flags;       ///< from libmoduleM.dep
+};
+
+/// Adds module `name` and, by way of its .dep file, the modules it needs.
+bool gatherModule(const std::string& name, const std::vector<std::string>& folders, ModulePieces& out, std::set<std::string>& seen) {
+  if (!seen.insert(name).second) return true;
+  const auto archive = findIn(folders, "libmodule" + name + ".a");
+  if (!archive) {
+    if (built_in_modules.count(name)) return true;
+    std::fprintf(stderr, "charmc: error: -module %s: there is no libmodule%s.a in", name.c_str(), name.c_str());
+    for (const std::string& folder : folders) std::fprintf(stderr, " %s", folder.c_str());
+    std::fprintf(stderr, "\n      = hint: name its folder with -L, or build it: charmc -o libmodule%s.a ...\n", name.c_str());
+    return false;
+  }
+  out.registered.push_back(name);
+  out.archives.push_back(archive->string());
+  std::string text;
+  if (!readFile(archive->parent_path() / ("libmodule" + name + ".dep"), text)) return true;
+  const std::vector<std::string> words = splitCommandLine(text);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool isModule = (words[i] == "-module" || words[i] == "-modules") && i + 1 < words.size();
+    if (!isModule) {
+      out.flags.push_back(words[i]);
+    } else if (!gatherModule(words[++i], folders, out, seen)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Trace modes that a library is there for; others are said and left out.
+std::vector<std::string> traceModes(const Job& job, std::vector<std::string>& archives) {
+  std::vector<std::string> out;
+  for (const std::string& mode : job.options.traceModes) {
+    if (mode == "none") continue;
+    if (const auto archive = findIn(libraryFolders(job), "libtrace-" + mode + ".a")) {
+      out.push_back(mode);
+      archives.push_back(archive->string());
+    } else {
+      std::fprintf(stderr, "charmc: warning: -tracemode %s: this kind of tracing is not there yet; linked without it\n", mode.c_str());
+    }
+  }
+  return out;
+}
+
+bool endsWith(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+bool archive(const Job& job, const std::vector<LinkItem>& items) {
+  std::error_code error;
+  fs::remove(job.options.output, error);  // `ar` would keep members that are no longer there
+  std::vector<std::string> command = {"ar", "crs", job.options.output};
+  for (const LinkItem& item : items)
+    if (item.isFile) command.push_back(item.text);
+  return runStep(job, command) == 0;
+}
+
+bool sharedObject(const Job& job, const std::vector<LinkItem>& items) {
+  std::vector<std::string> command = {job.ldxx(), "-shared", "-fPIC"};
+  command.insert(command.end(), job.options.compile.begin(), job.options.compile.end());
+  for (const LinkItem& item : items) command.push_back(item.text);
+  command.insert(command.end(), {"-o", job.options.output});
+  return runStep(job, command) == 0;
+}
+
+/// charmrun stands beside every program that was linked, as Makefiles expect.
+void placeCharmrun(const Job& job) {
+  const fs::path ours = job.layout.bin / "charmrun";
+  std::error_code error;
+  if (job.options.noCharmrun || !fs::exists(ours, error)) return;
+  const fs::path theirs = fs::absolute(job.options.output, error).parent_path() / "charmrun";
+  if (fs::equivalent(ours, theirs, error)) return;
+  const fs::path beside = theirs.string() + ".tmp" + std::to_string(::getpid());
+  if (fs::copy_file(ours, beside, fs::copy_options::overwrite_existing, error)) fs::rename(beside, theirs, error);
+  if (error) std::fprintf(stderr, "charmc: warning: cannot put charmrun beside the program: %s\n", error.message().c_str());
+}
+
+std::optional<fs::path> compileModuleInit(const Job& job, const ModulePieces& modules, const std::vector<std::string>& traces) {
+  const fs::path folder = job.options.save ? fs::path(".") : job.temporary;
+  const std::string stem = job.options.save ? "moduleinit" + std::to_string(::getpid()) : "moduleinit";
+  const fs::path source = folder / (stem + ".cpp");
+  const fs::path object = folder / (stem + ".o");
+  const std::string error = replaceFile(source, moduleInit(job, modules.registered, traces));
+  if (!error.empty()) {
+    std::fprintf(stderr, "charmc: %s\n", error.c_str());
+    return std::nullopt;
+  }
+  if (runStep(job, {job.cxx(), "-std=gnu++17", "-fPIC", "-c", source.string(), "-o", object.string()}) != 0) return std::nullopt;
+  return object;
+}
+
+bool program(const Job& job, const std::vector<LinkItem>& items) {
+  ModulePieces modules;
+  std::set<std::string> seen;
+  const std::vector<std::string> folders = libraryFolders(job);
+  for (const std::string& name : job.options.modules)
+    if (!gatherModule(name, folders, modules, seen)) return false;
+  std::vector<std::string> traceArchives;
+  const std::vector<std::string> traces = traceModes(job, traceArchives);
+  const auto init = compileModuleInit(job, modules, traces);
+  if (!init) return false;
+
+  std::vector<std::string> command = {job.ldxx()};
+  auto add = [&command](const std::vector<std::string>& words) { command.insert(command.end(), words.begin(), words.end()); };
+  add(job.options.compile);
+  add(job.options.ldOptions);
+  command.push_back(init->string());
+  // A module's archive stands before the program's libraries, which may use it, and behind them, which it may use.
+  bool placed = false;
+  for (const LinkItem& item : items) {
+    if (!placed && item.text.rfind("-l", 0) == 0) {
+      add(modules.archives);
+      placed = true;
+    }
+    command.push_back(item.text);
+  }
+  if (!placed) add(modules.archives);
+  for (const std::string& folder : job.layout.libraries) command.push_back("-L" + folder);
+  add(modules.flags);
+  add(modules.archives);
+  add(traceArchives);
+  command.push_back("-lperiapt");
+  add(system_libraries);
+  add(job.layout.linkFlags);
+  add({"-o", job.options.output});
+  if (runStep(job, command) != 0) return false;
+  placeCharmrun(job);
+  return true;
+}
+
+}  // namespace
+
+std::string moduleInit(const Job& job, const std::vector<std::string>& modules, const std::vector<std::string>& traces) {
+  std::string out = "// Written by charmc for " + job.options.output + ": which modules the program is linked with.\n";
+  for (const std::string& m : modules) out += "void _register" + m + "(void);\n";
+  for (const std::string& t : traces) out += "void _createTrace" + t + "(char** argv);\n";
+  if (!job.options.balancers.empty()) out += "void LBDefaultCreate(const char* name);\n";
+  out += "void _registerExternalModules(char**) {\n";
+  for (const std::string& m : modules) out += "  _register" + m + "();\n";
+  for (const std::string& b : job.options.balancers) out += "  LBDefaultCreate(\"" + b + "\");\n";
+  out += "}\nvoid _createTraces(char** argv) {\n  (void)argv;\n";
+  for (const std::string& t : traces) out += "  _createTrace" + t + "(argv);\n";
+  out += "}\n";
+  const bool noMainModule = job.options.noMainModule || job.options.noMain || job.options.language.rfind("converse", 0) == 0;
+  if (noMainModule) out += "extern \"C\" __attribute__((weak)) void CkRegisterMainModule(void) {}\n";
+  return out;
+}
+
+bool link(const Job& job, const std::vector<LinkItem>& items) {
+  bool done = false;
+  if (endsWith(job.options.output, ".a")) {
+    done = archive(job, items);
+  } else if (job.options.shared || endsWith(job.options.output, ".so")) {
+    done = sharedObject(job, items);
+  } else if (job.options.seq) {
+    std::vector<std::string> command = {job.ldxx()};
+    command.insert(command.end(), job.options.compile.begin(), job.options.compile.end());
+    for (const LinkItem& item : items) command.push_back(item.text);
+    command.insert(command.end(), {"-o", job.options.output});
+    done = runStep(job, command) == 0;
+  } else {
+    done = program(job, items);
+  }
+  if (!done) {
+    std::error_code error;
+    fs::remove(job.options.output, error);
+  }
+  return done;
+}
+
+void printBuildingBlocks(const Job& job) {
+  std::string includes;
+  for (const std::string& folder : job.layout.includes) includes += (includes.empty() ? "-I" : " -I") + folder;
+  std::string libraries;
+  for (const std::string& folder : job.layout.libraries) libraries += "-L" + folder + " ";
+  libraries += "-lperiapt";
+  for (const std::string& library : system_libraries) libraries += " " + library;
+  for (const std::string& flag : job.layout.linkFlags) libraries += " " + flag;
+  const std::string lib = job.layout.libraries.front();
+  std::printf("CHARM_CC='%s'\nCHARM_CC_FLAGS='%s'\n", job.cc().c_str(), includes.c_str());
+  std::printf("CHARM_CXX='%s'\nCHARM_CXX_FLAGS='-std=gnu++17 %s'\n", job.cxx().c_str(), includes.c_str());
+  std::printf("CHARM_LD='%s'\nCHARM_LD_FLAGS=''\n", job.cc().c_str());
+  std::printf("CHARM_LDXX='%s'\nCHARM_LDXX_FLAGS=''\nCHARM_LIBS='%s'\n", job.ldxx().c_str(), libraries.c_str());
+  std::printf("CHARMBIN='%s'\nCHARMINC='%s'\nCHARMLIB='%s'\n", job.layout.bin.c_str(), job.layout.includes.front().c_str(), lib.c_str());
+}
+
+}  // namespace periapt::charmc

@@ -1,0 +1,253 @@
+#include "tools/charmc/options.h"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <map>
+
+#include "tools/charmc/files.h"
+
+namespace periapt::charmc {
+namespace {
+
+bool startsWith(const std::string& text, const std::string& prefix) { return text.rfind(prefix, 0) == 0; }
+
+bool isOneOf(const std::string& text, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return text == word; });
+}
+
+void appendList(std::vector<std::string>& out, const std::string& names) {
+  std::size_t begin = 0;
+  while (begin <= names.size()) {
+    const std::size_t end = std::min(names.find_first_of(", ", begin), names.size());
+    if (end > begin) out.push_back(names.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+/// Walks over the arguments; each handler takes its flag and, where it has one, the value behind it.
+class OptionParser {
+ public:
+  explicit OptionParser(const std::vector<std::string>& arguments) : arguments_(arguments) { defineFlags(); }
+
+  Options run() {
+    while (at_ < arguments_.size() && out_.error.empty()) {
+      const std::string argument = arguments_[at_++];
+      if (argument.empty() || startsWith(argument, "@CMAKE_")) continue;
+      if (argument[0] != '-' || argument == "-") {
+        input(argument);
+      } else if (auto own = flags_.find(argument); own != flags_.end()) {
+        own->second();
+      } else {
+        passed(argument);
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  std::string value(const std::string& flag) {
+    if (at_ < arguments_.size()) return arguments_[at_++];
+    out_.error = "the option " + flag + " needs a value behind it";
+    return {};
+  }
+
+  void on(std::initializer_list<const char*> names, std::function<void()> action) {
+    for (const char* name : names) flags_[name] = action;
+  }
+  void set(std::initializer_list<const char*> names, bool Options::* field) {
+    on(names, [this, field] { out_.*field = true; });
+  }
+  void text(const char* name, std::string Options::* field) {
+    on({name}, [this, name, field] { out_.*field = value(name); });
+  }
+  void list(const char* name, std::vector<std::string> Options::* field) {
+    on({name}, [this, name, field] { appendList(out_.*field, value(name)); });
+  }
+
+  void defineFlags() {
+    text("-o", &Options::output);
+    set({"-c"}, &Options::compileOnly);
+    set({"-E"}, &Options::preprocessOnly);
+    set({"-S"}, &Options::assembleOnly);
+    set({"-seq"}, &Options::seq);
+    set({"-verbose"}, &Options::verbose);
+    set({"-save"}, &Options::save);
+    set({"-nomain"}, &Options::noMain);
+    set({"-nomain-module"}, &Options::noMainModule);
+    set({"-no-charmrun"}, &Options::noCharmrun);
+    set({"-no-preprocess-ci"}, &Options::noPreprocessCi);
+    set({"-print-building-blocks"}, &Options::printBuildingBlocks);
+    set({"-h", "-help", "--help"}, &Options::help);
+    set({"--version"}, &Options::version);
+    text("-language", &Options::language);
+    for (const char* name : {"-module", "-modules"}) list(name, &Options::modules);
+    for (const char* name : {"-balancer", "-lb"}) list(name, &Options::balancers);
+    list("-tracemode", &Options::traceModes);
+    text("-c++", &Options::cxx);
+    text("-cc", &Options::cc);
+    text("-ld++", &Options::ldxx);
+    text("-cp", &Options::copyTo);
+    splitInto("-c++-option", &Options::cxxOptions);
+    splitInto("-cc-option", &Options::ccOptions);
+    splitInto("-ld++-option", &Options::ldOptions);
+    splitInto("-ld-option", &Options::ldOptions);
+    on({"-O", "-optimize", "-production"}, [this] { out_.compile.push_back("-O3"); });
+    on({"-openmp"}, [this] { out_.compile.push_back("-fopenmp"); });
+    on({"-shared", "-build-shared"}, [this] { out_.shared = true; });
+    on({"-rpath"}, [this] { out_.link.push_back({"-Wl,-rpath," + value("-rpath")}); });
+    defineDependencies();
+    defineIgnored();
+  }
+
+  void splitInto(const char* name, std::vector<std::string> Options::* field) {
+    on({name}, [this, name, field] {
+      for (std::string& word : splitCommandLine(value(name))) (out_.*field).push_back(std::move(word));
+    });
+  }
+
+  void defineDependencies() {
+    on({"-M", "-MM"}, [this] { out_.dependOnly = true; out_.depend.push_back(arguments_[at_ - 1]); });
+    on({"-MD", "-MMD"}, [this] { out_.dependAlso = true; out_.depend.push_back(arguments_[at_ - 1]); });
+    on({"-MP", "-MG"}, [this] { out_.depend.push_back(arguments_[at_ - 1]); });
+    on({"-MF"}, [this] { dependencyValue("-MF", &Options::dependFile); });
+    for (const char* name : {"-MT", "-MQ"}) on({name}, [this, name] { dependencyValue(name, &Options::dependTarget); });
+  }
+
+  void dependencyValue(const char* flag, std::string Options::* field) {
+    out_.*field = value(flag);
+    out_.depend.push_back(flag);
+    out_.depend.push_back(out_.*field);
+  }
+
+  /// Flags of Charm++ that choose between builds; there is one build here.
+  void defineIgnored() {
+    for (const char* name : {"-memory", "-thread", "-host", "-machine", "-custom-part", "-balance", "-cpmopts", "-gen-cpm"})
+      on({name}, [this, name] { out_.remarks.push_back(std::string(name) + " " + value(name) + " has no effect here"); });
+    for (const char* name : {"-charm-shared", "-count-tokens", "-mpi", "-no-trace-mpi", "-whole-archive", "-use-fastest-cc",
+                             "-use-reliable-cc", "-noinclude-charm", "-swapglobals", "-tlsglobals", "-pieglobals"})
+      on({name}, [this, name] { out_.remarks.push_back(std::string(name) + " has no effect here"); });
+    for (const char* name : {"-f90", "-ldf", "-ldf90", "-f90-option", "-f77", "-f77-option", "-ld"})
+      on({name}, [this, name] { out_.remarks.push_back(std::string(name) + " " + value(name) + " has no effect here"); });
+  }
+
+  void input(const std::string& file) {
+    switch (kindOf(file)) {
+      case InputKind::ci: out_.ciFiles.push_back(file); return;
+      case InputKind::link:
+        if (!forcedLanguage_) {
+          out_.link.push_back({file, false, true});
+          return;
+        }
+        [[fallthrough]];
+      default:
+        out_.sources.push_back(file);
+        out_.link.push_back({file, true, true});
+    }
+  }
+
+  /// A flag that is not ours.
+  void passed(const std::string& flag) {
+    static const std::vector<std::string> preprocessor = {"-D", "-U", "-I", "-include", "-isystem", "-iquote", "-idirafter",
+                                                          "-imacros"};
+    for (const std::string& known : preprocessor) {
+      if (flag == known) {
+        out_.preprocess.push_back(flag);
+        out_.preprocess.push_back(value(flag));
+        return;
+      }
+      if (startsWith(flag, known)) return out_.preprocess.push_back(flag);
+    }
+    if (startsWith(flag, "-M")) return out_.depend.push_back(flag);
+    if (isLinkFlag(flag)) {
+      if (isOneOf(flag, {"-l", "-L"})) return out_.link.push_back({flag + value(flag)});
+      out_.link.push_back({flag});
+      if (isOneOf(flag, {"-T", "-u", "-z", "-Xlinker", "-framework"})) out_.link.push_back({value(flag)});
+      return;
+    }
+    if (startsWith(flag, "-std=")) return out_.compile.push_back(raised(flag));
+    out_.compile.push_back(flag);
+    if (flag == "-x") forcedLanguage_ = true;
+    if (isOneOf(flag, {"-x", "-Xpreprocessor", "-Xassembler", "-Xclang", "--param", "-isysroot", "-aux-info", "-arch",
+                       "-iprefix", "-iwithprefix", "-Xcompiler", "-G", "-target", "-wrapper"}))
+      out_.compile.push_back(value(flag));
+  }
+
+  std::string raised(const std::string& flag) {
+    std::string out = raisedStandard(flag);
+    if (out != flag) out_.remarks.push_back(flag + " is raised to " + out + ", which the headers need");
+    return out;
+  }
+
+  static bool isLinkFlag(const std::string& flag) {
+    for (const char* prefix : {"-l", "-L", "-Wl,"})
+      if (startsWith(flag, prefix)) return true;
+    return isOneOf(flag, {"-Xlinker", "-rdynamic", "-static", "-static-libgcc", "-static-libstdc++", "-pie", "-no-pie", "-s",
+                          "-nostdlib", "-nodefaultlibs", "-nostartfiles", "-framework", "-r", "-T", "-u", "-z"});
+  }
+
+  const std::vector<std::string>& arguments_;
+  std::size_t at_ = 0;
+  bool forcedLanguage_ = false;
+  Options out_;
+  std::map<std::string, std::function<void()>> flags_;
+};
+
+}  // namespace
+
+Options parseOptions(const std::vector<std::string>& arguments) { return OptionParser(arguments).run(); }
+
+InputKind kindOf(const std::string& file) {
+  const std::size_t slash = file.find_last_of('/');
+  const std::size_t dot = file.find_last_of('.');
+  if (dot == std::string::npos || (slash != std::string::npos && dot < slash)) return InputKind::link;
+  const std::string suffix = file.substr(dot + 1);
+  if (suffix == "ci") return InputKind::ci;
+  if (suffix == "c") return InputKind::c;
+  if (isOneOf(suffix, {"C", "cc", "cxx", "cpp", "c++", "cu", "CPP", "cp", "ii", "cppm", "hpp", "h"})) return InputKind::cxx;
+  if (isOneOf(suffix, {"s", "S", "i", "f", "F", "f77", "f90", "F90", "fpp"})) return InputKind::other;
+  return InputKind::link;
+}
+
+std::string raisedStandard(const std::string& flag) {
+  for (const char* dialect : {"c++", "gnu++"}) {
+    const std::string prefix = std::string("-std=") + dialect;
+    if (!startsWith(flag, prefix)) continue;
+    const std::string version = flag.substr(prefix.size());
+    if (isOneOf(version, {"98", "03", "0x", "11", "1y", "14"})) return prefix + "17";
+  }
+  return flag;
+}
+
+std::string helpText() {
+  return R"(charmc: compiles and links Charm++ programs
+
+  charmc hello.ci                          translates: writes <module>.decl.h and <module>.def.h here
+  charmc -c hello.cpp [-o hello.o]         compiles
+  charmc hello.o -o hello -language charm++    links, and puts charmrun beside the program
+  charmc hello.cpp -o hello                compiles and links
+  charmc -o libmoduleX.a x.o y.o           makes an archive, for -module X
+
+Without -o nothing is linked. Flags that are not listed here go to the compiler and the linker.
+
+  -language charm++|converse++   what the program is written in (charm++)
+  -module M[,N]                  links libmoduleM.a and registers the module M
+  -balancer NAME                 the load balancer to start with
+  -tracemode MODE                links tracing of that kind
+  -O, -optimize, -production     -O3;   -g and all other levels as usual
+  -c++ CXX, -cc CC, -ld++ LD     uses other compilers; -c++-option, -cc-option, -ld++-option give them flags
+  -E FILE.ci                     translates, as does FILE.ci alone
+  -M, -MD, -MF FILE, -MT NAME    writes dependencies, of .ci files too
+  -no-preprocess-ci              does not run the C preprocessor over .ci files
+  -nomain, -nomain-module        the program brings its own main(), or has no mainmodule
+  -no-charmrun                   does not put charmrun beside the program
+  -cp DIR                        copies the result into DIR as well
+  -seq                           calls the compiler alone
+  -save                          keeps intermediate files
+  -print-building-blocks         prints compilers, flags and paths, for other build systems
+  -verbose                       shows each command
+  -h, --help, --version
+)";
+}
+
+}  // namespace periapt::charmc

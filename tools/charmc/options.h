@@ -1,0 +1,67 @@
+// The command line of charmc, understood. Flags of our own are taken out; everything else keeps its place and goes to the
+// compiler or the linker.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace periapt::charmc {
+
+enum class InputKind { ci, c, cxx, other, link };  // other: a source that the compiler knows by itself (.s, .S)
+
+/// One thing that the link line holds, in the order given: a file, or a flag such as -lm.
+struct LinkItem {
+  std::string text;
+  bool isSource = false;  ///< a source that has to be compiled first
+  bool isFile = false;    ///< a file, not a flag
+};
+
+struct Options {
+  std::vector<std::string> ciFiles;
+  std::vector<std::string> sources;
+  std::vector<LinkItem> link;               ///< objects, archives, link flags and sources, in order
+  std::vector<std::string> preprocess;      ///< -D -U -I -include ...: for .ci files and sources
+  std::vector<std::string> compile;         ///< other flags, for sources and the linker
+  std::vector<std::string> depend;          ///< -MD -MF x ...: for sources
+  std::string output;
+  std::string dependFile;                   ///< -MF
+  std::string dependTarget;                 ///< -MT, -MQ
+  bool dependOnly = false;                  ///< -M, -MM
+  bool dependAlso = false;                  ///< -MD, -MMD
+  bool compileOnly = false;                 ///< -c
+  bool preprocessOnly = false;              ///< -E
+  bool assembleOnly = false;                ///< -S
+  bool shared = false;                      ///< -shared, -build-shared
+  bool seq = false;                         ///< -seq: no Charm++ at all
+  bool verbose = false;
+  bool save = false;
+  bool noMain = false;
+  bool noMainModule = false;
+  bool noCharmrun = false;
+  bool noPreprocessCi = false;
+  bool printBuildingBlocks = false;
+  bool help = false;
+  bool version = false;
+  std::string language;
+  std::vector<std::string> modules;
+  std::vector<std::string> balancers;
+  std::vector<std::string> traceModes;
+  std::string cxx, cc, ldxx;                ///< compilers to use instead of ours
+  std::vector<std::string> cxxOptions, ccOptions, ldOptions;
+  std::string copyTo;                       ///< -cp DIR
+  std::vector<std::string> warnings;        ///< things accepted without effect that a user should know of
+  std::vector<std::string> remarks;         ///< the same, shown with -verbose only
+  std::string error;                        ///< not empty: what is wrong with the command line
+};
+
+Options parseOptions(const std::vector<std::string>& arguments);
+
+/// By suffix; -x LANG is the compiler's business and makes any file a source.
+InputKind kindOf(const std::string& file);
+
+/// A language standard below C++17 raised to it, since the headers need that: -std=c++11 -> -std=c++17.
+std::string raisedStandard(const std::string& flag);
+
+std::string helpText();
+
+}  // namespace periapt::charmc

@@ -1,0 +1,71 @@
+#include "tools/charmc/process.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+extern char** environ;
+
+namespace periapt::charmc {
+
+int runProcess(const std::vector<std::string>& argv, std::string* output) {
+  std::vector<char*> raw;
+  for (const std::string& argument : argv) raw.push_back(const_cast<char*>(argument.c_str()));
+  raw.push_back(nullptr);
+  int ends[2] = {-1, -1};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (output) {
+    if (::pipe2(ends, O_CLOEXEC) != 0) {
+      std::fprintf(stderr, "charmc: cannot make a pipe: %s\n", std::strerror(errno));
+      posix_spawn_file_actions_destroy(&actions);
+      return 127;
+    }
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  }
+  std::fflush(nullptr);
+  pid_t pid = 0;
+  const int failed = ::posix_spawnp(&pid, raw[0], &actions, nullptr, raw.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (output) ::close(ends[1]);
+  if (failed) {
+    std::fprintf(stderr, "charmc: cannot run %s: %s\n", raw[0], std::strerror(failed));
+    if (output) ::close(ends[0]);
+    return 127;
+  }
+  if (output) {
+    char block[65536];
+    for (ssize_t n; (n = ::read(ends[0], block, sizeof block)) != 0;) {
+      if (n > 0) output->append(block, static_cast<std::size_t>(n));
+      else if (errno != EINTR) break;
+    }
+    ::close(ends[0]);
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::string commandText(const std::vector<std::string>& argv) {
+  std::string out;
+  for (const std::string& argument : argv) {
+    if (!out.empty()) out += ' ';
+    const bool plain = !argument.empty() && argument.find_first_of(" \t\n'\"\\$`*?[](){}<>|&;#~!") == std::string::npos;
+    if (plain) {
+      out += argument;
+      continue;
+    }
+    out += '\'';
+    for (char c : argument) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    out += '\'';
+  }
+  return out;
+}
+
+}  // namespace periapt::charmc

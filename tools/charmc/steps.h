@@ -1,0 +1,40 @@
+// What charmc does, one step a file: .ci files, sources, link. Each prints its own errors and answers false on failure.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tools/charmc/layout.h"
+#include "tools/charmc/options.h"
+
+namespace periapt::charmc {
+
+struct Job {
+  Options options;
+  Layout layout;
+  std::filesystem::path temporary;  ///< for intermediate files
+
+  std::string cxx() const { return options.cxx.empty() ? layout.cxx : options.cxx; }
+  std::string cc() const { return options.cc.empty() ? layout.cc : options.cc; }
+  std::string ldxx() const { return options.ldxx.empty() ? cxx() : options.ldxx; }
+};
+
+/// Shows a command when asked to, and runs it.
+int runStep(const Job& job, const std::vector<std::string>& argv, std::string* output = nullptr);
+
+/// Translates one .ci file into the current folder.
+bool translateCi(const Job& job, const std::string& file);
+
+/// The command that compiles one source, without its output: compiler, standard, flags, include paths.
+std::vector<std::string> compileCommand(const Job& job, const std::string& source);
+bool compileSource(const Job& job, const std::string& source, const std::string& object);
+
+/// Links, archives or makes a shared object, by the name of the output. `objects` replace the sources of the link line.
+bool link(const Job& job, const std::vector<LinkItem>& items);
+/// Text of the C++ file that registers the modules of a program.
+std::string moduleInit(const Job& job, const std::vector<std::string>& modules, const std::vector<std::string>& traceModes);
+
+void printBuildingBlocks(const Job& job);
+
+}  // namespace periapt::charmc
