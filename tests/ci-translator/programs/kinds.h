@@ -1,3 +1,4 @@
+// Types that kinds.ci names.
 #pragma once
 #include "pup_stl.h"
 constexpr int SIZE = 4;
