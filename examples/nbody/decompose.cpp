@@ -108,7 +108,7 @@ std::vector<Key> decompose(std::span<const Particle> sorted, int pieces, int buc
 }
 
 void sortByKey(std::vector<Particle>& particles, const Box& box) {
-  for (Particle& p : particles) p.key = peanoHilbert(p.position, box);
+  setKeys(particles, box);
   const auto before = [](const Particle& a, const Particle& b) {
     return a.key != b.key ? a.key < b.key : a.order < b.order;
   };

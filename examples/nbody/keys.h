@@ -32,6 +32,9 @@ Box boundingBox(std::span<const Particle> particles);
 /// outside the box take the key of the nearest point in it.
 Key peanoHilbert(const Vec3& position, const Box& box);
 
+/// The same for all particles: sets `key`. Several times faster, as it goes by vectors.
+void setKeys(std::span<Particle> particles, const Box& box);
+
 /// A cell: the keys that start with given bits. Held as those bits behind a sentinel 1, so that the whole box is 1 and
 /// the halves of a cell c are 2c and 2c + 1.
 struct Cell {
