@@ -1,6 +1,6 @@
 #!/bin/bash
-# Every header of include/ compiles alone, without a warning, as C++17 and C++20 with each compiler there is; those that
-# say they are plain C compile as C. Usage: headers.sh SOURCE_DIR
+# Every header of include/ compiles alone and without a warning with clang++ as C++17; those that say they are plain C
+# compile as C. (g++, and C++20, are with the style tests.) Usage: headers.sh SOURCE_DIR
 set -u
 cd "$1" || exit 1
 warnings="-Wall -Wextra -Wno-unused-parameter -Werror"
@@ -12,14 +12,11 @@ check() {  # header, compiler, standard, language
 }
 export -f check
 export warnings
+command -v clang++ >/dev/null || { echo "skipped: there is no clang++"; exit 77; }
 list() {
   for header in include/*.h; do
-    name=${header#include/}
-    for compiler in g++ clang++; do
-      command -v "$compiler" >/dev/null || continue
-      for standard in c++17 c++20; do echo "$name $compiler $standard c++"; done
-    done
-    if grep -q 'Plain C\.' "$header"; then echo "$name gcc c11 c"; fi
+    echo "${header#include/} clang++ c++17 c++"
+    if grep -q 'Plain C\.' "$header"; then echo "${header#include/} clang c11 c"; fi
   done
 }
 list | xargs -P "$(nproc)" -L 1 bash -c 'check "$@"' check
