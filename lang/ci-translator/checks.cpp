@@ -103,6 +103,7 @@ class Checker {
   }
 
   void checkReadonly(const Readonly& readonly) {
+    checkProxyType(readonly.type);
     if (readonly.type.references)
       out_.error(readonly.type.span, "a readonly cannot be a reference", "declare a value of type " + readonly.type.plain());
     if (readonly.isMessage) {
@@ -267,7 +268,22 @@ class Checker {
                       "with: message " + (p.type.builtin ? "Name" : p.type.name) + ";");
   }
 
+  /// A proxy of a chare that nobody has declared: most often a forgotten `extern module`.
+  void checkProxyType(const Type& type) {
+    for (std::string_view prefix : {"CProxy_", "CProxyElement_", "CProxySection_"}) {
+      if (type.name.rfind(prefix, 0) != 0 || !type.qualifier.empty() || seesOthers_) continue;
+      const std::string chare = type.name.substr(prefix.size());
+      if (chares_.count(chare) || chare.rfind("Ck", 0) == 0 || chare.rfind("FuncCk", 0) == 0) continue;  // the runtime's
+      std::vector<std::string_view> known(chares_.begin(), chares_.end());
+      const std::string_view near = nearest(chare, known);
+      out_.warning(type.span, "no chare '" + chare + "' is declared in this file, nor is another module named that could",
+                   near.empty() ? "name its module: extern module name;"
+                                : "did you mean '" + std::string(prefix) + std::string(near) + "'?");
+    }
+  }
+
   void checkValue(const Parameter& p) {
+    checkProxyType(p.type);
     if (messages_.count(p.type.name) && p.type.qualifier.empty() && !chares_.count(p.type.name))
       out_.error(p.span, "'" + p.type.name + "' is a message, and messages are passed by pointer",
                  "write " + p.type.plain() + "* " + p.name);
@@ -310,7 +326,7 @@ void unsupportedEntry(const Entry& entry, Diagnostics& out) {
               "until then write the entry as a method, and count the messages it waits for in the class");
   if (entry.header) out.error(entry.header->span, "template entries are not supported yet");
   for (const Attribute& a : entry.attributes)
-    for (const char* word : {"aggregate", "python", "iget", "appwork", "memcritical"})
+    for (const char* word : {"aggregate", "python", "iget", "appwork", "memcritical", "whenidle"})
       if (a.name == word) out.error(a.span, "[" + a.name + "] entries are not supported yet");
   for (const Parameter& p : entry.parameters) {
     if (p.transfer != Transfer::marshalled)

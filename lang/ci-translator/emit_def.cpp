@@ -273,7 +273,6 @@ class DefEmitter {
   std::string statement(const ChareNames& names, const Entry& entry, const std::string& arguments) const {
     if (entry.isConstructor) return "new (impl_obj) " + names.local + "(" + arguments + ");";
     const std::string object = "static_cast<" + names.local + "*>(impl_obj)";
-    if (entry.has("whenidle")) return "periapt::whenIdle(" + object + ", &" + names.local + "::" + entry.name + ");";
     const std::string made = object + "->" + entry.name + "(" + arguments + ")";
     if (!entry.has("sync") || entry.result->isVoid()) return made + ";";
     return std::string("periapt::replySync(") + (takesMessage(entry) ? "impl_caller, " : "impl_msg, ") + made + ");";
@@ -354,7 +353,7 @@ class DefEmitter {
     if (!takesMessage(entry)) add("marshalled");
     if (entry.isConstructor) add("constructor");
     for (const char* name : {"nokeep", "threaded", "sync", "exclusive", "expedited", "immediate", "inline", "notrace",
-                             "createhere", "createhome", "reductiontarget", "whenidle"})
+                             "createhere", "createhome", "reductiontarget"})
       if (entry.has(name)) add(name);
     return out.empty() ? "0" : out;
   }
@@ -372,7 +371,7 @@ class DefEmitter {
                   who + ": class " + chare.name + " has to be derived from " + base.plain() +
                   ", as its .ci says, by way of CBase_" + chare.name + "\");");
     for (const Entry* entry : entriesOf(chare))
-      if (isRegistered(*entry) && !entry->has("whenidle")) assertion(names, *entry);
+      if (isRegistered(*entry)) assertion(names, *entry);
   }
 
   void assertion(const ChareNames& names, const Entry& entry) {

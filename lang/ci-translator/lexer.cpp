@@ -138,6 +138,7 @@ class Lexer {
     if (end >= text_.size() || text_[end] == '\n') {
       out_.error({quote, quote + 1}, std::string("the text that begins with ") + text_[quote] + " has no end on its line",
                  std::string("close it with ") + text_[quote]);
+      if (end <= text_.size() && end > quote + 1 && text_[end - 1] == ';') --end;  // most likely not part of it
       return push(TokenKind::string, std::min(end, text_.size()));
     }
     push(TokenKind::string, end + 1);

@@ -57,6 +57,10 @@ Module Parser::module() {
     optionalSemicolons();
     return out;
   }
+  if (!is("{") && (peek().firstOnLine || is("}"))) {
+    semicolon("module '" + out.name + "'", "write ';' here, or the module's body in { ... }");
+    return out;
+  }
   expect("{", "after the name of the module");
   out.hasBody = true;
   out.items = items("module '" + out.name + "'");
@@ -70,16 +74,16 @@ std::vector<Item> Parser::items(std::string_view of) {
   std::vector<Item> out;
   while (!accept("}")) {
     if (accept(";")) continue;
-    if (atEnd()) fail(open, "the '{' of " + std::string(of) + " is never closed", "add '}' at its end");
+    if (atEnd()) failUnclosed(open, "the '{' of " + std::string(of) + " is never closed", "add '}' at its end");
     if (out_.full()) throw Bail{};
+    const std::size_t start = at_;
     const std::size_t from = begin();
     try {
       Item item = construct();
       item.span = {from, lastEnd()};
       out.push_back(std::move(item));
     } catch (const Bail&) {
-      if (begin() == from && !atEnd()) next();
-      recoverTo(&Parser::startsConstruct);
+      recover(start, &Parser::startsConstruct);
     }
   }
   optionalSemicolons();
@@ -179,9 +183,9 @@ Readonly Parser::readonly() {
   Readonly out;
   const Span word = next().span;
   out.isMessage = accept("message");
-  if (isWord() && (is(";", 1) || is("[", 1) || is("=", 1)))
+  if (isWord() && !isBuiltinWord(peek().text) && (is(";", 1) || is("[", 1) || is("=", 1)))
     fail(word, "the readonly '" + std::string(peek().text) + "' has no type",
-         "write the type before the name: readonly int " + std::string(peek().text) + ";");
+         "the type stands before the name, as in: readonly int " + std::string(peek().text));
   out.type = type("the type of a readonly");
   out.name = qualifiedName("the name of a readonly", &out.nameSpan);
   while (accept("[")) {
@@ -206,7 +210,7 @@ Message Parser::message(std::optional<TemplateHeader> header) {
   if (accept("{")) {
     while (!accept("}")) {
       if (accept(";")) continue;
-      if (atEnd()) fail(out.nameSpan, "message '" + out.name + "' is never closed", "add '};' at its end");
+      if (atEnd()) failUnclosed(out.nameSpan, "message '" + out.name + "' is never closed", "add '};' at its end");
       out.fields.push_back(messageField());
     }
     optionalSemicolons();
@@ -335,8 +339,10 @@ void Parser::chareBody(Chare& chare) {
   while (!accept("}")) {
     if (accept(";")) continue;
     if (atEnd())
-      fail(chare.nameSpan, std::string(toText(chare.kind)) + " '" + chare.name + "' is never closed", "add '};' at its end");
+      failUnclosed(chare.nameSpan, std::string(toText(chare.kind)) + " '" + chare.name + "' is never closed",
+                   "add '};' at its end");
     if (out_.full()) throw Bail{};
+    const std::size_t start = at_;
     const std::size_t from = begin();
     try {
       Item item = member(chare.name);
@@ -344,8 +350,7 @@ void Parser::chareBody(Chare& chare) {
       if (auto* entry = std::get_if<Entry>(&item.node)) entry->ordinal = ++ordinal;
       chare.items.push_back(std::move(item));
     } catch (const Bail&) {
-      if (begin() == from && !atEnd()) next();
-      recoverTo(&Parser::startsMember);
+      recover(start, &Parser::startsMember);
     }
   }
   optionalSemicolons();
@@ -424,7 +429,7 @@ InitCall Parser::initCall() {
 }
 
 Item Parser::accel(std::size_t from) {
-  while (!isAny({";", "}"}) && !atEnd()) skipBalanced();
+  while (!isAny({";", "}"}) && !atEnd()) skipBraces();
   optionalSemicolons();
   return {{from, lastEnd()}, false, Accel{}};
 }
@@ -449,9 +454,13 @@ void Parser::unknownMember(const std::string& chare) {
     fail(peek().span, "expected a member of '" + chare + "', found " + found(),
          "did you mean '" + std::string(near) + "'?");
   if (looksLikeEntry && (isWord() || is("["))) {
-    const std::string line(source_.slice({begin(), peek(1).span.end}));
-    fail(peek().span, "a member of '" + chare + "' begins with 'entry', found " + found(),
-         "write: entry " + line + "...");
+    std::size_t last = 0;
+    auto ends = [this](std::size_t i) {
+      return peek(i).kind == TokenKind::end || peek(i).firstOnLine || isAny({"{", "}"}, i);
+    };
+    while (!is(";", last) && !ends(last + 1)) ++last;
+    const std::string line(source_.slice({begin(), peek(last).span.end}));
+    fail(peek().span, "a member of '" + chare + "' begins with 'entry', found " + found(), "write: entry " + line);
   }
   if (startsConstruct())
     fail(peek().span, found() + " cannot stand inside '" + chare + "'", "is a '}' missing before it?");

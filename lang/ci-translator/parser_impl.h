@@ -68,8 +68,10 @@ class Parser {
   std::string rawUntil(std::string_view close, std::string_view what);
 
   // --- skipping after a mistake ---
-  void skipBalanced();
-  void recoverTo(bool (Parser::*startsHere)() const);
+  void skipBraces();
+  void recover(std::size_t start, bool (Parser::*startsHere)() const);
+  /// The file ended inside a construct: said once, for the innermost one.
+  [[noreturn]] void failUnclosed(Span at, std::string message, std::string hint);
   bool startsConstruct() const;
   bool startsMember() const;
 
@@ -128,6 +130,7 @@ class Parser {
   Diagnostics& out_;
   std::size_t at_ = 0;
   std::size_t depth_ = 0;
+  bool endReported_ = false;
 };
 
 /// Counts one level of nesting for as long as it lives.

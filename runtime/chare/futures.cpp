@@ -116,10 +116,12 @@ void set_reply_future(void* message, std::uint64_t future) {
   envelope_of(message)->extra = static_cast<std::uint32_t>(future);
   envelope_of(message)->source = Pe::current()->index;
 }
-void send_reply(void* impl_msg, void* message) {
-  Pe& pe = *Pe::current();
+SyncCaller syncCaller(void* impl_msg) {
   const Envelope* call = envelope_of(impl_msg);
-  Futures::send(pe, CkFuture{call->extra, call->source}, message);
+  return {call->extra, static_cast<int>(call->source)};
+}
+void send_reply(const SyncCaller& caller, void* message) {
+  Futures::send(*Pe::current(), CkFuture{caller.future, caller.pe}, message);
 }
 void* reply_message(std::size_t size) { return new_marshalled(size, nullptr); }
 

@@ -1,3 +1,4 @@
+// charmc: translating and compiling one source after the other.
 #include <algorithm>
 #include <cstdio>
 

@@ -21,7 +21,8 @@ const std::set<std::string> built_in_modules = {
     "CkMulticast", "CommonLBs", "EveryLB", "TreeLB", "DistributedLB", "GreedyLB", "GreedyRefineLB", "RefineLB", "RandCentLB",
     "DummyLB", "RotateLB", "RecBipartLB", "MetisLB", "CentralLB", "HybridBaseLB", "completion", "NDMeshStreamer"};
 
-const std::vector<std::string> system_libraries = {"-lhwloc", "-lboost_context", "-lfmt", "-lpthread", "-ldl", "-lrt"};
+/// What libperiapt uses. hwloc is not among them: it is loaded at run time where it is there.
+const std::vector<std::string> system_libraries = {"-lboost_context", "-lfmt", "-lpthread", "-ldl", "-lrt"};
 
 /// Folders that -module looks in: those of -L, the current one, ours.
 std::vector<std::string> libraryFolders(const Job& job) {

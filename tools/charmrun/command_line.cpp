@@ -219,8 +219,8 @@ class Reader {
   /// +LBDebug 1 and the like: in front of the program too they are the runtime's. How many values one takes is not known
   /// here; a value is what does not look like a program.
   void forRuntime(const std::string& argument) {
+    if (!program_.empty()) return rest_.push_back(argument);  // beside its value, wherever that is
     runtime_.push_back(argument);
-    if (!program_.empty()) return;
     while (at_ < arguments_.size() && isNumber(arguments_[at_])) runtime_.push_back(arguments_[at_++]);
     if (argument == "+balancer" && at_ + 1 < arguments_.size()) runtime_.push_back(arguments_[at_++]);
   }
@@ -236,12 +236,9 @@ class Reader {
     out_.argv.push_back(program_);
     if (!pes_.empty()) out_.argv.push_back("+p" + pes_);
     if (!perProcess_.empty()) out_.argv.insert(out_.argv.end(), {"+ppn", perProcess_});
-    // The runtime's options behind the program keep their place among the program's arguments.
-    out_.argv.insert(out_.argv.end(), runtimeBefore().begin(), runtimeBefore().end());
+    out_.argv.insert(out_.argv.end(), runtime_.begin(), runtime_.end());
     out_.argv.insert(out_.argv.end(), rest_.begin(), rest_.end());
   }
-
-  const std::vector<std::string>& runtimeBefore() const { return runtime_; }
 
   /// PEs, processes and PEs a process: any two give the third.
   void layout() {
@@ -265,7 +262,7 @@ class Reader {
   std::size_t at_ = 0;
   std::string program_;
   std::string pes_, perProcess_, processes_;
-  std::vector<std::string> runtime_;
+  std::vector<std::string> runtime_;  // the runtime's options from in front of the program
   std::vector<std::string> rest_;
   Run out_;
 };
