@@ -31,6 +31,14 @@ const MessageInfo* class_of(const Message& message) {
 }
 }  // namespace
 
+// Every process of the host sees a message at the same address, so a class that kept the generated pack() needs it only
+// where bytes are copied.
+bool shareable(const Message& message) {
+  const MessageInfo* info = class_of(message);
+  if (!info || !info->pack) return true;
+  return info->relocatable && entry_info(message->entry).runtime_frees();
+}
+
 void pack(Message& message) {
   const MessageInfo* info = class_of(message);
   if (!info || !info->pack || (message->flags & envelope_packed)) return;
@@ -40,7 +48,8 @@ void pack(Message& message) {
 
 void unpack(Message& message) {
   if (!(message->flags & envelope_packed)) return;
-  message = through(registry().messages[message->message_type].unpack, std::move(message));
+  void* (*const change)(void*) = registry().messages[message->message_type].unpack;
+  message = through(change, std::move(message));
   message->flags &= ~envelope_packed;
 }
 

@@ -45,7 +45,7 @@ void CthSuspend() {
             "call CthSetSuspendable(thread, 1) before it waits for anything");
     }
   }
-  pe.threads.suspend();
+  pe.suspend();
 }
 void CthAwaken(CthThread t) { here().threads.awaken(t); }
 void CthYield() {
