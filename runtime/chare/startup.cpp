@@ -111,7 +111,6 @@ void make_mainchares(Pe& pe) {
     message->message_type = static_cast<std::uint16_t>(CMessage_CkArgMsg::__idx);
     objects.create_chare(objects.new_chare_serial(), main.chare, main.constructor, std::move(message));
   }
-  pe.processed = pe.created;
   if (pe.process.pes() > 1) pe.broadcast(readonly_message());
 }
 
