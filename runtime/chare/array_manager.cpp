@@ -200,9 +200,10 @@ void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, cons
   record.array = manager;
   record.type = type;
   // An array that begins empty is being filled until doneInserting().
-  if (!options.populated())
+  if (!options.populated()) {
+    manager->inserting_ = 1;
     manager->reduction_.hold();
-  else if (ep >= 0)
+  } else if (ep >= 0)
     manager->populate(ep, constructor);
   if (objects.pe.index == 0 && !options.getInitCallback().isInvalid()) options.getInitCallback().send();
   objects.group_ready(id);

@@ -50,7 +50,8 @@ void PeObjects::deliver_message(Message message) {
   void* payload = message.payload();
   const char* end = static_cast<const char*>(payload) + envelope->size;
   const int ep = envelope->entry;
-  if (envelope->dependency) [[unlikely]] {
+  // (Of a message that carries a whole index these bytes are part of it.)
+  if (envelope->dependency && !(envelope->flags & envelope_index)) [[unlikely]] {
     GroupRecord& group = this->group(static_cast<int>(envelope->dependency));
     if (!group.object && !group.array) {
       group.waiting.push_back(std::move(message));

@@ -29,7 +29,7 @@ enum EnvelopeFlag : std::uint8_t {
   envelope_expedited = 1,  // goes in front of every queue
   envelope_tree = 2,       // a broadcast that the receiver passes on to its children
   envelope_immediate = 4,  // may run between two polls, before what is queued
-  envelope_index = 8,      // the full array index stands at the end of the payload (ids that the home assigns)
+  envelope_index = 8,      // the full array index lies in element, dependency and spare (indices too large to be ids)
   envelope_packed = 16,    // a message class of its own pack() has been through it
 };
 
