@@ -5,6 +5,7 @@
 #include "runtime/chare/array_manager.h"
 #include "runtime/chare/node_groups.h"
 #include "runtime/chare/pe_objects.h"
+#include "runtime/scheduler/converse_state.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {

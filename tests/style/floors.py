@@ -24,8 +24,9 @@ FLOORS = {
     "machine/layer": ["machine/shm", "machine/tcp", "machine/verbs", "machine/gpu", "machine/sim", "machine/bootstrap"],
     # floor 2. pup stands alone.
     "runtime/pup": ["base"],
+    "runtime/containers": ["runtime/pup"],
     "runtime/message": ["machine/layer", "runtime/pup"],
-    "runtime/scheduler": ["runtime/message"],
+    "runtime/scheduler": ["runtime/message", "runtime/containers"],
     # floor 3
     "runtime/chare": ["runtime/scheduler"],
     # floor 4. Siblings.
