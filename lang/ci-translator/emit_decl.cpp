@@ -234,7 +234,8 @@ class DeclEmitter {
   void constructor(const ChareNames& names, const std::string& prefix, const std::string& formals,
                    const std::string& arguments) {
     std::string bases;
-    for (const std::string& base : names.bases(prefix)) bases += (bases.empty() ? "" : ", ") + base + "(" + arguments + ")";
+    for (const std::string& base : names.bases(prefix))
+      bases += (bases.empty() ? "" : ", ") + base + "(" + arguments + ")";
     out_.line("  " + prefix + names.chare.name + "(" + formals + ") : " + bases + " {}");
   }
 
@@ -276,7 +277,9 @@ class DeclEmitter {
               "(this->ckGetArrayID(), static_cast<const " + index + "&>(this->ckGetArrayElements()[impl_i])); }");
     out_.line("  " + names.element + " operator()(int impl_i) const { return (*this)[impl_i]; }");
     out_.line(head + "const " + index + "* impl_elements, int impl_count, " + factor + ") {");
-    out_.line("    return CkSectionID(impl_id, std::vector<CkArrayIndex>(impl_elements, impl_elements + impl_count), impl_factor);");
+    out_.line(
+        "    return CkSectionID(impl_id, std::vector<CkArrayIndex>(impl_elements, impl_elements + impl_count), "
+        "impl_factor);");
     out_.line("  }");
     out_.line(head + "const std::vector<" + index + ">& impl_elements, " + factor + ") {");
     out_.line("    return ckNew(impl_id, impl_elements.data(), static_cast<int>(impl_elements.size()), impl_factor);");
@@ -289,8 +292,8 @@ class DeclEmitter {
       const std::string n = std::to_string(d);
       formals += "int impl_l" + n + ", int impl_u" + n + ", int impl_s" + n + ", ";
       coordinates += (d > 1 ? ", impl_i" : "impl_i") + n;
-      loops += std::string(d > 1 ? "\n      " : "    ") + "for (int impl_i" + n + " = impl_l" + n + "; impl_i" + n + " <= impl_u" + n +
-               "; impl_i" + n + " += impl_s" + n + ")";
+      loops += std::string(d > 1 ? "\n      " : "    ") + "for (int impl_i" + n + " = impl_l" + n + "; impl_i" + n +
+               " <= impl_u" + n + "; impl_i" + n + " += impl_s" + n + ")";
     }
     out_.line(head + formals + factor + ") {");
     out_.line("    std::vector<" + index + "> impl_elements;");

@@ -45,10 +45,14 @@ std::string directArguments(const Entry& entry) {
     const std::string name = parameterName(entry, i);
     Type type = p.type;
     type.references = 0;
-    if (p.length && !p.type.isConst) out.push_back("const_cast<" + type.text() + "*>(" + name + ")");
-    else if (p.type.references == 1 && !p.type.isConst) out.push_back("const_cast<" + type.text() + "&>(" + name + ")");
-    else if (p.type.references == 2) out.push_back(type.text() + "(" + name + ")");
-    else out.push_back(name);
+    if (p.length && !p.type.isConst)
+      out.push_back("const_cast<" + type.text() + "*>(" + name + ")");
+    else if (p.type.references == 1 && !p.type.isConst)
+      out.push_back("const_cast<" + type.text() + "&>(" + name + ")");
+    else if (p.type.references == 2)
+      out.push_back(type.text() + "(" + name + ")");
+    else
+      out.push_back(name);
   }
   return join(out);
 }
@@ -72,9 +76,18 @@ class Methods {
  public:
   Methods(const ChareNames& names, Receiver receiver) : names_(names), receiver_(receiver) {
     switch (receiver) {
-      case Receiver::element: owner_ = names.element; prefix_ = names.isSingle() ? "CProxy_" : "CProxyElement_"; break;
-      case Receiver::whole: owner_ = names.proxy; prefix_ = "CProxy_"; break;
-      case Receiver::section: owner_ = names.section; prefix_ = "CProxySection_"; break;
+      case Receiver::element:
+        owner_ = names.element;
+        prefix_ = names.isSingle() ? "CProxy_" : "CProxyElement_";
+        break;
+      case Receiver::whole:
+        owner_ = names.proxy;
+        prefix_ = "CProxy_";
+        break;
+      case Receiver::section:
+        owner_ = names.section;
+        prefix_ = "CProxySection_";
+        break;
     }
     self_ = names.self(prefix_);
   }
@@ -164,12 +177,11 @@ class Methods {
     }
     const std::string here = names_.isArray() ? "localObject" : "localBranch";
     f.body.push_back("auto* impl_local = static_cast<" + names_.local + "*>(periapt::" + here + "(" + self_ + "));");
-    f.body.push_back("if (!impl_local) periapt::notLocal(" + self_ + ", \"" + names_.local + "\", \"" +
-                     entry.name + "\");");
+    f.body.push_back("if (!impl_local) periapt::notLocal(" + self_ + ", \"" + names_.local + "\", \"" + entry.name +
+                     "\");");
     f.body.push_back("return impl_local->" + entry.name + "(" + join(arguments) + ");");
     out_.push_back(std::move(f));
   }
-
 
   void constructor(const Entry& entry) {
     if (names_.isSingle()) {
@@ -183,13 +195,14 @@ class Methods {
     }
   }
 
-  /// Whether a proxy can have a constructor with these parameters that makes the chare, without being taken for one that
-  /// copies a proxy or an id.
+  /// Whether a proxy can have a constructor with these parameters that makes the chare, without being taken for one
+  /// that copies a proxy or an id.
   bool mayConstruct(const Entry& entry) const {
     if (entry.parameters.empty() || names_.chare.kind == ChareKind::mainchare) return false;
     if (entry.parameters.size() > 1 || takesMessage(entry)) return true;
     const std::string name = entry.parameters[0].type.name;
-    return name != "CkGroupID" && name != "CkNodeGroupID" && name != "CkChareID" && name != "CProxy_" + names_.chare.name;
+    return name != "CkGroupID" && name != "CkNodeGroupID" && name != "CkChareID" &&
+           name != "CProxy_" + names_.chare.name;
   }
 
   /// `CProxy_X proxy(arguments)`, beside `CProxy_X::ckNew(arguments)`.
@@ -201,8 +214,10 @@ class Methods {
     f.name = "CProxy_" + names_.chare.name;
     f.isExplicit = true;
     std::vector<std::string> arguments;
-    if (takesMessage(entry)) arguments.push_back("impl_msg");
-    else for (std::size_t i = 0; i < entry.parameters.size(); ++i) arguments.push_back(parameterName(entry, i));
+    if (takesMessage(entry))
+      arguments.push_back("impl_msg");
+    else
+      for (std::size_t i = 0; i < entry.parameters.size(); ++i) arguments.push_back(parameterName(entry, i));
     for (const std::string& name : behind) arguments.push_back(name);
     if (!takesMessage(entry)) arguments.push_back("impl_e_opts");
     f.initializer = " : CProxy_" + names_.chare.name + "(ckNew(" + join(arguments) + "))";
@@ -215,8 +230,8 @@ class Methods {
     f.isStatic = true;
     f.formals.push_back({"int impl_onPE", "CK_PE_ANY"});
     withOptions(f, entry);
-    const std::string call = "periapt::" + messageForm("newChare", entry) +
-                             callArguments(entry, {type(), ep(entry), "impl_onPE"});
+    const std::string call =
+        "periapt::" + messageForm("newChare", entry) + callArguments(entry, {type(), ep(entry), "impl_onPE"});
     f.body.push_back("return " + call);
     out_.push_back(f);
     constructing(entry, f, {"impl_onPE"});

@@ -1,5 +1,5 @@
-// Whether a program's class is what its .ci file says, asked at compile time. The generated code puts these questions into
-// static_asserts that answer with a sentence. C++17: reached from charm++.h.
+// Whether a program's class is what its .ci file says, asked at compile time. The generated code puts these questions
+// into static_asserts that answer with a sentence. C++17: reached from charm++.h.
 #pragma once
 #include <new>
 #include <type_traits>
