@@ -173,11 +173,24 @@ class DeclEmitter {
       out_.line("  static int " + entryNames.ep + ";");
       out_.line("  static int " + entryNames.index + "(" + types + ") { return " + entryNames.ep + "; }");
       out_.line("  static int idx_" + entryNames.suffixed + "() { return " + entryNames.ep + "; }");
+      if (!entry->isConstructor && entry->result) byMember(names, *entry, entryNames);
       out_.line("  static void " + entryNames.call + "(void* impl_msg, void* impl_obj);");
       if (entry->has("reductiontarget")) declareReductionTarget(*entry, entryNames);
     }
     if (names.migrates()) out_.line("  static void _call_migrate(void* impl_msg, void* impl_obj);");
     out_.line("};");
+  }
+
+  /// CkIndex_X::idx_f(&X::f)
+  void byMember(const ChareNames& names, const Entry& entry, const EntryNames& entryNames) {
+    std::string types;
+    for (const Parameter& p : entry.parameters) {
+      Type type = p.type;
+      if (p.length) type.pointers.push_back(false);
+      types += (types.empty() ? "" : ", ") + type.text();
+    }
+    out_.line("  static int idx_" + entry.name + "(" + entry.result->text() + " (" + names.local + "::*)(" + types + ")) { return " +
+              entryNames.ep + "; }");
   }
 
   void declareReductionTarget(const Entry& entry, const EntryNames& names) {
@@ -308,6 +321,10 @@ class DeclEmitter {
     const std::string id = names.isArray() ? "CkArrayID" : names.isGroup() ? "CkGroupID" : "CkChareID";
     const std::string getter = names.isArray() ? "ckGetArrayID" : names.isGroup() ? "ckGetGroupID" : "ckGetChareID";
     out_.line("  " + id + " " + getter + "() const { return " + first + "::" + getter + "(); }");
+    if (names.isArray() && prefix == "CProxySection_") {
+      out_.line("  CkArrayIndex* ckGetArrayElements(int impl_i = 0) const { return " + first + "::ckGetArrayElements(impl_i); }");
+      out_.line("  int ckGetNumElements(int impl_i = 0) const { return " + first + "::ckGetNumElements(impl_i); }");
+    }
     std::string pups;
     for (const std::string& base : names.bases(prefix)) pups += " " + base + "::pup(impl_p);";
     out_.line("  void pup(PUP::er& impl_p) {" + pups + " }");

@@ -85,6 +85,7 @@ class IrrGroup : public Chare {
 
 class Group : public IrrGroup {
  public:
+  const int thisIndex;  // the PE
   Group();
   explicit Group(CkMigrateMessage*) : Group() {}
   PERIAPT_CONTRIBUTE_METHODS
@@ -102,6 +103,7 @@ class Group : public IrrGroup {
 
 class NodeGroup : public IrrGroup {
  public:
+  const int thisIndex;  // the process
   NodeGroup();
   explicit NodeGroup(CkMigrateMessage*) : NodeGroup() {}
   bool isNodeGroup() override { return true; }
