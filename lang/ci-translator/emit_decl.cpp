@@ -274,7 +274,7 @@ class DeclEmitter {
     const std::string head = "  static CkSectionID ckNew(const CkArrayID& impl_id, ";
     const std::string index = names.arrayIndex;
     out_.line("  " + names.element + " operator[](int impl_i) const { return " + names.element +
-              "(this->ckGetArrayID(), static_cast<const " + index + "&>(this->ckGetArrayElements()[impl_i])); }");
+              "(this->ckGetArrayID(), static_cast<const " + index + "&>(" + names.bases("CProxySection_").front() + "::ckGetArrayElements()[impl_i])); }");
     out_.line("  " + names.element + " operator()(int impl_i) const { return (*this)[impl_i]; }");
     out_.line(head + "const " + index + "* impl_elements, int impl_count, " + factor + ") {");
     out_.line(

@@ -107,6 +107,8 @@ class Line : public CBase_Line {
   void lengthAfter(Particle*, int) {}
   void noNames(int, const Particle&) {}
   void writable(std::vector<int>& v, Particle, CProxy_Worker, const CkCallback&) { v.push_back(1); }
+  // The four ways in which a `T&` of the .ci may be taken.
+  void movable(std::vector<int>&, std::vector<int>&&, const std::vector<int>&, int) {}
   void overloaded(int) {}
   void overloaded(double) {}
   void overloaded() {}
