@@ -138,12 +138,24 @@ class Methods {
       f.body.push_back("if (auto* impl_local = static_cast<" + names_.local + "*>(periapt::" + here + "(" + self_ +
                        "))) return void(impl_local->" + entry.name + "(" + directArguments(entry) + "));");
     }
-    f.body.push_back("periapt::" + messageForm("invoke", entry) + callArgumentsOf(entry));
+    f.body.push_back("periapt::" + messageForm("invoke", entry) +
+                     callArguments(entry, {self_, ep(entry), sendFlags(entry)}));
     out_.push_back(std::move(f));
+    if (receiver_ == Receiver::whole && names_.chare.kind == ChareKind::group) toListed(entry);
   }
 
-  std::string callArgumentsOf(const Entry& entry) const {
-    return callArguments(entry, {self_, ep(entry), sendFlags(entry)});
+  /// `group.f(arguments, count, pes)`: to the members on the PEs listed.
+  void toListed(const Entry& entry) {
+    Function f = start(entry, "void", entry.name);
+    f.isConst = true;
+    for (Function::Formal& formal : f.formals) formal.defaultValue.clear();
+    f.formals.push_back({"int impl_count", ""});
+    f.formals.push_back({"const int* impl_pes", ""});
+    withOptions(f, entry);
+    const std::string listed = "CProxySection_Group(this->ckGetGroupID(), impl_pes, impl_count)";
+    f.body.push_back("periapt::" + messageForm("invoke", entry) +
+                     callArguments(entry, {listed, ep(entry), sendFlags(entry)}));
+    out_.push_back(std::move(f));
   }
 
   void sync(const Entry& entry) {

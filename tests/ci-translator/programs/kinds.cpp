@@ -68,6 +68,9 @@ class Main : public CBase_Main {
     CProxy_G made(5);
     g.poke(1);
     g[2].poke(1);
+    const int pes[] = {0, 1};
+    g.poke(1, 2, pes);
+    g.poke(CkIndex_Main::idx_done(&Main::done));
     if (g.ckLocalBranch() != nullptr) made.poke(CkIndex_G::poke(0));
     CProxy_Moving::ckNew();
     CProxy_NG ng = CProxy_NG::ckNew();
