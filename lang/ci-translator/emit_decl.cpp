@@ -173,7 +173,9 @@ class DeclEmitter {
       out_.line("  static int " + entryNames.ep + ";");
       out_.line("  static int " + entryNames.index + "(" + types + ") { return " + entryNames.ep + "; }");
       out_.line("  static int idx_" + entryNames.suffixed + "() { return " + entryNames.ep + "; }");
-      if (!entry->isConstructor && entry->result) byMember(names, *entry, entryNames);
+      if (!entry->isConstructor)
+        out_.line("  static int idx_" + entry->name + "(" + entry->result->text() + " (" + names.local + "::*)(" +
+                  methodTypes(*entry) + ")) { return " + entryNames.ep + "; }");
       out_.line("  static void " + entryNames.call + "(void* impl_msg, void* impl_obj);");
       if (entry->has("reductiontarget")) declareReductionTarget(*entry, entryNames);
     }
@@ -181,16 +183,15 @@ class DeclEmitter {
     out_.line("};");
   }
 
-  /// CkIndex_X::idx_f(&X::f)
-  void byMember(const ChareNames& names, const Entry& entry, const EntryNames& entryNames) {
-    std::string types;
+  /// Parameter types of the method itself, for idx_f(&X::f).
+  static std::string methodTypes(const Entry& entry) {
+    std::string out;
     for (const Parameter& p : entry.parameters) {
       Type type = p.type;
       if (p.length) type.pointers.push_back(false);
-      types += (types.empty() ? "" : ", ") + type.text();
+      out += (out.empty() ? "" : ", ") + type.text();
     }
-    out_.line("  static int idx_" + entry.name + "(" + entry.result->text() + " (" + names.local + "::*)(" + types + ")) { return " +
-              entryNames.ep + "; }");
+    return out;
   }
 
   void declareReductionTarget(const Entry& entry, const EntryNames& names) {
@@ -287,7 +288,8 @@ class DeclEmitter {
     const std::string head = "  static CkSectionID ckNew(const CkArrayID& impl_id, ";
     const std::string index = names.arrayIndex;
     out_.line("  " + names.element + " operator[](int impl_i) const { return " + names.element +
-              "(this->ckGetArrayID(), static_cast<const " + index + "&>(this->ckGetArrayElements()[impl_i])); }");
+              "(this->ckGetArrayID(), static_cast<const " + index + "&>(" + names.bases("CProxySection_").front() +
+              "::ckGetArrayElements()[impl_i])); }");
     out_.line("  " + names.element + " operator()(int impl_i) const { return (*this)[impl_i]; }");
     out_.line(head + "const " + index + "* impl_elements, int impl_count, " + factor + ") {");
     out_.line(
@@ -321,10 +323,6 @@ class DeclEmitter {
     const std::string id = names.isArray() ? "CkArrayID" : names.isGroup() ? "CkGroupID" : "CkChareID";
     const std::string getter = names.isArray() ? "ckGetArrayID" : names.isGroup() ? "ckGetGroupID" : "ckGetChareID";
     out_.line("  " + id + " " + getter + "() const { return " + first + "::" + getter + "(); }");
-    if (names.isArray() && prefix == "CProxySection_") {
-      out_.line("  CkArrayIndex* ckGetArrayElements(int impl_i = 0) const { return " + first + "::ckGetArrayElements(impl_i); }");
-      out_.line("  int ckGetNumElements(int impl_i = 0) const { return " + first + "::ckGetNumElements(impl_i); }");
-    }
     std::string pups;
     for (const std::string& base : names.bases(prefix)) pups += " " + base + "::pup(impl_p);";
     out_.line("  void pup(PUP::er& impl_p) {" + pups + " }");

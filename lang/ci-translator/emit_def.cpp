@@ -19,6 +19,15 @@ std::string heldType(const Parameter& p) {
   return type.text();
 }
 
+/// `T& x`, which the method may take as T&, T&& and so on.
+bool isWritableReference(const Parameter& p) { return !p.length && p.type.references == 1 && !p.type.isConst; }
+
+/// The unmarshalled argument as the method is given it.
+std::string handedOver(const Parameter& p, const std::string& name) {
+  if (p.length) return name + ".data()";
+  return isWritableReference(p) ? "periapt::refOrMove(" + name + ".ref())" : name + ".move()";
+}
+
 class DefEmitter {
  public:
   DefEmitter(const Module& module, const SourceText& source)
@@ -61,8 +70,10 @@ class DefEmitter {
     bool found = false;
     forEachItem(items, "", [&](const Item& item, const std::string&) {
       if (item.isExtern) return;
-      if (auto* c = std::get_if<Chare>(&item.node)) found |= !c->isInstantiation() && c->header.has_value() == templates;
-      if (auto* m = std::get_if<Message>(&item.node)) found |= m->arguments.empty() && m->header.has_value() == templates;
+      if (auto* c = std::get_if<Chare>(&item.node))
+        found |= !c->isInstantiation() && c->header.has_value() == templates;
+      if (auto* m = std::get_if<Message>(&item.node))
+        found |= m->arguments.empty() && m->header.has_value() == templates;
       found |= std::holds_alternative<PupAble>(item.node) && !templates;
     });
     return found;
@@ -104,7 +115,8 @@ class DefEmitter {
       }
       if (auto* able = std::get_if<PupAble>(&item.node); able && !templates)
         for (const Type& type : able->types)
-          out_.lineAt(type.span.begin, std::string(type.arguments.empty() ? "PUPable_def(" : "PUPable_def_template(") + type.plain() + ")");
+          out_.lineAt(type.span.begin, std::string(type.arguments.empty() ? "PUPable_def(" : "PUPable_def_template(") +
+                                           type.plain() + ")");
       if (auto* m = std::get_if<Message>(&item.node); m && m->arguments.empty() && m->header.has_value() == templates)
         define(*m);
       if (auto* c = std::get_if<Chare>(&item.node); c && !c->isInstantiation() && c->header.has_value() == templates)
@@ -256,7 +268,6 @@ class DefEmitter {
     const EntryNames entryNames(entry);
     out_.line(header + "void " + names.index + "::" + entryNames.call + "(void* impl_msg, void* impl_obj) {");
     std::string arguments;
-    std::string byReference;
     if (takesMessage(entry)) {
       const std::string message = entry.parameters[0].type.plain();
       arguments = "static_cast<" + message + "*>(impl_msg)";
@@ -268,37 +279,21 @@ class DefEmitter {
         const std::string name = parameterName(entry, i);
         const std::string holder = p.length ? "periapt::ArrayArg<" : "periapt::Arg<";
         out_.lineAt(p.span.begin, "  " + holder + heldType(p) + "> " + name + "(impl_in);");
-        arguments += (i ? ", " : "") + name + (p.length ? ".data()" : isWritable(p) && entry.isConstructor ? ".ref()" : ".move()");
-        byReference += (i ? ", " : "") + name + (p.length ? ".data()" : isWritable(p) ? ".ref()" : ".move()");
+        arguments += (i ? ", " : "") + handedOver(p, name);
       }
     }
-    out_.lineAt(entry.nameSpan.begin, "  " + statement(names, entry, arguments, byReference));
+    out_.lineAt(entry.nameSpan.begin, "  " + statement(names, entry, arguments));
     if (entry.has("sync") && entry.result->isVoid())
       out_.line(std::string("  periapt::replySync(") + (takesMessage(entry) ? "impl_caller);" : "impl_msg);"));
     out_.line("}");
   }
 
-  static bool isWritable(const Parameter& p) { return !p.length && p.type.references == 1 && !p.type.isConst; }
-
-  /// `object->method(arguments)`. A parameter T& of the .ci may be T& or T&& in the class: whichever compiles.
-  static std::string made(const Entry& entry, const std::string& object, const std::string& arguments,
-                          const std::string& byReference) {
-    if (std::none_of(entry.parameters.begin(), entry.parameters.end(), isWritable))
-      return object + "->" + entry.name + "(" + arguments + ")";
-    const auto call = [&](const std::string& given) {
-      const std::string text = "impl_o." + entry.name + "(" + given + ")";
-      return "[&](auto& impl_o) -> decltype(" + text + ") { return " + text + "; }";
-    };
-    return "periapt::either(*" + object + ", " + call(arguments) + ", " + call(byReference) + ")";
-  }
-
-  std::string statement(const ChareNames& names, const Entry& entry, const std::string& arguments,
-                        const std::string& byReference) const {
+  std::string statement(const ChareNames& names, const Entry& entry, const std::string& arguments) const {
     if (entry.isConstructor) return "new (impl_obj) " + names.local + "(" + arguments + ");";
     const std::string object = "static_cast<" + names.local + "*>(impl_obj)";
-    const std::string call = made(entry, object, arguments, byReference);
-    if (!entry.has("sync") || entry.result->isVoid()) return call + ";";
-    return std::string("periapt::replySync(") + (takesMessage(entry) ? "impl_caller, " : "impl_msg, ") + call + ");";
+    const std::string made = object + "->" + entry.name + "(" + arguments + ")";
+    if (!entry.has("sync") || entry.result->isVoid()) return made + ";";
+    return std::string("periapt::replySync(") + (takesMessage(entry) ? "impl_caller, " : "impl_msg, ") + made + ");";
   }
 
   void reductionCall(const ChareNames& names, const std::string& header, const Entry& entry) {
@@ -317,7 +312,7 @@ class DefEmitter {
         arguments += std::string("impl_in.") + (p.length ? "array<" : "count<") + heldType(*array) + ">()";
       } else {
         out_.lineAt(p.span.begin, "  periapt::ReductionArg<" + heldType(p) + "> " + name + "(impl_in);");
-        arguments += name + (p.type.references == 1 && !p.type.isConst ? ".ref()" : ".move()");
+        arguments += handedOver(p, name);
       }
     }
     out_.lineAt(entry.nameSpan.begin,
@@ -405,14 +400,14 @@ class DefEmitter {
   void assertion(const ChareNames& names, const Entry& entry) {
     std::string types;
     std::string values;
-    std::string moved;
     for (const Parameter& p : entry.parameters) {
       std::string type = heldType(p);
       if (p.length) type += "*";
-      if (!p.length && p.type.references == 1 && !p.type.isConst) type += "&";
       types += (types.empty() ? "" : ", ") + type;
-      moved += (moved.empty() ? "" : ", ") + ("std::declval<" + (isWritable(p) ? heldType(p) : type) + ">()");
-      values += (values.empty() ? "" : ", ") + ("std::declval<" + type + ">()");
+      const bool writable = isWritableReference(p);
+      values += (values.empty() ? "" : ", ") +
+                ("std::declval<" + (writable ? "periapt::RefOrMove<" + type + ">" : type) + ">()");
+      if (writable) types += "&";
     }
     const std::string who = "\"" + place(entry.nameSpan.begin) + ": class " + names.local + " has no ";
     const std::string what = (entry.isConstructor ? "constructor " : "method ") + entry.name + "(" + types + ")";
@@ -420,12 +415,10 @@ class DefEmitter {
         who + escaped(what) + " that is public, which 'entry " + escaped(signature(entry)) + "' asks for\");";
     if (entry.isConstructor)
       return out_.lineAt(entry.nameSpan.begin, "  static_assert(periapt::constructible<" + names.local +
-                         (types.empty() ? "" : ", ") + types + ">(), " + sentence);
-    const auto asked = [&](const std::string& given) {
-      return "periapt::has<" + names.local + ">([](auto& impl_o) -> decltype(void(impl_o." + entry.name + "(" + given + "))) {})";
-    };
-    const bool writable = std::any_of(entry.parameters.begin(), entry.parameters.end(), isWritable);
-    out_.lineAt(entry.nameSpan.begin, "  static_assert(" + (writable ? asked(moved) + " || " : "") + asked(values) + ", " + sentence);
+                                                   (types.empty() ? "" : ", ") + types + ">(), " + sentence);
+    out_.lineAt(entry.nameSpan.begin, "  static_assert(periapt::has<" + names.local +
+                                          ">([](auto& impl_o) -> decltype(void(impl_o." + entry.name + "(" + values +
+                                          "))) {}), " + sentence);
   }
 
   void registration() {
