@@ -258,7 +258,8 @@ class Methods {
     for (Function::Formal& formal : g.formals)
       if (formal.text != "int impl_onPE") formal.defaultValue.clear();
     withOptions(g, entry);
-    g.body.push_back("*impl_id = " + call);
+    g.body.push_back("const CkChareID impl_made = " + call);
+    g.body.push_back("if (impl_id) *impl_id = impl_made;");
     out_.push_back(std::move(g));
   }
 

@@ -42,7 +42,8 @@ void pack(Message& message) {
 
 void unpack(Message& message) {
   if (!(message->flags & envelope_packed)) return;
-  message = through(registry().messages[message->message_type].unpack, std::move(message));
+  CkUnpackFnPtr unpack = registry().messages[message->message_type].unpack;  // before the message moves away
+  message = through(unpack, std::move(message));
   message->flags &= ~envelope_packed;
 }
 
