@@ -222,7 +222,7 @@ double local_batch(Party& p, int n, std::size_t bytes) {
   return static_cast<double>(now_ns() - begin) / n;
 }
 
-// Both sleep at once when there is nothing: what a wake-up costs.
+// Both go to sleep at once when there is nothing; often the last look before the futex finds the message.
 double sleep_ping_pong(Party& p, int n) {
   auto sink = [](std::uint64_t, const void*, int) {};
   p.meet();
@@ -272,7 +272,7 @@ void run(MachineLayer& layer, int pe) {
   p.measure("Port: poll that finds nothing", [&] { return port_poll_empty(p, 20'000); });
   p.measure("Heap: allocate + release 112 B on one PE", [&] { return local_cycle(p, 51'200, 112); });
   p.measure("Heap: the same in batches of 512", [&] { return local_batch(p, 51'200, 112); });
-  p.measure("Port: 8 B, one way, both sides sleep in between", [&] { return sleep_ping_pong(p, 200); });
+  p.measure("Port: 8 B, one way, sleep() after every empty poll", [&] { return sleep_ping_pong(p, 200); });
 }
 
 int run_mode(const std::string& mode) {

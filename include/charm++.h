@@ -24,6 +24,8 @@
 #include "runtime/chare/message_queue.h"
 #include "runtime/chare/objects.h"
 #include "runtime/chare/proxies.h"
+#include "runtime/chare/readonly.h"
 #include "runtime/chare/reducers.h"
 #include "runtime/chare/reduction_message.h"
 #include "runtime/chare/sections.h"
+#include "runtime/chare/user_envelope.h"

@@ -54,9 +54,16 @@ Message wrap(const Header& header, Message inner) {
     pack(inner);
     bytes = message_bytes(inner->size, inner->priority_bits);
   }
-  Message outer = Message::make(at + bytes);
+  // The outer message waits for the groups that the inner one waits for.
+  const bool waits = inner && (inner->flags & envelope_waits);
+  const int groups = waits ? GroupDependencies(inner.envelope()).count() : 0;
+  Message outer = Message::make(GroupDependencies::padded(at + bytes, groups));
   std::memcpy(outer.payload(), &header, sizeof header);
   if (bytes) std::memcpy(static_cast<char*>(outer.payload()) + at, inner.envelope(), bytes);
+  if (waits) {
+    GroupDependencies wanted(outer.envelope(), groups);
+    for (int i = 0; i < groups; ++i) wanted.set(i, GroupDependencies(inner.envelope()).get(i));
+  }
   return outer;
 }
 template <class Header>
@@ -200,9 +207,10 @@ void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, cons
   record.array = manager;
   record.type = type;
   // An array that begins empty is being filled until doneInserting().
-  if (!options.populated())
+  if (!options.populated()) {
+    manager->inserting_ = 1;
     manager->reduction_.hold();
-  else if (ep >= 0)
+  } else if (ep >= 0)
     manager->populate(ep, constructor);
   if (objects.pe.index == 0 && !options.getInitCallback().isInvalid()) options.getInitCallback().send();
   objects.group_ready(id);
@@ -477,17 +485,17 @@ void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message mes
 // An index that is too large to be an id travels whole, in envelope fields that are free then.
 void ArrayManager::put_index(Message& message, const CkArrayIndex& index) {
   std::memcpy(&message->element, index.index, 8);
-  message->dependency = static_cast<std::uint32_t>(index.index[2]);
+  message->index_rest = static_cast<std::uint32_t>(index.index[2]);
   message->spare = static_cast<std::uint16_t>(index.dimension << 8 | index.nInts);
   message->flags |= envelope_index;
 }
 std::uint64_t ArrayManager::take_index(Message& message) {
   CkArrayIndex index;
   std::memcpy(index.index, &message->element, 8);
-  index.index[2] = static_cast<int>(message->dependency);
+  index.index[2] = static_cast<int>(message->index_rest);
   index.dimension = message->spare >> 8;
   index.nInts = message->spare & 255;
-  message->dependency = 0;
+  message->index_rest = 0;
   message->flags &= ~envelope_index;
   return message->element = number(index);
 }

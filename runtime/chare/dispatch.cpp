@@ -50,13 +50,11 @@ void PeObjects::deliver_message(Message message) {
   void* payload = message.payload();
   const char* end = static_cast<const char*>(payload) + envelope->size;
   const int ep = envelope->entry;
-  if (envelope->dependency) [[unlikely]] {
-    GroupRecord& group = this->group(static_cast<int>(envelope->dependency));
-    if (!group.object && !group.array) {
-      group.waiting.push_back(std::move(message));
+  if (envelope->flags & envelope_waits) [[unlikely]] {
+    if (GroupRecord* missing = missing_group(envelope)) {
+      missing->waiting.push_back(std::move(message));
       return;
     }
-    envelope->dependency = 0;
   }
   switch (envelope->target) {
     case Target::array: {
@@ -87,6 +85,19 @@ void PeObjects::deliver_message(Message message) {
       return deliver(work);
     }
   }
+}
+
+// The first of the groups that a message waits for and that isn't here yet. The message may be shared: nothing is noted
+// in it, and it is asked again for each group that comes.
+GroupRecord* PeObjects::missing_group(Envelope* envelope) {
+  const GroupDependencies wanted(envelope);
+  for (int i = 0; i < wanted.count(); ++i) {
+    const CkGroupID id = wanted.get(i);
+    if (id.isZero()) continue;
+    GroupRecord& record = group(id.idx);
+    if (!record.object && !record.array && !node_groups().find(id.idx)) return &record;
+  }
+  return nullptr;
 }
 
 void PeObjects::deliver_group(int ep, std::uint32_t collection, void* payload, const char* end, Message message) {

@@ -86,6 +86,7 @@ class IrrGroup : public Chare {
 
 class Group : public IrrGroup {
  public:
+  const int thisIndex;  // the PE
   Group();
   explicit Group(CkMigrateMessage*) : Group() {}
   PERIAPT_CONTRIBUTE_METHODS
@@ -103,6 +104,7 @@ class Group : public IrrGroup {
 
 class NodeGroup : public IrrGroup {
  public:
+  const int thisIndex;  // the process
   NodeGroup();
   explicit NodeGroup(CkMigrateMessage*) : NodeGroup() {}
   bool isNodeGroup() override { return true; }

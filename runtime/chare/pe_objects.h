@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/flat_map.h"
+#include "runtime/chare/dependencies.h"
 #include "runtime/chare/invoke.h"
 #include "runtime/chare/registry.h"
 #include "runtime/scheduler/pe.h"
@@ -112,6 +113,7 @@ class PeObjects {
 
  private:
   GroupRecord* find_group_slow(int index);
+  GroupRecord* missing_group(Envelope* envelope);
   void deliver_chare(int ep, std::uint64_t serial, void* payload, const char* end, Message message);
   void deliver_group(int ep, std::uint32_t collection, void* payload, const char* end, Message message);
   void start_thread(int ep, void* object, void* payload, const char* end, Message message);

@@ -43,7 +43,7 @@ void address(Envelope* envelope) {
   envelope->hops = 0;
   envelope->priority_bits = 0;
   envelope->source = Pe::current()->index;
-  envelope->dependency = 0;
+  envelope->index_rest = 0;
   envelope->extra = 0;
 }
 
