@@ -1,5 +1,8 @@
 // Charm++: what a program's .decl.h includes. Every part stands in a header of its own, in runtime/.
 #pragma once
+#include <sys/stat.h>
+#include <sys/types.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -8,6 +11,7 @@
 
 #include "charm.h"
 #include "ckbitvector.h"
+#include "ckhashtable.h"
 #include "cklists.h"
 #include "ckstream.h"
 #include "pup.h"
@@ -17,6 +21,7 @@
 #include "runtime/chare/array_options.h"
 #include "runtime/chare/callback.h"
 #include "runtime/chare/ck_future.h"
+#include "runtime/chare/envelope_view.h"
 #include "runtime/chare/ids.h"
 #include "runtime/chare/invoke.h"
 #include "runtime/chare/marshal.h"
