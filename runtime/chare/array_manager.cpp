@@ -247,9 +247,27 @@ void ArrayManager::populate(int ep, Message& constructor) {
   const int pes = pe_.process.pes();
   const chare::IndexRange range(options_.getStart(), options_.getEnd(), options_.getStep());
   elements_.reserve(range.size() / pes + 1);
+  const chare::Placement& placement = location_->placement();
+  if (placement.is_contiguous() && range.size() > 0 && range.size() == placement.count() &&
+      placement.position_of(range[0]) == 0 && placement.position_of(range[range.size() - 1]) == range.size() - 1)
+    return populate_run(placement, range, ep, constructor);
   local_.reserve(range.size() / pes + 1);
   for (const CkArrayIndex& index : range)
     if (location_->place(index) == me) create(index, ep, constructor);
+}
+
+// The first elements fill the bounds, and ours are a run of positions: nobody else's are looked at.
+void ArrayManager::populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
+                                const Message& constructor) {
+  const std::int64_t first = placement.first_on(pe_.index);
+  const std::int64_t end = pe_.index + 1 < pe_.process.pes() ? placement.first_on(pe_.index + 1) : range.size();
+  if (range.dimension() == 1 && first < end) {
+    run_first_ = number(range[first]);
+    run_.resize(static_cast<std::size_t>(end - first));
+  } else {
+    local_.reserve(static_cast<std::size_t>(end - first));
+  }
+  for (std::int64_t position = first; position < end; ++position) create(range[position], ep, constructor);
 }
 
 void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& message) {
@@ -291,7 +309,10 @@ void ArrayManager::adopt(ArrayElement* element) {
   element_offset_ = reinterpret_cast<char*>(element) - static_cast<char*>(creating_object_);
   element->position_ = static_cast<std::uint32_t>(elements_.size());
   elements_.push_back(element);
-  local_[id] = element;
+  if (id - run_first_ < run_.size())
+    run_[id - run_first_] = element;
+  else
+    local_[id] = element;
   if (arrival_) {
     element->next_reduction_ = arrival_->next_reduction;
     element->broadcast_epoch_ = arrival_->broadcast_epoch;
@@ -308,7 +329,10 @@ void ArrayManager::remove_local(ArrayElement* element) {
   elements_[element->position_] = last;
   last->position_ = element->position_;
   elements_.pop_back();
-  local_.erase(element->id_);
+  if (element->id_ - run_first_ < run_.size())
+    run_[element->id_ - run_first_] = nullptr;
+  else
+    local_.erase(element->id_);
 }
 
 namespace {
@@ -552,7 +576,7 @@ void ArrayManager::broadcast(Message message) {
 
 void ArrayManager::number_broadcast(Message message) {
   if (message.shared()) message = message.copy();
-  pack(message);
+  if (!shareable(message)) pack(message);
   ++pe_.processed;
   pe_.created += pe_.process.pes();
   message->element = ++next_epoch_;
@@ -597,6 +621,7 @@ void ArrayManager::run_broadcast(Message message) {
   // appears has seen this epoch.
   for (std::size_t i = 0; i < elements_.size();) {
     ArrayElement* element = elements_[i];
+    if (i + 4 < elements_.size()) __builtin_prefetch(elements_[i + 4]);
     if (element->broadcast_epoch_ + 1 == epoch_) [[likely]] {
       give_broadcast(element, message);
     } else if (element->broadcast_epoch_ < epoch_) {

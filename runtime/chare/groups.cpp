@@ -324,17 +324,15 @@ void PeObjects::create_chare(std::uint64_t serial, int type, int ep, Message mes
   creating.chare = {pe.index, serial};
   char* payload = static_cast<char*>(message.payload());
   const char* end = payload + message->size;
-  std::vector<Message> waiting;
-  {
-    ChareRecord& record = chares_[serial];
-    record.object = object;
-    record.type = type;
-    waiting = std::move(record.waiting);
-  }
+  chares_[serial] = {object, type};
   ++pe.created;
   enter(ep, object, payload, end, std::move(message));
   creating = outer;
-  for (Message& m : waiting) pe.enqueue(std::move(m));
+  if (!waiting_for_chare_.empty()) [[unlikely]] {
+    auto waiting = waiting_for_chare_.extract(serial);
+    if (waiting)
+      for (Message& m : waiting.mapped()) pe.enqueue(std::move(m));
+  }
 }
 
 void* PeObjects::find_chare(std::uint64_t serial) {

@@ -33,6 +33,12 @@ void give_message(Reduction& reduction, std::uint32_t round, CkReductionMsg* mes
 
 Chare::Chare() : thishandle(PeObjects::current().creating.chare) {}
 
+Chare::~Chare() {
+  // Only a chare has a serial number, and only its own PE deletes it.
+  periapt::Pe* pe = periapt::Pe::current();
+  if (thishandle.serial != 0 && pe && thishandle.onPE == pe->index) pe->objects->forget_chare(thishandle.serial);
+}
+
 IrrGroup::IrrGroup() : thisgroup(PeObjects::current().creating.group) {
   thishandle.onPE = periapt::Pe::current()->index;
 }

@@ -36,6 +36,7 @@ class Chare : public CkObject {
  public:
   Chare();
   explicit Chare(CkMigrateMessage*) : Chare() {}
+  ~Chare() override;
   const CkChareID& ckGetChareID() const { return thishandle; }
   void CkGetChareID(CkChareID* id) const { *id = thishandle; }
 };

@@ -36,7 +36,6 @@ struct GroupRecord {
 struct ChareRecord {
   void* object = nullptr;
   int type = -1;
-  std::vector<Message> waiting;
 };
 
 // What the constructor being run is for: the bases of objects read it.
@@ -121,6 +120,7 @@ class PeObjects {
   std::vector<GroupRecord> groups_;                  // made on PE 0: 1, 2, 3 ...
   std::unordered_map<int, GroupRecord> far_groups_;  // made elsewhere: negative
   FlatMap<ChareRecord> chares_;
+  std::unordered_map<std::uint64_t, std::vector<Message>> waiting_for_chare_;  // came before the chare
   std::vector<Message> held_;
   std::vector<CProxySection_ArrayBase> sections_;
   std::uint64_t chare_serial_ = 0;
@@ -142,6 +142,10 @@ void* base_object(int type, int ep, void* object);
 inline void* object_for_entry(int type, int ep, void* object) {
   return bases_have_offsets ? base_object(type, ep, object) : object;
 }
+
+// Whether copies of the message may be made with memcpy and used as they are: its class packs nothing, or nobody changes
+// what is shared because its entry's function doesn't keep it.
+bool shareable(const Message& message);
 
 // Message classes with a pack() of their own are packed on the way to another process.
 void pack(Message& message);
