@@ -27,3 +27,4 @@
 #include "runtime/chare/reducers.h"
 #include "runtime/chare/reduction_message.h"
 #include "runtime/chare/sections.h"
+#include "runtime/loadbalance/lb_manager.h"

@@ -13,6 +13,7 @@
 namespace periapt {
 
 class ArrayManager;
+class BalanceHook;
 class Reduction;
 class Futures;
 class Quiescence;
@@ -57,6 +58,7 @@ class PeObjects {
   bool started = false;  // readonlys are here
   std::unique_ptr<Futures> futures;
   std::unique_ptr<Quiescence> quiescence;
+  BalanceHook* balance = nullptr;  // set by runtime/loadbalance
 
   // --- groups ---
   GroupRecord& group(int index);         // made empty when unknown
