@@ -33,3 +33,4 @@
 #include "runtime/chare/reduction_message.h"
 #include "runtime/chare/sections.h"
 #include "runtime/chare/user_envelope.h"
+#include "runtime/loadbalance/lb_manager.h"

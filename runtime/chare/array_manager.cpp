@@ -38,7 +38,7 @@ struct ArriveHeader {
 struct MemberHeader {
   std::int32_t array;
   std::uint32_t next_reduction, broadcast_epoch;
-  std::int32_t load_slot;
+  BalanceTravel balance;
   std::uint64_t bytes;
 };
 struct HintCall {
@@ -207,6 +207,7 @@ void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, cons
   GroupRecord& record = objects.group(id.index());
   record.array = manager;
   record.type = type;
+  if (objects.balance) objects.balance->arrays_known += CkArrayIndex1D(id.index()).hash64();
   // An array that begins empty is being filled until doneInserting().
   if (!options.populated()) {
     manager->inserting_ = 1;
@@ -300,6 +301,7 @@ void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& mess
   }
   objects_.creating = outer;
   arrival_ = outer_arrival;
+  announce_birth(objects_.balance, find(id));
   if (here)
     release_waiting(id, pe_.index);
   else
@@ -368,6 +370,7 @@ void free_element(ArrayElement* element, void* object) {
 // The destructor of an element that is deleted by the program itself.
 void ArrayManager::drop(ArrayElement* element) {
   if (find(element->id_) != element) return;
+  if (element->load_slot_ >= 0) objects_.balance->died(*element);
   remove_local(element);
   reduction_.died(element->next_reduction_);
   const int home = location_->home(index_of(element->id_));
@@ -397,6 +400,7 @@ void ArrayManager::insert(const CkArrayIndex& index, int ep, int to, Message mes
               std::to_string(pe_.process.pes()) + " PEs", describe_running(pe_));
   if (to == pe_.index) return create(index, ep, message);
   ++pe_.created;
+  if (objects_.balance) ++objects_.balance->elements_sent;
   send_to(pe_, to, runtime_message(wrap(InsertHeader{index, ep, pe_.index}, std::move(message)), entry_insert,
                                    static_cast<std::uint32_t>(id_.index())));
 }
@@ -422,6 +426,7 @@ void ArrayManager::on_insert(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
   pe.objects->count_processed();
+  if (pe.objects->balance) ++pe.objects->balance->elements_received;
   InsertHeader header;
   Message message = unwrap(call, header);
   manager->create(header.index, header.ep, message);
@@ -755,6 +760,7 @@ void ArrayManager::migrate(ArrayElement* element, int to, bool following) {
     total += member_bytes + ((sizer.size() + 15) & ~std::size_t{15});
   }
   Message message = Message::make(total);
+  if (objects_.balance) ++objects_.balance->elements_sent;
   char* at = static_cast<char*>(message.payload());
   const ArriveHeader header{id, index_of(id), migrations, pe_.index, static_cast<std::uint32_t>(members.size()), following};
   std::memcpy(at, &header, sizeof header);
@@ -762,7 +768,7 @@ void ArrayManager::migrate(ArrayElement* element, int to, bool following) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     auto [manager, member] = members[i];
     const MemberHeader mine{manager->id_.index(), member->next_reduction_, member->broadcast_epoch_,
-                            member->load_slot_, sizes[i]};
+                            member->load_slot_ >= 0 ? objects_.balance->left(*member) : BalanceTravel{}, sizes[i]};
     std::memcpy(at, &mine, sizeof mine);
     at += member_bytes;
     PUP::toMem p(at);
@@ -808,6 +814,7 @@ void ArrayManager::on_arrive(Pe& pe, const RuntimeCall& call) {
     return;
   }
   pe.objects->count_processed();
+  if (pe.objects->balance) ++pe.objects->balance->elements_received;
   leader->arrive(static_cast<const char*>(call.arguments));
 }
 
@@ -827,7 +834,8 @@ void ArrayManager::arrive(const char* at) {
     const Arrival arrival{member.next_reduction, member.broadcast_epoch, header.migrations};
     manager->number(header.index);
     manager->rebuild(header.id, arrival, at, member.bytes);
-    if (ArrayElement* element = manager->find(header.id)) element->load_slot_ = -1;
+    if (ArrayElement* element = manager->find(header.id))
+      if (element->usesAtSync && objects_.balance) objects_.balance->arrived(*element, member.balance);
     send_runtime(pe_, header.from, entry_arrived, member.array, header.id, member.broadcast_epoch);
     arrived.push_back(manager);
     at += (member.bytes + 15) & ~std::size_t{15};

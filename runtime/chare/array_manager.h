@@ -17,6 +17,7 @@
 
 #include "base/flat_map.h"
 #include "runtime/chare/array_map.h"
+#include "runtime/chare/balance_hook.h"
 #include "runtime/chare/default_map.h"
 #include "runtime/chare/pe_objects.h"
 #include "runtime/chare/reduction.h"
@@ -162,6 +163,9 @@ class ArrayManager {
                     const Message& constructor);
   void arrive(const char* bytes);
   void rebuild(std::uint64_t id, const Arrival& arrival, const char* bytes, std::size_t size);
+  static void announce_birth(BalanceHook* balance, ArrayElement* element) {
+    if (element && element->usesAtSync && element->load_slot_ < 0 && balance) balance->born(*element);
+  }
   void tell_inserting(bool begins);
   std::uint64_t number(const CkArrayIndex& index);
   int destination(std::uint64_t id, const CkArrayIndex& index) const;

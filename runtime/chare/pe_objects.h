@@ -16,6 +16,7 @@
 namespace periapt {
 
 class ArrayManager;
+class BalanceHook;
 class Reduction;
 class Futures;
 class Quiescence;
@@ -61,6 +62,7 @@ class PeObjects {
   std::unique_ptr<Futures> futures;
   std::unique_ptr<Quiescence> quiescence;
   std::unique_ptr<Watchdog> watchdog;
+  BalanceHook* balance = nullptr;  // set by runtime/loadbalance
 
   // --- groups ---
   GroupRecord& group(int index);         // made empty when unknown
