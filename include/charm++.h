@@ -21,7 +21,6 @@
 #include "runtime/chare/array_options.h"
 #include "runtime/chare/callback.h"
 #include "runtime/chare/ck_future.h"
-#include "runtime/chare/envelope_view.h"
 #include "runtime/chare/ids.h"
 #include "runtime/chare/invoke.h"
 #include "runtime/chare/marshal.h"
@@ -34,3 +33,4 @@
 #include "runtime/chare/reduction_message.h"
 #include "runtime/chare/sections.h"
 #include "runtime/chare/user_envelope.h"
+#include "runtime/loadbalance/lb_manager.h"

@@ -33,6 +33,14 @@ const MessageInfo* class_of(const Message& message) {
 }
 }  // namespace
 
+// Every process of the host sees a message at the same address, so a class that kept the generated pack() needs it only
+// where bytes are copied.
+bool shareable(const Message& message) {
+  const MessageInfo* info = class_of(message);
+  if (!info || !info->pack) return true;
+  return info->relocatable && entry_info(message->entry).runtime_frees();
+}
+
 void pack(Message& message) {
   const MessageInfo* info = class_of(message);
   if (!info || !info->pack || (message->flags & envelope_packed)) return;
