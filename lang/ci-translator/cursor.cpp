@@ -102,7 +102,9 @@ std::size_t Parser::findStop(std::initializer_list<std::string_view> stops, std:
     if (depth == 0 && angleDepth == 0 && std::find(stops.begin(), stops.end(), token.text) != stops.end()) return i;
     if (opens(token.text)) ++depth;
     if (closes(token.text)) {
-      if (depth == 0) fail(token.span, "unexpected '" + std::string(token.text) + "' in " + std::string(what), angles ? "is a '>' missing?" : "");
+      if (depth == 0)
+        fail(token.span, "unexpected '" + std::string(token.text) + "' in " + std::string(what),
+             angles ? "is a '>' missing?" : "");
       --depth;
     }
     if (angles && depth == 0 && token.text == "<") ++angleDepth;
@@ -141,8 +143,8 @@ void Parser::skipBraces() {
   } while (depth > 0 && !atEnd());
 }
 
-/// Skips what began at token `start` and holds a mistake: to behind its `;` or `{...}`, or to a `}` that closes what we are
-/// in, or to a line that begins with a word by which something new begins.
+/// Skips what began at token `start` and holds a mistake: to behind its `;` or `{...}`, or to a `}` that closes what we
+/// are in, or to a line that begins with a word by which something new begins.
 void Parser::recover(std::size_t start, bool (Parser::*startsHere)() const) {
   at_ = start;
   while (!atEnd() && !is("}")) {

@@ -1,5 +1,5 @@
-// The body of an entry in SDAG ("structured dagger"): serial, when, if, for, while, forall, overlap, case. Read whole here
-// and kept in the tree; turning it into C++ is a matter of its own.
+// The body of an entry in SDAG ("structured dagger"): serial, when, if, for, while, forall, overlap, case. Read whole
+// here and kept in the tree; turning it into C++ is a matter of its own.
 #include "lang/ci-translator/parser_impl.h"
 
 namespace periapt::ci {

@@ -8,13 +8,13 @@ namespace periapt::ci {
 namespace {
 
 const std::vector<std::string_view> construct_words = {
-    "module",     "mainmodule", "extern",   "readonly", "message",  "mainchare", "chare",     "group", "nodegroup",
-    "array",      "initnode",   "initproc", "include",  "PUPable",  "namespace", "using",     "template", "class"};
+    "module", "mainmodule", "extern",   "readonly", "message", "mainchare", "chare", "group",    "nodegroup",
+    "array",  "initnode",   "initproc", "include",  "PUPable", "namespace", "using", "template", "class"};
 const std::vector<std::string_view> member_words = {"entry", "initnode", "initproc", "PUPable", "readonly", "template"};
 const std::vector<std::string_view> entry_attributes = {
-    "threaded",  "sync",       "exclusive",  "expedited", "immediate", "nokeep",    "inline",          "local",
-    "notrace",   "createhere", "createhome", "aggregate", "whenidle",  "python",    "reductiontarget", "iget",
-    "appwork",   "memcritical", "accel"};
+    "threaded",        "sync",    "exclusive",  "expedited",   "immediate", "nokeep",   "inline",
+    "local",           "notrace", "createhere", "createhome",  "aggregate", "whenidle", "python",
+    "reductiontarget", "iget",    "appwork",    "memcritical", "accel"};
 const std::vector<std::string_view> chare_attributes = {"migratable", "python"};
 const std::vector<std::string_view> message_attributes = {"packed", "varsize"};
 
@@ -109,7 +109,8 @@ Item Parser::construct() {
     TemplateHeader header = templateHeader();
     if (is("message")) return {{}, false, message(std::move(header))};
     if (isAny({"mainchare", "chare", "group", "nodegroup", "array"})) return {{}, false, chare(std::move(header))};
-    fail(peek().span, "expected a chare, group, nodegroup, array or message after the template header, found " + found(),
+    fail(peek().span,
+         "expected a chare, group, nodegroup, array or message after the template header, found " + found(),
          is("entry") ? "entries stand inside a chare" : "");
   }
   if (auto common = commonMember()) return std::move(*common);
@@ -243,7 +244,8 @@ Chare Parser::chare(std::optional<TemplateHeader> header) {
   Chare out;
   out.header = std::move(header);
   const std::string_view word = next().text;
-  for (ChareKind kind : {ChareKind::mainchare, ChareKind::chare, ChareKind::group, ChareKind::nodegroup, ChareKind::array})
+  for (ChareKind kind :
+       {ChareKind::mainchare, ChareKind::chare, ChareKind::group, ChareKind::nodegroup, ChareKind::array})
     if (toText(kind) == word) out.kind = kind;
   indexOrAttributes(out);
   out.name = name("the name of a " + std::string(word), &out.nameSpan);
@@ -259,8 +261,7 @@ Chare Parser::chare(std::optional<TemplateHeader> header) {
   if (accept("{")) {
     chareBody(out);
   } else {
-    if (!is(";") && !peek().firstOnLine)
-      fail(peek().span, "expected '{' after '" + out.name + "', found " + found());
+    if (!is(";") && !peek().firstOnLine) fail(peek().span, "expected '{' after '" + out.name + "', found " + found());
     semicolon("'" + out.name + "'");
   }
   return out;
@@ -325,8 +326,9 @@ std::vector<Attribute> Parser::attributes(const std::vector<std::string_view>& k
       expect(")", "after the arguments of '" + attribute.name + "'");
     }
     out.push_back(std::move(attribute));
-    if (isWord()) fail(peek().span, "expected ',' or ']' in the attribute list, found " + found(),
-                       "attributes are separated by ','");
+    if (isWord())
+      fail(peek().span, "expected ',' or ']' in the attribute list, found " + found(),
+           "attributes are separated by ','");
   } while (accept(","));
   expect("]", "after the attributes");
   return out;
@@ -362,8 +364,7 @@ Item Parser::member(const std::string& chare) {
   if (is("entry")) return {{}, false, entry({}, chare)};
   if (is("template")) {
     TemplateHeader header = templateHeader();
-    if (!is("entry"))
-      fail(peek().span, "expected 'entry' after the template header, found " + found());
+    if (!is("entry")) fail(peek().span, "expected 'entry' after the template header, found " + found());
     return {{}, false, entry(std::move(header), chare)};
   }
   if (auto common = commonMember()) return std::move(*common);
@@ -435,8 +436,8 @@ Item Parser::accel(std::size_t from) {
 }
 
 void Parser::unknownConstruct() {
-  if (is("entry")) fail(peek().span, "an entry stands inside a chare, group, nodegroup or array",
-                        "is a '}' too many before it?");
+  if (is("entry"))
+    fail(peek().span, "an entry stands inside a chare, group, nodegroup or array", "is a '}' too many before it?");
   const std::string_view near = isWord() ? nearest(peek().text, construct_words) : "";
   fail(peek().span, isWord() ? "unknown construct " + found() : "expected a construct of a module, found " + found(),
        near.empty() ? "known here: readonly, message, mainchare, chare, group, nodegroup, array, initnode, initproc, "

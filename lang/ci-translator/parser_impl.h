@@ -1,8 +1,8 @@
-// The parser's insides, shared by parser.cpp (modules, chares, entries), parse_type.cpp (types, parameters, templates) and
-// parse_sdag.cpp (the bodies of entries). Recursive descent; each function reads one construct of the grammar.
+// The parser's insides, shared by parser.cpp (modules, chares, entries), parse_type.cpp (types, parameters, templates)
+// and parse_sdag.cpp (the bodies of entries). Recursive descent; each function reads one construct of the grammar.
 //
-// On a mistake a function reports it and throws Bail; the nearest loop over members or constructs catches it and skips to
-// where reading makes sense again. No exception leaves parse().
+// On a mistake a function reports it and throws Bail; the nearest loop over members or constructs catches it and skips
+// to where reading makes sense again. No exception leaves parse().
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,10 @@ class Parser {
   void expect(std::string_view text, std::string_view after, std::string hint = {});
   /// Reads the `;` that ends a construct. A missing one at the end of a line is reported and read on.
   void semicolon(std::string_view after, std::string hint = {});
-  void optionalSemicolons() { while (accept(";")) {} }
+  void optionalSemicolons() {
+    while (accept(";")) {
+    }
+  }
   /// Reads a name that the author chooses; `what` says of what, for the message.
   std::string name(std::string_view what, Span* span = nullptr);
   std::string qualifiedName(std::string_view what, Span* span = nullptr);

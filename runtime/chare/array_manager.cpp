@@ -54,9 +54,16 @@ Message wrap(const Header& header, Message inner) {
     pack(inner);
     bytes = message_bytes(inner->size, inner->priority_bits);
   }
-  Message outer = Message::make(at + bytes);
+  // The outer message waits for the groups that the inner one waits for.
+  const bool waits = inner && (inner->flags & envelope_waits);
+  const int groups = waits ? GroupDependencies(inner.envelope()).count() : 0;
+  Message outer = Message::make(GroupDependencies::padded(at + bytes, groups));
   std::memcpy(outer.payload(), &header, sizeof header);
   if (bytes) std::memcpy(static_cast<char*>(outer.payload()) + at, inner.envelope(), bytes);
+  if (waits) {
+    GroupDependencies wanted(outer.envelope(), groups);
+    for (int i = 0; i < groups; ++i) wanted.set(i, GroupDependencies(inner.envelope()).get(i));
+  }
   return outer;
 }
 template <class Header>
@@ -201,9 +208,10 @@ void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, cons
   record.type = type;
   if (objects.balance) objects.balance->arrays_known += CkArrayIndex1D(id.index()).hash64();
   // An array that begins empty is being filled until doneInserting().
-  if (!options.populated())
+  if (!options.populated()) {
+    manager->inserting_ = 1;
     manager->reduction_.hold();
-  else if (ep >= 0)
+  } else if (ep >= 0)
     manager->populate(ep, constructor);
   if (objects.pe.index == 0 && !options.getInitCallback().isInvalid()) options.getInitCallback().send();
   objects.group_ready(id);
@@ -240,9 +248,27 @@ void ArrayManager::populate(int ep, Message& constructor) {
   const int pes = pe_.process.pes();
   const chare::IndexRange range(options_.getStart(), options_.getEnd(), options_.getStep());
   elements_.reserve(range.size() / pes + 1);
+  const chare::Placement& placement = location_->placement();
+  if (placement.is_contiguous() && range.size() > 0 && range.size() == placement.count() &&
+      placement.position_of(range[0]) == 0 && placement.position_of(range[range.size() - 1]) == range.size() - 1)
+    return populate_run(placement, range, ep, constructor);
   local_.reserve(range.size() / pes + 1);
   for (const CkArrayIndex& index : range)
     if (location_->place(index) == me) create(index, ep, constructor);
+}
+
+// The first elements fill the bounds, and ours are a run of positions: nobody else's are looked at.
+void ArrayManager::populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
+                                const Message& constructor) {
+  const std::int64_t first = placement.first_on(pe_.index);
+  const std::int64_t end = pe_.index + 1 < pe_.process.pes() ? placement.first_on(pe_.index + 1) : range.size();
+  if (range.dimension() == 1 && first < end) {
+    run_first_ = number(range[first]);
+    run_.resize(static_cast<std::size_t>(end - first));
+  } else {
+    local_.reserve(static_cast<std::size_t>(end - first));
+  }
+  for (std::int64_t position = first; position < end; ++position) create(range[position], ep, constructor);
 }
 
 void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& message) {
@@ -285,7 +311,10 @@ void ArrayManager::adopt(ArrayElement* element) {
   element_offset_ = reinterpret_cast<char*>(element) - static_cast<char*>(creating_object_);
   element->position_ = static_cast<std::uint32_t>(elements_.size());
   elements_.push_back(element);
-  local_[id] = element;
+  if (id - run_first_ < run_.size())
+    run_[id - run_first_] = element;
+  else
+    local_[id] = element;
   if (arrival_) {
     element->next_reduction_ = arrival_->next_reduction;
     element->broadcast_epoch_ = arrival_->broadcast_epoch;
@@ -302,7 +331,10 @@ void ArrayManager::remove_local(ArrayElement* element) {
   elements_[element->position_] = last;
   last->position_ = element->position_;
   elements_.pop_back();
-  local_.erase(element->id_);
+  if (element->id_ - run_first_ < run_.size())
+    run_[element->id_ - run_first_] = nullptr;
+  else
+    local_.erase(element->id_);
 }
 
 namespace {
@@ -458,17 +490,17 @@ void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message mes
 // An index that is too large to be an id travels whole, in envelope fields that are free then.
 void ArrayManager::put_index(Message& message, const CkArrayIndex& index) {
   std::memcpy(&message->element, index.index, 8);
-  message->dependency = static_cast<std::uint32_t>(index.index[2]);
+  message->index_rest = static_cast<std::uint32_t>(index.index[2]);
   message->spare = static_cast<std::uint16_t>(index.dimension << 8 | index.nInts);
   message->flags |= envelope_index;
 }
 std::uint64_t ArrayManager::take_index(Message& message) {
   CkArrayIndex index;
   std::memcpy(index.index, &message->element, 8);
-  index.index[2] = static_cast<int>(message->dependency);
+  index.index[2] = static_cast<int>(message->index_rest);
   index.dimension = message->spare >> 8;
   index.nInts = message->spare & 255;
-  message->dependency = 0;
+  message->index_rest = 0;
   message->flags &= ~envelope_index;
   return message->element = number(index);
 }
@@ -549,7 +581,7 @@ void ArrayManager::broadcast(Message message) {
 
 void ArrayManager::number_broadcast(Message message) {
   if (message.shared()) message = message.copy();
-  pack(message);
+  if (!shareable(message)) pack(message);
   ++pe_.processed;
   pe_.created += pe_.process.pes();
   message->element = ++next_epoch_;
@@ -594,6 +626,7 @@ void ArrayManager::run_broadcast(Message message) {
   // appears has seen this epoch.
   for (std::size_t i = 0; i < elements_.size();) {
     ArrayElement* element = elements_[i];
+    if (i + 4 < elements_.size()) __builtin_prefetch(elements_[i + 4]);
     if (element->broadcast_epoch_ + 1 == epoch_) [[likely]] {
       give_broadcast(element, message);
     } else if (element->broadcast_epoch_ < epoch_) {

@@ -42,6 +42,7 @@ class Location {
     return hint ? &hint->migrations : nullptr;
   }
   CkArrayMap* map() const { return map_; }
+  const chare::Placement& placement() const { return *default_; }  // when there is no map()
   int map_handle() const { return map_handle_; }
 
   std::vector<ArrayManager*> bound;  // arrays whose elements move together, the first one leads
@@ -76,6 +77,8 @@ class ArrayManager {
   const std::vector<ArrayElement*>& elements() const { return elements_; }
 
   ArrayElement* find(std::uint64_t id) {
+    const std::uint64_t place = id - run_first_;
+    if (place < run_.size()) return run_[place];
     ArrayElement** found = local_.find(id);
     return found ? *found : nullptr;
   }
@@ -152,6 +155,8 @@ class ArrayManager {
   std::uint32_t floor() const;
   void drop_history(std::uint32_t floor);
   void remove_local(ArrayElement* element);
+  void populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
+                    const Message& constructor);
   void arrive(const char* bytes);
   void rebuild(std::uint64_t id, const Arrival& arrival, const char* bytes, std::size_t size);
   static void announce_birth(BalanceHook* balance, ArrayElement* element) {
@@ -171,6 +176,10 @@ class ArrayManager {
   CkArray face_;
   std::shared_ptr<Location> location_;
   Reduction reduction_;
+  // Local elements by id: those of the run of ids run_first_ ... that a dense 1D array begins with on this PE lie in a
+  // plain table, null where one has gone; others in the map.
+  std::vector<ArrayElement*> run_;
+  std::uint64_t run_first_ = 0;
   FlatMap<ArrayElement*> local_;
   std::vector<ArrayElement*> elements_;
   std::ptrdiff_t element_offset_ = 0;  // of the ArrayElement within the object

@@ -33,11 +33,17 @@ void give_message(Reduction& reduction, std::uint32_t round, CkReductionMsg* mes
 
 Chare::Chare() : thishandle(PeObjects::current().creating.chare) {}
 
+Chare::~Chare() {
+  // Only a chare has a serial number, and only its own PE deletes it.
+  periapt::Pe* pe = periapt::Pe::current();
+  if (thishandle.serial != 0 && pe && thishandle.onPE == pe->index) pe->objects->forget_chare(thishandle.serial);
+}
+
 IrrGroup::IrrGroup() : thisgroup(PeObjects::current().creating.group) {
   thishandle.onPE = periapt::Pe::current()->index;
 }
 
-Group::Group() {
+Group::Group() : thisIndex(periapt::Pe::current()->index) {
   if (!thisgroup.isZero()) PeObjects::current().group(thisgroup.idx).base = this;
 }
 void Group::contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
@@ -52,7 +58,7 @@ void Group::setReductionClient(const CkCallback& cb) {
 }
 void Group::ckSetReductionClient(CkCallback* cb) { setReductionClient(*cb); }
 
-NodeGroup::NodeGroup() {
+NodeGroup::NodeGroup() : thisIndex(periapt::Pe::current()->process.rank()) {
   if (!thisgroup.isZero()) periapt::node_groups().adopt(thisgroup, this);
 }
 // The reduction of a node group lives on the first PE of the process; others hand their contribution to it.
@@ -188,6 +194,15 @@ void pup_sections(PUP::er& p, std::vector<CkSectionID>& sections) {
   for (CkSectionID& section : sections) section.pup(p);
 }
 }  // namespace
+CProxySection_Group periapt::listed(const CProxy_Group& group, int count, const int* pes) {
+  return CProxySection_Group(group.ckGetGroupID(), pes, count);
+}
+CProxySection_Group periapt::listed(const CProxy_Group& group, const CmiGroup& pes) {
+  int count;
+  int* list;
+  CmiLookupGroup(pes, &count, &list);
+  return CProxySection_Group(group.ckGetGroupID(), list, count);
+}
 void CProxySection_Group::pup(PUP::er& p) {
   CProxy_Group::pup(p);
   pup_sections(p, sections_);

@@ -37,6 +37,7 @@ class Chare : public CkObject {
  public:
   Chare();
   explicit Chare(CkMigrateMessage*) : Chare() {}
+  ~Chare() override;
   const CkChareID& ckGetChareID() const { return thishandle; }
   void CkGetChareID(CkChareID* id) const { *id = thishandle; }
 };
@@ -86,6 +87,7 @@ class IrrGroup : public Chare {
 
 class Group : public IrrGroup {
  public:
+  const int thisIndex;  // the PE
   Group();
   explicit Group(CkMigrateMessage*) : Group() {}
   PERIAPT_CONTRIBUTE_METHODS
@@ -103,6 +105,7 @@ class Group : public IrrGroup {
 
 class NodeGroup : public IrrGroup {
  public:
+  const int thisIndex;  // the process
   NodeGroup();
   explicit NodeGroup(CkMigrateMessage*) : NodeGroup() {}
   bool isNodeGroup() override { return true; }

@@ -44,6 +44,7 @@ void register_core() {
   CMessage_CkMessage::__idx = CkRegisterMsg("CkMessage", nullptr, nullptr, nullptr, 0);
   CMessage_CkArgMsg::__idx = CkRegisterMsg("CkArgMsg", nullptr, nullptr, nullptr, sizeof(CkArgMsg));
   CMessage_CkMarshallMsg::__idx = CkMarshallMsg::__idx = CkRegisterMsg("CkMarshallMsg", nullptr, nullptr, nullptr, 0);
+  CkMarshallMsg::register_own();
   CMessage_CkDataMsg::__idx = CkRegisterMsg("CkDataMsg", nullptr, nullptr, nullptr, 0);
   CMessage_CkReductionMsg::__idx = CkRegisterMsg("CkReductionMsg", nullptr, nullptr, nullptr, 0);
   CkIndex_Chare::__idx = CkRegisterChare("Chare", sizeof(Chare), TypeChare);
@@ -112,7 +113,6 @@ void make_mainchares(Pe& pe) {
     message->message_type = static_cast<std::uint16_t>(CMessage_CkArgMsg::__idx);
     objects.create_chare(objects.new_chare_serial(), main.chare, main.constructor, std::move(message));
   }
-  pe.processed = pe.created;
   if (pe.process.pes() > 1) pe.broadcast(readonly_message());
 }
 
@@ -191,8 +191,11 @@ int run_program(int argc, char** argv, void (*register_main_module)(), const std
   the_argv = argv;
   Pe::dispatch = [](Pe& pe, Work& work) { pe.objects->deliver(work); };
   if (process->rank() == 0) log::note(process->layout().describe());
-  for (const Registry::InitCall& call : registry().init_calls)
+  // By number: a program may register more modules from such a function.
+  for (std::size_t i = 0; i < registry().init_calls.size(); ++i) {
+    const Registry::InitCall call = registry().init_calls[i];
     if (!call.per_pe) call.function();
+  }
   process->run({begin, nullptr});
 }
 

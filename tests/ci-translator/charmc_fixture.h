@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-
 #include <sys/wait.h>
 
 #include <cstdio>
@@ -35,7 +34,9 @@ class CharmcFixture : public testing::Test {
   }
   Outcome charmc(const std::string& arguments) { return run(std::string(PERIAPT_CHARMC) + " " + arguments); }
 
-  void write(const std::string& name, const std::string& text) { std::ofstream(folder_.path() / name, std::ios::binary) << text; }
+  void write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_.path() / name, std::ios::binary) << text;
+  }
   std::string read(const std::string& name) const {
     std::ifstream in(folder_.path() / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};

@@ -21,8 +21,9 @@ std::vector<std::string> linkTexts(const Options& options) {
 }
 
 TEST(Options, OwnFlagsAreTakenOutAndOthersKept) {
-  const Options o = parseOptions({"-language", "charm++", "-o", "pgm", "a.o", "-module", "CkIO,CkCache", "-lm", "b.cpp", "-g",
-                                  "-Wall", "-balancer", "GreedyLB", "-tracemode", "projections", "-memory", "paranoid"});
+  const Options o =
+      parseOptions({"-language", "charm++", "-o", "pgm", "a.o", "-module", "CkIO,CkCache", "-lm", "b.cpp", "-g",
+                    "-Wall", "-balancer", "GreedyLB", "-tracemode", "projections", "-memory", "paranoid"});
   EXPECT_EQ(o.error, "");
   EXPECT_EQ(o.language, "charm++");
   EXPECT_EQ(o.output, "pgm");
@@ -34,8 +35,9 @@ TEST(Options, OwnFlagsAreTakenOutAndOthersKept) {
 }
 
 TEST(Options, FlagsWithValuesKeepThem) {
-  const Options o = parseOptions({"-I", "a", "-Ib", "-D", "X=1", "-include", "c.h", "-L", "d", "-l", "m", "-x", "c++",
-                                  "-MF", "e.d", "-MT", "t", "-MMD", "-Xlinker", "-y", "main.cpp"});
+  const Options o =
+      parseOptions({"-I", "a",   "-Ib", "-D",  "X=1", "-include", "c.h",  "-L",       "d",  "-l",      "m",
+                    "-x", "c++", "-MF", "e.d", "-MT", "t",        "-MMD", "-Xlinker", "-y", "main.cpp"});
   EXPECT_THAT(o.preprocess, ElementsAre("-I", "a", "-Ib", "-D", "X=1", "-include", "c.h"));
   EXPECT_THAT(linkTexts(o), ElementsAre("-Ld", "-lm", "-Xlinker", "-y", "main.cpp"));
   EXPECT_THAT(o.compile, ElementsAre("-x", "c++"));
@@ -106,20 +108,24 @@ TEST_F(Charmc, TranslatesIntoTheCurrentFolderOneFilePairAModule) {
 TEST_F(Charmc, PreprocessesWithTheDefinesAndFoldersGiven) {
   std::filesystem::create_directory(folder_.path() / "inc");
   write("inc/count.h", "#define COUNT 7\n");
-  write("m.ci", "#include \"count.h\"\nmodule m {\n#ifdef WANTED\n  readonly int x[COUNT];\n#else\n  wrong\n#endif\n};\n");
+  write("m.ci",
+        "#include \"count.h\"\nmodule m {\n#ifdef WANTED\n  readonly int x[COUNT];\n#else\n  wrong\n#endif\n};\n");
   const Outcome outcome = charmc("-DWANTED -I inc m.ci");
   EXPECT_EQ(outcome.status, 0) << outcome.text;
   EXPECT_THAT(read("m.def.h"), HasSubstr("#line 4 \"m.ci\"\nextern int x[7];"));
 }
 
 TEST_F(Charmc, AnErrorShowsTheAuthorsLineAndLeavesNothing) {
-  write("m.ci", "#define NOTHING\n/* a\n   comment */ module m {\n  NOTHING  readonly\tint   n ;\n\treadonly   int /* why */ wrong\n};\n");
+  write("m.ci",
+        "#define NOTHING\n/* a\n   comment */ module m {\n  NOTHING  readonly\tint   n ;\n\treadonly   int /* why */ "
+        "wrong\n};\n");
   const Outcome outcome = charmc("m.ci");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_EQ(outcome.text, "m.ci:5:32: error: expected ';' after the readonly\n"
-                          "   5 | \treadonly   int /* why */ wrong\n"
-                          "     | \t                              ^\n"
-                          "     = hint: end it with ';': readonly int wrong;\n");
+  EXPECT_EQ(outcome.text,
+            "m.ci:5:32: error: expected ';' after the readonly\n"
+            "   5 | \treadonly   int /* why */ wrong\n"
+            "     | \t                              ^\n"
+            "     = hint: end it with ';': readonly int wrong;\n");
   EXPECT_FALSE(exists("m.decl.h"));
   EXPECT_FALSE(exists("m.def.h"));
 }
@@ -198,7 +204,8 @@ TEST_F(Charmc, IsACompilerForCMake) {
   write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.20)\nproject(p CXX)\nadd_library(l OBJECT a.cpp)\n");
   write("a.cpp", "int f() { return 1; }\n");
   const Outcome outcome = run(std::string("cmake -S . -B build -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY "
-                                          "-DCMAKE_CXX_COMPILER=") + PERIAPT_CHARMC + " && cmake --build build");
+                                          "-DCMAKE_CXX_COMPILER=") +
+                              PERIAPT_CHARMC + " && cmake --build build");
   EXPECT_EQ(outcome.status, 0) << outcome.text;
   EXPECT_THAT(outcome.text, HasSubstr("The CXX compiler identification is"));
   EXPECT_THAT(outcome.text, Not(HasSubstr("identification is unknown")));

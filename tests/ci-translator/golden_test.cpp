@@ -1,11 +1,11 @@
-// Golden tests: every construct (golden/) and every error (errors/) with its expected tree, headers and messages. After a
-// change on purpose:  golden_test --update  rewrites the expectations; review the difference as you would code.
+// Golden tests: every construct (golden/) and every error (errors/) with its expected tree, headers and messages. After
+// a change on purpose:  golden_test --update  rewrites the expectations; review the difference as you would code.
+#include "tests/ci-translator/golden.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <iostream>
-
-#include "tests/ci-translator/golden.h"
 
 namespace periapt::ci {
 namespace {

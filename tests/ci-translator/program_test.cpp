@@ -68,7 +68,8 @@ TEST_F(Program, IsTranslatedCompiledLinkedAndRun) {
 /// A module in an archive of its own, which the command line alone names.
 TEST_F(Program, AModuleIsRegisteredByItsName) {
   write("extra.ci", "module extra { initnode announce; };\n");
-  write("extra.cpp", "#include \"extra.decl.h\"\nvoid announce() { CkPrintf(\"extra is here\\n\"); }\n#include \"extra.def.h\"\n");
+  write("extra.cpp",
+        "#include \"extra.decl.h\"\nvoid announce() { CkPrintf(\"extra is here\\n\"); }\n#include \"extra.def.h\"\n");
   ASSERT_EQ(charmc("extra.ci hello.ci").status, 0);
   Outcome outcome = charmc("-o libmoduleextra.a extra.cpp");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
@@ -79,8 +80,9 @@ TEST_F(Program, AModuleIsRegisteredByItsName) {
 }
 
 TEST_F(Program, IsBuiltByCMakeWithCharmcAsTheCompiler) {
-  write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.20)\nproject(p CXX)\nadd_executable(hello hello.cpp)\n"
-                          "target_include_directories(hello PRIVATE ${CMAKE_SOURCE_DIR})\n");
+  write("CMakeLists.txt",
+        "cmake_minimum_required(VERSION 3.20)\nproject(p CXX)\nadd_executable(hello hello.cpp)\n"
+        "target_include_directories(hello PRIVATE ${CMAKE_SOURCE_DIR})\n");
   ASSERT_EQ(charmc("hello.ci").status, 0);
   const Outcome outcome = run(std::string("cmake -S . -B build -DCMAKE_CXX_COMPILER=") + PERIAPT_CHARMC +
                               " && cmake --build build && build/hello +p1");

@@ -1,5 +1,5 @@
-// Input from outside is never trusted: truncated and damaged files end in messages, not in a crash or a loop. Each golden
-// input is cut at every byte and damaged at random places, with seeds that a failure names.
+// Input from outside is never trusted: truncated and damaged files end in messages, not in a crash or a loop. Each
+// golden input is cut at every byte and damaged at random places, with seeds that a failure names.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -30,10 +30,18 @@ TEST_P(Robustness, DamagedBytes) {
     for (unsigned i = 0; i < 1 + seed % 7; ++i) {
       const std::size_t at = random() % damaged.size();
       switch (random() % 4) {
-        case 0: damaged[at] = static_cast<char>(random()); break;
-        case 1: damaged[at] = signs[random() % signs.size()]; break;
-        case 2: damaged.erase(at, random() % 12 + 1); break;
-        case 3: damaged.insert(at, damaged.substr(random() % damaged.size(), random() % 40)); break;
+        case 0:
+          damaged[at] = static_cast<char>(random());
+          break;
+        case 1:
+          damaged[at] = signs[random() % signs.size()];
+          break;
+        case 2:
+          damaged.erase(at, random() % 12 + 1);
+          break;
+        case 3:
+          damaged.insert(at, damaged.substr(random() % damaged.size(), random() % 40));
+          break;
       }
       if (damaged.empty()) damaged = ";";
     }
@@ -48,7 +56,8 @@ INSTANTIATE_TEST_SUITE_P(Constructs, Robustness, testing::ValuesIn(ciFiles("gold
 INSTANTIATE_TEST_SUITE_P(Errors, Robustness, testing::ValuesIn(ciFiles("errors")), nameOf);
 
 TEST(Robustness, DeepNestingIsAnErrorNotAnOverflow) {
-  for (const char* open : {"namespace n { ", "{ ", "extern { ", "chare A { entry void f() { if (x) { ", "readonly a<b<"}) {
+  for (const char* open :
+       {"namespace n { ", "{ ", "extern { ", "chare A { entry void f() { if (x) { ", "readonly a<b<"}) {
     std::string text = "module m { ";
     for (int i = 0; i < 100000; ++i) text += open;
     const TranslateOutput output = translateFile("deep.ci", text);

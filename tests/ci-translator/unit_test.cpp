@@ -84,8 +84,8 @@ Type typeOf(const std::string& written) {
 
 TEST(Types, AreWrittenAsTheyWereRead) {
   for (const char* text : {"int", "unsigned long long int", "std::size_t", "const std::vector<std::pair<int, long>>&",
-                           "std::array<int, (4 > 3) ? 2 : 1>", "::a::b<c>::d", "typename T::type", "Thing&&", "const char*",
-                           "void* const", "std::function<void(int, char)>", "decltype(f(1))"})
+                           "std::array<int, (4 > 3) ? 2 : 1>", "::a::b<c>::d", "typename T::type", "Thing&&",
+                           "const char*", "void* const", "std::function<void(int, char)>", "decltype(f(1))"})
     EXPECT_EQ(typeOf(text).text(), text);
   EXPECT_EQ(typeOf("int const").text(), "const int");
   EXPECT_EQ(typeOf("struct Plain").text(), "Plain");

@@ -1,4 +1,4 @@
-// Types that kinds.ci names.
+// What kinds.ci leans on: a constant and a class that is plain bytes.
 #pragma once
 #include "pup_stl.h"
 constexpr int SIZE = 4;
