@@ -108,8 +108,43 @@ std::vector<Particle> hernquist(std::size_t count, double softening, std::uint64
   return particles;
 }
 
-std::vector<Particle> collision(std::size_t count, double softening, std::uint64_t seed) {
+namespace {
+
+/// A disc of stars in a Hernquist halo, at rest at the origin.
+std::vector<Particle> discGalaxy(std::size_t count, double softening, double inclination, std::uint64_t haloSeed,
+                                 Random& random) {
   constexpr double disc_mass = 0.1, disc_scale = 0.4, disc_edge = 2.5;
+  const std::size_t disc = count / 3;
+  std::vector<Particle> all = hernquist(count - disc, softening, haloSeed);
+  for (std::size_t i = 0; i < disc; ++i) {
+    double r;  // an exponential disc
+    do r = -disc_scale * std::log(random.uniform() * random.uniform());
+    while (r > disc_edge);
+    const double angle = 2 * pi * random.uniform();
+    // Circular in the halo and, roughly, the disc inside.
+    const double inside = 1 - std::exp(-r / disc_scale) * (1 + r / disc_scale);
+    const double speed = std::sqrt(r / ((1 + r) * (1 + r)) + disc_mass * inside / r);
+    Particle p;
+    p.kind = Kind::star;
+    p.position = turned({r * std::cos(angle), r * std::sin(angle), 0.03 * random.normal()}, inclination);
+    p.velocity = turned({-speed * std::sin(angle), speed * std::cos(angle), 0.03 * random.normal()}, inclination);
+    p.mass = float(disc_mass / disc);
+    p.softening = float(softening);
+    all.push_back(p);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Particle> galaxy(std::size_t count, double softening, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Particle> all = discGalaxy(count, softening, 0.5, seed * 2, random);
+  settle(all);
+  return all;
+}
+
+std::vector<Particle> collision(std::size_t count, double softening, std::uint64_t seed) {
   constexpr struct {
     Vec3 place, speed;
     double inclination;
@@ -117,30 +152,12 @@ std::vector<Particle> collision(std::size_t count, double softening, std::uint64
 
   Random random(seed);
   std::vector<Particle> all;
-  for (int galaxy = 0; galaxy < 2; ++galaxy) {
-    const std::size_t share = galaxy == 0 ? count / 2 : count - count / 2, disc = share / 3;
-    std::vector<Particle> own = hernquist(share - disc, softening, seed * 2 + galaxy);
-    for (std::size_t i = 0; i < disc; ++i) {
-      double r;  // an exponential disc
-      do r = -disc_scale * std::log(random.uniform() * random.uniform());
-      while (r > disc_edge);
-      const double angle = 2 * pi * random.uniform();
-      // Circular in the halo and, roughly, the disc inside.
-      const double inside = 1 - std::exp(-r / disc_scale) * (1 + r / disc_scale);
-      const double speed = std::sqrt(r / ((1 + r) * (1 + r)) + disc_mass * inside / r);
-      Particle p;
-      p.kind = Kind::star;
-      p.position =
-          turned({r * std::cos(angle), r * std::sin(angle), 0.03 * random.normal()}, galaxies[galaxy].inclination);
-      p.velocity = turned({-speed * std::sin(angle), speed * std::cos(angle), 0.03 * random.normal()},
-                          galaxies[galaxy].inclination);
-      p.mass = float(disc_mass / disc);
-      p.softening = float(softening);
-      own.push_back(p);
-    }
-    for (Particle& p : own) {
-      p.position += galaxies[galaxy].place;
-      p.velocity += galaxies[galaxy].speed;
+  for (int which = 0; which < 2; ++which) {
+    const auto& [place, speed, inclination] = galaxies[which];
+    const std::size_t share = which == 0 ? count / 2 : count - count / 2;
+    for (Particle p : discGalaxy(share, softening, inclination, seed * 2 + which, random)) {
+      p.position += place;
+      p.velocity += speed;
       all.push_back(p);
     }
   }

@@ -16,6 +16,9 @@ std::vector<Particle> plummer(std::size_t count, double softening, std::uint64_t
 /// Hernquist's sphere (1990) in equilibrium, cut at 50 scale radii; velocities from its distribution function.
 std::vector<Particle> hernquist(std::size_t count, double softening, std::uint64_t seed = 1);
 
+/// A disc of stars in a Hernquist halo.
+std::vector<Particle> galaxy(std::size_t count, double softening, std::uint64_t seed = 1);
+
 /// Two disc galaxies in Hernquist halos on a nearly parabolic orbit, inclined to it by different angles.
 std::vector<Particle> collision(std::size_t count, double softening, std::uint64_t seed = 1);
 

@@ -25,8 +25,8 @@ bool parseOptions(int argc, char** argv, const char* name, Options& o, int& exit
   app.set_help_flag("-h,--help", "Show this and stop");
   bool isolated = false;
   auto* tipsy = app.add_option("--tipsy", o.tipsy, "Start from this Tipsy file");
-  app.add_option("--ic", o.ic, "Or make a start: plummer, hernquist, collision, or zeldovich (periodic, comoving)")
-      ->check(CLI::IsMember({"plummer", "hernquist", "collision", "zeldovich"}))
+  app.add_option("--ic", o.ic, "Or make a start: plummer, hernquist, galaxy, collision, or zeldovich (periodic, comoving)")
+      ->check(CLI::IsMember({"plummer", "hernquist", "galaxy", "collision", "zeldovich"}))
       ->capture_default_str()
       ->excludes(tipsy);
   app.add_option("-n,--particles", o.particles, "Of a made start (zeldovich: the nearest cube)")
@@ -65,7 +65,7 @@ bool parseOptions(int argc, char** argv, const char* name, Options& o, int& exit
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   app.add_option("--pieces", o.pieces, "Tree pieces (default: as fits the PEs)")->check(CLI::Range(1, 10000000));
-  app.add_option("--balance", o.balanceEvery, "Balance the load every so many big steps; 0: never")
+  app.add_option("--balance-every,--balance", o.balanceEvery, "Balance the load every so many big steps; 0: never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("-o,--out", o.out, "Files are named after this")->capture_default_str();
@@ -73,6 +73,7 @@ bool parseOptions(int argc, char** argv, const char* name, Options& o, int& exit
   app.add_option("--snapshots", o.snapshots, "Write a Tipsy file every so many big steps")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--pixels", o.pixels, "Side of a picture")->check(CLI::Range(16, 16384))->capture_default_str();
+  app.add_option("--shuffle-seed", o.shuffleSeed, "For tests: between all phases pieces go to PEs drawn from this seed");
   app.add_flag("--json", o.json, "A line of JSON for each step instead of a table");
   try {
     app.parse(argc, argv);
@@ -98,6 +99,8 @@ Snapshot startOf(Options& o) {
     start.particles = plummer(count, softening, o.seed);
   } else if (o.ic == "hernquist") {
     start.particles = hernquist(count, softening, o.seed);
+  } else if (o.ic == "galaxy") {
+    start.particles = galaxy(count, softening, o.seed);
   } else if (o.ic == "collision") {
     start.particles = collision(count, softening, o.seed);
   } else {

@@ -30,6 +30,7 @@ struct Options {
   int bucket = 16;
   int pieces = 0;        // 0: as fits
   int balanceEvery = 1;  // big steps
+  std::uint64_t shuffleSeed = 0;  // not 0: pieces move about between phases, at random
 
   std::string out = "nbody";
   int frames = 0;     // a picture every so many big steps; 0: none

@@ -32,7 +32,8 @@ struct ArriveHeader {
   CkArrayIndex index;
   std::uint32_t migrations;
   std::int32_t from;
-  std::uint32_t members;  // bound arrays that follow
+  std::uint32_t members;    // elements of bound arrays in it
+  std::uint32_t following;  // goes after those it is bound to
 };
 struct MemberHeader {
   std::int32_t array;
@@ -277,7 +278,8 @@ void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& mess
   const int home = location_->home(index);
   if (home != pe_.index)
     send_runtime(pe_, home, entry_hint, id_.index(), id, HintCall{0, pe_.index});
-  location_->forget(id);
+  const bool here = !location_->elsewhere(id);
+  if (here) location_->forget(id);
 
   const EntryInfo& entry = entry_info(ep);
   void* object = allocate_object(registry().chares[type_].size);
@@ -300,7 +302,28 @@ void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& mess
   objects_.creating = outer;
   arrival_ = outer_arrival;
   announce_birth(objects_.balance, find(id));
-  release_waiting(id, pe_.index);
+  if (here)
+    release_waiting(id, pe_.index);
+  else
+    follow(id);
+}
+
+// Bound elements stay together. One that is made, or comes, where the others have left already goes after them; it has
+// been counted here by then, so reductions know of it from the start.
+void ArrayManager::follow(std::uint64_t id) {
+  ArrayElement* element = find(id);
+  if (!element) return;
+  for (ArrayManager* other : location_->bound) {
+    if (other == this) continue;
+    if (ArrayElement* leader = other->find(id)) {
+      element->migrations_ = leader->migrations_;
+      return release_waiting(id, pe_.index);
+    }
+  }
+  const int to = location_->guess(id);
+  if (to < 0 || to == pe_.index) return release_waiting(id, pe_.index);
+  element->migrations_ = *location_->age(id) - 1;
+  migrate(element, to, true);
 }
 
 void ArrayManager::adopt(ArrayElement* element) {
@@ -457,6 +480,10 @@ std::string ArrayManager::describe(std::uint64_t id) const {
 // --- messages --------------------------------------------------------------------------------------------------------
 
 int ArrayManager::destination(std::uint64_t id, const CkArrayIndex& index) const {
+  // What it is bound to is here: so will it be.
+  if (location_->bound.size() > 1)
+    for (ArrayManager* other : location_->bound)
+      if (other != this && other->find(id)) return pe_.index;
   const int guess = location_->guess(id);
   return guess >= 0 ? guess : location_->home(index);
 }
@@ -606,6 +633,10 @@ void ArrayManager::deliver_broadcast(Message message) {
     return;
   }
   run_broadcast(std::move(message));
+  run_delayed();
+}
+
+void ArrayManager::run_delayed() {
   while (!delayed_.empty() && delayed_.front()->element == epoch_ + 1) {
     Message next = std::move(delayed_.front());
     delayed_.pop_front();
@@ -674,6 +705,7 @@ void ArrayManager::catch_up(std::uint64_t id) {
     }
   }
   giving_ = false;
+  run_delayed();
 }
 
 // The oldest broadcast that somebody here, or on the way from here, may not have seen, minus one.
@@ -701,7 +733,7 @@ void ArrayManager::on_floor(Pe& pe, const RuntimeCall& call) {
 
 // --- migration -------------------------------------------------------------------------------------------------------
 
-void ArrayManager::migrate(ArrayElement* element, int to) {
+void ArrayManager::migrate(ArrayElement* element, int to, bool following) {
   if (to == pe_.index) return;
   if (to < 0 || to >= pe_.process.pes())
     fatal(describe(element->id_) + " is to migrate to PE " + std::to_string(to) + ", but PEs are numbered 0 to " +
@@ -711,6 +743,10 @@ void ArrayManager::migrate(ArrayElement* element, int to) {
   std::vector<std::pair<ArrayManager*, ArrayElement*>> members;
   for (ArrayManager* manager : location_->bound)
     if (ArrayElement* member = manager->find(id)) members.emplace_back(manager, member);
+  if (members.empty())
+    fatal(describe(id) + " is to migrate to PE " + std::to_string(to) + ", but it has left this PE already",
+          describe_running(pe_), "an element is gone when migrateMe() or ckDestroy() returns",
+          "let that be the last thing that the entry method does");
 
   constexpr std::size_t header_bytes = (sizeof(ArriveHeader) + 15) & ~std::size_t{15};
   constexpr std::size_t member_bytes = (sizeof(MemberHeader) + 15) & ~std::size_t{15};
@@ -726,7 +762,7 @@ void ArrayManager::migrate(ArrayElement* element, int to) {
   Message message = Message::make(total);
   if (objects_.balance) ++objects_.balance->elements_sent;
   char* at = static_cast<char*>(message.payload());
-  const ArriveHeader header{id, index_of(id), migrations, pe_.index, static_cast<std::uint32_t>(members.size())};
+  const ArriveHeader header{id, index_of(id), migrations, pe_.index, static_cast<std::uint32_t>(members.size()), following};
   std::memcpy(at, &header, sizeof header);
   at += header_bytes;
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -752,6 +788,7 @@ void ArrayManager::migrate(ArrayElement* element, int to) {
     free_element(member, object);
   }
   location_->learn(id, to, migrations);
+  for (ArrayManager* manager : location_->bound) manager->release_waiting(id, to);
   ++pe_.created;
   send_to(pe_, to, runtime_message(std::move(message), entry_arrive,
                                    static_cast<std::uint32_t>(location_->bound.front()->id_.index())));
@@ -760,6 +797,22 @@ void ArrayManager::migrate(ArrayElement* element, int to) {
 void ArrayManager::on_arrive(Pe& pe, const RuntimeCall& call) {
   ArrayManager* leader = of(pe, call);
   if (!leader) return;
+  // Arrays that are bound to the leader may not have been made here yet.
+  ArriveHeader header;
+  const char* at = static_cast<const char*>(call.arguments);
+  std::memcpy(&header, at, sizeof header);
+  at += (sizeof header + 15) & ~std::size_t{15};
+  for (std::uint32_t i = 0; i < header.members; ++i) {
+    MemberHeader member;
+    std::memcpy(&member, at, sizeof member);
+    at += ((sizeof member + 15) & ~std::size_t{15}) + ((member.bytes + 15) & ~std::uint64_t{15});
+    RuntimeCall needs_member = call;
+    needs_member.collection = static_cast<std::uint32_t>(member.array);
+    if (of(pe, needs_member)) continue;
+    // What is sent to it meanwhile waits here.
+    leader->location_->learn(header.id, pe.index, header.migrations);
+    return;
+  }
   pe.objects->count_processed();
   if (pe.objects->balance) ++pe.objects->balance->elements_received;
   leader->arrive(static_cast<const char*>(call.arguments));
@@ -770,7 +823,7 @@ void ArrayManager::arrive(const char* at) {
   std::memcpy(&header, at, sizeof header);
   at += (sizeof header + 15) & ~std::size_t{15};
   number(header.index);
-  location_->forget(header.id);
+  if (!header.following) location_->forget(header.id);
   std::vector<ArrayManager*> arrived;
   for (std::uint32_t i = 0; i < header.members; ++i) {
     MemberHeader member;
@@ -786,6 +839,13 @@ void ArrayManager::arrive(const char* at) {
     send_runtime(pe_, header.from, entry_arrived, member.array, header.id, member.broadcast_epoch);
     arrived.push_back(manager);
     at += (member.bytes + 15) & ~std::size_t{15};
+  }
+  if (header.following) {
+    for (ArrayManager* manager : arrived) {
+      manager->catch_up(header.id);
+      manager->follow(header.id);
+    }
+    return;
   }
   const int home = location_->home(header.index);
   if (home != pe_.index && home != header.from)
@@ -862,17 +922,6 @@ void ArrayManager::on_destroy(Pe& pe, const RuntimeCall& call) {
   const CkArrayIndex index = manager->index_of(call.element);
   if (!manager->find(call.element) && manager->destination(call.element, index) == pe.index) return;  // gone already
   manager->order_destruction(call.element, index);
-}
-
-std::string describe_waiting(PeObjects& objects) {
-  std::string text;
-  objects.for_each_array([&](ArrayManager& manager) {
-    for (const auto& [id, messages] : manager.waiting())
-      text += manager.describe(id) + "::" + entry_name(messages.front()->entry) + " (" + std::to_string(messages.size()) +
-              (messages.size() == 1 ? " message, from PE " : " messages, the first from PE ") +
-              std::to_string(messages.front()->source) + ")\n";
-  });
-  return text;
 }
 
 }  // namespace periapt

@@ -36,6 +36,8 @@ class Location {
   // Takes a hint, unless a younger one is known. True when it was news.
   bool learn(std::uint64_t id, int pe, std::uint32_t migrations);
   void forget(std::uint64_t id) { hints_.erase(id); }
+  // Are elements that one with this id is bound to on another PE?
+  bool elsewhere(std::uint64_t id) const { return bound.size() > 1 && hints_.find(id) != nullptr; }
   // How old a hint is, in migrations; null when there is none.
   const std::uint32_t* age(std::uint64_t id) const {
     const Hint* hint = hints_.find(id);
@@ -101,7 +103,7 @@ class ArrayManager {
   void create(const CkArrayIndex& index, int ep, const Message& message);
   void insert(const CkArrayIndex& index, int ep, int pe, Message message);
   void destroy(ArrayElement* element);
-  void migrate(ArrayElement* element, int to);
+  void migrate(ArrayElement* element, int to, bool following = false);
   // Sends the element there from wherever it is.
   void order_migration(std::uint64_t id, const CkArrayIndex& index, int to);
   void order_destruction(std::uint64_t id, const CkArrayIndex& index);
@@ -151,9 +153,11 @@ class ArrayManager {
   void number_broadcast(Message message);
   void give_broadcast(ArrayElement* element, const Message& message);
   void run_broadcast(Message message);
+  void run_delayed();
   void catch_up(std::uint64_t id);
   std::uint32_t floor() const;
   void drop_history(std::uint32_t floor);
+  void follow(std::uint64_t id);
   void remove_local(ArrayElement* element);
   void populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
                     const Message& constructor);
@@ -206,7 +210,5 @@ class ArrayManager {
 
 ArrayManager& array_manager(CkArrayID id);
 [[noreturn]] void no_such_array(CkArrayID id);
-// Called when nothing moves any more: messages still waiting for elements are a mistake of the program.
-std::string describe_waiting(PeObjects& objects);
 
 }  // namespace periapt

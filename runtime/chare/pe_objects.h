@@ -1,7 +1,9 @@
 // What lives on one PE: chares, members of groups, managers of arrays, futures; and how a piece of work finds them.
 #pragma once
 #include <deque>
+#include <functional>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -18,6 +20,7 @@ class BalanceHook;
 class Reduction;
 class Futures;
 class Quiescence;
+class Watchdog;
 
 struct GroupRecord {
   void* object = nullptr;    // as the entry functions get it
@@ -58,6 +61,7 @@ class PeObjects {
   bool started = false;  // readonlys are here
   std::unique_ptr<Futures> futures;
   std::unique_ptr<Quiescence> quiescence;
+  std::unique_ptr<Watchdog> watchdog;
   BalanceHook* balance = nullptr;  // set by runtime/loadbalance
 
   // --- groups ---
@@ -91,6 +95,11 @@ class PeObjects {
   // Sections that callbacks refer to, on the PE that made them.
   std::uint64_t keep_section(const CProxySection_ArrayBase& section);
   void send_to_section(int pe, std::uint64_t section, int ep, void* payload);
+
+  // --- what waits, for the watchdog ---
+  // visit(receiver in words, messages for it that cannot be delivered)
+  void for_each_waiting(const std::function<void(const std::string&, const std::vector<Message>&)>& visit);
+  void for_each_reduction(const std::function<void(const Reduction&)>& visit);
 
   // --- running ---
   void deliver(Work& work);

@@ -437,6 +437,12 @@ std::string Reduction::collection_name() const {
   return record && record->type >= 0 ? registry().chares[record->type].name : "group " + std::to_string(collection_);
 }
 
+bool Reduction::open() const {
+  for (const Round& r : rounds_)
+    if (r.begun) return true;
+  return false;
+}
+
 std::string Reduction::describe() const {
   std::string text;
   for (std::uint32_t n = base_; n < first_ + rounds_.size(); ++n) {

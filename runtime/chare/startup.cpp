@@ -13,10 +13,12 @@
 #include "base/fatal.h"
 #include "base/log.h"
 #include "runtime/chare/array_manager.h"
+#include "runtime/chare/crash.h"
 #include "runtime/chare/futures.h"
 #include "runtime/chare/node_groups.h"
 #include "runtime/chare/quiescence.h"
 #include "runtime/chare/reduction_message.h"
+#include "runtime/chare/watchdog.h"
 #include "runtime/scheduler/process.h"
 
 // What charmc's link step writes: registers the -module libraries.
@@ -57,6 +59,7 @@ void register_core() {
   Reduction::register_entries();
   Futures::register_entries();
   Quiescence::register_entries();
+  Watchdog::register_entries();
   register_chare_entries();
   register_section_entries();
   register_callback_entries();
@@ -117,13 +120,17 @@ void make_mainchares(Pe& pe) {
 }
 
 void begin(Pe& pe) {
+  give_crash_stack();
   pe.objects = new PeObjects(pe);
   pe.conditions.set_epoch_ns(0);
   for (const Part& part : the_parts)
     if (part.begin) part.begin(pe);
   for (const Registry::InitCall& call : registry().init_calls)
     if (call.per_pe) call.function();
-  if (pe.index == 0) make_mainchares(pe);
+  if (pe.index == 0) {
+    make_mainchares(pe);
+    pe.objects->watchdog->start();
+  }
 }
 
 // --- end -------------------------------------------------------------------------------------------------------------
@@ -135,6 +142,7 @@ void on_exit_request(Pe& pe, const RuntimeCall& call) {
   int code;
   std::memcpy(&code, call.arguments, sizeof code);
   for (void (*fn)() : exit_functions()) fn();
+  pe.process.layer().announce_end();
   Message message = Message::make(sizeof code);
   std::memcpy(message.payload(), &code, sizeof code);
   message->target = Target::runtime;
@@ -187,9 +195,13 @@ int run_program(int argc, char** argv, void (*register_main_module)(), const std
   while (argv[argc]) ++argc;
 
   auto* process = new Process(argc, argv);
+  Watchdog::take_option(argv);
+  for (argc = 0; argv[argc];) ++argc;
   the_argc = argc;
   the_argv = argv;
   Pe::dispatch = [](Pe& pe, Work& work) { pe.objects->deliver(work); };
+  Pe::describe = describe_running;
+  catch_crashes();
   if (process->rank() == 0) log::note(process->layout().describe());
   // By number: a program may register more modules from such a function.
   for (std::size_t i = 0; i < registry().init_calls.size(); ++i) {

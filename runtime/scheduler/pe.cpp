@@ -13,6 +13,7 @@ namespace periapt {
 
 thread_local Pe* Pe::current_ = nullptr;
 Pe::Dispatch Pe::dispatch = nullptr;
+std::string (*Pe::describe)(const Pe&) = nullptr;
 
 namespace {
 // Messages taken from the inbox in one look; more stay where they are, and a full ring slows its sender.
@@ -135,6 +136,14 @@ void Pe::forward_tree(const Message& message) {
     Message copy = message.share();
     port.send((root + child) % pes, message_meta, copy.release());
   }
+}
+
+bool Pe::tree_parked(int root) const {
+  const int pes = process.pes();
+  const int me = (index - root + pes) % pes;
+  for (int child = tree_branching * me + 1; child <= tree_branching * (me + 1) && child < pes; ++child)
+    if (port.parked((root + child) % pes) != 0) return true;
+  return false;
 }
 
 // --- queueing --------------------------------------------------------------------------------------------------------

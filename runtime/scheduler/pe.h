@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "machine/layer/machine_layer.h"
@@ -82,6 +83,8 @@ class Pe {
   // What runs a piece of work: set once by runtime/chare.
   typedef void (*Dispatch)(Pe&, Work&);
   static Dispatch dispatch;
+  // "Hello[3]::work(int n)", empty when nothing runs: for messages of this floor.
+  static std::string (*describe)(const Pe&);
 
   // --- running -----------------------------------------------------------------------------------------------------
   // One round: poll, then run what is urgent. False when there was nothing to do.
@@ -94,6 +97,8 @@ class Pe {
   void clear_stop() { stop_requested_ = false; }
   // Nothing to do: lets other PEs of the thread run, spins, sleeps. Returns when there may be something.
   void idle();
+  // Is a part of the latest broadcast rooted at `root` still parked here for want of room?
+  bool tree_parked(int root) const;
   bool has_work() const { return !fifo_.empty() || !urgent_.empty() || !by_priority_.empty(); }
   std::size_t queue_length() const { return fifo_.size() + urgent_.size() + by_priority_.size(); }
   bool is_idle() const { return is_idle_; }
