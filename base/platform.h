@@ -33,6 +33,10 @@
 #if defined(PERIAPT_ASAN)
 #include <sanitizer/asan_interface.h>
 #endif
+#if defined(PERIAPT_TSAN)
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#endif
 
 namespace periapt::platform {
 
@@ -115,6 +119,23 @@ inline void unpoison(const void* bytes, std::size_t size) {
   __asan_unpoison_memory_region(bytes, size);
 #else
   static_cast<void>(bytes), static_cast<void>(size);
+#endif
+}
+
+/// A message that goes from one thread to another by way of a second process is ordered by that process, which
+/// ThreadSanitizer does not see. These tell it: everything before hand_over(p) comes before what follows take_over(p).
+inline void hand_over(void* bytes) {
+#if defined(PERIAPT_TSAN)
+  __tsan_release(bytes);
+#else
+  static_cast<void>(bytes);
+#endif
+}
+inline void take_over(void* bytes) {
+#if defined(PERIAPT_TSAN)
+  __tsan_acquire(bytes);
+#else
+  static_cast<void>(bytes);
 #endif
 }
 

@@ -20,26 +20,19 @@
 
 #include "base/clock.h"
 #include "base/fatal.h"
+#include "bench/bare.h"
 #include "machine/layer/machine_layer.h"
 
+using periapt::bare::Bare;
 using periapt::clock::now_ns;
 using periapt::machine::MachineLayer;
 using periapt::shm::Heap;
 using periapt::shm::Port;
-using periapt::shm::Ring;
 using periapt::shm::Slot;
 
 namespace {
 
 int rounds = 101;
-
-struct alignas(64) Line {
-  std::atomic<std::uint64_t> word;
-};
-struct Bare {
-  Line there, back;
-  Slot ring[2][512];
-};
 
 struct Party {
   MachineLayer& layer;
@@ -69,80 +62,16 @@ struct Party {
   }
 };
 
-// ---- bare figures
+// ---- bare figures (bare.h)
 
 double bounce_one_line(Party& p, int n) {
-  std::atomic<std::uint64_t>& word = p.bare->there.word;
-  if (p.pe == 0) word.store(0);
-  p.meet();
-  std::uint64_t begin = now_ns();
-  for (int i = 0; i < n; ++i) {
-    std::uint64_t mine = 2u * static_cast<unsigned>(i) + static_cast<unsigned>(p.pe);
-    while (word.load(std::memory_order_acquire) != mine) {
-    }
-    word.store(mine + 1, std::memory_order_release);
-  }
-  return static_cast<double>(now_ns() - begin) / (2.0 * n);
+  return periapt::bare::bounce_one_line(*p.bare, p.pe, n, [&] { p.meet(); });
 }
-
-struct BareRing {
-  Slot* slots;
-  std::uint64_t next = 0;
-  void put(std::uint64_t value) {
-    Slot& slot = slots[next & 511];
-    std::memcpy(slot.body, &value, 8);
-    slot.word.store(1 + (next >> 9), std::memory_order_release);
-    ++next;
-  }
-  std::uint64_t get() {
-    Slot& slot = slots[next & 511];
-    while (slot.word.load(std::memory_order_acquire) != 1 + (next >> 9)) {
-    }
-    std::uint64_t value;
-    std::memcpy(&value, slot.body, 8);
-    ++next;
-    return value;
-  }
-};
-
 double bare_ring(Party& p, int n) {
-  p.meet();
-  if (p.pe == 0) std::memset(static_cast<void*>(p.bare->ring), 0, sizeof(p.bare->ring));
-  p.meet();
-  BareRing out{p.bare->ring[p.pe]}, in{p.bare->ring[1 - p.pe]};
-  std::uint64_t begin = now_ns();
-  for (int i = 0; i < n; ++i) {
-    if (p.pe == 0) out.put(static_cast<std::uint64_t>(i));
-    in.get();
-    if (p.pe == 1) out.put(static_cast<std::uint64_t>(i));
-  }
-  return static_cast<double>(now_ns() - begin) / (2.0 * n);
+  return periapt::bare::ring_ping_pong(*p.bare, p.pe, n, [&] { p.meet(); });
 }
-
-// One direction, no flow control but a count that comes back every 128.
 double bare_stream(Party& p, int n) {
-  p.meet();
-  if (p.pe == 0) {
-    std::memset(static_cast<void*>(p.bare->ring), 0, sizeof(p.bare->ring));
-    p.bare->back.word.store(0);
-  }
-  p.meet();
-  BareRing ring{p.bare->ring[0]};
-  std::uint64_t begin = now_ns();
-  std::uint64_t seen = 0;
-  for (int i = 0; i < n; ++i) {
-    if (p.pe == 0) {
-      while (ring.next - seen >= 512) seen = p.bare->back.word.load(std::memory_order_acquire);
-      ring.put(static_cast<std::uint64_t>(i));
-    } else {
-      ring.get();
-      if ((ring.next & 127) == 0) p.bare->back.word.store(ring.next, std::memory_order_release);
-    }
-  }
-  p.bare->back.word.store(p.pe == 1 ? ring.next : p.bare->back.word.load(), std::memory_order_release);
-  while (p.pe == 0 && p.bare->back.word.load(std::memory_order_acquire) != static_cast<std::uint64_t>(n)) {
-  }
-  return static_cast<double>(now_ns() - begin) / n;
+  return periapt::bare::ring_stream(*p.bare, p.pe, n, [&] { p.meet(); });
 }
 
 // ---- Port
@@ -293,7 +222,7 @@ double local_batch(Party& p, int n, std::size_t bytes) {
   return static_cast<double>(now_ns() - begin) / n;
 }
 
-// Both sleep at once when there is nothing: what a wake-up costs.
+// Both go to sleep at once when there is nothing; often the last look before the futex finds the message.
 double sleep_ping_pong(Party& p, int n) {
   auto sink = [](std::uint64_t, const void*, int) {};
   p.meet();
@@ -343,7 +272,7 @@ void run(MachineLayer& layer, int pe) {
   p.measure("Port: poll that finds nothing", [&] { return port_poll_empty(p, 20'000); });
   p.measure("Heap: allocate + release 112 B on one PE", [&] { return local_cycle(p, 51'200, 112); });
   p.measure("Heap: the same in batches of 512", [&] { return local_batch(p, 51'200, 112); });
-  p.measure("Port: 8 B, one way, both sides sleep in between", [&] { return sleep_ping_pong(p, 200); });
+  p.measure("Port: 8 B, one way, sleep() after every empty poll", [&] { return sleep_ping_pong(p, 200); });
 }
 
 int run_mode(const std::string& mode) {

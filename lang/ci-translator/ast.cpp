@@ -49,11 +49,16 @@ bool Chare::has(std::string_view attribute) const { return hasAttribute(attribut
 
 std::string_view toText(ChareKind kind) {
   switch (kind) {
-    case ChareKind::mainchare: return "mainchare";
-    case ChareKind::chare: return "chare";
-    case ChareKind::group: return "group";
-    case ChareKind::nodegroup: return "nodegroup";
-    case ChareKind::array: return "array";
+    case ChareKind::mainchare:
+      return "mainchare";
+    case ChareKind::chare:
+      return "chare";
+    case ChareKind::group:
+      return "group";
+    case ChareKind::nodegroup:
+      return "nodegroup";
+    case ChareKind::array:
+      return "array";
   }
   return "";
 }
@@ -178,7 +183,8 @@ class Dumper {
     }
   }
   void show(const Sdag& s) {
-    static constexpr const char* kinds[] = {"sequence", "serial", "if", "while", "for", "forall", "overlap", "when", "case"};
+    static constexpr const char* kinds[] = {"sequence", "serial",  "if",   "while", "for",
+                                            "forall",   "overlap", "when", "case"};
     std::string text = kinds[static_cast<int>(s.kind)];
     if (!s.name.empty()) text += " " + s.name;
     for (const std::string& code : s.code) text += " " + quoted(code);

@@ -1,7 +1,7 @@
 // The tree of a .ci file: what the author wrote, before anything is judged. Every node knows its Span.
 //
-// A File holds Items (modules); a Module, a Namespace and a Chare hold Items again. Expressions and C++ statements are kept
-// as text: they are the C++ compiler's to understand.
+// A File holds Items (modules); a Module, a Namespace and a Chare hold Items again. Expressions and C++ statements are
+// kept as text: they are the C++ compiler's to understand.
 #pragma once
 
 #include <optional>
@@ -18,17 +18,17 @@ namespace periapt::ci {
 /// A C++ type, taken apart as far as the translator needs: `const std::vector<int>* const &`.
 struct Type {
   Span span;
-  std::string qualifier;            ///< "std::", with its trailing "::", or empty
-  std::string name;                 ///< "vector", "unsigned long"
-  std::string arguments;            ///< "<int>" or empty
-  bool isTypename = false;          ///< written with `typename`
+  std::string qualifier;    ///< "std::", with its trailing "::", or empty
+  std::string name;         ///< "vector", "unsigned long"
+  std::string arguments;    ///< "<int>" or empty
+  bool isTypename = false;  ///< written with `typename`
   bool builtin = false;
-  bool isConst = false;             ///< const of what stands left of the pointers
-  std::vector<bool> pointers;       ///< one for each `*`: is that pointer const
-  int references = 0;               ///< 1: &, 2: &&
-  bool pack = false;                ///< `...`
-  std::string functionParameters;   ///< "(int, char)" of a function pointer, whose result type is all of the above
-  std::string functionName;         ///< the name inside `(*name)`
+  bool isConst = false;            ///< const of what stands left of the pointers
+  std::vector<bool> pointers;      ///< one for each `*`: is that pointer const
+  int references = 0;              ///< 1: &, 2: &&
+  bool pack = false;               ///< `...`
+  std::string functionParameters;  ///< "(int, char)" of a function pointer, whose result type is all of the above
+  std::string functionName;        ///< the name inside `(*name)`
 
   bool isFunction() const { return !functionParameters.empty(); }
   bool isVoid() const { return builtin && name == "void" && pointers.empty() && !isFunction(); }
@@ -43,9 +43,9 @@ enum class Transfer { marshalled, nocopy, nocopypost, nocopydevice };
 struct Parameter {
   Span span;
   Type type;
-  std::string name;                    ///< empty when the author gave none
+  std::string name;  ///< empty when the author gave none
   Span nameSpan;
-  std::optional<std::string> length;   ///< `x[length]`: an array
+  std::optional<std::string> length;  ///< `x[length]`: an array
   std::string defaultValue;
   Transfer transfer = Transfer::marshalled;
   bool conditional = false;
@@ -58,7 +58,7 @@ struct Attribute {
 };
 
 struct TemplateParameter {
-  std::string kind;          ///< "class", "typename" or a type
+  std::string kind;  ///< "class", "typename" or a type
   bool pack = false;
   std::string name;
   std::string defaultValue;
@@ -84,12 +84,12 @@ struct Sdag {
   enum class Kind { sequence, serial, ifElse, whileLoop, forLoop, forall, overlap, when, caseOf };
   Kind kind = Kind::sequence;
   Span span;
-  std::string name;                ///< serial "name"; the index of a forall
-  std::vector<std::string> code;   ///< serial: {body}; if, while: {condition}; for: {init, condition, step};
-                                   ///< forall: {first, last, stride}
-  std::vector<Awaited> awaited;    ///< when
+  std::string name;               ///< serial "name"; the index of a forall
+  std::vector<std::string> code;  ///< serial: {body}; if, while: {condition}; for: {init, condition, step};
+                                  ///< forall: {first, last, stride}
+  std::vector<Awaited> awaited;   ///< when
   std::vector<Sdag> body;
-  std::vector<Sdag> otherwise;     ///< else
+  std::vector<Sdag> otherwise;  ///< else
 };
 
 struct Entry {
@@ -104,7 +104,7 @@ struct Entry {
   std::optional<Sdag> body;
   std::optional<TemplateHeader> header;
   bool isConstructor = false;
-  int ordinal = 0;                     ///< 1, 2, ... within its chare: the N of `work_marshallN`
+  int ordinal = 0;  ///< 1, 2, ... within its chare: the N of `work_marshallN`
 
   bool has(std::string_view attribute) const;
 };
@@ -210,8 +210,8 @@ struct Accel {};
 struct Item {
   Span span;
   bool isExtern = false;
-  std::variant<Module, Namespace, Using, Include, Readonly, Message, Chare, InitCall, PupAble, ForwardClass, ExternEntry,
-               Block, Accel, Entry>
+  std::variant<Module, Namespace, Using, Include, Readonly, Message, Chare, InitCall, PupAble, ForwardClass,
+               ExternEntry, Block, Accel, Entry>
       node;
 };
 

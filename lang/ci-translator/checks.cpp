@@ -11,9 +11,10 @@ namespace {
 
 /// Messages that every program has without declaring them.
 const std::set<std::string, std::less<>> runtime_messages = {
-    "CkArgMsg", "CkDataMsg", "CkMessage", "CkReductionMsg", "CkMigrateMessage", "CkMarshallMsg", "CkMarshalledMessage",
-    "CkMcastBaseMsg", "CkEventMsg", "CkQdMsg", "CkArrayCreatedMsg", "CMessage_CkReductionMsg", "CkCcsRequestMsg",
-    "liveVizRequestMsg", "CkReductionTypesExt", "CkIndexMsg"};
+    "CkArgMsg",         "CkDataMsg",         "CkMessage",           "CkReductionMsg",
+    "CkMigrateMessage", "CkMarshallMsg",     "CkMarshalledMessage", "CkMcastBaseMsg",
+    "CkEventMsg",       "CkQdMsg",           "CkArrayCreatedMsg",   "CMessage_CkReductionMsg",
+    "CkCcsRequestMsg",  "liveVizRequestMsg", "CkReductionTypesExt", "CkIndexMsg"};
 
 bool isMigrationConstructor(const Entry& e) {
   return e.isConstructor && takesMessage(e) && e.parameters[0].type.name == "CkMigrateMessage";
@@ -54,7 +55,8 @@ void settleItems(std::vector<Item>& items, Diagnostics& out) {
     if (auto* block = std::get_if<Block>(&item.node)) settleItems(block->items, out);
     if (auto* chare = std::get_if<Chare>(&item.node)) settleChare(*chare, out);
     if (auto* init = std::get_if<InitCall>(&item.node); init && init->deprecated)
-      out.warning(item.span, "initcall is an old word for initnode", "write initnode, or initproc to run it on every PE");
+      out.warning(item.span, "initcall is an old word for initnode",
+                  "write initnode, or initproc to run it on every PE");
   }
 }
 
@@ -103,20 +105,21 @@ class Checker {
   }
 
   void checkReadonly(const Readonly& readonly) {
+    checkProxyType(readonly.type);
     if (readonly.type.references)
-      out_.error(readonly.type.span, "a readonly cannot be a reference", "declare a value of type " + readonly.type.plain());
+      out_.error(readonly.type.span, "a readonly cannot be a reference",
+                 "declare a value of type " + readonly.type.plain());
     if (readonly.isMessage) {
       if (readonly.type.pointers.empty())
         out_.error(readonly.type.span, "a readonly message is a pointer",
                    "write readonly message " + readonly.type.plain() + "* " + readonly.name + ";");
-      if (!readonly.dimensions.empty())
-        out_.error(readonly.nameSpan, "a readonly message cannot be an array");
+      if (!readonly.dimensions.empty()) out_.error(readonly.nameSpan, "a readonly message cannot be an array");
     } else if (!readonly.type.pointers.empty()) {
-      out_.error(readonly.type.span, "a readonly cannot be a pointer: what it points to does not exist on other processes",
+      out_.error(readonly.type.span,
+                 "a readonly cannot be a pointer: what it points to does not exist on other processes",
                  "use an array of a fixed size, or a std::vector");
     }
-    if (readonly.type.isVoid())
-      out_.error(readonly.type.span, "a readonly cannot be void");
+    if (readonly.type.isVoid()) out_.error(readonly.type.span, "a readonly cannot be void");
   }
 
   void checkMessage(const Message& message) {
@@ -178,16 +181,19 @@ class Checker {
     if (!entry.result) {
       const std::string_view near = nearest(entry.name, {chare.name});
       out_.error(entry.nameSpan, "entry '" + entry.name + "' has no return type",
-                 near.empty() ? "write entry void " + entry.name + "(...)"
-                              : "write entry void " + entry.name + "(...), or is it the constructor '" + chare.name + "'?");
+                 near.empty()
+                     ? "write entry void " + entry.name + "(...)"
+                     : "write entry void " + entry.name + "(...), or is it the constructor '" + chare.name + "'?");
       return;
     }
     const bool mayReturn = entry.has("sync") || entry.has("local") || entry.has("iget") || entry.has("whenidle");
     if (!entry.result->isVoid() && !mayReturn)
-      out_.error(entry.result->span, "entry '" + entry.name + "' cannot return a value: the caller does not wait for it",
+      out_.error(entry.result->span,
+                 "entry '" + entry.name + "' cannot return a value: the caller does not wait for it",
                  "make it void and send the answer by another entry or a CkCallback, or declare it [sync] or [local]");
     if (entry.has("sync") && entry.result->builtin && !entry.result->pointers.empty())
-      out_.error(entry.result->span, "a [sync] entry returns a value or a message, not a pointer to " + entry.result->name);
+      out_.error(entry.result->span,
+                 "a [sync] entry returns a value or a message, not a pointer to " + entry.result->name);
   }
 
   void checkAttributes(const Chare& chare, const Entry& entry) {
@@ -200,7 +206,8 @@ class Checker {
       if (!seen.insert(a.name).second) out_.warning(a.span, "[" + a.name + "] is given twice");
     const bool array = chare.kind == ChareKind::array;
     if (entry.isConstructor) {
-      for (const char* a : {"sync", "exclusive", "threaded", "reductiontarget", "local", "whenidle", "iget", "aggregate"})
+      for (const char* a :
+           {"sync", "exclusive", "threaded", "reductiontarget", "local", "whenidle", "iget", "aggregate"})
         wrong(a, "cannot stand on a constructor");
     } else if (!array) {
       for (const char* a : {"createhere", "createhome"}) wrong(a, "is for array elements only");
@@ -217,7 +224,8 @@ class Checker {
     if (entry.has("python") && !(entry.parameters.size() == 1 && entry.parameters[0].type.text() == "int"))
       wrong("python", "needs exactly one parameter, of type int");
     if (entry.has("aggregate")) {
-      if (entry.parameters.size() != 1 || takesMessage(entry)) wrong("aggregate", "needs exactly one marshalled parameter");
+      if (entry.parameters.size() != 1 || takesMessage(entry))
+        wrong("aggregate", "needs exactly one marshalled parameter");
       if (!array && chare.kind != ChareKind::group) wrong("aggregate", "is for arrays and groups only");
     }
     if (entry.has("whenidle")) {
@@ -263,11 +271,30 @@ class Checker {
     const bool text = p.type.builtin && p.type.name == "char";
     out_.error(p.span, "a pointer cannot be sent: '" + p.type.text() + "' would be an address on another PE",
                text ? "use a std::string, or an array: char " + name + "[n]"
-                    : "if it is an array, write its length: " + p.type.plain() + " " + name + "[n]; a message is declared "
-                      "with: message " + (p.type.builtin ? "Name" : p.type.name) + ";");
+                    : "if it is an array, write its length: " + p.type.plain() + " " + name +
+                          "[n]; a message is declared "
+                          "with: message " +
+                          (p.type.builtin ? "Name" : p.type.name) + ";");
+  }
+
+  /// A proxy of a chare that nobody has declared: most often a forgotten `extern module`.
+  void checkProxyType(const Type& type) {
+    for (std::string_view prefix : {"CProxy_", "CProxyElement_", "CProxySection_"}) {
+      if (type.name.rfind(prefix, 0) != 0 || !type.qualifier.empty() || seesOthers_) continue;
+      const std::string chare = type.name.substr(prefix.size());
+      if (chares_.count(chare) || chare.rfind("Ck", 0) == 0 || chare.rfind("FuncCk", 0) == 0)
+        continue;  // the runtime's
+      std::vector<std::string_view> known(chares_.begin(), chares_.end());
+      const std::string_view near = nearest(chare, known);
+      out_.warning(type.span,
+                   "no chare '" + chare + "' is declared in this file, nor is another module named that could",
+                   near.empty() ? "name its module: extern module name;"
+                                : "did you mean '" + std::string(prefix) + std::string(near) + "'?");
+    }
   }
 
   void checkValue(const Parameter& p) {
+    checkProxyType(p.type);
     if (messages_.count(p.type.name) && p.type.qualifier.empty() && !chares_.count(p.type.name))
       out_.error(p.span, "'" + p.type.name + "' is a message, and messages are passed by pointer",
                  "write " + p.type.plain() + "* " + p.name);
@@ -280,7 +307,8 @@ class Checker {
     known.insert(known.end(), runtime_messages.begin(), runtime_messages.end());
     const std::string_view near = nearest(p.type.name, known);
     if (seesOthers_) return;  // declared in a module or a header that this file names
-    out_.warning(p.span, "message '" + p.type.name + "' is not declared in this file, nor is another module named that could",
+    out_.warning(p.span,
+                 "message '" + p.type.name + "' is not declared in this file, nor is another module named that could",
                  near.empty() ? "declare it (message " + p.type.name + ";) or name its module (extern module name;)"
                               : "did you mean '" + std::string(near) + "'?");
   }
@@ -290,7 +318,8 @@ class Checker {
       for (const Awaited& a : node.awaited)
         for (const Parameter& p : a.parameters)
           if (p.name.empty())
-            out_.error(p.span, "a parameter of a when needs a name: its body uses it", "write " + p.type.text() + " name");
+            out_.error(p.span, "a parameter of a when needs a name: its body uses it",
+                       "write " + p.type.text() + " name");
     }
     for (const Sdag& child : node.body) checkSdag(child);
     for (const Sdag& child : node.otherwise) checkSdag(child);
@@ -310,7 +339,7 @@ void unsupportedEntry(const Entry& entry, Diagnostics& out) {
               "until then write the entry as a method, and count the messages it waits for in the class");
   if (entry.header) out.error(entry.header->span, "template entries are not supported yet");
   for (const Attribute& a : entry.attributes)
-    for (const char* word : {"aggregate", "python", "iget", "appwork", "memcritical"})
+    for (const char* word : {"aggregate", "python", "iget", "appwork", "memcritical", "whenidle"})
       if (a.name == word) out.error(a.span, "[" + a.name + "] entries are not supported yet");
   for (const Parameter& p : entry.parameters) {
     if (p.transfer != Transfer::marshalled)
@@ -338,7 +367,8 @@ void checkSupported(const File& file, Diagnostics& out) {
         if (std::holds_alternative<Accel>(member.node)) out.error(member.span, "[accel] entries are not supported");
     }
     if (auto* readonly = std::get_if<Readonly>(&item.node); readonly && readonly->isMessage)
-      out.error(readonly->nameSpan, "readonly messages are not supported", "use a readonly of any type with a pup method");
+      out.error(readonly->nameSpan, "readonly messages are not supported",
+                "use a readonly of any type with a pup method");
     if (auto* message = std::get_if<Message>(&item.node))
       for (const MessageField& field : message->fields)
         if (field.conditional) out.error(field.span, "conditional fields of messages are not supported");
@@ -350,7 +380,8 @@ void checkSupported(const File& file, Diagnostics& out) {
     const Module& outer = std::get<Module>(item.node);
     forEachItem(outer.items, "", [&](const Item& inner, const std::string&) {
       if (auto* module = std::get_if<Module>(&inner.node); module && module->hasBody)
-        out.error(module->nameSpan, "a module inside a module is not supported", "put '" + module->name + "' beside it");
+        out.error(module->nameSpan, "a module inside a module is not supported",
+                  "put '" + module->name + "' beside it");
     });
   }
 }

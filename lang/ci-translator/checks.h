@@ -6,8 +6,8 @@
 
 namespace periapt::ci {
 
-/// Takes out what may be written but is understood anyway (a constructor from CkMigrateMessage*), adds what may be left out
-/// (CkArgMsg* of a mainchare), and numbers the entries.
+/// Takes out what may be written but is understood anyway (a constructor from CkMigrateMessage*), adds what may be left
+/// out (CkArgMsg* of a mainchare), and numbers the entries.
 void settle(File& file, Diagnostics& out);
 
 /// Mistakes: duplicates, pointers that cannot be sent, attributes that do not fit, missing return types ...

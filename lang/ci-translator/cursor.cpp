@@ -102,7 +102,9 @@ std::size_t Parser::findStop(std::initializer_list<std::string_view> stops, std:
     if (depth == 0 && angleDepth == 0 && std::find(stops.begin(), stops.end(), token.text) != stops.end()) return i;
     if (opens(token.text)) ++depth;
     if (closes(token.text)) {
-      if (depth == 0) fail(token.span, "unexpected '" + std::string(token.text) + "' in " + std::string(what));
+      if (depth == 0)
+        fail(token.span, "unexpected '" + std::string(token.text) + "' in " + std::string(what),
+             angles ? "is a '>' missing?" : "");
       --depth;
     }
     if (angles && depth == 0 && token.text == "<") ++angleDepth;
@@ -131,26 +133,32 @@ std::string Parser::rawUntil(std::string_view close, std::string_view what) {
   return code;
 }
 
-/// Skips one token, or a whole (...), [...] or {...}.
-void Parser::skipBalanced() {
+/// Skips one token, or a whole {...}. Other brackets are not trusted: the mistake may be a missing one.
+void Parser::skipBraces() {
   std::size_t depth = 0;
   do {
-    const Token& token = next();
-    if (token.kind == TokenKind::string) continue;
-    if (opens(token.text)) ++depth;
-    if (closes(token.text) && depth > 0) --depth;
+    if (is("{")) ++depth;
+    if (is("}") && depth > 0) --depth;
+    next();
   } while (depth > 0 && !atEnd());
 }
 
-/// Skips to behind the next `;` or `{...}`, or to a `}` that closes what we are in, or to a line that begins with a word
-/// by which something new begins.
-void Parser::recoverTo(bool (Parser::*startsHere)() const) {
+/// Skips what began at token `start` and holds a mistake: to behind its `;` or `{...}`, or to a `}` that closes what we
+/// are in, or to a line that begins with a word by which something new begins.
+void Parser::recover(std::size_t start, bool (Parser::*startsHere)() const) {
+  at_ = start;
   while (!atEnd() && !is("}")) {
-    if (peek().firstOnLine && (this->*startsHere)()) return;
+    if (at_ > start && peek().firstOnLine && (this->*startsHere)()) return;
     const bool ends = is(";") || is("{");
-    skipBalanced();
+    skipBraces();
     if (ends) return optionalSemicolons();
   }
+}
+
+void Parser::failUnclosed(Span at, std::string message, std::string hint) {
+  if (endReported_) throw Bail{};
+  endReported_ = true;
+  fail(at, std::move(message), std::move(hint));
 }
 
 bool Parser::startsConstruct() const {

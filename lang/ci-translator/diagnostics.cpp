@@ -31,6 +31,7 @@ std::string_view nearest(std::string_view word, const std::vector<std::string_vi
   std::size_t bestCost = 1 + word.size() / 3;  // further away than this is no longer the same word
   for (std::string_view candidate : known) {
     const std::size_t cost = editDistance(word, candidate);
+    if (cost >= word.size()) continue;
     if (cost < bestCost || (cost == bestCost && best.empty())) {
       best = candidate;
       bestCost = cost;
@@ -67,10 +68,14 @@ std::string Diagnostics::render() const {
            (entry->isError ? "error: " : "warning: ") + entry->message + "\n";
     const std::string number = std::to_string(at.line);
     const std::string margin(std::max<std::size_t>(number.size(), 4), ' ');
-    out += margin.substr(0, margin.size() - number.size()) + number + " | " + at.lineText + "\n";
+    // Of a very long line only the part around the place is shown.
+    const std::size_t from = at.column > 140 ? at.column - 60 : 0;
+    const std::string shown = (from ? "..." : "") + at.lineText.substr(std::min(from, at.lineText.size()), 160);
+    out += margin.substr(0, margin.size() - number.size()) + number + " | " + shown + "\n";
     std::string under;  // tabs are kept, so that the caret stands under its column whatever the tab width
-    for (std::size_t i = 0; i + 1 < at.column; ++i) under += i < at.lineText.size() && at.lineText[i] == '\t' ? '\t' : ' ';
-    under += '^' + std::string(at.width - 1, '~');
+    const std::size_t column = at.column - from + (from ? 3 : 0);
+    for (std::size_t i = 0; i + 1 < column; ++i) under += i < shown.size() && shown[i] == '\t' ? '\t' : ' ';
+    under += '^' + std::string(std::min<std::size_t>(at.width, 100) - 1, '~');
     out += margin + " | " + under + "\n";
     if (!entry->hint.empty()) out += margin + " = hint: " + entry->hint + "\n";
   }

@@ -1,5 +1,5 @@
-// What is wrong with a .ci file, said the way a good compiler says it: file, line, column, the line itself, a caret, and
-// a hint where the mistake is a common one.
+// What is wrong with a .ci file, said the way a good compiler says it: file, line, column, the line itself, a caret,
+// and a hint where the mistake is a common one.
 #pragma once
 
 #include <string>

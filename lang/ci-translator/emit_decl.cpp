@@ -173,11 +173,25 @@ class DeclEmitter {
       out_.line("  static int " + entryNames.ep + ";");
       out_.line("  static int " + entryNames.index + "(" + types + ") { return " + entryNames.ep + "; }");
       out_.line("  static int idx_" + entryNames.suffixed + "() { return " + entryNames.ep + "; }");
+      if (!entry->isConstructor)
+        out_.line("  static int idx_" + entry->name + "(" + entry->result->text() + " (" + names.local + "::*)(" +
+                  methodTypes(*entry) + ")) { return " + entryNames.ep + "; }");
       out_.line("  static void " + entryNames.call + "(void* impl_msg, void* impl_obj);");
       if (entry->has("reductiontarget")) declareReductionTarget(*entry, entryNames);
     }
     if (names.migrates()) out_.line("  static void _call_migrate(void* impl_msg, void* impl_obj);");
     out_.line("};");
+  }
+
+  /// Parameter types of the method itself, for idx_f(&X::f).
+  static std::string methodTypes(const Entry& entry) {
+    std::string out;
+    for (const Parameter& p : entry.parameters) {
+      Type type = p.type;
+      if (p.length) type.pointers.push_back(false);
+      out += (out.empty() ? "" : ", ") + type.text();
+    }
+    return out;
   }
 
   void declareReductionTarget(const Entry& entry, const EntryNames& names) {
@@ -234,7 +248,8 @@ class DeclEmitter {
   void constructor(const ChareNames& names, const std::string& prefix, const std::string& formals,
                    const std::string& arguments) {
     std::string bases;
-    for (const std::string& base : names.bases(prefix)) bases += (bases.empty() ? "" : ", ") + base + "(" + arguments + ")";
+    for (const std::string& base : names.bases(prefix))
+      bases += (bases.empty() ? "" : ", ") + base + "(" + arguments + ")";
     out_.line("  " + prefix + names.chare.name + "(" + formals + ") : " + bases + " {}");
   }
 
@@ -273,10 +288,13 @@ class DeclEmitter {
     const std::string head = "  static CkSectionID ckNew(const CkArrayID& impl_id, ";
     const std::string index = names.arrayIndex;
     out_.line("  " + names.element + " operator[](int impl_i) const { return " + names.element +
-              "(this->ckGetArrayID(), static_cast<const " + index + "&>(this->ckGetArrayElements()[impl_i])); }");
+              "(this->ckGetArrayID(), static_cast<const " + index + "&>(" + names.bases("CProxySection_").front() +
+              "::ckGetArrayElements()[impl_i])); }");
     out_.line("  " + names.element + " operator()(int impl_i) const { return (*this)[impl_i]; }");
     out_.line(head + "const " + index + "* impl_elements, int impl_count, " + factor + ") {");
-    out_.line("    return CkSectionID(impl_id, std::vector<CkArrayIndex>(impl_elements, impl_elements + impl_count), impl_factor);");
+    out_.line(
+        "    return CkSectionID(impl_id, std::vector<CkArrayIndex>(impl_elements, impl_elements + impl_count), "
+        "impl_factor);");
     out_.line("  }");
     out_.line(head + "const std::vector<" + index + ">& impl_elements, " + factor + ") {");
     out_.line("    return ckNew(impl_id, impl_elements.data(), static_cast<int>(impl_elements.size()), impl_factor);");
@@ -289,8 +307,8 @@ class DeclEmitter {
       const std::string n = std::to_string(d);
       formals += "int impl_l" + n + ", int impl_u" + n + ", int impl_s" + n + ", ";
       coordinates += (d > 1 ? ", impl_i" : "impl_i") + n;
-      loops += std::string(d > 1 ? "\n      " : "    ") + "for (int impl_i" + n + " = impl_l" + n + "; impl_i" + n + " <= impl_u" + n +
-               "; impl_i" + n + " += impl_s" + n + ")";
+      loops += std::string(d > 1 ? "\n      " : "    ") + "for (int impl_i" + n + " = impl_l" + n + "; impl_i" + n +
+               " <= impl_u" + n + "; impl_i" + n + " += impl_s" + n + ")";
     }
     out_.line(head + formals + factor + ") {");
     out_.line("    std::vector<" + index + "> impl_elements;");

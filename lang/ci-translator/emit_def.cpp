@@ -1,5 +1,5 @@
-// M.def.h: what the classes of M.decl.h do, and the registration of the module. Included once by the program, behind its
-// own classes.
+// M.def.h: what the classes of M.decl.h do, and the registration of the module. Included once by the program, behind
+// its own classes.
 #include <algorithm>
 
 #include "lang/ci-translator/emit.h"
@@ -17,6 +17,15 @@ std::string heldType(const Parameter& p) {
   type.isConst = false;
   type.references = 0;
   return type.text();
+}
+
+/// `T& x`, which the method may take as T&, T&& and so on.
+bool isWritableReference(const Parameter& p) { return !p.length && p.type.references == 1 && !p.type.isConst; }
+
+/// The unmarshalled argument as the method is given it.
+std::string handedOver(const Parameter& p, const std::string& name) {
+  if (p.length) return name + ".data()";
+  return isWritableReference(p) ? "periapt::refOrMove(" + name + ".ref())" : name + ".move()";
 }
 
 class DefEmitter {
@@ -61,8 +70,11 @@ class DefEmitter {
     bool found = false;
     forEachItem(items, "", [&](const Item& item, const std::string&) {
       if (item.isExtern) return;
-      if (auto* c = std::get_if<Chare>(&item.node)) found |= !c->isInstantiation() && c->header.has_value() == templates;
-      if (auto* m = std::get_if<Message>(&item.node)) found |= m->arguments.empty() && m->header.has_value() == templates;
+      if (auto* c = std::get_if<Chare>(&item.node))
+        found |= !c->isInstantiation() && c->header.has_value() == templates;
+      if (auto* m = std::get_if<Message>(&item.node))
+        found |= m->arguments.empty() && m->header.has_value() == templates;
+      found |= std::holds_alternative<PupAble>(item.node) && !templates;
     });
     return found;
   }
@@ -72,9 +84,8 @@ class DefEmitter {
       if (auto* block = std::get_if<Block>(&item.node)) readonlys(block->items);
       if (auto* space = std::get_if<Namespace>(&item.node)) {
         bool any = false;
-        forEachItem(space->items, "", [&any](const Item& i, const std::string&) {
-          any |= std::holds_alternative<Readonly>(i.node);
-        });
+        forEachItem(space->items, "",
+                    [&any](const Item& i, const std::string&) { any |= std::holds_alternative<Readonly>(i.node); });
         if (!any) continue;
         out_.line("namespace " + space->name + " {");
         readonlys(space->items);
@@ -102,6 +113,10 @@ class DefEmitter {
         definitions(space->items, templates);
         out_.line("}  // namespace " + space->name);
       }
+      if (auto* able = std::get_if<PupAble>(&item.node); able && !templates)
+        for (const Type& type : able->types)
+          out_.lineAt(type.span.begin, std::string(type.arguments.empty() ? "PUPable_def(" : "PUPable_def_template(") +
+                                           type.plain() + ")");
       if (auto* m = std::get_if<Message>(&item.node); m && m->arguments.empty() && m->header.has_value() == templates)
         define(*m);
       if (auto* c = std::get_if<Chare>(&item.node); c && !c->isInstantiation() && c->header.has_value() == templates)
@@ -127,8 +142,9 @@ class DefEmitter {
     out_.line("// message " + message.name);
     if (header.empty())
       out_.lineAt(message.nameSpan.begin, "static_assert(periapt::isDefined<" + own + ">(), \"" +
-                  place(message.nameSpan.begin) + ": message " + message.name + " needs a class " + message.name +
-                  " : public CMessage_" + message.name + ", defined before " + module_.name + ".def.h is included\");");
+                                              place(message.nameSpan.begin) + ": message " + message.name +
+                                              " needs a class " + message.name + " : public CMessage_" + message.name +
+                                              ", defined before " + module_.name + ".def.h is included\");");
     out_.line(header + "int " + base + "::__idx = 0;");
     allocators(header, own, base, arrays.size());
     allocation(header, own, base, arrays);
@@ -144,8 +160,8 @@ class DefEmitter {
   /// The forms of `new`: all reach alloc, which the class may have overridden.
   void allocators(const std::string& header, const std::string& own, const std::string& base, std::size_t arrays) {
     auto form = [&](const std::string& formals, const std::string& setup, const std::string& rest) {
-      out_.line(header + "void* " + base + "::operator new(std::size_t impl_size" + formals + ") { " + setup + "return " +
-                own + "::alloc(__idx, impl_size, " + rest + "); }");
+      out_.line(header + "void* " + base + "::operator new(std::size_t impl_size" + formals + ") { " + setup +
+                "return " + own + "::alloc(__idx, impl_size, " + rest + "); }");
     };
     const std::string prio = ", const int impl_prioBits";
     const std::string dep = prio + ", const GroupDepNum impl_dep";
@@ -169,8 +185,9 @@ class DefEmitter {
   /// One block: the object, then each array, all aligned.
   void allocation(const std::string& header, const std::string& own, const std::string& base,
                   const std::vector<const MessageField*>& arrays) {
-    out_.line(header + "void* " + base +
-              "::alloc(int impl_index, std::size_t impl_size, int* impl_sizes, int impl_prioBits, GroupDepNum impl_dep) {");
+    out_.line(
+        header + "void* " + base +
+        "::alloc(int impl_index, std::size_t impl_size, int* impl_sizes, int impl_prioBits, GroupDepNum impl_dep) {");
     if (arrays.empty()) {
       out_.line("  return CkAllocMsg(impl_index, impl_size, impl_prioBits, impl_dep);");
       return out_.line("}");
@@ -185,8 +202,9 @@ class DefEmitter {
     out_.line("  auto* impl_msg = static_cast<" + own + "*>(CkAllocMsg(impl_index, offsets[" +
               std::to_string(arrays.size()) + "], impl_prioBits, impl_dep));");
     for (std::size_t i = 0; i < arrays.size(); ++i)
-      out_.lineAt(arrays[i]->span.begin, "  impl_msg->" + arrays[i]->name + " = reinterpret_cast<" +
-                  arrays[i]->type.text() + "*>(reinterpret_cast<char*>(impl_msg) + offsets[" + std::to_string(i) + "]);");
+      out_.lineAt(arrays[i]->span.begin,
+                  "  impl_msg->" + arrays[i]->name + " = reinterpret_cast<" + arrays[i]->type.text() +
+                      "*>(reinterpret_cast<char*>(impl_msg) + offsets[" + std::to_string(i) + "]);");
     out_.line("  return impl_msg;");
     out_.line("}");
   }
@@ -196,8 +214,8 @@ class DefEmitter {
                const std::vector<const MessageField*>& arrays) {
     out_.line(header + "void* " + base + "::pack(" + own + "* impl_msg) {");
     for (const MessageField* a : arrays)
-      out_.line("  impl_msg->" + a->name + " = reinterpret_cast<" + a->type.text() + "*>(reinterpret_cast<char*>(impl_msg->" +
-                a->name + ") - reinterpret_cast<char*>(impl_msg));");
+      out_.line("  impl_msg->" + a->name + " = reinterpret_cast<" + a->type.text() +
+                "*>(reinterpret_cast<char*>(impl_msg->" + a->name + ") - reinterpret_cast<char*>(impl_msg));");
     out_.line("  return impl_msg;");
     out_.line("}");
     out_.line(header + own + "* " + base + "::unpack(void* impl_bytes) {");
@@ -220,7 +238,8 @@ class DefEmitter {
     for (const Entry* entry : entriesOf(chare)) {
       if (!isRegistered(*entry)) continue;
       out_.line(header + "int " + names.index + "::" + EntryNames(*entry).ep + " = 0;");
-      if (hasReductionWrapper(*entry)) out_.line(header + "int " + names.index + "::ep_redn_wrapper_" + entry->name + " = 0;");
+      if (hasReductionWrapper(*entry))
+        out_.line(header + "int " + names.index + "::ep_redn_wrapper_" + entry->name + " = 0;");
     }
     // Registration comes first: its assertions say in words what the calls below would say in templates.
     registerChare(names, header);
@@ -260,8 +279,7 @@ class DefEmitter {
         const std::string name = parameterName(entry, i);
         const std::string holder = p.length ? "periapt::ArrayArg<" : "periapt::Arg<";
         out_.lineAt(p.span.begin, "  " + holder + heldType(p) + "> " + name + "(impl_in);");
-        const bool writable = p.type.references == 1 && !p.type.isConst;
-        arguments += (i ? ", " : "") + name + (p.length ? ".data()" : writable ? ".ref()" : ".move()");
+        arguments += (i ? ", " : "") + handedOver(p, name);
       }
     }
     out_.lineAt(entry.nameSpan.begin, "  " + statement(names, entry, arguments));
@@ -273,14 +291,14 @@ class DefEmitter {
   std::string statement(const ChareNames& names, const Entry& entry, const std::string& arguments) const {
     if (entry.isConstructor) return "new (impl_obj) " + names.local + "(" + arguments + ");";
     const std::string object = "static_cast<" + names.local + "*>(impl_obj)";
-    if (entry.has("whenidle")) return "periapt::whenIdle(" + object + ", &" + names.local + "::" + entry.name + ");";
     const std::string made = object + "->" + entry.name + "(" + arguments + ")";
     if (!entry.has("sync") || entry.result->isVoid()) return made + ";";
     return std::string("periapt::replySync(") + (takesMessage(entry) ? "impl_caller, " : "impl_msg, ") + made + ");";
   }
 
   void reductionCall(const ChareNames& names, const std::string& header, const Entry& entry) {
-    out_.line(header + "void " + names.index + "::_call_redn_wrapper_" + entry.name + "(void* impl_msg, void* impl_obj) {");
+    out_.line(header + "void " + names.index + "::_call_redn_wrapper_" + entry.name +
+              "(void* impl_msg, void* impl_obj) {");
     const bool any = !entry.parameters.empty();
     if (any) out_.line("  periapt::ReductionArgs impl_in(impl_msg);");
     const auto array = std::find_if(entry.parameters.begin(), entry.parameters.end(),
@@ -294,10 +312,11 @@ class DefEmitter {
         arguments += std::string("impl_in.") + (p.length ? "array<" : "count<") + heldType(*array) + ">()";
       } else {
         out_.lineAt(p.span.begin, "  periapt::ReductionArg<" + heldType(p) + "> " + name + "(impl_in);");
-        arguments += name + (p.type.references == 1 && !p.type.isConst ? ".ref()" : ".move()");
+        arguments += handedOver(p, name);
       }
     }
-    out_.lineAt(entry.nameSpan.begin, "  static_cast<" + names.local + "*>(impl_obj)->" + entry.name + "(" + arguments + ");");
+    out_.lineAt(entry.nameSpan.begin,
+                "  static_cast<" + names.local + "*>(impl_obj)->" + entry.name + "(" + arguments + ");");
     out_.line("}");
   }
 
@@ -311,8 +330,8 @@ class DefEmitter {
     out_.line("  __idx = CkRegisterChare(name, size, " + std::string(kinds[static_cast<int>(chare.kind)]) + ");");
     if (names.isArray()) out_.line("  CkRegisterArrayDimensions(__idx, " + std::to_string(names.dimensions) + ");");
     for (const Type& base : chare.bases)
-      out_.line("  CkRegisterBase(__idx, " + prefixed("CkIndex_", base) + "::__idx, periapt::baseOffset<" + names.local +
-                ", " + base.plain() + ">());");
+      out_.line("  CkRegisterBase(__idx, " + prefixed("CkIndex_", base) + "::__idx, periapt::baseOffset<" +
+                names.local + ", " + base.plain() + ">());");
     for (const Entry* entry : entriesOf(chare))
       if (isRegistered(*entry)) registerEntry(names, *entry);
     if (names.migrates())
@@ -343,7 +362,8 @@ class DefEmitter {
     bool declared = false;
     forEachItem(module_.items, "", [&](const Item& item, const std::string& scope) {
       auto* message = std::get_if<Message>(&item.node);
-      declared |= message && !item.isExtern && message->name == type.name && (type.qualifier.empty() || type.qualifier == scope);
+      declared |= message && !item.isExtern && message->name == type.name &&
+                  (type.qualifier.empty() || type.qualifier == scope);
     });
     return declared ? type.qualifier + "CMessage_" + type.name + type.arguments + "::__idx" : "0";
   }
@@ -354,7 +374,7 @@ class DefEmitter {
     if (!takesMessage(entry)) add("marshalled");
     if (entry.isConstructor) add("constructor");
     for (const char* name : {"nokeep", "threaded", "sync", "exclusive", "expedited", "immediate", "inline", "notrace",
-                             "createhere", "createhome", "reductiontarget", "whenidle"})
+                             "createhere", "createhome", "reductiontarget"})
       if (entry.has(name)) add(name);
     return out.empty() ? "0" : out;
   }
@@ -364,15 +384,17 @@ class DefEmitter {
     const Chare& chare = names.chare;
     const std::string who = place(chare.nameSpan.begin) + ": " + std::string(toText(chare.kind)) + " " + chare.name;
     out_.lineAt(chare.nameSpan.begin, "  static_assert(periapt::isDefined<" + names.local + ">(), \"" + who +
-                " needs a class of that name, defined before " + module_.name + ".def.h is included\");");
-    out_.lineAt(chare.nameSpan.begin, "  static_assert(std::is_base_of<" + names.root() + ", " + names.local + ">::value, \"" +
-                who + ": class " + chare.name + " has to be derived from CBase_" + chare.name + "\");");
+                                          " needs a class of that name, defined before " + module_.name +
+                                          ".def.h is included\");");
+    out_.lineAt(chare.nameSpan.begin, "  static_assert(std::is_base_of<" + names.root() + ", " + names.local +
+                                          ">::value, \"" + who + ": class " + chare.name +
+                                          " has to be derived from CBase_" + chare.name + "\");");
     for (const Type& base : chare.bases)
-      out_.lineAt(base.span.begin, "  static_assert(std::is_base_of<" + base.plain() + ", " + names.local + ">::value, \"" +
-                  who + ": class " + chare.name + " has to be derived from " + base.plain() +
-                  ", as its .ci says, by way of CBase_" + chare.name + "\");");
+      out_.lineAt(base.span.begin, "  static_assert(std::is_base_of<" + base.plain() + ", " + names.local +
+                                       ">::value, \"" + who + ": class " + chare.name + " has to be derived from " +
+                                       base.plain() + ", as its .ci says, by way of CBase_" + chare.name + "\");");
     for (const Entry* entry : entriesOf(chare))
-      if (isRegistered(*entry) && !entry->has("whenidle")) assertion(names, *entry);
+      if (isRegistered(*entry)) assertion(names, *entry);
   }
 
   void assertion(const ChareNames& names, const Entry& entry) {
@@ -381,19 +403,22 @@ class DefEmitter {
     for (const Parameter& p : entry.parameters) {
       std::string type = heldType(p);
       if (p.length) type += "*";
-      if (!p.length && p.type.references == 1 && !p.type.isConst) type += "&";
       types += (types.empty() ? "" : ", ") + type;
-      values += (values.empty() ? "" : ", ") + ("std::declval<" + type + ">()");
+      const bool writable = isWritableReference(p);
+      values += (values.empty() ? "" : ", ") +
+                ("std::declval<" + (writable ? "periapt::RefOrMove<" + type + ">" : type) + ">()");
+      if (writable) types += "&";
     }
     const std::string who = "\"" + place(entry.nameSpan.begin) + ": class " + names.local + " has no ";
     const std::string what = (entry.isConstructor ? "constructor " : "method ") + entry.name + "(" + types + ")";
-    const std::string sentence = who + escaped(what) + " that is public, which 'entry " + escaped(signature(entry)) +
-                                 "' asks for\");";
+    const std::string sentence =
+        who + escaped(what) + " that is public, which 'entry " + escaped(signature(entry)) + "' asks for\");";
     if (entry.isConstructor)
       return out_.lineAt(entry.nameSpan.begin, "  static_assert(periapt::constructible<" + names.local +
-                         (types.empty() ? "" : ", ") + types + ">(), " + sentence);
+                                                   (types.empty() ? "" : ", ") + types + ">(), " + sentence);
     out_.lineAt(entry.nameSpan.begin, "  static_assert(periapt::has<" + names.local +
-                ">([](auto& impl_o) -> decltype(void(impl_o." + entry.name + "(" + values + "))) {}), " + sentence);
+                                          ">([](auto& impl_o) -> decltype(void(impl_o." + entry.name + "(" + values +
+                                          "))) {}), " + sentence);
   }
 
   void registration() {
@@ -405,10 +430,13 @@ class DefEmitter {
     forEachItem(module_.items, "", [this](const Item& item, const std::string&) {
       if (auto* other = std::get_if<Module>(&item.node)) out_.line("  _register" + other->name + "();");
     });
-    forEachItem(module_.items, "", [this](const Item& item, const std::string& scope) { registerReadonly(item, scope, ""); });
-    forEachItem(module_.items, "", [this](const Item& item, const std::string& scope) { registerMessage(item, scope); });
+    forEachItem(module_.items, "",
+                [this](const Item& item, const std::string& scope) { registerReadonly(item, scope, ""); });
+    forEachItem(module_.items, "",
+                [this](const Item& item, const std::string& scope) { registerMessage(item, scope); });
     forEachItem(module_.items, "", [this](const Item& item, const std::string& scope) { registerClass(item, scope); });
-    forEachItem(module_.items, "", [this](const Item& item, const std::string& scope) { registerCalls(item, scope, ""); });
+    forEachItem(module_.items, "",
+                [this](const Item& item, const std::string& scope) { registerCalls(item, scope, ""); });
     out_.line("}");
     if (module_.isMain) out_.line("extern \"C\" void CkRegisterMainModule(void) { _register" + module_.name + "(); }");
   }
@@ -420,8 +448,9 @@ class DefEmitter {
     if (!readonly || item.isExtern) return;
     const std::string name = scope + owner + readonly->name;
     const std::string type = readonly->type.text() + dimensions(*readonly);
-    out_.lineAt(readonly->nameSpan.begin, "  CkRegisterReadonly(\"" + name + "\", \"" + escaped(type) + "\", sizeof(" + name +
-                "), &" + name + ", periapt::pupReadonly<decltype(" + name + ")>, 0);");
+    out_.lineAt(readonly->nameSpan.begin, "  CkRegisterReadonly(\"" + name + "\", \"" + escaped(type) + "\", sizeof(" +
+                                              name + "), &" + name + ", periapt::pupReadonly<decltype(" + name +
+                                              ")>, 0);");
   }
 
   void registerMessage(const Item& item, const std::string& scope) {
@@ -429,17 +458,17 @@ class DefEmitter {
     if (!message || item.isExtern || message->header) return;
     const std::string own = message->name + message->arguments;
     const std::string full = scope + own;
-    out_.lineAt(message->nameSpan.begin, "  " + scope + "CMessage_" + own + "::__register(\"" + escaped(own) + "\", sizeof(" +
-                full + "), reinterpret_cast<CkPackFnPtr>(" + full + "::pack), reinterpret_cast<CkUnpackFnPtr>(" + full +
-                "::unpack));");
+    out_.lineAt(message->nameSpan.begin, "  " + scope + "CMessage_" + own + "::__register(\"" + escaped(own) +
+                                             "\", sizeof(" + full + "), reinterpret_cast<CkPackFnPtr>(" + full +
+                                             "::pack), reinterpret_cast<CkUnpackFnPtr>(" + full + "::unpack));");
   }
 
   void registerClass(const Item& item, const std::string& scope) {
     auto* chare = std::get_if<Chare>(&item.node);
     if (!chare || item.isExtern || chare->header) return;
     const std::string own = chare->name + chare->arguments;
-    out_.lineAt(chare->nameSpan.begin, "  " + scope + "CkIndex_" + own + "::__register(\"" + escaped(own) + "\", sizeof(" +
-                scope + own + "));");
+    out_.lineAt(chare->nameSpan.begin, "  " + scope + "CkIndex_" + own + "::__register(\"" + escaped(own) +
+                                           "\", sizeof(" + scope + own + "));");
   }
 
   void registerCalls(const Item& item, const std::string& scope, const std::string& owner) {
@@ -447,7 +476,8 @@ class DefEmitter {
       for (const Item& member : chare->items) registerCalls(member, scope, chare->name + "::");
     if (item.isExtern) return;
     if (auto* init = std::get_if<InitCall>(&item.node))
-      out_.lineAt(item.span.begin, "  CkRegisterInitCall(" + scope + owner + init->name + ", " + (init->perNode ? "false" : "true") + ");");
+      out_.lineAt(item.span.begin, "  CkRegisterInitCall(" + scope + owner + init->name + ", " +
+                                       (init->perNode ? "false" : "true") + ");");
     if (auto* pupable = std::get_if<PupAble>(&item.node))
       for (const Type& type : pupable->types)
         out_.lineAt(type.span.begin, "  PUPable_reg(" + (type.qualifier.empty() ? scope : "") + type.plain() + ");");

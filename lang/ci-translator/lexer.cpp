@@ -18,8 +18,7 @@ class Lexer {
 
   std::vector<Token> run() {
     while (skipToToken()) take();
-    if (!conditions_.empty())
-      out_.error(conditions_.back().at, "this condition has no #endif");
+    if (!conditions_.empty()) out_.error(conditions_.back().at, "this condition has no #endif");
     push(TokenKind::end, text_.size());
     return std::move(tokens_);
   }
@@ -103,8 +102,10 @@ class Lexer {
     if (isDigit(c) || (c == '.' && isDigit(at(at_ + 1)))) return takeNumber();
     if (c == '"' || c == '\'') return takeQuoted(at_);
     std::size_t length = 1;
-    if (text_.substr(at_, 3) == "...") length = 3;
-    else if (text_.substr(at_, 2) == "::" || text_.substr(at_, 2) == "->") length = 2;
+    if (text_.substr(at_, 3) == "...")
+      length = 3;
+    else if (text_.substr(at_, 2) == "::" || text_.substr(at_, 2) == "->")
+      length = 2;
     push(TokenKind::sign, at_ + length);
   }
 
@@ -125,7 +126,8 @@ class Lexer {
       const bool separator = c == '\'' && isWordPart(at(end + 1));
       const char before = text_[end - 1];
       const bool hex = text_.substr(at_, 2) == "0x" || text_.substr(at_, 2) == "0X";
-      const bool exponent = (c == '+' || c == '-') && (hex ? before == 'p' || before == 'P' : before == 'e' || before == 'E');
+      const bool exponent =
+          (c == '+' || c == '-') && (hex ? before == 'p' || before == 'P' : before == 'e' || before == 'E');
       if (!isWordPart(c) && c != '.' && !separator && !exponent) break;
       ++end;
     }
@@ -136,8 +138,10 @@ class Lexer {
     std::size_t end = quote + 1;
     while (end < text_.size() && text_[end] != text_[quote] && text_[end] != '\n') end += text_[end] == '\\' ? 2 : 1;
     if (end >= text_.size() || text_[end] == '\n') {
-      out_.error({quote, quote + 1}, std::string("the text that begins with ") + text_[quote] + " has no end on its line",
+      out_.error({quote, quote + 1},
+                 std::string("the text that begins with ") + text_[quote] + " has no end on its line",
                  std::string("close it with ") + text_[quote]);
+      if (end <= text_.size() && end > quote + 1 && text_[end - 1] == ';') --end;  // most likely not part of it
       return push(TokenKind::string, std::min(end, text_.size()));
     }
     push(TokenKind::string, end + 1);
@@ -189,22 +193,22 @@ std::vector<Token> tokenize(const SourceText& source, const std::set<std::string
 }
 
 bool isBuiltinWord(std::string_view word) {
-  static constexpr std::string_view words[] = {"bool",   "char", "char16_t", "char32_t", "double",   "float",  "int",
-                                               "long",   "short", "signed",  "unsigned", "void",     "wchar_t"};
+  static constexpr std::string_view words[] = {"bool", "char",  "char16_t", "char32_t", "double", "float",  "int",
+                                               "long", "short", "signed",   "unsigned", "void",   "wchar_t"};
   static_assert(std::is_sorted(std::begin(words), std::end(words)));
   return contains(words, word);
 }
 
 bool isReserved(std::string_view word) {
   static constexpr std::string_view words[] = {
-      "PUPable",   "accel",      "accelblock", "aggregate",  "appwork",   "array",      "atomic",       "case",
-      "chare",     "class",      "const",      "createhere", "createhome", "else",      "entry",        "exclusive",
-      "expedited", "extern",     "for",        "forall",     "group",     "if",         "iget",         "immediate",
-      "include",   "initcall",   "initnode",   "initproc",   "inline",    "local",      "mainchare",    "mainmodule",
-      "memcritical", "message",  "migratable", "module",     "namespace", "nocopy",     "nocopydevice", "nocopypost",
-      "nodegroup", "nokeep",     "notrace",    "overlap",    "packed",    "pupable",    "python",       "readonly",
-      "reductiontarget", "serial", "stacksize", "sync",      "template",  "threaded",   "typename",     "using",
-      "varsize",   "virtual",    "when",       "whenidle",   "while"};
+      "PUPable",         "accel",    "accelblock", "aggregate",  "appwork",    "array",    "atomic",       "case",
+      "chare",           "class",    "const",      "createhere", "createhome", "else",     "entry",        "exclusive",
+      "expedited",       "extern",   "for",        "forall",     "group",      "if",       "iget",         "immediate",
+      "include",         "initcall", "initnode",   "initproc",   "inline",     "local",    "mainchare",    "mainmodule",
+      "memcritical",     "message",  "migratable", "module",     "namespace",  "nocopy",   "nocopydevice", "nocopypost",
+      "nodegroup",       "nokeep",   "notrace",    "overlap",    "packed",     "pupable",  "python",       "readonly",
+      "reductiontarget", "serial",   "stacksize",  "sync",       "template",   "threaded", "typename",     "using",
+      "varsize",         "virtual",  "when",       "whenidle",   "while"};
   static_assert(std::is_sorted(std::begin(words), std::end(words)));
   return contains(words, word) || isBuiltinWord(word);
 }

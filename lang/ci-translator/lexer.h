@@ -1,4 +1,5 @@
-// Text -> tokens. The tokens are those of C++, since .ci files hold C++ types, expressions and (in SDAG) statements; only
+// Text -> tokens. The tokens are those of C++, since .ci files hold C++ types, expressions and (in SDAG) statements;
+// only
 // `::`, `...` and `->` are glued, every other sign is a token of its own, so that `>>` closes two template lists.
 #pragma once
 
@@ -22,9 +23,10 @@ struct Token {
   bool spaceBefore = false;
 };
 
-/// Splits the whole text; the last token is of kind `end`. `defines` are the names that `#if NAME` and `#ifdef NAME` know
-/// when the text has not been through the C preprocessor.
-std::vector<Token> tokenize(const SourceText& source, const std::set<std::string, std::less<>>& defines, Diagnostics& out);
+/// Splits the whole text; the last token is of kind `end`. `defines` are the names that `#if NAME` and `#ifdef NAME`
+/// know when the text has not been through the C preprocessor.
+std::vector<Token> tokenize(const SourceText& source, const std::set<std::string, std::less<>>& defines,
+                            Diagnostics& out);
 
 /// Words that have a meaning in a .ci file and cannot be names in one.
 bool isReserved(std::string_view word);

@@ -18,16 +18,21 @@ ChareNames::ChareNames(const Chare& c) : chare(c) {
   if (!isSingle()) section = "CProxySection_" + name;
   if (isArray()) {
     arrayIndex = "CkArrayIndex" + c.index;
-    if (c.index.size() == 2 && c.index[1] == 'D' && c.index[0] >= '1' && c.index[0] <= '6') dimensions = c.index[0] - '0';
+    if (c.index.size() == 2 && c.index[1] == 'D' && c.index[0] >= '1' && c.index[0] <= '6')
+      dimensions = c.index[0] - '0';
   }
 }
 
 std::string ChareNames::root() const {
   switch (chare.kind) {
-    case ChareKind::group: return "Group";
-    case ChareKind::nodegroup: return "NodeGroup";
-    case ChareKind::array: return "ArrayElement";
-    default: return "Chare";
+    case ChareKind::group:
+      return "Group";
+    case ChareKind::nodegroup:
+      return "NodeGroup";
+    case ChareKind::array:
+      return "ArrayElement";
+    default:
+      return "Chare";
   }
 }
 
@@ -55,9 +60,12 @@ std::string ChareNames::self(const std::string& prefix) const {
 
 EntryNames::EntryNames(const Entry& entry) {
   suffixed = entry.name + "_";
-  if (entry.parameters.empty()) suffixed += "void";
-  else if (takesMessage(entry)) suffixed += entry.parameters[0].type.name;
-  else suffixed += "marshall" + std::to_string(entry.ordinal);
+  if (entry.parameters.empty())
+    suffixed += "void";
+  else if (takesMessage(entry))
+    suffixed += entry.parameters[0].type.name;
+  else
+    suffixed += "marshall" + std::to_string(entry.ordinal);
   ep = "ep_" + suffixed;
   call = "_call_" + suffixed;
   index = entry.isConstructor ? "ckNew" : entry.name;

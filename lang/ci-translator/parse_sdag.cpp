@@ -1,5 +1,5 @@
-// The body of an entry in SDAG ("structured dagger"): serial, when, if, for, while, forall, overlap, case. Read whole here
-// and kept in the tree; turning it into C++ is a matter of its own.
+// The body of an entry in SDAG ("structured dagger"): serial, when, if, for, while, forall, overlap, case. Read whole
+// here and kept in the tree; turning it into C++ is a matter of its own.
 #include "lang/ci-translator/parser_impl.h"
 
 namespace periapt::ci {
@@ -35,7 +35,7 @@ std::vector<Sdag> Parser::sdagBody(std::string_view of) {
     return out;
   }
   while (!is("}")) {
-    if (atEnd()) fail(peek().span, "the body of " + std::string(of) + " has no end", "close it with '}'");
+    if (atEnd()) failUnclosed(peek().span, "the body of " + std::string(of) + " has no end", "close it with '}'");
     if (accept(";")) continue;
     out.push_back(sdag());
   }
@@ -152,7 +152,7 @@ Sdag Parser::overlapOrCase() {
   next();
   expect("{", isCase ? "after 'case'" : "after 'overlap'");
   while (!accept("}")) {
-    if (atEnd()) fail(peek().span, "this block has no end", "close it with '}'");
+    if (atEnd()) failUnclosed(peek().span, "this block has no end", "close it with '}'");
     if (accept(";")) continue;
     if (isCase && !is("when"))
       fail(peek().span, "a case block can only contain when clauses, found " + found(),

@@ -96,8 +96,7 @@ std::string Parser::templateArguments() {
 
 std::vector<Parameter> Parser::parameters(std::string_view of) {
   std::vector<Parameter> out;
-  expect("(", "before the parameters of " + std::string(of),
-         is("{") || is(";") ? "write () when there are none" : "");
+  expect("(", "before the parameters of " + std::string(of), is("{") || is(";") ? "write () when there are none" : "");
   if (accept(")")) return out;
   do {
     out.push_back(parameter());
@@ -110,9 +109,12 @@ std::vector<Parameter> Parser::parameters(std::string_view of) {
 Parameter Parser::parameter() {
   Parameter out;
   out.span.begin = begin();
-  if (accept("nocopy")) out.transfer = Transfer::nocopy;
-  else if (accept("nocopypost")) out.transfer = Transfer::nocopypost;
-  else if (accept("nocopydevice")) out.transfer = Transfer::nocopydevice;
+  if (accept("nocopy"))
+    out.transfer = Transfer::nocopy;
+  else if (accept("nocopypost"))
+    out.transfer = Transfer::nocopypost;
+  else if (accept("nocopydevice"))
+    out.transfer = Transfer::nocopydevice;
   if (accept("conditional")) out.conditional = true;
   out.type = type("the type of a parameter");
   out.name = out.type.functionName;

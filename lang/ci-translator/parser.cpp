@@ -8,13 +8,13 @@ namespace periapt::ci {
 namespace {
 
 const std::vector<std::string_view> construct_words = {
-    "module",     "mainmodule", "extern",   "readonly", "message",  "mainchare", "chare",     "group", "nodegroup",
-    "array",      "initnode",   "initproc", "include",  "PUPable",  "namespace", "using",     "template", "class"};
+    "module", "mainmodule", "extern",   "readonly", "message", "mainchare", "chare", "group",    "nodegroup",
+    "array",  "initnode",   "initproc", "include",  "PUPable", "namespace", "using", "template", "class"};
 const std::vector<std::string_view> member_words = {"entry", "initnode", "initproc", "PUPable", "readonly", "template"};
 const std::vector<std::string_view> entry_attributes = {
-    "threaded",  "sync",       "exclusive",  "expedited", "immediate", "nokeep",    "inline",          "local",
-    "notrace",   "createhere", "createhome", "aggregate", "whenidle",  "python",    "reductiontarget", "iget",
-    "appwork",   "memcritical", "accel"};
+    "threaded",        "sync",    "exclusive",  "expedited",   "immediate", "nokeep",   "inline",
+    "local",           "notrace", "createhere", "createhome",  "aggregate", "whenidle", "python",
+    "reductiontarget", "iget",    "appwork",    "memcritical", "accel"};
 const std::vector<std::string_view> chare_attributes = {"migratable", "python"};
 const std::vector<std::string_view> message_attributes = {"packed", "varsize"};
 
@@ -57,6 +57,10 @@ Module Parser::module() {
     optionalSemicolons();
     return out;
   }
+  if (!is("{") && (peek().firstOnLine || is("}"))) {
+    semicolon("module '" + out.name + "'", "write ';' here, or the module's body in { ... }");
+    return out;
+  }
   expect("{", "after the name of the module");
   out.hasBody = true;
   out.items = items("module '" + out.name + "'");
@@ -70,16 +74,16 @@ std::vector<Item> Parser::items(std::string_view of) {
   std::vector<Item> out;
   while (!accept("}")) {
     if (accept(";")) continue;
-    if (atEnd()) fail(open, "the '{' of " + std::string(of) + " is never closed", "add '}' at its end");
+    if (atEnd()) failUnclosed(open, "the '{' of " + std::string(of) + " is never closed", "add '}' at its end");
     if (out_.full()) throw Bail{};
+    const std::size_t start = at_;
     const std::size_t from = begin();
     try {
       Item item = construct();
       item.span = {from, lastEnd()};
       out.push_back(std::move(item));
     } catch (const Bail&) {
-      if (begin() == from && !atEnd()) next();
-      recoverTo(&Parser::startsConstruct);
+      recover(start, &Parser::startsConstruct);
     }
   }
   optionalSemicolons();
@@ -105,7 +109,8 @@ Item Parser::construct() {
     TemplateHeader header = templateHeader();
     if (is("message")) return {{}, false, message(std::move(header))};
     if (isAny({"mainchare", "chare", "group", "nodegroup", "array"})) return {{}, false, chare(std::move(header))};
-    fail(peek().span, "expected a chare, group, nodegroup, array or message after the template header, found " + found(),
+    fail(peek().span,
+         "expected a chare, group, nodegroup, array or message after the template header, found " + found(),
          is("entry") ? "entries stand inside a chare" : "");
   }
   if (auto common = commonMember()) return std::move(*common);
@@ -179,9 +184,9 @@ Readonly Parser::readonly() {
   Readonly out;
   const Span word = next().span;
   out.isMessage = accept("message");
-  if (isWord() && (is(";", 1) || is("[", 1) || is("=", 1)))
+  if (isWord() && !isBuiltinWord(peek().text) && (is(";", 1) || is("[", 1) || is("=", 1)))
     fail(word, "the readonly '" + std::string(peek().text) + "' has no type",
-         "write the type before the name: readonly int " + std::string(peek().text) + ";");
+         "the type stands before the name, as in: readonly int " + std::string(peek().text));
   out.type = type("the type of a readonly");
   out.name = qualifiedName("the name of a readonly", &out.nameSpan);
   while (accept("[")) {
@@ -206,7 +211,7 @@ Message Parser::message(std::optional<TemplateHeader> header) {
   if (accept("{")) {
     while (!accept("}")) {
       if (accept(";")) continue;
-      if (atEnd()) fail(out.nameSpan, "message '" + out.name + "' is never closed", "add '};' at its end");
+      if (atEnd()) failUnclosed(out.nameSpan, "message '" + out.name + "' is never closed", "add '};' at its end");
       out.fields.push_back(messageField());
     }
     optionalSemicolons();
@@ -239,7 +244,8 @@ Chare Parser::chare(std::optional<TemplateHeader> header) {
   Chare out;
   out.header = std::move(header);
   const std::string_view word = next().text;
-  for (ChareKind kind : {ChareKind::mainchare, ChareKind::chare, ChareKind::group, ChareKind::nodegroup, ChareKind::array})
+  for (ChareKind kind :
+       {ChareKind::mainchare, ChareKind::chare, ChareKind::group, ChareKind::nodegroup, ChareKind::array})
     if (toText(kind) == word) out.kind = kind;
   indexOrAttributes(out);
   out.name = name("the name of a " + std::string(word), &out.nameSpan);
@@ -255,8 +261,7 @@ Chare Parser::chare(std::optional<TemplateHeader> header) {
   if (accept("{")) {
     chareBody(out);
   } else {
-    if (!is(";") && !peek().firstOnLine)
-      fail(peek().span, "expected '{' after '" + out.name + "', found " + found());
+    if (!is(";") && !peek().firstOnLine) fail(peek().span, "expected '{' after '" + out.name + "', found " + found());
     semicolon("'" + out.name + "'");
   }
   return out;
@@ -321,8 +326,9 @@ std::vector<Attribute> Parser::attributes(const std::vector<std::string_view>& k
       expect(")", "after the arguments of '" + attribute.name + "'");
     }
     out.push_back(std::move(attribute));
-    if (isWord()) fail(peek().span, "expected ',' or ']' in the attribute list, found " + found(),
-                       "attributes are separated by ','");
+    if (isWord())
+      fail(peek().span, "expected ',' or ']' in the attribute list, found " + found(),
+           "attributes are separated by ','");
   } while (accept(","));
   expect("]", "after the attributes");
   return out;
@@ -335,8 +341,10 @@ void Parser::chareBody(Chare& chare) {
   while (!accept("}")) {
     if (accept(";")) continue;
     if (atEnd())
-      fail(chare.nameSpan, std::string(toText(chare.kind)) + " '" + chare.name + "' is never closed", "add '};' at its end");
+      failUnclosed(chare.nameSpan, std::string(toText(chare.kind)) + " '" + chare.name + "' is never closed",
+                   "add '};' at its end");
     if (out_.full()) throw Bail{};
+    const std::size_t start = at_;
     const std::size_t from = begin();
     try {
       Item item = member(chare.name);
@@ -344,8 +352,7 @@ void Parser::chareBody(Chare& chare) {
       if (auto* entry = std::get_if<Entry>(&item.node)) entry->ordinal = ++ordinal;
       chare.items.push_back(std::move(item));
     } catch (const Bail&) {
-      if (begin() == from && !atEnd()) next();
-      recoverTo(&Parser::startsMember);
+      recover(start, &Parser::startsMember);
     }
   }
   optionalSemicolons();
@@ -357,8 +364,7 @@ Item Parser::member(const std::string& chare) {
   if (is("entry")) return {{}, false, entry({}, chare)};
   if (is("template")) {
     TemplateHeader header = templateHeader();
-    if (!is("entry"))
-      fail(peek().span, "expected 'entry' after the template header, found " + found());
+    if (!is("entry")) fail(peek().span, "expected 'entry' after the template header, found " + found());
     return {{}, false, entry(std::move(header), chare)};
   }
   if (auto common = commonMember()) return std::move(*common);
@@ -424,14 +430,14 @@ InitCall Parser::initCall() {
 }
 
 Item Parser::accel(std::size_t from) {
-  while (!isAny({";", "}"}) && !atEnd()) skipBalanced();
+  while (!isAny({";", "}"}) && !atEnd()) skipBraces();
   optionalSemicolons();
   return {{from, lastEnd()}, false, Accel{}};
 }
 
 void Parser::unknownConstruct() {
-  if (is("entry")) fail(peek().span, "an entry stands inside a chare, group, nodegroup or array",
-                        "is a '}' too many before it?");
+  if (is("entry"))
+    fail(peek().span, "an entry stands inside a chare, group, nodegroup or array", "is a '}' too many before it?");
   const std::string_view near = isWord() ? nearest(peek().text, construct_words) : "";
   fail(peek().span, isWord() ? "unknown construct " + found() : "expected a construct of a module, found " + found(),
        near.empty() ? "known here: readonly, message, mainchare, chare, group, nodegroup, array, initnode, initproc, "
@@ -449,9 +455,13 @@ void Parser::unknownMember(const std::string& chare) {
     fail(peek().span, "expected a member of '" + chare + "', found " + found(),
          "did you mean '" + std::string(near) + "'?");
   if (looksLikeEntry && (isWord() || is("["))) {
-    const std::string line(source_.slice({begin(), peek(1).span.end}));
-    fail(peek().span, "a member of '" + chare + "' begins with 'entry', found " + found(),
-         "write: entry " + line + "...");
+    std::size_t last = 0;
+    auto ends = [this](std::size_t i) {
+      return peek(i).kind == TokenKind::end || peek(i).firstOnLine || isAny({"{", "}"}, i);
+    };
+    while (!is(";", last) && !ends(last + 1)) ++last;
+    const std::string line(source_.slice({begin(), peek(last).span.end}));
+    fail(peek().span, "a member of '" + chare + "' begins with 'entry', found " + found(), "write: entry " + line);
   }
   if (startsConstruct())
     fail(peek().span, found() + " cannot stand inside '" + chare + "'", "is a '}' missing before it?");

@@ -1,8 +1,8 @@
-// The parser's insides, shared by parser.cpp (modules, chares, entries), parse_type.cpp (types, parameters, templates) and
-// parse_sdag.cpp (the bodies of entries). Recursive descent; each function reads one construct of the grammar.
+// The parser's insides, shared by parser.cpp (modules, chares, entries), parse_type.cpp (types, parameters, templates)
+// and parse_sdag.cpp (the bodies of entries). Recursive descent; each function reads one construct of the grammar.
 //
-// On a mistake a function reports it and throws Bail; the nearest loop over members or constructs catches it and skips to
-// where reading makes sense again. No exception leaves parse().
+// On a mistake a function reports it and throws Bail; the nearest loop over members or constructs catches it and skips
+// to where reading makes sense again. No exception leaves parse().
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,10 @@ class Parser {
   void expect(std::string_view text, std::string_view after, std::string hint = {});
   /// Reads the `;` that ends a construct. A missing one at the end of a line is reported and read on.
   void semicolon(std::string_view after, std::string hint = {});
-  void optionalSemicolons() { while (accept(";")) {} }
+  void optionalSemicolons() {
+    while (accept(";")) {
+    }
+  }
   /// Reads a name that the author chooses; `what` says of what, for the message.
   std::string name(std::string_view what, Span* span = nullptr);
   std::string qualifiedName(std::string_view what, Span* span = nullptr);
@@ -68,8 +71,10 @@ class Parser {
   std::string rawUntil(std::string_view close, std::string_view what);
 
   // --- skipping after a mistake ---
-  void skipBalanced();
-  void recoverTo(bool (Parser::*startsHere)() const);
+  void skipBraces();
+  void recover(std::size_t start, bool (Parser::*startsHere)() const);
+  /// The file ended inside a construct: said once, for the innermost one.
+  [[noreturn]] void failUnclosed(Span at, std::string message, std::string hint);
   bool startsConstruct() const;
   bool startsMember() const;
 
@@ -128,6 +133,7 @@ class Parser {
   Diagnostics& out_;
   std::size_t at_ = 0;
   std::size_t depth_ = 0;
+  bool endReported_ = false;
 };
 
 /// Counts one level of nesting for as long as it lives.

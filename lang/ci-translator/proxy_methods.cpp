@@ -45,10 +45,14 @@ std::string directArguments(const Entry& entry) {
     const std::string name = parameterName(entry, i);
     Type type = p.type;
     type.references = 0;
-    if (p.length && !p.type.isConst) out.push_back("const_cast<" + type.text() + "*>(" + name + ")");
-    else if (p.type.references == 1 && !p.type.isConst) out.push_back("const_cast<" + type.text() + "&>(" + name + ")");
-    else if (p.type.references == 2) out.push_back(type.text() + "(" + name + ")");
-    else out.push_back(name);
+    if (p.length && !p.type.isConst)
+      out.push_back("const_cast<" + type.text() + "*>(" + name + ")");
+    else if (p.type.references == 1 && !p.type.isConst)
+      out.push_back("const_cast<" + type.text() + "&>(" + name + ")");
+    else if (p.type.references == 2)
+      out.push_back(type.text() + "(" + name + ")");
+    else
+      out.push_back(name);
   }
   return join(out);
 }
@@ -72,9 +76,18 @@ class Methods {
  public:
   Methods(const ChareNames& names, Receiver receiver) : names_(names), receiver_(receiver) {
     switch (receiver) {
-      case Receiver::element: owner_ = names.element; prefix_ = names.isSingle() ? "CProxy_" : "CProxyElement_"; break;
-      case Receiver::whole: owner_ = names.proxy; prefix_ = "CProxy_"; break;
-      case Receiver::section: owner_ = names.section; prefix_ = "CProxySection_"; break;
+      case Receiver::element:
+        owner_ = names.element;
+        prefix_ = names.isSingle() ? "CProxy_" : "CProxyElement_";
+        break;
+      case Receiver::whole:
+        owner_ = names.proxy;
+        prefix_ = "CProxy_";
+        break;
+      case Receiver::section:
+        owner_ = names.section;
+        prefix_ = "CProxySection_";
+        break;
     }
     self_ = names.self(prefix_);
   }
@@ -127,6 +140,22 @@ class Methods {
     }
     f.body.push_back("periapt::" + messageForm("invoke", entry) + callArgumentsOf(entry));
     out_.push_back(std::move(f));
+    if (receiver_ == Receiver::whole && names_.chare.kind == ChareKind::group) {
+      listed(entry, {{"int impl_npes", ""}, {"const int* impl_pes", ""}}, "impl_npes, impl_pes");
+      listed(entry, {{"const CmiGroup& impl_group", ""}}, "impl_group");
+    }
+  }
+
+  /// A call of some members of a group: `g.work(arguments, npes, pes)`, `g.work(arguments, CmiGroup)`.
+  void listed(const Entry& entry, const std::vector<Function::Formal>& which, const std::string& arguments) {
+    Function f = start(entry, "void", entry.name);
+    f.isConst = true;
+    for (Function::Formal& formal : f.formals) formal.defaultValue.clear();
+    f.formals.insert(f.formals.end(), which.begin(), which.end());
+    withOptions(f, entry);
+    f.body.push_back("periapt::" + messageForm("invoke", entry) +
+                     callArguments(entry, {"periapt::listed(" + self_ + ", " + arguments + ")", ep(entry), sendFlags(entry)}));
+    out_.push_back(std::move(f));
   }
 
   std::string callArgumentsOf(const Entry& entry) const {
@@ -164,12 +193,11 @@ class Methods {
     }
     const std::string here = names_.isArray() ? "localObject" : "localBranch";
     f.body.push_back("auto* impl_local = static_cast<" + names_.local + "*>(periapt::" + here + "(" + self_ + "));");
-    f.body.push_back("if (!impl_local) periapt::notLocal(" + self_ + ", \"" + names_.local + "\", \"" +
-                     entry.name + "\");");
+    f.body.push_back("if (!impl_local) periapt::notLocal(" + self_ + ", \"" + names_.local + "\", \"" + entry.name +
+                     "\");");
     f.body.push_back("return impl_local->" + entry.name + "(" + join(arguments) + ");");
     out_.push_back(std::move(f));
   }
-
 
   void constructor(const Entry& entry) {
     if (names_.isSingle()) {
@@ -183,13 +211,14 @@ class Methods {
     }
   }
 
-  /// Whether a proxy can have a constructor with these parameters that makes the chare, without being taken for one that
-  /// copies a proxy or an id.
+  /// Whether a proxy can have a constructor with these parameters that makes the chare, without being taken for one
+  /// that copies a proxy or an id.
   bool mayConstruct(const Entry& entry) const {
     if (entry.parameters.empty() || names_.chare.kind == ChareKind::mainchare) return false;
     if (entry.parameters.size() > 1 || takesMessage(entry)) return true;
     const std::string name = entry.parameters[0].type.name;
-    return name != "CkGroupID" && name != "CkNodeGroupID" && name != "CkChareID" && name != "CProxy_" + names_.chare.name;
+    return name != "CkGroupID" && name != "CkNodeGroupID" && name != "CkChareID" &&
+           name != "CProxy_" + names_.chare.name;
   }
 
   /// `CProxy_X proxy(arguments)`, beside `CProxy_X::ckNew(arguments)`.
@@ -201,8 +230,10 @@ class Methods {
     f.name = "CProxy_" + names_.chare.name;
     f.isExplicit = true;
     std::vector<std::string> arguments;
-    if (takesMessage(entry)) arguments.push_back("impl_msg");
-    else for (std::size_t i = 0; i < entry.parameters.size(); ++i) arguments.push_back(parameterName(entry, i));
+    if (takesMessage(entry))
+      arguments.push_back("impl_msg");
+    else
+      for (std::size_t i = 0; i < entry.parameters.size(); ++i) arguments.push_back(parameterName(entry, i));
     for (const std::string& name : behind) arguments.push_back(name);
     if (!takesMessage(entry)) arguments.push_back("impl_e_opts");
     f.initializer = " : CProxy_" + names_.chare.name + "(ckNew(" + join(arguments) + "))";
@@ -215,8 +246,8 @@ class Methods {
     f.isStatic = true;
     f.formals.push_back({"int impl_onPE", "CK_PE_ANY"});
     withOptions(f, entry);
-    const std::string call = "periapt::" + messageForm("newChare", entry) +
-                             callArguments(entry, {type(), ep(entry), "impl_onPE"});
+    const std::string call =
+        "periapt::" + messageForm("newChare", entry) + callArguments(entry, {type(), ep(entry), "impl_onPE"});
     f.body.push_back("return " + call);
     out_.push_back(f);
     constructing(entry, f, {"impl_onPE"});
@@ -227,7 +258,8 @@ class Methods {
     for (Function::Formal& formal : g.formals)
       if (formal.text != "int impl_onPE") formal.defaultValue.clear();
     withOptions(g, entry);
-    g.body.push_back("*impl_id = " + call);
+    g.body.push_back("const CkChareID impl_made = " + call);
+    g.body.push_back("if (impl_id) *impl_id = impl_made;");
     out_.push_back(std::move(g));
   }
 

@@ -14,23 +14,24 @@ struct Function {
     std::string text;          ///< "const double* x"
     std::string defaultValue;  ///< "nullptr" or empty
   };
-  std::string owner;           ///< "CProxyElement_Hello<T>"
-  std::string result;          ///< empty for a constructor
+  std::string owner;   ///< "CProxyElement_Hello<T>"
+  std::string result;  ///< empty for a constructor
   std::string name;
   std::vector<Formal> formals;
   std::vector<std::string> body;
-  std::string initializer;     ///< " : CProxy_G(...)" of a constructor
+  std::string initializer;  ///< " : CProxy_G(...)" of a constructor
   bool isStatic = false;
   bool isConst = false;
   bool isExplicit = false;
-  std::size_t at = 0;          ///< place of the entry in the .ci
+  std::size_t at = 0;  ///< place of the entry in the .ci
 
   std::string declaration() const;
   /// Head of the definition, up to the `{`.
   std::string head(const std::string& templateHeader) const;
 };
 
-/// Methods of the element proxy (the only one of a chare), the whole proxy and the section proxy, in the order of the .ci.
+/// Methods of the element proxy (the only one of a chare), the whole proxy and the section proxy, in the order of the
+/// .ci.
 std::vector<Function> elementMethods(const ChareNames& names);
 std::vector<Function> proxyMethods(const ChareNames& names);
 std::vector<Function> sectionMethods(const ChareNames& names);

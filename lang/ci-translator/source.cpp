@@ -17,7 +17,9 @@ struct Marker {
 /// Reads `# 12 "file" 1` and `#line 12 "file"`.
 std::optional<Marker> readMarker(std::string_view line) {
   std::size_t at = 0;
-  auto skipSpace = [&] { while (at < line.size() && isSpace(line[at])) ++at; };
+  auto skipSpace = [&] {
+    while (at < line.size() && isSpace(line[at])) ++at;
+  };
   skipSpace();
   if (at == line.size() || line[at] != '#') return std::nullopt;
   ++at;

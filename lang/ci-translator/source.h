@@ -23,8 +23,8 @@ struct Location {
   std::string file;
   std::size_t line = 1;
   std::size_t column = 1;
-  std::size_t width = 1;   ///< how many columns the span covers on this line
-  std::string lineText;    ///< the whole line, without its end
+  std::size_t width = 1;  ///< how many columns the span covers on this line
+  std::string lineText;   ///< the whole line, without its end
 };
 
 class SourceText {

@@ -6,8 +6,8 @@
 namespace periapt::ci {
 
 bool isMessagePointer(const Parameter& p) {
-  return !p.length && !p.type.builtin && !p.type.isFunction() && p.type.pointers.size() == 1 && p.type.references == 0 &&
-         p.transfer == Transfer::marshalled;
+  return !p.length && !p.type.builtin && !p.type.isFunction() && p.type.pointers.size() == 1 &&
+         p.type.references == 0 && p.transfer == Transfer::marshalled;
 }
 
 bool takesMessage(const Entry& entry) {
@@ -17,12 +17,13 @@ bool takesMessage(const Entry& entry) {
 bool isScalar(const Type& type) {
   if (!type.pointers.empty() || type.isFunction()) return false;
   if (type.builtin) return true;
-  static constexpr std::string_view names[] = {"size_t",   "ssize_t",  "ptrdiff_t", "int8_t",    "int16_t",
-                                               "int32_t",  "int64_t",  "uint8_t",   "uint16_t",  "uint32_t",
-                                               "uint64_t", "intptr_t", "uintptr_t", "CmiUInt8",  "CmiInt8",
+  static constexpr std::string_view names[] = {"size_t",   "ssize_t",  "ptrdiff_t", "int8_t",         "int16_t",
+                                               "int32_t",  "int64_t",  "uint8_t",   "uint16_t",       "uint32_t",
+                                               "uint64_t", "intptr_t", "uintptr_t", "CmiUInt8",       "CmiInt8",
                                                "CmiUInt4", "CmiInt4",  "CmiUInt2",  "CMK_REFNUM_TYPE"};
   const bool known = std::find(std::begin(names), std::end(names), type.name) != std::end(names);
-  return known && type.arguments.empty() && (type.qualifier.empty() || type.qualifier == "std::" || type.qualifier == "::");
+  return known && type.arguments.empty() &&
+         (type.qualifier.empty() || type.qualifier == "std::" || type.qualifier == "::");
 }
 
 std::string signature(const Entry& entry) {

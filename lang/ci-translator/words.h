@@ -22,7 +22,8 @@ std::string overloadKey(const Entry& entry);
 /// The entries of a chare, in order.
 std::vector<const Entry*> entriesOf(const Chare& chare);
 
-/// Calls visit(item, scope) for every item of the file, outer ones first; scope is "N::M::" of the namespaces around it.
+/// Calls visit(item, scope) for every item of the file, outer ones first; scope is "N::M::" of the namespaces around
+/// it.
 template <class Visit>
 void forEachItem(const std::vector<Item>& items, const std::string& scope, const Visit& visit) {
   for (const Item& item : items) {

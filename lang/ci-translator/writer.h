@@ -18,7 +18,10 @@ class Writer {
   /// Writes one line that the C++ compiler shall take for the .ci line at `offset`: where its messages belong.
   void lineAt(std::size_t offset, std::string_view text);
 
-  std::string take() { leave(); return std::move(out_); }
+  std::string take() {
+    leave();
+    return std::move(out_);
+  }
 
  private:
   void put(std::string_view text);
@@ -27,8 +30,8 @@ class Writer {
   const SourceText& source_;
   std::string file_;
   std::string out_;
-  std::size_t lines_ = 0;   // written so far
-  bool away_ = false;       // the compiler believes itself in the .ci
+  std::size_t lines_ = 0;  // written so far
+  bool away_ = false;      // the compiler believes itself in the .ci
 };
 
 /// `text` as the inside of a C++ string literal.

@@ -102,8 +102,9 @@ std::string ranges(std::vector<int> numbers) {
   std::string text;
   for (std::size_t i = 0, j; i < numbers.size(); i = j) {
     for (j = i + 1; j < numbers.size() && numbers[j] == numbers[j - 1] + 1;) ++j;
-    text += (text.empty() ? "" : ",") + std::to_string(numbers[i]);
-    if (j > i + 1) text += "-" + std::to_string(numbers[j - 1]);
+    if (!text.empty()) text += ',';
+    text += std::to_string(numbers[i]);
+    if (j > i + 1) text.append("-").append(std::to_string(numbers[j - 1]));
   }
   return text;
 }
@@ -462,9 +463,10 @@ std::string HostLayout::describe_carriers() const {
   std::string text;
   for (int i = 0; i < carrier_count(); ++i) {
     const Carrier& carrier = carriers[static_cast<std::size_t>(i)];
-    text += (i == 0 ? "" : "\n") + std::string(carrier.pes.size() == 1 ? "PE " : "PEs ") + ranges(carrier.pes) +
-            " of process " + std::to_string(carrier.process) + ": " +
-            (carrier.cpu >= 0 ? topology::describe_cpu(carrier.cpu) : "not bound to a cpu");
+    if (i > 0) text += '\n';
+    text += carrier.pes.size() == 1 ? "PE " : "PEs ";
+    text += ranges(carrier.pes) + " of process " + std::to_string(carrier.process) + ": ";
+    text += carrier.cpu >= 0 ? topology::describe_cpu(carrier.cpu) : "not bound to a cpu";
   }
   return text;
 }

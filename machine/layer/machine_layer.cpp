@@ -210,12 +210,13 @@ bool MachineLayer::barrier() {
     words.arrived.store(0, std::memory_order_relaxed);
     words.generation.fetch_add(1, std::memory_order_release);
     futex(words.generation, FUTEX_WAKE, INT_MAX, nullptr);
-    return !exit_announced();
+    return true;
   }
   constexpr int kSpins = 200;
   constexpr timespec kLook{0, 20'000'000};
   for (int i = 0; words.generation.load(std::memory_order_acquire) == generation; ++i) {
-    if (exit_announced()) return false;
+    // All may have passed and one of them ended the run already, while we were not looking.
+    if (exit_announced()) return words.generation.load(std::memory_order_acquire) != generation;
     if (i < kSpins && !state_->layout.oversubscribed) {
       platform::pause();
     } else {

@@ -10,17 +10,27 @@
 namespace periapt::shm {
 namespace {
 
-constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << 56) - 1;
+// An entry of a batch: the block's address (a multiple of 64), its class in the top byte, and whether it holds further
+// addresses itself.
+constexpr std::uint64_t kCarrier = 1;
+constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << 56) - 64;
 constexpr std::size_t kFirstPopulate = std::size_t{64} << 10;
 constexpr std::size_t kMostPopulate = std::size_t{2} << 20;
 constexpr std::size_t kDefaultCache = std::size_t{256} << 20;
 constexpr unsigned char kScribble = 0xDB;
+constexpr std::size_t kFetchAhead = 12;  // lines of blocks that came back, fetched before they are allocated
 constexpr std::size_t kScribbleBytes = 1024;
 
 Block* block_at(std::uint64_t entry) { return reinterpret_cast<Block*>(entry & kAddressMask); }
 
-// The body of the block that carries a batch: the link of the stack, then the addresses of the others.
+unsigned class_of(std::uint64_t entry) { return static_cast<unsigned>(entry >> 56); }
+
+// The body of a carrier: the link of the return stack (of the first one of a batch only), then addresses.
 std::uint64_t* entries_of(Block* carrier) { return reinterpret_cast<std::uint64_t*>(carrier + 1) + 1; }
+unsigned room_of(std::uint64_t entry) {
+  std::size_t bytes = size_class::bytes(class_of(entry)) - sizeof(Block) - sizeof(Block*);
+  return static_cast<unsigned>(std::min<std::size_t>(bytes / sizeof(std::uint64_t), 256));
+}
 
 std::string in_words(std::size_t bytes) {
   if (bytes >= std::size_t{1} << 30) return std::to_string(bytes >> 30) + " GiB";
@@ -34,7 +44,7 @@ Heap::Heap(const HeapPlace& place)
     : pe_(static_cast<std::uint32_t>(place.pe)),
       pes_(place.pes),
       returns_(place.return_stacks[place.pe]),
-      pending_(new Pending[static_cast<std::size_t>(place.pes)]),
+      pending_(static_cast<Pending*>(std::calloc(static_cast<std::size_t>(place.pes), sizeof(Pending)))),
       return_stacks_(place.return_stacks),
       begin_(place.begin),
       small_end_(
@@ -46,7 +56,7 @@ Heap::Heap(const HeapPlace& place)
       populate_step_(kFirstPopulate),
       cache_limit_(kDefaultCache),
       shared_(place.shared) {
-  for (int pe = 0; pe < place.pes; ++pe) pending_[pe].owner = static_cast<std::uint32_t>(pe);
+  if (pending_ == nullptr) fatal("no memory to start PE " + std::to_string(pe_));
 }
 
 Heap::~Heap() {
@@ -56,12 +66,15 @@ Heap::~Heap() {
 // ---- allocating
 
 void* Heap::allocate_slow(unsigned size_class) {
-  take_returns();
+  if (size_class >= kFirstBig || came_back_[size_class].empty()) take_returns();
   if (size_class >= kFirstBig) return allocate_big(size_class);
   ClassList& list = lists_[size_class];
-  Block* block = list.free;
-  if (block != nullptr) {
-    list.free = link_of(block);
+  std::vector<Block*>& came_back = came_back_[size_class];
+  Block* block;
+  if (!came_back.empty()) {
+    block = came_back.back();
+    came_back.pop_back();
+    if (came_back.size() >= kFetchAhead) platform::prefetch_for_write(came_back[came_back.size() - kFetchAhead]);
   } else {
     block = carve(size_class);
   }
@@ -186,53 +199,85 @@ void Heap::scribble(Block* block) {
   platform::poison(begin, bytes);
 }
 
-void Heap::begin_batch(Pending& pending, Block* first) {
-  std::size_t room = (size_class::bytes(first->size_class) - sizeof(Block) - sizeof(Block*)) / sizeof(std::uint64_t);
-  pending.limit = static_cast<std::uint32_t>(std::min<std::size_t>(Pending::kMost, 1 + room));
-  if (pending.listed) return;
-  pending.listed = true;
-  owners_pending_.push_back(pending.owner);
+void Heap::enlist(Pending& pending, std::uint32_t owner) {
+  pending.listed = 1;
+  owners_pending_.push_back(owner);
 }
 
-void Heap::flush(Pending& pending) {
-  if (pending.count == 0) return;
-  Block* carrier = block_at(pending.entries[0]);
-  carrier->batch = static_cast<std::uint16_t>(pending.count - 1);
-  std::memcpy(entries_of(carrier), pending.entries + 1, (pending.count - 1) * sizeof(std::uint64_t));
+// The blocks of the batch, in order, as a tree: the first holds the addresses of the next ones, as many as fit; where
+// there are more, the second holds those that follow, and so on.
+void Heap::flush(Pending& pending, std::uint32_t owner) {
+  unsigned count = pending.count;
+  if (count == 0) return;
+  unsigned carriers = 0;
+  for (unsigned next = 1; next < count; ++carriers) next += room_of(pending.entries[carriers]);
+  for (unsigned i = 0, next = 1; i < carriers; ++i) {
+    Block* carrier = block_at(pending.entries[i]);
+    unsigned held = std::min(room_of(pending.entries[i]), count - next);
+    carrier->batch = static_cast<std::uint16_t>(held);
+    for (unsigned k = 0; k < held; ++k, ++next) {
+      entries_of(carrier)[k] = pending.entries[next] | (next < carriers ? kCarrier : 0);
+    }
+  }
+  Block* top = block_at(pending.entries[0]);
+  if (carriers == 0) top->batch = 0;
   pending.count = 0;
-  std::atomic<Block*>& top = return_stacks_[pending.owner]->top;
-  Block* below = top.load(std::memory_order_relaxed);
+  pending.bytes = 0;
+
+  std::atomic<Block*>& stack = return_stacks_[owner]->top;
+  Block* below = stack.load(std::memory_order_relaxed);
   do {
-    link_of(carrier) = below;
+    link_of(top) = below;
     // release: partner is the acquire in take_all(); it carries the batch and our last reads of the blocks. Batches
     // pushed by others earlier stay ordered too: a CAS continues their release sequence. The owner only ever takes
     // everything, so a top that was taken and came back is still the right one to link to (no ABA).
-  } while (!top.compare_exchange_weak(below, carrier, std::memory_order_release, std::memory_order_relaxed));
+  } while (!stack.compare_exchange_weak(below, top, std::memory_order_release, std::memory_order_relaxed));
 }
 
 void Heap::flush_all() {
   for (std::uint32_t owner : owners_pending_) {
-    flush(pending_[owner]);
-    pending_[owner].listed = false;
+    flush(pending_[owner], owner);
+    pending_[owner].listed = 0;
   }
   owners_pending_.clear();
 }
 
 void Heap::take_all() {
-  Block* carrier = returns_->top.exchange(nullptr, std::memory_order_acquire);
-  while (carrier != nullptr) {
-    Block* below = link_of(carrier);
-    std::uint64_t entries[Pending::kMost];
-    unsigned count = std::min<unsigned>(carrier->batch, Pending::kMost - 1);
-    std::memcpy(entries, entries_of(carrier), count * sizeof(std::uint64_t));
-    // The lines lie in another core's cache: ask for all of them before the first is needed.
-    for (unsigned i = 0; i < count; ++i) platform::prefetch_for_write(block_at(entries[i]));
+  Block* top = returns_->top.exchange(nullptr, std::memory_order_acquire);
+  while (top != nullptr) {
+    Block* below = link_of(top);
     if (below != nullptr) platform::prefetch(below);
-    for (unsigned i = 0; i < count; ++i) put_free(block_at(entries[i]));
-    put_free(carrier);
-    returned_blocks_ += count + 1;
-    ++return_batches_;
-    carrier = below;
+    take_batch(top);
+    top = below;
+  }
+}
+
+void Heap::take_batch(Block* top) {
+  std::uint64_t entries[Pending::kMost];
+  entries[0] = reinterpret_cast<std::uint64_t>(top) | std::uint64_t{top->size_class} << 56 | kCarrier;
+  unsigned count = 1;
+  for (unsigned i = 0; i < count && (entries[i] & kCarrier) != 0; ++i) {  // carriers come first
+    Block* carrier = block_at(entries[i]);
+    unsigned held = std::min<unsigned>(carrier->batch, Pending::kMost - count);
+    for (unsigned k = 0; k < held; ++k) {
+      entries[count++] = entries_of(carrier)[k];
+      platform::prefetch_for_write(block_at(entries[count - 1]));
+    }
+  }
+  for (unsigned i = 0; i < count; ++i) put_back(entries[i]);
+  returned_blocks_ += count;
+  ++return_batches_;
+}
+
+void Heap::put_back(std::uint64_t entry) {
+  Block* block = block_at(entry);
+  platform::take_over(block->bytes());
+  if (class_of(entry) >= kFirstBig) return put_free_big(block);
+  --lists_[class_of(entry)].live;
+  came_back_[class_of(entry)].push_back(block);
+  if (platform::kDebug) {
+    block->state = Block::kFree;
+    scribble(block);
   }
 }
 

@@ -7,11 +7,14 @@
 //
 // A released block goes back to the heap it came from, whoever releases it:
 //   - on the own PE it is pushed on the free list of its size class (last in, first out: its lines are still warm);
-//   - on another PE its address is collected, per owner, and a full collection is handed back with one CAS: the
-//   addresses
-//     are written into the first of the returned blocks, and that block is pushed on the owner's return stack. So the
-//     owner reads one line for many blocks, and does not walk a chain through lines that lie in another core's cache.
-//   The owner takes the whole stack with one exchange when a free list has run empty.
+//   - on another PE its address is collected, per owner, and a full collection is handed back with one CAS on the
+//     owner's return stack. The addresses travel inside the returned blocks themselves, as a flat tree: the first block
+//     holds the addresses of the next ones, some of those hold further ones. So the owner reads few lines for many
+//     blocks, and can ask for all of them at once instead of walking a chain through lines that lie in another core's
+//     cache.
+//   The owner takes the whole stack with one exchange when it has run out of blocks of a class. What came back is kept
+//   as a pile of addresses, so that taking a batch writes to none of its blocks: their lines are fetched meanwhile, and
+//   the first to be written is the one that is allocated.
 //
 // C++17.
 #pragma once
@@ -19,6 +22,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -34,7 +38,7 @@ struct Block {
   std::uint32_t owner;                    ///< host PE whose heap it belongs to; never changes
   std::uint8_t size_class;                ///< never changes
   std::uint8_t state;                     ///< State; anything else: the header was overwritten
-  std::uint16_t batch;                    ///< on the return stack: how many further blocks this one carries
+  std::uint16_t batch;                    ///< on the way home: of how many further blocks it holds the addresses
   std::atomic<std::uint32_t> references;  ///< holders; 1 in a free block, so that allocating need not write it
   std::uint32_t cold;                     ///< a free big block whose pages went back to the system
 
@@ -172,14 +176,17 @@ class Heap {
     Block* free = nullptr;
     std::uint64_t live = 0;
   };
-  /// Blocks of one other PE on their way home: address, with the size class in the top byte.
+  /// Blocks of one other PE on their way home: address, with the size class in the top byte. All zero when empty.
   struct Pending {
-    static constexpr unsigned kMost = 15;
-    std::uint32_t count = 0;
-    std::uint32_t limit = 0;  ///< how many the first one can carry, itself included
-    std::uint32_t owner = 0;
-    bool listed = false;  ///< in owners_pending_
-    std::uint64_t entries[kMost] = {};
+    static constexpr unsigned kMost = 62;
+    static constexpr std::uint32_t kMostBytes = 64 << 10;  ///< big ones don't wait for company
+    std::uint32_t count;
+    std::uint32_t bytes;
+    std::uint32_t listed;  ///< in owners_pending_
+    std::uint64_t entries[kMost];
+  };
+  struct FreeMemory {
+    void operator()(void* memory) const { std::free(memory); }
   };
 
   // A free block's link to the next one follows its header.
@@ -201,10 +208,13 @@ class Heap {
   PERIAPT_INLINE void collect(Block* block) {
     Pending& pending = pending_[block->owner];
     if (platform::kDebug) block->state = Block::kReturning;
-    if (PERIAPT_UNLIKELY(pending.count == 0)) begin_batch(pending, block);
+    if (PERIAPT_UNLIKELY(pending.listed == 0)) enlist(pending, block->owner);
     pending.entries[pending.count++] = reinterpret_cast<std::uint64_t>(block) | std::uint64_t{block->size_class} << 56;
-    // Big blocks don't wait for company: they would hold too much memory.
-    if (PERIAPT_UNLIKELY(pending.count >= pending.limit || block->size_class >= kFirstBig)) flush(pending);
+    pending.bytes += block->size_class >= kFirstBig ? Pending::kMostBytes
+                                                    : static_cast<std::uint32_t>(size_class::bytes(block->size_class));
+    if (PERIAPT_UNLIKELY(pending.count == Pending::kMost || pending.bytes >= Pending::kMostBytes)) {
+      flush(pending, block->owner);
+    }
   }
 
   PERIAPT_NOINLINE void* allocate_slow(unsigned size_class);
@@ -214,10 +224,12 @@ class Heap {
   Block* larger_free_block(unsigned size_class);
   PERIAPT_NOINLINE void put_free_big(Block* block);
   PERIAPT_NOINLINE void scribble(Block* block);
-  PERIAPT_NOINLINE void begin_batch(Pending& pending, Block* first);
-  PERIAPT_NOINLINE void flush(Pending& pending);
+  PERIAPT_NOINLINE void enlist(Pending& pending, std::uint32_t owner);
+  PERIAPT_NOINLINE void flush(Pending& pending, std::uint32_t owner);
   PERIAPT_NOINLINE void flush_all();
   PERIAPT_NOINLINE void take_all();
+  void take_batch(Block* top);
+  void put_back(std::uint64_t entry);
   void populate_to(std::byte* end);
   void init_block(Block* block, unsigned size_class);
   [[noreturn]] PERIAPT_COLD void refuse_size(std::size_t bytes);
@@ -226,14 +238,15 @@ class Heap {
 
   static constexpr unsigned kFirstBig = size_class::of(size_class::kBig);
 
-  // Free blocks and counts, by class. The free big blocks are kept apart, so that the fast path finds none of them and
-  // allocate_slow() can keep its accounts of pages.
+  // Free blocks and counts, by class: those released here, those that came back from other PEs. The free big blocks are
+  // kept apart, so that the fast path finds none of them and allocate_slow() can keep its accounts of pages.
   ClassList lists_[size_class::kCount];
+  std::vector<Block*> came_back_[kFirstBig];
   Block* big_free_[size_class::kCount - kFirstBig] = {};
   std::uint32_t pe_;
   int pes_;
   ReturnStack* returns_;
-  std::unique_ptr<Pending[]> pending_;
+  std::unique_ptr<Pending[], FreeMemory> pending_;  ///< by owner; touched only for owners that there is something of
   std::vector<std::uint32_t> owners_pending_;
   ReturnStack* const* return_stacks_;
 

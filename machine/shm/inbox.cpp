@@ -151,6 +151,7 @@ void Port::mark(Inbox& inbox, int source) {
 void Port::park(int pe, std::uint64_t meta, void* bytes) {
   Outgoing& out = outgoing_[pe];
   if (out.overflow == nullptr) out.overflow = new Overflow;
+  platform::hand_over(bytes);
   out.overflow->queue.push_back({meta, bytes});
   out.limit = out.next;  // closed: later claims must not overtake
   ++parked_;

@@ -38,7 +38,7 @@ struct ArriveHeader {
 struct MemberHeader {
   std::int32_t array;
   std::uint32_t next_reduction, broadcast_epoch;
-  std::int32_t load_slot;
+  BalanceTravel balance;
   std::uint64_t bytes;
 };
 struct HintCall {
@@ -55,9 +55,16 @@ Message wrap(const Header& header, Message inner) {
     pack(inner);
     bytes = message_bytes(inner->size, inner->priority_bits);
   }
-  Message outer = Message::make(at + bytes);
+  // The outer message waits for the groups that the inner one waits for.
+  const bool waits = inner && (inner->flags & envelope_waits);
+  const int groups = waits ? GroupDependencies(inner.envelope()).count() : 0;
+  Message outer = Message::make(GroupDependencies::padded(at + bytes, groups));
   std::memcpy(outer.payload(), &header, sizeof header);
   if (bytes) std::memcpy(static_cast<char*>(outer.payload()) + at, inner.envelope(), bytes);
+  if (waits) {
+    GroupDependencies wanted(outer.envelope(), groups);
+    for (int i = 0; i < groups; ++i) wanted.set(i, GroupDependencies(inner.envelope()).get(i));
+  }
   return outer;
 }
 template <class Header>
@@ -200,6 +207,7 @@ void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, cons
   GroupRecord& record = objects.group(id.index());
   record.array = manager;
   record.type = type;
+  if (objects.balance) objects.balance->arrays_known += CkArrayIndex1D(id.index()).hash64();
   // An array that begins empty is being filled until doneInserting().
   if (!options.populated()) {
     manager->inserting_ = 1;
@@ -241,9 +249,27 @@ void ArrayManager::populate(int ep, Message& constructor) {
   const int pes = pe_.process.pes();
   const chare::IndexRange range(options_.getStart(), options_.getEnd(), options_.getStep());
   elements_.reserve(range.size() / pes + 1);
+  const chare::Placement& placement = location_->placement();
+  if (placement.is_contiguous() && range.size() > 0 && range.size() == placement.count() &&
+      placement.position_of(range[0]) == 0 && placement.position_of(range[range.size() - 1]) == range.size() - 1)
+    return populate_run(placement, range, ep, constructor);
   local_.reserve(range.size() / pes + 1);
   for (const CkArrayIndex& index : range)
     if (location_->place(index) == me) create(index, ep, constructor);
+}
+
+// The first elements fill the bounds, and ours are a run of positions: nobody else's are looked at.
+void ArrayManager::populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
+                                const Message& constructor) {
+  const std::int64_t first = placement.first_on(pe_.index);
+  const std::int64_t end = pe_.index + 1 < pe_.process.pes() ? placement.first_on(pe_.index + 1) : range.size();
+  if (range.dimension() == 1 && first < end) {
+    run_first_ = number(range[first]);
+    run_.resize(static_cast<std::size_t>(end - first));
+  } else {
+    local_.reserve(static_cast<std::size_t>(end - first));
+  }
+  for (std::int64_t position = first; position < end; ++position) create(range[position], ep, constructor);
 }
 
 void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& message) {
@@ -275,6 +301,7 @@ void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& mess
   }
   objects_.creating = outer;
   arrival_ = outer_arrival;
+  announce_birth(objects_.balance, find(id));
   if (here)
     release_waiting(id, pe_.index);
   else
@@ -307,7 +334,10 @@ void ArrayManager::adopt(ArrayElement* element) {
   element_offset_ = reinterpret_cast<char*>(element) - static_cast<char*>(creating_object_);
   element->position_ = static_cast<std::uint32_t>(elements_.size());
   elements_.push_back(element);
-  local_[id] = element;
+  if (id - run_first_ < run_.size())
+    run_[id - run_first_] = element;
+  else
+    local_[id] = element;
   if (arrival_) {
     element->next_reduction_ = arrival_->next_reduction;
     element->broadcast_epoch_ = arrival_->broadcast_epoch;
@@ -324,7 +354,10 @@ void ArrayManager::remove_local(ArrayElement* element) {
   elements_[element->position_] = last;
   last->position_ = element->position_;
   elements_.pop_back();
-  local_.erase(element->id_);
+  if (element->id_ - run_first_ < run_.size())
+    run_[element->id_ - run_first_] = nullptr;
+  else
+    local_.erase(element->id_);
 }
 
 namespace {
@@ -337,6 +370,7 @@ void free_element(ArrayElement* element, void* object) {
 // The destructor of an element that is deleted by the program itself.
 void ArrayManager::drop(ArrayElement* element) {
   if (find(element->id_) != element) return;
+  if (element->load_slot_ >= 0) objects_.balance->died(*element);
   remove_local(element);
   reduction_.died(element->next_reduction_);
   const int home = location_->home(index_of(element->id_));
@@ -366,6 +400,7 @@ void ArrayManager::insert(const CkArrayIndex& index, int ep, int to, Message mes
               std::to_string(pe_.process.pes()) + " PEs", describe_running(pe_));
   if (to == pe_.index) return create(index, ep, message);
   ++pe_.created;
+  if (objects_.balance) ++objects_.balance->elements_sent;
   send_to(pe_, to, runtime_message(wrap(InsertHeader{index, ep, pe_.index}, std::move(message)), entry_insert,
                                    static_cast<std::uint32_t>(id_.index())));
 }
@@ -391,6 +426,7 @@ void ArrayManager::on_insert(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
   pe.objects->count_processed();
+  if (pe.objects->balance) ++pe.objects->balance->elements_received;
   InsertHeader header;
   Message message = unwrap(call, header);
   manager->create(header.index, header.ep, message);
@@ -481,17 +517,17 @@ void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message mes
 // An index that is too large to be an id travels whole, in envelope fields that are free then.
 void ArrayManager::put_index(Message& message, const CkArrayIndex& index) {
   std::memcpy(&message->element, index.index, 8);
-  message->dependency = static_cast<std::uint32_t>(index.index[2]);
+  message->index_rest = static_cast<std::uint32_t>(index.index[2]);
   message->spare = static_cast<std::uint16_t>(index.dimension << 8 | index.nInts);
   message->flags |= envelope_index;
 }
 std::uint64_t ArrayManager::take_index(Message& message) {
   CkArrayIndex index;
   std::memcpy(index.index, &message->element, 8);
-  index.index[2] = static_cast<int>(message->dependency);
+  index.index[2] = static_cast<int>(message->index_rest);
   index.dimension = message->spare >> 8;
   index.nInts = message->spare & 255;
-  message->dependency = 0;
+  message->index_rest = 0;
   message->flags &= ~envelope_index;
   return message->element = number(index);
 }
@@ -572,7 +608,7 @@ void ArrayManager::broadcast(Message message) {
 
 void ArrayManager::number_broadcast(Message message) {
   if (message.shared()) message = message.copy();
-  pack(message);
+  if (!shareable(message)) pack(message);
   ++pe_.processed;
   pe_.created += pe_.process.pes();
   message->element = ++next_epoch_;
@@ -621,6 +657,7 @@ void ArrayManager::run_broadcast(Message message) {
   // appears has seen this epoch.
   for (std::size_t i = 0; i < elements_.size();) {
     ArrayElement* element = elements_[i];
+    if (i + 4 < elements_.size()) __builtin_prefetch(elements_[i + 4]);
     if (element->broadcast_epoch_ + 1 == epoch_) [[likely]] {
       give_broadcast(element, message);
     } else if (element->broadcast_epoch_ < epoch_) {
@@ -723,6 +760,7 @@ void ArrayManager::migrate(ArrayElement* element, int to, bool following) {
     total += member_bytes + ((sizer.size() + 15) & ~std::size_t{15});
   }
   Message message = Message::make(total);
+  if (objects_.balance) ++objects_.balance->elements_sent;
   char* at = static_cast<char*>(message.payload());
   const ArriveHeader header{id, index_of(id), migrations, pe_.index, static_cast<std::uint32_t>(members.size()), following};
   std::memcpy(at, &header, sizeof header);
@@ -730,7 +768,7 @@ void ArrayManager::migrate(ArrayElement* element, int to, bool following) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     auto [manager, member] = members[i];
     const MemberHeader mine{manager->id_.index(), member->next_reduction_, member->broadcast_epoch_,
-                            member->load_slot_, sizes[i]};
+                            member->load_slot_ >= 0 ? objects_.balance->left(*member) : BalanceTravel{}, sizes[i]};
     std::memcpy(at, &mine, sizeof mine);
     at += member_bytes;
     PUP::toMem p(at);
@@ -776,6 +814,7 @@ void ArrayManager::on_arrive(Pe& pe, const RuntimeCall& call) {
     return;
   }
   pe.objects->count_processed();
+  if (pe.objects->balance) ++pe.objects->balance->elements_received;
   leader->arrive(static_cast<const char*>(call.arguments));
 }
 
@@ -795,7 +834,8 @@ void ArrayManager::arrive(const char* at) {
     const Arrival arrival{member.next_reduction, member.broadcast_epoch, header.migrations};
     manager->number(header.index);
     manager->rebuild(header.id, arrival, at, member.bytes);
-    if (ArrayElement* element = manager->find(header.id)) element->load_slot_ = -1;
+    if (ArrayElement* element = manager->find(header.id))
+      if (element->usesAtSync && objects_.balance) objects_.balance->arrived(*element, member.balance);
     send_runtime(pe_, header.from, entry_arrived, member.array, header.id, member.broadcast_epoch);
     arrived.push_back(manager);
     at += (member.bytes + 15) & ~std::size_t{15};

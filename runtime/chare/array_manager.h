@@ -17,6 +17,7 @@
 
 #include "base/flat_map.h"
 #include "runtime/chare/array_map.h"
+#include "runtime/chare/balance_hook.h"
 #include "runtime/chare/default_map.h"
 #include "runtime/chare/pe_objects.h"
 #include "runtime/chare/reduction.h"
@@ -43,6 +44,7 @@ class Location {
     return hint ? &hint->migrations : nullptr;
   }
   CkArrayMap* map() const { return map_; }
+  const chare::Placement& placement() const { return *default_; }  // when there is no map()
   int map_handle() const { return map_handle_; }
 
   std::vector<ArrayManager*> bound;  // arrays whose elements move together, the first one leads
@@ -77,6 +79,8 @@ class ArrayManager {
   const std::vector<ArrayElement*>& elements() const { return elements_; }
 
   ArrayElement* find(std::uint64_t id) {
+    const std::uint64_t place = id - run_first_;
+    if (place < run_.size()) return run_[place];
     ArrayElement** found = local_.find(id);
     return found ? *found : nullptr;
   }
@@ -155,8 +159,13 @@ class ArrayManager {
   void drop_history(std::uint32_t floor);
   void follow(std::uint64_t id);
   void remove_local(ArrayElement* element);
+  void populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
+                    const Message& constructor);
   void arrive(const char* bytes);
   void rebuild(std::uint64_t id, const Arrival& arrival, const char* bytes, std::size_t size);
+  static void announce_birth(BalanceHook* balance, ArrayElement* element) {
+    if (element && element->usesAtSync && element->load_slot_ < 0 && balance) balance->born(*element);
+  }
   void tell_inserting(bool begins);
   std::uint64_t number(const CkArrayIndex& index);
   int destination(std::uint64_t id, const CkArrayIndex& index) const;
@@ -171,6 +180,10 @@ class ArrayManager {
   CkArray face_;
   std::shared_ptr<Location> location_;
   Reduction reduction_;
+  // Local elements by id: those of the run of ids run_first_ ... that a dense 1D array begins with on this PE lie in a
+  // plain table, null where one has gone; others in the map.
+  std::vector<ArrayElement*> run_;
+  std::uint64_t run_first_ = 0;
   FlatMap<ArrayElement*> local_;
   std::vector<ArrayElement*> elements_;
   std::ptrdiff_t element_offset_ = 0;  // of the ArrayElement within the object

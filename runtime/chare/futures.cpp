@@ -42,9 +42,7 @@ void* Futures::wait(std::uint64_t id) {
             "only a [threaded] entry method can wait (for a future, a [sync] call, quiescence or a callback)",
             "declare the entry [threaded] in the .ci file");
     get(id).threads.push_back(self);
-    const Execution mine = pe_.running;
-    pe_.threads.suspend();
-    pe_.running = mine;
+    pe_.suspend();
   }
   return get(id).message;
 }
@@ -116,10 +114,12 @@ void set_reply_future(void* message, std::uint64_t future) {
   envelope_of(message)->extra = static_cast<std::uint32_t>(future);
   envelope_of(message)->source = Pe::current()->index;
 }
-void send_reply(void* impl_msg, void* message) {
-  Pe& pe = *Pe::current();
+SyncCaller syncCaller(void* impl_msg) {
   const Envelope* call = envelope_of(impl_msg);
-  Futures::send(pe, CkFuture{call->extra, call->source}, message);
+  return {call->extra, static_cast<int>(call->source)};
+}
+void send_reply(const SyncCaller& caller, void* message) {
+  Futures::send(*Pe::current(), CkFuture{caller.future, caller.pe}, message);
 }
 void* reply_message(std::size_t size) { return new_marshalled(size, nullptr); }
 
@@ -147,7 +147,8 @@ void wait_some_ready(const CkFuture* futures, std::size_t count, std::size_t wan
     std::size_t ready = 0;
     for (std::size_t i = 0; i < count; ++i) ready += CkProbeFuture(futures[i]) != 0;
     if (ready >= wanted) return;
-    pe.threads.yield();
+    pe.threads.awaken(pe.threads.current());
+    pe.suspend();
   }
 }
 }  // namespace ck

@@ -1,5 +1,5 @@
 // Chares and groups: creation, look-up, sending.
-#include <cstdlib>
+#include <new>
 
 #include "base/fatal.h"
 #include "runtime/chare/array_manager.h"
@@ -67,11 +67,12 @@ void register_section_entries() {
 }
 
 void* allocate_object(std::size_t bytes) {
-  void* object = std::malloc(bytes);
+  // Programs end chares with `delete this`: the storage is what operator delete takes.
+  void* object = ::operator new(bytes, std::nothrow);
   if (!object) fatal("no memory for an object of " + std::to_string(bytes) + " bytes");
   return object;
 }
-void free_object(void* object) { std::free(object); }
+void free_object(void* object) { ::operator delete(object); }
 
 PeObjects::PeObjects(Pe& pe)
     : pe(pe), futures(std::make_unique<Futures>(pe)), quiescence(std::make_unique<Quiescence>(*this)),
@@ -325,11 +326,9 @@ void visit_waiting(int index, GroupRecord& group, const Visit& visit) {
 void PeObjects::for_each_waiting(const std::function<void(const std::string&, const std::vector<Message>&)>& visit) {
   for (std::size_t i = 0; i < groups_.size(); ++i) visit_waiting(static_cast<int>(i), groups_[i], visit);
   for (auto& [index, group] : far_groups_) visit_waiting(index, group, visit);
-  chares_.for_each([&](std::uint64_t serial, const ChareRecord& chare) {
-    if (!chare.waiting.empty())
-      visit("chare " + std::to_string(serial & ((std::uint64_t{1} << 40) - 1)) + " on PE " + std::to_string(pe.index),
-            chare.waiting);
-  });
+  for (const auto& [serial, messages] : waiting_for_chare_)
+    visit("chare " + std::to_string(serial & ((std::uint64_t{1} << 40) - 1)) + " on PE " + std::to_string(pe.index),
+          messages);
 }
 
 void PeObjects::for_each_reduction(const std::function<void(const Reduction&)>& visit) {
@@ -367,17 +366,15 @@ void PeObjects::create_chare(std::uint64_t serial, int type, int ep, Message mes
   creating.chare = {pe.index, serial};
   char* payload = static_cast<char*>(message.payload());
   const char* end = payload + message->size;
-  std::vector<Message> waiting;
-  {
-    ChareRecord& record = chares_[serial];
-    record.object = object;
-    record.type = type;
-    waiting = std::move(record.waiting);
-  }
+  chares_[serial] = {object, type};
   ++pe.created;
   enter(ep, object, payload, end, std::move(message));
   creating = outer;
-  for (Message& m : waiting) pe.enqueue(std::move(m));
+  if (!waiting_for_chare_.empty()) [[unlikely]] {
+    auto waiting = waiting_for_chare_.extract(serial);
+    if (waiting)
+      for (Message& m : waiting.mapped()) pe.enqueue(std::move(m));
+  }
 }
 
 void* PeObjects::find_chare(std::uint64_t serial) {

@@ -55,6 +55,13 @@ void* marshalled(const CkEntryOptions* options, const A&... a) {
   return message;
 }
 
+// Room for the arguments of an inline call. All of it is copied although the tail may hold anything; the compiler is told
+// that somebody has written it, or it would warn in every program.
+struct alignas(16) InlineArguments {
+  char bytes[inline_arguments_max];
+  InlineArguments() { __asm__("" : "=m"(bytes)); }
+};
+
 // Which receivers take inline calls: single ones, and whole groups.
 template <class P, class = void>
 struct takes_call : std::false_type {};
@@ -68,10 +75,10 @@ void invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options
     constexpr std::size_t size = marshal::fixed_size<A...>();
     if constexpr (size <= inline_arguments_max) {
       if (!options) {
-        alignas(16) char arguments[inline_arguments_max];
-        marshal::Writer writer(arguments);
+        InlineArguments arguments;
+        marshal::Writer writer(arguments.bytes);
         (writer(a), ...);
-        send_call(proxy, ep, send, arguments, size);
+        send_call(proxy, ep, send, arguments.bytes, size);
         return;
       }
     }
@@ -80,10 +87,10 @@ void invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options
       marshal::Sizer sizer;
       (sizer(a), ...);
       if (sizer.size() <= inline_arguments_max) {
-        alignas(16) char arguments[inline_arguments_max];
-        marshal::Writer writer(arguments);
+        InlineArguments arguments;
+        marshal::Writer writer(arguments.bytes);
         (writer(a), ...);
-        send_call(proxy, ep, send, arguments, static_cast<unsigned>(sizer.size()));
+        send_call(proxy, ep, send, arguments.bytes, static_cast<unsigned>(sizer.size()));
         return;
       }
     }
@@ -100,7 +107,13 @@ void invokeMessage(const P& proxy, int ep, unsigned send, void* message) {
 std::uint64_t sync_begin();                                   // must run in a user-level thread
 void* sync_wait(std::uint64_t future);                        // CkDataMsg, or the message itself
 void set_reply_future(void* message, std::uint64_t future);   // into the envelope
-void send_reply(void* impl_msg, void* message);
+// Who waits for the reply to a call. Taken before the method runs: it may delete the message that it was given.
+struct SyncCaller {
+  std::uint64_t future;
+  int pe;
+};
+SyncCaller syncCaller(void* impl_msg);
+void send_reply(const SyncCaller& caller, void* message);
 void* reply_message(std::size_t size);
 
 template <class Ret, class P>
@@ -125,19 +138,24 @@ template <class Ret, class P, class... A>
 Ret invokeSync(const P& proxy, int ep, const CkEntryOptions* options, const A&... a) {
   return invokeSyncMessage<Ret>(proxy, ep, marshalled(options, a...));
 }
-inline void replySync(void* impl_msg) { send_reply(impl_msg, reply_message(0)); }
+inline void replySync(const SyncCaller& caller) { send_reply(caller, reply_message(0)); }
+inline void replySync(void* impl_msg) { replySync(syncCaller(impl_msg)); }
 template <class T>
-void replySync(void* impl_msg, const T& value) {
+void replySync(const SyncCaller& caller, const T& value) {
   if constexpr (std::is_pointer<T>::value) {
-    send_reply(impl_msg, const_cast<std::remove_const_t<std::remove_pointer_t<T>>*>(value));
+    send_reply(caller, const_cast<std::remove_const_t<std::remove_pointer_t<T>>*>(value));
   } else {
     PUP::sizer sizer;
     sizer | const_cast<T&>(value);
     void* message = reply_message(sizer.size());
     PUP::toMem p(message);
     p | const_cast<T&>(value);
-    send_reply(impl_msg, message);
+    send_reply(caller, message);
   }
+}
+template <class T>
+void replySync(void* impl_msg, const T& value) {
+  replySync(syncCaller(impl_msg), value);
 }
 
 // --- creation ------------------------------------------------------------------------------------------------------
@@ -168,6 +186,9 @@ template <class... A>
 void newArrayAsync(int type, int ep, const CkArrayOptions& array, const CkCallback& cb, const CkEntryOptions* options,
                    const A&... a) {
   new_array_async(type, ep, array, cb, marshalled(options, a...));
+}
+inline void newArrayAsyncMessage(int type, int ep, const CkArrayOptions& array, const CkCallback& cb, void* message) {
+  new_array_async(type, ep, array, cb, message);
 }
 template <class... A>
 void insertElement(const CProxyElement_ArrayBase& proxy, int ep, int pe, const CkEntryOptions* options, const A&... a) {

@@ -45,6 +45,5 @@ NodeGroups& node_groups();
 // A contribution to a node group's reduction, from any PE of the process. Owns the message.
 void contribute_to_node(CkGroupID group, CkReductionMsg* message, const CkCallback& callback);
 void register_node_group_entries();
-void converse_deliver(Pe& pe, Message message);
 
 }  // namespace periapt

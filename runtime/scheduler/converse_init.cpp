@@ -47,17 +47,17 @@ extern "C" {
 void ConverseInit(int argc, char** argv, CmiStartFn function, int user_scheduler, int return_to_caller) {
   set_place_hook(place);
   set_fatal_exit_hook(Process::abort_run);
-  static Process process(argc, argv);
+  // Never destroyed: the run may end on a stack that belongs to it.
+  auto* process = new Process(argc, argv);
   if (!Pe::dispatch) Pe::dispatch = dispatch;
-  start = {function, argv, user_scheduler != 0, return_to_caller != 0, &process, nullptr};
+  start = {function, argv, user_scheduler != 0, return_to_caller != 0, process, nullptr};
   if (!start.return_to_caller) {
     run(nullptr);
     return;
   }
   // PE 0 lives on our caller's stack: everything else is started from one beside it, which stops in begin().
-  static scheduler::ThreadSystem aside;
-  start.aside = &aside;
-  aside.resume(aside.create(run, nullptr, std::size_t{1} << 20));
+  start.aside = new scheduler::ThreadSystem;
+  start.aside->resume(start.aside->create(run, nullptr, std::size_t{1} << 20));
 }
 
 void realConverseExit(int code) {

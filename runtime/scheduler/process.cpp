@@ -132,8 +132,10 @@ void Process::finish(Pe& pe, int code) {
     if (layer().exit_announced()) _exit(layer().exit_code());
     if (!pe.carrier->yield(true)) shm::Port::relax();
   }
+  if (code) exit_code_.store(code, std::memory_order_relaxed);  // carried by the next line
   // acq_rel: what each PE wrote is seen by the thread that ends the process.
-  if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == own_pes()) end(code);
+  if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == own_pes())
+    end(exit_code_.load(std::memory_order_relaxed));
   for (auto& carrier : carriers_)
     for (auto& member : carrier->members_)
       if (member.pe.get() == &pe) member.done = true;

@@ -84,6 +84,7 @@ class Process {
   ProcessHooks hooks_;
   std::atomic<int> ready_{0};     // PEs made
   std::atomic<int> finished_{0};  // PEs in finish()
+  std::atomic<int> exit_code_{0};  // the last one that wasn't 0
 };
 
 }  // namespace periapt

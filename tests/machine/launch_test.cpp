@@ -37,6 +37,8 @@ void report(Roll* roll, MachineLayer& layer) {
 void await(Roll* roll, int processes) {
   while (roll->present < processes) ::usleep(1000);
 }
+// Atomic only for ThreadSanitizer, which does not see the part of a barrier that another process plays.
+std::atomic<int>& word(std::byte* board) { return *reinterpret_cast<std::atomic<int>*>(board); }
 [[noreturn]] void work_for_ever() {
   for (;;) ::pause();
 }
@@ -49,10 +51,10 @@ TEST(Launch, EachProcessHasItsPesAndAllMeetAtTheBarrier) {
     std::atomic<int> wrong{0};
     test::run_pes(layer, [&](int pe) {
       for (int round = 1; round <= 200; ++round) {
-        *reinterpret_cast<int*>(layer.board(pe)) = round;
+        word(layer.board(pe)) = round;
         if (!layer.barrier()) wrong = 6;
         for (int other = 0; other < layer.pes(); ++other) {
-          if (*reinterpret_cast<int*>(layer.board(other)) != round) wrong = 7;
+          if (word(layer.board(other)) != round) wrong = 7;
         }
         if (!layer.barrier()) wrong = 6;
       }
@@ -117,9 +119,9 @@ TEST(Launch, TheDeathOfProcessZeroEndsARunThatIgnoresSigterm) {
       },
       [&](pid_t) {
         await(roll, 2);
-        ::kill(roll->pid[0], SIGSEGV);
+        ::kill(roll->pid[0], SIGUSR1);
       });
-  EXPECT_EQ(job.status, 128 + SIGSEGV);
+  EXPECT_EQ(job.status, 128 + SIGUSR1);
   EXPECT_THAT(job.errors, HasSubstr("process 0"));
   EXPECT_FALSE(job.left_behind);
 }

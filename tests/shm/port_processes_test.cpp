@@ -36,11 +36,13 @@ bool converse(MachineLayer& layer, int pe, std::uint64_t letters, std::uint64_t 
     }
     port.poll(sink, 10);
     while (port.parked() > 100) {
-      if (port.poll(sink, 50) == 0) port.sleep(kForever);
+      // A poll may have drained what we wait for.
+      if (port.poll(sink, 50) == 0 && port.parked() > 100) port.sleep(kForever);
     }
   }
   while (received < letters * static_cast<std::uint64_t>(pes) || port.parked() > 0) {
-    if (port.poll(sink, 50) == 0) port.sleep(kForever);
+    if (port.poll(sink, 50) > 0) continue;
+    if (received < letters * static_cast<std::uint64_t>(pes) || port.parked() > 0) port.sleep(kForever);
   }
   return good;
 }

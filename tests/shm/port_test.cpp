@@ -139,7 +139,9 @@ void all_to_all(int pes, std::uint32_t capacity, std::uint64_t letters) {
         post_letter(port, {static_cast<unsigned>(pe), static_cast<unsigned>(to), i, bytes, 0});
       }
       port.poll(sink, 1 + static_cast<int>(random() % 20));
-      while (port.parked() > 200) port.poll(sink, 50);
+      while (port.parked() > 200) {
+        if (port.poll(sink, 50) == 0) std::this_thread::yield();
+      }
     }
     bool counted = false;
     while (finished.load() < pes) {

@@ -24,8 +24,9 @@ FLOORS = {
     "machine/layer": ["machine/shm", "machine/tcp", "machine/verbs", "machine/gpu", "machine/sim", "machine/bootstrap"],
     # floor 2. pup stands alone.
     "runtime/pup": ["base"],
+    "runtime/containers": ["runtime/pup"],
     "runtime/message": ["machine/layer", "runtime/pup"],
-    "runtime/scheduler": ["runtime/message"],
+    "runtime/scheduler": ["runtime/message", "runtime/containers"],
     # floor 3
     "runtime/chare": ["runtime/scheduler"],
     # floor 4. Siblings.
@@ -33,8 +34,10 @@ FLOORS = {
     "runtime/checkpoint": ["runtime/chare"],
     "runtime/trace": ["runtime/chare"],
     "runtime/libs": ["runtime/chare"],
+    # names the parts of a program, and main()
+    "runtime/program": ["runtime/loadbalance", "runtime/checkpoint", "runtime/trace", "runtime/libs"],
     # floor 5
-    "include": ["runtime/loadbalance", "runtime/checkpoint", "runtime/trace", "runtime/libs"],
+    "include": ["runtime/program"],
     # floor 6. The translator is a library that knows C++ text and no runtime.
     "lang/ci-translator": ["base"],
     "tools": ["include", "lang/ci-translator"],

@@ -28,7 +28,7 @@ PLACES = re.compile(r"/(?:home|Users)/(?!user\b|you\b|name\b|runner\b)[a-z]\w*/|
 CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b(.*)")
 HARMLESS = re.compile(r"__cplusplus|__has_include|__has_feature|__SANITIZE_|_SANITIZER")
 # Texts that are input or expected output of a test, or come from elsewhere.
-DATA_FOLDERS = {"golden", "data", "corpus"}
+DATA_FOLDERS = {"golden", "data", "corpus", "errors"}
 
 
 def files_of(root: Path) -> list[str]:

@@ -38,7 +38,8 @@ std::set<std::string, std::less<>> definesOf(const Options& options) {
   for (std::size_t i = 0; i < options.preprocess.size(); ++i) {
     std::string flag = options.preprocess[i];
     if (flag == "-D" && i + 1 < options.preprocess.size()) flag += options.preprocess[++i];
-    if (flag.rfind("-D", 0) == 0) out.insert(flag.substr(2, flag.find('=') == flag.npos ? flag.npos : flag.find('=') - 2));
+    if (flag.rfind("-D", 0) == 0)
+      out.insert(flag.substr(2, flag.find('=') == flag.npos ? flag.npos : flag.find('=') - 2));
   }
   return out;
 }
@@ -47,7 +48,8 @@ bool writeDependencies(const Job& job, const std::string& file, const std::set<s
                        const std::vector<ci::TranslatedModule>& modules) {
   std::string text = job.options.dependTarget;
   if (text.empty())
-    for (const ci::TranslatedModule& m : modules) text += (text.empty() ? "" : " ") + m.name + ".decl.h " + m.name + ".def.h";
+    for (const ci::TranslatedModule& m : modules)
+      text += (text.empty() ? "" : " ") + m.name + ".decl.h " + m.name + ".def.h";
   text += ": " + file;
   for (const std::string& other : files)
     if (other != file) text += " \\\n  " + other;
@@ -85,7 +87,8 @@ bool translateCi(const Job& job, const std::string& file) {
   if (!output.ok) return false;
   if (job.options.dependOnly) return writeDependencies(job, file, files, output.modules);
   for (const ci::TranslatedModule& module : output.modules) {
-    for (const auto& [name, text] : {std::pair{module.name + ".decl.h", &module.decl}, {module.name + ".def.h", &module.def}}) {
+    for (const auto& [name, text] :
+         {std::pair{module.name + ".decl.h", &module.decl}, {module.name + ".def.h", &module.def}}) {
       if (job.options.verbose) std::fprintf(stderr, "charmc> write %s\n", name.c_str());
       const std::string error = replaceFile(name, *text);
       if (error.empty()) continue;

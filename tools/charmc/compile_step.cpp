@@ -1,3 +1,4 @@
+// Sources: the command that compiles one, with the languages' own standards.
 #include <algorithm>
 #include <cstdio>
 
@@ -7,7 +8,9 @@
 namespace periapt::charmc {
 namespace {
 
-void append(std::vector<std::string>& to, const std::vector<std::string>& from) { to.insert(to.end(), from.begin(), from.end()); }
+void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
 
 bool isStandard(const std::string& flag) { return flag.rfind("-std=", 0) == 0; }
 bool isCxxStandard(const std::string& flag) { return isStandard(flag) && flag.find("++") != flag.npos; }
@@ -38,10 +41,14 @@ std::vector<std::string> compileCommand(const Job& job, const std::string& sourc
 bool compileSource(const Job& job, const std::string& source, const std::string& object) {
   std::vector<std::string> command = compileCommand(job, source);
   append(command, job.options.depend);
-  if (job.options.shared && std::find(command.begin(), command.end(), "-fPIC") == command.end()) command.push_back("-fPIC");
-  if (job.options.preprocessOnly) command.push_back("-E");
-  else if (job.options.dependOnly) {}  // -M says it all
-  else command.push_back(job.options.assembleOnly ? "-S" : "-c");
+  if (job.options.shared && std::find(command.begin(), command.end(), "-fPIC") == command.end())
+    command.push_back("-fPIC");
+  if (job.options.preprocessOnly)
+    command.push_back("-E");
+  else if (job.options.dependOnly) {
+  }  // -M says it all
+  else
+    command.push_back(job.options.assembleOnly ? "-S" : "-c");
   command.push_back(source);
   if (!object.empty()) append(command, {"-o", object});
   return runStep(job, command) == 0;

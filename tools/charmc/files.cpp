@@ -44,7 +44,8 @@ std::string replaceFile(const fs::path& file, const std::string& text) {
 TemporaryFolder::TemporaryFolder() {
   const char* base = std::getenv("TMPDIR");
   std::string name = std::string(base && *base ? base : "/tmp") + "/charmc-XXXXXX";
-  if (!::mkdtemp(name.data())) throw std::runtime_error("cannot make a temporary folder " + name + ": " + std::strerror(errno));
+  if (!::mkdtemp(name.data()))
+    throw std::runtime_error("cannot make a temporary folder " + name + ": " + std::strerror(errno));
   path_ = name;
 }
 

@@ -1,5 +1,5 @@
-// Where things are: compilers, headers, libraries. Found from charmc's own place (bin/../include, bin/../lib), so that an
-// installed prefix can be moved; a file charmc.conf beside it may say otherwise.
+// Where things are: compilers, headers, libraries. Found from charmc's own place (bin/../include, bin/../lib), so that
+// an installed prefix can be moved; a file charmc.conf beside it may say otherwise.
 #pragma once
 
 #include <filesystem>

@@ -18,10 +18,12 @@ namespace {
 
 /// Modules that are part of libperiapt, or need nothing here: accepted, so that old link lines work.
 const std::set<std::string> built_in_modules = {
-    "CkMulticast", "CommonLBs", "EveryLB", "TreeLB", "DistributedLB", "GreedyLB", "GreedyRefineLB", "RefineLB", "RandCentLB",
-    "DummyLB", "RotateLB", "RecBipartLB", "MetisLB", "CentralLB", "HybridBaseLB", "completion", "NDMeshStreamer"};
+    "CkMulticast",    "CommonLBs", "EveryLB",      "TreeLB",     "DistributedLB", "GreedyLB",
+    "GreedyRefineLB", "RefineLB",  "RandCentLB",   "DummyLB",    "RotateLB",      "RecBipartLB",
+    "MetisLB",        "CentralLB", "HybridBaseLB", "completion", "NDMeshStreamer"};
 
-const std::vector<std::string> system_libraries = {"-lhwloc", "-lboost_context", "-lfmt", "-lpthread", "-ldl", "-lrt"};
+/// What libperiapt uses. hwloc is not among them: it is loaded at run time where it is there.
+const std::vector<std::string> system_libraries = {"-lboost_context", "-lfmt", "-lpthread", "-ldl", "-lrt"};
 
 /// Folders that -module looks in: those of -L, the current one, ours.
 std::vector<std::string> libraryFolders(const Job& job) {
@@ -43,18 +45,20 @@ std::optional<fs::path> findIn(const std::vector<std::string>& folders, const st
 struct ModulePieces {
   std::vector<std::string> registered;  ///< names to register
   std::vector<std::string> archives;
-  std::vector<std::string> flags;       ///< from libmoduleM.dep
+  std::vector<std::string> flags;  ///< from libmoduleM.dep
 };
 
 /// Adds module `name` and, by way of its .dep file, the modules it needs.
-bool gatherModule(const std::string& name, const std::vector<std::string>& folders, ModulePieces& out, std::set<std::string>& seen) {
+bool gatherModule(const std::string& name, const std::vector<std::string>& folders, ModulePieces& out,
+                  std::set<std::string>& seen) {
   if (!seen.insert(name).second) return true;
   const auto archive = findIn(folders, "libmodule" + name + ".a");
   if (!archive) {
     if (built_in_modules.count(name)) return true;
     std::fprintf(stderr, "charmc: error: -module %s: there is no libmodule%s.a in", name.c_str(), name.c_str());
     for (const std::string& folder : folders) std::fprintf(stderr, " %s", folder.c_str());
-    std::fprintf(stderr, "\n      = hint: name its folder with -L, or build it: charmc -o libmodule%s.a ...\n", name.c_str());
+    std::fprintf(stderr, "\n      = hint: name its folder with -L, or build it: charmc -o libmodule%s.a ...\n",
+                 name.c_str());
     return false;
   }
   out.registered.push_back(name);
@@ -82,7 +86,8 @@ std::vector<std::string> traceModes(const Job& job, std::vector<std::string>& ar
       out.push_back(mode);
       archives.push_back(archive->string());
     } else {
-      std::fprintf(stderr, "charmc: warning: -tracemode %s: this kind of tracing is not there yet; linked without it\n", mode.c_str());
+      std::fprintf(stderr, "charmc: warning: -tracemode %s: this kind of tracing is not there yet; linked without it\n",
+                   mode.c_str());
     }
   }
   return out;
@@ -118,10 +123,12 @@ void placeCharmrun(const Job& job) {
   if (fs::equivalent(ours, theirs, error)) return;
   const fs::path beside = theirs.string() + ".tmp" + std::to_string(::getpid());
   if (fs::copy_file(ours, beside, fs::copy_options::overwrite_existing, error)) fs::rename(beside, theirs, error);
-  if (error) std::fprintf(stderr, "charmc: warning: cannot put charmrun beside the program: %s\n", error.message().c_str());
+  if (error)
+    std::fprintf(stderr, "charmc: warning: cannot put charmrun beside the program: %s\n", error.message().c_str());
 }
 
-std::optional<fs::path> compileModuleInit(const Job& job, const ModulePieces& modules, const std::vector<std::string>& traces) {
+std::optional<fs::path> compileModuleInit(const Job& job, const ModulePieces& modules,
+                                          const std::vector<std::string>& traces) {
   const fs::path folder = job.options.save ? fs::path(".") : job.temporary;
   const std::string stem = job.options.save ? "moduleinit" + std::to_string(::getpid()) : "moduleinit";
   const fs::path source = folder / (stem + ".cpp");
@@ -131,7 +138,8 @@ std::optional<fs::path> compileModuleInit(const Job& job, const ModulePieces& mo
     std::fprintf(stderr, "charmc: %s\n", error.c_str());
     return std::nullopt;
   }
-  if (runStep(job, {job.cxx(), "-std=gnu++17", "-fPIC", "-c", source.string(), "-o", object.string()}) != 0) return std::nullopt;
+  if (runStep(job, {job.cxx(), "-std=gnu++17", "-fPIC", "-c", source.string(), "-o", object.string()}) != 0)
+    return std::nullopt;
   return object;
 }
 
@@ -147,7 +155,9 @@ bool program(const Job& job, const std::vector<LinkItem>& items) {
   if (!init) return false;
 
   std::vector<std::string> command = {job.ldxx()};
-  auto add = [&command](const std::vector<std::string>& words) { command.insert(command.end(), words.begin(), words.end()); };
+  auto add = [&command](const std::vector<std::string>& words) {
+    command.insert(command.end(), words.begin(), words.end());
+  };
   add(job.options.compile);
   add(job.options.ldOptions);
   command.push_back(init->string());
@@ -176,7 +186,8 @@ bool program(const Job& job, const std::vector<LinkItem>& items) {
 
 }  // namespace
 
-std::string moduleInit(const Job& job, const std::vector<std::string>& modules, const std::vector<std::string>& traces) {
+std::string moduleInit(const Job& job, const std::vector<std::string>& modules,
+                       const std::vector<std::string>& traces) {
   std::string out = "// Written by charmc for " + job.options.output + ": which modules the program is linked with.\n";
   for (const std::string& m : modules) out += "void _register" + m + "(void);\n";
   for (const std::string& t : traces) out += "void _createTrace" + t + "(char** argv);\n";
@@ -187,7 +198,8 @@ std::string moduleInit(const Job& job, const std::vector<std::string>& modules, 
   out += "}\nvoid _createTraces(char** argv) {\n  (void)argv;\n";
   for (const std::string& t : traces) out += "  _createTrace" + t + "(argv);\n";
   out += "}\n";
-  const bool noMainModule = job.options.noMainModule || job.options.noMain || job.options.language.rfind("converse", 0) == 0;
+  const bool noMainModule =
+      job.options.noMainModule || job.options.noMain || job.options.language.rfind("converse", 0) == 0;
   if (noMainModule) out += "extern \"C\" __attribute__((weak)) void CkRegisterMainModule(void) {}\n";
   return out;
 }
@@ -227,7 +239,8 @@ void printBuildingBlocks(const Job& job) {
   std::printf("CHARM_CXX='%s'\nCHARM_CXX_FLAGS='-std=gnu++17 %s'\n", job.cxx().c_str(), includes.c_str());
   std::printf("CHARM_LD='%s'\nCHARM_LD_FLAGS=''\n", job.cc().c_str());
   std::printf("CHARM_LDXX='%s'\nCHARM_LDXX_FLAGS=''\nCHARM_LIBS='%s'\n", job.ldxx().c_str(), libraries.c_str());
-  std::printf("CHARMBIN='%s'\nCHARMINC='%s'\nCHARMLIB='%s'\n", job.layout.bin.c_str(), job.layout.includes.front().c_str(), lib.c_str());
+  std::printf("CHARMBIN='%s'\nCHARMINC='%s'\nCHARMLIB='%s'\n", job.layout.bin.c_str(),
+              job.layout.includes.front().c_str(), lib.c_str());
 }
 
 }  // namespace periapt::charmc

@@ -1,5 +1,5 @@
-// charmc: compiles and links Charm++ programs. Reads its command line (options.cpp), then: .ci files (ci_step.cpp), sources
-// (compile_step.cpp), link (link_step.cpp). What is none of these it hands to the compiler as it is.
+// charmc: compiles and links Charm++ programs. Reads its command line (options.cpp), then: .ci files (ci_step.cpp),
+// sources (compile_step.cpp), link (link_step.cpp). What is none of these it hands to the compiler as it is.
 #include <csignal>
 #include <cstdio>
 #include <exception>

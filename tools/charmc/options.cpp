@@ -55,13 +55,13 @@ class OptionParser {
   void on(std::initializer_list<const char*> names, std::function<void()> action) {
     for (const char* name : names) flags_[name] = action;
   }
-  void set(std::initializer_list<const char*> names, bool Options::* field) {
+  void set(std::initializer_list<const char*> names, bool Options::*field) {
     on(names, [this, field] { out_.*field = true; });
   }
-  void text(const char* name, std::string Options::* field) {
+  void text(const char* name, std::string Options::*field) {
     on({name}, [this, name, field] { out_.*field = value(name); });
   }
-  void list(const char* name, std::vector<std::string> Options::* field) {
+  void list(const char* name, std::vector<std::string> Options::*field) {
     on({name}, [this, name, field] { appendList(out_.*field, value(name)); });
   }
 
@@ -100,21 +100,27 @@ class OptionParser {
     defineIgnored();
   }
 
-  void splitInto(const char* name, std::vector<std::string> Options::* field) {
+  void splitInto(const char* name, std::vector<std::string> Options::*field) {
     on({name}, [this, name, field] {
       for (std::string& word : splitCommandLine(value(name))) (out_.*field).push_back(std::move(word));
     });
   }
 
   void defineDependencies() {
-    on({"-M", "-MM"}, [this] { out_.dependOnly = true; out_.depend.push_back(arguments_[at_ - 1]); });
-    on({"-MD", "-MMD"}, [this] { out_.dependAlso = true; out_.depend.push_back(arguments_[at_ - 1]); });
+    on({"-M", "-MM"}, [this] {
+      out_.dependOnly = true;
+      out_.depend.push_back(arguments_[at_ - 1]);
+    });
+    on({"-MD", "-MMD"}, [this] {
+      out_.dependAlso = true;
+      out_.depend.push_back(arguments_[at_ - 1]);
+    });
     on({"-MP", "-MG"}, [this] { out_.depend.push_back(arguments_[at_ - 1]); });
     on({"-MF"}, [this] { dependencyValue("-MF", &Options::dependFile); });
     for (const char* name : {"-MT", "-MQ"}) on({name}, [this, name] { dependencyValue(name, &Options::dependTarget); });
   }
 
-  void dependencyValue(const char* flag, std::string Options::* field) {
+  void dependencyValue(const char* flag, std::string Options::*field) {
     out_.*field = value(flag);
     out_.depend.push_back(flag);
     out_.depend.push_back(out_.*field);
@@ -122,18 +128,24 @@ class OptionParser {
 
   /// Flags of Charm++ that choose between builds; there is one build here.
   void defineIgnored() {
-    for (const char* name : {"-memory", "-thread", "-host", "-machine", "-custom-part", "-balance", "-cpmopts", "-gen-cpm"})
-      on({name}, [this, name] { out_.remarks.push_back(std::string(name) + " " + value(name) + " has no effect here"); });
-    for (const char* name : {"-charm-shared", "-count-tokens", "-mpi", "-no-trace-mpi", "-whole-archive", "-use-fastest-cc",
-                             "-use-reliable-cc", "-noinclude-charm", "-swapglobals", "-tlsglobals", "-pieglobals"})
+    for (const char* name :
+         {"-memory", "-thread", "-host", "-machine", "-custom-part", "-balance", "-cpmopts", "-gen-cpm"})
+      on({name},
+         [this, name] { out_.remarks.push_back(std::string(name) + " " + value(name) + " has no effect here"); });
+    for (const char* name :
+         {"-charm-shared", "-count-tokens", "-mpi", "-no-trace-mpi", "-whole-archive", "-use-fastest-cc",
+          "-use-reliable-cc", "-noinclude-charm", "-swapglobals", "-tlsglobals", "-pieglobals"})
       on({name}, [this, name] { out_.remarks.push_back(std::string(name) + " has no effect here"); });
     for (const char* name : {"-f90", "-ldf", "-ldf90", "-f90-option", "-f77", "-f77-option", "-ld"})
-      on({name}, [this, name] { out_.remarks.push_back(std::string(name) + " " + value(name) + " has no effect here"); });
+      on({name},
+         [this, name] { out_.remarks.push_back(std::string(name) + " " + value(name) + " has no effect here"); });
   }
 
   void input(const std::string& file) {
     switch (kindOf(file)) {
-      case InputKind::ci: out_.ciFiles.push_back(file); return;
+      case InputKind::ci:
+        out_.ciFiles.push_back(file);
+        return;
       case InputKind::link:
         if (!forcedLanguage_) {
           out_.link.push_back({file, false, true});
@@ -148,8 +160,8 @@ class OptionParser {
 
   /// A flag that is not ours.
   void passed(const std::string& flag) {
-    static const std::vector<std::string> preprocessor = {"-D", "-U", "-I", "-include", "-isystem", "-iquote", "-idirafter",
-                                                          "-imacros"};
+    static const std::vector<std::string> preprocessor = {"-D",       "-U",      "-I",         "-include",
+                                                          "-isystem", "-iquote", "-idirafter", "-imacros"};
     for (const std::string& known : preprocessor) {
       if (flag == known) {
         out_.preprocess.push_back(flag);
@@ -182,8 +194,8 @@ class OptionParser {
   static bool isLinkFlag(const std::string& flag) {
     for (const char* prefix : {"-l", "-L", "-Wl,"})
       if (startsWith(flag, prefix)) return true;
-    return isOneOf(flag, {"-Xlinker", "-rdynamic", "-static", "-static-libgcc", "-static-libstdc++", "-pie", "-no-pie", "-s",
-                          "-nostdlib", "-nodefaultlibs", "-nostartfiles", "-framework", "-r", "-T", "-u", "-z"});
+    return isOneOf(flag, {"-Xlinker", "-rdynamic", "-static", "-static-libgcc", "-static-libstdc++", "-pie", "-no-pie",
+                          "-s", "-nostdlib", "-nodefaultlibs", "-nostartfiles", "-framework", "-r", "-T", "-u", "-z"});
   }
 
   const std::vector<std::string>& arguments_;
@@ -204,7 +216,8 @@ InputKind kindOf(const std::string& file) {
   const std::string suffix = file.substr(dot + 1);
   if (suffix == "ci") return InputKind::ci;
   if (suffix == "c") return InputKind::c;
-  if (isOneOf(suffix, {"C", "cc", "cxx", "cpp", "c++", "cu", "CPP", "cp", "ii", "cppm", "hpp", "h"})) return InputKind::cxx;
+  if (isOneOf(suffix, {"C", "cc", "cxx", "cpp", "c++", "cu", "CPP", "cp", "ii", "cppm", "hpp", "h"}))
+    return InputKind::cxx;
   if (isOneOf(suffix, {"s", "S", "i", "f", "F", "f77", "f90", "F90", "fpp"})) return InputKind::other;
   return InputKind::link;
 }

@@ -1,5 +1,5 @@
-// The command line of charmc, understood. Flags of our own are taken out; everything else keeps its place and goes to the
-// compiler or the linker.
+// The command line of charmc, understood. Flags of our own are taken out; everything else keeps its place and goes to
+// the compiler or the linker.
 #pragma once
 
 #include <string>
@@ -19,20 +19,20 @@ struct LinkItem {
 struct Options {
   std::vector<std::string> ciFiles;
   std::vector<std::string> sources;
-  std::vector<LinkItem> link;               ///< objects, archives, link flags and sources, in order
-  std::vector<std::string> preprocess;      ///< -D -U -I -include ...: for .ci files and sources
-  std::vector<std::string> compile;         ///< other flags, for sources and the linker
-  std::vector<std::string> depend;          ///< -MD -MF x ...: for sources
+  std::vector<LinkItem> link;           ///< objects, archives, link flags and sources, in order
+  std::vector<std::string> preprocess;  ///< -D -U -I -include ...: for .ci files and sources
+  std::vector<std::string> compile;     ///< other flags, for sources and the linker
+  std::vector<std::string> depend;      ///< -MD -MF x ...: for sources
   std::string output;
-  std::string dependFile;                   ///< -MF
-  std::string dependTarget;                 ///< -MT, -MQ
-  bool dependOnly = false;                  ///< -M, -MM
-  bool dependAlso = false;                  ///< -MD, -MMD
-  bool compileOnly = false;                 ///< -c
-  bool preprocessOnly = false;              ///< -E
-  bool assembleOnly = false;                ///< -S
-  bool shared = false;                      ///< -shared, -build-shared
-  bool seq = false;                         ///< -seq: no Charm++ at all
+  std::string dependFile;       ///< -MF
+  std::string dependTarget;     ///< -MT, -MQ
+  bool dependOnly = false;      ///< -M, -MM
+  bool dependAlso = false;      ///< -MD, -MMD
+  bool compileOnly = false;     ///< -c
+  bool preprocessOnly = false;  ///< -E
+  bool assembleOnly = false;    ///< -S
+  bool shared = false;          ///< -shared, -build-shared
+  bool seq = false;             ///< -seq: no Charm++ at all
   bool verbose = false;
   bool save = false;
   bool noMain = false;
@@ -46,12 +46,12 @@ struct Options {
   std::vector<std::string> modules;
   std::vector<std::string> balancers;
   std::vector<std::string> traceModes;
-  std::string cxx, cc, ldxx;                ///< compilers to use instead of ours
+  std::string cxx, cc, ldxx;  ///< compilers to use instead of ours
   std::vector<std::string> cxxOptions, ccOptions, ldOptions;
-  std::string copyTo;                       ///< -cp DIR
-  std::vector<std::string> warnings;        ///< things accepted without effect that a user should know of
-  std::vector<std::string> remarks;         ///< the same, shown with -verbose only
-  std::string error;                        ///< not empty: what is wrong with the command line
+  std::string copyTo;                 ///< -cp DIR
+  std::vector<std::string> warnings;  ///< things accepted without effect that a user should know of
+  std::vector<std::string> remarks;   ///< the same, shown with -verbose only
+  std::string error;                  ///< not empty: what is wrong with the command line
 };
 
 Options parseOptions(const std::vector<std::string>& arguments);

@@ -41,8 +41,10 @@ int runProcess(const std::vector<std::string>& argv, std::string* output) {
   if (output) {
     char block[65536];
     for (ssize_t n; (n = ::read(ends[0], block, sizeof block)) != 0;) {
-      if (n > 0) output->append(block, static_cast<std::size_t>(n));
-      else if (errno != EINTR) break;
+      if (n > 0)
+        output->append(block, static_cast<std::size_t>(n));
+      else if (errno != EINTR)
+        break;
     }
     ::close(ends[0]);
   }

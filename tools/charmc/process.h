@@ -6,8 +6,8 @@
 
 namespace periapt::charmc {
 
-/// Runs argv[0], found in PATH, and waits. Returns its exit status; 127 when it could not be started, 128 + n when a signal
-/// ended it. With `output`, what it prints on stdout is collected there.
+/// Runs argv[0], found in PATH, and waits. Returns its exit status; 127 when it could not be started, 128 + n when a
+/// signal ended it. With `output`, what it prints on stdout is collected there.
 int runProcess(const std::vector<std::string>& argv, std::string* output = nullptr);
 
 /// The command as a person would type it.

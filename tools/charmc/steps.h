@@ -33,7 +33,8 @@ bool compileSource(const Job& job, const std::string& source, const std::string&
 /// Links, archives or makes a shared object, by the name of the output. `objects` replace the sources of the link line.
 bool link(const Job& job, const std::vector<LinkItem>& items);
 /// Text of the C++ file that registers the modules of a program.
-std::string moduleInit(const Job& job, const std::vector<std::string>& modules, const std::vector<std::string>& traceModes);
+std::string moduleInit(const Job& job, const std::vector<std::string>& modules,
+                       const std::vector<std::string>& traceModes);
 
 void printBuildingBlocks(const Job& job);
 

@@ -15,9 +15,9 @@ enum class Meaning {
   quiet,
   help,
   version,
-  ignored,        // means nothing on one host
-  network,        // needs several hosts
-  unsupported,    // means something that is not there yet
+  ignored,      // means nothing on one host
+  network,      // needs several hosts
+  unsupported,  // means something that is not there yet
 };
 
 struct Option {
@@ -122,7 +122,8 @@ std::string nearest(std::string_view name) {
 }
 
 bool isNumber(std::string_view text) {
-  return !text.empty() && text.size() < 8 && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && text.size() < 8 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 class Reader {
@@ -136,13 +137,20 @@ class Reader {
         rest_.insert(rest_.end(), arguments_.begin() + static_cast<std::ptrdiff_t>(at_), arguments_.end());
         break;
       }
-      if (argument.rfind("++", 0) == 0) plusPlus(argument);
-      else if (isOwnPlus(argument)) option(argument, argument.substr(1));
-      else if (argument.rfind("+", 0) == 0) forRuntime(argument);
-      else if (program_.empty() && (argument == "-h" || argument == "--help")) out_.help = true;
-      else if (program_.empty() && argument == "--version") out_.version = true;
-      else if (program_.empty()) program_ = argument;
-      else rest_.push_back(argument);
+      if (argument.rfind("++", 0) == 0)
+        plusPlus(argument);
+      else if (isOwnPlus(argument))
+        option(argument, argument.substr(1));
+      else if (argument.rfind("+", 0) == 0)
+        forRuntime(argument);
+      else if (program_.empty() && (argument == "-h" || argument == "--help"))
+        out_.help = true;
+      else if (program_.empty() && argument == "--version")
+        out_.version = true;
+      else if (program_.empty())
+        program_ = argument;
+      else
+        rest_.push_back(argument);
     }
     if (out_.error.empty() && !out_.help && !out_.version) assemble();
     return std::move(out_);
@@ -154,7 +162,8 @@ class Reader {
     for (const char* name : {"+p", "+pe", "+ppn", "+n", "+np", "+quiet", "+verbose"})
       if (argument == name) return true;
     for (const char* name : {"+ppn", "+pe", "+p"}) {
-      const std::string_view rest = std::string_view(argument).substr(std::min(argument.size(), std::string_view(name).size()));
+      const std::string_view rest =
+          std::string_view(argument).substr(std::min(argument.size(), std::string_view(name).size()));
       if (argument.rfind(name, 0) == 0 && isNumber(rest)) return true;
     }
     return false;
@@ -200,27 +209,44 @@ class Reader {
 
   void apply(const Option& option, const std::string& written, const std::string& value) {
     switch (option.meaning) {
-      case Meaning::pes: return number(pes_, written, value);
-      case Meaning::pesPerProcess: return number(perProcess_, written, value);
-      case Meaning::processes: return number(processes_, written, value);
-      case Meaning::timeLimit: return number(out_.timeout, written, value);
-      case Meaning::verbose: out_.verbose = true; return;
-      case Meaning::quiet: out_.quiet = true; return;
-      case Meaning::help: out_.help = true; return;
-      case Meaning::version: out_.version = true; return;
-      case Meaning::ignored: out_.remarks.push_back(written + " has no effect on one host"); return;
-      case Meaning::network:
-        out_.error = written + " is for several hosts, which are not supported yet\n      leave it out to run on this one";
+      case Meaning::pes:
+        return number(pes_, written, value);
+      case Meaning::pesPerProcess:
+        return number(perProcess_, written, value);
+      case Meaning::processes:
+        return number(processes_, written, value);
+      case Meaning::timeLimit:
+        return number(out_.timeout, written, value);
+      case Meaning::verbose:
+        out_.verbose = true;
         return;
-      case Meaning::unsupported: out_.error = written + " is not supported yet"; return;
+      case Meaning::quiet:
+        out_.quiet = true;
+        return;
+      case Meaning::help:
+        out_.help = true;
+        return;
+      case Meaning::version:
+        out_.version = true;
+        return;
+      case Meaning::ignored:
+        out_.remarks.push_back(written + " has no effect on one host");
+        return;
+      case Meaning::network:
+        out_.error =
+            written + " is for several hosts, which are not supported yet\n      leave it out to run on this one";
+        return;
+      case Meaning::unsupported:
+        out_.error = written + " is not supported yet";
+        return;
     }
   }
 
-  /// +LBDebug 1 and the like: in front of the program too they are the runtime's. How many values one takes is not known
-  /// here; a value is what does not look like a program.
+  /// +LBDebug 1 and the like: in front of the program too they are the runtime's. How many values one takes is not
+  /// known here; a value is what does not look like a program.
   void forRuntime(const std::string& argument) {
+    if (!program_.empty()) return rest_.push_back(argument);  // beside its value, wherever that is
     runtime_.push_back(argument);
-    if (!program_.empty()) return;
     while (at_ < arguments_.size() && isNumber(arguments_[at_])) runtime_.push_back(arguments_[at_++]);
     if (argument == "+balancer" && at_ + 1 < arguments_.size()) runtime_.push_back(arguments_[at_++]);
   }
@@ -236,20 +262,18 @@ class Reader {
     out_.argv.push_back(program_);
     if (!pes_.empty()) out_.argv.push_back("+p" + pes_);
     if (!perProcess_.empty()) out_.argv.insert(out_.argv.end(), {"+ppn", perProcess_});
-    // The runtime's options behind the program keep their place among the program's arguments.
-    out_.argv.insert(out_.argv.end(), runtimeBefore().begin(), runtimeBefore().end());
+    out_.argv.insert(out_.argv.end(), runtime_.begin(), runtime_.end());
     out_.argv.insert(out_.argv.end(), rest_.begin(), rest_.end());
   }
-
-  const std::vector<std::string>& runtimeBefore() const { return runtime_; }
 
   /// PEs, processes and PEs a process: any two give the third.
   void layout() {
     if (processes_.empty()) return;
     const long n = std::stol(processes_);
     if (!perProcess_.empty() && !pes_.empty() && std::stol(perProcess_) * n != std::stol(pes_)) {
-      out_.error = "++n " + processes_ + " times ++ppn " + perProcess_ + " is " + std::to_string(n * std::stol(perProcess_)) +
-                   " PEs, but +p says " + pes_ + "\n      leave one of the three out";
+      out_.error = "++n " + processes_ + " times ++ppn " + perProcess_ + " is " +
+                   std::to_string(n * std::stol(perProcess_)) + " PEs, but +p says " + pes_ +
+                   "\n      leave one of the three out";
       return;
     }
     if (pes_.empty()) pes_ = std::to_string(n * (perProcess_.empty() ? 1 : std::stol(perProcess_)));
@@ -265,7 +289,7 @@ class Reader {
   std::size_t at_ = 0;
   std::string program_;
   std::string pes_, perProcess_, processes_;
-  std::vector<std::string> runtime_;
+  std::vector<std::string> runtime_;  // the runtime's options from in front of the program
   std::vector<std::string> rest_;
   Run out_;
 };

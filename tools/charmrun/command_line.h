@@ -1,5 +1,5 @@
-// The command line of charmrun. Its options may stand on either side of the program; what comes out is the one form that
-// programs understand: ./program +pN +ppn M arguments...
+// The command line of charmrun. Its options may stand on either side of the program; what comes out is the one form
+// that programs understand: ./program +pN +ppn M arguments...
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 namespace periapt::charmrun {
 
 struct Run {
-  std::string error;                   ///< not empty: what is wrong, with what to do about it
-  std::vector<std::string> remarks;    ///< options accepted without effect, shown with ++verbose
-  std::vector<std::string> argv;       ///< the program and its arguments
-  std::string timeout;                 ///< ++timelimit: seconds, empty for none
+  std::string error;                 ///< not empty: what is wrong, with what to do about it
+  std::vector<std::string> remarks;  ///< options accepted without effect, shown with ++verbose
+  std::vector<std::string> argv;     ///< the program and its arguments
+  std::string timeout;               ///< ++timelimit: seconds, empty for none
   bool verbose = false;
   bool quiet = false;
   bool help = false;

@@ -21,6 +21,7 @@ class able {
 }  // namespace PUP
 template <class T>
 void operator|(PUP::er&, T&);
+#define PUPbytes(type)
 #define PUPable_reg(type) type::register_PUP_ID(#type)
 #define PUPable_decl(type) static void register_PUP_ID(const char*)
 
@@ -299,8 +300,6 @@ template <class Proxy>
 [[noreturn]] void notLocal(const Proxy&, const char* chare, const char* method);
 template <class T>
 void migrationConstruct(void*);
-template <class T>
-void whenIdle(T*, bool (T::*)());
 template <class T>
 void pupReadonly(void*, void*);
 template <class Derived, class Base>

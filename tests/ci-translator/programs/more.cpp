@@ -1,5 +1,6 @@
 // Uses what more.ci declares.
 #include "charm++.h"
+#include "pup_stl.h"
 
 class CkArrayIndexTree : public CkArrayIndex {};
 template <int n>
@@ -91,7 +92,6 @@ class Calls : public CBase_Calls {
   Plain* fetch(One* m) { delete m; return new Plain; }
   void wait() {}
   std::vector<int> many(Plain* m) { delete m; return {1}; }
-  bool idle() { return false; }
 };
 class Direct : public CBase_Direct {
  public:
@@ -115,6 +115,7 @@ void use() {
   leaf[1].own();
   CProxy_Map::ckNew();
   deep::CProxy_Well well = deep::CProxy_Well::ckNew(1);
+  well.draw();
   deep::deeper::CProxy_Cell cells = deep::deeper::CProxy_Cell::ckNew(2, 2);
   cells(0, 1).take(new deep::Hidden);
   CProxy_Four four = CProxy_Four::ckNew();
@@ -130,7 +131,6 @@ void use() {
   delete calls.fetch(new (3) One);
   calls.wait();
   n += static_cast<int>(calls.many(new Plain).size());
-  calls.idle();
   CProxy_Direct direct = CProxy_Direct::ckNew(3);
   std::vector<int> v;
   double x[2];

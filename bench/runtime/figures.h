@@ -1,0 +1,3 @@
+// What the .decl.h of figures.ci needs.
+#pragma once
+#include "converse.h"

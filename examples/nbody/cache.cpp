@@ -1,0 +1,75 @@
+// The shared part of a process.
+#include "examples/nbody/cache.h"
+
+#include <algorithm>
+
+extern CProxy_TreePiece pieces;
+extern CProxy_Cache cache;
+extern Settings settings;
+
+void Cache::plant(int n, const Root* roots, CkCallback done) {
+  {
+    const std::lock_guard guard(lock_);
+    nodes_.clear();
+    blocks_.clear();
+    trunk_ = periapt::nbody::buildTrunk({roots, std::size_t(n)});
+  }
+  contribute(done);
+}
+
+void Cache::publish(int piece, const Tree* tree) {
+  const std::lock_guard guard(lock_);
+  trees_[piece] = tree;
+}
+
+void Cache::withdraw(int piece, const Tree* tree) {
+  const std::lock_guard guard(lock_);
+  const auto found = trees_.find(piece);
+  if (found != trees_.end() && found->second == tree) trees_.erase(found);
+}
+
+const Cache::Node* Cache::need(const Node& node, int piece) {
+  const std::lock_guard guard(lock_);
+  if (const auto known = nodes_.find(node.cell.bits); known != nodes_.end()) return known->second;
+  if (const auto here = trees_.find(node.owner); here != trees_.end()) return here->second->find(node.cell);
+  std::vector<int>& waiting = waiting_[node.cell.bits];
+  if (waiting.empty()) pieces[node.owner].request(node.cell.bits, CkMyNode());
+  if (std::ranges::find(waiting, piece) == waiting.end()) waiting.push_back(piece);
+  return nullptr;
+}
+
+const Cache::Node* Cache::find(Key cell) {
+  const std::lock_guard guard(lock_);
+  return nodes_.at(cell);
+}
+
+void Cache::reply(int n, const Byte* block) {
+  std::vector<int> waiting;
+  Key cell;
+  {
+    const std::lock_guard guard(lock_);
+    blocks_.emplace_back(std::as_bytes(std::span(block, std::size_t(n))));
+    const Node& top = blocks_.back().roots()[0];
+    cell = top.cell.bits;
+    nodes_[cell] = &top;
+    waiting = std::move(waiting_[cell]);
+    waiting_.erase(cell);
+  }
+  for (const int piece : waiting) pieces[piece].arrived(cell);
+}
+
+void Cache::draw(const std::vector<Particle>& particles) {
+  const std::lock_guard guard(lock_);
+  if (!map_) map_.emplace(settings.pixels, periapt::nbody::Vec3{}, settings.view);
+  map_->add(particles);
+}
+
+void Cache::picture(CkCallback done) {
+  std::vector<float> grid(2 * std::size_t(settings.pixels) * settings.pixels);
+  {
+    const std::lock_guard guard(lock_);
+    if (map_) grid.swap(map_->grid());
+    map_.reset();
+  }
+  contribute(grid, CkReduction::sum_float, done);
+}

@@ -1,0 +1,48 @@
+// What the tree pieces of one process share during a walk: the trunk, each other's trees, and blocks fetched from other
+// processes. All PEs of the process use it at once, under a lock; what it hands out stays as it is until the next trunk
+// is planted, when all walks are over.
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "examples/nbody/density.h"
+#include "examples/nbody/phases.h"
+#include "nbody.decl.h"
+
+class Cache : public CBase_Cache {
+ public:
+  using Node = periapt::nbody::Node;
+  using Tree = periapt::nbody::Tree;
+
+  Cache() = default;
+  explicit Cache(CkMigrateMessage*) {}
+
+  // By messages.
+  void plant(int n, const Root* roots, CkCallback done);
+  void reply(int n, const Byte* block);
+  void picture(CkCallback done);
+
+  // By pieces of this process.
+  const Tree& trunk() const { return trunk_; }
+  /// The tree of a piece that lives here; null when it has none any more.
+  void publish(int piece, const Tree* tree);
+  void withdraw(int piece, const Tree* tree);
+  /// The node of the same cell, openable. If it is not here, null; then it is asked for, once, and `piece` is told when
+  /// it has arrived.
+  const Node* need(const Node& node, int piece);
+  const Node* find(Key cell);
+  void draw(const std::vector<Particle>& particles);
+
+ private:
+  std::mutex lock_;
+  Tree trunk_;
+  std::unordered_map<int, const Tree*> trees_;
+  std::deque<Tree> blocks_;
+  std::unordered_map<Key, const Node*> nodes_;         // tops of blocks
+  std::unordered_map<Key, std::vector<int>> waiting_;  // pieces, by what they wait for
+  std::optional<periapt::nbody::DensityMap> map_;
+};

@@ -1,0 +1,60 @@
+// Where to cut the curve into pieces.
+//
+// The ends of a piece's key range must fall between leaves of the tree, and each piece should hold about the same. The
+// cuts are found by asking how many particles lie between some keys, and again between keys that are closer: no piece
+// needs to see the particles of another. A cut is only ever put at an edge inside a cell that holds more than a leaf
+// may.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "examples/nbody/keys.h"
+#include "examples/nbody/particle.h"
+
+namespace periapt::nbody {
+
+class Decomposer {
+ public:
+  Decomposer(int pieces, int bucket);
+
+  /// Keys to count between, rising, from 0 to key_end; empty when the cuts are known.
+  std::span<const Key> probes() const { return probes_; }
+  /// counts[i] particles have probes[i] <= key < probes[i + 1].
+  void counted(std::span<const std::uint64_t> counts);
+  bool isDone() const { return probes_.empty(); }
+  /// Where pieces begin: pieces + 1 keys from 0 to key_end. Piece p holds cuts[p] <= key < cuts[p + 1], perhaps
+  /// nothing.
+  const std::vector<Key>& cuts() const { return cuts_; }
+
+ private:
+  struct Stretch {  // one cell, or what of it is still looked into
+    Cell cell;
+    std::uint64_t before, count;  // particles before it and in it
+  };
+  struct Edge {  // a place for a cut
+    Key key;
+    std::uint64_t rank;  // particles before it
+  };
+  std::uint64_t wanted(std::uint64_t p) const { return total_ * p / pieces_; }
+  void ask();
+  void choose();
+
+  std::uint64_t pieces_, bucket_, total_ = 0;
+  std::vector<Stretch> cells_;  // that hold a wanted cut and may be cut
+  std::vector<Edge> edges_;
+  std::vector<Key> probes_;
+  std::vector<Key> cuts_;
+};
+
+/// Counts of particles, sorted by key, between the probes.
+std::vector<std::uint64_t> countBetween(std::span<const Particle> sorted, std::span<const Key> probes);
+
+/// The cuts for particles that are all here, sorted by key.
+std::vector<Key> decompose(std::span<const Particle> sorted, int pieces, int bucket);
+
+/// Sets the keys and sorts by them (then by `order`).
+void sortByKey(std::vector<Particle>& particles, const Box& box);
+
+}  // namespace periapt::nbody

@@ -1,0 +1,44 @@
+// Which instruction set the inner loops run with.
+#include <cstdlib>
+#include <string_view>
+
+#include "examples/nbody/kernels.h"
+
+namespace periapt::nbody {
+
+namespace base {
+extern const Kernels kernels;
+}
+#ifdef PERIAPT_NBODY_X86
+namespace avx2 {
+extern const Kernels kernels;
+}
+namespace avx512 {
+extern const Kernels kernels;
+}
+#endif
+
+const Kernels* kernelsFor(const char* name) {
+  const std::string_view wanted = name;
+  if (wanted == "base") return &base::kernels;
+#ifdef PERIAPT_NBODY_X86
+  if (wanted == "avx2" && __builtin_cpu_supports("x86-64-v3")) return &avx2::kernels;
+  if (wanted == "avx512" && __builtin_cpu_supports("x86-64-v4")) return &avx512::kernels;
+#endif
+  return nullptr;
+}
+
+const Kernels& kernels() {
+  static const Kernels& chosen = []() -> const Kernels& {
+    if (const char* asked = std::getenv("PERIAPT_NBODY_SIMD")) {
+      if (const Kernels* k = kernelsFor(asked)) return *k;
+    }
+    for (const char* name : {"avx512", "avx2"}) {
+      if (const Kernels* k = kernelsFor(name)) return *k;
+    }
+    return base::kernels;
+  }();
+  return chosen;
+}
+
+}  // namespace periapt::nbody

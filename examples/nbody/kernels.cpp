@@ -1,0 +1,154 @@
+// The inner loops for one instruction set. Built once for each (CMakeLists.txt), so it must not use anything inline of
+// the standard library: such a function compiled here could be the copy the linker keeps for the whole program.
+#include "examples/nbody/kernels.h"
+
+#include "examples/nbody/multipole.h"
+#include "examples/nbody/simd.h"
+
+namespace periapt::nbody::PERIAPT_NBODY_ISA {
+namespace {
+
+constexpr int width = Lanes::width;
+static_assert(near_padding % width == 0);
+
+/// Swaps the second block of `half` lanes of a with the first of b, in every 2 * half lanes.
+template <int half, int... lane>
+[[gnu::always_inline]] inline void swapBlocks(Lanes& a, Lanes& b, std::integer_sequence<int, lane...>) {
+  const Lanes::Vector first = a.v, second = b.v;
+  a.v = __builtin_shufflevector(first, second, (lane & half ? width + lane - half : lane)...);
+  b.v = __builtin_shufflevector(first, second, (lane & half ? width + lane : lane + half)...);
+}
+
+/// Rows to columns, in place: blocks of half the width are swapped across the diagonal, then of a quarter ...
+template <int half = width / 2>
+[[gnu::always_inline]] inline void transpose(Lanes (&rows)[width]) {
+  detail::unrolled<width>([&](auto i) __attribute__((always_inline)) {
+    if constexpr ((i & half) == 0) swapBlocks<half>(rows[i], rows[i + half], std::make_integer_sequence<int, width>{});
+  });
+  if constexpr (half > 1) transpose<half / 2>(rows);
+}
+
+/// Takes `terms` floats from each of `width` places so that each vector holds one term of all.
+[[gnu::always_inline]] inline void gather(const float* const (&from)[width], Series<Lanes>& columns) {
+  detail::unrolled<(terms + width - 1) / width>([&](auto block) __attribute__((always_inline)) {
+    constexpr int first = block * width;
+    Lanes rows[width];
+    detail::unrolled<width>([&](auto i) __attribute__((always_inline)) { rows[i] = Lanes::load(from[i] + first); });
+    transpose(rows);
+    detail::unrolled<width>([&](auto i) __attribute__((always_inline)) {
+      if constexpr (first + i < terms) columns[first + i] = rows[i];
+    });
+  });
+}
+
+void cells(const FarSource* sources, std::size_t count, float sinkScale, double* local) {
+  static constexpr float nothing[terms + near_padding] = {};
+  Series<Lanes> sum;
+  for (int k = 0; k < terms; ++k) sum[k] = Lanes(0);
+
+  for (std::size_t first = 0; first < count; first += width) {
+    alignas(64) float xs[width], ys[width], zs[width], scales[width];
+    const float* rows[width];
+    for (int lane = 0; lane < width; ++lane) {
+      const bool real = first + lane < count;
+      const FarSource& s = sources[real ? first + lane : first];
+      xs[lane] = s.x, ys[lane] = s.y, zs[lane] = s.z, scales[lane] = s.scale;
+      rows[lane] = real ? s.moments : nothing;
+    }
+    const Lanes x = Lanes::load(xs), y = Lanes::load(ys), z = Lanes::load(zs);
+    const Lanes inverse = reciprocalSqrt(x * x + y * y + z * z);
+    Series<Lanes> field, moments;
+    derivatives(x * inverse, y * inverse, z * inverse, field);
+    gather(rows, moments);
+
+    // Every length is taken in units of the distance, then of the sink's scale, so that all numbers stay near 1.
+    const Lanes sourceRatio = Lanes::load(scales) * inverse, sinkRatio = Lanes(sinkScale) * inverse;
+    Lanes sourcePower[order + 1], sinkPower[order + 1];
+    sourcePower[0] = Lanes(1), sinkPower[0] = inverse;
+    for (int n = 0; n < order; ++n) {
+      sourcePower[n + 1] = sourcePower[n] * sourceRatio;
+      sinkPower[n + 1] = sinkPower[n] * sinkRatio;
+    }
+    detail::unrolled<terms>([&](auto k) __attribute__((always_inline)) {
+      constexpr int degree = powers[k].degree();
+      moments[k] = moments[k] * sourcePower[degree];
+    });
+    contract(
+        moments, field, [&](auto k, Lanes value) __attribute__((always_inline)) {
+          constexpr int degree = powers[k].degree();
+          sum[k] = sum[k] + value * sinkPower[degree];
+        });
+  }
+  for (int k = 0; k < terms; ++k) local[k] += sum[k].sum();
+}
+
+constexpr double tiny = 1e-36;  // squares of distances below are none
+
+/// Potential depth and force / distance of a unit mass at distance r, softened over 2 h.
+struct Softened {
+  Lanes depth, pull;
+};
+[[gnu::noinline]] Softened softened(Lanes r2, Lanes twoH) {
+  const Lanes zero(0), least(tiny);
+  const Lanes inverse = reciprocalSqrt(select(r2 > least, r2, least));
+  const Lanes inverse3 = inverse * inverse * inverse;
+  // With h = 0 only pairs at distance 0 are within reach: 1/h = 0 makes all of it vanish.
+  const Lanes perH = select(twoH > zero, Lanes(Lanes(2).v / select(twoH > zero, twoH, Lanes(1)).v), zero);
+  const Lanes perH3 = perH * perH * perH;
+  const Lanes u = r2 * inverse * perH, u2 = u * u, u3 = u2 * u;
+  const Lanes innerDepth = perH * (Lanes(1.4) - u2 * (Lanes(2. / 3) - u2 * (Lanes(0.3) - Lanes(0.1) * u)));
+  const Lanes innerPull = perH3 * (Lanes(4. / 3) - u2 * (Lanes(1.2) - Lanes(0.5) * u));
+  const Lanes outerDepth = perH * (Lanes(1.6) - u2 * (Lanes(4. / 3) - u + u2 * (Lanes(0.3) - Lanes(1. / 30) * u))) -
+                           Lanes(1. / 15) * inverse;
+  const Lanes outerPull =
+      perH3 * (Lanes(8. / 3) - Lanes(3) * u + Lanes(1.2) * u2 - Lanes(1. / 6) * u3) - Lanes(1. / 15) * inverse3;
+  const auto inner = u < Lanes(1), within = r2 < twoH * twoH + least;
+  return {select(within, select(inner, innerDepth, outerDepth), inverse),
+          select(within, select(inner, innerPull, outerPull), inverse3)};
+}
+
+/// All sources on `count` sinks at once, whose sums stay in registers.
+template <int count>
+[[gnu::always_inline]] inline void act(const NearSources& sources, const NearSinks& sinks, std::size_t first) {
+  Lanes x[count], y[count], z[count], h[count], ax[count], ay[count], az[count], depth[count];
+  for (int i = 0; i < count; ++i) {
+    x[i] = Lanes(sinks.x[first + i]), y[i] = Lanes(sinks.y[first + i]), z[i] = Lanes(sinks.z[first + i]);
+    h[i] = Lanes(sinks.softening[first + i]);
+    ax[i] = ay[i] = az[i] = depth[i] = Lanes(0);
+  }
+  for (std::size_t j = 0; j < sources.size; j += width) {
+    const Lanes xj = Lanes::load(sources.x + j), yj = Lanes::load(sources.y + j), zj = Lanes::load(sources.z + j);
+    const Lanes mj = Lanes::load(sources.mass + j), hj = Lanes::load(sources.softening + j);
+    for (int i = 0; i < count; ++i) {
+      const Lanes dx = xj - x[i], dy = yj - y[i], dz = zj - z[i], twoH = hj + h[i];
+      const Lanes r2 = dx * dx + dy * dy + dz * dz;
+      const Lanes inverse = reciprocalSqrt(r2);
+      Lanes massDepth = mj * inverse, massPull = massDepth * inverse * inverse;
+      const Lanes reach2 = twoH * twoH;
+      if (any(r2 < reach2 + Lanes(tiny))) [[unlikely]] {
+        const Softened s = softened(r2, twoH);
+        massDepth = mj * s.depth, massPull = mj * s.pull;
+      }
+      ax[i] = ax[i] + massPull * dx, ay[i] = ay[i] + massPull * dy, az[i] = az[i] + massPull * dz;
+      depth[i] = depth[i] + massDepth;
+    }
+  }
+  for (int i = 0; i < count; ++i) {
+    sinks.ax[first + i] += ax[i].sum(), sinks.ay[first + i] += ay[i].sum(), sinks.az[first + i] += az[i].sum();
+    sinks.potential[first + i] -= depth[i].sum();
+  }
+}
+
+void particles(const NearSources& sources, const NearSinks& sinks) {
+  std::size_t i = 0;
+  for (; i + 4 <= sinks.size; i += 4) act<4>(sources, sinks, i);
+  for (; i < sinks.size; ++i) act<1>(sources, sinks, i);
+}
+
+}  // namespace
+
+#define PERIAPT_NBODY_TEXT(x) #x
+#define PERIAPT_NBODY_NAME(x) PERIAPT_NBODY_TEXT(x)
+extern const Kernels kernels{PERIAPT_NBODY_NAME(PERIAPT_NBODY_ISA), cells, particles};
+
+}  // namespace periapt::nbody::PERIAPT_NBODY_ISA

@@ -1,0 +1,288 @@
+// The N-body program. Main drives: one phase after the other (nbody.ci), each a broadcast to all pieces and a reduction
+// that its thread waits for. What happens in a phase stands in tree_piece.cpp; read serial.cpp for the same without
+// messages.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <span>
+
+#include "examples/nbody/cache.h"
+#include "examples/nbody/decompose.h"
+#include "examples/nbody/density.h"
+#include "examples/nbody/ewald.h"
+#include "examples/nbody/options.h"
+#include "examples/nbody/tree_piece.h"
+
+using namespace periapt::nbody;
+
+/*readonly*/ CProxy_TreePiece pieces;
+/*readonly*/ CProxy_Cache cache;
+/*readonly*/ Settings settings;
+
+namespace {
+
+constexpr int pieces_a_pe = 8;
+
+/// What a reduction brought.
+class Sum {
+ public:
+  explicit Sum(void* message) : message_(static_cast<CkReductionMsg*>(message)) {}
+  template <class T>
+  std::vector<T> as() const {
+    std::vector<T> values(message_->getSize() / sizeof(T));
+    if (!values.empty()) std::memcpy(values.data(), message_->getData(), values.size() * sizeof(T));
+    return values;
+  }
+
+ private:
+  struct Free {
+    void operator()(CkReductionMsg* m) const { delete m; }
+  };
+  std::unique_ptr<CkReductionMsg, Free> message_;
+};
+
+/// Runs one phase: `start` is given the callback that ends it. Only in a thread.
+template <class Start>
+Sum phase(Start start) {
+  void* message = nullptr;
+  {
+    const CkCallbackResumeThread done(message);  // waits at the end of its life
+    start(done);
+  }
+  return Sum(message);
+}
+
+}  // namespace
+
+class Main : public CBase_Main {
+ public:
+  explicit Main(CkArgMsg* args) {
+    int exitCode = 0;
+    const bool good = parseOptions(args->argc, args->argv, "nbody", options_, exitCode);
+    delete args;
+    if (!good) {
+      CkExit(exitCode);
+      return;
+    }
+    try {
+      start_ = startOf(options_);
+    } catch (const std::exception& e) {
+      fail(e);
+      return;
+    }
+    settings.cosmology = options_.cosmology;
+    settings.stepping = Stepping{options_.eta, options_.bigStep};
+    settings.period = options_.period;
+    settings.view = options_.period > 0 ? options_.period / 2 : viewOf(start_.particles);
+    settings.bucket = options_.bucket;
+    settings.pixels = options_.pixels;
+    if (options_.pieces == 0) options_.pieces = pieces_a_pe * CkNumPes();
+    cache = CProxy_Cache::ckNew();
+    pieces = CProxy_TreePiece::ckNew(options_.pieces);
+    thisProxy.drive();
+  }
+
+  void drive() {
+    try {
+      run();
+      CkExit();
+    } catch (const std::exception& e) {
+      fail(e);
+    }
+  }
+
+ private:
+  void run();
+  void handOut();
+  Tally evaluate(const Motion& motion, const BlockStep::Kicks& closing, int rung);
+  void shuffle();
+  void write(int step);
+  void progress(int step, double share);
+  void clearProgress();
+  double imbalance();
+  void printHeader(const Tally& first, double seconds);
+
+  static void fail(const std::exception& e) {
+    std::fflush(stdout);
+    fmt::print(stderr, "nbody: {}\n", e.what());
+    CkExit(1);
+  }
+
+  Options options_;
+  Snapshot start_;
+  double time_ = 0, a_ = 1;
+  Count shuffled_ = 0;
+  const bool isTerminal_ = isatty(STDOUT_FILENO) != 0;
+};
+
+/// The pieces of a made start or a file, in order as they come; the first decomposition puts them right.
+void Main::handOut() {
+  const std::span<const Particle> all = start_.particles;
+  std::vector<Count> totals;
+  for (std::size_t piece = 0, n = options_.pieces; piece < n; ++piece) {
+    const auto share = all.subspan(all.size() * piece / n, all.size() * (piece + 1) / n - all.size() * piece / n);
+    totals.push_back(share.size());
+    if (!share.empty()) pieces[int(piece)].take(int(share.size()), share.data());
+  }
+  phase([&](const CkCallback& done) { pieces.await(int(totals.size()), totals.data(), done); });
+  start_.particles = {};
+}
+
+void Main::shuffle() {
+  if (options_.shuffleSeed == 0) return;
+  const Count seed = options_.shuffleSeed + options_.pieces * ++shuffled_;
+  phase([&](const CkCallback& done) { pieces.shuffle(seed, done); });
+}
+
+/// Moves all particles, then forces on rungs >= `rung`, and what follows from them.
+Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int rung) {
+  const Forces forces{options_.gravityAt(a_), closing, rung, a_};
+  const std::vector<double> extent =
+      phase([&](const CkCallback& done) { pieces.move(motion, done); }).as<double>();
+  Box box;
+  std::vector<double> farField;
+  if (forces.gravity.periodic) {
+    box = forces.gravity.box({});
+    farField = FarImages(box).field(extent);
+  } else {
+    Particle corners[2];
+    corners[0].position = {-extent[0], -extent[1], -extent[2]};
+    corners[1].position = {extent[3], extent[4], extent[5]};
+    box = boundingBox(corners);
+  }
+  shuffle();
+
+  bool isNew = true;
+  const auto count = [&](std::span<const Key> keys) {
+    const Sum counts = phase([&](const CkCallback& done) {
+      pieces.count(box, isNew, int(keys.size()), keys.data(), done);
+    });
+    isNew = false;
+    shuffle();
+    return counts.as<Count>();
+  };
+  Decomposer decomposer(options_.pieces, options_.bucket);
+  while (!decomposer.isDone()) decomposer.counted(count(decomposer.probes()));
+  const std::vector<Key>& cuts = decomposer.cuts();
+  const std::vector<Count> totals = count(cuts);
+
+  std::vector<Root> roots = phase([&](const CkCallback& done) {
+                              pieces.exchange(int(cuts.size()), cuts.data(), totals.data(), done);
+                            }).as<Root>();
+  std::ranges::sort(roots, {}, [](const Root& r) { return r.node.cell.begin(); });
+  shuffle();
+  phase([&](const CkCallback& done) { cache.plant(int(roots.size()), roots.data(), done); });
+  const Sum tally = phase([&](const CkCallback& done) {
+    pieces.walk(forces, int(farField.size()), farField.data(), done);
+  });
+  shuffle();
+  return tally.as<Tally>().at(0);
+}
+
+/// The busiest PE's time over the average.
+double Main::imbalance() {
+  const auto busy = phase([&](const CkCallback& done) { pieces.report(done); }).as<double>();
+  const double all = std::reduce(busy.begin(), busy.end());
+  return all > 0 ? std::ranges::max(busy) * busy.size() / all : 1;
+}
+
+void Main::write(int step) {
+  if (options_.frames > 0 && step % options_.frames == 0) {
+    DensityMap map(options_.pixels, {}, settings.view);
+    phase([&](const CkCallback& done) { pieces.draw(done); });
+    map.grid() = phase([&](const CkCallback& done) { cache.picture(done); }).as<float>();
+    writePng(fmt::format("{}.{:06}.png", options_.out, step), map.image());
+  }
+  if (options_.snapshots > 0 && step % options_.snapshots == 0) {
+    auto particles = phase([&](const CkCallback& done) { pieces.save(done); }).as<Particle>();
+    writeTipsy(fmt::format("{}.{:06}.tipsy", options_.out, step),
+               snapshotOf(std::move(particles), a_, time_, options_.comoving));
+  }
+}
+
+void Main::progress(int step, double share) {
+  if (!isTerminal_ || options_.json) return;
+  fmt::print("\rstep {} of {}: {:3.0f} %", step, options_.steps, 100 * share);
+  std::fflush(stdout);
+}
+
+void Main::clearProgress() {
+  if (isTerminal_ && !options_.json) fmt::print("\r{:40}\r", "");
+}
+
+void Main::printHeader(const Tally& first, double seconds) {
+  if (options_.json) return;
+  fmt::print("{:.0f} particles in {} pieces on {} PEs, {} kernels; first forces in {:.3f} s; energy {:.6g}\n",
+             first.forces, options_.pieces, CkNumPes(), kernels().name, seconds, first.totals.energy());
+  fmt::print("step {:>8} {:>8} substeps rung forces/p {:>10} {:>11} {:>9} {:>9} Ginter/s max/avg seconds\n",
+             options_.comoving ? "a" : "time", options_.comoving ? "z" : "", "kinetic", "potential", "drift",
+             "|p|");
+  std::fflush(stdout);
+}
+
+void Main::run() {
+  const Cosmology& cosmology = options_.cosmology;
+  time_ = options_.comoving ? cosmology.timeAt(start_.time) : start_.time;
+  a_ = options_.comoving ? start_.time : 1;
+  const double particles = double(start_.particles.size());
+
+  const double began = CkWallTimer();
+  handOut();
+  const Tally first = evaluate({}, {}, 0);
+  int deepest = first.deepest();
+  EnergyAccount account(first.totals, a_);
+  printHeader(first, CkWallTimer() - began);
+  write(0);
+  for (int step = 1; step <= options_.steps; ++step) {
+    const double from = CkWallTimer();
+    BlockStep block(cosmology, settings.stepping, time_, deepest);
+    Tally now;
+    double forces = 0, interactions = 0;
+    int substeps = 0, lowest = deepest;
+    while (!block.isDone()) {
+      progress(step, block.share());
+      Motion motion{block.openKick(), block.rung(), 0};
+      motion.drift = block.advance();
+      a_ = block.expansion();
+      now = evaluate(motion, block.closeKick(), block.rung());
+      deepest = now.deepest();
+      lowest = std::max(lowest, deepest);
+      block.next(deepest);
+      if (options_.comoving) account.pass(now.totals.kinetic, a_);
+      forces += now.forces;
+      interactions += now.particlePairs + now.cellPairs;
+      ++substeps;
+    }
+    time_ = block.time();
+    const double took = CkWallTimer() - from, drift = account.drift(now.totals, a_);
+    const double rate = 1e-9 * interactions / took, momentum = norm(now.totals.momentum), uneven = imbalance();
+    clearProgress();
+    if (options_.json) {
+      fmt::print("{{\"step\": {}, \"time\": {}, \"a\": {}, \"substeps\": {}, \"rung\": {}, \"forces\": {}, "
+                 "\"kinetic\": {}, \"potential\": {}, \"drift\": {}, \"momentum\": {}, \"interactions\": {}, "
+                 "\"imbalance\": {}, \"seconds\": {}}}\n",
+                 step, time_, a_, substeps, lowest, forces, now.totals.kinetic, now.totals.potential, drift, momentum,
+                 interactions, uneven, took);
+    } else {
+      fmt::print("{:4} {:8.4f} {:>8} {:8} {:4} {:8.2f} {:10.4g} {:11.4g} {:9.1e} {:9.1e} {:8.3f} {:7.2f} {:7.2f}\n",
+                 step, options_.comoving ? a_ : time_, options_.comoving ? fmt::format("{:.3f}", 1 / a_ - 1) : "",
+                 substeps, lowest, forces / particles, now.totals.kinetic, now.totals.potential, drift, momentum, rate,
+                 uneven, took);
+    }
+    std::fflush(stdout);
+    write(step);
+    if (options_.balanceEvery > 0 && step % options_.balanceEvery == 0 && step < options_.steps) {
+      phase([&](const CkCallback& done) { pieces.balance(done); });
+    }
+  }
+  if (!options_.json) fmt::print("{:.2f} s in all\n", CkWallTimer() - began);
+  std::fflush(stdout);
+}
+
+#include "nbody.def.h"

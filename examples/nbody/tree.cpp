@@ -1,0 +1,316 @@
+// Building trees, and moving them about as bytes.
+#include "examples/nbody/tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+namespace periapt::nbody {
+namespace {
+
+constexpr std::size_t node_floats = sizeof(Node) / sizeof(float), moment_floats = sizeof(Moments) / sizeof(float);
+
+/// Where the cell's second half begins among items sorted by key.
+template <class Items, class KeyOf>
+std::size_t secondHalf(const Items& items, std::size_t first, std::size_t last, Cell cell, KeyOf keyOf) {
+  const Key middle = cell.half(1).begin();
+  const auto begin = items.begin() + first, end = items.begin() + last;
+  return first + (std::partition_point(begin, end, [&](const auto& item) { return keyOf(item) < middle; }) - begin);
+}
+
+void setLeaf(Node& node, Moments& moments, std::span<const Particle> particles, double smallest, float* runs) {
+  const std::size_t n = particles.size();
+  double mass = 0;
+  Vec3 weighted, sum;
+  for (const Particle& p : particles) {
+    mass += p.mass;
+    weighted += p.mass * p.position;
+    sum += p.position;
+    node.softening = std::max(node.softening, p.softening);
+  }
+  node.centre = mass > 0 ? 1 / mass * weighted : 1. / n * sum;
+  double radius2 = 0;
+  Series<double> total{}, one;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Particle& p = particles[i];
+    const Vec3 away = p.position - node.centre;
+    for (int axis = 0; axis < 3; ++axis) {
+      runs[axis * n + i] = float(away[axis]);
+      moments.below[axis] = std::min(moments.below[axis], float(away[axis]));
+      moments.above[axis] = std::max(moments.above[axis], float(away[axis]));
+    }
+    runs[3 * n + i] = p.mass;
+    runs[4 * n + i] = p.softening;
+    radius2 = std::max(radius2, norm2(away));
+  }
+  const double radius = std::max(std::sqrt(radius2), smallest);
+  node.radius = float(radius);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Vec3 scaled = -1 / radius * (particles[i].position - node.centre);
+    exponential(scaled.x, scaled.y, scaled.z, one);
+    for (int k = 0; k < terms; ++k) total[k] += particles[i].mass * one[k];
+  }
+  for (int k = 0; k < terms; ++k) moments.term[k] = float(total[k]);
+}
+
+/// The parent of two neighbours.
+Root merge(const Node& left, const Moments& leftMoments, const Node& right, const Moments& rightMoments) {
+  Root both;
+  Node& parent = both.node;
+  const double mass = double(leftMoments.term[0]) + rightMoments.term[0];
+  const double share = mass > 0 ? rightMoments.term[0] / mass : double(right.count) / (left.count + right.count);
+  parent.centre = left.centre + share * (right.centre - left.centre);
+  parent.cell = commonCell(left.cell.begin(), right.cell.begin());
+  parent.count = left.count + right.count;
+  parent.softening = std::max(left.softening, right.softening);
+  parent.owner = left.owner == right.owner ? left.owner : -1;
+
+  const struct {
+    const Node& node;
+    const Moments& moments;
+  } children[] = {{left, leftMoments}, {right, rightMoments}};
+  double bySpheres = 0;
+  for (const auto& child : children) {
+    const Vec3 shift = child.node.centre - parent.centre;
+    bySpheres = std::max(bySpheres, norm(shift) + child.node.radius);
+    for (int axis = 0; axis < 3; ++axis) {
+      float &below = both.moments.below[axis], &above = both.moments.above[axis];
+      below = std::min(below, float(shift[axis] + child.moments.below[axis]));
+      above = std::max(above, float(shift[axis] + child.moments.above[axis]));
+    }
+  }
+  double corner2 = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    const double half = std::max(-both.moments.below[axis], both.moments.above[axis]);
+    corner2 += half * half;
+  }
+  parent.radius = float(std::min(bySpheres, std::sqrt(corner2)));
+  parent.radius = std::max({parent.radius, left.radius, right.radius});  // never 0
+
+  Series<double> total{};
+  for (const auto& child : children) {
+    const Vec3 shift = -1. / parent.radius * (child.node.centre - parent.centre);
+    Series<double> translation, scaled;
+    exponential(shift.x, shift.y, shift.z, translation);
+    const double ratio = double(child.node.radius) / parent.radius;
+    double power = 1;
+    for (int n = 0, k = 0; n <= order; ++n, power *= ratio) {
+      for (; k < (n + 1) * (n + 1); ++k) scaled[k] = power * child.moments.term[k];
+    }
+    multiply(scaled, translation, total);
+  }
+  for (int k = 0; k < terms; ++k) both.moments.term[k] = float(total[k]);
+  return both;
+}
+
+}  // namespace
+
+/// Collects nodes, moments and floats, then lays them out in one block.
+class TreeBuilder {
+ public:
+  /// Puts the subtree of particles [first, last) at node `at`, which exists. Children always come after their parent.
+  void addSubtree(std::size_t at, std::size_t first, std::size_t last) {
+    const Cell cell = commonCell(particles[first].key, particles[last - 1].key);
+    if (last - first <= std::size_t(bucket) || cell.level() == key_bits) {
+      Node leaf;
+      leaf.cell = cell;
+      leaf.count = std::uint32_t(last - first);
+      leaf.owner = piece;
+      leaf.first = std::int32_t(first);
+      leaf.particles = std::int32_t(floats.size()) + 1;  // made a distance in `finish`
+      floats.resize(floats.size() + 5 * leaf.count);
+      setLeaf(leaf, moments[at], particles.subspan(first, leaf.count), smallest, floats.data() + leaf.particles - 1);
+      nodes[at] = leaf;
+      return;
+    }
+    const std::size_t middle = secondHalf(particles, first, last, cell, [](const Particle& p) { return p.key; });
+    const std::size_t children = nodes.size();
+    resizeNodes(children + 2);
+    addSubtree(children, first, middle);
+    addSubtree(children + 1, middle, last);
+    addParent(at, children);
+  }
+
+  /// The roots of a piece among particles [first, last): down from the smallest cell that holds them all.
+  void findRoots(std::size_t first, std::size_t last, Key begin, Key end, std::vector<std::size_t>& starts) const {
+    if (first == last) return;
+    const Cell cell = commonCell(particles[first].key, particles[last - 1].key);
+    if (cell.begin() >= begin && cell.end() <= end) {
+      starts.push_back(first);
+      return;
+    }
+    const std::size_t middle = secondHalf(particles, first, last, cell, [](const Particle& p) { return p.key; });
+    findRoots(first, middle, begin, end, starts);
+    findRoots(middle, last, begin, end, starts);
+  }
+
+  /// Puts the trunk above roots [first, last) at node `at`.
+  void addTrunk(std::size_t at, std::span<const Root> roots) {
+    if (roots.size() == 1) {
+      nodes[at] = roots[0].node;
+      moments[at] = roots[0].moments;
+      return;
+    }
+    const Cell cell = commonCell(roots.front().node.cell.begin(), roots.back().node.cell.begin());
+    const std::size_t middle =
+        secondHalf(roots, 0, roots.size(), cell, [](const Root& r) { return r.node.cell.begin(); });
+    const std::size_t children = nodes.size();
+    resizeNodes(children + 2);
+    addTrunk(children, roots.first(middle));
+    addTrunk(children + 1, roots.subspan(middle));
+    addParent(at, children);
+    nodes[at].owner = -1;
+  }
+
+  void addParent(std::size_t at, std::size_t children) {
+    const Root parent = merge(nodes[children], moments[children], nodes[children + 1], moments[children + 1]);
+    nodes[at] = parent.node;
+    nodes[at].children = std::int32_t(children - at);
+    moments[at] = parent.moments;
+  }
+
+  void resizeNodes(std::size_t count) {
+    nodes.resize(count);
+    moments.resize(count);
+  }
+
+  Tree finish(std::size_t roots) {
+    // Readers take whole vectors, past the end of moments and of runs.
+    floats.resize(floats.size() + 2 * near_padding + (moments.size() * moment_floats + floats.size()) % 2);
+    const Tree::Header header{std::uint32_t(nodes.size()), std::uint32_t(roots), floats.size()};
+    Tree tree;
+    tree.block_.resize(Tree::wordsFor(header));
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const std::size_t toMoments = (nodes.size() - i) * node_floats;
+      nodes[i].moments = std::int32_t(toMoments + i * moment_floats);
+      if (nodes[i].particles != 0) nodes[i].particles += std::int32_t(toMoments + nodes.size() * moment_floats) - 1;
+    }
+    auto* to = reinterpret_cast<std::byte*>(tree.block_.data());
+    const auto append = [&](const void* from, std::size_t size) {
+      if (size > 0) std::memcpy(to, from, size);
+      to += size;
+    };
+    append(&header, sizeof header);
+    append(nodes.data(), nodes.size() * sizeof(Node));
+    append(moments.data(), moments.size() * sizeof(Moments));
+    append(floats.data(), floats.size() * sizeof(float));
+    return tree;
+  }
+
+  std::span<const Particle> particles = {};
+  int piece = -1;
+  int bucket = 1;
+  double smallest = 0;
+  std::vector<Node> nodes = {};
+  std::vector<Moments> moments = {};
+  std::vector<float> floats = {};
+};
+
+Tree buildTree(std::span<const Particle> particles, Key begin, Key end, int piece, int bucket, double smallest) {
+  TreeBuilder builder{particles, piece, bucket, smallest};
+  builder.floats.reserve(5 * particles.size() + 64);
+  std::vector<std::size_t> starts;
+  builder.findRoots(0, particles.size(), begin, end, starts);
+  builder.resizeNodes(starts.size());
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    builder.addSubtree(i, starts[i], i + 1 < starts.size() ? starts[i + 1] : particles.size());
+  }
+  return builder.finish(starts.size());
+}
+
+std::vector<Root> rootsOf(const Tree& tree) {
+  std::vector<Root> roots;
+  for (const Node& node : tree.roots()) {
+    roots.push_back({node, node.momentsHere()});
+    Node& alone = roots.back().node;
+    alone.children = alone.particles = alone.moments = 0;
+  }
+  return roots;
+}
+
+Tree buildTrunk(std::span<const Root> roots) {
+  if (roots.empty()) return {};
+  TreeBuilder builder;
+  builder.resizeNodes(1);
+  builder.addTrunk(0, roots);
+  return builder.finish(1);
+}
+
+std::size_t Tree::wordsFor(const Header& h) {
+  static_assert(sizeof(Header) % 8 == 0 && sizeof(Node) % 8 == 0);
+  return (sizeof h + h.nodes * sizeof(Node) + h.nodes * sizeof(Moments) + h.floats * sizeof(float)) / 8;
+}
+
+const Tree::Header& Tree::header() const {
+  static const Header empty;
+  return block_.empty() ? empty : *reinterpret_cast<const Header*>(block_.data());
+}
+
+const Node* Tree::find(Cell cell) const {
+  for (const Node& root : roots()) {
+    if (!root.cell.holds(cell)) continue;
+    const Node* node = &root;
+    while (node->cell != cell) {
+      if (node->children == 0) return nullptr;
+      const Node& left = node->child(0);
+      node = left.cell.holds(cell) ? &left : &node->child(1);
+      if (!node->cell.holds(cell)) return nullptr;
+    }
+    return node;
+  }
+  return nullptr;
+}
+
+Tree Tree::excerpt(const Node& top, std::size_t limit) {
+  TreeBuilder builder;
+  std::vector<const Node*> from{&top};
+  builder.nodes.push_back(top);
+  builder.moments.push_back(top.momentsHere());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    Node& copy = builder.nodes[i];
+    copy.children = 0;
+    copy.particles = 0;
+    if (from[i]->particles != 0) {
+      copy.particles = std::int32_t(builder.floats.size()) + 1;
+      const float* runs = from[i]->particleRuns();
+      builder.floats.insert(builder.floats.end(), runs, runs + 5 * copy.count);
+    } else if (from[i]->children != 0 && from.size() + 2 <= std::max<std::size_t>(limit, 3)) {
+      copy.children = std::int32_t(from.size() - i);
+      for (int which : {0, 1}) {
+        from.push_back(&from[i]->child(which));
+        builder.nodes.push_back(*from.back());
+        builder.moments.push_back(from.back()->momentsHere());
+      }
+    }
+  }
+  return builder.finish(1);
+}
+
+Tree::Tree(std::span<const std::byte> bytes) : block_(bytes.size() / 8) {
+  const auto fail = [&](const char* what) {
+    throw std::invalid_argument(fmt::format("nbody: a block of {} bytes is not a tree: {}", bytes.size(), what));
+  };
+  if (bytes.empty()) return;
+  if (bytes.size() % 8 != 0 || bytes.size() < sizeof(Header)) fail("its size is no whole number of nodes");
+  std::memcpy(block_.data(), bytes.data(), bytes.size());
+  const Header& h = header();
+  if (h.roots > h.nodes || h.floats > bytes.size() || wordsFor(h) != block_.size())
+    fail("its header tells another size");
+  const auto all = nodes();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Node& n = all[i];
+    const std::size_t toMoments = (all.size() - i) * node_floats, toFloats = toMoments + all.size() * moment_floats;
+    if (n.moments < 0 || std::size_t(n.moments) != toMoments + i * moment_floats) fail("moments lie outside it");
+    if (n.children < 0 || (n.children > 0 && i + n.children + 1 >= all.size())) fail("a child lies outside it");
+    if (n.particles == 0) continue;
+    if (n.particles < 0 || std::size_t(n.particles) < toFloats ||
+        n.particles + 5 * std::size_t(n.count) + near_padding > toFloats + h.floats) {
+      fail("a leaf's particles lie outside it");
+    }
+  }
+}
+
+}  // namespace periapt::nbody

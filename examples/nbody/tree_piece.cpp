@@ -1,0 +1,262 @@
+// What a piece does in each phase.
+#include "examples/nbody/tree_piece.h"
+
+#include <algorithm>
+#include <span>
+
+#include "examples/nbody/cache.h"
+#include "examples/nbody/decompose.h"
+#include "examples/nbody/ewald.h"
+
+using namespace periapt::nbody;
+
+extern CProxy_TreePiece pieces;
+extern CProxy_Cache cache;
+extern Settings settings;
+
+namespace {
+
+constexpr std::size_t sinks_at_a_time = 64;  // then others on this PE have their turn
+constexpr std::size_t excerpt_nodes = 64;    // sent in answer to one request
+
+/// Adds to a piece's busy time for as long as it lives.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& total) : total_(total), began_(CkWallTimer()) {}
+  ~Stopwatch() { total_ += CkWallTimer() - began_; }
+
+ private:
+  double& total_;
+  double began_;
+};
+
+}  // namespace
+
+TreePiece::~TreePiece() { dropTree(); }
+
+void TreePiece::pup(PUP::er& p) {
+  std::vector<Byte> block;
+  if (tree_ != nullptr) {
+    const auto bytes = tree_->bytes();
+    block.assign(reinterpret_cast<const Byte*>(bytes.data()),
+                 reinterpret_cast<const Byte*>(bytes.data()) + bytes.size());
+  }
+  p | particles_;
+  p | incoming_;
+  p | box_;
+  p | begin_;
+  p | end_;
+  p | block;
+  p | done_;
+  p | isShuffling_;
+  p | busy_;
+  if (!p.isUnpacking() || block.empty()) return;
+  tree_ = std::make_unique<Tree>(std::as_bytes(std::span(block)));
+  cache.ckLocalBranch()->publish(thisIndex, tree_.get());
+}
+
+void TreePiece::take(int n, const Particle* particles) {
+  incoming_.insert(incoming_.end(), particles, particles + n);
+  takeIfComplete();
+}
+
+void TreePiece::await(int n, const Count* totals, CkCallback done) {
+  done_ = done;
+  expected_ = totals[thisIndex];
+  takeIfComplete();
+}
+
+void TreePiece::takeIfComplete() {
+  if (!expected_ || incoming_.size() < *expected_) return;
+  expected_.reset();
+  particles_ = std::move(incoming_);
+  incoming_.clear();
+  if (box_.side > 0) {
+    plantTree();
+  } else {  // the very first particles, not in order yet
+    contribute(done_);
+  }
+}
+
+void TreePiece::move(const Motion& motion, CkCallback done) {
+  const Stopwatch watch(busy_);
+  dropTree();
+  kick(particles_, motion.kicks, motion.rung);
+  drift(particles_, motion.drift, settings.period);
+  if (settings.period > 0) {
+    const FarImages far(Gravity{.periodic = true, .period = settings.period}.box({}));
+    FarImages::Moments moments = far.noMoments();
+    far.addMoments(particles_, moments);
+    contribute(moments, CkReduction::sum_double, done);
+    return;
+  }
+  std::vector<double> extent(6, -1e300);  // the largest of -x, -y, -z, x, y, z
+  for (const Particle& p : particles_) {
+    for (int axis = 0; axis < 3; ++axis) {
+      extent[axis] = std::max(extent[axis], -p.position[axis]);
+      extent[3 + axis] = std::max(extent[3 + axis], p.position[axis]);
+    }
+  }
+  contribute(extent, CkReduction::max_double, done);
+}
+
+void TreePiece::count(const Box& box, bool isNew, int n, const Key* probes, CkCallback done) {
+  const Stopwatch watch(busy_);
+  if (isNew) {
+    box_ = box;
+    sortByKey(particles_, box);
+  }
+  const std::vector<std::uint64_t> counts = countBetween(particles_, {probes, std::size_t(n)});
+  contribute(int(counts.size() * sizeof counts[0]), counts.data(), CkReduction::sum_ulong_long, done);
+}
+
+void TreePiece::exchange(int n, const Key* cuts, const Count* totals, CkCallback done) {
+  begin_ = cuts[thisIndex], end_ = cuts[thisIndex + 1];
+  std::span<const Particle> rest = particles_;
+  for (int piece = 0; piece + 1 < n && !rest.empty(); ++piece) {
+    const auto last = std::ranges::partition_point(rest, [&](const Particle& p) { return p.key < cuts[piece + 1]; });
+    const auto share = rest.first(last - rest.begin());
+    rest = rest.subspan(share.size());
+    if (piece == thisIndex) {
+      incoming_.insert(incoming_.end(), share.begin(), share.end());
+    } else if (!share.empty()) {
+      pieces[piece].take(int(share.size()), share.data());
+    }
+  }
+  particles_.clear();
+  done_ = done;
+  expected_ = totals[thisIndex];
+  takeIfComplete();
+}
+
+void TreePiece::plantTree() {
+  const Stopwatch watch(busy_);
+  sortByKey(particles_, box_);
+  tree_ = std::make_unique<Tree>(
+      buildTree(particles_, begin_, end_, thisIndex, settings.bucket, 1e-9 * box_.side));
+  cache.ckLocalBranch()->publish(thisIndex, tree_.get());
+  const std::vector<Root> roots = rootsOf(*tree_);
+  contribute(int(roots.size() * sizeof(Root)), roots.data(), CkReduction::concat, done_);
+}
+
+void TreePiece::dropTree() {
+  if (tree_ == nullptr) return;
+  cache.ckLocalBranch()->withdraw(thisIndex, tree_.get());
+  tree_.reset();
+}
+
+void TreePiece::walk(const Forces& forces, int n, const double* farField, CkCallback done) {
+  const Stopwatch watch(busy_);
+  done_ = done;
+  walking_ = std::make_unique<Walking>();
+  walking_->forces = forces;
+  walking_->farField.assign(farField, farField + n);
+  static const Tree nothing;
+  walking_->walk.emplace(forces.gravity, cache.ckLocalBranch()->trunk(), tree_ ? *tree_ : nothing, particles_,
+                         forces.rung, [this](const Node& node) { return find(node); });
+  schedule();
+}
+
+/// Where a node can be opened: here, in this process, or not yet.
+const Node* TreePiece::find(const Node& node) {
+  if (node.owner == thisIndex) return tree_->find(node.cell);
+  const Node*& known = walking_->known[node.cell.bits];
+  if (known == nullptr) known = cache.ckLocalBranch()->need(node, thisIndex);
+  return known;
+}
+
+void TreePiece::schedule() {
+  if (walking_->isScheduled) return;
+  walking_->isScheduled = true;
+  thisProxy[thisIndex].goOn();
+}
+
+void TreePiece::goOn() {
+  walking_->isScheduled = false;
+  bool more;
+  {
+    const Stopwatch watch(busy_);
+    more = walking_->walk->advance(sinks_at_a_time);
+  }
+  if (more) {
+    schedule();
+  } else if (walking_->walk->isOver()) {
+    finishWalk();
+  }
+}
+
+void TreePiece::request(Key cell, int node) {
+  const Stopwatch watch(busy_);
+  const Tree block = Tree::excerpt(*tree_->find({cell}), excerpt_nodes);
+  cache[node].reply(int(block.bytes().size()), reinterpret_cast<const Byte*>(block.bytes().data()));
+}
+
+void TreePiece::arrived(Key cell) {
+  walking_->walk->arrived(*cache.ckLocalBranch()->find(cell));
+  schedule();
+}
+
+void TreePiece::finishWalk() {
+  Tally tally;
+  {
+    const Stopwatch watch(busy_);
+    const Forces& forces = walking_->forces;
+    walking_->walk->finish();
+    if (!walking_->farField.empty()) {
+      FarImages(forces.gravity.box({})).addField(walking_->farField, particles_, forces.rung);
+    }
+    for (const Particle& p : particles_) tally.forces += p.rung >= forces.rung;
+    kick(particles_, forces.kicks, forces.rung);
+    chooseRungs(particles_, settings.stepping, forces.a, forces.rung);
+    for (const Particle& p : particles_) ++tally.onRung[p.rung];
+    tally.cellPairs = double(walking_->walk->work().cellPairs);
+    tally.particlePairs = double(walking_->walk->work().particlePairs);
+    tally.totals = totalsOf(particles_, forces.a);
+    walking_.reset();
+  }
+  contribute(sizeof tally, &tally, CkReduction::sum_double, done_);
+}
+
+/// Busy time, at the place of this PE.
+void TreePiece::report(CkCallback done) {
+  std::vector<double> busy(CkNumPes());
+  busy[CkMyPe()] = busy_;
+  busy_ = 0;
+  contribute(busy, CkReduction::sum_double, done);
+}
+
+void TreePiece::draw(CkCallback done) {
+  cache.ckLocalBranch()->draw(particles_);
+  contribute(done);
+}
+
+void TreePiece::save(CkCallback done) {
+  contribute(int(particles_.size() * sizeof(Particle)), particles_.data(), CkReduction::concat, done);
+}
+
+void TreePiece::balance(CkCallback done) {
+  dropTree();
+  done_ = done;
+#ifdef NBODY_WITHOUT_ATSYNC
+  ResumeFromSync();
+#else
+  AtSync();
+#endif
+}
+
+void TreePiece::ResumeFromSync() { contribute(done_); }
+
+void TreePiece::shuffle(Count seed, CkCallback done) {
+  Count mixed = (seed + Count(thisIndex)) * 0x9e3779b97f4a7c15;
+  mixed ^= mixed >> 29;
+  const int pe = int(mixed * 0xbf58476d1ce4e5b9 >> 33) % CkNumPes();
+  done_ = done;
+  isShuffling_ = pe != CkMyPe();
+  isShuffling_ ? migrateMe(pe) : contribute(done_);
+}
+
+/// Only now is the tree gone from where it was, so that the driver may go on.
+void TreePiece::ckJustMigrated() {
+  if (isShuffling_) contribute(done_);
+  isShuffling_ = false;
+}

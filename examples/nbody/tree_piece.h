@@ -1,0 +1,70 @@
+// One piece of the particles, and its part in each phase (nbody.ci).
+//
+// It can move to another PE between phases, with particles and tree; while it walks, it stays.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "examples/nbody/phases.h"
+#include "examples/nbody/walk.h"
+#include "nbody.decl.h"
+
+class TreePiece : public CBase_TreePiece {
+ public:
+  TreePiece() { usesAtSync = true; }
+  explicit TreePiece(CkMigrateMessage*) { usesAtSync = true; }
+  ~TreePiece() override;
+  void pup(PUP::er& p) override;
+
+  void take(int n, const Particle* particles);
+  void await(int n, const Count* totals, CkCallback done);
+  void move(const Motion& motion, CkCallback done);
+  void count(const Box& box, bool isNew, int n, const Key* probes, CkCallback done);
+  void exchange(int n, const Key* cuts, const Count* totals, CkCallback done);
+  void walk(const Forces& forces, int n, const double* farField, CkCallback done);
+  void goOn();
+  void request(Key cell, int node);
+  void arrived(Key cell);
+  void report(CkCallback done);
+  void draw(CkCallback done);
+  void save(CkCallback done);
+  void balance(CkCallback done);
+  void ResumeFromSync() override;
+  void shuffle(Count seed, CkCallback done);
+  void ckJustMigrated() override;
+
+ private:
+  using Node = periapt::nbody::Node;
+  using Tree = periapt::nbody::Tree;
+
+  /// What a walk needs besides the tree.
+  struct Walking {
+    Forces forces;
+    std::vector<double> farField;
+    std::unordered_map<Key, const Node*> known;  // of other pieces, to ask the cache for each only once
+    std::optional<periapt::nbody::Walk> walk;
+    bool isScheduled = false;
+  };
+
+  void takeIfComplete();
+  void plantTree();
+  void dropTree();
+  const Node* find(const Node& node);
+  void schedule();
+  void finishWalk();
+
+  std::vector<Particle> particles_;
+  std::vector<Particle> incoming_;
+  std::optional<Count> expected_;  // while incoming particles are awaited
+  Box box_{{}, 0};
+  Key begin_ = 0, end_ = 0;  // of the keys that belong here
+  std::unique_ptr<Tree> tree_;
+  std::unique_ptr<Walking> walking_;
+  CkCallback done_;
+  bool isShuffling_ = false;
+  double busy_ = 0;  // seconds since the last report
+};

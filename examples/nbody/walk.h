@@ -1,0 +1,133 @@
+// The tree walk of one piece: gravity of everything on the piece's active particles.
+//
+// A dual walk (Dehnen 2002, J. Comp. Phys. 179, 27; Stadel 2001, thesis). The particles acted on are under a tree too,
+// the *sinks*: the trunk's and the piece's own nodes that hold active particles. Going down the sinks, each has a list
+// of sources that still matter. A source far enough from the sink, for all of the sink's particles, acts once on the
+// sink's local expansion; a leaf near a leaf acts particle by particle; a larger source is replaced by its children;
+// the rest is passed to the sink's children. Afterwards the local expansions are handed down to the particles.
+//
+// Far enough is  distance > 2/sqrt(3) (b_source + b_sink) / theta,  b being the radius about the centre of mass:
+// ChaNGa's opening criterion with the sink's extent counted as the source's. Sources within the reach of softening
+// never are.
+//
+// A source whose inside is not here is parked with the sink, and the walk goes on. `arrived` takes it up again. Each
+// parked pair is independent of all others, so the order of arrival changes results by rounding only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "examples/nbody/kernels.h"
+#include "examples/nbody/tree.h"
+
+namespace periapt::nbody {
+
+/// What a force evaluation is to be like.
+struct Gravity {
+  double theta = 0.7;
+  bool periodic = false;
+  double period = 1;  // the box is centred on the origin
+  int bucket = 16;    // most particles in a leaf
+
+  /// What keys refer to.
+  Box box(std::span<const Particle> particles) const {
+    return periodic ? Box{-0.5 * period * Vec3{1, 1, 1}, period} : boundingBox(particles);
+  }
+};
+
+/// What was done, for interactions per second.
+struct Work {
+  std::uint64_t cellPairs = 0;
+  std::uint64_t particlePairs = 0;
+  std::uint64_t tests = 0;
+  Work& operator+=(const Work& o) {
+    return cellPairs += o.cellPairs, particlePairs += o.particlePairs, tests += o.tests, *this;
+  }
+};
+
+class Walk {
+ public:
+  /// Where a node that is not openable can be found opened; null if it is not here (yet): then `arrived` must be called
+  /// with it later. Called once for each source that is met, so an asking cache must keep account of what it asked for.
+  using Finder = std::function<const Node*(const Node&)>;
+
+  /// Sinks are all of `particles` whose rung is at least minRung. The piece's particles, its own tree and the trunk
+  /// must stay as they are until the walk is over. Clears acceleration and potential of the sinks.
+  Walk(const Gravity& gravity, const Tree& trunk, const Tree& own, std::span<Particle> particles, int minRung,
+       Finder find);
+
+  /// Goes on until nothing is left to do or about `patience` sinks were visited. True if more could be done at once.
+  bool advance(std::size_t patience = ~std::size_t{0});
+  /// What was asked for: a node of the same cell, openable.
+  void arrived(const Node& node);
+  /// Nothing to do and nothing parked.
+  bool isOver() const { return tasks_.empty() && parked_.empty(); }
+  /// Hands the local expansions down to the particles. Once, when the walk is over.
+  void finish();
+
+  const Work& work() const { return work_; }
+
+ private:
+  struct Sink {
+    Vec3 centre;
+    float radius, softening;
+    std::int32_t child[2] = {-1, -1};
+    std::int32_t firstActive = 0, actives = 0;  // leaf: its stretch of actives_
+    bool leaf = false;
+  };
+  /// A copy of what is asked of a source again and again, so that lists are read in a row.
+  struct Source {
+    float x, y, z;  // centre of the image; good enough to decide by
+    float radius, softening;
+    std::int16_t image;
+    bool leaf;
+    const Node* node;
+  };
+  static_assert(sizeof(void*) != 8 || sizeof(Source) == 32);
+  struct Near {
+    const Node* node;
+    int image;
+  };
+  struct Task {
+    std::int32_t sink;
+    std::size_t begin, end;  // sources
+  };
+  struct Parked {
+    std::int32_t sink, image;
+  };
+
+  std::int32_t addSink(const Node& node, int minRung);
+  Source sourceOf(const Node& node, int image) const;
+  void visit(Task task);
+  void actFromAfar(std::int32_t sink);
+  void actNearby(std::int32_t sink);
+  void handDown(std::int32_t sink);
+
+  const Gravity gravity_;
+  const float opening_;
+  Vec3 shifts_[27];  // of the images
+  const Tree& own_;
+  std::span<Particle> particles_;
+  Finder find_;
+  const Kernels& kernels_;
+
+  std::vector<Sink> sinks_;
+  std::vector<Series<double>> locals_;  // one for each sink; degree n times radius^n
+  std::vector<std::uint32_t> actives_;  // indices of particles, by sink
+  std::vector<Source> sources_;         // lists of waiting tasks, the top task's last
+  std::vector<Task> tasks_;             // a stack
+  std::unordered_map<Key, std::vector<Parked>> parked_;
+
+  // Of the sink being visited.
+  std::vector<Source> open_;  // to be looked into
+  std::vector<FarSource> far_;
+  std::vector<Near> near_;
+  std::vector<float> sourceRuns_[5];
+  std::vector<float> sinkRuns_[8];
+  Work work_;
+};
+
+}  // namespace periapt::nbody

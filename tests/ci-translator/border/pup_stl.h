@@ -1,0 +1,1 @@
+// The standard library in PUP: nothing of it shows in generated code.

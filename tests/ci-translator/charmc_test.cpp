@@ -1,0 +1,215 @@
+// charmc: its command line understood, and what it does with .ci files and sources.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/ci-translator/charmc_fixture.h"
+#include "tools/charmc/steps.h"
+
+namespace periapt::charmc {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+std::vector<std::string> linkTexts(const Options& options) {
+  std::vector<std::string> out;
+  for (const LinkItem& item : options.link) out.push_back(item.text);
+  return out;
+}
+
+TEST(Options, OwnFlagsAreTakenOutAndOthersKept) {
+  const Options o =
+      parseOptions({"-language", "charm++", "-o", "pgm", "a.o", "-module", "CkIO,CkCache", "-lm", "b.cpp", "-g",
+                    "-Wall", "-balancer", "GreedyLB", "-tracemode", "projections", "-memory", "paranoid"});
+  EXPECT_EQ(o.error, "");
+  EXPECT_EQ(o.language, "charm++");
+  EXPECT_EQ(o.output, "pgm");
+  EXPECT_THAT(linkTexts(o), ElementsAre("a.o", "-lm", "b.cpp"));
+  EXPECT_THAT(o.modules, ElementsAre("CkIO", "CkCache"));
+  EXPECT_THAT(o.balancers, ElementsAre("GreedyLB"));
+  EXPECT_THAT(o.traceModes, ElementsAre("projections"));
+  EXPECT_THAT(o.compile, ElementsAre("-g", "-Wall"));
+}
+
+TEST(Options, FlagsWithValuesKeepThem) {
+  const Options o =
+      parseOptions({"-I", "a",   "-Ib", "-D",  "X=1", "-include", "c.h",  "-L",       "d",  "-l",      "m",
+                    "-x", "c++", "-MF", "e.d", "-MT", "t",        "-MMD", "-Xlinker", "-y", "main.cpp"});
+  EXPECT_THAT(o.preprocess, ElementsAre("-I", "a", "-Ib", "-D", "X=1", "-include", "c.h"));
+  EXPECT_THAT(linkTexts(o), ElementsAre("-Ld", "-lm", "-Xlinker", "-y", "main.cpp"));
+  EXPECT_THAT(o.compile, ElementsAre("-x", "c++"));
+  EXPECT_THAT(o.depend, ElementsAre("-MF", "e.d", "-MT", "t", "-MMD"));
+  EXPECT_EQ(o.dependFile, "e.d");
+}
+
+TEST(Options, EmptyArgumentsAndCMakesPlaceholderAreTolerated) {
+  const Options o = parseOptions({"", "@CMAKE_CXX_COMPILER@", "-c", "", "a.C"});
+  EXPECT_EQ(o.error, "");
+  EXPECT_TRUE(o.compileOnly);
+  EXPECT_THAT(o.sources, ElementsAre("a.C"));
+}
+
+TEST(Options, AFlagWithoutItsValueIsAnError) {
+  EXPECT_THAT(parseOptions({"a.o", "-o"}).error, HasSubstr("-o needs a value"));
+}
+
+TEST(Options, StandardsBelowCxx17AreRaised) {
+  EXPECT_EQ(raisedStandard("-std=c++11"), "-std=c++17");
+  EXPECT_EQ(raisedStandard("-std=gnu++14"), "-std=gnu++17");
+  EXPECT_EQ(raisedStandard("-std=c++20"), "-std=c++20");
+  EXPECT_EQ(raisedStandard("-std=c11"), "-std=c11");
+}
+
+TEST(Options, OptimisationIsTheUsers) {
+  EXPECT_THAT(parseOptions({"-optimize", "a.C"}).compile, ElementsAre("-O3"));
+  EXPECT_THAT(parseOptions({"-O1", "a.C"}).compile, ElementsAre("-O1"));
+  EXPECT_THAT(parseOptions({"a.C"}).compile, IsEmpty());
+}
+
+TEST(CompileCommand, EachLanguageGetsItsOwnStandard) {
+  Job job{parseOptions({"-std=c11", "-std=c++20", "a.c", "b.cpp"}), {}, {}};
+  job.layout.cxx = "CXX";
+  job.layout.cc = "CC";
+  job.layout.includes = {"/inc"};
+  EXPECT_THAT(compileCommand(job, "a.c"), ElementsAre("CC", "-std=c11", "-I/inc"));
+  EXPECT_THAT(compileCommand(job, "b.cpp"), ElementsAre("CXX", "-std=c++20", "-I/inc"));
+  job.options = parseOptions({"b.cpp"});
+  EXPECT_THAT(compileCommand(job, "b.cpp"), ElementsAre("CXX", "-std=gnu++17", "-I/inc"));
+}
+
+TEST(ModuleInit, RegistersWhatWasNamed) {
+  Job job{parseOptions({"-balancer", "GreedyLB", "-nomain-module"}), {}, {}};
+  const std::string text = moduleInit(job, {"A", "B"}, {"projections"});
+  EXPECT_THAT(text, HasSubstr("_registerA();\n  _registerB();"));
+  EXPECT_THAT(text, HasSubstr("LBDefaultCreate(\"GreedyLB\")"));
+  EXPECT_THAT(text, HasSubstr("_createTraceprojections(argv)"));
+  EXPECT_THAT(text, HasSubstr("CkRegisterMainModule"));
+  EXPECT_THAT(moduleInit(Job{}, {}, {}), Not(HasSubstr("CkRegisterMainModule")));
+}
+
+TEST(CommandLine, WordsAreSplitAsAShellDoes) {
+  EXPECT_THAT(splitCommandLine("a 'b c' \"d \\\" e\" f\\ g ''"), ElementsAre("a", "b c", "d \" e", "f g", ""));
+}
+
+class Charmc : public CharmcFixture {};
+
+TEST_F(Charmc, TranslatesIntoTheCurrentFolderOneFilePairAModule) {
+  std::filesystem::create_directory(folder_.path() / "sub");
+  write("sub/two.ci", "module a {};\nmodule b {};\n");
+  const Outcome outcome = charmc("-E sub/two.ci");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(outcome.text, "");
+  for (const char* name : {"a.decl.h", "a.def.h", "b.decl.h", "b.def.h"}) EXPECT_TRUE(exists(name)) << name;
+}
+
+TEST_F(Charmc, PreprocessesWithTheDefinesAndFoldersGiven) {
+  std::filesystem::create_directory(folder_.path() / "inc");
+  write("inc/count.h", "#define COUNT 7\n");
+  write("m.ci",
+        "#include \"count.h\"\nmodule m {\n#ifdef WANTED\n  readonly int x[COUNT];\n#else\n  wrong\n#endif\n};\n");
+  const Outcome outcome = charmc("-DWANTED -I inc m.ci");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(read("m.def.h"), HasSubstr("#line 4 \"m.ci\"\nextern int x[7];"));
+}
+
+TEST_F(Charmc, AnErrorShowsTheAuthorsLineAndLeavesNothing) {
+  write("m.ci",
+        "#define NOTHING\n/* a\n   comment */ module m {\n  NOTHING  readonly\tint   n ;\n\treadonly   int /* why */ "
+        "wrong\n};\n");
+  const Outcome outcome = charmc("m.ci");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.text,
+            "m.ci:5:32: error: expected ';' after the readonly\n"
+            "   5 | \treadonly   int /* why */ wrong\n"
+            "     | \t                              ^\n"
+            "     = hint: end it with ';': readonly int wrong;\n");
+  EXPECT_FALSE(exists("m.decl.h"));
+  EXPECT_FALSE(exists("m.def.h"));
+}
+
+TEST_F(Charmc, WithoutThePreprocessor) {
+  write("m.ci", "module m {\n#ifdef A\n  readonly int a;\n#endif\n};\n");
+  EXPECT_EQ(charmc("-no-preprocess-ci -DA=3 m.ci").status, 0);
+  EXPECT_THAT(read("m.def.h"), HasSubstr("extern int a;"));
+}
+
+TEST_F(Charmc, WritesDependencies) {
+  write("part.h", "");
+  write("m.ci", "#include \"part.h\"\nmodule m {};\n");
+  EXPECT_EQ(charmc("-MD -MF m.d -MT target m.ci").status, 0);
+  EXPECT_EQ(read("m.d"), "target: m.ci \\\n  part.h\n");
+  EXPECT_EQ(charmc("-M m.ci").text, "m.decl.h m.def.h: m.ci \\\n  part.h\n");
+}
+
+TEST_F(Charmc, OFollowedByAnObjectCompiles) {
+  write("a.cpp", "int f() { return 1; }\n");
+  EXPECT_EQ(charmc("-seq -o a.o a.cpp").status, 0);
+  EXPECT_TRUE(exists("a.o"));
+}
+
+TEST_F(Charmc, WithoutOSourcesAreCompiledHere) {
+  std::filesystem::create_directory(folder_.path() / "sub");
+  write("sub/a.cpp", "int f() { return 1; }\n");
+  write("b.c", "int g(void) { return 1; }\n");
+  EXPECT_EQ(charmc("-seq sub/a.cpp '' b.c").status, 0);
+  EXPECT_TRUE(exists("a.o"));
+  EXPECT_TRUE(exists("b.o"));
+}
+
+TEST_F(Charmc, MakesArchives) {
+  write("a.cpp", "int f() { return 1; }\n");
+  write("b.cpp", "int g() { return 1; }\n");
+  EXPECT_EQ(charmc("-seq -c a.cpp").status, 0);
+  const Outcome outcome = charmc("-seq -o libmoduleX.a a.o b.cpp");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(run("ar t libmoduleX.a").text, "a.o\nb.o\n");
+}
+
+TEST_F(Charmc, CompilesAndLinksInOneStepWithResponseFiles) {
+  write("a.cpp", "int f();\nint main() { return f(); }\n");
+  write("b.cpp", "int f() { return VALUE; }\n");
+  write("args.rsp", "-seq -DVALUE=3 a.cpp\n b.cpp -o 'a program'\n");
+  const Outcome outcome = charmc("@args.rsp");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(run("'./a program'").status, 3);
+  EXPECT_FALSE(exists("a.o"));
+}
+
+TEST_F(Charmc, ACompileErrorIsItsExitStatus) {
+  write("a.cpp", "int f( { return 1; }\n");
+  EXPECT_EQ(charmc("-seq -c a.cpp").status, 1);
+  EXPECT_FALSE(exists("a.o"));
+}
+
+TEST_F(Charmc, SaysWhatIsWrongWithItsCommandLine) {
+  EXPECT_THAT(charmc("").text, HasSubstr("no input files"));
+  EXPECT_THAT(charmc("missing.ci").text, HasSubstr("cannot read missing.ci"));
+  EXPECT_THAT(charmc("-language f90charm a.o -o x").text, HasSubstr("-language f90charm is not supported"));
+  EXPECT_THAT(charmc("-c a.cpp b.cpp -o x.o").text, HasSubstr("names one file, and there are 2 sources"));
+  EXPECT_THAT(charmc("a.o -o x -module Nowhere").text, HasSubstr("there is no libmoduleNowhere.a in"));
+}
+
+TEST_F(Charmc, QuestionsGoToTheCompiler) {
+  EXPECT_EQ(charmc("-dumpversion").text, run(std::string(PERIAPT_CXX) + " -dumpversion").text);
+  EXPECT_THAT(charmc("--version").text, HasSubstr("charmc (Periapt)"));
+  EXPECT_THAT(charmc("-h").text, HasSubstr("-module"));
+  EXPECT_THAT(charmc("-print-building-blocks").text, HasSubstr("CHARM_CXX="));
+  EXPECT_THAT(charmc("-E -dM -x c++ /dev/null").text, HasSubstr("#define __cplusplus"));
+}
+
+TEST_F(Charmc, IsACompilerForCMake) {
+  write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.20)\nproject(p CXX)\nadd_library(l OBJECT a.cpp)\n");
+  write("a.cpp", "int f() { return 1; }\n");
+  const Outcome outcome = run(std::string("cmake -S . -B build -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY "
+                                          "-DCMAKE_CXX_COMPILER=") +
+                              PERIAPT_CHARMC + " && cmake --build build");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("The CXX compiler identification is"));
+  EXPECT_THAT(outcome.text, Not(HasSubstr("identification is unknown")));
+}
+
+}  // namespace
+}  // namespace periapt::charmc

@@ -1,0 +1,111 @@
+// Generated code is code: the programs of programs/ are translated by charmc and given to the compiler, in C++17,
+// against the border (border/charm++.h) and, when the tree has it, against the runtime's own headers. A class that does
+// not match its .ci gets a sentence.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/ci-translator/charmc_fixture.h"
+
+namespace periapt::charmc {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class Compile : public CharmcFixture {
+ protected:
+  /// Compiles `source` of the folder without writing anything. `headers` is where charm++.h is.
+  Outcome check(const std::string& source, const std::string& headers, const std::string& more = "") {
+    return run(std::string(PERIAPT_CXX) + " -std=c++17 -fsyntax-only -Wall -Wextra -Wno-unused-parameter " + more +
+               " -I. " + headers + " -I" + programs() + " " + source);
+  }
+  static std::string programs() { return std::string(PERIAPT_GOLDEN_DIR) + "/programs"; }
+  static std::string border() { return std::string("-I") + PERIAPT_GOLDEN_DIR + "/border -I" + PERIAPT_SOURCE_DIR; }
+  static std::string runtime() { return std::string("-I") + PERIAPT_SOURCE_DIR + "/include -I" + PERIAPT_SOURCE_DIR; }
+};
+
+class Programs : public Compile, public testing::WithParamInterface<const char*> {};
+
+TEST_P(Programs, CompileAgainstTheBorder) {
+  ASSERT_EQ(charmc(programs() + "/" + GetParam() + ".ci").status, 0);
+  const Outcome outcome = check(programs() + "/" + GetParam() + ".cpp", border(), "-Werror");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+}
+
+TEST_P(Programs, CompileAgainstTheRuntime) {
+  if (!std::filesystem::exists(std::string(PERIAPT_SOURCE_DIR) + "/include/charm++.h"))
+    GTEST_SKIP() << "this tree has no include/charm++.h";
+  ASSERT_EQ(charmc(programs() + "/" + GetParam() + ".ci").status, 0);
+  const Outcome outcome = check(programs() + "/" + GetParam() + ".cpp", runtime());
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Programs, testing::Values("kinds", "more"));
+
+/// A module with one chare, whose class is written in each test.
+class Mismatch : public Compile {
+ protected:
+  Outcome compileClass(const std::string& text) {
+    write("m.ci",
+          "module m {\n  message Note;\n  group G {\n    entry G(int k);\n    entry void work(int n, double x[n]);\n"
+          "    entry void take(Note* m);\n  };\n};\n");
+    write("m.cpp", "#include \"m.decl.h\"\n" + text + "\n#include \"m.def.h\"\n");
+    EXPECT_EQ(charmc("m.ci").status, 0);
+    return check("m.cpp", border());
+  }
+  static constexpr const char* note = "class Note : public CMessage_Note {};\n";
+};
+
+TEST_F(Mismatch, NoneIsNoError) {
+  const Outcome outcome = compileClass(
+      std::string(note) + "struct G : CBase_G { G(int) {} void work(int, double*) {} void take(Note*) {} };");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+}
+
+TEST_F(Mismatch, AMethodIsMissing) {
+  const Outcome outcome = compileClass(
+      std::string(note) + "struct G : CBase_G { G(int) {} void work(int, float*) {} void take(Note*) {} };");
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.text, HasSubstr("m.ci:5: class G has no method work(int, double*) that is public, which "
+                                      "'entry void work(int n, double x[n])' asks for"));
+  EXPECT_THAT(outcome.text, Not(HasSubstr("has no method take")));
+}
+
+TEST_F(Mismatch, AMethodIsPrivate) {
+  const Outcome outcome = compileClass(
+      std::string(note) +
+      "class G : public CBase_G { public: G(int) {} void work(int, double*) {} private: void take(Note*) {} };");
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.text, HasSubstr("m.ci:6: class G has no method take(Note*)"));
+}
+
+TEST_F(Mismatch, AConstructorIsMissing) {
+  const Outcome outcome =
+      compileClass(std::string(note) + "struct G : CBase_G { void work(int, double*) {} void take(Note*) {} };");
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.text, HasSubstr("m.ci:4: class G has no constructor G(int)"));
+}
+
+TEST_F(Mismatch, TheBaseIsMissing) {
+  const Outcome outcome =
+      compileClass(std::string(note) + "struct G { G(int) {} void work(int, double*) {} void take(Note*) {} };");
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.text, HasSubstr("m.ci:3: group G: class G has to be derived from CBase_G"));
+}
+
+TEST_F(Mismatch, TheClassIsMissing) {
+  const Outcome outcome = compileClass(note);
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.text, HasSubstr("m.ci:3: group G needs a class of that name"));
+}
+
+TEST_F(Mismatch, TheMessageIsMissing) {
+  const Outcome outcome =
+      compileClass("struct G : CBase_G { G(int) {} void work(int, double*) {} void take(Note*) {} };");
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.text, HasSubstr("m.ci:2: message Note needs a class Note : public CMessage_Note"));
+}
+
+}  // namespace
+}  // namespace periapt::charmc

@@ -1,0 +1,94 @@
+// From .ci and C++ to a program that runs: charmc translates, compiles and links against the runtime, charmrun starts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/ci-translator/charmc_fixture.h"
+
+namespace periapt::charmc {
+namespace {
+
+using testing::HasSubstr;
+
+class Program : public CharmcFixture {
+ protected:
+  void SetUp() override {
+    write("hello.ci", R"(mainmodule hello {
+  readonly CProxy_Main mainProxy;
+  mainchare Main {
+    entry Main(CkArgMsg*);
+    entry [reductiontarget] void done(int sum);
+  };
+  array [1D] Hello {
+    entry Hello(int scale);
+    entry void work(int n, const double x[n]);
+  };
+};
+)");
+    write("hello.cpp", R"(#include "hello.decl.h"
+CProxy_Main mainProxy;
+struct Main : CBase_Main {
+  Main(CkArgMsg* m) {
+    const double x[] = {1, 2, 3};
+    mainProxy = thisProxy;
+    CProxy_Hello hello = CProxy_Hello::ckNew(m->argc, 10);
+    hello.work(3, x);
+    delete m;
+  }
+  void done(int sum) { CkPrintf("sum %d\n", sum); CkExit(); }
+};
+struct Hello : CBase_Hello {
+  int scale;
+  explicit Hello(int s) : scale(s) {}
+  explicit Hello(CkMigrateMessage*) {}
+  void work(int n, const double* x) {
+    int mine = scale * (thisIndex * n + static_cast<int>(x[2]));
+    contribute(sizeof mine, &mine, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, done), mainProxy));
+  }
+};
+#include "hello.def.h"
+)");
+  }
+};
+
+TEST_F(Program, IsTranslatedCompiledLinkedAndRun) {
+  Outcome outcome = charmc("hello.ci");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  outcome = charmc("-c hello.cpp");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  outcome = charmc("hello.o -o hello -language charm++ -module CommonLBs");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  outcome = run("./hello +p2");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.text, HasSubstr("sum 165\n"));
+  outcome = run("./charmrun +p4 ./hello more ++ppn 2");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.text, HasSubstr("sum 330\n"));
+}
+
+/// A module in an archive of its own, which the command line alone names.
+TEST_F(Program, AModuleIsRegisteredByItsName) {
+  write("extra.ci", "module extra { initnode announce; };\n");
+  write("extra.cpp",
+        "#include \"extra.decl.h\"\nvoid announce() { CkPrintf(\"extra is here\\n\"); }\n#include \"extra.def.h\"\n");
+  ASSERT_EQ(charmc("extra.ci hello.ci").status, 0);
+  Outcome outcome = charmc("-o libmoduleextra.a extra.cpp");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  outcome = charmc("hello.cpp -o hello -module extra -no-charmrun");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_FALSE(exists("charmrun"));
+  EXPECT_THAT(run("./hello").text, HasSubstr("extra is here\n"));
+}
+
+TEST_F(Program, IsBuiltByCMakeWithCharmcAsTheCompiler) {
+  write("CMakeLists.txt",
+        "cmake_minimum_required(VERSION 3.20)\nproject(p CXX)\nadd_executable(hello hello.cpp)\n"
+        "target_include_directories(hello PRIVATE ${CMAKE_SOURCE_DIR})\n");
+  ASSERT_EQ(charmc("hello.ci").status, 0);
+  const Outcome outcome = run(std::string("cmake -S . -B build -DCMAKE_CXX_COMPILER=") + PERIAPT_CHARMC +
+                              " && cmake --build build && build/hello +p1");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("sum 165\n"));
+}
+
+}  // namespace
+}  // namespace periapt::charmc

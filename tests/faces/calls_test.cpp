@@ -1,0 +1,209 @@
+// What of the Converse API works without a run: the command line, queues, streams, topology, names of events.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "TopoManager.h"
+#include "ckstream.h"
+#include "converse.h"
+#include "msgq.h"
+#include "queueing.h"
+
+namespace {
+
+// An argv that can be changed.
+class Line {
+ public:
+  Line(std::initializer_list<const char*> words) : words_(words.begin(), words.end()) {
+    for (std::string& word : words_) argv_.push_back(&word[0]);
+    argv_.push_back(nullptr);
+  }
+  char** argv() { return argv_.data(); }
+  std::string left() {
+    std::string all;
+    for (char** word = argv(); *word; ++word) all += (all.empty() ? "" : " ") + std::string(*word);
+    return all;
+  }
+
+ private:
+  std::vector<std::string> words_;
+  std::vector<char*> argv_;
+};
+
+TEST(CmiGetArg, takes_integers_in_every_form) {
+  Line line{"pgm", "+a", "5", "+b6", "+c=-7", "+d", "0x10", "file", "+bb"};
+  int a = 0, b = 0, c = 0, d = 0, e = 42;
+  EXPECT_EQ(CmiGetArgInt(line.argv(), "+a", &a), 1);
+  EXPECT_EQ(CmiGetArgIntDesc(line.argv(), "+b", &b, "what it is for"), 1);
+  EXPECT_EQ(CmiGetArgInt(line.argv(), "+c", &c), 1);
+  EXPECT_EQ(CmiGetArgInt(line.argv(), "+d", &d), 1);
+  EXPECT_EQ(CmiGetArgInt(line.argv(), "+e", &e), 0);
+  EXPECT_EQ((std::vector<int>{a, b, c, d, e}), (std::vector<int>{5, 6, -7, 16, 42}));
+  EXPECT_EQ(line.left(), "pgm file +bb");
+}
+
+TEST(CmiGetArg, takes_the_other_kinds) {
+  Line line{"pgm", "-x", "2.5", "-name", "a name", "-v", "-vv", "-big", "5000000000"};
+  double x = 0;
+  char* name = nullptr;
+  CmiInt8 big = 0;
+  EXPECT_EQ(CmiGetArgDouble(line.argv(), "-x", &x), 1);
+  EXPECT_EQ(CmiGetArgString(line.argv(), "-name", &name), 1);
+  EXPECT_EQ(CmiGetArgFlag(line.argv(), "-v"), 1);
+  EXPECT_EQ(CmiGetArgFlagDesc(line.argv(), "-v", "again"), 0);
+  EXPECT_EQ(CmiGetArgLong(line.argv(), "-big", &big), 1);
+  EXPECT_EQ(x, 2.5);
+  EXPECT_STREQ(name, "a name");
+  EXPECT_EQ(big, 5000000000);
+  EXPECT_EQ(line.left(), "pgm -vv");
+  EXPECT_EQ(CmiGetArgc(line.argv()), 2);
+  char** copy = CmiCopyArgs(line.argv());
+  CmiDeleteArgs(copy, 1);
+  EXPECT_STREQ(copy[0], "-vv");
+  EXPECT_EQ(line.left(), "pgm -vv");
+  free(copy);
+}
+
+TEST(CmiGetArgDeathTest, says_what_is_wrong_with_a_value) {
+  int n;
+  double x;
+  EXPECT_DEATH(CmiGetArgInt(Line{"pgm", "+n"}.argv(), "+n", &n), "\\+n needs a value");
+  EXPECT_DEATH(CmiGetArgInt(Line{"pgm", "+n", "many"}.argv(), "+n", &n), "\\+n cannot be 'many'");
+  EXPECT_DEATH(CmiGetArgInt(Line{"pgm", "+n7x"}.argv(), "+n", &n), "\\+n cannot be '7x'");
+  EXPECT_DEATH(CmiGetArgInt(Line{"pgm", "+n", "3000000000"}.argv(), "+n", &n), "2147483647");
+  EXPECT_DEATH(CmiGetArgDouble(Line{"pgm", "-x", "1.5.2"}.argv(), "-x", &x), "a number");
+}
+
+TEST(CmiReadSize, knows_units) {
+  EXPECT_EQ(CmiReadSize("64"), 64);
+  EXPECT_EQ(CmiReadSize("1.5k"), 1536);
+  EXPECT_EQ(CmiReadSize("2G"), 2147483648.0);
+  EXPECT_DEATH(CmiReadSize("3 apples"), "not a size");
+}
+
+TEST(Cqs, orders_by_priority_of_every_kind) {
+  Queue q = CqsCreate();
+  std::vector<long> items(10);
+  auto put = [&](int item, int strategy, std::vector<unsigned> words) {
+    CqsEnqueueGeneral(q, &items[item], strategy, static_cast<int>(words.size() * 32), words.data());
+  };
+  EXPECT_TRUE(CqsEmpty(q));
+  put(5, CQS_QUEUEING_IFIFO, {7});
+  put(1, CQS_QUEUEING_ILIFO, {static_cast<unsigned>(-3)});
+  put(0, CQS_QUEUEING_ILIFO, {static_cast<unsigned>(-3)});
+  put(6, CQS_QUEUEING_BFIFO, {0xf0000000u, 1});
+  put(7, CQS_QUEUEING_BFIFO, {0xf0000000u, 2});
+  CqsEnqueue(q, &items[3]);
+  CqsEnqueueFifo(q, &items[4]);
+  CqsEnqueueLifo(q, &items[2]);
+  EXPECT_EQ(CqsLength(q), 8u);
+  for (int i = 0; i < 8; ++i) {
+    void* item;
+    CqsDequeue(q, &item);
+    EXPECT_EQ(static_cast<long*>(item) - items.data(), i);
+  }
+  void* none = &none;
+  CqsDequeue(q, &none);
+  EXPECT_EQ(none, nullptr);
+  CqsDelete(q);
+}
+
+TEST(msgQ, gives_smaller_priorities_first_and_keeps_order_among_equals) {
+  conv::msgQ<int> q;
+  char item[6];
+  q.enq(&item[2], 0);
+  q.enq(&item[3], 0);
+  q.enq(&item[1], 0, false);
+  q.enq(&item[4], 5);
+  q.enq(&item[0], -5);
+  void* all[5] = {};
+  q.enumerate(all, all + 5);
+  EXPECT_EQ(std::count(all, all + 5, static_cast<void*>(&item[4])), 1);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(q.deq(), &item[i]);
+  EXPECT_TRUE(q.empty());
+  EXPECT_EQ(q.deq(), nullptr);
+}
+
+TEST(Streams, write_a_line_at_its_end) {
+  testing::internal::CaptureStdout();
+  ckout << "n=" << 5 << ' ' << 2.5 << ' ' << 7UL << ' ' << std::string("text") << ' ' << CkBitVector(1, 4);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+  testing::internal::CaptureStdout();
+  ckout << endl;
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "n=5 2.500000 7 text 01\n");
+  using namespace std;
+  testing::internal::CaptureStderr();
+  ckerr << static_cast<short>(-1) << endl << (unsigned char)200 << endl;
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "-1\n200\n");
+}
+
+struct Point {
+  int x;
+};
+CkOutStream& operator<<(CkOutStream& out, const Point& p) { return out << "(" << p.x << ")"; }
+TEST(Streams, take_a_programs_own_types_in_the_middle_of_a_line) {
+  testing::internal::CaptureStdout();
+  ckout << "at " << Point{3} << "." << endl;
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "at (3).\n");
+}
+
+TEST(CmiPrintf, writes_long_texts_whole) {
+  const std::string text(10000, 'x');
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(CmiPrintf("%s|%d\n", text.c_str(), 5), 10003);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), text + "|5\n");
+}
+
+TEST(TopoManager, turns_ranks_into_coordinates_and_back) {
+  const TopoManager t(3, 2, 1, 4);
+  for (int pe = 0; pe < 24; ++pe) {
+    int x, y, z, c;
+    t.rankToCoordinates(pe, x, y, z, c);
+    EXPECT_EQ(t.coordinatesToRank(x, y, z, c), pe);
+    t.rankToCoordinates(pe, x, y, z);
+    EXPECT_EQ(t.coordinatesToRank(x, y, z), pe);
+  }
+  EXPECT_EQ(t.coordinatesToRank(3, 0, 0, 0), -1);
+  EXPECT_EQ(t.getHopsBetweenRanks(0, 3), 0);
+  EXPECT_EQ(t.getHopsBetweenRanks(0, 4), 1);
+  int pes[4] = {9, 1, 23, 0}, order[4];
+  t.sortRanksByHops(2, pes, order, 4);
+  EXPECT_EQ((std::vector<int>(order, order + 4)), (std::vector<int>{1, 3, 0, 2}));
+  EXPECT_EQ(t.pickClosestRank(8, pes, 4), 0);
+  EXPECT_TRUE(t.hasMultipleProcsPerNode());
+}
+
+TEST(Trace, keeps_the_names_of_events) {
+  const int one = traceRegisterUserEvent("solve");
+  EXPECT_EQ(traceRegisterUserEvent("solve"), one);
+  EXPECT_NE(traceRegisterUserEvent("exchange"), one);
+  EXPECT_EQ(traceRegisterUserEvent("output", 77), 77);
+  EXPECT_STREQ(traceUserEventName(77), "output");
+  EXPECT_EQ(traceUserEventName(78), nullptr);
+}
+
+TEST(Identity, is_one_pe_before_a_run_starts) {
+  EXPECT_EQ(CmiMyPe(), 0);
+  EXPECT_EQ(CmiNumPes(), 1);
+  EXPECT_EQ(CmiNumNodes(), 1);
+  EXPECT_GT(CmiMemoryUsage(), 1000u);
+  EXPECT_GE(CmiMaxMemoryUsage(), 1000u);
+  const double before = CmiWallTimer();
+  EXPECT_GE(CmiWallTimer(), before);
+  EXPECT_DEATH(CmiAlloc(100), "CmiAlloc on a thread that runs no PE");
+  EXPECT_DEATH(CmiEnforce(1 == 2), "not true: 1 == 2");
+}
+
+TEST(Locks, are_taken_once) {
+  CmiNodeLock lock = CmiCreateLock();
+  EXPECT_EQ(CmiTryLock(lock), 0);
+  EXPECT_NE(CmiTryLock(lock), 0);
+  CmiUnlock(lock);
+  CmiLock(lock);
+  CmiUnlock(lock);
+  CmiDestroyLock(lock);
+}
+
+}  // namespace

@@ -1,0 +1,74 @@
+// Pieces hold about the same, and no cut goes through a leaf.
+#include "examples/nbody/decompose.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "examples/nbody/walk.h"
+#include "tests/nbody/particles.h"
+
+namespace periapt::nbody {
+namespace {
+
+constexpr int bucket = 10;
+
+std::vector<Particle> sortedParticles(std::size_t count) {
+  auto particles = strewnParticles(count);
+  sortByKey(particles, {{-0.5, -0.5, -0.5}, 1});
+  return particles;
+}
+
+TEST(Decompose, PiecesHoldTheEvenShareUpToALeaf) {
+  const auto particles = sortedParticles(5000);
+  for (const int pieces : {1, 2, 7, 64}) {
+    const auto cuts = decompose(particles, pieces, bucket);
+    ASSERT_EQ(cuts.size(), std::size_t(pieces) + 1);
+    EXPECT_EQ(cuts.front(), 0u);
+    EXPECT_EQ(cuts.back(), key_end);
+    for (const std::uint64_t count : countBetween(particles, cuts)) {
+      EXPECT_NEAR(double(count), 5000. / pieces, 2 * bucket) << pieces << " pieces";
+    }
+  }
+}
+
+TEST(Decompose, NoCutGoesThroughALeaf) {
+  const auto particles = sortedParticles(3000);
+  const Tree whole = buildTree(particles, 0, key_end, 0, bucket, 1e-9);
+  const auto cuts = decompose(particles, 40, bucket);
+  for (const Node& node : whole.nodes()) {
+    if (!node.isLeaf()) continue;
+    for (const Key cut : cuts) {
+      EXPECT_FALSE(cut > node.cell.begin() && cut < node.cell.end()) << "leaf of " << node.count << " particles";
+    }
+  }
+}
+
+TEST(Decompose, MorePiecesThanLeavesLeavesSomeEmpty) {
+  const auto particles = sortedParticles(30);
+  const auto cuts = decompose(particles, 100, bucket);
+  EXPECT_TRUE(std::ranges::is_sorted(cuts));
+  std::uint64_t total = 0;
+  for (const auto count : countBetween(particles, cuts)) total += count;
+  EXPECT_EQ(total, 30u);
+}
+
+TEST(Decompose, ManyParticlesInOnePlaceAreNotCut) {
+  std::vector<Particle> particles(100);
+  sortByKey(particles, {{-0.5, -0.5, -0.5}, 1});
+  const auto counts = countBetween(particles, decompose(particles, 4, bucket));
+  EXPECT_EQ(std::ranges::count(counts, 0u), 3);
+}
+
+TEST(Decompose, NoPiecesIsRefused) { EXPECT_THROW(Decomposer(0, bucket), std::invalid_argument); }
+
+TEST(SortByKey, SortsAndKeepsAll) {
+  const auto particles = sortedParticles(1000);
+  EXPECT_TRUE(std::ranges::is_sorted(particles, {}, &Particle::key));
+  std::vector<bool> seen(1000);
+  for (const Particle& p : particles) seen[p.order] = true;
+  EXPECT_EQ(std::ranges::count(seen, true), 1000);
+}
+
+}  // namespace
+}  // namespace periapt::nbody
