@@ -49,6 +49,8 @@ void fatal(const Complaint& complaint) {
   static_cast<void>(written);
   if (!ending.exchange(true)) {
     if (ExitHook hook = exit_hook.load(std::memory_order_acquire)) hook(1);
+  } else {
+    ::sleep(2);  // the first one is telling the other processes; it ends this one
   }
   ::_exit(1);
 }

@@ -1,5 +1,8 @@
 // Charm++: what a program's .decl.h includes. Every part stands in a header of its own, in runtime/.
 #pragma once
+#include <sys/stat.h>
+#include <sys/types.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -8,6 +11,7 @@
 
 #include "charm.h"
 #include "ckbitvector.h"
+#include "ckhashtable.h"
 #include "cklists.h"
 #include "ckstream.h"
 #include "pup.h"
@@ -24,6 +28,9 @@
 #include "runtime/chare/message_queue.h"
 #include "runtime/chare/objects.h"
 #include "runtime/chare/proxies.h"
+#include "runtime/chare/readonly.h"
 #include "runtime/chare/reducers.h"
 #include "runtime/chare/reduction_message.h"
 #include "runtime/chare/sections.h"
+#include "runtime/chare/user_envelope.h"
+#include "runtime/loadbalance/lb_manager.h"

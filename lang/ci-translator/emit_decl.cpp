@@ -173,11 +173,25 @@ class DeclEmitter {
       out_.line("  static int " + entryNames.ep + ";");
       out_.line("  static int " + entryNames.index + "(" + types + ") { return " + entryNames.ep + "; }");
       out_.line("  static int idx_" + entryNames.suffixed + "() { return " + entryNames.ep + "; }");
+      if (!entry->isConstructor)
+        out_.line("  static int idx_" + entry->name + "(" + entry->result->text() + " (" + names.local + "::*)(" +
+                  methodTypes(*entry) + ")) { return " + entryNames.ep + "; }");
       out_.line("  static void " + entryNames.call + "(void* impl_msg, void* impl_obj);");
       if (entry->has("reductiontarget")) declareReductionTarget(*entry, entryNames);
     }
     if (names.migrates()) out_.line("  static void _call_migrate(void* impl_msg, void* impl_obj);");
     out_.line("};");
+  }
+
+  /// Parameter types of the method itself, for idx_f(&X::f).
+  static std::string methodTypes(const Entry& entry) {
+    std::string out;
+    for (const Parameter& p : entry.parameters) {
+      Type type = p.type;
+      if (p.length) type.pointers.push_back(false);
+      out += (out.empty() ? "" : ", ") + type.text();
+    }
+    return out;
   }
 
   void declareReductionTarget(const Entry& entry, const EntryNames& names) {
@@ -274,7 +288,8 @@ class DeclEmitter {
     const std::string head = "  static CkSectionID ckNew(const CkArrayID& impl_id, ";
     const std::string index = names.arrayIndex;
     out_.line("  " + names.element + " operator[](int impl_i) const { return " + names.element +
-              "(this->ckGetArrayID(), static_cast<const " + index + "&>(this->ckGetArrayElements()[impl_i])); }");
+              "(this->ckGetArrayID(), static_cast<const " + index + "&>(" + names.bases("CProxySection_").front() +
+              "::ckGetArrayElements()[impl_i])); }");
     out_.line("  " + names.element + " operator()(int impl_i) const { return (*this)[impl_i]; }");
     out_.line(head + "const " + index + "* impl_elements, int impl_count, " + factor + ") {");
     out_.line(

@@ -19,6 +19,15 @@ std::string heldType(const Parameter& p) {
   return type.text();
 }
 
+/// `T& x`, which the method may take as T&, T&& and so on.
+bool isWritableReference(const Parameter& p) { return !p.length && p.type.references == 1 && !p.type.isConst; }
+
+/// The unmarshalled argument as the method is given it.
+std::string handedOver(const Parameter& p, const std::string& name) {
+  if (p.length) return name + ".data()";
+  return isWritableReference(p) ? "periapt::refOrMove(" + name + ".ref())" : name + ".move()";
+}
+
 class DefEmitter {
  public:
   DefEmitter(const Module& module, const SourceText& source)
@@ -65,6 +74,7 @@ class DefEmitter {
         found |= !c->isInstantiation() && c->header.has_value() == templates;
       if (auto* m = std::get_if<Message>(&item.node))
         found |= m->arguments.empty() && m->header.has_value() == templates;
+      found |= std::holds_alternative<PupAble>(item.node) && !templates;
     });
     return found;
   }
@@ -103,6 +113,10 @@ class DefEmitter {
         definitions(space->items, templates);
         out_.line("}  // namespace " + space->name);
       }
+      if (auto* able = std::get_if<PupAble>(&item.node); able && !templates)
+        for (const Type& type : able->types)
+          out_.lineAt(type.span.begin, std::string(type.arguments.empty() ? "PUPable_def(" : "PUPable_def_template(") +
+                                           type.plain() + ")");
       if (auto* m = std::get_if<Message>(&item.node); m && m->arguments.empty() && m->header.has_value() == templates)
         define(*m);
       if (auto* c = std::get_if<Chare>(&item.node); c && !c->isInstantiation() && c->header.has_value() == templates)
@@ -265,8 +279,7 @@ class DefEmitter {
         const std::string name = parameterName(entry, i);
         const std::string holder = p.length ? "periapt::ArrayArg<" : "periapt::Arg<";
         out_.lineAt(p.span.begin, "  " + holder + heldType(p) + "> " + name + "(impl_in);");
-        const bool writable = p.type.references == 1 && !p.type.isConst;
-        arguments += (i ? ", " : "") + name + (p.length ? ".data()" : writable ? ".ref()" : ".move()");
+        arguments += (i ? ", " : "") + handedOver(p, name);
       }
     }
     out_.lineAt(entry.nameSpan.begin, "  " + statement(names, entry, arguments));
@@ -299,7 +312,7 @@ class DefEmitter {
         arguments += std::string("impl_in.") + (p.length ? "array<" : "count<") + heldType(*array) + ">()";
       } else {
         out_.lineAt(p.span.begin, "  periapt::ReductionArg<" + heldType(p) + "> " + name + "(impl_in);");
-        arguments += name + (p.type.references == 1 && !p.type.isConst ? ".ref()" : ".move()");
+        arguments += handedOver(p, name);
       }
     }
     out_.lineAt(entry.nameSpan.begin,
@@ -390,9 +403,11 @@ class DefEmitter {
     for (const Parameter& p : entry.parameters) {
       std::string type = heldType(p);
       if (p.length) type += "*";
-      if (!p.length && p.type.references == 1 && !p.type.isConst) type += "&";
       types += (types.empty() ? "" : ", ") + type;
-      values += (values.empty() ? "" : ", ") + ("std::declval<" + type + ">()");
+      const bool writable = isWritableReference(p);
+      values += (values.empty() ? "" : ", ") +
+                ("std::declval<" + (writable ? "periapt::RefOrMove<" + type + ">" : type) + ">()");
+      if (writable) types += "&";
     }
     const std::string who = "\"" + place(entry.nameSpan.begin) + ": class " + names.local + " has no ";
     const std::string what = (entry.isConstructor ? "constructor " : "method ") + entry.name + "(" + types + ")";

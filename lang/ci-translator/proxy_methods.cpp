@@ -140,6 +140,22 @@ class Methods {
     }
     f.body.push_back("periapt::" + messageForm("invoke", entry) + callArgumentsOf(entry));
     out_.push_back(std::move(f));
+    if (receiver_ == Receiver::whole && names_.chare.kind == ChareKind::group) {
+      listed(entry, {{"int impl_npes", ""}, {"const int* impl_pes", ""}}, "impl_npes, impl_pes");
+      listed(entry, {{"const CmiGroup& impl_group", ""}}, "impl_group");
+    }
+  }
+
+  /// A call of some members of a group: `g.work(arguments, npes, pes)`, `g.work(arguments, CmiGroup)`.
+  void listed(const Entry& entry, const std::vector<Function::Formal>& which, const std::string& arguments) {
+    Function f = start(entry, "void", entry.name);
+    f.isConst = true;
+    for (Function::Formal& formal : f.formals) formal.defaultValue.clear();
+    f.formals.insert(f.formals.end(), which.begin(), which.end());
+    withOptions(f, entry);
+    f.body.push_back("periapt::" + messageForm("invoke", entry) +
+                     callArguments(entry, {"periapt::listed(" + self_ + ", " + arguments + ")", ep(entry), sendFlags(entry)}));
+    out_.push_back(std::move(f));
   }
 
   std::string callArgumentsOf(const Entry& entry) const {
@@ -242,7 +258,8 @@ class Methods {
     for (Function::Formal& formal : g.formals)
       if (formal.text != "int impl_onPE") formal.defaultValue.clear();
     withOptions(g, entry);
-    g.body.push_back("*impl_id = " + call);
+    g.body.push_back("const CkChareID impl_made = " + call);
+    g.body.push_back("if (impl_id) *impl_id = impl_made;");
     out_.push_back(std::move(g));
   }
 

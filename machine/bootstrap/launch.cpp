@@ -130,7 +130,10 @@ class Watcher {
     int code = signal != 0 ? 128 + signal : WEXITSTATUS(status);
     if (code != 0 && code_ == 0) code_ = code;
     if (state_ != State::running) return;  // expected
-    if (signal != 0) {
+    if (signal == 0 && watch_.ended && watch_.ended()) return;
+    if (signal != 0 && announced()) {
+      give_time(2 * kSecond);  // it has told its crash itself
+    } else if (signal != 0) {
       tell(rank, pid, "was killed by signal " + std::to_string(signal) + ", " + strsignal(signal) + cause_of(signal));
       end_others();
     } else if (code != 0 && !announced()) {

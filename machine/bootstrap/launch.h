@@ -13,6 +13,8 @@ namespace periapt::bootstrap {
 struct RunWatch {
   /// The run has said that it is ending; then processes that leave are expected to. May be empty: never.
   std::function<bool()> exit_announced;
+  /// The program has ended as it should; processes leave with its status, each in its own time. May be empty: never.
+  std::function<bool()> ended;
 };
 
 /// Forks one child for each process of the layout and returns in the children, with their rank. The parent does not

@@ -26,6 +26,7 @@ struct HostWords {
   alignas(platform::kCacheLine) std::atomic<std::uint64_t> exit;
   alignas(platform::kCacheLine) std::atomic<std::uint32_t> arrived;        // at the barrier
   std::atomic<std::uint32_t> generation;                                   // barriers passed; a futex
+  std::atomic<std::uint32_t> ended;                                        // the program has come to its end
   alignas(platform::kCacheLine) shm::SleepWord sleep[bootstrap::kMaxPes];  // by carrier
 };
 constexpr std::uint64_t kAnnounced = std::uint64_t{1} << 32;
@@ -148,7 +149,8 @@ Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostL
   if (layout.process_count() > 1) {
     HostWords* words = state->words;
     rank = bootstrap::launch_processes(state->layout,
-                                       {[words] { return words->exit.load(std::memory_order_acquire) != 0; }});
+                                       {[words] { return words->exit.load(std::memory_order_acquire) != 0; },
+                                        [words] { return words->ended.load(std::memory_order_acquire) != 0; }});
   }
   state->open_pes(rank);
   return std::unique_ptr<MachineLayer>(new MachineLayer(std::move(state)));
@@ -234,6 +236,8 @@ void MachineLayer::announce_exit(int code) {
   for (int c = 0; c < state_->layout.carrier_count(); ++c) shm::tell_news(words.sleep[c], state_->arena.shared());
   futex(words.generation, FUTEX_WAKE, INT_MAX, nullptr);
 }
+
+void MachineLayer::announce_end() { state_->words->ended.store(1, std::memory_order_release); }
 
 bool MachineLayer::exit_announced() const { return state_->words->exit.load(std::memory_order_acquire) != 0; }
 

@@ -69,6 +69,8 @@ class MachineLayer {
   /// Ends the run: the first code announced stands; every carrier of every process is woken. Safe from any thread and
   /// from a signal handler.
   void announce_exit(int code);
+  /// The program has ended as it should: every process is about to leave with the program's exit status.
+  void announce_end();
   /// One load; look at it now and then.
   bool exit_announced() const;
   /// The code announced; 0 before.

@@ -32,12 +32,13 @@ struct ArriveHeader {
   CkArrayIndex index;
   std::uint32_t migrations;
   std::int32_t from;
-  std::uint32_t members;  // bound arrays that follow
+  std::uint32_t members;    // elements of bound arrays in it
+  std::uint32_t following;  // goes after those it is bound to
 };
 struct MemberHeader {
   std::int32_t array;
   std::uint32_t next_reduction, broadcast_epoch;
-  std::int32_t load_slot;
+  BalanceTravel balance;
   std::uint64_t bytes;
 };
 struct HintCall {
@@ -54,9 +55,16 @@ Message wrap(const Header& header, Message inner) {
     pack(inner);
     bytes = message_bytes(inner->size, inner->priority_bits);
   }
-  Message outer = Message::make(at + bytes);
+  // The outer message waits for the groups that the inner one waits for.
+  const bool waits = inner && (inner->flags & envelope_waits);
+  const int groups = waits ? GroupDependencies(inner.envelope()).count() : 0;
+  Message outer = Message::make(GroupDependencies::padded(at + bytes, groups));
   std::memcpy(outer.payload(), &header, sizeof header);
   if (bytes) std::memcpy(static_cast<char*>(outer.payload()) + at, inner.envelope(), bytes);
+  if (waits) {
+    GroupDependencies wanted(outer.envelope(), groups);
+    for (int i = 0; i < groups; ++i) wanted.set(i, GroupDependencies(inner.envelope()).get(i));
+  }
   return outer;
 }
 template <class Header>
@@ -199,6 +207,7 @@ void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, cons
   GroupRecord& record = objects.group(id.index());
   record.array = manager;
   record.type = type;
+  if (objects.balance) objects.balance->arrays_known += CkArrayIndex1D(id.index()).hash64();
   // An array that begins empty is being filled until doneInserting().
   if (!options.populated()) {
     manager->inserting_ = 1;
@@ -240,9 +249,27 @@ void ArrayManager::populate(int ep, Message& constructor) {
   const int pes = pe_.process.pes();
   const chare::IndexRange range(options_.getStart(), options_.getEnd(), options_.getStep());
   elements_.reserve(range.size() / pes + 1);
+  const chare::Placement& placement = location_->placement();
+  if (placement.is_contiguous() && range.size() > 0 && range.size() == placement.count() &&
+      placement.position_of(range[0]) == 0 && placement.position_of(range[range.size() - 1]) == range.size() - 1)
+    return populate_run(placement, range, ep, constructor);
   local_.reserve(range.size() / pes + 1);
   for (const CkArrayIndex& index : range)
     if (location_->place(index) == me) create(index, ep, constructor);
+}
+
+// The first elements fill the bounds, and ours are a run of positions: nobody else's are looked at.
+void ArrayManager::populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
+                                const Message& constructor) {
+  const std::int64_t first = placement.first_on(pe_.index);
+  const std::int64_t end = pe_.index + 1 < pe_.process.pes() ? placement.first_on(pe_.index + 1) : range.size();
+  if (range.dimension() == 1 && first < end) {
+    run_first_ = number(range[first]);
+    run_.resize(static_cast<std::size_t>(end - first));
+  } else {
+    local_.reserve(static_cast<std::size_t>(end - first));
+  }
+  for (std::int64_t position = first; position < end; ++position) create(range[position], ep, constructor);
 }
 
 void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& message) {
@@ -251,7 +278,8 @@ void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& mess
   const int home = location_->home(index);
   if (home != pe_.index)
     send_runtime(pe_, home, entry_hint, id_.index(), id, HintCall{0, pe_.index});
-  location_->forget(id);
+  const bool here = !location_->elsewhere(id);
+  if (here) location_->forget(id);
 
   const EntryInfo& entry = entry_info(ep);
   void* object = allocate_object(registry().chares[type_].size);
@@ -273,7 +301,29 @@ void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& mess
   }
   objects_.creating = outer;
   arrival_ = outer_arrival;
-  release_waiting(id, pe_.index);
+  announce_birth(objects_.balance, find(id));
+  if (here)
+    release_waiting(id, pe_.index);
+  else
+    follow(id);
+}
+
+// Bound elements stay together. One that is made, or comes, where the others have left already goes after them; it has
+// been counted here by then, so reductions know of it from the start.
+void ArrayManager::follow(std::uint64_t id) {
+  ArrayElement* element = find(id);
+  if (!element) return;
+  for (ArrayManager* other : location_->bound) {
+    if (other == this) continue;
+    if (ArrayElement* leader = other->find(id)) {
+      element->migrations_ = leader->migrations_;
+      return release_waiting(id, pe_.index);
+    }
+  }
+  const int to = location_->guess(id);
+  if (to < 0 || to == pe_.index) return release_waiting(id, pe_.index);
+  element->migrations_ = *location_->age(id) - 1;
+  migrate(element, to, true);
 }
 
 void ArrayManager::adopt(ArrayElement* element) {
@@ -284,7 +334,10 @@ void ArrayManager::adopt(ArrayElement* element) {
   element_offset_ = reinterpret_cast<char*>(element) - static_cast<char*>(creating_object_);
   element->position_ = static_cast<std::uint32_t>(elements_.size());
   elements_.push_back(element);
-  local_[id] = element;
+  if (id - run_first_ < run_.size())
+    run_[id - run_first_] = element;
+  else
+    local_[id] = element;
   if (arrival_) {
     element->next_reduction_ = arrival_->next_reduction;
     element->broadcast_epoch_ = arrival_->broadcast_epoch;
@@ -301,7 +354,10 @@ void ArrayManager::remove_local(ArrayElement* element) {
   elements_[element->position_] = last;
   last->position_ = element->position_;
   elements_.pop_back();
-  local_.erase(element->id_);
+  if (element->id_ - run_first_ < run_.size())
+    run_[element->id_ - run_first_] = nullptr;
+  else
+    local_.erase(element->id_);
 }
 
 namespace {
@@ -314,6 +370,7 @@ void free_element(ArrayElement* element, void* object) {
 // The destructor of an element that is deleted by the program itself.
 void ArrayManager::drop(ArrayElement* element) {
   if (find(element->id_) != element) return;
+  if (element->load_slot_ >= 0) objects_.balance->died(*element);
   remove_local(element);
   reduction_.died(element->next_reduction_);
   const int home = location_->home(index_of(element->id_));
@@ -343,6 +400,7 @@ void ArrayManager::insert(const CkArrayIndex& index, int ep, int to, Message mes
               std::to_string(pe_.process.pes()) + " PEs", describe_running(pe_));
   if (to == pe_.index) return create(index, ep, message);
   ++pe_.created;
+  if (objects_.balance) ++objects_.balance->elements_sent;
   send_to(pe_, to, runtime_message(wrap(InsertHeader{index, ep, pe_.index}, std::move(message)), entry_insert,
                                    static_cast<std::uint32_t>(id_.index())));
 }
@@ -368,6 +426,7 @@ void ArrayManager::on_insert(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
   pe.objects->count_processed();
+  if (pe.objects->balance) ++pe.objects->balance->elements_received;
   InsertHeader header;
   Message message = unwrap(call, header);
   manager->create(header.index, header.ep, message);
@@ -421,6 +480,10 @@ std::string ArrayManager::describe(std::uint64_t id) const {
 // --- messages --------------------------------------------------------------------------------------------------------
 
 int ArrayManager::destination(std::uint64_t id, const CkArrayIndex& index) const {
+  // What it is bound to is here: so will it be.
+  if (location_->bound.size() > 1)
+    for (ArrayManager* other : location_->bound)
+      if (other != this && other->find(id)) return pe_.index;
   const int guess = location_->guess(id);
   return guess >= 0 ? guess : location_->home(index);
 }
@@ -454,17 +517,17 @@ void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message mes
 // An index that is too large to be an id travels whole, in envelope fields that are free then.
 void ArrayManager::put_index(Message& message, const CkArrayIndex& index) {
   std::memcpy(&message->element, index.index, 8);
-  message->dependency = static_cast<std::uint32_t>(index.index[2]);
+  message->index_rest = static_cast<std::uint32_t>(index.index[2]);
   message->spare = static_cast<std::uint16_t>(index.dimension << 8 | index.nInts);
   message->flags |= envelope_index;
 }
 std::uint64_t ArrayManager::take_index(Message& message) {
   CkArrayIndex index;
   std::memcpy(index.index, &message->element, 8);
-  index.index[2] = static_cast<int>(message->dependency);
+  index.index[2] = static_cast<int>(message->index_rest);
   index.dimension = message->spare >> 8;
   index.nInts = message->spare & 255;
-  message->dependency = 0;
+  message->index_rest = 0;
   message->flags &= ~envelope_index;
   return message->element = number(index);
 }
@@ -545,7 +608,7 @@ void ArrayManager::broadcast(Message message) {
 
 void ArrayManager::number_broadcast(Message message) {
   if (message.shared()) message = message.copy();
-  pack(message);
+  if (!shareable(message)) pack(message);
   ++pe_.processed;
   pe_.created += pe_.process.pes();
   message->element = ++next_epoch_;
@@ -570,6 +633,10 @@ void ArrayManager::deliver_broadcast(Message message) {
     return;
   }
   run_broadcast(std::move(message));
+  run_delayed();
+}
+
+void ArrayManager::run_delayed() {
   while (!delayed_.empty() && delayed_.front()->element == epoch_ + 1) {
     Message next = std::move(delayed_.front());
     delayed_.pop_front();
@@ -590,6 +657,7 @@ void ArrayManager::run_broadcast(Message message) {
   // appears has seen this epoch.
   for (std::size_t i = 0; i < elements_.size();) {
     ArrayElement* element = elements_[i];
+    if (i + 4 < elements_.size()) __builtin_prefetch(elements_[i + 4]);
     if (element->broadcast_epoch_ + 1 == epoch_) [[likely]] {
       give_broadcast(element, message);
     } else if (element->broadcast_epoch_ < epoch_) {
@@ -637,6 +705,7 @@ void ArrayManager::catch_up(std::uint64_t id) {
     }
   }
   giving_ = false;
+  run_delayed();
 }
 
 // The oldest broadcast that somebody here, or on the way from here, may not have seen, minus one.
@@ -664,7 +733,7 @@ void ArrayManager::on_floor(Pe& pe, const RuntimeCall& call) {
 
 // --- migration -------------------------------------------------------------------------------------------------------
 
-void ArrayManager::migrate(ArrayElement* element, int to) {
+void ArrayManager::migrate(ArrayElement* element, int to, bool following) {
   if (to == pe_.index) return;
   if (to < 0 || to >= pe_.process.pes())
     fatal(describe(element->id_) + " is to migrate to PE " + std::to_string(to) + ", but PEs are numbered 0 to " +
@@ -674,6 +743,10 @@ void ArrayManager::migrate(ArrayElement* element, int to) {
   std::vector<std::pair<ArrayManager*, ArrayElement*>> members;
   for (ArrayManager* manager : location_->bound)
     if (ArrayElement* member = manager->find(id)) members.emplace_back(manager, member);
+  if (members.empty())
+    fatal(describe(id) + " is to migrate to PE " + std::to_string(to) + ", but it has left this PE already",
+          describe_running(pe_), "an element is gone when migrateMe() or ckDestroy() returns",
+          "let that be the last thing that the entry method does");
 
   constexpr std::size_t header_bytes = (sizeof(ArriveHeader) + 15) & ~std::size_t{15};
   constexpr std::size_t member_bytes = (sizeof(MemberHeader) + 15) & ~std::size_t{15};
@@ -687,14 +760,15 @@ void ArrayManager::migrate(ArrayElement* element, int to) {
     total += member_bytes + ((sizer.size() + 15) & ~std::size_t{15});
   }
   Message message = Message::make(total);
+  if (objects_.balance) ++objects_.balance->elements_sent;
   char* at = static_cast<char*>(message.payload());
-  const ArriveHeader header{id, index_of(id), migrations, pe_.index, static_cast<std::uint32_t>(members.size())};
+  const ArriveHeader header{id, index_of(id), migrations, pe_.index, static_cast<std::uint32_t>(members.size()), following};
   std::memcpy(at, &header, sizeof header);
   at += header_bytes;
   for (std::size_t i = 0; i < members.size(); ++i) {
     auto [manager, member] = members[i];
     const MemberHeader mine{manager->id_.index(), member->next_reduction_, member->broadcast_epoch_,
-                            member->load_slot_, sizes[i]};
+                            member->load_slot_ >= 0 ? objects_.balance->left(*member) : BalanceTravel{}, sizes[i]};
     std::memcpy(at, &mine, sizeof mine);
     at += member_bytes;
     PUP::toMem p(at);
@@ -714,6 +788,7 @@ void ArrayManager::migrate(ArrayElement* element, int to) {
     free_element(member, object);
   }
   location_->learn(id, to, migrations);
+  for (ArrayManager* manager : location_->bound) manager->release_waiting(id, to);
   ++pe_.created;
   send_to(pe_, to, runtime_message(std::move(message), entry_arrive,
                                    static_cast<std::uint32_t>(location_->bound.front()->id_.index())));
@@ -722,7 +797,24 @@ void ArrayManager::migrate(ArrayElement* element, int to) {
 void ArrayManager::on_arrive(Pe& pe, const RuntimeCall& call) {
   ArrayManager* leader = of(pe, call);
   if (!leader) return;
+  // Arrays that are bound to the leader may not have been made here yet.
+  ArriveHeader header;
+  const char* at = static_cast<const char*>(call.arguments);
+  std::memcpy(&header, at, sizeof header);
+  at += (sizeof header + 15) & ~std::size_t{15};
+  for (std::uint32_t i = 0; i < header.members; ++i) {
+    MemberHeader member;
+    std::memcpy(&member, at, sizeof member);
+    at += ((sizeof member + 15) & ~std::size_t{15}) + ((member.bytes + 15) & ~std::uint64_t{15});
+    RuntimeCall needs_member = call;
+    needs_member.collection = static_cast<std::uint32_t>(member.array);
+    if (of(pe, needs_member)) continue;
+    // What is sent to it meanwhile waits here.
+    leader->location_->learn(header.id, pe.index, header.migrations);
+    return;
+  }
   pe.objects->count_processed();
+  if (pe.objects->balance) ++pe.objects->balance->elements_received;
   leader->arrive(static_cast<const char*>(call.arguments));
 }
 
@@ -731,7 +823,7 @@ void ArrayManager::arrive(const char* at) {
   std::memcpy(&header, at, sizeof header);
   at += (sizeof header + 15) & ~std::size_t{15};
   number(header.index);
-  location_->forget(header.id);
+  if (!header.following) location_->forget(header.id);
   std::vector<ArrayManager*> arrived;
   for (std::uint32_t i = 0; i < header.members; ++i) {
     MemberHeader member;
@@ -742,10 +834,18 @@ void ArrayManager::arrive(const char* at) {
     const Arrival arrival{member.next_reduction, member.broadcast_epoch, header.migrations};
     manager->number(header.index);
     manager->rebuild(header.id, arrival, at, member.bytes);
-    if (ArrayElement* element = manager->find(header.id)) element->load_slot_ = -1;
+    if (ArrayElement* element = manager->find(header.id))
+      if (element->usesAtSync && objects_.balance) objects_.balance->arrived(*element, member.balance);
     send_runtime(pe_, header.from, entry_arrived, member.array, header.id, member.broadcast_epoch);
     arrived.push_back(manager);
     at += (member.bytes + 15) & ~std::size_t{15};
+  }
+  if (header.following) {
+    for (ArrayManager* manager : arrived) {
+      manager->catch_up(header.id);
+      manager->follow(header.id);
+    }
+    return;
   }
   const int home = location_->home(header.index);
   if (home != pe_.index && home != header.from)
@@ -822,17 +922,6 @@ void ArrayManager::on_destroy(Pe& pe, const RuntimeCall& call) {
   const CkArrayIndex index = manager->index_of(call.element);
   if (!manager->find(call.element) && manager->destination(call.element, index) == pe.index) return;  // gone already
   manager->order_destruction(call.element, index);
-}
-
-std::string describe_waiting(PeObjects& objects) {
-  std::string text;
-  objects.for_each_array([&](ArrayManager& manager) {
-    for (const auto& [id, messages] : manager.waiting())
-      text += manager.describe(id) + "::" + entry_name(messages.front()->entry) + " (" + std::to_string(messages.size()) +
-              (messages.size() == 1 ? " message, from PE " : " messages, the first from PE ") +
-              std::to_string(messages.front()->source) + ")\n";
-  });
-  return text;
 }
 
 }  // namespace periapt

@@ -17,6 +17,7 @@
 
 #include "base/flat_map.h"
 #include "runtime/chare/array_map.h"
+#include "runtime/chare/balance_hook.h"
 #include "runtime/chare/default_map.h"
 #include "runtime/chare/pe_objects.h"
 #include "runtime/chare/reduction.h"
@@ -35,12 +36,15 @@ class Location {
   // Takes a hint, unless a younger one is known. True when it was news.
   bool learn(std::uint64_t id, int pe, std::uint32_t migrations);
   void forget(std::uint64_t id) { hints_.erase(id); }
+  // Are elements that one with this id is bound to on another PE?
+  bool elsewhere(std::uint64_t id) const { return bound.size() > 1 && hints_.find(id) != nullptr; }
   // How old a hint is, in migrations; null when there is none.
   const std::uint32_t* age(std::uint64_t id) const {
     const Hint* hint = hints_.find(id);
     return hint ? &hint->migrations : nullptr;
   }
   CkArrayMap* map() const { return map_; }
+  const chare::Placement& placement() const { return *default_; }  // when there is no map()
   int map_handle() const { return map_handle_; }
 
   std::vector<ArrayManager*> bound;  // arrays whose elements move together, the first one leads
@@ -75,6 +79,8 @@ class ArrayManager {
   const std::vector<ArrayElement*>& elements() const { return elements_; }
 
   ArrayElement* find(std::uint64_t id) {
+    const std::uint64_t place = id - run_first_;
+    if (place < run_.size()) return run_[place];
     ArrayElement** found = local_.find(id);
     return found ? *found : nullptr;
   }
@@ -97,7 +103,7 @@ class ArrayManager {
   void create(const CkArrayIndex& index, int ep, const Message& message);
   void insert(const CkArrayIndex& index, int ep, int pe, Message message);
   void destroy(ArrayElement* element);
-  void migrate(ArrayElement* element, int to);
+  void migrate(ArrayElement* element, int to, bool following = false);
   // Sends the element there from wherever it is.
   void order_migration(std::uint64_t id, const CkArrayIndex& index, int to);
   void order_destruction(std::uint64_t id, const CkArrayIndex& index);
@@ -147,12 +153,19 @@ class ArrayManager {
   void number_broadcast(Message message);
   void give_broadcast(ArrayElement* element, const Message& message);
   void run_broadcast(Message message);
+  void run_delayed();
   void catch_up(std::uint64_t id);
   std::uint32_t floor() const;
   void drop_history(std::uint32_t floor);
+  void follow(std::uint64_t id);
   void remove_local(ArrayElement* element);
+  void populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
+                    const Message& constructor);
   void arrive(const char* bytes);
   void rebuild(std::uint64_t id, const Arrival& arrival, const char* bytes, std::size_t size);
+  static void announce_birth(BalanceHook* balance, ArrayElement* element) {
+    if (element && element->usesAtSync && element->load_slot_ < 0 && balance) balance->born(*element);
+  }
   void tell_inserting(bool begins);
   std::uint64_t number(const CkArrayIndex& index);
   int destination(std::uint64_t id, const CkArrayIndex& index) const;
@@ -167,6 +180,10 @@ class ArrayManager {
   CkArray face_;
   std::shared_ptr<Location> location_;
   Reduction reduction_;
+  // Local elements by id: those of the run of ids run_first_ ... that a dense 1D array begins with on this PE lie in a
+  // plain table, null where one has gone; others in the map.
+  std::vector<ArrayElement*> run_;
+  std::uint64_t run_first_ = 0;
   FlatMap<ArrayElement*> local_;
   std::vector<ArrayElement*> elements_;
   std::ptrdiff_t element_offset_ = 0;  // of the ArrayElement within the object
@@ -193,7 +210,5 @@ class ArrayManager {
 
 ArrayManager& array_manager(CkArrayID id);
 [[noreturn]] void no_such_array(CkArrayID id);
-// Called when nothing moves any more: messages still waiting for elements are a mistake of the program.
-std::string describe_waiting(PeObjects& objects);
 
 }  // namespace periapt

@@ -50,14 +50,11 @@ void PeObjects::deliver_message(Message message) {
   void* payload = message.payload();
   const char* end = static_cast<const char*>(payload) + envelope->size;
   const int ep = envelope->entry;
-  // (Of a message that carries a whole index these bytes are part of it.)
-  if (envelope->dependency && !(envelope->flags & envelope_index)) [[unlikely]] {
-    GroupRecord& group = this->group(static_cast<int>(envelope->dependency));
-    if (!group.object && !group.array) {
-      group.waiting.push_back(std::move(message));
+  if (envelope->flags & envelope_waits) [[unlikely]] {
+    if (GroupRecord* missing = missing_group(envelope)) {
+      missing->waiting.push_back(std::move(message));
       return;
     }
-    envelope->dependency = 0;
   }
   switch (envelope->target) {
     case Target::array: {
@@ -90,6 +87,19 @@ void PeObjects::deliver_message(Message message) {
   }
 }
 
+// The first of the groups that a message waits for and that isn't here yet. The message may be shared: nothing is noted
+// in it, and it is asked again for each group that comes.
+GroupRecord* PeObjects::missing_group(Envelope* envelope) {
+  const GroupDependencies wanted(envelope);
+  for (int i = 0; i < wanted.count(); ++i) {
+    const CkGroupID id = wanted.get(i);
+    if (id.isZero()) continue;
+    GroupRecord& record = group(id.idx);
+    if (!record.object && !record.array && !node_groups().find(id.idx)) return &record;
+  }
+  return nullptr;
+}
+
 void PeObjects::deliver_group(int ep, std::uint32_t collection, void* payload, const char* end, Message message) {
   GroupRecord* record = find_group(static_cast<int>(collection));
   if (!record || !record->object) [[unlikely]] {
@@ -102,14 +112,14 @@ void PeObjects::deliver_group(int ep, std::uint32_t collection, void* payload, c
 }
 
 void PeObjects::deliver_chare(int ep, std::uint64_t serial, void* payload, const char* end, Message message) {
-  ChareRecord& record = chares_[serial];
-  if (!record.object) [[unlikely]] {
+  ChareRecord* record = chares_.find(serial);
+  if (!record) [[unlikely]] {
     if (!message)
       message = boxed(pe, Target::chare, ep, 0, serial, payload, static_cast<unsigned>(end - static_cast<char*>(payload)));
-    record.waiting.push_back(std::move(message));
+    waiting_for_chare_[serial].push_back(std::move(message));
     return;
   }
-  run_entry(ep, object_for_entry(record.type, ep, record.object), payload, end, std::move(message));
+  run_entry(ep, object_for_entry(record->type, ep, record->object), payload, end, std::move(message));
 }
 
 namespace {
@@ -184,24 +194,31 @@ struct ThreadedCall {
   Message message;
   alignas(16) char arguments[inline_arguments_max];
 
+  ThreadedCall(PeObjects& objects, int ep, void* object, void* payload, const char* end, Message message)
+      : objects(objects), ep(ep), object(object), payload(payload), end(end), message(std::move(message)) {
+    if (!this->message) own_arguments();
+  }
+  ThreadedCall(ThreadedCall&& other)
+      : ThreadedCall(other.objects, other.ep, other.object, other.payload, other.end, std::move(other.message)) {}
+  void own_arguments() {
+    const std::size_t length = end - static_cast<char*>(payload);
+    std::memcpy(arguments, payload, inline_arguments_max);
+    payload = arguments;
+    end = arguments + length;
+  }
+
   static void main(void* argument) {
-    auto* call = static_cast<ThreadedCall*>(argument);
-    call->objects.enter(call->ep, call->object, call->payload, call->end, std::move(call->message));
-    delete call;
+    // It lies on the stack of who made the thread and is read before the thread first stops.
+    ThreadedCall call(static_cast<ThreadedCall&&>(*static_cast<ThreadedCall*>(argument)));
+    call.objects.enter(call.ep, call.object, call.payload, call.end, std::move(call.message));
   }
 };
 
 void PeObjects::start_thread(int ep, void* object, void* payload, const char* end, Message message) {
-  auto* call = new ThreadedCall{*this, ep, object, payload, end, std::move(message), {}};
-  if (!call->message) {
-    const std::size_t length = end - static_cast<char*>(payload);
-    std::memcpy(call->arguments, payload, inline_arguments_max);
-    call->payload = call->arguments;
-    call->end = call->arguments + length;
-  }
+  ThreadedCall call(*this, ep, object, payload, end, std::move(message));
   const Execution outer = pe.running;
   const char* outer_end = pe.arguments_end;
-  pe.threads.resume(pe.threads.create(ThreadedCall::main, call, entry_info(ep).stack_size));
+  pe.threads.resume(pe.threads.create(ThreadedCall::main, &call, entry_info(ep).stack_size));
   pe.running = outer;
   pe.arguments_end = outer_end;
 }

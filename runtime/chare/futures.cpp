@@ -42,9 +42,7 @@ void* Futures::wait(std::uint64_t id) {
             "only a [threaded] entry method can wait (for a future, a [sync] call, quiescence or a callback)",
             "declare the entry [threaded] in the .ci file");
     get(id).threads.push_back(self);
-    const Execution mine = pe_.running;
-    pe_.threads.suspend();
-    pe_.running = mine;
+    pe_.suspend();
   }
   return get(id).message;
 }
@@ -149,7 +147,8 @@ void wait_some_ready(const CkFuture* futures, std::size_t count, std::size_t wan
     std::size_t ready = 0;
     for (std::size_t i = 0; i < count; ++i) ready += CkProbeFuture(futures[i]) != 0;
     if (ready >= wanted) return;
-    pe.threads.yield();
+    pe.threads.awaken(pe.threads.current());
+    pe.suspend();
   }
 }
 }  // namespace ck

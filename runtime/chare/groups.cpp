@@ -1,5 +1,5 @@
 // Chares and groups: creation, look-up, sending.
-#include <cstdlib>
+#include <new>
 
 #include "base/fatal.h"
 #include "runtime/chare/array_manager.h"
@@ -8,6 +8,7 @@
 #include "runtime/chare/pe_objects.h"
 #include "runtime/chare/quiescence.h"
 #include "runtime/chare/reduction.h"
+#include "runtime/chare/watchdog.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -66,14 +67,16 @@ void register_section_entries() {
 }
 
 void* allocate_object(std::size_t bytes) {
-  void* object = std::malloc(bytes);
+  // Programs end chares with `delete this`: the storage is what operator delete takes.
+  void* object = ::operator new(bytes, std::nothrow);
   if (!object) fatal("no memory for an object of " + std::to_string(bytes) + " bytes");
   return object;
 }
-void free_object(void* object) { std::free(object); }
+void free_object(void* object) { ::operator delete(object); }
 
 PeObjects::PeObjects(Pe& pe)
-    : pe(pe), futures(std::make_unique<Futures>(pe)), quiescence(std::make_unique<Quiescence>(*this)) {
+    : pe(pe), futures(std::make_unique<Futures>(pe)), quiescence(std::make_unique<Quiescence>(*this)),
+      watchdog(std::make_unique<Watchdog>(*this)) {
   groups_.reserve(64);
 }
 PeObjects::~PeObjects() = default;
@@ -199,6 +202,13 @@ Message addressed(void* payload, Target target, int ep, unsigned send, std::uint
         "they are numbered 0 to " + std::to_string((what[0] == 'P' ? Process::current()->pes()
                                                                    : Process::current()->count()) - 1));
 }
+// A group of processes or PEs must have been made by somebody.
+void check_group(CkGroupID id, int ep) {
+  if (!id.isZero()) [[likely]] return;
+  fatal("a group proxy is used that was never set", describe_running(*Pe::current()),
+        std::string("the call is of ") + chare_name_of_entry(ep) + "::" + entry_name(ep),
+        "give it a group with ckNew() or an assignment first; a readonly is set in the mainchare's constructor");
+}
 // The PE of a process that takes a call to a node group: each in turn.
 int pe_of_node(Pe& pe, int node, int ep) {
   if (node < 0 || node >= pe.process.count()) bad_pe(node, "process", ep);
@@ -216,6 +226,7 @@ void note_created(Pe& pe, int to, int ep, std::size_t bytes) {
 
 void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
   Pe& pe = *Pe::current();
+  check_group(proxy.ckGetGroupID(), ep);
   const int to = proxy.ckGetGroupPe();
   if (!inline_fits(send))
     return send_message(proxy, ep, send,
@@ -227,6 +238,7 @@ void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const vo
 
 void send_message(const CProxyElement_Group& proxy, int ep, unsigned send, void* payload) {
   Pe& pe = *Pe::current();
+  check_group(proxy.ckGetGroupID(), ep);
   const int to = proxy.ckGetGroupPe();
   if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes())) bad_pe(to, "PE", ep);
   note_created(pe, to, ep, envelope_of(payload)->size);
@@ -236,6 +248,7 @@ void send_message(const CProxyElement_Group& proxy, int ep, unsigned send, void*
 void send_call(const CProxy_Group& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
   Pe& pe = *Pe::current();
   const int pes = pe.process.pes();
+  check_group(proxy.ckGetGroupID(), ep);
   // Few PEs: a line to each costs less than a message and a tree.
   constexpr int few = 8;
   if (pes > few || !inline_fits(send))
@@ -250,6 +263,7 @@ void send_call(const CProxy_Group& proxy, int ep, unsigned send, const void* arg
 
 void send_message(const CProxy_Group& proxy, int ep, unsigned send, void* payload) {
   Pe& pe = *Pe::current();
+  check_group(proxy.ckGetGroupID(), ep);
   Message message =
       addressed(payload, Target::group, ep, send, static_cast<std::uint32_t>(proxy.ckGetGroupID().idx), 0);
   for (int to = 0; to < pe.process.pes(); ++to) note_created(pe, to, ep, message->size);
@@ -282,6 +296,7 @@ void send_call(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, cons
 }
 void send_message(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, void* payload) {
   Pe& pe = *Pe::current();
+  check_group(proxy.ckGetGroupID(), ep);
   const int to = pe_of_node(pe, proxy.ckGetGroupPe(), ep);
   note_created(pe, to, ep, envelope_of(payload)->size);
   send_to(pe, to,
@@ -295,6 +310,36 @@ void send_message(const CProxy_NodeGroup& proxy, int ep, unsigned send, void* pa
     Message one = node + 1 < nodes ? message.copy() : std::move(message);
     send_message(CProxyElement_NodeGroup(proxy.ckGetGroupID(), node), ep, send, payload_of(one.release()));
   }
+}
+
+// --- what waits -----------------------------------------------------------------------------------------------------
+
+namespace {
+template <class Visit>
+void visit_waiting(int index, GroupRecord& group, const Visit& visit) {
+  if (!group.waiting.empty()) visit("group or array " + std::to_string(index), group.waiting);
+  if (!group.array) return;
+  for (const auto& [id, messages] : group.array->waiting()) visit(group.array->describe(id), messages);
+}
+}  // namespace
+
+void PeObjects::for_each_waiting(const std::function<void(const std::string&, const std::vector<Message>&)>& visit) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) visit_waiting(static_cast<int>(i), groups_[i], visit);
+  for (auto& [index, group] : far_groups_) visit_waiting(index, group, visit);
+  chares_.for_each([&](std::uint64_t serial, const ChareRecord& chare) {
+    if (!chare.waiting.empty())
+      visit("chare " + std::to_string(serial & ((std::uint64_t{1} << 40) - 1)) + " on PE " + std::to_string(pe.index),
+            chare.waiting);
+  });
+}
+
+void PeObjects::for_each_reduction(const std::function<void(const Reduction&)>& visit) {
+  const auto of = [&](const GroupRecord& group) {
+    if (group.array) visit(group.array->reduction());
+    if (group.reduction) visit(*group.reduction);
+  };
+  for (const GroupRecord& group : groups_) of(group);
+  for (const auto& [_, group] : far_groups_) of(group);
 }
 
 // --- chares ----------------------------------------------------------------------------------------------------------
@@ -323,17 +368,15 @@ void PeObjects::create_chare(std::uint64_t serial, int type, int ep, Message mes
   creating.chare = {pe.index, serial};
   char* payload = static_cast<char*>(message.payload());
   const char* end = payload + message->size;
-  std::vector<Message> waiting;
-  {
-    ChareRecord& record = chares_[serial];
-    record.object = object;
-    record.type = type;
-    waiting = std::move(record.waiting);
-  }
+  chares_[serial] = {object, type};
   ++pe.created;
   enter(ep, object, payload, end, std::move(message));
   creating = outer;
-  for (Message& m : waiting) pe.enqueue(std::move(m));
+  if (!waiting_for_chare_.empty()) [[unlikely]] {
+    auto waiting = waiting_for_chare_.extract(serial);
+    if (waiting)
+      for (Message& m : waiting.mapped()) pe.enqueue(std::move(m));
+  }
 }
 
 void* PeObjects::find_chare(std::uint64_t serial) {

@@ -55,6 +55,13 @@ void* marshalled(const CkEntryOptions* options, const A&... a) {
   return message;
 }
 
+// Room for the arguments of an inline call. All of it is copied although the tail may hold anything; the compiler is told
+// that somebody has written it, or it would warn in every program.
+struct alignas(16) InlineArguments {
+  char bytes[inline_arguments_max];
+  InlineArguments() { __asm__("" : "=m"(bytes)); }
+};
+
 // Which receivers take inline calls: single ones, and whole groups.
 template <class P, class = void>
 struct takes_call : std::false_type {};
@@ -68,10 +75,10 @@ void invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options
     constexpr std::size_t size = marshal::fixed_size<A...>();
     if constexpr (size <= inline_arguments_max) {
       if (!options) {
-        alignas(16) char arguments[inline_arguments_max];
-        marshal::Writer writer(arguments);
+        InlineArguments arguments;
+        marshal::Writer writer(arguments.bytes);
         (writer(a), ...);
-        send_call(proxy, ep, send, arguments, size);
+        send_call(proxy, ep, send, arguments.bytes, size);
         return;
       }
     }
@@ -80,10 +87,10 @@ void invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options
       marshal::Sizer sizer;
       (sizer(a), ...);
       if (sizer.size() <= inline_arguments_max) {
-        alignas(16) char arguments[inline_arguments_max];
-        marshal::Writer writer(arguments);
+        InlineArguments arguments;
+        marshal::Writer writer(arguments.bytes);
         (writer(a), ...);
-        send_call(proxy, ep, send, arguments, static_cast<unsigned>(sizer.size()));
+        send_call(proxy, ep, send, arguments.bytes, static_cast<unsigned>(sizer.size()));
         return;
       }
     }

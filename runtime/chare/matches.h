@@ -21,6 +21,25 @@ struct is_made_from<std::void_t<decltype(::new (static_cast<void*>(nullptr)) T(s
     : std::true_type {};
 }  // namespace matches
 
+/// An argument for a parameter that the .ci calls `T&`: the method may take it as T&, T&&, const T& or T.
+template <class T>
+class RefOrMove {
+ public:
+  explicit RefOrMove(T& value) : value_(value) {}
+  operator T&() const { return value_; }
+  template <class U, class = std::enable_if_t<std::is_same<U, T>::value>>
+  operator U&&() const {
+    return static_cast<T&&>(value_);
+  }
+
+ private:
+  T& value_;
+};
+template <class T>
+RefOrMove<T> refOrMove(T& value) {
+  return RefOrMove<T>(value);
+}
+
 /// Has the class been defined, not only declared? Ask once in a program: the answer is kept by the compiler.
 template <class T>
 constexpr bool isDefined() {
@@ -37,6 +56,16 @@ constexpr bool constructible() {
 template <class T, class Probe>
 constexpr bool has(Probe) {
   return std::is_invocable<Probe, T&>::value;
+}
+
+/// Calls `first(object)` if that compiles, else `second(object)`: an argument that the .ci file declares T& is handed to a
+/// method that takes T&& (or T) as well as to one that takes T&.
+template <class T, class First, class Second>
+decltype(auto) either(T& object, First first, Second second) {
+  if constexpr (std::is_invocable<First, T&>::value)
+    return first(object);
+  else
+    return second(object);
 }
 
 }  // namespace periapt

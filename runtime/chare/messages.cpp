@@ -19,7 +19,9 @@ Message through(void* (*change)(void*), Message message) {
   if (after != before) {
     const std::uint64_t size = after->size;
     const std::uint16_t bits = after->priority_bits;
+    const std::uint8_t waits = after->flags & envelope_waits;  // as the new one was allocated
     *after = saved;
+    after->flags = static_cast<std::uint8_t>((saved.flags & ~envelope_waits) | waits);
     after->size = size;
     after->priority_bits = bits;
   }
@@ -31,6 +33,14 @@ const MessageInfo* class_of(const Message& message) {
 }
 }  // namespace
 
+// Every process of the host sees a message at the same address, so a class that kept the generated pack() needs it only
+// where bytes are copied.
+bool shareable(const Message& message) {
+  const MessageInfo* info = class_of(message);
+  if (!info || !info->pack) return true;
+  return info->relocatable && entry_info(message->entry).runtime_frees();
+}
+
 void pack(Message& message) {
   const MessageInfo* info = class_of(message);
   if (!info || !info->pack || (message->flags & envelope_packed)) return;
@@ -40,7 +50,8 @@ void pack(Message& message) {
 
 void unpack(Message& message) {
   if (!(message->flags & envelope_packed)) return;
-  message = through(registry().messages[message->message_type].unpack, std::move(message));
+  CkUnpackFnPtr unpack = registry().messages[message->message_type].unpack;  // before the message moves away
+  message = through(unpack, std::move(message));
   message->flags &= ~envelope_packed;
 }
 
@@ -54,12 +65,16 @@ void send_to(Pe& pe, int to, Message message) {
 
 void* new_marshalled(std::size_t size, const CkEntryOptions* options) {
   const int bits = options ? options->getPriorityBits() : 0;
-  Message message = Message::make(size, bits);
+  const int groups = options ? options->getGroupDepSize() : 0;
+  Message message = Message::make(GroupDependencies::padded(size, groups), bits);
   message->message_type = static_cast<std::uint16_t>(CMessage_CkMarshallMsg::__idx);
   if (options) {
     message->queueing = static_cast<Queueing>(options->getQueueing());
     if (bits) std::memcpy(priority_of(message.envelope()), options->getPriorityPtr(), 4 * priority_words(bits));
-    if (options->getGroupDepSize()) message->dependency = static_cast<std::uint32_t>(options->getGroupDepID().idx);
+    if (groups) {
+      GroupDependencies wanted(message.envelope(), groups);
+      for (int i = 0; i < groups; ++i) wanted.set(i, options->getGroupDepID(i));
+    }
   }
   return payload_of(message.release());
 }
@@ -73,20 +88,28 @@ const void* reduction_data(void* impl_msg, std::size_t& size) {
 }  // namespace periapt
 
 using periapt::Envelope;
+using periapt::GroupDependencies;
 using periapt::envelope_of;
 using periapt::Message;
 using periapt::payload_of;
 
-void* CkAllocMsg(int message_type, std::size_t bytes, int priority_bits, GroupDepNum) {
-  Message message = Message::make(bytes, priority_bits);
+void* CkAllocMsg(int message_type, std::size_t bytes, int priority_bits, GroupDepNum groups) {
+  Message message = Message::make(GroupDependencies::padded(bytes, groups), priority_bits);
   message->message_type = static_cast<std::uint16_t>(message_type);
+  if (groups) GroupDependencies(message.envelope(), groups);
   return payload_of(message.release());
 }
 void* CkAllocSysMsg(const CkEntryOptions* options) { return periapt::new_marshalled(0, options); }
 void CkFreeSysMsg(void* message) { CkFreeMsg(message); }
 void* CkAllocBuffer(void* message, int bytes) {
   const Envelope* like = envelope_of(message);
-  Message copy = Message::make(bytes, like->priority_bits);
+  const bool waits = like->flags & periapt::envelope_waits;
+  const int groups = waits ? GroupDependencies(like).count() : 0;
+  Message copy = Message::make(GroupDependencies::padded(bytes, groups), like->priority_bits);
+  if (waits) {
+    GroupDependencies wanted(copy.envelope(), groups);
+    for (int i = 0; i < groups; ++i) wanted.set(i, GroupDependencies(like).get(i));
+  }
   copy->message_type = like->message_type;
   copy->queueing = like->queueing;
   copy->target = like->target;
@@ -153,4 +176,25 @@ CkDataMsg* CkDataMsg::buildNew(int length, const void* bytes) {
   message->size_ = length;
   if (length && bytes) std::memcpy(message + 1, bytes, length);
   return message;
+}
+
+// --- CkMarshallMsg of a program: one block, the pointer is set again where it is unpacked --------------------------------
+
+int CkMarshallMsg::own_index;
+
+namespace {
+constexpr std::size_t marshall_buffer_at = (sizeof(CkMarshallMsg) + 15) & ~std::size_t{15};
+void* pack_marshall(void* message) { return message; }
+void* unpack_marshall(void* message) {
+  static_cast<CkMarshallMsg*>(message)->msgBuf = static_cast<char*>(message) + marshall_buffer_at;
+  return message;
+}
+}  // namespace
+
+void* CkMarshallMsg::operator new(std::size_t, int* bytes, int priority_bits) {
+  return unpack_marshall(CkAllocMsg(own_index, marshall_buffer_at + static_cast<std::size_t>(*bytes), priority_bits));
+}
+void CkMarshallMsg::register_own() {
+  own_index = CkRegisterMsg("CkMarshallMsg of the program", pack_marshall, unpack_marshall, CkFreeMsg,
+                            sizeof(CkMarshallMsg), true);
 }

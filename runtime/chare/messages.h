@@ -60,10 +60,19 @@ class CMessage_CkMarshallMsg {
  public:
   static int __idx;
 };
+// Marshalled arguments have this type. A program may make one of its own, `new (&bytes, prioBits) CkMarshallMsg`: then
+// msgBuf points to that many bytes behind the object.
 class CkMarshallMsg : public CkMessage {
  public:
   static int __idx;
   char* msgBuf;
+  void* operator new(std::size_t size, int* bytes, int priority_bits = 0);
+  void operator delete(void* message) { CkFreeMsg(message); }
+  void operator delete(void* message, int*, int) { CkFreeMsg(message); }
+  static void register_own();
+
+ private:
+  static int own_index;
 };
 
 class CMessage_CkDataMsg {

@@ -78,12 +78,30 @@ void NodeGroups::deliver(PeObjects& objects, int ep, std::uint32_t collection, v
   void* object = object_for_entry(r->type, ep, r->object);
   if (!(entry_info(ep).flags & ep_exclusive)) return objects.run_entry(ep, object, payload, end, std::move(message));
   // Another PE of the process is in an exclusive entry: come back later.
-  std::unique_lock exclusive(r->exclusive, std::try_to_lock);
-  if (!exclusive) {
+  // (Or this one is, in a scheduler that the entry runs: a mutex could not be asked then.) acquire and release are
+  // partners: what one exclusive entry wrote the next one sees.
+  if (r->exclusive.exchange(true, std::memory_order_acquire)) {
     box();
     return objects.pe.enqueue(std::move(message));
   }
   objects.run_entry(ep, object, payload, end, std::move(message));
+  r->exclusive.store(false, std::memory_order_release);
+}
+
+std::size_t NodeGroups::waiting() {
+  std::lock_guard lock(mutex_);
+  std::size_t count = 0;
+  for (const auto& [_, r] : records_) count += r->waiting.size();
+  return count;
+}
+std::string NodeGroups::describe_waiting() {
+  std::lock_guard lock(mutex_);
+  std::string text;
+  for (const auto& [group, r] : records_)
+    if (!r->waiting.empty())
+      text += std::to_string(r->waiting.size()) + " messages wait for node group " + std::to_string(group) +
+              ", which does not exist: " + entry_name(r->waiting.front()->entry) + "\n";
+  return text;
 }
 
 namespace {

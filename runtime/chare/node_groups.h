@@ -1,6 +1,8 @@
 // Node groups: one member a process, whose entries run on any PE of it.
 #pragma once
+#include <atomic>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +21,9 @@ class NodeGroups {
   void adopt(CkGroupID id, NodeGroup* base);
   // On the first PE of the process only.
   Reduction& reduction(int group);
+  // Messages for node groups that don't exist (yet).
+  std::size_t waiting();
+  std::string describe_waiting();
   std::uint32_t next_round(int group) { return record(group).next_reduction++; }
 
  private:
@@ -26,7 +31,7 @@ class NodeGroups {
     void* object = nullptr;
     NodeGroup* base = nullptr;
     int type = -1;
-    std::mutex exclusive;  // held while an [exclusive] entry runs
+    std::atomic<bool> exclusive{false};  // an [exclusive] entry runs
     std::unique_ptr<Reduction> reduction;
     std::uint32_t next_reduction = 0;
     std::vector<Message> waiting;

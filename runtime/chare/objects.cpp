@@ -33,11 +33,17 @@ void give_message(Reduction& reduction, std::uint32_t round, CkReductionMsg* mes
 
 Chare::Chare() : thishandle(PeObjects::current().creating.chare) {}
 
+Chare::~Chare() {
+  // Only a chare has a serial number, and only its own PE deletes it.
+  periapt::Pe* pe = periapt::Pe::current();
+  if (thishandle.serial != 0 && pe && thishandle.onPE == pe->index) pe->objects->forget_chare(thishandle.serial);
+}
+
 IrrGroup::IrrGroup() : thisgroup(PeObjects::current().creating.group) {
   thishandle.onPE = periapt::Pe::current()->index;
 }
 
-Group::Group() {
+Group::Group() : thisIndex(periapt::Pe::current()->index) {
   if (!thisgroup.isZero()) PeObjects::current().group(thisgroup.idx).base = this;
 }
 void Group::contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
@@ -52,7 +58,7 @@ void Group::setReductionClient(const CkCallback& cb) {
 }
 void Group::ckSetReductionClient(CkCallback* cb) { setReductionClient(*cb); }
 
-NodeGroup::NodeGroup() {
+NodeGroup::NodeGroup() : thisIndex(periapt::Pe::current()->process.rank()) {
   if (!thisgroup.isZero()) periapt::node_groups().adopt(thisgroup, this);
 }
 // The reduction of a node group lives on the first PE of the process; others hand their contribution to it.
@@ -94,6 +100,24 @@ void ArrayElement::ckMigrate(int to) {
   manager_->migrate(this, to);
 }
 void ArrayElement::ckDestroy() { manager_->destroy(this); }
+namespace {
+periapt::BalanceHook& balance() {
+  if (periapt::BalanceHook* hook = PeObjects::current().balance) return *hook;
+  periapt::fatal("AtSync() is called, but the program has no load balancing part", describe_running(*periapt::Pe::current()),
+                 "its main() does not hand the parts of the runtime to run_program()", "link with charmc");
+}
+}  // namespace
+void ArrayElement::AtSync(int) {
+  if (!usesAtSync)
+    periapt::fatal("AtSync() is called by an element that takes no part in balancing",
+                   describe_running(*periapt::Pe::current()), "usesAtSync is false",
+                   "set usesAtSync = true in the constructor");
+  balance().at_sync(*this);
+}
+double ArrayElement::getObjTime() const { return load_slot_ < 0 ? 0 : balance().load(*this); }
+void ArrayElement::setObjTime(double seconds) {
+  if (load_slot_ >= 0) balance().set_load(*this, seconds);
+}
 void ArrayElement::pup(PUP::er& p) {
   p | usesAtSync;
   p | usesAutoMeasure;
@@ -170,6 +194,15 @@ void pup_sections(PUP::er& p, std::vector<CkSectionID>& sections) {
   for (CkSectionID& section : sections) section.pup(p);
 }
 }  // namespace
+CProxySection_Group periapt::listed(const CProxy_Group& group, int count, const int* pes) {
+  return CProxySection_Group(group.ckGetGroupID(), pes, count);
+}
+CProxySection_Group periapt::listed(const CProxy_Group& group, const CmiGroup& pes) {
+  int count;
+  int* list;
+  CmiLookupGroup(pes, &count, &list);
+  return CProxySection_Group(group.ckGetGroupID(), list, count);
+}
 void CProxySection_Group::pup(PUP::er& p) {
   CProxy_Group::pup(p);
   pup_sections(p, sections_);

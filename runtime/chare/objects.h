@@ -13,6 +13,7 @@
 
 namespace periapt {
 class ArrayManager;
+class BalanceHook;
 class GroupReduction;
 }  // namespace periapt
 
@@ -36,6 +37,7 @@ class Chare : public CkObject {
  public:
   Chare();
   explicit Chare(CkMigrateMessage*) : Chare() {}
+  ~Chare() override;
   const CkChareID& ckGetChareID() const { return thishandle; }
   void CkGetChareID(CkChareID* id) const { *id = thishandle; }
 };
@@ -85,6 +87,7 @@ class IrrGroup : public Chare {
 
 class Group : public IrrGroup {
  public:
+  const int thisIndex;  // the PE
   Group();
   explicit Group(CkMigrateMessage*) : Group() {}
   PERIAPT_CONTRIBUTE_METHODS
@@ -102,6 +105,7 @@ class Group : public IrrGroup {
 
 class NodeGroup : public IrrGroup {
  public:
+  const int thisIndex;  // the process
   NodeGroup();
   explicit NodeGroup(CkMigrateMessage*) : NodeGroup() {}
   bool isNodeGroup() override { return true; }
@@ -161,13 +165,13 @@ class ArrayElement : public CkMigratable {
 
  protected:
   friend class periapt::ArrayManager;
+  friend class periapt::BalanceHook;
   CkArrayID thisArrayID;
   bool usesAtSync = false;
   bool usesAutoMeasure = true;
 
  private:
   bool migratable_ = true;
-  bool in_sync_ = false;
   void contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
                       CMK_REFNUM_TYPE user_flag);
   void contributeMessage(CkReductionMsg* message);
@@ -178,7 +182,7 @@ class ArrayElement : public CkMigratable {
   std::uint32_t next_reduction_ = 0;    // number of the next contribution
   std::uint32_t broadcast_epoch_ = 0;   // last broadcast this element has seen
   std::uint32_t migrations_ = 0;        // orders what other PEs hear about where it is
-  std::int32_t load_slot_ = -1;         // record of the load database, when loads are measured
+  std::int32_t load_slot_ = -1;         // number of the balancer's record, when it takes part
 };
 
 namespace periapt {

@@ -1,11 +1,14 @@
 // What lives on one PE: chares, members of groups, managers of arrays, futures; and how a piece of work finds them.
 #pragma once
 #include <deque>
+#include <functional>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/flat_map.h"
+#include "runtime/chare/dependencies.h"
 #include "runtime/chare/invoke.h"
 #include "runtime/chare/registry.h"
 #include "runtime/scheduler/pe.h"
@@ -13,9 +16,11 @@
 namespace periapt {
 
 class ArrayManager;
+class BalanceHook;
 class Reduction;
 class Futures;
 class Quiescence;
+class Watchdog;
 
 struct GroupRecord {
   void* object = nullptr;    // as the entry functions get it
@@ -35,7 +40,6 @@ struct GroupRecord {
 struct ChareRecord {
   void* object = nullptr;
   int type = -1;
-  std::vector<Message> waiting;
 };
 
 // What the constructor being run is for: the bases of objects read it.
@@ -57,6 +61,8 @@ class PeObjects {
   bool started = false;  // readonlys are here
   std::unique_ptr<Futures> futures;
   std::unique_ptr<Quiescence> quiescence;
+  std::unique_ptr<Watchdog> watchdog;
+  BalanceHook* balance = nullptr;  // set by runtime/loadbalance
 
   // --- groups ---
   GroupRecord& group(int index);         // made empty when unknown
@@ -90,6 +96,11 @@ class PeObjects {
   std::uint64_t keep_section(const CProxySection_ArrayBase& section);
   void send_to_section(int pe, std::uint64_t section, int ep, void* payload);
 
+  // --- what waits, for the watchdog ---
+  // visit(receiver in words, messages for it that cannot be delivered)
+  void for_each_waiting(const std::function<void(const std::string&, const std::vector<Message>&)>& visit);
+  void for_each_reduction(const std::function<void(const Reduction&)>& visit);
+
   // --- running ---
   void deliver(Work& work);
   void deliver_message(Message message);
@@ -113,12 +124,14 @@ class PeObjects {
 
  private:
   GroupRecord* find_group_slow(int index);
+  GroupRecord* missing_group(Envelope* envelope);
   void deliver_chare(int ep, std::uint64_t serial, void* payload, const char* end, Message message);
   void deliver_group(int ep, std::uint32_t collection, void* payload, const char* end, Message message);
   void start_thread(int ep, void* object, void* payload, const char* end, Message message);
   std::vector<GroupRecord> groups_;                  // made on PE 0: 1, 2, 3 ...
   std::unordered_map<int, GroupRecord> far_groups_;  // made elsewhere: negative
   FlatMap<ChareRecord> chares_;
+  std::unordered_map<std::uint64_t, std::vector<Message>> waiting_for_chare_;  // came before the chare
   std::vector<Message> held_;
   std::vector<CProxySection_ArrayBase> sections_;
   std::uint64_t chare_serial_ = 0;
@@ -140,6 +153,10 @@ void* base_object(int type, int ep, void* object);
 inline void* object_for_entry(int type, int ep, void* object) {
   return bases_have_offsets ? base_object(type, ep, object) : object;
 }
+
+// Whether copies of the message may be made with memcpy and used as they are: its class packs nothing, or nobody changes
+// what is shared because its entry's function doesn't keep it.
+bool shareable(const Message& message);
 
 // Message classes with a pack() of their own are packed on the way to another process.
 void pack(Message& message);

@@ -11,6 +11,7 @@
 #include "runtime/chare/array_options.h"
 #include "runtime/chare/objects.h"
 #include "runtime/chare/sections.h"
+#include "runtime/scheduler/converse.h"
 
 class CProxy {
  public:
@@ -73,6 +74,11 @@ class CProxySection_Group : public CProxy_Group {
   CProxySection_Group() = default;
   CProxySection_Group(const CkGroupID& group, const int* pes, int count, int factor = 0)
       : CProxy_Group(group), sections_(1, CkSectionID(group, pes, count, factor)) {}
+  // Members of several groups.
+  CProxySection_Group(int n, const CkGroupID* groups, int const* const* pes, const int* counts, int factor = 0)
+      : CProxy_Group(groups[0]) {
+    for (int i = 0; i < n; ++i) sections_.emplace_back(groups[i], pes[i], counts[i], factor);
+  }
   CProxySection_Group(const IrrGroup* g) : CProxy_Group(g) {}
   int ckGetNumSections() const { return static_cast<int>(sections_.size()); }
   CkSectionID& ckGetSectionID(int i = 0) { return sections_[i]; }
@@ -84,6 +90,13 @@ class CProxySection_Group : public CProxy_Group {
  private:
   std::vector<CkSectionID> sections_;
 };
+
+namespace periapt {
+// The members that `group.method(arguments, n, pes)` and `group.method(arguments, CmiGroup)` call.
+CProxySection_Group listed(const CProxy_Group& group, int count, const int* pes);
+CProxySection_Group listed(const CProxy_Group& group, const CmiGroup& pes);
+}  // namespace periapt
+PUPbytes(CmiGroup)
 
 class CProxy_NodeGroup : public CProxy {
  public:

@@ -91,8 +91,12 @@ void Quiescence::wave_done() {
 // Soon, then with pauses: the program may be busy for long.
 void Quiescence::next_wave() {
   if (++waves_ < eager_waves) return send_runtime(pe_, pe_.index, entry_wave, 0, 2, 0);
-  pe_.conditions.call_after([](void* q, double) { static_cast<Quiescence*>(q)->begin_wave(); }, this, pause_ns,
-                            clock::now_ns());
+  pausing_ = true;
+  const auto go_on = [](void* q, double) {
+    static_cast<Quiescence*>(q)->pausing_ = false;
+    static_cast<Quiescence*>(q)->begin_wave();
+  };
+  pe_.conditions.call_after(go_on, this, pause_ns, clock::now_ns());
 }
 
 }  // namespace periapt

@@ -17,6 +17,8 @@ class Quiescence {
   static void register_entries();
   // Calls back once when all is quiet. Any PE.
   void start(const CkCallback& callback);
+  // A timer of ours runs until the next wave.
+  bool pausing() const { return pausing_; }
 
  private:
   struct Sums {
@@ -38,7 +40,7 @@ class Quiescence {
   std::size_t answers_missing_ = 0;  // children and this PE
   // PE 0
   Sums last_;
-  bool have_last_ = false, running_ = false;
+  bool have_last_ = false, running_ = false, pausing_ = false;
   int waves_ = 0;
   std::vector<CkCallback> callbacks_;
 };

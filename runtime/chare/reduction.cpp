@@ -215,11 +215,12 @@ void Reduction::contribute(std::uint32_t number, ReducerType type, const Contrib
   }
   Round& r = round(number);
   if (callback && r.callback.isInvalid()) r.callback = *callback;
-  r.sum.add(type, contribution, pe_.random_state += 0x9E3779B97F4A7C15u);
+  if (!r.sum.count_only(type, contribution)) r.sum.add(type, contribution, pe_.random_state += 0x9E3779B97F4A7C15u);
   if (number < base_) return finish_rounds();
   ++r.given;
-  begin(number);
-  advance();
+  if (!r.asked) begin(number);
+  // Nothing moves before the last one of the oldest round.
+  if (number == base_ && r.given == contributors_) advance();
 }
 
 void Reduction::unhold() {
@@ -434,6 +435,12 @@ std::string Reduction::collection_name() const {
   if (tree_ == Tree::processes) return "node group " + std::to_string(collection_);
   GroupRecord* record = objects_.find_group(collection_);
   return record && record->type >= 0 ? registry().chares[record->type].name : "group " + std::to_string(collection_);
+}
+
+bool Reduction::open() const {
+  for (const Round& r : rounds_)
+    if (r.begun) return true;
+  return false;
 }
 
 std::string Reduction::describe() const {

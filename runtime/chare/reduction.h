@@ -31,6 +31,13 @@ class Accumulator {
   Accumulator(Accumulator&&) = default;
   Accumulator& operator=(Accumulator&&) = delete;
   ~Accumulator();
+  // One more that brings no data to a sum without data: the usual case of an empty reduction. False: use add().
+  bool count_only(ReducerType type, const chare::Contribution& contribution) {
+    if (!any_ || type != CkReduction::nop || type_ != type || contribution.size != 0 || contribution.user_flag != -1)
+      return false;
+    sources_ += contribution.sources;
+    return true;
+  }
   void add(ReducerType type, const chare::Contribution& contribution, std::uint64_t random_bits);
   // Everything as one contribution; its data live as long as this object.
   chare::Contribution result();
@@ -79,6 +86,8 @@ class Reduction {
   void unhold();
 
   std::uint32_t first_open() const { return base_; }
+  // Somebody has contributed to a round that is not finished.
+  bool open() const;
   // "round 3: 5 of 7 contributors here have contributed, waiting for reports of PEs 5, 6"; empty when none is open.
   std::string describe() const;
 

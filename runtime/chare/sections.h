@@ -17,6 +17,17 @@ class CkSectionInfo {
 };
 PUPbytes(CkSectionInfo)
 
+// The base of messages that are multicast to sections: they bring the section along.
+class CkMcastBaseMsg {
+ public:
+  CkSectionInfo _cookie;
+  static bool checkMagic(CkMcastBaseMsg*) { return true; }
+};
+// Takes the section out of a message that came through a multicast.
+inline void CkGetSectionInfo(CkSectionInfo& section, void* message) {
+  section = static_cast<CkMcastBaseMsg*>(message)->_cookie;
+}
+
 class CkSectionID {
  public:
   CkSectionInfo _cookie;

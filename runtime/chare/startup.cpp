@@ -13,10 +13,12 @@
 #include "base/fatal.h"
 #include "base/log.h"
 #include "runtime/chare/array_manager.h"
+#include "runtime/chare/crash.h"
 #include "runtime/chare/futures.h"
 #include "runtime/chare/node_groups.h"
 #include "runtime/chare/quiescence.h"
 #include "runtime/chare/reduction_message.h"
+#include "runtime/chare/watchdog.h"
 #include "runtime/scheduler/process.h"
 
 // What charmc's link step writes: registers the -module libraries.
@@ -33,6 +35,7 @@ namespace {
 int entry_start, entry_exit_request, entry_exit;
 int the_argc;
 char** the_argv;
+std::vector<Part> the_parts;
 std::vector<void (*)()>& exit_functions() {
   static std::vector<void (*)()> functions;
   return functions;
@@ -43,6 +46,7 @@ void register_core() {
   CMessage_CkMessage::__idx = CkRegisterMsg("CkMessage", nullptr, nullptr, nullptr, 0);
   CMessage_CkArgMsg::__idx = CkRegisterMsg("CkArgMsg", nullptr, nullptr, nullptr, sizeof(CkArgMsg));
   CMessage_CkMarshallMsg::__idx = CkMarshallMsg::__idx = CkRegisterMsg("CkMarshallMsg", nullptr, nullptr, nullptr, 0);
+  CkMarshallMsg::register_own();
   CMessage_CkDataMsg::__idx = CkRegisterMsg("CkDataMsg", nullptr, nullptr, nullptr, 0);
   CMessage_CkReductionMsg::__idx = CkRegisterMsg("CkReductionMsg", nullptr, nullptr, nullptr, 0);
   CkIndex_Chare::__idx = CkRegisterChare("Chare", sizeof(Chare), TypeChare);
@@ -55,6 +59,7 @@ void register_core() {
   Reduction::register_entries();
   Futures::register_entries();
   Quiescence::register_entries();
+  Watchdog::register_entries();
   register_chare_entries();
   register_section_entries();
   register_callback_entries();
@@ -115,11 +120,17 @@ void make_mainchares(Pe& pe) {
 }
 
 void begin(Pe& pe) {
+  give_crash_stack();
   pe.objects = new PeObjects(pe);
   pe.conditions.set_epoch_ns(0);
+  for (const Part& part : the_parts)
+    if (part.begin) part.begin(pe);
   for (const Registry::InitCall& call : registry().init_calls)
     if (call.per_pe) call.function();
-  if (pe.index == 0) make_mainchares(pe);
+  if (pe.index == 0) {
+    make_mainchares(pe);
+    pe.objects->watchdog->start();
+  }
 }
 
 // --- end -------------------------------------------------------------------------------------------------------------
@@ -131,6 +142,7 @@ void on_exit_request(Pe& pe, const RuntimeCall& call) {
   int code;
   std::memcpy(&code, call.arguments, sizeof code);
   for (void (*fn)() : exit_functions()) fn();
+  pe.process.layer().announce_end();
   Message message = Message::make(sizeof code);
   std::memcpy(message.payload(), &code, sizeof code);
   message->target = Target::runtime;
@@ -165,23 +177,37 @@ void request_exit(int code) {
   pe.send(0, std::move(message));
 }
 
-int run_program(int argc, char** argv, void (*register_main_module)()) {
+int run_program(int argc, char** argv, void (*register_main_module)(), const std::vector<Part>& parts) {
+  the_parts = parts;
   set_place_hook(place);
   set_fatal_exit_hook(Process::abort_run);
   register_core();
   entry_start = register_runtime_entry("start", on_start, ep_expedited);
   entry_exit_request = register_runtime_entry("exit request", on_exit_request, ep_expedited);
   entry_exit = register_runtime_entry("exit", on_exit, ep_expedited);
+  for (const Part& part : parts)
+    if (part.register_entries) part.register_entries();
   register_main_module();
   if (_registerExternalModules) _registerExternalModules(argv);
+  for (const Part& part : parts)
+    if (part.take_options) part.take_options(argv);
+  argc = 0;
+  while (argv[argc]) ++argc;
 
   auto* process = new Process(argc, argv);
+  Watchdog::take_option(argv);
+  for (argc = 0; argv[argc];) ++argc;
   the_argc = argc;
   the_argv = argv;
   Pe::dispatch = [](Pe& pe, Work& work) { pe.objects->deliver(work); };
+  Pe::describe = describe_running;
+  catch_crashes();
   if (process->rank() == 0) log::note(process->layout().describe());
-  for (const Registry::InitCall& call : registry().init_calls)
+  // By number: a program may register more modules from such a function.
+  for (std::size_t i = 0; i < registry().init_calls.size(); ++i) {
+    const Registry::InitCall call = registry().init_calls[i];
     if (!call.per_pe) call.function();
+  }
   process->run({begin, nullptr});
 }
 

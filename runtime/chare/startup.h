@@ -1,6 +1,7 @@
 // Start and end of a program, and the calls of charm.h that are about the whole run. C++17: reached from charm++.h.
 #pragma once
 #include "runtime/chare/callback.h"
+#include "runtime/chare/part.h"
 
 // Ends the program with an exit code, after what was registered with registerExitFn ran. Does not return.
 [[noreturn]] void realCkExit(int code = 0);
@@ -22,5 +23,5 @@ void* CkLocalChare(const CkChareID* chare);
 namespace periapt {
 // Asks PE 0 to end the run; returns.
 void request_exit(int code);
-int run_program(int argc, char** argv, void (*register_main_module)());
+int run_program(int argc, char** argv, void (*register_main_module)(), const std::vector<Part>& parts);
 }  // namespace periapt

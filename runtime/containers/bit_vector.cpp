@@ -6,8 +6,9 @@
 
 CkBitVector::CkBitVector(prio_t value, prio_t choices) : CkBitVector(ilog2(choices)) {
   if (value >= choices) {
-    periapt::fatal("CkBitVector(" + std::to_string(value) + ", " + std::to_string(choices) + "): there is no such choice",
-                   "CkBitVector", "choices are counted from 0", "pass a value below the number of choices");
+    periapt::fatal(
+        "CkBitVector(" + std::to_string(value) + ", " + std::to_string(choices) + "): there is no such choice",
+        "CkBitVector", "choices are counted from 0", "pass a value below the number of choices");
   }
   if (usedBits) data[0] = value << (32 - usedBits);
 }

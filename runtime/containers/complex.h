@@ -35,6 +35,8 @@ struct ckcomplex {
 typedef ckcomplex complex;
 PUPbytes(ckcomplex)
 
-inline int isfinite(complex a) { return std::isfinite(a.re) && std::isfinite(a.im); }
+    inline int isfinite(complex a) {
+  return std::isfinite(a.re) && std::isfinite(a.im);
+}
 inline RealType norm(complex a) { return a.getMagSqr(); }
 inline RealType abs(complex a) { return std::sqrt(norm(a)); }

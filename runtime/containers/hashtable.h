@@ -100,7 +100,7 @@ class CkHashtable {
   CkHashFunction hash_;
   CkHashCompare compare_;
   char* table_ = nullptr;
-  std::size_t mask_ = 0;   // entries - 1; their number is a power of two
+  std::size_t mask_ = 0;  // entries - 1; their number is a power of two
   std::size_t count_ = 0;
 };
 

@@ -3,8 +3,8 @@
 //   CkSequence<int> s(v.begin(), v.end());  s.Insert(7);  s.Remove(3);  s.DoneInserting();
 //   for (CkSequence<int>::iterator i = s.begin(); i != s.end(); ++i) use(*i);
 //
-// Elements are collected in a sorted list; DoneInserting() turns it into runs (start, stride, count), so that the indices
-// of a dense or regular array take a few words whatever their number. Nothing can be inserted afterwards.
+// Elements are collected in a sorted list; DoneInserting() turns it into runs (start, stride, count), so that the
+// indices of a dense or regular array take a few words whatever their number. Nothing can be inserted afterwards.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -37,9 +37,7 @@ class CkSequence {
     typedef const T* pointer;
     typedef T reference;
     iterator() = default;
-    T operator*() const {
-      return runs_ ? (*runs_)[outer_].at(inner_) : (*elements_)[outer_];
-    }
+    T operator*() const { return runs_ ? (*runs_)[outer_].at(inner_) : (*elements_)[outer_]; }
     iterator& operator++() {
       if (!runs_ || ++inner_ == (*runs_)[outer_].count) {
         ++outer_;

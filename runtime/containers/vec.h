@@ -1,7 +1,7 @@
 // CkVec, the growing array of Charm++ programs, and vectors of owned pointers. C++17: reached from charm++.h.
 //
-// Elements need a default constructor and assignment. Unlike std::vector, insert() overwrites (growing the vector as far
-// as needed), capacity elements exist beyond the length, and length() can be assigned.
+// Elements need a default constructor and assignment. Unlike std::vector, insert() overwrites (growing the vector as
+// far as needed), capacity elements exist beyond the length, and length() can be assigned.
 #pragma once
 #include <algorithm>
 #include <cstddef>

@@ -31,6 +31,7 @@ enum EnvelopeFlag : std::uint8_t {
   envelope_immediate = 4,  // may run between two polls, before what is queued
   envelope_index = 8,      // the full array index lies in element, dependency and spare (indices too large to be ids)
   envelope_packed = 16,    // a message class of its own pack() has been through it
+  envelope_waits = 32,     // the payload ends in a list of groups that must exist first (GroupDependencies)
 };
 
 // How a message is queued; the values are Charm++'s CK_QUEUEING_*.
@@ -50,7 +51,7 @@ struct Envelope {
   std::uint16_t priority_bits;  // length of the priority behind the payload
   std::uint16_t spare;
   std::int32_t source;          // PE that made it (of a tree broadcast: the root)
-  std::uint32_t dependency;     // group that must exist before delivery + 1; 0 = none
+  std::uint32_t index_rest;     // third word of an index that travels whole
   std::uint32_t extra;          // [sync]: future that the reply sets; broadcast: epoch that all PEs have passed
 };
 static_assert(sizeof(Envelope) == 48, "envelope and block header together are one cache line");

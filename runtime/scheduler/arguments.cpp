@@ -124,13 +124,22 @@ double CmiReadSize(const char* text) {
   char* unit;
   const double size = std::strtod(text, &unit);
   switch (*unit) {
-    case 0: case 'b': case 'B': return size;
-    case 'k': case 'K': return size * 1024;
-    case 'm': case 'M': return size * 1024 * 1024;
-    case 'g': case 'G': return size * 1024 * 1024 * 1024;
+    case 0:
+    case 'b':
+    case 'B':
+      return size;
+    case 'k':
+    case 'K':
+      return size * 1024;
+    case 'm':
+    case 'M':
+      return size * 1024 * 1024;
+    case 'g':
+    case 'G':
+      return size * 1024 * 1024 * 1024;
     default:
-      fatal(std::string("'") + text + "' is not a size", "CmiReadSize", "a size is a number of bytes, or one with k, M or G",
-            "write for instance 64M");
+      fatal(std::string("'") + text + "' is not a size", "CmiReadSize",
+            "a size is a number of bytes, or one with k, M or G", "write for instance 64M");
   }
 }
 }

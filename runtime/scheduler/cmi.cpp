@@ -1,12 +1,12 @@
 // Who and where we are, time, memory, files and random numbers, as Converse programs ask for them.
 #include "runtime/scheduler/cmi.h"
 
-#include <cerrno>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <numeric>
 
 #include "base/clock.h"

@@ -137,7 +137,8 @@ int CmiGetArgc(char** argv);
 char** CmiCopyArgs(char** argv);       // a new array of the same strings, to free()
 double CmiReadSize(const char* text);  // "64", "8k", "2M", "1G": bytes
 
-// --- files: as in the C library, begun again when a signal interrupts ---------------------------------------------------
+// --- files: as in the C library, begun again when a signal interrupts
+// ---------------------------------------------------
 FILE* CmiFopen(const char* path, const char* mode);
 int CmiFclose(FILE* file);
 size_t CmiFwrite(const void* items, size_t size, size_t count, FILE* file);

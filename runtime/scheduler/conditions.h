@@ -63,6 +63,8 @@ class Conditions {
 
   // When run_due() has something to do: 0 for at once, `never` for nothing.
   std::uint64_t next_deadline_ns() const { return next_deadline_ns_; }
+  // Timers that are running, those of periodic conditions included.
+  std::size_t timers() const { return timers_.size(); }
   // Fires the timers that are due and raises the periodic conditions. True when it called anybody.
   bool run_due(std::uint64_t now_ns);
 

@@ -83,7 +83,10 @@ void CmiAbort(const char* format, ...) {
   va_start(arguments, format);
   const std::string text = without_end_of_line(formatted(format, arguments));
   va_end(arguments);
-  fatal(text.empty() ? "the program called CkAbort" : text, "CkAbort, called by the program");
+  const Pe* pe = Pe::current();
+  const std::string caller = pe && Pe::describe ? Pe::describe(*pe) : std::string();
+  fatal(text.empty() ? "the program called CkAbort" : text,
+        caller.empty() ? "CkAbort, called by the program" : caller + ", which called CkAbort");
 }
 void CmiOutOfMemory(int bytes) {
   fatal(bytes > 0 ? "no memory for " + std::to_string(bytes) + " bytes more" : "no memory left", "an allocation",

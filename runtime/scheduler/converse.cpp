@@ -43,7 +43,7 @@ void address(Envelope* envelope) {
   envelope->hops = 0;
   envelope->priority_bits = 0;
   envelope->source = Pe::current()->index;
-  envelope->dependency = 0;
+  envelope->index_rest = 0;
   envelope->extra = 0;
 }
 
@@ -66,7 +66,8 @@ void resume_from_scheduler(Pe& pe, Thread* thread) {
           "set the handler before sending");
   }
   fatal("a Converse message for handler " + std::to_string(index) + ", but this PE has only " +
-            std::to_string(registered - handlers_reserved) + " (numbers " + std::to_string(handlers_reserved) + " and on)",
+            std::to_string(registered - handlers_reserved) + " (numbers " + std::to_string(handlers_reserved) +
+            " and on)",
         "CmiRegisterHandler", "handlers are registered on every PE, in the same order",
         "register it in the start function, or in an initproc");
 }
@@ -131,16 +132,21 @@ void converse_deliver(Pe& pe, Message message) {
       std::memcpy(&thread, message.payload(), sizeof thread);
       return resume_from_scheduler(pe, thread);
     }
-    case handler_group: return converse_group_arrived(pe, std::move(message));
-    case handler_multicast: return converse_multicast_arrived(pe, std::move(message));
-    case handler_reduce: return converse_reduction_arrived(pe, std::move(message));
-    default: break;
+    case handler_group:
+      return converse_group_arrived(pe, std::move(message));
+    case handler_multicast:
+      return converse_multicast_arrived(pe, std::move(message));
+    case handler_reduce:
+      return converse_reduction_arrived(pe, std::move(message));
+    default:
+      break;
   }
   if (s.capturing) {
     s.captured.push_back(std::move(message));
     return;
   }
-  if (static_cast<std::size_t>(index) >= s.handlers.size() || !s.handlers[index].hdlr) no_handler(index, s.handlers.size());
+  if (static_cast<std::size_t>(index) >= s.handlers.size() || !s.handlers[index].hdlr)
+    no_handler(index, s.handlers.size());
   // The handler may change what it gets: others who hold the same broadcast must not see it.
   if (message.shared()) message = message.copy();
   message->entry = static_cast<std::uint16_t>(index);
@@ -195,13 +201,15 @@ void converse_multicast_arrived(Pe& pe, Message message) {
   message->element = 0;
   auto found = ConverseState::of(pe).groups.find(group);
   if (found == ConverseState::of(pe).groups.end()) {
-    fatal("a multicast to a CmiGroup that was never established", "CmiSyncMulticast", "its value was not made by CmiEstablishGroup",
+    fatal("a multicast to a CmiGroup that was never established", "CmiSyncMulticast",
+          "its value was not made by CmiEstablishGroup",
           "send the CmiGroup that CmiEstablishGroup answered, or make it a readonly");
   }
   send_list(pe, static_cast<int>(found->second.size()), found->second.data(), std::move(message));
 }
 
-// --- reductions --------------------------------------------------------------------------------------------------------
+// --- reductions
+// --------------------------------------------------------------------------------------------------------
 
 namespace {
 void finish_reduction(Pe& pe, std::uint64_t number, ConverseReduction r) {
@@ -500,9 +508,8 @@ void CmiDeliverSpecificMsg(int handler) {
   Pe& pe = here();
   ConverseState& s = ConverseState::of(pe);
   auto wanted = [&] {
-    return std::find_if(s.captured.begin(), s.captured.end(), [&](const Message& m) {
-      return (m->entry & ~immediate_handler_bit) == handler;
-    });
+    return std::find_if(s.captured.begin(), s.captured.end(),
+                        [&](const Message& m) { return (m->entry & ~immediate_handler_bit) == handler; });
   };
   run_capturing(pe, [&] { return wanted() != s.captured.end(); });
   auto found = wanted();
@@ -532,7 +539,8 @@ void CsdNodeEnqueueGeneral(void* message, int strategy, int priority_bits, unsig
   CsdEnqueueGeneral(message, strategy, priority_bits, priority);
 }
 
-// --- threads with priorities (the rest is in cth.cpp) --------------------------------------------------------------------
+// --- threads with priorities (the rest is in cth.cpp)
+// --------------------------------------------------------------------
 
 void CthAwakenPrio(CthThread thread, int strategy, int priority_bits, unsigned* priority) {
   Pe& pe = here();

@@ -49,7 +49,8 @@ extern "C" {
 // --- start and end ---------------------------------------------------------------------------------------------------
 // Starts the PEs and calls start(argc, argv) on each, then runs the scheduler there until CsdExitScheduler and ends the
 // program. user_scheduler 1: start() calls the scheduler itself, and the program ends when it returns.
-// return_to_caller 1: PE 0 of each process comes back from here instead, and calls CsdScheduler and ConverseExit itself.
+// return_to_caller 1: PE 0 of each process comes back from here instead, and calls CsdScheduler and ConverseExit
+// itself.
 void ConverseInit(int argc, char** argv, CmiStartFn start, int user_scheduler, int return_to_caller);
 CMK_NORETURN void realConverseExit(int code);
 
@@ -165,7 +166,8 @@ inline Envelope* header_of(void* message) { return static_cast<Envelope*>(messag
 #define CmiResetImmediate(m) CmiSetHandler(m, CmiGetHandler(m) & ~::periapt::immediate_handler_bit)
 #define CmiIsImmediate(m) (CmiGetHandler(m) & ::periapt::immediate_handler_bit)
 
-// --- sending: names that take any pointer; nothing is asynchronous, as the bytes are taken at once ----------------------
+// --- sending: names that take any pointer; nothing is asynchronous, as the bytes are taken at once
+// ----------------------
 #define CmiSyncSend(p, s, m) CmiSyncSendFn((p), (s), (char*)(m))
 #define CmiSyncSendAndFree(p, s, m) CmiFreeSendFn((p), (s), (char*)(m))
 #define CmiAsyncSend(p, s, m) (CmiSyncSendFn((p), (s), (char*)(m)), (CmiCommHandle) nullptr)

@@ -18,11 +18,11 @@ namespace periapt {
 // Handlers of the runtime's own; programs' numbers follow them. 0 is a message whose handler was never set.
 enum ConverseHandler : std::uint16_t {
   handler_none,
-  handler_deferred,    // a message that waits in the queue with a priority it has no room for
-  handler_thread,      // a thread that was awakened with a priority
-  handler_group,       // the members of a CmiGroup
-  handler_multicast,   // a multicast by somebody who doesn't know the group
-  handler_reduce,      // a child's part of CmiReduce
+  handler_deferred,   // a message that waits in the queue with a priority it has no room for
+  handler_thread,     // a thread that was awakened with a priority
+  handler_group,      // the members of a CmiGroup
+  handler_multicast,  // a multicast by somebody who doesn't know the group
+  handler_reduce,     // a child's part of CmiReduce
   handlers_reserved = 16,
 };
 
@@ -53,8 +53,8 @@ struct ConverseState {
   std::map<std::uint64_t, ConverseReduction> reductions;
   std::uint64_t next_reduction = 0;
 
-  std::uint64_t doomed_thread = ~std::uint64_t{0};           // CthFree(CthSelf()): ends when it suspends
-  std::unordered_set<std::uint64_t> may_not_suspend;         // threads, by id
+  std::uint64_t doomed_thread = ~std::uint64_t{0};    // CthFree(CthSelf()): ends when it suspends
+  std::unordered_set<std::uint64_t> may_not_suspend;  // threads, by id
 
   std::string line[2];  // what was written to ckout and ckerr since the last end of line
 

@@ -20,19 +20,23 @@ void CqsEnqueueFifo(Queue q, void* item) { q->items.push(item); }
 void CqsEnqueueLifo(Queue q, void* item) { q->items.push(item, Order::lifo); }
 void CqsEnqueueGeneral(Queue q, void* item, int strategy, int priority_bits, unsigned int* priority) {
   const Order order = strategy & 1 ? Order::lifo : Order::fifo;
-  static_assert(CQS_QUEUEING_LIFO % 2 == 1 && CQS_QUEUEING_LLIFO % 2 == 1 && CQS_QUEUEING_BFIFO % 2 == 0, "odd is LIFO");
+  static_assert(CQS_QUEUEING_LIFO % 2 == 1 && CQS_QUEUEING_LLIFO % 2 == 1 && CQS_QUEUEING_BFIFO % 2 == 0,
+                "odd is LIFO");
   switch (strategy) {
     case CQS_QUEUEING_IFIFO:
-    case CQS_QUEUEING_ILIFO: return q->items.push_int(item, static_cast<int>(*priority), order);
+    case CQS_QUEUEING_ILIFO:
+      return q->items.push_int(item, static_cast<int>(*priority), order);
     case CQS_QUEUEING_BFIFO:
-    case CQS_QUEUEING_BLIFO: return q->items.push_bits(item, priority, static_cast<unsigned>(priority_bits), order);
+    case CQS_QUEUEING_BLIFO:
+      return q->items.push_bits(item, priority, static_cast<unsigned>(priority_bits), order);
     case CQS_QUEUEING_LFIFO:
     case CQS_QUEUEING_LLIFO: {
       std::int64_t value;
       std::memcpy(&value, priority, sizeof value);
       return q->items.push_long(item, value, order);
     }
-    default: return q->items.push(item, order);
+    default:
+      return q->items.push(item, order);
   }
 }
 void CqsDequeue(Queue q, void** item) { *item = q->items.empty() ? nullptr : q->items.pop(); }

@@ -16,7 +16,28 @@ static_assert(sizeof(CthThreadListener) == sizeof(scheduler::ThreadListener) &&
               "a program's listener is handed to the thread system as it is");
 
 namespace {
-Pe& here() { return require_pe("a Cth call"); }
+Pe& here() {
+  Pe* pe = Pe::current();
+  return pe ? *pe : require_pe("a Cth call");
+}
+
+// The few programs that told a thread to end, or not to stop, are asked about.
+void stop_as_told(Pe& pe) {
+  ConverseState& s = *pe.converse;
+  const CthThread self = pe.threads.current();
+  if (self && s.doomed_thread == self->id()) {
+    s.doomed_thread = ~std::uint64_t{0};
+    pe.threads.exit();
+  }
+  if (self && s.may_not_suspend.count(self->id())) {
+    fatal("a thread suspended that may not", "CthSuspend", "CthSetSuspendable(thread, 0) was called on it",
+          "call CthSetSuspendable(thread, 1) before it waits for anything");
+  }
+}
+inline void stop_current(Pe& pe) {
+  if (pe.converse) [[unlikely]] stop_as_told(pe);
+  pe.suspend();
+}
 }  // namespace
 
 extern "C" {
@@ -31,26 +52,12 @@ CthThread CthSelf() { return here().threads.current(); }
 int CthIsMainThread(CthThread t) { return t == nullptr; }
 int CthImplemented() { return 1; }
 
-void CthSuspend() {
-  Pe& pe = here();
-  if (pe.converse) {
-    ConverseState& s = *pe.converse;
-    const CthThread self = pe.threads.current();
-    if (self && s.doomed_thread == self->id()) {
-      s.doomed_thread = ~std::uint64_t{0};
-      pe.threads.exit();
-    }
-    if (self && s.may_not_suspend.count(self->id())) {
-      fatal("a thread suspended that may not", "CthSuspend", "CthSetSuspendable(thread, 0) was called on it",
-            "call CthSetSuspendable(thread, 1) before it waits for anything");
-    }
-  }
-  pe.threads.suspend();
-}
+void CthSuspend() { stop_current(here()); }
 void CthAwaken(CthThread t) { here().threads.awaken(t); }
 void CthYield() {
-  CthAwaken(CthSelf());
-  CthSuspend();
+  Pe& pe = here();
+  pe.threads.awaken(pe.threads.current());
+  stop_current(pe);
 }
 void CthYieldPrio(int strategy, int priority_bits, unsigned* priority) {
   CthAwakenPrio(CthSelf(), strategy, priority_bits, priority);

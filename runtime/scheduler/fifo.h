@@ -26,6 +26,7 @@ class Fifo {
     if (tail_ - head_ > mask_) [[unlikely]] grow();
     return slots_[--head_ & mask_];
   }
+  const Work& front() const { return slots_[head_ & mask_]; }
   // Copied out, because what it starts may push and move the ring.
   Work pop_front() { return slots_[head_++ & mask_]; }
 

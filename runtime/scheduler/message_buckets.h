@@ -45,9 +45,7 @@ class msgQ {
         *first++ = const_cast<msg_t*>(message);
       }
   }
-  friend std::ostream& operator<<(std::ostream& out, const msgQ& q) {
-    return out << "\nmsgQ[" << q.size_ << "]:\n";
-  }
+  friend std::ostream& operator<<(std::ostream& out, const msgQ& q) { return out << "\nmsgQ[" << q.size_ << "]:\n"; }
 
  private:
   std::map<prio_t, std::deque<const msg_t*>> buckets_;

@@ -13,6 +13,7 @@ namespace periapt {
 
 thread_local Pe* Pe::current_ = nullptr;
 Pe::Dispatch Pe::dispatch = nullptr;
+std::string (*Pe::describe)(const Pe&) = nullptr;
 
 namespace {
 // Messages taken from the inbox in one look; more stay where they are, and a full ring slows its sender.
@@ -25,6 +26,10 @@ constexpr std::uint32_t periodic_mask = 63;
 // Idle rounds (each one Port::relax, 30 to 60 ns) before sleeping: waking costs 30 to 80 us, so spin about as long.
 constexpr std::uint32_t spins_before_sleep = 2000;
 constexpr std::uint32_t spins_when_crowded = 50;
+// Rounds without work before a PE counts as idle: an answer that is on its way should not meet the bookkeeping of that.
+constexpr std::uint32_t spins_before_idle = 8;
+// Threads that may follow one another without the scheduler looking for anything else.
+constexpr std::uint32_t thread_burst = 16;
 // A PE that shares its thread lets the others run after so many rounds.
 constexpr std::uint32_t turn_mask = 15;
 // Children of a PE in the broadcast tree.
@@ -86,6 +91,7 @@ Pe::Pe(Process& process, int index)
   scheduler::ThreadHooks hooks;
   hooks.context = this;
   hooks.awaken = [](void* pe, Thread* thread) { static_cast<Pe*>(pe)->enqueue_thread(thread); };
+  hooks.choose = [](void* pe) { return static_cast<Pe*>(pe)->next_thread(); };
   threads.set_hooks(hooks);
 }
 Pe::~Pe() = default;
@@ -132,6 +138,14 @@ void Pe::forward_tree(const Message& message) {
   }
 }
 
+bool Pe::tree_parked(int root) const {
+  const int pes = process.pes();
+  const int me = (index - root + pes) % pes;
+  for (int child = tree_branching * me + 1; child <= tree_branching * (me + 1) && child < pes; ++child)
+    if (port.parked((root + child) % pes) != 0) return true;
+  return false;
+}
+
 // --- queueing --------------------------------------------------------------------------------------------------------
 
 void Pe::enqueue_call(std::uint64_t meta, std::uint64_t element, const void* arguments) {
@@ -175,21 +189,29 @@ void Pe::accept_message(Message message) {
 
 // --- running ---------------------------------------------------------------------------------------------------------
 
-bool Pe::accept() {
-  if (fifo_.size() > accept_below) [[unlikely]] return false;
-  return port.poll(
-             [this](std::uint64_t meta, const void* body, int) {
-               if ((meta & 3) == static_cast<std::uint64_t>(WorkKind::call)) [[likely]] {
-                 Work& work = fifo_.push_back();
-                 work.meta = meta;
-                 std::memcpy(&work.element, body, sizeof(Work) - sizeof work.meta);
-               } else {
-                 Envelope* envelope;
-                 std::memcpy(&envelope, body, sizeof envelope);
-                 accept_message(Message(envelope));
-               }
-             },
-             accept_budget) > 0;
+int Pe::accept(bool run_calls) {
+  if (fifo_.size() > accept_below) [[unlikely]] return 0;
+  int ran = 0;
+  const auto sink = [this, run_calls, &ran](std::uint64_t meta, const void* body, int) {
+    if ((meta & 3) != static_cast<std::uint64_t>(WorkKind::call)) [[unlikely]] {
+      Envelope* envelope;
+      std::memcpy(&envelope, body, sizeof envelope);
+      return accept_message(Message(envelope));
+    }
+    if (run_calls && !has_work() && !stop_requested_) [[likely]] {
+      Work work;
+      work.meta = meta;
+      std::memcpy(&work.element, body, sizeof(Work) - sizeof work.meta);
+      if (is_idle_) [[unlikely]] end_idle();
+      ++ran;
+      return dispatch(*this, work);
+    }
+    Work& work = fifo_.push_back();
+    work.meta = meta;
+    std::memcpy(&work.element, body, sizeof(Work) - sizeof work.meta);
+  };
+  port.poll(sink, accept_budget);
+  return ran;
 }
 
 // Expedited first, then what is more urgent than usual, the usual in order of arrival, and what can wait.
@@ -221,17 +243,19 @@ void Pe::execute(Work& work) {
 
 bool Pe::step() {
   if ((++rounds_ & periodic_mask) == 0) [[unlikely]] periodic();
-  accept();
+  threads_chosen_ = 0;
+  const int arrived = accept(true);
   Work work;
   int ran = 0;
-  while (ran < burst && take(work)) {
+  while (ran < burst && !stop_requested_ && take(work)) {
     if (ran == 0 && is_idle_) [[unlikely]] end_idle();
     execute(work);
     ++ran;
-    if (stop_requested_) [[unlikely]] break;
   }
   if ((rounds_ & turn_mask) == 0 && !carrier->alone()) [[unlikely]] carrier->yield(false);
-  return ran > 0;
+  if (arrived + ran == 0) return false;
+  idle_rounds_ = 0;
+  return true;
 }
 
 void Pe::run() {
@@ -244,9 +268,10 @@ void Pe::run_some(int count) {
   Work work;
   for (int ran = 0; ran < count && !stop_requested_;) {
     if ((++rounds_ & periodic_mask) == 0) periodic();
-    accept();
+    accept(false);
     if (take(work)) {
       if (is_idle_) end_idle();
+      idle_rounds_ = 0;
       execute(work);
       ++ran;
     } else {
@@ -263,7 +288,6 @@ void Pe::periodic() {
 
 void Pe::begin_idle() {
   is_idle_ = true;
-  idle_rounds_ = 0;
   idle_since_ns_ = clock::now_ns();
   heap.flush_returns();
   conditions.raise(scheduler::condition_begin_idle);
@@ -282,6 +306,7 @@ double Pe::idle_seconds() const {
 
 void Pe::idle() {
   if (!is_idle_) {
+    if (carrier->alone() && ++idle_rounds_ < spins_before_idle) return Port::relax();
     begin_idle();
     if (has_work()) return;
   }
@@ -298,6 +323,24 @@ void Pe::idle() {
   port.sleep(conditions.next_deadline_ns());
   idle_rounds_ = spins / 2;
   periodic();
+}
+
+// --- threads ---------------------------------------------------------------------------------------------------------
+
+void Pe::suspend() {
+  const Execution mine = running;
+  const char* const end = arguments_end;
+  threads.suspend();
+  running = mine;
+  arguments_end = end;
+}
+
+// Who goes on when a thread stops: the next piece of work, when that is a thread and nothing is more urgent. That saves
+// the way through the scheduler, which still has its turn now and then.
+Thread* Pe::next_thread() {
+  if (fifo_.empty() || !urgent_.empty() || !by_priority_.empty() || stop_requested_) return nullptr;
+  if (fifo_.front().kind() != WorkKind::thread || ++threads_chosen_ > thread_burst) return nullptr;
+  return reinterpret_cast<Thread*>(fifo_.pop_front().element);
 }
 
 // --- watching --------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "machine/layer/machine_layer.h"
@@ -76,9 +77,14 @@ class Pe {
   void enqueue_call(std::uint64_t meta, std::uint64_t element, const void* arguments);
   void enqueue_thread(Thread* thread);
 
+  // Stops the current user-level thread; what it runs is remembered. Another that is ready may go on at once.
+  void suspend();
+
   // What runs a piece of work: set once by runtime/chare.
   typedef void (*Dispatch)(Pe&, Work&);
   static Dispatch dispatch;
+  // "Hello[3]::work(int n)", empty when nothing runs: for messages of this floor.
+  static std::string (*describe)(const Pe&);
 
   // --- running -----------------------------------------------------------------------------------------------------
   // One round: poll, then run what is urgent. False when there was nothing to do.
@@ -91,6 +97,8 @@ class Pe {
   void clear_stop() { stop_requested_ = false; }
   // Nothing to do: lets other PEs of the thread run, spins, sleeps. Returns when there may be something.
   void idle();
+  // Is a part of the latest broadcast rooted at `root` still parked here for want of room?
+  bool tree_parked(int root) const;
   bool has_work() const { return !fifo_.empty() || !urgent_.empty() || !by_priority_.empty(); }
   std::size_t queue_length() const { return fifo_.size() + urgent_.size() + by_priority_.size(); }
   bool is_idle() const { return is_idle_; }
@@ -107,7 +115,9 @@ class Pe {
   void notify_end();
 
  private:
-  bool accept();
+  // Takes what has arrived. With nothing queued, calls are run right away when `run_calls`, else all is queued.
+  int accept(bool run_calls);
+  Thread* next_thread();
   void accept_message(Message message);
   bool take(Work& work);
   void execute(Work& work);
@@ -125,7 +135,8 @@ class Pe {
   bool stop_requested_ = false;
   bool is_idle_ = false;
   std::uint32_t rounds_ = 0;
-  std::uint32_t idle_rounds_ = 0;
+  std::uint32_t idle_rounds_ = 0;    // rounds without work since there was some
+  std::uint32_t threads_chosen_ = 0;  // threads that went on without a round of the scheduler between them
   std::uint64_t idle_since_ns_ = 0;
   std::uint64_t idle_total_ns_ = 0;
   std::vector<std::pair<Observer*, std::uint32_t>> observers_;

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 
 #include "base/fatal.h"
 #include "base/log.h"
@@ -113,10 +114,24 @@ void Process::run(ProcessHooks hooks) {
 
 void Process::pe_main(Pe& pe) {
   hooks_.begin(pe);
-  while (true) pe.run();
+  try {
+    while (true) pe.run();
+  } catch (const std::exception& e) {
+    fatal(std::string("an exception came out of the program: ") + e.what(), Pe::describe ? Pe::describe(pe) : "",
+          "a function that the scheduler calls threw it: pup(), a map, a handler, a timer", "catch it there");
+  } catch (...) {
+    fatal("an exception that is no std::exception came out of the program", Pe::describe ? Pe::describe(pe) : "",
+          "a function that the scheduler calls threw it: pup(), a map, a handler, a timer", "catch it there");
+  }
 }
 
 void Process::finish(Pe& pe, int code) {
+  // Those below us in the tree must hear of the end too, even if their inboxes are full now.
+  while (pe.tree_parked(0)) {
+    pe.port.poll([](std::uint64_t, const void*, int) {}, 0);
+    if (layer().exit_announced()) _exit(layer().exit_code());
+    if (!pe.carrier->yield(true)) shm::Port::relax();
+  }
   if (code) exit_code_.store(code, std::memory_order_relaxed);  // carried by the next line
   // acq_rel: what each PE wrote is seen by the thread that ends the process.
   if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == own_pes())

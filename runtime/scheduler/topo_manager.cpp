@@ -5,8 +5,7 @@
 
 #include "runtime/scheduler/cmi.h"
 
-TopoManager::TopoManager()
-    : TopoManager(CmiNumPhysicalNodes(), 1, 1, 1) {
+TopoManager::TopoManager() : TopoManager(CmiNumPhysicalNodes(), 1, 1, 1) {
   for (int host = 0; host < nx_; ++host) nt_ = std::max(nt_, CmiNumPesOnPhysicalNode(host));
 }
 TopoManager::TopoManager(int nx, int ny, int nz, int nt) : nx_(nx), ny_(ny), nz_(nz), nt_(nt) {}
@@ -53,9 +52,10 @@ void TopoManager::sortRanksByHops(int* coordinates, int* pes, int* idx, int n) c
   sort_by([&](int other) { return getHopsBetweenRanks(coordinates, other); }, pes, idx, n);
 }
 int TopoManager::pickClosestRank(int pe, int* pes, int n) const {
-  return static_cast<int>(std::min_element(pes, pes + n, [&](int a, int b) {
-                            return getHopsBetweenRanks(pe, a) < getHopsBetweenRanks(pe, b);
-                          }) - pes);
+  return static_cast<int>(
+      std::min_element(pes, pes + n,
+                       [&](int a, int b) { return getHopsBetweenRanks(pe, a) < getHopsBetweenRanks(pe, b); }) -
+      pes);
 }
 int TopoManager::areNeighbors(int pe1, int pe2, int pe3, int distance) const {
   return getHopsBetweenRanks(pe1, pe2) + getHopsBetweenRanks(pe2, pe3) <= distance;
@@ -96,7 +96,8 @@ void TopoManager_getRanks(int* count, int* hosts, int* coordinates) {
   if (pe >= 0) hosts[0] = pe / t.getDimNT();
 }
 void TopoManager_getPeRank(int* pe, int* coordinates) {
-  *pe = TopoManager::getTopoManager()->coordinatesToRank(coordinates[0], coordinates[1], coordinates[2], coordinates[3]);
+  *pe =
+      TopoManager::getTopoManager()->coordinatesToRank(coordinates[0], coordinates[1], coordinates[2], coordinates[3]);
 }
 void TopoManager_getHopsBetweenPeRanks(int pe1, int pe2, int* hops) {
   *hops = TopoManager::getTopoManager()->getHopsBetweenRanks(pe1, pe2);

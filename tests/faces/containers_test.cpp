@@ -168,15 +168,22 @@ TEST(CkQ, behaves_like_a_deque_under_random_use) {
     const std::string value = std::to_string(random());
     const int place = reference.empty() ? 0 : static_cast<int>(random() % reference.size());
     switch (random() % 7) {
-      case 0: case 1: q.enq(value), reference.push_back(value); break;
-      case 2: q.push(value), reference.push_front(value); break;
+      case 0:
+      case 1:
+        q.enq(value), reference.push_back(value);
+        break;
+      case 2:
+        q.push(value), reference.push_front(value);
+        break;
       case 3:
         if (!reference.empty()) {
           ASSERT_EQ(q.deq(), reference.front());
           reference.pop_front();
         }
         break;
-      case 4: q.insert(place, value), reference.insert(reference.begin() + place, value); break;
+      case 4:
+        q.insert(place, value), reference.insert(reference.begin() + place, value);
+        break;
       case 5:
         if (!reference.empty()) {
           ASSERT_EQ(q.remove(place), reference[place]);
@@ -238,8 +245,11 @@ TEST(CkHashtableT, behaves_like_a_map_under_random_use) {
         reference[key] = step;
         break;
       }
-      case 1: ASSERT_EQ(table.remove(key), static_cast<int>(reference.erase(key))); break;
-      default: ASSERT_EQ(table.get(key), reference.count(key) ? reference[key] : 0);
+      case 1:
+        ASSERT_EQ(table.remove(key), static_cast<int>(reference.erase(key)));
+        break;
+      default:
+        ASSERT_EQ(table.get(key), reference.count(key) ? reference[key] : 0);
     }
     ASSERT_EQ(static_cast<std::size_t>(table.numObjects()), reference.size());
   }
@@ -361,7 +371,8 @@ TEST(CkVector3d, has_the_usual_operations) {
 
 TEST(ckcomplex, multiplies) { EXPECT_EQ((ckcomplex(1, 2) * ckcomplex(3, -1)).re, 5); }
 
-// --- CkBitVector: the checks of megatest's bitvector, and a reference of bools -------------------------------------------
+// --- CkBitVector: the checks of megatest's bitvector, and a reference of bools
+// -------------------------------------------
 
 TEST(CkBitVector, has_bit_0_last) {
   CkBitVector v(64);

@@ -85,7 +85,8 @@ static int cast_start() {
   return 2 * CmiNumPes() + 2 * (CmiNumPes() - 1);
 }
 
-// --- lists and groups; a group is used on a PE that did not make it ----------------------------------------------------
+// --- lists and groups; a group is used on a PE that did not make it
+// ----------------------------------------------------
 CpvDeclare(int, list_index);
 CpvDeclare(int, group_user_index);
 struct GroupMessage {
@@ -129,7 +130,8 @@ static int list_start() {
   return 4 * count;
 }
 
-// --- a message of pieces, one of any size, many at once ---------------------------------------------------------------
+// --- a message of pieces, one of any size, many at once
+// ---------------------------------------------------------------
 CpvDeclare(int, vector_index);
 CpvDeclare(int*, numbered_index);
 static void vector_arrived(void* message) {
@@ -235,7 +237,8 @@ static int thread_start() {
   return 1;
 }
 
-// --- the queue: priorities, nested schedulers --------------------------------------------------------------------------
+// --- the queue: priorities, nested schedulers
+// --------------------------------------------------------------------------
 CpvDeclare(int, prio_index);
 CpvDeclare(int, nest_index);
 CpvDeclare(int, unnest_index);
@@ -350,7 +353,8 @@ static int timer_start() {
   return 1;
 }
 
-// --- locks, barriers, variables ----------------------------------------------------------------------------------------
+// --- locks, barriers, variables
+// ----------------------------------------------------------------------------------------
 CpvDeclare(int, lock_index);
 CpvDeclare(int, own_number);
 CsvDeclare(CmiNodeLock, lock);
@@ -409,7 +413,8 @@ static void pup_pair(pup_er p, void* data) {
 }
 static void delete_pair(void* data) { delete static_cast<Pair*>(data); }
 static void reduced_pair(void* data) {
-  CHECK(CmiMyPe() == 0 && static_cast<Pair*>(data)->plus == pes_sum() && static_cast<Pair*>(data)->minus == -2 * pes_sum());
+  CHECK(CmiMyPe() == 0 && static_cast<Pair*>(data)->plus == pes_sum() &&
+        static_cast<Pair*>(data)->minus == -2 * pes_sum());
   delete_pair(data);
   ack();
 }
@@ -436,9 +441,9 @@ static int reduce_start() {
 static const struct {
   const char* name;
   int (*start)();
-} parts[] = {{"ring", ring_start},     {"cast", cast_start},     {"list", list_start},   {"vector", vector_start},
-             {"node", node_start},     {"thread", thread_start}, {"prio", prio_start},   {"nest", nest_start},
-             {"count", count_start},   {"timer", timer_start},   {"lock", lock_start},   {"reduce", reduce_start}};
+} parts[] = {{"ring", ring_start},   {"cast", cast_start},     {"list", list_start}, {"vector", vector_start},
+             {"node", node_start},   {"thread", thread_start}, {"prio", prio_start}, {"nest", nest_start},
+             {"count", count_start}, {"timer", timer_start},   {"lock", lock_start}, {"reduce", reduce_start}};
 
 static void next_part() {
   while (CpvAccess(next_part) < static_cast<int>(sizeof parts / sizeof parts[0])) {

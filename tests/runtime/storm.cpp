@@ -155,10 +155,11 @@ class Walker : public CBase_Walker {
     p | steps;
     p | sent;
     p | heard;
+    p | early;
   }
 
   void step() {
-    if (!shadows[thisIndex].ckLocal()) refuse("walker %d is on PE %d without its shadow\n", thisIndex, CkMyPe());
+    if (!early) check();
     for (int i = 0; i < 3; ++i) send();
     if (chance(8)) {
       ++tally[noises_sent];
@@ -171,10 +172,11 @@ class Walker : public CBase_Walker {
                CkCallback(CkReductionTarget(Main, round), mainProxy));
     shadows[thisIndex].meet(steps);
     if (steps < plan.steps) thisProxy[thisIndex].step();
-    if (chance(4)) thisProxy[pick(plan.walkers)].ckEmigrate(pick(CkNumPes()));
+    const int other = pick(plan.walkers);
+    if (chance(4) && other != thisIndex) thisProxy[other].ckEmigrate(pick(CkNumPes()));
     if (chance(2)) {
       ++tally[moves];
-      migrateMe(pick(CkNumPes()));  // the last thing done
+      wander();
     }
   }
   void hit(int from, int number) {
@@ -182,7 +184,7 @@ class Walker : public CBase_Walker {
       refuse("walker %d got message %d of %d twice\n", thisIndex, number, from);
     ++tally[hits_seen];
     tally[weight_seen] += weight(from, thisIndex, number);
-    if (chance(16)) migrateMe(pick(CkNumPes()));
+    if (chance(16)) wander();
   }
   void parcel(int from, int number, std::vector<int> contents) {
     for (int value : contents)
@@ -191,18 +193,27 @@ class Walker : public CBase_Walker {
   }
   void noise(int) {
     ++tally[noises_seen];
-    if (chance(16)) migrateMe(pick(CkNumPes()));
+    if (chance(16)) wander();
   }
   void shout(int number) {
     if (number != heard + 1) refuse("walker %d heard broadcast %d after %d\n", thisIndex, number, heard);
     heard = number;
-    if (chance(8)) migrateMe(pick(CkNumPes()));
+    if (chance(8)) wander();
   }
   void report() {
+    check();
     contribute(tally, CkReduction::sum_long_long, CkCallback(CkReductionTarget(Main, walkersDone), mainProxy));
   }
 
  private:
+  void check() {
+    if (!shadows[thisIndex].ckLocal()) refuse("walker %d is on PE %d without its shadow\n", thisIndex, CkMyPe());
+  }
+  // One that moves before its shadow is made has it behind it for a while.
+  void wander() {
+    early = early || steps == 0;
+    migrateMe(pick(CkNumPes()));  // the last thing done
+  }
   bool chance(int one_in) { return pick(one_in) == 0; }
   int pick(int below) { return static_cast<int>(next(random) % static_cast<unsigned>(below)); }
   void send() {
@@ -232,6 +243,7 @@ class Walker : public CBase_Walker {
   std::set<std::int64_t> seen;
   std::uint64_t random = 0;
   int steps = 0, sent = 0, heard = 0;
+  bool early = false;
 };
 
 class Spark : public CBase_Spark {

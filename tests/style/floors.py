@@ -34,8 +34,10 @@ FLOORS = {
     "runtime/checkpoint": ["runtime/chare"],
     "runtime/trace": ["runtime/chare"],
     "runtime/libs": ["runtime/chare"],
+    # names the parts of a program, and main()
+    "runtime/program": ["runtime/loadbalance", "runtime/checkpoint", "runtime/trace", "runtime/libs"],
     # floor 5
-    "include": ["runtime/loadbalance", "runtime/checkpoint", "runtime/trace", "runtime/libs"],
+    "include": ["runtime/program"],
     # floor 6. The translator is a library that knows C++ text and no runtime.
     "lang/ci-translator": ["base"],
     "tools": ["include", "lang/ci-translator"],

@@ -68,6 +68,9 @@ class Main : public CBase_Main {
     CProxy_G made(5);
     g.poke(1);
     g[2].poke(1);
+    const int pes[] = {0, 1};
+    g.poke(1, 2, pes);
+    g.poke(CkIndex_Main::idx_done(&Main::done));
     if (g.ckLocalBranch() != nullptr) made.poke(CkIndex_G::poke(0));
     CProxy_Moving::ckNew();
     CProxy_NG ng = CProxy_NG::ckNew();
@@ -107,6 +110,8 @@ class Line : public CBase_Line {
   void lengthAfter(Particle*, int) {}
   void noNames(int, const Particle&) {}
   void writable(std::vector<int>& v, Particle, CProxy_Worker, const CkCallback&) { v.push_back(1); }
+  // The four ways in which a `T&` of the .ci may be taken.
+  void movable(std::vector<int>&, std::vector<int>&&, const std::vector<int>&, int) {}
   void overloaded(int) {}
   void overloaded(double) {}
   void overloaded() {}

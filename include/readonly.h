@@ -1,0 +1,3 @@
+// Readonlys declared in C++: see runtime/chare/readonly.h.
+#pragma once
+#include "charm++.h"

@@ -1,0 +1,383 @@
+// The PE's side of a step. See balancer.h.
+#include "runtime/loadbalance/balancer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "base/fatal.h"
+#include "runtime/chare/array_manager.h"
+#include "runtime/loadbalance/coordinator.h"
+#include "runtime/loadbalance/lb_manager.h"
+#include "runtime/loadbalance/options.h"
+#include "runtime/loadbalance/part.h"
+#include "runtime/scheduler/process.h"
+
+namespace periapt::loadbalance {
+
+namespace {
+int entry_ready, entry_probe, entry_count, entry_collect, entry_loads, entry_assign, entry_missing, entry_settled,
+    entry_resume, entry_late, entry_resumed_element;
+
+int center_of(const Pe& pe) { return options().center < pe.process.pes() ? options().center : 0; }
+
+// Every message of balancing counts for quiescence: while one is under way, more will happen.
+Balancer& receive(Pe& pe) {
+  pe.objects->count_processed();
+  return Balancer::of(pe);
+}
+template <class T>
+T read(const RuntimeCall& call, std::size_t at = 0) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(call.arguments) + at, sizeof value);
+  return value;
+}
+template <class T>
+void append(std::vector<char>& bytes, const T& value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const char* from = reinterpret_cast<const char*>(&value);
+  bytes.insert(bytes.end(), from, from + sizeof value);
+}
+
+// An object and its bases that lie elsewhere in it: what entries of its class may be called on.
+template <class Visit>
+void for_each_address(int type, char* object, Visit visit) {
+  visit(object);
+  if (!bases_have_offsets) return;
+  for (const ChareInfo::Base& base : registry().chares[type].bases) for_each_address(base.chare, object + base.offset, visit);
+}
+template <class Visit>
+void for_each_address(ArrayElement& element, Visit visit) {
+  ArrayManager& manager = array_manager(element.ckGetArrayID());
+  for_each_address(manager.type(), static_cast<char*>(manager.object_of(&element)), visit);
+}
+
+// Relative to a PE that does a fixed piece of work in 10 ms.
+double measured_speed() {
+  const std::uint64_t start = clock::thread_cpu_ns();
+  std::uint64_t value = 1;
+  for (int i = 0; i < 8'000'000; ++i) value = value * 6364136223846793005u + 1442695040888963407u;
+  volatile std::uint64_t keep = value;
+  static_cast<void>(keep);
+  return 1e7 / static_cast<double>(std::max<std::uint64_t>(clock::thread_cpu_ns() - start, 1));
+}
+}  // namespace
+
+void Balancer::register_entries() {
+  entry_ready = register_runtime_entry("balancing: all elements here are in AtSync", on_ready);
+  entry_probe = register_runtime_entry("balancing: are you ready", on_probe);
+  entry_count = register_runtime_entry("balancing: count of elements", on_count);
+  entry_collect = register_runtime_entry("balancing: asks for loads", on_collect);
+  entry_loads = register_runtime_entry("balancing: loads", on_loads);
+  entry_assign = register_runtime_entry("balancing: who moves", on_assign);
+  entry_missing = register_runtime_entry("balancing: an element will not come", on_missing);
+  entry_settled = register_runtime_entry("balancing: all have come", on_settled);
+  entry_resume = register_runtime_entry("balancing: resume", on_resume);
+  entry_late = register_runtime_entry("balancing: resume those who came late", on_late);
+  entry_resumed_element = register_runtime_entry("ResumeFromSync", on_late);  // a name for messages only
+}
+
+Balancer::Balancer(Pe& pe) : pe_(pe), meter_(pe) {
+  if (options().test_speed) speed_ = measured_speed();
+  if (pe.index == center_of(pe)) coordinator_ = std::make_unique<Coordinator>(*this, pe.process.pes());
+}
+Balancer::~Balancer() = default;
+
+// --- who takes part --------------------------------------------------------------------------------------------------
+
+int Balancer::add(ArrayElement& element, const BalanceTravel& state) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::int32_t>(records_.size()));
+    records_.emplace_back();
+    if (!options().off) meter_.turn(instrument_wanted_);
+  }
+  const std::int32_t number = free_.back();
+  free_.pop_back();
+  Record& record = records_[number];
+  record.element = &element;
+  record.state = state;
+  set_record(element, number);
+  meter_.seconds(number) = 0;
+  for_each_address(element, [&](void* address) { meter_.add(address, number); });
+  ++members_;
+  waiting_ += counts(record);
+  return number;
+}
+
+void Balancer::remove(ArrayElement& element) {
+  const std::int32_t number = record_of(element);
+  Record& record = records_[number];
+  for_each_address(element, [&](void* address) { meter_.remove(address); });
+  meter_.forget(number);
+  --members_;
+  waiting_ -= counts(record);
+  record.element = nullptr;
+  ++record.serial;
+  free_.push_back(number);
+  set_record(element, -1);
+}
+
+void Balancer::born(ArrayElement& element) {
+  BalanceTravel state;
+  state.resumed = step_ - 1;
+  add(element, state);
+}
+
+void Balancer::arrived(ArrayElement& element, const BalanceTravel& travel) {
+  set_record(element, -1);
+  Record& record = records_[add(element, travel)];
+  if (record.state.moved) {
+    record.state.moved = false;
+    --expected_;
+    tell_when_settled();
+  }
+  if (record.state.in_sync && record.state.step < step_) call(pe_.index, entry_late);
+  tell_when_ready();
+}
+
+void Balancer::died(ArrayElement& element) {
+  remove(element);
+  tell_when_ready();
+}
+
+BalanceTravel Balancer::left(ArrayElement& element) {
+  const std::int32_t number = record_of(element);
+  BalanceTravel state = records_[number].state;
+  state.seconds += meter_.seconds(number);
+  remove(element);
+  tell_when_ready();
+  return state;
+}
+
+double Balancer::load(const ArrayElement& element) const {
+  const std::int32_t number = record_of(element);
+  return records_[number].state.seconds + const_cast<Meter&>(meter_).seconds(number);
+}
+void Balancer::set_load(ArrayElement& element, double seconds) {
+  records_[record_of(element)].state.seconds = seconds;
+  meter_.seconds(record_of(element)) = 0;
+}
+
+void Balancer::turn_instrument(bool on) {
+  instrument_wanted_ = on;
+  if (!options().off && (!on || members_ > 0)) meter_.turn(on);
+}
+void Balancer::clear_loads() {
+  meter_.restart();
+  for (std::size_t i = 0; i < records_.size(); ++i) records_[i].state.seconds = meter_.seconds(static_cast<int>(i)) = 0;
+}
+
+// --- sending ---------------------------------------------------------------------------------------------------------
+
+void Balancer::call(int to, int entry, std::uint32_t value) { call_with(to, entry, value); }
+
+template <class T>
+void Balancer::call_with(int to, int entry, const T& value) {
+  ++pe_.created;
+  send_runtime(pe_, to, entry, 0, static_cast<std::uint64_t>(pe_.index), value);
+}
+
+void Balancer::send_bytes(int to, int entry, const std::vector<char>& bytes) {
+  ++pe_.created;
+  Message message = Message::make(bytes.size());
+  std::memcpy(message.payload(), bytes.data(), bytes.size());
+  message->target = Target::runtime;
+  message->entry = static_cast<std::uint16_t>(entry);
+  message->element = static_cast<std::uint64_t>(pe_.index);
+  send_to(pe_, to, std::move(message));
+}
+
+void Balancer::ask_count(int pe) { call(pe, entry_probe); }
+void Balancer::ask_loads(int pe, bool loads) { call(pe, entry_collect, loads); }
+void Balancer::order(int pe, const std::vector<Move>& moves, int expected) {
+  std::vector<char> bytes;
+  append(bytes, expected);
+  for (const Move& move : moves) append(bytes, move);
+  send_bytes(pe, entry_assign, bytes);
+}
+void Balancer::order_resume(int pe, std::uint32_t step) { call(pe, entry_resume, step); }
+
+// --- a step ----------------------------------------------------------------------------------------------------------
+
+void Balancer::at_sync(ArrayElement& element) {
+  if (record_of(element) < 0) born(element);  // called from its constructor
+  const std::int32_t number = record_of(element);
+  if (records_[number].state.in_sync)
+    fatal("AtSync() is called twice", describe_running(pe_), "the element has not been resumed since the last call",
+          "go on in ResumeFromSync()");
+  if (!measured(element)) element.UserSetLBLoad();
+  BalanceTravel& state = records_[number].state;
+  state.in_sync = true;
+  state.step = std::max(step_ + closed_, state.resumed + 1);
+  ++waiting_;
+  tell_when_ready();
+}
+
+Count Balancer::count() { return {members_, waiting_, elements_sent, elements_received, arrays_known}; }
+
+void Balancer::tell_when_ready() {
+  if (members_ != waiting_ || (told_ && told_waiting_ == waiting_)) return;
+  told_ = true;
+  told_waiting_ = waiting_;
+  call(center_of(pe_), entry_ready, step_);
+}
+void Balancer::on_ready(Pe& pe, const RuntimeCall& call) {
+  receive(pe).coordinator_->ready(static_cast<int>(call.element), read<std::uint32_t>(call));
+}
+
+void Balancer::on_probe(Pe& pe, const RuntimeCall& call) {
+  Balancer& self = receive(pe);
+  const Count count = self.count();
+  if (!count.ready()) self.told_ = false;
+  self.call_with(static_cast<int>(call.element), entry_count, count);
+}
+void Balancer::on_count(Pe& pe, const RuntimeCall& call) {
+  receive(pe).coordinator_->answer(static_cast<int>(call.element), read<Count>(call), {});
+}
+
+void Balancer::on_collect(Pe& pe, const RuntimeCall& call) { receive(pe).collect(read<std::uint32_t>(call)); }
+void Balancer::collect(bool loads) {
+  const Count count = this->count();
+  if (count.ready()) {
+    closed_ = true;
+    // Also who called after an attempt that was given up.
+    for (Record& record : records_)
+      if (record.element && counts(record)) record.state.step = step_;
+  } else {
+    told_ = false;
+  }
+  if (!loads || !count.ready()) return call_with(center_of(pe_), entry_count, count);
+  LoadDatabase own = own_loads();
+  PUP::sizer sizer;
+  own.pup(sizer);
+  std::vector<char> bytes;
+  append(bytes, count);
+  bytes.resize(sizeof count + sizer.size());
+  PUP::toMem p(bytes.data() + sizeof count);
+  own.pup(p);
+  send_bytes(center_of(pe_), entry_loads, bytes);
+}
+void Balancer::on_loads(Pe& pe, const RuntimeCall& call) {
+  Balancer& self = receive(pe);
+  LoadDatabase loads;
+  PUP::fromMem p(static_cast<const char*>(call.arguments) + sizeof(Count), call.length - sizeof(Count));
+  loads.pup(p);
+  self.coordinator_->answer(static_cast<int>(call.element), read<Count>(call), std::move(loads));
+}
+
+LoadDatabase Balancer::own_loads() {
+  LoadDatabase own;
+  own.step = step_;
+  own.pes.push_back({meter_.wall(), meter_.idle(), options().object_only ? 0 : meter_.background(), speed_, true});
+  // Elements of bound arrays move together: one object.
+  std::unordered_map<const Location*, std::unordered_map<std::uint64_t, std::size_t>> bound;
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    const Record& record = records_[i];
+    if (!record.element) continue;
+    const ArrayElement& element = *record.element;
+    ArrayManager& manager = array_manager(element.ckGetArrayID());
+    const double seconds = load(element);
+    if (manager.location().bound.size() > 1) {
+      auto [known, first] = bound[&manager.location()].try_emplace(element.ckGetID(), own.objects.size());
+      if (!first) {
+        own.objects[known->second].seconds += seconds;
+        own.objects[known->second].migratable &= element.ckIsMigratable();
+        continue;
+      }
+    }
+    own.objects.push_back({manager.id().index(), element.ckGetID(), pe_.index, seconds, 0, element.ckIsMigratable()});
+  }
+  return own;
+}
+
+void Balancer::on_assign(Pe& pe, const RuntimeCall& call) {
+  Balancer& self = receive(pe);
+  std::vector<Move> moves((call.length - sizeof(int)) / sizeof(Move));
+  std::memcpy(moves.data(), static_cast<const char*>(call.arguments) + sizeof(int), moves.size() * sizeof(Move));
+  self.assign(moves, read<int>(call));
+}
+void Balancer::assign(const std::vector<Move>& moves, int expected) {
+  assigned_ = true;
+  expected_ += expected;  // some may be here already
+  for (const Move& move : moves) {
+    ArrayManager* manager = pe_.objects->array(CkArrayID(CkGroupID{move.array}));
+    ArrayElement* element = manager ? manager->find(move.element) : nullptr;
+    if (!element || record_of(*element) < 0) {
+      call(move.to, entry_missing);  // destroyed, or moved by the program
+      continue;
+    }
+    records_[record_of(*element)].state.moved = true;
+    manager->migrate(element, move.to);
+  }
+  tell_when_settled();
+}
+void Balancer::on_missing(Pe& pe, const RuntimeCall&) {
+  Balancer& self = receive(pe);
+  --self.expected_;
+  self.tell_when_settled();
+}
+void Balancer::tell_when_settled() {
+  if (!assigned_ || expected_ != 0) return;
+  assigned_ = false;
+  call(center_of(pe_), entry_settled);
+}
+void Balancer::on_settled(Pe& pe, const RuntimeCall&) { receive(pe).coordinator_->settled(); }
+
+void Balancer::on_resume(Pe& pe, const RuntimeCall& call) {
+  Balancer& self = receive(pe);
+  const std::uint32_t step = read<std::uint32_t>(call);
+  self.step_ = step + 1;
+  self.closed_ = self.told_ = false;
+  self.clear_loads();
+  self.waiting_ = 0;
+  for (const Record& record : self.records_) self.waiting_ += record.element && self.counts(record);
+  self.resume_up_to(step);
+}
+void Balancer::on_late(Pe& pe, const RuntimeCall&) {
+  Balancer& self = receive(pe);
+  self.resume_up_to(self.step_ - 1);
+}
+
+// ResumeFromSync may do anything: call AtSync again, create, destroy or move elements.
+void Balancer::resume_up_to(std::uint32_t step) {
+  std::vector<std::pair<std::int32_t, std::uint32_t>> due;
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    const Record& record = records_[i];
+    if (record.element && record.state.in_sync && record.state.step <= step)
+      due.emplace_back(static_cast<std::int32_t>(i), record.serial);
+  }
+  const Execution outer = pe_.running;
+  for (auto [number, serial] : due) {
+    Record& record = records_[number];
+    if (record.serial != serial || !record.state.in_sync) continue;  // gone; who was moved is resumed on arrival
+    record.state.in_sync = false;
+    record.state.resumed = record.state.step;
+    ArrayElement* element = record.element;
+    pe_.running = {static_cast<std::uint16_t>(entry_resumed_element), element, nullptr, true};
+    if (meter_.is_on()) meter_.begin(number);
+    element->ResumeFromSync();
+    meter_.end();
+    pe_.running = outer;
+  }
+  tell_when_ready();
+}
+
+}  // namespace periapt::loadbalance
+
+// --- the public calls ------------------------------------------------------------------------------------------------
+
+using periapt::Pe;
+using periapt::loadbalance::Balancer;
+
+void LBTurnInstrumentOn() { Balancer::of(*Pe::current()).turn_instrument(true); }
+void LBTurnInstrumentOff() { Balancer::of(*Pe::current()).turn_instrument(false); }
+void LBClearLoads() { Balancer::of(*Pe::current()).clear_loads(); }
+void LBDefaultCreate(const char* name) { periapt::loadbalance::set_default_strategy(name); }
+
+namespace periapt::loadbalance {
+Part part() {
+  return {"load balancing", Balancer::register_entries, take_options,
+          [](Pe& pe) { pe.objects->balance = new Balancer(pe); }};
+}
+}  // namespace periapt::loadbalance

@@ -1,0 +1,116 @@
+// AtSync on one PE, and the coordinator on one of them.
+//
+// A step: every element that takes part calls AtSync; their loads go to the coordinator; a strategy says who moves where;
+// when everything has arrived, every element is resumed on its PE.
+//
+// Have all called? Each PE knows of its own elements only, while others are created, or on their way between PEs. A PE
+// whose elements have all called tells the coordinator (`ready`), which then asks all PEs (`probe`, answered by a
+// `Count`). It goes on when two rounds of answers, one begun after the other ended, agree: all ready, as many elements
+// received as sent, the same arrays known everywhere. (Two equal rounds because one alone may see an element's
+// arrival but not its departure: F. Mattern, "Algorithms for distributed termination detection", 1987.) The second round
+// brings the loads (`collect`). A PE that has answered that it isn't ready says so again when it is.
+//
+// Every element carries the step that it waits in and the last one it was resumed from. So it is resumed exactly once,
+// whoever moves it, and one that arrives where the others were resumed already is resumed on arrival.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "runtime/chare/balance_hook.h"
+#include "runtime/chare/pe_objects.h"
+#include "runtime/loadbalance/database.h"
+#include "runtime/loadbalance/meter.h"
+
+namespace periapt::loadbalance {
+
+// What a PE answers.
+struct Count {
+  std::uint32_t members = 0, waiting = 0;  // elements that take part; in AtSync
+  std::uint64_t sent = 0, received = 0;    // elements of any array
+  std::uint64_t arrays = 0;
+  bool ready() const { return members == waiting; }
+};
+
+class Coordinator;
+
+class Balancer : public BalanceHook {
+ public:
+  struct Move {
+    std::int32_t array, to;
+    std::uint64_t element;
+  };
+
+  explicit Balancer(Pe& pe);
+  ~Balancer() override;
+  static Balancer& of(const Pe& pe) { return *static_cast<Balancer*>(pe.objects->balance); }
+  static void register_entries();
+
+  // --- BalanceHook ---
+  void born(ArrayElement& element) override;
+  void arrived(ArrayElement& element, const BalanceTravel& travel) override;
+  void died(ArrayElement& element) override;
+  BalanceTravel left(ArrayElement& element) override;
+  void at_sync(ArrayElement& element) override;
+  double load(const ArrayElement& element) const override;
+  void set_load(ArrayElement& element, double seconds) override;
+
+  // --- for the coordinator ---
+  void ask_count(int pe);
+  void ask_loads(int pe, bool loads);
+  void order(int pe, const std::vector<Move>& moves, int expected);
+  void order_resume(int pe, std::uint32_t step);
+
+  void turn_instrument(bool on);
+  void clear_loads();
+
+ private:
+  struct Record {
+    ArrayElement* element = nullptr;  // null: free
+    std::uint32_t serial = 0;         // of uses of this place
+    BalanceTravel state;              // seconds: those the element came with; the meter has the rest
+  };
+  static void on_ready(Pe&, const RuntimeCall&);
+  static void on_probe(Pe&, const RuntimeCall&);
+  static void on_count(Pe&, const RuntimeCall&);
+  static void on_collect(Pe&, const RuntimeCall&);
+  static void on_loads(Pe&, const RuntimeCall&);
+  static void on_assign(Pe&, const RuntimeCall&);
+  static void on_missing(Pe&, const RuntimeCall&);
+  static void on_settled(Pe&, const RuntimeCall&);
+  static void on_resume(Pe&, const RuntimeCall&);
+  static void on_late(Pe&, const RuntimeCall&);
+
+  int add(ArrayElement& element, const BalanceTravel& state);
+  void remove(ArrayElement& element);
+  void call(int to, int entry, std::uint32_t value = 0);
+  template <class T>
+  void call_with(int to, int entry, const T& value);
+  void send_bytes(int to, int entry, const std::vector<char>& bytes);
+
+  bool counts(const Record& record) const { return record.state.in_sync && record.state.step >= step_; }
+  Count count();
+  void tell_when_ready();
+  void collect(bool loads);
+  LoadDatabase own_loads();
+  void assign(const std::vector<Move>& moves, int expected);
+  void tell_when_settled();
+  void resume_up_to(std::uint32_t step);
+
+  Pe& pe_;
+  Meter meter_;
+  bool instrument_wanted_ = true;
+  std::vector<Record> records_;
+  std::vector<std::int32_t> free_;
+  std::uint32_t members_ = 0, waiting_ = 0;
+
+  std::uint32_t step_ = 1;     // the one we are in or before
+  bool closed_ = false;        // our part of it is told: later calls are for the next
+  bool told_ = false;          // that we are ready
+  std::uint32_t told_waiting_ = 0;
+  bool assigned_ = false;
+  int expected_ = 0;           // elements that still come
+  double speed_ = 1;
+  std::unique_ptr<Coordinator> coordinator_;  // on one PE
+};
+
+}  // namespace periapt::loadbalance

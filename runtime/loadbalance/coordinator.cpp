@@ -1,0 +1,133 @@
+// See coordinator.h and balancer.h.
+#include "runtime/loadbalance/coordinator.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/fatal.h"
+#include "runtime/loadbalance/model.h"
+#include "runtime/loadbalance/options.h"
+#include "runtime/scheduler/process.h"
+
+namespace periapt::loadbalance {
+
+bool Coordinator::Sum::operator==(const Sum& other) const {
+  return total.members == other.total.members && total.waiting == other.total.waiting && total.sent == other.total.sent &&
+         total.received == other.total.received && total.arrays == other.total.arrays;
+}
+
+void Coordinator::ready(int pe, std::uint32_t step) {
+  if (step != step_) return;  // said before it heard that the step is over
+  ready_[pe] = true;
+  consider();
+}
+
+void Coordinator::consider() {
+  if (state_ != State::waiting || std::count(ready_.begin(), ready_.end(), false) > 0) return;
+  ask(have_before_ && before_.complete() ? State::collecting : State::probing);
+}
+
+void Coordinator::ask(State state) {
+  state_ = state;
+  outstanding_ = pes();
+  for (int pe = 0; pe < pes(); ++pe)
+    state == State::probing ? balancer_.ask_count(pe)
+                            : balancer_.ask_loads(pe, options().strategy(step_) || options().debug > 0);
+}
+
+Coordinator::Sum Coordinator::sum() const {
+  Sum result;
+  for (const Count& count : answers_) {
+    result.total.members += count.members;
+    result.total.waiting += count.waiting;
+    result.total.sent += count.sent;
+    result.total.received += count.received;
+    result.all_ready &= count.ready();
+    result.same_arrays &= count.arrays == answers_[0].arrays;
+  }
+  result.total.arrays = answers_[0].arrays;
+  return result;
+}
+
+void Coordinator::answer(int pe, const Count& count, LoadDatabase loads) {
+  answers_[pe] = count;
+  loads_[pe] = std::move(loads);
+  ready_[pe] = count.ready();
+  if (--outstanding_ > 0) return;
+  const Sum now = sum();
+  if (state_ == State::collecting && now.complete() && now == before_) return decide();
+  before_ = now;
+  have_before_ = true;
+  state_ = State::waiting;
+  // Where nobody waits, the next AtSync will call. Otherwise something is under way; ask again.
+  if (now.total.waiting > 0) consider();
+}
+
+namespace {
+void print(const LoadDatabase& database, const Assignment& assignment, const StrategyInfo* strategy, double seconds) {
+  const Balance before = balance_of(database, present(database)), after = balance_of(database, assignment);
+  std::printf("LB step %u, %s: %zu objects on %zu PEs, load max %.4f s, max/avg %.3f", database.step,
+              strategy ? strategy->classic : "no balancer", database.objects.size(), database.pes.size(), before.max,
+              before.ratio());
+  if (strategy)
+    std::printf(" -> max %.4f s, max/avg %.3f, %d migrations, decided in %.2f ms", after.max, after.ratio(),
+                after.migrations, 1e3 * seconds);
+  std::printf("\n");
+  if (options().debug < 2) return;
+  const std::vector<double> from = pe_loads(database, present(database)), to = pe_loads(database, assignment);
+  for (std::size_t pe = 0; pe < from.size(); ++pe)
+    std::printf("  PE %zu: load %.4f s -> %.4f s, background %.4f s, idle %.4f s of %.4f s, speed %.2f\n", pe, from[pe],
+                to[pe], database.pes[pe].background, database.pes[pe].idle, database.pes[pe].wall,
+                database.pes[pe].speed);
+}
+}  // namespace
+
+void Coordinator::decide() {
+  const StrategyInfo* strategy = options().strategy(step_);
+  if (!strategy && options().debug == 0) return resume();
+  LoadDatabase database;
+  database.step = step_;
+  for (LoadDatabase& own : loads_) {
+    database.pes.insert(database.pes.end(), own.pes.begin(), own.pes.end());
+    database.objects.insert(database.objects.end(), own.objects.begin(), own.objects.end());
+    own = {};
+  }
+  const double start = clock::seconds();
+  const Assignment assignment = strategy ? strategy->solve(database) : present(database);
+  if (options().debug > 0) print(database, assignment, strategy, clock::seconds() - start);
+  if (const std::string wrong = check_assignment(database, assignment); !wrong.empty())
+    fatal("the balancer " + std::string(strategy->classic) + " gave an assignment that cannot be carried out: " + wrong,
+          "load balancing, step " + std::to_string(step_), "a mistake in the strategy",
+          "a test of it with the same database will show it");
+
+  std::vector<std::vector<Balancer::Move>> moves(pes());
+  std::vector<int> expected(pes());
+  int count = 0;
+  for (std::size_t i = 0; i < assignment.size(); ++i) {
+    const ObjectLoad& object = database.objects[i];
+    if (assignment[i] == object.pe) continue;
+    moves[object.pe].push_back({object.array, assignment[i], object.element});
+    ++expected[assignment[i]];
+    ++count;
+  }
+  if (count == 0) return resume();
+  state_ = State::moving;
+  outstanding_ = pes();
+  for (int pe = 0; pe < pes(); ++pe) balancer_.order(pe, moves[pe], expected[pe]);
+}
+
+void Coordinator::settled() {
+  if (--outstanding_ == 0) resume();
+}
+
+void Coordinator::resume() {
+  const std::uint32_t done = step_++;
+  state_ = State::waiting;
+  have_before_ = false;
+  std::fill(ready_.begin(), ready_.end(), false);
+  for (int pe = 0; pe < pes(); ++pe) balancer_.order_resume(pe, done);
+}
+
+}  // namespace periapt::loadbalance

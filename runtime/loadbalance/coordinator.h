@@ -1,0 +1,44 @@
+// The one PE that decides when a step is complete, runs the strategy and hands out its result. See balancer.h.
+#pragma once
+#include "runtime/loadbalance/balancer.h"
+
+namespace periapt::loadbalance {
+
+class Coordinator {
+ public:
+  Coordinator(Balancer& balancer, int pes) : balancer_(balancer), answers_(pes), loads_(pes), ready_(pes, true) {}
+
+  void ready(int pe, std::uint32_t step);
+  void answer(int pe, const Count& count, LoadDatabase loads);
+  void settled();
+
+ private:
+  enum class State { waiting, probing, collecting, moving };
+  struct Sum {
+    Count total;
+    bool all_ready = true, same_arrays = true;
+    bool operator==(const Sum&) const;
+    bool complete() const {
+      return all_ready && same_arrays && total.sent == total.received && total.waiting > 0;
+    }
+  };
+
+  void consider();
+  void ask(State state);
+  Sum sum() const;
+  void decide();
+  void resume();
+  int pes() const { return static_cast<int>(answers_.size()); }
+
+  Balancer& balancer_;
+  State state_ = State::waiting;
+  std::uint32_t step_ = 1;
+  std::vector<Count> answers_;
+  std::vector<LoadDatabase> loads_;
+  std::vector<char> ready_;
+  Sum before_;             // of the last round
+  bool have_before_ = false;
+  int outstanding_ = 0;
+};
+
+}  // namespace periapt::loadbalance

@@ -1,0 +1,66 @@
+// Measures: seconds spent in the entry methods of each element that takes part, and in all others of this PE.
+//
+// It watches begin and end of entries. These nest (an [inline] call), and a threaded entry may stop in the middle: its
+// frames are put aside with its thread, so that nobody pays for the time in which it waits.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "base/flat_map.h"
+#include "runtime/scheduler/pe.h"
+
+namespace periapt::loadbalance {
+
+class Meter : public Observer {
+ public:
+  explicit Meter(Pe& pe) : pe_(pe) {}
+  ~Meter() override;
+
+  // Watching costs two looks at the clock an entry; off, it costs nothing.
+  void turn(bool on);
+  bool is_on() const { return on_; }
+
+  // Who is charged for an object: any number; the balancer's record of it. An object has one address for each base that
+  // entries are called on.
+  void add(const void* object, std::int32_t record) { records_.try_emplace(address(object)).first[0] = record; }
+  void remove(const void* object) { records_.erase(address(object)); }
+  // The record is free: what still runs for it is nobody's.
+  void forget(std::int32_t record);
+
+  double& seconds(std::int32_t record);
+  double background() const { return background_; }
+  double wall() const;
+  double idle() const { return pe_.idle_seconds() - idle_before_; }
+  // A new interval: background, wall and idle start at 0.
+  void restart();
+
+  // For what runs without being an entry.
+  void begin(std::int32_t record);
+  void end();
+
+ private:
+  struct Frame {
+    std::int32_t record;
+    Thread* thread;
+  };
+  struct Stopped;  // frames of a thread that waits
+  static constexpr std::int32_t nobody = -1;
+
+  static std::uint64_t address(const void* object) { return reinterpret_cast<std::uint64_t>(object); }
+  void on_begin(Pe&, const Execution& execution) override;
+  void on_end(Pe&, const Execution&) override { end(); }
+  void charge();  // the time since the last look, to the innermost frame
+
+  Pe& pe_;
+  bool on_ = false;
+  FlatMap<std::int32_t> records_;
+  std::vector<double> seconds_;
+  std::vector<Frame> frames_;
+  std::vector<Stopped*> stopped_;
+  std::uint64_t since_ns_ = 0;
+  double background_ = 0;
+  std::uint64_t interval_ns_ = 0;
+  double idle_before_ = 0;
+};
+
+}  // namespace periapt::loadbalance

@@ -1,0 +1,67 @@
+// See options.h.
+#include "runtime/loadbalance/options.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <algorithm>
+
+#include "base/fatal.h"
+#include "base/log.h"
+#include "runtime/scheduler/cmi.h"
+
+namespace periapt::loadbalance {
+
+namespace {
+Options the_options;
+const StrategyInfo* linked = nullptr;
+
+[[noreturn]] void list_strategies() {
+  std::printf("Strategies for +balancer:\n");
+  for (const StrategyInfo& s : strategies()) std::printf("  %-16s %s\n", s.classic, s.summary);
+  std::printf("Several +balancer options are used one after the other, a step each.\n");
+  std::exit(0);
+}
+
+const StrategyInfo* named(const std::string& name, const char* where) {
+  if (const StrategyInfo* found = find_strategy(name)) return found;
+  fatal("there is no balancer called " + name, where, "did you mean " + nearest_strategy(name) + "?",
+        "+balancer help lists them");
+}
+}  // namespace
+
+const Options& options() { return the_options; }
+
+const StrategyInfo* Options::strategy(std::uint32_t step) const {
+  if (off || sequence.empty()) return nullptr;
+  return sequence[std::min<std::size_t>(step - 1, sequence.size() - 1)];
+}
+
+void set_default_strategy(const char* name) { linked = named(name, "linking with -balancer"); }
+
+void take_options(char** argv) {
+  Options& o = the_options;
+  char* text;
+  while (CmiGetArgString(argv, "+balancer", &text)) {
+    if (std::string(text) == "help") list_strategies();
+    o.sequence.push_back(named(text, "the command line"));
+  }
+  if (o.sequence.empty() && linked) o.sequence.push_back(linked);
+  CmiGetArgInt(argv, "+LBDebug", &o.debug);
+  CmiGetArgInt(argv, "+LBCentPE", &o.center);
+  if (o.center < 0) fatal("+LBCentPE " + std::to_string(o.center) + " is no PE", "the command line");
+  o.off = CmiGetArgFlag(argv, "+LBOff");
+  const bool no_background = CmiGetArgFlag(argv, "+LBNoBackground");
+  o.object_only = CmiGetArgFlag(argv, "+LBObjOnly") || no_background;
+  o.test_speed = CmiGetArgFlag(argv, "+LBTestPESpeed");
+  // Asked for what always holds here: every element resumes after all have arrived; PEs count as equal unless tested.
+  for (const char* name : {"+LBSyncResume", "+LBSameCpus", "+LBCommOff"}) CmiGetArgFlag(argv, name);
+  for (const char* name : {"+LBCommOn", "+LBUseCpuTime", "+LBPrintSummary", "+LBShowDecisions", "+LBLoop", "+MetaLB"})
+    if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
+  double seconds;
+  if (CmiGetArgDouble(argv, "+LBPeriod", &seconds))
+    log::note("+LBPeriod has no effect: balancing happens at AtSync");
+  for (const char* name : {"+LBTopo", "+TreeLBFile", "+LBVersion", "+LBAlpha", "+LBBeta"})
+    if (CmiGetArgString(argv, name, &text)) log::note(std::string(name) + " has no effect");
+}
+
+}  // namespace periapt::loadbalance

@@ -1,0 +1,7 @@
+// Load balancing as a part of a program (runtime/program/parts.cpp).
+#pragma once
+#include "runtime/chare/part.h"
+
+namespace periapt::loadbalance {
+Part part();
+}  // namespace periapt::loadbalance

@@ -1,0 +1,19 @@
+// Greedy: R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17 (1969): the largest first,
+// each to the machine with the least load, ends within 4/3 of the optimum.
+#include "runtime/loadbalance/strategies/problem.h"
+
+namespace periapt::loadbalance {
+
+Assignment greedy(const LoadDatabase& database) {
+  Problem problem(database);
+  Emptiest emptiest(problem);
+  for (std::size_t i : problem.movable) {
+    const int least = emptiest.pe();
+    const int own = problem.from(i);
+    const bool as_good = database.pes[own].available && problem.loads[own] <= problem.loads[least];
+    problem.put(i, as_good ? own : least);
+  }
+  return problem.assignment;
+}
+
+}  // namespace periapt::loadbalance

@@ -1,0 +1,35 @@
+// GreedyRefine. Greedy shows which makespan is within reach; with a little more than that allowed, objects are placed
+// again, largest first, and stay where they are as long as their PE has room. So only the excess of full PEs moves, and it
+// moves in the order that packs well.
+#include "runtime/loadbalance/strategies/problem.h"
+
+namespace periapt::loadbalance {
+
+Assignment greedy_refine_within(const LoadDatabase& database, double tolerance) {
+  const Assignment now = present(database);
+  const bool may_stay = check_assignment(database, now).empty() &&
+                        std::all_of(database.objects.begin(), database.objects.end(), [&](const ObjectLoad& o) {
+                          return !o.migratable || database.pes[o.pe].available;
+                        });
+  const Assignment best = greedy(database);
+  const double reach = balance_of(database, best).max;
+  const double room = tolerance * reach;
+  if (may_stay && balance_of(database, now).max <= room) return now;
+
+  Problem problem(database);
+  Emptiest emptiest(problem);
+  for (std::size_t i : problem.movable) {
+    const int own = problem.from(i);
+    const bool stays = database.pes[own].available && problem.loads[own] + problem.seconds(i, own) <= room;
+    problem.put(i, stays ? own : emptiest.pe());
+  }
+  // What stayed first may have left no good place for what came last.
+  const double reached = problem.max_load();
+  if (reached > room * tolerance && reach < reached) return best;
+  if (may_stay && balance_of(database, now).max <= reached) return now;
+  return problem.assignment;
+}
+
+Assignment greedy_refine(const LoadDatabase& database) { return greedy_refine_within(database, 1.03); }
+
+}  // namespace periapt::loadbalance

@@ -1,0 +1,7 @@
+// The parts of the runtime that a program starts with, for run_program().
+#pragma once
+#include "runtime/chare/part.h"
+
+namespace periapt::program {
+std::vector<Part> parts();
+}  // namespace periapt::program
