@@ -326,11 +326,9 @@ void visit_waiting(int index, GroupRecord& group, const Visit& visit) {
 void PeObjects::for_each_waiting(const std::function<void(const std::string&, const std::vector<Message>&)>& visit) {
   for (std::size_t i = 0; i < groups_.size(); ++i) visit_waiting(static_cast<int>(i), groups_[i], visit);
   for (auto& [index, group] : far_groups_) visit_waiting(index, group, visit);
-  chares_.for_each([&](std::uint64_t serial, const ChareRecord& chare) {
-    if (!chare.waiting.empty())
-      visit("chare " + std::to_string(serial & ((std::uint64_t{1} << 40) - 1)) + " on PE " + std::to_string(pe.index),
-            chare.waiting);
-  });
+  for (const auto& [serial, messages] : waiting_for_chare_)
+    visit("chare " + std::to_string(serial & ((std::uint64_t{1} << 40) - 1)) + " on PE " + std::to_string(pe.index),
+          messages);
 }
 
 void PeObjects::for_each_reduction(const std::function<void(const Reduction&)>& visit) {
