@@ -23,6 +23,7 @@ Gravity Options::gravityAt(double a) const {
 bool parseOptions(int argc, char** argv, const char* name, Options& o, int& exitCode) {
   CLI::App app{"Gravity of many bodies by a Barnes-Hut tree, in steps of their own length.", name};
   app.set_help_flag("-h,--help", "Show this and stop");
+  app.option_defaults()->take_last();  // so that a script's options can be followed by the user's
   bool isolated = false;
   auto* tipsy = app.add_option("--tipsy", o.tipsy, "Start from this Tipsy file");
   app.add_option("--ic", o.ic, "Or make a start: plummer, hernquist, galaxy, collision, or zeldovich (periodic, comoving)")

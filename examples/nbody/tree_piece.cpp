@@ -237,11 +237,7 @@ void TreePiece::save(CkCallback done) {
 void TreePiece::balance(CkCallback done) {
   dropTree();
   done_ = done;
-#ifdef NBODY_WITHOUT_ATSYNC
-  ResumeFromSync();
-#else
   AtSync();
-#endif
 }
 
 void TreePiece::ResumeFromSync() { contribute(done_); }
