@@ -36,8 +36,8 @@ T read(const RuntimeCall& call, std::size_t at = 0) {
 template <class T>
 void append(std::vector<char>& bytes, const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
-  const char* from = reinterpret_cast<const char*>(&value);
-  bytes.insert(bytes.end(), from, from + sizeof value);
+  bytes.resize(bytes.size() + sizeof value);
+  std::memcpy(bytes.data() + bytes.size() - sizeof value, &value, sizeof value);
 }
 
 // An object and its bases that lie elsewhere in it: what entries of its class may be called on.

@@ -233,7 +233,7 @@ bool Pe::take(Work& work) {
 
 void Pe::execute(Work& work) {
   if (work.kind() == WorkKind::thread) {
-    const Execution outer = running;
+    const Execution* const outer = running;
     threads.resume(reinterpret_cast<Thread*>(work.element));
     running = outer;
   } else {
@@ -328,11 +328,9 @@ void Pe::idle() {
 // --- threads ---------------------------------------------------------------------------------------------------------
 
 void Pe::suspend() {
-  const Execution mine = running;
-  const char* const end = arguments_end;
+  const Execution* const mine = running;
   threads.suspend();
   running = mine;
-  arguments_end = end;
 }
 
 // Who goes on when a thread stops: the next piece of work, when that is a thread and nothing is more urgent. That saves
@@ -366,11 +364,11 @@ void Pe::notify_enqueued(std::uint16_t entry) {
 }
 void Pe::notify_begin() {
   for (auto& [observer, points] : observers_)
-    if (points & Observer::begin_execute) observer->on_begin(*this, running);
+    if (points & Observer::begin_execute) observer->on_begin(*this, *running);
 }
 void Pe::notify_end() {
   for (auto& [observer, points] : observers_)
-    if (points & Observer::end_execute) observer->on_end(*this, running);
+    if (points & Observer::end_execute) observer->on_end(*this, *running);
 }
 
 }  // namespace periapt

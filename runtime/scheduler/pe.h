@@ -5,6 +5,7 @@
 // into the queues, takes the most urgent piece of work and hands it to the dispatcher of runtime/chare.
 #pragma once
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,12 +31,12 @@ using scheduler::ThreadSystem;
 using shm::Heap;
 using shm::Port;
 
-// What runs now: for error messages and for who watches.
+// What runs: for error messages and for who watches. It lies in the frame that entered it.
 struct Execution {
-  std::uint16_t entry = 0;
-  void* object = nullptr;
-  const Envelope* envelope = nullptr;  // null for inline calls
-  bool active = false;
+  std::uint16_t entry;
+  void* object;
+  const Envelope* envelope;   // null for inline calls
+  const char* arguments_end;  // of what is being unmarshalled
 };
 
 class Pe {
@@ -58,8 +59,7 @@ class Pe {
   std::unique_ptr<ConverseState> converse;  // of a program's own handlers; made on first use
   ThreadSystem threads;
   scheduler::Conditions conditions;
-  Execution running;
-  const char* arguments_end = nullptr;  // of what is being unmarshalled
+  const Execution* running = nullptr;  // null between entries
   std::uint64_t created = 0, processed = 0;  // messages, for quiescence detection
   std::uint64_t random_state;
 
@@ -76,6 +76,22 @@ class Pe {
   void enqueue(Message message);
   void enqueue_call(std::uint64_t meta, std::uint64_t element, const void* arguments);
   void enqueue_thread(Thread* thread);
+
+  // An inline call in two steps: the place where the arguments are to be written, or null when there is none now (a full
+  // ring: use send_call()). `slot`: null for our own queue; else to be handed to port.publish().
+  void* open_call(int to, std::uint64_t meta, std::uint64_t element, shm::Slot*& slot) {
+    if (to == index) {
+      slot = nullptr;
+      Work& work = fifo_.push_back();
+      work.meta = meta;
+      work.element = element;
+      return work.arguments;
+    }
+    slot = port.claim(to);
+    if (!slot) return nullptr;
+    std::memcpy(slot->body, &element, sizeof element);
+    return slot->body + sizeof element;
+  }
 
   // Stops the current user-level thread; what it runs is remembered. Another that is ready may go on at once.
   void suspend();

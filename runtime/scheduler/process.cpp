@@ -92,7 +92,10 @@ bool Carrier::yield(bool idle) {
 
 // --- Process ---------------------------------------------------------------------------------------------------------
 
-Process::Process(int& argc, char** argv) : layer_(MachineLayer::start(argc, argv)) {
+Process::Process(int& argc, char** argv) : layer_(MachineLayer::start(argc, argv)),
+      pes_(layer_->pes()),
+      own_pes_(layer_->own_pes()),
+      first_pe_(layer_->first_pe()) {
   the_process = this;
   by_rank_.resize(own_pes());
   const bootstrap::Process& mine = layout().processes[rank()];

@@ -1,0 +1,111 @@
+// A program that makes the mistake its first argument names, on the PE that holds element 2 of an array. The test
+// (bad_input_test.py) looks at how it ends.
+#include <csignal>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "charm++.h"
+#include "pup_stl.h"
+
+#include "bad.decl.h"
+
+/*readonly*/ CProxy_Main mainProxy;
+/*readonly*/ CProxy_Victim victims;
+/*readonly*/ CProxy_Victim never;
+/*readonly*/ CProxy_Branch neverGroup;
+
+class Main : public CBase_Main {
+ public:
+  explicit Main(CkArgMsg* args) {
+    const std::string mistake = args->argc > 1 ? args->argv[1] : "";
+    delete args;
+    mainProxy = thisProxy;
+    victims = CProxy_Victim::ckNew(4);
+    if (mistake == "wait outside of a thread") {
+      CkWaitFuture(CkCreateFuture());
+    } else if (mistake == "wait for ever") {
+      thisProxy.waits();
+    } else {
+      victims[2].act(mistake);
+    }
+  }
+  void waits() { CkWaitFuture(CkCreateFuture()); }
+  void done() { CkExit(0); }
+};
+
+class Branch : public CBase_Branch {
+ public:
+  Branch() {}
+  void hello() {}
+};
+
+class Single : public CBase_Single {
+ public:
+  Single() {}
+  void hello() { delete this; }
+};
+
+class Victim : public CBase_Victim {
+ public:
+  Victim() {}
+  explicit Victim(CkMigrateMessage*) {}
+  void hello(int) {}
+  void list(std::vector<int>) {}
+  void pup(PUP::er& p) {
+    // The mistake "pup": more is unpacked than was packed.
+    std::vector<int> values(p.isUnpacking() ? 0 : 3);
+    p | values;
+    int more = 1000000;
+    if (p.isUnpacking()) PUParray(p, std::vector<int>(more).data(), more);
+  }
+  void mixed() {
+    double value = 1;
+    int number = 1;
+    CkCallback cb(CkReductionTarget(Main, done), mainProxy);
+    if (thisIndex % 2)
+      contribute(sizeof value, &value, CkReduction::sum_double, cb);
+    else
+      contribute(sizeof number, &number, CkReduction::max_int, cb);
+  }
+  __attribute__((noinline)) int recurse(int n) {
+    volatile char room[4096];
+    room[n % 4096] = static_cast<char>(n);
+    return recurse(n + 1) + room[n % 4096];
+  }
+  void act(std::string mistake) {
+    if (mistake == "abort") CkAbort("the sky is falling at %d", thisIndex);
+    if (mistake == "exception") throw std::runtime_error("no such file: galaxy.tipsy");
+    if (mistake == "strange exception") throw 42;
+    if (mistake == "segfault") *reinterpret_cast<volatile int*>(static_cast<std::uintptr_t>(thisIndex - 2)) = 1;
+    if (mistake == "stack overflow") CkExit(recurse(0) & 1);
+    if (mistake == "libc abort") std::abort();
+    if (mistake == "exit") std::exit(0);
+    if (mistake == "no such element") thisProxy[77].hello(thisIndex);
+    if (mistake == "proxy of an array") never[0].hello(1);
+    if (mistake == "proxy of a group") neverGroup.hello();
+    if (mistake == "proxy of a chare") CProxy_Single().hello();
+    if (mistake == "double insertion") {
+      thisProxy[50].insert(CkMyPe());
+      thisProxy[50].insert(CkMyPe());
+    }
+    if (mistake == "reducers") thisProxy.mixed();
+    if (mistake == "pup") thisProxy[thisIndex].ckEmigrate((CkMyPe() + 1) % CkNumPes());
+    if (mistake == "bad PE") thisProxy[60].insert(CkNumPes() + 3);
+    if (mistake == "migrate nowhere") migrateMe(-5);
+    if (mistake == "half a reduction") contribute(CkCallback(CkReductionTarget(Main, done), mainProxy));
+    if (mistake == "code 3") CkExit(3);
+    if (mistake == "code 0") CkExit(0);
+    if (mistake == "deleted chare") {
+      CProxy_Single single = CProxy_Single::ckNew(CkMyPe());
+      single.hello();
+      single.hello();
+    }
+    // "nothing": returns, and nobody ever does anything again.
+  }
+};
+
+#include "bad.def.h"

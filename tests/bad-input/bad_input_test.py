@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""How runs end that go wrong: one clear message, an exit status other than 0, and nothing left behind.
+
+Usage: bad_input_test.py PROGRAM CHARMC. PROGRAM is tests/bad-input/bad.cpp, which makes the mistake it is told to. Each case is run
+in one process with one PE and with several, and in several processes. A case says which words must be printed; the message
+must come once, name the place, and every process must be gone afterwards.
+"""
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+LAYOUTS = ["+p1", "+p4", "+p4 +ppn 2"]
+HANG_S = 120  # not a limit of the test: a run that hangs must not hide the others
+
+# mistake: (exit status, words in order, layouts)
+MISTAKES = {
+    "abort": (1, ["the sky is falling at 2", r"Victim\[2\]::.*act"], LAYOUTS),
+    "exception": (1, ["an exception left an entry method: no such file: galaxy.tipsy", r"Victim\[2\]"], LAYOUTS),
+    "strange exception": (1, ["no std::exception", r"Victim\[2\]"], LAYOUTS),
+    "segfault": (139, ["signal 11", "at address", "pointer", r"Victim\[2\]"], LAYOUTS),
+    "stack overflow": (139, ["signal 11", "the stack is full"], LAYOUTS),
+    "libc abort": (134, ["signal 6", r"abort\(\) was called", r"Victim\[2\]"], LAYOUTS),
+    "no such element": (1, ["nothing has moved", r"Victim\[77\], which does not exist", "hello"], LAYOUTS),
+    "deleted chare": (1, ["nothing has moved", "chare .* which does not exist", "hello"], LAYOUTS),
+    "proxy of an array": (1, ["array proxy is used that was never set", r"Victim\[2\]"], LAYOUTS),
+    "proxy of a group": (1, ["group proxy is used that was never set", r"Victim\[2\]"], LAYOUTS),
+    "proxy of a chare": (1, ["chare proxy is used that was never set", r"Victim\[2\]"], LAYOUTS),
+    "double insertion": (1, [r"Victim\[50\] is inserted twice"], LAYOUTS),
+    "reducers": (1, ["sum_double", "max_int"], LAYOUTS),
+    "pup": (1, ["PUP", "bytes"], ["+p4", "+p4 +ppn 2"]),
+    "bad PE": (1, ["60.* is to be inserted on PE", "there (are|is) "], LAYOUTS),
+    "migrate nowhere": (1, [r"Victim\[2\] is to migrate to PE -5", "numbered 0 to"], LAYOUTS),
+    "wait outside of a thread": (1, ["something waits that is no thread", r"\[threaded\]"], LAYOUTS),
+    "code 3": (3, [], LAYOUTS),
+    "exit": (1, ["left with status 0"], ["+p4 +ppn 2"]),
+}
+# A standstill that something from outside could end: told, not ended.
+STANDSTILLS = {
+    "nothing": [r"CkExit\(\) was not called"],
+    "half a reduction": ["reduction 0 of Victim: 1 of "],
+    "wait for ever": ["1 thread on PE 0 wait"],
+}
+COMMAND_LINES = {
+    "+p 4 +ppn 3": ["4 / 3 = 1.333 is not whole", r"\+ppn of 1, 2, 4"],
+    "+p x": ["wants a number"],
+    "+p 0": ["at least 1"],
+    "+p": ["last argument"],
+    "+p 2 +p 3": ["given twice"],
+    "+p 4 +np 3": ["is not whole"],
+    "+pemap 4096 +p2": ["which we may not use"],
+    "+watchdog soon": ["watchdog"],
+    "+watchdog -1": ["makes no sense"],
+}
+
+failures = []
+
+
+def fail(case, why, output=""):
+    failures.append(f"{case}: {why}")
+    print(f"FAILED {case}: {why}\n" + "".join(f"    {line}\n" for line in output.splitlines()[:40]), flush=True)
+
+
+def left_behind(group):
+    """Processes of the run that are still there; it gets a moment for the kernel to collect what has exited."""
+    for _ in range(100):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def no_core_files():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+class Run:
+    """A run in a session and an empty folder of its own."""
+
+    def __init__(self, command):
+        self.folder = tempfile.TemporaryDirectory()
+        self.shm = set(os.listdir("/dev/shm"))
+        self.output = open(os.path.join(tempfile.gettempdir(), f"bad-input-{os.getpid()}.txt"), "w+", encoding="utf-8")
+        self.process = subprocess.Popen(command, cwd=self.folder.name, stdout=self.output, stderr=subprocess.STDOUT,
+                                        stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=no_core_files)
+
+    def text(self):
+        with open(self.output.name, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def wait(self, case):
+        """Status and output; checks that nothing is left."""
+        try:
+            status = self.process.wait(HANG_S)
+        except subprocess.TimeoutExpired:
+            fail(case, f"still running after {HANG_S} s", self.text())
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            status = None
+        if left_behind(self.process.pid):
+            fail(case, "processes are left behind", self.text())
+            os.killpg(self.process.pid, signal.SIGKILL)
+        text = self.text()
+        os.unlink(self.output.name)
+        self.output.close()
+        if new := set(os.listdir("/dev/shm")) - self.shm:
+            fail(case, f"left in /dev/shm: {new}")
+        if files := os.listdir(self.folder.name):
+            fail(case, f"left in its folder: {files}")
+        self.folder.cleanup()
+        return (128 - status if status is not None and status < 0 else status), text
+
+
+def check(case, status, text, expected, words):
+    if status != expected:
+        fail(case, f"status {status}, not {expected}", text)
+    at = 0
+    for word in words:
+        found = re.compile(word, re.DOTALL).search(text, at)
+        if not found:
+            fail(case, f"does not say {word!r} (after what comes before it)", text)
+            return
+        at = found.start()
+    told = len(re.findall(r"^periapt: (?:fatal error|process \d+ )", text, re.MULTILINE))
+    if words and told > 1:
+        fail(case, f"{told} messages instead of one", text)
+
+
+def wait_for(run, words):
+    """Until the run has printed the words; false when it ends before."""
+    while run.process.poll() is None:
+        if all(re.search(word, run.text()) for word in words):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def children_of(pid):
+    out = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False).stdout
+    return [int(word) for word in out.split()]
+
+
+def started(run, processes):
+    while run.process.poll() is None:
+        children = children_of(run.process.pid)
+        if len(children) == processes and "PEs in" in run.text():
+            return children
+        time.sleep(0.02)
+    return []
+
+
+def kills(program):
+    """kill -9 of a child, of the parent, of the only process: the others say so and leave."""
+    command = [program, "nothing", "+watchdog", "0", "+p4", "+ppn", "2"]
+    run = Run(command)
+    children = started(run, 2)
+    os.kill(children[1], signal.SIGKILL)
+    begin = time.monotonic()
+    status, text = run.wait("kill -9 of a child")
+    check("kill -9 of a child", status, text, 137, [r"process 1 \(pid \d+, PEs 2-3\) was killed by signal 9"])
+    print(f"kill -9 of a child: over after {time.monotonic() - begin:.2f} s")
+
+    run = Run(command)
+    started(run, 2)
+    os.kill(run.process.pid, signal.SIGKILL)
+    begin = time.monotonic()
+    status, text = run.wait("kill -9 of the parent")
+    check("kill -9 of the parent", status, text, 137, ["the parent process of this run was killed"])
+    print(f"kill -9 of the parent: over after {time.monotonic() - begin:.2f} s")
+
+    run = Run([program, "nothing", "+watchdog", "0", "+p2"])
+    while "PEs in" not in run.text():
+        time.sleep(0.02)
+    os.kill(run.process.pid, signal.SIGKILL)
+    status, text = run.wait("kill -9 of the only process")
+    check("kill -9 of the only process", status, text, 137, [])
+
+    run = Run(command)
+    started(run, 2)
+    os.kill(run.process.pid, signal.SIGTERM)
+    status, text = run.wait("SIGTERM to the parent")
+    check("SIGTERM to the parent", status, text, 143, [])
+
+
+def translator(charmc):
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "broken.ci").write_text("mainmodule broken {\n  array [1D] A {\n    entry void f(int;\n  };\n};\n",
+                                                encoding="utf-8")
+        done = subprocess.run([charmc, "broken.ci"], cwd=folder, capture_output=True, text=True, check=False)
+        text = done.stdout + done.stderr
+        if done.returncode == 0:
+            fail("broken .ci", "status 0", text)
+        if not re.search(r"broken\.ci:3:\d+: error: .*\n.*entry void f\(int;.*\n *\S* *\|? *~*\^", text):
+            fail("broken .ci", "does not show line and caret", text)
+        if left := [name for name in os.listdir(folder) if name != "broken.ci"]:
+            fail("broken .ci", f"left in the folder: {left}", text)
+
+
+def main():
+    program, charmc = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    only = sys.argv[3:]
+    cases = 0
+    for mistake, (expected, words, layouts) in MISTAKES.items():
+        for layout in layouts:
+            case = f"{mistake} {layout}"
+            if only and not any(word in case for word in only):
+                continue
+            status, text = Run([program, mistake, "+watchdog", "1", *layout.split()]).wait(case)
+            check(case, status, text, expected, words)
+            cases += 1
+    for mistake, words in STANDSTILLS.items():
+        for layout in LAYOUTS:
+            case = f"{mistake} {layout}"
+            if only and not any(word in case for word in only):
+                continue
+            run = Run([program, mistake, "+watchdog", "1", *layout.split()])
+            if not wait_for(run, words):
+                fail(case, f"ended, or did not say {words}", run.text())
+            os.kill(run.process.pid, signal.SIGTERM)
+            status, text = run.wait(case)
+            check(case, status, text, 143, ["nothing has moved"])
+            cases += 1
+    for line, words in COMMAND_LINES.items():
+        if only and not any(word in line for word in only):
+            continue
+        status, text = Run([program, "nothing", *line.split()]).wait(line)
+        check(line, status, text, 1, words)
+        cases += 1
+    if not only:
+        kills(program)
+        translator(charmc)
+        cases += 5
+    print(f"{cases} cases, {len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
