@@ -159,6 +159,19 @@ void Balancer::set_load(ArrayElement& element, double seconds) {
   meter_.seconds(record_of(element)) = 0;
 }
 
+std::string Balancer::describe_waiting() const {
+  if (members_ == 0) return "";
+  std::string text = std::to_string(waiting_) + " of " + std::to_string(members_) + " elements on PE " +
+                     std::to_string(pe_.index) + " wait in AtSync";
+  const char* before = "; not called yet by ";
+  for (const Record& record : records_) {
+    if (!record.element || counts(record)) continue;
+    text += before + array_manager(record.element->ckGetArrayID()).describe(record.element->ckGetID());
+    before = ", ";
+  }
+  return text + "\n";
+}
+
 void Balancer::turn_instrument(bool on) {
   instrument_wanted_ = on;
   if (!options().off && (!on || members_ > 0)) meter_.turn(on);
