@@ -360,14 +360,15 @@ void Balancer::resume_up_to(std::uint32_t step) {
     if (record.element && record.state.in_sync && record.state.step <= step)
       due.emplace_back(static_cast<std::int32_t>(i), record.serial);
   }
-  const Execution outer = pe_.running;
+  const Execution* const outer = pe_.running;
   for (auto [number, serial] : due) {
     Record& record = records_[number];
     if (record.serial != serial || !record.state.in_sync) continue;  // gone; who was moved is resumed on arrival
     record.state.in_sync = false;
     record.state.resumed = record.state.step;
     ArrayElement* element = record.element;
-    pe_.running = {static_cast<std::uint16_t>(entry_resumed_element), element, nullptr, true};
+    const Execution execution{static_cast<std::uint16_t>(entry_resumed_element), element, nullptr, nullptr};
+    pe_.running = &execution;
     if (meter_.is_on()) meter_.begin(number);
     element->ResumeFromSync();
     meter_.end();
