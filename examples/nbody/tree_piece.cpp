@@ -132,8 +132,7 @@ void TreePiece::exchange(int n, const Key* cuts, const Count* totals, CkCallback
 void TreePiece::plantTree() {
   const Stopwatch watch(busy_);
   sortByKey(particles_, box_);
-  tree_ = std::make_unique<Tree>(
-      buildTree(particles_, begin_, end_, thisIndex, settings.bucket, 1e-9 * box_.side));
+  tree_ = std::make_unique<Tree>(buildTree(particles_, begin_, end_, thisIndex, settings.bucket, 1e-9 * box_.side));
   cache.ckLocalBranch()->publish(thisIndex, tree_.get());
   const std::vector<Root> roots = rootsOf(*tree_);
   contribute(int(roots.size() * sizeof(Root)), roots.data(), CkReduction::concat, done_);

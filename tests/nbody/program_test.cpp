@@ -1,5 +1,5 @@
-// The program nbody against nbody_serial: on every layout of PEs and processes the same snapshots but for rounding, also
-// while pieces move about between the phases of a step. Both are run as a user runs them.
+// The program nbody against nbody_serial: on every layout of PEs and processes the same snapshots but for rounding,
+// also while pieces move about between the phases of a step. Both are run as a user runs them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -44,7 +44,8 @@ class NbodyProgram : public testing::Test {
 
   /// Runs both; their snapshots of one step, with everything that moves, must agree.
   void compare(const std::string& layout, const std::string& start, int step, double tolerance = 1e-5) {
-    const std::string snapshot = " --steps " + std::to_string(step) + " --snapshots " + std::to_string(std::max(1, step));
+    const std::string snapshot =
+        " --steps " + std::to_string(step) + " --snapshots " + std::to_string(std::max(1, step));
     const Outcome one = run(NBODY_SERIAL, start + snapshot + " --out " + at("serial"));
     ASSERT_EQ(one.status, 0) << one.output;
     const Outcome many = run(NBODY, layout + " " + start + snapshot + " --out " + at("chares"));
@@ -81,9 +82,9 @@ TEST_P(NbodyOn, PiecesMayBeBalancedBetweenSteps) {
 TEST_P(NbodyOn, MorePiecesThanParticlesAreNoTrouble) { compare(GetParam(), "-n 10 --pieces 30", 1); }
 
 TEST_P(NbodyOn, ATruncatedFileEndsTheRunWithOneMessage) {
-  std::ofstream(at("short.tipsy"), std::ios::binary) << std::string(8, 0) << std::string("\0\0\0\5\0\0\0\3", 8)
-                                                     << std::string("\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0\0", 16)
-                                                     << std::string(100, 0);
+  std::ofstream(at("short.tipsy"), std::ios::binary)
+      << std::string(8, 0) << std::string("\0\0\0\5\0\0\0\3", 8) << std::string("\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0\0", 16)
+      << std::string(100, 0);
   const Outcome outcome = run(NBODY, std::string(GetParam()) + " --tipsy " + at("short.tipsy"));
   EXPECT_GT(outcome.status, 0) << outcome.output;
   const std::string message = "nbody: " + at("short.tipsy") + ": truncated: 0 gas, 5 dark and 0 star particles take";
