@@ -32,7 +32,7 @@ MISTAKES = {
     "proxy of a group": (1, ["group proxy is used that was never set", r"Victim\[2\]"], LAYOUTS),
     "proxy of a chare": (1, ["chare proxy is used that was never set", r"Victim\[2\]"], LAYOUTS),
     "double insertion": (1, [r"Victim\[50\] is inserted twice"], LAYOUTS),
-    "reducers": (1, ["sum_double", "max_int"], LAYOUTS),
+    "reducers": (1, ["different reducers"], LAYOUTS),
     "pup": (1, ["PUP", "bytes"], ["+p4", "+p4 +ppn 2"]),
     "bad PE": (1, ["60.* is to be inserted on PE", "there (are|is) "], LAYOUTS),
     "migrate nowhere": (1, [r"Victim\[2\] is to migrate to PE -5", "numbered 0 to"], LAYOUTS),
@@ -206,6 +206,7 @@ def translator(charmc):
 def main():
     program, charmc = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     only = sys.argv[3:]
+    begin = time.monotonic()
     cases = 0
     for mistake, (expected, words, layouts) in MISTAKES.items():
         for layout in layouts:
@@ -215,6 +216,7 @@ def main():
             status, text = Run([program, mistake, "+watchdog", "1", *layout.split()]).wait(case)
             check(case, status, text, expected, words)
             cases += 1
+            print(f"{time.monotonic() - begin:6.1f} s  {case}", flush=True)
     for mistake, words in STANDSTILLS.items():
         for layout in LAYOUTS:
             case = f"{mistake} {layout}"
