@@ -43,7 +43,7 @@ MISTAKES = {
 # A standstill that something from outside could end: told, not ended.
 STANDSTILLS = {
     "nothing": [r"CkExit\(\) was not called"],
-    "half a reduction": ["reduction 0 of Victim: 1 of "],
+    "half a reduction": [r"reduction 0 of Victim: \d of \d contributors on PE 0"],
     "wait for ever": ["1 thread on PE 0 wait"],
 }
 COMMAND_LINES = {
@@ -135,7 +135,8 @@ def check(case, status, text, expected, words):
 
 def wait_for(run, words):
     """Until the run has printed the words; false when it ends before."""
-    while run.process.poll() is None:
+    end = time.monotonic() + HANG_S
+    while run.process.poll() is None and time.monotonic() < end:
         if all(re.search(word, run.text()) for word in words):
             return True
         time.sleep(0.05)
@@ -229,6 +230,7 @@ def main():
             status, text = run.wait(case)
             check(case, status, text, 143, ["nothing has moved"])
             cases += 1
+            print(f"{time.monotonic() - begin:6.1f} s  {case}", flush=True)
     for line, words in COMMAND_LINES.items():
         if only and not any(word in line for word in only):
             continue
