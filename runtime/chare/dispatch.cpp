@@ -196,11 +196,11 @@ struct ThreadedCall {
   alignas(16) char arguments[inline_arguments_max];
 
   ThreadedCall(PeObjects& objects, int ep, void* object, void* payload, const char* end, Message message)
-      : objects(objects), ep(ep), object(object), payload(payload), end(end), message(std::move(message)) {
-    if (!this->message) own_arguments();
-  }
+      : objects(objects), ep(ep), object(object), payload(payload), end(end), message(std::move(message)) {}
   ThreadedCall(ThreadedCall&& other)
-      : ThreadedCall(other.objects, other.ep, other.object, other.payload, other.end, std::move(other.message)) {}
+      : ThreadedCall(other.objects, other.ep, other.object, other.payload, other.end, std::move(other.message)) {
+    if (!message) own_arguments();
+  }
   void own_arguments() {
     const std::size_t length = end - static_cast<char*>(payload);
     std::memcpy(arguments, payload, inline_arguments_max);
@@ -210,7 +210,7 @@ struct ThreadedCall {
 
   static void main(void* argument) {
     // It lies on the stack of who made the thread and is read before the thread first stops.
-    ThreadedCall call(static_cast<ThreadedCall&&>(*static_cast<ThreadedCall*>(argument)));
+    ThreadedCall call(std::move(*static_cast<ThreadedCall*>(argument)));
     call.objects.enter(call.ep, call.object, call.payload, call.end, std::move(call.message));
   }
 };

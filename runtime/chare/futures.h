@@ -32,6 +32,7 @@ class Futures {
     bool set = false;
     std::vector<Thread*> threads;
   };
+  static void on_set_small(Pe&, const RuntimeCall&);
   static void on_set(Pe&, const RuntimeCall&);
   Value& get(std::uint64_t id);
 

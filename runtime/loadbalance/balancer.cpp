@@ -159,6 +159,19 @@ void Balancer::set_load(ArrayElement& element, double seconds) {
   meter_.seconds(record_of(element)) = 0;
 }
 
+std::string Balancer::describe_waiting() const {
+  if (members_ == 0) return "";
+  std::string text = std::to_string(waiting_) + " of " + std::to_string(members_) + " elements on PE " +
+                     std::to_string(pe_.index) + " wait in AtSync";
+  const char* before = "; not called yet by ";
+  for (const Record& record : records_) {
+    if (!record.element || counts(record)) continue;
+    text += before + array_manager(record.element->ckGetArrayID()).describe(record.element->ckGetID());
+    before = ", ";
+  }
+  return text + "\n";
+}
+
 void Balancer::turn_instrument(bool on) {
   instrument_wanted_ = on;
   if (!options().off && (!on || members_ > 0)) meter_.turn(on);
@@ -347,14 +360,15 @@ void Balancer::resume_up_to(std::uint32_t step) {
     if (record.element && record.state.in_sync && record.state.step <= step)
       due.emplace_back(static_cast<std::int32_t>(i), record.serial);
   }
-  const Execution outer = pe_.running;
+  const Execution* const outer = pe_.running;
   for (auto [number, serial] : due) {
     Record& record = records_[number];
     if (record.serial != serial || !record.state.in_sync) continue;  // gone; who was moved is resumed on arrival
     record.state.in_sync = false;
     record.state.resumed = record.state.step;
     ArrayElement* element = record.element;
-    pe_.running = {static_cast<std::uint16_t>(entry_resumed_element), element, nullptr, true};
+    const Execution execution{static_cast<std::uint16_t>(entry_resumed_element), element, nullptr, nullptr};
+    pe_.running = &execution;
     if (meter_.is_on()) meter_.begin(number);
     element->ResumeFromSync();
     meter_.end();

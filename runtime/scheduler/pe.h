@@ -67,6 +67,16 @@ class Pe {
   // An inline call: `arguments` points to at least 48 readable bytes of which length (in meta) count.
   void send_call(int pe, std::uint64_t meta, std::uint64_t element, const void* arguments);
   void send(int pe, Message message);
+  // Whether send_small() may take it: short, for one receiver that is no runtime entry, without priority and the like.
+  bool is_small(const Message& message) const {
+    const Envelope& e = *message.envelope();
+    return e.size <= SmallMessage::payload_max && (e.flags & ~envelope_packed) == 0 && e.priority_bits == 0 &&
+           e.queueing == Queueing::fifo && (e.hops | e.spare) == 0 &&
+           (e.target == Target::array || e.target == Target::group || e.target == Target::chare);
+  }
+  // Copies a small message into the receiver's ring and frees it: one line changes owner instead of three. False: there is
+  // no room in the ring now.
+  bool send_small(int pe, Message& message);
   // To every PE but this one, over a tree rooted here; the scheduler of each passes it on. The message is shared:
   // receivers treat it as constant.
   void broadcast(const Message& message);
@@ -95,6 +105,8 @@ class Pe {
 
   // Stops the current user-level thread; what it runs is remembered. Another that is ready may go on at once.
   void suspend();
+  // Lets others go on and comes back to the current thread after all that is queued now.
+  void yield();
 
   // What runs a piece of work: set once by runtime/chare.
   typedef void (*Dispatch)(Pe&, Work&);
@@ -133,8 +145,9 @@ class Pe {
  private:
   // Takes what has arrived. With nothing queued, calls are run right away when `run_calls`, else all is queued.
   int accept(bool run_calls);
-  Thread* next_thread();
+  bool thread_is_next();
   void accept_message(Message message);
+  Message unfold(std::uint64_t meta, const void* body);
   bool take(Work& work);
   void execute(Work& work);
   void forward_tree(const Message& message);
