@@ -15,6 +15,8 @@ int entry_create, entry_insert, entry_arrive, entry_arrived, entry_hint, entry_g
 
 // Kept broadcasts are looked through for ones that can go once in so many.
 constexpr std::uint32_t floor_interval = 16;
+// Elements that a broadcast asks the memory for ahead of their turn.
+constexpr std::size_t prefetch_ahead = 8;
 // Hops of one message before it is clear that something is wrong.
 constexpr int hops_max = 200;
 
@@ -657,7 +659,11 @@ void ArrayManager::run_broadcast(Message message) {
   // appears has seen this epoch.
   for (std::size_t i = 0; i < elements_.size();) {
     ArrayElement* element = elements_[i];
-    if (i + 4 < elements_.size()) __builtin_prefetch(elements_[i + 4]);
+    if (i + prefetch_ahead < elements_.size()) {
+      const char* later = reinterpret_cast<const char*>(elements_[i + prefetch_ahead]);
+      __builtin_prefetch(later);
+      __builtin_prefetch(later + 64);
+    }
     if (element->broadcast_epoch_ + 1 == epoch_) [[likely]] {
       give_broadcast(element, message);
     } else if (element->broadcast_epoch_ < epoch_) {

@@ -238,7 +238,17 @@ int Pe::accept(bool run_calls) {
   int ran = 0;
   const auto sink = [this, run_calls, &ran](std::uint64_t meta, const void* body, int) {
     if ((meta & 3) != static_cast<std::uint64_t>(WorkKind::call)) [[unlikely]] {
-      if ((meta & 3) == static_cast<std::uint64_t>(WorkKind::small)) return accept_message(unfold(meta, body));
+      if ((meta & 3) == static_cast<std::uint64_t>(WorkKind::small)) {
+        Message message = unfold(meta, body);
+        if (!run_calls || has_work() || stop_requested_) return enqueue(std::move(message));
+        if (watch_ & Observer::enqueued) [[unlikely]] notify_enqueued(message->entry);
+        if (is_idle_) [[unlikely]] end_idle();
+        Work work;
+        work.meta = message_meta;
+        work.element = reinterpret_cast<std::uint64_t>(message.release());
+        ++ran;
+        return dispatch(*this, work);
+      }
       Envelope* envelope;
       std::memcpy(&envelope, body, sizeof envelope);
       return accept_message(Message(envelope));
