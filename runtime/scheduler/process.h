@@ -85,7 +85,7 @@ class Process {
   [[noreturn]] void end(int code);
 
   std::unique_ptr<MachineLayer> layer_;
-  const int pes_, own_pes_, first_pe_;  // the layer's, for the hot path
+  int pes_ = 0, own_pes_ = 0, first_pe_ = 0;  // the layer's, for the hot path
   std::vector<std::unique_ptr<Carrier>> carriers_;
   std::vector<Pe*> by_rank_;
   std::vector<std::thread> threads_;
