@@ -46,15 +46,22 @@ bool Futures::ready(std::uint64_t id) const {
 
 void* Futures::wait(std::uint64_t id) {
   while (!get(id).set) {
-    Thread* self = pe_.threads.current();
-    if (!self)
-      fatal("something waits that is no thread", describe_running(pe_),
-            "only a [threaded] entry method can wait (for a future, a [sync] call, quiescence or a callback)",
-            "declare the entry [threaded] in the .ci file");
-    get(id).threads.push_back(self);
-    pe_.suspend();
+    if (Thread* self = pe_.threads.current()) {
+      get(id).threads.push_back(self);
+      pe_.suspend();
+    } else {
+      wait_above();
+    }
   }
   return get(id).message;
+}
+
+// No thread, but Charm++ programs wait in ordinary entries too: the scheduler goes on above this frame. Of several that wait
+// like this the last one has to end first; [threaded] entries wait in any order.
+void Futures::wait_above() {
+  const auto mine = pe_.running;
+  pe_.run_some(1);
+  pe_.running = mine;
 }
 
 void* Futures::take(std::uint64_t id) {
@@ -130,10 +137,6 @@ void Futures::on_set_small(Pe& pe, const RuntimeCall& call) {
 
 std::uint64_t sync_begin() {
   Pe& pe = *Pe::current();
-  if (!pe.threads.current())
-    fatal("a [sync] entry method is called by something that is no thread", describe_running(pe),
-          "the caller waits for the answer, and only a [threaded] entry method can wait",
-          "declare the calling entry [threaded] in the .ci file");
   return pe.objects->futures->create();
 }
 void* sync_wait(std::uint64_t future) { return PeObjects::current().futures->take(future); }

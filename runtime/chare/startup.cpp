@@ -48,6 +48,8 @@ void register_core() {
   CMessage_CkArgMsg::__idx = CkRegisterMsg("CkArgMsg", nullptr, nullptr, nullptr, sizeof(CkArgMsg));
   CMessage_CkMarshallMsg::__idx = CkMarshallMsg::__idx = CkRegisterMsg("CkMarshallMsg", nullptr, nullptr, nullptr, 0);
   CkMarshallMsg::register_own();
+  CMessage_CkArrayCreatedMsg::__idx =
+      CkRegisterMsg("CkArrayCreatedMsg", nullptr, nullptr, nullptr, sizeof(CkArrayCreatedMsg));
   CMessage_CkDataMsg::__idx = CkRegisterMsg("CkDataMsg", nullptr, nullptr, nullptr, 0);
   CMessage_CkReductionMsg::__idx = CkRegisterMsg("CkReductionMsg", nullptr, nullptr, nullptr, 0);
   CkIndex_Chare::__idx = CkRegisterChare("Chare", sizeof(Chare), TypeChare);
