@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <limits>
 #include <memory>
@@ -143,8 +144,7 @@ void Main::shuffle() {
 /// Moves all particles, then forces on rungs >= `rung`, and what follows from them.
 Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int rung) {
   const Forces forces{options_.gravityAt(a_), closing, rung, a_};
-  const std::vector<double> extent =
-      phase([&](const CkCallback& done) { pieces.move(motion, done); }).as<double>();
+  const std::vector<double> extent = phase([&](const CkCallback& done) { pieces.move(motion, done); }).as<double>();
   Box box;
   std::vector<double> farField;
   if (forces.gravity.periodic) {
@@ -160,9 +160,8 @@ Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int 
 
   bool isNew = true;
   const auto count = [&](std::span<const Key> keys) {
-    const Sum counts = phase([&](const CkCallback& done) {
-      pieces.count(box, isNew, int(keys.size()), keys.data(), done);
-    });
+    const Sum counts =
+        phase([&](const CkCallback& done) { pieces.count(box, isNew, int(keys.size()), keys.data(), done); });
     isNew = false;
     shuffle();
     return counts.as<Count>();
@@ -178,9 +177,8 @@ Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int 
   std::ranges::sort(roots, {}, [](const Root& r) { return r.node.cell.begin(); });
   shuffle();
   phase([&](const CkCallback& done) { cache.plant(int(roots.size()), roots.data(), done); });
-  const Sum tally = phase([&](const CkCallback& done) {
-    pieces.walk(forces, int(farField.size()), farField.data(), done);
-  });
+  const Sum tally =
+      phase([&](const CkCallback& done) { pieces.walk(forces, int(farField.size()), farField.data(), done); });
   shuffle();
   return tally.as<Tally>().at(0);
 }
@@ -221,8 +219,7 @@ void Main::printHeader(const Tally& first, double seconds) {
   fmt::print("{:.0f} particles in {} pieces on {} PEs, {} kernels; first forces in {:.3f} s; energy {:.6g}\n",
              first.forces, options_.pieces, CkNumPes(), kernels().name, seconds, first.totals.energy());
   fmt::print("step {:>8} {:>8} substeps rung forces/p {:>10} {:>11} {:>9} {:>9} Ginter/s max/avg seconds\n",
-             options_.comoving ? "a" : "time", options_.comoving ? "z" : "", "kinetic", "potential", "drift",
-             "|p|");
+             options_.comoving ? "a" : "time", options_.comoving ? "z" : "", "kinetic", "potential", "drift", "|p|");
   std::fflush(stdout);
 }
 
@@ -264,11 +261,12 @@ void Main::run() {
     const double rate = 1e-9 * interactions / took, momentum = norm(now.totals.momentum), uneven = imbalance();
     clearProgress();
     if (options_.json) {
-      fmt::print("{{\"step\": {}, \"time\": {}, \"a\": {}, \"substeps\": {}, \"rung\": {}, \"forces\": {}, "
-                 "\"kinetic\": {}, \"potential\": {}, \"drift\": {}, \"momentum\": {}, \"interactions\": {}, "
-                 "\"imbalance\": {}, \"seconds\": {}}}\n",
-                 step, time_, a_, substeps, lowest, forces, now.totals.kinetic, now.totals.potential, drift, momentum,
-                 interactions, uneven, took);
+      fmt::print(
+          "{{\"step\": {}, \"time\": {}, \"a\": {}, \"substeps\": {}, \"rung\": {}, \"forces\": {}, "
+          "\"kinetic\": {}, \"potential\": {}, \"drift\": {}, \"momentum\": {}, \"interactions\": {}, "
+          "\"imbalance\": {}, \"seconds\": {}}}\n",
+          step, time_, a_, substeps, lowest, forces, now.totals.kinetic, now.totals.potential, drift, momentum,
+          interactions, uneven, took);
     } else {
       fmt::print("{:4} {:8.4f} {:>8} {:8} {:4} {:8.2f} {:10.4g} {:11.4g} {:9.1e} {:9.1e} {:8.3f} {:7.2f} {:7.2f}\n",
                  step, options_.comoving ? a_ : time_, options_.comoving ? fmt::format("{:.3f}", 1 / a_ - 1) : "",

@@ -23,9 +23,11 @@ Gravity Options::gravityAt(double a) const {
 bool parseOptions(int argc, char** argv, const char* name, Options& o, int& exitCode) {
   CLI::App app{"Gravity of many bodies by a Barnes-Hut tree, in steps of their own length.", name};
   app.set_help_flag("-h,--help", "Show this and stop");
+  app.option_defaults()->take_last();  // so that a script's options can be followed by the user's
   bool isolated = false;
   auto* tipsy = app.add_option("--tipsy", o.tipsy, "Start from this Tipsy file");
-  app.add_option("--ic", o.ic, "Or make a start: plummer, hernquist, galaxy, collision, or zeldovich (periodic, comoving)")
+  app.add_option("--ic", o.ic,
+                 "Or make a start: plummer, hernquist, galaxy, collision, or zeldovich (periodic, comoving)")
       ->check(CLI::IsMember({"plummer", "hernquist", "galaxy", "collision", "zeldovich"}))
       ->capture_default_str()
       ->excludes(tipsy);
@@ -73,7 +75,8 @@ bool parseOptions(int argc, char** argv, const char* name, Options& o, int& exit
   app.add_option("--snapshots", o.snapshots, "Write a Tipsy file every so many big steps")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--pixels", o.pixels, "Side of a picture")->check(CLI::Range(16, 16384))->capture_default_str();
-  app.add_option("--shuffle-seed", o.shuffleSeed, "For tests: between all phases pieces go to PEs drawn from this seed");
+  app.add_option("--shuffle-seed", o.shuffleSeed,
+                 "For tests: between all phases pieces go to PEs drawn from this seed");
   app.add_flag("--json", o.json, "A line of JSON for each step instead of a table");
   try {
     app.parse(argc, argv);

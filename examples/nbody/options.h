@@ -28,8 +28,8 @@ struct Options {
   double theta = 0.525;  // until redshift 2, if comoving
   double theta2 = 0.7;   // from then on, and when not comoving unless theta is given
   int bucket = 16;
-  int pieces = 0;        // 0: as fits
-  int balanceEvery = 1;  // big steps
+  int pieces = 0;                 // 0: as fits
+  int balanceEvery = 1;           // big steps
   std::uint64_t shuffleSeed = 0;  // not 0: pieces move about between phases, at random
 
   std::string out = "nbody";

@@ -56,9 +56,5 @@ struct Tally {
 };
 static_assert(sizeof(Tally) == sizeof(double) * (Tally::rungs + 3 + 3 + 6), "a tally is summed up as doubles");
 
-PUPbytes(Settings)
-PUPbytes(Motion)
-PUPbytes(Forces)
-PUPbytes(periapt::nbody::Box)
-PUPbytes(periapt::nbody::Particle)
-PUPbytes(periapt::nbody::Root)
+PUPbytes(Settings) PUPbytes(Motion) PUPbytes(Forces) PUPbytes(periapt::nbody::Box) PUPbytes(periapt::nbody::Particle)
+    PUPbytes(periapt::nbody::Root)

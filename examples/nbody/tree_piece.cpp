@@ -132,8 +132,7 @@ void TreePiece::exchange(int n, const Key* cuts, const Count* totals, CkCallback
 void TreePiece::plantTree() {
   const Stopwatch watch(busy_);
   sortByKey(particles_, box_);
-  tree_ = std::make_unique<Tree>(
-      buildTree(particles_, begin_, end_, thisIndex, settings.bucket, 1e-9 * box_.side));
+  tree_ = std::make_unique<Tree>(buildTree(particles_, begin_, end_, thisIndex, settings.bucket, 1e-9 * box_.side));
   cache.ckLocalBranch()->publish(thisIndex, tree_.get());
   const std::vector<Root> roots = rootsOf(*tree_);
   contribute(int(roots.size() * sizeof(Root)), roots.data(), CkReduction::concat, done_);
@@ -237,11 +236,7 @@ void TreePiece::save(CkCallback done) {
 void TreePiece::balance(CkCallback done) {
   dropTree();
   done_ = done;
-#ifdef NBODY_WITHOUT_ATSYNC
-  ResumeFromSync();
-#else
   AtSync();
-#endif
 }
 
 void TreePiece::ResumeFromSync() { contribute(done_); }

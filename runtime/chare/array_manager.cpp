@@ -15,6 +15,8 @@ int entry_create, entry_insert, entry_arrive, entry_arrived, entry_hint, entry_g
 
 // Kept broadcasts are looked through for ones that can go once in so many.
 constexpr std::uint32_t floor_interval = 16;
+// Elements that a broadcast asks the memory for ahead of their turn.
+constexpr std::size_t prefetch_ahead = 8;
 // Hops of one message before it is clear that something is wrong.
 constexpr int hops_max = 200;
 
@@ -269,13 +271,19 @@ void ArrayManager::populate_run(const chare::Placement& placement, const chare::
   } else {
     local_.reserve(static_cast<std::size_t>(end - first));
   }
-  for (std::int64_t position = first; position < end; ++position) create(range[position], ep, constructor);
+  constexpr bool at_home = true;
+  if (range.dimension() == 1) {  // begins at 0, in steps of 1
+    for (std::int64_t i = first; i < end; ++i)
+      create(CkArrayIndex1D(static_cast<int>(i)), ep, constructor, at_home);
+    return;
+  }
+  for (std::int64_t position = first; position < end; ++position) create(range[position], ep, constructor, at_home);
 }
 
-void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& message) {
+void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& message, bool at_home) {
   const std::uint64_t id = number(index);
   if (find(id)) fatal("element " + describe(id) + " is inserted twice", describe_running(pe_));
-  const int home = location_->home(index);
+  const int home = at_home ? pe_.index : location_->home(index);
   if (home != pe_.index)
     send_runtime(pe_, home, entry_hint, id_.index(), id, HintCall{0, pe_.index});
   const bool here = !location_->elsewhere(id);
@@ -657,7 +665,11 @@ void ArrayManager::run_broadcast(Message message) {
   // appears has seen this epoch.
   for (std::size_t i = 0; i < elements_.size();) {
     ArrayElement* element = elements_[i];
-    if (i + 4 < elements_.size()) __builtin_prefetch(elements_[i + 4]);
+    if (i + prefetch_ahead < elements_.size()) {
+      const char* later = reinterpret_cast<const char*>(elements_[i + prefetch_ahead]);
+      __builtin_prefetch(later);
+      __builtin_prefetch(later + 64);
+    }
     if (element->broadcast_epoch_ + 1 == epoch_) [[likely]] {
       give_broadcast(element, message);
     } else if (element->broadcast_epoch_ < epoch_) {

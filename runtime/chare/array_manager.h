@@ -91,6 +91,13 @@ class ArrayManager {
   std::string describe(std::uint64_t id) const;  // "Hello[3]"
 
   // --- sending and receiving ---
+  // Where an inline call may be written (see OpenCall); nothing for an element without a compact id.
+  OpenCall open_call(std::uint64_t id, const CkArrayIndex& index, int ep, unsigned length) {
+    if (id == 0) return {};
+    const int to = find(id) ? pe_.index : destination(id, index);
+    return open_call_to(pe_, to, call_meta(static_cast<std::uint16_t>(ep), static_cast<std::uint32_t>(id_.index()), length),
+                        id);
+  }
   void call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length);
   void send(std::uint64_t id, const CkArrayIndex& index, Message message);
   void deliver(Message message);
@@ -100,7 +107,8 @@ class ArrayManager {
   // --- elements ---
   void populate(int ep, Message& constructor);
   // Runs constructor `ep` for a new element here. `message`: its arguments, shared with other elements.
-  void create(const CkArrayIndex& index, int ep, const Message& message);
+  // `at_home`: it is known that this PE is its home.
+  void create(const CkArrayIndex& index, int ep, const Message& message, bool at_home = false);
   void insert(const CkArrayIndex& index, int ep, int pe, Message message);
   void destroy(ArrayElement* element);
   void migrate(ArrayElement* element, int to, bool following = false);

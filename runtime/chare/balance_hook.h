@@ -1,6 +1,8 @@
 // What runtime/chare tells a load balancer (runtime/loadbalance) on each PE: which elements take part, where they come
 // from and go, and that one has reached AtSync. The balancer keeps its own record of each; the element holds its number.
 #pragma once
+#include <string>
+
 #include "runtime/chare/objects.h"
 
 namespace periapt {
@@ -27,6 +29,10 @@ class BalanceHook {
   virtual void at_sync(ArrayElement& element) = 0;
   virtual double load(const ArrayElement& element) const = 0;
   virtual void set_load(ArrayElement& element, double seconds) = 0;
+
+  // For the watchdog: elements in AtSync, and in a sentence who has not come there yet.
+  virtual std::size_t waiting() const = 0;
+  virtual std::string describe_waiting() const = 0;
 
   // Of all arrays, also of those that take no part: sums over all PEs tell whether an element is under way somewhere.
   std::uint64_t elements_sent = 0, elements_received = 0;

@@ -74,7 +74,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   ::sigaddset(&crashes, SIGALRM);
   for (int other : crash_signals) ::sigaddset(&crashes, other);
   ::pthread_sigmask(SIG_UNBLOCK, &crashes, nullptr);
-  if (pe && pe->running.active) {
+  if (pe && pe->running) {
     const std::string where = "  where:    " + describe_running(*pe) + "\n";
     write_text(where.c_str());
   }

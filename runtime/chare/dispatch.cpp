@@ -11,7 +11,10 @@
 namespace periapt {
 
 namespace marshal {
-const char* arguments_end() { return Pe::current()->arguments_end; }
+const char* arguments_end() {
+  const Execution* running = Pe::current()->running;
+  return running ? running->arguments_end : nullptr;
+}
 void truncated(std::size_t offset, std::uint64_t count, std::size_t element_size) {
   fatal("the arguments of an entry method end before they should",
         describe_running(*Pe::current()),
@@ -165,10 +168,9 @@ void PeObjects::enter(int ep, void* object, void* payload, const char* end, Mess
     envelope = message.envelope();
     if (!entry.runtime_frees()) static_cast<void>(message.release());
   }
-  const Execution outer = pe.running;
-  const char* outer_end = pe.arguments_end;
-  pe.running = {static_cast<std::uint16_t>(ep), object, envelope, true};
-  pe.arguments_end = end;
+  const Execution execution{static_cast<std::uint16_t>(ep), object, envelope, end};
+  const Execution* const outer = pe.running;
+  pe.running = &execution;
   if (pe.watched(Observer::begin_execute)) [[unlikely]] pe.notify_begin();
   try {
     entry.call(payload, object);
@@ -181,7 +183,6 @@ void PeObjects::enter(int ep, void* object, void* payload, const char* end, Mess
   }
   if (pe.watched(Observer::end_execute)) [[unlikely]] pe.notify_end();
   pe.running = outer;
-  pe.arguments_end = outer_end;
 }
 
 // What the thread of a [threaded] entry needs. Inline arguments move here, as the thread may outlive its caller.
@@ -195,11 +196,11 @@ struct ThreadedCall {
   alignas(16) char arguments[inline_arguments_max];
 
   ThreadedCall(PeObjects& objects, int ep, void* object, void* payload, const char* end, Message message)
-      : objects(objects), ep(ep), object(object), payload(payload), end(end), message(std::move(message)) {
-    if (!this->message) own_arguments();
-  }
+      : objects(objects), ep(ep), object(object), payload(payload), end(end), message(std::move(message)) {}
   ThreadedCall(ThreadedCall&& other)
-      : ThreadedCall(other.objects, other.ep, other.object, other.payload, other.end, std::move(other.message)) {}
+      : ThreadedCall(other.objects, other.ep, other.object, other.payload, other.end, std::move(other.message)) {
+    if (!message) own_arguments();
+  }
   void own_arguments() {
     const std::size_t length = end - static_cast<char*>(payload);
     std::memcpy(arguments, payload, inline_arguments_max);
@@ -209,18 +210,16 @@ struct ThreadedCall {
 
   static void main(void* argument) {
     // It lies on the stack of who made the thread and is read before the thread first stops.
-    ThreadedCall call(static_cast<ThreadedCall&&>(*static_cast<ThreadedCall*>(argument)));
+    ThreadedCall call(std::move(*static_cast<ThreadedCall*>(argument)));
     call.objects.enter(call.ep, call.object, call.payload, call.end, std::move(call.message));
   }
 };
 
 void PeObjects::start_thread(int ep, void* object, void* payload, const char* end, Message message) {
   ThreadedCall call(*this, ep, object, payload, end, std::move(message));
-  const Execution outer = pe.running;
-  const char* outer_end = pe.arguments_end;
+  const Execution* const outer = pe.running;
   pe.threads.resume(pe.threads.create(ThreadedCall::main, &call, entry_info(ep).stack_size));
   pe.running = outer;
-  pe.arguments_end = outer_end;
 }
 
 Message boxed(Pe& pe, Target target, int ep, std::uint32_t collection, std::uint64_t element, const void* arguments,

@@ -7,13 +7,23 @@
 namespace periapt {
 
 namespace {
-int entry_set;
+int entry_set, entry_set_small;
 struct SetCall {
   void* message;
 };
+// A small value travels in the call itself.
+struct SetSmallCall {
+  std::uint32_t size;
+  std::uint16_t message_type;
+  std::uint8_t flags;
+  alignas(8) std::byte payload[inline_arguments_max - 8];
+};
 }  // namespace
 
-void Futures::register_entries() { entry_set = register_runtime_entry("set future", on_set); }
+void Futures::register_entries() { 
+  entry_set = register_runtime_entry("set future", on_set);
+  entry_set_small = register_runtime_entry("set future to a small value", on_set_small);
+}
 
 std::uint64_t Futures::create() {
   const std::uint64_t id = ++serial_;
@@ -89,6 +99,11 @@ void Futures::send(Pe& pe, CkFuture future, void* payload) {
   ++pe.created;
   // The program's message keeps its own envelope; a small one refers to it, as in a process or a host pointers hold.
   pack(message);
+  if (message->size <= sizeof(SetSmallCall::payload) && message->priority_bits == 0) {
+    SetSmallCall call{static_cast<std::uint32_t>(message->size), message->message_type, message->flags, {}};
+    std::memcpy(call.payload, message.payload(), message->size);
+    return send_runtime(pe, future.pe, entry_set_small, 0, future.id, call);
+  }
   const SetCall call{payload_of(message.release())};
   send_runtime(pe, future.pe, entry_set, 0, future.id, call);
 }
@@ -98,6 +113,18 @@ void Futures::on_set(Pe& pe, const RuntimeCall& call) {
   SetCall set;
   std::memcpy(&set, call.arguments, sizeof set);
   Message message = Message::from_payload(set.message);
+  unpack(message);
+  pe.objects->futures->set(call.element, payload_of(message.release()));
+}
+
+void Futures::on_set_small(Pe& pe, const RuntimeCall& call) {
+  pe.objects->count_processed();
+  SetSmallCall set;
+  std::memcpy(&set, call.arguments, sizeof set);
+  Message message = Message::make(set.size);
+  message->message_type = set.message_type;
+  message->flags = set.flags;
+  std::memcpy(message.payload(), set.payload, set.size);
   unpack(message);
   pe.objects->futures->set(call.element, payload_of(message.release()));
 }
@@ -150,8 +177,7 @@ void wait_some_ready(const CkFuture* futures, std::size_t count, std::size_t wan
     std::size_t ready = 0;
     for (std::size_t i = 0; i < count; ++i) ready += CkProbeFuture(futures[i]) != 0;
     if (ready >= wanted) return;
-    pe.threads.awaken(pe.threads.current());
-    pe.suspend();
+    pe.yield();
   }
 }
 }  // namespace ck

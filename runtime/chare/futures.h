@@ -34,6 +34,7 @@ class Futures {
     bool given = false;  // a waiter has the message: it is the program's
     std::vector<Thread*> threads;
   };
+  static void on_set_small(Pe&, const RuntimeCall&);
   static void on_set(Pe&, const RuntimeCall&);
   Value& get(std::uint64_t id);
 

@@ -236,6 +236,28 @@ void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const vo
   pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments);
 }
 
+// Who wants to hear of every message is told by send_call().
+OpenCall open_call(const CProxyElement_Group& proxy, int ep, unsigned length) {
+  Pe& pe = *Pe::current();
+  const int to = proxy.ckGetGroupPe();
+  if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes()) || pe.watched(Observer::created)) return {};
+  return open_call_to(pe, to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0);
+}
+OpenCall open_call(const CProxy_Chare& proxy, int ep, unsigned length) {
+  Pe& pe = *Pe::current();
+  const CkChareID id = proxy.ckGetChareID();
+  if (id.onPE < 0 || pe.watched(Observer::created)) return {};
+  return open_call_to(pe, id.onPE, call_meta(static_cast<std::uint16_t>(ep), 0, length), id.serial);
+}
+OpenCall open_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned length) {
+  ArrayManager* manager = PeObjects::current().array(proxy.ckGetArrayID());
+  if (!manager) [[unlikely]] return {};
+  return manager->open_call(proxy.ckGetID(), proxy.ckGetIndex(), ep, length);
+}
+void close_call(const OpenCall& call) {
+  Pe::current()->port.publish(call.pe, static_cast<shm::Slot*>(call.slot), call.meta);
+}
+
 void send_message(const CProxyElement_Group& proxy, int ep, unsigned send, void* payload) {
   Pe& pe = *Pe::current();
   check_group(proxy.ckGetGroupID(), ep);
@@ -482,10 +504,10 @@ std::string describe_object(const EntryInfo& entry, const void* object) {
 }
 
 std::string describe_running(const Pe& pe) {
-  if (!pe.running.active) return "";
-  const EntryInfo& entry = entry_info(pe.running.entry);
+  if (!pe.running) return "";
+  const EntryInfo& entry = entry_info(pe.running->entry);
   if (entry.target == Target::runtime || entry.target == Target::converse) return entry.name;
-  return describe_object(entry, pe.running.object) + "::" + entry.name;
+  return describe_object(entry, pe.running->object) + "::" + entry.name;
 }
 
 }  // namespace periapt

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <typeinfo>
 
+#include "base/platform.h"
 #include "runtime/chare/marshal.h"
 #include "runtime/chare/proxies.h"
 #include "runtime/scheduler/inline_limit.h"
@@ -18,6 +19,19 @@ void send_call(const CProxyElement_Group&, int ep, unsigned send, const void* ar
 void send_call(const CProxy_Group&, int ep, unsigned send, const void* arguments, unsigned length);
 void send_call(const CProxyElement_NodeGroup&, int ep, unsigned send, const void* arguments, unsigned length);
 void send_call(const CProxy_Chare&, int ep, unsigned send, const void* arguments, unsigned length);
+// The same in two steps, for plain arguments: they are written where they are read, in the receiver's ring or our own
+// queue. `arguments` null: there is no such place now, and send_call() is to be used. Nothing else may be sent in
+// between.
+struct OpenCall {
+  void* arguments;
+  void* slot;  // null: our own queue, nothing is left to do
+  std::uint64_t meta;
+  int pe;
+};
+OpenCall open_call(const CProxyElement_ArrayBase&, int ep, unsigned length);
+OpenCall open_call(const CProxyElement_Group&, int ep, unsigned length);
+OpenCall open_call(const CProxy_Chare&, int ep, unsigned length);
+void close_call(const OpenCall& call);
 // `message` is the payload; ownership moves.
 void send_message(const CProxyElement_ArrayBase&, int ep, unsigned send, void* message);
 void send_message(const CProxy_ArrayBase&, int ep, unsigned send, void* message);
@@ -69,12 +83,27 @@ template <class P>
 struct takes_call<P, std::void_t<decltype(send_call(std::declval<const P&>(), 0, 0u, nullptr, 0u))>>
     : std::integral_constant<bool, !std::is_base_of<CProxySection_Group, P>::value> {};
 
+template <class P>
+constexpr bool opens_call = std::is_base_of<CProxyElement_ArrayBase, P>::value ||
+                            std::is_base_of<CProxyElement_Group, P>::value || std::is_base_of<CProxy_Chare, P>::value;
+
 template <class P, class... A>
 void invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options, const A&... a) {
   if constexpr (takes_call<P>::value && (marshal::is_fixed<A> && ...)) {
     constexpr std::size_t size = marshal::fixed_size<A...>();
     if constexpr (size <= inline_arguments_max) {
       if (!options) {
+        if constexpr (opens_call<P>) {
+          if (send == 0) {
+            const OpenCall call = open_call(proxy, ep, size);
+            if (PERIAPT_LIKELY(call.arguments != nullptr)) {
+              marshal::Writer writer(call.arguments);
+              (writer(a), ...);
+              if (call.slot) close_call(call);
+              return;
+            }
+          }
+        }
         InlineArguments arguments;
         marshal::Writer writer(arguments.bytes);
         (writer(a), ...);

@@ -56,6 +56,10 @@ void unpack(Message& message) {
 }
 
 void send_to(Pe& pe, int to, Message message) {
+  if (to != pe.index && pe.is_small(message)) {
+    pack(message);
+    if (pe.is_small(message) && !message.shared() && pe.send_small(to, message)) return;
+  }
   if (to != pe.index && !pe.process.is_mine(to)) {
     const MessageInfo* info = class_of(message);
     if (info && !info->relocatable) pack(message);

@@ -173,6 +173,14 @@ void send_runtime(Pe& pe, int to, int entry, std::uint32_t collection, std::uint
   pe.send_call(to, call_meta(entry, collection, sizeof(T)), element, bytes);
 }
 
+// Opens an inline call to an object on `to`; counted as created.
+inline OpenCall open_call_to(Pe& pe, int to, std::uint64_t meta, std::uint64_t element) {
+  shm::Slot* slot;
+  void* arguments = pe.open_call(to, meta, element, slot);
+  if (arguments) ++pe.created;
+  return {arguments, slot, meta, to};
+}
+
 // "Hello[3]::work(int n)" of what a PE runs now; empty when nothing does.
 std::string describe_running(const Pe& pe);
 

@@ -55,11 +55,19 @@ void Quiescence::on_wave(Pe& pe, const RuntimeCall& call) {
   call.element == 1 ? q.answer() : q.begin_wave();
 }
 
+// A reminder to ourselves, behind everything that is queued: the least urgent message there is.
+void Quiescence::answer_later() {
+  Message reminder = Message::make(0, 32);
+  reminder->queueing = Queueing::int_fifo;
+  *priority_of(reminder.envelope()) = 0x7fffffff;
+  reminder->target = Target::runtime;
+  reminder->entry = static_cast<std::uint16_t>(entry_wave);
+  reminder->element = 1;
+  pe_.enqueue(std::move(reminder));
+}
+
 void Quiescence::answer() {
-  if (pe_.has_work() || pe_.port.parked()) {
-    send_runtime(pe_, pe_.index, entry_wave, 0, 1, 0);
-    return;
-  }
+  if (pe_.has_work() || pe_.port.parked()) return answer_later();
   sums_.created += pe_.created;
   sums_.processed += pe_.processed;
   if (--answers_missing_ == 0) wave_done();

@@ -30,6 +30,7 @@ class Quiescence {
   static void on_answer(Pe&, const RuntimeCall&);
   void begin_wave();
   void answer();
+  void answer_later();
   void wave_done();
   void next_wave();
 

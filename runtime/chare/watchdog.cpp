@@ -7,6 +7,7 @@
 #include "base/fatal.h"
 #include "base/log.h"
 #include "runtime/chare/array_manager.h"
+#include "runtime/chare/balance_hook.h"
 #include "runtime/chare/futures.h"
 #include "runtime/chare/node_groups.h"
 #include "runtime/chare/quiescence.h"
@@ -90,6 +91,7 @@ Watchdog::Answer Watchdog::look(PeObjects& objects) {
   if (pe.rank == 0) a.undeliverable += node_groups().waiting();
   a.waiting = objects.futures->waiting();
   objects.for_each_reduction([&](const Reduction& reduction) { a.waiting += reduction.open() ? 1 : 0; });
+  if (objects.balance) a.waiting += objects.balance->waiting();
   a.idle_s = pe.idle_seconds();
   // The pauses of quiescence detection are timers too, but bring nothing new.
   const std::size_t timers = pe.conditions.timers() - (objects.quiescence->pausing() ? 1 : 0);
@@ -153,6 +155,7 @@ std::string Watchdog::explain(PeObjects& objects) {
   if (std::size_t threads = objects.futures->waiting())
     text += std::to_string(threads) + (threads == 1 ? " thread" : " threads") + " on PE " +
             std::to_string(objects.pe.index) + " wait for a future, a callback or the answer of a [sync] call\n";
+  if (objects.balance) text += objects.balance->describe_waiting();
   return shortened(text);
 }
 

@@ -36,8 +36,8 @@ T read(const RuntimeCall& call, std::size_t at = 0) {
 template <class T>
 void append(std::vector<char>& bytes, const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
-  const char* from = reinterpret_cast<const char*>(&value);
-  bytes.insert(bytes.end(), from, from + sizeof value);
+  bytes.resize(bytes.size() + sizeof value);
+  std::memcpy(bytes.data() + bytes.size() - sizeof value, &value, sizeof value);
 }
 
 // An object and its bases that lie elsewhere in it: what entries of its class may be called on.
@@ -157,6 +157,19 @@ double Balancer::load(const ArrayElement& element) const {
 void Balancer::set_load(ArrayElement& element, double seconds) {
   records_[record_of(element)].state.seconds = seconds;
   meter_.seconds(record_of(element)) = 0;
+}
+
+std::string Balancer::describe_waiting() const {
+  if (members_ == 0) return "";
+  std::string text = std::to_string(waiting_) + " of " + std::to_string(members_) + " elements on PE " +
+                     std::to_string(pe_.index) + " wait in AtSync";
+  const char* before = "; not called yet by ";
+  for (const Record& record : records_) {
+    if (!record.element || counts(record)) continue;
+    text += before + array_manager(record.element->ckGetArrayID()).describe(record.element->ckGetID());
+    before = ", ";
+  }
+  return text + "\n";
 }
 
 void Balancer::turn_instrument(bool on) {
@@ -347,14 +360,15 @@ void Balancer::resume_up_to(std::uint32_t step) {
     if (record.element && record.state.in_sync && record.state.step <= step)
       due.emplace_back(static_cast<std::int32_t>(i), record.serial);
   }
-  const Execution outer = pe_.running;
+  const Execution* const outer = pe_.running;
   for (auto [number, serial] : due) {
     Record& record = records_[number];
     if (record.serial != serial || !record.state.in_sync) continue;  // gone; who was moved is resumed on arrival
     record.state.in_sync = false;
     record.state.resumed = record.state.step;
     ArrayElement* element = record.element;
-    pe_.running = {static_cast<std::uint16_t>(entry_resumed_element), element, nullptr, true};
+    const Execution execution{static_cast<std::uint16_t>(entry_resumed_element), element, nullptr, nullptr};
+    pe_.running = &execution;
     if (meter_.is_on()) meter_.begin(number);
     element->ResumeFromSync();
     meter_.end();

@@ -53,6 +53,8 @@ class Balancer : public BalanceHook {
   void at_sync(ArrayElement& element) override;
   double load(const ArrayElement& element) const override;
   void set_load(ArrayElement& element, double seconds) override;
+  std::size_t waiting() const override { return waiting_; }
+  std::string describe_waiting() const override;
 
   // --- for the coordinator ---
   void ask_count(int pe);

@@ -2,13 +2,13 @@
 #include "runtime/loadbalance/coordinator.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include "base/clock.h"
 #include "base/fatal.h"
 #include "runtime/loadbalance/model.h"
 #include "runtime/loadbalance/options.h"
+#include "runtime/scheduler/cmi.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt::loadbalance {
@@ -68,17 +68,17 @@ void Coordinator::answer(int pe, const Count& count, LoadDatabase loads) {
 namespace {
 void print(const LoadDatabase& database, const Assignment& assignment, const StrategyInfo* strategy, double seconds) {
   const Balance before = balance_of(database, present(database)), after = balance_of(database, assignment);
-  std::printf("LB step %u, %s: %zu objects on %zu PEs, load max %.4f s, max/avg %.3f", database.step,
+  CmiPrintf("LB step %u, %s: %zu objects on %zu PEs, load max %.4f s, max/avg %.3f", database.step,
               strategy ? strategy->classic : "no balancer", database.objects.size(), database.pes.size(), before.max,
               before.ratio());
   if (strategy)
-    std::printf(" -> max %.4f s, max/avg %.3f, %d migrations, decided in %.2f ms", after.max, after.ratio(),
+    CmiPrintf(" -> max %.4f s, max/avg %.3f, %d migrations, decided in %.2f ms", after.max, after.ratio(),
                 after.migrations, 1e3 * seconds);
-  std::printf("\n");
+  CmiPrintf("\n");
   if (options().debug < 2) return;
   const std::vector<double> from = pe_loads(database, present(database)), to = pe_loads(database, assignment);
   for (std::size_t pe = 0; pe < from.size(); ++pe)
-    std::printf("  PE %zu: load %.4f s -> %.4f s, background %.4f s, idle %.4f s of %.4f s, speed %.2f\n", pe, from[pe],
+    CmiPrintf("  PE %zu: load %.4f s -> %.4f s, background %.4f s, idle %.4f s of %.4f s, speed %.2f\n", pe, from[pe],
                 to[pe], database.pes[pe].background, database.pes[pe].idle, database.pes[pe].wall,
                 database.pes[pe].speed);
 }

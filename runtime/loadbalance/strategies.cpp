@@ -11,7 +11,7 @@ const std::vector<StrategyInfo>& strategies() {
       {"Greedy", "GreedyLB", "best balance, migrates nearly everything", greedy},
       {"Refine", "RefineLB", "moves objects away from PEs above the average only", refine},
       {"Rotate", "RotateLB", "everything to the next PE, to test migration", rotate},
-      {"Random", "RandCentLB", "everything to a random PE, to test migration", random},
+      {"Random", "RandCentLB", "everything to a random PE, to test migration", scatter},
       {"Dummy", "DummyLB", "moves nothing", stay},
       {"Tree", "TreeLB", "what a program gets that asks for no strategy of the tree: GreedyRefine", greedy_refine},
   };

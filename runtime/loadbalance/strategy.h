@@ -32,7 +32,7 @@ Assignment greedy(const LoadDatabase& database);
 Assignment refine(const LoadDatabase& database);
 // For tests: everything one PE further; anywhere; nowhere.
 Assignment rotate(const LoadDatabase& database);
-Assignment random(const LoadDatabase& database);
+Assignment scatter(const LoadDatabase& database);
 Assignment stay(const LoadDatabase& database);
 
 }  // namespace periapt::loadbalance

@@ -34,10 +34,6 @@ void stop_as_told(Pe& pe) {
           "call CthSetSuspendable(thread, 1) before it waits for anything");
   }
 }
-inline void stop_current(Pe& pe) {
-  if (pe.converse) [[unlikely]] stop_as_told(pe);
-  pe.suspend();
-}
 }  // namespace
 
 extern "C" {
@@ -52,12 +48,16 @@ CthThread CthSelf() { return here().threads.current(); }
 int CthIsMainThread(CthThread t) { return t == nullptr; }
 int CthImplemented() { return 1; }
 
-void CthSuspend() { stop_current(here()); }
+void CthSuspend() {
+  Pe& pe = here();
+  if (pe.converse) [[unlikely]] stop_as_told(pe);
+  pe.suspend();
+}
 void CthAwaken(CthThread t) { here().threads.awaken(t); }
 void CthYield() {
   Pe& pe = here();
-  pe.threads.awaken(pe.threads.current());
-  stop_current(pe);
+  if (pe.converse) [[unlikely]] stop_as_told(pe);
+  pe.yield();
 }
 void CthYieldPrio(int strategy, int priority_bits, unsigned* priority) {
   CthAwakenPrio(CthSelf(), strategy, priority_bits, priority);

@@ -28,8 +28,6 @@ constexpr std::uint32_t spins_before_sleep = 2000;
 constexpr std::uint32_t spins_when_crowded = 50;
 // Rounds without work before a PE counts as idle: an answer that is on its way should not meet the bookkeeping of that.
 constexpr std::uint32_t spins_before_idle = 8;
-// Threads that may follow one another without the scheduler looking for anything else.
-constexpr std::uint32_t thread_burst = 16;
 // A PE that shares its thread lets the others run after so many rounds.
 constexpr std::uint32_t turn_mask = 15;
 // Children of a PE in the broadcast tree.
@@ -91,7 +89,10 @@ Pe::Pe(Process& process, int index)
   scheduler::ThreadHooks hooks;
   hooks.context = this;
   hooks.awaken = [](void* pe, Thread* thread) { static_cast<Pe*>(pe)->enqueue_thread(thread); };
-  hooks.choose = [](void* pe) { return static_cast<Pe*>(pe)->next_thread(); };
+  hooks.choose = [](void* context) -> Thread* {
+    Pe* pe = static_cast<Pe*>(context);
+    return pe->thread_is_next() ? reinterpret_cast<Thread*>(pe->fifo_.pop_front().element) : nullptr;
+  };
   threads.set_hooks(hooks);
 }
 Pe::~Pe() = default;
@@ -119,6 +120,47 @@ void Pe::send_call(int to, std::uint64_t meta, std::uint64_t element, const void
 void Pe::send(int to, Message message) {
   if (to == index) return accept_message(std::move(message));
   port.send(to, message_meta, message.release());
+}
+
+bool Pe::send_small(int to, Message& message) {
+  shm::Slot* slot = port.claim(to);
+  if (!slot) return false;
+  const Envelope& e = *message.envelope();
+  std::memcpy(slot->body, &e.element, sizeof e.element);
+  auto* small = reinterpret_cast<SmallMessage*>(slot->body + sizeof e.element);
+  small->reference = e.reference;
+  small->source = e.source;
+  small->extra = e.extra;
+  small->message_type = e.message_type;
+  small->target = e.target;
+  small->flags = e.flags;
+  std::memcpy(small->payload, message.payload(), e.size);
+  port.publish(to, slot, small_meta(e.entry, e.collection, static_cast<unsigned>(e.size)));
+  message = Message();
+  return true;
+}
+
+// The message that a line holds, in our own memory.
+Message Pe::unfold(std::uint64_t meta, const void* body) {
+  Work work;
+  work.meta = meta;
+  std::memcpy(&work.element, body, sizeof(Work) - sizeof work.meta);
+  const auto* small = reinterpret_cast<const SmallMessage*>(work.arguments);
+  auto* e = static_cast<Envelope*>(heap.allocate(sizeof(Envelope) + SmallMessage::payload_max));
+  *e = Envelope{};
+  e->size = work.length();
+  e->element = work.element;
+  e->collection = work.collection();
+  e->reference = small->reference;
+  e->entry = work.entry();
+  e->message_type = small->message_type;
+  e->target = small->target;
+  e->flags = small->flags;
+  e->queueing = Queueing::fifo;
+  e->source = small->source;
+  e->extra = small->extra;
+  std::memcpy(payload_of(e), small->payload, SmallMessage::payload_max);
+  return Message(e);
 }
 
 void Pe::broadcast(const Message& message) {
@@ -155,12 +197,6 @@ void Pe::enqueue_call(std::uint64_t meta, std::uint64_t element, const void* arg
   std::memcpy(work.arguments, arguments, inline_arguments_max);
 }
 
-void Pe::enqueue_thread(Thread* thread) {
-  Work& work = fifo_.push_back();
-  work.meta = thread_meta;
-  work.element = reinterpret_cast<std::uint64_t>(thread);
-}
-
 void Pe::enqueue(Message message) {
   Envelope* envelope = message.release();
   Work work;
@@ -194,6 +230,17 @@ int Pe::accept(bool run_calls) {
   int ran = 0;
   const auto sink = [this, run_calls, &ran](std::uint64_t meta, const void* body, int) {
     if ((meta & 3) != static_cast<std::uint64_t>(WorkKind::call)) [[unlikely]] {
+      if ((meta & 3) == static_cast<std::uint64_t>(WorkKind::small)) {
+        Message message = unfold(meta, body);
+        if (!run_calls || has_work() || stop_requested_) return enqueue(std::move(message));
+        if (watch_ & Observer::enqueued) [[unlikely]] notify_enqueued(message->entry);
+        if (is_idle_) [[unlikely]] end_idle();
+        Work work;
+        work.meta = message_meta;
+        work.element = reinterpret_cast<std::uint64_t>(message.release());
+        ++ran;
+        return dispatch(*this, work);
+      }
       Envelope* envelope;
       std::memcpy(&envelope, body, sizeof envelope);
       return accept_message(Message(envelope));
@@ -233,7 +280,7 @@ bool Pe::take(Work& work) {
 
 void Pe::execute(Work& work) {
   if (work.kind() == WorkKind::thread) {
-    const Execution outer = running;
+    const Execution* const outer = running;
     threads.resume(reinterpret_cast<Thread*>(work.element));
     running = outer;
   } else {
@@ -329,19 +376,9 @@ void Pe::idle() {
 // --- threads ---------------------------------------------------------------------------------------------------------
 
 void Pe::suspend() {
-  const Execution mine = running;
-  const char* const end = arguments_end;
+  const Execution* const mine = running;
   threads.suspend();
   running = mine;
-  arguments_end = end;
-}
-
-// Who goes on when a thread stops: the next piece of work, when that is a thread and nothing is more urgent. That saves
-// the way through the scheduler, which still has its turn now and then.
-Thread* Pe::next_thread() {
-  if (fifo_.empty() || !urgent_.empty() || !by_priority_.empty() || stop_requested_) return nullptr;
-  if (fifo_.front().kind() != WorkKind::thread || ++threads_chosen_ > thread_burst) return nullptr;
-  return reinterpret_cast<Thread*>(fifo_.pop_front().element);
 }
 
 // --- watching --------------------------------------------------------------------------------------------------------
@@ -367,11 +404,11 @@ void Pe::notify_enqueued(std::uint16_t entry) {
 }
 void Pe::notify_begin() {
   for (auto& [observer, points] : observers_)
-    if (points & Observer::begin_execute) observer->on_begin(*this, running);
+    if (points & Observer::begin_execute) observer->on_begin(*this, *running);
 }
 void Pe::notify_end() {
   for (auto& [observer, points] : observers_)
-    if (points & Observer::end_execute) observer->on_end(*this, running);
+    if (points & Observer::end_execute) observer->on_end(*this, *running);
 }
 
 }  // namespace periapt

@@ -5,6 +5,7 @@
 // into the queues, takes the most urgent piece of work and hands it to the dispatcher of runtime/chare.
 #pragma once
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,12 +31,12 @@ using scheduler::ThreadSystem;
 using shm::Heap;
 using shm::Port;
 
-// What runs now: for error messages and for who watches.
+// What runs: for error messages and for who watches. It lies in the frame that entered it.
 struct Execution {
-  std::uint16_t entry = 0;
-  void* object = nullptr;
-  const Envelope* envelope = nullptr;  // null for inline calls
-  bool active = false;
+  std::uint16_t entry;
+  void* object;
+  const Envelope* envelope;   // null for inline calls
+  const char* arguments_end;  // of what is being unmarshalled
 };
 
 class Pe {
@@ -58,8 +59,7 @@ class Pe {
   std::unique_ptr<ConverseState> converse;  // of a program's own handlers; made on first use
   ThreadSystem threads;
   scheduler::Conditions conditions;
-  Execution running;
-  const char* arguments_end = nullptr;  // of what is being unmarshalled
+  const Execution* running = nullptr;  // null between entries
   std::uint64_t created = 0, processed = 0;  // messages, for quiescence detection
   std::uint64_t random_state;
 
@@ -67,6 +67,16 @@ class Pe {
   // An inline call: `arguments` points to at least 48 readable bytes of which length (in meta) count.
   void send_call(int pe, std::uint64_t meta, std::uint64_t element, const void* arguments);
   void send(int pe, Message message);
+  // Whether send_small() may take it: short, for one receiver that is no runtime entry, without priority and the like.
+  bool is_small(const Message& message) const {
+    const Envelope& e = *message.envelope();
+    return e.size <= SmallMessage::payload_max && (e.flags & ~envelope_packed) == 0 && e.priority_bits == 0 &&
+           e.queueing == Queueing::fifo && (e.hops | e.spare) == 0 &&
+           (e.target == Target::array || e.target == Target::group || e.target == Target::chare);
+  }
+  // Copies a small message into the receiver's ring and frees it: one line changes owner instead of three. False: there is
+  // no room in the ring now.
+  bool send_small(int pe, Message& message);
   // To every PE but this one, over a tree rooted here; the scheduler of each passes it on. The message is shared:
   // receivers treat it as constant.
   void broadcast(const Message& message);
@@ -75,10 +85,44 @@ class Pe {
   // Queues by the envelope's strategy and priority.
   void enqueue(Message message);
   void enqueue_call(std::uint64_t meta, std::uint64_t element, const void* arguments);
-  void enqueue_thread(Thread* thread);
+  void enqueue_thread(Thread* thread) {
+    Work& work = fifo_.push_back();
+    work.meta = thread_meta;
+    work.element = reinterpret_cast<std::uint64_t>(thread);
+  }
+
+  // An inline call in two steps: the place where the arguments are to be written, or null when there is none now (a full
+  // ring: use send_call()). `slot`: null for our own queue; else to be handed to port.publish().
+  void* open_call(int to, std::uint64_t meta, std::uint64_t element, shm::Slot*& slot) {
+    if (to == index) {
+      slot = nullptr;
+      Work& work = fifo_.push_back();
+      work.meta = meta;
+      work.element = element;
+      return work.arguments;
+    }
+    slot = port.claim(to);
+    if (!slot) return nullptr;
+    std::memcpy(slot->body, &element, sizeof element);
+    return slot->body + sizeof element;
+  }
 
   // Stops the current user-level thread; what it runs is remembered. Another that is ready may go on at once.
   void suspend();
+  // Lets others go on and comes back to the current thread after all that is queued now. Inline, as each return after a
+  // switch of stacks is mispredicted.
+  PERIAPT_INLINE void yield() {
+    Thread* const self = threads.current();
+    if (!self || !thread_is_next()) {
+      threads.awaken(self);
+      return suspend();
+    }
+    const Execution* const mine = running;
+    Thread* const next = reinterpret_cast<Thread*>(fifo_.pop_front().element);
+    enqueue_thread(self);
+    threads.resume(next);
+    running = mine;
+  }
 
   // What runs a piece of work: set once by runtime/chare.
   typedef void (*Dispatch)(Pe&, Work&);
@@ -117,8 +161,15 @@ class Pe {
  private:
   // Takes what has arrived. With nothing queued, calls are run right away when `run_calls`, else all is queued.
   int accept(bool run_calls);
-  Thread* next_thread();
+  // Who goes on when a thread stops: the next piece of work, when that is a thread and nothing is more urgent. That saves
+  // the way through the scheduler, which still has its turn now and then.
+  static constexpr std::uint32_t thread_burst = 64;
+  bool thread_is_next() {
+    return !fifo_.empty() && fifo_.front().kind() == WorkKind::thread && urgent_.empty() && by_priority_.empty() &&
+           !stop_requested_ && ++threads_chosen_ <= thread_burst;
+  }
   void accept_message(Message message);
+  Message unfold(std::uint64_t meta, const void* body);
   bool take(Work& work);
   void execute(Work& work);
   void forward_tree(const Message& message);

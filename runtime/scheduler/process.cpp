@@ -106,6 +106,9 @@ Process::Process(const bootstrap::HostLayout& layout) {
 }
 
 void Process::make_carriers() {
+  pes_ = layer_->pes();
+  own_pes_ = layer_->own_pes();
+  first_pe_ = layer_->first_pe();
   the_process = this;
   by_rank_.resize(own_pes());
   const bootstrap::Process& mine = layout().processes[rank()];

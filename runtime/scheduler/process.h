@@ -59,9 +59,9 @@ class Process {
   const bootstrap::HostLayout& layout() const { return layer_->layout(); }
   int rank() const { return layer_->process(); }                      // CkMyNode
   int count() const { return layout().process_count(); }              // CkNumNodes
-  int pes() const { return layer_->pes(); }                           // CkNumPes
-  int own_pes() const { return layer_->own_pes(); }                   // CkMyNodeSize
-  int first_pe() const { return layer_->first_pe(); }
+  int pes() const { return pes_; }                           // CkNumPes
+  int own_pes() const { return own_pes_; }                   // CkMyNodeSize
+  int first_pe() const { return first_pe_; }
   int process_of(int pe) const { return layout().process_of[pe]; }
   Pe& pe(int rank) { return *by_rank_[rank]; }
   bool is_mine(int pe) const { return pe >= first_pe() && pe < first_pe() + own_pes(); }
@@ -85,6 +85,7 @@ class Process {
   [[noreturn]] void end(int code);
 
   std::unique_ptr<MachineLayer> layer_;
+  int pes_ = 0, own_pes_ = 0, first_pe_ = 0;  // the layer's, for the hot path
   std::vector<std::unique_ptr<Carrier>> carriers_;
   std::vector<Pe*> by_rank_;
   std::vector<std::thread> threads_;

@@ -16,6 +16,7 @@ enum class WorkKind : std::uint8_t {
   call = 0,     // arguments inline: entry, collection, element and up to 48 bytes of arguments
   message = 1,  // pointer to an Envelope; ownership moves with it
   thread = 2,   // a user-level thread to resume (own PE only)
+  small = 3,    // a small message whole (between PEs only): becomes a Message again where it arrives
 };
 
 struct alignas(64) Work {
@@ -36,6 +37,23 @@ static_assert(inline_arguments_max < 64, "its length fits 6 bits");
 
 constexpr std::uint64_t call_meta(std::uint16_t entry, std::uint32_t collection, unsigned length) {
   return static_cast<std::uint64_t>(WorkKind::call) | std::uint64_t{length} << 2 | std::uint64_t{entry} << 8 |
+         std::uint64_t{collection} << 24;
+}
+// A small message in a line: what its envelope says beyond entry, collection and element, then its payload.
+struct SmallMessage {
+  std::int32_t reference;
+  std::int32_t source;
+  std::uint32_t extra;
+  std::uint16_t message_type;
+  Target target;
+  std::uint8_t flags;
+  static constexpr std::size_t payload_max = inline_arguments_max - 16;
+  alignas(16) std::byte payload[payload_max];
+};
+static_assert(sizeof(SmallMessage) == inline_arguments_max, "it fills the room for arguments");
+
+constexpr std::uint64_t small_meta(std::uint16_t entry, std::uint32_t collection, unsigned length) {
+  return static_cast<std::uint64_t>(WorkKind::small) | std::uint64_t{length} << 2 | std::uint64_t{entry} << 8 |
          std::uint64_t{collection} << 24;
 }
 constexpr std::uint64_t message_meta = static_cast<std::uint64_t>(WorkKind::message);

@@ -12,7 +12,7 @@ Assignment rotate(const LoadDatabase& database) {
   return problem.assignment;
 }
 
-Assignment random(const LoadDatabase& database) {
+Assignment scatter(const LoadDatabase& database) {
   Problem problem(database);
   // splitmix64 (G. L. Steele et al., 2014), from the step's number: a run can be repeated.
   std::uint64_t state = database.step;

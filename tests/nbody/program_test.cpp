@@ -1,0 +1,136 @@
+// The program nbody against nbody_serial: on every layout of PEs and processes the same snapshots but for rounding,
+// also while pieces move about between the phases of a step. Both are run as a user runs them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "examples/nbody/tipsy.h"
+
+namespace periapt::nbody {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+struct Outcome {
+  int status;
+  std::string output;
+};
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class NbodyProgram : public testing::Test {
+ protected:
+  NbodyProgram() { fs::create_directories(folder_); }
+  ~NbodyProgram() override { fs::remove_all(folder_); }
+
+  Outcome run(const std::string& program, const std::string& arguments) {
+    const std::string log = at("log");
+    const int status = std::system((program + " " + arguments + " >" + log + " 2>&1").c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(log)};
+  }
+  std::string at(const std::string& name) const { return folder_ / name; }
+
+  /// Runs both; their snapshots of one step, with everything that moves, must agree.
+  void compare(const std::string& layout, const std::string& start, int step, double tolerance = 1e-5) {
+    const std::string snapshot =
+        " --steps " + std::to_string(step) + " --snapshots " + std::to_string(std::max(1, step));
+    const Outcome one = run(NBODY_SERIAL, start + snapshot + " --out " + at("serial"));
+    ASSERT_EQ(one.status, 0) << one.output;
+    const Outcome many = run(NBODY, layout + " " + start + snapshot + " --out " + at("chares"));
+    ASSERT_EQ(many.status, 0) << many.output;
+    const std::string suffix = ".00000" + std::to_string(step) + ".tipsy";
+    const Snapshot expected = readTipsy(at("serial") + suffix), found = readTipsy(at("chares") + suffix);
+    ASSERT_EQ(found.particles.size(), expected.particles.size());
+    EXPECT_NEAR(found.time, expected.time, 1e-12);
+    double depth = 0;
+    for (const Particle& p : expected.particles) depth = std::max(depth, std::abs(p.potential));
+    for (std::size_t i = 0; i < expected.particles.size(); ++i) {
+      const Particle &p = expected.particles[i], &q = found.particles[i];
+      ASSERT_LT(norm(p.position - q.position), tolerance) << "particle " << i << "\n" << many.output;
+      ASSERT_LT(norm(p.velocity - q.velocity), tolerance) << "particle " << i << "\n" << many.output;
+      ASSERT_NEAR(q.potential, p.potential, tolerance * depth) << "particle " << i << "\n" << many.output;
+    }
+  }
+
+ private:
+  const fs::path folder_ = fs::temp_directory_path() / ("nbody_program_test." + std::to_string(getpid()));
+};
+
+const std::string collision = "--ic collision -n 1200 --dt 0.4";
+const std::string universe = "--ic zeldovich -n 729";
+
+class NbodyOn : public NbodyProgram, public testing::WithParamInterface<const char*> {};
+
+TEST_P(NbodyOn, AGalaxyIsThatOfTheSerialProgram) { compare(GetParam(), collision, 2); }
+TEST_P(NbodyOn, APeriodicUniverseIsThatOfTheSerialProgram) { compare(GetParam(), universe, 2); }
+TEST_P(NbodyOn, PiecesMayMoveBetweenAllPhasesOfAStep) { compare(GetParam(), universe + " --shuffle-seed 3", 1); }
+TEST_P(NbodyOn, PiecesMayBeBalancedBetweenSteps) {
+  compare(std::string(GetParam()) + " +balancer GreedyRefineLB", "--ic collision -n 1200 --balance-every 1", 3);
+}
+TEST_P(NbodyOn, MorePiecesThanParticlesAreNoTrouble) { compare(GetParam(), "-n 10 --pieces 30", 1); }
+
+TEST_P(NbodyOn, ATruncatedFileEndsTheRunWithOneMessage) {
+  std::ofstream(at("short.tipsy"), std::ios::binary)
+      << std::string(8, 0) << std::string("\0\0\0\5\0\0\0\3", 8) << std::string("\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0\0", 16)
+      << std::string(100, 0);
+  const Outcome outcome = run(NBODY, std::string(GetParam()) + " --tipsy " + at("short.tipsy"));
+  EXPECT_GT(outcome.status, 0) << outcome.output;
+  const std::string message = "nbody: " + at("short.tipsy") + ": truncated: 0 gas, 5 dark and 0 star particles take";
+  const std::size_t place = outcome.output.find(message);
+  ASSERT_NE(place, std::string::npos) << outcome.output;
+  EXPECT_EQ(outcome.output.find(message, place + 1), std::string::npos) << outcome.output;
+}
+
+TEST_P(NbodyOn, AFolderThatIsNotThereEndsTheRunWithAMessage) {
+  const Outcome outcome = run(NBODY, std::string(GetParam()) + " -n 50 --snapshots 1 --out " + at("none/here"));
+  EXPECT_GT(outcome.status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("none/here.000000.tipsy: cannot be written: No such file"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, NbodyOn, testing::Values("+p1", "+p2", "+p4 +ppn 2", "+p3 +ppn 1", "+p7"),
+                         [](const auto& layout) { return "Layout" + std::to_string(layout.index); });
+
+TEST_F(NbodyProgram, PicturesShowWhatThoseOfTheSerialProgramShow) {
+  const std::string start = collision + " --steps 1 --frames 1 --pixels 64 --out ";
+  ASSERT_EQ(run(NBODY_SERIAL, start + at("serial")).status, 0);
+  ASSERT_EQ(run(NBODY, "+p4 +ppn 2 " + start + at("chares")).status, 0);
+  for (const char* suffix : {".000000.png", ".000001.png"}) {
+    const std::string expected = contents(at("serial") + suffix), found = contents(at("chares") + suffix);
+    EXPECT_THAT(found.substr(0, 8), "\x89PNG\r\n\x1a\n");
+    EXPECT_NEAR(double(found.size()), double(expected.size()), 0.02 * expected.size());
+  }
+}
+
+TEST_F(NbodyProgram, HelpIsNoError) {
+  const Outcome outcome = run(NBODY, "+p2 --help");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("--balance-every"));
+}
+
+TEST_F(NbodyProgram, AnOptionThatIsNotThereIsAnError) {
+  const Outcome outcome = run(NBODY, "+p2 --thera 0.5");
+  EXPECT_GT(outcome.status, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("--thera"));
+}
+
+TEST_F(NbodyProgram, Cube300HasThePotentialsOfTheSerialProgram) {
+  const char* given = std::getenv("PERIAPT_SHARED");
+  const std::string file = std::string(given ? given : PERIAPT_SOURCE_DIR "/../shared") + "/data/cube300.tbin";
+  if (!fs::exists(file)) GTEST_SKIP() << file << " is not there";
+  compare("+p2", "--comoving --tipsy " + file, 0, 1e-4);
+}
+
+}  // namespace
+}  // namespace periapt::nbody
