@@ -44,7 +44,7 @@ bool Futures::ready(std::uint64_t id) const {
   return value && value->set;
 }
 
-void* Futures::wait(std::uint64_t id) {
+void* Futures::wait(std::uint64_t id, bool give) {
   while (!get(id).set) {
     if (Thread* self = pe_.threads.current()) {
       get(id).threads.push_back(self);
@@ -53,7 +53,9 @@ void* Futures::wait(std::uint64_t id) {
       wait_above();
     }
   }
-  return get(id).message;
+  Value& value = get(id);
+  if (give) value.given = true;
+  return value.message;
 }
 
 // No thread, but Charm++ programs wait in ordinary entries too: the scheduler goes on above this frame. Of several that wait
@@ -73,7 +75,8 @@ void* Futures::take(std::uint64_t id) {
 void Futures::set(std::uint64_t id, void* message) {
   Value& value = get(id);
   if (value.set) {
-    CkFreeMsg(value.message);
+    if (!value.given) CkFreeMsg(value.message);
+    value.given = false;
     value.message = message;
     return;
   }
@@ -85,7 +88,7 @@ void Futures::set(std::uint64_t id, void* message) {
 
 void Futures::release(std::uint64_t id) {
   if (Value* value = values_.find(id)) {
-    CkFreeMsg(value->message);
+    if (!value->given) CkFreeMsg(value->message);
     values_.erase(id);
   }
 }
@@ -167,7 +170,7 @@ CkFuture CkCreateAttachedFuture(void* message) {
 void CkReleaseFuture(CkFuture future) { PeObjects::current().futures->release(future.id); }
 int CkProbeFuture(CkFuture future) { return PeObjects::current().futures->ready(future.id); }
 void* CkWaitFuture(CkFuture future) { return PeObjects::current().futures->wait(future.id); }
-void CkWaitVoidFuture(CkFuture future) { CkWaitFuture(future); }
+void CkWaitVoidFuture(CkFuture future) { PeObjects::current().futures->wait(future.id, false); }
 void CkSendToFuture(CkFuture future, void* message) { periapt::Futures::send(*Pe::current(), future, message); }
 
 namespace ck {
