@@ -17,8 +17,9 @@ class Futures {
   std::uint64_t create();
   bool ready(std::uint64_t id) const;
   // The value; the current thread waits for it. The future keeps it (take: gives it up and is gone).
-  void* wait(std::uint64_t id);
-  void* take(std::uint64_t id);
+  // Who waits must be a thread, except for the answer to a [sync] call.
+  void* wait(std::uint64_t id, bool of_sync_call = false);
+  void* take(std::uint64_t id, bool of_sync_call = false);
   void set(std::uint64_t id, void* message);
   void release(std::uint64_t id);
   // Sets a future of any PE.
