@@ -44,13 +44,17 @@ bool Futures::ready(std::uint64_t id) const {
   return value && value->set;
 }
 
-void* Futures::wait(std::uint64_t id, bool give) {
+void* Futures::wait(std::uint64_t id, bool give, bool of_sync_call) {
   while (!get(id).set) {
     if (Thread* self = pe_.threads.current()) {
       get(id).threads.push_back(self);
       pe_.suspend();
-    } else {
+    } else if (of_sync_call) {
       wait_above();
+    } else {
+      fatal("something waits that is no thread", describe_running(pe_),
+            "only a [threaded] entry method can wait (for a future, quiescence or a callback)",
+            "declare the entry [threaded] in the .ci file");
     }
   }
   Value& value = get(id);
@@ -58,7 +62,7 @@ void* Futures::wait(std::uint64_t id, bool give) {
   return value.message;
 }
 
-// No thread, but Charm++ programs wait in ordinary entries too: the scheduler goes on above this frame. Of several that wait
+// Charm++ programs make [sync] calls in ordinary entries too: the scheduler goes on above this frame. Of several that wait
 // like this the last one has to end first; [threaded] entries wait in any order.
 void Futures::wait_above() {
   const auto mine = pe_.running;
@@ -66,8 +70,8 @@ void Futures::wait_above() {
   pe_.running = mine;
 }
 
-void* Futures::take(std::uint64_t id) {
-  void* message = wait(id);
+void* Futures::take(std::uint64_t id, bool of_sync_call) {
+  void* message = wait(id, true, of_sync_call);
   values_.erase(id);
   return message;
 }
@@ -142,7 +146,7 @@ std::uint64_t sync_begin() {
   Pe& pe = *Pe::current();
   return pe.objects->futures->create();
 }
-void* sync_wait(std::uint64_t future) { return PeObjects::current().futures->take(future); }
+void* sync_wait(std::uint64_t future) { return PeObjects::current().futures->take(future, true); }
 void set_reply_future(void* message, std::uint64_t future) {
   envelope_of(message)->extra = static_cast<std::uint32_t>(future);
   envelope_of(message)->source = Pe::current()->index;

@@ -17,9 +17,9 @@ class Futures {
   std::uint64_t create();
   bool ready(std::uint64_t id) const;
   // The value; the current thread waits for it. It belongs to the program then (give false: to the future, as before).
-  // take: the future is gone.
-  void* wait(std::uint64_t id, bool give = true);
-  void* take(std::uint64_t id);
+  // take: the future is gone. Who waits must be a thread, except for the answer to a [sync] call.
+  void* wait(std::uint64_t id, bool give = true, bool of_sync_call = false);
+  void* take(std::uint64_t id, bool of_sync_call = false);
   void set(std::uint64_t id, void* message);
   void release(std::uint64_t id);
   // Sets a future of any PE.
