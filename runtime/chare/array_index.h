@@ -320,6 +320,7 @@ constexpr bool is_compact_id(std::uint64_t id) { return id != 0 && (id & assigne
 
 // The index that compact_id() made `id` of. Requires is_compact_id(id).
 inline CkArrayIndex index_of(std::uint64_t id) {
+  if ((id & ~std::uint64_t{0xFFFFFFFF}) == detail::id_codes[1].tag) return CkArrayIndex1D(static_cast<int>(id));
   int code = 7;
   if (id >> 62 & 1)
     code = 2;

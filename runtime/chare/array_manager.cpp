@@ -271,13 +271,19 @@ void ArrayManager::populate_run(const chare::Placement& placement, const chare::
   } else {
     local_.reserve(static_cast<std::size_t>(end - first));
   }
-  for (std::int64_t position = first; position < end; ++position) create(range[position], ep, constructor);
+  constexpr bool at_home = true;
+  if (range.dimension() == 1) {  // begins at 0, in steps of 1
+    for (std::int64_t i = first; i < end; ++i)
+      create(CkArrayIndex1D(static_cast<int>(i)), ep, constructor, at_home);
+    return;
+  }
+  for (std::int64_t position = first; position < end; ++position) create(range[position], ep, constructor, at_home);
 }
 
-void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& message) {
+void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& message, bool at_home) {
   const std::uint64_t id = number(index);
   if (find(id)) fatal("element " + describe(id) + " is inserted twice", describe_running(pe_));
-  const int home = location_->home(index);
+  const int home = at_home ? pe_.index : location_->home(index);
   if (home != pe_.index)
     send_runtime(pe_, home, entry_hint, id_.index(), id, HintCall{0, pe_.index});
   const bool here = !location_->elsewhere(id);

@@ -107,7 +107,8 @@ class ArrayManager {
   // --- elements ---
   void populate(int ep, Message& constructor);
   // Runs constructor `ep` for a new element here. `message`: its arguments, shared with other elements.
-  void create(const CkArrayIndex& index, int ep, const Message& message);
+  // `at_home`: it is known that this PE is its home.
+  void create(const CkArrayIndex& index, int ep, const Message& message, bool at_home = false);
   void insert(const CkArrayIndex& index, int ep, int pe, Message message);
   void destroy(ArrayElement* element);
   void migrate(ArrayElement* element, int to, bool following = false);

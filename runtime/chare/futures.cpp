@@ -44,7 +44,7 @@ bool Futures::ready(std::uint64_t id) const {
   return value && value->set;
 }
 
-void* Futures::wait(std::uint64_t id, bool of_sync_call) {
+void* Futures::wait(std::uint64_t id, bool give, bool of_sync_call) {
   while (!get(id).set) {
     if (Thread* self = pe_.threads.current()) {
       get(id).threads.push_back(self);
@@ -57,7 +57,9 @@ void* Futures::wait(std::uint64_t id, bool of_sync_call) {
             "declare the entry [threaded] in the .ci file");
     }
   }
-  return get(id).message;
+  Value& value = get(id);
+  if (give) value.given = true;
+  return value.message;
 }
 
 // Charm++ programs make [sync] calls in ordinary entries too: the scheduler goes on above this frame. Of several that wait
@@ -69,7 +71,7 @@ void Futures::wait_above() {
 }
 
 void* Futures::take(std::uint64_t id, bool of_sync_call) {
-  void* message = wait(id, of_sync_call);
+  void* message = wait(id, true, of_sync_call);
   values_.erase(id);
   return message;
 }
@@ -77,7 +79,8 @@ void* Futures::take(std::uint64_t id, bool of_sync_call) {
 void Futures::set(std::uint64_t id, void* message) {
   Value& value = get(id);
   if (value.set) {
-    CkFreeMsg(value.message);
+    if (!value.given) CkFreeMsg(value.message);
+    value.given = false;
     value.message = message;
     return;
   }
@@ -89,7 +92,7 @@ void Futures::set(std::uint64_t id, void* message) {
 
 void Futures::release(std::uint64_t id) {
   if (Value* value = values_.find(id)) {
-    CkFreeMsg(value->message);
+    if (!value->given) CkFreeMsg(value->message);
     values_.erase(id);
   }
 }
@@ -171,7 +174,7 @@ CkFuture CkCreateAttachedFuture(void* message) {
 void CkReleaseFuture(CkFuture future) { PeObjects::current().futures->release(future.id); }
 int CkProbeFuture(CkFuture future) { return PeObjects::current().futures->ready(future.id); }
 void* CkWaitFuture(CkFuture future) { return PeObjects::current().futures->wait(future.id); }
-void CkWaitVoidFuture(CkFuture future) { CkWaitFuture(future); }
+void CkWaitVoidFuture(CkFuture future) { PeObjects::current().futures->wait(future.id, false); }
 void CkSendToFuture(CkFuture future, void* message) { periapt::Futures::send(*Pe::current(), future, message); }
 
 namespace ck {

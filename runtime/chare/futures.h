@@ -16,9 +16,9 @@ class Futures {
 
   std::uint64_t create();
   bool ready(std::uint64_t id) const;
-  // The value; the current thread waits for it. The future keeps it (take: gives it up and is gone).
-  // Who waits must be a thread, except for the answer to a [sync] call.
-  void* wait(std::uint64_t id, bool of_sync_call = false);
+  // The value; the current thread waits for it. It belongs to the program then (give false: to the future, as before).
+  // take: the future is gone. Who waits must be a thread, except for the answer to a [sync] call.
+  void* wait(std::uint64_t id, bool give = true, bool of_sync_call = false);
   void* take(std::uint64_t id, bool of_sync_call = false);
   void set(std::uint64_t id, void* message);
   void release(std::uint64_t id);
@@ -31,6 +31,7 @@ class Futures {
   struct Value {
     void* message = nullptr;
     bool set = false;
+    bool given = false;  // a waiter has the message: it is the program's
     std::vector<Thread*> threads;
   };
   static void on_set_small(Pe&, const RuntimeCall&);

@@ -28,8 +28,6 @@ constexpr std::uint32_t spins_before_sleep = 2000;
 constexpr std::uint32_t spins_when_crowded = 50;
 // Rounds without work before a PE counts as idle: an answer that is on its way should not meet the bookkeeping of that.
 constexpr std::uint32_t spins_before_idle = 8;
-// Threads that may follow one another without the scheduler looking for anything else.
-constexpr std::uint32_t thread_burst = 64;
 // A PE that shares its thread lets the others run after so many rounds.
 constexpr std::uint32_t turn_mask = 15;
 // Children of a PE in the broadcast tree.
@@ -199,12 +197,6 @@ void Pe::enqueue_call(std::uint64_t meta, std::uint64_t element, const void* arg
   std::memcpy(work.arguments, arguments, inline_arguments_max);
 }
 
-void Pe::enqueue_thread(Thread* thread) {
-  Work& work = fifo_.push_back();
-  work.meta = thread_meta;
-  work.element = reinterpret_cast<std::uint64_t>(thread);
-}
-
 void Pe::enqueue(Message message) {
   Envelope* envelope = message.release();
   Work work;
@@ -307,7 +299,8 @@ bool Pe::step() {
     execute(work);
     ++ran;
   }
-  if ((rounds_ & turn_mask) == 0 && !carrier->alone()) [[unlikely]] carrier->yield(false);
+  // (One that found nothing yields in idle(), as idle: or the thread would never sleep.)
+  if (ran > 0 && (rounds_ & turn_mask) == 0 && !carrier->alone()) [[unlikely]] carrier->yield(false);
   if (arrived + ran == 0) return false;
   idle_rounds_ = 0;
   return true;
@@ -386,26 +379,6 @@ void Pe::suspend() {
   const Execution* const mine = running;
   threads.suspend();
   running = mine;
-}
-
-void Pe::yield() {
-  Thread* const self = threads.current();
-  if (!self || !thread_is_next()) {
-    threads.awaken(self);
-    return suspend();
-  }
-  const Execution* const mine = running;
-  Thread* const next = reinterpret_cast<Thread*>(fifo_.pop_front().element);
-  enqueue_thread(self);
-  threads.resume(next);
-  running = mine;
-}
-
-// Who goes on when a thread stops: the next piece of work, when that is a thread and nothing is more urgent. That saves
-// the way through the scheduler, which still has its turn now and then.
-bool Pe::thread_is_next() {
-  return !fifo_.empty() && fifo_.front().kind() == WorkKind::thread && urgent_.empty() && by_priority_.empty() &&
-         !stop_requested_ && ++threads_chosen_ <= thread_burst;
 }
 
 // --- watching --------------------------------------------------------------------------------------------------------
