@@ -332,7 +332,7 @@ class DeclEmitter {
   void declareBase(const ChareNames& names) {
     std::string parents;
     for (const Type& base : names.chare.bases) parents += base.plain() + ", ";
-    if (parents.empty()) parents = (names.isArray() ? "ArrayElementT<" + names.arrayIndex + ">" : names.root()) + ", ";
+    if (parents.empty()) parents = (names.isArray() ? "ArrayElementT<" + (names.dimensions > 0 ? names.arrayIndex : names.chare.index) + ">" : names.root()) + ", ";
     const std::size_t count = std::max<std::size_t>(names.chare.bases.size(), 1);
     const std::string type = "CBaseT" + std::to_string(count) + "<" + parents + names.proxy + ">";
     if (names.header.empty()) return out_.line("typedef " + type + " CBase_" + names.chare.name + ";");

@@ -186,7 +186,7 @@ CkArrayID new_array(int type, int ep, const CkArrayOptions& options, void* messa
 
 void new_array_async(int type, int ep, const CkArrayOptions& options, const CkCallback& cb, void* message) {
   CkArrayID id = new_array(type, ep, options, message);
-  cb.send(sizeof id, &id);
+  cb.send(new CkArrayCreatedMsg(id));
 }
 
 void ArrayManager::announce(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,

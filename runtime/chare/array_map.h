@@ -49,6 +49,19 @@ class CProxySection_CkArrayMap : public CProxySection_Group {
   CProxySection_CkArrayMap() = default;
 };
 
+class CMessage_CkArrayCreatedMsg {
+ public:
+  static int __idx;
+};
+// What ckNew(..., CkCallback) of an array delivers.
+class CkArrayCreatedMsg : public CkMessage {
+ public:
+  CkArrayID aid;
+  explicit CkArrayCreatedMsg(CkArrayID array) : aid(array) {}
+  void* operator new(std::size_t size) { return CkAllocMsg(CMessage_CkArrayCreatedMsg::__idx, size, 0); }
+  void operator delete(void* message) { CkFreeMsg(message); }
+};
+
 // The manager of an array on this PE, as programs see it.
 class CkArray {
  public:

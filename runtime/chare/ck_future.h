@@ -1,5 +1,6 @@
 // Futures as programs see them. C++17: reached from charm++.h.
 #pragma once
+#include <algorithm>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ class future {
   CkFuture handle_;
 
  public:
+  typedef T value_type;
   future() : handle_(CkCreateFuture()) {}
   explicit future(PUP::reconstruct) {}
   explicit future(const CkFuture& handle) : handle_(handle) {}
@@ -57,6 +59,7 @@ class future<M*> {
   CkFuture handle_;
 
  public:
+  typedef M* value_type;
   future() : handle_(CkCreateFuture()) {}
   explicit future(PUP::reconstruct) {}
   const CkFuture& handle() const { return handle_; }
@@ -69,12 +72,15 @@ class future<M*> {
 
 void wait_some_ready(const CkFuture* futures, std::size_t count, std::size_t wanted);
 
-template <typename T, typename Iterator>
-void wait_all(Iterator first, Iterator last) {
-  for (; first != last; ++first) static_cast<void>(first->get());
+// The values of all, in their order.
+template <typename Iterator, typename T = typename std::iterator_traits<Iterator>::value_type::value_type>
+std::vector<T> wait_all(Iterator first, Iterator last) {
+  std::vector<T> values;
+  for (; first != last; ++first) values.push_back(first->get());
+  return values;
 }
 // The first that is ready, with its value.
-template <typename T, typename Iterator>
+template <typename Iterator, typename T = typename std::iterator_traits<Iterator>::value_type::value_type>
 std::pair<T, Iterator> wait_any(Iterator first, Iterator last) {
   std::vector<CkFuture> handles;
   for (Iterator i = first; i != last; ++i) handles.push_back(i->handle());
@@ -83,20 +89,11 @@ std::pair<T, Iterator> wait_any(Iterator first, Iterator last) {
     if (first->is_ready()) break;
   return {first->get(), first};
 }
-// n of them; the others come back as iterators.
-template <typename T, typename Iterator>
-std::pair<std::vector<T>, std::vector<Iterator>> wait_some(Iterator first, Iterator last, int n) {
-  std::vector<CkFuture> handles;
-  for (Iterator i = first; i != last; ++i) handles.push_back(i->handle());
-  wait_some_ready(handles.data(), handles.size(), static_cast<std::size_t>(n));
-  std::pair<std::vector<T>, std::vector<Iterator>> result;
-  for (; first != last; ++first) {
-    if (static_cast<int>(result.first.size()) < n && first->is_ready())
-      result.first.push_back(first->get());
-    else
-      result.second.push_back(first);
-  }
-  return result;
+// Those that are ready now come first in the range: their values, and where the others begin. Does not wait.
+template <typename Iterator, typename T = typename std::iterator_traits<Iterator>::value_type::value_type>
+std::pair<std::vector<T>, Iterator> wait_some(Iterator first, Iterator last) {
+  const Iterator pending = std::partition(first, last, [](const auto& f) { return f.is_ready(); });
+  return {wait_all(first, pending), pending};
 }
 
 }  // namespace ck

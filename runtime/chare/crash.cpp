@@ -74,16 +74,16 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   ::sigaddset(&crashes, SIGALRM);
   for (int other : crash_signals) ::sigaddset(&crashes, other);
   ::pthread_sigmask(SIG_UNBLOCK, &crashes, nullptr);
-  if (Process* process = Process::current()) process->layer().announce_exit(128 + signal);
   if (pe && pe->running) {
     const std::string where = "  where:    " + describe_running(*pe) + "\n";
     write_text(where.c_str());
   }
   write_text("  do next:  Look at the stack, innermost function first; the asan preset of the build finds most causes\n");
-  void* frames[48];
-  const int found = ::backtrace(frames, 48);
+  void* frames[24];
+  const int found = ::backtrace(frames, 24);
   constexpr int ours = 2;  // this function and the kernel's frame
   if (found > ours) ::backtrace_symbols_fd(frames + ours, found - ours, STDERR_FILENO);
+  if (Process* process = Process::current()) process->layer().announce_exit(128 + signal);
   ::raise(signal);
 }
 }  // namespace

@@ -44,17 +44,26 @@ bool Futures::ready(std::uint64_t id) const {
   return value && value->set;
 }
 
-void* Futures::wait(std::uint64_t id) {
+void* Futures::wait(std::uint64_t id, bool give) {
   while (!get(id).set) {
-    Thread* self = pe_.threads.current();
-    if (!self)
-      fatal("something waits that is no thread", describe_running(pe_),
-            "only a [threaded] entry method can wait (for a future, a [sync] call, quiescence or a callback)",
-            "declare the entry [threaded] in the .ci file");
-    get(id).threads.push_back(self);
-    pe_.suspend();
+    if (Thread* self = pe_.threads.current()) {
+      get(id).threads.push_back(self);
+      pe_.suspend();
+    } else {
+      wait_above();
+    }
   }
-  return get(id).message;
+  Value& value = get(id);
+  if (give) value.given = true;
+  return value.message;
+}
+
+// No thread, but Charm++ programs wait in ordinary entries too: the scheduler goes on above this frame. Of several that wait
+// like this the last one has to end first; [threaded] entries wait in any order.
+void Futures::wait_above() {
+  const auto mine = pe_.running;
+  pe_.run_some(1);
+  pe_.running = mine;
 }
 
 void* Futures::take(std::uint64_t id) {
@@ -66,7 +75,8 @@ void* Futures::take(std::uint64_t id) {
 void Futures::set(std::uint64_t id, void* message) {
   Value& value = get(id);
   if (value.set) {
-    CkFreeMsg(value.message);
+    if (!value.given) CkFreeMsg(value.message);
+    value.given = false;
     value.message = message;
     return;
   }
@@ -78,7 +88,7 @@ void Futures::set(std::uint64_t id, void* message) {
 
 void Futures::release(std::uint64_t id) {
   if (Value* value = values_.find(id)) {
-    CkFreeMsg(value->message);
+    if (!value->given) CkFreeMsg(value->message);
     values_.erase(id);
   }
 }
@@ -130,10 +140,6 @@ void Futures::on_set_small(Pe& pe, const RuntimeCall& call) {
 
 std::uint64_t sync_begin() {
   Pe& pe = *Pe::current();
-  if (!pe.threads.current())
-    fatal("a [sync] entry method is called by something that is no thread", describe_running(pe),
-          "the caller waits for the answer, and only a [threaded] entry method can wait",
-          "declare the calling entry [threaded] in the .ci file");
   return pe.objects->futures->create();
 }
 void* sync_wait(std::uint64_t future) { return PeObjects::current().futures->take(future); }
@@ -164,7 +170,7 @@ CkFuture CkCreateAttachedFuture(void* message) {
 void CkReleaseFuture(CkFuture future) { PeObjects::current().futures->release(future.id); }
 int CkProbeFuture(CkFuture future) { return PeObjects::current().futures->ready(future.id); }
 void* CkWaitFuture(CkFuture future) { return PeObjects::current().futures->wait(future.id); }
-void CkWaitVoidFuture(CkFuture future) { CkWaitFuture(future); }
+void CkWaitVoidFuture(CkFuture future) { PeObjects::current().futures->wait(future.id, false); }
 void CkSendToFuture(CkFuture future, void* message) { periapt::Futures::send(*Pe::current(), future, message); }
 
 namespace ck {

@@ -16,8 +16,9 @@ class Futures {
 
   std::uint64_t create();
   bool ready(std::uint64_t id) const;
-  // The value; the current thread waits for it. The future keeps it (take: gives it up and is gone).
-  void* wait(std::uint64_t id);
+  // The value; the current thread waits for it. It belongs to the program then (give false: to the future, as before).
+  // take: the future is gone.
+  void* wait(std::uint64_t id, bool give = true);
   void* take(std::uint64_t id);
   void set(std::uint64_t id, void* message);
   void release(std::uint64_t id);
@@ -30,11 +31,13 @@ class Futures {
   struct Value {
     void* message = nullptr;
     bool set = false;
+    bool given = false;  // a waiter has the message: it is the program's
     std::vector<Thread*> threads;
   };
   static void on_set_small(Pe&, const RuntimeCall&);
   static void on_set(Pe&, const RuntimeCall&);
   Value& get(std::uint64_t id);
+  void wait_above();
 
   Pe& pe_;
   std::uint32_t serial_ = 0;

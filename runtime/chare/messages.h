@@ -32,6 +32,7 @@ void CkPupMessage(PUP::er& p, void** message, int pack_mode = 1);
 
 class CkMessage {
  public:
+  void pup(PUP::er&) {}  // programs call their CMessage_M::pup(p) first
   static void pup(PUP::er& p, int message_type);
   static void* alloc(int, std::size_t, int*, int, GroupDepNum);
 };

@@ -24,7 +24,8 @@ void give(Reduction& reduction, std::uint32_t round, std::size_t size, const voi
 }
 void give_message(Reduction& reduction, std::uint32_t round, CkReductionMsg* message) {
   Contribution c = periapt::chare::contribution_of(message);
-  reduction.contribute(round, message->getReducer(), c, nullptr);
+  const CkCallback& callback = message->getCallback();
+  reduction.contribute(round, message->getReducer(), c, callback.isInvalid() ? nullptr : &callback);
   CkFreeMsg(message);
 }
 }  // namespace
@@ -69,7 +70,8 @@ void NodeGroup::contributeData(std::size_t size, const void* data, CkReduction::
   periapt::contribute_to_node(thisgroup, message, cb ? *cb : CkCallback());
 }
 void NodeGroup::contributeMessage(CkReductionMsg* message) {
-  periapt::contribute_to_node(thisgroup, message, CkCallback());
+  const CkCallback callback = message->getCallback();
+  periapt::contribute_to_node(thisgroup, message, callback);
 }
 void NodeGroup::ckSetReductionClient(CkCallback* cb) { periapt::node_groups().reduction(thisgroup.idx).set_client(*cb); }
 

@@ -186,11 +186,16 @@ class ArrayElement : public CkMigratable {
 };
 
 namespace periapt {
-// The member thisIndex, from an index of any class.
+// The member thisIndex. `array [Fancy]`: a Fancy, which CkArrayIndexFancy has put into the words of the index.
 template <class Index>
 struct IndexValue {
   typedef Index type;
-  static type of(const CkArrayIndex& i) { return static_cast<const Index&>(i); }
+  static type of(const CkArrayIndex& i) {
+    if constexpr (std::is_base_of<CkArrayIndex, Index>::value)
+      return static_cast<const Index&>(i);
+    else
+      return *reinterpret_cast<const Index*>(i.index);
+  }
 };
 template <>
 struct IndexValue<CkArrayIndex1D> {

@@ -17,6 +17,7 @@ struct ReductionMessageFields {
     m->round_ = 0;
     m->user_flag_ = -1;
     m->reduced_ = 0;
+    m->callback_ = CkCallback();
     return m;
   }
   static periapt::chare::Contribution contribution(CkReductionMsg* m) {

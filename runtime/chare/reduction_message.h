@@ -1,5 +1,6 @@
 // The result of a reduction, as a program gets it. C++17: reached from charm++.h.
 #pragma once
+#include "runtime/chare/callback.h"
 #include "runtime/chare/messages.h"
 #include "runtime/chare/reducers.h"
 
@@ -8,7 +9,7 @@ class CMessage_CkReductionMsg {
   static int __idx;
 };
 
-class CkReductionMsg : public CkMessage {
+class alignas(16) CkReductionMsg : public CkMessage {
  public:
   static CkReductionMsg* buildNew(int size, const void* data, CkReduction::reducerType reducer = CkReduction::invalid,
                                   CkReductionMsg* reuse = nullptr);
@@ -25,6 +26,9 @@ class CkReductionMsg : public CkMessage {
   CkReduction::reducerType getReducer() const { return reducer_; }
   int getRedNo() const { return round_; }
   CMK_REFNUM_TYPE getUserFlag() const { return user_flag_; }
+  // Whom the result goes to, for contribute(CkReductionMsg*).
+  void setCallback(const CkCallback& callback) { callback_ = callback; }
+  const CkCallback& getCallback() const { return callback_; }
   void setUserFlag(CMK_REFNUM_TYPE flag) { user_flag_ = flag; }
 
   void operator delete(void* message) { CkFreeMsg(message); }
@@ -38,5 +42,6 @@ class CkReductionMsg : public CkMessage {
   CMK_REFNUM_TYPE user_flag_;
   std::uint32_t reduced_;
   std::uint32_t pad_;
+  CkCallback callback_;
 };
-static_assert(sizeof(CkReductionMsg) == 32, "the data of a CkReductionMsg are aligned to 16");
+static_assert(sizeof(CkReductionMsg) % 16 == 0, "the data of a CkReductionMsg are aligned to 16");

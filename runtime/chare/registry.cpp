@@ -46,7 +46,7 @@ using periapt::registry;
 int CkIndex_Chare::__idx, CkIndex_Group::__idx, CkIndex_NodeGroup::__idx, CkIndex_ArrayBase::__idx,
     CkIndex_ArrayElement::__idx, CkIndex_CkArrayMap::__idx;
 int CMessage_CkMessage::__idx, CMessage_CkArgMsg::__idx, CMessage_CkMarshallMsg::__idx, CkMarshallMsg::__idx,
-    CMessage_CkDataMsg::__idx;
+    CMessage_CkDataMsg::__idx, CMessage_CkArrayCreatedMsg::__idx;
 
 int CkRegisterMsg(const char* name, CkPackFnPtr pack, CkUnpackFnPtr unpack, CkDeallocFnPtr dealloc, std::size_t size,
                   bool relocatable) {

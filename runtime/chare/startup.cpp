@@ -18,6 +18,7 @@
 #include "runtime/chare/node_groups.h"
 #include "runtime/chare/quiescence.h"
 #include "runtime/chare/reduction_message.h"
+#include "runtime/chare/stepped.h"
 #include "runtime/chare/watchdog.h"
 #include "runtime/scheduler/process.h"
 
@@ -47,6 +48,8 @@ void register_core() {
   CMessage_CkArgMsg::__idx = CkRegisterMsg("CkArgMsg", nullptr, nullptr, nullptr, sizeof(CkArgMsg));
   CMessage_CkMarshallMsg::__idx = CkMarshallMsg::__idx = CkRegisterMsg("CkMarshallMsg", nullptr, nullptr, nullptr, 0);
   CkMarshallMsg::register_own();
+  CMessage_CkArrayCreatedMsg::__idx =
+      CkRegisterMsg("CkArrayCreatedMsg", nullptr, nullptr, nullptr, sizeof(CkArrayCreatedMsg));
   CMessage_CkDataMsg::__idx = CkRegisterMsg("CkDataMsg", nullptr, nullptr, nullptr, 0);
   CMessage_CkReductionMsg::__idx = CkRegisterMsg("CkReductionMsg", nullptr, nullptr, nullptr, 0);
   CkIndex_Chare::__idx = CkRegisterChare("Chare", sizeof(Chare), TypeChare);
@@ -177,7 +180,15 @@ void request_exit(int code) {
   pe.send(0, std::move(message));
 }
 
-int run_program(int argc, char** argv, void (*register_main_module)(), const std::vector<Part>& parts) {
+namespace {
+// A program that packs and unpacks wrongly ends as one that makes any other mistake.
+void on_pup_error(const PUP::error& e) {
+  Pe* pe = Pe::current();
+  fatal(std::string("PUP: ") + e.what(), pe ? describe_running(*pe) : "", "",
+        "let pup() visit the same members in the same order, whatever it is called for");
+}
+
+void register_everything(char** argv, void (*register_main_module)(), const std::vector<Part>& parts) {
   the_parts = parts;
   set_place_hook(place);
   set_fatal_exit_hook(Process::abort_run);
@@ -189,6 +200,33 @@ int run_program(int argc, char** argv, void (*register_main_module)(), const std
     if (part.register_entries) part.register_entries();
   register_main_module();
   if (_registerExternalModules) _registerExternalModules(argv);
+  PUP::set_error_handler(on_pup_error);
+  Pe::dispatch = [](Pe& pe, Work& work) { pe.objects->deliver(work); };
+  Pe::describe = describe_running;
+}
+
+void run_init_calls() {
+  // By number: a program may register more modules from such a function.
+  for (std::size_t i = 0; i < registry().init_calls.size(); ++i) {
+    const Registry::InitCall call = registry().init_calls[i];
+    if (!call.per_pe) call.function();
+  }
+}
+}  // namespace
+
+Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** argv, void (*register_main_module)()) {
+  register_everything(argv, register_main_module, {});
+  Watchdog::switch_off();
+  auto* process = new Process(layout);
+  the_argc = argc;
+  the_argv = argv;
+  run_init_calls();
+  process->begin_stepped({begin, nullptr});
+  return *process;
+}
+
+int run_program(int argc, char** argv, void (*register_main_module)(), const std::vector<Part>& parts) {
+  register_everything(argv, register_main_module, parts);
   for (const Part& part : parts)
     if (part.take_options) part.take_options(argv);
   argc = 0;
@@ -199,15 +237,9 @@ int run_program(int argc, char** argv, void (*register_main_module)(), const std
   for (argc = 0; argv[argc];) ++argc;
   the_argc = argc;
   the_argv = argv;
-  Pe::dispatch = [](Pe& pe, Work& work) { pe.objects->deliver(work); };
-  Pe::describe = describe_running;
   catch_crashes();
   if (process->rank() == 0) log::note(process->layout().describe());
-  // By number: a program may register more modules from such a function.
-  for (std::size_t i = 0; i < registry().init_calls.size(); ++i) {
-    const Registry::InitCall call = registry().init_calls[i];
-    if (!call.per_pe) call.function();
-  }
+  run_init_calls();
   process->run({begin, nullptr});
 }
 

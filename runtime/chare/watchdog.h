@@ -22,6 +22,7 @@ class Watchdog {
   static void register_entries();
   // Takes +watchdog out of the program's arguments. Before the PEs run.
   static void take_option(char** argv);
+  static void switch_off();
   // PE 0: begins to watch.
   void start();
 

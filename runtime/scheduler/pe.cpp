@@ -299,7 +299,8 @@ bool Pe::step() {
     execute(work);
     ++ran;
   }
-  if ((rounds_ & turn_mask) == 0 && !carrier->alone()) [[unlikely]] carrier->yield(false);
+  // (One that found nothing yields in idle(), as idle: or the thread would never sleep.)
+  if (ran > 0 && (rounds_ & turn_mask) == 0 && !carrier->alone()) [[unlikely]] carrier->yield(false);
   if (arrived + ran == 0) return false;
   idle_rounds_ = 0;
   return true;

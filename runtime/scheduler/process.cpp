@@ -27,8 +27,7 @@ constexpr std::size_t member_stack_bytes = std::size_t{8} << 20;
 Carrier::Carrier(Process& process, int id, std::vector<int> pes) : process_(process), id_(id), pes_(std::move(pes)) {}
 Carrier::~Carrier() = default;
 
-void Carrier::run() {
-  process_.layer().enter(id_);
+void Carrier::make_pes() {
   members_.resize(pes_.size());
   std::vector<shm::Port*> ports;
   for (std::size_t i = 0; i < pes_.size(); ++i) {
@@ -38,6 +37,11 @@ void Carrier::run() {
     process_.by_rank_[members_[i].pe->rank] = members_[i].pe.get();
   }
   for (Member& member : members_) member.pe->port.set_siblings(ports);
+}
+
+void Carrier::run() {
+  process_.layer().enter(id_);
+  make_pes();
   // All PEs of the process exist before any runs. release/acquire: partners of each other; they carry by_rank_.
   process_.ready_.fetch_add(static_cast<int>(pes_.size()), std::memory_order_acq_rel);
   while (process_.ready_.load(std::memory_order_acquire) < process_.own_pes()) std::this_thread::yield();
@@ -97,10 +101,19 @@ bool Carrier::yield(bool idle) {
 
 // --- Process ---------------------------------------------------------------------------------------------------------
 
-Process::Process(int& argc, char** argv) : layer_(MachineLayer::start(argc, argv)),
-      pes_(layer_->pes()),
-      own_pes_(layer_->own_pes()),
-      first_pe_(layer_->first_pe()) {
+Process::Process(int& argc, char** argv) : layer_(MachineLayer::start(argc, argv)) { make_carriers(); }
+
+Process::Process(const bootstrap::HostLayout& layout) {
+  auto layer = MachineLayer::start(layout);
+  if (!layer) fatal(layer.message(), "start-up");
+  layer_ = std::move(*layer);
+  make_carriers();
+}
+
+void Process::make_carriers() {
+  pes_ = layer_->pes();
+  own_pes_ = layer_->own_pes();
+  first_pe_ = layer_->first_pe();
   the_process = this;
   by_rank_.resize(own_pes());
   const bootstrap::Process& mine = layout().processes[rank()];
@@ -118,6 +131,15 @@ void Process::run(ProcessHooks hooks) {
   for (std::size_t c = 1; c < carriers_.size(); ++c) threads_.emplace_back([this, c] { carriers_[c]->run(); });
   carriers_[0]->run();
   abort_run(1);  // not reached: a carrier leaves through finish()
+}
+
+void Process::begin_stepped(ProcessHooks hooks) {
+  hooks_ = std::move(hooks);
+  for (auto& carrier : carriers_) carrier->make_pes();
+  for (Pe* pe : by_rank_) {
+    Pe::set_current(pe);
+    hooks_.begin(*pe);
+  }
 }
 
 void Process::pe_main(Pe& pe) {

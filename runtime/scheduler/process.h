@@ -35,6 +35,7 @@ class Carrier {
     bool idle = false;
     bool done = false;
   };
+  void make_pes();
   void run_turns();
   static void member_main(void* pe);
 
@@ -50,6 +51,8 @@ class Process {
  public:
   // Takes the options of layout out of argv and starts the other processes of the run (each returns from here).
   Process(int& argc, char** argv);
+  // For tests: one process, nothing taken from a command line. See begin_stepped().
+  explicit Process(const bootstrap::HostLayout& layout);
   ~Process();
 
   MachineLayer& layer() { return *layer_; }
@@ -65,6 +68,9 @@ class Process {
 
   // Runs the PEs. Never returns: the run ends in finish().
   [[noreturn]] void run(ProcessHooks hooks);
+  // Makes the PEs and runs the begin hook of each, here, and returns: the caller steps them, one at a time, with
+  // Pe::set_current(&pe) before and a carrier for each PE.
+  void begin_stepped(ProcessHooks hooks);
   // Called once by each PE at the end of the run; does not return. The process exits when all have come.
   [[noreturn]] void finish(Pe& pe, int code);
   // Ends all processes of the run now.
@@ -74,11 +80,12 @@ class Process {
 
  private:
   friend class Carrier;
+  void make_carriers();
   void pe_main(Pe& pe);
   [[noreturn]] void end(int code);
 
   std::unique_ptr<MachineLayer> layer_;
-  const int pes_, own_pes_, first_pe_;  // the layer's, for the hot path
+  int pes_ = 0, own_pes_ = 0, first_pe_ = 0;  // the layer's, for the hot path
   std::vector<std::unique_ptr<Carrier>> carriers_;
   std::vector<Pe*> by_rank_;
   std::vector<std::thread> threads_;

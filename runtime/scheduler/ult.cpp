@@ -154,10 +154,9 @@ class SignalText {
 
 void report_overflow(const Thread& t, int pe) {
   SignalText text;
-  // the block that fatal() prints
-  text << "periapt: fatal error on PE " << static_cast<std::uint64_t>(pe) << "\n  what:     thread " << t.id()
-       << " ran over its stack of " << static_cast<std::uint64_t>(t.stack_bytes())
-       << " bytes\n  do next:  give every thread more with +stacksize BYTES, or this entry method alone with "
+  // A line before what the handler of crashes says.
+  text << "periapt: on PE " << static_cast<std::uint64_t>(pe) << ", thread " << t.id() << " ran over its stack of " << static_cast<std::uint64_t>(t.stack_bytes())
+       << " bytes: give every thread more with +stacksize BYTES, or this entry method alone with "
           "[threaded, stacksize=BYTES]; or keep large local arrays on the heap, or recurse less deeply\n";
   text.write_to(STDERR_FILENO);
 }

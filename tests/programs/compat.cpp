@@ -1,0 +1,185 @@
+// Each step of Main is one check; a step ends when the calls that it expects have come back.
+#include <cstring>
+#include <string>
+#include <vector>
+
+struct Chest;
+#include "charm++.h"
+
+// An index of the program's own: array [Pair] keeps a Pair as thisIndex.
+struct Pair {
+  int a = 0, b = 0;
+};
+class CkArrayIndexPair : public CkArrayIndex {
+ public:
+  CkArrayIndexPair(const Pair& pair) {
+    std::memcpy(index, &pair, sizeof pair);
+    nInts = 2;
+  }
+};
+
+#include "compat.decl.h"
+
+CProxy_Main mainProxy;
+readonly<int> number;
+roarray<int, 3> weights;
+
+// The .ci says Chest&, the method takes Chest&&.
+struct Chest {
+  std::vector<int> gold;
+  void pup(PUP::er& p) { p | gold; }
+};
+
+// A message whose contents lie elsewhere: pack() writes them into a new block.
+class Chain : public CMessage_Chain {
+ public:
+  std::string text;
+  explicit Chain(std::string t) : text(std::move(t)) {}
+  static void* pack(Chain* chain) {
+    const int size = static_cast<int>(chain->text.size());
+    auto* bytes = static_cast<char*>(CkAllocBuffer(chain, 4 + size));
+    std::memcpy(bytes, &size, 4);
+    std::memcpy(bytes + 4, chain->text.data(), size);
+    delete chain;
+    return bytes;
+  }
+  static Chain* unpack(void* bytes) {
+    int size;
+    std::memcpy(&size, bytes, 4);
+    void* room = CkAllocBuffer(bytes, sizeof(Chain));
+    auto* chain = new (room) Chain(std::string(static_cast<char*>(bytes) + 4, size));
+    CkFreeMsg(bytes);
+    return chain;
+  }
+};
+romsg<Chain> carved;
+
+class Main : public CBase_Main {
+  CProxy_Members members_;
+  CProxy_Grid grid_;
+  int step_ = 0, expected_ = 0;
+
+ public:
+  Main(CkArgMsg* m) {
+    delete m;
+    mainProxy = thisProxy;
+    number = 41;
+    for (int i = 0; i < 3; ++i) weights[i] = i * i + 7;
+    carved = new Chain("set in Main");
+    members_ = CProxy_Members::ckNew();
+    grid_ = CProxy_Grid::ckNew();
+    for (int i = 0; i < 8; ++i) grid_[Pair{i, 1000 + i}].insert();
+    grid_.doneInserting();
+    thisProxy.step();
+  }
+
+  void taken(int) {
+    if (--expected_ == 0) thisProxy.step();
+  }
+  void expect(int n) { expected_ = n; }
+
+  void step() {
+    const int pes = CkNumPes();
+    std::vector<int> all(pes);
+    for (int i = 0; i < pes; ++i) all[i] = i;
+    switch (step_++) {
+      case 0:  // readonlys as objects reach every process, a message among them
+        expect(pes);
+        return members_.check();
+      case 1:  // a list of PEs
+        expect(pes);
+        return members_.listed(5, pes, all.data());
+      case 2:  // ... as a CmiGroup, which is known here
+        expect(pes);
+        return members_.listed(5, CmiEstablishGroup(pes, all.data()));
+      case 3: {  // a call that waits for a group made after it was urgent
+        expect(pes);
+        CkEntryOptions late, options;
+        late.setPriority(20);
+        CkGroupID first = CProxy_First::ckNew(&late);
+        options.setPriority(static_cast<unsigned>(-1));
+        options.setGroupDepID(first);
+        return members_.behind(first, &options);
+      }
+      case 4: {
+        expect(pes);
+        Chest chest;
+        chest.gold = {1, 2, 3};
+        return members_.moved(chest);
+      }
+      case 5:
+        expect(8);
+        return grid_.poke();
+      case 6: {  // quiescence waits behind a message that is less urgent than all others, and comes after it
+        Chain* chain = new (8 * sizeof(int)) Chain("last");
+        *static_cast<int*>(CkPriorityPtr(chain)) = 1000000;
+        CkSetQueueing(chain, CK_QUEUEING_IFIFO);
+        thisProxy.urgent(chain);
+        return CkStartQD(CkCallback(CkIndex_Main::quiet(), thisProxy));
+      }
+      case 7:
+        CProxy_Squarer::ckNew(nullptr, CkNumPes() - 1);  // nobody wants its id
+        return thisProxy.waits();
+      default:
+        CkPrintf("all checks passed\n");
+        CkExit();
+    }
+  }
+
+  bool came_ = false;
+  void urgent(Chain* chain) {
+    came_ = chain->text == "last";
+    delete chain;
+  }
+  void quiet() {
+    if (!came_) CkAbort("quiescence before the least urgent message");
+    thisProxy.step();
+  }
+  // An ordinary entry waits for an answer.
+  void waits() {
+    CProxy_Squarer squarer = CProxy_Squarer::ckNew(CkNumPes() - 1);
+    if (squarer.square(12) != 144) CkAbort("a [sync] call from an entry that is no thread");
+    thisProxy.step();
+  }
+};
+
+class Squarer : public CBase_Squarer {
+ public:
+  int square(int x) { return x * x; }
+};
+
+class First : public CBase_First {
+ public:
+  First() = default;
+};
+
+class Members : public CBase_Members {
+ public:
+  void check() {
+    bool right = number == 41 && carved->text == "set in Main" && thisIndex == CkMyPe();
+    for (int i = 0; i < 3; ++i) right = right && weights[i] == i * i + 7;
+    if (!right) CkAbort("a readonly is not what Main set");
+    mainProxy.taken(0);
+  }
+  void listed(int value) { mainProxy.taken(value); }
+  void behind(CkGroupID first) {
+    if (!CProxy_First(first).ckLocalBranch()) CkAbort("called before the group that it depends on");
+    mainProxy.taken(0);
+  }
+  void moved(Chest&& chest) {
+    if (chest.gold != std::vector<int>{1, 2, 3}) CkAbort("an argument that is moved is not what was sent");
+    mainProxy.taken(0);
+  }
+};
+
+class Grid : public CBase_Grid {
+ public:
+  Grid() = default;
+  Grid(CkMigrateMessage*) {}
+  void poke() {
+    if (thisIndex.b != 1000 + thisIndex.a) CkAbort("an element does not know its own index");
+    mainProxy.taken(0);
+  }
+};
+
+#include "compat.def.h"
