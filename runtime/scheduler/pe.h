@@ -146,6 +146,11 @@ class Pe {
   bool has_work() const { return !fifo_.empty() || !urgent_.empty() || !by_priority_.empty(); }
   std::size_t queue_length() const { return fifo_.size() + urgent_.size() + by_priority_.size(); }
   bool is_idle() const { return is_idle_; }
+  // Idle, and a turn would find nothing: for the carrier of several PEs. Timers are not looked at.
+  bool would_stay_idle() {
+    return is_idle_ && !has_work() && port.parked() == 0 && !conditions.wanted(scheduler::condition_still_idle) &&
+           !port.has_arrivals();
+  }
   // Seconds without work so far, for load measurement.
   double idle_seconds() const;
 

@@ -14,6 +14,9 @@ namespace periapt {
 
 namespace {
 Process* the_process = nullptr;
+constexpr unsigned every_turn_mask = 15;  // turns in which PEs that seem idle run too: one in sixteen
+// Turns without work before a carrier sleeps: about as long as waking it takes, like one PE alone.
+constexpr int turns_before_sleep = 600;
 // A PE that shares its thread runs on a stack of its own, as large as a main thread's usually is. Only what is touched
 // costs memory.
 constexpr std::size_t member_stack_bytes = std::size_t{8} << 20;
@@ -61,10 +64,12 @@ void Carrier::run_turns() {
   for (Member& member : members_)
     member.fiber = fibers_->create(member_main, member.pe.get(), member_stack_bytes);
   int idle_turns = 0;
-  while (true) {
+  for (unsigned turn = 0;; ++turn) {
     bool all_idle = true;
     for (Member& member : members_) {
       if (member.done) continue;
+      // A look into its inbox is cheaper than a switch to it and back; timers have their turn now and then.
+      if (member.idle && (turn & every_turn_mask) != 0 && member.pe->would_stay_idle()) continue;
       running_ = &member;
       Pe::set_current(member.pe.get());
       member.idle = false;
@@ -76,7 +81,7 @@ void Carrier::run_turns() {
       continue;
     }
     // Everybody has looked and found nothing: spin a little, then sleep for all of them.
-    if (++idle_turns < 64) {
+    if (++idle_turns < turns_before_sleep) {
       shm::Port::relax();
     } else {
       std::uint64_t deadline = ~std::uint64_t{0};
