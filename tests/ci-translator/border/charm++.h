@@ -23,6 +23,8 @@ template <class T>
 void operator|(PUP::er&, T&);
 #define PUPbytes(type)
 #define PUPable_reg(type) type::register_PUP_ID(#type)
+#define PUPable_def(type) static_assert(sizeof(type) > 0, "");
+#define PUPable_def_template(...) static_assert(sizeof(__VA_ARGS__) > 0, "");
 #define PUPable_decl(type) static void register_PUP_ID(const char*)
 
 // --- ids, indices, options ---
@@ -157,6 +159,11 @@ class CProxySection_Group : public CProxy_Group {
   CProxySection_Group() = default;
   CProxySection_Group(CkGroupID, const int* pes, int count) { (void)pes, (void)count; }
 };
+struct CmiGroup {};
+namespace periapt {
+inline CProxySection_Group listed(const CProxy_Group&, int, const int*) { return {}; }
+inline CProxySection_Group listed(const CProxy_Group&, const CmiGroup&) { return {}; }
+}  // namespace periapt
 class CProxy_NodeGroup {
  public:
   CProxy_NodeGroup() = default;
