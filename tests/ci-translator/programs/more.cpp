@@ -2,6 +2,14 @@
 #include "charm++.h"
 #include "pup_stl.h"
 
+// thisIndex is one of these.
+struct Tree {
+  int node;
+};
+template <int n>
+struct Grid {
+  int at[n];
+};
 class CkArrayIndexTree : public CkArrayIndex {};
 template <int n>
 class CkArrayIndexGrid : public CkArrayIndex {};
@@ -34,11 +42,14 @@ class Box : public CMessage_Box<T> {
 };
 class Shape : public PUP::able {
  public:
+  Shape() = default;
+  explicit Shape(CkMigrateMessage*) {}
   PUPable_decl(Shape);
 };
 namespace deep {
 class Round : public Shape {
  public:
+  explicit Round(CkMigrateMessage*) {}
   PUPable_decl(Round);
 };
 }  // namespace deep
