@@ -243,7 +243,7 @@ def main() -> int:
     runs = [Run("release", "all floors, tools, programs and tests", without="slow" if options.quick else "")]
     if not options.quick:
         runs += [Run("tsan", "queue, arena and location under the thread sanitizer", label="tsan"),
-                 Run("asan", "unit tests under the address and undefined sanitizers", label="unit", without="slow")]
+                 Run("asan", "the parts, PUP and shared memory under the address and undefined sanitizers", label="asan")]
     begin = time.monotonic()
     for run in runs:
         go(run, options)
