@@ -147,17 +147,22 @@ void PeObjects::group_ready(CkGroupID id) {
   for (Message& message : waiting) pe.enqueue(std::move(message));
 }
 
+namespace {
+// A group is made on all other PEs by one broadcast.
+void tell_others(Pe& pe, Message& message, int entry, int type, int ep, CkGroupID id) {
+  if (pe.process.pes() == 1) return;
+  pack(message);
+  Message news = creation(message.copy(), entry, type, ep, static_cast<std::uint32_t>(id.idx), 0);
+  pe.created += pe.process.pes() - 1;
+  pe.broadcast(news);
+}
+}  // namespace
+
 CkGroupID new_group(int type, int ep, void* payload) {
   PeObjects& objects = PeObjects::current();
-  Pe& pe = objects.pe;
   const CkGroupID id = objects.new_group_id();
   Message message = Message::from_payload(payload);
-  if (pe.process.pes() > 1) {
-    pack(message);
-    Message news = creation(message.copy(), entry_new_group, type, ep, static_cast<std::uint32_t>(id.idx), 0);
-    pe.created += pe.process.pes() - 1;
-    pe.broadcast(news);
-  }
+  tell_others(objects.pe, message, entry_new_group, type, ep, id);
   objects.create_group(id, type, ep, std::move(message));
   return id;
 }
@@ -167,12 +172,7 @@ CkGroupID new_node_group(int type, int ep, void* payload) {
   Pe& pe = objects.pe;
   const CkGroupID id = objects.new_group_id();
   Message message = Message::from_payload(payload);
-  if (pe.process.pes() > 1) {
-    pack(message);
-    Message news = creation(message.copy(), entry_new_node_group, type, ep, static_cast<std::uint32_t>(id.idx), 0);
-    pe.created += pe.process.pes() - 1;
-    pe.broadcast(news);
-  }
+  tell_others(pe, message, entry_new_node_group, type, ep, id);
   if (pe.rank == 0) node_groups().create(objects, id, type, ep, std::move(message));
   return id;
 }
