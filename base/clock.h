@@ -38,4 +38,10 @@ double seconds_since_start();
 /// Nanoseconds of processor time that this thread has used.
 std::uint64_t thread_cpu_ns();
 
+/// Another source of time for all of the above, from 0 at the start of the run: virtual time. Before the first thread
+/// but the caller's asks for the time. It need not be monotonous over what the thread does in turns.
+void set_source(std::uint64_t (*source)());
+/// thread_cpu_ns(), whatever the source.
+std::uint64_t real_thread_cpu_ns();
+
 }  // namespace periapt::clock

@@ -8,20 +8,7 @@
 
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define PERIAPT_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define PERIAPT_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define PERIAPT_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define PERIAPT_TSAN 1
-#endif
-#endif
+#include "base/platform.h"  // which sanitizer this is built with
 
 #if defined(PERIAPT_ASAN)
 #include <sanitizer/asan_interface.h>
