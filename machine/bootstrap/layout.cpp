@@ -311,6 +311,8 @@ Result<HostLayout> resolve_layout(const LayoutRequest& request, const Machine& m
     for (int rank = 0; rank < a_process; ++rank) layout.process_of[process.first_pe + rank] = i;
   }
 
+  layout.hosts.push_back({0, layout.pes, 0, layout.process_count()});
+
   if (!request.pe_map.empty()) {
     Result<std::vector<int>> map = parse_pe_map(request.pe_map);
     if (!map) return Status::failure("+pemap " + request.pe_map + ": " + map.message());
@@ -450,8 +452,9 @@ Result<std::vector<int>> parse_pe_map(const std::string& text) {
 std::string HostLayout::describe() const {
   std::string text = count_pes(pes) + " in " + count_processes(process_count());
   if (process_count() > 1) text += " of " + std::to_string(processes[0].pes);
+  if (host_count() > 1) text += " on " + std::to_string(host_count()) + " hosts; here " + count_pes(this_host().pes);
   text += ", " + count(carrier_count(), "thread", "threads") + " on " + count_cpus(cpus);
-  if (pes > carrier_count()) {
+  if (this_host().pes > carrier_count()) {
     std::size_t most = 0;
     for (const Carrier& carrier : carriers) most = std::max(most, carrier.pes.size());
     text += " (" + std::to_string(most) + " PEs a thread)";

@@ -1,5 +1,8 @@
-// The layout of a run on this host: how many PEs, in how many processes, on which cores, and which OS thread runs
-// which PEs. It is worked out once, from the command line and from what we may use, before anything is started.
+// The layout of a run: how many PEs, in how many processes on which hosts; and of this host, on which cores, and which OS
+// thread runs which PEs. It is worked out once, from the command line, from what we may use and, under a launcher, from
+// what the other processes said (job_layout.h), before anything is started.
+//
+// PEs and processes are numbered through the whole run, host by host; carriers are this host's alone.
 //
 // A *carrier* is an OS thread that runs one or more PEs. As long as there are cores enough each PE has a carrier of its
 // own; with more PEs than cores a carrier runs several PEs in turn, so that the kernel never has to switch between
@@ -18,27 +21,41 @@ using CarrierId = int;
 struct Carrier {
   int process = 0;
   int cpu = -1;          ///< OS number of the cpu it is bound to; -1: not bound
-  std::vector<int> pes;  ///< host PE numbers, ascending
+  std::vector<int> pes;  ///< ascending
 };
 
 struct Process {
   int first_pe = 0;
   int pes = 0;
-  CarrierId first_carrier = 0;
+  CarrierId first_carrier = 0;  ///< on this host; elsewhere both are 0
   int carriers = 0;
+  int host = 0;
+};
+
+/// A host of the run: a set of processes that share memory.
+struct Host {
+  int first_pe = 0;
+  int pes = 0;
+  int first_process = 0;
+  int processes = 0;
 };
 
 struct HostLayout {
-  int pes = 1;
-  int cpus = 1;  ///< cpus this run may use (affinity mask, cgroup quota)
+  int pes = 1;   ///< of the run
+  int cpus = 1;  ///< cpus this run may use here (affinity mask, cgroup quota)
+  int host = 0;  ///< this one
+  std::vector<Host> hosts;
   std::vector<Process> processes;
-  std::vector<Carrier> carriers;
+  std::vector<Carrier> carriers;      ///< of this host
   std::vector<int> process_of;        ///< by PE
-  std::vector<CarrierId> carrier_of;  ///< by PE
+  std::vector<CarrierId> carrier_of;  ///< by PE; -1: on another host
   std::string binding;                ///< how threads were bound, in words: "bound to cpus 0-1", "not bound"
   bool oversubscribed = false;        ///< more PEs than cpus
   bool show_affinity = false;         ///< +showcpuaffinity: print describe_carriers()
 
+  int host_count() const { return static_cast<int>(hosts.size()); }
+  int host_of(int pe) const { return processes[static_cast<std::size_t>(process_of[static_cast<std::size_t>(pe)])].host; }
+  const Host& this_host() const { return hosts[static_cast<std::size_t>(host)]; }
   int process_count() const { return static_cast<int>(processes.size()); }
   int carrier_count() const { return static_cast<int>(carriers.size()); }
   int rank_in_process(int pe) const { return pe - processes[process_of[pe]].first_pe; }
