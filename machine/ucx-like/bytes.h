@@ -1,0 +1,73 @@
+// Writing and reading small structures as bytes. Reader never goes beyond its bytes: after a read that would have,
+// good() is false and everything reads as nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace periapt::ucx {
+
+class Writer {
+ public:
+  template <class T>
+  void number(T value) {
+    raw(std::as_bytes(std::span(&value, 1)));
+  }
+  /// At most 65535 bytes, their length before them.
+  void text(std::span<const std::byte> bytes) {
+    number(static_cast<std::uint16_t>(bytes.size()));
+    raw(bytes);
+  }
+  void text(const std::string& text) { this->text(std::as_bytes(std::span(text))); }
+  void raw(std::span<const std::byte> bytes) {
+    std::size_t at = bytes_.size();
+    bytes_.resize(at + bytes.size());
+    if (!bytes.empty()) std::memcpy(bytes_.data() + at, bytes.data(), bytes.size());
+  }
+  std::vector<std::byte> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  bool good() const { return good_; }
+  bool at_end() const { return bytes_.empty(); }
+  template <class T>
+  T number() {
+    T value{};
+    std::span<const std::byte> from = take(sizeof(value));
+    if (good_) std::memcpy(&value, from.data(), sizeof(value));
+    return value;
+  }
+  std::vector<std::byte> bytes() {
+    std::span<const std::byte> from = take(number<std::uint16_t>());
+    return {from.begin(), from.end()};
+  }
+  std::string text() {
+    std::span<const std::byte> from = take(number<std::uint16_t>());
+    return {reinterpret_cast<const char*>(from.data()), from.size()};
+  }
+
+ private:
+  std::span<const std::byte> take(std::size_t size) {
+    if (!good_ || bytes_.size() < size) {
+      good_ = false;
+      return {};
+    }
+    std::span<const std::byte> taken = bytes_.first(size);
+    bytes_ = bytes_.subspan(size);
+    return taken;
+  }
+
+  std::span<const std::byte> bytes_;
+  bool good_ = true;
+};
+
+}  // namespace periapt::ucx

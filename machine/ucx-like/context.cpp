@@ -1,0 +1,135 @@
+// Which devices there are, and which of them were asked for.
+#include "machine/ucx-like/context.h"
+
+#include <algorithm>
+
+#include "machine/ucx-like/header.h"
+
+namespace periapt::ucx {
+namespace {
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> names;
+  for (std::size_t from = 0; from <= list.size();) {
+    std::size_t to = std::min(list.find(',', from), list.size());
+    if (to > from) names.push_back(list.substr(from, to - from));
+    from = to + 1;
+  }
+  return names;
+}
+
+// How many letters must be changed, added or left out to get from one word to the other.
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+Status unknown(const std::string& name, const std::vector<const TransportFactory*>& factories) {
+  std::string nearest, all;
+  std::size_t best = ~std::size_t{0};
+  for (const TransportFactory* factory : factories) {
+    std::size_t far = distance(name, factory->name);
+    if (far < best) {
+      best = far;
+      nearest = factory->name;
+    }
+    all += (all.empty() ? "" : ", ") + std::string(factory->name);
+  }
+  return Status::failure("there is no transport \"" + name + "\": did you mean \"" + nearest + "\"? There are: " + all);
+}
+
+class ContextImpl final : public Context {
+ public:
+  explicit ContextImpl(ContextRequest request) : request_(std::move(request)) {}
+
+  Status find_devices() {
+    std::vector<const TransportFactory*> wanted = request_.factories;
+    if (!request_.transports.empty()) {
+      wanted.clear();
+      for (const std::string& name : split(request_.transports)) {
+        auto known = std::find_if(request_.factories.begin(), request_.factories.end(),
+                                  [&](const TransportFactory* factory) { return name == factory->name; });
+        if (known == request_.factories.end()) return unknown(name, request_.factories);
+        wanted.push_back(*known);
+      }
+    }
+    OpenRequest open;
+    open.self = request_.self;
+    open.secret = request_.secret;
+    open.host = request_.host;
+    open.option = request_.option;
+    std::string why;
+    bool usable = false;
+    for (const TransportFactory* factory : wanted) {
+      for (Device& device : factory->probe(open)) {
+        check(device);
+        usable |= device.usable;
+        if (!device.usable) {
+          why += "\n  " + device.transport + (device.name.empty() ? "" : "/" + device.name) + ": " + device.detail;
+          if (!device.remedy.empty()) why += " (" + device.remedy + ")";
+        }
+        devices_.push_back(std::move(device));
+      }
+    }
+    if (!usable) return Status::failure("no transport can be used here:" + (why.empty() ? " none was found" : why));
+    return {};
+  }
+
+  const std::vector<Device>& devices() const override { return devices_; }
+  const ContextRequest& request() const override { return request_; }
+
+ private:
+  // A transport that cannot do what the engine needs at least is passed over with the reason.
+  static void check(Device& device) {
+    if (!device.usable) return;
+    if (device.can.max_header >= kHeaderBytes && (device.can.max_inline >= 1024 || device.can.max_lent >= 1024)) return;
+    device.usable = false;
+    device.detail = "carries headers of " + std::to_string(device.can.max_header) + " and messages of " +
+                    std::to_string(std::max(device.can.max_inline, device.can.max_lent)) + " bytes: at least " +
+                    std::to_string(kHeaderBytes) + " and 1024 are needed";
+  }
+
+  ContextRequest request_;
+  std::vector<Device> devices_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Context>> Context::create(ContextRequest request) {
+  auto context = std::make_unique<ContextImpl>(std::move(request));
+  Status found = context->find_devices();
+  if (!found.ok()) return found;
+  return std::unique_ptr<Context>(std::move(context));
+}
+
+const char* describe(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::ok:
+      return "done";
+    case Outcome::cancelled:
+      return "cancelled";
+    case Outcome::peer_lost:
+      return "the peer is gone";
+    case Outcome::too_long:
+      return "the message is longer than the room for it";
+    case Outcome::no_memory:
+      return "no memory";
+    case Outcome::bad_key:
+      return "the key does not give access to that memory";
+    case Outcome::failed:
+      break;
+  }
+  return "failed";
+}
+
+}  // namespace periapt::ucx

@@ -1,0 +1,512 @@
+// The inside of the engine: what Worker and Endpoint are made of. The parts, a file each:
+//
+//   worker.cpp      making a worker, progress, waiting, handing requests and call-backs back
+//   endpoint.cpp    rails (links) of a peer, credit, the ordered queues, loss and parting
+//   send.cpp        tag sends: inline, copied, lent, handed over, announced
+//   receive.cpp     what arrives: checks, dispatch, matching, placement
+//   rendezvous.cpp  large messages: get, put, or data messages over all rails
+//   active.cpp      active messages
+//   one_sided.cpp   registration, keys, put/get/atomics, flush, fence; and their emulation by messages
+//   protocols.*     which of the ways is taken, from costs; explain()
+//
+// Everything belongs to one thread. Call-backs of the user are made when the state is whole again, from progress()
+// only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/flat_map.h"
+#include "base/platform.h"
+#include "machine/ucx-like/context.h"
+#include "machine/ucx-like/header.h"
+#include "machine/ucx-like/keys.h"
+#include "machine/ucx-like/list.h"
+#include "machine/ucx-like/matching.h"
+#include "machine/ucx-like/pool.h"
+#include "machine/ucx-like/protocols.h"
+#include "machine/ucx-like/registration.h"
+#include "machine/ucx-like/worker.h"
+
+namespace periapt::ucx {
+
+class EndpointImpl;
+class WorkerImpl;
+
+/// What a message costs a receiver beside its bytes, while it is unexpected.
+inline constexpr std::int64_t kMessageOverhead = 128;
+/// Credit that each peer has before it is told of more. Both sides count on it, so it is part of the protocol.
+inline constexpr std::int64_t kFirstWindow = 8 << 10;
+/// Bit of MessageHeader::code of an eager message: it changed owner, so its bytes are not the receiver's memory.
+inline constexpr std::uint16_t kHandedOver = 1;
+/// Data messages of one transfer that are on their way at the same time on one rail.
+inline constexpr unsigned kFlightsPerRail = 4;
+
+/// Bytes from malloc.
+Buffer allocate_plain(std::uint64_t size);
+
+/// A device of this process, opened for one worker.
+struct Port {
+  std::unique_ptr<Transport> transport;
+  Device device;
+  std::unique_ptr<Registrations> registrations;
+  unsigned number = 0;  ///< in the worker's address
+  WayTimes times;
+  bool loopback = false;
+  const Capabilities& can() const { return device.can; }
+};
+
+struct Rail;
+
+/// Memory of ours that peers may reach.
+class Memory {
+ public:
+  explicit Memory(WorkerImpl& worker) : worker(worker) {}
+  Memory(const Memory&) = delete;
+  ~Memory();
+  WorkerImpl& worker;
+  std::uint64_t id = 0;
+  std::byte* base = nullptr;
+  std::uint64_t size = 0;
+  MemoryKind kind = MemoryKind::host;
+  std::vector<std::pair<Port*, Registration*>> registered;
+};
+
+/// A peer's memory, with the ways that lead there; none: by messages.
+class Rkey {
+ public:
+  Rkey() = default;
+  Rkey(const Rkey&) = delete;
+  ~Rkey();
+  struct Way {
+    Rail* rail;
+    RemoteKey key;
+  };
+  EndpointImpl* endpoint = nullptr;
+  std::uint64_t memory = 0;
+  std::uint64_t base = 0;
+  std::uint64_t size = 0;
+  std::vector<Way> ways;
+  /// The way for a part of a transfer: the one that is free first; nullptr: no device can do it.
+  Way* way_for(bool is_put, bool split);
+  bool covers(std::uint64_t address, std::uint64_t bytes) const {
+    return address >= base && bytes <= size && address - base <= size - bytes;
+  }
+};
+
+/// What a worker does for somebody; the Request that he holds.
+struct OfEndpoint;
+struct InQueue;
+class Operation final : public Request,
+                        public Completion,
+                        public MatchNode,
+                        public Hook<OfEndpoint>,
+                        public Hook<InQueue> {
+ public:
+  enum class Doing : std::uint8_t {
+    send,
+    sync_send,
+    active_send,
+    receive,
+    standing_receive,
+    active_receive,
+    put,
+    get,
+    atomic,
+    flush,
+    fence,
+    close,
+    serve_get
+  };
+
+  Operation(WorkerImpl& worker, Doing doing) : worker(worker), doing(doing) { done = &completed; }
+
+  bool ended() const override { return has_ended; }
+  Outcome outcome() const override { return result; }
+  const Received& received() const override { return got; }
+  bool cancel() override;
+  void drop();
+  /// A receive that the engine made itself, into memory that was allocated for it.
+  bool is_one_sided() const { return doing == Doing::put || doing == Doing::get || doing == Doing::atomic; }
+  bool is_internal() const { return doing == Doing::standing_receive || doing == Doing::active_receive; }
+  /// A transport has done one of the parts.
+  static void completed(Completion& self, Outcome outcome);
+
+  WorkerImpl& worker;
+  EndpointImpl* endpoint = nullptr;  ///< the peer; of a receive: once it is matched
+  Doing doing;
+  bool has_ended = false;
+  bool told = false;             ///< the user's call-back was made
+  bool dropped = false;          ///< nobody holds the RequestPtr
+  bool within_call = false;      ///< the call that began it has not returned: it looks at the outcome itself
+  bool posted = false;           ///< a receive that waits for its message
+  bool announced = false;        ///< a send whose announcement went out
+  bool all_parts_given = false;  ///< every part of it was accepted by a transport
+  bool counted = false;          ///< among the open one-sided operations of its peer
+  bool wants_answer = false;     ///< it ends when the peer has said so
+  bool answered = false;
+  Outcome result = Outcome::ok;
+
+  const std::byte* source = nullptr;  ///< of what is sent
+  std::byte* into = nullptr;          ///< of what is received
+  std::uint64_t size = 0;             ///< of the message; of a posted receive: of the room
+  std::uint64_t moved = 0;            ///< bytes given to transports, or received
+  std::uint64_t reserved = 0;         ///< bytes received or on their way into it: never more than `size`
+  std::uint64_t id = 0;               ///< by which the peer names it; 0: it doesn't
+  std::uint64_t their_id = 0;
+  std::uint64_t remote = 0;       ///< address at the peer
+  LargeWay way = LargeWay::data;  ///< of a large message, once its receiver is known
+  std::uint32_t flushed = 0;      ///< rails that were asked to flush, a bit each
+  std::uint64_t began_ns = 0;     ///< when a large message was matched; 0: don't measure it
+  std::uint8_t stage = 0;         ///< how far an operation of several steps is
+  unsigned outstanding = 0;       ///< completions that transports owe
+  std::uint16_t code = 0;         ///< handler of an active message; atomic operation
+  Tag tag = 0;
+  Tag mask = 0;
+  std::uint64_t operand = 0;
+  std::uint64_t compare = 0;
+  void* value = nullptr;         ///< where an atomic's result goes
+  Buffer buffer;                 ///< owned bytes: of a send, or what a standing receive receives into
+  std::vector<std::byte> extra;  ///< user's header of an active message; keys of the peer
+  const Standing* standing = nullptr;
+  std::shared_ptr<Memory> memory;
+  std::shared_ptr<Rkey> rkey;
+  std::vector<std::pair<Port*, Registration*>> registered;  ///< the local memory, at devices that want that
+  Received got;
+  SendDone send_done = nullptr;
+  ReceiveDone receive_done = nullptr;
+  void* context = nullptr;
+};
+
+/// A message that no receive was there for.
+struct InOrder;
+struct Unexpected final : MatchNode, Hook<InOrder>, Hook<OfEndpoint> {
+  EndpointImpl* from = nullptr;
+  MessageHeader header;
+  Buffer bytes;                  ///< of an eager message; of an announcement: keys
+  bool arriving = false;         ///< its bytes are still on their way
+  bool probed = false;           ///< taken out of the matching
+  Operation* receive = nullptr;  ///< found it while it was arriving
+  std::uint64_t size() const { return header.size; }
+};
+
+/// Where bytes that are on their way go.
+struct Placement {
+  MessageHeader header;
+  Buffer bytes;  ///< ours, when they don't go to their place directly
+  std::uint64_t size = 0;
+  Operation* operation = nullptr;  ///< whose memory it is
+  Unexpected* unexpected = nullptr;
+  const Standing* standing = nullptr;
+  bool direct = false;  ///< memory that a put goes to: nothing is left to do
+};
+
+/// One way to a peer.
+struct Rail {
+  EndpointImpl* endpoint = nullptr;
+  Port* port = nullptr;
+  Link* link = nullptr;
+  std::vector<std::byte> address;  ///< theirs; empty: they came to us
+  int their_port = -1;             ///< number of their device; -1: not known
+  double load_ns = 0;  ///< given to it so far, in time that it takes: the next part goes where this is least
+  Placement placement;
+  bool one_sided = false;  ///< it has had one-sided operations
+  bool unusable = false;   ///< could not be connected, or was lost
+};
+
+/// A message that somebody waits for, kept while its link has no room.
+struct Control {
+  MessageHeader header;
+  std::vector<std::byte> payload;
+};
+
+class EndpointImpl final : public Endpoint {
+ public:
+  EndpointImpl(WorkerImpl& worker, PeerId peer);
+  ~EndpointImpl() override;
+
+  PeerId peer() const override { return peer_; }
+  Worker& worker() const override;
+  const std::string& failure() const override { return failure_; }
+
+  RequestPtr tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) override;
+  void tag_send_owned(Buffer bytes, Tag tag) override;
+  RequestPtr tag_send_sync(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) override;
+  RequestPtr active_send(std::uint16_t id, std::span<const std::byte> header, std::span<const std::byte> payload,
+                         SendDone done, void* context) override;
+  Result<RkeyPtr> unpack(std::span<const std::byte> packed_key) override;
+  RequestPtr put(std::span<const std::byte> local, std::uint64_t remote, const RkeyPtr& key, SendDone done,
+                 void* context) override;
+  RequestPtr get(std::span<std::byte> local, std::uint64_t remote, const RkeyPtr& key, SendDone done,
+                 void* context) override;
+  RequestPtr fetch_op(AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
+                      std::uint64_t remote, const RkeyPtr& key, void* result, SendDone done, void* context) override;
+  RequestPtr flush(SendDone done, void* context) override;
+  void fence() override;
+  RequestPtr close(bool at_once, SendDone done, void* context) override;
+  std::uint64_t waiting_messages() const override { return waiting_messages_; }
+  std::uint64_t waiting_bytes() const override { return waiting_bytes_; }
+
+ private:
+  friend class WorkerImpl;
+  friend class Operation;
+
+  // endpoint.cpp
+  void know(Port& port, unsigned their_port, std::vector<std::byte> address);
+  Rail& rail_for(Port& port);
+  void adopt(Port& port, Link& link);
+  void enter(Rail& rail, Link& link);
+  bool open();
+  bool connect_rail(Rail& rail);
+  void connect_all();
+  void set_fast();
+  bool drain();
+  bool drain_sends();
+  void busy();
+  Accepted transmit(Rail& rail, const MessageHeader& header, std::span<const std::byte> payload);
+  void send_control(const MessageHeader& header, std::span<const std::byte> payload = {});
+  bool try_control(MessageHeader header, std::span<const std::byte> payload);
+  bool drain_control();
+  void say(Kind kind, std::uint64_t id);
+  void they_starve();
+  void take_credit(std::uint32_t bytes);
+  void owe(std::int64_t bytes);
+  void return_credit();
+  std::uint32_t credit_to_return();
+  void fail(const std::string& reason, bool parted = false);
+  void close_links();
+  void revive();
+
+  // send.cpp
+  enum class Step : std::uint8_t { gone, no_room, no_credit };
+  bool send_fast(std::span<const std::byte> bytes, Tag tag);
+  RequestPtr begin(Operation* operation);
+  RequestPtr ended_within_call(RequestPtr request);
+  Step try_send(Operation& operation);
+  Step try_eager(Operation& operation);
+  Step try_active(Operation& operation);
+  Step try_announce(Operation& operation);
+  bool has_credit(std::int64_t charge);
+  Step after(Accepted answer, Operation& operation, std::int64_t charge);
+  void gone(Operation& operation);
+  void unqueue(Operation& operation);
+
+  // rendezvous.cpp
+  void begin_fetch(Operation& receive, const MessageHeader& announce, std::span<const std::byte> keys);
+  bool fetch_by_get(Operation& receive, std::span<const std::byte> keys);
+  void ask_for(Operation& receive);
+  bool another_way(Operation& receive);
+  void cleared(Operation& send, const MessageHeader& clear, std::span<const std::byte> keys);
+  Step push(Operation& operation);
+  Step push_messages(Operation& operation, Kind kind);
+  Step push_get(Operation& receive);
+  Step push_put(Operation& send);
+  Step push_parts(Operation& operation, bool is_put);
+  Accepted send_part(Rail& rail, const MessageHeader& header, std::span<const std::byte> payload, Operation& operation);
+  Rail& next_rail(std::uint64_t bytes);
+  std::uint64_t part_of(std::uint64_t left, std::uint64_t most, std::size_t rails) const;
+  std::vector<KeyEntry> expose(Operation& operation, std::byte* address, bool for_get);
+  std::shared_ptr<Rkey> ways_to(const std::vector<KeyEntry>& keys, bool (*can)(const Capabilities&));
+
+  // one_sided.cpp
+  RequestPtr begin_one_sided(Operation* operation);
+  bool drain_one_sided();
+  Step push_one_sided(Operation& operation);
+  Step push_transfer(Operation& operation);
+  Step push_put_messages(Operation& operation);
+  Step push_atomic(Operation& operation);
+  Step push_flush(Operation& operation);
+  Step try_flush(Operation& operation);
+  Step flush_rails(Operation& operation);
+  const MemoryHandle* local_handle(Operation& operation, Port& port);
+  void advance_close();
+
+  // explain.cpp
+  std::string explain() const;
+
+  // ---- hot: what tag_send() and the arrival of a small message touch
+  std::int64_t fast_max_ = -1;  ///< largest message that goes out at once; -1: none, look closer
+  std::int64_t credit_ = kFirstWindow;
+  std::int64_t owed_ = 0;  ///< bytes of theirs that we have taken and not returned
+  Transport* transport_ = nullptr;
+  Link* link_ = nullptr;
+  Counters* counters_;
+
+  WorkerImpl& worker_;
+  const PeerId peer_;
+  std::int64_t window_ = kFirstWindow;   ///< of ours, at the peer
+  std::int64_t granted_ = kFirstWindow;  ///< of theirs, here
+  Rail* rail_ = nullptr;                 ///< the one that ordered messages go over
+  std::vector<std::unique_ptr<Rail>> rails_;
+  Plan plan_;
+  std::string failure_;
+  std::string reasons_;  ///< why rails could not be connected
+  bool parted_ = false;  ///< closed by us or by them
+  bool closing_ = false;
+  bool is_busy_ = false;  ///< on the worker's list of those with something to send
+  bool said_starved_ = false;
+  bool starving_ = false;  ///< they have said so
+  std::deque<Control> control_;
+  List<Operation, InQueue> sends_;
+  List<Operation, InQueue> bulk_;
+  List<Operation, InQueue> one_sided_;
+  Operation* close_ = nullptr;
+  unsigned open_one_sided_ = 0;  ///< begun and not ended
+  bool unflushed_ = false;       ///< one-sided operations were begun since the peer was entered
+  List<Operation, OfEndpoint> active_;
+  List<Unexpected, OfEndpoint> unexpected_;
+  std::uint64_t waiting_messages_ = 0;
+  std::uint64_t waiting_bytes_ = 0;
+};
+
+class WorkerImpl final : public Worker, public Receiver {
+ public:
+  explicit WorkerImpl(Context& context);
+  ~WorkerImpl() override;
+  Status open_ports();
+
+  PeerId self() const override { return self_; }
+  std::vector<std::byte> address() const override;
+  Result<Endpoint*> connect(std::span<const std::byte> address) override;
+  Endpoint* endpoint(PeerId peer) override;
+  RequestPtr tag_receive(std::span<std::byte> into, Tag tag, Tag mask, ReceiveDone done, void* context) override;
+  void tag_serve(const Standing& standing) override;
+  Probed tag_probe(Tag tag, Tag mask, bool take) override;
+  RequestPtr receive_probed(Probed probed, std::span<std::byte> into, ReceiveDone done, void* context) override;
+  void on_active(std::uint16_t id, const ActiveHandler& handler) override;
+  void on_peer_lost(std::function<void(PeerId, const std::string&)> told) override { on_lost_ = std::move(told); }
+  void on_peer_parted(std::function<void(PeerId, const std::string&)> told) override { on_parted_ = std::move(told); }
+  Result<MemoryPtr> register_memory(std::span<std::byte> bytes, MemoryKind kind) override;
+  std::vector<std::byte> pack_key(const MemoryPtr& memory) const override;
+  void invalidate(std::span<const std::byte> bytes) override;
+  RequestPtr flush(SendDone done, void* context) override;
+  int progress() override;
+  int wait_fd() const override;
+  bool arm() override;
+  const Counters& counters() const override { return counters_; }
+  std::string explain(const Endpoint* endpoint) const override;
+
+  // Receiver
+  void arrived(Link& from, Header header, std::span<const std::byte> payload) override;
+  void arrived_owned(Link& from, Header header, Buffer payload) override;
+  std::byte* place(Link& from, Header header, std::uint64_t size) override;
+  void placed(Link& from) override;
+  void link_lost(Link& link, const std::string& reason) override;
+
+ private:
+  friend class EndpointImpl;
+  friend class Operation;
+  friend class Memory;
+
+  /// Bytes that arrived: lying in the transport's memory, or ours to keep.
+  struct Payload {
+    std::span<const std::byte> bytes;
+    Buffer* owned = nullptr;
+    Buffer keep();
+  };
+
+  // worker.cpp
+  int tell_of_peers();
+  Operation* begin(Operation::Doing doing);
+  void recycle(Operation& operation);
+  void end_now(Operation& operation, Outcome outcome);
+  void end_later(Operation& operation, Outcome outcome);
+  void mark_ended(Operation& operation, Outcome outcome);
+  void tell(Operation& operation);
+  void part_completed(Operation& operation, Outcome outcome);
+  EndpointImpl& endpoint_of(PeerId peer);
+  Port* port_of(Transport& transport);
+
+  // receive.cpp
+  Rail& rail_of(Link& link);
+  void take_in(Rail& rail, const MessageHeader& header, Payload payload);
+  void eager(EndpointImpl& from, const MessageHeader& header, Payload payload);
+  void announced(EndpointImpl& from, const MessageHeader& header, Payload payload);
+  void answered(EndpointImpl& from, const MessageHeader& header, Payload payload);
+  void complete_receive(Operation& receive, EndpointImpl& from, const MessageHeader& header, Payload payload,
+                        bool later = false);
+  void match_later(Operation& receive, Unexpected& message);
+  bool give_to_standing(const Standing& standing, EndpointImpl& from, const MessageHeader& header, Payload payload);
+  const Standing* standing_for(Tag tag) const;
+  Unexpected& keep(EndpointImpl& from, const MessageHeader& header, Buffer bytes);
+  Unexpected* find_unexpected(Tag tag, Tag mask);
+  void take_out(Unexpected& message);
+  void forget(Unexpected& message);
+  int serve_unexpected();
+  void acknowledge(EndpointImpl& to, const MessageHeader& header);
+  Operation* operation_of(EndpointImpl& from, std::uint64_t id);
+  void received_part(Operation& operation, std::uint64_t bytes);
+  void note_time(Operation& receive);
+  unsigned allowed_ways(const Plan& plan) const { return forced_ways_ != 0 ? forced_ways_ & plan.ways : plan.ways; }
+  Status set_by_hand();
+  void read_costs();
+  void write_costs();
+  static bool fits(const Operation& operation, std::uint64_t offset, std::uint64_t size) {
+    return offset <= operation.size && size <= operation.size - offset && size <= operation.size - operation.reserved;
+  }
+  void count_received(std::uint64_t bytes) {
+    ++counters_.messages_received;
+    counters_.bytes_received += bytes;
+  }
+  void matched(Operation& receive, EndpointImpl& from, const MessageHeader& header);
+  void arrived_late(EndpointImpl& from, Unexpected& message);
+  std::byte* place_eager(EndpointImpl& from, Placement& placement);
+  std::byte* place_put(EndpointImpl& from, const MessageHeader& header, std::uint64_t size);
+  bool serve(Unexpected& message);
+  bool may_fetch(std::uint64_t size) const;
+  void deliver(Operation& operation, Outcome outcome);
+  void feed_the_starving();
+  void out_of_memory(EndpointImpl& from, Unexpected& message);
+  void active(Rail& rail, const MessageHeader& header, Payload payload);
+  void no_handler(EndpointImpl& from, const MessageHeader& header);
+  void fetch_active();
+  void deliver_active(Operation& operation, Buffer payload, Outcome outcome);
+  void one_sided(EndpointImpl& from, const MessageHeader& header, Payload payload);
+  std::byte* exposed(const MessageHeader& header, std::uint64_t size);
+  void serve_get(EndpointImpl& from, const MessageHeader& header);
+  void serve_atomic(EndpointImpl& from, const MessageHeader& header, std::span<const std::byte> payload);
+  void malformed(Rail& rail, const std::string& what);
+
+  Context& context_;
+  const PeerId self_;
+  Counters counters_;
+  std::vector<std::unique_ptr<Port>> ports_;
+  FlatMap<EndpointImpl*> by_peer_;
+  std::vector<std::unique_ptr<EndpointImpl>> endpoints_;
+  Pool<Operation> operations_;
+  Pool<Unexpected> unexpecteds_;
+  Ids<Operation> ids_;
+  Ids<Memory> memories_;
+  PostedReceives posted_;
+  MatchTable unexpected_by_tag_;
+  List<Unexpected, InOrder> unexpected_;
+  std::vector<std::unique_ptr<Standing>> standing_;
+  std::vector<ActiveHandler> handlers_;
+  struct WaitingActive {
+    EndpointImpl* from;
+    MessageHeader header;
+    std::vector<std::byte> extra;
+  };
+  std::deque<WaitingActive> waiting_active_;
+  std::vector<EndpointImpl*> busy_;
+  std::vector<Operation*> ended_;
+  std::vector<std::pair<PeerId, std::string>> lost_;
+  std::vector<std::pair<PeerId, std::string>> parted_;
+  std::function<void(PeerId, const std::string&)> on_lost_;
+  std::function<void(PeerId, const std::string&)> on_parted_;
+  std::int64_t granted_ = 0;  ///< windows of all peers together
+  std::uint64_t arrivals_ = 0;
+  unsigned starving_ = 0;       ///< peers that have said so
+  std::uint64_t fetching_ = 0;  ///< bytes on their way into memory that was allocated for them
+  unsigned forced_ways_ = 0;    ///< +rendezvous; 0: free choice
+  mutable int epoll_ = -1;
+  mutable bool waits_looked_up_ = false;
+  bool serve_again_ = false;  ///< an unexpected message may have found its standing receive
+};
+
+}  // namespace periapt::ucx

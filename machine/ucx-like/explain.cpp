@@ -1,0 +1,96 @@
+// What was chosen, and why, in words; and the file that what was measured is kept in.
+#include <cstdio>
+#include <fstream>
+
+#include "base/log.h"
+#include "machine/ucx-like/engine.h"
+
+namespace periapt::ucx {
+namespace {
+
+std::string device_name(const Port& port) { return port.device.transport + "/" + port.device.name; }
+
+}  // namespace
+
+std::string EndpointImpl::explain() const {
+  std::string text = "worker " + std::to_string(peer_) + ": ";
+  if (!failure_.empty()) return text + "gone: " + failure_ + "\n";
+  if (rail_ == nullptr) {
+    text += "not connected yet; reached over";
+    for (auto& rail : rails_) text += " " + device_name(*rail->port);
+    return text + "\n";
+  }
+  const Port& first = *rail_->port;
+  text += "over " + device_name(first);
+  std::string beside, slow;
+  for (auto& rail : rails_) {
+    if (rail.get() == rail_) continue;
+    std::string& list = plan_.worth(rail->port->device) ? beside : slow;
+    list += (list.empty() ? "" : ", ") + device_name(*rail->port) + (rail->unusable ? " (failed)" : "");
+  }
+  if (!beside.empty()) text += ", and for messages from " + std::to_string(plan_.split_min) + " B beside it " + beside;
+  if (!slow.empty()) text += "; not over " + slow + ", more than eight times slower";
+  text += "\n  to " + std::to_string(plan_.inline_max) + " B: copied and sent at once: " + plan_.why_inline;
+  if (plan_.eager_max > plan_.inline_max) {
+    text += "\n  to " + std::to_string(plan_.eager_max) + " B: sent at once from where it lies: " + plan_.why_eager;
+  }
+  if (plan_.hands_over) text += "\n  owned messages of any size: handed over, which this device does without a copy";
+  text += "\n  above, or beyond the peer's window of " + std::to_string(window_) + " B: announced first, then";
+  for (std::size_t bin = 0; bin < WayTimes::kSizes; ++bin) {
+    std::uint64_t size = bin == 0 ? 1 : (std::uint64_t{1} << 17) << (3 * (bin - 1));
+    text += "\n    " + std::string(WayTimes::bin_name(bin)) + ": by " +
+            name_of(first.times.choose(worker_.allowed_ways(plan_), size)) +
+            " next (measured: " + first.times.describe(plan_.ways, size) + ")";
+  }
+  if (worker_.forced_ways_ != 0) text += "\n    the way was set by hand (+rendezvous)";
+  return text + "\n";
+}
+
+std::string WorkerImpl::explain(const Endpoint* endpoint) const {
+  if (endpoint != nullptr) return static_cast<const EndpointImpl*>(endpoint)->explain();
+  std::string text;
+  for (const Device& device : context_.devices()) {
+    text += device.transport + "/" + device.name + ": " + (device.usable ? "used: " : "not used: ") + device.detail +
+            (device.remedy.empty() ? "" : " (" + device.remedy + ")") + "\n";
+  }
+  for (auto& known : endpoints_) text += known->explain();
+  return text;
+}
+
+// ---- the cost file: a line for each device, way and size
+
+void WorkerImpl::read_costs() {
+  std::ifstream file(context_.request().cost_file);
+  for (std::string line; std::getline(file, line);) {
+    for (auto& port : ports_) port->times.read_line(device_name(*port), line);
+  }
+}
+
+void WorkerImpl::write_costs() {
+  const std::string& path = context_.request().cost_file;
+  bool changed = false;
+  for (auto& port : ports_) changed |= port->times.changed();
+  if (path.empty() || !changed) return;
+  // What others have measured for devices that are not here stays.
+  std::string text;
+  std::ifstream old(path);
+  for (std::string line; std::getline(old, line);) {
+    bool ours = false;
+    for (auto& port : ports_) ours |= line.starts_with(device_name(*port) + " ");
+    if (!ours && !line.empty()) text += line + "\n";
+  }
+  for (auto& port : ports_) {
+    if (!port->loopback) text += port->times.lines(device_name(*port));
+  }
+  // Many processes end at the same time: each replaces the file as a whole.
+  std::string mine = path + "." + std::to_string(self_);
+  std::ofstream file(mine, std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file || std::rename(mine.c_str(), path.c_str()) != 0) {
+    std::remove(mine.c_str());
+    log::detail("what was measured could not be kept in " + path);
+  }
+}
+
+}  // namespace periapt::ucx

@@ -1,0 +1,510 @@
+// One-sided operations: by the devices that have them, by messages where none does.
+//
+// Those of a peer wait in one queue, in their order; only a flush or a fence holds up what is behind it. By messages:
+// `put` and its bytes; `get`, answered by `got` messages; `atomic`, answered by `value`. The peer's engine does them
+// when it makes progress, and checks each against the bounds of the memory that was registered there.
+#include <algorithm>
+#include <cstring>
+
+#include "machine/ucx-like/engine.h"
+
+namespace periapt::ucx {
+namespace {
+
+struct AtomicOperands {
+  std::uint64_t operand;
+  std::uint64_t compare;
+};
+
+std::uint16_t code_of(AtomicOp op, std::size_t width) {
+  return static_cast<std::uint16_t>(static_cast<unsigned>(op) | (static_cast<unsigned>(width) << 8));
+}
+
+template <class Word>
+Word apply(AtomicOp op, Word* word, Word operand, Word compare) {
+  switch (op) {
+    case AtomicOp::add:
+      return __atomic_fetch_add(word, operand, __ATOMIC_ACQ_REL);
+    case AtomicOp::bit_and:
+      return __atomic_fetch_and(word, operand, __ATOMIC_ACQ_REL);
+    case AtomicOp::bit_or:
+      return __atomic_fetch_or(word, operand, __ATOMIC_ACQ_REL);
+    case AtomicOp::bit_xor:
+      return __atomic_fetch_xor(word, operand, __ATOMIC_ACQ_REL);
+    case AtomicOp::swap:
+      return __atomic_exchange_n(word, operand, __ATOMIC_ACQ_REL);
+    case AtomicOp::compare_swap:
+      break;
+  }
+  __atomic_compare_exchange_n(word, &compare, operand, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  return compare;
+}
+
+}  // namespace
+
+// ---- memory and keys
+
+Result<MemoryPtr> WorkerImpl::register_memory(std::span<std::byte> bytes, MemoryKind kind) {
+  auto memory = std::make_shared<Memory>(*this);
+  memory->base = bytes.data();
+  memory->size = bytes.size();
+  memory->kind = kind;
+  std::string why;
+  for (auto& port : ports_) {
+    const Capabilities& can = port->can();
+    if (bytes.empty() || (can.max_put == 0 && can.max_get == 0 && !can.atomics)) continue;
+    if ((can.memory_kinds & bit_of(kind)) == 0) continue;
+    Result<Registration*> registration = port->registrations->acquire(bytes.data(), bytes.size(), kind);
+    if (registration.ok()) {
+      memory->registered.emplace_back(port.get(), *registration);
+    } else {
+      why += "; " + port->device.transport + "/" + port->device.name + ": " + registration.message();
+    }
+  }
+  if (kind != MemoryKind::host && memory->registered.empty()) {
+    return Status::failure("no device can use that kind of memory" + why);
+  }
+  memory->id = memories_.add(memory.get());
+  return memory;
+}
+
+Memory::~Memory() {
+  if (id != 0) worker.memories_.remove(id);
+  for (auto& [port, registration] : registered) port->registrations->release(registration);
+}
+
+std::vector<std::byte> WorkerImpl::pack_key(const MemoryPtr& memory) const {
+  PackedKey packed{memory->id, reinterpret_cast<std::uintptr_t>(memory->base), memory->size, {}};
+  for (auto& [port, registration] : memory->registered) {
+    packed.keys.push_back({static_cast<std::uint8_t>(port->number), port->device.transport,
+                           port->transport->pack_key(registration->handle)});
+  }
+  return write_packed_key(packed);
+}
+
+void WorkerImpl::invalidate(std::span<const std::byte> bytes) {
+  for (auto& port : ports_) port->registrations->invalidate(bytes.data(), bytes.size());
+}
+
+Result<RkeyPtr> EndpointImpl::unpack(std::span<const std::byte> bytes) {
+  std::optional<PackedKey> packed = read_packed_key(bytes);
+  if (!packed.has_value()) return Status::failure("these " + std::to_string(bytes.size()) + " bytes are not a key");
+  if (!failure_.empty() || !open()) return Status::failure(failure_);
+  connect_all();
+  RkeyPtr rkey = ways_to(packed->keys,
+                         [](const Capabilities& can) { return can.max_get != 0 || can.max_put != 0 || can.atomics; });
+  rkey->memory = packed->memory;
+  rkey->base = packed->base;
+  rkey->size = packed->size;
+  return rkey;
+}
+
+Rkey::~Rkey() {
+  for (Way& way : ways) way.rail->port->transport->release_key(way.key);
+}
+
+// ---- operations
+
+RequestPtr EndpointImpl::put(std::span<const std::byte> local, std::uint64_t remote, const RkeyPtr& key, SendDone done,
+                             void* context) {
+  Operation* operation = worker_.begin(Operation::Doing::put);
+  operation->source = local.data();
+  operation->size = local.size();
+  operation->remote = remote;
+  operation->rkey = key;
+  operation->send_done = done;
+  operation->context = context;
+  return begin_one_sided(operation);
+}
+
+RequestPtr EndpointImpl::get(std::span<std::byte> local, std::uint64_t remote, const RkeyPtr& key, SendDone done,
+                             void* context) {
+  Operation* operation = worker_.begin(Operation::Doing::get);
+  operation->into = local.data();
+  operation->size = local.size();
+  operation->remote = remote;
+  operation->rkey = key;
+  operation->send_done = done;
+  operation->context = context;
+  return begin_one_sided(operation);
+}
+
+RequestPtr EndpointImpl::fetch_op(AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
+                                  std::uint64_t remote, const RkeyPtr& key, void* result, SendDone done,
+                                  void* context) {
+  Operation* operation = worker_.begin(Operation::Doing::atomic);
+  operation->code = code_of(op, width);
+  operation->size = width;
+  operation->operand = operand;
+  operation->compare = compare;
+  operation->remote = remote;
+  operation->rkey = key;
+  operation->value = result;
+  operation->send_done = done;
+  operation->context = context;
+  return begin_one_sided(operation);
+}
+
+RequestPtr EndpointImpl::begin_one_sided(Operation* operation) {
+  RequestPtr request(operation);
+  operation->within_call = true;
+  operation->endpoint = this;
+  bool aligned = operation->doing != Operation::Doing::atomic ||
+                 ((operation->size == 4 || operation->size == 8) && operation->remote % operation->size == 0);
+  bool allowed = !operation->is_one_sided() || (operation->rkey != nullptr && operation->rkey->endpoint == this &&
+                                                aligned && operation->rkey->covers(operation->remote, operation->size));
+  if (!allowed) {
+    worker_.mark_ended(*operation, Outcome::bad_key);
+  } else if (!failure_.empty() || closing_ || !open()) {
+    worker_.mark_ended(*operation, Outcome::peer_lost);
+  } else {
+    active_.push_back(operation);
+    one_sided_.push_back(operation);
+    if (one_sided_.front() == operation && drain_one_sided()) busy();
+  }
+  return ended_within_call(std::move(request));
+}
+
+RequestPtr EndpointImpl::flush(SendDone done, void* context) {
+  if (rail_ == nullptr && failure_.empty()) return nullptr;  // nothing was ever sent
+  Operation* operation = worker_.begin(Operation::Doing::flush);
+  operation->send_done = done;
+  operation->context = context;
+  return begin_one_sided(operation);
+}
+
+void EndpointImpl::fence() {
+  if (open_one_sided_ == 0 && !unflushed_ && one_sided_.empty()) return;
+  begin_one_sided(worker_.begin(Operation::Doing::fence));
+}
+
+RequestPtr WorkerImpl::flush(SendDone done, void* context) {
+  Operation* all = begin(Operation::Doing::flush);
+  all->send_done = done;
+  all->context = context;
+  all->within_call = true;
+  all->all_parts_given = true;
+  RequestPtr request(all);
+  auto part_done = [](void* whole, Outcome outcome) {
+    auto& flush = *static_cast<Operation*>(whole);
+    Operation::completed(flush, outcome == Outcome::peer_lost ? Outcome::ok : outcome);
+  };
+  for (auto& endpoint : endpoints_) {
+    if (endpoint->rail_ == nullptr || !endpoint->failure_.empty()) continue;
+    ++all->outstanding;
+    if (endpoint->flush(part_done, all) == nullptr) --all->outstanding;
+  }
+  all->within_call = false;
+  if (all->outstanding != 0) return request;
+  all->has_ended = all->told = true;
+  return nullptr;
+}
+
+// ---- their queue
+
+// True: there is more, and room is all it needs.
+bool EndpointImpl::drain_one_sided() {
+  while (Operation* operation = one_sided_.front()) {
+    Step step = push_one_sided(*operation);
+    if (step != Step::gone) return step == Step::no_room;
+  }
+  return false;
+}
+
+EndpointImpl::Step EndpointImpl::push_one_sided(Operation& operation) {
+  if (operation.is_one_sided() && !operation.counted) {
+    operation.counted = true;
+    ++open_one_sided_;
+    unflushed_ = true;
+  }
+  switch (operation.doing) {
+    case Operation::Doing::atomic:
+      return push_atomic(operation);
+    case Operation::Doing::flush:
+    case Operation::Doing::fence:
+      return push_flush(operation);
+    default:
+      return push_transfer(operation);
+  }
+}
+
+EndpointImpl::Step EndpointImpl::push_transfer(Operation& operation) {
+  bool is_put = operation.doing == Operation::Doing::put;
+  Step step = Step::gone;
+  if (operation.rkey->way_for(is_put, false) != nullptr) {
+    step = push_parts(operation, is_put);
+  } else if (is_put) {
+    step = push_put_messages(operation);
+  } else if (operation.size != 0) {
+    operation.id = worker_.ids_.add(&operation);
+    MessageHeader header;
+    header.kind = Kind::get;
+    header.tag = operation.rkey->memory;
+    header.size = operation.size;
+    header.id = operation.id;
+    header.offset = operation.remote;
+    send_control(header);
+    operation.Hook<InQueue>::unlink();
+    return Step::gone;  // ends when all of it has come
+  }
+  if (step != Step::gone) return step;
+  operation.Hook<InQueue>::unlink();
+  operation.all_parts_given = true;
+  if (operation.outstanding == 0) worker_.end_later(operation, operation.result);
+  return Step::gone;
+}
+
+EndpointImpl::Step EndpointImpl::push_put_messages(Operation& operation) {
+  // Answers that are still waiting were there first; a fence counts on that.
+  if (!control_.empty()) return Step::no_room;
+  const Capabilities& can = rail_->port->can();
+  while (operation.moved < operation.size) {
+    if (operation.outstanding >= kFlightsPerRail) return Step::no_credit;
+    std::uint64_t part =
+        part_of(operation.size - operation.moved, can.max_lent != 0 ? can.max_lent : can.max_inline, 1);
+    MessageHeader header;
+    header.kind = Kind::put;
+    header.credit = credit_to_return();
+    header.tag = operation.rkey->memory;
+    header.offset = operation.remote + operation.moved;
+    std::span<const std::byte> payload(operation.source + operation.moved, part);
+    bool small = part <= std::min<std::uint64_t>(plan_.inline_max, can.max_inline);
+    Accepted answer = small ? transport_->send_inline(*link_, bytes_of(header), payload)
+                            : send_part(*rail_, header, payload, operation);
+    if (answer == Accepted::no_resource || answer == Accepted::lost) {
+      owed_ += header.credit;
+      ++counters_->no_resource;
+      return answer == Accepted::lost ? Step::no_credit : Step::no_room;
+    }
+    operation.moved += part;
+  }
+  return Step::gone;
+}
+
+EndpointImpl::Step EndpointImpl::push_atomic(Operation& operation) {
+  auto op = static_cast<AtomicOp>(operation.code & 0xFF);
+  for (Rkey::Way& way : operation.rkey->ways) {
+    if (!way.rail->port->can().atomics) continue;
+    ++operation.outstanding;
+    Accepted answer =
+        way.rail->port->transport->fetch_op(*way.rail->link, op, operation.size, operation.operand, operation.compare,
+                                            operation.remote, way.key, operation.value, operation);
+    if (answer != Accepted::pending) --operation.outstanding;
+    if (answer == Accepted::no_resource) return Step::no_room;
+    if (answer == Accepted::lost) return Step::no_credit;
+    way.rail->one_sided = true;
+    operation.Hook<InQueue>::unlink();
+    operation.all_parts_given = true;
+    if (operation.outstanding == 0) worker_.end_later(operation, Outcome::ok);
+    return Step::gone;
+  }
+  operation.id = worker_.ids_.add(&operation);
+  operation.wants_answer = operation.all_parts_given = true;
+  MessageHeader header;
+  header.kind = Kind::atomic;
+  header.code = operation.code;
+  header.tag = operation.rkey->memory;
+  header.id = operation.id;
+  header.offset = operation.remote;
+  AtomicOperands operands{operation.operand, operation.compare};
+  send_control(header, std::as_bytes(std::span(&operands, 1)));
+  operation.Hook<InQueue>::unlink();
+  return Step::gone;
+}
+
+// ---- flush and fence: first all that is open ends here, then the devices are flushed, then the peer's engine is asked
+
+EndpointImpl::Step EndpointImpl::push_flush(Operation& operation) {
+  if (open_one_sided_ != 0) return Step::no_credit;
+  if (operation.stage == 0) {
+    Step step = flush_rails(operation);
+    if (step != Step::gone) return step;
+    operation.stage = 1;
+  }
+  if (operation.outstanding != 0) return Step::no_credit;
+  if (operation.doing == Operation::Doing::flush) {
+    // The rest goes in line with the sends: its answer says that they have arrived.
+    operation.Hook<InQueue>::unlink();
+    sends_.push_back(&operation);
+    ++waiting_messages_;
+    busy();
+    return Step::gone;
+  }
+  if (operation.stage == 1) {
+    operation.stage = 2;
+    operation.id = worker_.ids_.add(&operation);
+    operation.wants_answer = operation.all_parts_given = true;
+    say(Kind::flush, operation.id);
+  }
+  return Step::no_credit;  // what is behind a fence waits for its end
+}
+
+// Flushes the rails that have had one-sided operations. `moved` holds a bit for each that has been asked.
+EndpointImpl::Step EndpointImpl::flush_rails(Operation& operation) {
+  for (std::size_t i = 0; i < rails_.size(); ++i) {
+    Rail& rail = *rails_[i];
+    if (!rail.one_sided || rail.link == nullptr || (operation.flushed & (1u << i)) != 0) continue;
+    ++operation.outstanding;
+    Accepted answer = rail.port->transport->flush(*rail.link, operation);
+    if (answer != Accepted::pending) --operation.outstanding;
+    if (answer == Accepted::no_resource) return Step::no_room;
+    if (answer == Accepted::lost) return Step::no_credit;
+    operation.flushed |= 1u << i;
+  }
+  return Step::gone;
+}
+
+EndpointImpl::Step EndpointImpl::try_flush(Operation& operation) {
+  if (!control_.empty()) return Step::no_room;
+  if (operation.id == 0) operation.id = worker_.ids_.add(&operation);
+  operation.wants_answer = operation.all_parts_given = true;
+  MessageHeader header;
+  header.kind = Kind::flush;
+  header.id = operation.id;
+  if (!try_control(header, {})) return Step::no_room;
+  unqueue(operation);
+  return Step::gone;
+}
+
+// ---- parting
+
+RequestPtr EndpointImpl::close(bool at_once, SendDone done, void* context) {
+  Operation* operation = worker_.begin(Operation::Doing::close);
+  operation->endpoint = this;
+  operation->send_done = done;
+  operation->context = context;
+  RequestPtr request(operation);
+  const bool parting = close_ != nullptr;
+  if (failure_.empty() && !parting) closing_ = true;
+  if (!failure_.empty() || rail_ == nullptr || parting) {
+    // There is nothing to part from (or they are parting already).
+    if (failure_.empty() && !parting) fail("this worker has closed the connection", true);
+    operation->has_ended = operation->told = true;
+    return nullptr;
+  }
+  if (at_once) {
+    MessageHeader bye;
+    try_control(bye, {});
+    fail("this worker has closed the connection", true);
+    operation->has_ended = operation->told = true;
+    return nullptr;
+  }
+  close_ = operation;
+  set_fast();
+  active_.push_back(operation);
+  busy();
+  return request;
+}
+
+// Waits until nothing else is under way, asks whether all has arrived, says good-bye, and waits for the peer to part.
+void EndpointImpl::advance_close() {
+  if (active_.front() != close_ || active_.after(close_) != nullptr || !control_.empty()) return;
+  if (close_->stage == 0) {
+    close_->stage = 1;
+    close_->id = worker_.ids_.add(close_);
+    say(Kind::flush, close_->id);
+  } else if (close_->stage == 2) {
+    close_->stage = 3;
+    say(Kind::bye, 0);
+  }
+}
+
+// ---- at the peer
+
+// Where a one-sided message wants to go; nullptr: there it may not.
+std::byte* WorkerImpl::exposed(const MessageHeader& header, std::uint64_t size) {
+  Memory* memory = memories_.find(header.tag);
+  if (memory == nullptr || memory->kind != MemoryKind::host) return nullptr;
+  auto base = reinterpret_cast<std::uintptr_t>(memory->base);
+  if (header.offset < base || size > memory->size || header.offset - base > memory->size - size) return nullptr;
+  return memory->base + (header.offset - base);
+}
+
+std::byte* WorkerImpl::place_put(EndpointImpl&, const MessageHeader& header, std::uint64_t size) {
+  return exposed(header, size);
+}
+
+void WorkerImpl::one_sided(EndpointImpl& from, const MessageHeader& header, Payload payload) {
+  switch (header.kind) {
+    case Kind::put:
+      if (std::byte* into = exposed(header, payload.bytes.size())) {
+        if (!payload.bytes.empty()) std::memcpy(into, payload.bytes.data(), payload.bytes.size());
+      } else {
+        ++counters_.dropped;
+      }
+      return;
+    case Kind::get:
+      return serve_get(from, header);
+    case Kind::atomic:
+      return serve_atomic(from, header, payload.bytes);
+    case Kind::flush:
+      return from.say(Kind::flushed, header.id);
+    default:
+      break;
+  }
+  Operation* operation = operation_of(from, header.id);
+  if (operation == nullptr) return;
+  switch (header.kind) {
+    case Kind::got:
+      if (operation->doing != Operation::Doing::get || !fits(*operation, header.offset, payload.bytes.size())) return;
+      if (!payload.bytes.empty())
+        std::memcpy(operation->into + header.offset, payload.bytes.data(), payload.bytes.size());
+      operation->reserved += payload.bytes.size();
+      return received_part(*operation, payload.bytes.size());
+    case Kind::value:
+      if (operation->doing != Operation::Doing::atomic) return;
+      if (operation->value != nullptr) std::memcpy(operation->value, &header.tag, operation->size);
+      break;
+    case Kind::refused:
+      operation->result = Outcome::bad_key;
+      break;
+    default:
+      break;  // flushed
+  }
+  if (operation->doing == Operation::Doing::close) {
+    operation->stage = 2;
+    return from.busy();
+  }
+  operation->answered = true;
+  if (operation->outstanding == 0) part_completed(*operation, operation->result);
+}
+
+void WorkerImpl::serve_get(EndpointImpl& from, const MessageHeader& header) {
+  std::byte* source = exposed(header, header.size);
+  if (source == nullptr || header.size == 0) return from.say(Kind::refused, header.id);
+  if (!from.open()) return;
+  Operation& serve = *begin(Operation::Doing::serve_get);
+  serve.dropped = true;
+  serve.endpoint = &from;
+  serve.source = source;
+  serve.size = header.size;
+  serve.their_id = header.id;
+  from.active_.push_back(&serve);
+  from.bulk_.push_back(&serve);
+  from.busy();
+}
+
+void WorkerImpl::serve_atomic(EndpointImpl& from, const MessageHeader& header, std::span<const std::byte> payload) {
+  std::size_t width = header.code >> 8;
+  unsigned op = header.code & 0xFF;
+  AtomicOperands operands;
+  std::byte* word = nullptr;
+  bool well_formed = payload.size() == sizeof(operands) && (width == 4 || width == 8) && header.offset % width == 0 &&
+                     op <= static_cast<unsigned>(AtomicOp::compare_swap);
+  if (well_formed) word = exposed(header, width);
+  if (word == nullptr) return from.say(Kind::refused, header.id);
+  std::memcpy(&operands, payload.data(), sizeof(operands));
+  MessageHeader answer;
+  answer.kind = Kind::value;
+  answer.id = header.id;
+  if (width == 4) {
+    answer.tag = apply(static_cast<AtomicOp>(op), reinterpret_cast<std::uint32_t*>(word),
+                       static_cast<std::uint32_t>(operands.operand), static_cast<std::uint32_t>(operands.compare));
+  } else {
+    answer.tag =
+        apply(static_cast<AtomicOp>(op), reinterpret_cast<std::uint64_t*>(word), operands.operand, operands.compare);
+  }
+  from.send_control(answer);
+}
+
+}  // namespace periapt::ucx

@@ -1,0 +1,99 @@
+// Pool<T>: objects of one type, taken and given back in a few instructions; memory goes back to the system at the end.
+// Ids<T>: numbers for objects that peers name in their answers. A number that comes from outside is looked up, never
+// followed: an id of an object that is gone, or that never was, finds nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "base/platform.h"
+
+namespace periapt::ucx {
+
+template <class T>
+class Pool {
+ public:
+  Pool() = default;
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  template <class... Arguments>
+  T* take(Arguments&&... arguments) {
+    if (PERIAPT_UNLIKELY(free_ == nullptr)) grow();
+    Place* place = free_;
+    free_ = place->next;
+    ++used_;
+    platform::unpoison(place->bytes, sizeof(T));
+    return new (place->bytes) T(std::forward<Arguments>(arguments)...);
+  }
+  void give(T* object) {
+    object->~T();
+    --used_;
+    Place* place = reinterpret_cast<Place*>(object);
+    place->next = free_;
+    free_ = place;
+    platform::poison(place->bytes + sizeof(place->next), sizeof(T) - sizeof(place->next));
+  }
+  std::size_t used() const { return used_; }
+
+ private:
+  union Place {
+    Place* next;
+    alignas(T) std::byte bytes[sizeof(T)];
+  };
+  static constexpr std::size_t kChunk = 64;
+
+  PERIAPT_NOINLINE void grow() {
+    chunks_.push_back(std::unique_ptr<Place[]>(new Place[kChunk]));
+    for (std::size_t i = kChunk; i-- > 0;) {
+      chunks_.back()[i].next = free_;
+      free_ = &chunks_.back()[i];
+    }
+  }
+
+  Place* free_ = nullptr;
+  std::size_t used_ = 0;
+  std::vector<std::unique_ptr<Place[]>> chunks_;
+};
+
+template <class T>
+class Ids {
+ public:
+  /// Never 0.
+  std::uint64_t add(T* object) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(slots_.size()));
+      slots_.push_back({});
+    }
+    std::uint32_t slot = free_.back();
+    free_.pop_back();
+    slots_[slot].object = object;
+    return (std::uint64_t{slots_[slot].generation} << 32) | slot;
+  }
+  T* find(std::uint64_t id) const {
+    std::uint32_t slot = static_cast<std::uint32_t>(id);
+    if (slot >= slots_.size() || slots_[slot].generation != static_cast<std::uint32_t>(id >> 32)) return nullptr;
+    return slots_[slot].object;
+  }
+  void remove(std::uint64_t id) {
+    if (find(id) == nullptr) return;
+    Slot& slot = slots_[static_cast<std::uint32_t>(id)];
+    slot.object = nullptr;
+    ++slot.generation;
+    free_.push_back(static_cast<std::uint32_t>(id));
+  }
+
+ private:
+  struct Slot {
+    T* object = nullptr;
+    std::uint32_t generation = 1;
+  };
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace periapt::ucx

@@ -1,0 +1,165 @@
+#include "machine/ucx-like/protocols.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <sstream>
+
+namespace periapt::ucx {
+namespace {
+
+// Below, an answer costs more than it saves; above, nobody should have to hold so much for a receive that is not there.
+constexpr std::uint64_t kEagerLeast = 32 << 10;
+constexpr std::uint64_t kEagerMost = 256 << 10;
+// Lending costs a completion, and the sender his buffer for a while.
+constexpr double kLendingNs = 400;
+
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes >= 1 << 20 && bytes % (1 << 20) == 0) return std::to_string(bytes >> 20) + " MiB";
+  if (bytes >= 1 << 10 && bytes % (1 << 10) == 0) return std::to_string(bytes >> 10) + " KiB";
+  return std::to_string(bytes) + " B";
+}
+
+std::string fixed(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f", value);
+  return text;
+}
+
+}  // namespace
+
+const char* name_of(LargeWay way) {
+  switch (way) {
+    case LargeWay::get:
+      return "get";
+    case LargeWay::put:
+      return "put";
+    case LargeWay::data:
+      break;
+  }
+  return "data";
+}
+
+Plan make_plan(const std::vector<const Device*>& devices, const Limits& limits) {
+  const Device& first = *devices.front();
+  const Capabilities& can = first.can;
+  const Costs& costs = first.costs;
+  Plan plan;
+  const bool lends = can.max_lent != 0;
+  plan.hands_over = can.passes_ownership;
+
+  // Copying up to where it costs as much as lending.
+  auto copy_max = static_cast<std::uint64_t>(
+      std::max(4096.0, (kLendingNs + (can.needs_registration ? costs.registration_ns : 0)) * costs.copy_bytes_per_ns));
+  plan.why_inline = "copying " + fixed(costs.copy_bytes_per_ns) + " B/ns costs less than lending (" +
+                    fixed(kLendingNs) + " ns) up to " + bytes_text(copy_max);
+  if (limits.eager_copy_max != 0) {
+    copy_max = limits.eager_copy_max;
+    plan.why_inline = "set by hand to " + bytes_text(copy_max);
+  }
+  plan.inline_max = can.max_inline;
+  if (lends && copy_max < plan.inline_max) {
+    plan.inline_max = copy_max;
+  } else {
+    plan.why_inline += "; the device copies at most " + bytes_text(can.max_inline);
+  }
+
+  // At once up to where keeping it unexpected (a copy, half of the time) costs as much as asking first.
+  double asking_ns = 2 * (costs.overhead_ns + costs.latency_ns);
+  auto eager_max = static_cast<std::uint64_t>(2 * asking_ns * costs.copy_bytes_per_ns);
+  eager_max = std::clamp(eager_max, kEagerLeast, kEagerMost) - 1;
+  plan.why_eager = "asking first costs " + fixed(asking_ns) + " ns, a copy at the receiver " +
+                   fixed(costs.copy_bytes_per_ns) + " B/ns";
+  if (limits.rendezvous_min != 0) {
+    eager_max = limits.rendezvous_min - 1;
+    plan.why_eager = "set by hand: announced from " + bytes_text(limits.rendezvous_min);
+  }
+  plan.eager_max = std::min<std::uint64_t>(eager_max, lends ? can.max_lent : can.max_inline);
+  plan.inline_max = std::min(plan.inline_max, plan.eager_max);
+  plan.active_max = std::min<std::uint64_t>(plan.eager_max, std::max<std::uint64_t>(plan.inline_max, 8 << 10));
+
+  plan.part_max = 4 << 20;
+  plan.split_min = 256 << 10;
+  for (const Device* device : devices) {
+    plan.best_bytes_per_ns = std::max(plan.best_bytes_per_ns, device->costs.bytes_per_ns);
+  }
+  plan.ways = bit_of(LargeWay::data);
+  if (can.max_get != 0) plan.ways |= bit_of(LargeWay::get);
+  if (can.max_put != 0) plan.ways |= bit_of(LargeWay::put);
+  return plan;
+}
+
+// ---- measured
+
+std::size_t WayTimes::bin_of(std::uint64_t size) {
+  return size < (128 << 10) ? 0 : size < (1 << 20) ? 1 : size < (8 << 20) ? 2 : 3;
+}
+
+const char* WayTimes::bin_name(std::size_t bin) {
+  constexpr const char* kNames[kSizes] = {"below 128 KiB", "128 KiB to 1 MiB", "1 to 8 MiB", "from 8 MiB"};
+  return kNames[bin];
+}
+
+LargeWay WayTimes::choose(unsigned ways, std::uint64_t size) const {
+  LargeWay best = LargeWay::data;
+  double fastest = -1;
+  for (LargeWay way : {LargeWay::get, LargeWay::put, LargeWay::data}) {
+    if ((ways & bit_of(way)) == 0) continue;
+    const Cell& cell = cells_[static_cast<std::size_t>(way)][bin_of(size)];
+    if (cell.samples < kEnough) return way;
+    if (cell.best_bytes_per_ns > fastest) {
+      fastest = cell.best_bytes_per_ns;
+      best = way;
+    }
+  }
+  return best;
+}
+
+void WayTimes::note(LargeWay way, std::uint64_t size, std::uint64_t ns) {
+  Cell& cell = cells_[static_cast<std::size_t>(way)][bin_of(size)];
+  double rate = static_cast<double>(size) / static_cast<double>(std::max<std::uint64_t>(ns, 1));
+  // The best of them: what is slower waited for something else.
+  if (rate > cell.best_bytes_per_ns) cell.best_bytes_per_ns = rate;
+  if (cell.samples++ < kEnough) changed_ = true;
+}
+
+std::string WayTimes::describe(unsigned ways, std::uint64_t size) const {
+  std::string text;
+  for (LargeWay way : {LargeWay::get, LargeWay::put, LargeWay::data}) {
+    const Cell& cell = cells_[static_cast<std::size_t>(way)][bin_of(size)];
+    text += (text.empty() ? "" : ", ") + std::string(name_of(way)) + " ";
+    if ((ways & bit_of(way)) == 0) {
+      text += "not had by the device";
+    } else if (cell.samples == 0) {
+      text += "not tried";
+    } else {
+      text += fixed(cell.best_bytes_per_ns) + " GB/s in " + std::to_string(cell.samples);
+    }
+  }
+  return text;
+}
+
+std::string WayTimes::lines(const std::string& device) const {
+  std::ostringstream text;
+  for (std::size_t way = 0; way < kLargeWays; ++way) {
+    for (std::size_t bin = 0; bin < kSizes; ++bin) {
+      const Cell& cell = cells_[way][bin];
+      if (cell.samples < kEnough) continue;
+      text << device << ' ' << name_of(static_cast<LargeWay>(way)) << ' ' << bin << ' ' << cell.best_bytes_per_ns
+           << '\n';
+    }
+  }
+  return text.str();
+}
+
+void WayTimes::read_line(const std::string& device, const std::string& line) {
+  std::istringstream words(line);
+  std::string name, way;
+  std::size_t bin = 0;
+  double rate = 0;
+  if (!(words >> name >> way >> bin >> rate) || name != device || bin >= kSizes || !(rate > 0) || rate > 1e6) return;
+  for (std::size_t i = 0; i < kLargeWays; ++i) {
+    if (way == name_of(static_cast<LargeWay>(i))) cells_[i][bin] = {rate, kEnough};
+  }
+}
+
+}  // namespace periapt::ucx

@@ -1,0 +1,71 @@
+// Which way a message takes, by its size.
+//
+// Plan: from what a peer's devices can do and say they cost; the thresholds of Limits override it. WayTimes: how long
+// large messages really took, by each way, measured by their receivers at first use and remembered (also in a file);
+// who receives decides by them. explain() says both in words.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "machine/ucx-like/context.h"
+#include "machine/ucx-like/transport.h"
+
+namespace periapt::ucx {
+
+/// How a large message gets over, once its receiver is known.
+enum class LargeWay : std::uint8_t { data, get, put };
+inline constexpr std::size_t kLargeWays = 3;
+constexpr unsigned bit_of(LargeWay way) { return 1u << static_cast<unsigned>(way); }
+const char* name_of(LargeWay way);
+
+struct Plan {
+  std::uint64_t inline_max = 0;  ///< up to here: copied by send_inline()
+  std::uint64_t eager_max = 0;   ///< up to here: sent at once, from where it lies; above: announced
+  std::uint64_t active_max = 0;  ///< the same for active messages, which are copied together
+  std::uint64_t part_max = 0;    ///< of one data message
+  std::uint64_t split_min = 0;   ///< from here on over all rails that are worth it
+  double best_bytes_per_ns = 0;  ///< of the rails
+  bool hands_over = false;       ///< owned messages of any size change owner instead
+  unsigned ways = 0;             ///< for large messages that the devices have, a bit each
+  std::string why_inline, why_eager;
+
+  /// Does a rail help beside the best one?
+  bool worth(const Device& device) const { return device.costs.bytes_per_ns * 8 >= best_bytes_per_ns; }
+};
+
+/// `devices`: of the rails to a peer, the one for ordered messages first.
+Plan make_plan(const std::vector<const Device*>& devices, const Limits& limits);
+
+/// What large messages took over one device, by way and size.
+class WayTimes {
+ public:
+  static constexpr unsigned kEnough = 3;  ///< samples of each way before one is preferred
+
+  /// The way to take: one that has too few samples yet, else the fastest.
+  LargeWay choose(unsigned ways, std::uint64_t size) const;
+  void note(LargeWay way, std::uint64_t size, std::uint64_t ns);
+  /// "get 12.1 GB/s in 9, data 4.0 GB/s in 3, put not tried", for sizes like that one.
+  std::string describe(unsigned ways, std::uint64_t size) const;
+
+  /// Lines of a cost file for a device, and back. A line that is not understood says nothing.
+  std::string lines(const std::string& device) const;
+  void read_line(const std::string& device, const std::string& line);
+  bool changed() const { return changed_; }
+
+  static constexpr std::size_t kSizes = 4;
+  static std::size_t bin_of(std::uint64_t size);
+  static const char* bin_name(std::size_t bin);
+
+ private:
+  struct Cell {
+    double best_bytes_per_ns = 0;
+    unsigned samples = 0;
+  };
+  std::array<std::array<Cell, kSizes>, kLargeWays> cells_;
+  bool changed_ = false;
+};
+
+}  // namespace periapt::ucx

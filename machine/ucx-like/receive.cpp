@@ -1,0 +1,507 @@
+// What arrives: checked, dispatched, matched, and put where it belongs.
+//
+// A message reaches the engine in one of three ways: lying in the transport's memory (arrived), as a buffer that
+// changes owner (arrived_owned), or announced by its header while its bytes are on their way (place, then placed). The
+// first two meet in take_in(); the third asks for memory first, and when that could not be the final place, meets them
+// too.
+#include <algorithm>
+#include <cstring>
+
+#include "machine/ucx-like/engine.h"
+
+namespace periapt::ucx {
+namespace {
+
+void copy(std::byte* to, std::span<const std::byte> from) {
+  if (!from.empty()) std::memcpy(to, from.data(), from.size());
+}
+
+std::int64_t charge_of(const MessageHeader& header, std::size_t payload) {
+  bool handed_over = header.kind == Kind::eager && (header.code & kHandedOver) != 0;
+  return kMessageOverhead + (handed_over ? 0 : static_cast<std::int64_t>(payload));
+}
+
+}  // namespace
+
+Buffer WorkerImpl::Payload::keep() {
+  if (owned != nullptr) return std::move(*owned);
+  Buffer kept = allocate_plain(bytes.size());
+  if (kept) copy(kept.data(), bytes);
+  return kept;
+}
+
+// ---- from the transports
+
+// The first message of a link that the peer opened makes its endpoint known.
+Rail& WorkerImpl::rail_of(Link& link) {
+  if (PERIAPT_UNLIKELY(link.user == nullptr)) endpoint_of(link.peer()).adopt(*port_of(link.transport()), link);
+  return *static_cast<Rail*>(link.user);
+}
+
+void WorkerImpl::arrived(Link& from, Header bytes, std::span<const std::byte> payload) {
+  Rail& rail = rail_of(from);
+  MessageHeader header;
+  if (const char* wrong = read_header(bytes, header)) return malformed(rail, wrong);
+  take_in(rail, header, {payload, nullptr});
+}
+
+void WorkerImpl::arrived_owned(Link& from, Header bytes, Buffer payload) {
+  Rail& rail = rail_of(from);
+  MessageHeader header;
+  if (const char* wrong = read_header(bytes, header)) return malformed(rail, wrong);
+  take_in(rail, header, {payload.bytes(), &payload});
+}
+
+std::byte* WorkerImpl::place(Link& from, Header bytes, std::uint64_t size) {
+  Rail& rail = rail_of(from);
+  rail.placement = {};
+  Placement& placement = rail.placement;
+  if (const char* wrong = read_header(bytes, placement.header)) {
+    malformed(rail, wrong);
+    return nullptr;
+  }
+  EndpointImpl& endpoint = *rail.endpoint;
+  MessageHeader& header = placement.header;
+  if (header.kind == Kind::eager && header.size == size) {
+    if (std::byte* into = place_eager(endpoint, placement)) return into;
+  } else if (header.kind == Kind::data || header.kind == Kind::got) {
+    Operation* operation = operation_of(endpoint, header.id);
+    if (operation != nullptr && operation->into != nullptr && fits(*operation, header.offset, size)) {
+      operation->reserved += size;
+      placement.operation = operation;
+      placement.size = size;
+      return operation->into + header.offset;
+    }
+  } else if (header.kind == Kind::put) {
+    if (std::byte* into = place_put(endpoint, header, size)) return into;
+  }
+  placement.bytes = allocate_plain(size);
+  return placement.bytes.data();
+}
+
+// A receive that is there gets the bytes at once where it wants them; else they are kept from now on, in their order.
+std::byte* WorkerImpl::place_eager(EndpointImpl& from, Placement& placement) {
+  const MessageHeader& header = placement.header;
+  if (auto* receive = static_cast<Operation*>(posted_.take(header.tag))) {
+    receive->posted = false;
+    placement.operation = receive;
+    placement.size = header.size;
+    matched(*receive, from, header);
+    if (header.size <= receive->size) return receive->into;
+    placement.bytes = allocate_plain(header.size);
+    return placement.bytes.data();
+  }
+  if (const Standing* standing = serve_again_ ? nullptr : standing_for(header.tag)) {
+    placement.standing = standing;
+    placement.bytes = standing->allocate(standing->context, header.size);
+    if (placement.bytes) return placement.bytes.data();
+    placement.standing = nullptr;
+  }
+  Buffer room = allocate_plain(header.size);
+  if (!room) return nullptr;
+  std::byte* into = room.data();
+  placement.unexpected = &keep(from, header, std::move(room));
+  placement.unexpected->arriving = true;
+  return into;
+}
+
+void WorkerImpl::placed(Link& from) {
+  Rail& rail = rail_of(from);
+  EndpointImpl& endpoint = *rail.endpoint;
+  Placement placement = std::move(rail.placement);
+  rail.placement = {};
+  const MessageHeader& header = placement.header;
+  if (placement.operation == nullptr && placement.unexpected == nullptr && placement.standing == nullptr &&
+      !placement.direct) {
+    Payload payload{placement.bytes.bytes(), &placement.bytes};
+    return take_in(rail, header, payload);
+  }
+  if (header.credit != 0) endpoint.take_credit(header.credit);
+  if (placement.direct) return;
+  if (header.kind != Kind::eager) return received_part(*placement.operation, placement.size);
+  count_received(header.size);
+  if (placement.unexpected != nullptr) return arrived_late(endpoint, *placement.unexpected);
+  endpoint.owe(charge_of(header, header.size));
+  if (header.id != 0) acknowledge(endpoint, header);
+  if (placement.standing != nullptr) {
+    Received got{Outcome::ok, header.tag, header.size, endpoint.peer_};
+    placement.standing->arrived(placement.standing->context, std::move(placement.bytes), got);
+    return;
+  }
+  Outcome outcome = header.size <= placement.operation->size ? Outcome::ok : Outcome::too_long;
+  end_now(*placement.operation, outcome);
+}
+
+// The bytes of an unexpected message are there; its receive may have come in the meantime.
+void WorkerImpl::arrived_late(EndpointImpl& from, Unexpected& message) {
+  message.arriving = false;
+  if (message.receive != nullptr) {
+    Operation& receive = *message.receive;
+    complete_receive(receive, from, message.header, {message.bytes.bytes(), &message.bytes});
+    forget(message);
+  } else if (!message.probed && standing_for(message.header.tag) != nullptr) {
+    serve_again_ = true;
+  }
+}
+
+void WorkerImpl::link_lost(Link& link, const std::string& reason) {
+  if (link.user == nullptr) return link.transport().close(link);  // they opened it, and never used it
+  Rail& rail = *static_cast<Rail*>(link.user);
+  EndpointImpl& endpoint = *rail.endpoint;
+  if (rail.link != &link) return;
+  endpoint.fail(reason, endpoint.closing_);
+}
+
+// ---- dispatch
+
+void WorkerImpl::take_in(Rail& rail, const MessageHeader& header, Payload payload) {
+  EndpointImpl& from = *rail.endpoint;
+  if (header.credit != 0) from.take_credit(header.credit);
+  switch (header.kind) {
+    case Kind::eager:
+      if (header.size != payload.bytes.size()) return malformed(rail, "a message of another length than it says");
+      return eager(from, header, payload);
+    case Kind::announce:
+      return announced(from, header, payload);
+    case Kind::active:
+    case Kind::active_announce:
+      return active(rail, header, payload);
+    case Kind::credit:
+      from.window_ = static_cast<std::int64_t>(std::min<std::uint64_t>(header.size, std::uint64_t{1} << 40));
+      return;
+    case Kind::starved:
+      return from.they_starve();
+    case Kind::clear:
+    case Kind::data:
+    case Kind::fetched:
+    case Kind::stored:
+    case Kind::acknowledge:
+      return answered(from, header, payload);
+    case Kind::put:
+    case Kind::get:
+    case Kind::atomic:
+    case Kind::got:
+    case Kind::value:
+    case Kind::refused:
+    case Kind::flush:
+    case Kind::flushed:
+      return one_sided(from, header, payload);
+    case Kind::bye:
+      return from.fail("worker " + std::to_string(from.peer_) + " has closed the connection", true);
+  }
+}
+
+void WorkerImpl::malformed(Rail& rail, const std::string& what) {
+  rail.endpoint->fail("worker " + std::to_string(rail.endpoint->peer_) + " sent " + what + " over " +
+                      rail.port->device.transport + ": are all processes from the same build?");
+}
+
+void WorkerImpl::eager(EndpointImpl& from, const MessageHeader& header, Payload payload) {
+  count_received(header.size);
+  if (auto* receive = static_cast<Operation*>(posted_.take(header.tag))) {
+    receive->posted = false;
+    return complete_receive(*receive, from, header, payload);
+  }
+  // While older ones wait for memory, newer ones wait behind them.
+  const Standing* standing = standing_for(header.tag);
+  if (standing != nullptr && !serve_again_ && give_to_standing(*standing, from, header, payload)) return;
+  Unexpected& kept = keep(from, header, payload.keep());
+  if (!kept.bytes && header.size != 0) return out_of_memory(from, kept);
+  if (standing != nullptr) serve_again_ = true;
+}
+
+void WorkerImpl::announced(EndpointImpl& from, const MessageHeader& header, Payload payload) {
+  count_received(header.size);
+  ++counters_.rendezvous;
+  if (auto* receive = static_cast<Operation*>(posted_.take(header.tag))) {
+    receive->posted = false;
+    from.owe(charge_of(header, payload.bytes.size()));
+    return from.begin_fetch(*receive, header, payload.bytes);
+  }
+  keep(from, header, payload.keep());
+  if (standing_for(header.tag) != nullptr) serve_again_ = true;
+}
+
+// The answers about large and synchronous messages.
+void WorkerImpl::answered(EndpointImpl& from, const MessageHeader& header, Payload payload) {
+  Operation* operation = operation_of(from, header.id);
+  if (operation == nullptr) return;  // it has ended in the meantime
+  switch (header.kind) {
+    case Kind::clear:
+      if (operation->announced && operation->their_id == 0) from.cleared(*operation, header, payload.bytes);
+      return;
+    case Kind::data:
+      if (operation->into == nullptr || !fits(*operation, header.offset, payload.bytes.size())) return;
+      copy(operation->into + header.offset, payload.bytes);
+      operation->reserved += payload.bytes.size();
+      return received_part(*operation, payload.bytes.size());
+    case Kind::stored:
+      if (operation->into == nullptr) return;
+      note_time(*operation);
+      return end_now(*operation, Outcome::ok);
+    case Kind::fetched:
+      if (!operation->announced) return;
+      operation->all_parts_given = true;
+      [[fallthrough]];
+    default:
+      operation->answered = true;
+      if (operation->outstanding == 0) part_completed(*operation, Outcome::ok);
+  }
+}
+
+Operation* WorkerImpl::operation_of(EndpointImpl& from, std::uint64_t id) {
+  Operation* operation = ids_.find(id);
+  return operation != nullptr && operation->endpoint == &from ? operation : nullptr;
+}
+
+void WorkerImpl::received_part(Operation& operation, std::uint64_t bytes) {
+  operation.moved += bytes;
+  if (operation.moved != operation.size) return;
+  if (operation.way == LargeWay::data) note_time(operation);
+  end_now(operation, Outcome::ok);
+}
+
+// ---- receives
+
+void WorkerImpl::matched(Operation& receive, EndpointImpl& from, const MessageHeader& header) {
+  receive.endpoint = &from;
+  receive.got = {Outcome::ok, header.tag, header.size, from.peer_};
+  from.active_.push_back(&receive);
+}
+
+void WorkerImpl::complete_receive(Operation& receive, EndpointImpl& from, const MessageHeader& header, Payload payload,
+                                  bool later) {
+  receive.got = {Outcome::ok, header.tag, header.size, from.peer_};
+  bool fitting = payload.bytes.size() <= receive.size;
+  if (PERIAPT_LIKELY(fitting)) copy(receive.into, payload.bytes);
+  if (payload.owned != nullptr) payload.owned->reset();
+  from.owe(charge_of(header, payload.bytes.size()));
+  if (PERIAPT_UNLIKELY(header.id != 0)) acknowledge(from, header);
+  Outcome outcome = fitting ? Outcome::ok : Outcome::too_long;
+  later ? end_later(receive, outcome) : end_now(receive, outcome);
+}
+
+void WorkerImpl::acknowledge(EndpointImpl& to, const MessageHeader& header) {
+  MessageHeader answer;
+  answer.kind = Kind::acknowledge;
+  answer.id = header.id;
+  to.send_control(answer);
+}
+
+RequestPtr WorkerImpl::tag_receive(std::span<std::byte> into, Tag tag, Tag mask, ReceiveDone done, void* context) {
+  Operation* receive = begin(Operation::Doing::receive);
+  receive->into = into.data();
+  receive->size = into.size();
+  receive->tag = tag;
+  receive->mask = mask;
+  receive->receive_done = done;
+  receive->context = context;
+  if (Unexpected* message = find_unexpected(tag, mask)) {
+    take_out(*message);
+    match_later(*receive, *message);
+  } else {
+    receive->posted = true;
+    posted_.post(receive, tag, mask);
+    if (PERIAPT_UNLIKELY(starving_ != 0)) feed_the_starving();
+  }
+  return RequestPtr(receive);
+}
+
+// A receive finds a message that was there before: it is told later, since no call-back comes from inside a call.
+void WorkerImpl::match_later(Operation& receive, Unexpected& message) {
+  EndpointImpl& from = *message.from;
+  if (message.arriving) {
+    message.receive = &receive;
+    receive.endpoint = &from;
+    return;
+  }
+  if (message.header.kind == Kind::eager) {
+    complete_receive(receive, from, message.header, {message.bytes.bytes(), &message.bytes}, true);
+  } else if (!from.failure_.empty()) {
+    receive.got = {Outcome::peer_lost, message.header.tag, message.header.size, from.peer_};
+    end_later(receive, Outcome::peer_lost);
+  } else {
+    from.owe(charge_of(message.header, message.bytes.size()));
+    from.begin_fetch(receive, message.header, message.bytes.bytes());
+  }
+  forget(message);
+}
+
+Probed WorkerImpl::tag_probe(Tag tag, Tag mask, bool take) {
+  Unexpected* message = find_unexpected(tag, mask);
+  if (message == nullptr) return {};
+  if (take) {
+    take_out(*message);
+    message->probed = true;
+  }
+  return {message->header.tag, message->header.size, message->from->peer_, message};
+}
+
+RequestPtr WorkerImpl::receive_probed(Probed probed, std::span<std::byte> into, ReceiveDone done, void* context) {
+  Operation* receive = begin(Operation::Doing::receive);
+  receive->into = into.data();
+  receive->size = into.size();
+  receive->receive_done = done;
+  receive->context = context;
+  auto* message = static_cast<Unexpected*>(probed.message);
+  if (!message->probed) {  // it was looked at only, and is still in the matching
+    take_out(*message);
+    message->probed = true;
+  }
+  match_later(*receive, *message);
+  return RequestPtr(receive);
+}
+
+// ---- standing receives
+
+void WorkerImpl::tag_serve(const Standing& standing) {
+  standing_.push_back(std::make_unique<Standing>(standing));
+  if (!unexpected_.empty()) serve_again_ = true;
+}
+
+const Standing* WorkerImpl::standing_for(Tag tag) const {
+  for (const auto& standing : standing_) {
+    if (((tag ^ standing->tag) & standing->mask) == 0) return standing.get();
+  }
+  return nullptr;
+}
+
+bool WorkerImpl::give_to_standing(const Standing& standing, EndpointImpl& from, const MessageHeader& header,
+                                  Payload payload) {
+  Buffer message;
+  if (payload.owned != nullptr) {
+    message = std::move(*payload.owned);
+  } else {
+    message = standing.allocate(standing.context, header.size);
+    if (!message) return false;
+    copy(message.data(), payload.bytes);
+  }
+  from.owe(charge_of(header, header.size));
+  if (PERIAPT_UNLIKELY(header.id != 0)) acknowledge(from, header);
+  Received got{Outcome::ok, header.tag, header.size, from.peer_};
+  standing.arrived(standing.context, std::move(message), got);
+  return true;
+}
+
+// Gives unexpected messages to the standing receives, in order of arrival, as long as there is memory for them.
+int WorkerImpl::serve_unexpected() {
+  serve_again_ = false;
+  fetch_active();
+  List<Unexpected, InOrder> mine;
+  for (Unexpected* message = unexpected_.front(); message != nullptr;) {
+    Unexpected* next = unexpected_.after(message);
+    if (!message->arriving && standing_for(message->header.tag) != nullptr) {
+      take_out(*message);
+      mine.push_back(message);
+    }
+    message = next;
+  }
+  int served = 0;
+  while (Unexpected* message = mine.front()) {
+    if (!serve(*message)) break;
+    ++served;
+  }
+  // What found no memory goes back to where it was.
+  Unexpected* place = unexpected_.front();
+  while (Unexpected* message = mine.pop_front()) {
+    serve_again_ = true;
+    while (place != nullptr && place->order < message->order) place = unexpected_.after(place);
+    unexpected_.insert_before(place, message);
+    unexpected_by_tag_.append(message);
+  }
+  return served;
+}
+
+bool WorkerImpl::serve(Unexpected& message) {
+  const Standing& standing = *standing_for(message.header.tag);
+  EndpointImpl& from = *message.from;
+  if (message.header.kind == Kind::eager) {
+    // Its bytes are in memory of ours, which the user may not want: a handed-over message stays what it is.
+    bool theirs = (message.header.code & kHandedOver) != 0;
+    if (!give_to_standing(standing, from, message.header, {message.bytes.bytes(), theirs ? &message.bytes : nullptr})) {
+      return false;
+    }
+    message.Hook<InOrder>::unlink();
+    forget(message);
+    return true;
+  }
+  if (!may_fetch(message.header.size)) return false;
+  Buffer room = standing.allocate(standing.context, message.header.size);
+  if (!room || room.size() < message.header.size) return false;
+  message.Hook<InOrder>::unlink();
+  Operation& receive = *begin(Operation::Doing::standing_receive);
+  receive.dropped = true;
+  receive.into = room.data();
+  receive.size = message.header.size;
+  receive.buffer = std::move(room);
+  receive.standing = &standing;
+  fetching_ += receive.size;
+  from.owe(charge_of(message.header, message.bytes.size()));
+  from.begin_fetch(receive, message.header, message.bytes.bytes());
+  forget(message);
+  return true;
+}
+
+// Memory for messages that were announced is bounded as well; one is always allowed.
+bool WorkerImpl::may_fetch(std::uint64_t size) const {
+  return fetching_ == 0 || fetching_ + size <= context_.request().limits.unexpected_bytes;
+}
+
+// The receives that the engine made itself, for somebody who wants the bytes and has no request.
+void WorkerImpl::deliver(Operation& operation, Outcome outcome) {
+  Buffer message = std::move(operation.buffer);
+  const Standing* standing = operation.standing;
+  mark_ended(operation, outcome);
+  fetching_ -= operation.size;
+  Received got = operation.got;
+  if (operation.doing == Operation::Doing::active_receive) {
+    deliver_active(operation, std::move(message), outcome);
+    recycle(operation);
+    return;
+  }
+  recycle(operation);
+  if (outcome == Outcome::ok) standing->arrived(standing->context, std::move(message), got);
+}
+
+// ---- unexpected messages
+
+Unexpected& WorkerImpl::keep(EndpointImpl& from, const MessageHeader& header, Buffer bytes) {
+  Unexpected& message = *unexpecteds_.take();
+  ++counters_.unexpected;
+  message.from = &from;
+  message.header = header;
+  message.bytes = std::move(bytes);
+  message.key = header.tag;
+  message.order = ++arrivals_;
+  unexpected_by_tag_.append(&message);
+  unexpected_.push_back(&message);
+  from.unexpected_.push_back(&message);
+  return message;
+}
+
+Unexpected* WorkerImpl::find_unexpected(Tag tag, Tag mask) {
+  if (PERIAPT_LIKELY(mask == kFullMask)) return static_cast<Unexpected*>(unexpected_by_tag_.first(tag));
+  Unexpected* message = unexpected_.front();
+  while (message != nullptr && ((message->header.tag ^ tag) & mask) != 0) message = unexpected_.after(message);
+  return message;
+}
+
+// Out of the matching; it still belongs to its peer.
+void WorkerImpl::take_out(Unexpected& message) {
+  unexpected_by_tag_.remove(&message);
+  message.Hook<InOrder>::unlink();
+}
+
+void WorkerImpl::forget(Unexpected& message) {
+  message.Hook<OfEndpoint>::unlink();
+  unexpecteds_.give(&message);
+}
+
+void WorkerImpl::out_of_memory(EndpointImpl& from, Unexpected& message) {
+  std::string size = std::to_string(message.header.size);
+  take_out(message);
+  forget(message);
+  from.fail("no memory for an unexpected message of " + size + " bytes from worker " + std::to_string(from.peer_));
+}
+
+}  // namespace periapt::ucx

@@ -1,0 +1,360 @@
+// Making a worker, its progress and waiting, and how operations end.
+#include "machine/ucx-like/worker.h"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/fatal.h"
+#include "machine/ucx-like/bytes.h"
+#include "machine/ucx-like/engine.h"
+#include "machine/ucx-like/loopback.h"
+
+namespace periapt::ucx {
+namespace {
+
+constexpr std::uint8_t kAddressVersion = 1;
+
+// What decides which way ordered messages take, when nobody gave an order.
+double small_message_ns(const Device& device) { return device.costs.overhead_ns + device.costs.latency_ns; }
+
+}  // namespace
+
+Buffer allocate_plain(std::uint64_t size) {
+  auto* bytes = static_cast<std::byte*>(std::malloc(size == 0 ? 1 : size));
+  return {bytes, size, [](void*, void* given) { std::free(given); }, nullptr};
+}
+
+Result<std::unique_ptr<Worker>> Worker::create(Context& context) {
+  auto worker = std::make_unique<WorkerImpl>(context);
+  Status opened = worker->open_ports();
+  if (!opened.ok()) return opened;
+  return std::unique_ptr<Worker>(std::move(worker));
+}
+
+WorkerImpl::WorkerImpl(Context& context) : context_(context), self_(context.request().self) {}
+
+WorkerImpl::~WorkerImpl() {
+  write_costs();
+  // Transports first: nothing arrives any more, and nobody reads lent memory.
+  for (auto& port : ports_) {
+    port->registrations.reset();
+    port->transport.reset();
+  }
+  for (auto& endpoint : endpoints_) {
+    while (Unexpected* message = endpoint->unexpected_.pop_front()) unexpecteds_.give(message);
+    while (Operation* operation = endpoint->active_.pop_front()) operations_.give(operation);
+  }
+  if (epoll_ >= 0) ::close(epoll_);
+}
+
+Status WorkerImpl::open_ports() {
+  const ContextRequest& asked = context_.request();
+  OpenRequest request;
+  request.receiver = this;
+  request.self = self_;
+  request.secret = asked.secret;
+  request.host = asked.host;
+  request.option = asked.option;
+  std::string why;
+  auto open = [&](const TransportFactory& factory, const Device& device) {
+    Result<std::unique_ptr<Transport>> opened = factory.open(device, request);
+    if (!opened.ok()) {
+      why += "\n  " + device.transport + "/" + device.name + ": " + opened.message();
+      return;
+    }
+    auto port = std::make_unique<Port>();
+    port->transport = std::move(*opened);
+    port->device = port->transport->device();
+    port->loopback = &factory == &kLoopback;
+    port->registrations = std::make_unique<Registrations>(
+        *port->transport, asked.limits.keep_registrations ? asked.limits.registrations : 0);
+    ports_.push_back(std::move(port));
+  };
+  for (const Device& device : context_.devices()) {
+    if (!device.usable) continue;
+    for (const TransportFactory* factory : asked.factories) {
+      if (device.transport == factory->name) open(*factory, device);
+    }
+  }
+  if (ports_.empty()) return Status::failure("no transport could be opened:" + why);
+  if (asked.transports.empty()) {
+    std::stable_sort(ports_.begin(), ports_.end(), [](const auto& a, const auto& b) {
+      if (a->can().reach != b->can().reach) return a->can().reach < b->can().reach;
+      return small_message_ns(a->device) < small_message_ns(b->device);
+    });
+  }
+  open(kLoopback, kLoopback.probe(request).front());
+  std::rotate(ports_.begin(), ports_.end() - 1, ports_.end());
+  for (std::size_t i = 0; i < ports_.size(); ++i) ports_[i]->number = static_cast<unsigned>(i);
+  read_costs();
+  return set_by_hand();
+}
+
+Status WorkerImpl::set_by_hand() {
+  std::string way = context_.request().option ? context_.request().option("+rendezvous") : std::string();
+  if (way.empty()) return {};
+  for (LargeWay known : {LargeWay::get, LargeWay::put, LargeWay::data}) {
+    if (way == name_of(known)) forced_ways_ = bit_of(known) | bit_of(LargeWay::data);
+  }
+  if (forced_ways_ == 0) return Status::failure("+rendezvous " + way + " is not understood: get, put or data");
+  if (way != name_of(LargeWay::data)) forced_ways_ &= ~bit_of(LargeWay::data);
+  return {};
+}
+
+std::vector<std::byte> WorkerImpl::address() const {
+  Writer writer;
+  writer.number(kAddressVersion);
+  writer.number(kWireVersion);
+  writer.number(self_);
+  writer.number(static_cast<std::uint8_t>(ports_.size()));
+  for (const auto& port : ports_) {
+    writer.text(port->device.transport);
+    writer.text(port->transport->address());
+  }
+  return writer.take();
+}
+
+Result<Endpoint*> WorkerImpl::connect(std::span<const std::byte> address) {
+  Reader reader(address);
+  auto version = reader.number<std::uint8_t>();
+  auto wire = reader.number<std::uint8_t>();
+  auto peer = reader.number<PeerId>();
+  auto count = reader.number<std::uint8_t>();
+  if (!reader.good() || version != kAddressVersion || peer == 0) {
+    return Status::failure("these " + std::to_string(address.size()) + " bytes are not the address of a worker");
+  }
+  if (wire != kWireVersion) {
+    return Status::failure("worker " + std::to_string(peer) + " speaks version " + std::to_string(wire) +
+                           " of the protocol, this one version " + std::to_string(kWireVersion) +
+                           ": start all processes from the same build");
+  }
+  struct Entry {
+    std::string transport;
+    std::vector<std::byte> address;
+    unsigned number;
+  };
+  std::vector<Entry> theirs;
+  for (unsigned i = 0; i < count; ++i) {
+    std::string transport = reader.text();
+    theirs.push_back({transport, reader.bytes(), i});
+  }
+  if (!reader.good() || !reader.at_end()) {
+    return Status::failure("the address of worker " + std::to_string(peer) + " is damaged");
+  }
+
+  EndpointImpl& endpoint = endpoint_of(peer);
+  if (!endpoint.failure_.empty()) {
+    if (!endpoint.parted_) return Status::failure("worker " + std::to_string(peer) + " is lost: " + endpoint.failure_);
+    endpoint.revive();
+  }
+  // The k-th device of a transport takes the k-th of theirs that it reaches: rails of a pair end at different devices.
+  std::vector<std::pair<std::string, std::size_t>> used;
+  for (auto& port : ports_) {
+    std::vector<const Entry*> reached;
+    for (const Entry& entry : theirs) {
+      if (entry.transport == port->device.transport && port->transport->reaches(entry.address))
+        reached.push_back(&entry);
+    }
+    if (reached.empty()) continue;
+    auto turn = std::find_if(used.begin(), used.end(), [&](auto& u) { return u.first == port->device.transport; });
+    if (turn == used.end()) turn = used.insert(used.end(), {port->device.transport, 0});
+    const Entry& entry = *reached[turn->second++ % reached.size()];
+    endpoint.know(*port, entry.number, entry.address);
+  }
+  if (endpoint.rails_.empty()) {
+    std::string ours, others;
+    for (auto& port : ports_) ours += (ours.empty() ? "" : ", ") + port->device.transport + "/" + port->device.name;
+    for (Entry& entry : theirs) others += (others.empty() ? "" : ", ") + entry.transport;
+    return Status::failure("no transport reaches worker " + std::to_string(peer) + ": here are " + ours +
+                           ", there are " + others);
+  }
+  return static_cast<Endpoint*>(&endpoint);
+}
+
+EndpointImpl& WorkerImpl::endpoint_of(PeerId peer) {
+  if (EndpointImpl** known = by_peer_.find(peer)) return **known;
+  endpoints_.push_back(std::make_unique<EndpointImpl>(*this, peer));
+  by_peer_[peer] = endpoints_.back().get();
+  granted_ += kFirstWindow;
+  return *endpoints_.back();
+}
+
+Endpoint* WorkerImpl::endpoint(PeerId peer) {
+  EndpointImpl** known = by_peer_.find(peer);
+  return known == nullptr ? nullptr : *known;
+}
+
+Port* WorkerImpl::port_of(Transport& transport) {
+  for (auto& port : ports_) {
+    if (port->transport.get() == &transport) return port.get();
+  }
+  return nullptr;
+}
+
+// ---- progress
+
+int WorkerImpl::progress() {
+  int moved = 0;
+  for (auto& port : ports_) moved += port->transport->progress();
+  if (serve_again_) moved += serve_unexpected();
+  if (!busy_.empty()) {
+    // Those that still have something to send, but no room, put themselves on the list again.
+    std::vector<EndpointImpl*> busy = std::move(busy_);
+    busy_.clear();
+    for (EndpointImpl* endpoint : busy) {
+      endpoint->is_busy_ = false;
+      if (endpoint->drain()) endpoint->busy();
+    }
+  }
+  for (std::size_t i = 0; i < ended_.size(); ++i, ++moved) tell(*ended_[i]);
+  ended_.clear();
+  if (PERIAPT_UNLIKELY(!lost_.empty() || !parted_.empty())) moved += tell_of_peers();
+  return moved;
+}
+
+int WorkerImpl::tell_of_peers() {
+  auto lost = std::move(lost_), parted = std::move(parted_);
+  lost_.clear();
+  parted_.clear();
+  for (auto& [peer, reason] : lost) {
+    if (on_lost_) on_lost_(peer, reason);
+  }
+  for (auto& [peer, reason] : parted) {
+    if (on_parted_) on_parted_(peer, reason);
+  }
+  return static_cast<int>(lost.size() + parted.size());
+}
+
+int WorkerImpl::wait_fd() const {
+  if (waits_looked_up_) return epoll_;
+  waits_looked_up_ = true;
+  int all = ::epoll_create1(EPOLL_CLOEXEC);
+  for (const auto& port : ports_) {
+    if (port->loopback) continue;  // only this thread puts something there
+    int fd = port->transport->wait_fd();
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (fd >= 0 && ::epoll_ctl(all, EPOLL_CTL_ADD, fd, &event) == 0) continue;
+    ::close(all);
+    return epoll_ = -1;
+  }
+  return epoll_ = all;
+}
+
+bool WorkerImpl::arm() {
+  if (!busy_.empty() || !ended_.empty() || !lost_.empty() || !parted_.empty() || serve_again_) return false;
+  for (auto& port : ports_) {
+    if (!port->transport->arm()) return false;
+  }
+  return true;
+}
+
+// ---- how operations end
+
+Operation* WorkerImpl::begin(Operation::Doing doing) { return operations_.take(*this, doing); }
+
+void WorkerImpl::recycle(Operation& operation) { operations_.give(&operation); }
+
+void WorkerImpl::mark_ended(Operation& operation, Outcome outcome) {
+  operation.has_ended = true;
+  operation.result = outcome;
+  operation.got.outcome = outcome;
+  if (operation.id != 0) ids_.remove(operation.id);
+  operation.id = 0;
+  operation.Hook<OfEndpoint>::unlink();
+  operation.Hook<InQueue>::unlink();
+  operation.buffer.reset();
+  operation.memory.reset();
+  operation.rkey.reset();
+  for (auto& [port, registration] : operation.registered) port->registrations->release(registration);
+  operation.registered.clear();
+  if (!operation.is_internal()) operation.extra.clear();
+  EndpointImpl* endpoint = operation.endpoint;
+  if (endpoint == nullptr) return;
+  if (operation.counted) --endpoint->open_one_sided_;
+  operation.counted = false;
+  // Flushes, fences and partings wait for the ends of others.
+  if (endpoint->close_ != nullptr || !endpoint->one_sided_.empty()) endpoint->busy();
+}
+
+void WorkerImpl::end_now(Operation& operation, Outcome outcome) {
+  if (operation.is_internal()) return deliver(operation, outcome);
+  mark_ended(operation, outcome);
+  tell(operation);
+}
+
+void WorkerImpl::end_later(Operation& operation, Outcome outcome) {
+  if (operation.is_internal()) return deliver(operation, outcome);
+  mark_ended(operation, outcome);
+  if (operation.within_call) return;
+  if (operation.send_done == nullptr && operation.receive_done == nullptr) {
+    tell(operation);
+  } else {
+    ended_.push_back(&operation);
+  }
+}
+
+void WorkerImpl::tell(Operation& operation) {
+  if (operation.receive_done != nullptr) {
+    operation.receive_done(operation.context, operation.got);
+  } else if (operation.send_done != nullptr) {
+    operation.send_done(operation.context, operation.result);
+  }
+  operation.told = true;
+  if (operation.dropped) recycle(operation);
+}
+
+void Operation::drop() {
+  dropped = true;
+  if (told) worker.recycle(*this);
+}
+
+void Releaser::operator()(Request* request) const { static_cast<Operation*>(request)->drop(); }
+
+bool Operation::cancel() {
+  if (has_ended) return false;
+  if (doing == Doing::receive && posted) {
+    posted = false;
+    worker.posted_.remove(this, mask);
+  } else if (Hook<InQueue>::linked() && !announced && moved == 0 && outstanding == 0) {
+    endpoint->unqueue(*this);
+  } else {
+    return false;
+  }
+  worker.end_later(*this, Outcome::cancelled);
+  return true;
+}
+
+void Operation::completed(Completion& self, Outcome outcome) {
+  auto& operation = static_cast<Operation&>(self);
+  --operation.outstanding;
+  operation.worker.part_completed(operation, outcome);
+}
+
+// One of the parts that transports have of this operation is done, or the peer has answered.
+void WorkerImpl::part_completed(Operation& operation, Outcome outcome) {
+  if (outcome != Outcome::ok && operation.result == Outcome::ok) operation.result = outcome;
+  if (operation.has_ended || operation.outstanding != 0) {
+    if (!operation.has_ended && operation.Hook<InQueue>::linked()) operation.endpoint->busy();
+    return;
+  }
+  if (operation.endpoint == nullptr) return end_now(operation, operation.result);  // a flush of all peers
+  if (operation.result == Outcome::ok) {
+    if (!operation.all_parts_given) return operation.endpoint->busy();
+    if (operation.wants_answer && !operation.answered) return;
+  } else if (operation.endpoint->another_way(operation)) {
+    return;
+  }
+  bool fetched = operation.into != nullptr && operation.way == LargeWay::get && operation.their_id != 0;
+  if (fetched && operation.result == Outcome::ok) {
+    note_time(operation);
+    operation.endpoint->say(Kind::fetched, operation.their_id);
+  }
+  end_now(operation, operation.result);
+}
+
+}  // namespace periapt::ucx
