@@ -1,0 +1,276 @@
+#include "machine/tcp/devices.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+
+namespace periapt::tcp {
+
+using ucx::Device;
+
+// ---- what the system says
+
+static int bits_of(const sockaddr* mask, int family) {
+  const auto* bytes =
+      family == AF_INET ? reinterpret_cast<const unsigned char*>(&reinterpret_cast<const sockaddr_in*>(mask)->sin_addr)
+                        : reinterpret_cast<const sockaddr_in6*>(mask)->sin6_addr.s6_addr;
+  int bits = 0;
+  for (int i = 0; i < (family == AF_INET ? 4 : 16); ++i) bits += std::popcount(bytes[i]);
+  return bits;
+}
+
+static double speed_of(const std::string& name) {
+  double megabits = 0;
+  std::ifstream("/sys/class/net/" + name + "/speed") >> megabits;
+  return megabits > 0 ? megabits / 8000 : 0;
+}
+
+std::vector<Interface> list_interfaces() {
+  ifaddrs* raw = nullptr;
+  if (::getifaddrs(&raw) != 0) return {};
+  std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> all(raw, ::freeifaddrs);
+  std::vector<Interface> list;
+  for (const ifaddrs* one = all.get(); one != nullptr; one = one->ifa_next) {
+    Interface interface;
+    interface.name = one->ifa_name;
+    interface.up = (one->ifa_flags & IFF_UP) != 0 && (one->ifa_flags & IFF_RUNNING) != 0;
+    interface.loopback = (one->ifa_flags & IFF_LOOPBACK) != 0;
+    interface.bytes_per_ns = speed_of(interface.name);
+    int family = one->ifa_addr == nullptr ? 0 : one->ifa_addr->sa_family;
+    if (family == AF_INET || family == AF_INET6) {
+      sockaddr_storage socket{};
+      std::memcpy(&socket, one->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+      interface.family = family;
+      interface.ip = from_socket(socket).ip;
+      interface.link_local = family == AF_INET6 && interface.ip[0] == std::byte{0xfe} &&
+                             (interface.ip[1] & std::byte{0xc0}) == std::byte{0x80};
+      if (one->ifa_netmask != nullptr) interface.prefix_bits = bits_of(one->ifa_netmask, family);
+    }
+    list.push_back(interface);
+  }
+  return list;
+}
+
+// ---- what is wanted
+
+/// A part of +net-devices.
+struct Wish {
+  std::string text;
+  int family = 0;  // 0: a name
+  std::array<std::byte, 16> ip{};
+  int bits = 0;
+  bool met = false;
+
+  bool fits(const Interface& interface) const {
+    if (family == 0) return interface.name == text;
+    if (family != interface.family) return false;
+    for (int bit = 0; bit < bits; ++bit) {
+      auto byte = static_cast<std::size_t>(bit / 8);
+      auto mask = std::byte{0x80} >> (bit % 8);
+      if (((ip[byte] ^ interface.ip[byte]) & mask) != std::byte{0}) return false;
+    }
+    return true;
+  }
+};
+
+static Wish read_wish(const std::string& text) {
+  Wish wish{.text = text};
+  std::size_t slash = text.find('/');
+  std::string address = text.substr(0, slash);
+  for (int family : {AF_INET, AF_INET6}) {
+    if (::inet_pton(family, address.c_str(), wish.ip.data()) != 1) continue;
+    wish.family = family;
+    wish.bits = family == AF_INET ? 32 : 128;
+    int bits = wish.bits;
+    if (slash != std::string::npos) {
+      auto [end, error] = std::from_chars(text.data() + slash + 1, text.data() + text.size(), bits);
+      if (error != std::errc() || end != text.data() + text.size() || bits < 0 || bits > wish.bits)
+        wish.family = 0;  // no network: then it is a name that nobody has, and that is said
+    }
+    wish.bits = bits;
+    break;
+  }
+  return wish;
+}
+
+static std::vector<Wish> read_wishes(const std::string& wanted) {
+  std::vector<Wish> wishes;
+  std::istringstream parts(wanted);
+  for (std::string part; std::getline(parts, part, ',');)
+    if (!part.empty()) wishes.push_back(read_wish(part));
+  return wishes;
+}
+
+// ---- what is chosen
+
+/// Bridges that container engines and hypervisors make: the same address on every host, and no way to another one.
+static bool leads_to_containers(const std::string& name) {
+  for (const char* prefix : {"docker", "br-", "virbr", "cni", "lxcbr", "lxdbr", "podman", "flannel", "cilium"})
+    if (name.starts_with(prefix)) return true;
+  return false;
+}
+
+static Device describe_device(const Interface& interface) {
+  Device device;
+  device.transport = "tcp";
+  device.name = interface.name;
+  device.can.reach = ucx::Reach::network;
+  device.can.max_header = kHeaderMax;
+  device.can.max_inline = 16 << 10;
+  device.can.max_lent = Prefix::kSizeMax;
+  device.costs.overhead_ns = 1500;
+  device.costs.latency_ns = interface.loopback ? 1500 : 15000;
+  device.costs.bytes_per_ns = interface.loopback ? 4 : interface.bytes_per_ns > 0 ? interface.bytes_per_ns * 0.95 : 1.1;
+  return device;
+}
+
+/// Why it can't be used whatever was wanted; empty: it can.
+static std::string fault_of(const Interface& interface) {
+  if (interface.family == 0) return "has no IPv4 or IPv6 address";
+  if (!interface.up) return "is down, or has no carrier";
+  if (interface.link_local) return "has a link-local address only, which other hosts can't be told";
+  return {};
+}
+
+/// Of the addresses of one interface: what fits the wishes, then what can be used, then IPv4.
+static const Interface& best_of(const std::vector<const Interface*>& addresses, const std::vector<Wish>& wishes) {
+  auto rank = [&](const Interface* one) {
+    bool wished = std::any_of(wishes.begin(), wishes.end(), [&](const Wish& wish) { return wish.fits(*one); });
+    return (wished ? 4 : 0) + (fault_of(*one).empty() ? 2 : 0) + (one->family == AF_INET ? 1 : 0);
+  };
+  const Interface* best = addresses[0];
+  for (const Interface* one : addresses)
+    if (rank(one) > rank(best)) best = one;
+  return *best;
+}
+
+static std::string describe(const Interface& interface) {
+  std::string text = ip_text(interface.family, interface.ip);
+  if (interface.bytes_per_ns > 0) {
+    std::ostringstream speed;
+    speed << interface.bytes_per_ns * 8;
+    text += ", " + speed.str() + " Gb/s";
+  }
+  return text;
+}
+
+std::vector<Choice> choose(const std::vector<Interface>& interfaces, const std::string& wanted) {
+  std::vector<Wish> wishes = read_wishes(wanted);
+  std::vector<std::string> names;
+  std::map<std::string, std::vector<const Interface*>> by_name;
+  for (const Interface& interface : interfaces) {
+    if (by_name[interface.name].empty()) names.push_back(interface.name);
+    by_name[interface.name].push_back(&interface);
+  }
+  std::vector<Choice> choices;
+  bool any = false;
+  for (const std::string& name : names) {
+    const Interface& interface = best_of(by_name[name], wishes);
+    Device device = describe_device(interface);
+    bool wished = false;
+    for (Wish& wish : wishes)
+      if (wish.fits(interface)) wished = wish.met = true;
+    device.detail = fault_of(interface);
+    if (!device.detail.empty()) {
+      device.remedy = interface.up ? "ip address add <address>/<bits> dev " + name : "ip link set " + name + " up";
+    } else if (!wishes.empty() && !wished) {
+      device.detail = describe(interface) + ": is not among +net-devices " + wanted;
+      device.remedy = "+net-devices " + wanted + "," + name;
+    } else if (wishes.empty() && leads_to_containers(name)) {
+      device.detail = describe(interface) + ": looks like a bridge to containers of this host";
+      device.remedy = "+net-devices " + name;
+    } else {
+      device.usable = true;
+      device.detail = describe(interface);
+      any = any || !interface.loopback;
+    }
+    choices.push_back({interface, device});
+  }
+  for (Choice& choice : choices) {
+    if (!any || !wishes.empty() || !choice.device.usable || !choice.interface.loopback) continue;
+    choice.device.usable = false;
+    choice.device.detail += ": is used when nothing else is there";
+    choice.device.remedy = "+net-devices " + choice.device.name;
+  }
+  for (const Wish& wish : wishes) {
+    if (wish.met) continue;
+    Interface none;
+    none.name = wish.text;
+    Device device = describe_device(none);
+    device.detail = "+net-devices names it, and no interface has this name or address; there are:";
+    for (const std::string& name : names) device.detail += " " + name;
+    device.remedy = "ip address shows what is there";
+    choices.push_back({none, device});
+  }
+  return choices;
+}
+
+// ---- addresses
+
+std::string ip_text(int family, const std::array<std::byte, 16>& ip) {
+  char text[INET6_ADDRSTRLEN] = "";
+  ::inet_ntop(family, ip.data(), text, sizeof text);
+  return text;
+}
+
+std::string text(const Address& address) {
+  std::string ip = ip_text(address.family == 4 ? AF_INET : AF_INET6, address.ip);
+  return (address.family == 4 ? ip : "[" + ip + "]") + ":" + std::to_string(address.port);
+}
+
+socklen_t to_socket(const Address& address, sockaddr_storage* socket) {
+  *socket = {};
+  if (address.family == 4) {
+    auto* in = reinterpret_cast<sockaddr_in*>(socket);
+    in->sin_family = AF_INET;
+    in->sin_port = htons(address.port);
+    std::memcpy(&in->sin_addr, address.ip.data(), 4);
+    return sizeof *in;
+  }
+  auto* in6 = reinterpret_cast<sockaddr_in6*>(socket);
+  in6->sin6_family = AF_INET6;
+  in6->sin6_port = htons(address.port);
+  std::memcpy(&in6->sin6_addr, address.ip.data(), 16);
+  return sizeof *in6;
+}
+
+Address from_socket(const sockaddr_storage& socket) {
+  Address address;
+  if (socket.ss_family == AF_INET) {
+    const auto& in = reinterpret_cast<const sockaddr_in&>(socket);
+    address.family = 4;
+    address.port = ntohs(in.sin_port);
+    std::memcpy(address.ip.data(), &in.sin_addr, 4);
+  } else if (socket.ss_family == AF_INET6) {
+    const auto& in6 = reinterpret_cast<const sockaddr_in6&>(socket);
+    address.family = 6;
+    address.port = ntohs(in6.sin6_port);
+    std::memcpy(address.ip.data(), &in6.sin6_addr, 16);
+  }
+  return address;
+}
+
+bool read_address(std::span<const std::byte> bytes, Address* address) {
+  if (bytes.size() != sizeof *address) return false;
+  std::memcpy(address, bytes.data(), sizeof *address);
+  return address->magic == Address{}.magic && (address->family == 4 || address->family == 6) && address->port != 0;
+}
+
+void mark_host(Address* address) {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  address->boot = std::hash<std::string>{}(boot);
+  struct stat info {};
+  if (::stat("/proc/self/ns/net", &info) == 0) address->network = info.st_ino;
+}
+
+}  // namespace periapt::tcp

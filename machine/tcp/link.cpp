@@ -1,0 +1,208 @@
+#include "machine/tcp/link.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/clock.h"
+#include "machine/tcp/transport.h"
+
+namespace periapt::tcp {
+
+using ucx::Accepted;
+using ucx::Outcome;
+
+Watched::~Watched() {
+  if (fd >= 0) ::close(fd);
+}
+
+TcpLink::TcpLink(TcpTransport& transport, ucx::PeerId peer)
+    : Link(transport, peer),
+      Watched(Kind::link, -1),
+      outbox(transport.chunks_, &TcpTransport::ended, &transport),
+      tcp_(transport) {}
+
+// ---- out
+
+void TcpLink::write() {
+  blocked = false;
+  const std::uint64_t begin_ns = clock::now_ns();
+  while (!outbox.empty()) {
+    iovec parts[64];
+    std::size_t bytes = 0;
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = static_cast<std::size_t>(outbox.gather(parts, &bytes));
+    // send() is cheaper than sendmsg(), and small messages lie in one part.
+    ssize_t written = message.msg_iovlen == 1 ? ::send(fd, parts[0].iov_base, bytes, MSG_DONTWAIT | MSG_NOSIGNAL)
+                                              : ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (written < 0 && errno == EINTR) continue;
+    // What the peer sent before the connection broke is still to be read: receive() finds the end and says why.
+    if (written < 0 && errno != EAGAIN && errno != ENOBUFS) write_error_ = errno;
+    if (written > 0) outbox.written(static_cast<std::size_t>(written));
+    blocked = written < static_cast<ssize_t>(bytes);
+    if (blocked) break;
+  }
+  received_ = false;
+  last_write_ns_ = clock::now_ns();
+  hold_ns_ = std::min(kHoldWrites * (last_write_ns_ - begin_ns), kHoldMaxNs);
+  tcp_.update_watch(*this);
+}
+
+Accepted TcpLink::flush(ucx::Completion& completion) {
+  if (flushes_.size() >= kFlushesMax) return Accepted::no_resource;
+  flushes_.push_back({++flush_number_ & Prefix::kSizeMax, &completion});
+  outbox.add_frame(Prefix(FrameKind::flush, 0, flushes_.back().number), {}, {});
+  return Accepted::pending;
+}
+
+void TcpLink::end_all(Outcome outcome) {
+  outbox.clear(outcome);
+  for (const Flush& flush : flushes_) TcpTransport::ended(&tcp_, *flush.completion, outcome);
+  flushes_.clear();
+  beginning_.clear();
+  placing_ = false;
+}
+
+// ---- in
+
+void TcpLink::broken(int error) {
+  if (error == 0) error = write_error_;
+  tcp_.fail(*this, error == 0 || error == ECONNRESET || error == EPIPE
+                       ? "its process ended: the connection was closed without a farewell"
+                       : std::string("the connection to it broke: ") + std::strerror(error));
+}
+
+bool TcpLink::receive() {
+  std::byte* buffer = tcp_.buffer_.get();
+  // Frames begin at multiples of 8 in the buffer, so that headers and payloads are aligned for whoever looks at them.
+  std::size_t begin = (8 - skip_) % 8;
+  iovec parts[2];
+  int count = 0;
+  if (placing_) {
+    parts[count++] = {placement_.at, placement_.left};
+  } else if (!beginning_.empty()) {
+    std::memcpy(buffer, beginning_.data(), beginning_.size());
+  }
+  std::size_t have = beginning_.size();
+  parts[count++] = {buffer + begin + have, kReceiveBytes};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = static_cast<std::size_t>(count);
+  ssize_t size = count == 1 ? ::recv(fd, parts[0].iov_base, parts[0].iov_len, MSG_DONTWAIT)
+                            : ::recvmsg(fd, &message, MSG_DONTWAIT);
+  if (size <= 0) {
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    broken(size == 0 ? 0 : errno);
+    return true;
+  }
+  received_ = true;
+  auto more = static_cast<std::size_t>(size);
+  if (placing_) {
+    std::size_t direct = std::min<std::uint64_t>(more, placement_.left);
+    placement_.at += direct;
+    placement_.left -= direct;
+    more -= direct;
+    if (placement_.left == 0) finish_placement();
+  }
+  beginning_.clear();
+  if (have + more > 0 && open()) take(buffer + begin, have + more);
+  return true;
+}
+
+void TcpLink::receive_early(Bytes bytes) {
+  std::memcpy(tcp_.buffer_.get(), bytes.data(), bytes.size());
+  take(tcp_.buffer_.get(), bytes.size());
+}
+
+void TcpLink::take(std::byte* at, std::size_t size) {
+  std::size_t skipped = std::min(skip_, size);
+  skip_ -= skipped;
+  std::size_t used = skipped + parse(at + skipped, size - skipped);
+  if (open() && used < size) beginning_.assign(at + used, at + size);
+}
+
+/// Takes the frames that are there; returns how many bytes they had. What remains is the beginning of one.
+std::size_t TcpLink::parse(const std::byte* at, std::size_t size) {
+  std::size_t used = 0;
+  while (open() && !placing_ && size - used >= sizeof(Prefix)) {
+    Prefix prefix;
+    std::memcpy(&prefix, at + used, sizeof prefix);
+    std::size_t frame = sizeof prefix;
+    if (prefix.kind() == FrameKind::message) {
+      frame = parse_message(prefix, at + used, size - used);
+    } else {
+      control(prefix);
+    }
+    if (frame == 0) break;
+    used += frame;
+  }
+  return used;
+}
+
+/// Returns how many bytes of the frame were taken: 0 while it is too short to begin with.
+std::size_t TcpLink::parse_message(Prefix prefix, const std::byte* at, std::size_t size) {
+  if (prefix.header() > kHeaderMax) {
+    tcp_.fail(*this, "it sent what this version does not understand");
+    return size;
+  }
+  if (prefix.size() > kWholeMax) return begin_placement(prefix, at, size);
+  std::size_t frame = padded(sizeof prefix + prefix.header() + prefix.size());
+  if (size < frame) return 0;
+  ++tcp_.handed_up_;
+  const std::byte* header = at + sizeof prefix;
+  tcp_.receiver_.arrived(*this, {header, prefix.header()}, {header + prefix.header(), prefix.size()});
+  return frame;
+}
+
+std::size_t TcpLink::begin_placement(Prefix prefix, const std::byte* at, std::size_t size) {
+  std::size_t before = sizeof prefix + prefix.header();
+  if (size < before) return 0;
+  std::byte* target = tcp_.receiver_.place(*this, {at + sizeof prefix, prefix.header()}, prefix.size());
+  if (!open()) return size;
+  if (target == nullptr) {
+    tcp_.fail(*this, "a message of " + std::to_string(prefix.size()) + " bytes from it found no memory here");
+    return size;
+  }
+  std::size_t here = std::min<std::uint64_t>(size - before, prefix.size());
+  std::memcpy(target, at + before, here);
+  placing_ = true;
+  placement_ = {target + here, prefix.size() - here};
+  const std::uint64_t frame = before + prefix.size();
+  skip_ = padded(frame) - frame;
+  if (placement_.left != 0) return size;
+  finish_placement();
+  std::size_t skipped = std::min(skip_, size - before - here);
+  skip_ -= skipped;
+  return before + here + skipped;
+}
+
+void TcpLink::finish_placement() {
+  placing_ = false;
+  ++tcp_.handed_up_;
+  tcp_.receiver_.placed(*this);
+}
+
+void TcpLink::control(Prefix prefix) {
+  switch (prefix.kind()) {
+    case FrameKind::flush: {
+      bool was_empty = outbox.empty();
+      outbox.add_frame(Prefix(FrameKind::flushed, 0, prefix.size()), {}, {});
+      return tcp_.added(*this, was_empty);
+    }
+    case FrameKind::flushed:
+      if (flushes_.empty() || flushes_.front().number != prefix.size()) break;
+      TcpTransport::ended(&tcp_, *flushes_.front().completion, Outcome::ok);
+      return flushes_.pop_front();
+    case FrameKind::bye:
+      return tcp_.fail(*this, "it closed the link");
+    case FrameKind::message:
+      break;
+  }
+  tcp_.fail(*this, "it sent what this version does not understand");
+}
+
+}  // namespace periapt::tcp

@@ -1,0 +1,291 @@
+// The TCP transport against what well-behaved peers never do: strangers, garbage, dribbled bytes, lack of descriptors,
+// peers that are busy for long.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <thread>
+
+#include "machine/tcp/transport.h"
+#include "tests/machine/conformance.h"
+#include "tests/tcp/raw_peer.h"
+
+namespace periapt::tcp {
+namespace {
+
+using conformance::Label;
+using conformance::pump;
+using conformance::settle;
+using conformance::Ticket;
+using conformance::Worker;
+
+conformance::Subject loopback(std::map<std::string, std::string> more = {}) {
+  more["+net-devices"] = "127.0.0.1";
+  return {.factory = &factory, .options = more};
+}
+
+/// A label and payload that Worker expects as message `number` from `from`.
+std::vector<std::byte> message(ucx::PeerId from, std::uint64_t number, std::size_t size) {
+  Label label{.from = from, .number = number, .size = size};
+  std::vector<std::byte> payload(size);
+  conformance::fill(payload, from * 1'000'003 + number);
+  return frame(std::as_bytes(std::span(&label, 1)), payload);
+}
+
+/// That the worker is as well as before.
+void expect_well(Worker& worker) {
+  Worker other(loopback(), 500);
+  ucx::Link& link = other.connect(worker);
+  other.push(link, 100, 0, {&worker});
+  pump({&worker, &other}, [&] { return worker.arrived_from(500) == 1; });
+  other.close(link);
+  pump({&worker, &other}, [&] { return !worker.losses.empty() && worker.losses.back().peer == 500; });
+  worker.close(*worker.link_to(500));
+  worker.losses.pop_back();
+}
+
+TEST(Strangers, AreRefusedWithOneLineEach) {
+  Worker worker(loopback(), 1);
+  for (const std::string& garbage :
+       {std::string("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), std::string("\x16\x03\x01\x02", 4) + std::string(600, 'x'),
+        std::string(100000, '\0')}) {
+    testing::internal::CaptureStderr();
+    RawPeer stranger(worker);
+    stranger.send(garbage);
+    EXPECT_TRUE(stranger.hung_up_on());
+    std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+    EXPECT_NE(said.find("127.0.0.1"), std::string::npos) << "who it was: " << said;
+    EXPECT_NE(said.find("does not speak this protocol"), std::string::npos) << said;
+  }
+  EXPECT_TRUE(worker.losses.empty());
+  expect_well(worker);
+}
+
+TEST(Strangers, DoNotFillTheLog) {
+  Worker worker(loopback(), 1);
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 100; ++i) {
+    RawPeer stranger(worker);
+    stranger.send("nonsense");
+    EXPECT_TRUE(stranger.hung_up_on());
+  }
+  std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_LE(std::count(said.begin(), said.end(), '\n'), 20);
+}
+
+TEST(Strangers, WhoSaysNothingHindersNobody) {
+  Worker worker(loopback(), 1);
+  std::deque<RawPeer> silent;
+  for (int i = 0; i < 50; ++i) silent.emplace_back(worker);
+  settle({&worker});
+  expect_well(worker);
+}
+
+TEST(Strangers, WhoHangsUpInTheMiddleLeavesNothing) {
+  Worker worker(loopback(), 1);
+  for (std::size_t part : {1u, 8u, 16u, 63u, 64u}) {
+    RawPeer stranger(worker);
+    stranger.send(Bytes(stranger.handshake().output()).first(part));
+    settle({&worker}, 20);
+    stranger.hang_up();
+    settle({&worker}, 20);
+  }
+  expect_well(worker);
+}
+
+TEST(Strangers, WithoutTheSecretAreRefusedWithThatReason) {
+  Worker worker(loopback(), 1);
+  testing::internal::CaptureStderr();
+  RawPeer stranger(worker, "guessed");
+  EXPECT_THROW(stranger.shake_hands(), std::runtime_error);
+  EXPECT_TRUE(stranger.hung_up_on());
+  std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("doesn't know this job's secret"), std::string::npos) << said;
+  expect_well(worker);
+}
+
+TEST(Strangers, OfAnotherVersionAreToldWhichOneThisIs) {
+  Worker worker(loopback(), 1);
+  testing::internal::CaptureStderr();
+  RawPeer peer(worker);
+  std::uint32_t newer = kVersion + 1;
+  std::memcpy(peer.handshake().output().data() + offsetof(Opening, version), &newer, sizeof newer);
+  peer.send(peer.handshake().output());
+  std::vector<std::byte> answer = peer.hear(16);
+  ASSERT_EQ(answer.size(), 16u);
+  std::uint32_t version = 0;
+  std::memcpy(&version, answer.data() + offsetof(Opening, version), sizeof version);
+  EXPECT_EQ(version, kVersion);
+  while (!peer.hung_up_on()) {
+  }
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("build both with the same Periapt"), std::string::npos);
+}
+
+TEST(Frames, MayComeInAnyPieces) {
+  Worker worker(loopback(), 1);
+  RawPeer peer(worker);
+  peer.shake_hands();
+  std::vector<std::byte> stream;
+  std::uint64_t count = 0;
+  for (std::size_t size : {0u, 1u, 8u, 100u, 8191u, 8192u, 8193u, 20000u, 3u, 8199u, 0u}) {
+    std::vector<std::byte> bytes = message(99, count++, size);
+    stream.insert(stream.end(), bytes.begin(), bytes.end());
+  }
+  // Pieces of 1 byte at the beginnings of frames, larger ones elsewhere.
+  std::mt19937 random(3);
+  for (std::size_t at = 0; at < stream.size();) {
+    std::size_t piece =
+        std::min<std::size_t>(random() % 3 == 0 ? 1 + random() % 3000 : 1 + random() % 20, stream.size() - at);
+    ASSERT_TRUE(peer.send(Bytes(stream).subspan(at, piece)));
+    at += piece;
+    for (int i = 0; i < 3; ++i) worker.progress();
+  }
+  pump({&worker}, [&] { return worker.arrived_from(99) == count; });
+  EXPECT_TRUE(worker.losses.empty());
+}
+
+TEST(Frames, ThatMakeNoSenseLoseTheLink) {
+  for (std::uint64_t word : {std::uint64_t{0}, std::uint64_t{0xff}, std::uint64_t{5}, ~std::uint64_t{0},
+                             std::uint64_t{0xff01},       // a header of 255 bytes
+                             std::uint64_t{0x1'0000'03},  // an answer to a flush that nobody asked for
+                             std::uint64_t{0x4747'4547'4554}}) {
+    Worker worker(loopback(), 1);
+    RawPeer peer(worker);
+    peer.shake_hands();
+    peer.send(std::as_bytes(std::span(&word, 1)));
+    peer.send(std::string(300, 'x'));
+    pump({&worker}, [&] { return worker.losses.size() == 1; });
+    EXPECT_EQ(worker.losses[0].peer, 99u);
+    EXPECT_NE(worker.losses[0].reason.find("does not understand"), std::string::npos) << worker.losses[0].reason;
+    EXPECT_TRUE(peer.hung_up_on());
+  }
+}
+
+TEST(Frames, AFarewellAndASuddenEndAreToldApart) {
+  for (bool farewell : {true, false}) {
+    Worker worker(loopback(), 1);
+    RawPeer peer(worker);
+    peer.shake_hands();
+    Prefix bye(FrameKind::bye, 0, 0);
+    if (farewell) peer.send(std::as_bytes(std::span(&bye, 1)));
+    peer.hang_up();
+    pump({&worker}, [&] { return worker.losses.size() == 1; });
+    EXPECT_NE(worker.losses[0].reason.find(farewell ? "closed the link" : "process ended"), std::string::npos)
+        << worker.losses[0].reason;
+    EXPECT_NE(worker.losses[0].reason.find("worker 99 at 127.0.0.1:"), std::string::npos);
+  }
+}
+
+TEST(Frames, ASecondConnectionOfAPeerDoesNotReplaceTheFirst) {
+  Worker worker(loopback(), 1);
+  RawPeer first(worker);
+  first.shake_hands();
+  RawPeer second(worker);
+  second.send(second.handshake().output());
+  second.handshake().output().clear();
+  second.handshake().feed(second.hear(sizeof(Challenge)));
+  second.send(second.handshake().output());
+  settle({&worker});
+  EXPECT_TRUE(first.send(message(99, 0, 50)));
+  pump({&worker}, [&] { return worker.arrived_from(99) == 1; });
+  // When the first has ended, the second takes its place, after the loss was told.
+  first.hang_up();
+  pump({&worker}, [&] { return worker.losses.size() == 1; });
+  worker.close(*worker.link_to(99));
+  EXPECT_EQ(second.hear(sizeof(Welcome)).size(), sizeof(Welcome));
+  second.send(message(99, 0, 60));
+  pump({&worker}, [&] { return worker.arrived_from(99) == 1; });
+}
+
+TEST(Frames, AConnectionThatWaitsSurvivesTheCloseOfTheOldOne) {
+  // The peer comes a second time while its first link is still there; then this side closes that one.
+  Worker worker(loopback(), 1);
+  RawPeer first(worker);
+  first.shake_hands();
+  EXPECT_TRUE(first.send(message(99, 0, 50)));
+  pump({&worker}, [&] { return worker.arrived_from(99) == 1; });
+  RawPeer second(worker);
+  second.send(second.handshake().output());
+  second.handshake().output().clear();
+  second.handshake().feed(second.hear(sizeof(Challenge)));
+  second.send(second.handshake().output());
+  settle({&worker});
+  worker.close(*worker.link_to(99));
+  EXPECT_EQ(second.hear(sizeof(Welcome)).size(), sizeof(Welcome));
+  second.send(message(99, 0, 60));
+  pump({&worker}, [&] { return worker.arrived_from(99) == 1; });
+  EXPECT_TRUE(worker.losses.empty());
+}
+
+TEST(Listening, HappensOnTheChosenAddressOnly) {
+  Worker worker(loopback(), 1);
+  Address address;
+  ASSERT_TRUE(read_address(worker.address(), &address));
+  EXPECT_EQ(ip_text(AF_INET, address.ip), "127.0.0.1");
+  address.ip[3] = std::byte{2};  // 127.0.0.2 is this host as well
+  sockaddr_storage socket{};
+  socklen_t size = to_socket(address, &socket);
+  int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  EXPECT_NE(::connect(fd, reinterpret_cast<sockaddr*>(&socket), size), 0);
+  EXPECT_EQ(errno, ECONNREFUSED);
+  ::close(fd);
+}
+
+TEST(Reaching, LoopbackOfAnotherHostIsOutOfReach) {
+  Worker worker(loopback(), 1);
+  Address address;
+  ASSERT_TRUE(read_address(worker.address(), &address));
+  auto reaches = [&](const Address& there) { return worker.transport().reaches(std::as_bytes(std::span(&there, 1))); };
+  EXPECT_TRUE(reaches(address));
+  Address other = address;
+  ++other.boot;
+  EXPECT_FALSE(reaches(other));
+  other = address;
+  ++other.network;
+  EXPECT_FALSE(reaches(other)) << "another network namespace has a loopback of its own";
+  other = address;
+  other.family = 6;
+  EXPECT_FALSE(reaches(other));
+}
+
+TEST(Limits, WithoutDescriptorsConnectionsWaitAndThenComeIn) {
+  Worker worker(loopback({{"+net-timeout", "1"}}), 1);
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  RawPeer peer(worker);  // in the kernel's queue, not accepted yet
+  rlimit tight = before;
+  testing::internal::CaptureStderr();
+  int highest = ::dup(0);  // the first that is free now
+  ::close(highest);
+  tight.rlim_cur = static_cast<rlim_t>(highest);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  settle({&worker}, 50);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("ulimit -n"), std::string::npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  peer.shake_hands();
+  peer.send(message(99, 0, 10));
+  pump({&worker}, [&] { return worker.arrived_from(99) == 1; });
+}
+
+TEST(Silence, APeerThatIsBusyIsNotADeadHost) {
+  // The receiver doesn't look for three times the limit while all buffers on the way are full; nothing is lost.
+  Worker a(loopback({{"+net-timeout", "1"}}), 1), b(loopback({{"+net-timeout", "1"}}), 2);
+  ucx::Link& link = a.connect(b);
+  a.push(link, 8, 0, {&b});
+  pump({&a, &b}, [&] { return b.arrived_from(1) == 1; });
+  std::deque<Ticket> tickets;
+  for (int i = 0; i < 4; ++i) ASSERT_EQ(a.send_lent(link, 16 << 20, tickets.emplace_back()), ucx::Accepted::pending);
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  while (std::chrono::steady_clock::now() < end) {
+    a.progress();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_TRUE(a.losses.empty()) << a.losses[0].reason;
+  pump({&a, &b}, [&] { return b.arrived_from(1) == 5; });
+}
+
+}  // namespace
+}  // namespace periapt::tcp
