@@ -39,24 +39,35 @@ std::byte* map_at(std::uintptr_t address, std::size_t bytes, int protection, int
   return static_cast<std::byte*>(got);
 }
 
-// A memory file of a size that nobody can change any more, mapped over the reserved addresses.
-Status map_file(std::byte* where, std::size_t bytes, int process) {
+// A memory file of a size that nobody can change any more.
+Result<int> make_file(std::size_t bytes, int process) {
   std::string name = "periapt-process-" + std::to_string(process);
   int file = ::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0) {
     return Status::failure(std::string("memfd_create failed: ") + std::strerror(errno) +
                            ". Shared message memory needs memfd (Linux 3.17; /proc/sys/vm/memfd_noexec must allow it)");
   }
-  Status status;
-  if (::ftruncate(file, static_cast<off_t>(bytes)) != 0 ||
-      ::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
-      map_at(reinterpret_cast<std::uintptr_t>(where), bytes, PROT_READ | PROT_WRITE,
-             MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file) == nullptr) {
-    status =
-        Status::failure("could not map " + gibibytes(bytes) + " of shared message memory: " + std::strerror(errno));
+  if (::ftruncate(file, static_cast<off_t>(bytes)) == 0 &&
+      ::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
+    return file;
   }
-  ::close(file);  // the mapping keeps it
+  Status status = Status::failure("could not make a memory file of " + gibibytes(bytes) + ": " + std::strerror(errno));
+  ::close(file);
   return status;
+}
+
+// The file of each process covers its consecutive PEs; the host page is part of the first one.
+struct Part {
+  std::size_t first_pe;
+  std::size_t next_pe;
+};
+std::vector<Part> parts_of(const std::vector<int>& process_of) {
+  std::vector<Part> parts;
+  for (std::size_t first = 0, next = 0; first < process_of.size(); first = next) {
+    while (next < process_of.size() && process_of[next] == process_of[first]) ++next;
+    parts.push_back({first, next});
+  }
+  return parts;
 }
 
 // The largest file we may make: a limit on it would end us with SIGXFSZ.
@@ -82,16 +93,13 @@ Status no_space(int pes) {
 
 }  // namespace
 
-Result<Arena> Arena::map(const std::vector<int>& process_of) {
+Result<Arena> Arena::reserve(const std::vector<int>& process_of, bool shared) {
   Arena arena;
   arena.pes_ = static_cast<int>(process_of.size());
-  arena.shared_ = process_of.back() != process_of.front();
+  arena.shared_ = shared;
   std::size_t pes = process_of.size();
   std::size_t most_a_process = 0;
-  for (std::size_t pe = 0, first = 0; pe < pes; ++pe) {
-    if (process_of[pe] != process_of[first]) first = pe;
-    most_a_process = std::max(most_a_process, pe + 1 - first);
-  }
+  for (const Part& part : parts_of(process_of)) most_a_process = std::max(most_a_process, part.next_pe - part.first_pe);
 
   for (std::size_t slice = kLargestSlice; slice >= kSmallestSlice && arena.base_ == nullptr; slice /= 2) {
     std::size_t bytes = kHostBytes + pes * slice;
@@ -108,26 +116,81 @@ Result<Arena> Arena::map(const std::vector<int>& process_of) {
     }
   }
   if (arena.base_ == nullptr) return no_space(arena.pes_);
+  return arena;
+}
 
-  if (arena.shared_) {
-    // One file for the consecutive PEs of each process; the host page is part of the first one.
-    for (std::size_t first = 0, next = 0; first < pes; first = next) {
-      while (next < pes && process_of[next] == process_of[first]) ++next;
-      std::byte* begin = first == 0 ? arena.base_ : arena.slice(static_cast<int>(first));
-      std::byte* end = arena.slice(0) + next * arena.slice_bytes_;
-      Status status = map_file(begin, static_cast<std::size_t>(end - begin), process_of[first]);
-      if (!status) return status;
-    }
-  } else {
-    // Huge pages make the first touch four times cheaper; the first megabytes of a slice stay small pages, because a
-    // short run touches little.
-    for (int pe = 0; pe < arena.pes_; ++pe) {
-      std::byte* begin = reinterpret_cast<std::byte*>(
-          round_up(reinterpret_cast<std::uintptr_t>(arena.slice(pe)) + kHugePage, kHugePage));
-      std::byte* end = arena.slice(pe) + arena.slice_bytes_;
-      ::madvise(begin, static_cast<std::size_t>(end - begin), MADV_HUGEPAGE);
+// Maps the files over the reserved addresses.
+Status Arena::map_files(const std::vector<int>& process_of, const std::vector<int>& files) {
+  std::vector<Part> parts = parts_of(process_of);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    std::byte* begin = i == 0 ? base_ : slice(static_cast<int>(parts[i].first_pe));
+    std::byte* end = slice(0) + parts[i].next_pe * slice_bytes_;
+    if (map_at(reinterpret_cast<std::uintptr_t>(begin), static_cast<std::size_t>(end - begin), PROT_READ | PROT_WRITE,
+               MAP_SHARED | MAP_FIXED | MAP_NORESERVE, files[i]) == nullptr) {
+      return Status::failure("could not map " + gibibytes(static_cast<std::size_t>(end - begin)) +
+                             " of shared message memory: " + std::strerror(errno));
     }
   }
+  return {};
+}
+
+Result<Arena> Arena::map(const std::vector<int>& process_of) {
+  const bool shared = process_of.back() != process_of.front();
+  if (shared) {
+    ArenaFiles files;
+    Result<Arena> arena = create(process_of, files);
+    for (int file : files.files) ::close(file);  // the mappings keep them
+    return arena;
+  }
+  Result<Arena> arena = reserve(process_of, false);
+  if (!arena) return arena;
+  // Huge pages make the first touch four times cheaper; the first megabytes of a slice stay small pages, because a
+  // short run touches little.
+  for (int pe = 0; pe < arena->pes_; ++pe) {
+    std::byte* begin = reinterpret_cast<std::byte*>(
+        round_up(reinterpret_cast<std::uintptr_t>(arena->slice(pe)) + kHugePage, kHugePage));
+    std::byte* end = arena->slice(pe) + arena->slice_bytes_;
+    ::madvise(begin, static_cast<std::size_t>(end - begin), MADV_HUGEPAGE);
+  }
+  return arena;
+}
+
+Result<Arena> Arena::create(const std::vector<int>& process_of, ArenaFiles& files) {
+  Result<Arena> arena = reserve(process_of, true);
+  if (!arena) return arena;
+  files.base = reinterpret_cast<std::uint64_t>(arena->base_);
+  files.slice_bytes = arena->slice_bytes_;
+  for (const Part& part : parts_of(process_of)) {
+    std::size_t bytes = (part.next_pe - part.first_pe) * arena->slice_bytes_ + (part.first_pe == 0 ? kHostBytes : 0);
+    Result<int> file = make_file(bytes, process_of[part.first_pe]);
+    if (!file) return file.status();
+    files.files.push_back(*file);
+  }
+  Status mapped = arena->map_files(process_of, files.files);
+  if (!mapped) return mapped;
+  return arena;
+}
+
+Result<Arena> Arena::join(const std::vector<int>& process_of, const ArenaFiles& files) {
+  Arena arena;
+  arena.pes_ = static_cast<int>(process_of.size());
+  arena.shared_ = true;
+  arena.slice_bytes_ = files.slice_bytes;
+  const std::size_t bytes = kHostBytes + process_of.size() * files.slice_bytes;
+  if (files.files.size() != parts_of(process_of).size()) {
+    return Status::failure("the message memory of this host has " + std::to_string(files.files.size()) +
+                           " files, but its layout says " + std::to_string(parts_of(process_of).size()));
+  }
+  arena.base_ = map_at(files.base, bytes, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1);
+  if (arena.base_ == nullptr) {
+    return Status::failure("the addresses at which another process of this host has its message memory are not free "
+                           "here: " + std::string(std::strerror(errno)) +
+                           ". Are the processes of one host started with different limits (ulimit -v) or programs?");
+  }
+  arena.bytes_ = bytes;
+  Status mapped = arena.map_files(process_of, files.files);
+  if (!mapped) return mapped;
   return arena;
 }
 

@@ -5,7 +5,8 @@
 //   | host page: words of the run | slice of PE 0: inbox, rings, heap | slice of PE 1 | ...
 //
 // A run of several processes backs it with sealed, sparse memfds, one a process, mapped before the processes are
-// forked; they have no name, so nothing is left behind whoever dies. A run of one process uses private memory, whose
+// forked, or handed to processes that a launcher started (machine/layer/host_room.h); they have no name, so nothing is
+// left behind whoever dies. A run of one process uses private memory, whose
 // pages are cheaper to touch first. Address space is reserved generously and costs nothing until it is touched.
 #pragma once
 
@@ -17,11 +18,23 @@
 
 namespace periapt::shm {
 
+/// What a process that was not forked from the arena's maker needs in order to map it too.
+struct ArenaFiles {
+  std::uint64_t base = 0;
+  std::uint64_t slice_bytes = 0;
+  std::vector<int> files;  ///< one for each process, in order; whoever holds this closes them
+};
+
 class Arena {
  public:
   /// Maps memory for PEs 0 .. pes-1. `process_of[pe]` says which process's memory file backs a PE's slice; one process
   /// only: private memory. Fails with the limit that stands in the way and the command that lifts it.
   static Result<Arena> map(const std::vector<int>& process_of);
+
+  /// Shared in any case, and to be joined by others; `files` gets what they need.
+  static Result<Arena> create(const std::vector<int>& process_of, ArenaFiles& files);
+  /// Maps what another process created, at the same address.
+  static Result<Arena> join(const std::vector<int>& process_of, const ArenaFiles& files);
 
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&& other) noexcept;
@@ -47,6 +60,8 @@ class Arena {
 
  private:
   Arena() = default;
+  static Result<Arena> reserve(const std::vector<int>& process_of, bool shared);
+  Status map_files(const std::vector<int>& process_of, const std::vector<int>& files);
 
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;

@@ -1,7 +1,6 @@
 #include "machine/shm/inbox.h"
 
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <deque>
 
 #include "base/clock.h"
+#include "machine/shm/membarrier.h"
 
 namespace periapt::shm {
 
@@ -27,19 +27,6 @@ namespace {
 
 // Without membarrier nobody can make the senders' stores visible for us; then a sleep is short.
 constexpr std::uint64_t kBoundedSleepNs = 200'000;
-
-int membarrier(int command) { return static_cast<int>(::syscall(SYS_membarrier, command, 0, 0)); }
-
-// Registers this process for the membarrier that sleepers use; false: the kernel (or a sandbox) does not let us.
-bool register_membarrier(bool across_processes) {
-  auto attempt = [](int enlist, int command) { return membarrier(enlist) == 0 && membarrier(command) == 0; };
-  if (across_processes) {
-    static const bool possible = attempt(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, MEMBARRIER_CMD_GLOBAL_EXPEDITED);
-    return possible;
-  }
-  static const bool possible = attempt(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-  return possible;
-}
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint64_t ns, bool shared) {
   timespec limit{static_cast<time_t>(ns / 1'000'000'000u), static_cast<long>(ns % 1'000'000'000u)};
@@ -73,16 +60,18 @@ void tell_news(SleepWord& word, bool across_processes) {
 Port::Port(const PortPlace& place)
     : outgoing_(new Outgoing[static_cast<std::size_t>(place.pes)]),
       inbox_(place.inboxes[place.pe]),
-      incoming_(new Incoming[static_cast<std::size_t>(place.pes)]),
-      bitmap_words_((place.pes + 63) / 64),
-      incoming_from_(static_cast<std::size_t>(place.pes), nullptr),
       pe_(place.pe),
       pes_(place.pes),
+      host_first_(place.host_first),
+      host_pes_(place.host_pes != 0 ? place.host_pes : place.pes),
       heap_(place.heap),
       place_(place),
       sleep_word_(place.sleep[place.pe]),
       siblings_{this} {
-  if (place_.ring_capacity == 0) place_.ring_capacity = default_capacity(place.pes);
+  incoming_ = new Incoming[static_cast<std::size_t>(host_pes_)];
+  incoming_from_.assign(static_cast<std::size_t>(host_pes_), nullptr);
+  bitmap_words_ = (host_pes_ + 63) / 64;
+  if (place_.ring_capacity == 0) place_.ring_capacity = default_capacity(host_pes_);
   for (int pe = 0; pe < pes_; ++pe) {
     outgoing_[pe].inbox = place.inboxes[pe];
     outgoing_[pe].sleep = place.sleep[pe];
@@ -130,26 +119,27 @@ void Port::make_ring(Outgoing& out, int pe) {
   out.limit = capacity;
   // release, both: partners are the acquires in adopt_rings(); the ring's head is complete before it is found, and it
   // is found by whoever sees the count.
-  out.inbox->rings[pe_].store(ring, std::memory_order_release);
+  out.inbox->rings[pe_ - host_first_].store(ring, std::memory_order_release);
   out.inbox->announced.fetch_add(1, std::memory_order_release);
 }
 
 void Port::attend(Outgoing& out) {
-  if (out.sleep->marks_wanted.load(std::memory_order_relaxed) != 0) mark(*out.inbox, pe_);
+  if (out.sleep->marks_wanted.load(std::memory_order_relaxed) != 0) mark(*out.inbox, pe_ - host_first_);
   end_sleep(*out.sleep, place_.across_processes);
 }
 
 // A mark is a hint. The bit may be seen set here although the receiver is just clearing it and has not seen the slot:
 // it would take a fence to exclude that. So the receiver looks at one ring a poll whatever its bit says, and at all of
 // them before it sleeps; a lost mark costs time, never a message.
-void Port::mark(Inbox& inbox, int source) {
-  std::atomic<std::uint64_t>& word = inbox.may_hold[source / 64];
-  std::uint64_t bit = std::uint64_t{1} << (source % 64);
+void Port::mark(Inbox& inbox, int host_source) {
+  std::atomic<std::uint64_t>& word = inbox.may_hold[host_source / 64];
+  std::uint64_t bit = std::uint64_t{1} << (host_source % 64);
   if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_release);
 }
 
 void Port::park(int pe, std::uint64_t meta, void* bytes) {
   Outgoing& out = outgoing_[pe];
+  if (out.inbox == nullptr) return place_.far->send(pe_, pe, meta, bytes);
   if (out.overflow == nullptr) out.overflow = new Overflow;
   platform::hand_over(bytes);
   out.overflow->queue.push_back({meta, bytes});
@@ -192,9 +182,9 @@ std::size_t Port::parked(int pe) const {
 void Port::adopt_rings() {
   // The count before the rings: a ring that comes in between is found again, or looked for once more.
   std::uint32_t announced = inbox_->announced.load(std::memory_order_acquire);
-  for (int source = 0; source < pes_; ++source) {
-    if (incoming_from_[source] != nullptr) continue;
-    Ring* ring = inbox_->rings[source].load(std::memory_order_acquire);
+  for (int i = 0; i < host_pes_; ++i) {
+    if (incoming_from_[i] != nullptr) continue;
+    Ring* ring = inbox_->rings[i].load(std::memory_order_acquire);
     if (ring == nullptr) continue;
     Incoming& in = incoming_[active_++];
     in.slots = ring->slots();
@@ -202,15 +192,15 @@ void Port::adopt_rings() {
     in.capacity_log = ring->capacity_log;
     in.report_mask = std::max(ring->capacity / 4, 1u) - 1;
     in.ring = ring;
-    in.source = source;
-    incoming_from_[source] = &in;
-    if (by_bitmap_) mark(*inbox_, source);
+    in.source = host_first_ + i;
+    incoming_from_[i] = &in;
+    if (by_bitmap_) mark(*inbox_, i);
   }
   adopted_ = announced;
   if (active_ > Inbox::kDirectRings && !by_bitmap_) {
     by_bitmap_ = true;
     sleep_word_->marks_wanted.store(1, std::memory_order_relaxed);  // a hint, like the marks
-    for (int i = 0; i < active_; ++i) mark(*inbox_, incoming_[i].source);
+    for (int i = 0; i < active_; ++i) mark(*inbox_, incoming_[i].source - host_first_);
   }
 }
 
@@ -264,7 +254,7 @@ bool Port::anything_to_do() {
   for (int i = 0; i < active_; ++i) {
     if (!arrived(incoming_[i], incoming_[i].next)) continue;
     found = true;
-    if (by_bitmap_) mark(*inbox_, incoming_[i].source);
+    if (by_bitmap_) mark(*inbox_, incoming_[i].source - host_first_);
   }
   for (int pe : destinations_parked_) {
     const Outgoing& out = outgoing_[pe];
@@ -285,7 +275,7 @@ void Port::sleep(std::uint64_t deadline_ns) {
   // After this call every thread of the run has either made the stores visible that came before its latest load of
   // `sleeping`, or will see the 1: the heavy half of the fence whose light half is the signal fence in publish().
   if (can_sleep_long_) {
-    membarrier(place_.across_processes ? MEMBARRIER_CMD_GLOBAL_EXPEDITED : MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    membarrier(place_.across_processes);
   }
   bool found = word.news.load(std::memory_order_relaxed) != 0;
   for (Port* port : siblings_) found = port->anything_to_do() || found;

@@ -43,16 +43,27 @@ void tell_news(SleepWord& word, bool across_processes);
 struct Inbox {
   // Written when a ring is made, read at each poll.
   alignas(platform::kCacheLine) std::atomic<std::uint32_t> announced;
-  std::atomic<std::uint64_t>* may_hold;  ///< bit s: the ring from PE s may hold something
-  std::atomic<Ring*>* rings;             ///< by sender
+  std::atomic<std::uint64_t>* may_hold;  ///< bit s: the ring from the host's s-th PE may hold something
+  std::atomic<Ring*>* rings;             ///< by sender, counted from the host's first PE
 
   static constexpr int kDirectRings = 16;
 };
 
-/// What a Port needs to know of the host; filled by MachineLayer (or by a test).
+/// The way to PEs that are not on this host; see machine/layer/net.h.
+class FarSide {
+ public:
+  virtual ~FarSide() = default;
+  /// Takes a block over, from a PE of this process; its bytes are still to be asked for from whoever knows them.
+  virtual void send(int from, int to, std::uint64_t meta, void* bytes) = 0;
+};
+
+/// What a Port needs to know of the run; filled by MachineLayer (or by a test).
 struct PortPlace {
   int pe = 0;
-  int pes = 0;
+  int pes = 0;                        ///< of the run
+  int host_first = 0;                 ///< the first PE of this host
+  int host_pes = 0;                   ///< of this host; 0: all of them
+  FarSide* far = nullptr;             ///< needed if there are PEs on other hosts
   Inbox* const* inboxes = nullptr;    ///< by PE; nullptr for a PE that is not on this host
   SleepWord* const* sleep = nullptr;  ///< by PE: its carrier's
   Heap* heap = nullptr;               ///< this PE's
@@ -256,7 +267,7 @@ class Port {
     for (int w = 0; w < bitmap_words_ && delivered < budget; ++w) {
       std::uint64_t marked = take_marks(w);
       while (marked != 0) {
-        int source = w * 64 + static_cast<int>(lowest_bit(marked));
+        int source = w * 64 + static_cast<int>(lowest_bit(marked));  // counted from the host's first PE
         marked &= marked - 1;
         Incoming* in = incoming_from_[source];
         if (in == nullptr) continue;
@@ -280,24 +291,26 @@ class Port {
   PERIAPT_NOINLINE void adopt_rings();
   PERIAPT_NOINLINE void report(Incoming& in);
   static std::uint64_t room_until(const Outgoing& out);
-  static void mark(Inbox& inbox, int source);
+  static void mark(Inbox& inbox, int host_source);
   std::uint64_t take_marks(int word);
   bool anything_to_do();
 
   // Hot on both ways.
   Outgoing* outgoing_ = nullptr;
   Inbox* inbox_ = nullptr;
-  Incoming* incoming_ = nullptr;  ///< the first `active_` are in use; room for all PEs
+  Incoming* incoming_ = nullptr;  ///< the first `active_` are in use; room for all PEs of the host
   std::size_t parked_ = 0;
   std::uint32_t adopted_ = 0;
   int active_ = 0;
   bool by_bitmap_ = false;
   int sweep_ = 0;
   int bitmap_words_ = 0;
-  std::vector<Incoming*> incoming_from_;  ///< by sender
+  std::vector<Incoming*> incoming_from_;  ///< by sender, counted from the host's first PE
 
   int pe_;
   int pes_;
+  int host_first_;
+  int host_pes_;
   Heap* heap_;
   PortPlace place_;
   SleepWord* sleep_word_;

@@ -1,0 +1,178 @@
+// Channel: one direction between two workers of a host, in memory that both map. One writer, one reader, no lock.
+//
+//   | head: who has come how far | cells, 64 B each | transfers | bulk: a ring of bytes |
+//
+// Every message is announced by one cell. A cell is the Slot of ring.h: one line, published by one store of its word. A
+// small message lies in the cell whole; the payload of a larger one lies in the bulk ring, in one piece, and is handed
+// up where it lies. Both sides count the bulk positions for themselves, so a cell need not name them. The reader says
+// how far it has come only each quarter of a ring; therefore no piece of bulk may be larger than a quarter.
+// (transfers: see transfer.h.)
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/bits.h"
+#include "base/platform.h"
+#include "machine/shm/ring.h"
+#include "machine/shm/transfer.h"
+
+namespace periapt::shm {
+
+/// May one process read and write the private memory of the other? Found by doing it.
+enum class Copies : std::uint32_t { unknown, work, forbidden };
+
+struct ChannelHead {
+  // Written by the reader; the writer reads it after each publish, from its own cache but for once each quarter ring.
+  alignas(platform::kCacheLine) std::atomic<std::uint64_t> cells_consumed;
+  std::atomic<std::uint64_t> bulk_consumed;
+  std::atomic<std::uint32_t> reader_sleeps;  ///< 1: it wants its doorbell rung when a cell is published
+  // Written by the writer.
+  alignas(platform::kCacheLine) std::atomic<std::uint32_t> writer_sleeps;  ///< 1: it wants to be told of room
+  std::atomic<std::uint32_t> writer_copies;  ///< Copies: may the writer's process copy from and to the reader's?
+};
+static_assert(sizeof(ChannelHead) == 2 * platform::kCacheLine, "cells start on a line");
+
+/// The whole of a channel, as it lies in its memory file. Zeroed memory is a valid, empty channel.
+struct Channel {
+  static constexpr unsigned kCellsLog = 9;
+  static constexpr std::uint64_t kCells = std::uint64_t{1} << kCellsLog;
+  static constexpr std::uint64_t kBulk = std::uint64_t{256} << 10;
+  static constexpr std::uint64_t kPieceMost = kBulk / 4;
+  static constexpr unsigned kTransfers = 16;
+
+  ChannelHead head;
+  Slot cells[kCells];
+  Transfer transfers[kTransfers];
+  alignas(platform::kPage) std::byte bulk[kBulk];
+
+  /// Where a piece of bulk that begins at or behind `position` begins: not across the end of the ring.
+  static std::uint64_t piece_at(std::uint64_t position, std::uint64_t size) {
+    std::uint64_t left = kBulk - position % kBulk;
+    return size <= left ? position : position + left;
+  }
+};
+static_assert(sizeof(Channel) % platform::kPage == 0, "a memory file is whole pages");
+
+class ChannelWriter {
+ public:
+  ChannelWriter() = default;
+  explicit ChannelWriter(Channel& channel) : channel_(&channel) {}
+
+  /// The next cell, to be filled and published; nullptr: there is none free.
+  PERIAPT_INLINE Slot* claim() {
+    if (PERIAPT_UNLIKELY(next_ == limit_)) {
+      // acquire: partner is the release in ChannelReader::tell(): the reader's reads of a cell come before our reuse.
+      limit_ = channel_->head.cells_consumed.load(std::memory_order_acquire) + Channel::kCells;
+      if (next_ == limit_) return nullptr;
+    }
+    return &channel_->cells[next_ % Channel::kCells];
+  }
+
+  /// `size` bytes of bulk, on a line, that go with the next cell published; nullptr: there is no room now.
+  PERIAPT_INLINE std::byte* claim_bulk(std::uint64_t size) {
+    std::uint64_t begin = Channel::piece_at(bulk_next_, size);
+    std::uint64_t end = begin + round_up(size, platform::kCacheLine);
+    if (PERIAPT_UNLIKELY(end > bulk_limit_)) {
+      bulk_limit_ = channel_->head.bulk_consumed.load(std::memory_order_acquire) + Channel::kBulk;
+      if (end > bulk_limit_) return nullptr;
+    }
+    bulk_claimed_ = end;
+    return channel_->bulk + begin % Channel::kBulk;
+  }
+
+  /// Makes the claimed cell, and the bulk claimed last for it, visible. `fenced`: the reader can't order its last look
+  /// before its sleep with a membarrier, so the writer pays for a fence. True: the reader sleeps and wants its bell
+  /// rung.
+  PERIAPT_INLINE bool publish(Slot* cell, std::uint64_t meta, bool fenced) {
+    // release: partner is the acquire in ChannelReader::peek(): who sees the word sees the cell's body and its bulk.
+    cell->word.store(meta << 8 | Ring::lap(next_, Channel::kCellsLog), std::memory_order_release);
+    ++next_;
+    bulk_next_ = bulk_claimed_;
+    // In a stream, the lines ahead are fetched while these are written.
+    platform::prefetch_for_write(&channel_->cells[(next_ + 4) % Channel::kCells]);
+    // The light half of the fence whose heavy half is the reader's membarrier before its last look.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (PERIAPT_UNLIKELY(fenced)) std::atomic_thread_fence(std::memory_order_seq_cst);
+    return channel_->head.reader_sleeps.load(std::memory_order_relaxed) != 0;
+  }
+  /// What was claimed is not published: there was no room for all of it. The next claims give it out again.
+  void drop_claims() { bulk_claimed_ = bulk_next_; }
+
+  /// Is there room for anything? The reader leaves at least that when it has read all, and says so.
+  bool has_room() const {
+    std::uint64_t bulk_end = Channel::piece_at(bulk_next_, Channel::kPieceMost) + Channel::kPieceMost;
+    return channel_->head.cells_consumed.load(std::memory_order_relaxed) + Channel::kCells != next_ &&
+           channel_->head.bulk_consumed.load(std::memory_order_relaxed) + Channel::kBulk >= bulk_end;
+  }
+  /// Cells published so far.
+  std::uint64_t position() const { return next_; }
+  Channel& channel() const { return *channel_; }
+
+ private:
+  Channel* channel_ = nullptr;
+  std::uint64_t next_ = 0, limit_ = Channel::kCells;
+  std::uint64_t bulk_next_ = 0, bulk_claimed_ = 0, bulk_limit_ = Channel::kBulk;
+};
+
+class ChannelReader {
+ public:
+  ChannelReader() = default;
+  explicit ChannelReader(Channel& channel) : channel_(&channel) {}
+
+  /// The next cell, if it has been published: it and its bulk stay as they are until consume().
+  PERIAPT_INLINE const Slot* peek() const {
+    const Slot& cell = channel_->cells[next_ % Channel::kCells];
+    std::uint64_t word = cell.word.load(std::memory_order_acquire);
+    return (word & Slot::kLapMask) == Ring::lap(next_, Channel::kCellsLog) ? &cell : nullptr;
+  }
+  /// The cell `ahead` of the next one will be wanted soon: for a reader that is behind.
+  PERIAPT_INLINE void fetch(std::uint64_t ahead) const {
+    platform::prefetch(&channel_->cells[(next_ + ahead) % Channel::kCells]);
+  }
+  static std::uint64_t meta(const Slot& cell) { return cell.word.load(std::memory_order_relaxed) >> 8; }
+
+  /// The `size` bytes of bulk that belong to the cell peeked at.
+  PERIAPT_INLINE const std::byte* bulk(std::uint64_t size) {
+    std::uint64_t begin = Channel::piece_at(bulk_next_, size);
+    bulk_end_ = begin + round_up(size, platform::kCacheLine);
+    return channel_->bulk + begin % Channel::kBulk;
+  }
+
+  /// The cell peeked at, and its bulk, may be written again. True: the writer was told now (see writer_wants_room()).
+  PERIAPT_INLINE bool consume() {
+    ++next_;
+    bulk_next_ = bulk_end_;
+    if (PERIAPT_LIKELY(next_ - told_ < Channel::kCells / 4 && bulk_next_ - bulk_told_ < Channel::kBulk / 4)) {
+      return false;
+    }
+    tell();
+    return true;
+  }
+
+  /// After consume() said true: does the writer sleep, wanting room? Clears it, so that one bell is rung.
+  bool writer_wants_room(bool fenced) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (fenced) std::atomic_thread_fence(std::memory_order_seq_cst);
+    std::atomic<std::uint32_t>& sleeps = channel_->head.writer_sleeps;
+    return sleeps.load(std::memory_order_relaxed) != 0 && sleeps.exchange(0, std::memory_order_acq_rel) != 0;
+  }
+
+  Channel& channel() const { return *channel_; }
+
+ private:
+  void tell() {
+    channel_->head.cells_consumed.store(next_, std::memory_order_release);
+    channel_->head.bulk_consumed.store(bulk_next_, std::memory_order_release);
+    told_ = next_;
+    bulk_told_ = bulk_next_;
+  }
+
+  Channel* channel_ = nullptr;
+  std::uint64_t next_ = 0, told_ = 0;
+  std::uint64_t bulk_next_ = 0, bulk_end_ = 0, bulk_told_ = 0;
+};
+
+}  // namespace periapt::shm

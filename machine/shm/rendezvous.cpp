@@ -1,0 +1,181 @@
+#include "machine/shm/rendezvous.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+
+namespace periapt::shm {
+namespace {
+
+constexpr std::size_t kFilesMost = 3;
+
+std::uint64_t inode_of(const char* path) {
+  struct stat status {};
+  return ::stat(path, &status) == 0 ? status.st_ino : 0;
+}
+
+std::uint64_t hash_of(const std::string& text) {  // FNV-1a
+  std::uint64_t hash = 0xCBF29CE484222325u;
+  for (unsigned char c : text) hash = (hash ^ c) * 0x100000001B3u;
+  return hash;
+}
+
+// An abstract name: it lives as long as the socket, in no file system.
+socklen_t fill_name(sockaddr_un& name, std::uint64_t number) {
+  name = {};
+  name.sun_family = AF_UNIX;
+  int length = std::snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "periapt-shm-%016llx",
+                             static_cast<unsigned long long>(number));
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
+}
+
+File unix_socket() { return File(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
+
+Status no_socket() {
+  return Status::failure(std::string("could not make a Unix socket: ") + std::strerror(errno) +
+                         ". If too many files are open, lift the limit: ulimit -n 65536");
+}
+
+}  // namespace
+
+void File::reset(int number) {
+  if (number_ >= 0) ::close(number_);
+  number_ = number;
+}
+
+HostIdentity this_host(const std::string& name) {
+  HostIdentity host;
+  host.name_hash = hash_of(name);
+  File file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  if (file && ::read(file.get(), host.boot_id.data(), host.boot_id.size()) < 0) host.boot_id.fill('?');
+  host.pid_namespace = inode_of("/proc/self/ns/pid");
+  host.net_namespace = inode_of("/proc/self/ns/net");
+  host.user = ::geteuid();
+  return host;
+}
+
+bool parse_address(std::span<const std::byte> bytes, Address& address) {
+  if (bytes.size() != sizeof(Address)) return false;
+  std::memcpy(&address, bytes.data(), sizeof(Address));
+  return address.magic == Address::kMagic;
+}
+
+std::string Packet::reason() const { return {text.data(), std::min<std::size_t>(text_size, text.size())}; }
+
+Result<File> listen_here(std::uint64_t& socket_name) {
+  File socket = unix_socket();
+  if (!socket) return no_socket();
+  if (::getrandom(&socket_name, sizeof(socket_name), 0) != sizeof(socket_name)) {
+    return Status::failure(std::string("getrandom failed: ") + std::strerror(errno));
+  }
+  sockaddr_un name;
+  socklen_t length = fill_name(name, socket_name);
+  if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&name), length) != 0 || ::listen(socket.get(), 4096) != 0) {
+    return Status::failure(std::string("could not listen on a Unix socket: ") + std::strerror(errno));
+  }
+  return socket;
+}
+
+Result<File> connect_to(std::uint64_t socket_name) {
+  File socket = unix_socket();
+  if (!socket) return no_socket();
+  sockaddr_un name;
+  socklen_t length = fill_name(name, socket_name);
+  if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&name), length) == 0) return socket;
+  if (errno == EAGAIN || errno == EINTR) return File();
+  return Status::failure(errno == ECONNREFUSED ? "nobody listens there any more: the process has ended"
+                                               : std::string("the connection failed: ") + std::strerror(errno));
+}
+
+std::uint32_t peer_process(int socket) {
+  ucred who{};
+  socklen_t size = sizeof(who);
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 || who.uid != ::geteuid()) return 0;
+  return static_cast<std::uint32_t>(who.pid);
+}
+
+Sent send_packet(int socket, const Packet& packet, std::span<const int> files) {
+  iovec bytes{const_cast<Packet*>(&packet), sizeof(packet)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kFilesMost * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  if (!files.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(files.size_bytes());
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(files.size_bytes());
+    std::memcpy(CMSG_DATA(rights), files.data(), files.size_bytes());
+  }
+  if (::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return Sent::yes;
+  // ETOOMANYREFS: more files are on their way between processes than this user may have open.
+  bool later = errno == EAGAIN || errno == EINTR || errno == ENOBUFS || errno == ETOOMANYREFS;
+  return later ? Sent::not_now : Sent::broken;
+}
+
+Arrival receive_packet(int socket) {
+  Arrival arrival;
+  iovec bytes{&arrival.packet, sizeof(Packet)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kFilesMost * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (got < 0) {
+    bool later = errno == EAGAIN || errno == EINTR;
+    arrival.what = later ? Arrival::What::nothing_yet : Arrival::What::end;
+    return arrival;
+  }
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int number;
+      std::memcpy(&number, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
+      arrival.files.emplace_back(number);
+    }
+  }
+  bool whole = got == sizeof(Packet) && (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+  bool ours = whole && arrival.packet.magic == Packet::kMagic && arrival.packet.version == Packet::kVersion;
+  arrival.what = got == 0 ? Arrival::What::end : ours ? Arrival::What::packet : Arrival::What::broken;
+  return arrival;
+}
+
+bool same_secret(std::span<const std::byte> expected, const Packet& packet) {
+  if (packet.text_size != expected.size() || expected.size() > packet.text.size()) return false;
+  unsigned different = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    different |= static_cast<unsigned>(expected[i]) ^ static_cast<unsigned char>(packet.text[i]);
+  }
+  return different == 0;
+}
+
+bool set_secret(Packet& packet, std::span<const std::byte> secret) {
+  if (secret.size() > packet.text.size()) return false;
+  packet.text_size = static_cast<std::uint32_t>(secret.size());
+  if (!secret.empty()) std::memcpy(packet.text.data(), secret.data(), secret.size());
+  return true;
+}
+
+Packet refusal(const std::string& reason) {
+  Packet packet;
+  packet.kind = PacketKind::refuse;
+  packet.text_size = static_cast<std::uint32_t>(std::min(reason.size(), packet.text.size()));
+  std::memcpy(packet.text.data(), reason.data(), packet.text_size);
+  return packet;
+}
+
+}  // namespace periapt::shm

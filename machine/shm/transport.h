@@ -1,0 +1,16 @@
+// The shared memory transport: workers of one host, in processes that need not have been started by each other.
+// See pair.h for how bytes go, rendezvous.h for how workers meet.
+//
+// Options: +shm-cma on|off (may the private memory of other processes be read with process_vm_readv? default on, where
+// a try shows that it works), +shm-direct on|off (do workers of one process copy straight from each other? default on;
+// off treats them as if they were in two processes).
+#pragma once
+
+#include "machine/ucx-like/transport.h"
+
+namespace periapt::shm {
+
+/// The name is "shm"; its one device is "memory".
+extern const ucx::TransportFactory factory;
+
+}  // namespace periapt::shm

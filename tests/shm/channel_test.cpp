@@ -1,0 +1,250 @@
+// The parts of the shared memory transport that two threads touch at once: a channel's cells and bulk, a transfer that
+// both sides copy, the table of keys. Meant for ThreadSanitizer as well.
+#include "machine/shm/channel.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "machine/shm/keys.h"
+#include "machine/shm/transfer.h"
+
+namespace periapt::shm {
+namespace {
+
+struct FreeAligned {
+  void operator()(Channel* channel) const { std::free(channel); }
+};
+std::unique_ptr<Channel, FreeAligned> make_channel() {
+  void* at = std::aligned_alloc(platform::kPage, sizeof(Channel));
+  std::memset(at, 0, sizeof(Channel));
+  return std::unique_ptr<Channel, FreeAligned>(static_cast<Channel*>(at));
+}
+
+// The size of the n-th piece: all that a quarter of the ring can hold, unaligned, sometimes none.
+std::uint64_t piece_size(std::uint64_t n) { return n % 3 == 0 ? 0 : 1 + (n * 2654435761u) % Channel::kPieceMost; }
+
+TEST(Channel, APieceNeverCrossesTheEndOfTheRing) {
+  for (std::uint64_t at = 0; at < 3 * Channel::kBulk; at += 4096 + 64) {
+    for (std::uint64_t size : {std::uint64_t{1}, std::uint64_t{64}, std::uint64_t{8192}, Channel::kPieceMost}) {
+      std::uint64_t begin = Channel::piece_at(at, size);
+      EXPECT_GE(begin, at);
+      EXPECT_LE(begin % Channel::kBulk + size, Channel::kBulk);
+      EXPECT_LT(begin - at, size == 1 ? 1 : size);
+    }
+  }
+}
+
+TEST(Channel, AFullRingRefusesAndTakesUpAgain) {
+  auto channel = make_channel();
+  ChannelWriter writer(*channel);
+  ChannelReader reader(*channel);
+  std::uint64_t written = 0;
+  while (Slot* cell = writer.claim()) {
+    writer.publish(cell, written++, false);
+  }
+  EXPECT_EQ(written, Channel::kCells);
+  EXPECT_FALSE(writer.has_room());
+  for (std::uint64_t i = 0; i < written; ++i) {
+    const Slot* cell = reader.peek();
+    ASSERT_NE(cell, nullptr);
+    EXPECT_EQ(ChannelReader::meta(*cell), i);
+    reader.consume();
+  }
+  EXPECT_EQ(reader.peek(), nullptr);
+  EXPECT_TRUE(writer.has_room());
+  EXPECT_NE(writer.claim(), nullptr);
+}
+
+TEST(Channel, WhatWasRefusedForWantOfBulkIsNotLost) {
+  auto channel = make_channel();
+  ChannelWriter writer(*channel);
+  ChannelReader reader(*channel);
+  std::uint64_t pieces = 0;
+  for (;; ++pieces) {
+    Slot* cell = writer.claim();
+    if (writer.claim_bulk(Channel::kPieceMost) == nullptr) break;
+    writer.publish(cell, pieces, false);
+  }
+  EXPECT_EQ(pieces, 4u);
+  writer.drop_claims();
+  writer.publish(writer.claim(), 77, false);  // a cell without bulk still goes
+  for (std::uint64_t i = 0; i < pieces; ++i) {
+    ASSERT_NE(reader.peek(), nullptr);
+    EXPECT_NE(reader.bulk(Channel::kPieceMost), nullptr);
+    reader.consume();
+  }
+  ASSERT_NE(reader.peek(), nullptr);
+  EXPECT_EQ(ChannelReader::meta(*reader.peek()), 77u);
+  EXPECT_NE(writer.claim_bulk(Channel::kPieceMost), nullptr);
+}
+
+TEST(Channel, TwoThreadsPassPiecesOfAllSizesInOrder) {
+  auto channel = make_channel();
+  constexpr std::uint64_t kPieces = 20000;
+  std::thread reading([&] {
+    ChannelReader reader(*channel);
+    for (std::uint64_t n = 0; n < kPieces; ++n) {
+      const Slot* cell = nullptr;
+      while ((cell = reader.peek()) == nullptr) std::this_thread::yield();
+      ASSERT_EQ(ChannelReader::meta(*cell), n);
+      std::uint64_t in_cell;
+      std::memcpy(&in_cell, cell->body, 8);
+      ASSERT_EQ(in_cell, ~n);
+      std::uint64_t size = piece_size(n);
+      if (size != 0) {
+        const std::byte* bytes = reader.bulk(size);
+        ASSERT_EQ(bytes[0], static_cast<std::byte>(n));
+        ASSERT_EQ(bytes[size - 1], static_cast<std::byte>(n));
+      }
+      reader.consume();
+    }
+  });
+  ChannelWriter writer(*channel);
+  for (std::uint64_t n = 0; n < kPieces; ++n) {
+    std::uint64_t size = piece_size(n);
+    for (;;) {
+      Slot* cell = writer.claim();
+      std::byte* bytes = cell == nullptr || size == 0 ? nullptr : writer.claim_bulk(size);
+      if (cell == nullptr || (size != 0 && bytes == nullptr)) {
+        writer.drop_claims();
+        std::this_thread::yield();
+        continue;
+      }
+      std::uint64_t in_cell = ~n;
+      std::memcpy(cell->body, &in_cell, 8);
+      if (size != 0) bytes[0] = bytes[size - 1] = static_cast<std::byte>(n);
+      writer.publish(cell, n, n % 2 == 0);
+      break;
+    }
+  }
+  reading.join();
+}
+
+// Copies pieces of `view` until there are none, with the other thread at the other end.
+std::uint64_t copy_pieces(TransferView view, TransferView::End end) {
+  std::uint64_t copied = 0;
+  while (Piece piece = view.claim(end)) {
+    std::memcpy(reinterpret_cast<void*>(piece.target.address), reinterpret_cast<const void*>(piece.source.address),
+                piece.size);
+    view.finish(true);
+    copied += piece.size;
+  }
+  return copied;
+}
+
+TEST(Transfer, BothSidesCopyEachPieceOnce) {
+  auto transfer = std::make_unique<Transfer>();
+  constexpr int kRounds = 300;
+  std::vector<std::uint32_t> source(50001), target(50001);
+  const std::uint64_t size = source.size() * 4 - 3;
+  std::atomic<std::uint64_t> opened{0}, checked{0};
+  std::atomic<std::uint64_t> helped{0};
+  std::thread helper([&] {
+    for (std::uint64_t round = 1; round <= kRounds; ++round) {
+      while (opened.load(std::memory_order_acquire) < round) std::this_thread::yield();
+      TransferView view(*transfer, round);
+      helped += copy_pieces(view, TransferView::End::back);
+      while (checked.load(std::memory_order_acquire) < round && round % 2 == 0) std::this_thread::yield();
+    }
+  });
+  for (std::uint64_t round = 1; round <= kRounds; ++round) {
+    std::iota(source.begin(), source.end(), static_cast<std::uint32_t>(round));
+    std::fill(target.begin(), target.end(), 0);
+    TransferView view =
+        TransferView::begin(*transfer, {reinterpret_cast<std::uintptr_t>(source.data()), 0}, size, 4096);
+    ASSERT_EQ(view.generation(), round);
+    EXPECT_FALSE(view.claim(TransferView::End::front)) << "not open yet";
+    ASSERT_TRUE(view.open({reinterpret_cast<std::uintptr_t>(target.data()), 0}));
+    opened.store(round, std::memory_order_release);
+    copy_pieces(view, TransferView::End::front);
+    while (view.state() == TransferView::State::running) std::this_thread::yield();
+    EXPECT_EQ(view.state(), TransferView::State::complete);
+    ASSERT_EQ(std::memcmp(source.data(), target.data(), size), 0) << round;
+    checked.store(round, std::memory_order_release);
+  }
+  helper.join();
+}
+
+TEST(Transfer, ALateHelperOfAnEarlierOneFindsNothing) {
+  Transfer transfer{};
+  std::byte bytes[100] = {}, other[100] = {};
+  Place from{reinterpret_cast<std::uintptr_t>(bytes), 0}, to{reinterpret_cast<std::uintptr_t>(other), 0};
+  TransferView first = TransferView::begin(transfer, from, 100, 10);
+  first.open(to);
+  copy_pieces(first, TransferView::End::front);
+  TransferView late = first;
+  TransferView second = TransferView::begin(transfer, from, 100, 10);
+  EXPECT_FALSE(late.claim(TransferView::End::back));
+  second.open(to);
+  EXPECT_FALSE(late.claim(TransferView::End::back));
+  EXPECT_FALSE(late.look());
+  EXPECT_EQ(late.state(), TransferView::State::complete);
+  EXPECT_TRUE(second.claim(TransferView::End::back));
+}
+
+TEST(Transfer, WhatIsTakenBackCannotBeOpenedOrClaimed) {
+  Transfer transfer{};
+  TransferView before = TransferView::begin(transfer, {64, 0}, 1000, 100);
+  before.revoke();
+  EXPECT_FALSE(before.in_flight());
+  EXPECT_FALSE(before.open({128, 0}));
+  EXPECT_FALSE(before.claim(TransferView::End::front));
+
+  TransferView during = TransferView::begin(transfer, {64, 0}, 1000, 100);
+  ASSERT_TRUE(during.open({128, 0}));
+  ASSERT_TRUE(during.claim(TransferView::End::front));
+  during.revoke();
+  EXPECT_TRUE(during.in_flight()) << "the claimed piece is still being copied";
+  EXPECT_FALSE(during.claim(TransferView::End::back));
+  during.finish(true);
+  EXPECT_FALSE(during.in_flight());
+}
+
+TEST(Transfer, AFailedPieceFailsTheWhole) {
+  Transfer transfer{};
+  TransferView view = TransferView::begin(transfer, {64, 0}, 250, 100);
+  view.open({128, 0});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(view.state(), TransferView::State::running);
+    ASSERT_TRUE(view.claim(TransferView::End::front));
+    view.finish(i != 1);
+  }
+  EXPECT_EQ(view.state(), TransferView::State::failed);
+}
+
+TEST(Keys, AKeyIsGoodUntilItIsTakenBack) {
+  auto table = std::make_unique<KeyTable>();
+  KeyRing ring(table.get());
+  std::uint64_t id = ring.add(1000, 100, 7);
+  KeyEntry entry{id};
+  EXPECT_TRUE(entry.allows(*table, 1000, 100));
+  EXPECT_EQ(entry.segment, 7u);
+  EXPECT_FALSE(entry.allows(*table, 999, 1));
+  EXPECT_FALSE(entry.allows(*table, 1000, 101));
+  EXPECT_FALSE(entry.allows(*table, ~std::uint64_t{0}, 2));
+  ring.remove(id);
+  EXPECT_FALSE(entry.allows(*table, 1000, 100));
+  std::uint64_t next = ring.add(1000, 100, 7);
+  EXPECT_NE(next, id) << "the entry is used again, the key is not";
+  EXPECT_FALSE(entry.allows(*table, 1000, 100));
+  ring.remove(id);  // a key that is gone already
+  EXPECT_TRUE(ring.holds(next));
+}
+
+TEST(Keys, AFullTableSaysSo) {
+  auto table = std::make_unique<KeyTable>();
+  KeyRing ring(table.get());
+  std::uint64_t last = 0;
+  for (std::uint64_t i = 0; i < KeyTable::kEntries; ++i) ASSERT_NE(last = ring.add(i, 1, 0), 0u);
+  EXPECT_EQ(ring.add(1, 1, 0), 0u);
+  ring.remove(last);
+  EXPECT_NE(ring.add(1, 1, 0), 0u);
+}
+
+}  // namespace
+}  // namespace periapt::shm
