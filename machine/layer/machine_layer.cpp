@@ -6,9 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <mutex>
 #include <new>
+#include <thread>
 #include <vector>
 
 #include "base/bits.h"
@@ -16,6 +19,13 @@
 #include "base/log.h"
 #include "base/topology.h"
 #include "machine/bootstrap/launch.h"
+#include "machine/layer/host_room.h"
+#include "machine/layer/joining.h"
+#include "machine/layer/net.h"
+#include "machine/layer/net_options.h"
+#include "machine/layer/simulated.h"
+#include "machine/layer/transports.h"
+#include "machine/layer/watch.h"
 
 namespace periapt::machine {
 namespace {
@@ -27,6 +37,7 @@ struct HostWords {
   alignas(platform::kCacheLine) std::atomic<std::uint32_t> arrived;        // at the barrier
   std::atomic<std::uint32_t> generation;                                   // barriers passed; a futex
   std::atomic<std::uint32_t> ended;                                        // the program has come to its end
+  std::atomic<std::uint32_t> told;                                         // somebody has said why the run ends
   alignas(platform::kCacheLine) shm::SleepWord sleep[bootstrap::kMaxPes];  // by carrier
 };
 constexpr std::uint64_t kAnnounced = std::uint64_t{1} << 32;
@@ -70,30 +81,75 @@ void leave_together(int code) {
 }  // namespace
 
 struct MachineLayer::State {
+  // A simulated machine: one heap, one Port that leads to everybody by the FarSide.
+  State(std::unique_ptr<Simulated> the_simulated, shm::Arena the_arena)
+      : layout(the_simulated->layout()), arena(std::move(the_arena)), simulated(std::move(the_simulated)) {
+    words = reinterpret_cast<HostWords*>(arena.host_page());
+    PeWords* pe_words = reinterpret_cast<PeWords*>(arena.slice(0));
+    PeTables tables = tables_of(arena.slice(0), 1);
+    pe_words->inbox.rings = tables.rings;
+    pe_words->inbox.may_hold = tables.may_hold;
+    return_stacks.push_back(&pe_words->returns);
+    shm::HeapPlace heap_place;
+    heap_place.pes = 1;
+    heap_place.begin = tables.end;
+    heap_place.end = arena.slice(0) + arena.slice_bytes();
+    heap_place.return_stacks = return_stacks.data();
+    heaps.push_back(std::make_unique<shm::Heap>(heap_place));
+    simulated->set_heap(heaps.front().get());
+    boards = static_cast<std::byte*>(heaps.front()->allocate_permanent(kBoardBytes * static_cast<std::size_t>(layout.pes)));
+
+    // The Port stands for a PE behind the last one, which nobody is: so all others are far.
+    const auto nobody = static_cast<std::size_t>(layout.pes);
+    inboxes.resize(nobody + 1);
+    sleep.resize(nobody + 1);
+    inboxes[nobody] = &pe_words->inbox;
+    sleep[nobody] = &words->sleep[0];
+    shm::PortPlace port_place;
+    port_place.pe = layout.pes;
+    port_place.pes = layout.pes + 1;
+    port_place.host_first = layout.pes;
+    port_place.host_pes = 1;
+    port_place.far = simulated.get();
+    port_place.inboxes = inboxes.data();
+    port_place.sleep = sleep.data();
+    port_place.heap = heaps.front().get();
+    ports.push_back(std::make_unique<shm::Port>(port_place));
+  }
+
   State(bootstrap::HostLayout the_layout, shm::Arena the_arena)
       : layout(std::move(the_layout)), arena(std::move(the_arena)) {
     words = reinterpret_cast<HostWords*>(arena.host_page());
-    for (int pe = 0; pe < layout.pes; ++pe) {
-      PeWords* pe_words = reinterpret_cast<PeWords*>(arena.slice(pe));
-      PeTables tables = tables_of(arena.slice(pe), layout.pes);
+    const bootstrap::Host& host = layout.this_host();
+    inboxes.resize(static_cast<std::size_t>(layout.pes));
+    sleep.resize(static_cast<std::size_t>(layout.pes));
+    for (int i = 0; i < host.pes; ++i) {
+      PeWords* pe_words = reinterpret_cast<PeWords*>(arena.slice(i));
+      PeTables tables = tables_of(arena.slice(i), host.pes);
       pe_words->inbox.rings = tables.rings;
       pe_words->inbox.may_hold = tables.may_hold;
-      inboxes.push_back(&pe_words->inbox);
+      const auto pe = static_cast<std::size_t>(host.first_pe + i);
+      inboxes[pe] = &pe_words->inbox;
       return_stacks.push_back(&pe_words->returns);
-      sleep.push_back(&words->sleep[layout.carrier_of[static_cast<std::size_t>(pe)]]);
+      sleep[pe] = &words->sleep[layout.carrier_of[pe]];
     }
   }
+
+  // A run whose processes know each other: opens the network, shares memory, starts to watch.
+  static std::unique_ptr<State> of_joined(std::unique_ptr<Joined> joined, const NetOptions& options);
 
   // In the process that runs: its own PEs' private parts.
   void open_pes(int rank) {
     process = rank;
     const bootstrap::Process& own = layout.processes[static_cast<std::size_t>(rank)];
+    const bootstrap::Host& host = layout.this_host();
     for (int pe = own.first_pe; pe < own.first_pe + own.pes; ++pe) {
+      const int i = pe - host.first_pe;
       shm::HeapPlace heap_place;
-      heap_place.pe = pe;
-      heap_place.pes = layout.pes;
-      heap_place.begin = tables_of(arena.slice(pe), layout.pes).end;
-      heap_place.end = arena.slice(pe) + arena.slice_bytes();
+      heap_place.pe = i;
+      heap_place.pes = host.pes;
+      heap_place.begin = tables_of(arena.slice(i), host.pes).end;
+      heap_place.end = arena.slice(i) + arena.slice_bytes();
       heap_place.shared = arena.shared();
       heap_place.return_stacks = return_stacks.data();
       heaps.push_back(std::make_unique<shm::Heap>(heap_place));
@@ -101,6 +157,9 @@ struct MachineLayer::State {
       shm::PortPlace port_place;
       port_place.pe = pe;
       port_place.pes = layout.pes;
+      port_place.host_first = host.first_pe;
+      port_place.host_pes = host.pes;
+      port_place.far = net.get();
       port_place.inboxes = inboxes.data();
       port_place.sleep = sleep.data();
       port_place.heap = heaps.back().get();
@@ -112,33 +171,189 @@ struct MachineLayer::State {
       for (int pe : layout.carriers[static_cast<std::size_t>(c)].pes) siblings.push_back(port_of(pe));
       for (shm::Port* port : siblings) port->set_siblings(siblings);
     }
+    if (net) {
+      std::vector<shm::Port*> all;
+      for (auto& port : ports) all.push_back(port.get());
+      net->set_ports(std::move(all));
+    }
   }
 
+  // Which of `heaps` and `ports`.
   std::size_t rank_of(int pe) const {
+    if (simulated != nullptr) return 0;
     return static_cast<std::size_t>(pe - layout.processes[static_cast<std::size_t>(process)].first_pe);
   }
   shm::Port* port_of(int pe) { return ports[rank_of(pe)].get(); }
 
+  // "process 3 (PEs 6-7)"
+  std::string name_of(int which) const {
+    const bootstrap::Process& other = layout.processes[static_cast<std::size_t>(which)];
+    std::string text = "process " + std::to_string(which) + " (PE";
+    text += other.pes == 1 ? " " + std::to_string(other.first_pe)
+                           : "s " + std::to_string(other.first_pe) + "-" + std::to_string(other.first_pe + other.pes - 1);
+    if (layout.host_count() > 1) text += ", host " + std::to_string(other.host);
+    return text + ")";
+  }
+
+  bool ending() const {
+    return words->ended.load(std::memory_order_acquire) != 0 || words->exit.load(std::memory_order_acquire) != 0;
+  }
+
+  // From the watch or from whoever drives the network: the run can't go on.
+  void end_for(const std::string& what, const std::string& where, const std::string& next) {
+    if (ending()) return;
+    if (words->told.exchange(1, std::memory_order_relaxed) != 0) return;  // one of this host says it
+    fatal(what + "; this run ends", where, "", next);
+  }
+  void lost(int which, const std::string& reason) {
+    if (joined->watched_by_parent) return;  // who says it better, and ends us
+    end_for(name_of(which) + " cannot be reached any more: " + reason, "network",
+            "look at what that process said last, and whether its host is up");
+  }
+
+  void start_watch() {
+    Watched watched;
+    watched.sockets = room.sockets();
+    watched.launcher_fd = joined->world->wait_fd();
+    watched.launcher = [this](std::string* reason) { return joined->world->well(reason); };
+    watched.net_fd = net ? net->wait_fd() : -1;
+    watched.gone = [this](int socket) {
+      // The first process of the host sees all others, they see it.
+      const int first = layout.this_host().first_process;
+      const int which = process == first ? first + 1 + socket : first;
+      end_for(name_of(which) + " of this host has gone", "this host",
+              "look at what that process said last; a kill -9 or a lack of memory lets it say nothing");
+    };
+    watched.ended_by_launcher = [this](const std::string& reason) {
+      if (joined->watched_by_parent && !ending()) {
+        announce(1);  // the others said why
+        return;
+      }
+      end_for("the run was ended: " + reason, "launcher", "");
+    };
+    watched.net_ready = [this] { ports[static_cast<std::size_t>(net_sleeper.load(std::memory_order_acquire))]->wake(
+        layout.processes[static_cast<std::size_t>(process)].first_pe + net_sleeper.load(std::memory_order_acquire)); };
+    watched.leaving_badly = [this] {
+      const int code = static_cast<int>(static_cast<std::uint32_t>(words->exit.load(std::memory_order_acquire)));
+      joined->world->abort(code != 0 ? code : 1, name_of(process) + " ended the run with status " + std::to_string(code));
+    };
+    watch = std::make_unique<Watch>(std::move(watched));
+  }
+
+  void announce(int code) {
+    std::uint64_t none = 0;
+    // The first one stands. release: partners are the acquires of those who look.
+    words->exit.compare_exchange_strong(none, kAnnounced | static_cast<std::uint32_t>(code), std::memory_order_acq_rel);
+    for (int c = 0; c < layout.carrier_count(); ++c) shm::tell_news(words->sleep[c], arena.shared());
+    futex(words->generation, FUTEX_WAKE, INT_MAX, nullptr);
+  }
+
   bootstrap::HostLayout layout;
   shm::Arena arena;
   HostWords* words = nullptr;
-  std::vector<shm::Inbox*> inboxes;
-  std::vector<shm::ReturnStack*> return_stacks;
-  std::vector<shm::SleepWord*> sleep;
+  std::vector<shm::Inbox*> inboxes;              // by PE; null: on another host
+  std::vector<shm::ReturnStack*> return_stacks;  // by PE of this host
+  std::vector<shm::SleepWord*> sleep;            // by PE
   std::vector<std::unique_ptr<shm::Heap>> heaps;
   std::vector<std::unique_ptr<shm::Port>> ports;
   int process = 0;
+
+  // Of a run that was not simply forked on one host.
+  std::unique_ptr<Joined> joined;
+  HostRoom room;
+  std::unique_ptr<Net> net;
+  std::unique_ptr<Simulated> simulated;
+  std::byte* boards = nullptr;  // of a simulated machine
+  std::atomic<int> net_sleeper{0};  // rank of the PE that sleeps last, to be woken by the network
+  bool explain = false;
+  std::atomic<unsigned> speaker{0};
+  std::unique_ptr<Watch> watch;
 };
 
+namespace {
+
+[[noreturn]] void refuse_start(const Status& status, const char* where = "start-up") { fatal(status.message(), where); }
+
+// What the runtime has said of blocks; Net is made before it has.
+std::size_t (*the_block_bytes)(const void*) = nullptr;
+
+void describe_devices(const Net& net) {
+  for (const ucx::Device& device : net.devices()) {
+    log::detail("transport " + device.transport + ", " + device.name + ": " +
+                (device.usable ? "usable, " : "not usable, ") + device.detail +
+                (device.remedy.empty() ? "" : " (" + device.remedy + ")"));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<MachineLayer::State> MachineLayer::State::of_joined(std::unique_ptr<Joined> joined,
+                                                                    const NetOptions& options) {
+  // The network first: its address must be known before the fence that comes with the memory.
+  std::unique_ptr<Net> net;
+  auto self = std::make_shared<State*>(nullptr);
+  if (joined->job.layout.host_count() > 1) {
+    NetPlace place;
+    place.world = joined->world.get();
+    place.job = &joined->job;
+    place.transports = transports();
+    place.wanted = options.transports;
+    place.limits = options.limits;
+    place.option = [others = options.others](const std::string& name) {
+      auto found = others.find(name);
+      return found == others.end() ? std::string() : found->second;
+    };
+    place.block_bytes = [](const void* block) { return the_block_bytes(block); };
+    place.lost = [self](int process, const std::string& reason) { (*self)->lost(process, reason); };
+    Result<std::unique_ptr<Net>> opened = Net::open(place);
+    if (!opened) refuse_start(opened.status(), "network");
+    net = std::move(*opened);
+    describe_devices(*net);
+  }
+  HostRoom room;
+  Result<shm::Arena> arena = share_arena(*joined, room);
+  if (!arena) refuse_start(arena.status());
+
+  auto state = std::make_unique<State>(joined->job.layout, std::move(*arena));
+  *self = state.get();
+  state->joined = std::move(joined);
+  state->room = std::move(room);
+  state->net = std::move(net);
+  state->explain = options.explain;
+  state->open_pes(state->joined->job.process);
+  state->start_watch();
+  return state;
+}
+
 std::unique_ptr<MachineLayer> MachineLayer::start(int& argc, char** argv) {
+  Result<NetOptions> options = take_net_options(argc, argv);
+  if (!options) refuse_start(options.status(), "command line");
+  if (options->verbose) log::set_verbose(true);
+  Result<std::optional<sim::Options>> sim_options = take_sim_option(argc, argv);
+  if (!sim_options) refuse_start(sim_options.status(), "command line");
   Result<bootstrap::LayoutRequest> request = bootstrap::take_layout_options(argc, argv);
-  if (!request) fatal(request.message(), "command line");
-  Result<bootstrap::HostLayout> layout = bootstrap::resolve_layout(*request, bootstrap::look_at_machine(request->pes));
-  if (!layout) fatal(layout.message(), "command line");
-  if (layout->show_affinity) log::note(layout->describe_carriers());
-  Result<std::unique_ptr<MachineLayer>> layer = start(*layout);
-  if (!layer) fatal(layer.message(), "start-up");
-  return std::move(*layer);
+  if (!request) refuse_start(request.status(), "command line");
+  if (*sim_options) {
+    if (request->pes != -1 || request->pes_a_process != -1 || request->processes != -1)
+      refuse_start(Status::failure("+p, +ppn and +np are about a real run; of a simulated one +sim says nodes= and ppn="),
+                   "command line");
+    auto simulated = std::make_unique<Simulated>(**sim_options);
+    Result<shm::Arena> arena = shm::Arena::map({0});
+    if (!arena) refuse_start(arena.status());
+    auto state = std::make_unique<State>(std::move(simulated), std::move(*arena));
+    return std::unique_ptr<MachineLayer>(new MachineLayer(std::move(state)));
+  }
+
+  Result<std::unique_ptr<Joined>> joined = join_run(*request, options->apart());
+  if (!joined) refuse_start(joined.status());
+  const bootstrap::HostLayout& layout = (*joined)->job.layout;
+  if (layout.show_affinity) log::note(layout.describe_carriers());
+  if (!(*joined)->world) {
+    Result<std::unique_ptr<MachineLayer>> layer = start(layout);
+    if (!layer) refuse_start(layer.status());
+    return std::move(*layer);
+  }
+  return std::unique_ptr<MachineLayer>(new MachineLayer(State::of_joined(std::move(*joined), *options)));
 }
 
 Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostLayout& layout) {
@@ -156,7 +371,10 @@ Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostL
   return std::unique_ptr<MachineLayer>(new MachineLayer(std::move(state)));
 }
 
-MachineLayer::MachineLayer(std::unique_ptr<State> state) : state_(std::move(state)) {
+MachineLayer::MachineLayer(std::unique_ptr<State> state)
+    : state_(std::move(state)),
+      net_(state_->net != nullptr || state_->simulated != nullptr),
+      simulated_(state_->simulated != nullptr ? &state_->simulated->machine() : nullptr) {
   current_layer.store(this, std::memory_order_release);
   set_fatal_exit_hook(leave_together);
 }
@@ -180,17 +398,32 @@ shm::Heap& MachineLayer::heap(int pe) { return *state_->heaps[state_->rank_of(pe
 const shm::Arena& MachineLayer::arena() const { return state_->arena; }
 
 Route MachineLayer::route(int pe) const {
-  if (pe < 0 || pe >= pes()) return Route::other_host;
-  return state_->layout.process_of[static_cast<std::size_t>(pe)] == state_->process ? Route::self_process
-                                                                                    : Route::same_host;
+  const bootstrap::HostLayout& layout = state_->layout;
+  if (pe < 0 || pe >= pes() || layout.host_of(pe) != layout.host) return Route::other_host;
+  return layout.process_of[static_cast<std::size_t>(pe)] == state_->process ? Route::self_process : Route::same_host;
 }
 
-void MachineLayer::require_reachable(int pe) const {
-  if (route(pe) != Route::other_host) return;
-  fatal("PE " + std::to_string(pe) + " cannot be reached: this run has PEs 0 to " + std::to_string(pes() - 1) +
-            ", all on this host",
-        "machine layer", "a PE number was computed wrongly, or belongs to another host",
-        "check the number against CkNumPes(); runs over several hosts are not possible yet");
+// ---- other hosts
+
+void MachineLayer::set_block_bytes(std::size_t (*block_bytes)(const void*)) {
+  the_block_bytes = block_bytes;
+  if (state_->simulated) state_->simulated->set_block_bytes(block_bytes);
+}
+
+bool MachineLayer::progress_net(int pe, Net::Deliver deliver, void* context) {
+  if (simulated_ != nullptr) return state_->simulated->progress(deliver, context);
+  return state_->net->progress(pe, deliver, context);
+}
+
+void MachineLayer::sleep(int pe, std::uint64_t deadline_ns) {
+  shm::Port& port = *state_->port_of(pe);
+  if (net_) {
+    if (!state_->net->arm(pe)) return;
+    // Whoever sleeps last is woken; it drives, and so wakes those whose messages came.
+    state_->net_sleeper.store(static_cast<int>(state_->rank_of(pe)), std::memory_order_release);
+    state_->watch->arm_net();
+  }
+  port.sleep(deadline_ns);
 }
 
 void MachineLayer::enter(bootstrap::CarrierId carrier) {
@@ -200,7 +433,7 @@ void MachineLayer::enter(bootstrap::CarrierId carrier) {
   if (!bound) log::warn(bound.message());  // slower perhaps, but it runs
 }
 
-bool MachineLayer::barrier() {
+bool MachineLayer::host_barrier() {
   HostWords& words = *state_->words;
   std::uint32_t generation = words.generation.load(std::memory_order_acquire);
   // acq_rel: what each did before the barrier comes before what any does after it; the last one collects all by its
@@ -226,18 +459,58 @@ bool MachineLayer::barrier() {
   return true;
 }
 
-std::byte* MachineLayer::board(int pe) const { return reinterpret_cast<PeWords*>(state_->arena.slice(pe))->board; }
-
-void MachineLayer::announce_exit(int code) {
-  HostWords& words = *state_->words;
-  std::uint64_t none = 0;
-  // The first one stands. release: partners are the acquires of those who look.
-  words.exit.compare_exchange_strong(none, kAnnounced | static_cast<std::uint32_t>(code), std::memory_order_acq_rel);
-  for (int c = 0; c < state_->layout.carrier_count(); ++c) shm::tell_news(words.sleep[c], state_->arena.shared());
-  futex(words.generation, FUTEX_WAKE, INT_MAX, nullptr);
+bool MachineLayer::barrier() {
+  if (!host_barrier()) return false;
+  if (state_->layout.host_count() == 1) return true;
+  // One thread of the process speaks for it with the other hosts; the second barrier holds those that don't.
+  const bootstrap::Process& own = state_->layout.processes[static_cast<std::size_t>(process())];
+  if (state_->speaker.fetch_add(1, std::memory_order_acq_rel) % static_cast<unsigned>(own.carriers) == 0) {
+    Status fence = state_->joined->world->fence();
+    if (!fence) fatal(fence.message(), "barrier");
+  }
+  return host_barrier();
 }
 
-void MachineLayer::announce_end() { state_->words->ended.store(1, std::memory_order_release); }
+void MachineLayer::impersonate(int process) {
+  state_->process = process;
+  state_->layout.host = state_->layout.processes[static_cast<std::size_t>(process)].host;
+}
+
+std::byte* MachineLayer::board(int pe) const {
+  if (simulated_ != nullptr) return state_->boards + kBoardBytes * static_cast<std::size_t>(pe);
+  return reinterpret_cast<PeWords*>(state_->arena.slice(pe - state_->layout.this_host().first_pe))->board;
+}
+
+void MachineLayer::announce_exit(int code) { state_->announce(code); }
+
+void MachineLayer::abort_elsewhere() {
+  if (state_->watch) state_->watch->leave_badly();
+}
+
+void MachineLayer::announce_end() {
+  state_->words->ended.store(1, std::memory_order_release);
+  if (simulated_ != nullptr) simulated_->note_end();
+}
+
+void MachineLayer::leave(int pe) {
+  if (simulated_ != nullptr) return state_->simulated->report();
+  if (!state_->joined) return;
+  announce_end();
+  state_->watch->expect_ends();
+  if (state_->explain && state_->net) std::fprintf(stderr, "%s", state_->net->explain().c_str());
+  // Others may still need us for what they have sent, so the network is driven until all are here.
+  std::atomic<bool> all_here{false};
+  std::thread waiter([this, &all_here] {
+    Status fence = state_->joined->world->fence();
+    if (fence) state_->joined->world->finalize();
+    all_here.store(true, std::memory_order_release);
+  });
+  while (!all_here.load(std::memory_order_acquire)) {
+    const auto drop = [](void*, std::uint64_t, void*) {};
+    if (!net_ || !progress_net(pe, drop, nullptr)) ::usleep(100);
+  }
+  waiter.join();
+}
 
 bool MachineLayer::exit_announced() const { return state_->words->exit.load(std::memory_order_acquire) != 0; }
 

@@ -1,6 +1,10 @@
 // MachineLayer: the runtime's only door to the machine. One a process. It knows the layout of the run, gives each PE
 // its Port (messages to other PEs) and Heap (message memory), and carries the few words that the processes of a host
-// share: the barrier of start-up and exit, and the word that ends the run.
+// share: the barrier of start-up and exit, and the word that ends the run. Messages to PEs of other hosts go through
+// the same Port and from there by a Net.
+//
+// How a run starts: a launcher that started the processes is found (bootstrap/world.h), or this process starts them
+// itself; those of one host share memory (host_room.h), unless they were told not to; the others are reached by net.
 //
 //   auto layer = MachineLayer::start(argc, argv);            // several processes: returns in each of them
 //   for each carrier c of layer->layout().processes[layer->process()]: an OS thread that does
@@ -17,19 +21,22 @@
 #include "machine/shm/heap.h"
 #include "machine/shm/inbox.h"
 
+namespace periapt::sim {
+class Machine;
+}
 namespace periapt::machine {
 
 /// How a PE is reached.
 enum class Route : unsigned char {
   self_process,  ///< another PE of this process: a Port
   same_host,     ///< another process of this host: a Port
-  other_host,    ///< not reachable yet
+  other_host,    ///< by Net, over a transport
 };
 
 class MachineLayer {
  public:
-  /// Takes its options out of argv, works out the layout, maps memory and starts the other processes. With several
-  /// processes the caller's process becomes their watching parent and never returns from here; each child returns.
+  /// Takes its options out of argv, works out the layout, maps memory and starts the other processes. Where it starts
+  /// them, the caller's process becomes their watching parent and never returns from here; each child returns.
   /// A command line that makes no sense ends the program with status 1 and a message.
   static std::unique_ptr<MachineLayer> start(int& argc, char** argv);
 
@@ -52,23 +59,47 @@ class MachineLayer {
   const shm::Arena& arena() const;
 
   Route route(int pe) const;
-  /// Fatal, with the reason, when a PE can't be reached from here.
-  void require_reachable(int pe) const;
+
+  // ---- other hosts
+
+  /// How long a block is that is sent to another host: the runtime knows. Before the first message.
+  void set_block_bytes(std::size_t (*block_bytes)(const void* block));
+  bool has_net() const { return net_; }
+  /// Drives the network, if nobody else does; what arrived for `pe` goes to deliver(context, meta, block). Returns whether
+  /// there was anything. Only with has_net(). From the thread of `pe`.
+  bool progress_net(int pe, void (*deliver)(void* context, std::uint64_t meta, void* block), void* context);
+  /// Port::sleep() that the network ends too.
+  void sleep(int pe, std::uint64_t deadline_ns);
+
+  // ---- a simulated machine
+
+  /// Of +sim: all PEs of all its nodes are in this process, one thread runs them, in the order that this says; nullptr
+  /// in a real run.
+  sim::Machine* simulated() const { return simulated_; }
+  /// What this layer says of "this host" and "this process" is from now on about the simulated node `process`.
+  void impersonate(int process);
 
   /// Called first on a carrier's own thread: binds it to its cpu.
   void enter(bootstrap::CarrierId carrier);
 
-  /// Waits until every carrier of the run has called it as often. Returns false when the run is ending instead.
+  /// Waits, blocking the thread, until every carrier of the run has called it as often. Returns false when the run is ending instead.
   [[nodiscard]] bool barrier();
+  /// The same for the carriers of this host.
+  [[nodiscard]] bool host_barrier();
 
   /// 256 bytes of shared memory for each PE, zero at start, on lines of their own: for what the runtime shares without
   /// messages. They are the runtime's entirely.
   static constexpr std::size_t kBoardBytes = 256;
   std::byte* board(int pe) const;
 
-  /// Ends the run: the first code announced stands; every carrier of every process is woken. Safe from any thread and
-  /// from a signal handler.
+  /// Ends the run: the first code announced stands; every carrier of every process of this host is woken. Safe from any
+  /// thread and from a signal handler.
   void announce_exit(int code);
+  /// The same for the processes of other hosts and the launcher; the caller is about to leave. At most a second.
+  void abort_elsewhere();
+  /// All is done: waits until all processes of the run have come here, for none may miss another. From the last thread of
+  /// the process that is still busy; `pe`: its.
+  void leave(int pe);
   /// The program has ended as it should: every process is about to leave with the program's exit status.
   void announce_end();
   /// One load; look at it now and then.
@@ -83,6 +114,8 @@ class MachineLayer {
   struct State;
   explicit MachineLayer(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
+  bool net_ = false;
+  sim::Machine* simulated_ = nullptr;
 };
 
 }  // namespace periapt::machine

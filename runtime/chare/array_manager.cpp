@@ -10,13 +10,15 @@
 namespace periapt {
 
 namespace {
-int entry_create, entry_insert, entry_arrive, entry_arrived, entry_hint, entry_gone, entry_floor, entry_inserting,
+int entry_create, entry_insert, entry_arrive, entry_arrived, entry_hint, entry_moved, entry_floor, entry_inserting,
     entry_migrate, entry_destroy;
 
 // Kept broadcasts are looked through for ones that can go once in so many.
 constexpr std::uint32_t floor_interval = 16;
 // Elements that a broadcast asks the memory for ahead of their turn.
 constexpr std::size_t prefetch_ahead = 8;
+// Hops of one message before it goes by way of the home: hints of an element that has died may point in a circle.
+constexpr int hops_astray = 8;
 // Hops of one message before it is clear that something is wrong.
 constexpr int hops_max = 200;
 
@@ -27,15 +29,16 @@ struct CreateHeader {
 };
 struct InsertHeader {
   CkArrayIndex index;
-  std::int32_t ep, source;
+  std::int32_t ep;
+  std::int32_t to;  // the PE; -1: where the map says
 };
 struct ArriveHeader {
   std::uint64_t id;
   CkArrayIndex index;
-  std::uint32_t migrations;
+  Age age;
   std::int32_t from;
-  std::uint32_t members;    // elements of bound arrays in it
-  std::uint32_t following;  // goes after those it is bound to
+  std::uint32_t members;  // elements of bound arrays in it
+  std::uint32_t follows;  // not 0: it goes after those it is bound to, for so many PEs
 };
 struct MemberHeader {
   std::int32_t array;
@@ -43,8 +46,13 @@ struct MemberHeader {
   BalanceTravel balance;
   std::uint64_t bytes;
 };
+// An order to an element that may be elsewhere.
+struct OrderCall {
+  CkArrayIndex index;
+  std::int32_t to;  // the PE it is to migrate to
+};
 struct HintCall {
-  std::uint32_t migrations;
+  Age age;
   std::int32_t pe;
 };
 // A message inside another one, behind a header.
@@ -89,16 +97,17 @@ Message runtime_message(Message message, int entry, std::uint32_t collection, st
 }  // namespace
 
 void ArrayManager::register_entries() {
+  Location::register_entries();
   entry_create = register_runtime_entry("create array", on_create);
   entry_insert = register_runtime_entry("insert element", on_insert);
   entry_arrive = register_runtime_entry("element arrives", on_arrive);
   entry_arrived = register_runtime_entry("element has arrived", on_arrived);
   entry_hint = register_runtime_entry("where an element is", on_hint);
-  entry_gone = register_runtime_entry("element is gone", on_gone);
+  entry_moved = register_runtime_entry("where an element has come to", on_moved);
   entry_floor = register_runtime_entry("broadcasts seen", on_floor);
   entry_inserting = register_runtime_entry("insertion begins or ends", on_inserting);
-  entry_migrate = register_runtime_entry("migrate element", on_migrate);
-  entry_destroy = register_runtime_entry("destroy element", on_destroy);
+  entry_migrate = register_runtime_entry("migrate element", on_order);
+  entry_destroy = register_runtime_entry("destroy element", on_order);
 }
 
 ArrayManager& array_manager(CkArrayID id) {
@@ -115,45 +124,6 @@ void no_such_array(CkArrayID id) {
   fatal("array " + std::to_string(id.index()) + " is not known on PE " + std::to_string(Pe::current()->index),
         describe_running(*Pe::current()), "its creation has not reached this PE yet, or its id is not an array's",
         "use the proxy only from what its creation leads to");
-}
-
-// --- Location --------------------------------------------------------------------------------------------------------
-
-Location::Location(PeObjects& objects, const CkArrayOptions& options, CkArrayID array) : objects_(objects) {
-  if (!options.getMap().isZero()) {
-    map_ = static_cast<CkArrayMap*>(objects.group(options.getMap().idx).base);
-    map_handle_ = map_->registerArray(options.getBounds(), array);
-  } else {
-    default_.emplace(options.getBounds(), objects.pe.process.pes());
-  }
-}
-
-int Location::place(const CkArrayIndex& index) const {
-  if (!map_) return default_->pe_of(index);
-  const int pe = map_->procNum(map_handle_, index);
-  const int pes = objects_.pe.process.pes();
-  if (pe < 0 || pe >= pes)
-    fatal("a map put element " + index.toString() + " on PE " + std::to_string(pe) + " of " + std::to_string(pes),
-          "procNum() of the array's map", "", "return a number from 0 to CkNumPes() - 1");
-  return pe;
-}
-
-int Location::home(const CkArrayIndex& index) const {
-  if (!map_) return default_->pe_of(index);
-  return map_->homePe(map_handle_, index);
-}
-
-int Location::guess(std::uint64_t id) const {
-  if (const Hint* hint = hints_.find(id)) return hint->pe;
-  return -1;
-}
-
-bool Location::learn(std::uint64_t id, int pe, std::uint32_t migrations) {
-  auto [hint, made] = hints_.try_emplace(id, Hint{pe, migrations});
-  if (made) return true;
-  if (hint->migrations >= migrations) return false;
-  *hint = {pe, migrations};
-  return true;
 }
 
 // --- creation --------------------------------------------------------------------------------------------------------
@@ -282,12 +252,8 @@ void ArrayManager::populate_run(const chare::Placement& placement, const chare::
 
 void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& message, bool at_home) {
   const std::uint64_t id = number(index);
-  if (find(id)) fatal("element " + describe(id) + " is inserted twice", describe_running(pe_));
-  const int home = at_home ? pe_.index : location_->home(index);
-  if (home != pe_.index)
-    send_runtime(pe_, home, entry_hint, id_.index(), id, HintCall{0, pe_.index});
-  const bool here = !location_->elsewhere(id);
-  if (here) location_->forget(id);
+  if (find(id)) location_->refuse_second(*this, index, pe_.index);
+  birth_age_ = location_->birth(*this, id, index, at_home);
 
   const EntryInfo& entry = entry_info(ep);
   void* object = allocate_object(registry().chares[type_].size);
@@ -310,28 +276,7 @@ void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& mess
   objects_.creating = outer;
   arrival_ = outer_arrival;
   announce_birth(objects_.balance, find(id));
-  if (here)
-    release_waiting(id, pe_.index);
-  else
-    follow(id);
-}
-
-// Bound elements stay together. One that is made, or comes, where the others have left already goes after them; it has
-// been counted here by then, so reductions know of it from the start.
-void ArrayManager::follow(std::uint64_t id) {
-  ArrayElement* element = find(id);
-  if (!element) return;
-  for (ArrayManager* other : location_->bound) {
-    if (other == this) continue;
-    if (ArrayElement* leader = other->find(id)) {
-      element->migrations_ = leader->migrations_;
-      return release_waiting(id, pe_.index);
-    }
-  }
-  const int to = location_->guess(id);
-  if (to < 0 || to == pe_.index) return release_waiting(id, pe_.index);
-  element->migrations_ = *location_->age(id) - 1;
-  migrate(element, to, true);
+  release_waiting(id);
 }
 
 void ArrayManager::adopt(ArrayElement* element) {
@@ -349,15 +294,18 @@ void ArrayManager::adopt(ArrayElement* element) {
   if (arrival_) {
     element->next_reduction_ = arrival_->next_reduction;
     element->broadcast_epoch_ = arrival_->broadcast_epoch;
-    element->migrations_ = arrival_->migrations;
+    set_age(element, arrival_->age);
     reduction_.arrived(element->next_reduction_);
   } else {
+    set_age(element, birth_age_);
     element->next_reduction_ = reduction_.born();
     element->broadcast_epoch_ = epoch_;
   }
 }
 
 void ArrayManager::remove_local(ArrayElement* element) {
+  // One that has not had the broadcast being given may come to a place that has been passed.
+  if (giving_ && element->position_ < giving_at_) disordered_ = true;
   ArrayElement* last = elements_.back();
   elements_[element->position_] = last;
   last->position_ = element->position_;
@@ -380,10 +328,9 @@ void ArrayManager::drop(ArrayElement* element) {
   if (find(element->id_) != element) return;
   if (element->load_slot_ >= 0) objects_.balance->died(*element);
   remove_local(element);
+  keeps_up(element->id_);
   reduction_.died(element->next_reduction_);
-  const int home = location_->home(index_of(element->id_));
-  if (home != pe_.index)
-    send_runtime(pe_, home, entry_gone, id_.index(), element->id_, HintCall{element->migrations_, pe_.index});
+  location_->died(element->id_, index_of(element->id_), age_of(element));
 }
 
 void ArrayManager::destroy(ArrayElement* element) {
@@ -392,13 +339,16 @@ void ArrayManager::destroy(ArrayElement* element) {
   free_object(object);
 }
 
-void ArrayManager::on_gone(Pe& pe, const RuntimeCall& call) {
-  if (ArrayManager* manager = pe.objects->array(CkArrayID(CkGroupID{static_cast<int>(call.collection)})))
-    manager->location_->forget(call.element);
+void insert_element(const CProxyElement_ArrayBase& proxy, int ep, int pe, void* message) {
+  ArrayManager::insert(proxy.ckGetArrayID(), proxy.ckGetIndex(), ep, pe, Message::from_payload(message));
 }
 
-void insert_element(const CProxyElement_ArrayBase& proxy, int ep, int pe, void* message) {
-  array_manager(proxy.ckGetArrayID()).insert(proxy.ckGetIndex(), ep, pe, Message::from_payload(message));
+void ArrayManager::insert(CkArrayID id, const CkArrayIndex& index, int ep, int to, Message message) {
+  PeObjects& objects = PeObjects::current();
+  if (ArrayManager* manager = objects.array(id)) return manager->insert(index, ep, to, std::move(message));
+  if (objects.balance) ++objects.balance->elements_sent;
+  keep(objects, id, runtime_message(wrap(InsertHeader{index, ep, to}, std::move(message)), entry_insert,
+                                    static_cast<std::uint32_t>(id.index())));
 }
 
 void ArrayManager::insert(const CkArrayIndex& index, int ep, int to, Message message) {
@@ -409,11 +359,26 @@ void ArrayManager::insert(const CkArrayIndex& index, int ep, int to, Message mes
   if (to == pe_.index) return create(index, ep, message);
   ++pe_.created;
   if (objects_.balance) ++objects_.balance->elements_sent;
-  send_to(pe_, to, runtime_message(wrap(InsertHeader{index, ep, pe_.index}, std::move(message)), entry_insert,
+  send_to(pe_, to, runtime_message(wrap(InsertHeader{index, ep, to}, std::move(message)), entry_insert,
                                    static_cast<std::uint32_t>(id_.index())));
 }
 
-// Runs `handler` for the array of a call, or keeps the call until the array is there.
+// A proxy may come to a PE before the creation of its array does. What is sent through it waits here.
+void ArrayManager::keep(PeObjects& objects, CkArrayID id, Message message) {
+  if (id.isZero()) no_such_array(id);
+  ++objects.pe.created;
+  objects.group(id.index()).waiting.push_back(std::move(message));
+}
+void ArrayManager::send_early(PeObjects& objects, CkArrayID array, std::uint64_t id, const CkArrayIndex& index,
+                              Message message) {
+  message->target = Target::array;
+  message->collection = static_cast<std::uint32_t>(array.index());
+  message->element = id;
+  if (id == 0) put_index(message, index);
+  keep(objects, array, std::move(message));
+}
+
+// The array of a call; or null, and the call is kept until the array is there.
 ArrayManager* ArrayManager::of(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = pe.objects->array(CkArrayID(CkGroupID{static_cast<int>(call.collection)}));
   if (manager) return manager;
@@ -437,14 +402,14 @@ void ArrayManager::on_insert(Pe& pe, const RuntimeCall& call) {
   if (pe.objects->balance) ++pe.objects->balance->elements_received;
   InsertHeader header;
   Message message = unwrap(call, header);
-  manager->create(header.index, header.ep, message);
+  manager->insert(header.index, header.ep, header.to, std::move(message));
 }
 
-void ArrayManager::begin_inserting() { tell_inserting(true); }
-void ArrayManager::done_inserting() { tell_inserting(false); }
-void ArrayManager::tell_inserting(bool begins) {
-  for (int pe = 0; pe < pe_.process.pes(); ++pe)
-    send_runtime(pe_, pe, entry_inserting, id_.index(), 0, static_cast<std::uint32_t>(begins));
+void ArrayManager::tell_inserting(CkArrayID id, bool begins) {
+  if (id.isZero()) no_such_array(id);
+  Pe& pe = *Pe::current();
+  for (int to = 0; to < pe.process.pes(); ++to)
+    send_runtime(pe, to, entry_inserting, id.index(), 0, static_cast<std::uint32_t>(begins));
 }
 void ArrayManager::on_inserting(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
@@ -554,16 +519,18 @@ void ArrayManager::deliver(Message message) {
 
 void ArrayManager::forward(Message message, std::uint64_t id) {
   const CkArrayIndex index = index_of(id);
-  const int to = destination(id, index);
+  int to = destination(id, index);
   if (to == pe_.index) return wait_for(id, std::move(message));
-  if (++message->hops > hops_max)
+  const int home = location_->home(index);
+  if (++message->hops == hops_astray && home != pe_.index) to = home;
+  if (message->hops > hops_max)
     fatal("a message for " + describe(id) + " has been forwarded " + std::to_string(hops_max) + " times",
           entry_name(message->entry), "a bug of the runtime: locations point in a circle", "please report it");
-  // Whoever sent it learns where the element is; a hint we don't have for sure is not passed on.
+  // Whoever sent it learns where the element is, if it is there for sure. The home knows as much itself.
   const int source = message->source;
-  if (source != pe_.index && source != to)
-    if (const auto* migrations = location_->age(id))
-      send_runtime(pe_, source, entry_hint, id_.index(), id, HintCall{*migrations, to});
+  const Location::Hint* hint = location_->find(id);
+  if (hint && hint->arrived && hint->pe == to && source != pe_.index && source != to && source != home)
+    send_runtime(pe_, source, entry_hint, id_.index(), id, HintCall{hint->age, to});
   if (!chare::is_compact_id(id)) put_index(message, index);
   send_to(pe_, to, std::move(message));
 }
@@ -585,7 +552,7 @@ void ArrayManager::wait_for(std::uint64_t id, Message message) {
   insert(index_of(id), constructor, flags & ep_createhere ? source : pe_.index, std::move(none));
 }
 
-void ArrayManager::release_waiting(std::uint64_t id, int) {
+void ArrayManager::release_waiting(std::uint64_t id) {
   auto found = waiting_.find(id);
   if (found == waiting_.end()) return;
   std::vector<Message> messages = std::move(found->second);
@@ -598,20 +565,30 @@ void ArrayManager::on_hint(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
   HintCall hint;
-  std::memcpy(&hint, call.arguments, sizeof hint);
-  if (manager->find(call.element) || hint.pe == pe.index) return;
-  if (manager->location_->learn(call.element, hint.pe, hint.migrations)) manager->release_waiting(call.element, hint.pe);
+  std::memcpy(static_cast<void*>(&hint), call.arguments, sizeof hint);
+  if (manager->location_->here(call.element) || hint.pe == pe.index) return;
+  if (manager->location_->learn(call.element, hint.pe, hint.age, true)) manager->release_waiting(call.element);
+}
+void ArrayManager::on_moved(Pe& pe, const RuntimeCall& call) {
+  ArrayManager* manager = of(pe, call);
+  if (!manager) return;
+  HintCall hint;
+  std::memcpy(static_cast<void*>(&hint), call.arguments, sizeof hint);
+  manager->location_->moved(call.element, hint.pe, hint.age);
 }
 
 // --- broadcasts ------------------------------------------------------------------------------------------------------
 
-void ArrayManager::broadcast(Message message) {
-  ++pe_.created;
+void ArrayManager::broadcast(CkArrayID id, Message message) {
+  PeObjects& objects = PeObjects::current();
   message->target = Target::broadcast;
-  message->collection = static_cast<std::uint32_t>(id_.index());
+  message->collection = static_cast<std::uint32_t>(id.index());
   message->element = 0;
-  if (pe_.index == 0) return number_broadcast(std::move(message));
-  send_to(pe_, 0, std::move(message));
+  ArrayManager* manager = objects.array(id);
+  if (!manager && (objects.pe.index == 0 || id.isZero())) return keep(objects, id, std::move(message));
+  ++objects.pe.created;
+  if (objects.pe.index == 0) return manager->number_broadcast(std::move(message));
+  send_to(objects.pe, 0, std::move(message));
 }
 
 void ArrayManager::number_broadcast(Message message) {
@@ -656,15 +633,25 @@ void ArrayManager::run_broadcast(Message message) {
   ++pe_.processed;
   giving_ = true;
   epoch_ = static_cast<std::uint32_t>(message->element);
-  if (pe_.process.pes() > 1) {
+  const bool alone = pe_.process.pes() == 1;
+  if (!alone) {
     drop_history(message->extra);
     history_.push_back(message.share());
-    if (message->hops) send_runtime(pe_, 0, entry_floor, id_.index(), 0, floor());
   }
-  // Elements may vanish, move and appear while we are at it: the last one takes the place of one that goes, and one that
-  // appears has seen this epoch.
+  do {
+    disordered_ = false;
+    give_to_all(message);
+  } while (disordered_);
+  giving_ = false;
+  if (!alone && message->hops) send_runtime(pe_, 0, entry_floor, id_.index(), 0, floor());
+}
+
+// Elements may vanish, move and appear while we are at it: the last one takes the place of one that goes, and one that
+// appears has seen this epoch.
+void ArrayManager::give_to_all(const Message& message) {
   for (std::size_t i = 0; i < elements_.size();) {
     ArrayElement* element = elements_[i];
+    giving_at_ = i;
     if (i + prefetch_ahead < elements_.size()) {
       const char* later = reinterpret_cast<const char*>(elements_[i + prefetch_ahead]);
       __builtin_prefetch(later);
@@ -674,17 +661,18 @@ void ArrayManager::run_broadcast(Message message) {
       give_broadcast(element, message);
     } else if (element->broadcast_epoch_ < epoch_) {
       // Came from a slower PE while this broadcast was being given out.
+      const std::uint64_t id = element->id_;
       auto missed = std::find_if(history_.begin(), history_.end(),
                                  [&](const Message& m) { return m->element > element->broadcast_epoch_; });
       if (missed != history_.end()) {
         give_broadcast(element, missed->share());
+        keeps_up(id);
         continue;
       }
     }
     if (i < elements_.size() && elements_[i] != element) continue;
     ++i;
   }
-  giving_ = false;
 }
 
 void ArrayManager::give_broadcast(ArrayElement* element, const Message& message) {
@@ -708,6 +696,7 @@ void ArrayManager::give_broadcast(ArrayElement* element, const Message& message)
 void ArrayManager::catch_up(std::uint64_t id) {
   if (giving_) return;  // run_broadcast's loop reaches the element
   giving_ = true;
+  giving_at_ = 0;
   for (std::size_t i = 0; i < history_.size(); ++i) {
     ArrayElement* element = find(id);
     if (!element) break;
@@ -717,13 +706,27 @@ void ArrayManager::catch_up(std::uint64_t id) {
     }
   }
   giving_ = false;
+  keeps_up(id);
   run_delayed();
 }
 
-// The oldest broadcast that somebody here, or on the way from here, may not have seen, minus one.
+// An element that came here is no longer behind this PE, or is gone: the PE it came from need not count with
+// it any more (see floor). One that leaves earlier takes this duty along.
+void ArrayManager::keeps_up(std::uint64_t id) {
+  auto found = behind_.find(id);
+  if (found == behind_.end()) return;
+  ArrayElement* element = find(id);
+  if (element && element->broadcast_epoch_ < epoch_) return;
+  const Duty duty = found->second;
+  behind_.erase(found);
+  send_runtime(pe_, duty.from, entry_arrived, id_.index(), id, duty.leave);
+}
+
+// The oldest broadcast that somebody on the way from here may not have seen, minus one. Whoever left is counted with here
+// until it is no longer behind the PE it has come to: that one may have answered before.
 std::uint32_t ArrayManager::floor() const {
   std::uint32_t least = epoch_;
-  for (const Departure& d : departures_) least = std::min(least, d.epoch);
+  for (const Departure& d : departures_) least = std::min(least, d.leave.epoch);
   return least;
 }
 
@@ -745,13 +748,15 @@ void ArrayManager::on_floor(Pe& pe, const RuntimeCall& call) {
 
 // --- migration -------------------------------------------------------------------------------------------------------
 
-void ArrayManager::migrate(ArrayElement* element, int to, bool following) {
-  if (to == pe_.index) return;
+void ArrayManager::migrate(ArrayElement* element, int to, std::uint32_t follows) {
+  const std::uint64_t id = element->id_;
   if (to < 0 || to >= pe_.process.pes())
     fatal(describe(element->id_) + " is to migrate to PE " + std::to_string(to) + ", but PEs are numbered 0 to " +
               std::to_string(pe_.process.pes() - 1), describe_running(pe_));
-  const std::uint64_t id = element->id_;
-  const std::uint32_t migrations = element->migrations_ + 1;
+  if (!follows && age_of(element).unsettled()) return location_->wish(id, to);
+  if (to == pe_.index) return;
+  const Location::Hint* followed = follows ? location_->find(id) : nullptr;
+  const Age age = followed ? followed->age : Age{element->life_, element->migrations_ + 1};
   std::vector<std::pair<ArrayManager*, ArrayElement*>> members;
   for (ArrayManager* manager : location_->bound)
     if (ArrayElement* member = manager->find(id)) members.emplace_back(manager, member);
@@ -774,8 +779,8 @@ void ArrayManager::migrate(ArrayElement* element, int to, bool following) {
   Message message = Message::make(total);
   if (objects_.balance) ++objects_.balance->elements_sent;
   char* at = static_cast<char*>(message.payload());
-  const ArriveHeader header{id, index_of(id), migrations, pe_.index, static_cast<std::uint32_t>(members.size()), following};
-  std::memcpy(at, &header, sizeof header);
+  const ArriveHeader header{id, index_of(id), age, pe_.index, static_cast<std::uint32_t>(members.size()), follows};
+  std::memcpy(at, static_cast<const void*>(&header), sizeof header);
   at += header_bytes;
   for (std::size_t i = 0; i < members.size(); ++i) {
     auto [manager, member] = members[i];
@@ -795,15 +800,24 @@ void ArrayManager::migrate(ArrayElement* element, int to, bool following) {
   for (auto [manager, member] : members) {
     manager->remove_local(member);
     manager->reduction_.left(member->next_reduction_);
-    manager->departures_.push_back({id, member->broadcast_epoch_});
+    manager->depart(member, age);
     void* object = manager->object_of(member);
     free_element(member, object);
   }
-  location_->learn(id, to, migrations);
-  for (ArrayManager* manager : location_->bound) manager->release_waiting(id, to);
+  if (!follows) location_->learn(id, to, age, false);
+  for (ArrayManager* manager : location_->bound) manager->release_waiting(id);
   ++pe_.created;
   send_to(pe_, to, runtime_message(std::move(message), entry_arrive,
                                    static_cast<std::uint32_t>(location_->bound.front()->id_.index())));
+}
+
+void ArrayManager::depart(ArrayElement* element, Age age) {
+  Departure departure{element->id_, {age, element->broadcast_epoch_}, {}};
+  if (auto found = behind_.find(element->id_); found != behind_.end()) {
+    departure.duty = found->second;
+    behind_.erase(found);
+  }
+  departures_.push_back(departure);
 }
 
 void ArrayManager::on_arrive(Pe& pe, const RuntimeCall& call) {
@@ -822,7 +836,7 @@ void ArrayManager::on_arrive(Pe& pe, const RuntimeCall& call) {
     needs_member.collection = static_cast<std::uint32_t>(member.array);
     if (of(pe, needs_member)) continue;
     // What is sent to it meanwhile waits here.
-    leader->location_->learn(header.id, pe.index, header.migrations);
+    if (!header.follows) leader->location_->learn(header.id, pe.index, header.age, false);
     return;
   }
   pe.objects->count_processed();
@@ -835,7 +849,8 @@ void ArrayManager::arrive(const char* at) {
   std::memcpy(&header, at, sizeof header);
   at += (sizeof header + 15) & ~std::size_t{15};
   number(header.index);
-  if (!header.following) location_->forget(header.id);
+  if (!header.follows) location_->forget(header.id);
+  ArrayManager* host = location_->here(header.id);
   std::vector<ArrayManager*> arrived;
   for (std::uint32_t i = 0; i < header.members; ++i) {
     MemberHeader member;
@@ -843,29 +858,44 @@ void ArrayManager::arrive(const char* at) {
     at += (sizeof member + 15) & ~std::size_t{15};
     ArrayManager* manager = objects_.array(CkArrayID(CkGroupID{member.array}));
     if (!manager) no_such_array(CkArrayID(CkGroupID{member.array}));
-    const Arrival arrival{member.next_reduction, member.broadcast_epoch, header.migrations};
+    const Arrival arrival{member.next_reduction, member.broadcast_epoch, header.age};
     manager->number(header.index);
+    if (manager->find(header.id)) location_->refuse_second(*manager, header.index, header.from);
     manager->rebuild(header.id, arrival, at, member.bytes);
     if (ArrayElement* element = manager->find(header.id))
       if (element->usesAtSync && objects_.balance) objects_.balance->arrived(*element, member.balance);
-    send_runtime(pe_, header.from, entry_arrived, member.array, header.id, member.broadcast_epoch);
+    const Duty duty{header.from, {header.age, member.broadcast_epoch}};
+    if (member.broadcast_epoch < manager->epoch_)
+      manager->behind_[header.id] = duty;
+    else
+      send_runtime(pe_, duty.from, entry_arrived, member.array, header.id, duty.leave);
     arrived.push_back(manager);
     at += (member.bytes + 15) & ~std::size_t{15};
   }
-  if (header.following) {
-    for (ArrayManager* manager : arrived) {
-      manager->catch_up(header.id);
-      manager->follow(header.id);
-    }
-    return;
-  }
+  if (header.follows) return followed(header.id, header.index, header.follows, host, arrived);
+  const int wish = location_->joined(header.id, header.age);
   const int home = location_->home(header.index);
   if (home != pe_.index && home != header.from)
-    send_runtime(pe_, home, entry_hint, id_.index(), header.id, HintCall{header.migrations, pe_.index});
+    send_runtime(pe_, home, entry_moved, id_.index(), header.id, HintCall{header.age, pe_.index});
   for (ArrayManager* manager : arrived) {
-    manager->release_waiting(header.id, pe_.index);
+    manager->release_waiting(header.id);
     if (ArrayElement* element = manager->find(header.id)) element->ckJustMigrated();
     manager->catch_up(header.id);
+  }
+  if (wish >= 0) order_migration(id_, header.id, header.index, wish);
+}
+
+// Those that went after what they are bound to have come: is it here?
+void ArrayManager::followed(std::uint64_t id, const CkArrayIndex& index, std::uint32_t follows, ArrayManager* host,
+                            const std::vector<ArrayManager*>& arrived) {
+  if (!host) location_->rejoin(*arrived.front(), id, index, follows);
+  for (ArrayManager* manager : arrived) {
+    ArrayElement* element = manager->find(id);
+    if (host && element) manager->set_age(element, host->age_of(host->find(id)));
+  }
+  for (ArrayManager* manager : arrived) {
+    manager->catch_up(id);
+    manager->release_waiting(id);
   }
 }
 
@@ -896,44 +926,54 @@ void ArrayManager::rebuild(std::uint64_t id, const Arrival& arrival, const char*
 void ArrayManager::on_arrived(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
-  std::uint32_t epoch;
-  std::memcpy(&epoch, call.arguments, sizeof epoch);
+  Leave leave;
+  std::memcpy(static_cast<void*>(&leave), call.arguments, sizeof leave);
+  manager->location_->confirm(call.element, leave.age);
   auto& list = manager->departures_;
-  auto found = std::find_if(list.begin(), list.end(),
-                            [&](const Departure& d) { return d.id == call.element && d.epoch == epoch; });
-  if (found != list.end()) {
-    *found = list.back();
-    list.pop_back();
+  auto found = std::find_if(list.begin(), list.end(), [&](const Departure& d) {
+    return d.id == call.element && d.leave.epoch == leave.epoch && d.leave.age == leave.age;
+  });
+  if (found == list.end()) return;
+  const Duty duty = found->duty;
+  *found = list.back();
+  list.pop_back();
+  if (duty.from >= 0) send_runtime(pe, duty.from, entry_arrived, call.collection, call.element, duty.leave);
+}
+
+// ckEmigrate and ckDestroy of an element that may be elsewhere: the order goes where it is, like a message, with its
+// index, as others may not have met it yet.
+void ArrayManager::order_migration(CkArrayID array, std::uint64_t id, const CkArrayIndex& index, int to) {
+  order(entry_migrate, array, id, index, to);
+}
+void ArrayManager::order_destruction(CkArrayID array, std::uint64_t id, const CkArrayIndex& index) {
+  order(entry_destroy, array, id, index, 0);
+}
+void ArrayManager::order(int entry, CkArrayID array, std::uint64_t id, const CkArrayIndex& index, int to) {
+  PeObjects& objects = PeObjects::current();
+  const OrderCall order{index, to};
+  ArrayManager* manager = objects.array(array);
+  if (!manager)
+    return keep(objects, array,
+                boxed(objects.pe, Target::runtime, entry, static_cast<std::uint32_t>(array.index()), id, &order, sizeof order));
+  if (id == 0) id = manager->number(index);
+  if (ArrayElement* element = manager->find(id)) return entry == entry_migrate ? manager->migrate(element, to) : element->ckDestroy();
+  ++objects.pe.created;
+  send_runtime(objects.pe, manager->destination(id, index), entry, array.index(), id, order);
+}
+void ArrayManager::on_order(Pe& pe, const RuntimeCall& call) {
+  ArrayManager* manager = of(pe, call);
+  if (!manager) return;
+  OrderCall order;
+  std::memcpy(static_cast<void*>(&order), call.arguments, sizeof order);
+  const std::uint64_t id = manager->number(order.index);
+  if (!manager->find(id) && manager->destination(id, order.index) == pe.index) {
+    if (manager->location_->here(id))  // what it is bound to: it is on its way
+      return manager->waiting_[id].push_back(
+          boxed(pe, Target::runtime, call.entry, call.collection, id, &order, sizeof order));
+    return pe.objects->count_processed();  // gone
   }
-}
-
-// ckEmigrate of an element that may be elsewhere: the order goes where it is, like a message.
-void ArrayManager::order_migration(std::uint64_t id, const CkArrayIndex& index, int to) {
-  if (ArrayElement* element = find(id)) return migrate(element, to);
-  send_runtime(pe_, destination(id, index), entry_migrate, id_.index(), id, to);
-}
-void ArrayManager::on_migrate(Pe& pe, const RuntimeCall& call) {
-  ArrayManager* manager = of(pe, call);
-  if (!manager) return;
-  int to;
-  std::memcpy(&to, call.arguments, sizeof to);
-  const CkArrayIndex index = manager->index_of(call.element);
-  if (!manager->find(call.element) && manager->destination(call.element, index) == pe.index) return;  // gone
-  manager->order_migration(call.element, index, to);
-}
-
-void ArrayManager::order_destruction(std::uint64_t id, const CkArrayIndex& index) {
-  if (ArrayElement* element = find(id)) return element->ckDestroy();
-  ++pe_.created;
-  send_runtime(pe_, destination(id, index), entry_destroy, id_.index(), id, 0);
-}
-void ArrayManager::on_destroy(Pe& pe, const RuntimeCall& call) {
-  ArrayManager* manager = of(pe, call);
-  if (!manager) return;
   pe.objects->count_processed();
-  const CkArrayIndex index = manager->index_of(call.element);
-  if (!manager->find(call.element) && manager->destination(call.element, index) == pe.index) return;  // gone already
-  manager->order_destruction(call.element, index);
+  ArrayManager::order(call.entry, manager->id_, id, order.index, order.to);
 }
 
 }  // namespace periapt

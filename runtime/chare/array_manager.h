@@ -1,9 +1,6 @@
 // The part of an array on one PE: its local elements, where the others are, broadcasts and migration.
 //
-// Where is element e? Its *home* (a PE computed from the index by the map) always knows, or keeps what is sent to it
-// until it does. Other PEs go to the home unless they know better: a PE that an element left points to where it went,
-// and whoever forwards a message tells its sender. Every such hint carries the element's count of migrations, and only a
-// younger hint replaces an older one, so a chain of hints always moves forward and ends at the element.
+// Where elements are: see location.h.
 //
 // A *broadcast* is numbered by PE 0 (its epoch) and goes down one tree. Each element holds the epoch it has seen, so one
 // that migrates meanwhile gets what it missed from the kept messages of the PE it comes to, and nothing twice. A kept
@@ -16,50 +13,12 @@
 #include <vector>
 
 #include "base/flat_map.h"
-#include "runtime/chare/array_map.h"
 #include "runtime/chare/balance_hook.h"
-#include "runtime/chare/default_map.h"
+#include "runtime/chare/location.h"
 #include "runtime/chare/pe_objects.h"
 #include "runtime/chare/reduction.h"
 
 namespace periapt {
-
-// The PE part of what bound arrays share: the map and the hints.
-class Location {
- public:
-  Location(PeObjects& objects, const CkArrayOptions& options, CkArrayID array);
-
-  int home(const CkArrayIndex& index) const;
-  int place(const CkArrayIndex& index) const;  // where it is made
-  // Best guess for an element that isn't here.
-  int guess(std::uint64_t id) const;
-  // Takes a hint, unless a younger one is known. True when it was news.
-  bool learn(std::uint64_t id, int pe, std::uint32_t migrations);
-  void forget(std::uint64_t id) { hints_.erase(id); }
-  // Are elements that one with this id is bound to on another PE?
-  bool elsewhere(std::uint64_t id) const { return bound.size() > 1 && hints_.find(id) != nullptr; }
-  // How old a hint is, in migrations; null when there is none.
-  const std::uint32_t* age(std::uint64_t id) const {
-    const Hint* hint = hints_.find(id);
-    return hint ? &hint->migrations : nullptr;
-  }
-  CkArrayMap* map() const { return map_; }
-  const chare::Placement& placement() const { return *default_; }  // when there is no map()
-  int map_handle() const { return map_handle_; }
-
-  std::vector<ArrayManager*> bound;  // arrays whose elements move together, the first one leads
-
- private:
-  struct Hint {
-    std::int32_t pe;
-    std::uint32_t migrations;
-  };
-  PeObjects& objects_;
-  FlatMap<Hint> hints_;
-  CkArrayMap* map_ = nullptr;
-  int map_handle_ = 0;
-  std::optional<chare::Placement> default_;
-};
 
 class ArrayManager {
  public:
@@ -101,7 +60,10 @@ class ArrayManager {
   void call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length);
   void send(std::uint64_t id, const CkArrayIndex& index, Message message);
   void deliver(Message message);
-  void broadcast(Message message);
+  // The functions that get an id of an array are for PEs too that have not heard of it yet.
+  static void send_early(PeObjects& objects, CkArrayID array, std::uint64_t id, const CkArrayIndex& index,
+                         Message message);
+  static void broadcast(CkArrayID array, Message message);
   void deliver_broadcast(Message message);
 
   // --- elements ---
@@ -109,14 +71,14 @@ class ArrayManager {
   // Runs constructor `ep` for a new element here. `message`: its arguments, shared with other elements.
   // `at_home`: it is known that this PE is its home.
   void create(const CkArrayIndex& index, int ep, const Message& message, bool at_home = false);
-  void insert(const CkArrayIndex& index, int ep, int pe, Message message);
+  static void insert(CkArrayID array, const CkArrayIndex& index, int ep, int pe, Message message);
   void destroy(ArrayElement* element);
-  void migrate(ArrayElement* element, int to, bool following = false);
+  // `follows`: it goes after what it is bound to, to the PE of so many in a row.
+  void migrate(ArrayElement* element, int to, std::uint32_t follows = 0);
   // Sends the element there from wherever it is.
-  void order_migration(std::uint64_t id, const CkArrayIndex& index, int to);
-  void order_destruction(std::uint64_t id, const CkArrayIndex& index);
-  void begin_inserting();
-  void done_inserting();
+  static void order_migration(CkArrayID array, std::uint64_t id, const CkArrayIndex& index, int to);
+  static void order_destruction(CkArrayID array, std::uint64_t id, const CkArrayIndex& index);
+  static void tell_inserting(CkArrayID array, bool begins);
   int populate_entry() const { return populate_entry_; }
   const std::unordered_map<std::uint64_t, std::vector<Message>>& waiting() const { return waiting_; }
 
@@ -125,21 +87,39 @@ class ArrayManager {
   void drop(ArrayElement* element);
   std::uint32_t next_round(ArrayElement* element) { return element->next_reduction_++; }
 
-  // For load balancing.
-  std::uint32_t migrations_of(const ArrayElement* element) const { return element->migrations_; }
+  // For Location.
+  Age age_of(const ArrayElement* element) const { return {element->life_, element->migrations_}; }
+  void set_age(ArrayElement* element, Age age) {
+    element->life_ = age.life;
+    element->migrations_ = age.migrations;
+  }
+  void release_waiting(std::uint64_t id);
+  // The array of a call; or null, and the call is kept until the array is there.
+  static ArrayManager* of(Pe& pe, const RuntimeCall& call);
 
  private:
   friend class ::CkArray;
+  // How an element left a PE: its age then, and the broadcasts it had seen.
+  struct Leave {
+    Age age;
+    std::uint32_t epoch;
+  };
+  // To tell the PE it came from that it is there, no longer behind.
+  struct Duty {
+    std::int32_t from = -1;
+    Leave leave;
+  };
   struct Departure {
     std::uint64_t id;
-    std::uint32_t epoch;
+    Leave leave;
+    Duty duty;  // left before it had caught up
   };
   // What an element brings along when it comes from another PE.
   struct Arrival {
-    std::uint32_t next_reduction, broadcast_epoch, migrations;
+    std::uint32_t next_reduction, broadcast_epoch;
+    Age age;
   };
 
-  static ArrayManager* of(Pe& pe, const RuntimeCall& call);
   static void make(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
                    Message constructor);
 
@@ -148,36 +128,40 @@ class ArrayManager {
   static void on_arrive(Pe&, const RuntimeCall&);
   static void on_arrived(Pe&, const RuntimeCall&);
   static void on_hint(Pe&, const RuntimeCall&);
-  static void on_gone(Pe&, const RuntimeCall&);
+  static void on_moved(Pe&, const RuntimeCall&);
   static void on_broadcast(Pe&, const RuntimeCall&);
   static void on_floor(Pe&, const RuntimeCall&);
   static void on_inserting(Pe&, const RuntimeCall&);
-  static void on_migrate(Pe&, const RuntimeCall&);
-  static void on_destroy(Pe&, const RuntimeCall&);
+  static void on_order(Pe&, const RuntimeCall&);
+  static void order(int entry, CkArrayID array, std::uint64_t id, const CkArrayIndex& index, int to);
+  static void keep(PeObjects& objects, CkArrayID array, Message message);
+  void insert(const CkArrayIndex& index, int ep, int pe, Message message);
 
   void wait_for(std::uint64_t id, Message message);
-  void release_waiting(std::uint64_t id, int pe);
   void forward(Message message, std::uint64_t id);
   void number_broadcast(Message message);
   void give_broadcast(ArrayElement* element, const Message& message);
   void run_broadcast(Message message);
+  void give_to_all(const Message& message);
   void run_delayed();
+  void keeps_up(std::uint64_t id);
+  void depart(ArrayElement* element, Age age);
   void catch_up(std::uint64_t id);
   std::uint32_t floor() const;
   void drop_history(std::uint32_t floor);
-  void follow(std::uint64_t id);
   void remove_local(ArrayElement* element);
   void populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
                     const Message& constructor);
   void arrive(const char* bytes);
+  void followed(std::uint64_t id, const CkArrayIndex& index, std::uint32_t follows, ArrayManager* host,
+                const std::vector<ArrayManager*>& arrived);
   void rebuild(std::uint64_t id, const Arrival& arrival, const char* bytes, std::size_t size);
   static void announce_birth(BalanceHook* balance, ArrayElement* element) {
     if (element && element->usesAtSync && element->load_slot_ < 0 && balance) balance->born(*element);
   }
-  void tell_inserting(bool begins);
   std::uint64_t number(const CkArrayIndex& index);
   int destination(std::uint64_t id, const CkArrayIndex& index) const;
-  void put_index(Message& message, const CkArrayIndex& index);
+  static void put_index(Message& message, const CkArrayIndex& index);
   std::uint64_t take_index(Message& message);
 
   PeObjects& objects_;
@@ -198,6 +182,7 @@ class ArrayManager {
   std::unordered_map<std::uint64_t, std::vector<Message>> waiting_;
   void* creating_object_ = nullptr;    // whose constructor runs
   const Arrival* arrival_ = nullptr;   // not null: it comes from another PE
+  Age birth_age_;                      // null: its age
   int populate_entry_ = -1;            // constructor of the first elements
   std::uint32_t inserting_ = 0;
 
@@ -211,7 +196,10 @@ class ArrayManager {
   std::deque<Message> history_;    // epoch_ - size + 1 .. epoch_
   std::deque<Message> delayed_;    // came while another one was being given out
   bool giving_ = false;
-  std::vector<Departure> departures_;  // elements that left and have not arrived yet
+  bool disordered_ = false;        // an element of those given to already has gone
+  std::size_t giving_at_ = 0;
+  std::vector<Departure> departures_;             // elements that left and have not caught up elsewhere yet
+  std::unordered_map<std::uint64_t, Duty> behind_;  // elements here that have not caught up yet
   std::uint32_t floors_wanted_ = 0, floors_heard_ = 0, floor_least_ = 0, floor_known_ = 0;
   bool floor_round_ = false;
 };

@@ -17,14 +17,41 @@ using periapt::PeObjects;
 namespace {
 bool inlines(int ep, bool force) { return force || (entry_info(ep).flags & periapt::ep_inline); }
 int entry_call_c_function;
+int entry_call_c_function_far;
 struct CCall {
   CkCallbackFn fn;
   void* param;
   void* message;
 };
+char anchor;  // moves with the program's code
 }  // namespace
 
 namespace periapt {
+namespace {
+
+// To another host the message goes itself; what its envelope has no use for meanwhile says what is to be done.
+void send_c_call_far(Pe& here, int pe, CkCallbackFn fn, void* param, void* payload) {
+  Message message = payload ? Message::from_payload(payload) : Message::make(0);
+  const auto parameter = reinterpret_cast<std::uintptr_t>(param);
+  message->collection = static_cast<std::uint32_t>(parameter);
+  message->extra = static_cast<std::uint32_t>(parameter >> 32);
+  message->spare = payload ? 1 : 0;
+  send_whole(here, pe, entry_call_c_function_far, reinterpret_cast<std::uintptr_t>(fn), std::move(message));
+}
+
+void call_c_function_far(Pe& pe, const RuntimeCall& call) {
+  pe.objects->count_processed();
+  const auto fn = reinterpret_cast<CkCallbackFn>(static_cast<std::uintptr_t>(call.element));
+  const auto parameter =
+      static_cast<std::uintptr_t>(call.envelope->extra) << 32 | static_cast<std::uintptr_t>(call.collection);
+  if (!call.envelope->spare) return fn(reinterpret_cast<void*>(parameter), nullptr);
+  Message message = received_whole(call);
+  message->spare = 0;
+  fn(reinterpret_cast<void*>(parameter), payload_of(message.release()));
+}
+
+}  // namespace
+
 void register_callback_entries() {
   entry_call_c_function = register_runtime_entry("callback: C function", [](Pe& pe, const RuntimeCall& call) {
     pe.objects->count_processed();
@@ -32,6 +59,7 @@ void register_callback_entries() {
     std::memcpy(&c, call.arguments, sizeof c);
     c.fn(c.param, c.message);
   });
+  entry_call_c_function_far = register_runtime_entry("callback: C function, from another host", call_c_function_far);
 }
 }  // namespace periapt
 
@@ -41,7 +69,9 @@ CkCallback::CkCallback(callbackType t) : type(t) {
     d.future.id = PeObjects::current().futures->create();
   }
 }
-CkCallback::CkCallback(Ck1CallbackFn fn) : type(call1Fn) { d.c1fn.fn = fn; }
+CkCallback::CkCallback(Ck1CallbackFn fn) : type(call1Fn) {
+  d.c1fn.from_anchor = reinterpret_cast<std::intptr_t>(fn) - reinterpret_cast<std::intptr_t>(&anchor);
+}
 CkCallback::CkCallback(CkCallbackFn fn, void* param) : type(callCFn), pe(Pe::current()->index) {
   d.cfn.fn = fn;
   d.cfn.param = param;
@@ -137,10 +167,13 @@ void CkCallback::send(void* message) const {
       return request_exit(0);
     case resumeThread:
     case sendFuture: return Futures::send(here, CkFuture{d.future.id, pe}, message);
-    case call1Fn: return d.c1fn.fn(message);
+    case call1Fn:
+      return reinterpret_cast<Ck1CallbackFn>(d.c1fn.from_anchor + reinterpret_cast<std::intptr_t>(&anchor))(message);
     case callCFn: {
       if (pe == here.index) return d.cfn.fn(d.cfn.param, message);
       ++here.created;
+      if (here.process.layer().route(pe) == machine::Route::other_host)
+        return send_c_call_far(here, pe, d.cfn.fn, d.cfn.param, message);
       return send_runtime(here, pe, entry_call_c_function, 0, 0, CCall{d.cfn.fn, d.cfn.param, message});
     }
     case sendChare: return send_message(CProxy_Chare(d.chare.id), ep, 0, usable(message));

@@ -101,7 +101,7 @@ class CkCallback {
     struct { CkGroupID id; } group;
     struct { CkGroupID id; CkArrayIndexBase index; } array;
     struct { CkCallbackFn fn; void* param; } cfn;
-    struct { Ck1CallbackFn fn; } c1fn;
+    struct { std::intptr_t from_anchor; } c1fn;  // an address that means the same in every process of the run
     struct { std::uint64_t id; } future;   // resumeThread, sendFuture
     struct { std::uint64_t id; } section;  // number of the section on the PE that made it
     std::uint64_t raw[3];

@@ -147,11 +147,12 @@ void* base_object(int type, int ep, void* object) {
   return found ? found : object;
 }
 
-void PeObjects::run_entry(int ep, void* object, void* payload, const char* end, Message message) {
+void PeObjects::run_entry(int ep, void* object, void* payload, const char* end, Message message, int exclusive) {
   if (entry_info(ep).flags & ep_threaded) [[unlikely]] {
-    start_thread(ep, object, payload, end, std::move(message));
+    start_thread(ep, object, payload, end, std::move(message), exclusive);
   } else {
     enter(ep, object, payload, end, std::move(message));
+    if (exclusive) [[unlikely]] node_groups().leave_exclusive(*this, exclusive);
   }
 }
 
@@ -193,12 +194,15 @@ struct ThreadedCall {
   void* payload;
   const char* end;
   Message message;
+  int exclusive;
   alignas(16) char arguments[inline_arguments_max];
 
-  ThreadedCall(PeObjects& objects, int ep, void* object, void* payload, const char* end, Message message)
-      : objects(objects), ep(ep), object(object), payload(payload), end(end), message(std::move(message)) {}
+  ThreadedCall(PeObjects& objects, int ep, void* object, void* payload, const char* end, Message message, int exclusive)
+      : objects(objects), ep(ep), object(object), payload(payload), end(end), message(std::move(message)),
+        exclusive(exclusive) {}
   ThreadedCall(ThreadedCall&& other)
-      : ThreadedCall(other.objects, other.ep, other.object, other.payload, other.end, std::move(other.message)) {
+      : ThreadedCall(other.objects, other.ep, other.object, other.payload, other.end, std::move(other.message),
+                     other.exclusive) {
     if (!message) own_arguments();
   }
   void own_arguments() {
@@ -212,11 +216,12 @@ struct ThreadedCall {
     // It lies on the stack of who made the thread and is read before the thread first stops.
     ThreadedCall call(std::move(*static_cast<ThreadedCall*>(argument)));
     call.objects.enter(call.ep, call.object, call.payload, call.end, std::move(call.message));
+    if (call.exclusive) node_groups().leave_exclusive(call.objects, call.exclusive);
   }
 };
 
-void PeObjects::start_thread(int ep, void* object, void* payload, const char* end, Message message) {
-  ThreadedCall call(*this, ep, object, payload, end, std::move(message));
+void PeObjects::start_thread(int ep, void* object, void* payload, const char* end, Message message, int exclusive) {
+  ThreadedCall call(*this, ep, object, payload, end, std::move(message), exclusive);
   const Execution* const outer = pe.running;
   pe.threads.resume(pe.threads.create(ThreadedCall::main, &call, entry_info(ep).stack_size));
   pe.running = outer;

@@ -3,11 +3,12 @@
 
 #include "base/fatal.h"
 #include "runtime/chare/ck_future.h"
+#include "runtime/scheduler/process.h"
 
 namespace periapt {
 
 namespace {
-int entry_set, entry_set_small;
+int entry_set, entry_set_small, entry_set_whole;
 struct SetCall {
   void* message;
 };
@@ -22,6 +23,7 @@ struct SetSmallCall {
 
 void Futures::register_entries() { 
   entry_set = register_runtime_entry("set future", on_set);
+  entry_set_whole = register_runtime_entry("set future, from another host", on_set_whole);
   entry_set_small = register_runtime_entry("set future to a small value", on_set_small);
 }
 
@@ -115,6 +117,8 @@ void Futures::send(Pe& pe, CkFuture future, void* payload) {
     std::memcpy(call.payload, message.payload(), message->size);
     return send_runtime(pe, future.pe, entry_set_small, 0, future.id, call);
   }
+  if (pe.process.layer().route(future.pe) == machine::Route::other_host)
+    return send_whole(pe, future.pe, entry_set_whole, future.id, std::move(message));
   const SetCall call{payload_of(message.release())};
   send_runtime(pe, future.pe, entry_set, 0, future.id, call);
 }
@@ -126,6 +130,11 @@ void Futures::on_set(Pe& pe, const RuntimeCall& call) {
   Message message = Message::from_payload(set.message);
   unpack(message);
   pe.objects->futures->set(call.element, payload_of(message.release()));
+}
+
+void Futures::on_set_whole(Pe& pe, const RuntimeCall& call) {
+  pe.objects->count_processed();
+  pe.objects->futures->set(call.element, payload_of(received_whole(call).release()));
 }
 
 void Futures::on_set_small(Pe& pe, const RuntimeCall& call) {

@@ -35,6 +35,7 @@ class Futures {
     std::vector<Thread*> threads;
   };
   static void on_set_small(Pe&, const RuntimeCall&);
+  static void on_set_whole(Pe&, const RuntimeCall&);
   static void on_set(Pe&, const RuntimeCall&);
   Value& get(std::uint64_t id);
   void wait_above();

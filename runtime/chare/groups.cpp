@@ -60,9 +60,8 @@ void register_chare_entries() {
 void register_section_entries() {
   entry_to_section = register_runtime_entry("to a section", [](Pe& pe, const RuntimeCall& call) {
     pe.objects->count_processed();
-    void* payload;
-    std::memcpy(&payload, call.arguments, sizeof payload);
-    pe.objects->send_to_section(pe.index, call.element >> 16, static_cast<int>(call.element & 65535), payload);
+    pe.objects->send_to_section(pe.index, call.element >> 16, static_cast<int>(call.element & 65535),
+                                payload_of(received_whole(call).release()));
   });
 }
 
@@ -375,7 +374,9 @@ CkChareID new_chare(int type, int ep, int to, void* payload) {
   }
   if (to < 0 || to >= pes) bad_pe(to, "PE", ep);
   const CkChareID id{to, objects.new_chare_serial()};
-  Message message = creation(Message::from_payload(payload), entry_new_chare, type, ep, 0, id.serial);
+  Message argument = Message::from_payload(payload);
+  if (pe.process.layer().route(to) == machine::Route::other_host) pack(argument);
+  Message message = creation(std::move(argument), entry_new_chare, type, ep, 0, id.serial);
   note_created(pe, to, ep, message->size);
   send_to(pe, to, std::move(message));
   return id;
@@ -434,17 +435,20 @@ void send_message(const CProxy_Chare& proxy, int ep, unsigned send, void* payloa
 // --- arrays ----------------------------------------------------------------------------------------------------------
 
 void send_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
-  ArrayManager& manager = array_manager(proxy.ckGetArrayID());
-  if (inline_fits(send)) return manager.call(proxy.ckGetID(), proxy.ckGetIndex(), ep, arguments, length);
+  ArrayManager* manager = PeObjects::current().array(proxy.ckGetArrayID());
+  if (manager && inline_fits(send)) return manager->call(proxy.ckGetID(), proxy.ckGetIndex(), ep, arguments, length);
   send_message(proxy, ep, send,
                payload_of(boxed(*Pe::current(), Target::array, ep, 0, 0, arguments, length).release()));
 }
 void send_message(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, void* payload) {
-  array_manager(proxy.ckGetArrayID())
-      .send(proxy.ckGetID(), proxy.ckGetIndex(), addressed(payload, Target::array, ep, send, 0, 0));
+  PeObjects& objects = PeObjects::current();
+  Message message = addressed(payload, Target::array, ep, send, 0, 0);
+  ArrayManager* manager = objects.array(proxy.ckGetArrayID());
+  if (manager) return manager->send(proxy.ckGetID(), proxy.ckGetIndex(), std::move(message));
+  ArrayManager::send_early(objects, proxy.ckGetArrayID(), proxy.ckGetID(), proxy.ckGetIndex(), std::move(message));
 }
 void send_message(const CProxy_ArrayBase& proxy, int ep, unsigned send, void* payload) {
-  array_manager(proxy.ckGetArrayID()).broadcast(addressed(payload, Target::broadcast, ep, send, 0, 0));
+  ArrayManager::broadcast(proxy.ckGetArrayID(), addressed(payload, Target::broadcast, ep, send, 0, 0));
 }
 void send_message(const CProxySection_ArrayBase& proxy, int ep, unsigned send, void* payload) {
   Message message = Message::from_payload(payload);
@@ -464,10 +468,8 @@ std::uint64_t PeObjects::keep_section(const CProxySection_ArrayBase& section) {
 void PeObjects::send_to_section(int to, std::uint64_t section, int ep, void* payload) {
   if (to == pe.index) return send_message(sections_[section], ep, 0, payload);
   // The section is known where it was made: the message goes there first.
-  Message message = Message::from_payload(payload);
-  pack(message);
   ++pe.created;
-  send_runtime(pe, to, entry_to_section, 0, section << 16 | static_cast<unsigned>(ep), payload_of(message.release()));
+  send_whole(pe, to, entry_to_section, section << 16 | static_cast<unsigned>(ep), Message::from_payload(payload));
 }
 
 void* local_object(const CProxyElement_ArrayBase& proxy) {

@@ -34,10 +34,11 @@ const MessageInfo* class_of(const Message& message) {
 }  // namespace
 
 // Every process of the host sees a message at the same address, so a class that kept the generated pack() needs it only
-// where bytes are copied.
+// where bytes are copied: to another host, above all.
 bool shareable(const Message& message) {
   const MessageInfo* info = class_of(message);
   if (!info || !info->pack) return true;
+  if (Process::current()->layout().host_count() > 1) return false;
   return info->relocatable && entry_info(message->entry).runtime_frees();
 }
 
@@ -53,6 +54,28 @@ void unpack(Message& message) {
   CkUnpackFnPtr unpack = registry().messages[message->message_type].unpack;  // before the message moves away
   message = through(unpack, std::move(message));
   message->flags &= ~envelope_packed;
+}
+
+Message packed_for_other_host(Message message) {
+  pack(message);
+  return message;
+}
+
+void send_whole(Pe& pe, int to, int entry, std::uint64_t element, Message message) {
+  pack(message);  // as long as its class is known by its target
+  message->target = Target::runtime;
+  message->entry = static_cast<std::uint16_t>(entry);
+  message->element = element;
+  pe.send(to, std::move(message));
+}
+
+Message received_whole(const RuntimeCall& call) {
+  Message borrowed(call.envelope);
+  Message message = borrowed.share();  // the other reference is dropped as soon as the entry returns
+  static_cast<void>(borrowed.release());
+  message->target = Target::none;
+  unpack(message);
+  return message;
 }
 
 void send_to(Pe& pe, int to, Message message) {

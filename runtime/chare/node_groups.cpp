@@ -1,6 +1,8 @@
 // See node_groups.h.
 #include "runtime/chare/node_groups.h"
 
+#include <deque>
+
 #include "base/fatal.h"
 #include "runtime/chare/reduction.h"
 #include "runtime/chare/reduction_message.h"
@@ -9,8 +11,9 @@
 namespace periapt {
 
 NodeGroups& node_groups() {
-  static NodeGroups the_groups;
-  return the_groups;
+  // Of this process; on a simulated machine, of the one that runs.
+  static std::deque<NodeGroups> the_groups(static_cast<std::size_t>(Process::current()->hosted_processes()));
+  return the_groups[Process::current()->is_simulated() ? static_cast<std::size_t>(Process::current()->rank()) : 0];
 }
 
 NodeGroups::Record& NodeGroups::record(int group) {
@@ -74,18 +77,34 @@ void NodeGroups::deliver(PeObjects& objects, int ep, std::uint32_t collection, v
       r->waiting.push_back(std::move(message));
       return;
     }
+    if (entry_info(ep).flags & ep_exclusive) {
+      if (r->exclusive) {  // on another PE of the process, or on this one in a scheduler that the entry runs
+        box();
+        r->blocked.push_back(std::move(message));
+        return;
+      }
+      r->exclusive = true;
+    }
   }
   void* object = object_for_entry(r->type, ep, r->object);
-  if (!(entry_info(ep).flags & ep_exclusive)) return objects.run_entry(ep, object, payload, end, std::move(message));
-  // Another PE of the process is in an exclusive entry: come back later.
-  // (Or this one is, in a scheduler that the entry runs: a mutex could not be asked then.) acquire and release are
-  // partners: what one exclusive entry wrote the next one sees.
-  if (r->exclusive.exchange(true, std::memory_order_acquire)) {
-    box();
-    return objects.pe.enqueue(std::move(message));
+  const bool exclusive = entry_info(ep).flags & ep_exclusive;
+  objects.run_entry(ep, object, payload, end, std::move(message), exclusive ? static_cast<int>(collection) : 0);
+}
+
+// An [exclusive] entry has returned, or its thread has ended. The next of those that came meanwhile is queued here: any
+// PE of the process may run it. There is always one queued or running as long as some are kept.
+void NodeGroups::leave_exclusive(PeObjects& objects, int group) {
+  Message next;
+  {
+    std::lock_guard lock(mutex_);
+    Record& r = *records_.at(group);
+    r.exclusive = false;
+    if (!r.blocked.empty()) {
+      next = std::move(r.blocked.front());
+      r.blocked.pop_front();
+    }
   }
-  objects.run_entry(ep, object, payload, end, std::move(message));
-  r->exclusive.store(false, std::memory_order_release);
+  if (next) objects.pe.enqueue(std::move(next));
 }
 
 std::size_t NodeGroups::waiting() {

@@ -1,6 +1,6 @@
 // Node groups: one member a process, whose entries run on any PE of it.
 #pragma once
-#include <atomic>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -17,6 +17,7 @@ class NodeGroups {
   NodeGroup* base(int group);
   void create(PeObjects& objects, CkGroupID id, int type, int ep, Message message);
   void deliver(PeObjects& objects, int ep, std::uint32_t collection, void* payload, const char* end, Message message);
+  void leave_exclusive(PeObjects& objects, int group);
   // From NodeGroup's constructor.
   void adopt(CkGroupID id, NodeGroup* base);
   // On the first PE of the process only.
@@ -31,14 +32,15 @@ class NodeGroups {
     void* object = nullptr;
     NodeGroup* base = nullptr;
     int type = -1;
-    std::atomic<bool> exclusive{false};  // an [exclusive] entry runs
+    bool exclusive = false;       // an [exclusive] entry runs
+    std::deque<Message> blocked;  // calls of such entries that came meanwhile
     std::unique_ptr<Reduction> reduction;
     std::uint32_t next_reduction = 0;
     std::vector<Message> waiting;
   };
   Record& record(int group);
 
-  std::mutex mutex_;  // of the table; records stay where they are
+  std::mutex mutex_;  // of the table and of what comes and goes in a record; records stay where they are
   std::unordered_map<int, std::unique_ptr<Record>> records_;
 };
 NodeGroups& node_groups();

@@ -161,20 +161,18 @@ void CProxy_ArrayBase::setReductionClient(CkReductionClientFn fn, void* param) c
   ckSetReductionClient(&cb);
 }
 unsigned int CProxy_ArrayBase::numLocalElements() const { return static_cast<unsigned>(array_manager(array_).size()); }
-void CProxy_ArrayBase::beginInserting() { array_manager(array_).begin_inserting(); }
-void CProxy_ArrayBase::doneInserting() { array_manager(array_).done_inserting(); }
+void CProxy_ArrayBase::beginInserting() { ArrayManager::tell_inserting(array_, true); }
+void CProxy_ArrayBase::doneInserting() { ArrayManager::tell_inserting(array_, false); }
 
 ArrayElement* CProxyElement_ArrayBase::ckLocal() const {
   ArrayManager* manager = PeObjects::current().array(ckGetArrayID());
   return manager ? manager->find(id_ ? id_ : manager->id_of(index_)) : nullptr;
 }
 void CProxyElement_ArrayBase::ckEmigrate(int to) const {
-  ArrayManager& manager = array_manager(ckGetArrayID());
-  manager.order_migration(id_ ? id_ : manager.id_of(index_), index_, to);
+  ArrayManager::order_migration(ckGetArrayID(), id_, index_, to);
 }
 void CProxyElement_ArrayBase::ckDestroy() const {
-  ArrayManager& manager = array_manager(ckGetArrayID());
-  manager.order_destruction(id_ ? id_ : manager.id_of(index_), index_);
+  ArrayManager::order_destruction(ckGetArrayID(), id_, index_);
 }
 
 CProxySection_ArrayBase::CProxySection_ArrayBase(const std::vector<CkArrayID>& arrays,

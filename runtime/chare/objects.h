@@ -181,7 +181,8 @@ class ArrayElement : public CkMigratable {
   std::uint32_t position_ = 0;          // in the manager's list of local elements
   std::uint32_t next_reduction_ = 0;    // number of the next contribution
   std::uint32_t broadcast_epoch_ = 0;   // last broadcast this element has seen
-  std::uint32_t migrations_ = 0;        // orders what other PEs hear about where it is
+  std::uint32_t life_ = 0;              // these two order what other PEs hear about where it is
+  std::uint32_t migrations_ = 0;
   std::int32_t load_slot_ = -1;         // number of the balancer's record, when it takes part
 };
 

@@ -106,8 +106,9 @@ class PeObjects {
   void deliver_message(Message message);
   void hold(Work& work);
   void release_held();
-  // Runs an entry on an object. `message`: owned payload or null when the arguments lie inline.
-  void run_entry(int ep, void* object, void* payload, const char* end, Message message);
+  // Runs an entry on an object. `message`: owned payload or null when the arguments lie inline. `exclusive`: the node group
+  // that is to be left when the entry has ended.
+  void run_entry(int ep, void* object, void* payload, const char* end, Message message, int exclusive = 0);
   // Calls an entry directly. Owns the payload.
   void run_now(int ep, void* object, void* payload) {
     Message message = Message::from_payload(payload);
@@ -127,7 +128,7 @@ class PeObjects {
   GroupRecord* missing_group(Envelope* envelope);
   void deliver_chare(int ep, std::uint64_t serial, void* payload, const char* end, Message message);
   void deliver_group(int ep, std::uint32_t collection, void* payload, const char* end, Message message);
-  void start_thread(int ep, void* object, void* payload, const char* end, Message message);
+  void start_thread(int ep, void* object, void* payload, const char* end, Message message, int exclusive);
   std::vector<GroupRecord> groups_;                  // made on PE 0: 1, 2, 3 ...
   std::unordered_map<int, GroupRecord> far_groups_;  // made elsewhere: negative
   FlatMap<ChareRecord> chares_;
@@ -158,8 +159,14 @@ inline void* object_for_entry(int type, int ep, void* object) {
 // what is shared because its entry's function doesn't keep it.
 bool shareable(const Message& message);
 
-// Message classes with a pack() of their own are packed on the way to another process.
+// Message classes with a pack() of their own are packed on the way to another process, all classes on the way to another
+// host.
 void pack(Message& message);
+Message packed_for_other_host(Message message);
+// A program's message on its way to a runtime entry, also of another host, where its address would mean nothing: `element`
+// says what it is for. The entry gets it back as the program knew it.
+void send_whole(Pe& pe, int to, int entry, std::uint64_t element, Message message);
+Message received_whole(const RuntimeCall& call);
 void unpack(Message& message);
 
 // Sends to `to`, packing messages that need it when they leave the process.

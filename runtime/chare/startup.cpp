@@ -12,6 +12,7 @@
 
 #include "base/fatal.h"
 #include "base/log.h"
+#include "machine/sim/machine.h"
 #include "runtime/chare/array_manager.h"
 #include "runtime/chare/crash.h"
 #include "runtime/chare/futures.h"
@@ -85,7 +86,7 @@ Message readonly_message() {
 
 void on_start(Pe& pe, const RuntimeCall& call) {
   const Process& process = pe.process;
-  if (process.rank() != process.process_of(0)) {
+  if (process.rank() != process.process_of(0) && !process.is_simulated()) {
     if (pe.rank == 0) {
       PUP::fromMem p(call.arguments, call.length);
       for (const ReadonlyInfo& r : registry().readonlys) r.pup(static_cast<PUP::er*>(&p), r.address);
@@ -181,6 +182,8 @@ void request_exit(int code) {
 }
 
 namespace {
+bool is_balancing(const Work& work);
+
 // A program that packs and unpacks wrongly ends as one that makes any other mistake.
 void on_pup_error(const PUP::error& e) {
   Pe* pe = Pe::current();
@@ -203,6 +206,8 @@ void register_everything(char** argv, void (*register_main_module)(), const std:
   PUP::set_error_handler(on_pup_error);
   Pe::dispatch = [](Pe& pe, Work& work) { pe.objects->deliver(work); };
   Pe::describe = describe_running;
+  Pe::is_balancing = is_balancing;
+  Pe::for_other_host = packed_for_other_host;
 }
 
 void run_init_calls() {
@@ -211,6 +216,14 @@ void run_init_calls() {
     const Registry::InitCall call = registry().init_calls[i];
     if (!call.per_pe) call.function();
   }
+}
+
+// The entries of runtime/loadbalance are named so.
+bool is_balancing(const Work& work) {
+  if (work.kind() == WorkKind::thread) return false;
+  const char* name = entry_name(work.kind() == WorkKind::message ? work.message()->entry : work.entry());
+  constexpr const char prefix[] = "balancing: ";
+  return std::strncmp(name, prefix, sizeof prefix - 1) == 0;
 }
 }  // namespace
 
@@ -221,7 +234,7 @@ Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** arg
   the_argc = argc;
   the_argv = argv;
   run_init_calls();
-  process->begin_stepped({begin, nullptr});
+  process->begin_stepped({begin, nullptr, nullptr});
   return *process;
 }
 
@@ -234,13 +247,18 @@ int run_program(int argc, char** argv, void (*register_main_module)(), const std
 
   auto* process = new Process(argc, argv);
   Watchdog::take_option(argv);
+  if (process->is_simulated()) Watchdog::switch_off();  // a standstill is seen at once: nothing is left to happen
   for (argc = 0; argv[argc];) ++argc;
   the_argc = argc;
   the_argv = argv;
   catch_crashes();
-  if (process->rank() == 0) log::note(process->layout().describe());
+  if (process->is_simulated()) {
+    log::note(process->layer().simulated()->describe());
+  } else if (process->rank() == 0) {
+    log::note(process->layout().describe());
+  }
   run_init_calls();
-  process->run({begin, nullptr});
+  process->run({begin, nullptr, [](Pe& pe) { return Watchdog::explain(*pe.objects); }});
 }
 
 }  // namespace periapt

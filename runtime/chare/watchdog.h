@@ -25,6 +25,8 @@ class Watchdog {
   static void switch_off();
   // PE 0: begins to watch.
   void start();
+  // What waits on this PE, a line each; empty: nothing.
+  static std::string explain(PeObjects& objects);
 
  private:
   // What one PE says, and the sum over all.
@@ -40,7 +42,6 @@ class Watchdog {
   static void on_explain(Pe&, const RuntimeCall&);
   static void on_explanation(Pe&, const RuntimeCall&);
   static Answer look(PeObjects& objects);
-  static std::string explain(PeObjects& objects);
 
   void arm();
   void tick();

@@ -94,10 +94,10 @@ CkBitVector& CkBitVector::Difference(const CkBitVector& other) {
 
 CkBitVector& CkBitVector::Concat(const CkBitVector& other) {
   CkBitVector tail(other);
-  const prio_t total = usedBits + other.usedBits;
-  tail.Resize(total);
-  Resize(total);
-  ShiftUp(other.usedBits);
+  const prio_t added = other.usedBits;  // `other` may be this one
+  tail.Resize(usedBits + added);
+  Resize(usedBits + added);
+  ShiftUp(added);
   return Union(tail);
 }
 

@@ -54,18 +54,17 @@ int CmiNodeFirst(int node) { return layout() ? layout()->processes[node].first_p
 int CmiNodeOf(int pe) { return layout() ? layout()->process_of[pe] : 0; }
 int CmiRankOf(int pe) { return layout() ? layout()->rank_in_process(pe) : 0; }
 
-// A run is on one host.
-int CmiNumPhysicalNodes() { return 1; }
-int CmiPhysicalNodeID(int) { return 0; }
-int CmiPhysicalRank(int pe) { return pe; }
-int CmiNumPesOnPhysicalNode(int) { return CmiNumPes(); }
-int CmiGetFirstPeOnPhysicalNode(int) { return 0; }
-void CmiGetPesOnPhysicalNode(int, int** pes, int* count) {
-  *count = CmiNumPes();
+int CmiNumPhysicalNodes() { return layout() ? layout()->host_count() : 1; }
+int CmiPhysicalNodeID(int pe) { return layout() ? layout()->host_of(pe) : 0; }
+int CmiNumPesOnPhysicalNode(int host) { return layout() ? layout()->hosts[host].pes : 1; }
+int CmiGetFirstPeOnPhysicalNode(int host) { return layout() ? layout()->hosts[host].first_pe : 0; }
+int CmiPhysicalRank(int pe) { return pe - CmiGetFirstPeOnPhysicalNode(CmiPhysicalNodeID(pe)); }
+void CmiGetPesOnPhysicalNode(int host, int** pes, int* count) {
+  *count = CmiNumPesOnPhysicalNode(host);
   *pes = static_cast<int*>(or_out_of_memory(std::malloc(*count * sizeof(int)), *count * sizeof(int)));
-  std::iota(*pes, *pes + *count, 0);
+  std::iota(*pes, *pes + *count, CmiGetFirstPeOnPhysicalNode(host));
 }
-int CmiPeOnSamePhysicalNode(int, int) { return 1; }
+int CmiPeOnSamePhysicalNode(int pe1, int pe2) { return CmiPhysicalNodeID(pe1) == CmiPhysicalNodeID(pe2); }
 int CmiCpuTopologyEnabled() { return 1; }
 int CmiNumCores() { return static_cast<int>(topology::allowed_cpus().size()); }
 int CmiOnCore() { return topology::current_cpu(); }

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <atomic>
+#include <deque>
 
 #include "base/fatal.h"
 #include "runtime/scheduler/converse_state.h"
@@ -39,7 +40,25 @@ CmiNodeLockStruct memory_lock;
 struct NodeBarrier {
   std::atomic<int> arrived{0};
   std::atomic<unsigned> generation{0};
-} node_barrier;
+
+  void wait(int for_so_many) {
+    const unsigned before = generation.load(std::memory_order_acquire);
+    if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == for_so_many) {
+      arrived.store(0, std::memory_order_relaxed);  // published by the next line
+      generation.fetch_add(1, std::memory_order_acq_rel);
+      return;
+    }
+    Waiting waiting;
+    while (generation.load(std::memory_order_acquire) == before) waiting.once();
+  }
+};
+
+// Of this process; on a simulated machine, of the one that runs.
+NodeBarrier& node_barrier() {
+  static std::deque<NodeBarrier> all(static_cast<std::size_t>(Process::current()->hosted_processes()));
+  return all[Process::current()->is_simulated() ? static_cast<std::size_t>(Process::current()->rank()) : 0];
+}
+NodeBarrier simulated_barrier;
 }  // namespace
 
 extern "C" {
@@ -58,14 +77,7 @@ void CmiMemLock() { CmiLock(&memory_lock); }
 void CmiMemUnlock() { CmiUnlock(&memory_lock); }
 
 void CmiNodeBarrier() {
-  const unsigned generation = node_barrier.generation.load(std::memory_order_acquire);
-  if (node_barrier.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == CmiMyNodeSize()) {
-    node_barrier.arrived.store(0, std::memory_order_relaxed);  // published by the next line
-    node_barrier.generation.fetch_add(1, std::memory_order_acq_rel);
-    return;
-  }
-  Waiting waiting;
-  while (node_barrier.generation.load(std::memory_order_acquire) == generation) waiting.once();
+  node_barrier().wait(CmiMyNodeSize());
 }
 void CmiNodeAllBarrier() { CmiNodeBarrier(); }
 
@@ -74,6 +86,7 @@ void CmiNodeAllBarrier() { CmiNodeBarrier(); }
 int CmiBarrier() {
   Pe& pe = require_pe("CmiBarrier");
   const bootstrap::HostLayout& layout = pe.process.layout();
+  if (pe.process.is_simulated()) return simulated_barrier.wait(pe.process.pes()), 0;
   CmiNodeBarrier();
   if (layout.process_count() > 1 && layout.carriers[layout.carrier_of[pe.index]].pes[0] == pe.index) {
     if (!pe.process.layer().barrier()) return -1;
@@ -90,11 +103,20 @@ void*& PerPeSlots::own() {
   CmiMemLock();
   void** slots = slots_.load(std::memory_order_relaxed);
   if (!slots) {
-    slots = new void*[CmiMyNodeSize()]();
+    slots = new void*[static_cast<std::size_t>(Process::current() ? Process::current()->hosted_pes() : 1)]();
     slots_.store(slots, std::memory_order_release);
   }
   CmiMemUnlock();
-  return slots[CmiMyRank()];
+  return slots[pe_slot()];
+}
+
+int pe_slot() {
+  Pe* pe = Pe::current();
+  return pe ? pe->slot : 0;
+}
+int pe_slot_of_rank(int rank) {
+  Pe* pe = Pe::current();
+  return pe ? pe->slot - pe->rank + rank : rank;
 }
 
 }  // namespace periapt

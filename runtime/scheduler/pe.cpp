@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "machine/sim/machine.h"
 #include "runtime/scheduler/converse_state.h"
 #include "runtime/scheduler/process.h"
 
@@ -13,7 +14,9 @@ namespace periapt {
 
 thread_local Pe* Pe::current_ = nullptr;
 Pe::Dispatch Pe::dispatch = nullptr;
+Message (*Pe::for_other_host)(Message) = nullptr;
 std::string (*Pe::describe)(const Pe&) = nullptr;
+bool (*Pe::is_balancing)(const Work&) = nullptr;
 
 namespace {
 // Messages taken from the inbox in one look; more stay where they are, and a full ring slows its sender.
@@ -30,6 +33,8 @@ constexpr std::uint32_t spins_when_crowded = 50;
 constexpr std::uint32_t spins_before_idle = 8;
 // A PE that shares its thread lets the others run after so many rounds.
 constexpr std::uint32_t turn_mask = 15;
+// A busy PE drives the network once in so many rounds; an idle one in each.
+constexpr std::uint32_t net_mask = 7;
 // Children of a PE in the broadcast tree.
 constexpr int tree_branching = 4;
 
@@ -83,9 +88,12 @@ Pe::Pe(Process& process, int index)
     : process(process),
       index(index),
       rank(index - process.first_pe()),
+      slot(process.is_simulated() ? index : rank),
       heap(process.layer().heap(index)),
       port(process.layer().port(index)),
-      random_state(0x9E3779B97F4A7C15u * (index + 1)) {
+      random_state(0x9E3779B97F4A7C15u * (index + 1)),
+      has_net_(process.layer().has_net()),
+      simulated_(process.is_simulated()) {
   scheduler::ThreadHooks hooks;
   hooks.context = this;
   hooks.awaken = [](void* pe, Thread* thread) { static_cast<Pe*>(pe)->enqueue_thread(thread); };
@@ -119,6 +127,8 @@ void Pe::send_call(int to, std::uint64_t meta, std::uint64_t element, const void
 
 void Pe::send(int to, Message message) {
   if (to == index) return accept_message(std::move(message));
+  if (has_net_ && for_other_host && process.layer().route(to) == machine::Route::other_host) [[unlikely]]
+    message = for_other_host(std::move(message));
   port.send(to, message_meta, message.release());
 }
 
@@ -169,23 +179,37 @@ void Pe::broadcast(const Message& message) {
   forward_tree(message);
 }
 
-// Children in a tree over all PEs that is rooted at the source and numbered from there.
+// Calls child(i) for the children of `me` in a tree over 0 .. size-1 that is rooted at `root` and numbered from there.
+template <class Child>
+static void for_children(int me, int root, int size, Child&& child) {
+  const int place = (me - root + size) % size;
+  for (int i = tree_branching * place + 1; i <= tree_branching * (place + 1) && i < size; ++i) child((root + i) % size);
+}
+
+// A tree over the hosts, then one over the PEs of each. Where it enters a host: the root on its own, else the first PE.
+template <class Child>
+void Pe::for_tree_children(int root, Child&& child) const {
+  const bootstrap::HostLayout& layout = process.layout();
+  const bootstrap::Host& host = layout.this_host();
+  const int hosts = layout.host_count();
+  const int root_host = hosts == 1 ? layout.host : layout.host_of(root);
+  const int entry = layout.host == root_host ? root : host.first_pe;
+  if (index == entry && hosts > 1)
+    for_children(layout.host, root_host, hosts, [&](int next) { child(layout.hosts[next].first_pe); });
+  for_children(index - host.first_pe, entry - host.first_pe, host.pes, [&](int next) { child(host.first_pe + next); });
+}
+
 void Pe::forward_tree(const Message& message) {
-  const int pes = process.pes();
-  const int root = message->source;
-  const int me = (index - root + pes) % pes;
-  for (int child = tree_branching * me + 1; child <= tree_branching * (me + 1) && child < pes; ++child) {
+  for_tree_children(message->source, [&](int child) {
     Message copy = message.share();
-    port.send((root + child) % pes, message_meta, copy.release());
-  }
+    port.send(child, message_meta, copy.release());
+  });
 }
 
 bool Pe::tree_parked(int root) const {
-  const int pes = process.pes();
-  const int me = (index - root + pes) % pes;
-  for (int child = tree_branching * me + 1; child <= tree_branching * (me + 1) && child < pes; ++child)
-    if (port.parked((root + child) % pes) != 0) return true;
-  return false;
+  bool parked = false;
+  for_tree_children(root, [&](int child) { parked = parked || port.parked(child) != 0; });
+  return parked;
 }
 
 // --- queueing --------------------------------------------------------------------------------------------------------
@@ -288,8 +312,32 @@ void Pe::execute(Work& work) {
   }
 }
 
+bool Pe::progress_net() {
+  const auto deliver = [](void* pe, std::uint64_t, void* block) {
+    static_cast<Pe*>(pe)->accept_message(Message(static_cast<Envelope*>(block)));
+  };
+  return process.layer().progress_net(index, deliver, this);
+}
+
+// One piece of work at a time: what it takes, and what has arrived meanwhile, must be known before the next is chosen.
+bool Pe::step_simulated() {
+  if (clock::now_ns() >= conditions.next_deadline_ns()) periodic();
+  progress_net();
+  threads_chosen_ = thread_burst;  // a thread that stops does not pass on to the next one by itself
+  Work work;
+  if (!take(work)) return false;
+  if (is_idle_) end_idle();
+  process.layer().simulated()->begin_work(is_balancing && is_balancing(work) ? sim::Account::balancing
+                                                                             : sim::Account::work);
+  execute(work);
+  carrier->yield(false);
+  return true;
+}
+
 bool Pe::step() {
+  if (simulated_) [[unlikely]] return step_simulated();
   if ((++rounds_ & periodic_mask) == 0) [[unlikely]] periodic();
+  if (has_net_ && (rounds_ & net_mask) == 0) [[unlikely]] progress_net();
   threads_chosen_ = 0;
   const int arrived = accept(true);
   Work work;
@@ -315,6 +363,13 @@ void Pe::run() {
 void Pe::run_some(int count) {
   Work work;
   for (int ran = 0; ran < count && !stop_requested_;) {
+    if (simulated_) [[unlikely]] {
+      if (step_simulated())
+        ++ran;
+      else
+        idle();
+      continue;
+    }
     if ((++rounds_ & periodic_mask) == 0) periodic();
     accept(false);
     if (take(work)) {
@@ -336,6 +391,7 @@ void Pe::periodic() {
 
 void Pe::begin_idle() {
   is_idle_ = true;
+  ++idle_periods_;
   idle_since_ns_ = clock::now_ns();
   heap.flush_returns();
   conditions.raise(scheduler::condition_begin_idle);
@@ -353,6 +409,7 @@ double Pe::idle_seconds() const {
 }
 
 void Pe::idle() {
+  if (has_net_ && progress_net() && has_work()) return;
   if (!is_idle_) {
     if (carrier->alone() && ++idle_rounds_ < spins_before_idle) return Port::relax();
     begin_idle();
@@ -368,7 +425,7 @@ void Pe::idle() {
   }
   periodic();
   if (has_work()) return;
-  port.sleep(conditions.next_deadline_ns());
+  process.layer().sleep(index, conditions.next_deadline_ns());
   idle_rounds_ = spins / 2;
   periodic();
 }

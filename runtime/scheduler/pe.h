@@ -52,6 +52,7 @@ class Pe {
   Process& process;
   const int index;  // CkMyPe
   const int rank;   // within the process
+  const int slot;   // among the PEs of this OS process: the rank, unless the machine is simulated
   Heap& heap;
   Port& port;
   PeObjects* objects = nullptr;  // set by runtime/chare before the first step
@@ -127,8 +128,12 @@ class Pe {
   // What runs a piece of work: set once by runtime/chare.
   typedef void (*Dispatch)(Pe&, Work&);
   static Dispatch dispatch;
+  // Makes a message independent of addresses of this host: set once by runtime/chare.
+  static Message (*for_other_host)(Message);
   // "Hello[3]::work(int n)", empty when nothing runs: for messages of this floor.
   static std::string (*describe)(const Pe&);
+  // Whether a piece of work is the runtime's own balancing of loads: for the accounts of a simulated run.
+  static bool (*is_balancing)(const Work&);
 
   // --- running -----------------------------------------------------------------------------------------------------
   // One round: poll, then run what is urgent. False when there was nothing to do.
@@ -151,6 +156,8 @@ class Pe {
     return is_idle_ && !has_work() && port.parked() == 0 && !conditions.wanted(scheduler::condition_still_idle) &&
            !port.has_arrivals();
   }
+  // How often it has become idle: tells its carrier whether it worked in between.
+  std::uint32_t idle_periods() const { return idle_periods_; }
   // Seconds without work so far, for load measurement.
   double idle_seconds() const;
 
@@ -178,6 +185,10 @@ class Pe {
   bool take(Work& work);
   void execute(Work& work);
   void forward_tree(const Message& message);
+  template <class Child>
+  void for_tree_children(int root, Child&& child) const;
+  bool progress_net();
+  bool step_simulated();
   void periodic();
   void begin_idle();
   void end_idle();
@@ -190,7 +201,10 @@ class Pe {
   std::uint32_t watch_ = 0;
   bool stop_requested_ = false;
   bool is_idle_ = false;
+  const bool has_net_;    // there are other hosts
+  const bool simulated_;  // so are all, in this process
   std::uint32_t rounds_ = 0;
+  std::uint32_t idle_periods_ = 0;
   std::uint32_t idle_rounds_ = 0;    // rounds without work since there was some
   std::uint32_t threads_chosen_ = 0;  // threads that went on without a round of the scheduler between them
   std::uint64_t idle_since_ns_ = 0;

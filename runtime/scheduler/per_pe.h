@@ -5,18 +5,19 @@
 //   CpvInitialize(int, counter);     // on every PE, before its first use
 //   CpvAccess(counter) = 7;
 //
-// Several PEs may share an OS thread, so a PE's copy is found by its rank and not by thread-local storage.
+// Several PEs may share an OS thread, so a PE's copy is found by its slot and not by thread-local storage. (The slot is
+// the rank, but on a simulated machine, whose processes are all in this one.)
 #pragma once
 #include <atomic>
 #include <cstddef>
 
 #include "base/cmk.h"
 
-extern "C" {
-int CmiMyRank(void);
-}
-
 namespace periapt {
+
+// Of the PE that runs here; of another PE of its process.
+int pe_slot();
+int pe_slot_of_rank(int rank);
 
 // A pointer for each PE of the process. Constant-initialised, so that it can be a global of any file.
 class PerPeSlots {
@@ -24,10 +25,10 @@ class PerPeSlots {
   constexpr PerPeSlots() = default;
   PerPeSlots(const PerPeSlots&) = delete;
   void operator=(const PerPeSlots&) = delete;
-  void* of(int rank) const { return slots_.load(std::memory_order_acquire)[rank]; }
+  void* of(int slot) const { return slots_.load(std::memory_order_acquire)[slot]; }
   bool initialized() const {
     void** slots = slots_.load(std::memory_order_acquire);
-    return slots && slots[CmiMyRank()];
+    return slots && slots[pe_slot()];
   }
   // This PE's place. Makes all of them when it is the first to come.
   void*& own();
@@ -46,8 +47,8 @@ class PerPe {
     own = new T();
   }
   bool initialized() const { return slots_.initialized(); }
-  T& here() const { return *static_cast<T*>(slots_.of(CmiMyRank())); }
-  T& of(int rank) const { return *static_cast<T*>(slots_.of(rank)); }
+  T& here() const { return *static_cast<T*>(slots_.of(pe_slot())); }
+  T& of(int rank) const { return *static_cast<T*>(slots_.of(pe_slot_of_rank(rank))); }
 
  private:
   PerPeSlots slots_;

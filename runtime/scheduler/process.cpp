@@ -3,12 +3,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 
 #include "base/fatal.h"
 #include "base/log.h"
+#include "machine/sim/machine.h"
 
 namespace periapt {
 
@@ -24,29 +26,34 @@ constexpr std::size_t member_stack_bytes = std::size_t{8} << 20;
 
 // --- Carrier ---------------------------------------------------------------------------------------------------------
 
-Carrier::Carrier(Process& process, int id, std::vector<int> pes) : process_(process), id_(id), pes_(std::move(pes)) {}
+Carrier::Carrier(Process& process, int id, std::vector<int> pes)
+    : process_(process), id_(id), pes_(std::move(pes)), alone_(pes_.size() == 1 && !process.is_simulated()) {}
 Carrier::~Carrier() = default;
 
 void Carrier::make_pes() {
   members_.resize(pes_.size());
   std::vector<shm::Port*> ports;
   for (std::size_t i = 0; i < pes_.size(); ++i) {
+    if (process_.is_simulated()) process_.impersonate(pes_[i]);
     members_[i].pe = std::make_unique<Pe>(process_, pes_[i]);
     members_[i].pe->carrier = this;
     ports.push_back(&members_[i].pe->port);
-    process_.by_rank_[members_[i].pe->rank] = members_[i].pe.get();
+    process_.by_slot_[members_[i].pe->slot] = members_[i].pe.get();
   }
+  if (process_.is_simulated()) return;
   for (Member& member : members_) member.pe->port.set_siblings(ports);
 }
 
 void Carrier::run() {
   process_.layer().enter(id_);
   make_pes();
-  // All PEs of the process exist before any runs. release/acquire: partners of each other; they carry by_rank_.
+  // All PEs of the process exist before any runs. release/acquire: partners of each other; they carry by_slot_.
   process_.ready_.fetch_add(static_cast<int>(pes_.size()), std::memory_order_acq_rel);
-  while (process_.ready_.load(std::memory_order_acquire) < process_.own_pes()) std::this_thread::yield();
+  while (process_.ready_.load(std::memory_order_acquire) < process_.hosted_pes()) std::this_thread::yield();
 
-  if (alone()) {
+  if (process_.is_simulated()) {
+    run_simulated();
+  } else if (alone()) {
     Pe::set_current(members_[0].pe.get());
     process_.pe_main(*members_[0].pe);
   } else {
@@ -57,6 +64,11 @@ void Carrier::run() {
 void Carrier::member_main(void* argument) {
   Pe& pe = *static_cast<Pe*>(argument);
   pe.process.pe_main(pe);
+}
+
+Carrier::Member& Carrier::member_of(const Pe& pe) {
+  const auto at = std::lower_bound(pes_.begin(), pes_.end(), pe.index);  // ascending
+  return members_[static_cast<std::size_t>(at - pes_.begin())];
 }
 
 void Carrier::run_turns() {
@@ -73,8 +85,10 @@ void Carrier::run_turns() {
       running_ = &member;
       Pe::set_current(member.pe.get());
       member.idle = false;
+      const std::uint32_t idle_periods = member.pe->idle_periods();
       fibers_->resume(member.fiber);
-      all_idle = all_idle && (member.idle || member.done);
+      // One that is idle again may have worked meanwhile, and what it sent may come back soon.
+      all_idle = all_idle && (member.done || (member.idle && member.pe->idle_periods() == idle_periods));
     }
     if (!all_idle) {
       idle_turns = 0;
@@ -86,9 +100,42 @@ void Carrier::run_turns() {
     } else {
       std::uint64_t deadline = ~std::uint64_t{0};
       for (Member& member : members_) deadline = std::min(deadline, member.pe->conditions.next_deadline_ns());
-      members_[0].pe->port.sleep(deadline);
+      process_.layer().sleep(members_[0].pe->index, deadline);
+      idle_turns = turns_before_sleep / 2;
       if (process_.layer().exit_announced()) _exit(process_.layer().exit_code());
     }
+  }
+}
+
+// The machine says who is next. A PE runs one piece of work, or finds that it has none, and comes back here.
+void Carrier::run_simulated() {
+  sim::Machine& machine = *process_.layer().simulated();
+  fibers_ = std::make_unique<scheduler::ThreadSystem>();
+  for (Member& member : members_) member.fiber = fibers_->create(member_main, member.pe.get(), member_stack_bytes);
+  while (true) {
+    const int next = machine.next();
+    if (next < 0) process_.standstill();
+    Member& member = members_[static_cast<std::size_t>(next)];
+    Pe& pe = *member.pe;
+    running_ = &member;
+    process_.impersonate(pe.index);
+    Pe::set_current(&pe);
+    member.idle = false;
+    fibers_->resume(member.fiber);
+    // Who looks again and again, for a lock or as long as nothing comes, lets time pass.
+    sim::Time again = machine.now();
+    if (member.done) {
+      machine.retire(next);
+      again = sim::kNever;
+    } else if (member.idle) {
+      const std::uint64_t deadline = pe.conditions.next_deadline_ns();
+      const bool looks = pe.conditions.wanted(scheduler::condition_still_idle);
+      again = std::min(deadline >= sim::kNever / sim::kNs ? sim::kNever : deadline * sim::kNs,
+                       looks ? again + sim::Machine::kPoll : sim::kNever);
+    } else if (!machine.has_begun_work()) {
+      again += sim::Machine::kPoll;
+    }
+    machine.done(again);
   }
 }
 
@@ -111,11 +158,15 @@ Process::Process(const bootstrap::HostLayout& layout) {
 }
 
 void Process::make_carriers() {
+  layer_->set_block_bytes([](const void* block) {
+    const auto* envelope = static_cast<const Envelope*>(block);
+    return message_bytes(envelope->size, envelope->priority_bits);
+  });
   pes_ = layer_->pes();
   own_pes_ = layer_->own_pes();
   first_pe_ = layer_->first_pe();
   the_process = this;
-  by_rank_.resize(own_pes());
+  by_slot_.resize(static_cast<std::size_t>(layer_->simulated() ? pes_ : own_pes_));
   const bootstrap::Process& mine = layout().processes[rank()];
   for (int c = 0; c < mine.carriers; ++c) {
     int id = mine.first_carrier + c;
@@ -136,7 +187,7 @@ void Process::run(ProcessHooks hooks) {
 void Process::begin_stepped(ProcessHooks hooks) {
   hooks_ = std::move(hooks);
   for (auto& carrier : carriers_) carrier->make_pes();
-  for (Pe* pe : by_rank_) {
+  for (Pe* pe : by_slot_) {
     Pe::set_current(pe);
     hooks_.begin(*pe);
   }
@@ -164,18 +215,43 @@ void Process::finish(Pe& pe, int code) {
   }
   if (code) exit_code_.store(code, std::memory_order_relaxed);  // carried by the next line
   // acq_rel: what each PE wrote is seen by the thread that ends the process.
-  if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == own_pes())
+  if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == hosted_pes())
     end(exit_code_.load(std::memory_order_relaxed));
-  for (auto& carrier : carriers_)
-    for (auto& member : carrier->members_)
-      if (member.pe.get() == &pe) member.done = true;
+  pe.carrier->member_of(pe).done = true;
   while (true) {
     if (!pe.carrier->yield(true)) pause();
   }
 }
 
+void Process::impersonate(int pe) {
+  const int process = process_of(pe);
+  layer_->impersonate(process);
+  first_pe_ = layout().processes[static_cast<std::size_t>(process)].first_pe;
+  own_pes_ = layout().processes[static_cast<std::size_t>(process)].pes;
+}
+
+void Process::standstill() {
+  std::string who;
+  int told = 0;
+  for (Pe* pe : by_slot_) {
+    if (!hooks_.explain || told == 8) break;
+    impersonate(pe->index);
+    Pe::set_current(pe);
+    std::string text = hooks_.explain(*pe);
+    told += text.empty() ? 0 : 1;
+    who += text;
+  }
+  Pe::set_current(nullptr);
+  if (!who.empty()) who.pop_back();  // the last end of line
+  fatal("nothing will ever happen again: at " + sim::in_words(layer().simulated()->now()) +
+            " no message is under way, no timer runs, and CkExit() was not called",
+        who, who.empty() ? "a message was lost in the program's logic, or the last one forgot to call CkExit()" : "",
+        "run it without +sim for comparison: it stands still there too");
+}
+
 void Process::end(int code) {
   if (hooks_.end) hooks_.end(code);
+  layer().leave(Pe::current()->index);
   for (std::thread& thread : threads_) thread.detach();
   std::fflush(nullptr);
   std::exit(code);
@@ -183,7 +259,10 @@ void Process::end(int code) {
 
 void Process::abort_run(int code) {
   std::fflush(nullptr);
-  if (the_process) the_process->layer().announce_exit(code ? code : 1);
+  if (the_process) {
+    the_process->layer().announce_exit(code ? code : 1);
+    the_process->layer().abort_elsewhere();
+  }
   _exit(code ? code : 1);
 }
 

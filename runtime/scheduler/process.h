@@ -14,6 +14,8 @@ namespace periapt {
 struct ProcessHooks {
   std::function<void(Pe&)> begin;  // on each PE's own thread, when all PEs of the process exist
   std::function<void(int)> end;    // once, on the thread that ends the process, with the exit code
+  // Of a simulated run in which nothing will ever happen again: who waits for what. Asked for each PE.
+  std::function<std::string(Pe&)> explain;
 };
 
 // An OS thread that runs one PE, or several in turn when there are more PEs than cores.
@@ -25,7 +27,7 @@ class Carrier {
   // From a PE that has nothing to do, or has had its share: the other PEs of this thread run. False when it has the
   // thread for itself.
   bool yield(bool idle);
-  bool alone() const { return pes_.size() == 1; }
+  bool alone() const { return alone_; }
 
  private:
   friend class Process;
@@ -36,12 +38,15 @@ class Carrier {
     bool done = false;
   };
   void make_pes();
+  Member& member_of(const Pe& pe);
   void run_turns();
+  [[noreturn]] void run_simulated();
   static void member_main(void* pe);
 
   Process& process_;
   int id_;
   std::vector<int> pes_;
+  const bool alone_;  // runs one PE, and nobody says when
   std::vector<Member> members_;
   Member* running_ = nullptr;
   std::unique_ptr<scheduler::ThreadSystem> fibers_;
@@ -63,7 +68,14 @@ class Process {
   int own_pes() const { return own_pes_; }                   // CkMyNodeSize
   int first_pe() const { return first_pe_; }
   int process_of(int pe) const { return layout().process_of[pe]; }
-  Pe& pe(int rank) { return *by_rank_[rank]; }
+  Pe& pe(int slot) { return *by_slot_[slot]; }
+  // PEs and processes that are in this OS process: more than own_pes() and 1 when the machine is simulated.
+  int hosted_pes() const { return static_cast<int>(by_slot_.size()); }
+  int hosted_processes() const { return layer_->simulated() ? count() : 1; }
+  sim::Machine* simulated() const { return layer_->simulated(); }
+  bool is_simulated() const { return layer_->simulated() != nullptr; }
+  // Of a simulated machine: what is said of "this process" is about the one of that PE from now on.
+  void impersonate(int pe);
   bool is_mine(int pe) const { return pe >= first_pe() && pe < first_pe() + own_pes(); }
 
   // Runs the PEs. Never returns: the run ends in finish().
@@ -82,12 +94,13 @@ class Process {
   friend class Carrier;
   void make_carriers();
   void pe_main(Pe& pe);
+  [[noreturn]] void standstill();
   [[noreturn]] void end(int code);
 
   std::unique_ptr<MachineLayer> layer_;
   int pes_ = 0, own_pes_ = 0, first_pe_ = 0;  // the layer's, for the hot path
   std::vector<std::unique_ptr<Carrier>> carriers_;
-  std::vector<Pe*> by_rank_;
+  std::vector<Pe*> by_slot_;
   std::vector<std::thread> threads_;
   ProcessHooks hooks_;
   std::atomic<int> ready_{0};     // PEs made

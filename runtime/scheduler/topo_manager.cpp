@@ -3,10 +3,20 @@
 #include <algorithm>
 #include <numeric>
 
+#include "machine/sim/machine.h"
 #include "runtime/scheduler/cmi.h"
+#include "runtime/scheduler/process.h"
 
 TopoManager::TopoManager() : TopoManager(CmiNumPhysicalNodes(), 1, 1, 1) {
   for (int host = 0; host < nx_; ++host) nt_ = std::max(nt_, CmiNumPesOnPhysicalNode(host));
+  const periapt::Process* process = periapt::Process::current();
+  if (!process || !process->is_simulated()) return;
+  const periapt::sim::Machine& machine = *process->simulated();
+  network_ = &machine.model().topology();
+  std::vector<int> sizes = network_->dimensions();
+  if (sizes.size() > 3 || network_->nodes() != nx_) return;
+  sizes.resize(3, 1);
+  nx_ = sizes[0], ny_ = sizes[1], nz_ = sizes[2];
 }
 TopoManager::TopoManager(int nx, int ny, int nz, int nt) : nx_(nx), ny_(ny), nz_(nz), nt_(nt) {}
 TopoManager* TopoManager::getTopoManager() {
@@ -36,7 +46,10 @@ int TopoManager::coordinatesToRank(int x, int y, int z, int t) const {
 }
 int TopoManager::coordinatesToRank(int x, int y, int z) const { return coordinatesToRank(x / nt_, y, z, x % nt_); }
 
-int TopoManager::getHopsBetweenRanks(int pe1, int pe2) const { return host_of(pe1) != host_of(pe2); }
+int TopoManager::getHopsBetweenRanks(int pe1, int pe2) const {
+  if (network_) return network_->hops(host_of(pe1), host_of(pe2));
+  return host_of(pe1) != host_of(pe2);
+}
 int TopoManager::getHopsBetweenRanks(int* coordinates, int pe) const {
   return getHopsBetweenRanks(coordinatesToRank(coordinates[0], coordinates[1], coordinates[2], 0), pe);
 }

@@ -1,10 +1,15 @@
 // TopoManager: where PEs are, for programs that place objects by it. C++17: reached from TopoManager.h.
 //
 // The machine is seen as hosts in a row (X) with the PEs of each (T): dimensions (hosts, 1, 1, PEs of a host). Any two
-// hosts are one hop apart and the PEs of a host none; no network's own topology is known.
+// hosts are one hop apart and the PEs of a host none; no network's own topology is known. On a simulated machine it is: its
+// hops are those of its routes, and a torus of up to three dimensions has its own coordinates.
 #pragma once
 #include <cstdio>
 #include <vector>
+
+namespace periapt::sim {
+class Topology;
+}
 
 class TopoManager {
  public:
@@ -24,7 +29,7 @@ class TopoManager {
   int getDimZ() const { return nz_; }
   int getNumDims() const { return 3; }
   int getDimSize(unsigned i) const { return i == 0 ? nx_ : i == 1 ? ny_ : i == 2 ? nz_ : -1; }
-  bool haveTopologyInfo() const { return false; }
+  bool haveTopologyInfo() const { return network_ != nullptr; }
   int getProcsPerNode() const { return nt_; }
   bool hasMultipleProcsPerNode() const { return nt_ > 1; }
 
@@ -51,6 +56,7 @@ class TopoManager {
   template <class Hops>
   void sort_by(Hops hops, int* pes, int* idx, int n) const;
   int nx_, ny_, nz_, nt_;
+  const periapt::sim::Topology* network_ = nullptr;  // a simulated one
 };
 
 extern "C" {

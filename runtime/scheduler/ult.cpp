@@ -66,6 +66,7 @@ struct Batch {
 
 std::atomic<Batch*> all_batches{nullptr};
 std::mutex batches_mutex;  // of those who add and retire batches
+std::size_t retired_batches = 0;  // with a null base; under the mutex
 std::atomic<long> guarded_stacks{0};
 
 // A guarded stack costs two mappings; a quarter of what the kernel allows is left to everybody else.
@@ -95,10 +96,15 @@ Batch* map_batch(std::size_t stride, std::size_t count, int pe) {
   if (!guarded) madvise(memory, stride * count, MADV_NOHUGEPAGE);  // one touched page must not become 2 MiB
 
   const std::lock_guard<std::mutex> lock(batches_mutex);
-  Batch* batch = all_batches.load(std::memory_order_relaxed);
+  // (There may be as many batches as PEs: they are walked only for one that is known to be there.)
+  Batch* batch = retired_batches == 0 ? nullptr : all_batches.load(std::memory_order_relaxed);
   while (batch && batch->base.load(std::memory_order_relaxed)) batch = batch->next;
   const bool fresh = batch == nullptr;
-  if (fresh) batch = new Batch;
+  if (fresh) {
+    batch = new Batch;
+  } else {
+    --retired_batches;
+  }
   batch->stride = stride;
   batch->count = count;
   batch->guarded = guarded;
@@ -116,6 +122,7 @@ void retire(Batch* batch) {
   const std::lock_guard<std::mutex> lock(batches_mutex);
   char* base = batch->base.load(std::memory_order_relaxed);
   batch->base.store(nullptr, std::memory_order_release);
+  ++retired_batches;
   munmap(base, batch->stride * batch->count);
   guarded_stacks.fetch_sub(static_cast<long>(batch->count), std::memory_order_relaxed);
 }

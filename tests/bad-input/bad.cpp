@@ -92,6 +92,10 @@ class Victim : public CBase_Victim {
       thisProxy[50].insert(CkMyPe());
       thisProxy[50].insert(CkMyPe());
     }
+    if (mistake == "double insertion elsewhere") {
+      thisProxy[50].insert(0);
+      thisProxy[50].insert(CkNumPes() - 1);
+    }
     if (mistake == "reducers") thisProxy.mixed();
     if (mistake == "pup") thisProxy[thisIndex].ckEmigrate((CkMyPe() + 1) % CkNumPes());
     if (mistake == "bad PE") thisProxy[60].insert(CkNumPes() + 3);

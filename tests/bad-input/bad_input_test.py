@@ -32,6 +32,7 @@ MISTAKES = {
     "proxy of a group": (1, ["group proxy is used that was never set", r"Victim\[2\]"], LAYOUTS),
     "proxy of a chare": (1, ["chare proxy is used that was never set", r"Victim\[2\]"], LAYOUTS),
     "double insertion": (1, [r"Victim\[50\] is inserted twice"], LAYOUTS),
+    "double insertion elsewhere": (1, [r"Victim\[50\] is inserted twice: on PE \d and on PE \d"], LAYOUTS),
     "reducers": (1, ["different reducers"], LAYOUTS),
     "pup": (1, ["PUP", "bytes"], ["+p4", "+p4 +ppn 2"]),
     "bad PE": (1, ["60.* is to be inserted on PE", "there (are|is) "], LAYOUTS),

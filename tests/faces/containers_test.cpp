@@ -415,6 +415,8 @@ TEST(CkBitVector, agrees_with_a_string_of_bits_at_any_length) {
     CkBitVector va = vector(a), vb = vector(b);
     ASSERT_EQ(va.toString(), a);
     ASSERT_EQ(CkBitVector(va).Concat(vb).toString(), a + b);
+    CkBitVector twice(va);
+    ASSERT_EQ(twice.Concat(twice).toString(), a + a);
     const unsigned by = static_cast<unsigned>(random() % 110), n = static_cast<unsigned>(a.size());
     const std::string zeros(std::min(by, n), '0');
     ASSERT_EQ(CkBitVector(va).ShiftUp(by).toString(), a.substr(zeros.size()) + zeros);

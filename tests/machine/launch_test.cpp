@@ -248,11 +248,5 @@ TEST(LaunchDeathTest, AMachineThatMayNotReserveAddressesIsExplained) {
       ::testing::ExitedWithCode(1), "ulimit -v unlimited");
 }
 
-TEST(LaunchDeathTest, AnUnreachablePeIsExplained) {
-  auto layer = MachineLayer::start(test::layout(2, 1));
-  ASSERT_TRUE(layer.ok());
-  EXPECT_EXIT((*layer)->require_reachable(2), ::testing::ExitedWithCode(1), "PEs 0 to 1");
-}
-
 }  // namespace
 }  // namespace periapt

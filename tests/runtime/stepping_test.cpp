@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "charm++.h"
+#include "runtime/chare/pe_objects.h"
 #include "runtime/chare/stepped.h"
-#include "tests/machine/job.h"
-
 #include "stepping.decl.h"
+#include "tests/machine/job.h"
 
 using periapt::Pe;
 
@@ -23,12 +24,15 @@ CProxy_Mover movers;
 
 // What should be, and what came.
 struct Model {
-  std::vector<int> order;                  // of items
-  std::map<int, int> alive;                // mover -> PE it is on; -1: on its way
+  std::vector<int> order;    // of items
+  std::map<int, int> alive;  // mover -> PE it is on; -1: on its way
   int shouts = 0;
-  std::int64_t sent = 0, received = 0;     // point to point
-  std::int64_t given = 0, reduced = 0;     // contributions, and those that came out of a reduction
+  bool restless = false;                // movers migrate when they hear a broadcast
+  std::int64_t sent = 0, received = 0;  // point to point
+  std::int64_t given = 0, reduced = 0;  // contributions, and those that came out of a reduction
   int quiet = 0;
+  int inside = 0;  // exclusive entries that run
+  int sleeping_on = -1;
   std::string mistake;
 } model;
 std::mt19937 chance;
@@ -38,6 +42,13 @@ Pe& on(int pe) {
   Pe& chosen = periapt::Process::current()->pe(pe);
   Pe::set_current(&chosen);
   return chosen;
+}
+// Some PEs are slow for a while: what is sent to them and by them takes long.
+int slow = 0;
+int some_pe() {
+  if (pick(200) == 0) slow = pick(1 << pes);
+  const int pe = pick(pes);
+  return slow >> pe & 1 && pick(50) != 0 ? pick(pes) : pe;
 }
 // Steps at random until nothing moves on any PE for long.
 bool settle() {
@@ -74,6 +85,56 @@ class Line : public CBase_Line {
   void urgent(int number) { model.order.push_back(number); }
 };
 
+// For messages that wait until it is there.
+class Late : public CBase_Late {
+ public:
+  Late() { model.order.push_back(-CkMyPe()); }
+};
+
+class Single : public CBase_Single {
+ public:
+  Single() {}
+  void bye() { delete this; }
+};
+
+class Keeper : public CBase_Keeper {
+ public:
+  Keeper() {}
+  // While it runs other PEs of the process run, and this one does in a scheduler of its own.
+  void enter(int inner) {
+    begin();
+    const int me = CkMyPe();
+    if (inner > 0) {
+      thisProxy[0].enter(0);
+      on(me), thisProxy[0].enter(inner - 1);
+      for (int i = 0; i < 20; ++i) on(pick(pes)).step();
+      on(me), CsdSchedulePoll();
+    }
+    end();
+  }
+  void sleep() {
+    begin();
+    sleeper = CthSelf();
+    model.sleeping_on = CkMyPe();
+    CthSuspend();
+    end();
+  }
+  void open() {
+    model.mistake += sleeper ? "" : "nobody sleeps";
+    CthAwaken(sleeper);
+  }
+
+ private:
+  void begin() {
+    if (model.inside++ != 0) model.mistake = "two exclusive entries at a time";
+  }
+  void end() {
+    --model.inside;
+    ++model.received;
+  }
+  CthThread sleeper = nullptr;
+};
+
 class Mover : public CBase_Mover {
  public:
   Mover() { arrived(); }
@@ -93,6 +154,13 @@ class Mover : public CBase_Mover {
     if (last != 0 && number != last + 1)
       model.mistake = "broadcast " + std::to_string(number) + " came after " + std::to_string(last);
     last = number;
+    // In the middle of what it catches up with, or of what its neighbours here are being given.
+    if (!model.restless) return;
+    if (pick(8) == 0 && !model.alive.empty())
+      thisProxy[std::next(model.alive.begin(), pick(static_cast<int>(model.alive.size())))->first].ckEmigrate(
+          pick(pes));
+    else if (pick(4) == 0)
+      migrateMe(pick(pes));
   }
   void give() {
     ++model.given;
@@ -101,6 +169,30 @@ class Mover : public CBase_Mover {
   }
   void arrived() { model.alive[thisIndex] = CkMyPe(); }
   int last = 0;
+};
+
+// Of two arrays bound to each other.
+class Pal : public CBase_Pal {
+ public:
+  Pal() {}
+  explicit Pal(CkMigrateMessage*) {}
+  void note() {
+    ++model.received;
+    if (pick(6) == 0) migrateMe(pick(pes));
+  }
+};
+
+// Its indices are too large to be ids of their own.
+class Far : public CBase_Far {
+ public:
+  Far() {}
+  explicit Far(CkMigrateMessage*) {}
+  void note(int number) {
+    ++model.received;
+    model.order.push_back(number);
+    if (CkMyPe() != where) model.mistake = "an element at a huge index is elsewhere than it was sent to";
+  }
+  static inline int where = 0;
 };
 
 #include "stepping.def.h"
@@ -113,6 +205,16 @@ void start() {
   static periapt::Process* run =
       &periapt::start_stepped(periapt::test::layout(pes, 1), 1, arguments, _registerstepping);
   static_cast<void>(run);
+}
+
+// What waits for receivers, in words.
+std::string waiting() {
+  std::string text;
+  for (int pe = 0; pe < pes; ++pe)
+    on(pe).objects->for_each_waiting([&](const std::string& receiver, const std::vector<periapt::Message>& messages) {
+      text += std::to_string(messages.size()) + " for " + receiver + " on PE " + std::to_string(pe) + "; ";
+    });
+  return text;
 }
 
 class Stepping : public testing::TestWithParam<int> {
@@ -167,15 +269,27 @@ TEST_P(Stepping, MessagesRunInOrderOfUrgencyThenOfArrival) {
 
 TEST_P(Stepping, NothingIsLostOrDoubledWhileElementsAreBornMoveAndDie) {
   int next = 1000 * GetParam();
+  std::set<int> dead;
+  model.restless = true;
   for (int i = 0; i < 6; ++i) born(next++);
-  on(0);
-  CkStartQD(CkCallback(CkIndex_Main::quiet(), mainProxy));
   for (int act = 0; act < 600; ++act) {
-    for (int steps = pick(8); steps > 0; --steps) on(pick(pes)).step();
+    for (int steps = pick(8); steps > 0; --steps) on(some_pe()).step();
     const int one = someone();
-    switch (pick(6)) {
+    switch (pick(7)) {
       case 0:
-        if (model.alive.size() < 12) born(next++);
+        if (model.alive.size() >= 12) break;
+        if (!dead.empty() && pick(3) != 0) {
+          born(*dead.begin());
+          dead.erase(dead.begin());
+        } else {
+          born(next++);
+        }
+        break;
+      case 6:  // the index is used again while messages for it and news of it are on their way
+        if (model.alive.size() > 3 && pick(2) == 0 && with(one, [](Mover& m) { m.ckDestroy(); })) {
+          model.alive.erase(one);
+          dead.insert(one);
+        }
         break;
       case 1:
         with(one, [](Mover& m) { m.migrateMe(pick(pes)); });
@@ -193,27 +307,235 @@ TEST_P(Stepping, NothingIsLostOrDoubledWhileElementsAreBornMoveAndDie) {
         movers[one].note(pick(6));
         break;
       default:
-        with(one, [](Mover& m) { m.give(); m.migrateMe(pick(pes)); });
+        with(one, [](Mover& m) {
+          m.give();
+          m.migrateMe(pick(pes));
+        });
     }
     ASSERT_EQ(model.mistake, "") << "seed " << GetParam() << ", act " << act;
   }
+  for (int index : dead) born(index);  // some have messages waiting
+  on(pick(pes));
+  CkStartQD(CkCallback(CkIndex_Main::quiet(), mainProxy));
   // Quiescence detection pauses between its waves, in real time.
   for (int i = 0; i < 100'000 && model.quiet == 0; ++i) ASSERT_TRUE(settle()) << "seed " << GetParam();
-  EXPECT_EQ(model.sent, model.received) << "seed " << GetParam();
+  EXPECT_EQ(model.sent, model.received) << waiting() << "seed " << GetParam();
   EXPECT_EQ(model.quiet, 1) << "quiescence is due once; seed " << GetParam();
   for (const auto& [index, pe] : model.alive) EXPECT_GE(pe, 0) << "mover " << index << " is lost; seed " << GetParam();
+  for (const auto& [index, pe] : model.alive)
+    with(index, [](Mover& m) { EXPECT_TRUE(m.last == 0 || m.last == model.shouts) << "seed " << GetParam(); });
   // Rounds that some have given to end when those that owe one have died.
   while (!model.alive.empty()) {
     const int one = someone();
     ASSERT_TRUE(with(one, [](Mover& m) { m.ckDestroy(); }));
     model.alive.erase(one);
-    for (int steps = pick(8); steps > 0; --steps) on(pick(pes)).step();
+    for (int steps = pick(8); steps > 0; --steps) on(some_pe()).step();
   }
   ASSERT_TRUE(settle()) << "seed " << GetParam();
   EXPECT_EQ(model.given, model.reduced) << "contributions; seed " << GetParam();
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, Stepping, testing::Range(1, 21));
+// Kept broadcasts are dropped once everybody has them: also those who are on their way, and leave again in the middle
+// of what they catch up with.
+TEST_P(Stepping, BroadcastsAreKeptForThoseOnTheirWay) {
+  int next = 1'000'000 + 1000 * GetParam();
+  for (int i = 0; i < 3; ++i) born(next++);
+  ASSERT_TRUE(settle());
+  model.restless = true;
+  for (int act = 0; act < 60; ++act) {
+    on(0);
+    for (int i = pick(8); i > 0; --i) movers.shout(++model.shouts);
+    // One PE at a time stands still.
+    const int still = pick(pes);
+    for (int steps = pick(60); steps > 0; --steps)
+      if (const int pe = pick(pes); pe != still) on(pe).step();
+    with(someone(), [](Mover& m) { m.migrateMe(pick(pes)); });
+    ASSERT_EQ(model.mistake, "") << "seed " << GetParam() << ", act " << act;
+  }
+  ASSERT_TRUE(settle()) << "seed " << GetParam();
+  EXPECT_EQ(model.alive.size(), 3u);
+  while (!model.alive.empty()) {
+    const int one = someone();
+    EXPECT_TRUE(with(one, [](Mover& m) {
+      EXPECT_EQ(m.last, model.shouts) << "seed " << GetParam();
+      m.ckDestroy();
+    }));
+    model.alive.erase(one);
+  }
+  ASSERT_TRUE(settle());
+}
+
+// An array is bound to another one whose elements move all the time; elements of both are destroyed and made again, on
+// different PEs.
+TEST_P(Stepping, BoundElementsComeTogether) {
+  constexpr int count = 8;
+  const auto anyone = [] { return on(some_pe()), pick(count); };
+  const auto steps = [](int most) {
+    for (int i = pick(most); i > 0; --i) on(some_pe()).step();
+  };
+  on(0);
+  CProxy_Pal leaders = CProxy_Pal::ckNew(count);
+  steps(40);
+  for (int i = 0; i < 20; ++i) leaders[anyone()].ckEmigrate(pick(pes)), steps(6);
+  on(0);
+  CkArrayOptions options(count);
+  options.bindTo(leaders);
+  CProxy_Pal mates = CProxy_Pal::ckNew(options);
+  const auto together = [&](int i) {
+    int leaders_seen = 0, mates_seen = 0, both = 0;
+    for (int pe = 0; pe < pes; ++pe) {
+      on(pe);
+      const bool leader = leaders[i].ckLocal(), mate = mates[i].ckLocal();
+      leaders_seen += leader;
+      mates_seen += mate;
+      both += leader && mate;
+    }
+    EXPECT_TRUE(leaders_seen == 1 && mates_seen == 1 && both == 1)
+        << "pair " << i << ": " << leaders_seen << ", " << mates_seen << ", " << both << "; seed " << GetParam();
+  };
+  for (int life = 0; life < 3; ++life) {
+    for (int act = 0; act < 40; ++act) {
+      const int i = anyone();
+      CProxyElement_Pal one = pick(2) ? leaders[i] : mates[i];
+      if (pick(3) == 0) {
+        one.ckEmigrate(pick(pes));
+      } else {
+        ++model.sent;
+        one.note();
+      }
+      steps(8);
+    }
+    ASSERT_TRUE(settle()) << "seed " << GetParam();
+    EXPECT_EQ(model.sent, model.received) << waiting() << "seed " << GetParam();
+    for (int i = 0; i < count; ++i) together(i);
+    if (HasFailure()) return;
+    for (int i = 0; i < count; i += 2) {
+      int pe = 0;
+      while (on(pe), !leaders[i].ckLocal()) ++pe;
+      leaders[i].ckLocal()->ckDestroy();
+      mates[i].ckLocal()->ckDestroy();
+      steps(4);  // the home hears of it, or not yet
+      on(some_pe()), mates[i].insert(pick(pes));
+      steps(4);
+      on(some_pe()), leaders[i].insert(pick(pes));
+      steps(4);
+    }
+  }
+  ASSERT_TRUE(settle());
+  for (int i = 0; i < count; ++i) together(i);
+}
+
+TEST_P(Stepping, ASecondElementOfAnIndexIsRefusedWhereverItIs) {
+  const int index = 2'000'000 + GetParam();
+  const int first = pick(pes), second = (first + 1 + pick(pes - 1)) % pes;
+  EXPECT_EXIT(
+      {
+        on(pick(pes));
+        movers[index].insert(first);
+        if (pick(2)) settle();
+        on(pick(pes));
+        movers[index].insert(second);
+        settle();
+      },
+      testing::ExitedWithCode(1), "Mover.[0-9]+. is inserted twice: on PE [0-4] and on PE [0-4]");
+}
+
+TEST_P(Stepping, AProxyMayComeToAPeBeforeItsArray) {
+  on(0);
+  CProxy_Mover late = CProxy_Mover::ckNew(2 * pes);
+  CProxy_Far far = CProxy_Far::ckNew();
+  const int to = pick(pes);
+  Far::where = (to + 1) % pes;
+  on(1 + pick(pes - 1));  // has heard of neither
+  late.shout(1);
+  for (int i = 0; i < 2 * pes; ++i) late[i].note(0);
+  late[2 * pes].note(0);
+  late[2 * pes].insert(to);
+  late[0].ckEmigrate(to);
+  late[1].ckDestroy();
+  CProxyElement_Far one = far(1'000'000'000, 2'000'000'000, GetParam());
+  one.insert(to);
+  far.doneInserting();
+  ASSERT_TRUE(settle());
+  on(pick(pes));  // most have not met the index
+  one.ckEmigrate(Far::where);
+  ASSERT_TRUE(settle());
+  one.note(7);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(model.received, 2 * pes + 2) << "seed " << GetParam();
+  EXPECT_EQ(model.order, std::vector<int>{7});
+  EXPECT_EQ(model.alive[0], to);
+  on(to);
+  EXPECT_NE(late[2 * pes].ckLocal(), nullptr);
+  EXPECT_EQ(late[0].ckLocal()->last, 1) << "broadcast; seed " << GetParam();
+  for (int pe = 0; pe < pes; ++pe) {
+    on(pe);
+    EXPECT_EQ(late[1].ckLocal(), nullptr);
+  }
+}
+
+TEST_P(Stepping, OneExclusiveEntryRunsAtATime) {
+  on(0);
+  CProxy_Keeper keeper = CProxy_Keeper::ckNew();
+  for (int i = 0; i < 4; ++i) on(pick(pes)), keeper[0].enter(3);
+  ASSERT_TRUE(settle()) << "seed " << GetParam();
+  EXPECT_EQ(model.received, 4 * 7) << "seed " << GetParam();  // three of them called two each
+}
+
+TEST_P(Stepping, AnExclusiveThreadKeepsOthersOutUntilItEnds) {
+  on(0);
+  CProxy_Keeper keeper = CProxy_Keeper::ckNew();
+  on(3), keeper[0].sleep();
+  ASSERT_TRUE(settle());
+  for (int i = 0; i < 4; ++i) on(pick(pes)), keeper[0].enter(0);
+  ASSERT_TRUE(settle()) << "seed " << GetParam();
+  EXPECT_EQ(model.received, 0);
+  // A thread is awakened on its own PE.
+  for (int pe = 0; pe < pes; ++pe)
+    if (on(pe), model.sleeping_on == pe) static_cast<Keeper*>(CkLocalNodeBranch(keeper))->open();
+  ASSERT_TRUE(settle()) << "seed " << GetParam();
+  EXPECT_EQ(model.received, 5) << "seed " << GetParam();
+}
+
+TEST_P(Stepping, ADeletedChareLeavesTheTable) {
+  const int pe = pick(pes);
+  on(pick(pes));
+  CProxy_Single single = CProxy_Single::ckNew(pe);
+  const CkChareID id = single.ckGetChareID();
+  ASSERT_TRUE(settle());
+  on(pe);
+  EXPECT_NE(CkLocalChare(&id), nullptr);
+  on(pick(pes)), single.bye();
+  ASSERT_TRUE(settle());
+  on(pe);
+  EXPECT_EQ(CkLocalChare(&id), nullptr) << "seed " << GetParam();
+}
+
+TEST_P(Stepping, AMessageToAHugeIndexWaitsForItsGroupToo) {
+  on(0);
+  CProxy_Far far = CProxy_Far::ckNew();
+  far.doneInserting();
+  Far::where = 1 + pick(pes - 1);
+  CProxyElement_Far one = far(-2'000'000'000, GetParam(), 2'000'000'000);
+  one.insert(Far::where);
+  ASSERT_TRUE(settle());
+  on(0);
+  CkGroupID late = CProxy_Late::ckNew();  // nobody else has heard of it
+  model.order.clear();
+  CkEntryOptions options;
+  options.addGroupDepID(late);
+  const int sender = pick(pes);
+  on(sender), one.note(7, &options);
+  for (int i = 0; i < 50; ++i)
+    if (const int pe = pick(pes); pe != Far::where) on(pe).step();
+  EXPECT_TRUE(settle()) << "seed " << GetParam();
+  std::vector<int> there;
+  for (int what : model.order)
+    if (what == 7 || what == -Far::where) there.push_back(what);
+  EXPECT_EQ(there, (std::vector<int>{-Far::where, 7})) << "seed " << GetParam();
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Stepping, testing::Range(1, 301));
 
 }  // namespace
 

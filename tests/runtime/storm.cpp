@@ -155,11 +155,11 @@ class Walker : public CBase_Walker {
     p | steps;
     p | sent;
     p | heard;
-    p | early;
+    p | together;
   }
 
   void step() {
-    if (!early) check();
+    check();
     for (int i = 0; i < 3; ++i) send();
     if (chance(8)) {
       ++tally[noises_sent];
@@ -202,16 +202,19 @@ class Walker : public CBase_Walker {
   }
   void report() {
     check();
+    if (!together) refuse("walker %d never met its shadow\n", thisIndex);
     contribute(tally, CkReduction::sum_long_long, CkCallback(CkReductionTarget(Main, walkersDone), mainProxy));
   }
 
  private:
+  // One that moves, or is sent away by another, before its shadow is made has it behind it for a while. Once together
+  // they stay together.
   void check() {
-    if (!shadows[thisIndex].ckLocal()) refuse("walker %d is on PE %d without its shadow\n", thisIndex, CkMyPe());
+    const bool here = shadows[thisIndex].ckLocal();
+    if (together && !here) refuse("walker %d is on PE %d without its shadow\n", thisIndex, CkMyPe());
+    together = here;
   }
-  // One that moves before its shadow is made has it behind it for a while.
   void wander() {
-    early = early || steps == 0;
     migrateMe(pick(CkNumPes()));  // the last thing done
   }
   bool chance(int one_in) { return pick(one_in) == 0; }
@@ -243,7 +246,7 @@ class Walker : public CBase_Walker {
   std::set<std::int64_t> seen;
   std::uint64_t random = 0;
   int steps = 0, sent = 0, heard = 0;
-  bool early = false;
+  bool together = false;
 };
 
 class Spark : public CBase_Spark {

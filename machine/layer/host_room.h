@@ -1,0 +1,42 @@
+// HostRoom: processes of one host that a launcher started come together and share message memory.
+//
+// The first of them makes the memory and hands its files to the others over a Unix socket of the abstract kind, which no
+// file system holds: nothing is left behind. The sockets stay open; the end of one is the end of the process behind it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "machine/shm/arena.h"
+
+namespace periapt::machine {
+
+class HostRoom {
+ public:
+  HostRoom() = default;
+  HostRoom(HostRoom&& other) noexcept { *this = std::move(other); }
+  HostRoom& operator=(HostRoom&& other) noexcept {
+    std::swap(sockets_, other.sockets_);
+    std::swap(door_, other.door_);
+    return *this;
+  }
+  ~HostRoom();
+
+  /// The first process of the host: from now on others can come in. `name`: unique on the machine.
+  static Result<HostRoom> open(const std::string& name);
+  /// ... and lets `guests` of them in, giving each the files. Those who don't know the secret stay outside.
+  Status let_in(int guests, const shm::ArenaFiles& files, const std::string& secret);
+  /// The others: comes in, and gets the files.
+  static Result<HostRoom> enter(const std::string& name, int guest, const std::string& secret, shm::ArenaFiles& files);
+
+  /// One for each process that this one is connected with (the first: all others by guest number; a guest: the first):
+  /// readable when that process has gone.
+  const std::vector<int>& sockets() const { return sockets_; }
+
+ private:
+  int door_ = -1;
+  std::vector<int> sockets_;
+};
+
+}  // namespace periapt::machine

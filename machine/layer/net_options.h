@@ -1,0 +1,28 @@
+// What the command line says about the network: `+transports tcp,shm`, `+net-devices eth0`, `+rendezvous-min 64K`,
+// `+explain-transport` ... An option that looks like one of these and is none is refused, with the nearest one.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/status.h"
+#include "machine/ucx-like/context.h"
+
+namespace periapt::machine {
+
+struct NetOptions {
+  std::string transports;         ///< +transports: only these; empty: all that are usable
+  bool no_shared_memory = false;  ///< +no-shared-memory: processes of one host don't share message memory
+  bool explain = false;           ///< +explain-transport
+  bool verbose = false;           ///< +verbose
+  ucx::Limits limits;             ///< +eager-copy-max, +rendezvous-min, +credit-bytes, +unexpected-bytes, +registrations
+  std::map<std::string, std::string> others;  ///< "+net-devices" ...: by name, for the transports
+
+  /// Are processes of one host to talk through a transport, as if they were on different ones?
+  bool apart() const;
+};
+
+/// Takes them out of argv; argv stays null-terminated.
+Result<NetOptions> take_net_options(int& argc, char** argv);
+
+}  // namespace periapt::machine

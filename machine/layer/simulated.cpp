@@ -1,0 +1,100 @@
+#include "machine/layer/simulated.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace periapt::machine {
+namespace {
+sim::Machine* the_machine = nullptr;
+std::uint64_t virtual_ns() { return the_machine->now() / sim::kNs; }
+}  // namespace
+
+Result<std::optional<sim::Options>> take_sim_option(int& argc, char** argv) {
+  std::optional<sim::Options> found;
+  for (int i = 1; i < argc;) {
+    if (std::strcmp(argv[i], "+sim") != 0 && std::strcmp(argv[i], "++sim") != 0) {
+      ++i;
+      continue;
+    }
+    if (found) return Status::failure("+sim is given twice; put all of it into one: +sim nodes=4,seed=7");
+    if (i + 1 >= argc)
+      return Status::failure("+sim wants the machine behind it: +sim nodes=1024,ppn=4,topology=torus:8x8x16");
+    Result<sim::Options> options = sim::parse_options(argv[i + 1]);
+    if (!options) return options.status();
+    found = std::move(*options);
+    for (int k = i; k + 1 < argc; ++k) argv[k] = argv[k + 2 <= argc ? k + 2 : argc];
+    argc -= 2;
+  }
+  return found;
+}
+
+Simulated::Simulated(const sim::Options& options) : machine_(options) {
+  the_machine = &machine_;
+  clock::set_source(virtual_ns);
+}
+Simulated::~Simulated() {
+  clock::set_source(nullptr);
+  the_machine = nullptr;
+}
+
+bootstrap::HostLayout Simulated::layout() const {
+  const sim::Options& options = machine_.options();
+  bootstrap::HostLayout layout;
+  layout.pes = options.pes();
+  layout.binding = "simulated";
+  bootstrap::Carrier carrier;
+  for (int node = 0; node < options.nodes; ++node) {
+    const int first = node * options.ppn;
+    layout.hosts.push_back({first, options.ppn, node, 1});
+    layout.processes.push_back({first, options.ppn, 0, node == 0 ? 1 : 0, node});
+    for (int pe = first; pe < first + options.ppn; ++pe) {
+      carrier.pes.push_back(pe);
+      layout.process_of.push_back(node);
+      layout.carrier_of.push_back(0);
+    }
+  }
+  layout.carriers.push_back(std::move(carrier));
+  return layout;
+}
+
+void Simulated::send(int, int to, std::uint64_t meta, void* block) {
+  const std::size_t bytes = block_bytes_(block);
+  if (machine_.node_of(machine_.running()) != machine_.node_of(to) && shm::Heap::is_shared(block)) {
+    // What a network delivers is nobody else's.
+    void* copy = heap_->allocate(bytes);
+    std::memcpy(copy, block, bytes);
+    heap_->release(block);
+    block = copy;
+  }
+  machine_.send(to, meta, block, bytes);
+}
+
+bool Simulated::progress(void (*deliver)(void*, std::uint64_t, void*), void* context) {
+  sim::Machine::Arrival arrival;
+  bool any = false;
+  while (machine_.take(&arrival)) {
+    any = true;
+    deliver(context, arrival.meta, arrival.block);
+  }
+  return any;
+}
+
+void Simulated::report() const {
+  const sim::Options& options = machine_.options();
+  if (!options.quiet) {
+    std::fputs(machine_.summary().c_str(), stdout);
+    std::fflush(stdout);
+  }
+  if (options.json.empty()) return;
+  std::FILE* file = std::fopen(options.json.c_str(), "w");
+  const std::string text = machine_.json();
+  const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file == nullptr || std::fclose(file) != 0 || !written)
+    log::warn("+sim json=" + options.json + " could not be written: " + std::strerror(errno));
+}
+
+}  // namespace periapt::machine

@@ -1,0 +1,43 @@
+// Simulated: a whole machine of many hosts inside this process (machine/sim), as the layer and its Port see it. All PEs
+// share one heap and one Port; whatever is sent leaves the Port by its FarSide, as if every other PE were on another
+// host, and becomes an event of the machine.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "base/status.h"
+#include "machine/bootstrap/layout.h"
+#include "machine/shm/heap.h"
+#include "machine/shm/inbox.h"
+#include "machine/sim/machine.h"
+
+namespace periapt::machine {
+
+/// Takes "+sim OPTIONS" out of argv; nothing: not given.
+Result<std::optional<sim::Options>> take_sim_option(int& argc, char** argv);
+
+class Simulated : public shm::FarSide {
+ public:
+  explicit Simulated(const sim::Options& options);
+  ~Simulated() override;
+
+  sim::Machine& machine() { return machine_; }
+  /// One host with one process for each node; the carrier of this process runs all PEs.
+  bootstrap::HostLayout layout() const;
+  void set_heap(shm::Heap* heap) { heap_ = heap; }
+  void set_block_bytes(std::size_t (*block_bytes)(const void*)) { block_bytes_ = block_bytes; }
+
+  void send(int from, int to, std::uint64_t meta, void* block) override;
+  bool progress(void (*deliver)(void* context, std::uint64_t meta, void* block), void* context);
+
+  /// Prints what the simulation has found, and writes the file that was asked for.
+  void report() const;
+
+ private:
+  sim::Machine machine_;
+  shm::Heap* heap_ = nullptr;
+  std::size_t (*block_bytes_)(const void*) = nullptr;
+};
+
+}  // namespace periapt::machine

@@ -1,0 +1,137 @@
+// The engine over the transports of this build, as they are: two workers in one process, every kind of operation.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "machine/layer/transports.h"
+#include "machine/ucx-like/worker.h"
+
+namespace periapt::ucx {
+namespace {
+
+class OverTransport : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    for (PeerId self : {1, 2}) {
+      ContextRequest request;
+      request.factories = machine::transports();
+      request.transports = GetParam();
+      request.self = (static_cast<PeerId>(::getpid()) << 8) + self;
+      request.host = "here";
+      request.secret.assign(16, std::byte{7});
+      request.option = [](const std::string& name) {
+        return name == "+net-devices" ? std::string("lo") : std::string();
+      };
+      auto context = Context::create(std::move(request));
+      if (!context.ok()) GTEST_SKIP() << context.message();
+      contexts_[self - 1] = std::move(*context);
+      auto worker = Worker::create(*contexts_[self - 1]);
+      ASSERT_TRUE(worker.ok()) << worker.message();
+      workers_[self - 1] = std::move(*worker);
+    }
+    auto to = workers_[0]->connect(workers_[1]->address());
+    auto from = workers_[1]->connect(workers_[0]->address());
+    ASSERT_TRUE(to.ok() && from.ok()) << (to.ok() ? from.message() : to.message());
+    to_ = *to;
+  }
+  template <class Condition>
+  void until(Condition&& condition) {
+    for (std::uint64_t i = 0; i < 50'000'000 && !condition(); ++i) {
+      workers_[0]->progress();
+      workers_[1]->progress();
+    }
+    ASSERT_TRUE(condition()) << workers_[0]->explain();
+  }
+  std::vector<std::byte> pattern(std::size_t size) {
+    std::vector<std::byte> bytes(size);
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 31 + i / 253);
+    return bytes;
+  }
+
+  std::unique_ptr<Context> contexts_[2];
+  std::unique_ptr<Worker> workers_[2];
+  Endpoint* to_ = nullptr;
+};
+
+TEST_P(OverTransport, TagMessagesOfEverySize) {
+  for (std::size_t size : {0, 1, 8, 100, 5000, 40'000, 100'000, 1'000'001, 20'000'000}) {
+    for (int i = 0; i < 12; ++i) {  // so that each way of large messages is tried
+      std::vector<std::byte> message = pattern(size), into(size);
+      RequestPtr receive = i % 2 == 0 ? workers_[1]->tag_receive(into, size) : nullptr;
+      RequestPtr send = to_->tag_send(message, size);
+      if (receive == nullptr) receive = workers_[1]->tag_receive(into, size);
+      until([&] { return receive->ended() && (send == nullptr || send->ended()); });
+      ASSERT_TRUE(into == message) << size;
+      if (size > 1'000'000 && i > 8) break;
+    }
+  }
+}
+
+TEST_P(OverTransport, OwnedAndStandingMessagesKeepTheirOrder) {
+  std::vector<std::uint32_t> numbers;
+  workers_[1]->tag_serve({0, 0, &numbers,
+                          [](void*, std::uint64_t size) {
+                            return Buffer(
+                                static_cast<std::byte*>(std::malloc(size + 1)), size,
+                                [](void*, void* bytes) { std::free(bytes); }, nullptr);
+                          },
+                          [](void* context, Buffer message, const Received&) {
+                            std::uint32_t number = 0;
+                            std::memcpy(&number, message.data(), 4);
+                            static_cast<std::vector<std::uint32_t>*>(context)->push_back(number);
+                          }});
+  for (std::uint32_t i = 0; i < 5000; ++i) {
+    std::size_t size = 4 + (i * 37) % 3000;
+    Buffer message(
+        static_cast<std::byte*>(std::calloc(size, 1)), size, [](void*, void* bytes) { std::free(bytes); }, nullptr);
+    std::memcpy(message.data(), &i, 4);
+    to_->tag_send_owned(std::move(message), 3);
+  }
+  until([&] { return numbers.size() == 5000; });
+  EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end()));
+}
+
+TEST_P(OverTransport, OneSidedOperations) {
+  std::vector<std::byte> memory = pattern(300'000), local(200'000);
+  MemoryPtr registered = *workers_[1]->register_memory(memory);
+  auto key = to_->unpack(workers_[1]->pack_key(registered));
+  ASSERT_TRUE(key.ok()) << key.message();
+  auto base = reinterpret_cast<std::uintptr_t>(memory.data());
+  RequestPtr get = to_->get(local, base + 16, *key);
+  until([&] { return get == nullptr || get->ended(); });
+  EXPECT_TRUE(std::equal(local.begin(), local.end(), memory.begin() + 16));
+  std::fill(local.begin(), local.end(), std::byte{9});
+  to_->put(local, base, *key);
+  RequestPtr flush = to_->flush();
+  until([&] { return flush == nullptr || flush->ended(); });
+  EXPECT_TRUE(std::equal(local.begin(), local.end(), memory.begin()));
+  std::uint64_t before = 0, now = 0;
+  RequestPtr add = to_->fetch_op(AtomicOp::add, 8, 5, 0, base + 8, *key, &before);
+  until([&] { return add == nullptr || add->ended(); });
+  std::memcpy(&now, memory.data() + 8, 8);
+  EXPECT_EQ(before, 0x0909'0909'0909'0909u);
+  EXPECT_EQ(now, before + 5);
+  key->reset();
+  registered.reset();
+}
+
+TEST_P(OverTransport, PartingIsHeardOnTheOtherSide) {
+  std::vector<std::byte> message = pattern(8);
+  RequestPtr send = to_->tag_send(message, 1);
+  RequestPtr closing = to_->close();
+  until([&] { return closing == nullptr || closing->ended(); });
+  until([&] { return !workers_[1]->endpoint(workers_[0]->self())->failure().empty(); });
+  EXPECT_TRUE(workers_[1]->tag_probe(1)) << "what was sent before has arrived";
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const TransportFactory* factory : machine::transports()) all.push_back(factory->name);
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Each, OverTransport, ::testing::ValuesIn(names()), [](auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace periapt::ucx

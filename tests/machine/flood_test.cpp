@@ -1,0 +1,145 @@
+// Credit: a receiver that is flooded keeps its bound, slows its senders down, and loses nothing.
+#include <algorithm>
+#include <map>
+
+#include "tests/machine/engine_fixture.h"
+
+namespace periapt::ucx::testing {
+namespace {
+
+class Flood : public EngineTest {
+ protected:
+  Flood() : EngineTest(21) {}
+};
+
+TEST_F(Flood, AThousandSendersKeepTheReceiverInItsBound) {
+  constexpr unsigned kSenders = 1000, kEach = 60;
+  constexpr std::size_t kSize = 1000;
+  Limits limits;
+  limits.unexpected_bytes = 10 << 20;  // 60 MB are sent
+  wire.settings.burst_max = 32;
+  start(kSenders + 1, limits);
+  const PeerId receiver = kSenders + 1;
+  std::vector<std::byte> message = pattern(kSize);
+  for (PeerId sender = 1; sender <= kSenders; ++sender) {
+    for (unsigned i = 0; i < kEach; ++i) {
+      std::memcpy(message.data(), &i, 4);
+      endpoint(sender, receiver).tag_send_owned(owned(message), 5);
+    }
+  }
+  auto round = [&] {
+    for (PeerId sender = 1; sender <= kSenders; ++sender) worker(sender).progress();
+    worker(receiver).progress();
+  };
+  // Nobody receives for a while: what has arrived stays within the bound, the rest waits at its senders.
+  for (unsigned i = 0; i < 100; ++i) round();
+  EXPECT_EQ(wire.in_flight(), 0u);
+  std::uint64_t held = worker(receiver).counters().unexpected * (kSize + 128);
+  EXPECT_LE(held, limits.unexpected_bytes);
+  EXPECT_GE(held, limits.unexpected_bytes / 4) << "the bound is not used";
+  std::uint64_t waiting = 0;
+  for (PeerId sender = 1; sender <= kSenders; ++sender) waiting += endpoint(sender, receiver).waiting_messages();
+  EXPECT_EQ(waiting + worker(receiver).counters().unexpected, kSenders * kEach);
+
+  struct Taken {
+    std::map<PeerId, unsigned> next;
+    std::uint64_t count = 0;
+  } taken;
+  worker(receiver).tag_serve({5, kFullMask, &taken,
+                              [](void*, std::uint64_t size) { return owned(std::vector<std::byte>(size)); },
+                              [](void* context, Buffer bytes, const Received& received) {
+                                auto& all = *static_cast<Taken*>(context);
+                                unsigned number = 0;
+                                std::memcpy(&number, bytes.data(), 4);
+                                EXPECT_EQ(number, all.next[received.from]++) << "from " << received.from;
+                                ++all.count;
+                              }});
+  for (unsigned i = 0; i < 20'000 && taken.count != kSenders * kEach; ++i) round();
+  EXPECT_EQ(taken.count, kSenders * kEach);
+}
+
+TEST_F(Flood, OneSenderIsSlowedAndGoesOnWhenItsMessagesAreTaken) {
+  Limits limits;
+  limits.credit_bytes = 32 << 10;
+  start(2, limits);
+  std::vector<std::byte> message = pattern(3000);
+  for (unsigned i = 0; i < 200; ++i) endpoint(1, 2).tag_send_owned(owned(message), i);
+  settle();
+  EXPECT_LE(worker(2).counters().unexpected * 3128, 32u << 10);
+  EXPECT_GT(endpoint(1, 2).waiting_bytes(), 500'000u);
+  EXPECT_GT(worker(1).counters().credit_waits, 0u);
+  std::vector<std::byte> into(3000);
+  for (unsigned i = 0; i < 200; ++i) {
+    RequestPtr receive = worker(2).tag_receive(into, i);
+    until([&] { return receive->ended(); });
+    EXPECT_TRUE(into == message) << i;
+  }
+  EXPECT_EQ(endpoint(1, 2).waiting_messages(), 0u);
+}
+
+// What MPI allows: the message that a receive waits for lies behind more than the window holds.
+TEST_F(Flood, TheMessageThatIsWaitedForComesThroughThoseThatAreNot) {
+  start(2);
+  std::vector<std::byte> message = pattern(3000), into(3000);
+  for (unsigned i = 0; i < 100; ++i) endpoint(1, 2).tag_send_owned(owned(message), 1);
+  endpoint(1, 2).tag_send_owned(owned(pattern(3000, 2)), 2);
+  settle();
+  RequestPtr last = worker(2).tag_receive(into, 2);
+  until([&] { return last->ended(); });
+  EXPECT_TRUE(into == pattern(3000, 2));
+  for (unsigned i = 0; i < 100; ++i) {
+    RequestPtr receive = worker(2).tag_receive(into, 1);
+    until([&] { return receive->ended(); });
+    EXPECT_TRUE(into == message);
+  }
+}
+
+TEST_F(Flood, WindowsGrowForThoseWhoUseThemAndShrinkWhenItGetsTight) {
+  Limits limits;
+  limits.unexpected_bytes = 300 << 10;
+  start(20, limits);
+  struct Taken {
+    unsigned count = 0;
+  } taken;
+  worker(20).tag_serve({0, 0, &taken, [](void*, std::uint64_t size) { return owned(std::vector<std::byte>(size)); },
+                        [](void* context, Buffer, const Received&) { ++static_cast<Taken*>(context)->count; }});
+  std::vector<std::byte> message = pattern(4000);
+  unsigned sent = 0;
+  for (; sent < 500; ++sent) endpoint(1, 20).tag_send_owned(owned(message), 1);
+  until([&] { return taken.count == sent; });
+  for (PeerId sender = 2; sender < 20; ++sender) {
+    for (unsigned i = 0; i < 100; ++i, ++sent) endpoint(sender, 20).tag_send_owned(owned(message), 1);
+  }
+  for (unsigned i = 0; i < 300; ++i, ++sent) endpoint(1, 20).tag_send_owned(owned(message), 1);
+  until([&] { return taken.count == sent; });
+}
+
+TEST_F(Flood, LargeMessagesAreFetchedIntoBoundedMemory) {
+  Limits limits;
+  limits.unexpected_bytes = 4 << 20;
+  start(30, limits);
+  struct State {
+    std::uint64_t out = 0, most = 0;
+    unsigned count = 0;
+  };
+  static State state;
+  state = {};
+  worker(30).tag_serve({0, 0, nullptr,
+                        [](void*, std::uint64_t size) {
+                          state.most = std::max(state.most, state.out += size);
+                          return owned(std::vector<std::byte>(size));
+                        },
+                        [](void*, Buffer bytes, const Received&) {
+                          state.out -= bytes.size();
+                          ++state.count;
+                        }});
+  std::vector<std::byte> message = pattern(1 << 20);
+  for (PeerId sender = 1; sender < 30; ++sender) {
+    for (unsigned i = 0; i < 3; ++i) endpoint(sender, 30).tag_send(message, 1);
+  }
+  until([&] { return state.count == 87; });
+  EXPECT_LE(state.most, limits.unexpected_bytes);
+}
+
+}  // namespace
+}  // namespace periapt::ucx::testing

@@ -1,0 +1,106 @@
+// The layout of a run that a launcher started: numbering host by host, sharing of cpus, and what is refused.
+#include "machine/bootstrap/job_layout.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace periapt::bootstrap {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Member member(int host, int pes, std::vector<int> cpus) {
+  Member member;
+  member.host = host;
+  member.pes = pes;
+  member.machine.cpus = std::move(cpus);
+  return member;
+}
+
+TEST(JobLayout, NumbersPesHostByHostWhateverTheOrderOfRanks) {
+  std::vector<Member> members = {member(7, 2, {0, 1, 2, 3}), member(3, 2, {0, 1, 2, 3}), member(7, 2, {0, 1, 2, 3}),
+                                 member(3, 2, {0, 1, 2, 3})};
+  auto job = resolve_job({}, members, 1);
+  ASSERT_TRUE(job) << job.message();
+  EXPECT_THAT(job->member_of, ElementsAre(0, 2, 1, 3));
+  EXPECT_EQ(job->process, 2);
+  const HostLayout& layout = job->layout;
+  EXPECT_EQ(layout.pes, 8);
+  ASSERT_EQ(layout.host_count(), 2);
+  EXPECT_EQ(layout.host, 1);
+  EXPECT_EQ(layout.this_host().first_pe, 4);
+  EXPECT_EQ(layout.this_host().first_process, 2);
+  EXPECT_THAT(layout.process_of, ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
+  EXPECT_THAT(layout.carrier_of, ElementsAre(-1, -1, -1, -1, 0, 1, 2, 3));
+  EXPECT_THAT(layout.carriers[2].pes, ElementsAre(6));
+  EXPECT_EQ(layout.carriers[2].process, 3);
+  EXPECT_EQ(layout.processes[2].first_carrier, 0);
+  EXPECT_EQ(layout.processes[3].first_carrier, 2);
+  EXPECT_EQ(layout.host_of(3), 0);
+  EXPECT_EQ(layout.host_of(4), 1);
+  EXPECT_THAT(layout.describe(), HasSubstr("8 PEs in 4 processes of 2 on 2 hosts"));
+}
+
+TEST(JobLayout, ProcessesOfOneHostShareItsCpus) {
+  std::vector<Member> members = {member(0, 1, {4, 5}), member(0, 1, {4, 5})};
+  auto job = resolve_job({}, members, 0);
+  ASSERT_TRUE(job) << job.message();
+  EXPECT_EQ(job->layout.carriers[0].cpu, 4);
+  EXPECT_EQ(job->layout.carriers[1].cpu, 5);
+}
+
+TEST(JobLayout, CpusThatTheLauncherDealtOutAreKept) {
+  std::vector<Member> members = {member(0, 2, {2, 3}), member(0, 2, {6, 7})};
+  auto job = resolve_job({}, members, 0);
+  ASSERT_TRUE(job) << job.message();
+  EXPECT_EQ(job->layout.carriers[2].cpu, 6);
+  EXPECT_THAT(job->layout.carriers[2].pes, ElementsAre(2));
+  EXPECT_EQ(job->layout.carriers[3].cpu, 7);
+}
+
+TEST(JobLayout, EveryProcessSeesTheSameRun) {
+  std::vector<Member> members;
+  for (int i = 0; i < 6; ++i) members.push_back(member(i % 3, 1 + i % 3, {0, 1}));
+  auto first = resolve_job({}, members, 0);
+  ASSERT_TRUE(first);
+  for (int self = 1; self < 6; ++self) {
+    auto job = resolve_job({}, members, self);
+    ASSERT_TRUE(job);
+    EXPECT_EQ(job->layout.process_of, first->layout.process_of);
+    EXPECT_EQ(job->member_of, first->member_of);
+    EXPECT_EQ(job->member_of[static_cast<std::size_t>(job->process)], self);
+  }
+}
+
+TEST(JobLayout, PesOfAProcessComeFromWhatWasAskedFor) {
+  LayoutRequest request;
+  EXPECT_EQ(*pes_of_member(request, 4), 1);
+  request.pes_a_process = 3;
+  EXPECT_EQ(*pes_of_member(request, 4), 3);
+  request.pes = 12;
+  EXPECT_EQ(*pes_of_member(request, 4), 3);
+  request.pes_a_process = -1;
+  EXPECT_EQ(*pes_of_member(request, 4), 3);
+  request.pes = 13;
+  EXPECT_THAT(pes_of_member(request, 4).message(), HasSubstr("13 is not a multiple of 4"));
+  request.pes = 12;
+  request.pes_a_process = 2;
+  EXPECT_THAT(pes_of_member(request, 4).message(), HasSubstr("4 * 2 = 8 PEs, but +p says 12"));
+  request.processes = 2;
+  EXPECT_THAT(pes_of_member(request, 4).message(), HasSubstr("+np says 2"));
+}
+
+TEST(JobLayout, WhatAMemberTellsIsReadBackAndNotTrusted) {
+  Member told = member(0, 3, {1, 5});
+  told.machine.quota = 1.5;
+  auto read = Member::decode(told.encode());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->pes, 3);
+  EXPECT_EQ(read->machine.quota, 1.5);
+  EXPECT_THAT(read->machine.cpus, ElementsAre(1, 5));
+  for (const char* wrong : {"", "0 0 0 1", "x", "1 0 0", "1 0 0 1 y", "99999999 0 0 1"}) EXPECT_FALSE(Member::decode(wrong)) << wrong;
+}
+
+}  // namespace
+}  // namespace periapt::bootstrap

@@ -1,0 +1,68 @@
+// What the command line says about the network: taken out, understood, or refused with what was meant.
+#include "machine/layer/net_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace periapt::machine {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Line {
+  explicit Line(std::vector<std::string> given) : words(std::move(given)) {
+    words.insert(words.begin(), "./pgm");
+    for (std::string& word : words) argv.push_back(word.data());
+    argc = static_cast<int>(argv.size());
+    argv.push_back(nullptr);
+  }
+  std::vector<std::string> words;
+  std::vector<char*> argv;
+  int argc;
+};
+
+TEST(NetOptions, AreTakenAndTheRestStays) {
+  Line line({"+transports", "tcp", "file", "++explain-transport", "+net-devices", "eth0", "+p4", "+rendezvous-min", "64k"});
+  auto options = take_net_options(line.argc, line.argv.data());
+  ASSERT_TRUE(options) << options.message();
+  EXPECT_EQ(line.argc, 3);
+  EXPECT_STREQ(line.argv[1], "file");
+  EXPECT_STREQ(line.argv[2], "+p4");
+  EXPECT_EQ(line.argv[3], nullptr);
+  EXPECT_EQ(options->transports, "tcp");
+  EXPECT_TRUE(options->explain);
+  EXPECT_EQ(options->others["+net-devices"], "eth0");
+  EXPECT_EQ(options->limits.rendezvous_min, 64u << 10);
+}
+
+TEST(NetOptions, ProcessesAreApartWhenSharedMemoryIsNotWanted) {
+  NetOptions options;
+  EXPECT_FALSE(options.apart());
+  options.transports = "shm,tcp";
+  EXPECT_FALSE(options.apart());
+  options.transports = "tcp";
+  EXPECT_TRUE(options.apart());
+  options.transports = "shm";
+  options.no_shared_memory = true;
+  EXPECT_TRUE(options.apart());
+}
+
+std::string refusal(std::vector<std::string> words) {
+  Line line(std::move(words));
+  auto options = take_net_options(line.argc, line.argv.data());
+  return options ? "taken" : options.message();
+}
+
+TEST(NetOptions, MistakesAreExplained) {
+  EXPECT_THAT(refusal({"+net-device", "eth0"}), HasSubstr("did you mean +net-devices?"));
+  EXPECT_THAT(refusal({"+transport", "tcp"}), HasSubstr("did you mean +transports?"));
+  EXPECT_THAT(refusal({"+transports"}), HasSubstr("wants a value behind it"));
+  EXPECT_THAT(refusal({"+credit-bytes", "many"}), HasSubstr("64K or 1M, not \"many\""));
+  EXPECT_THAT(refusal({"+credit-bytes", "-1"}), HasSubstr("not \"-1\""));
+  EXPECT_EQ(refusal({"+balancer", "GreedyLB", "+p", "4"}), "taken");
+}
+
+}  // namespace
+}  // namespace periapt::machine
