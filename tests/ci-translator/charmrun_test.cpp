@@ -47,14 +47,15 @@ TEST(Charmrun, ProgramArgumentsAreKept) {
 }
 
 TEST(Charmrun, WhatMeansNothingHereIsARemark) {
-  const auto run = parseCommandLine({"++local", "./pgm", "++remote-shell", "ssh", "++timeout", "60"});
+  const auto run = parseCommandLine({"./pgm", "++remote-shell", "ssh", "++timeout", "60", "++useip", "x"});
   EXPECT_EQ(run.error, "");
   EXPECT_THAT(run.argv, ElementsAre("./pgm"));
   EXPECT_EQ(run.remarks.size(), 3u);
+  EXPECT_FALSE(parseCommandLine({"++local", "++nodelist", "hosts", "./pgm"}).hosts.wanted);
 }
 
 TEST(Charmrun, RefusalsSayWhy) {
-  EXPECT_THAT(errorOf({"++nodelist", "hosts", "./pgm"}), HasSubstr("several hosts"));
+  EXPECT_THAT(errorOf({"++nodelist", "hosts", "++mpiexec", "./pgm"}), HasSubstr("exclude each other"));
   EXPECT_THAT(errorOf({"++debug", "./pgm"}), HasSubstr("not supported yet"));
   EXPECT_THAT(errorOf({"++qiet", "./pgm"}), HasSubstr("did you mean ++quiet?"));
   EXPECT_THAT(errorOf({"+p4"}), HasSubstr("no program is named"));
@@ -63,6 +64,17 @@ TEST(Charmrun, RefusalsSayWhy) {
   EXPECT_THAT(errorOf({"./pgm", "++p", "many"}), HasSubstr("needs a number"));
   EXPECT_THAT(errorOf({"./pgm", "+p0"}), HasSubstr("greater than 0"));
   EXPECT_THAT(errorOf({"+p4", "./pgm", "++p", "8"}), HasSubstr("given twice"));
+}
+
+TEST(Charmrun, ANodelistLeavesTheLayoutToThePlan) {
+  const auto run = parseCommandLine({"++nodelist", "hosts", "+p8", "./pgm", "++ppn", "2", "x", "++remote-shell", "rsh",
+                                     "++batch", "3", "++scalable-start"});
+  EXPECT_EQ(run.error, "");
+  EXPECT_TRUE(run.hosts.wanted);
+  EXPECT_THAT(run.argv, ElementsAre("./pgm", "x"));
+  EXPECT_EQ(
+      run.pes + " " + run.pes_a_process + " " + run.hosts.nodelist + " " + run.hosts.shell + " " + run.hosts.at_once,
+      "8 2 hosts rsh 3");
 }
 
 TEST(Charmrun, HelpNeedsNoProgram) {

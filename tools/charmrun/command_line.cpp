@@ -15,8 +15,19 @@ enum class Meaning {
   quiet,
   help,
   version,
-  ignored,      // means nothing on one host
-  network,      // needs several hosts
+  ignored,   // means nothing here
+  nodelist,  // these begin runs over several hosts
+  group,
+  hostsAtMost,
+  remoteShell,  // and these say how
+  atOnce,
+  timeout,
+  perHost,
+  tree,
+  local,
+  runscript,
+  mpiexec,
+  mpiexecNoN,
   unsupported,  // means something that is not there yet
 };
 
@@ -38,14 +49,14 @@ constexpr Option options[] = {
     {"help", false, Meaning::help},
     {"h", false, Meaning::help},
     {"version", false, Meaning::version},
-    {"local", false, Meaning::ignored},
-    {"timeout", true, Meaning::ignored},
-    {"remote-shell", true, Meaning::ignored},
-    {"maxssh", true, Meaning::ignored},
-    {"maxrsh", true, Meaning::ignored},
-    {"batch", true, Meaning::ignored},
+    {"local", false, Meaning::local},
+    {"timeout", true, Meaning::timeout},
+    {"remote-shell", true, Meaning::remoteShell},
+    {"maxssh", true, Meaning::atOnce},
+    {"maxrsh", true, Meaning::atOnce},
+    {"batch", true, Meaning::atOnce},
     {"scalable-start", false, Meaning::ignored},
-    {"hierarchical-start", false, Meaning::ignored},
+    {"hierarchical-start", false, Meaning::tree},
     {"useip", true, Meaning::ignored},
     {"usehostname", false, Meaning::ignored},
     {"charmrun_port", true, Meaning::ignored},
@@ -56,7 +67,7 @@ constexpr Option options[] = {
     {"ipccutoff", true, Meaning::ignored},
     {"skipmaster", false, Meaning::ignored},
     {"no-va-randomization", false, Meaning::ignored},
-    {"runscript", true, Meaning::unsupported},
+    {"runscript", true, Meaning::runscript},
     {"server", false, Meaning::unsupported},
     {"server-port", true, Meaning::unsupported},
     {"server-auth", true, Meaning::unsupported},
@@ -71,7 +82,7 @@ constexpr Option options[] = {
     {"shrinkexpand", false, Meaning::unsupported},
     {"newp", true, Meaning::unsupported},
     {"oldp", true, Meaning::unsupported},
-    {"processPerHost", true, Meaning::unsupported},
+    {"processPerHost", true, Meaning::perHost},
     {"processPerSocket", true, Meaning::unsupported},
     {"processPerCore", true, Meaning::unsupported},
     {"processPerPU", true, Meaning::unsupported},
@@ -79,11 +90,11 @@ constexpr Option options[] = {
     {"oneWthPerSocket", false, Meaning::unsupported},
     {"oneWthPerCore", false, Meaning::unsupported},
     {"oneWthPerPU", false, Meaning::unsupported},
-    {"nodelist", true, Meaning::network},
-    {"nodegroup", true, Meaning::network},
-    {"numHosts", true, Meaning::network},
-    {"mpiexec", false, Meaning::network},
-    {"mpiexec-no-n", false, Meaning::network},
+    {"nodelist", true, Meaning::nodelist},
+    {"nodegroup", true, Meaning::group},
+    {"numHosts", true, Meaning::hostsAtMost},
+    {"mpiexec", false, Meaning::mpiexec},
+    {"mpiexec-no-n", false, Meaning::mpiexecNoN},
 };
 
 const Option* find(std::string_view name) {
@@ -210,13 +221,13 @@ class Reader {
   void apply(const Option& option, const std::string& written, const std::string& value) {
     switch (option.meaning) {
       case Meaning::pes:
-        return number(pes_, written, value);
+        return number(out_.pes, written, value);
       case Meaning::pesPerProcess:
-        return number(perProcess_, written, value);
+        return number(out_.pes_a_process, written, value);
       case Meaning::processes:
-        return number(processes_, written, value);
+        return number(out_.processes, written, value);
       case Meaning::timeLimit:
-        return number(out_.timeout, written, value);
+        return number(out_.time_limit, written, value);
       case Meaning::verbose:
         out_.verbose = true;
         return;
@@ -230,11 +241,42 @@ class Reader {
         out_.version = true;
         return;
       case Meaning::ignored:
-        out_.remarks.push_back(written + " has no effect on one host");
+        out_.remarks.push_back(written + " has no effect");
         return;
-      case Meaning::network:
-        out_.error =
-            written + " is for several hosts, which are not supported yet\n      leave it out to run on this one";
+      case Meaning::nodelist:
+        out_.hosts.wanted = true;
+        out_.hosts.nodelist = value;
+        return;
+      case Meaning::group:
+        out_.hosts.wanted = true;
+        out_.hosts.group = value;
+        return;
+      case Meaning::hostsAtMost:
+        out_.hosts.wanted = true;
+        return number(out_.hosts.hosts_at_most, written, value);
+      case Meaning::remoteShell:
+        out_.hosts.shell = value;
+        return;
+      case Meaning::atOnce:
+        return number(out_.hosts.at_once, written, value);
+      case Meaning::timeout:
+        return number(out_.hosts.timeout, written, value);
+      case Meaning::perHost:
+        return number(out_.hosts.per_host, written, value);
+      case Meaning::tree:
+        out_.hosts.tree = true;
+        return;
+      case Meaning::local:
+        local_ = true;
+        return;
+      case Meaning::runscript:
+        out_.runscript = value;
+        return;
+      case Meaning::mpiexec:
+        out_.mpiexec = true;
+        return;
+      case Meaning::mpiexecNoN:
+        out_.mpiexec = out_.mpiexec_no_n = true;
         return;
       case Meaning::unsupported:
         out_.error = written + " is not supported yet";
@@ -256,39 +298,55 @@ class Reader {
       out_.error = "no program is named\n      write: charmrun +p4 ./program arguments";
       return;
     }
-    layout();
-    if (!out_.error.empty()) return;
+    if (local_ && out_.hosts.wanted) out_.remarks.push_back("++local: the nodelist is not used");
+    out_.hosts.wanted = out_.hosts.wanted && !local_;
+    if (out_.hosts.wanted && out_.mpiexec) {
+      out_.error =
+          "++mpiexec and ++nodelist exclude each other\n      the hosts of a run under mpiexec are mpiexec's: its own "
+          "options name them";
+      return;
+    }
+    if (!out_.hosts.wanted) hintUnused();
     if (program_.find('/') == std::string::npos) program_ = "./" + program_;
     out_.argv.push_back(program_);
-    if (!pes_.empty()) out_.argv.push_back("+p" + pes_);
-    if (!perProcess_.empty()) out_.argv.insert(out_.argv.end(), {"+ppn", perProcess_});
     out_.argv.insert(out_.argv.end(), runtime_.begin(), runtime_.end());
     out_.argv.insert(out_.argv.end(), rest_.begin(), rest_.end());
+    if (!out_.hosts.wanted) layout();
+  }
+
+  void hintUnused() {
+    const HostsWish& hosts = out_.hosts;
+    if (!hosts.shell.empty() && !out_.mpiexec)
+      out_.remarks.push_back("++remote-shell has no effect without ++nodelist");
+    if (!hosts.timeout.empty()) out_.remarks.push_back("++timeout has no effect without ++nodelist");
+    if (!hosts.at_once.empty()) out_.remarks.push_back("++batch has no effect without ++nodelist");
+    if (hosts.tree) out_.remarks.push_back("++hierarchical-start has no effect without ++nodelist");
+    if (!hosts.per_host.empty() && out_.processes.empty()) out_.processes = hosts.per_host;  // one host
   }
 
   /// PEs, processes and PEs a process: any two give the third.
   void layout() {
-    if (processes_.empty()) return;
-    const long n = std::stol(processes_);
-    if (!perProcess_.empty() && !pes_.empty() && std::stol(perProcess_) * n != std::stol(pes_)) {
-      out_.error = "++n " + processes_ + " times ++ppn " + perProcess_ + " is " +
-                   std::to_string(n * std::stol(perProcess_)) + " PEs, but +p says " + pes_ +
-                   "\n      leave one of the three out";
+    const std::string &pes = out_.pes, &perProcess = out_.pes_a_process, &processes = out_.processes;
+    const long p = pes.empty() ? 0 : std::stol(pes), m = perProcess.empty() ? 0 : std::stol(perProcess);
+    if (processes.empty()) return add_layout(out_, p, m);
+    const long n = std::stol(processes);
+    if (m > 0 && p > 0 && m * n != p) {
+      out_.error = "++n " + processes + " times ++ppn " + perProcess + " is " + std::to_string(n * m) +
+                   " PEs, but +p says " + pes + "\n      leave one of the three out";
       return;
     }
-    if (pes_.empty()) pes_ = std::to_string(n * (perProcess_.empty() ? 1 : std::stol(perProcess_)));
-    if (!perProcess_.empty()) return;
-    if (std::stol(pes_) % n != 0) {
-      out_.error = "+p" + pes_ + " PEs cannot be shared evenly by ++n " + processes_ + " processes";
+    const long all = p > 0 ? p : n * std::max(m, 1L);
+    if (all % n != 0) {
+      out_.error = "+p" + pes + " PEs cannot be shared evenly by ++n " + processes + " processes";
       return;
     }
-    perProcess_ = std::to_string(std::stol(pes_) / n);
+    add_layout(out_, all, all / n);
   }
 
   const std::vector<std::string>& arguments_;
   std::size_t at_ = 0;
   std::string program_;
-  std::string pes_, perProcess_, processes_;
+  bool local_ = false;
   std::vector<std::string> runtime_;  // the runtime's options from in front of the program
   std::vector<std::string> rest_;
   Run out_;
@@ -297,6 +355,13 @@ class Reader {
 }  // namespace
 
 Run parseCommandLine(const std::vector<std::string>& arguments) { return Reader(arguments).run(); }
+
+void add_layout(Run& run, long pes, long pes_a_process) {
+  std::vector<std::string> options;
+  if (pes > 0) options.push_back("+p" + std::to_string(pes));
+  if (pes_a_process > 0) options.insert(options.end(), {"+ppn", std::to_string(pes_a_process)});
+  run.argv.insert(run.argv.begin() + 1, options.begin(), options.end());
+}
 
 std::string helpText() {
   return R"(charmrun: starts a Charm++ program
@@ -307,12 +372,26 @@ std::string helpText() {
   ++ppn N, +ppn N       how many of them in each process; without it, all are in one
   ++n N, ++np N         how many processes
   ++timelimit S         ends the program after S seconds
+  ++runscript SCRIPT    starts SCRIPT ./program arguments instead of the program
   ++quiet, ++verbose    says less or more
   ++help                this page;  --version
 
+Several hosts:
+  ++nodelist FILE       the hosts: lines "host NAME" (docs/launching.md has the whole format); without FILE's option but with
+                        ++nodegroup or ++numHosts: $NODELIST, ./nodelist or ~/.nodelist
+  ++nodegroup NAME      the group of hosts in it (main)
+  ++numHosts N          only the first N of them
+  ++processPerHost N    N processes on each; without it and ++n, one on each
+  ++remote-shell CMD    how to reach a host ($CONV_RSH; ssh)
+  ++timeout S           until a host has to answer (60)
+  ++batch N, ++maxssh N so many hosts are being reached at a time (64)
+  ++hierarchical-start  hosts start further hosts; for hundreds
+  ++local               no nodelist: this host only
+  ++mpiexec             starts the program under mpiexec (++remote-shell names another such command);
+                        ++mpiexec-no-n: without giving it the number of processes
+
 Everything else that begins with one + is for the runtime (+balancer, +setcpuaffinity ...) and is handed on, as are all other
-arguments behind the program. Behind -- all arguments are the program's. Options that only matter between hosts
-(++remote-shell, ++timeout, ++local ...) are accepted without effect.
+arguments behind the program. Behind -- all arguments are the program's.
 )";
 }
 

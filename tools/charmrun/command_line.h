@@ -1,5 +1,5 @@
 // The command line of charmrun. Its options may stand on either side of the program; what comes out is the one form
-// that programs understand: ./program +pN +ppn M arguments...
+// that programs understand: ./program +pN +ppn M arguments..., and what launch.h needs to know.
 #pragma once
 
 #include <string>
@@ -7,11 +7,29 @@
 
 namespace periapt::charmrun {
 
+/// What was asked for beside the program, for runs over several hosts (launch.h).
+struct HostsWish {
+  bool wanted = false;   ///< ++nodelist, ++nodegroup or ++numHosts; not with ++local
+  std::string nodelist;  ///< empty: where Charm++ looks
+  std::string group = "main";
+  std::string hosts_at_most;  ///< ++numHosts
+  std::string shell;          ///< ++remote-shell
+  std::string at_once;        ///< ++batch, ++maxssh
+  std::string timeout;        ///< ++timeout: seconds
+  std::string per_host;       ///< ++processPerHost
+  bool tree = false;          ///< ++hierarchical-start
+};
+
 struct Run {
-  std::string error;                 ///< not empty: what is wrong, with what to do about it
-  std::vector<std::string> remarks;  ///< options accepted without effect, shown with ++verbose
-  std::vector<std::string> argv;     ///< the program and its arguments
-  std::string timeout;               ///< ++timelimit: seconds, empty for none
+  std::string error;                          ///< not empty: what is wrong, with what to do about it
+  std::vector<std::string> remarks;           ///< options accepted without effect, shown with ++verbose
+  std::vector<std::string> argv;              ///< the program and its arguments; on several hosts without +p and +ppn
+  std::string pes, pes_a_process, processes;  ///< +p, ++ppn, ++n as given
+  HostsWish hosts;
+  std::string runscript;
+  std::string time_limit;  ///< ++timelimit: seconds, empty for none
+  bool mpiexec = false;    ///< ++mpiexec: starts under it
+  bool mpiexec_no_n = false;
   bool verbose = false;
   bool quiet = false;
   bool help = false;
@@ -19,6 +37,9 @@ struct Run {
 };
 
 Run parseCommandLine(const std::vector<std::string>& arguments);
+
+/// The two options that programs understand, in front of the others.
+void add_layout(Run& run, long pes, long pes_a_process);
 
 std::string helpText();
 

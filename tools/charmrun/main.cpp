@@ -1,36 +1,72 @@
-// charmrun: reads the command line (command_line.cpp) and becomes the program. The program starts its own processes.
+// charmrun: reads the command line (command_line.cpp) and starts the run. On one host it becomes the program, which
+// starts its own processes; over several it stays as the hub above the agents of the hosts (hub.h).
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 
 #include "tools/charmrun/command_line.h"
+#include "tools/charmrun/hub.h"
+#include "tools/charmrun/launch.h"
 
-int main(int argc, char** argv) {
-  using namespace periapt::charmrun;
-  Run run = parseCommandLine({argv + 1, argv + argc});
-  if (!run.error.empty()) {
-    std::fprintf(stderr, "charmrun: error: %s\n", run.error.c_str());
-    return 1;
-  }
-  if (run.help) return std::fputs(helpText().c_str(), stdout), 0;
-  if (run.version) return std::puts("charmrun (Periapt)"), 0;
+extern char** environ;
+
+namespace {
+
+using namespace periapt::charmrun;
+
+int fail(const std::string& what) {
+  std::fprintf(stderr, "charmrun: error: %s\n", what.c_str());
+  return 1;
+}
+
+void announce(const std::vector<std::string>& words) {
+  std::printf("\nRunning command:");
+  for (const std::string& word : words) std::printf(" %s", word.c_str());
+  std::printf("\n\n");
+  std::fflush(stdout);
+}
+
+int run_over_hosts(Run& run) {
+  periapt::Result<std::vector<Host>> hosts = read_nodelist(run.hosts.nodelist, run.hosts.group);
+  if (!hosts) return fail(hosts.message());
+  char folder[PATH_MAX];
+  if (::getcwd(folder, sizeof(folder)) == nullptr) return fail("there is no current folder");
+  periapt::Result<RunPlan> plan = plan_run(run, std::move(*hosts), own_path(), folder);
+  if (!plan) return fail(plan.message());
+  plan->environment = environment_to_take(environ);
+  if (!run.quiet) announce(run.argv);
   if (run.verbose)
-    for (const std::string& remark : run.remarks) std::fprintf(stderr, "charmrun: %s\n", remark.c_str());
-  if (!run.quiet) {
-    std::printf("\nRunning command:");
-    for (const std::string& argument : run.argv) std::printf(" %s", argument.c_str());
-    std::printf("\n\n");
-    std::fflush(stdout);
-  }
-  std::vector<std::string> words = run.argv;
-  if (!run.timeout.empty()) words.insert(words.begin(), {"timeout", run.timeout});
+    std::fprintf(stderr, "charmrun: %s, hosts as in %s\n", plan->describe.c_str(), plan->mapping.c_str());
+  return run_root(*plan, run.time_limit.empty() ? 0 : std::stoi(run.time_limit));
+}
+
+int become(std::vector<std::string> words) {
   std::vector<char*> raw;
   for (std::string& word : words) raw.push_back(word.data());
   raw.push_back(nullptr);
   ::execvp(raw[0], raw.data());
-  std::fprintf(stderr, "charmrun: error: cannot start %s: %s\n", raw[0], std::strerror(errno));
-  if (errno == ENOENT) std::fprintf(stderr, "      is it built, and are you in its folder?\n");
-  return errno == ENOENT ? 127 : 126;
+  int error = errno;
+  std::fprintf(stderr, "charmrun: error: cannot start %s: %s\n", raw[0], std::strerror(error));
+  if (error == ENOENT) std::fprintf(stderr, "      is it built, and are you in its folder?\n");
+  return error == ENOENT ? 127 : 126;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "++agent") == 0) return run_agent();
+  Run run = parseCommandLine({argv + 1, argv + argc});
+  if (!run.error.empty()) return fail(run.error);
+  if (run.help) return std::fputs(helpText().c_str(), stdout), 0;
+  if (run.version) return std::puts("charmrun (Periapt)"), 0;
+  if (run.verbose) {
+    for (const std::string& remark : run.remarks) std::fprintf(stderr, "charmrun: %s\n", remark.c_str());
+  }
+  if (run.hosts.wanted) return run_over_hosts(run);
+  std::vector<std::string> words = local_command(run);
+  if (!run.quiet) announce(words);
+  return become(std::move(words));
 }

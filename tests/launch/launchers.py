@@ -1,0 +1,97 @@
+"""What the launch tests share: programs run with a time bound, and nothing left behind.
+
+A test file is run as  FILE.py PROGRAM_FOLDER...  by ctest. It leaves with 77, and the reason, when what it is about is
+not on this machine.
+"""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+SKIPPED = 77
+PATIENCE = 600  # seconds until a run counts as hung, so that the others of the file still run
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(SKIPPED)
+
+
+def need(*commands):
+    """Skips the whole file when a command is missing."""
+    for command in commands:
+        if shutil.which(command, path=os.environ["PATH"] + ":/usr/sbin:/sbin") is None:
+            skip(f"there is no {command} on this machine")
+
+
+class Outcome:
+    def __init__(self, code, out, err, seconds):
+        self.code, self.out, self.err, self.seconds = code, out, err, seconds
+
+    @property
+    def lines(self):
+        return sorted(line for line in self.out.splitlines() if line.strip())
+
+    def __str__(self):
+        return f"status {self.code} after {self.seconds:.1f} s\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+def environment(**more):
+    """Ours, without what a launcher around the tests has set."""
+    foreign = ("PMI", "PMIX", "SLURM", "OMPI", "PERIAPT", "PRTE", "HYDI", "MPI_")
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
+    clean.update({k: str(v) for k, v in more.items()})
+    return clean
+
+
+class Job:
+    """A started command, in a process group of its own."""
+
+    def __init__(self, command, stdin=subprocess.DEVNULL, **variables):
+        self.begin = time.monotonic()
+        self.process = subprocess.Popen([str(word) for word in command], stdin=stdin, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
+                                        env=environment(**variables))
+
+    def lines_until(self, count, begins):
+        """Reads stdout until so many lines begin so."""
+        found = []
+        while len(found) < count:
+            line = self.process.stdout.readline()
+            if not line:
+                raise AssertionError(f"stdout ended after {found}: {self.finish()}")
+            if line.startswith(begins):
+                found.append(line.strip())
+        return found
+
+    def finish(self, text=None):
+        try:
+            out, err = self.process.communicate(text, timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            out, err = self.process.communicate()
+            raise AssertionError(f"it hung: {Outcome('none', out, err, PATIENCE)}") from None
+        return Outcome(self.process.returncode, out, err, time.monotonic() - self.begin)
+
+
+def run(*command, text=None, **variables):
+    stdin = subprocess.PIPE if text is not None else subprocess.DEVNULL
+    return Job(command, stdin=stdin, **variables).finish(text)
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def gone(pids, within=20):
+    """Which of these processes are still there after a while."""
+    end = time.monotonic() + within
+    while time.monotonic() < end and any(alive(pid) for pid in pids):
+        time.sleep(0.02)
+    return [pid for pid in pids if alive(pid)]

@@ -1,0 +1,110 @@
+"""Several hosts on this machine: network name spaces joined by a bridge, each with an address, a name, and an sshd.
+
+All of them see the same files and processes; network, host name and log-in are as between machines. Everything is made
+under names of this process and removed at the end.
+"""
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import launchers
+
+
+def quiet(*words, check=True):
+    return subprocess.run([str(word) for word in words], check=check, capture_output=True, text=True)
+
+
+class Lab:
+    def __init__(self, hosts=4):
+        if os.geteuid() != 0:
+            launchers.skip("network name spaces are made by root only")
+        launchers.need("ip", "sshd", "ssh", "ssh-keygen", "unshare")
+        os.environ["PATH"] += ":/usr/sbin:/sbin"
+        tag = os.getpid() % 100000
+        self.bridge = f"plb{tag}"
+        self.spaces = [f"pl{tag}x{i}" for i in range(hosts)]
+        self.names = [f"ck{i}" for i in range(hosts)]
+        self.net = f"10.{200 + tag % 50}.{tag // 50 % 250}"
+        self.folder = tempfile.mkdtemp(prefix="periapt-net-")
+        os.chmod(self.folder, 0o755)
+        probe = quiet("ip", "netns", "add", self.bridge, check=False)
+        if probe.returncode != 0:
+            shutil.rmtree(self.folder)
+            launchers.skip(f"no network name space can be made here: {probe.stderr.strip()}")
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def address(self, i):
+        return f"{self.net}.{i + 1}"
+
+    def start(self):
+        quiet("ip", "-n", self.bridge, "link", "add", "br0", "type", "bridge")
+        quiet("ip", "-n", self.bridge, "link", "set", "br0", "up")
+        for i, space in enumerate(self.spaces):
+            quiet("ip", "netns", "add", space)
+            quiet("ip", "link", "add", f"v{i}", "netns", self.bridge, "type", "veth", "peer", "name", "eth0", "netns", space)
+            quiet("ip", "-n", self.bridge, "link", "set", f"v{i}", "master", "br0", "up")
+            quiet("ip", "-n", space, "addr", "add", f"{self.address(i)}/24", "dev", "eth0")
+            quiet("ip", "-n", space, "link", "set", "eth0", "up")
+            quiet("ip", "-n", space, "link", "set", "lo", "up")
+            os.makedirs(f"/etc/netns/{space}")
+            with open(f"/etc/netns/{space}/hosts", "w", encoding="ascii") as file:
+                file.write("127.0.0.1 localhost\n" + "".join(f"{self.address(j)} {name} {name}-again\n" for j, name in enumerate(self.names)))
+        for key in ("host_key", "user_key", "other_key"):
+            quiet("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.path(key))
+        shutil.copy(self.path("user_key.pub"), self.path("authorized"))
+        for key in ("user_key", "other_key"):
+            with open(self.path("ssh-" + key), "w", encoding="ascii") as file:
+                file.write(f"IdentityFile {self.path(key)}\nIdentitiesOnly yes\nStrictHostKeyChecking no\n"
+                           f"UserKnownHostsFile /dev/null\nLogLevel ERROR\n")
+        os.makedirs("/run/sshd", exist_ok=True)
+        for i in range(len(self.spaces)):
+            self.start_sshd(i)
+
+    def start_sshd(self, i):
+        with open(self.path(f"sshd{i}.conf"), "w", encoding="ascii") as file:
+            file.write(f"ListenAddress {self.address(i)}\nHostKey {self.path('host_key')}\n"
+                       f"AuthorizedKeysFile {self.path('authorized')}\nPidFile {self.path(f'sshd{i}.pid')}\n"
+                       f"UsePAM no\nStrictModes no\nPermitRootLogin yes\nMaxStartups 100\n")
+        quiet(*self.inside(i, f"/usr/sbin/sshd -f {self.path(f'sshd{i}.conf')} -E {self.path(f'sshd{i}.log')}"))
+        for _ in range(100):
+            if os.path.exists(self.path(f"sshd{i}.pid")):
+                return
+            time.sleep(0.05)
+        raise RuntimeError(f"sshd of {self.names[i]} did not start: {open(self.path(f'sshd{i}.log')).read()}")
+
+    def inside(self, i, command):
+        return ["ip", "netns", "exec", self.spaces[i], "unshare", "-u", "sh", "-c", f"hostname {self.names[i]}; exec {command}"]
+
+    def ssh(self, key="user_key"):
+        return f"ssh -F {self.path('ssh-' + key)}"
+
+    def processes_on(self, i):
+        return [int(pid) for pid in quiet("ip", "netns", "pids", self.spaces[i]).stdout.split()]
+
+    def kill_host(self, i):
+        for pid in self.processes_on(i):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        if os.path.exists(self.path(f"sshd{i}.pid")):
+            os.unlink(self.path(f"sshd{i}.pid"))
+
+    def stop(self):
+        for i, space in enumerate(self.spaces):
+            if os.path.exists(f"/run/netns/{space}") or os.path.exists(f"/var/run/netns/{space}"):
+                self.kill_host(i)
+                quiet("ip", "netns", "del", space, check=False)
+            shutil.rmtree(f"/etc/netns/{space}", ignore_errors=True)
+        quiet("ip", "netns", "del", self.bridge, check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)

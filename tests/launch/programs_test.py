@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Whole programs, unmodified, under real launchers: on one host they share memory, on several they talk over TCP.
+
+storm counts every delivery while elements migrate; features goes through the rest of the runtime.
+"""
+import os
+import shutil
+import sys
+import time
+import unittest
+
+import launchers
+import net_lab
+import slurm_lab
+
+sys.argv.pop(1)
+BIN = os.environ["PERIAPT_BIN"]
+CHARMRUN = os.path.join(BIN, "charmrun")
+FOLDER = os.path.realpath(os.path.join(BIN, "..", "tests", "runtime"))
+STORM = os.path.join(FOLDER, "storm")
+FEATURES = os.path.join(FOLDER, "features")
+
+
+class Programs:
+    """What is the same under each launcher: start() gives a Job of so many processes."""
+
+    def storm(self, processes, *options, says=None):
+        run = self.start(processes, STORM, "24", "30", "3", *options).finish()
+        self.assertEqual(run.code, 0, run)
+        self.assertIn("each exactly once", run.out, run)
+        if says:
+            self.assertIn(says, run.out, run)
+
+    def features(self, processes, *options):
+        run = self.start(processes, FEATURES, *options).finish()
+        self.assertIn("features: all chapters", run.out, run)
+        self.assertEqual(run.code, 7, run)  # what it gives to CkExit
+
+    def killed(self, processes, *options):
+        """One process is killed: the others end within seconds, and somebody says why."""
+        job = self.start(processes, STORM, "24", "100000000", "3", *options)
+        try:
+            end = time.monotonic() + 30
+            while len(self.pids()) < processes:
+                self.assertLess(time.monotonic(), end, "the processes did not come up")
+                time.sleep(0.05)
+            time.sleep(1)
+            pids = self.pids()
+            begin = time.monotonic()
+            os.kill(pids[-1], 9)
+            run = job.finish()
+            self.assertNotEqual(run.code, 0, run)
+            self.assertLess(time.monotonic() - begin, 15, run)
+            self.assertEqual(launchers.gone(pids), [], run)
+            return run
+        finally:
+            if job.process.poll() is None:
+                os.killpg(job.process.pid, 9)
+            for pid in self.pids():
+                os.kill(pid, 9)
+
+    @staticmethod
+    def pids():
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    words = file.read().split(b"\0")
+            except OSError:
+                continue
+            if os.path.realpath(words[0]) == STORM.encode() and b"100000000" in words:
+                found.append(int(pid))
+        return sorted(found)
+
+
+class Hydra(Programs, unittest.TestCase):
+    def setUp(self):
+        if shutil.which("mpiexec.hydra") is None:
+            self.skipTest("there is no mpiexec.hydra on this machine")
+
+    def start(self, processes, *words):
+        return launchers.Job(["mpiexec.hydra", "-n", processes, *words])
+
+    def test_one_host_shares_memory(self):
+        self.storm(3, says="3 PEs in 3 processes of 1, ")
+        self.storm(2, "+ppn", "2")
+        self.features(2, "+p4")
+
+    def test_over_a_transport(self):
+        self.storm(3, "+transports", "tcp", says="on 3 hosts")
+        self.storm(2, "+ppn", "2", "+no-shared-memory", "+transports", "shm", says="on 2 hosts")
+
+    def test_a_process_that_is_killed(self):
+        self.killed(3)
+
+    def test_a_layout_that_does_not_fit(self):
+        run = self.start(3, STORM, "+p4").finish()
+        self.assertNotEqual(run.code, 0, run)
+        self.assertIn("4 is not a multiple of 3", run.err, run)
+
+
+class OpenMpi(Programs, unittest.TestCase):
+    def setUp(self):
+        if shutil.which("mpirun.openmpi") is None:
+            self.skipTest("there is no mpirun.openmpi on this machine")
+
+    def start(self, processes, *words):
+        return launchers.Job(["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", processes, *words])
+
+    def test_one_host_shares_memory(self):
+        self.storm(3, says="3 PEs in 3 processes of 1, ")
+        self.features(2, "+ppn", "2")
+
+
+class Slurm(Programs, unittest.TestCase):
+    lab = None
+
+    @classmethod
+    def setUpClass(cls):
+        try:
+            cls.lab = slurm_lab.Lab()
+        except SystemExit:
+            raise unittest.SkipTest("there is no Slurm here (see above)") from None
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.lab:
+            cls.lab.stop()
+
+    def start(self, processes, *words):
+        return self.lab.job(f"-N{min(processes, 4)}", f"-n{processes}", f"--mpi={self.kind}", *words)
+
+    def test_several_nodes(self):
+        for self.kind in ("pmi2", "pmix"):
+            if not self.lab.offers(self.kind):
+                continue
+            with self.subTest(self.kind):
+                self.storm(4, says="4 PEs in 4 processes of 1 on 4 hosts")
+                self.storm(6, "+ppn", "2", says="on 4 hosts")
+                self.features(2, "+ppn", "2")
+
+    def test_a_process_that_is_killed(self):
+        self.kind = "pmi2"
+        run = self.killed(4)
+        self.assertIn("cannot be reached any more", run.err)
+
+
+class Ssh(Programs, unittest.TestCase):
+    lab = None
+
+    @classmethod
+    def setUpClass(cls):
+        try:
+            cls.lab = net_lab.Lab(4)
+        except SystemExit:
+            raise unittest.SkipTest("there are no network name spaces here (see above)") from None
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.lab:
+            cls.lab.stop()
+
+    def start(self, processes, *words):
+        with open(self.lab.path("hosts"), "w", encoding="ascii") as file:
+            file.write("".join(f"host {name}\n" for name in self.lab.names))
+        return launchers.Job(self.lab.inside(0, f"{CHARMRUN} ++nodelist {self.lab.path('hosts')} ++remote-shell "
+                                                f"'{self.lab.ssh()}' ++n {processes} {' '.join(words)}"))
+
+    def test_four_hosts(self):
+        self.storm(4, says="4 PEs in 4 processes of 1 on 4 hosts")
+        self.storm(8, "+ppn", "2", says="16 PEs in 8 processes of 2 on 4 hosts")
+        self.features(4)
+
+    def test_a_process_that_is_killed(self):
+        self.killed(4)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

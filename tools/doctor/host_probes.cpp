@@ -1,0 +1,164 @@
+// Cores, limits, cgroups and containers of this host.
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "base/topology.h"
+#include "tools/doctor/finding.h"
+
+namespace periapt::doctor {
+namespace {
+
+constexpr rlim_t kEnoughLocked = rlim_t{64} << 20;  // what registered memory of a modest run takes
+constexpr rlim_t kEnoughAddresses = rlim_t{1}
+                                    << 44;  // message memory is reserved in terabytes of addresses (not of memory)
+constexpr rlim_t kEnoughFiles = 4096;
+
+std::string limit_in_words(rlim_t limit, bool bytes) {
+  if (limit == RLIM_INFINITY) return "unlimited";
+  return bytes ? bytes_in_words(limit) : std::to_string(limit);
+}
+
+struct Limit {
+  const char* name;
+  int resource;
+  bool bytes;
+  rlim_t enough;
+  State below;
+  const char* meaning;
+  const char* remedy;
+};
+const Limit kLimits[] = {
+    {"locked memory", RLIMIT_MEMLOCK, true, kEnoughLocked, State::limited,
+     "RDMA networks can register no more than this",
+     "ulimit -l unlimited (for all logins: a line \"* - memlock unlimited\" in /etc/security/limits.conf; containers: "
+     "--ulimit memlock=-1)"},
+    {"address space", RLIMIT_AS, true, kEnoughAddresses, State::broken,
+     "message memory is reserved in terabytes of addresses", "ulimit -v unlimited"},
+    {"open files", RLIMIT_NOFILE, false, kEnoughFiles, State::limited,
+     "a connection takes one: runs of thousands of processes need more", "ulimit -n 65536"},
+    {"processes", RLIMIT_NPROC, false, 1024, State::limited, "threads count too", "ulimit -u unlimited"},
+};
+
+// Where in the hierarchy we are: "/a/b" of "0::/a/b", for version 2.
+std::string cgroup_folder() {
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("0::", 0) == 0) return "/sys/fs/cgroup" + line.substr(3);
+  }
+  return {};
+}
+
+// The strictest value of a cgroup file between our group and the root.
+std::string strictest(const std::string& name, unsigned long long& least) {
+  least = ~0ull;
+  std::string where;
+  std::string folder = cgroup_folder();
+  while (folder.size() >= std::string("/sys/fs/cgroup").size()) {
+    std::string value = first_line(folder + "/" + name);
+    unsigned long long number = value.empty() || value == "max" ? ~0ull : std::strtoull(value.c_str(), nullptr, 10);
+    if (number < least) {
+      least = number;
+      where = folder;
+    }
+    folder.erase(folder.rfind('/'));
+  }
+  return where;
+}
+
+std::string container_kind() {
+  if (const char* named = std::getenv("container")) return named;
+  if (::access("/.dockerenv", F_OK) == 0) return "docker";
+  if (::access("/run/.containerenv", F_OK) == 0) return "podman";
+  if (::access("/.singularity.d", F_OK) == 0) return "apptainer";
+  std::string first = first_line("/proc/1/cgroup");
+  for (const char* sign : {"docker", "kubepods", "containerd", "lxc"}) {
+    if (first.find(sign) != std::string::npos) return sign;
+  }
+  return {};
+}
+
+std::map<std::string, std::string> own_status() {
+  std::map<std::string, std::string> fields;
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    std::size_t colon = line.find(':');
+    std::size_t value = line.find_first_not_of(" \t", colon + 1);
+    if (colon != std::string::npos && value != std::string::npos) fields[line.substr(0, colon)] = line.substr(value);
+  }
+  return fields;
+}
+
+}  // namespace
+
+void probe_cores(Findings& findings) {
+  std::vector<int> cpus = topology::allowed_cpus();
+  int packages = topology::count_packages(cpus);
+  std::string text = std::to_string(cpus.size()) + (cpus.size() == 1 ? " cpu" : " cpus") + " may be used, in " +
+                     std::to_string(packages) + (packages == 1 ? " package" : " packages");
+  findings.push_back({"cores", "cpus", State::good, text, {}});
+  double quota = topology::cpu_quota();
+  if (quota > 0 && quota < static_cast<double>(cpus.size())) {
+    std::ostringstream words;
+    words << "the cgroup grants the time of " << quota << " of them: no more carriers than that are used";
+    findings.push_back(
+        {"cores", "cpu quota", State::limited, words.str(), "containers: --cpus N; Kubernetes: resources.limits.cpu"});
+  } else {
+    findings.push_back({"cores", "cpu quota", State::good, "none", {}});
+  }
+}
+
+void probe_limits(Findings& findings) {
+  for (const Limit& limit : kLimits) {
+    rlimit value{};
+    ::getrlimit(static_cast<__rlimit_resource>(limit.resource), &value);
+    bool matters = limit.resource != RLIMIT_MEMLOCK || ::access("/sys/class/infiniband", F_OK) == 0;
+    bool enough = !matters || value.rlim_cur == RLIM_INFINITY || value.rlim_cur >= limit.enough;
+    std::string text =
+        limit_in_words(value.rlim_cur, limit.bytes) + (matters ? "" : " (of use to RDMA networks only; here is none)");
+    findings.push_back({"limits", limit.name, enough ? State::good : limit.below,
+                        enough ? text : text + ": " + limit.meaning, enough ? "" : limit.remedy});
+  }
+  std::string overcommit = first_line("/proc/sys/vm/overcommit_memory");
+  if (overcommit == "2") {
+    findings.push_back({"limits", "overcommit", State::limited,
+                        "vm.overcommit_memory=2: reserved memory counts as used", "sysctl vm.overcommit_memory=0"});
+  }
+  unsigned long long least = 0;
+  std::string where = strictest("memory.max", least);
+  findings.push_back({"limits",
+                      "cgroup memory",
+                      State::good,
+                      where.empty() ? "no limit found" : bytes_in_words(least) + " (" + where + ")",
+                      {}});
+  where = strictest("pids.max", least);
+  bool few = !where.empty() && least < 1024;
+  findings.push_back({"limits", "cgroup processes", few ? State::limited : State::good,
+                      where.empty() ? "no limit found" : std::to_string(least) + " (" + where + ")",
+                      few ? "containers: --pids-limit -1; systemd: TasksMax=infinity" : ""});
+  struct statvfs shm {};
+  if (::statvfs("/dev/shm", &shm) == 0) {
+    unsigned long long size = static_cast<unsigned long long>(shm.f_blocks) * shm.f_frsize;
+    findings.push_back({"limits",
+                        "/dev/shm",
+                        State::good,
+                        bytes_in_words(size) + "; not used by message memory, which lies in memfd",
+                        {}});
+  }
+  std::string kind = container_kind();
+  findings.push_back({"limits", "container", State::good, kind.empty() ? "no sign of one" : kind, {}});
+  std::map<std::string, std::string> status = own_status();
+  bool filtered = status["Seccomp"] == "2";
+  findings.push_back({"limits",
+                      "seccomp",
+                      State::good,
+                      filtered ? "a filter of system calls is on (see sharing for what it forbids)" : "no filter",
+                      {}});
+}
+
+}  // namespace periapt::doctor

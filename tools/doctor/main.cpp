@@ -1,0 +1,52 @@
+// periapt-doctor: what was compiled in, found, usable and chosen on this host, and how to mend what is not as it should
+// be.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "tools/doctor/finding.h"
+
+int main(int argc, char** argv) {
+  using namespace periapt::doctor;
+  CLI::App app("Looks at this host with Periapt's eyes: what is there, what works, what to do about the rest.");
+  bool json = false, all = false;
+  app.add_flag("--json", json, "for programs");
+  app.add_flag("-a,--all", all, "what to do about things that nobody needs, too");
+  app.footer("The status is 0 when programs can run here, 1 when something is broken.");
+  // charmrun tells every program of how many PEs it is: of no matter here.
+  std::vector<char*> own;
+  for (int i = 0; i < argc; ++i) {
+    if (argv[i][0] != '+')
+      own.push_back(argv[i]);
+    else if (std::strcmp(argv[i], "+ppn") == 0)
+      ++i;
+  }
+  CLI11_PARSE(app, static_cast<int>(own.size()), own.data());
+
+  // Under a launcher one process a host speaks.
+  auto world = periapt::bootstrap::World::find();
+  if (world.ok()) {
+    const std::vector<int>& hosts = (*world)->host_of();
+    int rank = (*world)->rank();
+    auto first = std::find(hosts.begin(), hosts.end(), hosts[static_cast<std::size_t>(rank)]);
+    if (first - hosts.begin() != rank) return (*world)->finalize(), 0;
+  }
+
+  Findings findings;
+  probe_build(findings);
+  probe_run(findings, world);
+  probe_transports(findings);
+  probe_launchers(findings);
+  probe_cores(findings);
+  probe_limits(findings);
+  probe_sharing(findings);
+  probe_devices(findings);
+  if (world.ok()) (*world)->finalize();
+  std::fputs((json ? as_json(findings) : as_text(findings, all)).c_str(), stdout);
+  for (const Finding& finding : findings) {
+    if (finding.state == State::broken) return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,71 @@
+// Findings as text for people and as JSON for programs.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tools/doctor/finding.h"
+
+namespace periapt::doctor {
+
+const char* name_of(State state) {
+  switch (state) {
+    case State::good:
+      return "good";
+    case State::absent:
+      return "absent";
+    case State::limited:
+      return "limited";
+    case State::broken:
+      return "broken";
+  }
+  return "?";
+}
+
+std::string as_text(const Findings& findings, bool all) {
+  std::string text, area;
+  int limited = 0, broken = 0;
+  for (const Finding& finding : findings) {
+    limited += finding.state == State::limited;
+    broken += finding.state == State::broken;
+    if (finding.area != area) {
+      area = finding.area;
+      text += fmt::format("\n{}\n", area);
+    }
+    text += fmt::format("  {:<8} {:<18} {}\n", finding.state == State::good ? "" : name_of(finding.state), finding.name,
+                        finding.text);
+    bool show = !finding.remedy.empty() && (all || finding.state != State::absent);
+    if (show) text += fmt::format("  {:<8} {:<18} -> {}\n", "", "", finding.remedy);
+  }
+  return text + fmt::format("\n{} broken, {} limited, of {} findings\n", broken, limited, findings.size());
+}
+
+std::string as_json(const Findings& findings) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Finding& finding : findings) {
+    list.push_back({{"area", finding.area},
+                    {"name", finding.name},
+                    {"state", name_of(finding.state)},
+                    {"text", finding.text},
+                    {"remedy", finding.remedy}});
+  }
+  nlohmann::json whole = {{"periapt-doctor", 1}, {"findings", list}};
+  return whole.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string bytes_in_words(unsigned long long bytes) {
+  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 5; ++unit) value /= 1024;
+  return fmt::format("{:.4g} {}", value, units[unit]);
+}
+
+}  // namespace periapt::doctor

@@ -1,0 +1,127 @@
+// What this build holds, its transports, and who could start runs.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <set>
+#include <string_view>
+
+#include "machine/bootstrap/wire.h"
+#include "machine/bootstrap/world.h"
+#include "machine/layer/transports.h"
+#include "tools/doctor/finding.h"
+
+namespace periapt::doctor {
+namespace {
+
+std::string in_path(std::string_view command) {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path ? path : "";
+  while (!rest.empty()) {
+    std::size_t colon = rest.find(':');
+    std::string file = std::string(rest.substr(0, colon)) + "/" + std::string(command);
+    if (::access(file.c_str(), X_OK) == 0) return file;
+    rest.remove_prefix(colon == std::string_view::npos ? rest.size() : colon + 1);
+  }
+  return {};
+}
+
+struct Launcher {
+  const char* command;
+  const char* way;  // how we are found under it
+  const char* example;
+};
+constexpr Launcher kLaunchers[] = {
+    {"srun", "PMIx or PMI", "srun -n 8 --mpi=pmi2 ./program"},
+    {"mpiexec.hydra", "PMI-1", "mpiexec.hydra -n 8 ./program"},
+    {"mpirun.openmpi", "PMIx", "mpirun.openmpi -n 8 ./program"},
+    {"prterun", "PMIx", "prterun -n 8 ./program"},
+    {"flux", "PMI-1", "flux run -n 8 ./program"},
+    {"ssh", "charmrun", "charmrun ++nodelist hosts +p8 ./program"},
+};
+
+std::string names_of_transports() {
+  std::string names;
+  for (const ucx::TransportFactory* factory : machine::transports())
+    names += (names.empty() ? "" : ", ") + std::string(factory->name);
+  return names.empty() ? "none" : names;
+}
+
+}  // namespace
+
+void probe_build(Findings& findings) {
+  findings.push_back({"build",
+                      "version",
+                      State::good,
+                      "Periapt " PERIAPT_VERSION ", " __VERSION__ ", C++ " + std::to_string(__cplusplus),
+                      {}});
+  findings.push_back({"build", "transports", State::good, names_of_transports(), {}});
+  if (bootstrap::built_with_pmix()) {
+    findings.push_back(
+        {"build", "PMIx", State::good, "compiled in; its library is loaded when a launcher offers PMIx", {}});
+  } else {
+    findings.push_back({"build", "PMIx", State::limited,
+                        "not compiled in: no runs under launchers that offer nothing else (mpirun, srun --mpi=pmix)",
+                        "apt-get install libpmix-dev, then configure again and rebuild"});
+  }
+}
+
+void probe_transports(Findings& findings) {
+  for (const ucx::TransportFactory* factory : machine::transports()) {
+    ucx::OpenRequest request;
+    request.option = [](const std::string&) { return std::string(); };
+    std::vector<ucx::Device> devices = factory->probe(request);
+    int usable = 0;
+    for (const ucx::Device& device : devices) usable += device.usable;
+    if (devices.empty()) findings.push_back({"transports", factory->name, State::limited, "no device", {}});
+    for (const ucx::Device& device : devices) {
+      // One that can't be used matters when there is no other.
+      State state = device.usable ? State::good : usable > 0 ? State::absent : State::limited;
+      findings.push_back({"transports", factory->name + (" " + device.name), state, device.detail,
+                          device.usable ? "" : device.remedy});
+    }
+  }
+}
+
+void probe_run(Findings& findings, const Result<std::unique_ptr<bootstrap::World>>& world) {
+  if (!world) {
+    findings.push_back({"run", "launcher", State::broken, world.message(), "see docs/launching.md"});
+    return;
+  }
+  const bootstrap::World& found = *world.value();
+  std::set<int> hosts(found.host_of().begin(), found.host_of().end());
+  findings.push_back({"run", "launcher", State::good, found.describe(), {}});
+  findings.push_back({"run",
+                      "processes",
+                      State::good,
+                      std::to_string(found.size()) + " on " + std::to_string(hosts.size()) +
+                          (hosts.size() == 1 ? " host" : " hosts") + "; this is process " +
+                          std::to_string(found.rank()),
+                      {}});
+  for (const std::string& other : found.passed_over())
+    findings.push_back({"run", "passed over", State::absent, other, {}});
+}
+
+void probe_launchers(Findings& findings) {
+  for (const Launcher& launcher : kLaunchers) {
+    std::string path = in_path(launcher.command);
+    if (path.empty()) {
+      findings.push_back({"launchers", launcher.command, State::absent, "not in PATH", {}});
+    } else {
+      findings.push_back(
+          {"launchers", launcher.command, State::good, path + " (" + launcher.way + "): " + launcher.example, {}});
+    }
+  }
+  if (!bootstrap::built_with_pmix()) return;
+  void* library = ::dlopen("libpmix.so.2", RTLD_LAZY | RTLD_LOCAL);
+  if (library != nullptr) {
+    findings.push_back({"launchers", "libpmix", State::good, "libpmix.so.2 can be loaded", {}});
+    ::dlclose(library);
+  } else {
+    findings.push_back({"launchers", "libpmix", State::limited,
+                        std::string("needed under launchers that offer PMIx alone: ") + ::dlerror(),
+                        "apt-get install libpmix2, or set PERIAPT_LIBPMIX to the path of the launcher's own"});
+  }
+}
+
+}  // namespace periapt::doctor
