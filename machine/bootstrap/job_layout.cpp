@@ -7,6 +7,8 @@
 namespace periapt::bootstrap {
 namespace {
 
+constexpr char kRefuses = '!';
+
 bool same_machine(const Machine& a, const Machine& b) { return a.cpus == b.cpus && a.quota == b.quota; }
 
 // Puts a host's layout, whose numbers begin at 0, where it belongs in the run.
@@ -44,6 +46,7 @@ LayoutRequest share_of(const LayoutRequest& request, const Machine& machine, int
 }  // namespace
 
 std::string Member::encode() const {
+  if (!refusal.empty()) return kRefuses + refusal;
   std::ostringstream text;
   text << pes << ' ' << machine.quota << ' ' << crowded;
   for (int cpu : machine.cpus) text << ' ' << cpu;
@@ -53,6 +56,10 @@ std::string Member::encode() const {
 Result<Member> Member::decode(const std::string& text) {
   std::istringstream in(text);
   Member member;
+  if (!text.empty() && text[0] == kRefuses) {
+    member.refusal = text.substr(1);
+    return member;
+  }
   if (!(in >> member.pes >> member.machine.quota >> member.crowded) || member.pes < 1 || member.pes > kMaxPes) {
     return Status::failure("another process told of its layout what makes no sense: \"" + text.substr(0, 80) + "\"");
   }
@@ -87,6 +94,9 @@ Result<int> pes_of_member(const LayoutRequest& request, int members) {
 
 Result<JobLayout> resolve_job(const LayoutRequest& request, const std::vector<Member>& members, int self) {
   const int count = static_cast<int>(members.size());
+  for (const Member& member : members) {
+    if (!member.refusal.empty()) return Status::failure(member.refusal);
+  }
   JobLayout job;
   job.member_of.resize(members.size());
   std::iota(job.member_of.begin(), job.member_of.end(), 0);

@@ -15,6 +15,7 @@ namespace periapt::bootstrap {
 
 /// What one process tells the others.
 struct Member {
+  std::string refusal;  ///< why it can't take part; what follows means nothing then
   int host = 0;        ///< any numbering
   int pes = 1;         ///< its own (+ppn)
   Machine machine;     ///< the cpus it may use
@@ -32,7 +33,7 @@ struct JobLayout {
 /// How many PEs a process of a run of `members` processes has. A contradiction is a Status with the arithmetic.
 Result<int> pes_of_member(const LayoutRequest& request, int members);
 
-/// Pure: the same for all, but for the host that is "here".
+/// Pure: the same for all, but for the host that is "here". So all fail alike: a member that refuses is a failure of all.
 Result<JobLayout> resolve_job(const LayoutRequest& request, const std::vector<Member>& members, int self);
 
 }  // namespace periapt::bootstrap

@@ -36,10 +36,13 @@ Result<std::vector<bootstrap::Member>> meet(bootstrap::World& world, const boots
 }
 
 // As the launcher started us.
-Result<bootstrap::Member> member_of_launcher(const bootstrap::LayoutRequest& request, int size) {
+bootstrap::Member member_of_launcher(const bootstrap::LayoutRequest& request, int size) {
   Result<int> pes = bootstrap::pes_of_member(request, size);
-  if (!pes) return pes.status();
   bootstrap::Member own;
+  if (!pes) {
+    own.refusal = pes.message();
+    return own;
+  }
   own.pes = *pes;
   own.machine = bootstrap::look_at_machine(0);
   std::sort(own.machine.cpus.begin(), own.machine.cpus.end());
@@ -97,7 +100,11 @@ Result<std::unique_ptr<Joined>> join_run(const bootstrap::LayoutRequest& request
   Result<std::vector<bootstrap::Member>> members = meet(*joined->world, *own, apart);
   if (!members) return members.status();
   Result<bootstrap::JobLayout> job = bootstrap::resolve_job(request, *members, joined->world->rank());
-  if (!job) return job.status();
+  if (!job) {
+    joined->agreed = job.status();
+    joined->world->finalize();
+    return joined;
+  }
   joined->job = std::move(*job);
   return joined;
 }

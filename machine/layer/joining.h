@@ -14,6 +14,9 @@
 namespace periapt::machine {
 
 struct Joined {
+  /// What makes the run impossible and all processes have found alike. One says it, when all have told the launcher that
+  /// they are through: one that leaves earlier has the launcher end the others, and lose what they were printing.
+  Status agreed;
   bootstrap::JobLayout job;
   std::unique_ptr<SharedWorld> world;            ///< null: nobody has started us, and one host's memory serves all
   std::unique_ptr<bootstrap::LocalBoard> board;  ///< of processes that we forked ourselves; the world stands on it

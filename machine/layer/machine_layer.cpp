@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -274,6 +275,11 @@ namespace {
 
 [[noreturn]] void refuse_start(const Status& status, const char* where = "start-up") { fatal(status.message(), where); }
 
+// Between meeting the other processes and having a layer: the launcher is told before this process leaves, so that it
+// passes on what was said and ends the others.
+SharedWorld* world_of_start = nullptr;
+void leave_start(int code) { world_of_start->abort(code, "a process could not start"); }
+
 // What the runtime has said of blocks; Net is made before it has.
 std::size_t (*the_block_bytes)(const void*) = nullptr;
 
@@ -346,6 +352,10 @@ std::unique_ptr<MachineLayer> MachineLayer::start(int& argc, char** argv) {
 
   Result<std::unique_ptr<Joined>> joined = join_run(*request, options->apart());
   if (!joined) refuse_start(joined.status());
+  if (!(*joined)->agreed) {
+    if ((*joined)->world->rank() == 0) refuse_start((*joined)->agreed);
+    std::_Exit(1);  // process 0 says it
+  }
   const bootstrap::HostLayout& layout = (*joined)->job.layout;
   if (layout.show_affinity) log::note(layout.describe_carriers());
   if (!(*joined)->world) {
@@ -353,6 +363,8 @@ std::unique_ptr<MachineLayer> MachineLayer::start(int& argc, char** argv) {
     if (!layer) refuse_start(layer.status());
     return std::move(*layer);
   }
+  world_of_start = (*joined)->world.get();
+  set_fatal_exit_hook(leave_start);
   return std::unique_ptr<MachineLayer>(new MachineLayer(State::of_joined(std::move(*joined), *options)));
 }
 

@@ -102,5 +102,15 @@ TEST(JobLayout, WhatAMemberTellsIsReadBackAndNotTrusted) {
   for (const char* wrong : {"", "0 0 0 1", "x", "1 0 0", "1 0 0 1 y", "99999999 0 0 1"}) EXPECT_FALSE(Member::decode(wrong)) << wrong;
 }
 
+// One that leaves before the others have heard why is taken by launchers for a crash: what was printed is lost.
+TEST(JobLayout, AMemberThatRefusesIsAFailureOfAll) {
+  std::vector<Member> members = {member(0, 1, {0}), member(0, 1, {1}), member(1, 1, {0})};
+  members[1].refusal = "+p 4 is not a multiple of 3";
+  auto told = Member::decode(members[1].encode());
+  ASSERT_TRUE(told);
+  members[1] = *told;
+  for (int self = 0; self < 3; ++self) EXPECT_EQ(resolve_job({}, members, self).message(), "+p 4 is not a multiple of 3");
+}
+
 }  // namespace
 }  // namespace periapt::bootstrap
