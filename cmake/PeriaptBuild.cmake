@@ -6,6 +6,7 @@
 
 option(PERIAPT_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(PERIAPT_BUILD_PROGRAMS "Build examples/ and bench/" ${PROJECT_IS_TOP_LEVEL})
+option(PERIAPT_FUZZ "Build the fuzz targets with libFuzzer (needs clang)" OFF)
 set(PERIAPT_SANITIZE "" CACHE STRING "Sanitizers to build everything with: address;undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -38,6 +39,10 @@ foreach(sanitizer IN LISTS PERIAPT_SANITIZE)
   add_compile_options(-fsanitize=${sanitizer} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${sanitizer})
 endforeach()
+
+if(PERIAPT_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)  # what is covered is seen everywhere; tests/fuzz links the rest
+endif()
 
 set_property(GLOBAL PROPERTY PERIAPT_FLOORS "")
 

@@ -1,14 +1,13 @@
 // PNG (ISO/IEC 15948): a signature, then chunks of length, type, data and CRC.
 #include "examples/nbody/png.h"
 
-#include <fmt/format.h>
 #include <zlib.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <span>
 #include <stdexcept>
 #include <string_view>
+
+#include "examples/nbody/files.h"
 
 namespace periapt::nbody {
 namespace {
@@ -60,11 +59,7 @@ Bytes encodePng(const Image& image) {
 
 void writePng(const std::string& path, const Image& image) {
   const Bytes bytes = encodePng(image);
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  const bool written = file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (!written || !closed)
-    throw std::runtime_error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  writeWhole(path, std::as_bytes(std::span(bytes)));
 }
 
 }  // namespace periapt::nbody

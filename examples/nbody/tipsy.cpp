@@ -14,6 +14,8 @@
 #include <span>
 #include <stdexcept>
 
+#include "examples/nbody/files.h"
+
 namespace periapt::nbody {
 namespace {
 
@@ -168,11 +170,7 @@ void writeTipsy(const std::string& path, const Snapshot& snapshot, std::endian e
     }
   }
 
-  File file(std::fopen(path.c_str(), "wb"), std::fclose);
-  if (!file || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() ||
-      std::fclose(file.release()) != 0) {
-    throw std::runtime_error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
-  }
+  writeWhole(path, bytes);
 }
 
 }  // namespace periapt::nbody

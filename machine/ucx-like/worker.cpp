@@ -146,6 +146,7 @@ Result<Endpoint*> WorkerImpl::connect(std::span<const std::byte> address) {
   // The k-th device of a transport takes the k-th of theirs that it reaches: rails of a pair end at different devices.
   std::vector<std::pair<std::string, std::size_t>> used;
   for (auto& port : ports_) {
+    if (port->loopback && peer != self_) continue;
     std::vector<const Entry*> reached;
     for (const Entry& entry : theirs) {
       if (entry.transport == port->device.transport && port->transport->reaches(entry.address))
