@@ -7,6 +7,8 @@
 #include <iterator>
 #include <vector>
 
+#include "base/nearest.h"
+
 namespace periapt::machine {
 namespace {
 
@@ -49,29 +51,12 @@ void take(int& argc, char** argv, int at) {
   --argc;
 }
 
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-    }
-  }
-  return row[b.size()];
-}
-
 Status refuse(const std::string& name) {
-  std::string nearest;
-  const auto consider = [&](const char* candidate) {
-    if (nearest.empty() || distance(name, candidate) < distance(name, nearest)) nearest = candidate;
-  };
-  for (const SizeOption& option : kSizes) consider(option.name);
-  for (const char* candidate : kWithValue) consider(candidate);
-  for (const char* candidate : {"no-shared-memory", "explain-transport"}) consider(candidate);
-  return Status::failure("there is no option +" + name + ": did you mean +" + nearest + "? (docs/machine.md lists them)");
+  std::vector<std::string_view> known;
+  for (const SizeOption& option : kSizes) known.push_back(option.name);
+  known.insert(known.end(), std::begin(kWithValue), std::end(kWithValue));
+  known.insert(known.end(), {"no-shared-memory", "explain-transport"});
+  return Status::failure("there is no option +" + name + ": did you mean +" + nearest(name, known) + "? (docs/machine.md lists them)");
 }
 
 // False: it is none of ours.
