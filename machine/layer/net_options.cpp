@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <cstring>
 #include <iterator>
 #include <vector>
 
 #include "base/nearest.h"
+#include "machine/bootstrap/arguments.h"
 
 namespace periapt::machine {
 namespace {
@@ -46,11 +46,6 @@ Result<std::uint64_t> read_size(const std::string& option, const std::string& te
   return value;
 }
 
-void take(int& argc, char** argv, int at) {
-  for (int i = at; i < argc; ++i) argv[i] = argv[i + 1];
-  --argc;
-}
-
 Status refuse(const std::string& name) {
   std::vector<std::string_view> known;
   for (const SizeOption& option : kSizes) known.push_back(option.name);
@@ -60,7 +55,7 @@ Status refuse(const std::string& name) {
 }
 
 // False: it is none of ours.
-Result<bool> take_with_value(int& argc, char** argv, int at, const std::string& name, NetOptions& options) {
+Result<bool> take_with_value(bootstrap::Arguments& arguments, const std::string& name, NetOptions& options) {
   const SizeOption* size = nullptr;
   for (const SizeOption& option : kSizes) {
     if (name == option.name) size = &option;
@@ -73,15 +68,13 @@ Result<bool> take_with_value(int& argc, char** argv, int at, const std::string& 
     }
     return false;
   }
-  if (at + 1 >= argc) return Status::failure("+" + name + " is the last argument, but wants a value behind it");
-  const std::string value = argv[at + 1];
-  take(argc, argv, at);
-  take(argc, argv, at);
+  Result<std::string> value = arguments.take_value(name);
+  if (!value) return value.status();
   if (size == nullptr) {
-    options.others["+" + name] = value;
+    options.others["+" + name] = *value;
     return true;
   }
-  Result<std::uint64_t> bytes = read_size(name, value);
+  Result<std::uint64_t> bytes = read_size(name, *value);
   if (!bytes) return bytes.status();
   options.limits.*size->field = *bytes;
   return true;
@@ -95,25 +88,20 @@ bool NetOptions::apart() const {
 
 Result<NetOptions> take_net_options(int& argc, char** argv) {
   NetOptions options;
-  for (int i = 1; i < argc;) {
-    const char* name = argv[i];
-    if (name[0] != '+') {
-      ++i;
-      continue;
-    }
-    name += name[1] == '+' ? 2 : 1;
-    bool* flag = std::strcmp(name, "no-shared-memory") == 0    ? &options.no_shared_memory
-                 : std::strcmp(name, "explain-transport") == 0 ? &options.explain
-                 : std::strcmp(name, "verbose") == 0           ? &options.verbose
-                                                               : nullptr;
+  for (bootstrap::Arguments arguments(argc, argv); arguments.more();) {
+    const std::string name = arguments.name();
+    bool* flag = name == "no-shared-memory"    ? &options.no_shared_memory
+                 : name == "explain-transport" ? &options.explain
+                 : name == "verbose"           ? &options.verbose
+                                               : nullptr;
     if (flag != nullptr) {
       *flag = true;
-      take(argc, argv, i);
+      arguments.take();
       continue;
     }
-    Result<bool> taken = take_with_value(argc, argv, i, name, options);
+    Result<bool> taken = take_with_value(arguments, name, options);
     if (!taken) return taken.status();
-    if (!*taken) ++i;
+    if (!*taken) arguments.skip();
   }
   auto transports = options.others.find("+transports");
   if (transports != options.others.end()) options.transports = transports->second;
