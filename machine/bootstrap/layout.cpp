@@ -416,6 +416,11 @@ Result<std::vector<int>> parse_pe_map(const std::string& text) {
 
 // ---- in words
 
+std::string Process::describe_pes() const {
+  if (pes == 1) return "PE " + std::to_string(first_pe);
+  return "PEs " + std::to_string(first_pe) + "-" + std::to_string(first_pe + pes - 1);
+}
+
 std::string HostLayout::describe() const {
   std::string text = count_pes(pes) + " in " + count_processes(process_count());
   if (process_count() > 1) text += " of " + std::to_string(processes[0].pes);

@@ -189,9 +189,7 @@ struct MachineLayer::State {
   // "process 3 (PEs 6-7)"
   std::string name_of(int which) const {
     const bootstrap::Process& other = layout.processes[static_cast<std::size_t>(which)];
-    std::string text = "process " + std::to_string(which) + " (PE";
-    text += other.pes == 1 ? " " + std::to_string(other.first_pe)
-                           : "s " + std::to_string(other.first_pe) + "-" + std::to_string(other.first_pe + other.pes - 1);
+    std::string text = "process " + std::to_string(which) + " (" + other.describe_pes();
     if (layout.host_count() > 1) text += ", host " + std::to_string(other.host);
     return text + ")";
   }
