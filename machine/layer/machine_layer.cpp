@@ -172,6 +172,7 @@ struct MachineLayer::State {
       for (int pe : layout.carriers[static_cast<std::size_t>(c)].pes) siblings.push_back(port_of(pe));
       for (shm::Port* port : siblings) port->set_siblings(siblings);
     }
+    net_sleeper.store(own.first_pe, std::memory_order_relaxed);
     if (net) {
       std::vector<shm::Port*> all;
       for (auto& port : ports) all.push_back(port.get());
@@ -189,9 +190,7 @@ struct MachineLayer::State {
   // "process 3 (PEs 6-7)"
   std::string name_of(int which) const {
     const bootstrap::Process& other = layout.processes[static_cast<std::size_t>(which)];
-    std::string text = "process " + std::to_string(which) + " (PE";
-    text += other.pes == 1 ? " " + std::to_string(other.first_pe)
-                           : "s " + std::to_string(other.first_pe) + "-" + std::to_string(other.first_pe + other.pes - 1);
+    std::string text = "process " + std::to_string(which) + " (" + other.describe_pes();
     if (layout.host_count() > 1) text += ", host " + std::to_string(other.host);
     return text + ")";
   }
@@ -232,8 +231,10 @@ struct MachineLayer::State {
       }
       end_for("the run was ended: " + reason, "launcher", "");
     };
-    watched.net_ready = [this] { ports[static_cast<std::size_t>(net_sleeper.load(std::memory_order_acquire))]->wake(
-        layout.processes[static_cast<std::size_t>(process)].first_pe + net_sleeper.load(std::memory_order_acquire)); };
+    watched.net_ready = [this] {
+      const int pe = net_sleeper.load(std::memory_order_acquire);
+      port_of(pe)->wake(pe);
+    };
     watched.leaving_badly = [this] {
       const int code = static_cast<int>(static_cast<std::uint32_t>(words->exit.load(std::memory_order_acquire)));
       joined->world->abort(code != 0 ? code : 1, name_of(process) + " ended the run with status " + std::to_string(code));
@@ -265,7 +266,7 @@ struct MachineLayer::State {
   std::unique_ptr<Net> net;
   std::unique_ptr<Simulated> simulated;
   std::byte* boards = nullptr;  // of a simulated machine
-  std::atomic<int> net_sleeper{0};  // rank of the PE that sleeps last, to be woken by the network
+  std::atomic<int> net_sleeper{0};  // the PE that went to sleep last, to be woken by the network
   bool explain = false;
   std::atomic<unsigned> speaker{0};
   std::unique_ptr<Watch> watch;
@@ -432,7 +433,7 @@ void MachineLayer::sleep(int pe, std::uint64_t deadline_ns) {
   if (net_) {
     if (!state_->net->arm(pe)) return;
     // Whoever sleeps last is woken; it drives, and so wakes those whose messages came.
-    state_->net_sleeper.store(static_cast<int>(state_->rank_of(pe)), std::memory_order_release);
+    state_->net_sleeper.store(pe, std::memory_order_release);
     state_->watch->arm_net();
   }
   port.sleep(deadline_ns);

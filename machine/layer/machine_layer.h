@@ -84,8 +84,6 @@ class MachineLayer {
 
   /// Waits, blocking the thread, until every carrier of the run has called it as often. Returns false when the run is ending instead.
   [[nodiscard]] bool barrier();
-  /// The same for the carriers of this host.
-  [[nodiscard]] bool host_barrier();
 
   /// 256 bytes of shared memory for each PE, zero at start, on lines of their own: for what the runtime shares without
   /// messages. They are the runtime's entirely.
@@ -113,6 +111,8 @@ class MachineLayer {
  private:
   struct State;
   explicit MachineLayer(std::unique_ptr<State> state);
+  // barrier() for the carriers of this host.
+  [[nodiscard]] bool host_barrier();
   std::unique_ptr<State> state_;
   bool net_ = false;
   sim::Machine* simulated_ = nullptr;

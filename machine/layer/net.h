@@ -64,12 +64,8 @@ class Net : public shm::FarSide {
   bool arm(int pe);
   int wait_fd() const { return worker_->wait_fd(); }
 
-  /// Messages that wait in this process for a peer to take them.
-  std::uint64_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
-
   std::string explain() const { return worker_->explain(); }
   const std::vector<ucx::Device>& devices() const { return context_->devices(); }
-  const ucx::Counters& counters() const { return worker_->counters(); }
 
  private:
   struct Parcel {
@@ -119,7 +115,6 @@ class Net : public shm::FarSide {
   std::mutex outbox_mutex_;
   std::vector<Parcel> outbox_;             // left by PEs that found the engine in use, in order
   std::atomic<bool> outbox_holds_{false};  // a hint that spares the lock
-  std::atomic<std::uint64_t> waiting_{0};
 };
 
 }  // namespace periapt::machine

@@ -80,7 +80,7 @@ Message wrap(const Header& header, Message inner) {
 template <class Header>
 Message unwrap(const RuntimeCall& call, Header& header) {
   const std::size_t at = (sizeof(Header) + 15) & ~std::size_t{15};
-  std::memcpy(&header, call.arguments, sizeof header);
+  header = call.read<Header>();
   if (call.length <= at) return Message();
   const char* bytes = static_cast<const char*>(call.arguments) + at;
   Envelope* copy = static_cast<Envelope*>(Pe::current()->heap.allocate(call.length - at));
@@ -414,8 +414,7 @@ void ArrayManager::tell_inserting(CkArrayID id, bool begins) {
 void ArrayManager::on_inserting(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
-  std::uint32_t begins;
-  std::memcpy(&begins, call.arguments, sizeof begins);
+  const std::uint32_t begins = call.read<std::uint32_t>();
   if (begins == manager->inserting_) return;
   manager->inserting_ = begins;
   begins ? manager->reduction_.hold() : manager->reduction_.unhold();
@@ -564,16 +563,14 @@ void ArrayManager::release_waiting(std::uint64_t id) {
 void ArrayManager::on_hint(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
-  HintCall hint;
-  std::memcpy(static_cast<void*>(&hint), call.arguments, sizeof hint);
+  const HintCall hint = call.read<HintCall>();
   if (manager->location_->here(call.element) || hint.pe == pe.index) return;
   if (manager->location_->learn(call.element, hint.pe, hint.age, true)) manager->release_waiting(call.element);
 }
 void ArrayManager::on_moved(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
-  HintCall hint;
-  std::memcpy(static_cast<void*>(&hint), call.arguments, sizeof hint);
+  const HintCall hint = call.read<HintCall>();
   manager->location_->moved(call.element, hint.pe, hint.age);
 }
 
@@ -738,8 +735,7 @@ void ArrayManager::drop_history(std::uint32_t floor) {
 void ArrayManager::on_floor(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
-  std::uint32_t floor;
-  std::memcpy(&floor, call.arguments, sizeof floor);
+  const std::uint32_t floor = call.read<std::uint32_t>();
   manager->floor_least_ = std::min(manager->floor_least_, floor);
   if (++manager->floors_heard_ < static_cast<std::uint32_t>(pe.process.pes())) return;
   manager->floor_known_ = manager->floor_least_;
@@ -926,8 +922,7 @@ void ArrayManager::rebuild(std::uint64_t id, const Arrival& arrival, const char*
 void ArrayManager::on_arrived(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
-  Leave leave;
-  std::memcpy(static_cast<void*>(&leave), call.arguments, sizeof leave);
+  const Leave leave = call.read<Leave>();
   manager->location_->confirm(call.element, leave.age);
   auto& list = manager->departures_;
   auto found = std::find_if(list.begin(), list.end(), [&](const Departure& d) {
@@ -963,8 +958,7 @@ void ArrayManager::order(int entry, CkArrayID array, std::uint64_t id, const CkA
 void ArrayManager::on_order(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
-  OrderCall order;
-  std::memcpy(static_cast<void*>(&order), call.arguments, sizeof order);
+  const OrderCall order = call.read<OrderCall>();
   const std::uint64_t id = manager->number(order.index);
   if (!manager->find(id) && manager->destination(id, order.index) == pe.index) {
     if (manager->location_->here(id))  // what it is bound to: it is on its way

@@ -140,8 +140,7 @@ void contribute_here(int group, NodeContribution& c) {
 void register_node_group_entries() {
   entry_contribute = register_runtime_entry("contribution to a node group", [](Pe& pe, const RuntimeCall& call) {
     pe.objects->count_processed();
-    NodeContribution c;
-    std::memcpy(static_cast<void*>(&c), call.arguments, sizeof c);
+    NodeContribution c = call.read<NodeContribution>();
     contribute_here(static_cast<int>(call.collection), c);
   });
 }

@@ -3,6 +3,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/chare/ids.h"
@@ -45,6 +47,15 @@ struct RuntimeCall {
   const void* arguments;
   std::size_t length;
   Envelope* envelope;  // borrowed; shared when it came with a broadcast
+
+  // What was given to send_runtime(), or what the arguments begin with.
+  template <class T>
+  T read() const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T value;
+    std::memcpy(static_cast<void*>(&value), arguments, sizeof value);
+    return value;
+  }
 };
 typedef void (*RuntimeFunction)(Pe&, const RuntimeCall&);
 

@@ -143,8 +143,7 @@ void on_exit_request(Pe& pe, const RuntimeCall& call) {
   static bool ending = false;
   if (ending) return;
   ending = true;
-  int code;
-  std::memcpy(&code, call.arguments, sizeof code);
+  const int code = call.read<int>();
   for (void (*fn)() : exit_functions()) fn();
   pe.process.layer().announce_end();
   Message message = Message::make(sizeof code);
@@ -156,8 +155,7 @@ void on_exit_request(Pe& pe, const RuntimeCall& call) {
   pe.process.finish(pe, code);
 }
 void on_exit(Pe& pe, const RuntimeCall& call) {
-  int code;
-  std::memcpy(&code, call.arguments, sizeof code);
+  const int code = call.read<int>();
   pe.process.finish(pe, code);
 }
 

@@ -100,8 +100,7 @@ Watchdog::Answer Watchdog::look(PeObjects& objects) {
 }
 
 void Watchdog::on_answer(Pe& pe, const RuntimeCall& call) {
-  Answer answer;
-  std::memcpy(&answer, call.arguments, sizeof answer);
+  const Answer answer = call.read<Answer>();
   pe.objects->watchdog->heard(answer);
 }
 

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/fatal.h"
 #include "base/flat_map.h"
+#include "base/nearest.h"
 #include "base/status.h"
 #include "base/topology.h"
 
@@ -117,6 +118,26 @@ TEST(Status, CarriesItsSentence) {
   EXPECT_EQ(*good, 3);
   EXPECT_FALSE(bad.ok());
   EXPECT_EQ(bad.message(), "no");
+}
+
+TEST(Nearest, IsTheNameWithTheFewestLettersChangedAddedOrLeftOut) {
+  EXPECT_EQ(nearest("GredyLB", {"RefineLB", "GreedyLB", "RotateLB"}), "GreedyLB");
+  EXPECT_EQ(nearest("kitten", {"sitting", "mitten"}), "mitten");
+  EXPECT_EQ(nearest("", {"three", "six"}), "six");
+  EXPECT_EQ(nearest("same", {"sane", "same", "some"}), "same");
+}
+
+TEST(Nearest, OfSeveralIsTheFirst) { EXPECT_EQ(nearest("cat", {"horse", "bat", "car"}), "bat"); }
+
+TEST(Nearest, IsEmptyWhenNoneIsNearerThanTheLimit) {
+  EXPECT_EQ(nearest("kitten", {"sitting"}, 4), "sitting");
+  EXPECT_EQ(nearest("kitten", {"sitting"}, 3), "");
+  EXPECT_EQ(nearest("kitten", {}), "");
+}
+
+TEST(Nearest, LooksAtTheFirstSixtyFourLetters) {
+  const std::string word(64, 'a');
+  EXPECT_EQ(nearest(word + std::string(100'000, 'b'), {"a", word}, 1), word);
 }
 
 TEST(Topology, KnowsAtLeastTheCpuWeAreOn) {
