@@ -25,7 +25,6 @@ constexpr int hops_max = 200;
 struct CreateHeader {
   std::int32_t type, ep;
   CkArrayOptions options;
-  CkCallback created;
 };
 struct InsertHeader {
   CkArrayIndex index;
@@ -382,16 +381,7 @@ void ArrayManager::send_early(PeObjects& objects, CkArrayID array, std::uint64_t
 ArrayManager* ArrayManager::of(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = pe.objects->array(CkArrayID(CkGroupID{static_cast<int>(call.collection)}));
   if (manager) return manager;
-  Message waiting;
-  if (call.envelope) {
-    Message borrowed(call.envelope);
-    waiting = borrowed.share();
-    static_cast<void>(borrowed.release());
-  } else {
-    waiting = boxed(pe, Target::runtime, call.entry, call.collection, call.element, call.arguments,
-                    static_cast<unsigned>(call.length));
-  }
-  pe.objects->group(static_cast<int>(call.collection)).waiting.push_back(std::move(waiting));
+  pe.objects->group(static_cast<int>(call.collection)).waiting.push_back(set_aside(pe, call));
   return nullptr;
 }
 

@@ -82,6 +82,7 @@ void PeObjects::deliver_message(Message message) {
       return node_groups().deliver(*this, ep, envelope->collection, payload, end, std::move(message));
     case Target::runtime:
       return entry_info(ep).runtime(pe, {static_cast<std::uint16_t>(ep), envelope->collection, envelope->element, payload, envelope->size, envelope});
+    case Target::none: return;
     case Target::converse: return converse_deliver(pe, std::move(message));
     case Target::boxed_call: {
       Work work = *static_cast<Work*>(payload);
@@ -236,6 +237,16 @@ Message boxed(Pe& pe, Target target, int ep, std::uint32_t collection, std::uint
   message->collection = collection;
   message->element = element;
   std::memcpy(message.payload(), arguments, length);
+  return message;
+}
+
+Message set_aside(Pe& pe, const RuntimeCall& call) {
+  if (!call.envelope)
+    return boxed(pe, Target::runtime, call.entry, call.collection, call.element, call.arguments,
+                 static_cast<unsigned>(call.length));
+  Message borrowed(call.envelope);
+  Message message = borrowed.share();
+  static_cast<void>(borrowed.release());
   return message;
 }
 

@@ -142,6 +142,8 @@ class PeObjects {
 // A message with the arguments of an inline call: for calls that have to wait.
 Message boxed(Pe& pe, Target target, int ep, std::uint32_t collection, std::uint64_t element, const void* arguments,
               unsigned length);
+// The same of a call to an entry of the runtime, which may have come in a message already.
+Message set_aside(Pe& pe, const RuntimeCall& call);
 
 // Storage of an object of a chare class; its entry functions construct in it.
 void* allocate_object(std::size_t bytes);

@@ -323,15 +323,7 @@ Reduction* Reduction::of(Pe& pe, const RuntimeCall& call) {
     if (record.array) return &record.array->reduction();
     if (record.reduction && record.object) return record.reduction.get();
   }
-  Message waiting;
-  if (call.envelope) {
-    Message borrowed(call.envelope);
-    waiting = borrowed.share();
-    static_cast<void>(borrowed.release());
-  } else {
-    waiting = boxed(pe, Target::runtime, call.entry, call.collection, call.element, call.arguments,
-                    static_cast<unsigned>(call.length));
-  }
+  Message waiting = set_aside(pe, call);
   if (tree_of_key(call.element) == Tree::processes)
     pe.enqueue(std::move(waiting));
   else
