@@ -1,9 +1,5 @@
 #include "machine/layer/machine_layer.h"
 
-#include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +13,7 @@
 
 #include "base/bits.h"
 #include "base/fatal.h"
+#include "base/futex.h"
 #include "base/log.h"
 #include "base/topology.h"
 #include "machine/bootstrap/launch.h"
@@ -67,10 +64,6 @@ PeTables tables_of(std::byte* slice, int pes) {
   at += round_up((static_cast<std::size_t>(pes) + 63) / 64 * sizeof(std::uint64_t), platform::kCacheLine);
   tables.end = at;
   return tables;
-}
-
-void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* limit) {
-  ::syscall(SYS_futex, &word, operation, value, limit, nullptr, 0);
 }
 
 std::atomic<MachineLayer*> current_layer{nullptr};
@@ -247,7 +240,7 @@ struct MachineLayer::State {
     // The first one stands. release: partners are the acquires of those who look.
     words->exit.compare_exchange_strong(none, kAnnounced | static_cast<std::uint32_t>(code), std::memory_order_acq_rel);
     for (int c = 0; c < layout.carrier_count(); ++c) shm::tell_news(words->sleep[c], arena.shared());
-    futex(words->generation, FUTEX_WAKE, INT_MAX, nullptr);
+    futex_wake_all(words->generation, true);
   }
 
   bootstrap::HostLayout layout;
@@ -455,18 +448,18 @@ bool MachineLayer::host_barrier() {
   if (arrived == static_cast<std::uint32_t>(state_->layout.carrier_count())) {
     words.arrived.store(0, std::memory_order_relaxed);
     words.generation.fetch_add(1, std::memory_order_release);
-    futex(words.generation, FUTEX_WAKE, INT_MAX, nullptr);
+    futex_wake_all(words.generation, true);
     return true;
   }
   constexpr int kSpins = 200;
-  constexpr timespec kLook{0, 20'000'000};
+  constexpr std::uint64_t kLookNs = 20'000'000;
   for (int i = 0; words.generation.load(std::memory_order_acquire) == generation; ++i) {
     // All may have passed and one of them ended the run already, while we were not looking.
     if (exit_announced()) return words.generation.load(std::memory_order_acquire) != generation;
     if (i < kSpins && !state_->layout.oversubscribed) {
       platform::pause();
     } else {
-      futex(words.generation, FUTEX_WAIT, generation, &kLook);
+      futex_wait(words.generation, generation, kLookNs, true);
     }
   }
   return true;

@@ -3,16 +3,20 @@
 #include <gtest/gtest.h>
 #include <time.h>
 
+#include <atomic>
 #include <memory>
 #include <random>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include "base/bits.h"
 #include "base/clock.h"
 #include "base/fatal.h"
 #include "base/flat_map.h"
+#include "base/futex.h"
 #include "base/nearest.h"
+#include "base/secret.h"
 #include "base/status.h"
 #include "base/topology.h"
 
@@ -138,6 +142,50 @@ TEST(Nearest, IsEmptyWhenNoneIsNearerThanTheLimit) {
 TEST(Nearest, LooksAtTheFirstSixtyFourLetters) {
   const std::string word(64, 'a');
   EXPECT_EQ(nearest(word + std::string(100'000, 'b'), {"a", word}, 1), word);
+}
+
+TEST(Futex, AWaiterSleepsUntilItIsWokenOrTheWordHasChangedOrTheLimitHasPassed) {
+  for (bool across_processes : {false, true}) {
+    std::atomic<std::uint32_t> word{0};
+    futex_wait(word, 1, kNoLimit, across_processes);  // it is not 1: no sleep
+    futex_wait(word, 0, 1'000'000, across_processes);  // nobody wakes it
+    std::vector<std::thread> waiters;
+    for (int i = 0; i < 3; ++i) {
+      waiters.emplace_back([&] {
+        while (word.load() == 0) futex_wait(word, 0, kNoLimit, across_processes);
+      });
+    }
+    word.store(1);
+    futex_wake_one(word, across_processes);
+    futex_wake_all(word, across_processes);
+    for (std::thread& waiter : waiters) waiter.join();
+  }
+}
+
+TEST(Secret, RandomBytesAreAsManyAsWereAskedForAndNotThoseOfBefore) {
+  for (std::size_t size : {1u, 32u, 100'000u}) {
+    const std::string bytes = random_bytes(size);
+    ASSERT_EQ(bytes.size(), size);
+    if (size >= 32) {
+      EXPECT_NE(bytes, random_bytes(size));
+    }
+    // The last ones have been filled too: they are not the same in each of many draws.
+    bool filled = false;
+    for (int i = 0; i < 64; ++i) filled |= random_bytes(size).back() != '\0';
+    EXPECT_TRUE(filled);
+  }
+  EXPECT_EQ(random_bytes(0), "");
+}
+
+TEST(Secret, EqualOnlyWhenEveryByteIs) {
+  const std::string secret = random_bytes(32);
+  EXPECT_TRUE(equal_secrets(secret.data(), std::string(secret).data(), 32));
+  for (std::size_t i = 0; i < 32; ++i) {
+    std::string other = secret;
+    other[i] ^= 0x40;
+    EXPECT_FALSE(equal_secrets(secret.data(), other.data(), 32)) << i;
+    EXPECT_TRUE(equal_secrets(secret.data(), other.data(), i));
+  }
 }
 
 TEST(Topology, KnowsAtLeastTheCpuWeAreOn) {
