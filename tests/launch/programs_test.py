@@ -112,20 +112,25 @@ class OpenMpi(Programs, unittest.TestCase):
         self.features(2, "+ppn", "2")
 
 
-class Slurm(Programs, unittest.TestCase):
+class InLab(Programs):
+    """... in a lab of make_lab(), one for all tests of the class."""
     lab = None
 
     @classmethod
     def setUpClass(cls):
         try:
-            cls.lab = slurm_lab.Lab()
+            cls.lab = cls.make_lab()
         except SystemExit:
-            raise unittest.SkipTest("there is no Slurm here (see above)") from None
+            raise unittest.SkipTest("it cannot be made here (see above)") from None
 
     @classmethod
     def tearDownClass(cls):
         if cls.lab:
             cls.lab.stop()
+
+
+class Slurm(InLab, unittest.TestCase):
+    make_lab = slurm_lab.Lab
 
     def start(self, processes, *words):
         return self.lab.job(f"-N{min(processes, 4)}", f"-n{processes}", f"--mpi={self.kind}", *words)
@@ -145,20 +150,8 @@ class Slurm(Programs, unittest.TestCase):
         self.assertIn("cannot be reached any more", run.err)
 
 
-class Ssh(Programs, unittest.TestCase):
-    lab = None
-
-    @classmethod
-    def setUpClass(cls):
-        try:
-            cls.lab = net_lab.Lab(4)
-        except SystemExit:
-            raise unittest.SkipTest("there are no network name spaces here (see above)") from None
-
-    @classmethod
-    def tearDownClass(cls):
-        if cls.lab:
-            cls.lab.stop()
+class Ssh(InLab, unittest.TestCase):
+    make_lab = net_lab.Lab
 
     def start(self, processes, *words):
         with open(self.lab.path("hosts"), "w", encoding="ascii") as file:
