@@ -108,6 +108,11 @@ bool NetOptions::apart() const {
   return no_shared_memory || (!transports.empty() && transports.find("shm") == std::string::npos);
 }
 
+bool NetOptions::kernel_copies() const {
+  const auto given = others.find("+shm-cma");
+  return given == others.end() || given->second != "off";
+}
+
 Result<NetOptions> take_net_options(int& argc, char** argv) {
   NetOptions options;
   for (int i = 1; i < argc;) {
@@ -123,6 +128,11 @@ Result<NetOptions> take_net_options(int& argc, char** argv) {
                                                                : nullptr;
     if (flag != nullptr) {
       *flag = true;
+      take(argc, argv, i);
+      continue;
+    }
+    if (std::strcmp(name, "noCMAForZC") == 0) {  // what Charm++ calls it
+      options.others["+shm-cma"] = "off";
       take(argc, argv, i);
       continue;
     }
