@@ -46,6 +46,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std
 struct PeWords {
   shm::Inbox inbox;
   shm::ReturnStack returns;
+  OneSidedWords one_sided;  // of the process, at its first PE
   alignas(platform::kCacheLine) std::byte board[MachineLayer::kBoardBytes];
 };
 
@@ -109,6 +110,10 @@ struct MachineLayer::State {
     port_place.sleep = sleep.data();
     port_place.heap = heaps.front().get();
     ports.push_back(std::make_unique<shm::Port>(port_place));
+    OneSidedPlace place;
+    place.simulated = true;
+    place.words.push_back(&pe_words->one_sided);
+    open_one_sided(std::move(place));
   }
 
   State(bootstrap::HostLayout the_layout, shm::Arena the_arena)
@@ -132,8 +137,17 @@ struct MachineLayer::State {
   // A run whose processes know each other: opens the network, shares memory, starts to watch.
   static std::unique_ptr<State> of_joined(std::unique_ptr<Joined> joined, const NetOptions& options);
 
+  void open_one_sided(OneSidedPlace place) {
+    place.layout = &layout;
+    place.process = &process;
+    place.arena = &arena;
+    place.net = net.get();
+    for (auto& port : ports) place.ports.push_back(port.get());
+    one_sided = std::make_unique<OneSided>(place);
+  }
+
   // In the process that runs: its own PEs' private parts.
-  void open_pes(int rank) {
+  void open_pes(int rank, const NetOptions& options) {
     process = rank;
     const bootstrap::Process& own = layout.processes[static_cast<std::size_t>(rank)];
     const bootstrap::Host& host = layout.this_host();
@@ -171,6 +185,13 @@ struct MachineLayer::State {
       for (auto& port : ports) all.push_back(port.get());
       net->set_ports(std::move(all));
     }
+    OneSidedPlace place;
+    place.kernel_copies = options.kernel_copies();
+    for (int i = host.first_process; i < host.first_process + host.processes; ++i) {
+      const int first = layout.processes[static_cast<std::size_t>(i)].first_pe - host.first_pe;
+      place.words.push_back(&reinterpret_cast<PeWords*>(arena.slice(first))->one_sided);
+    }
+    open_one_sided(std::move(place));
   }
 
   // Which of `heaps` and `ports`.
@@ -258,6 +279,7 @@ struct MachineLayer::State {
   HostRoom room;
   std::unique_ptr<Net> net;
   std::unique_ptr<Simulated> simulated;
+  std::unique_ptr<OneSided> one_sided;
   std::byte* boards = nullptr;  // of a simulated machine
   std::atomic<int> net_sleeper{0};  // the PE that went to sleep last, to be woken by the network
   bool explain = false;
@@ -320,7 +342,7 @@ std::unique_ptr<MachineLayer::State> MachineLayer::State::of_joined(std::unique_
   state->room = std::move(room);
   state->net = std::move(net);
   state->explain = options.explain;
-  state->open_pes(state->joined->job.process);
+  state->open_pes(state->joined->job.process, options);
   state->start_watch();
   return state;
 }
@@ -353,7 +375,7 @@ std::unique_ptr<MachineLayer> MachineLayer::start(int& argc, char** argv) {
   const bootstrap::HostLayout& layout = (*joined)->job.layout;
   if (layout.show_affinity) log::note(layout.describe_carriers());
   if (!(*joined)->world) {
-    Result<std::unique_ptr<MachineLayer>> layer = start(layout);
+    Result<std::unique_ptr<MachineLayer>> layer = start(layout, *options);
     if (!layer) refuse_start(layer.status());
     return std::move(*layer);
   }
@@ -363,6 +385,11 @@ std::unique_ptr<MachineLayer> MachineLayer::start(int& argc, char** argv) {
 }
 
 Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostLayout& layout) {
+  return start(layout, NetOptions());
+}
+
+Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostLayout& layout,
+                                                          const NetOptions& options) {
   Result<shm::Arena> arena = shm::Arena::map(layout.process_of);
   if (!arena) return arena.status();
   auto state = std::make_unique<State>(layout, std::move(*arena));
@@ -373,13 +400,14 @@ Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostL
                                        {[words] { return words->exit.load(std::memory_order_acquire) != 0; },
                                         [words] { return words->ended.load(std::memory_order_acquire) != 0; }});
   }
-  state->open_pes(rank);
+  state->open_pes(rank, options);
   return std::unique_ptr<MachineLayer>(new MachineLayer(std::move(state)));
 }
 
 MachineLayer::MachineLayer(std::unique_ptr<State> state)
     : state_(std::move(state)),
       net_(state_->net != nullptr || state_->simulated != nullptr),
+      one_sided_(state_->one_sided.get()),
       simulated_(state_->simulated != nullptr ? &state_->simulated->machine() : nullptr) {
   current_layer.store(this, std::memory_order_release);
   set_fatal_exit_hook(leave_together);
@@ -423,6 +451,7 @@ bool MachineLayer::progress_net(int pe, Net::Deliver deliver, void* context) {
 
 void MachineLayer::sleep(int pe, std::uint64_t deadline_ns) {
   shm::Port& port = *state_->port_of(pe);
+  if (one_sided_->has_events(pe)) return;
   if (net_) {
     if (!state_->net->arm(pe)) return;
     // Whoever sleeps last is woken; it drives, and so wakes those whose messages came.

@@ -17,6 +17,7 @@
 
 #include "base/status.h"
 #include "machine/bootstrap/layout.h"
+#include "machine/layer/one_sided.h"
 #include "machine/shm/arena.h"
 #include "machine/shm/heap.h"
 #include "machine/shm/inbox.h"
@@ -25,6 +26,8 @@ namespace periapt::sim {
 class Machine;
 }
 namespace periapt::machine {
+
+struct NetOptions;
 
 /// How a PE is reached.
 enum class Route : unsigned char {
@@ -42,6 +45,8 @@ class MachineLayer {
 
   /// A layer for a layout, in this process alone if it has one process; otherwise as above. For tests and benchmarks.
   static Result<std::unique_ptr<MachineLayer>> start(const bootstrap::HostLayout& layout);
+  /// The same with options; of these +shm-cma matters.
+  static Result<std::unique_ptr<MachineLayer>> start(const bootstrap::HostLayout& layout, const NetOptions& options);
 
   ~MachineLayer();
   MachineLayer(const MachineLayer&) = delete;
@@ -59,6 +64,10 @@ class MachineLayer {
   const shm::Arena& arena() const;
 
   Route route(int pe) const;
+
+  /// Get and put between memory of this process and memory that others have registered. A block that a Port or the
+  /// network delivers with OneSided::kErrandMeta is to be given to its take_errand().
+  OneSided& one_sided() { return *one_sided_; }
 
   // ---- other hosts
 
@@ -115,6 +124,7 @@ class MachineLayer {
   [[nodiscard]] bool host_barrier();
   std::unique_ptr<State> state_;
   bool net_ = false;
+  OneSided* one_sided_;
   sim::Machine* simulated_ = nullptr;
 };
 

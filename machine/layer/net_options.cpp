@@ -86,6 +86,11 @@ bool NetOptions::apart() const {
   return no_shared_memory || (!transports.empty() && transports.find("shm") == std::string::npos);
 }
 
+bool NetOptions::kernel_copies() const {
+  const auto given = others.find("+shm-cma");
+  return given == others.end() || given->second != "off";
+}
+
 Result<NetOptions> take_net_options(int& argc, char** argv) {
   NetOptions options;
   for (bootstrap::Arguments arguments(argc, argv); arguments.more();) {
@@ -96,6 +101,11 @@ Result<NetOptions> take_net_options(int& argc, char** argv) {
                                                : nullptr;
     if (flag != nullptr) {
       *flag = true;
+      arguments.take();
+      continue;
+    }
+    if (name == "noCMAForZC") {  // what Charm++ calls it
+      options.others["+shm-cma"] = "off";
       arguments.take();
       continue;
     }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "machine/bootstrap/arguments.h"
+#include "machine/layer/one_sided.h"
 
 namespace periapt::machine {
 namespace {
@@ -62,6 +63,7 @@ bootstrap::HostLayout Simulated::layout() const {
 }
 
 void Simulated::send(int, int to, std::uint64_t meta, void* block) {
+  if (meta == OneSided::kErrandMeta) return machine_.send(to, meta, block, OneSided::errand_bytes(block));
   const std::size_t bytes = block_bytes_(block);
   if (machine_.node_of(machine_.running()) != machine_.node_of(to) && shm::Heap::is_shared(block)) {
     // What a network delivers is nobody else's.

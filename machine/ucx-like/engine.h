@@ -357,6 +357,7 @@ class EndpointImpl final : public Endpoint {
   List<Operation, InQueue> one_sided_;
   Operation* close_ = nullptr;
   unsigned open_one_sided_ = 0;  ///< begun and not ended
+  bool put_refused_ = false;     ///< they had no memory for a put of ours; the next flush says so
   bool unflushed_ = false;       ///< one-sided operations were begun since the peer was entered
   List<Operation, OfEndpoint> active_;
   List<Unexpected, OfEndpoint> unexpected_;
@@ -382,7 +383,7 @@ class WorkerImpl final : public Worker, public Receiver {
   void on_peer_lost(std::function<void(PeerId, const std::string&)> told) override { on_lost_ = std::move(told); }
   void on_peer_parted(std::function<void(PeerId, const std::string&)> told) override { on_parted_ = std::move(told); }
   Result<MemoryPtr> register_memory(std::span<std::byte> bytes, MemoryKind kind) override;
-  std::vector<std::byte> pack_key(const MemoryPtr& memory) const override;
+  std::vector<std::byte> pack_key(const MemoryPtr& memory, std::size_t bytes_max) const override;
   void invalidate(std::span<const std::byte> bytes) override;
   RequestPtr flush(SendDone done, void* context) override;
   int progress() override;

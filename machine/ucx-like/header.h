@@ -37,7 +37,7 @@ enum class Kind : std::uint8_t {
   atomic,   ///< tag: their memory; offset: address; code: operation and width; id: ours; payload: operand, compare
   got,      ///< id: their operation; offset: in it; payload
   value,    ///< id: their operation; tag: the value before
-  refused,  ///< id: their operation: no such memory, or outside of it
+  refused,  ///< id: their operation: no such memory, or outside of it; 0: a put, which the next flush tells
   flush,    ///< id: our operation: answer `flushed` when all before it is done
   flushed,  ///< id: their operation
   // The life of a connection.

@@ -5,6 +5,7 @@
 // when it makes progress, and checks each against the bounds of the memory that was registered there.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "machine/ucx-like/engine.h"
 
@@ -73,13 +74,15 @@ Memory::~Memory() {
   for (auto& [port, registration] : registered) port->registrations->release(registration);
 }
 
-std::vector<std::byte> WorkerImpl::pack_key(const MemoryPtr& memory) const {
+std::vector<std::byte> WorkerImpl::pack_key(const MemoryPtr& memory, std::size_t bytes_max) const {
   PackedKey packed{memory->id, reinterpret_cast<std::uintptr_t>(memory->base), memory->size, {}};
   for (auto& [port, registration] : memory->registered) {
     packed.keys.push_back({static_cast<std::uint8_t>(port->number), port->device.transport,
                            port->transport->pack_key(registration->handle)});
   }
-  return write_packed_key(packed);
+  std::vector<std::byte> bytes = write_packed_key(packed);
+  for (; bytes.size() > bytes_max && !packed.keys.empty(); bytes = write_packed_key(packed)) packed.keys.pop_back();
+  return bytes;
 }
 
 void WorkerImpl::invalidate(std::span<const std::byte> bytes) {
@@ -431,6 +434,7 @@ void WorkerImpl::one_sided(EndpointImpl& from, const MessageHeader& header, Payl
         if (!payload.bytes.empty()) std::memcpy(into, payload.bytes.data(), payload.bytes.size());
       } else {
         ++counters_.dropped;
+        from.say(Kind::refused, 0);
       }
       return;
     case Kind::get:
@@ -441,6 +445,10 @@ void WorkerImpl::one_sided(EndpointImpl& from, const MessageHeader& header, Payl
       return from.say(Kind::flushed, header.id);
     default:
       break;
+  }
+  if (header.kind == Kind::refused && header.id == 0) {
+    from.put_refused_ = true;
+    return;
   }
   Operation* operation = operation_of(from, header.id);
   if (operation == nullptr) return;
@@ -458,8 +466,10 @@ void WorkerImpl::one_sided(EndpointImpl& from, const MessageHeader& header, Payl
     case Kind::refused:
       operation->result = Outcome::bad_key;
       break;
-    default:
-      break;  // flushed
+    default:  // flushed
+      if (operation->doing == Operation::Doing::flush && std::exchange(from.put_refused_, false))
+        operation->result = Outcome::bad_key;
+      break;
   }
   if (operation->doing == Operation::Doing::close) {
     operation->stage = 2;

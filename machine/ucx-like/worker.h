@@ -130,7 +130,8 @@ class Endpoint {
                               std::uint64_t remote, const RkeyPtr& key, void* result, SendDone done = nullptr,
                               void* context = nullptr) = 0;
   /// Ends when all one-sided operations before it are complete at the peer, and all sends before it have arrived there
-  /// (a large one: have been announced; its own end says when it was received).
+  /// (a large one: have been announced; its own end says when it was received). With Outcome::bad_key when the peer has
+  /// refused a put since the latest flush: a put itself may end before anybody could know.
   virtual RequestPtr flush(SendDone done = nullptr, void* context = nullptr) = 0;
   /// Operations after it come after those before it, at the peer.
   virtual void fence() = 0;
@@ -176,7 +177,8 @@ class Worker {
   virtual void on_peer_parted(std::function<void(PeerId, const std::string&)> told) = 0;
 
   virtual Result<MemoryPtr> register_memory(std::span<std::byte> bytes, MemoryKind kind = MemoryKind::host) = 0;
-  virtual std::vector<std::byte> pack_key(const MemoryPtr& memory) const = 0;
+  /// A key longer than `bytes_max` is shortened: devices are left out, the last first; without any, by messages.
+  virtual std::vector<std::byte> pack_key(const MemoryPtr& memory, std::size_t bytes_max = ~std::size_t{0}) const = 0;
   /// That memory is about to be freed or unmapped: registrations that were kept of it end (Limits::keep_registrations).
   virtual void invalidate(std::span<const std::byte> bytes) = 0;
 
