@@ -189,15 +189,15 @@ void on_pup_error(const PUP::error& e) {
         "let pup() visit the same members in the same order, whatever it is called for");
 }
 
-void register_everything(char** argv, void (*register_main_module)(), const std::vector<Part>& parts) {
-  the_parts = parts;
+void register_everything(char** argv, void (*register_main_module)(), std::vector<Part> parts) {
+  the_parts = std::move(parts);
   set_place_hook(place);
   set_fatal_exit_hook(Process::abort_run);
   register_core();
   entry_start = register_runtime_entry("start", on_start, ep_expedited);
   entry_exit_request = register_runtime_entry("exit request", on_exit_request, ep_expedited);
   entry_exit = register_runtime_entry("exit", on_exit, ep_expedited);
-  for (const Part& part : parts)
+  for (const Part& part : the_parts)
     if (part.register_entries) part.register_entries();
   register_main_module();
   if (_registerExternalModules) _registerExternalModules(argv);
@@ -236,9 +236,9 @@ Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** arg
   return *process;
 }
 
-int run_program(int argc, char** argv, void (*register_main_module)(), const std::vector<Part>& parts) {
-  register_everything(argv, register_main_module, parts);
-  for (const Part& part : parts)
+int run_program(int argc, char** argv, void (*register_main_module)(), std::vector<Part> parts) {
+  register_everything(argv, register_main_module, std::move(parts));
+  for (const Part& part : the_parts)
     if (part.take_options) part.take_options(argv);
   argc = 0;
   while (argv[argc]) ++argc;

@@ -301,7 +301,8 @@ LoadDatabase Balancer::own_loads() {
 void Balancer::on_assign(Pe& pe, const RuntimeCall& call) {
   Balancer& self = receive(pe);
   std::vector<Move> moves((call.length - sizeof(int)) / sizeof(Move));
-  std::memcpy(moves.data(), static_cast<const char*>(call.arguments) + sizeof(int), moves.size() * sizeof(Move));
+  const char* first = static_cast<const char*>(call.arguments) + sizeof(int);
+  if (!moves.empty()) std::memcpy(moves.data(), first, moves.size() * sizeof(Move));
   self.assign(moves, call.read<int>());
 }
 void Balancer::assign(const std::vector<Move>& moves, int expected) {
