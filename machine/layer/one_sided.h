@@ -26,6 +26,7 @@
 
 #include "base/status.h"
 #include "machine/bootstrap/layout.h"
+#include "machine/layer/memory_key.h"
 #include "machine/shm/arena.h"
 #include "machine/shm/inbox.h"
 #include "machine/shm/keys.h"
@@ -34,18 +35,6 @@ namespace periapt::machine {
 
 class Net;
 class OneSided;
-
-/// What others need in order to reach a piece of registered memory: plain bytes, which may travel in a message.
-struct MemoryKey {
-  static constexpr std::size_t kNetBytes = 128;
-  std::uint64_t id = 0;  ///< 0: of no memory
-  std::uint64_t address = 0;
-  std::uint64_t size = 0;
-  std::int32_t process = -1;    ///< whose memory it is
-  std::uint32_t net_bytes = 0;  ///< 0: other hosts can't use it
-  std::byte net[kNetBytes];     ///< the engine's part
-  explicit operator bool() const { return id != 0; }
-};
 
 /// Who may use a key.
 enum class Audience : std::uint8_t {

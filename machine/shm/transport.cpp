@@ -399,6 +399,7 @@ void ShmTransport::answer_the_door() {
     if (!socket) return;
     if (peer_process(socket.get()) == 0) continue;                              // another user: not spoken to
     if (visitors_.size() == kVisitorsMost) visitors_.erase(visitors_.begin());  // the one that has kept silent longest
+    watch(socket.get(), kDoor, nullptr);                                        // it may keep silent until we sleep
     visitors_.push_back({std::move(socket)});
     hub_.moved = true;
   }
@@ -419,6 +420,7 @@ bool ShmTransport::listen_to(Visitor& visitor) {
       break;
   }
   hub_.moved = true;
+  unwatch(visitor.socket);
   welcome(visitor, arrival);
   return true;
 }

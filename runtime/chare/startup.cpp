@@ -21,6 +21,7 @@
 #include "runtime/chare/reduction_message.h"
 #include "runtime/chare/stepped.h"
 #include "runtime/chare/watchdog.h"
+#include "runtime/chare/zero_copy_parts.h"
 #include "runtime/scheduler/process.h"
 
 // What charmc's link step writes: registers the -module libraries.
@@ -68,6 +69,7 @@ void register_core() {
   register_section_entries();
   register_callback_entries();
   register_node_group_entries();
+  zero_copy::register_entries();
 }
 
 // --- start -----------------------------------------------------------------------------------------------------------

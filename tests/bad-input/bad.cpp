@@ -103,6 +103,14 @@ class Victim : public CBase_Victim {
     if (mistake == "half a reduction") contribute(CkCallback(CkReductionTarget(Main, done), mainProxy));
     if (mistake == "code 3") CkExit(3);
     if (mistake == "code 0") CkExit(0);
+    if (mistake.rfind("zero copy", 0) == 0) {
+      static char memory[64];
+      CkNcpyBuffer large(memory, 64), small(memory, 32);
+      if (mistake == "zero copy too large") small.get(large);
+      if (mistake == "zero copy of nothing") large.get(CkNcpyBuffer());
+      if (mistake == "zero copy not registered") large.put(CkNcpyBuffer(memory, 64, CK_BUFFER_NOREG));
+      if (mistake == "zero copy without a local buffer") CkNcpyBuffer().get(small);
+    }
     if (mistake == "deleted chare") {
       CProxy_Single single = CProxy_Single::ckNew(CkMyPe());
       single.hello();

@@ -41,6 +41,10 @@ MISTAKES = {
     "bad PE": (1, ["60.* is to be inserted on PE", "there (are|is) "], LAYOUTS),
     "migrate nowhere": (1, [r"Victim\[2\] is to migrate to PE -5", "numbered 0 to"], LAYOUTS),
     "wait outside of a thread": (1, ["something waits that is no thread", r"\[threaded\]"], LAYOUTS),
+    "zero copy too large": (1, ["transfer of 64 bytes into a buffer of 32", r"Victim\[2\]"], LAYOUTS),
+    "zero copy of nothing": (1, ["describes no memory", r"Victim\[2\]"], LAYOUTS),
+    "zero copy not registered": (1, ["describes no memory", "CK_BUFFER_NOREG"], LAYOUTS),
+    "zero copy without a local buffer": (1, [r"get\(\) of a buffer whose memory is not in this process"], LAYOUTS),
     "code 3": (3, [], LAYOUTS),
     "exit": (1, ["left with status 0"], ["+p4 +ppn 2"]),
 }

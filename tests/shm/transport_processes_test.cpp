@@ -17,6 +17,7 @@
 #include <set>
 #include <string>
 
+#include "machine/shm/rendezvous.h"
 #include "machine/shm/transport.h"
 
 namespace periapt::shm {
@@ -504,6 +505,26 @@ TEST(ShmTransportWaking, WhatIsSentBeforeTheDoorbellIsKnownWakesToo) {
   }
   pollfd waiting{sleeper.transport->wait_fd(), POLLIN, 0};
   EXPECT_EQ(::poll(&waiting, 1, 10'000), 1) << "it sleeps on";
+}
+
+// Who has connected and says nothing yet is heard when it does, also by one who has fallen asleep in between.
+TEST(ShmTransportWaking, AVisitorWhoSpeaksLateWakesToo) {
+  Worker sleeper(2);
+  Address address;
+  ASSERT_TRUE(parse_address(sleeper.transport->address(), address));
+  Result<File> visitor = connect_to(address.socket_name);
+  ASSERT_TRUE(visitor.ok() && *visitor) << visitor.message();
+  for (int i = 0; i < 50; ++i) {
+    sleeper.transport->progress();
+    ::usleep(100);
+  }
+  while (!sleeper.transport->arm()) sleeper.transport->progress();
+  pollfd waiting{sleeper.transport->wait_fd(), POLLIN, 0};
+  EXPECT_EQ(::poll(&waiting, 1, 0), 0) << "a silent visitor keeps nobody awake";
+  ASSERT_EQ(::write(visitor->get(), "hello", 5), 5);
+  ASSERT_EQ(::poll(&waiting, 1, 10'000), 1) << "it sleeps on";
+  pollfd answer{visitor->get(), POLLIN, 0};
+  while (::poll(&answer, 1, 0) == 0) sleeper.transport->progress();  // a refusal
 }
 
 }  // namespace
