@@ -82,7 +82,20 @@ bool Port::make_room(Outgoing& out, int pe) {
   }
   if (out.overflow != nullptr && !out.overflow->queue.empty()) return false;  // those go first
   out.limit = room_until(out);
+  if (out.next == out.limit) wait_for_room(out);
   return out.next != out.limit;
+}
+
+// A message that is parked costs several times what it costs in a slot, and so do all behind it until the last of them
+// has gone. A receiver that is at work makes room soon; so its sender, who is faster, waits for that a moment.
+void Port::wait_for_room(Outgoing& out) {
+  constexpr int kGaps = 160;  // some 8 us: a quarter of a ring at 60 ns a message
+  auto asleep = [&] { return out.sleep->sleeping.load(std::memory_order_relaxed) != 0; };
+  if (out.sleep == sleep_word_) return;  // it runs on this very thread
+  for (int i = 0; i < kGaps && out.next == out.limit && !asleep(); ++i) {
+    relax();
+    out.limit = room_until(out);
+  }
 }
 
 std::uint64_t Port::room_until(const Outgoing& out) {

@@ -1,11 +1,15 @@
 // The small things of base/: the map of the hot path, the clock, values for failures, the block a fatal error prints.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/utsname.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <memory>
 #include <random>
+#include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +20,7 @@
 #include "base/flat_map.h"
 #include "base/futex.h"
 #include "base/nearest.h"
+#include "base/platform.h"
 #include "base/secret.h"
 #include "base/status.h"
 #include "base/topology.h"
@@ -192,6 +197,21 @@ TEST(Topology, KnowsAtLeastTheCpuWeAreOn) {
   std::vector<int> cpus = topology::allowed_cpus();
   EXPECT_FALSE(cpus.empty());
   EXPECT_EQ(topology::distinct_cores_first(cpus, 1).size(), cpus.size());
+}
+
+// The code of a function that does nothing but prefetch_for_write().
+PERIAPT_NOINLINE void fetch_for_writing(const void* line) { platform::prefetch_for_write(line); }
+
+// A compiler without options for the processor makes a fetch for reading of its own prefetch for writing. No test of
+// behaviour sees that, a stream between two cores is three times slower.
+TEST(Platform, PrefetchForWriteAsksForTheLineToWriteIt) {
+  utsname machine;
+  ASSERT_EQ(::uname(&machine), 0);
+  if (std::string(machine.machine) != "x86_64") GTEST_SKIP() << "it looks for an instruction of x86-64";
+  const auto* code = reinterpret_cast<const unsigned char*>(&fetch_for_writing);
+  const unsigned char* end = code + 64;
+  const unsigned char prefetchw[] = {0x0F, 0x0D};
+  EXPECT_NE(std::search(code, end, std::begin(prefetchw), std::end(prefetchw)), end);
 }
 
 TEST(Fatal, SaysWhatWhereWhyAndWhatNext) {
