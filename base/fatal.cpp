@@ -10,6 +10,7 @@ namespace periapt {
 namespace {
 
 std::atomic<PlaceHook> place_hook{nullptr};
+std::atomic<SpeakHook> speak_hook{nullptr};
 std::atomic<ExitHook> exit_hook{nullptr};
 std::atomic<bool> ending{false};
 
@@ -27,6 +28,7 @@ void add_part(std::string& text, const char* label, const std::string& part) {
 }  // namespace
 
 void set_place_hook(PlaceHook hook) { place_hook.store(hook, std::memory_order_release); }
+void set_speak_hook(SpeakHook hook) { speak_hook.store(hook, std::memory_order_release); }
 void set_fatal_exit_hook(ExitHook hook) { exit_hook.store(hook, std::memory_order_release); }
 
 std::string format_complaint(const Complaint& complaint, const std::string& place) {
@@ -45,8 +47,11 @@ void fatal(const Complaint& complaint) {
   PlaceHook place = place_hook.load(std::memory_order_acquire);
   std::string text = format_complaint(complaint, place != nullptr ? place() : std::string());
   std::fflush(stdout);
-  ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-  static_cast<void>(written);
+  SpeakHook speaks = speak_hook.exchange(nullptr, std::memory_order_acq_rel);
+  if (speaks == nullptr || speaks(complaint)) {
+    ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    static_cast<void>(written);
+  }
   if (!ending.exchange(true)) {
     if (ExitHook hook = exit_hook.load(std::memory_order_acquire)) hook(1);
   } else {

@@ -4,10 +4,12 @@
 #include <numeric>
 #include <sstream>
 
+#include "machine/bootstrap/frames.h"
+
 namespace periapt::bootstrap {
 namespace {
 
-constexpr char kRefuses = '!';
+constexpr char kForm[] = "member 2";  // changes with what a member tells
 
 bool same_machine(const Machine& a, const Machine& b) { return a.cpus == b.cpus && a.quota == b.quota; }
 
@@ -46,28 +48,38 @@ LayoutRequest share_of(const LayoutRequest& request, const Machine& machine, int
 }  // namespace
 
 std::string Member::encode() const {
-  if (!refusal.empty()) return kRefuses + refusal;
-  std::ostringstream text;
-  text << pes << ' ' << machine.quota << ' ' << crowded;
-  for (int cpu : machine.cpus) text << ' ' << cpu;
-  return text.str();
+  std::ostringstream numbers;
+  numbers << pes << ' ' << machine.quota << ' ' << crowded;
+  for (int cpu : machine.cpus) numbers << ' ' << cpu;
+  return pack_texts({kForm, refusal, program, options, numbers.str()});
 }
 
 Result<Member> Member::decode(const std::string& text) {
-  std::istringstream in(text);
-  Member member;
-  if (!text.empty() && text[0] == kRefuses) {
-    member.refusal = text.substr(1);
-    return member;
+  std::vector<std::string> parts;
+  if (!unpack_texts(text, parts) || parts.size() != 5 || parts[0] != kForm) {
+    return Status::failure("another process of this run does not speak as this one does: it is of another version of "
+                           "Periapt. Build the program anew, and install it on every host");
   }
+  Member member;
+  member.refusal = parts[1];
+  if (!member.refusal.empty()) return member;
+  member.program = parts[2];
+  member.options = parts[3];
+  std::istringstream in(parts[4]);
   if (!(in >> member.pes >> member.machine.quota >> member.crowded) || member.pes < 1 || member.pes > kMaxPes) {
-    return Status::failure("another process told of its layout what makes no sense: \"" + text.substr(0, 80) + "\"");
+    return Status::failure("another process told of its layout what makes no sense: \"" + parts[4].substr(0, 80) + "\"");
   }
   for (int cpu; in >> cpu;) member.machine.cpus.push_back(cpu);
   if (!in.eof() || member.machine.cpus.empty()) {
-    return Status::failure("another process told of its cpus what makes no sense: \"" + text.substr(0, 80) + "\"");
+    return Status::failure("another process told of its cpus what makes no sense: \"" + parts[4].substr(0, 80) + "\"");
   }
   return member;
+}
+
+int speaker_of(const std::vector<Member>& members) {
+  const auto refuses = [](const Member& member) { return !member.refusal.empty(); };
+  const auto first = std::find_if(members.begin(), members.end(), refuses);
+  return first == members.end() ? 0 : static_cast<int>(first - members.begin());
 }
 
 Result<int> pes_of_member(const LayoutRequest& request, int members) {
@@ -92,11 +104,73 @@ Result<int> pes_of_member(const LayoutRequest& request, int members) {
   return request.pes / members;
 }
 
+namespace {
+
+std::string build_of(const Member& member) { return member.program.substr(0, member.program.find(' ')); }
+
+std::string program_in_words(int rank, const Member& member) {
+  const std::size_t space = member.program.find(' ');
+  const std::string file = space == std::string::npos ? "" : member.program.substr(space + 1);
+  return "process " + std::to_string(rank) + " runs " + file + " (build " + build_of(member).substr(0, 12) + ")";
+}
+
+std::string options_in_words(int rank, const Member& member) {
+  return "process " + std::to_string(rank) + " was started " +
+         (member.options.empty() ? "without options of the run" : "with " + member.options);
+}
+
+// What the members must have in common.
+Status check_alike(const std::vector<Member>& members) {
+  const Member& first = members.front();
+  for (int rank = 0; rank < static_cast<int>(members.size()); ++rank) {
+    const Member& other = members[static_cast<std::size_t>(rank)];
+    if (!other.refusal.empty()) return Status::failure(other.refusal);
+    if (build_of(other) != build_of(first)) {
+      return Status::failure(program_in_words(0, first) + ", " + program_in_words(rank, other) +
+                             ": all processes of a run execute the same program. Install one build of it on every host");
+    }
+    if (other.options != first.options) {
+      return Status::failure(options_in_words(0, first) + ", " + options_in_words(rank, other) +
+                             ": these options concern all processes. Give them to each of them, or to none");
+    }
+  }
+  return {};
+}
+
+// The layout of one host goes into `run`; a failure leaves it as it is.
+Status lay_out_host(HostLayout& run, const LayoutRequest& request, const std::vector<Member>& members,
+                    const std::vector<int>& member_of, const Host& host, bool here) {
+  // Together when all were given the same cpus, each for itself when the launcher dealt them out.
+  const auto member_at = [&](int process) -> const Member& {
+    return members[static_cast<std::size_t>(member_of[static_cast<std::size_t>(process)])];
+  };
+  const Member& first = member_at(host.first_process);
+  bool together = true;
+  for (int i = 0; i < host.processes; ++i) {
+    const Member& one = member_at(host.first_process + i);
+    together = together && same_machine(one.machine, first.machine) && one.pes == first.pes;
+  }
+  for (int i = 0; i < host.processes; i += together ? host.processes : 1) {
+    const int process = host.first_process + i;
+    const Member& member = member_at(process);
+    const int pes = together ? host.pes : member.pes;
+    Result<HostLayout> part = resolve_layout(
+        share_of(request, member.machine, pes, together ? host.processes : 1), member.machine);
+    if (!part) return part.status();
+    if (!here) continue;
+    part->oversubscribed = part->oversubscribed || member.crowded;
+    adopt(run, *part, run.processes[static_cast<std::size_t>(process)].first_pe, process);
+    run.cpus += part->cpus;
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<JobLayout> resolve_job(const LayoutRequest& request, const std::vector<Member>& members, int self) {
   const int count = static_cast<int>(members.size());
-  for (const Member& member : members) {
-    if (!member.refusal.empty()) return Status::failure(member.refusal);
-  }
+  Status alike = check_alike(members);
+  if (!alike) return alike;
   JobLayout job;
   job.member_of.resize(members.size());
   std::iota(job.member_of.begin(), job.member_of.end(), 0);
@@ -133,27 +207,11 @@ Result<JobLayout> resolve_job(const LayoutRequest& request, const std::vector<Me
   run.carrier_of.assign(static_cast<std::size_t>(run.pes), -1);
   run.host = run.processes[static_cast<std::size_t>(job.process)].host;
 
-  // Of this host: together when all were given the same cpus, each for itself when the launcher dealt them out.
-  const Host& host = run.this_host();
-  const auto member_at = [&](int process) -> const Member& {
-    return members[static_cast<std::size_t>(job.member_of[static_cast<std::size_t>(process)])];
-  };
-  bool together = true;
-  for (int i = 0; i < host.processes; ++i) {
-    const Member& one = member_at(host.first_process + i);
-    const Member& first = member_at(host.first_process);
-    together = together && same_machine(one.machine, first.machine) && one.pes == first.pes;
-  }
   run.cpus = 0;
-  for (int i = 0; i < host.processes; i += together ? host.processes : 1) {
-    const int process = host.first_process + i;
-    const int processes = together ? host.processes : 1;
-    const int pes = together ? host.pes : member_at(process).pes;
-    Result<HostLayout> part = resolve_layout(share_of(request, member_at(process).machine, pes, processes), member_at(process).machine);
-    if (!part) return part.status();
-    part->oversubscribed = part->oversubscribed || member_at(process).crowded;
-    adopt(run, *part, run.processes[static_cast<std::size_t>(process)].first_pe, process);
-    run.cpus += part->cpus;
+  for (int host = 0; host < run.host_count(); ++host) {
+    Status possible = lay_out_host(run, request, members, job.member_of, run.hosts[static_cast<std::size_t>(host)],
+                                   host == run.host);
+    if (!possible) return possible;
   }
   return job;
 }

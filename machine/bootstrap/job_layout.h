@@ -16,6 +16,8 @@ namespace periapt::bootstrap {
 /// What one process tells the others.
 struct Member {
   std::string refusal;  ///< why it can't take part; what follows means nothing then
+  std::string program;  ///< its build (base/program.h), then a space and the file
+  std::string options;  ///< those that all must have been given alike, as they were written
   int host = 0;        ///< any numbering
   int pes = 1;         ///< its own (+ppn)
   Machine machine;     ///< the cpus it may use
@@ -30,10 +32,14 @@ struct JobLayout {
   std::vector<int> member_of;      ///< by process: the launcher's rank
 };
 
+/// Which member says why nothing comes of the run: the first that refuses, and where all find the same, the first.
+int speaker_of(const std::vector<Member>& members);
+
 /// How many PEs a process of a run of `members` processes has. A contradiction is a Status with the arithmetic.
 Result<int> pes_of_member(const LayoutRequest& request, int members);
 
-/// Pure: the same for all, but for the host that is "here". So all fail alike: a member that refuses is a failure of all.
+/// Pure: the same for all, but for the host that is "here". So all fail alike: when a member refuses, runs another program
+/// or was given other options, and when the layout of any host is impossible.
 Result<JobLayout> resolve_job(const LayoutRequest& request, const std::vector<Member>& members, int self);
 
 }  // namespace periapt::bootstrap

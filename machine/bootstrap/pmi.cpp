@@ -5,10 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <thread>
 
 #include "machine/bootstrap/pmi_stream.h"
 #include "machine/bootstrap/pmi_text.h"
@@ -58,10 +56,6 @@ class PmiWire : public Wire {
   std::unique_ptr<PmiStream> release_stream() { return std::move(stream_); }
 
  protected:
-  // Launchers end everybody at once when they are told to abort, and hydra without waiting until it has passed on what
-  // was printed: the sentence that says why.
-  static void let_output_through() { std::this_thread::sleep_for(std::chrono::milliseconds(100)); }
-
   Status check_counts() {
     if (facts_.size >= 1 && facts_.size <= kLargestSize && facts_.rank >= 0 && facts_.rank < facts_.size) return {};
     return Status::failure("the launcher says that this is process " + std::to_string(facts_.rank) + " of " +

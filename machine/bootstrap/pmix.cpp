@@ -181,7 +181,10 @@ class PmixWire final : public Wire {
     if (!text) return Status::failure("PMIx_Get gave something that is no text");
     return found;
   }
-  void abort(int code, const std::string& reason) override { library_.abort(code, reason.c_str(), nullptr, 0); }
+  void abort(int code, const std::string& reason) override {
+    let_output_through();
+    library_.abort(code, reason.c_str(), nullptr, 0);
+  }
   void finalize() override {
     if (finalized_) return;
     finalized_ = true;

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/error_text.h"
 #include "base/log.h"
 #include "base/secret.h"
 
@@ -37,7 +38,7 @@ struct Welcome {
 };
 constexpr std::uint64_t kMagic = 0x0001'5450'4149'5245;  // "ERIAPT", version 1
 
-Status failure(const std::string& what) { return Status::failure(what + ": " + std::strerror(errno)); }
+Status failure(const std::string& what) { return Status::failure(what + ": " + error_text()); }
 
 // Abstract: the name begins with a zero byte.
 socklen_t fill(sockaddr_un& address, const std::string& name) {
@@ -105,7 +106,8 @@ Status receive_files(int socket, void* bytes, std::size_t size, std::vector<int>
     std::memcpy(files.data() + before, CMSG_DATA(header), count * sizeof(int));
   }
   if (got == 0) errno = ECONNRESET;
-  if (got != static_cast<ssize_t>(size)) {
+  if (got > 0 && (message.msg_flags & MSG_CTRUNC) != 0) errno = EMFILE;  // what this process may not have open is dropped
+  if (got != static_cast<ssize_t>(size) || (message.msg_flags & MSG_CTRUNC) != 0) {
     return failure("the message memory of this host could not be had from its first process");
   }
   return {};

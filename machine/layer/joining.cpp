@@ -1,13 +1,21 @@
 #include "machine/layer/joining.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/fatal.h"
 #include "base/log.h"
+#include "base/program.h"
 #include "machine/bootstrap/launch.h"
 
 namespace periapt::machine {
@@ -35,14 +43,75 @@ Result<std::vector<bootstrap::Member>> meet(bootstrap::World& world, const boots
   return members;
 }
 
-// As the launcher started us.
-bootstrap::Member member_of_launcher(const bootstrap::LayoutRequest& request, int size) {
-  Result<int> pes = bootstrap::pes_of_member(request, size);
-  bootstrap::Member own;
-  if (!pes) {
-    own.refusal = pes.message();
-    return own;
+// How far start-up has come, for a fatal error: a launcher is looked for, was found, all processes have met, and agree.
+enum class Stage { over, begun, looking, found, met, joined };
+Stage stage = Stage::over;
+bootstrap::World* world_found = nullptr;
+
+// Processes of a host that find the same wrong later on, each by itself (a limit, a device that is not there): the first
+// one has the right to say it. It is held as long as it lives; a name is the one thing they can have only once.
+bool speaks_for_its_host() {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = "periapt-told-" + std::to_string(::geteuid()) + "-" +
+                           std::to_string(std::hash<std::string>()(world_found->job()));
+  std::memcpy(address.sun_path + 1, name.data(), name.size());  // a first byte of 0: in no file system
+  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const bool first = socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0;
+  // Who has said it has gone already, or is about to have the launcher end us.
+  if (!world_found->well(nullptr)) return false;
+  if (!first) ::sleep(2);
+  return first;
+}
+
+// A fatal error before this process has met the others, who wait for it, or make the same mistake. True: it is printed
+// here.
+bool speaks_for_all(const Complaint& complaint) {
+  if (stage == Stage::joined) return speaks_for_its_host();
+  if (stage == Stage::begun) {
+    stage = Stage::looking;
+    Result<std::unique_ptr<bootstrap::World>> found = bootstrap::World::find();
+    if (!found || (*found)->size() == 1) return true;
+    world_found = found->release();
+    stage = Stage::found;
   }
+  if (stage != Stage::found) return true;
+  bootstrap::Member own;
+  own.refusal = complaint.what;
+  Result<std::vector<bootstrap::Member>> members = meet(*world_found, own, false);
+  if (!members) return true;
+  stage = Stage::met;
+  return bootstrap::speaker_of(*members) == world_found->rank();
+}
+
+// After it: together, if all know of it.
+void leave_start(int code) {
+  if (world_found == nullptr) return;
+  if (stage == Stage::met && world_found->fence()) return world_found->finalize();
+  world_found->abort(code, "a process could not start");
+}
+
+// All have found the same; each comes here.
+[[noreturn]] void refuse_together(const Status& status, int speaker) {
+  if (world_found->rank() == speaker) fatal(status.message(), "start-up");
+  leave_start(1);
+  std::_Exit(1);
+}
+
+// As the launcher started us.
+bootstrap::Member member_of_launcher(const JoinRequest& request, int size) {
+  Result<int> pes = bootstrap::pes_of_member(request.layout, size);
+  bootstrap::Member own;
+  if (request.alone) {
+    own.refusal = "the launcher started " + std::to_string(size) +
+                  " processes, but a simulated machine (+sim) is in one: start the program without a launcher";
+  } else if (!pes) {
+    own.refusal = pes.message();
+  }
+  if (!own.refusal.empty()) return own;
+  own.program = program::build() + " " + program::path();
+  own.options = request.options;
   own.pes = *pes;
   own.machine = bootstrap::look_at_machine(0);
   std::sort(own.machine.cpus.begin(), own.machine.cpus.end());
@@ -73,7 +142,20 @@ Result<bootstrap::Member> fork_apart(const bootstrap::HostLayout& layout, Joined
 
 }  // namespace
 
-Result<std::unique_ptr<Joined>> join_run(const bootstrap::LayoutRequest& request, bool apart) {
+void start_begins() {
+  stage = Stage::begun;
+  set_speak_hook(speaks_for_all);
+  set_fatal_exit_hook(leave_start);
+}
+
+void start_is_over() {
+  stage = Stage::over;
+  world_found = nullptr;
+  set_speak_hook(nullptr);
+}
+
+Result<std::unique_ptr<Joined>> join_run(const JoinRequest& request) {
+  stage = Stage::looking;
   Result<std::unique_ptr<bootstrap::World>> found = bootstrap::World::find();
   if (!found) return found.status();
   std::unique_ptr<bootstrap::World> world = std::move(*found);
@@ -84,11 +166,13 @@ Result<std::unique_ptr<Joined>> join_run(const bootstrap::LayoutRequest& request
   Result<bootstrap::Member> own = Status();
   if (world->size() > 1) {
     own = member_of_launcher(request, world->size());
+  } else if (request.alone) {
+    return joined;
   } else {
     Result<bootstrap::HostLayout> layout =
-        bootstrap::resolve_layout(request, bootstrap::look_at_machine(request.pes));
+        bootstrap::resolve_layout(request.layout, bootstrap::look_at_machine(request.layout.pes));
     if (!layout) return layout.status();
-    if (layout->process_count() == 1 || !apart) {
+    if (layout->process_count() == 1 || !request.apart) {
       joined->job.layout = std::move(*layout);
       return joined;
     }
@@ -97,14 +181,14 @@ Result<std::unique_ptr<Joined>> join_run(const bootstrap::LayoutRequest& request
   if (!own) return own.status();
 
   joined->world = std::make_unique<SharedWorld>(std::move(world));
-  Result<std::vector<bootstrap::Member>> members = meet(*joined->world, *own, apart);
+  world_found = joined->world.get();
+  stage = Stage::found;
+  Result<std::vector<bootstrap::Member>> members = meet(*joined->world, *own, request.apart);
   if (!members) return members.status();
-  Result<bootstrap::JobLayout> job = bootstrap::resolve_job(request, *members, joined->world->rank());
-  if (!job) {
-    joined->agreed = job.status();
-    joined->world->finalize();
-    return joined;
-  }
+  stage = Stage::met;
+  Result<bootstrap::JobLayout> job = bootstrap::resolve_job(request.layout, *members, joined->world->rank());
+  if (!job) refuse_together(job.status(), bootstrap::speaker_of(*members));
+  stage = Stage::joined;
   joined->job = std::move(*job);
   return joined;
 }

@@ -14,18 +14,30 @@
 namespace periapt::machine {
 
 struct Joined {
-  /// What makes the run impossible and all processes have found alike. One says it, when all have told the launcher that
-  /// they are through: one that leaves earlier has the launcher end the others, and lose what they were printing.
-  Status agreed;
   bootstrap::JobLayout job;
   std::unique_ptr<SharedWorld> world;            ///< null: nobody has started us, and one host's memory serves all
   std::unique_ptr<bootstrap::LocalBoard> board;  ///< of processes that we forked ourselves; the world stands on it
   bool watched_by_parent = false;                ///< by a process of ours that says best who died
 };
 
-/// Looks for a launcher, and works out the layout with all that it has started. Without one: `apart` says that processes
-/// are to talk over a transport; they are forked here then, and each returns. Otherwise nothing is started yet.
-Result<std::unique_ptr<Joined>> join_run(const bootstrap::LayoutRequest& request, bool apart);
+/// What join_run() is told.
+struct JoinRequest {
+  bootstrap::LayoutRequest layout;
+  bool apart = false;   ///< processes are to talk over a transport; without a launcher they are forked then
+  bool alone = false;   ///< the run is meant to be this process: more of them are a mistake
+  std::string options;  ///< those that all processes must have been given alike
+};
+
+/// From here until start_is_over() a fatal error is one of start-up. Mostly all processes of a run make the same mistake;
+/// then one of them tells it, and none leaves before it has: a launcher ends the others as soon as one has left, and what
+/// they were printing is lost.
+void start_begins();
+void start_is_over();
+
+/// Looks for a launcher, and works out the layout with all that it has started. Without one: when processes are to be
+/// apart, they are forked here, and each returns; otherwise nothing is started yet. What all processes find wrong alike
+/// (a member that refuses, a layout that does not fit) ends the run here.
+Result<std::unique_ptr<Joined>> join_run(const JoinRequest& request);
 
 /// The memory of this host's processes: made by the first, had by the others. Contains a fence of the world.
 Result<shm::Arena> share_arena(Joined& joined, HostRoom& room);

@@ -6,12 +6,14 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <mutex>
 #include <new>
 #include <thread>
 #include <vector>
 
 #include "base/bits.h"
+#include "base/clock.h"
 #include "base/fatal.h"
 #include "base/futex.h"
 #include "base/log.h"
@@ -22,7 +24,6 @@
 #include "machine/layer/net.h"
 #include "machine/layer/net_options.h"
 #include "machine/layer/simulated.h"
-#include "machine/layer/transports.h"
 #include "machine/layer/watch.h"
 
 namespace periapt::machine {
@@ -38,6 +39,7 @@ struct HostWords {
   std::atomic<std::uint32_t> told;                                         // somebody has said why the run ends
   alignas(platform::kCacheLine) shm::SleepWord sleep[bootstrap::kMaxPes];  // by carrier
 };
+constexpr std::uint64_t kLookNs = 100'000;
 constexpr std::uint64_t kAnnounced = std::uint64_t{1} << 32;
 static_assert(sizeof(HostWords) <= shm::Arena::kHostBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
@@ -70,7 +72,7 @@ PeTables tables_of(std::byte* slice, int pes) {
 std::atomic<MachineLayer*> current_layer{nullptr};
 
 void leave_together(int code) {
-  if (MachineLayer* layer = MachineLayer::current()) layer->announce_exit(code);
+  if (MachineLayer* layer = MachineLayer::current()) layer->end_badly(code);
 }
 
 }  // namespace
@@ -135,7 +137,7 @@ struct MachineLayer::State {
   }
 
   // A run whose processes know each other: opens the network, shares memory, starts to watch.
-  static std::unique_ptr<State> of_joined(std::unique_ptr<Joined> joined, const NetOptions& options);
+  static std::unique_ptr<State> of_joined(std::unique_ptr<Joined> joined, const NetOptions& options, NetWishes wishes);
 
   void open_one_sided(OneSidedPlace place) {
     place.layout = &layout;
@@ -213,15 +215,30 @@ struct MachineLayer::State {
     return words->ended.load(std::memory_order_acquire) != 0 || words->exit.load(std::memory_order_acquire) != 0;
   }
 
-  // From the watch or from whoever drives the network: the run can't go on.
-  void end_for(const std::string& what, const std::string& where, const std::string& next) {
-    if (ending()) return;
-    if (words->told.exchange(1, std::memory_order_relaxed) != 0) return;  // one of this host says it
-    fatal(what + "; this run ends", where, "", next);
+  // A process is missed, and the run can't go on. Mostly it has said why, and the launcher, our parent or a farewell is
+  // about to end us all; they get a moment. Of several hosts the first speaks.
+  void end_for(int which, const std::string& what, const std::string& where, const std::string& next) {
+    const int first = layout.processes[static_cast<std::size_t>(which)].host == 0 ? 1 : 0;
+    end_after(layout.host <= first ? 60 : 120, [=, this] {
+      if (words->told.exchange(1, std::memory_order_relaxed) != 0) return;  // one of this host says it
+      fatal(what + "; this run ends", where, "", next);
+    });
+  }
+  // On a thread of its own, for this one may be needed for that farewell. `looks`: each a fortieth of a second.
+  void end_after(int looks, std::function<void()> otherwise) {
+    if (ends.exchange(true, std::memory_order_relaxed)) return;
+    std::thread([this, looks, otherwise = std::move(otherwise)] {
+      constexpr timespec kPause{0, 25'000'000};
+      for (int look = 0; look < looks; ++look) {
+        if (ending()) return;
+        if (!joined->world->well(nullptr)) return announce(1);
+        ::nanosleep(&kPause, nullptr);
+      }
+      otherwise();
+    }).detach();
   }
   void lost(int which, const std::string& reason) {
-    if (joined->watched_by_parent) return;  // who says it better, and ends us
-    end_for(name_of(which) + " cannot be reached any more: " + reason, "network",
+    end_for(which, name_of(which) + " cannot be reached any more: " + reason, "network",
             "look at what that process said last, and whether its host is up");
   }
 
@@ -235,23 +252,24 @@ struct MachineLayer::State {
       // The first process of the host sees all others, they see it.
       const int first = layout.this_host().first_process;
       const int which = process == first ? first + 1 + socket : first;
-      end_for(name_of(which) + " of this host has gone", "this host",
+      end_for(which, name_of(which) + " of this host has gone", "this host",
               "look at what that process said last; a kill -9 or a lack of memory lets it say nothing");
     };
+    // Whoever had it ended said why; without a launcher nobody is left to say it but us.
     watched.ended_by_launcher = [this](const std::string& reason) {
-      if (joined->watched_by_parent && !ending()) {
-        announce(1);  // the others said why
-        return;
-      }
-      end_for("the run was ended: " + reason, "launcher", "");
+      if (ending()) return;
+      const bool says_it = !joined->watched_by_parent && words->told.exchange(1, std::memory_order_relaxed) == 0;
+      if (says_it) log::warn(reason + "; " + name_of(process) + " ends with it");
+      announce(1);
     };
     watched.net_ready = [this] {
       const int pe = net_sleeper.load(std::memory_order_acquire);
       port_of(pe)->wake(pe);
     };
     watched.leaving_badly = [this] {
-      const int code = static_cast<int>(static_cast<std::uint32_t>(words->exit.load(std::memory_order_acquire)));
-      joined->world->abort(code != 0 ? code : 1, name_of(process) + " ended the run with status " + std::to_string(code));
+      const int code = leaving_with.load(std::memory_order_acquire);
+      if (net) net->part();
+      joined->world->abort(code, name_of(process) + " ended the run with status " + std::to_string(code));
     };
     watch = std::make_unique<Watch>(std::move(watched));
   }
@@ -284,6 +302,8 @@ struct MachineLayer::State {
   std::atomic<int> net_sleeper{0};  // the PE that went to sleep last, to be woken by the network
   bool explain = false;
   std::atomic<unsigned> speaker{0};
+  std::atomic<int> leaving_with{1};     // the code of end_badly()
+  std::atomic<bool> ends{false};        // end_after() is at work
   std::unique_ptr<Watch> watch;
 };
 
@@ -291,10 +311,17 @@ namespace {
 
 [[noreturn]] void refuse_start(const Status& status, const char* where = "start-up") { fatal(status.message(), where); }
 
-// Between meeting the other processes and having a layer: the launcher is told before this process leaves, so that it
-// passes on what was said and ends the others.
-SharedWorld* world_of_start = nullptr;
-void leave_start(int code) { world_of_start->abort(code, "a process could not start"); }
+// What the options say that concern all processes of a run, which must be the same for each.
+std::string common_options(const bootstrap::LayoutRequest& layout, const NetOptions& net) {
+  std::string text;
+  const auto add = [&](const std::string& option) { text += (text.empty() ? "" : " ") + option; };
+  if (layout.pes > 0) add("+p " + std::to_string(layout.pes));
+  if (!layout.pe_map.empty()) add("+pemap " + layout.pe_map);
+  for (int cpu : layout.excluded) add("+excludecore " + std::to_string(cpu));
+  if (!net.transports.empty()) add("+transports " + net.transports);
+  if (net.no_shared_memory) add("+no-shared-memory");
+  return text;
+}
 
 // What the runtime has said of blocks; Net is made before it has.
 std::size_t (*the_block_bytes)(const void*) = nullptr;
@@ -310,7 +337,7 @@ void describe_devices(const Net& net) {
 }  // namespace
 
 std::unique_ptr<MachineLayer::State> MachineLayer::State::of_joined(std::unique_ptr<Joined> joined,
-                                                                    const NetOptions& options) {
+                                                                    const NetOptions& options, NetWishes wishes) {
   // The network first: its address must be known before the fence that comes with the memory.
   std::unique_ptr<Net> net;
   auto self = std::make_shared<State*>(nullptr);
@@ -318,15 +345,10 @@ std::unique_ptr<MachineLayer::State> MachineLayer::State::of_joined(std::unique_
     NetPlace place;
     place.world = joined->world.get();
     place.job = &joined->job;
-    place.transports = transports();
-    place.wanted = options.transports;
-    place.limits = options.limits;
-    place.option = [others = options.others](const std::string& name) {
-      auto found = others.find(name);
-      return found == others.end() ? std::string() : found->second;
-    };
+    place.wishes = std::move(wishes);
     place.block_bytes = [](const void* block) { return the_block_bytes(block); };
     place.lost = [self](int process, const std::string& reason) { (*self)->lost(process, reason); };
+    place.ended = [self](int) { (*self)->end_after(60, [self] { (*self)->announce(1); }); };
     Result<std::unique_ptr<Net>> opened = Net::open(place);
     if (!opened) refuse_start(opened.status(), "network");
     net = std::move(*opened);
@@ -347,31 +369,28 @@ std::unique_ptr<MachineLayer::State> MachineLayer::State::of_joined(std::unique_
   return state;
 }
 
+void MachineLayer::expect_start() { start_begins(); }
+
 std::unique_ptr<MachineLayer> MachineLayer::start(int& argc, char** argv) {
+  start_begins();
   Result<NetOptions> options = take_net_options(argc, argv);
   if (!options) refuse_start(options.status(), "command line");
   if (options->verbose) log::set_verbose(true);
+  Result<NetWishes> wishes = wishes_of(*options);
+  if (!wishes) refuse_start(wishes.status(), "command line");
   Result<std::optional<sim::Options>> sim_options = take_sim_option(argc, argv);
   if (!sim_options) refuse_start(sim_options.status(), "command line");
   Result<bootstrap::LayoutRequest> request = bootstrap::take_layout_options(argc, argv);
   if (!request) refuse_start(request.status(), "command line");
-  if (*sim_options) {
-    if (request->pes != -1 || request->pes_a_process != -1 || request->processes != -1)
-      refuse_start(Status::failure("+p, +ppn and +np are about a real run; of a simulated one +sim says nodes= and ppn="),
-                   "command line");
-    auto simulated = std::make_unique<Simulated>(**sim_options);
-    Result<shm::Arena> arena = shm::Arena::map({0});
-    if (!arena) refuse_start(arena.status());
-    auto state = std::make_unique<State>(std::move(simulated), std::move(*arena));
-    return std::unique_ptr<MachineLayer>(new MachineLayer(std::move(state)));
+  if (*sim_options && (request->pes != -1 || request->pes_a_process != -1 || request->processes != -1)) {
+    refuse_start(Status::failure("+p, +ppn and +np are about a real run; of a simulated one +sim says nodes= and ppn="),
+                 "command line");
   }
 
-  Result<std::unique_ptr<Joined>> joined = join_run(*request, options->apart());
+  Result<std::unique_ptr<Joined>> joined =
+      join_run({*request, options->apart(), sim_options->has_value(), common_options(*request, *options)});
   if (!joined) refuse_start(joined.status());
-  if (!(*joined)->agreed) {
-    if ((*joined)->world->rank() == 0) refuse_start((*joined)->agreed);
-    std::_Exit(1);  // process 0 says it
-  }
+  if (*sim_options) return simulate(**sim_options);
   const bootstrap::HostLayout& layout = (*joined)->job.layout;
   if (layout.show_affinity) log::note(layout.describe_carriers());
   if (!(*joined)->world) {
@@ -379,9 +398,16 @@ std::unique_ptr<MachineLayer> MachineLayer::start(int& argc, char** argv) {
     if (!layer) refuse_start(layer.status());
     return std::move(*layer);
   }
-  world_of_start = (*joined)->world.get();
-  set_fatal_exit_hook(leave_start);
-  return std::unique_ptr<MachineLayer>(new MachineLayer(State::of_joined(std::move(*joined), *options)));
+  return std::unique_ptr<MachineLayer>(
+      new MachineLayer(State::of_joined(std::move(*joined), *options, std::move(*wishes))));
+}
+
+std::unique_ptr<MachineLayer> MachineLayer::simulate(const sim::Options& options) {
+  auto simulated = std::make_unique<Simulated>(options);
+  Result<shm::Arena> arena = shm::Arena::map({0});
+  if (!arena) refuse_start(arena.status());
+  auto state = std::make_unique<State>(std::move(simulated), std::move(*arena));
+  return std::unique_ptr<MachineLayer>(new MachineLayer(std::move(state)));
 }
 
 Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostLayout& layout) {
@@ -410,6 +436,7 @@ MachineLayer::MachineLayer(std::unique_ptr<State> state)
       one_sided_(state_->one_sided.get()),
       simulated_(state_->simulated != nullptr ? &state_->simulated->machine() : nullptr) {
   current_layer.store(this, std::memory_order_release);
+  start_is_over();
   set_fatal_exit_hook(leave_together);
 }
 
@@ -454,6 +481,8 @@ void MachineLayer::sleep(int pe, std::uint64_t deadline_ns) {
   if (one_sided_->has_events(pe)) return;
   if (net_) {
     if (!state_->net->arm(pe)) return;
+    // A network that has no descriptor to wait for is asked again and again.
+    if (state_->net->wait_fd() < 0) return port.sleep(std::min(deadline_ns, clock::now_ns() + kLookNs));
     // Whoever sleeps last is woken; it drives, and so wakes those whose messages came.
     state_->net_sleeper.store(pe, std::memory_order_release);
     state_->watch->arm_net();
@@ -518,8 +547,12 @@ std::byte* MachineLayer::board(int pe) const {
 
 void MachineLayer::announce_exit(int code) { state_->announce(code); }
 
-void MachineLayer::abort_elsewhere() {
+void MachineLayer::end_badly(int code) {
+  state_->words->told.store(1, std::memory_order_relaxed);
+  state_->leaving_with.store(code, std::memory_order_release);
+  // First those elsewhere: once it is announced here, another thread may end this process.
   if (state_->watch) state_->watch->leave_badly();
+  announce_exit(code);
 }
 
 void MachineLayer::announce_end() {

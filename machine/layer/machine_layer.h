@@ -24,6 +24,7 @@
 
 namespace periapt::sim {
 class Machine;
+struct Options;
 }
 namespace periapt::machine {
 
@@ -38,6 +39,10 @@ enum class Route : unsigned char {
 
 class MachineLayer {
  public:
+  /// Whoever has options of its own to look at calls this first: a fatal error on the way to start() is then told by one
+  /// process of the run, whoever started it, and ends all of them.
+  static void expect_start();
+
   /// Takes its options out of argv, works out the layout, maps memory and starts the other processes. Where it starts
   /// them, the caller's process becomes their watching parent and never returns from here; each child returns.
   /// A command line that makes no sense ends the program with status 1 and a message.
@@ -102,8 +107,9 @@ class MachineLayer {
   /// Ends the run: the first code announced stands; every carrier of every process of this host is woken. Safe from any
   /// thread and from a signal handler.
   void announce_exit(int code);
-  /// The same for the processes of other hosts and the launcher; the caller is about to leave. At most a second.
-  void abort_elsewhere();
+  /// The same for all processes of the run, and the launcher, after this one has said why; the caller is about to leave.
+  /// At most a second. Safe like announce_exit().
+  void end_badly(int code);
   /// All is done: waits until all processes of the run have come here, for none may miss another. From the last thread of
   /// the process that is still busy; `pe`: its.
   void leave(int pe);
@@ -120,6 +126,7 @@ class MachineLayer {
  private:
   struct State;
   explicit MachineLayer(std::unique_ptr<State> state);
+  static std::unique_ptr<MachineLayer> simulate(const sim::Options& options);
   // barrier() for the carriers of this host.
   [[nodiscard]] bool host_barrier();
   std::unique_ptr<State> state_;

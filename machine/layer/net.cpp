@@ -1,9 +1,12 @@
 #include "machine/layer/net.h"
 
+#include <time.h>
+
 #include <cstring>
 #include <utility>
 
 #include "base/fatal.h"
+#include "machine/layer/transports.h"
 
 namespace periapt::machine {
 namespace {
@@ -19,7 +22,34 @@ constexpr const char* kAddressName = "net";
 ucx::PeerId peer_of(int process) { return static_cast<ucx::PeerId>(process) + 1; }
 int process_of(ucx::PeerId peer) { return static_cast<int>(peer) - 1; }
 
+ucx::ContextRequest request_of(const NetWishes& wishes) {
+  ucx::ContextRequest request;
+  request.factories = wishes.transports;
+  request.transports = wishes.wanted;
+  request.option = wishes.option;
+  request.limits = wishes.limits;
+  return request;
+}
+
 }  // namespace
+
+Status Net::check(const NetWishes& wishes) { return ucx::check_request(request_of(wishes)); }
+
+Result<NetWishes> wishes_of(const NetOptions& options) {
+  NetWishes wishes;
+  wishes.wanted = options.transports;
+  wishes.limits = options.limits;
+  wishes.option = [others = options.others](const std::string& name) {
+    auto found = others.find(name);
+    return found == others.end() ? std::string() : found->second;
+  };
+  auto known = transports_with(wishes.option("+transport-path"));
+  if (!known) return known.status();
+  wishes.transports = std::move(*known);
+  Status sensible = Net::check(wishes);
+  if (!sensible) return sensible;
+  return wishes;
+}
 
 Result<std::unique_ptr<Net>> Net::open(const NetPlace& place) {
   std::unique_ptr<Net> net(new Net(place));
@@ -38,9 +68,7 @@ Status Net::start() {
     trays_.push_back(std::make_unique<Tray>());
   if (layout.pes > static_cast<int>(kPeMask)) return Status::failure("a run over several hosts has at most 16777215 PEs");
 
-  ucx::ContextRequest request;
-  request.factories = place_.transports;
-  request.transports = place_.wanted;
+  ucx::ContextRequest request = request_of(place_.wishes);
   request.self = peer_of(place_.job->process);
   // The real one, also when its processes are to count as hosts of their own.
   const int rank = place_.world->rank();
@@ -48,8 +76,6 @@ Status Net::start() {
   const std::string& secret = place_.world->secret();
   request.secret.resize(secret.size());
   std::memcpy(request.secret.data(), secret.data(), secret.size());
-  request.option = place_.option;
-  request.limits = place_.limits;
   Result<std::unique_ptr<ucx::Context>> context = ucx::Context::create(std::move(request));
   if (!context) return context.status();
   context_ = std::move(*context);
@@ -67,6 +93,10 @@ Status Net::start() {
   };
   worker_->tag_serve(standing);
   worker_->on_peer_lost([this](ucx::PeerId peer, const std::string& reason) { place_.lost(process_of(peer), reason); });
+
+  worker_->on_peer_parted([this](ucx::PeerId peer, const std::string&) {
+    if (ended_by_ < 0) ended_by_ = process_of(peer);
+  });
 
   const std::vector<std::byte> address = worker_->address();
   return place_.world->put(kAddressName, std::string(reinterpret_cast<const char*>(address.data()), address.size()));
@@ -281,10 +311,40 @@ bool Net::progress(int pe, Deliver deliver, void* context) {
     driver_ = &port_of(pe);
     drain();
     moved = worker_->progress() > 0;
+    if (PERIAPT_UNLIKELY(ended_by_ >= 0)) {
+      say_farewell();  // who is connected with us, and not with that one
+      place_.ended(ended_by_);
+    }
     driver_ = nullptr;
     driving_.unlock();
   }
   return empty_tray(pe, deliver, context) || moved;
+}
+
+void Net::say_farewell() {
+  for (std::size_t process = 0; process < endpoints_.size(); ++process) {
+    if (ucx::Endpoint* peer = worker_->endpoint(peer_of(static_cast<int>(process)))) static_cast<void>(peer->close(true));
+  }
+}
+
+void Net::part() {
+  constexpr int kTries = 100, kTurns = 20;
+  constexpr timespec kPause{0, 1'000'000};
+  for (int i = 0; i < kTries; ++i) {
+    if (!driving_.try_lock()) {
+      ::nanosleep(&kPause, nullptr);
+      continue;
+    }
+    driver_ = ports_.front();
+    say_farewell();
+    // What they still send is read, or the kernel would throw our farewell away.
+    for (int turn = 0; turn < kTurns; ++turn) {
+      worker_->progress();
+      ::nanosleep(&kPause, nullptr);
+    }
+    driver_ = nullptr;
+    return driving_.unlock();
+  }
 }
 
 bool Net::arm(int pe) {

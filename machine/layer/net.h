@@ -25,28 +25,42 @@
 #include "base/status.h"
 #include "machine/bootstrap/job_layout.h"
 #include "machine/bootstrap/world.h"
+#include "machine/layer/net_options.h"
 #include "machine/shm/inbox.h"
 #include "machine/ucx-like/worker.h"
 
 namespace periapt::machine {
 
-struct NetPlace {
-  bootstrap::World* world = nullptr;
-  const bootstrap::JobLayout* job = nullptr;
+/// What the command line says about the network, as far as it concerns Net.
+struct NetWishes {
   std::vector<const ucx::TransportFactory*> transports;
   std::string wanted;                                          ///< +transports
   std::function<std::string(const std::string& name)> option;  ///< the transports' own options
   ucx::Limits limits;
+};
+
+/// What the options say, with the transports that they load. Fails when it makes no sense (Net::check()).
+Result<NetWishes> wishes_of(const NetOptions& options);
+
+struct NetPlace {
+  bootstrap::World* world = nullptr;
+  const bootstrap::JobLayout* job = nullptr;
+  NetWishes wishes;
   /// The bytes of a block that are sent, counted from where it begins.
   std::size_t (*block_bytes)(const void* block) = nullptr;
   /// A process of another host has gone, without being expected to. Called with the engine in use: only tell.
   std::function<void(int process, const std::string& reason)> lost;
+  /// One has ended the run and said why. The same.
+  std::function<void(int process)> ended;
 };
 
 class Net : public shm::FarSide {
  public:
   /// What was done with a message for the PE that drives.
   using Deliver = void (*)(void* context, std::uint64_t meta, void* block);
+
+  /// Whether the wishes make sense: known transports, values of options that are understood. Opens nothing.
+  static Status check(const NetWishes& wishes);
 
   /// Opens the transports and tells the others where this process is reached; they may be sent to after the next fence.
   static Result<std::unique_ptr<Net>> open(const NetPlace& place);
@@ -85,6 +99,10 @@ class Net : public shm::FarSide {
   /// Before the PE `pe` sleeps: false when there is something to do. After true, wait_fd() gets readable when there is.
   bool arm(int pe);
   int wait_fd() const { return worker_->wait_fd(); }
+
+  /// This process ends the run and has said why: those that it is connected with are told, so that they end without a
+  /// word. Any thread; takes some milliseconds. Nothing happens while another thread keeps the engine.
+  void part();
 
   std::string explain() const { return worker_->explain(); }
   const std::vector<ucx::Device>& devices() const { return context_->devices(); }
@@ -131,6 +149,7 @@ class Net : public shm::FarSide {
   void drain();
   template <class Leave, class Do>
   void use_engine(int from, Leave&& leave, Do&& act);
+  void say_farewell();
   void on_arrived(ucx::Buffer message, const ucx::Received& received);
   void hand_over(ucx::Tag tag, void* block);
   bool empty_tray(int pe, Deliver deliver, void* context);
@@ -148,6 +167,7 @@ class Net : public shm::FarSide {
   shm::Port* driver_ = nullptr;    // its port
   std::vector<std::uint32_t> numbers_;  // by process: of the next message to it
   std::vector<Sequence> sequences_;     // by process: of those from it
+  int ended_by_ = -1;                   // the process that has ended the run
   std::vector<std::unique_ptr<Tray>> trays_;  // by own PE
   std::mutex outbox_mutex_;
   std::vector<Parcel> outbox_;             // left by PEs that found the engine in use, in order

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
+#include <charconv>
 #include <iterator>
 #include <vector>
 
@@ -23,27 +23,25 @@ constexpr SizeOption kSizes[] = {{"eager-copy-max", &ucx::Limits::eager_copy_max
                                  {"registrations", &ucx::Limits::registrations}};
 // The transports read these themselves (docs/transports.md).
 constexpr const char* kWithValue[] = {"transports", "transport-path", "net-devices", "net-timeout",
-                                      "cost-file",  "shm-cma",        "shm-direct"};
+                                      "cost-file",  "shm-cma",        "shm-direct",  "rendezvous"};
 // Whoever begins like this means one of ours.
 constexpr const char* kOurs[] = {"net-", "transport", "shm-", "eager-", "rendezvous-", "credit-", "explain-"};
 
 // "64K" and the like.
 Result<std::uint64_t> read_size(const std::string& option, const std::string& text) {
-  char* end = nullptr;
-  const unsigned long long number = std::strtoull(text.c_str(), &end, 10);
-  static const std::string units = "KMGT";
-  std::uint64_t value = number;
-  if (*end != 0 && end != text.c_str()) {
-    const std::size_t unit = units.find(static_cast<char>(std::toupper(*end)));
-    if (unit != std::string::npos) {
-      value <<= 10 * (unit + 1);
-      ++end;
-    }
-  }
-  if (text.empty() || text[0] == '-' || *end != 0) {
+  const auto wrong = [&] {
     return Status::failure("+" + option + " wants a number of bytes, like 8192, 64K or 1M, not \"" + text + "\"");
-  }
-  return value;
+  };
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return wrong();
+  const std::string unit(end, text.data() + text.size());
+  static const std::string units = "KMGT";
+  const std::size_t which = unit.size() == 1 ? units.find(static_cast<char>(std::toupper(unit[0]))) : std::string::npos;
+  if (!unit.empty() && which == std::string::npos) return wrong();
+  const std::size_t shift = unit.empty() ? 0 : 10 * (which + 1);
+  if (value > ~std::uint64_t{0} >> shift) return wrong();
+  return value << shift;
 }
 
 Status refuse(const std::string& name) {
@@ -83,7 +81,7 @@ Result<bool> take_with_value(bootstrap::Arguments& arguments, const std::string&
 }  // namespace
 
 bool NetOptions::apart() const {
-  return no_shared_memory || (!transports.empty() && transports.find("shm") == std::string::npos);
+  return no_shared_memory || (!transports.empty() && ("," + transports + ",").find(",shm,") == std::string::npos);
 }
 
 bool NetOptions::kernel_copies() const {

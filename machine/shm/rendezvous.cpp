@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/error_text.h"
 #include "base/secret.h"
 
 namespace periapt::shm {
@@ -42,8 +43,7 @@ socklen_t fill_name(sockaddr_un& name, std::uint64_t number) {
 File unix_socket() { return File(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
 
 Status no_socket() {
-  return Status::failure(std::string("could not make a Unix socket: ") + std::strerror(errno) +
-                         ". If too many files are open, lift the limit: ulimit -n 65536");
+  return Status::failure("could not make a Unix socket: " + error_text());
 }
 
 }  // namespace
@@ -147,9 +147,13 @@ Arrival receive_packet(int socket) {
       arrival.files.emplace_back(number);
     }
   }
-  bool whole = got == sizeof(Packet) && (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+  bool whole = got == sizeof(Packet) && (message.msg_flags & MSG_TRUNC) == 0;
   bool ours = whole && arrival.packet.magic == Packet::kMagic && arrival.packet.version == Packet::kVersion;
-  arrival.what = got == 0 ? Arrival::What::end : ours ? Arrival::What::packet : Arrival::What::broken;
+  bool without_files = (message.msg_flags & MSG_CTRUNC) != 0;
+  arrival.what = got == 0       ? Arrival::What::end
+                 : !ours        ? Arrival::What::broken
+                 : without_files ? Arrival::What::no_files
+                                 : Arrival::What::packet;
   return arrival;
 }
 

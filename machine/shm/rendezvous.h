@@ -99,7 +99,8 @@ static_assert(std::has_unique_object_representations_v<Packet>, "its bytes go ov
 
 /// What a packet brought with it.
 struct Arrival {
-  enum class What : std::uint8_t { packet, nothing_yet, end, broken };
+  /// no_files: this process could not take the files that came with it; mostly it has too many open.
+  enum class What : std::uint8_t { packet, nothing_yet, end, broken, no_files };
   What what = What::nothing_yet;
   Packet packet;
   std::vector<File> files;

@@ -14,6 +14,8 @@
 #include <mutex>
 #include <string>
 
+#include "base/error_text.h"
+
 namespace periapt::shm {
 namespace {
 
@@ -72,8 +74,9 @@ std::uint64_t version() { return table().version.load(std::memory_order_acquire)
 Result<int> make_memory_file(const char* name, std::uint64_t bytes) {
   int file = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0) {
-    return Status::failure(std::string("memfd_create failed: ") + std::strerror(errno) +
-                           ". Memory shared between processes needs it (Linux 3.17; a sandbox must allow it)");
+    const bool forbidden = errno == ENOSYS || errno == EPERM || errno == EACCES;
+    return Status::failure("memfd_create failed: " + error_text() +
+                           (forbidden ? ". Memory shared between processes needs it (Linux 3.17; a sandbox must allow it)" : ""));
   }
   rlimit limit{};
   // A limit on file sizes would end us with SIGXFSZ.
@@ -81,8 +84,7 @@ Result<int> make_memory_file(const char* name, std::uint64_t bytes) {
   if (!fits) errno = EFBIG;
   if (!fits || ::ftruncate(file, static_cast<off_t>(bytes)) != 0 ||
       ::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    std::string why = std::strerror(errno);
-    if (errno == EFBIG) why += "; lift the limit on file sizes, which counts for memory files: ulimit -f unlimited";
+    const std::string why = error_text();
     ::close(file);
     return Status::failure("could not make a memory file of " + std::to_string(bytes >> 10) + " KiB: " + why);
   }
@@ -137,8 +139,7 @@ Result<SharedPool*> SharedPool::create() {
     }
     pool->base_ = map_memory_file(*file, size);
     if (pool->base_ == nullptr) {
-      failed = Status::failure("could not map " + std::to_string(size >> 20) + " MiB of shared memory: " +
-                               std::strerror(errno) + ". Lift a limit on address space: ulimit -v unlimited");
+      failed = Status::failure("could not map " + std::to_string(size >> 20) + " MiB of shared memory: " + error_text());
       ::close(*file);
       continue;
     }

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "base/clock.h"
+#include "base/error_text.h"
 #include "base/secret.h"
 #include "machine/shm/membarrier.h"
 #include "machine/shm/pair.h"
@@ -66,6 +67,8 @@ ucx::Costs costs() {
   return costs;
 }
 
+constexpr char kNoFiles[] = "the files of its memory cannot be taken: too many are open here; more by: ulimit -n 65536";
+
 // on, off or nothing; anything else is named.
 Status read_switch(const OpenRequest& request, const char* name, bool& value) {
   std::string text = request.option ? request.option(name) : std::string();
@@ -76,6 +79,12 @@ Status read_switch(const OpenRequest& request, const char* name, bool& value) {
   }
   value = text == "on";
   return {};
+}
+
+Status check_options(const OpenRequest& request) {
+  bool value = true;
+  Status status = read_switch(request, "+shm-cma", value);
+  return status ? read_switch(request, "+shm-direct", value) : status;
 }
 
 class ShmTransport final : public Transport {
@@ -206,8 +215,7 @@ Status ShmTransport::start(const OpenRequest& request) {
   bell_ = File(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   events_ = File(::epoll_create1(EPOLL_CLOEXEC));
   if (!bell_ || !events_ || !watch(door_.get(), kDoor, nullptr) || !watch(bell_.get(), kBell, nullptr)) {
-    return Status::failure(std::string("could not make an eventfd or epoll: ") + std::strerror(errno) +
-                           ". If too many files are open, lift the limit: ulimit -n 65536");
+    return Status::failure("could not make an eventfd or epoll: " + error_text());
   }
   auto table = make_memory_file("periapt-keys", sizeof(KeyTable));
   if (!table) return table.status();
@@ -399,7 +407,7 @@ void ShmTransport::answer_the_door() {
     if (!socket) return;
     if (peer_process(socket.get()) == 0) continue;                              // another user: not spoken to
     if (visitors_.size() == kVisitorsMost) visitors_.erase(visitors_.begin());  // the one that has kept silent longest
-    watch(socket.get(), kDoor, nullptr);                                        // it may keep silent until we sleep
+    watch(socket.get(), kDoor, nullptr);  // what it has to say may come when we sleep
     visitors_.push_back({std::move(socket)});
     hub_.moved = true;
   }
@@ -415,6 +423,9 @@ bool ShmTransport::listen_to(Visitor& visitor) {
       return true;
     case Arrival::What::broken:
       send_packet(visitor.socket.get(), refusal("it speaks another version of the shm transport"), {});
+      return true;
+    case Arrival::What::no_files:
+      send_packet(visitor.socket.get(), refusal(kNoFiles), {});
       return true;
     case Arrival::What::packet:
       break;
@@ -448,6 +459,7 @@ void ShmTransport::welcome(Visitor& visitor, Arrival& arrival) {
     if (!made) return refuse(made.message().c_str());
     pair = *made;
   }
+  unwatch(visitor.socket);
   pair->socket = std::move(visitor.socket);
   pair->hello_sent = true;
   watch(pair->socket.get(), kSocket, pair);
@@ -473,7 +485,9 @@ void ShmTransport::read_socket(Pair& pair) {
       continue;
     }
     unwatch(pair.socket);
-    if (arrival.what == Arrival::What::broken) {
+    if (arrival.what == Arrival::What::no_files) {
+      pair.peer_left(kNoFiles);
+    } else if (arrival.what == Arrival::What::broken) {
       pair.peer_left("it sent a packet that is not of this version of the shm transport");
     } else if (pair.process != 0) {
       pair.peer_left("process " + std::to_string(pair.process) + " has ended");
@@ -697,6 +711,6 @@ std::vector<Device> probe(const OpenRequest& request) {
 
 }  // namespace
 
-const ucx::TransportFactory factory{"shm", &probe, &ShmTransport::open};
+const ucx::TransportFactory factory{"shm", &probe, &ShmTransport::open, &check_options};
 
 }  // namespace periapt::shm

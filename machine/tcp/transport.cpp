@@ -7,10 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 #include "base/clock.h"
+#include "base/error_text.h"
 #include "base/fatal.h"
 #include "base/log.h"
 
@@ -39,9 +40,16 @@ std::string option(const ucx::OpenRequest& request, const char* name) {
   return request.option ? request.option(name) : std::string();
 }
 
-std::uint64_t timeout_of(const ucx::OpenRequest& request) {
-  double seconds = std::atof(option(request, "+net-timeout").c_str());
-  return seconds > 0 ? static_cast<std::uint64_t>(seconds * 1e9) : 20 * kSecond;
+Result<std::uint64_t> timeout_ns(const ucx::OpenRequest& request) {
+  const std::string text = option(request, "+net-timeout");
+  if (text.empty()) return 20 * kSecond;
+  double seconds = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0.1 && seconds <= 86400))
+    return Status::failure("+net-timeout " + text +
+                           " makes no sense: it is the number of seconds, from 0.1 to 86400, after which a host that does "
+                           "not answer is given up");
+  return static_cast<std::uint64_t>(seconds * 1e9);
 }
 
 void set(int fd, int level, int name, int value) { ::setsockopt(fd, level, name, &value, sizeof value); }
@@ -68,7 +76,7 @@ TcpTransport::TcpTransport(const Choice& choice, const ucx::OpenRequest& request
       receiver_(*request.receiver),
       self_(request.self),
       secret_(request.secret.begin(), request.secret.end()),
-      timeout_ns_(timeout_of(request)),
+      timeout_ns_(timeout_ns(request).value()),
       buffer_(new std::byte[kWholeMax + 256 + kReceiveBytes]) {}
 
 TcpTransport::~TcpTransport() {
@@ -89,8 +97,7 @@ Status TcpTransport::listen() {
   listener_.fd = new_socket();
   timer_.fd = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   if (epoll_ < 0 || listener_.fd < 0 || timer_.fd < 0)
-    return Status::failure("no socket can be made for " + where + ": " + std::strerror(errno) +
-                           (errno == EMFILE ? "; more are allowed by: ulimit -n 65536" : ""));
+    return Status::failure("no socket can be made for " + where + ": " + error_text());
   if (own_.family == 6) set(listener_.fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
   sockaddr_storage socket{};
   socklen_t size = to_socket(own_, &socket);
@@ -121,14 +128,15 @@ bool TcpTransport::reaches(Bytes bytes) const {
   if ((is_loopback(there) || is_loopback(own_)) && !same_host) return false;
   // A datagram socket asks the routing table without sending anything.
   int fd = ::socket(interface_.family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return true;  // connect() will say what is missing
   Address here = own_;
   here.port = 0;
   sockaddr_storage socket{};
   socklen_t size = to_socket(here, &socket);
-  bool routed = fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&socket), size) == 0;
+  bool routed = ::bind(fd, reinterpret_cast<sockaddr*>(&socket), size) == 0;
   size = to_socket(there, &socket);
   routed = routed && ::connect(fd, reinterpret_cast<sockaddr*>(&socket), size) == 0;
-  if (fd >= 0) ::close(fd);
+  ::close(fd);
   return routed;
 }
 
@@ -173,7 +181,7 @@ Result<Link*> TcpTransport::connect(PeerId peer, Bytes bytes) {
   link.where = text(there);
   int fd = new_socket();
   if (fd < 0) {
-    fail(link, std::string("no socket for it: ") + std::strerror(errno) + "; more are allowed by: ulimit -n 65536");
+    fail(link, "no socket for it: " + error_text());
     return static_cast<Link*>(&link);
   }
   tune(fd);
@@ -211,8 +219,7 @@ void TcpTransport::accept_all() {
       if (errno == EAGAIN) return;
       // No more descriptors: who wants to connect waits in the kernel's queue until the next tick.
       if (warnings_++ < kWarningsMax)
-        log::warn(std::string("tcp: a connection waits: ") + std::strerror(errno) +
-                  "; more are allowed by: ulimit -n 65536");
+        log::warn("tcp: a connection waits: " + error_text());
       watch(listener_, EPOLL_CTL_MOD, 0);
       listening_paused_ = true;
       return;
@@ -639,6 +646,7 @@ const ucx::TransportFactory factory = {
           return devices;
         },
     .open = [](const ucx::Device& device, const ucx::OpenRequest& request) -> Result<std::unique_ptr<ucx::Transport>> {
+      if (Result<std::uint64_t> timeout = timeout_ns(request); !timeout) return timeout.status();
       for (const Choice& choice : choose(list_interfaces(), option(request, "+net-devices"))) {
         if (choice.device.name != device.name || !choice.device.usable) continue;
         auto transport = std::make_unique<TcpTransport>(choice, request);
@@ -647,6 +655,7 @@ const ucx::TransportFactory factory = {
       }
       return Status::failure("network interface " + device.name + " is not usable any more");
     },
+    .check_options = [](const ucx::OpenRequest& request) { return timeout_ns(request).status(); },
 };
 
 }  // namespace periapt::tcp

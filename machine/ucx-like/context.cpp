@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "machine/ucx-like/header.h"
+#include "machine/ucx-like/protocols.h"
 
 namespace periapt::ucx {
 namespace {
@@ -29,35 +30,47 @@ Status unknown(const std::string& name, const std::vector<const TransportFactory
   return Status::failure("there is no transport \"" + name + "\": did you mean \"" + nearest(name, known) + "\"? There are: " + all);
 }
 
+// Those that were asked for, in that order; all when none was.
+Result<std::vector<const TransportFactory*>> wanted_of(const ContextRequest& request) {
+  if (request.transports.empty()) return request.factories;
+  std::vector<const TransportFactory*> wanted;
+  for (const std::string& name : split(request.transports)) {
+    auto known = std::find_if(request.factories.begin(), request.factories.end(),
+                              [&](const TransportFactory* factory) { return name == factory->name; });
+    if (known == request.factories.end()) return unknown(name, request.factories);
+    wanted.push_back(*known);
+  }
+  if (wanted.empty()) {
+    return Status::failure("+transports \"" + request.transports + "\" names none: leave it out to use all that are usable");
+  }
+  return wanted;
+}
+
+OpenRequest open_request_of(const ContextRequest& request) {
+  OpenRequest open;
+  open.self = request.self;
+  open.secret = request.secret;
+  open.host = request.host;
+  open.option = request.option ? request.option : [](const std::string&) { return std::string(); };
+  return open;
+}
+
 class ContextImpl final : public Context {
  public:
   explicit ContextImpl(ContextRequest request) : request_(std::move(request)) {}
 
   Status find_devices() {
-    std::vector<const TransportFactory*> wanted = request_.factories;
-    if (!request_.transports.empty()) {
-      wanted.clear();
-      for (const std::string& name : split(request_.transports)) {
-        auto known = std::find_if(request_.factories.begin(), request_.factories.end(),
-                                  [&](const TransportFactory* factory) { return name == factory->name; });
-        if (known == request_.factories.end()) return unknown(name, request_.factories);
-        wanted.push_back(*known);
-      }
-    }
-    OpenRequest open;
-    open.self = request_.self;
-    open.secret = request_.secret;
-    open.host = request_.host;
-    open.option = request_.option;
+    Result<std::vector<const TransportFactory*>> wanted = wanted_of(request_);
+    if (!wanted) return wanted.status();
+    const OpenRequest open = open_request_of(request_);
     std::string why;
     bool usable = false;
-    for (const TransportFactory* factory : wanted) {
+    for (const TransportFactory* factory : *wanted) {
       for (Device& device : factory->probe(open)) {
         check(device);
         usable |= device.usable;
         if (!device.usable) {
-          why += "\n  " + device.transport + (device.name.empty() ? "" : "/" + device.name) + ": " + device.detail;
-          if (!device.remedy.empty()) why += " (" + device.remedy + ")";
+          why += "\n  " + describe(device);
         }
         devices_.push_back(std::move(device));
       }
@@ -86,11 +99,28 @@ class ContextImpl final : public Context {
 
 }  // namespace
 
+Status check_request(const ContextRequest& request) {
+  Result<std::vector<const TransportFactory*>> wanted = wanted_of(request);
+  if (!wanted) return wanted.status();
+  const OpenRequest open = open_request_of(request);
+  if (Result<unsigned> ways = ways_by_hand(open.option("+rendezvous")); !ways) return ways.status();
+  for (const TransportFactory* factory : request.factories) {
+    if (factory->check_options == nullptr) continue;
+    if (Status sensible = factory->check_options(open); !sensible) return sensible;
+  }
+  return {};
+}
+
 Result<std::unique_ptr<Context>> Context::create(ContextRequest request) {
   auto context = std::make_unique<ContextImpl>(std::move(request));
   Status found = context->find_devices();
   if (!found.ok()) return found;
   return std::unique_ptr<Context>(std::move(context));
+}
+
+std::string describe(const Device& device) {
+  return device.transport + (device.name.empty() ? "" : "/" + device.name) + ": " + device.detail +
+         (device.remedy.empty() ? "" : " (" + device.remedy + ")");
 }
 
 const char* describe(Outcome outcome) {

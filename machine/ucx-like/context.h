@@ -37,6 +37,12 @@ struct ContextRequest {
   std::string cost_file;  ///< where measured costs are kept; empty: nowhere
 };
 
+/// "tcp/eth0: is down, or has no carrier (ip link set eth0 up)".
+std::string describe(const Device& device);
+
+/// Whether what is asked for makes sense: names of transports, options of the engine and of each transport. Opens nothing.
+Status check_request(const ContextRequest& request);
+
 class Context {
  public:
   /// Probes all, keeps what is usable. Fails when nothing is, or for a transport name that is not known (with the nearest).

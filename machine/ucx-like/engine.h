@@ -444,7 +444,6 @@ class WorkerImpl final : public Worker, public Receiver {
   void received_part(Operation& operation, std::uint64_t bytes);
   void note_time(Operation& receive);
   unsigned allowed_ways(const Plan& plan) const { return forced_ways_ != 0 ? forced_ways_ & plan.ways : plan.ways; }
-  Status set_by_hand();
   void read_costs();
   void write_costs();
   static bool fits(const Operation& operation, std::uint64_t offset, std::uint64_t size) {

@@ -39,6 +39,14 @@ const char* name_of(LargeWay way) {
   return "data";
 }
 
+Result<unsigned> ways_by_hand(const std::string& text) {
+  if (text.empty()) return 0u;
+  for (LargeWay known : {LargeWay::get, LargeWay::put, LargeWay::data}) {
+    if (text == name_of(known)) return bit_of(known);
+  }
+  return Status::failure("+rendezvous " + text + " is not understood: get, put or data");
+}
+
 Plan make_plan(const std::vector<const Device*>& devices, const Limits& limits) {
   const Device& first = *devices.front();
   const Capabilities& can = first.can;

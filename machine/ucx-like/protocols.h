@@ -20,6 +20,8 @@ enum class LargeWay : std::uint8_t { data, get, put };
 inline constexpr std::size_t kLargeWays = 3;
 constexpr unsigned bit_of(LargeWay way) { return 1u << static_cast<unsigned>(way); }
 const char* name_of(LargeWay way);
+/// The ways that `+rendezvous text` allows, as bits; 0: all.
+Result<unsigned> ways_by_hand(const std::string& text);
 
 struct Plan {
   std::uint64_t inline_max = 0;  ///< up to here: copied by send_inline()

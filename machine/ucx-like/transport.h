@@ -238,10 +238,16 @@ class Transport {
 
 /// A transport's name and how it is made: what its folder offers to the rest of the house.
 struct TransportFactory {
-  const char* name;
+  const char* name;  ///< for +transports
   /// What is here, or why not. Quick, without side effects; never fails.
   std::vector<Device> (*probe)(const OpenRequest& request);
   Result<std::unique_ptr<Transport>> (*open)(const Device& device, const OpenRequest& request);
+  /// Whether the options that are for this transport make sense. Asked in every run that knows the transport, whether it
+  /// is used or not. nullptr: it has none.
+  Status (*check_options)(const OpenRequest& request) = nullptr;
 };
+
+/// Changes with anything above: a transport that was built as a shared object (plugin.h) for another version is refused.
+inline constexpr std::uint32_t kContractVersion = 1;
 
 }  // namespace periapt::ucx

@@ -91,18 +91,10 @@ Status WorkerImpl::open_ports() {
   std::rotate(ports_.begin(), ports_.end() - 1, ports_.end());
   for (std::size_t i = 0; i < ports_.size(); ++i) ports_[i]->number = static_cast<unsigned>(i);
   read_costs();
-  return set_by_hand();
-}
-
-Status WorkerImpl::set_by_hand() {
-  std::string way = context_.request().option ? context_.request().option("+rendezvous") : std::string();
-  if (way.empty()) return {};
-  for (LargeWay known : {LargeWay::get, LargeWay::put, LargeWay::data}) {
-    if (way == name_of(known)) forced_ways_ = bit_of(known) | bit_of(LargeWay::data);
-  }
-  if (forced_ways_ == 0) return Status::failure("+rendezvous " + way + " is not understood: get, put or data");
-  if (way != name_of(LargeWay::data)) forced_ways_ &= ~bit_of(LargeWay::data);
-  return {};
+  Result<unsigned> ways =
+      ways_by_hand(context_.request().option ? context_.request().option("+rendezvous") : std::string());
+  if (ways) forced_ways_ = *ways;
+  return ways.status();
 }
 
 std::vector<std::byte> WorkerImpl::address() const {
@@ -169,8 +161,12 @@ Result<Endpoint*> WorkerImpl::connect(std::span<const std::byte> address) {
     std::string ours, others;
     for (auto& port : ports_) ours += (ours.empty() ? "" : ", ") + port->device.transport + "/" + port->device.name;
     for (Entry& entry : theirs) others += (others.empty() ? "" : ", ") + entry.transport;
+    std::string unused;
+    for (const Device& device : context_.devices()) {
+      if (!device.usable) unused += "\n  not used: " + describe(device);
+    }
     return Status::failure("no transport reaches worker " + std::to_string(peer) + ": here are " + ours +
-                           ", there are " + others);
+                           ", there are " + others + unused);
   }
   return static_cast<Endpoint*>(&endpoint);
 }

@@ -83,7 +83,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   const int found = ::backtrace(frames, 24);
   constexpr int ours = 2;  // this function and the kernel's frame
   if (found > ours) ::backtrace_symbols_fd(frames + ours, found - ours, STDERR_FILENO);
-  if (Process* process = Process::current()) process->layer().announce_exit(128 + signal);
+  if (Process* process = Process::current()) process->layer().end_badly(128 + signal);
   ::raise(signal);
 }
 }  // namespace

@@ -240,13 +240,14 @@ Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** arg
 
 int run_program(int argc, char** argv, void (*register_main_module)(), std::vector<Part> parts) {
   register_everything(argv, register_main_module, std::move(parts));
+  MachineLayer::expect_start();
   for (const Part& part : the_parts)
     if (part.take_options) part.take_options(argv);
+  Watchdog::take_option(argv);
   argc = 0;
   while (argv[argc]) ++argc;
 
   auto* process = new Process(argc, argv);
-  Watchdog::take_option(argv);
   if (process->is_simulated()) Watchdog::switch_off();  // a standstill is seen at once: nothing is left to happen
   for (argc = 0; argv[argc];) ++argc;
   the_argc = argc;

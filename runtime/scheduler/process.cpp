@@ -260,8 +260,7 @@ void Process::end(int code) {
 void Process::abort_run(int code) {
   std::fflush(nullptr);
   if (the_process) {
-    the_process->layer().announce_exit(code ? code : 1);
-    the_process->layer().abort_elsewhere();
+    the_process->layer().end_badly(code ? code : 1);
   }
   _exit(code ? code : 1);
 }

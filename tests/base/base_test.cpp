@@ -16,11 +16,13 @@
 
 #include "base/bits.h"
 #include "base/clock.h"
+#include "base/error_text.h"
 #include "base/fatal.h"
 #include "base/flat_map.h"
 #include "base/futex.h"
 #include "base/nearest.h"
 #include "base/platform.h"
+#include "base/program.h"
 #include "base/secret.h"
 #include "base/status.h"
 #include "base/topology.h"
@@ -223,6 +225,31 @@ TEST(Fatal, SaysWhatWhereWhyAndWhatNext) {
             "  why:      because\n"
             "  do next:  mend it\n");
   EXPECT_THAT(format_complaint({"it broke", "", "", ""}, ""), ::testing::Not(HasSubstr("why")));
+}
+
+TEST(FatalDeathTest, AnotherProcessMaySayIt) {
+  const auto leave = [] {
+    set_speak_hook([](const Complaint& complaint) { return complaint.what == "said"; });
+    fatal("left to others");
+  };
+  EXPECT_EXIT(leave(), ::testing::ExitedWithCode(1), "^$");
+  const auto speak = [] {
+    set_speak_hook([](const Complaint& complaint) { return complaint.what == "said"; });
+    fatal("said");
+  };
+  EXPECT_EXIT(speak(), ::testing::ExitedWithCode(1), "said");
+}
+
+TEST(ErrorText, NamesTheCommandThatLiftsALimit) {
+  EXPECT_EQ(error_text(EMFILE), "Too many open files; more are allowed by: ulimit -n 65536");
+  EXPECT_EQ(error_text(ENOENT), "No such file or directory");
+}
+
+TEST(Program, KnowsItsFileAndBuild) {
+  EXPECT_NE(program::path().find("base_test"), std::string::npos);
+  EXPECT_GE(program::build().size(), 16u);
+  EXPECT_EQ(program::build().find_first_not_of("0123456789abcdef"), std::string::npos);
+  EXPECT_EQ(program::build(), program::build());
 }
 
 TEST(FatalDeathTest, LeavesWithStatusOne) {

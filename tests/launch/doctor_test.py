@@ -21,7 +21,7 @@ class Doctor(unittest.TestCase):
     def test_every_finding_is_whole(self):
         run = launchers.run(DOCTOR, "--json")
         found = findings(run)
-        self.assertEqual({f["area"] for f in found}, {"build", "run", "transports", "launchers", "cores", "limits", "sharing", "devices"})
+        self.assertEqual({f["area"] for f in found}, {"build", "run", "transports", "chosen", "launchers", "cores", "limits", "sharing", "devices"})
         for finding in found:
             self.assertIn(finding["state"], ("good", "absent", "limited", "broken"), finding)
             self.assertTrue(finding["name"] and finding["text"], finding)
@@ -42,6 +42,39 @@ class Doctor(unittest.TestCase):
         self.assertIn("address space", broken)
         self.assertIn("addresses", broken)  # by trying it
         self.assertIn("ulimit -v unlimited", broken["address space"]["remedy"])
+
+    def chosen(self, *options):
+        run = launchers.run(DOCTOR, "--json", *options)
+        return {f["name"]: f for f in findings(run) if f["area"] == "chosen"}
+
+    def test_what_would_be_chosen_is_told_with_its_reason(self):
+        chosen = self.chosen()
+        self.assertIn("nothing is copied", chosen["same host"]["text"])
+        self.assertIn("over shm/memory", chosen["same host, apart"]["text"])
+        self.assertIn("over tcp/", chosen["another host"]["text"])
+        self.assertRegex(chosen["another host"]["text"], r"copied and sent at once: copying .* costs less")
+
+    def test_options_of_a_run_count(self):
+        self.assertIn("over tcp/lo", self.chosen("+transports", "tcp", "+net-devices", "lo")["same host, apart"]["text"])
+        lost = self.chosen("+net-devices", "nosuch")["another host"]
+        self.assertEqual(lost["state"], "broken")
+        self.assertIn("no interface has this name", lost["text"])
+        self.assertTrue(lost["remedy"])
+
+    def test_an_option_that_makes_no_sense_is_refused(self):
+        for option, said in ((("+transports", "bananas"), 'no transport "bananas"'),
+                             (("+transport-path", "/nowhere/x.so"), "does not exist"), (("+net-timeout", "soon"), "seconds")):
+            run = launchers.run(DOCTOR, *option)
+            self.assertEqual((run.code, run.out), (1, ""), run)
+            self.assertIn(said, run.err)
+
+    def test_a_transport_that_is_loaded_is_among_them(self):
+        plugin = os.path.join(os.path.dirname(DOCTOR), "..", "tests", "transport-template", "plugin", "plugin.so")
+        if not os.path.exists(plugin):
+            self.skipTest("the template was not built as a shared object")
+        run = launchers.run(DOCTOR, "--json", "+transport-path", plugin, "+transports", "template")
+        self.assertIn("template unix", {f["name"] for f in findings(run)})
+        self.assertIn("over template/unix", self.chosen("+transport-path", plugin, "+transports", "template")["another host"]["text"])
 
     def test_few_open_files_are_a_limit(self):
         run = launchers.run("sh", "-c", f"ulimit -n 100; exec {DOCTOR} --json")

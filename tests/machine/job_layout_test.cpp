@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "machine/bootstrap/frames.h"
+
 namespace periapt::bootstrap {
 namespace {
 
@@ -94,12 +96,23 @@ TEST(JobLayout, PesOfAProcessComeFromWhatWasAskedFor) {
 TEST(JobLayout, WhatAMemberTellsIsReadBackAndNotTrusted) {
   Member told = member(0, 3, {1, 5});
   told.machine.quota = 1.5;
+  told.program = "4af3 /opt/jacobi";
+  told.options = "+p 6 +transports tcp";
   auto read = Member::decode(told.encode());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->pes, 3);
   EXPECT_EQ(read->machine.quota, 1.5);
+  EXPECT_EQ(read->program, told.program);
+  EXPECT_EQ(read->options, told.options);
   EXPECT_THAT(read->machine.cpus, ElementsAre(1, 5));
-  for (const char* wrong : {"", "0 0 0 1", "x", "1 0 0", "1 0 0 1 y", "99999999 0 0 1"}) EXPECT_FALSE(Member::decode(wrong)) << wrong;
+  for (const char* wrong : {"", "0 0 0 1", "x", "1 0 0", "1 0 0 1 y", "99999999 0 0 1"}) {
+    EXPECT_FALSE(Member::decode(pack_texts({"member 2", "", "", "", wrong}))) << wrong;
+  }
+}
+
+TEST(JobLayout, AMemberOfAnotherVersionIsToldFromDamage) {
+  for (const std::string& other : {std::string("2 0 0 0 1"), std::string(), pack_texts({"member 1", "", "", "", "1 0 0 1"})})
+    EXPECT_THAT(Member::decode(other).message(), HasSubstr("another version of Periapt")) << other;
 }
 
 // One that leaves before the others have heard why is taken by launchers for a crash: what was printed is lost.
@@ -110,6 +123,47 @@ TEST(JobLayout, AMemberThatRefusesIsAFailureOfAll) {
   ASSERT_TRUE(told);
   members[1] = *told;
   for (int self = 0; self < 3; ++self) EXPECT_EQ(resolve_job({}, members, self).message(), "+p 4 is not a multiple of 3");
+}
+
+TEST(JobLayout, TheFirstThatRefusesSpeaks) {
+  std::vector<Member> members = {member(0, 1, {0}), member(0, 1, {1}), member(1, 1, {0})};
+  EXPECT_EQ(speaker_of(members), 0);
+  members[2].refusal = "no";
+  EXPECT_EQ(speaker_of(members), 2);
+  members[1].refusal = "neither";
+  EXPECT_EQ(speaker_of(members), 1);
+}
+
+TEST(JobLayout, AllExecuteTheSameProgram) {
+  std::vector<Member> members = {member(0, 1, {0}), member(1, 1, {0})};
+  members[0].program = "4af3 /opt/jacobi";
+  members[1].program = "4af3 /home2/jacobi";  // the same build in another place
+  EXPECT_TRUE(resolve_job({}, members, 0));
+  members[1].program = "99ab /opt/jacobi";
+  for (int self : {0, 1}) {
+    const std::string said = resolve_job({}, members, self).message();
+    EXPECT_THAT(said, HasSubstr("process 0 runs /opt/jacobi (build 4af3), process 1 runs /opt/jacobi (build 99ab)"));
+    EXPECT_THAT(said, HasSubstr("the same program"));
+  }
+}
+
+TEST(JobLayout, OptionsOfTheRunAreTheSameForAll) {
+  std::vector<Member> members = {member(0, 1, {0}), member(1, 1, {0})};
+  members[1].options = "+transports tcp";
+  for (int self : {0, 1}) {
+    EXPECT_THAT(resolve_job({}, members, self).message(),
+                HasSubstr("process 0 was started without options of the run, process 1 was started with +transports tcp"));
+  }
+}
+
+// A process of a host where all is well must not go on while those of another host can't.
+TEST(JobLayout, ALayoutThatIsImpossibleOnOneHostIsAFailureOfAll) {
+  std::vector<Member> members = {member(0, 1, {0, 1}), member(1, 1, {4, 5})};
+  LayoutRequest request;
+  request.pe_map = "0";
+  const std::string said = resolve_job(request, members, 0).message();
+  EXPECT_THAT(said, HasSubstr("+pemap 0 names cpu 0, which we may not use"));
+  EXPECT_EQ(resolve_job(request, members, 1).message(), said);
 }
 
 }  // namespace

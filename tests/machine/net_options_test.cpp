@@ -64,5 +64,24 @@ TEST(NetOptions, MistakesAreExplained) {
   EXPECT_EQ(refusal({"+balancer", "GreedyLB", "+p", "4"}), "taken");
 }
 
+TEST(NetOptions, SizesThatAreNoSizesAreRefused) {
+  for (const char* wrong : {"", "much", "-1", "64Q", "1 K", "64KK", "99999999999999999999", "99999999999T", "K"}) {
+    Line line({"+eager-copy-max", wrong});
+    EXPECT_THAT(take_net_options(line.argc, line.argv.data()).message(), HasSubstr("wants a number of bytes")) << wrong;
+  }
+  Line line({"+eager-copy-max", "3g", "+credit-bytes", "0"});
+  auto options = take_net_options(line.argc, line.argv.data());
+  ASSERT_TRUE(options) << options.message();
+  EXPECT_EQ(options->limits.eager_copy_max, std::uint64_t{3} << 30);
+}
+
+TEST(NetOptions, ATransportWithShmInItsNameIsNotSharedMemory) {
+  NetOptions options;
+  options.transports = "tcp,myshm";
+  EXPECT_TRUE(options.apart());
+  options.transports = "tcp,shm";
+  EXPECT_FALSE(options.apart());
+}
+
 }  // namespace
 }  // namespace periapt::machine

@@ -6,15 +6,24 @@
 #include <cstring>
 #include <vector>
 
+#include "machine/layer/net_options.h"
 #include "tools/doctor/finding.h"
 
 int main(int argc, char** argv) {
   using namespace periapt::doctor;
+  // The options of a run about the network count here as they do there.
+  auto options = periapt::machine::take_net_options(argc, argv);
+  auto wishes = options ? periapt::machine::wishes_of(*options) : options.status();
+  if (!wishes) {
+    std::fprintf(stderr, "periapt-doctor: %s\n", wishes.message().c_str());
+    return 1;
+  }
   CLI::App app("Looks at this host with Periapt's eyes: what is there, what works, what to do about the rest.");
   bool json = false, all = false;
   app.add_flag("--json", json, "for programs");
   app.add_flag("-a,--all", all, "what to do about things that nobody needs, too");
-  app.footer("The status is 0 when programs can run here, 1 when something is broken.");
+  app.footer("Options of a run about the network (+transports, +net-devices, +transport-path ...) count here as they do there.\n"
+             "The status is 0 when programs can run here, 1 when something is broken.");
   // charmrun tells every program of how many PEs it is: of no matter here.
   std::vector<char*> own;
   for (int i = 0; i < argc; ++i) {
@@ -37,7 +46,8 @@ int main(int argc, char** argv) {
   Findings findings;
   probe_build(findings);
   probe_run(findings, world);
-  probe_transports(findings);
+  probe_transports(findings, *wishes);
+  probe_choice(findings, *wishes);
   probe_launchers(findings);
   probe_cores(findings);
   probe_limits(findings);

@@ -22,6 +22,16 @@ const char* name_of(State state) {
   return "?";
 }
 
+// Further lines of a text stand under its first one.
+static std::string indented(const std::string& text) {
+  std::string lines;
+  for (char c : text) {
+    lines += c;
+    if (c == '\n') lines.append(30, ' ');
+  }
+  return lines;
+}
+
 std::string as_text(const Findings& findings, bool all) {
   std::string text, area;
   int limited = 0, broken = 0;
@@ -33,7 +43,7 @@ std::string as_text(const Findings& findings, bool all) {
       text += fmt::format("\n{}\n", area);
     }
     text += fmt::format("  {:<8} {:<18} {}\n", finding.state == State::good ? "" : name_of(finding.state), finding.name,
-                        finding.text);
+                        indented(finding.text));
     bool show = !finding.remedy.empty() && (all || finding.state != State::absent);
     if (show) text += fmt::format("  {:<8} {:<18} -> {}\n", "", "", finding.remedy);
   }

@@ -66,10 +66,10 @@ void probe_build(Findings& findings) {
   }
 }
 
-void probe_transports(Findings& findings) {
-  for (const ucx::TransportFactory* factory : machine::transports()) {
+void probe_transports(Findings& findings, const machine::NetWishes& wishes) {
+  for (const ucx::TransportFactory* factory : wishes.transports) {
     ucx::OpenRequest request;
-    request.option = [](const std::string&) { return std::string(); };
+    request.option = wishes.option;
     std::vector<ucx::Device> devices = factory->probe(request);
     int usable = 0;
     for (const ucx::Device& device : devices) usable += device.usable;

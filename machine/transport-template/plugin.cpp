@@ -1,0 +1,5 @@
+// What makes a shared object of a transport; left out where it is linked into the library.
+#include "machine/transport-template/transport.h"
+#include "machine/ucx-like/plugin.h"
+
+PERIAPT_TRANSPORT_PLUGIN(periapt::transport_template::factory)

@@ -1,0 +1,156 @@
+"""The ways in which a user starts a program, for tests of how runs end that go wrong.
+
+A way turns words (a program and its arguments) into a command. What a run leaves behind is found by a mark in the
+environment that everything inherits which the run starts, whoever starts it.
+"""
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "launch"))
+import launchers  # noqa: E402
+import slurm_lab  # noqa: E402
+
+HANG_S = 300  # not a limit of the test: a run that hangs must not hide the others
+CHARMRUN = os.path.join(os.environ["PERIAPT_BIN"], "charmrun")
+
+
+class Way:
+    """`processes` started by somebody, or by the program itself; each with `options` of Periapt's."""
+
+    def __init__(self, name, command, options, environment=None):
+        self.name, self.command, self.options = name, command, options
+        self.environment = environment or {}
+
+    def words(self, program, *arguments):
+        return [*self.command, program, *arguments, *self.options]
+
+
+class Ways:
+    """All that this machine has. Those that it has not are told, once."""
+
+    def __init__(self, slurm=True):
+        self.folder = tempfile.TemporaryDirectory(prefix="periapt-ways-")
+        self.lab = None
+        self.all = [Way("by itself, tcp", [], ["+p4", "+ppn", "2", "+transports", "tcp"])]
+        if shutil.which("mpiexec.hydra"):
+            self.all += [Way("hydra", ["mpiexec.hydra", "-n", "2"], ["+ppn", "2"]),
+                         Way("hydra, tcp", ["mpiexec.hydra", "-n", "3"], ["+transports", "tcp"])]
+        else:
+            print("not tried: hydra (there is no mpiexec.hydra)")
+        if shutil.which("mpirun.openmpi"):
+            mpirun = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n"]
+            self.all += [Way("Open MPI", [*mpirun, "2"], ["+ppn", "2"]),
+                         Way("Open MPI, tcp", [*mpirun, "3"], ["+transports", "tcp"])]
+        else:
+            print("not tried: Open MPI (there is no mpirun.openmpi)")
+        self.all.append(self.charmrun())
+        if slurm:
+            self.add_slurm()
+
+    def charmrun(self):
+        """Two hosts, reached by a shell that stays here."""
+        shell, hosts = self.path("shell"), self.path("hosts")
+        with open(shell, "w", encoding="ascii") as file:
+            file.write('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+        os.chmod(shell, 0o755)
+        with open(hosts, "w", encoding="ascii") as file:
+            file.write("host a\nhost b\n")
+        return Way("charmrun", [CHARMRUN, "++quiet", "++nodelist", hosts, "++remote-shell", shell, "++n", "2"],
+                   ["+ppn", "2"])
+
+    def add_slurm(self):
+        try:
+            self.lab = slurm_lab.Lab()
+        except SystemExit:
+            return  # it has said why
+        for kind in ("pmi2", "pmix"):
+            if self.lab.offers(kind):
+                self.all.append(Way(f"srun, {kind}", ["srun", "-N2", "-n2", f"--mpi={kind}"], ["+ppn", "2"],
+                                    {"SLURM_CONF": self.lab.path("slurm.conf")}))
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def close(self):
+        if self.lab:
+            self.lab.stop()
+        self.folder.cleanup()
+
+
+def marked(mark):
+    """Processes that were started with the mark in their environment, and are there still."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if f"PERIAPT_TEST_MARK={mark}".encode() in file.read().split(b"\0") and launchers.alive(int(name)):
+                    found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
+class Run:
+    """A run in a folder of its own; `text` is what it has printed, both streams together."""
+
+    def __init__(self, words, limits=(), environment=None, stdout=None, stdin=subprocess.DEVNULL):
+        self.mark = uuid.uuid4().hex
+        self.folder = tempfile.TemporaryDirectory(prefix="periapt-run-")
+        self.shm = set(os.listdir("/dev/shm"))
+        self.output = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+        self.begin = time.monotonic()
+
+        def limit():
+            for which, value in ((resource.RLIMIT_CORE, 0), *limits):
+                resource.setrlimit(which, (value, value))
+
+        self.process = subprocess.Popen([str(word) for word in words], cwd=self.folder.name, stdin=stdin,
+                                        stdout=stdout or self.output, stderr=self.output, start_new_session=True,
+                                        preexec_fn=limit,
+                                        env=launchers.environment(PERIAPT_TEST_MARK=self.mark, **(environment or {})))
+
+    def text(self):
+        return os.pread(self.output.fileno(), 1 << 24, 0).decode(errors="replace")
+
+    def finish(self):
+        """Status, what was printed, and what is wrong with what was left: a list of sentences."""
+        wrong = []
+        try:
+            status = self.process.wait(HANG_S)
+        except subprocess.TimeoutExpired:
+            status = None
+            wrong.append(f"it hung for {HANG_S} s")
+        end = time.monotonic() + (10 if status is not None else 0)
+        while (left := marked(self.mark)) and time.monotonic() < end:
+            time.sleep(0.02)
+        if left:
+            wrong.append(f"processes are left behind: {[command_of(pid) for pid in left]}")
+        for pid in left:
+            try:
+                os.kill(pid, 9)
+            except ProcessLookupError:
+                pass
+        self.process.wait()
+        if new := {name for name in os.listdir("/dev/shm") if "periapt" in name} - self.shm:
+            wrong.append(f"left in /dev/shm: {new}")
+        if files := os.listdir(self.folder.name):
+            wrong.append(f"left in its folder: {files}")
+        text = self.text()
+        self.output.close()
+        self.folder.cleanup()
+        return status, text, wrong
+
+
+def command_of(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return f"{pid}: {file.read().replace(bytes(1), b' ').decode(errors='replace')[:100]}"
+    except OSError:
+        return str(pid)

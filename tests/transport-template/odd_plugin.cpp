@@ -1,0 +1,34 @@
+// Shared objects that are not what +transport-path wants, each in its own way.
+#include "machine/ucx-like/plugin.h"
+
+namespace {
+
+using namespace periapt;
+
+std::vector<ucx::Device> probe(const ucx::OpenRequest&) { return {}; }
+Result<std::unique_ptr<ucx::Transport>> open(const ucx::Device&, const ucx::OpenRequest&) {
+  return Status::failure("it only says its name");
+}
+[[maybe_unused]] const ucx::TransportFactory factory{"tcp", probe, open};
+[[maybe_unused]] ucx::TransportPlugin changed() {
+  ucx::TransportPlugin plugin;
+#if defined(ODD_OLD)
+  plugin.contract = 0;
+#elif defined(ODD_OTHER_WAY)
+  plugin.sizes[2] += 8;
+#endif
+  plugin.factory = &factory;
+  return plugin;
+}
+
+}  // namespace
+
+#if defined(ODD_NOTHING)
+extern "C" int something_else() { return 0; }
+#elif defined(ODD_UNRESOLVED)
+extern "C" void what_nobody_has();
+extern "C" __attribute__((visibility("default"))) void use() { what_nobody_has(); }
+#else
+extern "C" __attribute__((visibility("default"))) const ucx::TransportPlugin periapt_transport;
+const ucx::TransportPlugin periapt_transport = changed();
+#endif

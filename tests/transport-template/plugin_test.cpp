@@ -1,0 +1,83 @@
+// Transports that are loaded at run time: found, refused with a reason, and the same as if they had been linked.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "machine/layer/transports.h"
+
+namespace periapt::machine {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string plugin(const std::string& name) { return std::string(PLUGINS) + "/" + name + "/" + name + ".so"; }
+
+void refused(const std::string& path, const auto& says) {
+  auto all = transports_with(path);
+  ASSERT_FALSE(all) << path;
+  EXPECT_THAT(all.message(), HasSubstr("+transport-path: "));
+  EXPECT_THAT(all.message(), says);
+}
+
+TEST(Plugins, NoneAreThoseOfTheBuild) {
+  auto all = transports_with("");
+  ASSERT_TRUE(all) << all.message();
+  EXPECT_EQ(*all, transports());
+}
+
+TEST(Plugins, AFileAndAFolderGiveTheTransportBehindThoseOfTheBuild) {
+  for (const std::string& path : {plugin("plugin"), std::string(PLUGINS) + "/plugin", plugin("plugin") + ":" + plugin("plugin")}) {
+    auto all = transports_with(path);
+    ASSERT_TRUE(all) << all.message();
+    ASSERT_EQ(all->size(), transports().size() + 1) << path;
+    EXPECT_STREQ(all->back()->name, "template");
+    ASSERT_EQ(all->back()->probe({}).size(), 1u);
+    EXPECT_TRUE(all->back()->probe({}).front().usable);
+  }
+}
+
+TEST(Plugins, AFileOfTheFolderWeAreInNeedsNoSlash) {
+  std::filesystem::current_path(std::string(PLUGINS) + "/plugin");
+  auto all = transports_with("plugin.so");
+  ASSERT_TRUE(all) << all.message();
+  EXPECT_STREQ(all->back()->name, "template");
+}
+
+TEST(Plugins, WhatIsNotThereIsNamed) {
+  refused("/nowhere/mine.so", AllOf(HasSubstr("/nowhere/mine.so does not exist"), HasSubstr("shared object")));
+  const std::string empty = testing::TempDir() + "periapt-plugins-" + std::to_string(::getpid());
+  std::filesystem::create_directory(empty);
+  refused(empty, HasSubstr("holds no file whose name ends in .so"));
+  std::filesystem::remove(empty);
+}
+
+TEST(Plugins, WhatCannotBeLoadedSaysWhy) {
+  const std::string text = testing::TempDir() + "periapt-plugin-" + std::to_string(::getpid()) + ".so";
+  std::ofstream(text) << "no shared object\n";
+  refused(text, HasSubstr("cannot be loaded"));
+  std::filesystem::remove(text);
+  refused(plugin("plugin_unresolved"), AllOf(HasSubstr("cannot be loaded"), HasSubstr("what_nobody_has")));
+}
+
+TEST(Plugins, WhatIsNoTransportIsRefused) {
+  refused(plugin("plugin_nothing"), AllOf(HasSubstr("is no transport"), HasSubstr("PERIAPT_TRANSPORT_PLUGIN")));
+}
+
+TEST(Plugins, AnotherVersionOfTheContractIsRefused) {
+  refused(plugin("plugin_old"), AllOf(HasSubstr("version 0 of the contract"), HasSubstr("Build it again")));
+}
+
+TEST(Plugins, AnotherWayOfBuildingIsRefused) {
+  refused(plugin("plugin_other_way"), AllOf(HasSubstr("built in another way"), HasSubstr("same compiler")));
+}
+
+TEST(Plugins, ANameThatIsTakenIsRefused) {
+  refused(plugin("plugin_taken_name"), HasSubstr("a transport with the name tcp, and there is one"));
+}
+
+}  // namespace
+}  // namespace periapt::machine
