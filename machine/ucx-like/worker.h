@@ -43,12 +43,18 @@ struct Received {
 /// Outcome::cancelled, and its call-back comes from progress(). All of them are to be dropped before the Worker is.
 class Request {
  public:
-  virtual ~Request() = default;
-  virtual bool ended() const = 0;
-  virtual Outcome outcome() const = 0;
-  virtual const Received& received() const = 0;  ///< of a receive
+  Request(const Request&) = delete;
+  bool ended() const { return has_ended_; }
+  Outcome outcome() const { return received_.outcome; }
+  const Received& received() const { return received_; }  ///< of a receive
   /// True if it could be taken back. Sends that went out and matched receives can't.
-  virtual bool cancel() = 0;
+  bool cancel();
+
+ protected:
+  Request() = default;
+  ~Request() = default;
+  Received received_;
+  bool has_ended_ = false;
 };
 /// Hands the request back to its worker, now or when it has ended.
 struct Releaser {
