@@ -88,12 +88,13 @@ def tests_of(run: Run, options) -> list[dict]:
 
 
 def targets_for(run: Run, tests: list[dict]) -> list[str]:
-    """What ninja has to build so that these tests can run: every word of their commands that ninja can make."""
+    """What ninja has to build so that these tests can run: every path in their commands that ninja can make. It may stand
+    within a word, as in sh -c 'program; test $? -eq 7'."""
     known = subprocess.run(["ninja", "-C", str(run.build), "-t", "targets", "all"], capture_output=True, text=True,
                            check=True).stdout
     makes = {line.split(":")[0] for line in known.splitlines()}
-    words = {word for test in tests for word in test.get("command", [])}
-    inside = {os.path.relpath(word, run.build) for word in words if word.startswith(str(run.build) + os.sep)}
+    path = re.compile(re.escape(str(run.build) + os.sep) + r"""([^\s"';]+)""")
+    inside = {found for test in tests for word in test.get("command", []) for found in path.findall(word)}
     return sorted(inside & makes)
 
 
