@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/fatal.h"
+#include "runtime/chare/zero_copy_entries.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -669,6 +670,8 @@ void ArrayManager::give_broadcast(ArrayElement* element, const Message& message)
   ++pe_.created;
   char* payload = static_cast<char*>(message.payload());
   void* object = object_for(element, ep);
+  if (entry.flags & ep_nocopypost) [[unlikely]]
+    return zero_copy::run_for_element(objects_, ep, object, id_.index(), element->id_, message);
   if (entry.runtime_frees() && !(entry.flags & ep_threaded) && !(message->flags & envelope_packed)) [[likely]] {
     objects_.enter(ep, object, payload, payload + message->size, Message());
   } else {
@@ -741,6 +744,9 @@ void ArrayManager::migrate(ArrayElement* element, int to, std::uint32_t follows)
               std::to_string(pe_.process.pes() - 1), describe_running(pe_));
   if (!follows && age_of(element).unsettled()) return location_->wish(id, to);
   if (to == pe_.index) return;
+  if (objects_.posts) [[unlikely]]
+    for (ArrayManager* manager : location_->bound)
+      if (objects_.posts->holds(manager->id_.index(), id, to)) return;
   const Location::Hint* followed = follows ? location_->find(id) : nullptr;
   const Age age = followed ? followed->age : Age{element->life_, element->migrations_ + 1};
   std::vector<std::pair<ArrayManager*, ArrayElement*>> members;

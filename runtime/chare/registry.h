@@ -33,6 +33,8 @@ enum ep_flag : unsigned {
   ep_reductiontarget = 4096,
   ep_whenidle = 8192,
   ep_constructor = 16384,
+  ep_nocopy = 32768,      // has arrays that are sent without a copy
+  ep_nocopypost = 65536,  // ... to buffers that its post entry method names; ep_nocopy too
 };
 
 enum send_flag : unsigned { send_expedited = 1, send_immediate = 2, send_inline = 4 };

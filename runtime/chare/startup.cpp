@@ -21,6 +21,7 @@
 #include "runtime/chare/reduction_message.h"
 #include "runtime/chare/stepped.h"
 #include "runtime/chare/watchdog.h"
+#include "runtime/chare/zero_copy_entries.h"
 #include "runtime/chare/zero_copy_parts.h"
 #include "runtime/scheduler/process.h"
 
@@ -70,6 +71,7 @@ void register_core() {
   register_callback_entries();
   register_node_group_entries();
   zero_copy::register_entries();
+  zero_copy::register_post_entries();
 }
 
 // --- start -----------------------------------------------------------------------------------------------------------

@@ -31,13 +31,6 @@ Message runtime_message(const void* bytes, std::size_t size, int entry, std::uin
   message->element = element;
   return message;
 }
-template <class T>
-T contents(const RuntimeCall& call) {
-  T value;
-  std::memcpy(static_cast<void*>(&value), call.arguments, sizeof value);
-  return value;
-}
-
 // Whether a PE of ours can reach memory by a key of that kind.
 bool opens(const Pe& pe, const MemoryKey& key) {
   if (!key) return false;
@@ -50,9 +43,11 @@ bool opens(const Pe& pe, const MemoryKey& key) {
 void end_registration(CkNcpyBuffer& buffer) {
   if (buffer.deregMode == CK_BUFFER_DEREG) buffer.deregisterMem();
 }
+bool wants_to_know(const CkNcpyBuffer& buffer) {
+  return buffer.cb.type != CkCallback::ignore && !buffer.cb.isInvalid();
+}
 void tell(const CkNcpyBuffer& buffer) {
-  if (buffer.cb.type == CkCallback::ignore || buffer.cb.isInvalid()) return;
-  buffer.cb.send(static_cast<int>(sizeof buffer), &buffer);
+  if (wants_to_know(buffer)) buffer.cb.send(static_cast<int>(sizeof buffer), &buffer);
 }
 
 struct RegisterCall {
@@ -73,6 +68,8 @@ void release(Pe& pe, CkNcpyBuffer buffer) {
     end_registration(buffer);
     return tell(buffer);
   }
+  const bool registered = NcpyAccess::key(buffer) && buffer.deregMode == CK_BUFFER_DEREG;
+  if (!registered && !wants_to_know(buffer)) return;
   ++pe.created;
   send_to(pe, buffer.pe, runtime_message(&buffer, sizeof buffer, entry_ended, 0));
 }
@@ -145,7 +142,7 @@ namespace {
 // On the PE that made the buffer.
 void on_register(Pe& pe, const RuntimeCall& call) {
   pe.objects->count_processed();
-  auto asked = contents<RegisterCall>(call);
+  auto asked = call.read<RegisterCall>();
   asked.buffer.registerMem();
   const RegisteredCall answer{asked.buffer, asked.access};
   ++pe.created;
@@ -153,13 +150,13 @@ void on_register(Pe& pe, const RuntimeCall& call) {
 }
 void on_registered(Pe& pe, const RuntimeCall& call) {
   pe.objects->count_processed();
-  const auto answer = contents<RegisteredCall>(call);
+  const auto answer = call.read<RegisteredCall>();
   answer.access->remote = answer.buffer;
   move(pe, *answer.access);
 }
 void on_ended(Pe& pe, const RuntimeCall& call) {
   pe.objects->count_processed();
-  auto buffer = contents<CkNcpyBuffer>(call);
+  auto buffer = call.read<CkNcpyBuffer>();
   end_registration(buffer);
   tell(buffer);
 }
@@ -173,13 +170,13 @@ CkNcpyStatus transfer(CkNcpyBuffer& mine, const CkNcpyBuffer& other, bool is_put
   Pe& pe = *Pe::current();
   const std::size_t size = is_put ? mine.cnt : other.cnt;
   const std::size_t room = is_put ? other.cnt : mine.cnt;
-  if (size > room)
-    fatal("a zero-copy transfer of " + std::to_string(size) + " bytes into a buffer of " + std::to_string(room),
-          describe_running(pe), "the source is larger than the destination", "make both of the same size");
   if (mine.pe < 0 || mine.regMode == CK_BUFFER_NOREG || pe.process.process_of(mine.pe) != pe.process.rank())
     fatal(std::string(is_put ? "put()" : "get()") + " of a buffer whose memory is not in this process",
           describe_running(pe), "the buffer that is called has to be the local one",
           "destination.get(source) on the destination's side, source.put(destination) on the source's");
+  if (size > room)
+    fatal("a zero-copy transfer of " + std::to_string(size) + " bytes into a buffer of " + std::to_string(room),
+          describe_running(pe), "the source is larger than the destination", "make both of the same size");
   auto* direct = new DirectTransfer;
   direct->mine = mine;
   direct->remote = other;
@@ -218,6 +215,14 @@ void CkNcpyBuffer::init(const void* memory, std::size_t bytes, const CkCallback&
   pe = Pe::current()->index;
   key_ = {};
   if (regMode == CK_BUFFER_REG || regMode == CK_BUFFER_PREREG) registerMem();
+}
+
+CkNcpyBuffer CkNcpyBuffer::to_send(const void* memory, const CkCallback& callback, unsigned short reg_mode,
+                                   unsigned short dereg_mode) {
+  CkNcpyBuffer buffer;
+  buffer.init(memory, 0, callback, CK_BUFFER_UNREG, dereg_mode);
+  buffer.regMode = reg_mode;
+  return buffer;
 }
 
 void CkNcpyBuffer::registerMem() {

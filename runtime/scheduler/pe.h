@@ -156,6 +156,8 @@ class Pe {
   // Is a part of the latest broadcast rooted at `root` still parked here for want of room?
   bool tree_parked(int root) const;
   bool has_work() const { return !fifo_.empty() || !urgent_.empty() || !by_priority_.empty(); }
+  // Are transfers under way that this PE has begun?
+  bool has_transfers() const { return transfers_ != 0; }
   std::size_t queue_length() const { return fifo_.size() + urgent_.size() + by_priority_.size(); }
   bool is_idle() const { return is_idle_; }
   // Idle, and a turn would find nothing: for the carrier of several PEs. Timers are not looked at.

@@ -71,6 +71,17 @@ class Victim : public CBase_Victim {
     else
       contribute(sizeof number, &number, CkReduction::max_int, cb);
   }
+  void grasp(int* x, int n, std::string mistake, CkNcpyBufferPost* post) {
+    static int room[16];
+    if (mistake == "zero copy post to no index") CkMatchBuffer(post, 1, 5);
+    if (mistake == "zero copy post matched twice") CkMatchBuffer(post, 0, 5);
+    if (mistake != "zero copy post of nothing") CkMatchBuffer(post, 0, 5);
+    if (mistake == "zero copy posted twice") {
+      CkPostBuffer(room, n, 6);
+      CkPostBuffer(room, n, 6);
+    }
+  }
+  void grasp(int*, int, std::string) {}
   __attribute__((noinline)) int recurse(int n) {
     volatile char room[4096];
     room[n % 4096] = static_cast<char>(n);
@@ -110,6 +121,8 @@ class Victim : public CBase_Victim {
       if (mistake == "zero copy of nothing") large.get(CkNcpyBuffer());
       if (mistake == "zero copy not registered") large.put(CkNcpyBuffer(memory, 64, CK_BUFFER_NOREG));
       if (mistake == "zero copy without a local buffer") CkNcpyBuffer().get(small);
+      if (mistake.rfind("zero copy post", 0) == 0)
+        thisProxy[(thisIndex + 2) % 4].grasp(CkSendBuffer(memory), static_cast<int>(sizeof memory / sizeof(int)), mistake);
     }
     if (mistake == "deleted chare") {
       CProxy_Single single = CProxy_Single::ckNew(CkMyPe());

@@ -45,6 +45,10 @@ MISTAKES = {
     "zero copy of nothing": (1, ["describes no memory", r"Victim\[2\]"], LAYOUTS),
     "zero copy not registered": (1, ["describes no memory", "CK_BUFFER_NOREG"], LAYOUTS),
     "zero copy without a local buffer": (1, [r"get\(\) of a buffer whose memory is not in this process"], LAYOUTS),
+    "zero copy post of nothing": (1, ["says nothing of array 0", r"Victim::.*grasp", "CkPostBuffer"], LAYOUTS),
+    "zero copy post matched twice": (1, [r"CkMatchBuffer\(\) of array 0, for the second time", "grasp"], LAYOUTS),
+    "zero copy post to no index": (1, [r"CkMatchBuffer\(\) of array 1, but there are 1"], LAYOUTS),
+    "zero copy posted twice": (1, [r"CkPostBuffer\(\) with tag 6, which another buffer"], LAYOUTS),
     "code 3": (3, [], LAYOUTS),
     "exit": (1, ["left with status 0"], ["+p4 +ppn 2"]),
 }
@@ -52,6 +56,7 @@ MISTAKES = {
 STANDSTILLS = {
     "nothing": [r"CkExit\(\) was not called"],
     "half a reduction": [r"reduction 0 of Victim: \d of \d contributors on PE 0"],
+    "zero copy post never": [r"array 0 of Victim::.*grasp.* waits for CkPostBuffer\(\) with tag 5"],
     "wait for ever": ["1 thread on PE 0 wait"],
 }
 COMMAND_LINES = {
