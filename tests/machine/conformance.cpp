@@ -124,8 +124,7 @@ Label Worker::label(Link& link, std::size_t size) const {
   return {.from = self_, .number = sent_to(link.peer()), .size = size};
 }
 
-// Headers of different lengths: the rest of a label is the same in all.
-static Header header_of(const Label& label) {
+Header header_of(const Label& label) {
   Header whole = std::as_bytes(std::span(&label, 1));
   return label.number % 3 == 1 ? whole.first(offsetof(Label, rest)) : whole;
 }

@@ -29,7 +29,7 @@ std::vector<std::byte> message(ucx::PeerId from, std::uint64_t number, std::size
   Label label{.from = from, .number = number, .size = size};
   std::vector<std::byte> payload(size);
   conformance::fill(payload, from * 1'000'003 + number);
-  return frame(std::as_bytes(std::span(&label, 1)), payload);
+  return frame(conformance::header_of(label), payload);
 }
 
 /// That the worker is as well as before.
