@@ -1,7 +1,7 @@
 # What every folder of the tree uses: compile settings, and three functions.
 #
 #   periapt_floor(NAME SOURCES a.cpp ... [LINK lib ...])   an object library of one folder, part of libperiapt
-#   periapt_library()                                      libperiapt, made of all floors
+#   periapt_library(NAME [EXCLUDE_FROM_ALL])               a static library of all floors so far
 #   periapt_test(NAME SOURCES a.cpp ... [LINK lib ...] [LABELS unit ...] [ARGS ...])   a GoogleTest program, run by ctest
 
 option(PERIAPT_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
@@ -53,17 +53,14 @@ function(periapt_floor name)
   set_property(GLOBAL APPEND PROPERTY PERIAPT_FLOORS periapt_${name})
 endfunction()
 
-function(periapt_library)
+function(periapt_library name)
   get_property(floors GLOBAL PROPERTY PERIAPT_FLOORS)
   set(objects "")
   foreach(floor IN LISTS floors)
     list(APPEND objects $<TARGET_OBJECTS:${floor}>)
   endforeach()
-  add_library(periapt STATIC ${objects})
-  target_link_libraries(periapt PUBLIC periapt_settings)
-  add_library(Periapt::charm ALIAS periapt)
-  add_library(Periapt::machine ALIAS periapt)
-  set_target_properties(periapt PROPERTIES LINKER_LANGUAGE CXX ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  add_library(${name} STATIC ${ARGN} ${objects})
+  target_link_libraries(${name} PUBLIC periapt_settings)
 endfunction()
 
 function(periapt_test name)

@@ -17,6 +17,10 @@ set(periapt_header_floors base machine runtime)
 # Values for the templates.
 string(TOLOWER "${CMAKE_CXX_COMPILER_ID}" PERIAPT_COMPILER_NAME)
 string(REPLACE "gnu" "gcc" PERIAPT_COMPILER_NAME "${PERIAPT_COMPILER_NAME}")
+set(PERIAPT_NEEDED_FLAGS "")  # of programs: tools/charmc/compile_step.cpp says why
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(PERIAPT_NEEDED_FLAGS "-fno-lifetime-dse ")
+endif()
 
 # The build tree: links to the headers where they are, and the same generated files.
 function(periapt_build_tree_layout)

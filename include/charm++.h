@@ -33,4 +33,5 @@
 #include "runtime/chare/reduction_message.h"
 #include "runtime/chare/sections.h"
 #include "runtime/chare/user_envelope.h"
+#include "runtime/chare/zero_copy.h"
 #include "runtime/loadbalance/lb_manager.h"

@@ -34,6 +34,7 @@ class Run:
     passed: int = 0
     failed: list[str] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)  # name, reason
+    unsteady: list[str] = field(default_factory=list)  # failed, and passed alone
     seconds: float = 0.0
     note: str = ""
 
@@ -87,12 +88,13 @@ def tests_of(run: Run, options) -> list[dict]:
 
 
 def targets_for(run: Run, tests: list[dict]) -> list[str]:
-    """What ninja has to build so that these tests can run: every word of their commands that ninja can make."""
+    """What ninja has to build so that these tests can run: every path in their commands that ninja can make. It may stand
+    within a word, as in sh -c 'program; test $? -eq 7'."""
     known = subprocess.run(["ninja", "-C", str(run.build), "-t", "targets", "all"], capture_output=True, text=True,
                            check=True).stdout
     makes = {line.split(":")[0] for line in known.splitlines()}
-    words = {word for test in tests for word in test.get("command", [])}
-    inside = {os.path.relpath(word, run.build) for word in words if word.startswith(str(run.build) + os.sep)}
+    path = re.compile(re.escape(str(run.build) + os.sep) + r"""([^\s"';]+)""")
+    inside = {found for test in tests for word in test.get("command", []) for found in path.findall(word)}
     return sorted(inside & makes)
 
 
@@ -142,13 +144,28 @@ def print_part(name: str, output: list[str], limit: int = 80) -> None:
     print("\n".join("    " + line for line in output[start:start + limit]), flush=True)
 
 
-def read_results(run: Run, junit: Path, options) -> None:
+# Tests that start programs by launchers that are not ours, on hosts made of name spaces, beside other tests: what fails
+# there may be the launcher's. One that fails is run once more, alone; what the first run said is shown either way, and one
+# that passes then is listed, so that it is looked into.
+FOREIGN = re.compile(r"^(launch|net)\.")
+
+
+def passes_alone(run: Run, name: str, log: Path, options) -> bool:
+    return execute(["ctest", "--test-dir", str(run.build), "--timeout", str(HANG_S), "--output-on-failure",
+                    "--no-tests=error", "-R", f"^{re.escape(name)}$"], log, options) == 0
+
+
+def read_results(run: Run, junit: Path, log: Path, options) -> None:
     for case in ElementTree.parse(junit).getroot().iter("testcase"):
         name = case.get("name")
         output = (case.findtext("system-out") or "").splitlines()
         failed = case.find("failure") is not None or case.get("status") == "fail"
         if failed and not options.verbose:
             print_part(name, output)
+        if failed and FOREIGN.match(name) and passes_alone(run, name, log, options):
+            run.unsteady.append(name)
+            run.passed += 1
+            continue
         if case.get("status") in ("notrun", "disabled") or case.find("skipped") is not None:
             said = case.find("skipped").get("message", "") if case.find("skipped") is not None else ""
             if "SKIP_" in said:
@@ -182,8 +199,8 @@ def run_tests(run: Run, options, log: Path) -> None:
                     "--test-output-size-failed", "4000000", *selection(run, options)], log, options)
     before = len(run.failed)
     if junit.exists():
-        read_results(run, junit, options)
-    if code != 0 and len(run.failed) == before:
+        read_results(run, junit, log, options)
+    if code != 0 and len(run.failed) == before and not run.unsteady:
         run.failed.append(f"ctest ended with status {code} and named no test")
 
 
@@ -219,6 +236,7 @@ def summary(runs: list[Run], seconds: float) -> int:
         print(f"   {run.preset:8} {run.passed:5} passed {len(run.failed):4} failed {len(run.skipped):4} skipped"
               f"  {run.seconds:5.0f} s  {run.note}")
     for title, entries in (("Skipped", [(run, f"{name}: {why}") for run in runs for name, why in run.skipped]),
+                           ("Unsteady: failed among others, passed alone", [(run, name) for run in runs for name in run.unsteady]),
                            ("Failed", [(run, name) for run in runs for name in run.failed])):
         if entries:
             print(f"\n   {title}:")

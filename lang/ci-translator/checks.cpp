@@ -164,6 +164,7 @@ class Checker {
     checkResult(chare, entry);
     checkAttributes(chare, entry);
     if (!entry.has("local")) checkParameters(entry);
+    checkNcpy(entry);
     if (takesArgMsg(entry) && !(entry.isConstructor && chare.kind == ChareKind::mainchare))
       out_.error(entry.parameters[0].span, "only the constructor of a mainchare takes a CkArgMsg*",
                  "send what is needed of the command line as arguments of your own");
@@ -250,6 +251,24 @@ class Checker {
         out_.error(p.nameSpan, "two parameters of '" + entry.name + "' are named '" + p.name + "'");
       checkParameter(entry, p);
     }
+  }
+
+  void checkNcpy(const Entry& entry) {
+    if (ncpyCount(entry) == 0) return;
+    const auto first = std::find_if(entry.parameters.begin(), entry.parameters.end(), isNcpy);
+    if (entry.isConstructor)
+      out_.error(first->span, "a constructor cannot get an array without a copy",
+                 "send it by an entry of its own, once the object is there");
+    for (const char* attribute : {"sync", "local", "reductiontarget"})
+      if (entry.has(attribute))
+        out_.error(first->span, "an entry that is [" + std::string(attribute) + "] cannot get an array without a copy",
+                   "leave the word out: the array is then copied");
+    const auto other = std::find_if(first, entry.parameters.end(),
+                                    [&](const Parameter& p) { return isNcpy(p) && p.transfer != first->transfer; });
+    if (other != entry.parameters.end())
+      out_.error(other->span, "nocopy and nocopypost cannot both be used in one entry",
+                 "a nocopypost array goes to a buffer of the receiver's, a nocopy one into the message: use one of "
+                 "them for all");
   }
 
   void checkParameter(const Entry& entry, const Parameter& p) {
@@ -342,9 +361,9 @@ void unsupportedEntry(const Entry& entry, Diagnostics& out) {
     for (const char* word : {"aggregate", "python", "iget", "appwork", "memcritical", "whenidle"})
       if (a.name == word) out.error(a.span, "[" + a.name + "] entries are not supported yet");
   for (const Parameter& p : entry.parameters) {
-    if (p.transfer != Transfer::marshalled)
-      out.error(p.span, "arrays sent without a copy (nocopy, nocopypost, nocopydevice) are not supported yet",
-                "leave the word out: the array is then copied into the message");
+    if (p.transfer == Transfer::nocopydevice)
+      out.error(p.span, "arrays in the memory of a device (nocopydevice) are not supported yet",
+                "copy the array to the host and send that, with nocopy or without");
     if (p.conditional) out.error(p.span, "conditional parameters are not supported");
     if (p.type.isFunction() && !entry.has("local"))
       out.error(p.span, "a function pointer cannot be sent", "send a number that names the function");

@@ -177,6 +177,8 @@ class DeclEmitter {
         out_.line("  static int idx_" + entry->name + "(" + entry->result->text() + " (" + names.local + "::*)(" +
                   methodTypes(*entry) + ")) { return " + entryNames.ep + "; }");
       out_.line("  static void " + entryNames.call + "(void* impl_msg, void* impl_obj);");
+      if (isPosted(*entry))
+        out_.line("  static void " + entryNames.post + "(void* impl_msg, void* impl_obj, CkNcpyBufferPost* impl_post);");
       if (entry->has("reductiontarget")) declareReductionTarget(*entry, entryNames);
     }
     if (names.migrates()) out_.line("  static void _call_migrate(void* impl_msg, void* impl_obj);");

@@ -246,6 +246,7 @@ class DefEmitter {
     for (const Entry* entry : entriesOf(chare)) {
       if (!isRegistered(*entry)) continue;
       call(names, header, *entry);
+      if (isPosted(*entry)) postCall(names, header, *entry);
       if (hasReductionWrapper(*entry)) reductionCall(names, header, *entry);
     }
     if (names.migrates()) {
@@ -273,11 +274,11 @@ class DefEmitter {
       arguments = "static_cast<" + message + "*>(impl_msg)";
       if (entry.has("sync")) out_.line("  const auto impl_caller = periapt::syncCaller(impl_msg);");
     } else if (!entry.parameters.empty()) {
-      out_.line("  periapt::Unmarshal impl_in(impl_msg);");
+      openUnmarshal(entry);
       for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
         const Parameter& p = entry.parameters[i];
         const std::string name = parameterName(entry, i);
-        const std::string holder = p.length ? "periapt::ArrayArg<" : "periapt::Arg<";
+        const std::string holder = isNcpy(p) ? "periapt::NcpyArg<" : p.length ? "periapt::ArrayArg<" : "periapt::Arg<";
         out_.lineAt(p.span.begin, "  " + holder + heldType(p) + "> " + name + "(impl_in);");
         arguments += (i ? ", " : "") + handedOver(p, name);
       }
@@ -285,6 +286,40 @@ class DefEmitter {
     out_.lineAt(entry.nameSpan.begin, "  " + statement(names, entry, arguments));
     if (entry.has("sync") && entry.result->isVoid())
       out_.line(std::string("  periapt::replySync(") + (takesMessage(entry) ? "impl_caller);" : "impl_msg);"));
+    out_.line("}");
+  }
+
+  void openUnmarshal(const Entry& entry) {
+    const int arrays = ncpyCount(entry);
+    out_.line(arrays == 0 ? "  periapt::Unmarshal impl_in(impl_msg);"
+                          : "  periapt::NcpyUnmarshal impl_in(impl_msg, " + std::to_string(arrays) + ");");
+  }
+
+  /// Calls the post entry method, which may change sizes and set pointers to buffers of its own.
+  void postCall(const ChareNames& names, const std::string& header, const Entry& entry) {
+    out_.line(header + "void " + names.index + "::" + EntryNames(entry).post +
+              "(void* impl_msg, void* impl_obj, CkNcpyBufferPost* impl_post) {");
+    openUnmarshal(entry);
+    std::string arguments;
+    for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
+      const Parameter& p = entry.parameters[i];
+      const std::string name = parameterName(entry, i);
+      const std::string held =
+          "impl_" + std::to_string(i) + "(impl_in); auto&& " + name + " = impl_" + std::to_string(i);
+      const std::string holder = isNcpy(p)  ? "periapt::NcpyPosting<"
+                                 : p.length ? "periapt::ArrayArg<"
+                                            : "periapt::Arg<";
+      out_.lineAt(p.span.begin, "  " + holder + heldType(p) + "> " + held + (p.length ? ".data();" : ".ref();"));
+      arguments += name + ", ";
+    }
+    out_.lineAt(entry.nameSpan.begin,
+                "  static_cast<" + names.local + "*>(impl_obj)->" + entry.name + "(" + arguments + "impl_post);");
+    int index = 0;
+    for (std::size_t i = 0; i < entry.parameters.size(); ++i)
+      if (isNcpy(entry.parameters[i]))
+        out_.lineAt(entry.parameters[i].span.begin, "  periapt::assigned(impl_post[" + std::to_string(index++) + "], " +
+                                                        parameterName(entry, i) + ", " + *entry.parameters[i].length +
+                                                        ");");
     out_.line("}");
   }
 
@@ -346,6 +381,7 @@ class DefEmitter {
                              entryNames.call + ", " + messageIndex(entry) + ", __idx, " + flags(entry);
     if (entry.stackSize) registered += ", " + *entry.stackSize;
     out_.line(registered + ");");
+    if (isPosted(entry)) out_.line("  CkRegisterPostEntry(" + entryNames.ep + ", " + entryNames.post + ");");
     if (hasReductionWrapper(entry))
       out_.line("  ep_redn_wrapper_" + entry.name + " = CkRegisterEp(\"redn_wrapper_" + entry.name +
                 "(CkReductionMsg*)\", _call_redn_wrapper_" + entry.name + ", 0, __idx, periapt::ep_reductiontarget | " +
@@ -376,6 +412,8 @@ class DefEmitter {
     for (const char* name : {"nokeep", "threaded", "sync", "exclusive", "expedited", "immediate", "inline", "notrace",
                              "createhere", "createhome", "reductiontarget"})
       if (entry.has(name)) add(name);
+    if (ncpyCount(entry) != 0) add("nocopy");
+    if (isPosted(entry)) add("nocopypost");
     return out.empty() ? "0" : out;
   }
 
@@ -419,6 +457,25 @@ class DefEmitter {
     out_.lineAt(entry.nameSpan.begin, "  static_assert(periapt::has<" + names.local +
                                           ">([](auto& impl_o) -> decltype(void(impl_o." + entry.name + "(" + values +
                                           "))) {}), " + sentence);
+    if (isPosted(entry)) postAssertion(names, entry);
+  }
+
+  /// Beside the method itself there has to be one that names buffers for the arrays.
+  void postAssertion(const ChareNames& names, const Entry& entry) {
+    std::string types;
+    std::string values;
+    for (const Parameter& p : entry.parameters) {
+      const std::string type = heldType(p) + (p.length ? "*" : "");
+      types += type + ", ";
+      values += "std::declval<" + type + "&>(), ";
+    }
+    out_.lineAt(entry.nameSpan.begin, "  static_assert(periapt::has<" + names.local +
+                                          ">([](auto& impl_o) -> decltype(void(impl_o." + entry.name + "(" + values +
+                                          "std::declval<CkNcpyBufferPost*>()))) {}), \"" + place(entry.nameSpan.begin) +
+                                          ": class " + names.local + " has no post entry method " +
+                                          escaped(entry.name + "(" + types + "CkNcpyBufferPost*)") +
+                                          " that is public, which says where the nocopypost arrays of 'entry " +
+                                          escaped(signature(entry)) + "' go\");");
   }
 
   void registration() {

@@ -68,6 +68,7 @@ EntryNames::EntryNames(const Entry& entry) {
     suffixed += "marshall" + std::to_string(entry.ordinal);
   ep = "ep_" + suffixed;
   call = "_call_" + suffixed;
+  post = "_post_" + suffixed;
   index = entry.isConstructor ? "ckNew" : entry.name;
 }
 

@@ -49,6 +49,7 @@ struct EntryNames {
   std::string suffixed;  ///< "work_marshall2", "take_Plain", "go_void"
   std::string ep;        ///< "ep_work_marshall2"
   std::string call;      ///< "_call_work_marshall2"
+  std::string post;      ///< "_post_work_marshall2": calls the post entry method
   std::string index;     ///< what CkIndex_X calls it: "work", or "ckNew" for a constructor
 };
 

@@ -53,6 +53,14 @@ Sdag Parser::sdagBlock(std::string_view of) {
   return out;
 }
 
+/// A statement whose keyword is next: taken.
+Sdag Parser::begun(Sdag::Kind kind) {
+  Sdag out;
+  out.kind = kind;
+  next();
+  return out;
+}
+
 Sdag Parser::serial() {
   Sdag out;
   out.kind = Sdag::Kind::serial;
@@ -64,66 +72,49 @@ Sdag Parser::serial() {
 }
 
 Sdag Parser::conditional() {
-  Sdag out;
-  out.kind = Sdag::Kind::ifElse;
-  next();
+  Sdag out = begun(Sdag::Kind::ifElse);
   expect("(", "after 'if'");
-  out.code.push_back(textUntil({")"}, "the condition"));
-  next();
+  out.code.push_back(textThrough(")", "the condition"));
   out.body = sdagBody("the if");
   if (accept("else")) out.otherwise = sdagBody("the else");
   return out;
 }
 
 Sdag Parser::loop() {
-  Sdag out;
-  out.kind = Sdag::Kind::whileLoop;
-  next();
+  Sdag out = begun(Sdag::Kind::whileLoop);
   expect("(", "after 'while'");
-  out.code.push_back(textUntil({")"}, "the condition"));
-  next();
+  out.code.push_back(textThrough(")", "the condition"));
   out.body = sdagBody("the while loop");
   return out;
 }
 
 Sdag Parser::forLoop() {
-  Sdag out;
-  out.kind = Sdag::Kind::forLoop;
-  next();
+  Sdag out = begun(Sdag::Kind::forLoop);
   expect("(", "after 'for'");
   for (const char* part : {"the start of a for loop", "the condition of a for loop"}) {
-    out.code.push_back(textUntil({";"}, part));
-    next();
+    out.code.push_back(textThrough(";", part));
   }
-  out.code.push_back(textUntil({")"}, "the step of a for loop"));
-  next();
+  out.code.push_back(textThrough(")", "the step of a for loop"));
   out.body = sdagBody("the for loop");
   return out;
 }
 
 /// `forall [i] (first : last, stride)`.
 Sdag Parser::forall() {
-  Sdag out;
-  out.kind = Sdag::Kind::forall;
-  next();
+  Sdag out = begun(Sdag::Kind::forall);
   expect("[", "after 'forall'", "write forall [i] (first : last, stride)");
   out.name = name("the index of a forall");
   expect("]", "after the index of a forall");
   expect("(", "before the range of a forall", "write forall [i] (first : last, stride)");
-  out.code.push_back(textUntil({":"}, "the range of a forall"));
-  next();
-  out.code.push_back(textUntil({","}, "the range of a forall"));
-  next();
-  out.code.push_back(textUntil({")"}, "the stride of a forall"));
-  next();
+  out.code.push_back(textThrough(":", "the range of a forall"));
+  out.code.push_back(textThrough(",", "the range of a forall"));
+  out.code.push_back(textThrough(")", "the stride of a forall"));
   out.body = sdagBody("the forall");
   return out;
 }
 
 Sdag Parser::when() {
-  Sdag out;
-  out.kind = Sdag::Kind::when;
-  next();
+  Sdag out = begun(Sdag::Kind::when);
   do {
     out.awaited.push_back(awaited());
   } while (accept(","));
@@ -136,20 +127,15 @@ Awaited Parser::awaited() {
   Awaited out;
   out.span.begin = begin();
   out.name = name("the entry that a when waits for");
-  if (accept("[")) {
-    out.reference = textUntil({"]"}, "a reference number");
-    next();
-  }
+  if (accept("[")) out.reference = textThrough("]", "a reference number");
   out.parameters = parameters("'" + out.name + "'");
   out.span.end = lastEnd();
   return out;
 }
 
 Sdag Parser::overlapOrCase() {
-  Sdag out;
   const bool isCase = is("case");
-  out.kind = isCase ? Sdag::Kind::caseOf : Sdag::Kind::overlap;
-  next();
+  Sdag out = begun(isCase ? Sdag::Kind::caseOf : Sdag::Kind::overlap);
   expect("{", isCase ? "after 'case'" : "after 'overlap'");
   while (!accept("}")) {
     if (atEnd()) failUnclosed(peek().span, "this block has no end", "close it with '}'");

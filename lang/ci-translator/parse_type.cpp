@@ -50,8 +50,7 @@ void Parser::namedType(Type& type, std::string_view what) {
   type.name = next().text;
   if (type.name == "decltype" && is("(")) {
     next();
-    type.arguments = "(" + textUntil({")"}, "decltype(...)") + ")";
-    next();
+    type.arguments = "(" + textThrough(")", "decltype(...)") + ")";
   }
   if (is("<")) type.arguments = templateArguments();
   while (is("::")) {
@@ -81,16 +80,14 @@ void Parser::functionPointer(Type& type) {
   if (isWord()) type.functionName = name("the name of a function pointer");
   expect(")", "after the name of a function pointer");
   expect("(", "before the parameters of a function pointer");
-  type.functionParameters = "(" + textUntil({")"}, "the parameters of a function pointer") + ")";
-  next();
+  type.functionParameters = "(" + textThrough(")", "the parameters of a function pointer") + ")";
 }
 
 /// `<...>` with its brackets. Arguments may be types or expressions; both are kept as text.
 std::string Parser::templateArguments() {
   Depth depth(*this);
   next();
-  const std::string inside = textUntil({">"}, "the list of template arguments", true);
-  next();
+  const std::string inside = textThrough(">", "the list of template arguments", true);
   return "<" + inside + ">";
 }
 
@@ -122,8 +119,7 @@ Parameter Parser::parameter() {
   if (accept("conditional")) out.conditional = true;
   if (accept("[")) {
     const Span bracket{lastEnd() - 1, lastEnd()};
-    out.length = textUntil({"]"}, "the length of an array");
-    next();
+    out.length = textThrough("]", "the length of an array");
     if (out.length->empty())
       fail(bracket, "the array parameter '" + out.name + "' has no length",
            "write how many elements are sent: " + out.name + "[n], with n another parameter or an expression");

@@ -190,8 +190,7 @@ Readonly Parser::readonly() {
   out.type = type("the type of a readonly");
   out.name = qualifiedName("the name of a readonly", &out.nameSpan);
   while (accept("[")) {
-    out.dimensions.push_back(textUntil({"]"}, "the dimension of an array"));
-    next();
+    out.dimensions.push_back(textThrough("]", "the dimension of an array"));
   }
   if (is("="))
     fail(peek().span, "a readonly has no initial value here",

@@ -67,6 +67,12 @@ class Parser {
   std::string textUntil(std::initializer_list<std::string_view> stops, std::string_view what, bool angles = false) {
     return takeText(findStop(stops, what, angles));
   }
+  /// ... and takes `stop` itself.
+  std::string textThrough(std::string_view stop, std::string_view what, bool angles = false) {
+    std::string text = textUntil({stop}, what, angles);
+    next();
+    return text;
+  }
   /// Takes the author's bytes between here and the matching `close`, and reads `close`.
   std::string rawUntil(std::string_view close, std::string_view what);
 
@@ -118,6 +124,7 @@ class Parser {
   Sdag sdag();
   Sdag sdagBlock(std::string_view of);
   std::vector<Sdag> sdagBody(std::string_view of);
+  Sdag begun(Sdag::Kind kind);
   Sdag serial();
   Sdag conditional();
   Sdag loop();

@@ -24,6 +24,13 @@ std::vector<Function::Formal> sentFormals(const Entry& entry) {
   return out;
 }
 
+/// Of an array parameter, without const.
+std::string elementType(const Parameter& p) {
+  Type type = p.type;
+  type.isConst = false;
+  return type.text();
+}
+
 /// What a proxy method hands to the runtime: the message, or the arguments.
 std::vector<std::string> sentArguments(const Entry& entry) {
   if (takesMessage(entry)) return {"impl_msg"};
@@ -31,7 +38,11 @@ std::vector<std::string> sentArguments(const Entry& entry) {
   for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
     const std::string name = parameterName(entry, i);
     const Parameter& p = entry.parameters[i];
-    out.push_back(p.length ? "periapt::arrayArg(" + name + ", " + *p.length + ")" : name);
+    if (isNcpy(p)) {
+      out.push_back("periapt::ncpyArg<" + elementType(p) + ">(" + name + ", " + *p.length + ")");
+    } else {
+      out.push_back(p.length ? "periapt::arrayArg(" + name + ", " + *p.length + ")" : name);
+    }
   }
   return out;
 }
@@ -133,7 +144,8 @@ class Methods {
     Function f = start(entry, "void", entry.name);
     f.isConst = true;
     withOptions(f, entry);
-    if (entry.has("inline") && receiver_ == Receiver::element && !names_.isSingle()) {
+    // (Arrays sent without a copy have buffers to be released: those always take the way through the runtime.)
+    if (entry.has("inline") && receiver_ == Receiver::element && !names_.isSingle() && ncpyCount(entry) == 0) {
       const std::string here = names_.isArray() ? "localObject" : "localBranch";
       f.body.push_back("if (auto* impl_local = static_cast<" + names_.local + "*>(periapt::" + here + "(" + self_ +
                        "))) return void(impl_local->" + entry.name + "(" + directArguments(entry) + "));");
@@ -343,6 +355,7 @@ std::string parameterName(const Entry& entry, std::size_t i) {
 }
 
 std::string sentFormal(const Parameter& p, const std::string& name) {
+  if (isNcpy(p)) return "const CkNcpyBuffer&" + (name.empty() ? "" : " " + name);
   Type type = p.type;
   if (p.length) {
     type.isConst = true;

@@ -14,6 +14,17 @@ bool takesMessage(const Entry& entry) {
   return entry.parameters.size() == 1 && isMessagePointer(entry.parameters.front());
 }
 
+bool isNcpy(const Parameter& p) { return p.transfer == Transfer::nocopy || p.transfer == Transfer::nocopypost; }
+
+int ncpyCount(const Entry& entry) {
+  return static_cast<int>(std::count_if(entry.parameters.begin(), entry.parameters.end(), isNcpy));
+}
+
+bool isPosted(const Entry& entry) {
+  return std::any_of(entry.parameters.begin(), entry.parameters.end(),
+                     [](const Parameter& p) { return p.transfer == Transfer::nocopypost; });
+}
+
 bool isScalar(const Type& type) {
   if (!type.pointers.empty() || type.isFunction()) return false;
   if (type.builtin) return true;

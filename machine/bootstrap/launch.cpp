@@ -65,18 +65,12 @@ void become_child(int rank, const sigset_t& mask) {
 
 // ---- in the parent
 
-std::string pes_of(const Process& process) {
-  std::string first = std::to_string(process.first_pe);
-  if (process.pes == 1) return "PE " + first;
-  return "PEs " + first + "-" + std::to_string(process.first_pe + process.pes - 1);
-}
-
-std::string cause_of(int signal) {
+const char* cause_of(int signal) {
   if (signal == SIGKILL) return " (kill -9, or the kernel had run out of memory)";
   if (signal == SIGSEGV) return " (an invalid pointer)";
   if (signal == SIGBUS) return " (no memory behind an address: out of memory, or a truncated file)";
   if (signal == SIGABRT) return " (abort() was called)";
-  return {};
+  return "";
 }
 
 class Watcher {
@@ -134,7 +128,7 @@ class Watcher {
     if (signal != 0 && announced()) {
       give_time(2 * kSecond);  // it has told its crash itself
     } else if (signal != 0) {
-      tell(rank, pid, "was killed by signal " + std::to_string(signal) + ", " + strsignal(signal) + cause_of(signal));
+      tell(rank, pid, "was " + describe_kill(signal));
       end_others();
     } else if (code != 0 && !announced()) {
       tell(rank, pid, "left with status " + std::to_string(code) + " before the run had ended");
@@ -155,7 +149,7 @@ class Watcher {
 
   void tell(int rank, pid_t pid, const std::string& what) {
     std::string line = "periapt: process " + std::to_string(rank) + " (pid " + std::to_string(pid) + ", " +
-                       pes_of(layout_.processes[static_cast<std::size_t>(rank)]) + ") " + what +
+                       layout_.processes[static_cast<std::size_t>(rank)].describe_pes() + ") " + what +
                        (alive_ > 0 ? "; ending the other processes\n" : "\n");
     write_all(line.c_str());
   }
@@ -217,6 +211,10 @@ std::atomic<std::uint32_t>* shared_word() {
 }
 
 }  // namespace
+
+std::string describe_kill(int signal) {
+  return "killed by signal " + std::to_string(signal) + ", " + ::strsignal(signal) + cause_of(signal);
+}
 
 int launch_processes(const HostLayout& layout, const RunWatch& watch) {
   sigset_t signals, former;

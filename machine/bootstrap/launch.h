@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "machine/bootstrap/layout.h"
 
@@ -21,5 +22,8 @@ struct RunWatch {
 /// return: it leaves with the status of the run: the first status of a child that is not 0, or 128 + signal.
 /// Must be called while the process has one thread. stdin stays with process 0, the others read nothing.
 int launch_processes(const HostLayout& layout, const RunWatch& watch);
+
+/// "killed by signal 9, Killed (kill -9, or the kernel had run out of memory)"; in brackets what such a signal mostly means.
+std::string describe_kill(int signal);
 
 }  // namespace periapt::bootstrap

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/topology.h"
+#include "machine/bootstrap/arguments.h"
 
 namespace periapt::bootstrap {
 namespace {
@@ -29,40 +30,6 @@ Result<int> read_number(const std::string& option, const std::string& text, int 
 }
 
 bool is_number_start(char c) { return (c >= '0' && c <= '9') || c == '-'; }
-
-// The arguments as a list from which options are taken.
-class Arguments {
- public:
-  Arguments(int& argc, char** argv) : argc_(argc), argv_(argv) {}
-
-  bool more() const { return at_ < argc_; }
-  void skip() { ++at_; }
-
-  // The name behind one or two plus signs; empty if this argument is none.
-  std::string name() const {
-    const char* text = argv_[at_];
-    if (at_ == 0 || text[0] != '+') return {};
-    return text + (text[1] == '+' ? 2 : 1);
-  }
-  void take() {
-    for (int i = at_; i < argc_; ++i) argv_[i] = argv_[i + 1];
-    --argc_;
-  }
-  // Takes the option and gives its value: what is attached, or else the next argument.
-  Result<std::string> take_value(const std::string& option, const std::string& attached) {
-    take();
-    if (!attached.empty()) return attached;
-    if (!more()) return Status::failure("+" + option + " is the last argument, but wants a value behind it");
-    std::string value = argv_[at_];
-    take();
-    return value;
-  }
-
- private:
-  int& argc_;
-  char** argv_;
-  int at_ = 1;
-};
 
 struct NumberOption {
   const char* name;
@@ -274,7 +241,7 @@ Result<LayoutRequest> take_layout_options(int& argc, char** argv) {
     if (!taken) return taken.status();
     if (*taken || take_switch(name)) continue;
     if (name == "pemap" || name == "excludecore" || name == "commap") {
-      Result<std::string> text = arguments.take_value(name, {});
+      Result<std::string> text = arguments.take_value(name);
       if (!text) return text.status();
       // There is no communication thread that +commap could place.
       if (name == "pemap") request.pe_map = *text;
@@ -448,6 +415,11 @@ Result<std::vector<int>> parse_pe_map(const std::string& text) {
 }
 
 // ---- in words
+
+std::string Process::describe_pes() const {
+  if (pes == 1) return "PE " + std::to_string(first_pe);
+  return "PEs " + std::to_string(first_pe) + "-" + std::to_string(first_pe + pes - 1);
+}
 
 std::string HostLayout::describe() const {
   std::string text = count_pes(pes) + " in " + count_processes(process_count());

@@ -30,6 +30,9 @@ struct Process {
   CarrierId first_carrier = 0;  ///< on this host; elsewhere both are 0
   int carriers = 0;
   int host = 0;
+
+  /// "PE 6" or "PEs 6-7".
+  std::string describe_pes() const;
 };
 
 /// A host of the run: a set of processes that share memory.

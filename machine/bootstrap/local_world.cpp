@@ -1,18 +1,16 @@
 #include "machine/bootstrap/local_world.h"
 
-#include <linux/futex.h>
 #include <sys/mman.h>
-#include <sys/random.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <new>
+
+#include "base/futex.h"
+#include "base/secret.h"
 
 namespace periapt::bootstrap {
 namespace {
@@ -90,14 +88,14 @@ class LocalWorld : public World {
     if (board_.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(board_.processes)) {
       board_.arrived.store(0, std::memory_order_relaxed);
       board_.fences.fetch_add(1, std::memory_order_release);
-      ::syscall(SYS_futex, &board_.fences, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+      futex_wake_all(board_.fences, true);
       return {};
     }
-    constexpr timespec kLook{0, 20'000'000};
+    constexpr std::uint64_t kLookNs = 20'000'000;
     while (board_.fences.load(std::memory_order_acquire) == passed) {
       std::string reason;
       if (!well(&reason)) return Status::failure(reason);
-      ::syscall(SYS_futex, &board_.fences, FUTEX_WAIT, passed, &kLook, nullptr, 0);
+      futex_wait(board_.fences, passed, kLookNs, true);
     }
     return {};
   }
@@ -151,9 +149,7 @@ Result<LocalBoard> LocalBoard::make(int processes) {
   LocalBoard board;
   board.memory_ = new (memory) Memory{};
   board.memory_->processes = processes;
-  if (::getrandom(board.memory_->secret, sizeof board.memory_->secret, 0) != sizeof board.memory_->secret) {
-    return Status::failure(std::string("no random numbers for the run's secret: ") + std::strerror(errno));
-  }
+  fill_random(board.memory_->secret, sizeof board.memory_->secret);
   std::snprintf(board.memory_->job, sizeof board.memory_->job, "local-%d", static_cast<int>(::getpid()));
   return board;
 }

@@ -1,6 +1,5 @@
 // The World on any Wire. A value becomes text, and is cut into pieces when the wire takes only short ones: piece i of
 // what process r calls n lies under "r-n-i", and the first piece begins with the number of pieces, "3.".
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <fstream>
 #include <map>
 
+#include "base/secret.h"
 #include "machine/bootstrap/pmi_text.h"
 #include "machine/bootstrap/presence.h"
 #include "machine/bootstrap/watchdog.h"
@@ -18,15 +18,6 @@ namespace {
 
 constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kMostPieces = 99999;
-
-std::string make_secret() {
-  std::string secret(kSecretBytes, '\0');
-  for (std::size_t at = 0; at < secret.size();) {
-    ssize_t n = ::getrandom(secret.data() + at, secret.size() - at, 0);
-    if (n > 0) at += static_cast<std::size_t>(n);
-  }
-  return secret;
-}
 
 // Equal for processes of one host and of nobody else's: what the launcher calls the host if it has a name of its own
 // for it, and the boot's number.
@@ -62,7 +53,7 @@ class WireWorld final : public World {
     bool ask_hosts = hosts_.empty() && facts_.size > 1;
     if (facts_.size == 1) {
       hosts_ = {0};
-      if (secret_.empty()) secret_ = make_secret();
+      if (secret_.empty()) secret_ = random_bytes(kSecretBytes);
       return {};
     }
     if (secret_.empty() || ask_hosts) {
@@ -159,7 +150,7 @@ class WireWorld final : public World {
   }
 
   Status exchange(bool want_secret, bool want_hosts) {
-    if (want_secret && facts_.rank == 0) secret_ = make_secret();
+    if (want_secret && facts_.rank == 0) secret_ = random_bytes(kSecretBytes);
     Status put_them = want_secret && facts_.rank == 0 ? put("job.secret", secret_) : Status();
     if (put_them && want_hosts) put_them = put("job.host", host_identity());
     if (put_them) put_them = fence();

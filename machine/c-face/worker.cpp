@@ -2,7 +2,6 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <new>
 
 #include "base/log.h"
+#include "base/secret.h"
 #include "machine/c-face/face.h"
 #include "machine/layer/transports.h"
 
@@ -61,9 +61,7 @@ std::string host_name() {
 
 ucx::PeerId random_id() {
   ucx::PeerId id = 0;
-  while (id == 0) {
-    if (::getrandom(&id, sizeof(id), 0) != sizeof(id)) id = (static_cast<ucx::PeerId>(::getpid()) << 32) + 1;
-  }
+  while (id == 0) fill_random(&id, sizeof(id));
   return id;
 }
 

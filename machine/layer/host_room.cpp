@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/log.h"
+#include "base/secret.h"
 
 namespace periapt::machine {
 namespace {
@@ -63,12 +64,6 @@ bool same_user(int socket) {
 void copy_secret(char (&to)[kSecretBytes], const std::string& secret) {
   std::memset(to, 0, sizeof to);
   std::memcpy(to, secret.data(), std::min(secret.size(), sizeof to));
-}
-
-bool equal_secrets(const char* a, const char* b) {
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < kSecretBytes; ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
-  return difference == 0;
 }
 
 // Bytes with files beside them.
@@ -157,7 +152,7 @@ Status HostRoom::let_in(int guests, const shm::ArenaFiles& files, const std::str
     limit_waiting(socket);
     Knock knock;
     const bool known = same_user(socket) && ::recv(socket, &knock, sizeof knock, MSG_WAITALL) == sizeof knock &&
-                       knock.magic == kMagic && equal_secrets(knock.secret, expected) && knock.guest >= 0 &&
+                       knock.magic == kMagic && equal_secrets(knock.secret, expected, kSecretBytes) && knock.guest >= 0 &&
                        knock.guest < guests && sockets_[static_cast<std::size_t>(knock.guest)] < 0;
     if (!known) {
       log::warn("a process that does not belong to this run asked for its message memory and was sent away");

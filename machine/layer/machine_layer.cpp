@@ -1,9 +1,5 @@
 #include "machine/layer/machine_layer.h"
 
-#include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +15,7 @@
 #include "base/bits.h"
 #include "base/clock.h"
 #include "base/fatal.h"
+#include "base/futex.h"
 #include "base/log.h"
 #include "base/topology.h"
 #include "machine/bootstrap/launch.h"
@@ -51,6 +48,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std
 struct PeWords {
   shm::Inbox inbox;
   shm::ReturnStack returns;
+  OneSidedWords one_sided;  // of the process, at its first PE
   alignas(platform::kCacheLine) std::byte board[MachineLayer::kBoardBytes];
 };
 
@@ -69,10 +67,6 @@ PeTables tables_of(std::byte* slice, int pes) {
   at += round_up((static_cast<std::size_t>(pes) + 63) / 64 * sizeof(std::uint64_t), platform::kCacheLine);
   tables.end = at;
   return tables;
-}
-
-void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* limit) {
-  ::syscall(SYS_futex, &word, operation, value, limit, nullptr, 0);
 }
 
 std::atomic<MachineLayer*> current_layer{nullptr};
@@ -118,6 +112,10 @@ struct MachineLayer::State {
     port_place.sleep = sleep.data();
     port_place.heap = heaps.front().get();
     ports.push_back(std::make_unique<shm::Port>(port_place));
+    OneSidedPlace place;
+    place.simulated = true;
+    place.words.push_back(&pe_words->one_sided);
+    open_one_sided(std::move(place));
   }
 
   State(bootstrap::HostLayout the_layout, shm::Arena the_arena)
@@ -139,10 +137,19 @@ struct MachineLayer::State {
   }
 
   // A run whose processes know each other: opens the network, shares memory, starts to watch.
-  static std::unique_ptr<State> of_joined(std::unique_ptr<Joined> joined, NetWishes wishes, bool explain);
+  static std::unique_ptr<State> of_joined(std::unique_ptr<Joined> joined, const NetOptions& options, NetWishes wishes);
+
+  void open_one_sided(OneSidedPlace place) {
+    place.layout = &layout;
+    place.process = &process;
+    place.arena = &arena;
+    place.net = net.get();
+    for (auto& port : ports) place.ports.push_back(port.get());
+    one_sided = std::make_unique<OneSided>(place);
+  }
 
   // In the process that runs: its own PEs' private parts.
-  void open_pes(int rank) {
+  void open_pes(int rank, const NetOptions& options) {
     process = rank;
     const bootstrap::Process& own = layout.processes[static_cast<std::size_t>(rank)];
     const bootstrap::Host& host = layout.this_host();
@@ -174,11 +181,19 @@ struct MachineLayer::State {
       for (int pe : layout.carriers[static_cast<std::size_t>(c)].pes) siblings.push_back(port_of(pe));
       for (shm::Port* port : siblings) port->set_siblings(siblings);
     }
+    net_sleeper.store(own.first_pe, std::memory_order_relaxed);
     if (net) {
       std::vector<shm::Port*> all;
       for (auto& port : ports) all.push_back(port.get());
       net->set_ports(std::move(all));
     }
+    OneSidedPlace place;
+    place.kernel_copies = options.kernel_copies();
+    for (int i = host.first_process; i < host.first_process + host.processes; ++i) {
+      const int first = layout.processes[static_cast<std::size_t>(i)].first_pe - host.first_pe;
+      place.words.push_back(&reinterpret_cast<PeWords*>(arena.slice(first))->one_sided);
+    }
+    open_one_sided(std::move(place));
   }
 
   // Which of `heaps` and `ports`.
@@ -191,9 +206,7 @@ struct MachineLayer::State {
   // "process 3 (PEs 6-7)"
   std::string name_of(int which) const {
     const bootstrap::Process& other = layout.processes[static_cast<std::size_t>(which)];
-    std::string text = "process " + std::to_string(which) + " (PE";
-    text += other.pes == 1 ? " " + std::to_string(other.first_pe)
-                           : "s " + std::to_string(other.first_pe) + "-" + std::to_string(other.first_pe + other.pes - 1);
+    std::string text = "process " + std::to_string(which) + " (" + other.describe_pes();
     if (layout.host_count() > 1) text += ", host " + std::to_string(other.host);
     return text + ")";
   }
@@ -249,8 +262,10 @@ struct MachineLayer::State {
       if (says_it) log::warn(reason + "; " + name_of(process) + " ends with it");
       announce(1);
     };
-    watched.net_ready = [this] { ports[static_cast<std::size_t>(net_sleeper.load(std::memory_order_acquire))]->wake(
-        layout.processes[static_cast<std::size_t>(process)].first_pe + net_sleeper.load(std::memory_order_acquire)); };
+    watched.net_ready = [this] {
+      const int pe = net_sleeper.load(std::memory_order_acquire);
+      port_of(pe)->wake(pe);
+    };
     watched.leaving_badly = [this] {
       const int code = leaving_with.load(std::memory_order_acquire);
       if (net) net->part();
@@ -264,7 +279,7 @@ struct MachineLayer::State {
     // The first one stands. release: partners are the acquires of those who look.
     words->exit.compare_exchange_strong(none, kAnnounced | static_cast<std::uint32_t>(code), std::memory_order_acq_rel);
     for (int c = 0; c < layout.carrier_count(); ++c) shm::tell_news(words->sleep[c], arena.shared());
-    futex(words->generation, FUTEX_WAKE, INT_MAX, nullptr);
+    futex_wake_all(words->generation, true);
   }
 
   bootstrap::HostLayout layout;
@@ -282,8 +297,9 @@ struct MachineLayer::State {
   HostRoom room;
   std::unique_ptr<Net> net;
   std::unique_ptr<Simulated> simulated;
+  std::unique_ptr<OneSided> one_sided;
   std::byte* boards = nullptr;  // of a simulated machine
-  std::atomic<int> net_sleeper{0};  // rank of the PE that sleeps last, to be woken by the network
+  std::atomic<int> net_sleeper{0};  // the PE that went to sleep last, to be woken by the network
   bool explain = false;
   std::atomic<unsigned> speaker{0};
   std::atomic<int> leaving_with{1};     // the code of end_badly()
@@ -321,7 +337,7 @@ void describe_devices(const Net& net) {
 }  // namespace
 
 std::unique_ptr<MachineLayer::State> MachineLayer::State::of_joined(std::unique_ptr<Joined> joined,
-                                                                    NetWishes wishes, bool explain) {
+                                                                    const NetOptions& options, NetWishes wishes) {
   // The network first: its address must be known before the fence that comes with the memory.
   std::unique_ptr<Net> net;
   auto self = std::make_shared<State*>(nullptr);
@@ -347,8 +363,8 @@ std::unique_ptr<MachineLayer::State> MachineLayer::State::of_joined(std::unique_
   state->joined = std::move(joined);
   state->room = std::move(room);
   state->net = std::move(net);
-  state->explain = explain;
-  state->open_pes(state->joined->job.process);
+  state->explain = options.explain;
+  state->open_pes(state->joined->job.process, options);
   state->start_watch();
   return state;
 }
@@ -378,11 +394,12 @@ std::unique_ptr<MachineLayer> MachineLayer::start(int& argc, char** argv) {
   const bootstrap::HostLayout& layout = (*joined)->job.layout;
   if (layout.show_affinity) log::note(layout.describe_carriers());
   if (!(*joined)->world) {
-    Result<std::unique_ptr<MachineLayer>> layer = start(layout);
+    Result<std::unique_ptr<MachineLayer>> layer = start(layout, *options);
     if (!layer) refuse_start(layer.status());
     return std::move(*layer);
   }
-  return std::unique_ptr<MachineLayer>(new MachineLayer(State::of_joined(std::move(*joined), std::move(*wishes), options->explain)));
+  return std::unique_ptr<MachineLayer>(
+      new MachineLayer(State::of_joined(std::move(*joined), *options, std::move(*wishes))));
 }
 
 std::unique_ptr<MachineLayer> MachineLayer::simulate(const sim::Options& options) {
@@ -394,6 +411,11 @@ std::unique_ptr<MachineLayer> MachineLayer::simulate(const sim::Options& options
 }
 
 Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostLayout& layout) {
+  return start(layout, NetOptions());
+}
+
+Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostLayout& layout,
+                                                          const NetOptions& options) {
   Result<shm::Arena> arena = shm::Arena::map(layout.process_of);
   if (!arena) return arena.status();
   auto state = std::make_unique<State>(layout, std::move(*arena));
@@ -404,13 +426,14 @@ Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostL
                                        {[words] { return words->exit.load(std::memory_order_acquire) != 0; },
                                         [words] { return words->ended.load(std::memory_order_acquire) != 0; }});
   }
-  state->open_pes(rank);
+  state->open_pes(rank, options);
   return std::unique_ptr<MachineLayer>(new MachineLayer(std::move(state)));
 }
 
 MachineLayer::MachineLayer(std::unique_ptr<State> state)
     : state_(std::move(state)),
       net_(state_->net != nullptr || state_->simulated != nullptr),
+      one_sided_(state_->one_sided.get()),
       simulated_(state_->simulated != nullptr ? &state_->simulated->machine() : nullptr) {
   current_layer.store(this, std::memory_order_release);
   start_is_over();
@@ -455,12 +478,13 @@ bool MachineLayer::progress_net(int pe, Net::Deliver deliver, void* context) {
 
 void MachineLayer::sleep(int pe, std::uint64_t deadline_ns) {
   shm::Port& port = *state_->port_of(pe);
+  if (one_sided_->has_events(pe)) return;
   if (net_) {
     if (!state_->net->arm(pe)) return;
     // A network that has no descriptor to wait for is asked again and again.
     if (state_->net->wait_fd() < 0) return port.sleep(std::min(deadline_ns, clock::now_ns() + kLookNs));
     // Whoever sleeps last is woken; it drives, and so wakes those whose messages came.
-    state_->net_sleeper.store(static_cast<int>(state_->rank_of(pe)), std::memory_order_release);
+    state_->net_sleeper.store(pe, std::memory_order_release);
     state_->watch->arm_net();
   }
   port.sleep(deadline_ns);
@@ -482,18 +506,18 @@ bool MachineLayer::host_barrier() {
   if (arrived == static_cast<std::uint32_t>(state_->layout.carrier_count())) {
     words.arrived.store(0, std::memory_order_relaxed);
     words.generation.fetch_add(1, std::memory_order_release);
-    futex(words.generation, FUTEX_WAKE, INT_MAX, nullptr);
+    futex_wake_all(words.generation, true);
     return true;
   }
   constexpr int kSpins = 200;
-  constexpr timespec kLook{0, 20'000'000};
+  constexpr std::uint64_t kLookNs = 20'000'000;
   for (int i = 0; words.generation.load(std::memory_order_acquire) == generation; ++i) {
     // All may have passed and one of them ended the run already, while we were not looking.
     if (exit_announced()) return words.generation.load(std::memory_order_acquire) != generation;
     if (i < kSpins && !state_->layout.oversubscribed) {
       platform::pause();
     } else {
-      futex(words.generation, FUTEX_WAIT, generation, &kLook);
+      futex_wait(words.generation, generation, kLookNs, true);
     }
   }
   return true;

@@ -17,6 +17,7 @@
 
 #include "base/status.h"
 #include "machine/bootstrap/layout.h"
+#include "machine/layer/one_sided.h"
 #include "machine/shm/arena.h"
 #include "machine/shm/heap.h"
 #include "machine/shm/inbox.h"
@@ -26,6 +27,8 @@ class Machine;
 struct Options;
 }
 namespace periapt::machine {
+
+struct NetOptions;
 
 /// How a PE is reached.
 enum class Route : unsigned char {
@@ -47,6 +50,8 @@ class MachineLayer {
 
   /// A layer for a layout, in this process alone if it has one process; otherwise as above. For tests and benchmarks.
   static Result<std::unique_ptr<MachineLayer>> start(const bootstrap::HostLayout& layout);
+  /// The same with options; of these +shm-cma matters.
+  static Result<std::unique_ptr<MachineLayer>> start(const bootstrap::HostLayout& layout, const NetOptions& options);
 
   ~MachineLayer();
   MachineLayer(const MachineLayer&) = delete;
@@ -64,6 +69,10 @@ class MachineLayer {
   const shm::Arena& arena() const;
 
   Route route(int pe) const;
+
+  /// Get and put between memory of this process and memory that others have registered. A block that a Port or the
+  /// network delivers with OneSided::kErrandMeta is to be given to its take_errand().
+  OneSided& one_sided() { return *one_sided_; }
 
   // ---- other hosts
 
@@ -89,8 +98,6 @@ class MachineLayer {
 
   /// Waits, blocking the thread, until every carrier of the run has called it as often. Returns false when the run is ending instead.
   [[nodiscard]] bool barrier();
-  /// The same for the carriers of this host.
-  [[nodiscard]] bool host_barrier();
 
   /// 256 bytes of shared memory for each PE, zero at start, on lines of their own: for what the runtime shares without
   /// messages. They are the runtime's entirely.
@@ -120,8 +127,11 @@ class MachineLayer {
   struct State;
   explicit MachineLayer(std::unique_ptr<State> state);
   static std::unique_ptr<MachineLayer> simulate(const sim::Options& options);
+  // barrier() for the carriers of this host.
+  [[nodiscard]] bool host_barrier();
   std::unique_ptr<State> state_;
   bool net_ = false;
+  OneSided* one_sided_;
   sim::Machine* simulated_ = nullptr;
 };
 

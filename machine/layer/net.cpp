@@ -108,8 +108,7 @@ shm::Port& Net::port_of(int pe) const { return *ports_[static_cast<std::size_t>(
 
 // ---- sending
 
-ucx::Endpoint& Net::endpoint_to(int pe) {
-  const int process = place_.job->layout.process_of[static_cast<std::size_t>(pe)];
+ucx::Endpoint& Net::endpoint_to(int process) {
   ucx::Endpoint*& endpoint = endpoints_[static_cast<std::size_t>(process)];
   if (endpoint != nullptr) return *endpoint;
   // It may have sent to us before; then this is the endpoint of that connection.
@@ -130,34 +129,38 @@ void Net::put(const Parcel& parcel) {
                     [](void* self, void* bytes) { static_cast<Net*>(self)->driver_->heap().release(bytes); }, this);
   const int process = place_.job->layout.process_of[static_cast<std::size_t>(parcel.to)];
   const ucx::Tag number = numbers_[static_cast<std::size_t>(process)]++;
-  endpoint_to(parcel.to).tag_send_owned(
+  endpoint_to(process).tag_send_owned(
       std::move(block), number << kNumberShift | (parcel.meta & kMetaMask) << kMetaShift | static_cast<ucx::Tag>(parcel.to));
 }
 
 void Net::drain() {
   if (!outbox_holds_.load(std::memory_order_acquire)) return;
   std::vector<Parcel> parcels;
+  std::vector<Access> accesses;
   {
     std::lock_guard<std::mutex> lock(outbox_mutex_);
     parcels.swap(outbox_);
+    accesses.swap(accesses_);
     outbox_holds_.store(false, std::memory_order_relaxed);
   }
   for (const Parcel& parcel : parcels) {
     platform::take_over(parcel.bytes);
     put(parcel);
   }
+  for (Access& access : accesses) begin(std::move(access));
 }
 
-void Net::send(int from, int to, std::uint64_t meta, void* bytes) {
+// act() with the engine in hand; or leave() in the outbox, for whoever has it.
+template <class Leave, class Act>
+void Net::use_engine(int from, Leave&& leave, Act&& act) {
   if (driving_.try_lock()) {
     driver_ = &port_of(from);
     drain();  // what was left before goes first
-    put({to, meta, bytes});
+    act();
   } else {
-    platform::hand_over(bytes);
     {
       std::lock_guard<std::mutex> lock(outbox_mutex_);
-      outbox_.push_back({to, meta, bytes});
+      leave();
       outbox_holds_.store(true, std::memory_order_release);
     }
     // Whoever drives may have looked into the outbox for the last time just before.
@@ -167,6 +170,78 @@ void Net::send(int from, int to, std::uint64_t meta, void* bytes) {
   }
   driver_ = nullptr;
   driving_.unlock();
+}
+
+void Net::send(int from, int to, std::uint64_t meta, void* bytes) {
+  use_engine(
+      from,
+      [&] {
+        platform::hand_over(bytes);
+        outbox_.push_back({to, meta, bytes});
+      },
+      [&] { put({to, meta, bytes}); });
+}
+
+// ---- one-sided access
+
+Result<std::vector<std::byte>> Net::register_memory(std::uint64_t id, std::span<std::byte> bytes,
+                                                    std::size_t key_bytes_max) {
+  std::lock_guard<std::mutex> lock(driving_);  // held for moments only
+  Result<ucx::MemoryPtr> memory = worker_->register_memory(bytes);
+  if (!memory) return memory.status();
+  std::vector<std::byte> packed = worker_->pack_key(*memory, key_bytes_max);
+  memories_[id] = std::move(*memory);
+  return packed;
+}
+
+void Net::forget_memory(std::uint64_t id) {
+  std::lock_guard<std::mutex> lock(driving_);
+  memories_.erase(id);
+}
+
+void Net::access(int from, Access access) {
+  use_engine(
+      from, [&] { accesses_.push_back(std::move(access)); }, [&] { begin(std::move(access)); });
+}
+
+void Net::Running::end(Status status) {
+  access.ended(access.context, std::move(status), net->driver_->pe());
+  delete this;
+}
+
+void Net::begin(Access access) {
+  auto* running = new Running{this, std::move(access), nullptr, nullptr};
+  running->endpoint = &endpoint_to(running->access.process);
+  Result<ucx::RkeyPtr> key = running->endpoint->unpack(running->access.key);
+  if (!key) return running->end(key.status());
+  running->key = std::move(*key);
+  const Access& asked = running->access;
+  ucx::RequestPtr request = asked.is_put
+                                ? running->endpoint->put(asked.local, asked.remote, running->key, moved, running)
+                                : running->endpoint->get(asked.local, asked.remote, running->key, moved, running);
+  if (request == nullptr) moved(running, ucx::Outcome::ok);
+}
+
+void Net::moved(void* context, ucx::Outcome outcome) {
+  auto* running = static_cast<Running*>(context);
+  if (!running->access.is_put || outcome != ucx::Outcome::ok) return complete(running, outcome);
+  // Of a put this says only that our bytes were read.
+  if (running->endpoint->flush(complete, running) == nullptr) complete(running, ucx::Outcome::ok);
+}
+
+void Net::complete(void* context, ucx::Outcome outcome) {
+  auto* running = static_cast<Running*>(context);
+  const std::string peer = "process " + std::to_string(running->access.process);
+  switch (outcome) {
+    case ucx::Outcome::ok:
+      return running->end(Status());
+    case ucx::Outcome::bad_key:
+      return running->end(Status::failure("that memory of " + peer + " is not registered (any more)"));
+    case ucx::Outcome::peer_lost:
+      return running->end(Status::failure(peer + " has gone: " + running->endpoint->failure()));
+    default:
+      return running->end(Status::failure(std::string("access to memory of ") + peer + ": " + ucx::describe(outcome)));
+  }
 }
 
 // ---- receiving

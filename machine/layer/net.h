@@ -16,7 +16,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -70,6 +72,26 @@ class Net : public shm::FarSide {
   /// From the thread of the PE `from`. Never blocks.
   void send(int from, int to, std::uint64_t meta, void* bytes) override;
 
+  // ---- one-sided access to memory of this process and of others on other hosts
+
+  /// Lets those who have the answer, a key of at most `key_bytes_max` bytes, reach those bytes until forget_memory(id).
+  Result<std::vector<std::byte>> register_memory(std::uint64_t id, std::span<std::byte> bytes, std::size_t key_bytes_max);
+  void forget_memory(std::uint64_t id);
+
+  /// A get, or a put that ends when the bytes are there.
+  struct Access {
+    int process = 0;
+    bool is_put = false;
+    std::span<std::byte> local;
+    std::uint64_t remote = 0;
+    std::vector<std::byte> key;
+    void* context = nullptr;
+    /// Called once while the PE `driver` uses the engine: only tell.
+    void (*ended)(void* context, Status status, int driver) = nullptr;
+  };
+  /// From the thread of the PE `from`. Never blocks.
+  void access(int from, Access access);
+
   /// Drives, if nobody else does, and gives what is in the tray of the PE `pe` to `deliver`, when the engine is free again.
   /// Returns whether there was anything. On the thread of that PE.
   bool progress(int pe, Deliver deliver, void* context);
@@ -82,12 +104,8 @@ class Net : public shm::FarSide {
   /// word. Any thread; takes some milliseconds. Nothing happens while another thread keeps the engine.
   void part();
 
-  /// Messages that wait in this process for a peer to take them.
-  std::uint64_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
-
   std::string explain() const { return worker_->explain(); }
   const std::vector<ucx::Device>& devices() const { return context_->devices(); }
-  const ucx::Counters& counters() const { return worker_->counters(); }
 
  private:
   struct Parcel {
@@ -111,12 +129,26 @@ class Net : public shm::FarSide {
     std::map<std::uint32_t, std::pair<ucx::Tag, void*>> early;  // by number; those behind a gap
   };
 
+  // An Access that the engine has begun.
+  struct Running {
+    Net* net;
+    Access access;
+    ucx::Endpoint* endpoint = nullptr;
+    ucx::RkeyPtr key;
+    void end(Status status);
+  };
+
   explicit Net(const NetPlace& place) : place_(place) {}
   Status start();
   shm::Port& port_of(int pe) const;
-  ucx::Endpoint& endpoint_to(int pe);
+  ucx::Endpoint& endpoint_to(int process);
   void put(const Parcel& parcel);
+  void begin(Access access);
+  static void moved(void* running, ucx::Outcome outcome);
+  static void complete(void* running, ucx::Outcome outcome);
   void drain();
+  template <class Leave, class Do>
+  void use_engine(int from, Leave&& leave, Do&& act);
   void say_farewell();
   void on_arrived(ucx::Buffer message, const ucx::Received& received);
   void hand_over(ucx::Tag tag, void* block);
@@ -131,6 +163,7 @@ class Net : public shm::FarSide {
   int first_pe_ = 0;
 
   std::mutex driving_;             // held by the PE that uses the engine
+  std::unordered_map<std::uint64_t, ucx::MemoryPtr> memories_;  // by id
   shm::Port* driver_ = nullptr;    // its port
   std::vector<std::uint32_t> numbers_;  // by process: of the next message to it
   std::vector<Sequence> sequences_;     // by process: of those from it
@@ -138,8 +171,8 @@ class Net : public shm::FarSide {
   std::vector<std::unique_ptr<Tray>> trays_;  // by own PE
   std::mutex outbox_mutex_;
   std::vector<Parcel> outbox_;             // left by PEs that found the engine in use, in order
+  std::vector<Access> accesses_;           // the same
   std::atomic<bool> outbox_holds_{false};  // a hint that spares the lock
-  std::atomic<std::uint64_t> waiting_{0};
 };
 
 }  // namespace periapt::machine

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cstring>
 #include <iterator>
 #include <vector>
+
+#include "base/nearest.h"
+#include "machine/bootstrap/arguments.h"
 
 namespace periapt::machine {
 namespace {
@@ -42,38 +44,16 @@ Result<std::uint64_t> read_size(const std::string& option, const std::string& te
   return value << shift;
 }
 
-void take(int& argc, char** argv, int at) {
-  for (int i = at; i < argc; ++i) argv[i] = argv[i + 1];
-  --argc;
-}
-
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-    }
-  }
-  return row[b.size()];
-}
-
 Status refuse(const std::string& name) {
-  std::string nearest;
-  const auto consider = [&](const char* candidate) {
-    if (nearest.empty() || distance(name, candidate) < distance(name, nearest)) nearest = candidate;
-  };
-  for (const SizeOption& option : kSizes) consider(option.name);
-  for (const char* candidate : kWithValue) consider(candidate);
-  for (const char* candidate : {"no-shared-memory", "explain-transport"}) consider(candidate);
-  return Status::failure("there is no option +" + name + ": did you mean +" + nearest + "? (docs/machine.md lists them)");
+  std::vector<std::string_view> known;
+  for (const SizeOption& option : kSizes) known.push_back(option.name);
+  known.insert(known.end(), std::begin(kWithValue), std::end(kWithValue));
+  known.insert(known.end(), {"no-shared-memory", "explain-transport"});
+  return Status::failure("there is no option +" + name + ": did you mean +" + nearest(name, known) + "? (docs/machine.md lists them)");
 }
 
 // False: it is none of ours.
-Result<bool> take_with_value(int& argc, char** argv, int at, const std::string& name, NetOptions& options) {
+Result<bool> take_with_value(bootstrap::Arguments& arguments, const std::string& name, NetOptions& options) {
   const SizeOption* size = nullptr;
   for (const SizeOption& option : kSizes) {
     if (name == option.name) size = &option;
@@ -86,15 +66,13 @@ Result<bool> take_with_value(int& argc, char** argv, int at, const std::string& 
     }
     return false;
   }
-  if (at + 1 >= argc) return Status::failure("+" + name + " is the last argument, but wants a value behind it");
-  const std::string value = argv[at + 1];
-  take(argc, argv, at);
-  take(argc, argv, at);
+  Result<std::string> value = arguments.take_value(name);
+  if (!value) return value.status();
   if (size == nullptr) {
-    options.others["+" + name] = value;
+    options.others["+" + name] = *value;
     return true;
   }
-  Result<std::uint64_t> bytes = read_size(name, value);
+  Result<std::uint64_t> bytes = read_size(name, *value);
   if (!bytes) return bytes.status();
   options.limits.*size->field = *bytes;
   return true;
@@ -106,27 +84,32 @@ bool NetOptions::apart() const {
   return no_shared_memory || (!transports.empty() && ("," + transports + ",").find(",shm,") == std::string::npos);
 }
 
+bool NetOptions::kernel_copies() const {
+  const auto given = others.find("+shm-cma");
+  return given == others.end() || given->second != "off";
+}
+
 Result<NetOptions> take_net_options(int& argc, char** argv) {
   NetOptions options;
-  for (int i = 1; i < argc;) {
-    const char* name = argv[i];
-    if (name[0] != '+') {
-      ++i;
-      continue;
-    }
-    name += name[1] == '+' ? 2 : 1;
-    bool* flag = std::strcmp(name, "no-shared-memory") == 0    ? &options.no_shared_memory
-                 : std::strcmp(name, "explain-transport") == 0 ? &options.explain
-                 : std::strcmp(name, "verbose") == 0           ? &options.verbose
-                                                               : nullptr;
+  for (bootstrap::Arguments arguments(argc, argv); arguments.more();) {
+    const std::string name = arguments.name();
+    bool* flag = name == "no-shared-memory"    ? &options.no_shared_memory
+                 : name == "explain-transport" ? &options.explain
+                 : name == "verbose"           ? &options.verbose
+                                               : nullptr;
     if (flag != nullptr) {
       *flag = true;
-      take(argc, argv, i);
+      arguments.take();
       continue;
     }
-    Result<bool> taken = take_with_value(argc, argv, i, name, options);
+    if (name == "noCMAForZC") {  // what Charm++ calls it
+      options.others["+shm-cma"] = "off";
+      arguments.take();
+      continue;
+    }
+    Result<bool> taken = take_with_value(arguments, name, options);
     if (!taken) return taken.status();
-    if (!*taken) ++i;
+    if (!*taken) arguments.skip();
   }
   auto transports = options.others.find("+transports");
   if (transports != options.others.end()) options.transports = transports->second;

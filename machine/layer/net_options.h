@@ -20,6 +20,8 @@ struct NetOptions {
 
   /// Are processes of one host to talk through a transport, as if they were on different ones?
   bool apart() const;
+  /// May processes of one host copy from each other by the kernel, where it lets them? (+shm-cma off)
+  bool kernel_copies() const;
 };
 
 /// Takes them out of argv; argv stays null-terminated.

@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "machine/bootstrap/arguments.h"
+#include "machine/layer/one_sided.h"
 
 namespace periapt::machine {
 namespace {
@@ -15,19 +17,18 @@ std::uint64_t virtual_ns() { return the_machine->now() / sim::kNs; }
 
 Result<std::optional<sim::Options>> take_sim_option(int& argc, char** argv) {
   std::optional<sim::Options> found;
-  for (int i = 1; i < argc;) {
-    if (std::strcmp(argv[i], "+sim") != 0 && std::strcmp(argv[i], "++sim") != 0) {
-      ++i;
+  for (bootstrap::Arguments arguments(argc, argv); arguments.more();) {
+    if (arguments.name() != "sim") {
+      arguments.skip();
       continue;
     }
     if (found) return Status::failure("+sim is given twice; put all of it into one: +sim nodes=4,seed=7");
-    if (i + 1 >= argc)
+    Result<std::string> text = arguments.take_value("sim");
+    if (!text)
       return Status::failure("+sim wants the machine behind it: +sim nodes=1024,ppn=4,topology=torus:8x8x16");
-    Result<sim::Options> options = sim::parse_options(argv[i + 1]);
+    Result<sim::Options> options = sim::parse_options(*text);
     if (!options) return options.status();
     found = std::move(*options);
-    for (int k = i; k + 1 < argc; ++k) argv[k] = argv[k + 2 <= argc ? k + 2 : argc];
-    argc -= 2;
   }
   return found;
 }
@@ -62,6 +63,7 @@ bootstrap::HostLayout Simulated::layout() const {
 }
 
 void Simulated::send(int, int to, std::uint64_t meta, void* block) {
+  if (meta == OneSided::kErrandMeta) return machine_.send(to, meta, block, OneSided::errand_bytes(block));
   const std::size_t bytes = block_bytes_(block);
   if (machine_.node_of(machine_.running()) != machine_.node_of(to) && shm::Heap::is_shared(block)) {
     // What a network delivers is nobody else's.

@@ -58,6 +58,8 @@ static_assert(sizeof(Channel) % platform::kPage == 0, "a memory file is whole pa
 
 class ChannelWriter {
  public:
+  static constexpr unsigned kPrefetchAhead = 16;
+
   ChannelWriter() = default;
   explicit ChannelWriter(Channel& channel) : channel_(&channel) {}
 
@@ -91,8 +93,9 @@ class ChannelWriter {
     cell->word.store(meta << 8 | Ring::lap(next_, Channel::kCellsLog), std::memory_order_release);
     ++next_;
     bulk_next_ = bulk_claimed_;
-    // In a stream, the lines ahead are fetched while these are written.
-    platform::prefetch_for_write(&channel_->cells[(next_ + 4) % Channel::kCells]);
+    // In a stream, the lines ahead are fetched while these are written. Not the next few: the reader may be looking at
+    // them, and would take them away again.
+    platform::prefetch_for_write(&channel_->cells[(next_ + kPrefetchAhead) % Channel::kCells]);
     // The light half of the fence whose heavy half is the reader's membarrier before its last look.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (PERIAPT_UNLIKELY(fenced)) std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -82,7 +82,8 @@ class Port {
 
   // ---- sending
 
-  /// A slot whose body the caller may write, then publish(). nullptr: the ring is full, or blocks for that PE are
+  /// A slot whose body the caller may write, then publish(). When the ring has just become full, a receiver that is awake
+  /// is given some microseconds to make room. nullptr: the ring is full, or blocks for that PE are
   /// parked and must go first, or it is on another host; then send() a block instead. A slot that was claimed and not
   /// published is given out again by the next claim.
   PERIAPT_INLINE Slot* claim(int pe) {
@@ -96,7 +97,7 @@ class Port {
 
   /// Passes a block: the receiver's sink gets `meta`, a body whose first 8 bytes are the address `bytes`, and behind
   /// it a copy of the block's first 48 bytes (its envelope), so that it can decide without touching the block.
-  /// Ownership moves. Never blocks: without a free slot the block is parked here and goes out, in order, in later
+  /// Ownership moves. Without a free slot (see claim()) the block is parked here and goes out, in order, in later
   /// polls.
   PERIAPT_INLINE void send(int pe, std::uint64_t meta, void* bytes) {
     Slot* slot = claim(pe);
@@ -152,7 +153,7 @@ class Port {
   Heap& heap() { return *heap_; }
 
  private:
-  static constexpr unsigned kPrefetchAhead = 4;
+  static constexpr unsigned kPrefetchAhead = 16;
   static constexpr int kLookAhead = 8;
   static constexpr int kBurst = 64;  ///< from one ring before the next one has its turn
 
@@ -284,6 +285,7 @@ class Port {
     platform::take_over(bytes);
   }
   PERIAPT_NOINLINE bool make_room(Outgoing& out, int pe);
+  void wait_for_room(Outgoing& out);
   PERIAPT_COLD void make_ring(Outgoing& out, int pe);
   PERIAPT_NOINLINE void attend(Outgoing& out);
   PERIAPT_NOINLINE void park(int pe, std::uint64_t meta, void* bytes);

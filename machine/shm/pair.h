@@ -26,6 +26,7 @@
 #include "machine/shm/rendezvous.h"
 #include "machine/shm/segment.h"
 #include "machine/shm/transfer.h"
+#include "machine/ucx-like/bytes.h"
 #include "machine/ucx-like/transport.h"
 
 namespace periapt::shm {
@@ -73,7 +74,7 @@ class Pair final : public ucx::Link {
   static constexpr std::size_t kInlineMost = 8192;
   static constexpr std::uint64_t kAtOnce = 32 << 10;  ///< put and get up to here are done in the call
   static constexpr std::uint64_t kLoanMin = 1024;     ///< smaller payloads are copied rather than lent
-  static constexpr int kBudget = 64;                  ///< messages of one pair in one progress()
+  static constexpr int kBudget = 16;                  ///< messages of one pair in one progress()
   static constexpr int kFetchAhead = 8;
 
   enum class State : std::uint8_t { connecting, open, drained, lost, closed };
@@ -117,10 +118,8 @@ class Pair final : public ucx::Link {
     if (PERIAPT_UNLIKELY(cell == nullptr)) return no_room();
     std::size_t at = write_header(cell, header);
     std::uint64_t kind = kInCell;
-    if (payload.size() == 8) {
-      std::memcpy(cell->body + at, payload.data(), 8);
-    } else if (payload.size() <= Slot::kBodyBytes - at) {
-      if (!payload.empty()) std::memcpy(cell->body + at, payload.data(), payload.size());
+    if (payload.size() <= Slot::kBodyBytes - at) {
+      ucx::copy_bytes(cell->body + at, payload.data(), payload.size());
     } else {
       std::byte* bulk = out_.claim_bulk(payload.size());
       if (PERIAPT_UNLIKELY(bulk == nullptr)) return no_room();
@@ -267,11 +266,7 @@ class Pair final : public ucx::Link {
   };
 
   PERIAPT_INLINE static std::size_t write_header(Slot* cell, Header header) {
-    if (PERIAPT_LIKELY(header.size() == kHeaderMost)) {
-      std::memcpy(cell->body, header.data(), kHeaderMost);
-      return kHeaderMost;
-    }
-    if (!header.empty()) std::memcpy(cell->body, header.data(), header.size());
+    ucx::copy_bytes(cell->body, header.data(), header.size());
     return round_up(header.size(), 8);
   }
   PERIAPT_INLINE void publish(Slot* cell, std::uint64_t meta) {
@@ -284,6 +279,7 @@ class Pair final : public ucx::Link {
   PERIAPT_INLINE int deliver() {
     int handed_up = 0;
     if (PERIAPT_UNLIKELY(placement_.kind == Placing::transfer)) return 0;
+    hub_.receiver->enough = false;
     while (handed_up < kBudget) {
       const Slot* cell = in_.peek();
       if (cell == nullptr) break;
@@ -302,7 +298,7 @@ class Pair final : public ucx::Link {
       consumed();
       // So many in a row: the writer is well ahead, and its lines can be asked for before they are needed.
       if (++handed_up >= kFetchAhead || behind_) in_.fetch(kFetchAhead);
-      if (PERIAPT_UNLIKELY(state_ == State::closed)) break;
+      if (PERIAPT_UNLIKELY(state_ == State::closed || hub_.receiver->enough)) break;
     }
     behind_ = handed_up == kBudget;
     return handed_up;

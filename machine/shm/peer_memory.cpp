@@ -2,31 +2,14 @@
 
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "machine/shm/process_copy.h"
 #include "machine/shm/segment.h"
 
 namespace periapt::shm {
-namespace {
-
-// Whole, or not at all as far as the caller knows: the kernel may copy less in one call.
-template <class Call>
-bool copy_all(Call call, std::uint32_t process, void* local, std::uint64_t remote, std::uint64_t size) {
-  std::uint64_t done = 0;
-  while (done < size) {
-    iovec here{static_cast<std::byte*>(local) + done, size - done};
-    iovec there{reinterpret_cast<void*>(remote + done), size - done};
-    ssize_t copied = call(static_cast<pid_t>(process), &here, 1, &there, 1, 0);
-    if (copied <= 0) return false;
-    done += static_cast<std::uint64_t>(copied);
-  }
-  return true;
-}
-
-}  // namespace
 
 PeerMemory::~PeerMemory() {
   for (const Mapped& segment : segments_) {
@@ -36,8 +19,8 @@ PeerMemory::~PeerMemory() {
 
 Copies PeerMemory::try_copying(std::uint64_t address, std::uint64_t cookie, bool allowed) {
   std::uint64_t found = 0;
-  copies_ = allowed && process_ != 0 && copy_all(::process_vm_readv, process_, &found, address, sizeof(found)) &&
-            found == cookie;
+  copies_ =
+      allowed && process_ != 0 && copy_from_process(process_, &found, address, sizeof(found)) == 0 && found == cookie;
   return copies_ ? Copies::work : Copies::forbidden;
 }
 
@@ -77,7 +60,7 @@ bool PeerMemory::pull(void* to, Place from, std::uint64_t size) const {
     std::memcpy(to, bytes, size);
     return true;
   }
-  return copies_ && copy_all(::process_vm_readv, process_, to, from.address, size);
+  return copies_ && copy_from_process(process_, to, from.address, size) == 0;
 }
 
 bool PeerMemory::push(Place to, const void* from, std::uint64_t size) const {
@@ -85,7 +68,7 @@ bool PeerMemory::push(Place to, const void* from, std::uint64_t size) const {
     std::memcpy(bytes, from, size);
     return true;
   }
-  return copies_ && copy_all(::process_vm_writev, process_, const_cast<void*>(from), to.address, size);
+  return copies_ && copy_to_process(process_, to.address, from, size) == 0;
 }
 
 }  // namespace periapt::shm

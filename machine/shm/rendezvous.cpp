@@ -1,7 +1,6 @@
 #include "machine/shm/rendezvous.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -14,6 +13,7 @@
 #include <cstring>
 
 #include "base/error_text.h"
+#include "base/secret.h"
 
 namespace periapt::shm {
 namespace {
@@ -75,9 +75,7 @@ std::string Packet::reason() const { return {text.data(), std::min<std::size_t>(
 Result<File> listen_here(std::uint64_t& socket_name) {
   File socket = unix_socket();
   if (!socket) return no_socket();
-  if (::getrandom(&socket_name, sizeof(socket_name), 0) != sizeof(socket_name)) {
-    return Status::failure(std::string("getrandom failed: ") + std::strerror(errno));
-  }
+  fill_random(&socket_name, sizeof(socket_name));
   sockaddr_un name;
   socklen_t length = fill_name(name, socket_name);
   if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&name), length) != 0 || ::listen(socket.get(), 4096) != 0) {
@@ -161,11 +159,7 @@ Arrival receive_packet(int socket) {
 
 bool same_secret(std::span<const std::byte> expected, const Packet& packet) {
   if (packet.text_size != expected.size() || expected.size() > packet.text.size()) return false;
-  unsigned different = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    different |= static_cast<unsigned>(expected[i]) ^ static_cast<unsigned char>(packet.text[i]);
-  }
-  return different == 0;
+  return equal_secrets(expected.data(), packet.text.data(), expected.size());
 }
 
 bool set_secret(Packet& packet, std::span<const std::byte> secret) {

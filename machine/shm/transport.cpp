@@ -2,7 +2,6 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/error_text.h"
+#include "base/secret.h"
 #include "machine/shm/membarrier.h"
 #include "machine/shm/pair.h"
 
@@ -225,7 +225,7 @@ Status ShmTransport::start(const OpenRequest& request) {
   if (at == nullptr) return Status::failure(std::string("could not map the table of keys: ") + std::strerror(errno));
   hub_.keys = KeyRing(reinterpret_cast<KeyTable*>(at));
   hub_.fenced = !register_membarrier(true);
-  if (::getrandom(&cookie_, sizeof(cookie_), 0) != sizeof(cookie_)) cookie_ = clock::now_ns();
+  fill_random(&cookie_, sizeof(cookie_));
   return {};
 }
 
@@ -431,6 +431,7 @@ bool ShmTransport::listen_to(Visitor& visitor) {
       break;
   }
   hub_.moved = true;
+  unwatch(visitor.socket);
   welcome(visitor, arrival);
   return true;
 }

@@ -8,6 +8,8 @@
 #include <functional>
 #include <map>
 
+#include "base/nearest.h"
+
 namespace periapt::sim {
 namespace {
 
@@ -132,7 +134,7 @@ Status read_one(const std::string& part, Options& options, std::map<std::string,
   const std::string name = part.substr(0, equals);
   auto reader = readers().find(name);
   if (reader == readers().end()) {
-    std::vector<std::string> known;
+    std::vector<std::string_view> known;
     for (const auto& [other, _] : readers()) known.push_back(other);
     return Status::failure("+sim has no option \"" + name + "\"; did you mean " + nearest(name, known) + "=?");
   }

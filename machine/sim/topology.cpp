@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <numeric>
 
+#include "base/nearest.h"
+
 namespace periapt::sim {
 namespace {
 
@@ -181,20 +183,6 @@ Result<std::vector<int>> parse_sizes(const std::string& text, std::size_t fewest
   return sizes;
 }
 
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({change, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
 Result<std::unique_ptr<Topology>> make(const std::string& kind, std::string sizes, int nodes) {
   using Made = std::unique_ptr<Topology>;
   if (kind == "flat") {
@@ -231,12 +219,6 @@ Result<std::unique_ptr<Topology>> make(const std::string& kind, std::string size
 }
 
 }  // namespace
-
-std::string nearest(const std::string& name, const std::vector<std::string>& known) {
-  return *std::min_element(known.begin(), known.end(), [&](const std::string& a, const std::string& b) {
-    return distance(name, a) < distance(name, b);
-  });
-}
 
 Result<std::unique_ptr<Topology>> Topology::parse(const std::string& text, int nodes) {
   const std::size_t colon = text.find(':');

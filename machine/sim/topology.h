@@ -54,7 +54,4 @@ class Topology {
   int links_ = 0;
 };
 
-/// The name of `known` that `name` was probably meant to be.
-std::string nearest(const std::string& name, const std::vector<std::string>& known);
-
 }  // namespace periapt::sim

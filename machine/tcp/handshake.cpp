@@ -1,19 +1,15 @@
 #include "machine/tcp/handshake.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <cstring>
 
-#include "base/fatal.h"
+#include "base/secret.h"
 
 namespace periapt::tcp {
 
 std::array<std::byte, 32> fresh_nonce() {
   std::array<std::byte, 32> nonce;
-  if (::getrandom(nonce.data(), nonce.size(), 0) != static_cast<ssize_t>(nonce.size()))
-    fatal("the system gives no random numbers", "machine/tcp, handshake", "getrandom() failed",
-          "A connection can't be made safe without them; run with +transports shm on one host.");
+  fill_random(nonce.data(), nonce.size());
   return nonce;
 }
 

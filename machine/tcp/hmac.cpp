@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/secret.h"
+
 namespace periapt::tcp {
 
 namespace {
@@ -80,10 +82,6 @@ Digest hmac(Bytes secret, std::initializer_list<Bytes> parts) {
   return Sha256().add(outer).add(digest).finish();
 }
 
-bool equal(const Digest& a, const Digest& b) {
-  unsigned differing = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) differing |= static_cast<unsigned>(a[i] ^ b[i]);
-  return differing == 0;
-}
+bool equal(const Digest& a, const Digest& b) { return equal_secrets(a.data(), b.data(), a.size()); }
 
 }  // namespace periapt::tcp

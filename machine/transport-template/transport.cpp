@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -18,6 +17,7 @@
 #include <map>
 
 #include "base/log.h"
+#include "base/secret.h"
 #include "machine/transport-template/wire.h"
 
 namespace periapt::transport_template {
@@ -142,7 +142,7 @@ class TemplateTransport final : public Transport {
     if (epoll_ < 0 || fd < 0) return Status::failure("no Unix socket can be made: " + error_text(errno));
     sockets_.push_back(std::make_unique<Socket>(fd));
     describe_machine(own_);
-    if (::getrandom(own_.name, sizeof own_.name, 0) != sizeof own_.name) return Status::failure("no random numbers");
+    fill_random(own_.name, sizeof own_.name);
     socklen_t size = 0;
     sockaddr_un name = socket_name(own_, &size);
     if (::bind(fd, reinterpret_cast<sockaddr*>(&name), size) != 0 || ::listen(fd, SOMAXCONN) != 0)

@@ -12,8 +12,8 @@ namespace periapt::ucx {
 RequestPtr EndpointImpl::active_send(std::uint16_t id, std::span<const std::byte> header,
                                      std::span<const std::byte> payload, SendDone done, void* context) {
   Operation* operation = worker_.begin(Operation::Doing::active_send);
-  operation->code = id;
-  operation->extra.assign(header.begin(), header.end());
+  operation->course().code = id;
+  operation->course().extra.assign(header.begin(), header.end());
   operation->source = payload.data();
   operation->size = payload.size();
   operation->send_done = done;
@@ -22,7 +22,8 @@ RequestPtr EndpointImpl::active_send(std::uint16_t id, std::span<const std::byte
 }
 
 EndpointImpl::Step EndpointImpl::try_active(Operation& operation) {
-  std::uint64_t whole = operation.extra.size() + operation.size;
+  const std::vector<std::byte>& extra = operation.course().extra;
+  std::uint64_t whole = extra.size() + operation.size;
   if (whole > plan_.active_max || static_cast<std::int64_t>(whole) + kMessageOverhead > window_) {
     return try_announce(operation);
   }
@@ -30,9 +31,9 @@ EndpointImpl::Step EndpointImpl::try_active(Operation& operation) {
   if (!has_credit(charge)) return Step::no_credit;
   MessageHeader header;
   header.kind = Kind::active;
-  header.code = operation.code;
+  header.code = operation.course().code;
   header.credit = credit_to_return();
-  header.size = operation.extra.size();
+  header.size = extra.size();
   // Both parts one behind the other: on the stack when they are small.
   std::byte few[1024];
   Buffer many;
@@ -42,8 +43,8 @@ EndpointImpl::Step EndpointImpl::try_active(Operation& operation) {
     if (!many) return Step::no_room;
     bytes = many.data();
   }
-  if (!operation.extra.empty()) std::memcpy(bytes, operation.extra.data(), operation.extra.size());
-  if (operation.size != 0) std::memcpy(bytes + operation.extra.size(), operation.source, operation.size);
+  if (!extra.empty()) std::memcpy(bytes, extra.data(), extra.size());
+  if (operation.size != 0) std::memcpy(bytes + extra.size(), operation.source, operation.size);
   operation.all_parts_given = true;
   Accepted answer;
   if (whole <= rail_->port->can().max_inline) {
@@ -111,22 +112,23 @@ void WorkerImpl::fetch_active() {
     }
     Operation& receive = *begin(Operation::Doing::active_receive);
     receive.dropped = true;
-    receive.code = waiting.header.code;
+    Course& course = receive.course();
+    course.code = waiting.header.code;
     receive.into = room.data();
     receive.size = waiting.header.size;
-    receive.buffer = std::move(room);
+    course.buffer = std::move(room);
     fetching_ += receive.size;
     from.owe(kMessageOverhead + static_cast<std::int64_t>(waiting.extra.size()));
     std::span<const std::byte> extra(waiting.extra);
-    receive.extra.assign(extra.begin(), extra.begin() + static_cast<std::ptrdiff_t>(waiting.header.tag));
+    course.extra.assign(extra.begin(), extra.begin() + static_cast<std::ptrdiff_t>(waiting.header.tag));
     from.begin_fetch(receive, waiting.header, extra.subspan(waiting.header.tag));
   }
 }
 
 void WorkerImpl::deliver_active(Operation& operation, Buffer payload, Outcome outcome) {
-  const ActiveHandler& handler = handlers_[operation.code];
-  if (outcome == Outcome::ok)
-    handler.handler(handler.context, *operation.endpoint, operation.extra, std::move(payload));
+  Course& course = operation.course();
+  const ActiveHandler& handler = handlers_[course.code];
+  if (outcome == Outcome::ok) handler.handler(handler.context, *operation.endpoint, course.extra, std::move(payload));
   if (!waiting_active_.empty()) serve_again_ = true;
 }
 

@@ -9,7 +9,38 @@
 #include <string>
 #include <vector>
 
+#include "base/platform.h"
+
 namespace periapt::ucx {
+
+/// memcpy, for bytes that are most often few: up to 64 of them without a call.
+PERIAPT_INLINE void copy_bytes(std::byte* to, const std::byte* from, std::size_t size) {
+  // Both ends of it, which overlap when it is shorter than both together.
+  struct Sixteen {
+    std::uint64_t words[2];
+  };
+  auto ends = [&](auto word) {
+    auto last = word;
+    std::memcpy(&word, from, sizeof(word));
+    std::memcpy(&last, from + size - sizeof(last), sizeof(last));
+    std::memcpy(to, &word, sizeof(word));
+    std::memcpy(to + size - sizeof(last), &last, sizeof(last));
+  };
+  if (PERIAPT_LIKELY(size >= 8 && size <= 16)) {
+    ends(std::uint64_t{});
+  } else if (size > 16 && size <= 32) {
+    ends(Sixteen{});
+  } else if (size > 32 && size <= 64) {
+    Sixteen second, last_but_one;
+    std::memcpy(&second, from + 16, 16);
+    std::memcpy(&last_but_one, from + size - 32, 16);
+    ends(Sixteen{});
+    std::memcpy(to + 16, &second, 16);
+    std::memcpy(to + size - 32, &last_but_one, 16);
+  } else if (size != 0) {
+    std::memcpy(to, from, size);
+  }
+}
 
 class Writer {
  public:

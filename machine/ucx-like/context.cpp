@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "machine/ucx-like/header.h"
 #include "machine/ucx-like/protocols.h"
 
@@ -19,34 +20,14 @@ std::vector<std::string> split(const std::string& list) {
   return names;
 }
 
-// How many letters must be changed, added or left out to get from one word to the other.
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 Status unknown(const std::string& name, const std::vector<const TransportFactory*>& factories) {
-  std::string nearest, all;
-  std::size_t best = ~std::size_t{0};
+  std::string all;
+  std::vector<std::string_view> known;
   for (const TransportFactory* factory : factories) {
-    std::size_t far = distance(name, factory->name);
-    if (far < best) {
-      best = far;
-      nearest = factory->name;
-    }
+    known.push_back(factory->name);
     all += (all.empty() ? "" : ", ") + std::string(factory->name);
   }
-  return Status::failure("there is no transport \"" + name + "\": did you mean \"" + nearest + "\"? There are: " + all);
+  return Status::failure("there is no transport \"" + name + "\": did you mean \"" + nearest(name, known) + "\"? There are: " + all);
 }
 
 // Those that were asked for, in that order; all when none was.

@@ -75,6 +75,7 @@ bool EndpointImpl::connect_rail(Rail& rail) {
     return false;
   }
   enter(rail, **link);
+  if (rail.port->loopback) worker_.poll(*rail.port->transport);
   return true;
 }
 
@@ -178,21 +179,10 @@ bool EndpointImpl::drain_control() {
 
 // ---- credit: theirs to us, and ours to them
 
-std::uint32_t EndpointImpl::credit_to_return() {
-  std::int64_t now = std::min<std::int64_t>(owed_, ~std::uint32_t{0});
-  owed_ -= now;
-  return static_cast<std::uint32_t>(now);
-}
-
 void EndpointImpl::take_credit(std::uint32_t bytes) {
   credit_ += bytes;
   said_starved_ = false;
   if (!sends_.empty()) busy();
-}
-
-void EndpointImpl::owe(std::int64_t bytes) {
-  owed_ += bytes;
-  if (owed_ >= granted_ / 2 || PERIAPT_UNLIKELY(starving_)) return_credit();
 }
 
 // A peer that uses its window up gets a larger one, as long as the windows of all fit the bound; when they don't, those

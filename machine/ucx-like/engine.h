@@ -13,6 +13,7 @@
 // only.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -99,15 +100,30 @@ class Rkey {
   }
 };
 
-/// What a worker does for somebody; the Request that he holds.
-struct OfEndpoint;
-struct InQueue;
-class Operation final : public Request,
-                        public Completion,
-                        public MatchNode,
-                        public Hook<OfEndpoint>,
-                        public Hook<InQueue> {
- public:
+/// What an operation needs that goes beyond one small message: made when it does.
+struct Course {
+  std::uint64_t moved = 0;     ///< bytes given to transports, or received
+  std::uint64_t reserved = 0;  ///< bytes received or on their way into it: never more than the size
+  std::uint64_t their_id = 0;
+  std::uint64_t remote = 0;       ///< address at the peer
+  LargeWay way = LargeWay::data;  ///< of a large message, once its receiver is known
+  std::uint8_t stage = 0;         ///< how far an operation of several steps is
+  std::uint16_t code = 0;         ///< handler of an active message; atomic operation
+  std::uint32_t flushed = 0;      ///< rails that were asked to flush, a bit each
+  std::uint64_t began_ns = 0;     ///< when a large message was matched; 0: don't measure it
+  std::uint64_t operand = 0;
+  std::uint64_t compare = 0;
+  void* value = nullptr;         ///< where an atomic's result goes
+  Buffer buffer;                 ///< owned bytes: of a send, or what a standing receive receives into
+  std::vector<std::byte> extra;  ///< user's header of an active message; keys of the peer
+  const Standing* standing = nullptr;
+  std::shared_ptr<Rkey> rkey;
+  std::vector<std::pair<Port*, Registration*>> registered;  ///< the local memory, at devices that want that
+};
+
+/// What a worker does for somebody; the Request that he holds. Of an operation that receives a small message three
+/// lines are touched, and no Course is made.
+struct alignas(platform::kCacheLine) Progress : Request {
   enum class Doing : std::uint8_t {
     send,
     sync_send,
@@ -123,24 +139,6 @@ class Operation final : public Request,
     close,
     serve_get
   };
-
-  Operation(WorkerImpl& worker, Doing doing) : worker(worker), doing(doing) { done = &completed; }
-
-  bool ended() const override { return has_ended; }
-  Outcome outcome() const override { return result; }
-  const Received& received() const override { return got; }
-  bool cancel() override;
-  void drop();
-  /// A receive that the engine made itself, into memory that was allocated for it.
-  bool is_one_sided() const { return doing == Doing::put || doing == Doing::get || doing == Doing::atomic; }
-  bool is_internal() const { return doing == Doing::standing_receive || doing == Doing::active_receive; }
-  /// A transport has done one of the parts.
-  static void completed(Completion& self, Outcome outcome);
-
-  WorkerImpl& worker;
-  EndpointImpl* endpoint = nullptr;  ///< the peer; of a receive: once it is matched
-  Doing doing;
-  bool has_ended = false;
   bool told = false;             ///< the user's call-back was made
   bool dropped = false;          ///< nobody holds the RequestPtr
   bool within_call = false;      ///< the call that began it has not returned: it looks at the outcome itself
@@ -151,36 +149,82 @@ class Operation final : public Request,
   bool wants_answer = false;     ///< it ends when the peer has said so
   bool answered = false;
   Outcome result = Outcome::ok;
+  Doing doing = Doing::send;
+  unsigned outstanding = 0;   ///< completions that transports owe
+  std::byte* into = nullptr;  ///< of what is received
+  std::uint64_t size = 0;     ///< of the message; of a posted receive: of the room
 
-  const std::byte* source = nullptr;  ///< of what is sent
-  std::byte* into = nullptr;          ///< of what is received
-  std::uint64_t size = 0;             ///< of the message; of a posted receive: of the room
-  std::uint64_t moved = 0;            ///< bytes given to transports, or received
-  std::uint64_t reserved = 0;         ///< bytes received or on their way into it: never more than `size`
-  std::uint64_t id = 0;               ///< by which the peer names it; 0: it doesn't
-  std::uint64_t their_id = 0;
-  std::uint64_t remote = 0;       ///< address at the peer
-  LargeWay way = LargeWay::data;  ///< of a large message, once its receiver is known
-  std::uint32_t flushed = 0;      ///< rails that were asked to flush, a bit each
-  std::uint64_t began_ns = 0;     ///< when a large message was matched; 0: don't measure it
-  std::uint8_t stage = 0;         ///< how far an operation of several steps is
-  unsigned outstanding = 0;       ///< completions that transports owe
-  std::uint16_t code = 0;         ///< handler of an active message; atomic operation
-  Tag tag = 0;
-  Tag mask = 0;
-  std::uint64_t operand = 0;
-  std::uint64_t compare = 0;
-  void* value = nullptr;         ///< where an atomic's result goes
-  Buffer buffer;                 ///< owned bytes: of a send, or what a standing receive receives into
-  std::vector<std::byte> extra;  ///< user's header of an active message; keys of the peer
-  const Standing* standing = nullptr;
-  std::shared_ptr<Memory> memory;
-  std::shared_ptr<Rkey> rkey;
-  std::vector<std::pair<Port*, Registration*>> registered;  ///< the local memory, at devices that want that
-  Received got;
+  /// After its end: as it was made.
+  PERIAPT_INLINE void clean() {
+    received_ = {};
+    has_ended_ = told = dropped = within_call = posted = announced = all_parts_given = counted = false;
+    wants_answer = answered = false;
+    result = Outcome::ok;
+    doing = Doing::send;
+    outstanding = 0;
+    into = nullptr;
+    size = 0;
+  }
+};
+static_assert(sizeof(Progress) == platform::kCacheLine, "all that most operations need, in a line");
+
+struct WhenDone {
+  Tag mask = 0;  ///< of a posted receive
   SendDone send_done = nullptr;
   ReceiveDone receive_done = nullptr;
   void* context = nullptr;
+};
+
+struct OfEndpoint;
+struct InQueue;
+class Operation final : public Progress,
+                        public MatchNode,
+                        public WhenDone,
+                        public Completion,
+                        public Hook<OfEndpoint>,
+                        public Hook<InQueue> {
+ public:
+  explicit Operation(WorkerImpl& worker) : worker(worker) { done = &completed; }
+
+  bool take_back();
+  void drop();
+  bool is_one_sided() const { return doing == Doing::put || doing == Doing::get || doing == Doing::atomic; }
+  /// A receive that the engine made itself, into memory that was allocated for it.
+  bool is_internal() const { return doing == Doing::standing_receive || doing == Doing::active_receive; }
+  /// A transport has done one of the parts.
+  static void completed(Completion& self, Outcome outcome);
+
+  bool has_ended() const { return has_ended_; }
+  void set_ended(Outcome outcome) {
+    has_ended_ = true;
+    result = received_.outcome = outcome;
+  }
+  Received& got() { return received_; }
+
+  /// Made at the first call.
+  Course& course() { return PERIAPT_LIKELY(course_ != nullptr) ? *course_ : make_course(); }
+  const Course* known_course() const { return course_; }
+  bool owns_bytes() const { return course_ != nullptr && course_->buffer; }
+
+  WorkerImpl& worker;
+  EndpointImpl* endpoint = nullptr;   ///< the peer; of a receive: once it is matched
+  std::uint64_t id = 0;               ///< by which the peer names it; 0: it doesn't
+  Tag tag = 0;                        ///< of a send
+  const std::byte* source = nullptr;  ///< of what is sent
+
+ private:
+  friend class WorkerImpl;
+  PERIAPT_NOINLINE Course& make_course();
+  /// After its end: as it was made. (What is not here is gone already, or written by whoever begins with it.)
+  PERIAPT_INLINE void clean() {
+    Progress::clean();
+    send_done = nullptr;
+    receive_done = nullptr;
+    endpoint = nullptr;
+    source = nullptr;
+  }
+
+  Course* course_ = nullptr;
 };
 
 /// A message that no receive was there for.
@@ -192,6 +236,8 @@ struct Unexpected final : MatchNode, Hook<InOrder>, Hook<OfEndpoint> {
   bool arriving = false;         ///< its bytes are still on their way
   bool probed = false;           ///< taken out of the matching
   Operation* receive = nullptr;  ///< found it while it was arriving
+  static constexpr std::size_t kFew = 64;
+  std::byte few[kFew];  ///< where `bytes` lie when they are few
   std::uint64_t size() const { return header.size; }
 };
 
@@ -275,9 +321,16 @@ class EndpointImpl final : public Endpoint {
   void say(Kind kind, std::uint64_t id);
   void they_starve();
   void take_credit(std::uint32_t bytes);
-  void owe(std::int64_t bytes);
-  void return_credit();
-  std::uint32_t credit_to_return();
+  void owe(std::int64_t bytes) {
+    owed_ += bytes;
+    if (PERIAPT_UNLIKELY(owed_ >= granted_ / 2 || starving_)) return_credit();
+  }
+  PERIAPT_NOINLINE void return_credit();
+  std::uint32_t credit_to_return() {
+    std::int64_t now = std::min<std::int64_t>(owed_, ~std::uint32_t{0});
+    owed_ -= now;
+    return static_cast<std::uint32_t>(now);
+  }
   void fail(const std::string& reason, bool parted = false);
   void close_links();
   void revive();
@@ -292,6 +345,7 @@ class EndpointImpl final : public Endpoint {
   Step try_active(Operation& operation);
   Step try_announce(Operation& operation);
   bool has_credit(std::int64_t charge);
+  bool hands_over(const Operation& operation) const;
   Step after(Accepted answer, Operation& operation, std::int64_t charge);
   void gone(Operation& operation);
   void unqueue(Operation& operation);
@@ -315,6 +369,7 @@ class EndpointImpl final : public Endpoint {
 
   // one_sided.cpp
   RequestPtr begin_one_sided(Operation* operation);
+  bool may_reach(Operation& operation) const;
   bool drain_one_sided();
   Step push_one_sided(Operation& operation);
   Step push_transfer(Operation& operation);
@@ -332,16 +387,18 @@ class EndpointImpl final : public Endpoint {
   // ---- hot: what tag_send() and the arrival of a small message touch
   std::int64_t fast_max_ = -1;  ///< largest message that goes out at once; -1: none, look closer
   std::int64_t credit_ = kFirstWindow;
-  std::int64_t owed_ = 0;  ///< bytes of theirs that we have taken and not returned
+  std::int64_t owed_ = 0;                ///< bytes of theirs that we have taken and not returned
+  std::int64_t granted_ = kFirstWindow;  ///< window of theirs, here
   Transport* transport_ = nullptr;
   Link* link_ = nullptr;
   Counters* counters_;
+  bool starving_ = false;  ///< they have said so
+  bool said_starved_ = false;
 
   WorkerImpl& worker_;
   const PeerId peer_;
-  std::int64_t window_ = kFirstWindow;   ///< of ours, at the peer
-  std::int64_t granted_ = kFirstWindow;  ///< of theirs, here
-  Rail* rail_ = nullptr;                 ///< the one that ordered messages go over
+  std::int64_t window_ = kFirstWindow;  ///< of ours, at the peer
+  Rail* rail_ = nullptr;                ///< the one that ordered messages go over
   std::vector<std::unique_ptr<Rail>> rails_;
   Plan plan_;
   std::string failure_;
@@ -349,14 +406,13 @@ class EndpointImpl final : public Endpoint {
   bool parted_ = false;  ///< closed by us or by them
   bool closing_ = false;
   bool is_busy_ = false;  ///< on the worker's list of those with something to send
-  bool said_starved_ = false;
-  bool starving_ = false;  ///< they have said so
   std::deque<Control> control_;
   List<Operation, InQueue> sends_;
   List<Operation, InQueue> bulk_;
   List<Operation, InQueue> one_sided_;
   Operation* close_ = nullptr;
   unsigned open_one_sided_ = 0;  ///< begun and not ended
+  bool put_refused_ = false;     ///< they had no memory for a put of ours; the next flush says so
   bool unflushed_ = false;       ///< one-sided operations were begun since the peer was entered
   List<Operation, OfEndpoint> active_;
   List<Unexpected, OfEndpoint> unexpected_;
@@ -382,7 +438,7 @@ class WorkerImpl final : public Worker, public Receiver {
   void on_peer_lost(std::function<void(PeerId, const std::string&)> told) override { on_lost_ = std::move(told); }
   void on_peer_parted(std::function<void(PeerId, const std::string&)> told) override { on_parted_ = std::move(told); }
   Result<MemoryPtr> register_memory(std::span<std::byte> bytes, MemoryKind kind) override;
-  std::vector<std::byte> pack_key(const MemoryPtr& memory) const override;
+  std::vector<std::byte> pack_key(const MemoryPtr& memory, std::size_t bytes_max) const override;
   void invalidate(std::span<const std::byte> bytes) override;
   RequestPtr flush(SendDone done, void* context) override;
   int progress() override;
@@ -407,23 +463,37 @@ class WorkerImpl final : public Worker, public Receiver {
   struct Payload {
     std::span<const std::byte> bytes;
     Buffer* owned = nullptr;
-    Buffer keep();
   };
 
   // worker.cpp
   int tell_of_peers();
-  Operation* begin(Operation::Doing doing);
+  Operation* begin(Operation::Doing doing) {
+    Operation* operation = operations_.take();
+    operation->doing = doing;
+    return operation;
+  }
   void recycle(Operation& operation);
+  static void leave(Course& course);
+  void poll(Transport& transport);
   void end_now(Operation& operation, Outcome outcome);
   void end_later(Operation& operation, Outcome outcome);
   void mark_ended(Operation& operation, Outcome outcome);
-  void tell(Operation& operation);
+  PERIAPT_INLINE void tell(Operation& operation) {
+    if (operation.receive_done != nullptr) {
+      operation.receive_done(operation.context, operation.received());
+    } else if (operation.send_done != nullptr) {
+      operation.send_done(operation.context, operation.result);
+    }
+    operation.told = true;
+    if (operation.dropped) recycle(operation);
+  }
   void part_completed(Operation& operation, Outcome outcome);
   EndpointImpl& endpoint_of(PeerId peer);
   Port* port_of(Transport& transport);
 
   // receive.cpp
   Rail& rail_of(Link& link);
+  bool arrived_short(EndpointImpl& from, Header bytes, std::span<const std::byte> payload);
   void take_in(Rail& rail, const MessageHeader& header, Payload payload);
   void eager(EndpointImpl& from, const MessageHeader& header, Payload payload);
   void announced(EndpointImpl& from, const MessageHeader& header, Payload payload);
@@ -433,7 +503,8 @@ class WorkerImpl final : public Worker, public Receiver {
   void match_later(Operation& receive, Unexpected& message);
   bool give_to_standing(const Standing& standing, EndpointImpl& from, const MessageHeader& header, Payload payload);
   const Standing* standing_for(Tag tag) const;
-  Unexpected& keep(EndpointImpl& from, const MessageHeader& header, Buffer bytes);
+  Unexpected& keep(EndpointImpl& from, const MessageHeader& header);
+  Unexpected& keep(EndpointImpl& from, const MessageHeader& header, Payload payload);
   Unexpected* find_unexpected(Tag tag, Tag mask);
   void take_out(Unexpected& message);
   void forget(Unexpected& message);
@@ -445,8 +516,9 @@ class WorkerImpl final : public Worker, public Receiver {
   unsigned allowed_ways(const Plan& plan) const { return forced_ways_ != 0 ? forced_ways_ & plan.ways : plan.ways; }
   void read_costs();
   void write_costs();
-  static bool fits(const Operation& operation, std::uint64_t offset, std::uint64_t size) {
-    return offset <= operation.size && size <= operation.size - offset && size <= operation.size - operation.reserved;
+  static bool fits(Operation& operation, std::uint64_t offset, std::uint64_t size) {
+    std::uint64_t reserved = operation.course().reserved;
+    return offset <= operation.size && size <= operation.size - offset && size <= operation.size - reserved;
   }
   void count_received(std::uint64_t bytes) {
     ++counters_.messages_received;
@@ -475,9 +547,11 @@ class WorkerImpl final : public Worker, public Receiver {
   const PeerId self_;
   Counters counters_;
   std::vector<std::unique_ptr<Port>> ports_;
+  std::vector<Transport*> polled_;  ///< those that progress() asks: all but the loopback before its first use
   FlatMap<EndpointImpl*> by_peer_;
   std::vector<std::unique_ptr<EndpointImpl>> endpoints_;
-  Pool<Operation> operations_;
+  Pool<Course> courses_;
+  Kept<Operation, WorkerImpl> operations_;
   Pool<Unexpected> unexpecteds_;
   Ids<Operation> ids_;
   Ids<Memory> memories_;
@@ -492,7 +566,7 @@ class WorkerImpl final : public Worker, public Receiver {
     std::vector<std::byte> extra;
   };
   std::deque<WaitingActive> waiting_active_;
-  std::vector<EndpointImpl*> busy_;
+  std::vector<EndpointImpl*> busy_, draining_;
   std::vector<Operation*> ended_;
   std::vector<std::pair<PeerId, std::string>> lost_;
   std::vector<std::pair<PeerId, std::string>> parted_;

@@ -1,8 +1,10 @@
 // The engine's header in front of each message, as it goes over the wire: 40 bytes, little-endian, one layout for all
-// kinds. What a field means for a kind is said at the kind. Everything here comes from outside when it is read: nothing
-// may be used before it was checked (receive.cpp does that for each kind).
+// kinds. What a field means for a kind is said at the kind. Of an eager message that nobody answers, only the first 16
+// bytes travel: its size is that of what arrives, and the rest would be zero. Everything here comes from outside when it
+// is read: nothing may be used before it was checked (receive.cpp does that for each kind).
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,7 +16,7 @@
 namespace periapt::ucx {
 
 /// Changes whenever a header or the order of a protocol changes: workers of different versions refuse each other.
-inline constexpr std::uint8_t kWireVersion = 1;
+inline constexpr std::uint8_t kWireVersion = 2;
 
 /// "them" is who gets the message, "us" who sends it.
 enum class Kind : std::uint8_t {
@@ -37,7 +39,7 @@ enum class Kind : std::uint8_t {
   atomic,   ///< tag: their memory; offset: address; code: operation and width; id: ours; payload: operand, compare
   got,      ///< id: their operation; offset: in it; payload
   value,    ///< id: their operation; tag: the value before
-  refused,  ///< id: their operation: no such memory, or outside of it
+  refused,  ///< id: their operation: no such memory, or outside of it; 0: a put, which the next flush tells
   flush,    ///< id: our operation: answer `flushed` when all before it is done
   flushed,  ///< id: their operation
   // The life of a connection.
@@ -65,12 +67,44 @@ inline Header bytes_of(const MessageHeader& header) {
   return {reinterpret_cast<const std::byte*>(&header), sizeof(header)};
 }
 
-/// What is wrong with a header that came in; nullptr: nothing, and `header` holds it.
-inline const char* read_header(Header bytes, MessageHeader& header) {
-  if (bytes.size() != sizeof(header)) return "a message with a header of another length";
-  std::memcpy(&header, bytes.data(), sizeof(header));
+/// The header of an eager message that nobody answers: the first bytes of a MessageHeader, in two words.
+struct ShortHeader {
+  static constexpr std::uint64_t kStart = kWireVersion | static_cast<std::uint64_t>(Kind::eager) << 8;
+
+  std::uint64_t word = kStart;  ///< version, kind, code (16 bits), credit (32 bits)
+  std::uint64_t tag = 0;
+
+  ShortHeader() = default;
+  ShortHeader(std::uint32_t credit, std::uint64_t tag) : word(kStart | std::uint64_t{credit} << 32), tag(tag) {}
+  /// Is it what it says, and has no code?
+  bool plain() const { return static_cast<std::uint32_t>(word) == kStart; }
+  std::uint32_t credit() const { return static_cast<std::uint32_t>(word >> 32); }
+};
+inline constexpr std::size_t kShortHeaderBytes = offsetof(MessageHeader, size);
+static_assert(sizeof(ShortHeader) == kShortHeaderBytes);
+static_assert(std::endian::native == std::endian::little, "the fields of a MessageHeader as parts of a word");
+
+inline Header bytes_of(const ShortHeader& header) {
+  return {reinterpret_cast<const std::byte*>(&header), sizeof(header)};
+}
+/// As few bytes of it as say all.
+inline Header least_bytes_of(const MessageHeader& header) {
+  bool is_short = header.kind == Kind::eager && header.id == 0;
+  return bytes_of(header).first(is_short ? kShortHeaderBytes : kHeaderBytes);
+}
+
+/// What is wrong with a header that came in before `payload` bytes; nullptr: nothing, and `header` holds it.
+inline const char* read_header(Header bytes, std::uint64_t payload, MessageHeader& header) {
+  header = {};
+  if (bytes.size() != kHeaderBytes && bytes.size() != kShortHeaderBytes) {
+    return "a message with a header of another length";
+  }
+  std::memcpy(&header, bytes.data(), bytes.size());
   if (header.version != kWireVersion) return "a message of another version of the protocol";
   if (header.kind > kLastKind) return "a message of a kind that does not exist";
+  if (bytes.size() == kHeaderBytes) return nullptr;
+  if (header.kind != Kind::eager) return "a message with half a header";
+  header.size = payload;
   return nullptr;
 }
 

@@ -83,9 +83,9 @@ class Loopback final : public Transport {
       if (closing_) {
         if (message.completion != nullptr) message.completion->done(*message.completion, Outcome::cancelled);
       } else if (message.completion == nullptr) {
-        receiver_.arrived_owned(*link_, bytes_of(message.header), std::move(message.owned));
+        receiver_.arrived_owned(*link_, message.header(), std::move(message.owned));
       } else {
-        receiver_.arrived(*link_, bytes_of(message.header), message.lent);
+        receiver_.arrived(*link_, message.header(), message.lent);
         message.completion->done(*message.completion, Outcome::ok);
       }
     }
@@ -100,14 +100,16 @@ class Loopback final : public Transport {
 
  private:
   struct Waiting {
-    MessageHeader header;
+    std::byte header_bytes[kHeaderBytes];
+    std::size_t header_size;
     Buffer owned;
     std::span<const std::byte> lent;
     Completion* completion;
+    Header header() const { return {header_bytes, header_size}; }
   };
   void push(Header header, Buffer owned, std::span<const std::byte> lent, Completion* completion) {
-    queue_.push_back({{}, std::move(owned), lent, completion});
-    std::memcpy(&queue_.back().header, header.data(), sizeof(MessageHeader));
+    queue_.push_back({{}, header.size(), std::move(owned), lent, completion});
+    std::memcpy(queue_.back().header_bytes, header.data(), header.size());
   }
 
   Device device_;

@@ -17,122 +17,123 @@
 
 namespace periapt::ucx {
 
-/// What can lie in a MatchTable. Equal keys form a queue; only its first one hangs in the table.
+/// What can lie in a MatchTable.
 struct MatchNode {
   std::uint64_t key = 0;
   std::uint64_t order = 0;  ///< smaller: was there first
   MatchNode* previous = nullptr;
   MatchNode* next = nullptr;
-  MatchNode* last = nullptr;   ///< of the queue; meaningful in the first one only
-  MatchNode* chain = nullptr;  ///< next queue of the bucket; meaningful in the first one only
 };
 
+/// Queues by key, in an array with linear probing. A queue that has become empty keeps its place, because the same keys
+/// come again; such places are given up when the array would have to grow.
 class MatchTable {
  public:
-  MatchTable() : buckets_(kFirstBuckets), mask_(kFirstBuckets - 1) {}
+  MatchTable() : queues_(kFirstQueues), mask_(kFirstQueues - 1) {}
 
   std::size_t size() const { return size_; }
 
   /// The oldest with that key; nullptr: none.
-  MatchNode* first(std::uint64_t key) const {
-    MatchNode* node = buckets_[place(key)];
-    while (node != nullptr && node->key != key) node = node->chain;
+  MatchNode* first(std::uint64_t key) const { return queues_[place(key)].first; }
+  /// The same, taken out.
+  PERIAPT_INLINE MatchNode* take(std::uint64_t key) {
+    Queue& queue = queues_[place(key)];
+    MatchNode* node = queue.first;
+    if (node == nullptr) return nullptr;
+    --size_;
+    queue.first = node->next;
+    if (node->next != nullptr) node->next->previous = nullptr;
     return node;
   }
 
-  void append(MatchNode* node) {
+  PERIAPT_INLINE void append(MatchNode* node) {
+    Queue* queue = &queues_[place(node->key)];
+    if (PERIAPT_UNLIKELY(!queue->used())) queue = &use(node->key);
     ++size_;
     node->next = nullptr;
-    if (MatchNode* head = first(node->key)) {
-      node->previous = head->last;
-      head->last->next = node;
-      head->last = node;
-      return;
+    if (queue->first == nullptr) {
+      node->previous = nullptr;
+      queue->first = node;
+    } else {
+      node->previous = queue->last;
+      queue->last->next = node;
     }
-    if (PERIAPT_UNLIKELY(++queues_ > buckets_.size())) grow();
-    MatchNode*& bucket = buckets_[place(node->key)];
-    node->previous = nullptr;
-    node->last = node;
-    node->chain = bucket;
-    bucket = node;
+    queue->last = node;
   }
 
   void remove(MatchNode* node) {
     --size_;
-    if (node->previous != nullptr) {
-      node->previous->next = node->next;
-      if (node->next != nullptr) {
-        node->next->previous = node->previous;
-      } else {
-        first(node->key)->last = node->previous;
-      }
-      return;
+    Queue& queue = queues_[place(node->key)];
+    (node->previous != nullptr ? node->previous->next : queue.first) = node->next;
+    if (node->next != nullptr) {
+      node->next->previous = node->previous;
+    } else if (node->previous != nullptr) {
+      queue.last = node->previous;
     }
-    MatchNode** where = &buckets_[place(node->key)];
-    while (*where != node) where = &(*where)->chain;
-    if (node->next == nullptr) {
-      *where = node->chain;
-      --queues_;
-      return;
-    }
-    node->next->previous = nullptr;
-    node->next->last = node->last;
-    node->next->chain = node->chain;
-    *where = node->next;
   }
 
  private:
-  static constexpr std::size_t kFirstBuckets = 64;
+  static constexpr std::size_t kFirstQueues = 64;
 
-  std::size_t place(std::uint64_t key) const { return ((key * 0x9E37'79B9'7F4A'7C15u) >> 32) & mask_; }
+  struct Queue {
+    std::uint64_t key = 0;
+    MatchNode* first = nullptr;
+    MatchNode* last = nullptr;  ///< of an empty queue: whatever was the last one; nullptr: nobody has the place
+    bool used() const { return last != nullptr; }
+  };
 
-  PERIAPT_NOINLINE void grow() {
-    std::vector<MatchNode*> old = std::move(buckets_);
-    buckets_.assign(old.size() * 2, nullptr);
-    mask_ = buckets_.size() - 1;
-    for (MatchNode* head : old) {
-      while (head != nullptr) {
-        MatchNode* next = head->chain;
-        MatchNode*& bucket = buckets_[place(head->key)];
-        head->chain = bucket;
-        bucket = head;
-        head = next;
-      }
+  // Where the queue is, or the place that it would get. There always is an unused place.
+  std::size_t place(std::uint64_t key) const {
+    std::size_t i = ((key * 0x9E37'79B9'7F4A'7C15u) >> 32) & mask_;
+    while (queues_[i].key != key && queues_[i].used()) i = (i + 1) & mask_;
+    return i;
+  }
+
+  PERIAPT_NOINLINE Queue& use(std::uint64_t key) {
+    if (++used_ * 2 > queues_.size()) rebuild();
+    Queue& queue = queues_[place(key)];
+    queue.key = key;
+    return queue;
+  }
+
+  void rebuild() {
+    std::vector<Queue> old = std::move(queues_);
+    std::size_t live = 0;
+    for (const Queue& queue : old) live += queue.first != nullptr ? 1 : 0;
+    queues_.assign(live * 4 > old.size() ? old.size() * 2 : old.size(), Queue{});
+    mask_ = queues_.size() - 1;
+    used_ = live + 1;  // and the one that is about to be
+    for (const Queue& queue : old) {
+      if (queue.first != nullptr) queues_[place(queue.key)] = queue;
     }
   }
 
-  std::vector<MatchNode*> buckets_;
+  std::vector<Queue> queues_;
   std::size_t mask_;
   std::size_t size_ = 0;
-  std::size_t queues_ = 0;
+  std::size_t used_ = 0;  ///< places that somebody has
 };
 
 /// The posted receives of a worker.
 class PostedReceives {
  public:
-  void post(MatchNode* receive, std::uint64_t tag, std::uint64_t mask) {
+  PERIAPT_INLINE void post(MatchNode* receive, std::uint64_t tag, std::uint64_t mask) {
     receive->key = tag & mask;
     receive->order = ++order_;
+    if (PERIAPT_LIKELY(mask == ~std::uint64_t{0})) return exact_.append(receive);
     table_of(mask).append(receive);
+    ++masked_posted_;
   }
   /// The receive that a message of this tag belongs to, taken out; nullptr: none.
-  MatchNode* take(std::uint64_t tag) {
-    MatchNode* best = exact_.first(tag);
-    if (PERIAPT_LIKELY(masked_.empty())) {
-      if (best != nullptr) exact_.remove(best);
-      return best;
-    }
-    return take_among_masked(best, tag);
+  PERIAPT_INLINE MatchNode* take(std::uint64_t tag) {
+    return PERIAPT_LIKELY(masked_posted_ == 0) ? exact_.take(tag) : take_among_masked(tag);
   }
   void remove(MatchNode* receive, std::uint64_t mask) {
-    table_of(mask).remove(receive);
-    forget_empty();
+    MatchTable& table = table_of(mask);
+    table.remove(receive);
+    if (&table != &exact_) one_less_masked();
   }
-  std::size_t size() const {
-    std::size_t sum = exact_.size();
-    for (const auto& masked : masked_) sum += masked->table.size();
-    return sum;
-  }
+  std::size_t size() const { return exact_.size() + masked_posted_; }
 
  private:
   struct Masked {
@@ -148,8 +149,9 @@ class PostedReceives {
     masked_.push_back(std::make_unique<Masked>(Masked{mask, {}}));
     return masked_.back()->table;
   }
-  MatchNode* take_among_masked(MatchNode* best, std::uint64_t tag) {
+  PERIAPT_NOINLINE MatchNode* take_among_masked(std::uint64_t tag) {
     MatchTable* table = &exact_;
+    MatchNode* best = exact_.first(tag);
     for (auto& masked : masked_) {
       MatchNode* node = masked->table.first(tag & masked->mask);
       if (node == nullptr || (best != nullptr && best->order < node->order)) continue;
@@ -158,8 +160,12 @@ class PostedReceives {
     }
     if (best == nullptr) return nullptr;
     table->remove(best);
-    if (table != &exact_ && table->size() == 0) forget_empty();
+    if (table != &exact_) one_less_masked();
     return best;
+  }
+  void one_less_masked() {
+    --masked_posted_;
+    forget_empty();
   }
   // A few empty tables are kept, because the same masks come again; many would slow each arrival down.
   void forget_empty() {
@@ -169,6 +175,7 @@ class PostedReceives {
 
   MatchTable exact_;
   std::vector<std::unique_ptr<Masked>> masked_;
+  std::size_t masked_posted_ = 0;  ///< receives in masked_
   std::uint64_t order_ = 0;
 };
 

@@ -5,6 +5,7 @@
 // when it makes progress, and checks each against the bounds of the memory that was registered there.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "machine/ucx-like/engine.h"
 
@@ -73,13 +74,15 @@ Memory::~Memory() {
   for (auto& [port, registration] : registered) port->registrations->release(registration);
 }
 
-std::vector<std::byte> WorkerImpl::pack_key(const MemoryPtr& memory) const {
+std::vector<std::byte> WorkerImpl::pack_key(const MemoryPtr& memory, std::size_t bytes_max) const {
   PackedKey packed{memory->id, reinterpret_cast<std::uintptr_t>(memory->base), memory->size, {}};
   for (auto& [port, registration] : memory->registered) {
     packed.keys.push_back({static_cast<std::uint8_t>(port->number), port->device.transport,
                            port->transport->pack_key(registration->handle)});
   }
-  return write_packed_key(packed);
+  std::vector<std::byte> bytes = write_packed_key(packed);
+  for (; bytes.size() > bytes_max && !packed.keys.empty(); bytes = write_packed_key(packed)) packed.keys.pop_back();
+  return bytes;
 }
 
 void WorkerImpl::invalidate(std::span<const std::byte> bytes) {
@@ -110,8 +113,8 @@ RequestPtr EndpointImpl::put(std::span<const std::byte> local, std::uint64_t rem
   Operation* operation = worker_.begin(Operation::Doing::put);
   operation->source = local.data();
   operation->size = local.size();
-  operation->remote = remote;
-  operation->rkey = key;
+  operation->course().remote = remote;
+  operation->course().rkey = key;
   operation->send_done = done;
   operation->context = context;
   return begin_one_sided(operation);
@@ -122,8 +125,8 @@ RequestPtr EndpointImpl::get(std::span<std::byte> local, std::uint64_t remote, c
   Operation* operation = worker_.begin(Operation::Doing::get);
   operation->into = local.data();
   operation->size = local.size();
-  operation->remote = remote;
-  operation->rkey = key;
+  operation->course().remote = remote;
+  operation->course().rkey = key;
   operation->send_done = done;
   operation->context = context;
   return begin_one_sided(operation);
@@ -133,13 +136,14 @@ RequestPtr EndpointImpl::fetch_op(AtomicOp op, std::size_t width, std::uint64_t 
                                   std::uint64_t remote, const RkeyPtr& key, void* result, SendDone done,
                                   void* context) {
   Operation* operation = worker_.begin(Operation::Doing::atomic);
-  operation->code = code_of(op, width);
   operation->size = width;
-  operation->operand = operand;
-  operation->compare = compare;
-  operation->remote = remote;
-  operation->rkey = key;
-  operation->value = result;
+  Course& course = operation->course();
+  course.code = code_of(op, width);
+  course.operand = operand;
+  course.compare = compare;
+  course.remote = remote;
+  course.rkey = key;
+  course.value = result;
   operation->send_done = done;
   operation->context = context;
   return begin_one_sided(operation);
@@ -149,11 +153,7 @@ RequestPtr EndpointImpl::begin_one_sided(Operation* operation) {
   RequestPtr request(operation);
   operation->within_call = true;
   operation->endpoint = this;
-  bool aligned = operation->doing != Operation::Doing::atomic ||
-                 ((operation->size == 4 || operation->size == 8) && operation->remote % operation->size == 0);
-  bool allowed = !operation->is_one_sided() || (operation->rkey != nullptr && operation->rkey->endpoint == this &&
-                                                aligned && operation->rkey->covers(operation->remote, operation->size));
-  if (!allowed) {
+  if (operation->is_one_sided() && !may_reach(*operation)) {
     worker_.mark_ended(*operation, Outcome::bad_key);
   } else if (!failure_.empty() || closing_ || !open()) {
     worker_.mark_ended(*operation, Outcome::peer_lost);
@@ -163,6 +163,14 @@ RequestPtr EndpointImpl::begin_one_sided(Operation* operation) {
     if (one_sided_.front() == operation && drain_one_sided()) busy();
   }
   return ended_within_call(std::move(request));
+}
+
+bool EndpointImpl::may_reach(Operation& operation) const {
+  const Course& course = operation.course();
+  if (course.rkey == nullptr || course.rkey->endpoint != this) return false;
+  bool aligned = operation.doing != Operation::Doing::atomic ||
+                 ((operation.size == 4 || operation.size == 8) && course.remote % operation.size == 0);
+  return aligned && course.rkey->covers(course.remote, operation.size);
 }
 
 RequestPtr EndpointImpl::flush(SendDone done, void* context) {
@@ -196,7 +204,8 @@ RequestPtr WorkerImpl::flush(SendDone done, void* context) {
   }
   all->within_call = false;
   if (all->outstanding != 0) return request;
-  all->has_ended = all->told = true;
+  all->set_ended(Outcome::ok);
+  all->told = true;
   return nullptr;
 }
 
@@ -231,7 +240,7 @@ EndpointImpl::Step EndpointImpl::push_one_sided(Operation& operation) {
 EndpointImpl::Step EndpointImpl::push_transfer(Operation& operation) {
   bool is_put = operation.doing == Operation::Doing::put;
   Step step = Step::gone;
-  if (operation.rkey->way_for(is_put, false) != nullptr) {
+  if (operation.course().rkey->way_for(is_put, false) != nullptr) {
     step = push_parts(operation, is_put);
   } else if (is_put) {
     step = push_put_messages(operation);
@@ -239,10 +248,10 @@ EndpointImpl::Step EndpointImpl::push_transfer(Operation& operation) {
     operation.id = worker_.ids_.add(&operation);
     MessageHeader header;
     header.kind = Kind::get;
-    header.tag = operation.rkey->memory;
+    header.tag = operation.course().rkey->memory;
     header.size = operation.size;
     header.id = operation.id;
-    header.offset = operation.remote;
+    header.offset = operation.course().remote;
     send_control(header);
     operation.Hook<InQueue>::unlink();
     return Step::gone;  // ends when all of it has come
@@ -258,16 +267,16 @@ EndpointImpl::Step EndpointImpl::push_put_messages(Operation& operation) {
   // Answers that are still waiting were there first; a fence counts on that.
   if (!control_.empty()) return Step::no_room;
   const Capabilities& can = rail_->port->can();
-  while (operation.moved < operation.size) {
+  Course& course = operation.course();
+  while (course.moved < operation.size) {
     if (operation.outstanding >= kFlightsPerRail) return Step::no_credit;
-    std::uint64_t part =
-        part_of(operation.size - operation.moved, can.max_lent != 0 ? can.max_lent : can.max_inline, 1);
+    std::uint64_t part = part_of(operation.size - course.moved, can.max_lent != 0 ? can.max_lent : can.max_inline, 1);
     MessageHeader header;
     header.kind = Kind::put;
     header.credit = credit_to_return();
-    header.tag = operation.rkey->memory;
-    header.offset = operation.remote + operation.moved;
-    std::span<const std::byte> payload(operation.source + operation.moved, part);
+    header.tag = course.rkey->memory;
+    header.offset = course.remote + course.moved;
+    std::span<const std::byte> payload(operation.source + course.moved, part);
     bool small = part <= std::min<std::uint64_t>(plan_.inline_max, can.max_inline);
     Accepted answer = small ? transport_->send_inline(*link_, bytes_of(header), payload)
                             : send_part(*rail_, header, payload, operation);
@@ -276,19 +285,20 @@ EndpointImpl::Step EndpointImpl::push_put_messages(Operation& operation) {
       ++counters_->no_resource;
       return answer == Accepted::lost ? Step::no_credit : Step::no_room;
     }
-    operation.moved += part;
+    course.moved += part;
   }
   return Step::gone;
 }
 
 EndpointImpl::Step EndpointImpl::push_atomic(Operation& operation) {
-  auto op = static_cast<AtomicOp>(operation.code & 0xFF);
-  for (Rkey::Way& way : operation.rkey->ways) {
+  Course& course = operation.course();
+  auto op = static_cast<AtomicOp>(course.code & 0xFF);
+  for (Rkey::Way& way : course.rkey->ways) {
     if (!way.rail->port->can().atomics) continue;
     ++operation.outstanding;
     Accepted answer =
-        way.rail->port->transport->fetch_op(*way.rail->link, op, operation.size, operation.operand, operation.compare,
-                                            operation.remote, way.key, operation.value, operation);
+        way.rail->port->transport->fetch_op(*way.rail->link, op, operation.size, course.operand, course.compare,
+                                            course.remote, way.key, course.value, operation);
     if (answer != Accepted::pending) --operation.outstanding;
     if (answer == Accepted::no_resource) return Step::no_room;
     if (answer == Accepted::lost) return Step::no_credit;
@@ -302,11 +312,11 @@ EndpointImpl::Step EndpointImpl::push_atomic(Operation& operation) {
   operation.wants_answer = operation.all_parts_given = true;
   MessageHeader header;
   header.kind = Kind::atomic;
-  header.code = operation.code;
-  header.tag = operation.rkey->memory;
+  header.code = course.code;
+  header.tag = course.rkey->memory;
   header.id = operation.id;
-  header.offset = operation.remote;
-  AtomicOperands operands{operation.operand, operation.compare};
+  header.offset = course.remote;
+  AtomicOperands operands{course.operand, course.compare};
   send_control(header, std::as_bytes(std::span(&operands, 1)));
   operation.Hook<InQueue>::unlink();
   return Step::gone;
@@ -316,10 +326,11 @@ EndpointImpl::Step EndpointImpl::push_atomic(Operation& operation) {
 
 EndpointImpl::Step EndpointImpl::push_flush(Operation& operation) {
   if (open_one_sided_ != 0) return Step::no_credit;
-  if (operation.stage == 0) {
+  std::uint8_t& stage = operation.course().stage;
+  if (stage == 0) {
     Step step = flush_rails(operation);
     if (step != Step::gone) return step;
-    operation.stage = 1;
+    stage = 1;
   }
   if (operation.outstanding != 0) return Step::no_credit;
   if (operation.doing == Operation::Doing::flush) {
@@ -330,8 +341,8 @@ EndpointImpl::Step EndpointImpl::push_flush(Operation& operation) {
     busy();
     return Step::gone;
   }
-  if (operation.stage == 1) {
-    operation.stage = 2;
+  if (stage == 1) {
+    stage = 2;
     operation.id = worker_.ids_.add(&operation);
     operation.wants_answer = operation.all_parts_given = true;
     say(Kind::flush, operation.id);
@@ -339,17 +350,18 @@ EndpointImpl::Step EndpointImpl::push_flush(Operation& operation) {
   return Step::no_credit;  // what is behind a fence waits for its end
 }
 
-// Flushes the rails that have had one-sided operations. `moved` holds a bit for each that has been asked.
+// Flushes the rails that have had one-sided operations.
 EndpointImpl::Step EndpointImpl::flush_rails(Operation& operation) {
+  std::uint32_t& flushed = operation.course().flushed;
   for (std::size_t i = 0; i < rails_.size(); ++i) {
     Rail& rail = *rails_[i];
-    if (!rail.one_sided || rail.link == nullptr || (operation.flushed & (1u << i)) != 0) continue;
+    if (!rail.one_sided || rail.link == nullptr || (flushed & (1u << i)) != 0) continue;
     ++operation.outstanding;
     Accepted answer = rail.port->transport->flush(*rail.link, operation);
     if (answer != Accepted::pending) --operation.outstanding;
     if (answer == Accepted::no_resource) return Step::no_room;
     if (answer == Accepted::lost) return Step::no_credit;
-    operation.flushed |= 1u << i;
+    flushed |= 1u << i;
   }
   return Step::gone;
 }
@@ -379,14 +391,16 @@ RequestPtr EndpointImpl::close(bool at_once, SendDone done, void* context) {
   if (!failure_.empty() || rail_ == nullptr || parting) {
     // There is nothing to part from (or they are parting already).
     if (failure_.empty() && !parting) fail("this worker has closed the connection", true);
-    operation->has_ended = operation->told = true;
+    operation->set_ended(Outcome::ok);
+    operation->told = true;
     return nullptr;
   }
   if (at_once) {
     MessageHeader bye;
     try_control(bye, {});
     fail("this worker has closed the connection", true);
-    operation->has_ended = operation->told = true;
+    operation->set_ended(Outcome::ok);
+    operation->told = true;
     return nullptr;
   }
   close_ = operation;
@@ -399,12 +413,13 @@ RequestPtr EndpointImpl::close(bool at_once, SendDone done, void* context) {
 // Waits until nothing else is under way, asks whether all has arrived, says good-bye, and waits for the peer to part.
 void EndpointImpl::advance_close() {
   if (active_.front() != close_ || active_.after(close_) != nullptr || !control_.empty()) return;
-  if (close_->stage == 0) {
-    close_->stage = 1;
+  std::uint8_t& stage = close_->course().stage;
+  if (stage == 0) {
+    stage = 1;
     close_->id = worker_.ids_.add(close_);
     say(Kind::flush, close_->id);
-  } else if (close_->stage == 2) {
-    close_->stage = 3;
+  } else if (stage == 2) {
+    stage = 3;
     say(Kind::bye, 0);
   }
 }
@@ -431,6 +446,7 @@ void WorkerImpl::one_sided(EndpointImpl& from, const MessageHeader& header, Payl
         if (!payload.bytes.empty()) std::memcpy(into, payload.bytes.data(), payload.bytes.size());
       } else {
         ++counters_.dropped;
+        from.say(Kind::refused, 0);
       }
       return;
     case Kind::get:
@@ -442,6 +458,10 @@ void WorkerImpl::one_sided(EndpointImpl& from, const MessageHeader& header, Payl
     default:
       break;
   }
+  if (header.kind == Kind::refused && header.id == 0) {
+    from.put_refused_ = true;
+    return;
+  }
   Operation* operation = operation_of(from, header.id);
   if (operation == nullptr) return;
   switch (header.kind) {
@@ -449,20 +469,22 @@ void WorkerImpl::one_sided(EndpointImpl& from, const MessageHeader& header, Payl
       if (operation->doing != Operation::Doing::get || !fits(*operation, header.offset, payload.bytes.size())) return;
       if (!payload.bytes.empty())
         std::memcpy(operation->into + header.offset, payload.bytes.data(), payload.bytes.size());
-      operation->reserved += payload.bytes.size();
+      operation->course().reserved += payload.bytes.size();
       return received_part(*operation, payload.bytes.size());
     case Kind::value:
       if (operation->doing != Operation::Doing::atomic) return;
-      if (operation->value != nullptr) std::memcpy(operation->value, &header.tag, operation->size);
+      if (void* value = operation->course().value) std::memcpy(value, &header.tag, operation->size);
       break;
     case Kind::refused:
       operation->result = Outcome::bad_key;
       break;
-    default:
-      break;  // flushed
+    default:  // flushed
+      if (operation->doing == Operation::Doing::flush && std::exchange(from.put_refused_, false))
+        operation->result = Outcome::bad_key;
+      break;
   }
   if (operation->doing == Operation::Doing::close) {
-    operation->stage = 2;
+    operation->course().stage = 2;
     return from.busy();
   }
   operation->answered = true;
@@ -478,7 +500,7 @@ void WorkerImpl::serve_get(EndpointImpl& from, const MessageHeader& header) {
   serve.endpoint = &from;
   serve.source = source;
   serve.size = header.size;
-  serve.their_id = header.id;
+  serve.course().their_id = header.id;
   from.active_.push_back(&serve);
   from.bulk_.push_back(&serve);
   from.busy();

@@ -1,4 +1,5 @@
 // Pool<T>: objects of one type, taken and given back in a few instructions; memory goes back to the system at the end.
+// Kept<T>: the same, but an object is made once, and comes back in the state in which it is taken again.
 // Ids<T>: numbers for objects that peers name in their answers. A number that comes from outside is looked up, never
 // followed: an id of an object that is gone, or that never was, finds nothing.
 #pragma once
@@ -58,6 +59,53 @@ class Pool {
   Place* free_ = nullptr;
   std::size_t used_ = 0;
   std::vector<std::unique_ptr<Place[]>> chunks_;
+};
+
+/// `Owner`: what each T is made from. Who gives an object back has put it in its first state.
+template <class T, class Owner>
+class Kept {
+ public:
+  explicit Kept(Owner& owner) : owner_(owner) {}
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+  ~Kept() {
+    for (Chunk& chunk : chunks_) {
+      platform::unpoison(chunk.get(), sizeof(T) * kChunk);
+      for (std::size_t i = 0; i < kChunk; ++i) object(chunk, i)->~T();
+    }
+  }
+
+  PERIAPT_INLINE T* take() {
+    if (PERIAPT_UNLIKELY(free_.empty())) grow();
+    T* object = free_.back();
+    free_.pop_back();
+    platform::unpoison(object, sizeof(T));
+    return object;
+  }
+  PERIAPT_INLINE void give(T* object) {
+    platform::poison(object, sizeof(T));
+    free_.push_back(object);
+  }
+
+ private:
+  static constexpr std::size_t kChunk = 64;
+  struct Release {
+    void operator()(std::byte* bytes) const { ::operator delete(bytes, std::align_val_t(alignof(T))); }
+  };
+  using Chunk = std::unique_ptr<std::byte, Release>;
+
+  static T* object(const Chunk& chunk, std::size_t i) {
+    return std::launder(reinterpret_cast<T*>(chunk.get() + i * sizeof(T)));
+  }
+  PERIAPT_NOINLINE void grow() {
+    chunks_.emplace_back(static_cast<std::byte*>(::operator new(sizeof(T) * kChunk, std::align_val_t(alignof(T)))));
+    free_.reserve(chunks_.size() * kChunk);
+    for (std::size_t i = kChunk; i-- > 0;) give(new (chunks_.back().get() + i * sizeof(T)) T(owner_));
+  }
+
+  Owner& owner_;
+  std::vector<Chunk> chunks_;
+  std::vector<T*> free_;
 };
 
 template <class T>

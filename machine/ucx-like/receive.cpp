@@ -7,14 +7,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "machine/ucx-like/bytes.h"
 #include "machine/ucx-like/engine.h"
 
 namespace periapt::ucx {
 namespace {
 
-void copy(std::byte* to, std::span<const std::byte> from) {
-  if (!from.empty()) std::memcpy(to, from.data(), from.size());
-}
+PERIAPT_INLINE void copy(std::byte* to, std::span<const std::byte> from) { copy_bytes(to, from.data(), from.size()); }
 
 std::int64_t charge_of(const MessageHeader& header, std::size_t payload) {
   bool handed_over = header.kind == Kind::eager && (header.code & kHandedOver) != 0;
@@ -22,13 +21,6 @@ std::int64_t charge_of(const MessageHeader& header, std::size_t payload) {
 }
 
 }  // namespace
-
-Buffer WorkerImpl::Payload::keep() {
-  if (owned != nullptr) return std::move(*owned);
-  Buffer kept = allocate_plain(bytes.size());
-  if (kept) copy(kept.data(), bytes);
-  return kept;
-}
 
 // ---- from the transports
 
@@ -40,15 +32,36 @@ Rail& WorkerImpl::rail_of(Link& link) {
 
 void WorkerImpl::arrived(Link& from, Header bytes, std::span<const std::byte> payload) {
   Rail& rail = rail_of(from);
+  if (PERIAPT_LIKELY(bytes.size() == kShortHeaderBytes) && arrived_short(*rail.endpoint, bytes, payload)) return;
   MessageHeader header;
-  if (const char* wrong = read_header(bytes, header)) return malformed(rail, wrong);
+  if (const char* wrong = read_header(bytes, payload.size(), header)) return malformed(rail, wrong);
   take_in(rail, header, {payload, nullptr});
+}
+
+// The way of most messages: eager, to a receive that is posted. False: nothing was done, it takes another way.
+PERIAPT_INLINE bool WorkerImpl::arrived_short(EndpointImpl& from, Header bytes, std::span<const std::byte> payload) {
+  ShortHeader header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (PERIAPT_UNLIKELY(!header.plain())) return false;
+  auto* receive = static_cast<Operation*>(posted_.take(header.tag));
+  if (receive == nullptr) return false;
+  if (header.credit() != 0) from.take_credit(header.credit());
+  count_received(payload.size());
+  bool fitting = payload.size() <= receive->size;
+  if (PERIAPT_LIKELY(fitting)) copy(receive->into, payload);
+  from.owe(kMessageOverhead + static_cast<std::int64_t>(payload.size()));
+  // A posted receive holds nothing that would have to be given back.
+  receive->posted = false;
+  receive->got() = {Outcome::ok, header.tag, payload.size(), from.peer_};
+  receive->set_ended(PERIAPT_LIKELY(fitting) ? Outcome::ok : Outcome::too_long);
+  tell(*receive);
+  return true;
 }
 
 void WorkerImpl::arrived_owned(Link& from, Header bytes, Buffer payload) {
   Rail& rail = rail_of(from);
   MessageHeader header;
-  if (const char* wrong = read_header(bytes, header)) return malformed(rail, wrong);
+  if (const char* wrong = read_header(bytes, payload.size(), header)) return malformed(rail, wrong);
   take_in(rail, header, {payload.bytes(), &payload});
 }
 
@@ -56,7 +69,7 @@ std::byte* WorkerImpl::place(Link& from, Header bytes, std::uint64_t size) {
   Rail& rail = rail_of(from);
   rail.placement = {};
   Placement& placement = rail.placement;
-  if (const char* wrong = read_header(bytes, placement.header)) {
+  if (const char* wrong = read_header(bytes, size, placement.header)) {
     malformed(rail, wrong);
     return nullptr;
   }
@@ -67,7 +80,7 @@ std::byte* WorkerImpl::place(Link& from, Header bytes, std::uint64_t size) {
   } else if (header.kind == Kind::data || header.kind == Kind::got) {
     Operation* operation = operation_of(endpoint, header.id);
     if (operation != nullptr && operation->into != nullptr && fits(*operation, header.offset, size)) {
-      operation->reserved += size;
+      operation->course().reserved += size;
       placement.operation = operation;
       placement.size = size;
       return operation->into + header.offset;
@@ -100,7 +113,8 @@ std::byte* WorkerImpl::place_eager(EndpointImpl& from, Placement& placement) {
   Buffer room = allocate_plain(header.size);
   if (!room) return nullptr;
   std::byte* into = room.data();
-  placement.unexpected = &keep(from, header, std::move(room));
+  placement.unexpected = &keep(from, header);
+  placement.unexpected->bytes = std::move(room);
   placement.unexpected->arriving = true;
   return into;
 }
@@ -205,7 +219,7 @@ void WorkerImpl::eager(EndpointImpl& from, const MessageHeader& header, Payload 
   // While older ones wait for memory, newer ones wait behind them.
   const Standing* standing = standing_for(header.tag);
   if (standing != nullptr && !serve_again_ && give_to_standing(*standing, from, header, payload)) return;
-  Unexpected& kept = keep(from, header, payload.keep());
+  Unexpected& kept = keep(from, header, payload);
   if (!kept.bytes && header.size != 0) return out_of_memory(from, kept);
   if (standing != nullptr) serve_again_ = true;
 }
@@ -218,7 +232,7 @@ void WorkerImpl::announced(EndpointImpl& from, const MessageHeader& header, Payl
     from.owe(charge_of(header, payload.bytes.size()));
     return from.begin_fetch(*receive, header, payload.bytes);
   }
-  keep(from, header, payload.keep());
+  keep(from, header, payload);
   if (standing_for(header.tag) != nullptr) serve_again_ = true;
 }
 
@@ -228,12 +242,12 @@ void WorkerImpl::answered(EndpointImpl& from, const MessageHeader& header, Paylo
   if (operation == nullptr) return;  // it has ended in the meantime
   switch (header.kind) {
     case Kind::clear:
-      if (operation->announced && operation->their_id == 0) from.cleared(*operation, header, payload.bytes);
+      if (operation->announced && operation->course().their_id == 0) from.cleared(*operation, header, payload.bytes);
       return;
     case Kind::data:
       if (operation->into == nullptr || !fits(*operation, header.offset, payload.bytes.size())) return;
       copy(operation->into + header.offset, payload.bytes);
-      operation->reserved += payload.bytes.size();
+      operation->course().reserved += payload.bytes.size();
       return received_part(*operation, payload.bytes.size());
     case Kind::stored:
       if (operation->into == nullptr) return;
@@ -255,9 +269,10 @@ Operation* WorkerImpl::operation_of(EndpointImpl& from, std::uint64_t id) {
 }
 
 void WorkerImpl::received_part(Operation& operation, std::uint64_t bytes) {
-  operation.moved += bytes;
-  if (operation.moved != operation.size) return;
-  if (operation.way == LargeWay::data) note_time(operation);
+  Course& course = operation.course();
+  course.moved += bytes;
+  if (course.moved != operation.size) return;
+  if (course.way == LargeWay::data) note_time(operation);
   end_now(operation, Outcome::ok);
 }
 
@@ -265,13 +280,13 @@ void WorkerImpl::received_part(Operation& operation, std::uint64_t bytes) {
 
 void WorkerImpl::matched(Operation& receive, EndpointImpl& from, const MessageHeader& header) {
   receive.endpoint = &from;
-  receive.got = {Outcome::ok, header.tag, header.size, from.peer_};
+  receive.got() = {Outcome::ok, header.tag, header.size, from.peer_};
   from.active_.push_back(&receive);
 }
 
 void WorkerImpl::complete_receive(Operation& receive, EndpointImpl& from, const MessageHeader& header, Payload payload,
                                   bool later) {
-  receive.got = {Outcome::ok, header.tag, header.size, from.peer_};
+  receive.got() = {Outcome::ok, header.tag, header.size, from.peer_};
   bool fitting = payload.bytes.size() <= receive.size;
   if (PERIAPT_LIKELY(fitting)) copy(receive.into, payload.bytes);
   if (payload.owned != nullptr) payload.owned->reset();
@@ -292,11 +307,11 @@ RequestPtr WorkerImpl::tag_receive(std::span<std::byte> into, Tag tag, Tag mask,
   Operation* receive = begin(Operation::Doing::receive);
   receive->into = into.data();
   receive->size = into.size();
-  receive->tag = tag;
   receive->mask = mask;
   receive->receive_done = done;
   receive->context = context;
-  if (Unexpected* message = find_unexpected(tag, mask)) {
+  Unexpected* message = PERIAPT_LIKELY(unexpected_.empty()) ? nullptr : find_unexpected(tag, mask);
+  if (PERIAPT_UNLIKELY(message != nullptr)) {
     take_out(*message);
     match_later(*receive, *message);
   } else {
@@ -318,7 +333,7 @@ void WorkerImpl::match_later(Operation& receive, Unexpected& message) {
   if (message.header.kind == Kind::eager) {
     complete_receive(receive, from, message.header, {message.bytes.bytes(), &message.bytes}, true);
   } else if (!from.failure_.empty()) {
-    receive.got = {Outcome::peer_lost, message.header.tag, message.header.size, from.peer_};
+    receive.got() = {Outcome::peer_lost, message.header.tag, message.header.size, from.peer_};
     end_later(receive, Outcome::peer_lost);
   } else {
     from.owe(charge_of(message.header, message.bytes.size()));
@@ -433,8 +448,8 @@ bool WorkerImpl::serve(Unexpected& message) {
   receive.dropped = true;
   receive.into = room.data();
   receive.size = message.header.size;
-  receive.buffer = std::move(room);
-  receive.standing = &standing;
+  receive.course().buffer = std::move(room);
+  receive.course().standing = &standing;
   fetching_ += receive.size;
   from.owe(charge_of(message.header, message.bytes.size()));
   from.begin_fetch(receive, message.header, message.bytes.bytes());
@@ -449,11 +464,12 @@ bool WorkerImpl::may_fetch(std::uint64_t size) const {
 
 // The receives that the engine made itself, for somebody who wants the bytes and has no request.
 void WorkerImpl::deliver(Operation& operation, Outcome outcome) {
-  Buffer message = std::move(operation.buffer);
-  const Standing* standing = operation.standing;
+  Course& course = operation.course();
+  Buffer message = std::move(course.buffer);
+  const Standing* standing = course.standing;
   mark_ended(operation, outcome);
   fetching_ -= operation.size;
-  Received got = operation.got;
+  Received got = operation.got();
   if (operation.doing == Operation::Doing::active_receive) {
     deliver_active(operation, std::move(message), outcome);
     recycle(operation);
@@ -465,12 +481,27 @@ void WorkerImpl::deliver(Operation& operation, Outcome outcome) {
 
 // ---- unexpected messages
 
-Unexpected& WorkerImpl::keep(EndpointImpl& from, const MessageHeader& header, Buffer bytes) {
+Unexpected& WorkerImpl::keep(EndpointImpl& from, const MessageHeader& header, Payload payload) {
+  Unexpected& message = keep(from, header);
+  if (payload.owned != nullptr) {
+    message.bytes = std::move(*payload.owned);
+  } else if (payload.bytes.size() <= Unexpected::kFew) {
+    copy(message.few, payload.bytes);
+    message.bytes = Buffer(
+        message.few, payload.bytes.size(), [](void*, void*) {}, nullptr);
+  } else {
+    message.bytes = allocate_plain(payload.bytes.size());
+    if (message.bytes) copy(message.bytes.data(), payload.bytes);
+  }
+  return message;
+}
+
+Unexpected& WorkerImpl::keep(EndpointImpl& from, const MessageHeader& header) {
   Unexpected& message = *unexpecteds_.take();
   ++counters_.unexpected;
+  enough = true;
   message.from = &from;
   message.header = header;
-  message.bytes = std::move(bytes);
   message.key = header.tag;
   message.order = ++arrivals_;
   unexpected_by_tag_.append(&message);

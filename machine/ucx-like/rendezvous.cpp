@@ -17,9 +17,10 @@ namespace periapt::ucx {
 
 EndpointImpl::Step EndpointImpl::try_announce(Operation& operation) {
   bool is_active = operation.doing == Operation::Doing::active_send;
-  if (!has_credit(kMessageOverhead + static_cast<std::int64_t>(operation.extra.size()))) return Step::no_credit;
+  const Course& course = operation.course();
+  if (!has_credit(kMessageOverhead + static_cast<std::int64_t>(course.extra.size()))) return Step::no_credit;
   if (operation.size >= plan_.split_min) connect_all();
-  std::vector<std::byte> payload = operation.extra;
+  std::vector<std::byte> payload = course.extra;
   if ((plan_.ways & bit_of(LargeWay::get)) != 0)
     write_keys(payload, expose(operation, const_cast<std::byte*>(operation.source), true));
   auto charge = static_cast<std::int64_t>(payload.size()) + kMessageOverhead;
@@ -27,9 +28,9 @@ EndpointImpl::Step EndpointImpl::try_announce(Operation& operation) {
   if (operation.id == 0) operation.id = worker_.ids_.add(&operation);
   MessageHeader header;
   header.kind = is_active ? Kind::active_announce : Kind::announce;
-  header.code = operation.code;
+  header.code = course.code;
   header.credit = credit_to_return();
-  header.tag = is_active ? operation.extra.size() : operation.tag;
+  header.tag = is_active ? course.extra.size() : operation.tag;
   header.size = operation.size;
   header.id = operation.id;
   header.offset = reinterpret_cast<std::uintptr_t>(operation.source);
@@ -47,16 +48,16 @@ EndpointImpl::Step EndpointImpl::try_announce(Operation& operation) {
 // Keys for a peer to memory of ours, one for each rail that can be used so.
 std::vector<KeyEntry> EndpointImpl::expose(Operation& operation, std::byte* address, bool for_get) {
   std::vector<KeyEntry> keys;
+  auto& registered = operation.course().registered;
   for (auto& rail : rails_) {
     Port& port = *rail->port;
     if (rail->link == nullptr || (for_get ? port.can().max_get : port.can().max_put) == 0) continue;
     if (&*rail != rail_ && operation.size < plan_.split_min) continue;
-    auto held = std::find_if(operation.registered.begin(), operation.registered.end(),
-                             [&](auto& entry) { return entry.first == &port; });
-    if (held == operation.registered.end()) {
+    auto held = std::find_if(registered.begin(), registered.end(), [&](auto& e) { return e.first == &port; });
+    if (held == registered.end()) {
       auto registration = port.registrations->acquire(address, operation.size, MemoryKind::host);
       if (!registration.ok()) continue;
-      held = operation.registered.insert(held, {&port, *registration});
+      held = registered.insert(held, {&port, *registration});
     }
     keys.push_back({static_cast<std::uint8_t>(port.number), port.device.transport,
                     port.transport->pack_key(held->second->handle)});
@@ -90,26 +91,28 @@ std::shared_ptr<Rkey> EndpointImpl::ways_to(const std::vector<KeyEntry>& keys, b
 void EndpointImpl::begin_fetch(Operation& receive, const MessageHeader& announce, std::span<const std::byte> keys) {
   bool fitting = announce.size <= receive.size;
   worker_.matched(receive, *this, announce);
-  receive.their_id = announce.id;
-  receive.remote = announce.offset;
+  Course& course = receive.course();
+  course.their_id = announce.id;
+  course.remote = announce.offset;
   if (!fitting) {
-    say(Kind::fetched, receive.their_id);
+    say(Kind::fetched, course.their_id);
     return worker_.end_later(receive, Outcome::too_long);
   }
   receive.size = announce.size;
   if (!open()) return;
   if (receive.size >= plan_.split_min) connect_all();
-  receive.began_ns = clock::now_ns();
-  receive.way = rail_->port->times.choose(worker_.allowed_ways(plan_), receive.size);
-  if (receive.way != LargeWay::get || !fetch_by_get(receive, keys)) ask_for(receive);
+  course.began_ns = clock::now_ns();
+  course.way = rail_->port->times.choose(worker_.allowed_ways(plan_), receive.size);
+  if (course.way != LargeWay::get || !fetch_by_get(receive, keys)) ask_for(receive);
 }
 
 bool EndpointImpl::fetch_by_get(Operation& receive, std::span<const std::byte> bytes) {
   if (bytes.empty()) return false;
   std::optional<std::vector<KeyEntry>> keys = read_keys(bytes);
   if (!keys.has_value() || keys->empty()) return false;
-  receive.rkey = ways_to(*keys, [](const Capabilities& can) { return can.max_get != 0; });
-  if (receive.rkey->ways.empty()) return false;
+  std::shared_ptr<Rkey>& rkey = receive.course().rkey;
+  rkey = ways_to(*keys, [](const Capabilities& can) { return can.max_get != 0; });
+  if (rkey->ways.empty()) return false;
   bulk_.push_back(&receive);
   busy();
   return true;
@@ -117,21 +120,23 @@ bool EndpointImpl::fetch_by_get(Operation& receive, std::span<const std::byte> b
 
 void EndpointImpl::ask_for(Operation& receive) {
   receive.id = worker_.ids_.add(&receive);
-  receive.rkey.reset();
+  Course& course = receive.course();
+  course.rkey.reset();
   std::vector<std::byte> keys;
-  if (receive.way == LargeWay::put) write_keys(keys, expose(receive, receive.into, false));
-  if (receive.way == LargeWay::get || keys.empty()) receive.way = LargeWay::data;
+  if (course.way == LargeWay::put) write_keys(keys, expose(receive, receive.into, false));
+  if (course.way == LargeWay::get || keys.empty()) course.way = LargeWay::data;
   MessageHeader header;
   header.kind = Kind::clear;
-  header.id = receive.their_id;
+  header.id = course.their_id;
   header.tag = receive.id;
   header.offset = reinterpret_cast<std::uintptr_t>(receive.into);
   send_control(header, keys);
 }
 
 void WorkerImpl::note_time(Operation& receive) {
-  if (receive.began_ns == 0 || receive.endpoint->rail_ == nullptr) return;
-  receive.endpoint->rail_->port->times.note(receive.way, receive.size, clock::now_ns() - receive.began_ns);
+  const Course& course = receive.course();
+  if (course.began_ns == 0 || receive.endpoint->rail_ == nullptr) return;
+  receive.endpoint->rail_->port->times.note(course.way, receive.size, clock::now_ns() - course.began_ns);
 }
 
 void EndpointImpl::say(Kind kind, std::uint64_t id) {
@@ -143,19 +148,21 @@ void EndpointImpl::say(Kind kind, std::uint64_t id) {
 
 // A get or a put that a device would not do: the message goes by data messages then. False: there is no other way.
 bool EndpointImpl::another_way(Operation& operation) {
-  bool large = operation.way != LargeWay::data && (operation.their_id != 0);
+  if (operation.known_course() == nullptr) return false;
+  Course& course = operation.course();
+  bool large = course.way != LargeWay::data && course.their_id != 0;
   if (!large || operation.result == Outcome::peer_lost || operation.result == Outcome::cancelled) return false;
   if (!failure_.empty()) return false;
-  bool is_send = operation.way == LargeWay::put;
+  bool is_send = course.way == LargeWay::put;
   operation.result = Outcome::ok;
-  operation.moved = operation.reserved = 0;
-  operation.stage = 0;
-  operation.began_ns = 0;
+  course.moved = course.reserved = 0;
+  course.stage = 0;
+  course.began_ns = 0;
   operation.all_parts_given = false;
   operation.Hook<InQueue>::unlink();
   if (is_send) {
-    operation.way = LargeWay::data;
-    operation.rkey.reset();
+    course.way = LargeWay::data;
+    course.rkey.reset();
     bulk_.push_back(&operation);
     busy();
   } else {
@@ -168,13 +175,14 @@ bool EndpointImpl::another_way(Operation& operation) {
 
 // The receiver is ready. Data goes in parts, so that small messages find room between them.
 void EndpointImpl::cleared(Operation& send, const MessageHeader& clear, std::span<const std::byte> bytes) {
-  send.their_id = clear.tag;
-  send.remote = clear.offset;
+  Course& course = send.course();
+  course.their_id = clear.tag;
+  course.remote = clear.offset;
   send.wants_answer = false;
   std::optional<std::vector<KeyEntry>> keys = read_keys(bytes);
   if (keys.has_value() && !keys->empty()) {
-    send.rkey = ways_to(*keys, [](const Capabilities& can) { return can.max_put != 0; });
-    if (!send.rkey->ways.empty()) send.way = LargeWay::put;
+    course.rkey = ways_to(*keys, [](const Capabilities& can) { return can.max_put != 0; });
+    if (!course.rkey->ways.empty()) course.way = LargeWay::put;
   }
   bulk_.push_back(&send);
   busy();
@@ -184,7 +192,7 @@ void EndpointImpl::cleared(Operation& send, const MessageHeader& clear, std::spa
 
 EndpointImpl::Step EndpointImpl::push(Operation& operation) {
   if (operation.doing == Operation::Doing::serve_get) return push_messages(operation, Kind::got);
-  switch (operation.way) {
+  switch (operation.course().way) {
     case LargeWay::get:
       return push_get(operation);
     case LargeWay::put:
@@ -218,11 +226,11 @@ Rail& EndpointImpl::next_rail(std::uint64_t bytes) {
 Accepted EndpointImpl::send_part(Rail& rail, const MessageHeader& header, std::span<const std::byte> payload,
                                  Operation& operation) {
   Transport& transport = *rail.port->transport;
-  if (rail.port->can().max_lent == 0) return transport.send_inline(*rail.link, bytes_of(header), payload);
+  if (rail.port->can().max_lent == 0) return transport.send_inline(*rail.link, least_bytes_of(header), payload);
   local_handle(operation, *rail.port);
   if (operation.result != Outcome::ok) return Accepted::lost;
   ++operation.outstanding;
-  Accepted answer = transport.send_lent(*rail.link, bytes_of(header), payload, operation);
+  Accepted answer = transport.send_lent(*rail.link, least_bytes_of(header), payload, operation);
   if (answer != Accepted::pending) --operation.outstanding;
   return answer;
 }
@@ -230,25 +238,26 @@ Accepted EndpointImpl::send_part(Rail& rail, const MessageHeader& header, std::s
 EndpointImpl::Step EndpointImpl::push_messages(Operation& operation, Kind kind) {
   bool split = operation.size >= plan_.split_min;
   std::size_t rails = split ? rails_.size() : 1;
-  while (operation.moved < operation.size) {
+  Course& course = operation.course();
+  while (course.moved < operation.size) {
     if (operation.outstanding >= kFlightsPerRail * rails) return Step::no_credit;
-    std::uint64_t left = operation.size - operation.moved;
+    std::uint64_t left = operation.size - course.moved;
     Rail& rail = split ? next_rail(std::min(left, plan_.part_max)) : *rail_;
     const Capabilities& can = rail.port->can();
     std::uint64_t part = part_of(left, can.max_lent != 0 ? can.max_lent : can.max_inline, rails);
     MessageHeader header;
     header.kind = kind;
     if (&rail == rail_) header.credit = credit_to_return();
-    header.id = operation.their_id;
-    header.offset = operation.moved;
-    Accepted answer = send_part(rail, header, {operation.source + operation.moved, part}, operation);
+    header.id = course.their_id;
+    header.offset = course.moved;
+    Accepted answer = send_part(rail, header, {operation.source + course.moved, part}, operation);
     if (answer == Accepted::no_resource || answer == Accepted::lost) {
       owed_ += header.credit;
       ++counters_->no_resource;
       return answer == Accepted::lost ? Step::no_credit : Step::no_room;
     }
     rail.load_ns += static_cast<double>(part) / rail.port->device.costs.bytes_per_ns;
-    operation.moved += part;
+    course.moved += part;
   }
   operation.Hook<InQueue>::unlink();
   operation.all_parts_given = true;
@@ -260,20 +269,21 @@ EndpointImpl::Step EndpointImpl::push_messages(Operation& operation, Kind kind) 
 // operation's result.
 EndpointImpl::Step EndpointImpl::push_parts(Operation& operation, bool is_put) {
   bool split = operation.size >= plan_.split_min;
-  while (operation.moved < operation.size) {
-    std::uint64_t left = operation.size - operation.moved;
-    Rkey::Way* way = operation.rkey->way_for(is_put, split);
+  Course& course = operation.course();
+  while (course.moved < operation.size) {
+    std::uint64_t left = operation.size - course.moved;
+    Rkey::Way* way = course.rkey->way_for(is_put, split);
     Rail& rail = *way->rail;
     Port& port = *rail.port;
     std::uint64_t part =
-        part_of(left, is_put ? port.can().max_put : port.can().max_get, split ? operation.rkey->ways.size() : 1);
+        part_of(left, is_put ? port.can().max_put : port.can().max_get, split ? course.rkey->ways.size() : 1);
     const MemoryHandle* handle = local_handle(operation, port);
     if (operation.result != Outcome::ok) return Step::gone;
-    std::uint64_t remote = operation.remote + operation.moved;
+    std::uint64_t remote = course.remote + course.moved;
     ++operation.outstanding;
-    Accepted answer = is_put ? port.transport->put(*rail.link, {operation.source + operation.moved, part}, handle,
-                                                   remote, way->key, operation)
-                             : port.transport->get(*rail.link, {operation.into + operation.moved, part}, handle, remote,
+    Accepted answer = is_put ? port.transport->put(*rail.link, {operation.source + course.moved, part}, handle, remote,
+                                                   way->key, operation)
+                             : port.transport->get(*rail.link, {operation.into + course.moved, part}, handle, remote,
                                                    way->key, operation);
     if (answer != Accepted::pending) --operation.outstanding;
     if (answer == Accepted::no_resource || answer == Accepted::lost) {
@@ -282,7 +292,7 @@ EndpointImpl::Step EndpointImpl::push_parts(Operation& operation, bool is_put) {
     }
     rail.one_sided = true;
     rail.load_ns += static_cast<double>(part) / port.device.costs.bytes_per_ns;
-    operation.moved += part;
+    course.moved += part;
   }
   return Step::gone;
 }
@@ -300,7 +310,7 @@ Rkey::Way* Rkey::way_for(bool is_put, bool split) {
 // The local memory of an operation, registered where the device wants that.
 const MemoryHandle* EndpointImpl::local_handle(Operation& operation, Port& port) {
   if (!port.can().needs_registration) return nullptr;
-  for (auto& [held_by, registration] : operation.registered) {
+  for (auto& [held_by, registration] : operation.course().registered) {
     if (held_by == &port) return &registration->handle;
   }
   std::byte* address = operation.into != nullptr ? operation.into : const_cast<std::byte*>(operation.source);
@@ -309,7 +319,7 @@ const MemoryHandle* EndpointImpl::local_handle(Operation& operation, Port& port)
     operation.result = Outcome::no_memory;
     return nullptr;
   }
-  operation.registered.emplace_back(&port, *made);
+  operation.course().registered.emplace_back(&port, *made);
   return &(*made)->handle;
 }
 
@@ -325,30 +335,30 @@ EndpointImpl::Step EndpointImpl::push_get(Operation& receive) {
 // After the last part: the peer may be told at once where a put is seen before the message behind it, else when a flush
 // says that all of it is there.
 EndpointImpl::Step EndpointImpl::push_put(Operation& send) {
-  if (send.stage == 0) {
+  Course& course = send.course();
+  if (course.stage == 0) {
     Step step = push_parts(send, true);
     if (step != Step::gone) return step;
     if (send.result != Outcome::ok) {
       if (send.outstanding == 0) worker_.part_completed(send, send.result);
       return Step::gone;
     }
-    const std::vector<Rkey::Way>& ways = send.rkey->ways;
+    const std::vector<Rkey::Way>& ways = course.rkey->ways;
     bool ordered = ways.size() == 1 && ways.front().rail == rail_ && rail_->port->can().put_ordered;
-    send.stage = ordered ? 3 : 1;
+    course.stage = ordered ? 3 : 1;
   }
-  if (send.stage == 1) {
+  if (course.stage == 1) {
     if (send.outstanding != 0) return Step::no_credit;
-    send.stage = 2;
-    send.code = 0;
+    course.stage = 2;
   }
-  if (send.stage == 2) {
+  if (course.stage == 2) {
     Step step = flush_rails(send);
     if (step != Step::gone) return step;
     if (send.outstanding != 0) return Step::no_credit;
-    send.stage = 3;
+    course.stage = 3;
   }
   send.Hook<InQueue>::unlink();
-  say(Kind::stored, send.their_id);
+  say(Kind::stored, course.their_id);
   send.all_parts_given = true;
   if (send.outstanding == 0) worker_.end_later(send, Outcome::ok);
   return Step::gone;

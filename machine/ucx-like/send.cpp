@@ -9,13 +9,9 @@ namespace periapt::ucx {
 PERIAPT_INLINE bool EndpointImpl::send_fast(std::span<const std::byte> bytes, Tag tag) {
   auto size = static_cast<std::int64_t>(bytes.size());
   if (PERIAPT_UNLIKELY(size > fast_max_ || size + kMessageOverhead > credit_)) return false;
-  MessageHeader header;
-  header.kind = Kind::eager;
-  header.credit = credit_to_return();
-  header.tag = tag;
-  header.size = bytes.size();
+  ShortHeader header(credit_to_return(), tag);
   if (PERIAPT_UNLIKELY(transport_->send_inline(*link_, bytes_of(header), bytes) != Accepted::done)) {
-    owed_ += header.credit;
+    owed_ += header.credit();
     return false;
   }
   credit_ -= size + kMessageOverhead;
@@ -41,7 +37,7 @@ void EndpointImpl::tag_send_owned(Buffer bytes, Tag tag) {
   operation->source = bytes.data();
   operation->size = bytes.size();
   operation->tag = tag;
-  operation->buffer = std::move(bytes);
+  operation->course().buffer = std::move(bytes);
   begin(operation);
 }
 
@@ -79,7 +75,7 @@ RequestPtr EndpointImpl::begin(Operation* operation) {
 RequestPtr EndpointImpl::ended_within_call(RequestPtr request) {
   auto* operation = static_cast<Operation*>(request.get());
   operation->within_call = false;
-  if (!operation->has_ended) return request;
+  if (!operation->has_ended()) return request;
   if (operation->result == Outcome::ok) {
     operation->told = true;
     return nullptr;
@@ -91,11 +87,15 @@ RequestPtr EndpointImpl::ended_within_call(RequestPtr request) {
 EndpointImpl::Step EndpointImpl::try_send(Operation& operation) {
   if (operation.doing == Operation::Doing::active_send) return try_active(operation);
   if (operation.doing == Operation::Doing::flush) return try_flush(operation);
-  bool owned = static_cast<bool>(operation.buffer) && plan_.hands_over && operation.size > plan_.inline_max;
-  if (owned && operation.size <= rail_->port->can().max_lent) return try_eager(operation);
+  if (hands_over(operation) && operation.size <= rail_->port->can().max_lent) return try_eager(operation);
   auto charge = static_cast<std::int64_t>(operation.size) + kMessageOverhead;
   if (operation.size <= plan_.eager_max && charge <= window_) return try_eager(operation);
   return try_announce(operation);
+}
+
+// Does it change owner, so that the receiver's memory is not used for it?
+bool EndpointImpl::hands_over(const Operation& operation) const {
+  return operation.owns_bytes() && plan_.hands_over && operation.size > plan_.inline_max;
 }
 
 bool EndpointImpl::has_credit(std::int64_t charge) {
@@ -111,7 +111,7 @@ bool EndpointImpl::has_credit(std::int64_t charge) {
 }
 
 EndpointImpl::Step EndpointImpl::try_eager(Operation& operation) {
-  bool hand_over = static_cast<bool>(operation.buffer) && plan_.hands_over && operation.size > plan_.inline_max;
+  bool hand_over = hands_over(operation);
   std::int64_t charge = kMessageOverhead + (hand_over ? 0 : static_cast<std::int64_t>(operation.size));
   if (!has_credit(charge)) return Step::no_credit;
   if (operation.wants_answer && operation.id == 0) operation.id = worker_.ids_.add(&operation);
@@ -126,9 +126,9 @@ EndpointImpl::Step EndpointImpl::try_eager(Operation& operation) {
   operation.all_parts_given = true;
   Accepted answer;
   if (operation.size <= plan_.inline_max) {
-    answer = transport_->send_inline(*link_, bytes_of(header), payload);
-  } else if (operation.buffer) {
-    answer = transport_->send_owned(*link_, bytes_of(header), operation.buffer);
+    answer = transport_->send_inline(*link_, least_bytes_of(header), payload);
+  } else if (operation.owns_bytes()) {
+    answer = transport_->send_owned(*link_, least_bytes_of(header), operation.course().buffer);
     if (answer == Accepted::pending) answer = Accepted::done;
   } else {
     answer = send_part(*rail_, header, payload, operation);

@@ -134,6 +134,10 @@ class Receiver {
   /// been completed with peer_lost before. A pending placement is dropped. The Link stays valid until close(). A link that
   /// the peer opened may be told of here for the first time.
   virtual void link_lost(Link& link, const std::string& reason) = 0;
+
+  /// A wish: no more of this link in this progress(), if that is easy. Set during arrived() by a receiver that would
+  /// have to put aside what comes now; cleared by the transport that looks at it, before it turns to a link.
+  bool enough = false;
 };
 
 /// Memory of this process that a transport may read or write for a peer.

@@ -35,7 +35,7 @@ Result<std::unique_ptr<Worker>> Worker::create(Context& context) {
   return std::unique_ptr<Worker>(std::move(worker));
 }
 
-WorkerImpl::WorkerImpl(Context& context) : context_(context), self_(context.request().self) {}
+WorkerImpl::WorkerImpl(Context& context) : context_(context), self_(context.request().self), operations_(*this) {}
 
 WorkerImpl::~WorkerImpl() {
   write_costs();
@@ -46,7 +46,10 @@ WorkerImpl::~WorkerImpl() {
   }
   for (auto& endpoint : endpoints_) {
     while (Unexpected* message = endpoint->unexpected_.pop_front()) unexpecteds_.give(message);
-    while (Operation* operation = endpoint->active_.pop_front()) operations_.give(operation);
+    while (Operation* operation = endpoint->active_.pop_front()) {
+      operation->Hook<InQueue>::unlink();
+      recycle(*operation);
+    }
   }
   if (epoll_ >= 0) ::close(epoll_);
 }
@@ -90,6 +93,9 @@ Status WorkerImpl::open_ports() {
   open(kLoopback, kLoopback.probe(request).front());
   std::rotate(ports_.begin(), ports_.end() - 1, ports_.end());
   for (std::size_t i = 0; i < ports_.size(); ++i) ports_[i]->number = static_cast<unsigned>(i);
+  for (auto& port : ports_) {
+    if (!port->loopback) polled_.push_back(port->transport.get());
+  }
   read_costs();
   Result<unsigned> ways =
       ways_by_hand(context_.request().option ? context_.request().option("+rendezvous") : std::string());
@@ -196,21 +202,26 @@ Port* WorkerImpl::port_of(Transport& transport) {
 
 int WorkerImpl::progress() {
   int moved = 0;
-  for (auto& port : ports_) moved += port->transport->progress();
+  // By number: a call-back may connect, and there is one more.
+  for (std::size_t i = 0; i < polled_.size(); ++i) moved += polled_[i]->progress();
   if (serve_again_) moved += serve_unexpected();
   if (!busy_.empty()) {
     // Those that still have something to send, but no room, put themselves on the list again.
-    std::vector<EndpointImpl*> busy = std::move(busy_);
-    busy_.clear();
-    for (EndpointImpl* endpoint : busy) {
+    draining_.swap(busy_);
+    for (EndpointImpl* endpoint : draining_) {
       endpoint->is_busy_ = false;
       if (endpoint->drain()) endpoint->busy();
     }
+    draining_.clear();
   }
   for (std::size_t i = 0; i < ended_.size(); ++i, ++moved) tell(*ended_[i]);
   ended_.clear();
   if (PERIAPT_UNLIKELY(!lost_.empty() || !parted_.empty())) moved += tell_of_peers();
   return moved;
+}
+
+void WorkerImpl::poll(Transport& transport) {
+  if (std::find(polled_.begin(), polled_.end(), &transport) == polled_.end()) polled_.push_back(&transport);
 }
 
 int WorkerImpl::tell_of_peers() {
@@ -252,24 +263,36 @@ bool WorkerImpl::arm() {
 
 // ---- how operations end
 
-Operation* WorkerImpl::begin(Operation::Doing doing) { return operations_.take(*this, doing); }
+void WorkerImpl::recycle(Operation& operation) {
+  if (PERIAPT_UNLIKELY(operation.course_ != nullptr)) {
+    leave(*operation.course_);
+    courses_.give(operation.course_);
+    operation.course_ = nullptr;
+  }
+  operation.clean();
+  operations_.give(&operation);
+}
 
-void WorkerImpl::recycle(Operation& operation) { operations_.give(&operation); }
+Course& Operation::make_course() {
+  course_ = worker.courses_.take();
+  return *course_;
+}
+
+// Gives back what it holds of others. What it says is still there.
+void WorkerImpl::leave(Course& course) {
+  course.buffer.reset();
+  course.rkey.reset();
+  for (auto& [port, registration] : course.registered) port->registrations->release(registration);
+  course.registered.clear();
+}
 
 void WorkerImpl::mark_ended(Operation& operation, Outcome outcome) {
-  operation.has_ended = true;
-  operation.result = outcome;
-  operation.got.outcome = outcome;
+  operation.set_ended(outcome);
   if (operation.id != 0) ids_.remove(operation.id);
   operation.id = 0;
   operation.Hook<OfEndpoint>::unlink();
   operation.Hook<InQueue>::unlink();
-  operation.buffer.reset();
-  operation.memory.reset();
-  operation.rkey.reset();
-  for (auto& [port, registration] : operation.registered) port->registrations->release(registration);
-  operation.registered.clear();
-  if (!operation.is_internal()) operation.extra.clear();
+  if (operation.course_ != nullptr) leave(*operation.course_);
   EndpointImpl* endpoint = operation.endpoint;
   if (endpoint == nullptr) return;
   if (operation.counted) --endpoint->open_one_sided_;
@@ -295,15 +318,7 @@ void WorkerImpl::end_later(Operation& operation, Outcome outcome) {
   }
 }
 
-void WorkerImpl::tell(Operation& operation) {
-  if (operation.receive_done != nullptr) {
-    operation.receive_done(operation.context, operation.got);
-  } else if (operation.send_done != nullptr) {
-    operation.send_done(operation.context, operation.result);
-  }
-  operation.told = true;
-  if (operation.dropped) recycle(operation);
-}
+bool Request::cancel() { return static_cast<Operation*>(this)->take_back(); }
 
 void Operation::drop() {
   dropped = true;
@@ -312,12 +327,12 @@ void Operation::drop() {
 
 void Releaser::operator()(Request* request) const { static_cast<Operation*>(request)->drop(); }
 
-bool Operation::cancel() {
-  if (has_ended) return false;
+bool Operation::take_back() {
+  if (has_ended_) return false;
   if (doing == Doing::receive && posted) {
     posted = false;
     worker.posted_.remove(this, mask);
-  } else if (Hook<InQueue>::linked() && !announced && moved == 0 && outstanding == 0) {
+  } else if (Hook<InQueue>::linked() && !announced && (course_ == nullptr || course_->moved == 0) && outstanding == 0) {
     endpoint->unqueue(*this);
   } else {
     return false;
@@ -335,8 +350,8 @@ void Operation::completed(Completion& self, Outcome outcome) {
 // One of the parts that transports have of this operation is done, or the peer has answered.
 void WorkerImpl::part_completed(Operation& operation, Outcome outcome) {
   if (outcome != Outcome::ok && operation.result == Outcome::ok) operation.result = outcome;
-  if (operation.has_ended || operation.outstanding != 0) {
-    if (!operation.has_ended && operation.Hook<InQueue>::linked()) operation.endpoint->busy();
+  if (operation.has_ended() || operation.outstanding != 0) {
+    if (!operation.has_ended() && operation.Hook<InQueue>::linked()) operation.endpoint->busy();
     return;
   }
   if (operation.endpoint == nullptr) return end_now(operation, operation.result);  // a flush of all peers
@@ -346,10 +361,12 @@ void WorkerImpl::part_completed(Operation& operation, Outcome outcome) {
   } else if (operation.endpoint->another_way(operation)) {
     return;
   }
-  bool fetched = operation.into != nullptr && operation.way == LargeWay::get && operation.their_id != 0;
+  const Course* course = operation.known_course();
+  bool fetched =
+      operation.into != nullptr && course != nullptr && course->way == LargeWay::get && course->their_id != 0;
   if (fetched && operation.result == Outcome::ok) {
     note_time(operation);
-    operation.endpoint->say(Kind::fetched, operation.their_id);
+    operation.endpoint->say(Kind::fetched, course->their_id);
   }
   end_now(operation, operation.result);
 }

@@ -43,12 +43,18 @@ struct Received {
 /// Outcome::cancelled, and its call-back comes from progress(). All of them are to be dropped before the Worker is.
 class Request {
  public:
-  virtual ~Request() = default;
-  virtual bool ended() const = 0;
-  virtual Outcome outcome() const = 0;
-  virtual const Received& received() const = 0;  ///< of a receive
+  Request(const Request&) = delete;
+  bool ended() const { return has_ended_; }
+  Outcome outcome() const { return received_.outcome; }
+  const Received& received() const { return received_; }  ///< of a receive
   /// True if it could be taken back. Sends that went out and matched receives can't.
-  virtual bool cancel() = 0;
+  bool cancel();
+
+ protected:
+  Request() = default;
+  ~Request() = default;
+  Received received_;
+  bool has_ended_ = false;
 };
 /// Hands the request back to its worker, now or when it has ended.
 struct Releaser {
@@ -130,7 +136,8 @@ class Endpoint {
                               std::uint64_t remote, const RkeyPtr& key, void* result, SendDone done = nullptr,
                               void* context = nullptr) = 0;
   /// Ends when all one-sided operations before it are complete at the peer, and all sends before it have arrived there
-  /// (a large one: have been announced; its own end says when it was received).
+  /// (a large one: have been announced; its own end says when it was received). With Outcome::bad_key when the peer has
+  /// refused a put since the latest flush: a put itself may end before anybody could know.
   virtual RequestPtr flush(SendDone done = nullptr, void* context = nullptr) = 0;
   /// Operations after it come after those before it, at the peer.
   virtual void fence() = 0;
@@ -176,7 +183,8 @@ class Worker {
   virtual void on_peer_parted(std::function<void(PeerId, const std::string&)> told) = 0;
 
   virtual Result<MemoryPtr> register_memory(std::span<std::byte> bytes, MemoryKind kind = MemoryKind::host) = 0;
-  virtual std::vector<std::byte> pack_key(const MemoryPtr& memory) const = 0;
+  /// A key longer than `bytes_max` is shortened: devices are left out, the last first; without any, by messages.
+  virtual std::vector<std::byte> pack_key(const MemoryPtr& memory, std::size_t bytes_max = ~std::size_t{0}) const = 0;
   /// That memory is about to be freed or unmapped: registrations that were kept of it end (Limits::keep_registrations).
   virtual void invalidate(std::span<const std::byte> bytes) = 0;
 

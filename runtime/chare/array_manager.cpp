@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/fatal.h"
+#include "runtime/chare/zero_copy_entries.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -25,7 +26,6 @@ constexpr int hops_max = 200;
 struct CreateHeader {
   std::int32_t type, ep;
   CkArrayOptions options;
-  CkCallback created;
 };
 struct InsertHeader {
   CkArrayIndex index;
@@ -80,7 +80,7 @@ Message wrap(const Header& header, Message inner) {
 template <class Header>
 Message unwrap(const RuntimeCall& call, Header& header) {
   const std::size_t at = (sizeof(Header) + 15) & ~std::size_t{15};
-  std::memcpy(&header, call.arguments, sizeof header);
+  header = call.read<Header>();
   if (call.length <= at) return Message();
   const char* bytes = static_cast<const char*>(call.arguments) + at;
   Envelope* copy = static_cast<Envelope*>(Pe::current()->heap.allocate(call.length - at));
@@ -382,16 +382,7 @@ void ArrayManager::send_early(PeObjects& objects, CkArrayID array, std::uint64_t
 ArrayManager* ArrayManager::of(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = pe.objects->array(CkArrayID(CkGroupID{static_cast<int>(call.collection)}));
   if (manager) return manager;
-  Message waiting;
-  if (call.envelope) {
-    Message borrowed(call.envelope);
-    waiting = borrowed.share();
-    static_cast<void>(borrowed.release());
-  } else {
-    waiting = boxed(pe, Target::runtime, call.entry, call.collection, call.element, call.arguments,
-                    static_cast<unsigned>(call.length));
-  }
-  pe.objects->group(static_cast<int>(call.collection)).waiting.push_back(std::move(waiting));
+  pe.objects->group(static_cast<int>(call.collection)).waiting.push_back(set_aside(pe, call));
   return nullptr;
 }
 
@@ -414,8 +405,7 @@ void ArrayManager::tell_inserting(CkArrayID id, bool begins) {
 void ArrayManager::on_inserting(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
-  std::uint32_t begins;
-  std::memcpy(&begins, call.arguments, sizeof begins);
+  const std::uint32_t begins = call.read<std::uint32_t>();
   if (begins == manager->inserting_) return;
   manager->inserting_ = begins;
   begins ? manager->reduction_.hold() : manager->reduction_.unhold();
@@ -564,16 +554,14 @@ void ArrayManager::release_waiting(std::uint64_t id) {
 void ArrayManager::on_hint(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
-  HintCall hint;
-  std::memcpy(static_cast<void*>(&hint), call.arguments, sizeof hint);
+  const HintCall hint = call.read<HintCall>();
   if (manager->location_->here(call.element) || hint.pe == pe.index) return;
   if (manager->location_->learn(call.element, hint.pe, hint.age, true)) manager->release_waiting(call.element);
 }
 void ArrayManager::on_moved(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
-  HintCall hint;
-  std::memcpy(static_cast<void*>(&hint), call.arguments, sizeof hint);
+  const HintCall hint = call.read<HintCall>();
   manager->location_->moved(call.element, hint.pe, hint.age);
 }
 
@@ -682,6 +670,8 @@ void ArrayManager::give_broadcast(ArrayElement* element, const Message& message)
   ++pe_.created;
   char* payload = static_cast<char*>(message.payload());
   void* object = object_for(element, ep);
+  if (entry.flags & ep_nocopypost) [[unlikely]]
+    return zero_copy::run_for_element(objects_, ep, object, id_.index(), element->id_, message);
   if (entry.runtime_frees() && !(entry.flags & ep_threaded) && !(message->flags & envelope_packed)) [[likely]] {
     objects_.enter(ep, object, payload, payload + message->size, Message());
   } else {
@@ -738,8 +728,7 @@ void ArrayManager::drop_history(std::uint32_t floor) {
 void ArrayManager::on_floor(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
-  std::uint32_t floor;
-  std::memcpy(&floor, call.arguments, sizeof floor);
+  const std::uint32_t floor = call.read<std::uint32_t>();
   manager->floor_least_ = std::min(manager->floor_least_, floor);
   if (++manager->floors_heard_ < static_cast<std::uint32_t>(pe.process.pes())) return;
   manager->floor_known_ = manager->floor_least_;
@@ -755,6 +744,9 @@ void ArrayManager::migrate(ArrayElement* element, int to, std::uint32_t follows)
               std::to_string(pe_.process.pes() - 1), describe_running(pe_));
   if (!follows && age_of(element).unsettled()) return location_->wish(id, to);
   if (to == pe_.index) return;
+  if (objects_.posts) [[unlikely]]
+    for (ArrayManager* manager : location_->bound)
+      if (objects_.posts->holds(manager->id_.index(), id, to)) return;
   const Location::Hint* followed = follows ? location_->find(id) : nullptr;
   const Age age = followed ? followed->age : Age{element->life_, element->migrations_ + 1};
   std::vector<std::pair<ArrayManager*, ArrayElement*>> members;
@@ -926,8 +918,7 @@ void ArrayManager::rebuild(std::uint64_t id, const Arrival& arrival, const char*
 void ArrayManager::on_arrived(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
-  Leave leave;
-  std::memcpy(static_cast<void*>(&leave), call.arguments, sizeof leave);
+  const Leave leave = call.read<Leave>();
   manager->location_->confirm(call.element, leave.age);
   auto& list = manager->departures_;
   auto found = std::find_if(list.begin(), list.end(), [&](const Departure& d) {
@@ -963,8 +954,7 @@ void ArrayManager::order(int entry, CkArrayID array, std::uint64_t id, const CkA
 void ArrayManager::on_order(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
-  OrderCall order;
-  std::memcpy(static_cast<void*>(&order), call.arguments, sizeof order);
+  const OrderCall order = call.read<OrderCall>();
   const std::uint64_t id = manager->number(order.index);
   if (!manager->find(id) && manager->destination(id, order.index) == pe.index) {
     if (manager->location_->here(id))  // what it is bound to: it is on its way

@@ -55,8 +55,7 @@ void call_c_function_far(Pe& pe, const RuntimeCall& call) {
 void register_callback_entries() {
   entry_call_c_function = register_runtime_entry("callback: C function", [](Pe& pe, const RuntimeCall& call) {
     pe.objects->count_processed();
-    CCall c;
-    std::memcpy(&c, call.arguments, sizeof c);
+    const CCall c = call.read<CCall>();
     c.fn(c.param, c.message);
   });
   entry_call_c_function_far = register_runtime_entry("callback: C function, from another host", call_c_function_far);

@@ -5,6 +5,7 @@
 #include "runtime/chare/array_manager.h"
 #include "runtime/chare/node_groups.h"
 #include "runtime/chare/pe_objects.h"
+#include "runtime/chare/zero_copy_entries.h"
 #include "runtime/scheduler/converse_state.h"
 #include "runtime/scheduler/process.h"
 
@@ -82,6 +83,7 @@ void PeObjects::deliver_message(Message message) {
       return node_groups().deliver(*this, ep, envelope->collection, payload, end, std::move(message));
     case Target::runtime:
       return entry_info(ep).runtime(pe, {static_cast<std::uint16_t>(ep), envelope->collection, envelope->element, payload, envelope->size, envelope});
+    case Target::none: return;
     case Target::converse: return converse_deliver(pe, std::move(message));
     case Target::boxed_call: {
       Work work = *static_cast<Work*>(payload);
@@ -148,15 +150,47 @@ void* base_object(int type, int ep, void* object) {
 }
 
 void PeObjects::run_entry(int ep, void* object, void* payload, const char* end, Message message, int exclusive) {
-  if (entry_info(ep).flags & ep_threaded) [[unlikely]] {
-    start_thread(ep, object, payload, end, std::move(message), exclusive);
-  } else {
-    enter(ep, object, payload, end, std::move(message));
-    if (exclusive) [[unlikely]] node_groups().leave_exclusive(*this, exclusive);
+  if (entry_info(ep).flags & (ep_threaded | ep_nocopy)) [[unlikely]] {
+    if (entry_info(ep).flags & ep_nocopy)
+      return zero_copy::run(*this, ep, object, payload, end, std::move(message), exclusive);
+    return start_thread(ep, object, payload, end, std::move(message), exclusive);
   }
+  enter(ep, object, payload, end, std::move(message));
+  if (exclusive) [[unlikely]] node_groups().leave_exclusive(*this, exclusive);
 }
 
-// The one place where user code is entered.
+void PeObjects::run_ready(int ep, void* object, void* payload, const char* end, Message message, int exclusive) {
+  if (entry_info(ep).flags & ep_threaded) return start_thread(ep, object, payload, end, std::move(message), exclusive);
+  enter(ep, object, payload, end, std::move(message));
+  if (exclusive) node_groups().leave_exclusive(*this, exclusive);
+}
+
+namespace {
+// Calls user code. No exception of it crosses the scheduler.
+template <class Function>
+PERIAPT_INLINE void guarded(Pe& pe, Function&& function) {
+  try {
+    function();
+  } catch (const std::exception& e) {
+    fatal(std::string("an exception left an entry method: ") + e.what(), describe_running(pe),
+          "the scheduler cannot know what it left undone", "catch it inside the entry method");
+  } catch (...) {
+    fatal("an exception that is no std::exception left an entry method", describe_running(pe),
+          "the scheduler cannot know what it left undone", "catch it inside the entry method");
+  }
+}
+}  // namespace
+
+void PeObjects::call_aside(int ep, void* object, const Message& message, const std::function<void()>& function) {
+  const Execution execution{static_cast<std::uint16_t>(ep), object, message.envelope(),
+                            static_cast<const char*>(message.payload()) + message->size};
+  const Execution* const outer = pe.running;
+  pe.running = &execution;
+  guarded(pe, function);
+  pe.running = outer;
+}
+
+// The one place where entry methods are entered.
 void PeObjects::enter(int ep, void* object, void* payload, const char* end, Message message) {
   const EntryInfo& entry = entry_info(ep);
   count_processed();
@@ -173,15 +207,7 @@ void PeObjects::enter(int ep, void* object, void* payload, const char* end, Mess
   const Execution* const outer = pe.running;
   pe.running = &execution;
   if (pe.watched(Observer::begin_execute)) [[unlikely]] pe.notify_begin();
-  try {
-    entry.call(payload, object);
-  } catch (const std::exception& e) {
-    fatal(std::string("an exception left an entry method: ") + e.what(), describe_running(pe),
-          "the scheduler cannot know what it left undone", "catch it inside the entry method");
-  } catch (...) {
-    fatal("an exception that is no std::exception left an entry method", describe_running(pe),
-          "the scheduler cannot know what it left undone", "catch it inside the entry method");
-  }
+  guarded(pe, [&] { entry.call(payload, object); });
   if (pe.watched(Observer::end_execute)) [[unlikely]] pe.notify_end();
   pe.running = outer;
 }
@@ -236,6 +262,16 @@ Message boxed(Pe& pe, Target target, int ep, std::uint32_t collection, std::uint
   message->collection = collection;
   message->element = element;
   std::memcpy(message.payload(), arguments, length);
+  return message;
+}
+
+Message set_aside(Pe& pe, const RuntimeCall& call) {
+  if (!call.envelope)
+    return boxed(pe, Target::runtime, call.entry, call.collection, call.element, call.arguments,
+                 static_cast<unsigned>(call.length));
+  Message borrowed(call.envelope);
+  Message message = borrowed.share();
+  static_cast<void>(borrowed.release());
   return message;
 }
 

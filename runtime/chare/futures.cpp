@@ -125,8 +125,7 @@ void Futures::send(Pe& pe, CkFuture future, void* payload) {
 
 void Futures::on_set(Pe& pe, const RuntimeCall& call) {
   pe.objects->count_processed();
-  SetCall set;
-  std::memcpy(&set, call.arguments, sizeof set);
+  const SetCall set = call.read<SetCall>();
   Message message = Message::from_payload(set.message);
   unpack(message);
   pe.objects->futures->set(call.element, payload_of(message.release()));
@@ -139,8 +138,7 @@ void Futures::on_set_whole(Pe& pe, const RuntimeCall& call) {
 
 void Futures::on_set_small(Pe& pe, const RuntimeCall& call) {
   pe.objects->count_processed();
-  SetSmallCall set;
-  std::memcpy(&set, call.arguments, sizeof set);
+  const SetSmallCall set = call.read<SetSmallCall>();
   Message message = Message::make(set.size);
   message->message_type = set.message_type;
   message->flags = set.flags;

@@ -9,6 +9,7 @@
 #include "runtime/chare/quiescence.h"
 #include "runtime/chare/reduction.h"
 #include "runtime/chare/watchdog.h"
+#include "runtime/chare/zero_copy_entries.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -79,6 +80,11 @@ PeObjects::PeObjects(Pe& pe)
   groups_.reserve(64);
 }
 PeObjects::~PeObjects() = default;
+
+zero_copy::Posts& PeObjects::zero_copy_posts() {
+  if (!posts) posts = std::make_unique<zero_copy::Posts>();
+  return *posts;
+}
 
 // Before the readonlys are here nothing runs but what brings them.
 void PeObjects::hold(Work& work) {

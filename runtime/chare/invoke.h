@@ -9,6 +9,7 @@
 #include "base/platform.h"
 #include "runtime/chare/marshal.h"
 #include "runtime/chare/proxies.h"
+#include "runtime/chare/zero_copy_marshal.h"
 #include "runtime/scheduler/inline_limit.h"
 
 namespace periapt {
@@ -87,8 +88,30 @@ template <class P>
 constexpr bool opens_call = std::is_base_of<CProxyElement_ArrayBase, P>::value ||
                             std::is_base_of<CProxyElement_Group, P>::value || std::is_base_of<CProxy_Chare, P>::value;
 
+// Proxies that stand for one receiver.
+template <class P>
+constexpr bool is_single = std::is_base_of<CProxyElement_ArrayBase, P>::value ||
+                           std::is_base_of<CProxyElement_Group, P>::value ||
+                           std::is_base_of<CProxyElement_NodeGroup, P>::value || std::is_base_of<CProxy_Chare, P>::value;
+
+// Some of the arguments are arrays sent without a copy.
 template <class P, class... A>
-void invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options, const A&... a) {
+void invoke_ncpy(const P& proxy, int ep, unsigned send, const CkEntryOptions* options, const A&... a) {
+  using zero_copy::Where;
+  constexpr std::size_t arrays = (std::size_t{zero_copy::is_ncpy<A>::value} + ...);
+  zero_copy::Sizer sizer(arrays);
+  (sizer(a), ...);
+  const bool copied = !is_single<P> || sizer.elements() <= zero_copy::copied_max;
+  const Where where = copied ? Where::in_message : Where::at_sender;
+  void* message = new_marshalled(sizer.size(where), options);
+  zero_copy::Writer writer(message, arrays, sizer.tail(), where);
+  (writer(a), ...);
+  send_message(proxy, ep, send, message);
+  if (copied) (zero_copy::tell_if_copied(a), ...);
+}
+
+template <class P, class... A>
+void invoke_marshalled(const P& proxy, int ep, unsigned send, const CkEntryOptions* options, const A&... a) {
   if constexpr (takes_call<P>::value && (marshal::is_fixed<A> && ...)) {
     constexpr std::size_t size = marshal::fixed_size<A...>();
     if constexpr (size <= inline_arguments_max) {
@@ -125,6 +148,14 @@ void invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options
     }
   }
   send_message(proxy, ep, send, marshalled(options, a...));
+}
+
+template <class P, class... A>
+PERIAPT_INLINE void invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options, const A&... a) {
+  if constexpr ((zero_copy::is_ncpy<A>::value || ...))
+    invoke_ncpy(proxy, ep, send, options, a...);
+  else
+    invoke_marshalled(proxy, ep, send, options, a...);
 }
 template <class P>
 void invokeMessage(const P& proxy, int ep, unsigned send, void* message) {

@@ -13,13 +13,6 @@ namespace {
 int entry_claim, entry_probe, entry_found, entry_settled, entry_gone;
 // PEs that one goes after what it is bound to before it asks the home again.
 constexpr std::uint32_t follows_max = 8;
-
-template <class T>
-T read(const RuntimeCall& call) {
-  T value;
-  std::memcpy(static_cast<void*>(&value), call.arguments, sizeof value);
-  return value;
-}
 }  // namespace
 
 void Location::register_entries() {
@@ -263,7 +256,7 @@ Location* Location::of(Pe& pe, const RuntimeCall& call) {
 void Location::on_claim(Pe& pe, const RuntimeCall& call) {
   Location* self = of(pe, call);
   if (!self) return;
-  const Claim claim = read<Claim>(call);
+  const Claim claim = call.read<Claim>();
   for (ArrayManager* array : self->bound) array->id_of(claim.index);  // from now on the index is known here
   std::deque<Claim>& list = self->claims_[call.element];
   list.push_back(claim);
@@ -274,7 +267,7 @@ void Location::on_claim(Pe& pe, const RuntimeCall& call) {
 void Location::on_probe(Pe& pe, const RuntimeCall& call) {
   Location* self = of(pe, call);
   if (!self) return;
-  const Probe probe = read<Probe>(call);
+  const Probe probe = call.read<Probe>();
   Found found{probe.claim.pe, probe.claim.serial, -1, false, {}};
   ArrayManager* array = self->here(call.element);
   const Age age = array ? array->age_of(array->find(call.element)) : Age();
@@ -290,7 +283,7 @@ void Location::on_probe(Pe& pe, const RuntimeCall& call) {
 void Location::on_found(Pe& pe, const RuntimeCall& call) {
   Location* self = of(pe, call);
   if (!self) return;
-  const Found found = read<Found>(call);
+  const Found found = call.read<Found>();
   const std::uint64_t id = call.element;
   auto list = self->claims_.find(id);
   if (list == self->claims_.end() || list->second.empty()) return;
@@ -305,11 +298,11 @@ void Location::on_settled(Pe& pe, const RuntimeCall& call) {
   Location* self = of(pe, call);
   if (!self) return;
   pe.objects->count_processed();
-  self->settle(call.element, read<Settled>(call));
+  self->settle(call.element, call.read<Settled>());
 }
 
 void Location::on_gone(Pe& pe, const RuntimeCall& call) {
-  if (Location* self = of(pe, call)) self->gone(call.element, read<Gone>(call));
+  if (Location* self = of(pe, call)) self->gone(call.element, call.read<Gone>());
 }
 
 }  // namespace periapt

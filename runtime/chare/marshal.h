@@ -48,6 +48,7 @@ constexpr std::size_t fixed_size() {
 
 class Sizer {
  public:
+  explicit Sizer(std::size_t at = 0) : at_(at) {}
   template <class T>
   void operator()(const T& value) {
     if constexpr (PUP::as_bytes<T>::value) {
@@ -72,12 +73,12 @@ class Sizer {
   std::size_t size() const { return at_; }
 
  private:
-  std::size_t at_ = 0;
+  std::size_t at_;
 };
 
 class Writer {
  public:
-  explicit Writer(void* to) : base_(static_cast<char*>(to)) {}
+  explicit Writer(void* to, std::size_t at = 0) : base_(static_cast<char*>(to)), at_(at) {}
   template <class T>
   void operator()(const T& value) {
     if constexpr (PUP::as_bytes<T>::value) {
@@ -109,7 +110,7 @@ class Writer {
 
  private:
   char* base_;
-  std::size_t at_ = 0;
+  std::size_t at_;
 };
 
 // Where the arguments being unmarshalled on this PE end.
@@ -121,7 +122,7 @@ const char* arguments_end();
 // Reads arguments back. Arrays are not copied: they lie in the message and live as long as the call.
 class Unmarshal {
  public:
-  explicit Unmarshal(void* message) : base_(static_cast<char*>(message)) {}
+  explicit Unmarshal(void* message, std::size_t at = 0) : base_(static_cast<char*>(message)), at_(at) {}
 
   template <class T>
   T* plain() {
@@ -155,9 +156,11 @@ class Unmarshal {
     at_ += p.size();
   }
 
- private:
+ protected:
   char* base_;
-  std::size_t at_ = 0;
+
+ private:
+  std::size_t at_;
 };
 
 // One value. Plain ones are used where they lie.

@@ -199,9 +199,10 @@ void CkPupMessage(PUP::er& p, void** message, int) {
 }
 
 CkDataMsg* CkDataMsg::buildNew(int length, const void* bytes) {
-  auto* message = static_cast<CkDataMsg*>(CkAllocMsg(CMessage_CkDataMsg::__idx, sizeof(CkDataMsg) + length, 0));
+  constexpr std::size_t data_at = sizeof(CkDataMsg) - sizeof(CkDataMsg::data);
+  auto* message = static_cast<CkDataMsg*>(CkAllocMsg(CMessage_CkDataMsg::__idx, data_at + length, 0));
   message->size_ = length;
-  if (length && bytes) std::memcpy(message + 1, bytes, length);
+  if (length && bytes) std::memcpy(message->data, bytes, length);
   return message;
 }
 

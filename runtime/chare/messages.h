@@ -86,17 +86,16 @@ class CkDataMsg : public CkMessage {
 
  public:
   static CkDataMsg* buildNew(int length, const void* bytes);
-  void* getData() { return this + 1; }
-  const void* getData() const { return this + 1; }
+  void* getData() { return data; }
+  const void* getData() const { return data; }
   int getSize() const { return size_; }
   int getLength() const { return size_; }
   void check() const {}
   void operator delete(void* message) { CkFreeMsg(message); }
 
- private:
-  std::uint32_t pad_[3];  // the data begin on a 16-byte boundary
+  alignas(16) char data[16];  // the first of getSize() bytes
 };
-static_assert(sizeof(CkDataMsg) == 16, "the data of a CkDataMsg are aligned");
+static_assert(sizeof(CkDataMsg) == 16 + sizeof(CkDataMsg::data), "the data of a CkDataMsg end it, and are aligned");
 
 // One Charm++ message inside marshalled arguments.
 class CkMarshalledMessage {

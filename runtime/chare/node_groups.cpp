@@ -11,8 +11,9 @@
 namespace periapt {
 
 NodeGroups& node_groups() {
-  // Of this process; on a simulated machine, of the one that runs.
-  static std::deque<NodeGroups> the_groups(static_cast<std::size_t>(Process::current()->hosted_processes()));
+  // Of this process; on a simulated machine, of the one that runs. Never destroyed, like
+  // what else PEs hold.
+  static auto& the_groups = *new std::deque<NodeGroups>(static_cast<std::size_t>(Process::current()->hosted_processes()));
   return the_groups[Process::current()->is_simulated() ? static_cast<std::size_t>(Process::current()->rank()) : 0];
 }
 
@@ -140,8 +141,7 @@ void contribute_here(int group, NodeContribution& c) {
 void register_node_group_entries() {
   entry_contribute = register_runtime_entry("contribution to a node group", [](Pe& pe, const RuntimeCall& call) {
     pe.objects->count_processed();
-    NodeContribution c;
-    std::memcpy(static_cast<void*>(&c), call.arguments, sizeof c);
+    NodeContribution c = call.read<NodeContribution>();
     contribute_here(static_cast<int>(call.collection), c);
   });
 }

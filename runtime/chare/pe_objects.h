@@ -21,6 +21,9 @@ class Reduction;
 class Futures;
 class Quiescence;
 class Watchdog;
+namespace zero_copy {
+class Posts;
+}
 
 struct GroupRecord {
   void* object = nullptr;    // as the entry functions get it
@@ -109,6 +112,10 @@ class PeObjects {
   // Runs an entry on an object. `message`: owned payload or null when the arguments lie inline. `exclusive`: the node group
   // that is to be left when the entry has ended.
   void run_entry(int ep, void* object, void* payload, const char* end, Message message, int exclusive = 0);
+  // The same, when all its arguments are here.
+  void run_ready(int ep, void* object, void* payload, const char* end, Message message, int exclusive);
+  // Calls user code beside the entry `ep` that the message is for.
+  void call_aside(int ep, void* object, const Message& message, const std::function<void()>& function);
   // Calls an entry directly. Owns the payload.
   void run_now(int ep, void* object, void* payload) {
     Message message = Message::from_payload(payload);
@@ -122,6 +129,10 @@ class PeObjects {
   void count_processed() { ++pe.processed; }
 
   std::uint32_t round_robin = 0;
+
+  // Buffers that objects of this PE have posted (zero_copy_entries.h).
+  zero_copy::Posts& zero_copy_posts();
+  std::unique_ptr<zero_copy::Posts> posts;  // null as long as nobody has
 
  private:
   GroupRecord* find_group_slow(int index);
@@ -142,6 +153,8 @@ class PeObjects {
 // A message with the arguments of an inline call: for calls that have to wait.
 Message boxed(Pe& pe, Target target, int ep, std::uint32_t collection, std::uint64_t element, const void* arguments,
               unsigned length);
+// The same of a call to an entry of the runtime, which may have come in a message already.
+Message set_aside(Pe& pe, const RuntimeCall& call);
 
 // Storage of an object of a chare class; its entry functions construct in it.
 void* allocate_object(std::size_t bytes);

@@ -32,8 +32,7 @@ void Quiescence::start(const CkCallback& callback) {
 
 void Quiescence::on_request(Pe& pe, const RuntimeCall& call) {
   Quiescence& q = *pe.objects->quiescence;
-  CkCallback callback;
-  std::memcpy(static_cast<void*>(&callback), call.arguments, sizeof callback);
+  const CkCallback callback = call.read<CkCallback>();
   q.callbacks_.push_back(callback);
   q.have_last_ = false;
   if (!q.running_) {
@@ -75,8 +74,7 @@ void Quiescence::answer() {
 
 void Quiescence::on_answer(Pe& pe, const RuntimeCall& call) {
   Quiescence& q = *pe.objects->quiescence;
-  Sums sums;
-  std::memcpy(&sums, call.arguments, sizeof sums);
+  const Sums sums = call.read<Sums>();
   q.sums_.created += sums.created;
   q.sums_.processed += sums.processed;
   if (--q.answers_missing_ == 0) q.wave_done();

@@ -323,15 +323,7 @@ Reduction* Reduction::of(Pe& pe, const RuntimeCall& call) {
     if (record.array) return &record.array->reduction();
     if (record.reduction && record.object) return record.reduction.get();
   }
-  Message waiting;
-  if (call.envelope) {
-    Message borrowed(call.envelope);
-    waiting = borrowed.share();
-    static_cast<void>(borrowed.release());
-  } else {
-    waiting = boxed(pe, Target::runtime, call.entry, call.collection, call.element, call.arguments,
-                    static_cast<unsigned>(call.length));
-  }
+  Message waiting = set_aside(pe, call);
   if (tree_of_key(call.element) == Tree::processes)
     pe.enqueue(std::move(waiting));
   else
@@ -386,8 +378,7 @@ void Reduction::receive(const Header& header, const CkCallback& callback, const 
 void Reduction::on_start(Pe& pe, const RuntimeCall& call) {
   Reduction* reduction = of(pe, call);
   if (!reduction) return;
-  std::uint32_t number;
-  std::memcpy(&number, call.arguments, sizeof number);
+  const std::uint32_t number = call.read<std::uint32_t>();
   for (std::uint32_t n = reduction->base_; n <= number; ++n) reduction->begin(n);
   reduction->advance();
 }
@@ -396,8 +387,7 @@ void Reduction::on_start(Pe& pe, const RuntimeCall& call) {
 void Reduction::on_passive(Pe& pe, const RuntimeCall& call) {
   Reduction* reduction = of(pe, call);
   if (!reduction) return;
-  int child;
-  std::memcpy(&child, call.arguments, sizeof child);
+  const int child = call.read<int>();
   for (std::size_t c = 0; c < reduction->children_.size(); ++c)
     if (reduction->children_[c] == child) reduction->child_passive_[c] = true;
   reduction->say_passive();

@@ -3,6 +3,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/chare/ids.h"
@@ -31,6 +33,8 @@ enum ep_flag : unsigned {
   ep_reductiontarget = 4096,
   ep_whenidle = 8192,
   ep_constructor = 16384,
+  ep_nocopy = 32768,      // has arrays that are sent without a copy
+  ep_nocopypost = 65536,  // ... to buffers that its post entry method names; ep_nocopy too
 };
 
 enum send_flag : unsigned { send_expedited = 1, send_immediate = 2, send_inline = 4 };
@@ -45,6 +49,15 @@ struct RuntimeCall {
   const void* arguments;
   std::size_t length;
   Envelope* envelope;  // borrowed; shared when it came with a broadcast
+
+  // What was given to send_runtime(), or what the arguments begin with.
+  template <class T>
+  T read() const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T value;
+    std::memcpy(static_cast<void*>(&value), arguments, sizeof value);
+    return value;
+  }
 };
 typedef void (*RuntimeFunction)(Pe&, const RuntimeCall&);
 

@@ -21,6 +21,8 @@
 #include "runtime/chare/reduction_message.h"
 #include "runtime/chare/stepped.h"
 #include "runtime/chare/watchdog.h"
+#include "runtime/chare/zero_copy_entries.h"
+#include "runtime/chare/zero_copy_parts.h"
 #include "runtime/scheduler/process.h"
 
 // What charmc's link step writes: registers the -module libraries.
@@ -68,6 +70,8 @@ void register_core() {
   register_section_entries();
   register_callback_entries();
   register_node_group_entries();
+  zero_copy::register_entries();
+  zero_copy::register_post_entries();
 }
 
 // --- start -----------------------------------------------------------------------------------------------------------
@@ -143,8 +147,7 @@ void on_exit_request(Pe& pe, const RuntimeCall& call) {
   static bool ending = false;
   if (ending) return;
   ending = true;
-  int code;
-  std::memcpy(&code, call.arguments, sizeof code);
+  const int code = call.read<int>();
   for (void (*fn)() : exit_functions()) fn();
   pe.process.layer().announce_end();
   Message message = Message::make(sizeof code);
@@ -156,8 +159,7 @@ void on_exit_request(Pe& pe, const RuntimeCall& call) {
   pe.process.finish(pe, code);
 }
 void on_exit(Pe& pe, const RuntimeCall& call) {
-  int code;
-  std::memcpy(&code, call.arguments, sizeof code);
+  const int code = call.read<int>();
   pe.process.finish(pe, code);
 }
 
@@ -191,15 +193,15 @@ void on_pup_error(const PUP::error& e) {
         "let pup() visit the same members in the same order, whatever it is called for");
 }
 
-void register_everything(char** argv, void (*register_main_module)(), const std::vector<Part>& parts) {
-  the_parts = parts;
+void register_everything(char** argv, void (*register_main_module)(), std::vector<Part> parts) {
+  the_parts = std::move(parts);
   set_place_hook(place);
   set_fatal_exit_hook(Process::abort_run);
   register_core();
   entry_start = register_runtime_entry("start", on_start, ep_expedited);
   entry_exit_request = register_runtime_entry("exit request", on_exit_request, ep_expedited);
   entry_exit = register_runtime_entry("exit", on_exit, ep_expedited);
-  for (const Part& part : parts)
+  for (const Part& part : the_parts)
     if (part.register_entries) part.register_entries();
   register_main_module();
   if (_registerExternalModules) _registerExternalModules(argv);
@@ -238,10 +240,10 @@ Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** arg
   return *process;
 }
 
-int run_program(int argc, char** argv, void (*register_main_module)(), const std::vector<Part>& parts) {
-  register_everything(argv, register_main_module, parts);
+int run_program(int argc, char** argv, void (*register_main_module)(), std::vector<Part> parts) {
+  register_everything(argv, register_main_module, std::move(parts));
   MachineLayer::expect_start();
-  for (const Part& part : parts)
+  for (const Part& part : the_parts)
     if (part.take_options) part.take_options(argv);
   Watchdog::take_option(argv);
   argc = 0;

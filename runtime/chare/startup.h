@@ -23,5 +23,5 @@ void* CkLocalChare(const CkChareID* chare);
 namespace periapt {
 // Asks PE 0 to end the run; returns.
 void request_exit(int code);
-int run_program(int argc, char** argv, void (*register_main_module)(), const std::vector<Part>& parts);
+int run_program(int argc, char** argv, void (*register_main_module)(), std::vector<Part> parts);
 }  // namespace periapt

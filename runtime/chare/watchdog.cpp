@@ -12,6 +12,7 @@
 #include "runtime/chare/node_groups.h"
 #include "runtime/chare/quiescence.h"
 #include "runtime/scheduler/converse.h"
+#include "runtime/chare/zero_copy_entries.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -92,16 +93,16 @@ Watchdog::Answer Watchdog::look(PeObjects& objects) {
   a.waiting = objects.futures->waiting();
   objects.for_each_reduction([&](const Reduction& reduction) { a.waiting += reduction.open() ? 1 : 0; });
   if (objects.balance) a.waiting += objects.balance->waiting();
+  if (objects.posts) a.waiting += objects.posts->waiting();
   a.idle_s = pe.idle_seconds();
   // The pauses of quiescence detection are timers too, but bring nothing new.
   const std::size_t timers = pe.conditions.timers() - (objects.quiescence->pausing() ? 1 : 0);
-  a.may_move = (pe.has_work() || pe.port.parked() != 0 || timers != 0) ? 1 : 0;
+  a.may_move = (pe.has_work() || pe.port.parked() != 0 || pe.has_transfers() || timers != 0) ? 1 : 0;
   return a;
 }
 
 void Watchdog::on_answer(Pe& pe, const RuntimeCall& call) {
-  Answer answer;
-  std::memcpy(&answer, call.arguments, sizeof answer);
+  const Answer answer = call.read<Answer>();
   pe.objects->watchdog->heard(answer);
 }
 
@@ -156,6 +157,7 @@ std::string Watchdog::explain(PeObjects& objects) {
     text += std::to_string(threads) + (threads == 1 ? " thread" : " threads") + " on PE " +
             std::to_string(objects.pe.index) + " wait for a future, a callback or the answer of a [sync] call\n";
   if (objects.balance) text += objects.balance->describe_waiting();
+  if (objects.posts) text += objects.posts->describe();
   return shortened(text);
 }
 

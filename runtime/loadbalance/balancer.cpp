@@ -28,12 +28,6 @@ Balancer& receive(Pe& pe) {
   return Balancer::of(pe);
 }
 template <class T>
-T read(const RuntimeCall& call, std::size_t at = 0) {
-  T value;
-  std::memcpy(&value, static_cast<const char*>(call.arguments) + at, sizeof value);
-  return value;
-}
-template <class T>
 void append(std::vector<char>& bytes, const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
   bytes.resize(bytes.size() + sizeof value);
@@ -236,7 +230,7 @@ void Balancer::tell_when_ready() {
   call(center_of(pe_), entry_ready, step_);
 }
 void Balancer::on_ready(Pe& pe, const RuntimeCall& call) {
-  receive(pe).coordinator_->ready(static_cast<int>(call.element), read<std::uint32_t>(call));
+  receive(pe).coordinator_->ready(static_cast<int>(call.element), call.read<std::uint32_t>());
 }
 
 void Balancer::on_probe(Pe& pe, const RuntimeCall& call) {
@@ -246,10 +240,10 @@ void Balancer::on_probe(Pe& pe, const RuntimeCall& call) {
   self.call_with(static_cast<int>(call.element), entry_count, count);
 }
 void Balancer::on_count(Pe& pe, const RuntimeCall& call) {
-  receive(pe).coordinator_->answer(static_cast<int>(call.element), read<Count>(call), {});
+  receive(pe).coordinator_->answer(static_cast<int>(call.element), call.read<Count>(), {});
 }
 
-void Balancer::on_collect(Pe& pe, const RuntimeCall& call) { receive(pe).collect(read<std::uint32_t>(call)); }
+void Balancer::on_collect(Pe& pe, const RuntimeCall& call) { receive(pe).collect(call.read<std::uint32_t>()); }
 void Balancer::collect(bool loads) {
   const Count count = this->count();
   if (count.ready()) {
@@ -276,7 +270,7 @@ void Balancer::on_loads(Pe& pe, const RuntimeCall& call) {
   LoadDatabase loads;
   PUP::fromMem p(static_cast<const char*>(call.arguments) + sizeof(Count), call.length - sizeof(Count));
   loads.pup(p);
-  self.coordinator_->answer(static_cast<int>(call.element), read<Count>(call), std::move(loads));
+  self.coordinator_->answer(static_cast<int>(call.element), call.read<Count>(), std::move(loads));
 }
 
 LoadDatabase Balancer::own_loads() {
@@ -307,8 +301,9 @@ LoadDatabase Balancer::own_loads() {
 void Balancer::on_assign(Pe& pe, const RuntimeCall& call) {
   Balancer& self = receive(pe);
   std::vector<Move> moves((call.length - sizeof(int)) / sizeof(Move));
-  std::memcpy(moves.data(), static_cast<const char*>(call.arguments) + sizeof(int), moves.size() * sizeof(Move));
-  self.assign(moves, read<int>(call));
+  const char* first = static_cast<const char*>(call.arguments) + sizeof(int);
+  if (!moves.empty()) std::memcpy(moves.data(), first, moves.size() * sizeof(Move));
+  self.assign(moves, call.read<int>());
 }
 void Balancer::assign(const std::vector<Move>& moves, int expected) {
   assigned_ = true;
@@ -339,7 +334,7 @@ void Balancer::on_settled(Pe& pe, const RuntimeCall&) { receive(pe).coordinator_
 
 void Balancer::on_resume(Pe& pe, const RuntimeCall& call) {
   Balancer& self = receive(pe);
-  const std::uint32_t step = read<std::uint32_t>(call);
+  const std::uint32_t step = call.read<std::uint32_t>();
   self.step_ = step + 1;
   self.closed_ = self.told_ = false;
   self.clear_loads();

@@ -1,6 +1,5 @@
 // The list of strategies.
-#include <algorithm>
-
+#include "base/nearest.h"
 #include "runtime/loadbalance/strategy.h"
 
 namespace periapt::loadbalance {
@@ -24,34 +23,10 @@ const StrategyInfo* find_strategy(const std::string& name) {
   return nullptr;
 }
 
-namespace {
-// Levenshtein's distance, one row at a time.
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-}  // namespace
-
 std::string nearest_strategy(const std::string& name) {
-  std::string nearest;
-  std::size_t least = ~std::size_t{0};
-  for (const StrategyInfo& s : strategies())
-    for (const char* known : {s.name, s.classic})
-      if (const std::size_t d = distance(name, known); d < least) {
-        least = d;
-        nearest = known;
-      }
-  return nearest;
+  std::vector<std::string_view> known;
+  for (const StrategyInfo& s : strategies()) known.insert(known.end(), {s.name, s.classic});
+  return nearest(name, known);
 }
 
 }  // namespace periapt::loadbalance

@@ -127,26 +127,32 @@ inline typename C::reference emplace_blank(C& c) {
   return c.back();
 }
 
-template <class C>
-inline void pup_sequence(er& p, C& c) {
+/// The length of a container and its items, one by one. `unpack_item` makes the next one at its end.
+template <class C, class UnpackItem>
+inline void pup_items(er& p, C& c, std::size_t size, UnpackItem unpack_item) {
   typedef typename C::value_type T;
   scope here(p, signature<C>);
   p.syncComment(sync_begin_array);
-  const std::size_t n = pup_length(p, c.size(), min_bytes<T>::value);
+  const std::size_t n = pup_length(p, size, min_bytes<T>::value);
   if (p.isUnpacking()) {
     c.clear();
     if constexpr (can_reserve<C>::value) c.reserve(reservable<T>(p, n));
     for (std::size_t i = 0; i < n; ++i) {
       p.syncComment(sync_item);
-      p | emplace_blank(c);
+      unpack_item();
     }
   } else {
-    for (T& item : c) {
+    for (const T& item : c) {
       p.syncComment(sync_item);
-      p | item;
+      p | const_cast<T&>(item);
     }
   }
   p.syncComment(sync_end_array);
+}
+
+template <class C>
+inline void pup_sequence(er& p, C& c) {
+  pup_items(p, c, c.size(), [&] { p | emplace_blank(c); });
 }
 
 /// A container whose elements lie side by side and are as-bytes. P: er, or a memory stream.
@@ -255,25 +261,12 @@ template <class T, class A>
 struct min_bytes<std::forward_list<T, A>, false> : std::integral_constant<std::size_t, sizeof(std::size_t)> {};
 template <class T, class A>
 inline void operator|(er& p, std::forward_list<T, A>& v) {
-  detail::scope here(p, detail::signature<std::forward_list<T, A>>);
-  p.syncComment(sync_begin_array);
-  const std::size_t n = detail::pup_length(p, std::distance(v.begin(), v.end()), min_bytes<T>::value);
-  if (p.isUnpacking()) {
-    v.clear();
-    auto at = v.before_begin();
-    for (std::size_t i = 0; i < n; ++i) {
-      p.syncComment(sync_item);
-      detail::TemporaryObjectHolder<T> item;
-      p | item.t;
-      at = v.insert_after(at, std::move(item.t));
-    }
-  } else {
-    for (T& item : v) {
-      p.syncComment(sync_item);
-      p | item;
-    }
-  }
-  p.syncComment(sync_end_array);
+  auto at = v.before_begin();
+  detail::pup_items(p, v, static_cast<std::size_t>(std::distance(v.begin(), v.end())), [&] {
+    detail::TemporaryObjectHolder<T> item;
+    p | item.t;
+    at = v.insert_after(at, std::move(item.t));
+  });
 }
 
 // ---- sets and maps
@@ -283,26 +276,11 @@ namespace detail {
 
 template <class C>
 inline void pup_set(er& p, C& c) {
-  typedef typename C::value_type T;
-  scope here(p, signature<C>);
-  p.syncComment(sync_begin_array);
-  const std::size_t n = pup_length(p, c.size(), min_bytes<T>::value);
-  if (p.isUnpacking()) {
-    c.clear();
-    if constexpr (can_reserve<C>::value) c.reserve(reservable<T>(p, n));
-    for (std::size_t i = 0; i < n; ++i) {
-      p.syncComment(sync_item);
-      TemporaryObjectHolder<T> item;
-      p | item.t;
-      c.emplace_hint(c.end(), std::move(item.t));
-    }
-  } else {
-    for (const T& item : c) {
-      p.syncComment(sync_item);
-      p | const_cast<T&>(item);
-    }
-  }
-  p.syncComment(sync_end_array);
+  pup_items(p, c, c.size(), [&] {
+    TemporaryObjectHolder<typename C::value_type> item;
+    p | item.t;
+    c.emplace_hint(c.end(), std::move(item.t));
+  });
 }
 
 template <class C, class K>

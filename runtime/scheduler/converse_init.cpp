@@ -23,8 +23,10 @@ std::string place() {
 
 void begin(Pe& pe) {
   if (start.return_to_caller && pe.rank == 0) start.aside->suspend();  // back in main(), which never resumes this
-  char** argv = CmiCopyArgs(start.argv);
-  start.function(CmiGetArgc(argv), argv);
+  const int count = CmiGetArgc(start.argv);
+  std::vector<char*>& arguments = ConverseState::of(pe).arguments;
+  arguments.assign(start.argv, start.argv + count + 1);
+  start.function(count, arguments.data());
   if (!start.user_scheduler) CsdScheduleForever();
   realConverseExit(0);
 }

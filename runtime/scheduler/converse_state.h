@@ -56,6 +56,8 @@ struct ConverseState {
   std::uint64_t doomed_thread = ~std::uint64_t{0};    // CthFree(CthSelf()): ends when it suspends
   std::unordered_set<std::uint64_t> may_not_suspend;  // threads, by id
 
+  std::vector<char*> arguments;  // the PE's own, with a null behind them; the program may keep their address
+
   std::string line[2];  // what was written to ckout and ckerr since the last end of line
 
   ConverseState();

@@ -33,8 +33,8 @@ constexpr std::uint32_t spins_when_crowded = 50;
 constexpr std::uint32_t spins_before_idle = 8;
 // A PE that shares its thread lets the others run after so many rounds.
 constexpr std::uint32_t turn_mask = 15;
-// A busy PE drives the network once in so many rounds; an idle one in each.
-constexpr std::uint32_t net_mask = 7;
+// A busy PE looks outside once in so many rounds; an idle one in each.
+constexpr std::uint32_t outside_mask = 7;
 // Children of a PE in the broadcast tree.
 constexpr int tree_branching = 4;
 
@@ -59,6 +59,7 @@ PriorityKey key_of(Envelope* envelope) {
     default: return PriorityKey::none();
   }
 }
+static_assert(machine::OneSided::kErrandMeta == thread_meta, "no thread travels between PEs");
 static_assert(static_cast<int>(Queueing::lifo) % 2 == 1 && static_cast<int>(Queueing::long_lifo) % 2 == 1);
 }  // namespace
 
@@ -93,6 +94,7 @@ Pe::Pe(Process& process, int index)
       port(process.layer().port(index)),
       random_state(0x9E3779B97F4A7C15u * (index + 1)),
       has_net_(process.layer().has_net()),
+      looks_outside_(has_net_),
       simulated_(process.is_simulated()) {
   scheduler::ThreadHooks hooks;
   hooks.context = this;
@@ -265,9 +267,11 @@ int Pe::accept(bool run_calls) {
         ++ran;
         return dispatch(*this, work);
       }
-      Envelope* envelope;
-      std::memcpy(&envelope, body, sizeof envelope);
-      return accept_message(Message(envelope));
+      void* block;
+      std::memcpy(&block, body, sizeof block);
+      if ((meta & 3) == machine::OneSided::kErrandMeta) [[unlikely]]
+        return process.layer().one_sided().take_errand(index, block);
+      return accept_message(Message(static_cast<Envelope*>(block)));
     }
     if (run_calls && !has_work() && !stop_requested_) [[likely]] {
       Work work;
@@ -312,17 +316,41 @@ void Pe::execute(Work& work) {
   }
 }
 
-bool Pe::progress_net() {
-  const auto deliver = [](void* pe, std::uint64_t, void* block) {
-    static_cast<Pe*>(pe)->accept_message(Message(static_cast<Envelope*>(block)));
+// At the network, and at the transfers that have ended.
+bool Pe::look_outside() {
+  const auto deliver = [](void* context, std::uint64_t meta, void* block) {
+    Pe& pe = *static_cast<Pe*>(context);
+    if ((meta & 3) == machine::OneSided::kErrandMeta) [[unlikely]]
+      return pe.process.layer().one_sided().take_errand(pe.index, block);
+    pe.accept_message(Message(static_cast<Envelope*>(block)));
   };
-  return process.layer().progress_net(index, deliver, this);
+  const bool moved = has_net_ && process.layer().progress_net(index, deliver, this);
+  if (transfers_ == 0) [[likely]] return moved;
+  const int ended = process.layer().one_sided().poll(index);
+  count_transfers(-ended);
+  return ended != 0 || moved;
+}
+
+void Pe::count_transfers(int change) {
+  transfers_ += change;
+  looks_outside_ = has_net_ || transfers_ != 0;
+}
+
+machine::Moved Pe::get(void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
+                       machine::Transfer& transfer) {
+  count_transfers(1);
+  return process.layer().one_sided().get(index, local, size, key, remote, transfer);
+}
+machine::Moved Pe::put(const void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
+                       machine::Transfer& transfer) {
+  count_transfers(1);
+  return process.layer().one_sided().put(index, local, size, key, remote, transfer);
 }
 
 // One piece of work at a time: what it takes, and what has arrived meanwhile, must be known before the next is chosen.
 bool Pe::step_simulated() {
   if (clock::now_ns() >= conditions.next_deadline_ns()) periodic();
-  progress_net();
+  look_outside();
   threads_chosen_ = thread_burst;  // a thread that stops does not pass on to the next one by itself
   Work work;
   if (!take(work)) return false;
@@ -337,7 +365,7 @@ bool Pe::step_simulated() {
 bool Pe::step() {
   if (simulated_) [[unlikely]] return step_simulated();
   if ((++rounds_ & periodic_mask) == 0) [[unlikely]] periodic();
-  if (has_net_ && (rounds_ & net_mask) == 0) [[unlikely]] progress_net();
+  if (looks_outside_ && (rounds_ & outside_mask) == 0) [[unlikely]] look_outside();
   threads_chosen_ = 0;
   const int arrived = accept(true);
   Work work;
@@ -409,7 +437,7 @@ double Pe::idle_seconds() const {
 }
 
 void Pe::idle() {
-  if (has_net_ && progress_net() && has_work()) return;
+  if (looks_outside_ && look_outside() && has_work()) return;
   if (!is_idle_) {
     if (carrier->alone() && ++idle_rounds_ < spins_before_idle) return Port::relax();
     begin_idle();

@@ -82,6 +82,13 @@ class Pe {
   // receivers treat it as constant.
   void broadcast(const Message& message);
 
+  // --- one-sided access to registered memory (machine/layer/one_sided.h) ---------------------------------------------
+  // The transfer's end comes from a later step of this PE.
+  machine::Moved get(void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
+                     machine::Transfer& transfer);
+  machine::Moved put(const void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
+                     machine::Transfer& transfer);
+
   // --- queueing ----------------------------------------------------------------------------------------------------
   // Queues by the envelope's strategy and priority.
   void enqueue(Message message);
@@ -149,11 +156,13 @@ class Pe {
   // Is a part of the latest broadcast rooted at `root` still parked here for want of room?
   bool tree_parked(int root) const;
   bool has_work() const { return !fifo_.empty() || !urgent_.empty() || !by_priority_.empty(); }
+  // Are transfers under way that this PE has begun?
+  bool has_transfers() const { return transfers_ != 0; }
   std::size_t queue_length() const { return fifo_.size() + urgent_.size() + by_priority_.size(); }
   bool is_idle() const { return is_idle_; }
   // Idle, and a turn would find nothing: for the carrier of several PEs. Timers are not looked at.
   bool would_stay_idle() {
-    return is_idle_ && !has_work() && port.parked() == 0 && !conditions.wanted(scheduler::condition_still_idle) &&
+    return is_idle_ && !has_work() && transfers_ == 0 && port.parked() == 0 && !conditions.wanted(scheduler::condition_still_idle) &&
            !port.has_arrivals();
   }
   // How often it has become idle: tells its carrier whether it worked in between.
@@ -187,7 +196,8 @@ class Pe {
   void forward_tree(const Message& message);
   template <class Child>
   void for_tree_children(int root, Child&& child) const;
-  bool progress_net();
+  bool look_outside();
+  void count_transfers(int change);
   bool step_simulated();
   void periodic();
   void begin_idle();
@@ -202,8 +212,10 @@ class Pe {
   bool stop_requested_ = false;
   bool is_idle_ = false;
   const bool has_net_;    // there are other hosts
+  bool looks_outside_;    // there are, or transfers are under way
   const bool simulated_;  // so are all, in this process
   std::uint32_t rounds_ = 0;
+  int transfers_ = 0;  // begun here, and their end not told
   std::uint32_t idle_periods_ = 0;
   std::uint32_t idle_rounds_ = 0;    // rounds without work since there was some
   std::uint32_t threads_chosen_ = 0;  // threads that went on without a round of the scheduler between them

@@ -71,6 +71,17 @@ class Victim : public CBase_Victim {
     else
       contribute(sizeof number, &number, CkReduction::max_int, cb);
   }
+  void grasp(int* x, int n, std::string mistake, CkNcpyBufferPost* post) {
+    static int room[16];
+    if (mistake == "zero copy post to no index") CkMatchBuffer(post, 1, 5);
+    if (mistake == "zero copy post matched twice") CkMatchBuffer(post, 0, 5);
+    if (mistake != "zero copy post of nothing") CkMatchBuffer(post, 0, 5);
+    if (mistake == "zero copy posted twice") {
+      CkPostBuffer(room, n, 6);
+      CkPostBuffer(room, n, 6);
+    }
+  }
+  void grasp(int*, int, std::string) {}
   __attribute__((noinline)) int recurse(int n) {
     volatile char room[4096];
     room[n % 4096] = static_cast<char>(n);
@@ -103,6 +114,16 @@ class Victim : public CBase_Victim {
     if (mistake == "half a reduction") contribute(CkCallback(CkReductionTarget(Main, done), mainProxy));
     if (mistake == "code 3") CkExit(3);
     if (mistake == "code 0") CkExit(0);
+    if (mistake.rfind("zero copy", 0) == 0) {
+      static char memory[64];
+      CkNcpyBuffer large(memory, 64), small(memory, 32);
+      if (mistake == "zero copy too large") small.get(large);
+      if (mistake == "zero copy of nothing") large.get(CkNcpyBuffer());
+      if (mistake == "zero copy not registered") large.put(CkNcpyBuffer(memory, 64, CK_BUFFER_NOREG));
+      if (mistake == "zero copy without a local buffer") CkNcpyBuffer().get(small);
+      if (mistake.rfind("zero copy post", 0) == 0)
+        thisProxy[(thisIndex + 2) % 4].grasp(CkSendBuffer(memory), static_cast<int>(sizeof memory / sizeof(int)), mistake);
+    }
     if (mistake == "deleted chare") {
       CProxy_Single single = CProxy_Single::ckNew(CkMyPe());
       single.hello();

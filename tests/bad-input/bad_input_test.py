@@ -15,6 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
+# What MPI libraries put into /dev/shm, which other tests or people may be running at the same time.
+OF_OTHERS = ("vader_segment", "sm_segment", "mpich_", "ucx_", "psm", "pmix", "sem.")
+
 LAYOUTS = ["+p1", "+p4", "+p4 +ppn 2"]
 HANG_S = 120  # not a limit of the test: a run that hangs must not hide the others
 
@@ -38,6 +41,14 @@ MISTAKES = {
     "bad PE": (1, ["60.* is to be inserted on PE", "there (are|is) "], LAYOUTS),
     "migrate nowhere": (1, [r"Victim\[2\] is to migrate to PE -5", "numbered 0 to"], LAYOUTS),
     "wait outside of a thread": (1, ["something waits that is no thread", r"\[threaded\]"], LAYOUTS),
+    "zero copy too large": (1, ["transfer of 64 bytes into a buffer of 32", r"Victim\[2\]"], LAYOUTS),
+    "zero copy of nothing": (1, ["describes no memory", r"Victim\[2\]"], LAYOUTS),
+    "zero copy not registered": (1, ["describes no memory", "CK_BUFFER_NOREG"], LAYOUTS),
+    "zero copy without a local buffer": (1, [r"get\(\) of a buffer whose memory is not in this process"], LAYOUTS),
+    "zero copy post of nothing": (1, ["says nothing of array 0", r"Victim::.*grasp", "CkPostBuffer"], LAYOUTS),
+    "zero copy post matched twice": (1, [r"CkMatchBuffer\(\) of array 0, for the second time", "grasp"], LAYOUTS),
+    "zero copy post to no index": (1, [r"CkMatchBuffer\(\) of array 1, but there are 1"], LAYOUTS),
+    "zero copy posted twice": (1, [r"CkPostBuffer\(\) with tag 6, which another buffer"], LAYOUTS),
     "code 3": (3, [], LAYOUTS),
     "exit": (1, ["left with status 0"], ["+p4 +ppn 2"]),
 }
@@ -45,6 +56,7 @@ MISTAKES = {
 STANDSTILLS = {
     "nothing": [r"CkExit\(\) was not called"],
     "half a reduction": [r"reduction 0 of Victim: \d of \d contributors on PE 0"],
+    "zero copy post never": [r"array 0 of Victim::.*grasp.* waits for CkPostBuffer\(\) with tag 5"],
     "wait for ever": ["1 thread on PE 0 wait"],
 }
 COMMAND_LINES = {
@@ -82,12 +94,16 @@ def no_core_files():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def files_in_shm():
+    return {name for name in os.listdir("/dev/shm") if not name.startswith(OF_OTHERS)}
+
+
 class Run:
     """A run in a session and an empty folder of its own."""
 
     def __init__(self, command):
         self.folder = tempfile.TemporaryDirectory()
-        self.shm = set(os.listdir("/dev/shm"))
+        self.shm = files_in_shm()
         self.output = open(os.path.join(tempfile.gettempdir(), f"bad-input-{os.getpid()}.txt"), "w+", encoding="utf-8")
         self.process = subprocess.Popen(command, cwd=self.folder.name, stdout=self.output, stderr=subprocess.STDOUT,
                                         stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=no_core_files)
@@ -111,7 +127,7 @@ class Run:
         text = self.text()
         os.unlink(self.output.name)
         self.output.close()
-        if new := set(os.listdir("/dev/shm")) - self.shm:
+        if new := files_in_shm() - self.shm:
             fail(case, f"left in /dev/shm: {new}")
         if files := os.listdir(self.folder.name):
             fail(case, f"left in its folder: {files}")

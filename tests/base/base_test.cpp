@@ -1,19 +1,29 @@
 // The small things of base/: the map of the hot path, the clock, values for failures, the block a fatal error prints.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/utsname.h>
 #include <time.h>
 
+#include <algorithm>
+#include <atomic>
+#include <iterator>
 #include <memory>
 #include <random>
+#include <string>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include "base/bits.h"
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/fatal.h"
 #include "base/flat_map.h"
+#include "base/futex.h"
+#include "base/nearest.h"
+#include "base/platform.h"
 #include "base/program.h"
+#include "base/secret.h"
 #include "base/status.h"
 #include "base/topology.h"
 
@@ -121,10 +131,89 @@ TEST(Status, CarriesItsSentence) {
   EXPECT_EQ(bad.message(), "no");
 }
 
+TEST(Nearest, IsTheNameWithTheFewestLettersChangedAddedOrLeftOut) {
+  EXPECT_EQ(nearest("GredyLB", {"RefineLB", "GreedyLB", "RotateLB"}), "GreedyLB");
+  EXPECT_EQ(nearest("kitten", {"sitting", "mitten"}), "mitten");
+  EXPECT_EQ(nearest("", {"three", "six"}), "six");
+  EXPECT_EQ(nearest("same", {"sane", "same", "some"}), "same");
+}
+
+TEST(Nearest, OfSeveralIsTheFirst) { EXPECT_EQ(nearest("cat", {"horse", "bat", "car"}), "bat"); }
+
+TEST(Nearest, IsEmptyWhenNoneIsNearerThanTheLimit) {
+  EXPECT_EQ(nearest("kitten", {"sitting"}, 4), "sitting");
+  EXPECT_EQ(nearest("kitten", {"sitting"}, 3), "");
+  EXPECT_EQ(nearest("kitten", {}), "");
+}
+
+TEST(Nearest, LooksAtTheFirstSixtyFourLetters) {
+  const std::string word(64, 'a');
+  EXPECT_EQ(nearest(word + std::string(100'000, 'b'), {"a", word}, 1), word);
+}
+
+TEST(Futex, AWaiterSleepsUntilItIsWokenOrTheWordHasChangedOrTheLimitHasPassed) {
+  for (bool across_processes : {false, true}) {
+    std::atomic<std::uint32_t> word{0};
+    futex_wait(word, 1, kNoLimit, across_processes);  // it is not 1: no sleep
+    futex_wait(word, 0, 1'000'000, across_processes);  // nobody wakes it
+    std::vector<std::thread> waiters;
+    for (int i = 0; i < 3; ++i) {
+      waiters.emplace_back([&] {
+        while (word.load() == 0) futex_wait(word, 0, kNoLimit, across_processes);
+      });
+    }
+    word.store(1);
+    futex_wake_one(word, across_processes);
+    futex_wake_all(word, across_processes);
+    for (std::thread& waiter : waiters) waiter.join();
+  }
+}
+
+TEST(Secret, RandomBytesAreAsManyAsWereAskedForAndNotThoseOfBefore) {
+  for (std::size_t size : {1u, 32u, 100'000u}) {
+    const std::string bytes = random_bytes(size);
+    ASSERT_EQ(bytes.size(), size);
+    if (size >= 32) {
+      EXPECT_NE(bytes, random_bytes(size));
+    }
+    // The last ones have been filled too: they are not the same in each of many draws.
+    bool filled = false;
+    for (int i = 0; i < 64; ++i) filled |= random_bytes(size).back() != '\0';
+    EXPECT_TRUE(filled);
+  }
+  EXPECT_EQ(random_bytes(0), "");
+}
+
+TEST(Secret, EqualOnlyWhenEveryByteIs) {
+  const std::string secret = random_bytes(32);
+  EXPECT_TRUE(equal_secrets(secret.data(), std::string(secret).data(), 32));
+  for (std::size_t i = 0; i < 32; ++i) {
+    std::string other = secret;
+    other[i] ^= 0x40;
+    EXPECT_FALSE(equal_secrets(secret.data(), other.data(), 32)) << i;
+    EXPECT_TRUE(equal_secrets(secret.data(), other.data(), i));
+  }
+}
+
 TEST(Topology, KnowsAtLeastTheCpuWeAreOn) {
   std::vector<int> cpus = topology::allowed_cpus();
   EXPECT_FALSE(cpus.empty());
   EXPECT_EQ(topology::distinct_cores_first(cpus, 1).size(), cpus.size());
+}
+
+// The code of a function that does nothing but prefetch_for_write().
+PERIAPT_NOINLINE void fetch_for_writing(const void* line) { platform::prefetch_for_write(line); }
+
+// A compiler without options for the processor makes a fetch for reading of its own prefetch for writing. No test of
+// behaviour sees that, a stream between two cores is three times slower.
+TEST(Platform, PrefetchForWriteAsksForTheLineToWriteIt) {
+  utsname machine;
+  ASSERT_EQ(::uname(&machine), 0);
+  if (std::string(machine.machine) != "x86_64") GTEST_SKIP() << "it looks for an instruction of x86-64";
+  const auto* code = reinterpret_cast<const unsigned char*>(&fetch_for_writing);
+  const unsigned char* end = code + 64;
+  const unsigned char prefetchw[] = {0x0F, 0x0D};
+  EXPECT_NE(std::search(code, end, std::begin(prefetchw), std::end(prefetchw)), end);
 }
 
 TEST(Fatal, SaysWhatWhereWhyAndWhatNext) {

@@ -73,11 +73,15 @@ TEST(CompileCommand, EachLanguageGetsItsOwnStandard) {
   Job job{parseOptions({"-std=c11", "-std=c++20", "a.c", "b.cpp"}), {}, {}};
   job.layout.cxx = "CXX";
   job.layout.cc = "CC";
+  job.layout.cxxIsGnu = Gnu::no;
   job.layout.includes = {"/inc"};
   EXPECT_THAT(compileCommand(job, "a.c"), ElementsAre("CC", "-std=c11", "-I/inc"));
   EXPECT_THAT(compileCommand(job, "b.cpp"), ElementsAre("CXX", "-std=c++20", "-I/inc"));
   job.options = parseOptions({"b.cpp"});
   EXPECT_THAT(compileCommand(job, "b.cpp"), ElementsAre("CXX", "-std=gnu++17", "-I/inc"));
+  job.layout.cxxIsGnu = Gnu::yes;
+  EXPECT_THAT(compileCommand(job, "b.cpp"), ElementsAre("CXX", "-std=gnu++17", "-fno-lifetime-dse", "-I/inc"));
+  EXPECT_THAT(compileCommand(job, "a.c"), Not(Contains("-fno-lifetime-dse")));
 }
 
 TEST(ModuleInit, RegistersWhatWasNamed) {

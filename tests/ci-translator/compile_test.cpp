@@ -80,6 +80,20 @@ TEST_F(Mismatch, AMethodIsPrivate) {
   EXPECT_THAT(outcome.text, HasSubstr("m.ci:6: class G has no method take(Note*)"));
 }
 
+TEST_F(Mismatch, APostEntryMethodIsMissing) {
+  write("p.ci",
+        "module p {\n  group G {\n    entry G();\n    entry void work(int n, nocopypost double x[n]);\n  };\n};\n");
+  ASSERT_EQ(charmc("p.ci").status, 0);
+  const std::string with = "#include \"p.decl.h\"\nstruct G : CBase_G {\n  G() {}\n  void work(int, double*) {}\n";
+  write("p.cpp", with + "};\n#include \"p.def.h\"\n");
+  const Outcome outcome = check("p.cpp", border());
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.text, HasSubstr("p.ci:4: class G has no post entry method work(int, double*, CkNcpyBufferPost*) "
+                                      "that is public"));
+  write("p.cpp", with + "  void work(int, double*&, CkNcpyBufferPost*) {}\n};\n#include \"p.def.h\"\n");
+  EXPECT_EQ(check("p.cpp", border()).status, 0);
+}
+
 TEST_F(Mismatch, AConstructorIsMissing) {
   const Outcome outcome =
       compileClass(std::string(note) + "struct G : CBase_G { void work(int, double*) {} void take(Note*) {} };");

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 SKIPPED = 77
@@ -24,6 +25,30 @@ def need(*commands):
     for command in commands:
         if shutil.which(command, path=os.environ["PATH"] + ":/usr/sbin:/sbin") is None:
             skip(f"there is no {command} on this machine")
+
+
+class Lab:
+    """A folder of its own with things in it that start() brings up and stop() takes down, also when start() fails half way."""
+
+    def __init__(self, name):
+        self.folder = tempfile.mkdtemp(prefix=f"periapt-{name}-")
+        os.chmod(self.folder, 0o755)
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    @staticmethod
+    def need(what, *commands):
+        """Skips the whole file unless we are root, as `what` wants it, and the commands are there."""
+        if os.geteuid() != 0:
+            skip(f"{what} by root only")
+        need(*commands)
+        os.environ["PATH"] += ":/usr/sbin:/sbin"
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
 
 
 class Outcome:

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 
 import launchers
@@ -17,31 +16,18 @@ def quiet(*words, check=True):
     return subprocess.run([str(word) for word in words], check=check, capture_output=True, text=True)
 
 
-class Lab:
+class Lab(launchers.Lab):
     def __init__(self, hosts=4):
-        if os.geteuid() != 0:
-            launchers.skip("network name spaces are made by root only")
-        launchers.need("ip", "sshd", "ssh", "ssh-keygen", "unshare")
-        os.environ["PATH"] += ":/usr/sbin:/sbin"
+        self.need("network name spaces are made", "ip", "sshd", "ssh", "ssh-keygen", "unshare")
         tag = os.getpid() % 100000
         self.bridge = f"plb{tag}"
         self.spaces = [f"pl{tag}x{i}" for i in range(hosts)]
         self.names = [f"ck{i}" for i in range(hosts)]
         self.net = f"10.{200 + tag % 50}.{tag // 50 % 250}"
-        self.folder = tempfile.mkdtemp(prefix="periapt-net-")
-        os.chmod(self.folder, 0o755)
         probe = quiet("ip", "netns", "add", self.bridge, check=False)
         if probe.returncode != 0:
-            shutil.rmtree(self.folder)
             launchers.skip(f"no network name space can be made here: {probe.stderr.strip()}")
-        try:
-            self.start()
-        except BaseException:
-            self.stop()
-            raise
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
+        super().__init__("net")
 
     def address(self, i):
         return f"{self.net}.{i + 1}"
@@ -87,6 +73,13 @@ class Lab:
 
     def ssh(self, key="user_key"):
         return f"ssh -F {self.path('ssh-' + key)}"
+
+    def ssh_program(self):
+        """The same as a file, for those who want no arguments in it."""
+        with open(self.path("sshw"), "w", encoding="ascii") as file:
+            file.write(f'#!/bin/sh\nexec {self.ssh()} "$@"\n')
+        os.chmod(self.path("sshw"), 0o755)
+        return self.path("sshw")
 
     def processes_on(self, i):
         return [int(pid) for pid in quiet("ip", "netns", "pids", self.spaces[i]).stdout.split()]

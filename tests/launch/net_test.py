@@ -112,22 +112,16 @@ class Net(unittest.TestCase):
     def test_hydra_over_ssh(self):
         if shutil.which("mpiexec.hydra") is None:
             self.skipTest("there is no mpiexec.hydra on this machine")
-        with open(LAB.path("sshw"), "w", encoding="ascii") as file:
-            file.write(f'#!/bin/sh\nexec {LAB.ssh()} "$@"\n')
-        os.chmod(LAB.path("sshw"), 0o755)
         for version in ("pmi1", "pmi2"):
-            run = self.job(f"mpiexec.hydra -launcher ssh -launcher-exec {LAB.path('sshw')} -hosts {','.join(LAB.names)} -ppn 2 -n 8 "
+            run = self.job(f"mpiexec.hydra -launcher ssh -launcher-exec {LAB.ssh_program()} -hosts {','.join(LAB.names)} -ppn 2 -n 8 "
                            f"{PROGRAM} --rounds 2 --hosts 4", PERIAPT_LAUNCHER=version).finish()
             self.good(run, [0, 0, 1, 1, 2, 2, 3, 3])
 
     def test_openmpi_over_ssh(self):
         if shutil.which("mpirun.openmpi") is None:
             self.skipTest("there is no mpirun.openmpi on this machine")
-        with open(LAB.path("sshw"), "w", encoding="ascii") as file:
-            file.write(f'#!/bin/sh\nexec {LAB.ssh()} "$@"\n')
-        os.chmod(LAB.path("sshw"), 0o755)
         run = self.job(f"mpirun.openmpi --allow-run-as-root --oversubscribe -H {','.join(name + ':2' for name in LAB.names)} -n 8 "
-                       f"--mca plm rsh --mca plm_rsh_agent {LAB.path('sshw')} --mca oob_tcp_if_include eth0 "
+                       f"--mca plm rsh --mca plm_rsh_agent {LAB.ssh_program()} --mca oob_tcp_if_include eth0 "
                        f"--mca plm_rsh_no_tree_spawn 1 {PROGRAM} --rounds 2 --hosts 4").finish()
         self.assertEqual(run.code, 0, run)
         self.assertEqual(len(run.lines), 8, run)

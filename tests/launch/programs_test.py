@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Whole programs, unmodified, under real launchers: on one host they share memory, on several they talk over TCP.
 
-storm counts every delivery while elements migrate; features goes through the rest of the runtime.
+storm counts every delivery while elements migrate; features goes through the rest of the runtime; the zero_copy programs
+get and put memory of the other processes.
 """
 import os
 import shutil
@@ -19,6 +20,7 @@ CHARMRUN = os.path.join(BIN, "charmrun")
 FOLDER = os.path.realpath(os.path.join(BIN, "..", "tests", "runtime"))
 STORM = os.path.join(FOLDER, "storm")
 FEATURES = os.path.join(FOLDER, "features")
+ZERO_COPY = [os.path.join(FOLDER, "..", "zero-copy", f"zero_copy_{name}") for name in ("direct", "nocopy", "post")]
 
 
 class Programs:
@@ -35,6 +37,12 @@ class Programs:
         run = self.start(processes, FEATURES, *options).finish()
         self.assertIn("features: all chapters", run.out, run)
         self.assertEqual(run.code, 7, run)  # what it gives to CkExit
+
+    def zero_copy(self, processes, *options):
+        for program in ZERO_COPY:
+            run = self.start(processes, program, *options).finish()
+            self.assertEqual(run.code, 0, run)
+            self.assertIn("all well", run.out, run)
 
     def killed(self, processes, *options):
         """One process is killed: the others end within seconds, and somebody says why."""
@@ -85,6 +93,8 @@ class Hydra(Programs, unittest.TestCase):
         self.storm(3, says="3 PEs in 3 processes of 1, ")
         self.storm(2, "+ppn", "2")
         self.features(2, "+p4")
+        self.zero_copy(2, "+ppn", "2")
+        self.zero_copy(3, "+noCMAForZC")
 
     def test_over_a_transport(self):
         self.storm(3, "+transports", "tcp", says="on 3 hosts")
@@ -112,20 +122,25 @@ class OpenMpi(Programs, unittest.TestCase):
         self.features(2, "+ppn", "2")
 
 
-class Slurm(Programs, unittest.TestCase):
+class InLab(Programs):
+    """... in a lab of make_lab(), one for all tests of the class."""
     lab = None
 
     @classmethod
     def setUpClass(cls):
         try:
-            cls.lab = slurm_lab.Lab()
+            cls.lab = cls.make_lab()
         except SystemExit:
-            raise unittest.SkipTest("there is no Slurm here (see above)") from None
+            raise unittest.SkipTest("it cannot be made here (see above)") from None
 
     @classmethod
     def tearDownClass(cls):
         if cls.lab:
             cls.lab.stop()
+
+
+class Slurm(InLab, unittest.TestCase):
+    make_lab = slurm_lab.Lab
 
     def start(self, processes, *words):
         return self.lab.job(f"-N{min(processes, 4)}", f"-n{processes}", f"--mpi={self.kind}", *words)
@@ -145,20 +160,8 @@ class Slurm(Programs, unittest.TestCase):
         self.assertIn("cannot be reached any more", run.err)
 
 
-class Ssh(Programs, unittest.TestCase):
-    lab = None
-
-    @classmethod
-    def setUpClass(cls):
-        try:
-            cls.lab = net_lab.Lab(4)
-        except SystemExit:
-            raise unittest.SkipTest("there are no network name spaces here (see above)") from None
-
-    @classmethod
-    def tearDownClass(cls):
-        if cls.lab:
-            cls.lab.stop()
+class Ssh(InLab, unittest.TestCase):
+    make_lab = net_lab.Lab
 
     def start(self, processes, *words):
         with open(self.lab.path("hosts"), "w", encoding="ascii") as file:
@@ -170,6 +173,7 @@ class Ssh(Programs, unittest.TestCase):
         self.storm(4, says="4 PEs in 4 processes of 1 on 4 hosts")
         self.storm(8, "+ppn", "2", says="16 PEs in 8 processes of 2 on 4 hosts")
         self.features(4)
+        self.zero_copy(4, "+ppn", "2")
 
     def test_a_process_that_is_killed(self):
         self.killed(4)

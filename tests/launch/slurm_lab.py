@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 
 import launchers
@@ -59,23 +58,11 @@ def free_ports(count):
     raise RuntimeError("no free ports")
 
 
-class Lab:
+class Lab(launchers.Lab):
     def __init__(self):
-        if os.geteuid() != 0:
-            launchers.skip("slurmd and slurmctld are started as root only")
-        launchers.need("srun", "slurmctld", "slurmd", "munged")
-        os.environ["PATH"] += ":/usr/sbin:/sbin"
-        self.folder = tempfile.mkdtemp(prefix="periapt-slurm-")
-        os.chmod(self.folder, 0o755)
+        self.need("slurmd and slurmctld are started", "srun", "slurmctld", "slurmd", "munged")
         self.pids = []
-        try:
-            self.start()
-        except BaseException:
-            self.stop()
-            raise
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
+        super().__init__("slurm")
 
     def start(self):
         first = free_ports(NODES + 1)

@@ -50,6 +50,9 @@ struct Label {
 };
 static_assert(sizeof(Label) == kHeaderBytes);
 
+/// What of a label travels: headers are of different lengths, and the rest of a label is the same in all.
+Header header_of(const Label& label);
+
 void fill(std::span<std::byte> bytes, std::uint64_t seed);
 /// Where the bytes differ from fill(seed); -1: nowhere.
 std::ptrdiff_t difference(View bytes, std::uint64_t seed);

@@ -505,8 +505,7 @@ TEST_P(Conformance, FiveGibibytesArePlacedWhereTheyBelong) {
   pair.b.placer = [&](std::uint64_t) { return target.at; };
   Label label{.from = 1, .number = pair.a.sent_to(2), .size = kSize};
   Ticket ticket;
-  Accepted answer =
-      pair.a.transport().send_lent(*pair.ab, std::as_bytes(std::span(&label, 1)), {source.at, kSize}, ticket);
+  Accepted answer = pair.a.lend(*pair.ab, label, {source.at, kSize}, ticket);
   ASSERT_TRUE(answer == Accepted::done || answer == Accepted::pending);
   pump(pair.both(), [&] { return pair.b.arrived_from(1) == 2; });
   if (answer == Accepted::pending) pump(pair.both(), [&] { return ticket.ended(); });

@@ -14,7 +14,7 @@ namespace {
 class OverTransport : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    for (PeerId self : {1, 2}) {
+    for (PeerId self : {1, 2, 3}) {
       ContextRequest request;
       request.factories = machine::transports();
       request.transports = GetParam();
@@ -39,8 +39,7 @@ class OverTransport : public ::testing::TestWithParam<std::string> {
   template <class Condition>
   void until(Condition&& condition) {
     for (std::uint64_t i = 0; i < 50'000'000 && !condition(); ++i) {
-      workers_[0]->progress();
-      workers_[1]->progress();
+      for (auto& worker : workers_) worker->progress();
     }
     ASSERT_TRUE(condition()) << workers_[0]->explain();
   }
@@ -50,8 +49,8 @@ class OverTransport : public ::testing::TestWithParam<std::string> {
     return bytes;
   }
 
-  std::unique_ptr<Context> contexts_[2];
-  std::unique_ptr<Worker> workers_[2];
+  std::unique_ptr<Context> contexts_[3];
+  std::unique_ptr<Worker> workers_[3];
   Endpoint* to_ = nullptr;
 };
 
@@ -66,6 +65,22 @@ TEST_P(OverTransport, TagMessagesOfEverySize) {
       ASSERT_TRUE(into == message) << size;
       if (size > 1'000'000 && i > 8) break;
     }
+  }
+}
+
+// A receiver that must put messages aside wants few of them at a time; but not from one peer alone.
+TEST_P(OverTransport, AFloodFromOnePeerDoesNotHoldUpAnother) {
+  auto other = workers_[2]->connect(workers_[1]->address());
+  ASSERT_TRUE(other.ok()) << other.message();
+  std::uint64_t flood = 0, asked = 1, answer = 0, got = 0;
+  for (int i = 0; i < 5000; ++i) to_->tag_send(std::as_bytes(std::span(&flood, 1)), 1);
+  RequestPtr receive = workers_[1]->tag_receive(std::as_writable_bytes(std::span(&answer, 1)), 2);
+  (*other)->tag_send(std::as_bytes(std::span(&asked, 1)), 2);
+  until([&] { return receive->ended(); });
+  EXPECT_EQ(answer, 1u);
+  for (int i = 0; i < 5000; ++i) {
+    receive = workers_[1]->tag_receive(std::as_writable_bytes(std::span(&got, 1)), 1);
+    until([&] { return receive->ended(); });
   }
 }
 

@@ -50,9 +50,9 @@ using Body = std::function<int(machine::MachineLayer&)>;
 /// Called in the test while the job runs, with the pid of the job's parent.
 using Meanwhile = std::function<void(pid_t parent)>;
 
-/// The job: its starting process is forked from the test, in a process group of its own; each of its processes runs
-/// body and leaves with what it returns, after announcing the end if that is 0.
-inline JobResult run_job(const bootstrap::HostLayout& layout, const Body& body, const Meanwhile& meanwhile = {}) {
+/// The job: its starting process is forked from the test, in a process group of its own; there main() runs, in each
+/// process that it starts, and says with which status that one leaves.
+inline JobResult run_job(const std::function<int()>& main, const Meanwhile& meanwhile = {}) {
   int pipe_ends[2];
   if (::pipe2(pipe_ends, O_CLOEXEC) != 0) return {};
   std::uint64_t begin = clock::now_ns();
@@ -61,14 +61,8 @@ inline JobResult run_job(const bootstrap::HostLayout& layout, const Body& body, 
   if (job == 0) {
     ::setpgid(0, 0);
     ::dup2(pipe_ends[1], STDERR_FILENO);
-    auto layer = machine::MachineLayer::start(layout);
-    if (!layer) fatal(layer.message(), "a test");
-    int code = body(**layer);
+    const int code = main();
     std::fflush(stdout);
-    if (code == 0) {
-      // All have done their work before the first one leaves.
-      (*layer)->announce_exit(0);
-    }
     std::_Exit(code);
   }
   ::setpgid(job, job);
@@ -88,6 +82,37 @@ inline JobResult run_job(const bootstrap::HostLayout& layout, const Body& body, 
   for (int i = 0; i < 200 && ::kill(-job, 0) == 0; ++i) ::usleep(10'000);
   result.left_behind = ::kill(-job, 0) == 0;
   return result;
+}
+
+/// Of a layout: each process runs body, and announces the end if that returns 0.
+inline JobResult run_job(const bootstrap::HostLayout& layout, const Body& body, const Meanwhile& meanwhile = {}) {
+  return run_job(
+      [&] {
+        auto layer = machine::MachineLayer::start(layout);
+        if (!layer) fatal(layer.message(), "a test");
+        const int code = body(**layer);
+        // All have done their work before the first one leaves.
+        if (code == 0) (*layer)->announce_exit(0);
+        return code;
+      },
+      meanwhile);
+}
+
+/// As a command line says; the processes leave together.
+inline JobResult run_job(std::vector<std::string> arguments, const Body& body) {
+  return run_job([&] {
+    std::vector<char*> argv{const_cast<char*>("test")};
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    int argc = static_cast<int>(argv.size());
+    argv.push_back(nullptr);
+    auto layer = machine::MachineLayer::start(argc, argv.data());
+    const int code = body(*layer);
+    if (code == 0) {
+      layer->announce_end();
+      layer->leave(layer->first_pe());
+    }
+    return code;
+  });
 }
 
 }  // namespace periapt::test

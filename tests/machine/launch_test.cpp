@@ -43,6 +43,11 @@ std::atomic<int>& word(std::byte* board) { return *reinterpret_cast<std::atomic<
   for (;;) ::pause();
 }
 
+int report_and_work(Roll* roll, MachineLayer& layer) {
+  report(roll, layer);
+  work_for_ever();
+}
+
 TEST(Launch, EachProcessHasItsPesAndAllMeetAtTheBarrier) {
   test::JobResult job = test::run_job(test::layout(6, 3), [](MachineLayer& layer) {
     if (layer.own_pes() != 2 || layer.first_pe() != 2 * layer.process() || layer.pes() != 6) return 3;
@@ -93,11 +98,7 @@ TEST(Launch, AProcessThatIsKilledIsNamedAndTheOthersEnd) {
   pid_t victim = 0;
   test::JobResult job = test::run_job(
       test::layout(6, 3),
-      [roll](MachineLayer& layer) {
-        report(roll, layer);
-        work_for_ever();
-        return 0;
-      },
+      [roll](MachineLayer& layer) { return report_and_work(roll, layer); },
       [&](pid_t) {
         await(roll, 3);
         ::kill(victim = roll->pid[1], SIGKILL);
@@ -113,9 +114,7 @@ TEST(Launch, TheDeathOfProcessZeroEndsARunThatIgnoresSigterm) {
       test::layout(2, 2),
       [roll](MachineLayer& layer) {
         ::signal(SIGTERM, SIG_IGN);
-        report(roll, layer);
-        work_for_ever();
-        return 0;
+        return report_and_work(roll, layer);
       },
       [&](pid_t) {
         await(roll, 2);
@@ -130,11 +129,7 @@ TEST(Launch, TheDeathOfTheParentEndsAllWithOneSentence) {
   Roll* roll = roll_call();
   test::JobResult job = test::run_job(
       test::layout(3, 3),
-      [roll](MachineLayer& layer) {
-        report(roll, layer);
-        work_for_ever();
-        return 0;
-      },
+      [roll](MachineLayer& layer) { return report_and_work(roll, layer); },
       [&](pid_t parent) {
         await(roll, 3);
         ::kill(parent, SIGKILL);
@@ -148,11 +143,7 @@ TEST(Launch, ASignalToTheParentReachesTheProcesses) {
   Roll* roll = roll_call();
   test::JobResult job = test::run_job(
       test::layout(2, 2),
-      [roll](MachineLayer& layer) {
-        report(roll, layer);
-        work_for_ever();
-        return 0;
-      },
+      [roll](MachineLayer& layer) { return report_and_work(roll, layer); },
       [&](pid_t parent) {
         await(roll, 2);
         ::kill(parent, SIGINT);

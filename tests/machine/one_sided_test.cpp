@@ -161,10 +161,14 @@ TEST_P(OneSided, ThePeerRefusesWhatItHasNotRegistered) {
   std::uint64_t value = 0, aligned = (at(memory_.size()) + 7) / 8 * 8;
   EXPECT_EQ(wait(endpoint(1, 2).fetch_op(AtomicOp::add, 8, 1, 0, aligned, *key, &value)), Outcome::bad_key);
   endpoint(1, 2).put(bytes, at(memory_.size()), *key);
-  EXPECT_EQ(wait(endpoint(1, 2).flush()), Outcome::ok);
+  EXPECT_EQ(wait(endpoint(1, 2).flush()), Outcome::bad_key);
   EXPECT_EQ(worker(2).counters().dropped, 1u);
+  EXPECT_EQ(wait(endpoint(1, 2).flush()), Outcome::ok) << "it is told once";
   registered_.reset();
   EXPECT_EQ(wait(endpoint(1, 2).get(bytes, at(0), key_)), Outcome::bad_key);
+  std::vector<std::byte> large_put = pattern(300'000);  // its bytes are placed without a copy where they may go
+  endpoint(1, 2).put(large_put, at(0), key_);
+  EXPECT_EQ(wait(endpoint(1, 2).flush()), Outcome::bad_key);
 }
 
 INSTANTIATE_TEST_SUITE_P(By, OneSided, ::testing::Values(By::device, By::messages, By::put_only), [](auto& info) {

@@ -67,6 +67,26 @@ TEST_P(TagMessages, EverySizeArrivesWhole) {
   }
 }
 
+TEST_P(TagMessages, EveryFewBytesArriveWholeAndNothingBesideThem) {
+  start(2);
+  for (std::size_t size = 0; size <= 150; ++size) {
+    for (bool posted : {true, false}) {
+      std::vector<std::byte> message = pattern(size, static_cast<unsigned>(size)), into(size + 32, std::byte{0x77});
+      RequestPtr receive;
+      if (posted) receive = worker(2).tag_receive(std::span(into).first(size), size);
+      EXPECT_EQ(endpoint(1, 2).tag_send(message, size), nullptr);
+      if (!posted) {
+        std::uint64_t before = worker(2).counters().unexpected;
+        until([&] { return worker(2).counters().unexpected > before; });
+        receive = worker(2).tag_receive(std::span(into).first(size), size);
+      }
+      until([&] { return receive->ended(); });
+      message.resize(size + 32, std::byte{0x77});
+      EXPECT_EQ(into, message) << size;
+    }
+  }
+}
+
 TEST_P(TagMessages, AMessageThatDoesNotFitIsReportedWithItsLength) {
   start(2);
   std::vector<std::byte> into(100);

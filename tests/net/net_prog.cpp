@@ -24,28 +24,12 @@
 
 #include "machine/tcp/transport.h"
 #include "tests/machine/conformance.h"
+#include "tests/machine/hex.h"
 
 using namespace periapt;
 using namespace periapt::conformance;
 
 namespace {
-
-std::string to_hex(const Bytes& bytes) {
-  std::string text;
-  for (std::byte byte : bytes) {
-    char two[3];
-    std::snprintf(two, sizeof two, "%02x", static_cast<unsigned>(byte));
-    text += two;
-  }
-  return text;
-}
-
-Bytes from_hex(const std::string& text) {
-  Bytes bytes;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2)
-    bytes.push_back(static_cast<std::byte>(std::stoi(text.substr(i, 2), nullptr, 16)));
-  return bytes;
-}
 
 class Driver {
  public:
@@ -59,11 +43,11 @@ class Driver {
     std::uint64_t count = 0;
     std::size_t size = 0;
     words >> word;
-    if (word == "address") return say("address " + to_hex(worker_.address()));
+    if (word == "address") return say("address " + test::to_hex(worker_.address()));
     if (word == "end") return false;
     if (word == "pause") return words >> size, std::this_thread::sleep_for(std::chrono::seconds(size)), say("paused");
     words >> peer;
-    if (word == "connect") return words >> hex, worker_.connect(peer, from_hex(hex)), say("connecting");
+    if (word == "connect") return words >> hex, worker_.connect(peer, test::from_hex(hex)), say("connecting");
     if (word == "send") return words >> count >> size, send(peer, count, size);
     if (word == "wait")
       return words >> count, wait([&] { return worker_.arrived_from(peer) >= count; }), say("arrived");

@@ -18,8 +18,11 @@ class CMessage_Note;
 #define MUST(x) \
   if (!(x)) CkAbort("%s:%d: not so: %s", __FILE__, __LINE__, #x)
 
+// With a constructor of its own: what operator new has set must survive it.
 class Note : public CMessage_Note {
  public:
+  explicit Note(int its_length) : length(its_length) {}
+  int length;
   int* values;
 };
 
@@ -140,7 +143,8 @@ class Worker : public CBase_Worker {
  public:
   Worker(int n, CkFuture answer) { CkSendToFuture(answer, note(n)); }
   Note* note(int n) {
-    Note* message = new (n) Note;
+    Note* message = new (n) Note(n);
+    MUST(message->values != nullptr && message->length == n);
     for (int i = 0; i < n; ++i) message->values[i] = i * i;
     return message;
   }

@@ -17,6 +17,7 @@
 #include <set>
 #include <string>
 
+#include "machine/shm/rendezvous.h"
 #include "machine/shm/transport.h"
 
 namespace periapt::shm {
@@ -220,24 +221,28 @@ class Process {
 constexpr std::size_t kMemory = 4 << 20;
 const std::size_t kSizes[] = {0, 1, 16, 17, 100, 8192, 8193, 50000, 70000, 300001, 3 << 20};
 
+/// A message from private memory, from shared memory, or as an owned buffer: kinds 0 to 2.
+void send_from(int kind, Worker& worker, std::size_t size, std::uint64_t number) {
+  std::vector<std::byte> bytes(size);
+  Buffer shared = worker.transport->allocate(size + 1);
+  if (kind == 0) worker.send(bytes, number);
+  if (kind == 1) worker.send(shared.bytes().first(size), number);
+  if (kind == 2) worker.send_buffer(worker.transport->allocate(size), number);
+}
+
 /// What the other process does: echoes messages until it is told to end; offers its memory; or just lives.
 int play(const std::string& role, const std::string& cma, int in, int out) {
   Worker worker(2, {{"+shm-cma", cma}});
   Transport& transport = *worker.transport;
   Process::write_bytes(out, transport.address());
   if (role == "echo") {
-    // Gets each size twice, from private and from shared memory, and as an owned buffer; answers in kind.
+    // Gets each size in each kind; answers in kind.
     std::uint64_t number = 0;
     for (std::size_t size : kSizes) {
       for (int kind = 0; kind < 3; ++kind) {
         worker.until([&] { return worker.messages > number; });
         if (!worker.good) return 3;
-        std::vector<std::byte> bytes(size);
-        Buffer shared = transport.allocate(size + 1);
-        if (kind == 0) worker.send(bytes, number);
-        if (kind == 1) worker.send(shared.bytes().first(size), number);
-        if (kind == 2) worker.send_buffer(transport.allocate(size), number);
-        ++number;
+        send_from(kind, worker, size, number++);
       }
     }
     worker.until([&] { return !worker.lost.empty(); });
@@ -292,12 +297,7 @@ TEST_P(OwnProcesses, AllSizesGoBothWaysFromAllKindsOfMemory) {
   for (std::size_t size : kSizes) {
     for (int kind = 0; kind < 3; ++kind) {
       SCOPED_TRACE(testing::Message() << size << " bytes, kind " << kind);
-      std::vector<std::byte> bytes(size);
-      Buffer shared = transport.allocate(size + 1);
-      if (kind == 0) worker.send(bytes, number);
-      if (kind == 1) worker.send(shared.bytes().first(size), number);
-      if (kind == 2) worker.send_buffer(transport.allocate(size), number);
-      ++number;
+      send_from(kind, worker, size, number++);
       worker.until([&] { return worker.messages == number || !worker.lost.empty(); });
       ASSERT_EQ(worker.lost, "");
       ASSERT_TRUE(worker.good);
@@ -505,6 +505,26 @@ TEST(ShmTransportWaking, WhatIsSentBeforeTheDoorbellIsKnownWakesToo) {
   }
   pollfd waiting{sleeper.transport->wait_fd(), POLLIN, 0};
   EXPECT_EQ(::poll(&waiting, 1, 10'000), 1) << "it sleeps on";
+}
+
+// Who has connected and says nothing yet is heard when it does, also by one who has fallen asleep in between.
+TEST(ShmTransportWaking, AVisitorWhoSpeaksLateWakesToo) {
+  Worker sleeper(2);
+  Address address;
+  ASSERT_TRUE(parse_address(sleeper.transport->address(), address));
+  Result<File> visitor = connect_to(address.socket_name);
+  ASSERT_TRUE(visitor.ok() && *visitor) << visitor.message();
+  for (int i = 0; i < 50; ++i) {
+    sleeper.transport->progress();
+    ::usleep(100);
+  }
+  while (!sleeper.transport->arm()) sleeper.transport->progress();
+  pollfd waiting{sleeper.transport->wait_fd(), POLLIN, 0};
+  EXPECT_EQ(::poll(&waiting, 1, 0), 0) << "a silent visitor keeps nobody awake";
+  ASSERT_EQ(::write(visitor->get(), "hello", 5), 5);
+  ASSERT_EQ(::poll(&waiting, 1, 10'000), 1) << "it sleeps on";
+  pollfd answer{visitor->get(), POLLIN, 0};
+  while (::poll(&answer, 1, 0) == 0) sleeper.transport->progress();  // a refusal
 }
 
 }  // namespace

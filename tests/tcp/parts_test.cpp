@@ -11,37 +11,28 @@
 #include "machine/tcp/handshake.h"
 #include "machine/tcp/hmac.h"
 #include "machine/tcp/outbox.h"
+#include "tests/machine/hex.h"
 
 namespace periapt::tcp {
 namespace {
 
 Bytes bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-std::string hex(const Digest& digest) {
-  std::string text;
-  for (std::byte byte : digest) {
-    char two[3];
-    std::snprintf(two, sizeof two, "%02x", static_cast<unsigned>(byte));
-    text += two;
-  }
-  return text;
-}
-
 // ---- the proof: published vectors
 
 TEST(Sha256, GivesThePublishedDigests) {  // FIPS 180-4's examples
-  EXPECT_EQ(hex(Sha256().finish()), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(hex(Sha256().add(bytes_of("abc")).finish()),
+  EXPECT_EQ(test::to_hex(Sha256().finish()), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(test::to_hex(Sha256().add(bytes_of("abc")).finish()),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(hex(Sha256().add(bytes_of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")).finish()),
+  EXPECT_EQ(test::to_hex(Sha256().add(bytes_of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")).finish()),
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  EXPECT_EQ(hex(Sha256().add(bytes_of(std::string(1'000'000, 'a'))).finish()),
+  EXPECT_EQ(test::to_hex(Sha256().add(bytes_of(std::string(1'000'000, 'a'))).finish()),
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 TEST(Hmac, GivesThePublishedDigests) {  // RFC 4231, test cases 1, 2, 3, 6
   auto digest = [](const std::string& secret, const std::string& text) {
-    return hex(hmac(bytes_of(secret), {bytes_of(text)}));
+    return test::to_hex(hmac(bytes_of(secret), {bytes_of(text)}));
   };
   EXPECT_EQ(digest(std::string(20, '\x0b'), "Hi There"),
             "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
@@ -281,6 +272,10 @@ struct Counted : ucx::Completion {
   int ended = 0;
   ucx::Outcome outcome = ucx::Outcome::failed;
 };
+void count_end(void*, ucx::Completion& completion, ucx::Outcome outcome) {
+  ++static_cast<Counted&>(completion).ended;
+  static_cast<Counted&>(completion).outcome = outcome;
+}
 
 TEST(Outbox, WhatGoesOutIsWhatWentInWhateverTheKernelTakes) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
@@ -291,13 +286,7 @@ TEST(Outbox, WhatGoesOutIsWhatWentInWhateverTheKernelTakes) {
     std::vector<std::byte> expected, went;
     std::deque<std::vector<std::byte>> memory;
     int owned_alive = 0;
-    Outbox outbox(
-        pool,
-        [](void*, ucx::Completion& completion, ucx::Outcome outcome) {
-          ++static_cast<Counted&>(completion).ended;
-          static_cast<Counted&>(completion).outcome = outcome;
-        },
-        nullptr);
+    Outbox outbox(pool, count_end, nullptr);
     auto random_bytes = [&](std::size_t size) {
       std::vector<std::byte> bytes(size);
       std::uint32_t word = random();
@@ -367,13 +356,7 @@ TEST(Outbox, WhatNeverGoesOutEndsAsToldOnce) {
   std::deque<Counted> lent;
   std::vector<std::byte> payload(10000);
   {
-    Outbox outbox(
-        pool,
-        [](void*, ucx::Completion& completion, ucx::Outcome outcome) {
-          ++static_cast<Counted&>(completion).ended;
-          static_cast<Counted&>(completion).outcome = outcome;
-        },
-        nullptr);
+    Outbox outbox(pool, count_end, nullptr);
     for (int i = 0; i < 5; ++i) outbox.add_lent({}, payload, lent.emplace_back());
     outbox.written(10008 + 8 + 100);  // the first, and some of the second
     EXPECT_EQ(lent[0].outcome, ucx::Outcome::ok);

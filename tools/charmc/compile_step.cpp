@@ -15,7 +15,19 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
 bool isStandard(const std::string& flag) { return flag.rfind("-std=", 0) == 0; }
 bool isCxxStandard(const std::string& flag) { return isStandard(flag) && flag.find("++") != flag.npos; }
 
+bool isGnu(const Job& job) {
+  if (job.options.cxx.empty() && job.layout.cxxIsGnu != Gnu::unknown) return job.layout.cxxIsGnu == Gnu::yes;
+  std::string text;
+  return runProcess({job.cxx(), "--version"}, &text) == 0 && text.find("Free Software Foundation") != text.npos;
+}
+
 }  // namespace
+
+// A message's operator new sets the pointers to its arrays. GCC takes what lies in an object before its constructor for
+// dead, and leaves the setting out.
+std::vector<std::string> Job::neededFlags() const {
+  return isGnu(*this) ? std::vector<std::string>{"-fno-lifetime-dse"} : std::vector<std::string>{};
+}
 
 int runStep(const Job& job, const std::vector<std::string>& argv, std::string* output) {
   if (job.options.verbose) std::fprintf(stderr, "charmc> %s\n", commandText(argv).c_str());
@@ -31,6 +43,7 @@ std::vector<std::string> compileCommand(const Job& job, const std::string& sourc
     command.push_back("-std=gnu++17");
   for (const std::string& flag : flags)  // each language's standard goes to its own compiler
     if (!isStandard(flag) || isCxxStandard(flag) != isC) command.push_back(flag);
+  if (!isC) append(command, job.neededFlags());
   append(command, isC ? job.options.ccOptions : job.options.cxxOptions);
   append(command, job.options.preprocess);
   if (!job.options.seq)

@@ -46,7 +46,9 @@ Layout findLayout() {
   layout.libraries = {(prefix / "lib").string()};
   layout.cxx = compiler(PERIAPT_CXX, "c++");
   layout.cc = compiler(PERIAPT_CC, "cc");
+  const std::string known = layout.cxx;
   readConfiguration(layout.bin / "charmc.conf", layout);
+  if (layout.cxx == known && known == PERIAPT_CXX) layout.cxxIsGnu = PERIAPT_CXX_IS_GNU ? Gnu::yes : Gnu::no;
   return layout;
 }
 

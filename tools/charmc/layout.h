@@ -8,11 +8,15 @@
 
 namespace periapt::charmc {
 
+/// Is the C++ compiler GCC? `unknown`: it has to be asked.
+enum class Gnu { unknown, yes, no };
+
 struct Layout {
   std::filesystem::path bin;
   std::vector<std::string> includes;
   std::vector<std::string> libraries;
   std::string cxx;
+  Gnu cxxIsGnu = Gnu::unknown;
   std::string cc;
   std::vector<std::string> linkFlags;
 };

@@ -236,7 +236,10 @@ void printBuildingBlocks(const Job& job) {
   for (const std::string& flag : job.layout.linkFlags) libraries += " " + flag;
   const std::string lib = job.layout.libraries.front();
   std::printf("CHARM_CC='%s'\nCHARM_CC_FLAGS='%s'\n", job.cc().c_str(), includes.c_str());
-  std::printf("CHARM_CXX='%s'\nCHARM_CXX_FLAGS='-std=gnu++17 %s'\n", job.cxx().c_str(), includes.c_str());
+  std::string needed;
+  for (const std::string& flag : job.neededFlags()) needed += flag + " ";
+  std::printf("CHARM_CXX='%s'\nCHARM_CXX_FLAGS='-std=gnu++17 %s%s'\n", job.cxx().c_str(), needed.c_str(),
+              includes.c_str());
   std::printf("CHARM_LD='%s'\nCHARM_LD_FLAGS=''\n", job.cc().c_str());
   std::printf("CHARM_LDXX='%s'\nCHARM_LDXX_FLAGS=''\nCHARM_LIBS='%s'\n", job.ldxx().c_str(), libraries.c_str());
   std::printf("CHARMBIN='%s'\nCHARMINC='%s'\nCHARMLIB='%s'\n", job.layout.bin.c_str(),

@@ -17,6 +17,8 @@ struct Job {
 
   std::string cxx() const { return options.cxx.empty() ? layout.cxx : options.cxx; }
   std::string cc() const { return options.cc.empty() ? layout.cc : options.cc; }
+  /// Flags that sources with messages cannot do without.
+  std::vector<std::string> neededFlags() const;
   std::string ldxx() const { return options.ldxx.empty() ? cxx() : options.ldxx; }
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/nearest.h"
+
 namespace periapt::charmrun {
 namespace {
 
@@ -103,33 +105,11 @@ const Option* find(std::string_view name) {
   return nullptr;
 }
 
-/// Edit distance, for "did you mean".
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
-std::string nearest(std::string_view name) {
-  std::string_view best;
-  std::size_t cost = 2 + name.size() / 3;
-  for (const Option& option : options) {
-    const std::size_t c = distance(name.substr(0, 64), option.name);
-    if (c < cost) {
-      cost = c;
-      best = option.name;
-    }
-  }
-  return std::string(best);
+/// Empty when none looks like it.
+std::string nearestOption(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const Option& option : options) known.push_back(option.name);
+  return nearest(name, known, 2 + name.size() / 3);
 }
 
 bool isNumber(std::string_view text) {
@@ -191,7 +171,7 @@ class Reader {
       known = find(prefix);
     }
     if (!known) {
-      const std::string near = nearest(name);
+      const std::string near = nearestOption(name);
       out_.error = "unknown option " + written + (near.empty() ? "" : "; did you mean ++" + near + "?") +
                    "\n      charmrun ++help lists what there is; an option of the program goes behind --";
       return;

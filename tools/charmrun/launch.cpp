@@ -1,6 +1,5 @@
 #include "tools/charmrun/launch.h"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/secret.h"
 #include "machine/bootstrap/watchdog.h"
 #include "tools/charmrun/remote_shell.h"
 
@@ -68,15 +68,6 @@ Result<Counts> count_processes(const Run& run, long hosts) {
                            ", or ++n or ++ppn with another number of processes");
   }
   return Counts{processes, each > 0 ? each : pes > 0 ? pes / processes : 1};
-}
-
-std::string random_bytes(std::size_t count) {
-  std::string bytes(count, '\0');
-  for (std::size_t at = 0; at < count;) {
-    ssize_t n = ::getrandom(bytes.data() + at, count - at, 0);
-    if (n > 0) at += static_cast<std::size_t>(n);
-  }
-  return bytes;
 }
 
 int seconds_from(const char* name, int fallback) {

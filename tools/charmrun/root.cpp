@@ -6,8 +6,8 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
+#include "machine/bootstrap/launch.h"
 #include "tools/charmrun/hub.h"
 
 namespace periapt::charmrun {
@@ -16,14 +16,6 @@ namespace {
 constexpr double kGrace = 2;     // for others to follow one that left quietly
 constexpr double kPatience = 3;  // from a signal to the end by force
 constexpr std::size_t kInputPiece = 1 << 16;
-
-std::string cause_of(int signal) {
-  if (signal == SIGKILL) return " (kill -9, or the kernel had run out of memory)";
-  if (signal == SIGSEGV) return " (an invalid pointer)";
-  if (signal == SIGBUS) return " (no memory behind an address: out of memory, or a truncated file)";
-  if (signal == SIGABRT) return " (abort() was called)";
-  return {};
-}
 
 class Root final : public Hub {
  public:
@@ -164,8 +156,7 @@ class Root final : public Hub {
     std::string who = "process " + std::to_string(frame.number) + " on host " + texts[0];
     std::string others = count_left_ < plan_.size ? "; ending the other processes" : "";
     if (signal != 0) {
-      say("error: " + who + " was killed by signal " + std::to_string(signal) + ", " + strsignal(signal) +
-          cause_of(signal) + ", " + phase(texts[1]) + others);
+      say("error: " + who + " was " + bootstrap::describe_kill(signal) + ", " + phase(texts[1]) + others);
       end(code, who + " was killed");
     } else if (code != 0 && !finalized) {
       say("error: " + who + " left with status " + std::to_string(code) + " " + phase(texts[1]) + others);

@@ -51,6 +51,11 @@ class CkArrayOptions {
 };
 class CkEntryOptions {};
 class CkCallback {};
+class CkNcpyBuffer {};
+struct CkNcpyBufferPost {};
+CkNcpyBuffer CkSendBuffer(const void*);
+CkNcpyBuffer CkSendBuffer(const void*, const CkCallback&);
+void CkMatchBuffer(CkNcpyBufferPost*, int index, int tag);
 struct GroupDepNum { int n = 0; };
 #define USE_DEFAULT_BRANCH_FACTOR 0
 class CkSectionID {
@@ -219,6 +224,7 @@ void CkRegisterDefaultCtor(int chare, int constructor);
 void CkRegisterMigCtor(int chare, int constructor);
 void CkRegisterBase(int derived, int base, std::ptrdiff_t offset);
 void CkRegisterReadonly(const char* name, const char* type, std::size_t size, void* at, void (*pup)(void*, void*), int);
+void CkRegisterPostEntry(int ep, void (*post)(void*, void*, CkNcpyBufferPost*));
 void CkRegisterInitCall(void (*function)(), bool perPe);
 
 // --- periapt:: ---
@@ -226,7 +232,7 @@ namespace periapt {
 enum ep_flag : unsigned {
   ep_marshalled = 1, ep_nokeep = 2, ep_threaded = 4, ep_sync = 8, ep_exclusive = 16, ep_expedited = 32, ep_immediate = 64,
   ep_inline = 128, ep_local = 256, ep_notrace = 512, ep_createhere = 1024, ep_createhome = 2048,
-  ep_reductiontarget = 4096, ep_whenidle = 8192, ep_constructor = 16384
+  ep_reductiontarget = 4096, ep_whenidle = 8192, ep_constructor = 16384, ep_nocopy = 32768, ep_nocopypost = 65536
 };
 enum send_flag : unsigned { send_expedited = 1, send_immediate = 2 };
 template <class T>
@@ -266,6 +272,28 @@ class ArrayArg {
   explicit ArrayArg(Unmarshal&);
   T* data();
 };
+template <class T>
+struct NcpyToSend {};
+template <class T, class N>
+NcpyToSend<T> ncpyArg(const CkNcpyBuffer&, N);
+class NcpyUnmarshal : public Unmarshal {
+ public:
+  NcpyUnmarshal(void*, unsigned arrays);
+};
+template <class T>
+class NcpyArg {
+ public:
+  explicit NcpyArg(NcpyUnmarshal&);
+  T* data();
+};
+template <class T>
+class NcpyPosting {
+ public:
+  explicit NcpyPosting(NcpyUnmarshal&);
+  T*& data();
+};
+template <class T, class N>
+void assigned(CkNcpyBufferPost&, T*, N);
 class ReductionArgs {
  public:
   explicit ReductionArgs(void*);

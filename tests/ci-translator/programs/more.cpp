@@ -117,6 +117,21 @@ class Near : public CBase_Near {
   int count(char*) { return 0; }
   void quick(int) {}
 };
+class Lent : public CBase_Lent {
+ public:
+  void fetched(int, double*, std::string) {}
+  void posted(int*& x, int& n, const std::vector<int>&, char* y, short*, CkNcpyBufferPost* post) {
+    n = 0;
+    x = nullptr;
+    CkMatchBuffer(post, y ? 1 : 0, 3);
+  }
+  void posted(int*, int, const std::vector<int>&, char*, short*) {}
+};
+template <class T>
+class Sharing : public CBase_Sharing<T> {
+ public:
+  void take(T*, int) {}
+};
 
 void use() {
   CProxy_Both both = CProxy_Both::ckNew();
@@ -151,6 +166,13 @@ void use() {
   CProxy_Near near = CProxy_Near::ckNew();
   n = near.count() + near[0].count(nullptr);
   near.quick();
+  CProxy_Lent lent = CProxy_Lent::ckNew(2);
+  short z[2] = {};
+  lent[0].fetched(2, CkSendBuffer(x), "text");
+  lent.fetched(2, CkSendBuffer(x, CkCallback()), "text");
+  lent[1].posted(CkSendBuffer(&n), n, v, CkSendBuffer("text"), z);
+  CProxy_Sharing<long> sharing = CProxy_Sharing<long>::ckNew();
+  sharing[0].take(CkSendBuffer(x), 1);
 }
 
 #include "more.def.h"

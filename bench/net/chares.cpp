@@ -1,0 +1,207 @@
+// bench_net_chares: chares in the operations of operations.h. An array has an element on each PE; the first half of the
+// PEs sends to the second half.
+//
+//   bench_net_chares +p2                    between two PEs of a process
+//   bench_net_chares +p2 ++ppn 1            between two processes; +transports tcp: over TCP
+//   bench_net_chares --pairs 4 +p8          four pairs
+//   --marshalled                            parameters, copied into a message and out of it, instead of messages, which
+//                                           change owner and are looked at where they are
+//
+// Operations are written as a row of calls, so each end runs its PE's scheduler in the place where it waits.
+#include <deque>
+
+#include "bench/net/mailbox.h"
+#include "bench/net/operations.h"
+#include "bench/net/place.h"
+#include "bench_net_chares.decl.h"
+
+/*readonly*/ CProxy_Main mainProxy;
+/*readonly*/ CProxy_Party parties;
+
+using namespace periapt::bench;
+
+class Parcel : public CMessage_Parcel {
+ public:
+  explicit Parcel(std::size_t its_size) : size(its_size) {}
+  std::size_t size;
+  char* bytes;
+  std::byte* data() { return reinterpret_cast<std::byte*>(bytes); }
+};
+
+struct Settings {
+  Plan plan;
+  bool marshalled = false;
+  void parse(const std::string& arguments) {
+    CLI::App app("Chares between PEs");
+    app.add_flag("--marshalled", marshalled, "parameters instead of messages");
+    plan.add_options(app);
+    try {
+      app.parse(arguments);
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() == 0) {
+        CkPrintf("%s", app.help().c_str());
+        return CkExit();
+      }
+      CkAbort("bench_net_chares: %s", error.what());
+    }
+  }
+};
+
+class Main : public CBase_Main {
+ public:
+  explicit Main(CkArgMsg* m) {
+    std::string arguments;
+    for (int i = 1; i < m->argc; ++i) arguments += std::string(i > 1 ? " " : "") + m->argv[i];
+    delete m;
+    Settings settings;
+    settings.parse(arguments);
+    if (CkNumPes() != 2 * settings.plan.pairs)
+      CkAbort("bench_net_chares: %d pairs need +p%d", settings.plan.pairs, 2 * settings.plan.pairs);
+    mainProxy = thisProxy;
+    parties = CProxy_Party::ckNew(CkNumPes());
+    // Not as a broadcast: the next one would wait for its end.
+    for (int pe = 0; pe < CkNumPes(); ++pe) parties[pe].begin(arguments);
+  }
+  void done() { CkExit(); }
+};
+
+class Party : public CBase_Party {
+ public:
+  struct Request {
+    std::uint64_t number = 0;  // of a receive
+    int slot = 0;
+  };
+
+  Party() {}
+  explicit Party(CkMigrateMessage*) {}
+
+  void begin(const std::string& arguments) {
+    settings_.parse(arguments);
+    const int pairs = settings_.plan.pairs;
+    partner_ = parties[(thisIndex + pairs) % (2 * pairs)];
+    run(*this, settings_.plan);
+    if (thisIndex != 0) return;
+    print_about(std::string("chares") + (settings_.marshalled ? ", marshalled" : "") +
+                (CkNumNodes() > 1 ? ", processes" : ", threads of a process"));
+    std::fflush(stdout);
+    mainProxy.done();
+  }
+
+  // ---- entries
+
+  void got(Parcel* parcel) {
+    if (shown_) {
+      shown_(parcel->data());
+      ++actives_shown_;
+      keep(0, parcel);
+    } else {
+      arrived_.push_back(parcel);
+      ++arrivals_;
+    }
+    look_up();
+  }
+  void gotBytes(int n, const char* bytes) {
+    mailbox_.take({reinterpret_cast<const std::byte*>(bytes), static_cast<std::size_t>(n)});
+    look_up();
+  }
+  void met(int who, double value) {
+    values_.resize(static_cast<std::size_t>(CkNumPes()));
+    values_[static_cast<std::size_t>(who)] = value;
+    if (++met_ < CkNumPes()) return;
+    met_ = 0;
+    parties.allMet(CkNumPes(), values_.data());
+  }
+  void allMet(int n, const double* values) {
+    all_.assign(values, values + n);
+    look_up();
+  }
+
+  // ---- a Side
+
+  int index() const { return thisIndex; }
+  std::vector<double> gather(double mine) {
+    parties[0].met(thisIndex, mine);
+    until([this] { return !all_.empty(); });
+    return std::exchange(all_, {});
+  }
+  void meet() { gather(0); }
+
+  std::byte* outgoing(int slot, std::size_t size) {
+    if (settings_.marshalled) return slots_.outgoing(slot, size);
+    Parcel*& mine = of(outgoing_, slot);
+    // A message that came back is sent again.
+    if (mine == nullptr) mine = std::exchange(of(incoming_, slot), nullptr);
+    if (mine != nullptr && mine->size == size) return mine->data();
+    delete mine;
+    mine = new (static_cast<int>(size)) Parcel(size);
+    return mine->data();
+  }
+  Request send(int slot, std::size_t size) {
+    std::byte* bytes = outgoing(slot, size);
+    if (settings_.marshalled)
+      partner_.gotBytes(static_cast<int>(size), reinterpret_cast<char*>(bytes));
+    else
+      partner_.got(std::exchange(of(outgoing_, slot), nullptr));
+    return {};
+  }
+  Request receive(int slot, std::size_t size) {
+    if (settings_.marshalled) return {mailbox_.want(slots_.incoming(slot, size)), slot};
+    return {++wanted_, slot};
+  }
+  const std::byte* incoming(int slot, std::size_t size) {
+    return settings_.marshalled ? slots_.incoming(slot, size) : of(incoming_, slot)->data();
+  }
+  void wait(Request& request) {
+    if (request.number == 0) return;
+    if (settings_.marshalled) return until([&] { return mailbox_.ended(request.number); });
+    until([&] { return arrivals_ >= request.number; });
+    keep(request.slot, arrived_.front());
+    arrived_.pop_front();
+  }
+
+  bool in_place() const { return !settings_.marshalled; }
+  void on_active(Look look) {
+    shown_ = std::move(look);
+    actives_shown_ = actives_taken_ = 0;
+  }
+  Request send_active(std::size_t size) { return send(0, size); }
+  void take_active(std::size_t) {
+    ++actives_taken_;
+    until([this] { return actives_shown_ >= actives_taken_; });
+  }
+
+ private:
+  using Parcels = std::vector<Parcel*>;
+  static Parcel*& of(Parcels& parcels, int slot) {
+    return parcels[static_cast<std::size_t>(slot < 0 ? kWindow : slot)];
+  }
+  void keep(int slot, Parcel* parcel) { delete std::exchange(of(incoming_, slot), parcel); }
+
+  /// Runs the scheduler until it is so. Entries end it when they have brought something.
+  template <class Condition>
+  void until(Condition&& holds) {
+    while (!holds()) {
+      waiting_ = true;
+      CsdScheduleForever();
+      waiting_ = false;
+    }
+  }
+  void look_up() {
+    if (waiting_) CsdExitScheduler();
+  }
+
+  Settings settings_;
+  CProxyElement_Party partner_;
+  Slots slots_;
+  Mailbox mailbox_;
+  Parcels outgoing_ = Parcels(kWindow + 1), incoming_ = Parcels(kWindow + 1);
+  std::deque<Parcel*> arrived_;
+  std::uint64_t arrivals_ = 0, wanted_ = 0;
+  Look shown_;
+  std::uint64_t actives_shown_ = 0, actives_taken_ = 0;
+  std::vector<double> values_, all_;
+  int met_ = 0;
+  bool waiting_ = false;
+};
+
+#include "bench_net_chares.def.h"

@@ -1,0 +1,58 @@
+// What the programs of bench/net measure, and how they say it: the same for all of them.
+//
+//   --ops latency,rate     only these (operations.h names them)
+//   --sizes 8,1K,16M       bytes of a message, from 8
+//   --pairs N              so many pairs at the same time; the first half of all sends to the second half
+//   --effort X             times the repetitions: 0.05 for a try
+//
+// Each figure is a line "row OPERATION VARIANT SIZE VALUE" on the standard output, and "about TEXT" says what was
+// measured. bench/messages starts the programs by turns and sets the figures beside each other.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace periapt::bench {
+
+/// Of one message, and of all that are under way at a time: what each process has room for, in each direction.
+inline constexpr std::size_t kMostBytes = 16 << 20;
+inline constexpr std::size_t kRoomBytes = 64 << 20;
+inline constexpr int kWindow = 64;
+
+struct Plan {
+  std::vector<std::string> operations;
+  std::vector<std::size_t> sizes = {8, 64, 1 << 10, 8 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
+  int pairs = 1;
+  double effort = 1;
+
+  void add_options(CLI::App& app) {
+    app.add_option("--ops", operations, "only these operations")->delimiter(',');
+    app.add_option("--sizes", sizes, "bytes of a message: 8,1K,16M")
+        ->delimiter(',')
+        ->transform(CLI::AsSizeValue(false))
+        ->check(CLI::Range(std::size_t{8}, kMostBytes));
+    app.add_option("--pairs", pairs, "pairs at the same time")->check(CLI::Range(1, 16));
+    app.add_option("--effort", effort, "times the repetitions")->check(CLI::Range(0.001, 1000.0));
+  }
+  bool wanted(const std::string& operation) const {
+    return operations.empty() || std::find(operations.begin(), operations.end(), operation) != operations.end();
+  }
+  /// How often something is done that is done `full` times at effort 1.
+  int times(int full) const { return std::max(2, static_cast<int>(full * effort)); }
+  /// The same for one message of that size.
+  int times_of(std::size_t size) const {
+    return times(size <= 1024 ? 2000 : size <= (64 << 10) ? 500 : size <= (1 << 20) ? 60 : 12);
+  }
+};
+
+inline void print_row(const std::string& operation, const std::string& variant, std::size_t size, double value) {
+  std::printf("row %s %s %zu %.6g\n", operation.c_str(), variant.c_str(), size, value);
+  std::fflush(stdout);
+}
+inline void print_about(const std::string& text) { std::printf("about %s\n", text.c_str()); }
+
+}  // namespace periapt::bench

@@ -1,0 +1,347 @@
+#include "machine/layer/one_sided.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "machine/layer/net.h"
+#include "machine/shm/process_copy.h"
+
+namespace periapt::machine {
+namespace {
+
+// What an errand copies at most, and how many of one transfer may be under way: the other process's scheduler must not
+// stand still for long, and neither shall the transfer.
+constexpr std::uint64_t kErrandBytes = 256 << 10;
+constexpr unsigned kErrandsAtOnce = 4;
+
+std::string name_of(int process) { return "process " + std::to_string(process); }
+
+Status gone(int process) { return Status::failure(name_of(process) + " has gone"); }
+Status not_registered(int process) {
+  return Status::failure("that memory of " + name_of(process) + " is not registered (any more)");
+}
+
+}  // namespace
+
+// In a block of the heap of the PE that asks; it goes there and back.
+struct OneSided::Errand {
+  Transfer* transfer;
+  std::uint64_t key, remote;
+  std::byte* place;      // in the arena: where to copy to, or from
+  std::uint64_t offset;  // in the transfer
+  std::uint64_t size;
+  std::int32_t asker;
+  bool is_put;
+  bool own_place;  // a block for this errand only
+  enum : std::uint8_t { asked, done, refused } state;
+};
+
+OneSided::OneSided(const OneSidedPlace& place)
+    : place_(place), cookie_(clock::now_ns() * 0x9E37'79B9'7F4A'7C15u | 1), copies_(place.words.size()) {
+  const bootstrap::HostLayout& layout = *place.layout;
+  const bootstrap::Process& own = layout.processes[static_cast<std::size_t>(*place.process)];
+  first_pe_ = place.simulated ? 0 : own.first_pe;
+  ended_ = std::make_unique<Ended[]>(static_cast<std::size_t>(place.simulated ? layout.pes : own.pes));
+  table_ = static_cast<shm::KeyTable*>(place.ports.front()->heap().allocate_permanent(sizeof(shm::KeyTable)));
+  ring_ = shm::KeyRing(table_);
+  OneSidedWords& words =
+      *place.words[place.simulated ? 0 : static_cast<std::size_t>(*place.process - layout.this_host().first_process)];
+  words.cookie_at.store(reinterpret_cast<std::uintptr_t>(&cookie_), std::memory_order_relaxed);
+  words.cookie.store(cookie_, std::memory_order_relaxed);
+  words.pid.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_relaxed);
+  // release: partner is the acquire in keys_of(); but nobody comes here who has not got a key of ours in a message.
+  words.keys.store(table_, std::memory_order_release);
+  if (place.words.size() > 1 && place.kernel_copies) shm::allow_copies_by_siblings();
+}
+
+OneSided::~OneSided() = default;
+
+OneSided::Ended& OneSided::of_pe(int pe) const { return ended_[static_cast<std::size_t>(pe - first_pe_)]; }
+shm::Port& OneSided::port(int pe) const {
+  return *place_.ports[place_.simulated ? 0 : static_cast<std::size_t>(pe - first_pe_)];
+}
+
+bool OneSided::is_near(int process) const {
+  return place_.simulated || place_.layout->processes[static_cast<std::size_t>(process)].host == place_.layout->host;
+}
+
+const shm::KeyTable* OneSided::keys_of(int process) const {
+  if (place_.simulated || process == *place_.process) return table_;
+  const int first = place_.layout->this_host().first_process;
+  return place_.words[static_cast<std::size_t>(process - first)]->keys.load(std::memory_order_acquire);
+}
+
+// ---- memory
+
+Result<MemoryKey> OneSided::register_memory(void* address, std::size_t size, Audience audience) {
+  MemoryKey key{};
+  key.address = reinterpret_cast<std::uintptr_t>(address);
+  key.size = size;
+  key.process = *place_.process;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    key.id = ring_.add(key.address, size, 0);
+  }
+  if (key.id == 0)
+    return Status::failure("this process has registered " + std::to_string(shm::KeyTable::kEntries) +
+                           " pieces of memory: deregister those that nobody needs any more");
+  if (place_.net == nullptr || audience == Audience::host) return key;
+  Result<std::vector<std::byte>> packed =
+      place_.net->register_memory(key.id, {static_cast<std::byte*>(address), size}, MemoryKey::kNetBytes);
+  if (!packed) {
+    deregister_memory(key);
+    return packed.status();
+  }
+  key.net_bytes = static_cast<std::uint32_t>(packed->size());
+  std::memcpy(key.net, packed->data(), packed->size());
+  return key;
+}
+
+void OneSided::deregister_memory(const MemoryKey& key) {
+  if (key.process != *place_.process && !place_.simulated) return;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!ring_.holds(key.id)) return;
+    ring_.remove(key.id);
+  }
+  if (place_.net != nullptr) place_.net->forget_memory(key.id);
+}
+
+bool OneSided::is_registered(const MemoryKey& key) const {
+  return (key.process == *place_.process || place_.simulated) && ring_.holds(key.id);
+}
+
+// What can be known here. The other side of a network looks for itself.
+Status OneSided::check(const MemoryKey& key, std::uint64_t remote, std::uint64_t size) const {
+  if (!key || key.process < 0 || key.process >= place_.layout->process_count())
+    return Status::failure("a key that gives access to no memory");
+  if (remote < key.address || size > key.size || remote - key.address > key.size - size)
+    return Status::failure(std::to_string(size) + " bytes at offset " +
+                           std::to_string(static_cast<std::int64_t>(remote - key.address)) + " are not inside the " +
+                           std::to_string(key.size) + " bytes that the key gives access to");
+  if (!is_near(key.process)) return key.net_bytes != 0 ? Status() : not_registered(key.process);
+  shm::KeyEntry entry;
+  entry.id = key.id;
+  return entry.allows(*keys_of(key.process), remote, size) ? Status() : not_registered(key.process);
+}
+
+// ---- transfers
+
+Moved OneSided::get(int pe, void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote,
+                    Transfer& transfer) {
+  transfer.pe_ = pe;
+  transfer.is_put_ = false;
+  transfer.local_ = static_cast<std::byte*>(local);
+  transfer.size_ = size;
+  transfer.remote_ = remote;
+  return begin(transfer, key);
+}
+
+Moved OneSided::put(int pe, const void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote,
+                    Transfer& transfer) {
+  transfer.pe_ = pe;
+  transfer.is_put_ = true;
+  transfer.local_ = static_cast<std::byte*>(const_cast<void*>(local));
+  transfer.size_ = size;
+  transfer.remote_ = remote;
+  return begin(transfer, key);
+}
+
+Moved OneSided::begin(Transfer& transfer, const MemoryKey& key) {
+  transfer.owner_ = this;
+  transfer.process_ = key.process;
+  transfer.key_ = key.id;
+  transfer.asked_ = 0;
+  transfer.outstanding_ = 0;
+  transfer.status_ = Status();
+  Status allowed = check(key, transfer.remote_, transfer.size_);
+  if (!allowed || transfer.size_ == 0) return end(transfer, std::move(allowed));
+  if (key.process == *place_.process) return copy(transfer);
+  if (!is_near(key.process)) {
+    by_net(transfer, key);
+    return Moved::pending;
+  }
+  if (!place_.simulated) {
+    if (in_arena(transfer.remote_, transfer.size_)) return copy(transfer);
+    if (kernel_copies(key.process)) return copy_by_kernel(transfer);
+  }
+  send_errands(transfer);
+  return Moved::pending;
+}
+
+Moved OneSided::end(Transfer& transfer, Status status) {
+  const Moved moved = status.ok() ? Moved::complete : Moved::pending;
+  transfer.status_ = std::move(status);
+  Ended& ended = of_pe(transfer.pe_);
+  std::lock_guard<std::mutex> lock(ended.mutex);
+  ended.transfers.push_back(&transfer);
+  ended.holds.store(true, std::memory_order_release);
+  return moved;
+}
+
+int OneSided::poll(int pe) {
+  Ended& ended = of_pe(pe);
+  if (!ended.holds.load(std::memory_order_acquire)) return 0;
+  std::vector<Transfer*> transfers;
+  {
+    std::lock_guard<std::mutex> lock(ended.mutex);
+    transfers.swap(ended.transfers);
+    ended.holds.store(false, std::memory_order_relaxed);
+  }
+  for (Transfer* transfer : transfers) {
+    const Status status = std::move(transfer->status_);  // the transfer may be gone when this returns
+    transfer->done(*transfer, status);
+  }
+  return static_cast<int>(transfers.size());
+}
+
+// ---- on this host
+
+Moved OneSided::copy(Transfer& transfer) {
+  auto* remote = reinterpret_cast<std::byte*>(transfer.remote_);
+  std::memmove(transfer.is_put_ ? remote : transfer.local_, transfer.is_put_ ? transfer.local_ : remote,
+               transfer.size_);
+  return end(transfer, Status());
+}
+
+bool OneSided::in_arena(std::uint64_t address, std::uint64_t size) const {
+  return place_.arena->shared() && place_.arena->contains(reinterpret_cast<const void*>(address)) &&
+         place_.arena->contains(reinterpret_cast<const void*>(address + size - 1));
+}
+
+// Finds out by copying a word that the other process has told of. Several PEs may find out at the same time.
+bool OneSided::kernel_copies(int process) {
+  if (!place_.kernel_copies) return false;
+  const auto which = static_cast<std::size_t>(process - place_.layout->this_host().first_process);
+  Copies known = copies_[which].load(std::memory_order_relaxed);
+  if (known == Copies::unknown) {
+    const OneSidedWords& words = *place_.words[which];
+    std::uint64_t found = 0;
+    const int error = shm::copy_from_process(words.pid.load(std::memory_order_relaxed), &found,
+                                             words.cookie_at.load(std::memory_order_relaxed), sizeof found);
+    const bool works = error == 0 && found == words.cookie.load(std::memory_order_relaxed);
+    known = works ? Copies::work : Copies::forbidden;
+    copies_[which].store(known, std::memory_order_relaxed);
+  }
+  return known == Copies::work;
+}
+
+Moved OneSided::copy_by_kernel(Transfer& transfer) {
+  const auto which = static_cast<std::size_t>(transfer.process_ - place_.layout->this_host().first_process);
+  const std::uint32_t pid = place_.words[which]->pid.load(std::memory_order_relaxed);
+  const int error = transfer.is_put_ ? shm::copy_to_process(pid, transfer.remote_, transfer.local_, transfer.size_)
+                                     : shm::copy_from_process(pid, transfer.local_, transfer.remote_, transfer.size_);
+  switch (error) {
+    case 0:
+      return end(transfer, Status());
+    case ESRCH:
+      return end(transfer, gone(transfer.process_));
+    case EFAULT:
+      return end(transfer, Status::failure(name_of(transfer.process_) + " has registered memory that it has unmapped"));
+    default:  // it was allowed and is no longer
+      copies_[which].store(Copies::forbidden, std::memory_order_relaxed);
+      send_errands(transfer);
+      return Moved::pending;
+  }
+}
+
+// ---- errands: the other process copies. What it can't reach here is copied once more by us.
+
+void OneSided::send_errands(Transfer& transfer) {
+  shm::Port& port = this->port(transfer.pe_);
+  const bootstrap::Process& other = place_.layout->processes[static_cast<std::size_t>(transfer.process_)];
+  const int to = other.first_pe + transfer.pe_ % other.pes;
+  const bool reachable =
+      place_.simulated || in_arena(reinterpret_cast<std::uintptr_t>(transfer.local_), transfer.size_);
+  while (transfer.asked_ < transfer.size_ && transfer.outstanding_ < kErrandsAtOnce && transfer.status_.ok()) {
+    auto* errand = new (port.heap().allocate(sizeof(Errand))) Errand{};
+    errand->transfer = &transfer;
+    errand->key = transfer.key_;
+    errand->offset = transfer.asked_;
+    errand->remote = transfer.remote_ + transfer.asked_;
+    errand->size = transfer.size_ - transfer.asked_;
+    if (!place_.simulated) errand->size = std::min(errand->size, kErrandBytes);
+    errand->asker = transfer.pe_;
+    errand->is_put = transfer.is_put_;
+    errand->own_place = !reachable;
+    errand->place = transfer.local_ + transfer.asked_;
+    if (errand->own_place) {
+      errand->place = static_cast<std::byte*>(port.heap().allocate(errand->size));
+      if (errand->is_put) std::memcpy(errand->place, transfer.local_ + errand->offset, errand->size);
+    }
+    transfer.asked_ += errand->size;
+    ++transfer.outstanding_;
+    port.send(to, kErrandMeta, errand);
+  }
+}
+
+std::uint64_t OneSided::errand_bytes(const void* block) {
+  const auto* errand = static_cast<const Errand*>(block);
+  const bool bears_bytes =
+      errand->state == Errand::asked ? errand->is_put : errand->state == Errand::done && !errand->is_put;
+  return sizeof(Errand) + (bears_bytes ? errand->size : 0);
+}
+
+void OneSided::take_errand(int pe, void* block) {
+  auto& errand = *static_cast<Errand*>(block);
+  if (errand.state != Errand::asked) {
+    answered(errand);
+    port(pe).heap().release(block);
+    return;
+  }
+  do_errand(errand);
+  port(pe).send(errand.asker, kErrandMeta, block);
+}
+
+void OneSided::do_errand(Errand& errand) {
+  shm::KeyEntry entry;
+  entry.id = errand.key;
+  if (!entry.allows(*table_, errand.remote, errand.size)) {
+    errand.state = Errand::refused;
+    return;
+  }
+  auto* own = reinterpret_cast<std::byte*>(errand.remote);
+  std::memcpy(errand.is_put ? own : errand.place, errand.is_put ? errand.place : own, errand.size);
+  errand.state = Errand::done;
+}
+
+void OneSided::answered(Errand& errand) {
+  Transfer& transfer = *errand.transfer;
+  if (errand.state == Errand::refused) transfer.status_ = not_registered(transfer.process_);
+  if (errand.own_place) {
+    if (!errand.is_put && errand.state == Errand::done)
+      std::memcpy(transfer.local_ + errand.offset, errand.place, errand.size);
+    port(transfer.pe_).heap().release(errand.place);
+  }
+  --transfer.outstanding_;
+  send_errands(transfer);
+  if (transfer.outstanding_ == 0) static_cast<void>(end(transfer, std::move(transfer.status_)));
+}
+
+// ---- other hosts
+
+void OneSided::by_net(Transfer& transfer, const MemoryKey& key) {
+  Net::Access access;
+  access.process = key.process;
+  access.is_put = transfer.is_put_;
+  access.local = {transfer.local_, transfer.size_};
+  access.remote = transfer.remote_;
+  access.key.assign(key.net, key.net + std::min<std::size_t>(key.net_bytes, MemoryKey::kNetBytes));
+  access.context = &transfer;
+  access.ended = [](void* context, Status status, int driver) {
+    auto& transfer = *static_cast<Transfer*>(context);
+    OneSided& self = *transfer.owner_;
+    const int pe = transfer.pe_;
+    static_cast<void>(self.end(transfer, std::move(status)));
+    if (pe != driver) self.port(pe).wake(pe);
+  };
+  place_.net->access(transfer.pe_, std::move(access));
+}
+
+}  // namespace periapt::machine

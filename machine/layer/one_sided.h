@@ -1,0 +1,153 @@
+// OneSided: get and put between memory of this process and memory that a process of the run has registered. One a
+// process.
+//
+// How the bytes go depends on where the other memory is:
+//   in this process                  copied at once
+//   in another process of this host  copied at once where it lies in the arena, which both have mapped; else copied by
+//   the
+//                                    kernel, where a try has shown that it does that; else by the other process, which
+//                                    is asked to copy into or out of the arena (an errand, sent as a block to one of
+//                                    its PEs)
+//   on another host                  by Net, with what its transport has
+//   on a simulated node              by errands, which take virtual time
+//
+// The end of a transfer is an event of the PE that asked: Transfer::done is called from poll(), never from inside
+// another call. What can go wrong is a Status: memory that was deregistered, a range outside of it, a process that has
+// gone.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "machine/bootstrap/layout.h"
+#include "machine/layer/memory_key.h"
+#include "machine/shm/arena.h"
+#include "machine/shm/inbox.h"
+#include "machine/shm/keys.h"
+
+namespace periapt::machine {
+
+class Net;
+class OneSided;
+
+/// Who may use a key.
+enum class Audience : std::uint8_t {
+  host,  ///< processes of this host only: costs next to nothing
+  run,   ///< all processes of the run
+};
+
+/// Are the bytes of a transfer there when the call that began it returns? Its event comes later in any case.
+enum class Moved : std::uint8_t { complete, pending };
+
+/// A get or put under way. Lives in the caller's own object, which outlives it.
+class Transfer {
+ public:
+  void (*done)(Transfer& self, const Status& status) = nullptr;
+
+ private:
+  friend class OneSided;
+  OneSided* owner_ = nullptr;
+  Status status_;
+  int pe_ = -1;
+  bool is_put_ = false;
+  std::byte* local_ = nullptr;
+  std::uint64_t remote_ = 0, size_ = 0, key_ = 0;
+  int process_ = -1;
+  std::uint64_t asked_ = 0;   // bytes that errands were sent for
+  unsigned outstanding_ = 0;  // errands that have not been answered
+};
+
+/// What a process tells the others of its host; at the start of its first PE's slice. Zero at first.
+struct OneSidedWords {
+  std::atomic<shm::KeyTable*> keys;
+  std::atomic<std::uint64_t> cookie_at;  ///< in its private memory
+  std::atomic<std::uint64_t> cookie;
+  std::atomic<std::uint32_t> pid;
+};
+
+/// What it needs to know of the run; filled by MachineLayer.
+struct OneSidedPlace {
+  const bootstrap::HostLayout* layout = nullptr;
+  const int* process = nullptr;  ///< this one; on a simulated machine: of the PE that runs
+  const shm::Arena* arena = nullptr;
+  std::vector<OneSidedWords*> words;  ///< by process of this host, the first one first
+  std::vector<shm::Port*> ports;      ///< by own PE
+  Net* net = nullptr;
+  bool simulated = false;
+  bool kernel_copies = true;  ///< false: don't even try
+};
+
+class OneSided {
+ public:
+  explicit OneSided(const OneSidedPlace& place);
+  ~OneSided();
+
+  // ---- memory; any thread of a PE
+
+  /// Lets others reach those bytes until deregister_memory(). Fails when there are too many pieces.
+  Result<MemoryKey> register_memory(void* address, std::size_t size, Audience audience = Audience::run);
+  /// From now on the key gives no access. One that does so already, or another process's, is left alone.
+  void deregister_memory(const MemoryKey& key);
+  bool is_registered(const MemoryKey& key) const;
+
+  // ---- transfers; from the thread of `pe`, one of this process, to which the event comes. The local memory is lent
+  // until then; so is the remote one, which nobody stops from being freed.
+
+  Moved get(int pe, void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote, Transfer& transfer);
+  /// Its event says that the bytes are there.
+  Moved put(int pe, const void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote,
+            Transfer& transfer);
+  /// Makes the call-backs that are due on that PE; returns how many.
+  int poll(int pe);
+  bool has_events(int pe) const { return of_pe(pe).holds.load(std::memory_order_acquire); }
+
+  /// A block that a Port has delivered with this meta is an errand, and to be given to take_errand() on that PE.
+  static constexpr std::uint64_t kErrandMeta = 2;
+  void take_errand(int pe, void* block);
+  /// For a simulated network: what an errand and the bytes that come with it are long.
+  static std::uint64_t errand_bytes(const void* block);
+
+ private:
+  struct Errand;
+  // Transfers that have ended, for a PE.
+  struct Ended {
+    std::mutex mutex;
+    std::vector<Transfer*> transfers;
+    std::atomic<bool> holds{false};  // a hint that spares the lock
+  };
+  enum class Copies : std::uint8_t { unknown, work, forbidden };
+
+  Ended& of_pe(int pe) const;
+  shm::Port& port(int pe) const;
+  Status check(const MemoryKey& key, std::uint64_t remote, std::uint64_t size) const;
+  const shm::KeyTable* keys_of(int process) const;
+  bool is_near(int process) const;
+  Moved begin(Transfer& transfer, const MemoryKey& key);
+  Moved copy(Transfer& transfer);
+  bool in_arena(std::uint64_t address, std::uint64_t size) const;
+  bool kernel_copies(int process);
+  Moved copy_by_kernel(Transfer& transfer);
+  void by_net(Transfer& transfer, const MemoryKey& key);
+  void send_errands(Transfer& transfer);
+  void do_errand(Errand& errand);
+  void answered(Errand& errand);
+  Moved end(Transfer& transfer, Status status);
+
+  OneSidedPlace place_;
+  int first_pe_ = 0;
+  std::unique_ptr<Ended[]> ended_;
+  std::uint64_t cookie_;
+  std::vector<std::atomic<Copies>> copies_;  // by process of this host
+
+  std::mutex mutex_;  // of the keys
+  shm::KeyTable* table_ = nullptr;
+  shm::KeyRing ring_;
+};
+
+}  // namespace periapt::machine

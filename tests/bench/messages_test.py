@@ -1,0 +1,80 @@
+"""bench/messages: messages_test.py all_rows|failure SOURCE BUILD
+
+all_rows: with hardly any repetitions, each column that can be measured here has each row that it should have, and each
+that cannot is named with a reason. failure: a program that fails is named, and the driver's status says so.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+SIZES = {"8": 8, "8K": 8192, "128K": 128 << 10}
+# Rows for a size; which of them are a column's.
+MESSAGES = [("latency", "rewritten"), ("latency", "untouched"), ("bandwidth", "rewritten"), ("bandwidth", "untouched"),
+            ("both-ways", "rewritten"), ("both-ways", "untouched")]
+ONE_SIDED = [("put", "rewritten"), ("put", "untouched"), ("get", "rewritten"), ("get", "untouched"),
+             ("put-bandwidth", "rewritten")]
+IN_PLACE = [("in-place", "rewritten"), ("in-place", "untouched")]
+OVERLAPS = ["alone", "computing"]  # what was hidden may be nothing
+
+
+def expected(over, column):
+    one_sided = not column.startswith("chares") and column != "marshalled"
+    one_sided = one_sided and not (over == "tcp" and column in ("limit", "transport"))
+    in_place = not (column.startswith(("openmpi", "mpich")) or column == "marshalled" or (over, column) == ("tcp", "limit"))
+    for size in SIZES.values():
+        rows = MESSAGES + (ONE_SIDED if one_sided else []) + (IN_PLACE if in_place and size <= 8192 else [])
+        if size >= 1024:
+            rows = rows + [("overlap", f"{what}-{how}") for what in ["exchange"] + (["put", "get"] if one_sided else [])
+                           for how in OVERLAPS]
+        yield from ((*row, size) for row in rows)
+    yield "rate", "1", 8
+    yield "rate", "2", 8
+
+
+def all_rows(source, build):
+    with tempfile.TemporaryDirectory(prefix="periapt-messages-") as folder:
+        out = os.path.join(folder, "rows.json")
+        done = subprocess.run([os.path.join(source, "bench", "messages"), "--build", build, "--rounds", "1", "--effort",
+                               "0.002", "--sizes", ",".join(SIZES), "--pairs", "1,2", "--json", out],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        print(done.stdout)
+        assert done.returncode == 0, "a program failed"
+        with open(out, encoding="ascii") as file:
+            result = json.load(file)
+    have = {(row["over"], row["operation"], row["variant"], row["size"]): row["rounds"] for row in result["rows"]}
+    measured = 0
+    for over, columns in result["columns"].items():
+        for name, column in columns.items():
+            if column["missing"]:
+                assert len(column["missing"]) > 20, f"{name} is missing without a reason"
+                continue
+            measured += 1
+            for row in expected(over, name):
+                values = have.get((over, *row), {}).get(name)
+                assert values and values[0] > 0, f"{over} {name}: no figure for {row}"
+    for over, least in (("shm", 6), ("tcp", 5)):  # ours, which are built wherever this test is
+        assert sum(1 for c in result["columns"][over].values() if not c["missing"]) >= least - 1, f"{over}: columns are missing"
+    assert "limit" in done.stdout and "# shm: latency" in done.stdout
+    print(f"{measured} columns measured, {len(have)} rows")
+
+
+def failure(source, build):
+    with tempfile.TemporaryDirectory(prefix="periapt-messages-") as folder:
+        net = os.path.join(folder, "bench", "net")
+        os.makedirs(net)
+        with open(os.path.join(net, "bench_net"), "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\necho 'row latency rewritten 8 1.5'\necho 'there is no such device' >&2\nexit 3\n")
+        os.chmod(os.path.join(net, "bench_net"), 0o755)
+        done = subprocess.run([os.path.join(source, "bench", "messages"), "--build", folder, "--rounds", "1"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    print(done.stdout)
+    assert done.returncode == 1, "the status does not tell"
+    assert "engine: ended with 3: there is no such device" in done.stdout
+    assert "bench_net_chares is not built" in done.stdout, "what is not there is not named"
+    assert "1.5" not in done.stdout, "a figure of a program that failed is printed"
+
+
+if __name__ == "__main__":
+    {"all_rows": all_rows, "failure": failure}[sys.argv[1]](sys.argv[2], sys.argv[3])

@@ -1,0 +1,97 @@
+// The table behind tag matching, against queues in a map.
+#include "machine/ucx-like/matching.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace periapt::ucx {
+namespace {
+
+struct Model {
+  std::map<std::uint64_t, std::deque<MatchNode*>> queues;
+  std::size_t size = 0;
+
+  MatchNode* first(std::uint64_t key) {
+    auto queue = queues.find(key);
+    return queue == queues.end() || queue->second.empty() ? nullptr : queue->second.front();
+  }
+  void append(MatchNode* node) {
+    queues[node->key].push_back(node);
+    ++size;
+  }
+  void remove(MatchNode* node) {
+    std::erase(queues[node->key], node);
+    --size;
+  }
+};
+
+// Few keys: long queues. Many, which do not come again: the table gives places up, and grows when they are all in use.
+TEST(MatchTable, IsQueuesByKey) {
+  for (std::uint64_t keys : {1u, 3u, 100u, 1'000'000u}) {
+    SCOPED_TRACE(keys);
+    std::mt19937_64 random(keys);
+    std::deque<MatchNode> nodes(20'000);
+    std::vector<MatchNode*> inside, outside;
+    for (MatchNode& node : nodes) outside.push_back(&node);
+    MatchTable table;
+    Model model;
+    for (int i = 0; i < 200'000; ++i) {
+      // Waves: the table fills to some thousands, and empties.
+      bool more = random() % 100 < (i / 20'000 % 2 == 0 ? 60u : 40u);
+      if (more && !outside.empty()) {
+        MatchNode* node = outside.back();
+        outside.pop_back();
+        node->key = random() % keys;
+        table.append(node);
+        model.append(node);
+        inside.push_back(node);
+      } else if (!inside.empty()) {
+        std::swap(inside[random() % inside.size()], inside.back());
+        MatchNode* node = inside.back();
+        if (random() % 2 == 0) {  // the first with its key
+          MatchNode* head = model.first(node->key);
+          ASSERT_EQ(table.first(node->key), head);
+          ASSERT_EQ(table.take(node->key), head);
+          std::swap(*std::find(inside.begin(), inside.end(), head), inside.back());
+          node = head;
+        } else {
+          table.remove(node);
+        }
+        model.remove(node);
+        inside.pop_back();
+        outside.push_back(node);
+      }
+      ASSERT_EQ(table.size(), model.size);
+      std::uint64_t any = random() % keys;
+      ASSERT_EQ(table.first(any), model.first(any));
+    }
+  }
+}
+
+TEST(PostedReceives, OfSeveralMasksTheFirstPostedIsTaken) {
+  PostedReceives posted;
+  MatchNode exact, wide, any;
+  posted.post(&any, 0, 0);
+  posted.post(&wide, 0x700, 0xF00);
+  posted.post(&exact, 0x755, ~std::uint64_t{0});
+  EXPECT_EQ(posted.size(), 3u);
+  EXPECT_EQ(posted.take(0x755), &any);
+  EXPECT_EQ(posted.take(0x855), nullptr);
+  EXPECT_EQ(posted.take(0x755), &wide);
+  EXPECT_EQ(posted.take(0x755), &exact);
+  EXPECT_EQ(posted.take(0x755), nullptr);
+  EXPECT_EQ(posted.size(), 0u);
+  // Wildcards that are gone cost nothing and match nothing.
+  posted.post(&wide, 0x700, 0xF00);
+  posted.remove(&wide, 0xF00);
+  posted.post(&exact, 0x755, ~std::uint64_t{0});
+  EXPECT_EQ(posted.take(0x755), &exact);
+}
+
+}  // namespace
+}  // namespace periapt::ucx
