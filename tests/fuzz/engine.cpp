@@ -159,7 +159,7 @@ class OddTransport final : public Transport {
 
   Accepted answer_of(Link& link, Header header) {
     MessageHeader sent;
-    expect(read_header(header, sent) == nullptr, "what the engine sends is sound");
+    expect(read_header(header, 0, sent) == nullptr, "what the engine sends is sound");
     for (std::uint64_t number : {sent.id, sent.tag, sent.offset}) scene->heard.push_back(number);
     if (scene->heard.size() > 200) scene->heard.erase(scene->heard.begin() + 2, scene->heard.begin() + 100);
     return one_answer(link);
@@ -243,7 +243,8 @@ class OddTransport final : public Transport {
     header.size = input.flag() ? bytes.size() : odd_number();
     header.id = odd_number();
     header.offset = odd_number();
-    std::vector<std::byte> packed(bytes_of(header).begin(), bytes_of(header).end());
+    const Header whole = input.flag() ? least_bytes_of(header) : bytes_of(header);
+    std::vector<std::byte> packed(whole.begin(), whole.end());
     if (input.below(16) == 15) input.damage(packed);
     switch (input.below(3)) {
       case 0:
