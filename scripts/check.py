@@ -87,14 +87,23 @@ def tests_of(run: Run, options) -> list[dict]:
     return json.loads(listing.stdout)["tests"]
 
 
+ADD_TEST = re.compile(r"^add_test\((?:\[(=*)\[(?P<quoted>.+?)\]\1\]|(?P<plain>\S+)) (?P<command>.*)\)$", re.MULTILINE)
+
+
 def targets_for(run: Run, tests: list[dict]) -> list[str]:
     """What ninja has to build so that these tests can run: every path in their commands that ninja can make. It may stand
-    within a word, as in sh -c 'program; test $? -eq 7'."""
+    within a word, as in sh -c 'program; test $? -eq 7'. The commands are read from CMake's files: ctest does not show
+    those of programs that are not there yet."""
     known = subprocess.run(["ninja", "-C", str(run.build), "-t", "targets", "all"], capture_output=True, text=True,
                            check=True).stdout
     makes = {line.split(":")[0] for line in known.splitlines()}
-    path = re.compile(re.escape(str(run.build) + os.sep) + r"""([^\s"';]+)""")
-    inside = {found for test in tests for word in test.get("command", []) for found in path.findall(word)}
+    names = {test["name"] for test in tests}
+    path = re.compile(re.escape(str(run.build) + os.sep) + r"""([^\s"';\\]+)""")
+    inside: set[str] = set()
+    for file in run.build.rglob("CTestTestfile.cmake"):
+        for test in ADD_TEST.finditer(file.read_text(encoding="utf-8")):
+            if (test["quoted"] or test["plain"]) in names:
+                inside.update(path.findall(test["command"]))
     return sorted(inside & makes)
 
 

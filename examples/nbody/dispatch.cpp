@@ -18,12 +18,24 @@ extern const Kernels kernels;
 }
 #endif
 
+#ifdef PERIAPT_NBODY_X86
+// x86-64-v3 and v4, of what the compilers that don't know these names by themselves can ask for.
+static bool hasAvx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+         __builtin_cpu_supports("bmi2");
+}
+static bool hasAvx512() {
+  return hasAvx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#endif
+
 const Kernels* kernelsFor(const char* name) {
   const std::string_view wanted = name;
   if (wanted == "base") return &base::kernels;
 #ifdef PERIAPT_NBODY_X86
-  if (wanted == "avx2" && __builtin_cpu_supports("x86-64-v3")) return &avx2::kernels;
-  if (wanted == "avx512" && __builtin_cpu_supports("x86-64-v4")) return &avx512::kernels;
+  if (wanted == "avx2" && hasAvx2()) return &avx2::kernels;
+  if (wanted == "avx512" && hasAvx512()) return &avx512::kernels;
 #endif
   return nullptr;
 }

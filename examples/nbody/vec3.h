@@ -8,6 +8,9 @@ namespace periapt::nbody {
 struct Vec3 {
   double x = 0, y = 0, z = 0;
 
+  constexpr Vec3() = default;
+  constexpr Vec3(double of_x, double of_y, double of_z) : x(of_x), y(of_y), z(of_z) {}
+
   double& operator[](int axis) { return (&x)[axis]; }
   double operator[](int axis) const { return (&x)[axis]; }
   Vec3& operator+=(const Vec3& o) { return x += o.x, y += o.y, z += o.z, *this; }
