@@ -84,9 +84,7 @@ std::uint64_t refresh() {
 
 }  // namespace detail
 
-double seconds_since_start() {
-  return static_cast<double>(now_ns() - (other_source != nullptr ? 0 : start.ns)) * 1e-9;
-}
+double seconds_since_start() { return static_cast<double>(now_ns() - (other_source != nullptr ? 0 : start.ns)) * 1e-9; }
 
 std::uint64_t thread_cpu_ns() { return other_source != nullptr ? other_source() : real_thread_cpu_ns(); }
 

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Checks of CmiAssert, CkAssert and of indices into CkVec: compile a program with -DCMK_ERROR_CHECKING=1 to have them. */
+/* Checks of CmiAssert, CkAssert and of indices into CkVec: compile a program with -DCMK_ERROR_CHECKING=1 to have them.
+ */
 #ifndef CMK_ERROR_CHECKING
 #define CMK_ERROR_CHECKING 0
 #endif
@@ -120,7 +121,7 @@ __extension__ typedef unsigned __int128 CmiUInt16;
 #define CMK_NORETURN __attribute__((noreturn))
 #endif
 
-#define CMIALIGN(x, n) ((size_t)((~((size_t)(n) - 1)) & ((x) + ((n) - 1))))
+#define CMIALIGN(x, n) ((size_t)((~((size_t)(n)-1)) & ((x) + ((n)-1))))
 #define CMIPADDING(x, n) (CMIALIGN((x), (n)) - (size_t)(x))
 #define ALIGN_BYTES 16U
 #ifndef ALIGN8

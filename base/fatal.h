@@ -25,8 +25,8 @@ std::string format_complaint(const Complaint& complaint, const std::string& plac
 using PlaceHook = std::string (*)();
 void set_place_hook(PlaceHook hook);
 
-/// Asked once, before a block is printed, on the failing thread: false when another process of the run, which fails in the
-/// same way, prints it.
+/// Asked once, before a block is printed, on the failing thread: false when another process of the run, which fails in
+/// the same way, prints it.
 using SpeakHook = bool (*)(const Complaint& complaint);
 void set_speak_hook(SpeakHook hook);
 

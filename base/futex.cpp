@@ -17,7 +17,8 @@ void wake(std::atomic<std::uint32_t>& word, int most, bool across_processes) {
 
 }  // namespace
 
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint64_t limit_ns, bool across_processes) {
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint64_t limit_ns,
+                bool across_processes) {
   const timespec limit{static_cast<time_t>(limit_ns / kSecond), static_cast<long>(limit_ns % kSecond)};
   ::syscall(SYS_futex, &word, across_processes ? FUTEX_WAIT : FUTEX_WAIT_PRIVATE, expected,
             limit_ns == kNoLimit ? nullptr : &limit, nullptr, 0);

@@ -8,8 +8,9 @@
 
 namespace periapt {
 
-/// The one of `known` from which `name` differs by the fewest letters changed, added or left out (Levenshtein's distance;
-/// of several the first); empty when none differs by fewer than `limit`. Names are compared by their first 64 letters.
+/// The one of `known` from which `name` differs by the fewest letters changed, added or left out (Levenshtein's
+/// distance; of several the first); empty when none differs by fewer than `limit`. Names are compared by their first 64
+/// letters.
 std::string nearest(std::string_view name, const std::vector<std::string_view>& known,
                     std::size_t limit = ~std::size_t{0});
 

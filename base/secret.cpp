@@ -15,7 +15,8 @@ void fill_random(void* bytes, std::size_t size) {
     const ssize_t got = ::getrandom(at, size, 0);
     if (got < 0 && errno != EINTR) {
       fatal(std::string("the kernel gives no random numbers: ") + std::strerror(errno), "getrandom()",
-            "a kernel older than Linux 3.17, or a sandbox that forbids the system call", "allow getrandom in the sandbox");
+            "a kernel older than Linux 3.17, or a sandbox that forbids the system call",
+            "allow getrandom in the sandbox");
     }
     if (got <= 0) continue;
     at += got;

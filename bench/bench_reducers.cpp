@@ -54,7 +54,8 @@ BENCHMARK(fold_nop);
 void id_and_back(benchmark::State& state) {
   int i = 0;
   for (auto _ : state) {
-    const CkArrayIndex index = state.range(0) == 1 ? CkArrayIndex(CkArrayIndex1D(++i)) : CkArrayIndex3D(++i & 1023, 2, 3);
+    const CkArrayIndex index =
+        state.range(0) == 1 ? CkArrayIndex(CkArrayIndex1D(++i)) : CkArrayIndex3D(++i & 1023, 2, 3);
     benchmark::DoNotOptimize(index_of(*compact_id(index)));
   }
 }

@@ -114,8 +114,8 @@ int main(int argc, char** argv) {
     run(side, plan);
     if (side.index() == 0) print_about(side.about());
     side.meet();
-    // MPICH 4.0 over UCX's TCP now and then waits in MPI_Finalize for ever. All is said: bench/messages doesn't mind that
-    // its mpirun complains.
+    // MPICH 4.0 over UCX's TCP now and then waits in MPI_Finalize for ever. All is said: bench/messages doesn't mind
+    // that its mpirun complains.
     std::fflush(stdout);
     if (side.about().find("MPICH") != std::string::npos) std::_Exit(0);
   }

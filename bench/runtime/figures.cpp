@@ -95,7 +95,10 @@ double measure(const char* name, const char* text, double target, double limit, 
   };
   CkPrintf("%-14s %-56s %10s %10s %10s %10s %10s %s\n", name, text, number(row.values.front()).c_str(),
            number(row.values[row.values.size() / 10]).c_str(), number(middle).c_str(), number(limit).c_str(),
-           number(target).c_str(), target == 0 ? "" : middle <= target ? "hit" : "MISSED");
+           number(target).c_str(),
+           target == 0        ? ""
+           : middle <= target ? "hit"
+                              : "MISSED");
   std::fflush(stdout);
   rows.push_back(std::move(row));
   return middle;
@@ -445,10 +448,11 @@ class Main : public CBase_Main {
     const bool threads = CkNumNodes() == 1;
     // Its memory is mapped by every process.
     Block* shared = new (static_cast<int>(sizeof(periapt::bare::Bare)) + 64) Block;
-    void* bare_memory = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(shared->data) + 63) & ~std::uintptr_t{63});
+    void* bare_memory =
+        reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(shared->data) + 63) & ~std::uintptr_t{63});
     std::memset(bare_memory, 0, sizeof(periapt::bare::Bare));
-    const double line = measure("bare-line", "bare: one cache line bounced, one way", 0, 0,
-                                [&] { return bare(bare_memory, 0, 2000); });
+    const double line =
+        measure("bare-line", "bare: one cache line bounced, one way", 0, 0, [&] { return bare(bare_memory, 0, 2000); });
     const double cell = measure("bare-ring", "bare: ring of one-line cells, 8 B, one way", 0, 0,
                                 [&] { return bare(bare_memory, 1, 2000); });
     const double flow = measure("bare-stream", "bare: ring of one-line cells, stream of 8 B", 0, 0,
@@ -489,8 +493,7 @@ class Main : public CBase_Main {
     });
     measure("quiescence", "quiescence detection, idle", 2000, 4 * line, [this] {
       double sum = 0;
-      for (int i = 0; i < 200; ++i)
-        sum += collective([] { CkStartQD(CkCallback(CkIndex_Main::quiet(), mainProxy)); });
+      for (int i = 0; i < 200; ++i) sum += collective([] { CkStartQD(CkCallback(CkIndex_Main::quiet(), mainProxy)); });
       return sum / 200;
     });
     const double copy = measure("copy-1m", "bare: memcpy of 1 MB", 0, 0, [] {
@@ -506,9 +509,8 @@ class Main : public CBase_Main {
       return collective([block] { wideProxy.block(block); });
     });
     static std::vector<char> bytes(1 << 20, 'x');
-    measure("bcast", "the same, marshalled", 50000, copy, [this] {
-      return collective([] { wideProxy.bytes(1 << 20, bytes.data()); });
-    });
+    measure("bcast", "the same, marshalled", 50000, copy,
+            [this] { return collective([] { wideProxy.bytes(1 << 20, bytes.data()); }); });
     migration("migrate-100", "migration of an element of 100 B", 100, 800);
     migration("migrate-100k", "migration of an element of 100 KB", 100 << 10, 10000);
     if (threads) elements();
@@ -545,22 +547,31 @@ class Main : public CBase_Main {
     const double size = (resident_bytes() - before) / count;
     const bool alone = CkNumPes() == 1;
     options.only.clear();
-    if (alone) measure("create-1m", "1 million array elements: creation, each", 150, 0, [=] { return made; }, 1);
-    if (alone) measure("bytes-1m", "1 million array elements: bytes each", 250, 0, [=] { return size; }, 1);
-    measure("create+1m", "their creation and first broadcast + reduction, each", 0, 0, [=] { return whole; }, 1);
-    measure("sweep-1m", "broadcast + reduction over them, each", alone ? 0 : 25, 0,
-            [&] { return collective([&] { many.touch(); }) / count; }, 9);
+    if (alone)
+      measure(
+          "create-1m", "1 million array elements: creation, each", 150, 0, [=] { return made; }, 1);
+    if (alone)
+      measure(
+          "bytes-1m", "1 million array elements: bytes each", 250, 0, [=] { return size; }, 1);
+    measure(
+        "create+1m", "their creation and first broadcast + reduction, each", 0, 0, [=] { return whole; }, 1);
+    measure(
+        "sweep-1m", "broadcast + reduction over them, each", alone ? 0 : 25, 0,
+        [&] { return collective([&] { many.touch(); }) / count; }, 9);
   }
 
   void ring() {
     if (!wanted("ring") || CkNumPes() == 1 || (CkNumPes() == 2 && options.only.empty())) return;
     // 1e6 hops in all, in rounds shorter than a time slice.
     constexpr int hops = 10000;
-    measure("ring", "ring of 1e6 hops over the PEs, each hop", 0, 0, [] {
-      begin_round();
-      everywhere[0].hop(hops - hops % CkNumPes());  // ends on PE 0
-      return wait_round() / hops;
-    }, 1000000 / hops);
+    measure(
+        "ring", "ring of 1e6 hops over the PEs, each hop", 0, 0,
+        [] {
+          begin_round();
+          everywhere[0].hop(hops - hops % CkNumPes());  // ends on PE 0
+          return wait_round() / hops;
+        },
+        1000000 / hops);
   }
 };
 

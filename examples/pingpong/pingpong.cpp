@@ -16,16 +16,16 @@
 // messages (fewer when they are large) that are answered by a short one.
 //
 // In the warm-up every byte is checked on both sides. Afterwards nobody looks at the contents, so what is measured is
-// the way and, for marshalled arrays, the copy that the caller asks for. A message is sent back and forth; a stream makes
-// new ones.
-#include "pingpong.decl.h"
-
+// the way and, for marshalled arrays, the copy that the caller asks for. A message is sent back and forth; a stream
+// makes new ones.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include "pingpong.decl.h"
 
 /*readonly*/ CProxy_Main mainProxy;
 /*readonly*/ CProxy_ArrayPlayer arrayPlayers;
@@ -128,7 +128,10 @@ class Player {
     if (--left_ > 0) return serve(ball);
     const double now = CkWallTimer();
     switch (phase_) {
-      case warming: phase_ = timing; left_ = task_.iterations; break;
+      case warming:
+        phase_ = timing;
+        left_ = task_.iterations;
+        break;
       case timing:
         result_.latency = (now - since_) / (2.0 * task_.iterations);
         phase_ = stamping;
@@ -169,16 +172,16 @@ class Player {
   std::vector<char> bytes_;
 };
 
-#define PLAYER(Class, Proxy)                                                                         \
-  class Class : public CBase_##Class, public Player<Proxy> {                                         \
-   public:                                                                                           \
-    Class() {}                                                                                       \
-    explicit Class(CkMigrateMessage*) {}                                                             \
-    void meet(const Proxy& peer) { setPeer(peer); }                                                  \
-    void play(const Task& task) { begin(task); }                                                     \
-    void gotArray(int mode, int n, const char* data) { gotBytes(mode, n, data); }                  \
-    void gotMessage(Ball* ball) { gotBall(ball, false); }                                               \
-    void gotThreaded(Ball* ball) { gotBall(ball, true); }                                               \
+#define PLAYER(Class, Proxy)                                                      \
+  class Class : public CBase_##Class, public Player<Proxy> {                      \
+   public:                                                                        \
+    Class() {}                                                                    \
+    explicit Class(CkMigrateMessage*) {}                                          \
+    void meet(const Proxy& peer) { setPeer(peer); }                               \
+    void play(const Task& task) { begin(task); }                                  \
+    void gotArray(int mode, int n, const char* data) { gotBytes(mode, n, data); } \
+    void gotMessage(Ball* ball) { gotBall(ball, false); }                         \
+    void gotThreaded(Ball* ball) { gotBall(ball, true); }                         \
   };
 PLAYER(ArrayPlayer, CProxyElement_ArrayPlayer)
 PLAYER(CharePlayer, CProxy_CharePlayer)
@@ -340,12 +343,15 @@ class Main : public CBase_Main {
 
   void table(const Place& place, int kind, int way) {
     switch (kind) {
-      case 0: return table(arrayPlayers[0], arrayPlayers[2 * place.pe + 1], place, kind, way);
+      case 0:
+        return table(arrayPlayers[0], arrayPlayers[2 * place.pe + 1], place, kind, way);
       case 1:
         return table(CProxy_CharePlayer(CProxy_CharePlayer::ckNew(0)),
                      CProxy_CharePlayer(CProxy_CharePlayer::ckNew(place.pe)), place, kind, way);
-      case 2: return table(groupPlayers[0], groupPlayers[place.pe], place, kind, way);
-      default: return table(nodePlayers[0], nodePlayers[CkNodeOf(place.pe)], place, kind, way);
+      case 2:
+        return table(groupPlayers[0], groupPlayers[place.pe], place, kind, way);
+      default:
+        return table(nodePlayers[0], nodePlayers[CkNodeOf(place.pe)], place, kind, way);
     }
   }
 

@@ -13,10 +13,10 @@ struct Task {
 };
 PUPbytes(Task)
 
-// Seconds of one way, but for the stream.
-struct Result {
-  double latency;     // mean
-  double p50, p99;    // of single round trips, halved
-  double per_message; // streaming
+    // Seconds of one way, but for the stream.
+    struct Result {
+  double latency;      // mean
+  double p50, p99;     // of single round trips, halved
+  double per_message;  // streaming
 };
 PUPbytes(Result)

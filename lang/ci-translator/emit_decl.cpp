@@ -178,7 +178,8 @@ class DeclEmitter {
                   methodTypes(*entry) + ")) { return " + entryNames.ep + "; }");
       out_.line("  static void " + entryNames.call + "(void* impl_msg, void* impl_obj);");
       if (isPosted(*entry))
-        out_.line("  static void " + entryNames.post + "(void* impl_msg, void* impl_obj, CkNcpyBufferPost* impl_post);");
+        out_.line("  static void " + entryNames.post +
+                  "(void* impl_msg, void* impl_obj, CkNcpyBufferPost* impl_post);");
       if (entry->has("reductiontarget")) declareReductionTarget(*entry, entryNames);
     }
     if (names.migrates()) out_.line("  static void _call_migrate(void* impl_msg, void* impl_obj);");
@@ -334,7 +335,11 @@ class DeclEmitter {
   void declareBase(const ChareNames& names) {
     std::string parents;
     for (const Type& base : names.chare.bases) parents += base.plain() + ", ";
-    if (parents.empty()) parents = (names.isArray() ? "ArrayElementT<" + (names.dimensions > 0 ? names.arrayIndex : names.chare.index) + ">" : names.root()) + ", ";
+    if (parents.empty())
+      parents =
+          (names.isArray() ? "ArrayElementT<" + (names.dimensions > 0 ? names.arrayIndex : names.chare.index) + ">"
+                           : names.root()) +
+          ", ";
     const std::size_t count = std::max<std::size_t>(names.chare.bases.size(), 1);
     const std::string type = "CBaseT" + std::to_string(count) + "<" + parents + names.proxy + ">";
     if (names.header.empty()) return out_.line("typedef " + type + " CBase_" + names.chare.name + ";");

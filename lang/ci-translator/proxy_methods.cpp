@@ -165,8 +165,9 @@ class Methods {
     for (Function::Formal& formal : f.formals) formal.defaultValue.clear();
     f.formals.insert(f.formals.end(), which.begin(), which.end());
     withOptions(f, entry);
-    f.body.push_back("periapt::" + messageForm("invoke", entry) +
-                     callArguments(entry, {"periapt::listed(" + self_ + ", " + arguments + ")", ep(entry), sendFlags(entry)}));
+    f.body.push_back(
+        "periapt::" + messageForm("invoke", entry) +
+        callArguments(entry, {"periapt::listed(" + self_ + ", " + arguments + ")", ep(entry), sendFlags(entry)}));
     out_.push_back(std::move(f));
   }
 

@@ -27,14 +27,15 @@ void adopt(HostLayout& run, const HostLayout& part, int first_pe, int first_proc
     process.carriers = part.processes[static_cast<std::size_t>(i)].carriers;
   }
   for (int pe = 0; pe < part.pes; ++pe) {
-    run.carrier_of[static_cast<std::size_t>(first_pe + pe)] = first_carrier + part.carrier_of[static_cast<std::size_t>(pe)];
+    run.carrier_of[static_cast<std::size_t>(first_pe + pe)] =
+        first_carrier + part.carrier_of[static_cast<std::size_t>(pe)];
   }
   run.oversubscribed = run.oversubscribed || part.oversubscribed;
   run.binding = run.binding.empty() || run.binding == part.binding ? part.binding : "bound as the launcher said";
 }
 
-// The request as it is for `processes` of the processes. One that was given a single cpu is bound to it even if it has a
-// single PE: whoever dealt the cpus out meant it.
+// The request as it is for `processes` of the processes. One that was given a single cpu is bound to it even if it has
+// a single PE: whoever dealt the cpus out meant it.
 LayoutRequest share_of(const LayoutRequest& request, const Machine& machine, int pes, int processes) {
   LayoutRequest share = request;
   share.bind = share.bind || machine.cpus.size() == 1;
@@ -57,8 +58,9 @@ std::string Member::encode() const {
 Result<Member> Member::decode(const std::string& text) {
   std::vector<std::string> parts;
   if (!unpack_texts(text, parts) || parts.size() != 5 || parts[0] != kForm) {
-    return Status::failure("another process of this run does not speak as this one does: it is of another version of "
-                           "Periapt. Build the program anew, and install it on every host");
+    return Status::failure(
+        "another process of this run does not speak as this one does: it is of another version of "
+        "Periapt. Build the program anew, and install it on every host");
   }
   Member member;
   member.refusal = parts[1];
@@ -67,7 +69,8 @@ Result<Member> Member::decode(const std::string& text) {
   member.options = parts[3];
   std::istringstream in(parts[4]);
   if (!(in >> member.pes >> member.machine.quota >> member.crowded) || member.pes < 1 || member.pes > kMaxPes) {
-    return Status::failure("another process told of its layout what makes no sense: \"" + parts[4].substr(0, 80) + "\"");
+    return Status::failure("another process told of its layout what makes no sense: \"" + parts[4].substr(0, 80) +
+                           "\"");
   }
   for (int cpu; in >> cpu;) member.machine.cpus.push_back(cpu);
   if (!in.eof() || member.machine.cpus.empty()) {
@@ -94,12 +97,13 @@ Result<int> pes_of_member(const LayoutRequest& request, int members) {
     return Status::failure(started + " and +ppn gives each of them " + std::to_string(each) + ": " +
                            std::to_string(members) + " * " + std::to_string(each) + " = " +
                            std::to_string(members * each) + " PEs, but +p says " + std::to_string(request.pes) +
-                           ". Leave +p out, or start " + std::to_string(std::max(1, request.pes / each)) + " processes");
+                           ". Leave +p out, or start " + std::to_string(std::max(1, request.pes / each)) +
+                           " processes");
   }
   if (request.pes % members != 0) {
-    return Status::failure("+p " + std::to_string(request.pes) + " is the number of all PEs of the run, and " + started +
-                           ": " + std::to_string(request.pes) + " is not a multiple of " + std::to_string(members) +
-                           ". Use +ppn to say how many PEs each process has");
+    return Status::failure("+p " + std::to_string(request.pes) + " is the number of all PEs of the run, and " +
+                           started + ": " + std::to_string(request.pes) + " is not a multiple of " +
+                           std::to_string(members) + ". Use +ppn to say how many PEs each process has");
   }
   return request.pes / members;
 }
@@ -126,8 +130,9 @@ Status check_alike(const std::vector<Member>& members) {
     const Member& other = members[static_cast<std::size_t>(rank)];
     if (!other.refusal.empty()) return Status::failure(other.refusal);
     if (build_of(other) != build_of(first)) {
-      return Status::failure(program_in_words(0, first) + ", " + program_in_words(rank, other) +
-                             ": all processes of a run execute the same program. Install one build of it on every host");
+      return Status::failure(
+          program_in_words(0, first) + ", " + program_in_words(rank, other) +
+          ": all processes of a run execute the same program. Install one build of it on every host");
     }
     if (other.options != first.options) {
       return Status::failure(options_in_words(0, first) + ", " + options_in_words(rank, other) +
@@ -154,8 +159,8 @@ Status lay_out_host(HostLayout& run, const LayoutRequest& request, const std::ve
     const int process = host.first_process + i;
     const Member& member = member_at(process);
     const int pes = together ? host.pes : member.pes;
-    Result<HostLayout> part = resolve_layout(
-        share_of(request, member.machine, pes, together ? host.processes : 1), member.machine);
+    Result<HostLayout> part =
+        resolve_layout(share_of(request, member.machine, pes, together ? host.processes : 1), member.machine);
     if (!part) return part.status();
     if (!here) continue;
     part->oversubscribed = part->oversubscribed || member.crowded;
@@ -209,8 +214,8 @@ Result<JobLayout> resolve_job(const LayoutRequest& request, const std::vector<Me
 
   run.cpus = 0;
   for (int host = 0; host < run.host_count(); ++host) {
-    Status possible = lay_out_host(run, request, members, job.member_of, run.hosts[static_cast<std::size_t>(host)],
-                                   host == run.host);
+    Status possible =
+        lay_out_host(run, request, members, job.member_of, run.hosts[static_cast<std::size_t>(host)], host == run.host);
     if (!possible) return possible;
   }
   return job;

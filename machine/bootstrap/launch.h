@@ -23,7 +23,8 @@ struct RunWatch {
 /// Must be called while the process has one thread. stdin stays with process 0, the others read nothing.
 int launch_processes(const HostLayout& layout, const RunWatch& watch);
 
-/// "killed by signal 9, Killed (kill -9, or the kernel had run out of memory)"; in brackets what such a signal mostly means.
+/// "killed by signal 9, Killed (kill -9, or the kernel had run out of memory)"; in brackets what such a signal mostly
+/// means.
 std::string describe_kill(int signal);
 
 }  // namespace periapt::bootstrap

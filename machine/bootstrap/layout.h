@@ -1,6 +1,6 @@
-// The layout of a run: how many PEs, in how many processes on which hosts; and of this host, on which cores, and which OS
-// thread runs which PEs. It is worked out once, from the command line, from what we may use and, under a launcher, from
-// what the other processes said (job_layout.h), before anything is started.
+// The layout of a run: how many PEs, in how many processes on which hosts; and of this host, on which cores, and which
+// OS thread runs which PEs. It is worked out once, from the command line, from what we may use and, under a launcher,
+// from what the other processes said (job_layout.h), before anything is started.
 //
 // PEs and processes are numbered through the whole run, host by host; carriers are this host's alone.
 //
@@ -57,7 +57,9 @@ struct HostLayout {
   bool show_affinity = false;         ///< +showcpuaffinity: print describe_carriers()
 
   int host_count() const { return static_cast<int>(hosts.size()); }
-  int host_of(int pe) const { return processes[static_cast<std::size_t>(process_of[static_cast<std::size_t>(pe)])].host; }
+  int host_of(int pe) const {
+    return processes[static_cast<std::size_t>(process_of[static_cast<std::size_t>(pe)])].host;
+  }
   const Host& this_host() const { return hosts[static_cast<std::size_t>(host)]; }
   int process_count() const { return static_cast<int>(processes.size()); }
   int carrier_count() const { return static_cast<int>(carriers.size()); }

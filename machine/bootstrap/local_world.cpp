@@ -42,7 +42,8 @@ struct alignas(64) LocalBoard::Memory {
   std::atomic<std::uint32_t> aborted;
   char reason[kReasonBytes];
 
-  // Behind it (and aligned, as its size is a multiple of 64) a slot for each process: bytes used, then name and value, name and value ...
+  // Behind it (and aligned, as its size is a multiple of 64) a slot for each process: bytes used, then name and value,
+  // name and value ...
   struct Slot {
     std::atomic<std::uint32_t> used;
     char bytes[kSlotBytes - sizeof(std::atomic<std::uint32_t>)];
@@ -56,9 +57,11 @@ template <class Board>
 class LocalWorld : public World {
  public:
   LocalWorld(Board& board, int rank)
-      : board_(board), rank_(rank), host_of_(static_cast<std::size_t>(board.processes)),
-        job_(board.job), secret_(board.secret, sizeof board.secret) {
-  }
+      : board_(board),
+        rank_(rank),
+        host_of_(static_cast<std::size_t>(board.processes)),
+        job_(board.job),
+        secret_(board.secret, sizeof board.secret) {}
 
   int rank() const override { return rank_; }
   int size() const override { return board_.processes; }

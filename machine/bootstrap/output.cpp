@@ -21,8 +21,8 @@ bool is_read(int fd) {
   return true;  // a file, a terminal: nobody has to pass it on
 }
 
-// Once read, it has to be passed on, which nobody can see. hydra and Open MPI pass it on by the way by which they are told
-// to abort, in order; Slurm doesn't.
+// Once read, it has to be passed on, which nobody can see. hydra and Open MPI pass it on by the way by which they are
+// told to abort, in order; Slurm doesn't.
 constexpr timespec kMoment{0, 20'000'000};
 constexpr timespec kSlurmsMoment{0, 400'000'000};
 

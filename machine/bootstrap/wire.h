@@ -66,8 +66,8 @@ bool built_with_pmix();
 /// only, the wire found speaks 1.
 Looked look_for_pmi(int version);
 
-/// Waits until the launcher has read what this process has printed, two seconds at most. Launchers end everybody at once
-/// when they are told to abort, and lose what they have not read: the sentence that says why.
+/// Waits until the launcher has read what this process has printed, two seconds at most. Launchers end everybody at
+/// once when they are told to abort, and lose what they have not read: the sentence that says why.
 void let_output_through();
 
 /// Exchanges what the wire does not know by itself (one fence at most).

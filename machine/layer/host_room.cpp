@@ -106,7 +106,8 @@ Status receive_files(int socket, void* bytes, std::size_t size, std::vector<int>
     std::memcpy(files.data() + before, CMSG_DATA(header), count * sizeof(int));
   }
   if (got == 0) errno = ECONNRESET;
-  if (got > 0 && (message.msg_flags & MSG_CTRUNC) != 0) errno = EMFILE;  // what this process may not have open is dropped
+  if (got > 0 && (message.msg_flags & MSG_CTRUNC) != 0)
+    errno = EMFILE;  // what this process may not have open is dropped
   if (got != static_cast<ssize_t>(size) || (message.msg_flags & MSG_CTRUNC) != 0) {
     return failure("the message memory of this host could not be had from its first process");
   }
@@ -152,8 +153,8 @@ Status HostRoom::let_in(int guests, const shm::ArenaFiles& files, const std::str
     limit_waiting(socket);
     Knock knock;
     const bool known = same_user(socket) && ::recv(socket, &knock, sizeof knock, MSG_WAITALL) == sizeof knock &&
-                       knock.magic == kMagic && equal_secrets(knock.secret, expected, kSecretBytes) && knock.guest >= 0 &&
-                       knock.guest < guests && sockets_[static_cast<std::size_t>(knock.guest)] < 0;
+                       knock.magic == kMagic && equal_secrets(knock.secret, expected, kSecretBytes) &&
+                       knock.guest >= 0 && knock.guest < guests && sockets_[static_cast<std::size_t>(knock.guest)] < 0;
     if (!known) {
       log::warn("a process that does not belong to this run asked for its message memory and was sent away");
       ::close(socket);
@@ -174,7 +175,8 @@ Status HostRoom::let_in(int guests, const shm::ArenaFiles& files, const std::str
   return {};
 }
 
-Result<HostRoom> HostRoom::enter(const std::string& name, int guest, const std::string& secret, shm::ArenaFiles& files) {
+Result<HostRoom> HostRoom::enter(const std::string& name, int guest, const std::string& secret,
+                                 shm::ArenaFiles& files) {
   HostRoom room;
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   room.sockets_.push_back(socket);

@@ -1,7 +1,8 @@
 // HostRoom: processes of one host that a launcher started come together and share message memory.
 //
-// The first of them makes the memory and hands its files to the others over a Unix socket of the abstract kind, which no
-// file system holds: nothing is left behind. The sockets stay open; the end of one is the end of the process behind it.
+// The first of them makes the memory and hands its files to the others over a Unix socket of the abstract kind, which
+// no file system holds: nothing is left behind. The sockets stay open; the end of one is the end of the process behind
+// it.
 #pragma once
 
 #include <string>

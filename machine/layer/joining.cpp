@@ -48,8 +48,8 @@ enum class Stage { over, begun, looking, found, met, joined };
 Stage stage = Stage::over;
 bootstrap::World* world_found = nullptr;
 
-// Processes of a host that find the same wrong later on, each by itself (a limit, a device that is not there): the first
-// one has the right to say it. It is held as long as it lives; a name is the one thing they can have only once.
+// Processes of a host that find the same wrong later on, each by itself (a limit, a device that is not there): the
+// first one has the right to say it. It is held as long as it lives; a name is the one thing they can have only once.
 bool speaks_for_its_host() {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

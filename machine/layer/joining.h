@@ -1,5 +1,5 @@
-// How the processes of a run come to know each other, from the launcher or from our own fork, and then share memory with
-// those of their host. What they know then is the same in all of them.
+// How the processes of a run come to know each other, from the launcher or from our own fork, and then share memory
+// with those of their host. What they know then is the same in all of them.
 #pragma once
 
 #include <memory>
@@ -28,9 +28,9 @@ struct JoinRequest {
   std::string options;  ///< those that all processes must have been given alike
 };
 
-/// From here until start_is_over() a fatal error is one of start-up. Mostly all processes of a run make the same mistake;
-/// then one of them tells it, and none leaves before it has: a launcher ends the others as soon as one has left, and what
-/// they were printing is lost.
+/// From here until start_is_over() a fatal error is one of start-up. Mostly all processes of a run make the same
+/// mistake; then one of them tells it, and none leaves before it has: a launcher ends the others as soon as one has
+/// left, and what they were printing is lost.
 void start_begins();
 void start_is_over();
 

@@ -94,7 +94,8 @@ struct MachineLayer::State {
     heap_place.return_stacks = return_stacks.data();
     heaps.push_back(std::make_unique<shm::Heap>(heap_place));
     simulated->set_heap(heaps.front().get());
-    boards = static_cast<std::byte*>(heaps.front()->allocate_permanent(kBoardBytes * static_cast<std::size_t>(layout.pes)));
+    boards =
+        static_cast<std::byte*>(heaps.front()->allocate_permanent(kBoardBytes * static_cast<std::size_t>(layout.pes)));
 
     // The Port stands for a PE behind the last one, which nobody is: so all others are far.
     const auto nobody = static_cast<std::size_t>(layout.pes);
@@ -298,12 +299,12 @@ struct MachineLayer::State {
   std::unique_ptr<Net> net;
   std::unique_ptr<Simulated> simulated;
   std::unique_ptr<OneSided> one_sided;
-  std::byte* boards = nullptr;  // of a simulated machine
+  std::byte* boards = nullptr;      // of a simulated machine
   std::atomic<int> net_sleeper{0};  // the PE that went to sleep last, to be woken by the network
   bool explain = false;
   std::atomic<unsigned> speaker{0};
-  std::atomic<int> leaving_with{1};     // the code of end_badly()
-  std::atomic<bool> ends{false};        // end_after() is at work
+  std::atomic<int> leaving_with{1};  // the code of end_badly()
+  std::atomic<bool> ends{false};     // end_after() is at work
   std::unique_ptr<Watch> watch;
 };
 

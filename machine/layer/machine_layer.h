@@ -25,7 +25,7 @@
 namespace periapt::sim {
 class Machine;
 struct Options;
-}
+}  // namespace periapt::sim
 namespace periapt::machine {
 
 struct NetOptions;
@@ -39,8 +39,8 @@ enum class Route : unsigned char {
 
 class MachineLayer {
  public:
-  /// Whoever has options of its own to look at calls this first: a fatal error on the way to start() is then told by one
-  /// process of the run, whoever started it, and ends all of them.
+  /// Whoever has options of its own to look at calls this first: a fatal error on the way to start() is then told by
+  /// one process of the run, whoever started it, and ends all of them.
   static void expect_start();
 
   /// Takes its options out of argv, works out the layout, maps memory and starts the other processes. Where it starts
@@ -79,8 +79,8 @@ class MachineLayer {
   /// How long a block is that is sent to another host: the runtime knows. Before the first message.
   void set_block_bytes(std::size_t (*block_bytes)(const void* block));
   bool has_net() const { return net_; }
-  /// Drives the network, if nobody else does; what arrived for `pe` goes to deliver(context, meta, block). Returns whether
-  /// there was anything. Only with has_net(). From the thread of `pe`.
+  /// Drives the network, if nobody else does; what arrived for `pe` goes to deliver(context, meta, block). Returns
+  /// whether there was anything. Only with has_net(). From the thread of `pe`.
   bool progress_net(int pe, void (*deliver)(void* context, std::uint64_t meta, void* block), void* context);
   /// Port::sleep() that the network ends too.
   void sleep(int pe, std::uint64_t deadline_ns);
@@ -96,7 +96,8 @@ class MachineLayer {
   /// Called first on a carrier's own thread: binds it to its cpu.
   void enter(bootstrap::CarrierId carrier);
 
-  /// Waits, blocking the thread, until every carrier of the run has called it as often. Returns false when the run is ending instead.
+  /// Waits, blocking the thread, until every carrier of the run has called it as often. Returns false when the run is
+  /// ending instead.
   [[nodiscard]] bool barrier();
 
   /// 256 bytes of shared memory for each PE, zero at start, on lines of their own: for what the runtime shares without
@@ -107,11 +108,11 @@ class MachineLayer {
   /// Ends the run: the first code announced stands; every carrier of every process of this host is woken. Safe from any
   /// thread and from a signal handler.
   void announce_exit(int code);
-  /// The same for all processes of the run, and the launcher, after this one has said why; the caller is about to leave.
-  /// At most a second. Safe like announce_exit().
+  /// The same for all processes of the run, and the launcher, after this one has said why; the caller is about to
+  /// leave. At most a second. Safe like announce_exit().
   void end_badly(int code);
-  /// All is done: waits until all processes of the run have come here, for none may miss another. From the last thread of
-  /// the process that is still busy; `pe`: its.
+  /// All is done: waits until all processes of the run have come here, for none may miss another. From the last thread
+  /// of the process that is still busy; `pe`: its.
   void leave(int pe);
   /// The program has ended as it should: every process is about to leave with the program's exit status.
   void announce_end();

@@ -66,7 +66,8 @@ Status Net::start() {
   sequences_.resize(layout.processes.size());
   for (int i = 0; i < layout.processes[static_cast<std::size_t>(place_.job->process)].pes; ++i)
     trays_.push_back(std::make_unique<Tray>());
-  if (layout.pes > static_cast<int>(kPeMask)) return Status::failure("a run over several hosts has at most 16777215 PEs");
+  if (layout.pes > static_cast<int>(kPeMask))
+    return Status::failure("a run over several hosts has at most 16777215 PEs");
 
   ucx::ContextRequest request = request_of(place_.wishes);
   request.self = peer_of(place_.job->process);
@@ -125,12 +126,14 @@ ucx::Endpoint& Net::endpoint_to(int process) {
 // The engine is ours. The block goes back to whichever heap drives when it has been sent.
 void Net::put(const Parcel& parcel) {
   const std::size_t size = place_.block_bytes(parcel.bytes);
-  ucx::Buffer block(static_cast<std::byte*>(parcel.bytes), size,
-                    [](void* self, void* bytes) { static_cast<Net*>(self)->driver_->heap().release(bytes); }, this);
+  ucx::Buffer block(
+      static_cast<std::byte*>(parcel.bytes), size,
+      [](void* self, void* bytes) { static_cast<Net*>(self)->driver_->heap().release(bytes); }, this);
   const int process = place_.job->layout.process_of[static_cast<std::size_t>(parcel.to)];
   const ucx::Tag number = numbers_[static_cast<std::size_t>(process)]++;
-  endpoint_to(process).tag_send_owned(
-      std::move(block), number << kNumberShift | (parcel.meta & kMetaMask) << kMetaShift | static_cast<ucx::Tag>(parcel.to));
+  endpoint_to(process).tag_send_owned(std::move(block), number << kNumberShift |
+                                                            (parcel.meta & kMetaMask) << kMetaShift |
+                                                            static_cast<ucx::Tag>(parcel.to));
 }
 
 void Net::drain() {
@@ -179,7 +182,9 @@ void Net::send(int from, int to, std::uint64_t meta, void* bytes) {
         platform::hand_over(bytes);
         outbox_.push_back({to, meta, bytes});
       },
-      [&] { put({to, meta, bytes}); });
+      [&] {
+        put({to, meta, bytes});
+      });
 }
 
 // ---- one-sided access
@@ -247,8 +252,9 @@ void Net::complete(void* context, ucx::Outcome outcome) {
 // ---- receiving
 
 ucx::Buffer Net::in_heap(std::uint64_t size) {
-  return ucx::Buffer(static_cast<std::byte*>(driver_->heap().allocate(size)), size,
-                     [](void* self, void* bytes) { static_cast<Net*>(self)->driver_->heap().release(bytes); }, this);
+  return ucx::Buffer(
+      static_cast<std::byte*>(driver_->heap().allocate(size)), size,
+      [](void* self, void* bytes) { static_cast<Net*>(self)->driver_->heap().release(bytes); }, this);
 }
 
 void Net::on_arrived(ucx::Buffer message, const ucx::Received& received) {
@@ -323,7 +329,8 @@ bool Net::progress(int pe, Deliver deliver, void* context) {
 
 void Net::say_farewell() {
   for (std::size_t process = 0; process < endpoints_.size(); ++process) {
-    if (ucx::Endpoint* peer = worker_->endpoint(peer_of(static_cast<int>(process)))) static_cast<void>(peer->close(true));
+    if (ucx::Endpoint* peer = worker_->endpoint(peer_of(static_cast<int>(process))))
+      static_cast<void>(peer->close(true));
   }
 }
 

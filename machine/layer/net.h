@@ -1,12 +1,12 @@
 // Net: messages to PEs on other hosts. One a process; it drives the engine (machine/ucx-like/worker.h).
 //
-// There is no network thread: any PE that sends, or looks for work, drives it if no other PE of the process is doing so at
-// that moment. A PE that finds it taken leaves its messages in a queue, and whoever has it sends them.
+// There is no network thread: any PE that sends, or looks for work, drives it if no other PE of the process is doing so
+// at that moment. A PE that finds it taken leaves its messages in a queue, and whoever has it sends them.
 //
-// A message travels as a tagged message whose tag says for which PE it is, and its number among those from that process to
-// this one. Here the engine has one standing receive, which takes each message into a block of its size from the heap of
-// the PE that drives. Then it waits in the tray of its PE, in the order of the numbers: the runtime counts on the order
-// of messages between two PEs, but a large one may come after those that were sent behind it.
+// A message travels as a tagged message whose tag says for which PE it is, and its number among those from that process
+// to this one. Here the engine has one standing receive, which takes each message into a block of its size from the
+// heap of the PE that drives. Then it waits in the tray of its PE, in the order of the numbers: the runtime counts on
+// the order of messages between two PEs, but a large one may come after those that were sent behind it.
 #pragma once
 
 #include <atomic>
@@ -75,7 +75,8 @@ class Net : public shm::FarSide {
   // ---- one-sided access to memory of this process and of others on other hosts
 
   /// Lets those who have the answer, a key of at most `key_bytes_max` bytes, reach those bytes until forget_memory(id).
-  Result<std::vector<std::byte>> register_memory(std::uint64_t id, std::span<std::byte> bytes, std::size_t key_bytes_max);
+  Result<std::vector<std::byte>> register_memory(std::uint64_t id, std::span<std::byte> bytes,
+                                                 std::size_t key_bytes_max);
   void forget_memory(std::uint64_t id);
 
   /// A get, or a put that ends when the bytes are there.
@@ -92,8 +93,8 @@ class Net : public shm::FarSide {
   /// From the thread of the PE `from`. Never blocks.
   void access(int from, Access access);
 
-  /// Drives, if nobody else does, and gives what is in the tray of the PE `pe` to `deliver`, when the engine is free again.
-  /// Returns whether there was anything. On the thread of that PE.
+  /// Drives, if nobody else does, and gives what is in the tray of the PE `pe` to `deliver`, when the engine is free
+  /// again. Returns whether there was anything. On the thread of that PE.
   bool progress(int pe, Deliver deliver, void* context);
 
   /// Before the PE `pe` sleeps: false when there is something to do. After true, wait_fd() gets readable when there is.
@@ -162,13 +163,13 @@ class Net : public shm::FarSide {
   std::vector<shm::Port*> ports_;          // of own PEs
   int first_pe_ = 0;
 
-  std::mutex driving_;             // held by the PE that uses the engine
+  std::mutex driving_;                                          // held by the PE that uses the engine
   std::unordered_map<std::uint64_t, ucx::MemoryPtr> memories_;  // by id
-  shm::Port* driver_ = nullptr;    // its port
-  std::vector<std::uint32_t> numbers_;  // by process: of the next message to it
-  std::vector<Sequence> sequences_;     // by process: of those from it
-  int ended_by_ = -1;                   // the process that has ended the run
-  std::vector<std::unique_ptr<Tray>> trays_;  // by own PE
+  shm::Port* driver_ = nullptr;                                 // its port
+  std::vector<std::uint32_t> numbers_;                          // by process: of the next message to it
+  std::vector<Sequence> sequences_;                             // by process: of those from it
+  int ended_by_ = -1;                                           // the process that has ended the run
+  std::vector<std::unique_ptr<Tray>> trays_;                    // by own PE
   std::mutex outbox_mutex_;
   std::vector<Parcel> outbox_;             // left by PEs that found the engine in use, in order
   std::vector<Access> accesses_;           // the same

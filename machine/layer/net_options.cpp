@@ -49,7 +49,8 @@ Status refuse(const std::string& name) {
   for (const SizeOption& option : kSizes) known.push_back(option.name);
   known.insert(known.end(), std::begin(kWithValue), std::end(kWithValue));
   known.insert(known.end(), {"no-shared-memory", "explain-transport"});
-  return Status::failure("there is no option +" + name + ": did you mean +" + nearest(name, known) + "? (docs/machine.md lists them)");
+  return Status::failure("there is no option +" + name + ": did you mean +" + nearest(name, known) +
+                         "? (docs/machine.md lists them)");
 }
 
 // False: it is none of ours.

@@ -15,7 +15,7 @@ struct NetOptions {
   bool no_shared_memory = false;  ///< +no-shared-memory: processes of one host don't share message memory
   bool explain = false;           ///< +explain-transport
   bool verbose = false;           ///< +verbose
-  ucx::Limits limits;             ///< +eager-copy-max, +rendezvous-min, +credit-bytes, +unexpected-bytes, +registrations
+  ucx::Limits limits;  ///< +eager-copy-max, +rendezvous-min, +credit-bytes, +unexpected-bytes, +registrations
   std::map<std::string, std::string> others;  ///< "+net-devices" ...: by name, for the transports
 
   /// Are processes of one host to talk through a transport, as if they were on different ones?

@@ -24,7 +24,8 @@ Result<std::vector<std::string>> files_of(const std::string& part) {
   std::error_code error;
   const fs::file_status status = fs::status(part, error);
   if (!fs::exists(status)) {
-    return failure(part, "does not exist (" + error.message() + "). Give the path of a shared object, or of a folder of them");
+    return failure(
+        part, "does not exist (" + error.message() + "). Give the path of a shared object, or of a folder of them");
   }
   if (!fs::is_directory(status)) return std::vector<std::string>{part};
   std::vector<std::string> files;

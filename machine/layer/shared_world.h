@@ -11,8 +11,8 @@
 
 namespace periapt::machine {
 
-/// A World for several threads: PEs, whoever drives the network, the watch. What waits for others is not to be overlapped
-/// by anything else of it, but the watch's look.
+/// A World for several threads: PEs, whoever drives the network, the watch. What waits for others is not to be
+/// overlapped by anything else of it, but the watch's look.
 class SharedWorld : public bootstrap::World {
  public:
   explicit SharedWorld(std::unique_ptr<bootstrap::World> world) : world_(std::move(world)) {}

@@ -24,8 +24,7 @@ Result<std::optional<sim::Options>> take_sim_option(int& argc, char** argv) {
     }
     if (found) return Status::failure("+sim is given twice; put all of it into one: +sim nodes=4,seed=7");
     Result<std::string> text = arguments.take_value("sim");
-    if (!text)
-      return Status::failure("+sim wants the machine behind it: +sim nodes=1024,ppn=4,topology=torus:8x8x16");
+    if (!text) return Status::failure("+sim wants the machine behind it: +sim nodes=1024,ppn=4,topology=torus:8x8x16");
     Result<sim::Options> options = sim::parse_options(*text);
     if (!options) return options.status();
     found = std::move(*options);

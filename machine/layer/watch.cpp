@@ -31,7 +31,8 @@ void add(int epoll, int fd, std::uint32_t events, std::uint64_t what) {
 Watch::Watch(Watched watched) : watched_(std::move(watched)) {
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (epoll_ < 0 || bell_ < 0) fatal("nobody can watch over this process: epoll or eventfd: " + error_text(), "start-up");
+  if (epoll_ < 0 || bell_ < 0)
+    fatal("nobody can watch over this process: epoll or eventfd: " + error_text(), "start-up");
   add(epoll_, bell_, EPOLLIN, kBell);
   for (std::size_t i = 0; i < watched_.sockets.size(); ++i) add(epoll_, watched_.sockets[i], EPOLLIN | EPOLLRDHUP, i);
   if (watched_.launcher_fd >= 0) add(epoll_, watched_.launcher_fd, EPOLLIN, kLauncher);

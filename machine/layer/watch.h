@@ -1,5 +1,5 @@
-// Watch: a thread that sleeps until something happens that no PE would notice: another process of the host has gone, the
-// launcher ends the run, or a network that everybody sleeps on has something for us. It never touches a message.
+// Watch: a thread that sleeps until something happens that no PE would notice: another process of the host has gone,
+// the launcher ends the run, or a network that everybody sleeps on has something for us. It never touches a message.
 #pragma once
 
 #include <atomic>

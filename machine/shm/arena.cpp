@@ -181,12 +181,14 @@ Result<Arena> Arena::join(const std::vector<int>& process_of, const ArenaFiles& 
     return Status::failure("the message memory of this host has " + std::to_string(files.files.size()) +
                            " files, but its layout says " + std::to_string(parts_of(process_of).size()));
   }
-  arena.base_ = map_at(files.base, bytes, PROT_NONE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1);
+  arena.base_ =
+      map_at(files.base, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1);
   if (arena.base_ == nullptr) {
-    return Status::failure("the addresses at which another process of this host has its message memory are not free "
-                           "here: " + std::string(std::strerror(errno)) +
-                           ". Are the processes of one host started with different limits (ulimit -v) or programs?");
+    return Status::failure(
+        "the addresses at which another process of this host has its message memory are not free "
+        "here: " +
+        std::string(std::strerror(errno)) +
+        ". Are the processes of one host started with different limits (ulimit -v) or programs?");
   }
   arena.bytes_ = bytes;
   Status mapped = arena.map_files(process_of, files.files);

@@ -82,10 +82,10 @@ class Port {
 
   // ---- sending
 
-  /// A slot whose body the caller may write, then publish(). When the ring has just become full, a receiver that is awake
-  /// is given some microseconds to make room. nullptr: the ring is full, or blocks for that PE are
-  /// parked and must go first, or it is on another host; then send() a block instead. A slot that was claimed and not
-  /// published is given out again by the next claim.
+  /// A slot whose body the caller may write, then publish(). When the ring has just become full, a receiver that is
+  /// awake is given some microseconds to make room. nullptr: the ring is full, or blocks for that PE are parked and
+  /// must go first, or it is on another host; then send() a block instead. A slot that was claimed and not published is
+  /// given out again by the next claim.
   PERIAPT_INLINE Slot* claim(int pe) {
     Outgoing& out = outgoing_[pe];
     if (PERIAPT_UNLIKELY(out.next == out.limit) && !make_room(out, pe)) return nullptr;

@@ -42,9 +42,7 @@ socklen_t fill_name(sockaddr_un& name, std::uint64_t number) {
 
 File unix_socket() { return File(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
 
-Status no_socket() {
-  return Status::failure("could not make a Unix socket: " + error_text());
-}
+Status no_socket() { return Status::failure("could not make a Unix socket: " + error_text()); }
 
 }  // namespace
 
@@ -150,8 +148,8 @@ Arrival receive_packet(int socket) {
   bool whole = got == sizeof(Packet) && (message.msg_flags & MSG_TRUNC) == 0;
   bool ours = whole && arrival.packet.magic == Packet::kMagic && arrival.packet.version == Packet::kVersion;
   bool without_files = (message.msg_flags & MSG_CTRUNC) != 0;
-  arrival.what = got == 0       ? Arrival::What::end
-                 : !ours        ? Arrival::What::broken
+  arrival.what = got == 0        ? Arrival::What::end
+                 : !ours         ? Arrival::What::broken
                  : without_files ? Arrival::What::no_files
                                  : Arrival::What::packet;
   return arrival;

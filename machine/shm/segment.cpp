@@ -75,8 +75,9 @@ Result<int> make_memory_file(const char* name, std::uint64_t bytes) {
   int file = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0) {
     const bool forbidden = errno == ENOSYS || errno == EPERM || errno == EACCES;
-    return Status::failure("memfd_create failed: " + error_text() +
-                           (forbidden ? ". Memory shared between processes needs it (Linux 3.17; a sandbox must allow it)" : ""));
+    return Status::failure(
+        "memfd_create failed: " + error_text() +
+        (forbidden ? ". Memory shared between processes needs it (Linux 3.17; a sandbox must allow it)" : ""));
   }
   rlimit limit{};
   // A limit on file sizes would end us with SIGXFSZ.
@@ -139,7 +140,8 @@ Result<SharedPool*> SharedPool::create() {
     }
     pool->base_ = map_memory_file(*file, size);
     if (pool->base_ == nullptr) {
-      failed = Status::failure("could not map " + std::to_string(size >> 20) + " MiB of shared memory: " + error_text());
+      failed =
+          Status::failure("could not map " + std::to_string(size >> 20) + " MiB of shared memory: " + error_text());
       ::close(*file);
       continue;
     }

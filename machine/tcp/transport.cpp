@@ -46,9 +46,10 @@ Result<std::uint64_t> timeout_ns(const ucx::OpenRequest& request) {
   double seconds = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0.1 && seconds <= 86400))
-    return Status::failure("+net-timeout " + text +
-                           " makes no sense: it is the number of seconds, from 0.1 to 86400, after which a host that does "
-                           "not answer is given up");
+    return Status::failure(
+        "+net-timeout " + text +
+        " makes no sense: it is the number of seconds, from 0.1 to 86400, after which a host that does "
+        "not answer is given up");
   return static_cast<std::uint64_t>(seconds * 1e9);
 }
 
@@ -218,8 +219,7 @@ void TcpTransport::accept_all() {
     if (fd < 0) {
       if (errno == EAGAIN) return;
       // No more descriptors: who wants to connect waits in the kernel's queue until the next tick.
-      if (warnings_++ < kWarningsMax)
-        log::warn("tcp: a connection waits: " + error_text());
+      if (warnings_++ < kWarningsMax) log::warn("tcp: a connection waits: " + error_text());
       watch(listener_, EPOLL_CTL_MOD, 0);
       listening_paused_ = true;
       return;

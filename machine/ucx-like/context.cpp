@@ -27,7 +27,8 @@ Status unknown(const std::string& name, const std::vector<const TransportFactory
     known.push_back(factory->name);
     all += (all.empty() ? "" : ", ") + std::string(factory->name);
   }
-  return Status::failure("there is no transport \"" + name + "\": did you mean \"" + nearest(name, known) + "\"? There are: " + all);
+  return Status::failure("there is no transport \"" + name + "\": did you mean \"" + nearest(name, known) +
+                         "\"? There are: " + all);
 }
 
 // Those that were asked for, in that order; all when none was.
@@ -41,7 +42,8 @@ Result<std::vector<const TransportFactory*>> wanted_of(const ContextRequest& req
     wanted.push_back(*known);
   }
   if (wanted.empty()) {
-    return Status::failure("+transports \"" + request.transports + "\" names none: leave it out to use all that are usable");
+    return Status::failure("+transports \"" + request.transports +
+                           "\" names none: leave it out to use all that are usable");
   }
   return wanted;
 }

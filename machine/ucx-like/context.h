@@ -16,11 +16,11 @@ namespace periapt::ucx {
 
 /// Thresholds and bounds. What is 0 is chosen from measured costs.
 struct Limits {
-  std::uint64_t eager_copy_max = 0;        ///< above: sent from where it lies
-  std::uint64_t rendezvous_min = 0;        ///< from here on by rendezvous
-  std::uint64_t credit_bytes = 256 << 10;  ///< eager bytes a peer may have at a receiver that it has not taken
+  std::uint64_t eager_copy_max = 0;           ///< above: sent from where it lies
+  std::uint64_t rendezvous_min = 0;           ///< from here on by rendezvous
+  std::uint64_t credit_bytes = 256 << 10;     ///< eager bytes a peer may have at a receiver that it has not taken
   std::uint64_t unexpected_bytes = 64 << 20;  ///< all peers together; credits shrink when it gets tight
-  std::uint64_t registrations = 1024;  ///< that are kept at most, if they are kept
+  std::uint64_t registrations = 1024;         ///< that are kept at most, if they are kept
   /// Memory that was lent stays registered for the next time. Right only when Worker::invalidate() hears of memory that
   /// is freed or unmapped; memory from register_memory() is registered as long as its MemoryPtr lives, in any case.
   bool keep_registrations = false;
@@ -28,7 +28,7 @@ struct Limits {
 
 struct ContextRequest {
   std::vector<const TransportFactory*> factories;  ///< those of machine/layer/transports.cpp, or a test's
-  std::string transports;      ///< "+transports tcp,shm": only these, in this order; empty: all that are usable
+  std::string transports;  ///< "+transports tcp,shm": only these, in this order; empty: all that are usable
   PeerId self = 0;
   std::string host;
   std::vector<std::byte> secret;
@@ -40,12 +40,14 @@ struct ContextRequest {
 /// "tcp/eth0: is down, or has no carrier (ip link set eth0 up)".
 std::string describe(const Device& device);
 
-/// Whether what is asked for makes sense: names of transports, options of the engine and of each transport. Opens nothing.
+/// Whether what is asked for makes sense: names of transports, options of the engine and of each transport. Opens
+/// nothing.
 Status check_request(const ContextRequest& request);
 
 class Context {
  public:
-  /// Probes all, keeps what is usable. Fails when nothing is, or for a transport name that is not known (with the nearest).
+  /// Probes all, keeps what is usable. Fails when nothing is, or for a transport name that is not known (with the
+  /// nearest).
   static Result<std::unique_ptr<Context>> create(ContextRequest request);
   virtual ~Context() = default;
   /// All that were found, usable or not: for +verbose and the doctor.

@@ -1,7 +1,7 @@
 // The engine's header in front of each message, as it goes over the wire: 40 bytes, little-endian, one layout for all
 // kinds. What a field means for a kind is said at the kind. Of an eager message that nobody answers, only the first 16
-// bytes travel: its size is that of what arrives, and the rest would be zero. Everything here comes from outside when it
-// is read: nothing may be used before it was checked (receive.cpp does that for each kind).
+// bytes travel: its size is that of what arrives, and the rest would be zero. Everything here comes from outside when
+// it is read: nothing may be used before it was checked (receive.cpp does that for each kind).
 #pragma once
 
 #include <bit>
@@ -43,7 +43,7 @@ enum class Kind : std::uint8_t {
   flush,    ///< id: our operation: answer `flushed` when all before it is done
   flushed,  ///< id: their operation
   // The life of a connection.
-  bye,   ///< we part; nothing follows
+  bye,  ///< we part; nothing follows
 };
 inline constexpr Kind kLastKind = Kind::bye;
 

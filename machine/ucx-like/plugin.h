@@ -3,9 +3,9 @@
 //
 //   PERIAPT_TRANSPORT_PLUGIN(yours::factory)
 //
-// docs/transports.md says how it is built. What passes between program and shared object are C++ objects, so both must be
-// built from the same headers by compilers that agree about them; what is written here is compared before anything else
-// is touched.
+// docs/transports.md says how it is built. What passes between program and shared object are C++ objects, so both must
+// be built from the same headers by compilers that agree about them; what is written here is compared before anything
+// else is touched.
 #pragma once
 
 #include <array>

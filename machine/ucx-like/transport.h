@@ -47,9 +47,9 @@ struct Capabilities {
   std::size_t max_lent = 0;    ///< largest payload of send_lent() and send_owned(); ~0: any
   std::size_t max_put = 0;     ///< largest put(), ~0: any
   std::size_t max_get = 0;
-  bool atomics = false;         ///< fetch_op() on 32 and 64 bits
-  bool passes_ownership = false;  ///< send_owned() of arena memory hands it over without copying
-  bool put_ordered = false;     ///< a put is visible before any message accepted after it: no flush needed between
+  bool atomics = false;             ///< fetch_op() on 32 and 64 bits
+  bool passes_ownership = false;    ///< send_owned() of arena memory hands it over without copying
+  bool put_ordered = false;         ///< a put is visible before any message accepted after it: no flush needed between
   bool needs_registration = false;  ///< local memory of put/get/send_lent must be registered first
   unsigned memory_kinds = bit_of(MemoryKind::host);
 };
@@ -68,8 +68,8 @@ struct Device {
   std::string transport;  ///< "tcp"
   std::string name;       ///< "eth0", "mlx5_0:1", "memory"
   bool usable = false;
-  std::string detail;   ///< usable: "10.0.0.1, 10 Gb/s"; else why not: "no permission to open ..."
-  std::string remedy;   ///< what lifts it, a command where there is one: "ulimit -l unlimited"
+  std::string detail;  ///< usable: "10.0.0.1, 10 Gb/s"; else why not: "no permission to open ..."
+  std::string remedy;  ///< what lifts it, a command where there is one: "ulimit -l unlimited"
   Capabilities can;
   Costs costs;
 };
@@ -79,15 +79,15 @@ enum class Outcome : std::uint8_t { ok, cancelled, peer_lost, too_long, no_memor
 const char* describe(Outcome outcome);
 
 /// What a caller may be told at once.
-enum class [[nodiscard]] Accepted : std::uint8_t {
-  done,         ///< taken, and complete for the sender: no call-back will come
-  pending,      ///< taken; the Completion will be called from progress()
-  no_resource,  ///< not taken: nothing happened
-  lost,         ///< not taken: the peer is gone or the link is closed
+enum class [[nodiscard]] Accepted : std::uint8_t{
+    done,         ///< taken, and complete for the sender: no call-back will come
+    pending,      ///< taken; the Completion will be called from progress()
+    no_resource,  ///< not taken: nothing happened
+    lost,         ///< not taken: the peer is gone or the link is closed
 };
 
-/// Told when an accepted operation has ended. Lives in the caller's own object; must outlive the operation. One may serve
-/// several operations at a time: it is told once for each.
+/// Told when an accepted operation has ended. Lives in the caller's own object; must outlive the operation. One may
+/// serve several operations at a time: it is told once for each.
 struct Completion {
   void (*done)(Completion& self, Outcome outcome) = nullptr;
 };
@@ -131,8 +131,8 @@ class Receiver {
   virtual void placed(Link& from) = 0;
 
   /// The peer has gone or the link broke; `reason` is a sentence. Everything accepted and not complete on that link has
-  /// been completed with peer_lost before. A pending placement is dropped. The Link stays valid until close(). A link that
-  /// the peer opened may be told of here for the first time.
+  /// been completed with peer_lost before. A pending placement is dropped. The Link stays valid until close(). A link
+  /// that the peer opened may be told of here for the first time.
   virtual void link_lost(Link& link, const std::string& reason) = 0;
 
   /// A wish: no more of this link in this progress(), if that is easy. Set during arrived() by a receiver that would
@@ -145,13 +145,13 @@ struct MemoryHandle {
   std::byte* address = nullptr;
   std::uint64_t size = 0;
   MemoryKind kind = MemoryKind::host;
-  std::uint64_t id = 0;  ///< the transport's
+  std::uint64_t id = 0;    ///< the transport's
   void* detail = nullptr;  ///< the transport's
 };
 /// A peer's registered memory, unpacked from pack_key().
 struct RemoteKey {
-  std::uint64_t id = 0;      ///< the transport's
-  void* detail = nullptr;    ///< the transport's; direct(): where the memory is mapped here
+  std::uint64_t id = 0;    ///< the transport's
+  void* detail = nullptr;  ///< the transport's; direct(): where the memory is mapped here
 };
 
 enum class AtomicOp : std::uint8_t { add, bit_and, bit_or, bit_xor, swap, compare_swap };
@@ -180,9 +180,9 @@ class Transport {
   /// one link for a pair of workers: a link that the peer opened first, or at the same time, is the same one.
   virtual Result<Link*> connect(PeerId peer, std::span<const std::byte> address) = 0;
   /// Ends a link: what was accepted is completed (cancelled if it has not gone out) in later progress() calls, then the
-  /// Link is destroyed. No call-back for that link after those. A pending placement is dropped at once: its memory is the
-  /// caller's again when this returns. It doesn't wait for the peer: to be sure that all has arrived, flush() first and
-  /// close when that has ended. The peer's link is then lost.
+  /// Link is destroyed. No call-back for that link after those. A pending placement is dropped at once: its memory is
+  /// the caller's again when this returns. It doesn't wait for the peer: to be sure that all has arrived, flush() first
+  /// and close when that has ended. The peer's link is then lost.
   virtual void close(Link& link) = 0;
 
   // ---- messages: header, then payload
@@ -246,12 +246,13 @@ struct TransportFactory {
   /// What is here, or why not. Quick, without side effects; never fails.
   std::vector<Device> (*probe)(const OpenRequest& request);
   Result<std::unique_ptr<Transport>> (*open)(const Device& device, const OpenRequest& request);
-  /// Whether the options that are for this transport make sense. Asked in every run that knows the transport, whether it
-  /// is used or not. nullptr: it has none.
+  /// Whether the options that are for this transport make sense. Asked in every run that knows the transport, whether
+  /// it is used or not. nullptr: it has none.
   Status (*check_options)(const OpenRequest& request) = nullptr;
 };
 
-/// Changes with anything above: a transport that was built as a shared object (plugin.h) for another version is refused.
+/// Changes with anything above: a transport that was built as a shared object (plugin.h) for another version is
+/// refused.
 inline constexpr std::uint32_t kContractVersion = 1;
 
 }  // namespace periapt::ucx

@@ -1,7 +1,7 @@
 // The engine over the transports: Worker (progress, matching, one-sided operations), Endpoint (one peer), Request.
 //
-// Names follow UCP where the meaning is UCP's. All of a Worker and its Endpoints is used by one thread at a time; it takes
-// no lock. No call blocks. No call-back is made from inside another call: only from progress().
+// Names follow UCP where the meaning is UCP's. All of a Worker and its Endpoints is used by one thread at a time; it
+// takes no lock. No call blocks. No call-back is made from inside another call: only from progress().
 //
 // A message below the rendezvous threshold goes out at once (inline, copied or from where it lies); a larger one is
 // announced, and fetched (rendezvous by get, or put) or streamed when the receiver knows where to. What was chosen, and
@@ -61,8 +61,8 @@ struct Releaser {
   void operator()(Request* request) const;
 };
 /// Null (of a send or a one-sided operation, never of a receive): it was complete, and well, when the call returned; no
-/// call-back comes. A receive that finds its message there may have ended when the call returns; its call-back comes from
-/// the next progress().
+/// call-back comes. A receive that finds its message there may have ended when the call returns; its call-back comes
+/// from the next progress().
 using RequestPtr = std::unique_ptr<Request, Releaser>;
 
 /// Called from progress() when an operation ends. `context` is the caller's.
@@ -88,8 +88,8 @@ struct Probed {
   explicit operator bool() const { return message != nullptr; }
 };
 
-/// Active messages: `handler` gets each message sent to `id`, from progress(). A large payload has been fetched first into
-/// a buffer from `allocate` (or the worker's own pool without one).
+/// Active messages: `handler` gets each message sent to `id`, from progress(). A large payload has been fetched first
+/// into a buffer from `allocate` (or the worker's own pool without one).
 struct ActiveHandler {
   void* context = nullptr;
   Buffer (*allocate)(void* context, std::uint64_t size) = nullptr;
@@ -124,8 +124,9 @@ class Endpoint {
   /// Ends when the receiver has matched it.
   virtual RequestPtr tag_send_sync(std::span<const std::byte> bytes, Tag tag, SendDone done = nullptr,
                                    void* context = nullptr) = 0;
-  virtual RequestPtr active_send(std::uint16_t id, std::span<const std::byte> header, std::span<const std::byte> payload,
-                                 SendDone done = nullptr, void* context = nullptr) = 0;
+  virtual RequestPtr active_send(std::uint16_t id, std::span<const std::byte> header,
+                                 std::span<const std::byte> payload, SendDone done = nullptr,
+                                 void* context = nullptr) = 0;
 
   virtual Result<RkeyPtr> unpack(std::span<const std::byte> packed_key) = 0;
   virtual RequestPtr put(std::span<const std::byte> local, std::uint64_t remote, const RkeyPtr& key,
@@ -190,7 +191,8 @@ class Worker {
 
   virtual RequestPtr flush(SendDone done = nullptr, void* context = nullptr) = 0;
 
-  /// Returns how many call-backs were made and messages moved: 0 means that nothing was there to do. Not from a call-back.
+  /// Returns how many call-backs were made and messages moved: 0 means that nothing was there to do. Not from a
+  /// call-back.
   virtual int progress() = 0;
   /// For epoll; arm() says false when progress() has something to do already.
   virtual int wait_fd() const = 0;

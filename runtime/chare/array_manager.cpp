@@ -243,8 +243,7 @@ void ArrayManager::populate_run(const chare::Placement& placement, const chare::
   }
   constexpr bool at_home = true;
   if (range.dimension() == 1) {  // begins at 0, in steps of 1
-    for (std::int64_t i = first; i < end; ++i)
-      create(CkArrayIndex1D(static_cast<int>(i)), ep, constructor, at_home);
+    for (std::int64_t i = first; i < end; ++i) create(CkArrayIndex1D(static_cast<int>(i)), ep, constructor, at_home);
     return;
   }
   for (std::int64_t position = first; position < end; ++position) create(range[position], ep, constructor, at_home);
@@ -347,20 +346,23 @@ void ArrayManager::insert(CkArrayID id, const CkArrayIndex& index, int ep, int t
   PeObjects& objects = PeObjects::current();
   if (ArrayManager* manager = objects.array(id)) return manager->insert(index, ep, to, std::move(message));
   if (objects.balance) ++objects.balance->elements_sent;
-  keep(objects, id, runtime_message(wrap(InsertHeader{index, ep, to}, std::move(message)), entry_insert,
-                                    static_cast<std::uint32_t>(id.index())));
+  keep(objects, id,
+       runtime_message(wrap(InsertHeader{index, ep, to}, std::move(message)), entry_insert,
+                       static_cast<std::uint32_t>(id.index())));
 }
 
 void ArrayManager::insert(const CkArrayIndex& index, int ep, int to, Message message) {
   if (to < 0) to = location_->place(index);
   if (to >= pe_.process.pes())
     fatal("element " + index.toString() + " is to be inserted on PE " + std::to_string(to) + ", but there are " +
-              std::to_string(pe_.process.pes()) + " PEs", describe_running(pe_));
+              std::to_string(pe_.process.pes()) + " PEs",
+          describe_running(pe_));
   if (to == pe_.index) return create(index, ep, message);
   ++pe_.created;
   if (objects_.balance) ++objects_.balance->elements_sent;
-  send_to(pe_, to, runtime_message(wrap(InsertHeader{index, ep, to}, std::move(message)), entry_insert,
-                                   static_cast<std::uint32_t>(id_.index())));
+  send_to(pe_, to,
+          runtime_message(wrap(InsertHeader{index, ep, to}, std::move(message)), entry_insert,
+                          static_cast<std::uint32_t>(id_.index())));
 }
 
 // A proxy may come to a PE before the creation of its array does. What is sent through it waits here.
@@ -467,7 +469,8 @@ void ArrayManager::call(std::uint64_t id, const CkArrayIndex& index, int ep, con
 }
 
 void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message message) {
-  if (id == 0) [[unlikely]] id = number(index);
+  if (id == 0) [[unlikely]]
+    id = number(index);
   ++pe_.created;
   message->target = Target::array;
   message->collection = static_cast<std::uint32_t>(id_.index());
@@ -536,7 +539,8 @@ void ArrayManager::wait_for(std::uint64_t id, Message message) {
   const int constructor = registry().chares[type_].default_constructor;
   if (constructor < 0)
     fatal(describe(id) + " is to be created by a message to it, but its class has no constructor without arguments",
-          "[createhere] or [createhome] entry", "", "declare `entry " + std::string(registry().chares[type_].name) + "();`");
+          "[createhere] or [createhome] entry", "",
+          "declare `entry " + std::string(registry().chares[type_].name) + "();`");
   Message none = Message::make(0);
   none->message_type = static_cast<std::uint16_t>(CMessage_CkMarshallMsg::__idx);
   insert(index_of(id), constructor, flags & ep_createhere ? source : pe_.index, std::move(none));
@@ -712,8 +716,8 @@ void ArrayManager::keeps_up(std::uint64_t id) {
   send_runtime(pe_, duty.from, entry_arrived, id_.index(), id, duty.leave);
 }
 
-// The oldest broadcast that somebody on the way from here may not have seen, minus one. Whoever left is counted with here
-// until it is no longer behind the PE it has come to: that one may have answered before.
+// The oldest broadcast that somebody on the way from here may not have seen, minus one. Whoever left is counted with
+// here until it is no longer behind the PE it has come to: that one may have answered before.
 std::uint32_t ArrayManager::floor() const {
   std::uint32_t least = epoch_;
   for (const Departure& d : departures_) least = std::min(least, d.leave.epoch);
@@ -741,7 +745,8 @@ void ArrayManager::migrate(ArrayElement* element, int to, std::uint32_t follows)
   const std::uint64_t id = element->id_;
   if (to < 0 || to >= pe_.process.pes())
     fatal(describe(element->id_) + " is to migrate to PE " + std::to_string(to) + ", but PEs are numbered 0 to " +
-              std::to_string(pe_.process.pes() - 1), describe_running(pe_));
+              std::to_string(pe_.process.pes() - 1),
+          describe_running(pe_));
   if (!follows && age_of(element).unsettled()) return location_->wish(id, to);
   if (to == pe_.index) return;
   if (objects_.posts) [[unlikely]]
@@ -784,7 +789,8 @@ void ArrayManager::migrate(ArrayElement* element, int to, std::uint32_t follows)
     member->virtual_pup(p);
     if (p.size() != sizes[i])
       fatal("pup() of " + manager->describe(id) + " packs " + std::to_string(p.size()) + " bytes after sizing " +
-                std::to_string(sizes[i]), "migration from PE " + std::to_string(pe_.index) + " to " + std::to_string(to),
+                std::to_string(sizes[i]),
+            "migration from PE " + std::to_string(pe_.index) + " to " + std::to_string(to),
             "pup() does something else when packing than when sizing",
             "pup the same members in both, whatever p.isSizing() says");
     at += (sizes[i] + 15) & ~std::size_t{15};
@@ -799,8 +805,9 @@ void ArrayManager::migrate(ArrayElement* element, int to, std::uint32_t follows)
   if (!follows) location_->learn(id, to, age, false);
   for (ArrayManager* manager : location_->bound) manager->release_waiting(id);
   ++pe_.created;
-  send_to(pe_, to, runtime_message(std::move(message), entry_arrive,
-                                   static_cast<std::uint32_t>(location_->bound.front()->id_.index())));
+  send_to(pe_, to,
+          runtime_message(std::move(message), entry_arrive,
+                          static_cast<std::uint32_t>(location_->bound.front()->id_.index())));
 }
 
 void ArrayManager::depart(ArrayElement* element, Age age) {
@@ -910,9 +917,10 @@ void ArrayManager::rebuild(std::uint64_t id, const Arrival& arrival, const char*
   PUP::fromMem p(bytes, size);
   element->virtual_pup(p);
   if (p.size() != size)
-    fatal("pup() of " + describe(id) + " unpacked " + std::to_string(p.size()) + " of " + std::to_string(size) + " bytes",
-          "arrival on PE " + std::to_string(pe_.index), "pup() does something else when unpacking than when packing",
-          "pup the same members in both, in the same order");
+    fatal(
+        "pup() of " + describe(id) + " unpacked " + std::to_string(p.size()) + " of " + std::to_string(size) + " bytes",
+        "arrival on PE " + std::to_string(pe_.index), "pup() does something else when unpacking than when packing",
+        "pup the same members in both, in the same order");
 }
 
 void ArrayManager::on_arrived(Pe& pe, const RuntimeCall& call) {
@@ -944,10 +952,12 @@ void ArrayManager::order(int entry, CkArrayID array, std::uint64_t id, const CkA
   const OrderCall order{index, to};
   ArrayManager* manager = objects.array(array);
   if (!manager)
-    return keep(objects, array,
-                boxed(objects.pe, Target::runtime, entry, static_cast<std::uint32_t>(array.index()), id, &order, sizeof order));
+    return keep(
+        objects, array,
+        boxed(objects.pe, Target::runtime, entry, static_cast<std::uint32_t>(array.index()), id, &order, sizeof order));
   if (id == 0) id = manager->number(index);
-  if (ArrayElement* element = manager->find(id)) return entry == entry_migrate ? manager->migrate(element, to) : element->ckDestroy();
+  if (ArrayElement* element = manager->find(id))
+    return entry == entry_migrate ? manager->migrate(element, to) : element->ckDestroy();
   ++objects.pe.created;
   send_runtime(objects.pe, manager->destination(id, index), entry, array.index(), id, order);
 }

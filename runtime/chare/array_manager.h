@@ -2,9 +2,9 @@
 //
 // Where elements are: see location.h.
 //
-// A *broadcast* is numbered by PE 0 (its epoch) and goes down one tree. Each element holds the epoch it has seen, so one
-// that migrates meanwhile gets what it missed from the kept messages of the PE it comes to, and nothing twice. A kept
-// broadcast is dropped when every PE and every element on its way has passed it (`floor` below).
+// A *broadcast* is numbered by PE 0 (its epoch) and goes down one tree. Each element holds the epoch it has seen, so
+// one that migrates meanwhile gets what it missed from the kept messages of the PE it comes to, and nothing twice. A
+// kept broadcast is dropped when every PE and every element on its way has passed it (`floor` below).
 #pragma once
 #include <deque>
 #include <memory>
@@ -26,7 +26,8 @@ class ArrayManager {
   ~ArrayManager();
 
   static void register_entries();
-  static void announce(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options, void* message);
+  static void announce(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
+                       void* message);
 
   CkArrayID id() const { return id_; }
   int type() const { return type_; }
@@ -54,8 +55,8 @@ class ArrayManager {
   OpenCall open_call(std::uint64_t id, const CkArrayIndex& index, int ep, unsigned length) {
     if (id == 0) return {};
     const int to = find(id) ? pe_.index : destination(id, index);
-    return open_call_to(pe_, to, call_meta(static_cast<std::uint16_t>(ep), static_cast<std::uint32_t>(id_.index()), length),
-                        id);
+    return open_call_to(pe_, to,
+                        call_meta(static_cast<std::uint16_t>(ep), static_cast<std::uint32_t>(id_.index()), length), id);
   }
   void call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length);
   void send(std::uint64_t id, const CkArrayIndex& index, Message message);
@@ -180,10 +181,10 @@ class ArrayManager {
   std::vector<ArrayElement*> elements_;
   std::ptrdiff_t element_offset_ = 0;  // of the ArrayElement within the object
   std::unordered_map<std::uint64_t, std::vector<Message>> waiting_;
-  void* creating_object_ = nullptr;    // whose constructor runs
-  const Arrival* arrival_ = nullptr;   // not null: it comes from another PE
-  Age birth_age_;                      // null: its age
-  int populate_entry_ = -1;            // constructor of the first elements
+  void* creating_object_ = nullptr;   // whose constructor runs
+  const Arrival* arrival_ = nullptr;  // not null: it comes from another PE
+  Age birth_age_;                     // null: its age
+  int populate_entry_ = -1;           // constructor of the first elements
   std::uint32_t inserting_ = 0;
 
   // indices too large to be ids
@@ -191,14 +192,14 @@ class ArrayManager {
   std::unordered_map<std::uint64_t, CkArrayIndex> index_of_assigned_;
 
   // broadcasts
-  std::uint32_t epoch_ = 0;        // last one delivered here
-  std::uint32_t next_epoch_ = 0;   // PE 0: last one numbered
-  std::deque<Message> history_;    // epoch_ - size + 1 .. epoch_
-  std::deque<Message> delayed_;    // came while another one was being given out
+  std::uint32_t epoch_ = 0;       // last one delivered here
+  std::uint32_t next_epoch_ = 0;  // PE 0: last one numbered
+  std::deque<Message> history_;   // epoch_ - size + 1 .. epoch_
+  std::deque<Message> delayed_;   // came while another one was being given out
   bool giving_ = false;
-  bool disordered_ = false;        // an element of those given to already has gone
+  bool disordered_ = false;  // an element of those given to already has gone
   std::size_t giving_at_ = 0;
-  std::vector<Departure> departures_;             // elements that left and have not caught up elsewhere yet
+  std::vector<Departure> departures_;               // elements that left and have not caught up elsewhere yet
   std::unordered_map<std::uint64_t, Duty> behind_;  // elements here that have not caught up yet
   std::uint32_t floors_wanted_ = 0, floors_heard_ = 0, floor_least_ = 0, floor_known_ = 0;
   bool floor_round_ = false;

@@ -1,5 +1,6 @@
 // What runtime/chare tells a load balancer (runtime/loadbalance) on each PE: which elements take part, where they come
-// from and go, and that one has reached AtSync. The balancer keeps its own record of each; the element holds its number.
+// from and go, and that one has reached AtSync. The balancer keeps its own record of each; the element holds its
+// number.
 #pragma once
 #include <string>
 
@@ -9,11 +10,11 @@ namespace periapt {
 
 // What an element that takes part brings along to another PE.
 struct BalanceTravel {
-  double seconds = 0;          // measured since the last balancing
-  std::uint32_t step = 0;      // of the AtSync it waits in, when in_sync
-  std::uint32_t resumed = 0;   // last step it was resumed from
+  double seconds = 0;         // measured since the last balancing
+  std::uint32_t step = 0;     // of the AtSync it waits in, when in_sync
+  std::uint32_t resumed = 0;  // last step it was resumed from
   bool in_sync = false;
-  bool moved = false;          // by the balancer: it is counted on arrival
+  bool moved = false;  // by the balancer: it is counted on arrival
 };
 
 class BalanceHook {

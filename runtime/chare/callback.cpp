@@ -75,7 +75,8 @@ CkCallback::CkCallback(CkCallbackFn fn, void* param) : type(callCFn), pe(Pe::cur
   d.cfn.fn = fn;
   d.cfn.param = param;
 }
-CkCallback::CkCallback(int ep, const CkChareID& id, bool force) : type(inlines(ep, force) ? isendChare : sendChare), ep(ep) {
+CkCallback::CkCallback(int ep, const CkChareID& id, bool force)
+    : type(inlines(ep, force) ? isendChare : sendChare), ep(ep) {
   d.chare.id = id;
 }
 CkCallback::CkCallback(int ep, const CProxy_NodeGroup& group) : type(bcastNodeGroup), ep(ep) {
@@ -125,10 +126,10 @@ bool CkCallback::operator==(const CkCallback& o) const {
 }
 
 const char* CkCallback::typeName(callbackType type) {
-  static const char* const names[] = {
-      "invalid",    "ignore",    "ckExit",         "resumeThread", "callCFn",      "call1Fn",     "sendChare",
-      "sendGroup",  "sendNodeGroup", "sendArray",  "isendChare",   "isendGroup",   "isendNodeGroup", "isendArray",
-      "bcastGroup", "bcastNodeGroup", "bcastArray", "bcastSection", "replyCCS",    "sendFuture"};
+  static const char* const names[] = {"invalid",        "ignore",     "ckExit",         "resumeThread",  "callCFn",
+                                      "call1Fn",        "sendChare",  "sendGroup",      "sendNodeGroup", "sendArray",
+                                      "isendChare",     "isendGroup", "isendNodeGroup", "isendArray",    "bcastGroup",
+                                      "bcastNodeGroup", "bcastArray", "bcastSection",   "replyCCS",      "sendFuture"};
   return type <= sendFuture ? names[type] : "unknown";
 }
 
@@ -160,12 +161,14 @@ void CkCallback::send(void* message) const {
     case invalid:
       fatal("a callback is sent that was never set", describe_running(here), "",
             "construct it with a target, or check isInvalid()");
-    case ignore: return CkFreeMsg(message);
+    case ignore:
+      return CkFreeMsg(message);
     case ckExit:
       CkFreeMsg(message);
       return request_exit(0);
     case resumeThread:
-    case sendFuture: return Futures::send(here, CkFuture{d.future.id, pe}, message);
+    case sendFuture:
+      return Futures::send(here, CkFuture{d.future.id, pe}, message);
     case call1Fn:
       return reinterpret_cast<Ck1CallbackFn>(d.c1fn.from_anchor + reinterpret_cast<std::intptr_t>(&anchor))(message);
     case callCFn: {
@@ -175,20 +178,23 @@ void CkCallback::send(void* message) const {
         return send_c_call_far(here, pe, d.cfn.fn, d.cfn.param, message);
       return send_runtime(here, pe, entry_call_c_function, 0, 0, CCall{d.cfn.fn, d.cfn.param, message});
     }
-    case sendChare: return send_message(CProxy_Chare(d.chare.id), ep, 0, usable(message));
+    case sendChare:
+      return send_message(CProxy_Chare(d.chare.id), ep, 0, usable(message));
     case isendChare: {
       void* object = d.chare.id.onPE == here.index ? PeObjects::current().find_chare(d.chare.id.serial) : nullptr;
       if (!object) return send_message(CProxy_Chare(d.chare.id), ep, 0, usable(message));
       return PeObjects::current().run_now(ep, object, usable(message));
     }
-    case sendGroup: return send_message(CProxyElement_Group(d.group.id, pe), ep, 0, usable(message));
+    case sendGroup:
+      return send_message(CProxyElement_Group(d.group.id, pe), ep, 0, usable(message));
     case isendGroup: {
       void* object = pe == here.index ? local_branch(d.group.id) : nullptr;
       if (!object) return send_message(CProxyElement_Group(d.group.id, pe), ep, 0, usable(message));
       return PeObjects::current().run_now(ep, object, usable(message));
     }
     case isendNodeGroup:
-    case sendNodeGroup: return send_message(CProxyElement_NodeGroup(d.group.id, pe), ep, 0, usable(message));
+    case sendNodeGroup:
+      return send_message(CProxyElement_NodeGroup(d.group.id, pe), ep, 0, usable(message));
     case sendArray:
     case isendArray: {
       const CProxyElement_ArrayBase element(d.array.id, d.array.index.asChild());
@@ -196,11 +202,16 @@ void CkCallback::send(void* message) const {
       if (!object) return send_message(element, ep, 0, usable(message));
       return PeObjects::current().run_now(ep, object, usable(message));
     }
-    case bcastGroup: return send_message(CProxy_Group(d.group.id), ep, 0, usable(message));
-    case bcastNodeGroup: return send_message(CProxy_NodeGroup(d.group.id), ep, 0, usable(message));
-    case bcastArray: return send_message(CProxy_ArrayBase(d.array.id), ep, 0, usable(message));
-    case bcastSection: return PeObjects::current().send_to_section(pe, d.section.id, ep, usable(message));
-    case replyCCS: fatal("a callback that answers a CCS request is sent", describe_running(here), "CCS is not supported yet");
+    case bcastGroup:
+      return send_message(CProxy_Group(d.group.id), ep, 0, usable(message));
+    case bcastNodeGroup:
+      return send_message(CProxy_NodeGroup(d.group.id), ep, 0, usable(message));
+    case bcastArray:
+      return send_message(CProxy_ArrayBase(d.array.id), ep, 0, usable(message));
+    case bcastSection:
+      return PeObjects::current().send_to_section(pe, d.section.id, ep, usable(message));
+    case replyCCS:
+      fatal("a callback that answers a CCS request is sent", describe_running(here), "CCS is not supported yet");
   }
 }
 

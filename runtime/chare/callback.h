@@ -19,7 +19,7 @@ struct CkFuture {
 };
 PUPbytes(CkFuture)
 
-class Chare;
+    class Chare;
 class Group;
 class NodeGroup;
 class ArrayElement;
@@ -42,9 +42,18 @@ class CkCallback {
     resumeThread,  // made in a threaded entry, which waits with thread_delay()
     callCFn,       // a C function with a parameter, on the PE where the callback was made
     call1Fn,       // a C function, on the PE where it is sent
-    sendChare, sendGroup, sendNodeGroup, sendArray,
-    isendChare, isendGroup, isendNodeGroup, isendArray,  // called directly when the object is here
-    bcastGroup, bcastNodeGroup, bcastArray, bcastSection,
+    sendChare,
+    sendGroup,
+    sendNodeGroup,
+    sendArray,
+    isendChare,
+    isendGroup,
+    isendNodeGroup,
+    isendArray,  // called directly when the object is here
+    bcastGroup,
+    bcastNodeGroup,
+    bcastArray,
+    bcastSection,
     replyCCS,
     sendFuture
   };
@@ -97,21 +106,37 @@ class CkCallback {
   int ep = 0;
   int pe = -1;  // PE or node of the receiver; resumeThread, callCFn: where it was made
   union {
-    struct { CkChareID id; } chare;
-    struct { CkGroupID id; } group;
-    struct { CkGroupID id; CkArrayIndexBase index; } array;
-    struct { CkCallbackFn fn; void* param; } cfn;
-    struct { std::intptr_t from_anchor; } c1fn;  // an address that means the same in every process of the run
-    struct { std::uint64_t id; } future;   // resumeThread, sendFuture
-    struct { std::uint64_t id; } section;  // number of the section on the PE that made it
+    struct {
+      CkChareID id;
+    } chare;
+    struct {
+      CkGroupID id;
+    } group;
+    struct {
+      CkGroupID id;
+      CkArrayIndexBase index;
+    } array;
+    struct {
+      CkCallbackFn fn;
+      void* param;
+    } cfn;
+    struct {
+      std::intptr_t from_anchor;
+    } c1fn;  // an address that means the same in every process of the run
+    struct {
+      std::uint64_t id;
+    } future;  // resumeThread, sendFuture
+    struct {
+      std::uint64_t id;
+    } section;  // number of the section on the PE that made it
     std::uint64_t raw[3];
   } d = {};
 };
 static_assert(sizeof(CkCallback) <= 48, "a callback fits into an inline message");
 PUPbytes(CkCallback)
 
-// A callback to wait for: the thread that makes one waits for it where it goes out of scope.
-class CkCallbackResumeThread : public CkCallback {
+    // A callback to wait for: the thread that makes one waits for it where it goes out of scope.
+    class CkCallbackResumeThread : public CkCallback {
  public:
   CkCallbackResumeThread() : CkCallback(resumeThread), result_(nullptr) {}
   CkCallbackResumeThread(void*& result) : CkCallback(resumeThread), result_(&result) {}

@@ -31,10 +31,14 @@ void write_text(const char* text) {
 const char* cause_of(int signal, bool near_stack) {
   if (near_stack) return "the stack is full: a recursion without end, or large local arrays";
   switch (signal) {
-    case SIGABRT: return "abort() was called: an assertion, a failed check of the C or C++ library, an uncaught exception";
-    case SIGFPE: return "a division of integers by zero, or an overflow in one";
-    case SIGILL: return "a damaged function pointer, or a program built for another processor";
-    default: return "a pointer that is null, was freed, or points beyond its array";
+    case SIGABRT:
+      return "abort() was called: an assertion, a failed check of the C or C++ library, an uncaught exception";
+    case SIGFPE:
+      return "a division of integers by zero, or an overflow in one";
+    case SIGILL:
+      return "a damaged function pointer, or a program built for another processor";
+    default:
+      return "a pointer that is null, was freed, or points beyond its array";
   }
 }
 
@@ -42,8 +46,7 @@ const char* cause_of(int signal, bool near_stack) {
 bool near(const void* address, const void* context) {
 #if defined(__x86_64__)
   const auto at = reinterpret_cast<std::uintptr_t>(address);
-  const auto stack = static_cast<std::uintptr_t>(
-      static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
+  const auto stack = static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
   return at < stack + 65536 && stack < at + 65536;
 #else
   return false;
@@ -60,7 +63,8 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   if (pe) length += std::snprintf(text + length, sizeof text - length, " on PE %d", pe->index);
   if (pe && pe->process.count() > 1)
     length += std::snprintf(text + length, sizeof text - length, ", process %d", pe->process.rank());
-  length += std::snprintf(text + length, sizeof text - length, "\n  what:     signal %d, %s", signal, ::strsignal(signal));
+  length +=
+      std::snprintf(text + length, sizeof text - length, "\n  what:     signal %d, %s", signal, ::strsignal(signal));
   if (fault) length += std::snprintf(text + length, sizeof text - length, ", at address %p", info->si_addr);
   std::snprintf(text + length, sizeof text - length, "\n  why:      %s\n",
                 cause_of(signal, fault && near(info->si_addr, context)));
@@ -78,7 +82,8 @@ void on_crash(int signal, siginfo_t* info, void* context) {
     const std::string where = "  where:    " + describe_running(*pe) + "\n";
     write_text(where.c_str());
   }
-  write_text("  do next:  Look at the stack, innermost function first; the asan preset of the build finds most causes\n");
+  write_text(
+      "  do next:  Look at the stack, innermost function first; the asan preset of the build finds most causes\n");
   void* frames[24];
   const int found = ::backtrace(frames, 24);
   constexpr int ours = 2;  // this function and the kernel's frame

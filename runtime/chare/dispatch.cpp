@@ -17,8 +17,7 @@ const char* arguments_end() {
   return running ? running->arguments_end : nullptr;
 }
 void truncated(std::size_t offset, std::uint64_t count, std::size_t element_size) {
-  fatal("the arguments of an entry method end before they should",
-        describe_running(*Pe::current()),
+  fatal("the arguments of an entry method end before they should", describe_running(*Pe::current()),
         "an array of " + std::to_string(count) + " elements of " + std::to_string(element_size) + " bytes at offset " +
             std::to_string(offset) + " does not fit what was received",
         "check that sender and receiver were built from the same .ci file");
@@ -26,7 +25,8 @@ void truncated(std::size_t offset, std::uint64_t count, std::size_t element_size
 }  // namespace marshal
 
 void PeObjects::deliver(Work& work) {
-  if (!started) [[unlikely]] return hold(work);
+  if (!started) [[unlikely]]
+    return hold(work);
   if (work.kind() == WorkKind::message) return deliver_message(Message(work.message()));
 
   const int ep = work.entry();
@@ -39,13 +39,18 @@ void PeObjects::deliver(Work& work) {
           return run_entry(ep, manager->object_for(element, ep), work.arguments, end, Message());
         }
       }
-      return deliver_message(boxed(pe, Target::array, ep, work.collection(), work.element, work.arguments, work.length()));
-    case Target::group: return deliver_group(ep, work.collection(), work.arguments, end, Message());
-    case Target::chare: return deliver_chare(ep, work.element, work.arguments, end, Message());
-    case Target::node_group: return node_groups().deliver(*this, ep, work.collection(), work.arguments, end, Message());
+      return deliver_message(
+          boxed(pe, Target::array, ep, work.collection(), work.element, work.arguments, work.length()));
+    case Target::group:
+      return deliver_group(ep, work.collection(), work.arguments, end, Message());
+    case Target::chare:
+      return deliver_chare(ep, work.element, work.arguments, end, Message());
+    case Target::node_group:
+      return node_groups().deliver(*this, ep, work.collection(), work.arguments, end, Message());
     case Target::runtime:
       return entry.runtime(pe, {work.entry(), work.collection(), work.element, work.arguments, work.length(), nullptr});
-    default: fatal("a call for a receiver that doesn't exist", entry_name(ep));
+    default:
+      fatal("a call for a receiver that doesn't exist", entry_name(ep));
   }
 }
 
@@ -77,14 +82,19 @@ void PeObjects::deliver_message(Message message) {
       }
       return manager->deliver_broadcast(std::move(message));
     }
-    case Target::group: return deliver_group(ep, envelope->collection, payload, end, std::move(message));
-    case Target::chare: return deliver_chare(ep, envelope->element, payload, end, std::move(message));
+    case Target::group:
+      return deliver_group(ep, envelope->collection, payload, end, std::move(message));
+    case Target::chare:
+      return deliver_chare(ep, envelope->element, payload, end, std::move(message));
     case Target::node_group:
       return node_groups().deliver(*this, ep, envelope->collection, payload, end, std::move(message));
     case Target::runtime:
-      return entry_info(ep).runtime(pe, {static_cast<std::uint16_t>(ep), envelope->collection, envelope->element, payload, envelope->size, envelope});
-    case Target::none: return;
-    case Target::converse: return converse_deliver(pe, std::move(message));
+      return entry_info(ep).runtime(pe, {static_cast<std::uint16_t>(ep), envelope->collection, envelope->element,
+                                         payload, envelope->size, envelope});
+    case Target::none:
+      return;
+    case Target::converse:
+      return converse_deliver(pe, std::move(message));
     case Target::boxed_call: {
       Work work = *static_cast<Work*>(payload);
       return deliver(work);
@@ -109,7 +119,8 @@ void PeObjects::deliver_group(int ep, std::uint32_t collection, void* payload, c
   GroupRecord* record = find_group(static_cast<int>(collection));
   if (!record || !record->object) [[unlikely]] {
     if (!message)
-      message = boxed(pe, Target::group, ep, collection, 0, payload, static_cast<unsigned>(end - static_cast<char*>(payload)));
+      message = boxed(pe, Target::group, ep, collection, 0, payload,
+                      static_cast<unsigned>(end - static_cast<char*>(payload)));
     group(static_cast<int>(collection)).waiting.push_back(std::move(message));
     return;
   }
@@ -120,7 +131,8 @@ void PeObjects::deliver_chare(int ep, std::uint64_t serial, void* payload, const
   ChareRecord* record = chares_.find(serial);
   if (!record) [[unlikely]] {
     if (!message)
-      message = boxed(pe, Target::chare, ep, 0, serial, payload, static_cast<unsigned>(end - static_cast<char*>(payload)));
+      message =
+          boxed(pe, Target::chare, ep, 0, serial, payload, static_cast<unsigned>(end - static_cast<char*>(payload)));
     waiting_for_chare_[serial].push_back(std::move(message));
     return;
   }
@@ -156,7 +168,8 @@ void PeObjects::run_entry(int ep, void* object, void* payload, const char* end, 
     return start_thread(ep, object, payload, end, std::move(message), exclusive);
   }
   enter(ep, object, payload, end, std::move(message));
-  if (exclusive) [[unlikely]] node_groups().leave_exclusive(*this, exclusive);
+  if (exclusive) [[unlikely]]
+    node_groups().leave_exclusive(*this, exclusive);
 }
 
 void PeObjects::run_ready(int ep, void* object, void* payload, const char* end, Message message, int exclusive) {
@@ -206,9 +219,11 @@ void PeObjects::enter(int ep, void* object, void* payload, const char* end, Mess
   const Execution execution{static_cast<std::uint16_t>(ep), object, envelope, end};
   const Execution* const outer = pe.running;
   pe.running = &execution;
-  if (pe.watched(Observer::begin_execute)) [[unlikely]] pe.notify_begin();
+  if (pe.watched(Observer::begin_execute)) [[unlikely]]
+    pe.notify_begin();
   guarded(pe, [&] { entry.call(payload, object); });
-  if (pe.watched(Observer::end_execute)) [[unlikely]] pe.notify_end();
+  if (pe.watched(Observer::end_execute)) [[unlikely]]
+    pe.notify_end();
   pe.running = outer;
 }
 
@@ -224,7 +239,12 @@ struct ThreadedCall {
   alignas(16) char arguments[inline_arguments_max];
 
   ThreadedCall(PeObjects& objects, int ep, void* object, void* payload, const char* end, Message message, int exclusive)
-      : objects(objects), ep(ep), object(object), payload(payload), end(end), message(std::move(message)),
+      : objects(objects),
+        ep(ep),
+        object(object),
+        payload(payload),
+        end(end),
+        message(std::move(message)),
         exclusive(exclusive) {}
   ThreadedCall(ThreadedCall&& other)
       : ThreadedCall(other.objects, other.ep, other.object, other.payload, other.end, std::move(other.message),

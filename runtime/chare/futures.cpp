@@ -21,7 +21,7 @@ struct SetSmallCall {
 };
 }  // namespace
 
-void Futures::register_entries() { 
+void Futures::register_entries() {
   entry_set = register_runtime_entry("set future", on_set);
   entry_set_whole = register_runtime_entry("set future, from another host", on_set_whole);
   entry_set_small = register_runtime_entry("set future to a small value", on_set_small);
@@ -64,8 +64,8 @@ void* Futures::wait(std::uint64_t id, bool give, bool of_sync_call) {
   return value.message;
 }
 
-// Charm++ programs make [sync] calls in ordinary entries too: the scheduler goes on above this frame. Of several that wait
-// like this the last one has to end first; [threaded] entries wait in any order.
+// Charm++ programs make [sync] calls in ordinary entries too: the scheduler goes on above this frame. Of several that
+// wait like this the last one has to end first; [threaded] entries wait in any order.
 void Futures::wait_above() {
   const auto mine = pe_.running;
   pe_.run_some(1);

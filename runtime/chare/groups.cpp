@@ -75,7 +75,9 @@ void* allocate_object(std::size_t bytes) {
 void free_object(void* object) { ::operator delete(object); }
 
 PeObjects::PeObjects(Pe& pe)
-    : pe(pe), futures(std::make_unique<Futures>(pe)), quiescence(std::make_unique<Quiescence>(*this)),
+    : pe(pe),
+      futures(std::make_unique<Futures>(pe)),
+      quiescence(std::make_unique<Quiescence>(*this)),
       watchdog(std::make_unique<Watchdog>(*this)) {
   groups_.reserve(64);
 }
@@ -190,7 +192,8 @@ void* local_branch(CkGroupID id) {
 void* local_node_branch(CkGroupID id) { return node_groups().find(id.idx); }
 
 namespace {
-Message addressed(void* payload, Target target, int ep, unsigned send, std::uint32_t collection, std::uint64_t element) {
+Message addressed(void* payload, Target target, int ep, unsigned send, std::uint32_t collection,
+                  std::uint64_t element) {
   Message message = Message::from_payload(payload);
   message->target = target;
   message->entry = static_cast<std::uint16_t>(ep);
@@ -204,12 +207,13 @@ Message addressed(void* payload, Target target, int ep, unsigned send, std::uint
 }
 [[noreturn]] void bad_pe(int pe, const char* what, int ep) {
   fatal(std::string("a message for ") + what + " " + std::to_string(pe) + ", which does not exist", entry_name(ep),
-        "they are numbered 0 to " + std::to_string((what[0] == 'P' ? Process::current()->pes()
-                                                                   : Process::current()->count()) - 1));
+        "they are numbered 0 to " +
+            std::to_string((what[0] == 'P' ? Process::current()->pes() : Process::current()->count()) - 1));
 }
 // A group of processes or PEs must have been made by somebody.
 void check_group(CkGroupID id, int ep) {
-  if (!id.isZero()) [[likely]] return;
+  if (!id.isZero()) [[likely]]
+    return;
   fatal("a group proxy is used that was never set", describe_running(*Pe::current()),
         std::string("the call is of ") + chare_name_of_entry(ep) + "::" + entry_name(ep),
         "give it a group with ckNew() or an assignment first; a readonly is set in the mainchare's constructor");
@@ -226,7 +230,8 @@ bool inline_fits(unsigned send) { return send == 0; }
 
 void note_created(Pe& pe, int to, int ep, std::size_t bytes) {
   ++pe.created;
-  if (pe.watched(Observer::created)) [[unlikely]] pe.notify_created(to, static_cast<std::uint16_t>(ep), bytes);
+  if (pe.watched(Observer::created)) [[unlikely]]
+    pe.notify_created(to, static_cast<std::uint16_t>(ep), bytes);
 }
 
 void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
@@ -234,8 +239,7 @@ void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const vo
   check_group(proxy.ckGetGroupID(), ep);
   const int to = proxy.ckGetGroupPe();
   if (!inline_fits(send))
-    return send_message(proxy, ep, send,
-                        payload_of(boxed(pe, Target::group, ep, 0, 0, arguments, length).release()));
+    return send_message(proxy, ep, send, payload_of(boxed(pe, Target::group, ep, 0, 0, arguments, length).release()));
   if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes())) bad_pe(to, "PE", ep);
   note_created(pe, to, ep, length);
   pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments);
@@ -256,7 +260,8 @@ OpenCall open_call(const CProxy_Chare& proxy, int ep, unsigned length) {
 }
 OpenCall open_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned length) {
   ArrayManager* manager = PeObjects::current().array(proxy.ckGetArrayID());
-  if (!manager) [[unlikely]] return {};
+  if (!manager) [[unlikely]]
+    return {};
   return manager->open_call(proxy.ckGetID(), proxy.ckGetIndex(), ep, length);
 }
 void close_call(const OpenCall& call) {
@@ -307,8 +312,7 @@ void send_message(const CProxySection_Group& proxy, int ep, unsigned send, void*
   for (int i = 0; i < proxy.ckGetNumSections(); ++i) {
     const CkSectionID& section = proxy.ckGetSectionID(i);
     for (int to : section.pelist)
-      send_message(CProxyElement_Group(section._cookie.get_aid(), to), ep, send,
-                   payload_of(message.copy().release()));
+      send_message(CProxyElement_Group(section._cookie.get_aid(), to), ep, send, payload_of(message.copy().release()));
   }
 }
 

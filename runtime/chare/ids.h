@@ -14,8 +14,7 @@ struct CkGroupID {
   bool operator!=(const CkGroupID& o) const { return idx != o.idx; }
   bool operator<(const CkGroupID& o) const { return idx < o.idx; }
 };
-PUPbytes(CkGroupID)
-typedef CkGroupID CkNodeGroupID;
+PUPbytes(CkGroupID) typedef CkGroupID CkNodeGroupID;
 typedef CkGroupID CkLocMgrID;
 
 class CkArray;
@@ -36,8 +35,8 @@ class CkArrayID {
 };
 PUPbytes(CkArrayID)
 
-// A single chare: the PE it was made for and a number given by its maker (which is part of the number).
-struct CkChareID {
+    // A single chare: the PE it was made for and a number given by its maker (which is part of the number).
+    struct CkChareID {
   int onPE = -1;
   std::uint64_t serial = 0;
   bool operator==(const CkChareID& o) const { return onPE == o.onPE && serial == o.serial; }
@@ -45,8 +44,8 @@ struct CkChareID {
 };
 PUPbytes(CkChareID)
 
-// How many groups must exist before a message may be delivered (CkEntryOptions::setGroupDepID).
-struct GroupDepNum {
+    // How many groups must exist before a message may be delivered (CkEntryOptions::setGroupDepID).
+    struct GroupDepNum {
   int groupDepNum;
   explicit GroupDepNum(int n = 0) : groupDepNum(n) {}
   operator int() const { return groupDepNum; }

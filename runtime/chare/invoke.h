@@ -70,8 +70,8 @@ void* marshalled(const CkEntryOptions* options, const A&... a) {
   return message;
 }
 
-// Room for the arguments of an inline call. All of it is copied although the tail may hold anything; the compiler is told
-// that somebody has written it, or it would warn in every program.
+// Room for the arguments of an inline call. All of it is copied although the tail may hold anything; the compiler is
+// told that somebody has written it, or it would warn in every program.
 struct alignas(16) InlineArguments {
   char bytes[inline_arguments_max];
   InlineArguments() { __asm__("" : "=m"(bytes)); }
@@ -90,9 +90,9 @@ constexpr bool opens_call = std::is_base_of<CProxyElement_ArrayBase, P>::value |
 
 // Proxies that stand for one receiver.
 template <class P>
-constexpr bool is_single = std::is_base_of<CProxyElement_ArrayBase, P>::value ||
-                           std::is_base_of<CProxyElement_Group, P>::value ||
-                           std::is_base_of<CProxyElement_NodeGroup, P>::value || std::is_base_of<CProxy_Chare, P>::value;
+constexpr bool is_single =
+    std::is_base_of<CProxyElement_ArrayBase, P>::value || std::is_base_of<CProxyElement_Group, P>::value ||
+    std::is_base_of<CProxyElement_NodeGroup, P>::value || std::is_base_of<CProxy_Chare, P>::value;
 
 // Some of the arguments are arrays sent without a copy.
 template <class P, class... A>
@@ -164,9 +164,9 @@ void invokeMessage(const P& proxy, int ep, unsigned send, void* message) {
 
 // --- [sync] --------------------------------------------------------------------------------------------------------
 // The call carries the future that the reply sets. The value comes back as the bytes of a message.
-std::uint64_t sync_begin();                                   // must run in a user-level thread
-void* sync_wait(std::uint64_t future);                        // CkDataMsg, or the message itself
-void set_reply_future(void* message, std::uint64_t future);   // into the envelope
+std::uint64_t sync_begin();                                  // must run in a user-level thread
+void* sync_wait(std::uint64_t future);                       // CkDataMsg, or the message itself
+void set_reply_future(void* message, std::uint64_t future);  // into the envelope
 // Who waits for the reply to a call. Taken before the method runs: it may delete the message that it was given.
 struct SyncCaller {
   std::uint64_t future;
@@ -261,7 +261,9 @@ inline void insertElementMessage(const CProxyElement_ArrayBase& proxy, int ep, i
 inline void* localObject(const CProxyElement_ArrayBase& proxy) { return local_object(proxy); }
 inline void* localBranch(const CProxy_Group& proxy) { return local_branch(proxy.ckGetGroupID()); }
 inline void* localBranch(const CProxy_NodeGroup& proxy) { return local_node_branch(proxy.ckGetGroupID()); }
-[[noreturn]] inline void notLocal(const CProxyElement_ArrayBase& p, const char* c, const char* m) { not_local(p, c, m); }
+[[noreturn]] inline void notLocal(const CProxyElement_ArrayBase& p, const char* c, const char* m) {
+  not_local(p, c, m);
+}
 [[noreturn]] inline void notLocal(const CProxy_Group& p, const char* c, const char* m) { not_local(p, c, m); }
 
 [[noreturn]] void no_migration_constructor(const char* type);

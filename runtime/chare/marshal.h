@@ -25,7 +25,9 @@ ArrayToSend<std::remove_const_t<T>> arrayArg(T* data, N count) {
 
 namespace marshal {
 
-constexpr std::size_t align_up(std::size_t at, std::size_t alignment) { return (at + alignment - 1) & ~(alignment - 1); }
+constexpr std::size_t align_up(std::size_t at, std::size_t alignment) {
+  return (at + alignment - 1) & ~(alignment - 1);
+}
 template <class T>
 constexpr std::size_t alignment_of() {
   return alignof(T) < 16 ? alignof(T) : 16;
@@ -135,7 +137,8 @@ class Unmarshal {
   T* plain_array(std::size_t& count) {
     count = read_count();
     const char* end = marshal::arguments_end();
-    if (end && count > static_cast<std::size_t>(end - base_ - at_) / sizeof(T)) marshal::truncated(at_, count, sizeof(T));
+    if (end && count > static_cast<std::size_t>(end - base_ - at_) / sizeof(T))
+      marshal::truncated(at_, count, sizeof(T));
     T* first = reinterpret_cast<T*>(base_ + at_);
     at_ += count * sizeof(T);
     return first;

@@ -58,8 +58,8 @@ constexpr bool has(Probe) {
   return std::is_invocable<Probe, T&>::value;
 }
 
-/// Calls `first(object)` if that compiles, else `second(object)`: an argument that the .ci file declares T& is handed to a
-/// method that takes T&& (or T) as well as to one that takes T&.
+/// Calls `first(object)` if that compiles, else `second(object)`: an argument that the .ci file declares T& is handed
+/// to a method that takes T&& (or T) as well as to one that takes T&.
 template <class T, class First, class Second>
 decltype(auto) either(T& object, First first, Second second) {
   if constexpr (std::is_invocable<First, T&>::value)

@@ -115,8 +115,8 @@ const void* reduction_data(void* impl_msg, std::size_t& size) {
 }  // namespace periapt
 
 using periapt::Envelope;
-using periapt::GroupDependencies;
 using periapt::envelope_of;
+using periapt::GroupDependencies;
 using periapt::Message;
 using periapt::payload_of;
 
@@ -206,7 +206,8 @@ CkDataMsg* CkDataMsg::buildNew(int length, const void* bytes) {
   return message;
 }
 
-// --- CkMarshallMsg of a program: one block, the pointer is set again where it is unpacked --------------------------------
+// --- CkMarshallMsg of a program: one block, the pointer is set again where it is unpacked
+// --------------------------------
 
 int CkMarshallMsg::own_index;
 

@@ -13,7 +13,8 @@ namespace periapt {
 NodeGroups& node_groups() {
   // Of this process; on a simulated machine, of the one that runs. Never destroyed, like
   // what else PEs hold.
-  static auto& the_groups = *new std::deque<NodeGroups>(static_cast<std::size_t>(Process::current()->hosted_processes()));
+  static auto& the_groups =
+      *new std::deque<NodeGroups>(static_cast<std::size_t>(Process::current()->hosted_processes()));
   return the_groups[Process::current()->is_simulated() ? static_cast<std::size_t>(Process::current()->rank()) : 0];
 }
 

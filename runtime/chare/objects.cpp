@@ -73,7 +73,9 @@ void NodeGroup::contributeMessage(CkReductionMsg* message) {
   const CkCallback callback = message->getCallback();
   periapt::contribute_to_node(thisgroup, message, callback);
 }
-void NodeGroup::ckSetReductionClient(CkCallback* cb) { periapt::node_groups().reduction(thisgroup.idx).set_client(*cb); }
+void NodeGroup::ckSetReductionClient(CkCallback* cb) {
+  periapt::node_groups().reduction(thisgroup.idx).set_client(*cb);
+}
 
 // --- array elements --------------------------------------------------------------------------------------------------
 
@@ -105,7 +107,8 @@ void ArrayElement::ckDestroy() { manager_->destroy(this); }
 namespace {
 periapt::BalanceHook& balance() {
   if (periapt::BalanceHook* hook = PeObjects::current().balance) return *hook;
-  periapt::fatal("AtSync() is called, but the program has no load balancing part", describe_running(*periapt::Pe::current()),
+  periapt::fatal("AtSync() is called, but the program has no load balancing part",
+                 describe_running(*periapt::Pe::current()),
                  "its main() does not hand the parts of the runtime to run_program()", "link with charmc");
 }
 }  // namespace
@@ -171,9 +174,7 @@ ArrayElement* CProxyElement_ArrayBase::ckLocal() const {
 void CProxyElement_ArrayBase::ckEmigrate(int to) const {
   ArrayManager::order_migration(ckGetArrayID(), id_, index_, to);
 }
-void CProxyElement_ArrayBase::ckDestroy() const {
-  ArrayManager::order_destruction(ckGetArrayID(), id_, index_);
-}
+void CProxyElement_ArrayBase::ckDestroy() const { ArrayManager::order_destruction(ckGetArrayID(), id_, index_); }
 
 CProxySection_ArrayBase::CProxySection_ArrayBase(const std::vector<CkArrayID>& arrays,
                                                  const std::vector<std::vector<CkArrayIndex>>& elements, int factor)

@@ -42,31 +42,31 @@ class Chare : public CkObject {
   void CkGetChareID(CkChareID* id) const { *id = thishandle; }
 };
 
-#define PERIAPT_CONTRIBUTE_METHODS                                                                            \
-  void contribute(int size, const void* data, CkReduction::reducerType type,                                  \
-                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                              \
-    contributeData(size, data, type, nullptr, userFlag);                                                      \
-  }                                                                                                           \
-  void contribute(int size, const void* data, CkReduction::reducerType type, const CkCallback& cb,            \
-                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                              \
-    contributeData(size, data, type, &cb, userFlag);                                                          \
-  }                                                                                                           \
-  template <typename T>                                                                                       \
-  void contribute(const std::vector<T>& data, CkReduction::reducerType type, const CkCallback& cb,            \
-                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                              \
-    contributeData(static_cast<std::size_t>(sizeof(T)) * data.size(), data.data(), type, &cb, userFlag);      \
-  }                                                                                                           \
-  template <typename T>                                                                                       \
-  void contribute(const std::vector<T>& data, CkReduction::reducerType type,                                  \
-                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                              \
-    contributeData(static_cast<std::size_t>(sizeof(T)) * data.size(), data.data(), type, nullptr, userFlag);  \
-  }                                                                                                           \
-  void contribute(CkReductionMsg* message) { contributeMessage(message); }                                    \
-  void contribute(const CkCallback& cb, CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {        \
-    contributeData(0, nullptr, CkReduction::nop, &cb, userFlag);                                              \
-  }                                                                                                           \
-  void contribute(CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                              \
-    contributeData(0, nullptr, CkReduction::nop, nullptr, userFlag);                                          \
+#define PERIAPT_CONTRIBUTE_METHODS                                                                           \
+  void contribute(int size, const void* data, CkReduction::reducerType type,                                 \
+                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                             \
+    contributeData(size, data, type, nullptr, userFlag);                                                     \
+  }                                                                                                          \
+  void contribute(int size, const void* data, CkReduction::reducerType type, const CkCallback& cb,           \
+                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                             \
+    contributeData(size, data, type, &cb, userFlag);                                                         \
+  }                                                                                                          \
+  template <typename T>                                                                                      \
+  void contribute(const std::vector<T>& data, CkReduction::reducerType type, const CkCallback& cb,           \
+                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                             \
+    contributeData(static_cast<std::size_t>(sizeof(T)) * data.size(), data.data(), type, &cb, userFlag);     \
+  }                                                                                                          \
+  template <typename T>                                                                                      \
+  void contribute(const std::vector<T>& data, CkReduction::reducerType type,                                 \
+                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                             \
+    contributeData(static_cast<std::size_t>(sizeof(T)) * data.size(), data.data(), type, nullptr, userFlag); \
+  }                                                                                                          \
+  void contribute(CkReductionMsg* message) { contributeMessage(message); }                                   \
+  void contribute(const CkCallback& cb, CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {       \
+    contributeData(0, nullptr, CkReduction::nop, &cb, userFlag);                                             \
+  }                                                                                                          \
+  void contribute(CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                             \
+    contributeData(0, nullptr, CkReduction::nop, nullptr, userFlag);                                         \
   }
 
 // A group without reductions.
@@ -178,12 +178,12 @@ class ArrayElement : public CkMigratable {
 
   periapt::ArrayManager* manager_;
   std::uint64_t id_;
-  std::uint32_t position_ = 0;          // in the manager's list of local elements
-  std::uint32_t next_reduction_ = 0;    // number of the next contribution
-  std::uint32_t broadcast_epoch_ = 0;   // last broadcast this element has seen
-  std::uint32_t life_ = 0;              // these two order what other PEs hear about where it is
+  std::uint32_t position_ = 0;         // in the manager's list of local elements
+  std::uint32_t next_reduction_ = 0;   // number of the next contribution
+  std::uint32_t broadcast_epoch_ = 0;  // last broadcast this element has seen
+  std::uint32_t life_ = 0;             // these two order what other PEs hear about where it is
   std::uint32_t migrations_ = 0;
-  std::int32_t load_slot_ = -1;         // number of the balancer's record, when it takes part
+  std::int32_t load_slot_ = -1;  // number of the balancer's record, when it takes part
 };
 
 namespace periapt {
@@ -274,17 +274,17 @@ void pup_base(T* object, PUP::er& p) {
 }
 }  // namespace periapt
 
-#define PERIAPT_CBASE_MEMBERS                             \
-  typedef typename Proxy::local_t local_t;                \
-  typedef typename Proxy::index_t index_t;                \
-  typedef typename Proxy::proxy_t proxy_t;                \
-  typedef typename Proxy::element_t element_t;            \
-  Proxy thisProxy;                                        \
-  /* old programs call CBase_X::pup(p) from their own */  \
-  void pup(PUP::er&) override {}                          \
-  void virtual_pup(PUP::er& p) override {                 \
-    parent_pup(p);                                        \
-    static_cast<local_t*>(this)->local_t::pup(p);         \
+#define PERIAPT_CBASE_MEMBERS                            \
+  typedef typename Proxy::local_t local_t;               \
+  typedef typename Proxy::index_t index_t;               \
+  typedef typename Proxy::proxy_t proxy_t;               \
+  typedef typename Proxy::element_t element_t;           \
+  Proxy thisProxy;                                       \
+  /* old programs call CBase_X::pup(p) from their own */ \
+  void pup(PUP::er&) override {}                         \
+  void virtual_pup(PUP::er& p) override {                \
+    parent_pup(p);                                       \
+    static_cast<local_t*>(this)->local_t::pup(p);        \
   }
 
 template <class Parent, class Proxy>

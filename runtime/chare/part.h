@@ -1,5 +1,5 @@
-// Parts of the runtime that stand above the chares (load balancing, checkpoints, traces, libraries) and take part in start
-// and end of a program. runtime/program/parts.cpp names them all.
+// Parts of the runtime that stand above the chares (load balancing, checkpoints, traces, libraries) and take part in
+// start and end of a program. runtime/program/parts.cpp names them all.
 #pragma once
 #include <vector>
 
@@ -8,9 +8,9 @@ class Pe;
 
 struct Part {
   const char* name;
-  void (*register_entries)() = nullptr;      // in every process, in the same order
+  void (*register_entries)() = nullptr;         // in every process, in the same order
   void (*take_options)(char** argv) = nullptr;  // before the processes part: removes its options
-  void (*begin)(Pe& pe) = nullptr;           // on each PE, before any object of the program exists
+  void (*begin)(Pe& pe) = nullptr;              // on each PE, before any object of the program exists
 };
 
 }  // namespace periapt

@@ -26,7 +26,7 @@ class Posts;
 }
 
 struct GroupRecord {
-  void* object = nullptr;    // as the entry functions get it
+  void* object = nullptr;  // as the entry functions get it
   void* object_in_construction = nullptr;
   IrrGroup* base = nullptr;  // the same object
   ArrayManager* array = nullptr;
@@ -68,8 +68,8 @@ class PeObjects {
   BalanceHook* balance = nullptr;  // set by runtime/loadbalance
 
   // --- groups ---
-  GroupRecord& group(int index);         // made empty when unknown
-  GroupRecord* find_group(int index) {   // null when unknown
+  GroupRecord& group(int index);        // made empty when unknown
+  GroupRecord* find_group(int index) {  // null when unknown
     if (index > 0 && static_cast<std::size_t>(index) < groups_.size()) return &groups_[index];
     return find_group_slow(index);
   }
@@ -109,8 +109,8 @@ class PeObjects {
   void deliver_message(Message message);
   void hold(Work& work);
   void release_held();
-  // Runs an entry on an object. `message`: owned payload or null when the arguments lie inline. `exclusive`: the node group
-  // that is to be left when the entry has ended.
+  // Runs an entry on an object. `message`: owned payload or null when the arguments lie inline. `exclusive`: the node
+  // group that is to be left when the entry has ended.
   void run_entry(int ep, void* object, void* payload, const char* end, Message message, int exclusive = 0);
   // The same, when all its arguments are here.
   void run_ready(int ep, void* object, void* payload, const char* end, Message message, int exclusive);
@@ -168,16 +168,16 @@ inline void* object_for_entry(int type, int ep, void* object) {
   return bases_have_offsets ? base_object(type, ep, object) : object;
 }
 
-// Whether copies of the message may be made with memcpy and used as they are: its class packs nothing, or nobody changes
-// what is shared because its entry's function doesn't keep it.
+// Whether copies of the message may be made with memcpy and used as they are: its class packs nothing, or nobody
+// changes what is shared because its entry's function doesn't keep it.
 bool shareable(const Message& message);
 
-// Message classes with a pack() of their own are packed on the way to another process, all classes on the way to another
-// host.
+// Message classes with a pack() of their own are packed on the way to another process, all classes on the way to
+// another host.
 void pack(Message& message);
 Message packed_for_other_host(Message message);
-// A program's message on its way to a runtime entry, also of another host, where its address would mean nothing: `element`
-// says what it is for. The entry gets it back as the program knew it.
+// A program's message on its way to a runtime entry, also of another host, where its address would mean nothing:
+// `element` says what it is for. The entry gets it back as the program knew it.
 void send_whole(Pe& pe, int to, int entry, std::uint64_t element, Message message);
 Message received_whole(const RuntimeCall& call);
 void unpack(Message& message);

@@ -98,7 +98,7 @@ CProxySection_Group listed(const CProxy_Group& group, const CmiGroup& pes);
 }  // namespace periapt
 PUPbytes(CmiGroup)
 
-class CProxy_NodeGroup : public CProxy {
+    class CProxy_NodeGroup : public CProxy {
  public:
   CProxy_NodeGroup() = default;
   CProxy_NodeGroup(CkGroupID group) : group_(group) {}
@@ -210,8 +210,23 @@ class CProxySection_ArrayBase : public CProxy_ArrayBase {
 typedef CProxySection_ArrayBase CProxySection_ArrayElement;
 
 // Indices of the runtime's own bases, for generated classes to derive from.
-class CkIndex_Chare { public: static int __idx; };
-class CkIndex_Group { public: static int __idx; };
-class CkIndex_NodeGroup { public: static int __idx; };
-class CkIndex_ArrayBase { public: static int __idx; };
-class CkIndex_ArrayElement { public: static int __idx; };
+class CkIndex_Chare {
+ public:
+  static int __idx;
+};
+class CkIndex_Group {
+ public:
+  static int __idx;
+};
+class CkIndex_NodeGroup {
+ public:
+  static int __idx;
+};
+class CkIndex_ArrayBase {
+ public:
+  static int __idx;
+};
+class CkIndex_ArrayElement {
+ public:
+  static int __idx;
+};

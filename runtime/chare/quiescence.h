@@ -37,7 +37,7 @@ class Quiescence {
   Pe& pe_;
   int parent_ = -1;
   std::vector<int> children_;
-  Sums sums_;           // of the subtree, in this wave
+  Sums sums_;                        // of the subtree, in this wave
   std::size_t answers_missing_ = 0;  // children and this PE
   // PE 0
   Sums last_;

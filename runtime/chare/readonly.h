@@ -1,6 +1,6 @@
 // Readonlys as objects that register themselves: `readonly<CkGroupID> group;`, `roarray<int, 10> weights;`,
-// `romsg<Setup> setup;` at file scope. Set where a mainchare is constructed, the same everywhere afterwards. The .ci file's
-// `readonly` does the same for plain variables. C++17: reached from charm++.h.
+// `romsg<Setup> setup;` at file scope. Set where a mainchare is constructed, the same everywhere afterwards. The .ci
+// file's `readonly` does the same for plain variables. C++17: reached from charm++.h.
 #pragma once
 #include "runtime/chare/messages.h"
 #include "runtime/chare/registry.h"

@@ -10,7 +10,8 @@
 // What reducers.h asks of the message class.
 struct ReductionMessageFields {
   static CkReductionMsg* make(std::size_t bytes, CkReduction::reducerType type) {
-    auto* m = static_cast<CkReductionMsg*>(CkAllocMsg(CMessage_CkReductionMsg::__idx, sizeof(CkReductionMsg) + bytes, 0));
+    auto* m =
+        static_cast<CkReductionMsg*>(CkAllocMsg(CMessage_CkReductionMsg::__idx, sizeof(CkReductionMsg) + bytes, 0));
     m->size_ = bytes;
     m->reducer_ = type;
     m->sources_ = 1;
@@ -108,8 +109,8 @@ void Accumulator::add(ReducerType type, const Contribution& contribution, std::u
 }
 
 Contribution Accumulator::result() {
-  if (kept_.empty()) return {size_ <= sizeof small_ ? small_ : static_cast<void*>(large_.data()), size_, sources_,
-                             reduced_, user_flag_};
+  if (kept_.empty())
+    return {size_ <= sizeof small_ ? small_ : static_cast<void*>(large_.data()), size_, sources_, reduced_, user_flag_};
   // Reducers that work on all contributions at once: what is here becomes one, and may be combined again above.
   CkReductionMsg* one = chare::combine_messages(type_, static_cast<int>(kept_.size()), kept_.data(), 0);
   kept_.assign(1, one);
@@ -300,7 +301,8 @@ void Reduction::send_report(std::uint32_t number, Round& r, bool late) {
   if (bytes <= inline_arguments_max) {
     alignas(16) char arguments[inline_arguments_max];
     write(arguments);
-    pe_.send_call(parent_, call_meta(static_cast<std::uint16_t>(entry_report), collection_, static_cast<unsigned>(bytes)),
+    pe_.send_call(parent_,
+                  call_meta(static_cast<std::uint16_t>(entry_report), collection_, static_cast<unsigned>(bytes)),
                   child_key(), arguments);
     return;
   }
@@ -414,7 +416,8 @@ void Reduction::deliver(std::uint32_t number, Round& r) {
   const CkCallback& callback = r.callback.isInvalid() ? client_ : r.callback;
   if (callback.isInvalid())
     fatal("a reduction has finished and nobody wants its result",
-          "reduction " + std::to_string(number) + " of " + collection_name(), "contribute() was called without a callback",
+          "reduction " + std::to_string(number) + " of " + collection_name(),
+          "contribute() was called without a callback",
           "give contribute() a CkCallback, or set one with setReductionClient()");
   CkReductionMsg* message = r.sum.message();
   ReductionMessageFields::set_round(message, static_cast<int>(number));

@@ -98,8 +98,8 @@ class Reduction {
     std::int32_t adjust = 0;      // contributors taken back from this round alone
     std::uint32_t reports = 0;    // children's first reports
     bool begun = false;
-    bool asked = false;           // children that said they are passive have been told
-    bool reported = false;        // root: all PEs have reported
+    bool asked = false;     // children that said they are passive have been told
+    bool reported = false;  // root: all PEs have reported
     CkCallback callback;
     Accumulator sum;
   };
@@ -138,8 +138,8 @@ class Reduction {
   int parent_ = -1;
   std::vector<int> children_;
   std::vector<bool> child_passive_;
-  std::uint32_t base_ = 0;          // first round not reported
-  std::uint32_t first_ = 0;         // number of rounds_.front()
+  std::uint32_t base_ = 0;   // first round not reported
+  std::uint32_t first_ = 0;  // number of rounds_.front()
   std::deque<Round> rounds_;
   std::uint32_t contributors_ = 0;  // here
   std::int64_t population_ = 0;     // root: of all PEs, up to round first_

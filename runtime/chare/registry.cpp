@@ -58,10 +58,17 @@ int CkRegisterEp(const char* name, CkCallFnPtr call, int message, int chare, uns
   using periapt::Target;
   Target target = Target::chare;
   switch (registry().chares[chare].type) {
-    case TypeGroup: target = Target::group; break;
-    case TypeNodeGroup: target = Target::node_group; break;
-    case TypeArray: target = Target::array; break;
-    default: break;
+    case TypeGroup:
+      target = Target::group;
+      break;
+    case TypeNodeGroup:
+      target = Target::node_group;
+      break;
+    case TypeArray:
+      target = Target::array;
+      break;
+    default:
+      break;
   }
   const int ep = periapt::add_entry({call, nullptr, flags, stack_size, static_cast<std::uint16_t>(chare),
                                      static_cast<std::uint16_t>(message), target, name});

@@ -18,8 +18,8 @@ typedef void (*CkDeallocFnPtr)(void* message);
 namespace periapt {
 
 enum ep_flag : unsigned {
-  ep_marshalled = 1,        // the message holds marshalled arguments or none; the runtime frees it
-  ep_nokeep = 2,            // the runtime frees the message; receivers may share it
+  ep_marshalled = 1,  // the message holds marshalled arguments or none; the runtime frees it
+  ep_nokeep = 2,      // the runtime frees the message; receivers may share it
   ep_threaded = 4,
   ep_sync = 8,
   ep_exclusive = 16,

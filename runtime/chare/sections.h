@@ -17,8 +17,8 @@ class CkSectionInfo {
 };
 PUPbytes(CkSectionInfo)
 
-// The base of messages that are multicast to sections: they bring the section along.
-class CkMcastBaseMsg {
+    // The base of messages that are multicast to sections: they bring the section along.
+    class CkMcastBaseMsg {
  public:
   CkSectionInfo _cookie;
   static bool checkMagic(CkMcastBaseMsg*) { return true; }

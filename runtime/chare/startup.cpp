@@ -4,11 +4,11 @@
 // readonlys they set go to the other processes in one broadcast, and every PE holds back what reaches it before that.
 #include "runtime/chare/startup.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
-#include <unistd.h>
 
 #include "base/fatal.h"
 #include "base/log.h"

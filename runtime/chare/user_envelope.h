@@ -4,8 +4,16 @@
 
 // Kinds of messages in Charm++'s envelopes. Periapt's say by their Target what they are: setMsgtype has nothing to do.
 enum CkEnvelopeType : unsigned char {
-  NewChareMsg = 1, NewVChareMsg, BocInitMsg, NodeBocInitMsg, ForChareMsg, ForBocMsg, ForNodeBocMsg, ForVidMsg,
-  ForArrayEltMsg, ArrayEltInitMsg
+  NewChareMsg = 1,
+  NewVChareMsg,
+  BocInitMsg,
+  NodeBocInitMsg,
+  ForChareMsg,
+  ForBocMsg,
+  ForNodeBocMsg,
+  ForVidMsg,
+  ForArrayEltMsg,
+  ArrayEltInitMsg
 };
 
 class envelope {

@@ -11,8 +11,8 @@
 #include "runtime/chare/futures.h"
 #include "runtime/chare/node_groups.h"
 #include "runtime/chare/quiescence.h"
-#include "runtime/scheduler/converse.h"
 #include "runtime/chare/zero_copy_entries.h"
+#include "runtime/scheduler/converse.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -34,7 +34,8 @@ std::string shortened(const std::string& text) {
   }
   if (at >= text.size()) return text;
   const auto more = std::count(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), '\n');
-  return text.substr(0, at) + "... and " + std::to_string(more) + " more of PE " + std::to_string(Pe::current()->index) + "\n";
+  return text.substr(0, at) + "... and " + std::to_string(more) + " more of PE " +
+         std::to_string(Pe::current()->index) + "\n";
 }
 }  // namespace
 
@@ -47,7 +48,8 @@ void Watchdog::register_entries() {
 
 void Watchdog::take_option(char** argv) {
   int seconds;
-  if (!CmiGetArgIntDesc(argv, "+watchdog", &seconds, "seconds without any movement before the run is explained")) return;
+  if (!CmiGetArgIntDesc(argv, "+watchdog", &seconds, "seconds without any movement before the run is explained"))
+    return;
   if (seconds < 0)
     fatal("+watchdog " + std::to_string(seconds) + " makes no sense", "command line", "it is a number of seconds",
           "+watchdog 3 is usual, +watchdog 0 switches it off");
@@ -77,18 +79,15 @@ void Watchdog::tick() {
   for (int to = 0; to < pe.process.pes(); ++to) send_runtime(pe, to, entry_ask, 0, 0, 0);
 }
 
-void Watchdog::on_ask(Pe& pe, const RuntimeCall&) {
-  send_runtime(pe, 0, entry_answer, 0, 0, look(*pe.objects));
-}
+void Watchdog::on_ask(Pe& pe, const RuntimeCall&) { send_runtime(pe, 0, entry_answer, 0, 0, look(*pe.objects)); }
 
 Watchdog::Answer Watchdog::look(PeObjects& objects) {
   Pe& pe = objects.pe;
   Answer a;
   a.created = pe.created;
   a.processed = pe.processed;
-  objects.for_each_waiting([&](const std::string&, const std::vector<Message>& messages) {
-    a.undeliverable += messages.size();
-  });
+  objects.for_each_waiting(
+      [&](const std::string&, const std::vector<Message>& messages) { a.undeliverable += messages.size(); });
   if (pe.rank == 0) a.undeliverable += node_groups().waiting();
   a.waiting = objects.futures->waiting();
   objects.for_each_reduction([&](const Reduction& reduction) { a.waiting += reduction.open() ? 1 : 0; });

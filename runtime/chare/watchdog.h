@@ -1,9 +1,10 @@
 // The watchdog: says who waits for whom when a run has come to a standstill.
 //
 // While PE 0 is idle it asks every PE, once a second, what it has counted and what waits there. When nothing has moved
-// for a while, it collects sentences from all PEs: messages that wait for an element, group or chare that doesn't exist,
-// unfinished reductions, threads that wait for a value. Messages that can never be delivered end the run; a standstill
-// without any is told once, because something may still come from outside. `+watchdog N`: after N seconds; 0: never.
+// for a while, it collects sentences from all PEs: messages that wait for an element, group or chare that doesn't
+// exist, unfinished reductions, threads that wait for a value. Messages that can never be delivered end the run; a
+// standstill without any is told once, because something may still come from outside. `+watchdog N`: after N seconds;
+// 0: never.
 //
 // A busy run pays one timer a second on PE 0, and nothing anywhere else: a PE that works does not answer, and an answer
 // that is missing means that somebody is alive.
@@ -35,7 +36,7 @@ class Watchdog {
     std::uint64_t undeliverable = 0;  // messages that wait for a receiver that doesn't exist here
     std::uint64_t waiting = 0;        // threads, and rounds of reductions that have begun
     double idle_s = 0;
-    std::uint32_t may_move = 0;       // queued work, or a timer that may bring some
+    std::uint32_t may_move = 0;  // queued work, or a timer that may bring some
   };
   static void on_ask(Pe&, const RuntimeCall&);
   static void on_answer(Pe&, const RuntimeCall&);

@@ -39,7 +39,8 @@ template <class Visit>
 void for_each_address(int type, char* object, Visit visit) {
   visit(object);
   if (!bases_have_offsets) return;
-  for (const ChareInfo::Base& base : registry().chares[type].bases) for_each_address(base.chare, object + base.offset, visit);
+  for (const ChareInfo::Base& base : registry().chares[type].bases)
+    for_each_address(base.chare, object + base.offset, visit);
 }
 template <class Visit>
 void for_each_address(ArrayElement& element, Visit visit) {

@@ -1,14 +1,14 @@
 // AtSync on one PE, and the coordinator on one of them.
 //
-// A step: every element that takes part calls AtSync; their loads go to the coordinator; a strategy says who moves where;
-// when everything has arrived, every element is resumed on its PE.
+// A step: every element that takes part calls AtSync; their loads go to the coordinator; a strategy says who moves
+// where; when everything has arrived, every element is resumed on its PE.
 //
 // Have all called? Each PE knows of its own elements only, while others are created, or on their way between PEs. A PE
 // whose elements have all called tells the coordinator (`ready`), which then asks all PEs (`probe`, answered by a
 // `Count`). It goes on when two rounds of answers, one begun after the other ended, agree: all ready, as many elements
 // received as sent, the same arrays known everywhere. (Two equal rounds because one alone may see an element's
-// arrival but not its departure: F. Mattern, "Algorithms for distributed termination detection", 1987.) The second round
-// brings the loads (`collect`). A PE that has answered that it isn't ready says so again when it is.
+// arrival but not its departure: F. Mattern, "Algorithms for distributed termination detection", 1987.) The second
+// round brings the loads (`collect`). A PE that has answered that it isn't ready says so again when it is.
 //
 // Every element carries the step that it waits in and the last one it was resumed from. So it is resumed exactly once,
 // whoever moves it, and one that arrives where the others were resumed already is resumed on arrival.
@@ -105,12 +105,12 @@ class Balancer : public BalanceHook {
   std::vector<std::int32_t> free_;
   std::uint32_t members_ = 0, waiting_ = 0;
 
-  std::uint32_t step_ = 1;     // the one we are in or before
-  bool closed_ = false;        // our part of it is told: later calls are for the next
-  bool told_ = false;          // that we are ready
+  std::uint32_t step_ = 1;  // the one we are in or before
+  bool closed_ = false;     // our part of it is told: later calls are for the next
+  bool told_ = false;       // that we are ready
   std::uint32_t told_waiting_ = 0;
   bool assigned_ = false;
-  int expected_ = 0;           // elements that still come
+  int expected_ = 0;  // elements that still come
   double speed_ = 1;
   std::unique_ptr<Coordinator> coordinator_;  // on one PE
 };

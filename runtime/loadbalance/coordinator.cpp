@@ -14,8 +14,8 @@
 namespace periapt::loadbalance {
 
 bool Coordinator::Sum::operator==(const Sum& other) const {
-  return total.members == other.total.members && total.waiting == other.total.waiting && total.sent == other.total.sent &&
-         total.received == other.total.received && total.arrays == other.total.arrays;
+  return total.members == other.total.members && total.waiting == other.total.waiting &&
+         total.sent == other.total.sent && total.received == other.total.received && total.arrays == other.total.arrays;
 }
 
 void Coordinator::ready(int pe, std::uint32_t step) {
@@ -69,18 +69,18 @@ namespace {
 void print(const LoadDatabase& database, const Assignment& assignment, const StrategyInfo* strategy, double seconds) {
   const Balance before = balance_of(database, present(database)), after = balance_of(database, assignment);
   CmiPrintf("LB step %u, %s: %zu objects on %zu PEs, load max %.4f s, max/avg %.3f", database.step,
-              strategy ? strategy->classic : "no balancer", database.objects.size(), database.pes.size(), before.max,
-              before.ratio());
+            strategy ? strategy->classic : "no balancer", database.objects.size(), database.pes.size(), before.max,
+            before.ratio());
   if (strategy)
     CmiPrintf(" -> max %.4f s, max/avg %.3f, %d migrations, decided in %.2f ms", after.max, after.ratio(),
-                after.migrations, 1e3 * seconds);
+              after.migrations, 1e3 * seconds);
   CmiPrintf("\n");
   if (options().debug < 2) return;
   const std::vector<double> from = pe_loads(database, present(database)), to = pe_loads(database, assignment);
   for (std::size_t pe = 0; pe < from.size(); ++pe)
     CmiPrintf("  PE %zu: load %.4f s -> %.4f s, background %.4f s, idle %.4f s of %.4f s, speed %.2f\n", pe, from[pe],
-                to[pe], database.pes[pe].background, database.pes[pe].idle, database.pes[pe].wall,
-                database.pes[pe].speed);
+              to[pe], database.pes[pe].background, database.pes[pe].idle, database.pes[pe].wall,
+              database.pes[pe].speed);
 }
 }  // namespace
 

@@ -18,9 +18,7 @@ class Coordinator {
     Count total;
     bool all_ready = true, same_arrays = true;
     bool operator==(const Sum&) const;
-    bool complete() const {
-      return all_ready && same_arrays && total.sent == total.received && total.waiting > 0;
-    }
+    bool complete() const { return all_ready && same_arrays && total.sent == total.received && total.waiting > 0; }
   };
 
   void consider();
@@ -36,7 +34,7 @@ class Coordinator {
   std::vector<Count> answers_;
   std::vector<LoadDatabase> loads_;
   std::vector<char> ready_;
-  Sum before_;             // of the last round
+  Sum before_;  // of the last round
   bool have_before_ = false;
   int outstanding_ = 0;
 };

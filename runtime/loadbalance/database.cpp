@@ -34,11 +34,18 @@ using nlohmann::json;
 std::string to_json(const LoadDatabase& database) {
   json pes = json::array(), objects = json::array();
   for (const PeLoad& pe : database.pes)
-    pes.push_back({{"wall_s", pe.wall}, {"idle_s", pe.idle}, {"background_s", pe.background}, {"speed", pe.speed},
+    pes.push_back({{"wall_s", pe.wall},
+                   {"idle_s", pe.idle},
+                   {"background_s", pe.background},
+                   {"speed", pe.speed},
                    {"available", pe.available}});
   for (const ObjectLoad& o : database.objects)
-    objects.push_back({{"array", o.array}, {"element", o.element}, {"pe", o.pe}, {"load_s", o.seconds},
-                       {"bytes", o.bytes}, {"migratable", o.migratable}});
+    objects.push_back({{"array", o.array},
+                       {"element", o.element},
+                       {"pe", o.pe},
+                       {"load_s", o.seconds},
+                       {"bytes", o.bytes},
+                       {"migratable", o.migratable}});
   return json{{"version", 1}, {"step", database.step}, {"pes", pes}, {"objects", objects}}.dump();
 }
 
@@ -60,8 +67,8 @@ bool from_json(const std::string& text, LoadDatabase* database, std::string* err
     }
     for (const json& o : all.at("objects")) {
       read.objects.push_back({o.at("array").get<std::int32_t>(), o.at("element").get<std::uint64_t>(),
-                              o.at("pe").get<std::int32_t>(), amount(o.at("load_s")), o.at("bytes").get<std::uint64_t>(),
-                              o.at("migratable").get<bool>()});
+                              o.at("pe").get<std::int32_t>(), amount(o.at("load_s")),
+                              o.at("bytes").get<std::uint64_t>(), o.at("migratable").get<bool>()});
       const int pe = read.objects.back().pe;
       if (pe < 0 || static_cast<std::size_t>(pe) >= read.pes.size())
         throw std::runtime_error("an object is on PE " + std::to_string(pe) + ", which is not in \"pes\"");

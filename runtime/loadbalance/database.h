@@ -1,5 +1,5 @@
-// What balancing decides on: plain data, gathered from all PEs. A strategy gets one and nothing else, so the same code runs
-// in a program, in a test and on recorded steps.
+// What balancing decides on: plain data, gathered from all PEs. A strategy gets one and nothing else, so the same code
+// runs in a program, in a test and on recorded steps.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -23,9 +23,9 @@ struct PeLoad {
 struct ObjectLoad {
   std::int32_t array = 0;
   std::uint64_t element = 0;
-  std::int32_t pe = 0;     // where it is
-  double seconds = 0;      // in its entry methods, on that PE
-  std::uint64_t bytes = 0; // its state, packed; 0: not asked for
+  std::int32_t pe = 0;      // where it is
+  double seconds = 0;       // in its entry methods, on that PE
+  std::uint64_t bytes = 0;  // its state, packed; 0: not asked for
   bool migratable = true;
   void pup(PUP::er& p);
 };

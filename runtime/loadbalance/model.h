@@ -1,4 +1,5 @@
-// What an assignment would cost, by the simplest model: a PE is busy for its background and for the work of its objects.
+// What an assignment would cost, by the simplest model: a PE is busy for its background and for the work of its
+// objects.
 #pragma once
 #include "runtime/loadbalance/database.h"
 

@@ -1,9 +1,9 @@
 // See options.h.
 #include "runtime/loadbalance/options.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <algorithm>
 
 #include "base/fatal.h"
 #include "base/log.h"
@@ -58,8 +58,7 @@ void take_options(char** argv) {
   for (const char* name : {"+LBCommOn", "+LBUseCpuTime", "+LBPrintSummary", "+LBShowDecisions", "+LBLoop", "+MetaLB"})
     if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
   double seconds;
-  if (CmiGetArgDouble(argv, "+LBPeriod", &seconds))
-    log::note("+LBPeriod has no effect: balancing happens at AtSync");
+  if (CmiGetArgDouble(argv, "+LBPeriod", &seconds)) log::note("+LBPeriod has no effect: balancing happens at AtSync");
   for (const char* name : {"+LBTopo", "+TreeLBFile", "+LBVersion", "+LBAlpha", "+LBBeta"})
     if (CmiGetArgString(argv, name, &text)) log::note(std::string(name) + " has no effect");
 }

@@ -6,7 +6,8 @@ namespace periapt::loadbalance {
 
 const std::vector<StrategyInfo>& strategies() {
   static const std::vector<StrategyInfo> list = {
-      {"GreedyRefine", "GreedyRefineLB", "near the best balance with few migrations (the one to start with)", greedy_refine},
+      {"GreedyRefine", "GreedyRefineLB", "near the best balance with few migrations (the one to start with)",
+       greedy_refine},
       {"Greedy", "GreedyLB", "best balance, migrates nearly everything", greedy},
       {"Refine", "RefineLB", "moves objects away from PEs above the average only", refine},
       {"Rotate", "RotateLB", "everything to the next PE, to test migration", rotate},

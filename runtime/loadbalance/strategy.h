@@ -1,5 +1,5 @@
-// A strategy: a function from a load database to an assignment, and nothing else. No state, no runtime, no clock; chance
-// comes from the step's number. A new one is a .cpp in strategies/ and one line in strategies.cpp.
+// A strategy: a function from a load database to an assignment, and nothing else. No state, no runtime, no clock;
+// chance comes from the step's number. A new one is a .cpp in strategies/ and one line in strategies.cpp.
 #pragma once
 #include <string>
 #include <vector>

@@ -14,15 +14,15 @@ namespace periapt {
 
 // Who a message is for. `Envelope::element` and `Envelope::collection` mean something else for each.
 enum class Target : std::uint8_t {
-  none,       // not addressed yet
-  converse,   // entry = handler index (programs' own Converse handlers)
-  runtime,    // entry = entry point registered by the runtime itself; collection, element free to use
-  chare,      // element = serial number given by the creator
-  group,      // collection = group
-  node_group, // collection = group
-  array,      // collection = array, element = element id
-  broadcast,  // collection = array, element = epoch: every element of the array on the PE
-  boxed_call, // payload is a Work that found no room in a ring
+  none,        // not addressed yet
+  converse,    // entry = handler index (programs' own Converse handlers)
+  runtime,     // entry = entry point registered by the runtime itself; collection, element free to use
+  chare,       // element = serial number given by the creator
+  group,       // collection = group
+  node_group,  // collection = group
+  array,       // collection = array, element = element id
+  broadcast,   // collection = array, element = epoch: every element of the array on the PE
+  boxed_call,  // payload is a Work that found no room in a ring
 };
 
 enum EnvelopeFlag : std::uint8_t {
@@ -38,21 +38,21 @@ enum EnvelopeFlag : std::uint8_t {
 enum class Queueing : std::uint8_t { fifo = 2, lifo, int_fifo, int_lifo, bits_fifo, bits_lifo, long_fifo, long_lifo };
 
 struct Envelope {
-  std::uint64_t size;           // bytes of payload
-  std::uint64_t element;        // see Target
-  std::uint32_t collection;     // see Target
-  std::int32_t reference;       // CkSetRefNum
-  std::uint16_t entry;          // index into the entry table (converse: handler)
-  std::uint16_t message_type;   // index into the message table
+  std::uint64_t size;          // bytes of payload
+  std::uint64_t element;       // see Target
+  std::uint32_t collection;    // see Target
+  std::int32_t reference;      // CkSetRefNum
+  std::uint16_t entry;         // index into the entry table (converse: handler)
+  std::uint16_t message_type;  // index into the message table
   Target target;
-  std::uint8_t flags;           // EnvelopeFlag
+  std::uint8_t flags;  // EnvelopeFlag
   Queueing queueing;
   std::uint8_t hops;            // forwards so far: a loop of stale locations is a bug that this makes visible
   std::uint16_t priority_bits;  // length of the priority behind the payload
   std::uint16_t spare;
-  std::int32_t source;          // PE that made it (of a tree broadcast: the root)
-  std::uint32_t index_rest;     // third word of an index that travels whole
-  std::uint32_t extra;          // [sync]: future that the reply sets; broadcast: epoch that all PEs have passed
+  std::int32_t source;       // PE that made it (of a tree broadcast: the root)
+  std::uint32_t index_rest;  // third word of an index that travels whole
+  std::uint32_t extra;       // [sync]: future that the reply sets; broadcast: epoch that all PEs have passed
 };
 static_assert(sizeof(Envelope) == 48, "envelope and block header together are one cache line");
 static_assert(std::is_trivially_copyable<Envelope>::value, "an envelope is moved byte by byte");

@@ -76,9 +76,7 @@ void CmiUnlock(CmiNodeLock lock) { lock->held.store(false, std::memory_order_rel
 void CmiMemLock() { CmiLock(&memory_lock); }
 void CmiMemUnlock() { CmiUnlock(&memory_lock); }
 
-void CmiNodeBarrier() {
-  node_barrier().wait(CmiMyNodeSize());
-}
+void CmiNodeBarrier() { node_barrier().wait(CmiMyNodeSize()); }
 void CmiNodeAllBarrier() { CmiNodeBarrier(); }
 
 // The machine's barrier is for OS threads, and blocks them: the first PE of each comes to it when all of its process

@@ -50,13 +50,15 @@ int CthImplemented() { return 1; }
 
 void CthSuspend() {
   Pe& pe = here();
-  if (pe.converse) [[unlikely]] stop_as_told(pe);
+  if (pe.converse) [[unlikely]]
+    stop_as_told(pe);
   pe.suspend();
 }
 void CthAwaken(CthThread t) { here().threads.awaken(t); }
 void CthYield() {
   Pe& pe = here();
-  if (pe.converse) [[unlikely]] stop_as_told(pe);
+  if (pe.converse) [[unlikely]]
+    stop_as_told(pe);
   pe.yield();
 }
 void CthYieldPrio(int strategy, int priority_bits, unsigned* priority) {

@@ -19,11 +19,13 @@ class Fifo {
   std::size_t size() const { return tail_ - head_; }
   // A slot at the end to write into; valid until the next push.
   Work& push_back() {
-    if (tail_ - head_ > mask_) [[unlikely]] grow();
+    if (tail_ - head_ > mask_) [[unlikely]]
+      grow();
     return slots_[tail_++ & mask_];
   }
   Work& push_front() {
-    if (tail_ - head_ > mask_) [[unlikely]] grow();
+    if (tail_ - head_ > mask_) [[unlikely]]
+      grow();
     return slots_[--head_ & mask_];
   }
   const Work& front() const { return slots_[head_ & mask_]; }

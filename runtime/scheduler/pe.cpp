@@ -47,7 +47,8 @@ PriorityKey key_of(Envelope* envelope) {
   const std::uint32_t* words = priority_of(envelope);
   switch (envelope->queueing) {
     case Queueing::int_fifo:
-    case Queueing::int_lifo: return PriorityKey::of_int(static_cast<std::int32_t>(words[0]));
+    case Queueing::int_lifo:
+      return PriorityKey::of_int(static_cast<std::int32_t>(words[0]));
     case Queueing::long_fifo:
     case Queueing::long_lifo: {
       std::int64_t value = 0;
@@ -55,8 +56,10 @@ PriorityKey key_of(Envelope* envelope) {
       return PriorityKey::of_long(value);
     }
     case Queueing::bits_fifo:
-    case Queueing::bits_lifo: return PriorityKey::of_bits(words, envelope->priority_bits);
-    default: return PriorityKey::none();
+    case Queueing::bits_lifo:
+      return PriorityKey::of_bits(words, envelope->priority_bits);
+    default:
+      return PriorityKey::none();
   }
 }
 static_assert(machine::OneSided::kErrandMeta == thread_meta, "no thread travels between PEs");
@@ -228,7 +231,8 @@ void Pe::enqueue(Message message) {
   Work work;
   work.meta = message_meta;
   work.element = reinterpret_cast<std::uint64_t>(envelope);
-  if (watched(Observer::enqueued)) [[unlikely]] notify_enqueued(envelope->entry);
+  if (watched(Observer::enqueued)) [[unlikely]]
+    notify_enqueued(envelope->entry);
   if (envelope->flags & (envelope_expedited | envelope_immediate)) [[unlikely]] {
     urgent_.push_back() = work;
   } else if (envelope->priority_bits == 0) {
@@ -252,15 +256,18 @@ void Pe::accept_message(Message message) {
 // --- running ---------------------------------------------------------------------------------------------------------
 
 int Pe::accept(bool run_calls) {
-  if (fifo_.size() > accept_below) [[unlikely]] return 0;
+  if (fifo_.size() > accept_below) [[unlikely]]
+    return 0;
   int ran = 0;
   const auto sink = [this, run_calls, &ran](std::uint64_t meta, const void* body, int) {
     if ((meta & 3) != static_cast<std::uint64_t>(WorkKind::call)) [[unlikely]] {
       if ((meta & 3) == static_cast<std::uint64_t>(WorkKind::small)) {
         Message message = unfold(meta, body);
         if (!run_calls || has_work() || stop_requested_) return enqueue(std::move(message));
-        if (watch_ & Observer::enqueued) [[unlikely]] notify_enqueued(message->entry);
-        if (is_idle_) [[unlikely]] end_idle();
+        if (watch_ & Observer::enqueued) [[unlikely]]
+          notify_enqueued(message->entry);
+        if (is_idle_) [[unlikely]]
+          end_idle();
         Work work;
         work.meta = message_meta;
         work.element = reinterpret_cast<std::uint64_t>(message.release());
@@ -277,7 +284,8 @@ int Pe::accept(bool run_calls) {
       Work work;
       work.meta = meta;
       std::memcpy(&work.element, body, sizeof(Work) - sizeof work.meta);
-      if (is_idle_) [[unlikely]] end_idle();
+      if (is_idle_) [[unlikely]]
+        end_idle();
       ++ran;
       return dispatch(*this, work);
     }
@@ -325,7 +333,8 @@ bool Pe::look_outside() {
     pe.accept_message(Message(static_cast<Envelope*>(block)));
   };
   const bool moved = has_net_ && process.layer().progress_net(index, deliver, this);
-  if (transfers_ == 0) [[likely]] return moved;
+  if (transfers_ == 0) [[likely]]
+    return moved;
   const int ended = process.layer().one_sided().poll(index);
   count_transfers(-ended);
   return ended != 0 || moved;
@@ -363,20 +372,25 @@ bool Pe::step_simulated() {
 }
 
 bool Pe::step() {
-  if (simulated_) [[unlikely]] return step_simulated();
-  if ((++rounds_ & periodic_mask) == 0) [[unlikely]] periodic();
-  if (looks_outside_ && (rounds_ & outside_mask) == 0) [[unlikely]] look_outside();
+  if (simulated_) [[unlikely]]
+    return step_simulated();
+  if ((++rounds_ & periodic_mask) == 0) [[unlikely]]
+    periodic();
+  if (looks_outside_ && (rounds_ & outside_mask) == 0) [[unlikely]]
+    look_outside();
   threads_chosen_ = 0;
   const int arrived = accept(true);
   Work work;
   int ran = 0;
   while (ran < burst && !stop_requested_ && take(work)) {
-    if (ran == 0 && is_idle_) [[unlikely]] end_idle();
+    if (ran == 0 && is_idle_) [[unlikely]]
+      end_idle();
     execute(work);
     ++ran;
   }
   // (One that found nothing yields in idle(), as idle: or the thread would never sleep.)
-  if (ran > 0 && (rounds_ & turn_mask) == 0 && !carrier->alone()) [[unlikely]] carrier->yield(false);
+  if (ran > 0 && (rounds_ & turn_mask) == 0 && !carrier->alone()) [[unlikely]]
+    carrier->yield(false);
   if (arrived + ran == 0) return false;
   idle_rounds_ = 0;
   return true;
@@ -414,7 +428,8 @@ void Pe::run_some(int count) {
 void Pe::periodic() {
   const std::uint64_t now = clock::now_ns();
   if (now >= conditions.next_deadline_ns()) conditions.run_due(now);
-  if (process.layer().exit_announced()) [[unlikely]] _exit(process.layer().exit_code());
+  if (process.layer().exit_announced()) [[unlikely]]
+    _exit(process.layer().exit_code());
 }
 
 void Pe::begin_idle() {

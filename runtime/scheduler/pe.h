@@ -60,7 +60,7 @@ class Pe {
   std::unique_ptr<ConverseState> converse;  // of a program's own handlers; made on first use
   ThreadSystem threads;
   scheduler::Conditions conditions;
-  const Execution* running = nullptr;  // null between entries
+  const Execution* running = nullptr;        // null between entries
   std::uint64_t created = 0, processed = 0;  // messages, for quiescence detection
   std::uint64_t random_state;
 
@@ -75,8 +75,8 @@ class Pe {
            e.queueing == Queueing::fifo && (e.hops | e.spare) == 0 &&
            (e.target == Target::array || e.target == Target::group || e.target == Target::chare);
   }
-  // Copies a small message into the receiver's ring and frees it: one line changes owner instead of three. False: there is
-  // no room in the ring now.
+  // Copies a small message into the receiver's ring and frees it: one line changes owner instead of three. False: there
+  // is no room in the ring now.
   bool send_small(int pe, Message& message);
   // To every PE but this one, over a tree rooted here; the scheduler of each passes it on. The message is shared:
   // receivers treat it as constant.
@@ -99,8 +99,8 @@ class Pe {
     work.element = reinterpret_cast<std::uint64_t>(thread);
   }
 
-  // An inline call in two steps: the place where the arguments are to be written, or null when there is none now (a full
-  // ring: use send_call()). `slot`: null for our own queue; else to be handed to port.publish().
+  // An inline call in two steps: the place where the arguments are to be written, or null when there is none now (a
+  // full ring: use send_call()). `slot`: null for our own queue; else to be handed to port.publish().
   void* open_call(int to, std::uint64_t meta, std::uint64_t element, shm::Slot*& slot) {
     if (to == index) {
       slot = nullptr;
@@ -162,8 +162,8 @@ class Pe {
   bool is_idle() const { return is_idle_; }
   // Idle, and a turn would find nothing: for the carrier of several PEs. Timers are not looked at.
   bool would_stay_idle() {
-    return is_idle_ && !has_work() && transfers_ == 0 && port.parked() == 0 && !conditions.wanted(scheduler::condition_still_idle) &&
-           !port.has_arrivals();
+    return is_idle_ && !has_work() && transfers_ == 0 && port.parked() == 0 &&
+           !conditions.wanted(scheduler::condition_still_idle) && !port.has_arrivals();
   }
   // How often it has become idle: tells its carrier whether it worked in between.
   std::uint32_t idle_periods() const { return idle_periods_; }
@@ -182,8 +182,8 @@ class Pe {
  private:
   // Takes what has arrived. With nothing queued, calls are run right away when `run_calls`, else all is queued.
   int accept(bool run_calls);
-  // Who goes on when a thread stops: the next piece of work, when that is a thread and nothing is more urgent. That saves
-  // the way through the scheduler, which still has its turn now and then.
+  // Who goes on when a thread stops: the next piece of work, when that is a thread and nothing is more urgent. That
+  // saves the way through the scheduler, which still has its turn now and then.
   static constexpr std::uint32_t thread_burst = 64;
   bool thread_is_next() {
     return !fifo_.empty() && fifo_.front().kind() == WorkKind::thread && urgent_.empty() && by_priority_.empty() &&
@@ -217,7 +217,7 @@ class Pe {
   std::uint32_t rounds_ = 0;
   int transfers_ = 0;  // begun here, and their end not told
   std::uint32_t idle_periods_ = 0;
-  std::uint32_t idle_rounds_ = 0;    // rounds without work since there was some
+  std::uint32_t idle_rounds_ = 0;     // rounds without work since there was some
   std::uint32_t threads_chosen_ = 0;  // threads that went on without a round of the scheduler between them
   std::uint64_t idle_since_ns_ = 0;
   std::uint64_t idle_total_ns_ = 0;

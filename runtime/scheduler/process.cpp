@@ -73,8 +73,7 @@ Carrier::Member& Carrier::member_of(const Pe& pe) {
 
 void Carrier::run_turns() {
   fibers_ = std::make_unique<scheduler::ThreadSystem>();
-  for (Member& member : members_)
-    member.fiber = fibers_->create(member_main, member.pe.get(), member_stack_bytes);
+  for (Member& member : members_) member.fiber = fibers_->create(member_main, member.pe.get(), member_stack_bytes);
   int idle_turns = 0;
   for (unsigned turn = 0;; ++turn) {
     bool all_idle = true;

@@ -62,10 +62,10 @@ class Process {
 
   MachineLayer& layer() { return *layer_; }
   const bootstrap::HostLayout& layout() const { return layer_->layout(); }
-  int rank() const { return layer_->process(); }                      // CkMyNode
-  int count() const { return layout().process_count(); }              // CkNumNodes
-  int pes() const { return pes_; }                           // CkNumPes
-  int own_pes() const { return own_pes_; }                   // CkMyNodeSize
+  int rank() const { return layer_->process(); }          // CkMyNode
+  int count() const { return layout().process_count(); }  // CkNumNodes
+  int pes() const { return pes_; }                        // CkNumPes
+  int own_pes() const { return own_pes_; }                // CkMyNodeSize
   int first_pe() const { return first_pe_; }
   int process_of(int pe) const { return layout().process_of[pe]; }
   Pe& pe(int slot) { return *by_slot_[slot]; }
@@ -103,8 +103,8 @@ class Process {
   std::vector<Pe*> by_slot_;
   std::vector<std::thread> threads_;
   ProcessHooks hooks_;
-  std::atomic<int> ready_{0};     // PEs made
-  std::atomic<int> finished_{0};  // PEs in finish()
+  std::atomic<int> ready_{0};      // PEs made
+  std::atomic<int> finished_{0};   // PEs in finish()
   std::atomic<int> exit_code_{0};  // the last one that wasn't 0
 };
 

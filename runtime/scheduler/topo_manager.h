@@ -1,8 +1,8 @@
 // TopoManager: where PEs are, for programs that place objects by it. C++17: reached from TopoManager.h.
 //
 // The machine is seen as hosts in a row (X) with the PEs of each (T): dimensions (hosts, 1, 1, PEs of a host). Any two
-// hosts are one hop apart and the PEs of a host none; no network's own topology is known. On a simulated machine it is: its
-// hops are those of its routes, and a torus of up to three dimensions has its own coordinates.
+// hosts are one hop apart and the PEs of a host none; no network's own topology is known. On a simulated machine it is:
+// its hops are those of its routes, and a torus of up to three dimensions has its own coordinates.
 #pragma once
 #include <cstdio>
 #include <vector>

@@ -65,7 +65,7 @@ struct Batch {
 };
 
 std::atomic<Batch*> all_batches{nullptr};
-std::mutex batches_mutex;  // of those who add and retire batches
+std::mutex batches_mutex;         // of those who add and retire batches
 std::size_t retired_batches = 0;  // with a null base; under the mutex
 std::atomic<long> guarded_stacks{0};
 
@@ -162,7 +162,8 @@ class SignalText {
 void report_overflow(const Thread& t, int pe) {
   SignalText text;
   // A line before what the handler of crashes says.
-  text << "periapt: on PE " << static_cast<std::uint64_t>(pe) << ", thread " << t.id() << " ran over its stack of " << static_cast<std::uint64_t>(t.stack_bytes())
+  text << "periapt: on PE " << static_cast<std::uint64_t>(pe) << ", thread " << t.id() << " ran over its stack of "
+       << static_cast<std::uint64_t>(t.stack_bytes())
        << " bytes: give every thread more with +stacksize BYTES, or this entry method alone with "
           "[threaded, stacksize=BYTES]; or keep large local arrays on the heap, or recurse less deeply\n";
   text.write_to(STDERR_FILENO);

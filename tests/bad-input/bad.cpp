@@ -1,17 +1,16 @@
 // A program that makes the mistake its first argument names, on the PE that holds element 2 of an array. The test
 // (bad_input_test.py) looks at how it ends.
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include <unistd.h>
-
+#include "bad.decl.h"
 #include "charm++.h"
 #include "pup_stl.h"
-
-#include "bad.decl.h"
 
 /*readonly*/ CProxy_Main mainProxy;
 /*readonly*/ CProxy_Victim victims;
@@ -122,7 +121,8 @@ class Victim : public CBase_Victim {
       if (mistake == "zero copy not registered") large.put(CkNcpyBuffer(memory, 64, CK_BUFFER_NOREG));
       if (mistake == "zero copy without a local buffer") CkNcpyBuffer().get(small);
       if (mistake.rfind("zero copy post", 0) == 0)
-        thisProxy[(thisIndex + 2) % 4].grasp(CkSendBuffer(memory), static_cast<int>(sizeof memory / sizeof(int)), mistake);
+        thisProxy[(thisIndex + 2) % 4].grasp(CkSendBuffer(memory), static_cast<int>(sizeof memory / sizeof(int)),
+                                             mistake);
     }
     if (mistake == "deleted chare") {
       CProxy_Single single = CProxy_Single::ckNew(CkMyPe());

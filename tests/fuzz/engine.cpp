@@ -1,6 +1,7 @@
 // The engine (machine/ucx-like) between a user who does things in any order and a peer who says anything: every kind of
-// message with any fields, whole or in two steps, answers to what was asked and to what was not; completions in any order
-// and with any outcome; links that are lost. The transport below keeps the contract of transport.h, the peers keep nothing.
+// message with any fields, whole or in two steps, answers to what was asked and to what was not; completions in any
+// order and with any outcome; links that are lost. The transport below keeps the contract of transport.h, the peers
+// keep nothing.
 #include <deque>
 #include <map>
 
@@ -88,7 +89,8 @@ class OddTransport final : public Transport {
     if (answer == Accepted::pending || answer == Accepted::done) payload.reset();
     return answer;
   }
-  Accepted put(Link& link, Bytes local, const MemoryHandle*, std::uint64_t, const RemoteKey&, Completion& done) override {
+  Accepted put(Link& link, Bytes local, const MemoryHandle*, std::uint64_t, const RemoteKey&,
+               Completion& done) override {
     use(local);
     return one_sided(link, done);
   }
@@ -108,7 +110,9 @@ class OddTransport final : public Transport {
     return MemoryHandle{address, size, kind, 1, nullptr};
   }
   void deregister_memory(MemoryHandle&) override {}
-  std::vector<std::byte> pack_key(const MemoryHandle&) const override { return std::vector<std::byte>(3, std::byte{9}); }
+  std::vector<std::byte> pack_key(const MemoryHandle&) const override {
+    return std::vector<std::byte>(3, std::byte{9});
+  }
   Result<RemoteKey> unpack_key(Link&, Bytes packed) override {
     if (packed.size() != 3) return Status::failure("no key");
     return RemoteKey{1, nullptr};
@@ -303,8 +307,8 @@ class User {
   explicit User(Worker& worker) : worker_(worker) {
     worker.on_active(3, {this, nullptr, [](void*, Endpoint&, Bytes, Buffer) {}});
     if (scene->input.flag()) {
-      worker.tag_serve({8, 8, this, [](void*, std::uint64_t size) { return memory(size); },
-                        [](void*, Buffer, const Received&) {}});
+      worker.tag_serve(
+          {8, 8, this, [](void*, std::uint64_t size) { return memory(size); }, [](void*, Buffer, const Received&) {}});
     }
     connect();
   }
@@ -314,7 +318,8 @@ class User {
     Endpoint& peer = *peers_[input.below(peers_.size())];
     switch (input.below(16)) {
       case 0:
-        return keep(worker_.tag_receive(room(), odd_number(), input.flag() ? kFullMask : odd_number(), on_receive, this));
+        return keep(
+            worker_.tag_receive(room(), odd_number(), input.flag() ? kFullMask : odd_number(), on_receive, this));
       case 1:
         return keep(peer.tag_send(room(), odd_number(), on_end, this));
       case 2:
@@ -368,10 +373,13 @@ class User {
 
  private:
   static void on_end(void*, Outcome) {}
-  static void on_receive(void*, const Received& got) { expect(got.outcome != Outcome::ok || got.from != 0, "from somebody"); }
+  static void on_receive(void*, const Received& got) {
+    expect(got.outcome != Outcome::ok || got.from != 0, "from somebody");
+  }
   static Buffer memory(std::uint64_t size) {
     if (size > 100000) return {};
-    return {new std::byte[size + 1], size, [](void*, void* bytes) { delete[] static_cast<std::byte*>(bytes); }, nullptr};
+    return {new std::byte[size + 1], size, [](void*, void* bytes) { delete[] static_cast<std::byte*>(bytes); },
+            nullptr};
   }
   std::span<std::byte> room() {
     static constexpr std::size_t kSizes[] = {0, 1, 8, 100, 5000, 70000, 600000};
@@ -405,8 +413,8 @@ class User {
     if (found && take) keep(worker_.receive_probed(found, room(), on_receive, this));
   }
   void unpack(Endpoint& peer) {
-    std::vector<std::byte> bytes = scene->keys.empty() ? std::vector<std::byte>(30)
-                                                       : scene->keys[scene->input.below(scene->keys.size())];
+    std::vector<std::byte> bytes =
+        scene->keys.empty() ? std::vector<std::byte>(30) : scene->keys[scene->input.below(scene->keys.size())];
     scene->input.damage(bytes);
     Result<RkeyPtr> key = peer.unpack(bytes);
     if (key) keys_.emplace_back(&peer, *key);
@@ -432,8 +440,8 @@ class User {
     if (input.flag()) return keep(to.put(room(), remote, key, on_end, this));
     if (input.flag()) return keep(to.get(room(), remote, key, on_end, this));
     rooms_.emplace_back(8);
-    keep(to.fetch_op(static_cast<AtomicOp>(input.below(6)), input.flag() ? 4 : 8, 1, 2, remote, key, rooms_.back().data(),
-                     on_end, this));
+    keep(to.fetch_op(static_cast<AtomicOp>(input.below(6)), input.flag() ? 4 : 8, 1, 2, remote, key,
+                     rooms_.back().data(), on_end, this));
   }
 
   Worker& worker_;

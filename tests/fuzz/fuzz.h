@@ -5,8 +5,9 @@
 //   void periapt::fuzz::target(Input input)
 //
 // that makes of the bytes what the parser takes, and checks what can be said of the result whatever came in. It must do
-// the same for the same bytes. It is linked with libFuzzer (preset `fuzz`, clang) or with run.cpp, which needs no special
-// compiler and is what ctest runs; both begin with the files in corpus/NAME and use the words in corpus/NAME.words.
+// the same for the same bytes. It is linked with libFuzzer (preset `fuzz`, clang) or with run.cpp, which needs no
+// special compiler and is what ctest runs; both begin with the files in corpus/NAME and use the words in
+// corpus/NAME.words.
 #pragma once
 
 #include <algorithm>
@@ -79,7 +80,8 @@ inline void Input::damage(std::vector<std::byte>& good) {
     } else if (how == 1) {
       *at = number<std::byte>();
     } else if (how == 2) {
-      good.erase(at, at + static_cast<std::ptrdiff_t>(std::min<std::size_t>(below(16), static_cast<std::size_t>(good.end() - at))));
+      good.erase(at, at + static_cast<std::ptrdiff_t>(
+                              std::min<std::size_t>(below(16), static_cast<std::size_t>(good.end() - at))));
     } else if (how == 3) {
       const Bytes more = bytes(below(16));
       good.insert(at, more.begin(), more.end());

@@ -1,5 +1,6 @@
 // What PMI servers say: lines of PMI-1, records of PMI-2, values as text, and the mapping of processes to hosts.
 #include "machine/bootstrap/pmi_text.h"
+
 #include "machine/bootstrap/process_mapping.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
-// Any bytes, unpacked as an object with one of everything in it, by each kind of stream: memory, a foreign machine's memory,
-// network form, and text and bytes on disk.
+// Any bytes, unpacked as an object with one of everything in it, by each kind of stream: memory, a foreign machine's
+// memory, network form, and text and bytes on disk.
 #include "tests/fuzz/fuzz.h"
 #include "tests/pup/pup_types.h"
 

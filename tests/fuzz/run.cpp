@@ -2,8 +2,8 @@
 //
 //   fuzz_NAME [--runs N] [--seconds S] [--seed FIRST] [--words FILE] [FILE|FOLDER]...
 //
-// Input and seed of a run that crashes are told, and the input is written to ./crash-SEED. Nothing here looks at what the
-// target did, so it finds less than libFuzzer; it is there for every build and every compiler.
+// Input and seed of a run that crashes are told, and the input is written to ./crash-SEED. Nothing here looks at what
+// the target did, so it finds less than libFuzzer; it is there for every build and every compiler.
 #include <signal.h>
 #include <unistd.h>
 
@@ -209,9 +209,7 @@ int main(int argc, char** argv) {
   const auto begin = std::chrono::steady_clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   unsigned long seed = wish.first_seed;
-  const auto goes_on = [&] {
-    return wish.seconds > 0 ? elapsed() < wish.seconds : seed < wish.first_seed + wish.runs;
-  };
+  const auto goes_on = [&] { return wish.seconds > 0 ? elapsed() < wish.seconds : seed < wish.first_seed + wish.runs; };
   for (; goes_on(); ++seed) run_one(Mutator(seed, corpus, words)(), seed);
   told = 1;  // what a leak checker has to say later is about none of them
   std::printf("%zu files and %lu damaged inputs in %.1f s\n", corpus.size(), seed - wish.first_seed, elapsed());

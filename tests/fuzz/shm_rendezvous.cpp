@@ -1,6 +1,6 @@
 // Another process at the door of the shared memory transport: packets and files that it shouldn't send, and, once it is
-// let in, cells of its channel with anything in them. (Not its transfers: they are addresses of two processes that trust
-// each other.) The transport is a real one and stays from run to run.
+// let in, cells of its channel with anything in them. (Not its transfers: they are addresses of two processes that
+// trust each other.) The transport is a real one and stays from run to run.
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -94,7 +94,8 @@ struct Luggage {
       Slot& cell = channel->cells[n % Channel::kCells];
       const Bytes body = input.bytes(input.below(Slot::kBodyBytes + 1));
       std::memcpy(cell.body, body.data(), body.size());
-      std::uint64_t meta = input.below(14) | std::uint64_t{input.below(8) == 7 ? input.number<std::uint8_t>() : 40u} << 8;
+      std::uint64_t meta = input.below(14) | std::uint64_t{input.below(8) == 7 ? input.number<std::uint8_t>() : 40u}
+                                                 << 8;
       const std::uint64_t size = input.flag() ? input.below(20000) : input.number<std::uint32_t>();
       meta |= (size & 0xFFFFFFFF) << 16 | std::uint64_t{input.number<std::uint8_t>()} << 48;
       cell.word.store(meta << 8 | Ring::lap(n, Channel::kCellsLog), std::memory_order_release);

@@ -1,6 +1,5 @@
 // The description of a simulated machine (+sim), topology included.
 #include "machine/sim/options.h"
-
 #include "machine/sim/topology.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,9 +1,8 @@
-// Frames on a TCP connection whose other end knows the secret and says anything, in pieces of any size. The transport is a
-// real one and stays from run to run; each run is a connection.
-#include "tests/tcp/raw_peer.h"
-
+// Frames on a TCP connection whose other end knows the secret and says anything, in pieces of any size. The transport
+// is a real one and stays from run to run; each run is a connection.
 #include "machine/tcp/transport.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/tcp/raw_peer.h"
 
 namespace periapt::fuzz {
 namespace {
@@ -80,7 +79,8 @@ std::vector<std::byte> stream_of(Input& input) {
     const std::vector<std::byte> payload(how == 0 ? input.below(70000) : input.below(200), std::byte{2});
     std::vector<std::byte> one = tcp::frame(header, payload);
     if (input.below(4) == 3) {
-      const tcp::Prefix control(static_cast<tcp::FrameKind>(input.below(6)), input.below(256), input.number<std::uint64_t>());
+      const tcp::Prefix control(static_cast<tcp::FrameKind>(input.below(6)), input.below(256),
+                                input.number<std::uint64_t>());
       std::memcpy(one.data(), &control, sizeof control);
     }
     stream.insert(stream.end(), one.begin(), one.end());

@@ -1,6 +1,5 @@
 // The handshake of a TCP connection: two sound sides with somebody between them who changes what is under way.
 #include "machine/tcp/handshake.h"
-
 #include "tests/fuzz/fuzz.h"
 
 namespace periapt::fuzz {
@@ -38,7 +37,8 @@ void target(Input input) {
   }
   for (tcp::Handshake* side : {&opener, &accepter}) {
     expect(side->state() != State::refused || !side->reason().empty(), "a refusal has a reason");
-    if (!changed) expect(side->state() == (knows ? State::agreed : State::refused), "undisturbed, it ends as it should");
+    if (!changed)
+      expect(side->state() == (knows ? State::agreed : State::refused), "undisturbed, it ends as it should");
   }
 }
 

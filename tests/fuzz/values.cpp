@@ -1,5 +1,5 @@
-// What other processes of a run put, as it comes back from a launcher: values in pieces, the secret, hosts. (PMIx, PMI and
-// charmrun all end here.)
+// What other processes of a run put, as it comes back from a launcher: values in pieces, the secret, hosts. (PMIx, PMI
+// and charmrun all end here.)
 #include <map>
 
 #include "machine/bootstrap/wire.h"

@@ -24,13 +24,13 @@ void spin(double seconds) {
 }
 }  // namespace
 
-#define CHECK(condition, ...)                        \
-  do {                                               \
-    if (!(condition)) {                              \
+#define CHECK(condition, ...)                           \
+  do {                                                  \
+    if (!(condition)) {                                 \
       CkPrintf("failed: " #condition ": " __VA_ARGS__); \
-      CkPrintf("\n");                                \
-      CkExit(1);                                     \
-    }                                                \
+      CkPrintf("\n");                                   \
+      CkExit(1);                                        \
+    }                                                   \
   } while (0)
 
 class Main : public CBase_Main {

@@ -32,7 +32,8 @@ LoadDatabase random_database(unsigned seed, Kind kind) {
     if (!kind.all_available) load.available = number(0, 4) > 0;
     db.pes.push_back(load);
   }
-  if (std::none_of(db.pes.begin(), db.pes.end(), [](const PeLoad& pe) { return pe.available; })) db.pes[0].available = true;
+  if (std::none_of(db.pes.begin(), db.pes.end(), [](const PeLoad& pe) { return pe.available; }))
+    db.pes[0].available = true;
   for (int i = 0; i < objects; ++i) {
     ObjectLoad object;
     object.array = 1;
@@ -49,8 +50,13 @@ class Every : public testing::TestWithParam<int> {};
 
 std::string name_of(const testing::TestParamInfo<int>& info) { return strategies()[info.param].name; }
 
-constexpr Kind kinds[] = {{}, {true, true, true, true}, {true, true, false, true}, {true, false, true, true},
-                          {true, false, false, true}, {false, true, true, true}, {false, false, false, true}};
+constexpr Kind kinds[] = {{},
+                          {true, true, true, true},
+                          {true, true, false, true},
+                          {true, false, true, true},
+                          {true, false, false, true},
+                          {false, true, true, true},
+                          {false, false, false, true}};
 
 TEST_P(Every, PutsEachObjectOnAnAvailablePeAndLeavesWhatCannotMove) {
   const StrategyInfo& strategy = strategies()[GetParam()];
@@ -125,7 +131,8 @@ TEST(GreedyRefine, MovesLessThanGreedy) {
 TEST(GreedyRefine, LeavesAlmostEvenLoadsAlone) {
   LoadDatabase db;
   db.pes.resize(8);
-  for (int i = 0; i < 80; ++i) db.objects.push_back({1, static_cast<std::uint64_t>(i), i % 8, 1 + 1e-3 * (i % 3), 0, true});
+  for (int i = 0; i < 80; ++i)
+    db.objects.push_back({1, static_cast<std::uint64_t>(i), i % 8, 1 + 1e-3 * (i % 3), 0, true});
   EXPECT_EQ(balance_of(db, greedy_refine(db)).migrations, 0);
 }
 

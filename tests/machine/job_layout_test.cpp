@@ -111,7 +111,8 @@ TEST(JobLayout, WhatAMemberTellsIsReadBackAndNotTrusted) {
 }
 
 TEST(JobLayout, AMemberOfAnotherVersionIsToldFromDamage) {
-  for (const std::string& other : {std::string("2 0 0 0 1"), std::string(), pack_texts({"member 1", "", "", "", "1 0 0 1"})})
+  for (const std::string& other :
+       {std::string("2 0 0 0 1"), std::string(), pack_texts({"member 1", "", "", "", "1 0 0 1"})})
     EXPECT_THAT(Member::decode(other).message(), HasSubstr("another version of Periapt")) << other;
 }
 
@@ -122,7 +123,8 @@ TEST(JobLayout, AMemberThatRefusesIsAFailureOfAll) {
   auto told = Member::decode(members[1].encode());
   ASSERT_TRUE(told);
   members[1] = *told;
-  for (int self = 0; self < 3; ++self) EXPECT_EQ(resolve_job({}, members, self).message(), "+p 4 is not a multiple of 3");
+  for (int self = 0; self < 3; ++self)
+    EXPECT_EQ(resolve_job({}, members, self).message(), "+p 4 is not a multiple of 3");
 }
 
 TEST(JobLayout, TheFirstThatRefusesSpeaks) {
@@ -151,8 +153,9 @@ TEST(JobLayout, OptionsOfTheRunAreTheSameForAll) {
   std::vector<Member> members = {member(0, 1, {0}), member(1, 1, {0})};
   members[1].options = "+transports tcp";
   for (int self : {0, 1}) {
-    EXPECT_THAT(resolve_job({}, members, self).message(),
-                HasSubstr("process 0 was started without options of the run, process 1 was started with +transports tcp"));
+    EXPECT_THAT(
+        resolve_job({}, members, self).message(),
+        HasSubstr("process 0 was started without options of the run, process 1 was started with +transports tcp"));
   }
 }
 

@@ -97,8 +97,7 @@ TEST(Launch, AProcessThatIsKilledIsNamedAndTheOthersEnd) {
   Roll* roll = roll_call();
   pid_t victim = 0;
   test::JobResult job = test::run_job(
-      test::layout(6, 3),
-      [roll](MachineLayer& layer) { return report_and_work(roll, layer); },
+      test::layout(6, 3), [roll](MachineLayer& layer) { return report_and_work(roll, layer); },
       [&](pid_t) {
         await(roll, 3);
         ::kill(victim = roll->pid[1], SIGKILL);
@@ -128,8 +127,7 @@ TEST(Launch, TheDeathOfProcessZeroEndsARunThatIgnoresSigterm) {
 TEST(Launch, TheDeathOfTheParentEndsAllWithOneSentence) {
   Roll* roll = roll_call();
   test::JobResult job = test::run_job(
-      test::layout(3, 3),
-      [roll](MachineLayer& layer) { return report_and_work(roll, layer); },
+      test::layout(3, 3), [roll](MachineLayer& layer) { return report_and_work(roll, layer); },
       [&](pid_t parent) {
         await(roll, 3);
         ::kill(parent, SIGKILL);
@@ -142,8 +140,7 @@ TEST(Launch, TheDeathOfTheParentEndsAllWithOneSentence) {
 TEST(Launch, ASignalToTheParentReachesTheProcesses) {
   Roll* roll = roll_call();
   test::JobResult job = test::run_job(
-      test::layout(2, 2),
-      [roll](MachineLayer& layer) { return report_and_work(roll, layer); },
+      test::layout(2, 2), [roll](MachineLayer& layer) { return report_and_work(roll, layer); },
       [&](pid_t parent) {
         await(roll, 2);
         ::kill(parent, SIGINT);

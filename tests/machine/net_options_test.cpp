@@ -24,7 +24,8 @@ struct Line {
 };
 
 TEST(NetOptions, AreTakenAndTheRestStays) {
-  Line line({"+transports", "tcp", "file", "++explain-transport", "+net-devices", "eth0", "+p4", "+rendezvous-min", "64k"});
+  Line line(
+      {"+transports", "tcp", "file", "++explain-transport", "+net-devices", "eth0", "+p4", "+rendezvous-min", "64k"});
   auto options = take_net_options(line.argc, line.argv.data());
   ASSERT_TRUE(options) << options.message();
   EXPECT_EQ(line.argc, 3);

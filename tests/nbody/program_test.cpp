@@ -99,7 +99,8 @@ TEST_P(NbodyOn, AFolderThatIsNotThereEndsTheRunWithAMessage) {
   EXPECT_THAT(outcome.output, HasSubstr("none/here.000000.tipsy: cannot be written: No such file"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, NbodyOn, testing::Values("+p1", "+p2", "+p4 +ppn 2", "+p3 +ppn 1", "+p7", "+sim nodes=16",
+INSTANTIATE_TEST_SUITE_P(Layouts, NbodyOn,
+                         testing::Values("+p1", "+p2", "+p4 +ppn 2", "+p3 +ppn 1", "+p7", "+sim nodes=16",
                                          "+sim nodes=16,ppn=4,topology=torus:4x4,cost=1us,loss=0.05,reorder=0.1"),
                          [](const auto& layout) { return "Layout" + std::to_string(layout.index); });
 

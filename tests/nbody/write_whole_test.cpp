@@ -1,6 +1,4 @@
 // Files that cannot be written to their end are not left half written.
-#include "examples/nbody/files.h"
-
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,6 +7,8 @@
 #include <filesystem>
 #include <stdexcept>
 #include <vector>
+
+#include "examples/nbody/files.h"
 
 namespace periapt::nbody {
 namespace {

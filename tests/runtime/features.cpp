@@ -1,5 +1,5 @@
-// One program that uses much of what a Charm++ program may: it runs through its chapters in one thread of the mainchare,
-// and each must come out right. Ends with CkExit(7), so that the exit status is seen to arrive.
+// One program that uses much of what a Charm++ program may: it runs through its chapters in one thread of the
+// mainchare, and each must come out right. Ends with CkExit(7), so that the exit status is seen to arrive.
 #include <cstdlib>
 #include <string>
 #include <vector>

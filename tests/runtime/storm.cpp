@@ -3,11 +3,12 @@
 //
 //   storm [walkers] [steps] [seed] +pN +ppn M
 //
-// Walkers (dense) step: they send to each other, broadcast, contribute to a reduction, insert sparks, and move. Shadows are
-// bound to walkers and must be where those are. Sparks (sparse, at huge indices) live until they have had all messages
-// meant for them, some of which are sent before they are born; they contribute at each pulse they hear. What is sent and
-// what arrives is summed up in a Tally that travels with its element; an element that ends leaves its tally in the ledger
-// of the PE it is on. At quiescence all tallies are added up: sent must be received. The seed is printed with a failure.
+// Walkers (dense) step: they send to each other, broadcast, contribute to a reduction, insert sparks, and move. Shadows
+// are bound to walkers and must be where those are. Sparks (sparse, at huge indices) live until they have had all
+// messages meant for them, some of which are sent before they are born; they contribute at each pulse they hear. What
+// is sent and what arrives is summed up in a Tally that travels with its element; an element that ends leaves its tally
+// in the ledger of the PE it is on. At quiescence all tallies are added up: sent must be received. The seed is printed
+// with a failure.
 #include <cstdint>
 #include <random>
 #include <set>
@@ -27,8 +28,21 @@ struct Plan {
 };
 
 // Sums over what was sent and received; each pair must come out equal. Weights make a swap of two messages show.
-enum Item { hits_sent, hits_seen, weight_sent, weight_seen, noises_sent, noises_seen, sparks_born, sparks_ended,
-            feeds_sent, feeds_seen, pulses_contributed, moves, items };
+enum Item {
+  hits_sent,
+  hits_seen,
+  weight_sent,
+  weight_seen,
+  noises_sent,
+  noises_seen,
+  sparks_born,
+  sparks_ended,
+  feeds_sent,
+  feeds_seen,
+  pulses_contributed,
+  moves,
+  items
+};
 typedef std::vector<std::int64_t> Tally;
 
 #include "storm.decl.h"

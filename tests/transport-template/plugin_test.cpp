@@ -30,7 +30,8 @@ TEST(Plugins, NoneAreThoseOfTheBuild) {
 }
 
 TEST(Plugins, AFileAndAFolderGiveTheTransportBehindThoseOfTheBuild) {
-  for (const std::string& path : {plugin("plugin"), std::string(PLUGINS) + "/plugin", plugin("plugin") + ":" + plugin("plugin")}) {
+  for (const std::string& path :
+       {plugin("plugin"), std::string(PLUGINS) + "/plugin", plugin("plugin") + ":" + plugin("plugin")}) {
     auto all = transports_with(path);
     ASSERT_TRUE(all) << all.message();
     ASSERT_EQ(all->size(), transports().size() + 1) << path;

@@ -90,7 +90,8 @@ Result<std::string> talk(const machine::NetWishes& wishes, int socket, bool firs
 }
 
 // With a child as the other process.
-Result<std::string> try_between(const machine::NetWishes& wishes, const std::string& host, const std::string& other_host) {
+Result<std::string> try_between(const machine::NetWishes& wishes, const std::string& host,
+                                const std::string& other_host) {
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
     return Status::failure(std::string("socketpair: ") + std::strerror(errno));
@@ -130,7 +131,8 @@ std::string remedies(const machine::NetWishes& wishes) {
   return all.empty() ? "see the transports above" : all;
 }
 
-void probe(Findings& findings, const machine::NetWishes& wishes, const char* name, const std::string& other_host, State without) {
+void probe(Findings& findings, const machine::NetWishes& wishes, const char* name, const std::string& other_host,
+           State without) {
   Result<std::string> way = try_between(wishes, "this", other_host);
   if (way) {
     findings.push_back({"chosen", name, State::good, without_worker(*way), {}});

@@ -22,8 +22,10 @@ int main(int argc, char** argv) {
   bool json = false, all = false;
   app.add_flag("--json", json, "for programs");
   app.add_flag("-a,--all", all, "what to do about things that nobody needs, too");
-  app.footer("Options of a run about the network (+transports, +net-devices, +transport-path ...) count here as they do there.\n"
-             "The status is 0 when programs can run here, 1 when something is broken.");
+  app.footer(
+      "Options of a run about the network (+transports, +net-devices, +transport-path ...) count here as they do "
+      "there.\n"
+      "The status is 0 when programs can run here, 1 when something is broken.");
   // charmrun tells every program of how many PEs it is: of no matter here.
   std::vector<char*> own;
   for (int i = 0; i < argc; ++i) {

@@ -1,6 +1,6 @@
 // GreedyRefine. Greedy shows which makespan is within reach; with a little more than that allowed, objects are placed
-// again, largest first, and stay where they are as long as their PE has room. So only the excess of full PEs moves, and it
-// moves in the order that packs well.
+// again, largest first, and stay where they are as long as their PE has room. So only the excess of full PEs moves, and
+// it moves in the order that packs well.
 #include "runtime/loadbalance/strategies/problem.h"
 
 namespace periapt::loadbalance {
@@ -8,9 +8,8 @@ namespace periapt::loadbalance {
 Assignment greedy_refine_within(const LoadDatabase& database, double tolerance) {
   const Assignment now = present(database);
   const bool may_stay = check_assignment(database, now).empty() &&
-                        std::all_of(database.objects.begin(), database.objects.end(), [&](const ObjectLoad& o) {
-                          return !o.migratable || database.pes[o.pe].available;
-                        });
+                        std::all_of(database.objects.begin(), database.objects.end(),
+                                    [&](const ObjectLoad& o) { return !o.migratable || database.pes[o.pe].available; });
   const Assignment best = greedy(database);
   const double reach = balance_of(database, best).max;
   const double room = tolerance * reach;

@@ -38,9 +38,9 @@ struct Problem {
 
   const LoadDatabase& database;
   Assignment assignment;
-  std::vector<double> loads;          // by PE, of what has its place
+  std::vector<double> loads;  // by PE, of what has its place
   std::vector<int> available;
-  std::vector<std::size_t> movable;   // without a place yet, largest first
+  std::vector<std::size_t> movable;  // without a place yet, largest first
 };
 
 // The available PE with the least load.

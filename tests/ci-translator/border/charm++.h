@@ -1,5 +1,5 @@
-// The border between translator and runtime (docs/generated-code.md) and nothing behind it: every name that generated code
-// uses, declared with the types it has. Generated code that compiles against this asks for nothing else.
+// The border between translator and runtime (docs/generated-code.md) and nothing behind it: every name that generated
+// code uses, declared with the types it has. Generated code that compiles against this asks for nothing else.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,20 +28,36 @@ void operator|(PUP::er&, T&);
 #define PUPable_decl(type) static void register_PUP_ID(const char*)
 
 // --- ids, indices, options ---
-struct CkGroupID { int idx = 0; };
+struct CkGroupID {
+  int idx = 0;
+};
 struct CkChareID {};
-struct CkArrayID { CkGroupID group; };
+struct CkArrayID {
+  CkGroupID group;
+};
 class CkArrayIndex {
  public:
   int dimension = 0;
 };
 typedef int CkIndex1D;
-struct CkArrayIndex1D : CkArrayIndex { CkArrayIndex1D(int) {} };
-struct CkArrayIndex2D : CkArrayIndex { CkArrayIndex2D(int, int) {} };
-struct CkArrayIndex3D : CkArrayIndex { CkArrayIndex3D(int, int, int) {} };
-struct CkArrayIndex4D : CkArrayIndex { CkArrayIndex4D(short, short, short, short) {} };
-struct CkArrayIndex5D : CkArrayIndex { CkArrayIndex5D(short, short, short, short, short) {} };
-struct CkArrayIndex6D : CkArrayIndex { CkArrayIndex6D(short, short, short, short, short, short) {} };
+struct CkArrayIndex1D : CkArrayIndex {
+  CkArrayIndex1D(int) {}
+};
+struct CkArrayIndex2D : CkArrayIndex {
+  CkArrayIndex2D(int, int) {}
+};
+struct CkArrayIndex3D : CkArrayIndex {
+  CkArrayIndex3D(int, int, int) {}
+};
+struct CkArrayIndex4D : CkArrayIndex {
+  CkArrayIndex4D(short, short, short, short) {}
+};
+struct CkArrayIndex5D : CkArrayIndex {
+  CkArrayIndex5D(short, short, short, short, short) {}
+};
+struct CkArrayIndex6D : CkArrayIndex {
+  CkArrayIndex6D(short, short, short, short, short, short) {}
+};
 class CkArrayOptions {
  public:
   CkArrayOptions() = default;
@@ -56,7 +72,9 @@ struct CkNcpyBufferPost {};
 CkNcpyBuffer CkSendBuffer(const void*);
 CkNcpyBuffer CkSendBuffer(const void*, const CkCallback&);
 void CkMatchBuffer(CkNcpyBufferPost*, int index, int tag);
-struct GroupDepNum { int n = 0; };
+struct GroupDepNum {
+  int n = 0;
+};
 #define USE_DEFAULT_BRANCH_FACTOR 0
 class CkSectionID {
  public:
@@ -204,14 +222,38 @@ class CProxySection_ArrayElement : public CProxy_ArrayElement {
   CProxySection_ArrayElement(const CkSectionID&) {}
   CkArrayIndex* ckGetArrayElements(int = 0) const;
 };
-class CkIndex_Chare { public: static int __idx; };
-class CkIndex_Group { public: static int __idx; };
-class CkIndex_NodeGroup { public: static int __idx; };
-class CkIndex_ArrayElement { public: static int __idx; };
-class CkIndex_CkArrayMap : public CkIndex_Group { public: static int __idx; };
-class CProxy_CkArrayMap : public CProxy_Group { public: using CProxy_Group::CProxy_Group; };
-class CProxyElement_CkArrayMap : public CProxyElement_Group { public: using CProxyElement_Group::CProxyElement_Group; };
-class CProxySection_CkArrayMap : public CProxySection_Group { public: using CProxySection_Group::CProxySection_Group; };
+class CkIndex_Chare {
+ public:
+  static int __idx;
+};
+class CkIndex_Group {
+ public:
+  static int __idx;
+};
+class CkIndex_NodeGroup {
+ public:
+  static int __idx;
+};
+class CkIndex_ArrayElement {
+ public:
+  static int __idx;
+};
+class CkIndex_CkArrayMap : public CkIndex_Group {
+ public:
+  static int __idx;
+};
+class CProxy_CkArrayMap : public CProxy_Group {
+ public:
+  using CProxy_Group::CProxy_Group;
+};
+class CProxyElement_CkArrayMap : public CProxyElement_Group {
+ public:
+  using CProxyElement_Group::CProxyElement_Group;
+};
+class CProxySection_CkArrayMap : public CProxySection_Group {
+ public:
+  using CProxySection_Group::CProxySection_Group;
+};
 
 // --- registration ---
 enum ChareType { TypeChare, TypeMainChare, TypeGroup, TypeNodeGroup, TypeArray };
@@ -230,9 +272,23 @@ void CkRegisterInitCall(void (*function)(), bool perPe);
 // --- periapt:: ---
 namespace periapt {
 enum ep_flag : unsigned {
-  ep_marshalled = 1, ep_nokeep = 2, ep_threaded = 4, ep_sync = 8, ep_exclusive = 16, ep_expedited = 32, ep_immediate = 64,
-  ep_inline = 128, ep_local = 256, ep_notrace = 512, ep_createhere = 1024, ep_createhome = 2048,
-  ep_reductiontarget = 4096, ep_whenidle = 8192, ep_constructor = 16384, ep_nocopy = 32768, ep_nocopypost = 65536
+  ep_marshalled = 1,
+  ep_nokeep = 2,
+  ep_threaded = 4,
+  ep_sync = 8,
+  ep_exclusive = 16,
+  ep_expedited = 32,
+  ep_immediate = 64,
+  ep_inline = 128,
+  ep_local = 256,
+  ep_notrace = 512,
+  ep_createhere = 1024,
+  ep_createhome = 2048,
+  ep_reductiontarget = 4096,
+  ep_whenidle = 8192,
+  ep_constructor = 16384,
+  ep_nocopy = 32768,
+  ep_nocopypost = 65536
 };
 enum send_flag : unsigned { send_expedited = 1, send_immediate = 2 };
 template <class T>

@@ -20,9 +20,7 @@ void setUp() {}
 void everyPe() {}
 
 class Main : public CBase_Main {
-  Main_SDAG_CODE
- public:
-  Main(CkArgMsg* m) {
+  Main_SDAG_CODE public : Main(CkArgMsg* m) {
     delete m;
     mainProxy = thisProxy;
     mainProxy.done();
@@ -77,10 +75,14 @@ class Main : public CBase_Main {
     ng[0].alone(1);
     ng.now(2);
 
-    int indices[] = {CkIndex_Main::done(),          CkIndex_Main::redn_wrapper_sum(nullptr),
-                     CkIndex_Main::redn_wrapper_raw(nullptr), CkIndex_Main::raw(nullptr),
-                     CkIndex_Line::lengthBefore(0, nullptr), CkIndex_Line::ckNew(3),
-                     CkIndex_Line::idx_overloaded_void(),    CkIndex_Line::idx_look_Var(),
+    int indices[] = {CkIndex_Main::done(),
+                     CkIndex_Main::redn_wrapper_sum(nullptr),
+                     CkIndex_Main::redn_wrapper_raw(nullptr),
+                     CkIndex_Main::raw(nullptr),
+                     CkIndex_Line::lengthBefore(0, nullptr),
+                     CkIndex_Line::ckNew(3),
+                     CkIndex_Line::idx_overloaded_void(),
+                     CkIndex_Line::idx_look_Var(),
                      CkIndex_Line::idx_noNames_marshall5()};
     (void)indices;
   }

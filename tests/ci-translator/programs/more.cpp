@@ -15,7 +15,10 @@ template <int n>
 class CkArrayIndexGrid : public CkArrayIndex {};
 namespace deep {
 class Upper : public ArrayElementT<CkArrayIndex1D> {};
-class CProxy_Upper : public CProxy_ArrayElement { public: using CProxy_ArrayElement::CProxy_ArrayElement; };
+class CProxy_Upper : public CProxy_ArrayElement {
+ public:
+  using CProxy_ArrayElement::CProxy_ArrayElement;
+};
 class CProxyElement_Upper : public CProxyElement_ArrayElement {
  public:
   using CProxyElement_ArrayElement::CProxyElement_ArrayElement;
@@ -24,7 +27,10 @@ class CProxySection_Upper : public CProxySection_ArrayElement {
  public:
   using CProxySection_ArrayElement::CProxySection_ArrayElement;
 };
-class CkIndex_Upper : public CkIndex_ArrayElement { public: static int __idx; };
+class CkIndex_Upper : public CkIndex_ArrayElement {
+ public:
+  static int __idx;
+};
 }  // namespace deep
 
 #include "more.decl.h"
@@ -59,17 +65,35 @@ class Base : public CBase_Base {
   void inherited(int) {}
   void again(int) {}
 };
-class Left : public CBase_Left { public: void again(int) {} };
-class Right : public CBase_Right { public: void again(int) {} };
-class Both : public CBase_Both { public: void again(int) {} };
-class Root : public CBase_Root { public: void inherited() {} };
-class Leaf : public CBase_Leaf { public: void own() {} };
+class Left : public CBase_Left {
+ public:
+  void again(int) {}
+};
+class Right : public CBase_Right {
+ public:
+  void again(int) {}
+};
+class Both : public CBase_Both {
+ public:
+  void again(int) {}
+};
+class Root : public CBase_Root {
+ public:
+  void inherited() {}
+};
+class Leaf : public CBase_Leaf {
+ public:
+  void own() {}
+};
 class Map : public CBase_Map {};
 namespace deep {
 int depth;
 class Hidden : public CMessage_Hidden {};
 namespace deeper {
-class Cell : public CBase_Cell { public: void take(Hidden* m) { delete m; } };
+class Cell : public CBase_Cell {
+ public:
+  void take(Hidden* m) { delete m; }
+};
 }  // namespace deeper
 class Well : public CBase_Well {
  public:
@@ -78,9 +102,18 @@ class Well : public CBase_Well {
 };
 }  // namespace deep
 class Bottom : public CBase_Bottom {};
-class Four : public CBase_Four { public: void poke(int) {} };
-class Six : public CBase_Six { public: void poke(int) {} };
-class Node : public CBase_Node { public: void poke(int) {} };
+class Four : public CBase_Four {
+ public:
+  void poke(int) {}
+};
+class Six : public CBase_Six {
+ public:
+  void poke(int) {}
+};
+class Node : public CBase_Node {
+ public:
+  void poke(int) {}
+};
 class Templated : public CBase_Templated {};
 
 template <class T, int n>
@@ -100,9 +133,15 @@ class Shared : public CBase_Shared<T> {
 class Calls : public CBase_Calls {
  public:
   int answer(int) { return 42; }
-  Plain* fetch(One* m) { delete m; return new Plain; }
+  Plain* fetch(One* m) {
+    delete m;
+    return new Plain;
+  }
   void wait() {}
-  std::vector<int> many(Plain* m) { delete m; return {1}; }
+  std::vector<int> many(Plain* m) {
+    delete m;
+    return {1};
+  }
 };
 class Direct : public CBase_Direct {
  public:
