@@ -52,6 +52,8 @@ class Bytes {
 
   std::span<std::byte> span() const { return packed_ ? std::span(*packed_) : direct_; }
   ucs_status_t unpack(std::size_t received);
+  /// Nothing came: a datatype of the user's is told that it is not used any more, as it is at the end of unpack().
+  void let_go() { unpacking_.reset(); }
 
  private:
   std::span<std::byte> direct_;
@@ -59,6 +61,8 @@ class Bytes {
   void* buffer_ = nullptr;
   std::size_t count_ = 0;
   ucp_datatype_t type_ = 0;
+  std::shared_ptr<void>
+      unpacking_;  ///< state of a generic datatype, from start_unpack to finish: once for each receive
 };
 
 struct alignas(16) Request {

@@ -201,6 +201,76 @@ static void pieces(void) {
   meet();
 }
 
+/* Every other byte of a buffer. What a type stands for may be released by the finish of its last use, so what counts is
+ * that each use has one start and one finish. */
+static int starts, finishes;
+struct strided {
+  char* bytes;
+  size_t count;
+};
+static void* start_strided(const void* buffer, size_t count) {
+  struct strided* state = malloc(sizeof(*state));
+  *state = (struct strided){(char*)buffer, count};
+  ++starts;
+  return state;
+}
+static void* start_pack(void* context, const void* buffer, size_t count) {
+  (void)context;
+  return start_strided(buffer, count);
+}
+static void* start_unpack(void* context, void* buffer, size_t count) {
+  (void)context;
+  return start_strided(buffer, count);
+}
+static size_t packed_size(void* state) { return ((struct strided*)state)->count; }
+static size_t pack(void* state, size_t offset, void* into, size_t most) {
+  struct strided* from = state;
+  size_t i = 0;
+  for (; i < most && offset + i < from->count; ++i) ((char*)into)[i] = from->bytes[2 * (offset + i)];
+  return i;
+}
+static ucs_status_t unpack(void* state, size_t offset, const void* from, size_t length) {
+  struct strided* into = state;
+  for (size_t i = 0; i < length; ++i) into->bytes[2 * (offset + i)] = ((const char*)from)[i];
+  return UCS_OK;
+}
+static void finish_strided(void* state) {
+  ++finishes;
+  free(state);
+}
+
+static void types_of_its_own(void) {
+  const ucp_generic_dt_ops_t ops = {start_pack, start_unpack, packed_size, pack, unpack, finish_strided};
+  ucp_request_param_t param = {0};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE;
+  check(ucp_dt_create_generic(&ops, NULL, &param.datatype), "generic type");
+  const size_t sizes[] = {1, 100, 5000, 300000};
+  for (int i = 0; i < 4; ++i) {
+    char* bytes = made(2 * sizes[i], 7 + i);
+    if (is_parent) {
+      memset(bytes, 0, 2 * sizes[i]);
+      ucp_request_param_t later = param;
+      later.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+      ucp_tag_recv_info_t info = {0, 0};
+      ucs_status_t status = finish(ucp_tag_recv_nbx(worker, bytes, sizes[i], 10, ~0ul, &later), &info);
+      printf("type of its own: %s, length %zu, sum %u\n", ucs_status_string(status), info.length, sum(bytes, 2 * sizes[i]));
+    } else {
+      check(finish(ucp_tag_send_nbx(ep, bytes, sizes[i], 10, &param), NULL), "type of its own");
+    }
+    free(bytes);
+    meet();
+  }
+  if (is_parent) {
+    printf("types of its own: %d uses begun, %d ended\n", starts, finishes);
+    char room[20]; /* (UCX does not end the use of a type by a receive that is cancelled; we do.) */
+    void* never = ucp_tag_recv_nbx(worker, room, 10, 11, ~0ul, &param);
+    ucp_request_cancel(worker, never);
+    printf("type of its own, cancelled: %s\n", ucs_status_string(finish(never, NULL)));
+  }
+  ucp_dt_destroy(param.datatype);
+  meet();
+}
+
 // On memory of the program's, or on what libucp allocates.
 static void one_sided(int allocated) {
   enum { kSize = 400000 };
@@ -436,6 +506,7 @@ int main(void) {
   truncation_and_cancel();
   probing();
   pieces();
+  types_of_its_own();
   one_sided(0);
   one_sided(1);
   active_messages();
