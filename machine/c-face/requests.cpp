@@ -200,13 +200,12 @@ ucs_status_ptr_t begun(Request* request, ucx::RequestPtr engine, const ucp_reque
   return request->user();
 }
 
-ucs_status_ptr_t run(ucp_ep* ep, Request* request, const ucp_request_param_t* param, Operation operation) {
+ucs_status_ptr_t run_later(ucp_ep* ep, Request* request, Operation operation) {
   if (ep->failure != UCS_OK) {
     ucs_status_t status = ep->failure;
     give_back(request);
     return UCS_STATUS_PTR(status);
   }
-  if (ep->engine != nullptr) return begun(request, operation(*ep->engine), param);
   ep->waiting.push_back([ep, request, operation = std::move(operation)](ucs_status_t status) {
     if (status != UCS_OK) return end(request, status);
     ucx::RequestPtr engine = operation(*ep->engine);
