@@ -439,7 +439,7 @@ class EndpointImpl final : public Endpoint {
 
 class WorkerImpl final : public Worker, public Receiver {
  public:
-  explicit WorkerImpl(Context& context);
+  WorkerImpl(Context& context, PeerId self);
   ~WorkerImpl() override;
   Status open_ports();
 
@@ -463,6 +463,8 @@ class WorkerImpl final : public Worker, public Receiver {
   int wait_fd() const override;
   bool arm() override;
   const Counters& counters() const override { return counters_; }
+  const std::vector<Device>& devices() const override { return devices_; }
+  void keep_costs() override;
   std::string explain(const Endpoint* endpoint) const override;
 
   // Receiver
@@ -535,7 +537,7 @@ class WorkerImpl final : public Worker, public Receiver {
   void note_time(Operation& receive);
   unsigned allowed_ways(const Plan& plan) const { return forced_ways_ != 0 ? forced_ways_ & plan.ways : plan.ways; }
   void read_costs();
-  void write_costs();
+  std::string unused_devices() const;
   static bool fits(Operation& operation, std::uint64_t offset, std::uint64_t size) {
     std::uint64_t reserved = operation.course().reserved;
     return offset <= operation.size && size <= operation.size - offset && size <= operation.size - reserved;
@@ -565,6 +567,7 @@ class WorkerImpl final : public Worker, public Receiver {
 
   Context& context_;
   const PeerId self_;
+  std::vector<Device> devices_;
   Counters counters_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<Transport*> polled_;  ///< those that progress() asks: all but the loopback before its first use

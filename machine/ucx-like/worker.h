@@ -162,7 +162,8 @@ struct Counters {
 
 class Worker {
  public:
-  static Result<std::unique_ptr<Worker>> create(Context& context);
+  /// `self`: its name where a context has several workers; 0: the context's.
+  static Result<std::unique_ptr<Worker>> create(Context& context, PeerId self = 0);
   virtual ~Worker() = default;
 
   virtual PeerId self() const = 0;
@@ -206,6 +207,10 @@ class Worker {
   virtual bool arm() = 0;
 
   virtual const Counters& counters() const = 0;
+  /// The context's, and of those that could not be opened here the reason.
+  virtual const std::vector<Device>& devices() const = 0;
+  /// Writes what was measured to the context's cost file, as the destructor does.
+  virtual void keep_costs() = 0;
   /// One line for each size range and peer kind: what is used, why, and why not the others (+explain-transport).
   virtual std::string explain(const Endpoint* endpoint = nullptr) const = 0;
 };
