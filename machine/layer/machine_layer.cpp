@@ -573,9 +573,10 @@ void MachineLayer::leave(int pe) {
   if (state_->explain && state_->net) std::fprintf(stderr, "%s", state_->net->explain().c_str());
   // Others may still need us for what they have sent, so the network is driven until all are here.
   std::atomic<bool> all_here{false};
-  std::thread waiter([this, &all_here] {
-    Status fence = state_->joined->world->fence();
-    if (fence) state_->joined->world->finalize();
+  Status together;
+  std::thread waiter([this, &all_here, &together] {
+    together = state_->joined->world->fence();
+    if (together) state_->joined->world->finalize();
     all_here.store(true, std::memory_order_release);
   });
   while (!all_here.load(std::memory_order_acquire)) {
@@ -584,6 +585,10 @@ void MachineLayer::leave(int pe) {
   }
   waiter.join();
   if (state_->net) state_->net->keep_costs();
+  if (together) return;
+  ::usleep(1'500'000);  // the launcher is about to say who has gone, and to end us
+  fatal("not all processes came to the end of the run: " + together.message(), "CkExit",
+        "one of them was killed, perhaps", "look at what the others said last");
 }
 
 bool MachineLayer::exit_announced() const { return state_->words->exit.load(std::memory_order_acquire) != 0; }
