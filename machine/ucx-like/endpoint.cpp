@@ -181,6 +181,7 @@ bool EndpointImpl::drain_control() {
 
 void EndpointImpl::take_credit(std::uint32_t bytes) {
   credit_ += bytes;
+  counted_ += bytes;
   said_starved_ = false;
   if (!sends_.empty()) busy();
 }
@@ -205,6 +206,12 @@ void EndpointImpl::return_credit() {
   header.kind = Kind::credit;
   header.size = static_cast<std::uint64_t>(granted_);
   send_control(header);
+}
+
+// They have announced a message that is not large, but larger than all of their window: the next ones of its size shall
+// fit.
+void EndpointImpl::they_outgrow(std::uint64_t size) {
+  if (size <= plan_.eager_max && static_cast<std::int64_t>(size) + kMessageOverhead > granted_) return_credit();
 }
 
 // They have messages and no credit for them. When all of their window is held by messages that nobody receives, while a
@@ -286,6 +293,7 @@ void EndpointImpl::revive() {
   worker_.granted_ += kFirstWindow;
   owed_ = 0;
   unflushed_ = false;
+  settled_ = activity();
   for (auto& rail : rails_) {
     rail->unusable = false;
     rail->one_sided = false;

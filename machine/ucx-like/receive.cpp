@@ -227,6 +227,7 @@ void WorkerImpl::eager(EndpointImpl& from, const MessageHeader& header, Payload 
 void WorkerImpl::announced(EndpointImpl& from, const MessageHeader& header, Payload payload) {
   count_received(header.size);
   ++counters_.rendezvous;
+  from.they_outgrow(header.size);
   if (auto* receive = static_cast<Operation*>(posted_.take(header.tag))) {
     receive->posted = false;
     from.owe(charge_of(header, payload.bytes.size()));

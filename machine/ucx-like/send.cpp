@@ -22,34 +22,29 @@ PERIAPT_INLINE bool EndpointImpl::send_fast(std::span<const std::byte> bytes, Ta
 
 RequestPtr EndpointImpl::tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) {
   if (PERIAPT_LIKELY(send_fast(bytes, tag))) return nullptr;
-  Operation* operation = worker_.begin(Operation::Doing::send);
-  operation->source = bytes.data();
-  operation->size = bytes.size();
-  operation->tag = tag;
-  operation->send_done = done;
-  operation->context = context;
-  return begin(operation);
+  return begin(begin_send(Operation::Doing::send, bytes, tag, done, context));
 }
 
 void EndpointImpl::tag_send_owned(Buffer bytes, Tag tag) {
   if (PERIAPT_LIKELY(send_fast(bytes.bytes(), tag))) return;
-  Operation* operation = worker_.begin(Operation::Doing::send);
-  operation->source = bytes.data();
-  operation->size = bytes.size();
-  operation->tag = tag;
+  Operation* operation = begin_send(Operation::Doing::send, bytes.bytes(), tag);
   operation->course().buffer = std::move(bytes);
   begin(operation);
 }
 
 RequestPtr EndpointImpl::tag_send_sync(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) {
-  Operation* operation = worker_.begin(Operation::Doing::sync_send);
+  Operation* operation = begin_send(Operation::Doing::sync_send, bytes, tag, done, context);
+  operation->wants_answer = true;
+  return begin(operation);
+}
+
+Operation* EndpointImpl::begin_send(Operation::Doing doing, std::span<const std::byte> bytes, Tag tag, SendDone done,
+                                    void* context) {
+  Operation* operation = worker_.begin(doing, done, context);
   operation->source = bytes.data();
   operation->size = bytes.size();
   operation->tag = tag;
-  operation->wants_answer = true;
-  operation->send_done = done;
-  operation->context = context;
-  return begin(operation);
+  return operation;
 }
 
 // Puts an operation in its place of the order, and sends it if nothing is in the way.

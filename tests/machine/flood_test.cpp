@@ -114,6 +114,21 @@ TEST_F(Flood, WindowsGrowForThoseWhoUseThemAndShrinkWhenItGetsTight) {
   until([&] { return taken.count == sent; });
 }
 
+// Whose credit comes back with each answer never uses the window up; it grows all the same, for what does not fit it.
+TEST_F(Flood, AWindowGrowsForMessagesThatAreLargerThanIt) {
+  start(2);
+  std::vector<std::byte> message = pattern(9000), into(9000);
+  for (unsigned i = 0; i < 50; ++i) {
+    for (PeerId from : {1, 2}) {
+      RequestPtr receive = worker(3 - from).tag_receive(into, i);
+      RequestPtr send = endpoint(from, 3 - from).tag_send(message, i);
+      until([&] { return receive->ended() && (send == nullptr || send->ended()); });
+      ASSERT_TRUE(into == message);
+    }
+  }
+  EXPECT_LE(worker(1).counters().rendezvous + worker(2).counters().rendezvous, 8u) << "most go at once";
+}
+
 TEST_F(Flood, LargeMessagesAreFetchedIntoBoundedMemory) {
   Limits limits;
   limits.unexpected_bytes = 4 << 20;
