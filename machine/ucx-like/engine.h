@@ -516,6 +516,7 @@ class WorkerImpl final : public Worker, public Receiver {
   // receive.cpp
   Rail& rail_of(Link& link);
   bool arrived_short(EndpointImpl& from, Header bytes, std::span<const std::byte> payload);
+  bool serve_short(EndpointImpl& from, const ShortHeader& header, std::span<const std::byte> payload);
   void take_in(Rail& rail, const MessageHeader& header, Payload payload);
   void eager(EndpointImpl& from, const MessageHeader& header, Payload payload);
   void announced(EndpointImpl& from, const MessageHeader& header, Payload payload);
