@@ -600,7 +600,10 @@ int ShmTransport::progress() {
   bool look_at_sockets = hub_.sockets_wanted;
   if (idle_) {
     std::uint64_t now = clock::now_ns();
-    if (now - looked_at_ < kLookGapNs && !look_at_sockets && !armed_) return 0;
+    if (now - looked_at_ < kLookGapNs && !look_at_sockets && !armed_) {
+      if (hub_.unready != nullptr && !hub_.unready->get_ready()) hub_.unready = nullptr;
+      return 0;
+    }
     looked_at_ = now;
     look_at_sockets |= now - served_at_ >= kServeGapNs || connecting_ != 0 || !visitors_.empty();
   } else if (++polls_ % kServeEvery == 0) {
