@@ -24,7 +24,7 @@ RequestPtr EndpointImpl::active_send(std::uint16_t id, std::span<const std::byte
 EndpointImpl::Step EndpointImpl::try_active(Operation& operation) {
   const std::vector<std::byte>& extra = operation.course().extra;
   std::uint64_t whole = extra.size() + operation.size;
-  if (whole > plan_.active_max || static_cast<std::int64_t>(whole) + kMessageOverhead > window_) {
+  if (whole > plan_.active_max || !fits_window(static_cast<std::int64_t>(whole) + kMessageOverhead)) {
     return try_announce(operation);
   }
   std::int64_t charge = kMessageOverhead + static_cast<std::int64_t>(whole);

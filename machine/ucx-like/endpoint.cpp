@@ -216,6 +216,11 @@ void EndpointImpl::they_starve() {
   if (worker_.posted_.size() != 0) worker_.feed_the_starving();
 }
 
+// Their messages would fit a larger window, and are announced until they get it. Within the bound they do.
+void EndpointImpl::they_wish() {
+  if (!starving_) return_credit();
+}
+
 void WorkerImpl::feed_the_starving() {
   for (auto& endpoint : endpoints_) {
     if (!endpoint->starving_ || endpoint->owed_ != 0) continue;
@@ -284,7 +289,7 @@ void EndpointImpl::revive() {
   parted_ = closing_ = said_starved_ = starving_ = false;
   credit_ = window_ = granted_ = kFirstWindow;
   worker_.granted_ += kFirstWindow;
-  owed_ = 0;
+  owed_ = wished_at_ = 0;
   unflushed_ = false;
   for (auto& rail : rails_) {
     rail->unusable = false;

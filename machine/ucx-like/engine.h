@@ -45,6 +45,8 @@ inline constexpr std::int64_t kMessageOverhead = 128;
 inline constexpr std::int64_t kFirstWindow = 8 << 10;
 /// Bit of MessageHeader::code of an eager message: it changed owner, so its bytes are not the receiver's memory.
 inline constexpr std::uint16_t kHandedOver = 1;
+/// Bit of MessageHeader::code of a `starved`: there is credit, but the window is too small for what is to be sent.
+inline constexpr std::uint16_t kWish = 1;
 /// Data messages of one transfer that are on their way at the same time on one rail.
 inline constexpr unsigned kFlightsPerRail = 4;
 
@@ -320,6 +322,7 @@ class EndpointImpl final : public Endpoint {
   bool drain_control();
   void say(Kind kind, std::uint64_t id);
   void they_starve();
+  void they_wish();
   void take_credit(std::uint32_t bytes);
   void owe(std::int64_t bytes) {
     owed_ += bytes;
@@ -345,6 +348,7 @@ class EndpointImpl final : public Endpoint {
   Step try_active(Operation& operation);
   Step try_announce(Operation& operation);
   bool has_credit(std::int64_t charge);
+  bool fits_window(std::int64_t charge);
   bool hands_over(const Operation& operation) const;
   Step after(Accepted answer, Operation& operation, std::int64_t charge);
   void gone(Operation& operation);
@@ -398,6 +402,7 @@ class EndpointImpl final : public Endpoint {
   WorkerImpl& worker_;
   const PeerId peer_;
   std::int64_t window_ = kFirstWindow;  ///< of ours, at the peer
+  std::int64_t wished_at_ = 0;          ///< how large it was when we asked for a larger one
   Rail* rail_ = nullptr;                ///< the one that ordered messages go over
   std::vector<std::unique_ptr<Rail>> rails_;
   Plan plan_;

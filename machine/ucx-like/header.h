@@ -16,7 +16,7 @@
 namespace periapt::ucx {
 
 /// Changes whenever a header or the order of a protocol changes: workers of different versions refuse each other.
-inline constexpr std::uint8_t kWireVersion = 2;
+inline constexpr std::uint8_t kWireVersion = 3;
 
 /// "them" is who gets the message, "us" who sends it.
 enum class Kind : std::uint8_t {
@@ -32,7 +32,7 @@ enum class Kind : std::uint8_t {
   stored,       ///< id: their operation: we have put all of it
   acknowledge,  ///< id: their operation: matched
   credit,       ///< size: how large the window is from now on
-  starved,      ///< we have messages for which there is no credit
+  starved,      ///< we have messages for which there is no credit; code: kWish: for which the window is too small
   // One-sided operations, where the transport has none.
   put,      ///< tag: their memory; offset: address in it; payload
   get,      ///< tag: their memory; offset: address in it; size; id: our operation

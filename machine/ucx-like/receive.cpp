@@ -184,7 +184,7 @@ void WorkerImpl::take_in(Rail& rail, const MessageHeader& header, Payload payloa
       from.window_ = static_cast<std::int64_t>(std::min<std::uint64_t>(header.size, std::uint64_t{1} << 40));
       return;
     case Kind::starved:
-      return from.they_starve();
+      return (header.code & kWish) != 0 ? from.they_wish() : from.they_starve();
     case Kind::clear:
     case Kind::data:
     case Kind::fetched:

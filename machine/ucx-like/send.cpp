@@ -89,8 +89,21 @@ EndpointImpl::Step EndpointImpl::try_send(Operation& operation) {
   if (operation.doing == Operation::Doing::flush) return try_flush(operation);
   if (hands_over(operation) && operation.size <= rail_->port->can().max_lent) return try_eager(operation);
   auto charge = static_cast<std::int64_t>(operation.size) + kMessageOverhead;
-  if (operation.size <= plan_.eager_max && charge <= window_) return try_eager(operation);
+  if (operation.size <= plan_.eager_max && fits_window(charge)) return try_eager(operation);
   return try_announce(operation);
+}
+
+// Could it go at once when nothing else is on its way? If not, the peer is asked for a window in which it could.
+bool EndpointImpl::fits_window(std::int64_t charge) {
+  if (charge <= window_) return true;
+  if (wished_at_ != window_) {
+    wished_at_ = window_;
+    MessageHeader header;
+    header.kind = Kind::starved;
+    header.code = kWish;
+    send_control(header);
+  }
+  return false;
 }
 
 // Does it change owner, so that the receiver's memory is not used for it?

@@ -61,6 +61,7 @@ struct Costs {
   double bytes_per_ns = 1;        ///< of large transfers (1 = 1 GB/s)
   double registration_ns = 0;     ///< of a region, beside a share by size
   double copy_bytes_per_ns = 10;  ///< of the copies that send_inline() makes
+  double asking_ns = 0;           ///< that announcing a message and fetching it adds; 0: two small messages
 };
 
 /// What probe() found: a device that can be used, or the reason why not.
@@ -253,6 +254,6 @@ struct TransportFactory {
 
 /// Changes with anything above: a transport that was built as a shared object (plugin.h) for another version is
 /// refused.
-inline constexpr std::uint32_t kContractVersion = 1;
+inline constexpr std::uint32_t kContractVersion = 2;
 
 }  // namespace periapt::ucx
