@@ -28,7 +28,7 @@ find_package(CLI11 REQUIRED)
 # Settings that every file of ours is compiled with, and that a program need not have.
 add_library(periapt_settings INTERFACE)
 target_compile_options(periapt_settings INTERFACE -Wall -Wextra -Wno-unused-parameter -fno-strict-aliasing)
-# __FILE__ and std::source_location say base/log.cpp wherever the tree lies.
+# __FILE__ and __builtin_FILE() say base/log.cpp wherever the tree lies.
 target_compile_options(periapt_settings INTERFACE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 target_include_directories(periapt_settings INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
 target_link_libraries(periapt_settings INTERFACE Threads::Threads ${CMAKE_DL_LIBS} Boost::context fmt::fmt)

@@ -11,7 +11,8 @@ class EngineSide {
  public:
   using Request = ucx::RequestPtr;
 
-  EngineSide(Place& place, const std::string& transport, const Options& options) : place_(place) {
+  /// `private_window`: peers put into and get from private memory, instead of what the engine offers.
+  EngineSide(Place& place, const std::string& transport, const Options& options, bool private_window) : place_(place) {
     ucx::ContextRequest request;
     request.factories = machine::transports();
     request.transports = transport;
@@ -31,8 +32,12 @@ class EngineSide {
     handler.handler = [](void* self, ucx::Endpoint&, std::span<const std::byte>, ucx::Buffer payload) {
       static_cast<EngineSide*>(self)->show(payload.data());
     };
+    handler.look = [](void* self, ucx::Endpoint&, std::span<const std::byte>, std::span<const std::byte> payload) {
+      static_cast<EngineSide*>(self)->show(payload.data());
+      return true;
+    };
     worker_->on_active(kActive, handler);
-    open_window();
+    open_window(private_window);
     meet();
   }
 
@@ -100,8 +105,10 @@ class EngineSide {
     if (shown_) shown_(bytes);
     ++actives_shown_;
   }
-  void open_window() {
-    window_ = pages(kMostBytes, MAP_PRIVATE);
+  void open_window(bool private_window) {
+    if (!private_window) offered_ = worker_->allocate(kMostBytes);
+    window_ = private_window ? pages(kMostBytes, MAP_PRIVATE) : offered_.data();
+    if (window_ == nullptr) fatal("no memory for the window");
     memory_ = made(worker_->register_memory({window_, kMostBytes}));
     std::vector<std::byte> told(8);
     std::memcpy(told.data(), &window_, 8);
@@ -119,6 +126,7 @@ class EngineSide {
   ucx::Endpoint* endpoint_ = nullptr;
   Look shown_;
   std::uint64_t actives_shown_ = 0, actives_taken_ = 0;
+  ucx::Buffer offered_;  // before memory_: released after it
   std::byte* window_ = nullptr;
   ucx::MemoryPtr memory_;
   std::uint64_t there_ = 0;

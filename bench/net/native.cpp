@@ -1,8 +1,8 @@
 // bench_net: the layers of this house below the runtime, and what the machine can do at all, in the operations of
 // operations.h, between two processes of this host (or --pairs of them).
 //
-//   bench_net bare|transport|engine --over shm|tcp [--memory shared] [--zero-copy] [--option +shm-cma=off] [--explain]
-//   [plan.h's options]
+//   bench_net bare|transport|engine --over shm|tcp [--memory shared] [--zero-copy] [--private-window]
+//   [--option +shm-cma=off] [--explain] [plan.h's options]
 #include "bench/net/bare_shm.h"
 #include "bench/net/bare_tcp.h"
 #include "bench/net/engine_side.h"
@@ -17,7 +17,7 @@ struct Request {
   std::string layer, over = "shm", memory = "private";
   Options options;
   Plan plan;
-  bool explain = false, zero_copy = false;
+  bool explain = false, zero_copy = false, private_window = false;
 };
 
 template <class S>
@@ -31,7 +31,8 @@ void measure(S&& side, const Request& request) {
 }
 
 void body(Place& place, const Request& request) {
-  if (request.layer == "engine") return measure(EngineSide(place, request.over, request.options), request);
+  if (request.layer == "engine")
+    return measure(EngineSide(place, request.over, request.options, request.private_window), request);
   if (request.layer == "transport")
     return measure(TransportSide(place, request.over, request.options, request.memory == "shared"), request);
   if (request.over == "tcp") return measure(BareTcp(place, request.zero_copy), request);
@@ -52,6 +53,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"private", "shared"}));
   app.add_option("--option", options, "of the transport: +shm-cma=off");
   app.add_flag("--zero-copy", request.zero_copy, "bare, tcp: with MSG_ZEROCOPY");
+  app.add_flag("--private-window", request.private_window, "engine: put and get on private memory, not the engine's");
   app.add_flag("--explain", request.explain, "what the engine has chosen, and why");
   request.plan.add_options(app);
   CLI11_PARSE(app, argc, argv);

@@ -28,13 +28,14 @@ constexpr timespec kSlurmsMoment{0, 400'000'000};
 
 }  // namespace
 
+bool started_by_slurm() { return std::getenv("SLURM_STEP_ID") != nullptr && std::getenv("PRTE_LAUNCHED") == nullptr; }
+
 void let_output_through() {
   constexpr timespec kPause{0, 1'000'000};
   constexpr int kLooks = 2000;
   for (int look = 0; look < kLooks && !(is_read(STDOUT_FILENO) && is_read(STDERR_FILENO)); ++look)
     ::nanosleep(&kPause, nullptr);
-  const bool slurm = std::getenv("SLURM_STEP_ID") != nullptr && std::getenv("PRTE_LAUNCHED") == nullptr;
-  ::nanosleep(slurm ? &kSlurmsMoment : &kMoment, nullptr);
+  ::nanosleep(started_by_slurm() ? &kSlurmsMoment : &kMoment, nullptr);
 }
 
 }  // namespace periapt::bootstrap

@@ -69,6 +69,8 @@ Looked look_for_pmi(int version);
 /// Waits until the launcher has read what this process has printed, two seconds at most. Launchers end everybody at
 /// once when they are told to abort, and lose what they have not read: the sentence that says why.
 void let_output_through();
+/// Slurm's srun, and nobody in between.
+bool started_by_slurm();
 
 /// Exchanges what the wire does not know by itself (one fence at most).
 Result<std::unique_ptr<World>> world_on_wire(std::unique_ptr<Wire> wire, std::vector<std::string> passed_over);

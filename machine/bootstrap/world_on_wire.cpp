@@ -190,11 +190,17 @@ class WireWorld final : public World {
     }
     if (!missing.empty()) {
       return head + " for " + (missing.size() == 1 ? "process " : "processes ") + ranks_in_words(missing) +
-             (hosts_.empty() ? " (as far as can be seen from this host)" : " of its own host");
+             (hosts_.empty() ? " (as far as can be seen from this host)" : " of its own host") + if_it_died();
     }
     if (elsewhere.empty()) return {};  // the last one has just come
     return head + ": all processes of its host have come; it waits for some of processes " + ranks_in_words(elsewhere) +
-           " on other hosts";
+           " on other hosts" + if_it_died();
+  }
+
+  // Slurm alone lets the others wait for a task that was killed, unless told otherwise.
+  static std::string if_it_died() {
+    if (!started_by_slurm()) return {};
+    return "; if srun has said that a task was killed: srun --kill-on-bad-exit=1 ends the others then";
   }
 
   std::unique_ptr<Wire> wire_;

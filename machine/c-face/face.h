@@ -52,6 +52,8 @@ class Bytes {
 
   std::span<std::byte> span() const { return packed_ ? std::span(*packed_) : direct_; }
   ucs_status_t unpack(std::size_t received);
+  /// Nothing came: a datatype of the user's is told that it is not used any more, as it is at the end of unpack().
+  void let_go() { unpacking_.reset(); }
 
  private:
   std::span<std::byte> direct_;
@@ -59,6 +61,8 @@ class Bytes {
   void* buffer_ = nullptr;
   std::size_t count_ = 0;
   ucp_datatype_t type_ = 0;
+  std::shared_ptr<void>
+      unpacking_;  ///< state of a generic datatype, from start_unpack to finish: once for each receive
 };
 
 struct alignas(16) Request {
@@ -108,8 +112,11 @@ ucs_status_t status_of(ucx::Outcome outcome);
 ucp_datatype_t type_of(const ucp_request_param_t* param);
 
 using Operation = std::function<ucx::RequestPtr(ucx::Endpoint&)>;
-/// Does it now, or when the endpoint is connected.
-ucs_status_ptr_t run(ucp_ep* ep, Request* request, const ucp_request_param_t* param, Operation operation);
+/// Does it when the endpoint is connected; not, when it has failed.
+ucs_status_ptr_t run_later(ucp_ep* ep, Request* request, Operation operation);
+/// Does it now, or later.
+template <class F>
+ucs_status_ptr_t run(ucp_ep* ep, Request* request, const ucp_request_param_t* param, F&& operation);
 
 /// Two workers that get to know each other over a socket: each sends its address.
 struct Meeting {
@@ -194,9 +201,11 @@ struct ucp_worker {
     ucp_am_recv_callback_t cb = nullptr;
     ucp_am_callback_t old = nullptr;
     void* arg = nullptr;
+    bool keeps = false;  ///< it was promised that it may keep the data
   };
   std::map<unsigned, std::unique_ptr<Handler>> handlers;
   std::map<const void*, periapt::ucx::Buffer> held;  ///< payloads that users keep
+  std::span<const std::byte> shown;                  ///< payload that a handler is looking at, where it lies
   std::vector<periapt::face::Request*> free_requests;
   unsigned rounds = 0;
   int epoll = -1;
@@ -213,7 +222,14 @@ struct ucp_mem {
   ucp_context* context = nullptr;
   std::byte* address = nullptr;
   std::size_t length = 0;
-  bool allocated = false;
+  bool allocated = false;        ///< mapped here
+  periapt::ucx::Buffer offered;  ///< or allocated by the engine of a worker
   periapt::ucx::MemoryKind kind = periapt::ucx::MemoryKind::host;
   std::map<ucp_worker*, periapt::ucx::MemoryPtr> registered;
 };
+
+template <class F>
+ucs_status_ptr_t periapt::face::run(ucp_ep* ep, Request* request, const ucp_request_param_t* param, F&& operation) {
+  if (ep->engine == nullptr || ep->failure != UCS_OK) return run_later(ep, request, std::forward<F>(operation));
+  return begun(request, operation(*ep->engine), param);
+}

@@ -63,10 +63,10 @@ Bytes Bytes::to_receive(void* buffer, std::size_t count, ucp_datatype_t type) {
   } else if (class_of(type) == UCP_DATATYPE_IOV) {
     bytes.packed_ = std::make_shared<std::vector<std::byte>>(length_of(static_cast<ucp_dt_iov_t*>(buffer), count));
   } else {
+    // finish() may release what the type stands for, so there is one start and one finish.
     GenericType* own = generic(type);
-    void* state = own->ops.start_pack(own->context, buffer, count);
-    bytes.packed_ = std::make_shared<std::vector<std::byte>>(own->ops.packed_size(state));
-    own->ops.finish(state);
+    bytes.unpacking_ = {own->ops.start_unpack(own->context, buffer, count), own->ops.finish};
+    bytes.packed_ = std::make_shared<std::vector<std::byte>>(own->ops.packed_size(bytes.unpacking_.get()));
   }
   return bytes;
 }
@@ -84,10 +84,8 @@ ucs_status_t Bytes::unpack(std::size_t received) {
     }
     return UCS_OK;
   }
-  GenericType* own = generic(type_);
-  void* state = own->ops.start_unpack(own->context, buffer_, count_);
-  ucs_status_t status = own->ops.unpack(state, 0, packed_->data(), received);
-  own->ops.finish(state);
+  ucs_status_t status = generic(type_)->ops.unpack(unpacking_.get(), 0, packed_->data(), received);
+  let_go();
   return status;
 }
 
@@ -176,7 +174,11 @@ void received(void* context, const ucx::Received& got) {
   auto* request = static_cast<Request*>(context);
   request->info = {got.tag, got.size};
   ucs_status_t status = status_of(got.outcome);
-  if (status == UCS_OK) status = request->bytes.unpack(got.size);
+  if (status == UCS_OK) {
+    status = request->bytes.unpack(got.size);
+  } else {
+    request->bytes.let_go();
+  }
   end(request, status);
 }
 
@@ -198,13 +200,12 @@ ucs_status_ptr_t begun(Request* request, ucx::RequestPtr engine, const ucp_reque
   return request->user();
 }
 
-ucs_status_ptr_t run(ucp_ep* ep, Request* request, const ucp_request_param_t* param, Operation operation) {
+ucs_status_ptr_t run_later(ucp_ep* ep, Request* request, Operation operation) {
   if (ep->failure != UCS_OK) {
     ucs_status_t status = ep->failure;
     give_back(request);
     return UCS_STATUS_PTR(status);
   }
-  if (ep->engine != nullptr) return begun(request, operation(*ep->engine), param);
   ep->waiting.push_back([ep, request, operation = std::move(operation)](ucs_status_t status) {
     if (status != UCS_OK) return end(request, status);
     ucx::RequestPtr engine = operation(*ep->engine);

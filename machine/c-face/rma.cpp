@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/bits.h"
+#include "base/platform.h"
 #include "machine/c-face/face.h"
 
 using namespace periapt;
@@ -25,6 +27,18 @@ ucs_status_t register_with(ucp_mem& memory, ucp_worker* worker) {
   if (!registered.ok()) return UCS_ERR_NO_MEMORY;
   memory.registered[worker] = *registered;
   return UCS_OK;
+}
+
+// Memory that processes of this host reach by loads and stores, whole pages of zeros as the system gives them. False:
+// there is no worker yet that could offer any, or it has not so much.
+bool allocate_by_engine(ucp_mem& memory) {
+  if (memory.context->workers.empty()) return false;
+  memory.offered = memory.context->workers.front()->engine->allocate(memory.length + platform::kPage);
+  if (!memory.offered) return false;
+  auto begin = round_up(reinterpret_cast<std::uintptr_t>(memory.offered.data()), platform::kPage);
+  memory.address = reinterpret_cast<std::byte*>(begin);
+  std::memset(memory.address, 0, memory.length);
+  return true;
 }
 
 Request* one_sided(ucp_ep_h ep, ucp_send_callback_t cb) {
@@ -97,7 +111,7 @@ ucs_status_t ucp_mem_map(ucp_context_h context, const ucp_mem_map_params_t* para
       params->memory_type != UCS_MEMORY_TYPE_UNKNOWN) {
     return UCS_ERR_UNSUPPORTED;
   }
-  if (allocate && memory->address == nullptr && memory->length != 0) {
+  if (allocate && memory->address == nullptr && memory->length != 0 && !allocate_by_engine(*memory)) {
     void* mapped = ::mmap(nullptr, memory->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) return UCS_ERR_NO_MEMORY;
     memory->address = static_cast<std::byte*>(mapped);

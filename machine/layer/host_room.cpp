@@ -55,10 +55,19 @@ void limit_waiting(int socket) {
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
 
-bool same_user(int socket) {
-  ucred peer{};
+// Who is at the other end; nobody (pid 0, another user) if that cannot be known.
+ucred peer_of(int socket) {
+  ucred peer{0, ~::geteuid(), 0};
   socklen_t size = sizeof peer;
-  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
+  static_cast<void>(::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size));
+  return peer;
+}
+
+// Came, and was none of ours; or left before it had said anything, as one of ours does that is killed then.
+void warn_of_stranger(const ucred& peer, bool silent) {
+  const std::string who = "a process (pid " + std::to_string(peer.pid) + ")";
+  log::warn(silent ? who + " came for the message memory of this host and left without a word: was it killed?"
+                   : who + " that does not belong to this run asked for its message memory and was sent away");
 }
 
 void copy_secret(char (&to)[kSecretBytes], const std::string& secret) {
@@ -152,11 +161,14 @@ Status HostRoom::let_in(int guests, const shm::ArenaFiles& files, const std::str
     if (socket < 0) continue;
     limit_waiting(socket);
     Knock knock;
-    const bool known = same_user(socket) && ::recv(socket, &knock, sizeof knock, MSG_WAITALL) == sizeof knock &&
-                       knock.magic == kMagic && equal_secrets(knock.secret, expected, kSecretBytes) &&
-                       knock.guest >= 0 && knock.guest < guests && sockets_[static_cast<std::size_t>(knock.guest)] < 0;
+    const ucred peer = peer_of(socket);
+    const bool same_user = peer.uid == ::geteuid();
+    const ssize_t said = same_user ? ::recv(socket, &knock, sizeof knock, MSG_WAITALL) : 0;
+    const bool known = said == sizeof knock && knock.magic == kMagic &&
+                       equal_secrets(knock.secret, expected, kSecretBytes) && knock.guest >= 0 &&
+                       knock.guest < guests && sockets_[static_cast<std::size_t>(knock.guest)] < 0;
     if (!known) {
-      log::warn("a process that does not belong to this run asked for its message memory and was sent away");
+      warn_of_stranger(peer, same_user && said <= 0);
       ::close(socket);
       continue;
     }
@@ -168,7 +180,7 @@ Status HostRoom::let_in(int guests, const shm::ArenaFiles& files, const std::str
       const std::uint64_t count = std::min(kFilesAMessage, files.files.size() - at);
       sent = send_files(socket, &count, sizeof count, files.files.data() + at, count);
     }
-    if (!sent) return sent;
+    if (!sent) return Status::failure(sent.message() + " (pid " + std::to_string(peer.pid) + ": was it killed?)");
   }
   ::close(door_);
   door_ = -1;

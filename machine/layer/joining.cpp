@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -99,6 +100,16 @@ void leave_start(int code) {
   std::_Exit(1);
 }
 
+// A process has died before all had met, or the launcher has. Mostly the launcher is about to say so and to end this
+// process; it gets a moment. The world stays for the fatal error that follows.
+Status lost_others(std::unique_ptr<Joined> joined, const Status& status) {
+  static_cast<void>(joined.release());
+  stage = Stage::joined;
+  constexpr timespec kPause{0, 25'000'000};
+  for (int look = 0; look < 60 && world_found->well(nullptr); ++look) ::nanosleep(&kPause, nullptr);
+  return status;
+}
+
 // As the launcher started us.
 bootstrap::Member member_of_launcher(const JoinRequest& request, int size) {
   Result<int> pes = bootstrap::pes_of_member(request.layout, size);
@@ -184,7 +195,7 @@ Result<std::unique_ptr<Joined>> join_run(const JoinRequest& request) {
   world_found = joined->world.get();
   stage = Stage::found;
   Result<std::vector<bootstrap::Member>> members = meet(*joined->world, *own, request.apart);
-  if (!members) return members.status();
+  if (!members) return lost_others(std::move(joined), members.status());
   stage = Stage::met;
   Result<bootstrap::JobLayout> job = bootstrap::resolve_job(request.layout, *members, joined->world->rank());
   if (!job) refuse_together(job.status(), bootstrap::speaker_of(*members));
@@ -224,7 +235,10 @@ Result<shm::Arena> share_arena(Joined& joined, HostRoom& room) {
   } else {
     Result<HostRoom> entered =
         HostRoom::enter(room_name(world, layout), job.process - host.first_process - 1, world.secret(), files);
-    if (!entered) return entered.status();
+    if (!entered) {
+      return Status::failure(entered.message() + " (process " + std::to_string(host.first_process) +
+                             ": what did it say last? Was it killed?)");
+    }
     room = std::move(*entered);
     arena = shm::Arena::join(process_of, files);
   }

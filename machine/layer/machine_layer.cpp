@@ -248,7 +248,8 @@ struct MachineLayer::State {
     watched.sockets = room.sockets();
     watched.launcher_fd = joined->world->wait_fd();
     watched.launcher = [this](std::string* reason) { return joined->world->well(reason); };
-    watched.net_fd = net ? net->wait_fd() : -1;
+    if (net) watched.net_fds = net->wait_fds();
+    net_sleeps = !watched.net_fds.empty();
     watched.gone = [this](int socket) {
       // The first process of the host sees all others, they see it.
       const int first = layout.this_host().first_process;
@@ -301,6 +302,7 @@ struct MachineLayer::State {
   std::unique_ptr<OneSided> one_sided;
   std::byte* boards = nullptr;      // of a simulated machine
   std::atomic<int> net_sleeper{0};  // the PE that went to sleep last, to be woken by the network
+  bool net_sleeps = false;          // the network says when it has something
   bool explain = false;
   std::atomic<unsigned> speaker{0};
   std::atomic<int> leaving_with{1};  // the code of end_badly()
@@ -333,6 +335,8 @@ void describe_devices(const Net& net) {
                 (device.usable ? "usable, " : "not usable, ") + device.detail +
                 (device.remedy.empty() ? "" : " (" + device.remedy + ")"));
   }
+  log::detail("network: " + std::to_string(net.workers()) + (net.workers() == 1 ? " worker" : " workers") +
+              " for the PEs of this process");
 }
 
 }  // namespace
@@ -472,7 +476,7 @@ void MachineLayer::set_block_bytes(std::size_t (*block_bytes)(const void*)) {
   if (state_->simulated) state_->simulated->set_block_bytes(block_bytes);
 }
 
-bool MachineLayer::progress_net(int pe, Net::Deliver deliver, void* context) {
+bool MachineLayer::progress_net(int pe, Deliver deliver, void* context) {
   if (simulated_ != nullptr) return state_->simulated->progress(deliver, context);
   return state_->net->progress(pe, deliver, context);
 }
@@ -483,7 +487,7 @@ void MachineLayer::sleep(int pe, std::uint64_t deadline_ns) {
   if (net_) {
     if (!state_->net->arm(pe)) return;
     // A network that has no descriptor to wait for is asked again and again.
-    if (state_->net->wait_fd() < 0) return port.sleep(std::min(deadline_ns, clock::now_ns() + kLookNs));
+    if (!state_->net_sleeps) return port.sleep(std::min(deadline_ns, clock::now_ns() + kLookNs));
     // Whoever sleeps last is woken; it drives, and so wakes those whose messages came.
     state_->net_sleeper.store(pe, std::memory_order_release);
     state_->watch->arm_net();
@@ -569,16 +573,22 @@ void MachineLayer::leave(int pe) {
   if (state_->explain && state_->net) std::fprintf(stderr, "%s", state_->net->explain().c_str());
   // Others may still need us for what they have sent, so the network is driven until all are here.
   std::atomic<bool> all_here{false};
-  std::thread waiter([this, &all_here] {
-    Status fence = state_->joined->world->fence();
-    if (fence) state_->joined->world->finalize();
+  Status together;
+  std::thread waiter([this, &all_here, &together] {
+    together = state_->joined->world->fence();
+    if (together) state_->joined->world->finalize();
     all_here.store(true, std::memory_order_release);
   });
   while (!all_here.load(std::memory_order_acquire)) {
     const auto drop = [](void*, std::uint64_t, void*) {};
-    if (!net_ || !progress_net(pe, drop, nullptr)) ::usleep(100);
+    if (!net_ || !state_->net->progress_all(pe, drop, nullptr)) ::usleep(100);
   }
   waiter.join();
+  if (state_->net) state_->net->keep_costs();
+  if (together) return;
+  ::usleep(1'500'000);  // the launcher is about to say who has gone, and to end us
+  fatal("not all processes came to the end of the run: " + together.message(), "CkExit",
+        "one of them was killed, perhaps", "look at what the others said last");
 }
 
 bool MachineLayer::exit_announced() const { return state_->words->exit.load(std::memory_order_acquire) != 0; }

@@ -2,25 +2,30 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <cstring>
-#include <utility>
+#include <sstream>
 
-#include "base/fatal.h"
 #include "machine/layer/transports.h"
 
 namespace periapt::machine {
 namespace {
 
-// A tag: 24 bits of PE, 8 of meta, 32 of number.
-constexpr int kMetaShift = 24;
-constexpr int kNumberShift = 32;
-constexpr ucx::Tag kPeMask = (ucx::Tag{1} << kMetaShift) - 1;
-constexpr ucx::Tag kMetaMask = 0xff;
-constexpr const char* kAddressName = "net";
+// An idle PE looks at its own worker about once a microsecond; at one of the others, whose PEs may all be busy, so much
+// less often.
+constexpr unsigned kOthersEvery = 16;
 
-// The engine's PeerId of a process: 0 is nobody.
-ucx::PeerId peer_of(int process) { return static_cast<ucx::PeerId>(process) + 1; }
-int process_of(ucx::PeerId peer) { return static_cast<int>(peer) - 1; }
+// So many carriers share a worker when +workers says nothing.
+constexpr int kCarriersAWorker = 8;
+
+int workers_for(const bootstrap::Process& process, int wanted) {
+  const int most = std::min(process.pes, NetPeers::kWorkersMax);
+  return std::clamp(wanted != 0 ? wanted : process.carriers / kCarriersAWorker, 1, most);
+}
+
+}  // namespace
+
+// ---- wishes
 
 ucx::ContextRequest request_of(const NetWishes& wishes) {
   ucx::ContextRequest request;
@@ -28,10 +33,9 @@ ucx::ContextRequest request_of(const NetWishes& wishes) {
   request.transports = wishes.wanted;
   request.option = wishes.option;
   request.limits = wishes.limits;
+  if (wishes.option) request.cost_file = wishes.option("+cost-file");
   return request;
 }
-
-}  // namespace
 
 Status Net::check(const NetWishes& wishes) { return ucx::check_request(request_of(wishes)); }
 
@@ -39,6 +43,7 @@ Result<NetWishes> wishes_of(const NetOptions& options) {
   NetWishes wishes;
   wishes.wanted = options.transports;
   wishes.limits = options.limits;
+  wishes.workers = options.workers;
   wishes.option = [others = options.others](const std::string& name) {
     auto found = others.find(name);
     return found == others.end() ? std::string() : found->second;
@@ -51,6 +56,8 @@ Result<NetWishes> wishes_of(const NetOptions& options) {
   return wishes;
 }
 
+// ---- opening
+
 Result<std::unique_ptr<Net>> Net::open(const NetPlace& place) {
   std::unique_ptr<Net> net(new Net(place));
   Status started = net->start();
@@ -59,18 +66,9 @@ Result<std::unique_ptr<Net>> Net::open(const NetPlace& place) {
 }
 
 Status Net::start() {
-  const bootstrap::HostLayout& layout = place_.job->layout;
-  first_pe_ = layout.processes[static_cast<std::size_t>(place_.job->process)].first_pe;
-  endpoints_.resize(layout.processes.size());
-  numbers_.resize(layout.processes.size());
-  sequences_.resize(layout.processes.size());
-  for (int i = 0; i < layout.processes[static_cast<std::size_t>(place_.job->process)].pes; ++i)
-    trays_.push_back(std::make_unique<Tray>());
-  if (layout.pes > static_cast<int>(kPeMask))
-    return Status::failure("a run over several hosts has at most 16777215 PEs");
-
+  const int count = workers_for(place_.own(), place_.wishes.workers);
   ucx::ContextRequest request = request_of(place_.wishes);
-  request.self = peer_of(place_.job->process);
+  request.limits.unexpected_bytes /= static_cast<unsigned>(count);  // the bound is the process's
   // The real one, also when its processes are to count as hosts of their own.
   const int rank = place_.world->rank();
   request.host = place_.world->job() + "/" + std::to_string(place_.world->host_of()[static_cast<std::size_t>(rank)]);
@@ -80,287 +78,116 @@ Status Net::start() {
   Result<std::unique_ptr<ucx::Context>> context = ucx::Context::create(std::move(request));
   if (!context) return context.status();
   context_ = std::move(*context);
-  Result<std::unique_ptr<ucx::Worker>> worker = ucx::Worker::create(*context_);
-  if (!worker) return worker.status();
-  worker_ = std::move(*worker);
 
-  ucx::Standing standing;
-  standing.tag = 0;
-  standing.mask = 0;  // everything
-  standing.context = this;
-  standing.allocate = [](void* self, std::uint64_t size) { return static_cast<Net*>(self)->in_heap(size); };
-  standing.arrived = [](void* self, ucx::Buffer message, const ucx::Received& received) {
-    static_cast<Net*>(self)->on_arrived(std::move(message), received);
-  };
-  worker_->tag_serve(standing);
-  worker_->on_peer_lost([this](ucx::PeerId peer, const std::string& reason) { place_.lost(process_of(peer), reason); });
-
-  worker_->on_peer_parted([this](ucx::PeerId peer, const std::string&) {
-    if (ended_by_ < 0) ended_by_ = process_of(peer);
-  });
-
-  const std::vector<std::byte> address = worker_->address();
-  return place_.world->put(kAddressName, std::string(reinterpret_cast<const char*>(address.data()), address.size()));
-}
-
-Net::~Net() = default;
-
-shm::Port& Net::port_of(int pe) const { return *ports_[static_cast<std::size_t>(pe - first_pe_)]; }
-
-// ---- sending
-
-ucx::Endpoint& Net::endpoint_to(int process) {
-  ucx::Endpoint*& endpoint = endpoints_[static_cast<std::size_t>(process)];
-  if (endpoint != nullptr) return *endpoint;
-  // It may have sent to us before; then this is the endpoint of that connection.
-  const int member = place_.job->member_of[static_cast<std::size_t>(process)];
-  Result<std::string> address = place_.world->get(member, kAddressName);
-  if (!address) fatal("process " + std::to_string(process) + " cannot be reached: " + address.message(), "network");
-  Result<ucx::Endpoint*> connected =
-      worker_->connect({reinterpret_cast<const std::byte*>(address->data()), address->size()});
-  if (!connected) fatal("process " + std::to_string(process) + " cannot be reached: " + connected.message(), "network");
-  endpoint = *connected;
-  return *endpoint;
-}
-
-// The engine is ours. The block goes back to whichever heap drives when it has been sent.
-void Net::put(const Parcel& parcel) {
-  const std::size_t size = place_.block_bytes(parcel.bytes);
-  ucx::Buffer block(
-      static_cast<std::byte*>(parcel.bytes), size,
-      [](void* self, void* bytes) { static_cast<Net*>(self)->driver_->heap().release(bytes); }, this);
-  const int process = place_.job->layout.process_of[static_cast<std::size_t>(parcel.to)];
-  const ucx::Tag number = numbers_[static_cast<std::size_t>(process)]++;
-  endpoint_to(process).tag_send_owned(std::move(block), number << kNumberShift |
-                                                            (parcel.meta & kMetaMask) << kMetaShift |
-                                                            static_cast<ucx::Tag>(parcel.to));
-}
-
-void Net::drain() {
-  if (!outbox_holds_.load(std::memory_order_acquire)) return;
-  std::vector<Parcel> parcels;
-  std::vector<Access> accesses;
-  {
-    std::lock_guard<std::mutex> lock(outbox_mutex_);
-    parcels.swap(outbox_);
-    accesses.swap(accesses_);
-    outbox_holds_.store(false, std::memory_order_relaxed);
+  std::vector<NetPeers::Address> addresses;
+  for (int index = 0; index < count; ++index) {
+    Result<std::unique_ptr<NetWorker>> worker = NetWorker::open(place_, peers_, *context_, index, count);
+    if (!worker) return worker.status();
+    workers_.push_back(std::move(*worker));
+    addresses.push_back(workers_.back()->address());
   }
-  for (const Parcel& parcel : parcels) {
-    platform::take_over(parcel.bytes);
-    put(parcel);
-  }
-  for (Access& access : accesses) begin(std::move(access));
+  for (int i = 0; i < place_.own().pes; ++i) worker_of_.push_back(workers_[static_cast<std::size_t>(i % count)].get());
+  looks_.resize(worker_of_.size());
+  return peers_.announce(addresses);
 }
 
-// act() with the engine in hand; or leave() in the outbox, for whoever has it.
-template <class Leave, class Act>
-void Net::use_engine(int from, Leave&& leave, Act&& act) {
-  if (driving_.try_lock()) {
-    driver_ = &port_of(from);
-    drain();  // what was left before goes first
-    act();
-  } else {
-    {
-      std::lock_guard<std::mutex> lock(outbox_mutex_);
-      leave();
-      outbox_holds_.store(true, std::memory_order_release);
-    }
-    // Whoever drives may have looked into the outbox for the last time just before.
-    if (!driving_.try_lock()) return;
-    driver_ = &port_of(from);
-    drain();
-  }
-  driver_ = nullptr;
-  driving_.unlock();
-}
+// ---- sending, one-sided access
 
 void Net::send(int from, int to, std::uint64_t meta, void* bytes) {
-  use_engine(
-      from,
-      [&] {
-        platform::hand_over(bytes);
-        outbox_.push_back({to, meta, bytes});
-      },
-      [&] {
-        put({to, meta, bytes});
-      });
+  worker_of(from).send(port_of(from), to, meta, bytes);
 }
-
-// ---- one-sided access
 
 Result<std::vector<std::byte>> Net::register_memory(std::uint64_t id, std::span<std::byte> bytes,
                                                     std::size_t key_bytes_max) {
-  std::lock_guard<std::mutex> lock(driving_);  // held for moments only
-  Result<ucx::MemoryPtr> memory = worker_->register_memory(bytes);
-  if (!memory) return memory.status();
-  std::vector<std::byte> packed = worker_->pack_key(*memory, key_bytes_max);
-  memories_[id] = std::move(*memory);
-  return packed;
+  return workers_[id % workers_.size()]->register_memory(id, bytes, key_bytes_max);
 }
 
-void Net::forget_memory(std::uint64_t id) {
-  std::lock_guard<std::mutex> lock(driving_);
-  memories_.erase(id);
-}
+void Net::forget_memory(std::uint64_t id) { workers_[id % workers_.size()]->forget_memory(id); }
 
-void Net::access(int from, Access access) {
-  use_engine(
-      from, [&] { accesses_.push_back(std::move(access)); }, [&] { begin(std::move(access)); });
-}
+void Net::access(int from, Access access) { worker_of(from).access(port_of(from), std::move(access)); }
 
-void Net::Running::end(Status status) {
-  access.ended(access.context, std::move(status), net->driver_->pe());
-  delete this;
-}
-
-void Net::begin(Access access) {
-  auto* running = new Running{this, std::move(access), nullptr, nullptr};
-  running->endpoint = &endpoint_to(running->access.process);
-  Result<ucx::RkeyPtr> key = running->endpoint->unpack(running->access.key);
-  if (!key) return running->end(key.status());
-  running->key = std::move(*key);
-  const Access& asked = running->access;
-  ucx::RequestPtr request = asked.is_put
-                                ? running->endpoint->put(asked.local, asked.remote, running->key, moved, running)
-                                : running->endpoint->get(asked.local, asked.remote, running->key, moved, running);
-  if (request == nullptr) moved(running, ucx::Outcome::ok);
-}
-
-void Net::moved(void* context, ucx::Outcome outcome) {
-  auto* running = static_cast<Running*>(context);
-  if (!running->access.is_put || outcome != ucx::Outcome::ok) return complete(running, outcome);
-  // Of a put this says only that our bytes were read.
-  if (running->endpoint->flush(complete, running) == nullptr) complete(running, ucx::Outcome::ok);
-}
-
-void Net::complete(void* context, ucx::Outcome outcome) {
-  auto* running = static_cast<Running*>(context);
-  const std::string peer = "process " + std::to_string(running->access.process);
-  switch (outcome) {
-    case ucx::Outcome::ok:
-      return running->end(Status());
-    case ucx::Outcome::bad_key:
-      return running->end(Status::failure("that memory of " + peer + " is not registered (any more)"));
-    case ucx::Outcome::peer_lost:
-      return running->end(Status::failure(peer + " has gone: " + running->endpoint->failure()));
-    default:
-      return running->end(Status::failure(std::string("access to memory of ") + peer + ": " + ucx::describe(outcome)));
-  }
-}
-
-// ---- receiving
-
-ucx::Buffer Net::in_heap(std::uint64_t size) {
-  return ucx::Buffer(
-      static_cast<std::byte*>(driver_->heap().allocate(size)), size,
-      [](void* self, void* bytes) { static_cast<Net*>(self)->driver_->heap().release(bytes); }, this);
-}
-
-void Net::on_arrived(ucx::Buffer message, const ucx::Received& received) {
-  const int pe = static_cast<int>(received.tag & kPeMask);
-  const int process = process_of(received.from);
-  const bool ours = pe >= first_pe_ && pe < first_pe_ + static_cast<int>(ports_.size());
-  if (received.outcome != ucx::Outcome::ok || !ours || process < 0 || process >= static_cast<int>(sequences_.size()) ||
-      place_.block_bytes(message.data()) != message.size()) {
-    fatal("a message of " + std::to_string(message.size()) + " bytes from process " + std::to_string(process) +
-              " makes no sense (tag " + std::to_string(received.tag) + ")",
-          "network", "the processes run different builds of the program", "install the same program on every host");
-  }
-  Sequence& sequence = sequences_[static_cast<std::size_t>(process)];
-  const auto number = static_cast<std::uint32_t>(received.tag >> kNumberShift);
-  if (number != sequence.expected) {
-    sequence.early.emplace(number, std::make_pair(received.tag, message.detach()));
-    return;
-  }
-  hand_over(received.tag, message.detach());
-  ++sequence.expected;
-  for (auto next = sequence.early.find(sequence.expected); next != sequence.early.end();
-       next = sequence.early.find(sequence.expected)) {
-    hand_over(next->second.first, next->second.second);
-    sequence.early.erase(next);
-    ++sequence.expected;
-  }
-}
-
-void Net::hand_over(ucx::Tag tag, void* block) {
-  const int pe = static_cast<int>(tag & kPeMask);
-  Tray& tray = *trays_[static_cast<std::size_t>(pe - first_pe_)];
-  platform::hand_over(block);
-  {
-    std::lock_guard<std::mutex> lock(tray.mutex);
-    tray.blocks.push_back({tag >> kMetaShift & kMetaMask, block});
-    tray.holds.store(true, std::memory_order_release);
-  }
-  if (pe != driver_->pe()) driver_->wake(pe);
-}
-
-bool Net::empty_tray(int pe, Deliver deliver, void* context) {
-  Tray& tray = *trays_[static_cast<std::size_t>(pe - first_pe_)];
-  if (!tray.holds.load(std::memory_order_acquire)) return false;
-  std::vector<Arrived> blocks;
-  {
-    std::lock_guard<std::mutex> lock(tray.mutex);
-    blocks.swap(tray.blocks);
-    tray.holds.store(false, std::memory_order_relaxed);
-  }
-  for (const Arrived& arrived : blocks) {
-    platform::take_over(arrived.block);
-    deliver(context, arrived.meta, arrived.block);
-  }
-  return !blocks.empty();
-}
+// ---- driving
 
 bool Net::progress(int pe, Deliver deliver, void* context) {
-  bool moved = false;
-  if (driving_.try_lock()) {
-    driver_ = &port_of(pe);
-    drain();
-    moved = worker_->progress() > 0;
-    if (PERIAPT_UNLIKELY(ended_by_ >= 0)) {
-      say_farewell();  // who is connected with us, and not with that one
-      place_.ended(ended_by_);
-    }
-    driver_ = nullptr;
-    driving_.unlock();
-  }
-  return empty_tray(pe, deliver, context) || moved;
+  const bool moved = worker_of(pe).drive_for(port_of(pe), deliver, context);
+  if (workers_.size() == 1) return moved;
+  Looks& looks = looks_[rank_of(pe)];
+  if (++looks.count % kOthersEvery != 0) return moved;
+  looks.other = (looks.other + 1) % static_cast<unsigned>(workers_.size());
+  NetWorker& other = *workers_[looks.other];
+  return (&other != &worker_of(pe) && other.drive(port_of(pe))) || moved;
 }
 
-void Net::say_farewell() {
-  for (std::size_t process = 0; process < endpoints_.size(); ++process) {
-    if (ucx::Endpoint* peer = worker_->endpoint(peer_of(static_cast<int>(process))))
-      static_cast<void>(peer->close(true));
+bool Net::drive_others(int pe) {
+  bool moved = false;
+  for (auto& worker : workers_) {
+    if (worker.get() != &worker_of(pe) && worker->drive(port_of(pe))) moved = true;
   }
+  return moved;
+}
+
+bool Net::progress_all(int pe, Deliver deliver, void* context) {
+  const bool others = drive_others(pe);
+  return progress(pe, deliver, context) || others;
+}
+
+bool Net::arm(int pe) {
+  if (worker_of(pe).holds(pe) || drive_others(pe)) return false;
+  return std::all_of(workers_.begin(), workers_.end(), [&](auto& worker) { return worker->arm(port_of(pe)); });
+}
+
+std::vector<int> Net::wait_fds() const {
+  std::vector<int> all;
+  for (auto& worker : workers_) all.push_back(worker->engine().wait_fd());
+  if (std::any_of(all.begin(), all.end(), [](int fd) { return fd < 0; })) return {};
+  return all;
 }
 
 void Net::part() {
   constexpr int kTries = 100, kTurns = 20;
   constexpr timespec kPause{0, 1'000'000};
   for (int i = 0; i < kTries; ++i) {
-    if (!driving_.try_lock()) {
-      ::nanosleep(&kPause, nullptr);
-      continue;
-    }
-    driver_ = ports_.front();
-    say_farewell();
-    // What they still send is read, or the kernel would throw our farewell away.
-    for (int turn = 0; turn < kTurns; ++turn) {
-      worker_->progress();
-      ::nanosleep(&kPause, nullptr);
-    }
-    driver_ = nullptr;
-    return driving_.unlock();
+    bool all = true;
+    for (auto& worker : workers_) all &= worker->begin_farewell();
+    if (all) break;
+    ::nanosleep(&kPause, nullptr);
   }
+  // What they still send is read, or the kernel would throw our farewell away.
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (auto& worker : workers_) worker->go_on_with_farewell();
+    ::nanosleep(&kPause, nullptr);
+  }
+  for (auto& worker : workers_) worker->end_farewell();
 }
 
-bool Net::arm(int pe) {
-  if (trays_[static_cast<std::size_t>(pe - first_pe_)]->holds.load(std::memory_order_acquire)) return false;
-  std::lock_guard<std::mutex> lock(driving_);  // held for moments only
-  driver_ = &port_of(pe);                      // writing out what is due gives blocks back
-  const bool armed = !outbox_holds_.load(std::memory_order_acquire) && worker_->arm();
-  driver_ = nullptr;
-  return armed;
+// ---- what there is
+
+std::string Net::name_of_peer(ucx::PeerId peer) const {
+  const int process = peers_.process_of(peer), worker = NetPeers::index_of(peer) / peers_.processes();
+  return "process " + std::to_string(process) + (worker == 0 ? "" : ", worker " + std::to_string(worker));
+}
+
+// What the engine says of "worker 7", in words of a run.
+std::string Net::explain() const {
+  std::string text;
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    if (workers_.size() > 1) text += "worker " + std::to_string(i) + " of this process:\n";
+    std::istringstream lines(workers_[i]->engine().explain());
+    for (std::string line; std::getline(lines, line);) {
+      const std::string begin = "worker ";
+      std::size_t digits = 0;
+      if (line.rfind(begin, 0) == 0) {
+        const ucx::PeerId peer = std::stoull(line.substr(begin.size()), &digits);
+        line.replace(0, begin.size() + digits, name_of_peer(peer));
+      }
+      text += line + "\n";
+    }
+  }
+  return text;
+}
+
+void Net::keep_costs() const {
+  for (auto& worker : workers_) worker->engine().keep_costs();
 }
 
 }  // namespace periapt::machine

@@ -22,8 +22,8 @@ constexpr SizeOption kSizes[] = {{"eager-copy-max", &ucx::Limits::eager_copy_max
                                  {"unexpected-bytes", &ucx::Limits::unexpected_bytes},
                                  {"registrations", &ucx::Limits::registrations}};
 // The transports read these themselves (docs/transports.md).
-constexpr const char* kWithValue[] = {"transports", "transport-path", "net-devices", "net-timeout",
-                                      "cost-file",  "shm-cma",        "shm-direct",  "rendezvous"};
+constexpr const char* kWithValue[] = {"transports", "transport-path", "net-devices", "net-timeout", "cost-file",
+                                      "shm-cma",    "shm-direct",     "rendezvous",  "workers"};
 // Whoever begins like this means one of ours.
 constexpr const char* kOurs[] = {"net-", "transport", "shm-", "eager-", "rendezvous-", "credit-", "explain-"};
 
@@ -42,6 +42,15 @@ Result<std::uint64_t> read_size(const std::string& option, const std::string& te
   const std::size_t shift = unit.empty() ? 0 : 10 * (which + 1);
   if (value > ~std::uint64_t{0} >> shift) return wrong();
   return value << shift;
+}
+
+Result<int> read_workers(const std::string& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= 1 && value <= NetOptions::kWorkersMax)
+    return value;
+  return Status::failure("+workers wants a number from 1 to " + std::to_string(NetOptions::kWorkersMax) +
+                         ", of engines that a process has for other hosts, not \"" + text + "\"");
 }
 
 Status refuse(const std::string& name) {
@@ -69,6 +78,12 @@ Result<bool> take_with_value(bootstrap::Arguments& arguments, const std::string&
   }
   Result<std::string> value = arguments.take_value(name);
   if (!value) return value.status();
+  if (name == "workers") {
+    Result<int> workers = read_workers(*value);
+    if (!workers) return workers.status();
+    options.workers = *workers;
+    return true;
+  }
   if (size == nullptr) {
     options.others["+" + name] = *value;
     return true;

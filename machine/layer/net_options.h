@@ -11,10 +11,12 @@
 namespace periapt::machine {
 
 struct NetOptions {
-  std::string transports;         ///< +transports: only these; empty: all that are usable
-  bool no_shared_memory = false;  ///< +no-shared-memory: processes of one host don't share message memory
-  bool explain = false;           ///< +explain-transport
-  bool verbose = false;           ///< +verbose
+  static constexpr int kWorkersMax = 16;  ///< their addresses must fit what a process may tell at start-up
+  std::string transports;                 ///< +transports: only these; empty: all that are usable
+  bool no_shared_memory = false;          ///< +no-shared-memory: processes of one host don't share message memory
+  bool explain = false;                   ///< +explain-transport
+  bool verbose = false;                   ///< +verbose
+  int workers = 0;                        ///< +workers: of a process; 0: chosen from its size
   ucx::Limits limits;  ///< +eager-copy-max, +rendezvous-min, +credit-bytes, +unexpected-bytes, +registrations
   std::map<std::string, std::string> others;  ///< "+net-devices" ...: by name, for the transports
 

@@ -36,7 +36,7 @@ Watch::Watch(Watched watched) : watched_(std::move(watched)) {
   add(epoll_, bell_, EPOLLIN, kBell);
   for (std::size_t i = 0; i < watched_.sockets.size(); ++i) add(epoll_, watched_.sockets[i], EPOLLIN | EPOLLRDHUP, i);
   if (watched_.launcher_fd >= 0) add(epoll_, watched_.launcher_fd, EPOLLIN, kLauncher);
-  if (watched_.net_fd >= 0) add(epoll_, watched_.net_fd, 0, kNet);
+  for (int fd : watched_.net_fds) add(epoll_, fd, 0, kNet);
   // Signals are for the program's own threads.
   sigset_t all, former;
   ::sigfillset(&all);
@@ -62,7 +62,7 @@ void Watch::arm_net() {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLONESHOT;
   event.data.u64 = kNet;
-  ::epoll_ctl(epoll_, EPOLL_CTL_MOD, watched_.net_fd, &event);
+  for (int fd : watched_.net_fds) ::epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &event);
 }
 
 void Watch::leave_badly() {

@@ -14,7 +14,7 @@ struct Watched {
   std::vector<int> sockets;                           ///< readable: the process behind it has gone
   int launcher_fd = -1;                               ///< readable: ask the launcher
   std::function<bool(std::string* reason)> launcher;  ///< false: it ends the run; empty: there is none
-  int net_fd = -1;
+  std::vector<int> net_fds;                           ///< readable: the network has something
 
   // Called on the watching thread.
   std::function<void(int socket_index)> gone;

@@ -97,7 +97,7 @@ struct HeapPlace {
   int pes = 0;
 };
 
-class Heap {
+class alignas(platform::kCacheLine) Heap {
  public:
   explicit Heap(const HeapPlace& place);
   ~Heap();

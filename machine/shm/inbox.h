@@ -73,7 +73,7 @@ struct PortPlace {
 
 struct Overflow;
 
-class Port {
+class alignas(platform::kCacheLine) Port {
  public:
   explicit Port(const PortPlace& place);
   ~Port();
@@ -168,7 +168,8 @@ class Port {
     Ring* ring = nullptr;
     Overflow* overflow = nullptr;
   };
-  struct Incoming {
+  /// Lines of its own: each is written at every message, and those of several PEs are made one after the other.
+  struct alignas(platform::kCacheLine) Incoming {
     Slot* slots = nullptr;
     std::uint64_t next = 0;
     std::uint32_t mask = 0;

@@ -30,7 +30,6 @@ struct KeyEntry {
   std::uint64_t id = 0;
   std::uint64_t address = 0, size = 0, segment = 0;
   bool known = false;  ///< the fields above have been read
-  void* pair = nullptr;
 
   /// Is the memory still registered, and does it hold all of that?
   PERIAPT_INLINE bool allows(const KeyTable& table, std::uint64_t remote, std::uint64_t bytes) {

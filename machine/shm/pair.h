@@ -141,9 +141,11 @@ class Pair final : public ucx::Link {
   Accepted fetch_op(ucx::AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
                     std::uint64_t remote, KeyEntry& key, void* result, Completion& completion);
   Accepted flush(Completion& completion);
-  std::byte* direct(KeyEntry& key, std::uint64_t remote, std::uint64_t size) const {
-    if (state_ != State::open || !key.allows(*keys_, remote, size)) return nullptr;
-    return memory->here({remote, key.segment}, size);
+  PERIAPT_INLINE std::byte* direct(KeyEntry& key, std::uint64_t remote, std::uint64_t size) {
+    if (PERIAPT_UNLIKELY(state_ != State::open || !key.allows(*keys_, remote, size))) return nullptr;
+    std::byte* here = memory->here({remote, key.segment}, size);
+    if (PERIAPT_UNLIKELY(here == nullptr && key.segment != 0)) hub_.sockets_wanted = true;  // it has been told before
+    return here;
   }
 
   // ---- progress

@@ -52,6 +52,7 @@ ucx::Capabilities capabilities() {
   can.max_header = ucx::kHeaderBytes;
   can.max_inline = Pair::kInlineMost;
   can.max_lent = can.max_put = can.max_get = ~std::size_t{0};
+  can.max_direct = Pair::kAtOnce;
   can.atomics = true;
   can.passes_ownership = true;
   can.put_ordered = true;
@@ -128,7 +129,9 @@ class ShmTransport final : public Transport {
   std::vector<std::byte> pack_key(const MemoryHandle& handle) const override;
   Result<RemoteKey> unpack_key(Link& link, std::span<const std::byte> packed) override;
   void release_key(RemoteKey& key) override;
-  std::byte* direct(const RemoteKey& key, std::uint64_t remote, std::uint64_t size) override;
+  std::byte* direct(Link& link, const RemoteKey& key, std::uint64_t remote, std::uint64_t size) override {
+    return pair_of(link).direct(entry_of(key), remote, size);
+  }
 
   int progress() override;
   int wait_fd() const override { return events_.get(); }
@@ -572,27 +575,19 @@ std::vector<std::byte> ShmTransport::pack_key(const MemoryHandle& handle) const 
   return bytes;
 }
 
-Result<RemoteKey> ShmTransport::unpack_key(Link& link, std::span<const std::byte> packed) {
+Result<RemoteKey> ShmTransport::unpack_key(Link&, std::span<const std::byte> packed) {
   PackedKey key;
   if (packed.size() != sizeof(key)) return Status::failure("a memory key of the shm transport has 16 bytes");
   std::memcpy(&key, packed.data(), sizeof(key));
   if (key.magic != PackedKey::kMagic) return Status::failure("this is no memory key of the shm transport");
   KeyEntry* entry = new KeyEntry;
   entry->id = key.id;
-  entry->pair = &pair_of(link);
   return RemoteKey{key.id, entry};
 }
 
 void ShmTransport::release_key(RemoteKey& key) {
   delete static_cast<KeyEntry*>(key.detail);
   key = {};
-}
-
-std::byte* ShmTransport::direct(const RemoteKey& key, std::uint64_t remote, std::uint64_t size) {
-  KeyEntry& entry = entry_of(key);
-  std::byte* here = static_cast<Pair*>(entry.pair)->direct(entry, remote, size);
-  if (here == nullptr && entry.segment != 0) hub_.sockets_wanted = true;
-  return here;
 }
 
 // ---- progress

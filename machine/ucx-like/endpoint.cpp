@@ -181,6 +181,7 @@ bool EndpointImpl::drain_control() {
 
 void EndpointImpl::take_credit(std::uint32_t bytes) {
   credit_ += bytes;
+  counted_ += bytes;
   said_starved_ = false;
   if (!sends_.empty()) busy();
 }
@@ -207,6 +208,12 @@ void EndpointImpl::return_credit() {
   send_control(header);
 }
 
+// They have announced a message that is not large, but larger than all of their window: the next ones of its size shall
+// fit.
+void EndpointImpl::they_outgrow(std::uint64_t size) {
+  if (size <= plan_.eager_max && static_cast<std::int64_t>(size) + kMessageOverhead > granted_) return_credit();
+}
+
 // They have messages and no credit for them. When all of their window is held by messages that nobody receives, while a
 // receive waits for another one, that other one may be behind the credit: it is let through, beyond the bound.
 void EndpointImpl::they_starve() {
@@ -214,11 +221,6 @@ void EndpointImpl::they_starve() {
   starving_ = true;
   if (owed_ != 0) return return_credit();
   if (worker_.posted_.size() != 0) worker_.feed_the_starving();
-}
-
-// Their messages would fit a larger window, and are announced until they get it. Within the bound they do.
-void EndpointImpl::they_wish() {
-  if (!starving_) return_credit();
 }
 
 void WorkerImpl::feed_the_starving() {
@@ -289,8 +291,9 @@ void EndpointImpl::revive() {
   parted_ = closing_ = said_starved_ = starving_ = false;
   credit_ = window_ = granted_ = kFirstWindow;
   worker_.granted_ += kFirstWindow;
-  owed_ = wished_at_ = 0;
+  owed_ = 0;
   unflushed_ = false;
+  settled_ = activity();
   for (auto& rail : rails_) {
     rail->unusable = false;
     rail->one_sided = false;

@@ -45,8 +45,6 @@ inline constexpr std::int64_t kMessageOverhead = 128;
 inline constexpr std::int64_t kFirstWindow = 8 << 10;
 /// Bit of MessageHeader::code of an eager message: it changed owner, so its bytes are not the receiver's memory.
 inline constexpr std::uint16_t kHandedOver = 1;
-/// Bit of MessageHeader::code of a `starved`: there is credit, but the window is too small for what is to be sent.
-inline constexpr std::uint16_t kWish = 1;
 /// Data messages of one transfer that are on their way at the same time on one rail.
 inline constexpr unsigned kFlightsPerRail = 4;
 
@@ -115,6 +113,7 @@ struct Course {
   std::uint64_t began_ns = 0;     ///< when a large message was matched; 0: don't measure it
   std::uint64_t operand = 0;
   std::uint64_t compare = 0;
+  std::int64_t activity = 0;     ///< of the endpoint, before a flush was sent
   void* value = nullptr;         ///< where an atomic's result goes
   Buffer buffer;                 ///< owned bytes: of a send, or what a standing receive receives into
   std::vector<std::byte> extra;  ///< user's header of an active message; keys of the peer
@@ -322,7 +321,7 @@ class EndpointImpl final : public Endpoint {
   bool drain_control();
   void say(Kind kind, std::uint64_t id);
   void they_starve();
-  void they_wish();
+  void they_outgrow(std::uint64_t size);
   void take_credit(std::uint32_t bytes);
   void owe(std::int64_t bytes) {
     owed_ += bytes;
@@ -341,18 +340,24 @@ class EndpointImpl final : public Endpoint {
   // send.cpp
   enum class Step : std::uint8_t { gone, no_room, no_credit };
   bool send_fast(std::span<const std::byte> bytes, Tag tag);
+  Operation* begin_send(Operation::Doing doing, std::span<const std::byte> bytes, Tag tag, SendDone done = nullptr,
+                        void* context = nullptr);
   RequestPtr begin(Operation* operation);
   RequestPtr ended_within_call(RequestPtr request);
   Step try_send(Operation& operation);
   Step try_eager(Operation& operation);
-  Step try_active(Operation& operation);
   Step try_announce(Operation& operation);
   bool has_credit(std::int64_t charge);
-  bool fits_window(std::int64_t charge);
   bool hands_over(const Operation& operation) const;
   Step after(Accepted answer, Operation& operation, std::int64_t charge);
   void gone(Operation& operation);
   void unqueue(Operation& operation);
+
+  // active.cpp
+  bool active_fast(std::uint16_t id, std::span<const std::byte> user_header, std::span<const std::byte> payload);
+  Step try_active(Operation& operation);
+  Accepted send_payload(const MessageHeader& header, Operation& operation);
+  Accepted send_gathered(const MessageHeader& header, Operation& operation);
 
   // rendezvous.cpp
   void begin_fetch(Operation& receive, const MessageHeader& announce, std::span<const std::byte> keys);
@@ -372,7 +377,13 @@ class EndpointImpl final : public Endpoint {
   std::shared_ptr<Rkey> ways_to(const std::vector<KeyEntry>& keys, bool (*can)(const Capabilities&));
 
   // one_sided.cpp
+  std::byte* mapped(const RkeyPtr& key, std::uint64_t remote, std::uint64_t size, bool atomic = false);
+  Operation* begin_transfer(Operation::Doing doing, std::uint64_t size, std::uint64_t remote, const RkeyPtr& key,
+                            SendDone done, void* context);
   RequestPtr begin_one_sided(Operation* operation);
+  /// Grows with each message and each put by message that goes out: what credit was used and is not here again.
+  std::int64_t activity() const { return counted_ - credit_; }
+  bool settled() const;
   bool may_reach(Operation& operation) const;
   bool drain_one_sided();
   Step push_one_sided(Operation& operation);
@@ -401,9 +412,10 @@ class EndpointImpl final : public Endpoint {
 
   WorkerImpl& worker_;
   const PeerId peer_;
-  std::int64_t window_ = kFirstWindow;  ///< of ours, at the peer
-  std::int64_t wished_at_ = 0;          ///< how large it was when we asked for a larger one
-  Rail* rail_ = nullptr;                ///< the one that ordered messages go over
+  std::int64_t window_ = kFirstWindow;    ///< of ours, at the peer
+  std::int64_t counted_ = 0;              ///< credit that came back, and puts by message: see activity()
+  std::int64_t settled_ = -kFirstWindow;  ///< activity() that the peer has said to be done
+  Rail* rail_ = nullptr;                  ///< the one that ordered messages go over
   std::vector<std::unique_ptr<Rail>> rails_;
   Plan plan_;
   std::string failure_;
@@ -418,7 +430,7 @@ class EndpointImpl final : public Endpoint {
   Operation* close_ = nullptr;
   unsigned open_one_sided_ = 0;  ///< begun and not ended
   bool put_refused_ = false;     ///< they had no memory for a put of ours; the next flush says so
-  bool unflushed_ = false;       ///< one-sided operations were begun since the peer was entered
+  bool unflushed_ = false;       ///< a device has had one-sided operations since it was flushed
   List<Operation, OfEndpoint> active_;
   List<Unexpected, OfEndpoint> unexpected_;
   std::uint64_t waiting_messages_ = 0;
@@ -427,7 +439,7 @@ class EndpointImpl final : public Endpoint {
 
 class WorkerImpl final : public Worker, public Receiver {
  public:
-  explicit WorkerImpl(Context& context);
+  WorkerImpl(Context& context, PeerId self);
   ~WorkerImpl() override;
   Status open_ports();
 
@@ -445,11 +457,14 @@ class WorkerImpl final : public Worker, public Receiver {
   Result<MemoryPtr> register_memory(std::span<std::byte> bytes, MemoryKind kind) override;
   std::vector<std::byte> pack_key(const MemoryPtr& memory, std::size_t bytes_max) const override;
   void invalidate(std::span<const std::byte> bytes) override;
+  Buffer allocate(std::uint64_t size) override;
   RequestPtr flush(SendDone done, void* context) override;
   int progress() override;
   int wait_fd() const override;
   bool arm() override;
   const Counters& counters() const override { return counters_; }
+  const std::vector<Device>& devices() const override { return devices_; }
+  void keep_costs() override;
   std::string explain(const Endpoint* endpoint) const override;
 
   // Receiver
@@ -472,9 +487,11 @@ class WorkerImpl final : public Worker, public Receiver {
 
   // worker.cpp
   int tell_of_peers();
-  Operation* begin(Operation::Doing doing) {
+  Operation* begin(Operation::Doing doing, SendDone done = nullptr, void* context = nullptr) {
     Operation* operation = operations_.take();
     operation->doing = doing;
+    operation->send_done = done;
+    operation->context = context;
     return operation;
   }
   PERIAPT_INLINE void recycle(Operation& operation) {
@@ -527,7 +544,7 @@ class WorkerImpl final : public Worker, public Receiver {
   void note_time(Operation& receive);
   unsigned allowed_ways(const Plan& plan) const { return forced_ways_ != 0 ? forced_ways_ & plan.ways : plan.ways; }
   void read_costs();
-  void write_costs();
+  std::string unused_devices() const;
   static bool fits(Operation& operation, std::uint64_t offset, std::uint64_t size) {
     std::uint64_t reserved = operation.course().reserved;
     return offset <= operation.size && size <= operation.size - offset && size <= operation.size - reserved;
@@ -557,6 +574,7 @@ class WorkerImpl final : public Worker, public Receiver {
 
   Context& context_;
   const PeerId self_;
+  std::vector<Device> devices_;
   Counters counters_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<Transport*> polled_;  ///< those that progress() asks: all but the loopback before its first use

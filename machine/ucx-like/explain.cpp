@@ -49,7 +49,7 @@ std::string EndpointImpl::explain() const {
 std::string WorkerImpl::explain(const Endpoint* endpoint) const {
   if (endpoint != nullptr) return static_cast<const EndpointImpl*>(endpoint)->explain();
   std::string text;
-  for (const Device& device : context_.devices()) {
+  for (const Device& device : devices_) {
     text += device.transport + "/" + device.name + ": " + (device.usable ? "used: " : "not used: ") + device.detail +
             (device.remedy.empty() ? "" : " (" + device.remedy + ")") + "\n";
   }
@@ -66,7 +66,7 @@ void WorkerImpl::read_costs() {
   }
 }
 
-void WorkerImpl::write_costs() {
+void WorkerImpl::keep_costs() {
   const std::string& path = context_.request().cost_file;
   bool changed = false;
   for (auto& port : ports_) changed |= port->times.changed();

@@ -23,7 +23,7 @@ enum class Kind : std::uint8_t {
   // Ordered, paid for with credit.
   eager,            ///< tag, size; payload: the message. id: 0, or what `acknowledge` shall name (a synchronous send)
   announce,         ///< tag, size; id: our operation; offset: our address; payload: keys to it (may be none)
-  active,           ///< code: handler; size: of the user's header, which the payload begins with
+  active,           ///< code: handler; tag: bytes of user's header, in UserHeader, or, too long, before the payload
   active_announce,  ///< as announce; code: handler; tag: bytes of user's header, which the payload begins with
   // Answers and data, which somebody waits for: not held back by credit.
   clear,        ///< id: their operation; tag: ours; offset: our address; payload: keys to it (may be none): send now
@@ -32,7 +32,7 @@ enum class Kind : std::uint8_t {
   stored,       ///< id: their operation: we have put all of it
   acknowledge,  ///< id: their operation: matched
   credit,       ///< size: how large the window is from now on
-  starved,      ///< we have messages for which there is no credit; code: kWish: for which the window is too small
+  starved,      ///< we have messages for which there is no credit
   // One-sided operations, where the transport has none.
   put,      ///< tag: their memory; offset: address in it; payload
   get,      ///< tag: their memory; offset: address in it; size; id: our operation
@@ -66,6 +66,14 @@ static_assert(std::is_trivially_copyable_v<MessageHeader>);
 inline Header bytes_of(const MessageHeader& header) {
   return {reinterpret_cast<const std::byte*>(&header), sizeof(header)};
 }
+
+/// A short header of a user's, in an `active` message: instead of the fields that such a message has no use for.
+struct UserHeader {
+  static constexpr std::size_t kAt = offsetof(MessageHeader, size), kMost = sizeof(MessageHeader) - kAt;
+  static bool fits(std::uint64_t bytes) { return bytes <= kMost; }
+  static std::byte* in(MessageHeader& header) { return reinterpret_cast<std::byte*>(&header) + kAt; }
+  static const std::byte* in(const MessageHeader& header) { return reinterpret_cast<const std::byte*>(&header) + kAt; }
+};
 
 /// The header of an eager message that nobody answers: the first bytes of a MessageHeader, in two words.
 struct ShortHeader {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "machine/ucx-like/bytes.h"
 #include "machine/ucx-like/engine.h"
 
 namespace periapt::ucx {
@@ -40,6 +41,16 @@ Word apply(AtomicOp op, Word* word, Word operand, Word compare) {
   __atomic_compare_exchange_n(word, &compare, operand, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   return compare;
 }
+
+// What was there before. `width`: 4 or 8.
+std::uint64_t apply(AtomicOp op, std::size_t width, std::byte* word, std::uint64_t operand, std::uint64_t compare) {
+  if (width == 8) return apply(op, reinterpret_cast<std::uint64_t*>(word), operand, compare);
+  return apply(op, reinterpret_cast<std::uint32_t*>(word), static_cast<std::uint32_t>(operand),
+               static_cast<std::uint32_t>(compare));
+}
+
+// What an atomic operation can be done on.
+bool is_word(std::uint64_t address, std::size_t width) { return (width == 4 || width == 8) && address % width == 0; }
 
 }  // namespace
 
@@ -85,6 +96,13 @@ std::vector<std::byte> WorkerImpl::pack_key(const MemoryPtr& memory, std::size_t
   return bytes;
 }
 
+Buffer WorkerImpl::allocate(std::uint64_t size) {
+  for (auto& port : ports_) {
+    if (Buffer offered = port->transport->allocate(size)) return offered;
+  }
+  return allocate_plain(size);
+}
+
 void WorkerImpl::invalidate(std::span<const std::byte> bytes) {
   for (auto& port : ports_) port->registrations->invalidate(bytes.data(), bytes.size());
 }
@@ -108,45 +126,66 @@ Rkey::~Rkey() {
 
 // ---- operations
 
+// Where the peer's memory can be read and written within the call: it is mapped here, and nothing is in the queue that
+// would have to come first. nullptr: it takes an operation to find out what can be done.
+PERIAPT_INLINE std::byte* EndpointImpl::mapped(const RkeyPtr& key, std::uint64_t remote, std::uint64_t size,
+                                               bool atomic) {
+  if (PERIAPT_UNLIKELY(key == nullptr || key->endpoint != this || !key->covers(remote, size))) return nullptr;
+  if (PERIAPT_UNLIKELY(!one_sided_.empty() || closing_ || !failure_.empty())) return nullptr;
+  for (const Rkey::Way& way : key->ways) {
+    const Capabilities& can = way.rail->port->can();
+    if (size > can.max_direct || (atomic && !can.atomics) || way.rail->link == nullptr) continue;
+    if (std::byte* here = way.rail->port->transport->direct(*way.rail->link, way.key, remote, size)) return here;
+  }
+  return nullptr;
+}
+
 RequestPtr EndpointImpl::put(std::span<const std::byte> local, std::uint64_t remote, const RkeyPtr& key, SendDone done,
                              void* context) {
-  Operation* operation = worker_.begin(Operation::Doing::put);
+  if (std::byte* there = mapped(key, remote, local.size())) {
+    copy_bytes(there, local.data(), local.size());
+    return nullptr;
+  }
+  Operation* operation = begin_transfer(Operation::Doing::put, local.size(), remote, key, done, context);
   operation->source = local.data();
-  operation->size = local.size();
-  operation->course().remote = remote;
-  operation->course().rkey = key;
-  operation->send_done = done;
-  operation->context = context;
   return begin_one_sided(operation);
 }
 
 RequestPtr EndpointImpl::get(std::span<std::byte> local, std::uint64_t remote, const RkeyPtr& key, SendDone done,
                              void* context) {
-  Operation* operation = worker_.begin(Operation::Doing::get);
+  if (const std::byte* there = mapped(key, remote, local.size())) {
+    copy_bytes(local.data(), there, local.size());
+    return nullptr;
+  }
+  Operation* operation = begin_transfer(Operation::Doing::get, local.size(), remote, key, done, context);
   operation->into = local.data();
-  operation->size = local.size();
-  operation->course().remote = remote;
-  operation->course().rkey = key;
-  operation->send_done = done;
-  operation->context = context;
   return begin_one_sided(operation);
 }
 
 RequestPtr EndpointImpl::fetch_op(AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
                                   std::uint64_t remote, const RkeyPtr& key, void* result, SendDone done,
                                   void* context) {
-  Operation* operation = worker_.begin(Operation::Doing::atomic);
-  operation->size = width;
+  if (std::byte* word = is_word(remote, width) ? mapped(key, remote, width, true) : nullptr) {
+    std::uint64_t before = apply(op, width, word, operand, compare);
+    if (result != nullptr) std::memcpy(result, &before, width);
+    return nullptr;
+  }
+  Operation* operation = begin_transfer(Operation::Doing::atomic, width, remote, key, done, context);
   Course& course = operation->course();
   course.code = code_of(op, width);
   course.operand = operand;
   course.compare = compare;
-  course.remote = remote;
-  course.rkey = key;
   course.value = result;
-  operation->send_done = done;
-  operation->context = context;
   return begin_one_sided(operation);
+}
+
+Operation* EndpointImpl::begin_transfer(Operation::Doing doing, std::uint64_t size, std::uint64_t remote,
+                                        const RkeyPtr& key, SendDone done, void* context) {
+  Operation* operation = worker_.begin(doing, done, context);
+  operation->size = size;
+  operation->course().remote = remote;
+  operation->course().rkey = key;
+  return operation;
 }
 
 RequestPtr EndpointImpl::begin_one_sided(Operation* operation) {
@@ -168,28 +207,27 @@ RequestPtr EndpointImpl::begin_one_sided(Operation* operation) {
 bool EndpointImpl::may_reach(Operation& operation) const {
   const Course& course = operation.course();
   if (course.rkey == nullptr || course.rkey->endpoint != this) return false;
-  bool aligned = operation.doing != Operation::Doing::atomic ||
-                 ((operation.size == 4 || operation.size == 8) && course.remote % operation.size == 0);
-  return aligned && course.rkey->covers(course.remote, operation.size);
+  bool whole = operation.doing != Operation::Doing::atomic || is_word(course.remote, operation.size);
+  return whole && course.rkey->covers(course.remote, operation.size);
+}
+
+// Is everything complete at the peer, as far as this side knows already?
+bool EndpointImpl::settled() const {
+  return open_one_sided_ == 0 && !unflushed_ && !put_refused_ && activity() == settled_;
 }
 
 RequestPtr EndpointImpl::flush(SendDone done, void* context) {
-  if (rail_ == nullptr && failure_.empty()) return nullptr;  // nothing was ever sent
-  Operation* operation = worker_.begin(Operation::Doing::flush);
-  operation->send_done = done;
-  operation->context = context;
-  return begin_one_sided(operation);
+  if (failure_.empty() && !closing_ && one_sided_.empty() && sends_.empty() && settled()) return nullptr;
+  return begin_one_sided(worker_.begin(Operation::Doing::flush, done, context));
 }
 
 void EndpointImpl::fence() {
-  if (open_one_sided_ == 0 && !unflushed_ && one_sided_.empty()) return;
+  if (one_sided_.empty() && settled()) return;
   begin_one_sided(worker_.begin(Operation::Doing::fence));
 }
 
 RequestPtr WorkerImpl::flush(SendDone done, void* context) {
-  Operation* all = begin(Operation::Doing::flush);
-  all->send_done = done;
-  all->context = context;
+  Operation* all = begin(Operation::Doing::flush, done, context);
   all->within_call = true;
   all->all_parts_given = true;
   RequestPtr request(all);
@@ -224,7 +262,6 @@ EndpointImpl::Step EndpointImpl::push_one_sided(Operation& operation) {
   if (operation.is_one_sided() && !operation.counted) {
     operation.counted = true;
     ++open_one_sided_;
-    unflushed_ = true;
   }
   switch (operation.doing) {
     case Operation::Doing::atomic:
@@ -286,6 +323,7 @@ EndpointImpl::Step EndpointImpl::push_put_messages(Operation& operation) {
       return answer == Accepted::lost ? Step::no_credit : Step::no_room;
     }
     course.moved += part;
+    ++counted_;
   }
   return Step::gone;
 }
@@ -302,7 +340,7 @@ EndpointImpl::Step EndpointImpl::push_atomic(Operation& operation) {
     if (answer != Accepted::pending) --operation.outstanding;
     if (answer == Accepted::no_resource) return Step::no_room;
     if (answer == Accepted::lost) return Step::no_credit;
-    way.rail->one_sided = true;
+    if (answer == Accepted::pending) way.rail->one_sided = unflushed_ = true;
     operation.Hook<InQueue>::unlink();
     operation.all_parts_given = true;
     if (operation.outstanding == 0) worker_.end_later(operation, Outcome::ok);
@@ -322,18 +360,26 @@ EndpointImpl::Step EndpointImpl::push_atomic(Operation& operation) {
   return Step::gone;
 }
 
-// ---- flush and fence: first all that is open ends here, then the devices are flushed, then the peer's engine is asked
+// ---- flush and fence: first all that is open ends here, then the devices are flushed, then the peer's engine is
+// asked, if anything has gone to it since it was asked last
 
 EndpointImpl::Step EndpointImpl::push_flush(Operation& operation) {
   if (open_one_sided_ != 0) return Step::no_credit;
   std::uint8_t& stage = operation.course().stage;
+  const bool is_flush = operation.doing == Operation::Doing::flush;
   if (stage == 0) {
-    Step step = flush_rails(operation);
+    Step step = unflushed_ ? flush_rails(operation) : Step::gone;
     if (step != Step::gone) return step;
     stage = 1;
   }
   if (operation.outstanding != 0) return Step::no_credit;
-  if (operation.doing == Operation::Doing::flush) {
+  if (stage == 1) unflushed_ = false;  // what is behind it has not begun
+  if (stage == 1 && settled() && (!is_flush || sends_.empty())) {
+    operation.Hook<InQueue>::unlink();
+    worker_.end_later(operation, operation.result);
+    return Step::gone;
+  }
+  if (is_flush) {
     // The rest goes in line with the sends: its answer says that they have arrived.
     operation.Hook<InQueue>::unlink();
     sends_.push_back(&operation);
@@ -345,6 +391,7 @@ EndpointImpl::Step EndpointImpl::push_flush(Operation& operation) {
     stage = 2;
     operation.id = worker_.ids_.add(&operation);
     operation.wants_answer = operation.all_parts_given = true;
+    operation.course().activity = activity();
     say(Kind::flush, operation.id);
   }
   return Step::no_credit;  // what is behind a fence waits for its end
@@ -373,6 +420,7 @@ EndpointImpl::Step EndpointImpl::try_flush(Operation& operation) {
   MessageHeader header;
   header.kind = Kind::flush;
   header.id = operation.id;
+  operation.course().activity = activity();
   if (!try_control(header, {})) return Step::no_room;
   unqueue(operation);
   return Step::gone;
@@ -381,10 +429,8 @@ EndpointImpl::Step EndpointImpl::try_flush(Operation& operation) {
 // ---- parting
 
 RequestPtr EndpointImpl::close(bool at_once, SendDone done, void* context) {
-  Operation* operation = worker_.begin(Operation::Doing::close);
+  Operation* operation = worker_.begin(Operation::Doing::close, done, context);
   operation->endpoint = this;
-  operation->send_done = done;
-  operation->context = context;
   RequestPtr request(operation);
   const bool parting = close_ != nullptr;
   if (failure_.empty() && !parting) closing_ = true;
@@ -479,6 +525,8 @@ void WorkerImpl::one_sided(EndpointImpl& from, const MessageHeader& header, Payl
       operation->result = Outcome::bad_key;
       break;
     default:  // flushed
+      if (operation->doing == Operation::Doing::flush || operation->doing == Operation::Doing::fence)
+        from.settled_ = operation->course().activity;
       if (operation->doing == Operation::Doing::flush && std::exchange(from.put_refused_, false))
         operation->result = Outcome::bad_key;
       break;
@@ -511,7 +559,7 @@ void WorkerImpl::serve_atomic(EndpointImpl& from, const MessageHeader& header, s
   unsigned op = header.code & 0xFF;
   AtomicOperands operands;
   std::byte* word = nullptr;
-  bool well_formed = payload.size() == sizeof(operands) && (width == 4 || width == 8) && header.offset % width == 0 &&
+  bool well_formed = payload.size() == sizeof(operands) && is_word(header.offset, width) &&
                      op <= static_cast<unsigned>(AtomicOp::compare_swap);
   if (well_formed) word = exposed(header, width);
   if (word == nullptr) return from.say(Kind::refused, header.id);
@@ -519,13 +567,7 @@ void WorkerImpl::serve_atomic(EndpointImpl& from, const MessageHeader& header, s
   MessageHeader answer;
   answer.kind = Kind::value;
   answer.id = header.id;
-  if (width == 4) {
-    answer.tag = apply(static_cast<AtomicOp>(op), reinterpret_cast<std::uint32_t*>(word),
-                       static_cast<std::uint32_t>(operands.operand), static_cast<std::uint32_t>(operands.compare));
-  } else {
-    answer.tag =
-        apply(static_cast<AtomicOp>(op), reinterpret_cast<std::uint64_t*>(word), operands.operand, operands.compare);
-  }
+  answer.tag = apply(static_cast<AtomicOp>(op), width, word, operands.operand, operands.compare);
   from.send_control(answer);
 }
 

@@ -83,7 +83,6 @@ Plan make_plan(const std::vector<const Device*>& devices, const Limits& limits) 
   }
   plan.eager_max = std::min<std::uint64_t>(eager_max, lends ? can.max_lent : can.max_inline);
   plan.inline_max = std::min(plan.inline_max, plan.eager_max);
-  plan.active_max = std::min<std::uint64_t>(plan.eager_max, std::max<std::uint64_t>(plan.inline_max, 8 << 10));
 
   plan.part_max = 4 << 20;
   plan.split_min = 256 << 10;

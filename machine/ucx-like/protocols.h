@@ -26,7 +26,6 @@ Result<unsigned> ways_by_hand(const std::string& text);
 struct Plan {
   std::uint64_t inline_max = 0;  ///< up to here: copied by send_inline()
   std::uint64_t eager_max = 0;   ///< up to here: sent at once, from where it lies; above: announced
-  std::uint64_t active_max = 0;  ///< the same for active messages, which are copied together
   std::uint64_t part_max = 0;    ///< of one data message
   std::uint64_t split_min = 0;   ///< from here on over all rails that are worth it
   double best_bytes_per_ns = 0;  ///< of the rails

@@ -192,7 +192,7 @@ void WorkerImpl::take_in(Rail& rail, const MessageHeader& header, Payload payloa
       from.window_ = static_cast<std::int64_t>(std::min<std::uint64_t>(header.size, std::uint64_t{1} << 40));
       return;
     case Kind::starved:
-      return (header.code & kWish) != 0 ? from.they_wish() : from.they_starve();
+      return from.they_starve();
     case Kind::clear:
     case Kind::data:
     case Kind::fetched:
@@ -235,6 +235,7 @@ void WorkerImpl::eager(EndpointImpl& from, const MessageHeader& header, Payload 
 void WorkerImpl::announced(EndpointImpl& from, const MessageHeader& header, Payload payload) {
   count_received(header.size);
   ++counters_.rendezvous;
+  from.they_outgrow(header.size);
   if (auto* receive = static_cast<Operation*>(posted_.take(header.tag))) {
     receive->posted = false;
     from.owe(charge_of(header, payload.bytes.size()));

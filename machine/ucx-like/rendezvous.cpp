@@ -290,7 +290,10 @@ EndpointImpl::Step EndpointImpl::push_parts(Operation& operation, bool is_put) {
       ++counters_->no_resource;
       return answer == Accepted::lost ? Step::no_credit : Step::no_room;
     }
-    rail.one_sided = true;
+    if (answer == Accepted::pending) {
+      rail.one_sided = true;
+      unflushed_ |= is_put && operation.is_one_sided();  // a get ends when its bytes are here
+    }
     rail.load_ns += static_cast<double>(part) / port.device.costs.bytes_per_ns;
     course.moved += part;
   }

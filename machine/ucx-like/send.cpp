@@ -22,34 +22,29 @@ PERIAPT_INLINE bool EndpointImpl::send_fast(std::span<const std::byte> bytes, Ta
 
 RequestPtr EndpointImpl::tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) {
   if (PERIAPT_LIKELY(send_fast(bytes, tag))) return nullptr;
-  Operation* operation = worker_.begin(Operation::Doing::send);
-  operation->source = bytes.data();
-  operation->size = bytes.size();
-  operation->tag = tag;
-  operation->send_done = done;
-  operation->context = context;
-  return begin(operation);
+  return begin(begin_send(Operation::Doing::send, bytes, tag, done, context));
 }
 
 void EndpointImpl::tag_send_owned(Buffer bytes, Tag tag) {
   if (PERIAPT_LIKELY(send_fast(bytes.bytes(), tag))) return;
-  Operation* operation = worker_.begin(Operation::Doing::send);
-  operation->source = bytes.data();
-  operation->size = bytes.size();
-  operation->tag = tag;
+  Operation* operation = begin_send(Operation::Doing::send, bytes.bytes(), tag);
   operation->course().buffer = std::move(bytes);
   begin(operation);
 }
 
 RequestPtr EndpointImpl::tag_send_sync(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) {
-  Operation* operation = worker_.begin(Operation::Doing::sync_send);
+  Operation* operation = begin_send(Operation::Doing::sync_send, bytes, tag, done, context);
+  operation->wants_answer = true;
+  return begin(operation);
+}
+
+Operation* EndpointImpl::begin_send(Operation::Doing doing, std::span<const std::byte> bytes, Tag tag, SendDone done,
+                                    void* context) {
+  Operation* operation = worker_.begin(doing, done, context);
   operation->source = bytes.data();
   operation->size = bytes.size();
   operation->tag = tag;
-  operation->wants_answer = true;
-  operation->send_done = done;
-  operation->context = context;
-  return begin(operation);
+  return operation;
 }
 
 // Puts an operation in its place of the order, and sends it if nothing is in the way.
@@ -89,21 +84,8 @@ EndpointImpl::Step EndpointImpl::try_send(Operation& operation) {
   if (operation.doing == Operation::Doing::flush) return try_flush(operation);
   if (hands_over(operation) && operation.size <= rail_->port->can().max_lent) return try_eager(operation);
   auto charge = static_cast<std::int64_t>(operation.size) + kMessageOverhead;
-  if (operation.size <= plan_.eager_max && fits_window(charge)) return try_eager(operation);
+  if (operation.size <= plan_.eager_max && charge <= window_) return try_eager(operation);
   return try_announce(operation);
-}
-
-// Could it go at once when nothing else is on its way? If not, the peer is asked for a window in which it could.
-bool EndpointImpl::fits_window(std::int64_t charge) {
-  if (charge <= window_) return true;
-  if (wished_at_ != window_) {
-    wished_at_ = window_;
-    MessageHeader header;
-    header.kind = Kind::starved;
-    header.code = kWish;
-    send_control(header);
-  }
-  return false;
 }
 
 // Does it change owner, so that the receiver's memory is not used for it?

@@ -47,6 +47,7 @@ struct Capabilities {
   std::size_t max_lent = 0;    ///< largest payload of send_lent() and send_owned(); ~0: any
   std::size_t max_put = 0;     ///< largest put(), ~0: any
   std::size_t max_get = 0;
+  std::size_t max_direct = 0;       ///< up to here a copy to or from direct() costs less than put() or get()
   bool atomics = false;             ///< fetch_op() on 32 and 64 bits
   bool passes_ownership = false;    ///< send_owned() of arena memory hands it over without copying
   bool put_ordered = false;         ///< a put is visible before any message accepted after it: no flush needed between
@@ -152,7 +153,7 @@ struct MemoryHandle {
 /// A peer's registered memory, unpacked from pack_key().
 struct RemoteKey {
   std::uint64_t id = 0;    ///< the transport's
-  void* detail = nullptr;  ///< the transport's; direct(): where the memory is mapped here
+  void* detail = nullptr;  ///< the transport's
 };
 
 enum class AtomicOp : std::uint8_t { add, bit_and, bit_or, bit_xor, swap, compare_swap };
@@ -199,6 +200,7 @@ class Transport {
   // ---- one-sided: put, get and atomics are called only if the device offers them (Capabilities), flush() always;
   // `local` must lie in memory registered here if the device needs_registration
 
+  /// Of a put, done means: the bytes are in the peer's memory. No flush has to wait for them.
   virtual Accepted put(Link& link, std::span<const std::byte> local, const MemoryHandle* handle, std::uint64_t remote,
                        const RemoteKey& key, Completion& completion) = 0;
   virtual Accepted get(Link& link, std::span<std::byte> local, const MemoryHandle* handle, std::uint64_t remote,
@@ -224,9 +226,10 @@ class Transport {
   /// `packed` comes from outside: anything wrong with it is a failure, never a crash.
   virtual Result<RemoteKey> unpack_key(Link& link, std::span<const std::byte> packed) = 0;
   virtual void release_key(RemoteKey& key) = 0;
-  /// Where [remote, remote + size) of the key can be read and written by plain loads and stores; nullptr: nowhere.
-  virtual std::byte* direct(const RemoteKey& key, std::uint64_t remote, std::uint64_t size) {
-    (void)key, (void)remote, (void)size;
+  /// Where [remote, remote + size) of the key can be read and written by plain loads and stores now; to be asked anew
+  /// for each use, since the memory may have been deregistered. nullptr: nowhere (put() and get() say why).
+  virtual std::byte* direct(Link& link, const RemoteKey& key, std::uint64_t remote, std::uint64_t size) {
+    (void)link, (void)key, (void)remote, (void)size;
     return nullptr;
   }
 

@@ -28,17 +28,18 @@ Buffer allocate_plain(std::uint64_t size) {
   return {bytes, size, [](void*, void* given) { std::free(given); }, nullptr};
 }
 
-Result<std::unique_ptr<Worker>> Worker::create(Context& context) {
-  auto worker = std::make_unique<WorkerImpl>(context);
+Result<std::unique_ptr<Worker>> Worker::create(Context& context, PeerId self) {
+  auto worker = std::make_unique<WorkerImpl>(context, self != 0 ? self : context.request().self);
   Status opened = worker->open_ports();
   if (!opened.ok()) return opened;
   return std::unique_ptr<Worker>(std::move(worker));
 }
 
-WorkerImpl::WorkerImpl(Context& context) : context_(context), self_(context.request().self), operations_(*this) {}
+WorkerImpl::WorkerImpl(Context& context, PeerId self)
+    : context_(context), self_(self), devices_(context.devices()), operations_(*this) {}
 
 WorkerImpl::~WorkerImpl() {
-  write_costs();
+  keep_costs();
   // Transports first: nothing arrives any more, and nobody reads lent memory.
   for (auto& port : ports_) {
     port->registrations.reset();
@@ -62,11 +63,11 @@ Status WorkerImpl::open_ports() {
   request.secret = asked.secret;
   request.host = asked.host;
   request.option = asked.option;
-  std::string why;
-  auto open = [&](const TransportFactory& factory, const Device& device) {
+  auto open = [&](const TransportFactory& factory, Device& device) {
     Result<std::unique_ptr<Transport>> opened = factory.open(device, request);
     if (!opened.ok()) {
-      why += "\n  " + device.transport + "/" + device.name + ": " + opened.message();
+      device.usable = false;
+      device.detail = "could not be opened: " + opened.message();
       return;
     }
     auto port = std::make_unique<Port>();
@@ -77,20 +78,20 @@ Status WorkerImpl::open_ports() {
         *port->transport, asked.limits.keep_registrations ? asked.limits.registrations : 0);
     ports_.push_back(std::move(port));
   };
-  for (const Device& device : context_.devices()) {
-    if (!device.usable) continue;
+  for (Device& device : devices_) {
     for (const TransportFactory* factory : asked.factories) {
-      if (device.transport == factory->name) open(*factory, device);
+      if (device.usable && device.transport == factory->name) open(*factory, device);
     }
   }
-  if (ports_.empty()) return Status::failure("no transport could be opened:" + why);
+  if (ports_.empty()) return Status::failure("no transport could be opened:" + unused_devices());
   if (asked.transports.empty()) {
     std::stable_sort(ports_.begin(), ports_.end(), [](const auto& a, const auto& b) {
       if (a->can().reach != b->can().reach) return a->can().reach < b->can().reach;
       return small_message_ns(a->device) < small_message_ns(b->device);
     });
   }
-  open(kLoopback, kLoopback.probe(request).front());
+  Device loopback = kLoopback.probe(request).front();
+  open(kLoopback, loopback);
   std::rotate(ports_.begin(), ports_.end() - 1, ports_.end());
   for (std::size_t i = 0; i < ports_.size(); ++i) ports_[i]->number = static_cast<unsigned>(i);
   for (auto& port : ports_) {
@@ -168,14 +169,18 @@ Result<Endpoint*> WorkerImpl::connect(std::span<const std::byte> address) {
     std::string ours, others;
     for (auto& port : ports_) ours += (ours.empty() ? "" : ", ") + port->device.transport + "/" + port->device.name;
     for (Entry& entry : theirs) others += (others.empty() ? "" : ", ") + entry.transport;
-    std::string unused;
-    for (const Device& device : context_.devices()) {
-      if (!device.usable) unused += "\n  not used: " + describe(device);
-    }
     return Status::failure("no transport reaches worker " + std::to_string(peer) + ": here are " + ours +
-                           ", there are " + others + unused);
+                           ", there are " + others + unused_devices());
   }
   return static_cast<Endpoint*>(&endpoint);
+}
+
+std::string WorkerImpl::unused_devices() const {
+  std::string unused;
+  for (const Device& device : devices_) {
+    if (!device.usable) unused += "\n  not used: " + describe(device);
+  }
+  return unused;
 }
 
 EndpointImpl& WorkerImpl::endpoint_of(PeerId peer) {

@@ -89,12 +89,16 @@ struct Probed {
 };
 
 /// Active messages: `handler` gets each message sent to `id`, from progress(). A large payload has been fetched first
-/// into a buffer from `allocate` (or the worker's own pool without one).
+/// into a buffer from `allocate` (or the worker's own pool without one). `look` is for whoever needs no copy: it is
+/// asked first when the payload has come with its message, and sees it where it lies, as long as the call takes. True:
+/// it has done with it. False: `handler` is to get it.
 struct ActiveHandler {
   void* context = nullptr;
   Buffer (*allocate)(void* context, std::uint64_t size) = nullptr;
   /// `header` is valid during the call; the payload is the handler's.
   void (*handler)(void* context, Endpoint& reply_to, std::span<const std::byte> header, Buffer payload) = nullptr;
+  bool (*look)(void* context, Endpoint& reply_to, std::span<const std::byte> header,
+               std::span<const std::byte> payload) = nullptr;
 };
 
 /// Memory that peers may reach once they have its key.
@@ -158,7 +162,8 @@ struct Counters {
 
 class Worker {
  public:
-  static Result<std::unique_ptr<Worker>> create(Context& context);
+  /// `self`: its name where a context has several workers; 0: the context's.
+  static Result<std::unique_ptr<Worker>> create(Context& context, PeerId self = 0);
   virtual ~Worker() = default;
 
   virtual PeerId self() const = 0;
@@ -183,6 +188,9 @@ class Worker {
   /// Told when a peer has closed its endpoint to here in an orderly way.
   virtual void on_peer_parted(std::function<void(PeerId, const std::string&)> told) = 0;
 
+  /// Memory that peers reach best once it is registered: those of this host by loads and stores, within the call. Any
+  /// memory will do; this costs them less. To be released on the worker's thread. Empty: there is none.
+  virtual Buffer allocate(std::uint64_t size) = 0;
   virtual Result<MemoryPtr> register_memory(std::span<std::byte> bytes, MemoryKind kind = MemoryKind::host) = 0;
   /// A key longer than `bytes_max` is shortened: devices are left out, the last first; without any, by messages.
   virtual std::vector<std::byte> pack_key(const MemoryPtr& memory, std::size_t bytes_max = ~std::size_t{0}) const = 0;
@@ -199,6 +207,10 @@ class Worker {
   virtual bool arm() = 0;
 
   virtual const Counters& counters() const = 0;
+  /// The context's, and of those that could not be opened here the reason.
+  virtual const std::vector<Device>& devices() const = 0;
+  /// Writes what was measured to the context's cost file, as the destructor does.
+  virtual void keep_costs() = 0;
   /// One line for each size range and peer kind: what is used, why, and why not the others (+explain-transport).
   virtual std::string explain(const Endpoint* endpoint = nullptr) const = 0;
 };

@@ -139,7 +139,7 @@ void Balancer::died(ArrayElement& element) {
 BalanceTravel Balancer::left(ArrayElement& element) {
   const std::int32_t number = record_of(element);
   BalanceTravel state = records_[number].state;
-  state.seconds += meter_.seconds(number);
+  state.seconds += meter_.up_to_now(number);  // mostly in the entry that it leaves from
   remove(element);
   tell_when_ready();
   return state;
@@ -147,11 +147,11 @@ BalanceTravel Balancer::left(ArrayElement& element) {
 
 double Balancer::load(const ArrayElement& element) const {
   const std::int32_t number = record_of(element);
-  return records_[number].state.seconds + const_cast<Meter&>(meter_).seconds(number);
+  return records_[number].state.seconds + const_cast<Meter&>(meter_).up_to_now(number);
 }
 void Balancer::set_load(ArrayElement& element, double seconds) {
   records_[record_of(element)].state.seconds = seconds;
-  meter_.seconds(record_of(element)) = 0;
+  meter_.up_to_now(record_of(element)) = 0;
 }
 
 std::string Balancer::describe_waiting() const {

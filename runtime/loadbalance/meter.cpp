@@ -72,6 +72,11 @@ double& Meter::seconds(std::int32_t record) {
   return seconds_[record];
 }
 
+double& Meter::up_to_now(std::int32_t record) {
+  if (on_) charge();
+  return seconds(record);
+}
+
 double Meter::wall() const { return 1e-9 * static_cast<double>(clock::now_ns() - interval_ns_); }
 
 void Meter::restart() {

@@ -27,7 +27,10 @@ class Meter : public Observer {
   // The record is free: what still runs for it is nobody's.
   void forget(std::int32_t record);
 
+  // Charged so far; up_to_now() charges what has passed since the last look first, so that a reading in the middle of
+  // an entry counts the entry up to there.
   double& seconds(std::int32_t record);
+  double& up_to_now(std::int32_t record);
   double background() const { return background_; }
   double wall() const;
   double idle() const { return pe_.idle_seconds() - idle_before_; }

@@ -39,7 +39,7 @@ struct Execution {
   const char* arguments_end;  // of what is being unmarshalled
 };
 
-class Pe {
+class alignas(platform::kCacheLine) Pe {
  public:
   Pe(Process& process, int index);
   ~Pe();

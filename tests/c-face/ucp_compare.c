@@ -201,21 +201,100 @@ static void pieces(void) {
   meet();
 }
 
-static void one_sided(void) {
+/* Every other byte of a buffer. What a type stands for may be released by the finish of its last use, so what counts is
+ * that each use has one start and one finish. */
+static int starts, finishes;
+struct strided {
+  char* bytes;
+  size_t count;
+};
+static void* start_strided(const void* buffer, size_t count) {
+  struct strided* state = malloc(sizeof(*state));
+  *state = (struct strided){(char*)buffer, count};
+  ++starts;
+  return state;
+}
+static void* start_pack(void* context, const void* buffer, size_t count) {
+  (void)context;
+  return start_strided(buffer, count);
+}
+static void* start_unpack(void* context, void* buffer, size_t count) {
+  (void)context;
+  return start_strided(buffer, count);
+}
+static size_t packed_size(void* state) { return ((struct strided*)state)->count; }
+static size_t pack(void* state, size_t offset, void* into, size_t most) {
+  struct strided* from = state;
+  size_t i = 0;
+  for (; i < most && offset + i < from->count; ++i) ((char*)into)[i] = from->bytes[2 * (offset + i)];
+  return i;
+}
+static ucs_status_t unpack(void* state, size_t offset, const void* from, size_t length) {
+  struct strided* into = state;
+  for (size_t i = 0; i < length; ++i) into->bytes[2 * (offset + i)] = ((const char*)from)[i];
+  return UCS_OK;
+}
+static void finish_strided(void* state) {
+  ++finishes;
+  free(state);
+}
+
+static void types_of_its_own(void) {
+  const ucp_generic_dt_ops_t ops = {start_pack, start_unpack, packed_size, pack, unpack, finish_strided};
+  ucp_request_param_t param = {0};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_DATATYPE;
+  check(ucp_dt_create_generic(&ops, NULL, &param.datatype), "generic type");
+  const size_t sizes[] = {1, 100, 5000, 300000};
+  for (int i = 0; i < 4; ++i) {
+    char* bytes = made(2 * sizes[i], 7 + i);
+    if (is_parent) {
+      memset(bytes, 0, 2 * sizes[i]);
+      ucp_request_param_t later = param;
+      later.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+      ucp_tag_recv_info_t info = {0, 0};
+      ucs_status_t status = finish(ucp_tag_recv_nbx(worker, bytes, sizes[i], 10, ~0ul, &later), &info);
+      printf("type of its own: %s, length %zu, sum %u\n", ucs_status_string(status), info.length, sum(bytes, 2 * sizes[i]));
+    } else {
+      check(finish(ucp_tag_send_nbx(ep, bytes, sizes[i], 10, &param), NULL), "type of its own");
+    }
+    free(bytes);
+    meet();
+  }
+  if (is_parent) {
+    printf("types of its own: %d uses begun, %d ended\n", starts, finishes);
+    char room[20]; /* (UCX does not end the use of a type by a receive that is cancelled; we do.) */
+    void* never = ucp_tag_recv_nbx(worker, room, 10, 11, ~0ul, &param);
+    ucp_request_cancel(worker, never);
+    printf("type of its own, cancelled: %s\n", ucs_status_string(finish(never, NULL)));
+  }
+  ucp_dt_destroy(param.datatype);
+  meet();
+}
+
+// On memory of the program's, or on what libucp allocates.
+static void one_sided(int allocated) {
   enum { kSize = 400000 };
-  static char memory[kSize] __attribute__((aligned(64)));
+  static char own[kSize] __attribute__((aligned(64)));
   ucp_request_param_t param = {0};
   if (!is_parent) {
-    for (int i = 0; i < kSize; ++i) memory[i] = (char)(i * 3);
     ucp_mem_map_params_t map = {0};
-    map.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH;
-    map.address = memory;
+    map.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH;
+    map.field_mask |= allocated ? UCP_MEM_MAP_PARAM_FIELD_FLAGS : UCP_MEM_MAP_PARAM_FIELD_ADDRESS;
+    map.address = allocated ? NULL : own;
+    map.flags = allocated ? UCP_MEM_MAP_ALLOCATE : 0;
     map.length = kSize;
     ucp_mem_h mapped;
     void* key;
     size_t size;
-    uint64_t address = (uintptr_t)memory;
     check(ucp_mem_map(context, &map, &mapped), "map");
+    ucp_mem_attr_t is = {0};
+    is.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS | UCP_MEM_ATTR_FIELD_LENGTH;
+    check(ucp_mem_query(mapped, &is), "query");
+    printf("mapped: %s, %s\n", is.length >= kSize ? "long enough" : "too short",
+           allocated && (uintptr_t)is.address % 4096 != 0 ? "not whole pages" : "where it should be");
+    char* memory = is.address;
+    uint64_t address = (uintptr_t)memory;
+    for (int i = 0; i < kSize; ++i) memory[i] = (char)(i * 3);
     check(ucp_rkey_pack(context, mapped, &key, &size), "pack");
     send_blob(&address, sizeof(address));
     send_blob(key, size);
@@ -291,6 +370,50 @@ static ucs_status_t active(void* arg, const void* header, size_t header_length, 
   free(bytes);
   ++active_calls;
   return UCS_OK;
+}
+
+// Keeps the data, as it was promised that it may.
+static void* kept;
+static size_t kept_length;
+static ucs_status_t keeping(void* arg, const void* header, size_t header_length, void* data, size_t length,
+                            const ucp_am_recv_param_t* param) {
+  (void)arg, (void)header, (void)header_length;
+  printf("kept: %s\n", param->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA ? "may be" : "may not be");
+  kept = data;
+  kept_length = length;
+  ++active_calls;
+  return UCS_INPROGRESS;
+}
+
+static void kept_active_message(void) {
+  char* bytes = made(1500, 8);
+  ucp_request_param_t param = {0};
+  active_calls = 0;
+  if (is_parent) {
+    ucp_am_handler_param_t handler = {0};
+    handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_FLAGS;
+    handler.id = 4;
+    handler.cb = keeping;
+    handler.flags = UCP_AM_FLAG_PERSISTENT_DATA;
+    check(ucp_worker_set_am_recv_handler(worker, &handler), "handler");
+  }
+  meet();
+  for (int i = 0; i < 2; ++i) {
+    if (!is_parent) {
+      param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+      param.flags = UCP_AM_SEND_FLAG_EAGER;
+      check(finish(ucp_am_send_nbx(ep, 4, NULL, 0, bytes, 1500, &param), NULL), "active send");
+    } else {
+      while (active_calls != i + 1) ucp_worker_progress(worker);
+    }
+    meet();
+    if (is_parent) {
+      printf("kept: length %zu, sum %u\n", kept_length, sum(kept, kept_length));
+      ucp_am_data_release(worker, kept);
+    }
+    meet();
+  }
+  free(bytes);
 }
 
 static void active_messages(void) {
@@ -383,8 +506,11 @@ int main(void) {
   truncation_and_cancel();
   probing();
   pieces();
-  one_sided();
+  types_of_its_own();
+  one_sided(0);
+  one_sided(1);
   active_messages();
+  kept_active_message();
   streams();
 
   ucp_request_param_t param = {0};

@@ -6,9 +6,9 @@
 
 namespace periapt::fuzz {
 
-void expect(bool holds, const char* what, std::source_location where) {
+void expect(bool holds, const char* what, CodePlace where) {
   if (holds) return;
-  std::fprintf(stderr, "%s:%u: does not hold: %s\n", where.file_name(), static_cast<unsigned>(where.line()), what);
+  std::fprintf(stderr, "%s:%d: does not hold: %s\n", where.file, where.line, what);
   std::abort();
 }
 

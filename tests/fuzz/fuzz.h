@@ -14,10 +14,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "base/code_place.h"
 
 namespace periapt::fuzz {
 
@@ -93,7 +94,7 @@ inline void Input::damage(std::vector<std::byte>& good) {
 }
 
 /// What must hold whatever came in; the run ends here if it does not.
-void expect(bool holds, const char* what, std::source_location where = std::source_location::current());
+void expect(bool holds, const char* what, CodePlace where = CodePlace::here());
 
 void target(Input input);
 

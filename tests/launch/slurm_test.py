@@ -79,6 +79,15 @@ class Slurm(unittest.TestCase):
             self.assertNotEqual(run.code, 0, run)
             self.assertNotIn("ok", run.out)
 
+    def test_who_waits_for_a_killed_task_says_how_srun_would_end_the_run(self):
+        job = LAB.job("-N2", "-n2", "--mpi=pmi2", PROGRAM, "kill", 1, PERIAPT_STARTUP_WATCHDOG=1)
+        for line in job.process.stderr:
+            if "it waits for" in line:
+                break
+        os.kill(job.process.pid, signal.SIGTERM)
+        job.finish()
+        self.assertIn("srun --kill-on-bad-exit=1 ends the others", line)
+
     def test_the_end_of_srun_ends_the_tasks(self):
         for kind in ("pmi2", "pmix"):
             job = LAB.job("-N2", "-n2", f"--mpi={kind}", "-u", PROGRAM, "idle")

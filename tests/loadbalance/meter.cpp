@@ -1,9 +1,11 @@
 // Whose time is it? Three elements on one PE: one waits in a thread while another works; one calls the other inline,
-// which is a plain call and so the caller's.
+// which is a plain call and so the caller's. With an argument: elements that ask for their time in the middle of an
+// entry and leave from it, taking it along.
 #include "metered.decl.h"
 
 CProxy_Main mainProxy;
 CProxy_Box boxes;
+CProxy_Walker walkers;
 
 namespace {
 constexpr double spell = 20e-3;
@@ -19,8 +21,14 @@ CthThread sleeper;
 class Main : public CBase_Main {
  public:
   Main(CkArgMsg* m) {
+    const bool walk = m->argc > 1;
     delete m;
     mainProxy = thisProxy;
+    if (walk) {
+      walkers = CProxy_Walker::ckNew(3);
+      walkers.walk();
+      return;
+    }
     begin = CkWallTimer();
     boxes = CProxy_Box::ckNew(3);
     boxes[0].wait();
@@ -71,6 +79,43 @@ class Box : public CBase_Box {
     }
     setObjTime(0.5);
     if (getObjTime() < 0.5) CkExit(1);
+    contribute(CkCallback(CkReductionTarget(Main, done), mainProxy));
+  }
+};
+
+class Walker : public CBase_Walker {
+  double spent_ = 0;
+
+  void expect(bool holds, const char* what, double measured, double passed) {
+    if (holds) return;
+    CkPrintf("walker %d: %s: measured %g s in %g s\n", thisIndex, what, measured, passed);
+    CkExit(1);
+  }
+
+ public:
+  Walker() { usesAtSync = true; }
+  Walker(CkMigrateMessage*) {}
+  void pup(PUP::er& p) { p | spent_; }
+  // Two readings in one entry differ by what was worked between them: neither what was before the first counts, as
+  // where a thread was late to begin, nor is anything behind the last charge forgotten.
+  void walk() {
+    spin(spell);
+    const double begun = CkWallTimer(), before = getObjTime();
+    spin(spell);
+    const double measured = getObjTime() - before, passed = CkWallTimer() - begun;
+    expect(measured >= 0.99 * spell && measured <= passed, "between two readings", measured, passed);
+    setObjTime(0);
+    const double reset = CkWallTimer(), rest = getObjTime(), since = CkWallTimer() - begun;
+    expect(rest <= since - passed, "after setObjTime(0)", rest, since - passed);
+    spin(spell);
+    spent_ = CkWallTimer() - reset;
+    thisProxy[thisIndex].arrived();
+    migrateMe((CkMyPe() + 1) % CkNumPes());
+  }
+  // What it worked in the entry that it left from came with it.
+  void arrived() {
+    const double measured = getObjTime();
+    expect(measured >= 0.99 * spent_, "after the way", measured, spent_);
     contribute(CkCallback(CkReductionTarget(Main, done), mainProxy));
   }
 };

@@ -67,6 +67,58 @@ TEST_P(Conformance, PutWritesExactlyThere) {
   }
 }
 
+TEST_P(Conformance, APutThatIsDoneIsThere) {
+  if (!offers(subject(), &Capabilities::max_put)) GTEST_SKIP() << "this device has no put";
+  OneSided side(subject());
+  fill(side.local.bytes, 7);
+  unsigned done = 0;
+  for (std::size_t i = 0; i < 200; ++i) {
+    Ticket ticket;
+    const std::size_t size = 1 + i * 97 % 5000;
+    fill(side.remote.bytes, 1);
+    Accepted answer = side.a.put(*side.ab, View(side.local.bytes).subspan(i, size), &side.local.handle,
+                                 side.remote.at(3), side.key, ticket);
+    if (answer == Accepted::pending) pump(side.both(), [&] { return ticket.ended(); });
+    if (answer != Accepted::done) continue;
+    ++done;
+    ASSERT_TRUE(
+        std::equal(side.local.bytes.data() + i, side.local.bytes.data() + i + size, side.remote.bytes.data() + 3))
+        << size;
+  }
+  if (done == 0) GTEST_SKIP() << "none of its puts is done when the call returns";
+}
+
+TEST_P(Conformance, WhatIsDirectlyThereIsTheMemoryItself) {
+  const std::size_t most = Worker(subject(), 1).can().max_direct;
+  if (most == 0) GTEST_SKIP() << "this device says that copying is never better";
+  OneSided side(subject());
+  side.put(0, 1, side.remote.at(0), side.key);  // connected by then
+  const std::size_t size = 5000;
+  Buffer offered = side.b.transport().allocate(size);
+  ASSERT_TRUE(offered);
+  auto handle = side.b.transport().register_memory(offered.data(), size, MemoryKind::host);
+  ASSERT_TRUE(handle.ok()) << handle.message();
+  auto key = side.a.transport().unpack_key(*side.ab, side.b.transport().pack_key(*handle));
+  ASSERT_TRUE(key.ok()) << key.message();
+  const auto at = reinterpret_cast<std::uintptr_t>(offered.data());
+  auto direct = [&](std::uint64_t where, std::uint64_t bytes) {
+    return side.a.transport().direct(*side.ab, *key, where, bytes);
+  };
+  std::byte* there = nullptr;
+  pump(side.both(), [&] { return (there = direct(at + 10, 100)) != nullptr; });  // they may still be told of it
+  there[0] = std::byte{77};
+  EXPECT_EQ(offered.data()[10], std::byte{77});
+  offered.data()[109] = std::byte{78};
+  EXPECT_EQ(there[99], std::byte{78});
+  EXPECT_NE(direct(at + size - 1, 1), nullptr);
+  EXPECT_EQ(direct(at + size - 1, 2), nullptr);
+  EXPECT_EQ(direct(at - 1, 1), nullptr);
+  EXPECT_EQ(direct(~std::uint64_t{0}, 2), nullptr);
+  side.b.transport().deregister_memory(*handle);
+  EXPECT_EQ(direct(at, 1), nullptr);
+  side.a.transport().release_key(*key);
+}
+
 TEST_P(Conformance, GetReadsExactlyThat) {
   if (!offers(subject(), &Capabilities::max_get)) GTEST_SKIP() << "this device has no get";
   OneSided side(subject());

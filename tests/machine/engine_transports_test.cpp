@@ -132,6 +132,42 @@ TEST_P(OverTransport, OneSidedOperations) {
   registered.reset();
 }
 
+// Where the transport can offer memory that peers of the host have mapped, nothing is left to be done after the call.
+TEST_P(OverTransport, OfferedMemoryIsReachedWithinTheCall) {
+  std::size_t most = 0;
+  for (const Device& device : contexts_[0]->devices()) most = std::max(most, device.can.max_direct);
+  if (most == 0) GTEST_SKIP() << "it has no such memory";
+  Buffer offered = workers_[1]->allocate(100'000);
+  ASSERT_TRUE(offered);
+  MemoryPtr registered = *workers_[1]->register_memory(offered.bytes());
+  auto key = to_->unpack(workers_[1]->pack_key(registered));
+  ASSERT_TRUE(key.ok()) << key.message();
+  auto base = reinterpret_cast<std::uintptr_t>(offered.data());
+  std::vector<std::byte> bytes = pattern(most), back(most);
+  RequestPtr first = to_->put(bytes, base, *key), flush = to_->flush();  // connected by then
+  until([&] { return (first == nullptr || first->ended()) && (flush == nullptr || flush->ended()); });
+  for (std::size_t size : {std::size_t{8}, std::size_t{1000}, most}) {
+    std::fill(offered.data(), offered.data() + size, std::byte{0});
+    EXPECT_EQ(to_->put({bytes.data(), size}, base, *key), nullptr) << size;
+    EXPECT_TRUE(std::equal(bytes.data(), bytes.data() + size, offered.data())) << size;
+    EXPECT_EQ(to_->get({back.data(), size}, base, *key), nullptr) << size;
+    EXPECT_TRUE(std::equal(bytes.data(), bytes.data() + size, back.data())) << size;
+  }
+  std::uint32_t before = 0, now = 0;
+  std::memcpy(offered.data(), &before, 4);
+  EXPECT_EQ(to_->fetch_op(AtomicOp::swap, 4, 7, 0, base, *key, &before), nullptr);
+  std::memcpy(&now, offered.data(), 4);
+  EXPECT_EQ(before, 0u);
+  EXPECT_EQ(now, 7u);
+  EXPECT_EQ(to_->flush(), nullptr);
+  registered.reset();
+  RequestPtr refused = to_->put({bytes.data(), 8}, base, *key);
+  ASSERT_NE(refused, nullptr);
+  until([&] { return refused->ended(); });
+  EXPECT_EQ(refused->outcome(), Outcome::bad_key);
+  key->reset();
+}
+
 TEST_P(OverTransport, PartingIsHeardOnTheOtherSide) {
   std::vector<std::byte> message = pattern(8);
   RequestPtr send = to_->tag_send(message, 1);

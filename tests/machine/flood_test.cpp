@@ -110,7 +110,7 @@ TEST_F(Flood, AMessageLargerThanTheWindowIsAnnouncedOnlyUntilTheWindowHasGrown) 
   }
 }
 
-TEST_F(Flood, AWindowDoesNotGrowBeyondTheBoundForAWish) {
+TEST_F(Flood, AWindowDoesNotGrowBeyondTheBoundForALargerMessage) {
   Limits limits;
   limits.unexpected_bytes = 20 << 10;
   start(3, limits);
@@ -144,6 +144,21 @@ TEST_F(Flood, WindowsGrowForThoseWhoUseThemAndShrinkWhenItGetsTight) {
   }
   for (unsigned i = 0; i < 300; ++i, ++sent) endpoint(1, 20).tag_send_owned(owned(message), 1);
   until([&] { return taken.count == sent; });
+}
+
+// Whose credit comes back with each answer never uses the window up; it grows all the same, for what does not fit it.
+TEST_F(Flood, AWindowGrowsForMessagesThatAreLargerThanIt) {
+  start(2);
+  std::vector<std::byte> message = pattern(9000), into(9000);
+  for (unsigned i = 0; i < 50; ++i) {
+    for (PeerId from : {1, 2}) {
+      RequestPtr receive = worker(3 - from).tag_receive(into, i);
+      RequestPtr send = endpoint(from, 3 - from).tag_send(message, i);
+      until([&] { return receive->ended() && (send == nullptr || send->ended()); });
+      ASSERT_TRUE(into == message);
+    }
+  }
+  EXPECT_LE(worker(1).counters().rendezvous + worker(2).counters().rendezvous, 8u) << "most go at once";
 }
 
 TEST_F(Flood, LargeMessagesAreFetchedIntoBoundedMemory) {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,6 +91,34 @@ TEST(HostRoom, WhoDoesNotKnowTheSecretStaysOutside) {
   EXPECT_TRUE(room->let_in(1, files, kSecret).ok());
   EXPECT_EQ(status_of(guest), 0);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("does not belong to this run"));
+  for (int file : files.files) ::close(file);
+}
+
+// As one that is killed just then does: it is told apart from a stranger.
+TEST(HostRoom, WhoComesAndLeavesWithoutAWordIsNoGuest) {
+  const std::string name = fresh_name();
+  auto room = HostRoom::open(name);
+  ASSERT_TRUE(room) << room.message();
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const int silent = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(::connect(silent, reinterpret_cast<sockaddr*>(&address),
+                      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())),
+            0);
+  ::close(silent);
+  const pid_t guest = child([&] {
+    shm::ArenaFiles files;
+    return HostRoom::enter(name, 0, kSecret, files) ? 0 : 1;
+  });
+  shm::ArenaFiles files;
+  auto arena = shm::Arena::create(kTwoProcesses, files);
+  ASSERT_TRUE(arena);
+  ::testing::internal::CaptureStderr();
+  EXPECT_TRUE(room->let_in(1, files, kSecret).ok());
+  EXPECT_EQ(status_of(guest), 0);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("(pid " + std::to_string(::getpid()) + ") came for the message memory of this host and left"));
   for (int file : files.files) ::close(file);
 }
 

@@ -111,6 +111,46 @@ TEST_P(LargeMessages, ActiveMessagesOfEverySizeComeWithTheirHeader) {
   until([&] { return std::all_of(sends.begin(), sends.end(), [](auto& r) { return r == nullptr || r->ended(); }); });
 }
 
+// Whoever needs no copy is shown the payload where it lies, whatever the header's length; and may say that he does.
+TEST_P(LargeMessages, ActiveMessagesMayBeLookedAtWhereTheyLie) {
+  start(2);
+  struct Got {
+    std::vector<std::pair<std::string, std::vector<std::byte>>> messages;
+    unsigned looked = 0, declined = 0;
+    void add(std::span<const std::byte> header, std::span<const std::byte> payload) {
+      messages.emplace_back(text_of(header), std::vector<std::byte>(payload.begin(), payload.end()));
+    }
+  } got;
+  ActiveHandler handler;
+  handler.context = &got;
+  handler.handler = [](void* context, Endpoint&, std::span<const std::byte> header, Buffer payload) {
+    static_cast<Got*>(context)->add(header, payload.bytes());
+  };
+  handler.look = [](void* context, Endpoint&, std::span<const std::byte> header, std::span<const std::byte> payload) {
+    auto& all = *static_cast<Got*>(context);
+    if (header.size() == 25) return ++all.declined, false;
+    ++all.looked;
+    all.add(header, payload);
+    return true;
+  };
+  worker(2).on_active(7, handler);
+  std::vector<std::pair<std::string, std::vector<std::byte>>> sent;
+  for (std::size_t length : {0, 1, 24, 25, 400}) {
+    for (std::size_t size : {0, 10, 900, 5000, 20'000, 300'000}) {
+      sent.emplace_back(std::string(length, static_cast<char>('a' + sent.size())), pattern(size, sent.size() + 1));
+    }
+  }
+  std::vector<RequestPtr> sends;
+  for (auto& [header, payload] : sent) sends.push_back(endpoint(1, 2).active_send(7, bytes_of(header), payload));
+  until([&] { return got.messages.size() == sent.size(); });
+  std::sort(sent.begin(), sent.end());
+  std::sort(got.messages.begin(), got.messages.end());
+  EXPECT_TRUE(got.messages == sent);
+  EXPECT_GE(got.looked, 12u) << "all but the large ones, which are fetched into memory of their own";
+  EXPECT_GE(got.declined, 3u);
+  until([&] { return std::all_of(sends.begin(), sends.end(), [](auto& r) { return r == nullptr || r->ended(); }); });
+}
+
 INSTANTIATE_TEST_SUITE_P(Ways, LargeMessages, ::testing::ValuesIn(kCases), [](auto& info) { return info.param.name; });
 
 class Rails : public EngineTest {};

@@ -65,6 +65,18 @@ TEST(NetOptions, MistakesAreExplained) {
   EXPECT_EQ(refusal({"+balancer", "GreedyLB", "+p", "4"}), "taken");
 }
 
+TEST(NetOptions, TheNumberOfWorkersIsANumberThatAProcessCanHave) {
+  Line line({"+workers", "4"});
+  auto options = take_net_options(line.argc, line.argv.data());
+  ASSERT_TRUE(options) << options.message();
+  EXPECT_EQ(options->workers, 4);
+  EXPECT_EQ(line.argc, 1);
+  for (const char* wrong : {"0", "17", "-1", "2x", ""}) {
+    Line other({"+workers", wrong});
+    EXPECT_THAT(take_net_options(other.argc, other.argv.data()).message(), HasSubstr("a number from 1 to 16")) << wrong;
+  }
+}
+
 TEST(NetOptions, SizesThatAreNoSizesAreRefused) {
   for (const char* wrong : {"", "much", "-1", "64Q", "1 K", "64KK", "99999999999999999999", "99999999999T", "K"}) {
     Line line({"+eager-copy-max", wrong});

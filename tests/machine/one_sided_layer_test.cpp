@@ -406,7 +406,8 @@ TEST_F(Neighbour, RegistrationsHaveAnEndThatIsTold) {
 }
 
 std::string name_of_way(const ::testing::TestParamInfo<std::vector<std::string>>& info) {
-  static const char* const names[] = {"InOneProcess", "OnOneHost", "WithoutTheKernel", "OverTcp", "OverShm"};
+  static const char* const names[] = {"InOneProcess", "OnOneHost",    "WithoutTheKernel",
+                                      "OverTcp",      "ByTwoWorkers", "OverShm"};
   return names[info.index];
 }
 using Line = std::vector<std::string>;
@@ -414,6 +415,7 @@ const Line kLines[] = {{"+p1", "+np", "1"},
                        {"+p2", "+np", "2"},
                        {"+p2", "+np", "2", "+shm-cma", "off"},
                        {"+p2", "+np", "2", "+transports", "tcp"},
+                       {"+p2", "+np", "2", "+transports", "tcp", "+workers", "2"},
                        {"+p2", "+np", "2", "+transports", "shm", "+no-shared-memory"}};
 INSTANTIATE_TEST_SUITE_P(OneSidedLayer, Ways, ::testing::ValuesIn(kLines), name_of_way);
 

@@ -8,15 +8,16 @@
 namespace periapt::ucx::testing {
 namespace {
 
-enum class By { device, messages, put_only };
+enum class By { device, mapped, messages, put_only };
 
 class OneSided : public EngineTest, public ::testing::WithParamInterface<By> {
  protected:
   OneSided() : EngineTest(3) {
-    if (GetParam() == By::device) {
+    if (GetParam() == By::device || GetParam() == By::mapped) {
       wire.settings.can.max_get = ~std::size_t{0};
       wire.settings.can.atomics = true;
     }
+    if (GetParam() == By::mapped) wire.settings.can.max_direct = kDirect;
     if (GetParam() != By::messages) wire.settings.can.max_put = 100'000;
     wire.settings.can.needs_registration = GetParam() == By::device;
     wire.settings.refuse = 0.2;
@@ -31,6 +32,9 @@ class OneSided : public EngineTest, public ::testing::WithParamInterface<By> {
     EXPECT_TRUE(key.ok()) << key.message();
     key_ = *key;
   }
+  /// Between the two sizes of what is put before a fence and behind it.
+  static constexpr std::size_t kDirect = 1500;
+
   std::uint64_t at(std::size_t offset) { return reinterpret_cast<std::uintptr_t>(memory_.data()) + offset; }
   Outcome wait(const RequestPtr& request) {
     if (request == nullptr) return Outcome::ok;
@@ -79,6 +83,59 @@ TEST_P(OneSided, OperationsBehindAFenceComeAfterThoseBeforeIt) {
     EXPECT_TRUE(std::equal(second.begin(), second.end(), memory_.begin() + 500)) << round;
     EXPECT_TRUE(std::equal(first.begin(), first.begin() + 500, memory_.begin())) << round;
   }
+}
+
+TEST_P(OneSided, AFlushBehindAFlushHasNothingToWaitFor) {
+  std::vector<std::byte> bytes = pattern(3000), room(8);
+  for (unsigned round = 0; round < 20; ++round) {
+    endpoint(1, 2).put(bytes, at(round), key_);
+    EXPECT_EQ(wait(endpoint(1, 2).flush()), Outcome::ok);
+    EXPECT_EQ(endpoint(1, 2).flush(), nullptr);
+    wait(endpoint(1, 2).get(std::span(bytes), at(round), key_));
+    EXPECT_EQ(endpoint(1, 2).flush(), nullptr) << "a get that has ended leaves nothing behind";
+  }
+  endpoint(1, 2).tag_send(room, 5);
+  EXPECT_NE(endpoint(1, 2).flush(), nullptr) << "nobody has said yet that the message has arrived";
+  RequestPtr first = endpoint(1, 2).flush(), second = endpoint(1, 2).flush();
+  EXPECT_NE(second, nullptr) << "the first one is still under way";
+  EXPECT_EQ(wait(first), Outcome::ok);
+  EXPECT_EQ(wait(second), Outcome::ok);
+  EXPECT_TRUE(worker(2).tag_probe(5));
+  EXPECT_EQ(endpoint(1, 2).flush(), nullptr);
+}
+
+TEST_P(OneSided, WhatIsMappedHereIsDoneWithinTheCall) {
+  if (GetParam() != By::mapped) GTEST_SKIP() << "of memory that is mapped";
+  std::vector<std::byte> bytes = pattern(kDirect, 5), back(kDirect);
+  wait(endpoint(1, 2).flush());
+  EXPECT_EQ(endpoint(1, 2).put(bytes, at(3), key_), nullptr);
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), memory_.begin() + 3));
+  EXPECT_EQ(endpoint(1, 2).get(back, at(3), key_), nullptr);
+  EXPECT_TRUE(back == bytes);
+  std::uint64_t word = 40, before = 0;
+  std::memcpy(memory_.data() + 64, &word, 8);
+  EXPECT_EQ(endpoint(1, 2).fetch_op(AtomicOp::add, 8, 2, 0, at(64), key_, &before), nullptr);
+  std::memcpy(&word, memory_.data() + 64, 8);
+  EXPECT_EQ(before, 40u);
+  EXPECT_EQ(word, 42u);
+  EXPECT_EQ(endpoint(1, 2).flush(), nullptr) << "there is nothing to wait for";
+  EXPECT_EQ(worker(1).flush(), nullptr);
+  EXPECT_EQ(wire.puts + wire.gets, 0u) << "the device's own operations were not needed";
+  EXPECT_EQ(wire.directs, 3u);
+
+  // A larger one is the device's.
+  std::vector<std::byte> large = pattern(kDirect + 1, 6);
+  endpoint(1, 2).put(large, at(0), key_);
+  EXPECT_EQ(wait(endpoint(1, 2).flush()), Outcome::ok);
+  EXPECT_EQ(wire.directs, 3u);
+
+  registered_.reset();
+  EXPECT_EQ(wait(endpoint(1, 2).put(bytes, at(3), key_)), Outcome::bad_key) << "it is told what a device would tell";
+  EXPECT_EQ(wait(endpoint(1, 2).get(back, at(3), key_)), Outcome::bad_key);
+  wire.lose(1, 2, "a test");
+  until([&] { return !endpoint_failure(1, 2).empty(); });
+  EXPECT_EQ(wait(worker(1).endpoint(2)->put(bytes, at(3), key_)), Outcome::peer_lost);
+  EXPECT_EQ(wait(worker(1).endpoint(2)->flush()), Outcome::peer_lost);
 }
 
 TEST_P(OneSided, AtomicsGiveBackWhatWasThere) {
@@ -161,6 +218,8 @@ TEST_P(OneSided, ThePeerRefusesWhatItHasNotRegistered) {
   std::uint64_t value = 0, aligned = (at(memory_.size()) + 7) / 8 * 8;
   EXPECT_EQ(wait(endpoint(1, 2).fetch_op(AtomicOp::add, 8, 1, 0, aligned, *key, &value)), Outcome::bad_key);
   endpoint(1, 2).put(bytes, at(memory_.size()), *key);
+  endpoint(1, 2).fence();
+  settle();  // the fence has asked the peer, and heard of it first
   EXPECT_EQ(wait(endpoint(1, 2).flush()), Outcome::bad_key);
   EXPECT_EQ(worker(2).counters().dropped, 1u);
   EXPECT_EQ(wait(endpoint(1, 2).flush()), Outcome::ok) << "it is told once";
@@ -171,9 +230,12 @@ TEST_P(OneSided, ThePeerRefusesWhatItHasNotRegistered) {
   EXPECT_EQ(wait(endpoint(1, 2).flush()), Outcome::bad_key);
 }
 
-INSTANTIATE_TEST_SUITE_P(By, OneSided, ::testing::Values(By::device, By::messages, By::put_only), [](auto& info) {
-  return info.param == By::device ? "device" : info.param == By::messages ? "messages" : "put_only";
-});
+std::string name_of(By by) {
+  constexpr const char* kNames[] = {"device", "mapped", "messages", "put_only"};
+  return kNames[static_cast<int>(by)];
+}
+INSTANTIATE_TEST_SUITE_P(By, OneSided, ::testing::Values(By::device, By::mapped, By::messages, By::put_only),
+                         [](auto& info) { return name_of(info.param); });
 
 // ---- registrations
 

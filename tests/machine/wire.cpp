@@ -179,6 +179,13 @@ class WireTransport final : public Transport {
     return Accepted::pending;
   }
 
+  std::byte* direct(Link& link, const RemoteKey& key, std::uint64_t remote, std::uint64_t size) override {
+    auto& mine = static_cast<WireLink&>(link);
+    if (mine.closed || !mine.lost.empty() || mine.twin == nullptr) return nullptr;
+    ++wire_.directs;
+    return memory(key, remote, size);
+  }
+
   Result<MemoryHandle> register_memory(std::byte* address, std::uint64_t size, MemoryKind kind) override {
     std::uint64_t id = wire_.next_region++;
     ++wire_.registrations;

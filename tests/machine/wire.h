@@ -67,7 +67,7 @@ class Wire {
   std::map<std::uint64_t, Region> regions;
   std::uint64_t next_region = 1;
   std::uint64_t registrations = 0;  ///< made so far
-  std::uint64_t gets = 0, puts = 0;
+  std::uint64_t gets = 0, puts = 0, directs = 0;
   std::map<unsigned, std::uint64_t> bytes_of_device;  ///< moved by lent messages, puts and gets
 
  private:

@@ -359,8 +359,8 @@ TEST_P(OwnProcesses, MemoryIsPutGotAndCountedIn) {
       EXPECT_TRUE(is_filled(back, number));
     }
   }
-  EXPECT_EQ(transport.direct(keys[0], at[0], 8), nullptr) << "private memory of another process";
-  std::byte* direct = transport.direct(keys[1], at[1], 8);
+  EXPECT_EQ(transport.direct(*worker.link, keys[0], at[0], 8), nullptr) << "private memory of another process";
+  std::byte* direct = transport.direct(*worker.link, keys[1], at[1], 8);
   ASSERT_NE(direct, nullptr);
   EXPECT_TRUE(is_filled({direct, 8}, 3));
   for (int i = 0; i < 2; ++i) {

@@ -1,15 +1,29 @@
-// Shared objects that are not what +transport-path wants, each in its own way.
+// Shared objects that are not what +transport-path wants, each in its own way; and a transport that never opens.
 #include "machine/ucx-like/plugin.h"
 
 namespace {
 
 using namespace periapt;
 
+#if defined(ODD_SHUT)
+constexpr const char* kName = "shut";
+std::vector<ucx::Device> probe(const ucx::OpenRequest&) {
+  ucx::Device device;
+  device.transport = kName;
+  device.name = "door";
+  device.usable = true;
+  device.detail = "looks as if it could be used";
+  device.can.max_header = device.can.max_inline = 1 << 20;
+  return {device};
+}
+#else
+constexpr const char* kName = "tcp";
 std::vector<ucx::Device> probe(const ucx::OpenRequest&) { return {}; }
+#endif
 Result<std::unique_ptr<ucx::Transport>> open(const ucx::Device&, const ucx::OpenRequest&) {
   return Status::failure("it only says its name");
 }
-[[maybe_unused]] const ucx::TransportFactory factory{"tcp", probe, open};
+[[maybe_unused]] const ucx::TransportFactory factory{kName, probe, open};
 [[maybe_unused]] ucx::TransportPlugin changed() {
   ucx::TransportPlugin plugin;
 #if defined(ODD_OLD)

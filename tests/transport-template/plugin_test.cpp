@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "machine/layer/transports.h"
+#include "tests/machine/job.h"
 
 namespace periapt::machine {
 namespace {
@@ -78,6 +79,22 @@ TEST(Plugins, AnotherWayOfBuildingIsRefused) {
 
 TEST(Plugins, ANameThatIsTakenIsRefused) {
   refused(plugin("plugin_taken_name"), HasSubstr("a transport with the name tcp, and there is one"));
+}
+
+TEST(Plugins, OneThatCannotBeOpenedBesideOneThatCanIsToldWithTheReason) {
+  test::JobResult job = test::run_job({"+p2", "+ppn", "1", "+no-shared-memory", "+transport-path",
+                                       plugin("plugin_shut"), "+verbose", "+explain-transport"},
+                                      [](MachineLayer&) { return 0; });
+  EXPECT_EQ(job.status, 0) << job.errors;
+  const std::string why = "could not be opened: it only says its name";
+  EXPECT_THAT(job.errors, HasSubstr("transport shut, door: not usable, " + why));
+  EXPECT_THAT(job.errors, HasSubstr("shut/door: not used: " + why));
+  // Alone it ends the run, as before.
+  job = test::run_job({"+p2", "+ppn", "1", "+transports", "shut", "+transport-path", plugin("plugin_shut")},
+                      [](MachineLayer&) { return 0; });
+  EXPECT_EQ(job.status, 1);
+  EXPECT_THAT(job.errors,
+              AllOf(HasSubstr("no transport could be opened:\n"), HasSubstr("not used: shut/door: " + why)));
 }
 
 }  // namespace

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""kill -9 of one process at each point of a run, whoever started it: the others end within seconds, one sentence names who
+died, the status is not 0, and nothing is left.
+
+Usage: death_test.py PROGRAM [WORD...]; only cases with all of the words in their name run. PROGRAM is death.cpp; the points
+are points.h's. The program says when it has come to its point and dies there: nothing here waits for a time.
+"""
+import concurrent.futures
+import os
+import re
+import sys
+import tempfile
+import time
+
+import ways
+
+PROGRAM = os.path.abspath(sys.argv[1])
+ONLY = sys.argv[2:]
+AT_ONCE = 4  # they mostly wait
+SECONDS = 30  # that the others may take, on a machine with other tests on it; a second or two is usual
+BLOCK = re.compile(r"^(?:periapt: fatal error|periapt: process \d|charmrun: error:)", re.MULTILINE)
+LONG = "1000"  # steps, of which some ten are enough
+
+# Point, which ways have it, which processes come to it, and how many steps the program makes. "launched": somebody, or the
+# program, starts processes that find each other; "network": they have connections; "shared": of one host, by a launcher.
+POINTS = [
+    # The launcher starts them; their rank is not known to them yet.
+    ("looking", "foreign", ["any"], LONG),
+    ("found", "launched", [0, 1], LONG),
+    # Addresses are exchanged: something is told, nothing is; all is known to one.
+    ("put", "launched", [1], LONG),
+    ("fence", "launched", [0, 1], LONG),
+    ("met", "launched", [1], LONG),
+    ("fence:2", "launched", [0, 1], LONG),
+    # Message memory is handed over on a host: by the first process, to the others.
+    ("handing over", "shared", [0], LONG),
+    ("entering", "shared", [1], LONG),
+    ("taking over", "shared", [1], LONG),
+    ("enter", "all", [0, 1], LONG),
+    # Connections are made.
+    ("connecting", "network", ["any"], LONG),
+    ("accepted", "network", ["any"], LONG),
+    # Messages, small ones, large ones, and one of which half has gone.
+    ("small:200", "all", [0, 1], LONG),
+    ("large:5", "all", [0, 1], LONG),
+    ("cut:3", "network", [0, 1], LONG),
+    ("broadcast:9", "all", [1], LONG),
+    ("contribute:9", "all", [0, 1], LONG),
+    ("leaving:2", "all", [0, 1], LONG),
+    ("arriving:2", "all", [0, 1], LONG),
+    # The end: the program has called CkExit; all have come to the end and only the launcher does not know.
+    ("leave", "all", [0, 1], "4"),
+    ("finalize", "foreign", [1], "4"),
+]
+
+
+def kinds(way):
+    """What of POINTS' second column a way has."""
+    found = {"all"}
+    foreign = bool(way.command)
+    network = "tcp" in way.name or way.name.startswith(("charmrun", "srun"))
+    if foreign:
+        found.add("foreign")
+    if way.name != "by itself":
+        found.add("launched")
+    if network or (foreign and "shm" not in way.name):
+        found.add("network" if network else "shared")
+    return found
+
+
+# Of no interest to the other tests of ways.
+MORE_WAYS = [ways.Way("by itself", [], ["+p4", "+ppn", "2"]),
+             ways.Way("by itself, shm", [], ["+p4", "+ppn", "2", "+no-shared-memory", "+transports", "shm"])]
+
+
+def ends_with_the_dead(way):
+    """Slurm lets tasks go on when one was killed, until it is told not to (docs/launching.md)."""
+    if way.name.startswith("srun"):
+        way.command.append("--kill-on-bad-exit=1")
+    return way
+
+
+def cases(all_ways):
+    for way in [*MORE_WAYS, *map(ends_with_the_dead, all_ways)]:
+        for name, kind, victims, steps in POINTS:
+            for victim in victims if kind in kinds(way) else ():
+                case = f"{way.name}: {name} of process {victim}"
+                if all(word in case for word in ONLY):
+                    yield case, way, name, victim, steps
+
+
+def names_the_dead(way, name, text, victim):
+    """The sentence in which somebody (we, or the launcher) says who died. Hydra gives the pid of one that it ended, not
+    always that one's; where its own proxy dies of the closed connection, it says that. Open MPI doesn't say whose status
+    it was of one that had not come to PMIx yet."""
+    if way.name.startswith("Open MPI") and name == "looking" and "1 process returned" in text:
+        return True
+    if way.name.startswith("hydra") and re.search(r"PID \d+ RUNNING AT .*\n.*EXIT CODE: 9|proxy.*\(Broken pipe\)", text):
+        return True
+    how = r"(?:signal 9|[Kk]illed|cannot be reached|has gone|left)"
+    return re.search(rf"(?:process|rank|task) {victim}\b[^\n]*{how}", text)
+
+
+def go(case, way, name, victim, steps, report):
+    run = ways.Run(way.words(PROGRAM, steps), environment={
+        **way.environment, "PERIAPT_TEST_POINT": name, "PERIAPT_TEST_VICTIM": str(victim), "PERIAPT_TEST_THEN": "die",
+        "PERIAPT_TEST_REPORT": report})
+    while not os.path.exists(report) and run.process.poll() is None:
+        time.sleep(0.01)
+    begin = time.monotonic()
+    status, text, wrong = run.finish()
+    seconds = time.monotonic() - begin
+    if os.path.exists(report):
+        with open(report, encoding="ascii") as file:
+            told = re.search(r"process (\d+)", file.read())
+        victim = told[1] if told else r"\d+"  # its rank is not known to it yet
+    else:
+        wrong.append("its point was not reached")
+    if status == 0:
+        wrong.append("status 0")
+    if seconds > SECONDS:
+        wrong.append(f"it took {seconds:.1f} s")
+    if not names_the_dead(way, name, text, victim):
+        wrong.append("nobody says who died")
+    if len(BLOCK.findall(text)) > 1:
+        wrong.append("more than one message of ours")
+    said = f"{'FAILED ' if wrong else ''}{case}: status {status}, {seconds:.1f} s"
+    if wrong:
+        said += "".join(f"\n    {line}" for line in [*wrong, "it printed:", *text.splitlines()[:40]])
+    print(said, flush=True)
+    return case if wrong else None
+
+
+def main():
+    here = ways.Ways()
+    begin = time.monotonic()
+    reports = tempfile.TemporaryDirectory(prefix="periapt-reports-")
+    try:
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            numbered = enumerate(cases(here.all))
+            done = list(pool.map(lambda item: go(*item[1], os.path.join(reports.name, str(item[0]))), numbered))
+    finally:
+        reports.cleanup()
+        here.close()
+    failures = [case for case in done if case]
+    print(f"{len(done)} cases, {len(failures)} failures in {time.monotonic() - begin:.0f} s {failures if failures else ''}")
+    sys.exit(1 if failures or not done else 0)
+
+
+main()
