@@ -13,6 +13,9 @@ constexpr int kNumberShift = 32;
 constexpr ucx::Tag kPeMask = (ucx::Tag{1} << kMetaShift) - 1;
 constexpr ucx::Tag kMetaMask = 0xff;
 
+// A PE looks so often whether what it sends has to wait.
+constexpr std::uint32_t kLookAfter = 32;
+
 }  // namespace
 
 NetWorker::NetWorker(const NetPlace& place, NetPeers& peers, int index, int count)
@@ -153,7 +156,15 @@ void NetWorker::send(shm::Port& from, int to, std::uint64_t meta, void* block) {
       },
       [&] {
         put({to, meta, block});
+        if (PERIAPT_UNLIKELY(++sent_ % kLookAfter == 0) && way_to(to).endpoint->waiting_messages() != 0) catch_up(from);
       });
+}
+
+// Messages wait for credit, or for room. Whoever sends many of them in one entry method takes what others have given
+// back meanwhile, so that not all of them have to wait in a queue until it ends.
+void NetWorker::catch_up(shm::Port& from) {
+  take_from_others(tray_of(from.pe()));  // as before each progress() of a PE of ours
+  engine_->progress();
 }
 
 // ---- one-sided access

@@ -116,6 +116,7 @@ class NetWorker {
   Way& way_to(int process, int worker);
   Way& way_to(int pe);
   void put(const Parcel& parcel);
+  void catch_up(shm::Port& from);
   void begin(NetAccess access);
   void drain();
   bool turn();
@@ -140,6 +141,7 @@ class NetWorker {
   shm::Port* driver_ = nullptr;                                 // its port; null: no PE, but a farewell
   bool farewell_ = false;                                       // begin_farewell() holds the lock
   bool said_farewell_ = false;                                  // for another process has ended the run
+  std::uint32_t sent_ = 0;                                      // by PEs that found the engine free
   std::vector<int> workers_of_;                                 // by process; 0: not known yet
   std::vector<Way> ways_;                                       // by NetPeers::index_of()
   std::vector<Sequence> sequences_;                             // the same

@@ -355,15 +355,13 @@ Accepted Pair::one_sided(bool is_put, std::byte* local, std::uint64_t size, std:
   if (PERIAPT_UNLIKELY(!key.allows(*keys_, remote, size))) return fail(completion, Outcome::bad_key);
   Place there{remote, key.segment};
   std::byte* here = memory->here(there, size);
-  if (size <= kAtOnce) {
-    if (PERIAPT_LIKELY(here != nullptr)) {
-      std::memcpy(is_put ? here : local, is_put ? local : here, size);
-      return Accepted::done;
-    }
-    if (memory->copies()) {
-      bool copied = is_put ? memory->push(there, local, size) : memory->pull(local, there, size);
-      return copied ? Accepted::done : fail(completion, Outcome::failed);
-    }
+  if (PERIAPT_LIKELY(here != nullptr && size <= (is_put ? kPutAtOnce : kAtOnce))) {
+    std::memcpy(is_put ? here : local, is_put ? local : here, size);
+    return Accepted::done;
+  }
+  if (here == nullptr && size <= kAtOnce && memory->copies()) {
+    bool copied = is_put ? memory->push(there, local, size) : memory->pull(local, there, size);
+    return copied ? Accepted::done : fail(completion, Outcome::failed);
   }
   if (here == nullptr && !memory->copies()) {
     if (there.segment != 0) return wait_for_segment();

@@ -6,7 +6,7 @@
 //   kInlineMost                      in one piece of bulk, handed up where it lies
 //   anything more, private           as a stream: pieces of bulk, written by one while the other copies them out
 //   anything more, reachable         as a transfer: both sides copy from the sender's bytes to where the receiver wants
-//                                    them (transfer.h); put and get of more than kAtOnce bytes too
+//                                    them (transfer.h); put and get of more than kAtOnce bytes too (put: kPutAtOnce)
 //   anything in a shared segment     send_owned(): by reference; a cell brings the loan back when the receiver is done
 //
 // Put, get and atomics on memory that is mapped here are loads and stores, done when the call returns. On private
@@ -74,7 +74,9 @@ class Pair final : public ucx::Link {
  public:
   static constexpr std::size_t kInlineMost = 8192;
   static constexpr std::uint64_t kAtOnce = 32 << 10;  ///< put and get up to here are done in the call
-  static constexpr std::uint64_t kLoanMin = 1024;     ///< smaller payloads are copied rather than lent
+  /// The same for a put to memory that is mapped here: what the caller has written just now is near to him only.
+  static constexpr std::uint64_t kPutAtOnce = 128 << 10;
+  static constexpr std::uint64_t kLoanMin = 1024;  ///< smaller payloads are copied rather than lent
   /// Messages of one pair in one progress(). Who shares its core yields it after each: 16 halved the rate of many
   /// pairs.
   static constexpr int kBudget = 64;

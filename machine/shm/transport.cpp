@@ -52,7 +52,8 @@ ucx::Capabilities capabilities() {
   can.max_header = ucx::kHeaderBytes;
   can.max_inline = Pair::kInlineMost;
   can.max_lent = can.max_put = can.max_get = ~std::size_t{0};
-  can.max_direct = Pair::kAtOnce;
+  can.max_direct_put = Pair::kPutAtOnce;
+  can.max_direct_get = Pair::kAtOnce;
   can.atomics = true;
   can.passes_ownership = true;
   can.put_ordered = true;

@@ -377,7 +377,7 @@ class EndpointImpl final : public Endpoint {
   std::shared_ptr<Rkey> ways_to(const std::vector<KeyEntry>& keys, bool (*can)(const Capabilities&));
 
   // one_sided.cpp
-  std::byte* mapped(const RkeyPtr& key, std::uint64_t remote, std::uint64_t size, bool atomic = false);
+  std::byte* mapped(Operation::Doing doing, const RkeyPtr& key, std::uint64_t remote, std::uint64_t size);
   Operation* begin_transfer(Operation::Doing doing, std::uint64_t size, std::uint64_t remote, const RkeyPtr& key,
                             SendDone done, void* context);
   RequestPtr begin_one_sided(Operation* operation);
@@ -523,6 +523,7 @@ class WorkerImpl final : public Worker, public Receiver {
   void arrived_other(Link& from, Header bytes, std::span<const std::byte> payload);
   bool receive_unexpected(Operation& receive, Tag tag, Tag mask);
   bool arrived_short(EndpointImpl& from, Header bytes, std::span<const std::byte> payload);
+  bool serve_short(EndpointImpl& from, const ShortHeader& header, std::span<const std::byte> payload);
   void take_in(Rail& rail, const MessageHeader& header, Payload payload);
   void eager(EndpointImpl& from, const MessageHeader& header, Payload payload);
   void announced(EndpointImpl& from, const MessageHeader& header, Payload payload);

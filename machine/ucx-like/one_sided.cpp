@@ -128,13 +128,14 @@ Rkey::~Rkey() {
 
 // Where the peer's memory can be read and written within the call: it is mapped here, and nothing is in the queue that
 // would have to come first. nullptr: it takes an operation to find out what can be done.
-PERIAPT_INLINE std::byte* EndpointImpl::mapped(const RkeyPtr& key, std::uint64_t remote, std::uint64_t size,
-                                               bool atomic) {
+PERIAPT_INLINE std::byte* EndpointImpl::mapped(Operation::Doing doing, const RkeyPtr& key, std::uint64_t remote,
+                                               std::uint64_t size) {
   if (PERIAPT_UNLIKELY(key == nullptr || key->endpoint != this || !key->covers(remote, size))) return nullptr;
   if (PERIAPT_UNLIKELY(!one_sided_.empty() || closing_ || !failure_.empty())) return nullptr;
   for (const Rkey::Way& way : key->ways) {
     const Capabilities& can = way.rail->port->can();
-    if (size > can.max_direct || (atomic && !can.atomics) || way.rail->link == nullptr) continue;
+    if (size > (doing == Operation::Doing::put ? can.max_direct_put : can.max_direct_get)) continue;
+    if (way.rail->link == nullptr || (doing == Operation::Doing::atomic && !can.atomics)) continue;
     if (std::byte* here = way.rail->port->transport->direct(*way.rail->link, way.key, remote, size)) return here;
   }
   return nullptr;
@@ -142,7 +143,7 @@ PERIAPT_INLINE std::byte* EndpointImpl::mapped(const RkeyPtr& key, std::uint64_t
 
 RequestPtr EndpointImpl::put(std::span<const std::byte> local, std::uint64_t remote, const RkeyPtr& key, SendDone done,
                              void* context) {
-  if (std::byte* there = mapped(key, remote, local.size())) {
+  if (std::byte* there = mapped(Operation::Doing::put, key, remote, local.size())) {
     copy_bytes(there, local.data(), local.size());
     return nullptr;
   }
@@ -153,7 +154,7 @@ RequestPtr EndpointImpl::put(std::span<const std::byte> local, std::uint64_t rem
 
 RequestPtr EndpointImpl::get(std::span<std::byte> local, std::uint64_t remote, const RkeyPtr& key, SendDone done,
                              void* context) {
-  if (const std::byte* there = mapped(key, remote, local.size())) {
+  if (const std::byte* there = mapped(Operation::Doing::get, key, remote, local.size())) {
     copy_bytes(local.data(), there, local.size());
     return nullptr;
   }
@@ -165,7 +166,7 @@ RequestPtr EndpointImpl::get(std::span<std::byte> local, std::uint64_t remote, c
 RequestPtr EndpointImpl::fetch_op(AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
                                   std::uint64_t remote, const RkeyPtr& key, void* result, SendDone done,
                                   void* context) {
-  if (std::byte* word = is_word(remote, width) ? mapped(key, remote, width, true) : nullptr) {
+  if (std::byte* word = is_word(remote, width) ? mapped(Operation::Doing::atomic, key, remote, width) : nullptr) {
     std::uint64_t before = apply(op, width, word, operand, compare);
     if (result != nullptr) std::memcpy(result, &before, width);
     return nullptr;

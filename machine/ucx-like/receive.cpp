@@ -52,7 +52,7 @@ PERIAPT_INLINE bool WorkerImpl::arrived_short(EndpointImpl& from, Header bytes, 
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (PERIAPT_UNLIKELY(!header.plain())) return false;
   auto* receive = static_cast<Operation*>(posted_.take(header.tag));
-  if (receive == nullptr) return false;
+  if (receive == nullptr) return serve_short(from, header, payload);
   if (header.credit() != 0) from.take_credit(header.credit());
   count_received(payload.size());
   bool fitting = payload.size() <= receive->size;
@@ -63,6 +63,20 @@ PERIAPT_INLINE bool WorkerImpl::arrived_short(EndpointImpl& from, Header bytes, 
   receive->got() = {Outcome::ok, header.tag, payload.size(), from.peer_};
   receive->set_ended(PERIAPT_LIKELY(fitting) ? Outcome::ok : Outcome::too_long);
   tell(*receive);
+  return true;
+}
+
+// The same to a standing receive.
+bool WorkerImpl::serve_short(EndpointImpl& from, const ShortHeader& header, std::span<const std::byte> payload) {
+  const Standing* standing = serve_again_ ? nullptr : standing_for(header.tag);
+  if (standing == nullptr) return false;
+  Buffer message = standing->allocate(standing->context, payload.size());
+  if (PERIAPT_UNLIKELY(!message)) return false;
+  copy(message.data(), payload);
+  if (header.credit() != 0) from.take_credit(header.credit());
+  count_received(payload.size());
+  from.owe(kMessageOverhead + static_cast<std::int64_t>(payload.size()));
+  standing->arrived(standing->context, std::move(message), {Outcome::ok, header.tag, payload.size(), from.peer_});
   return true;
 }
 

@@ -47,7 +47,8 @@ struct Capabilities {
   std::size_t max_lent = 0;    ///< largest payload of send_lent() and send_owned(); ~0: any
   std::size_t max_put = 0;     ///< largest put(), ~0: any
   std::size_t max_get = 0;
-  std::size_t max_direct = 0;       ///< up to here a copy to or from direct() costs less than put() or get()
+  std::size_t max_direct_put = 0;   ///< up to here a copy to direct() costs less than put()
+  std::size_t max_direct_get = 0;   ///< up to here a copy from direct() costs less than get()
   bool atomics = false;             ///< fetch_op() on 32 and 64 bits
   bool passes_ownership = false;    ///< send_owned() of arena memory hands it over without copying
   bool put_ordered = false;         ///< a put is visible before any message accepted after it: no flush needed between

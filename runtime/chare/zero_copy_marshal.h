@@ -31,7 +31,8 @@ NcpyToSend<T> ncpyArg(const CkNcpyBuffer& buffer, N count) {
 
 namespace zero_copy {
 
-// Arrays of so many bytes together are copied into the message by their sender: less than fetching them costs.
+// Arrays of so many bytes together are copied into the message by their sender: within a process that costs from here
+// on more than fetching them. Between processes it costs less far beyond it (docs/measuring.md).
 constexpr std::size_t copied_max = 2048;
 
 enum class Where : std::uint32_t {

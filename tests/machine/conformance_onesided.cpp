@@ -89,7 +89,7 @@ TEST_P(Conformance, APutThatIsDoneIsThere) {
 }
 
 TEST_P(Conformance, WhatIsDirectlyThereIsTheMemoryItself) {
-  const std::size_t most = Worker(subject(), 1).can().max_direct;
+  const std::size_t most = Worker(subject(), 1).can().max_direct_get;
   if (most == 0) GTEST_SKIP() << "this device says that copying is never better";
   OneSided side(subject());
   side.put(0, 1, side.remote.at(0), side.key);  // connected by then

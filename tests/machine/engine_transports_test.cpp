@@ -135,7 +135,7 @@ TEST_P(OverTransport, OneSidedOperations) {
 // Where the transport can offer memory that peers of the host have mapped, nothing is left to be done after the call.
 TEST_P(OverTransport, OfferedMemoryIsReachedWithinTheCall) {
   std::size_t most = 0;
-  for (const Device& device : contexts_[0]->devices()) most = std::max(most, device.can.max_direct);
+  for (const Device& device : contexts_[0]->devices()) most = std::max(most, device.can.max_direct_get);
   if (most == 0) GTEST_SKIP() << "it has no such memory";
   Buffer offered = workers_[1]->allocate(100'000);
   ASSERT_TRUE(offered);

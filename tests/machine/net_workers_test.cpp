@@ -2,6 +2,7 @@
 // reached whichever worker it is registered with, sleepers are woken, and nobody who drives leaves a worker alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #include <atomic>
@@ -144,6 +145,24 @@ TEST_F(NetWorkers, SleepersAreWokenWhicheverWorkerHasSomething) {
     board_->done.fetch_add(1);
     while (board_->done.load() < 2) arrivals.front().poll();
     return arrivals[0].wrong + arrivals[1].wrong + arrivals[2].wrong;
+  }));
+}
+
+// An entry method that sends and sends, far more than there is credit for: what was received is paid back meanwhile.
+TEST_F(NetWorkers, WhoSendsManyMessagesWithoutLookingForWorkGetsThemThrough) {
+  expect_good(run({"+p2", "+ppn", "1", "+transports", "tcp"}, [&](MachineLayer& layer) {
+    constexpr int kEnough = 10'000;  // of them, about 1300 fit the window
+    const int pe = layer.first_pe();
+    Arrivals arrivals(layer, pe);
+    for (int number = 0; pe == 0 && board_->stop.load() == 0; ++number) {
+      send(layer, 0, 1, number, 64);
+      if (number % 500 == 0) ::sched_yield();
+    }
+    while (pe == 1 && arrivals.count < kEnough) arrivals.poll();
+    board_->stop.store(1);
+    board_->done.fetch_add(1);
+    while (board_->done.load() < 2) arrivals.poll();
+    return arrivals.wrong;
   }));
 }
 

@@ -17,7 +17,7 @@ class OneSided : public EngineTest, public ::testing::WithParamInterface<By> {
       wire.settings.can.max_get = ~std::size_t{0};
       wire.settings.can.atomics = true;
     }
-    if (GetParam() == By::mapped) wire.settings.can.max_direct = kDirect;
+    if (GetParam() == By::mapped) wire.settings.can.max_direct_put = wire.settings.can.max_direct_get = kDirect;
     if (GetParam() != By::messages) wire.settings.can.max_put = 100'000;
     wire.settings.can.needs_registration = GetParam() == By::device;
     wire.settings.refuse = 0.2;

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""The death of a whole host at each point of a run: four hosts in network name spaces, charmrun over ssh between them. All
+that runs on one of them is killed; the others end within seconds, charmrun says which host was lost, and nothing is left.
+
+Usage: host_death_test.py PROGRAM [WORD...]; only points with all of the words in their name run. PROGRAM is death.cpp: on
+the host that is to die it stops at its point, having said so in a file, and waits for that.
+"""
+import os
+import re
+import sys
+import time
+import uuid
+
+import ways
+from ways import launchers
+
+sys.path.insert(0, os.path.dirname(launchers.__file__))
+import net_lab  # noqa: E402
+
+PROGRAM = os.path.abspath(sys.argv[1])
+ONLY = sys.argv[2:]
+VICTIM = 1  # the host that dies; charmrun is on host 0
+SECONDS = 30  # that the others may take, on a machine with other tests on it
+POINTS = ["looking", "found", "fence", "met", "fence:2", "enter", "connecting", "small:200", "large:5", "cut:3", "broadcast:9",
+          "contribute:9", "leaving:2", "arriving:2", "leave", "finalize"]
+
+
+def go(lab, name):
+    """A list of what is wrong."""
+    wrong, mark, report = [], uuid.uuid4().hex, lab.path("report")
+    steps = "4" if name in ("leave", "finalize") else "1000"
+    with open(lab.path("hosts"), "w", encoding="ascii") as file:
+        file.write("".join(f"host {host}\n" for host in lab.names))
+    job = launchers.Job(
+        lab.inside(0, f"{ways.CHARMRUN} ++quiet ++nodelist {lab.path('hosts')} ++remote-shell '{lab.ssh()}' ++n 4 {PROGRAM} {steps}"),
+        PERIAPT_TEST_MARK=mark, PERIAPT_TEST_POINT=name, PERIAPT_TEST_VICTIM=lab.names[VICTIM], PERIAPT_TEST_THEN="stop",
+        PERIAPT_TEST_REPORT=report)
+    while not os.path.exists(report) and job.process.poll() is None:
+        time.sleep(0.01)
+    begin = time.monotonic()
+    reached = os.path.exists(report)
+    lab.kill_host(VICTIM)
+    run = job.finish()
+    seconds = time.monotonic() - begin
+    lab.start_sshd(VICTIM)
+    if reached:
+        os.unlink(report)
+    else:
+        wrong.append("its point was not reached")
+    end = time.monotonic() + 10
+    while (left := ways.marked(mark)) and time.monotonic() < end:
+        time.sleep(0.02)
+    if left:
+        wrong.append(f"processes are left behind: {[ways.command_of(pid) for pid in left]}")
+    if run.code == 0:
+        wrong.append("status 0")
+    if seconds > SECONDS:
+        wrong.append(f"it took {seconds:.1f} s")
+    if not re.search(rf"lost host {lab.names[VICTIM]} \(process {VICTIM}\)", run.err):
+        wrong.append("nobody says which host was lost")
+    if run.err.count("charmrun: error:") != 1:
+        wrong.append("not one message of charmrun's")
+    print(f"{'FAILED ' if wrong else ''}{name}: status {run.code}, {seconds:.1f} s", flush=True)
+    if wrong:
+        print("".join(f"    {line}\n" for line in [*wrong, "it printed:", *run.err.splitlines()[:40]]), flush=True)
+    return wrong
+
+
+def main():
+    lab = net_lab.Lab(4)
+    try:
+        failures = [name for name in POINTS if all(word in name for word in ONLY) and go(lab, name)]
+    finally:
+        lab.stop()
+    print(f"{len(failures)} failures {failures if failures else ''}")
+    sys.exit(1 if failures else 0)
+
+
+main()
