@@ -4,11 +4,16 @@
 //
 // Every message is announced by one cell. A cell is the Slot of ring.h: one line, published by one store of its word. A
 // small message lies in the cell whole; the payload of a larger one lies in the bulk ring, in one piece, and is handed
-// up where it lies. Both sides count the bulk positions for themselves, so a cell need not name them. The reader says
-// how far it has come only each quarter of a ring; therefore no piece of bulk may be larger than a quarter.
+// up where it lies. Both sides count the bulk positions for themselves, so a cell need not name them: it says only
+// whether its piece begins at the start of the ring. The reader says how far it has come in the cells each quarter of a
+// ring, in bulk each few kilobytes; no piece of bulk may be larger than a quarter.
+//
+// What costs most is to take lines back that the reader has looked at. A writer that waits for something fetches those
+// it will write next (get_ready()), and begins the ring anew where it can, so that the same few lines are used again.
 // (transfers: see transfer.h.)
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -27,13 +32,14 @@ enum class Copies : std::uint32_t { unknown, work, forbidden };
 struct ChannelHead {
   // Written by the reader; the writer reads it after each publish, from its own cache but for once each quarter ring.
   alignas(platform::kCacheLine) std::atomic<std::uint64_t> cells_consumed;
-  std::atomic<std::uint64_t> bulk_consumed;
   std::atomic<std::uint32_t> reader_sleeps;  ///< 1: it wants its doorbell rung when a cell is published
+  // Written by the reader more often, read by a writer that waits.
+  alignas(platform::kCacheLine) std::atomic<std::uint64_t> bulk_consumed;
   // Written by the writer.
   alignas(platform::kCacheLine) std::atomic<std::uint32_t> writer_sleeps;  ///< 1: it wants to be told of room
   std::atomic<std::uint32_t> writer_copies;  ///< Copies: may the writer's process copy from and to the reader's?
 };
-static_assert(sizeof(ChannelHead) == 2 * platform::kCacheLine, "cells start on a line");
+static_assert(sizeof(ChannelHead) == 3 * platform::kCacheLine, "cells start on a line");
 
 /// The whole of a channel, as it lies in its memory file. Zeroed memory is a valid, empty channel.
 struct Channel {
@@ -41,6 +47,8 @@ struct Channel {
   static constexpr std::uint64_t kCells = std::uint64_t{1} << kCellsLog;
   static constexpr std::uint64_t kBulk = std::uint64_t{256} << 10;
   static constexpr std::uint64_t kPieceMost = kBulk / 4;
+  static constexpr std::uint64_t kTellBulk = 4 << 10;  ///< bytes of bulk after which the reader says how far it is
+  static constexpr std::uint64_t kHotBulk = 16 << 10;  ///< a writer that can, stays within so much of the ring
   static constexpr unsigned kTransfers = 16;
 
   ChannelHead head;
@@ -75,15 +83,21 @@ class ChannelWriter {
 
   /// `size` bytes of bulk, on a line, that go with the next cell published; nullptr: there is no room now.
   PERIAPT_INLINE std::byte* claim_bulk(std::uint64_t size) {
-    std::uint64_t begin = Channel::piece_at(bulk_next_, size);
+    std::uint64_t begin = Channel::piece_at(bulk_begin_, size);
     std::uint64_t end = begin + round_up(size, platform::kCacheLine);
     if (PERIAPT_UNLIKELY(end > bulk_limit_)) {
       bulk_limit_ = channel_->head.bulk_consumed.load(std::memory_order_acquire) + Channel::kBulk;
-      if (end > bulk_limit_) return nullptr;
+      if (end > bulk_limit_) {
+        if (!bulk_begins_anew()) return nullptr;
+        bulk_begin_ = bulk_ready_ = bulk_next_;  // it is larger than expected
+        return claim_bulk(size);
+      }
     }
     bulk_claimed_ = end;
     return channel_->bulk + begin % Channel::kBulk;
   }
+  /// The reader has to be told, with the cell of the bulk claimed: it lies at the start of the ring.
+  bool bulk_begins_anew() const { return bulk_begin_ != bulk_next_; }
 
   /// Makes the claimed cell, and the bulk claimed last for it, visible. `fenced`: the reader can't order its last look
   /// before its sleep with a membarrier, so the writer pays for a fence. True: the reader sleeps and wants its bell
@@ -92,7 +106,10 @@ class ChannelWriter {
     // release: partner is the acquire in ChannelReader::peek(): who sees the word sees the cell's body and its bulk.
     cell->word.store(meta << 8 | Ring::lap(next_, Channel::kCellsLog), std::memory_order_release);
     ++next_;
-    bulk_next_ = bulk_claimed_;
+    if (bulk_claimed_ != bulk_next_) {
+      bulk_last_ = bulk_claimed_ - bulk_begin_;
+      bulk_next_ = bulk_begin_ = bulk_ready_ = bulk_claimed_;
+    }
     // In a stream, the lines ahead are fetched while these are written. Not the next few: the reader may be looking at
     // them, and would take them away again.
     platform::prefetch_for_write(&channel_->cells[(next_ + kPrefetchAhead) % Channel::kCells]);
@@ -101,6 +118,20 @@ class ChannelWriter {
     if (PERIAPT_UNLIKELY(fenced)) std::atomic_thread_fence(std::memory_order_seq_cst);
     return channel_->head.reader_sleeps.load(std::memory_order_relaxed) != 0;
   }
+  /// For a writer that has nothing to do now: fetches some of the lines that it will write when the next piece of bulk
+  /// is as large as the last one. False: they are all here.
+  bool get_ready() {
+    if (bulk_ready_ == bulk_next_ && bulk_begin_ == bulk_next_) begin_anew();
+    // What the reader may still be looking at is left to it.
+    std::uint64_t begin = Channel::piece_at(bulk_begin_, bulk_last_);
+    std::uint64_t end = std::min(begin + std::min(bulk_last_, kReadyMost), bulk_limit_);
+    std::uint64_t at = std::max(begin, bulk_ready_);
+    std::uint64_t until = std::min(end, at + kReadyAtOnce);
+    for (; at < until; at += platform::kCacheLine) platform::prefetch_for_write(channel_->bulk + at % Channel::kBulk);
+    bulk_ready_ = std::max(bulk_ready_, at);
+    return at < end;
+  }
+
   /// What was claimed is not published: there was no room for all of it. The next claims give it out again.
   void drop_claims() { bulk_claimed_ = bulk_next_; }
 
@@ -115,9 +146,25 @@ class ChannelWriter {
   Channel& channel() const { return *channel_; }
 
  private:
+  static constexpr std::uint64_t kReadyMost = 16 << 10;
+  static constexpr std::uint64_t kReadyAtOnce = 8 * platform::kCacheLine;
+
+  // The next piece begins at the start of the ring, if the reader has done with that part of it.
+  void begin_anew() {
+    bool streams = bulk_next_ - bulk_waited_ > 2 * bulk_last_;
+    bulk_waited_ = bulk_next_;
+    if (streams || bulk_next_ % Channel::kBulk < Channel::kHotBulk) return;
+    bulk_limit_ = channel_->head.bulk_consumed.load(std::memory_order_acquire) + Channel::kBulk;
+    std::uint64_t start = round_up(bulk_next_, Channel::kBulk);
+    if (start + Channel::kHotBulk <= bulk_limit_) bulk_begin_ = bulk_ready_ = start;
+  }
+
   Channel* channel_ = nullptr;
   std::uint64_t next_ = 0, limit_ = Channel::kCells;
   std::uint64_t bulk_next_ = 0, bulk_claimed_ = 0, bulk_limit_ = Channel::kBulk;
+  std::uint64_t bulk_begin_ = 0;   ///< where the next piece may begin: bulk_next_, or a start of the ring
+  std::uint64_t bulk_waited_ = 0;  ///< where it was when it waited the last time
+  std::uint64_t bulk_ready_ = 0, bulk_last_ = 0;  ///< fetched for writing up to here; size of the last piece
 };
 
 class ChannelReader {
@@ -137,9 +184,9 @@ class ChannelReader {
   }
   static std::uint64_t meta(const Slot& cell) { return cell.word.load(std::memory_order_relaxed) >> 8; }
 
-  /// The `size` bytes of bulk that belong to the cell peeked at.
-  PERIAPT_INLINE const std::byte* bulk(std::uint64_t size) {
-    std::uint64_t begin = Channel::piece_at(bulk_next_, size);
+  /// The `size` bytes of bulk that belong to the cell peeked at; `anew`: they lie at the start of the ring.
+  PERIAPT_INLINE const std::byte* bulk(std::uint64_t size, bool anew = false) {
+    std::uint64_t begin = anew ? round_up(bulk_next_, Channel::kBulk) : Channel::piece_at(bulk_next_, size);
     bulk_end_ = begin + round_up(size, platform::kCacheLine);
     return channel_->bulk + begin % Channel::kBulk;
   }
@@ -148,7 +195,7 @@ class ChannelReader {
   PERIAPT_INLINE bool consume() {
     ++next_;
     bulk_next_ = bulk_end_;
-    if (PERIAPT_LIKELY(next_ - told_ < Channel::kCells / 4 && bulk_next_ - bulk_told_ < Channel::kBulk / 4)) {
+    if (PERIAPT_LIKELY(next_ - told_ < Channel::kCells / 4 && bulk_next_ - bulk_told_ < Channel::kTellBulk)) {
       return false;
     }
     tell();
@@ -167,10 +214,11 @@ class ChannelReader {
 
  private:
   void tell() {
-    channel_->head.cells_consumed.store(next_, std::memory_order_release);
     channel_->head.bulk_consumed.store(bulk_next_, std::memory_order_release);
-    told_ = next_;
     bulk_told_ = bulk_next_;
+    if (next_ - told_ < Channel::kCells / 4) return;
+    channel_->head.cells_consumed.store(next_, std::memory_order_release);
+    told_ = next_;
   }
 
   Channel* channel_ = nullptr;

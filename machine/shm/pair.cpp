@@ -95,6 +95,7 @@ std::uint64_t Hub::segment_of(const void* bytes, std::uint64_t size) {
 // ---- life
 
 Pair::~Pair() {
+  if (hub_.unready == this) hub_.unready = nullptr;
   if (borrowing_ != nullptr) {
     borrowing_->pair = nullptr;
     borrowing_->memory = std::move(memory);
@@ -328,12 +329,13 @@ void Pair::pump() {
     std::byte* bulk = cell == nullptr ? nullptr : out_.claim_bulk(size);
     if (bulk == nullptr) return out_.drop_claims();
     std::memcpy(bulk, stream_.next, size);
-    publish(cell, meta(kPiece, 0, size));
+    publish(cell, meta(kPiece, 0, size, out_.bulk_begins_anew() ? 1 : 0));
     stream_.next += size;
     stream_.left -= size;
     hub_.moved = true;
   }
   hub_.end(stream_.completion, Outcome::ok);
+  hub_.unready = this;
   stream_ = {};
 }
 
@@ -490,7 +492,7 @@ bool Pair::deliver_other(const Slot& cell, std::uint64_t kind, std::uint64_t hea
         understood = deliver_stream(cell, header);
         break;
       case kPiece:
-        understood = deliver_piece(size, handed_up);
+        understood = deliver_piece(size, segment != 0, handed_up);
         break;
       case kTransfer:
         understood = deliver_transfer(cell, header);
@@ -557,10 +559,10 @@ bool Pair::deliver_transfer(const Slot& cell, std::uint64_t header) {
   return true;
 }
 
-bool Pair::deliver_piece(std::uint64_t size, int& handed_up) {
+bool Pair::deliver_piece(std::uint64_t size, bool anew, int& handed_up) {
   if (placement_.kind == Placing::nothing || size > placement_.left || size > Channel::kPieceMost || size == 0)
     return false;
-  const std::byte* bytes = in_.bulk(size);
+  const std::byte* bytes = in_.bulk(size, anew);
   if (placement_.to != nullptr) {
     std::memcpy(placement_.to, bytes, size);
     placement_.to += size;

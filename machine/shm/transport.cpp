@@ -37,7 +37,7 @@ constexpr std::uint64_t kServeGapNs = 50'000;
 constexpr std::uint32_t kServeEvery = 1024;
 // From here on both sides copy; below, a stream is as fast and needs no answer.
 constexpr std::uint64_t kTransferMin = 64 << 10;
-constexpr std::uint64_t kPrivateTransferMin = 64 << 10;
+constexpr std::uint64_t kPrivateTransferMin = 32 << 10;
 
 struct PackedKey {
   static constexpr std::uint64_t kMagic = 0x31'79'65'6B'6D'68'73;
@@ -64,6 +64,7 @@ ucx::Costs costs() {
   ucx::Costs costs;
   costs.overhead_ns = 20;
   costs.latency_ns = 150;
+  costs.asking_ns = 5000;  // 32 to 64 KB take 2.5 to 5.5 us less when the two transports agree on a place
   costs.bytes_per_ns = 15;
   costs.copy_bytes_per_ns = 12;
   return costs;
@@ -596,7 +597,10 @@ int ShmTransport::progress() {
   bool look_at_sockets = hub_.sockets_wanted;
   if (idle_) {
     std::uint64_t now = clock::now_ns();
-    if (now - looked_at_ < kLookGapNs && !look_at_sockets && !armed_) return 0;
+    if (now - looked_at_ < kLookGapNs && !look_at_sockets && !armed_) {
+      if (hub_.unready != nullptr && !hub_.unready->get_ready()) hub_.unready = nullptr;
+      return 0;
+    }
     looked_at_ = now;
     look_at_sockets |= now - served_at_ >= kServeGapNs || connecting_ != 0 || !visitors_.empty();
   } else if (++polls_ % kServeEvery == 0) {

@@ -494,7 +494,12 @@ class WorkerImpl final : public Worker, public Receiver {
     operation->context = context;
     return operation;
   }
-  void recycle(Operation& operation);
+  PERIAPT_INLINE void recycle(Operation& operation) {
+    if (PERIAPT_UNLIKELY(operation.course_ != nullptr)) end_course(operation);
+    operation.clean();
+    operations_.give(&operation);
+  }
+  void end_course(Operation& operation);
   static void leave(Course& course);
   void poll(Transport& transport);
   void end_now(Operation& operation, Outcome outcome);
@@ -515,6 +520,8 @@ class WorkerImpl final : public Worker, public Receiver {
 
   // receive.cpp
   Rail& rail_of(Link& link);
+  void arrived_other(Link& from, Header bytes, std::span<const std::byte> payload);
+  bool receive_unexpected(Operation& receive, Tag tag, Tag mask);
   bool arrived_short(EndpointImpl& from, Header bytes, std::span<const std::byte> payload);
   bool serve_short(EndpointImpl& from, const ShortHeader& header, std::span<const std::byte> payload);
   void take_in(Rail& rail, const MessageHeader& header, Payload payload);

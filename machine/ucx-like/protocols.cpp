@@ -72,7 +72,7 @@ Plan make_plan(const std::vector<const Device*>& devices, const Limits& limits) 
   }
 
   // At once up to where keeping it unexpected (a copy, half of the time) costs as much as asking first.
-  double asking_ns = 2 * (costs.overhead_ns + costs.latency_ns);
+  double asking_ns = costs.asking_ns > 0 ? costs.asking_ns : 2 * (costs.overhead_ns + costs.latency_ns);
   auto eager_max = static_cast<std::uint64_t>(2 * asking_ns * costs.copy_bytes_per_ns);
   eager_max = std::clamp(eager_max, kEagerLeast, kEagerMost) - 1;
   plan.why_eager = "asking first costs " + fixed(asking_ns) + " ns, a copy at the receiver " +

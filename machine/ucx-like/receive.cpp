@@ -31,8 +31,16 @@ Rail& WorkerImpl::rail_of(Link& link) {
 }
 
 void WorkerImpl::arrived(Link& from, Header bytes, std::span<const std::byte> payload) {
+  if (PERIAPT_LIKELY(bytes.size() == kShortHeaderBytes && from.user != nullptr) &&
+      arrived_short(*static_cast<Rail*>(from.user)->endpoint, bytes, payload)) {
+    return;
+  }
+  arrived_other(from, bytes, payload);
+}
+
+// Apart, so that the way of most messages saves few registers; the same is done to what else is rare on it.
+PERIAPT_NOINLINE void WorkerImpl::arrived_other(Link& from, Header bytes, std::span<const std::byte> payload) {
   Rail& rail = rail_of(from);
-  if (PERIAPT_LIKELY(bytes.size() == kShortHeaderBytes) && arrived_short(*rail.endpoint, bytes, payload)) return;
   MessageHeader header;
   if (const char* wrong = read_header(bytes, payload.size(), header)) return malformed(rail, wrong);
   take_in(rail, header, {payload, nullptr});
@@ -325,16 +333,20 @@ RequestPtr WorkerImpl::tag_receive(std::span<std::byte> into, Tag tag, Tag mask,
   receive->mask = mask;
   receive->receive_done = done;
   receive->context = context;
-  Unexpected* message = PERIAPT_LIKELY(unexpected_.empty()) ? nullptr : find_unexpected(tag, mask);
-  if (PERIAPT_UNLIKELY(message != nullptr)) {
-    take_out(*message);
-    match_later(*receive, *message);
-  } else {
-    receive->posted = true;
-    posted_.post(receive, tag, mask);
-    if (PERIAPT_UNLIKELY(starving_ != 0)) feed_the_starving();
-  }
+  if (PERIAPT_UNLIKELY(!unexpected_.empty()) && receive_unexpected(*receive, tag, mask)) return RequestPtr(receive);
+  receive->posted = true;
+  posted_.post(receive, tag, mask);
+  if (PERIAPT_UNLIKELY(starving_ != 0)) feed_the_starving();
   return RequestPtr(receive);
+}
+
+// False: none of those that are there is for it.
+PERIAPT_NOINLINE bool WorkerImpl::receive_unexpected(Operation& receive, Tag tag, Tag mask) {
+  Unexpected* message = find_unexpected(tag, mask);
+  if (message == nullptr) return false;
+  take_out(*message);
+  match_later(receive, *message);
+  return true;
 }
 
 // A receive finds a message that was there before: it is told later, since no call-back comes from inside a call.

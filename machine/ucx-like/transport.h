@@ -63,6 +63,7 @@ struct Costs {
   double bytes_per_ns = 1;        ///< of large transfers (1 = 1 GB/s)
   double registration_ns = 0;     ///< of a region, beside a share by size
   double copy_bytes_per_ns = 10;  ///< of the copies that send_inline() makes
+  double asking_ns = 0;           ///< that announcing a message and fetching it adds; 0: two small messages
 };
 
 /// What probe() found: a device that can be used, or the reason why not.

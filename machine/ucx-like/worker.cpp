@@ -268,14 +268,10 @@ bool WorkerImpl::arm() {
 
 // ---- how operations end
 
-void WorkerImpl::recycle(Operation& operation) {
-  if (PERIAPT_UNLIKELY(operation.course_ != nullptr)) {
-    leave(*operation.course_);
-    courses_.give(operation.course_);
-    operation.course_ = nullptr;
-  }
-  operation.clean();
-  operations_.give(&operation);
+PERIAPT_NOINLINE void WorkerImpl::end_course(Operation& operation) {
+  leave(*operation.course_);
+  courses_.give(operation.course_);
+  operation.course_ = nullptr;
 }
 
 Course& Operation::make_course() {

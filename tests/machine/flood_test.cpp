@@ -94,6 +94,38 @@ TEST_F(Flood, TheMessageThatIsWaitedForComesThroughThoseThatAreNot) {
   }
 }
 
+// A ping-pong of messages as large as the first window: one is on its way at a time, so the window is never used up.
+TEST_F(Flood, AMessageLargerThanTheWindowIsAnnouncedOnlyUntilTheWindowHasGrown) {
+  start(2);
+  for (std::uint64_t size : {std::uint64_t{8} << 10, std::uint64_t{30} << 10}) {
+    std::vector<std::byte> message = pattern(size), into(size);
+    std::uint64_t announced = 0;
+    for (unsigned i = 0; i < 50; ++i) {
+      announced = worker(1).counters().rendezvous;
+      RequestPtr receive = worker(2).tag_receive(into, 3), send = endpoint(1, 2).tag_send(message, 3);
+      until([&] { return receive->ended() && (!send || send->ended()); });
+      ASSERT_TRUE(into == message) << i;
+    }
+    EXPECT_EQ(worker(1).counters().rendezvous, announced) << size << " B: the last one still was announced";
+  }
+}
+
+TEST_F(Flood, AWindowDoesNotGrowBeyondTheBoundForALargerMessage) {
+  Limits limits;
+  limits.unexpected_bytes = 20 << 10;
+  start(3, limits);
+  std::vector<std::byte> message = pattern(30 << 10), into(30 << 10);
+  for (unsigned i = 0; i < 50; ++i) {
+    for (PeerId sender : {1, 2}) {
+      RequestPtr receive = worker(3).tag_receive(into, 3), send = endpoint(sender, 3).tag_send(message, 3);
+      until([&] { return receive->ended() && (!send || send->ended()); });
+      ASSERT_TRUE(into == message) << i;
+    }
+  }
+  EXPECT_EQ(worker(1).counters().rendezvous, 50u);
+  EXPECT_EQ(worker(2).counters().rendezvous, 50u);
+}
+
 TEST_F(Flood, WindowsGrowForThoseWhoUseThemAndShrinkWhenItGetsTight) {
   Limits limits;
   limits.unexpected_bytes = 300 << 10;

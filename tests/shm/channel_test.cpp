@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -91,13 +93,13 @@ TEST(Channel, TwoThreadsPassPiecesOfAllSizesInOrder) {
     for (std::uint64_t n = 0; n < kPieces; ++n) {
       const Slot* cell = nullptr;
       while ((cell = reader.peek()) == nullptr) std::this_thread::yield();
-      ASSERT_EQ(ChannelReader::meta(*cell), n);
+      ASSERT_EQ(ChannelReader::meta(*cell) >> 1, n);
       std::uint64_t in_cell;
       std::memcpy(&in_cell, cell->body, 8);
       ASSERT_EQ(in_cell, ~n);
       std::uint64_t size = piece_size(n);
       if (size != 0) {
-        const std::byte* bytes = reader.bulk(size);
+        const std::byte* bytes = reader.bulk(size, (ChannelReader::meta(*cell) & 1) != 0);
         ASSERT_EQ(bytes[0], static_cast<std::byte>(n));
         ASSERT_EQ(bytes[size - 1], static_cast<std::byte>(n));
       }
@@ -105,8 +107,14 @@ TEST(Channel, TwoThreadsPassPiecesOfAllSizesInOrder) {
     }
   });
   ChannelWriter writer(*channel);
+  std::uint64_t anew = 0;
   for (std::uint64_t n = 0; n < kPieces; ++n) {
     std::uint64_t size = piece_size(n);
+    if (n % 1000 < 500) {  // half of it as one who waits between any two, the other half as a stream
+      while (writer.get_ready()) {
+      }
+      std::this_thread::yield();
+    }
     for (;;) {
       Slot* cell = writer.claim();
       std::byte* bytes = cell == nullptr || size == 0 ? nullptr : writer.claim_bulk(size);
@@ -118,11 +126,122 @@ TEST(Channel, TwoThreadsPassPiecesOfAllSizesInOrder) {
       std::uint64_t in_cell = ~n;
       std::memcpy(cell->body, &in_cell, 8);
       if (size != 0) bytes[0] = bytes[size - 1] = static_cast<std::byte>(n);
-      writer.publish(cell, n, n % 2 == 0);
+      const bool at_start = size != 0 && writer.bulk_begins_anew();
+      anew += at_start ? 1 : 0;
+      writer.publish(cell, n << 1 | (at_start ? 1 : 0), n % 2 == 0);
       break;
     }
   }
   reading.join();
+  EXPECT_GT(anew, 0u);
+}
+
+/// Both ends in one thread: pieces are written, and read when the test says so.
+struct Passing {
+  std::unique_ptr<Channel, FreeAligned> channel = make_channel();
+  ChannelWriter writer{*channel};
+  ChannelReader reader{*channel};
+  std::uint64_t written = 0, read = 0;
+
+  /// Where in the ring it lies; nothing: there was no room.
+  std::optional<std::uint64_t> write(std::uint64_t size) {
+    Slot* cell = writer.claim();
+    std::byte* bytes = cell == nullptr ? nullptr : writer.claim_bulk(size);
+    if (bytes == nullptr) return writer.drop_claims(), std::nullopt;
+    std::memset(bytes, static_cast<int>(++written % 251), size);
+    writer.publish(cell, size << 1 | (writer.bulk_begins_anew() ? 1 : 0), false);
+    return bytes - channel->bulk;
+  }
+  void wait() {
+    while (writer.get_ready()) {
+    }
+  }
+  bool read_one() {
+    const Slot* cell = reader.peek();
+    if (cell == nullptr) return false;
+    const std::uint64_t meta = ChannelReader::meta(*cell), size = meta >> 1;
+    const std::byte* bytes = reader.bulk(size, (meta & 1) != 0);
+    const auto expected = static_cast<std::byte>(++read % 251);
+    EXPECT_EQ(std::count(bytes, bytes + size, expected), static_cast<std::ptrdiff_t>(size)) << "piece " << read;
+    reader.consume();
+    return true;
+  }
+};
+
+TEST(Channel, AWriterThatWaitsAfterEachPieceStaysAtTheStartOfTheRing) {
+  for (std::uint64_t size : {64u, 1000u, 1024u, 4096u, 8192u}) {
+    Passing passing;
+    std::uint64_t farthest = 0;
+    for (int i = 0; i < 2000; ++i) {
+      std::optional<std::uint64_t> at = passing.write(size);
+      ASSERT_TRUE(at.has_value());
+      farthest = std::max(farthest, *at + size);
+      passing.wait();
+      ASSERT_TRUE(passing.read_one());
+    }
+    EXPECT_LE(farthest, Channel::kHotBulk + Channel::kTellBulk + 2 * size) << size;
+  }
+}
+
+TEST(Channel, AStreamUsesAllOfTheRing) {
+  Passing passing;
+  std::uint64_t farthest = 0;
+  for (int i = 0; i < 100; ++i) {
+    for (int k = 0; k < 32; ++k) farthest = std::max(farthest, passing.write(1024).value());
+    passing.wait();
+    while (passing.read_one()) {
+    }
+  }
+  EXPECT_EQ(farthest, Channel::kBulk - 1024);
+}
+
+TEST(Channel, WhatHasNotBeenReadIsNotWrittenOver) {
+  Passing passing;
+  std::uint64_t state = 5;
+  for (int turn = 0; turn < 3000; ++turn) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const std::uint64_t size = 1 + (state >> 33) % (turn % 7 == 0 ? Channel::kPieceMost : 3000);
+    if (!passing.write(size)) {
+      for (int k = 0; k < 40; ++k) passing.read_one();
+    }
+    passing.wait();
+    if (turn % 3 == 0) passing.read_one();
+  }
+  while (passing.read_one()) {
+  }
+  EXPECT_EQ(passing.read, passing.written);
+}
+
+TEST(Channel, APieceThatDoesNotFitAtTheStartGoesWhereTheRingIs) {
+  Passing passing;
+  do {
+    ASSERT_TRUE(passing.write(1024));
+    passing.wait();
+    ASSERT_TRUE(passing.read_one());
+  } while (!passing.writer.bulk_begins_anew());
+  // The reader has done with the first kilobytes of the ring, and with no more of it: behind them lies what is unread.
+  ASSERT_TRUE(passing.write(Channel::kPieceMost).has_value());
+  while (passing.write(Channel::kPieceMost)) {
+  }
+  while (passing.read_one()) {
+  }
+  EXPECT_TRUE(passing.write(Channel::kPieceMost).has_value()) << "all is read, so there is room for anything";
+  EXPECT_TRUE(passing.read_one());
+}
+
+// A peer that lies about it moves its own bytes only.
+TEST(Channel, TheReaderStaysInTheRingWhateverItIsTold) {
+  auto channel = make_channel();
+  ChannelReader reader(*channel);
+  std::uint64_t state = 1;
+  for (int i = 0; i < 100000; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const std::uint64_t size = (state >> 30) % (Channel::kPieceMost + 1);
+    const std::byte* bytes = reader.bulk(size, (state >> 60) % 2 != 0);
+    ASSERT_GE(bytes, channel->bulk);
+    ASSERT_LE(bytes + size, channel->bulk + Channel::kBulk);
+    reader.consume();
+  }
 }
 
 // Copies pieces of `view` until there are none, with the other thread at the other end.
