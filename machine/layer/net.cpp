@@ -15,12 +15,18 @@ namespace {
 // less often.
 constexpr unsigned kOthersEvery = 16;
 
-// So many carriers share a worker when +workers says nothing.
-constexpr int kCarriersAWorker = 8;
+// When +workers says nothing there is a worker for each thread, but no more than this, ...
+constexpr int kWorkersUsually = 8;
+// ... and no more than keep the connections of a process below half of the 1024 files that it may usually have open,
+// should all of its workers talk to all of the others'.
+constexpr int kConnectionsUsually = 512;
 
-int workers_for(const bootstrap::Process& process, int wanted) {
+int workers_for(const bootstrap::Process& process, int processes, int wanted) {
   const int most = std::min(process.pes, NetPeers::kWorkersMax);
-  return std::clamp(wanted != 0 ? wanted : process.carriers / kCarriersAWorker, 1, most);
+  if (wanted != 0) return std::clamp(wanted, 1, most);
+  int workers = std::min({process.carriers, kWorkersUsually, most});
+  while (workers > 1 && workers * workers * (processes - 1) > kConnectionsUsually) --workers;
+  return std::max(workers, 1);
 }
 
 }  // namespace
@@ -66,7 +72,8 @@ Result<std::unique_ptr<Net>> Net::open(const NetPlace& place) {
 }
 
 Status Net::start() {
-  const int count = workers_for(place_.own(), place_.wishes.workers);
+  const int count =
+      workers_for(place_.own(), static_cast<int>(place_.job->layout.processes.size()), place_.wishes.workers);
   ucx::ContextRequest request = request_of(place_.wishes);
   request.limits.unexpected_bytes /= static_cast<unsigned>(count);  // the bound is the process's
   // The real one, also when its processes are to count as hosts of their own.

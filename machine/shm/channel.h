@@ -83,18 +83,20 @@ class ChannelWriter {
 
   /// `size` bytes of bulk, on a line, that go with the next cell published; nullptr: there is no room now.
   PERIAPT_INLINE std::byte* claim_bulk(std::uint64_t size) {
-    std::uint64_t begin = Channel::piece_at(bulk_begin_, size);
-    std::uint64_t end = begin + round_up(size, platform::kCacheLine);
-    if (PERIAPT_UNLIKELY(end > bulk_limit_)) {
-      bulk_limit_ = channel_->head.bulk_consumed.load(std::memory_order_acquire) + Channel::kBulk;
-      if (end > bulk_limit_) {
-        if (!bulk_begins_anew()) return nullptr;
-        bulk_begin_ = bulk_ready_ = bulk_next_;  // it is larger than expected
-        return claim_bulk(size);
+    for (;;) {
+      const std::uint64_t begin = Channel::piece_at(bulk_begin_, size);
+      const std::uint64_t end = begin + round_up(size, platform::kCacheLine);
+      if (PERIAPT_UNLIKELY(end > bulk_limit_)) {
+        bulk_limit_ = channel_->head.bulk_consumed.load(std::memory_order_acquire) + Channel::kBulk;
+        if (end > bulk_limit_) {
+          if (!bulk_begins_anew()) return nullptr;
+          bulk_begin_ = bulk_ready_ = bulk_next_;  // it is larger than expected
+          continue;
+        }
       }
+      bulk_claimed_ = end;
+      return channel_->bulk + begin % Channel::kBulk;
     }
-    bulk_claimed_ = end;
-    return channel_->bulk + begin % Channel::kBulk;
   }
   /// The reader has to be told, with the cell of the bulk claimed: it lies at the start of the ring.
   bool bulk_begins_anew() const { return bulk_begin_ != bulk_next_; }

@@ -1,8 +1,14 @@
 // Which devices there are, and which of them were asked for.
 #include "machine/ucx-like/context.h"
 
-#include <algorithm>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error_text.h"
 #include "base/nearest.h"
 #include "machine/ucx-like/header.h"
 #include "machine/ucx-like/protocols.h"
@@ -99,6 +105,27 @@ class ContextImpl final : public Context {
   std::vector<Device> devices_;
 };
 
+// At the end of the run it is written anew, and lines of other devices are kept: so it must be a file of costs already,
+// or one that can be made.
+Status check_cost_file(const std::string& path) {
+  if (path.empty()) return {};
+  const std::string it = "+cost-file " + path;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return Status::failure(it + " is a folder: name a file in it");
+  std::ifstream file(path);
+  int number = 1;
+  for (std::string line; std::getline(file, line); ++number) {
+    if (!line.empty() && !WayTimes::is_line(line)) {
+      return Status::failure(
+          it + " is not a file of costs: line " + std::to_string(number) +
+          " is not a device, a way, a size and a rate; name another file, or one that is not there yet");
+    }
+  }
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0) return {};
+  return Status::failure(it + " cannot be written: its folder: " + error_text());
+}
+
 }  // namespace
 
 Status check_request(const ContextRequest& request) {
@@ -106,6 +133,7 @@ Status check_request(const ContextRequest& request) {
   if (!wanted) return wanted.status();
   const OpenRequest open = open_request_of(request);
   if (Result<unsigned> ways = ways_by_hand(open.option("+rendezvous")); !ways) return ways.status();
+  if (Status writable = check_cost_file(request.cost_file); !writable) return writable;
   for (const TransportFactory* factory : request.factories) {
     if (factory->check_options == nullptr) continue;
     if (Status sensible = factory->check_options(open); !sensible) return sensible;

@@ -89,7 +89,7 @@ void WorkerImpl::keep_costs() {
   file.close();
   if (!file || std::rename(mine.c_str(), path.c_str()) != 0) {
     std::remove(mine.c_str());
-    log::detail("what was measured could not be kept in " + path);
+    log::warn("what was measured of ways for large messages could not be kept in " + path);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <sstream>
 
 namespace periapt::ucx {
@@ -158,15 +159,33 @@ std::string WayTimes::lines(const std::string& device) const {
   return text.str();
 }
 
-void WayTimes::read_line(const std::string& device, const std::string& line) {
-  std::istringstream words(line);
-  std::string name, way;
+namespace {
+struct CostLine {
+  std::string device;
+  LargeWay way = LargeWay::data;
   std::size_t bin = 0;
-  double rate = 0;
-  if (!(words >> name >> way >> bin >> rate) || name != device || bin >= kSizes || !(rate > 0) || rate > 1e6) return;
+  double rate = 0;  ///< bytes in a ns
+};
+
+std::optional<CostLine> parse(const std::string& line) {
+  std::istringstream words(line);
+  CostLine cost;
+  std::string way, more;
+  if (!(words >> cost.device >> way >> cost.bin >> cost.rate) || words >> more) return std::nullopt;
+  if (cost.bin >= WayTimes::kSizes || !(cost.rate > 0) || cost.rate > 1e6) return std::nullopt;
   for (std::size_t i = 0; i < kLargeWays; ++i) {
-    if (way == name_of(static_cast<LargeWay>(i))) cells_[i][bin] = {rate, kEnough};
+    cost.way = static_cast<LargeWay>(i);
+    if (way == name_of(cost.way)) return cost;
   }
+  return std::nullopt;
+}
+}  // namespace
+
+bool WayTimes::is_line(const std::string& line) { return parse(line).has_value(); }
+
+void WayTimes::read_line(const std::string& device, const std::string& line) {
+  const std::optional<CostLine> cost = parse(line);
+  if (cost && cost->device == device) cells_[static_cast<std::size_t>(cost->way)][cost->bin] = {cost->rate, kEnough};
 }
 
 }  // namespace periapt::ucx

@@ -51,10 +51,12 @@ class WayTimes {
   /// "get 12.1 GB/s in 9, data 4.0 GB/s in 3, put not tried", for sizes like that one.
   std::string describe(unsigned ways, std::uint64_t size) const;
 
-  /// Lines of a cost file for a device, and back. A line that is not understood says nothing.
+  /// Lines of a cost file for a device, and back. A line of another device, or of none, says nothing.
   std::string lines(const std::string& device) const;
   void read_line(const std::string& device, const std::string& line);
   bool changed() const { return changed_; }
+  /// Whether it is one that lines() may have written, for whatever device.
+  static bool is_line(const std::string& line);
 
   static constexpr std::size_t kSizes = 4;
   static std::size_t bin_of(std::uint64_t size);

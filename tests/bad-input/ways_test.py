@@ -35,6 +35,8 @@ COMMAND_LINES = {
     "+rendezvous push": [r"\+rendezvous push is not understood", "get, put or data"],
     "+eager-copy-max much": [r"\+eager-copy-max wants a number of bytes", '"much"'],
     "+net-speed 3": [r"there is no option \+net-speed", "did you mean"],
+    "+cost-file /proc/self/status": [r"\+cost-file /proc/self/status is not a file of costs: line 1 "],
+    "+cost-file /nowhere/costs": [r"\+cost-file /nowhere/costs cannot be written", "No such file or directory"],
     "+watchdog soon": ["watchdog"],
     "+balancer NoSuchLB": ["there is no balancer called NoSuchLB", "did you mean"],
     "+transport-path /nowhere/x.so": ["/nowhere/x.so does not exist"],

@@ -109,6 +109,23 @@ TEST_F(Choice, WhatWasMeasuredIsKeptInAFile) {
   std::filesystem::remove(wire.cost_file);
 }
 
+TEST_F(Choice, AFileThatHoldsNoCostsIsRefusedBeforeItIsWrittenOver) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("periapt-no-costs-" + std::to_string(::getpid()))).string();
+  const auto answer = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    ContextRequest request;
+    request.cost_file = path;
+    return check_request(request);
+  };
+  EXPECT_TRUE(answer("").ok());
+  EXPECT_TRUE(answer("wire/0 get 1 5\nother put 3 0.5\n").ok());
+  EXPECT_THAT(answer("wire/0 get 1 5\nint main() {}\n").message(), HasSubstr("line 2"));
+  for (const char* line : {"wire/0 got 1 5", "wire/0 get 99 5", "wire/0 get 1 -5", "wire/0 get 1 5 6", "wire/0 get 1"})
+    EXPECT_THAT(answer(line).message(), HasSubstr("not a file of costs")) << line;
+  std::filesystem::remove(path);
+}
+
 TEST_F(Choice, AWayCanBeSetByHandAndAWrongWordIsNamed) {
   wire.settings.can.max_get = wire.settings.can.max_put = ~std::size_t{0};
   wire.options["+rendezvous"] = "put";
