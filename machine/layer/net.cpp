@@ -26,7 +26,7 @@ int workers_for(const bootstrap::Process& process, int processes, int wanted) {
   if (wanted != 0) return std::clamp(wanted, 1, most);
   int workers = std::min({process.carriers, kWorkersUsually, most});
   while (workers > 1 && workers * workers * (processes - 1) > kConnectionsUsually) --workers;
-  return std::max(workers, 1);
+  return workers;
 }
 
 }  // namespace
@@ -72,8 +72,7 @@ Result<std::unique_ptr<Net>> Net::open(const NetPlace& place) {
 }
 
 Status Net::start() {
-  const int count =
-      workers_for(place_.own(), static_cast<int>(place_.job->layout.processes.size()), place_.wishes.workers);
+  const int count = workers_for(place_.own(), peers_.processes(), place_.wishes.workers);
   ucx::ContextRequest request = request_of(place_.wishes);
   request.limits.unexpected_bytes /= static_cast<unsigned>(count);  // the bound is the process's
   // The real one, also when its processes are to count as hosts of their own.

@@ -71,6 +71,18 @@ TEST(HostRoom, AGuestSeesTheSameMemoryAtTheSameAddress) {
   for (int file : files.files) ::close(file);
 }
 
+// What is said while one guest, a child, is let in: it must get in.
+std::string said_while_let_in(HostRoom& room, pid_t guest) {
+  shm::ArenaFiles files;
+  auto arena = shm::Arena::create(kTwoProcesses, files);
+  EXPECT_TRUE(arena) << arena.message();
+  ::testing::internal::CaptureStderr();
+  EXPECT_TRUE(room.let_in(1, files, kSecret).ok());
+  EXPECT_EQ(status_of(guest), 0);
+  for (int file : files.files) ::close(file);
+  return ::testing::internal::GetCapturedStderr();
+}
+
 TEST(HostRoom, WhoDoesNotKnowTheSecretStaysOutside) {
   const std::string name = fresh_name();
   auto room = HostRoom::open(name);
@@ -84,14 +96,7 @@ TEST(HostRoom, WhoDoesNotKnowTheSecretStaysOutside) {
     shm::ArenaFiles files;
     return HostRoom::enter(name, 0, kSecret, files) ? 0 : 1;
   });
-  shm::ArenaFiles files;
-  auto arena = shm::Arena::create(kTwoProcesses, files);
-  ASSERT_TRUE(arena);
-  ::testing::internal::CaptureStderr();
-  EXPECT_TRUE(room->let_in(1, files, kSecret).ok());
-  EXPECT_EQ(status_of(guest), 0);
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("does not belong to this run"));
-  for (int file : files.files) ::close(file);
+  EXPECT_THAT(said_while_let_in(*room, guest), HasSubstr("does not belong to this run"));
 }
 
 // As one that is killed just then does: it is told apart from a stranger.
@@ -111,15 +116,8 @@ TEST(HostRoom, WhoComesAndLeavesWithoutAWordIsNoGuest) {
     shm::ArenaFiles files;
     return HostRoom::enter(name, 0, kSecret, files) ? 0 : 1;
   });
-  shm::ArenaFiles files;
-  auto arena = shm::Arena::create(kTwoProcesses, files);
-  ASSERT_TRUE(arena);
-  ::testing::internal::CaptureStderr();
-  EXPECT_TRUE(room->let_in(1, files, kSecret).ok());
-  EXPECT_EQ(status_of(guest), 0);
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+  EXPECT_THAT(said_while_let_in(*room, guest),
               HasSubstr("(pid " + std::to_string(::getpid()) + ") came for the message memory of this host and left"));
-  for (int file : files.files) ::close(file);
 }
 
 TEST(HostRoom, TheEndOfAGuestIsSeen) {

@@ -12,13 +12,13 @@
 
 #include "machine/layer/net_peers.h"
 #include "tests/machine/job.h"
+#include "tests/machine/told.h"
 
 namespace periapt {
 namespace {
 
 using machine::MachineLayer;
 using machine::MemoryKey;
-using machine::Transfer;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -165,18 +165,6 @@ TEST_F(NetWorkers, WhoSendsManyMessagesWithoutLookingForWorkGetsThemThrough) {
     return arrivals.wrong;
   }));
 }
-
-struct Told : Transfer {
-  int times = 0;
-  Status status;
-  Told() {
-    done = [](Transfer& self, const Status& status) {
-      auto& told = static_cast<Told&>(self);
-      ++told.times;
-      told.status = status;
-    };
-  }
-};
 
 // Memory is registered with one worker or another. Where it lies, the PEs of one of them compute and never look.
 TEST_F(NetWorkers, APeThatLooksForWorkDrivesTheWorkerOfABusyOne) {

@@ -10,6 +10,7 @@
 
 #include "machine/layer/one_sided.h"
 #include "tests/machine/job.h"
+#include "tests/machine/told.h"
 
 namespace periapt {
 namespace {
@@ -19,23 +20,10 @@ using machine::MachineLayer;
 using machine::MemoryKey;
 using machine::Moved;
 using machine::OneSided;
-using machine::Transfer;
 using ::testing::HasSubstr;
 
 constexpr std::size_t kBytes = 3'000'011;
 constexpr std::size_t kSizes[] = {0, 1, 8, 63, 5000, 300'001, kBytes - 1};
-
-struct Told : Transfer {
-  int times = 0;
-  Status status;
-  Told() {
-    done = [](Transfer& self, const Status& status) {
-      auto& told = static_cast<Told&>(self);
-      ++told.times;
-      told.status = status;
-    };
-  }
-};
 
 // Where the processes of a job meet, whatever they share otherwise.
 struct Table {
