@@ -506,6 +506,8 @@ void TemplateTransport::end_operation(SocketLink& link, const Packet& packet) {
   Operation& operation = link.operations[packet.operation % kOperationsMax];
   if (operation.completion == nullptr || packet.operation / kOperationsMax != operation.generation)
     return fail(link, "it answered an operation that nobody asked for");
+  if (packet.outcome > static_cast<std::uint8_t>(Outcome::failed))
+    return fail(link, "it answered with an outcome that there is not");
   Outcome here = std::exchange(link.incoming, Outcome::ok);
   auto there = static_cast<Outcome>(packet.outcome);
   ended_.push_back({std::exchange(operation.completion, nullptr), there != Outcome::ok ? there : here});

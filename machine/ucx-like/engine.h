@@ -467,7 +467,7 @@ class WorkerImpl final : public Worker, public Receiver {
   bool arm() override;
   const Counters& counters() const override { return counters_; }
   const std::vector<Device>& devices() const override { return devices_; }
-  void keep_costs() override;
+  Status keep_costs() override;
   std::string explain(const Endpoint* endpoint) const override;
 
   // Receiver
@@ -579,6 +579,7 @@ class WorkerImpl final : public Worker, public Receiver {
   Context& context_;
   const PeerId self_;
   std::vector<Device> devices_;
+  bool tried_to_keep_costs_ = false;
   Counters counters_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<Transport*> polled_;  ///< those that progress() asks: all but the loopback before its first use

@@ -1,8 +1,9 @@
 // What was chosen, and why, in words; and the file that what was measured is kept in.
 #include <cstdio>
 #include <fstream>
+#include <utility>
 
-#include "base/log.h"
+#include "base/error_text.h"
 #include "machine/ucx-like/engine.h"
 
 namespace periapt::ucx {
@@ -69,11 +70,11 @@ void WorkerImpl::read_costs() {
   }
 }
 
-void WorkerImpl::keep_costs() {
+Status WorkerImpl::keep_costs() {
   const std::string& path = context_.request().cost_file;
   bool changed = false;
   for (auto& port : ports_) changed |= port->times.changed();
-  if (path.empty() || !changed) return;
+  if (path.empty() || !changed || std::exchange(tried_to_keep_costs_, true)) return {};
   // What others have measured for devices that are not here stays.
   std::string text;
   std::ifstream old(path);
@@ -90,10 +91,10 @@ void WorkerImpl::keep_costs() {
   std::ofstream file(mine, std::ios::trunc);
   file << text;
   file.close();
-  if (!file || std::rename(mine.c_str(), path.c_str()) != 0) {
-    std::remove(mine.c_str());
-    log::warn("what was measured of ways for large messages could not be kept in " + path);
-  }
+  if (file && std::rename(mine.c_str(), path.c_str()) == 0) return {};
+  const std::string why = error_text();
+  std::remove(mine.c_str());
+  return Status::failure("what was measured of ways for large messages could not be kept in " + path + ": " + why);
 }
 
 }  // namespace periapt::ucx

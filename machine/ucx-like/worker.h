@@ -214,8 +214,9 @@ class Worker {
   virtual const Counters& counters() const = 0;
   /// The context's, and of those that could not be opened here the reason.
   virtual const std::vector<Device>& devices() const = 0;
-  /// Writes what was measured to the context's cost file, as the destructor does.
-  virtual void keep_costs() = 0;
+  /// Writes what was measured to the context's cost file, as the destructor does. Tried once: then there is nothing
+  /// new.
+  virtual Status keep_costs() = 0;
   /// One line for each size range and peer kind: what is used, why, and why not the others (+explain-transport).
   virtual std::string explain(const Endpoint* endpoint = nullptr) const = 0;
 };
