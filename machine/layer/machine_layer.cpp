@@ -71,6 +71,13 @@ PeTables tables_of(std::byte* slice, int pes) {
 
 std::atomic<MachineLayer*> current_layer{nullptr};
 
+// Of those who find the same wrong on a host, the one who says it.
+bool is_first_of_host(const bootstrap::World& world) {
+  const std::vector<int>& hosts = world.host_of();
+  const auto own = hosts.begin() + world.rank();
+  return std::find(hosts.begin(), own, *own) == own;
+}
+
 void leave_together(int code) {
   if (MachineLayer* layer = MachineLayer::current()) layer->end_badly(code);
 }
@@ -327,7 +334,7 @@ std::string common_options(const bootstrap::LayoutRequest& layout, const NetOpti
 }
 
 // What the runtime has said of blocks; Net is made before it has.
-std::size_t (*the_block_bytes)(const void*) = nullptr;
+BlockBytes the_block_bytes;
 
 void describe_devices(const Net& net) {
   for (const ucx::Device& device : net.devices()) {
@@ -351,7 +358,7 @@ std::unique_ptr<MachineLayer::State> MachineLayer::State::of_joined(std::unique_
     place.world = joined->world.get();
     place.job = &joined->job;
     place.wishes = std::move(wishes);
-    place.block_bytes = [](const void* block) { return the_block_bytes(block); };
+    place.block_bytes = &the_block_bytes;
     place.lost = [self](int process, const std::string& reason) { (*self)->lost(process, reason); };
     place.ended = [self](int) { (*self)->end_after(60, [self] { (*self)->announce(1); }); };
     Result<std::unique_ptr<Net>> opened = Net::open(place);
@@ -471,8 +478,8 @@ Route MachineLayer::route(int pe) const {
 
 // ---- other hosts
 
-void MachineLayer::set_block_bytes(std::size_t (*block_bytes)(const void*)) {
-  the_block_bytes = block_bytes;
+void MachineLayer::set_block_bytes(std::size_t least, std::size_t (*block_bytes)(const void*)) {
+  the_block_bytes = {least, block_bytes};
   if (state_->simulated) state_->simulated->set_block_bytes(block_bytes);
 }
 
@@ -584,9 +591,13 @@ void MachineLayer::leave(int pe) {
     if (!net_ || !state_->net->progress_all(pe, drop, nullptr)) ::usleep(100);
   }
   waiter.join();
-  if (state_->net) state_->net->keep_costs();
+  if (state_->net) {
+    const Status kept = state_->net->keep_costs();
+    if (!kept && is_first_of_host(*state_->joined->world)) log::warn(kept.message());
+  }
   if (together) return;
-  ::usleep(1'500'000);  // the launcher is about to say who has gone, and to end us
+  if (state_->joined->watched_by_parent) std::_Exit(1);  // who has ended the run has said why, or our parent has
+  ::usleep(1'500'000);                                   // the launcher is about to say who has gone, and to end us
   fatal("not all processes came to the end of the run: " + together.message(), "CkExit",
         "one of them was killed, perhaps", "look at what the others said last");
 }

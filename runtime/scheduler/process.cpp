@@ -10,6 +10,7 @@
 
 #include "base/fatal.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "machine/sim/machine.h"
 
 namespace periapt {
@@ -157,10 +158,8 @@ Process::Process(const bootstrap::HostLayout& layout) {
 }
 
 void Process::make_carriers() {
-  layer_->set_block_bytes([](const void* block) {
-    const auto* envelope = static_cast<const Envelope*>(block);
-    return message_bytes(envelope->size, envelope->priority_bits);
-  });
+  layer_->set_block_bytes(sizeof(Envelope),
+                          [](const void* block) { return message_bytes(*static_cast<const Envelope*>(block)); });
   pes_ = layer_->pes();
   own_pes_ = layer_->own_pes();
   first_pe_ = layer_->first_pe();
@@ -250,6 +249,8 @@ void Process::standstill() {
 
 void Process::end(int code) {
   if (hooks_.end) hooks_.end(code);
+  // While the others are there to be told.
+  if (const Status printed = output::flush(); code == 0 && !printed) fatal(printed.message(), "standard output");
   layer().leave(Pe::current()->index);
   for (std::thread& thread : threads_) thread.detach();
   std::fflush(nullptr);
