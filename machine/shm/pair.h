@@ -60,6 +60,7 @@ struct Hub {
   bool sockets_wanted = false;  ///< somebody waits for what a socket will bring
   std::vector<Buried> graves;   ///< loans of links that are closed, whose borrowers may still read them
   bool fenced = true;           ///< this process has no membarrier
+  bool brought_bulk = false;    ///< a message whose payload lies in bulk was handed up since it was last cleared
   bool moved = false;           ///< something was done since it was last cleared
   Pair* unready = nullptr;      ///< it sends larger messages, and can get ready for the next one
   std::uint64_t transfer_min = 0, private_transfer_min = 0;
@@ -124,7 +125,6 @@ class Pair final : public ucx::Link {
     if (at + payload.size() <= HalfCell::kBodyBytes) return send_half(header, payload);
     Slot* cell = out_.claim();
     if (PERIAPT_UNLIKELY(cell == nullptr)) return no_room();
-    write_header(cell, header);
     std::uint64_t kind = kInCell, anew = 0;
     if (payload.size() <= Slot::kBodyBytes - at) {
       ucx::copy_bytes(cell->body + at, payload.data(), payload.size());
@@ -136,6 +136,8 @@ class Pair final : public ucx::Link {
       anew = out_.bulk_begins_anew() ? 1 : 0;
       hub_.unready = this;
     }
+    // The cell last, and all of it at once: a reader that waits looks at its line again and again.
+    write_header(cell, header);
     publish(cell, meta(kind, header.size(), payload.size(), anew));
     return Accepted::done;
   }
@@ -328,6 +330,7 @@ class Pair final : public ucx::Link {
         consumed();
       } else if (kind == kInBulk && at <= Slot::kBodyBytes && size <= kInlineMost && !in_.is_second()) {
         receiver.arrived(*this, {cell->body, header}, {in_.bulk(size, meta >> 48 != 0), size});
+        hub_.brought_bulk = true;
         consumed();
       } else {
         int others = 0;
