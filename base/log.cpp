@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
+
+#include "base/output.h"
 
 namespace periapt::log {
 namespace {
@@ -12,9 +15,8 @@ std::atomic<bool> is_verbose{false};
 std::atomic<bool> is_quiet{false};
 
 void write_line(int file, const std::string& line) {
-  std::fflush(stdout);  // in the order in which the program printed
-  ssize_t written = ::write(file, line.data(), line.size());
-  static_cast<void>(written);
+  if (std::fflush(stdout) != 0) output::note_lost(errno);  // first, in the order in which the program printed
+  if (::write(file, line.data(), line.size()) < 0 && file == STDOUT_FILENO) output::note_lost(errno);
 }
 
 }  // namespace

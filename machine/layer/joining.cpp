@@ -100,13 +100,18 @@ void leave_start(int code) {
   std::_Exit(1);
 }
 
-// A process has died before all had met, or the launcher has. Mostly the launcher is about to say so and to end this
-// process; it gets a moment. The world stays for the fatal error that follows.
+// Another process has left, or the launcher has. Mostly the one has said why, and the other is about to end this
+// process; they get a moment.
+void let_launcher_end_us() {
+  constexpr timespec kPause{0, 25'000'000};
+  for (int look = 0; look < 60 && world_found->well(nullptr); ++look) ::nanosleep(&kPause, nullptr);
+}
+
+// That before all had met. The world stays for the fatal error that follows.
 Status lost_others(std::unique_ptr<Joined> joined, const Status& status) {
   static_cast<void>(joined.release());
   stage = Stage::joined;
-  constexpr timespec kPause{0, 25'000'000};
-  for (int look = 0; look < 60 && world_found->well(nullptr); ++look) ::nanosleep(&kPause, nullptr);
+  let_launcher_end_us();
   return status;
 }
 
@@ -236,6 +241,7 @@ Result<shm::Arena> share_arena(Joined& joined, HostRoom& room) {
     Result<HostRoom> entered =
         HostRoom::enter(room_name(world, layout), job.process - host.first_process - 1, world.secret(), files);
     if (!entered) {
+      let_launcher_end_us();
       return Status::failure(entered.message() + " (process " + std::to_string(host.first_process) +
                              ": what did it say last? Was it killed?)");
     }

@@ -71,6 +71,13 @@ PeTables tables_of(std::byte* slice, int pes) {
 
 std::atomic<MachineLayer*> current_layer{nullptr};
 
+// Of those who find the same wrong on a host, the one who says it.
+bool is_first_of_host(const bootstrap::World& world) {
+  const std::vector<int>& hosts = world.host_of();
+  const auto own = hosts.begin() + world.rank();
+  return std::find(hosts.begin(), own, *own) == own;
+}
+
 void leave_together(int code) {
   if (MachineLayer* layer = MachineLayer::current()) layer->end_badly(code);
 }
@@ -584,9 +591,13 @@ void MachineLayer::leave(int pe) {
     if (!net_ || !state_->net->progress_all(pe, drop, nullptr)) ::usleep(100);
   }
   waiter.join();
-  if (state_->net) state_->net->keep_costs();
+  if (state_->net) {
+    const Status kept = state_->net->keep_costs();
+    if (!kept && is_first_of_host(*state_->joined->world)) log::warn(kept.message());
+  }
   if (together) return;
-  ::usleep(1'500'000);  // the launcher is about to say who has gone, and to end us
+  if (state_->joined->watched_by_parent) std::_Exit(1);  // who has ended the run has said why, or our parent has
+  ::usleep(1'500'000);                                   // the launcher is about to say who has gone, and to end us
   fatal("not all processes came to the end of the run: " + together.message(), "CkExit",
         "one of them was killed, perhaps", "look at what the others said last");
 }

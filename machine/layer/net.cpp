@@ -21,15 +21,15 @@ constexpr int kWorkersUsually = 8;
 // should all of its workers talk to all of the others'.
 constexpr int kConnectionsUsually = 512;
 
-int workers_for(const bootstrap::Process& process, int processes, int wanted) {
+}  // namespace
+
+int Net::workers_for(const bootstrap::Process& process, int processes, int wanted) {
   const int most = std::min(process.pes, NetPeers::kWorkersMax);
   if (wanted != 0) return std::clamp(wanted, 1, most);
   int workers = std::min({process.carriers, kWorkersUsually, most});
   while (workers > 1 && workers * workers * (processes - 1) > kConnectionsUsually) --workers;
   return workers;
 }
-
-}  // namespace
 
 // ---- wishes
 
@@ -192,8 +192,13 @@ std::string Net::explain() const {
   return text;
 }
 
-void Net::keep_costs() const {
-  for (auto& worker : workers_) worker->engine().keep_costs();
+Status Net::keep_costs() const {
+  Status all;
+  for (auto& worker : workers_) {
+    Status kept = worker->engine().keep_costs();
+    if (all) all = std::move(kept);
+  }
+  return all;
 }
 
 }  // namespace periapt::machine

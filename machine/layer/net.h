@@ -35,6 +35,9 @@ class Net : public shm::FarSide {
   /// Whether the wishes make sense: known transports, values of options that are understood. Opens nothing.
   static Status check(const NetWishes& wishes);
 
+  /// How many workers a process has in a run of so many of its kind; `wanted` is what +workers says, 0: nothing.
+  static int workers_for(const bootstrap::Process& process, int processes, int wanted);
+
   /// Opens the transports and tells the others where this process is reached; they may be sent to after the next fence.
   static Result<std::unique_ptr<Net>> open(const NetPlace& place);
 
@@ -78,7 +81,7 @@ class Net : public shm::FarSide {
   const std::vector<ucx::Device>& devices() const { return workers_.front()->engine().devices(); }
   int workers() const { return static_cast<int>(workers_.size()); }
   /// What was measured is kept for the next run (+cost-file). After the last message.
-  void keep_costs() const;
+  Status keep_costs() const;
 
  private:
   explicit Net(const NetPlace& place) : place_(place), peers_(place_) {}

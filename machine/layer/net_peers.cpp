@@ -1,7 +1,5 @@
 #include "machine/layer/net_peers.h"
 
-#include <optional>
-
 #include "base/fatal.h"
 #include "machine/ucx-like/bytes.h"
 
@@ -11,8 +9,9 @@ namespace {
 constexpr const char* kName = "net";
 constexpr std::size_t kValueMax = 4096;  // of World::put()
 
-// From another process; nothing: it makes no sense.
-std::optional<std::vector<NetPeers::Address>> read_addresses(const std::string& text) {
+}  // namespace
+
+std::optional<std::vector<NetPeers::Address>> NetPeers::read_addresses(const std::string& text) {
   ucx::Reader reader(std::as_bytes(std::span(text)));
   const auto count = reader.number<std::uint8_t>();
   std::vector<NetPeers::Address> addresses;
@@ -20,8 +19,6 @@ std::optional<std::vector<NetPeers::Address>> read_addresses(const std::string& 
   if (!reader.good() || !reader.at_end() || count == 0 || count > NetPeers::kWorkersMax) return {};
   return addresses;
 }
-
-}  // namespace
 
 NetPeers::NetPeers(const NetPlace& place)
     : place_(place),

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ class NetPeers {
   static ucx::PeerId id_of(int index) { return static_cast<ucx::PeerId>(index) + 1; }
   static int index_of(ucx::PeerId peer) { return static_cast<int>(peer) - 1; }
   int process_of(ucx::PeerId peer) const { return index_of(peer) % processes_; }
+
+  /// Of what another process has told; nothing: it makes no sense.
+  static std::optional<std::vector<Address>> read_addresses(const std::string& text);
 
   /// Tells the others where the workers of this process are reached; they know after the next fence.
   Status announce(const std::vector<Address>& own) const;

@@ -1,11 +1,13 @@
 #include "machine/layer/simulated.h"
 
-#include <cerrno>
+#include <sys/stat.h>
+
 #include <cstdio>
-#include <cstring>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/error_text.h"
+#include "base/fatal.h"
+#include "base/output.h"
 #include "machine/bootstrap/arguments.h"
 #include "machine/layer/one_sided.h"
 
@@ -88,14 +90,17 @@ void Simulated::report() const {
   const sim::Options& options = machine_.options();
   if (!options.quiet) {
     std::fputs(machine_.summary().c_str(), stdout);
-    std::fflush(stdout);
+    if (const Status printed = output::flush(); !printed) fatal(printed.message(), "standard output");
   }
   if (options.json.empty()) return;
   std::FILE* file = std::fopen(options.json.c_str(), "w");
   const std::string text = machine_.json();
   const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file == nullptr || std::fclose(file) != 0 || !written)
-    log::warn("+sim json=" + options.json + " could not be written: " + std::strerror(errno));
+  if (file != nullptr && std::fclose(file) == 0 && written) return;
+  const std::string why = error_text();
+  struct stat about;
+  if (::stat(options.json.c_str(), &about) == 0 && S_ISREG(about.st_mode)) std::remove(options.json.c_str());
+  fatal("+sim json=" + options.json + " could not be written: " + why, "the report of a simulated run");
 }
 
 }  // namespace periapt::machine

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/error_text.h"
+#include "base/log.h"
 #include "base/secret.h"
 #include "machine/shm/membarrier.h"
 #include "machine/shm/pair.h"
@@ -124,6 +125,8 @@ class ShmTransport final : public Transport {
   }
   ucx::Accepted flush(Link& link, Completion& done) override { return pair_of(link).flush(done); }
 
+  bool handed_over(Link& link) const override { return pair_of(link).handed_over(); }
+
   ucx::Buffer allocate(std::uint64_t size) override;
   Result<MemoryHandle> register_memory(std::byte* address, std::uint64_t size, MemoryKind kind) override;
   void deregister_memory(MemoryHandle& handle) override;
@@ -169,6 +172,7 @@ class ShmTransport final : public Transport {
   void serve();
   void answer_the_door();
   bool listen_to(Visitor& visitor);
+  void send_away(const Visitor& visitor, const char* why);
   void welcome(Visitor& visitor, Arrival& arrival);
   void read_socket(Pair& pair);
   void take_packet(Pair& pair, Arrival& arrival);
@@ -192,6 +196,7 @@ class ShmTransport final : public Transport {
   std::vector<std::unique_ptr<Pair>> pairs_;
   std::unordered_map<PeerId, Pair*> by_peer_;
   std::vector<Visitor> visitors_;
+  unsigned warnings_ = 0;  // of visitors that were sent away
   unsigned connecting_ = 0;
   SharedPool* pool_ = nullptr;
   Mapping keys_mapping_;
@@ -418,6 +423,14 @@ void ShmTransport::answer_the_door() {
   }
 }
 
+// Who is none of ours: people are told, but not without end.
+void ShmTransport::send_away(const Visitor& visitor, const char* why) {
+  constexpr unsigned kWarningsMost = 10;
+  send_packet(visitor.socket.get(), refusal(why), {});
+  if (warnings_++ < kWarningsMost)
+    log::warn("shm: process " + std::to_string(peer_process(visitor.socket.get())) + " was refused: " + why);
+}
+
 // True: it need not be heard any more.
 bool ShmTransport::listen_to(Visitor& visitor) {
   Arrival arrival = receive_packet(visitor.socket.get());
@@ -427,7 +440,7 @@ bool ShmTransport::listen_to(Visitor& visitor) {
     case Arrival::What::end:
       return true;
     case Arrival::What::broken:
-      send_packet(visitor.socket.get(), refusal("it speaks another version of the shm transport"), {});
+      send_away(visitor, "it speaks another version of the shm transport, or none");
       return true;
     case Arrival::What::no_files:
       send_packet(visitor.socket.get(), refusal(kNoFiles), {});
@@ -444,8 +457,9 @@ bool ShmTransport::listen_to(Visitor& visitor) {
 void ShmTransport::welcome(Visitor& visitor, Arrival& arrival) {
   const Packet& hello = arrival.packet;
   auto refuse = [&](const char* why) { send_packet(visitor.socket.get(), refusal(why), {}); };
-  if (hello.kind != PacketKind::hello || hello.from == 0 || hello.from == self_) return refuse("a hello was expected");
-  if (!same_secret(secret_, hello)) return refuse("it has not the secret of this job");
+  if (hello.kind != PacketKind::hello || hello.from == 0 || hello.from == self_)
+    return send_away(visitor, "a hello was expected");
+  if (!same_secret(secret_, hello)) return send_away(visitor, "it has not the secret of this job");
   if (hello.to != self_) return refuse("it looks for another worker: its address is out of date");
 
   Pair* pair = nullptr;

@@ -406,6 +406,9 @@ Accepted TcpTransport::flush(Link& to, Completion& completion) {
   return answer;
 }
 
+// What the kernel has goes out after us; close() shuts down one way only, and reads what comes still.
+bool TcpTransport::handed_over(Link& link) const { return static_cast<TcpLink&>(link).outbox.empty(); }
+
 /// Writes what has waited long enough; also where nothing has joined it since the last progress(): the worker is idle.
 void TcpTransport::write_due(Which which) {
   std::uint64_t now = clock::now_ns();

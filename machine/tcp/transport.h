@@ -58,6 +58,7 @@ class TcpTransport final : public ucx::Transport {
   ucx::Accepted fetch_op(ucx::Link&, ucx::AtomicOp, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t,
                          const ucx::RemoteKey&, void*, ucx::Completion&) override;
   ucx::Accepted flush(ucx::Link& link, ucx::Completion& completion) override;
+  bool handed_over(ucx::Link& link) const override;
 
   Result<ucx::MemoryHandle> register_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind) override;
   void deregister_memory(ucx::MemoryHandle&) override {}

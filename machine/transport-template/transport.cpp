@@ -184,6 +184,7 @@ class TemplateTransport final : public Transport {
     return Accepted::lost;  // not offered (Capabilities::atomics): nobody calls it
   }
   Accepted flush(Link& link, Completion& completion) override;
+  bool handed_over(Link& link) const override { return static_cast<SocketLink&>(link).owed.empty(); }
 
   Result<MemoryHandle> register_memory(std::byte* address, std::uint64_t size, MemoryKind kind) override {
     if (kind != MemoryKind::host) return Status::failure("this transport reads and writes host memory only");
@@ -505,6 +506,8 @@ void TemplateTransport::end_operation(SocketLink& link, const Packet& packet) {
   Operation& operation = link.operations[packet.operation % kOperationsMax];
   if (operation.completion == nullptr || packet.operation / kOperationsMax != operation.generation)
     return fail(link, "it answered an operation that nobody asked for");
+  if (packet.outcome > static_cast<std::uint8_t>(Outcome::failed))
+    return fail(link, "it answered with an outcome that there is not");
   Outcome here = std::exchange(link.incoming, Outcome::ok);
   auto there = static_cast<Outcome>(packet.outcome);
   ended_.push_back({std::exchange(operation.completion, nullptr), there != Outcome::ok ? there : here});

@@ -1,6 +1,7 @@
 // Which devices there are, and which of them were asked for.
 #include "machine/ucx-like/context.h"
 
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -122,8 +123,11 @@ Status check_cost_file(const std::string& path) {
     }
   }
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0) return {};
-  return Status::failure(it + " cannot be written: its folder: " + error_text());
+  const char* where = folder.empty() ? "." : folder.c_str();
+  struct statvfs disk;
+  const bool full = ::statvfs(where, &disk) == 0 && disk.f_blocks != 0 && disk.f_bfree == 0;
+  if (!full && ::access(where, W_OK) == 0) return {};
+  return Status::failure(it + " cannot be written: its folder: " + error_text(full ? ENOSPC : errno));
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // What was chosen, and why, in words; and the file that what was measured is kept in.
 #include <cstdio>
 #include <fstream>
+#include <utility>
 
-#include "base/log.h"
+#include "base/error_text.h"
 #include "machine/ucx-like/engine.h"
 
 namespace periapt::ucx {
@@ -30,17 +31,20 @@ std::string EndpointImpl::explain() const {
   }
   if (!beside.empty()) text += ", and for messages from " + std::to_string(plan_.split_min) + " B beside it " + beside;
   if (!slow.empty()) text += "; not over " + slow + ", more than eight times slower";
-  text += "\n  to " + std::to_string(plan_.inline_max) + " B: copied and sent at once: " + plan_.why_inline;
+  text += "\n  up to " + bytes_text(plan_.inline_max) + ": copied and sent at once: " + plan_.why_inline;
   if (plan_.eager_max > plan_.inline_max) {
-    text += "\n  to " + std::to_string(plan_.eager_max) + " B: sent at once from where it lies: " + plan_.why_eager;
+    text += "\n  below " + bytes_text(plan_.eager_max + 1) + ": sent at once from where it lies: " + plan_.why_eager;
   }
   if (plan_.hands_over) text += "\n  owned messages of any size: handed over, which this device does without a copy";
-  text += "\n  above, or beyond the peer's window of " + std::to_string(window_) + " B: announced first, then";
-  for (std::size_t bin = 0; bin < WayTimes::kSizes; ++bin) {
-    std::uint64_t size = bin == 0 ? 1 : (std::uint64_t{1} << 17) << (3 * (bin - 1));
-    text += "\n    " + std::string(WayTimes::bin_name(bin)) + ": by " +
-            name_of(first.times.choose(worker_.allowed_ways(plan_), size)) +
-            " next (measured: " + first.times.describe(plan_.ways, size) + ")";
+  text += "\n  above, or beyond the peer's window of " + bytes_text(static_cast<std::uint64_t>(window_)) +
+          ": announced first, then brought";
+  // Sizes of which the same is known stand in one line.
+  auto way_of = [&](std::size_t bin) {
+    return first.times.explain(plan_.ways, worker_.allowed_ways(plan_), WayTimes::bin_begin(bin));
+  };
+  for (std::size_t bin = 0, end; bin < WayTimes::kSizes; bin = end) {
+    for (end = bin + 1; end < WayTimes::kSizes && way_of(end) == way_of(bin);) ++end;
+    text += "\n    " + WayTimes::bins_name(bin, end) + ": " + way_of(bin);
   }
   if (worker_.forced_ways_ != 0) text += "\n    the way was set by hand (+rendezvous)";
   return text + "\n";
@@ -66,11 +70,11 @@ void WorkerImpl::read_costs() {
   }
 }
 
-void WorkerImpl::keep_costs() {
+Status WorkerImpl::keep_costs() {
   const std::string& path = context_.request().cost_file;
   bool changed = false;
   for (auto& port : ports_) changed |= port->times.changed();
-  if (path.empty() || !changed) return;
+  if (path.empty() || !changed || std::exchange(tried_to_keep_costs_, true)) return {};
   // What others have measured for devices that are not here stays.
   std::string text;
   std::ifstream old(path);
@@ -87,10 +91,10 @@ void WorkerImpl::keep_costs() {
   std::ofstream file(mine, std::ios::trunc);
   file << text;
   file.close();
-  if (!file || std::rename(mine.c_str(), path.c_str()) != 0) {
-    std::remove(mine.c_str());
-    log::warn("what was measured of ways for large messages could not be kept in " + path);
-  }
+  if (file && std::rename(mine.c_str(), path.c_str()) == 0) return {};
+  const std::string why = error_text();
+  std::remove(mine.c_str());
+  return Status::failure("what was measured of ways for large messages could not be kept in " + path + ": " + why);
 }
 
 }  // namespace periapt::ucx

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/fatal.h"
+#include "base/log.h"
 #include "machine/ucx-like/bytes.h"
 #include "machine/ucx-like/engine.h"
 #include "machine/ucx-like/loopback.h"
@@ -39,7 +40,7 @@ WorkerImpl::WorkerImpl(Context& context, PeerId self)
     : context_(context), self_(self), devices_(context.devices()), operations_(*this) {}
 
 WorkerImpl::~WorkerImpl() {
-  keep_costs();
+  if (const Status kept = keep_costs(); !kept) log::warn(kept.message());
   // Transports first: nothing arrives any more, and nobody reads lent memory.
   for (auto& port : ports_) {
     port->registrations.reset();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/fatal.h"
+#include "base/output.h"
 #include "runtime/scheduler/converse_state.h"
 #include "runtime/scheduler/streams.h"
 
@@ -33,12 +34,13 @@ std::string formatted(const char* format, va_list arguments) {
 // then takes it in one piece.
 int write_whole(std::FILE* file, const std::string& text) {
   flockfile(file);
-  std::fflush(file);
+  if (std::fflush(file) != 0 && file == stdout) output::note_lost(errno);
   const int fd = fileno(file);
   std::size_t done = 0;
   while (done < text.size()) {
     const ssize_t wrote = ::write(fd, text.data() + done, text.size() - done);
     if (wrote < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (wrote < 0 && file == stdout) output::note_lost(errno);
     if (wrote < 0) break;
     done += static_cast<std::size_t>(wrote);
   }

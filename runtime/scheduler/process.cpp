@@ -10,6 +10,7 @@
 
 #include "base/fatal.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "machine/sim/machine.h"
 
 namespace periapt {
@@ -248,6 +249,8 @@ void Process::standstill() {
 
 void Process::end(int code) {
   if (hooks_.end) hooks_.end(code);
+  // While the others are there to be told.
+  if (const Status printed = output::flush(); code == 0 && !printed) fatal(printed.message(), "standard output");
   layer().leave(Pe::current()->index);
   for (std::thread& thread : threads_) thread.detach();
   std::fflush(nullptr);

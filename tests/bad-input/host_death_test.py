@@ -9,7 +9,6 @@ import os
 import re
 import sys
 import time
-import uuid
 
 import ways
 from ways import launchers
@@ -27,13 +26,13 @@ POINTS = ["looking", "found", "fence", "met", "fence:2", "enter", "connecting", 
 
 def go(lab, name):
     """A list of what is wrong."""
-    wrong, mark, report = [], uuid.uuid4().hex, lab.path("report")
+    wrong, report = [], lab.path("report")
     steps = "4" if name in ("leave", "finalize") else "1000"
     with open(lab.path("hosts"), "w", encoding="ascii") as file:
         file.write("".join(f"host {host}\n" for host in lab.names))
     job = launchers.Job(
         lab.inside(0, f"{ways.CHARMRUN} ++quiet ++nodelist {lab.path('hosts')} ++remote-shell '{lab.ssh()}' ++n 4 {PROGRAM} {steps}"),
-        PERIAPT_TEST_MARK=mark, PERIAPT_TEST_POINT=name, PERIAPT_TEST_VICTIM=lab.names[VICTIM], PERIAPT_TEST_THEN="stop",
+        PERIAPT_TEST_POINT=name, PERIAPT_TEST_VICTIM=lab.names[VICTIM], PERIAPT_TEST_THEN="stop",
         PERIAPT_TEST_REPORT=report)
     while not os.path.exists(report) and job.process.poll() is None:
         time.sleep(0.01)
@@ -47,11 +46,6 @@ def go(lab, name):
         os.unlink(report)
     else:
         wrong.append("its point was not reached")
-    end = time.monotonic() + 10
-    while (left := ways.marked(mark)) and time.monotonic() < end:
-        time.sleep(0.02)
-    if left:
-        wrong.append(f"processes are left behind: {[ways.command_of(pid) for pid in left]}")
     if run.code == 0:
         wrong.append("status 0")
     if seconds > SECONDS:

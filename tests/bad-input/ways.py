@@ -84,19 +84,6 @@ class Ways:
         self.folder.cleanup()
 
 
-def marked(mark):
-    """Processes that were started with the mark in their environment, and are there still."""
-    found = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                if f"PERIAPT_TEST_MARK={mark}".encode() in file.read().split(b"\0") and launchers.alive(int(name)):
-                    found.append(int(name))
-        except OSError:
-            pass
-    return found
-
-
 class Run:
     """A run in a folder of its own; `text` is what it has printed, both streams together."""
 
@@ -127,11 +114,9 @@ class Run:
         except subprocess.TimeoutExpired:
             status = None
             wrong.append(f"it hung for {HANG_S} s")
-        end = time.monotonic() + (10 if status is not None else 0)
-        while (left := marked(self.mark)) and time.monotonic() < end:
-            time.sleep(0.02)
+        left = launchers.unmarked(self.mark, 10 if status is not None else 0)
         if left:
-            wrong.append(f"processes are left behind: {[command_of(pid) for pid in left]}")
+            wrong.append(f"processes are left behind: {[launchers.command_of(pid) for pid in left]}")
         for pid in left:
             try:
                 os.kill(pid, 9)
@@ -146,11 +131,3 @@ class Run:
         self.output.close()
         self.folder.cleanup()
         return status, text, wrong
-
-
-def command_of(pid):
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return f"{pid}: {file.read().replace(bytes(1), b' ').decode(errors='replace')[:100]}"
-    except OSError:
-        return str(pid)

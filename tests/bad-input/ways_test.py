@@ -2,12 +2,11 @@
 """What goes wrong in a program is told in one sentence that the user sees, whoever started it: over TCP, under hydra, Open
 MPI, charmrun and Slurm. Usage: ways_test.py PROGRAM OTHER [WORD...]; only cases with one of the words in their name run.
 
-PROGRAM is tests/bad-input/bad.cpp, OTHER another program. Each case: the status is not 0, the words are there, one block
-of ours tells it, nothing is left: no process, no file.
+PROGRAM is tests/bad-input/bad.cpp, OTHER another program. Each case: the status is not 0, the words are there, one block of ours tells it, nothing is left: no
+process, no file. (scarce_test.py has limits that are too low.)
 """
 import os
 import re
-import resource
 import sys
 import time
 
@@ -114,20 +113,6 @@ def unlike(way):
             check(case, ways.Run(words, environment=way.environment), said)
 
 
-def limits(way):
-    """Limits that are too low, where the processes inherit them from us."""
-    if way.name.startswith("srun"):
-        return
-    for name, limit, said in (
-            ("ulimit -v", (resource.RLIMIT_AS, 150 << 20), ["address", "ulimit -v"]),
-            ("ulimit -n", (resource.RLIMIT_NOFILE, 7), ["Too many open files", "ulimit -n"])):
-        case = f"{way.name}: {name}"
-        # A launcher that needs more itself says so itself.
-        if not wanted(case) or (way.command and not way.name.startswith("charmrun")):
-            continue
-        check(case, ways.Run(way.words(PROGRAM, "code 0"), limits=[limit], environment=way.environment), said)
-
-
 def main():
     here = ways.Ways()
     try:
@@ -135,7 +120,6 @@ def main():
             mistakes(way)
             command_lines(way)
             unlike(way)
-            limits(way)
     finally:
         here.close()
     print(f"{len(failures)} failures {failures if failures else ''}")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 
 SKIPPED = 77
 PATIENCE = 600  # seconds until a run counts as hung, so that the others of the file still run
@@ -71,14 +72,48 @@ def environment(**more):
     return clean
 
 
+def marked(mark):
+    """Processes that were started with the mark in their environment, and are there still."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if f"PERIAPT_TEST_MARK={mark}".encode() in file.read().split(b"\0") and alive(int(name)):
+                    found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
+def unmarked(mark, within):
+    """The same after a while, when none should be there any more."""
+    end = time.monotonic() + within
+    while (left := marked(mark)) and time.monotonic() < end:
+        time.sleep(0.02)
+    return left
+
+
+def command_of(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return f"{pid}: {file.read().replace(bytes(1), b' ').decode(errors='replace')[:100]}"
+    except OSError:
+        return str(pid)
+
+
 class Job:
-    """A started command, in a process group of its own."""
+    """A started command, in a process group of its own. What it starts carries a mark in its environment; when it has
+    finished, nothing with the mark may be left, and nothing of ours in /dev/shm."""
 
     def __init__(self, command, stdin=subprocess.DEVNULL, **variables):
+        self.mark = variables.setdefault("PERIAPT_TEST_MARK", uuid.uuid4().hex)
+        self.shm = set(os.listdir("/dev/shm"))
         self.begin = time.monotonic()
         self.process = subprocess.Popen([str(word) for word in command], stdin=stdin, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
                                         env=environment(**variables))
+
+    ENDING = 20  # seconds until what the command has left behind counts as left
 
     def lines_until(self, count, begins):
         """Reads stdout until so many lines begin so."""
@@ -98,7 +133,12 @@ class Job:
             os.killpg(self.process.pid, signal.SIGKILL)
             out, err = self.process.communicate()
             raise AssertionError(f"it hung: {Outcome('none', out, err, PATIENCE)}") from None
-        return Outcome(self.process.returncode, out, err, time.monotonic() - self.begin)
+        run = Outcome(self.process.returncode, out, err, time.monotonic() - self.begin)
+        if left := unmarked(self.mark, self.ENDING):
+            raise AssertionError(f"processes are left behind: {[command_of(pid) for pid in left]}: {run}")
+        if new := {name for name in os.listdir("/dev/shm") if "periapt" in name} - self.shm:
+            raise AssertionError(f"left in /dev/shm: {new}: {run}")
+        return run
 
 
 def run(*command, text=None, **variables):

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/error_text.h"
 #include "machine/bootstrap/launch.h"
 #include "tools/charmrun/hub.h"
 
@@ -121,9 +122,15 @@ class Root final : public Hub {
         ::poll(&poll, 1, -1);
         continue;
       }
-      if (n < 0) return end(1, "nobody reads charmrun's output");
+      if (n < 0) return nobody_reads(errno);
       at += static_cast<std::size_t>(n);
     }
+  }
+
+  // A reader that has left knows why. Anything else must be told, where that is possible.
+  void nobody_reads(int error) {
+    if (!ending_ && error != EPIPE) say("error: what the processes print cannot be written: " + error_text(error));
+    end(1, "nobody reads charmrun's output");
   }
 
   // Once; what was said before stands.

@@ -45,28 +45,37 @@ const Limit kLimits[] = {
     {"processes", RLIMIT_NPROC, false, 1024, State::limited, "threads count too", "ulimit -u unlimited"},
 };
 
-// Where in the hierarchy we are: "/a/b" of "0::/a/b", for version 2.
-std::string cgroup_folder() {
-  std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("0::", 0) == 0) return "/sys/fs/cgroup" + line.substr(3);
-  }
-  return {};
-}
+// A limit of a cgroup, in either version of them.
+struct GroupLimit {
+  const char* file;
+  const char* controller;  // of version 1: a hierarchy of its own
+  const char* file_1;
+};
+constexpr GroupLimit kMemoryOfGroup{"memory.max", "memory", "memory.limit_in_bytes"};
+constexpr GroupLimit kProcessesOfGroup{"pids.max", "pids", "pids.max"};
+constexpr unsigned long long kNoLimit = 1ull << 60;  // version 1 says it as the largest number of pages
 
-// The strictest value of a cgroup file between our group and the root.
-std::string strictest(const std::string& name, unsigned long long& least) {
-  least = ~0ull;
+// The strictest value between our group and the root of its hierarchy; where it stands, empty: there is none. A line of
+// the list of our groups is "0::/a/b", or in version 1 "4:cpu,memory:/a/b".
+std::string strictest(const GroupLimit& limit, unsigned long long& least) {
+  least = kNoLimit;
   std::string where;
-  std::string folder = cgroup_folder();
-  while (folder.size() >= std::string("/sys/fs/cgroup").size()) {
-    std::string value = first_line(folder + "/" + name);
-    unsigned long long number = value.empty() || value == "max" ? ~0ull : std::strtoull(value.c_str(), nullptr, 10);
-    if (number < least) {
-      least = number;
-      where = folder;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const bool is_2 = controllers == ",,";
+    if (!is_2 && controllers.find("," + std::string(limit.controller) + ",") == std::string::npos) continue;
+    const std::string root = is_2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/" + std::string(limit.controller);
+    for (std::string group = line.substr(second + 1);;) {
+      const std::string value = first_line(root + group + "/" + (is_2 ? limit.file : limit.file_1));
+      const bool none = value.empty() || value == "max";
+      const unsigned long long number = none ? kNoLimit : std::strtoull(value.c_str(), nullptr, 10);
+      if (number < least) least = number, where = root + group;
+      if (group.empty()) break;
+      group.erase(group.rfind('/'));
     }
-    folder.erase(folder.rfind('/'));
   }
   return where;
 }
@@ -130,13 +139,13 @@ void probe_limits(Findings& findings) {
                         "vm.overcommit_memory=2: reserved memory counts as used", "sysctl vm.overcommit_memory=0"});
   }
   unsigned long long least = 0;
-  std::string where = strictest("memory.max", least);
+  std::string where = strictest(kMemoryOfGroup, least);
   findings.push_back({"limits",
                       "cgroup memory",
                       State::good,
                       where.empty() ? "no limit found" : bytes_in_words(least) + " (" + where + ")",
                       {}});
-  where = strictest("pids.max", least);
+  where = strictest(kProcessesOfGroup, least);
   bool few = !where.empty() && least < 1024;
   findings.push_back({"limits", "cgroup processes", few ? State::limited : State::good,
                       where.empty() ? "no limit found" : std::to_string(least) + " (" + where + ")",

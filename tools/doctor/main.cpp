@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   Findings findings;
   probe_build(findings);
   probe_run(findings, world);
+  probe_workers(findings, options->workers);
   probe_transports(findings, *wishes);
   probe_choice(findings, *wishes);
   probe_launchers(findings);

@@ -2,12 +2,15 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <set>
 #include <string_view>
 
+#include "base/topology.h"
 #include "machine/bootstrap/wire.h"
 #include "machine/bootstrap/world.h"
+#include "machine/layer/net.h"
 #include "machine/layer/transports.h"
 #include "tools/doctor/finding.h"
 
@@ -100,6 +103,28 @@ void probe_run(Findings& findings, const Result<std::unique_ptr<bootstrap::World
                       {}});
   for (const std::string& other : found.passed_over())
     findings.push_back({"run", "passed over", State::absent, other, {}});
+}
+
+// Of a process with a PE for each cpu of this host.
+void probe_workers(Findings& findings, int wanted) {
+  const int cpus = static_cast<int>(topology::allowed_cpus().size());
+  const double quota = topology::cpu_quota();
+  bootstrap::Process process;
+  process.pes = process.carriers = quota > 0 && quota < cpus ? std::max(1, static_cast<int>(std::floor(quota))) : cpus;
+  const auto workers_in = [&](int processes) { return machine::Net::workers_for(process, processes, wanted); };
+  const int workers = workers_in(2);
+  std::string text = std::to_string(workers) + " for other hosts, in a process of " + std::to_string(process.pes) +
+                     (process.pes == 1 ? " PE" : " PEs");
+  if (wanted != 0) {
+    text += ": +workers says so";
+  } else if (workers > 1) {
+    int processes = 2;
+    while (workers_in(processes + 1) == workers) ++processes;
+    text += " of a run of up to " + std::to_string(processes) + " processes";
+    while (workers_in(processes) > 1) ++processes;
+    text += ", fewer in larger ones, 1 from " + std::to_string(processes) + " on; +workers N sets another number";
+  }
+  findings.push_back({"run", "workers", State::good, text, {}});
 }
 
 void probe_launchers(Findings& findings) {

@@ -1,0 +1,16 @@
+// Whether what a run has printed has reached its standard output. On a full disk it has not: that is told when the run
+// ends, and its status is not 0.
+#pragma once
+
+#include "base/status.h"
+
+namespace periapt::output {
+
+/// A write to the standard output failed with this errno value. The first one counts. Any thread.
+void note_lost(int error);
+
+/// Flushes the standard output. A failure says that something printed before this has not been written, and why. Who
+/// has closed the standard output did not want it: that is none.
+Status flush();
+
+}  // namespace periapt::output

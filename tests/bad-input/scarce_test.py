@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""Runs for which this machine has too little: no room on a disk, limits of a process that are too low, under every launcher.
+
+Usage: scarce_test.py BAD STORM NBODY DEATH [WORD...]; only cases with one of the words in their name run. Each case: one message
+with the words, a status other than 0, nothing left: no process, no file of half a content. The full disks are small file
+systems in a mount name space of this test's own, which needs root.
+"""
+import os
+import re
+import subprocess
+import sys
+import time
+
+import ways
+from ways import launchers
+
+BAD, STORM, NBODY, DEATH = (os.path.abspath(path) for path in sys.argv[1:5])
+ONLY = sys.argv[5:]
+CHARMC = os.path.join(os.environ["PERIAPT_BIN"], "charmc")
+OURS = re.compile(r"^(?:periapt: fatal error|periapt: process \d|charmrun: error:|charmc: |nbody: )", re.MULTILINE)
+FULL = ["No space left on device"]
+FILLING = "filling"  # what fills a disk
+
+failures = []
+begin = time.monotonic()
+
+
+def wanted(case):
+    return not ONLY or any(word in case for word in ONLY)
+
+
+def report(case, status, text, wrong):
+    print(f"{time.monotonic() - begin:6.1f} s  {'FAILED ' if wrong else ''}{case}: status {status}", flush=True)
+    if wrong:
+        failures.append(case)
+        print("".join(f"    {line}\n" for line in [*wrong, "it printed:", *text.splitlines()[:40]]), flush=True)
+
+
+def failed_with(run, words, blocks=OURS):
+    """Of a run that must fail: status, text and what is wrong."""
+    status, text, wrong = run.finish()
+    if status == 0:
+        wrong.append("status 0")
+    wrong += [f"does not say {word!r}" for word in words if not re.search(word, text)]
+    if len(blocks.findall(text)) != 1:
+        wrong.append(f"{len(blocks.findall(text))} messages instead of one")
+    return status, text, wrong
+
+
+class Disk:
+    """A small file system."""
+
+    def __init__(self, folder, kilobytes=128):
+        self.folder = folder
+        os.makedirs(folder, exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "none", folder], check=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def fill(self):
+        with open(self.path(FILLING), "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(4096))
+            except OSError:
+                pass
+
+    def left(self):
+        return sorted(set(os.listdir(self.folder)) - {FILLING})
+
+    def close(self):
+        subprocess.run(["umount", self.folder], check=True)
+
+
+def full_disks(here):
+    disk = Disk(here.path("disk"))
+    disk.fill()
+    prints = [way for way in here.all if not way.command or way.name == "charmrun"]  # others' launchers print themselves
+    prints += [ways.Way("by itself", [], ["+p2"]), ways.Way("by itself, shared memory", [], ["+p4", "+ppn", "2"]),
+               ways.Way("simulated", [], ["+sim", "nodes=2"])]
+    for way in filter(lambda way: wanted(f"full disk, output, {way.name}"), prints):
+        with open(disk.path("log"), "wb") as log:
+            run = ways.Run(way.words(BAD, "code 0"), stdout=log)
+            status, text, wrong = failed_with(run, [*FULL, "standard output|what the processes print"])
+        report(f"full disk, output, {way.name}", status, text, wrong)
+        os.unlink(disk.path("log"))
+    cases = {
+        "cost file": ([BAD, "code 0", "+p2", "+ppn", "1", "+transports", "tcp", "+cost-file", disk.path("costs")], OURS),
+        "report of a simulation": ([BAD, "code 0", "+sim", f"nodes=2,quiet=1,json={disk.path('sim.json')}"], OURS),
+        "picture": ([NBODY, "-n", "64", "--steps", "1", "--frames", "1", "-o", disk.path("x"), "+p2"], OURS),
+        "snapshot": ([NBODY, "-n", "64", "--steps", "1", "--snapshots", "1", "-o", disk.path("x"), "+p2"], OURS),
+        "translation": (["sh", "-c", f"cd {disk.folder} && exec {CHARMC} {os.path.dirname(os.path.abspath(__file__))}/bad.ci"], OURS),
+        # The compiler's own words.
+        "object": ([CHARMC, "-c", os.path.join(os.path.dirname(os.path.abspath(__file__)), "points.cpp"), "-I",
+                    os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."), "-std=c++20", "-o", disk.path("x.o")],
+                   re.compile("No space left on device")),
+    }
+    for name, (words, blocks) in cases.items():
+        if not wanted(f"full disk, {name}"):
+            continue
+        status, text, wrong = failed_with(ways.Run(words), FULL, blocks)
+        if left := disk.left():
+            wrong.append(f"left on the disk: {left}")
+        report(f"full disk, {name}", status, text, wrong)
+    disk.close()
+
+
+def a_disk_that_fills_during_the_run(here):
+    """The work is done and the status is its own; that the costs were not kept is told once, by one of the processes."""
+    case = "disk that fills during the run, cost file"
+    if not wanted(case):
+        return
+    disk = Disk(here.path("disk"))
+    run = ways.Run([DEATH, "60", "+p3", "+ppn", "1", "+transports", "tcp", "+cost-file", disk.path("costs")])
+    while "PEs in" not in run.text() and run.process.poll() is None:
+        time.sleep(0.01)
+    disk.fill()
+    status, text, wrong = run.finish()
+    if status != 0:
+        wrong.append("the work counts for nothing")
+    if len(re.findall("could not be kept in .*No space left on device", text)) != 1:
+        wrong.append("not one warning")
+    if disk.left():
+        wrong.append(f"left on the disk: {disk.left()}")
+    disk.close()
+    report(case, status, text, wrong)
+
+
+def full_shared_memory(here):
+    """Message memory has no name in a file system: /dev/shm may be full, or not there."""
+    cases = ["+p4 +ppn 2", "+p4 +ppn 2 +no-shared-memory +transports shm"]
+    if not any(wanted(f"full /dev/shm, {line}") for line in cases):
+        return
+    disk = Disk("/dev/shm", 16)
+    disk.fill()
+    for line in filter(lambda line: wanted(f"full /dev/shm, {line}"), cases):
+        status, text, wrong = ways.Run([STORM, "24", "20", "3", *line.split()]).finish()
+        if status != 0 or "each exactly once" not in text:
+            wrong.append("it did not run")
+        report(f"full /dev/shm, {line}", status, text, wrong)
+    disk.close()
+
+
+# A limit, as prlimit says it, and what must be told.
+ADDRESSES = ("--as=157286400", ["address space", "ulimit -v"])
+SIZES = ("--fsize=1048576", ["file sizes", "ulimit -f"])  # of memory files too, where processes of a host share memory
+# Launchers' own libraries in the process need some files themselves, and say so themselves.
+FILES = ("--nofile=7", ["Too many open files", "ulimit -n"])
+PROCESSES = ("--nproc=3", ["could not start process", "ulimit -u"])
+
+
+def limits(here):
+    script = here.path("limited")
+    with open(script, "w", encoding="ascii") as file:
+        file.write(f'#!/bin/sh\nexec prlimit "$PERIAPT_TEST_LIMIT" {BAD} "$@"\n')
+    os.chmod(script, 0o755)
+
+    def limited(way, limit):
+        return ways.Run(way.words(script, "code 0"), environment={**way.environment, "PERIAPT_TEST_LIMIT": limit})
+
+    shared = ways.Way("by itself, shared memory", [], ["+p4", "+ppn", "2"])
+    for way in [shared, *here.all]:
+        cases = {}
+        if "+ppn" in way.options:  # a process of one PE that shares no memory can do with little
+            cases["address space"] = ADDRESSES
+        if way.name in (shared.name, "hydra", "Open MPI"):
+            cases["files' sizes"] = SIZES
+        if way.name in ("by itself, tcp", "charmrun"):
+            cases["open files"] = FILES
+        for name, (limit, said) in cases.items():
+            if wanted(case := f"limit of {name}, {way.name}"):
+                report(case, *failed_with(limited(way, limit), said))
+        if wanted(case := f"no locked memory, {way.name}"):  # which no transport here needs
+            status, text, wrong = limited(way, "--memlock=0").finish()
+            report(case, status, text, wrong + (["it did not run"] if status != 0 else []))
+    # Root has no such limit.
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    if subprocess.run([*nobody, "test", "-x", BAD], check=False).returncode != 0:
+        print("not tried: a limit of processes (nobody may not execute the program)")
+        return
+    for options in (["+p8", "+ppn", "1"], ["+p8", "+ppn", "1", "+transports", "tcp"]):
+        case = f"limit of processes, {' '.join(options)}"
+        if wanted(case):
+            run = ways.Run([*nobody, "prlimit", PROCESSES[0], BAD, "code 0", *options])
+            report(case, *failed_with(run, PROCESSES[1]))
+
+
+def main():
+    if os.geteuid() != 0:
+        print("skipped: file systems are mounted by root only")
+        sys.exit(launchers.SKIPPED)
+    if os.environ.pop("PERIAPT_TEST_OWN_MOUNTS", None) is None:
+        os.environ["PERIAPT_TEST_OWN_MOUNTS"] = "1"
+        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv])
+    here = ways.Ways(slurm=False)  # as hydra's, and to start it takes as long as all of this
+    try:
+        full_disks(here)
+        a_disk_that_fills_during_the_run(here)
+        full_shared_memory(here)
+        limits(here)
+    finally:
+        here.close()
+    print(f"{len(failures)} failures {failures if failures else ''}")
+    sys.exit(1 if failures else 0)
+
+
+main()
