@@ -84,7 +84,10 @@ class Party : public CBase_Party {
     partner_ = parties[(thisIndex + pairs) % (2 * pairs)];
     run(*this, settings_.plan);
     if (thisIndex != 0) return;
-    print_about(std::string("chares") + (settings_.marshalled ? ", marshalled" : settings_.nocopy ? ", nocopy" : "") +
+    print_about(std::string("chares") +
+                (settings_.marshalled ? ", marshalled"
+                 : settings_.nocopy   ? ", nocopy"
+                                      : "") +
                 (CkNumNodes() > 1 ? ", processes" : ", threads of a process"));
     std::fflush(stdout);
     mainProxy.done();
