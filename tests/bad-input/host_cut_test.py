@@ -22,7 +22,7 @@ import net_lab  # noqa: E402
 PROGRAM = os.path.abspath(sys.argv[1])
 ONLY = sys.argv[2:]
 VICTIM = 1
-SILENCE, NET_TIMEOUT = 12, 4  # seconds
+SILENCE, NET_TIMEOUT = 9, 4  # seconds
 MORE = 30  # that may pass beyond them, on a machine with many runs on it
 UNDER_WAY = ["small:200", "large:5", "broadcast:9", "contribute:9"]  # points at which all hosts are connected
 
@@ -40,7 +40,7 @@ class Run:
             lab.inside(0, f"{ways.CHARMRUN} ++quiet ++nodelist {lab.path('hosts')} ++remote-shell '{lab.ssh()}' ++n 4 {PROGRAM} "
                           f"{steps} {options}"),
             PERIAPT_TEST_POINT=point, PERIAPT_TEST_VICTIM=lab.names[VICTIM], PERIAPT_TEST_THEN="wait",
-            PERIAPT_TEST_REPORT=self.report, PERIAPT_HOST_SILENCE=3 * SILENCE if timeout else SILENCE)
+            PERIAPT_TEST_REPORT=self.report, PERIAPT_HOST_SILENCE=2 * SILENCE if timeout else SILENCE)
         self.job.ENDING = 3 * SILENCE + MORE  # the cut-off side ends by itself
 
     def wait_for_point(self):
