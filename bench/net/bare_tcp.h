@@ -1,5 +1,6 @@
 // What a loopback connection can do at all, as a Side of bench/net: one spinning socket for each pair, no header, no
-// tag. Small messages that are begun together leave with one send(), which is the best that gathering them can do.
+// tag. A small message has ended when it is copied; they leave with one send() when 32 KB of them are there, or when
+// the sender waits for something, which is the best that gathering them can do.
 #pragma once
 
 #include <linux/errqueue.h>
@@ -61,6 +62,7 @@ class BareTcp {
     place_.meet([] {});
   }
   std::vector<double> gather(double mine) {
+    push();
     return place_.gather(mine, [] {});
   }
   std::byte* outgoing(int slot, std::size_t size) { return slots_.outgoing(slot, size); }
@@ -72,7 +74,7 @@ class BareTcp {
       if (staged_size_ + size > kStaged) push();
       std::memcpy(staged_.data() + staged_size_, from, size);
       staged_size_ += size;
-      return {++staged_count_, Kind::small};
+      return {0, Kind::small};
     }
     push();
     out_.push_back({const_cast<std::byte*>(from), size});
@@ -84,8 +86,8 @@ class BareTcp {
     return {++begun_in_, Kind::receive};
   }
   void wait(Request& request) {
-    if (request.kind != Kind::small || request.number > pushed_count_) push();
     if (request.kind == Kind::small) return;
+    push();
     while ((request.kind == Kind::receive ? ended_in_ : ended_out_) < request.number) {
       work();
       place_.relax();
@@ -93,7 +95,7 @@ class BareTcp {
   }
 
  private:
-  static constexpr std::size_t kSmall = 1024, kStaged = 64 << 10;
+  static constexpr std::size_t kSmall = 1024, kStaged = 32 << 10;
   struct Piece {
     std::byte* at;
     std::size_t left;
@@ -111,7 +113,6 @@ class BareTcp {
         read();
     }
     staged_size_ = 0;
-    pushed_count_ = staged_count_;
   }
   void work() {
     while (!out_.empty()) {
@@ -183,7 +184,6 @@ class BareTcp {
   std::deque<Piece> out_, in_;
   std::vector<std::byte> staged_, arrived_;
   std::size_t staged_size_ = 0, arrived_at_ = 0, arrived_size_ = 0;
-  std::uint64_t staged_count_ = 0, pushed_count_ = 0;
   std::uint64_t begun_out_ = 0, ended_out_ = 0, begun_in_ = 0, ended_in_ = 0;
 };
 

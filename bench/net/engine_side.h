@@ -87,8 +87,7 @@ class EngineSide {
     wait(request);
   }
   void look() {
-    work();
-    place_.relax();
+    if (work() == 0) place_.relax();
   }
 
  private:
@@ -100,7 +99,7 @@ class EngineSide {
     if (!result) fatal(result.message());
     return std::move(*result);
   }
-  void work() { worker_->progress(); }
+  int work() { return worker_->progress(); }
   void show(const std::byte* bytes) {
     if (shown_) shown_(bytes);
     ++actives_shown_;

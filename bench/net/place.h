@@ -66,7 +66,7 @@ class Place {
   /// Memory that all sides see, one side's part of it.
   std::byte* shared(int side) const { return shared_ + static_cast<std::size_t>(side) * kSharedBytes; }
 
-  /// In every loop that waits.
+  /// In every loop that waits, after a look that found nothing: whoever found something has more to do.
   void relax() const {
     if (crowded_) ::sched_yield();
   }

@@ -71,10 +71,7 @@ class TransportSide final : private ucx::Receiver {
   }
   Request receive(int slot, std::size_t size) { return {mailbox_.want(slots_.incoming(slot, size)), -1}; }
   void wait(Request& request) {
-    while (!mailbox_.ended(request.number) || !ended(request)) {
-      work();
-      place_.relax();
-    }
+    while (!mailbox_.ended(request.number) || !ended(request)) look();
     request = {};
   }
 
@@ -85,10 +82,7 @@ class TransportSide final : private ucx::Receiver {
   }
   Request send_active(std::size_t size) { return send(0, size); }
   void take_active(std::size_t) {
-    for (++actives_taken_; actives_shown_ < actives_taken_;) {
-      work();
-      place_.relax();
-    }
+    for (++actives_taken_; actives_shown_ < actives_taken_;) look();
   }
 
   bool one_sided() const { return can().max_put != 0 && can().max_get != 0; }
@@ -108,8 +102,7 @@ class TransportSide final : private ucx::Receiver {
     wait(request);
   }
   void look() {
-    work();
-    place_.relax();
+    if (work() == 0) place_.relax();
   }
 
  private:
@@ -123,7 +116,7 @@ class TransportSide final : private ucx::Receiver {
 
   static ucx::PeerId id(int side) { return static_cast<ucx::PeerId>(side) + 1; }
   const ucx::Capabilities& can() const { return transport_->device().can; }
-  void work() { transport_->progress(); }
+  int work() { return transport_->progress(); }
 
   void open(const std::string& name, const ucx::OpenRequest& request) {
     for (const ucx::TransportFactory* factory : machine::transports()) {
@@ -162,10 +155,7 @@ class TransportSide final : private ucx::Receiver {
     Operation& operation = operations_[next_];
     while (!operation.ended) work();
     ucx::Accepted answer;
-    while ((answer = start(operation)) == ucx::Accepted::no_resource) {
-      work();
-      place_.relax();
-    }
+    while ((answer = start(operation)) == ucx::Accepted::no_resource) look();
     if (answer == ucx::Accepted::lost) fatal("the link was lost");
     if (answer == ucx::Accepted::done) return {};
     operation.ended = false;

@@ -93,15 +93,14 @@ class UcxSide {
     wait(request);
   }
   void look() {
-    work();
-    place_.relax();
+    if (work() == 0) place_.relax();
   }
 
  private:
   static constexpr std::uint64_t kTag = 7;
   static constexpr unsigned kActive = 1;
 
-  void work() { ucp_worker_progress(worker_); }
+  unsigned work() { return ucp_worker_progress(worker_); }
   void connect() {
     ucp_address_t* address;
     std::size_t size;

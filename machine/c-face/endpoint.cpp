@@ -318,8 +318,8 @@ void ucp_ep_print_info(ucp_ep_h ep, FILE* stream) {
   if (ep->engine != nullptr) std::fprintf(stream, "%s", ep->worker->engine->explain(ep->engine).c_str());
 }
 
-// An endpoint from a worker's address ends here when all of it has arrived; the peer goes on sending to us if it likes.
-// One over a socket ends at both sides.
+// An endpoint from a worker's address ends here when puts are done and sends have left: the peer may be making no
+// progress any more (MPI_Finalize), and goes on sending to us if it likes. One over a socket ends at both sides.
 ucs_status_ptr_t ucp_ep_close_nbx(ucp_ep_h ep, const ucp_request_param_t* param) {
   std::uint64_t given = param->op_attr_mask;
   bool force = (given & UCP_OP_ATTR_FIELD_FLAGS) != 0 && (param->flags & UCP_EP_CLOSE_FLAG_FORCE) != 0;
@@ -328,7 +328,7 @@ ucs_status_ptr_t ucp_ep_close_nbx(ucp_ep_h ep, const ucp_request_param_t* param)
   if (ep->failure != UCS_OK || ep->engine == nullptr || !ep->engine->failure().empty()) return nullptr;
   if (force && !ep->by_socket) return nullptr;
   face::Request* request = face::take_request(ep->worker, param, face::Request::Told::send_nbx);
-  if (!ep->by_socket) return face::begun(request, ep->engine->flush(face::sent, request), param);
+  if (!ep->by_socket) return face::begun(request, ep->engine->flush(face::sent, request, ucx::Until::left), param);
   return face::begun(request, ep->engine->close(force, face::sent, request), param);
 }
 
@@ -345,7 +345,8 @@ ucs_status_ptr_t ucp_ep_modify_nb(ucp_ep_h, const ucp_ep_params_t*) { return UCS
 
 ucs_status_ptr_t ucp_ep_flush_nbx(ucp_ep_h ep, const ucp_request_param_t* param) {
   face::Request* request = face::take_request(ep->worker, param, face::Request::Told::send_nbx);
-  return face::run(ep, request, param, [request](ucx::Endpoint& engine) { return engine.flush(face::sent, request); });
+  return face::run(ep, request, param,
+                   [request](ucx::Endpoint& engine) { return engine.flush(face::sent, request, ucx::Until::left); });
 }
 
 ucs_status_ptr_t ucp_ep_flush_nb(ucp_ep_h ep, unsigned, ucp_send_callback_t cb) {
@@ -353,7 +354,7 @@ ucs_status_ptr_t ucp_ep_flush_nb(ucp_ep_h ep, unsigned, ucp_send_callback_t cb) 
   request->told = cb == nullptr ? face::Request::Told::none : face::Request::Told::send;
   request->send = cb;
   return face::run(ep, request, nullptr,
-                   [request](ucx::Endpoint& engine) { return engine.flush(face::sent, request); });
+                   [request](ucx::Endpoint& engine) { return engine.flush(face::sent, request, ucx::Until::left); });
 }
 
 ucs_status_t ucp_ep_flush(ucp_ep_h ep) { return face::wait_for(ep->worker, ucp_ep_flush_nb(ep, 0, nullptr)); }

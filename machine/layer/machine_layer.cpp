@@ -334,7 +334,7 @@ std::string common_options(const bootstrap::LayoutRequest& layout, const NetOpti
 }
 
 // What the runtime has said of blocks; Net is made before it has.
-std::size_t (*the_block_bytes)(const void*) = nullptr;
+BlockBytes the_block_bytes;
 
 void describe_devices(const Net& net) {
   for (const ucx::Device& device : net.devices()) {
@@ -358,7 +358,7 @@ std::unique_ptr<MachineLayer::State> MachineLayer::State::of_joined(std::unique_
     place.world = joined->world.get();
     place.job = &joined->job;
     place.wishes = std::move(wishes);
-    place.block_bytes = [](const void* block) { return the_block_bytes(block); };
+    place.block_bytes = &the_block_bytes;
     place.lost = [self](int process, const std::string& reason) { (*self)->lost(process, reason); };
     place.ended = [self](int) { (*self)->end_after(60, [self] { (*self)->announce(1); }); };
     Result<std::unique_ptr<Net>> opened = Net::open(place);
@@ -478,8 +478,8 @@ Route MachineLayer::route(int pe) const {
 
 // ---- other hosts
 
-void MachineLayer::set_block_bytes(std::size_t (*block_bytes)(const void*)) {
-  the_block_bytes = block_bytes;
+void MachineLayer::set_block_bytes(std::size_t least, std::size_t (*block_bytes)(const void*)) {
+  the_block_bytes = {least, block_bytes};
   if (state_->simulated) state_->simulated->set_block_bytes(block_bytes);
 }
 

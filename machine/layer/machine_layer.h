@@ -76,8 +76,10 @@ class MachineLayer {
 
   // ---- other hosts
 
-  /// How long a block is that is sent to another host: the runtime knows. Before the first message.
-  void set_block_bytes(std::size_t (*block_bytes)(const void* block));
+  /// How long a block is that is sent to another host: the runtime knows. `least`: that a block has, so that there is
+  /// something for `block_bytes` to look at. A message that is shorter, or of another length than it says, ends the
+  /// run. Before the first message.
+  void set_block_bytes(std::size_t least, std::size_t (*block_bytes)(const void* block));
   bool has_net() const { return net_; }
   /// Drives the network, if nobody else does; what arrived for `pe` goes to deliver(context, meta, block). Returns
   /// whether there was anything. Only with has_net(). From the thread of `pe`.

@@ -29,12 +29,17 @@ Result<NetWishes> wishes_of(const NetOptions& options);
 /// The engine's part of them, for the whole process.
 ucx::ContextRequest request_of(const NetWishes& wishes);
 
+/// How long a block is that is sent, counted from where it begins; `of` looks at the first `least` bytes of it.
+struct BlockBytes {
+  std::size_t least = 0;
+  std::size_t (*of)(const void* block) = nullptr;
+};
+
 struct NetPlace {
   bootstrap::World* world = nullptr;
   const bootstrap::JobLayout* job = nullptr;
   NetWishes wishes;
-  /// The bytes of a block that are sent, counted from where it begins.
-  std::size_t (*block_bytes)(const void* block) = nullptr;
+  const BlockBytes* block_bytes = nullptr;  ///< known before the first message
   /// A process of another host has gone, without being expected to. Called with a worker in use: only tell.
   std::function<void(int process, const std::string& reason)> lost;
   /// One has ended the run and said why. The same.

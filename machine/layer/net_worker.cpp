@@ -91,7 +91,7 @@ NetWorker::Way& NetWorker::way_to(int pe) {
 // ---- sending
 
 void NetWorker::put(const Parcel& parcel) {
-  ucx::Buffer block(static_cast<std::byte*>(parcel.block), place_.block_bytes(parcel.block), release, this);
+  ucx::Buffer block(static_cast<std::byte*>(parcel.block), place_.block_bytes->of(parcel.block), release, this);
   Way& way = way_to(parcel.to);
   const ucx::Tag number = way.next++;
   way.endpoint->tag_send_owned(std::move(block), number << kNumberShift | (parcel.meta & kMetaMask) << kMetaShift |
@@ -213,18 +213,25 @@ ucx::Buffer NetWorker::in_heap(std::uint64_t size) {
   return ucx::Buffer(static_cast<std::byte*>(block), size, release, this);
 }
 
+// What is wrong with a message; nullptr: nothing. Its first bytes are looked at only if they are there.
+const char* NetWorker::wrong_with(const ucx::Buffer& message, const ucx::Received& received) const {
+  if (received.outcome != ucx::Outcome::ok) return ucx::describe(received.outcome);
+  if (NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax) return "nobody has that number";
+  if (!is_ours(static_cast<int>(received.tag & kPeMask))) return "it is for a PE that is not here";
+  if (message.size() < place_.block_bytes->least) return "it is shorter than any message";
+  if (place_.block_bytes->of(message.data()) != message.size()) return "it says that it has another length";
+  return nullptr;
+}
+
 void NetWorker::on_arrived(ucx::Buffer message, const ucx::Received& received) {
   if (PERIAPT_UNLIKELY(driver_ == nullptr)) return;
-  const auto index = static_cast<std::size_t>(NetPeers::index_of(received.from));
-  const bool known = index < static_cast<std::size_t>(peers_.processes() * NetPeers::kWorkersMax);
-  if (PERIAPT_UNLIKELY(received.outcome != ucx::Outcome::ok || !known ||
-                       !is_ours(static_cast<int>(received.tag & kPeMask)) ||
-                       place_.block_bytes(message.data()) != message.size())) {
+  if (const char* wrong = wrong_with(message, received); PERIAPT_UNLIKELY(wrong != nullptr)) {
     fatal("a message of " + std::to_string(message.size()) + " bytes from process " +
-              std::to_string(peers_.process_of(received.from)) + " makes no sense (tag " +
+              std::to_string(peers_.process_of(received.from)) + " makes no sense: " + wrong + " (tag " +
               std::to_string(received.tag) + ")",
           "network", "the processes run different builds of the program", "install the same program on every host");
   }
+  const auto index = static_cast<std::size_t>(NetPeers::index_of(received.from));
   if (PERIAPT_UNLIKELY(index >= sequences_.size())) sequences_.resize(index + 1);
   Sequence& sequence = sequences_[index];
   const auto number = static_cast<std::uint32_t>(received.tag >> kNumberShift);

@@ -121,6 +121,7 @@ class NetWorker {
   void drain();
   bool turn();
   void say_farewell();
+  const char* wrong_with(const ucx::Buffer& message, const ucx::Received& received) const;
   void on_arrived(ucx::Buffer message, const ucx::Received& received);
   void hand_over(ucx::Tag tag, void* block);
   ucx::Buffer in_heap(std::uint64_t size);

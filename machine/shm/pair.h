@@ -159,6 +159,8 @@ class Pair final : public ucx::Link {
     return handed_up;
   }
   bool busy() const { return busy_; }
+  /// What was accepted lies where the peer finds it without us.
+  bool handed_over() const { return !stream_.active && pending_.empty(); }
   bool in_ready() const { return readable_ && in_.peek() != nullptr; }
   /// Before sleep: asks the peer for its bell; and takes that back.
   void ask_for_bell(bool ask);

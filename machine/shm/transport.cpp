@@ -125,6 +125,8 @@ class ShmTransport final : public Transport {
   }
   ucx::Accepted flush(Link& link, Completion& done) override { return pair_of(link).flush(done); }
 
+  bool handed_over(Link& link) const override { return pair_of(link).handed_over(); }
+
   ucx::Buffer allocate(std::uint64_t size) override;
   Result<MemoryHandle> register_memory(std::byte* address, std::uint64_t size, MemoryKind kind) override;
   void deregister_memory(MemoryHandle& handle) override;

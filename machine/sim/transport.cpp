@@ -304,6 +304,12 @@ class SimTransport final : public Transport {
   Accepted flush(Link& link, Completion& completion) override {
     return submit(link, operation(Kind::flush, {}, 0, 0), std::nullopt, &completion);
   }
+  // Who ends takes back what the peer has not taken in.
+  bool handed_over(Link& which) const override {
+    const auto& link = static_cast<SimLink&>(which);
+    std::lock_guard lock(network_->mutex);
+    return link.connection->from[link.side].unanswered.empty();
+  }
 
   Result<MemoryHandle> register_memory(std::byte* address, std::uint64_t size, MemoryKind kind) override {
     if (kind != MemoryKind::host) return Status::failure("the simulated network reads and writes host memory only");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <utility>
 
 #include "base/clock.h"
@@ -64,6 +65,7 @@ void TcpLink::end_all(Outcome outcome) {
   for (const Flush& flush : flushes_) TcpTransport::ended(&tcp_, *flush.completion, outcome);
   flushes_.clear();
   beginning_.clear();
+  drop_rest();
   placing_ = false;
 }
 
@@ -76,7 +78,17 @@ void TcpLink::broken(int error) {
                        : std::string("the connection to it broke: ") + std::strerror(error));
 }
 
-bool TcpLink::receive() {
+void TcpLink::allow() {
+  tcp_.receiver_.enough = false;
+  left_ = holds() || tcp_.holding_.size() < kHoldingMax ? kAtATime : std::numeric_limits<int>::max();
+}
+
+void TcpLink::receive() {
+  allow();
+  holds() ? take(rest_.at, rest_.size) : read();
+}
+
+void TcpLink::read() {
   std::byte* buffer = tcp_.buffer_.get();
   // Frames begin at multiples of 8 in the buffer, so that headers and payloads are aligned for whoever looks at them.
   std::size_t begin = (8 - skip_) % 8;
@@ -95,9 +107,8 @@ bool TcpLink::receive() {
   ssize_t size = count == 1 ? ::recv(fd, parts[0].iov_base, parts[0].iov_len, MSG_DONTWAIT)
                             : ::recvmsg(fd, &message, MSG_DONTWAIT);
   if (size <= 0) {
-    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    broken(size == 0 ? 0 : errno);
-    return true;
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    return broken(size == 0 ? 0 : errno);
   }
   received_ = true;
   auto more = static_cast<std::size_t>(size);
@@ -110,11 +121,11 @@ bool TcpLink::receive() {
   }
   beginning_.clear();
   if (have + more > 0 && open()) take(buffer + begin, have + more);
-  return true;
 }
 
 void TcpLink::receive_early(Bytes bytes) {
   std::memcpy(tcp_.buffer_.get(), bytes.data(), bytes.size());
+  allow();
   take(tcp_.buffer_.get(), bytes.size());
 }
 
@@ -122,13 +133,33 @@ void TcpLink::take(std::byte* at, std::size_t size) {
   std::size_t skipped = std::min(skip_, size);
   skip_ -= skipped;
   std::size_t used = skipped + parse(at + skipped, size - skipped);
-  if (open() && used < size) beginning_.assign(at + used, at + size);
+  if (!open()) return;
+  const bool more = used < size, stopped = more && left_ == 0;
+  if (stopped) return keep_rest(at + used, size - used);
+  if (more) beginning_.assign(at + used, at + size);
+  drop_rest();
+}
+
+void TcpLink::keep_rest(std::byte* at, std::size_t size) {
+  if (rest_.buffer == nullptr) {
+    rest_.buffer = tcp_.swap_buffer();
+    tcp_.holding_.push_back(this);
+  }
+  rest_.at = at;
+  rest_.size = size;
+}
+
+void TcpLink::drop_rest() {
+  if (rest_.buffer == nullptr) return;
+  tcp_.spare_.push_back(std::move(rest_.buffer));
+  rest_ = {};
+  std::erase(tcp_.holding_, this);
 }
 
 /// Takes the frames that are there; returns how many bytes they had. What remains is the beginning of one.
 std::size_t TcpLink::parse(const std::byte* at, std::size_t size) {
   std::size_t used = 0;
-  while (open() && !placing_ && size - used >= sizeof(Prefix)) {
+  while (open() && !placing_ && left_ > 0 && size - used >= sizeof(Prefix)) {
     Prefix prefix;
     std::memcpy(&prefix, at + used, sizeof prefix);
     std::size_t frame = sizeof prefix;
@@ -155,6 +186,7 @@ std::size_t TcpLink::parse_message(Prefix prefix, const std::byte* at, std::size
   ++tcp_.handed_up_;
   const std::byte* header = at + sizeof prefix;
   tcp_.receiver_.arrived(*this, {header, prefix.header()}, {header + prefix.header(), prefix.size()});
+  left_ = tcp_.receiver_.enough && left_ <= kAtATime ? 0 : left_ - 1;
   return frame;
 }
 

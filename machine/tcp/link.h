@@ -21,6 +21,11 @@ inline constexpr std::size_t kWriteAt = 32 << 10;
 /// long.
 inline constexpr std::uint64_t kHoldWrites = 4;
 inline constexpr std::uint64_t kHoldMaxNs = 20'000;
+/// So many small messages are handed up in one progress(), or fewer if the receiver has enough; the rest stays where it
+/// was read, for the next ones. A read brings thousands, and who had to put them all aside would pay for each of them.
+inline constexpr int kAtATime = 64;
+/// With so many links that have something left, each of which keeps a buffer, others hand up all that they read.
+inline constexpr std::size_t kHoldingMax = 32;
 
 /// What epoll's data points to.
 struct Watched {
@@ -80,8 +85,10 @@ class TcpLink : public ucx::Link, public Watched {
   bool due(std::uint64_t now_ns) const {
     return received_ || now_ns - last_write_ns_ >= hold_ns_ || outbox.bytes() >= kWriteAt;
   }
-  /// Reads once. True: something came.
-  bool receive();
+  /// Has it read what it has not handed up?
+  bool holds() const { return rest_.size != 0; }
+  /// Hands up what was left of the last read; reads if nothing was.
+  void receive();
   /// Bytes that came with the end of the handshake.
   void receive_early(Bytes bytes);
 
@@ -101,7 +108,17 @@ class TcpLink : public ucx::Link, public Watched {
     std::uint64_t number;
     ucx::Completion* completion;
   };
+  /// What was read and is still to be handed up, in the transport's buffer of that time.
+  struct Rest {
+    std::unique_ptr<std::byte[]> buffer;
+    std::byte* at = nullptr;
+    std::size_t size = 0;
+  };
+  void allow();
+  void read();
   void take(std::byte* at, std::size_t size);
+  void keep_rest(std::byte* at, std::size_t size);
+  void drop_rest();
   std::size_t parse(const std::byte* at, std::size_t size);
   std::size_t parse_message(Prefix prefix, const std::byte* at, std::size_t size);
   std::size_t begin_placement(Prefix prefix, const std::byte* at, std::size_t size);
@@ -118,6 +135,8 @@ class TcpLink : public ucx::Link, public Watched {
   bool placing_ = false;
   std::size_t skip_ = 0;              // padding that belongs to the frame before
   std::vector<std::byte> beginning_;  // of a frame that is not whole yet
+  Rest rest_;
+  int left_ = kAtATime;  // to be handed up in this progress()
   std::deque<Flush> flushes_;
   std::uint64_t flush_number_ = 0;
 };

@@ -10,6 +10,7 @@
 
 #include "machine/tcp/wire.h"
 #include "machine/ucx-like/buffer.h"
+#include "machine/ucx-like/bytes.h"
 #include "machine/ucx-like/transport.h"
 
 namespace periapt::tcp {
@@ -106,10 +107,10 @@ inline std::byte* Outbox::room(std::size_t bytes) {
 inline void Outbox::add_frame(Prefix prefix, std::span<const std::byte> header, std::span<const std::byte> payload) {
   std::size_t bare = sizeof prefix + header.size() + payload.size();
   std::byte* at = room(padded(bare));
+  std::memset(at + padded(bare) - 8, 0, 8);  // the padding is somewhere in it
   std::memcpy(at, &prefix, sizeof prefix);
-  if (!header.empty()) std::memcpy(at + sizeof prefix, header.data(), header.size());
-  if (!payload.empty()) std::memcpy(at + sizeof prefix + header.size(), payload.data(), payload.size());
-  std::memset(at + bare, 0, padded(bare) - bare);
+  ucx::copy_bytes(at + sizeof prefix, header.data(), header.size());
+  ucx::copy_bytes(at + sizeof prefix + header.size(), payload.data(), payload.size());
 }
 
 }  // namespace periapt::tcp

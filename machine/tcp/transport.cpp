@@ -77,8 +77,7 @@ TcpTransport::TcpTransport(const Choice& choice, const ucx::OpenRequest& request
       receiver_(*request.receiver),
       self_(request.self),
       secret_(request.secret.begin(), request.secret.end()),
-      timeout_ns_(timeout_ns(request).value()),
-      buffer_(new std::byte[kWholeMax + 256 + kReceiveBytes]) {}
+      timeout_ns_(timeout_ns(request).value()) {}
 
 TcpTransport::~TcpTransport() {
   // Who leaves says so; without waiting: who wants to be sure that all arrived has flushed.
@@ -407,6 +406,9 @@ Accepted TcpTransport::flush(Link& to, Completion& completion) {
   return answer;
 }
 
+// What the kernel has goes out after us; close() shuts down one way only, and reads what comes still.
+bool TcpTransport::handed_over(Link& link) const { return static_cast<TcpLink&>(link).outbox.empty(); }
+
 /// Writes what has waited long enough; also where nothing has joined it since the last progress(): the worker is idle.
 void TcpTransport::write_due(Which which) {
   std::uint64_t now = clock::now_ns();
@@ -561,7 +563,7 @@ void TcpTransport::poll_sockets() {
       case Watched::Kind::link: {
         auto& link = static_cast<TcpLink&>(watched);
         if ((event.events & EPOLLOUT) != 0) link.write();
-        if ((event.events & ~static_cast<unsigned>(EPOLLOUT)) != 0) link.receive();
+        if ((event.events & ~static_cast<unsigned>(EPOLLOUT)) != 0 && !link.holds()) link.receive();
       }
     }
   }
@@ -593,15 +595,32 @@ void TcpTransport::tell() {
   }
 }
 
+/// The buffer with what was read last, for a link that has not handed up all of it.
+std::unique_ptr<std::byte[]> TcpTransport::swap_buffer() {
+  std::unique_ptr<std::byte[]> other = spare_.empty() ? new_buffer() : std::move(spare_.back());
+  if (!spare_.empty()) spare_.pop_back();
+  return std::exchange(buffer_, std::move(other));
+}
+
+/// A few links are all asked; of many, those that have something left. By number, and from a copy: links may end.
+void TcpTransport::receive_directly() {
+  if (open_.size() <= kReadDirectly) {
+    for (std::size_t i = 0; i < open_.size(); ++i) open_[i]->receive();
+  } else if (!holding_.empty()) {
+    going_on_ = holding_;
+    for (TcpLink* link : going_on_) {
+      if (link->open()) link->receive();
+    }
+  }
+}
+
 int TcpTransport::progress() {
   handed_up_ = 0;
   in_progress_ = true;
   if (!buried_) bury();
   if (!dirty_.empty()) write_due(Which::due_or_idle);
-  bool direct = open_.size() <= kReadDirectly && !open_.empty();
-  if (direct) {
-    for (std::size_t i = 0; i < open_.size(); ++i) open_[i]->receive();
-  }
+  const bool direct = open_.size() <= kReadDirectly && !open_.empty();
+  receive_directly();
   if (!direct || blocked_ > 0 || !attempts_.empty() || ++calls_ % kPollEvery == 0) poll_sockets();
   if (!ended_.empty() || !lost_.empty()) tell();
   if (!dirty_.empty()) write_due(Which::due);
@@ -611,7 +630,7 @@ int TcpTransport::progress() {
 
 bool TcpTransport::arm() {
   if (!dirty_.empty()) write_due(Which::all);
-  return ended_.empty() && lost_.empty();
+  return ended_.empty() && lost_.empty() && holding_.empty();
 }
 
 // ---- not offered

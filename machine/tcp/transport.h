@@ -58,6 +58,7 @@ class TcpTransport final : public ucx::Transport {
   ucx::Accepted fetch_op(ucx::Link&, ucx::AtomicOp, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t,
                          const ucx::RemoteKey&, void*, ucx::Completion&) override;
   ucx::Accepted flush(ucx::Link& link, ucx::Completion& completion) override;
+  bool handed_over(ucx::Link& link) const override;
 
   Result<ucx::MemoryHandle> register_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind) override;
   void deregister_memory(ucx::MemoryHandle&) override {}
@@ -105,6 +106,11 @@ class TcpTransport final : public ucx::Transport {
   static void ended(void* self, ucx::Completion& completion, ucx::Outcome outcome);
 
   // progress
+  static std::unique_ptr<std::byte[]> new_buffer() {
+    return std::unique_ptr<std::byte[]>(new std::byte[kWholeMax + 256 + kReceiveBytes]);
+  }
+  std::unique_ptr<std::byte[]> swap_buffer();
+  void receive_directly();
   void poll_sockets();
   void tick();
   bool host_is_silent(TcpLink& link, std::uint64_t now_ns);
@@ -134,7 +140,9 @@ class TcpTransport final : public ucx::Transport {
   std::vector<TcpLink*> dirty_;
   std::vector<Ended> ended_, telling_;
   std::vector<Loss> lost_;
-  std::unique_ptr<std::byte[]> buffer_;  // beginning of a frame, then what is read
+  std::unique_ptr<std::byte[]> buffer_ = new_buffer();  // beginning of a frame, then what is read
+  std::vector<std::unique_ptr<std::byte[]>> spare_;     // others, that links gave back
+  std::vector<TcpLink*> holding_, going_on_;            // links with a rest of what was read
   bool in_progress_ = false;
   bool buried_ = true;
   int blocked_ = 0;

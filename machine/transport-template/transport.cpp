@@ -184,6 +184,7 @@ class TemplateTransport final : public Transport {
     return Accepted::lost;  // not offered (Capabilities::atomics): nobody calls it
   }
   Accepted flush(Link& link, Completion& completion) override;
+  bool handed_over(Link& link) const override { return static_cast<SocketLink&>(link).owed.empty(); }
 
   Result<MemoryHandle> register_memory(std::byte* address, std::uint64_t size, MemoryKind kind) override {
     if (kind != MemoryKind::host) return Status::failure("this transport reads and writes host memory only");

@@ -293,7 +293,7 @@ void EndpointImpl::revive() {
   worker_.granted_ += kFirstWindow;
   owed_ = 0;
   unflushed_ = false;
-  settled_ = activity();
+  settled_ = put_at_ = activity();
   for (auto& rail : rails_) {
     rail->unusable = false;
     rail->one_sided = false;

@@ -114,6 +114,7 @@ struct Course {
   std::uint64_t operand = 0;
   std::uint64_t compare = 0;
   std::int64_t activity = 0;     ///< of the endpoint, before a flush was sent
+  Until until = Until::arrived;  ///< what a flush waits for
   void* value = nullptr;         ///< where an atomic's result goes
   Buffer buffer;                 ///< owned bytes: of a send, or what a standing receive receives into
   std::vector<std::byte> extra;  ///< user's header of an active message; keys of the peer
@@ -293,7 +294,7 @@ class EndpointImpl final : public Endpoint {
                  void* context) override;
   RequestPtr fetch_op(AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
                       std::uint64_t remote, const RkeyPtr& key, void* result, SendDone done, void* context) override;
-  RequestPtr flush(SendDone done, void* context) override;
+  RequestPtr flush(SendDone done, void* context, Until until) override;
   void fence() override;
   RequestPtr close(bool at_once, SendDone done, void* context) override;
   std::uint64_t waiting_messages() const override { return waiting_messages_; }
@@ -383,7 +384,8 @@ class EndpointImpl final : public Endpoint {
   RequestPtr begin_one_sided(Operation* operation);
   /// Grows with each message and each put by message that goes out: what credit was used and is not here again.
   std::int64_t activity() const { return counted_ - credit_; }
-  bool settled() const;
+  bool settled(Until until) const;
+  bool handed_over() const;
   bool may_reach(Operation& operation) const;
   bool drain_one_sided();
   Step push_one_sided(Operation& operation);
@@ -415,6 +417,7 @@ class EndpointImpl final : public Endpoint {
   std::int64_t window_ = kFirstWindow;    ///< of ours, at the peer
   std::int64_t counted_ = 0;              ///< credit that came back, and puts by message: see activity()
   std::int64_t settled_ = -kFirstWindow;  ///< activity() that the peer has said to be done
+  std::int64_t put_at_ = -kFirstWindow;   ///< activity() after the latest put by message
   Rail* rail_ = nullptr;                  ///< the one that ordered messages go over
   std::vector<std::unique_ptr<Rail>> rails_;
   Plan plan_;
@@ -458,7 +461,7 @@ class WorkerImpl final : public Worker, public Receiver {
   std::vector<std::byte> pack_key(const MemoryPtr& memory, std::size_t bytes_max) const override;
   void invalidate(std::span<const std::byte> bytes) override;
   Buffer allocate(std::uint64_t size) override;
-  RequestPtr flush(SendDone done, void* context) override;
+  RequestPtr flush(SendDone done, void* context, Until until) override;
   int progress() override;
   int wait_fd() const override;
   bool arm() override;

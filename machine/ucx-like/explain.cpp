@@ -31,17 +31,20 @@ std::string EndpointImpl::explain() const {
   }
   if (!beside.empty()) text += ", and for messages from " + std::to_string(plan_.split_min) + " B beside it " + beside;
   if (!slow.empty()) text += "; not over " + slow + ", more than eight times slower";
-  text += "\n  to " + std::to_string(plan_.inline_max) + " B: copied and sent at once: " + plan_.why_inline;
+  text += "\n  up to " + bytes_text(plan_.inline_max) + ": copied and sent at once: " + plan_.why_inline;
   if (plan_.eager_max > plan_.inline_max) {
-    text += "\n  to " + std::to_string(plan_.eager_max) + " B: sent at once from where it lies: " + plan_.why_eager;
+    text += "\n  below " + bytes_text(plan_.eager_max + 1) + ": sent at once from where it lies: " + plan_.why_eager;
   }
   if (plan_.hands_over) text += "\n  owned messages of any size: handed over, which this device does without a copy";
-  text += "\n  above, or beyond the peer's window of " + std::to_string(window_) + " B: announced first, then";
-  for (std::size_t bin = 0; bin < WayTimes::kSizes; ++bin) {
-    std::uint64_t size = bin == 0 ? 1 : (std::uint64_t{1} << 17) << (3 * (bin - 1));
-    text += "\n    " + std::string(WayTimes::bin_name(bin)) + ": by " +
-            name_of(first.times.choose(worker_.allowed_ways(plan_), size)) +
-            " next (measured: " + first.times.describe(plan_.ways, size) + ")";
+  text += "\n  above, or beyond the peer's window of " + bytes_text(static_cast<std::uint64_t>(window_)) +
+          ": announced first, then brought";
+  // Sizes of which the same is known stand in one line.
+  auto way_of = [&](std::size_t bin) {
+    return first.times.explain(plan_.ways, worker_.allowed_ways(plan_), WayTimes::bin_begin(bin));
+  };
+  for (std::size_t bin = 0, end; bin < WayTimes::kSizes; bin = end) {
+    for (end = bin + 1; end < WayTimes::kSizes && way_of(end) == way_of(bin);) ++end;
+    text += "\n    " + WayTimes::bins_name(bin, end) + ": " + way_of(bin);
   }
   if (worker_.forced_ways_ != 0) text += "\n    the way was set by hand (+rendezvous)";
   return text + "\n";

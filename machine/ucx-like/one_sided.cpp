@@ -212,22 +212,31 @@ bool EndpointImpl::may_reach(Operation& operation) const {
   return whole && course.rkey->covers(course.remote, operation.size);
 }
 
-// Is everything complete at the peer, as far as this side knows already?
-bool EndpointImpl::settled() const {
-  return open_one_sided_ == 0 && !unflushed_ && !put_refused_ && activity() == settled_;
+// Is everything complete, as far as this side knows already: at the peer, or (sends) out of here?
+bool EndpointImpl::settled(Until until) const {
+  if (open_one_sided_ != 0 || unflushed_ || put_refused_) return false;
+  return until == Until::arrived ? activity() == settled_ : put_at_ <= settled_ && handed_over();
 }
 
-RequestPtr EndpointImpl::flush(SendDone done, void* context) {
-  if (failure_.empty() && !closing_ && one_sided_.empty() && sends_.empty() && settled()) return nullptr;
-  return begin_one_sided(worker_.begin(Operation::Doing::flush, done, context));
+bool EndpointImpl::handed_over() const {
+  return control_.empty() && std::all_of(rails_.begin(), rails_.end(), [](const auto& rail) {
+           return rail->link == nullptr || rail->port->transport->handed_over(*rail->link);
+         });
+}
+
+RequestPtr EndpointImpl::flush(SendDone done, void* context, Until until) {
+  if (failure_.empty() && !closing_ && one_sided_.empty() && sends_.empty() && settled(until)) return nullptr;
+  Operation* operation = worker_.begin(Operation::Doing::flush, done, context);
+  operation->course().until = until;
+  return begin_one_sided(operation);
 }
 
 void EndpointImpl::fence() {
-  if (one_sided_.empty() && settled()) return;
+  if (one_sided_.empty() && settled(Until::arrived)) return;
   begin_one_sided(worker_.begin(Operation::Doing::fence));
 }
 
-RequestPtr WorkerImpl::flush(SendDone done, void* context) {
+RequestPtr WorkerImpl::flush(SendDone done, void* context, Until until) {
   Operation* all = begin(Operation::Doing::flush, done, context);
   all->within_call = true;
   all->all_parts_given = true;
@@ -239,7 +248,7 @@ RequestPtr WorkerImpl::flush(SendDone done, void* context) {
   for (auto& endpoint : endpoints_) {
     if (endpoint->rail_ == nullptr || !endpoint->failure_.empty()) continue;
     ++all->outstanding;
-    if (endpoint->flush(part_done, all) == nullptr) --all->outstanding;
+    if (endpoint->flush(part_done, all, until) == nullptr) --all->outstanding;
   }
   all->within_call = false;
   if (all->outstanding != 0) return request;
@@ -325,6 +334,7 @@ EndpointImpl::Step EndpointImpl::push_put_messages(Operation& operation) {
     }
     course.moved += part;
     ++counted_;
+    put_at_ = activity();
   }
   return Step::gone;
 }
@@ -375,7 +385,7 @@ EndpointImpl::Step EndpointImpl::push_flush(Operation& operation) {
   }
   if (operation.outstanding != 0) return Step::no_credit;
   if (stage == 1) unflushed_ = false;  // what is behind it has not begun
-  if (stage == 1 && settled() && (!is_flush || sends_.empty())) {
+  if (stage == 1 && settled(operation.course().until) && (!is_flush || sends_.empty())) {
     operation.Hook<InQueue>::unlink();
     worker_.end_later(operation, operation.result);
     return Step::gone;
@@ -416,6 +426,12 @@ EndpointImpl::Step EndpointImpl::flush_rails(Operation& operation) {
 
 EndpointImpl::Step EndpointImpl::try_flush(Operation& operation) {
   if (!control_.empty()) return Step::no_room;
+  if (operation.course().until == Until::left && put_at_ <= settled_ && !put_refused_) {
+    if (!handed_over()) return Step::no_room;
+    unqueue(operation);
+    worker_.end_later(operation, operation.result);
+    return Step::gone;
+  }
   if (operation.id == 0) operation.id = worker_.ids_.add(&operation);
   operation.wants_answer = operation.all_parts_given = true;
   MessageHeader header;

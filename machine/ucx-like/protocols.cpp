@@ -14,17 +14,23 @@ constexpr std::uint64_t kEagerMost = 256 << 10;
 // Lending costs a completion, and the sender his buffer for a while.
 constexpr double kLendingNs = 400;
 
+}  // namespace
+
 std::string bytes_text(std::uint64_t bytes) {
   if (bytes >= 1 << 20 && bytes % (1 << 20) == 0) return std::to_string(bytes >> 20) + " MiB";
   if (bytes >= 1 << 10 && bytes % (1 << 10) == 0) return std::to_string(bytes >> 10) + " KiB";
   return std::to_string(bytes) + " B";
 }
 
+namespace {
+
 std::string fixed(double value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.1f", value);
   return text;
 }
+std::string rate_text(double bytes_per_ns) { return fixed(bytes_per_ns) + " GB/s"; }
+std::string time_text(double ns) { return fixed(ns * 1e-3) + " us"; }
 
 }  // namespace
 
@@ -59,11 +65,11 @@ Plan make_plan(const std::vector<const Device*>& devices, const Limits& limits) 
   // Copying up to where it costs as much as lending.
   auto copy_max = static_cast<std::uint64_t>(
       std::max(4096.0, (kLendingNs + (can.needs_registration ? costs.registration_ns : 0)) * costs.copy_bytes_per_ns));
-  plan.why_inline = "copying " + fixed(costs.copy_bytes_per_ns) + " B/ns costs less than lending (" +
-                    fixed(kLendingNs) + " ns) up to " + bytes_text(copy_max);
+  plan.why_inline =
+      "copying at " + rate_text(costs.copy_bytes_per_ns) + " costs less than lending (" + time_text(kLendingNs) + ")";
   if (limits.eager_copy_max != 0) {
     copy_max = limits.eager_copy_max;
-    plan.why_inline = "set by hand to " + bytes_text(copy_max);
+    plan.why_inline = "set by hand";
   }
   plan.inline_max = can.max_inline;
   if (lends && copy_max < plan.inline_max) {
@@ -76,8 +82,8 @@ Plan make_plan(const std::vector<const Device*>& devices, const Limits& limits) 
   double asking_ns = costs.asking_ns > 0 ? costs.asking_ns : 2 * (costs.overhead_ns + costs.latency_ns);
   auto eager_max = static_cast<std::uint64_t>(2 * asking_ns * costs.copy_bytes_per_ns);
   eager_max = std::clamp(eager_max, kEagerLeast, kEagerMost) - 1;
-  plan.why_eager = "asking first costs " + fixed(asking_ns) + " ns, a copy at the receiver " +
-                   fixed(costs.copy_bytes_per_ns) + " B/ns";
+  plan.why_eager = "asking first costs " + time_text(asking_ns) + ", and the receiver copies at " +
+                   rate_text(costs.copy_bytes_per_ns) + " what it did not expect";
   if (limits.rendezvous_min != 0) {
     eager_max = limits.rendezvous_min - 1;
     plan.why_eager = "set by hand: announced from " + bytes_text(limits.rendezvous_min);
@@ -99,12 +105,20 @@ Plan make_plan(const std::vector<const Device*>& devices, const Limits& limits) 
 // ---- measured
 
 std::size_t WayTimes::bin_of(std::uint64_t size) {
-  return size < (128 << 10) ? 0 : size < (1 << 20) ? 1 : size < (8 << 20) ? 2 : 3;
+  std::size_t bin = kSizes - 1;
+  while (size < bin_begin(bin)) --bin;
+  return bin;
 }
 
-const char* WayTimes::bin_name(std::size_t bin) {
-  constexpr const char* kNames[kSizes] = {"below 128 KiB", "128 KiB to 1 MiB", "1 to 8 MiB", "from 8 MiB"};
-  return kNames[bin];
+std::uint64_t WayTimes::bin_begin(std::size_t bin) {
+  constexpr std::uint64_t kBegins[kSizes] = {0, 128 << 10, 1 << 20, 8 << 20};
+  return kBegins[bin];
+}
+
+std::string WayTimes::bins_name(std::size_t first, std::size_t end) {
+  if (end == kSizes) return first == 0 ? "of any size" : "from " + bytes_text(bin_begin(first));
+  const std::string until = bytes_text(bin_begin(end));
+  return first == 0 ? "below " + until : bytes_text(bin_begin(first)) + " to " + until;
 }
 
 LargeWay WayTimes::choose(unsigned ways, std::uint64_t size) const {
@@ -130,20 +144,25 @@ void WayTimes::note(LargeWay way, std::uint64_t size, std::uint64_t ns) {
   if (cell.samples++ < kEnough) changed_ = true;
 }
 
-std::string WayTimes::describe(unsigned ways, std::uint64_t size) const {
-  std::string text;
+std::string WayTimes::explain(unsigned had, unsigned allowed, std::uint64_t size) const {
+  const LargeWay next = choose(allowed, size);
+  bool enough = true;
+  std::string measured, missing;
   for (LargeWay way : {LargeWay::get, LargeWay::put, LargeWay::data}) {
-    const Cell& cell = cells_[static_cast<std::size_t>(way)][bin_of(size)];
-    text += (text.empty() ? "" : ", ") + std::string(name_of(way)) + " ";
-    if ((ways & bit_of(way)) == 0) {
-      text += "not had by the device";
-    } else if (cell.samples == 0) {
-      text += "not tried";
-    } else {
-      text += fixed(cell.best_bytes_per_ns) + " GB/s in " + std::to_string(cell.samples);
+    const std::string name = name_of(way);
+    if ((had & bit_of(way)) == 0) {
+      missing += (missing.empty() ? "; the device has no " : " and no ") + name;
+      continue;
     }
+    const Cell& cell = cells_[static_cast<std::size_t>(way)][bin_of(size)];
+    measured += (measured.empty() ? "" : ", ") + name + " ";
+    measured += cell.samples == 0 ? "not tried yet" : rate_text(cell.best_bytes_per_ns);
+    if ((allowed & bit_of(way)) != 0 && cell.samples < kEnough) enough = false;
   }
-  return text;
+  const bool chosen = (allowed & (allowed - 1)) != 0;
+  std::string text = "by " + std::string(name_of(next));
+  if (chosen) text += enough ? ", the fastest" : ", which is to be measured";
+  return text + ": " + measured + missing;
 }
 
 std::string WayTimes::lines(const std::string& device) const {

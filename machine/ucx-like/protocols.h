@@ -20,6 +20,8 @@ enum class LargeWay : std::uint8_t { data, get, put };
 inline constexpr std::size_t kLargeWays = 3;
 constexpr unsigned bit_of(LargeWay way) { return 1u << static_cast<unsigned>(way); }
 const char* name_of(LargeWay way);
+/// "64 KiB", "119999 B".
+std::string bytes_text(std::uint64_t bytes);
 /// The ways that `+rendezvous text` allows, as bits; 0: all.
 Result<unsigned> ways_by_hand(const std::string& text);
 
@@ -48,8 +50,8 @@ class WayTimes {
   /// The way to take: one that has too few samples yet, else the fastest.
   LargeWay choose(unsigned ways, std::uint64_t size) const;
   void note(LargeWay way, std::uint64_t size, std::uint64_t ns);
-  /// "get 12.1 GB/s in 9, data 4.0 GB/s in 3, put not tried", for sizes like that one.
-  std::string describe(unsigned ways, std::uint64_t size) const;
+  /// "by get, the fastest: get 12.1 GB/s, data 4.0 GB/s; the device has no put", for sizes like that one.
+  std::string explain(unsigned had, unsigned allowed, std::uint64_t size) const;
 
   /// Lines of a cost file for a device, and back. A line of another device, or of none, says nothing.
   std::string lines(const std::string& device) const;
@@ -60,7 +62,9 @@ class WayTimes {
 
   static constexpr std::size_t kSizes = 4;
   static std::size_t bin_of(std::uint64_t size);
-  static const char* bin_name(std::size_t bin);
+  /// The least size of a bin; the sizes of the bins [first, end) in words.
+  static std::uint64_t bin_begin(std::size_t bin);
+  static std::string bins_name(std::size_t first, std::size_t end);
 
  private:
   struct Cell {

@@ -212,6 +212,13 @@ class Transport {
   /// Completes when all that was accepted on the link before it is complete at the peer (its memory holds it).
   virtual Accepted flush(Link& link, Completion& completion) = 0;
 
+  /// Whether all that was accepted on the link has left this process: the peer gets it even if this worker ends now.
+  /// Becomes true by progress(). For a transport that keeps what it has accepted, or takes it back when it ends.
+  virtual bool handed_over(Link& link) const {
+    (void)link;
+    return true;
+  }
+
   // ---- memory
 
   /// Memory of this process that this transport moves best (shared with the host's processes, registered ...). To be
@@ -258,6 +265,6 @@ struct TransportFactory {
 
 /// Changes with anything above: a transport that was built as a shared object (plugin.h) for another version is
 /// refused.
-inline constexpr std::uint32_t kContractVersion = 2;
+inline constexpr std::uint32_t kContractVersion = 3;
 
 }  // namespace periapt::ucx

@@ -67,6 +67,9 @@ using RequestPtr = std::unique_ptr<Request, Releaser>;
 
 /// Called from progress() when an operation ends. `context` is the caller's.
 using SendDone = void (*)(void* context, Outcome outcome);
+
+/// What a flush waits for, of sends: that the peer has them, or that they are out of this process.
+enum class Until : std::uint8_t { arrived, left };
 using ReceiveDone = void (*)(void* context, const Received& received);
 
 /// A standing receive: any number of messages, each in memory of its own size. What a message-driven runtime posts once
@@ -142,8 +145,9 @@ class Endpoint {
                               void* context = nullptr) = 0;
   /// Ends when all one-sided operations before it are complete at the peer, and all sends before it have arrived there
   /// (a large one: have been announced; its own end says when it was received). With Outcome::bad_key when the peer has
-  /// refused a put since the latest flush: a put itself may end before anybody could know.
-  virtual RequestPtr flush(SendDone done = nullptr, void* context = nullptr) = 0;
+  /// refused a put since the latest flush: a put itself may end before anybody could know. `until` left: of sends it
+  /// waits only until they have left this process, which a peer that makes no progress doesn't hold up.
+  virtual RequestPtr flush(SendDone done = nullptr, void* context = nullptr, Until until = Until::arrived) = 0;
   /// Operations after it come after those before it, at the peer.
   virtual void fence() = 0;
   /// Sends what is accepted (large messages: when they are received), then parts; ends when the peer knows. `at_once`:
@@ -197,7 +201,8 @@ class Worker {
   /// That memory is about to be freed or unmapped: registrations that were kept of it end (Limits::keep_registrations).
   virtual void invalidate(std::span<const std::byte> bytes) = 0;
 
-  virtual RequestPtr flush(SendDone done = nullptr, void* context = nullptr) = 0;
+  /// Endpoint::flush() of all peers.
+  virtual RequestPtr flush(SendDone done = nullptr, void* context = nullptr, Until until = Until::arrived) = 0;
 
   /// Returns how many call-backs were made and messages moved: 0 means that nothing was there to do. Not from a
   /// call-back.

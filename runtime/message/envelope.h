@@ -64,6 +64,13 @@ constexpr std::size_t message_bytes(std::size_t payload, unsigned bits) {
   return sizeof(Envelope) + (bits ? priority_offset(payload) + 4 * priority_words(bits) : payload);
 }
 
+// More than any payload: what claims more is damaged, and must not add up to its true length by overflowing.
+constexpr std::uint64_t kPayloadMax = (std::uint64_t{1} << 48) - 1;
+// The same of a message from outside, of which the envelope is there; 0: that claims what cannot be.
+inline std::size_t message_bytes(const Envelope& envelope) {
+  return envelope.size > kPayloadMax ? 0 : message_bytes(envelope.size, envelope.priority_bits);
+}
+
 inline void* payload_of(Envelope* envelope) { return envelope + 1; }
 inline const void* payload_of(const Envelope* envelope) { return envelope + 1; }
 inline Envelope* envelope_of(void* payload) { return static_cast<Envelope*>(payload) - 1; }

@@ -158,10 +158,8 @@ Process::Process(const bootstrap::HostLayout& layout) {
 }
 
 void Process::make_carriers() {
-  layer_->set_block_bytes([](const void* block) {
-    const auto* envelope = static_cast<const Envelope*>(block);
-    return message_bytes(envelope->size, envelope->priority_bits);
-  });
+  layer_->set_block_bytes(sizeof(Envelope),
+                          [](const void* block) { return message_bytes(*static_cast<const Envelope*>(block)); });
   pes_ = layer_->pes();
   own_pes_ = layer_->own_pes();
   first_pe_ = layer_->first_pe();

@@ -15,12 +15,13 @@
 #include <vector>
 
 #include "machine/bootstrap/local_world.h"
-#include "machine/bootstrap/world.h"
+#include "machine/bootstrap/passing_world.h"
 #include "machine/layer/machine_layer.h"
 
 using periapt::Result;
 using periapt::Status;
 using periapt::bootstrap::LocalBoard;
+using periapt::bootstrap::PassingWorld;
 using periapt::bootstrap::World;
 using periapt::machine::MachineLayer;
 
@@ -99,38 +100,24 @@ void point(const char* name, int process) {
 namespace {
 
 // What passes between a process and its launcher.
-class Pointed : public World {
+class Pointed : public PassingWorld {
  public:
-  explicit Pointed(std::unique_ptr<World> inner) : inner_(std::move(inner)) { own_rank = inner_->rank(); }
-  int rank() const override { return inner_->rank(); }
-  int size() const override { return inner_->size(); }
-  const std::vector<int>& host_of() const override { return inner_->host_of(); }
-  const std::string& job() const override { return inner_->job(); }
-  const std::string& secret() const override { return inner_->secret(); }
+  explicit Pointed(std::unique_ptr<World> inner) : PassingWorld(std::move(inner)) { own_rank = rank(); }
   Status put(const std::string& name, const std::string& value) override {
-    Status done = inner_->put(name, value);
+    Status done = PassingWorld::put(name, value);
     point("put");
     return done;
   }
   Status fence() override {
     point("fence");
-    Status done = inner_->fence();
+    Status done = PassingWorld::fence();
     point("met");
     return done;
   }
-  Result<std::string> get(int rank, const std::string& name) override { return inner_->get(rank, name); }
-  void abort(int code, const std::string& reason) override { inner_->abort(code, reason); }
   void finalize() override {
     point("finalize");
-    inner_->finalize();
+    PassingWorld::finalize();
   }
-  bool well(std::string* reason) override { return inner_->well(reason); }
-  int wait_fd() const override { return inner_->wait_fd(); }
-  const std::string& describe() const override { return inner_->describe(); }
-  const std::vector<std::string>& passed_over() const override { return inner_->passed_over(); }
-
- private:
-  std::unique_ptr<World> inner_;
 };
 
 std::unique_ptr<World> pointed(std::unique_ptr<World> world) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Programs for UCX run on our libucp: UCX's two example programs, unmodified, and ucp_compare.c on either library.
 
-Usage: c_face_test.py hello|client_server|compare LIBRARY_FOLDER SOURCE_FOLDER TRANSPORT
+Usage: c_face_test.py hello|client_server|compare|leave LIBRARY_FOLDER SOURCE_FOLDER TRANSPORT
 Exit code 77: cannot run here, with the reason.
 """
 import os
@@ -120,17 +120,27 @@ def compare(library: str, folder: Path, transport: str, source: Path) -> None:
     print(f"{len(lines['ours'])} lines, the same with both libraries")
 
 
+def leave(library: str, folder: Path, transport: str, source: Path) -> None:
+    """UCX's own library does the same over shared memory; over TCP its flush waits for the peer."""
+    program = build(source / "ucp_compare.c", folder)
+    run = subprocess.run([str(program), "leave"], env=environment(library, transport), capture_output=True, text=True)
+    lines = run.stdout.splitlines()
+    well = len(lines) == 11 and all("Success" in line for line in lines) and lines[-1] == "flush: Success, close: Success"
+    if run.returncode != 0 or not well:
+        sys.exit(f"it ended with {run.returncode} and said\n{run.stdout}{run.stderr}")
+
+
 def main() -> None:
     what, library, source, transport = sys.argv[1:]
-    if what != "compare" and not EXAMPLES.is_dir():
+    if what in ("hello", "client_server") and not EXAMPLES.is_dir():
         skip(f"{EXAMPLES} is not here (libucx-dev)")
     if not shutil.which("cc"):
         skip("there is no cc")
     with tempfile.TemporaryDirectory() as folder:
-        if what == "compare":
-            compare(library, Path(folder), transport, Path(source))
-        else:
+        if what in ("hello", "client_server"):
             {"hello": hello, "client_server": client_server}[what](library, Path(folder), transport)
+        else:
+            {"compare": compare, "leave": leave}[what](library, Path(folder), transport, Path(source))
 
 
 if __name__ == "__main__":

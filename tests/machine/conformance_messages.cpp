@@ -340,6 +340,17 @@ TEST_P(Conformance, AWorkerThatEndsIsALossToItsPeers) {
   EXPECT_EQ(Worker::owned_alive, 0);
 }
 
+TEST_P(Conformance, WhatWasHandedOverArrivesThoughItsWorkerEnds) {
+  Pair pair(subject());
+  for (int i = 0; i < 200; ++i) pair.a.push(*pair.ab, static_cast<std::size_t>(i) * 37, i % 3, {&pair.b});
+  const std::uint64_t sent = pair.a.sent_to(2);
+  // Some transports need the peer for it.
+  pump({&pair.a, &pair.b}, [&] { return pair.a.transport().handed_over(*pair.ab); });
+  pair.a.end();
+  pump({&pair.b}, [&] { return pair.b.losses.size() == 1; });
+  EXPECT_EQ(pair.b.arrived_from(1), sent);
+}
+
 TEST_P(Conformance, EndingWithEverythingUnderWayIsFine) {
   auto pair = std::make_unique<Pair>(subject());
   std::deque<Ticket> tickets;

@@ -47,7 +47,7 @@ class NetWorkers : public ::testing::Test {
 
   test::JobResult run(std::vector<std::string> arguments, const test::Body& body) {
     return test::run_job(std::move(arguments), [&](MachineLayer& layer) {
-      layer.set_block_bytes(bytes_of);
+      layer.set_block_bytes(sizeof(Block), bytes_of);
       return body(layer);
     });
   }
@@ -165,6 +165,40 @@ TEST_F(NetWorkers, WhoSendsManyMessagesWithoutLookingForWorkGetsThemThrough) {
     return arrivals.wrong;
   }));
 }
+
+// Messages that another build, or damaged memory, would send. Who looked at more than has come would find memory of its
+// heap that happens to make sense: zeros behind the four bytes that say "four".
+struct Damage {
+  std::size_t sent, says;
+  const char* sentence;
+};
+class Damaged : public NetWorkers, public ::testing::WithParamInterface<Damage> {};
+
+TEST_P(Damaged, AMessageOfAnotherLengthThanItSaysEndsTheRunWithASentence) {
+  static std::size_t sent;
+  sent = GetParam().sent;
+  const test::JobResult job = run({"+p2", "+ppn", "1", "+transports", "tcp"}, [&](MachineLayer& layer) {
+    Arrivals arrivals(layer, layer.first_pe());
+    if (layer.first_pe() == 0) {
+      layer.set_block_bytes(0, [](const void*) { return sent; });
+      layer.port(0).send(1, 0, new (layer.heap(0).allocate(sizeof(Block) + sent)) Block{GetParam().says, 0, 0});
+    }
+    while (arrivals.count == 0 && board_->stop.load() == 0) arrivals.poll();
+    board_->stop.store(1);
+    return 0;
+  });
+  EXPECT_EQ(job.status, 1);
+  EXPECT_THAT(job.errors, HasSubstr("a message of " + std::to_string(sent) +
+                                    " bytes from process 0 makes no sense: " + GetParam().sentence));
+  EXPECT_FALSE(job.left_behind);
+}
+
+INSTANTIATE_TEST_SUITE_P(Lengths, Damaged,
+                         ::testing::Values(Damage{4, 4, "it is shorter than any message"},
+                                           Damage{0, 0, "it is shorter than any message"},
+                                           Damage{64, 65, "it says that it has another length"},
+                                           Damage{64, 63, "it says that it has another length"},
+                                           Damage{70'000, ~std::size_t{0}, "it says that it has another length"}));
 
 // Memory is registered with one worker or another. Where it lies, the PEs of one of them compute and never look.
 TEST_F(NetWorkers, APeThatLooksForWorkDrivesTheWorkerOfABusyOne) {

@@ -177,7 +177,9 @@ class Process {
   ~Process() {
     ::close(in_);
     ::close(out_);
-    if (pid_ > 0) EXPECT_EQ(wait(), 0);
+    if (pid_ > 0) {
+      EXPECT_EQ(wait(), 0);
+    }
   }
   void tell(const std::vector<std::byte>& bytes) { write_bytes(out_, bytes); }
   std::vector<std::byte> hear() { return read_bytes(in_); }

@@ -139,7 +139,9 @@ TEST(SimTransport, ADeadWorkerIsALoss) {
     }
     EXPECT_EQ(a.losses, std::vector<std::string>{"worker 2 does not answer any more"});
     EXPECT_EQ(told.calls + flushed.calls, busy ? 2 : 0);
-    if (busy) EXPECT_EQ(told.outcome, Outcome::peer_lost);
+    if (busy) {
+      EXPECT_EQ(told.outcome, Outcome::peer_lost);
+    }
     EXPECT_EQ(b.transport->progress(), 0);
     EXPECT_EQ(a.send(ab, 2), Accepted::lost);
     EXPECT_EQ(a.send(ac, 3), Accepted::done);

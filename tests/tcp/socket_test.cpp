@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
+#include <deque>
 #include <thread>
 
 #include "machine/tcp/transport.h"
@@ -143,6 +145,73 @@ TEST(Frames, MayComeInAnyPieces) {
   }
   pump({&worker}, [&] { return worker.arrived_from(99) == count; });
   EXPECT_TRUE(worker.losses.empty());
+}
+
+/// So many of them in a row, as one read brings them.
+std::vector<std::byte> messages(ucx::PeerId from, std::uint64_t count) {
+  std::vector<std::byte> all;
+  for (std::uint64_t number = 0; number < count; ++number) {
+    const std::vector<std::byte> one = message(from, number, 8 + number % 60);
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
+// Worker checks that they come whole and in order.
+TEST(ManyMessages, AreHandedUpAFewAtATimeAndNoneIsForgotten) {
+  constexpr std::uint64_t kMany = 1000;
+  for (bool reads_on : {true, false}) {
+    Worker worker(loopback(), 1);
+    RawPeer peer(worker);
+    peer.shake_hands();
+    if (!reads_on) worker.on_arrived = [&](ucx::Link&) { worker.enough = true; };
+    peer.send(messages(99, kMany));
+    peer.hang_up();
+    std::uint64_t most = 0;
+    while (worker.losses.empty()) {
+      const std::uint64_t before = worker.arrived_from(99);
+      worker.progress();
+      const std::uint64_t came = worker.arrived_from(99) - before;
+      most = std::max(most, came);
+      // Who slept now would sleep on what has been read already.
+      const bool sleeps = worker.transport().arm();
+      EXPECT_FALSE(sleeps && came == most && worker.arrived_from(99) < kMany / 10);
+    }
+    EXPECT_EQ(worker.arrived_from(99), kMany);
+    EXPECT_EQ(most, reads_on ? kAtATime : 1);
+  }
+}
+
+// More links than are asked one by one, and more than may keep something.
+TEST(ManyMessages, OfManyPeersAllArrive) {
+  constexpr std::uint64_t kPeers = kHoldingMax + 8, kEach = 300;
+  Worker worker(loopback(), 1);
+  std::deque<RawPeer> peers;
+  for (std::uint64_t i = 0; i < kPeers; ++i) peers.emplace_back(worker, "a secret of the tests", 100 + i).shake_hands();
+  for (std::uint64_t i = 0; i < kPeers; ++i) peers[i].send(messages(100 + i, kEach));
+  std::uint64_t all = 0;
+  pump({&worker}, [&] {
+    all = 0;
+    for (std::uint64_t i = 0; i < kPeers; ++i) all += worker.arrived_from(100 + i);
+    return all >= kPeers * kEach;
+  });
+  EXPECT_EQ(all, kPeers * kEach);
+}
+
+TEST(ManyMessages, OfALinkThatIsClosedBetweenThemAreForgotten) {
+  Worker worker(loopback(), 1);
+  RawPeer peer(worker);
+  peer.shake_hands();
+  std::uint64_t arrived = 0;
+  worker.on_arrived = [&](ucx::Link& link) {
+    if (++arrived == kAtATime + 5) worker.close(link);
+  };
+  peer.send(messages(99, 1000));
+  pump({&worker}, [&] { return arrived == kAtATime + 5; });
+  settle({&worker});
+  EXPECT_EQ(arrived, kAtATime + 5u);
+  EXPECT_TRUE(worker.transport().arm());
+  expect_well(worker);
 }
 
 TEST(Frames, ThatMakeNoSenseLoseTheLink) {
