@@ -57,7 +57,9 @@ bool speaks_for_its_host() {
   const std::string name = "periapt-told-" + std::to_string(::geteuid()) + "-" +
                            std::to_string(std::hash<std::string>()(world_found->job()));
   std::memcpy(address.sun_path + 1, name.data(), name.size());  // a first byte of 0: in no file system
-  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0 && ::close(STDIN_FILENO) == 0)  // too many are open, perhaps; we read nothing any more
+    socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   const bool first = socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0;
   // Who has said it has gone already, or is about to have the launcher end us.

@@ -89,6 +89,11 @@ void point(const char* name, int process) {
   static_cast<void>(!::write(report, said.data(), said.size()));
   ::close(report);
   if (order().then == "die") ::kill(::getpid(), SIGKILL);
+  if (order().then == "wait") {
+    const std::string go = order().report + ".go";
+    while (::access(go.c_str(), F_OK) != 0) ::usleep(5000);
+    return;
+  }
   while (true) ::pause();
 }
 

@@ -276,6 +276,18 @@ class Charmrun(unittest.TestCase):
     def test_a_nodelist_that_does_not_parse(self):
         self.refused(self.run_on(["a", "b ++cpu 2"], PROGRAM), "line 3: \"++cpu\" is not known")
 
+    def test_a_nodelist_that_is_none(self):
+        def given():
+            return launchers.run(CHARMRUN, "++nodelist", self.path("list"), "++n", 2, PROGRAM)
+        for content, said in ((b"", "there is no host in group main"), (b"\n# nothing\n", "there is no host in group main"),
+                              (b"\x7fELF\x02\x01\x01'\0\n\0\xff\n", "line 1: "), (b"host " * 5000, "line 1: ")):
+            with open(self.path("list"), "wb") as file:
+                file.write(content)
+            self.refused(given(), said)
+        os.unlink(self.path("list"))
+        os.mkdir(self.path("list"))
+        self.refused(given(), "Is a directory")
+
     def test_a_host_listed_twice(self):
         self.refused(self.run_on(["a", "b", "a"], PROGRAM), "line 4: host a is listed already, in line 2")
 

@@ -200,8 +200,8 @@ Result<std::vector<Host>> read_nodelist(const std::string& file, const std::stri
   std::string path = file.empty() ? default_file() : file;
   std::ifstream in(path);
   std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || !text) {
+  if (in && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();  // nothing at all is not an error
+  if (!in.is_open() || in.bad() || !text) {
     return Status::failure("cannot read the nodelist " + path + ": " + std::strerror(errno ? errno : EIO) +
                            "\n      it holds a line \"host NAME\" for each host");
   }
