@@ -9,7 +9,8 @@ void target(Input input) {
   while (input.more()) times.read_line("tcp/eth0", input.line());
   for (std::uint64_t size : {std::uint64_t{1}, std::uint64_t{1} << 20, ~std::uint64_t{0}}) {
     static_cast<void>(times.choose(bit_of(ucx::LargeWay::data) | bit_of(ucx::LargeWay::get), size));
-    expect(!times.describe(bit_of(ucx::LargeWay::get), size).empty(), "what was measured can be said");
+    expect(!times.explain(bit_of(ucx::LargeWay::get), bit_of(ucx::LargeWay::get), size).empty(),
+           "what was measured can be said");
   }
   ucx::WayTimes again;
   std::string lines = times.lines("tcp/eth0");
