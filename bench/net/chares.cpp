@@ -6,6 +6,7 @@
 //   bench_net_chares --pairs 4 +p8          four pairs
 //   --marshalled                            parameters, copied into a message and out of it, instead of messages, which
 //                                           change owner and are looked at where they are
+//   --nocopy                                the same with an array that the entry method takes nocopy
 //
 // Operations are written as a row of calls, so each end runs its PE's scheduler in the place where it waits.
 #include <deque>
@@ -30,10 +31,12 @@ class Parcel : public CMessage_Parcel {
 
 struct Settings {
   Plan plan;
-  bool marshalled = false;
+  bool marshalled = false, nocopy = false;
+  bool parameters() const { return marshalled || nocopy; }
   void parse(const std::string& arguments) {
     CLI::App app("Chares between PEs");
     app.add_flag("--marshalled", marshalled, "parameters instead of messages");
+    app.add_flag("--nocopy", nocopy, "parameters that are taken nocopy")->excludes("--marshalled");
     plan.add_options(app);
     try {
       app.parse(arguments);
@@ -81,7 +84,10 @@ class Party : public CBase_Party {
     partner_ = parties[(thisIndex + pairs) % (2 * pairs)];
     run(*this, settings_.plan);
     if (thisIndex != 0) return;
-    print_about(std::string("chares") + (settings_.marshalled ? ", marshalled" : "") +
+    print_about(std::string("chares") +
+                (settings_.marshalled ? ", marshalled"
+                 : settings_.nocopy   ? ", nocopy"
+                                      : "") +
                 (CkNumNodes() > 1 ? ", processes" : ", threads of a process"));
     std::fflush(stdout);
     mainProxy.done();
@@ -104,6 +110,7 @@ class Party : public CBase_Party {
     mailbox_.take({reinterpret_cast<const std::byte*>(bytes), static_cast<std::size_t>(n)});
     look_up();
   }
+  void gotArray(int n, char* bytes) { gotBytes(n, bytes); }
   void met(int who, double value) {
     values_.resize(static_cast<std::size_t>(CkNumPes()));
     values_[static_cast<std::size_t>(who)] = value;
@@ -127,7 +134,7 @@ class Party : public CBase_Party {
   void meet() { gather(0); }
 
   std::byte* outgoing(int slot, std::size_t size) {
-    if (settings_.marshalled) return slots_.outgoing(slot, size);
+    if (settings_.parameters()) return slots_.outgoing(slot, size);
     Parcel*& mine = of(outgoing_, slot);
     // A message that came back is sent again.
     if (mine == nullptr) mine = std::exchange(of(incoming_, slot), nullptr);
@@ -138,28 +145,30 @@ class Party : public CBase_Party {
   }
   Request send(int slot, std::size_t size) {
     std::byte* bytes = outgoing(slot, size);
-    if (settings_.marshalled)
+    if (settings_.nocopy)
+      partner_.gotArray(static_cast<int>(size), CkSendBuffer(bytes, CK_BUFFER_UNREG));
+    else if (settings_.marshalled)
       partner_.gotBytes(static_cast<int>(size), reinterpret_cast<char*>(bytes));
     else
       partner_.got(std::exchange(of(outgoing_, slot), nullptr));
     return {};
   }
   Request receive(int slot, std::size_t size) {
-    if (settings_.marshalled) return {mailbox_.want(slots_.incoming(slot, size)), slot};
+    if (settings_.parameters()) return {mailbox_.want(slots_.incoming(slot, size)), slot};
     return {++wanted_, slot};
   }
   const std::byte* incoming(int slot, std::size_t size) {
-    return settings_.marshalled ? slots_.incoming(slot, size) : of(incoming_, slot)->data();
+    return settings_.parameters() ? slots_.incoming(slot, size) : of(incoming_, slot)->data();
   }
   void wait(Request& request) {
     if (request.number == 0) return;
-    if (settings_.marshalled) return until([&] { return mailbox_.ended(request.number); });
+    if (settings_.parameters()) return until([&] { return mailbox_.ended(request.number); });
     until([&] { return arrivals_ >= request.number; });
     keep(request.slot, arrived_.front());
     arrived_.pop_front();
   }
 
-  bool in_place() const { return !settings_.marshalled; }
+  bool in_place() const { return !settings_.parameters(); }
   void on_active(Look look) {
     shown_ = std::move(look);
     actives_shown_ = actives_taken_ = 0;

@@ -1,5 +1,5 @@
-// A transport of ours without the engine above it, as a Side of bench/net. Messages have a header of 40 bytes, as the
-// engine's have. Those that were received are copied to where they are wanted, as the engine does it.
+// A transport of ours without the engine above it, as a Side of bench/net. Messages have a header of 16 bytes, as the
+// engine's tag messages have. Those that were received are copied to where they are wanted, as the engine does it.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 #include "bench/net/operations.h"
 #include "bench/net/place.h"
 #include "machine/layer/transports.h"
+#include "machine/ucx-like/header.h"
 
 namespace periapt::bench {
 
@@ -185,7 +186,7 @@ class TransportSide final : private ucx::Receiver {
   Slots slots_;
   std::unique_ptr<ucx::Transport> transport_;
   ucx::Link* link_ = nullptr;
-  std::array<std::byte, ucx::kHeaderBytes> header_bytes_{};
+  std::array<std::byte, ucx::kShortHeaderBytes> header_bytes_{};
   ucx::Header header_{header_bytes_};
   std::array<Operation, 2 * kWindow> operations_;
   std::size_t next_ = 0;

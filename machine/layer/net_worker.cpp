@@ -214,7 +214,7 @@ ucx::Buffer NetWorker::in_heap(std::uint64_t size) {
 }
 
 // What is wrong with a message; nullptr: nothing. Its first bytes are looked at only if they are there.
-const char* NetWorker::wrong_with(const ucx::Buffer& message, const ucx::Received& received) const {
+PERIAPT_INLINE const char* NetWorker::wrong_with(const ucx::Buffer& message, const ucx::Received& received) const {
   if (received.outcome != ucx::Outcome::ok) return ucx::describe(received.outcome);
   if (NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax) return "nobody has that number";
   if (!is_ours(static_cast<int>(received.tag & kPeMask))) return "it is for a PE that is not here";

@@ -8,6 +8,11 @@
 // whether its piece begins at the start of the ring. The reader says how far it has come in the cells each quarter of a
 // ring, in bulk each few kilobytes; no piece of bulk may be larger than a quarter.
 //
+// The smallest messages (8 bytes with the engine's short header) take half a cell each, with a word of its own: where
+// the writer is ahead, one line brings two of them. Positions are counted in halves. A whole cell begins a line: if the
+// one before it left the second half of its line free, that half is never published, and the reader goes on when it
+// finds the next line published instead.
+//
 // What costs most is to take lines back that the reader has looked at. A writer that waits for something fetches those
 // it will write next (get_ready()), and begins the ring anew where it can, so that the same few lines are used again.
 // (transfers: see transfer.h.)
@@ -41,10 +46,19 @@ struct ChannelHead {
 };
 static_assert(sizeof(ChannelHead) == 3 * platform::kCacheLine, "cells start on a line");
 
+/// Half a line: the word as in a Slot, which the first half of a line is the beginning of.
+struct HalfCell {
+  static constexpr std::size_t kBodyBytes = 24;
+  std::atomic<std::uint64_t> word;
+  std::byte body[kBodyBytes];
+};
+static_assert(2 * sizeof(HalfCell) == sizeof(Slot));
+
 /// The whole of a channel, as it lies in its memory file. Zeroed memory is a valid, empty channel.
 struct Channel {
   static constexpr unsigned kCellsLog = 9;
   static constexpr std::uint64_t kCells = std::uint64_t{1} << kCellsLog;
+  static constexpr std::uint64_t kHalves = 2 * kCells;
   static constexpr std::uint64_t kBulk = std::uint64_t{256} << 10;
   static constexpr std::uint64_t kPieceMost = kBulk / 4;
   static constexpr std::uint64_t kTellBulk = 4 << 10;  ///< bytes of bulk after which the reader says how far it is
@@ -56,6 +70,11 @@ struct Channel {
   Transfer transfers[kTransfers];
   alignas(platform::kPage) std::byte bulk[kBulk];
 
+  /// The cell that begins at a position, counted in halves; a whole one only at an even position.
+  HalfCell& half(std::uint64_t position) { return reinterpret_cast<HalfCell*>(cells)[position % kHalves]; }
+  Slot& cell(std::uint64_t position) { return cells[position % kHalves / 2]; }
+  static std::uint64_t lap(std::uint64_t position) { return Ring::lap(position, kCellsLog + 1); }
+
   /// Where a piece of bulk that begins at or behind `position` begins: not across the end of the ring.
   static std::uint64_t piece_at(std::uint64_t position, std::uint64_t size) {
     std::uint64_t left = kBulk - position % kBulk;
@@ -66,20 +85,18 @@ static_assert(sizeof(Channel) % platform::kPage == 0, "a memory file is whole pa
 
 class ChannelWriter {
  public:
-  static constexpr unsigned kPrefetchAhead = 16;
+  static constexpr unsigned kPrefetchAhead = 32;  ///< halves
 
   ChannelWriter() = default;
   explicit ChannelWriter(Channel& channel) : channel_(&channel) {}
 
   /// The next cell, to be filled and published; nullptr: there is none free.
   PERIAPT_INLINE Slot* claim() {
-    if (PERIAPT_UNLIKELY(next_ == limit_)) {
-      // acquire: partner is the release in ChannelReader::tell(): the reader's reads of a cell come before our reuse.
-      limit_ = channel_->head.cells_consumed.load(std::memory_order_acquire) + Channel::kCells;
-      if (next_ == limit_) return nullptr;
-    }
-    return &channel_->cells[next_ % Channel::kCells];
+    next_ += next_ % 2;
+    return PERIAPT_LIKELY(has_cell()) ? &channel_->cell(next_) : nullptr;
   }
+  /// The same for half a cell.
+  PERIAPT_INLINE HalfCell* claim_half() { return PERIAPT_LIKELY(has_cell()) ? &channel_->half(next_) : nullptr; }
 
   /// `size` bytes of bulk, on a line, that go with the next cell published; nullptr: there is no room now.
   PERIAPT_INLINE std::byte* claim_bulk(std::uint64_t size) {
@@ -106,19 +123,26 @@ class ChannelWriter {
   /// rung.
   PERIAPT_INLINE bool publish(Slot* cell, std::uint64_t meta, bool fenced) {
     // release: partner is the acquire in ChannelReader::peek(): who sees the word sees the cell's body and its bulk.
-    cell->word.store(meta << 8 | Ring::lap(next_, Channel::kCellsLog), std::memory_order_release);
-    ++next_;
+    cell->word.store(meta << 8 | Channel::lap(next_), std::memory_order_release);
+    next_ += 2;
     if (bulk_claimed_ != bulk_next_) {
       bulk_last_ = bulk_claimed_ - bulk_begin_;
       bulk_next_ = bulk_begin_ = bulk_ready_ = bulk_claimed_;
     }
-    // In a stream, the lines ahead are fetched while these are written. Not the next few: the reader may be looking at
-    // them, and would take them away again.
-    platform::prefetch_for_write(&channel_->cells[(next_ + kPrefetchAhead) % Channel::kCells]);
-    // The light half of the fence whose heavy half is the reader's membarrier before its last look.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (PERIAPT_UNLIKELY(fenced)) std::atomic_thread_fence(std::memory_order_seq_cst);
-    return channel_->head.reader_sleeps.load(std::memory_order_relaxed) != 0;
+    fetch_ahead();
+    return reader_sleeps(fenced);
+  }
+  /// The same for half a cell, which has no bulk.
+  PERIAPT_INLINE bool publish(HalfCell* cell, std::uint64_t meta, bool fenced) {
+    const std::uint64_t lap = Channel::lap(next_);
+    if (next_ % 2 == 0) {
+      // The reader will look at the other half, where the body of a whole cell may lie: that must not look like a word.
+      cell[1].word.store(lap ^ Slot::kLapMask, std::memory_order_relaxed);
+      fetch_ahead();
+    }
+    cell->word.store(meta << 8 | lap, std::memory_order_release);
+    ++next_;
+    return reader_sleeps(fenced);
   }
   /// For a writer that has nothing to do now: fetches some of the lines that it will write when the next piece of bulk
   /// is as large as the last one. False: they are all here.
@@ -140,16 +164,33 @@ class ChannelWriter {
   /// Is there room for anything? The reader leaves at least that when it has read all, and says so.
   bool has_room() const {
     std::uint64_t bulk_end = Channel::piece_at(bulk_next_, Channel::kPieceMost) + Channel::kPieceMost;
-    return channel_->head.cells_consumed.load(std::memory_order_relaxed) + Channel::kCells != next_ &&
+    return channel_->head.cells_consumed.load(std::memory_order_relaxed) + Channel::kHalves > next_ + 1 &&
            channel_->head.bulk_consumed.load(std::memory_order_relaxed) + Channel::kBulk >= bulk_end;
   }
-  /// Cells published so far.
+  /// Where the next cell goes.
   std::uint64_t position() const { return next_; }
   Channel& channel() const { return *channel_; }
 
  private:
   static constexpr std::uint64_t kReadyMost = 16 << 10;
   static constexpr std::uint64_t kReadyAtOnce = 8 * platform::kCacheLine;
+
+  // Room is told in whole lines, so there is room for a whole cell at an even position where there is any.
+  PERIAPT_INLINE bool has_cell() {
+    if (PERIAPT_LIKELY(next_ < limit_)) return true;
+    // acquire: partner is the release in ChannelReader::tell(): the reader's reads of a cell come before our reuse.
+    limit_ = channel_->head.cells_consumed.load(std::memory_order_acquire) + Channel::kHalves;
+    return next_ < limit_;
+  }
+  // In a stream, the lines ahead are fetched while these are written. Not the next few: the reader may be looking at
+  // them, and would take them away again.
+  PERIAPT_INLINE void fetch_ahead() const { platform::prefetch_for_write(&channel_->cell(next_ + kPrefetchAhead)); }
+  PERIAPT_INLINE bool reader_sleeps(bool fenced) const {
+    // The light half of the fence whose heavy half is the reader's membarrier before its last look.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (PERIAPT_UNLIKELY(fenced)) std::atomic_thread_fence(std::memory_order_seq_cst);
+    return channel_->head.reader_sleeps.load(std::memory_order_relaxed) != 0;
+  }
 
   // The next piece begins at the start of the ring, if the reader has done with that part of it.
   void begin_anew() {
@@ -162,7 +203,7 @@ class ChannelWriter {
   }
 
   Channel* channel_ = nullptr;
-  std::uint64_t next_ = 0, limit_ = Channel::kCells;
+  std::uint64_t next_ = 0, limit_ = Channel::kHalves;  // in halves of cells
   std::uint64_t bulk_next_ = 0, bulk_claimed_ = 0, bulk_limit_ = Channel::kBulk;
   std::uint64_t bulk_begin_ = 0;   ///< where the next piece may begin: bulk_next_, or a start of the ring
   std::uint64_t bulk_waited_ = 0;  ///< where it was when it waited the last time
@@ -174,16 +215,20 @@ class ChannelReader {
   ChannelReader() = default;
   explicit ChannelReader(Channel& channel) : channel_(&channel) {}
 
-  /// The next cell, if it has been published: it and its bulk stay as they are until consume().
-  PERIAPT_INLINE const Slot* peek() const {
-    const Slot& cell = channel_->cells[next_ % Channel::kCells];
-    std::uint64_t word = cell.word.load(std::memory_order_acquire);
-    return (word & Slot::kLapMask) == Ring::lap(next_, Channel::kCellsLog) ? &cell : nullptr;
+  /// The next cell, if it has been published: it and its bulk stay as they are until consume(). Half a one: only as
+  /// much of it may be read.
+  PERIAPT_INLINE const Slot* peek() {
+    const std::uint64_t next = next_;
+    if (const Slot* cell = at(next); PERIAPT_LIKELY(is_lap(cell->word, next))) return cell;
+    return next % 2 != 0 && PERIAPT_UNLIKELY(goes_on()) ? at(next_) : nullptr;
   }
-  /// The cell `ahead` of the next one will be wanted soon: for a reader that is behind.
+  bool ready() const { return published(next_) || (next_ % 2 != 0 && published(next_ + 1)); }
+  /// The line `ahead` of the one that begins now will be wanted soon: for a reader that is behind.
   PERIAPT_INLINE void fetch(std::uint64_t ahead) const {
-    platform::prefetch(&channel_->cells[(next_ + ahead) % Channel::kCells]);
+    if (next_ % 2 == 0) platform::prefetch(&channel_->cell(next_ + 2 * ahead));
   }
+  /// Is the cell peeked at the second one of a line? Then it is half a one.
+  bool is_second() const { return next_ % 2 != 0; }
   static std::uint64_t meta(const Slot& cell) { return cell.word.load(std::memory_order_relaxed) >> 8; }
 
   /// The `size` bytes of bulk that belong to the cell peeked at; `anew`: they lie at the start of the ring.
@@ -195,11 +240,16 @@ class ChannelReader {
 
   /// The cell peeked at, and its bulk, may be written again. True: the writer was told now (see writer_wants_room()).
   PERIAPT_INLINE bool consume() {
-    ++next_;
+    next_ += 2;
     bulk_next_ = bulk_end_;
-    if (PERIAPT_LIKELY(next_ - told_ < Channel::kCells / 4 && bulk_next_ - bulk_told_ < Channel::kTellBulk)) {
-      return false;
-    }
+    if (PERIAPT_LIKELY(next_ < tell_at_ && bulk_next_ - bulk_told_ < Channel::kTellBulk)) return false;
+    tell();
+    return true;
+  }
+  /// The same for half a cell.
+  PERIAPT_INLINE bool consume_half() {
+    ++next_;
+    if (PERIAPT_LIKELY(next_ < tell_at_)) return false;
     tell();
     return true;
   }
@@ -215,16 +265,33 @@ class ChannelReader {
   Channel& channel() const { return *channel_; }
 
  private:
-  void tell() {
+  static constexpr std::uint64_t kTellCells = Channel::kHalves / 4;
+
+  PERIAPT_INLINE const Slot* at(std::uint64_t position) const {
+    return reinterpret_cast<const Slot*>(&channel_->half(position));
+  }
+  PERIAPT_INLINE static bool is_lap(const std::atomic<std::uint64_t>& word, std::uint64_t position) {
+    return (word.load(std::memory_order_acquire) & Slot::kLapMask) == Channel::lap(position);
+  }
+  PERIAPT_INLINE bool published(std::uint64_t position) const { return is_lap(at(position)->word, position); }
+  // The second half of a line has not been published: is the next line, with a whole cell? If so, what was published in
+  // this half before it is seen by now, and if nothing was, nothing will be.
+  PERIAPT_INLINE bool goes_on() {
+    if (PERIAPT_LIKELY(!published(next_ + 1))) return false;
+    if (!published(next_)) ++next_;
+    return true;
+  }
+  PERIAPT_NOINLINE void tell() {
     channel_->head.bulk_consumed.store(bulk_next_, std::memory_order_release);
     bulk_told_ = bulk_next_;
-    if (next_ - told_ < Channel::kCells / 4) return;
-    channel_->head.cells_consumed.store(next_, std::memory_order_release);
-    told_ = next_;
+    if (next_ < tell_at_) return;
+    const std::uint64_t lines = next_ & ~std::uint64_t{1};
+    channel_->head.cells_consumed.store(lines, std::memory_order_release);
+    tell_at_ = lines + kTellCells;
   }
 
   Channel* channel_ = nullptr;
-  std::uint64_t next_ = 0, told_ = 0;
+  std::uint64_t next_ = 0, tell_at_ = kTellCells;  // in halves of cells
   std::uint64_t bulk_next_ = 0, bulk_end_ = 0, bulk_told_ = 0;
 };
 

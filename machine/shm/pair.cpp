@@ -485,7 +485,7 @@ bool Pair::peer_copies() const {
 bool Pair::deliver_other(const Slot& cell, std::uint64_t kind, std::uint64_t header, std::uint64_t size,
                          std::uint64_t segment, int& handed_up) {
   hub_.moved = true;
-  bool understood = header <= kHeaderMost;
+  bool understood = header <= kHeaderMost && !in_.is_second();
   if (understood) {
     switch (kind) {
       case kStream:

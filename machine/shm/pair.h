@@ -2,6 +2,7 @@
 // them.
 //
 //   payload up to                    goes
+//   header and payload of 24 B       in half a cell: two messages to a cache line
 //   what the cell has left (16 B)    in the cell: one cache line for everything
 //   kInlineMost                      in one piece of bulk, handed up where it lies
 //   anything more, private           as a stream: pieces of bulk, written by one while the other copies them out
@@ -59,6 +60,7 @@ struct Hub {
   bool sockets_wanted = false;  ///< somebody waits for what a socket will bring
   std::vector<Buried> graves;   ///< loans of links that are closed, whose borrowers may still read them
   bool fenced = true;           ///< this process has no membarrier
+  bool brought_bulk = false;    ///< a message whose payload lies in bulk was handed up since it was last cleared
   bool moved = false;           ///< something was done since it was last cleared
   Pair* unready = nullptr;      ///< it sends larger messages, and can get ready for the next one
   std::uint64_t transfer_min = 0, private_transfer_min = 0;
@@ -119,9 +121,10 @@ class Pair final : public ucx::Link {
 
   PERIAPT_INLINE Accepted send_inline(Header header, std::span<const std::byte> payload) {
     if (PERIAPT_UNLIKELY(!may_send_)) return refuse();
+    std::size_t at = round_up(header.size(), 8);
+    if (at + payload.size() <= HalfCell::kBodyBytes) return send_half(header, payload);
     Slot* cell = out_.claim();
     if (PERIAPT_UNLIKELY(cell == nullptr)) return no_room();
-    std::size_t at = write_header(cell, header);
     std::uint64_t kind = kInCell, anew = 0;
     if (payload.size() <= Slot::kBodyBytes - at) {
       ucx::copy_bytes(cell->body + at, payload.data(), payload.size());
@@ -133,6 +136,8 @@ class Pair final : public ucx::Link {
       anew = out_.bulk_begins_anew() ? 1 : 0;
       hub_.unready = this;
     }
+    // The cell last, and all of it at once: a reader that waits looks at its line again and again.
+    write_header(cell, header);
     publish(cell, meta(kind, header.size(), payload.size(), anew));
     return Accepted::done;
   }
@@ -161,7 +166,7 @@ class Pair final : public ucx::Link {
   bool busy() const { return busy_; }
   /// What was accepted lies where the peer finds it without us.
   bool handed_over() const { return !stream_.active && pending_.empty(); }
-  bool in_ready() const { return readable_ && in_.peek() != nullptr; }
+  bool in_ready() const { return readable_ && in_.ready(); }
   /// Before sleep: asks the peer for its bell; and takes that back.
   void ask_for_bell(bool ask);
   bool wants_room() const { return starved_ || stream_.active || !answers_.empty() || !returns_.empty(); }
@@ -190,7 +195,8 @@ class Pair final : public ucx::Link {
  private:
   // What a cell is. meta: kind (8 bits) | bytes of header (8) | size (32) | segment (8)
   enum Kind : std::uint64_t {
-    kInCell = 1,
+    kInHalf = 1,
+    kInCell,
     kInBulk,     ///< segment: 1: at the start of the ring
     kStream,     ///< header, size: pieces follow
     kPiece,      ///< of the stream under way; its bytes are in bulk, as those of kInBulk
@@ -279,40 +285,62 @@ class Pair final : public ucx::Link {
     std::uint64_t before;  ///< the first number that it does not wait for
   };
 
-  PERIAPT_INLINE static std::size_t write_header(Slot* cell, Header header) {
-    ucx::copy_bytes(cell->body, header.data(), header.size());
-    return round_up(header.size(), 8);
+  PERIAPT_INLINE Accepted send_half(Header header, std::span<const std::byte> payload) {
+    HalfCell* cell = out_.claim_half();
+    if (PERIAPT_UNLIKELY(cell == nullptr)) return no_room();
+    // (Not through cell->body: GCC would warn of branches that are not taken, the sizes being small enough.)
+    std::byte* body = reinterpret_cast<std::byte*>(cell) + offsetof(HalfCell, body);
+    ucx::copy_bytes(body, header.data(), header.size());
+    ucx::copy_bytes(body + round_up(header.size(), 8), payload.data(), payload.size());
+    publish(cell, meta(kInHalf, header.size(), payload.size()));
+    return Accepted::done;
   }
-  PERIAPT_INLINE void publish(Slot* cell, std::uint64_t meta) {
+  PERIAPT_INLINE static void write_header(Slot* cell, Header header) {
+    ucx::copy_bytes(cell->body, header.data(), header.size());
+  }
+  template <class Cell>
+  PERIAPT_INLINE void publish(Cell* cell, std::uint64_t meta) {
     if (PERIAPT_UNLIKELY(out_.publish(cell, meta, fenced_))) ring_bell(out_.channel().head.reader_sleeps);
   }
   PERIAPT_INLINE void consumed() {
-    if (PERIAPT_UNLIKELY(in_.consume()) && in_.writer_wants_room(fenced_)) ring();
+    if (PERIAPT_UNLIKELY(in_.consume())) told_of_room();
+  }
+  void told_of_room() {
+    if (in_.writer_wants_room(fenced_)) ring();
   }
 
   PERIAPT_INLINE int deliver() {
     int handed_up = 0;
     if (PERIAPT_UNLIKELY(placement_.kind == Placing::transfer)) return 0;
-    hub_.receiver->enough = false;
+    ucx::Receiver& receiver = *hub_.receiver;
+    receiver.enough = false;
     while (handed_up < kBudget) {
       const Slot* cell = in_.peek();
       if (cell == nullptr) break;
       std::uint64_t meta = ChannelReader::meta(*cell);
       std::uint64_t kind = meta & 0xFF, header = (meta >> 8) & 0xFF, size = (meta >> 16) & 0xFFFFFFFF;
       std::size_t at = round_up(header, 8);
-      if (PERIAPT_LIKELY(kind == kInCell && at + size <= Slot::kBodyBytes)) {
-        hub_.receiver->arrived(*this, {cell->body, header}, {cell->body + at, size});
-      } else if (kind == kInBulk && at <= Slot::kBodyBytes && size <= kInlineMost) {
-        hub_.receiver->arrived(*this, {cell->body, header}, {in_.bulk(size, meta >> 48 != 0), size});
-      } else if (!deliver_other(*cell, kind, header, size, meta >> 48, handed_up)) {
-        break;
+      // So many in a row: the writer is well ahead, and its lines can be asked for before they are needed.
+      if (handed_up >= kFetchAhead || behind_) in_.fetch(kFetchAhead);
+      if (PERIAPT_LIKELY(kind == kInHalf && at + size <= HalfCell::kBodyBytes)) {
+        receiver.arrived(*this, {cell->body, header}, {cell->body + at, size});
+        if (PERIAPT_UNLIKELY(in_.consume_half())) told_of_room();
+      } else if (kind == kInCell && at + size <= Slot::kBodyBytes && !in_.is_second()) {
+        receiver.arrived(*this, {cell->body, header}, {cell->body + at, size});
+        consumed();
+      } else if (kind == kInBulk && at <= Slot::kBodyBytes && size <= kInlineMost && !in_.is_second()) {
+        receiver.arrived(*this, {cell->body, header}, {in_.bulk(size, meta >> 48 != 0), size});
+        hub_.brought_bulk = true;
+        consumed();
       } else {
+        int others = 0;
+        const bool goes_on = deliver_other(*cell, kind, header, size, meta >> 48, others);
+        handed_up += others;
+        if (!goes_on) break;
         continue;
       }
-      consumed();
-      // So many in a row: the writer is well ahead, and its lines can be asked for before they are needed.
-      if (++handed_up >= kFetchAhead || behind_) in_.fetch(kFetchAhead);
-      if (PERIAPT_UNLIKELY(state_ == State::closed || hub_.receiver->enough)) break;
+      ++handed_up;
+      if (PERIAPT_UNLIKELY(state_ == State::closed || receiver.enough)) break;
     }
     behind_ = handed_up == kBudget;
     return handed_up;

@@ -74,7 +74,7 @@ enum class PacketKind : std::uint32_t { hello = 1, welcome, refuse, superseded, 
 /// One packet. Fixed size, so that anything of another size is wrong at once.
 struct Packet {
   static constexpr std::uint32_t kMagic = 0x70'61'68'31;
-  static constexpr std::uint32_t kVersion = 2;
+  static constexpr std::uint32_t kVersion = 3;
   static constexpr std::size_t kSecretMost = 128;
 
   std::uint32_t magic = kMagic;

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error_text.h"
@@ -33,6 +34,8 @@ using ucx::Transport;
 // Between two looks at empty channels: a message that is written meanwhile is then found in one transaction of the
 // caches instead of two, because the writer needn't take the line away from us first.
 constexpr std::uint64_t kLookGapNs = 40;
+// The same where the last look brought bulk: its writer is at work for longer, and pays for each look meanwhile.
+constexpr std::uint64_t kBulkLookGapNs = 70;
 // Between two looks at the sockets, while nothing else wants it.
 constexpr std::uint64_t kServeGapNs = 50'000;
 constexpr std::uint32_t kServeEvery = 1024;
@@ -193,6 +196,7 @@ class ShmTransport final : public Transport {
   bool idle_ = false, armed_ = false, closing_ = false;
   std::uint32_t polls_ = 0;
   std::uint64_t looked_at_ = 0, served_at_ = 0;
+  std::uint64_t look_gap_ns_ = kLookGapNs;
   std::vector<std::unique_ptr<Pair>> pairs_;
   std::unordered_map<PeerId, Pair*> by_peer_;
   std::vector<Visitor> visitors_;
@@ -611,7 +615,7 @@ int ShmTransport::progress() {
   bool look_at_sockets = hub_.sockets_wanted;
   if (idle_) {
     std::uint64_t now = clock::now_ns();
-    if (now - looked_at_ < kLookGapNs && !look_at_sockets && !armed_) {
+    if (now - looked_at_ < look_gap_ns_ && !look_at_sockets && !armed_) {
       if (hub_.unready != nullptr && !hub_.unready->get_ready()) hub_.unready = nullptr;
       return 0;
     }
@@ -636,6 +640,7 @@ int ShmTransport::progress() {
   if (PERIAPT_UNLIKELY(parting)) done += report_losses();
   if (PERIAPT_UNLIKELY(!hub_.ended.empty())) done += call_ended();
   if (PERIAPT_UNLIKELY(closing_)) reap();
+  if (done != 0) look_gap_ns_ = std::exchange(hub_.brought_bulk, false) ? kBulkLookGapNs : kLookGapNs;
   idle_ = done == 0 && !hub_.moved && !busy && hub_.ended.empty();
   return done;
 }

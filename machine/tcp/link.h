@@ -23,7 +23,8 @@ inline constexpr std::uint64_t kHoldWrites = 4;
 inline constexpr std::uint64_t kHoldMaxNs = 20'000;
 /// So many small messages are handed up in one progress(), or fewer if the receiver has enough; the rest stays where it
 /// was read, for the next ones. A read brings thousands, and who had to put them all aside would pay for each of them.
-inline constexpr int kAtATime = 64;
+/// (64 gave the engine 4 in a hundred more, chares, who always have enough room, 5 less.)
+inline constexpr int kAtATime = 512;
 /// With so many links that have something left, each of which keeps a buffer, others hand up all that they read.
 inline constexpr std::size_t kHoldingMax = 32;
 

@@ -45,6 +45,8 @@ inline constexpr std::int64_t kMessageOverhead = 128;
 inline constexpr std::int64_t kFirstWindow = 8 << 10;
 /// Bit of MessageHeader::code of an eager message: it changed owner, so its bytes are not the receiver's memory.
 inline constexpr std::uint16_t kHandedOver = 1;
+/// Bytes that are copied in two words.
+inline constexpr std::size_t kFewWords = 16;
 /// Data messages of one transfer that are on their way at the same time on one rail.
 inline constexpr unsigned kFlightsPerRail = 4;
 
@@ -156,13 +158,12 @@ struct alignas(platform::kCacheLine) Progress : Request {
   std::byte* into = nullptr;  ///< of what is received
   std::uint64_t size = 0;     ///< of the message; of a posted receive: of the room
 
-  /// After its end: as it was made.
-  PERIAPT_INLINE void clean() {
-    received_ = {};
+  /// Before it begins: as it was made, but for what it received, which is written before its end.
+  PERIAPT_INLINE void begin(Doing what) {
     has_ended_ = told = dropped = within_call = posted = announced = all_parts_given = counted = false;
     wants_answer = answered = false;
     result = Outcome::ok;
-    doing = Doing::send;
+    doing = what;
     outstanding = 0;
     into = nullptr;
     size = 0;
@@ -217,11 +218,12 @@ class Operation final : public Progress,
  private:
   friend class WorkerImpl;
   PERIAPT_NOINLINE Course& make_course();
-  /// After its end: as it was made. (What is not here is gone already, or written by whoever begins with it.)
-  PERIAPT_INLINE void clean() {
-    Progress::clean();
-    send_done = nullptr;
+  /// After its last operation, of which nothing is left that is not written here or by whoever begins with it.
+  PERIAPT_INLINE void begin(Doing what, SendDone done, void* told) {
+    Progress::begin(what);
+    send_done = done;
     receive_done = nullptr;
+    context = told;
     endpoint = nullptr;
     source = nullptr;
   }
@@ -327,6 +329,18 @@ class EndpointImpl final : public Endpoint {
   void owe(std::int64_t bytes) {
     owed_ += bytes;
     if (PERIAPT_UNLIKELY(owed_ >= granted_ / 2 || starving_)) return_credit();
+  }
+  /// Can credit be taken, and bytes be owed, with nothing else to follow from it?
+  PERIAPT_INLINE bool settles_quietly(std::uint32_t credit, std::uint64_t bytes) const {
+    return 2 * (owed_ + kMessageOverhead + static_cast<std::int64_t>(bytes)) < granted_ - 1 && !starving_ &&
+           (credit == 0 || sends_.empty());
+  }
+  PERIAPT_INLINE void settle(std::uint32_t credit, std::int64_t bytes) {
+    owed_ += bytes;
+    if (credit == 0) return;
+    credit_ += credit;
+    counted_ += credit;
+    said_starved_ = false;
   }
   PERIAPT_NOINLINE void return_credit();
   std::uint32_t credit_to_return() {
@@ -490,16 +504,13 @@ class WorkerImpl final : public Worker, public Receiver {
 
   // worker.cpp
   int tell_of_peers();
-  Operation* begin(Operation::Doing doing, SendDone done = nullptr, void* context = nullptr) {
+  PERIAPT_INLINE Operation* begin(Operation::Doing doing, SendDone done = nullptr, void* context = nullptr) {
     Operation* operation = operations_.take();
-    operation->doing = doing;
-    operation->send_done = done;
-    operation->context = context;
+    operation->begin(doing, done, context);
     return operation;
   }
   PERIAPT_INLINE void recycle(Operation& operation) {
     if (PERIAPT_UNLIKELY(operation.course_ != nullptr)) end_course(operation);
-    operation.clean();
     operations_.give(&operation);
   }
   void end_course(Operation& operation);
@@ -524,7 +535,13 @@ class WorkerImpl final : public Worker, public Receiver {
   // receive.cpp
   Rail& rail_of(Link& link);
   void arrived_other(Link& from, Header bytes, std::span<const std::byte> payload);
+  static void begin_receive(Operation& receive, std::span<std::byte> into, Tag mask, ReceiveDone done, void* context);
+  RequestPtr receive_apart(std::span<std::byte> into, Tag tag, Tag mask, ReceiveDone done, void* context);
   bool receive_unexpected(Operation& receive, Tag tag, Tag mask);
+  void arrived_word(Operation& receive, EndpointImpl& from, const ShortHeader& header,
+                    std::span<const std::byte> payload);
+  void arrived_eager(Link& from, Header bytes, std::span<const std::byte> payload);
+  void tell_apart(Operation& operation);
   bool arrived_short(EndpointImpl& from, Header bytes, std::span<const std::byte> payload);
   bool serve_short(EndpointImpl& from, const ShortHeader& header, std::span<const std::byte> payload);
   void take_in(Rail& rail, const MessageHeader& header, Payload payload);

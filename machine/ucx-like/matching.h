@@ -20,8 +20,8 @@ namespace periapt::ucx {
 /// What can lie in a MatchTable.
 struct MatchNode {
   std::uint64_t key = 0;
-  std::uint64_t order = 0;  ///< smaller: was there first
-  MatchNode* previous = nullptr;
+  std::uint64_t order = 0;        ///< smaller: was there first
+  MatchNode* previous = nullptr;  ///< of the first one in its queue: anything
   MatchNode* next = nullptr;
 };
 
@@ -42,32 +42,31 @@ class MatchTable {
     if (node == nullptr) return nullptr;
     --size_;
     queue.first = node->next;
-    if (node->next != nullptr) node->next->previous = nullptr;
     return node;
   }
 
   PERIAPT_INLINE void append(MatchNode* node) {
     Queue* queue = &queues_[place(node->key)];
     if (PERIAPT_UNLIKELY(!queue->used())) queue = &use(node->key);
-    ++size_;
-    node->next = nullptr;
-    if (queue->first == nullptr) {
-      node->previous = nullptr;
-      queue->first = node;
-    } else {
-      node->previous = queue->last;
-      queue->last->next = node;
-    }
-    queue->last = node;
+    append(node, *queue);
+  }
+  /// The same, where a place for its key is there already; false: none is.
+  PERIAPT_INLINE bool append_again(MatchNode* node, std::uint64_t key) {
+    Queue& queue = queues_[place(key)];
+    if (PERIAPT_UNLIKELY(!queue.used())) return false;
+    node->key = key;
+    append(node, queue);
+    return true;
   }
 
   void remove(MatchNode* node) {
     --size_;
     Queue& queue = queues_[place(node->key)];
-    (node->previous != nullptr ? node->previous->next : queue.first) = node->next;
+    const bool is_first = queue.first == node;
+    (is_first ? queue.first : node->previous->next) = node->next;
     if (node->next != nullptr) {
       node->next->previous = node->previous;
-    } else if (node->previous != nullptr) {
+    } else if (!is_first) {
       queue.last = node->previous;
     }
   }
@@ -87,6 +86,14 @@ class MatchTable {
     std::size_t i = ((key * 0x9E37'79B9'7F4A'7C15u) >> 32) & mask_;
     while (queues_[i].key != key && queues_[i].used()) i = (i + 1) & mask_;
     return i;
+  }
+
+  PERIAPT_INLINE void append(MatchNode* node, Queue& queue) {
+    ++size_;
+    node->next = nullptr;
+    node->previous = queue.last;
+    (queue.first == nullptr ? queue.first : queue.last->next) = node;
+    queue.last = node;
   }
 
   PERIAPT_NOINLINE Queue& use(std::uint64_t key) {
@@ -118,15 +125,28 @@ class MatchTable {
 class PostedReceives {
  public:
   PERIAPT_INLINE void post(MatchNode* receive, std::uint64_t tag, std::uint64_t mask) {
+    if (PERIAPT_LIKELY(mask == ~std::uint64_t{0})) {
+      receive->key = tag;
+      receive->order = order_;
+      return exact_.append(receive);
+    }
     receive->key = tag & mask;
     receive->order = ++order_;
-    if (PERIAPT_LIKELY(mask == ~std::uint64_t{0})) return exact_.append(receive);
     table_of(mask).append(receive);
     ++masked_posted_;
+  }
+  /// The same without a mask, for whoever calls post() when it answers false.
+  PERIAPT_INLINE bool post_again(MatchNode* receive, std::uint64_t tag) {
+    receive->order = order_;
+    return exact_.append_again(receive, tag);
   }
   /// The receive that a message of this tag belongs to, taken out; nullptr: none.
   PERIAPT_INLINE MatchNode* take(std::uint64_t tag) {
     return PERIAPT_LIKELY(masked_posted_ == 0) ? exact_.take(tag) : take_among_masked(tag);
+  }
+  /// The same, for whoever asks take() when there is none: only where no receive with a mask has to be asked.
+  PERIAPT_INLINE MatchNode* take_exact(std::uint64_t tag) {
+    return PERIAPT_LIKELY(masked_posted_ == 0) ? exact_.take(tag) : nullptr;
   }
   void remove(MatchNode* receive, std::uint64_t mask) {
     MatchTable& table = table_of(mask);
@@ -176,7 +196,7 @@ class PostedReceives {
   MatchTable exact_;
   std::vector<std::unique_ptr<Masked>> masked_;
   std::size_t masked_posted_ = 0;  ///< receives in masked_
-  std::uint64_t order_ = 0;
+  std::uint64_t order_ = 0;  ///< of the last one with a mask; of those without, only their place among these matters
 };
 
 }  // namespace periapt::ucx

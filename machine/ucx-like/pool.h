@@ -1,5 +1,5 @@
 // Pool<T>: objects of one type, taken and given back in a few instructions; memory goes back to the system at the end.
-// Kept<T>: the same, but an object is made once, and comes back in the state in which it is taken again.
+// Kept<T>: the same, but an object is made once; who takes it finds it as it was given back.
 // Ids<T>: numbers for objects that peers name in their answers. A number that comes from outside is looked up, never
 // followed: an id of an object that is gone, or that never was, finds nothing.
 #pragma once
@@ -61,7 +61,7 @@ class Pool {
   std::vector<std::unique_ptr<Place[]>> chunks_;
 };
 
-/// `Owner`: what each T is made from. Who gives an object back has put it in its first state.
+/// `Owner`: what each T is made from.
 template <class T, class Owner>
 class Kept {
  public:
@@ -76,15 +76,21 @@ class Kept {
   }
 
   PERIAPT_INLINE T* take() {
-    if (PERIAPT_UNLIKELY(free_.empty())) grow();
-    T* object = free_.back();
-    free_.pop_back();
+    if (PERIAPT_UNLIKELY(count_ == 0)) grow();
+    T* object = free_[--count_];
     platform::unpoison(object, sizeof(T));
     return object;
   }
+  /// None but those that would have to be made?
+  bool empty() const { return count_ == 0; }
+  /// What take() will give, unless it is empty().
+  T* next() const {
+    platform::unpoison(free_[count_ - 1], sizeof(T));
+    return free_[count_ - 1];
+  }
   PERIAPT_INLINE void give(T* object) {
     platform::poison(object, sizeof(T));
-    free_.push_back(object);
+    free_[count_++] = object;
   }
 
  private:
@@ -99,13 +105,14 @@ class Kept {
   }
   PERIAPT_NOINLINE void grow() {
     chunks_.emplace_back(static_cast<std::byte*>(::operator new(sizeof(T) * kChunk, std::align_val_t(alignof(T)))));
-    free_.reserve(chunks_.size() * kChunk);
+    free_.resize(chunks_.size() * kChunk);
     for (std::size_t i = kChunk; i-- > 0;) give(new (chunks_.back().get() + i * sizeof(T)) T(owner_));
   }
 
   Owner& owner_;
   std::vector<Chunk> chunks_;
-  std::vector<T*> free_;
+  std::vector<T*> free_;   ///< room for all that there are, so that giving back never asks for more
+  std::size_t count_ = 0;  ///< of them
 };
 
 template <class T>

@@ -31,11 +31,41 @@ Rail& WorkerImpl::rail_of(Link& link) {
 }
 
 void WorkerImpl::arrived(Link& from, Header bytes, std::span<const std::byte> payload) {
-  if (PERIAPT_LIKELY(bytes.size() == kShortHeaderBytes && from.user != nullptr) &&
-      arrived_short(*static_cast<Rail*>(from.user)->endpoint, bytes, payload)) {
-    return;
+  if (PERIAPT_LIKELY(bytes.size() == kShortHeaderBytes && from.user != nullptr)) {
+    if (PERIAPT_LIKELY(payload.size() <= kFewWords && payload.size() >= sizeof(std::uint64_t))) {
+      EndpointImpl& peer = *static_cast<Rail*>(from.user)->endpoint;
+      ShortHeader header;
+      std::memcpy(&header, bytes.data(), sizeof(header));
+      if (PERIAPT_LIKELY(header.plain() && peer.settles_quietly(header.credit(), payload.size()))) {
+        if (auto* receive = static_cast<Operation*>(posted_.take_exact(header.tag));
+            PERIAPT_LIKELY(receive != nullptr)) {
+          return arrived_word(*receive, peer, header, payload);
+        }
+      }
+    }
+    return arrived_eager(from, bytes, payload);
   }
   arrived_other(from, bytes, payload);
+}
+
+// A word or two, to a receive that is posted: the same as arrived_short(), with all that calls something left out.
+PERIAPT_INLINE void WorkerImpl::arrived_word(Operation& receive, EndpointImpl& from, const ShortHeader& header,
+                                             std::span<const std::byte> payload) {
+  from.settle(header.credit(), kMessageOverhead + static_cast<std::int64_t>(payload.size()));
+  count_received(payload.size());
+  bool fitting = payload.size() <= receive.size;
+  if (PERIAPT_LIKELY(fitting)) copy(receive.into, payload);
+  receive.posted = false;
+  receive.got() = {Outcome::ok, header.tag, payload.size(), from.peer_};
+  receive.set_ended(PERIAPT_LIKELY(fitting) ? Outcome::ok : Outcome::too_long);
+  if (PERIAPT_UNLIKELY(receive.receive_done != nullptr || receive.dropped)) return tell_apart(receive);
+  receive.told = true;
+}
+
+PERIAPT_NOINLINE void WorkerImpl::tell_apart(Operation& operation) { tell(operation); }
+
+PERIAPT_NOINLINE void WorkerImpl::arrived_eager(Link& from, Header bytes, std::span<const std::byte> payload) {
+  if (!arrived_short(*static_cast<Rail*>(from.user)->endpoint, bytes, payload)) arrived_other(from, bytes, payload);
 }
 
 // Apart, so that the way of most messages saves few registers; the same is done to what else is rare on it.
@@ -327,12 +357,29 @@ void WorkerImpl::acknowledge(EndpointImpl& to, const MessageHeader& header) {
 }
 
 RequestPtr WorkerImpl::tag_receive(std::span<std::byte> into, Tag tag, Tag mask, ReceiveDone done, void* context) {
-  Operation* receive = begin(Operation::Doing::receive);
-  receive->into = into.data();
-  receive->size = into.size();
-  receive->mask = mask;
-  receive->receive_done = done;
-  receive->context = context;
+  bool plain = mask == kFullMask && unexpected_.empty() && starving_ == 0 && !operations_.empty();
+  if (PERIAPT_UNLIKELY(!plain)) return receive_apart(into, tag, mask, done, context);
+  Operation* receive = operations_.next();
+  begin_receive(*receive, into, mask, done, context);
+  receive->posted = true;
+  if (PERIAPT_UNLIKELY(!posted_.post_again(receive, tag))) return receive_apart(into, tag, mask, done, context);
+  operations_.take();
+  return RequestPtr(receive);
+}
+
+PERIAPT_INLINE void WorkerImpl::begin_receive(Operation& receive, std::span<std::byte> into, Tag mask, ReceiveDone done,
+                                              void* context) {
+  receive.begin(Operation::Doing::receive, nullptr, context);
+  receive.into = into.data();
+  receive.size = into.size();
+  receive.mask = mask;
+  receive.receive_done = done;
+}
+
+PERIAPT_NOINLINE RequestPtr WorkerImpl::receive_apart(std::span<std::byte> into, Tag tag, Tag mask, ReceiveDone done,
+                                                      void* context) {
+  Operation* receive = operations_.take();
+  begin_receive(*receive, into, mask, done, context);
   if (PERIAPT_UNLIKELY(!unexpected_.empty()) && receive_unexpected(*receive, tag, mask)) return RequestPtr(receive);
   receive->posted = true;
   posted_.post(receive, tag, mask);
@@ -355,6 +402,7 @@ void WorkerImpl::match_later(Operation& receive, Unexpected& message) {
   if (message.arriving) {
     message.receive = &receive;
     receive.endpoint = &from;
+    receive.got() = {Outcome::ok, message.header.tag, message.header.size, from.peer_};
     return;
   }
   if (message.header.kind == Kind::eager) {

@@ -333,6 +333,7 @@ bool Operation::take_back() {
   if (has_ended_) return false;
   if (doing == Doing::receive && posted) {
     posted = false;
+    received_ = {};
     worker.posted_.remove(this, mask);
   } else if (Hook<InQueue>::linked() && !announced && (course_ == nullptr || course_->moved == 0) && outstanding == 0) {
     endpoint->unqueue(*this);

@@ -51,6 +51,11 @@ class ArrayManager {
   std::string describe(std::uint64_t id) const;  // "Hello[3]"
 
   // --- sending and receiving ---
+  // Where a message to it goes first.
+  int whereabouts(std::uint64_t id, const CkArrayIndex& index) {
+    if (id == 0) id = number(index);
+    return find(id) ? pe_.index : destination(id, index);
+  }
   // Where an inline call may be written (see OpenCall); nothing for an element without a compact id.
   OpenCall open_call(std::uint64_t id, const CkArrayIndex& index, int ep, unsigned length) {
     if (id == 0) return {};

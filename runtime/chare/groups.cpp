@@ -450,6 +450,21 @@ void send_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, cons
   send_message(proxy, ep, send,
                payload_of(boxed(*Pe::current(), Target::array, ep, 0, 0, arguments, length).release()));
 }
+int receiver_pe(const CProxyElement_ArrayBase& proxy) {
+  ArrayManager* manager = PeObjects::current().array(proxy.ckGetArrayID());
+  return manager ? manager->whereabouts(proxy.ckGetID(), proxy.ckGetIndex()) : -1;
+}
+int receiver_pe(const CProxyElement_Group& proxy) {
+  const int to = proxy.ckGetGroupPe();
+  return static_cast<unsigned>(to) < static_cast<unsigned>(Process::current()->pes()) ? to : -1;
+}
+int receiver_pe(const CProxyElement_NodeGroup& proxy) {
+  const int node = proxy.ckGetGroupPe();
+  const Process& process = *Process::current();
+  return node >= 0 && node < process.count() ? process.layout().processes[node].first_pe : -1;
+}
+int receiver_pe(const CProxy_Chare& proxy) { return proxy.ckGetChareID().onPE; }
+
 void send_message(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, void* payload) {
   PeObjects& objects = PeObjects::current();
   Message message = addressed(payload, Target::array, ep, send, 0, 0);

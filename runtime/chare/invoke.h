@@ -44,6 +44,12 @@ void send_message(const CProxyElement_NodeGroup&, int ep, unsigned send, void* m
 void send_message(const CProxy_NodeGroup&, int ep, unsigned send, void* message);
 void send_message(const CProxy_Chare&, int ep, unsigned send, void* message);
 
+// The PE that a message goes to, as far as its sender knows: an element may have moved on. -1: it knows nothing.
+int receiver_pe(const CProxyElement_ArrayBase&);
+int receiver_pe(const CProxyElement_Group&);
+int receiver_pe(const CProxyElement_NodeGroup&);
+int receiver_pe(const CProxy_Chare&);
+
 CkChareID new_chare(int type, int ep, int pe, void* message);
 CkGroupID new_group(int type, int ep, void* message);
 CkGroupID new_node_group(int type, int ep, void* message);
@@ -101,7 +107,12 @@ void invoke_ncpy(const P& proxy, int ep, unsigned send, const CkEntryOptions* op
   constexpr std::size_t arrays = (std::size_t{zero_copy::is_ncpy<A>::value} + ...);
   zero_copy::Sizer sizer(arrays);
   (sizer(a), ...);
-  const bool copied = !is_single<P> || sizer.elements() <= zero_copy::copied_max;
+  bool copied = true;
+  if constexpr (is_single<P>) {
+    const std::size_t bytes = sizer.elements();
+    copied = bytes <= zero_copy::copied_max ||
+             (bytes <= zero_copy::copied_max_elsewhere && zero_copy::copies_for(receiver_pe(proxy), ep, bytes));
+  }
   const Where where = copied ? Where::in_message : Where::at_sender;
   void* message = new_marshalled(sizer.size(where), options);
   zero_copy::Writer writer(message, arrays, sizer.tail(), where);

@@ -254,6 +254,12 @@ void* elements(const ArraysHead* head, unsigned index) {
   return const_cast<char*>(reinterpret_cast<const char*>(head)) + records_of(head)[index].offset;
 }
 
+// Not for a receiver that posts buffers: from a message the bytes would be copied once more.
+bool copies_for(int pe, int ep, std::size_t bytes) {
+  if (pe < 0 || bytes > copied_max_elsewhere || entry_info(ep).flags & ep_nocopypost) return false;
+  return Process::current()->layer().route(pe) != machine::Route::self_process;
+}
+
 void has_been_copied(const CkNcpyBuffer& buffer, std::size_t bytes) {
   CkNcpyBuffer source = buffer;
   source.cnt = bytes;

@@ -32,8 +32,11 @@ NcpyToSend<T> ncpyArg(const CkNcpyBuffer& buffer, N count) {
 namespace zero_copy {
 
 // Arrays of so many bytes together are copied into the message by their sender: within a process that costs from here
-// on more than fetching them. Between processes it costs less far beyond it (docs/measuring.md).
+// on more than fetching them; between processes, where a fetch is a way there and back, much later (docs/measuring.md).
 constexpr std::size_t copied_max = 2048;
+constexpr std::size_t copied_max_elsewhere = 256 << 10;
+// Are so many bytes, more than copied_max, copied for an entry of a receiver on that PE? -1: nobody knows where.
+bool copies_for(int pe, int ep, std::size_t bytes);
 
 enum class Where : std::uint32_t {
   at_sender,   // behind the arguments: a CkNcpyBuffer for each array

@@ -88,17 +88,21 @@ struct Luggage {
     for (const File& file : files) list.push_back(file.get());
     return list;
   }
-  // Some cells of the first laps, published.
+  // Some cells of the first lap and halves of them, published, with any kind in any of them.
   void fill(Input& input) {
+    std::uint64_t position = 0;
     for (std::size_t n = 0; n < 40 && input.more(); ++n) {
-      Slot& cell = channel->cells[n % Channel::kCells];
-      const Bytes body = input.bytes(input.below(Slot::kBodyBytes + 1));
-      std::memcpy(cell.body, body.data(), body.size());
-      std::uint64_t meta = input.below(14) | std::uint64_t{input.below(8) == 7 ? input.number<std::uint8_t>() : 40u}
+      const bool half = input.flag();
+      if (!half) position += position % 2;
+      HalfCell& cell = channel->half(position);
+      const Bytes body = input.bytes(input.below(1 + (half ? HalfCell::kBodyBytes : Slot::kBodyBytes)));
+      std::memcpy(reinterpret_cast<std::byte*>(&cell) + sizeof cell.word, body.data(), body.size());
+      std::uint64_t meta = input.below(15) | std::uint64_t{input.below(8) == 7 ? input.number<std::uint8_t>() : 40u}
                                                  << 8;
       const std::uint64_t size = input.flag() ? input.below(20000) : input.number<std::uint32_t>();
       meta |= (size & 0xFFFFFFFF) << 16 | std::uint64_t{input.number<std::uint8_t>()} << 48;
-      cell.word.store(meta << 8 | Ring::lap(n, Channel::kCellsLog), std::memory_order_release);
+      cell.word.store(meta << 8 | Channel::lap(position), std::memory_order_release);
+      position += half ? 1 : 2;
     }
   }
 };

@@ -86,6 +86,15 @@ TEST(PostedReceives, OfSeveralMasksTheFirstPostedIsTaken) {
   EXPECT_EQ(posted.take(0x755), &exact);
   EXPECT_EQ(posted.take(0x755), nullptr);
   EXPECT_EQ(posted.size(), 0u);
+  // Those without a mask, before and behind one with it.
+  MatchNode before, behind;
+  posted.post(&before, 0x755, ~std::uint64_t{0});
+  posted.post(&any, 0, 0);
+  EXPECT_TRUE(posted.post_again(&behind, 0x755));
+  EXPECT_EQ(posted.take_exact(0x755), nullptr) << "one with a mask has to be asked";
+  for (MatchNode* next : {&before, &any, &behind}) EXPECT_EQ(posted.take(0x755), next);
+  EXPECT_FALSE(posted.post_again(&exact, 0x1234)) << "nobody has the place";
+  EXPECT_EQ(posted.size(), 0u);
   // Wildcards that are gone cost nothing and match nothing.
   posted.post(&wide, 0x700, 0xF00);
   posted.remove(&wide, 0xF00);

@@ -99,7 +99,7 @@ TEST_P(Order, OfMessagesBetweenTwoPesIsKept) {
       for (int to = 0; to < layer.pes(); ++to) far += is_far(layer, to) ? 1 : 0;
       for (int number = 0; number < kMessages; ++number) {
         for (int to = 0; to < layer.pes(); ++to) {
-          const std::size_t bytes = number % 7 == to % 7 ? 150'000 : sizeof(Block) + static_cast<std::size_t>(number);
+          const std::size_t bytes = number % 7 == to % 7 ? 300'000 : sizeof(Block) + static_cast<std::size_t>(number);
           if (is_far(layer, to)) send(layer, pe, to, number, bytes);
         }
         arrivals.poll();

@@ -141,6 +141,27 @@ TEST_P(TagMessages, AReceiveCanBeTakenBackUntilItIsMatched) {
   EXPECT_STREQ(into, "");
 }
 
+// Requests are used again.
+TEST_P(TagMessages, AReceiveThatIsTakenBackTellsNothingOfEarlierMessages) {
+  start(2);
+  char into[16] = {};
+  for (int i = 0; i < 3; ++i) {
+    RequestPtr receive = worker(2).tag_receive(std::as_writable_bytes(std::span(into)), 5);
+    endpoint(1, 2).tag_send(bytes_of(std::string("a message")), 5);
+    until([&] { return receive->ended(); });
+    EXPECT_EQ(receive->received().size, 9u);
+    receive.reset();
+    receive = worker(2).tag_receive(std::as_writable_bytes(std::span(into)), 6);
+    EXPECT_FALSE(receive->ended());
+    EXPECT_TRUE(receive->cancel());
+    settle(10);
+    EXPECT_EQ(receive->received().outcome, Outcome::cancelled);
+    EXPECT_EQ(receive->received().tag, 0u);
+    EXPECT_EQ(receive->received().size, 0u);
+    EXPECT_EQ(receive->received().from, 0u);
+  }
+}
+
 TEST_P(TagMessages, ProbingTakesAMessageOutOfTheMatching) {
   start(2);
   EXPECT_FALSE(worker(2).tag_probe(0, 0));

@@ -62,6 +62,112 @@ TEST(Channel, AFullRingRefusesAndTakesUpAgain) {
   EXPECT_NE(writer.claim(), nullptr);
 }
 
+/// Cells and halves of them, as a test says, each with its number.
+struct Mixed {
+  explicit Mixed(Channel& channel) : writer(channel), reader(channel) {}
+  ChannelWriter writer;
+  ChannelReader reader;
+  std::uint64_t written = 0, read = 0;
+
+  bool write(bool half) {
+    if (half) {
+      HalfCell* cell = writer.claim_half();
+      if (cell == nullptr) return false;
+      fill(cell->body, HalfCell::kBodyBytes, written);
+      writer.publish(cell, written++ << 1 | 1, false);
+    } else {
+      Slot* cell = writer.claim();
+      if (cell == nullptr) return false;
+      // As many bytes as there are: some of them lie where a second half would have its word.
+      fill(cell->body, Slot::kBodyBytes, written);
+      writer.publish(cell, written++ << 1, false);
+    }
+    return true;
+  }
+  bool read_one() {
+    const bool ready = reader.ready();
+    const Slot* cell = reader.peek();
+    EXPECT_TRUE(cell != nullptr || !ready);
+    if (cell == nullptr) return false;
+    const std::uint64_t meta = ChannelReader::meta(*cell);
+    const bool half = meta % 2 != 0;
+    EXPECT_EQ(meta >> 1, read);
+    EXPECT_TRUE(half || !reader.is_second());
+    std::byte expected[Slot::kBodyBytes];
+    fill(expected, sizeof expected, read);
+    EXPECT_EQ(std::memcmp(cell->body, expected, half ? HalfCell::kBodyBytes : Slot::kBodyBytes), 0) << read;
+    ++read;
+    half ? reader.consume_half() : reader.consume();
+    return true;
+  }
+
+  // A body in which each word looks like that of a published cell, of a lap that may be the one that is awaited.
+  static void fill(std::byte* body, std::size_t size, std::uint64_t n) {
+    for (std::size_t at = 0; at < size; at += 8) {
+      const std::uint64_t word = n << 8 | (n / 3 + at) % 128 << 1;
+      std::memcpy(body + at, &word, 8);
+    }
+  }
+};
+
+TEST(Channel, HalvesAndWholeCellsArriveInOrderWhateverTheOrderAndHoweverFarTheReaderIs) {
+  auto channel = make_channel();
+  Mixed mixed(*channel);
+  std::uint64_t state = 3;
+  for (int turn = 0; turn < 400000; ++turn) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const std::uint64_t chance = state >> 40;
+    // Waves: mostly halves, mostly whole ones; mostly written, mostly read.
+    if (chance % 100 < (turn / 3000 % 2 == 0 ? 70u : 30u)) {
+      mixed.write(chance / 100 % 100 < (turn / 50000 % 3 == 0 ? 95u : turn / 50000 % 3 == 1 ? 50u : 5u));
+    } else {
+      mixed.read_one();
+    }
+  }
+  while (mixed.read_one()) {
+  }
+  EXPECT_EQ(mixed.read, mixed.written);
+  EXPECT_GT(mixed.read, 100 * Channel::kCells) << "many laps";
+}
+
+TEST(Channel, ARingOfHalvesHoldsTwoOfThemInALine) {
+  auto channel = make_channel();
+  Mixed mixed(*channel);
+  while (mixed.write(true)) {
+  }
+  EXPECT_EQ(mixed.written, Channel::kHalves);
+  EXPECT_FALSE(mixed.writer.has_room());
+  while (mixed.read_one()) {
+  }
+  EXPECT_TRUE(mixed.writer.has_room());
+  EXPECT_TRUE(mixed.write(true));
+  EXPECT_TRUE(mixed.write(false)) << "the second half of a line is left free";
+  EXPECT_TRUE(mixed.read_one());
+  EXPECT_TRUE(mixed.read_one());
+  EXPECT_FALSE(mixed.reader.ready());
+}
+
+TEST(Channel, TwoThreadsPassHalvesAndWholeCellsInOrder) {
+  auto channel = make_channel();
+  constexpr std::uint64_t kMessages = 300000;
+  std::thread reading([&] {
+    Mixed reader(*channel);
+    while (reader.read < kMessages) {
+      if (!reader.read_one()) std::this_thread::yield();
+    }
+  });
+  Mixed writer(*channel);
+  std::uint64_t state = 9;
+  while (writer.written < kMessages) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    // Now and then the reader comes to the end of what there is, in the middle of a line or not.
+    if (state >> 40 & 7) std::this_thread::yield();
+    const bool half = (state >> 33) % 3 != 0;
+    while (!writer.write(half)) std::this_thread::yield();
+  }
+  reading.join();
+}
+
 TEST(Channel, WhatWasRefusedForWantOfBulkIsNotLost) {
   auto channel = make_channel();
   ChannelWriter writer(*channel);

@@ -276,6 +276,37 @@ TEST(Schedules, AWordBeforeItsBodyDeliversTheWrongOne) {
   EXPECT_TRUE(explore(ring_protocol(true, false), always).wrong);
 }
 
+// ---- half cells: a reader behind the first half of a line finds its second half, or the next line instead
+// ---- (ChannelReader::peek, goes_on)
+
+std::vector<Program> half_cells(bool second_half_is_used, bool looks_again) {
+  enum { kSecond, kNext };
+  Program writer;
+  if (second_half_is_used) writer.push_back(store(kSecond, 1));
+  writer.push_back(store(kNext, 1));
+  Program reader = {
+      load(0, kSecond),                            // 0
+      jump_if_equals(0, 1, 7),                     // 1: taken
+      load(1, kNext),                              // 2
+      jump_if_equals(1, 0, 0),                     // 3: nothing is there
+      looks_again ? load(0, kSecond) : nothing(),  // 4
+      jump_if_equals(0, 1, 7),                     // 5: it came just before
+      check([second_half_is_used](const State&, const Thread&) { return !second_half_is_used; }),  // 6: left out
+      nothing(),                                                                                   // 7
+  };
+  return {writer, reader};
+}
+
+TEST(Schedules, AHalfCellIsNotLeftOutForTheLineBehindIt) {
+  for (bool used : {false, true}) {
+    Findings found = explore(half_cells(used, true), always);
+    EXPECT_FALSE(found.wrong);
+    EXPECT_FALSE(found.stuck);
+    EXPECT_GT(found.states, 10u);
+  }
+}
+TEST(Schedules, AReaderThatDoesNotLookAgainLeavesItOut) { EXPECT_TRUE(explore(half_cells(true, false), always).wrong); }
+
 // ---- a sender that sleeps on a full ring (Port::sleep, Port::report): the same bargain, the other way round
 
 std::vector<Program> full_ring(bool with_membarrier) {

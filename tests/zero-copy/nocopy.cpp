@@ -14,7 +14,8 @@ using checked::holds;
 /*readonly*/ CProxy_NodeBranch nodes;
 
 namespace {
-const int sizes[] = {0, 10, 400, 1000, 70'000, 600'001};
+// In bytes four times that: copied, fetched within a process, fetched by everybody.
+const int sizes[] = {0, 10, 400, 1000, 20'000, 70'000, 600'001};
 unsigned short mode_of(int i) {
   static const unsigned short modes[] = {CK_BUFFER_UNREG, CK_BUFFER_REG, CK_BUFFER_PREREG};
   return modes[i % 3];
@@ -32,6 +33,7 @@ class Main : public CBase_Main {
     thisProxy.run();
   }
   void run() {
+    check_bounds();
     const int count = 2 * CkNumPes();
     for (int size : sizes)
       for (int kind = 0; kind < 3; ++kind) {
@@ -82,6 +84,22 @@ class Main : public CBase_Main {
   }
 
  private:
+  // What is copied by its sender depends on whether the receiver is in this process.
+  void check_bounds() {
+    using namespace periapt;
+    using zero_copy::copied_max_elsewhere;
+    const int nocopy = CkIndex_Branch::take(CkNcpyBuffer(), 0, 0);
+    for (int pe = 0; pe < CkNumPes(); ++pe) {
+      const bool elsewhere = CkNodeOf(pe) != CkMyNode();
+      DEMAND(receiver_pe(branches[pe]) == pe);
+      DEMAND(zero_copy::copies_for(pe, nocopy, copied_max_elsewhere) == elsewhere);
+      DEMAND(!zero_copy::copies_for(pe, nocopy, copied_max_elsewhere + 1));
+    }
+    DEMAND(!zero_copy::copies_for(-1, nocopy, zero_copy::copied_max + 1));
+    for (int node = 0; node < CkNumNodes(); ++node) DEMAND(CkNodeOf(receiver_pe(nodes[node])) == node);
+    DEMAND(receiver_pe(nodes[CkNumNodes()]) == -1 && receiver_pe(branches[CkNumPes()]) == -1);
+    DEMAND(receiver_pe(mainProxy) == 0);
+  }
   void wait_for(int count) {
     expected_ += count;
     waiting_ = CthSelf();
@@ -171,7 +189,7 @@ class Cell : public CBase_Cell {
  private:
   void send_on(int left) {
     left_ = left;
-    const int n = 600 + 37 * left, to = (thisIndex * 5 + left) % (2 * CkNumPes());
+    const int n = left % 5 == 0 ? 70'000 + left : 600 + 37 * left, to = (thisIndex * 5 + left) % (2 * CkNumPes());
     auto* x = checked::to_send<int>(n, thisIndex + left, mode_of(left));
     const CkCallback cb(CkIndex_Cell::sent(nullptr), thisProxy[thisIndex]);
     thisProxy[to].chased(CkSendBuffer(x, cb, mode_of(left)), n, thisIndex + left, left - 1);
