@@ -62,7 +62,8 @@ bool speaks_for_its_host() {
     socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   const bool first = socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0;
-  // Who has said it has gone already, or is about to have the launcher end us.
+  // Who has said it has gone already, or is about to have the launcher end us; that news may still be on its way.
+  ::usleep(100'000);
   if (!world_found->well(nullptr)) return false;
   if (!first) ::sleep(2);
   return first;
