@@ -217,10 +217,10 @@ class ChannelReader {
 
   /// The next cell, if it has been published: it and its bulk stay as they are until consume(). Half a one: only as
   /// much of it may be read.
-  PERIAPT_INLINE const Slot* peek() {
+  PERIAPT_INLINE const HalfCell* peek() {
     const std::uint64_t next = next_;
-    if (const Slot* cell = at(next); PERIAPT_LIKELY(is_lap(cell->word, next))) return cell;
-    return next % 2 != 0 && PERIAPT_UNLIKELY(goes_on()) ? at(next_) : nullptr;
+    if (const HalfCell& cell = channel_->half(next); PERIAPT_LIKELY(is_lap(cell, next))) return &cell;
+    return next % 2 != 0 && PERIAPT_UNLIKELY(goes_on()) ? &channel_->half(next_) : nullptr;
   }
   bool ready() const { return published(next_) || (next_ % 2 != 0 && published(next_ + 1)); }
   /// The line `ahead` of the one that begins now will be wanted soon: for a reader that is behind.
@@ -229,7 +229,9 @@ class ChannelReader {
   }
   /// Is the cell peeked at the second one of a line? Then it is half a one.
   bool is_second() const { return next_ % 2 != 0; }
-  static std::uint64_t meta(const Slot& cell) { return cell.word.load(std::memory_order_relaxed) >> 8; }
+  /// What was peeked at, and is not the second one of its line, as the whole cell that its writer says it is.
+  static const Slot& whole(const HalfCell& cell) { return reinterpret_cast<const Slot&>(cell); }
+  static std::uint64_t meta(const HalfCell& cell) { return cell.word.load(std::memory_order_relaxed) >> 8; }
 
   /// The `size` bytes of bulk that belong to the cell peeked at; `anew`: they lie at the start of the ring.
   PERIAPT_INLINE const std::byte* bulk(std::uint64_t size, bool anew = false) {
@@ -267,13 +269,10 @@ class ChannelReader {
  private:
   static constexpr std::uint64_t kTellCells = Channel::kHalves / 4;
 
-  PERIAPT_INLINE const Slot* at(std::uint64_t position) const {
-    return reinterpret_cast<const Slot*>(&channel_->half(position));
+  PERIAPT_INLINE static bool is_lap(const HalfCell& cell, std::uint64_t position) {
+    return (cell.word.load(std::memory_order_acquire) & Slot::kLapMask) == Channel::lap(position);
   }
-  PERIAPT_INLINE static bool is_lap(const std::atomic<std::uint64_t>& word, std::uint64_t position) {
-    return (word.load(std::memory_order_acquire) & Slot::kLapMask) == Channel::lap(position);
-  }
-  PERIAPT_INLINE bool published(std::uint64_t position) const { return is_lap(at(position)->word, position); }
+  PERIAPT_INLINE bool published(std::uint64_t position) const { return is_lap(channel_->half(position), position); }
   // The second half of a line has not been published: is the next line, with a whole cell? If so, what was published in
   // this half before it is seen by now, and if nothing was, nothing will be.
   PERIAPT_INLINE bool goes_on() {

@@ -482,11 +482,12 @@ bool Pair::peer_copies() const {
 
 // ---- receiving
 
-bool Pair::deliver_other(const Slot& cell, std::uint64_t kind, std::uint64_t header, std::uint64_t size,
+bool Pair::deliver_other(const HalfCell& peeked, std::uint64_t kind, std::uint64_t header, std::uint64_t size,
                          std::uint64_t segment, int& handed_up) {
   hub_.moved = true;
   bool understood = header <= kHeaderMost && !in_.is_second();
   if (understood) {
+    const Slot& cell = ChannelReader::whole(peeked);
     switch (kind) {
       case kStream:
         understood = deliver_stream(cell, header);

@@ -315,7 +315,7 @@ class Pair final : public ucx::Link {
     ucx::Receiver& receiver = *hub_.receiver;
     receiver.enough = false;
     while (handed_up < kBudget) {
-      const Slot* cell = in_.peek();
+      const HalfCell* cell = in_.peek();
       if (cell == nullptr) break;
       std::uint64_t meta = ChannelReader::meta(*cell);
       std::uint64_t kind = meta & 0xFF, header = (meta >> 8) & 0xFF, size = (meta >> 16) & 0xFFFFFFFF;
@@ -326,10 +326,11 @@ class Pair final : public ucx::Link {
         receiver.arrived(*this, {cell->body, header}, {cell->body + at, size});
         if (PERIAPT_UNLIKELY(in_.consume_half())) told_of_room();
       } else if (kind == kInCell && at + size <= Slot::kBodyBytes && !in_.is_second()) {
-        receiver.arrived(*this, {cell->body, header}, {cell->body + at, size});
+        const std::byte* body = ChannelReader::whole(*cell).body;
+        receiver.arrived(*this, {body, header}, {body + at, size});
         consumed();
       } else if (kind == kInBulk && at <= Slot::kBodyBytes && size <= kInlineMost && !in_.is_second()) {
-        receiver.arrived(*this, {cell->body, header}, {in_.bulk(size, meta >> 48 != 0), size});
+        receiver.arrived(*this, {ChannelReader::whole(*cell).body, header}, {in_.bulk(size, meta >> 48 != 0), size});
         hub_.brought_bulk = true;
         consumed();
       } else {
@@ -352,8 +353,8 @@ class Pair final : public ucx::Link {
   void ring();
   void break_off(const std::string& why);
   void reconsider();
-  PERIAPT_NOINLINE bool deliver_other(const Slot& cell, std::uint64_t kind, std::uint64_t header, std::uint64_t size,
-                                      std::uint64_t segment, int& handed_up);
+  PERIAPT_NOINLINE bool deliver_other(const HalfCell& peeked, std::uint64_t kind, std::uint64_t header,
+                                      std::uint64_t size, std::uint64_t segment, int& handed_up);
   bool deliver_stream(const Slot& cell, std::uint64_t header);
   bool deliver_piece(std::uint64_t size, bool anew, int& handed_up);
   bool deliver_transfer(const Slot& cell, std::uint64_t header);
