@@ -106,6 +106,23 @@ NOBODY = "nobody says who died"
 HYDRA_FAILED = re.compile(r"\[mpiexec@.*assert \(|BAD TERMINATION")
 
 
+def launcher_hangs(run):
+    """Open MPI's mpirun has been seen to wait for itself at its end (PMIx_server_finalize), its processes being dead. It is ended then."""
+    end = time.monotonic() + SECONDS
+    while run.process.poll() is None and time.monotonic() < end:
+        time.sleep(0.01)
+    if run.process.poll() is not None:
+        return False
+    for pid in ways.launchers.unmarked(run.mark, 0):
+        try:
+            if os.readlink(f"/proc/{pid}/exe") == os.path.realpath(PROGRAM):
+                return False
+        except OSError:
+            pass
+    run.process.kill()
+    return True
+
+
 def attempt(case, way, name, victim, steps, report):
     """What is wrong, and what to say of it."""
     run = ways.Run(way.words(PROGRAM, steps), environment={
@@ -114,6 +131,7 @@ def attempt(case, way, name, victim, steps, report):
     while not os.path.exists(report) and run.process.poll() is None:
         time.sleep(0.01)
     begin = time.monotonic()
+    hung = way.name.startswith("Open MPI") and launcher_hangs(run)
     status, text, wrong = run.finish()
     seconds = time.monotonic() - begin
     if os.path.exists(report):
@@ -130,18 +148,18 @@ def attempt(case, way, name, victim, steps, report):
         wrong.append(NOBODY)
     if len(BLOCK.findall(text)) > 1:
         wrong.append("more than one message of ours")
-    by_hydra = wrong == [NOBODY] and way.name.startswith("hydra") and HYDRA_FAILED.search(text) is not None
+    by_launcher = hung or wrong == [NOBODY] and way.name.startswith("hydra") and HYDRA_FAILED.search(text) is not None
     said = f"{'FAILED ' if wrong else ''}{case}: status {status}, {seconds:.1f} s"
     if wrong:
         said += "".join(f"\n    {line}" for line in [*wrong, "it printed:", *text.splitlines()[:40]])
-    return wrong, by_hydra, said
+    return wrong, by_launcher, said
 
 
 def go(case, way, name, victim, steps, report):
-    wrong, by_hydra, said = attempt(case, way, name, victim, steps, report)
-    if by_hydra:
+    wrong, by_launcher, said = attempt(case, way, name, victim, steps, report)
+    if by_launcher:
         wrong, _, again = attempt(case, way, name, victim, steps, report + "-again")
-        said = f"{case}: hydra hid who died; once more:\n{again}"
+        said = f"{case}: the launcher hung, or hid who died; once more:\n{again}"
     print(said, flush=True)
     return case if wrong else None
 
