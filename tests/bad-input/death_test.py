@@ -107,7 +107,7 @@ HYDRA_FAILED = re.compile(r"\[mpiexec@.*assert \(|BAD TERMINATION")
 
 
 def launcher_hangs(run):
-    """Open MPI's mpirun has been seen to wait for itself at its end (PMIx_server_finalize), its processes being dead. It is ended then."""
+    """Open MPI's mpirun has been seen to wait for itself at its end (PMIx_server_finalize), its processes being dead."""
     end = time.monotonic() + SECONDS
     while run.process.poll() is None and time.monotonic() < end:
         time.sleep(0.01)
