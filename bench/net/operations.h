@@ -164,7 +164,7 @@ struct InPlace {
 /// us one way, mean of all sides.
 template <class Way, Side S>
 double latency(S& side, const Plan& plan, std::size_t size, bool rewritten) {
-  const int n = plan.times_of(size), warm = std::max(1, n / 10);
+  const int n = plan.times_of(size), warm = plan.warm_up_of(size);
   const bool first = side.index() < plan.pairs;
   std::vector<double> ways;
   int seen = 0;
