@@ -33,6 +33,16 @@ def failed_with(run, words, blocks=OURS):
     return status, text, wrong
 
 
+def runs_or_says(run, words):
+    """Of a run that may go well: status, text and what is wrong if it does not."""
+    status, text, wrong = run.finish()
+    if status != 0:
+        wrong += [f"does not say {word!r}" for word in words if not re.search(word, text)]
+    if len(OURS.findall(text)) != (status != 0):
+        wrong.append(f"{len(OURS.findall(text))} messages")
+    return status, text, wrong
+
+
 class Disk:
     """A small file system."""
 
@@ -129,7 +139,7 @@ def full_shared_memory(here):
 
 
 # A limit, as prlimit says it, and what must be told.
-ADDRESSES = ("--as=157286400", ["address space", "ulimit -v"])
+ADDRESSES = ("--as=157286400", ["addresses|address space", "ulimit -v"])
 SIZES = ("--fsize=1048576", ["file sizes", "ulimit -f"])  # of memory files too, where processes of a host share memory
 # Launchers' own libraries in the process need some files themselves, and say so themselves.
 FILES = ("--nofile=7", ["Too many open files", "ulimit -n"])
@@ -160,6 +170,11 @@ def limits(here):
         if RESULTS.wanted(case := f"no locked memory, {way.name}"):  # which no transport here needs
             status, text, wrong = limited(way, "--memlock=0").finish()
             RESULTS.report(case, status, text, wrong + (["it did not run"] if status != 0 else []))
+    for options in (["+p1"], ["+p2"], ["+p2", "+ppn", "1", "+transports", "tcp"]):
+        for megabytes in (90, 120, 150, 200, 300, 1000):
+            case = f"limit of address space, {' '.join(options)}, {megabytes} MB"
+            if RESULTS.wanted(case):
+                RESULTS.report(case, *runs_or_says(ways.Run(["prlimit", f"--as={megabytes << 20}", BAD, "code 0", *options]), ADDRESSES[1]))
     # Root has no such limit.
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     if subprocess.run([*nobody, "test", "-x", BAD], check=False).returncode != 0:
