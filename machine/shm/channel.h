@@ -158,6 +158,9 @@ class ChannelWriter {
     return at < end;
   }
 
+  /// The next cell will be written soon: its line is taken back from a reader that may be looking at it.
+  PERIAPT_INLINE void take_line() const { platform::prefetch_for_write(&channel_->half(next_)); }
+
   /// What was claimed is not published: there was no room for all of it. The next claims give it out again.
   void drop_claims() { bulk_claimed_ = bulk_next_; }
 

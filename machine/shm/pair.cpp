@@ -351,12 +351,14 @@ void Pair::pump() {
 
 // ---- one-sided
 
-Accepted Pair::put(std::span<const std::byte> local, std::uint64_t remote, KeyEntry& key, Completion& completion) {
-  return one_sided(true, const_cast<std::byte*>(local.data()), local.size(), remote, key, completion);
-}
-
-Accepted Pair::get(std::span<std::byte> local, std::uint64_t remote, KeyEntry& key, Completion& completion) {
-  return one_sided(false, local.data(), local.size(), remote, key, completion);
+// Where all the memory of a key is mapped here: looked up once, since the address of what is loaded hangs on it.
+bool Pair::find_mapping(KeyEntry& key) {
+  std::byte* here = memory->here({key.address, key.segment}, key.size);
+  if (here == nullptr && key.segment != 0) hub_.sockets_wanted = true;  // it has been told before
+  if (here == nullptr) return false;
+  key.shift = reinterpret_cast<std::uintptr_t>(here) - key.address;
+  key.mapped_by = number_;
+  return true;
 }
 
 Accepted Pair::one_sided(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote, KeyEntry& key,
@@ -365,10 +367,6 @@ Accepted Pair::one_sided(bool is_put, std::byte* local, std::uint64_t size, std:
   if (PERIAPT_UNLIKELY(!key.allows(*keys_, remote, size))) return fail(completion, Outcome::bad_key);
   Place there{remote, key.segment};
   std::byte* here = memory->here(there, size);
-  if (PERIAPT_LIKELY(here != nullptr && size <= (is_put ? kPutAtOnce : kAtOnce))) {
-    std::memcpy(is_put ? here : local, is_put ? local : here, size);
-    return Accepted::done;
-  }
   if (here == nullptr && size <= kAtOnce && memory->copies()) {
     bool copied = is_put ? memory->push(there, local, size) : memory->pull(local, there, size);
     return copied ? Accepted::done : fail(completion, Outcome::failed);

@@ -58,12 +58,14 @@ struct Hub {
   std::vector<Segment> segments;  ///< the table's, as of segments_version
   std::uint64_t segments_version = 0;
   KeyRing keys;
-  bool sockets_wanted = false;     ///< somebody waits for what a socket will bring
-  std::vector<Buried> graves;      ///< loans of links that are closed, whose borrowers may still read them
-  bool fenced = true;              ///< this process has no membarrier
-  bool brought_bulk = false;       ///< a message whose payload lies in bulk was handed up since it was last cleared
-  bool moved = false;              ///< something was done since it was last cleared
-  Pair* unready = nullptr;         ///< it sends larger messages, and can get ready for the next one
+  bool sockets_wanted = false;  ///< somebody waits for what a socket will bring
+  std::vector<Buried> graves;   ///< loans of links that are closed, whose borrowers may still read them
+  bool fenced = true;           ///< this process has no membarrier
+  bool brought_bulk = false;    ///< a message whose payload lies in bulk was handed up since it was last cleared
+  bool waited = false;          ///< the last look found nothing
+  bool moved = false;           ///< something was done since it was last cleared
+  Pair* unready = nullptr;      ///< it sends larger messages, and can get ready for the next one
+  std::uint64_t pairs_made = 0;
   std::uint64_t transfer_min = 0;  ///< of a stream of messages, or of private ones
 
   void end(Completion* completion, Outcome outcome) {
@@ -87,7 +89,8 @@ class Pair final : public ucx::Link {
 
   enum class State : std::uint8_t { connecting, open, drained, lost, closed };
 
-  Pair(ucx::Transport& transport, ucx::PeerId peer, Hub& hub) : Link(transport, peer), hub_(hub) {}
+  Pair(ucx::Transport& transport, ucx::PeerId peer, Hub& hub)
+      : Link(transport, peer), hub_(hub), number_(++hub.pairs_made) {}
   ~Pair() override;
 
   // ---- life
@@ -132,6 +135,7 @@ class Pair final : public ucx::Link {
     } else {
       std::byte* bulk = out_.claim_bulk(payload.size());
       if (PERIAPT_UNLIKELY(bulk == nullptr)) return no_room();
+      out_.take_line();  // while the bytes are copied
       std::memcpy(bulk, payload.data(), payload.size());
       kind = kInBulk;
       anew = out_.bulk_begins_anew() ? 1 : 0;
@@ -144,16 +148,28 @@ class Pair final : public ucx::Link {
   }
   Accepted send_lent(Header header, std::span<const std::byte> payload, Completion& completion);
   Accepted send_owned(Header header, ucx::Buffer& payload);
-  Accepted put(std::span<const std::byte> local, std::uint64_t remote, KeyEntry& key, Completion& completion);
-  Accepted get(std::span<std::byte> local, std::uint64_t remote, KeyEntry& key, Completion& completion);
+  PERIAPT_INLINE Accepted put(std::span<const std::byte> local, std::uint64_t remote, KeyEntry& key,
+                              Completion& completion) {
+    std::byte* there = local.size() <= kPutAtOnce ? direct(key, remote, local.size()) : nullptr;
+    if (PERIAPT_UNLIKELY(there == nullptr))
+      return one_sided(true, const_cast<std::byte*>(local.data()), local.size(), remote, key, completion);
+    ucx::copy_bytes(there, local.data(), local.size());
+    return Accepted::done;
+  }
+  PERIAPT_INLINE Accepted get(std::span<std::byte> local, std::uint64_t remote, KeyEntry& key, Completion& completion) {
+    const std::byte* there = local.size() <= kAtOnce ? direct(key, remote, local.size()) : nullptr;
+    if (PERIAPT_UNLIKELY(there == nullptr))
+      return one_sided(false, local.data(), local.size(), remote, key, completion);
+    ucx::copy_bytes(local.data(), there, local.size());
+    return Accepted::done;
+  }
   Accepted fetch_op(ucx::AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
                     std::uint64_t remote, KeyEntry& key, void* result, Completion& completion);
   Accepted flush(Completion& completion);
   PERIAPT_INLINE std::byte* direct(KeyEntry& key, std::uint64_t remote, std::uint64_t size) {
     if (PERIAPT_UNLIKELY(state_ != State::open || !key.allows(*keys_, remote, size))) return nullptr;
-    std::byte* here = memory->here({remote, key.segment}, size);
-    if (PERIAPT_UNLIKELY(here == nullptr && key.segment != 0)) hub_.sockets_wanted = true;  // it has been told before
-    return here;
+    if (PERIAPT_UNLIKELY(key.mapped_by != number_ && !find_mapping(key))) return nullptr;
+    return reinterpret_cast<std::byte*>(remote + key.shift);
   }
 
   // ---- progress
@@ -323,6 +339,7 @@ class Pair final : public ucx::Link {
       std::size_t at = round_up(header, 8);
       // So many in a row: the writer is well ahead, and its lines can be asked for before they are needed.
       if (handed_up >= kFetchAhead || behind_) in_.fetch(kFetchAhead);
+      if (hub_.waited && kind <= kInCell) out_.take_line();  // an answer may follow soon
       if (PERIAPT_LIKELY(kind == kInHalf && at + size <= HalfCell::kBodyBytes)) {
         receiver.arrived(*this, {cell->body, header}, {cell->body + at, size});
         if (PERIAPT_UNLIKELY(in_.consume_half())) told_of_room();
@@ -342,12 +359,14 @@ class Pair final : public ucx::Link {
         continue;
       }
       ++handed_up;
-      if (PERIAPT_UNLIKELY(state_ == State::closed || receiver.enough)) break;
+      // Who has waited wants this one now: a look at the next line would hold up all that he writes.
+      if (PERIAPT_UNLIKELY(state_ == State::closed || receiver.enough || hub_.waited)) break;
     }
     behind_ = handed_up == kBudget;
     return handed_up;
   }
 
+  PERIAPT_NOINLINE bool find_mapping(KeyEntry& key);
   Accepted refuse();
   Accepted no_room();
   void ring_bell(std::atomic<std::uint32_t>& sleeps);
@@ -390,6 +409,7 @@ class Pair final : public ucx::Link {
   bool told(std::uint64_t segment) const { return segment != 0 && segment <= told_segment_; }
 
   Hub& hub_;
+  const std::uint64_t number_;  ///< no other pair of the transport has it, before or after
   State state_ = State::connecting;
   bool may_send_ = false;           ///< send_inline() need not look further
   bool readable_ = false;           ///< the channel in is mapped

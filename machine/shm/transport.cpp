@@ -624,6 +624,7 @@ int ShmTransport::progress() {
   }
   if (PERIAPT_UNLIKELY(armed_)) disarm(), look_at_sockets = true;
   hub_.moved = false;
+  hub_.waited = idle_;
   if (PERIAPT_UNLIKELY(look_at_sockets)) serve();
 
   int done = 0;
