@@ -162,6 +162,7 @@ class BareShm {
       // In a stream, who is at the sender's heels takes each line away from it: let it get ahead.
       for (int i = 0; streak_ > 4 && i < 8; ++i) gap();
       while (cell.word.load(std::memory_order_acquire) != cells_in_ + 1) gap();
+      platform::prefetch_for_write(&out_.cells[cells_out_ % kCells]);  // an answer may follow soon
     }
     ++streak_;
     std::memcpy(into, cell.body, size);
@@ -183,6 +184,7 @@ class BareShm {
     const Request& request = awaited_.front();
     Parcel& parcel = in_.parcels[request.number % kParcels];
     if (parcel.sent.load(std::memory_order_acquire) != request.number) return gap();
+    platform::prefetch_for_write(&out_.parcels[(parcels_out_ + 1) % kParcels].sent);
     const std::byte* from = theirs_.outgoing(parcel.source.load(std::memory_order_relaxed), request.size);
     std::byte* to = slots_.incoming(request.slot, request.size);
     if (pieces(request.size) == 1) {
