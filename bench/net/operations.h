@@ -9,9 +9,8 @@
 //   put            us one way, until the target sees the last byte
 //   put-bandwidth  MB/s of windows of puts, until all are there
 //   get            us until the bytes are here
-//   overlap        of an exchange, a put and a get: us alone; with a computation as long inside; the share in % that
-//   the
-//                  computation hid
+//   overlap        of an exchange, a put and a get: us alone; with a computation as long inside; the share of that
+//                  which was hidden, in %
 //
 // "rewritten": the sender writes the whole source before each send, as a program that computes does. That is not timed:
 // each message carries the time of its sending, read from the counter that all cores share, and both directions are
@@ -181,7 +180,7 @@ struct InPlace {
 /// us one way, mean of all sides.
 template <class Way, Side S>
 double latency(S& side, const Plan& plan, std::size_t size, bool rewritten) {
-  const int n = plan.times_of(size), warm = std::max(1, n / 10);
+  const int n = plan.times_of(size), warm = plan.warm_up_of(size);
   const bool first = side.index() < plan.pairs;
   std::vector<double> ways;
   int seen = 0;

@@ -170,6 +170,10 @@ class ChannelWriter {
     return channel_->head.cells_consumed.load(std::memory_order_relaxed) + Channel::kHalves > next_ + 1 &&
            channel_->head.bulk_consumed.load(std::memory_order_relaxed) + Channel::kBulk >= bulk_end;
   }
+  /// Has the reader read all bulk but for the last few kilobytes? It waits for us then, rather than we for it.
+  bool reader_is_near() const {
+    return channel_->head.bulk_consumed.load(std::memory_order_relaxed) + Channel::kTellBulk > bulk_next_;
+  }
   /// Where the next cell goes.
   std::uint64_t position() const { return next_; }
   Channel& channel() const { return *channel_; }

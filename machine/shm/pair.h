@@ -5,9 +5,10 @@
 //   header and payload of 24 B       in half a cell: two messages to a cache line
 //   what the cell has left (16 B)    in the cell: one cache line for everything
 //   kInlineMost                      in one piece of bulk, handed up where it lies
-//   anything more, private           as a stream: pieces of bulk, written by one while the other copies them out
+//   transfer_min                     as a stream: pieces of bulk, written by one while the other copies them out
 //   anything more, reachable         as a transfer: both sides copy from the sender's bytes to where the receiver wants
 //                                    them (transfer.h); put and get of more than kAtOnce bytes too (put: kPutAtOnce)
+//   the same, mapped, and alone      as a transfer from kInlineMost on: nothing else is on its way
 //   anything in a shared segment     send_owned(): by reference; a cell brings the loan back when the receiver is done
 //
 // Put, get and atomics on memory that is mapped here are loads and stores, done when the call returns. On private
@@ -65,7 +66,7 @@ struct Hub {
   bool moved = false;           ///< something was done since it was last cleared
   Pair* unready = nullptr;      ///< it sends larger messages, and can get ready for the next one
   std::uint64_t pairs_made = 0;
-  std::uint64_t transfer_min = 0, private_transfer_min = 0;
+  std::uint64_t transfer_min = 0;  ///< of a stream of messages, or of private ones
 
   void end(Completion* completion, Outcome outcome) {
     if (completion != nullptr) ended.push_back({completion, outcome});
@@ -388,7 +389,7 @@ class Pair final : public ucx::Link {
 
   PERIAPT_NOINLINE int work();
   void pump();
-  bool copy_piece(TransferView& view, TransferView::End end, bool pull);
+  bool copy_pieces(TransferView& view, TransferView::End end, bool pull);
   void work_on_pending();
   void send_returns();
   void send_answers();
