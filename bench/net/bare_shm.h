@@ -203,6 +203,7 @@ class BareShm {
       // In a stream, who is at the sender's heels takes each line away from it: let it get ahead.
       for (int i = 0; streak_ > 4 && i < 8; ++i) gap();
       while (cell.word.load(std::memory_order_acquire) != cells_in_ + 1) gap();
+      platform::prefetch_for_write(&out_.cells[cells_out_ % kCells]);  // an answer may follow soon
     }
     ++streak_;
     std::memcpy(into, cell.body, size);
@@ -244,9 +245,15 @@ class BareShm {
     const Request& request = awaited_.front();
     Parcel& parcel = in_.parcels[request.number % kParcels];
     if (parcel.sent.load(std::memory_order_acquire) != request.number) return gap();
+    platform::prefetch_for_write(&out_.parcels[(parcels_out_ + 1) % kParcels].sent);
     const std::byte* from = their(request.size).outgoing(parcel.source.load(std::memory_order_relaxed), request.size);
-    copy(parcel, from, mine(request.size).incoming(request.slot, request.size), request.size, true);
-    while (parcel.copied.load(std::memory_order_acquire) < pieces(request.size)) place_.relax();
+    std::byte* to = mine(request.size).incoming(request.slot, request.size);
+    if (pieces(request.size) == 1) {
+      copy_piece(to, from, request.size, true, request.size);
+    } else {
+      copy(parcel, from, to, request.size, true);
+      while (parcel.copied.load(std::memory_order_acquire) < pieces(request.size)) place_.relax();
+    }
     parcel.done.store(request.number, std::memory_order_release);
     awaited_.pop_front();
     ++taken_in_;

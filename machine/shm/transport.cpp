@@ -67,7 +67,8 @@ ucx::Costs costs() {
   ucx::Costs costs;
   costs.overhead_ns = 20;
   costs.latency_ns = 150;
-  costs.asking_ns = 5000;  // 32 to 64 KB take 2.5 to 5.5 us less when the two transports agree on a place
+  costs.lending_ns = 1000;  // up to kInlineMost that is a copy, too
+  costs.asking_ns = 5000;   // 32 to 64 KB take 2.5 to 5.5 us less when the two transports agree on a place
   costs.bytes_per_ns = 15;
   costs.copy_bytes_per_ns = 12;
   return costs;

@@ -11,8 +11,6 @@ namespace {
 // Below, an answer costs more than it saves; above, nobody should have to hold so much for a receive that is not there.
 constexpr std::uint64_t kEagerLeast = 32 << 10;
 constexpr std::uint64_t kEagerMost = 256 << 10;
-// Lending costs a completion, and the sender his buffer for a while.
-constexpr double kLendingNs = 400;
 
 }  // namespace
 
@@ -63,10 +61,10 @@ Plan make_plan(const std::vector<const Device*>& devices, const Limits& limits) 
   plan.hands_over = can.passes_ownership;
 
   // Copying up to where it costs as much as lending.
-  auto copy_max = static_cast<std::uint64_t>(
-      std::max(4096.0, (kLendingNs + (can.needs_registration ? costs.registration_ns : 0)) * costs.copy_bytes_per_ns));
-  plan.why_inline =
-      "copying at " + rate_text(costs.copy_bytes_per_ns) + " costs less than lending (" + time_text(kLendingNs) + ")";
+  auto copy_max = static_cast<std::uint64_t>(std::max(
+      4096.0, (costs.lending_ns + (can.needs_registration ? costs.registration_ns : 0)) * costs.copy_bytes_per_ns));
+  plan.why_inline = "copying at " + rate_text(costs.copy_bytes_per_ns) + " costs less than lending (" +
+                    time_text(costs.lending_ns) + ")";
   if (limits.eager_copy_max != 0) {
     copy_max = limits.eager_copy_max;
     plan.why_inline = "set by hand";

@@ -63,7 +63,8 @@ struct Costs {
   double bytes_per_ns = 1;        ///< of large transfers (1 = 1 GB/s)
   double registration_ns = 0;     ///< of a region, beside a share by size
   double copy_bytes_per_ns = 10;  ///< of the copies that send_inline() makes
-  double asking_ns = 0;           ///< that announcing a message and fetching it adds; 0: two small messages
+  double lending_ns = 400;  ///< that send_lent() and its completion cost beside what send_inline() of few bytes costs
+  double asking_ns = 0;     ///< that announcing a message and fetching it adds; 0: two small messages
 };
 
 /// What probe() found: a device that can be used, or the reason why not.
@@ -265,6 +266,6 @@ struct TransportFactory {
 
 /// Changes with anything above: a transport that was built as a shared object (plugin.h) for another version is
 /// refused.
-inline constexpr std::uint32_t kContractVersion = 3;
+inline constexpr std::uint32_t kContractVersion = 4;
 
 }  // namespace periapt::ucx
