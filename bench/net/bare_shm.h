@@ -1,22 +1,29 @@
-// What two cores can do at all with memory that both see, as a Side of bench/net. Nothing here could be a transport:
-// there are no tags, no header, and each side knows where the other's buffers are.
+// What two cores can do at all between two processes, as a Side of bench/net. Nothing here could be a transport: there
+// are no tags, no header, and each side knows where the other's buffers are.
 //
 // Small messages: a ring of one-line cells, looked at with a gap in between: a line that is left alone for a moment is
-// seen in one transfer instead of two. Larger ones: source and target lie in shared memory; up to 32 KB the receiver
-// copies them, above both sides copy, a piece each. In place: written into shared memory and left there.
+// seen in one transfer instead of two. Larger ones, by what is asked for:
+//   mapped   source and target lie in shared memory; up to 4 KB the receiver copies, above both sides do, one from the
+//            front, the other from the back
+//   kernel   from 16 KB on both are private, and both sides copy in the same way by process_vm_readv and writev
+//   slots    from 16 KB on both are private, and go through slots of shared memory: one copies in, the other out
+// In place: written into shared memory and left there.
 #pragma once
 
 #include <deque>
 
+#include "base/bits.h"
 #include "base/platform.h"
 #include "bench/net/operations.h"
 #include "bench/net/place.h"
+#include "machine/shm/process_copy.h"
 #include "machine/shm/ring.h"
 
 namespace periapt::bench {
 
 class BareShm {
  public:
+  enum class Bulk : std::uint8_t { mapped, kernel, slots };
   struct Request {
     std::uint64_t number = 0;
     int slot = 0;
@@ -24,13 +31,28 @@ class BareShm {
     bool receives = false;
   };
 
-  explicit BareShm(Place& place)
+  BareShm(Place& place, Bulk bulk)
       : place_(place),
+        bulk_(bulk),
         out_(road(place.index())),
         in_(road(place.partner())),
         slots_(area(place.index(), 0), area(place.index(), 1)),
-        theirs_(area(place.partner(), 0), area(place.partner(), 1)) {}
-  static std::string about() { return "bare shared memory"; }
+        theirs_(area(place.partner(), 0), area(place.partner(), 1)) {
+    if (bulk != Bulk::mapped) own_ = Slots();
+    struct {
+      Slots slots;
+      std::uint32_t process;
+    } told{own_, static_cast<std::uint32_t>(::getpid())};
+    std::vector<std::byte> heard = place_.exchange(&told, sizeof told, [] {});
+    std::memcpy(&told, heard.data(), sizeof told);
+    their_own_ = told.slots;
+    process_ = told.process;
+  }
+  std::string about() const {
+    return bulk_ == Bulk::mapped   ? "bare shared memory"
+           : bulk_ == Bulk::kernel ? "private memory, copied by both through the kernel"
+                                   : "private memory, through slots of shared memory";
+  }
   int index() const { return place_.index(); }
   void meet() {
     place_.meet([] {});
@@ -38,12 +60,17 @@ class BareShm {
   std::vector<double> gather(double mine) {
     return place_.gather(mine, [] {});
   }
-  std::byte* outgoing(int slot, std::size_t size) { return slots_.outgoing(slot, size); }
-  const std::byte* incoming(int slot, std::size_t size) { return slots_.incoming(slot, size); }
+  std::byte* outgoing(int slot, std::size_t size) { return mine(size).outgoing(slot, size); }
+  const std::byte* incoming(int slot, std::size_t size) { return mine(size).incoming(slot, size); }
 
   Request send(int slot, std::size_t size) {
     if (size <= kInCell) return put_cell(outgoing(slot, size), size), Request{};
     const std::uint64_t number = ++parcels_out_;
+    if (in_slots(size)) {
+      filling_.push_back({number, slot, size, false});
+      fill();
+      return {number, slot, size, false};
+    }
     Parcel& parcel = out_.parcels[number % kParcels];
     parcel.source.store(slot, std::memory_order_relaxed);
     parcel.sent.store(number, std::memory_order_release);
@@ -52,6 +79,7 @@ class BareShm {
   Request receive(int slot, std::size_t size) {
     if (size <= kInCell) return {0, slot, size, true};
     const std::uint64_t number = ++parcels_in_;
+    if (in_slots(size)) return awaited_.emplace_back(Request{number, slot, size, true});
     Parcel& parcel = in_.parcels[number % kParcels];
     parcel.target.store(slot, std::memory_order_relaxed);
     parcel.claimed.store(number << 32, std::memory_order_relaxed);
@@ -65,7 +93,9 @@ class BareShm {
     if (request.size <= kInCell)
       get_cell(slots_.incoming(request.slot, request.size), request.size);
     else if (request.receives)
-      while (taken_in_ < request.number) take();
+      while (taken_in_ < request.number) go_on();
+    else if (in_slots(request.size))
+      while (filled_ < request.number) go_on();
     else
       help(request);
     request.size = 0;
@@ -102,7 +132,8 @@ class BareShm {
     return {};
   }
   Request get(int slot, std::size_t size) {
-    std::memcpy(slots_.incoming(slot, size), area(place_.partner(), 2) + static_cast<std::size_t>(slot) * size, size);
+    std::memcpy(mine(size).incoming(slot, size), area(place_.partner(), 2) + static_cast<std::size_t>(slot) * size,
+                size);
     asm volatile("" ::: "memory");
     return {};
   }
@@ -112,14 +143,18 @@ class BareShm {
  private:
   static constexpr std::size_t kInCell = shm::Slot::kBodyBytes;
   static constexpr std::uint64_t kCells = 512, kParcels = 2 * kWindow;
-  static constexpr std::size_t kPiece = 32 << 10;
+  static constexpr std::size_t kOneCopies = 4 << 10;      // up to here the receiver alone
+  static constexpr std::size_t kPrivateLeast = 16 << 10;  // smaller ones are not worth a call of the kernel
+  static constexpr std::uint64_t kFromBack = 1 << 16;     // in Parcel::claimed
+  static constexpr std::size_t kSlotBytes = 32 << 10;
+  static constexpr std::uint64_t kSlots = 8;
 
   struct Parcel {
     alignas(64) std::atomic<std::uint64_t> sent;     // its number, by the sender
     std::atomic<int> source;                         // slot
     alignas(64) std::atomic<std::uint64_t> awaited;  // its number, by the receiver
     std::atomic<int> target;
-    alignas(64) std::atomic<std::uint64_t> claimed;  // its number << 32 | pieces
+    alignas(64) std::atomic<std::uint64_t> claimed;  // its number << 32 | pieces from the back << 16 | from the front
     std::atomic<std::uint32_t> copied;
     alignas(64) std::atomic<std::uint64_t> done;  // its number
   };
@@ -127,6 +162,8 @@ class BareShm {
   struct Road {
     shm::Slot cells[kCells];
     alignas(64) std::atomic<std::uint64_t> taken;
+    alignas(64) std::atomic<std::uint64_t> filled;
+    alignas(64) std::atomic<std::uint64_t> emptied;
     Parcel parcels[kParcels];
   };
   Road& road(int from) const { return *reinterpret_cast<Road*>(place_.shared(from)); }
@@ -136,6 +173,10 @@ class BareShm {
     static_assert(kRoad + 2 * Slots::kBytes + kMostBytes <= kSharedBytes);
     return place_.shared(side) + kRoad + static_cast<std::size_t>(which) * Slots::kBytes;
   }
+  bool is_private(std::size_t size) const { return bulk_ != Bulk::mapped && size >= kPrivateLeast; }
+  bool in_slots(std::size_t size) const { return bulk_ == Bulk::slots && size >= kPrivateLeast; }
+  const Slots& mine(std::size_t size) const { return is_private(size) ? own_ : slots_; }
+  const Slots& their(std::size_t size) const { return is_private(size) ? their_own_ : theirs_; }
 
   /// Some 60 ns in which the line that is awaited is left alone.
   void gap() const {
@@ -169,28 +210,43 @@ class BareShm {
     if ((++cells_in_ & 127) == 0) in_.taken.store(cells_in_, std::memory_order_release);
   }
 
-  static std::uint32_t pieces(std::size_t size) { return static_cast<std::uint32_t>((size + kPiece - 1) / kPiece); }
-  /// Copies pieces until none is left unclaimed.
-  static void copy(Parcel& parcel, const std::byte* from, std::byte* to, std::size_t size) {
-    for (std::uint32_t piece; (piece = static_cast<std::uint32_t>(parcel.claimed.fetch_add(1))) < pieces(size);) {
-      const std::size_t at = piece * kPiece;
-      std::memcpy(to + at, from + at, std::min(kPiece, size - at));
+  // As machine/shm divides them (pair.cpp): what was fastest.
+  std::uint64_t piece_of(std::uint64_t size) const {
+    if (size <= kOneCopies) return size;
+    const std::uint64_t most = 128 << 10;
+    if (is_private(size))
+      return std::clamp(round_up(size / 4, 4096), round_up(std::min(size / 2, most / 2), 4096), most);
+    return std::clamp(round_up(size / 16, 4096), round_up(std::min(size / 4, most / 8), 4096), most);
+  }
+  std::uint64_t pieces(std::size_t size) const { return (size + piece_of(size) - 1) / piece_of(size); }
+
+  /// Copies pieces until none is left unclaimed: the receiver from the front, the sender from the back.
+  void copy(Parcel& parcel, const std::byte* from, std::byte* to, std::size_t size, bool receives) {
+    const std::uint64_t all = pieces(size), piece = piece_of(size), one = receives ? 1 : kFromBack;
+    for (std::uint64_t word = parcel.claimed.load(std::memory_order_acquire);;) {
+      const std::uint64_t front = word % kFromBack, back = word / kFromBack % kFromBack;
+      if (front + back >= all) return;
+      if (!parcel.claimed.compare_exchange_weak(word, word + one, std::memory_order_acq_rel)) continue;
+      const std::size_t at = piece * (receives ? front : all - 1 - back);
+      copy_piece(to + at, from + at, std::min<std::size_t>(piece, size - at), receives, size);
       parcel.copied.fetch_add(1, std::memory_order_acq_rel);
+      word = parcel.claimed.load(std::memory_order_acquire);
     }
+  }
+  void copy_piece(std::byte* to, const std::byte* from, std::size_t bytes, bool receives, std::size_t size) {
+    if (!is_private(size)) return std::memcpy(to, from, bytes), void();
+    const int failed = receives ? shm::copy_from_process(process_, to, reinterpret_cast<std::uintptr_t>(from), bytes)
+                                : shm::copy_to_process(process_, reinterpret_cast<std::uintptr_t>(to), from, bytes);
+    if (failed != 0) fatal("the kernel doesn't copy between processes here");
   }
   /// The message that is the next to be received, if it was sent.
   void take() {
     const Request& request = awaited_.front();
     Parcel& parcel = in_.parcels[request.number % kParcels];
     if (parcel.sent.load(std::memory_order_acquire) != request.number) return gap();
-    const std::byte* from = theirs_.outgoing(parcel.source.load(std::memory_order_relaxed), request.size);
-    std::byte* to = slots_.incoming(request.slot, request.size);
-    if (pieces(request.size) == 1) {
-      std::memcpy(to, from, request.size);
-    } else {
-      copy(parcel, from, to, request.size);
-      while (parcel.copied.load(std::memory_order_acquire) < pieces(request.size)) place_.relax();
-    }
+    const std::byte* from = their(request.size).outgoing(parcel.source.load(std::memory_order_relaxed), request.size);
+    copy(parcel, from, mine(request.size).incoming(request.slot, request.size), request.size, true);
+    while (parcel.copied.load(std::memory_order_acquire) < pieces(request.size)) place_.relax();
     parcel.done.store(request.number, std::memory_order_release);
     awaited_.pop_front();
     ++taken_in_;
@@ -201,20 +257,70 @@ class BareShm {
       if (!awaited_.empty()) take();  // both may be sending
       if (pieces(request.size) == 1 || parcel.awaited.load(std::memory_order_acquire) != request.number) {
         gap();
-      } else if (static_cast<std::uint32_t>(parcel.claimed.load()) < pieces(request.size)) {
-        std::byte* to = theirs_.incoming(parcel.target.load(std::memory_order_relaxed), request.size);
-        copy(parcel, slots_.outgoing(request.slot, request.size), to, request.size);
+      } else {
+        std::byte* to = their(request.size).incoming(parcel.target.load(std::memory_order_relaxed), request.size);
+        copy(parcel, mine(request.size).outgoing(request.slot, request.size), to, request.size, false);
       }
     }
   }
 
+  // ---- slots
+
+  static std::size_t chunk_of(std::size_t size) { return std::clamp<std::size_t>(size / 4, 16 << 10, kSlotBytes); }
+  std::byte* slot_at(int side, std::uint64_t number) const { return area(side, 0) + number % kSlots * kSlotBytes; }
+  /// What is next to be done of either direction, or a pause.
+  void go_on() {
+    if (!awaited_.empty() && !in_slots(awaited_.front().size)) return take();
+    const bool filled = fill();
+    if (!empty() && !filled) gap();
+  }
+  /// Copies in as long as there are messages and room. False: nothing was done.
+  bool fill() {
+    bool done = false;
+    while (!filling_.empty() && filled_slots_ - out_.emptied.load(std::memory_order_acquire) < kSlots) {
+      const Request& request = filling_.front();
+      const std::size_t bytes = std::min(chunk_of(request.size), request.size - filled_bytes_);
+      std::memcpy(slot_at(place_.index(), filled_slots_),
+                  mine(request.size).outgoing(request.slot, request.size) + filled_bytes_, bytes);
+      out_.filled.store(++filled_slots_, std::memory_order_release);
+      filled_bytes_ += bytes;
+      done = true;
+      if (filled_bytes_ < request.size) continue;
+      filled_ = request.number;
+      filled_bytes_ = 0;
+      filling_.pop_front();
+    }
+    return done;
+  }
+  /// Copies one out. False: there was none.
+  bool empty() {
+    if (awaited_.empty() || in_.filled.load(std::memory_order_acquire) == emptied_slots_) return false;
+    const Request& request = awaited_.front();
+    const std::size_t bytes = std::min(chunk_of(request.size), request.size - emptied_bytes_);
+    std::memcpy(mine(request.size).incoming(request.slot, request.size) + emptied_bytes_,
+                slot_at(place_.partner(), emptied_slots_), bytes);
+    in_.emptied.store(++emptied_slots_, std::memory_order_release);
+    emptied_bytes_ += bytes;
+    if (emptied_bytes_ < request.size) return true;
+    emptied_bytes_ = 0;
+    awaited_.pop_front();
+    ++taken_in_;
+    return true;
+  }
+
   Place& place_;
+  const Bulk bulk_;
   Road &out_, &in_;
   Slots slots_, theirs_;
+  Slots own_{nullptr, nullptr}, their_own_{nullptr, nullptr};  // private
+  std::uint32_t process_ = 0;                                  // the partner's
   std::uint64_t cells_out_ = 0, cells_in_ = 0, taken_ = 0;
   std::uint64_t parcels_out_ = 0, parcels_in_ = 0, taken_in_ = 0;
   std::uint64_t streak_ = 0;  // messages taken since the last one was sent
-  std::deque<Request> awaited_;
+  std::deque<Request> awaited_, filling_;
+  std::uint64_t filled_ = 0;                            // messages
+  std::uint64_t filled_slots_ = 0, emptied_slots_ = 0;  // in all
+  std::size_t filled_bytes_ = 0, emptied_bytes_ = 0;    // of the message at the front
   Look look_;
 };
 

@@ -11,8 +11,10 @@ class EngineSide {
  public:
   using Request = ucx::RequestPtr;
 
-  /// `private_window`: peers put into and get from private memory, instead of what the engine offers.
-  EngineSide(Place& place, const std::string& transport, const Options& options, bool private_window) : place_(place) {
+  /// `allocated`: messages lie in memory that the engine offers instead of private memory. `private_window`: peers put
+  /// into and get from private memory, instead of what the engine offers.
+  EngineSide(Place& place, const std::string& transport, const Options& options, bool allocated, bool private_window)
+      : place_(place) {
     ucx::ContextRequest request;
     request.factories = machine::transports();
     request.transports = transport;
@@ -37,6 +39,7 @@ class EngineSide {
       return true;
     };
     worker_->on_active(kActive, handler);
+    if (allocated) slots_ = Slots(offered(Slots::kBytes), offered(Slots::kBytes));
     open_window(private_window);
     meet();
   }
@@ -104,10 +107,14 @@ class EngineSide {
     if (shown_) shown_(bytes);
     ++actives_shown_;
   }
+  /// Kept until the end of the process.
+  std::byte* offered(std::size_t bytes) {
+    ucx::Buffer buffer = worker_->allocate(bytes);
+    if (!buffer) fatal("the engine has no memory to offer");
+    return buffer.detach();
+  }
   void open_window(bool private_window) {
-    if (!private_window) offered_ = worker_->allocate(kMostBytes);
-    window_ = private_window ? pages(kMostBytes, MAP_PRIVATE) : offered_.data();
-    if (window_ == nullptr) fatal("no memory for the window");
+    window_ = private_window ? pages(kMostBytes, MAP_PRIVATE) : offered(kMostBytes);
     memory_ = made(worker_->register_memory({window_, kMostBytes}));
     std::vector<std::byte> told(8);
     std::memcpy(told.data(), &window_, 8);
@@ -125,7 +132,6 @@ class EngineSide {
   ucx::Endpoint* endpoint_ = nullptr;
   Look shown_;
   std::uint64_t actives_shown_ = 0, actives_taken_ = 0;
-  ucx::Buffer offered_;  // before memory_: released after it
   std::byte* window_ = nullptr;
   ucx::MemoryPtr memory_;
   std::uint64_t there_ = 0;

@@ -1,19 +1,22 @@
 // The operations that bench/net measures, written once over a thin interface: a Side is one end of whatever carries the
 // bytes (bare memory, a transport of ours, the engine, UCX, MPI, chares).
 //
-//   latency            us one way, from before the sender's call until the receiver has the bytes
-//   in-place           the same, where the receiver looks at the bytes in the carrier's memory (active messages)
-//   bandwidth, both-ways   MB/s of windows of 64 messages (64 MB at most) in one direction, in both; answered by 8
-//   bytes rate               millions of 8-byte messages a second, all pairs together, until the last one was taken put
-//   us one way, until the target sees the last byte put-bandwidth      MB/s of windows of puts, until all are there get
-//   us until the bytes are here overlap            of an exchange, a put and a get: us alone; with a computation as
-//   long inside; the share in %
-//                      that the computation hid
+//   latency        us one way, from before the sender's call until the receiver has the bytes
+//   in-place       the same, where the receiver looks at the bytes in the carrier's memory (active messages)
+//   bandwidth      MB/s of windows of 64 messages (64 MB at most) in one direction, answered by 8 bytes
+//   both-ways      the same in both directions
+//   rate           millions of 8-byte messages a second, all pairs together, until the last one was taken
+//   put            us one way, until the target sees the last byte
+//   put-bandwidth  MB/s of windows of puts, until all are there
+//   get            us until the bytes are here
+//   overlap        of an exchange, a put and a get: us alone; with a computation as long inside; the share of that
+//                  which was hidden, in %
 //
 // "rewritten": the sender writes the whole source before each send, as a program that computes does. That is not timed:
 // each message carries the time of its sending, read from the counter that all cores share, and both directions are
 // averaged. "untouched" sends the same bytes again and again and halves the round trip, as ucx_perftest and OSU's
-// benchmarks do. Contents are checked while warming up.
+// benchmarks do. Contents are checked while warming up. Single operations are timed between fences: a processor reads
+// its clock before the loads in front of it have brought the bytes, and before what was written has left it.
 #pragma once
 
 #include <algorithm>
@@ -28,6 +31,7 @@
 
 #include "base/clock.h"
 #include "base/fatal.h"
+#include "base/platform_fences.h"
 #include "bench/net/plan.h"
 
 namespace periapt::bench {
@@ -111,15 +115,27 @@ class Laps {
 
 /// The i-th contents of a message; the first eight bytes are the time of its sending where that matters.
 inline void fill(std::byte* bytes, std::size_t size, int i) { std::memset(bytes, i & 0x7F, size); }
+/// The time before an operation: what the program did before, and wrote, is done.
+inline std::uint64_t ns_before() {
+  platform::all_done();
+  return now_ns();
+}
+/// The time when what came is here: what is loaded before this call has been, and the last of the bytes.
+inline std::uint64_t ns_after(const std::byte* bytes, std::size_t size) {
+  const volatile std::byte* last = bytes + size - 1;
+  (void)*last;
+  platform::all_loaded();
+  return now_ns();
+}
 inline void stamp(std::byte* bytes) {
-  const std::uint64_t now = now_ns();
+  const std::uint64_t now = ns_before();
   std::memcpy(bytes, &now, 8);
 }
 /// Signed: clocks of two processes differ by some tens of ns, which the mean of both directions takes out.
-inline double ns_since_stamp(const std::byte* bytes) {
+inline double ns_since_stamp(const std::byte* bytes, std::size_t size) {
   std::uint64_t sent;
   std::memcpy(&sent, bytes, 8);
-  return static_cast<double>(static_cast<std::int64_t>(now_ns() - sent));
+  return static_cast<double>(static_cast<std::int64_t>(ns_after(bytes, size) - sent));
 }
 inline void check(const std::byte* bytes, std::size_t size, int i) {
   if (size == 8) return;
@@ -170,14 +186,14 @@ struct InPlace {
 /// us one way, mean of all sides.
 template <class Way, Side S>
 double latency(S& side, const Plan& plan, std::size_t size, bool rewritten) {
-  const int n = plan.times_of(size), warm = std::max(1, n / 10);
+  const int n = plan.times_of(size), warm = plan.warm_up_of(size);
   const bool first = side.index() < plan.pairs;
   std::vector<double> ways;
   int seen = 0;
   Way way(side, size, [&](const std::byte* bytes) {
     const int i = seen++;
     if (i < warm) return check(bytes, size, rewritten ? i : 1);
-    if (rewritten) ways.push_back(ns_since_stamp(bytes));
+    if (rewritten) ways.push_back(ns_since_stamp(bytes, size));
   });
   fill(side.outgoing(0, size), size, 1);
   side.meet();
@@ -313,8 +329,10 @@ double put(S& side, const Plan& plan, std::size_t size, bool rewritten) {
     std::atomic_thread_fence(std::memory_order_acquire);
     if (rewritten && i >= warm) {
       std::uint64_t sent;
-      std::memcpy(&sent, const_cast<const std::byte*>(side.window()), 8);
-      ways.push_back(static_cast<double>(static_cast<std::int64_t>(now_ns() - (sent & ~std::uint64_t{0} >> 8))));
+      const std::byte* window = const_cast<const std::byte*>(side.window());
+      std::memcpy(&sent, window, 8);
+      const std::uint64_t now = ns_after(window, size);
+      ways.push_back(static_cast<double>(static_cast<std::int64_t>(now - (sent & ~std::uint64_t{0} >> 8))));
     }
     if (!first) give();
     laps.piece();
@@ -348,20 +366,13 @@ double put_bandwidth(S& side, const Plan& plan, std::size_t size) {
   return 1e3 * static_cast<double>(size) * window * plan.pairs / slowest;
 }
 
-/// Looks at what a get has brought, so that the time until it is here is the time until it can be used.
-inline void use(const std::byte* bytes, std::size_t size) {
-  const volatile std::byte* last = bytes + size - 1;
-  (void)*last;
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-}
-/// What that and reading the clock cost, which single short pieces are freed from.
+/// What reading the clock costs, which single short pieces are freed from.
 inline double clock_ns() {
   std::vector<double> ns;
   const std::byte here{};
   for (int i = 0; i < 101; ++i) {
-    const std::uint64_t begin = now_ns();
-    use(&here, 1);
-    ns.push_back(static_cast<double>(now_ns() - begin));
+    const std::uint64_t begin = ns_before();
+    ns.push_back(static_cast<double>(ns_after(&here, 1) - begin));
   }
   return median(ns);
 }
@@ -383,11 +394,11 @@ double get(S& side, const Plan& plan, std::size_t size, bool rewritten) {
       side.meet();
     }
     if (first) {
-      const std::uint64_t begin = now_ns();
+      const std::uint64_t begin = ns_before();
       auto request = side.get(0, size);
       side.wait(request);
-      use(side.incoming(0, size), size);
-      if (i >= warm) ns.push_back(std::max(0.0, static_cast<double>(now_ns() - begin) - clock));
+      const std::uint64_t end = ns_after(side.incoming(0, size), size);
+      if (i >= warm) ns.push_back(std::max(0.0, static_cast<double>(end - begin) - clock));
       if (i < warm) check(side.incoming(0, size), size, rewritten ? i : 1);
     }
     if (rewritten) side.meet();

@@ -29,8 +29,8 @@ class TransportSide final : private ucx::Receiver {
     int operation = -1;        // of a send, put or get that was not done at once
   };
 
-  /// `shared_memory`: messages lie in memory that the transport offers instead of private memory.
-  TransportSide(Place& place, const std::string& name, const Options& options, bool shared_memory) : place_(place) {
+  /// `allocated`: messages lie in memory that the transport offers instead of private memory.
+  TransportSide(Place& place, const std::string& name, const Options& options, bool allocated) : place_(place) {
     for (Operation& operation : operations_) operation.done = &Operation::finish;
     ucx::OpenRequest request;
     request.receiver = this;
@@ -46,7 +46,7 @@ class TransportSide final : private ucx::Receiver {
     send(kAnswerSlot, 8);
     Request hello = receive(kAnswerSlot, 8);
     wait(hello);
-    if (shared_memory) slots_ = Slots(offered(Slots::kBytes), offered(Slots::kBytes));
+    if (allocated) slots_ = Slots(offered(Slots::kBytes), offered(Slots::kBytes));
     if (one_sided()) open_window();
     meet();
   }

@@ -19,7 +19,8 @@ class UcxSide {
  public:
   using Request = void*;
 
-  explicit UcxSide(Place& place) : place_(place) {
+  /// `allocated`: messages lie in memory of ucp_mem_map() instead of private memory.
+  UcxSide(Place& place, bool allocated) : place_(place) {
     ucp_params_t parameters{};
     parameters.field_mask = UCP_PARAM_FIELD_FEATURES;
     parameters.features = UCP_FEATURE_TAG | UCP_FEATURE_RMA | UCP_FEATURE_AM;
@@ -35,6 +36,7 @@ class UcxSide {
     handler.arg = this;
     check(ucp_worker_set_am_recv_handler(worker_, &handler), "ucp_worker_set_am_recv_handler");
     connect();
+    if (allocated) slots_ = Slots(address_of(mapped(Slots::kBytes)), address_of(mapped(Slots::kBytes)));
     open_window();
     meet();
   }
@@ -115,18 +117,25 @@ class UcxSide {
     wait(in);
     wait(out);
   }
-  /// Of memory that UCX has allocated: it is shared where UCX can.
-  void open_window() {
+  /// Memory that UCX allocates: it is shared where UCX can. Kept until the end of the process.
+  ucp_mem_h mapped(std::size_t bytes) {
     ucp_mem_map_params_t asked{};
     asked.field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS;
-    asked.length = kMostBytes;
+    asked.length = bytes;
     asked.flags = UCP_MEM_MAP_ALLOCATE;
     ucp_mem_h memory;
     check(ucp_mem_map(context_, &asked, &memory), "ucp_mem_map");
+    return memory;
+  }
+  static std::byte* address_of(ucp_mem_h memory) {
     ucp_mem_attr_t is{};
     is.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS;
     check(ucp_mem_query(memory, &is), "ucp_mem_query");
-    window_ = static_cast<std::byte*>(is.address);
+    return static_cast<std::byte*>(is.address);
+  }
+  void open_window() {
+    ucp_mem_h memory = mapped(kMostBytes);
+    window_ = address_of(memory);
     void* packed;
     std::size_t size;
     check(ucp_rkey_pack(context_, memory, &packed, &size), "ucp_rkey_pack");
@@ -164,10 +173,13 @@ class UcxSide {
 int main(int argc, char** argv) {
   Plan plan;
   CLI::App app("UCX between two processes of this host");
+  std::string memory = "private";
+  app.add_option("--memory", memory, "of messages: the program's own, or what UCX allocates")
+      ->check(CLI::IsMember({"private", "allocated"}));
   plan.add_options(app);
   CLI11_PARSE(app, argc, argv);
   return start_sides(plan.pairs, [&](Place& place) {
-    UcxSide side(place);
+    UcxSide side(place, memory == "allocated");
     run(side, plan);
     if (side.index() == 0) print_about(side.about());
     side.flush();

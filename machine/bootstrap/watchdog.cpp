@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/log.h"
+#include "base/thread.h"
 
 namespace periapt::bootstrap {
 
@@ -20,7 +21,7 @@ int startup_watchdog_seconds() {
 
 Watchdog::Watchdog(std::function<std::string(int)> explain)
     : explain_(std::move(explain)), seconds_(startup_watchdog_seconds()) {
-  if (seconds_ > 0) thread_ = std::thread([this] { watch(); });
+  if (seconds_ > 0) thread_ = make_thread("that watches over the start", [this] { watch(); });
 }
 
 Watchdog::~Watchdog() {

@@ -17,6 +17,7 @@
 #include "base/fatal.h"
 #include "base/futex.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/topology.h"
 #include "machine/bootstrap/launch.h"
 #include "machine/layer/host_room.h"
@@ -235,7 +236,7 @@ struct MachineLayer::State {
   // On a thread of its own, for this one may be needed for that farewell. `looks`: each a fortieth of a second.
   void end_after(int looks, std::function<void()> otherwise) {
     if (ends.exchange(true, std::memory_order_relaxed)) return;
-    std::thread([this, looks, otherwise = std::move(otherwise)] {
+    make_thread("that waits for the end of the run", [this, looks, otherwise = std::move(otherwise)] {
       constexpr timespec kPause{0, 25'000'000};
       for (int look = 0; look < looks; ++look) {
         if (ending()) return;
@@ -581,7 +582,7 @@ void MachineLayer::leave(int pe) {
   // Others may still need us for what they have sent, so the network is driven until all are here.
   std::atomic<bool> all_here{false};
   Status together;
-  std::thread waiter([this, &all_here, &together] {
+  std::thread waiter = make_thread("that waits for the other processes", [this, &all_here, &together] {
     together = state_->joined->world->fence();
     if (together) state_->joined->world->finalize();
     all_here.store(true, std::memory_order_release);

@@ -10,6 +10,7 @@
 
 #include "base/error_text.h"
 #include "base/fatal.h"
+#include "base/thread.h"
 
 namespace periapt::machine {
 namespace {
@@ -40,7 +41,7 @@ Watch::Watch(Watched watched) : watched_(std::move(watched)) {
   sigset_t all, former;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, &former);
-  thread_ = std::thread([this] { run(); });
+  thread_ = make_thread("that watches over this process", [this] { run(); });
   ::pthread_sigmask(SIG_SETMASK, &former, nullptr);
 }
 

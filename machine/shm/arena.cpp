@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -77,6 +78,17 @@ std::size_t file_limit() {
   return limit.rlim_cur;
 }
 
+// Addresses that message memory may take below a limit on them: the rest is for stacks of threads, links, the program.
+std::size_t address_room() {
+  constexpr std::size_t kForTheRest = std::size_t{64} << 20;
+  rlimit limit;
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return ~std::size_t{0};
+  std::size_t used_pages = 0;
+  std::ifstream("/proc/self/statm") >> used_pages;
+  const std::size_t taken = used_pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + kForTheRest;
+  return limit.rlim_cur - std::min<std::size_t>(limit.rlim_cur, taken);
+}
+
 Status no_space(int pes) {
   rlimit limit;
   std::string why = "no free range of addresses was large enough";
@@ -101,8 +113,10 @@ Result<Arena> Arena::reserve(const std::vector<int>& process_of, bool shared) {
   std::size_t most_a_process = 0;
   for (const Part& part : parts_of(process_of)) most_a_process = std::max(most_a_process, part.next_pe - part.first_pe);
 
+  const std::size_t room = address_room();
   for (std::size_t slice = kLargestSlice; slice >= kSmallestSlice && arena.base_ == nullptr; slice /= 2) {
     std::size_t bytes = kHostBytes + pes * slice;
+    if (bytes > room) continue;
     if (arena.shared_ && kHostBytes + most_a_process * slice > file_limit()) continue;
     for (const platform::AddressRange& range : platform::kAddressRanges) {
       if (bytes > range.span) continue;

@@ -158,6 +158,9 @@ class ChannelWriter {
     return at < end;
   }
 
+  /// The next cell will be written soon: its line is taken back from a reader that may be looking at it.
+  PERIAPT_INLINE void take_line() const { platform::prefetch_for_write(&channel_->half(next_)); }
+
   /// What was claimed is not published: there was no room for all of it. The next claims give it out again.
   void drop_claims() { bulk_claimed_ = bulk_next_; }
 
@@ -166,6 +169,10 @@ class ChannelWriter {
     std::uint64_t bulk_end = Channel::piece_at(bulk_next_, Channel::kPieceMost) + Channel::kPieceMost;
     return channel_->head.cells_consumed.load(std::memory_order_relaxed) + Channel::kHalves > next_ + 1 &&
            channel_->head.bulk_consumed.load(std::memory_order_relaxed) + Channel::kBulk >= bulk_end;
+  }
+  /// Has the reader read all bulk but for the last few kilobytes? It waits for us then, rather than we for it.
+  bool reader_is_near() const {
+    return channel_->head.bulk_consumed.load(std::memory_order_relaxed) + Channel::kTellBulk > bulk_next_;
   }
   /// Where the next cell goes.
   std::uint64_t position() const { return next_; }

@@ -29,7 +29,9 @@ static_assert(sizeof(KeyTable) % platform::kPage == 0, "a memory file is whole p
 struct KeyEntry {
   std::uint64_t id = 0;
   std::uint64_t address = 0, size = 0, segment = 0;
-  bool known = false;  ///< the fields above have been read
+  bool known = false;           ///< the fields above have been read
+  std::uint64_t mapped_by = 0;  ///< number of the pair that has the memory mapped; 0: none, as far as is known
+  std::uint64_t shift = 0;      ///< from an address of the owner's to that one
 
   /// Is the memory still registered, and does it hold all of that?
   PERIAPT_INLINE bool allows(const KeyTable& table, std::uint64_t remote, std::uint64_t bytes) {

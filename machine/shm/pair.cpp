@@ -16,10 +16,19 @@ namespace {
 constexpr std::uint64_t kStreamPiece = 16 << 10;
 static_assert(kStreamPiece <= Channel::kPieceMost && Pair::kInlineMost <= Channel::kPieceMost);
 constexpr std::size_t kAsksMost = 1024;
+// Bytes that one look at a transfer copies: then it is time to look at what else there is.
+constexpr std::uint64_t kCopyAtOnce = 128 << 10;
 
-// Of a transfer: a share of the whole, so that the last pieces of both sides end at about the same time.
-std::uint64_t transfer_piece(std::uint64_t size) {
-  return std::clamp<std::uint64_t>(round_up(size / 16, 4096), 16 << 10, 128 << 10);
+// Of a transfer: a share of the whole, so that the last pieces of both sides end at about the same time. Each piece
+// costs two lines that both write, and one that the kernel copies a call: small transfers are best in two to each side,
+// or one.
+std::uint64_t transfer_piece(std::uint64_t size, bool by_kernel) {
+  if (by_kernel) {
+    std::uint64_t half = round_up(std::min<std::uint64_t>(size / 2, 64 << 10), 4096);
+    return std::clamp<std::uint64_t>(round_up(size / 4, 4096), half, kCopyAtOnce);
+  }
+  std::uint64_t quarter = round_up(std::min<std::uint64_t>(size / 4, 16 << 10), 4096);
+  return std::clamp<std::uint64_t>(round_up(size / 16, 4096), quarter, kCopyAtOnce);
 }
 
 template <class Word>
@@ -284,16 +293,17 @@ Accepted Pair::send_large(Header header, std::span<const std::byte> payload, Com
   if (source.segment > told_segment_) tell_segments();
   if (!told(source.segment)) source.segment = 0;
   bool mapped = state_ == State::open && (memory->same_process() || source.segment != 0);
-  bool reachable = mapped || peer_copies();
-  int slot =
-      reachable && payload.size() >= (mapped ? hub_.transfer_min : hub_.private_transfer_min) ? free_transfer() : -1;
+  // Small ones of a stream go faster by the ring, whose reader does not hold the writer up.
+  bool alone = pending_.empty() && out_.reader_is_near();
+  std::uint64_t least = mapped && alone ? 0 : hub_.transfer_min;
+  int slot = (mapped || peer_copies()) && payload.size() >= least ? free_transfer() : -1;
   if (slot < 0) {
     bool gone = start_stream(cell, meta(kStream, header.size(), 0), payload, completion, owned);
     return gone ? Accepted::done : Accepted::pending;
   }
   Pending pending{next_number_++, completion};
-  pending.transfer =
-      TransferView::begin(out_.channel().transfers[slot], source, payload.size(), transfer_piece(payload.size()));
+  pending.transfer = TransferView::begin(out_.channel().transfers[slot], source, payload.size(),
+                                         transfer_piece(payload.size(), !mapped));
   pending.slot = static_cast<unsigned>(slot);
   pending.end = TransferView::End::back;
   if (owned != nullptr) pending.owned = std::move(*owned);
@@ -341,12 +351,14 @@ void Pair::pump() {
 
 // ---- one-sided
 
-Accepted Pair::put(std::span<const std::byte> local, std::uint64_t remote, KeyEntry& key, Completion& completion) {
-  return one_sided(true, const_cast<std::byte*>(local.data()), local.size(), remote, key, completion);
-}
-
-Accepted Pair::get(std::span<std::byte> local, std::uint64_t remote, KeyEntry& key, Completion& completion) {
-  return one_sided(false, local.data(), local.size(), remote, key, completion);
+// Where all the memory of a key is mapped here: looked up once, since the address of what is loaded hangs on it.
+bool Pair::find_mapping(KeyEntry& key) {
+  std::byte* here = memory->here({key.address, key.segment}, key.size);
+  if (here == nullptr && key.segment != 0) hub_.sockets_wanted = true;  // it has been told before
+  if (here == nullptr) return false;
+  key.shift = reinterpret_cast<std::uintptr_t>(here) - key.address;
+  key.mapped_by = number_;
+  return true;
 }
 
 Accepted Pair::one_sided(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote, KeyEntry& key,
@@ -355,10 +367,6 @@ Accepted Pair::one_sided(bool is_put, std::byte* local, std::uint64_t size, std:
   if (PERIAPT_UNLIKELY(!key.allows(*keys_, remote, size))) return fail(completion, Outcome::bad_key);
   Place there{remote, key.segment};
   std::byte* here = memory->here(there, size);
-  if (PERIAPT_LIKELY(here != nullptr && size <= (is_put ? kPutAtOnce : kAtOnce))) {
-    std::memcpy(is_put ? here : local, is_put ? local : here, size);
-    return Accepted::done;
-  }
   if (here == nullptr && size <= kAtOnce && memory->copies()) {
     bool copied = is_put ? memory->push(there, local, size) : memory->pull(local, there, size);
     return copied ? Accepted::done : fail(completion, Outcome::failed);
@@ -373,11 +381,12 @@ Accepted Pair::one_sided(bool is_put, std::byte* local, std::uint64_t size, std:
   if (ours.segment > told_segment_) tell_segments();
   if (!told(ours.segment)) ours.segment = 0;
   Pending pending{next_number_++, &completion};
-  pending.transfer =
-      TransferView::begin(out_.channel().transfers[slot], is_put ? ours : there, size, transfer_piece(size));
+  pending.transfer = TransferView::begin(out_.channel().transfers[slot], is_put ? ours : there, size,
+                                         transfer_piece(size, here == nullptr));
   pending.transfer.open(is_put ? there : ours);
   pending.slot = static_cast<unsigned>(slot);
   pending.pull = !is_put;
+  pending.end = is_put ? TransferView::End::back : TransferView::End::front;
   pending.holds_sends = is_put;
   transfers_used_ |= 1u << pending.slot;
   bool can_help = memory->same_process() || ours.segment != 0 || peer_copies();
@@ -696,7 +705,7 @@ void Pair::end_pending(std::uint64_t number, Outcome outcome) {
 int Pair::work() {
   int handed_up = 0;
   if (placement_.kind == Placing::transfer) {
-    copy_piece(placement_.transfer, TransferView::End::front, true);
+    copy_pieces(placement_.transfer, TransferView::End::front, true);
     TransferView::State state = placement_.transfer.state();
     if (state == TransferView::State::complete) handed_up += end_of_placement();
     if (state == TransferView::State::failed) break_off("the bytes of a message could not be copied from its memory");
@@ -706,7 +715,9 @@ int Pair::work() {
     if (stream_.active) pump();
     work_on_pending();
     for (std::size_t i = 0; i < helping_.size(); ++i) {
-      if (copy_piece(helping_[i].transfer, TransferView::End::back, helping_[i].pull)) continue;
+      if (copy_pieces(helping_[i].transfer, helping_[i].pull ? TransferView::End::front : TransferView::End::back,
+                      helping_[i].pull))
+        continue;
       helping_.erase(helping_.begin() + static_cast<std::ptrdiff_t>(i--));
     }
     send_returns();
@@ -718,14 +729,17 @@ int Pair::work() {
 }
 
 // False: there is no piece for us.
-bool Pair::copy_piece(TransferView& view, TransferView::End end, bool pull) {
+bool Pair::copy_pieces(TransferView& view, TransferView::End end, bool pull) {
   Piece all = view.look();
   if (!all || !memory->can_reach(pull ? all.source : all.target, all.size)) return false;
-  Piece piece = view.claim(end);
-  if (!piece) return false;
-  hub_.moved = true;
-  view.finish(pull ? memory->pull(reinterpret_cast<void*>(piece.target.address), piece.source, piece.size)
-                   : memory->push(piece.target, reinterpret_cast<void*>(piece.source.address), piece.size));
+  for (std::uint64_t copied = 0; copied < kCopyAtOnce;) {
+    Piece piece = view.claim(end);
+    if (!piece) return copied != 0;
+    view.finish(pull ? memory->pull(reinterpret_cast<void*>(piece.target.address), piece.source, piece.size)
+                     : memory->push(piece.target, reinterpret_cast<void*>(piece.source.address), piece.size));
+    hub_.moved = true;
+    copied += piece.size;
+  }
   return true;
 }
 
@@ -733,7 +747,7 @@ void Pair::work_on_pending() {
   for (std::size_t i = 0; i < pending_.size(); ++i) {
     Pending& pending = pending_[i];
     if (!pending.transfer) continue;
-    copy_piece(pending.transfer, pending.end, pending.pull);
+    copy_pieces(pending.transfer, pending.end, pending.pull);
     TransferView::State state = pending.transfer.state();
     if (state == TransferView::State::running) continue;
     hub_.end(pending.completion, state == TransferView::State::complete ? Outcome::ok : Outcome::failed);

@@ -5,9 +5,10 @@
 //   header and payload of 24 B       in half a cell: two messages to a cache line
 //   what the cell has left (16 B)    in the cell: one cache line for everything
 //   kInlineMost                      in one piece of bulk, handed up where it lies
-//   anything more, private           as a stream: pieces of bulk, written by one while the other copies them out
+//   transfer_min                     as a stream: pieces of bulk, written by one while the other copies them out
 //   anything more, reachable         as a transfer: both sides copy from the sender's bytes to where the receiver wants
 //                                    them (transfer.h); put and get of more than kAtOnce bytes too (put: kPutAtOnce)
+//   the same, mapped, and alone      as a transfer from kInlineMost on: nothing else is on its way
 //   anything in a shared segment     send_owned(): by reference; a cell brings the loan back when the receiver is done
 //
 // Put, get and atomics on memory that is mapped here are loads and stores, done when the call returns. On private
@@ -61,9 +62,11 @@ struct Hub {
   std::vector<Buried> graves;   ///< loans of links that are closed, whose borrowers may still read them
   bool fenced = true;           ///< this process has no membarrier
   bool brought_bulk = false;    ///< a message whose payload lies in bulk was handed up since it was last cleared
+  bool waited = false;          ///< the last look found nothing
   bool moved = false;           ///< something was done since it was last cleared
   Pair* unready = nullptr;      ///< it sends larger messages, and can get ready for the next one
-  std::uint64_t transfer_min = 0, private_transfer_min = 0;
+  std::uint64_t pairs_made = 0;
+  std::uint64_t transfer_min = 0;  ///< of a stream of messages, or of private ones
 
   void end(Completion* completion, Outcome outcome) {
     if (completion != nullptr) ended.push_back({completion, outcome});
@@ -86,7 +89,8 @@ class Pair final : public ucx::Link {
 
   enum class State : std::uint8_t { connecting, open, drained, lost, closed };
 
-  Pair(ucx::Transport& transport, ucx::PeerId peer, Hub& hub) : Link(transport, peer), hub_(hub) {}
+  Pair(ucx::Transport& transport, ucx::PeerId peer, Hub& hub)
+      : Link(transport, peer), hub_(hub), number_(++hub.pairs_made) {}
   ~Pair() override;
 
   // ---- life
@@ -131,6 +135,7 @@ class Pair final : public ucx::Link {
     } else {
       std::byte* bulk = out_.claim_bulk(payload.size());
       if (PERIAPT_UNLIKELY(bulk == nullptr)) return no_room();
+      out_.take_line();  // while the bytes are copied
       std::memcpy(bulk, payload.data(), payload.size());
       kind = kInBulk;
       anew = out_.bulk_begins_anew() ? 1 : 0;
@@ -143,16 +148,28 @@ class Pair final : public ucx::Link {
   }
   Accepted send_lent(Header header, std::span<const std::byte> payload, Completion& completion);
   Accepted send_owned(Header header, ucx::Buffer& payload);
-  Accepted put(std::span<const std::byte> local, std::uint64_t remote, KeyEntry& key, Completion& completion);
-  Accepted get(std::span<std::byte> local, std::uint64_t remote, KeyEntry& key, Completion& completion);
+  PERIAPT_INLINE Accepted put(std::span<const std::byte> local, std::uint64_t remote, KeyEntry& key,
+                              Completion& completion) {
+    std::byte* there = local.size() <= kPutAtOnce ? direct(key, remote, local.size()) : nullptr;
+    if (PERIAPT_UNLIKELY(there == nullptr))
+      return one_sided(true, const_cast<std::byte*>(local.data()), local.size(), remote, key, completion);
+    ucx::copy_bytes(there, local.data(), local.size());
+    return Accepted::done;
+  }
+  PERIAPT_INLINE Accepted get(std::span<std::byte> local, std::uint64_t remote, KeyEntry& key, Completion& completion) {
+    const std::byte* there = local.size() <= kAtOnce ? direct(key, remote, local.size()) : nullptr;
+    if (PERIAPT_UNLIKELY(there == nullptr))
+      return one_sided(false, local.data(), local.size(), remote, key, completion);
+    ucx::copy_bytes(local.data(), there, local.size());
+    return Accepted::done;
+  }
   Accepted fetch_op(ucx::AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
                     std::uint64_t remote, KeyEntry& key, void* result, Completion& completion);
   Accepted flush(Completion& completion);
   PERIAPT_INLINE std::byte* direct(KeyEntry& key, std::uint64_t remote, std::uint64_t size) {
     if (PERIAPT_UNLIKELY(state_ != State::open || !key.allows(*keys_, remote, size))) return nullptr;
-    std::byte* here = memory->here({remote, key.segment}, size);
-    if (PERIAPT_UNLIKELY(here == nullptr && key.segment != 0)) hub_.sockets_wanted = true;  // it has been told before
-    return here;
+    if (PERIAPT_UNLIKELY(key.mapped_by != number_ && !find_mapping(key))) return nullptr;
+    return reinterpret_cast<std::byte*>(remote + key.shift);
   }
 
   // ---- progress
@@ -322,6 +339,7 @@ class Pair final : public ucx::Link {
       std::size_t at = round_up(header, 8);
       // So many in a row: the writer is well ahead, and its lines can be asked for before they are needed.
       if (handed_up >= kFetchAhead || behind_) in_.fetch(kFetchAhead);
+      if (hub_.waited && kind <= kInCell) out_.take_line();  // an answer may follow soon
       if (PERIAPT_LIKELY(kind == kInHalf && at + size <= HalfCell::kBodyBytes)) {
         receiver.arrived(*this, {cell->body, header}, {cell->body + at, size});
         if (PERIAPT_UNLIKELY(in_.consume_half())) told_of_room();
@@ -341,12 +359,14 @@ class Pair final : public ucx::Link {
         continue;
       }
       ++handed_up;
-      if (PERIAPT_UNLIKELY(state_ == State::closed || receiver.enough)) break;
+      // Who has waited wants this one now: a look at the next line would hold up all that he writes.
+      if (PERIAPT_UNLIKELY(state_ == State::closed || receiver.enough || hub_.waited)) break;
     }
     behind_ = handed_up == kBudget;
     return handed_up;
   }
 
+  PERIAPT_NOINLINE bool find_mapping(KeyEntry& key);
   Accepted refuse();
   Accepted no_room();
   void ring_bell(std::atomic<std::uint32_t>& sleeps);
@@ -369,7 +389,7 @@ class Pair final : public ucx::Link {
 
   PERIAPT_NOINLINE int work();
   void pump();
-  bool copy_piece(TransferView& view, TransferView::End end, bool pull);
+  bool copy_pieces(TransferView& view, TransferView::End end, bool pull);
   void work_on_pending();
   void send_returns();
   void send_answers();
@@ -389,6 +409,7 @@ class Pair final : public ucx::Link {
   bool told(std::uint64_t segment) const { return segment != 0 && segment <= told_segment_; }
 
   Hub& hub_;
+  const std::uint64_t number_;  ///< no other pair of the transport has it, before or after
   State state_ = State::connecting;
   bool may_send_ = false;           ///< send_inline() need not look further
   bool readable_ = false;           ///< the channel in is mapped

@@ -40,8 +40,7 @@ constexpr std::uint64_t kBulkLookGapNs = 70;
 constexpr std::uint64_t kServeGapNs = 50'000;
 constexpr std::uint32_t kServeEvery = 1024;
 // From here on both sides copy; below, a stream is as fast and needs no answer.
-constexpr std::uint64_t kTransferMin = 64 << 10;
-constexpr std::uint64_t kPrivateTransferMin = 32 << 10;
+constexpr std::uint64_t kTransferMin = 32 << 10;
 
 struct PackedKey {
   static constexpr std::uint64_t kMagic = 0x31'79'65'6B'6D'68'73;
@@ -154,7 +153,6 @@ class ShmTransport final : public Transport {
   ShmTransport(const Device& device, const OpenRequest& request) : device_(device), self_(request.self) {
     hub_.receiver = request.receiver;
     hub_.transfer_min = kTransferMin;
-    hub_.private_transfer_min = kPrivateTransferMin;
     secret_.assign(request.secret.begin(), request.secret.end());
   }
   Status start(const OpenRequest& request);
@@ -626,6 +624,7 @@ int ShmTransport::progress() {
   }
   if (PERIAPT_UNLIKELY(armed_)) disarm(), look_at_sockets = true;
   hub_.moved = false;
+  hub_.waited = idle_;
   if (PERIAPT_UNLIKELY(look_at_sockets)) serve();
 
   int done = 0;

@@ -87,6 +87,7 @@ void TcpLink::end_all(Outcome outcome) {
 
 void TcpLink::broken(int error) {
   if (error == 0) error = write_error_;
+  if (error == ETIMEDOUT) return tcp_.fail(*this, tcp_.silence());  // the kernel asked an idle connection (tune())
   tcp_.fail(*this, error == 0 || error == ECONNRESET || error == EPIPE
                        ? "its process ended: the connection was closed without a farewell"
                        : std::string("the connection to it broke: ") + std::strerror(error));

@@ -520,22 +520,26 @@ bool TcpTransport::host_is_silent(TcpLink& link, std::uint64_t now_ns) {
   return link.silent_since_ns != 0 && now_ns - link.silent_since_ns >= timeout_ns_;
 }
 
+std::string TcpTransport::silence() const {
+  const double seconds = std::ceil(static_cast<double>(timeout_ns_) * 1e-9);
+  return "its host has not answered for " + std::to_string(static_cast<int>(seconds)) + " s (+net-timeout)";
+}
+
 void TcpTransport::tick() {
   std::uint64_t count = 0;
   if (::read(timer_.fd, &count, sizeof count) < 0) return;
   std::uint64_t now = clock::now_ns();
-  std::string limit = std::to_string(static_cast<int>(std::ceil(static_cast<double>(timeout_ns_) * 1e-9))) + " s";
   if (std::exchange(listening_paused_, false)) watch(listener_, EPOLL_CTL_MOD, EPOLLIN);
   for (std::size_t i = 0; i < attempts_.size(); ++i) {
     Attempt& attempt = *attempts_[i];
     // Only the kernel's part has a limit: a worker that is busy answers late, and is well.
     if (!attempt.dead && !attempt.connected && now >= attempt.deadline_ns)
-      attempt_failed(attempt, "cannot connect to it: its host did not answer for " + limit);
+      attempt_failed(attempt, "cannot connect to it: " + silence());
   }
   for (auto& parting : partings_)
     if (now >= parting->deadline_ns) parting->dead = true, buried_ = false;
   for (std::size_t i = open_.size(); i-- > 0;)
-    if (host_is_silent(*open_[i], now)) fail(*open_[i], "its host has not answered for " + limit + " (+net-timeout)");
+    if (host_is_silent(*open_[i], now)) fail(*open_[i], silence());
 }
 
 // ---- progress

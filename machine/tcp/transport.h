@@ -113,6 +113,7 @@ class TcpTransport final : public ucx::Transport {
   void receive_directly();
   void poll_sockets();
   void tick();
+  std::string silence() const;  // why a peer whose host says nothing is given up
   bool host_is_silent(TcpLink& link, std::uint64_t now_ns);
   void drain(Parting& parting);
   void tell();

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/platform.h"
@@ -44,6 +45,10 @@ PERIAPT_INLINE void copy_bytes(std::byte* to, const std::byte* from, std::size_t
 
 class Writer {
  public:
+  /// Writes behind those bytes.
+  explicit Writer(std::vector<std::byte> before = {}) : bytes_(std::move(before)) {
+    bytes_.reserve(bytes_.size() + kUsual);
+  }
   template <class T>
   void number(T value) {
     raw(std::as_bytes(std::span(&value, 1)));
@@ -62,6 +67,7 @@ class Writer {
   std::vector<std::byte> take() { return std::move(bytes_); }
 
  private:
+  static constexpr std::size_t kUsual = 128;  // so that most are made with one allocation
   std::vector<std::byte> bytes_;
 };
 

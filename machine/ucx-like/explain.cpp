@@ -43,8 +43,9 @@ std::string EndpointImpl::explain() const {
     return first.times.explain(plan_.ways, worker_.allowed_ways(plan_), WayTimes::bin_begin(bin));
   };
   for (std::size_t bin = 0, end; bin < WayTimes::kSizes; bin = end) {
-    for (end = bin + 1; end < WayTimes::kSizes && way_of(end) == way_of(bin);) ++end;
-    text += "\n    " + WayTimes::bins_name(bin, end) + ": " + way_of(bin);
+    const std::string way = way_of(bin);
+    for (end = bin + 1; end < WayTimes::kSizes && way_of(end) == way;) ++end;
+    text += "\n    " + WayTimes::bins_name(bin, end) + ": " + way;
   }
   if (worker_.forced_ways_ != 0) text += "\n    the way was set by hand (+rendezvous)";
   return text + "\n";

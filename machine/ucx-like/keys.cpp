@@ -1,5 +1,7 @@
 #include "machine/ucx-like/keys.h"
 
+#include <utility>
+
 #include "machine/ucx-like/bytes.h"
 
 namespace periapt::ucx {
@@ -29,10 +31,9 @@ std::vector<KeyEntry> read(Reader& reader) {
 }  // namespace
 
 void write_keys(std::vector<std::byte>& to, const std::vector<KeyEntry>& entries) {
-  Writer writer;
+  Writer writer(std::move(to));
   write(writer, entries);
-  std::vector<std::byte> bytes = writer.take();
-  to.insert(to.end(), bytes.begin(), bytes.end());
+  to = writer.take();
 }
 
 std::optional<std::vector<KeyEntry>> read_keys(std::span<const std::byte> bytes) {

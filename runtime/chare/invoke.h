@@ -111,7 +111,7 @@ void invoke_ncpy(const P& proxy, int ep, unsigned send, const CkEntryOptions* op
   if constexpr (is_single<P>) {
     const std::size_t bytes = sizer.elements();
     copied = bytes <= zero_copy::copied_max ||
-             (bytes <= zero_copy::copied_max_elsewhere && zero_copy::copies_for(receiver_pe(proxy), ep, bytes));
+             (bytes <= zero_copy::copied_max_elsewhere && zero_copy::copies_for(receiver_pe(proxy), ep));
   }
   const Where where = copied ? Where::in_message : Where::at_sender;
   void* message = new_marshalled(sizer.size(where), options);

@@ -11,6 +11,7 @@
 #include "base/fatal.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "base/thread.h"
 #include "machine/sim/machine.h"
 
 namespace periapt {
@@ -177,7 +178,9 @@ Process* Process::current() { return the_process; }
 
 void Process::run(ProcessHooks hooks) {
   hooks_ = std::move(hooks);
-  for (std::size_t c = 1; c < carriers_.size(); ++c) threads_.emplace_back([this, c] { carriers_[c]->run(); });
+  for (std::size_t c = 1; c < carriers_.size(); ++c) {
+    threads_.push_back(make_thread("for PEs", [this, c] { carriers_[c]->run(); }));
+  }
   carriers_[0]->run();
   abort_run(1);  // not reached: a carrier leaves through finish()
 }

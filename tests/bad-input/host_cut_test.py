@@ -12,16 +12,13 @@ import re
 import sys
 import time
 
-import ways
 from ways import launchers
 
 sys.path.insert(0, os.path.dirname(launchers.__file__))
-import host_death_test  # noqa: E402
 import net_lab  # noqa: E402
+from host_death_test import POINTS, VICTIM, reached, start  # noqa: E402
 
-PROGRAM = os.path.abspath(sys.argv[1])
 ONLY = sys.argv[2:]
-VICTIM = 1
 SILENCE, NET_TIMEOUT = 9, 4  # seconds
 MORE = 30  # that may pass beyond them, on a machine with many runs on it
 UNDER_WAY = ["small:200", "large:5", "broadcast:9", "contribute:9"]  # points at which all hosts are connected
@@ -34,27 +31,18 @@ class Run:
         self.name = f"{point}, +net-timeout {timeout}" if timeout else point
         self.timeout = timeout
         self.report = lab.path(re.sub(r"\W", "-", self.name))
-        steps = "4" if point in ("leave", "finalize") else "1000"
-        options = f"+net-timeout {timeout}" if timeout else ""
-        self.job = launchers.Job(
-            lab.inside(0, f"{ways.CHARMRUN} ++quiet ++nodelist {lab.path('hosts')} ++remote-shell '{lab.ssh()}' ++n 4 {PROGRAM} "
-                          f"{steps} {options}"),
-            PERIAPT_TEST_POINT=point, PERIAPT_TEST_VICTIM=lab.names[VICTIM], PERIAPT_TEST_THEN="wait",
-            PERIAPT_TEST_REPORT=self.report, PERIAPT_HOST_SILENCE=2 * SILENCE if timeout else SILENCE)
+        self.job = start(
+            lab, point, "wait", self.report, f"+net-timeout {timeout}" if timeout else "",
+            PERIAPT_HOST_SILENCE=2 * SILENCE if timeout else SILENCE)
         self.job.ENDING = 3 * SILENCE + MORE  # the cut-off side ends by itself
-
-    def wait_for_point(self):
-        while not os.path.exists(self.report) and self.job.process.poll() is None:
-            time.sleep(0.01)
-        return os.path.exists(self.report)
 
     def go_on(self):
         with open(self.report + ".go", "w", encoding="ascii"):
             pass
 
-    def end(self, cut_at, reached):
+    def end(self, cut_at, came):
         """What is wrong."""
-        wrong = [] if reached else ["its point was not reached"]
+        wrong = [] if came else ["its point was not reached"]
         try:
             run = self.job.finish()
         except AssertionError as error:
@@ -65,8 +53,7 @@ class Run:
             wrong.append("status 0")
         if end - cut_at > limit:
             wrong.append(f"it took {end - cut_at:.1f} s")
-        # Data that nobody acknowledges are seen by the transport, an idle connection by the kernel.
-        said = (rf"process {VICTIM} .*(?:has not answered for {self.timeout} s|Connection timed out)" if self.timeout
+        said = (rf"process {VICTIM} .*has not answered for {self.timeout} s \(\+net-timeout\)" if self.timeout
                 else rf"lost host ck{VICTIM} \(process {VICTIM}\): nothing was heard of it for {SILENCE} s")
         if not re.search(said, run.err):
             wrong.append("nobody says which host is missing")
@@ -81,17 +68,15 @@ def main():
     lab = net_lab.Lab(4)
     failures = []
     try:
-        with open(lab.path("hosts"), "w", encoding="ascii") as file:
-            file.write("".join(f"host {host}\n" for host in lab.names))
-        wanted = [(point, NET_TIMEOUT) for point in UNDER_WAY] + [(point, None) for point in host_death_test.POINTS]
+        wanted = [(point, NET_TIMEOUT) for point in UNDER_WAY] + [(point, None) for point in POINTS]
         runs = [Run(lab, point, timeout) for point, timeout in wanted if all(word in f"{point} {timeout}" for word in ONLY)]
-        reached = [run.wait_for_point() for run in runs]
+        there = [reached(run.job, run.report) for run in runs]
         net_lab.quiet("ip", "-n", lab.bridge, "link", "set", f"v{VICTIM}", "nomaster")
         cut_at = time.monotonic()
         for run in runs:
             run.go_on()
-        for run, there in zip(runs, reached):
-            if wrong := run.end(cut_at, there):
+        for run, came in zip(runs, there):
+            if wrong := run.end(cut_at, came):
                 failures.append(run.name)
                 print("".join(f"    {line}\n" for line in wrong), flush=True)
     finally:

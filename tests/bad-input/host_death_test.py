@@ -24,25 +24,33 @@ POINTS = ["looking", "found", "fence", "met", "fence:2", "enter", "connecting", 
           "contribute:9", "leaving:2", "arriving:2", "leave", "finalize"]
 
 
+def start(lab, point, then, report, options="", **variables):
+    """The program on all hosts; on the victim it says in the file `report` that it has come to its point, and does `then`."""
+    steps = "4" if point in ("leave", "finalize") else "1000"
+    return launchers.Job(
+        lab.charmrun(f"++quiet ++n 4 {PROGRAM} {steps} {options}"),
+        PERIAPT_TEST_POINT=point, PERIAPT_TEST_VICTIM=lab.names[VICTIM], PERIAPT_TEST_THEN=then, PERIAPT_TEST_REPORT=report,
+        **variables)
+
+
+def reached(job, report):
+    """Does it come to its point?"""
+    while not os.path.exists(report) and job.process.poll() is None:
+        time.sleep(0.01)
+    return os.path.exists(report)
+
+
 def go(lab, name):
     """A list of what is wrong."""
     wrong, report = [], lab.path("report")
-    steps = "4" if name in ("leave", "finalize") else "1000"
-    with open(lab.path("hosts"), "w", encoding="ascii") as file:
-        file.write("".join(f"host {host}\n" for host in lab.names))
-    job = launchers.Job(
-        lab.inside(0, f"{ways.CHARMRUN} ++quiet ++nodelist {lab.path('hosts')} ++remote-shell '{lab.ssh()}' ++n 4 {PROGRAM} {steps}"),
-        PERIAPT_TEST_POINT=name, PERIAPT_TEST_VICTIM=lab.names[VICTIM], PERIAPT_TEST_THEN="stop",
-        PERIAPT_TEST_REPORT=report)
-    while not os.path.exists(report) and job.process.poll() is None:
-        time.sleep(0.01)
+    job = start(lab, name, "stop", report)
+    there = reached(job, report)
     begin = time.monotonic()
-    reached = os.path.exists(report)
     lab.kill_host(VICTIM)
     run = job.finish()
     seconds = time.monotonic() - begin
     lab.start_sshd(VICTIM)
-    if reached:
+    if there:
         os.unlink(report)
     else:
         wrong.append("its point was not reached")

@@ -15,25 +15,11 @@ import ways
 from ways import launchers
 
 BAD, STORM, NBODY, DEATH = (os.path.abspath(path) for path in sys.argv[1:5])
-ONLY = sys.argv[5:]
+RESULTS = ways.Results(sys.argv[5:])
 CHARMC = os.path.join(os.environ["PERIAPT_BIN"], "charmc")
 OURS = re.compile(r"^(?:periapt: fatal error|periapt: process \d|charmrun: error:|charmc: |nbody: )", re.MULTILINE)
 FULL = ["No space left on device"]
 FILLING = "filling"  # what fills a disk
-
-failures = []
-begin = time.monotonic()
-
-
-def wanted(case):
-    return not ONLY or any(word in case for word in ONLY)
-
-
-def report(case, status, text, wrong):
-    print(f"{time.monotonic() - begin:6.1f} s  {'FAILED ' if wrong else ''}{case}: status {status}", flush=True)
-    if wrong:
-        failures.append(case)
-        print("".join(f"    {line}\n" for line in [*wrong, "it printed:", *text.splitlines()[:40]]), flush=True)
 
 
 def failed_with(run, words, blocks=OURS):
@@ -44,6 +30,16 @@ def failed_with(run, words, blocks=OURS):
     wrong += [f"does not say {word!r}" for word in words if not re.search(word, text)]
     if len(blocks.findall(text)) != 1:
         wrong.append(f"{len(blocks.findall(text))} messages instead of one")
+    return status, text, wrong
+
+
+def runs_or_says(run, words):
+    """Of a run that may go well: status, text and what is wrong if it does not."""
+    status, text, wrong = run.finish()
+    if status != 0:
+        wrong += [f"does not say {word!r}" for word in words if not re.search(word, text)]
+    if len(OURS.findall(text)) != (status != 0):
+        wrong.append(f"{len(OURS.findall(text))} messages")
     return status, text, wrong
 
 
@@ -79,11 +75,11 @@ def full_disks(here):
     prints = [way for way in here.all if not way.command or way.name == "charmrun"]  # others' launchers print themselves
     prints += [ways.Way("by itself", [], ["+p2"]), ways.Way("by itself, shared memory", [], ["+p4", "+ppn", "2"]),
                ways.Way("simulated", [], ["+sim", "nodes=2"])]
-    for way in filter(lambda way: wanted(f"full disk, output, {way.name}"), prints):
+    for way in filter(lambda way: RESULTS.wanted(f"full disk, output, {way.name}"), prints):
         with open(disk.path("log"), "wb") as log:
             run = ways.Run(way.words(BAD, "code 0"), stdout=log)
             status, text, wrong = failed_with(run, [*FULL, "standard output|what the processes print"])
-        report(f"full disk, output, {way.name}", status, text, wrong)
+        RESULTS.report(f"full disk, output, {way.name}", status, text, wrong)
         os.unlink(disk.path("log"))
     cases = {
         "cost file": ([BAD, "code 0", "+p2", "+ppn", "1", "+transports", "tcp", "+cost-file", disk.path("costs")], OURS),
@@ -97,19 +93,19 @@ def full_disks(here):
                    re.compile("No space left on device")),
     }
     for name, (words, blocks) in cases.items():
-        if not wanted(f"full disk, {name}"):
+        if not RESULTS.wanted(f"full disk, {name}"):
             continue
         status, text, wrong = failed_with(ways.Run(words), FULL, blocks)
         if left := disk.left():
             wrong.append(f"left on the disk: {left}")
-        report(f"full disk, {name}", status, text, wrong)
+        RESULTS.report(f"full disk, {name}", status, text, wrong)
     disk.close()
 
 
 def a_disk_that_fills_during_the_run(here):
     """The work is done and the status is its own; that the costs were not kept is told once, by one of the processes."""
     case = "disk that fills during the run, cost file"
-    if not wanted(case):
+    if not RESULTS.wanted(case):
         return
     disk = Disk(here.path("disk"))
     run = ways.Run([DEATH, "60", "+p3", "+ppn", "1", "+transports", "tcp", "+cost-file", disk.path("costs")])
@@ -124,26 +120,26 @@ def a_disk_that_fills_during_the_run(here):
     if disk.left():
         wrong.append(f"left on the disk: {disk.left()}")
     disk.close()
-    report(case, status, text, wrong)
+    RESULTS.report(case, status, text, wrong)
 
 
 def full_shared_memory(here):
     """Message memory has no name in a file system: /dev/shm may be full, or not there."""
     cases = ["+p4 +ppn 2", "+p4 +ppn 2 +no-shared-memory +transports shm"]
-    if not any(wanted(f"full /dev/shm, {line}") for line in cases):
+    if not any(RESULTS.wanted(f"full /dev/shm, {line}") for line in cases):
         return
     disk = Disk("/dev/shm", 16)
     disk.fill()
-    for line in filter(lambda line: wanted(f"full /dev/shm, {line}"), cases):
+    for line in filter(lambda line: RESULTS.wanted(f"full /dev/shm, {line}"), cases):
         status, text, wrong = ways.Run([STORM, "24", "20", "3", *line.split()]).finish()
         if status != 0 or "each exactly once" not in text:
             wrong.append("it did not run")
-        report(f"full /dev/shm, {line}", status, text, wrong)
+        RESULTS.report(f"full /dev/shm, {line}", status, text, wrong)
     disk.close()
 
 
 # A limit, as prlimit says it, and what must be told.
-ADDRESSES = ("--as=157286400", ["address space", "ulimit -v"])
+ADDRESSES = ("--as=157286400", ["addresses|address space", "ulimit -v"])
 SIZES = ("--fsize=1048576", ["file sizes", "ulimit -f"])  # of memory files too, where processes of a host share memory
 # Launchers' own libraries in the process need some files themselves, and say so themselves.
 FILES = ("--nofile=7", ["Too many open files", "ulimit -n"])
@@ -169,11 +165,16 @@ def limits(here):
         if way.name in ("by itself, tcp", "charmrun"):
             cases["open files"] = FILES
         for name, (limit, said) in cases.items():
-            if wanted(case := f"limit of {name}, {way.name}"):
-                report(case, *failed_with(limited(way, limit), said))
-        if wanted(case := f"no locked memory, {way.name}"):  # which no transport here needs
+            if RESULTS.wanted(case := f"limit of {name}, {way.name}"):
+                RESULTS.report(case, *failed_with(limited(way, limit), said))
+        if RESULTS.wanted(case := f"no locked memory, {way.name}"):  # which no transport here needs
             status, text, wrong = limited(way, "--memlock=0").finish()
-            report(case, status, text, wrong + (["it did not run"] if status != 0 else []))
+            RESULTS.report(case, status, text, wrong + (["it did not run"] if status != 0 else []))
+    for options in (["+p1"], ["+p2"], ["+p2", "+ppn", "1", "+transports", "tcp"]):
+        for megabytes in (90, 120, 150, 200, 300, 1000):
+            case = f"limit of address space, {' '.join(options)}, {megabytes} MB"
+            if RESULTS.wanted(case):
+                RESULTS.report(case, *runs_or_says(ways.Run(["prlimit", f"--as={megabytes << 20}", BAD, "code 0", *options]), ADDRESSES[1]))
     # Root has no such limit.
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     if subprocess.run([*nobody, "test", "-x", BAD], check=False).returncode != 0:
@@ -181,9 +182,9 @@ def limits(here):
         return
     for options in (["+p8", "+ppn", "1"], ["+p8", "+ppn", "1", "+transports", "tcp"]):
         case = f"limit of processes, {' '.join(options)}"
-        if wanted(case):
+        if RESULTS.wanted(case):
             run = ways.Run([*nobody, "prlimit", PROCESSES[0], BAD, "code 0", *options])
-            report(case, *failed_with(run, PROCESSES[1]))
+            RESULTS.report(case, *failed_with(run, PROCESSES[1]))
 
 
 def main():
@@ -201,8 +202,7 @@ def main():
         limits(here)
     finally:
         here.close()
-    print(f"{len(failures)} failures {failures if failures else ''}")
-    sys.exit(1 if failures else 0)
+    RESULTS.exit()
 
 
 main()

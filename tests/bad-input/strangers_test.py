@@ -23,17 +23,8 @@ import ways
 from ways import launchers
 
 BAD, STORM = (os.path.abspath(path) for path in sys.argv[1:3])
-ONLY = sys.argv[3:]
+RESULTS = ways.Results(sys.argv[3:])
 BLOCK = re.compile(r"^periapt: fatal error", re.MULTILINE)
-failures = []
-begin = time.monotonic()
-
-
-def report(case, status, text, wrong):
-    print(f"{time.monotonic() - begin:6.1f} s  {'FAILED ' if wrong else ''}{case}: status {status}", flush=True)
-    if wrong:
-        failures.append(case)
-        print("".join(f"    {line}\n" for line in [*wrong, "it printed:", *text.splitlines()[:40]]), flush=True)
 
 
 def decoded(text):
@@ -123,11 +114,7 @@ class Launcher:
                 wrong.append("it hung")
                 self.end()
                 statuses.append(process.wait())
-        if left := launchers.unmarked(self.mark, 10):
-            wrong.append(f"processes are left behind: {[launchers.command_of(pid) for pid in left]}")
-        if new := {name for name in os.listdir("/dev/shm") if "periapt" in name} - self.shm:
-            wrong.append(f"left in /dev/shm: {new}")
-        return statuses, self.text(), wrong
+        return statuses, self.text(), wrong + launchers.left_behind(self.mark, self.shm, 10)
 
 
 def of_process_1(name, change):
@@ -195,7 +182,7 @@ def launcher_lies():
     }
     # They mostly wait for each other.
     runs = {case: Launcher(2, lie, [BAD, "nothing", "+watchdog", "0", "+ppn", "2", "+transports", "tcp"])
-            for case, (lie, _) in cases.items() if not ONLY or any(word in case for word in ONLY)}
+            for case, (lie, _) in cases.items() if RESULTS.wanted(case)}
     for case, run in runs.items():
         words = cases[case][1]
         statuses, text, wrong = run.finish()
@@ -204,7 +191,7 @@ def launcher_lies():
         wrong += [f"does not say {word!r}" for word in words if word not in text]
         if len(BLOCK.findall(text)) != 1:
             wrong.append(f"{len(BLOCK.findall(text))} messages instead of one")
-        report(case, statuses, text, wrong)
+        RESULTS.report(case, statuses, text, wrong)
     later.close()
     garbage.close()
 
@@ -268,7 +255,7 @@ def strangers_come():
                "shm": ["+p4", "+ppn", "2", "+no-shared-memory", "+transports", "shm"]}
     for name, options in ways_of.items():
         case = f"garbage on every socket, {name}"
-        if ONLY and not any(word in case for word in ONLY):
+        if not RESULTS.wanted(case):
             continue
         run = ways.Run([STORM, "24", "300", "3", *options])
         while "PEs in" not in run.text() and run.process.poll() is None:
@@ -291,14 +278,13 @@ def strangers_come():
         told = text.count("periapt: warning:")
         if not 0 < told <= came:
             wrong.append(f"{told} warnings of {came} strangers")
-        report(case, status, text, wrong)
+        RESULTS.report(case, status, text, wrong)
 
 
 def main():
     launcher_lies()
     strangers_come()
-    print(f"{len(failures)} failures {failures if failures else ''}")
-    sys.exit(1 if failures else 0)
+    RESULTS.exit()
 
 
 main()

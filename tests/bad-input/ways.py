@@ -114,20 +114,38 @@ class Run:
         except subprocess.TimeoutExpired:
             status = None
             wrong.append(f"it hung for {HANG_S} s")
-        left = launchers.unmarked(self.mark, 10 if status is not None else 0)
-        if left:
-            wrong.append(f"processes are left behind: {[launchers.command_of(pid) for pid in left]}")
-        for pid in left:
+        wrong += launchers.left_behind(self.mark, self.shm, 10 if status is not None else 0)
+        for pid in launchers.marked(self.mark):
             try:
                 os.kill(pid, 9)
             except ProcessLookupError:
                 pass
         self.process.wait()
-        if new := {name for name in os.listdir("/dev/shm") if "periapt" in name} - self.shm:
-            wrong.append(f"left in /dev/shm: {new}")
         if files := os.listdir(self.folder.name):
             wrong.append(f"left in its folder: {files}")
         text = self.text()
         self.output.close()
         self.folder.cleanup()
         return status, text, wrong
+
+
+class Results:
+    """What a test of this folder says of its cases. `only`: words, one of which has to be in a case's name; none: all run."""
+
+    def __init__(self, only):
+        self.only = only
+        self.failures = []
+        self.begin = time.monotonic()
+
+    def wanted(self, case):
+        return not self.only or any(word in case for word in self.only)
+
+    def report(self, case, status, text, wrong):
+        print(f"{time.monotonic() - self.begin:6.1f} s  {'FAILED ' if wrong else ''}{case}: status {status}", flush=True)
+        if wrong:
+            self.failures.append(case)
+            print("".join(f"    {line}\n" for line in [*wrong, "it printed:", *text.splitlines()[:60]]), flush=True)
+
+    def exit(self):
+        print(f"{len(self.failures)} failures {self.failures if self.failures else ''}")
+        sys.exit(1 if self.failures else 0)

@@ -2,18 +2,17 @@
 """What goes wrong in a program is told in one sentence that the user sees, whoever started it: over TCP, under hydra, Open
 MPI, charmrun and Slurm. Usage: ways_test.py PROGRAM OTHER [WORD...]; only cases with one of the words in their name run.
 
-PROGRAM is tests/bad-input/bad.cpp, OTHER another program. Each case: the status is not 0, the words are there, one block of ours tells it, nothing is left: no
-process, no file. (scarce_test.py has limits that are too low.)
+PROGRAM is tests/bad-input/bad.cpp, OTHER another program. Each case: the status is not 0, the words are there, one block
+of ours tells it, nothing is left: no process, no file. (scarce_test.py has limits that are too low.)
 """
 import os
 import re
 import sys
-import time
 
 import ways
 
 PROGRAM, OTHER = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-ONLY = sys.argv[3:]
+RESULTS = ways.Results(sys.argv[3:])
 BLOCK = re.compile(r"^(?:periapt: fatal error|periapt: process \d|charmrun: error:)", re.MULTILINE)
 
 # What the program does, and what must be told of it.
@@ -43,9 +42,6 @@ COMMAND_LINES = {
     "+pemap 4096": ["which we may not use"],
 }
 
-failures = []
-begin = time.monotonic()
-
 
 def check(case, run, words):
     status, text, wrong = run.finish()
@@ -63,27 +59,20 @@ def check(case, run, words):
     told = len(BLOCK.findall(text))
     if words and told != 1:
         wrong.append(f"{told} messages instead of one")
-    print(f"{time.monotonic() - begin:6.1f} s  {'FAILED ' if wrong else ''}{case}: status {status}", flush=True)
-    if wrong:
-        failures.append(case)
-        print("".join(f"    {line}\n" for line in [*wrong, "it printed:", *text.splitlines()[:60]]), flush=True)
-
-
-def wanted(case):
-    return not ONLY or any(word in case for word in ONLY)
+    RESULTS.report(case, status, text, wrong)
 
 
 def mistakes(way):
     for mistake, words in MISTAKES.items():
         case = f"{way.name}: {mistake}"
-        if wanted(case):
+        if RESULTS.wanted(case):
             check(case, ways.Run(way.words(PROGRAM, mistake, "+watchdog", "1"), environment=way.environment), words)
 
 
 def command_lines(way):
     for line, words in COMMAND_LINES.items():
         case = f"{way.name}: {line}"
-        if not wanted(case) or (line == "+p 7" and "+p4" in way.options):
+        if not RESULTS.wanted(case) or (line == "+p 7" and "+p4" in way.options):
             continue
         if line.startswith("+transports") and "+transports" in way.options:
             continue
@@ -109,7 +98,7 @@ def unlike(way):
     }
     for name, (words, said) in cases.items():
         case = f"{way.name}: {name}"
-        if wanted(case):
+        if RESULTS.wanted(case):
             check(case, ways.Run(words, environment=way.environment), said)
 
 
@@ -122,8 +111,7 @@ def main():
             unlike(way)
     finally:
         here.close()
-    print(f"{len(failures)} failures {failures if failures else ''}")
-    sys.exit(1 if failures else 0)
+    RESULTS.exit()
 
 
 main()

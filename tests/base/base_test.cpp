@@ -242,6 +242,7 @@ TEST(FatalDeathTest, AnotherProcessMaySayIt) {
 
 TEST(ErrorText, NamesTheCommandThatLiftsALimit) {
   EXPECT_EQ(error_text(EMFILE), "Too many open files; more are allowed by: ulimit -n 65536");
+  EXPECT_NE(error_text(EAGAIN).find("ulimit -u unlimited; ulimit -v unlimited"), std::string::npos);
   EXPECT_EQ(error_text(ENOENT), "No such file or directory");
 }
 

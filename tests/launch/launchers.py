@@ -93,6 +93,17 @@ def unmarked(mark, within):
     return left
 
 
+def left_behind(mark, shm, within):
+    """Sentences about what a run has left: processes with its mark, after a while, and names of ours in /dev/shm that were not
+    among `shm`."""
+    said = []
+    if left := unmarked(mark, within):
+        said.append(f"processes are left behind: {[command_of(pid) for pid in left]}")
+    if new := {name for name in os.listdir("/dev/shm") if "periapt" in name} - shm:
+        said.append(f"left in /dev/shm: {new}")
+    return said
+
+
 def command_of(pid):
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
@@ -134,10 +145,8 @@ class Job:
             out, err = self.process.communicate()
             raise AssertionError(f"it hung: {Outcome('none', out, err, PATIENCE)}") from None
         run = Outcome(self.process.returncode, out, err, time.monotonic() - self.begin)
-        if left := unmarked(self.mark, self.ENDING):
-            raise AssertionError(f"processes are left behind: {[command_of(pid) for pid in left]}: {run}")
-        if new := {name for name in os.listdir("/dev/shm") if "periapt" in name} - self.shm:
-            raise AssertionError(f"left in /dev/shm: {new}: {run}")
+        if said := left_behind(self.mark, self.shm, self.ENDING):
+            raise AssertionError(f"{'; '.join(said)}: {run}")
         return run
 
 

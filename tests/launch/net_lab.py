@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import launchers
@@ -70,6 +71,13 @@ class Lab(launchers.Lab):
 
     def inside(self, i, command):
         return ["ip", "netns", "exec", self.spaces[i], "unshare", "-u", "sh", "-c", f"hostname {self.names[i]}; exec {command}"]
+
+    def charmrun(self, words, hosts=None, key="user_key"):
+        """The command that runs charmrun on the first host: options and program `words`, over ssh between `hosts` (all)."""
+        with tempfile.NamedTemporaryFile("w", encoding="ascii", dir=self.folder, prefix="hosts-", delete=False) as file:
+            file.write("".join(f"host {name}\n" for name in hosts or self.names))
+        charmrun = os.path.join(os.environ["PERIAPT_BIN"], "charmrun")
+        return self.inside(0, f"{charmrun} ++nodelist {file.name} ++remote-shell '{self.ssh(key)}' {words}")
 
     def ssh(self, key="user_key"):
         return f"ssh -F {self.path('ssh-' + key)}"

@@ -10,7 +10,6 @@ import launchers
 import net_lab
 
 PROGRAM = sys.argv.pop(1) + "/world_prog"
-CHARMRUN = os.path.join(os.environ["PERIAPT_BIN"], "charmrun")
 LAB = net_lab.Lab(4)
 
 
@@ -23,9 +22,7 @@ class Net(unittest.TestCase):
         return launchers.Job(LAB.inside(0, command), **variables)
 
     def charmrun(self, words, hosts=None, key="user_key", **variables):
-        with open(LAB.path("hosts"), "w", encoding="ascii") as file:
-            file.write("".join(f"host {name}\n" for name in hosts or LAB.names))
-        return self.job(f"{CHARMRUN} ++quiet ++nodelist {LAB.path('hosts')} ++remote-shell '{LAB.ssh(key)}' {words}", **variables)
+        return launchers.Job(LAB.charmrun(f"++quiet {words}", hosts, key), **variables)
 
     def good(self, run, hosts):
         self.assertEqual(run.code, 0, run)
@@ -81,7 +78,7 @@ class Net(unittest.TestCase):
         for pid in LAB.processes_on(0):
             with open(f"/proc/{pid}/cmdline", "rb") as file:
                 words = file.read().split(b"\0")
-            if words[0].endswith(b"charmrun") and words[1] == b"++quiet":
+            if words[0].endswith(b"charmrun") and b"++agent" not in words:
                 os.kill(pid, 9)
         job.finish()
         self.assertEqual(launchers.gone(pids), [])

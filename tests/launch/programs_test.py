@@ -16,7 +16,6 @@ import slurm_lab
 
 sys.argv.pop(1)
 BIN = os.environ["PERIAPT_BIN"]
-CHARMRUN = os.path.join(BIN, "charmrun")
 FOLDER = os.path.realpath(os.path.join(BIN, "..", "tests", "runtime"))
 STORM = os.path.join(FOLDER, "storm")
 FEATURES = os.path.join(FOLDER, "features")
@@ -164,10 +163,7 @@ class Ssh(InLab, unittest.TestCase):
     make_lab = net_lab.Lab
 
     def start(self, processes, *words):
-        with open(self.lab.path("hosts"), "w", encoding="ascii") as file:
-            file.write("".join(f"host {name}\n" for name in self.lab.names))
-        return launchers.Job(self.lab.inside(0, f"{CHARMRUN} ++nodelist {self.lab.path('hosts')} ++remote-shell "
-                                                f"'{self.lab.ssh()}' ++n {processes} {' '.join(words)}"))
+        return launchers.Job(self.lab.charmrun(f"++n {processes} {' '.join(words)}"))
 
     def test_four_hosts(self):
         self.storm(4, says="4 PEs in 4 processes of 1 on 4 hosts")

@@ -291,6 +291,16 @@ TEST(Channel, AWriterThatWaitsAfterEachPieceStaysAtTheStartOfTheRing) {
   }
 }
 
+TEST(Channel, AWriterKnowsWhetherItsReaderIsBehind) {
+  Passing passing;
+  EXPECT_TRUE(passing.writer.reader_is_near());
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(passing.write(1024));
+  EXPECT_FALSE(passing.writer.reader_is_near());
+  while (passing.read_one()) {
+  }
+  EXPECT_TRUE(passing.writer.reader_is_near());
+}
+
 TEST(Channel, AStreamUsesAllOfTheRing) {
   Passing passing;
   std::uint64_t farthest = 0;

@@ -221,15 +221,49 @@ class Process {
 };
 
 constexpr std::size_t kMemory = 4 << 20;
-const std::size_t kSizes[] = {0, 1, 16, 17, 100, 8192, 8193, 50000, 70000, 300001, 3 << 20};
+const std::size_t kSizes[] = {0,     1,     16,    17,    100,    8192,   8193,   12288,
+                              20001, 32768, 50000, 70000, 131072, 300001, 600007, 3 << 20};
 
 /// A message from private memory, from shared memory, or as an owned buffer: kinds 0 to 2.
 void send_from(int kind, Worker& worker, std::size_t size, std::uint64_t number) {
   std::vector<std::byte> bytes(size);
-  Buffer shared = worker.transport->allocate(size + 1);
+  Buffer shared = worker.transport->allocate(size + 64);
   if (kind == 0) worker.send(bytes, number);
-  if (kind == 1) worker.send(shared.bytes().first(size), number);
+  if (kind == 1) worker.send(shared.bytes().subspan(number % 64, size), number);
   if (kind == 2) worker.send_buffer(worker.transport->allocate(size), number);
+}
+
+/// Messages of a stream: as many as are not to be held up by each other, of sizes that go by different ways.
+constexpr std::uint64_t kStreamed = 400;
+std::size_t streamed_size(std::uint64_t number) { return 8193 + number * 7919 % 60000; }
+
+/// Sends them from shared and private memory by turns, sixty at a time. False: they could not all be sent.
+bool send_stream(Worker& worker) {
+  struct Count : Completion {
+    std::uint64_t ended = 0;
+  } count;
+  count.done = [](Completion& self, Outcome how) { static_cast<Count&>(self).ended += how == Outcome::ok ? 1 : 1000; };
+  std::uint64_t sent = 0, at_once = 0;
+  for (std::uint64_t begin = 0; begin < kStreamed; begin = sent) {
+    std::vector<Buffer> shared;
+    std::vector<std::vector<std::byte>> own;
+    while (sent < std::min(begin + 60, kStreamed)) {
+      std::size_t size = streamed_size(sent);
+      shared.push_back(worker.transport->allocate(size));
+      own.emplace_back(size);
+      std::span<std::byte> bytes = sent / 3 % 3 != 0 ? shared.back().bytes().first(size) : std::span(own.back());
+      fill(bytes, sent);
+      Label label{sent++, size};
+      Accepted answer;
+      while ((answer = worker.transport->send_lent(*worker.link, Worker::bytes_of(label), bytes, count)) ==
+             Accepted::no_resource) {
+        worker.transport->progress();
+      }
+      at_once += answer == Accepted::done ? 1 : 0;
+    }
+    worker.until([&] { return count.ended + at_once >= sent; });
+  }
+  return count.ended + at_once == kStreamed;
 }
 
 /// What the other process does: echoes messages until it is told to end; offers its memory; or just lives.
@@ -273,11 +307,17 @@ int play(const std::string& role, const std::string& cma, int in, int out) {
     }
     return 0;
   }
-  if (role == "live") {
+  if (role == "stream") {
+    while (worker.link == nullptr) transport.progress();
+    return send_stream(worker) ? 0 : 7;
+  }
+  if (role == "live" || role == "live-shared") {
     worker.keep = true;
     while (worker.messages == 0) transport.progress();
     Process::write_bytes(out, {std::byte{1}});
-    std::vector<std::byte> bytes(16 << 20);
+    std::vector<std::byte> own(16 << 20);
+    Buffer shared = transport.allocate(16 << 20);
+    std::span<std::byte> bytes = role == "live" ? std::span(own) : shared.bytes().first(16 << 20);
     for (std::uint64_t number = 0;; ++number) worker.send(bytes, number);  // until it is killed
   }
   if (role == "silent") return Process::read_bytes(in).size() == 1 ? 0 : 6;
@@ -308,6 +348,18 @@ TEST_P(OwnProcesses, AllSizesGoBothWaysFromAllKindsOfMemory) {
   EXPECT_GT(worker.owned, 0u) << "messages in shared memory are handed over, not copied";
   transport.close(*worker.link);
   for (int i = 0; i < 100; ++i) transport.progress();
+}
+
+TEST_P(OwnProcesses, AStreamOfAllWaysKeepsItsOrder) {
+  Process other("stream", GetParam());
+  Worker worker(1, {{"+shm-cma", GetParam()}});
+  auto link = worker.transport->connect(2, other.hear());
+  ASSERT_TRUE(link.ok());
+  worker.link = *link;
+  worker.send_buffer(worker.transport->allocate(100), 0);
+  worker.until([&] { return worker.messages == kStreamed || !worker.lost.empty(); });
+  EXPECT_EQ(worker.messages, kStreamed);
+  EXPECT_TRUE(worker.good);
 }
 
 TEST_P(OwnProcesses, MemoryIsPutGotAndCountedIn) {
@@ -383,8 +435,8 @@ TEST_P(OwnProcesses, MemoryIsPutGotAndCountedIn) {
 }
 
 TEST_P(OwnProcesses, AKillInTheMiddleIsTold) {
-  for (int delay = 0; delay < 6; ++delay) {
-    Process other("live", GetParam());
+  for (int delay = 0; delay < 12; ++delay) {
+    Process other(delay % 2 == 0 ? "live" : "live-shared", GetParam());
     Worker worker(1, {{"+shm-cma", GetParam()}});
     Transport& transport = *worker.transport;
     auto link = transport.connect(2, other.hear());
