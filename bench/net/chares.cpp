@@ -107,7 +107,12 @@ class Party : public CBase_Party {
     look_up();
   }
   void gotBytes(int n, const char* bytes) {
-    mailbox_.take({reinterpret_cast<const std::byte*>(bytes), static_cast<std::size_t>(n)});
+    if (shown_) {
+      shown_(reinterpret_cast<const std::byte*>(bytes));
+      ++actives_shown_;
+    } else {
+      mailbox_.take({reinterpret_cast<const std::byte*>(bytes), static_cast<std::size_t>(n)});
+    }
     look_up();
   }
   void gotArray(int n, char* bytes) { gotBytes(n, bytes); }
@@ -178,6 +183,10 @@ class Party : public CBase_Party {
     ++actives_taken_;
     until([this] { return actives_shown_ >= actives_taken_; });
   }
+  void take_shown(int count) {
+    actives_taken_ += static_cast<std::uint64_t>(count);
+    until([this] { return actives_shown_ >= actives_taken_; });
+  }
 
  private:
   using Parcels = std::vector<Parcel*>;
@@ -186,17 +195,17 @@ class Party : public CBase_Party {
   }
   void keep(int slot, Parcel* parcel) { delete std::exchange(of(incoming_, slot), parcel); }
 
-  /// Runs the scheduler until it is so. Entries end it when they have brought something.
+  /// Runs the scheduler until it is so: an entry that has brought something looks, and ends it.
   template <class Condition>
-  void until(Condition&& holds) {
-    while (!holds()) {
-      waiting_ = true;
-      CsdScheduleForever();
-      waiting_ = false;
-    }
+  void until(Condition holds) {
+    if (holds()) return;
+    awaited_ = &holds;
+    is_so_ = [](void* condition) { return (*static_cast<Condition*>(condition))(); };
+    CsdScheduleForever();
+    awaited_ = nullptr;
   }
   void look_up() {
-    if (waiting_) CsdExitScheduler();
+    if (awaited_ != nullptr && is_so_(awaited_)) CsdExitScheduler();
   }
 
   Settings settings_;
@@ -210,7 +219,8 @@ class Party : public CBase_Party {
   std::uint64_t actives_shown_ = 0, actives_taken_ = 0;
   std::vector<double> values_, all_;
   int met_ = 0;
-  bool waiting_ = false;
+  void* awaited_ = nullptr;  // what until() waits for; is_so_ asks it
+  bool (*is_so_)(void*) = nullptr;
 };
 
 #include "bench_net_chares.def.h"

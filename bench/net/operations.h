@@ -63,6 +63,12 @@ concept InPlaceSide = Side<S> && requires(S& side, std::size_t size) {
   { side.send_active(size) } -> std::same_as<typename S::Request>;  // slot 0
   side.take_active(size);                                           // until one more was shown
 };
+/// Its carrier runs a function for each message, so a program would not ask for one after the other: while on_active()
+/// is set it is shown what send() sent, too.
+template <class S>
+concept RunSide = InPlaceSide<S> && requires(S& side, int count) {
+  side.take_shown(count);
+};
 template <class S>
 concept OneSided = Side<S> && requires(S& side, int slot, std::size_t size) {
   { side.one_sided() } -> std::same_as<bool>;
@@ -252,11 +258,24 @@ double rate(S& side, const Plan& plan) {
   std::vector<typename S::Request> requests(kWindow);
   std::vector<double> ns;
   auto of = [&](int i) -> typename S::Request& { return requests[static_cast<std::size_t>(i % kWindow)]; };
+  auto look = [](const std::byte* bytes, int i) {
+    std::uint64_t number;
+    std::memcpy(&number, bytes, size);
+    if (number != static_cast<std::uint64_t>(i)) fatal("small messages were lost or came in another order");
+  };
   for (int turn = 0; turn < n; ++turn) {
-    for (int i = 0; !first && i < kWindow; ++i) of(i) = side.receive(i, size);
+    int shown = 0;
+    if constexpr (RunSide<S>) {
+      if (!first) side.on_active([&](const std::byte* bytes) { look(bytes, shown++); });
+    } else {
+      for (int i = 0; !first && i < kWindow; ++i) of(i) = side.receive(i, size);
+    }
     side.meet();
     const std::uint64_t begin = now_ns();
-    for (int i = 0; i < train; ++i) {
+    if constexpr (RunSide<S>) {
+      if (!first) side.take_shown(train), side.on_active({});
+    }
+    for (int i = 0; i < train && (first || !RunSide<S>); ++i) {
       if (first) {
         if (i >= kWindow) side.wait(of(i));
         const std::uint64_t number = static_cast<std::uint64_t>(i);
@@ -265,9 +284,7 @@ double rate(S& side, const Plan& plan) {
         continue;
       }
       side.wait(of(i));
-      std::uint64_t number;
-      std::memcpy(&number, side.incoming(i % kWindow, size), size);
-      if (number != static_cast<std::uint64_t>(i)) fatal("small messages were lost or came in another order");
+      look(side.incoming(i % kWindow, size), i);
       if (i + kWindow < train) of(i) = side.receive(i % kWindow, size);
     }
     for (int i = train - kWindow; first && i < train; ++i) side.wait(of(i));

@@ -303,6 +303,7 @@ bool NetWorker::drive_for(shm::Port& driver, Deliver deliver, void* context) {
     moved = turn();
     leave_wheel(driver);
   } else {
+    shm::Port::relax();  // whoever waits here has no look at a network between its own
     take_from_others(tray);
   }
   if (PERIAPT_LIKELY(tray.own.empty())) return moved;

@@ -103,8 +103,15 @@ class NetWorker {
   NetWorker(const NetPlace& place, NetPeers& peers, int index, int count);
   Status start(ucx::Context& context);
 
-  Tray& tray_of(int pe) const { return *trays_[static_cast<std::size_t>((pe - first_pe_) / count_)]; }
-  bool is_ours(int pe) const { return pe >= first_pe_ && pe < first_pe_ + pes_ && (pe - first_pe_) % count_ == index_; }
+  // One worker is frequent, and needs no division.
+  Tray& tray_of(int pe) const {
+    const int rank = pe - first_pe_;
+    return *trays_[static_cast<std::size_t>(count_ == 1 ? rank : rank / count_)];
+  }
+  bool is_ours(int pe) const {
+    const int rank = pe - first_pe_;
+    return rank >= 0 && rank < pes_ && (count_ == 1 || rank % count_ == index_);
+  }
 
   bool take_wheel(shm::Port& driver);
   void leave_wheel(shm::Port& driver);

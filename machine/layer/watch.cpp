@@ -37,7 +37,6 @@ Watch::Watch(Watched watched) : watched_(std::move(watched)) {
   add(epoll_, bell_, EPOLLIN, kBell);
   for (std::size_t i = 0; i < watched_.sockets.size(); ++i) add(epoll_, watched_.sockets[i], EPOLLIN | EPOLLRDHUP, i);
   if (watched_.launcher_fd >= 0) add(epoll_, watched_.launcher_fd, EPOLLIN, kLauncher);
-  for (int fd : watched_.net_fds) add(epoll_, fd, 0, kNet);
   // Signals are for the program's own threads.
   sigset_t all, former;
   ::sigfillset(&all);
@@ -59,11 +58,15 @@ Watch::~Watch() {
   }
 }
 
+// Known to epoll_ only while somebody sleeps: what arrives at a descriptor tells each epoll that knows it, and the
+// sender pays for that.
 void Watch::arm_net() {
-  epoll_event event{};
-  event.events = EPOLLIN | EPOLLONESHOT;
-  event.data.u64 = kNet;
-  for (int fd : watched_.net_fds) ::epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &event);
+  for (int fd : watched_.net_fds) add(epoll_, fd, EPOLLIN, kNet);  // one that is there already stays
+}
+
+// Before net_ready(): who arms at this moment in vain is woken by it.
+void Watch::disarm_net() {
+  for (int fd : watched_.net_fds) ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
 }
 
 void Watch::leave_badly() {
@@ -98,6 +101,7 @@ void Watch::run() {
     if (found <= 0 || event.data.u64 == kLauncher) {
       look_at_launcher();
     } else if (event.data.u64 == kNet) {
+      disarm_net();
       watched_.net_ready();
     } else if (event.data.u64 < watched_.sockets.size()) {
       ::epoll_ctl(epoll_, EPOLL_CTL_DEL, watched_.sockets[event.data.u64], nullptr);

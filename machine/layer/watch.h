@@ -37,6 +37,7 @@ class Watch {
 
  private:
   void run();
+  void disarm_net();
   void look_at_launcher();
 
   Watched watched_;

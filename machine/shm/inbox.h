@@ -82,6 +82,9 @@ class alignas(platform::kCacheLine) Port {
 
   // ---- sending
 
+  /// Is it on another host, so that there is never a slot for it?
+  bool is_far(int pe) const { return outgoing_[pe].inbox == nullptr; }
+
   /// A slot whose body the caller may write, then publish(). When the ring has just become full, a receiver that is
   /// awake is given some microseconds to make room. nullptr: the ring is full, or blocks for that PE are parked and
   /// must go first, or it is on another host; then send() a block instead. A slot that was claimed and not published is
@@ -106,6 +109,9 @@ class alignas(platform::kCacheLine) Port {
     platform::hand_over(bytes);
     put_word(outgoing_[pe], slot, meta << 8 | Slot::kBlock);
   }
+
+  /// The same, where is_far() is known to be true.
+  void send_far(int pe, std::uint64_t meta, void* bytes) { place_.far->send(pe_, pe, meta, bytes); }
 
   /// Blocks parked here for want of a slot, all destinations: for back-pressure.
   std::size_t parked() const { return parked_; }

@@ -629,7 +629,8 @@ class WorkerImpl final : public Worker, public Receiver {
   unsigned starving_ = 0;       ///< peers that have said so
   std::uint64_t fetching_ = 0;  ///< bytes on their way into memory that was allocated for them
   unsigned forced_ways_ = 0;    ///< +rendezvous; 0: free choice
-  mutable int epoll_ = -1;
+  mutable int epoll_ = -1;      // around the descriptors of several transports
+  mutable int wait_fd_ = -1;
   mutable bool waits_looked_up_ = false;
   bool serve_again_ = false;  ///< an unexpected message may have found its standing receive
 };

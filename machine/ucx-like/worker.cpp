@@ -243,20 +243,23 @@ int WorkerImpl::tell_of_peers() {
   return static_cast<int>(lost.size() + parted.size());
 }
 
+// One descriptor is waited for itself: an epoll around it would be told of each arrival, by whoever sends.
 int WorkerImpl::wait_fd() const {
-  if (waits_looked_up_) return epoll_;
-  waits_looked_up_ = true;
-  int all = ::epoll_create1(EPOLL_CLOEXEC);
+  if (std::exchange(waits_looked_up_, true)) return wait_fd_;
+  std::vector<int> all;
   for (const auto& port : ports_) {
     if (port->loopback) continue;  // only this thread puts something there
-    int fd = port->transport->wait_fd();
-    epoll_event event{};
-    event.events = EPOLLIN;
-    if (fd >= 0 && ::epoll_ctl(all, EPOLL_CTL_ADD, fd, &event) == 0) continue;
-    ::close(all);
-    return epoll_ = -1;
+    all.push_back(port->transport->wait_fd());
+    if (all.back() < 0) return -1;
   }
-  return epoll_ = all;
+  if (all.size() == 1) return wait_fd_ = all.front();
+  epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  for (int fd : all) {
+    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) return -1;
+  }
+  return wait_fd_ = epoll_;
 }
 
 bool WorkerImpl::arm() {

@@ -444,13 +444,15 @@ std::string ArrayManager::describe(std::uint64_t id) const {
 
 // --- messages --------------------------------------------------------------------------------------------------------
 
-int ArrayManager::destination(std::uint64_t id, const CkArrayIndex& index) const {
+int ArrayManager::find_destination(std::uint64_t id, const CkArrayIndex& index) {
   // What it is bound to is here: so will it be.
   if (location_->bound.size() > 1)
     for (ArrayManager* other : location_->bound)
       if (other != this && other->find(id)) return pe_.index;
   const int guess = location_->guess(id);
-  return guess >= 0 ? guess : location_->home(index);
+  const int pe = guess >= 0 ? guess : location_->home(index);
+  if (location_->map() == nullptr) sent_[id % sent_.size()] = {id, location_->changes(), pe};  // maps may be capricious
+  return pe;
 }
 
 void ArrayManager::call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length) {
@@ -468,7 +470,7 @@ void ArrayManager::call(std::uint64_t id, const CkArrayIndex& index, int ep, con
   pe_.send_call(destination(id, index), meta, id, arguments);
 }
 
-void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message message) {
+void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message&& message) {
   if (id == 0) [[unlikely]]
     id = number(index);
   ++pe_.created;
@@ -498,7 +500,7 @@ std::uint64_t ArrayManager::take_index(Message& message) {
   return message->element = number(index);
 }
 
-void ArrayManager::deliver(Message message) {
+void ArrayManager::deliver(Message&& message) {
   if (message->flags & envelope_index) take_index(message);
   const std::uint64_t id = message->element;
   if (ArrayElement* element = find(id)) {

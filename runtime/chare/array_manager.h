@@ -6,6 +6,7 @@
 // one that migrates meanwhile gets what it missed from the kept messages of the PE it comes to, and nothing twice. A
 // kept broadcast is dropped when every PE and every element on its way has passed it (`floor` below).
 #pragma once
+#include <array>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -64,8 +65,8 @@ class ArrayManager {
                         call_meta(static_cast<std::uint16_t>(ep), static_cast<std::uint32_t>(id_.index()), length), id);
   }
   void call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length);
-  void send(std::uint64_t id, const CkArrayIndex& index, Message message);
-  void deliver(Message message);
+  void send(std::uint64_t id, const CkArrayIndex& index, Message&& message);
+  void deliver(Message&& message);
   // The functions that get an id of an array are for PEs too that have not heard of it yet.
   static void send_early(PeObjects& objects, CkArrayID array, std::uint64_t id, const CkArrayIndex& index,
                          Message message);
@@ -120,6 +121,12 @@ class ArrayManager {
     Leave leave;
     Duty duty;  // left before it had caught up
   };
+  // Where one that is elsewhere was sent to, as long as Location knows nothing else.
+  struct Sent {
+    std::uint64_t id = 0;
+    std::uint32_t changes = ~std::uint32_t{0};  // none yet
+    std::int32_t pe = 0;
+  };
   // What an element brings along when it comes from another PE.
   struct Arrival {
     std::uint32_t next_reduction, broadcast_epoch;
@@ -166,7 +173,13 @@ class ArrayManager {
     if (element && element->usesAtSync && element->load_slot_ < 0 && balance) balance->born(*element);
   }
   std::uint64_t number(const CkArrayIndex& index);
-  int destination(std::uint64_t id, const CkArrayIndex& index) const;
+  int destination(std::uint64_t id, const CkArrayIndex& index) {
+    const Sent& sent = sent_[id % sent_.size()];
+    if (sent.id == id && sent.changes == location_->changes() && location_->bound.size() == 1) [[likely]]
+      return sent.pe;
+    return find_destination(id, index);
+  }
+  int find_destination(std::uint64_t id, const CkArrayIndex& index);
   static void put_index(Message& message, const CkArrayIndex& index);
   std::uint64_t take_index(Message& message);
 
@@ -183,6 +196,7 @@ class ArrayManager {
   std::vector<ArrayElement*> run_;
   std::uint64_t run_first_ = 0;
   FlatMap<ArrayElement*> local_;
+  std::array<Sent, 8> sent_;  // the latest ones, by id
   std::vector<ArrayElement*> elements_;
   std::ptrdiff_t element_offset_ = 0;  // of the ArrayElement within the object
   std::unordered_map<std::uint64_t, std::vector<Message>> waiting_;

@@ -54,7 +54,7 @@ void PeObjects::deliver(Work& work) {
   }
 }
 
-void PeObjects::deliver_message(Message message) {
+void PeObjects::deliver_message(Message&& message) {
   Envelope* envelope = message.envelope();
   void* payload = message.payload();
   const char* end = static_cast<const char*>(payload) + envelope->size;
@@ -115,7 +115,7 @@ GroupRecord* PeObjects::missing_group(Envelope* envelope) {
   return nullptr;
 }
 
-void PeObjects::deliver_group(int ep, std::uint32_t collection, void* payload, const char* end, Message message) {
+void PeObjects::deliver_group(int ep, std::uint32_t collection, void* payload, const char* end, Message&& message) {
   GroupRecord* record = find_group(static_cast<int>(collection));
   if (!record || !record->object) [[unlikely]] {
     if (!message)
@@ -127,7 +127,7 @@ void PeObjects::deliver_group(int ep, std::uint32_t collection, void* payload, c
   run_entry(ep, object_for_entry(record->type, ep, record->object), payload, end, std::move(message));
 }
 
-void PeObjects::deliver_chare(int ep, std::uint64_t serial, void* payload, const char* end, Message message) {
+void PeObjects::deliver_chare(int ep, std::uint64_t serial, void* payload, const char* end, Message&& message) {
   ChareRecord* record = chares_.find(serial);
   if (!record) [[unlikely]] {
     if (!message)
@@ -161,7 +161,7 @@ void* base_object(int type, int ep, void* object) {
   return found ? found : object;
 }
 
-void PeObjects::run_entry(int ep, void* object, void* payload, const char* end, Message message, int exclusive) {
+void PeObjects::run_entry(int ep, void* object, void* payload, const char* end, Message&& message, int exclusive) {
   if (entry_info(ep).flags & (ep_threaded | ep_nocopy)) [[unlikely]] {
     if (entry_info(ep).flags & ep_nocopy)
       return zero_copy::run(*this, ep, object, payload, end, std::move(message), exclusive);
@@ -172,7 +172,7 @@ void PeObjects::run_entry(int ep, void* object, void* payload, const char* end, 
     node_groups().leave_exclusive(*this, exclusive);
 }
 
-void PeObjects::run_ready(int ep, void* object, void* payload, const char* end, Message message, int exclusive) {
+void PeObjects::run_ready(int ep, void* object, void* payload, const char* end, Message&& message, int exclusive) {
   if (entry_info(ep).flags & ep_threaded) return start_thread(ep, object, payload, end, std::move(message), exclusive);
   enter(ep, object, payload, end, std::move(message));
   if (exclusive) node_groups().leave_exclusive(*this, exclusive);
@@ -204,7 +204,7 @@ void PeObjects::call_aside(int ep, void* object, const Message& message, const s
 }
 
 // The one place where entry methods are entered.
-void PeObjects::enter(int ep, void* object, void* payload, const char* end, Message message) {
+void PeObjects::enter(int ep, void* object, void* payload, const char* end, Message&& message) {
   const EntryInfo& entry = entry_info(ep);
   count_processed();
   const Envelope* envelope = message.envelope();

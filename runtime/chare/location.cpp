@@ -58,6 +58,7 @@ ArrayManager* Location::here(std::uint64_t id) const {
 
 bool Location::learn(std::uint64_t id, int pe, Age age, bool arrived) {
   auto [hint, made] = hints_.try_emplace(id, Hint{pe, age, arrived});
+  ++changes_;
   if (made) return true;
   if (!age.younger_than(hint->age)) return false;
   *hint = {pe, age, arrived};

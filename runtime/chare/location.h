@@ -61,7 +61,12 @@ class Location {
   bool learn(std::uint64_t id, int pe, Age age, bool arrived);
   // An element that left with this age has arrived.
   void confirm(std::uint64_t id, Age age);
-  void forget(std::uint64_t id) { hints_.erase(id); }
+  void forget(std::uint64_t id) {
+    hints_.erase(id);
+    ++changes_;
+  }
+  // Goes up whenever guess() may answer something else than before.
+  std::uint32_t changes() const { return changes_; }
   // The home hears where an element has come to.
   void moved(std::uint64_t id, int pe, Age age);
 
@@ -142,6 +147,7 @@ class Location {
   PeObjects& objects_;
   Pe& pe_;
   FlatMap<Hint> hints_;
+  std::uint32_t changes_ = 0;
   CkArrayMap* map_ = nullptr;
   int map_handle_ = 0;
   std::optional<chare::Placement> default_;

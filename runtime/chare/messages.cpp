@@ -11,25 +11,27 @@
 namespace periapt {
 
 namespace {
-// pack() and unpack() may answer with another message, which then takes over the envelope of the first.
-Message through(void* (*change)(void*), Message message) {
-  Envelope* before = message.release();
-  const Envelope saved = *before;
-  Envelope* after = envelope_of(change(payload_of(before)));
-  if (after != before) {
-    const std::uint64_t size = after->size;
-    const std::uint16_t bits = after->priority_bits;
-    const std::uint8_t waits = after->flags & envelope_waits;  // as the new one was allocated
-    *after = saved;
-    after->flags = static_cast<std::uint8_t>((saved.flags & ~envelope_waits) | waits);
-    after->size = size;
-    after->priority_bits = bits;
-  }
-  return Message(after);
+// pack() or unpack() has answered with another message: it takes over the envelope of the first.
+PERIAPT_NOINLINE void replace(Message& message, Envelope* after, const Envelope& saved) {
+  const std::uint64_t size = after->size;
+  const std::uint16_t bits = after->priority_bits;
+  const std::uint8_t waits = after->flags & envelope_waits;  // as the new one was allocated
+  *after = saved;
+  after->flags = static_cast<std::uint8_t>((saved.flags & ~envelope_waits) | waits);
+  after->size = size;
+  after->priority_bits = bits;
+  static_cast<void>(message.release());  // whoever answered with another one has freed it
+  message = Message(after);
+}
+PERIAPT_INLINE void put_through(void* (*change)(void*), Message& message) {
+  const Envelope saved = *message.envelope();
+  Envelope* after = envelope_of(change(message.payload()));
+  if (after != message.envelope()) [[unlikely]]
+    replace(message, after, saved);
 }
 const MessageInfo* class_of(const Message& message) {
   if (message->target == Target::runtime || message->target == Target::converse) return nullptr;
-  return &registry().messages[message->message_type];
+  return &message_info(message->message_type);
 }
 }  // namespace
 
@@ -45,14 +47,13 @@ bool shareable(const Message& message) {
 void pack(Message& message) {
   const MessageInfo* info = class_of(message);
   if (!info || !info->pack || (message->flags & envelope_packed)) return;
-  message = through(info->pack, std::move(message));
+  put_through(info->pack, message);
   message->flags |= envelope_packed;
 }
 
 void unpack(Message& message) {
   if (!(message->flags & envelope_packed)) return;
-  CkUnpackFnPtr unpack = registry().messages[message->message_type].unpack;  // before the message moves away
-  message = through(unpack, std::move(message));
+  put_through(message_info(message->message_type).unpack, message);
   message->flags &= ~envelope_packed;
 }
 
@@ -78,12 +79,13 @@ Message received_whole(const RuntimeCall& call) {
   return message;
 }
 
-void send_to(Pe& pe, int to, Message message) {
-  if (to != pe.index && pe.is_small(message)) {
+void send_to(Pe& pe, int to, Message&& message) {
+  if (to == pe.index) return pe.send(to, std::move(message));
+  if (!pe.port.is_far(to) && pe.is_small(message)) {
     pack(message);
     if (pe.is_small(message) && !message.shared() && pe.send_small(to, message)) return;
   }
-  if (to != pe.index && !pe.process.is_mine(to)) {
+  if (!pe.process.is_mine(to)) {
     const MessageInfo* info = class_of(message);
     if (info && !info->relocatable) pack(message);
   }

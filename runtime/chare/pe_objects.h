@@ -106,14 +106,14 @@ class PeObjects {
 
   // --- running ---
   void deliver(Work& work);
-  void deliver_message(Message message);
+  void deliver_message(Message&& message);
   void hold(Work& work);
   void release_held();
   // Runs an entry on an object. `message`: owned payload or null when the arguments lie inline. `exclusive`: the node
   // group that is to be left when the entry has ended.
-  void run_entry(int ep, void* object, void* payload, const char* end, Message message, int exclusive = 0);
+  void run_entry(int ep, void* object, void* payload, const char* end, Message&& message, int exclusive = 0);
   // The same, when all its arguments are here.
-  void run_ready(int ep, void* object, void* payload, const char* end, Message message, int exclusive);
+  void run_ready(int ep, void* object, void* payload, const char* end, Message&& message, int exclusive);
   // Calls user code beside the entry `ep` that the message is for.
   void call_aside(int ep, void* object, const Message& message, const std::function<void()>& function);
   // Calls an entry directly. Owns the payload.
@@ -123,7 +123,7 @@ class PeObjects {
     count_created();
     run_entry(ep, object, payload, end, std::move(message));
   }
-  void enter(int ep, void* object, void* payload, const char* end, Message message);
+  void enter(int ep, void* object, void* payload, const char* end, Message&& message);
   // The public API's counts of messages, for quiescence detection.
   void count_created() { ++pe.created; }
   void count_processed() { ++pe.processed; }
@@ -137,8 +137,8 @@ class PeObjects {
  private:
   GroupRecord* find_group_slow(int index);
   GroupRecord* missing_group(Envelope* envelope);
-  void deliver_chare(int ep, std::uint64_t serial, void* payload, const char* end, Message message);
-  void deliver_group(int ep, std::uint32_t collection, void* payload, const char* end, Message message);
+  void deliver_chare(int ep, std::uint64_t serial, void* payload, const char* end, Message&& message);
+  void deliver_group(int ep, std::uint32_t collection, void* payload, const char* end, Message&& message);
   void start_thread(int ep, void* object, void* payload, const char* end, Message message, int exclusive);
   std::vector<GroupRecord> groups_;                  // made on PE 0: 1, 2, 3 ...
   std::unordered_map<int, GroupRecord> far_groups_;  // made elsewhere: negative
@@ -183,7 +183,7 @@ Message received_whole(const RuntimeCall& call);
 void unpack(Message& message);
 
 // Sends to `to`, packing messages that need it when they leave the process.
-void send_to(Pe& pe, int to, Message message);
+void send_to(Pe& pe, int to, Message&& message);
 // Sends a call to an entry of the runtime; not counted for quiescence.
 template <class T>
 void send_runtime(Pe& pe, int to, int entry, std::uint32_t collection, std::uint64_t element, const T& arguments) {

@@ -10,6 +10,7 @@
 namespace periapt {
 
 const EntryInfo* entry_table = nullptr;
+const MessageInfo* message_table = nullptr;
 
 Registry& registry() {
   static Registry the_registry;
@@ -50,8 +51,10 @@ int CMessage_CkMessage::__idx, CMessage_CkArgMsg::__idx, CMessage_CkMarshallMsg:
 
 int CkRegisterMsg(const char* name, CkPackFnPtr pack, CkUnpackFnPtr unpack, CkDeallocFnPtr dealloc, std::size_t size,
                   bool relocatable) {
-  registry().messages.push_back({name, pack, unpack, dealloc, size, relocatable || !pack});
-  return static_cast<int>(registry().messages.size()) - 1;
+  auto& messages = registry().messages;
+  messages.push_back({name, pack, unpack, dealloc, size, relocatable || !pack});
+  periapt::message_table = messages.data();
+  return static_cast<int>(messages.size()) - 1;
 }
 
 int CkRegisterEp(const char* name, CkCallFnPtr call, int message, int chare, unsigned flags, unsigned stack_size) {

@@ -129,6 +129,9 @@ Registry& registry();
 // The entry table as a plain array, for the hot path. Set when registration is complete.
 extern const EntryInfo* entry_table;
 inline const EntryInfo& entry_info(int ep) { return entry_table[ep]; }
+// The same of the message classes.
+extern const MessageInfo* message_table;
+inline const MessageInfo& message_info(int type) { return message_table[type]; }
 
 int register_runtime_entry(const char* name, RuntimeFunction function, unsigned flags = 0);
 // "Hello::work(int n)" of an entry, for messages.

@@ -36,7 +36,7 @@ class Message {
   Message share() const;
   // A private copy.
   Message copy() const;
-  bool shared() const;
+  bool shared() const { return shm::Heap::is_shared(envelope_); }
 
  private:
   void drop();

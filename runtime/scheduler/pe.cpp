@@ -80,7 +80,6 @@ Message Message::share() const {
   Heap::add_reference(envelope_);
   return Message(envelope_);
 }
-bool Message::shared() const { return Heap::is_shared(envelope_); }
 Message Message::copy() const {
   std::size_t bytes = message_bytes(envelope_->size, envelope_->priority_bits);
   void* copy = Pe::current()->heap.allocate(bytes);
@@ -130,11 +129,14 @@ void Pe::send_call(int to, std::uint64_t meta, std::uint64_t element, const void
   port.publish(to, slot, meta);
 }
 
-void Pe::send(int to, Message message) {
+void Pe::send(int to, Message&& message) {
   if (to == index) return accept_message(std::move(message));
-  if (has_net_ && for_other_host && process.layer().route(to) == machine::Route::other_host) [[unlikely]]
+  if (!port.is_far(to)) [[likely]]
+    return port.send(to, message_meta, message.release());
+  // All PEs of a simulated machine are far; what goes to one of the same host stays as it is.
+  if (for_other_host && (!simulated_ || process.layer().route(to) == machine::Route::other_host))
     message = for_other_host(std::move(message));
-  port.send(to, message_meta, message.release());
+  port.send_far(to, message_meta, message.release());
 }
 
 bool Pe::send_small(int to, Message& message) {
@@ -226,7 +228,7 @@ void Pe::enqueue_call(std::uint64_t meta, std::uint64_t element, const void* arg
   std::memcpy(work.arguments, arguments, inline_arguments_max);
 }
 
-void Pe::enqueue(Message message) {
+void Pe::enqueue(Message&& message) {
   Envelope* envelope = message.release();
   Work work;
   work.meta = message_meta;
@@ -242,7 +244,7 @@ void Pe::enqueue(Message message) {
   }
 }
 
-void Pe::accept_message(Message message) {
+void Pe::accept_message(Message&& message) {
   if (message->flags & envelope_tree) [[unlikely]] {
     if (message->source != index) forward_tree(message);
   }
@@ -376,10 +378,10 @@ bool Pe::step() {
     return step_simulated();
   if ((++rounds_ & periodic_mask) == 0) [[unlikely]]
     periodic();
-  if (looks_outside_ && (rounds_ & outside_mask) == 0) [[unlikely]]
-    look_outside();
   threads_chosen_ = 0;
   const int arrived = accept(true);
+  if (looks_outside_ && ((arrived == 0 && !has_work()) || (rounds_ & outside_mask) == 0)) [[unlikely]]
+    look_outside();
   Work work;
   int ran = 0;
   while (ran < burst && !stop_requested_ && take(work)) {
@@ -414,6 +416,7 @@ void Pe::run_some(int count) {
     }
     if ((++rounds_ & periodic_mask) == 0) periodic();
     accept(false);
+    if (looks_outside_ && (!has_work() || (rounds_ & outside_mask) == 0)) look_outside();
     if (take(work)) {
       if (is_idle_) end_idle();
       idle_rounds_ = 0;
@@ -452,9 +455,8 @@ double Pe::idle_seconds() const {
 }
 
 void Pe::idle() {
-  if (looks_outside_ && look_outside() && has_work()) return;
   if (!is_idle_) {
-    if (carrier->alone() && ++idle_rounds_ < spins_before_idle) return Port::relax();
+    if (carrier->alone() && ++idle_rounds_ < spins_before_idle) return relax();
     begin_idle();
     if (has_work()) return;
   }
@@ -462,10 +464,7 @@ void Pe::idle() {
   if (has_work()) return;
   if (carrier->yield(true)) return;
   const std::uint32_t spins = process.layout().oversubscribed ? spins_when_crowded : spins_before_sleep;
-  if (++idle_rounds_ < spins) {
-    Port::relax();
-    return;
-  }
+  if (++idle_rounds_ < spins) return relax();
   periodic();
   if (has_work()) return;
   process.layer().sleep(index, conditions.next_deadline_ns());

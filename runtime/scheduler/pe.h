@@ -67,7 +67,7 @@ class alignas(platform::kCacheLine) Pe {
   // --- sending -----------------------------------------------------------------------------------------------------
   // An inline call: `arguments` points to at least 48 readable bytes of which length (in meta) count.
   void send_call(int pe, std::uint64_t meta, std::uint64_t element, const void* arguments);
-  void send(int pe, Message message);
+  void send(int pe, Message&& message);
   // Whether send_small() may take it: short, for one receiver that is no runtime entry, without priority and the like.
   bool is_small(const Message& message) const {
     const Envelope& e = *message.envelope();
@@ -91,7 +91,7 @@ class alignas(platform::kCacheLine) Pe {
 
   // --- queueing ----------------------------------------------------------------------------------------------------
   // Queues by the envelope's strategy and priority.
-  void enqueue(Message message);
+  void enqueue(Message&& message);
   void enqueue_call(std::uint64_t meta, std::uint64_t element, const void* arguments);
   void enqueue_thread(Thread* thread) {
     Work& work = fifo_.push_back();
@@ -189,7 +189,7 @@ class alignas(platform::kCacheLine) Pe {
     return !fifo_.empty() && fifo_.front().kind() == WorkKind::thread && urgent_.empty() && by_priority_.empty() &&
            !stop_requested_ && ++threads_chosen_ <= thread_burst;
   }
-  void accept_message(Message message);
+  void accept_message(Message&& message);
   Message unfold(std::uint64_t meta, const void* body);
   bool take(Work& work);
   void execute(Work& work);
@@ -200,6 +200,10 @@ class alignas(platform::kCacheLine) Pe {
   void count_transfers(int change);
   bool step_simulated();
   void periodic();
+  // Between two looks of an idle PE; one at the network is a pause by itself.
+  void relax() const {
+    if (!has_net_) Port::relax();
+  }
   void begin_idle();
   void end_idle();
 
