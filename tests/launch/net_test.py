@@ -76,10 +76,13 @@ class Net(unittest.TestCase):
         job, pids = self.idle()
         # What runs in host 0's name space and was not there before: charmrun, its shells, and the agent of host 0.
         for pid in LAB.processes_on(0):
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                words = file.read().split(b"\0")
-            if words[0].endswith(b"charmrun") and b"++agent" not in words:
-                os.kill(pid, 9)
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    words = file.read().split(b"\0")
+                if words[0].endswith(b"charmrun") and b"++agent" not in words:
+                    os.kill(pid, 9)
+            except (FileNotFoundError, ProcessLookupError):
+                pass  # it has ended meanwhile, as a shell of ours may
         job.finish()
         self.assertEqual(launchers.gone(pids), [])
 
