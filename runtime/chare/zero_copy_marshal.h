@@ -32,7 +32,7 @@ NcpyToSend<T> ncpyArg(const CkNcpyBuffer& buffer, N count) {
 namespace zero_copy {
 
 // Arrays of so many bytes together are copied into the message by their sender: within a process that costs from here
-// on more than fetching them; between processes, where a fetch is a way there and back, much later (docs/measuring.md).
+// on more than fetching them; between processes, where a fetch is a way there and back, much later (docs/speed.md).
 constexpr std::size_t copied_max = 2048;
 constexpr std::size_t copied_max_elsewhere = 256 << 10;
 // Does the second bound hold for an entry of a receiver on that PE? -1: nobody knows where.
