@@ -506,11 +506,9 @@ bool WorkerImpl::serve(Unexpected& message) {
   const Standing& standing = *standing_for(message.header.tag);
   EndpointImpl& from = *message.from;
   if (message.header.kind == Kind::eager) {
-    // Its bytes are in memory of ours, which the user may not want: a handed-over message stays what it is.
-    bool theirs = (message.header.code & kHandedOver) != 0;
-    if (!give_to_standing(standing, from, message.header, {message.bytes.bytes(), theirs ? &message.bytes : nullptr})) {
-      return false;
-    }
+    // Of memory of ours the user knows nothing: he gets a copy in his own. What was handed over stays what it is.
+    Buffer* owned = message.handed_over ? &message.bytes : nullptr;
+    if (!give_to_standing(standing, from, message.header, {message.bytes.bytes(), owned})) return false;
     message.Hook<InOrder>::unlink();
     forget(message);
     return true;
@@ -560,6 +558,7 @@ Unexpected& WorkerImpl::keep(EndpointImpl& from, const MessageHeader& header, Pa
   Unexpected& message = keep(from, header);
   if (payload.owned != nullptr) {
     message.bytes = std::move(*payload.owned);
+    message.handed_over = true;
   } else if (payload.bytes.size() <= Unexpected::kFew) {
     copy(message.few, payload.bytes);
     message.bytes = Buffer(

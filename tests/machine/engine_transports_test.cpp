@@ -1,9 +1,13 @@
 // The engine over the transports of this build, as they are: two workers in one process, every kind of operation.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <set>
+#include <vector>
 
 #include "machine/layer/transports.h"
 #include "machine/ucx-like/worker.h"
@@ -13,20 +17,21 @@ namespace {
 
 class OverTransport : public ::testing::TestWithParam<std::string> {
  protected:
+  static Result<std::unique_ptr<Context>> context(PeerId number) {
+    ContextRequest request;
+    request.factories = machine::transports();
+    request.transports = GetParam();
+    request.self = (static_cast<PeerId>(::getpid()) << 8) + number;
+    request.host = "here";
+    request.secret.assign(16, std::byte{7});
+    request.option = [](const std::string& name) { return name == "+net-devices" ? std::string("lo") : std::string(); };
+    return Context::create(std::move(request));
+  }
   void SetUp() override {
     for (PeerId self : {1, 2, 3}) {
-      ContextRequest request;
-      request.factories = machine::transports();
-      request.transports = GetParam();
-      request.self = (static_cast<PeerId>(::getpid()) << 8) + self;
-      request.host = "here";
-      request.secret.assign(16, std::byte{7});
-      request.option = [](const std::string& name) {
-        return name == "+net-devices" ? std::string("lo") : std::string();
-      };
-      auto context = Context::create(std::move(request));
-      if (!context.ok()) GTEST_SKIP() << context.message();
-      contexts_[self - 1] = std::move(*context);
+      auto made = context(self);
+      if (!made.ok()) GTEST_SKIP() << made.message();
+      contexts_[self - 1] = std::move(*made);
       auto worker = Worker::create(*contexts_[self - 1]);
       ASSERT_TRUE(worker.ok()) << worker.message();
       workers_[self - 1] = std::move(*worker);
@@ -84,6 +89,23 @@ TEST_P(OverTransport, AFloodFromOnePeerDoesNotHoldUpAnother) {
   }
 }
 
+// Memory of which somebody keeps account: what the user of owned messages and of a standing receive does with his own.
+struct Known {
+  std::set<void*> bytes;
+  std::vector<std::uint32_t> numbers;
+  int strange = 0, asked = 0;
+
+  Buffer allocate(std::uint64_t size) {
+    void* made = std::malloc(size + 1);
+    bytes.insert(made);
+    return Buffer(static_cast<std::byte*>(made), size, &Known::release, this);
+  }
+  static void release(void* self, void* made) {
+    static_cast<Known*>(self)->bytes.erase(made);
+    std::free(made);
+  }
+};
+
 TEST_P(OverTransport, OwnedAndStandingMessagesKeepTheirOrder) {
   std::vector<std::uint32_t> numbers;
   workers_[1]->tag_serve({0, 0, &numbers,
@@ -106,6 +128,45 @@ TEST_P(OverTransport, OwnedAndStandingMessagesKeepTheirOrder) {
   }
   until([&] { return numbers.size() == 5000; });
   EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end()));
+}
+
+// From another process: some are handed over, some announced; those that come while an announced one waits are kept,
+// and served later.
+TEST_P(OverTransport, KeptMessagesAreServedInMemoryThatTheUserKnows) {
+  constexpr std::uint32_t kMessages = 5000;
+  const std::vector<std::byte> address = workers_[1]->address();
+  const pid_t sender = ::fork();
+  if (sender == 0) {
+    auto made = context(4);
+    auto worker = made.ok() ? Worker::create(**made) : Result<std::unique_ptr<Worker>>(Status::failure("no context"));
+    auto endpoint = worker.ok() ? (*worker)->connect(address) : Result<Endpoint*>(Status::failure("no worker"));
+    if (!endpoint.ok()) ::_exit(1);
+    Known known;
+    for (std::uint32_t i = 0; i < kMessages; ++i) (*endpoint)->tag_send_owned(known.allocate(4 + i * 4001 % 12'000), i);
+    RequestPtr flush = (*endpoint)->flush();
+    while (flush && !flush->ended()) (*worker)->progress();
+    ::_exit(known.bytes.empty() ? 0 : 2);
+  }
+  Known known;
+  workers_[1]->tag_serve({0, 0, &known,
+                          [](void* self, std::uint64_t size) {
+                            Known& known = *static_cast<Known*>(self);
+                            return ++known.asked % 3 == 0 ? Buffer() : known.allocate(size);
+                          },
+                          [](void* self, Buffer message, const Received& received) {
+                            Known& known = *static_cast<Known*>(self);
+                            known.numbers.push_back(static_cast<std::uint32_t>(received.tag));
+                            known.strange += known.bytes.count(message.data()) == 0;
+                          }});
+  int status = -1;
+  bool gone = false;
+  until([&] {
+    gone = gone || ::waitpid(sender, &status, WNOHANG) == sender;
+    return gone && known.numbers.size() == kMessages;
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(std::set<std::uint32_t>(known.numbers.begin(), known.numbers.end()).size(), kMessages);
+  EXPECT_EQ(known.strange, 0) << "messages in memory that the user does not know";
 }
 
 TEST_P(OverTransport, OneSidedOperations) {
