@@ -110,8 +110,7 @@ void invoke_ncpy(const P& proxy, int ep, unsigned send, const CkEntryOptions* op
   bool copied = true;
   if constexpr (is_single<P>) {
     const std::size_t bytes = sizer.elements();
-    copied = bytes <= zero_copy::copied_max ||
-             (bytes <= zero_copy::copied_max_elsewhere && zero_copy::copies_for(receiver_pe(proxy), ep));
+    copied = bytes <= zero_copy::copied_max || zero_copy::copies_for(receiver_pe(proxy), ep, bytes);
   }
   const Where where = copied ? Where::in_message : Where::at_sender;
   void* message = new_marshalled(sizer.size(where), options);

@@ -255,8 +255,8 @@ void* elements(const ArraysHead* head, unsigned index) {
 }
 
 // Not for a receiver that posts buffers: from a message the bytes would be copied once more.
-bool copies_for(int pe, int ep) {
-  if (pe < 0 || entry_info(ep).flags & ep_nocopypost) return false;
+bool copies_for(int pe, int ep, std::size_t bytes) {
+  if (pe < 0 || bytes > copied_max_elsewhere || entry_info(ep).flags & ep_nocopypost) return false;
   return Process::current()->layer().route(pe) != machine::Route::self_process;
 }
 

@@ -35,8 +35,8 @@ namespace zero_copy {
 // on more than fetching them; between processes, where a fetch is a way there and back, much later (docs/speed.md).
 constexpr std::size_t copied_max = 2048;
 constexpr std::size_t copied_max_elsewhere = 256 << 10;
-// Does the second bound hold for an entry of a receiver on that PE? -1: nobody knows where.
-bool copies_for(int pe, int ep);
+// Are so many bytes, more than copied_max, copied for an entry of a receiver on that PE? -1: nobody knows where.
+bool copies_for(int pe, int ep, std::size_t bytes);
 
 enum class Where : std::uint32_t {
   at_sender,   // behind the arguments: a CkNcpyBuffer for each array

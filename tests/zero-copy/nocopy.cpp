@@ -84,16 +84,18 @@ class Main : public CBase_Main {
   }
 
  private:
-  // Up to which size the sender copies depends on whether the receiver is in this process.
+  // What is copied by its sender depends on whether the receiver is in this process.
   void check_bounds() {
     using namespace periapt;
+    using zero_copy::copied_max_elsewhere;
     const int nocopy = CkIndex_Branch::take(CkNcpyBuffer(), 0, 0);
     for (int pe = 0; pe < CkNumPes(); ++pe) {
       const bool elsewhere = CkNodeOf(pe) != CkMyNode();
       DEMAND(receiver_pe(branches[pe]) == pe);
-      DEMAND(zero_copy::copies_for(pe, nocopy) == elsewhere);
+      DEMAND(zero_copy::copies_for(pe, nocopy, copied_max_elsewhere) == elsewhere);
+      DEMAND(!zero_copy::copies_for(pe, nocopy, copied_max_elsewhere + 1));
     }
-    DEMAND(!zero_copy::copies_for(-1, nocopy));
+    DEMAND(!zero_copy::copies_for(-1, nocopy, zero_copy::copied_max + 1));
     for (int node = 0; node < CkNumNodes(); ++node) DEMAND(CkNodeOf(receiver_pe(nodes[node])) == node);
     DEMAND(receiver_pe(nodes[CkNumNodes()]) == -1 && receiver_pe(branches[CkNumPes()]) == -1);
     DEMAND(receiver_pe(mainProxy) == 0);
