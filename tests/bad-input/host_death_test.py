@@ -10,7 +10,6 @@ import re
 import sys
 import time
 
-import ways
 from ways import launchers
 
 sys.path.insert(0, os.path.dirname(launchers.__file__))

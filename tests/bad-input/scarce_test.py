@@ -139,7 +139,7 @@ def full_shared_memory(here):
 
 
 # A limit, as prlimit says it, and what must be told.
-ADDRESSES = ("--as=157286400", ["addresses|address space", "ulimit -v"])
+ADDRESSES = ("--as=157286400", ["address space", "ulimit -v"])
 SIZES = ("--fsize=1048576", ["file sizes", "ulimit -f"])  # of memory files too, where processes of a host share memory
 # Launchers' own libraries in the process need some files themselves, and say so themselves.
 FILES = ("--nofile=7", ["Too many open files", "ulimit -n"])

@@ -130,8 +130,7 @@ TEST_P(OverTransport, OwnedAndStandingMessagesKeepTheirOrder) {
   EXPECT_TRUE(std::is_sorted(numbers.begin(), numbers.end()));
 }
 
-// From another process: some are handed over, some announced; those that come while an announced one waits are kept,
-// and served later.
+// Owned messages of another process, for which there is no memory at times: they are kept, and served later.
 TEST_P(OverTransport, KeptMessagesAreServedInMemoryThatTheUserKnows) {
   constexpr std::uint32_t kMessages = 5000;
   const std::vector<std::byte> address = workers_[1]->address();
