@@ -11,8 +11,8 @@
 namespace periapt {
 
 namespace {
-int entry_create, entry_insert, entry_arrive, entry_arrived, entry_hint, entry_moved, entry_floor, entry_inserting,
-    entry_migrate, entry_destroy;
+int entry_create, entry_insert, entry_arrive, entry_arrived, entry_hint, entry_moved, entry_chase, entry_floor,
+    entry_inserting, entry_migrate, entry_destroy;
 
 // Kept broadcasts are looked through for ones that can go once in so many.
 constexpr std::uint32_t floor_interval = 16;
@@ -20,7 +20,10 @@ constexpr std::uint32_t floor_interval = 16;
 constexpr std::size_t prefetch_ahead = 8;
 // Hops of one message before it goes by way of the home: hints of an element that has died may point in a circle.
 constexpr int hops_astray = 8;
-// Hops of one message before it is clear that something is wrong.
+// Hops of one message before it is looked at whether it comes nearer. An element that moves with each message that it
+// gets, and has thousands of them behind it, leads the last of them as often from PE to PE as it has moved.
+constexpr int hops_chase = 64;
+// Hops before it is clear that something is wrong: so many since hops_chase brought no younger place.
 constexpr int hops_max = 200;
 
 struct CreateHeader {
@@ -54,6 +57,10 @@ struct OrderCall {
 struct HintCall {
   Age age;
   std::int32_t pe;
+};
+// A message that has been forwarded often. Its envelope has no room for what it must know then.
+struct ChaseHeader {
+  Age youngest;  // of the places it has been sent on to
 };
 // A message inside another one, behind a header.
 template <class Header>
@@ -104,6 +111,7 @@ void ArrayManager::register_entries() {
   entry_arrived = register_runtime_entry("element has arrived", on_arrived);
   entry_hint = register_runtime_entry("where an element is", on_hint);
   entry_moved = register_runtime_entry("where an element has come to", on_moved);
+  entry_chase = register_runtime_entry("a message follows its element", on_chase);
   entry_floor = register_runtime_entry("broadcasts seen", on_floor);
   entry_inserting = register_runtime_entry("insertion begins or ends", on_inserting);
   entry_migrate = register_runtime_entry("migrate element", on_order);
@@ -512,22 +520,48 @@ void ArrayManager::deliver(Message&& message) {
   forward(std::move(message), id);
 }
 
-void ArrayManager::forward(Message message, std::uint64_t id) {
+void ArrayManager::forward(Message message, std::uint64_t id, Age youngest) {
   const CkArrayIndex index = index_of(id);
   int to = destination(id, index);
   if (to == pe_.index) return wait_for(id, std::move(message));
   const int home = location_->home(index);
-  if (++message->hops == hops_astray && home != pe_.index) to = home;
-  if (message->hops > hops_max)
-    fatal("a message for " + describe(id) + " has been forwarded " + std::to_string(hops_max) + " times",
-          entry_name(message->entry), "a bug of the runtime: locations point in a circle", "please report it");
+  const Location::Hint* hint = location_->find(id);
+  if (message->hops >= hops_chase && hint && (youngest.unsettled() || hint->age.younger_than(youngest))) {
+    youngest = hint->age;
+    message->hops = hops_chase;
+  }
+  ++message->hops;
+  if (message->hops % hops_chase == hops_astray && home != pe_.index) to = home;
+  if (message->hops > hops_max) refuse_circle(id, entry_name(message->entry));
   // Whoever sent it learns where the element is, if it is there for sure. The home knows as much itself.
   const int source = message->source;
-  const Location::Hint* hint = location_->find(id);
   if (hint && hint->arrived && hint->pe == to && source != pe_.index && source != to && source != home)
     send_runtime(pe_, source, entry_hint, id_.index(), id, HintCall{hint->age, to});
   if (!chare::is_compact_id(id)) put_index(message, index);
+  if (message->hops > hops_chase)
+    message = runtime_message(wrap(ChaseHeader{youngest}, std::move(message)), entry_chase,
+                              static_cast<std::uint32_t>(id_.index()), id);
   send_to(pe_, to, std::move(message));
+}
+
+void ArrayManager::on_chase(Pe& pe, const RuntimeCall& call) {
+  ArrayManager* manager = of(pe, call);
+  if (!manager) return;
+  ChaseHeader header;
+  Message message = unwrap(call, header);
+  if (message->flags & envelope_index) manager->take_index(message);
+  const std::uint64_t id = message->element;
+  if (!manager->find(id)) return manager->forward(std::move(message), id, header.youngest);
+  message->hops = 0;
+  pe.enqueue(std::move(message));
+}
+
+void ArrayManager::refuse_circle(std::uint64_t id, const std::string& entry) const {
+  const std::string what = "a message for " + describe(id) + " goes in a circle";
+  if (location_->map())
+    fatal(what, entry, "homePe() of the array's map does not name the same PE everywhere",
+          "let procNum() and homePe() depend on the index alone");
+  fatal(what, entry, "a bug of the runtime: each PE believes the element on another", "please report it");
 }
 
 // At home, for an element that doesn't exist (yet).

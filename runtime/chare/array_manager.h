@@ -142,6 +142,7 @@ class ArrayManager {
   static void on_arrived(Pe&, const RuntimeCall&);
   static void on_hint(Pe&, const RuntimeCall&);
   static void on_moved(Pe&, const RuntimeCall&);
+  static void on_chase(Pe&, const RuntimeCall&);
   static void on_broadcast(Pe&, const RuntimeCall&);
   static void on_floor(Pe&, const RuntimeCall&);
   static void on_inserting(Pe&, const RuntimeCall&);
@@ -151,7 +152,9 @@ class ArrayManager {
   void insert(const CkArrayIndex& index, int ep, int pe, Message message);
 
   void wait_for(std::uint64_t id, Message message);
-  void forward(Message message, std::uint64_t id);
+  // `youngest`: the age of the places it has been sent on to, if it knows.
+  void forward(Message message, std::uint64_t id, Age youngest = {});
+  [[noreturn]] void refuse_circle(std::uint64_t id, const std::string& entry) const;
   void number_broadcast(Message message);
   void give_broadcast(ArrayElement* element, const Message& message);
   void run_broadcast(Message message);

@@ -47,7 +47,7 @@ struct Envelope {
   Target target;
   std::uint8_t flags;  // EnvelopeFlag
   Queueing queueing;
-  std::uint8_t hops;            // forwards so far: a loop of stale locations is a bug that this makes visible
+  std::uint8_t hops;            // forwards so far, or since the last that brought it nearer
   std::uint16_t priority_bits;  // length of the priority behind the payload
   std::uint16_t spare;
   std::int32_t source;       // PE that made it (of a tree broadcast: the root)

@@ -192,7 +192,18 @@ class Far : public CBase_Far {
     model.order.push_back(number);
     if (CkMyPe() != where) model.mistake = "an element at a huge index is elsewhere than it was sent to";
   }
+  void run(int number) {
+    model.order.push_back(number);
+    migrateMe((CkMyPe() + 1) % pes);
+  }
   static inline int where = 0;
+};
+
+// Each PE names another one as the home.
+class Crooked : public CBase_Crooked {
+ public:
+  Crooked() {}
+  int homePe(int, const CkArrayIndex&) override { return (CkMyPe() + 1) % pes; }
 };
 
 #include "stepping.def.h"
@@ -535,6 +546,43 @@ TEST_P(Stepping, AMessageToAHugeIndexWaitsForItsGroupToo) {
   EXPECT_EQ(there, (std::vector<int>{-Far::where, 7})) << "seed " << GetParam();
 }
 
+// Few seeds: the first test forwards 2 * 400 * 400 / 2 messages.
+class Chase : public Stepping {};
+TEST_P(Chase, MessagesReachAnElementThatMovesWithEachOfThem) {
+  constexpr int messages = 400;
+  on(0);
+  CProxy_Far far = CProxy_Far::ckNew();
+  far.doneInserting();
+  for (const int third : {1, 2'000'000'000}) {  // the index is the id; or travels whole
+    model.order.clear();
+    CProxyElement_Far one = far(GetParam(), 2, third);
+    on(pick(pes));
+    one.insert(pick(pes));
+    const int sender = pick(pes);
+    on(sender);
+    for (int i = 0; i < messages; ++i) one.run(i);
+    ASSERT_TRUE(settle()) << "seed " << GetParam();
+    std::set<int> came(model.order.begin(), model.order.end());
+    EXPECT_EQ(model.order.size(), messages) << "seed " << GetParam();
+    EXPECT_EQ(came.size(), messages) << "seed " << GetParam();
+  }
+}
+
+TEST_P(Chase, AMessageThatNobodyTakesHomeIsRefused) {
+  EXPECT_EXIT(
+      {
+        on(0);
+        CProxy_Crooked map = CProxy_Crooked::ckNew();
+        CkArrayOptions options;
+        options.setMap(map);
+        CProxy_Mover nobody = CProxy_Mover::ckNew(options);
+        nobody[7].note(0);
+        settle();
+      },
+      testing::ExitedWithCode(1), "for Mover.7. goes in a circle(.|\n)*homePe");
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Chase, testing::Range(1, 6));
 INSTANTIATE_TEST_SUITE_P(Seeds, Stepping, testing::Range(1, 301));
 
 }  // namespace
