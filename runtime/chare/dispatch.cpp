@@ -80,7 +80,7 @@ void PeObjects::deliver_message(Message&& message) {
         group(static_cast<int>(envelope->collection)).waiting.push_back(std::move(message));
         return;
       }
-      return manager->deliver_broadcast(std::move(message));
+      return manager->broadcasts().deliver(std::move(message));
     }
     case Target::group:
       return deliver_group(ep, envelope->collection, payload, end, std::move(message));

@@ -350,7 +350,7 @@ template <class Visit>
 void visit_waiting(int index, GroupRecord& group, const Visit& visit) {
   if (!group.waiting.empty()) visit("group or array " + std::to_string(index), group.waiting);
   if (!group.array) return;
-  for (const auto& [id, messages] : group.array->waiting()) visit(group.array->describe(id), messages);
+  for (const auto& [id, messages] : group.array->routing().waiting()) visit(group.array->describe(id), messages);
 }
 }  // namespace
 
@@ -473,7 +473,7 @@ void send_message(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, v
   ArrayManager::send_early(objects, proxy.ckGetArrayID(), proxy.ckGetID(), proxy.ckGetIndex(), std::move(message));
 }
 void send_message(const CProxy_ArrayBase& proxy, int ep, unsigned send, void* payload) {
-  ArrayManager::broadcast(proxy.ckGetArrayID(), addressed(payload, Target::broadcast, ep, send, 0, 0));
+  ArrayBroadcasts::send(proxy.ckGetArrayID(), addressed(payload, Target::broadcast, ep, send, 0, 0));
 }
 void send_message(const CProxySection_ArrayBase& proxy, int ep, unsigned send, void* payload) {
   Message message = Message::from_payload(payload);

@@ -5,6 +5,7 @@
 
 #include "base/fatal.h"
 #include "runtime/chare/array_manager.h"
+#include "runtime/chare/array_migration.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -74,7 +75,7 @@ void Location::confirm(std::uint64_t id, Age age) {
 void Location::moved(std::uint64_t id, int pe, Age age) {
   if (!find(id)) return;
   learn(id, pe, age, true);
-  for (ArrayManager* array : bound) array->release_waiting(id);
+  for (ArrayManager* array : bound) array->routing().release_waiting(id);
 }
 
 // --- births and deaths: where the element is -------------------------------------------------------------------------
@@ -102,7 +103,7 @@ void Location::claim(ArrayManager& array, std::uint64_t id, const CkArrayIndex& 
 void Location::rejoin(ArrayManager& array, std::uint64_t id, const CkArrayIndex& index, std::uint32_t follows) {
   const Hint* hint = find(id);
   if (hint && hint->pe != pe_.index && follows < follows_max) {
-    array.migrate(array.find(id), hint->pe, follows + 1);
+    migrate(array, array.find(id), hint->pe, follows + 1);
   } else {
     claim(array, id, index);
   }
@@ -152,13 +153,13 @@ void Location::settle(std::uint64_t id, const Settled& settled) {
   ArrayManager* array = here(id);
   if (settled.what == Answer::begins) {
     set_age(id, settled.age);
-    if (wish >= 0) array->migrate(array->find(id), wish);
+    if (wish >= 0) migrate(*array, array->find(id), wish);
     return;
   }
   const CkArrayIndex index = array->index_of(id);
   learn(id, settled.pe, settled.age, true);
-  array->migrate(array->find(id), settled.pe, 1);
-  if (wish >= 0) ArrayManager::order_migration(array->id(), id, index, wish);
+  migrate(*array, array->find(id), settled.pe, 1);
+  if (wish >= 0) ArrayRouting::order_migration(array->id(), id, index, wish);
 }
 
 void Location::died(std::uint64_t id, const CkArrayIndex& index, Age age) {
@@ -209,7 +210,7 @@ void Location::answer(std::uint64_t id, Answer what, int pe, Age age) {
     ++pe_.created;
     tell(claim.pe, entry_settled, id, settled);
   }
-  for (ArrayManager* array : bound) array->release_waiting(id);
+  for (ArrayManager* array : bound) array->routing().release_waiting(id);
 }
 
 void Location::gone(std::uint64_t id, const Gone& gone) {

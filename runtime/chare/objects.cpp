@@ -3,12 +3,14 @@
 
 #include "base/fatal.h"
 #include "runtime/chare/array_manager.h"
+#include "runtime/chare/array_migration.h"
 #include "runtime/chare/node_groups.h"
 #include "runtime/chare/reduction_message.h"
 #include "runtime/scheduler/process.h"
 
 using periapt::array_manager;
 using periapt::ArrayManager;
+using periapt::ArrayRouting;
 using periapt::PeObjects;
 using periapt::Reduction;
 using periapt::chare::Contribution;
@@ -101,7 +103,7 @@ void ArrayElement::contributeMessage(CkReductionMsg* message) {
 }
 void ArrayElement::ckMigrate(int to) {
   if (!migratable_) return;
-  manager_->migrate(this, to);
+  migrate(*manager_, this, to);
 }
 void ArrayElement::ckDestroy() { manager_->destroy(this); }
 namespace {
@@ -172,9 +174,9 @@ ArrayElement* CProxyElement_ArrayBase::ckLocal() const {
   return manager ? manager->find(id_ ? id_ : manager->id_of(index_)) : nullptr;
 }
 void CProxyElement_ArrayBase::ckEmigrate(int to) const {
-  ArrayManager::order_migration(ckGetArrayID(), id_, index_, to);
+  ArrayRouting::order_migration(ckGetArrayID(), id_, index_, to);
 }
-void CProxyElement_ArrayBase::ckDestroy() const { ArrayManager::order_destruction(ckGetArrayID(), id_, index_); }
+void CProxyElement_ArrayBase::ckDestroy() const { ArrayRouting::order_destruction(ckGetArrayID(), id_, index_); }
 
 CProxySection_ArrayBase::CProxySection_ArrayBase(const std::vector<CkArrayID>& arrays,
                                                  const std::vector<std::vector<CkArrayIndex>>& elements, int factor)

@@ -12,9 +12,11 @@
 #include "runtime/chare/reducers.h"
 
 namespace periapt {
+class ArrayBroadcasts;
 class ArrayManager;
 class BalanceHook;
 class GroupReduction;
+class LocalElements;
 }  // namespace periapt
 
 #define CHARM_INPLACE_NEW
@@ -165,6 +167,8 @@ class ArrayElement : public CkMigratable {
 
  protected:
   friend class periapt::ArrayManager;
+  friend class periapt::ArrayBroadcasts;  // broadcast_epoch_
+  friend class periapt::LocalElements;    // position_
   friend class periapt::BalanceHook;
   CkArrayID thisArrayID;
   bool usesAtSync = false;
@@ -178,7 +182,7 @@ class ArrayElement : public CkMigratable {
 
   periapt::ArrayManager* manager_;
   std::uint64_t id_;
-  std::uint32_t position_ = 0;         // in the manager's list of local elements
+  std::uint32_t position_ = 0;         // in the list of local elements
   std::uint32_t next_reduction_ = 0;   // number of the next contribution
   std::uint32_t broadcast_epoch_ = 0;  // last broadcast this element has seen
   std::uint32_t life_ = 0;             // these two order what other PEs hear about where it is

@@ -323,7 +323,7 @@ void Posts::release(PeObjects& objects, int array, std::uint64_t element) {
   if (wish < 0) return;
   objects.count_processed();
   const CkArrayID id(CkGroupID{array});
-  ArrayManager::order_migration(id, element, array_manager(id).index_of(element), wish);
+  ArrayRouting::order_migration(id, element, array_manager(id).index_of(element), wish);
 }
 
 std::string Posts::describe() const {

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/fatal.h"
 #include "runtime/chare/array_manager.h"
+#include "runtime/chare/array_migration.h"
 #include "runtime/loadbalance/coordinator.h"
 #include "runtime/loadbalance/lb_manager.h"
 #include "runtime/loadbalance/options.h"
@@ -317,7 +318,7 @@ void Balancer::assign(const std::vector<Move>& moves, int expected) {
       continue;
     }
     records_[record_of(*element)].state.moved = true;
-    manager->migrate(element, move.to);
+    migrate(*manager, element, move.to);
   }
   tell_when_settled();
 }

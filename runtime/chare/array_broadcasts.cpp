@@ -1,0 +1,253 @@
+// See array_broadcasts.h.
+#include "runtime/chare/array_broadcasts.h"
+
+#include <algorithm>
+
+#include "runtime/chare/array_manager.h"
+#include "runtime/chare/zero_copy_entries.h"
+#include "runtime/scheduler/process.h"
+
+namespace periapt {
+
+namespace {
+int entry_arrived, entry_floor;
+
+// Kept broadcasts are looked through for ones that can go once in so many.
+constexpr std::uint32_t floor_interval = 16;
+// Elements that a broadcast asks the memory for ahead of their turn.
+constexpr std::size_t prefetch_ahead = 8;
+
+std::uint32_t epoch_of(const Message& message) { return static_cast<std::uint32_t>(message->element); }
+}  // namespace
+
+ArrayBroadcasts::ArrayBroadcasts(PeObjects& objects, CkArrayID array, LocalElements& elements, Location& location)
+    : objects_(objects), pe_(objects.pe), array_(array), elements_(elements), location_(location) {}
+
+void ArrayBroadcasts::register_entries() {
+  entry_arrived = register_runtime_entry("element has arrived", on_arrived);
+  entry_floor = register_runtime_entry("broadcasts seen", on_floor);
+}
+
+ArrayBroadcasts* ArrayBroadcasts::of(Pe& pe, const RuntimeCall& call) {
+  ArrayManager* manager = ArrayManager::of(pe, call);
+  return manager ? &manager->broadcasts() : nullptr;
+}
+
+// --- the way of a broadcast ------------------------------------------------------------------------------------------
+
+void ArrayBroadcasts::send(CkArrayID array, Message message) {
+  PeObjects& objects = PeObjects::current();
+  message->target = Target::broadcast;
+  message->collection = static_cast<std::uint32_t>(array.index());
+  message->element = 0;
+  ArrayManager* manager = objects.array(array);
+  if (!manager && (objects.pe.index == 0 || array.isZero()))
+    return ArrayManager::keep(objects, array, std::move(message));
+  ++objects.pe.created;
+  if (objects.pe.index == 0) return manager->broadcasts().number(std::move(message));
+  send_to(objects.pe, 0, std::move(message));
+}
+
+void ArrayBroadcasts::number(Message message) {
+  if (message.shared()) message = message.copy();
+  if (!shareable(message)) pack(message);
+  ++pe_.processed;
+  pe_.created += pe_.process.pes();
+  message->element = ++root_.last;
+  message->extra = root_.floor;
+  message->hops = 0;
+  if (!root_.asking && root_.last % floor_interval == 0 && pe_.process.pes() > 1) {
+    root_.asking = true;
+    root_.heard = 0;
+    root_.least = root_.last;
+    message->hops = 1;
+  }
+  pe_.broadcast(message);
+  pe_.enqueue(std::move(message));
+}
+
+void ArrayBroadcasts::deliver(Message message) {
+  if (message->element == 0) return number(std::move(message));
+  if (giving_ || message->element != epoch_ + 1) {
+    auto later = [](const Message& a, const Message& b) { return a->element < b->element; };
+    delayed_.insert(std::upper_bound(delayed_.begin(), delayed_.end(), message, later), std::move(message));
+    return;
+  }
+  run(std::move(message));
+  run_delayed();
+}
+
+void ArrayBroadcasts::run_delayed() {
+  while (!delayed_.empty() && delayed_.front()->element == epoch_ + 1) {
+    Message next = std::move(delayed_.front());
+    delayed_.pop_front();
+    run(std::move(next));
+  }
+}
+
+void ArrayBroadcasts::run(Message message) {
+  ++pe_.processed;
+  giving_ = true;
+  epoch_ = epoch_of(message);
+  const bool alone = pe_.process.pes() == 1;
+  if (!alone) {
+    drop_history(message->extra);
+    history_.push_back(message.share());
+  }
+  do {
+    disordered_ = false;
+    give_to_all(message);
+  } while (disordered_);
+  giving_ = false;
+  if (!alone && message->hops) send_runtime(pe_, 0, entry_floor, array_.index(), 0, floor());
+}
+
+// Elements may vanish, move and appear while we are at it: the last one takes the place of one that goes, and one that
+// appears has seen this epoch.
+void ArrayBroadcasts::give_to_all(const Message& message) {
+  const std::vector<ArrayElement*>& all = elements_.all();
+  for (std::size_t i = 0; i < all.size();) {
+    ArrayElement* element = all[i];
+    giving_at_ = i;
+    if (i + prefetch_ahead < all.size()) {
+      const char* later = reinterpret_cast<const char*>(all[i + prefetch_ahead]);
+      __builtin_prefetch(later);
+      __builtin_prefetch(later + 64);
+    }
+    if (element->broadcast_epoch_ + 1 == epoch_) [[likely]] {
+      give(element, message);
+    } else if (element->broadcast_epoch_ < epoch_ && give_missed(element)) {
+      continue;
+    }
+    if (i < all.size() && all[i] != element) continue;
+    ++i;
+  }
+}
+
+// The next one to an element that came from a slower PE while a broadcast was being given. False: none is kept for it.
+bool ArrayBroadcasts::give_missed(ArrayElement* element) {
+  const std::uint64_t id = element->ckGetID();
+  auto missed = std::find_if(history_.begin(), history_.end(),
+                             [&](const Message& m) { return m->element > element->broadcast_epoch_; });
+  if (missed == history_.end()) return false;
+  give(element, missed->share());
+  keeps_up(id);
+  return true;
+}
+
+void ArrayBroadcasts::give(ArrayElement* element, const Message& message) {
+  element->broadcast_epoch_ = epoch_of(message);
+  const int ep = message->entry;
+  const EntryInfo& entry = entry_info(ep);
+  ++pe_.created;
+  char* payload = static_cast<char*>(message.payload());
+  void* object = elements_.object_for(element, ep);
+  if (entry.flags & ep_nocopypost) [[unlikely]]
+    return zero_copy::run_for_element(objects_, ep, object, array_.index(), element->ckGetID(), message);
+  if (entry.runtime_frees() && !(entry.flags & ep_threaded) && !(message->flags & envelope_packed)) [[likely]] {
+    objects_.enter(ep, object, payload, payload + message->size, Message());
+  } else {
+    Message own = message.copy();
+    payload = static_cast<char*>(own.payload());
+    const char* end = payload + own->size;
+    objects_.run_entry(ep, object, payload, end, std::move(own));
+  }
+}
+
+// --- elements that come and go ---------------------------------------------------------------------------------------
+
+// One that has not had the broadcast being given may come to a place that has been passed.
+void ArrayBroadcasts::removing(const ArrayElement* element) {
+  if (giving_ && elements_.position(element) < giving_at_) disordered_ = true;
+}
+
+void ArrayBroadcasts::left(const ArrayElement* element, Age age) {
+  Departure departure{element->ckGetID(), {age, element->broadcast_epoch_}, {}};
+  if (auto found = behind_.find(departure.id); found != behind_.end()) {
+    departure.duty = found->second;
+    behind_.erase(found);
+  }
+  departures_.push_back(departure);
+}
+
+void ArrayBroadcasts::arrived(std::uint64_t id, std::uint32_t seen, int from, Age age) {
+  const Duty duty{from, {age, seen}};
+  if (seen < epoch_)
+    behind_[id] = duty;
+  else
+    fulfil(id, duty);
+}
+
+// giving_ is held: a broadcast that comes meanwhile waits.
+void ArrayBroadcasts::catch_up(std::uint64_t id) {
+  if (giving_) return;  // run()'s loop reaches the element
+  giving_ = true;
+  giving_at_ = 0;
+  for (std::size_t i = 0; i < history_.size(); ++i) {
+    ArrayElement* element = elements_.find(id);
+    if (!element) break;
+    if (history_[i]->element > element->broadcast_epoch_) {
+      Message message = history_[i].share();
+      give(element, message);
+    }
+  }
+  giving_ = false;
+  keeps_up(id);
+  run_delayed();
+}
+
+// An element that came here and is no longer behind, or is gone: the PE it came from need not count with it any more.
+void ArrayBroadcasts::keeps_up(std::uint64_t id) {
+  auto found = behind_.find(id);
+  if (found == behind_.end()) return;
+  ArrayElement* element = elements_.find(id);
+  if (element && element->broadcast_epoch_ < epoch_) return;
+  const Duty duty = found->second;
+  behind_.erase(found);
+  fulfil(id, duty);
+}
+
+void ArrayBroadcasts::fulfil(std::uint64_t id, const Duty& duty) {
+  send_runtime(pe_, duty.from, entry_arrived, array_.index(), id, duty.leave);
+}
+void ArrayBroadcasts::on_arrived(Pe& pe, const RuntimeCall& call) {
+  if (ArrayBroadcasts* self = of(pe, call)) self->ended(call.element, call.read<Leave>());
+}
+
+// A departure. The word goes on to where the element came from before, if that still counts with it.
+void ArrayBroadcasts::ended(std::uint64_t id, const Leave& leave) {
+  location_.confirm(id, leave.age);
+  auto found = std::find_if(departures_.begin(), departures_.end(), [&](const Departure& d) {
+    return d.id == id && d.leave.epoch == leave.epoch && d.leave.age == leave.age;
+  });
+  if (found == departures_.end()) return;
+  const Duty duty = found->duty;
+  *found = departures_.back();
+  departures_.pop_back();
+  if (duty.from >= 0) fulfil(id, duty);
+}
+
+// --- floors ----------------------------------------------------------------------------------------------------------
+
+std::uint32_t ArrayBroadcasts::floor() const {
+  std::uint32_t least = epoch_;
+  for (const Departure& d : departures_) least = std::min(least, d.leave.epoch);
+  return least;
+}
+
+void ArrayBroadcasts::on_floor(Pe& pe, const RuntimeCall& call) {
+  if (ArrayBroadcasts* self = of(pe, call)) self->heard_floor(call.read<std::uint32_t>());
+}
+// PE 0: once all have answered, everybody has seen the least of the answers; the next broadcast says so.
+void ArrayBroadcasts::heard_floor(std::uint32_t floor) {
+  root_.least = std::min(root_.least, floor);
+  if (++root_.heard < static_cast<std::uint32_t>(pe_.process.pes())) return;
+  root_.floor = root_.least;
+  root_.asking = false;
+}
+
+void ArrayBroadcasts::drop_history(std::uint32_t floor) {
+  while (!history_.empty() && history_.front()->element <= floor) history_.pop_front();
+}
+
+}  // namespace periapt

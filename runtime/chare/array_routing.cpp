@@ -1,0 +1,197 @@
+// See array_routing.h.
+#include "runtime/chare/array_routing.h"
+
+#include "base/fatal.h"
+#include "runtime/chare/array_manager.h"
+#include "runtime/chare/array_migration.h"
+#include "runtime/chare/runtime_message.h"
+
+namespace periapt {
+
+namespace {
+int entry_hint, entry_moved, entry_chase, entry_migrate, entry_destroy;
+
+// Hops of one message before it goes by way of the home: hints of an element that has died may point in a circle.
+constexpr int hops_astray = 8;
+// Hops of one message before it is looked at whether it comes nearer. An element that moves with each message that it
+// gets, and has thousands of them behind it, leads the last of them as often from PE to PE as it has moved.
+constexpr int hops_chase = 64;
+// Hops before it is clear that something is wrong: so many since hops_chase brought no younger place.
+constexpr int hops_max = 200;
+
+struct HintCall {
+  Age age;
+  std::int32_t pe;
+};
+// A message that has been forwarded often. Its envelope has no room for what it must know then.
+struct ChaseHeader {
+  Age youngest;  // of the places it has been sent on to
+};
+struct OrderCall {
+  CkArrayIndex index;
+  std::int32_t to;  // the PE it is to migrate to
+};
+}  // namespace
+
+ArrayRouting::ArrayRouting(ArrayManager& array, Pe& pe, Location& location)
+    : array_(array), pe_(pe), location_(location) {}
+
+void ArrayRouting::register_entries() {
+  entry_hint = register_runtime_entry("where an element is", on_hint);
+  entry_moved = register_runtime_entry("where an element has come to", on_moved);
+  entry_chase = register_runtime_entry("a message follows its element", on_chase);
+  entry_migrate = register_runtime_entry("migrate element", on_order);
+  entry_destroy = register_runtime_entry("destroy element", on_order);
+}
+
+ArrayRouting* ArrayRouting::of(Pe& pe, const RuntimeCall& call) {
+  ArrayManager* array = ArrayManager::of(pe, call);
+  return array ? &array->routing() : nullptr;
+}
+std::uint32_t ArrayRouting::collection() const { return static_cast<std::uint32_t>(array_.id().index()); }
+
+int ArrayRouting::find_destination(std::uint64_t id, const CkArrayIndex& index) {
+  // What it is bound to is here: so will it be.
+  if (location_.bound.size() > 1)
+    for (ArrayManager* other : location_.bound)
+      if (other != &array_ && other->find(id)) return pe_.index;
+  const int guess = location_.guess(id);
+  const int pe = guess >= 0 ? guess : location_.home(index);
+  if (location_.map() == nullptr) sent_[id % sent_.size()] = {id, location_.changes(), pe};  // maps may be capricious
+  return pe;
+}
+
+// --- sending on ------------------------------------------------------------------------------------------------------
+
+void ArrayRouting::forward(Message message, std::uint64_t id, Age youngest) {
+  const CkArrayIndex index = array_.index_of(id);
+  int to = destination(id, index);
+  if (to == pe_.index) return wait_for(id, std::move(message));
+  const int home = location_.home(index);
+  const Location::Hint* hint = location_.find(id);
+  if (message->hops >= hops_chase && hint && (youngest.unsettled() || hint->age.younger_than(youngest))) {
+    youngest = hint->age;
+    message->hops = hops_chase;
+  }
+  ++message->hops;
+  if (message->hops % hops_chase == hops_astray && home != pe_.index) to = home;
+  if (message->hops > hops_max) refuse_circle(id, entry_name(message->entry));
+  if (hint && hint->arrived && hint->pe == to) tell_sender(message, id, *hint, home);
+  if (!chare::is_compact_id(id)) ElementIds::put_index(message, index);
+  if (message->hops > hops_chase)
+    message = runtime_message(wrap(ChaseHeader{youngest}, std::move(message)), entry_chase, collection(), id);
+  send_to(pe_, to, std::move(message));
+}
+
+// Whoever sent it learns where the element is: it is there for sure. The home knows as much itself.
+void ArrayRouting::tell_sender(const Message& message, std::uint64_t id, const Location::Hint& hint, int home) {
+  const int source = message->source;
+  if (source != pe_.index && source != hint.pe && source != home)
+    send_runtime(pe_, source, entry_hint, collection(), id, HintCall{hint.age, hint.pe});
+}
+
+void ArrayRouting::on_chase(Pe& pe, const RuntimeCall& call) {
+  ArrayRouting* self = of(pe, call);
+  if (!self) return;
+  ChaseHeader header;
+  Message message = unwrap(call, header);
+  if (message->flags & envelope_index) self->array_.ids().take_index(message);
+  const std::uint64_t id = message->element;
+  if (!self->array_.find(id)) return self->forward(std::move(message), id, header.youngest);
+  message->hops = 0;
+  pe.enqueue(std::move(message));
+}
+
+void ArrayRouting::refuse_circle(std::uint64_t id, const std::string& entry) const {
+  const std::string what = "a message for " + array_.describe(id) + " goes in a circle";
+  if (location_.map())
+    fatal(what, entry, "homePe() of the array's map does not name the same PE everywhere",
+          "let procNum() and homePe() depend on the index alone");
+  fatal(what, entry, "a bug of the runtime: each PE believes the element on another", "please report it");
+}
+
+// --- waiting ---------------------------------------------------------------------------------------------------------
+
+// At home, for an element that doesn't exist (yet).
+void ArrayRouting::wait_for(std::uint64_t id, Message message) {
+  const unsigned flags = entry_info(message->entry).flags;
+  const int source = message->source;
+  auto& queue = waiting_[id];
+  const bool first = queue.empty();
+  queue.push_back(std::move(message));
+  if (first && (flags & (ep_createhere | ep_createhome)))
+    array_.create_on_demand(id, flags & ep_createhere ? source : pe_.index);
+}
+
+void ArrayRouting::release_waiting(std::uint64_t id) {
+  auto found = waiting_.find(id);
+  if (found == waiting_.end()) return;
+  std::vector<Message> messages = std::move(found->second);
+  waiting_.erase(found);
+  // Through the queue: the caller may be in the middle of something.
+  for (Message& message : messages) pe_.enqueue(std::move(message));
+}
+
+// --- news of places --------------------------------------------------------------------------------------------------
+
+void ArrayRouting::on_hint(Pe& pe, const RuntimeCall& call) {
+  ArrayRouting* self = of(pe, call);
+  if (!self) return;
+  const HintCall hint = call.read<HintCall>();
+  Location& location = self->location_;
+  if (location.here(call.element) || hint.pe == pe.index) return;
+  if (location.learn(call.element, hint.pe, hint.age, true)) self->release_waiting(call.element);
+}
+
+void ArrayRouting::tell_home(int home, std::uint64_t id, Age age) {
+  send_runtime(pe_, home, entry_moved, collection(), id, HintCall{age, pe_.index});
+}
+void ArrayRouting::on_moved(Pe& pe, const RuntimeCall& call) {
+  ArrayRouting* self = of(pe, call);
+  if (!self) return;
+  const HintCall hint = call.read<HintCall>();
+  self->location_.moved(call.element, hint.pe, hint.age);
+}
+
+// --- orders ----------------------------------------------------------------------------------------------------------
+
+// With the index, as others may not have met it yet.
+void ArrayRouting::order_migration(CkArrayID array, std::uint64_t id, const CkArrayIndex& index, int to) {
+  order(entry_migrate, array, id, index, to);
+}
+void ArrayRouting::order_destruction(CkArrayID array, std::uint64_t id, const CkArrayIndex& index) {
+  order(entry_destroy, array, id, index, 0);
+}
+
+void ArrayRouting::order(int entry, CkArrayID array, std::uint64_t id, const CkArrayIndex& index, int to) {
+  PeObjects& objects = PeObjects::current();
+  const OrderCall order{index, to};
+  ArrayManager* manager = objects.array(array);
+  if (!manager)
+    return ArrayManager::keep(
+        objects, array,
+        boxed(objects.pe, Target::runtime, entry, static_cast<std::uint32_t>(array.index()), id, &order, sizeof order));
+  if (id == 0) id = manager->id_of(index);
+  if (ArrayElement* element = manager->find(id))
+    return entry == entry_migrate ? migrate(*manager, element, to) : element->ckDestroy();
+  ++objects.pe.created;
+  send_runtime(objects.pe, manager->routing().destination(id, index), entry, array.index(), id, order);
+}
+
+void ArrayRouting::on_order(Pe& pe, const RuntimeCall& call) {
+  ArrayRouting* self = of(pe, call);
+  if (!self) return;
+  ArrayManager& array = self->array_;
+  const OrderCall order = call.read<OrderCall>();
+  const std::uint64_t id = array.id_of(order.index);
+  if (!array.find(id) && self->destination(id, order.index) == pe.index) {
+    if (self->location_.here(id))  // what it is bound to: it is on its way
+      return self->waiting_[id].push_back(
+          boxed(pe, Target::runtime, call.entry, call.collection, id, &order, sizeof order));
+    return pe.objects->count_processed();  // gone
+  }
+  pe.objects->count_processed();
+  ArrayRouting::order(call.entry, array.id(), id, order.index, order.to);
+}
+
+}  // namespace periapt

@@ -1,0 +1,44 @@
+// See runtime_message.h.
+#include "runtime/chare/runtime_message.h"
+
+#include "runtime/chare/dependencies.h"
+#include "runtime/chare/pe_objects.h"
+
+namespace periapt {
+
+Message runtime_message(Message message, int entry, std::uint32_t collection, std::uint64_t element) {
+  message->target = Target::runtime;
+  message->entry = static_cast<std::uint16_t>(entry);
+  message->collection = collection;
+  message->element = element;
+  return message;
+}
+
+Message enclosing::wrap(const void* header, std::size_t header_bytes, Message inner) {
+  const std::size_t at = part_bytes(header_bytes);
+  std::size_t bytes = 0;
+  if (inner) {
+    pack(inner);
+    bytes = message_bytes(inner->size, inner->priority_bits);
+  }
+  const bool waits = inner && (inner->flags & envelope_waits);
+  const int groups = waits ? GroupDependencies(inner.envelope()).count() : 0;
+  Message outer = Message::make(GroupDependencies::padded(at + bytes, groups));
+  std::memcpy(outer.payload(), header, header_bytes);
+  if (bytes) std::memcpy(static_cast<char*>(outer.payload()) + at, inner.envelope(), bytes);
+  if (waits) {
+    GroupDependencies wanted(outer.envelope(), groups);
+    for (int i = 0; i < groups; ++i) wanted.set(i, GroupDependencies(inner.envelope()).get(i));
+  }
+  return outer;
+}
+
+Message enclosing::unwrap(const RuntimeCall& call, std::size_t at) {
+  if (call.length <= at) return Message();
+  const char* bytes = static_cast<const char*>(call.arguments) + at;
+  Envelope* copy = static_cast<Envelope*>(Pe::current()->heap.allocate(call.length - at));
+  std::memcpy(copy, bytes, call.length - at);
+  return Message(copy);
+}
+
+}  // namespace periapt
