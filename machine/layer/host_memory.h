@@ -1,0 +1,69 @@
+// HostMemory: the message memory of a host's processes and what lies where in it, and this process's Heaps and Ports on
+// it.
+//
+//   | HostWords | slice of PE 0: inbox, board, tables of the inbox, heap | slice of PE 1 | ...
+//
+// On a simulated machine all PEs have one heap and one Port, which leads to everybody by its FarSide.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "machine/bootstrap/layout.h"
+#include "machine/layer/host_words.h"
+#include "machine/layer/one_sided.h"
+#include "machine/shm/arena.h"
+#include "machine/shm/heap.h"
+#include "machine/shm/inbox.h"
+
+namespace periapt::machine {
+
+class HostMemory {
+ public:
+  /// The layout outlives this.
+  HostMemory(const bootstrap::HostLayout& layout, shm::Arena arena);
+  /// Of a simulated machine, whole: there is nothing to open().
+  HostMemory(const bootstrap::HostLayout& layout, shm::Arena arena, shm::FarSide& far);
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+
+  /// In the process that runs, once: makes the Heaps and Ports of its PEs. `far`: null when all PEs are of this host.
+  void open(int process, shm::FarSide* far);
+
+  HostWords& words() const { return *words_; }
+  const shm::Arena& arena() const { return arena_; }
+  /// Of a PE of this process.
+  shm::Port& port(int pe) const { return *ports_[rank_of(pe)]; }
+  shm::Heap& heap(int pe) const { return *heaps_[rank_of(pe)]; }
+  std::vector<shm::Port*> ports() const;  ///< by own PE
+  /// Of a PE of this host, or of the simulated machine.
+  std::byte* board(int pe) const;
+  /// By process of this host, the first one first.
+  std::vector<OneSidedWords*> one_sided_words() const;
+
+  /// To all carriers of the host.
+  void announce_exit(int code) { words_->announce_exit(code, layout_.carrier_count(), arena_.shared()); }
+
+ private:
+  struct Slice;
+  Slice* slice(int i) const { return reinterpret_cast<Slice*>(arena_.slice(i)); }
+  std::size_t rank_of(int pe) const { return boards_ ? 0 : static_cast<std::size_t>(pe - first_pe_); }
+  void find_parts(int i, int pes, int pe, int carrier);
+  void make_heap(int i, int pes);
+  void make_port(shm::PortPlace place);
+  void join_siblings(const bootstrap::Process& own);
+
+  const bootstrap::HostLayout& layout_;
+  shm::Arena arena_;
+  HostWords* const words_;
+  std::vector<shm::Inbox*> inboxes_;              // by PE; null: on another host
+  std::vector<shm::ReturnStack*> return_stacks_;  // by PE of this host
+  std::vector<shm::SleepWord*> sleep_;            // by PE
+  std::vector<std::unique_ptr<shm::Heap>> heaps_;
+  std::vector<std::unique_ptr<shm::Port>> ports_;
+  int first_pe_ = 0;             // of this process
+  std::byte* boards_ = nullptr;  // of a simulated machine
+};
+
+}  // namespace periapt::machine

@@ -1,0 +1,89 @@
+// See run_end.h.
+#include "machine/layer/run_end.h"
+
+#include <time.h>
+
+#include "base/fatal.h"
+#include "base/log.h"
+#include "base/thread.h"
+
+namespace periapt::machine {
+
+namespace {
+// Looks for the end, each a fortieth of a second, before it is said that a process is missed, or that it ended the run.
+constexpr int kLooks = 60;
+constexpr timespec kPause{0, 25'000'000};
+}  // namespace
+
+// "process 3 (PEs 6-7)"
+std::string RunEnd::name_of(int which) const {
+  const bootstrap::Process& other = layout_.processes[static_cast<std::size_t>(which)];
+  std::string text = "process " + std::to_string(which) + " (" + other.describe_pes();
+  if (layout_.host_count() > 1) text += ", host " + std::to_string(other.host);
+  return text + ")";
+}
+
+// A process is missed, and the run can't go on. Mostly it has said why, and the launcher, our parent or a farewell is
+// about to end us all; they get a moment. Of several hosts the first speaks.
+void RunEnd::end_for(int which, const std::string& what, const std::string& where, const std::string& next) {
+  const int first = layout_.processes[static_cast<std::size_t>(which)].host == 0 ? 1 : 0;
+  end_after(layout_.host <= first ? kLooks : 2 * kLooks, [=, this] {
+    if (!memory_.words().first_to_tell()) return;  // one of this host says it
+    fatal(what + "; this run ends", where, "", next);
+  });
+}
+
+// On a thread of its own, for this one may be needed for that farewell.
+void RunEnd::end_after(int looks, std::function<void()> otherwise) {
+  if (waits_.exchange(true, std::memory_order_relaxed)) return;
+  make_thread("that waits for the end of the run", [this, looks, otherwise = std::move(otherwise)] {
+    for (int look = 0; look < looks; ++look) {
+      if (ending()) return;
+      if (!joined_.world->well(nullptr)) return memory_.announce_exit(1);
+      ::nanosleep(&kPause, nullptr);
+    }
+    otherwise();
+  }).detach();
+}
+
+void RunEnd::lost(int which, const std::string& reason) {
+  end_for(which, name_of(which) + " cannot be reached any more: " + reason, "network",
+          "look at what that process said last, and whether its host is up");
+}
+
+void RunEnd::farewell() {
+  end_after(kLooks, [this] { memory_.announce_exit(1); });
+}
+
+void RunEnd::watch(Watched& watched, const std::vector<int>& sockets) {
+  watched.sockets = sockets;
+  watched.launcher_fd = joined_.world->wait_fd();
+  watched.launcher = [this](std::string* reason) { return joined_.world->well(reason); };
+  watched.gone = [this](int socket) { gone(socket); };
+  watched.ended_by_launcher = [this](const std::string& reason) { ended_by_launcher(reason); };
+  watched.leaving_badly = [this] { tell_others(); };
+}
+
+void RunEnd::gone(int socket) {
+  // The first process of the host sees all others, they see it.
+  const int first = layout_.this_host().first_process;
+  const int which = process_ == first ? first + 1 + socket : first;
+  end_for(which, name_of(which) + " of this host has gone", "this host",
+          "look at what that process said last; a kill -9 or a lack of memory lets it say nothing");
+}
+
+// Whoever had it ended said why; without a launcher nobody is left to say it but us.
+void RunEnd::ended_by_launcher(const std::string& reason) {
+  if (ending()) return;
+  const bool says_it = !joined_.watched_by_parent && memory_.words().first_to_tell();
+  if (says_it) log::warn(reason + "; " + name_of(process_) + " ends with it");
+  memory_.announce_exit(1);
+}
+
+void RunEnd::tell_others() {
+  const int code = leaving_with_.load(std::memory_order_acquire);
+  if (net_) net_->part();
+  joined_.world->abort(code, name_of(process_) + " ended the run with status " + std::to_string(code));
+}
+
+}  // namespace periapt::machine
