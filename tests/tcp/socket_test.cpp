@@ -147,6 +147,34 @@ TEST(Frames, MayComeInAnyPieces) {
   EXPECT_TRUE(worker.losses.empty());
 }
 
+// After a large message that was answered little is read at first, and of a large one only so much at a time, or all of
+// it where something waits to go out: whatever comes then, Worker checks that it is whole.
+TEST(LargeMessages, AndSmallOnesInAnyOrderAfterAnAnswer) {
+  Worker a(loopback(), 1), b(loopback(), 2);
+  const std::vector<Worker*> both{&a, &b};
+  ucx::Link& ab = a.connect(b);
+  a.push(ab, 8, 0, {&b});
+  pump(both, [&] { return b.arrived_from(1) == 1; });
+  ucx::Link& ba = *b.link_to(1);
+  const std::vector<std::size_t> sizes = {kReceiveBytes, 8,    kReceiveBytes + 1, kReceiveBytes,      kLargeBegins,
+                                          1 << 20,       8193, 1 << 20,           kPlacedAtATime + 8, 0};
+  std::deque<Ticket> tickets;
+  for (std::size_t of_a : sizes) {
+    for (std::size_t of_b : sizes) {
+      for (const std::size_t follows : {std::size_t{0}, std::size_t{24}, kPlacedAtATime}) {
+        a.push(ab, of_a, 0, {&b});
+        if (follows != 0) a.push(ab, follows, 0, {&b});
+        pump(both, [&] { return b.arrived_from(1) == a.sent_to(2); });
+        b.push(ba, of_b, 0, {&a});
+        if (follows > 24) static_cast<void>(a.send_lent(ab, 2 << 20, tickets.emplace_back()));
+        pump(both, [&] { return a.arrived_from(2) == b.sent_to(1); });
+      }
+    }
+  }
+  pump(both, [&] { return b.arrived_from(1) == a.sent_to(2); });
+  EXPECT_TRUE(a.losses.empty() && b.losses.empty());
+}
+
 /// So many of them in a row, as one read brings them.
 std::vector<std::byte> messages(ucx::PeerId from, std::uint64_t count) {
   std::vector<std::byte> all;
