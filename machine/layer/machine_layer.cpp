@@ -492,15 +492,17 @@ bool MachineLayer::progress_net(int pe, Deliver deliver, void* context) {
 void MachineLayer::sleep(int pe, std::uint64_t deadline_ns) {
   shm::Port& port = *state_->port_of(pe);
   if (one_sided_->has_events(pe)) return;
-  if (net_) {
-    if (!state_->net->arm(pe)) return;
-    // A network that has no descriptor to wait for is asked again and again.
-    if (!state_->net_sleeps) return port.sleep(std::min(deadline_ns, clock::now_ns() + kLookNs));
+  if (!net_) return port.sleep(deadline_ns);
+  if (!state_->net->arm(pe)) return;
+  if (state_->net_sleeps) {
     // Whoever sleeps last is woken; it drives, and so wakes those whose messages came.
     state_->net_sleeper.store(pe, std::memory_order_release);
     state_->watch->arm_net();
+  } else {  // it has no descriptor to wait for: it is asked again and again
+    deadline_ns = std::min(deadline_ns, clock::now_ns() + kLookNs);
   }
   port.sleep(deadline_ns);
+  state_->net->awake();
 }
 
 void MachineLayer::enter(bootstrap::CarrierId carrier) {

@@ -87,7 +87,7 @@ Status Net::start() {
 
   std::vector<NetPeers::Address> addresses;
   for (int index = 0; index < count; ++index) {
-    Result<std::unique_ptr<NetWorker>> worker = NetWorker::open(place_, peers_, *context_, index, count);
+    Result<std::unique_ptr<NetWorker>> worker = NetWorker::open(place_, peers_, *context_, index, count, sleepers_);
     if (!worker) return worker.status();
     workers_.push_back(std::move(*worker));
     addresses.push_back(workers_.back()->address());
@@ -137,10 +137,17 @@ bool Net::progress_all(int pe, Deliver deliver, void* context) {
   return progress(pe, deliver, context) || others;
 }
 
+// Counted first: who drives a worker after this PE has armed it finds somebody asleep.
 bool Net::arm(int pe) {
   if (worker_of(pe).holds(pe) || drive_others(pe)) return false;
-  return std::all_of(workers_.begin(), workers_.end(), [&](auto& worker) { return worker->arm(port_of(pe)); });
+  sleepers_.fetch_add(1, std::memory_order_acq_rel);
+  const bool armed =
+      std::all_of(workers_.begin(), workers_.end(), [&](auto& worker) { return worker->arm(port_of(pe)); });
+  if (!armed) awake();
+  return armed;
 }
+
+void Net::awake() { sleepers_.fetch_sub(1, std::memory_order_acq_rel); }
 
 std::vector<int> Net::wait_fds() const {
   std::vector<int> all;

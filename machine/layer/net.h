@@ -67,6 +67,8 @@ class Net : public shm::FarSide {
   /// Before the PE `pe` sleeps: false when there is something to do. After true, one of wait_fds() gets readable when
   /// there is.
   bool arm(int pe);
+  /// After an arm() that said true: that PE is awake again.
+  void awake();
   /// One for each worker; none: there is nothing to wait for, and one has to look.
   std::vector<int> wait_fds() const;
 
@@ -99,6 +101,7 @@ class Net : public shm::FarSide {
   std::vector<std::unique_ptr<NetWorker>> workers_;
   std::vector<NetWorker*> worker_of_;  // by own PE
   std::vector<shm::Port*> ports_;      // the same
+  std::atomic<int> sleepers_{0};       // own PEs between arm() and awake()
   // The looks of each own PE, on a line of its own.
   struct alignas(platform::kCacheLine) Looks {
     unsigned count = 0;

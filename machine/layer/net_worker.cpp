@@ -18,13 +18,14 @@ constexpr std::uint32_t kLookAfter = 32;
 
 }  // namespace
 
-NetWorker::NetWorker(const NetPlace& place, NetPeers& peers, int index, int count)
+NetWorker::NetWorker(const NetPlace& place, NetPeers& peers, int index, int count, const std::atomic<int>& sleepers)
     : place_(place),
       peers_(peers),
       index_(index),
       count_(count),
       first_pe_(place.own().first_pe),
       pes_(place.own().pes),
+      sleepers_(sleepers),
       workers_of_(static_cast<std::size_t>(peers.processes())),
       ways_(static_cast<std::size_t>(peers.processes())),
       sequences_(static_cast<std::size_t>(peers.processes())) {
@@ -32,10 +33,10 @@ NetWorker::NetWorker(const NetPlace& place, NetPeers& peers, int index, int coun
 }
 
 Result<std::unique_ptr<NetWorker>> NetWorker::open(const NetPlace& place, NetPeers& peers, ucx::Context& context,
-                                                   int index, int count) {
+                                                   int index, int count, const std::atomic<int>& sleepers) {
   if (place.job->layout.pes > static_cast<int>(kPeMask))
     return Status::failure("a run over several hosts has at most 16777215 PEs");
-  std::unique_ptr<NetWorker> worker(new NetWorker(place, peers, index, count));
+  std::unique_ptr<NetWorker> worker(new NetWorker(place, peers, index, count, sleepers));
   Status started = worker->start(context);
   if (!started) return started;
   return worker;
@@ -280,6 +281,10 @@ void NetWorker::take_from_others(Tray& tray) {
 
 bool NetWorker::turn() {
   drain();
+  if (PERIAPT_UNLIKELY(armed_) && sleepers_.load(std::memory_order_acquire) == 0) {
+    armed_ = false;
+    engine_->disarm();
+  }
   const bool moved = engine_->progress() > 0;
   if (PERIAPT_UNLIKELY(peers_.ended_by() >= 0)) {
     if (!std::exchange(said_farewell_, true)) say_farewell();  // who is connected with us, and not with that one
@@ -321,7 +326,9 @@ bool NetWorker::drive_for(shm::Port& driver, Deliver deliver, void* context) {
 bool NetWorker::arm(shm::Port& driver) {
   std::lock_guard<DrivingLock> lock(driving_);
   driver_ = &driver;  // writing out what is due gives blocks back
-  return !outbox_holds_.load(std::memory_order_acquire) && engine_->arm();
+  if (outbox_holds_.load(std::memory_order_acquire)) return false;
+  armed_ = true;
+  return engine_->arm();
 }
 
 // ---- leaving

@@ -34,9 +34,10 @@ using Deliver = void (*)(void* context, std::uint64_t meta, void* block);
 
 class NetWorker {
  public:
-  /// The `index`th of `count` workers of its process. Opens its transports.
+  /// The `index`th of `count` workers of its process. Opens its transports. `sleepers`: PEs for which arm() was called
+  /// and that are not awake again, counted before it is.
   static Result<std::unique_ptr<NetWorker>> open(const NetPlace& place, NetPeers& peers, ucx::Context& context,
-                                                 int index, int count);
+                                                 int index, int count, const std::atomic<int>& sleepers);
 
   std::vector<std::byte> address() const { return engine_->address(); }
   ucx::Worker& engine() { return *engine_; }
@@ -100,7 +101,7 @@ class NetWorker {
     std::map<std::uint32_t, std::pair<ucx::Tag, void*>> early;  // by number; those behind a gap
   };
 
-  NetWorker(const NetPlace& place, NetPeers& peers, int index, int count);
+  NetWorker(const NetPlace& place, NetPeers& peers, int index, int count, const std::atomic<int>& sleepers);
   Status start(ucx::Context& context);
 
   // One worker is frequent, and needs no division.
@@ -142,11 +143,13 @@ class NetWorker {
   const int count_;
   const int first_pe_;  // of the process
   const int pes_;       // of the process
+  const std::atomic<int>& sleepers_;
   std::unique_ptr<ucx::Worker> engine_;
   std::vector<std::unique_ptr<Tray>> trays_;  // by own PE
 
   DrivingLock driving_;                                         // held by the PE that uses the engine
   shm::Port* driver_ = nullptr;                                 // its port; null: no PE, but a farewell
+  bool armed_ = false;                                          // somebody may sleep on the engine
   bool farewell_ = false;                                       // begin_farewell() holds the lock
   bool said_farewell_ = false;                                  // for another process has ended the run
   std::uint32_t sent_ = 0;                                      // by PEs that found the engine free

@@ -9,11 +9,12 @@
 
 namespace periapt::shm {
 
-/// Blocks that wait for a slot, in order.
+/// What waits for a slot, in order, as it will lie in it: a small message that waits is no dearer than one that does
+/// not.
 struct Overflow {
   struct Parked {
-    std::uint64_t meta;
-    void* bytes;
+    std::uint64_t word;  ///< without the lap
+    std::byte body[Slot::kBodyBytes];
   };
   std::deque<Parked> queue;
   bool listed = false;  ///< in destinations_parked_
@@ -80,14 +81,18 @@ bool Port::make_room(Outgoing& out, int pe) {
     make_ring(out, pe);
     return true;
   }
-  if (out.overflow != nullptr && !out.overflow->queue.empty()) return false;  // those go first
+  if (out.overflow != nullptr && !out.overflow->queue.empty()) {
+    // Those go first. Who sends for long looks after them meanwhile: the receiver must not run dry.
+    if (room_until(out) != out.next) drain_parked();
+    return out.next != out.limit;
+  }
   out.limit = room_until(out);
   if (out.next == out.limit) wait_for_room(out);
   return out.next != out.limit;
 }
 
-// A message that is parked costs several times what it costs in a slot, and so do all behind it until the last of them
-// has gone. A receiver that is at work makes room soon; so its sender, who is faster, waits for that a moment.
+// A message that is parked is copied once more and costs memory, and so do all behind it until the last of them has
+// gone. A receiver that is at work makes room soon; so its sender, who is faster, waits for that a moment.
 void Port::wait_for_room(Outgoing& out) {
   constexpr int kGaps = 160;  // some 8 us: a quarter of a ring at 60 ns a message
   auto asleep = [&] { return out.sleep->sleeping.load(std::memory_order_relaxed) != 0; };
@@ -136,12 +141,22 @@ void Port::mark(Inbox& inbox, int host_source) {
   if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_release);
 }
 
-void Port::park(int pe, std::uint64_t meta, void* bytes) {
-  Outgoing& out = outgoing_[pe];
-  if (out.inbox == nullptr) return place_.far->send(pe_, pe, meta, bytes);
-  if (out.overflow == nullptr) out.overflow = new Overflow;
+void Port::send_later(int pe, std::uint64_t meta, void* bytes) {
+  if (is_far(pe)) return place_.far->send(pe_, pe, meta, bytes);
+  std::byte body[Slot::kBodyBytes];
+  write_block(body, bytes);
   platform::hand_over(bytes);
-  out.overflow->queue.push_back({meta, bytes});
+  park_word(pe, meta << 8 | Slot::kBlock, body);
+}
+
+void Port::park(int pe, std::uint64_t meta, const void* body) { park_word(pe, meta << 8, body); }
+
+void Port::park_word(int pe, std::uint64_t word, const void* body) {
+  Outgoing& out = outgoing_[pe];
+  if (out.overflow == nullptr) out.overflow = new Overflow;
+  Overflow::Parked& parked = out.overflow->queue.emplace_back();
+  parked.word = word;
+  std::memcpy(parked.body, body, Slot::kBodyBytes);
   out.limit = out.next;  // closed: later claims must not overtake
   ++parked_;
   if (!out.overflow->listed) {
@@ -159,8 +174,8 @@ void Port::drain_parked() {
     std::uint64_t limit = out.ring == nullptr ? out.next : room_until(out);
     while (!queue.empty() && out.next != limit) {
       Slot* slot = &out.slots[out.next & out.mask];
-      write_block(slot, queue.front().bytes);
-      put_word(out, slot, queue.front().meta << 8 | Slot::kBlock);
+      std::memcpy(slot->body, queue.front().body, Slot::kBodyBytes);
+      put_word(out, slot, queue.front().word);
       queue.pop_front();
       --parked_;
     }
@@ -206,7 +221,7 @@ void Port::adopt_rings() {
 void Port::report(Incoming& in) {
   // release: partner is the acquire in room_until(); our copies of the slots come before they are written again.
   in.ring->consumed.store(in.next, std::memory_order_release);
-  // Against a sender that goes to sleep with parked blocks: it sets sender_waits, runs its membarrier and looks at
+  // Against a sender that goes to sleep with parked messages: it sets sender_waits, runs its membarrier and looks at
   // `consumed` again, so one of us sees the other; here only the compiler has to be held.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (PERIAPT_UNLIKELY(in.ring->sender_waits.load(std::memory_order_relaxed) != 0)) {

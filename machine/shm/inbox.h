@@ -86,9 +86,9 @@ class alignas(platform::kCacheLine) Port {
   bool is_far(int pe) const { return outgoing_[pe].inbox == nullptr; }
 
   /// A slot whose body the caller may write, then publish(). When the ring has just become full, a receiver that is
-  /// awake is given some microseconds to make room. nullptr: the ring is full, or blocks for that PE are parked and
-  /// must go first, or it is on another host; then send() a block instead. A slot that was claimed and not published is
-  /// given out again by the next claim.
+  /// awake is given some microseconds to make room. nullptr: the ring is full, or messages for that PE are parked and
+  /// must go first: park() it; or the PE is on another host: send() a block. A slot that was claimed and not published
+  /// is given out again by the next claim.
   PERIAPT_INLINE Slot* claim(int pe) {
     Outgoing& out = outgoing_[pe];
     if (PERIAPT_UNLIKELY(out.next == out.limit) && !make_room(out, pe)) return nullptr;
@@ -98,14 +98,17 @@ class alignas(platform::kCacheLine) Port {
   /// Makes the claimed slot visible to its receiver, with 56 bits of meta, and wakes it if it sleeps. Never blocks.
   PERIAPT_INLINE void publish(int pe, Slot* slot, std::uint64_t meta) { put_word(outgoing_[pe], slot, meta << 8); }
 
+  /// Where claim() found no slot for a PE of this host: keeps the 56 bytes of the body and sends them, in order, as
+  /// soon as there is room: in a later claim for that PE, or a later poll.
+  PERIAPT_NOINLINE void park(int pe, std::uint64_t meta, const void* body);
+
   /// Passes a block: the receiver's sink gets `meta`, a body whose first 8 bytes are the address `bytes`, and behind
   /// it a copy of the block's first 48 bytes (its envelope), so that it can decide without touching the block.
-  /// Ownership moves. Without a free slot (see claim()) the block is parked here and goes out, in order, in later
-  /// polls.
+  /// Ownership moves. Without a free slot it is parked.
   PERIAPT_INLINE void send(int pe, std::uint64_t meta, void* bytes) {
     Slot* slot = claim(pe);
-    if (PERIAPT_UNLIKELY(slot == nullptr)) return park(pe, meta, bytes);
-    write_block(slot, bytes);
+    if (PERIAPT_UNLIKELY(slot == nullptr)) return send_later(pe, meta, bytes);
+    write_block(slot->body, bytes);
     platform::hand_over(bytes);
     put_word(outgoing_[pe], slot, meta << 8 | Slot::kBlock);
   }
@@ -113,7 +116,7 @@ class alignas(platform::kCacheLine) Port {
   /// The same, where is_far() is known to be true.
   void send_far(int pe, std::uint64_t meta, void* bytes) { place_.far->send(pe_, pe, meta, bytes); }
 
-  /// Blocks parked here for want of a slot, all destinations: for back-pressure.
+  /// Messages parked here for want of a slot, all destinations: for back-pressure.
   std::size_t parked() const { return parked_; }
   std::size_t parked(int pe) const;
 
@@ -144,8 +147,8 @@ class alignas(platform::kCacheLine) Port {
   static void relax();
 
   /// Sleeps until something may have arrived for one of the PEs of this carrier, until wake() or until `deadline_ns`
-  /// (clock::now_ns(); ~0: none); with parked blocks, also until one of them can go out. May return early. Hands back
-  /// collected blocks first. A poll() that delivered nothing may have sent parked blocks: whoever waits for that looks
+  /// (clock::now_ns(); ~0: none); with parked messages, also until one of them can go out. May return early. Hands back
+  /// collected blocks first. A poll() that delivered nothing may have sent parked ones: whoever waits for that looks
   /// at parked() again before sleeping.
   void sleep(std::uint64_t deadline_ns);
 
@@ -166,7 +169,7 @@ class alignas(platform::kCacheLine) Port {
   struct alignas(platform::kCacheLine) Outgoing {
     Slot* slots = nullptr;
     std::uint64_t next = 0;   ///< the next slot's number
-    std::uint64_t limit = 0;  ///< equal to next: full, no ring yet, or closed because blocks are parked
+    std::uint64_t limit = 0;  ///< equal to next: full, no ring yet, or closed because messages are parked
     std::uint32_t mask = 0;
     std::uint32_t capacity_log = 0;
     SleepWord* sleep = nullptr;
@@ -189,9 +192,9 @@ class alignas(platform::kCacheLine) Port {
     std::byte bytes[64];
   };
 
-  static void write_block(Slot* slot, void* bytes) {
-    std::memcpy(slot->body, &bytes, sizeof(bytes));
-    std::memcpy(slot->body + sizeof(bytes), bytes, Slot::kBodyBytes - sizeof(bytes));
+  static void write_block(std::byte* body, void* bytes) {
+    std::memcpy(body, &bytes, sizeof(bytes));
+    std::memcpy(body + sizeof(bytes), bytes, Slot::kBodyBytes - sizeof(bytes));
   }
 
   PERIAPT_INLINE void put_word(Outgoing& out, Slot* slot, std::uint64_t word) {
@@ -295,7 +298,8 @@ class alignas(platform::kCacheLine) Port {
   void wait_for_room(Outgoing& out);
   PERIAPT_COLD void make_ring(Outgoing& out, int pe);
   PERIAPT_NOINLINE void attend(Outgoing& out);
-  PERIAPT_NOINLINE void park(int pe, std::uint64_t meta, void* bytes);
+  PERIAPT_NOINLINE void send_later(int pe, std::uint64_t meta, void* bytes);
+  void park_word(int pe, std::uint64_t word, const void* body);
   PERIAPT_NOINLINE void drain_parked();
   PERIAPT_NOINLINE void adopt_rings();
   PERIAPT_NOINLINE void report(Incoming& in);

@@ -182,7 +182,7 @@ class ShmTransport final : public Transport {
   int report_losses();
   void reap();
   void open_graves();
-  void disarm();
+  void disarm() override;
 
   Device device_;
   PeerId self_;

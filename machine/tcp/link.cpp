@@ -109,13 +109,16 @@ void TcpLink::read() {
   std::size_t begin = (8 - skip_) % 8;
   iovec parts[2];
   int count = 0;
+  std::size_t direct_most = 0;
   if (placing_) {
-    parts[count++] = {placement_.at, placement_.left};
+    direct_most = std::min<std::uint64_t>(placement_.left, outbox.empty() ? kPlacedAtATime : Prefix::kSizeMax);
+    parts[count++] = {placement_.at, direct_most};
   } else if (!beginning_.empty()) {
     std::memcpy(buffer, beginning_.data(), beginning_.size());
   }
   std::size_t have = beginning_.size();
-  parts[count++] = {buffer + begin + have, kReceiveBytes};
+  if (direct_most == placement_.left)
+    parts[count++] = {buffer + begin + have, expects_large() ? kLargeBegins : kReceiveBytes};
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = static_cast<std::size_t>(count);
@@ -196,6 +199,7 @@ std::size_t TcpLink::parse_message(Prefix prefix, const std::byte* at, std::size
     return size;
   }
   if (prefix.size() > kWholeMax) return begin_placement(prefix, at, size);
+  last_was_large_ = false;
   std::size_t frame = padded(sizeof prefix + prefix.header() + prefix.size());
   if (size < frame) return 0;
   ++tcp_.handed_up_;
@@ -214,6 +218,7 @@ std::size_t TcpLink::begin_placement(Prefix prefix, const std::byte* at, std::si
     tcp_.fail(*this, "a message of " + std::to_string(prefix.size()) + " bytes from it found no memory here");
     return size;
   }
+  last_was_large_ = prefix.size() >= kReceiveBytes;
   std::size_t here = std::min<std::uint64_t>(size - before, prefix.size());
   std::memcpy(target, at + before, here);
   placing_ = true;

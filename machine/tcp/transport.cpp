@@ -28,10 +28,6 @@ using ucx::RemoteKey;
 
 namespace {
 
-/// Up to so many links are read directly; with more, epoll says which to read.
-constexpr std::size_t kReadDirectly = 2;
-/// While links are read directly, epoll is asked about the rest every so many calls.
-constexpr unsigned kPollEvery = 64;
 constexpr std::size_t kAttemptsMax = 4096;
 constexpr int kWarningsMax = 20;
 constexpr std::uint64_t kSecond = 1'000'000'000;
@@ -312,6 +308,7 @@ void TcpTransport::adopt(TcpLink& link, Attempt& attempt, Bytes early) {
   link.where = attempt.where;
   attempt.dead = true;
   buried_ = false;
+  watch_links(true);
   watch(link, EPOLL_CTL_MOD, EPOLLIN);
   link.state = TcpLink::State::open;
   open_.push_back(&link);
@@ -427,12 +424,24 @@ void TcpTransport::write_due(Which which) {
   dirty_.resize(kept);
 }
 
+unsigned TcpTransport::events_of(const TcpLink& link) { return EPOLLIN | (link.watches_room ? EPOLLOUT : 0u); }
+
+/// Puts the open links into epoll's set, or takes them out. A socket that is in one, whatever is wanted of it, tells it
+/// of each arrival, and its sender pays: a twentieth of the way of a small message. They are out while they are few,
+/// nobody sleeps, and all have room.
+void TcpTransport::watch_links(bool wanted) {
+  if (watches_links_ == wanted) return;
+  watches_links_ = wanted;
+  for (TcpLink* link : open_) watch(*link, wanted ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, events_of(*link));
+}
+
 void TcpTransport::update_watch(TcpLink& link) {
   bool wants = link.blocked && link.open();
   if (link.watches_room == wants) return;
   link.watches_room = wants;
   blocked_ += wants ? 1 : -1;
-  if (link.fd >= 0) watch(link, EPOLL_CTL_MOD, EPOLLIN | (wants ? EPOLLOUT : 0u));
+  if (!watches_links_) return watch_links(true);
+  if (link.fd >= 0) watch(link, EPOLL_CTL_MOD, events_of(link));
 }
 
 void TcpTransport::ended(void* self, Completion& completion, Outcome outcome) {
@@ -473,7 +482,7 @@ void TcpTransport::close(Link& which) {
   if (link.fd >= 0) {
     ::shutdown(link.fd, SHUT_WR);
     partings_.push_back(std::make_unique<Parting>(link.release(), clock::now_ns() + timeout_ns_));
-    watch(*partings_.back(), EPOLL_CTL_MOD, EPOLLIN);
+    watch(*partings_.back(), watches_links_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, EPOLLIN);
   }
   buried_ = false;
   // The peer has closed it as well, and connected again; or it connected to us while we changed our mind.
@@ -608,7 +617,7 @@ std::unique_ptr<std::byte[]> TcpTransport::swap_buffer() {
 
 /// A few links are all asked; of many, those that have something left. By number, and from a copy: links may end.
 void TcpTransport::receive_directly() {
-  if (open_.size() <= kReadDirectly) {
+  if (reads_directly()) {
     for (std::size_t i = 0; i < open_.size(); ++i) open_[i]->receive();
   } else if (!holding_.empty()) {
     going_on_ = holding_;
@@ -623,9 +632,11 @@ int TcpTransport::progress() {
   in_progress_ = true;
   if (!buried_) bury();
   if (!dirty_.empty()) write_due(Which::due_or_idle);
-  const bool direct = open_.size() <= kReadDirectly && !open_.empty();
+  const bool direct = reads_directly();
   receive_directly();
-  if (!direct || blocked_ > 0 || !attempts_.empty() || ++calls_ % kPollEvery == 0) poll_sockets();
+  const bool in_turn = direct && ++calls_ % kPollEvery == 0;
+  if (in_turn || !direct || blocked_ > 0 || !attempts_.empty()) poll_sockets();
+  if (in_turn && reads_directly() && blocked_ == 0 && !armed_) watch_links(false);
   if (!ended_.empty() || !lost_.empty()) tell();
   if (!dirty_.empty()) write_due(Which::due);
   in_progress_ = false;
@@ -634,7 +645,10 @@ int TcpTransport::progress() {
 
 bool TcpTransport::arm() {
   if (!dirty_.empty()) write_due(Which::all);
-  return ended_.empty() && lost_.empty() && holding_.empty();
+  if (!ended_.empty() || !lost_.empty() || !holding_.empty()) return false;
+  armed_ = true;
+  watch_links(true);
+  return true;
 }
 
 // ---- not offered

@@ -7,6 +7,9 @@
 // the buffer they were read into; large ones are read straight to where the receiver wants them. A lost peer is an
 // event with its reason. Nobody reconnects.
 //
+// Waiting: one or two links are read directly at each look, and are not in epoll's set while nobody sleeps, since each
+// arrival would tell it (watch_links()).
+//
 // There is no put, get or atomic here: a socket has none, and as messages they would cost exactly what the engine's own
 // cost (the same crossings, the target's progress() in both), so they would be a second thing to keep right and nothing
 // more. There is flush(): an answer to it says that all before it was handed up.
@@ -35,6 +38,10 @@ inline constexpr std::size_t kWholeMax = 8 << 10;
 inline constexpr std::size_t kCopiedMax = 256 << 10;
 inline constexpr std::size_t kReceiveBytes = 64 << 10;
 inline constexpr std::size_t kFlushesMax = 256;
+/// Up to so many links are read directly; with more, epoll says which to read.
+inline constexpr std::size_t kReadDirectly = 2;
+/// While links are read directly, epoll is asked about the rest every so many calls of progress().
+inline constexpr unsigned kPollEvery = 64;
 
 class TcpTransport final : public ucx::Transport {
  public:
@@ -69,6 +76,7 @@ class TcpTransport final : public ucx::Transport {
   int progress() override;
   int wait_fd() const override { return epoll_; }
   bool arm() override;
+  void disarm() override { armed_ = false; }
 
  private:
   friend class TcpLink;
@@ -101,6 +109,9 @@ class TcpTransport final : public ucx::Transport {
   void added(TcpLink& link, bool was_empty);
   enum class Which { due, due_or_idle, all };
   void write_due(Which which);
+  bool reads_directly() const { return !open_.empty() && open_.size() <= kReadDirectly; }
+  static unsigned events_of(const TcpLink& link);
+  void watch_links(bool wanted);
   void update_watch(TcpLink& link);
   void fail(TcpLink& link, const std::string& reason);
   static void ended(void* self, ucx::Completion& completion, ucx::Outcome outcome);
@@ -144,6 +155,8 @@ class TcpTransport final : public ucx::Transport {
   std::unique_ptr<std::byte[]> buffer_ = new_buffer();  // beginning of a frame, then what is read
   std::vector<std::unique_ptr<std::byte[]>> spare_;     // others, that links gave back
   std::vector<TcpLink*> holding_, going_on_;            // links with a rest of what was read
+  bool watches_links_ = true;                           // the open links are in epoll's set: watch_links()
+  bool armed_ = false;                                  // somebody may sleep on epoll
   bool in_progress_ = false;
   bool buried_ = true;
   int blocked_ = 0;

@@ -480,6 +480,7 @@ class WorkerImpl final : public Worker, public Receiver {
   int progress() override;
   int wait_fd() const override;
   bool arm() override;
+  void disarm() override;
   const Counters& counters() const override { return counters_; }
   const std::vector<Device>& devices() const override { return devices_; }
   Status keep_costs() override;

@@ -251,6 +251,9 @@ class Transport {
   virtual int wait_fd() const = 0;
   /// Before sleeping on wait_fd(): false when there is something to do already.
   virtual bool arm() = 0;
+  /// Nobody sleeps on wait_fd() any more, so it need not tell until the next arm(), which may make arrivals cheaper.
+  /// Without it, whoever was told true by arm() may sleep while others call progress().
+  virtual void disarm() {}
 };
 
 /// A transport's name and how it is made: what its folder offers to the rest of the house.
@@ -266,6 +269,6 @@ struct TransportFactory {
 
 /// Changes with anything above: a transport that was built as a shared object (plugin.h) for another version is
 /// refused.
-inline constexpr std::uint32_t kContractVersion = 4;
+inline constexpr std::uint32_t kContractVersion = 5;
 
 }  // namespace periapt::ucx

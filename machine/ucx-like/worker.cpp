@@ -270,6 +270,10 @@ bool WorkerImpl::arm() {
   return true;
 }
 
+void WorkerImpl::disarm() {
+  for (auto& port : ports_) port->transport->disarm();
+}
+
 // ---- how operations end
 
 PERIAPT_NOINLINE void WorkerImpl::end_course(Operation& operation) {

@@ -207,9 +207,11 @@ class Worker {
   /// Returns how many call-backs were made and messages moved: 0 means that nothing was there to do. Not from a
   /// call-back.
   virtual int progress() = 0;
-  /// For epoll; arm() says false when progress() has something to do already.
+  /// For epoll; arm() says false when progress() has something to do already. After true it tells until disarm(), which
+  /// nobody has to call: messages arrive a little sooner after it.
   virtual int wait_fd() const = 0;
   virtual bool arm() = 0;
+  virtual void disarm() = 0;
 
   virtual const Counters& counters() const = 0;
   /// The context's, and of those that could not be opened here the reason.

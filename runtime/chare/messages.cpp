@@ -83,7 +83,7 @@ void send_to(Pe& pe, int to, Message&& message) {
   if (to == pe.index) return pe.send(to, std::move(message));
   if (!pe.port.is_far(to) && pe.is_small(message)) {
     pack(message);
-    if (pe.is_small(message) && !message.shared() && pe.send_small(to, message)) return;
+    if (pe.is_small(message) && !message.shared()) return pe.send_small(to, std::move(message));
   }
   if (!pe.process.is_mine(to)) {
     const MessageInfo* info = class_of(message);

@@ -111,22 +111,42 @@ Pe::~Pe() = default;
 
 // --- sending ---------------------------------------------------------------------------------------------------------
 
+// What goes whole into a line of the receiver's ring, or waits for one; write(body) fills it. False: no ring leads
+// there.
+template <class Write>
+PERIAPT_INLINE bool Pe::send_line(int to, std::uint64_t meta, Write&& write) {
+  if (shm::Slot* slot = port.claim(to)) [[likely]] {
+    write(slot->body);
+    port.publish(to, slot, meta);
+    return true;
+  }
+  if (port.is_far(to)) return false;
+  Work line;
+  std::byte* const body = reinterpret_cast<std::byte*>(&line.element);
+  write(body);
+  port.park(to, meta, body);
+  return true;
+}
+
 void Pe::send_call(int to, std::uint64_t meta, std::uint64_t element, const void* arguments) {
   if (to == index) return enqueue_call(meta, element, arguments);
-  shm::Slot* slot = port.claim(to);
-  if (!slot) [[unlikely]] {
-    Message boxed = Message::make(sizeof(Work));
-    boxed->target = Target::boxed_call;
-    Work* work = static_cast<Work*>(boxed.payload());
-    work->meta = meta;
-    work->element = element;
-    std::memcpy(work->arguments, arguments, inline_arguments_max);
-    port.send(to, message_meta, boxed.release());
-    return;
-  }
-  std::memcpy(slot->body, &element, sizeof element);
-  std::memcpy(slot->body + sizeof element, arguments, inline_arguments_max);
-  port.publish(to, slot, meta);
+  const bool near = send_line(to, meta, [&](std::byte* body) {
+    std::memcpy(body, &element, sizeof element);
+    std::memcpy(body + sizeof element, arguments, inline_arguments_max);
+  });
+  if (!near) [[unlikely]]
+    send_call_far(to, meta, element, arguments);
+}
+
+// As a message that holds the call.
+void Pe::send_call_far(int to, std::uint64_t meta, std::uint64_t element, const void* arguments) {
+  Message boxed = Message::make(sizeof(Work));
+  boxed->target = Target::boxed_call;
+  Work* work = static_cast<Work*>(boxed.payload());
+  work->meta = meta;
+  work->element = element;
+  std::memcpy(work->arguments, arguments, inline_arguments_max);
+  port.send_far(to, message_meta, boxed.release());
 }
 
 void Pe::send(int to, Message&& message) {
@@ -139,22 +159,20 @@ void Pe::send(int to, Message&& message) {
   port.send_far(to, message_meta, message.release());
 }
 
-bool Pe::send_small(int to, Message& message) {
-  shm::Slot* slot = port.claim(to);
-  if (!slot) return false;
+void Pe::send_small(int to, Message&& message) {
   const Envelope& e = *message.envelope();
-  std::memcpy(slot->body, &e.element, sizeof e.element);
-  auto* small = reinterpret_cast<SmallMessage*>(slot->body + sizeof e.element);
-  small->reference = e.reference;
-  small->source = e.source;
-  small->extra = e.extra;
-  small->message_type = e.message_type;
-  small->target = e.target;
-  small->flags = e.flags;
-  std::memcpy(small->payload, message.payload(), e.size);
-  port.publish(to, slot, small_meta(e.entry, e.collection, static_cast<unsigned>(e.size)));
+  send_line(to, small_meta(e.entry, e.collection, static_cast<unsigned>(e.size)), [&](std::byte* body) {
+    std::memcpy(body, &e.element, sizeof e.element);
+    auto* small = reinterpret_cast<SmallMessage*>(body + sizeof e.element);
+    small->reference = e.reference;
+    small->source = e.source;
+    small->extra = e.extra;
+    small->message_type = e.message_type;
+    small->target = e.target;
+    small->flags = e.flags;
+    std::memcpy(small->payload, message.payload(), e.size);
+  });
   message = Message();
-  return true;
 }
 
 // The message that a line holds, in our own memory.

@@ -75,9 +75,9 @@ class alignas(platform::kCacheLine) Pe {
            e.queueing == Queueing::fifo && (e.hops | e.spare) == 0 &&
            (e.target == Target::array || e.target == Target::group || e.target == Target::chare);
   }
-  // Copies a small message into the receiver's ring and frees it: one line changes owner instead of three. False: there
-  // is no room in the ring now.
-  bool send_small(int pe, Message& message);
+  // Copies a small message into the ring of a receiver on this host and frees it: one line changes owner instead of
+  // three.
+  void send_small(int pe, Message&& message);
   // To every PE but this one, over a tree rooted here; the scheduler of each passes it on. The message is shared:
   // receivers treat it as constant.
   void broadcast(const Message& message);
@@ -190,6 +190,9 @@ class alignas(platform::kCacheLine) Pe {
            !stop_requested_ && ++threads_chosen_ <= thread_burst;
   }
   void accept_message(Message&& message);
+  template <class Write>
+  bool send_line(int to, std::uint64_t meta, Write&& write);
+  void send_call_far(int to, std::uint64_t meta, std::uint64_t element, const void* arguments);
   Message unfold(std::uint64_t meta, const void* body);
   bool take(Work& work);
   void execute(Work& work);

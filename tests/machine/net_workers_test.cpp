@@ -2,11 +2,13 @@
 // reached whichever worker it is registered with, sleepers are woken, and nobody who drives leaves a worker alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/mman.h>
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -145,6 +147,61 @@ TEST_F(NetWorkers, SleepersAreWokenWhicheverWorkerHasSomething) {
     board_->done.fetch_add(1);
     while (board_->done.load() < 2) arrivals.front().poll();
     return arrivals[0].wrong + arrivals[1].wrong + arrivals[2].wrong;
+  }));
+}
+
+// How many connections of this process an epoll set knows.
+int connections_watched() {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
+    std::ifstream info(entry.path());
+    for (std::string word; info >> word;) {
+      if (word != "tfd:") continue;
+      int fd = -1;
+      sockaddr_in peer{};
+      socklen_t size = sizeof peer;
+      info >> fd;
+      count += ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0 && peer.sin_family == AF_INET ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+// A PE sleeps; another one drives for long, and computes then. Only epoll can tell the first one of its message, so the
+// connection must be known to it; when all are awake it is not.
+TEST_F(NetWorkers, ASleeperIsToldThoughAnotherPeHasDrivenSince) {
+  expect_good(run({"+p4", "+ppn", "2", "+transports", "tcp", "+workers", "1"}, [&](MachineLayer& layer) {
+    std::atomic<int> wrong{0}, connected{0}, woken{0}, out{0};
+    test::run_pes(layer, [&](int pe) {
+      Arrivals arrivals(layer, pe);
+      if (pe == 0) {
+        while (arrivals.count < 2) {
+          if (!arrivals.poll()) layer.sleep(pe, ~std::uint64_t{0});
+          connected.store(arrivals.count);
+        }
+        woken.store(1);
+        while (out.load() == 0) arrivals.poll();
+      } else if (pe == 1) {
+        while (connected.load() == 0) arrivals.poll();
+        do {
+          while (connections_watched() == 0) arrivals.poll();
+          for (int i = 0; i < 1000; ++i) arrivals.poll();
+        } while (connections_watched() == 0);
+        board_->stop.store(1);
+        while (woken.load() == 0) {
+        }
+        while (connections_watched() != 0) arrivals.poll();
+        out.store(1);
+      } else if (pe == 2) {
+        send(layer, 2, 0, 0, 64);
+        while (board_->stop.load() == 0) arrivals.poll();
+        send(layer, 2, 0, 1, 64);
+      }
+      wrong += arrivals.wrong;
+      board_->done.fetch_add(1);
+      while (board_->done.load() < layer.pes()) arrivals.poll();
+    });
+    return wrong.load();
   }));
 }
 

@@ -99,18 +99,23 @@ static_assert(sizeof(Letter) <= Slot::kBodyBytes);
 
 /// Sends one letter: inline if `bytes` is 0 and there is a slot, else in a block whose every 64th byte is marked.
 inline void post_letter(Port& port, Letter letter) {
-  Slot* slot = letter.bytes == 0 ? port.claim(static_cast<int>(letter.target)) : nullptr;
+  const int target = static_cast<int>(letter.target);
   letter.sum = letter.expected_sum();
-  if (slot != nullptr) {
-    std::memcpy(slot->body, &letter, sizeof(letter));
-    return port.publish(static_cast<int>(letter.target), slot, letter.number & 0xFFFFFF);
+  if (letter.bytes == 0) {
+    if (Slot* slot = port.claim(target)) {
+      std::memcpy(slot->body, &letter, sizeof(letter));
+      return port.publish(target, slot, letter.number & 0xFFFFFF);
+    }
+    std::byte body[Slot::kBodyBytes] = {};
+    std::memcpy(body, &letter, sizeof(letter));
+    return port.park(target, letter.number & 0xFFFFFF, body);
   }
   letter.bytes = std::max<std::uint64_t>(letter.bytes, 64);
   letter.sum = letter.expected_sum();
   auto* block = static_cast<unsigned char*>(port.heap().allocate(letter.bytes));
   for (std::size_t i = sizeof(letter); i < letter.bytes; i += 64) block[i] = static_cast<unsigned char>(letter.number);
   std::memcpy(block, &letter, sizeof(letter));
-  port.send(static_cast<int>(letter.target), 1ull << 55 | (letter.number & 0xFFFFFF), block);
+  port.send(target, 1ull << 55 | (letter.number & 0xFFFFFF), block);
 }
 
 /// Reads a letter out of what a sink was given, and releases its block. False: it was damaged.

@@ -1,11 +1,14 @@
 // The TCP transport against what well-behaved peers never do: strangers, garbage, dribbled bytes, lack of descriptors,
 // peers that are busy for long.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "machine/tcp/transport.h"
@@ -147,6 +150,34 @@ TEST(Frames, MayComeInAnyPieces) {
   EXPECT_TRUE(worker.losses.empty());
 }
 
+// After a large message that was answered little is read at first, and of a large one only so much at a time, or all of
+// it where something waits to go out: whatever comes then, Worker checks that it is whole.
+TEST(LargeMessages, AndSmallOnesInAnyOrderAfterAnAnswer) {
+  Worker a(loopback(), 1), b(loopback(), 2);
+  const std::vector<Worker*> both{&a, &b};
+  ucx::Link& ab = a.connect(b);
+  a.push(ab, 8, 0, {&b});
+  pump(both, [&] { return b.arrived_from(1) == 1; });
+  ucx::Link& ba = *b.link_to(1);
+  const std::vector<std::size_t> sizes = {kReceiveBytes, 8,    kReceiveBytes + 1, kReceiveBytes,      kLargeBegins,
+                                          1 << 20,       8193, 1 << 20,           kPlacedAtATime + 8, 0};
+  std::deque<Ticket> tickets;
+  for (std::size_t of_a : sizes) {
+    for (std::size_t of_b : sizes) {
+      for (const std::size_t follows : {std::size_t{0}, std::size_t{24}, kPlacedAtATime}) {
+        a.push(ab, of_a, 0, {&b});
+        if (follows != 0) a.push(ab, follows, 0, {&b});
+        pump(both, [&] { return b.arrived_from(1) == a.sent_to(2); });
+        b.push(ba, of_b, 0, {&a});
+        if (follows > 24) static_cast<void>(a.send_lent(ab, 2 << 20, tickets.emplace_back()));
+        pump(both, [&] { return a.arrived_from(2) == b.sent_to(1); });
+      }
+    }
+  }
+  pump(both, [&] { return b.arrived_from(1) == a.sent_to(2); });
+  EXPECT_TRUE(a.losses.empty() && b.losses.empty());
+}
+
 /// So many of them in a row, as one read brings them.
 std::vector<std::byte> messages(ucx::PeerId from, std::uint64_t count) {
   std::vector<std::byte> all;
@@ -212,6 +243,148 @@ TEST(ManyMessages, OfALinkThatIsClosedBetweenThemAreForgotten) {
   EXPECT_EQ(arrived, kAtATime + 5u);
   EXPECT_TRUE(worker.transport().arm());
   expect_well(worker);
+}
+
+// ---- the set of epoll
+
+/// How many descriptors the worker's epoll knows; two of them are the door and the timer.
+int watched_by(Worker& worker) {
+  std::ifstream info("/proc/self/fdinfo/" + std::to_string(worker.transport().wait_fd()));
+  int count = 0;
+  for (std::string line; std::getline(info, line);) count += line.starts_with("tfd:");
+  return count;
+}
+constexpr int kNobody = 2;
+
+/// Until epoll tells; nobody calls progress() meanwhile.
+void sleep_on(Worker& worker) {
+  pollfd ready{worker.transport().wait_fd(), POLLIN, 0};
+  while (::poll(&ready, 1, -1) != 1) {
+  }
+}
+/// So long that a link which may leave the set has left it.
+void look_for_long(Worker& worker) { settle({&worker}, 2 * kPollEvery); }
+
+TEST(Epoll, DoesNotKnowFewLinksUntilSomebodyWantsToSleep) {
+  Worker worker(loopback(), 1);
+  RawPeer peer(worker);
+  peer.shake_hands();
+  EXPECT_EQ(watched_by(worker), kNobody + 1);
+  look_for_long(worker);
+  EXPECT_EQ(watched_by(worker), kNobody);
+  peer.send(message(99, 0, 50));
+  pump({&worker}, [&] { return worker.arrived_from(99) == 1; });
+  ASSERT_TRUE(worker.transport().arm());
+  EXPECT_EQ(watched_by(worker), kNobody + 1);
+  peer.send(message(99, 1, 50));
+  sleep_on(worker);
+  pump({&worker}, [&] { return worker.arrived_from(99) == 2; });
+}
+
+TEST(Epoll, TellsOfWhatCameWhileTheLinkWasOut) {
+  Worker worker(loopback(), 1);
+  RawPeer peer(worker);
+  peer.shake_hands();
+  look_for_long(worker);
+  peer.send(message(99, 0, 50));
+  ASSERT_TRUE(worker.transport().arm());
+  EXPECT_EQ(watched_by(worker), kNobody + 1);
+  sleep_on(worker);
+  pump({&worker}, [&] { return worker.arrived_from(99) == 1; });
+}
+
+// One may sleep while others look.
+TEST(Epoll, KnowsThemUntilAllAreSaidToBeAwake) {
+  Worker worker(loopback(), 1);
+  RawPeer peer(worker);
+  peer.shake_hands();
+  ASSERT_TRUE(worker.transport().arm());
+  look_for_long(worker);
+  EXPECT_EQ(watched_by(worker), kNobody + 1);
+  peer.send(message(99, 0, 50));
+  sleep_on(worker);
+  worker.transport().disarm();
+  look_for_long(worker);
+  EXPECT_EQ(watched_by(worker), kNobody);
+  EXPECT_EQ(worker.arrived_from(99), 1u);
+}
+
+TEST(Epoll, AnEndIsSeenInsideAndOutside) {
+  for (bool sleeps : {false, true}) {
+    Worker worker(loopback(), 1);
+    RawPeer peer(worker);
+    peer.shake_hands();
+    look_for_long(worker);
+    ASSERT_EQ(watched_by(worker), kNobody);
+    if (sleeps) {
+      ASSERT_TRUE(worker.transport().arm());
+      EXPECT_EQ(watched_by(worker), kNobody + 1);
+    }
+    peer.hang_up();
+    if (sleeps) sleep_on(worker);
+    pump({&worker}, [&] { return worker.losses.size() == 1; });
+    EXPECT_NE(worker.losses[0].reason.find("process ended"), std::string::npos) << worker.losses[0].reason;
+    EXPECT_EQ(watched_by(worker), kNobody);
+    expect_well(worker);
+  }
+}
+
+TEST(Epoll, KnowsAllWhenTheyAreMoreThanAreAskedOneByOne) {
+  constexpr std::uint64_t kMore = kReadDirectly + 1;
+  Worker worker(loopback(), 1);
+  std::deque<RawPeer> peers;
+  auto all_say_something = [&] {
+    for (std::uint64_t i = 0; i < peers.size(); ++i) {
+      const std::uint64_t number = worker.arrived_from(100 + i);
+      peers[i].send(message(100 + i, number, 40));
+      pump({&worker}, [&] { return worker.arrived_from(100 + i) == number + 1; });
+    }
+  };
+  for (std::uint64_t i = 0; i < kMore; ++i) {
+    peers.emplace_back(worker, "a secret of the tests", 100 + i).shake_hands();
+    all_say_something();
+    look_for_long(worker);
+    const int links = i + 1 <= kReadDirectly ? 0 : static_cast<int>(i + 1);
+    EXPECT_EQ(watched_by(worker), kNobody + links) << i + 1 << " links";
+  }
+  // One leaves, and the others are few again.
+  worker.close(*worker.link_to(100));
+  peers.front().hang_up();
+  settle({&worker}, 4 * kPollEvery);
+  EXPECT_EQ(watched_by(worker), kNobody);
+  const std::uint64_t number = worker.arrived_from(101);
+  peers[1].send(message(101, number, 40));
+  pump({&worker}, [&] { return worker.arrived_from(101) == number + 1; });
+}
+
+TEST(Epoll, SaysWhenALinkThatWasOutHasRoomAgain) {
+  Worker a(loopback(), 1), b(loopback(), 2);
+  ucx::Link& link = a.connect(b);
+  a.push(link, 8, 0, {&b});
+  pump({&a, &b}, [&] { return b.arrived_from(1) == 1; });
+  look_for_long(a);
+  ASSERT_EQ(watched_by(a), kNobody);
+  std::deque<Ticket> tickets;
+  for (int i = 0; i < 4; ++i) ASSERT_EQ(a.send_lent(link, 16 << 20, tickets.emplace_back()), ucx::Accepted::pending);
+  settle({&a}, 4 * kPollEvery);
+  EXPECT_EQ(watched_by(a), kNobody + 1) << "it waits for room";
+  pump({&b, &a}, [&] { return b.arrived_from(1) == 5; });
+  look_for_long(a);
+  EXPECT_EQ(watched_by(a), kNobody);
+}
+
+TEST(Epoll, ALinkThatIsClosedWhileItIsOutStillParts) {
+  Worker a(loopback(), 1), b(loopback(), 2);
+  ucx::Link& link = a.connect(b);
+  a.push(link, 8, 0, {&b});
+  pump({&a, &b}, [&] { return b.arrived_from(1) == 1; });
+  look_for_long(a);
+  look_for_long(b);
+  a.close(link);
+  EXPECT_EQ(watched_by(a), kNobody + 1) << "until the peer has closed it, too";
+  pump({&a, &b}, [&] { return b.losses.size() == 1; });
+  b.close(*b.link_to(1));
+  pump({&a, &b}, [&] { return watched_by(a) == kNobody && watched_by(b) == kNobody; });
 }
 
 TEST(Frames, ThatMakeNoSenseLoseTheLink) {
