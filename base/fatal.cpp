@@ -43,7 +43,15 @@ std::string format_complaint(const Complaint& complaint, const std::string& plac
 }
 
 void fatal(const Complaint& complaint) {
-  // Two threads that fail at once both get to print; only the first one runs the exit hook, and ends everything.
+  // Threads of a process mostly fail at once because of one thing, such as a peer that is lost: the first one says it
+  // and ends them all. (One that fails again while it ends says that too.)
+  static thread_local bool ends = false;
+  const bool first = !ending.exchange(true);
+  if (!first && !ends) {
+    ::sleep(2);
+    ::_exit(1);
+  }
+  ends = true;
   PlaceHook place = place_hook.load(std::memory_order_acquire);
   std::string text = format_complaint(complaint, place != nullptr ? place() : std::string());
   std::fflush(stdout);
@@ -52,10 +60,8 @@ void fatal(const Complaint& complaint) {
     ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
     static_cast<void>(written);
   }
-  if (!ending.exchange(true)) {
+  if (first) {
     if (ExitHook hook = exit_hook.load(std::memory_order_acquire)) hook(1);
-  } else {
-    ::sleep(2);  // the first one is telling the other processes; it ends this one
   }
   ::_exit(1);
 }

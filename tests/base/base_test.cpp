@@ -240,6 +240,22 @@ TEST(FatalDeathTest, AnotherProcessMaySayIt) {
   EXPECT_EXIT(speak(), ::testing::ExitedWithCode(1), "said");
 }
 
+TEST(FatalDeathTest, OfThreadsThatFailTogetherOneSpeaks) {
+  const auto fail = [] {
+    static std::atomic<bool> ending{false};
+    set_fatal_exit_hook([](int) {
+      ending.store(true);
+      for (;;) std::this_thread::yield();  // so that the other one ends the process
+    });
+    std::thread other([] {
+      while (!ending.load()) std::this_thread::yield();
+      fatal("the second one");
+    });
+    fatal("the first one");
+  };
+  EXPECT_EXIT(fail(), ::testing::ExitedWithCode(1), "^periapt: fatal error\n  what:     the first one\n$");
+}
+
 TEST(ErrorText, NamesTheCommandThatLiftsALimit) {
   EXPECT_EQ(error_text(EMFILE), "Too many open files; more are allowed by: ulimit -n 65536");
   EXPECT_NE(error_text(EAGAIN).find("ulimit -u unlimited; ulimit -v unlimited"), std::string::npos);
