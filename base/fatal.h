@@ -13,8 +13,7 @@ struct Complaint {
   std::string what_next;  ///< what to do about it
 };
 
-/// Prints the block and ends the process with status 1 through the exit hook (default: _exit after flushing stdio). Of
-/// several threads that fail at a time only the first one prints.
+/// Prints the block, unless another thread just did, and ends the process with status 1 through the exit hook or _exit.
 [[noreturn]] void fatal(const Complaint& complaint);
 [[noreturn]] void fatal(const std::string& what, const std::string& where = {}, const std::string& why = {},
                         const std::string& what_next = {});
