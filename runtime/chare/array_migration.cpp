@@ -146,7 +146,7 @@ void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t f
   Message message = pack_all(header, members, to);
   for (const Member& member : members) member.array->leave(member.element, age);
   if (!follows) location.learn(id, to, age, false);
-  for (ArrayManager* bound : location.bound) bound->routing().release_waiting(id);
+  location.release_waiting(id);
   ++pe.created;
   const int leader = location.bound.front()->id().index();
   send_to(pe, to, runtime_message(std::move(message), entry_arrive, static_cast<std::uint32_t>(leader)));

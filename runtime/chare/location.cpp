@@ -75,6 +75,10 @@ void Location::confirm(std::uint64_t id, Age age) {
 void Location::moved(std::uint64_t id, int pe, Age age) {
   if (!find(id)) return;
   learn(id, pe, age, true);
+  release_waiting(id);
+}
+
+void Location::release_waiting(std::uint64_t id) {
   for (ArrayManager* array : bound) array->routing().release_waiting(id);
 }
 
@@ -210,7 +214,7 @@ void Location::answer(std::uint64_t id, Answer what, int pe, Age age) {
     ++pe_.created;
     tell(claim.pe, entry_settled, id, settled);
   }
-  for (ArrayManager* array : bound) array->routing().release_waiting(id);
+  release_waiting(id);
 }
 
 void Location::gone(std::uint64_t id, const Gone& gone) {

@@ -69,6 +69,8 @@ class Location {
   std::uint32_t changes() const { return changes_; }
   // The home hears where an element has come to.
   void moved(std::uint64_t id, int pe, Age age);
+  // Something new is known of it: what waits for it in any array goes on.
+  void release_waiting(std::uint64_t id);
 
   // --- births and deaths ---
   // The age of a new element of `array`, which is about to be made here.

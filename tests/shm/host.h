@@ -97,7 +97,7 @@ struct Letter {
 };
 static_assert(sizeof(Letter) <= Slot::kBodyBytes);
 
-/// Sends one letter: inline if `bytes` is 0 and there is a slot, else in a block whose every 64th byte is marked.
+/// Sends one letter: inline if `bytes` is 0, else in a block whose every 64th byte is marked.
 inline void post_letter(Port& port, Letter letter) {
   const int target = static_cast<int>(letter.target);
   letter.sum = letter.expected_sum();
