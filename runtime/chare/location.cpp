@@ -94,6 +94,12 @@ bool Location::knows(std::uint64_t id, Age age) const {
   return !record || !age.younger_than(record->age);  // without a record it has died
 }
 
+std::size_t Location::hints_of_others() const {
+  std::size_t count = 0;
+  hints_.for_each([&](std::uint64_t, const Hint& hint) { count += static_cast<int>(hint.home) != pe_.index; });
+  return count;
+}
+
 void Location::confirm(std::uint64_t id, Age age) {
   Hint* hint = hints_.find(id);
   if (hint && hint->age == age) hint->arrived = true;

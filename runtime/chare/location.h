@@ -46,7 +46,7 @@ class Location {
   };
   static_assert(sizeof(Hint) == 16);
   // Of elements that have their home elsewhere so many hints are kept, besides those that are being asked about.
-  static constexpr std::size_t hints_kept = 1 << 14;
+  static inline std::size_t hints_kept = 1 << 14;  // (tests change it)
 
   Location(PeObjects& objects, const CkArrayOptions& options, CkArrayID array);
   static void register_entries();
@@ -72,7 +72,8 @@ class Location {
     hints_.erase(id);
     ++changes_;
   }
-  std::size_t hints() const { return hints_.size(); }
+  // Those of elements that have their home elsewhere.
+  std::size_t hints_of_others() const;
   // Goes up whenever guess() may answer something else than before.
   std::uint32_t changes() const { return changes_; }
   // The home hears where an element has come to.
