@@ -339,7 +339,8 @@ template <class Visit>
 void visit_waiting(int index, GroupRecord& group, const Visit& visit) {
   if (!group.waiting.empty()) visit("group or array " + std::to_string(index), group.waiting);
   if (!group.array) return;
-  for (const auto& [id, messages] : group.array->routing().waiting()) visit(group.array->describe(id), messages);
+  for (const auto& [id, messages] : group.array->routing().waiting())
+    visit(group.array->ids().describe_receiver(messages.front()), messages);
 }
 }  // namespace
 
@@ -402,7 +403,12 @@ void* PeObjects::find_chare(std::uint64_t serial) {
   ChareRecord* record = chares_.find(serial);
   return record ? record->object : nullptr;
 }
-void PeObjects::forget_chare(std::uint64_t serial) { chares_.erase(serial); }
+void PeObjects::forget_chare(std::uint64_t serial) {
+  running_threads.owner_dies(ThreadOwner::of_chare(serial), [&] {
+    return std::string("chare ") + registry().chares[static_cast<std::size_t>(chares_[serial].type)].name;
+  });
+  chares_.erase(serial);
+}
 
 namespace {
 void check_chare(const CProxy_Chare& proxy, int ep) {
@@ -488,7 +494,7 @@ void PeObjects::send_to_section(int to, std::uint64_t section, int ep, void* pay
 void* local_object(const CProxyElement_ArrayBase& proxy) {
   ArrayManager* manager = PeObjects::current().array(proxy.ckGetArrayID());
   if (!manager) return nullptr;
-  ArrayElement* element = manager->find(proxy.ckGetID() ? proxy.ckGetID() : manager->id_of(proxy.ckGetIndex()));
+  ArrayElement* element = manager->find(proxy.ckGetID(), proxy.ckGetIndex());
   return element ? manager->object_of(element) : nullptr;
 }
 

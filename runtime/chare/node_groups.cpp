@@ -98,7 +98,7 @@ void NodeGroups::deliver(PeObjects& objects, int ep, std::uint32_t collection, v
   }
   void* object = object_for_entry(r->type, ep, r->object);
   const bool exclusive = entry_info(ep).flags & ep_exclusive;
-  objects.run_entry(ep, object, payload, end, std::move(message), exclusive ? static_cast<int>(collection) : 0);
+  objects.run_entry(ep, object, payload, end, std::move(message), {}, exclusive ? static_cast<int>(collection) : 0);
 }
 
 // An [exclusive] entry has returned, or its thread has ended. The next of those that came meanwhile is queued here: any

@@ -100,7 +100,7 @@ void Carrier::run_turns() {
       shm::Port::relax();
     } else {
       std::uint64_t deadline = ~std::uint64_t{0};
-      for (Member& member : members_) deadline = std::min(deadline, member.pe->conditions.next_deadline_ns());
+      for (Member& member : members_) deadline = std::min(deadline, member.pe->next_deadline_ns());
       process_.layer().sleep(members_[0].pe->index, deadline);
       idle_turns = turns_before_sleep / 2;
       if (process_.layer().exit_announced()) _exit(process_.layer().exit_code());

@@ -26,6 +26,9 @@ class Main : public CBase_Main {
     victims = CProxy_Victim::ckNew(4);
     if (mistake == "wait outside of a thread") {
       CkWaitFuture(CkCreateFuture());
+    } else if (mistake == "wait for one of several outside of a thread") {
+      std::vector<ck::future<int>> futures(2);
+      ck::wait_any(futures.begin(), futures.end());
     } else if (mistake == "wait for ever") {
       thisProxy.waits();
     } else {
@@ -46,6 +49,7 @@ class Single : public CBase_Single {
  public:
   Single() {}
   void hello() { delete this; }
+  void ponder() { CkWaitFuture(CkCreateFuture()); }
 };
 
 class Victim : public CBase_Victim {
@@ -61,6 +65,8 @@ class Victim : public CBase_Victim {
     int more = 1000000;
     if (p.isUnpacking()) PUParray(p, std::vector<int>(more).data(), more);
   }
+  void ponder() { CkWaitFuture(CkCreateFuture()); }
+  void perish() { ckDestroy(); }
   void mixed() {
     double value = 1;
     int number = 1;
@@ -127,6 +133,15 @@ class Victim : public CBase_Victim {
     if (mistake == "deleted chare") {
       CProxy_Single single = CProxy_Single::ckNew(CkMyPe());
       single.hello();
+      single.hello();
+    }
+    if (mistake == "destroyed under a thread") {
+      thisProxy[thisIndex].ponder();
+      thisProxy[thisIndex].perish();
+    }
+    if (mistake == "chare deleted under a thread") {
+      CProxy_Single single = CProxy_Single::ckNew(CkMyPe());
+      single.ponder();
       single.hello();
     }
     // "nothing": returns, and nobody ever does anything again.
