@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/cmk.h"
+#include "runtime/chare/c_calls.h"
 #include "runtime/chare/entry_options.h"
 #include "runtime/chare/registry.h"
 
@@ -17,7 +18,6 @@ void* CkAllocSysMsg(const CkEntryOptions* options = nullptr);
 void CkFreeSysMsg(void* message);
 // A message of `bytes` of payload like `message` (same type, priority).
 void* CkAllocBuffer(void* message, int bytes);
-void CkFreeMsg(void* message);
 // A private copy; the original may have been packed and unpacked on the way, so it is replaced too.
 void* CkCopyMsg(void** message);
 void* CkReferenceMsg(void* message);
