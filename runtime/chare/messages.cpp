@@ -1,6 +1,7 @@
 // Messages as programs see them: allocation, copies, packing, the envelope's fields.
 #include "runtime/chare/messages.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/fatal.h"
@@ -106,6 +107,42 @@ void* new_marshalled(std::size_t size, const CkEntryOptions* options) {
     }
   }
   return payload_of(message.release());
+}
+
+namespace {
+// Of each message: the offsets, how many they are, its address. The last one made is the last.
+struct ArraysInMaking {
+  static constexpr std::size_t capacity = 128;
+  std::size_t used = 0;
+  std::uintptr_t words[capacity];
+};
+thread_local constinit ArraysInMaking in_making{};
+}  // namespace
+
+void MessageArrays::made(const void* message, const std::size_t* offsets, std::size_t count) {
+  ArraysInMaking& all = in_making;
+  if (count + 2 > all.capacity) return;
+  // Those without an end were made by alloc() itself, and no constructor has come.
+  if (all.used + count + 2 > all.capacity) all.used = 0;
+  for (std::size_t i = 0; i < count; ++i) all.words[all.used++] = offsets[i];
+  all.words[all.used++] = count;
+  all.words[all.used++] = reinterpret_cast<std::uintptr_t>(message);
+}
+
+bool MessageArrays::take(const void* message, std::size_t* offsets, std::size_t count) {
+  ArraysInMaking& all = in_making;
+  for (std::size_t end = all.used; end > 0;) {
+    const std::size_t begin = end - 2 - all.words[end - 2];
+    if (all.words[end - 1] == reinterpret_cast<std::uintptr_t>(message)) {
+      const bool same_class = all.words[end - 2] == count;
+      if (same_class) std::copy_n(all.words + begin, count, offsets);
+      std::copy(all.words + end, all.words + all.used, all.words + begin);
+      all.used -= end - begin;
+      return same_class;
+    }
+    end = begin;
+  }
+  return false;
 }
 
 const void* reduction_data(void* impl_msg, std::size_t& size) {

@@ -30,6 +30,18 @@ int CkGetSrcNode(void* message);
 std::size_t CkGetMsgSize(void* message);
 void CkPupMessage(PUP::er& p, void** message, int pack_mode = 1);
 
+namespace periapt {
+// Where the arrays of a message lie whose memory is there and whose constructor has still to run: `new (n) M()` writes
+// zeroes over the object in between. The constructor takes them by the message's address, for its arguments may have
+// made other messages meanwhile.
+class MessageArrays {
+ public:
+  static void made(const void* message, const std::size_t* offsets, std::size_t count);
+  // False for an object that the generated alloc() has not made: on the stack, or by an alloc() of the class.
+  static bool take(const void* message, std::size_t* offsets, std::size_t count);
+};
+}  // namespace periapt
+
 class CkMessage {
  public:
   void pup(PUP::er&) {}  // programs call their CMessage_M::pup(p) first
