@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "base/fatal.h"
 #include "runtime/chare/pe_objects.h"
@@ -110,39 +111,23 @@ void* new_marshalled(std::size_t size, const CkEntryOptions* options) {
 }
 
 namespace {
-// Of each message: the offsets, how many they are, its address. The last one made is the last.
-struct ArraysInMaking {
-  static constexpr std::size_t capacity = 128;
-  std::size_t used = 0;
-  std::uintptr_t words[capacity];
+struct LastMade {
+  const void* message = nullptr;
+  std::vector<std::size_t> offsets;
 };
-thread_local constinit ArraysInMaking in_making{};
+thread_local LastMade last_made;
 }  // namespace
 
 void MessageArrays::made(const void* message, const std::size_t* offsets, std::size_t count) {
-  ArraysInMaking& all = in_making;
-  if (count + 2 > all.capacity) return;
-  // Those without an end were made by alloc() itself, and no constructor has come.
-  if (all.used + count + 2 > all.capacity) all.used = 0;
-  for (std::size_t i = 0; i < count; ++i) all.words[all.used++] = offsets[i];
-  all.words[all.used++] = count;
-  all.words[all.used++] = reinterpret_cast<std::uintptr_t>(message);
+  last_made.message = message;
+  last_made.offsets.assign(offsets, offsets + count);
 }
 
 bool MessageArrays::take(const void* message, std::size_t* offsets, std::size_t count) {
-  ArraysInMaking& all = in_making;
-  for (std::size_t end = all.used; end > 0;) {
-    const std::size_t begin = end - 2 - all.words[end - 2];
-    if (all.words[end - 1] == reinterpret_cast<std::uintptr_t>(message)) {
-      const bool same_class = all.words[end - 2] == count;
-      if (same_class) std::copy_n(all.words + begin, count, offsets);
-      std::copy(all.words + end, all.words + all.used, all.words + begin);
-      all.used -= end - begin;
-      return same_class;
-    }
-    end = begin;
-  }
-  return false;
+  if (last_made.message != message || last_made.offsets.size() != count) return false;
+  last_made.message = nullptr;
+  std::copy_n(last_made.offsets.begin(), count, offsets);
+  return true;
 }
 
 const void* reduction_data(void* impl_msg, std::size_t& size) {

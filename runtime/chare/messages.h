@@ -31,9 +31,9 @@ std::size_t CkGetMsgSize(void* message);
 void CkPupMessage(PUP::er& p, void** message, int pack_mode = 1);
 
 namespace periapt {
-// Where the arrays of a message lie whose memory is there and whose constructor has still to run: `new (n) M()` writes
-// zeroes over the object in between. The constructor takes them by the message's address, for its arguments may have
-// made other messages meanwhile.
+// Where the arrays of the message lie whose memory this thread has made last: `new (n) M()` writes zeroes over the
+// object before its constructor runs, which sets them again. Where it doesn't, constructors may have arguments, and
+// these may make other messages: then what alloc() has set is as it was.
 class MessageArrays {
  public:
   static void made(const void* message, const std::size_t* offsets, std::size_t count);
