@@ -167,7 +167,10 @@ class DeclEmitter {
     out_.line("class CMessage_" + message.name + " : public CkMessage {");
     out_.line(" public:");
     out_.line("  static int __idx;");
-    if (arrays) out_.line("  CMessage_" + message.name + "();");
+    if (arrays) {
+      out_.line("  static thread_local periapt::MadeArrays<" + std::to_string(arrays) + "> impl_made;");
+      out_.line("  CMessage_" + message.name + "();");
+    }
     std::vector<std::string> forms = {"", ", int* impl_sizes", ", int* impl_sizes, const int impl_prioBits",
                                       ", int* impl_sizes, const int impl_prioBits, const GroupDepNum impl_dep"};
     forms.push_back(sizes + ", const int impl_prioBits");

@@ -146,6 +146,9 @@ class DefEmitter {
                                               " needs a class " + message.name + " : public CMessage_" + message.name +
                                               ", defined before " + module_.name + ".def.h is included\");");
     out_.line(header + "int " + base + "::__idx = 0;");
+    if (!arrays.empty())
+      out_.line(header + "thread_local periapt::MadeArrays<" + std::to_string(arrays.size()) + "> " + base +
+                "::impl_made{};");
     allocators(header, own, base, arrays.size());
     allocation(header, own, base, arrays);
     if (!arrays.empty()) construction(message, own, arrays);
@@ -202,8 +205,10 @@ class DefEmitter {
     }
     out_.line("  auto* impl_msg = static_cast<" + own + "*>(CkAllocMsg(impl_index, offsets[" +
               std::to_string(arrays.size()) + "], impl_prioBits, impl_dep));");
-    setPointers(arrays);
-    out_.line("  periapt::MessageArrays::made(impl_msg, offsets, " + std::to_string(arrays.size()) + ");");
+    setPointers(arrays, "offsets");
+    out_.line("  impl_made.message = impl_msg;");
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      out_.line("  impl_made.offsets[" + std::to_string(i) + "] = offsets[" + std::to_string(i) + "];");
     out_.line("  return impl_msg;");
     out_.line("}");
   }
@@ -214,17 +219,17 @@ class DefEmitter {
     const std::string header = message.header ? message.header->text(false) + " " : "";
     out_.line(header + "CMessage_" + own + "::CMessage_" + message.name + "() {");
     out_.line("  auto* impl_msg = static_cast<" + own + "*>(this);");
-    out_.line("  std::size_t offsets[" + std::to_string(arrays.size()) + "];");
-    out_.line("  if (!periapt::MessageArrays::take(impl_msg, offsets, " + std::to_string(arrays.size()) + ")) return;");
-    setPointers(arrays);
+    out_.line("  if (impl_made.message != impl_msg) return;");
+    out_.line("  impl_made.message = nullptr;");
+    setPointers(arrays, "impl_made.offsets");
     out_.line("}");
   }
 
-  void setPointers(const std::vector<const MessageField*>& arrays) {
+  void setPointers(const std::vector<const MessageField*>& arrays, const std::string& offsets) {
     for (std::size_t i = 0; i < arrays.size(); ++i)
-      out_.lineAt(arrays[i]->span.begin,
-                  "  impl_msg->" + arrays[i]->name + " = reinterpret_cast<" + arrays[i]->type.text() +
-                      "*>(reinterpret_cast<char*>(impl_msg) + offsets[" + std::to_string(i) + "]);");
+      out_.lineAt(arrays[i]->span.begin, "  impl_msg->" + arrays[i]->name + " = reinterpret_cast<" +
+                                             arrays[i]->type.text() + "*>(reinterpret_cast<char*>(impl_msg) + " +
+                                             offsets + "[" + std::to_string(i) + "]);");
   }
 
   /// Packed, the pointers are offsets from the message.

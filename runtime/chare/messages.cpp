@@ -1,9 +1,7 @@
 // Messages as programs see them: allocation, copies, packing, the envelope's fields.
 #include "runtime/chare/messages.h"
 
-#include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "base/fatal.h"
 #include "runtime/chare/pe_objects.h"
@@ -108,26 +106,6 @@ void* new_marshalled(std::size_t size, const CkEntryOptions* options) {
     }
   }
   return payload_of(message.release());
-}
-
-namespace {
-struct LastMade {
-  const void* message = nullptr;
-  std::vector<std::size_t> offsets;
-};
-thread_local LastMade last_made;
-}  // namespace
-
-void MessageArrays::made(const void* message, const std::size_t* offsets, std::size_t count) {
-  last_made.message = message;
-  last_made.offsets.assign(offsets, offsets + count);
-}
-
-bool MessageArrays::take(const void* message, std::size_t* offsets, std::size_t count) {
-  if (last_made.message != message || last_made.offsets.size() != count) return false;
-  last_made.message = nullptr;
-  std::copy_n(last_made.offsets.begin(), count, offsets);
-  return true;
 }
 
 const void* reduction_data(void* impl_msg, std::size_t& size) {

@@ -31,14 +31,13 @@ std::size_t CkGetMsgSize(void* message);
 void CkPupMessage(PUP::er& p, void** message, int pack_mode = 1);
 
 namespace periapt {
-// Where the arrays of the message lie whose memory this thread has made last: `new (n) M()` writes zeroes over the
-// object before its constructor runs, which sets them again. Where it doesn't, constructors may have arguments, and
-// these may make other messages: then what alloc() has set is as it was.
-class MessageArrays {
- public:
-  static void made(const void* message, const std::size_t* offsets, std::size_t count);
-  // False for an object that the generated alloc() has not made: on the stack, or by an alloc() of the class.
-  static bool take(const void* message, std::size_t* offsets, std::size_t count);
+// Where the arrays of the message of a class lie whose memory a thread has made last: `new (n) M()` writes zeroes over
+// the object before its constructor runs, which sets them again. Where it doesn't, the constructor may have arguments,
+// and these may make other messages: then what alloc() has set is as it was.
+template <std::size_t arrays>
+struct MadeArrays {
+  const void* message;
+  std::size_t offsets[arrays];
 };
 }  // namespace periapt
 

@@ -109,10 +109,10 @@ typedef void (*CkDeallocFnPtr)(void*);
 void* CkAllocMsg(int type, std::size_t bytes, int priorityBits, GroupDepNum dependency = GroupDepNum{});
 void CkFreeMsg(void* message);
 namespace periapt {
-class MessageArrays {
- public:
-  static void made(const void* message, const std::size_t* offsets, std::size_t count);
-  static bool take(const void* message, std::size_t* offsets, std::size_t count);
+template <std::size_t arrays>
+struct MadeArrays {
+  const void* message;
+  std::size_t offsets[arrays];
 };
 }  // namespace periapt
 #define ALIGN16(bytes) ((static_cast<std::size_t>(bytes) + 15) & ~static_cast<std::size_t>(15))
