@@ -264,7 +264,7 @@ typedef ArrayElementT<CkArrayIndex3D> ArrayElement3D;
 typedef ArrayElementT<CkArrayIndex4D> ArrayElement4D;
 typedef ArrayElementT<CkArrayIndex5D> ArrayElement5D;
 typedef ArrayElementT<CkArrayIndex6D> ArrayElement6D;
-typedef ArrayElementT<CkArrayIndex> ArrayElementMax;
+typedef ArrayElementT<CkIndexMax> ArrayElementMax;
 
 // --- CBase_X -------------------------------------------------------------------------------------------------------
 namespace periapt {
