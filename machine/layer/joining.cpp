@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "machine/bootstrap/launch.h"
+#include "machine/bootstrap/watchdog.h"
 
 namespace periapt::machine {
 namespace {
@@ -44,18 +45,19 @@ Result<std::vector<bootstrap::Member>> meet(bootstrap::World& world, const boots
   return members;
 }
 
-// How far start-up has come, for a fatal error: a launcher is looked for, was found, all processes have met, and agree.
-enum class Stage { over, begun, looking, found, met, joined };
+// How far start-up has come, for a fatal error: a launcher is looked for, did not answer as it should, or was found;
+// all processes have met, and agree.
+enum class Stage { over, begun, looking, unanswered, found, met, joined };
 Stage stage = Stage::over;
 bootstrap::World* world_found = nullptr;
 
 // Processes of a host that find the same wrong later on, each by itself (a limit, a device that is not there): the
 // first one has the right to say it. It is held as long as it lives; a name is the one thing they can have only once.
-bool speaks_for_its_host() {
+bool speaks_for_its_host(const std::string& job) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const std::string name = "periapt-told-" + std::to_string(::geteuid()) + "-" +
-                           std::to_string(std::hash<std::string>()(world_found->job()));
+  const std::string name =
+      "periapt-told-" + std::to_string(::geteuid()) + "-" + std::to_string(std::hash<std::string>()(job));
   std::memcpy(address.sun_path + 1, name.data(), name.size());  // a first byte of 0: in no file system
   int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (socket < 0 && ::close(STDIN_FILENO) == 0)  // too many are open, perhaps; we read nothing any more
@@ -64,21 +66,36 @@ bool speaks_for_its_host() {
   const bool first = socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0;
   // Who has said it has gone already, or is about to have the launcher end us; that news may still be on its way.
   ::usleep(100'000);
-  if (!world_found->well(nullptr)) return false;
+  if (world_found != nullptr && !world_found->well(nullptr)) return false;
   if (!first) ::sleep(2);
   return first;
+}
+
+// While a launcher is looked for, and does not answer as it should: what its processes on a host have in common.
+std::string job_in_environment() {
+  std::string job;
+  for (const char* name : {"PMI_FD", "PMI_PORT", "PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID"}) {
+    const char* value = std::getenv(name);
+    const bool own = std::strcmp(name, "PMI_FD") == 0;  // a number of this process's
+    if (value != nullptr) job += std::string(name) + (own ? "" : value) + " ";
+  }
+  return job.empty() ? job : job + std::to_string(::getppid());
 }
 
 // A fatal error before this process has met the others, who wait for it, or make the same mistake. True: it is printed
 // here.
 bool speaks_for_all(const Complaint& complaint) {
-  if (stage == Stage::joined) return speaks_for_its_host();
+  if (stage == Stage::joined) return speaks_for_its_host(world_found->job());
   if (stage == Stage::begun) {
     stage = Stage::looking;
     Result<std::unique_ptr<bootstrap::World>> found = bootstrap::World::find();
-    if (!found || (*found)->size() == 1) return true;
-    world_found = found->release();
-    stage = Stage::found;
+    if (found && (*found)->size() == 1) return true;
+    stage = found ? Stage::found : Stage::unanswered;
+    if (found) world_found = found->release();
+  }
+  if (stage == Stage::unanswered) {
+    const std::string job = job_in_environment();
+    return job.empty() || speaks_for_its_host(job);
   }
   if (stage != Stage::found) return true;
   bootstrap::Member own;
@@ -169,6 +186,7 @@ void start_begins() {
 
 void start_is_over() {
   stage = Stage::over;
+  bootstrap::startup_is_over();
   world_found = nullptr;
   set_speak_hook(nullptr);
 }
@@ -176,7 +194,10 @@ void start_is_over() {
 Result<std::unique_ptr<Joined>> join_run(const JoinRequest& request) {
   stage = Stage::looking;
   Result<std::unique_ptr<bootstrap::World>> found = bootstrap::World::find();
-  if (!found) return found.status();
+  if (!found) {
+    stage = Stage::unanswered;
+    return found.status();
+  }
   std::unique_ptr<bootstrap::World> world = std::move(*found);
   log::detail("launcher: " + world->describe());
   for (const std::string& line : world->passed_over()) log::detail("launcher, not used: " + line);
