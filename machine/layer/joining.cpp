@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -16,6 +17,7 @@
 
 #include "base/fatal.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "base/program.h"
 #include "machine/bootstrap/launch.h"
 #include "machine/bootstrap/watchdog.h"
@@ -23,9 +25,17 @@
 namespace periapt::machine {
 namespace {
 
+// A name for sockets of this run that nobody else can guess, and take before it does: any user of the host may bind any
+// name. It tells 8 bytes about the 32 of the secret.
+std::string own_name(const bootstrap::World& world, const std::string& purpose) {
+  char number[17];
+  std::snprintf(number, sizeof number, "%016zx", std::hash<std::string>()(purpose + world.secret()));
+  return "periapt-" + purpose + "-" + number;
+}
+
 // The name under which the processes of a host meet.
 std::string room_name(const bootstrap::World& world, const bootstrap::HostLayout& layout) {
-  return "periapt-" + world.job() + "-host" + std::to_string(layout.host) + "-uid" + std::to_string(::geteuid());
+  return own_name(world, "host" + std::to_string(layout.host));
 }
 
 // Everybody's member, told and heard.
@@ -53,11 +63,9 @@ bootstrap::World* world_found = nullptr;
 
 // Processes of a host that find the same wrong later on, each by itself (a limit, a device that is not there): the
 // first one has the right to say it. It is held as long as it lives; a name is the one thing they can have only once.
-bool speaks_for_its_host(const std::string& job) {
+bool speaks_for_its_host(const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const std::string name =
-      "periapt-told-" + std::to_string(::geteuid()) + "-" + std::to_string(std::hash<std::string>()(job));
   std::memcpy(address.sun_path + 1, name.data(), name.size());  // a first byte of 0: in no file system
   int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (socket < 0 && ::close(STDIN_FILENO) == 0)  // too many are open, perhaps; we read nothing any more
@@ -71,21 +79,24 @@ bool speaks_for_its_host(const std::string& job) {
   return first;
 }
 
-// While a launcher is looked for, and does not answer as it should: what its processes on a host have in common.
-std::string job_in_environment() {
+// While a launcher is looked for, and does not answer as it should: what its processes on a host have in common. Empty:
+// there is none.
+std::string name_from_environment() {
   std::string job;
   for (const char* name : {"PMI_FD", "PMI_PORT", "PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID"}) {
     const char* value = std::getenv(name);
     const bool own = std::strcmp(name, "PMI_FD") == 0;  // a number of this process's
     if (value != nullptr) job += std::string(name) + (own ? "" : value) + " ";
   }
-  return job.empty() ? job : job + std::to_string(::getppid());
+  if (job.empty()) return job;
+  job += std::to_string(::geteuid()) + " " + std::to_string(::getppid());
+  return "periapt-told-" + std::to_string(std::hash<std::string>()(job));
 }
 
 // A fatal error before this process has met the others, who wait for it, or make the same mistake. True: it is printed
 // here.
 bool speaks_for_all(const Complaint& complaint) {
-  if (stage == Stage::joined) return speaks_for_its_host(world_found->job());
+  if (stage == Stage::joined) return speaks_for_its_host(own_name(*world_found, "told"));
   if (stage == Stage::begun) {
     stage = Stage::looking;
     Result<std::unique_ptr<bootstrap::World>> found = bootstrap::World::find();
@@ -94,8 +105,8 @@ bool speaks_for_all(const Complaint& complaint) {
     if (found) world_found = found->release();
   }
   if (stage == Stage::unanswered) {
-    const std::string job = job_in_environment();
-    return job.empty() || speaks_for_its_host(job);
+    const std::string name = name_from_environment();
+    return name.empty() || speaks_for_its_host(name);
   }
   if (stage != Stage::found) return true;
   bootstrap::Member own;
@@ -110,7 +121,7 @@ bool speaks_for_all(const Complaint& complaint) {
 void leave_start(int code) {
   if (world_found == nullptr) return;
   if (stage == Stage::met && world_found->fence()) return world_found->finalize();
-  world_found->abort(code, "a process could not start");
+  world_found->abort(code, {});  // it has been said
 }
 
 // All have found the same; each comes here.
@@ -179,6 +190,7 @@ Result<bootstrap::Member> fork_apart(const bootstrap::HostLayout& layout, Joined
 }  // namespace
 
 void start_begins() {
+  output::keep_standard_files();
   stage = Stage::begun;
   set_speak_hook(speaks_for_all);
   set_fatal_exit_hook(leave_start);

@@ -173,7 +173,7 @@ def attempt(case, way, name, victim, steps, report):
         wrong.append("its point was not reached")
     if status == 0:
         wrong.append("status 0")
-    if seconds > SECONDS:
+    if seconds > SECONDS + (LIMIT if "not told to kill" in way.name else 0):
         wrong.append(f"it took {seconds:.1f} s")
     if not names_the_dead(way, name, text, victim):
         wrong.append(NOBODY)
