@@ -25,6 +25,7 @@
 #include "runtime/chare/watchdog.h"
 #include "runtime/chare/zero_copy_entries.h"
 #include "runtime/chare/zero_copy_parts.h"
+#include "runtime/scheduler/misspelt.h"
 #include "runtime/scheduler/process.h"
 
 // What charmc's link step writes: registers the -module libraries.
@@ -236,6 +237,7 @@ int run_program(int argc, char** argv, void (*register_main_module)(), std::vect
   } else if (process->rank() == 0) {
     log::note(process->layout().describe());
   }
+  if (process->rank() == 0) warn_of_misspelt_options(argv);
   run_init_calls();
   process->run({begin, nullptr, [](Pe& pe) { return Watchdog::explain(*pe.objects); }});
 }

@@ -98,6 +98,7 @@ Pe::Pe(Process& process, int index)
       slot(process.is_simulated() ? index : rank),
       heap(process.layer().heap(index)),
       port(process.layer().port(index)),
+      threads({.stack_bytes = thread_stack_bytes, .pe = index}),
       random_state(0x9E3779B97F4A7C15u * (index + 1)),
       has_net_(process.layer().has_net()),
       looks_outside_(has_net_),

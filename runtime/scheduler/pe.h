@@ -60,6 +60,7 @@ class alignas(platform::kCacheLine) Pe {
   Carrier* carrier = nullptr;
   std::unique_ptr<ConverseState> converse;  // of a program's own handlers; made on first use
   ThreadSystem threads;
+  static inline std::size_t thread_stack_bytes = scheduler::ThreadOptions().stack_bytes;  // +stacksize
   scheduler::Conditions conditions;
   const Execution* running = nullptr;        // null between entries
   std::uint64_t created = 0, processed = 0;  // messages, for quiescence detection

@@ -181,7 +181,7 @@ void on_segmentation_fault(int signal, siginfo_t* info, void* context) {
     if (!base || !b->guarded || address < base || address >= base + b->stride * b->count) continue;
     const std::size_t offset = static_cast<std::size_t>(address - base);
     const std::size_t i = offset / b->stride;
-    if (i < b->handed_out.load(std::memory_order_acquire) && offset % b->stride < guard_bytes)
+    if (i < b->handed_out.load(std::memory_order_acquire) && offset % b->stride < guard_bytes && b->pe >= 0)
       report_overflow(*b->thread_at(i), b->pe);
     break;
   }

@@ -1,11 +1,13 @@
 // A program that makes the mistake its first argument names, on the PE that holds element 2 of an array. The test
 // (bad_input_test.py) looks at how it ends.
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bad.decl.h"
@@ -92,6 +94,13 @@ class Victim : public CBase_Victim {
     room[n % 4096] = static_cast<char>(n);
     return recurse(n + 1) + room[n % 4096];
   }
+  void deep() { CkExit(recurse(0) & 1); }
+  // Around all elements, and so through all processes, while every one prints.
+  void talk(int left) {
+    CkPrintf("element %d has heard it, %d to go, and says so at some length\n", thisIndex, left);
+    if (left == 0) CkExit(3);
+    thisProxy[(thisIndex + 1) % 4].talk(left - 1);
+  }
   void act(std::string mistake) {
     if (mistake == "abort") CkAbort("the sky is falling at %d", thisIndex);
     if (mistake == "exception") throw std::runtime_error("no such file: galaxy.tipsy");
@@ -99,7 +108,19 @@ class Victim : public CBase_Victim {
     if (mistake == "segfault") *reinterpret_cast<volatile int*>(static_cast<std::uintptr_t>(thisIndex - 2)) = 1;
     if (mistake == "stack overflow") CkExit(recurse(0) & 1);
     if (mistake == "libc abort") std::abort();
+    if (mistake == "thread overflow") thisProxy[thisIndex].deep();
+    if (mistake == "talk") thisProxy[thisIndex].talk(400);
     if (mistake == "exit") std::exit(0);
+    if (mistake == "exit 7") std::exit(7);
+    if (mistake == "_exit") ::_exit(0);
+    if (mistake == "quick exit") std::quick_exit(0);
+    if (mistake == "exit of a child") {
+      const pid_t child = ::fork();
+      if (child == 0) ::_exit(0);
+      ::waitpid(child, nullptr, 0);
+      CkExit(3);
+    }
+    if (mistake == "exit of another thread") std::thread([] { std::exit(0); }).join();
     if (mistake == "no such element") thisProxy[77].hello(thisIndex);
     if (mistake == "proxy of an array") never[0].hello(1);
     if (mistake == "proxy of a group") neverGroup.hello();
