@@ -106,9 +106,8 @@ class Explorer {
     for (Fiber& fiber : fibers_) empty(fiber);
     const std::vector<int> others = runnable_but(now_);
     if (stuck_) return switch_to(-1);
-    if (!others.empty()) run_instead(*std::find_if(others.begin(), others.end(), [&](int i) {
-      return i > now_ || i == others.back();
-    }));
+    if (!others.empty())
+      run_instead(*std::find_if(others.begin(), others.end(), [&](int i) { return i > now_ || i == others.back(); }));
   }
 
  private:
@@ -141,7 +140,8 @@ class Explorer {
   std::vector<int> runnable_but(int except) const {
     std::vector<int> all;
     for (std::size_t i = 0; i < fibers_.size(); ++i)
-      if (static_cast<int>(i) != except && !fibers_[i].done && !fibers_[i].sleeps_on) all.push_back(static_cast<int>(i));
+      if (static_cast<int>(i) != except && !fibers_[i].done && !fibers_[i].sleeps_on)
+        all.push_back(static_cast<int>(i));
     return all;
   }
 
@@ -287,11 +287,21 @@ class explored_atomic {
     explorer->store(&value_, &value, sizeof value);
     if (order == memory_order_seq_cst) explorer->fence();
   }
-  T exchange(T value, memory_order = memory_order_seq_cst) { return change([&](T) { return value; }); }
-  T fetch_add(T more, memory_order = memory_order_seq_cst) { return change([&](T old) { return T(old + more); }); }
-  T fetch_sub(T less, memory_order = memory_order_seq_cst) { return change([&](T old) { return T(old - less); }); }
-  T fetch_or(T bits, memory_order = memory_order_seq_cst) { return change([&](T old) { return T(old | bits); }); }
-  T fetch_and(T bits, memory_order = memory_order_seq_cst) { return change([&](T old) { return T(old & bits); }); }
+  T exchange(T value, memory_order = memory_order_seq_cst) {
+    return change([&](T) { return value; });
+  }
+  T fetch_add(T more, memory_order = memory_order_seq_cst) {
+    return change([&](T old) { return T(old + more); });
+  }
+  T fetch_sub(T less, memory_order = memory_order_seq_cst) {
+    return change([&](T old) { return T(old - less); });
+  }
+  T fetch_or(T bits, memory_order = memory_order_seq_cst) {
+    return change([&](T old) { return T(old | bits); });
+  }
+  T fetch_and(T bits, memory_order = memory_order_seq_cst) {
+    return change([&](T old) { return T(old & bits); });
+  }
   bool compare_exchange_strong(T& expected, T wanted, memory_order = memory_order_seq_cst,
                                memory_order = memory_order_seq_cst) {
     const T old = change([&](T now) { return now == expected ? wanted : now; });

@@ -4,9 +4,9 @@
 #include "tests/shm/explore.h"
 
 // Now, behind explore.h.
+#include "machine/shm/channel.h"
 #include "machine/shm/heap.cpp"
 #include "machine/shm/inbox.cpp"
-#include "machine/shm/channel.h"
 #include "tests/shm/host.h"
 
 namespace periapt {
@@ -14,9 +14,7 @@ namespace periapt {
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint64_t, bool) {
   explore::Explorer::current()->sleep_while(word.address(), expected);
 }
-void futex_wake_one(std::atomic<std::uint32_t>& word, bool) {
-  explore::Explorer::current()->wake_one(word.address());
-}
+void futex_wake_one(std::atomic<std::uint32_t>& word, bool) { explore::Explorer::current()->wake_one(word.address()); }
 
 namespace shm {
 
@@ -166,25 +164,25 @@ struct Heaps {
 };
 
 TEST(Schedules, BlocksThatTwoGiveBackAreAllTakenBackOnce) {
-  expect_clean(explore::explore(3,
-                                [](Explorer& threads) {
-                                  auto heaps = std::make_shared<Heaps>(3);
-                                  for (int i = 0; i < 4; ++i) heaps->blocks.push_back(heaps->host.heap(0).allocate(40));
-                                  threads.add([=] {
-                                    heaps->host.heap(0).take_returns();
-                                    heaps->host.heap(0).take_returns();
-                                  });
-                                  for (int pe : {1, 2}) {
-                                    threads.add([=] {
-                                      for (int i : {0, 1})
-                                        heaps->host.heap(pe).release(
-                                            heaps->blocks[static_cast<std::size_t>(2 * pe - 2 + i)]);
-                                      heaps->host.heap(pe).flush_returns();
-                                    });
-                                  }
-                                  threads.at_end([=] { return heaps->whole(4); });
-                                }),
-               100);
+  expect_clean(
+      explore::explore(3,
+                       [](Explorer& threads) {
+                         auto heaps = std::make_shared<Heaps>(3);
+                         for (int i = 0; i < 4; ++i) heaps->blocks.push_back(heaps->host.heap(0).allocate(40));
+                         threads.add([=] {
+                           heaps->host.heap(0).take_returns();
+                           heaps->host.heap(0).take_returns();
+                         });
+                         for (int pe : {1, 2}) {
+                           threads.add([=] {
+                             for (int i : {0, 1})
+                               heaps->host.heap(pe).release(heaps->blocks[static_cast<std::size_t>(2 * pe - 2 + i)]);
+                             heaps->host.heap(pe).flush_returns();
+                           });
+                         }
+                         threads.at_end([=] { return heaps->whole(4); });
+                       }),
+      100);
 }
 
 TEST(Schedules, ABlockThatThreeHoldComesBackOnce) {
