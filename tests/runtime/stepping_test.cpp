@@ -400,6 +400,21 @@ TEST_P(Stepping, QuiescenceIsNotReportedWhileMessagesMakeMore) {
   destroy_movers();
 }
 
+// A message that waits for its element is on its way, though nothing moves.
+TEST_P(Stepping, QuiescenceIsNotReportedWhileAMessageWaits) {
+  const int index = 6'000'000 + GetParam();
+  on(pick(pes));
+  ++model.sent;
+  movers[index].note(0);
+  ask_for_quiescence();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(settle());
+  EXPECT_EQ(model.quiet, 0) << "seed " << GetParam();
+  born(index);
+  until_quiet(1);
+  EXPECT_EQ(model.received, 1) << "seed " << GetParam();
+  destroy_movers();
+}
+
 // An element is told to go as soon as it is there: its home may not have heard of it.
 TEST_P(Stepping, AnElementMigratesRightAfterItWasInserted) {
   const int index = 4'000'000 + GetParam(), to = pick(pes);
