@@ -178,7 +178,16 @@ TEST_F(Flood, WindowsThatHaveGrownStayWithinTheBoundTogether) {
         endpoint(sender, receiver).tag_send_owned(owned(message), tag);
   };
   from_all(1, 200);
-  until([&] { return taken == 200 * kSenders; });
+  std::int64_t granted_most = 0;
+  until([&] {
+    std::int64_t granted = 0;
+    for (PeerId sender = 1; sender <= kSenders; ++sender)
+      granted += static_cast<EndpointImpl&>(endpoint(receiver, sender)).credit_book().granted;
+    granted_most = std::max(granted_most, granted);
+    return taken == 200 * kSenders;
+  });
+  EXPECT_GT(granted_most, kSenders * kFirstWindow) << "no window has grown";
+  EXPECT_LE(granted_most, static_cast<std::int64_t>(limits.unexpected_bytes));
   from_all(2, 200);  // which nobody receives
   settle(20'000);
   EXPECT_LE(worker(receiver).counters().unexpected * 4128, limits.unexpected_bytes);
