@@ -21,13 +21,18 @@ struct InsertHeader {
   std::int32_t to;  // the PE; -1: where the map says
 };
 
+struct InsertingCall {
+  bool begins;
+  bool for_all;  // it has waited for the array on the PE of the call: all PEs are to be told
+};
+
 Message insertion(CkArrayID array, const InsertHeader& header, Message arguments) {
   return runtime_message(wrap(header, std::move(arguments)), entry_insert, static_cast<std::uint32_t>(array.index()));
 }
 }  // namespace
 
 void ArrayManager::register_entries() {
-  entry_create = register_runtime_entry("create array", on_create);
+  entry_create = register_runtime_entry("create array", on_create, ep_creation);
   entry_insert = register_runtime_entry("insert element", on_insert);
   entry_inserting = register_runtime_entry("insertion begins or ends", on_inserting);
   Location::register_entries();
@@ -99,8 +104,24 @@ void ArrayManager::announce(PeObjects& objects, CkArrayID id, int type, int ep, 
     news = runtime_message(std::move(news), entry_create, static_cast<std::uint32_t>(id.index()));
     pe.created += pe.process.pes() - 1;
     pe.broadcast(news);
+    if (GroupRecord* coming = missing_collection(objects, options)) {
+      ++pe.created;
+      news = news.copy();
+      news->flags &= static_cast<std::uint8_t>(~envelope_tree);
+      return coming->waiting.push_back(std::move(news));
+    }
   }
   make(objects, id, type, ep, options, std::move(constructor));
+}
+
+// The map, or the array that this one is bound to, when it is still on its way to this PE.
+GroupRecord* ArrayManager::missing_collection(PeObjects& objects, const CkArrayOptions& options) {
+  for (int needed : {options.getMap().idx, options.getBoundTo().index()}) {
+    if (needed == 0) continue;
+    GroupRecord& group = objects.group(needed);
+    if (!group.object && !group.array) return &group;
+  }
+  return nullptr;
 }
 
 void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
@@ -110,13 +131,15 @@ void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, cons
   record.array = manager;
   record.type = type;
   if (objects.balance) objects.balance->arrays_known += CkArrayIndex1D(id.index()).hash64();
-  // An array that begins empty is being filled until doneInserting().
-  if (!options.populated()) {
-    manager->inserting_ = 1;
-    manager->reduction_.hold();
-  } else if (ep >= 0)
-    manager->populate(ep, constructor);
-  if (objects.pe.index == 0 && !options.getInitCallback().isInvalid()) options.getInitCallback().send();
+  // No reduction ends here before the first elements are made, as their constructors may contribute. An array that
+  // begins empty is being filled until doneInserting().
+  manager->reduction_.hold();
+  if (options.populated()) {
+    if (ep >= 0) manager->populate(ep, constructor);
+    manager->end_filling();
+  } else {
+    manager->inserting_ = true;
+  }
   objects.group_ready(id);
 }
 
@@ -125,14 +148,8 @@ void ArrayManager::on_create(Pe& pe, const RuntimeCall& call) {
   CreateHeader header;
   Message constructor = unwrap(call, header);
   const CkArrayID id(CkGroupID{static_cast<int>(call.collection)});
-  for (int needed : {header.options.getMap().idx, header.options.getBoundTo().index()}) {
-    if (needed == 0) continue;
-    GroupRecord& group = objects.group(needed);
-    if (group.object || group.array) continue;
-    // The map, or the array this one is bound to, is still on its way.
-    group.waiting.push_back(set_aside(pe, call));
-    return;
-  }
+  if (GroupRecord* coming = missing_collection(objects, header.options))
+    return coming->waiting.push_back(set_aside(pe, call));
   objects.count_processed();
   make(objects, id, header.type, header.ep, header.options, std::move(constructor));
 }
@@ -209,8 +226,10 @@ void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& mess
       objects_.enter(ep, object, own.payload(), nullptr, std::move(own));
     }
   });
-  if (ArrayElement* element = find(id))
+  if (ArrayElement* element = find(id)) {
     if (element->usesAtSync && element->load_slot_ < 0 && objects_.balance) objects_.balance->born(*element);
+    if (filling_first_ && !options_.getInitCallback().isInvalid()) element->contribute(options_.getInitCallback());
+  }
   routing_.release_waiting(id);
 }
 
@@ -331,18 +350,32 @@ void ArrayManager::on_insert(Pe& pe, const RuntimeCall& call) {
 }
 
 void ArrayManager::tell_inserting(CkArrayID id, bool begins) {
-  if (id.isZero()) no_such_array(id);
-  Pe& pe = *Pe::current();
-  for (int to = 0; to < pe.process.pes(); ++to)
-    send_runtime(pe, to, entry_inserting, id.index(), 0, static_cast<std::uint32_t>(begins));
+  PeObjects& objects = PeObjects::current();
+  Pe& pe = objects.pe;
+  InsertingCall news{begins, false};
+  if (!objects.array(id)) {  // behind the insertions that wait for it here
+    news.for_all = true;
+    return keep(
+        objects, id,
+        boxed(pe, Target::runtime, entry_inserting, static_cast<std::uint32_t>(id.index()), 0, &news, sizeof news));
+  }
+  for (int to = 0; to < pe.process.pes(); ++to) send_runtime(pe, to, entry_inserting, id.index(), 0, news);
 }
 void ArrayManager::on_inserting(Pe& pe, const RuntimeCall& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
-  const std::uint32_t begins = call.read<std::uint32_t>();
-  if (begins == manager->inserting_) return;
-  manager->inserting_ = begins;
-  begins ? manager->reduction_.hold() : manager->reduction_.unhold();
+  const InsertingCall news = call.read<InsertingCall>();
+  if (news.for_all) {
+    pe.objects->count_processed();
+    return tell_inserting(manager->id(), news.begins);
+  }
+  if (news.begins == manager->inserting_) return;
+  manager->inserting_ = news.begins;
+  news.begins ? manager->reduction_.hold() : manager->end_filling();
+}
+void ArrayManager::end_filling() {
+  filling_first_ = false;
+  reduction_.unhold();
 }
 
 // --- messages --------------------------------------------------------------------------------------------------------

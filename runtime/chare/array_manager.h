@@ -124,11 +124,13 @@ class ArrayManager {
   static std::shared_ptr<Location> location_for(PeObjects& objects, CkArrayID id, const CkArrayOptions& options);
   static void make(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
                    Message constructor);
+  static GroupRecord* missing_collection(PeObjects& objects, const CkArrayOptions& options);
   static void on_create(Pe&, const RuntimeCall&);
   static void on_insert(Pe&, const RuntimeCall&);
   static void on_inserting(Pe&, const RuntimeCall&);
 
   void populate(int ep, Message& constructor);
+  void end_filling();
   void populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
                     const Message& constructor);
   void insert(const CkArrayIndex& index, int ep, int pe, Message message);
@@ -149,8 +151,9 @@ class ArrayManager {
   ArrayBroadcasts broadcasts_;
   Reduction reduction_;
   Construction construction_;
-  int populate_entry_ = -1;      // constructor of the first elements
-  std::uint32_t inserting_ = 0;  // between beginInserting() and doneInserting()
+  int populate_entry_ = -1;    // constructor of the first elements
+  bool inserting_ = false;     // between beginInserting() and doneInserting()
+  bool filling_first_ = true;  // its first elements are being made: they contribute to the callback of its creation
 };
 
 ArrayManager& array_manager(CkArrayID id);

@@ -129,7 +129,7 @@ void ArrayRouting::release_waiting(std::uint64_t id) {
   std::vector<Message> messages = std::move(found->second);
   waiting_.erase(found);
   // Through the queue: the caller may be in the middle of something.
-  for (Message& message : messages) pe_.enqueue(std::move(message));
+  pe_.enqueue_front(std::move(messages));
 }
 
 // --- news of places --------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include "runtime/chare/array_manager.h"
 #include "runtime/chare/node_groups.h"
 #include "runtime/chare/pe_objects.h"
+#include "runtime/chare/start_gate.h"
 #include "runtime/chare/zero_copy_entries.h"
 #include "runtime/scheduler/converse_state.h"
 #include "runtime/scheduler/process.h"
@@ -26,7 +27,7 @@ void truncated(std::size_t offset, std::uint64_t count, std::size_t element_size
 
 void PeObjects::deliver(Work& work) {
   if (!started) [[unlikely]]
-    return hold(work);
+    return start_gate->hold(work);
   if (work.kind() == WorkKind::message) return deliver_message(Message(work.message()));
 
   const int ep = work.entry();

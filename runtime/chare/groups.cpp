@@ -1,5 +1,6 @@
 // Chares and groups: creation, look-up, sending.
 #include <new>
+#include <utility>
 
 #include "base/fatal.h"
 #include "runtime/chare/array_manager.h"
@@ -8,6 +9,7 @@
 #include "runtime/chare/pe_objects.h"
 #include "runtime/chare/quiescence.h"
 #include "runtime/chare/reduction.h"
+#include "runtime/chare/start_gate.h"
 #include "runtime/chare/watchdog.h"
 #include "runtime/chare/zero_copy_entries.h"
 #include "runtime/scheduler/process.h"
@@ -45,17 +47,27 @@ void register_chare_entries() {
     pe.objects->count_processed();
     pe.objects->create_chare(call.element, type_of(call.envelope), constructor_of(call.envelope), shared_by(call));
   });
-  entry_new_group = register_runtime_entry("new group", [](Pe& pe, const RuntimeCall& call) {
-    pe.objects->count_processed();
-    pe.objects->create_group(CkGroupID{static_cast<int>(call.collection)}, type_of(call.envelope),
+  entry_new_group = register_runtime_entry(
+      "new group",
+      [](Pe& pe, const RuntimeCall& call) {
+        pe.objects->count_processed();
+        pe.objects->create_group(CkGroupID{static_cast<int>(call.collection)}, type_of(call.envelope),
+                                 constructor_of(call.envelope), shared_by(call));
+      },
+      ep_creation);
+  entry_new_node_group = register_runtime_entry(
+      "new node group",
+      [](Pe& pe, const RuntimeCall& call) {
+        pe.objects->count_processed();
+        if (pe.rank != 0) return;
+        node_groups().create(*pe.objects, CkGroupID{static_cast<int>(call.collection)}, type_of(call.envelope),
                              constructor_of(call.envelope), shared_by(call));
-  });
-  entry_new_node_group = register_runtime_entry("new node group", [](Pe& pe, const RuntimeCall& call) {
-    pe.objects->count_processed();
-    if (pe.rank != 0) return;
-    node_groups().create(*pe.objects, CkGroupID{static_cast<int>(call.collection)}, type_of(call.envelope),
-                         constructor_of(call.envelope), shared_by(call));
-  });
+      },
+      ep_creation);
+}
+
+bool makes_node_group(const Envelope* envelope) {
+  return envelope->target == Target::runtime && envelope->entry == entry_new_node_group;
 }
 
 void register_section_entries() {
@@ -78,7 +90,8 @@ PeObjects::PeObjects(Pe& pe)
     : pe(pe),
       futures(std::make_unique<Futures>(pe)),
       quiescence(std::make_unique<Quiescence>(*this)),
-      watchdog(std::make_unique<Watchdog>(*this)) {
+      watchdog(std::make_unique<Watchdog>(*this)),
+      start_gate(std::make_unique<StartGate>(*this)) {
   groups_.reserve(64);
 }
 PeObjects::~PeObjects() = default;
@@ -86,26 +99,6 @@ PeObjects::~PeObjects() = default;
 zero_copy::Posts& PeObjects::zero_copy_posts() {
   if (!posts) posts = std::make_unique<zero_copy::Posts>();
   return *posts;
-}
-
-// Before the readonlys are here nothing runs but what brings them.
-void PeObjects::hold(Work& work) {
-  if (work.kind() == WorkKind::message) {
-    Envelope* envelope = work.message();
-    if (envelope->target == Target::runtime && entry_info(envelope->entry).flags & ep_expedited)
-      return deliver_message(Message(envelope));
-    held_.push_back(Message(envelope));
-    return;
-  }
-  Message boxed = Message::make(sizeof(Work));
-  boxed->target = Target::boxed_call;
-  std::memcpy(boxed.payload(), &work, sizeof work);
-  held_.push_back(std::move(boxed));
-}
-void PeObjects::release_held() {
-  started = true;
-  std::vector<Message> held = std::move(held_);
-  for (Message& message : held) deliver_message(std::move(message));
 }
 
 // --- groups ----------------------------------------------------------------------------------------------------------
@@ -148,11 +141,7 @@ void PeObjects::create_group(CkGroupID id, int type, int ep, Message message) {
   group_ready(id);
 }
 
-void PeObjects::group_ready(CkGroupID id) {
-  std::vector<Message> waiting = std::move(group(id.idx).waiting);
-  group(id.idx).waiting.clear();
-  for (Message& message : waiting) pe.enqueue(std::move(message));
-}
+void PeObjects::group_ready(CkGroupID id) { pe.enqueue_front(std::exchange(group(id.idx).waiting, {})); }
 
 namespace {
 // A group is made on all other PEs by one broadcast.
@@ -405,8 +394,7 @@ void PeObjects::create_chare(std::uint64_t serial, int type, int ep, Message mes
   creating = outer;
   if (!waiting_for_chare_.empty()) [[unlikely]] {
     auto waiting = waiting_for_chare_.extract(serial);
-    if (waiting)
-      for (Message& m : waiting.mapped()) pe.enqueue(std::move(m));
+    if (waiting) pe.enqueue_front(std::move(waiting.mapped()));
   }
 }
 

@@ -6,9 +6,14 @@
 #include "base/fatal.h"
 #include "runtime/chare/reduction.h"
 #include "runtime/chare/reduction_message.h"
+#include "runtime/chare/start_gate.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
+
+namespace {
+int entry_contribute, entry_ready;
+}
 
 NodeGroups& node_groups() {
   // Of this process; on a simulated machine, of the one that runs. Never destroyed, like
@@ -58,7 +63,10 @@ void NodeGroups::create(PeObjects& objects, CkGroupID id, int type, int ep, Mess
     r.object = object;
     waiting.swap(r.waiting);
   }
-  for (Message& m : waiting) objects.pe.enqueue(std::move(m));
+  objects.pe.enqueue_front(std::move(waiting));
+  objects.group_ready(id);
+  for (int rank = 1; rank < objects.pe.process.own_pes(); ++rank)
+    send_runtime(objects.pe, objects.pe.index + rank, entry_ready, static_cast<std::uint32_t>(id.idx), 0, 0);
 }
 
 void NodeGroups::deliver(PeObjects& objects, int ep, std::uint32_t collection, void* payload, const char* end,
@@ -126,7 +134,6 @@ std::string NodeGroups::describe_waiting() {
 }
 
 namespace {
-int entry_contribute;
 struct NodeContribution {
   CkReductionMsg* message;
   CkCallback callback;
@@ -140,6 +147,13 @@ void contribute_here(int group, NodeContribution& c) {
 }  // namespace
 
 void register_node_group_entries() {
+  entry_ready = register_runtime_entry(
+      "node group is ready",
+      [](Pe& pe, const RuntimeCall& call) {
+        if (!pe.objects->started) return pe.objects->start_gate->try_open();
+        pe.objects->group_ready(CkGroupID{static_cast<int>(call.collection)});
+      },
+      ep_expedited);
   entry_contribute = register_runtime_entry("contribution to a node group", [](Pe& pe, const RuntimeCall& call) {
     pe.objects->count_processed();
     NodeContribution c = call.read<NodeContribution>();

@@ -12,7 +12,8 @@ namespace periapt {
 
 class NodeGroups {
  public:
-  // The member of this process; null before it exists.
+  // The member of this process; null before it exists. When it does, all PEs of the process are told: what waits for it
+  // there goes on.
   void* find(int group);
   NodeGroup* base(int group);
   void create(PeObjects& objects, CkGroupID id, int type, int ep, Message message);
@@ -47,5 +48,7 @@ NodeGroups& node_groups();
 // A contribution to a node group's reduction, from any PE of the process. Owns the message.
 void contribute_to_node(CkGroupID group, CkReductionMsg* message, const CkCallback& callback);
 void register_node_group_entries();
+// Whether it is the message that makes a node group's member.
+bool makes_node_group(const Envelope* envelope);
 
 }  // namespace periapt

@@ -20,6 +20,7 @@ class BalanceHook;
 class Reduction;
 class Futures;
 class Quiescence;
+class StartGate;
 class Watchdog;
 namespace zero_copy {
 class Posts;
@@ -61,7 +62,8 @@ class PeObjects {
 
   Pe& pe;
   Creation creating;
-  bool started = false;  // readonlys are here
+  bool started = false;  // the readonlys are here, and what the mainchares' constructors made
+  std::unique_ptr<StartGate> start_gate;
   std::unique_ptr<Futures> futures;
   std::unique_ptr<Quiescence> quiescence;
   std::unique_ptr<Watchdog> watchdog;
@@ -78,6 +80,7 @@ class PeObjects {
     return record ? record->array : nullptr;
   }
   CkGroupID new_group_id();
+  int groups_made() const { return group_serial_; }  // groups, node groups and arrays that this PE has made
   // Runs the constructor `ep` here. `message` holds its arguments.
   template <class Visit>
   void for_each_array(Visit&& visit) {
@@ -87,7 +90,8 @@ class PeObjects {
       if (record.array) visit(*record.array);
   }
   void create_group(CkGroupID id, int type, int ep, Message message);
-  void group_ready(CkGroupID id);  // what waited is queued
+  // What waited for it goes on, before all that came here later.
+  void group_ready(CkGroupID id);
 
   // --- chares ---
   std::uint64_t new_chare_serial() { return (static_cast<std::uint64_t>(pe.index) << 40) | ++chare_serial_; }
@@ -107,8 +111,6 @@ class PeObjects {
   // --- running ---
   void deliver(Work& work);
   void deliver_message(Message&& message);
-  void hold(Work& work);
-  void release_held();
   // Runs an entry on an object. `message`: owned payload or null when the arguments lie inline. `exclusive`: the node
   // group that is to be left when the entry has ended.
   void run_entry(int ep, void* object, void* payload, const char* end, Message&& message, int exclusive = 0);
@@ -144,7 +146,6 @@ class PeObjects {
   std::unordered_map<int, GroupRecord> far_groups_;  // made elsewhere: negative
   FlatMap<ChareRecord> chares_;
   std::unordered_map<std::uint64_t, std::vector<Message>> waiting_for_chare_;  // came before the chare
-  std::vector<Message> held_;
   std::vector<CProxySection_ArrayBase> sections_;
   std::uint64_t chare_serial_ = 0;
   int group_serial_ = 0;

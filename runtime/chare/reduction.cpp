@@ -325,11 +325,7 @@ Reduction* Reduction::of(Pe& pe, const RuntimeCall& call) {
     if (record.array) return &record.array->reduction();
     if (record.reduction && record.object) return record.reduction.get();
   }
-  Message waiting = set_aside(pe, call);
-  if (tree_of_key(call.element) == Tree::processes)
-    pe.enqueue(std::move(waiting));
-  else
-    pe.objects->group(collection).waiting.push_back(std::move(waiting));
+  pe.objects->group(collection).waiting.push_back(set_aside(pe, call));
   return nullptr;
 }
 

@@ -35,6 +35,7 @@ enum ep_flag : unsigned {
   ep_constructor = 16384,
   ep_nocopy = 32768,      // has arrays that are sent without a copy
   ep_nocopypost = 65536,  // ... to buffers that its post entry method names; ep_nocopy too
+  ep_creation = 131072,   // of the runtime: makes its collection on a PE
 };
 
 enum send_flag : unsigned { send_expedited = 1, send_immediate = 2, send_inline = 4 };

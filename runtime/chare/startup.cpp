@@ -1,7 +1,7 @@
 // Start and end of a program.
 //
-// Every process registers the same things in the same order. PE 0 then runs the constructors of the mainchares; the
-// readonlys they set go to the other processes in one broadcast, and every PE holds back what reaches it before that.
+// Every process registers the same things in the same order. PE 0 then runs the constructors of the mainchares. What
+// they set and made is there on every other PE before anything else runs there (start_gate.h).
 #include "runtime/chare/startup.h"
 
 #include <unistd.h>
@@ -19,6 +19,7 @@
 #include "runtime/chare/node_groups.h"
 #include "runtime/chare/quiescence.h"
 #include "runtime/chare/reduction_message.h"
+#include "runtime/chare/start_gate.h"
 #include "runtime/chare/stepped.h"
 #include "runtime/chare/watchdog.h"
 #include "runtime/chare/zero_copy_entries.h"
@@ -36,7 +37,7 @@ void register_callback_entries();
 
 namespace {
 
-int entry_start, entry_exit_request, entry_exit;
+int entry_exit_request, entry_exit;
 int the_argc;
 char** the_argv;
 std::vector<Part> the_parts;
@@ -44,7 +45,6 @@ std::vector<void (*)()>& exit_functions() {
   static std::vector<void (*)()> functions;
   return functions;
 }
-std::atomic<bool> readonlys_ready{false};
 
 void register_core() {
   CMessage_CkMessage::__idx = CkRegisterMsg("CkMessage", nullptr, nullptr, nullptr, 0);
@@ -66,6 +66,7 @@ void register_core() {
   Futures::register_entries();
   Quiescence::register_entries();
   Watchdog::register_entries();
+  StartGate::register_entries();
   register_chare_entries();
   register_section_entries();
   register_callback_entries();
@@ -75,36 +76,6 @@ void register_core() {
 }
 
 // --- start -----------------------------------------------------------------------------------------------------------
-
-Message readonly_message() {
-  PUP::sizer sizer;
-  for (const ReadonlyInfo& r : registry().readonlys) r.pup(static_cast<PUP::er*>(&sizer), r.address);
-  Message message = Message::make(sizer.size());
-  PUP::toMem p(message.payload());
-  for (const ReadonlyInfo& r : registry().readonlys) r.pup(static_cast<PUP::er*>(&p), r.address);
-  message->target = Target::runtime;
-  message->entry = static_cast<std::uint16_t>(entry_start);
-  message->flags |= envelope_expedited;
-  return message;
-}
-
-void on_start(Pe& pe, const RuntimeCall& call) {
-  const Process& process = pe.process;
-  if (process.rank() != process.process_of(0) && !process.is_simulated()) {
-    if (pe.rank == 0) {
-      PUP::fromMem p(call.arguments, call.length);
-      for (const ReadonlyInfo& r : registry().readonlys) r.pup(static_cast<PUP::er*>(&p), r.address);
-      // release: partner is the acquire below; it carries the readonlys.
-      readonlys_ready.store(true, std::memory_order_release);
-    } else if (!readonlys_ready.load(std::memory_order_acquire)) {
-      Message again(call.envelope);
-      pe.enqueue(again.share());
-      static_cast<void>(again.release());
-      return;
-    }
-  }
-  pe.objects->release_held();
-}
 
 CkArgMsg* argument_message() {
   auto* arguments = new CkArgMsg;
@@ -124,7 +95,7 @@ void make_mainchares(Pe& pe) {
     message->message_type = static_cast<std::uint16_t>(CMessage_CkArgMsg::__idx);
     objects.create_chare(objects.new_chare_serial(), main.chare, main.constructor, std::move(message));
   }
-  if (pe.process.pes() > 1) pe.broadcast(readonly_message());
+  StartGate::announce(objects);
 }
 
 void begin(Pe& pe) {
@@ -198,7 +169,6 @@ void register_everything(char** argv, void (*register_main_module)(), std::vecto
   set_place_hook(place);
   set_fatal_exit_hook(Process::abort_run);
   register_core();
-  entry_start = register_runtime_entry("start", on_start, ep_expedited);
   entry_exit_request = register_runtime_entry("exit request", on_exit_request, ep_expedited);
   entry_exit = register_runtime_entry("exit", on_exit, ep_expedited);
   for (const Part& part : the_parts)

@@ -262,6 +262,23 @@ void Pe::enqueue(Message&& message) {
   }
 }
 
+void Pe::enqueue_front(std::vector<Message>&& messages) {
+  for (std::size_t i = messages.size(); i-- > 0;) {
+    Envelope* envelope = messages[i].release();
+    if (watched(Observer::enqueued)) [[unlikely]]
+      notify_enqueued(envelope->entry);
+    Work work;
+    work.meta = message_meta;
+    work.element = reinterpret_cast<std::uint64_t>(envelope);
+    if (envelope->flags & (envelope_expedited | envelope_immediate))
+      urgent_.push_front() = work;
+    else if (envelope->priority_bits == 0)
+      fifo_.push_front() = work;
+    else
+      by_priority_.push(work, key_of(envelope), Order::lifo);
+  }
+}
+
 void Pe::accept_message(Message&& message) {
   if (message->flags & envelope_tree) [[unlikely]] {
     if (message->source != index) forward_tree(message);

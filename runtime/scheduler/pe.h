@@ -92,6 +92,9 @@ class alignas(platform::kCacheLine) Pe {
   // --- queueing ----------------------------------------------------------------------------------------------------
   // Queues by the envelope's strategy and priority.
   void enqueue(Message&& message);
+  // The same of messages that came before all that is queued now and had to wait: they keep their order, and come first
+  // among those of their urgency.
+  void enqueue_front(std::vector<Message>&& messages);
   void enqueue_call(std::uint64_t meta, std::uint64_t element, const void* arguments);
   void enqueue_thread(Thread* thread) {
     Work& work = fifo_.push_back();
