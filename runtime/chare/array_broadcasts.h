@@ -46,6 +46,11 @@ class ArrayBroadcasts {
   void died(std::uint64_t id) { keeps_up(id); }
   // It leaves for another PE, where it will have this age. Call it after removing().
   void left(const ArrayElement* element, Age age);
+  // It is to be made on another PE, with what it has seen here: the answer.
+  std::uint32_t leaves_unmade(std::uint64_t id) {
+    departures_.push_back({id, {Age(), epoch_}, {}});
+    return epoch_;
+  }
   // One that has seen `seen` came from PE `from` with this age. When it is ready to run entries it is to catch up.
   void arrived(std::uint64_t id, std::uint32_t seen, int from, Age age);
   void catch_up(std::uint64_t id);

@@ -15,20 +15,13 @@ struct CreateHeader {
   std::int32_t type, ep;
   CkArrayOptions options;
 };
-struct InsertHeader {
-  CkArrayIndex index;
-  std::int32_t ep;
-  std::int32_t to;  // the PE; -1: where the map says
-};
-
 struct InsertingCall {
   bool begins;
   bool for_all;  // it has waited for the array on the PE of the call: all PEs are to be told
 };
 
-Message insertion(CkArrayID array, const InsertHeader& header, Message arguments) {
-  return runtime_message(wrap(header, std::move(arguments)), entry_insert, static_cast<std::uint32_t>(array.index()));
-}
+// Hops of an insertion before it asks the home: hints of an element that has died may point in a circle.
+constexpr std::uint32_t insertion_hops_astray = 8;
 }  // namespace
 
 void ArrayManager::register_entries() {
@@ -175,7 +168,7 @@ void ArrayManager::populate(int ep, Message& constructor) {
     return populate_run(placement, range, ep, constructor);
   elements_.expect_any(range.size() / pes + 1);
   for (const CkArrayIndex& index : range)
-    if (location_->place(index) == me) create(index, ep, constructor);
+    if (location_->place(index) == me) create_first(index, ep, constructor);
 }
 
 // The first elements fill the bounds, and ours are a run of positions: nobody else's are looked at.
@@ -189,10 +182,12 @@ void ArrayManager::populate_run(const chare::Placement& placement, const chare::
     elements_.expect_any(static_cast<std::size_t>(end - first));
   constexpr bool at_home = true;
   if (range.dimension() == 1) {  // begins at 0, in steps of 1
-    for (std::int64_t i = first; i < end; ++i) create(CkArrayIndex1D(static_cast<int>(i)), ep, constructor, at_home);
+    for (std::int64_t i = first; i < end; ++i)
+      create_first(CkArrayIndex1D(static_cast<int>(i)), ep, constructor, at_home);
     return;
   }
-  for (std::int64_t position = first; position < end; ++position) create(range[position], ep, constructor, at_home);
+  for (std::int64_t position = first; position < end; ++position)
+    create_first(range[position], ep, constructor, at_home);
 }
 
 // --- life of an element ----------------------------------------------------------------------------------------------
@@ -212,11 +207,22 @@ void ArrayManager::construct(std::uint64_t id, Age age, const ElementTravel* tra
   objects_.creating = outer;
 }
 
-void ArrayManager::create(const CkArrayIndex& index, int ep, const Message& message, bool at_home) {
+void ArrayManager::create_first(const CkArrayIndex& index, int ep, const Message& message, bool at_home) {
   const std::uint64_t id = ids_.id_of(index);
+  if (location_->bound.size() == 1 || location_->here(id)) [[likely]]
+    return create(index, id, location_->birth(*this, id, index, at_home), ep, message);
+  // Those it is bound to have left before it could be made. It is counted as born here, and as one that has left.
+  Insertion insertion{index, ep, pe_.index, true, pe_.index};
+  insertion.travel.next_reduction = reduction_.born();
+  insertion.travel.broadcast_epoch = broadcasts_.leaves_unmade(id);
+  reduction_.left(insertion.travel.next_reduction);
+  create_beside(insertion, message.copy());
+}
+
+void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, int ep, const Message& message,
+                          const ElementTravel* travel) {
   if (find(id)) location_->refuse_second(*this, index, pe_.index);
-  const Age age = location_->birth(*this, id, index, at_home);
-  construct(id, age, nullptr, [&](void* object) {
+  construct(id, age, travel, [&](void* object) {
     ++pe_.created;
     if (entry_info(ep).runtime_frees()) {
       objects_.enter(ep, object, message.payload(), static_cast<char*>(message.payload()) + message->size, Message());
@@ -324,7 +330,9 @@ void ArrayManager::insert(CkArrayID id, const CkArrayIndex& index, int ep, int t
   PeObjects& objects = PeObjects::current();
   if (ArrayManager* manager = objects.array(id)) return manager->insert(index, ep, to, std::move(message));
   if (objects.balance) ++objects.balance->elements_sent;
-  keep(objects, id, insertion(id, {index, ep, to}, std::move(message)));
+  keep(objects, id,
+       runtime_message(wrap(Insertion{index, ep, to}, std::move(message)), entry_insert,
+                       static_cast<std::uint32_t>(id.index())));
 }
 
 void ArrayManager::insert(const CkArrayIndex& index, int ep, int to, Message message) {
@@ -333,10 +341,56 @@ void ArrayManager::insert(const CkArrayIndex& index, int ep, int to, Message mes
     fatal("element " + index.toString() + " is to be inserted on PE " + std::to_string(to) + ", but there are " +
               std::to_string(pe_.process.pes()) + " PEs",
           describe_running(pe_));
-  if (to == pe_.index) return create(index, ep, message);
+  Insertion insertion{index, ep, to};
+  if (location_->bound.size() > 1) {
+    insertion.beside = true;
+    return create_beside(insertion, std::move(message));
+  }
+  if (to != pe_.index) return send_insertion(to, insertion, std::move(message));
+  const std::uint64_t id = ids_.id_of(index);
+  if (find(id)) location_->refuse_second(*this, index, pe_.index);
+  create(index, id, location_->birth(*this, id, index, false), ep, message);
+}
+
+void ArrayManager::send_insertion(int to, const Insertion& insertion, Message arguments) {
   ++pe_.created;
   if (objects_.balance) ++objects_.balance->elements_sent;
-  send_to(pe_, to, insertion(id_, {index, ep, to}, std::move(message)));
+  send_to(
+      pe_, to,
+      runtime_message(wrap(insertion, std::move(arguments)), entry_insert, static_cast<std::uint32_t>(id_.index())));
+}
+
+// Hints lead to those it is bound to. The home knows for sure whether there are any: if not, it begins their life on
+// the PE that the insertion names.
+void ArrayManager::create_beside(Insertion insertion, Message arguments) {
+  const std::uint64_t id = ids_.id_of(insertion.index);
+  if (ArrayManager* host = location_->here(id))
+    return create_beside_here(insertion, id, host->age_of(host->find(id)), arguments);
+  if (!insertion.age.unsettled() && insertion.to == pe_.index) {
+    location_->forget(id);
+    return create_beside_here(insertion, id, insertion.age, arguments);
+  }
+  const Location::Hint* hint = location_->find(id);
+  const int home = location_->home(insertion.index);
+  if (++insertion.hops % insertion_hops_astray == 0 && home != pe_.index) hint = nullptr;
+  if (hint) return send_insertion(hint->pe, insertion, std::move(arguments));
+  if (home != pe_.index) return send_insertion(home, insertion, std::move(arguments));
+  if (location_->is_claimed(id)) {
+    ++pe_.created;
+    if (objects_.balance) ++objects_.balance->elements_sent;
+    return routing_.wait_until_known(id, runtime_message(wrap(insertion, std::move(arguments)), entry_insert,
+                                                         static_cast<std::uint32_t>(id_.index())));
+  }
+  insertion.age = location_->begin_life(id, insertion.to);
+  if (insertion.to == pe_.index) return create_beside_here(insertion, id, insertion.age, arguments);
+  send_insertion(insertion.to, insertion, std::move(arguments));
+}
+
+void ArrayManager::create_beside_here(const Insertion& insertion, std::uint64_t id, Age age, const Message& arguments) {
+  if (insertion.born < 0) return create(insertion.index, id, age, insertion.ep, arguments);
+  create(insertion.index, id, age, insertion.ep, arguments, &insertion.travel);
+  broadcasts_.arrived(id, insertion.travel.broadcast_epoch, insertion.born, Age());
+  broadcasts_.catch_up(id);
 }
 
 void ArrayManager::on_insert(Pe& pe, const RuntimeCall& call) {
@@ -344,9 +398,10 @@ void ArrayManager::on_insert(Pe& pe, const RuntimeCall& call) {
   if (!manager) return;
   pe.objects->count_processed();
   if (pe.objects->balance) ++pe.objects->balance->elements_received;
-  InsertHeader header;
-  Message message = unwrap(call, header);
-  manager->insert(header.index, header.ep, header.to, std::move(message));
+  Insertion insertion;
+  Message arguments = unwrap(call, insertion);
+  if (insertion.beside) return manager->create_beside(insertion, std::move(arguments));
+  manager->insert(insertion.index, insertion.ep, insertion.to, std::move(arguments));
 }
 
 void ArrayManager::tell_inserting(CkArrayID id, bool begins) {

@@ -84,9 +84,9 @@ class ArrayManager {
   static ArrayManager* of(Pe& pe, const RuntimeCall& call);
 
   // --- elements ---
-  // Runs constructor `ep` for a new element here. `message`: its arguments, shared with other elements.
-  // `at_home`: it is known that this PE is its home.
-  void create(const CkArrayIndex& index, int ep, const Message& message, bool at_home = false);
+  // One of the elements that the array is created with, of those that this PE makes. `message`: its arguments, shared
+  // with other elements. `at_home`: it is known that this PE is its home.
+  void create_first(const CkArrayIndex& index, int ep, const Message& message, bool at_home = false);
   // Makes an element on `pe` (-1: where the map says) because a message to it says so.
   void create_on_demand(std::uint64_t id, int pe);
   static void insert(CkArrayID array, const CkArrayIndex& index, int ep, int pe, Message message);
@@ -113,6 +113,18 @@ class ArrayManager {
   }
 
  private:
+  // An element on its way to where it is to be made.
+  struct Insertion {
+    CkArrayIndex index;
+    std::int32_t ep;      // its constructor
+    std::int32_t to;      // the PE; -1: where the map says
+    bool beside = false;  // ... but those that it is bound to decide, if there are any
+    std::int32_t born =
+        -1;  // PE of whose first elements it is: what is contributed and sent to all counts it from there on
+    ElementTravel travel{};  // what it has from there
+    Age age{};               // its home knows of none that it is bound to: it begins this life
+    std::uint32_t hops = 0;
+  };
   // What the element whose constructor runs is to become.
   struct Construction {
     void* object = nullptr;
@@ -134,6 +146,13 @@ class ArrayManager {
   void populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
                     const Message& constructor);
   void insert(const CkArrayIndex& index, int ep, int pe, Message message);
+  void send_insertion(int to, const Insertion& insertion, Message arguments);
+  // The element goes where those are that it is bound to, and is made there.
+  void create_beside(Insertion insertion, Message arguments);
+  void create_beside_here(const Insertion& insertion, std::uint64_t id, Age age, const Message& arguments);
+  // Runs constructor `ep` for a new element here. `travel`: not null: what it has as one of the first of another PE.
+  void create(const CkArrayIndex& index, std::uint64_t id, Age age, int ep, const Message& message,
+              const ElementTravel* travel = nullptr);
   template <class Constructor>
   void construct(std::uint64_t id, Age age, const ElementTravel* travel, const Constructor& constructor);
   void remove(ArrayElement* element);

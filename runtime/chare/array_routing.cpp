@@ -27,11 +27,13 @@ struct HintCall {
 struct ChaseHeader {
   Age youngest;  // of the places it has been sent on to
 };
-struct OrderCall {
+}  // namespace
+
+struct ArrayRouting::OrderCall {
   CkArrayIndex index;
   std::int32_t to;  // the PE it is to migrate to
+  std::uint32_t hops = 0;
 };
-}  // namespace
 
 ArrayRouting::ArrayRouting(ArrayManager& array, Pe& pe, Location& location)
     : array_(array), pe_(pe), location_(location) {}
@@ -157,25 +159,26 @@ void ArrayRouting::on_moved(Pe& pe, const RuntimeCall& call) {
 
 // With the index, as others may not have met it yet.
 void ArrayRouting::order_migration(CkArrayID array, std::uint64_t id, const CkArrayIndex& index, int to) {
-  order(entry_migrate, array, id, index, to);
+  order(entry_migrate, array, id, {index, to});
 }
 void ArrayRouting::order_destruction(CkArrayID array, std::uint64_t id, const CkArrayIndex& index) {
-  order(entry_destroy, array, id, index, 0);
+  order(entry_destroy, array, id, {index, 0});
 }
 
-void ArrayRouting::order(int entry, CkArrayID array, std::uint64_t id, const CkArrayIndex& index, int to) {
+void ArrayRouting::order(int entry, CkArrayID array, std::uint64_t id, OrderCall order) {
   PeObjects& objects = PeObjects::current();
-  const OrderCall order{index, to};
   ArrayManager* manager = objects.array(array);
   if (!manager)
     return ArrayManager::keep(
         objects, array,
         boxed(objects.pe, Target::runtime, entry, static_cast<std::uint32_t>(array.index()), id, &order, sizeof order));
-  if (id == 0) id = manager->id_of(index);
+  if (id == 0) id = manager->id_of(order.index);
   if (ArrayElement* element = manager->find(id))
-    return entry == entry_migrate ? migrate(*manager, element, to) : element->ckDestroy();
+    return entry == entry_migrate ? migrate(*manager, element, order.to) : element->ckDestroy();
+  int next = manager->routing().destination(id, order.index);
+  if (++order.hops % hops_astray == 0 && next != objects.pe.index) next = manager->location().home(order.index);
   ++objects.pe.created;
-  send_runtime(objects.pe, manager->routing().destination(id, index), entry, array.index(), id, order);
+  send_runtime(objects.pe, next, entry, array.index(), id, order);
 }
 
 void ArrayRouting::on_order(Pe& pe, const RuntimeCall& call) {
@@ -186,12 +189,12 @@ void ArrayRouting::on_order(Pe& pe, const RuntimeCall& call) {
   const std::uint64_t id = array.id_of(order.index);
   if (!array.find(id) && self->destination(id, order.index) == pe.index) {
     if (self->location_.here(id))  // what it is bound to: it is on its way
-      return self->waiting_[id].push_back(
-          boxed(pe, Target::runtime, call.entry, call.collection, id, &order, sizeof order));
+      return self->wait_until_known(id,
+                                    boxed(pe, Target::runtime, call.entry, call.collection, id, &order, sizeof order));
     return pe.objects->count_processed();  // gone
   }
   pe.objects->count_processed();
-  ArrayRouting::order(call.entry, array.id(), id, order.index, order.to);
+  ArrayRouting::order(call.entry, array.id(), id, order);
 }
 
 }  // namespace periapt

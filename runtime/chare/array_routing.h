@@ -40,6 +40,8 @@ class ArrayRouting {
 
   // What waits for elements.
   const Waiting& waiting() const { return waiting_; }
+  // A message that is not for the element itself, but has to know where it is.
+  void wait_until_known(std::uint64_t id, Message message) { waiting_[id].push_back(std::move(message)); }
   // Something is known of the element: what waits for it goes through the queue, and so to the element or on its way.
   void release_waiting(std::uint64_t id);
 
@@ -51,6 +53,7 @@ class ArrayRouting {
   static void order_destruction(CkArrayID array, std::uint64_t id, const CkArrayIndex& index);
 
  private:
+  struct OrderCall;
   // Where one that is elsewhere was sent to, as long as Location knows nothing else.
   struct Sent {
     std::uint64_t id = 0;
@@ -63,7 +66,7 @@ class ArrayRouting {
   static void on_moved(Pe&, const RuntimeCall&);
   static void on_chase(Pe&, const RuntimeCall&);
   static void on_order(Pe&, const RuntimeCall&);
-  static void order(int entry, CkArrayID array, std::uint64_t id, const CkArrayIndex& index, int to);
+  static void order(int entry, CkArrayID array, std::uint64_t id, OrderCall order);
 
   int find_destination(std::uint64_t id, const CkArrayIndex& index);
   // `youngest`: the age of the places it has been sent on to, if it knows.

@@ -88,10 +88,17 @@ Age Location::birth(ArrayManager& array, std::uint64_t id, const CkArrayIndex& i
   if (bound.size() > 1)
     if (ArrayManager* other = here(id)) return other->age_of(other->find(id));
   const bool home_here = at_home || home(index) == pe_.index;
-  if (home_here && !find(id) && (claims_.empty() || claims_.count(id) == 0)) return {deaths_, 0};
+  if (home_here && !find(id) && !is_claimed(id)) return {deaths_, 0};
   if (!home_here) forget(id);
   claim(array, id, index);
   return {};
+}
+
+Age Location::begin_life(std::uint64_t id, int pe) {
+  const Age age{deaths_, 0};
+  if (pe != pe_.index) learn(id, pe, age, true);
+  release_waiting(id);
+  return age;
 }
 
 void Location::claim(ArrayManager& array, std::uint64_t id, const CkArrayIndex& index) {

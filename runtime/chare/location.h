@@ -75,6 +75,10 @@ class Location {
   // --- births and deaths ---
   // The age of a new element of `array`, which is about to be made here.
   Age birth(ArrayManager& array, std::uint64_t id, const CkArrayIndex& index, bool at_home);
+  // At home: is it still being looked into where the element is?
+  bool is_claimed(std::uint64_t id) const { return !claims_.empty() && claims_.count(id) != 0; }
+  // At home, of an element that is nowhere: it is to be made on `pe`, with this age.
+  Age begin_life(std::uint64_t id, int pe);
   // One that went after what it is bound to and has not found it here.
   void rejoin(ArrayManager& array, std::uint64_t id, const CkArrayIndex& index, std::uint32_t follows);
   // An unsettled element is to migrate: it will when it is settled.

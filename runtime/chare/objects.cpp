@@ -240,7 +240,7 @@ CkArray* CkArrayID::ckLocalBranch() const {
   return manager ? &manager->face() : nullptr;
 }
 void CkArray::insertInitial(const CkArrayIndex& index, void* ctorMsg) {
-  manager_.create(index, manager_.populate_entry(), periapt::Message::from_payload(ctorMsg));
+  manager_.create_first(index, manager_.populate_entry(), periapt::Message::from_payload(ctorMsg));
 }
 std::size_t CkArray::getNumLocalElems() const { return manager_.size(); }
 ArrayElement* CkArray::lookup(const CkArrayIndex& index) const { return manager_.find(manager_.id_of(index)); }
