@@ -268,12 +268,17 @@ class Plan:
         self.constructor(e, event)
         o.event = e
         e.silent = not leader.static
+        if not leader.static:
+            # They are used once all of them are there: until then a leader that moved would be apart from its follower.
+            together = self.join(e, b)
+            together.known.add(leader.number)
+            together.complete.add(leader.number)
         if r.random() < 0.4:
             self.contribute(e, b)
         if event.visible is not None and leader.static:
             event.visible.add(b.number)
-        elif not leader.static:
-            event.known.add(b.number)
+        if not leader.static:
+            event.known.discard(leader.number)
 
     def constructor(self, e, cause):
         e.constructor = e.inline = True
@@ -306,8 +311,8 @@ class Plan:
         o = self.op(event, "contribute", None, round=round)
         # Instances that all contributors can name, whatever event brings them to it.
         targets = [i for i in self.instances if i.static and i.kind != "nodegroup" and i.population == "whole"]
-        if event.visible is not None or instance.static:
-            targets = [i for i in targets if i.number < instance.number]
+        if event.visible is not None:
+            targets = [i for i in targets if i.number in event.visible]
         if instance.kind in ("array", "group"):
             targets.append(instance)
         target = r.choice(targets) if r.random() < 0.7 else self.instances[0]
@@ -525,7 +530,7 @@ class Plan:
                 if i.number in e.known:
                     self.use(e, guard, i)
             self.forget(e, i)
-        elif r.random() < 0.8:
+        elif i.number in e.known and r.random() < 0.8:
             self.use(e, guard, i)
 
     def forget(self, e, i):
@@ -697,6 +702,12 @@ def quiet_before(cause, e):
 def ours_alone(plan):
     """Whether the plan makes an array away from PE 0, which Charm++ 8.0.1 cannot."""
     return any(i.kind == "array" and i.anywhere for i in plan.instances)
+
+
+def one_pe_in_charm(plan):
+    """Whether the plan has what Charm++ 8.0.1 loses on more than one PE: elements that are made by what is sent to them, and
+    contributions of elements that are inserted, in their constructors."""
+    return any(i.population == "demand" or (i.population == "inserted" and i.rounds and i.rounds[0]["trigger"].constructor) for i in plan.instances)
 
 
 def prune(plan, dropped):

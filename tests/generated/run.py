@@ -11,6 +11,7 @@ what Charm++ 8.0.1 cannot do. Status 1: a program failed.
 
 import argparse
 import concurrent.futures
+import functools
 import hashlib
 import os
 import re
@@ -24,7 +25,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from emit import Emitter
-from plan import Plan, Shape, ours_alone, prune
+from plan import Plan, Shape, one_pe_in_charm, ours_alone, prune
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PER_SHAPE = 25
@@ -40,8 +41,13 @@ def seeds_of(texts):
     return out
 
 
+@functools.lru_cache(maxsize=None)
+def shape_of(seed):
+    return Shape(seed // PER_SHAPE)
+
+
 def plan_of(seed):
-    return Plan(Shape(seed // PER_SHAPE), seed % PER_SHAPE)
+    return Plan(shape_of(seed - seed % PER_SHAPE), seed % PER_SHAPE)
 
 
 class Builder:
@@ -213,7 +219,10 @@ def main():
                 return []
         with lock:
             counts["programs"] += len(plans)
-        return [] if options.source_only else [(folder, s, layout) for s in seeds for layout in layouts]
+        if options.source_only:
+            return []
+        alone = {s for p, s in zip(plans, seeds) if options.reference and one_pe_in_charm(p)}
+        return [(folder, s, layout) for s in seeds for layout in layouts if s not in alone or layout.split()[0] == "+p1"]
 
     os.makedirs(options.work, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
