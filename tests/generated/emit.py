@@ -397,7 +397,7 @@ class Emitter:
         if i.bound_to:
             out.append(f"  o.bindTo({self.proxy(i.bound_to, e)});")
         elif i.map:
-            out.append(f"  o.setMap({ {'own': f'CProxy_OwnMap::ckNew({self.shape.map_factor})', 'rr': 'CProxy_RRMap::ckNew()'}[i.map]});")
+            out.append(f"  o.setMap({ {'own': f'CProxy_OwnMap::ckNew({self.shape.map_factor})', 'rr': 'RoundRobin::ckNew()'}[i.map]});")
         arguments = f"{number}, {k}, " if i.population == "whole" else ""
         out.append(f"  CProxy_{t.name} made = CProxy_{t.name}::ckNew({arguments}o);" if arguments else f"  CProxy_{t.name} made = CProxy_{t.name}::ckNew(o);")
         if i.population == "inserted":
@@ -607,11 +607,12 @@ struct OwnMap : CBase_OwnMap {
     return static_cast<int>((sum * factor >> 1) % static_cast<unsigned>(CkNumPes()));
   }
 };
-#ifdef LACKS_BUILT_IN_MAPS
+#ifdef HAS_BUILT_IN_MAPS
+using RoundRobin = CProxy_RRMap;
+#else
 struct RoundRobin {
   static CkGroupID ckNew() { return CProxy_OwnMap::ckNew(1); }
 };
-#define CProxy_RRMap RoundRobin
 #endif
 void landed(void* param, void* message) {
   const int event = static_cast<int>(reinterpret_cast<std::intptr_t>(param));

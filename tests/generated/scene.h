@@ -2,7 +2,8 @@
 //
 // A program is a tree of events, each with a number, caused by exactly one other (or by the mainchare's constructor).
 // An entry method says saw(event), checks what it can see from where it is, and does what the plan lists for the event.
-// At the end each PE hands its ledger to Main, which knows how often each event must have been run, and by which objects.
+// At the end each PE hands its ledger to Main, which knows how often each event must have been run, and by which
+// objects.
 #pragma once
 #include <time.h>
 
@@ -42,7 +43,8 @@ struct Point {
   void pup(PUP::er& p) { p | x, p | y; }
 };
 
-/// What a message carries besides its event's number: what was made on the way to it, and where an answer is waited for.
+/// What a message carries besides its event's number: what was made on the way to it, and where an answer is waited
+/// for.
 struct Known {
   std::vector<std::pair<int, CkGroupID>> groups;
   std::vector<std::pair<int, CkChareID>> chares;
@@ -81,7 +83,7 @@ struct Run {
 };
 PUPbytes(Run)
 
-constexpr int maxPes = 1024;
+    constexpr int maxPes = 1024;
 inline std::vector<Run> ledgers[maxPes];  // of the PEs of this process
 inline std::vector<std::string> complaints[maxPes];
 inline void saw(int event, int who) { ledgers[CkMyPe()].push_back({event, who, hostTime()}); }
@@ -170,23 +172,35 @@ enum Way { sum, most, least, product, both, either };
 inline int expectedOf(Way way, int event, int n) {
   const int64_t all = static_cast<int64_t>(n) * (n + 1) / 2;
   switch (way) {
-    case sum: return static_cast<int>(all * (event % 13 + 1));
-    case most: return n - 1 + event;
-    case least: return -(n - 1) - event;
-    case product: return n % 2 ? -1 : 1;
-    case both: return event | 1 << 20;
-    case either: return n < 20 ? (1 << n) - 1 : (1 << 20) - 1;
+    case sum:
+      return static_cast<int>(all * (event % 13 + 1));
+    case most:
+      return n - 1 + event;
+    case least:
+      return -(n - 1) - event;
+    case product:
+      return n % 2 ? -1 : 1;
+    case both:
+      return event | 1 << 20;
+    case either:
+      return n < 20 ? (1 << n) - 1 : (1 << 20) - 1;
   }
   return 0;
 }
 inline std::vector<int> contribution(Way way, int event, int place) {
   switch (way) {
-    case sum: return {place == 0 ? event : 0, (place + 1) * (event % 13 + 1), 1};
-    case most: return {event, place + event, 1};
-    case least: return {event, -place - event, 1};
-    case product: return {place == 0 ? event : 1, -1, 1};
-    case both: return {event, event | 1 << 20, 1};
-    case either: return {event, 1 << std::min(place, 19), 1};
+    case sum:
+      return {place == 0 ? event : 0, (place + 1) * (event % 13 + 1), 1};
+    case most:
+      return {event, place + event, 1};
+    case least:
+      return {event, -place - event, 1};
+    case product:
+      return {place == 0 ? event : 1, -1, 1};
+    case both:
+      return {event, event | 1 << 20, 1};
+    case either:
+      return {event, 1 << std::min(place, 19), 1};
   }
   return {};
 }
@@ -212,8 +226,9 @@ int checkResult(int n, const T* v) {
   const Way way = wayOf(event);
   const int second = expectedOf(way, event, contributors);
   if (n != 3 || static_cast<int>(v[1]) != second || static_cast<int>(v[2]) != (way == sum ? contributors : 1))
-    bad(event, "reduction over " + std::to_string(contributors) + " gives " + std::to_string(static_cast<double>(v[1])) +
-                   " and " + std::to_string(static_cast<double>(v[2])) + " instead of " + std::to_string(second));
+    bad(event, "reduction over " + std::to_string(contributors) + " gives " +
+                   std::to_string(static_cast<double>(v[1])) + " and " + std::to_string(static_cast<double>(v[2])) +
+                   " instead of " + std::to_string(second));
   return event;
 }
 inline int checkSet(CkReductionMsg* m) {
