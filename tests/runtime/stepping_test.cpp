@@ -11,6 +11,7 @@
 
 #include "charm++.h"
 #include "runtime/chare/array_manager.h"
+#include "runtime/chare/location.h"
 #include "runtime/chare/pe_objects.h"
 #include "runtime/chare/stepped.h"
 #include "stepping.decl.h"
@@ -259,6 +260,7 @@ class Stepping : public testing::TestWithParam<int> {
     start();
     ASSERT_TRUE(settle());
     model = Model();
+    periapt::Location::hints_kept = GetParam() % 2 ? 1 << 14 : static_cast<std::size_t>(pick(4));
   }
   void TearDown() override { EXPECT_EQ(model.mistake, "") << "seed " << GetParam(); }
 
