@@ -7,10 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Checks of CmiAssert, CkAssert and of indices into CkVec: compile a program with -DCMK_ERROR_CHECKING=1 to have them.
- */
-#ifndef CMK_ERROR_CHECKING
+/* Checks of CmiAssert, CkAssert and of indices into CkVec are made unless the program is compiled without assertions:
+ * with NDEBUG, or with -DCMK_ERROR_CHECKING=0, which is what charmc -production says. */
+#if !defined(CMK_ERROR_CHECKING) && defined(NDEBUG)
 #define CMK_ERROR_CHECKING 0
+#endif
+#ifndef CMK_ERROR_CHECKING
+#define CMK_ERROR_CHECKING 1
 #endif
 
 /* how a run is made up */

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/leaving.h"
+
 namespace periapt {
 namespace {
 
@@ -52,6 +54,7 @@ void fatal(const Complaint& complaint) {
     ::_exit(1);
   }
   ends = true;
+  leaving::is_meant();
   PlaceHook place = place_hook.load(std::memory_order_acquire);
   std::string text = format_complaint(complaint, place != nullptr ? place() : std::string());
   std::fflush(stdout);

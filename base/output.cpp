@@ -1,5 +1,8 @@
 #include "base/output.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -13,6 +16,13 @@ constexpr int kReasonNotKnown = -1;  // the program's own printf() met it
 std::atomic<int> first_error{0};
 
 }  // namespace
+
+void keep_standard_files() {
+  for (int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // The lowest number that is free is given: this one.
+    if (::fcntl(file, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDWR));
+  }
+}
 
 void note_lost(int error) {
   int none = 0;

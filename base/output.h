@@ -6,6 +6,10 @@
 
 namespace periapt::output {
 
+/// Standard input, output and error that this process was started without become /dev/null: the next file that is
+/// opened would get one of their numbers, and what is printed would go into it. Before anything else is opened.
+void keep_standard_files();
+
 /// A write to the standard output failed with this errno value. The first one counts. Any thread.
 void note_lost(int error);
 

@@ -17,6 +17,7 @@
 #include "pup.h"
 #include "pup_stl.h"
 #include "runtime/chare/array_index.h"
+#include "runtime/chare/array_locations.h"
 #include "runtime/chare/array_map.h"
 #include "runtime/chare/array_options.h"
 #include "runtime/chare/callback.h"

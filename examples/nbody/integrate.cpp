@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 namespace periapt::nbody {
 
@@ -44,10 +45,17 @@ void EnergyAccount::pass(double kinetic, double a) {
   a_ = a;
 }
 
+const Totals& EnergyAccount::checked(const Totals& totals) {
+  if (std::isfinite(totals.energy())) return totals;
+  throw std::runtime_error(
+      "the energy is no number: masses, places or velocities are too large, or particles without softening too near to "
+      "each other");
+}
+
 double EnergyAccount::drift(const Totals& now, double a) {
-  pass(now.kinetic, a);
+  pass(checked(now).kinetic, a);
   depth_ = std::max(depth_, std::abs(a * now.potential));
-  return (a * now.energy() + work_ - first_) / depth_;
+  return depth_ > 0 ? (a * now.energy() + work_ - first_) / depth_ : 0;  // 0: a particle alone
 }
 
 BlockStep::BlockStep(const Cosmology& cosmology, const Stepping& stepping, double start, int deepestInUse)

@@ -46,14 +46,16 @@ Totals totalsOf(std::span<const Particle> particles, double a);
 /// T da, which is summed up on the way by the trapezoidal rule.
 class EnergyAccount {
  public:
+  /// Throws, as drift() does, when the energy is no number.
   EnergyAccount(const Totals& first, double a)
-      : first_(a * first.energy()), depth_(std::abs(a * first.potential)), a_(a), kinetic_(first.kinetic) {}
+      : first_(a * checked(first).energy()), depth_(std::abs(a * first.potential)), a_(a), kinetic_(first.kinetic) {}
   /// On the way, whenever the expansion factor has changed.
   void pass(double kinetic, double a);
   /// Change of the conserved quantity since the start, relative to the largest potential energy seen.
   double drift(const Totals& now, double a);
 
  private:
+  static const Totals& checked(const Totals& totals);
   double first_, depth_, a_, kinetic_, work_ = 0;
 };
 

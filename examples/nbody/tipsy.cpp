@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -54,6 +55,11 @@ void put(std::vector<std::byte>& to, T value, std::endian endian) {
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
 std::vector<std::byte> readWhole(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  // What is no file may have no end. (A pipe is what a shell hands over as a file.)
+  if (std::filesystem::is_other(status) && !std::filesystem::is_fifo(status))
+    throw std::runtime_error(fmt::format("{}: it is a device or a socket, not a file", path));
   File file(std::fopen(path.c_str(), "rb"), std::fclose);
   if (!file) throw std::runtime_error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
   std::vector<std::byte> bytes;
@@ -77,11 +83,14 @@ Particle particleAt(const std::byte* at, const Layout& layout, std::endian endia
   return p;
 }
 
+/// Squares are formed in single precision, which ends at 3.4e38. (False for what is not a number, too.)
+bool isUsable(double value) { return std::abs(value) <= 1e18; }
+
 bool isSane(const Particle& p) {
   for (const Vec3& v : {p.position, p.velocity}) {
-    if (!std::isfinite(v.x) || !std::isfinite(v.y) || !std::isfinite(v.z)) return false;
+    if (!isUsable(v.x) || !isUsable(v.y) || !isUsable(v.z)) return false;
   }
-  return std::isfinite(p.mass) && p.mass >= 0 && std::isfinite(p.softening) && p.softening >= 0;
+  return isUsable(p.mass) && p.mass >= 0 && isUsable(p.softening) && p.softening >= 0;
 }
 
 }  // namespace
@@ -130,9 +139,10 @@ Snapshot readTipsy(const std::string& path) {
     for (std::int64_t i = 0; i < counts[kind]; ++i, at += 4 * layouts[kind].floats) {
       Particle p = particleAt(at, layouts[kind], endian);
       if (!isSane(p)) {
-        fail(
-            fmt::format("{} particle {}, at byte {}, has a mass, place, velocity or softening that is no usable number",
-                        layouts[kind].name, i, at - bytes.data()));
+        fail(fmt::format(
+            "{} particle {}, at byte {}, has a mass, place, velocity or softening that is no usable number: none, "
+            "negative, or larger than 1e18",
+            layouts[kind].name, i, at - bytes.data()));
       }
       p.order = std::uint32_t(snapshot.particles.size());
       snapshot.particles.push_back(p);

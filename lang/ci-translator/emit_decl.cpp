@@ -21,10 +21,15 @@ class DeclEmitter {
     out_.line("#ifndef " + guard);
     out_.line("#define " + guard);
     out_.line("#include \"charm++.h\"");
-    includes(module_.items);
-    out_.line();
-    forwards(module_.items);
-    bodies(module_.items);
+    Stretch first;
+    gather(module_.items, {}, false, first);
+    stretches_.push_back(std::move(first));
+    for (std::size_t i = 0; i < stretches_.size(); ++i) {
+      for (const std::string& line : stretches_[i].includes) out_.line(line);
+      out_.line();
+      forwards(i);
+      bodies(stretches_[i].items);
+    }
     out_.line();
     out_.line("void _register" + module_.name + "(void);");
     if (module_.isMain) out_.line("extern \"C\" void CkRegisterMainModule(void);");
@@ -33,14 +38,47 @@ class DeclEmitter {
   }
 
  private:
-  void includes(const std::vector<Item>& items) {
-    forEachItem(items, "", [this](const Item& item, const std::string&) {
-      if (auto* include = std::get_if<Include>(&item.node)) out_.line("#include " + doubleQuoted(include->file));
-      if (auto* other = std::get_if<Module>(&item.node)) out_.line("#include \"" + other->name + ".decl.h\"");
-      if (auto* chare = std::get_if<Chare>(&item.node))
-        for (const Item& member : chare->items)
-          if (auto* include = std::get_if<Include>(&member.node)) out_.line("#include " + doubleQuoted(include->file));
-    });
+  using Scope = std::vector<std::string>;  // names of namespaces, the outermost first
+  struct Placed {
+    const Item* item;
+    Scope scope;
+    bool isExtern;
+  };
+  /// What stands in the module up to its next include, behind the includes that open it: a header may need the messages
+  /// and chares in front of it, and those behind it may need the header.
+  struct Stretch {
+    std::vector<std::string> includes;
+    std::vector<Placed> items;
+  };
+
+  void gather(const std::vector<Item>& items, const Scope& scope, bool isExtern, Stretch& now) {
+    for (const Item& item : items) {
+      if (auto* include = std::get_if<Include>(&item.node)) {
+        includeLine("#include " + doubleQuoted(include->file), now);
+      } else if (auto* other = std::get_if<Module>(&item.node)) {
+        includeLine("#include \"" + other->name + ".decl.h\"", now);
+      } else if (auto* space = std::get_if<Namespace>(&item.node)) {
+        Scope inner = scope;
+        inner.push_back(space->name);
+        gather(space->items, inner, isExtern || item.isExtern, now);
+      } else if (auto* block = std::get_if<Block>(&item.node)) {
+        gather(block->items, scope, isExtern || item.isExtern, now);
+      } else {
+        if (auto* chare = std::get_if<Chare>(&item.node))
+          for (const Item& member : chare->items)
+            if (auto* include = std::get_if<Include>(&member.node))
+              includeLine("#include " + doubleQuoted(include->file), now);
+        now.items.push_back({&item, scope, isExtern || item.isExtern});
+      }
+    }
+  }
+
+  void includeLine(const std::string& line, Stretch& now) {
+    if (!now.items.empty()) {
+      stretches_.push_back(std::move(now));
+      now = {};
+    }
+    now.includes.push_back(line);
   }
 
   static std::string doubleQuoted(std::string text) {
@@ -48,28 +86,48 @@ class DeclEmitter {
     return text;
   }
 
-  /// Namespaces are kept as they were written.
-  template <class Body>
-  void inNamespace(const Namespace& space, Body body) {
-    out_.line("namespace " + space.name + " {");
-    body(space.items);
-    out_.line("}  // namespace " + space.name);
+  /// Calls visit(placed) for each, inside the namespaces that it was written in.
+  template <class Visit>
+  void inScope(const std::vector<Placed>& items, const Visit& visit) {
+    Scope open;
+    const auto change = [&](const Scope& to) {
+      std::size_t common = 0;
+      while (common < open.size() && common < to.size() && open[common] == to[common]) ++common;
+      for (; open.size() > common; open.pop_back()) out_.line("}  // namespace " + open.back());
+      for (; open.size() < to.size(); open.push_back(to[open.size()])) out_.line("namespace " + to[open.size()] + " {");
+    };
+    for (const Placed& placed : items) {
+      change(placed.scope);
+      visit(placed);
+    }
+    change({});
   }
 
-  /// Names of all classes first: entries may mention each other's proxies in any order.
-  void forwards(const std::vector<Item>& items) {
-    for (const Item& item : items) {
-      if (auto* space = std::get_if<Namespace>(&item.node)) inNamespace(*space, [this](auto& i) { forwards(i); });
-      if (auto* block = std::get_if<Block>(&item.node)) forwards(block->items);
-      if (auto* forward = std::get_if<ForwardClass>(&item.node)) out_.line("class " + forward->name + ";");
-      if (auto* message = std::get_if<Message>(&item.node); message && message->arguments.empty()) {
-        // Default template arguments stand with the program's own class, and with ours here.
-        const std::string header = message->header ? message->header->text(false) + " " : "";
-        const std::string defaults = message->header ? message->header->text(true) + " " : "";
-        out_.line(header + "class " + message->name + "; " + defaults + "class CMessage_" + message->name + ";");
-      }
-      if (auto* chare = std::get_if<Chare>(&item.node); chare && !chare->isInstantiation()) forwardChare(*chare);
+  /// Names of classes first: entries may mention proxies that come later. Templates wait for the header in front of
+  /// them, which their default arguments may need.
+  void forwards(std::size_t stretch) {
+    std::vector<Placed> named;
+    for (std::size_t i = stretch; i < stretches_.size(); ++i)
+      for (const Placed& placed : stretches_[i].items)
+        if (isTemplate(*placed.item) ? i == stretch : stretch == 0) named.push_back(placed);
+    inScope(named, [this](const Placed& placed) { forward(*placed.item); });
+  }
+
+  static bool isTemplate(const Item& item) {
+    if (auto* message = std::get_if<Message>(&item.node)) return message->header.has_value();
+    if (auto* chare = std::get_if<Chare>(&item.node)) return chare->header.has_value();
+    return false;
+  }
+
+  void forward(const Item& item) {
+    if (auto* forward = std::get_if<ForwardClass>(&item.node)) out_.line("class " + forward->name + ";");
+    if (auto* message = std::get_if<Message>(&item.node); message && message->arguments.empty()) {
+      // Default template arguments stand with the program's own class, and with ours here.
+      const std::string header = message->header ? message->header->text(false) + " " : "";
+      const std::string defaults = message->header ? message->header->text(true) + " " : "";
+      out_.line(header + "class " + message->name + "; " + defaults + "class CMessage_" + message->name + ";");
     }
+    if (auto* chare = std::get_if<Chare>(&item.node); chare && !chare->isInstantiation()) forwardChare(*chare);
   }
 
   void forwardChare(const Chare& chare) {
@@ -85,16 +143,15 @@ class DeclEmitter {
     out_.line(line);
   }
 
-  void bodies(const std::vector<Item>& items) {
-    for (const Item& item : items) {
-      if (auto* space = std::get_if<Namespace>(&item.node)) inNamespace(*space, [this](auto& i) { bodies(i); });
-      if (auto* block = std::get_if<Block>(&item.node); block && !item.isExtern) bodies(block->items);
-      if (auto* use = std::get_if<Using>(&item.node))
+  void bodies(const std::vector<Placed>& items) {
+    inScope(items, [this](const Placed& placed) {
+      const auto& node = placed.item->node;
+      if (placed.isExtern) return;
+      if (auto* use = std::get_if<Using>(&node))
         out_.line(std::string("using ") + (use->isNamespace ? "namespace " : "") + use->name + ";");
-      if (item.isExtern) continue;
-      if (auto* message = std::get_if<Message>(&item.node); message && message->arguments.empty()) declare(*message);
-      if (auto* chare = std::get_if<Chare>(&item.node); chare && !chare->isInstantiation()) declare(*chare);
-    }
+      if (auto* message = std::get_if<Message>(&node); message && message->arguments.empty()) declare(*message);
+      if (auto* chare = std::get_if<Chare>(&node); chare && !chare->isInstantiation()) declare(*chare);
+    });
   }
 
   void declare(const Message& message) {
@@ -110,6 +167,10 @@ class DeclEmitter {
     out_.line("class CMessage_" + message.name + " : public CkMessage {");
     out_.line(" public:");
     out_.line("  static int __idx;");
+    if (arrays) {
+      out_.line("  static thread_local periapt::MadeArrays<" + std::to_string(arrays) + "> impl_made;");
+      out_.line("  CMessage_" + message.name + "();");
+    }
     std::vector<std::string> forms = {"", ", int* impl_sizes", ", int* impl_sizes, const int impl_prioBits",
                                       ", int* impl_sizes, const int impl_prioBits, const GroupDepNum impl_dep"};
     forms.push_back(sizes + ", const int impl_prioBits");
@@ -270,6 +331,8 @@ class DeclEmitter {
     const std::string make = "{ return " + names.element + "(this->ckGetArrayID(), ";
     out_.line("  " + names.element + " operator[](const " + names.arrayIndex + "& impl_index) const " + make +
               "impl_index); }");
+    out_.line("  " + names.element + " operator()(const " + names.arrayIndex + "& impl_index) const " + make +
+              "impl_index); }");
     if (names.dimensions < 1) return;
     std::string formals;
     std::string arguments;
@@ -280,9 +343,6 @@ class DeclEmitter {
     }
     out_.line("  " + names.element + " operator()(" + formals + ") const " + make + names.arrayIndex + "(" + arguments +
               ")); }");
-    if (names.dimensions > 1)
-      out_.line("  " + names.element + " operator()(const " + names.arrayIndex + "& impl_index) const " + make +
-                "impl_index); }");
   }
 
   /// CProxySection_X::ckNew: elements listed, or a range (first, last, step) in each dimension; section[i].
@@ -301,6 +361,14 @@ class DeclEmitter {
     out_.line("  }");
     out_.line(head + "const std::vector<" + index + ">& impl_elements, " + factor + ") {");
     out_.line("    return ckNew(impl_id, impl_elements.data(), static_cast<int>(impl_elements.size()), impl_factor);");
+    out_.line("  }");
+    // Indices of another class; a template, so that a list in braces means the array's own.
+    const std::string other = "  template <class Index> static CkSectionID ckNew(const CkArrayID& impl_id, const ";
+    out_.line(other + "Index* impl_elements, int impl_count, " + factor + ") {");
+    out_.line("    return periapt::sectionOf(impl_id, impl_elements, impl_count, impl_factor);");
+    out_.line("  }");
+    out_.line(other + "std::vector<Index>& impl_elements, " + factor + ") {");
+    out_.line("    return periapt::sectionOf(impl_id, impl_elements.data(), impl_elements.size(), impl_factor);");
     out_.line("  }");
     if (names.dimensions < 1) return;
     std::string formals;
@@ -336,10 +404,7 @@ class DeclEmitter {
     std::string parents;
     for (const Type& base : names.chare.bases) parents += base.plain() + ", ";
     if (parents.empty())
-      parents =
-          (names.isArray() ? "ArrayElementT<" + (names.dimensions > 0 ? names.arrayIndex : names.chare.index) + ">"
-                           : names.root()) +
-          ", ";
+      parents = (names.isArray() ? "ArrayElementT<" + names.elementIndex + ">" : names.root()) + ", ";
     const std::size_t count = std::max<std::size_t>(names.chare.bases.size(), 1);
     const std::string type = "CBaseT" + std::to_string(count) + "<" + parents + names.proxy + ">";
     if (names.header.empty()) return out_.line("typedef " + type + " CBase_" + names.chare.name + ";");
@@ -348,6 +413,7 @@ class DeclEmitter {
 
   const Module& module_;
   Writer out_;
+  std::vector<Stretch> stretches_;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ std::string heldType(const Parameter& p) {
 /// `T& x`, which the method may take as T&, T&& and so on.
 bool isWritableReference(const Parameter& p) { return !p.length && p.type.references == 1 && !p.type.isConst; }
 
-/// The unmarshalled argument as the method is given it.
+/// The unmarshalled argument as the method is given it. A pointer to an array is a variable: it may be taken as `T*&`.
 std::string handedOver(const Parameter& p, const std::string& name) {
   if (p.length) return name + ".data()";
   return isWritableReference(p) ? "periapt::refOrMove(" + name + ".ref())" : name + ".move()";
@@ -146,8 +146,12 @@ class DefEmitter {
                                               " needs a class " + message.name + " : public CMessage_" + message.name +
                                               ", defined before " + module_.name + ".def.h is included\");");
     out_.line(header + "int " + base + "::__idx = 0;");
+    if (!arrays.empty())
+      out_.line(header + "thread_local periapt::MadeArrays<" + std::to_string(arrays.size()) + "> " + base +
+                "::impl_made{};");
     allocators(header, own, base, arrays.size());
     allocation(header, own, base, arrays);
+    if (!arrays.empty()) construction(message, own, arrays);
     packing(header, own, base, arrays);
     out_.line(header + "void " + base +
               "::__register(const char* name, std::size_t size, CkPackFnPtr pack, CkUnpackFnPtr unpack) {");
@@ -201,12 +205,31 @@ class DefEmitter {
     }
     out_.line("  auto* impl_msg = static_cast<" + own + "*>(CkAllocMsg(impl_index, offsets[" +
               std::to_string(arrays.size()) + "], impl_prioBits, impl_dep));");
+    setPointers(arrays, "offsets");
+    out_.line("  impl_made.message = impl_msg;");
     for (std::size_t i = 0; i < arrays.size(); ++i)
-      out_.lineAt(arrays[i]->span.begin,
-                  "  impl_msg->" + arrays[i]->name + " = reinterpret_cast<" + arrays[i]->type.text() +
-                      "*>(reinterpret_cast<char*>(impl_msg) + offsets[" + std::to_string(i) + "]);");
+      out_.line("  impl_made.offsets[" + std::to_string(i) + "] = offsets[" + std::to_string(i) + "];");
     out_.line("  return impl_msg;");
     out_.line("}");
+  }
+
+  /// Between alloc and the constructor `new M()` writes zeroes over the object: the constructor sets the pointers
+  /// again.
+  void construction(const Message& message, const std::string& own, const std::vector<const MessageField*>& arrays) {
+    const std::string header = message.header ? message.header->text(false) + " " : "";
+    out_.line(header + "CMessage_" + own + "::CMessage_" + message.name + "() {");
+    out_.line("  auto* impl_msg = static_cast<" + own + "*>(this);");
+    out_.line("  if (impl_made.message != impl_msg) return;");
+    out_.line("  impl_made.message = nullptr;");
+    setPointers(arrays, "impl_made.offsets");
+    out_.line("}");
+  }
+
+  void setPointers(const std::vector<const MessageField*>& arrays, const std::string& offsets) {
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      out_.lineAt(arrays[i]->span.begin, "  impl_msg->" + arrays[i]->name + " = reinterpret_cast<" +
+                                             arrays[i]->type.text() + "*>(reinterpret_cast<char*>(impl_msg) + " +
+                                             offsets + "[" + std::to_string(i) + "]);");
   }
 
   /// Packed, the pointers are offsets from the message.
@@ -343,8 +366,11 @@ class DefEmitter {
       const Parameter& p = entry.parameters[i];
       const std::string name = parameterName(entry, i);
       if (i) arguments += ", ";
-      if (array != entry.parameters.end()) {
-        arguments += std::string("impl_in.") + (p.length ? "array<" : "count<") + heldType(*array) + ">()";
+      if (p.length) {
+        out_.lineAt(p.span.begin, "  auto* " + name + " = impl_in.array<" + heldType(p) + ">();");
+        arguments += name;
+      } else if (array != entry.parameters.end()) {
+        arguments += "impl_in.count<" + heldType(*array) + ">()";
       } else {
         out_.lineAt(p.span.begin, "  periapt::ReductionArg<" + heldType(p) + "> " + name + "(impl_in);");
         arguments += handedOver(p, name);
@@ -364,6 +390,9 @@ class DefEmitter {
     if (names.header.empty()) assertions(names);
     out_.line("  __idx = CkRegisterChare(name, size, " + std::string(kinds[static_cast<int>(chare.kind)]) + ");");
     if (names.isArray()) out_.line("  CkRegisterArrayDimensions(__idx, " + std::to_string(names.dimensions) + ");");
+    if (names.isArray() && chare.bases.empty())
+      out_.line("  CkRegisterBase(__idx, CkIndex_ArrayElement::__idx, periapt::baseOffset<" + names.local +
+                ", ArrayElement>());");
     for (const Type& base : chare.bases)
       out_.line("  CkRegisterBase(__idx, " + prefixed("CkIndex_", base) + "::__idx, periapt::baseOffset<" +
                 names.local + ", " + base.plain() + ">());");
@@ -436,24 +465,25 @@ class DefEmitter {
   }
 
   void assertion(const ChareNames& names, const Entry& entry) {
-    std::string types;
+    std::string types;  // as a person would declare them
+    std::string givenTypes;
     std::string values;
     for (const Parameter& p : entry.parameters) {
       std::string type = heldType(p);
       if (p.length) type += "*";
-      types += (types.empty() ? "" : ", ") + type;
       const bool writable = isWritableReference(p);
-      values += (values.empty() ? "" : ", ") +
-                ("std::declval<" + (writable ? "periapt::RefOrMove<" + type + ">" : type) + ">()");
-      if (writable) types += "&";
+      const std::string given = writable ? "periapt::RefOrMove<" + type + ">" : type + (p.length ? "&" : "");
+      values += (values.empty() ? "" : ", ") + ("std::declval<" + given + ">()");
+      givenTypes += ", " + (p.length ? given : type + (writable ? "&" : ""));
+      types += (types.empty() ? "" : ", ") + type + (writable ? "&" : "");
     }
     const std::string who = "\"" + place(entry.nameSpan.begin) + ": class " + names.local + " has no ";
     const std::string what = (entry.isConstructor ? "constructor " : "method ") + entry.name + "(" + types + ")";
     const std::string sentence =
         who + escaped(what) + " that is public, which 'entry " + escaped(signature(entry)) + "' asks for\");";
     if (entry.isConstructor)
-      return out_.lineAt(entry.nameSpan.begin, "  static_assert(periapt::constructible<" + names.local +
-                                                   (types.empty() ? "" : ", ") + types + ">(), " + sentence);
+      return out_.lineAt(entry.nameSpan.begin,
+                         "  static_assert(periapt::constructible<" + names.local + givenTypes + ">(), " + sentence);
     out_.lineAt(entry.nameSpan.begin, "  static_assert(periapt::has<" + names.local +
                                           ">([](auto& impl_o) -> decltype(void(impl_o." + entry.name + "(" + values +
                                           "))) {}), " + sentence);

@@ -18,8 +18,10 @@ ChareNames::ChareNames(const Chare& c) : chare(c) {
   if (!isSingle()) section = "CProxySection_" + name;
   if (isArray()) {
     arrayIndex = "CkArrayIndex" + c.index;
+    elementIndex = c.index == "Max" ? "CkIndexMax" : c.index;
     if (c.index.size() == 2 && c.index[1] == 'D' && c.index[0] >= '1' && c.index[0] <= '6')
       dimensions = c.index[0] - '0';
+    if (dimensions > 0) elementIndex = arrayIndex;
   }
 }
 

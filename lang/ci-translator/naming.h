@@ -13,15 +13,16 @@ struct ChareNames {
   explicit ChareNames(const Chare& chare);
 
   const Chare& chare;
-  std::string header;      ///< "template <class T>" or empty
-  std::string arguments;   ///< "<T>" or empty
-  std::string local;       ///< "Hello<T>"
-  std::string index;       ///< "CkIndex_Hello<T>"
-  std::string proxy;       ///< "CProxy_Hello<T>"
-  std::string element;     ///< "CProxyElement_Hello<T>"; a chare's is its proxy
-  std::string section;     ///< "CProxySection_Hello<T>"; empty for a chare
-  std::string arrayIndex;  ///< "CkArrayIndex1D"; empty but for arrays
-  int dimensions = -1;     ///< 1 to 6; -1 for an index of the user's own
+  std::string header;        ///< "template <class T>" or empty
+  std::string arguments;     ///< "<T>" or empty
+  std::string local;         ///< "Hello<T>"
+  std::string index;         ///< "CkIndex_Hello<T>"
+  std::string proxy;         ///< "CProxy_Hello<T>"
+  std::string element;       ///< "CProxyElement_Hello<T>"; a chare's is its proxy
+  std::string section;       ///< "CProxySection_Hello<T>"; empty for a chare
+  std::string arrayIndex;    ///< "CkArrayIndex1D"; empty but for arrays
+  std::string elementIndex;  ///< of ArrayElementT: "CkArrayIndex1D", or a type of the program's own
+  int dimensions = -1;       ///< 1 to 6; -1 for an index of the user's own
 
   bool isArray() const { return chare.kind == ChareKind::array; }
   bool isGroup() const { return chare.kind == ChareKind::group || chare.kind == ChareKind::nodegroup; }

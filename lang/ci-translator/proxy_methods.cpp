@@ -57,7 +57,7 @@ std::string directArguments(const Entry& entry) {
     Type type = p.type;
     type.references = 0;
     if (p.length && !p.type.isConst)
-      out.push_back("const_cast<" + type.text() + "*>(" + name + ")");
+      out.push_back("const_cast<" + type.text() + "*&>(" + name + ")");
     else if (p.type.references == 1 && !p.type.isConst)
       out.push_back("const_cast<" + type.text() + "&>(" + name + ")");
     else if (p.type.references == 2)

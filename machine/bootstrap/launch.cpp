@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/fatal.h"
+#include "base/leaving.h"
 
 namespace periapt::bootstrap {
 namespace {
@@ -38,6 +39,7 @@ void write_all(const char* text) {
 }
 
 void leave_with_parent() {
+  leaving::is_meant();
   if (parent_death_told->exchange(1, std::memory_order_relaxed) == 0) {
     write_all("periapt: the parent process of this run was killed; its other processes end\n");
   }

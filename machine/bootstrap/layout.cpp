@@ -200,6 +200,12 @@ std::string describe_binding(const HostLayout& layout) {
 
 }  // namespace
 
+void add_layout_options(std::vector<std::string_view>& names) {
+  for (const NumberOption& option : kNumbers) names.push_back(option.name);
+  for (const SwitchOption& option : kSwitches) names.push_back(option.name);
+  names.insert(names.end(), {"pemap", "excludecore", "commap"});
+}
+
 Result<LayoutRequest> take_layout_options(int& argc, char** argv) {
   LayoutRequest request;
   Arguments arguments(argc, argv);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -92,6 +93,8 @@ struct LayoutRequest {
 /// Takes the options of the layout out of argv (argc shrinks, argv stays null-terminated); what it does not know stays.
 /// `+name` and `++name` mean the same; numbers may be attached or follow (`+p4`, `+p 4`).
 Result<LayoutRequest> take_layout_options(int& argc, char** argv);
+/// Their names, without plus signs.
+void add_layout_options(std::vector<std::string_view>& names);
 
 /// Works the layout out; a contradiction is a Status with the arithmetic and a suggestion. Pure.
 Result<HostLayout> resolve_layout(const LayoutRequest& request, const Machine& machine);

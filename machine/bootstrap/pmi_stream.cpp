@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "machine/bootstrap/watchdog.h"
+
 namespace periapt::bootstrap {
 namespace {
 constexpr std::size_t kLongestLine = 1 << 20;
@@ -34,7 +36,12 @@ Status PmiStream::send(const std::string& text) {
 
 Status PmiStream::read_more() {
   char bytes[4096];
+  const int limit = startup_limit_seconds();
   for (;;) {
+    pollfd readable{fd_, POLLIN, 0};
+    const int ready = ::poll(&readable, 1, limit == 0 ? -1 : limit * 1000);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0) return Status::failure(no_answer_in_words());
     ssize_t n = ::read(fd_, bytes, sizeof(bytes));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return gone(std::strerror(errno));

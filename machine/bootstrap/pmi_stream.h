@@ -17,9 +17,9 @@ class PmiStream {
 
   int fd() const { return fd_; }
   Status send(const std::string& text);
-  /// Up to and without the next newline; blocks.
+  /// Up to and without the next newline; blocks, but during start-up for startup_limit_seconds() only.
   Result<std::string> line();
-  /// Exactly so many bytes; blocks.
+  /// Exactly so many bytes; blocks likewise.
   Result<std::string> exactly(std::size_t count);
   /// Has the other side closed? Never blocks.
   bool closed();

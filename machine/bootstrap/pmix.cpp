@@ -6,11 +6,15 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <mutex>
 
+#include "machine/bootstrap/watchdog.h"
 #include "machine/bootstrap/wire.h"
 
 namespace periapt::bootstrap {
@@ -22,7 +26,7 @@ struct Library {
   decltype(&::PMIx_Finalize) finalize;
   decltype(&::PMIx_Put) put;
   decltype(&::PMIx_Commit) commit;
-  decltype(&::PMIx_Fence) fence;
+  decltype(&::PMIx_Fence_nb) fence;
   decltype(&::PMIx_Get) get;
   decltype(&::PMIx_Abort) abort;
   decltype(&::PMIx_Register_event_handler) register_event_handler;
@@ -65,7 +69,7 @@ Result<Library> load() {
   find(library.finalize, "PMIx_Finalize");
   find(library.put, "PMIx_Put");
   find(library.commit, "PMIx_Commit");
-  find(library.fence, "PMIx_Fence");
+  find(library.fence, "PMIx_Fence_nb");
   find(library.get, "PMIx_Get");
   find(library.abort, "PMIx_Abort");
   find(library.register_event_handler, "PMIx_Register_event_handler");
@@ -124,6 +128,22 @@ void on_event(std::size_t, pmix_status_t status, const pmix_proc_t* source, pmix
   if (done) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
 }
 
+// A fence under way. The library has it too until it answers, which may be after nobody waits any longer.
+struct Fence {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool answered = false;
+  pmix_status_t status = PMIX_SUCCESS;
+};
+
+void on_fence(pmix_status_t status, void* data) {
+  std::unique_ptr<std::shared_ptr<Fence>> fence(static_cast<std::shared_ptr<Fence>*>(data));
+  std::lock_guard<std::mutex> lock((*fence)->mutex);
+  (*fence)->answered = true;
+  (*fence)->status = status;
+  (*fence)->changed.notify_one();
+}
+
 class PmixWire final : public Wire {
  public:
   explicit PmixWire(Library library) : library_(std::move(library)) {}
@@ -165,7 +185,17 @@ class PmixWire final : public Wire {
     if (!committed) return committed;
     pmix_info_t collect = yes(PMIX_COLLECT_DATA);
     pmix_proc_t all = process(name_space_.c_str(), PMIX_RANK_WILDCARD);
-    return ok(library_.fence(&all, 1, &collect, 1), "PMIx_Fence");
+    auto fence = std::make_shared<Fence>();
+    auto shared = std::make_unique<std::shared_ptr<Fence>>(fence);
+    const pmix_status_t begun = library_.fence(&all, 1, &collect, 1, on_fence, shared.get());
+    if (begun != PMIX_SUCCESS) return ok(begun, "PMIx_Fence_nb");
+    static_cast<void>(shared.release());  // on_fence() has it
+    std::unique_lock<std::mutex> lock(fence->mutex);
+    const auto answered = [&fence] { return fence->answered; };
+    const int limit = startup_limit_seconds();
+    if (limit == 0) fence->changed.wait(lock, answered);
+    const bool in_time = limit == 0 || fence->changed.wait_for(lock, std::chrono::seconds(limit), answered);
+    return in_time ? ok(fence->status, "PMIx_Fence_nb") : Status::failure(no_answer_in_words());
   }
   Result<std::string> get(int rank, const std::string& key) override {
     // What was collected by a fence is here or at our server: an answer that is not there must not be waited for.

@@ -36,7 +36,8 @@ class World {
   /// What process `rank` put under the name, before the latest fence.
   virtual Result<std::string> get(int rank, const std::string& name) = 0;
 
-  /// The run ends badly: tells the launcher, so that it ends all processes. Safe to call from any thread. Returns.
+  /// The run ends badly: tells the launcher, so that it ends all processes. `reason`: for the launcher to say; empty:
+  /// it has been said. Safe to call from any thread. Returns.
   virtual void abort(int code, const std::string& reason) = 0;
   /// The run ended as it should; a launcher that waits for this is told.
   virtual void finalize() = 0;

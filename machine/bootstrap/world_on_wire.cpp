@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 
+#include "base/clock.h"
 #include "base/secret.h"
 #include "machine/bootstrap/pmi_text.h"
 #include "machine/bootstrap/presence.h"
@@ -94,8 +95,18 @@ class WireWorld final : public World {
     ++fences_;
     if (facts_.size == 1 || facts_.watched) return wire_->fence();
     presence_.enter(facts_.rank, fences_);
-    Watchdog watchdog([this](int seconds) { return who_is_missing(seconds); });
-    return named(wire_->fence(), "while waiting for the other processes at fence " + std::to_string(fences_));
+    const std::uint64_t begin = clock::now_ns();
+    Status met;
+    {
+      Watchdog watchdog([this](int seconds) { return who_is_missing(seconds); });
+      met = wire_->fence();
+    }
+    const std::string at_fence = " at fence " + std::to_string(fences_);
+    const auto seconds = static_cast<int>((clock::now_ns() - begin) / 1'000'000'000);
+    const int limit = startup_limit_seconds();
+    const bool given_up = !met && limit > 0 && seconds >= limit;
+    return named(met, given_up ? "while waiting" + at_fence + " of start-up" + for_whom(missing())
+                               : "while waiting for the other processes" + at_fence);
   }
 
   Result<std::string> get(int rank, const std::string& name) override {
@@ -170,31 +181,45 @@ class WireWorld final : public World {
     return {};
   }
 
-  // On the watchdog's thread. The lowest process of each host that waits speaks for its host.
-  std::string who_is_missing(int seconds) const {
-    std::string head = "process " + std::to_string(facts_.rank) + " of " + std::to_string(facts_.size) +
-                       " has waited for " + std::to_string(seconds) + " s at fence " + std::to_string(fences_) +
-                       " of start-up";
-    std::vector<int> missing, elsewhere;
+  // Who has not come to this fence, as far as can be seen from this host.
+  struct Missing {
+    std::vector<int> here, elsewhere;  // elsewhere: nothing is known of them
+    bool lower_waits = false;          // a process of this host with a lower rank waits too
+  };
+  Missing missing() const {
+    Missing found;
     for (int rank = 0; rank < facts_.size; ++rank) {
       if (!hosts_.empty() && hosts_[static_cast<std::size_t>(rank)] != hosts_[static_cast<std::size_t>(facts_.rank)]) {
-        elsewhere.push_back(rank);
-        continue;
-      }
-      if (rank == facts_.rank) continue;
-      if (!presence_.has_entered(rank, fences_)) {
-        missing.push_back(rank);
-      } else if (rank < facts_.rank) {
-        return {};
+        found.elsewhere.push_back(rank);
+      } else if (rank != facts_.rank && !presence_.has_entered(rank, fences_)) {
+        found.here.push_back(rank);
+      } else {
+        found.lower_waits = found.lower_waits || rank < facts_.rank;
       }
     }
-    if (!missing.empty()) {
-      return head + " for " + (missing.size() == 1 ? "process " : "processes ") + ranks_in_words(missing) +
-             (hosts_.empty() ? " (as far as can be seen from this host)" : " of its own host") + if_it_died();
+    return found;
+  }
+
+  // What follows "waits".
+  std::string for_whom(const Missing& missing) const {
+    if (!missing.here.empty()) {
+      return std::string(" for ") + (missing.here.size() == 1 ? "process " : "processes ") +
+             ranks_in_words(missing.here) +
+             (hosts_.empty() ? " (as far as can be seen from this host)" : " of its own host");
     }
-    if (elsewhere.empty()) return {};  // the last one has just come
-    return head + ": all processes of its host have come; it waits for some of processes " + ranks_in_words(elsewhere) +
-           " on other hosts" + if_it_died();
+    if (missing.elsewhere.empty()) return "; all have come to it";
+    return ": all processes of its host have come; it waits for some of processes " +
+           ranks_in_words(missing.elsewhere) + " on other hosts";
+  }
+
+  // On the watchdog's thread. The lowest process of each host that waits speaks for its host.
+  std::string who_is_missing(int seconds) const {
+    const Missing missing = this->missing();
+    // Nobody is missing: the last one has just come.
+    if (missing.lower_waits || (missing.here.empty() && missing.elsewhere.empty())) return {};
+    return "process " + std::to_string(facts_.rank) + " of " + std::to_string(facts_.size) + " has waited for " +
+           std::to_string(seconds) + " s at fence " + std::to_string(fences_) +
+           (is_startup_over() ? "" : " of start-up") + for_whom(missing) + if_it_died();
   }
 
   // Slurm alone lets the others wait for a task that was killed, unless told otherwise.

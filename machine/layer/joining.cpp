@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -16,15 +17,25 @@
 
 #include "base/fatal.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "base/program.h"
 #include "machine/bootstrap/launch.h"
+#include "machine/bootstrap/watchdog.h"
 
 namespace periapt::machine {
 namespace {
 
+// A name for sockets of this run that nobody else can guess, and take before it does: any user of the host may bind any
+// name. It tells 8 bytes about the 32 of the secret.
+std::string own_name(const bootstrap::World& world, const std::string& purpose) {
+  char number[17];
+  std::snprintf(number, sizeof number, "%016zx", std::hash<std::string>()(purpose + world.secret()));
+  return "periapt-" + purpose + "-" + number;
+}
+
 // The name under which the processes of a host meet.
 std::string room_name(const bootstrap::World& world, const bootstrap::HostLayout& layout) {
-  return "periapt-" + world.job() + "-host" + std::to_string(layout.host) + "-uid" + std::to_string(::geteuid());
+  return own_name(world, "host" + std::to_string(layout.host));
 }
 
 // Everybody's member, told and heard.
@@ -44,18 +55,17 @@ Result<std::vector<bootstrap::Member>> meet(bootstrap::World& world, const boots
   return members;
 }
 
-// How far start-up has come, for a fatal error: a launcher is looked for, was found, all processes have met, and agree.
-enum class Stage { over, begun, looking, found, met, joined };
+// How far start-up has come, for a fatal error: a launcher is looked for, did not answer as it should, or was found;
+// all processes have met, and agree.
+enum class Stage { over, begun, looking, unanswered, found, met, joined };
 Stage stage = Stage::over;
 bootstrap::World* world_found = nullptr;
 
 // Processes of a host that find the same wrong later on, each by itself (a limit, a device that is not there): the
 // first one has the right to say it. It is held as long as it lives; a name is the one thing they can have only once.
-bool speaks_for_its_host() {
+bool speaks_for_its_host(const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const std::string name = "periapt-told-" + std::to_string(::geteuid()) + "-" +
-                           std::to_string(std::hash<std::string>()(world_found->job()));
   std::memcpy(address.sun_path + 1, name.data(), name.size());  // a first byte of 0: in no file system
   int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (socket < 0 && ::close(STDIN_FILENO) == 0)  // too many are open, perhaps; we read nothing any more
@@ -64,21 +74,39 @@ bool speaks_for_its_host() {
   const bool first = socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0;
   // Who has said it has gone already, or is about to have the launcher end us; that news may still be on its way.
   ::usleep(100'000);
-  if (!world_found->well(nullptr)) return false;
+  if (world_found != nullptr && !world_found->well(nullptr)) return false;
   if (!first) ::sleep(2);
   return first;
+}
+
+// While a launcher is looked for, and does not answer as it should: what its processes on a host have in common. Empty:
+// there is none.
+std::string name_from_environment() {
+  std::string job;
+  for (const char* name : {"PMI_FD", "PMI_PORT", "PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID"}) {
+    const char* value = std::getenv(name);
+    const bool own = std::strcmp(name, "PMI_FD") == 0;  // a number of this process's
+    if (value != nullptr) job += std::string(name) + (own ? "" : value) + " ";
+  }
+  if (job.empty()) return job;
+  job += std::to_string(::geteuid()) + " " + std::to_string(::getppid());
+  return "periapt-told-" + std::to_string(std::hash<std::string>()(job));
 }
 
 // A fatal error before this process has met the others, who wait for it, or make the same mistake. True: it is printed
 // here.
 bool speaks_for_all(const Complaint& complaint) {
-  if (stage == Stage::joined) return speaks_for_its_host();
+  if (stage == Stage::joined) return speaks_for_its_host(own_name(*world_found, "told"));
   if (stage == Stage::begun) {
     stage = Stage::looking;
     Result<std::unique_ptr<bootstrap::World>> found = bootstrap::World::find();
-    if (!found || (*found)->size() == 1) return true;
-    world_found = found->release();
-    stage = Stage::found;
+    if (found && (*found)->size() == 1) return true;
+    stage = found ? Stage::found : Stage::unanswered;
+    if (found) world_found = found->release();
+  }
+  if (stage == Stage::unanswered) {
+    const std::string name = name_from_environment();
+    return name.empty() || speaks_for_its_host(name);
   }
   if (stage != Stage::found) return true;
   bootstrap::Member own;
@@ -93,7 +121,7 @@ bool speaks_for_all(const Complaint& complaint) {
 void leave_start(int code) {
   if (world_found == nullptr) return;
   if (stage == Stage::met && world_found->fence()) return world_found->finalize();
-  world_found->abort(code, "a process could not start");
+  world_found->abort(code, {});  // it has been said
 }
 
 // All have found the same; each comes here.
@@ -162,6 +190,7 @@ Result<bootstrap::Member> fork_apart(const bootstrap::HostLayout& layout, Joined
 }  // namespace
 
 void start_begins() {
+  output::keep_standard_files();
   stage = Stage::begun;
   set_speak_hook(speaks_for_all);
   set_fatal_exit_hook(leave_start);
@@ -169,6 +198,7 @@ void start_begins() {
 
 void start_is_over() {
   stage = Stage::over;
+  bootstrap::startup_is_over();
   world_found = nullptr;
   set_speak_hook(nullptr);
 }
@@ -176,7 +206,10 @@ void start_is_over() {
 Result<std::unique_ptr<Joined>> join_run(const JoinRequest& request) {
   stage = Stage::looking;
   Result<std::unique_ptr<bootstrap::World>> found = bootstrap::World::find();
-  if (!found) return found.status();
+  if (!found) {
+    stage = Stage::unanswered;
+    return found.status();
+  }
   std::unique_ptr<bootstrap::World> world = std::move(*found);
   log::detail("launcher: " + world->describe());
   for (const std::string& line : world->passed_over()) log::detail("launcher, not used: " + line);

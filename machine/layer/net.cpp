@@ -76,8 +76,10 @@ Status Net::start() {
   ucx::ContextRequest request = request_of(place_.wishes);
   request.limits.unexpected_bytes /= static_cast<unsigned>(count);  // the bound is the process's
   // The real one, also when its processes are to count as hosts of their own.
-  const int rank = place_.world->rank();
-  request.host = place_.world->job() + "/" + std::to_string(place_.world->host_of()[static_cast<std::size_t>(rank)]);
+  const std::vector<int>& hosts = place_.world->host_of();
+  const int own = hosts[static_cast<std::size_t>(place_.world->rank())];
+  request.host = place_.world->job() + "/" + std::to_string(own);
+  request.one_host = std::all_of(hosts.begin(), hosts.end(), [own](int host) { return host == own; });
   const std::string& secret = place_.world->secret();
   request.secret.resize(secret.size());
   std::memcpy(request.secret.data(), secret.data(), secret.size());

@@ -55,9 +55,7 @@ Result<int> read_workers(const std::string& text) {
 
 Status refuse(const std::string& name) {
   std::vector<std::string_view> known;
-  for (const SizeOption& option : kSizes) known.push_back(option.name);
-  known.insert(known.end(), std::begin(kWithValue), std::end(kWithValue));
-  known.insert(known.end(), {"no-shared-memory", "explain-transport"});
+  add_net_options(known);
   return Status::failure("there is no option +" + name + ": did you mean +" + nearest(name, known) +
                          "? (docs/machine.md lists them)");
 }
@@ -95,6 +93,12 @@ Result<bool> take_with_value(bootstrap::Arguments& arguments, const std::string&
 }
 
 }  // namespace
+
+void add_net_options(std::vector<std::string_view>& names) {
+  for (const SizeOption& option : kSizes) names.push_back(option.name);
+  names.insert(names.end(), std::begin(kWithValue), std::end(kWithValue));
+  names.insert(names.end(), {"no-shared-memory", "explain-transport"});
+}
 
 bool NetOptions::apart() const {
   return no_shared_memory || (!transports.empty() && ("," + transports + ",").find(",shm,") == std::string::npos);

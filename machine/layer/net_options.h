@@ -4,6 +4,8 @@
 
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "machine/ucx-like/context.h"
@@ -28,5 +30,7 @@ struct NetOptions {
 
 /// Takes them out of argv; argv stays null-terminated.
 Result<NetOptions> take_net_options(int& argc, char** argv);
+/// The names of those that are about the network, without plus signs.
+void add_net_options(std::vector<std::string_view>& names);
 
 }  // namespace periapt::machine

@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include <algorithm>
+
 #include "base/fatal.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -12,6 +14,7 @@ namespace periapt::machine {
 namespace {
 // Looks for the end, each a fortieth of a second, before it is said that a process is missed, or that it ended the run.
 constexpr int kLooks = 60;
+constexpr int kTurn = 20, kTurnsMost = 10;
 constexpr timespec kPause{0, 25'000'000};
 }  // namespace
 
@@ -24,10 +27,13 @@ std::string RunEnd::name_of(int which) const {
 }
 
 // A process is missed, and the run can't go on. Mostly it has said why, and the launcher, our parent or a farewell is
-// about to end us all; they get a moment. Of several hosts the first speaks.
+// about to end us all; they get a moment. Of several hosts the first speaks; where a network has fallen into parts, the
+// first of each, for it tells the others of its part before their turn.
 void RunEnd::end_for(int which, const std::string& what, const std::string& where, const std::string& next) {
-  const int first = layout_.processes[static_cast<std::size_t>(which)].host == 0 ? 1 : 0;
-  end_after(layout_.host <= first ? kLooks : 2 * kLooks, [=, this] {
+  const int lost = layout_.processes[static_cast<std::size_t>(which)].host;
+  const int before_us = layout_.host - (lost < layout_.host ? 1 : 0);  // of the hosts that are left
+  const int turn = before_us == 0 ? 0 : kLooks + std::min(before_us - 1, kTurnsMost) * kTurn;
+  end_after(kLooks + turn, [=, this] {
     if (!memory_.words().first_to_tell()) return;  // one of this host says it
     fatal(what + "; this run ends", where, "", next);
   });
@@ -42,7 +48,7 @@ void RunEnd::end_after(int looks, std::function<void()> otherwise) {
       if (!joined_.world->well(nullptr)) return memory_.announce_exit(1);
       ::nanosleep(&kPause, nullptr);
     }
-    otherwise();
+    told_elsewhere_.load(std::memory_order_relaxed) ? memory_.announce_exit(1) : otherwise();
   }).detach();
 }
 
@@ -52,6 +58,7 @@ void RunEnd::lost(int which, const std::string& reason) {
 }
 
 void RunEnd::farewell() {
+  told_elsewhere_.store(true, std::memory_order_relaxed);
   end_after(kLooks, [this] { memory_.announce_exit(1); });
 }
 
@@ -83,7 +90,7 @@ void RunEnd::ended_by_launcher(const std::string& reason) {
 void RunEnd::tell_others() {
   const int code = leaving_with_.load(std::memory_order_acquire);
   if (net_) net_->part();
-  joined_.world->abort(code, name_of(process_) + " ended the run with status " + std::to_string(code));
+  joined_.world->abort(code, {});  // why, it has said itself
 }
 
 }  // namespace periapt::machine

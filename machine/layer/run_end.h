@@ -50,6 +50,7 @@ class RunEnd {
   Net* const net_;
   std::atomic<int> leaving_with_{1};
   std::atomic<bool> waits_{false};  // end_after() is at work
+  std::atomic<bool> told_elsewhere_{false};
 };
 
 }  // namespace periapt::machine

@@ -17,6 +17,7 @@ constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << 56) - 64;
 constexpr std::size_t kFirstPopulate = std::size_t{64} << 10;
 constexpr std::size_t kMostPopulate = std::size_t{2} << 20;
 constexpr std::size_t kDefaultCache = std::size_t{256} << 20;
+constexpr std::size_t kTrimBytes = std::size_t{32} << 20;  // given back by one trim(): a few milliseconds
 constexpr unsigned char kScribble = 0xDB;
 constexpr std::size_t kFetchAhead = 12;  // lines of blocks that came back, fetched before they are allocated
 constexpr std::size_t kScribbleBytes = 1024;
@@ -84,18 +85,25 @@ void* Heap::allocate_slow(unsigned size_class) {
 }
 
 void* Heap::allocate_big(unsigned size_class) {
-  Block*& free = big_free_[size_class - kFirstBig];
-  Block* block = free;
-  if (block != nullptr) {
-    free = link_of(block);
-    if (block->cold == 0) cached_big_bytes_ -= size_class::bytes(size_class);
-    block->cold = 0;
-  } else {
-    block = carve_big(size_class);
-  }
+  BigList& list = big_free_[size_class - kFirstBig];
+  Block* block = list.free != nullptr ? take_big(list) : carve_big(size_class);
   ++lists_[block->size_class].live;
   prepare(block, block->size_class);
   return block->bytes();
+}
+
+Block* Heap::take_big(BigList& list) {
+  Block* block = list.free;
+  list.free = link_of(block);
+  if (list.warm == 0) {
+    populate_pages(block, std::min(size_class::bytes(block->size_class), kMostPopulate));
+    ++page_calls_;
+    return block;
+  }
+  --list.warm;
+  list.unneeded = std::min(list.unneeded, list.warm);
+  cached_big_bytes_ -= size_class::bytes(block->size_class);
+  return block;
 }
 
 Block* Heap::carve(unsigned size_class) {
@@ -118,6 +126,7 @@ Block* Heap::carve_big(unsigned size_class) {
   big_begin_ -= bytes;
   Block* block = reinterpret_cast<Block*>(big_begin_);
   populate_pages(block, std::min(bytes, kMostPopulate));
+  ++page_calls_;
   init_block(block, size_class);
   return block;
 }
@@ -125,13 +134,8 @@ Block* Heap::carve_big(unsigned size_class) {
 // When the slice is used up: a free block of a larger class serves too.
 Block* Heap::larger_free_block(unsigned size_class) {
   for (unsigned larger = size_class + 1; larger < size_class::kCount; ++larger) {
-    Block*& free = big_free_[larger - kFirstBig];
-    Block* block = free;
-    if (block == nullptr) continue;
-    free = link_of(block);
-    if (block->cold == 0) cached_big_bytes_ -= size_class::bytes(larger);
-    block->cold = 0;
-    return block;
+    BigList& list = big_free_[larger - kFirstBig];
+    if (list.free != nullptr) return take_big(list);
   }
   return nullptr;
 }
@@ -142,7 +146,7 @@ void Heap::init_block(Block* block, unsigned size_class) {
   block->state = Block::kFree;
   block->batch = 0;
   block->references.store(1, std::memory_order_relaxed);
-  block->cold = 0;
+  block->spare = 0;
 }
 
 // Makes pages present ahead of their use, more at a time as the heap grows.
@@ -151,6 +155,7 @@ void Heap::populate_to(std::byte* end) {
   std::size_t step = std::min(round_up(std::max(missing, populate_step_), platform::kPage),
                               static_cast<std::size_t>(big_begin_ - populated_));
   populate_pages(populated_, step);
+  ++page_calls_;
   populated_ += step;
   populate_step_ = std::min(populate_step_ * 2, kMostPopulate);
 }
@@ -178,17 +183,50 @@ void Heap::put_free_big(Block* block) {
   std::size_t bytes = size_class::bytes(block->size_class);
   --lists_[block->size_class].live;
   block->state = Block::kFree;
-  Block*& free = big_free_[block->size_class - kFirstBig];
-  link_of(block) = free;
-  free = block;
+  BigList& list = big_free_[block->size_class - kFirstBig];
+  link_of(block) = list.free;
+  list.free = block;
+  ++list.warm;
+  cached_big_bytes_ += bytes;
   if (platform::kDebug) scribble(block);
-  if (cached_big_bytes_ + bytes > cache_limit_) {
+  if (cached_big_bytes_ > cache_limit_) {
+    cool(list, 1);
+    list.unneeded = std::min(list.unneeded, list.warm);
+  }
+}
+
+// The last `count` blocks of the list that have their pages, of which there are as many, give them back.
+void Heap::cool(BigList& list, std::uint32_t count) {
+  Block* block = list.free;
+  for (std::uint32_t kept = list.warm - count; kept > 0; --kept) block = link_of(block);
+  for (std::uint32_t left = count; left > 0; --left, block = link_of(block)) {
+    const std::size_t bytes = size_class::bytes(block->size_class);
     // The first page stays: it holds the header and the link.
     discard_pages(reinterpret_cast<std::byte*>(block) + platform::kPage, bytes - platform::kPage, shared_);
-    block->cold = 1;
-  } else {
-    cached_big_bytes_ += bytes;
+    ++page_calls_;
+    cached_big_bytes_ -= bytes;
   }
+  list.warm -= count;
+}
+
+bool Heap::trim() {
+  take_returns();
+  std::size_t budget = kTrimBytes;
+  for (; trimming_ < size_class::kCount; ++trimming_) {
+    BigList& list = big_free_[trimming_ - kFirstBig];
+    if (list.unneeded != 0) {
+      if (budget == 0) return true;
+      const std::size_t bytes = size_class::bytes(trimming_);
+      const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(list.unneeded, (budget + bytes - 1) / bytes));
+      list.unneeded -= count;
+      cool(list, count);
+      budget -= std::min(budget, count * bytes);
+      if (list.unneeded != 0) return true;
+    }
+    list.unneeded = list.warm;
+  }
+  trimming_ = kFirstBig;
+  return false;
 }
 
 // Debug builds: what still reads a released block finds nonsense, or AddressSanitizer.
@@ -294,6 +332,7 @@ HeapStatistics Heap::statistics() const {
   result.return_batches = return_batches_;
   result.carved_bytes = static_cast<std::uint64_t>((small_end_ - begin_) + (end_ - big_begin_));
   result.cached_big_bytes = cached_big_bytes_;
+  result.page_calls = page_calls_;
   return result;
 }
 

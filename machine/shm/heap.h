@@ -40,7 +40,7 @@ struct Block {
   std::uint8_t state;                     ///< State; anything else: the header was overwritten
   std::uint16_t batch;                    ///< on the way home: of how many further blocks it holds the addresses
   std::atomic<std::uint32_t> references;  ///< holders; 1 in a free block, so that allocating need not write it
-  std::uint32_t cold;                     ///< a free big block whose pages went back to the system
+  std::uint32_t spare;                    ///< keeps the header at 16 bytes
 
   void* bytes() { return this + 1; }
   static Block* of(const void* bytes) { return static_cast<Block*>(const_cast<void*>(bytes)) - 1; }
@@ -85,6 +85,7 @@ struct HeapStatistics {
   std::uint64_t pending_returns = 0;   ///< of other PEs' blocks, collected here and not yet handed back
   std::uint64_t carved_bytes = 0;      ///< of the slice, ever
   std::uint64_t cached_big_bytes = 0;  ///< in free big blocks, still backed by pages
+  std::uint64_t page_calls = 0;        ///< to the system, to populate pages or to give them back
 };
 
 /// Where a heap lives; filled by MachineLayer (or by a test).
@@ -165,7 +166,12 @@ class alignas(platform::kCacheLine) Heap {
   /// Zeroed memory that is never given back, aligned to `alignment` (a power of two, at least 64): rings and tables.
   void* allocate_permanent(std::size_t bytes, std::size_t alignment = platform::kCacheLine);
 
-  /// Pages of free big blocks kept for reuse; beyond it they go back to the system.
+  /// Free blocks keep their pages for the next messages. Those that none has needed since the last call give them back:
+  /// call it now and then. A call takes some milliseconds at most; true: it has left something. Own thread only.
+  bool trim();
+  /// Whether a later trim() may give anything back.
+  bool trimmable() const { return cached_big_bytes_ != 0; }
+  /// Pages of free big blocks that are kept at most, whatever trim() says: beyond it they go back to the system at once.
   void set_cache_limit(std::size_t bytes) { cache_limit_ = bytes; }
 
   HeapStatistics statistics() const;
@@ -238,11 +244,21 @@ class alignas(platform::kCacheLine) Heap {
 
   static constexpr unsigned kFirstBig = size_class::of(size_class::kBig);
 
+  /// The free big blocks of a class, the last one freed first: those behind the first `warm` have given their pages
+  /// back.
+  struct BigList {
+    Block* free = nullptr;
+    std::uint32_t warm = 0;
+    std::uint32_t unneeded = 0;  ///< warm ones that have been free ever since the last trim()
+  };
+  Block* take_big(BigList& list);
+  void cool(BigList& list, std::uint32_t count);
+
   // Free blocks and counts, by class: those released here, those that came back from other PEs. The free big blocks are
   // kept apart, so that the fast path finds none of them and allocate_slow() can keep its accounts of pages.
   ClassList lists_[size_class::kCount];
   std::vector<Block*> came_back_[kFirstBig];
-  Block* big_free_[size_class::kCount - kFirstBig] = {};
+  BigList big_free_[size_class::kCount - kFirstBig];
   std::uint32_t pe_;
   int pes_;
   ReturnStack* returns_;
@@ -260,6 +276,8 @@ class alignas(platform::kCacheLine) Heap {
   std::size_t cached_big_bytes_ = 0;
   std::uint64_t returned_blocks_ = 0;
   std::uint64_t return_batches_ = 0;
+  std::uint64_t page_calls_ = 0;
+  unsigned trimming_ = kFirstBig;  ///< class that trim() goes on with
   bool shared_;
 };
 

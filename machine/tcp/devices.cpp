@@ -166,7 +166,7 @@ static std::string describe(const Interface& interface) {
   return text;
 }
 
-std::vector<Choice> choose(const std::vector<Interface>& interfaces, const std::string& wanted) {
+std::vector<Choice> choose(const std::vector<Interface>& interfaces, const std::string& wanted, bool one_host) {
   std::vector<Wish> wishes = read_wishes(wanted);
   std::vector<std::string> names;
   std::map<std::string, std::vector<const Interface*>> by_name;
@@ -175,7 +175,7 @@ std::vector<Choice> choose(const std::vector<Interface>& interfaces, const std::
     by_name[interface.name].push_back(&interface);
   }
   std::vector<Choice> choices;
-  bool any = false;
+  bool outside = false, loopback = false;
   for (const std::string& name : names) {
     const Interface& interface = best_of(by_name[name], wishes);
     Device device = describe_device(interface);
@@ -194,14 +194,18 @@ std::vector<Choice> choose(const std::vector<Interface>& interfaces, const std::
     } else {
       device.usable = true;
       device.detail = describe(interface);
-      any = any || !interface.loopback;
+      (interface.loopback ? loopback : outside) = true;
     }
     choices.push_back({interface, device});
   }
+  // Of loopback and the others, one is enough.
+  const bool loopback_alone = one_host && loopback;
   for (Choice& choice : choices) {
-    if (!any || !wishes.empty() || !choice.device.usable || !choice.interface.loopback) continue;
+    if (!wishes.empty() || !choice.device.usable || choice.interface.loopback == loopback_alone) continue;
+    if (!loopback_alone && !outside) continue;
     choice.device.usable = false;
-    choice.device.detail += ": is used when nothing else is there";
+    choice.device.detail +=
+        loopback_alone ? ": is not needed, for all processes are on this host" : ": is used when nothing else is there";
     choice.device.remedy = "+net-devices " + choice.device.name;
   }
   for (const Wish& wish : wishes) {

@@ -2,7 +2,7 @@
 //
 // "+net-devices eth0,10.0.0.0/8,fd00::7" chooses by name, by network or by address. Without it, everything that is up
 // and has an address is used, but not what only leads to containers of this host, and loopback only when there is
-// nothing else.
+// nothing else. A job on one host uses loopback alone: nothing of it can be reached from outside.
 #pragma once
 
 #include <netinet/in.h>
@@ -34,8 +34,9 @@ struct Choice {
   Interface interface;
   ucx::Device device;
 };
-/// One entry an interface; also for each part of `wanted` that names nothing. A pure function.
-std::vector<Choice> choose(const std::vector<Interface>& interfaces, const std::string& wanted);
+/// One entry an interface; also for each part of `wanted` that names nothing. `one_host`: no peer is on another host. A
+/// pure function.
+std::vector<Choice> choose(const std::vector<Interface>& interfaces, const std::string& wanted, bool one_host = false);
 
 std::string ip_text(int family, const std::array<std::byte, 16>& ip);
 std::string text(const Address& address);

@@ -678,13 +678,13 @@ const ucx::TransportFactory factory = {
     .probe =
         [](const ucx::OpenRequest& request) {
           std::vector<ucx::Device> devices;
-          for (const Choice& choice : choose(list_interfaces(), option(request, "+net-devices")))
+          for (const Choice& choice : choose(list_interfaces(), option(request, "+net-devices"), request.one_host))
             devices.push_back(choice.device);
           return devices;
         },
     .open = [](const ucx::Device& device, const ucx::OpenRequest& request) -> Result<std::unique_ptr<ucx::Transport>> {
       if (Result<std::uint64_t> timeout = timeout_ns(request); !timeout) return timeout.status();
-      for (const Choice& choice : choose(list_interfaces(), option(request, "+net-devices"))) {
+      for (const Choice& choice : choose(list_interfaces(), option(request, "+net-devices"), request.one_host)) {
         if (choice.device.name != device.name || !choice.device.usable) continue;
         auto transport = std::make_unique<TcpTransport>(choice, request);
         if (Status status = transport->listen(); !status) return status;

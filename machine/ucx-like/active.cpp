@@ -108,7 +108,8 @@ void WorkerImpl::active(Rail& rail, const MessageHeader& header, Payload payload
   std::uint64_t before = in_header ? 0 : header.tag;  // bytes of the user's header before the payload
   if (before > payload.bytes.size()) return malformed(rail, "an active message with a header beyond its end");
   count_received(announced ? header.size : payload.bytes.size() - before);
-  if (header.code >= handlers_.size() || handlers_[header.code].handler == nullptr) return no_handler(from, header);
+  if (header.code >= handlers_.size() || handlers_[header.code].handler == nullptr)
+    return no_handler(from, header, payload.bytes.size());
   if (announced) {
     from.they_outgrow(header.size);
     waiting_active_.push_back({&from, header, {payload.bytes.begin(), payload.bytes.end()}});
@@ -131,8 +132,8 @@ void WorkerImpl::active(Rail& rail, const MessageHeader& header, Payload payload
 }
 
 // A message for a handler that nobody has set is dropped; the sender ends as if it had been taken.
-void WorkerImpl::no_handler(EndpointImpl& from, const MessageHeader& header) {
-  from.owe(kMessageOverhead);
+void WorkerImpl::no_handler(EndpointImpl& from, const MessageHeader& header, std::size_t payload) {
+  from.owe(charge_of(header, payload));
   if (header.kind == Kind::active_announce) from.say(Kind::fetched, header.id);
   ++counters_.dropped;
 }

@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 
 #include "base/error_text.h"
+#include "base/file_text.h"
 #include "base/nearest.h"
 #include "machine/ucx-like/header.h"
 #include "machine/ucx-like/protocols.h"
@@ -60,6 +61,7 @@ OpenRequest open_request_of(const ContextRequest& request) {
   open.self = request.self;
   open.secret = request.secret;
   open.host = request.host;
+  open.one_host = request.one_host;
   open.option = request.option ? request.option : [](const std::string&) { return std::string(); };
   return open;
 }
@@ -106,6 +108,8 @@ class ContextImpl final : public Context {
   std::vector<Device> devices_;
 };
 
+constexpr std::size_t kCostFileMost = std::size_t{16} << 20;  // lines of a hundred bytes
+
 // At the end of the run it is written anew, and lines of other devices are kept: so it must be a file of costs already,
 // or one that can be made.
 Status check_cost_file(const std::string& path) {
@@ -113,7 +117,11 @@ Status check_cost_file(const std::string& path) {
   const std::string it = "+cost-file " + path;
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return Status::failure(it + " is a folder: name a file in it");
-  std::ifstream file(path);
+  // It will be replaced, so it may not be a pipe either.
+  if (Status is_file = check_is_file(path, false); !is_file) return Status::failure(it + ": " + is_file.message());
+  Result<std::string> text = std::filesystem::exists(path, ignored) ? read_file(path, kCostFileMost) : std::string();
+  if (!text) return Status::failure(it + " cannot be read: " + text.message());
+  std::istringstream file(*text);
   int number = 1;
   for (std::string line; std::getline(file, line); ++number) {
     if (!line.empty() && !WayTimes::is_line(line)) {

@@ -31,6 +31,7 @@ struct ContextRequest {
   std::string transports;  ///< "+transports tcp,shm": only these, in this order; empty: all that are usable
   PeerId self = 0;
   std::string host;
+  bool one_host = false;  ///< no worker of the job is on another one
   std::vector<std::byte> secret;
   Limits limits;
   std::function<std::string(const std::string& name)> option;

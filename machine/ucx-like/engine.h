@@ -45,6 +45,11 @@ inline constexpr std::int64_t kMessageOverhead = 128;
 inline constexpr std::int64_t kFirstWindow = 8 << 10;
 /// Bit of MessageHeader::code of an eager message: it changed owner, so its bytes are not the receiver's memory.
 inline constexpr std::uint16_t kHandedOver = 1;
+/// What a message that came, with so many bytes behind its header, has cost its sender.
+inline std::int64_t charge_of(const MessageHeader& header, std::size_t payload) {
+  bool handed_over = header.kind == Kind::eager && (header.code & kHandedOver) != 0;
+  return kMessageOverhead + (handed_over ? 0 : static_cast<std::int64_t>(payload));
+}
 /// Bytes that are copied in two words.
 inline constexpr std::size_t kFewWords = 16;
 /// Data messages of one transfer that are on their way at the same time on one rail.
@@ -303,6 +308,13 @@ class EndpointImpl final : public Endpoint {
   std::uint64_t waiting_messages() const override { return waiting_messages_; }
   std::uint64_t waiting_bytes() const override { return waiting_bytes_; }
 
+  /// Where credit is, for those who check that none is lost: ours at the peer, and of what it was granted here, how
+  /// much is about to go back and how much is held by messages that were not received yet.
+  struct CreditBook {
+    std::int64_t credit, granted, owed, held;
+  };
+  CreditBook credit_book();
+
  private:
   friend class WorkerImpl;
   friend class Operation;
@@ -485,6 +497,8 @@ class WorkerImpl final : public Worker, public Receiver {
   const std::vector<Device>& devices() const override { return devices_; }
   Status keep_costs() override;
   std::string explain(const Endpoint* endpoint) const override;
+  /// Do the sums that it keeps over all peers agree with the peers'?
+  bool sums_are_right() const;
 
   // Receiver
   void arrived(Link& from, Header header, std::span<const std::byte> payload) override;
@@ -586,7 +600,7 @@ class WorkerImpl final : public Worker, public Receiver {
   void feed_the_starving();
   void out_of_memory(EndpointImpl& from, Unexpected& message);
   void active(Rail& rail, const MessageHeader& header, Payload payload);
-  void no_handler(EndpointImpl& from, const MessageHeader& header);
+  void no_handler(EndpointImpl& from, const MessageHeader& header, std::size_t payload);
   void fetch_active();
   void deliver_active(Operation& operation, Buffer payload, Outcome outcome);
   void one_sided(EndpointImpl& from, const MessageHeader& header, Payload payload);

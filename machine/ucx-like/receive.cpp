@@ -15,12 +15,28 @@ namespace {
 
 PERIAPT_INLINE void copy(std::byte* to, std::span<const std::byte> from) { copy_bytes(to, from.data(), from.size()); }
 
-std::int64_t charge_of(const MessageHeader& header, std::size_t payload) {
-  bool handed_over = header.kind == Kind::eager && (header.code & kHandedOver) != 0;
-  return kMessageOverhead + (handed_over ? 0 : static_cast<std::int64_t>(payload));
+}  // namespace
+
+EndpointImpl::CreditBook EndpointImpl::credit_book() {
+  CreditBook book{credit_, granted_, owed_, 0};
+  for (Unexpected* message = unexpected_.front(); message != nullptr; message = unexpected_.after(message)) {
+    if (!message->arriving) book.held += charge_of(message->header, message->bytes.size());
+  }
+  for (const WorkerImpl::WaitingActive& waiting : worker_.waiting_active_) {
+    if (waiting.from == this) book.held += kMessageOverhead + static_cast<std::int64_t>(waiting.extra.size());
+  }
+  return book;
 }
 
-}  // namespace
+bool WorkerImpl::sums_are_right() const {
+  std::int64_t granted = 0;
+  unsigned starving = 0;
+  for (const auto& endpoint : endpoints_) {
+    granted += endpoint->granted_;
+    starving += endpoint->starving_ ? 1 : 0;
+  }
+  return granted == granted_ && starving == starving_;
+}
 
 // ---- from the transports
 

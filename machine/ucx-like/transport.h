@@ -168,6 +168,7 @@ struct OpenRequest {
   /// The host, as start-up named it: equal for workers of one host (a launcher may run several "hosts" on one machine).
   std::string host;
   std::function<std::string(const std::string& name)> option;  ///< "+net-devices" ...: empty: not given
+  bool one_host = false;                                       ///< no worker of the job is on another one
 };
 
 class Transport {

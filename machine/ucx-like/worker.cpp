@@ -63,6 +63,7 @@ Status WorkerImpl::open_ports() {
   request.self = self_;
   request.secret = asked.secret;
   request.host = asked.host;
+  request.one_host = asked.one_host;
   request.option = asked.option;
   auto open = [&](const TransportFactory& factory, Device& device) {
     Result<std::unique_ptr<Transport>> opened = factory.open(device, request);

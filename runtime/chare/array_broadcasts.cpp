@@ -150,7 +150,7 @@ void ArrayBroadcasts::give(ArrayElement* element, const Message& message) {
     Message own = message.copy();
     payload = static_cast<char*>(own.payload());
     const char* end = payload + own->size;
-    objects_.run_entry(ep, object, payload, end, std::move(own));
+    objects_.run_entry(ep, object, payload, end, std::move(own), ThreadOwner::of(element));
   }
 }
 

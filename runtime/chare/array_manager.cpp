@@ -221,6 +221,7 @@ void ArrayManager::create_first(const CkArrayIndex& index, int ep, const Message
 
 void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, int ep, const Message& message,
                           const ElementTravel* travel) {
+  ids_.came(id, index);
   if (find(id)) location_->refuse_second(*this, index, pe_.index);
   construct(id, age, travel, [&](void* object) {
     ++pe_.created;
@@ -239,15 +240,15 @@ void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, 
   routing_.release_waiting(id);
 }
 
-void ArrayManager::create_on_demand(std::uint64_t id, int pe) {
+void ArrayManager::create_on_demand(const CkArrayIndex& index, int pe) {
   const int constructor = registry().chares[type_].default_constructor;
   if (constructor < 0)
-    fatal(describe(id) + " is to be created by a message to it, but its class has no constructor without arguments",
+    fatal(ids_.describe(index) + " is to be created by a message to it, but its class has no constructor without arguments",
           "[createhere] or [createhome] entry", "",
           "declare `entry " + std::string(registry().chares[type_].name) + "();`");
   Message none = Message::make(0);
   none->message_type = static_cast<std::uint16_t>(CMessage_CkMarshallMsg::__idx);
-  insert(index_of(id), constructor, pe, std::move(none));
+  insert(index, constructor, pe, std::move(none));
 }
 
 void ArrayManager::adopt(ArrayElement* element) {
@@ -274,11 +275,14 @@ void ArrayManager::remove(ArrayElement* element) {
 // The destructor of an element that is deleted by the program itself.
 void ArrayManager::drop(ArrayElement* element) {
   if (find(element->id_) != element) return;
+  objects_.running_threads.owner_dies(ThreadOwner::of(element), [&] { return describe(element->id_); });
   if (element->load_slot_ >= 0) objects_.balance->died(*element);
   remove(element);
   broadcasts_.died(element->id_);
   reduction_.died(element->next_reduction_);
-  location_->died(element->id_, index_of(element->id_), age_of(element));
+  const CkArrayIndex index = index_of(element->id_);
+  ids_.went(element->id_);
+  location_->died(element->id_, index, age_of(element));
 }
 
 void ArrayManager::destroy(ArrayElement* element) {
@@ -298,7 +302,9 @@ void ArrayManager::leave(ArrayElement* element, Age age) {
   remove(element);
   reduction_.left(element->next_reduction_);
   broadcasts_.left(element, age);
+  const std::uint64_t id = element->ckGetID();
   destroy(element);  // drop() finds it gone
+  ids_.went(id);
 }
 
 void ArrayManager::arrive(std::uint64_t id, int from, Age age, const ElementTravel& travel, const char* bytes,
@@ -436,40 +442,40 @@ void ArrayManager::end_filling() {
 // --- messages --------------------------------------------------------------------------------------------------------
 
 void ArrayManager::call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length) {
-  if (id == 0) [[unlikely]] {
-    id = ids_.id_of(index);
-  }
+  if (!chare::is_compact_id(id)) [[unlikely]]
+    return send(id, index, boxed(pe_, Target::array, ep, id_.index(), id, arguments, length));
   ++pe_.created;
   const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), id_.index(), length);
   if (find(id)) return pe_.enqueue_call(meta, id, arguments);
-  if (!chare::is_compact_id(id)) {
-    Message message = boxed(pe_, Target::array, ep, id_.index(), id, arguments, length);
-    ElementIds::put_index(message, index);
-    return send_to(pe_, routing_.destination(id, index), std::move(message));
-  }
   pe_.send_call(routing_.destination(id, index), meta, id, arguments);
 }
 
 void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message&& message) {
   if (id == 0) [[unlikely]]
-    id = ids_.id_of(index);
+    id = id_of(index);
   ++pe_.created;
   message->target = Target::array;
   message->collection = static_cast<std::uint32_t>(id_.index());
   message->element = id;
-  if (find(id)) return pe_.enqueue(std::move(message));
+  // (Also one that stays on this PE: the element may have gone when it is delivered.)
   if (!chare::is_compact_id(id)) ElementIds::put_index(message, index);
+  if (find(id)) return pe_.enqueue(std::move(message));
   send_to(pe_, routing_.destination(id, index), std::move(message));
 }
 
 void ArrayManager::deliver(Message&& message) {
-  if (message->flags & envelope_index) ids_.take_index(message);
-  const std::uint64_t id = message->element;
+  std::uint64_t id = message->element;
+  if (message->flags & envelope_index) [[unlikely]] {
+    const CkArrayIndex index = ElementIds::index_in(message);
+    id = id_of(index);
+    ids_.check(id, index);
+    if (find(id)) ElementIds::take_index(message);
+  }
   if (ArrayElement* element = find(id)) {
     const int ep = message->entry;
     char* payload = static_cast<char*>(message.payload());
     const char* end = payload + message->size;
-    return objects_.run_entry(ep, object_for(element, ep), payload, end, std::move(message));
+    return objects_.run_entry(ep, object_for(element, ep), payload, end, std::move(message), ThreadOwner::of(element));
   }
   routing_.forward(std::move(message), id);
 }

@@ -53,21 +53,28 @@ class ArrayManager {
   std::size_t size() const { return elements_.size(); }
   const std::vector<ArrayElement*>& elements() const { return elements_.all(); }
   ArrayElement* find(std::uint64_t id) { return elements_.find(id); }
+  // `id`: 0 when only the index is known.
+  ArrayElement* find(std::uint64_t id, const CkArrayIndex& index) {
+    if (id != 0) [[likely]]
+      return find(id);
+    ids_.check(id_of(index), index);
+    return find(id_of(index));
+  }
   void* object_of(ArrayElement* element) const { return elements_.object_of(element); }
   void* object_for(ArrayElement* element, int ep) const { return elements_.object_for(element, ep); }
-  std::uint64_t id_of(const CkArrayIndex& index) { return ids_.id_of(index); }
+  static std::uint64_t id_of(const CkArrayIndex& index) { return ElementIds::id_of(index); }
   CkArrayIndex index_of(std::uint64_t id) const { return ids_.index_of(id); }
   std::string describe(std::uint64_t id) const { return ids_.describe(id); }
 
   // --- sending and receiving ---
   // Where a message to it goes first.
   int whereabouts(std::uint64_t id, const CkArrayIndex& index) {
-    if (id == 0) id = ids_.id_of(index);
+    if (id == 0) id = id_of(index);
     return find(id) ? pe_.index : routing_.destination(id, index);
   }
   // Where an inline call may be written (see OpenCall); nothing for an element without a compact id.
   OpenCall open_call(std::uint64_t id, const CkArrayIndex& index, int ep, unsigned length) {
-    if (id == 0) return {};
+    if (!chare::is_compact_id(id)) return {};
     return open_call_to(pe_, whereabouts(id, index),
                         call_meta(static_cast<std::uint16_t>(ep), static_cast<std::uint32_t>(id_.index()), length), id);
   }
@@ -88,7 +95,7 @@ class ArrayManager {
   // with other elements. `at_home`: it is known that this PE is its home.
   void create_first(const CkArrayIndex& index, int ep, const Message& message, bool at_home = false);
   // Makes an element on `pe` (-1: where the map says) because a message to it says so.
-  void create_on_demand(std::uint64_t id, int pe);
+  void create_on_demand(const CkArrayIndex& index, int pe);
   static void insert(CkArrayID array, const CkArrayIndex& index, int ep, int pe, Message message);
   static void tell_inserting(CkArrayID array, bool begins);
   int populate_entry() const { return populate_entry_; }

@@ -5,6 +5,7 @@
 #include "runtime/chare/proxies.h"
 
 class CkArray;
+class CkLocIterator;
 
 // Base of a program's own maps: `group MyMap : CkArrayMap { entry MyMap(); };` and override procNum.
 class CkArrayMap : public Group {
@@ -77,6 +78,8 @@ class CkArray {
   CkArrayID getArrayID() const;
   CkGroupID getGroupID() const { return getArrayID(); }
   CkArray* getLocMgr() { return this; }
+  // Shows each place where this PE has an element of the array, or of one that is bound to it.
+  void iterate(CkLocIterator& visitor);
   std::size_t numLocalElements() const { return getNumLocalElems(); }
   periapt::ArrayManager& manager() { return manager_; }
 

@@ -82,6 +82,15 @@ bool held_by_posts(const PeObjects& objects, const Location& location, std::uint
   return false;
 }
 
+// Threads of its entries, or of those of elements bound to it, go on: it goes when they have ended.
+bool held_by_threads(PeObjects& objects, const Location& location, std::uint64_t id, int to) {
+  if (objects.running_threads.empty()) [[likely]]
+    return false;
+  for (ArrayManager* array : location.bound)
+    if (objects.running_threads.keep(ThreadOwner::of(array->find(id)), array->id(), id, to)) return true;
+  return false;
+}
+
 Members members_of(const ArrayManager& array, const Location& location, std::uint64_t id, int to) {
   Members members;
   for (ArrayManager* bound : location.bound)
@@ -128,6 +137,13 @@ Message pack_all(const JourneyHeader& header, Members& members, int to) {
 }
 }  // namespace
 
+bool has_threads(ArrayManager& array, std::uint64_t id) {
+  const PeObjects& objects = PeObjects::current();
+  for (ArrayManager* bound : array.location().bound)
+    if (objects.running_threads.any(ThreadOwner::of(bound->find(id)))) return true;
+  return false;
+}
+
 void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t follows) {
   PeObjects& objects = PeObjects::current();
   Pe& pe = objects.pe;
@@ -135,8 +151,12 @@ void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t f
   const std::uint64_t id = element->ckGetID();
   const Age before = array.age_of(element);
   check_destination(array, id, to);
-  if (!follows && before.unsettled()) return location.wish(id, to);
-  if (to == pe.index || held_by_posts(objects, location, id, to)) return;
+  if (!follows && before.unsettled()) {
+    if (location.has_claim(id)) return location.wish(id, to);
+    // It was to go after what it is bound to when something held it here.
+    return location.rejoin(array, id, array.index_of(id), 0);
+  }
+  if (to == pe.index || held_by_posts(objects, location, id, to) || held_by_threads(objects, location, id, to)) return;
   const Location::Hint* followed = follows ? location.find(id) : nullptr;
   const Age age = followed ? followed->age : Age{before.life, before.migrations + 1};
 
@@ -145,7 +165,7 @@ void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t f
                              follows};
   Message message = pack_all(header, members, to);
   for (const Member& member : members) member.array->leave(member.element, age);
-  if (!follows) location.learn(id, to, age, false);
+  if (!follows) location.learn(id, to, age, false, location.home(header.index));
   location.release_waiting(id);
   ++pe.created;
   const int leader = location.bound.front()->id().index();
@@ -176,7 +196,7 @@ Arrived unpack_all(PeObjects& objects, const JourneyHeader& header, Reader reade
     const CkArrayID id(CkGroupID{member.array});
     ArrayManager* array = objects.array(id);
     if (!array) no_such_array(id);
-    array->id_of(header.index);
+    array->ids().came(header.id, header.index);
     if (array->find(header.id)) array->location().refuse_second(*array, header.index, header.from);
     array->arrive(header.id, header.from, header.age, member.travel, reader.bytes(member.bytes), member.bytes);
     arrived.push_back(array);
@@ -221,13 +241,12 @@ void on_arrive(Pe& pe, const RuntimeCall& call) {
   const auto header = reader.get<JourneyHeader>();
   if (!all_known(pe, call, header, reader)) {
     // What is sent to it meanwhile waits here.
-    if (!header.follows) location.learn(header.id, pe.index, header.age, false);
+    if (!header.follows) location.learn(header.id, pe.index, header.age, false, location.home(header.index));
     return;
   }
   objects.count_processed();
   if (objects.balance) ++objects.balance->elements_received;
 
-  leader->id_of(header.index);
   if (!header.follows) location.forget(header.id);
   ArrayManager* host = location.here(header.id);  // before they are here themselves
   const Arrived arrived = unpack_all(objects, header, reader);

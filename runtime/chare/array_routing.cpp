@@ -22,6 +22,7 @@ constexpr int hops_max = 200;
 struct HintCall {
   Age age;
   std::int32_t pe;
+  std::int32_t home;
 };
 // A message that has been forwarded often. Its envelope has no room for what it must know then.
 struct ChaseHeader {
@@ -66,7 +67,7 @@ int ArrayRouting::find_destination(std::uint64_t id, const CkArrayIndex& index) 
 // --- sending on ------------------------------------------------------------------------------------------------------
 
 void ArrayRouting::forward(Message message, std::uint64_t id, Age youngest) {
-  const CkArrayIndex index = array_.index_of(id);
+  const CkArrayIndex index = ElementIds::index_in(message);
   int to = destination(id, index);
   if (to == pe_.index) return wait_for(id, std::move(message));
   const int home = location_.home(index);
@@ -77,9 +78,8 @@ void ArrayRouting::forward(Message message, std::uint64_t id, Age youngest) {
   }
   ++message->hops;
   if (message->hops % hops_chase == hops_astray && home != pe_.index) to = home;
-  if (message->hops > hops_max) refuse_circle(id, entry_name(message->entry));
+  if (message->hops > hops_max) refuse_circle(message);
   if (hint && hint->arrived && hint->pe == to) tell_sender(message, id, *hint, home);
-  if (!chare::is_compact_id(id)) ElementIds::put_index(message, index);
   if (message->hops > hops_chase)
     message = runtime_message(wrap(ChaseHeader{youngest}, std::move(message)), entry_chase, collection(), id);
   send_to(pe_, to, std::move(message));
@@ -89,7 +89,7 @@ void ArrayRouting::forward(Message message, std::uint64_t id, Age youngest) {
 void ArrayRouting::tell_sender(const Message& message, std::uint64_t id, const Location::Hint& hint, int home) {
   const int source = message->source;
   if (source != pe_.index && source != hint.pe && source != home)
-    send_runtime(pe_, source, entry_hint, collection(), id, HintCall{hint.age, hint.pe});
+    send_runtime(pe_, source, entry_hint, collection(), id, HintCall{hint.age, hint.pe, home});
 }
 
 void ArrayRouting::on_chase(Pe& pe, const RuntimeCall& call) {
@@ -97,15 +97,15 @@ void ArrayRouting::on_chase(Pe& pe, const RuntimeCall& call) {
   if (!self) return;
   ChaseHeader header;
   Message message = unwrap(call, header);
-  if (message->flags & envelope_index) self->array_.ids().take_index(message);
-  const std::uint64_t id = message->element;
+  const std::uint64_t id = ElementIds::id_of(ElementIds::index_in(message));
   if (!self->array_.find(id)) return self->forward(std::move(message), id, header.youngest);
   message->hops = 0;
   pe.enqueue(std::move(message));
 }
 
-void ArrayRouting::refuse_circle(std::uint64_t id, const std::string& entry) const {
-  const std::string what = "a message for " + array_.describe(id) + " goes in a circle";
+void ArrayRouting::refuse_circle(const Message& message) const {
+  const std::string what = "a message for " + array_.ids().describe_receiver(message) + " goes in a circle";
+  const std::string entry = entry_name(message->entry);
   if (location_.map())
     fatal(what, entry, "homePe() of the array's map does not name the same PE everywhere",
           "let procNum() and homePe() depend on the index alone");
@@ -118,11 +118,12 @@ void ArrayRouting::refuse_circle(std::uint64_t id, const std::string& entry) con
 void ArrayRouting::wait_for(std::uint64_t id, Message message) {
   const unsigned flags = entry_info(message->entry).flags;
   const int source = message->source;
+  const CkArrayIndex index = ElementIds::index_in(message);
   auto& queue = waiting_[id];
   const bool first = queue.empty();
   queue.push_back(std::move(message));
   if (first && (flags & (ep_createhere | ep_createhome)))
-    array_.create_on_demand(id, flags & ep_createhere ? source : pe_.index);
+    array_.create_on_demand(index, flags & ep_createhere ? source : pe_.index);
 }
 
 void ArrayRouting::release_waiting(std::uint64_t id) {
@@ -142,11 +143,11 @@ void ArrayRouting::on_hint(Pe& pe, const RuntimeCall& call) {
   const HintCall hint = call.read<HintCall>();
   Location& location = self->location_;
   if (location.here(call.element) || hint.pe == pe.index) return;
-  if (location.learn(call.element, hint.pe, hint.age, true)) self->release_waiting(call.element);
+  if (location.learn(call.element, hint.pe, hint.age, true, hint.home)) self->release_waiting(call.element);
 }
 
 void ArrayRouting::tell_home(int home, std::uint64_t id, Age age) {
-  send_runtime(pe_, home, entry_moved, collection(), id, HintCall{age, pe_.index});
+  send_runtime(pe_, home, entry_moved, collection(), id, HintCall{age, pe_.index, home});
 }
 void ArrayRouting::on_moved(Pe& pe, const RuntimeCall& call) {
   ArrayRouting* self = of(pe, call);
@@ -165,6 +166,10 @@ void ArrayRouting::order_destruction(CkArrayID array, std::uint64_t id, const Ck
   order(entry_destroy, array, id, {index, 0});
 }
 
+void ArrayRouting::order_migration_later(std::uint64_t id, const CkArrayIndex& index, int to) {
+  send_runtime(pe_, pe_.index, entry_migrate, collection(), id, OrderCall{index, to});
+}
+
 void ArrayRouting::order(int entry, CkArrayID array, std::uint64_t id, OrderCall order) {
   PeObjects& objects = PeObjects::current();
   ArrayManager* manager = objects.array(array);
@@ -172,9 +177,9 @@ void ArrayRouting::order(int entry, CkArrayID array, std::uint64_t id, OrderCall
     return ArrayManager::keep(
         objects, array,
         boxed(objects.pe, Target::runtime, entry, static_cast<std::uint32_t>(array.index()), id, &order, sizeof order));
-  if (id == 0) id = manager->id_of(order.index);
-  if (ArrayElement* element = manager->find(id))
+  if (ArrayElement* element = manager->find(id, order.index))
     return entry == entry_migrate ? migrate(*manager, element, order.to) : element->ckDestroy();
+  if (id == 0) id = ArrayManager::id_of(order.index);
   int next = manager->routing().destination(id, order.index);
   if (++order.hops % hops_astray == 0 && next != objects.pe.index) next = manager->location().home(order.index);
   ++objects.pe.created;

@@ -51,6 +51,8 @@ class ArrayRouting {
   // Sends the element there, or destroys it, wherever it is. `id`: 0 when only the index is known.
   static void order_migration(CkArrayID array, std::uint64_t id, const CkArrayIndex& index, int to);
   static void order_destruction(CkArrayID array, std::uint64_t id, const CkArrayIndex& index);
+  // Sends an element of this PE there when what is queued has run. Counted as created already.
+  void order_migration_later(std::uint64_t id, const CkArrayIndex& index, int to);
 
  private:
   struct OrderCall;
@@ -72,7 +74,7 @@ class ArrayRouting {
   // `youngest`: the age of the places it has been sent on to, if it knows.
   void forward(Message message, std::uint64_t id, Age youngest);
   void tell_sender(const Message& message, std::uint64_t id, const Location::Hint& hint, int home);
-  [[noreturn]] void refuse_circle(std::uint64_t id, const std::string& entry) const;
+  [[noreturn]] void refuse_circle(const Message& message) const;
   void wait_for(std::uint64_t id, Message message);
   std::uint32_t collection() const;  // the array, in messages
 

@@ -183,14 +183,14 @@ void CkCallback::send(void* message) const {
     case isendChare: {
       void* object = d.chare.id.onPE == here.index ? PeObjects::current().find_chare(d.chare.id.serial) : nullptr;
       if (!object) return send_message(CProxy_Chare(d.chare.id), ep, 0, usable(message));
-      return PeObjects::current().run_now(ep, object, usable(message));
+      return PeObjects::current().run_now(ep, object, usable(message), ThreadOwner::of_chare(d.chare.id.serial));
     }
     case sendGroup:
       return send_message(CProxyElement_Group(d.group.id, pe), ep, 0, usable(message));
     case isendGroup: {
       void* object = pe == here.index ? local_branch(d.group.id) : nullptr;
       if (!object) return send_message(CProxyElement_Group(d.group.id, pe), ep, 0, usable(message));
-      return PeObjects::current().run_now(ep, object, usable(message));
+      return PeObjects::current().run_now(ep, object, usable(message), {});
     }
     case isendNodeGroup:
     case sendNodeGroup:
@@ -200,7 +200,7 @@ void CkCallback::send(void* message) const {
       const CProxyElement_ArrayBase element(d.array.id, d.array.index.asChild());
       void* object = type == isendArray ? local_object(element) : nullptr;
       if (!object) return send_message(element, ep, 0, usable(message));
-      return PeObjects::current().run_now(ep, object, usable(message));
+      return PeObjects::current().run_now(ep, object, usable(message), ThreadOwner::of(element.ckLocal()));
     }
     case bcastGroup:
       return send_message(CProxy_Group(d.group.id), ep, 0, usable(message));

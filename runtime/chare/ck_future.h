@@ -70,7 +70,7 @@ class future<M*> {
   void pup(PUP::er& p) { p | handle_; }
 };
 
-void wait_some_ready(const CkFuture* futures, std::size_t count, std::size_t wanted);
+void wait_for_one(const CkFuture* futures, std::size_t count);
 
 // The values of all, in their order.
 template <typename Iterator, typename T = typename std::iterator_traits<Iterator>::value_type::value_type>
@@ -84,7 +84,7 @@ template <typename Iterator, typename T = typename std::iterator_traits<Iterator
 std::pair<T, Iterator> wait_any(Iterator first, Iterator last) {
   std::vector<CkFuture> handles;
   for (Iterator i = first; i != last; ++i) handles.push_back(i->handle());
-  wait_some_ready(handles.data(), handles.size(), 1);
+  wait_for_one(handles.data(), handles.size());
   for (; first != last; ++first)
     if (first->is_ready()) break;
   return {first->get(), first};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/fatal.h"
+#include "base/file_text.h"
 
 namespace periapt {
 namespace chare {
@@ -131,9 +132,11 @@ int Placement::pe_outside(const CkArrayIndex& index) const {
 
 std::vector<int> read_placement(const std::string& path, std::int64_t count, int pes,
                                 const std::function<int(int, int, int, int)>& rank_of) {
-  std::ifstream file(path);
-  if (!file)
-    fatal("the array map's file " + path + " can't be read", {}, {},
+  const Status is_file = check_is_file(path, true);
+  std::ifstream file;
+  if (is_file) file.open(path);
+  if (!is_file || !file)
+    fatal("the array map's file " + path + " can't be read" + (is_file ? "" : ": " + is_file.message()), {}, {},
           "It names the PE of each element, one line for each");
   std::vector<int> placement;
   std::string line;

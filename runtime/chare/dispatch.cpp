@@ -37,7 +37,8 @@ void PeObjects::deliver(Work& work) {
     case Target::array:
       if (ArrayManager* manager = array(CkArrayID(CkGroupID{static_cast<int>(work.collection())}))) [[likely]] {
         if (ArrayElement* element = manager->find(work.element)) [[likely]] {
-          return run_entry(ep, manager->object_for(element, ep), work.arguments, end, Message());
+          return run_entry(ep, manager->object_for(element, ep), work.arguments, end, Message(),
+                           ThreadOwner::of(element));
         }
       }
       return deliver_message(
@@ -125,7 +126,7 @@ void PeObjects::deliver_group(int ep, std::uint32_t collection, void* payload, c
     group(static_cast<int>(collection)).waiting.push_back(std::move(message));
     return;
   }
-  run_entry(ep, object_for_entry(record->type, ep, record->object), payload, end, std::move(message));
+  run_entry(ep, object_for_entry(record->type, ep, record->object), payload, end, std::move(message), {});
 }
 
 void PeObjects::deliver_chare(int ep, std::uint64_t serial, void* payload, const char* end, Message&& message) {
@@ -137,7 +138,8 @@ void PeObjects::deliver_chare(int ep, std::uint64_t serial, void* payload, const
     waiting_for_chare_[serial].push_back(std::move(message));
     return;
   }
-  run_entry(ep, object_for_entry(record->type, ep, record->object), payload, end, std::move(message));
+  run_entry(ep, object_for_entry(record->type, ep, record->object), payload, end, std::move(message),
+            ThreadOwner::of_chare(serial));
 }
 
 namespace {
@@ -162,19 +164,22 @@ void* base_object(int type, int ep, void* object) {
   return found ? found : object;
 }
 
-void PeObjects::run_entry(int ep, void* object, void* payload, const char* end, Message&& message, int exclusive) {
+void PeObjects::run_entry(int ep, void* object, void* payload, const char* end, Message&& message, ThreadOwner owner,
+                          int exclusive) {
   if (entry_info(ep).flags & (ep_threaded | ep_nocopy)) [[unlikely]] {
     if (entry_info(ep).flags & ep_nocopy)
-      return zero_copy::run(*this, ep, object, payload, end, std::move(message), exclusive);
-    return start_thread(ep, object, payload, end, std::move(message), exclusive);
+      return zero_copy::run(*this, ep, object, payload, end, std::move(message), owner, exclusive);
+    return start_thread(ep, object, payload, end, std::move(message), owner, exclusive);
   }
   enter(ep, object, payload, end, std::move(message));
   if (exclusive) [[unlikely]]
     node_groups().leave_exclusive(*this, exclusive);
 }
 
-void PeObjects::run_ready(int ep, void* object, void* payload, const char* end, Message&& message, int exclusive) {
-  if (entry_info(ep).flags & ep_threaded) return start_thread(ep, object, payload, end, std::move(message), exclusive);
+void PeObjects::run_ready(int ep, void* object, void* payload, const char* end, Message&& message, ThreadOwner owner,
+                          int exclusive) {
+  if (entry_info(ep).flags & ep_threaded)
+    return start_thread(ep, object, payload, end, std::move(message), owner, exclusive);
   enter(ep, object, payload, end, std::move(message));
   if (exclusive) node_groups().leave_exclusive(*this, exclusive);
 }
@@ -236,20 +241,23 @@ struct ThreadedCall {
   void* payload;
   const char* end;
   Message message;
+  ThreadOwner owner;
   int exclusive;
   alignas(16) char arguments[inline_arguments_max];
 
-  ThreadedCall(PeObjects& objects, int ep, void* object, void* payload, const char* end, Message message, int exclusive)
+  ThreadedCall(PeObjects& objects, int ep, void* object, void* payload, const char* end, Message message,
+               ThreadOwner owner, int exclusive)
       : objects(objects),
         ep(ep),
         object(object),
         payload(payload),
         end(end),
         message(std::move(message)),
+        owner(owner),
         exclusive(exclusive) {}
   ThreadedCall(ThreadedCall&& other)
       : ThreadedCall(other.objects, other.ep, other.object, other.payload, other.end, std::move(other.message),
-                     other.exclusive) {
+                     other.owner, other.exclusive) {
     if (!message) own_arguments();
   }
   void own_arguments() {
@@ -262,13 +270,15 @@ struct ThreadedCall {
   static void main(void* argument) {
     // It lies on the stack of who made the thread and is read before the thread first stops.
     ThreadedCall call(std::move(*static_cast<ThreadedCall*>(argument)));
+    const RunningThreads::Run run(call.objects.running_threads, call.owner, call.ep);
     call.objects.enter(call.ep, call.object, call.payload, call.end, std::move(call.message));
     if (call.exclusive) node_groups().leave_exclusive(call.objects, call.exclusive);
   }
 };
 
-void PeObjects::start_thread(int ep, void* object, void* payload, const char* end, Message message, int exclusive) {
-  ThreadedCall call(*this, ep, object, payload, end, std::move(message), exclusive);
+void PeObjects::start_thread(int ep, void* object, void* payload, const char* end, Message message, ThreadOwner owner,
+                             int exclusive) {
+  ThreadedCall call(*this, ep, object, payload, end, std::move(message), owner, exclusive);
   const Execution* const outer = pe.running;
   pe.threads.resume(pe.threads.create(ThreadedCall::main, &call, entry_info(ep).stack_size));
   pe.running = outer;

@@ -10,27 +10,39 @@ namespace periapt {
 
 std::uint64_t ElementIds::id_of(const CkArrayIndex& index) {
   if (auto id = chare::compact_id(index)) return *id;
-  auto [known, made] = assigned_.try_emplace(index, 0);
-  if (made) {
-    known->second = std::uint64_t{1} << 63 | (index.hash64() >> 2);
-    auto [slot, fresh] = index_of_assigned_.try_emplace(known->second, index);
-    if (!fresh && !(slot->second == index))
-      fatal("indices " + index.toString() + " and " + slot->second.toString() + " cannot be told apart",
-            describe(known->second), "their 62-bit numbers collide", "change one of the indices");
-  }
-  return known->second;
+  return std::uint64_t{1} << 63 | (index.hash64() >> 2);
+}
+
+void ElementIds::came(std::uint64_t id, const CkArrayIndex& index) {
+  if (chare::is_compact_id(id)) return;
+  check(id, index);
+  indices_[id] = index;
 }
 
 CkArrayIndex ElementIds::index_of(std::uint64_t id) const {
   if (chare::is_compact_id(id)) return chare::index_of(id);
-  auto found = index_of_assigned_.find(id);
-  if (found == index_of_assigned_.end()) fatal("an element id that no index has: " + std::to_string(id));
-  return found->second;
+  const CkArrayIndex* found = indices_.find(id);
+  if (!found) fatal("an element id that no index has: " + std::to_string(id));
+  return *found;
 }
 
+void ElementIds::check(std::uint64_t id, const CkArrayIndex& index) const {
+  if (chare::is_compact_id(id)) return;
+  const CkArrayIndex* here = indices_.find(id);
+  if (here && !(*here == index))
+    fatal("indices " + index.toString() + " and " + here->toString() + " cannot be told apart", describe(*here),
+          "their 62-bit numbers collide", "change one of the indices");
+}
+
+std::string ElementIds::describe(const CkArrayIndex& index) const {
+  return registry().chares[type_].name + index.toString();
+}
 std::string ElementIds::describe(std::uint64_t id) const {
-  std::string index = chare::is_compact_id(id) || index_of_assigned_.count(id) ? index_of(id).toString() : "[?]";
-  return registry().chares[type_].name + index;
+  if (chare::is_compact_id(id) || indices_.contains(id)) return describe(index_of(id));
+  return registry().chares[type_].name + std::string("[?]");
+}
+std::string ElementIds::describe_receiver(const Message& message) const {
+  return message->flags & envelope_index ? describe(index_in(message)) : describe(message->element);
 }
 
 void ElementIds::put_index(Message& message, const CkArrayIndex& index) {
@@ -39,16 +51,27 @@ void ElementIds::put_index(Message& message, const CkArrayIndex& index) {
   message->spare = static_cast<std::uint16_t>(index.dimension << 8 | index.nInts);
   message->flags |= envelope_index;
 }
+void ElementIds::put_index(Message& message) const {
+  if (!chare::is_compact_id(message->element)) put_index(message, index_of(message->element));
+}
 
-std::uint64_t ElementIds::take_index(Message& message) {
+CkArrayIndex ElementIds::index_in(const Message& message) {
+  if (!(message->flags & envelope_index)) return chare::index_of(message->element);
   CkArrayIndex index;
   std::memcpy(index.index, &message->element, 8);
   index.index[2] = static_cast<int>(message->index_rest);
   index.dimension = message->spare >> 8;
   index.nInts = message->spare & 255;
+  return index;
+}
+
+std::uint64_t ElementIds::take_index(Message& message) {
+  if (!(message->flags & envelope_index)) return message->element;
+  message->element = id_of(index_in(message));
   message->index_rest = 0;
+  message->spare = 0;
   message->flags &= ~envelope_index;
-  return message->element = id_of(index);
+  return message->element;
 }
 
 }  // namespace periapt

@@ -1,6 +1,9 @@
 // See futures.h.
 #include "runtime/chare/futures.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/fatal.h"
 #include "runtime/chare/ck_future.h"
 #include "runtime/scheduler/process.h"
@@ -48,20 +51,38 @@ bool Futures::ready(std::uint64_t id) const {
 
 void* Futures::wait(std::uint64_t id, bool give, bool of_sync_call) {
   while (!get(id).set) {
-    if (Thread* self = pe_.threads.current()) {
-      get(id).threads.push_back(self);
-      pe_.suspend();
-    } else if (of_sync_call) {
+    if (of_sync_call && !pe_.threads.current()) {
       wait_above();
     } else {
-      fatal("something waits that is no thread", describe_running(pe_),
-            "only a [threaded] entry method can wait (for a future, quiescence or a callback)",
-            "declare the entry [threaded] in the .ci file");
+      const CkFuture one{id, pe_.index};
+      suspend_for(&one, 1);
     }
   }
   Value& value = get(id);
   if (give) value.given = true;
   return value.message;
+}
+
+void Futures::wait_for_one(const CkFuture* futures, std::size_t count) {
+  const auto is_set = [this](const CkFuture& future) { return get(future.id).set; };
+  while (std::none_of(futures, futures + count, is_set)) suspend_for(futures, count);
+}
+
+// Until one of them is set, or the program itself awakens the thread.
+void Futures::suspend_for(const CkFuture* futures, std::size_t count) {
+  Waiter self{pe_.threads.current()};
+  if (!self.thread)
+    fatal("something waits that is no thread", describe_running(pe_),
+          "only a [threaded] entry method can wait (for a future, quiescence or a callback)",
+          "declare the entry [threaded] in the .ci file");
+  for (std::size_t i = 0; i < count; ++i) get(futures[i].id).waiters.push_back(&self);
+  ++waiting_;
+  pe_.suspend();
+  --waiting_;
+  if (self.awake && count == 1) [[likely]]
+    return;
+  for (std::size_t i = 0; i < count; ++i)
+    if (Value* value = values_.find(futures[i].id)) std::erase(value->waiters, &self);
 }
 
 // Charm++ programs make [sync] calls in ordinary entries too: the scheduler goes on above this frame. Of several that
@@ -88,8 +109,8 @@ void Futures::set(std::uint64_t id, void* message) {
   }
   value.message = message;
   value.set = true;
-  std::vector<Thread*> threads = std::move(value.threads);
-  for (Thread* thread : threads) pe_.enqueue_thread(thread);
+  for (Waiter* waiter : std::exchange(value.waiters, {}))
+    if (!std::exchange(waiter->awake, true)) pe_.enqueue_thread(waiter->thread);
 }
 
 void Futures::release(std::uint64_t id) {
@@ -97,12 +118,6 @@ void Futures::release(std::uint64_t id) {
     if (!value->given) CkFreeMsg(value->message);
     values_.erase(id);
   }
-}
-
-std::size_t Futures::waiting() const {
-  std::size_t count = 0;
-  values_.for_each([&](std::uint64_t, const Value& value) { count += value.threads.size(); });
-  return count;
 }
 
 // The message travels as itself, addressed to the future's entry.
@@ -184,14 +199,6 @@ void* CkWaitFuture(CkFuture future) { return PeObjects::current().futures->wait(
 void CkWaitVoidFuture(CkFuture future) { PeObjects::current().futures->wait(future.id, false); }
 void CkSendToFuture(CkFuture future, void* message) { periapt::Futures::send(*Pe::current(), future, message); }
 
-namespace ck {
-void wait_some_ready(const CkFuture* futures, std::size_t count, std::size_t wanted) {
-  Pe& pe = *Pe::current();
-  while (true) {
-    std::size_t ready = 0;
-    for (std::size_t i = 0; i < count; ++i) ready += CkProbeFuture(futures[i]) != 0;
-    if (ready >= wanted) return;
-    pe.yield();
-  }
+void ck::wait_for_one(const CkFuture* futures, std::size_t count) {
+  PeObjects::current().futures->wait_for_one(futures, count);
 }
-}  // namespace ck

@@ -339,7 +339,8 @@ template <class Visit>
 void visit_waiting(int index, GroupRecord& group, const Visit& visit) {
   if (!group.waiting.empty()) visit("group or array " + std::to_string(index), group.waiting);
   if (!group.array) return;
-  for (const auto& [id, messages] : group.array->routing().waiting()) visit(group.array->describe(id), messages);
+  for (const auto& [id, messages] : group.array->routing().waiting())
+    visit(group.array->ids().describe_receiver(messages.front()), messages);
 }
 }  // namespace
 
@@ -402,21 +403,44 @@ void* PeObjects::find_chare(std::uint64_t serial) {
   ChareRecord* record = chares_.find(serial);
   return record ? record->object : nullptr;
 }
-void PeObjects::forget_chare(std::uint64_t serial) { chares_.erase(serial); }
+void PeObjects::forget_chare(std::uint64_t serial) {
+  running_threads.owner_dies(ThreadOwner::of_chare(serial), [&] {
+    return std::string("chare ") + registry().chares[static_cast<std::size_t>(chares_[serial].type)].name;
+  });
+  chares_.erase(serial);
+}
 
 namespace {
-void check_chare(const CProxy_Chare& proxy, int ep) {
-  if (proxy.ckGetChareID().onPE >= 0) return;
+bool is_a(int type, int wanted) {
+  if (type == wanted) return true;
+  for (const ChareInfo::Base& base : registry().chares[type].bases)
+    if (is_a(base.chare, wanted)) return true;
+  return false;
+}
+// The mainchare that a proxy means which was never set: in Charm++ such a one names the first chare of PE 0, and
+// programs call their mainchare so. None where the entry's class is no mainchare's.
+CkChareID main_chare(int ep) {
+  const std::vector<MainChareInfo>& mains = registry().mains;
+  for (std::size_t i = 0; i < mains.size(); ++i)
+    if (is_a(mains[i].chare, entry_info(ep).chare)) return {0, i + 1};  // numbered so by make_mainchares()
+  return {};
+}
+PERIAPT_NOINLINE CkChareID receiver_unset(int ep) {
+  const CkChareID main = main_chare(ep);
+  if (main.onPE == 0) return main;
   fatal("a chare proxy is used that was never set", describe_running(*Pe::current()),
         std::string("the call is of ") + chare_name_of_entry(ep) + "::" + entry_name(ep),
         "give it a chare with ckNew() or an assignment first; a readonly is set in the mainchare's constructor");
+}
+CkChareID receiver(const CProxy_Chare& proxy, int ep) {
+  const CkChareID& id = proxy.ckGetChareID();
+  return id.onPE >= 0 ? id : receiver_unset(ep);
 }
 }  // namespace
 
 void send_call(const CProxy_Chare& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
   Pe& pe = *Pe::current();
-  check_chare(proxy, ep);
-  const CkChareID id = proxy.ckGetChareID();
+  const CkChareID id = receiver(proxy, ep);
   if (!inline_fits(send))
     return send_message(proxy, ep, send, payload_of(boxed(pe, Target::chare, ep, 0, 0, arguments, length).release()));
   note_created(pe, id.onPE, ep, length);
@@ -424,8 +448,7 @@ void send_call(const CProxy_Chare& proxy, int ep, unsigned send, const void* arg
 }
 void send_message(const CProxy_Chare& proxy, int ep, unsigned send, void* payload) {
   Pe& pe = *Pe::current();
-  check_chare(proxy, ep);
-  const CkChareID id = proxy.ckGetChareID();
+  const CkChareID id = receiver(proxy, ep);
   note_created(pe, id.onPE, ep, envelope_of(payload)->size);
   send_to(pe, id.onPE, addressed(payload, Target::chare, ep, send, 0, id.serial));
 }
@@ -488,7 +511,7 @@ void PeObjects::send_to_section(int to, std::uint64_t section, int ep, void* pay
 void* local_object(const CProxyElement_ArrayBase& proxy) {
   ArrayManager* manager = PeObjects::current().array(proxy.ckGetArrayID());
   if (!manager) return nullptr;
-  ArrayElement* element = manager->find(proxy.ckGetID() ? proxy.ckGetID() : manager->id_of(proxy.ckGetIndex()));
+  ArrayElement* element = manager->find(proxy.ckGetID(), proxy.ckGetIndex());
   return element ? manager->object_of(element) : nullptr;
 }
 

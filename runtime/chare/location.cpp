@@ -11,7 +11,7 @@
 namespace periapt {
 
 namespace {
-int entry_claim, entry_probe, entry_found, entry_settled, entry_gone;
+int entry_claim, entry_probe, entry_found, entry_settled, entry_gone, entry_is_known, entry_known;
 // PEs that one goes after what it is bound to before it asks the home again.
 constexpr std::uint32_t follows_max = 8;
 }  // namespace
@@ -22,6 +22,8 @@ void Location::register_entries() {
   entry_found = register_runtime_entry("whether an index is taken", on_found);
   entry_settled = register_runtime_entry("where an element belongs", on_settled);
   entry_gone = register_runtime_entry("element is gone", on_gone);
+  entry_is_known = register_runtime_entry("may a hint be forgotten", on_is_known);
+  entry_known = register_runtime_entry("whether a hint may be forgotten", on_known);
 }
 
 Location::Location(PeObjects& objects, const CkArrayOptions& options, CkArrayID array)
@@ -57,13 +59,45 @@ ArrayManager* Location::here(std::uint64_t id) const {
 
 // --- hints -----------------------------------------------------------------------------------------------------------
 
-bool Location::learn(std::uint64_t id, int pe, Age age, bool arrived) {
-  auto [hint, made] = hints_.try_emplace(id, Hint{pe, age, arrived});
+bool Location::learn(std::uint64_t id, int pe, Age age, bool arrived, int home) {
+  const Hint news{pe, age, static_cast<std::uint32_t>(home), arrived};
+  auto [hint, made] = hints_.try_emplace(id, news);
   ++changes_;
-  if (made) return true;
+  if (made) {
+    if (home == pe_.index) return true;
+    oldest_.push_back(id);
+    make_room();
+    return true;
+  }
   if (!age.younger_than(hint->age)) return false;
-  *hint = {pe, age, arrived};
+  *hint = news;
   return true;
+}
+
+// For each hint that comes, more than one that is old goes.
+void Location::make_room() {
+  for (int i = 0; i < 2 && oldest_.size() > hints_kept; ++i) {
+    const std::uint64_t id = oldest_.front();
+    oldest_.pop_front();
+    if (const Hint* hint = find(id))
+      tell(static_cast<int>(hint->home), entry_is_known, id, Known{hint->age, pe_.index, 0});
+  }
+}
+
+// As a home: nothing younger than what is known here will be found by a hint of that age.
+bool Location::knows(std::uint64_t id, Age age) const {
+  if (ArrayManager* array = here(id)) {
+    const Age own = array->age_of(array->find(id));
+    if (!own.unsettled()) return !age.younger_than(own);
+  }
+  const Hint* record = find(id);
+  return !record || !age.younger_than(record->age);  // without a record it has died
+}
+
+std::size_t Location::hints_of_others() const {
+  std::size_t count = 0;
+  hints_.for_each([&](std::uint64_t, const Hint& hint) { count += static_cast<int>(hint.home) != pe_.index; });
+  return count;
 }
 
 void Location::confirm(std::uint64_t id, Age age) {
@@ -74,7 +108,7 @@ void Location::confirm(std::uint64_t id, Age age) {
 // Without a record it has come here meanwhile, or has died.
 void Location::moved(std::uint64_t id, int pe, Age age) {
   if (!find(id)) return;
-  learn(id, pe, age, true);
+  learn(id, pe, age, true, pe_.index);
   release_waiting(id);
 }
 
@@ -96,7 +130,7 @@ Age Location::birth(ArrayManager& array, std::uint64_t id, const CkArrayIndex& i
 
 Age Location::begin_life(std::uint64_t id, int pe) {
   const Age age{deaths_, 0};
-  if (pe != pe_.index) learn(id, pe, age, true);
+  if (pe != pe_.index) learn(id, pe, age, true, pe_.index);
   release_waiting(id);
   return age;
 }
@@ -159,7 +193,7 @@ void Location::settle(std::uint64_t id, const Settled& settled) {
   }
   // (One that was joined and has moved on is taken for a second one there: it is not unsettled here any more.)
   const ArrayManager& claimant = *found->second.array;
-  if (settled.what == Answer::taken) refuse_second(claimant, claimant.index_of(id), settled.pe);
+  if (settled.what == Answer::taken) refuse_second(claimant, here(id)->index_of(id), settled.pe);
   const int wish = close(id);
   ArrayManager* array = here(id);
   if (settled.what == Answer::begins) {
@@ -168,7 +202,7 @@ void Location::settle(std::uint64_t id, const Settled& settled) {
     return;
   }
   const CkArrayIndex index = array->index_of(id);
-  learn(id, settled.pe, settled.age, true);
+  learn(id, settled.pe, settled.age, true, settled.home);
   migrate(*array, array->find(id), settled.pe, 1);
   if (wish >= 0) ArrayRouting::order_migration(array->id(), id, index, wish);
 }
@@ -212,7 +246,7 @@ void Location::answer(std::uint64_t id, Answer what, int pe, Age age) {
   std::deque<Claim>& list = claims_.at(id);
   const Claim claim = list.front();
   list.pop_front();
-  if (what == Answer::begins && pe != pe_.index) learn(id, pe, age, true);
+  if (what == Answer::begins && pe != pe_.index) learn(id, pe, age, true, pe_.index);
   ++pe_.processed;
   const Settled settled{what, claim.serial, pe, pe_.index, age};
   if (claim.pe == pe_.index) {
@@ -270,7 +304,6 @@ void Location::on_claim(Pe& pe, const RuntimeCall& call) {
   Location* self = of(pe, call);
   if (!self) return;
   const Claim claim = call.read<Claim>();
-  for (ArrayManager* array : self->bound) array->id_of(claim.index);  // from now on the index is known here
   std::deque<Claim>& list = self->claims_[call.element];
   list.push_back(claim);
   if (list.size() == 1) self->consider(call.element);
@@ -316,6 +349,26 @@ void Location::on_settled(Pe& pe, const RuntimeCall& call) {
 
 void Location::on_gone(Pe& pe, const RuntimeCall& call) {
   if (Location* self = of(pe, call)) self->gone(call.element, call.read<Gone>());
+}
+
+void Location::on_is_known(Pe& pe, const RuntimeCall& call) {
+  Location* self = of(pe, call);
+  if (!self) return;
+  Known question = call.read<Known>();
+  question.known = self->knows(call.element, question.age);
+  self->tell(question.asker, entry_known, call.element, question);
+}
+
+void Location::on_known(Pe& pe, const RuntimeCall& call) {
+  Location* self = of(pe, call);
+  if (!self) return;
+  const Known answer = call.read<Known>();
+  const Hint* hint = self->find(call.element);
+  if (!hint || static_cast<int>(hint->home) == pe.index) return;
+  if (answer.known && hint->age == answer.age)
+    self->forget(call.element);
+  else
+    self->oldest_.push_back(call.element);
 }
 
 }  // namespace periapt

@@ -8,6 +8,9 @@
 // where the element has not arrived yet; so each PE on the way of a message knows something younger than the one
 // before, or asks the home.
 //
+// Hints that are many make room, the oldest first, when the home says that it knows as much: what is sent by way of it
+// still goes to ever younger places. Records last as long as what they are of.
+//
 // An element that is made elsewhere than at home, or where another one is still known at home, is *unsettled* until the
 // home has answered its *claim*: its life begins here; or what it is bound to is elsewhere, and it goes there; or the
 // index is taken, and the run ends with a sentence that names both PEs. It works meanwhile, but does not migrate.
@@ -38,8 +41,12 @@ class Location {
   struct Hint {
     std::int32_t pe;
     Age age;
-    bool arrived;  // it has been there: others may be told
+    std::uint32_t home : 31;
+    std::uint32_t arrived : 1;  // it has been there: others may be told
   };
+  static_assert(sizeof(Hint) == 16);
+  // Of elements that have their home elsewhere so many hints are kept, besides those that are being asked about.
+  static inline std::size_t hints_kept = 1 << 14;  // (tests change it)
 
   Location(PeObjects& objects, const CkArrayOptions& options, CkArrayID array);
   static void register_entries();
@@ -58,13 +65,15 @@ class Location {
     return hint ? hint->pe : -1;
   }
   // Takes a hint, unless a younger one is known. True when it was news.
-  bool learn(std::uint64_t id, int pe, Age age, bool arrived);
+  bool learn(std::uint64_t id, int pe, Age age, bool arrived, int home);
   // An element that left with this age has arrived.
   void confirm(std::uint64_t id, Age age);
   void forget(std::uint64_t id) {
     hints_.erase(id);
     ++changes_;
   }
+  // Those of elements that have their home elsewhere.
+  std::size_t hints_of_others() const;
   // Goes up whenever guess() may answer something else than before.
   std::uint32_t changes() const { return changes_; }
   // The home hears where an element has come to.
@@ -81,6 +90,8 @@ class Location {
   Age begin_life(std::uint64_t id, int pe);
   // One that went after what it is bound to and has not found it here.
   void rejoin(ArrayManager& array, std::uint64_t id, const CkArrayIndex& index, std::uint32_t follows);
+  // Whether it is unsettled because its home has not answered its claim.
+  bool has_claim(std::uint64_t id) const { return unsettled_.count(id) != 0; }
   // An unsettled element is to migrate: it will when it is settled.
   void wish(std::uint64_t id, int to);
   // What unsettled ones here are bound to has come: they are settled. Returns the PE they want to migrate to, or -1.
@@ -125,6 +136,11 @@ class Location {
     std::int32_t pe;
     std::uint32_t serial;  // of its claim, if unsettled
   };
+  struct Known {  // is a hint of no use to the PE `asker`, as its home knows as much; and the answer
+    Age age;
+    std::int32_t asker;
+    std::int32_t known;
+  };
   struct Unsettled {
     std::uint32_t serial;
     std::int32_t wish;          // PE to migrate to, or -1
@@ -137,9 +153,13 @@ class Location {
   static void on_found(Pe&, const RuntimeCall&);
   static void on_settled(Pe&, const RuntimeCall&);
   static void on_gone(Pe&, const RuntimeCall&);
+  static void on_is_known(Pe&, const RuntimeCall&);
+  static void on_known(Pe&, const RuntimeCall&);
   template <class T>
   void tell(int pe, int entry, std::uint64_t id, const T& what);
 
+  void make_room();
+  bool knows(std::uint64_t id, Age age) const;
   void claim(ArrayManager& array, std::uint64_t id, const CkArrayIndex& index);
   void consider(std::uint64_t id);
   void answer(std::uint64_t id, Answer what, int pe, Age age);
@@ -153,6 +173,7 @@ class Location {
   PeObjects& objects_;
   Pe& pe_;
   FlatMap<Hint> hints_;
+  std::deque<std::uint64_t> oldest_;  // hints of elements that have their home elsewhere; some are gone
   std::uint32_t changes_ = 0;
   CkArrayMap* map_ = nullptr;
   int map_handle_ = 0;

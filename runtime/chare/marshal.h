@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -190,11 +191,12 @@ class Arg<T, false> {
   PUP::detail::TemporaryObjectHolder<T> holder_;
 };
 
+// An array: data() is a variable, which a method that takes `T*&` may change.
 template <class T, bool plain = PUP::as_bytes<T>::value>
 class ArrayArg {
  public:
   explicit ArrayArg(Unmarshal& in) { data_ = in.plain_array<T>(count_); }
-  T* data() { return data_; }
+  T*& data() { return data_; }
   std::size_t count() const { return count_; }
 
  private:
@@ -204,22 +206,20 @@ class ArrayArg {
 template <class T>
 class ArrayArg<T, false> {
  public:
-  explicit ArrayArg(Unmarshal& in) : count_(in.read_count()) {
-    data_ = new T[count_];
+  explicit ArrayArg(Unmarshal& in) : count_(in.read_count()), elements_(new T[count_]), data_(elements_.get()) {
     in.pup(
         [this](PUP::er& p) {
           for (std::size_t i = 0; i < count_; ++i) p | data_[i];
         },
         16);
   }
-  ArrayArg(const ArrayArg&) = delete;
-  ~ArrayArg() { delete[] data_; }
-  T* data() { return data_; }
+  T*& data() { return data_; }
   std::size_t count() const { return count_; }
 
  private:
-  T* data_ = nullptr;
   std::size_t count_;
+  std::unique_ptr<T[]> elements_;
+  T* data_;
 };
 
 }  // namespace periapt

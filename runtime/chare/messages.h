@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/cmk.h"
+#include "runtime/chare/c_calls.h"
 #include "runtime/chare/entry_options.h"
 #include "runtime/chare/registry.h"
 
@@ -17,7 +18,6 @@ void* CkAllocSysMsg(const CkEntryOptions* options = nullptr);
 void CkFreeSysMsg(void* message);
 // A message of `bytes` of payload like `message` (same type, priority).
 void* CkAllocBuffer(void* message, int bytes);
-void CkFreeMsg(void* message);
 // A private copy; the original may have been packed and unpacked on the way, so it is replaced too.
 void* CkCopyMsg(void** message);
 void* CkReferenceMsg(void* message);
@@ -29,6 +29,17 @@ int CkGetSrcPe(void* message);
 int CkGetSrcNode(void* message);
 std::size_t CkGetMsgSize(void* message);
 void CkPupMessage(PUP::er& p, void** message, int pack_mode = 1);
+
+namespace periapt {
+// Where the arrays of the message of a class lie whose memory a thread has made last: `new (n) M()` writes zeroes over
+// the object before its constructor runs, which sets them again. Where it doesn't, the constructor may have arguments,
+// and these may make other messages: then what alloc() has set is as it was.
+template <std::size_t arrays>
+struct MadeArrays {
+  const void* message;
+  std::size_t offsets[arrays];
+};
+}  // namespace periapt
 
 class CkMessage {
  public:

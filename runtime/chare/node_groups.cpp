@@ -42,6 +42,11 @@ void NodeGroups::adopt(CkGroupID id, NodeGroup* base) { record(id.idx).base = ba
 
 Reduction& NodeGroups::reduction(int group) { return *record(group).reduction; }
 
+std::uint32_t NodeGroups::next_round(int group) {
+  std::lock_guard lock(mutex_);
+  return records_.at(group)->next_reduction++;
+}
+
 // On the first PE of the process.
 void NodeGroups::create(PeObjects& objects, CkGroupID id, int type, int ep, Message message) {
   Record& r = record(id.idx);
@@ -98,7 +103,7 @@ void NodeGroups::deliver(PeObjects& objects, int ep, std::uint32_t collection, v
   }
   void* object = object_for_entry(r->type, ep, r->object);
   const bool exclusive = entry_info(ep).flags & ep_exclusive;
-  objects.run_entry(ep, object, payload, end, std::move(message), exclusive ? static_cast<int>(collection) : 0);
+  objects.run_entry(ep, object, payload, end, std::move(message), {}, exclusive ? static_cast<int>(collection) : 0);
 }
 
 // An [exclusive] entry has returned, or its thread has ended. The next of those that came meanwhile is queued here: any
@@ -137,10 +142,11 @@ namespace {
 struct NodeContribution {
   CkReductionMsg* message;
   CkCallback callback;
+  std::uint32_t round;
 };
 void contribute_here(int group, NodeContribution& c) {
   Reduction& reduction = node_groups().reduction(group);
-  reduction.contribute(node_groups().next_round(group), c.message->getReducer(), chare::contribution_of(c.message),
+  reduction.contribute(c.round, c.message->getReducer(), chare::contribution_of(c.message),
                        c.callback.isInvalid() ? nullptr : &c.callback);
   CkFreeMsg(c.message);
 }
@@ -163,7 +169,7 @@ void register_node_group_entries() {
 
 void contribute_to_node(CkGroupID group, CkReductionMsg* message, const CkCallback& callback) {
   Pe& pe = *Pe::current();
-  NodeContribution c{message, callback};
+  NodeContribution c{message, callback, node_groups().next_round(group.idx)};
   if (pe.rank == 0) return contribute_here(group.idx, c);
   Message call = Message::make(sizeof c);
   std::memcpy(call.payload(), &c, sizeof c);

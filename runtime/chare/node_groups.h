@@ -26,7 +26,9 @@ class NodeGroups {
   // Messages for node groups that don't exist (yet).
   std::size_t waiting();
   std::string describe_waiting();
-  std::uint32_t next_round(int group) { return record(group).next_reduction++; }
+  // The reduction that a contribution made now belongs to: its members' entries run on any PE of the process, and what
+  // they contribute reaches the first one in any order.
+  std::uint32_t next_round(int group);
 
  private:
   struct Record {

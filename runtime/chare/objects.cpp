@@ -171,7 +171,7 @@ void CProxy_ArrayBase::doneInserting() { ArrayManager::tell_inserting(array_, fa
 
 ArrayElement* CProxyElement_ArrayBase::ckLocal() const {
   ArrayManager* manager = PeObjects::current().array(ckGetArrayID());
-  return manager ? manager->find(id_ ? id_ : manager->id_of(index_)) : nullptr;
+  return manager ? manager->find(id_, index_) : nullptr;
 }
 void CProxyElement_ArrayBase::ckEmigrate(int to) const {
   ArrayRouting::order_migration(ckGetArrayID(), id_, index_, to);
@@ -243,7 +243,7 @@ void CkArray::insertInitial(const CkArrayIndex& index, void* ctorMsg) {
   manager_.create_first(index, manager_.populate_entry(), periapt::Message::from_payload(ctorMsg));
 }
 std::size_t CkArray::getNumLocalElems() const { return manager_.size(); }
-ArrayElement* CkArray::lookup(const CkArrayIndex& index) const { return manager_.find(manager_.id_of(index)); }
+ArrayElement* CkArray::lookup(const CkArrayIndex& index) const { return manager_.find(0, index); }
 int CkArray::homePe(const CkArrayIndex& index) const { return manager_.location().home(index); }
 int CkArray::procNum(const CkArrayIndex& index) const { return manager_.location().place(index); }
 int CkArray::lastKnown(const CkArrayIndex& index) const {

@@ -148,7 +148,8 @@ class ArrayElement : public CkMigratable {
   int ckGetArraySize() const;
 
   PERIAPT_CONTRIBUTE_METHODS
-  // Moves this element to another PE. The element is gone when this returns: let it be the last thing done.
+  // Moves this element to another PE. The element is gone when this returns: let it be the last thing done. (While
+  // threads of its entries run it stays, and goes when the last of them has ended.)
   void ckMigrate(int toPe);
   void migrateMe(int toPe) { ckMigrate(toPe); }
   // Removes this element from its array; likewise the last thing done.
@@ -263,7 +264,7 @@ typedef ArrayElementT<CkArrayIndex3D> ArrayElement3D;
 typedef ArrayElementT<CkArrayIndex4D> ArrayElement4D;
 typedef ArrayElementT<CkArrayIndex5D> ArrayElement5D;
 typedef ArrayElementT<CkArrayIndex6D> ArrayElement6D;
-typedef ArrayElementT<CkArrayIndex> ArrayElementMax;
+typedef ArrayElementT<CkIndexMax> ArrayElementMax;
 
 // --- CBase_X -------------------------------------------------------------------------------------------------------
 namespace periapt {

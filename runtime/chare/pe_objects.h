@@ -11,6 +11,7 @@
 #include "runtime/chare/dependencies.h"
 #include "runtime/chare/invoke.h"
 #include "runtime/chare/registry.h"
+#include "runtime/chare/running_threads.h"
 #include "runtime/scheduler/pe.h"
 
 namespace periapt {
@@ -111,19 +112,21 @@ class PeObjects {
   // --- running ---
   void deliver(Work& work);
   void deliver_message(Message&& message);
-  // Runs an entry on an object. `message`: owned payload or null when the arguments lie inline. `exclusive`: the node
-  // group that is to be left when the entry has ended.
-  void run_entry(int ep, void* object, void* payload, const char* end, Message&& message, int exclusive = 0);
+  // Runs an entry on an object. `message`: owned payload or null when the arguments lie inline. `owner`: the object, of a
+  // thread that runs it. `exclusive`: the node group that is to be left when the entry has ended.
+  void run_entry(int ep, void* object, void* payload, const char* end, Message&& message, ThreadOwner owner,
+                 int exclusive = 0);
   // The same, when all its arguments are here.
-  void run_ready(int ep, void* object, void* payload, const char* end, Message&& message, int exclusive);
+  void run_ready(int ep, void* object, void* payload, const char* end, Message&& message, ThreadOwner owner,
+                 int exclusive);
   // Calls user code beside the entry `ep` that the message is for.
   void call_aside(int ep, void* object, const Message& message, const std::function<void()>& function);
   // Calls an entry directly. Owns the payload.
-  void run_now(int ep, void* object, void* payload) {
+  void run_now(int ep, void* object, void* payload, ThreadOwner owner) {
     Message message = Message::from_payload(payload);
     const char* end = static_cast<char*>(payload) + message->size;
     count_created();
-    run_entry(ep, object, payload, end, std::move(message));
+    run_entry(ep, object, payload, end, std::move(message), owner);
   }
   void enter(int ep, void* object, void* payload, const char* end, Message&& message);
   // The public API's counts of messages, for quiescence detection.
@@ -131,6 +134,7 @@ class PeObjects {
   void count_processed() { ++pe.processed; }
 
   std::uint32_t round_robin = 0;
+  RunningThreads running_threads{pe};
 
   // Buffers that objects of this PE have posted (zero_copy_entries.h).
   zero_copy::Posts& zero_copy_posts();
@@ -141,7 +145,8 @@ class PeObjects {
   GroupRecord* missing_group(Envelope* envelope);
   void deliver_chare(int ep, std::uint64_t serial, void* payload, const char* end, Message&& message);
   void deliver_group(int ep, std::uint32_t collection, void* payload, const char* end, Message&& message);
-  void start_thread(int ep, void* object, void* payload, const char* end, Message message, int exclusive);
+  void start_thread(int ep, void* object, void* payload, const char* end, Message message, ThreadOwner owner,
+                    int exclusive);
   std::vector<GroupRecord> groups_;                  // made on PE 0: 1, 2, 3 ...
   std::unordered_map<int, GroupRecord> far_groups_;  // made elsewhere: negative
   FlatMap<ChareRecord> chares_;

@@ -143,6 +143,9 @@ class CProxy_ArrayBase : public CProxy {
   // Dynamic insertion: between beginInserting() and doneInserting() reductions wait for elements still to come.
   void beginInserting();
   void doneInserting();
+  // Destroys all elements that the array has when this comes to them; new ones may be inserted behind it.
+  void ckDestroy() const;
+  CkArray* ckLocMgr() const { return ckLocalBranch(); }
   void ckSetReductionClient(CkCallback* cb) const;
   void setReductionClient(CkReductionClientFn fn, void* param = nullptr) const;
   void ckSetReductionClient(CkReductionClientFn fn, void* param = nullptr) const { setReductionClient(fn, param); }
@@ -202,6 +205,7 @@ class CProxySection_ArrayBase : public CProxy_ArrayBase {
   CkArrayID ckGetArrayIDn(int i) const { return sections_[i]._cookie.get_aid(); }
   CkArrayIndex* ckGetArrayElements(int i = 0) const { return const_cast<CkArrayIndex*>(sections_[i]._elems.data()); }
   int ckGetNumElements(int i = 0) const { return static_cast<int>(sections_[i]._elems.size()); }
+  void ckDestroy() const;  // the elements of the section
   void pup(PUP::er& p);
 
  private:
@@ -229,4 +233,6 @@ class CkIndex_ArrayBase {
 class CkIndex_ArrayElement {
  public:
   static int __idx;
+  static int ep_ckDestroy;
+  static int ckDestroy() { return ep_ckDestroy; }
 };

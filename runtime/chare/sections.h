@@ -1,5 +1,7 @@
 // Sections: a subset of the elements of an array, or of the members of a group, that is multicast to.
 #pragma once
+#include <cstddef>
+#include <type_traits>
 #include <vector>
 
 #include "runtime/chare/array_index.h"
@@ -61,3 +63,12 @@ class CkSectionID {
     p | bfactor;
   }
 };
+
+namespace periapt {
+// A section of elements named by indices of any class, CkArrayIndex itself above all.
+template <class Index>
+CkSectionID sectionOf(const CkArrayID& array, const Index* elements, std::size_t count, int factor) {
+  static_assert(std::is_base_of<CkArrayIndex, Index>::value, "the elements of a section are named by array indices");
+  return CkSectionID(array, std::vector<CkArrayIndex>(elements, elements + count), factor);
+}
+}  // namespace periapt

@@ -13,6 +13,7 @@
 #include "base/fatal.h"
 #include "base/log.h"
 #include "machine/sim/machine.h"
+#include "runtime/chare/array_locations.h"
 #include "runtime/chare/array_manager.h"
 #include "runtime/chare/crash.h"
 #include "runtime/chare/futures.h"
@@ -24,6 +25,7 @@
 #include "runtime/chare/watchdog.h"
 #include "runtime/chare/zero_copy_entries.h"
 #include "runtime/chare/zero_copy_parts.h"
+#include "runtime/scheduler/misspelt.h"
 #include "runtime/scheduler/process.h"
 
 // What charmc's link step writes: registers the -module libraries.
@@ -60,6 +62,7 @@ void register_core() {
   CkIndex_NodeGroup::__idx = CkRegisterChare("NodeGroup", sizeof(NodeGroup), TypeNodeGroup);
   CkIndex_ArrayBase::__idx = CkIndex_ArrayElement::__idx =
       CkRegisterChare("ArrayElement", sizeof(ArrayElement), TypeArray);
+  register_array_locations();
   CkIndex_CkArrayMap::__idx = CkRegisterChare("CkArrayMap", sizeof(CkArrayMap), TypeGroup);
   ArrayManager::register_entries();
   Reduction::register_entries();
@@ -90,10 +93,14 @@ void make_mainchares(Pe& pe) {
     fatal("the program has no mainchare", "", "no mainmodule was linked, or it declares none",
           "declare `mainchare Main { entry Main(CkArgMsg*); };` in the mainmodule");
   objects.started = true;
-  for (const MainChareInfo& main : registry().mains) {
+  // The first numbers are theirs, whatever their constructors make: see main_chare().
+  std::vector<std::uint64_t> serials;
+  for (std::size_t i = 0; i < registry().mains.size(); ++i) serials.push_back(objects.new_chare_serial());
+  for (std::size_t i = 0; i < registry().mains.size(); ++i) {
+    const MainChareInfo& main = registry().mains[i];
     Message message = Message::from_payload(argument_message());
     message->message_type = static_cast<std::uint16_t>(CMessage_CkArgMsg::__idx);
-    objects.create_chare(objects.new_chare_serial(), main.chare, main.constructor, std::move(message));
+    objects.create_chare(serials[i], main.chare, main.constructor, std::move(message));
   }
   StartGate::announce(objects);
 }
@@ -230,6 +237,7 @@ int run_program(int argc, char** argv, void (*register_main_module)(), std::vect
   } else if (process->rank() == 0) {
     log::note(process->layout().describe());
   }
+  if (process->rank() == 0) warn_of_misspelt_options(argv);
   run_init_calls();
   process->run({begin, nullptr, [](Pe& pe) { return Watchdog::explain(*pe.objects); }});
 }

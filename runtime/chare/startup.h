@@ -1,15 +1,10 @@
 // Start and end of a program, and the calls of charm.h that are about the whole run. C++17: reached from charm++.h.
 #pragma once
+#include "runtime/chare/c_calls.h"
 #include "runtime/chare/callback.h"
 #include "runtime/chare/part.h"
 
-// Ends the program with an exit code, after what was registered with registerExitFn ran. Does not return.
-[[noreturn]] void realCkExit(int code = 0);
-#define CkExit(...) realCkExit(__VA_ARGS__)
 #define CkExitAfterQuiescence() CkStartQD(CkCallback(CkCallback::ckExit))
-int CkGetArgc();
-char** CkGetArgv();
-void registerExitFn(void (*fn)());
 
 // Calls back when no message is left anywhere; CkWaitQD waits for that in a threaded entry.
 void CkStartQD(const CkCallback& callback);

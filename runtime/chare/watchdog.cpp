@@ -2,6 +2,8 @@
 #include "runtime/chare/watchdog.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 
 #include "base/clock.h"
 #include "base/fatal.h"
@@ -22,6 +24,7 @@ int entry_ask, entry_answer, entry_explain, entry_explanation;
 constexpr std::uint64_t second_ns = 1'000'000'000;
 // How long nothing may move before messages that nobody can receive end the run, and before a standstill is told.
 std::uint64_t patience_ns = 3 * second_ns;
+bool ends_run = false;  // a standstill that is told
 constexpr std::uint64_t warn_factor = 3;
 // Of one PE's explanation: a standstill has one cause, and the first lines show it.
 constexpr std::size_t lines_max = 12;
@@ -47,6 +50,8 @@ void Watchdog::register_entries() {
 }
 
 void Watchdog::take_option(char** argv) {
+  const char* wish = std::getenv("PERIAPT_STANDSTILL");
+  ends_run = wish != nullptr && std::strcmp(wish, "end") == 0;
   int seconds;
   if (!CmiGetArgIntDesc(argv, "+watchdog", &seconds, "seconds without any movement before the run is explained"))
     return;
@@ -130,8 +135,9 @@ void Watchdog::judge() {
   last_asked_ns_ = asked_ns_;
   if (!still) return arm();
   const std::uint64_t for_ns = asked_ns_ - still_since_ns_;
-  fatal_ = sum_.undeliverable > 0 && for_ns >= patience_ns;
-  if (fatal_ || (!warned_ && for_ns >= warn_factor * patience_ns)) return ask_for_explanations();
+  const bool tells = for_ns >= warn_factor * patience_ns;
+  fatal_ = (sum_.undeliverable > 0 && for_ns >= patience_ns) || (ends_run && tells);
+  if (fatal_ || (!warned_ && tells)) return ask_for_explanations();
   arm();
 }
 
@@ -181,10 +187,13 @@ void Watchdog::tell() {
   for (const std::string& text : texts_) all += text;
   if (!all.empty()) all.pop_back();  // the last end of line
   const std::string seconds = std::to_string((asked_ns_ - still_since_ns_) / second_ns);
-  if (fatal_)
+  if (fatal_ && sum_.undeliverable > 0)
     fatal("nothing has moved for " + seconds + " s, and messages wait for receivers that do not exist", all,
           "an index or proxy is wrong, an element was never inserted or has been destroyed, or a chare was deleted",
           "correct the receiver; if it is made later, by something outside, give +watchdog 0 or more seconds");
+  if (fatal_)
+    fatal("nothing has moved for " + seconds + " s, and CkExit() was not called", all, "",
+          "PERIAPT_STANDSTILL=end ends the run here; without it, it would go on");
   warned_ = true;
   log::warn("nothing has moved for " + seconds + " s, and CkExit() was not called. " +
             (all.empty() ? "No reduction is open and no thread waits: did a message get lost in the program's logic?"

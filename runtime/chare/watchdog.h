@@ -3,8 +3,8 @@
 // While PE 0 is idle it asks every PE, once a second, what it has counted and what waits there. When nothing has moved
 // for a while, it collects sentences from all PEs: messages that wait for an element, group or chare that doesn't
 // exist, unfinished reductions, threads that wait for a value. Messages that can never be delivered end the run; a
-// standstill without any is told once, because something may still come from outside. `+watchdog N`: after N seconds;
-// 0: never.
+// standstill without any is told once, because something may still come from outside; PERIAPT_STANDSTILL=end ends the
+// run then too, as tests want it. `+watchdog N`: after N seconds; 0: never.
 //
 // A busy run pays one timer a second on PE 0, and nothing anywhere else: a PE that works does not answer, and an answer
 // that is missing means that somebody is alive.

@@ -88,6 +88,8 @@ void fetch(PeObjects& objects, const Message& message) {
   for (std::uint32_t i = 0; i < head->arrays; ++i) elements += padded(records_of(head)[i].bytes);
   auto* fetch =
       new Fetch{arguments_of(pe, message, elements), std::make_unique<Fetch::Array[]>(head->arrays), head->arrays};
+  if (message->target == Target::array)
+    array_manager(CkArrayID(CkGroupID{static_cast<int>(message->collection)})).ids().put_index(fetch->message);
   ArraysHead* whole = head_of(fetch->message.payload());
   whole->where = Where::in_message;
   std::size_t at = whole->tail;
@@ -146,7 +148,10 @@ class PostedCall {
     if (function == post_functions().end()) fatal("an entry without a post entry method gets arrays", name_of(ep_));
     if (call_->target == Target::array) {
       held_ = true;
-      objects_.zero_copy_posts().hold(static_cast<int>(call_->collection), call_->element);
+      array_ = static_cast<int>(call_->collection);
+      element_ = call_->element;
+      objects_.zero_copy_posts().hold(array_, element_);
+      array_manager(CkArrayID(CkGroupID{array_})).ids().put_index(call_);
     }
     std::vector<CkNcpyBufferPost> posts(arrays_.size());
     for (CkNcpyBufferPost& post : posts) post.call = this;
@@ -206,7 +211,7 @@ class PostedCall {
 
   // The entry has run.
   void end() {
-    const int array = static_cast<int>(collection_);
+    const int array = array_;
     PeObjects& objects = objects_;
     const bool held = held_;
     const std::uint64_t element = element_;
@@ -232,8 +237,6 @@ class PostedCall {
     ArraysHead* head = head_of(call_.payload());
     head->where = Where::posted;
     head->call = this;
-    collection_ = call_->collection;
-    element_ = call_->element;
     objects_.zero_copy_posts().add_ready(this);
     objects_.pe.enqueue(std::move(call_));
   }
@@ -245,7 +248,7 @@ class PostedCall {
   std::vector<Array> arrays_;
   std::size_t left_;
   bool held_ = false;
-  std::uint32_t collection_ = 0;
+  int array_ = 0;  // what is held
   std::uint64_t element_ = 0;
 };
 
@@ -268,7 +271,8 @@ void has_been_copied(const CkNcpyBuffer& buffer, std::size_t bytes) {
 
 // ---- running
 
-void run(PeObjects& objects, int ep, void* object, void* payload, const char* end, Message message, int exclusive) {
+void run(PeObjects& objects, int ep, void* object, void* payload, const char* end, Message message, ThreadOwner owner,
+         int exclusive) {
   const bool post = entry_info(ep).flags & ep_nocopypost;
   PostedCall* posted = nullptr;
   check(message);
@@ -291,7 +295,7 @@ void run(PeObjects& objects, int ep, void* object, void* payload, const char* en
       if (exclusive) node_groups().leave_exclusive(objects, exclusive);
       return;
   }
-  objects.run_ready(ep, object, payload, end, std::move(message), exclusive);
+  objects.run_ready(ep, object, payload, end, std::move(message), owner, exclusive);
   if (posted) posted->end();
 }
 
@@ -322,8 +326,8 @@ void Posts::release(PeObjects& objects, int array, std::uint64_t element) {
   held_.erase(held);
   if (wish < 0) return;
   objects.count_processed();
-  const CkArrayID id(CkGroupID{array});
-  ArrayRouting::order_migration(id, element, array_manager(id).index_of(element), wish);
+  ArrayManager& manager = array_manager(CkArrayID(CkGroupID{array}));
+  if (manager.find(element)) ArrayRouting::order_migration(manager.id(), element, manager.index_of(element), wish);
 }
 
 std::string Posts::describe() const {

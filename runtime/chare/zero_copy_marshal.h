@@ -158,7 +158,7 @@ template <class T>
 class NcpyArg {
  public:
   explicit NcpyArg(NcpyUnmarshal& in) : data_(static_cast<T*>(in.next_array())) {}
-  T* data() { return data_; }
+  T*& data() { return data_; }
 
  private:
   T* data_;

@@ -126,9 +126,9 @@ class CkVec {
   }
   void free() { clear(); }
 
-  // Ascending. Needs the elements' >= alone.
+  // Ascending. Needs the elements' >= alone, which need not be a const one.
   void quickSort(std::size_t = 128) {
-    std::sort(begin(), end(), [](const T& a, const T& b) { return !(a >= b); });
+    std::sort(begin(), end(), [](const T& a, const T& b) { return !(const_cast<T&>(a) >= const_cast<T&>(b)); });
   }
 
   // Pups the length alone, and answers it.

@@ -287,15 +287,16 @@ LoadDatabase Balancer::own_loads() {
     const ArrayElement& element = *record.element;
     ArrayManager& manager = array_manager(element.ckGetArrayID());
     const double seconds = load(element);
+    const bool migratable = element.ckIsMigratable() && !has_threads(manager, element.ckGetID());
     if (manager.location().bound.size() > 1) {
       auto [known, first] = bound[&manager.location()].try_emplace(element.ckGetID(), own.objects.size());
       if (!first) {
         own.objects[known->second].seconds += seconds;
-        own.objects[known->second].migratable &= element.ckIsMigratable();
+        own.objects[known->second].migratable &= migratable;
         continue;
       }
     }
-    own.objects.push_back({manager.id().index(), element.ckGetID(), pe_.index, seconds, 0, element.ckIsMigratable()});
+    own.objects.push_back({manager.id().index(), element.ckGetID(), pe_.index, seconds, 0, migratable});
   }
   return own;
 }
@@ -313,8 +314,8 @@ void Balancer::assign(const std::vector<Move>& moves, int expected) {
   for (const Move& move : moves) {
     ArrayManager* manager = pe_.objects->array(CkArrayID(CkGroupID{move.array}));
     ArrayElement* element = manager ? manager->find(move.element) : nullptr;
-    if (!element || record_of(*element) < 0) {
-      call(move.to, entry_missing);  // destroyed, or moved by the program
+    if (!element || record_of(*element) < 0 || has_threads(*manager, move.element)) {
+      call(move.to, entry_missing);  // destroyed, moved by the program, or a thread of it may wait for the next step
       continue;
     }
     records_[record_of(*element)].state.moved = true;

@@ -1,9 +1,18 @@
 // Cmi, the parts of Converse that are not messages: who and where we are, time, memory, locks, output, errors, the
-// command line. C++17: reached from converse.h.
+// command line. Plain C, and C++17: reached from converse.h.
 //
 // A "node" is a process of the run; a "physical node" is a host. PEs are numbered from 0 through all processes; a PE's
 // rank is its number within its process.
 #pragma once
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cmk.h"
+
+#ifdef __cplusplus
 #include <atomic>
 #include <cstdarg>
 #include <cstddef>
@@ -11,9 +20,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/cmk.h"
-
 extern "C" {
+#endif
 
 // --- who and where ---------------------------------------------------------------------------------------------------
 int CmiMyPe(void);  // -1 on an OS thread that runs no PE
@@ -152,7 +160,9 @@ int CrnRand(void);      // 0 to 2^31 - 1
 double CrnDrand(void);  // 0 <= x < 1
 
 int CmiEndianness(void);  // 0: little
+#ifdef __cplusplus
 }
+#endif
 
 #define CmiAlignedFree(block) free(block)
 #define CmiMemcpy(to, from, bytes) memcpy((to), (from), (bytes))
@@ -195,11 +205,13 @@ int CmiEndianness(void);  // 0: little
 #define CmiAssertMsg(expr, ...) ((void)0)
 #endif
 
+#define CmiMemoryReadFence() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define CmiMemoryWriteFence() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#ifdef __cplusplus
 typedef std::atomic<int> CmiMemoryAtomicInt;
 typedef std::atomic<unsigned int> CmiMemoryAtomicUInt;
 #define CmiMemoryAtomicType(type) std::atomic<type>
 #define CmiMemoryAtomicIncrement(v, ...) ((v).fetch_add(1))
 #define CmiMemoryAtomicDecrement(v, ...) ((v).fetch_sub(1))
 #define CmiMemoryAtomicFetchAndInc(v, old, ...) ((old) = (v).fetch_add(1))
-#define CmiMemoryReadFence() std::atomic_thread_fence(std::memory_order_seq_cst)
-#define CmiMemoryWriteFence() std::atomic_thread_fence(std::memory_order_seq_cst)
+#endif

@@ -147,16 +147,17 @@ void append_number(std::string& to, const char* format, T value) {
 }
 }  // namespace
 
-void CkOStream::append(const char* text) { line(is_error_) += text; }
-void CkOStream::append(const char* format, int value) { append_number(line(is_error_), format, value); }
-void CkOStream::append(const char* format, unsigned value) { append_number(line(is_error_), format, value); }
-void CkOStream::append(const char* format, long value) { append_number(line(is_error_), format, value); }
-void CkOStream::append(const char* format, unsigned long value) { append_number(line(is_error_), format, value); }
-void CkOStream::append(const char* format, long long value) { append_number(line(is_error_), format, value); }
-void CkOStream::append(const char* format, unsigned long long value) { append_number(line(is_error_), format, value); }
-void CkOStream::append(const char* format, double value) { append_number(line(is_error_), format, value); }
-void CkOStream::append(const char* format, const void* value) { append_number(line(is_error_), format, value); }
-void CkOStream::end_line() {
+using periapt::LineStream;
+void LineStream::append(const char* text) { line(is_error_) += text; }
+void LineStream::append(const char* format, int value) { append_number(line(is_error_), format, value); }
+void LineStream::append(const char* format, unsigned value) { append_number(line(is_error_), format, value); }
+void LineStream::append(const char* format, long value) { append_number(line(is_error_), format, value); }
+void LineStream::append(const char* format, unsigned long value) { append_number(line(is_error_), format, value); }
+void LineStream::append(const char* format, long long value) { append_number(line(is_error_), format, value); }
+void LineStream::append(const char* format, unsigned long long value) { append_number(line(is_error_), format, value); }
+void LineStream::append(const char* format, double value) { append_number(line(is_error_), format, value); }
+void LineStream::append(const char* format, const void* value) { append_number(line(is_error_), format, value); }
+void LineStream::end_line() {
   std::string& text = line(is_error_);
   text += '\n';
   write_whole(is_error_ ? stderr : stdout, text);

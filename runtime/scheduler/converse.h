@@ -1,4 +1,5 @@
-// Converse: messages with handlers, and the scheduler, as programs call them. C++17: reached from converse.h.
+// Converse: messages with handlers, and the scheduler, as programs call them. Plain C, and C++17: reached
+// from converse.h.
 //
 // A message begins with CmiMsgHeaderSizeBytes that are ours; a program puts `char head[CmiMsgHeaderSizeBytes]` first in
 // its struct, sets the handler with CmiSetHandler and sends it. On the receiving PE the handler gets the message and
@@ -6,27 +7,33 @@
 //
 // Handlers are numbered in the order of registration: every PE registers the same ones in the same order.
 #pragma once
-#include <cstdint>
-
-#include "runtime/message/envelope.h"
 #include "runtime/pup/pup_c.h"
 #include "runtime/scheduler/ccd.h"
 #include "runtime/scheduler/cmi.h"
 #include "runtime/scheduler/cqs.h"
 #include "runtime/scheduler/cth.h"
+#ifdef __cplusplus
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/message/envelope.h"
 #include "runtime/scheduler/per_pe.h"
+#endif
 
 #define CmiMsgHeaderSizeBytes 48
 #define CmiReservedHeaderSize CmiMsgHeaderSizeBytes
 #define CmiExtHeaderSizeBytes CmiMsgHeaderSizeBytes
-static_assert(CmiMsgHeaderSizeBytes == sizeof(periapt::Envelope), "the header of a Converse message is an envelope");
-typedef struct CmiMsgHeader {
-  alignas(8) char bytes[CmiMsgHeaderSizeBytes];
+// An envelope: what programs set of it has a name.
+typedef struct __attribute__((may_alias, aligned(8))) CmiMsgHeader {
+  char opaque[24];
+  unsigned short handler;
+  unsigned short extra_handler;
+  char rest[20];
 } CmiMsgHeaderBasic, CmiMsgHeaderExt;
 
 // What is in front of a block of message memory.
 #define CmiChunkHeaderSize 16
-#define BLKSTART(message) (reinterpret_cast<char*>(message) - CmiChunkHeaderSize)
+#define BLKSTART(message) ((char*)(message)-CmiChunkHeaderSize)
 
 typedef void (*CmiHandler)(void* message);
 typedef void (*CmiHandlerEx)(void* message, void* userPtr);
@@ -44,7 +51,9 @@ typedef struct CmiGroup {
 } CmiGroup;
 #define CMK_MULTICAST_GROUP_TYPE CmiGroup
 
+#ifdef __cplusplus
 extern "C" {
+#endif
 
 // --- start and end ---------------------------------------------------------------------------------------------------
 // Starts the PEs and calls start(argc, argv) on each, then runs the scheduler there until CsdExitScheduler and ends the
@@ -146,46 +155,45 @@ void CmiSpanTreeChildren(int pe, int* children);
 int CmiNodeSpanTreeParent(int node);
 int CmiNumNodeSpanTreeChildren(int node);
 void CmiNodeSpanTreeChildren(int node, int* children);
+#ifdef __cplusplus
 }
+#endif
 
 // --- the header ------------------------------------------------------------------------------------------------------
-namespace periapt {
-enum : std::uint16_t { immediate_handler_bit = 0x8000 };
-inline Envelope* header_of(void* message) { return static_cast<Envelope*>(message); }
-}  // namespace periapt
-#define CmiGetHandler(m) (static_cast<int>(::periapt::header_of(m)->entry))
-#define CmiSetHandler(m, v) (static_cast<void>(::periapt::header_of(m)->entry = static_cast<std::uint16_t>(v)))
-#define CmiGetXHandler(m) (static_cast<int>(::periapt::header_of(m)->message_type))
-#define CmiSetXHandler(m, v) (static_cast<void>(::periapt::header_of(m)->message_type = static_cast<std::uint16_t>(v)))
+#define CmiImmediateHandlerBit 0x8000
+#define CmiGetHandler(m) ((int)((struct CmiMsgHeader*)(m))->handler)
+#define CmiSetHandler(m, v) ((void)(((struct CmiMsgHeader*)(m))->handler = (unsigned short)(v)))
+#define CmiGetXHandler(m) ((int)((struct CmiMsgHeader*)(m))->extra_handler)
+#define CmiSetXHandler(m, v) ((void)(((struct CmiMsgHeader*)(m))->extra_handler = (unsigned short)(v)))
 #define CmiHandlerToInfo(n) (*CmiHandlerToInfo_(n))
 #define CmiHandlerToFunction(n) (CmiHandlerToInfo(n).hdlr)
 #define CmiGetHandlerInfo(m) CmiHandlerToInfo(CmiGetHandler(m))
 #define CmiGetHandlerFunction(m) CmiHandlerToFunction(CmiGetHandler(m))
 // Goes in front of what waits on the receiving PE.
-#define CmiBecomeImmediate(m) CmiSetHandler(m, CmiGetHandler(m) | ::periapt::immediate_handler_bit)
-#define CmiResetImmediate(m) CmiSetHandler(m, CmiGetHandler(m) & ~::periapt::immediate_handler_bit)
-#define CmiIsImmediate(m) (CmiGetHandler(m) & ::periapt::immediate_handler_bit)
+#define CmiBecomeImmediate(m) CmiSetHandler(m, CmiGetHandler(m) | CmiImmediateHandlerBit)
+#define CmiResetImmediate(m) CmiSetHandler(m, CmiGetHandler(m) & ~CmiImmediateHandlerBit)
+#define CmiIsImmediate(m) (CmiGetHandler(m) & CmiImmediateHandlerBit)
 
 // --- sending: names that take any pointer; nothing is asynchronous, as the bytes are taken at once
 // ----------------------
 #define CmiSyncSend(p, s, m) CmiSyncSendFn((p), (s), (char*)(m))
 #define CmiSyncSendAndFree(p, s, m) CmiFreeSendFn((p), (s), (char*)(m))
-#define CmiAsyncSend(p, s, m) (CmiSyncSendFn((p), (s), (char*)(m)), (CmiCommHandle) nullptr)
+#define CmiAsyncSend(p, s, m) (CmiSyncSendFn((p), (s), (char*)(m)), (CmiCommHandle)NULL)
 #define CmiSyncBroadcast(s, m) CmiSyncBroadcastFn((s), (char*)(m))
 #define CmiSyncBroadcastAndFree(s, m) CmiFreeBroadcastFn((s), (char*)(m))
-#define CmiAsyncBroadcast(s, m) (CmiSyncBroadcastFn((s), (char*)(m)), (CmiCommHandle) nullptr)
+#define CmiAsyncBroadcast(s, m) (CmiSyncBroadcastFn((s), (char*)(m)), (CmiCommHandle)NULL)
 #define CmiSyncBroadcastAll(s, m) CmiSyncBroadcastAllFn((s), (char*)(m))
 #define CmiSyncBroadcastAllAndFree(s, m) CmiFreeBroadcastAllFn((s), (char*)(m))
-#define CmiAsyncBroadcastAll(s, m) (CmiSyncBroadcastAllFn((s), (char*)(m)), (CmiCommHandle) nullptr)
+#define CmiAsyncBroadcastAll(s, m) (CmiSyncBroadcastAllFn((s), (char*)(m)), (CmiCommHandle)NULL)
 #define CmiSyncListSend(n, l, s, m) CmiSyncListSendFn((n), (l), (s), (char*)(m))
 #define CmiSyncListSendAndFree(n, l, s, m) CmiFreeListSendFn((n), (l), (s), (char*)(m))
-#define CmiAsyncListSend(n, l, s, m) (CmiSyncListSendFn((n), (l), (s), (char*)(m)), (CmiCommHandle) nullptr)
+#define CmiAsyncListSend(n, l, s, m) (CmiSyncListSendFn((n), (l), (s), (char*)(m)), (CmiCommHandle)NULL)
 #define CmiSyncMulticast(g, s, m) CmiSyncMulticastFn((g), (s), (char*)(m))
 #define CmiSyncMulticastAndFree(g, s, m) CmiFreeMulticastFn((g), (s), (char*)(m))
-#define CmiAsyncMulticast(g, s, m) (CmiSyncMulticastFn((g), (s), (char*)(m)), (CmiCommHandle) nullptr)
+#define CmiAsyncMulticast(g, s, m) (CmiSyncMulticastFn((g), (s), (char*)(m)), (CmiCommHandle)NULL)
 #define CmiSyncNodeSend(n, s, m) CmiSyncNodeSendFn((n), (s), (char*)(m))
 #define CmiSyncNodeSendAndFree(n, s, m) CmiFreeNodeSendFn((n), (s), (char*)(m))
-#define CmiAsyncNodeSend(n, s, m) (CmiSyncNodeSendFn((n), (s), (char*)(m)), (CmiCommHandle) nullptr)
+#define CmiAsyncNodeSend(n, s, m) (CmiSyncNodeSendFn((n), (s), (char*)(m)), (CmiCommHandle)NULL)
 #define CmiSyncNodeBroadcast(s, m) CmiSyncNodeBroadcastFn((s), (char*)(m))
 #define CmiSyncNodeBroadcastAndFree(s, m) CmiFreeNodeBroadcastFn((s), (char*)(m))
 #define CmiSyncNodeBroadcastAll(s, m) CmiSyncNodeBroadcastAllFn((s), (char*)(m))
@@ -197,16 +205,30 @@ inline Envelope* header_of(void* message) { return static_cast<Envelope*>(messag
 #define CmiReleaseCommHandle(handle) ((void)(handle))
 
 #define CsdEnqueue(m) CsdEnqueueFifo(m)
-#define CsdNodeEnqueue(m) CsdNodeEnqueueGeneral((m), CQS_QUEUEING_FIFO, 0, nullptr)
-#define CsdNodeEnqueueFifo(m) CsdNodeEnqueueGeneral((m), CQS_QUEUEING_FIFO, 0, nullptr)
-#define CsdNodeEnqueueLifo(m) CsdNodeEnqueueGeneral((m), CQS_QUEUEING_LIFO, 0, nullptr)
+#define CsdNodeEnqueue(m) CsdNodeEnqueueGeneral((m), CQS_QUEUEING_FIFO, 0, NULL)
+#define CsdNodeEnqueueFifo(m) CsdNodeEnqueueGeneral((m), CQS_QUEUEING_FIFO, 0, NULL)
+#define CsdNodeEnqueueLifo(m) CsdNodeEnqueueGeneral((m), CQS_QUEUEING_LIFO, 0, NULL)
 #define CsdNodeEmpty() CsdEmpty()
 #define CsdNodeLength() CsdLength()
 #define CsdPeriodic() CcdCallBacks()
 #define CsdResetPeriodic()
 
+#ifdef __cplusplus
 [[noreturn]] inline void ConverseExit(int code = 0) { realConverseExit(code); }
+#else
+#define ConverseExit(...) realConverseExit(__VA_ARGS__ + 0)  // without a code: 0
+#endif
 
 #define CLD_ANYWHERE (-1)
 #define CLD_BROADCAST (-2)
 #define CLD_BROADCAST_ALL (-3)
+
+#ifdef __cplusplus
+namespace periapt {
+enum : std::uint16_t { immediate_handler_bit = CmiImmediateHandlerBit };
+static_assert(sizeof(CmiMsgHeader) == sizeof(Envelope) && CmiMsgHeaderSizeBytes == sizeof(Envelope) &&
+                  offsetof(CmiMsgHeader, handler) == offsetof(Envelope, entry) &&
+                  offsetof(CmiMsgHeader, extra_handler) == offsetof(Envelope, message_type),
+              "the header of a Converse message is an envelope");
+}  // namespace periapt
+#endif

@@ -1,7 +1,9 @@
 // The queue of Cqs, on the scheduler's own.
 #include "runtime/scheduler/cqs.h"
 
-#include "runtime/scheduler/cmi.h"
+#include <cstdlib>
+#include <cstring>
+
 #include "runtime/scheduler/priority_queue.h"
 
 using periapt::scheduler::Order;
@@ -43,7 +45,7 @@ void CqsDequeue(Queue q, void** item) { *item = q->items.empty() ? nullptr : q->
 unsigned int CqsLength(Queue q) { return static_cast<unsigned>(q->items.size()); }
 int CqsEmpty(Queue q) { return q->items.empty(); }
 void CqsEnumerateQueue(Queue q, void*** items) {
-  void** next = *items = static_cast<void**>(CmiAlloc(static_cast<int>(q->items.size() * sizeof(void*))));
+  void** next = *items = static_cast<void**>(std::malloc(q->items.size() * sizeof(void*)));
   q->items.for_each([&](void* item) { *next++ = item; });
 }
 }

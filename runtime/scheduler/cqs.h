@@ -1,5 +1,5 @@
-// Cqs, the scheduler's queue as something of its own: pointers in order of priority. C++17: reached from queueing.h and
-// converse.h. What is in it is in runtime/scheduler/priority_queue.h.
+// Cqs, the scheduler's queue as something of its own: pointers in order of priority. Plain C, and C++17: reached from
+// queueing.h and converse.h. What is in it is in runtime/scheduler/priority_queue.h.
 #pragma once
 #include "base/cmk.h"
 
@@ -19,7 +19,9 @@
 #define CLONGBITS ((unsigned int)(sizeof(CmiInt8) * 8))
 #endif
 
+#ifdef __cplusplus
 extern "C" {
+#endif
 typedef struct Queue_struct* Queue;
 Queue CqsCreate(void);
 void CqsDelete(Queue q);
@@ -32,6 +34,8 @@ void CqsEnqueueGeneral(Queue q, void* item, int strategy, int priority_bits, uns
 void CqsDequeue(Queue q, void** item);
 unsigned int CqsLength(Queue q);
 int CqsEmpty(Queue q);
-// *items: all of them in no particular order, to CmiFree().
+// *items: all of them in no particular order, to free().
 void CqsEnumerateQueue(Queue q, void*** items);
+#ifdef __cplusplus
 }
+#endif

@@ -1,8 +1,11 @@
-// Cth, user-level threads as programs call them, and variables with a copy for each (Ctv). C++17: reached from
-// converse.h. The threads themselves are in runtime/scheduler/ult.h.
+// Cth, user-level threads as programs call them, and variables with a copy for each (Ctv). The calls are plain C.
+// C++17: reached from converse.h. The threads themselves are in runtime/scheduler/ult.h.
 //
 // The context of the scheduler is no thread: CthSelf() is null there, and nothing can suspend.
 #pragma once
+#include <stddef.h>
+
+#ifdef __cplusplus
 #include <cstddef>
 #include <cstdint>
 
@@ -14,6 +17,9 @@ class Thread;
 }
 }  // namespace periapt
 typedef periapt::scheduler::Thread* CthThread;
+#else
+typedef struct CthThreadStruct* CthThread;
+#endif
 typedef void (*CthVoidFn)(void* argument);
 
 // Hears when a thread loses and gets the processor, and when it ends. The owner fills in the functions and `data`.
@@ -29,7 +35,9 @@ typedef void (*CthThreadListener_suspend)(struct CthThreadListener*);
 typedef void (*CthThreadListener_resume)(struct CthThreadListener*);
 typedef void (*CthThreadListener_free)(struct CthThreadListener*);
 
+#ifdef __cplusplus
 extern "C" {
+#endif
 // A thread that will run fn(argument) when it is first awakened or resumed. 0 bytes: the default stack (+stacksize).
 CthThread CthCreate(CthVoidFn fn, void* argument, int stack_bytes);
 // Threads don't move between PEs: the same as CthCreate.
@@ -56,8 +64,9 @@ void CthSetStrategyDefault(CthThread t);
 void CthAddListener(CthThread t, struct CthThreadListener* listener);
 
 // Room for a thread-private variable on this PE, and the variables of a thread.
-std::size_t CthRegister(std::size_t bytes);
+size_t CthRegister(size_t bytes);
 char* CthGetData(CthThread t);
+#ifdef __cplusplus
 }
 
 namespace periapt {
@@ -87,3 +96,4 @@ class PerThread {
 #define CtvInitialized(v) CMK_TAG(Ctv_, v).initialized()
 #define CtvAccess(v) (CMK_TAG(Ctv_, v).of(CthSelf()))
 #define CtvAccessOther(t, v) (CMK_TAG(Ctv_, v).of(t))
+#endif

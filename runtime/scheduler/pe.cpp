@@ -33,6 +33,10 @@ constexpr std::uint32_t spins_when_crowded = 50;
 constexpr std::uint32_t spins_before_idle = 8;
 // A PE that shares its thread lets the others run after so many rounds.
 constexpr std::uint32_t turn_mask = 15;
+// Memory that nothing has needed for so long goes back to the system; where there is much of it, bit by bit.
+constexpr std::uint64_t trim_interval_ns = 500'000'000, trim_pause_ns = 2'000'000;
+// A simulated PE looks for such memory once in so many idle periods: its time is not the system's.
+constexpr std::uint32_t trim_periods_mask = 255;
 // A busy PE looks outside once in so many rounds; an idle one in each.
 constexpr std::uint32_t outside_mask = 7;
 // Children of a PE in the broadcast tree.
@@ -94,6 +98,7 @@ Pe::Pe(Process& process, int index)
       slot(process.is_simulated() ? index : rank),
       heap(process.layer().heap(index)),
       port(process.layer().port(index)),
+      threads({.stack_bytes = thread_stack_bytes, .pe = index}),
       random_state(0x9E3779B97F4A7C15u * (index + 1)),
       has_net_(process.layer().has_net()),
       looks_outside_(has_net_),
@@ -106,6 +111,7 @@ Pe::Pe(Process& process, int index)
     return pe->thread_is_next() ? reinterpret_cast<Thread*>(pe->fifo_.pop_front().element) : nullptr;
   };
   threads.set_hooks(hooks);
+  if (!simulated_) heap.set_cache_limit(~std::size_t{0});  // trim() sees to it
 }
 Pe::~Pe() = default;
 
@@ -466,13 +472,21 @@ void Pe::run_some(int count) {
 void Pe::periodic() {
   const std::uint64_t now = clock::now_ns();
   if (now >= conditions.next_deadline_ns()) conditions.run_due(now);
+  if (now >= trim_at_ns_) trim(now);
   if (process.layer().exit_announced()) [[unlikely]]
     _exit(process.layer().exit_code());
+}
+
+void Pe::trim(std::uint64_t now_ns) {
+  const bool heap_has_more = heap.trim();
+  const bool threads_have_more = threads.trim();
+  trim_at_ns_ = now_ns + (heap_has_more || threads_have_more ? trim_pause_ns : trim_interval_ns);
 }
 
 void Pe::begin_idle() {
   is_idle_ = true;
   ++idle_periods_;
+  if (simulated_ && (idle_periods_ & trim_periods_mask) == 0) trim(0);
   idle_since_ns_ = clock::now_ns();
   heap.flush_returns();
   conditions.raise(scheduler::condition_begin_idle);
@@ -502,7 +516,7 @@ void Pe::idle() {
   if (++idle_rounds_ < spins) return relax();
   periodic();
   if (has_work()) return;
-  process.layer().sleep(index, conditions.next_deadline_ns());
+  process.layer().sleep(index, next_deadline_ns());
   idle_rounds_ = spins / 2;
   periodic();
 }

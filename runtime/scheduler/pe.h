@@ -4,6 +4,7 @@
 // The way of a message: send_*() writes it into the target's inbox ring or into our own queue; step() polls the inbox
 // into the queues, takes the most urgent piece of work and hands it to the dispatcher of runtime/chare.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -59,6 +60,7 @@ class alignas(platform::kCacheLine) Pe {
   Carrier* carrier = nullptr;
   std::unique_ptr<ConverseState> converse;  // of a program's own handlers; made on first use
   ThreadSystem threads;
+  static inline std::size_t thread_stack_bytes = scheduler::ThreadOptions().stack_bytes;  // +stacksize
   scheduler::Conditions conditions;
   const Execution* running = nullptr;        // null between entries
   std::uint64_t created = 0, processed = 0;  // messages, for quiescence detection
@@ -168,6 +170,11 @@ class alignas(platform::kCacheLine) Pe {
     return is_idle_ && !has_work() && transfers_ == 0 && port.parked() == 0 &&
            !conditions.wanted(scheduler::condition_still_idle) && !port.has_arrivals();
   }
+  // When an idle PE has something to do by itself: timers, and memory to give back.
+  std::uint64_t next_deadline_ns() const {
+    return heap.trimmable() || threads.trimmable() ? std::min(trim_at_ns_, conditions.next_deadline_ns())
+                                                   : conditions.next_deadline_ns();
+  }
   // How often it has become idle: tells its carrier whether it worked in between.
   std::uint32_t idle_periods() const { return idle_periods_; }
   // Seconds without work so far, for load measurement.
@@ -206,6 +213,7 @@ class alignas(platform::kCacheLine) Pe {
   void count_transfers(int change);
   bool step_simulated();
   void periodic();
+  void trim(std::uint64_t now_ns);
   // Between two looks of an idle PE; one at the network is a pause by itself.
   void relax() const {
     if (!has_net_) Port::relax();
@@ -229,6 +237,7 @@ class alignas(platform::kCacheLine) Pe {
   std::uint32_t idle_periods_ = 0;
   std::uint32_t idle_rounds_ = 0;     // rounds without work since there was some
   std::uint32_t threads_chosen_ = 0;  // threads that went on without a round of the scheduler between them
+  std::uint64_t trim_at_ns_ = 0;
   std::uint64_t idle_since_ns_ = 0;
   std::uint64_t idle_total_ns_ = 0;
   std::vector<std::pair<Observer*, std::uint32_t>> observers_;

@@ -9,10 +9,12 @@
 #include <exception>
 
 #include "base/fatal.h"
+#include "base/leaving.h"
 #include "base/log.h"
 #include "base/output.h"
 #include "base/thread.h"
 #include "machine/sim/machine.h"
+#include "runtime/scheduler/cmi.h"
 
 namespace periapt {
 
@@ -24,6 +26,7 @@ constexpr int turns_before_sleep = 600;
 // A PE that shares its thread runs on a stack of its own, as large as a main thread's usually is. Only what is touched
 // costs memory.
 constexpr std::size_t member_stack_bytes = std::size_t{8} << 20;
+const scheduler::ThreadOptions members_only{.pe = -1};  // no threads of a program
 }  // namespace
 
 // --- Carrier ---------------------------------------------------------------------------------------------------------
@@ -74,7 +77,7 @@ Carrier::Member& Carrier::member_of(const Pe& pe) {
 }
 
 void Carrier::run_turns() {
-  fibers_ = std::make_unique<scheduler::ThreadSystem>();
+  fibers_ = std::make_unique<scheduler::ThreadSystem>(members_only);
   for (Member& member : members_) member.fiber = fibers_->create(member_main, member.pe.get(), member_stack_bytes);
   int idle_turns = 0;
   for (unsigned turn = 0;; ++turn) {
@@ -100,7 +103,7 @@ void Carrier::run_turns() {
       shm::Port::relax();
     } else {
       std::uint64_t deadline = ~std::uint64_t{0};
-      for (Member& member : members_) deadline = std::min(deadline, member.pe->conditions.next_deadline_ns());
+      for (Member& member : members_) deadline = std::min(deadline, member.pe->next_deadline_ns());
       process_.layer().sleep(members_[0].pe->index, deadline);
       idle_turns = turns_before_sleep / 2;
       if (process_.layer().exit_announced()) _exit(process_.layer().exit_code());
@@ -111,7 +114,7 @@ void Carrier::run_turns() {
 // The machine says who is next. A PE runs one piece of work, or finds that it has none, and comes back here.
 void Carrier::run_simulated() {
   sim::Machine& machine = *process_.layer().simulated();
-  fibers_ = std::make_unique<scheduler::ThreadSystem>();
+  fibers_ = std::make_unique<scheduler::ThreadSystem>(members_only);
   for (Member& member : members_) member.fiber = fibers_->create(member_main, member.pe.get(), member_stack_bytes);
   while (true) {
     const int next = machine.next();
@@ -147,9 +150,29 @@ bool Carrier::yield(bool idle) {
   return true;
 }
 
+namespace {
+// The program ends a process of the run by itself.
+void on_early_exit(const char* function, int status) {
+  if (the_process->layer().exit_announced()) return;  // we leave because another process has ended the run
+  Pe* pe = Pe::current();
+  fatal(std::string("the program called ") + function + "(" + std::to_string(status) + ") before the run had ended",
+        pe != nullptr && Pe::describe != nullptr ? Pe::describe(*pe) : "",
+        "it ends one process, whatever the others do, and what is still to be done in it",
+        "end the run with CkExit(" + std::to_string(status) + ")");
+}
+}  // namespace
+
 // --- Process ---------------------------------------------------------------------------------------------------------
 
-Process::Process(int& argc, char** argv) : layer_(MachineLayer::start(argc, argv)) { make_carriers(); }
+Process::Process(int& argc, char** argv) : layer_(MachineLayer::start(argc, argv)) {
+  CmiInt8 bytes;
+  if (CmiGetArgLong(argv, "+stacksize", &bytes)) {
+    if (bytes <= 0) fatal("+stacksize " + std::to_string(bytes) + " makes no sense", "command line", "it is in bytes");
+    Pe::thread_stack_bytes = static_cast<std::size_t>(bytes);
+  }
+  argc = CmiGetArgc(argv);
+  make_carriers();
+}
 
 Process::Process(const bootstrap::HostLayout& layout) {
   auto layer = MachineLayer::start(layout);
@@ -178,6 +201,7 @@ Process* Process::current() { return the_process; }
 
 void Process::run(ProcessHooks hooks) {
   hooks_ = std::move(hooks);
+  leaving::watch(on_early_exit);
   for (std::size_t c = 1; c < carriers_.size(); ++c) {
     threads_.push_back(make_thread("for PEs", [this, c] { carriers_[c]->run(); }));
   }
@@ -251,6 +275,7 @@ void Process::standstill() {
 }
 
 void Process::end(int code) {
+  leaving::is_meant();
   if (hooks_.end) hooks_.end(code);
   // While the others are there to be told.
   if (const Status printed = output::flush(); code == 0 && !printed) fatal(printed.message(), "standard output");
@@ -261,6 +286,7 @@ void Process::end(int code) {
 }
 
 void Process::abort_run(int code) {
+  leaving::is_meant();
   std::fflush(nullptr);
   if (the_process) {
     the_process->layer().end_badly(code ? code : 1);

@@ -10,9 +10,10 @@
 #include "runtime/containers/bit_vector.h"
 #include "runtime/scheduler/cmi.h"
 
-class CkOStream {
+namespace periapt {
+class LineStream {
  public:
-  explicit constexpr CkOStream(bool is_error) : is_error_(is_error) {}
+  explicit constexpr LineStream(bool is_error) : is_error_(is_error) {}
   void append(const char* text);
   void append(const char* format, int value);
   void append(const char* format, unsigned value);
@@ -27,21 +28,17 @@ class CkOStream {
  private:
   bool is_error_;
 };
+}  // namespace periapt
 
-inline CkOStream& endl(CkOStream& stream) {
-  stream.end_line();
-  return stream;
-}
-
-// Self: the class that << answers, so that a program's own << for CkOutStream& can stand anywhere in a chain.
-template <class Self>
-class CkStreamOf : public CkOStream {
+class CkOStream;
+namespace periapt {
+// What can be written to a stream. Self: the class that << answers, so that a program's own << for it, or for
+// CkOStream&, can stand anywhere in a chain.
+template <class Self, class Base>
+class StreamOf : public Base {
  public:
-  using CkOStream::CkOStream;
-  Self& operator<<(CkOStream& (*manipulator)(CkOStream&)) {
-    manipulator(*this);
-    return self();
-  }
+  using Base::Base;
+  Self& operator<<(CkOStream& (*manipulator)(CkOStream&)) { return manipulator(self()), self(); }
   Self& operator<<(const char* text) { return append(text), self(); }
   Self& operator<<(const std::string& text) { return append(text.c_str()), self(); }
   Self& operator<<(char c) { return append("%c", static_cast<int>(c)), self(); }
@@ -59,19 +56,32 @@ class CkStreamOf : public CkOStream {
   Self& operator<<(void* x) { return append("%p", static_cast<const void*>(x)), self(); }
   Self& operator<<(const CkBitVector& bits) { return *this << bits.toString(); }
 
+ protected:
+  using Base::append;
+
  private:
-  using CkOStream::append;
   Self& self() { return static_cast<Self&>(*this); }
 };
+}  // namespace periapt
 
-class CkOutStream : public CkStreamOf<CkOutStream> {
+// Either of them: what a program's own << takes.
+class CkOStream : public periapt::StreamOf<CkOStream, periapt::LineStream> {
  public:
-  constexpr CkOutStream() : CkStreamOf(false) {}
+  using StreamOf::StreamOf;
 };
-class CkErrStream : public CkStreamOf<CkErrStream> {
+class CkOutStream : public periapt::StreamOf<CkOutStream, CkOStream> {
  public:
-  constexpr CkErrStream() : CkStreamOf(true) {}
+  constexpr CkOutStream() : StreamOf(false) {}
 };
+class CkErrStream : public periapt::StreamOf<CkErrStream, CkOStream> {
+ public:
+  constexpr CkErrStream() : StreamOf(true) {}
+};
+
+inline CkOStream& endl(CkOStream& stream) {
+  stream.end_line();
+  return stream;
+}
 
 class CkInStream {
  public:

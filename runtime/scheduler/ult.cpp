@@ -24,6 +24,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "base/fatal.h"
 
@@ -43,6 +44,9 @@ constexpr std::size_t top_bytes = colours * colour_bytes;
 constexpr std::size_t thread_bytes = (sizeof(Thread) + 63) / 64 * 64;
 static_assert(thread_bytes <= colour_bytes, "Thread and the largest colour share one page at the top of a stack");
 static_assert(top_bytes == page_bytes, "stacks are whole pages");
+
+// Stacks that one trim() takes the memory from: about a microsecond each.
+constexpr std::size_t trimmed_at_once = 1024;
 
 constexpr std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
@@ -177,7 +181,7 @@ void on_segmentation_fault(int signal, siginfo_t* info, void* context) {
     if (!base || !b->guarded || address < base || address >= base + b->stride * b->count) continue;
     const std::size_t offset = static_cast<std::size_t>(address - base);
     const std::size_t i = offset / b->stride;
-    if (i < b->handed_out.load(std::memory_order_acquire) && offset % b->stride < guard_bytes)
+    if (i < b->handed_out.load(std::memory_order_acquire) && offset % b->stride < guard_bytes && b->pe >= 0)
       report_overflow(*b->thread_at(i), b->pe);
     break;
   }
@@ -241,14 +245,25 @@ __thread detail::Exceptions* detail::this_os_thread __attribute__((tls_model("in
 // The stacks of one size.
 struct ThreadSystem::Pool {
   std::size_t stack_bytes = 0;
-  std::size_t warm_max = 0;     // free stacks that keep their memory
+  std::size_t warm_min = 0;     // so many free stacks keep their memory in any case
   std::vector<Thread*> free;    // last used last: its lines may still be in the cache
+  std::size_t cold = 0;         // the first so many of them have given their memory back
+  std::size_t unneeded = 0;     // stacks with memory that have been free ever since the last trim()
   std::vector<Batch*> batches;  // places are taken from the last one
 
   ~Pool() {
     for (Batch* batch : batches) retire(batch);
   }
 
+  std::size_t warm() const { return free.size() - cold; }
+  std::size_t spare() const { return warm() - std::min(warm(), warm_min); }
+  Thread* take() {
+    Thread* t = free.back();
+    free.pop_back();
+    cold = std::min(cold, free.size());
+    unneeded = std::min(unneeded, warm());
+    return t;
+  }
   Thread* fresh(int pe);
 };
 
@@ -322,19 +337,13 @@ ThreadSystem::Pool& ThreadSystem::pool_for(std::size_t stack_bytes) {
   pools_.push_back(std::make_unique<Pool>());
   Pool& pool = *pools_.back();
   pool.stack_bytes = stack_bytes;
-  pool.warm_max = std::max<std::size_t>(1, options_.pooled_bytes_max / stack_bytes);
+  pool.warm_min = std::max<std::size_t>(1, options_.pooled_bytes / stack_bytes);
   return pool;
 }
 
 Thread* ThreadSystem::create(Thread::Function function, void* argument, std::size_t stack_bytes) {
   Pool& pool = stack_bytes == 0 || stack_bytes == default_pool_->stack_bytes ? *default_pool_ : pool_for(stack_bytes);
-  Thread* t;
-  if (!pool.free.empty()) {
-    t = pool.free.back();
-    pool.free.pop_back();
-  } else {
-    t = pool.fresh(options_.pe);
-  }
+  Thread* t = pool.free.empty() ? pool.fresh(options_.pe) : pool.take();
   char* const low = t->stack_low_;
   char* const top = reinterpret_cast<char*>(t);
   t = new (t) Thread;
@@ -354,6 +363,7 @@ Thread* ThreadSystem::create(Thread::Function function, void* argument, std::siz
 
 // Runs on the stack of whoever came after t: t's own is free.
 void ThreadSystem::recycle(Thread* t) {
+  if (ThreadEnd* end = std::exchange(t->at_end, nullptr)) end->ended(end);
   if (t->listeners_) {
     notify(t->listeners_, &ThreadListener::free);
     t->listeners_ = nullptr;
@@ -365,10 +375,31 @@ void ThreadSystem::recycle(Thread* t) {
   t->fiber_.destroy();
   t->state_ = Thread::State::ended;
   --live_;
-  Pool& pool = *static_cast<Pool*>(t->pool_);
-  // Past the bound the memory goes back and the address space stays, ready to be touched again.
-  if (pool.free.size() >= pool.warm_max) madvise(t->stack_low_, t->stack_bytes_, MADV_DONTNEED);
-  pool.free.push_back(t);
+  static_cast<Pool*>(t->pool_)->free.push_back(t);
+}
+
+// The memory goes back and the address space stays, ready to be touched again.
+bool ThreadSystem::trim() {
+  std::size_t budget = trimmed_at_once;
+  for (; trimming_ < pools_.size(); ++trimming_) {
+    Pool& pool = *pools_[trimming_];
+    for (std::size_t left = std::min(pool.unneeded, pool.spare()); left > 0; --left) {
+      if (budget-- == 0) return true;
+      Thread* t = pool.free[pool.cold++];
+      madvise(t->stack_low_, t->stack_bytes_, MADV_DONTNEED);
+      --pool.unneeded;
+      ++stacks_trimmed_;
+    }
+    pool.unneeded = pool.warm();
+  }
+  trimming_ = 0;
+  return false;
+}
+
+bool ThreadSystem::trimmable() const {
+  for (const auto& pool : pools_)
+    if (pool->spare() != 0) return true;
+  return false;
 }
 
 void ThreadSystem::notify(ThreadListener* listener, void (*ThreadListener::*what)(ThreadListener*)) {

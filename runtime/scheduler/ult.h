@@ -33,6 +33,11 @@ namespace scheduler {
 class Thread;
 class ThreadSystem;
 
+// Hears that a thread has ended, whichever way, on the stack of what runs next. It may lie on the thread's own stack.
+struct ThreadEnd {
+  void (*ended)(ThreadEnd*);
+};
+
 namespace detail {
 struct Transfer {
   void* context;  // of who jumped here
@@ -72,11 +77,11 @@ class Thread {
   ThreadSystem& system() const { return *system_; }
   bool started() const { return state_ != State::created; }
 
-  // For the scheduler: a link for its queue of ready threads, how to queue it, and a word of its own.
+  // For the scheduler: a link for its queue of ready threads, how to queue it, and what hears of its end.
   Thread* next = nullptr;
   int priority = 0;
   int queueing = 0;
-  void* user = nullptr;
+  ThreadEnd* at_end = nullptr;
 
  private:
   friend class ThreadSystem;
@@ -112,8 +117,8 @@ struct ThreadHooks {
 };
 
 struct ThreadOptions {
-  std::size_t stack_bytes = 32 * 1024;              // of a thread that doesn't ask; +stacksize
-  std::size_t pooled_bytes_max = 64 * 1024 * 1024;  // free stacks keep their memory up to here
+  std::size_t stack_bytes = 32 * 1024;          // of a thread that doesn't ask; +stacksize
+  std::size_t pooled_bytes = 64 * 1024 * 1024;  // free stacks keep so much memory, whatever trim() finds
   int pe = 0;                                       // for messages
 };
 
@@ -180,6 +185,13 @@ class ThreadSystem {
 
   std::size_t live() const { return live_; }  // threads created and not ended
 
+  // Free stacks keep their memory for the next threads. Those that none has needed since the last call give it back,
+  // past pooled_bytes: call it now and then. A call takes some milliseconds at most; true: it has left something.
+  bool trim();
+  // Whether a later trim() may give anything back.
+  bool trimmable() const;
+  std::uint64_t stacks_trimmed() const { return stacks_trimmed_; }
+
  private:
   struct Pool;
   struct Entry;
@@ -225,6 +237,8 @@ class ThreadSystem {
   Pool* default_pool_;
   std::uint64_t next_id_ = 1;
   std::size_t live_ = 0;
+  std::size_t trimming_ = 0;  // pool that trim() goes on with
+  std::uint64_t stacks_trimmed_ = 0;
   std::size_t local_bytes_ = 0;
   Thread scheduler_;  // stands for the context of the scheduler
   const ThreadOptions options_;

@@ -1,11 +1,13 @@
 // A program that makes the mistake its first argument names, on the PE that holds element 2 of an array. The test
 // (bad_input_test.py) looks at how it ends.
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bad.decl.h"
@@ -26,6 +28,9 @@ class Main : public CBase_Main {
     victims = CProxy_Victim::ckNew(4);
     if (mistake == "wait outside of a thread") {
       CkWaitFuture(CkCreateFuture());
+    } else if (mistake == "wait for one of several outside of a thread") {
+      std::vector<ck::future<int>> futures(2);
+      ck::wait_any(futures.begin(), futures.end());
     } else if (mistake == "wait for ever") {
       thisProxy.waits();
     } else {
@@ -46,6 +51,7 @@ class Single : public CBase_Single {
  public:
   Single() {}
   void hello() { delete this; }
+  void ponder() { CkWaitFuture(CkCreateFuture()); }
 };
 
 class Victim : public CBase_Victim {
@@ -61,6 +67,8 @@ class Victim : public CBase_Victim {
     int more = 1000000;
     if (p.isUnpacking()) PUParray(p, std::vector<int>(more).data(), more);
   }
+  void ponder() { CkWaitFuture(CkCreateFuture()); }
+  void perish() { ckDestroy(); }
   void mixed() {
     double value = 1;
     int number = 1;
@@ -86,6 +94,13 @@ class Victim : public CBase_Victim {
     room[n % 4096] = static_cast<char>(n);
     return recurse(n + 1) + room[n % 4096];
   }
+  void deep() { CkExit(recurse(0) & 1); }
+  // Around all elements, and so through all processes, while every one prints.
+  void talk(int left) {
+    CkPrintf("element %d has heard it, %d to go, and says so at some length\n", thisIndex, left);
+    if (left == 0) CkExit(3);
+    thisProxy[(thisIndex + 1) % 4].talk(left - 1);
+  }
   void act(std::string mistake) {
     if (mistake == "abort") CkAbort("the sky is falling at %d", thisIndex);
     if (mistake == "exception") throw std::runtime_error("no such file: galaxy.tipsy");
@@ -93,7 +108,19 @@ class Victim : public CBase_Victim {
     if (mistake == "segfault") *reinterpret_cast<volatile int*>(static_cast<std::uintptr_t>(thisIndex - 2)) = 1;
     if (mistake == "stack overflow") CkExit(recurse(0) & 1);
     if (mistake == "libc abort") std::abort();
+    if (mistake == "thread overflow") thisProxy[thisIndex].deep();
+    if (mistake == "talk") thisProxy[thisIndex].talk(400);
     if (mistake == "exit") std::exit(0);
+    if (mistake == "exit 7") std::exit(7);
+    if (mistake == "_exit") ::_exit(0);
+    if (mistake == "quick exit") std::quick_exit(0);
+    if (mistake == "exit of a child") {
+      const pid_t child = ::fork();
+      if (child == 0) ::_exit(0);
+      ::waitpid(child, nullptr, 0);
+      CkExit(3);
+    }
+    if (mistake == "exit of another thread") std::thread([] { std::exit(0); }).join();
     if (mistake == "no such element") thisProxy[77].hello(thisIndex);
     if (mistake == "proxy of an array") never[0].hello(1);
     if (mistake == "proxy of a group") neverGroup.hello();
@@ -127,6 +154,15 @@ class Victim : public CBase_Victim {
     if (mistake == "deleted chare") {
       CProxy_Single single = CProxy_Single::ckNew(CkMyPe());
       single.hello();
+      single.hello();
+    }
+    if (mistake == "destroyed under a thread") {
+      thisProxy[thisIndex].ponder();
+      thisProxy[thisIndex].perish();
+    }
+    if (mistake == "chare deleted under a thread") {
+      CProxy_Single single = CProxy_Single::ckNew(CkMyPe());
+      single.ponder();
       single.hello();
     }
     // "nothing": returns, and nobody ever does anything again.

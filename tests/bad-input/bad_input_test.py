@@ -41,6 +41,11 @@ MISTAKES = {
     "bad PE": (1, ["60.* is to be inserted on PE", "there (are|is) "], LAYOUTS),
     "migrate nowhere": (1, [r"Victim\[2\] is to migrate to PE -5", "numbered 0 to"], LAYOUTS),
     "wait outside of a thread": (1, ["something waits that is no thread", r"\[threaded\]"], LAYOUTS),
+    "wait for one of several outside of a thread": (1, ["something waits that is no thread", r"\[threaded\]"], LAYOUTS),
+    "destroyed under a thread": (1, [r"Victim\[2\] is destroyed while a thread of its entry .*ponder\(\) waits",
+                                     r"Victim\[2\]::.*perish", "at the end of the thread itself"], LAYOUTS),
+    "chare deleted under a thread": (1, [r"chare Single is destroyed while a thread of its entry .*ponder\(\) waits"],
+                                     LAYOUTS),
     "zero copy too large": (1, ["transfer of 64 bytes into a buffer of 32", r"Victim\[2\]"], LAYOUTS),
     "zero copy of nothing": (1, ["describes no memory", r"Victim\[2\]"], LAYOUTS),
     "zero copy not registered": (1, ["describes no memory", "CK_BUFFER_NOREG"], LAYOUTS),
@@ -50,8 +55,17 @@ MISTAKES = {
     "zero copy post to no index": (1, [r"CkMatchBuffer\(\) of array 1, but there are 1"], LAYOUTS),
     "zero copy posted twice": (1, [r"CkPostBuffer\(\) with tag 6, which another buffer"], LAYOUTS),
     "code 3": (3, [], LAYOUTS),
-    "exit": (1, ["left with status 0"], ["+p4 +ppn 2"]),
+    "thread overflow": (139, [r"on PE \d, thread \d+ ran over its stack of \d+ bytes", "fatal error", "signal 11"], LAYOUTS),
+    "exit": (1, [r"the program called exit\(0\) before the run had ended", r"Victim\[2\]", r"CkExit\(0\)"], LAYOUTS),
+    "exit 7": (1, [r"the program called exit\(7\) before the run had ended", r"Victim\[2\]", r"CkExit\(7\)"], LAYOUTS),
+    "_exit": (1, [r"the program called _exit\(0\) before the run had ended", r"Victim\[2\]"], LAYOUTS),
+    "quick exit": (1, [r"the program called quick_exit\(0\) before the run had ended", r"Victim\[2\]"], LAYOUTS),
+    "exit of another thread": (1, [r"the program called exit\(0\) before the run had ended"], LAYOUTS),
+    "exit of a child": (3, [], LAYOUTS),
 }
+# The PE of element 2, which makes the mistake, is named in the first sentence.
+PE_OF_MISTAKE = {"+p1": 0, "+p4": 2, "+p4 +ppn 2": 2}
+ON_ITS_PE = ["stack overflow", "thread overflow", "exit", "_exit"]
 # A standstill that something from outside could end: told, not ended.
 STANDSTILLS = {
     "nothing": [r"CkExit\(\) was not called"],
@@ -69,7 +83,14 @@ COMMAND_LINES = {
     "+pemap 4096 +p2": ["which we may not use"],
     "+watchdog soon": ["watchdog"],
     "+watchdog -1": ["makes no sense"],
+    "+stacksize -1": [r"\+stacksize -1 makes no sense", "bytes"],
+    "+stacksize much": [r"\+stacksize cannot be 'much'"],
 }
+# An option that goes to the program, though it was probably meant for us.
+MISSPELT = {"+pnn 2": ("+pnn", "+ppn"), "++wathdog 3": ("++wathdog", "+watchdog"), "+ppn=2": ("+ppn=2", "+ppn")}
+# Standard input, output and error may be closed. What is printed must not go where the run's own files are.
+CLOSED = ["0<&-", "1>&-", "0<&- 1>&-", "0<&- 1>&- 2>&-"]
+CLOSED_LAYOUTS = ["+p4", "+p4 +ppn 1", "+p4 +ppn 1 +transports tcp"]
 
 failures = []
 
@@ -101,12 +122,13 @@ def files_in_shm():
 class Run:
     """A run in a session and an empty folder of its own."""
 
-    def __init__(self, command):
+    def __init__(self, command, standstill=""):
         self.folder = tempfile.TemporaryDirectory()
         self.shm = files_in_shm()
         self.output = open(os.path.join(tempfile.gettempdir(), f"bad-input-{os.getpid()}.txt"), "w+", encoding="utf-8")
         self.process = subprocess.Popen(command, cwd=self.folder.name, stdout=self.output, stderr=subprocess.STDOUT,
-                                        stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=no_core_files)
+                                        stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=no_core_files,
+                                        env=dict(os.environ, PERIAPT_STANDSTILL=standstill))
 
     def text(self):
         with open(self.output.name, encoding="utf-8", errors="replace") as file:
@@ -233,6 +255,9 @@ def main():
                 continue
             status, text = Run([program, mistake, "+watchdog", "1", *layout.split()]).wait(case)
             check(case, status, text, expected, words)
+            named = re.search(r"^periapt: (?:fatal error )?on PE (\d+)", text, re.MULTILINE)
+            if mistake in ON_ITS_PE and (not named or int(named[1]) != PE_OF_MISTAKE[layout]):
+                fail(case, f"its first sentence does not name PE {PE_OF_MISTAKE[layout]}", text)
             cases += 1
             print(f"{time.monotonic() - begin:6.1f} s  {case}", flush=True)
     for mistake, words in STANDSTILLS.items():
@@ -246,7 +271,9 @@ def main():
             os.kill(run.process.pid, signal.SIGTERM)
             status, text = run.wait(case)
             check(case, status, text, 143, ["nothing has moved"])
-            cases += 1
+            status, text = Run([program, mistake, "+watchdog", "1", *layout.split()], "end").wait(f"{case}, ended")
+            check(f"{case}, ended", status, text, 1, ["fatal error", "nothing has moved for .*CkExit", *words[-1:]])
+            cases += 2
             print(f"{time.monotonic() - begin:6.1f} s  {case}", flush=True)
     for line, words in COMMAND_LINES.items():
         if only and not any(word in line for word in only):
@@ -254,6 +281,28 @@ def main():
         status, text = Run([program, "nothing", *line.split()]).wait(line)
         check(line, status, text, 1, words)
         cases += 1
+    for line, (given, meant) in MISSPELT.items():
+        if only and not any(word in line for word in only):
+            continue
+        status, text = Run([program, "code 3", *line.split(), "+p4", "++ppn", "2"]).wait(line)
+        check(line, status, text, 3, [])
+        if text.count(f"warning: {given} is no option of Periapt's and goes to the program: did you mean {meant}?") != 1:
+            fail(line, "does not say once what was meant", text)
+        cases += 1
+    if not only or "stacksize" in only:
+        status, text = Run([program, "thread overflow", "+stacksize", "1000000", "+p2"]).wait("+stacksize")
+        check("+stacksize", status, text, 139, ["ran over its stack of 1003520 bytes"])  # whole pages
+        cases += 1
+    for closed in CLOSED:
+        for layout in CLOSED_LAYOUTS:
+            case = f"closed {closed} {layout}"
+            if only and not any(word in case for word in only):
+                continue
+            status, text = Run(["sh", "-c", f"exec {program} talk {layout} {closed}"]).wait(case)
+            check(case, status, text, 3, [])
+            if "error" in text:
+                fail(case, "an error is told", text)
+            cases += 1
     if not only:
         kills(program)
         translator(charmc)

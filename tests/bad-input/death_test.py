@@ -6,6 +6,7 @@ Usage: death_test.py PROGRAM [WORD...]; only cases with all of the words in thei
 are points.h's. The program says when it has come to its point and dies there: nothing here waits for a time.
 """
 import concurrent.futures
+import copy
 import os
 import re
 import sys
@@ -73,16 +74,37 @@ MORE_WAYS = [ways.Way("by itself", [], ["+p4", "+ppn", "2"]),
              ways.Way("by itself, shm", [], ["+p4", "+ppn", "2", "+no-shared-memory", "+transports", "shm"])]
 
 
+# Points at which a launcher that does not end the others leaves them at a fence of start-up, and seconds until they end
+# by themselves.
+GIVEN_UP = ["looking", "found", "fence", "met", "fence:2"]
+LIMIT = 10
+# So long may those be left whose launch broke: then nobody tells them of the end of a run that srun has given up.
+SLURM_LIMIT = 30
+
+
 def ends_with_the_dead(way):
     """Slurm lets tasks go on when one was killed, until it is told not to (docs/launching.md)."""
-    if way.name.startswith("srun"):
-        way.command.append("--kill-on-bad-exit=1")
-    return way
+    if not way.name.startswith("srun"):
+        return way
+    told = copy.copy(way)
+    told.command = [*way.command, "--kill-on-bad-exit=1"]
+    told.environment = {**way.environment, "PERIAPT_STARTUP_TIMEOUT": str(SLURM_LIMIT)}
+    return told
+
+
+def gives_up(way):
+    waits = copy.copy(way)
+    waits.name += ", not told to kill"
+    waits.environment = {**way.environment, "PERIAPT_STARTUP_TIMEOUT": str(LIMIT)}
+    return waits
 
 
 def cases(all_ways):
-    for way in [*MORE_WAYS, *map(ends_with_the_dead, all_ways)]:
+    slurms = [gives_up(way) for way in all_ways if way.name.startswith("srun")]
+    for way in [*MORE_WAYS, *map(ends_with_the_dead, all_ways), *slurms]:
         for name, kind, victims, steps in POINTS:
+            if way in slurms and name not in GIVEN_UP:
+                continue
             for victim in victims if kind in kinds(way) else ():
                 case = f"{way.name}: {name} of process {victim}"
                 if all(word in case for word in ONLY):
@@ -97,6 +119,8 @@ def names_the_dead(way, name, text, victim):
         return True
     if way.name.startswith("hydra") and re.search(r"PID \d+ RUNNING AT .*\n.*EXIT CODE: 9|proxy.*\(Broken pipe\)", text):
         return True
+    if "not told to kill" in way.name:
+        return f"the launcher has not answered for {LIMIT} s" in text
     how = r"(?:signal 9|[Kk]illed|cannot be reached|has gone|left)"
     return re.search(rf"(?:process|rank|task) {victim}\b[^\n]*{how}", text)
 
@@ -104,6 +128,11 @@ def names_the_dead(way, name, text, victim):
 NOBODY = "nobody says who died"
 # Hydra drops what processes print while it takes a run down, and sometimes fails itself then, or tells another one's status.
 HYDRA_FAILED = re.compile(r"\[mpiexec@.*assert \(|BAD TERMINATION")
+# Slurm's daemons and srun did not reach each other in time: what srun says then, and its status, is its own. What is left
+# behind, and what we say, is ours also then.
+SLURM_FAILED = re.compile(r"Zero Bytes were transmitted|failed to send temp kvs|Socket timed out|Unable to (?:contact|confirm)"
+                          r"|[Cc]ommunication connection failure|Task launch for .* failed")
+OURS = ("processes are left behind", "left in", "more than one message of ours")
 
 
 def launcher_hangs(run):
@@ -128,6 +157,8 @@ def attempt(case, way, name, victim, steps, report):
     run = ways.Run(way.words(PROGRAM, steps), environment={
         **way.environment, "PERIAPT_TEST_POINT": name, "PERIAPT_TEST_VICTIM": str(victim), "PERIAPT_TEST_THEN": "die",
         "PERIAPT_TEST_REPORT": report})
+    if way.name.startswith("srun"):
+        run.ending = SLURM_LIMIT + SECONDS
     while not os.path.exists(report) and run.process.poll() is None:
         time.sleep(0.01)
     begin = time.monotonic()
@@ -142,13 +173,15 @@ def attempt(case, way, name, victim, steps, report):
         wrong.append("its point was not reached")
     if status == 0:
         wrong.append("status 0")
-    if seconds > SECONDS:
+    if seconds > SECONDS + (LIMIT if "not told to kill" in way.name else 0):
         wrong.append(f"it took {seconds:.1f} s")
     if not names_the_dead(way, name, text, victim):
         wrong.append(NOBODY)
     if len(BLOCK.findall(text)) > 1:
         wrong.append("more than one message of ours")
     by_launcher = hung or wrong == [NOBODY] and way.name.startswith("hydra") and HYDRA_FAILED.search(text) is not None
+    if way.name.startswith("srun") and wrong and SLURM_FAILED.search(text):
+        by_launcher = not any(line.startswith(OURS) for line in wrong)
     said = f"{'FAILED ' if wrong else ''}{case}: status {status}, {seconds:.1f} s"
     if wrong:
         said += "".join(f"\n    {line}" for line in [*wrong, "it printed:", *text.splitlines()[:40]])
@@ -159,7 +192,7 @@ def go(case, way, name, victim, steps, report):
     wrong, by_launcher, said = attempt(case, way, name, victim, steps, report)
     if by_launcher:
         wrong, _, again = attempt(case, way, name, victim, steps, report + "-again")
-        said = f"{case}: the launcher hung, or hid who died; once more:\n{again}"
+        said = f"{case}: the launcher hung, failed, or hid who died; once more:\n{again}"
     print(said, flush=True)
     return case if wrong else None
 

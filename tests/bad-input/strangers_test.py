@@ -261,7 +261,10 @@ def strangers_come():
         while "PEs in" not in run.text() and run.process.poll() is None:
             time.sleep(0.01)
         silent, came = [], 0
+        outside = []  # all processes are on this host
         for address in listening(launchers.marked(run.mark)):
+            if address[0] == socket.AF_INET and not address[2][0].startswith("127."):
+                outside.append(address[2])
             more, one = pelt(address)
             silent.append(one)
             came += more
@@ -271,6 +274,8 @@ def strangers_come():
             one.close()
         if not came:
             wrong.append("it listened nowhere")
+        if outside:
+            wrong.append(f"it listened where other hosts can come: {outside}")
         if not during:
             wrong.append("the run was over before")
         if status != 0 or "each exactly once" not in text:
@@ -281,8 +286,40 @@ def strangers_come():
         RESULTS.report(case, status, text, wrong)
 
 
+def names_are_taken():
+    """Any user of a host can bind any name. Somebody who knows charmrun's process takes all names that can be made of that."""
+    case = "names that somebody else has taken"
+    if not RESULTS.wanted(case):
+        return
+    here = ways.Ways(slurm=False)
+    way = next(way for way in here.all if way.name == "charmrun")
+    # It says its number, and waits until the names are taken.
+    run = ways.Run(["sh", "-c", 'echo "pid $$"; read go; exec "$@"', "sh", *way.command[:-1], "4", STORM, "24", "20", "3", "+ppn", "1"],
+                   stdin=subprocess.PIPE)
+    while not (told := re.search(r"pid (\d+)", run.text())):
+        time.sleep(0.01)
+    held = []
+    user = os.geteuid()
+    for second in range(int(time.time()) - 1, int(time.time()) + 60):
+        job = f"charmrun-{told[1]}-{second}"
+        for name in [f"periapt-{job}-host{host}-uid{user}" for host in (0, 1)] + [f"periapt-{job}-host{host}" for host in (0, 1)]:
+            one = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            one.bind("\0" + name)
+            held.append(one)
+    run.process.stdin.write(b"go\n")
+    run.process.stdin.close()
+    status, text, wrong = run.finish()
+    for one in held:
+        one.close()
+    here.close()
+    if status != 0 or "each exactly once" not in text:
+        wrong.append("the run did not end well")
+    RESULTS.report(case, status, text, wrong)
+
+
 def main():
     launcher_lies()
+    names_are_taken()
     strangers_come()
     RESULTS.exit()
 

@@ -89,6 +89,7 @@ class Run:
 
     def __init__(self, words, limits=(), environment=None, stdout=None, stdin=subprocess.DEVNULL):
         self.mark = uuid.uuid4().hex
+        self.ending = 10  # seconds until what it has left behind counts as left
         self.folder = tempfile.TemporaryDirectory(prefix="periapt-run-")
         self.shm = set(os.listdir("/dev/shm"))
         self.output = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
@@ -114,7 +115,7 @@ class Run:
         except subprocess.TimeoutExpired:
             status = None
             wrong.append(f"it hung for {HANG_S} s")
-        wrong += launchers.left_behind(self.mark, self.shm, 10 if status is not None else 0)
+        wrong += launchers.left_behind(self.mark, self.shm, self.ending if status is not None else 0)
         for pid in launchers.marked(self.mark):
             try:
                 os.kill(pid, 9)

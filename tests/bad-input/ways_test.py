@@ -34,6 +34,7 @@ COMMAND_LINES = {
     "+eager-copy-max much": [r"\+eager-copy-max wants a number of bytes", '"much"'],
     "+net-speed 3": [r"there is no option \+net-speed", "did you mean"],
     "+cost-file /proc/self/status": [r"\+cost-file /proc/self/status is not a file of costs: line 1 "],
+    "+cost-file /dev/zero": [r"\+cost-file /dev/zero: it is a device, not a file"],
     "+cost-file /nowhere/costs": [r"\+cost-file /nowhere/costs cannot be written", "No such file or directory"],
     "+watchdog soon": ["watchdog"],
     "+balancer NoSuchLB": ["there is no balancer called NoSuchLB", "did you mean"],

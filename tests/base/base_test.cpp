@@ -1,11 +1,18 @@
 // The small things of base/: the map of the hot path, the clock, values for failures, the block a fatal error prints.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <random>
@@ -18,9 +25,12 @@
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/fatal.h"
+#include "base/file_text.h"
 #include "base/flat_map.h"
 #include "base/futex.h"
+#include "base/leaving.h"
 #include "base/nearest.h"
+#include "base/output.h"
 #include "base/platform.h"
 #include "base/program.h"
 #include "base/secret.h"
@@ -260,6 +270,84 @@ TEST(ErrorText, NamesTheCommandThatLiftsALimit) {
   EXPECT_EQ(error_text(EMFILE), "Too many open files; more are allowed by: ulimit -n 65536");
   EXPECT_NE(error_text(EAGAIN).find("ulimit -u unlimited; ulimit -v unlimited"), std::string::npos);
   EXPECT_EQ(error_text(ENOENT), "No such file or directory");
+}
+
+class Files : public ::testing::Test {
+ protected:
+  ~Files() override { ::unlink(path_.c_str()); }
+  const std::string path_ = ::testing::TempDir() + "base_test." + std::to_string(::getpid());
+};
+
+TEST_F(Files, AreReadWhole) {
+  const std::string text(200'000, 'x');
+  std::ofstream(path_) << text;
+  ASSERT_TRUE(read_file(path_, text.size()).ok());
+  EXPECT_EQ(*read_file(path_, text.size()), text);
+  EXPECT_EQ(read_file(path_, text.size() - 1).message(), "it is longer than 199999 bytes");
+  EXPECT_EQ(read_file(path_ + "/none", 1).message(), "Not a directory");
+  EXPECT_EQ(read_file("/nowhere/at/all", 1).message(), "No such file or directory");
+}
+
+TEST_F(Files, WhatIsNoneIsSaid) {
+  EXPECT_EQ(read_file("/dev/zero", 1000).message(), "it is a device, not a file");
+  EXPECT_EQ(read_file("/", 1000).message(), "it is a folder, not a file");
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_TRUE(check_is_file(path_, true).ok());
+  EXPECT_EQ(check_is_file(path_, false).message(), "it is a pipe, not a file");
+  EXPECT_TRUE(check_is_file("/nowhere/at/all", false).ok()) << "it may be made";
+}
+
+TEST_F(Files, APipeIsReadToItsEnd) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  std::thread writer([this] { std::ofstream(path_) << "a line\n"; });
+  EXPECT_EQ(*read_file(path_, 1000), "a line\n");
+  writer.join();
+}
+
+TEST(LeavingDeathTest, ExitsAreMistakesOfTheProgramUnlessTheyAreMeant) {
+  const auto watched = [](auto leave) {
+    leaving::watch([](const char* function, int status) {
+      std::fprintf(stderr, "%s %d;", function, status);
+      leaving::is_meant();
+      ::_exit(9);
+    });
+    leave();
+  };
+  EXPECT_EXIT(watched([] { std::exit(3); }), ::testing::ExitedWithCode(9), "^exit 3;$");
+  EXPECT_EXIT(watched([] { ::_exit(0); }), ::testing::ExitedWithCode(9), "^_exit 0;$");
+  EXPECT_EXIT(watched([] { std::_Exit(4); }), ::testing::ExitedWithCode(9), "^_Exit 4;$");
+  EXPECT_EXIT(watched([] { std::quick_exit(0); }), ::testing::ExitedWithCode(9), "^quick_exit 0;$");
+  EXPECT_EXIT(watched([] {
+                leaving::is_meant();
+                std::exit(3);
+              }),
+              ::testing::ExitedWithCode(3), "^$");
+  EXPECT_EXIT(watched([] {
+                if (const pid_t child = ::fork(); child == 0) ::_exit(5);  // a program that could not be started, say
+                int status = 0;
+                ::wait(&status);
+                leaving::is_meant();
+                ::_exit(WEXITSTATUS(status));
+              }),
+              ::testing::ExitedWithCode(5), "^$");
+}
+
+TEST(OutputDeathTest, StandardFilesThatAreClosedBecomeTheNullDevice) {
+  const auto without = [](std::initializer_list<int> closed) {
+    for (int file : closed) ::close(file);
+    output::keep_standard_files();
+    struct stat of_null {};
+    ::stat("/dev/null", &of_null);
+    for (int file : closed) {
+      struct stat now {};
+      if (::fstat(file, &now) != 0 || now.st_rdev != of_null.st_rdev) ::_exit(1);
+    }
+    ::_exit(::dup(STDIN_FILENO) > STDERR_FILENO ? 0 : 2);
+  };
+  EXPECT_EXIT(without({0}), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(without({0, 1}), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(without({0, 1, 2}), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(without({1}), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(Program, KnowsItsFileAndBuild) {

@@ -69,18 +69,25 @@ TEST(Options, OptimisationIsTheUsers) {
   EXPECT_THAT(parseOptions({"a.C"}).compile, IsEmpty());
 }
 
+TEST(Options, ProductionLeavesTheChecksOut) {
+  EXPECT_THAT(parseOptions({"-production", "a.C"}).compile, ElementsAre("-O3"));
+  EXPECT_THAT(parseOptions({"-production", "a.C"}).preprocess, ElementsAre("-DCMK_ERROR_CHECKING=0"));
+  EXPECT_THAT(parseOptions({"-optimize", "a.C"}).preprocess, IsEmpty());
+}
+
 TEST(CompileCommand, EachLanguageGetsItsOwnStandard) {
   Job job{parseOptions({"-std=c11", "-std=c++20", "a.c", "b.cpp"}), {}, {}};
   job.layout.cxx = "CXX";
   job.layout.cc = "CC";
   job.layout.cxxIsGnu = Gnu::no;
   job.layout.includes = {"/inc"};
-  EXPECT_THAT(compileCommand(job, "a.c"), ElementsAre("CC", "-std=c11", "-I/inc"));
-  EXPECT_THAT(compileCommand(job, "b.cpp"), ElementsAre("CXX", "-std=c++20", "-I/inc"));
+  EXPECT_THAT(compileCommand(job, "a.c"), ElementsAre("CC", "-std=c11", "-D__CHARMC__=1", "-I/inc"));
+  EXPECT_THAT(compileCommand(job, "b.cpp"), ElementsAre("CXX", "-std=c++20", "-D__CHARMC__=1", "-I/inc"));
   job.options = parseOptions({"b.cpp"});
-  EXPECT_THAT(compileCommand(job, "b.cpp"), ElementsAre("CXX", "-std=gnu++17", "-I/inc"));
+  EXPECT_THAT(compileCommand(job, "b.cpp"), ElementsAre("CXX", "-std=gnu++17", "-D__CHARMC__=1", "-I/inc"));
   job.layout.cxxIsGnu = Gnu::yes;
-  EXPECT_THAT(compileCommand(job, "b.cpp"), ElementsAre("CXX", "-std=gnu++17", "-fno-lifetime-dse", "-I/inc"));
+  EXPECT_THAT(compileCommand(job, "b.cpp"),
+              ElementsAre("CXX", "-std=gnu++17", "-fno-lifetime-dse", "-D__CHARMC__=1", "-I/inc"));
   EXPECT_THAT(compileCommand(job, "a.c"), Not(Contains("-fno-lifetime-dse")));
 }
 
@@ -138,6 +145,24 @@ TEST_F(Charmc, WithoutThePreprocessor) {
   write("m.ci", "module m {\n#ifdef A\n  readonly int a;\n#endif\n};\n");
   EXPECT_EQ(charmc("-no-preprocess-ci -DA=3 m.ci").status, 0);
   EXPECT_THAT(read("m.def.h"), HasSubstr("extern int a;"));
+}
+
+TEST_F(Charmc, SourcesAndCiFilesKnowThatItCompilesThem) {
+  write("m.ci", "module m {\n#if __CHARMC__\n  readonly int x;\n#endif\n};\n");
+  write("a.cpp", "int charmc = __CHARMC__;\n");
+  write("b.c", "int charmc = __CHARMC__;\n");
+  EXPECT_EQ(charmc("m.ci").status, 0);
+  EXPECT_THAT(read("m.def.h"), HasSubstr("extern int x;"));
+  EXPECT_EQ(charmc("-seq -c a.cpp b.c").status, 0);
+}
+
+TEST_F(Charmc, ALibraryMayStandInFrontOfTheObjectsThatUseIt) {
+  write("seven.cpp", "int seven() { return 7; }\n");
+  write("main.cpp", "int seven();\nint main() { return seven(); }\n");
+  ASSERT_EQ(charmc("-seq -o libseven.a seven.cpp").status, 0);
+  const Outcome outcome = charmc("-seq -L. -lseven main.cpp -o main");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(run("./main").status, 7);
 }
 
 TEST_F(Charmc, WritesDependencies) {

@@ -79,6 +79,34 @@ TEST_F(Program, AModuleIsRegisteredByItsName) {
   EXPECT_THAT(run("./hello").text, HasSubstr("extra is here\n"));
 }
 
+/// Routines in C that call the runtime, in a library that the link line names first.
+TEST_F(Program, ChecksAreMadeUnlessProductionIsAskedFor) {
+  write("checked.ci", "mainmodule checked { mainchare Main { entry Main(CkArgMsg*); }; };\n");
+  write("checked.cpp",
+        "#include \"checked.decl.h\"\nextern \"C\" void check(int);\n"
+        "struct Main : CBase_Main { Main(CkArgMsg* m) { check(m->argc); delete m; CkExit(); } };\n"
+        "#include \"checked.def.h\"\n");
+  write("check.c", "#include <charm.h>\nvoid check(int n) { CkAssert(n == 2); CkPrintf(\"went on\\n\"); }\n");
+  ASSERT_EQ(charmc("checked.ci && " + std::string(PERIAPT_CHARMC) + " -c checked.cpp").status, 0);
+  struct Way {
+    const char* flags;
+    bool checked;
+  };
+  for (const Way way : {Way{"", true},
+                        {"-optimize", true},
+                        {"-production", false},
+                        {"-DNDEBUG", false},
+                        {"-DNDEBUG -DCMK_ERROR_CHECKING=1", true}}) {
+    ASSERT_EQ(charmc(std::string(way.flags) + " -o libcheck.a check.c").status, 0);
+    Outcome outcome = charmc("-L. -lcheck checked.o -o checked -no-charmrun");
+    ASSERT_EQ(outcome.status, 0) << outcome.text;
+    outcome = run("./checked");
+    EXPECT_EQ(outcome.status, way.checked ? 1 : 0) << way.flags;
+    EXPECT_THAT(outcome.text, HasSubstr(way.checked ? "n == 2" : "went on")) << way.flags;
+    EXPECT_EQ(run("./checked more").status, 0) << way.flags;
+  }
+}
+
 TEST_F(Program, IsBuiltByCMakeWithCharmcAsTheCompiler) {
   write("CMakeLists.txt",
         "cmake_minimum_required(VERSION 3.20)\nproject(p CXX)\nadd_executable(hello hello.cpp)\n"

@@ -57,8 +57,8 @@ TEST(Source, ALineThatAMacroChangedIsShownAsItIsRead) {
 TEST(Lexer, TokensAreThoseOfCxx) {
   EXPECT_THAT(tokensOf("a::b<c<1>>d"), ElementsAre("a", "::", "b", "<", "c", "<", "1", ">", ">", "d"));
   EXPECT_THAT(tokensOf("f(...)->x"), ElementsAre("f", "(", "...", ")", "->", "x"));
-  EXPECT_THAT(tokensOf("1'000 0x1p-3 1e+5 .5f 64K 1D 2-1"),
-              ElementsAre("1'000", "0x1p-3", "1e+5", ".5f", "64K", "1D", "2", "-", "1"));
+  EXPECT_THAT(tokensOf("1'000 0x1p-3 1e+5 1E-3 .5f 64K 1D 2-1"),
+              ElementsAre("1'000", "0x1p-3", "1e+5", "1E-3", ".5f", "64K", "1D", "2", "-", "1"));
   EXPECT_THAT(tokensOf("'\\'' \"a\\\"b\" R\"x(a)\")x\" c"), ElementsAre("'\\''", "\"a\\\"b\"", "R\"x(a)\")x\"", "c"));
   EXPECT_THAT(tokensOf("a/*b*/c//d\ne"), ElementsAre("a", "c", "e"));
 }

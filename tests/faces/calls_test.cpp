@@ -110,6 +110,19 @@ TEST(Cqs, orders_by_priority_of_every_kind) {
   CqsDelete(q);
 }
 
+TEST(Cqs, lists_its_items_in_memory_to_be_freed) {
+  Queue q = CqsCreate();
+  int items[2];
+  CqsEnqueueFifo(q, &items[0]);
+  CqsEnqueueFifo(q, &items[1]);
+  void** all = nullptr;
+  CqsEnumerateQueue(q, &all);
+  EXPECT_EQ(std::count(all, all + 2, static_cast<void*>(&items[1])), 1);
+  std::free(all);
+  EXPECT_EQ(CqsLength(q), 2u);
+  CqsDelete(q);
+}
+
 TEST(msgQ, gives_smaller_priorities_first_and_keeps_order_among_equals) {
   conv::msgQ<int> q;
   char item[6];
@@ -147,6 +160,19 @@ TEST(Streams, take_a_programs_own_types_in_the_middle_of_a_line) {
   testing::internal::CaptureStdout();
   ckout << "at " << Point{3} << "." << endl;
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "at (3).\n");
+}
+
+struct Pair {
+  int x, y;
+};
+CkOStream& operator<<(CkOStream& out, const Pair& p) { return out << p.x << ',' << p.y; }
+TEST(Streams, take_types_that_are_written_to_either_of_them) {
+  testing::internal::CaptureStdout();
+  ckout << "at " << Pair{1, 2} << '.' << endl;
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "at 1,2.\n");
+  testing::internal::CaptureStderr();
+  ckerr << Pair{3, 4} << endl;
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "3,4\n");
 }
 
 TEST(CmiPrintf, writes_long_texts_whole) {

@@ -98,6 +98,17 @@ TEST(CkVec, sorts_with_greater_or_equal_alone) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(v[i].k, i);
 }
 
+TEST(CkVec, sorts_by_operators_that_are_not_const) {
+  struct Key {
+    int k;
+    bool operator>=(const Key& o) { return k >= o.k; }
+  };
+  CkVec<Key> v;
+  for (int i = 0; i < 1000; ++i) v.push_back({i * 7919 % 1000});
+  v.quickSort();
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(v[i].k, i);
+}
+
 TEST(CkVec, pups_elements_of_any_kind) {
   CkVec<double> numbers, numbers2;
   CkVec<CkVec<std::string>> texts, texts2;

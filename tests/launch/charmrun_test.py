@@ -286,7 +286,7 @@ class Charmrun(unittest.TestCase):
             self.refused(given(), said)
         os.unlink(self.path("list"))
         os.mkdir(self.path("list"))
-        self.refused(given(), "Is a directory")
+        self.refused(given(), "it is a folder, not a file")
 
     def test_a_host_listed_twice(self):
         self.refused(self.run_on(["a", "b", "a"], PROGRAM), "line 4: host a is listed already, in line 2")

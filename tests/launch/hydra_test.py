@@ -67,6 +67,12 @@ class Hydra(unittest.TestCase):
                                       r"for process 1 of its own host")
             self.assertNotIn("warning: process 2", run.err)  # one speaks for the host
 
+    def test_a_process_that_never_comes_is_given_up(self):
+        for version in ("pmi1", "pmi2"):
+            run = hydra(3, "late", 1, 1000, PERIAPT_STARTUP_TIMEOUT=2, PERIAPT_LAUNCHER=version)
+            self.assertNotEqual(run.code, 0, run)
+            self.assertNotIn("ok", run.out)
+
     def test_a_program_that_it_starts_runs_alone(self):
         run = launchers.run("mpiexec.hydra", "-n", 2, "sh", "-c", f"PERIAPT_LAUNCHER=alone {PROGRAM}")
         self.assertEqual(run.lines, ["ok 0 of 1 on host 0"] * 2, run)

@@ -92,6 +92,12 @@ TEST(Nodelist, AFileThatIsNotThereIsNamed) {
               HasSubstr("cannot read the nodelist /nowhere/hosts: No such file"));
 }
 
+TEST(Nodelist, WhatIsNoFileIsNotReadToItsEnd) {
+  EXPECT_THAT(read_nodelist("/dev/zero", "main").message(),
+              HasSubstr("cannot read the nodelist /dev/zero: it is a device, not a file"));
+  EXPECT_THAT(read_nodelist("/tmp", "main").message(), HasSubstr("cannot read the nodelist /tmp: it is a folder"));
+}
+
 TEST(Shares, InProportionAndAddingUp) {
   auto shares = [](std::vector<int> cpus, int processes) {
     std::vector<Host> hosts(cpus.size());

@@ -142,6 +142,21 @@ class Pmi(unittest.TestCase):
         self.assertEqual(run.code, 0, run)
         self.assertIn("the launcher has not answered for 1 s (looking for pmi1)", run.err)
 
+    def test_a_server_that_never_answers_is_given_up(self):
+        def silent_at(command):
+            def script(line):
+                if line.startswith(f"cmd={command}"):
+                    threading.Event().wait()
+                return sound(line)
+            return script
+        given_up = "the launcher has not answered for 1 s (PERIAPT_STARTUP_TIMEOUT)"
+        run = Server(silent_at("get_maxes")).run(PERIAPT_STARTUP_TIMEOUT=1)
+        self.assertEqual(run.code, 4, run)
+        self.assertIn(given_up, run.err)
+        run = Server(silent_at("barrier_in")).run(size=2, PERIAPT_STARTUP_TIMEOUT=1)
+        self.assertEqual(run.code, 4, run)
+        self.assertIn(f"at fence 1 of start-up for process 1 (as far as can be seen from this host): {given_up}", run.err)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -47,7 +47,7 @@ class Programs:
         """One process is killed: the others end within seconds, and somebody says why."""
         job = self.start(processes, STORM, "24", "100000000", "3", *options)
         try:
-            end = time.monotonic() + 30
+            end = time.monotonic() + launchers.PATIENCE
             while len(self.pids()) < processes:
                 self.assertLess(time.monotonic(), end, "the processes did not come up")
                 time.sleep(0.05)
@@ -57,7 +57,7 @@ class Programs:
             os.kill(pids[-1], 9)
             run = job.finish()
             self.assertNotEqual(run.code, 0, run)
-            self.assertLess(time.monotonic() - begin, 15, run)
+            self.assertLess(time.monotonic() - begin, 30, run)  # a second or two on quiet cores
             self.assertEqual(launchers.gone(pids), [], run)
             return run
         finally:

@@ -39,6 +39,8 @@ SwitchType=switch/none
 MpiDefault=none
 ReturnToService=2
 KillWait=2
+MessageTimeout=60
+TCPTimeout=60
 SlurmdParameters=config_overrides
 NodeName=n[0-{last}] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{first_port}-{last_port}] CPUs=4 RealMemory=1000 State=UNKNOWN
 PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8

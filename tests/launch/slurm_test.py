@@ -88,6 +88,20 @@ class Slurm(unittest.TestCase):
         job.finish()
         self.assertIn("srun --kill-on-bad-exit=1 ends the others", line)
 
+    def test_a_killed_task_is_not_waited_for_without_end(self):
+        for name in ("pmi1", "pmi2"):  # Slurm's PMIx lets them go on, without what the killed one would have put
+            run = self.run_on_nodes("pmi2", "kill", 5, PERIAPT_LAUNCHER=name, PERIAPT_STARTUP_TIMEOUT=3)
+            self.assertNotEqual(run.code, 0, run)
+            self.assertIn("could not meet the others at a fence", run.err)
+
+    def test_who_waits_for_a_killed_task_ends_though_srun_has_gone(self):
+        job = LAB.job("-N2", "-n2", "--mpi=pmi2", PROGRAM, "kill", 1, PERIAPT_STARTUP_WATCHDOG=1, PERIAPT_STARTUP_TIMEOUT=6)
+        for line in job.process.stderr:
+            if "it waits for" in line:
+                break
+        os.kill(job.process.pid, signal.SIGKILL)
+        job.finish()  # looks that nothing is left
+
     def test_the_end_of_srun_ends_the_tasks(self):
         for kind in ("pmi2", "pmix"):
             job = LAB.job("-N2", "-n2", f"--mpi={kind}", "-u", PROGRAM, "idle")

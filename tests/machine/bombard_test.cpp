@@ -16,6 +16,7 @@
 
 #include "machine/layer/transports.h"
 #include "machine/ucx-like/worker.h"
+#include "tests/machine/standstill.h"
 
 namespace periapt::ucx {
 namespace {
@@ -136,8 +137,12 @@ TEST_P(Bombard, AThousandSendersKeepTheReceiverInItsBoundAndLoseNothing) {
   // Nobody asks for a message until all have sent some and the bound is used. (The counter counts them as they come.)
   const std::uint64_t before = resident_bytes();
   std::uint64_t held = 0;
+  test::Standstill standstill([&] {
+    return std::to_string((*receiver)->counters().unexpected) + " messages wait at the receiver, " +
+           std::to_string(held) + " bytes";
+  });
   while (held < kBound / 4 || (*receiver)->counters().unexpected < kSenders) {
-    (*receiver)->progress();
+    standstill.look((*receiver)->progress() > 0);
     held = (*receiver)->counters().unexpected * kSize;
     ASSERT_LE(held, kBound);
   }
@@ -153,8 +158,9 @@ TEST_P(Bombard, AThousandSendersKeepTheReceiverInItsBoundAndLoseNothing) {
   Taken taken;
   (*receiver)->tag_serve(
       {5, kFullMask, &taken, [](void*, std::uint64_t size) { return allocated(size); }, Taken::arrived});
+  test::Standstill taking([&] { return std::to_string(taken.count) + " messages were taken"; });
   while (taken.count < kSenders * kEach) {
-    (*receiver)->progress();
+    taking.look((*receiver)->progress() > 0);
     int status = 0;
     ASSERT_TRUE(::waitpid(children_.front(), &status, WNOHANG | WNOWAIT) <= 0 || status == 0)
         << "a sender left: " << status;

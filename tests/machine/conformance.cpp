@@ -195,6 +195,8 @@ bool Worker::push(Link& link, std::size_t size, int way, const std::vector<Worke
   while (!tickets_.empty() && tickets_.front().ended()) tickets_.pop_front();
   if (way == 0 && size > can().max_inline) way = 1;
   if (way != 0 && size > can().max_lent) ADD_FAILURE() << "larger than the device takes";
+  test::Standstill standstill(
+      [&] { return "room to send is waited for\n" + describe() + conformance::describe(others); });
   for (;;) {
     Accepted answer = way == 0   ? send_inline(link, size)
                       : way == 1 ? send_lent(link, size, tickets_.emplace_back(), size % 5)
@@ -202,9 +204,27 @@ bool Worker::push(Link& link, std::size_t size, int way, const std::vector<Worke
     if (way == 1 && answer != Accepted::pending) tickets_.pop_back();
     if (answer == Accepted::lost) return false;
     if (answer != Accepted::no_resource) return true;
-    progress();
-    for (Worker* other : others) other->progress();
+    int moved = progress();
+    for (Worker* other : others) moved += other->progress();
+    standstill.look(moved > 0);
   }
+}
+
+std::string Worker::describe() const {
+  std::string text = "worker " + std::to_string(self_) + ":";
+  for (const auto& [peer, link] : links_) {
+    text += " [peer " + std::to_string(peer) + ": sent " + std::to_string(sent_to(peer)) + ", arrived " +
+            std::to_string(arrived_from(peer)) + (incoming_.contains(link) ? ", one is being placed" : "") + "]";
+  }
+  text += " lent and under way: " + std::to_string(lent_.size());
+  for (const Loss& loss : losses) text += "; lost peer " + std::to_string(loss.peer) + ": " + loss.reason;
+  return text + "\n";
+}
+
+std::string describe(const std::vector<Worker*>& workers) {
+  std::string text;
+  for (const Worker* worker : workers) text += worker->describe();
+  return text;
 }
 
 Accepted Worker::put(Link& link, View local, const MemoryHandle* handle, std::uint64_t remote, const RemoteKey& key,

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "machine/ucx-like/transport.h"
+#include "tests/machine/standstill.h"
 
 namespace periapt::conformance {
 
@@ -102,6 +103,9 @@ class Worker final : public Receiver {
   /// Lent memory is kept until its ticket has ended, then overwritten: nobody may look at it any more.
   std::size_t lent_under_way() const { return lent_.size(); }
 
+  /// What it has sent, what has arrived, what is under way.
+  std::string describe() const;
+
   // What has arrived.
   std::uint64_t arrived_from(PeerId peer) const;
   std::uint64_t sent_to(PeerId peer) const;
@@ -159,11 +163,18 @@ class Worker final : public Receiver {
   std::string secret_;
 };
 
-/// progress() of all until `done`.
+/// All of them.
+std::string describe(const std::vector<Worker*>& workers);
+
+/// progress() of all until `done`. What moves is whole messages: `patience_s` has to be enough for one of them.
 template <class Done>
-void pump(const std::vector<Worker*>& workers, Done&& done) {
-  while (!done())
-    for (Worker* worker : workers) worker->progress();
+void pump(const std::vector<Worker*>& workers, Done&& done, int patience_s = 10) {
+  test::Standstill standstill([&workers] { return describe(workers); }, patience_s);
+  while (!done()) {
+    int moved = 0;
+    for (Worker* worker : workers) moved += worker->progress();
+    standstill.look(moved > 0);
+  }
 }
 /// progress() of all, some rounds: for what must not happen.
 void settle(const std::vector<Worker*>& workers, int rounds = 200);

@@ -503,6 +503,8 @@ struct Folded {
   std::byte* at;
 };
 
+constexpr int kPatience = 300;  // seconds, for 5 GiB on cores that others use too
+
 TEST_P(Conformance, FiveGibibytesArePlacedWhereTheyBelong) {
   if (platform::kThreadSanitizer || platform::kAddressSanitizer) {
     GTEST_SKIP() << "a sanitizer's shadow of 5 GiB would not fit";
@@ -518,8 +520,11 @@ TEST_P(Conformance, FiveGibibytesArePlacedWhereTheyBelong) {
   Ticket ticket;
   Accepted answer = pair.a.lend(*pair.ab, label, {source.at, kSize}, ticket);
   ASSERT_TRUE(answer == Accepted::done || answer == Accepted::pending);
-  pump(pair.both(), [&] { return pair.b.arrived_from(1) == 2; });
-  if (answer == Accepted::pending) pump(pair.both(), [&] { return ticket.ended(); });
+  pump(
+      pair.both(), [&] { return pair.b.arrived_from(1) == 2; }, kPatience);
+  if (answer == Accepted::pending)
+    pump(
+        pair.both(), [&] { return ticket.ended(); }, kPatience);
   EXPECT_EQ(pair.b.bytes_arrived, kSize + 8);
   EXPECT_EQ(std::memcmp(source.at, target.at, Folded::kFold), 0);
 }
@@ -541,8 +546,11 @@ TEST_P(Conformance, DISABLED_FiveGibibytesOfDifferentBytesArriveAsTheyWere) {
   Ticket ticket;
   Accepted answer = pair.a.send_lent(*pair.ab, kSize, ticket, 1);
   ASSERT_TRUE(answer == Accepted::done || answer == Accepted::pending);
-  pump(pair.both(), [&] { return pair.b.arrived_from(1) == 2; });  // compared where it arrives
-  if (answer == Accepted::pending) pump(pair.both(), [&] { return ticket.ended(); });
+  pump(
+      pair.both(), [&] { return pair.b.arrived_from(1) == 2; }, kPatience);  // compared where it arrives
+  if (answer == Accepted::pending)
+    pump(
+        pair.both(), [&] { return ticket.ended(); }, kPatience);
   EXPECT_EQ(pair.b.bytes_arrived, kSize + 8);
 }
 

@@ -1,4 +1,5 @@
 // A few workers on a Wire, driven by a test: step() makes one call of progress() on one of them, chosen by the seed.
+// After each test the credit of all peers is looked for: none may have been lost, or paid back twice.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/ucx-like/engine.h"
 #include "machine/ucx-like/worker.h"
 #include "tests/machine/wire.h"
 
@@ -72,8 +74,42 @@ class EngineTest : public ::testing::Test {
     for (unsigned i = 0; i < steps; ++i) step();
   }
 
+  void TearDown() override {
+    for (PeerId to = 1; to <= nodes.size(); ++to) {
+      EXPECT_TRUE(static_cast<WorkerImpl&>(worker(to)).sums_are_right()) << "worker " << to << ", of all its peers";
+      for (PeerId from = 1; from <= nodes.size(); ++from)
+        if (from != to && !credit_is_forged) expect_credit_to_add_up(from, to);
+    }
+  }
+  /// What one may send to another is in its own hands, on its way, held by messages there, or about to come back.
+  void expect_credit_to_add_up(PeerId from, PeerId to) {
+    auto* sender = static_cast<EndpointImpl*>(worker(from).endpoint(to));
+    auto* receiver = static_cast<EndpointImpl*>(worker(to).endpoint(from));
+    if (sender == nullptr || !sender->failure().empty()) return;
+    if (receiver != nullptr && !receiver->failure().empty()) return;
+    const EndpointImpl::CreditBook unknown{kFirstWindow, kFirstWindow, 0, 0};
+    const EndpointImpl::CreditBook there = receiver != nullptr ? receiver->credit_book() : unknown;
+    std::int64_t spent = 0, returning = 0;
+    for (const Wire::InFlight& message : wire.in_flight(from, to)) {
+      const MessageHeader header = header_of(message);
+      if (header.kind <= Kind::active_announce) spent += charge_of(header, message.payload);
+    }
+    for (const Wire::InFlight& message : wire.in_flight(to, from)) returning += header_of(message).credit;
+    const std::int64_t left = sender->credit_book().credit;
+    EXPECT_EQ(left + spent + there.held + there.owed + returning, there.granted)
+        << "credit of worker " << from << " at worker " << to << ": " << left << " left, " << spent
+        << " in messages on their way, " << there.held << " in messages that are kept, " << there.owed << " owed, "
+        << returning << " on its way back";
+  }
+  static MessageHeader header_of(const Wire::InFlight& message) {
+    MessageHeader header;
+    EXPECT_EQ(read_header(message.header, message.payload, header), nullptr);
+    return header;
+  }
+
   Wire wire;
   std::vector<Node> nodes;
+  bool credit_is_forged = false;  ///< by a test that sends messages of its own making
 };
 
 }  // namespace periapt::ucx::testing

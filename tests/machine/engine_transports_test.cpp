@@ -11,6 +11,7 @@
 
 #include "machine/layer/transports.h"
 #include "machine/ucx-like/worker.h"
+#include "tests/machine/standstill.h"
 
 namespace periapt::ucx {
 namespace {
@@ -43,10 +44,19 @@ class OverTransport : public ::testing::TestWithParam<std::string> {
   }
   template <class Condition>
   void until(Condition&& condition) {
-    for (std::uint64_t i = 0; i < 50'000'000 && !condition(); ++i) {
-      for (auto& worker : workers_) worker->progress();
+    test::Standstill standstill([this] { return state(); });
+    while (!condition()) {
+      int moved = 0;
+      for (auto& worker : workers_) moved += worker->progress();
+      standstill.look(moved > 0);
     }
-    ASSERT_TRUE(condition()) << workers_[0]->explain();
+  }
+  std::string state() const {
+    std::string text = workers_[0]->explain() +
+                       "waits at worker 1 for worker 2: " + std::to_string(to_->waiting_messages()) + " messages\n";
+    for (auto& worker : workers_)
+      text += "came unexpected: " + std::to_string(worker->counters().unexpected) + " messages\n";
+    return text;
   }
   std::vector<std::byte> pattern(std::size_t size) {
     std::vector<std::byte> bytes(size);

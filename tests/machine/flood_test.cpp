@@ -161,6 +161,76 @@ TEST_F(Flood, AWindowGrowsForMessagesThatAreLargerThanIt) {
   EXPECT_LE(worker(1).counters().rendezvous + worker(2).counters().rendezvous, 8u) << "most go at once";
 }
 
+TEST_F(Flood, WindowsThatHaveGrownStayWithinTheBoundTogether) {
+  Limits limits;
+  limits.unexpected_bytes = 256 << 10;
+  constexpr unsigned kSenders = 8;
+  start(kSenders + 1, limits);
+  const PeerId receiver = kSenders + 1;
+  unsigned taken = 0;
+  worker(receiver).tag_serve({1, kFullMask, &taken,
+                              [](void*, std::uint64_t size) { return owned(std::vector<std::byte>(size)); },
+                              [](void* context, Buffer, const Received&) { ++*static_cast<unsigned*>(context); }});
+  std::vector<std::byte> message = pattern(4000);
+  const auto from_all = [&](Tag tag, unsigned each) {
+    for (unsigned i = 0; i < each; ++i)
+      for (PeerId sender = 1; sender <= kSenders; ++sender)
+        endpoint(sender, receiver).tag_send_owned(owned(message), tag);
+  };
+  from_all(1, 200);
+  std::int64_t granted_most = 0;
+  until([&] {
+    std::int64_t granted = 0;
+    for (PeerId sender = 1; sender <= kSenders; ++sender)
+      granted += static_cast<EndpointImpl&>(endpoint(receiver, sender)).credit_book().granted;
+    granted_most = std::max(granted_most, granted);
+    return taken == 200 * kSenders;
+  });
+  EXPECT_GT(granted_most, kSenders * kFirstWindow) << "no window has grown";
+  EXPECT_LE(granted_most, static_cast<std::int64_t>(limits.unexpected_bytes));
+  from_all(2, 200);  // which nobody receives
+  settle(20'000);
+  EXPECT_LE(worker(receiver).counters().unexpected * 4128, limits.unexpected_bytes);
+}
+
+// Each message takes credit along that is owed to its receiver; one that is refused takes it back.
+TEST_F(Flood, NoCreditIsLostWhereTransportsRefuse) {
+  wire.settings.refuse = 0.4;
+  wire.settings.can.max_inline = 500;
+  wire.settings.delay_max = 3;
+  start(2);
+  for (PeerId peer : {1, 2}) {
+    worker(peer).on_active(3, {nullptr, nullptr, [](void*, Endpoint&, std::span<const std::byte>, Buffer) {}});
+    worker(peer).tag_serve({0, 0, nullptr,
+                            [](void*, std::uint64_t size) { return owned(std::vector<std::byte>(size)); },
+                            [](void*, Buffer, const Received&) {}});
+  }
+  const std::vector<std::byte> bytes = pattern(200'000);
+  const std::string long_header(100, 'h');
+  std::vector<RequestPtr> requests;
+  for (unsigned i = 0; i < 3000; ++i) {
+    const PeerId from = 1 + wire.up_to(1);
+    Endpoint& to = endpoint(from, 3 - from);
+    const std::uint64_t size = wire.up_to(wire.chance(0.5) ? 400 : wire.chance(0.9) ? 5000 : bytes.size());
+    const std::span<const std::byte> message = std::span(bytes).first(size);
+    const auto how = wire.up_to(4);
+    if (how == 0) {
+      to.tag_send_owned(owned(message), 1);
+    } else if (how == 1) {
+      requests.push_back(to.active_send(3, bytes_of(wire.chance(0.5) ? std::string("short") : long_header), message));
+    } else if (how == 2) {
+      requests.push_back(to.tag_send_sync(message, 2));
+    } else {
+      requests.push_back(to.tag_send(message, 2));
+    }
+    for (auto steps = wire.up_to(6); steps > 0; --steps) step();
+  }
+  until([&] {
+    return std::all_of(requests.begin(), requests.end(), [](auto& r) { return r == nullptr || r->ended(); }) &&
+           endpoint(1, 2).waiting_messages() + endpoint(2, 1).waiting_messages() == 0;
+  });
+}
+
 TEST_F(Flood, LargeMessagesAreFetchedIntoBoundedMemory) {
   Limits limits;
   limits.unexpected_bytes = 4 << 20;

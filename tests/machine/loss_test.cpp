@@ -142,6 +142,7 @@ TEST_P(Loss, PartingAtOnceEndsWhatIsUnderWay) {
 // ignored.
 TEST_P(Loss, MessagesFromOutsideAreReadWithCare) {
   start(2);
+  credit_is_forged = true;
   std::vector<std::byte> memory(1000), into(100);
   MemoryPtr registered = *worker(2).register_memory(memory);
   worker(2).on_active(1, {nullptr, nullptr, [](void*, Endpoint&, std::span<const std::byte>, Buffer) {}});

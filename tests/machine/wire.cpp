@@ -222,6 +222,13 @@ class WireTransport final : public Transport {
     auto found = links_.find(peer);
     if (found != links_.end() && !found->second->closed) found->second->lost = reason;
   }
+  void add_waiting(PeerId from, std::vector<Wire::InFlight>& all) const {
+    auto [first, last] = links_.equal_range(from);
+    for (auto at = first; at != last; ++at) {
+      for (const Parcel& parcel : at->second->incoming)
+        if (!parcel.is_end) all.push_back({parcel.header, parcel.payload().size()});
+    }
+  }
   std::size_t waiting() const {
     std::size_t sum = 0;
     for (auto& [peer, link] : links_) sum += link->incoming.size();
@@ -469,6 +476,13 @@ std::size_t Wire::in_flight() const {
   std::size_t sum = 0;
   for (auto& [key, transport] : transports) sum += transport->waiting();
   return sum;
+}
+
+std::vector<Wire::InFlight> Wire::in_flight(PeerId from, PeerId to) const {
+  std::vector<InFlight> all;
+  for (auto& [key, transport] : transports)
+    if (key.first == to) transport->add_waiting(from, all);
+  return all;
 }
 
 }  // namespace periapt::ucx::testing

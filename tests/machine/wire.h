@@ -50,6 +50,12 @@ class Wire {
   Transport* transport(PeerId peer, unsigned device = 0);
   /// Messages that wait to be delivered.
   std::size_t in_flight() const;
+  /// Those from one peer to another: their headers, and how many bytes follow.
+  struct InFlight {
+    std::span<const std::byte> header;
+    std::size_t payload;
+  };
+  std::vector<InFlight> in_flight(PeerId from, PeerId to) const;
 
   bool chance(double share) { return share > 0 && std::uniform_real_distribution<>(0, 1)(random_) < share; }
   std::uint64_t up_to(std::uint64_t most) {

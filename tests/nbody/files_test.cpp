@@ -127,6 +127,34 @@ TEST_F(TipsyTest, AMalformedFileSaysWhere) {
   EXPECT_THAT(complaint(), AllOf(HasSubstr("gas particle 1"), HasSubstr("byte 80")));
 }
 
+TEST_F(TipsyTest, ValuesThatCannotBeComputedWithAreSaid) {
+  const float infinite = std::numeric_limits<float>::infinity(), none = std::numeric_limits<float>::quiet_NaN();
+  for (float value : {3e38f, -3e38f, 2e18f, infinite, none}) {
+    for (double Vec3::*axis : {&Vec3::x, &Vec3::z}) {
+      Snapshot wrong = snapshot_;
+      wrong.particles[2].position.*axis = value;
+      writeTipsy(path_, wrong);
+      EXPECT_THAT(complaint(), HasSubstr("no usable number")) << value;
+      wrong = snapshot_;
+      wrong.particles[2].velocity.*axis = value;
+      writeTipsy(path_, wrong);
+      EXPECT_THAT(complaint(), HasSubstr("no usable number")) << value;
+    }
+    Snapshot wrong = snapshot_;
+    wrong.particles[2].mass = value;
+    writeTipsy(path_, wrong);
+    EXPECT_THAT(complaint(), HasSubstr("no usable number")) << value;
+    wrong = snapshot_;
+    wrong.particles[2].softening = value;
+    writeTipsy(path_, wrong);
+    EXPECT_THAT(complaint(), HasSubstr("no usable number")) << value;
+  }
+}
+
+TEST_F(TipsyTest, ADeviceIsNoFile) {
+  EXPECT_THAT([] { readTipsy("/dev/zero"); }, testing::ThrowsMessage<std::runtime_error>(HasSubstr("is a device")));
+}
+
 TEST_F(TipsyTest, AFileThatIsNotThereSaysSo) { EXPECT_THAT(complaint(), HasSubstr("cannot be opened")); }
 
 TEST(Options, AComovingStartMustLieBeforeItsEnd) {

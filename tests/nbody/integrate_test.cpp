@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <stdexcept>
 
 #include "examples/nbody/initial.h"
 #include "examples/nbody/serial.h"
@@ -102,6 +104,17 @@ std::pair<Totals, Totals> run(std::vector<Particle>& particles, const Cosmology&
     time = block.time();
   }
   return {first, totalsOf(particles, a)};
+}
+
+TEST(Integration, AnEnergyThatIsNoNumberEndsIt) {
+  Totals fine;
+  fine.kinetic = 1, fine.potential = -2;
+  Totals wrong = fine;
+  wrong.potential = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(EnergyAccount(wrong, 1), std::runtime_error);
+  EnergyAccount account(fine, 1);
+  EXPECT_EQ(account.drift(fine, 1), 0);
+  EXPECT_THROW(account.drift(wrong, 1), std::runtime_error);
 }
 
 TEST(Integration, AnIsolatedGalaxyKeepsItsEnergyAndMomentum) {

@@ -142,6 +142,7 @@ TEST(Placement, FromAFile) {
   const File words("0\none\n");
   EXPECT_DEATH(read_placement(words.path, 2, 4), ":2: expected a PE, found \"one\"");
   EXPECT_DEATH(read_placement("/nowhere/at/all", 2, 4), "/nowhere/at/all can't be read");
+  EXPECT_DEATH(read_placement("/dev/zero", 2, 4), "/dev/zero can't be read: it is a device, not a file");
 }
 
 }  // namespace

@@ -144,22 +144,80 @@ TEST(Threads, StacksOfManySizesHoldWhatTheyPromise) {
   }
 }
 
-TEST(Threads, BeyondThePoolsBoundMemoryGoesBackAndStacksStillWork) {
-  ThreadOptions options;
-  options.pooled_bytes_max = 64 * 1024;
-  Threads threads(options);
+// Threads that all live at once, and have ended.
+int run_at_once(Threads& threads, int count) {
   int runs = 0;
+  std::vector<Thread*> many;
+  for (int i = 0; i < count; ++i)
+    many.push_back(threads.spawn([&] {
+      threads.suspend();
+      ++runs;
+    }));
+  for (Thread* t : many) threads.resume(t);
+  for (Thread* t : many) threads.resume(t);
+  return runs;
+}
+
+ThreadOptions small_pool() {
+  ThreadOptions options;
+  options.pooled_bytes = 2 * options.stack_bytes;
+  return options;
+}
+
+TEST(Threads, StacksKeepTheirMemoryAsLongAsThreadsNeedThemAgain) {
+  Threads threads(small_pool());
   for (int round = 0; round < 3; ++round) {
-    std::vector<Thread*> many;
-    for (int i = 0; i < 200; ++i)
-      many.push_back(threads.spawn([&] {
-        threads.suspend();
-        ++runs;
-      }));
-    for (Thread* t : many) threads.resume(t);
-    for (Thread* t : many) threads.resume(t);
+    EXPECT_EQ(run_at_once(threads, 200), 200);
+    EXPECT_FALSE(threads.trim());
   }
-  EXPECT_EQ(runs, 600);
+  for (int i = 0; i < 1000; ++i) run_at_once(threads, 1);
+  EXPECT_EQ(threads.stacks_trimmed(), 0u);
+}
+
+TEST(Threads, StacksThatNoThreadHasNeededGiveTheirMemoryBackAndStillWork) {
+  Threads threads(small_pool());
+  for (int round = 1; round <= 3; ++round) {
+    EXPECT_EQ(run_at_once(threads, 200), 200);
+    EXPECT_FALSE(threads.trim());  // all have been needed since the last one
+    run_at_once(threads, 50);
+    EXPECT_TRUE(threads.trimmable());
+    EXPECT_FALSE(threads.trim());
+    EXPECT_EQ(threads.stacks_trimmed(), 198u * round - 48u);  // 50 have been needed
+    EXPECT_FALSE(threads.trim());
+    EXPECT_EQ(threads.stacks_trimmed(), 198u * round);
+    EXPECT_FALSE(threads.trimmable());
+  }
+}
+
+TEST(Threads, AFloodOfThreadsGivesItsMemoryBackBitByBit) {
+  Threads threads(small_pool());
+  constexpr int count = 3000;
+  EXPECT_EQ(run_at_once(threads, count), count);
+  EXPECT_FALSE(threads.trim());
+  int calls = 1;
+  while (threads.trim()) ++calls;
+  EXPECT_GT(calls, 1);
+  EXPECT_EQ(threads.stacks_trimmed(), count - 2u);
+}
+
+TEST(Threads, TheirEndIsToldHoweverItComes) {
+  struct End : periapt::scheduler::ThreadEnd {
+    int* count;
+  };
+  Threads threads;
+  int ended = 0;
+  End ends[3];
+  Thread* many[] = {threads.spawn([] {}), threads.spawn([&] { threads.exit(); }),
+                    threads.spawn([&] { threads.suspend(); })};
+  for (int i = 0; i < 3; ++i) {
+    ends[i].count = &ended;
+    ends[i].ended = [](periapt::scheduler::ThreadEnd* end) { ++*static_cast<End*>(end)->count; };
+    many[i]->at_end = &ends[i];
+    threads.resume(many[i]);
+  }
+  EXPECT_EQ(ended, 2);
+  threads.destroy(many[2]);
+  EXPECT_EQ(ended, 3);
 }
 
 struct CountingListener : ThreadListener {

@@ -297,6 +297,39 @@ TEST_F(Robust, ABoolIsNeverAnythingElse) {
   EXPECT_EQ(raw, 1);
 }
 
+TEST_F(Robust, ABoolFromAFileIsNeverAnythingElse) {
+  File file = temporary_file();
+  std::fputc(7, file.get());
+  std::rewind(file.get());
+  PUP::fromDisk p(file.get());
+  bool flag = false;
+  p | flag;
+  unsigned char byte = 0;
+  std::memcpy(&byte, &flag, 1);
+  EXPECT_EQ(byte, 1);
+}
+/// The first numbers are there, and then there is no room for one more, be it alone or in an array.
+template <class Stream>
+void expect_two_numbers(Stream&& alone, Stream&& in_array) {
+  int a = 0, b = 0, c = 0, two[2] = {0, 0};
+  alone | a, alone | b;
+  EXPECT_EQ(alone.size(), 8u);
+  EXPECT_THROW(alone | c, PUP::error);
+  in_array | a;
+  EXPECT_THROW(in_array(two, 2), PUP::error);
+}
+TEST_F(Robust, ThreeNumbersAreNotInEightBytes) {
+  const std::vector<char> eight(8, 1);
+  expect_two_numbers(PUP::fromMem(eight.data(), eight.size()), PUP::fromMem(eight.data(), eight.size()));
+  expect_two_numbers(PUP_toNetwork_unpack(eight.data(), 8), PUP_toNetwork_unpack(eight.data(), 8));
+  expect_two_numbers(PUP_toNetwork4_unpack(eight.data(), 8), PUP_toNetwork4_unpack(eight.data(), 8));
+  File files[] = {temporary_file(), temporary_file()};
+  for (File& file : files) {
+    std::fwrite(eight.data(), 1, eight.size(), file.get());
+    std::rewind(file.get());
+  }
+  expect_two_numbers(PUP::fromDisk(files[0].get()), PUP::fromDisk(files[1].get()));
+}
 TEST_F(Robust, EnginesWithImpossiblePositions) {
   std::string text = PUP::detail::engine_text(std::ranlux24_base());
   text.replace(text.rfind(' '), std::string::npos, " 4000000000");

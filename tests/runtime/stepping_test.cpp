@@ -2,6 +2,7 @@
 // failure. A model beside it knows what was sent, who lives, and what each reduction must bring.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <random>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "charm++.h"
+#include "runtime/chare/array_manager.h"
+#include "runtime/chare/location.h"
 #include "runtime/chare/pe_objects.h"
 #include "runtime/chare/stepped.h"
 #include "stepping.decl.h"
@@ -30,8 +33,8 @@ struct Model {
   bool restless = false;                // movers migrate when they hear a broadcast
   std::int64_t sent = 0, received = 0;  // point to point
   std::int64_t given = 0, reduced = 0;  // contributions, and those that came out of a reduction
-  int quiet = 0;
-  int inside = 0;  // exclusive entries that run
+  int quiet = 0;                        // times that quiescence was reported
+  int inside = 0;                       // exclusive entries that run
   int sleeping_on = -1;
   std::string mistake;
 } model;
@@ -140,10 +143,29 @@ class Mover : public CBase_Mover {
   Mover() { arrived(); }
   explicit Mover(CkMigrateMessage*) {}
   ~Mover() override {}
-  void pup(PUP::er& p) { p | last; }
-  void ckJustMigrated() override { arrived(); }
-  void ckAboutToMigrate() override { model.alive[thisIndex] = -1; }
+  void pup(PUP::er& p) { p | last, p | under_way; }
+  void ckJustMigrated() override {
+    under_way = false;
+    arrived();
+  }
+  void ckAboutToMigrate() override {
+    under_way = true;
+    model.alive[thisIndex] = -1;
+  }
+  // What each entry method begins with.
+  void look() {
+    if (under_way) model.mistake = "an entry method runs before ckJustMigrated()";
+  }
+  void fork(int depth) {
+    look();
+    ++model.received;
+    for (int i = 0; i < 2 && depth > 0; ++i) {
+      ++model.sent;
+      thisProxy[std::next(model.alive.begin(), pick(static_cast<int>(model.alive.size())))->first].fork(depth - 1);
+    }
+  }
   void note(int hops) {
+    look();
     ++model.received;
     if (hops == 0 || model.alive.empty()) return;
     auto to = std::next(model.alive.begin(), pick(static_cast<int>(model.alive.size())));
@@ -151,6 +173,7 @@ class Mover : public CBase_Mover {
     thisProxy[to->first].note(hops - 1);
   }
   void shout(int number) {
+    look();
     if (last != 0 && number != last + 1)
       model.mistake = "broadcast " + std::to_string(number) + " came after " + std::to_string(last);
     last = number;
@@ -163,12 +186,14 @@ class Mover : public CBase_Mover {
       migrateMe(pick(pes));
   }
   void give() {
+    look();
     ++model.given;
     std::int64_t one = 1;
     contribute(sizeof one, &one, CkReduction::sum_long_long, CkCallback(CkReductionTarget(Main, round), mainProxy));
   }
   void arrived() { model.alive[thisIndex] = CkMyPe(); }
   int last = 0;
+  bool under_way = false;  // from ckAboutToMigrate() until ckJustMigrated()
 };
 
 // Of two arrays bound to each other.
@@ -235,6 +260,7 @@ class Stepping : public testing::TestWithParam<int> {
     start();
     ASSERT_TRUE(settle());
     model = Model();
+    periapt::Location::hints_kept = GetParam() % 2 ? 1 << 14 : static_cast<std::size_t>(pick(4));
   }
   void TearDown() override { EXPECT_EQ(model.mistake, "") << "seed " << GetParam(); }
 
@@ -242,6 +268,15 @@ class Stepping : public testing::TestWithParam<int> {
     on(pick(pes));
     model.alive[index] = -1;
     movers[index].insert(pick(pes));
+  }
+  static void ask_for_quiescence() {
+    on(pick(pes));
+    CkStartQD(CkCallback(CkIndex_Main::quiet(), mainProxy));
+  }
+  // Its detection pauses between its waves, in real time.
+  static void until_quiet(int times) {
+    for (int i = 0; i < 20'000 && model.quiet < times; ++i) ASSERT_TRUE(settle()) << "seed " << GetParam();
+    EXPECT_EQ(model.quiet, times) << "quiescence is due as often as it was asked for; seed " << GetParam();
   }
   // Runs an action on a mover where it is; false when it is on its way.
   template <class Action>
@@ -253,6 +288,11 @@ class Stepping : public testing::TestWithParam<int> {
     EXPECT_NE(mover, nullptr) << "mover " << index << " is not where it arrived; seed " << GetParam();
     if (mover) action(*mover);
     return mover != nullptr;
+  }
+  // The next test counts on an array without elements.
+  void destroy_movers() {
+    for (const auto& [index, pe] : model.alive) EXPECT_TRUE(with(index, [](Mover& m) { m.ckDestroy(); }));
+    ASSERT_TRUE(settle());
   }
   int someone() {
     if (model.alive.empty()) return 0;
@@ -326,12 +366,9 @@ TEST_P(Stepping, NothingIsLostOrDoubledWhileElementsAreBornMoveAndDie) {
     ASSERT_EQ(model.mistake, "") << "seed " << GetParam() << ", act " << act;
   }
   for (int index : dead) born(index);  // some have messages waiting
-  on(pick(pes));
-  CkStartQD(CkCallback(CkIndex_Main::quiet(), mainProxy));
-  // Quiescence detection pauses between its waves, in real time.
-  for (int i = 0; i < 100'000 && model.quiet == 0; ++i) ASSERT_TRUE(settle()) << "seed " << GetParam();
+  ask_for_quiescence();
+  until_quiet(1);
   EXPECT_EQ(model.sent, model.received) << waiting() << "seed " << GetParam();
-  EXPECT_EQ(model.quiet, 1) << "quiescence is due once; seed " << GetParam();
   for (const auto& [index, pe] : model.alive) EXPECT_GE(pe, 0) << "mover " << index << " is lost; seed " << GetParam();
   for (const auto& [index, pe] : model.alive)
     with(index, [](Mover& m) { EXPECT_TRUE(m.last == 0 || m.last == model.shouts) << "seed " << GetParam(); });
@@ -344,6 +381,174 @@ TEST_P(Stepping, NothingIsLostOrDoubledWhileElementsAreBornMoveAndDie) {
   }
   ASSERT_TRUE(settle()) << "seed " << GetParam();
   EXPECT_EQ(model.given, model.reduced) << "contributions; seed " << GetParam();
+}
+
+// Quiescence is asked for all the time while each message makes two more; it is reported when all of them have come.
+TEST_P(Stepping, QuiescenceIsNotReportedWhileMessagesMakeMore) {
+  for (int i = 0; i < pes; ++i) born(3'000'000 + pes * GetParam() + i);
+  ASSERT_TRUE(settle());
+  for (int i = 0; i < 4; ++i) {
+    on(pick(pes));
+    ++model.sent;
+    movers[someone()].fork(5);
+  }
+  int asked = 0;
+  for (; asked < 40; ++asked) {
+    ask_for_quiescence();
+    for (int steps = pick(16); steps > 0; --steps) on(some_pe()).step();
+    ASSERT_EQ(model.mistake, "") << "seed " << GetParam() << ", asked " << asked;
+  }
+  until_quiet(asked);
+  EXPECT_EQ(model.received, 4 * 63) << "seed " << GetParam();
+  destroy_movers();
+}
+
+// A message that waits for its element is on its way, though nothing moves.
+TEST_P(Stepping, QuiescenceIsNotReportedWhileAMessageWaits) {
+  const int index = 6'000'000 + GetParam();
+  on(pick(pes));
+  ++model.sent;
+  movers[index].note(0);
+  ask_for_quiescence();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(settle());
+  EXPECT_EQ(model.quiet, 0) << "seed " << GetParam();
+  born(index);
+  until_quiet(1);
+  EXPECT_EQ(model.received, 1) << "seed " << GetParam();
+  destroy_movers();
+}
+
+// An element is told to go as soon as it is there: its home may not have heard of it.
+TEST_P(Stepping, AnElementMigratesRightAfterItWasInserted) {
+  const int index = 4'000'000 + GetParam(), to = pick(pes);
+  on(pick(pes)), movers[index].insert(pick(pes));
+  while (!with(index, [to](Mover& m) { m.migrateMe(to); })) on(some_pe()).step();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(model.alive[index], to) << "it is not where it was sent to; seed " << GetParam();
+  ask_for_quiescence();
+  until_quiet(1);
+  destroy_movers();
+}
+
+TEST_P(Stepping, ABoundElementMigratesRightAfterItWasInsertedElsewhere) {
+  on(0);
+  CProxy_Pal leaders = CProxy_Pal::ckNew();
+  leaders.doneInserting();
+  CkArrayOptions options;
+  options.bindTo(leaders);
+  CProxy_Pal mates = CProxy_Pal::ckNew(options);
+  mates.doneInserting();
+  ASSERT_TRUE(settle());
+  const int at = pick(pes), leader_at = (at + 1 + pick(pes - 1)) % pes, to = (at + 1 + pick(pes - 1)) % pes;
+  on(pick(pes)), leaders[1].insert(leader_at);
+  ASSERT_TRUE(settle());
+  on(at), mates[1].insert(at);
+  while (on(at), !mates[1].ckLocal()) on(some_pe()).step();
+  mates[1].ckLocal()->migrateMe(to);
+  ASSERT_TRUE(settle());
+  on(to);
+  EXPECT_TRUE(mates[1].ckLocal() && leaders[1].ckLocal()) << "seed " << GetParam();
+}
+
+// The home asks whether an element that claims an index belongs to one that it knows; meanwhile that one dies, and the
+// next one claims the index.
+TEST_P(Stepping, OneThatDiesBeforeItIsSettledMakesWayForTheNext) {
+  on(0);
+  CProxy_Pal leaders = CProxy_Pal::ckNew();
+  leaders.doneInserting();
+  CkArrayOptions options;
+  options.bindTo(leaders);
+  CProxy_Pal mates = CProxy_Pal::ckNew(options);
+  mates.doneInserting();
+  ASSERT_TRUE(settle());
+  on(0);
+  const int index = pick(100);
+  const int home = periapt::PeObjects::current().array(mates.ckGetArrayID())->location().home(CkArrayIndex1D(index));
+  std::vector<int> free;
+  for (int pe = 0; pe < pes; ++pe)
+    if (pe != home) free.push_back(pe);
+  std::shuffle(free.begin(), free.end(), chance);
+  const int leader_at = free[0], first_at = free[1], second_at = free[2];
+  on(free[3]), leaders[index].insert(leader_at);
+  ASSERT_TRUE(settle());
+  const auto insert_mate = [&](int pe) {
+    on(pe), mates[index].insert(pe);
+    while (on(pe), !mates[index].ckLocal()) on(pe).step();
+  };
+  insert_mate(first_at);
+  for (int i = pick(3); i > 0; --i) on(home).step();
+  on(first_at), mates[index].ckLocal()->ckDestroy();
+  insert_mate(second_at);
+  ASSERT_TRUE(settle()) << "seed " << GetParam();
+  on(leader_at);
+  EXPECT_TRUE(mates[index].ckLocal() && leaders[index].ckLocal()) << "seed " << GetParam();
+  ask_for_quiescence();
+  until_quiet(1);
+}
+
+// A PE that had known where an element was that has died learns where the one is that has its index now.
+TEST_P(Stepping, AnIndexThatIsBornAgainIsFoundWithoutADetour) {
+  const int index = 5'000'000 + GetParam(), sender = pick(pes);
+  CkEntryOptions as_message;  // a call that fits a line does not say who has sent it
+  as_message.setPriority(1);
+  on(pick(pes)), movers[index].insert(pick(pes));
+  ASSERT_TRUE(settle());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(with(index, [](Mover& m) { m.migrateMe((CkMyPe() + 1 + pick(pes - 1)) % pes); }));
+    ASSERT_TRUE(settle());
+    on(sender), movers[index].note(0, &as_message);
+    ASSERT_TRUE(settle());
+  }
+  const int last = model.alive[index];
+  ASSERT_TRUE(with(index, [](Mover& m) { m.ckDestroy(); }));
+  ASSERT_TRUE(settle());
+  on(sender);
+  periapt::ArrayManager& known = *periapt::PeObjects::current().array(movers.ckGetArrayID());
+  const int home = known.location().home(CkArrayIndex1D(index));
+  int now = last;
+  while (now == last || now == home) now = pick(pes);
+  on(pick(pes)), movers[index].insert(now);
+  ASSERT_TRUE(settle());
+  on(sender), movers[index].note(0, &as_message);  // goes by way of the home, which tells the sender
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(known.whereabouts(0, CkArrayIndex1D(index)), now) << "seed " << GetParam();
+  destroy_movers();
+}
+
+// Of an element that has died the last two places may believe it at each other: it went from one to the other, and
+// there comes late news of the first.
+TEST_P(Stepping, AMessageLeavesACircleOfOldHints) {
+  const int index = 7'000'000 + GetParam();
+  CkEntryOptions as_message;
+  as_message.setPriority(1);
+  std::vector<int> all{0, 1, 2, 3, 4};
+  std::shuffle(all.begin(), all.end(), chance);
+  const int first = all[0], second = all[1], last = all[2];
+  const auto send_from = [&](int pe) {
+    on(pe);
+    ++model.sent;
+    movers[index].note(0, &as_message);
+  };
+  on(all[3]), movers[index].insert(first);
+  ASSERT_TRUE(settle());
+  send_from(last);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(with(index, [&](Mover& m) { m.migrateMe(second); }));
+  ASSERT_TRUE(settle());
+  send_from(last);  // to `first`, which does not come to look at it
+  ASSERT_TRUE(with(index, [&](Mover& m) { m.migrateMe(last); }));
+  while (model.alive[index] != last) on(last).step();
+  ASSERT_TRUE(with(index, [&](Mover& m) { m.ckDestroy(); }));
+  model.alive.clear();
+  // Now it forwards it to `second`, and tells `last` that the element is there.
+  ASSERT_TRUE(settle());
+  on(all[4]), movers[index].insert(all[4]);
+  ASSERT_TRUE(settle());
+  send_from(second);
+  send_from(last);
+  ASSERT_TRUE(settle()) << "seed " << GetParam();
+  EXPECT_EQ(model.sent, model.received) << waiting() << "seed " << GetParam();
+  destroy_movers();
 }
 
 // Kept broadcasts are dropped once everybody has them: also those who are on their way, and leave again in the middle
@@ -434,6 +639,40 @@ TEST_P(Stepping, BoundElementsComeTogether) {
   }
   ASSERT_TRUE(settle());
   for (int i = 0; i < count; ++i) together(i);
+}
+
+// PE 0 cannot tell one PE of the second array, because the ring that leads there is full, when elements come to it.
+TEST_P(Stepping, ABoundArrayMayBeMadeLateOnOnePe) {
+  constexpr int count = 4 * pes;
+  on(0);
+  CProxy_Pal leaders = CProxy_Pal::ckNew(count);
+  ASSERT_TRUE(settle());
+  const int late = 1 + pick(pes - 1);
+  const auto others = [&](int most) {
+    for (int i = pick(most); i > 0; --i)
+      if (const int pe = 1 + pick(pes - 1); pe != late) on(pe).step();
+  };
+  on(0);
+  for (int i = 0; i < 1000; ++i) queue[late].item(i);
+  CkArrayOptions options(count);
+  options.bindTo(leaders);
+  CProxy_Pal mates = CProxy_Pal::ckNew(options);
+  others(100);
+  for (int act = 0; act < 60; ++act) {
+    const int from = 1 + pick(pes - 1), i = pick(count);
+    if (from == late) continue;
+    on(from);
+    if (leaders[i].ckLocal() && mates[i].ckLocal()) leaders[i].ckLocal()->migrateMe(late);
+    ++model.sent;
+    on(from), (pick(2) ? leaders : mates)[i].note();
+    others(10);
+    for (int steps = pick(4); steps > 0; --steps) on(late).step();
+  }
+  // Long enough for a message that goes in a circle to be refused.
+  for (int i = 0; i < 3000; ++i) on(1 + pick(pes - 1)).step();
+  ASSERT_TRUE(settle()) << "seed " << GetParam();
+  EXPECT_EQ(model.sent, model.received) << waiting() << "seed " << GetParam();
+  EXPECT_EQ(model.order.size(), 1000u);
 }
 
 TEST_P(Stepping, ASecondElementOfAnIndexIsRefusedWhereverItIs) {

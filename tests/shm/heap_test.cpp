@@ -182,6 +182,55 @@ TEST(Heap, PagesOfFreeBigBlocksGoBackBeyondTheLimit) {
   for (void* block : blocks) heap.release(block);
 }
 
+// Messages that are all under way at once, and have been released.
+void flood(Heap& heap, std::size_t count, std::size_t bytes) {
+  std::vector<void*> blocks(count);
+  for (void*& block : blocks) std::memset(block = heap.allocate(bytes), 1, bytes);
+  for (void* block : blocks) heap.release(block);
+}
+
+TEST(Heap, AStreamOfBigBlocksKeepsItsPages) {
+  Host host(1);
+  Heap& heap = host.heap(0);
+  constexpr std::size_t kSize = std::size_t{1} << 20, kCount = 40;
+  heap.set_cache_limit(~std::size_t{0});
+  flood(heap, kCount, kSize);
+  EXPECT_FALSE(heap.trim());
+  const std::uint64_t calls = heap.statistics().page_calls;
+  for (int round = 0; round < 10; ++round) {
+    flood(heap, kCount, kSize);
+    EXPECT_FALSE(heap.trim());
+  }
+  EXPECT_EQ(heap.statistics().page_calls, calls);
+}
+
+TEST(Heap, BigBlocksThatNothingHasNeededGiveTheirPagesBack) {
+  Host host(1);
+  Heap& heap = host.heap(0);
+  constexpr std::size_t kSize = std::size_t{1} << 20, kCount = 100, kNeeded = 10;
+  heap.set_cache_limit(~std::size_t{0});
+  flood(heap, kCount, kSize);
+  flood(heap, 3, 5 * kSize);
+  const std::size_t resident = resident_bytes();
+  const std::size_t flooded = heap.statistics().cached_big_bytes;
+  EXPECT_FALSE(heap.trim());  // all have been needed since the last one
+  EXPECT_EQ(heap.statistics().cached_big_bytes, flooded);
+  flood(heap, kNeeded, kSize);
+  while (heap.trim()) {  // bit by bit
+  }
+  EXPECT_LT(heap.statistics().cached_big_bytes, (kNeeded + 1) * kSize * 5 / 4);
+  EXPECT_GE(heap.statistics().cached_big_bytes, kNeeded * kSize);
+  EXPECT_TRUE(heap.trimmable());
+  while (heap.trim()) {
+  }
+  EXPECT_EQ(heap.statistics().cached_big_bytes, 0u);
+  EXPECT_FALSE(heap.trimmable());
+  if (!platform::kThreadSanitizer && !platform::kAddressSanitizer) {
+    EXPECT_LT(resident_bytes(), resident - 90 * kSize);
+  }
+  flood(heap, kCount, kSize);  // as good as new
+}
+
 TEST(Heap, PermanentMemoryIsZeroAndAligned) {
   Host host(1);
   std::memset(host.heap(0).allocate(1000), 1, 1000);

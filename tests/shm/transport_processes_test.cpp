@@ -19,6 +19,7 @@
 
 #include "machine/shm/rendezvous.h"
 #include "machine/shm/transport.h"
+#include "tests/machine/standstill.h"
 
 namespace periapt::shm {
 namespace {
@@ -69,7 +70,12 @@ class Worker final : public Receiver {
 
   template <class Done>
   void until(Done&& done) {
-    while (!done()) transport->progress();
+    test::Standstill standstill([this] { return state(); });
+    while (!done()) standstill.look(transport->progress() > 0);
+  }
+  std::string state() const {
+    return std::to_string(messages) + " messages have come" + (link == nullptr ? ", there is no link" : "") +
+           (lost.empty() ? "" : ", the link was lost: " + lost);
   }
   /// Sends message `number` of `size` bytes from the memory given, to its end.
   void send(std::span<std::byte> bytes, std::uint64_t number) {
@@ -517,7 +523,8 @@ TEST(ShmTransport, BorrowedMessagesOutliveTheirLink) {
   ASSERT_TRUE(link.ok());
   a.link = *link;
   auto both = [&](auto&& done) {
-    while (!done()) a.transport->progress(), b.transport->progress();
+    test::Standstill standstill([&] { return "a: " + a.state() + "\nb: " + b.state(); });
+    while (!done()) standstill.look(a.transport->progress() + b.transport->progress() > 0);
   };
   std::byte first[8];
   a.send(first, 0);

@@ -233,6 +233,17 @@ TEST(Devices, LoopbackWhenNothingElseIsThere) {
   EXPECT_EQ(usable(choose(alone, "")), "lo ");
 }
 
+TEST(Devices, LoopbackAloneWhenAllWorkersAreOnThisHost) {
+  std::vector<Choice> choices = choose(host(), "", true);
+  EXPECT_EQ(usable(choices), "lo ");
+  EXPECT_NE(named(choices, "eth0").detail.find("all processes are on this host"), std::string::npos);
+  EXPECT_EQ(named(choices, "eth0").remedy, "+net-devices eth0");
+  EXPECT_EQ(usable(choose(host(), "eth1", true)), "eth1 ");
+  std::vector<Interface> others = host();
+  others.erase(others.begin());
+  EXPECT_EQ(usable(choose(others, "", true)), "eth0 eth1 ") << "there is no loopback";
+}
+
 TEST(Devices, AreChosenByNameAddressAndNetwork) {
   EXPECT_EQ(usable(choose(host(), "eth1")), "eth1 ");
   EXPECT_EQ(usable(choose(host(), "lo,docker0")), "lo docker0 ");

@@ -27,14 +27,14 @@ std::set<std::string> filesIn(const std::string& text) {
 
 /// Comments are kept (-C), so that columns stay what they are; only line markers tell where a line was.
 bool preprocess(const Job& job, const std::string& file, std::string& text) {
-  std::vector<std::string> command = {job.cxx(), "-E", "-C", "-w", "-x", "c++", "-std=c++17"};
+  std::vector<std::string> command = {job.cxx(), "-E", "-C", "-w", "-x", "c++", "-std=c++17", charmc_macro};
   command.insert(command.end(), job.options.preprocess.begin(), job.options.preprocess.end());
   command.push_back(file);
   return runStep(job, command, &text) == 0;
 }
 
 std::set<std::string, std::less<>> definesOf(const Options& options) {
-  std::set<std::string, std::less<>> out;
+  std::set<std::string, std::less<>> out = {"__CHARMC__"};
   for (std::size_t i = 0; i < options.preprocess.size(); ++i) {
     std::string flag = options.preprocess[i];
     if (flag == "-D" && i + 1 < options.preprocess.size()) flag += options.preprocess[++i];

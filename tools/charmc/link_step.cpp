@@ -97,6 +97,20 @@ bool endsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
+/// The texts of a link line, with `archives` behind its last object. A library that stands in front of an object is
+/// named again there: a linker takes of it only what it misses already.
+std::vector<std::string> texts(const std::vector<LinkItem>& items, const std::vector<std::string>& archives = {}) {
+  std::size_t behindObjects = items.size();
+  while (behindObjects > 0 && !items[behindObjects - 1].isFile) --behindObjects;
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < behindObjects; ++i) out.push_back(items[i].text);
+  out.insert(out.end(), archives.begin(), archives.end());
+  for (std::size_t i = 0; i < behindObjects; ++i)
+    if (items[i].text.rfind("-l", 0) == 0) out.push_back(items[i].text);
+  for (std::size_t i = behindObjects; i < items.size(); ++i) out.push_back(items[i].text);
+  return out;
+}
+
 bool archive(const Job& job, const std::vector<LinkItem>& items) {
   std::error_code error;
   fs::remove(job.options.output, error);  // `ar` would keep members that are no longer there
@@ -109,7 +123,7 @@ bool archive(const Job& job, const std::vector<LinkItem>& items) {
 bool sharedObject(const Job& job, const std::vector<LinkItem>& items) {
   std::vector<std::string> command = {job.ldxx(), "-shared", "-fPIC"};
   command.insert(command.end(), job.options.compile.begin(), job.options.compile.end());
-  for (const LinkItem& item : items) command.push_back(item.text);
+  for (std::string& text : texts(items)) command.push_back(std::move(text));
   command.insert(command.end(), {"-o", job.options.output});
   return runStep(job, command) == 0;
 }
@@ -162,15 +176,7 @@ bool program(const Job& job, const std::vector<LinkItem>& items) {
   add(job.options.ldOptions);
   command.push_back(init->string());
   // A module's archive stands before the program's libraries, which may use it, and behind them, which it may use.
-  bool placed = false;
-  for (const LinkItem& item : items) {
-    if (!placed && item.text.rfind("-l", 0) == 0) {
-      add(modules.archives);
-      placed = true;
-    }
-    command.push_back(item.text);
-  }
-  if (!placed) add(modules.archives);
+  add(texts(items, modules.archives));
   for (const std::string& folder : job.layout.libraries) command.push_back("-L" + folder);
   add(modules.flags);
   add(modules.archives);
@@ -213,7 +219,7 @@ bool link(const Job& job, const std::vector<LinkItem>& items) {
   } else if (job.options.seq) {
     std::vector<std::string> command = {job.ldxx()};
     command.insert(command.end(), job.options.compile.begin(), job.options.compile.end());
-    for (const LinkItem& item : items) command.push_back(item.text);
+    for (std::string& text : texts(items)) command.push_back(std::move(text));
     command.insert(command.end(), {"-o", job.options.output});
     done = runStep(job, command) == 0;
   } else {
@@ -235,11 +241,11 @@ void printBuildingBlocks(const Job& job) {
   for (const std::string& library : system_libraries) libraries += " " + library;
   for (const std::string& flag : job.layout.linkFlags) libraries += " " + flag;
   const std::string lib = job.layout.libraries.front();
-  std::printf("CHARM_CC='%s'\nCHARM_CC_FLAGS='%s'\n", job.cc().c_str(), includes.c_str());
+  std::printf("CHARM_CC='%s'\nCHARM_CC_FLAGS='%s %s'\n", job.cc().c_str(), charmc_macro, includes.c_str());
   std::string needed;
   for (const std::string& flag : job.neededFlags()) needed += flag + " ";
-  std::printf("CHARM_CXX='%s'\nCHARM_CXX_FLAGS='-std=gnu++17 %s%s'\n", job.cxx().c_str(), needed.c_str(),
-              includes.c_str());
+  std::printf("CHARM_CXX='%s'\nCHARM_CXX_FLAGS='-std=gnu++17 %s%s %s'\n", job.cxx().c_str(), needed.c_str(),
+              charmc_macro, includes.c_str());
   std::printf("CHARM_LD='%s'\nCHARM_LD_FLAGS=''\n", job.cc().c_str());
   std::printf("CHARM_LDXX='%s'\nCHARM_LDXX_FLAGS=''\nCHARM_LIBS='%s'\n", job.ldxx().c_str(), libraries.c_str());
   std::printf("CHARMBIN='%s'\nCHARMINC='%s'\nCHARMLIB='%s'\n", job.layout.bin.c_str(),

@@ -92,7 +92,12 @@ class OptionParser {
     splitInto("-cc-option", &Options::ccOptions);
     splitInto("-ld++-option", &Options::ldOptions);
     splitInto("-ld-option", &Options::ldOptions);
-    on({"-O", "-optimize", "-production"}, [this] { out_.compile.push_back("-O3"); });
+    on({"-O", "-optimize"}, [this] { out_.compile.push_back("-O3"); });
+    on({"-production"}, [this] {
+      out_.compile.push_back("-O3");
+      out_.preprocess.push_back("-DCMK_ERROR_CHECKING=0");
+    });
+    on({"-no-optimize", "-no-production"}, [] {});
     on({"-openmp"}, [this] { out_.compile.push_back("-fopenmp"); });
     on({"-shared", "-build-shared"}, [this] { out_.shared = true; });
     on({"-rpath"}, [this] { out_.link.push_back({"-Wl,-rpath," + value("-rpath")}); });
@@ -247,7 +252,8 @@ Without -o nothing is linked. Flags that are not listed here go to the compiler 
   -module M[,N]                  links libmoduleM.a and registers the module M
   -balancer NAME                 the load balancer to start with
   -tracemode MODE                links tracing of that kind
-  -O, -optimize, -production     -O3;   -g and all other levels as usual
+  -O, -optimize                  -O3;   -g and all other levels as usual
+  -production                    the same, without the checks of CkAssert and of indices into CkVec
   -c++ CXX, -cc CC, -ld++ LD     uses other compilers; -c++-option, -cc-option, -ld++-option give them flags
   -E FILE.ci                     translates, as does FILE.ci alone
   -M, -MD, -MF FILE, -MT NAME    writes dependencies, of .ci files too

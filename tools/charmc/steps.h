@@ -10,6 +10,9 @@
 
 namespace periapt::charmc {
 
+/// Sources and .ci files ask by it whether they are compiled as a Charm++ program.
+constexpr const char* charmc_macro = "-D__CHARMC__=1";
+
 struct Job {
   Options options;
   Layout layout;

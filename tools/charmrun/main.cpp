@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/output.h"
 #include "tools/charmrun/command_line.h"
 #include "tools/charmrun/hub.h"
 #include "tools/charmrun/launch.h"
@@ -57,6 +58,7 @@ int become(std::vector<std::string> words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  periapt::output::keep_standard_files();
   if (argc == 2 && std::strcmp(argv[1], "++agent") == 0) return run_agent();
   Run run = parseCommandLine({argv + 1, argv + argc});
   if (!run.error.empty()) return fail(run.error);

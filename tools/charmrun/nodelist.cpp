@@ -1,13 +1,14 @@
 #include "tools/charmrun/nodelist.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <string_view>
+
+#include "base/file_text.h"
 
 namespace periapt::charmrun {
 namespace {
@@ -198,14 +199,13 @@ Result<std::vector<Host>> parse_nodelist(const std::string& text, const std::str
 
 Result<std::vector<Host>> read_nodelist(const std::string& file, const std::string& group) {
   std::string path = file.empty() ? default_file() : file;
-  std::ifstream in(path);
-  std::ostringstream text;
-  if (in && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();  // nothing at all is not an error
-  if (!in.is_open() || in.bad() || !text) {
-    return Status::failure("cannot read the nodelist " + path + ": " + std::strerror(errno ? errno : EIO) +
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  Result<std::string> text = read_file(path, kMost);
+  if (!text) {
+    return Status::failure("cannot read the nodelist " + path + ": " + text.message() +
                            "\n      it holds a line \"host NAME\" for each host");
   }
-  return parse_nodelist(text.str(), group, path);
+  return parse_nodelist(*text, group, path);
 }
 
 std::vector<int> share_processes(const std::vector<Host>& hosts, int processes) {

@@ -144,7 +144,8 @@ class Root final : public Hub {
     if (!bootstrap::unpack_texts(frame.body, texts) || texts.size() != 2) return;
     if (ending_) return;
     std::string who = "process " + std::to_string(frame.number) + " on host " + texts[0];
-    say(who + " ended the run with status " + std::to_string(frame.detail) + (texts[1].empty() ? "" : ": " + texts[1]));
+    // Without a reason the process has said it itself.
+    if (!texts[1].empty()) say(who + " ended the run with status " + std::to_string(frame.detail) + ": " + texts[1]);
     end(frame.detail, who + " ended the run" + (texts[1].empty() ? "" : ": " + texts[1]));
   }
 

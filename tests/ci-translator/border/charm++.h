@@ -80,6 +80,10 @@ class CkSectionID {
  public:
   CkSectionID(const CkArrayID&, const std::vector<CkArrayIndex>&, int factor = 0);
 };
+namespace periapt {
+template <class Index>
+CkSectionID sectionOf(const CkArrayID&, const Index*, std::size_t, int factor);
+}  // namespace periapt
 enum { CK_PE_ANY = -1 };
 
 // --- messages ---
@@ -104,6 +108,13 @@ typedef void* (*CkUnpackFnPtr)(void*);
 typedef void (*CkDeallocFnPtr)(void*);
 void* CkAllocMsg(int type, std::size_t bytes, int priorityBits, GroupDepNum dependency = GroupDepNum{});
 void CkFreeMsg(void* message);
+namespace periapt {
+template <std::size_t arrays>
+struct MadeArrays {
+  const void* message;
+  std::size_t offsets[arrays];
+};
+}  // namespace periapt
 #define ALIGN16(bytes) ((static_cast<std::size_t>(bytes) + 15) & ~static_cast<std::size_t>(15))
 
 // --- chares ---
@@ -326,7 +337,7 @@ template <class T>
 class ArrayArg {
  public:
   explicit ArrayArg(Unmarshal&);
-  T* data();
+  T*& data();
 };
 template <class T>
 struct NcpyToSend {};
@@ -340,7 +351,7 @@ template <class T>
 class NcpyArg {
  public:
   explicit NcpyArg(NcpyUnmarshal&);
-  T* data();
+  T*& data();
 };
 template <class T>
 class NcpyPosting {

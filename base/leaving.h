@@ -1,0 +1,13 @@
+// Who ends this process. A program ends its run with CkExit(); exit(), quick_exit() and _exit() end one process without
+// a word, and in a run of one process nobody else is there to say so. While they are watched, each becomes a mistake.
+#pragma once
+
+namespace periapt::leaving {
+
+/// From now on `mistake` is called, in the thread that leaves, when this process (none that it forks) is left in such a
+/// way. It may not return.
+void watch(void (*mistake)(const char* function, int status));
+/// The runtime is about to leave by itself, for a reason of its own. From any thread; safe in a signal handler.
+void is_meant();
+
+}  // namespace periapt::leaving

@@ -1,0 +1,36 @@
+#include "runtime/scheduler/misspelt.h"
+
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "base/nearest.h"
+#include "machine/bootstrap/layout.h"
+#include "machine/layer/net_options.h"
+
+namespace periapt {
+
+std::string meant_option(const std::string& argument) {
+  const std::size_t begin = argument.find_first_not_of('+');
+  if (begin == 0 || begin == std::string::npos) return {};
+  // What may follow a name directly: +ppn2, +ppn=2.
+  const std::string name = argument.substr(begin, argument.find_first_of("=0123456789", begin) - begin);
+  // In a short name a letter is half of it.
+  constexpr std::size_t kShort = 3, kLong = 8;
+  if (name.size() < kShort) return {};
+  std::vector<std::string_view> known = {"balancer", "watchdog", "stacksize", "sim",    "LBDebug",
+                                         "LBOff",    "LBCentPE", "LBObjOnly", "verbose"};
+  bootstrap::add_layout_options(known);
+  machine::add_net_options(known);
+  return nearest(name, known, name.size() < kLong ? 2 : 3);
+}
+
+void warn_of_misspelt_options(char** argv) {
+  for (++argv; *argv != nullptr; ++argv) {
+    const std::string meant = meant_option(*argv);
+    if (meant.empty()) continue;
+    log::warn(std::string(*argv) + " is no option of Periapt's and goes to the program: did you mean +" + meant + "?");
+  }
+}
+
+}  // namespace periapt

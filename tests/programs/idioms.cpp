@@ -1,0 +1,277 @@
+// Each step of Main is one check; a step ends when what it expects has come.
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "idioms.decl.h"
+
+CProxy_Main mainProxy;
+CProxy_Second secondProxy;
+CProxy_Row rows;
+CProxy_Row pairs;
+extern "C" int idioms_in_c(void);
+
+namespace {
+constexpr int row_length = 12;
+void require(bool right, const char* what) {
+  if (!right) CkAbort("%s", what);
+}
+}  // namespace
+
+class Text : public CMessage_Text {
+ public:
+  char* letters;
+  double* numbers;
+  int count;
+};
+
+namespace {
+Text* textOf(const std::string& letters) {
+  Text* text = new (static_cast<int>(letters.size()) + 1, 2) Text();
+  std::strcpy(text->letters, letters.c_str());
+  text->numbers[0] = 1.5;
+  text->numbers[1] = 2.5;
+  return text;
+}
+/// Makes other messages while the memory of its own is there already.
+class Nested : public Text {
+ public:
+  explicit Nested(int others) {
+    count = 0;
+    for (int i = 0; i < others; ++i) {
+      Text* other = textOf("other");
+      count += other->letters[0] == 'o';
+      delete other;
+    }
+  }
+};
+int lengthByOthers(int others) {
+  int sum = 0;
+  for (int i = 0; i < others; ++i) {
+    Text* other = textOf("abc");
+    sum += static_cast<int>(std::strlen(other->letters));
+    delete other;
+  }
+  return sum;
+}
+}  // namespace
+
+class Main : public CBase_Main {
+  CProxy_Looker lookers_;
+  CProxy_Any any_;
+  int step_ = 0, expected_ = 0;
+
+ public:
+  Main(CkArgMsg* m) {
+    delete m;
+    CProxy_Ordinary::ckNew(0);  // a chare of PE 0 before the second mainchare
+    CkArrayOptions bound(row_length);
+    rows = CProxy_Row::ckNew(row_length);
+    bound.bindTo(rows);
+    pairs = CProxy_Row::ckNew(bound);
+    lookers_ = CProxy_Looker::ckNew();
+    any_ = CProxy_Any::ckNew();
+    thisProxy.step();
+  }
+
+  void taken(int) {
+    if (--expected_ == 0) thisProxy.step();
+  }
+
+  void step() {
+    switch (step_++) {
+      case 0:  // proxies of mainchares that nobody has set, from every PE
+        expected_ = 2 * row_length;
+        rows.poke();
+        return pairs.poke();
+      case 1:
+        expected_ = 1;
+        return secondProxy.greet(7);
+      case 2: {  // the same in a callback, behind a reduction
+        return lookers_.look();
+      }
+      case 3:
+        return mainProxy.carried(new Parcel);
+      case 4:
+        return values();
+      case 5:
+        expected_ = 2 * row_length;
+        for (int i = 0; i < row_length; ++i) {
+          char name[] = "row";
+          rows[i].spell(sizeof name, name);
+          rows[i].spellHere(sizeof name, name);
+        }
+        return;
+      case 6: {
+        expected_ = 2;
+        const CkArrayIndex2D two(1, 2);
+        any_(two).insert();
+        any_[CkArrayIndex1D(3)].insert();
+        any_.doneInserting();
+        any_(two).poke(1, 2);
+        return any_[CkArrayIndex1D(3)].poke(3, 0);
+      }
+      case 7: {  // sections by indices of the base class
+        std::vector<CkArrayIndex> some;
+        for (int i = 0; i < row_length; i += 3) some.push_back(CkArrayIndex1D(i));
+        const CkArrayIndex two[] = {CkArrayIndex1D(1), CkArrayIndex1D(2)};
+        CProxySection_Row listed = CProxySection_Row::ckNew(rows.ckGetArrayID(), some);
+        CProxySection_Row pointed = CProxySection_Row::ckNew(rows.ckGetArrayID(), two, 2);
+        expected_ = static_cast<int>(some.size()) + 2;
+        listed.poke();
+        return pointed.poke();
+      }
+      case 8: {  // the end of some elements, and then of all, while they move
+        const CkArrayIndex gone[] = {CkArrayIndex1D(4), CkArrayIndex1D(5)};
+        expected_ = 2;
+        return CProxySection_Row(CProxySection_Row::ckNew(pairs.ckGetArrayID(), gone, 2)).ckDestroy();
+      }
+      case 9:
+        expected_ = row_length + row_length - 2;
+        rows.wander();
+        pairs.wander();
+        rows.ckDestroy();
+        return pairs.ckDestroy();
+      case 10:
+        return CkStartQD(CkCallback(CkIndex_Main::settled(), mainProxy));
+      case 11:  // the array is there, and empty: it may be filled again
+        expected_ = 2;
+        for (int i : {2, 7}) {
+          rows[i].insert();
+          rows[i].poke();
+        }
+        return;
+      case 12:  // a place at a time
+        expected_ = 2;
+        return lookers_.clear();
+      default:
+        require(idioms_in_c() == 41 + CkMyPe(), "routines in C answer something else");
+        CkPrintf("all checks passed\n");
+        CkExit();
+    }
+  }
+
+  void carried(Parcel* parcel) {
+    require(parcel->weight == 5, "a parcel has lost weight");
+    delete parcel;
+    thisProxy.step();
+  }
+  void values() {
+    Text* plain = new (4, 1) Text;
+    require(plain->letters != nullptr && plain->numbers != nullptr, "new Text leaves its arrays unset");
+    delete plain;
+    Text* zeroed = new (4, 1) Text();
+    require(zeroed->letters == reinterpret_cast<char*>(zeroed) + ALIGN16(sizeof(Text)), "new Text() loses its arrays");
+    require(zeroed->count == 0, "new Text() is not zeroed");
+    delete zeroed;
+    Nested* nested = new (6, 1) Nested(lengthByOthers(200));
+    require(nested->count == 600 && nested->letters == reinterpret_cast<char*>(nested) + ALIGN16(sizeof(Nested)),
+            "messages that a constructor makes take its arrays");
+    delete nested;
+    mainProxy.read(textOf("letters"));
+  }
+  void read(Text* text) {
+    require(text->letters == std::string("letters") && text->numbers[1] == 2.5, "a text has changed on its way");
+    delete text;
+    thisProxy.step();
+  }
+  /// The pointer to an array is a variable of the method's own.
+  void named(int n, char*& name) {
+    require(n == 4 && name == std::string("row"), "a name has changed on its way");
+    name = nullptr;
+    taken(0);
+  }
+  void total(int n, int*& sums) {
+    require(n == 2 && sums[0] == row_length && sums[1] == 2 * row_length, "places are not seen once each");
+    sums = nullptr;
+    thisProxy.step();
+  }
+  void settled() { lookers_.look(); }
+};
+
+class Second : public CBase_Second {
+ public:
+  Second(CkArgMsg* m) { delete m; }
+  void greet(int value) {
+    require(value == 7, "a greeting has changed on its way");
+    mainProxy.taken(value);
+  }
+};
+
+class Ordinary : public CBase_Ordinary {
+ public:
+  Ordinary() = default;
+};
+
+/// Another class in front of the array element, so that the element does not lie at the object's start.
+struct InFront {
+  virtual ~InFront() = default;
+  int value = 3;
+};
+class Row : public InFront, public CBase_Row {
+ public:
+  Row() = default;
+  Row(CkMigrateMessage*) {}
+  void spell(int n, char*& letters) { mainProxy.named(n, letters); }
+  void spellHere(int n, char*& letters) {
+    mainProxy.named(n, letters);
+    letters = nullptr;
+  }
+  void wander() { migrateMe((CkMyPe() + 1) % CkNumPes()); }
+  void poke() {
+    require(value == 3, "an element was called at another address");
+    mainProxy.taken(thisIndex);
+  }
+  void ckDestroy() override {
+    mainProxy.taken(thisIndex);
+    CBase_Row::ckDestroy();
+  }
+};
+
+class Any : public CBase_Any {
+ public:
+  Any() = default;
+  Any(CkMigrateMessage*) {}
+  void poke(int a, int b) {
+    require(thisIndex.data[0] == a && thisIndex.data[1] == b, "array [Max]: an element does not know its index");
+    mainProxy.taken(a);
+  }
+};
+
+class Looker : public CBase_Looker {
+  struct Count : CkLocIterator {
+    int places = 0;
+    int elements = 0;
+    bool destroys = false;
+    void addLocation(CkLocation& place) override {
+      ++places;
+      elements += (rows[place.getIndex().data()[0]].ckLocal() != nullptr) +
+                  (pairs[place.getIndex().data()[0]].ckLocal() != nullptr);
+      PUP::sizer size;
+      place.pup(size);
+      require(size.size() > 0, "a place with an element has no size");
+      if (destroys) place.destroyAll();
+    }
+  };
+  int looks_ = 0;
+
+ public:
+  Looker() = default;
+  void look() {
+    Count count;
+    rows.ckLocMgr()->iterate(count);
+    if (looks_++ == 0) {
+      int sums[] = {count.places, count.elements};
+      return contribute(sizeof sums, sums, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, total), mainProxy));
+    }
+    require(count.places == 0, "a destroyed array has elements");
+    contribute(CkCallback(CkIndex_Main::step(), mainProxy));
+  }
+  void clear() {
+    Count count;
+    count.destroys = true;
+    rows.ckLocMgr()->iterate(count);
+  }
+};
+
+#include "idioms.def.h"
