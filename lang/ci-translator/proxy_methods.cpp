@@ -151,8 +151,8 @@ class Methods {
     withOptions(f, entry);
     // (Arrays sent without a copy have buffers to be released: those always take the way through the runtime.)
     if (entry.has("inline") && receiver_ == Receiver::element && !names_.isSingle() && ncpyCount(entry) == 0) {
-      f.body.push_back("if (auto* impl_local = static_cast<" + names_.local + "*>(periapt::" + localReceiver() + "(" + self_ +
-                       "))) return void(impl_local->" + entry.name + "(" + directArguments(entry) + "));");
+      f.body.push_back("if (auto* impl_local = static_cast<" + names_.local + "*>(periapt::" + localReceiver() + "(" +
+                       self_ + "))) return void(impl_local->" + entry.name + "(" + directArguments(entry) + "));");
     }
     f.body.push_back("periapt::" + messageForm("invoke", entry) + callArgumentsOf(entry));
     out_.push_back(std::move(f));

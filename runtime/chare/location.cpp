@@ -365,7 +365,8 @@ void Location::on_known(Pe& pe, const RuntimeCall& call) {
   const Known answer = call.read<Known>();
   const Hint* hint = self->find(call.element);
   if (!hint || static_cast<int>(hint->home) == pe.index) return;
-  if (answer.known && hint->age == answer.age)
+  // (One that says "here" keeps what is sent to an element that has come, but cannot be made yet.)
+  if (answer.known && hint->age == answer.age && hint->pe != pe.index)
     self->forget(call.element);
   else
     self->oldest_.push_back(call.element);

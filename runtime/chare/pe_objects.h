@@ -64,10 +64,10 @@ class PeObjects {
   Pe& pe;
   Creation creating;
   bool started = false;  // the readonlys are here, and what the mainchares' constructors made
-  std::unique_ptr<StartGate> start_gate;
   std::unique_ptr<Futures> futures;
   std::unique_ptr<Quiescence> quiescence;
   std::unique_ptr<Watchdog> watchdog;
+  std::unique_ptr<StartGate> start_gate;
   BalanceHook* balance = nullptr;  // set by runtime/loadbalance
 
   // --- groups ---
