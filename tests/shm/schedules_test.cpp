@@ -6,6 +6,7 @@
 // Now, behind explore.h.
 #include "machine/shm/channel.h"
 #include "machine/shm/heap.cpp"
+#include "machine/shm/heap_sweep.cpp"
 #include "machine/shm/inbox.cpp"
 #include "tests/shm/host.h"
 
