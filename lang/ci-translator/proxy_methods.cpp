@@ -136,6 +136,11 @@ class Methods {
   }
   std::string ep(const Entry& entry) const { return names_.index + "::" + EntryNames(entry).ep; }
   std::string type() const { return names_.index + "::__idx"; }
+  /// What finds the receiver of this proxy, if that is on the calling PE.
+  const char* localReceiver() const {
+    if (names_.isArray()) return "localObject";
+    return receiver_ == Receiver::element ? "localMember" : "localBranch";
+  }
   static std::string messageForm(const std::string& name, const Entry& entry) {
     return name + (takesMessage(entry) ? "Message" : "");
   }
@@ -146,8 +151,7 @@ class Methods {
     withOptions(f, entry);
     // (Arrays sent without a copy have buffers to be released: those always take the way through the runtime.)
     if (entry.has("inline") && receiver_ == Receiver::element && !names_.isSingle() && ncpyCount(entry) == 0) {
-      const std::string here = names_.isArray() ? "localObject" : "localBranch";
-      f.body.push_back("if (auto* impl_local = static_cast<" + names_.local + "*>(periapt::" + here + "(" + self_ +
+      f.body.push_back("if (auto* impl_local = static_cast<" + names_.local + "*>(periapt::" + localReceiver() + "(" + self_ +
                        "))) return void(impl_local->" + entry.name + "(" + directArguments(entry) + "));");
     }
     f.body.push_back("periapt::" + messageForm("invoke", entry) + callArgumentsOf(entry));
@@ -204,8 +208,8 @@ class Methods {
       const bool movable = type.references == 2 || (type.pointers.empty() && !type.references && !isScalar(type));
       arguments.push_back(movable ? "std::move(" + name + ")" : name);
     }
-    const std::string here = names_.isArray() ? "localObject" : "localBranch";
-    f.body.push_back("auto* impl_local = static_cast<" + names_.local + "*>(periapt::" + here + "(" + self_ + "));");
+    f.body.push_back("auto* impl_local = static_cast<" + names_.local + "*>(periapt::" + localReceiver() + "(" + self_ +
+                     "));");
     f.body.push_back("if (!impl_local) periapt::notLocal(" + self_ + ", \"" + names_.local + "\", \"" + entry.name +
                      "\");");
     f.body.push_back("return impl_local->" + entry.name + "(" + join(arguments) + ");");

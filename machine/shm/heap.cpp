@@ -77,7 +77,8 @@ void* Heap::allocate_slow(unsigned size_class) {
     came_back.pop_back();
     if (came_back.size() >= kFetchAhead) platform::prefetch_for_write(came_back[came_back.size() - kFetchAhead]);
   } else {
-    block = carve(size_class);
+    block = take_rested(size_class);
+    if (block == nullptr) block = carve(size_class);
   }
   ++list.live;
   prepare(block, size_class);
@@ -107,6 +108,8 @@ Block* Heap::take_big(BigList& list) {
 }
 
 Block* Heap::carve(unsigned size_class) {
+  ++carved_[size_class];
+  if (Block* block = carve_from_region(size_class)) return block;
   std::size_t bytes = size_class::bytes(size_class);
   if (static_cast<std::size_t>(big_begin_ - small_end_) < bytes) out_of_space(bytes);
   Block* block = reinterpret_cast<Block*>(small_end_);
@@ -211,6 +214,10 @@ void Heap::cool(BigList& list, std::uint32_t count) {
 
 bool Heap::trim() {
   take_returns();
+  return (!sweeping_ && trim_big()) || sweep();
+}
+
+bool Heap::trim_big() {
   std::size_t budget = kTrimBytes;
   for (; trimming_ < size_class::kCount; ++trimming_) {
     BigList& list = big_free_[trimming_ - kFirstBig];

@@ -170,8 +170,9 @@ class alignas(platform::kCacheLine) Heap {
   /// call it now and then. A call takes some milliseconds at most; true: it has left something. Own thread only.
   bool trim();
   /// Whether a later trim() may give anything back.
-  bool trimmable() const { return cached_big_bytes_ != 0; }
-  /// Pages of free big blocks that are kept at most, whatever trim() says: beyond it they go back to the system at once.
+  bool trimmable() const { return cached_big_bytes_ != 0 || sweeping_ || sweepable(); }
+  /// Pages of free big blocks that are kept at most, whatever trim() says: beyond it they go back to the system at
+  /// once.
   void set_cache_limit(std::size_t bytes) { cache_limit_ = bytes; }
 
   HeapStatistics statistics() const;
@@ -253,6 +254,32 @@ class alignas(platform::kCacheLine) Heap {
   };
   Block* take_big(BigList& list);
   void cool(BigList& list, std::uint32_t count);
+  bool trim_big();
+
+  // Free small blocks become pages again: heap_sweep.cpp.
+  static constexpr std::size_t kSweepBytes = std::size_t{8} << 20;  ///< less than that is left as it is
+  struct Rested {  ///< free blocks of a class that have not been needed since the last trim()
+    Block* list = nullptr;
+    std::vector<Block*> pile;
+  };
+  struct Region {  ///< pages that were given back, to be carved anew
+    std::byte* at = nullptr;
+    std::byte* end = nullptr;
+    std::byte* populated = nullptr;
+  };
+  bool sweep();
+  bool sweepable() const;
+  std::size_t small_free_bytes() const;
+  std::uint64_t doings() const;
+  void begin_sweep();
+  bool mark();
+  void mark_lines(const std::byte* at, std::size_t bytes);
+  bool harvest();
+  void use_run(std::byte* begin, std::byte* end);
+  void make_blocks(std::byte* begin, std::byte* end);
+  void end_sweep();
+  Block* take_rested(unsigned size_class);
+  Block* carve_from_region(unsigned size_class);
 
   // Free blocks and counts, by class: those released here, those that came back from other PEs. The free big blocks are
   // kept apart, so that the fast path finds none of them and allocate_slow() can keep its accounts of pages.
@@ -278,6 +305,17 @@ class alignas(platform::kCacheLine) Heap {
   std::uint64_t return_batches_ = 0;
   std::uint64_t page_calls_ = 0;
   unsigned trimming_ = kFirstBig;  ///< class that trim() goes on with
+
+  std::uint64_t carved_[kFirstBig] = {};  ///< small blocks that there are, by class
+  Rested rested_[kFirstBig];
+  std::vector<Region> regions_;
+  Region region_;  ///< the one that is being carved
+  bool sweeping_ = false;
+  unsigned marking_ = 0;       ///< class that a sweep goes on with
+  std::size_t harvested_ = 0;  ///< lines that it has looked at
+  std::vector<std::uint64_t> free_lines_;
+  std::uint64_t doings_ = 0;  ///< when the last sweep began
+  unsigned quiet_rounds_ = 0;
   bool shared_;
 };
 

@@ -243,7 +243,8 @@ void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, 
 void ArrayManager::create_on_demand(const CkArrayIndex& index, int pe) {
   const int constructor = registry().chares[type_].default_constructor;
   if (constructor < 0)
-    fatal(ids_.describe(index) + " is to be created by a message to it, but its class has no constructor without arguments",
+    fatal(ids_.describe(index) +
+              " is to be created by a message to it, but its class has no constructor without arguments",
           "[createhere] or [createhome] entry", "",
           "declare `entry " + std::string(registry().chares[type_].name) + "();`");
   Message none = Message::make(0);

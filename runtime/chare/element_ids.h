@@ -1,9 +1,9 @@
 // The numbers of an array's elements: what messages carry and tables are looked up by, instead of whole indices.
 //
-// Every index has one number, the same on all PEs without their talking: a function of the index. Most indices are small
-// enough to be their own ("compact", see array_index.h); another one gets 62 bits of its hash, which do not lead back.
-// So what is sent to such an element, or waits for it, brings the whole index along, and each PE remembers those of the
-// elements that live there, as long as they do: it is there that two indices with one number would meet.
+// Every index has one number, the same on all PEs without their talking: a function of the index. Most indices are
+// small enough to be their own ("compact", see array_index.h); another one gets 62 bits of its hash, which do not lead
+// back. So what is sent to such an element, or waits for it, brings the whole index along, and each PE remembers those
+// of the elements that live there, as long as they do: it is there that two indices with one number would meet.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -41,8 +41,8 @@ class ElementIds {
 
   // The whole index in a message instead of its number, in envelope fields that are free then.
   static void put_index(Message& message, const CkArrayIndex& index);
-  // Of a message whose number is not compact and has no index: it will find its way although the element, which is here,
-  // may have gone meanwhile.
+  // Of a message whose number is not compact and has no index: it will find its way although the element, which is
+  // here, may have gone meanwhile.
   void put_index(Message& message) const;
   // The index of a message's receiver, which stays in it.
   static CkArrayIndex index_in(const Message& message);

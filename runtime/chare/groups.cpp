@@ -179,6 +179,12 @@ void* local_branch(CkGroupID id) {
   return record->object ? record->object : record->object_in_construction;
 }
 void* local_node_branch(CkGroupID id) { return node_groups().find(id.idx); }
+void* localMember(const CProxyElement_Group& proxy) {
+  return proxy.ckGetGroupPe() == Pe::current()->index ? local_branch(proxy.ckGetGroupID()) : nullptr;
+}
+void* localMember(const CProxyElement_NodeGroup& proxy) {
+  return proxy.ckGetGroupPe() == Process::current()->rank() ? local_node_branch(proxy.ckGetGroupID()) : nullptr;
+}
 
 namespace {
 Message addressed(void* payload, Target target, int ep, unsigned send, std::uint32_t collection,
@@ -521,8 +527,10 @@ void not_local(const CProxyElement_ArrayBase& proxy, const char* chare, const ch
         describe_running(*Pe::current()), "", "call it where ckLocal() is not null, or drop [local]");
 }
 void not_local(const CProxy_Group&, const char* chare, const char* method) {
-  fatal(std::string("[local] entry ") + chare + "::" + method + " is called before the group is on this PE",
-        describe_running(*Pe::current()));
+  fatal(std::string("[local] entry ") + chare + "::" + method + " is called where its receiver is not: on PE " +
+            std::to_string(Pe::current()->index),
+        describe_running(*Pe::current()), "the proxy names the member of another PE, or the group is not made here yet",
+        "call it on the PE of the member, or drop [local]");
 }
 void no_migration_constructor(const char* type) {
   fatal(std::string("class ") + type + " cannot be made for an element that arrives",

@@ -271,6 +271,9 @@ inline void insertElementMessage(const CProxyElement_ArrayBase& proxy, int ep, i
 inline void* localObject(const CProxyElement_ArrayBase& proxy) { return local_object(proxy); }
 inline void* localBranch(const CProxy_Group& proxy) { return local_branch(proxy.ckGetGroupID()); }
 inline void* localBranch(const CProxy_NodeGroup& proxy) { return local_node_branch(proxy.ckGetGroupID()); }
+// The member that the proxy names, if it is the one of this PE or process; else null.
+void* localMember(const CProxyElement_Group& proxy);
+void* localMember(const CProxyElement_NodeGroup& proxy);
 [[noreturn]] inline void notLocal(const CProxyElement_ArrayBase& p, const char* c, const char* m) {
   not_local(p, c, m);
 }

@@ -112,8 +112,8 @@ class PeObjects {
   // --- running ---
   void deliver(Work& work);
   void deliver_message(Message&& message);
-  // Runs an entry on an object. `message`: owned payload or null when the arguments lie inline. `owner`: the object, of a
-  // thread that runs it. `exclusive`: the node group that is to be left when the entry has ended.
+  // Runs an entry on an object. `message`: owned payload or null when the arguments lie inline. `owner`: the object, of
+  // a thread that runs it. `exclusive`: the node group that is to be left when the entry has ended.
   void run_entry(int ep, void* object, void* payload, const char* end, Message&& message, ThreadOwner owner,
                  int exclusive = 0);
   // The same, when all its arguments are here.

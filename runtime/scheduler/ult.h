@@ -119,7 +119,7 @@ struct ThreadHooks {
 struct ThreadOptions {
   std::size_t stack_bytes = 32 * 1024;          // of a thread that doesn't ask; +stacksize
   std::size_t pooled_bytes = 64 * 1024 * 1024;  // free stacks keep so much memory, whatever trim() finds
-  int pe = 0;                                       // for messages
+  int pe = 0;                                   // for messages
 };
 
 class ThreadSystem {

@@ -51,6 +51,7 @@ class Main : public CBase_Main {
     delete m;
     got();
   }
+  void given(int total) { MUST(total == ++rounds_given * CkNumNodes()); }
   void sum(int total) {
     value = total;
     got();
@@ -66,6 +67,7 @@ class Main : public CBase_Main {
     futures();
     callbacks();
     groups_from_elsewhere();
+    inline_calls_to_members();
     node_groups();
     maps();
     timers();
@@ -122,6 +124,24 @@ class Main : public CBase_Main {
     CkWaitQD();
     await([&] { nodes.ask(CkCallback(CkIndex_Main::told(nullptr), thisProxy)); });
     MUST(value == 150 * CkNumNodes());
+    // Each member's contributions are made on any PE of its process, and count in the order in which they are made.
+    for (int round = 1; round <= 20; ++round) nodes.give();
+    CkWaitQD();
+    MUST(rounds_given == 20);
+  }
+  void inline_calls_to_members() {
+    CProxy_Place places = CProxy_Place::ckNew();
+    for (int pe = 0; pe < CkNumPes(); ++pe) {
+      CkCallback resume(CkCallback::resumeThread);
+      places[pe].here(pe, resume);
+      resume.thread_delay();
+    }
+    CProxy_Node nodes = CProxy_Node::ckNew(0);
+    for (int node = 0; node < CkNumNodes(); ++node) {
+      CkCallback resume(CkCallback::resumeThread);
+      nodes[node].here(node, resume);
+      resume.thread_delay();
+    }
   }
   void maps() {
     CkArrayOptions options(3, 4);
@@ -137,6 +157,7 @@ class Main : public CBase_Main {
 
   CkFuture next;
   int value = 0;
+  int rounds_given = 0;
 };
 
 class Worker : public CBase_Worker {
@@ -163,12 +184,30 @@ class Far : public CBase_Far {
   int from;
 };
 
+class Place : public CBase_Place {
+ public:
+  Place() {}
+  void here(int pe, CkCallback cb) {
+    MUST(pe == CkMyPe() && pe == thisIndex);
+    cb.send();
+  }
+};
+
 class Node : public CBase_Node {
  public:
+  void give() {
+    ++gifts;
+    contribute(sizeof gifts, &gifts, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, given), mainProxy));
+  }
+  void here(int node, CkCallback cb) {
+    MUST(node == CkMyNode() && node == thisIndex);
+    cb.send();
+  }
   explicit Node(int seed) : total(seed) {}
   void add(int n) { total += n; }
   void ask(CkCallback cb) { contribute(sizeof total, &total, CkReduction::sum_int, cb); }
   int total;
+  int gifts = 0;
 };
 
 class Mirror : public CkArrayMap {

@@ -231,6 +231,63 @@ TEST(Heap, BigBlocksThatNothingHasNeededGiveTheirPagesBack) {
   flood(heap, kCount, kSize);  // as good as new
 }
 
+TEST(Heap, AFloodOfSmallBlocksGivesItsPagesBack) {
+  Host host(1);
+  Heap& heap = host.heap(0);
+  constexpr std::size_t kCount = 200000, kEvery = 1000;
+  std::mt19937 chance(4);
+  const auto size = [&] { return std::size_t{40} + chance() % 700; };
+  std::vector<void*> blocks(kCount), kept;
+  for (int round = 0; round < 3; ++round) {
+    const std::size_t before = resident_bytes();
+    std::size_t bytes = 0;
+    for (void*& block : blocks) {
+      const std::size_t one = size();
+      std::memset(block = heap.allocate(one), 1, one);
+      bytes += one;
+    }
+    const std::size_t full = resident_bytes();
+    for (std::size_t i = 0; i < kCount; ++i) {
+      if (i % kEvery != 0) {
+        heap.release(blocks[i]);
+        continue;
+      }
+      std::memset(blocks[i], 'k', 40);
+      kept.push_back(blocks[i]);
+    }
+    int calls = 0;
+    for (; heap.trimmable(); ++calls) heap.trim();
+    EXPECT_GT(calls, 3);  // a little at a time
+    if (!platform::kThreadSanitizer && !platform::kAddressSanitizer) {
+      if (round == 0) {
+        EXPECT_GT(full, before + bytes * 9 / 10);
+      }
+      EXPECT_LT(resident_bytes(), full - bytes / 2);
+    }
+    for (void* block : kept)
+      for (std::size_t i = 0; i < 40; ++i) ASSERT_EQ(static_cast<char*>(block)[i], 'k');
+    // Blocks of all classes can be carved of what came back.
+    const std::uint64_t carved = heap.statistics().carved_bytes;
+    flood(heap, 100, 200 << 10);
+    EXPECT_EQ(heap.statistics().carved_bytes, carved);
+  }
+  for (void* block : kept) heap.release(block);
+  EXPECT_EQ(heap.statistics().live_blocks, 0u);
+}
+
+TEST(Heap, SmallBlocksThatAreNeededAgainAndAgainKeepTheirPages) {
+  Host host(1);
+  Heap& heap = host.heap(0);
+  flood(heap, 100000, 200);
+  heap.trim();
+  const std::uint64_t calls = heap.statistics().page_calls;
+  for (int round = 0; round < 10; ++round) {
+    flood(heap, 100000, 200);
+    EXPECT_FALSE(heap.trim());
+  }
+  EXPECT_EQ(heap.statistics().page_calls, calls);
+}
+
 TEST(Heap, PermanentMemoryIsZeroAndAligned) {
   Host host(1);
   std::memset(host.heap(0).allocate(1000), 1, 1000);

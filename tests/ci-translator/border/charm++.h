@@ -398,6 +398,8 @@ void insertElementMessage(const CProxyElement_ArrayElement&, int ep, int onPE, C
 void* localObject(const CProxyElement_ArrayElement&);
 void* localBranch(const CProxy_Group&);
 void* localBranch(const CProxy_NodeGroup&);
+void* localMember(const CProxyElement_Group&);
+void* localMember(const CProxyElement_NodeGroup&);
 template <class Proxy>
 [[noreturn]] void notLocal(const Proxy&, const char* chare, const char* method);
 template <class T>
