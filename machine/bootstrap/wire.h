@@ -67,7 +67,8 @@ bool built_with_pmix();
 Looked look_for_pmi(int version);
 
 /// Waits until the launcher has read what this process has printed, two seconds at most. Launchers end everybody at
-/// once when they are told to abort, and lose what they have not read: the sentence that says why.
+/// once when they are told to abort, or when a process fails, and lose what they have not read: the sentence that says
+/// why.
 void let_output_through();
 /// Slurm's srun, and nobody in between.
 bool started_by_slurm();

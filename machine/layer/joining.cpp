@@ -21,6 +21,7 @@
 #include "base/program.h"
 #include "machine/bootstrap/launch.h"
 #include "machine/bootstrap/watchdog.h"
+#include "machine/bootstrap/wire.h"
 
 namespace periapt::machine {
 namespace {
@@ -119,6 +120,7 @@ bool speaks_for_all(const Complaint& complaint) {
 
 // After it: together, if all know of it.
 void leave_start(int code) {
+  if (stage == Stage::unanswered) return bootstrap::let_output_through();
   if (world_found == nullptr) return;
   if (stage == Stage::met && world_found->fence()) return world_found->finalize();
   world_found->abort(code, {});  // it has been said

@@ -138,6 +138,19 @@ class Job:
                 found.append(line.strip())
         return found
 
+    def finish_launcher(self, program):
+        """finish(), of a launcher that may hang at its end when its processes are gone: what it does then is not ours."""
+        gone_since, seen = None, False
+        while self.process.poll() is None:
+            left = any(f": {program}" in command_of(pid) for pid in marked(self.mark))
+            seen = seen or left
+            gone_since = None if left or not seen else gone_since or time.monotonic()
+            if gone_since and time.monotonic() - gone_since > self.ENDING:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                break
+            time.sleep(0.05)
+        return self.finish()
+
     def finish(self, text=None):
         try:
             out, err = self.process.communicate(text, timeout=PATIENCE)

@@ -49,7 +49,7 @@ class OpenMpi(unittest.TestCase):
         self.assertRegex(run.err, r"process 0 of 3 has waited for 1 s at fence \d of start-up for process 1 of its own host")
 
     def test_a_process_that_never_comes_is_given_up(self):
-        run = mpirun(3, "late", 1, 1000, PERIAPT_STARTUP_TIMEOUT=2).finish()
+        run = mpirun(3, "late", 1, 1000, PERIAPT_STARTUP_TIMEOUT=2).finish_launcher(PROGRAM)
         self.assertNotEqual(run.code, 0, run)
         self.assertIn("could not meet the others at a fence", run.err)
 

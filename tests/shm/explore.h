@@ -172,10 +172,13 @@ class Explorer {
   // The one that runs has ended or sleeps.
   void leave() {
     in_a_row_ = 0;
-    std::vector<int> others = runnable_but(now_);
-    if (others.empty())
-      for (Fiber& fiber : fibers_) empty(fiber);
-    switch_to(others.empty() ? -1 : others[static_cast<std::size_t>(choose(static_cast<int>(others.size())))]);
+    switch_to(after_this_one());  // no object may live here: the call need not return
+  }
+  int after_this_one() {
+    const std::vector<int> others = runnable_but(now_);
+    if (!others.empty()) return others[static_cast<std::size_t>(choose(static_cast<int>(others.size())))];
+    for (Fiber& fiber : fibers_) empty(fiber);
+    return -1;
   }
   // -1: to the loop of run().
   void switch_to(int other) {
