@@ -172,6 +172,8 @@ class Emitter:
         used = self.used[t.name]
         migrates = t.kind == "array"
         out = [f"struct {t.name} : CBase_{t.name} {{", "  Self self;"]
+        if t.kind == "nodegroup":
+            out.append("  std::atomic<int> inside{0};  // its entries are exclusive")
         if t.kind == "main":
             out += ["  std::map<int, int> arrived;", "  std::vector<Run> all;", "  std::vector<std::string> said;",
                     "  int reports = 0, settles = 0;", "  double quietAt = 0;", "  Main(CkArgMsg* m);", "  void quiet();", "  void settled();",
@@ -186,6 +188,10 @@ class Emitter:
             out += self.indices(t)
             out += ["  void move(int pe) {", "    if (self.waiting == 0) migrateMe(((pe % CkNumPes()) + CkNumPes()) % CkNumPes());", "  }"]
         out += ["  void run(int event, Known& k);", "  void next(Known& k);"]
+        for p in self.plans:
+            out += [f"  void event{self.key(p, e)}(int event, Known& k);" for e in p.events.values()
+                    if e.instance.type is t and e.number and e.entry not in ("function", "mark") and self.body(p, e)]
+            out += [f"  void give{p.number * 10000 + i.number * 100 + r}(Known& k);" for i in self.instances(p) if i.type is t for r in range(len(i.rounds))]
         for e in t.entries.values():
             if e.name in used:
                 out.append(self.entry(t, e))
@@ -241,14 +247,20 @@ class Emitter:
         begin = "" if t.kind != "array" else f"  if (self.instance < 0) self.begin(instanceOf(event), linear(thisIndex));\n"
         out = [f"void {t.name}::run(int event, Known& k) {{", begin + "  saw(event, self.who);",
                '  if (magic != 4711 || self.instance != instanceOf(event)) bad(event, magic != 4711 ? "a readonly is not set" : "it came to another collection");',
-               "  self.checkBody(event);", "  switch (plan * 1000 + event) {"]
+               "  self.checkBody(event);"]
+        if t.kind == "nodegroup":
+            out += ['  if (inside++ != 0) bad(event, "another exclusive entry runs");', "  const Leaving leaving{inside};"]
+        out.append("  switch (plan * 1000 + event) {")
+        bodies = []  # functions of their own: a thread's stack is small, and unoptimized code has a place for each variable
         for p in self.plans:
             for e in p.events.values():
                 if e.instance.type is t and e.number and e.entry not in ("function", "mark"):
                     body = self.body(p, e)
                     if body:
-                        out += [f"    case {self.key(p, e)}: {{  // {self.title(e)}"] + ["      " + line for line in body] + ["      break;", "    }"]
-        return out + ["    default: break;", "  }", "}"]
+                        out.append(f"    case {self.key(p, e)}: return event{self.key(p, e)}(event, k);")
+                        bodies += [f"/// {self.title(e)}", f"void {t.name}::event{self.key(p, e)}(int event, Known& k) {{"] + \
+                            ["  " + line for line in body] + ["}"]
+        return out + ["    default: break;", "  }", "}"] + bodies
 
     def proxy(self, i, e, local=None):
         if i.kind == "main":
@@ -270,7 +282,7 @@ class Emitter:
     def body(self, p, e):
         out = []
         if e.join:
-            out.append(f"if (++arrived[event] < {e.join}) break;")
+            out.append(f"if (++arrived[event] < {e.join}) return;")
         if e.constructor and not e.instance.static:
             out.append({"array": f"k.add({e.instance.number}, thisProxy.ckGetArrayID());", "chare": f"k.add({e.instance.number}, thisProxy.ckGetChareID());"}
                        .get(e.instance.kind, f"k.add({e.instance.number}, thisProxy.ckGetGroupID());"))
@@ -463,17 +475,17 @@ class Emitter:
 
     # -- contributions -----------------------------------------------------------------------------------------------
     def next_of(self, t):
-        lines = []
+        lines, bodies = [], []
         for p in self.plans:
             for i in self.instances(p):
                 if i.type is t:
                     for r, round in enumerate(i.rounds):
-                        lines.append(f"    case {p.number * 10000 + i.number * 100 + r}: {{")
-                        lines += ["      " + x for x in self.give(p, i, round)]
-                        lines += ["      return;", "    }"]
+                        key = p.number * 10000 + i.number * 100 + r
+                        lines.append(f"    case {key}: return give{key}(k);")
+                        bodies += [f"void {t.name}::give{key}(Known& k) {{"] + ["  " + x for x in self.give(p, i, round)] + ["}"]
         if not lines:
             return [f"void {t.name}::next(Known&) {{}}"]
-        return [f"void {t.name}::next(Known& k) {{", "  switch (plan * 10000 + self.instance * 100 + self.round++) {"] + lines + ["  }", "}"]
+        return [f"void {t.name}::next(Known& k) {{", "  switch (plan * 10000 + self.instance * 100 + self.round++) {"] + lines + ["  }", "}"] + bodies
 
     def give(self, p, i, round):
         e, way, of = round["event"], round["way"], round["of"]

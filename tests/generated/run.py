@@ -47,8 +47,8 @@ def shape_of(seed):
     return Shape(seed // PER_SHAPE)
 
 
-def plan_of(seed):
-    return Plan(shape_of(seed - seed % PER_SHAPE), seed % PER_SHAPE)
+def plan_of(seed, budget=None):
+    return Plan(shape_of(seed - seed % PER_SHAPE), seed % PER_SHAPE, budget)
 
 
 class Builder:
@@ -111,7 +111,7 @@ class Shrinker:
         self.folder = os.path.join(options.work, f"shrink-{seed}")
 
     def variant(self, number, dropped):
-        plan = prune(plan_of(self.seed), dropped)
+        plan = prune(plan_of(self.seed, self.options.budget), dropped)
         plan.number = number
         return plan
 
@@ -188,6 +188,7 @@ def main():
     parser.add_argument("--layout", action="append", help="options of a run; may be given several times")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--repeat", type=int, default=1, help="runs of each program and layout; of an attempt to shrink")
+    parser.add_argument("--budget", type=int, help="events of a program, at most 900; makes other programs of the same seeds")
     parser.add_argument("--limit", type=float, default=300, help="seconds after which a run counts as one that does not end")
     parser.add_argument("--reference", action="store_true", help="the runtime is Charm++ 8.0.1: leave out what it cannot do")
     parser.add_argument("--shrink", action="store_true", help="make failing programs small")
@@ -226,8 +227,8 @@ def main():
                 return
 
     def batch(shape_seed, seeds):
-        shape = Shape(shape_seed)
-        plans = [Plan(shape, s % PER_SHAPE) for s in seeds]
+        plans = [plan_of(s, options.budget) for s in seeds]
+        shape = plans[0].shape
         if options.reference:
             kept = [(p, s) for p, s in zip(plans, seeds) if not ours_alone(p)]
             with lock:

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -157,6 +158,12 @@ struct Self {
       bad(event, "place " + std::to_string(who) + " of collection " + std::to_string(instance) +
                      " gets this broadcast before event " + std::to_string(earlier) + ", which was sent before it");
   }
+};
+
+/// An entry is left, by whatever way.
+struct Leaving {
+  std::atomic<int>& inside;
+  ~Leaving() { --inside; }
 };
 
 inline void need(const void* branch, int event, const char* name) {
