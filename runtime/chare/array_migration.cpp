@@ -227,6 +227,7 @@ void join_host(Location& location, const JourneyHeader& header, ArrayManager* ho
     if (host && element) array->set_age(element, host->age_of(host->find(header.id)));
   }
   for (ArrayManager* array : arrived) {
+    if (ArrayElement* element = array->find(header.id)) element->ckJustMigrated();
     array->broadcasts().catch_up(header.id);
     array->routing().release_waiting(header.id);
   }

@@ -34,6 +34,7 @@ struct Model {
   std::int64_t sent = 0, received = 0;  // point to point
   std::int64_t given = 0, reduced = 0;  // contributions, and those that came out of a reduction
   int quiet = 0;                        // times that quiescence was reported
+  int journeys = 0;                     // of pals: begun, and not ended
   int inside = 0;                       // exclusive entries that run
   int sleeping_on = -1;
   std::string mistake;
@@ -205,6 +206,8 @@ class Pal : public CBase_Pal {
     ++model.received;
     if (pick(6) == 0) migrateMe(pick(pes));
   }
+  void ckAboutToMigrate() override { ++model.journeys; }
+  void ckJustMigrated() override { --model.journeys; }
 };
 
 // Its indices are too large to be ids of their own.
@@ -593,6 +596,7 @@ TEST_P(Stepping, BoundElementsComeTogether) {
     }
     ASSERT_TRUE(settle()) << "seed " << GetParam();
     EXPECT_EQ(model.sent, model.received) << waiting() << "seed " << GetParam();
+    EXPECT_EQ(model.journeys, 0) << "elements that were told of one end of a journey alone; seed " << GetParam();
     for (int i = 0; i < count; ++i) together(i);
     if (HasFailure()) return;
     for (int i = 0; i < count; i += 2) {
