@@ -20,7 +20,7 @@ enum class FrameKind : std::uint8_t {
   hello,     ///< to a process; number: rank, detail: size; body: texts job, secret, process mapping, description
   release,   ///< number: the fence that everybody has come to; body (to agents): texts key, value, key, value ...
   value,     ///< answer to get; detail: 1 found, 0 not
-  end,       ///< the run ends; number: status; body: why
+  end,       ///< the run ends; number: status; detail 1: charmrun has said why; body: why
   signal,    ///< number: pass this signal to the processes
   input,     ///< body: for the standard input of process 0; empty: its end
   ping,      ///< are you there? number: 1: the asker will sleep, don't miss it

@@ -76,7 +76,7 @@ class OwnWire final : public Wire {
       static_cast<void>(take(nullptr).ok());
     }
     if (end_.empty() || finalized_) return true;
-    if (reason) *reason = end_;
+    if (reason) *reason = said_ ? std::string() : end_;
     return false;
   }
   int wait_fd() const override { return fd_; }
@@ -120,6 +120,7 @@ class OwnWire final : public Wire {
       Frame& frame = **next;
       if (frame.kind == FrameKind::end) {
         end_ = frame.body.empty() ? "the run was ended" : frame.body;
+        said_ = frame.detail == 1;
         return Status::failure(end_);
       }
       if (wanted == nullptr || frame.kind != wanted->kind) continue;  // nothing that we asked for
@@ -146,6 +147,7 @@ class OwnWire final : public Wire {
   FrameReader reader_;
   std::mutex sending_;
   std::string end_;
+  bool said_ = false;  // charmrun has told it
   std::int32_t fences_ = 0;
   bool finalized_ = false;
 };

@@ -43,7 +43,7 @@ class World {
   virtual void finalize() = 0;
 
   /// Called from time to time by the process: false when the launcher or another process has ended the run; then
-  /// `reason` says why. Never blocks. `wait_fd()` becomes readable then (-1: there is none).
+  /// `reason` says why; empty: it has been said. Never blocks. `wait_fd()` becomes readable then (-1: there is none).
   virtual bool well(std::string* reason) = 0;
   virtual int wait_fd() const = 0;
 

@@ -79,10 +79,10 @@ void RunEnd::gone(int socket) {
           "look at what that process said last; a kill -9 or a lack of memory lets it say nothing");
 }
 
-// Whoever had it ended said why; without a launcher nobody is left to say it but us.
+// `reason`: empty when the launcher has said it. Without one that could, nobody is left to say it but us.
 void RunEnd::ended_by_launcher(const std::string& reason) {
   if (ending()) return;
-  const bool says_it = !joined_.watched_by_parent && memory_.words().first_to_tell();
+  const bool says_it = !reason.empty() && !joined_.watched_by_parent && memory_.words().first_to_tell();
   if (says_it) log::warn(reason + "; " + name_of(process_) + " ends with it");
   memory_.announce_exit(1);
 }

@@ -228,7 +228,8 @@ class Plan:
         binds = population == "whole" and type.name == "A0" and "B0" in self.shape.types and r.random() < 0.6
         depends = None
         if type.kind in ("group", "chare") and not static and r.random() < 0.5:
-            groups = [g for g in self.visible(event) if g.kind == "group" and not g.static]
+            # (What runs in one itself knows it by thisProxy, and need not have been told of it.)
+            groups = [g for g in self.visible(event) if g.kind == "group" and not g.static and g is not event.instance]
             depends = r.choice(groups) if groups else None
         o = self.op(event, "make", guard, instance=i, event=None, inserts=[], depends=depends,
                     pe=r.choice([None, None, r.randrange(8)]), step=r.random() < 0.5, finish=True)

@@ -136,7 +136,7 @@ class Root final : public Hub {
   // Once; what was said before stands.
   void end(int code, const std::string& why) {
     if (status_ == 0) status_ = code == 0 ? 1 : code;
-    if (!ending_) down({FrameKind::end, code, 0, why});
+    if (!ending_) down({FrameKind::end, code, 1, why});
   }
 
   void aborted(const Frame& frame) {
