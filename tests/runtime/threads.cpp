@@ -80,8 +80,9 @@ class Thinker : public CBase_Thinker {
     CthAwaken(sleeper);
   }
   void move(int to) {
+    const bool sleeps = sleeper != nullptr;
     migrateMe(to);
-    MUST(alive == this_is_alive || sleeper == nullptr);
+    if (sleeps) MUST(alive == this_is_alive);  // else it may be gone by now
   }
   int where() { return CkMyPe(); }
 
