@@ -21,6 +21,7 @@ namespace {
 constexpr int pes = 11;  // two levels of the trees
 constexpr int leaders_made = 16;
 constexpr int fresh_size = 12;
+constexpr int pairs_size = 6;
 constexpr int leader_constructed = 1000;  // what a leader's constructor contributes; later ones give 1
 
 CProxy_Main main_proxy;
@@ -36,6 +37,7 @@ struct Model {
   int constructed = 0, gives = 0;        // rounds of the leaders' reduction: expected
   int led = 0;                           // ... and come
   int fresh_rounds = 0, fresh_come = 0;  // of arrays made on any PE
+  int partner_rounds = 0, partners_come = 0;
   int shouts = 0, heard = 0;
   int sparse_alive = 0;
   int next_sparse = 0;
@@ -87,6 +89,10 @@ class Main : public CBase_Main {
   void fresh(int n) {
     ++model.fresh_come;
     if (n != fresh_size) wrong("a reduction of a fresh array brings " + std::to_string(n));
+  }
+  void partnered(int n) {
+    ++model.partners_come;
+    if (n != pairs_size) wrong("a reduction of partners brings " + std::to_string(n));
   }
   void quiet();
 
@@ -207,16 +213,24 @@ class Pair : public CBase_Pair {
 };
 class Partner : public CBase_Partner {
  public:
-  explicit Partner(CProxy_Pair pairs) : pairs(pairs) { check("is made"); }
+  explicit Partner(CProxy_Pair pairs) : pairs(pairs) {
+    check("is made");
+    contribute_one();
+  }
   explicit Partner(CkMigrateMessage*) {}
   void pup(PUP::er& p) override { p | pairs; }
   void poke() {
     ran("a partner");
     check("runs");
+    contribute_one();
     if (pick(4) == 0) migrateMe(pick(pes));
   }
 
  private:
+  void contribute_one() {
+    const int one = 1;
+    contribute(sizeof one, &one, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, partnered), main_proxy));
+  }
   void check(const char* what) {
     if (!pairs[thisIndex].ckLocal()) wrong(std::string("a partner ") + what + " where its pair is not");
   }
@@ -267,13 +281,13 @@ void make_fresh_array() {
 }
 
 void make_pairs() {
-  constexpr int count = 6;
-  CProxy_Pair pairs = CProxy_Pair::ckNew(count);
-  for (int i = 0; i < count; ++i) ++model.calls, pairs[i].go(pick(4));
-  CkArrayOptions options(count);
+  CProxy_Pair pairs = CProxy_Pair::ckNew(pairs_size);
+  for (int i = 0; i < pairs_size; ++i) ++model.calls, pairs[i].go(pick(4));
+  CkArrayOptions options(pairs_size);
   options.bindTo(pairs);
   CProxy_Partner partners = CProxy_Partner::ckNew(pairs, options);
-  for (int i = 0; i < count; ++i) ++model.calls, partners[i].poke();
+  for (int i = 0; i < pairs_size; ++i) ++model.calls, partners[i].poke();
+  model.partner_rounds += 2;  // their constructors' and this one
 }
 
 void act() {
@@ -324,6 +338,7 @@ void check_end() {
   same(model.ran, model.calls, "calls and constructors");
   same(model.led, model.constructed + model.gives, "reductions of the leaders");
   same(model.fresh_come, model.fresh_rounds, "reductions of fresh arrays");
+  same(model.partners_come, model.partner_rounds, "reductions of partners");
   same(model.heard, model.shouts * leaders_made, "shouts heard");
   same(0, model.sparse_alive, "inserted elements are left");
 }
