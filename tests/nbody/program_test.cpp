@@ -54,13 +54,17 @@ class NbodyProgram : public testing::Test {
     const Snapshot expected = readTipsy(at("serial") + suffix), found = readTipsy(at("chares") + suffix);
     ASSERT_EQ(found.particles.size(), expected.particles.size());
     EXPECT_NEAR(found.time, expected.time, 1e-12);
+    // A potential is summed in single precision, in the order in which parts of the tree arrive, and in a periodic
+    // universe most of it cancels: equal runs differ by up to 1.2e-5 of the deepest one.
+    constexpr double order_of_sums = 3;
     double depth = 0;
     for (const Particle& p : expected.particles) depth = std::max(depth, std::abs(p.potential));
     for (std::size_t i = 0; i < expected.particles.size(); ++i) {
       const Particle &p = expected.particles[i], &q = found.particles[i];
       ASSERT_LT(norm(p.position - q.position), tolerance) << "particle " << i << "\n" << many.output;
       ASSERT_LT(norm(p.velocity - q.velocity), tolerance) << "particle " << i << "\n" << many.output;
-      ASSERT_NEAR(q.potential, p.potential, tolerance * depth) << "particle " << i << "\n" << many.output;
+      ASSERT_NEAR(q.potential, p.potential, order_of_sums * tolerance * depth) << "particle " << i << "\n"
+                                                                               << many.output;
     }
   }
 
