@@ -19,10 +19,12 @@ struct InsertingCall {
   bool begins;
   bool for_all;  // it has waited for the array on the PE of the call: all PEs are to be told
 };
-
-// Hops of an insertion before it asks the home: hints of an element that has died may point in a circle.
-constexpr std::uint32_t insertion_hops_astray = 8;
 }  // namespace
+
+Message ArrayManager::insertion_message(CkArrayID array, const Insertion& insertion, Message arguments) {
+  return runtime_message(wrap(insertion, std::move(arguments)), entry_insert,
+                         static_cast<std::uint32_t>(array.index()));
+}
 
 void ArrayManager::register_entries() {
   entry_create = register_runtime_entry("create array", on_create, ep_creation);
@@ -337,9 +339,7 @@ void ArrayManager::insert(CkArrayID id, const CkArrayIndex& index, int ep, int t
   PeObjects& objects = PeObjects::current();
   if (ArrayManager* manager = objects.array(id)) return manager->insert(index, ep, to, std::move(message));
   if (objects.balance) ++objects.balance->elements_sent;
-  keep(objects, id,
-       runtime_message(wrap(Insertion{index, ep, to}, std::move(message)), entry_insert,
-                       static_cast<std::uint32_t>(id.index())));
+  keep(objects, id, insertion_message(id, {index, ep, to}, std::move(message)));
 }
 
 void ArrayManager::insert(const CkArrayIndex& index, int ep, int to, Message message) {
@@ -355,16 +355,13 @@ void ArrayManager::insert(const CkArrayIndex& index, int ep, int to, Message mes
   }
   if (to != pe_.index) return send_insertion(to, insertion, std::move(message));
   const std::uint64_t id = ids_.id_of(index);
-  if (find(id)) location_->refuse_second(*this, index, pe_.index);
   create(index, id, location_->birth(*this, id, index, false), ep, message);
 }
 
 void ArrayManager::send_insertion(int to, const Insertion& insertion, Message arguments) {
   ++pe_.created;
   if (objects_.balance) ++objects_.balance->elements_sent;
-  send_to(
-      pe_, to,
-      runtime_message(wrap(insertion, std::move(arguments)), entry_insert, static_cast<std::uint32_t>(id_.index())));
+  send_to(pe_, to, insertion_message(id_, insertion, std::move(arguments)));
 }
 
 // Hints lead to those it is bound to. The home knows for sure whether there are any: if not, it begins their life on
@@ -379,14 +376,13 @@ void ArrayManager::create_beside(Insertion insertion, Message arguments) {
   }
   const Location::Hint* hint = location_->find(id);
   const int home = location_->home(insertion.index);
-  if (++insertion.hops % insertion_hops_astray == 0 && home != pe_.index) hint = nullptr;
+  if (ArrayRouting::asks_home(++insertion.hops) && home != pe_.index) hint = nullptr;
   if (hint) return send_insertion(hint->pe, insertion, std::move(arguments));
   if (home != pe_.index) return send_insertion(home, insertion, std::move(arguments));
   if (location_->is_claimed(id)) {
     ++pe_.created;
     if (objects_.balance) ++objects_.balance->elements_sent;
-    return routing_.wait_until_known(id, runtime_message(wrap(insertion, std::move(arguments)), entry_insert,
-                                                         static_cast<std::uint32_t>(id_.index())));
+    return routing_.wait_until_known(id, insertion_message(id_, insertion, std::move(arguments)));
   }
   insertion.age = location_->begin_life(id, insertion.to);
   if (insertion.to == pe_.index) return create_beside_here(insertion, id, insertion.age, arguments);

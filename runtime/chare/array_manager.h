@@ -153,6 +153,7 @@ class ArrayManager {
   void populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
                     const Message& constructor);
   void insert(const CkArrayIndex& index, int ep, int pe, Message message);
+  static Message insertion_message(CkArrayID array, const Insertion& insertion, Message arguments);
   void send_insertion(int to, const Insertion& insertion, Message arguments);
   // The element goes where those are that it is bound to, and is made there.
   void create_beside(Insertion insertion, Message arguments);

@@ -181,7 +181,7 @@ void ArrayRouting::order(int entry, CkArrayID array, std::uint64_t id, OrderCall
     return entry == entry_migrate ? migrate(*manager, element, order.to) : element->ckDestroy();
   if (id == 0) id = ArrayManager::id_of(order.index);
   int next = manager->routing().destination(id, order.index);
-  if (++order.hops % hops_astray == 0 && next != objects.pe.index) next = manager->location().home(order.index);
+  if (asks_home(++order.hops) && next != objects.pe.index) next = manager->location().home(order.index);
   ++objects.pe.created;
   send_runtime(objects.pe, next, entry, array.index(), id, order);
 }

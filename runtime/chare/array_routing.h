@@ -40,6 +40,9 @@ class ArrayRouting {
 
   // What waits for elements.
   const Waiting& waiting() const { return waiting_; }
+  // Whether what has made so many hops, and is no message to the element itself, goes by way of the home now: hints of
+  // one that has died may point in a circle.
+  static bool asks_home(std::uint32_t hops) { return hops % 8 == 0; }
   // A message that is not for the element itself, but has to know where it is.
   void wait_until_known(std::uint64_t id, Message message) { waiting_[id].push_back(std::move(message)); }
   // Something is known of the element: what waits for it goes through the queue, and so to the element or on its way.
