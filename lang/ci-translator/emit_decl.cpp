@@ -263,7 +263,8 @@ class DeclEmitter {
     if (wrapped) out_.line("  static int ep_redn_wrapper_" + entry.name + ";");
     out_.line("  static int redn_wrapper_" + entry.name + "(CkReductionMsg*) { return " +
               (wrapped ? "ep_redn_wrapper_" + entry.name : names.ep) + "; }");
-    if (wrapped) out_.line("  static void _call_redn_wrapper_" + entry.name + "(periapt::Delivery& impl_call, void* impl_obj);");
+    if (wrapped)
+      out_.line("  static void _call_redn_wrapper_" + entry.name + "(periapt::Delivery& impl_call, void* impl_obj);");
   }
 
   static std::string commentSafe(std::string text) {

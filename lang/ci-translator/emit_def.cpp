@@ -290,7 +290,8 @@ class DefEmitter {
   /// The receiving side: takes the arguments out of the message and calls the method.
   void call(const ChareNames& names, const std::string& header, const Entry& entry) {
     const EntryNames entryNames(entry);
-    out_.line(header + "void " + names.index + "::" + entryNames.call + "(periapt::Delivery& impl_call, void* impl_obj) {");
+    out_.line(header + "void " + names.index + "::" + entryNames.call +
+              "(periapt::Delivery& impl_call, void* impl_obj) {");
     std::string arguments;
     if (takesMessage(entry)) {
       const std::string message = entry.parameters[0].type.plain();

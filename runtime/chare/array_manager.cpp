@@ -318,7 +318,10 @@ void ArrayManager::arrive(std::uint64_t id, int from, Age age, const ElementTrav
   const ChareInfo& info = registry().chares[type_];
   if (info.migration_constructor < 0)
     fatal("elements of " + std::string(info.name) + " cannot migrate: no migration constructor is registered");
-  construct(id, age, &travel, [&](void* object) { Delivery call; entry_info(info.migration_constructor).call(call, object); });
+  construct(id, age, &travel, [&](void* object) {
+    Delivery call;
+    entry_info(info.migration_constructor).call(call, object);
+  });
   ArrayElement* element = find(id);
   PUP::fromMem p(bytes, size);
   element->virtual_pup(p);
@@ -416,9 +419,9 @@ void ArrayManager::tell_inserting(CkArrayID id, bool begins) {
   InsertingCall news{begins, false};
   if (!objects.array(id)) {  // behind the insertions that wait for it here
     news.for_all = true;
-    return keep(
-        objects, id,
-        message_of_call(Target::runtime, entry_inserting, static_cast<std::uint32_t>(id.index()), 0, &news, sizeof news));
+    return keep(objects, id,
+                message_of_call(Target::runtime, entry_inserting, static_cast<std::uint32_t>(id.index()), 0, &news,
+                                sizeof news));
   }
   for (int to = 0; to < pe.process.pes(); ++to) send_runtime(pe, to, entry_inserting, id.index(), 0, news);
 }

@@ -194,8 +194,8 @@ void ArrayRouting::on_order(Pe& pe, Delivery& call) {
   const std::uint64_t id = array.id_of(order.index);
   if (!array.find(id) && self->destination(id, order.index) == pe.index) {
     if (self->location_.here(id))  // what it is bound to: it is on its way
-      return self->wait_until_known(id,
-                                    message_of_call(Target::runtime, call.entry, call.collection, id, &order, sizeof order));
+      return self->wait_until_known(
+          id, message_of_call(Target::runtime, call.entry, call.collection, id, &order, sizeof order));
     return pe.objects->count_processed();  // gone
   }
   pe.objects->count_processed();

@@ -232,7 +232,8 @@ void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const vo
   check_group(proxy.ckGetGroupID(), ep);
   const int to = proxy.ckGetGroupPe();
   if (!inline_fits(send))
-    return send_message(proxy, ep, send, payload_of(message_of_call(Target::group, ep, 0, 0, arguments, length).release()));
+    return send_message(proxy, ep, send,
+                        payload_of(message_of_call(Target::group, ep, 0, 0, arguments, length).release()));
   if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes())) bad_pe(to, "PE", ep);
   note_created(pe, to, ep, length);
   pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments);
@@ -277,7 +278,8 @@ void send_call(const CProxy_Group& proxy, int ep, unsigned send, const void* arg
   // Few PEs: a line to each costs less than a message and a tree.
   constexpr int few = 8;
   if (pes > few || !inline_fits(send))
-    return send_message(proxy, ep, send, payload_of(message_of_call(Target::group, ep, 0, 0, arguments, length).release()));
+    return send_message(proxy, ep, send,
+                        payload_of(message_of_call(Target::group, ep, 0, 0, arguments, length).release()));
   const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length);
   for (int i = 1; i <= pes; ++i) {
     const int to = pe.index + i < pes ? pe.index + i : pe.index + i - pes;
@@ -443,7 +445,8 @@ void send_call(const CProxy_Chare& proxy, int ep, unsigned send, const void* arg
   Pe& pe = *Pe::current();
   const CkChareID id = receiver(proxy, ep);
   if (!inline_fits(send))
-    return send_message(proxy, ep, send, payload_of(message_of_call(Target::chare, ep, 0, 0, arguments, length).release()));
+    return send_message(proxy, ep, send,
+                        payload_of(message_of_call(Target::chare, ep, 0, 0, arguments, length).release()));
   note_created(pe, id.onPE, ep, length);
   pe.send_call(id.onPE, call_meta(static_cast<std::uint16_t>(ep), 0, length), id.serial, arguments);
 }
@@ -459,8 +462,7 @@ void send_message(const CProxy_Chare& proxy, int ep, unsigned send, void* payloa
 void send_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
   ArrayManager* manager = PeObjects::current().array(proxy.ckGetArrayID());
   if (manager && inline_fits(send)) return manager->call(proxy.ckGetID(), proxy.ckGetIndex(), ep, arguments, length);
-  send_message(proxy, ep, send,
-               payload_of(message_of_call(Target::array, ep, 0, 0, arguments, length).release()));
+  send_message(proxy, ep, send, payload_of(message_of_call(Target::array, ep, 0, 0, arguments, length).release()));
 }
 int receiver_pe(const CProxyElement_ArrayBase& proxy) {
   ArrayManager* manager = PeObjects::current().array(proxy.ckGetArrayID());

@@ -378,12 +378,11 @@ void post_buffer(void* bytes, std::size_t size, int tag, bool of_node) {
 }
 
 void register_post_entries() {
-  entry_posted_elsewhere =
-      register_runtime_entry("zero copy: posted by another PE", [](Pe& pe, Delivery& call) {
-        pe.objects->count_processed();
-        const auto posted = call.read<PostedElsewhere>();
-        posted.call->move_to(posted.index, posted.buffer.bytes, posted.buffer.size);
-      });
+  entry_posted_elsewhere = register_runtime_entry("zero copy: posted by another PE", [](Pe& pe, Delivery& call) {
+    pe.objects->count_processed();
+    const auto posted = call.read<PostedElsewhere>();
+    posted.call->move_to(posted.index, posted.buffer.bytes, posted.buffer.size);
+  });
 }
 
 }  // namespace periapt::zero_copy

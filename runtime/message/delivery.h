@@ -11,12 +11,12 @@
 namespace periapt {
 
 // What is called, on what, and with which arguments. These lie in `message` if there is one; else they lie inline, in
-// the scheduler's own line, and last only as long as the call: to_message() (runtime/chare/pe_objects.h) makes a message
-// of a call that has to wait.
+// the scheduler's own line, and last only as long as the call: to_message() (runtime/chare/pe_objects.h) makes a
+// message of a call that has to wait.
 struct Delivery {
-  std::uint16_t entry = 0;        // index into the entry table
-  Target target = Target::none;   // what `collection` and `element` mean: see there
-  bool exclusive = false;         // the node group is left when the entry has ended
+  std::uint16_t entry = 0;       // index into the entry table
+  Target target = Target::none;  // what `collection` and `element` mean: see there
+  bool exclusive = false;        // the node group is left when the entry has ended
   std::uint32_t collection = 0;
   std::uint64_t element = 0;
   void* object = nullptr;     // the receiver, as the entry's function gets it; null before it is found
