@@ -17,10 +17,10 @@
 
 #include "base/status.h"
 #include "machine/bootstrap/layout.h"
+#include "machine/host/arena.h"
+#include "machine/host/heap.h"
+#include "machine/host/inbox.h"
 #include "machine/layer/one_sided.h"
-#include "machine/shm/arena.h"
-#include "machine/shm/heap.h"
-#include "machine/shm/inbox.h"
 
 namespace periapt::sim {
 class Machine;
@@ -64,9 +64,9 @@ class MachineLayer {
   int own_pes() const;   ///< of this process
 
   /// Of a PE of this process; used by the thread that runs it.
-  shm::Port& port(int pe);
-  shm::Heap& heap(int pe);
-  const shm::Arena& arena() const;
+  host::Port& port(int pe);
+  host::Heap& heap(int pe);
+  const host::Arena& arena() const;
 
   Route route(int pe) const;
 

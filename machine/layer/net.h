@@ -20,15 +20,15 @@
 #include <vector>
 
 #include "base/status.h"
+#include "machine/host/inbox.h"
 #include "machine/layer/net_access.h"
 #include "machine/layer/net_peers.h"
 #include "machine/layer/net_place.h"
 #include "machine/layer/net_worker.h"
-#include "machine/shm/inbox.h"
 
 namespace periapt::machine {
 
-class Net : public shm::FarSide {
+class Net : public host::FarSide {
  public:
   using Access = NetAccess;
 
@@ -42,7 +42,7 @@ class Net : public shm::FarSide {
   static Result<std::unique_ptr<Net>> open(const NetPlace& place);
 
   /// Before the first message: the Port of each own PE.
-  void set_ports(std::vector<shm::Port*> ports) { ports_ = std::move(ports); }
+  void set_ports(std::vector<host::Port*> ports) { ports_ = std::move(ports); }
 
   /// From the thread of the PE `from`. Never blocks.
   void send(int from, int to, std::uint64_t meta, void* bytes) override;
@@ -90,7 +90,7 @@ class Net : public shm::FarSide {
   Status start();
 
   std::size_t rank_of(int pe) const { return static_cast<std::size_t>(pe - place_.own().first_pe); }
-  shm::Port& port_of(int pe) const { return *ports_[rank_of(pe)]; }
+  host::Port& port_of(int pe) const { return *ports_[rank_of(pe)]; }
   NetWorker& worker_of(int pe) const { return *worker_of_[rank_of(pe)]; }
   bool drive_others(int pe);
   std::string name_of_peer(ucx::PeerId peer) const;
@@ -100,7 +100,7 @@ class Net : public shm::FarSide {
   std::unique_ptr<ucx::Context> context_;
   std::vector<std::unique_ptr<NetWorker>> workers_;
   std::vector<NetWorker*> worker_of_;  // by own PE
-  std::vector<shm::Port*> ports_;      // the same
+  std::vector<host::Port*> ports_;     // the same
   std::atomic<int> sleepers_{0};       // own PEs between arm() and awake()
   // The looks of each own PE, on a line of its own.
   struct alignas(platform::kCacheLine) Looks {

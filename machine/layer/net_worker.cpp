@@ -116,14 +116,14 @@ void NetWorker::drain() {
   for (NetAccess& access : accesses) begin(std::move(access));
 }
 
-bool NetWorker::take_wheel(shm::Port& driver) {
+bool NetWorker::take_wheel(host::Port& driver) {
   if (!driving_.try_lock()) return false;
   driver_ = &driver;
   return true;
 }
 
 // What was left in the outbox since it was looked into goes out, too: nobody may drive for long.
-void NetWorker::leave_wheel(shm::Port& driver) {
+void NetWorker::leave_wheel(host::Port& driver) {
   driving_.unlock();
   while (PERIAPT_UNLIKELY(outbox_holds_.load(std::memory_order_acquire)) && take_wheel(driver)) {
     drain();
@@ -133,7 +133,7 @@ void NetWorker::leave_wheel(shm::Port& driver) {
 
 // act() with the engine in hand; or leave() in the outbox, for whoever has it.
 template <class Leave, class Act>
-void NetWorker::use(shm::Port& from, Leave&& leave, Act&& act) {
+void NetWorker::use(host::Port& from, Leave&& leave, Act&& act) {
   if (PERIAPT_LIKELY(take_wheel(from))) {
     drain();  // what was left before goes first
     act();
@@ -148,7 +148,7 @@ void NetWorker::use(shm::Port& from, Leave&& leave, Act&& act) {
   if (take_wheel(from)) leave_wheel(from);
 }
 
-void NetWorker::send(shm::Port& from, int to, std::uint64_t meta, void* block) {
+void NetWorker::send(host::Port& from, int to, std::uint64_t meta, void* block) {
   use(
       from,
       [&] {
@@ -163,7 +163,7 @@ void NetWorker::send(shm::Port& from, int to, std::uint64_t meta, void* block) {
 
 // Messages wait for credit, or for room. Whoever sends many of them in one entry method takes what others have given
 // back meanwhile, so that not all of them have to wait in a queue until it ends.
-void NetWorker::catch_up(shm::Port& from) {
+void NetWorker::catch_up(host::Port& from) {
   take_from_others(tray_of(from.pe()));  // as before each progress() of a PE of ours
   engine_->progress();
 }
@@ -186,7 +186,7 @@ void NetWorker::forget_memory(std::uint64_t id) {
   memories_.erase(id);
 }
 
-void NetWorker::access(shm::Port& from, NetAccess access) {
+void NetWorker::access(host::Port& from, NetAccess access) {
   use(
       from, [&] { accesses_.push_back(std::move(access)); }, [&] { begin(std::move(access)); });
 }
@@ -206,7 +206,7 @@ void NetWorker::begin(NetAccess access) {
 // Blocks go back to whichever heap drives. Without a driver (begin_farewell()) no heap is ours: the run is over, and
 // what is released is left where it lies.
 void NetWorker::release(void* self, void* block) {
-  if (shm::Port* driver = static_cast<NetWorker*>(self)->driver_) driver->heap().release(block);
+  if (host::Port* driver = static_cast<NetWorker*>(self)->driver_) driver->heap().release(block);
 }
 
 ucx::Buffer NetWorker::in_heap(std::uint64_t size) {
@@ -293,14 +293,14 @@ bool NetWorker::turn() {
   return moved;
 }
 
-bool NetWorker::drive(shm::Port& driver) {
+bool NetWorker::drive(host::Port& driver) {
   if (!take_wheel(driver)) return false;
   const bool moved = turn();
   leave_wheel(driver);
   return moved;
 }
 
-bool NetWorker::drive_for(shm::Port& driver, Deliver deliver, void* context) {
+bool NetWorker::drive_for(host::Port& driver, Deliver deliver, void* context) {
   Tray& tray = tray_of(driver.pe());
   bool moved = false;
   if (take_wheel(driver)) {
@@ -308,7 +308,7 @@ bool NetWorker::drive_for(shm::Port& driver, Deliver deliver, void* context) {
     moved = turn();
     leave_wheel(driver);
   } else {
-    shm::Port::relax();  // whoever waits here has no look at a network between its own
+    host::Port::relax();  // whoever waits here has no look at a network between its own
     take_from_others(tray);
   }
   if (PERIAPT_LIKELY(tray.own.empty())) return moved;
@@ -323,7 +323,7 @@ bool NetWorker::drive_for(shm::Port& driver, Deliver deliver, void* context) {
   return true;
 }
 
-bool NetWorker::arm(shm::Port& driver) {
+bool NetWorker::arm(host::Port& driver) {
   std::lock_guard<DrivingLock> lock(driving_);
   driver_ = &driver;  // writing out what is due gives blocks back
   if (outbox_holds_.load(std::memory_order_acquire)) return false;

@@ -20,11 +20,11 @@
 #include <vector>
 
 #include "base/status.h"
+#include "machine/host/inbox.h"
 #include "machine/layer/driving_lock.h"
 #include "machine/layer/net_access.h"
 #include "machine/layer/net_peers.h"
 #include "machine/layer/net_place.h"
-#include "machine/shm/inbox.h"
 #include "machine/ucx-like/worker.h"
 
 namespace periapt::machine {
@@ -45,15 +45,15 @@ class NetWorker {
 
   // ---- from the thread of the PE whose Port is given; nothing of it blocks
 
-  void send(shm::Port& from, int to, std::uint64_t meta, void* block);
-  void access(shm::Port& from, NetAccess access);
+  void send(host::Port& from, int to, std::uint64_t meta, void* block);
+  void access(host::Port& from, NetAccess access);
   /// Drives, if nobody else does. Returns whether anything moved.
-  bool drive(shm::Port& driver);
+  bool drive(host::Port& driver);
   /// The same for a PE of this worker; what has come for it goes to `deliver`, when the worker is free again.
-  bool drive_for(shm::Port& driver, Deliver deliver, void* context);
+  bool drive_for(host::Port& driver, Deliver deliver, void* context);
 
   /// Before a PE sleeps: false when there is something to do. Waits while another PE drives, which is for moments.
-  bool arm(shm::Port& driver);
+  bool arm(host::Port& driver);
   /// Has anything come for that PE?
   bool holds(int pe) const { return tray_of(pe).holds.load(std::memory_order_acquire); }
 
@@ -114,17 +114,17 @@ class NetWorker {
     return rank >= 0 && rank < pes_ && (count_ == 1 || rank % count_ == index_);
   }
 
-  bool take_wheel(shm::Port& driver);
-  void leave_wheel(shm::Port& driver);
+  bool take_wheel(host::Port& driver);
+  void leave_wheel(host::Port& driver);
   template <class Leave, class Act>
-  void use(shm::Port& from, Leave&& leave, Act&& act);
+  void use(host::Port& from, Leave&& leave, Act&& act);
 
   // With the lock held:
   int workers_of(int process);
   Way& way_to(int process, int worker);
   Way& way_to(int pe);
   void put(const Parcel& parcel);
-  void catch_up(shm::Port& from);
+  void catch_up(host::Port& from);
   void begin(NetAccess access);
   void drain();
   bool turn();
@@ -148,7 +148,7 @@ class NetWorker {
   std::vector<std::unique_ptr<Tray>> trays_;  // by own PE
 
   DrivingLock driving_;                                         // held by the PE that uses the engine
-  shm::Port* driver_ = nullptr;                                 // its port; null: no PE, but a farewell
+  host::Port* driver_ = nullptr;                                // its port; null: no PE, but a farewell
   bool armed_ = false;                                          // somebody may sleep on the engine
   bool farewell_ = false;                                       // begin_farewell() holds the lock
   bool said_farewell_ = false;                                  // for another process has ended the run

@@ -259,7 +259,7 @@ OpenCall open_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned length
   return manager->open_call(proxy.ckGetID(), proxy.ckGetIndex(), ep, length);
 }
 void close_call(const OpenCall& call) {
-  Pe::current()->port.publish(call.pe, static_cast<shm::Slot*>(call.slot), call.meta);
+  Pe::current()->port.publish(call.pe, static_cast<host::Slot*>(call.slot), call.meta);
 }
 
 void send_message(const CProxyElement_Group& proxy, int ep, unsigned send, void* payload) {

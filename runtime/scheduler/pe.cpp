@@ -122,7 +122,7 @@ Pe::~Pe() = default;
 // there.
 template <class Write>
 PERIAPT_INLINE bool Pe::send_line(int to, std::uint64_t meta, Write&& write) {
-  if (shm::Slot* slot = port.claim(to)) [[likely]] {
+  if (host::Slot* slot = port.claim(to)) [[likely]] {
     write(slot->body);
     port.publish(to, slot, meta);
     return true;

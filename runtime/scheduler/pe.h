@@ -26,11 +26,11 @@ class Process;
 class Carrier;
 class PeObjects;  // runtime/chare: what lives on this PE
 struct ConverseState;
+using host::Heap;
+using host::Port;
 using machine::MachineLayer;
 using scheduler::Thread;
 using scheduler::ThreadSystem;
-using shm::Heap;
-using shm::Port;
 
 class alignas(platform::kCacheLine) Pe {
  public:
@@ -98,7 +98,7 @@ class alignas(platform::kCacheLine) Pe {
 
   // An inline call in two steps: the place where the arguments are to be written, or null when there is none now (a
   // full ring: use send_call()). `slot`: null for our own queue; else to be handed to port.publish().
-  void* open_call(int to, std::uint64_t meta, std::uint64_t element, shm::Slot*& slot) {
+  void* open_call(int to, std::uint64_t meta, std::uint64_t element, host::Slot*& slot) {
     if (to == index) {
       slot = nullptr;
       Work& work = fifo_.push_back();

@@ -21,7 +21,7 @@ enum class WorkKind : std::uint8_t {
 
 struct alignas(64) Work {
   // bits 0-1 WorkKind, 2-7 length of the arguments, 8-23 entry, 24-55 collection. 56 bits, so that a ring slot of
-  // machine/shm carries it beside its own 8 bits of state.
+  // machine/host carries it beside its own 8 bits of state.
   std::uint64_t meta;
   std::uint64_t element;  // call: the element; message, thread: the pointer
   alignas(16) std::byte arguments[inline_arguments_max];

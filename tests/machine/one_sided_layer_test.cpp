@@ -336,8 +336,8 @@ class Neighbour : public ::testing::Test {
   machine::OneSidedWords words_[2] = {};
   machine::OneSidedPlace place_;
   std::unique_ptr<OneSided> access_;
-  std::unique_ptr<shm::KeyTable> theirs_{new shm::KeyTable{}};
-  shm::KeyRing ring_{theirs_.get()};
+  std::unique_ptr<host::KeyTable> theirs_{new host::KeyTable{}};
+  host::KeyRing ring_{theirs_.get()};
   std::uint64_t cookie_ = 0x1234'5678;
   std::byte memory_[64] = {};
 };
@@ -381,7 +381,7 @@ TEST_F(Neighbour, WhoseKeyWasTakenBackIsNotLookedAt) {
 
 TEST_F(Neighbour, RegistrationsHaveAnEndThatIsTold) {
   std::vector<MemoryKey> keys;
-  for (std::uint64_t i = 0; i < shm::KeyTable::kEntries; ++i) {
+  for (std::uint64_t i = 0; i < host::KeyTable::kEntries; ++i) {
     auto key = access_->register_memory(memory_, 1 + i % 64);
     ASSERT_TRUE(key.ok()) << i;
     keys.push_back(*key);

@@ -1,13 +1,13 @@
-#include "machine/shm/inbox.h"
+#include "machine/host/inbox.h"
 
 #include <algorithm>
 #include <deque>
 
 #include "base/clock.h"
 #include "base/futex.h"
-#include "machine/shm/membarrier.h"
+#include "machine/host/membarrier.h"
 
-namespace periapt::shm {
+namespace periapt::host {
 
 /// What waits for a slot, in order, as it will lie in it: a small message that waits is no dearer than one that does
 /// not.
@@ -311,4 +311,4 @@ void Port::wake(int pe) {
   if (place_.sleep[pe] != nullptr) tell_news(*place_.sleep[pe], place_.across_processes);
 }
 
-}  // namespace periapt::shm
+}  // namespace periapt::host

@@ -21,10 +21,10 @@
 #include <vector>
 
 #include "base/platform.h"
-#include "machine/shm/heap.h"
-#include "machine/shm/ring.h"
+#include "machine/host/heap.h"
+#include "machine/host/ring.h"
 
-namespace periapt::shm {
+namespace periapt::host {
 
 /// What a carrier (an OS thread that runs PEs) sleeps on. In shared memory, a line each. Senders read it after each
 /// publish; it is written rarely, so it stays in their caches.
@@ -332,4 +332,4 @@ class alignas(platform::kCacheLine) Port {
   std::vector<Port*> siblings_;
 };
 
-}  // namespace periapt::shm
+}  // namespace periapt::host
