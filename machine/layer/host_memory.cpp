@@ -38,21 +38,15 @@ Tables tables_at(std::byte* at, int pes) {
 HostMemory::HostMemory(const bootstrap::HostLayout& layout, host::Arena arena)
     : layout_(layout), arena_(std::move(arena)), words_(HostWords::of(arena_)) {
   const bootstrap::Host& host = layout.this_host();
-  inboxes_.resize(static_cast<std::size_t>(layout.pes));
-  sleep_.resize(static_cast<std::size_t>(layout.pes));
-  for (int i = 0; i < host.pes; ++i) {
-    const int pe = host.first_pe + i;
-    find_parts(i, host.pes, pe, layout.carrier_of[static_cast<std::size_t>(pe)]);
-  }
+  for (int i = 0; i < host.pes; ++i)
+    find_parts(i, host.pes, layout.carrier_of[static_cast<std::size_t>(host.first_pe + i)]);
 }
 
 HostMemory::HostMemory(const bootstrap::HostLayout& layout, host::Arena arena, host::FarSide& far)
     : layout_(layout), arena_(std::move(arena)), words_(HostWords::of(arena_)) {
   // The Port stands for a PE behind the last one, which nobody is: so all others are far.
   const int nobody = layout.pes;
-  inboxes_.resize(static_cast<std::size_t>(nobody) + 1);
-  sleep_.resize(static_cast<std::size_t>(nobody) + 1);
-  find_parts(0, 1, nobody, 0);
+  find_parts(0, 1, 0);
   make_heap(0, 1);
   boards_ = static_cast<std::byte*>(
       heaps_.front()->allocate_permanent(MachineLayer::kBoardBytes * static_cast<std::size_t>(layout.pes)));
@@ -65,14 +59,14 @@ HostMemory::HostMemory(const bootstrap::HostLayout& layout, host::Arena arena, h
   make_port(place);
 }
 
-// Slice `i` of `pes` is that of this PE, which runs on this carrier.
-void HostMemory::find_parts(int i, int pes, int pe, int carrier) {
+// Slice `i` of `pes`, of a PE that runs on this carrier. Called for one after the other.
+void HostMemory::find_parts(int i, int pes, int carrier) {
   const Tables tables = tables_at(arena_.slice(i) + sizeof(Slice), pes);
   slice(i)->inbox.rings = tables.rings;
   slice(i)->inbox.may_hold = tables.may_hold;
   return_stacks_.push_back(&slice(i)->returns);
-  inboxes_[static_cast<std::size_t>(pe)] = &slice(i)->inbox;
-  sleep_[static_cast<std::size_t>(pe)] = words_->sleep(carrier);
+  inboxes_.push_back(&slice(i)->inbox);
+  sleep_.push_back(words_->sleep(carrier));
 }
 
 void HostMemory::open(int process, host::FarSide* far) {

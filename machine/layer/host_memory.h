@@ -49,7 +49,7 @@ class HostMemory {
   struct Slice;
   Slice* slice(int i) const { return reinterpret_cast<Slice*>(arena_.slice(i)); }
   std::size_t rank_of(int pe) const { return boards_ ? 0 : static_cast<std::size_t>(pe - first_pe_); }
-  void find_parts(int i, int pes, int pe, int carrier);
+  void find_parts(int i, int pes, int carrier);
   void make_heap(int i, int pes);
   void make_port(host::PortPlace place);
   void join_siblings(const bootstrap::Process& own);
@@ -57,9 +57,9 @@ class HostMemory {
   const bootstrap::HostLayout& layout_;
   host::Arena arena_;
   HostWords* const words_;
-  std::vector<host::Inbox*> inboxes_;              // by PE; null: on another host
+  std::vector<host::Inbox*> inboxes_;              // by PE of this host
   std::vector<host::ReturnStack*> return_stacks_;  // by PE of this host
-  std::vector<host::SleepWord*> sleep_;            // by PE
+  std::vector<host::SleepWord*> sleep_;            // by PE of this host
   std::vector<std::unique_ptr<host::Heap>> heaps_;
   std::vector<std::unique_ptr<host::Port>> ports_;
   int first_pe_ = 0;             // of this process

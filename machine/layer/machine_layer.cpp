@@ -361,7 +361,7 @@ void MachineLayer::leave(int pe) {
     all_here.store(true, std::memory_order_release);
   });
   while (!all_here.load(std::memory_order_acquire)) {
-    const auto drop = [](void*, std::uint64_t, void*) {};
+    const auto drop = [](void*, std::uint64_t, const void*) {};
     if (!net_ || !state_->net->progress_all(pe, drop, nullptr)) ::usleep(100);
   }
   waiter.join();

@@ -81,9 +81,9 @@ class MachineLayer {
   /// run. Before the first message.
   void set_block_bytes(std::size_t least, std::size_t (*block_bytes)(const void* block));
   bool has_net() const { return net_; }
-  /// Drives the network, if nobody else does; what arrived for `pe` goes to deliver(context, meta, block). Returns
-  /// whether there was anything. Only with has_net(). From the thread of `pe`.
-  bool progress_net(int pe, void (*deliver)(void* context, std::uint64_t meta, void* block), void* context);
+  /// Drives the network, if no other PE does; what arrived for `pe` goes to deliver(context, meta, body), as a sink of
+  /// Port::poll() gets it. Returns whether there was anything. Only with has_net(). From the thread of `pe`.
+  bool progress_net(int pe, void (*deliver)(void* context, std::uint64_t meta, const void* body), void* context);
   /// Port::sleep() that the network ends too.
   void sleep(int pe, std::uint64_t deadline_ns);
 

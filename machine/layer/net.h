@@ -7,8 +7,9 @@
 //
 // A message travels as a tagged message whose tag says for which PE it is, and its number among those from that worker
 // to this one. Here each worker has one standing receive, which takes each message into a block of its size from the
-// heap of the PE that drives. Then it waits in the tray of its PE, in the order of the numbers: the runtime counts on
-// the order of messages between two PEs, but a large one may come after those that were sent behind it.
+// heap of the PE that drives; a line is looked at where it lies, and copied. Then it waits in the delivery queue of its
+// PE, in the order of the numbers: the runtime counts on the order of messages between two PEs, but a large one may
+// come after those that were sent behind it.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +47,7 @@ class Net : public host::FarSide {
 
   /// From the thread of the PE `from`. Never blocks.
   void send(int from, int to, std::uint64_t meta, void* bytes) override;
+  void send_line(int from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes) override;
 
   // ---- one-sided access to memory of this process and of others on other hosts
 

@@ -29,7 +29,8 @@ class Simulated : public host::FarSide {
   void set_block_bytes(std::size_t (*block_bytes)(const void*)) { block_bytes_ = block_bytes; }
 
   void send(int from, int to, std::uint64_t meta, void* block) override;
-  bool progress(void (*deliver)(void* context, std::uint64_t meta, void* block), void* context);
+  void send_line(int from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes) override;
+  bool progress(void (*deliver)(void* context, std::uint64_t meta, const void* body), void* context);
 
   /// Prints what the simulation has found, and writes the file that was asked for.
   void report() const;

@@ -288,6 +288,7 @@ class EndpointImpl final : public Endpoint {
   const std::string& failure() const override { return failure_; }
 
   RequestPtr tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) override;
+  bool tag_send_now(std::span<const std::byte> bytes, Tag tag) override;
   void tag_send_owned(Buffer bytes, Tag tag) override;
   RequestPtr tag_send_sync(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) override;
   RequestPtr active_send(std::uint16_t id, std::span<const std::byte> header, std::span<const std::byte> payload,

@@ -112,13 +112,17 @@ PERIAPT_INLINE bool WorkerImpl::arrived_short(EndpointImpl& from, Header bytes, 
 bool WorkerImpl::serve_short(EndpointImpl& from, const ShortHeader& header, std::span<const std::byte> payload) {
   const Standing* standing = serve_again_ ? nullptr : standing_for(header.tag);
   if (standing == nullptr) return false;
-  Buffer message = standing->allocate(standing->context, payload.size());
-  if (PERIAPT_UNLIKELY(!message)) return false;
-  copy(message.data(), payload);
+  const Received received{Outcome::ok, header.tag, payload.size(), from.peer_};
+  Buffer message;
+  if (standing->look == nullptr || !standing->look(standing->context, payload, received)) {
+    message = standing->allocate(standing->context, payload.size());
+    if (PERIAPT_UNLIKELY(!message)) return false;
+    copy(message.data(), payload);
+  }
   if (header.credit() != 0) from.add_credit(header.credit());
   count_received(payload.size());
   from.consume_credit(kMessageOverhead + static_cast<std::int64_t>(payload.size()));
-  standing->arrived(standing->context, std::move(message), {Outcome::ok, header.tag, payload.size(), from.peer_});
+  if (message) standing->arrived(standing->context, std::move(message), received);
   return true;
 }
 

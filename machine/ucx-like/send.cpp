@@ -25,6 +25,8 @@ RequestPtr EndpointImpl::tag_send(std::span<const std::byte> bytes, Tag tag, Sen
   return begin(begin_send(Operation::Doing::send, bytes, tag, done, context));
 }
 
+bool EndpointImpl::tag_send_now(std::span<const std::byte> bytes, Tag tag) { return send_fast(bytes, tag); }
+
 void EndpointImpl::tag_send_owned(Buffer bytes, Tag tag) {
   if (PERIAPT_LIKELY(send_fast(bytes.bytes(), tag))) return;
   Operation* operation = begin_send(Operation::Doing::send, bytes.bytes(), tag);

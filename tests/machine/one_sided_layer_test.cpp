@@ -39,7 +39,9 @@ class Driver {
   OneSided& access() { return layer_.one_sided(); }
   void poll() {
     layer_.port(pe_).poll([this](std::uint64_t meta, const void* body, int) { arrived(meta, body); }, 64);
-    const auto deliver = [](void* self, std::uint64_t, void* block) { static_cast<Driver*>(self)->block(block); };
+    const auto deliver = [](void* self, std::uint64_t meta, const void* body) {
+      static_cast<Driver*>(self)->arrived(meta, body);
+    };
     if (layer_.has_net()) layer_.progress_net(pe_, deliver, this);
     access().poll(pe_);
   }
@@ -65,7 +67,6 @@ class Driver {
     std::memcpy(&block, body, sizeof block);
     if (meta == OneSided::kErrandMeta) access().take_errand(pe_, block);
   }
-  void block(void*) {}
   MachineLayer& layer_;
   int pe_;
   int meetings_ = 0;
