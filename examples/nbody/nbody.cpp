@@ -169,7 +169,7 @@ Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int 
   Decomposer decomposer(options_.pieces, options_.bucket);
   while (!decomposer.isDone()) decomposer.counted(count(decomposer.probes()));
   const std::vector<Key>& cuts = decomposer.cuts();
-  const std::vector<Count> totals = count(cuts);
+  const std::vector<Count> totals = decomposer.totals();
 
   std::vector<Root> roots = phase([&](const CkCallback& done) {
                               pieces.exchange(int(cuts.size()), cuts.data(), totals.data(), done);

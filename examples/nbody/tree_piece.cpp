@@ -63,13 +63,14 @@ void TreePiece::take(int n, const Particle* particles) {
 void TreePiece::await(int n, const Count* totals, CkCallback done) {
   done_ = done;
   expected_ = totals[thisIndex];
+  incoming_.reserve(*expected_);
   takeIfComplete();
 }
 
 void TreePiece::takeIfComplete() {
   if (!expected_ || incoming_.size() < *expected_) return;
   expected_.reset();
-  particles_ = std::move(incoming_);
+  particles_.swap(incoming_);
   incoming_.clear();
   if (box_.side > 0) {
     plantTree();
@@ -104,7 +105,8 @@ void TreePiece::count(const Box& box, bool isNew, int n, const Key* probes, CkCa
   const Stopwatch watch(busy_);
   if (isNew) {
     box_ = box;
-    sortByKey(particles_, box);
+    setKeys(particles_, box);
+    sortByKey(particles_, incoming_);
   }
   const std::vector<std::uint64_t> counts = countBetween(particles_, {probes, std::size_t(n)});
   contribute(int(counts.size() * sizeof counts[0]), counts.data(), CkReduction::sum_ulong_long, done);
@@ -126,12 +128,13 @@ void TreePiece::exchange(int n, const Key* cuts, const Count* totals, CkCallback
   particles_.clear();
   done_ = done;
   expected_ = totals[thisIndex];
+  incoming_.reserve(*expected_);
   takeIfComplete();
 }
 
 void TreePiece::plantTree() {
   const Stopwatch watch(busy_);
-  sortByKey(particles_, box_);
+  sortByKey(particles_, incoming_);
   tree_ = std::make_unique<Tree>(buildTree(particles_, begin_, end_, thisIndex, settings.bucket, 1e-9 * box_.side));
   cache.ckLocalBranch()->publish(thisIndex, tree_.get());
   const std::vector<Root> roots = rootsOf(*tree_);
@@ -147,20 +150,18 @@ void TreePiece::dropTree() {
 void TreePiece::walk(const Forces& forces, int n, const double* farField, CkCallback done) {
   const Stopwatch watch(busy_);
   done_ = done;
-  walking_ = std::make_unique<Walking>();
-  walking_->forces = forces;
-  walking_->farField.assign(farField, farField + n);
+  walking_.reset(new Walking{*cache.ckLocalBranch(), forces, {farField, farField + n}});
   static const Tree nothing;
-  walking_->walk.emplace(forces.gravity, cache.ckLocalBranch()->trunk(), tree_ ? *tree_ : nothing, particles_,
-                         forces.rung, [this](const Node& node) { return find(node); });
+  walking_->walk.emplace(forces.gravity, walking_->cache.trunk(), tree_ ? *tree_ : nothing, particles_, forces.rung,
+                         [this](const Node& node) { return find(node); });
   schedule();
 }
 
-/// Where a node can be opened: here, in this process, or not yet.
+/// Where a node can be opened: in this process, or not yet.
 const Node* TreePiece::find(const Node& node) {
-  if (node.owner == thisIndex) return tree_->find(node.cell);
+  if (const Node* here = walking_->cache.rootHere(node.cell.bits)) return here;
   const Node*& known = walking_->known[node.cell.bits];
-  if (known == nullptr) known = cache.ckLocalBranch()->need(node, thisIndex);
+  if (known == nullptr) known = walking_->cache.need(node, thisIndex);
   return known;
 }
 
@@ -191,7 +192,7 @@ void TreePiece::request(Key cell, int node) {
 }
 
 void TreePiece::arrived(Key cell) {
-  walking_->walk->arrived(*cache.ckLocalBranch()->find(cell));
+  walking_->walk->arrived(*walking_->cache.fetched(cell));
   schedule();
 }
 

@@ -13,6 +13,8 @@
 #include "examples/nbody/walk.h"
 #include "nbody.decl.h"
 
+class Cache;
+
 class TreePiece : public CBase_TreePiece {
  public:
   TreePiece() { usesAtSync = true; }
@@ -43,9 +45,10 @@ class TreePiece : public CBase_TreePiece {
 
   /// What a walk needs besides the tree.
   struct Walking {
+    Cache& cache;
     Forces forces;
     std::vector<double> farField;
-    std::unordered_map<Key, const Node*> known;  // of other pieces, to ask the cache for each only once
+    std::unordered_map<Key, const Node*> known;  // of other processes, to ask the cache for each only once
     std::optional<periapt::nbody::Walk> walk;
     bool isScheduled = false;
   };
