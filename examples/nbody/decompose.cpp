@@ -133,7 +133,7 @@ std::vector<Key> decompose(std::span<const Particle> sorted, int pieces, int buc
   return decomposer.cuts();
 }
 
-void sortByKey(std::vector<Particle>& particles, std::vector<Particle>& spare) {
+void sortByKey(std::vector<Particle>& particles) {
   struct Place {
     Key key;
     std::uint32_t order, index;
@@ -144,11 +144,10 @@ void sortByKey(std::vector<Particle>& particles, std::vector<Particle>& spare) {
   places.reserve(particles.size());
   for (const Particle& p : particles) places.push_back({p.key, p.order, std::uint32_t(places.size())});
   std::ranges::sort(places, before);
-  spare.clear();
-  spare.reserve(particles.size());
-  for (const Place& p : places) spare.push_back(particles[p.index]);
-  particles.swap(spare);
-  spare.clear();
+  std::vector<Particle> sorted;
+  sorted.reserve(particles.size());
+  for (const Place& p : places) sorted.push_back(particles[p.index]);
+  particles.swap(sorted);
 }
 
 }  // namespace periapt::nbody

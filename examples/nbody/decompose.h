@@ -58,8 +58,7 @@ std::vector<std::uint64_t> countBetween(std::span<const Particle> sorted, std::s
 /// The cuts for particles that are all here, sorted by key.
 std::vector<Key> decompose(std::span<const Particle> sorted, int pieces, int bucket);
 
-/// Sorts by the keys as they are set, then by `order`. `spare` is empty before and after; it lends its memory, and
-/// keeps what it got in exchange.
-void sortByKey(std::vector<Particle>& particles, std::vector<Particle>& spare);
+/// Sorts by the keys as they are set (`setKeys`), then by `order`.
+void sortByKey(std::vector<Particle>& particles);
 
 }  // namespace periapt::nbody

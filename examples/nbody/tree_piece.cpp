@@ -55,29 +55,14 @@ void TreePiece::pup(PUP::er& p) {
   cache.ckLocalBranch()->publish(thisIndex, tree_.get());
 }
 
-void TreePiece::take(int n, const Particle* particles) {
-  incoming_.insert(incoming_.end(), particles, particles + n);
-  takeIfComplete();
+/// Where the runtime is to put them, and that they are there.
+void TreePiece::begin(int n, Particle*, const CkCallback&, CkNcpyBufferPost* post) {
+  particles_.resize(std::size_t(n));
+  CkMatchBuffer(post, 0, thisIndex);
+  CkPostBuffer(particles_.data(), n, thisIndex);
 }
 
-void TreePiece::await(int n, const Count* totals, CkCallback done) {
-  done_ = done;
-  expected_ = totals[thisIndex];
-  incoming_.reserve(*expected_);
-  takeIfComplete();
-}
-
-void TreePiece::takeIfComplete() {
-  if (!expected_ || incoming_.size() < *expected_) return;
-  expected_.reset();
-  particles_.swap(incoming_);
-  incoming_.clear();
-  if (box_.side > 0) {
-    plantTree();
-  } else {  // the very first particles, not in order yet
-    contribute(done_);
-  }
-}
+void TreePiece::begin(int, Particle*, const CkCallback& done) { contribute(done); }
 
 void TreePiece::move(const Motion& motion, CkCallback done) {
   const Stopwatch watch(busy_);
@@ -106,7 +91,7 @@ void TreePiece::count(const Box& box, bool isNew, int n, const Key* probes, CkCa
   if (isNew) {
     box_ = box;
     setKeys(particles_, box);
-    sortByKey(particles_, incoming_);
+    sortByKey(particles_);
   }
   const std::vector<std::uint64_t> counts = countBetween(particles_, {probes, std::size_t(n)});
   contribute(int(counts.size() * sizeof counts[0]), counts.data(), CkReduction::sum_ulong_long, done);
@@ -132,9 +117,22 @@ void TreePiece::exchange(int n, const Key* cuts, const Count* totals, CkCallback
   takeIfComplete();
 }
 
+void TreePiece::take(int n, const Particle* particles) {
+  incoming_.insert(incoming_.end(), particles, particles + n);
+  takeIfComplete();
+}
+
+void TreePiece::takeIfComplete() {
+  if (!expected_ || incoming_.size() < *expected_) return;
+  expected_.reset();
+  particles_ = std::move(incoming_);
+  incoming_.clear();
+  plantTree();
+}
+
 void TreePiece::plantTree() {
   const Stopwatch watch(busy_);
-  sortByKey(particles_, incoming_);
+  sortByKey(particles_);
   tree_ = std::make_unique<Tree>(buildTree(particles_, begin_, end_, thisIndex, settings.bucket, 1e-9 * box_.side));
   cache.ckLocalBranch()->publish(thisIndex, tree_.get());
   const std::vector<Root> roots = rootsOf(*tree_);
@@ -148,13 +146,16 @@ void TreePiece::dropTree() {
 }
 
 void TreePiece::walk(const Forces& forces, int n, const double* farField, CkCallback done) {
-  const Stopwatch watch(busy_);
   done_ = done;
   walking_.reset(new Walking{*cache.ckLocalBranch(), forces, {farField, farField + n}});
+  schedule();
+}
+
+void TreePiece::startWalk() {
   static const Tree nothing;
+  const Forces& forces = walking_->forces;
   walking_->walk.emplace(forces.gravity, walking_->cache.trunk(), tree_ ? *tree_ : nothing, particles_, forces.rung,
                          [this](const Node& node) { return find(node); });
-  schedule();
 }
 
 /// Where a node can be opened: in this process, or not yet.
@@ -165,10 +166,14 @@ const Node* TreePiece::find(const Node& node) {
   return known;
 }
 
+/// Ahead of the other pieces on this PE: they walk one after the other as long as there is something to do, and use
+/// the same memory again.
 void TreePiece::schedule() {
   if (walking_->isScheduled) return;
   walking_->isScheduled = true;
-  thisProxy[thisIndex].goOn();
+  CkEntryOptions next;
+  next.setQueueing(CK_QUEUEING_LIFO);
+  thisProxy[thisIndex].goOn(&next);
 }
 
 void TreePiece::goOn() {
@@ -176,6 +181,7 @@ void TreePiece::goOn() {
   bool more;
   {
     const Stopwatch watch(busy_);
+    if (!walking_->walk) startWalk();
     more = walking_->walk->advance(sinks_at_a_time);
   }
   if (more) {

@@ -22,11 +22,12 @@ class TreePiece : public CBase_TreePiece {
   ~TreePiece() override;
   void pup(PUP::er& p) override;
 
-  void take(int n, const Particle* particles);
-  void await(int n, const Count* totals, CkCallback done);
+  void begin(int n, Particle* particles, const CkCallback& done, CkNcpyBufferPost* post);
+  void begin(int n, Particle* particles, const CkCallback& done);
   void move(const Motion& motion, CkCallback done);
   void count(const Box& box, bool isNew, int n, const Key* probes, CkCallback done);
   void exchange(int n, const Key* cuts, const Count* totals, CkCallback done);
+  void take(int n, const Particle* particles);
   void walk(const Forces& forces, int n, const double* farField, CkCallback done);
   void goOn();
   void request(Key cell, int node);
@@ -56,6 +57,7 @@ class TreePiece : public CBase_TreePiece {
   void takeIfComplete();
   void plantTree();
   void dropTree();
+  void startWalk();
   const Node* find(const Node& node);
   void schedule();
   void finishWalk();

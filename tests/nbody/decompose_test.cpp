@@ -15,9 +15,8 @@ constexpr int bucket = 10;
 
 std::vector<Particle> sortedParticles(std::size_t count) {
   auto particles = strewnParticles(count);
-  std::vector<Particle> spare;
   setKeys(particles, {{-0.5, -0.5, -0.5}, 1});
-  sortByKey(particles, spare);
+  sortByKey(particles);
   return particles;
 }
 
