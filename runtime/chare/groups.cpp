@@ -224,7 +224,7 @@ bool inline_fits(unsigned send) { return send == 0; }
 void note_created(Pe& pe, int to, int ep, std::size_t bytes) {
   ++pe.created;
   if (pe.watched(Observer::created)) [[unlikely]]
-    pe.notify_created(to, static_cast<std::uint16_t>(ep), bytes);
+    pe.notify_created({to, static_cast<std::uint16_t>(ep), bytes});
 }
 
 void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const void* arguments, unsigned length) {

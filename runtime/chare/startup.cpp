@@ -197,12 +197,11 @@ void run_init_calls() {
   }
 }
 
-// The entries of runtime/loadbalance are named so.
 bool is_balancing(const Work& work) {
   if (work.kind() == WorkKind::thread) return false;
-  const char* name = entry_name(work.kind() == WorkKind::message ? work.message()->entry : work.entry());
-  constexpr const char prefix[] = "balancing: ";
-  return std::strncmp(name, prefix, sizeof prefix - 1) == 0;
+  if (work.kind() != WorkKind::message) return entry_info(work.entry()).flags & ep_balancing;
+  const Envelope& message = *work.message();  // another target's entry may be no number of the entry table
+  return message.target == Target::runtime && entry_info(message.entry).flags & ep_balancing;
 }
 }  // namespace
 
