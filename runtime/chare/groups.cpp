@@ -7,8 +7,10 @@
 #include "runtime/chare/futures.h"
 #include "runtime/chare/node_groups.h"
 #include "runtime/chare/pe_objects.h"
+#include "runtime/chare/protocols.h"
 #include "runtime/chare/quiescence.h"
 #include "runtime/chare/reduction.h"
+#include "runtime/chare/runtime_message.h"
 #include "runtime/chare/start_gate.h"
 #include "runtime/chare/watchdog.h"
 #include "runtime/chare/zero_copy_entries.h"
@@ -29,12 +31,6 @@ Message creation(Message message, int entry, int type, int ep, std::uint32_t col
 }
 int type_of(const Envelope* e) { return static_cast<int>(e->extra >> 16); }
 int constructor_of(const Envelope* e) { return static_cast<int>(e->extra & 65535); }
-Message shared_by(const RuntimeCall& call) {
-  Message borrowed(call.envelope);
-  Message mine = borrowed.share();
-  static_cast<void>(borrowed.release());
-  return mine;
-}
 }  // namespace
 
 GroupRecord::GroupRecord() = default;
@@ -45,14 +41,15 @@ GroupRecord& GroupRecord::operator=(GroupRecord&&) noexcept = default;
 void register_chare_entries() {
   entry_new_chare = register_runtime_entry("new chare", [](Pe& pe, const RuntimeCall& call) {
     pe.objects->count_processed();
-    pe.objects->create_chare(call.element, type_of(call.envelope), constructor_of(call.envelope), shared_by(call));
+    pe.objects->create_chare(call.element, type_of(call.envelope), constructor_of(call.envelope),
+                             received_message(call));
   });
   entry_new_group = register_runtime_entry(
       "new group",
       [](Pe& pe, const RuntimeCall& call) {
         pe.objects->count_processed();
         pe.objects->create_group(CkGroupID{static_cast<int>(call.collection)}, type_of(call.envelope),
-                                 constructor_of(call.envelope), shared_by(call));
+                                 constructor_of(call.envelope), received_message(call));
       },
       ep_creation);
   entry_new_node_group = register_runtime_entry(
@@ -61,7 +58,7 @@ void register_chare_entries() {
         pe.objects->count_processed();
         if (pe.rank != 0) return;
         node_groups().create(*pe.objects, CkGroupID{static_cast<int>(call.collection)}, type_of(call.envelope),
-                             constructor_of(call.envelope), shared_by(call));
+                             constructor_of(call.envelope), received_message(call));
       },
       ep_creation);
 }
@@ -88,8 +85,9 @@ void free_object(void* object) { ::operator delete(object); }
 
 PeObjects::PeObjects(Pe& pe)
     : pe(pe),
+      protocols(std::make_unique<PeProtocols>(pe)),
       futures(std::make_unique<Futures>(pe)),
-      quiescence(std::make_unique<Quiescence>(*this)),
+      quiescence(std::make_unique<Quiescence>(*protocols, *protocols)),
       watchdog(std::make_unique<Watchdog>(*this)),
       start_gate(std::make_unique<StartGate>(*this)) {
   groups_.reserve(64);
@@ -125,7 +123,8 @@ void PeObjects::create_group(CkGroupID id, int type, int ep, Message message) {
   {
     GroupRecord& record = group(id.idx);
     record.type = type;
-    record.reduction = std::make_unique<Reduction>(*this, id.idx, Reduction::Tree::pes, true);
+    record.reduction = std::make_unique<Reduction>(*protocols, id.idx, Reduction::Tree::pes,
+                                                   TreePlace(pe.index, pe.process.pes()), true);
     record.reduction->born();
     record.object_in_construction = object;
   }

@@ -6,6 +6,7 @@
 #include "base/fatal.h"
 #include "runtime/chare/pe_objects.h"
 #include "runtime/chare/reduction_message.h"
+#include "runtime/chare/runtime_message.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -71,9 +72,7 @@ void send_whole(Pe& pe, int to, int entry, std::uint64_t element, Message messag
 }
 
 Message received_whole(const RuntimeCall& call) {
-  Message borrowed(call.envelope);
-  Message message = borrowed.share();  // the other reference is dropped as soon as the entry returns
-  static_cast<void>(borrowed.release());
+  Message message = received_message(call);
   message->target = Target::none;
   unpack(message);
   return message;

@@ -13,6 +13,14 @@ namespace periapt {
 // Addresses a message to an entry of the runtime.
 Message runtime_message(Message message, int entry, std::uint32_t collection, std::uint64_t element = 0);
 
+// The message of a call that came in one, to be kept.
+inline Message received_message(const RuntimeCall& call) {
+  Message borrowed(call.envelope);
+  Message mine = borrowed.share();  // the other reference is dropped as soon as the entry returns
+  static_cast<void>(borrowed.release());
+  return mine;
+}
+
 // Parts of a payload lie one behind the other, each from a multiple of 16 bytes on.
 constexpr std::size_t part_bytes(std::size_t bytes) { return round_up(bytes, 16); }
 
