@@ -80,7 +80,13 @@ class ArrayManager {
   }
   void call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length);
   void send(std::uint64_t id, const CkArrayIndex& index, Message&& message);
-  void deliver(Message&& message);
+  void deliver(Delivery& call) {
+    if (call.message && (call.message->flags & envelope_index)) [[unlikely]]
+      return deliver_named(call);
+    if (ArrayElement* element = find(call.element)) [[likely]]
+      return run_on(element, call);
+    forward(call);
+  }
 
   // The functions that get an id of an array are for PEs too that have not heard of it yet.
   static void send_early(PeObjects& objects, CkArrayID array, std::uint64_t id, const CkArrayIndex& index,
@@ -88,7 +94,8 @@ class ArrayManager {
   // A message for an array that is not known here: it waits for it.
   static void keep(PeObjects& objects, CkArrayID array, Message message);
   // The array of a call; or null, and the call is kept until the array is there.
-  static ArrayManager* of(Pe& pe, const RuntimeCall& call);
+  static ArrayManager* of(Pe& pe, Delivery& call);
+  static ArrayManager* of(Pe& pe, Delivery& call, CkArrayID array);
 
   // --- elements ---
   // One of the elements that the array is created with, of those that this PE makes. `message`: its arguments, shared
@@ -144,9 +151,18 @@ class ArrayManager {
   static void make(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
                    Message constructor);
   static GroupRecord* missing_collection(PeObjects& objects, const CkArrayOptions& options);
-  static void on_create(Pe&, const RuntimeCall&);
-  static void on_insert(Pe&, const RuntimeCall&);
-  static void on_inserting(Pe&, const RuntimeCall&);
+  void run_on(ArrayElement* element, Delivery& call) {
+    call.object = object_for(element, call.entry);
+    call.owner = ThreadOwner::of(element).key;
+    objects_.run_entry(call);
+  }
+  // The message carries its index: an index too large to be an id.
+  void deliver_named(Delivery& call);
+  // The element is not here.
+  void forward(Delivery& call);
+  static void on_create(Pe&, Delivery&);
+  static void on_insert(Pe&, Delivery&);
+  static void on_inserting(Pe&, Delivery&);
 
   void populate(int ep, Message& constructor);
   void end_filling();

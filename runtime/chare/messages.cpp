@@ -6,7 +6,6 @@
 #include "base/fatal.h"
 #include "runtime/chare/pe_objects.h"
 #include "runtime/chare/reduction_message.h"
-#include "runtime/chare/runtime_message.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -71,8 +70,8 @@ void send_whole(Pe& pe, int to, int entry, std::uint64_t element, Message messag
   pe.send(to, std::move(message));
 }
 
-Message received_whole(const RuntimeCall& call) {
-  Message message = received_message(call);
+Message received_whole(Delivery& call) {
+  Message message = std::move(call.message);
   message->target = Target::none;
   unpack(message);
   return message;
@@ -107,10 +106,10 @@ void* new_marshalled(std::size_t size, const CkEntryOptions* options) {
   return payload_of(message.release());
 }
 
-const void* reduction_data(void* impl_msg, std::size_t& size) {
-  auto* message = static_cast<CkReductionMsg*>(impl_msg);
-  size = message->getSize();
-  return message->getData();
+const void* reduction_data(void* message, std::size_t& size) {
+  auto* contributions = static_cast<CkReductionMsg*>(message);
+  size = contributions->getSize();
+  return contributions->getData();
 }
 
 }  // namespace periapt

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t pause_ns = 200'000;
 
 // Null when its array or group isn't here yet: the call waits for that.
-Reduction* reduction_of(Pe& pe, const RuntimeCall& call) {
+Reduction* reduction_of(Pe& pe, Delivery& call) {
   const int collection = static_cast<int>(call.collection);
   if (Reduction::tree_of(call) == Reduction::Tree::processes) {
     if (node_groups().find(collection)) return &node_groups().reduction(collection);
@@ -24,14 +24,14 @@ Reduction* reduction_of(Pe& pe, const RuntimeCall& call) {
     if (record.array) return &record.array->reduction();
     if (record.reduction && record.object) return record.reduction.get();
   }
-  pe.objects->group(collection).waiting.push_back(set_aside(pe, call));
+  pe.objects->group(collection).waiting.push_back(to_message(call));
   return nullptr;
 }
 
-void for_reduction(Pe& pe, const RuntimeCall& call) {
+void for_reduction(Pe& pe, Delivery& call) {
   if (Reduction* reduction = reduction_of(pe, call)) reduction->receive(call);
 }
-void for_quiescence(Pe& pe, const RuntimeCall& call) { pe.objects->quiescence->receive(call); }
+void for_quiescence(Pe& pe, Delivery& call) { pe.objects->quiescence->receive(call); }
 }  // namespace
 
 void PeProtocols::register_entries() {
@@ -41,11 +41,13 @@ void PeProtocols::register_entries() {
 
 PeProtocols::PeProtocols(Pe& pe) : Sender(pe.index, pe.process.pes(), pe.random_state), pe_(pe) {}
 
-void PeProtocols::send(int to, const RuntimeCall& call) {
-  alignas(16) char arguments[inline_arguments_max];
-  std::memcpy(arguments, call.arguments, call.length);
-  pe_.send_call(to, call_meta(call.entry, call.collection, static_cast<unsigned>(call.length)), call.element,
-                arguments);
+void PeProtocols::send(int to, int entry, int collection, std::uint64_t element, const void* arguments,
+                       std::size_t length) {
+  alignas(16) char line[inline_arguments_max];  // all of it is read
+  std::memcpy(line, arguments, length);
+  const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(entry), static_cast<std::uint32_t>(collection),
+                                       static_cast<unsigned>(length));
+  pe_.send_call(to, meta, element, line);
 }
 void PeProtocols::send(int to, Message&& message) { pe_.send(to, std::move(message)); }
 
@@ -54,13 +56,13 @@ std::string PeProtocols::name_of(int collection) const {
   return record && record->type >= 0 ? registry().chares[record->type].name : "group " + std::to_string(collection);
 }
 
-void PeProtocols::remind(const RuntimeCall& call) {
+void PeProtocols::remind(int entry, std::uint64_t element) {
   Message reminder = Message::make(0, 32);
   reminder->queueing = Queueing::int_fifo;
   *priority_of(reminder.envelope()) = 0x7fffffff;
   reminder->target = Target::runtime;
-  reminder->entry = call.entry;
-  reminder->element = call.element;
+  reminder->entry = static_cast<std::uint16_t>(entry);
+  reminder->element = element;
   pe_.enqueue(std::move(reminder));
 }
 

@@ -15,7 +15,8 @@ class PeProtocols final : public Sender, public Quiescence::Host {
   static void register_entries();
 
   // Sender
-  void send(int to, const RuntimeCall& call) override;
+  void send(int to, int entry, int collection, std::uint64_t element, const void* arguments,
+            std::size_t length) override;
   void send(int to, Message&& message) override;
   void count_created() override { ++pe_.created; }
   void count_processed() override { ++pe_.processed; }
@@ -26,7 +27,7 @@ class PeProtocols final : public Sender, public Quiescence::Host {
   // Quiescence::Host
   Quiescence::Counts counts() const override { return {pe_.created, pe_.processed}; }
   bool is_busy() const override { return pe_.has_work() || pe_.port.parked(); }
-  void remind(const RuntimeCall& call) override;
+  void remind(int entry, std::uint64_t element) override;
   void pause() override;
   void became_quiet() override;
 

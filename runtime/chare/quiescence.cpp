@@ -25,7 +25,7 @@ void Quiescence::start(const CkCallback& callback) {
   sender_.send(0, entry_request, 0, 0, callback);
 }
 
-void Quiescence::receive(const RuntimeCall& call) {
+void Quiescence::receive(const Delivery& call) {
   if (call.entry == entry_request) return on_request(call.read<CkCallback>());
   if (call.entry == entry_answer) return on_answer(call.read<Counts>());
   call.element == Wave::reminder ? answer() : begin_wave();
@@ -48,8 +48,7 @@ void Quiescence::begin_wave() {
 }
 
 void Quiescence::answer() {
-  if (host_.is_busy())
-    return host_.remind({static_cast<std::uint16_t>(entry_wave), 0, Wave::reminder, nullptr, 0, nullptr});
+  if (host_.is_busy()) return host_.remind(entry_wave, Wave::reminder);
   on_answer(host_.counts());
 }
 

@@ -26,8 +26,8 @@ class Quiescence {
     virtual Counts counts() const = 0;
     // Whether anything waits in its queues, or for room in those of others.
     virtual bool is_busy() const = 0;
-    // Has receive() called with this call when all that is queued has run: it is the least urgent there is.
-    virtual void remind(const RuntimeCall& call) = 0;
+    // Has receive() called with such a call when all that is queued has run: it is the least urgent there is.
+    virtual void remind(int entry, std::uint64_t element) = 0;
     // Calls go_on() after a while.
     virtual void pause() = 0;
     // Quiescence has been reached, and those who asked for it have been told.
@@ -37,7 +37,7 @@ class Quiescence {
   Quiescence(Sender& sender, Host& host);
   // `function` has receive() called.
   static void register_entries(RuntimeFunction function);
-  void receive(const RuntimeCall& call);
+  void receive(const Delivery& call);
   // Calls back once when all is quiet. Any PE.
   void start(const CkCallback& callback);
   // The Host has been asked for a pause that has not ended.

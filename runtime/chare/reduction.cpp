@@ -179,8 +179,7 @@ void Reduction::send_report(std::uint32_t number, Round& r, bool late) {
     char arguments[inline_arguments_max];
     std::memcpy(arguments, &header, sizeof header);
     if (header.size) std::memcpy(arguments + sizeof header, sum.data, header.size);
-    return sender_.send(parent_, {static_cast<std::uint16_t>(entry_report), static_cast<std::uint32_t>(collection_),
-                                  child_key(), arguments, sizeof header + header.size, nullptr});
+    return sender_.send(parent_, entry_report, collection_, child_key(), arguments, sizeof header + header.size);
   }
   header.flags |= Header::whole;
   Message message = r.sum.message(sender_.me);
@@ -190,13 +189,13 @@ void Reduction::send_report(std::uint32_t number, Round& r, bool late) {
                runtime_message(std::move(message), entry_report, static_cast<std::uint32_t>(collection_), child_key()));
 }
 
-void Reduction::receive(const RuntimeCall& call) {
+void Reduction::receive(Delivery& call) {
   if (call.entry == entry_report) return on_report(call);
   if (call.entry == entry_start) return on_start(call.read<std::uint32_t>());
   on_passive(call.read<int>());
 }
 
-void Reduction::on_report(const RuntimeCall& call) {
+void Reduction::on_report(Delivery& call) {
   sender_.count_processed();
   Report report{call.read<Header>(), CkCallback()};
   const Header& header = report.header;
@@ -210,7 +209,7 @@ void Reduction::on_report(const RuntimeCall& call) {
     if (!report.callback.isInvalid() && r.callback.isInvalid()) r.callback = report.callback;
     r.adjust += header.adjust;
     if (whole)
-      r.sum.add(type, part, received_message(call), sender_.next_random());
+      r.sum.add(type, part, std::move(call.message), sender_.next_random());
     else
       r.sum.add(type, part, sender_.next_random());
   };

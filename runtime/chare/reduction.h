@@ -32,9 +32,9 @@ class Reduction {
 
   // `function` finds the reduction that a message of the protocol is for, and has it receive() that.
   static void register_entries(RuntimeFunction function);
-  void receive(const RuntimeCall& call);
+  void receive(Delivery& call);
   // Of which tree the reduction is that a message is for.
-  static Tree tree_of(const RuntimeCall& call) { return call.element & 1 ? Tree::processes : Tree::pes; }
+  static Tree tree_of(const Delivery& call) { return call.element & 1 ? Tree::processes : Tree::pes; }
 
   void set_client(const CkCallback& client) { client_ = client; }
   const CkCallback& client() const { return client_; }
@@ -75,7 +75,7 @@ class Reduction {
 
   struct Report;
 
-  void on_report(const RuntimeCall& call);
+  void on_report(Delivery& call);
   void on_start(std::uint32_t number);
   void on_passive(int child);
   // The element field of the protocol's messages: which tree, and the PE that sends.

@@ -13,14 +13,6 @@ namespace periapt {
 // Addresses a message to an entry of the runtime.
 Message runtime_message(Message message, int entry, std::uint32_t collection, std::uint64_t element = 0);
 
-// The message of a call that came in one, to be kept.
-inline Message received_message(const RuntimeCall& call) {
-  Message borrowed(call.envelope);
-  Message mine = borrowed.share();  // the other reference is dropped as soon as the entry returns
-  static_cast<void>(borrowed.release());
-  return mine;
-}
-
 // Parts of a payload lie one behind the other, each from a multiple of 16 bytes on.
 constexpr std::size_t part_bytes(std::size_t bytes) { return round_up(bytes, 16); }
 
@@ -28,7 +20,7 @@ namespace enclosing {
 // An empty message waits for no groups; one around another waits for those that the inner one waits for.
 Message wrap(const void* header, std::size_t bytes, Message inner);
 // What lies `at` bytes behind the beginning of the call's message; empty when nothing does.
-Message unwrap(const RuntimeCall& call, std::size_t at);
+Message unwrap(Delivery& call, std::size_t at);
 }  // namespace enclosing
 
 // A message with a header and `inner`, which may be empty.
@@ -39,7 +31,7 @@ Message wrap(const Header& header, Message inner) {
 }
 // Both of what was wrapped. The inner message is still packed, if it was.
 template <class Header>
-Message unwrap(const RuntimeCall& call, Header& header) {
+Message unwrap(Delivery& call, Header& header) {
   header = call.read<Header>();
   return enclosing::unwrap(call, part_bytes(sizeof(Header)));
 }

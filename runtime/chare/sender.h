@@ -10,7 +10,7 @@
 
 #include "runtime/chare/callback.h"
 #include "runtime/chare/registry.h"
-#include "runtime/message/message.h"
+#include "runtime/message/delivery.h"
 #include "runtime/scheduler/inline_limit.h"
 
 namespace periapt {
@@ -24,16 +24,15 @@ class Sender {
   const int me;   // this PE
   const int pes;  // of the run
 
-  // Calls an entry of the runtime on PE `to`: what `call` says, without its envelope. The arguments, of
-  // inline_arguments_max bytes at most, are copied.
-  virtual void send(int to, const RuntimeCall& call) = 0;
+  // Calls an entry of the runtime on PE `to`. The arguments, of inline_arguments_max bytes at most, are copied.
+  virtual void send(int to, int entry, int collection, std::uint64_t element, const void* arguments,
+                    std::size_t length) = 0;
   // The same by a message that is addressed to the entry already (runtime_message()).
   virtual void send(int to, Message&& message) = 0;
   template <class T>
   void send(int to, int entry, int collection, std::uint64_t element, const T& arguments) {
     static_assert(sizeof(T) <= inline_arguments_max && std::is_trivially_copyable_v<T>);
-    send(to, RuntimeCall{static_cast<std::uint16_t>(entry), static_cast<std::uint32_t>(collection), element, &arguments,
-                         sizeof arguments, nullptr});
+    send(to, entry, collection, element, &arguments, sizeof arguments);
   }
 
   std::uint64_t next_random() { return random_state_ += 0x9E3779B97F4A7C15u; }

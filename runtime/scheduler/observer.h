@@ -6,7 +6,7 @@
 namespace periapt {
 
 class Pe;
-struct Execution;
+struct Delivery;
 
 class Observer {
  public:
@@ -14,8 +14,8 @@ class Observer {
   virtual ~Observer() = default;
   virtual void on_created(Pe&, int to_pe, std::uint16_t entry, std::uint64_t bytes) {}
   virtual void on_enqueued(Pe&, std::uint16_t entry) {}
-  virtual void on_begin(Pe&, const Execution&) {}
-  virtual void on_end(Pe&, const Execution&) {}
+  virtual void on_begin(Pe&, const Delivery&) {}
+  virtual void on_end(Pe&, const Delivery&) {}
 };
 
 }  // namespace periapt

@@ -84,6 +84,7 @@ Message Message::share() const {
   Heap::add_reference(envelope_);
   return Message(envelope_);
 }
+bool Message::shared() const { return Heap::is_shared(envelope_); }
 Message Message::copy() const {
   std::size_t bytes = message_bytes(envelope_->size, envelope_->priority_bits);
   void* copy = Pe::current()->heap.allocate(bytes);
@@ -359,7 +360,7 @@ bool Pe::take(Work& work) {
 
 void Pe::execute(Work& work) {
   if (work.kind() == WorkKind::thread) {
-    const Execution* const outer = running;
+    const Delivery* const outer = running;
     threads.resume(reinterpret_cast<Thread*>(work.element));
     running = outer;
   } else {
@@ -524,7 +525,7 @@ void Pe::idle() {
 // --- threads ---------------------------------------------------------------------------------------------------------
 
 void Pe::suspend() {
-  const Execution* const mine = running;
+  const Delivery* const mine = running;
   threads.suspend();
   running = mine;
 }

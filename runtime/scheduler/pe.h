@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "machine/layer/machine_layer.h"
-#include "runtime/message/message.h"
+#include "runtime/message/delivery.h"
 #include "runtime/scheduler/conditions.h"
 #include "runtime/scheduler/fifo.h"
 #include "runtime/scheduler/observer.h"
@@ -31,14 +31,6 @@ using scheduler::Thread;
 using scheduler::ThreadSystem;
 using shm::Heap;
 using shm::Port;
-
-// What runs: for error messages and for who watches. It lies in the frame that entered it.
-struct Execution {
-  std::uint16_t entry;
-  void* object;
-  const Envelope* envelope;   // null for inline calls
-  const char* arguments_end;  // of what is being unmarshalled
-};
 
 class alignas(platform::kCacheLine) Pe {
  public:
@@ -62,7 +54,7 @@ class alignas(platform::kCacheLine) Pe {
   ThreadSystem threads;
   static inline std::size_t thread_stack_bytes = scheduler::ThreadOptions().stack_bytes;  // +stacksize
   scheduler::Conditions conditions;
-  const Execution* running = nullptr;        // null between entries
+  const Delivery* running = nullptr;         // what runs, for error messages and observers; null between entries
   std::uint64_t created = 0, processed = 0;  // messages, for quiescence detection
   std::uint64_t random_state;
 
@@ -130,7 +122,7 @@ class alignas(platform::kCacheLine) Pe {
       threads.awaken(self);
       return suspend();
     }
-    const Execution* const mine = running;
+    const Delivery* const mine = running;
     Thread* const next = reinterpret_cast<Thread*>(fifo_.pop_front().element);
     enqueue_thread(self);
     threads.resume(next);

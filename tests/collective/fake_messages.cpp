@@ -15,13 +15,13 @@ namespace periapt {
 int test::messages_alive = 0;
 
 namespace {
-// A block's header in front of it, as in a heap.
+struct alignas(16) Block {  // in front of the envelope, so that payloads begin on a line
+  int references = 1;
+};
+Block* block_of(Envelope* envelope) { return reinterpret_cast<Block*>(envelope) - 1; }
 void* allocate(std::size_t bytes) {
-  const std::size_t total = round_up(sizeof(shm::Block) + bytes, 64);
-  auto* block = new (std::aligned_alloc(64, total)) shm::Block{};
-  block->references = 1;
   ++test::messages_alive;
-  return block->bytes();
+  return new (std::aligned_alloc(64, round_up(sizeof(Block) + bytes, 64))) Block + 1;
 }
 }  // namespace
 
@@ -33,15 +33,16 @@ Message Message::make(std::size_t size, unsigned priority_bits) {
   return Message(envelope);
 }
 void Message::drop() {
-  shm::Block* block = shm::Block::of(envelope_);
+  Block* block = block_of(envelope_);
   if (--block->references > 0) return;
   --test::messages_alive;
   std::free(block);
 }
 Message Message::share() const {
-  ++shm::Block::of(envelope_)->references;
+  ++block_of(envelope_)->references;
   return Message(envelope_);
 }
+bool Message::shared() const { return block_of(envelope_)->references > 1; }
 Message Message::copy() const {
   const std::size_t bytes = message_bytes(envelope_->size, envelope_->priority_bits);
   return Message(static_cast<Envelope*>(std::memcpy(allocate(bytes), envelope_, bytes)));

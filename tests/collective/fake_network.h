@@ -19,25 +19,15 @@ namespace periapt::test {
 class FakeNetwork {
  public:
   // A call of the runtime on its way, inline or as a message.
-  class Packet {
-   public:
-    explicit Packet(const RuntimeCall& call)
-        : call_(call),
-          bytes_(static_cast<const char*>(call.arguments), static_cast<const char*>(call.arguments) + call.length) {}
-    explicit Packet(Message message) : message_(std::move(message)) {
-      call_ = {message_->entry,    message_->collection, message_->element,
-               message_.payload(), message_->size,       message_.envelope()};
-    }
-    RuntimeCall call() const {
-      RuntimeCall call = call_;
-      if (!message_) call.arguments = bytes_.data();
+  struct Packet {
+    Delivery call;
+    std::vector<char> bytes;  // of an inline one
+
+    // As its receiver gets it.
+    Delivery& deliver() {
+      if (!call.message) call.arguments = bytes.data();
       return call;
     }
-
-   private:
-    RuntimeCall call_;
-    std::vector<char> bytes_;
-    Message message_;
   };
 
   // A PE's way in.
@@ -45,8 +35,15 @@ class FakeNetwork {
    public:
     Port(FakeNetwork& network, int me) : Sender(me, network.pes(), network.random_state_), network_(network) {}
     using Sender::send;
-    void send(int to, const RuntimeCall& call) override { network_.add(me, to, Packet(call)); }
-    void send(int to, Message&& message) override { network_.add(me, to, Packet(std::move(message))); }
+    void send(int to, int entry, int collection, std::uint64_t element, const void* arguments,
+              std::size_t length) override {
+      const char* bytes = static_cast<const char*>(arguments);
+      network_.add(me, to,
+                   {Delivery(static_cast<std::uint16_t>(entry), Target::runtime, static_cast<std::uint32_t>(collection),
+                             element, nullptr, length),
+                    {bytes, bytes + length}});
+    }
+    void send(int to, Message&& message) override { network_.add(me, to, {Delivery(std::move(message)), {}}); }
     void count_created() override { ++created; }
     void count_processed() override { ++processed; }
     void deliver(const CkCallback& callback, void* message) override { network_.on_result(me, callback, message); }

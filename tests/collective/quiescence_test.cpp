@@ -29,14 +29,16 @@ class QuietPe : public Quiescence::Host {
 
   Quiescence::Counts counts() const override { return {port.created, port.processed}; }
   bool is_busy() const override { return !queue.empty(); }
-  void remind(const RuntimeCall& call) override { reminder = call; }
+  void remind(int entry, std::uint64_t element) override {
+    reminder = Delivery(static_cast<std::uint16_t>(entry), Target::runtime, 0, element, nullptr, 0);
+  }
   void pause() override { pausing = true; }
   void became_quiet() override { ++times_quiet; }
 
   FakeNetwork::Port& port;
   Quiescence quiescence;
   std::deque<FakeNetwork::Packet> queue;
-  std::optional<RuntimeCall> reminder;
+  std::optional<Delivery> reminder;
   bool pausing = false;
   int times_quiet = 0;
 };
@@ -90,13 +92,13 @@ class World {
 
   bool turn(QuietPe& pe) {
     if (!pe.queue.empty()) {
-      const FakeNetwork::Packet packet = std::move(pe.queue.front());
+      FakeNetwork::Packet packet = std::move(pe.queue.front());
       pe.queue.pop_front();
-      packet.call().entry == entry_of_program ? work(pe, packet.call().read<int>())
-                                              : pe.quiescence.receive(packet.call());
+      const Delivery& call = packet.deliver();
+      call.entry == entry_of_program ? work(pe, call.read<int>()) : pe.quiescence.receive(call);
       return true;
     }
-    if (std::optional<RuntimeCall> reminder = std::exchange(pe.reminder, std::nullopt)) {
+    if (std::optional<Delivery> reminder = std::exchange(pe.reminder, std::nullopt)) {
       pe.quiescence.receive(*reminder);
       return true;
     }

@@ -81,7 +81,7 @@ class World {
     EXPECT_TRUE(registered);
     network_.on_packet = [this](int pe, FakeNetwork::Packet packet) {
       if (at(pe).reduction)
-        at(pe).reduction->receive(packet.call());
+        at(pe).reduction->receive(packet.deliver());
       else
         at(pe).waiting.push_back(std::move(packet));
     };
@@ -109,7 +109,7 @@ class World {
       for (int times = pick(3); times > 0; --times) contribute(element);
     }
     place.reduction->unhold();
-    for (FakeNetwork::Packet& packet : std::exchange(place.waiting, {})) place.reduction->receive(packet.call());
+    for (FakeNetwork::Packet& packet : std::exchange(place.waiting, {})) place.reduction->receive(packet.deliver());
   }
   void make_all() {
     for (int pe = 0; pe < network_.pes(); ++pe) make(pe);
