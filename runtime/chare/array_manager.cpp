@@ -448,9 +448,7 @@ void ArrayManager::call(std::uint64_t id, const CkArrayIndex& index, int ep, con
   if (!chare::is_compact_id(id)) [[unlikely]]
     return send(id, index, message_of_call(Target::array, ep, id_.index(), id, arguments, length));
   ++pe_.created;
-  const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), id_.index(), length);
-  if (find(id)) return pe_.enqueue_call(meta, id, arguments);
-  pe_.send_call(routing_.destination(id, index), meta, id, arguments);
+  pe_.send_call(locate(id, index), call_meta(static_cast<std::uint16_t>(ep), id_.index(), length), id, arguments);
 }
 
 void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message&& message) {

@@ -68,14 +68,14 @@ class ArrayManager {
 
   // --- sending and receiving ---
   // Where a message to it goes first.
-  int whereabouts(std::uint64_t id, const CkArrayIndex& index) {
+  int locate(std::uint64_t id, const CkArrayIndex& index) {
     if (id == 0) id = id_of(index);
     return find(id) ? pe_.index : routing_.destination(id, index);
   }
   // Where an inline call may be written (see OpenCall); nothing for an element without a compact id.
   OpenCall open_call(std::uint64_t id, const CkArrayIndex& index, int ep, unsigned length) {
     if (!chare::is_compact_id(id)) return {};
-    return open_call_to(pe_, whereabouts(id, index),
+    return open_call_to(pe_, locate(id, index),
                         call_meta(static_cast<std::uint16_t>(ep), static_cast<std::uint32_t>(id_.index()), length), id);
   }
   void call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length);

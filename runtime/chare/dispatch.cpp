@@ -63,10 +63,6 @@ void PeObjects::deliver(Delivery& call) {
       return converse_deliver(pe, std::move(call.message));
     case Target::none:
       return;
-    case Target::boxed_call: {
-      Work work = *static_cast<Work*>(call.arguments);
-      return deliver(work);
-    }
   }
 }
 

@@ -259,7 +259,7 @@ OpenCall open_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned length
   return manager->open_call(proxy.ckGetID(), proxy.ckGetIndex(), ep, length);
 }
 void close_call(const OpenCall& call) {
-  Pe::current()->port.publish(call.pe, static_cast<shm::Slot*>(call.slot), call.meta);
+  Pe::current()->commit(call.pe, call.meta, static_cast<host::Slot*>(call.slot));
 }
 
 void send_message(const CProxyElement_Group& proxy, int ep, unsigned send, void* payload) {
@@ -466,7 +466,7 @@ void send_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, cons
 }
 int receiver_pe(const CProxyElement_ArrayBase& proxy) {
   ArrayManager* manager = PeObjects::current().array(proxy.ckGetArrayID());
-  return manager ? manager->whereabouts(proxy.ckGetID(), proxy.ckGetIndex()) : -1;
+  return manager ? manager->locate(proxy.ckGetID(), proxy.ckGetIndex()) : -1;
 }
 int receiver_pe(const CProxyElement_Group& proxy) {
   const int to = proxy.ckGetGroupPe();

@@ -21,8 +21,8 @@ void send_call(const CProxy_Group&, int ep, unsigned send, const void* arguments
 void send_call(const CProxyElement_NodeGroup&, int ep, unsigned send, const void* arguments, unsigned length);
 void send_call(const CProxy_Chare&, int ep, unsigned send, const void* arguments, unsigned length);
 // The same in two steps, for plain arguments: they are written where they are read, in the receiver's ring or our own
-// queue. `arguments` null: there is no such place now, and send_call() is to be used. Nothing else may be sent in
-// between.
+// queue. `arguments` null: the receiver is not known here yet, or an observer wants to hear of every message, and
+// send_call() is to be used. Nothing else may be sent in between.
 struct OpenCall {
   void* arguments;
   void* slot;  // null: our own queue, nothing is left to do

@@ -79,7 +79,7 @@ Message received_whole(Delivery& call) {
 
 void send_to(Pe& pe, int to, Message&& message) {
   if (to == pe.index) return pe.send(to, std::move(message));
-  if (!pe.port.is_far(to) && pe.is_small(message)) {
+  if (pe.is_small(message)) {
     pack(message);
     if (pe.is_small(message) && !message.shared()) return pe.send_small(to, std::move(message));
   }

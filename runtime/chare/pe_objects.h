@@ -204,9 +204,9 @@ void send_runtime(Pe& pe, int to, int entry, std::uint32_t collection, std::uint
 
 // Opens an inline call to an object on `to`; counted as created.
 inline OpenCall open_call_to(Pe& pe, int to, std::uint64_t meta, std::uint64_t element) {
-  shm::Slot* slot;
-  void* arguments = pe.open_call(to, meta, element, slot);
-  if (arguments) ++pe.created;
+  host::Slot* slot;
+  void* arguments = pe.reserve(to, meta, element, slot);
+  ++pe.created;
   return {arguments, slot, meta, to};
 }
 
