@@ -4,8 +4,8 @@
 //   there.create(top, bytes, start);                      // start(from, self) runs at the first jump to `there`
 //   StackContext* from = StackContext::jump(here, there);  // comes back when another context jumps to `here`
 //
-// A context keeps the processor's callee-saved registers and its floating-point modes; a new stack begins with the modes
-// of the one that jumps there first. A context belongs to no OS thread, and must not move in memory.
+// A context keeps the processor's callee-saved registers and its floating-point modes; a new stack begins with the
+// modes of the one that jumps there first. A context belongs to no OS thread, and must not move in memory.
 //
 // On x86-64 the jump is written here, in the caller's own code, so that the compiler saves the registers that it uses
 // and no others; and the stack in which a processor predicts where calls return stays in step with the calls: a thread
@@ -88,8 +88,8 @@ inline void StackContext::create(void* top, std::size_t, Start start) {
 
 #if defined(__AVX512F__)
 // Registers that the compiler uses only where the program is built for such processors.
-#define PERIAPT_WIDE_REGISTERS                                                                                    \
-  , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27",   \
+#define PERIAPT_WIDE_REGISTERS                                                                                  \
+  , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", \
       "xmm28", "xmm29", "xmm30", "xmm31", "k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
 #else
 #define PERIAPT_WIDE_REGISTERS
@@ -114,9 +114,9 @@ PERIAPT_INLINE StackContext* StackContext::jump(StackContext& from, StackContext
       "1:"
       : "+D"(came_from), "+S"(self)
       :
-      : "memory", "cc", "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1",
-        "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
-        "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)" PERIAPT_WIDE_REGISTERS);
+      : "memory", "cc", "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0",
+        "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
+        "xmm14", "xmm15", "st", "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)" PERIAPT_WIDE_REGISTERS);
   return came_from;
 }
 

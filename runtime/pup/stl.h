@@ -101,8 +101,8 @@ inline std::size_t pup_length(P& p, std::size_t n, std::size_t min_each) {
 /// packed.
 constexpr std::size_t growth_max = 8;
 
-/// Elements worth making room for at once, all of them if that can be: a vector that grows as they come moves those that
-/// it has. Never more memory than growth_max times the bytes that came, but for elements of a known packed form.
+/// Elements worth making room for at once, all of them if that can be: a vector that grows as they come moves those
+/// that it has. Never more memory than growth_max times the bytes that came, but for elements of a known packed form.
 template <class T>
 inline std::size_t reservable(const er& p, std::size_t n) {
   constexpr std::size_t least = min_bytes<T>::value ? min_bytes<T>::value : (sizeof(T) + growth_max - 1) / growth_max;
