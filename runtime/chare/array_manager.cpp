@@ -3,6 +3,7 @@
 
 #include "base/fatal.h"
 #include "runtime/chare/array_migration.h"
+#include "runtime/chare/protocols.h"
 #include "runtime/chare/runtime_message.h"
 #include "runtime/scheduler/process.h"
 
@@ -71,7 +72,7 @@ ArrayManager::ArrayManager(PeObjects& objects, CkArrayID id, int type, const CkA
       location_(location_for(objects, id, options)),
       routing_(*this, pe_, *location_),
       broadcasts_(objects, id, elements_, *location_),
-      reduction_(objects, id.index(), Reduction::Tree::pes, false) {
+      reduction_(*objects.protocols, id.index(), Reduction::Tree::pes, TreePlace(pe_.index, pe_.process.pes()), false) {
   location_->bound.push_back(this);
   if (!options.getReductionClient().isInvalid()) reduction_.set_client(options.getReductionClient());
 }
@@ -447,21 +448,24 @@ void ArrayManager::end_filling() {
 void ArrayManager::call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length) {
   if (!chare::is_compact_id(id)) [[unlikely]]
     return send(id, index, message_of_call(Target::array, ep, id_.index(), id, arguments, length));
-  ++pe_.created;
-  pe_.send_call(locate(id, index), call_meta(static_cast<std::uint16_t>(ep), id_.index(), length), id, arguments);
+  const int to = locate(id, index);
+  count_created(id, to, ep, length);
+  pe_.send_call(to, call_meta(static_cast<std::uint16_t>(ep), id_.index(), length), id, arguments);
 }
 
 void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message&& message) {
   if (id == 0) [[unlikely]]
     id = id_of(index);
-  ++pe_.created;
+  const bool here = find(id);
+  const int to = here ? pe_.index : routing_.destination(id, index);
+  count_created(id, to, message->entry, message->size);
   message->target = Target::array;
   message->collection = static_cast<std::uint32_t>(id_.index());
   message->element = id;
   // (Also one that stays on this PE: the element may have gone when it is delivered.)
   if (!chare::is_compact_id(id)) ElementIds::put_index(message, index);
-  if (find(id)) return pe_.enqueue(std::move(message));
-  send_to(pe_, routing_.destination(id, index), std::move(message));
+  if (here) return pe_.enqueue(std::move(message));
+  send_to(pe_, to, std::move(message));
 }
 
 void ArrayManager::deliver_named(Delivery& call) {

@@ -72,9 +72,10 @@ class ArrayManager {
     if (id == 0) id = id_of(index);
     return find(id) ? pe_.index : routing_.destination(id, index);
   }
-  // Where an inline call may be written (see OpenCall); nothing for an element without a compact id.
+  // Where an inline call may be written (see OpenCall); nothing for an element without a compact id, or when its
+  // creation is watched, which call() tells.
   OpenCall open_call(std::uint64_t id, const CkArrayIndex& index, int ep, unsigned length) {
-    if (!chare::is_compact_id(id)) return {};
+    if (!chare::is_compact_id(id) || pe_.watched(Observer::created)) return {};
     return open_call_to(pe_, locate(id, index),
                         call_meta(static_cast<std::uint16_t>(ep), static_cast<std::uint32_t>(id_.index()), length), id);
   }
@@ -180,6 +181,11 @@ class ArrayManager {
   template <class Constructor>
   void construct(std::uint64_t id, Age age, const ElementTravel* travel, const Constructor& constructor);
   void remove(ArrayElement* element);
+  void count_created(std::uint64_t id, int to, int ep, std::uint64_t bytes) {
+    ++pe_.created;
+    if (pe_.watched(Observer::created)) [[unlikely]]
+      pe_.notify_created({to, static_cast<std::uint16_t>(ep), bytes, static_cast<std::uint32_t>(id_.index()), id});
+  }
 
   PeObjects& objects_;
   Pe& pe_;

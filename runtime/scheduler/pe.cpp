@@ -502,9 +502,9 @@ void Pe::unsubscribe(Observer* observer) {
   for (const auto& [_, points] : observers_) watch_ |= points;
 }
 
-void Pe::notify_created(int to, std::uint16_t entry, std::uint64_t bytes) {
+void Pe::notify_created(const Created& created) {
   for (auto& [observer, points] : observers_)
-    if (points & Observer::created) observer->on_created(*this, to, entry, bytes);
+    if (points & Observer::created) observer->on_created(*this, created);
 }
 void Pe::notify_enqueued(std::uint16_t entry) {
   for (auto& [observer, points] : observers_)

@@ -185,7 +185,7 @@ class alignas(platform::kCacheLine) Pe {
   void subscribe(Observer* observer, std::uint32_t points);
   void unsubscribe(Observer* observer);
   bool watched(Observer::Point point) const { return watch_ & point; }
-  void notify_created(int to, std::uint16_t entry, std::uint64_t bytes);
+  void notify_created(const Created& created);
   void notify_enqueued(std::uint16_t entry);
   void notify_begin();
   void notify_end();
