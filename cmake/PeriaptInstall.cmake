@@ -1,6 +1,6 @@
 # The shape of an installed Periapt, which is also the shape of a build tree, so that charmc finds its things in both:
 #
-#   bin/        charmc, charmrun, testrun, periapt-doctor                      where Charm++ users' Makefiles look for them
+#   bin/        charmc, charmrun, testrun, periapt-doctor, lb-lab              where Charm++ users' Makefiles look for them
 #   include/    charm++.h, pup.h ...  conv-mach-opt.mak               what a program includes
 #   include/periapt/<floor>/...                                       what those headers include ("runtime/chare/x.h")
 #   lib/        libperiapt.a  cmake/Periapt/  pkgconfig/periapt.pc
@@ -43,7 +43,7 @@ function(periapt_install_rules)
   # charmc looks in bin/../lib and Makefiles in lib/, so a lib64 or lib/<triplet> of the system's taste is not followed.
   set(config_dir "lib/cmake/Periapt")
   install(TARGETS periapt ARCHIVE DESTINATION lib)
-  foreach(tool IN ITEMS charmc charmrun testrun periapt-doctor)
+  foreach(tool IN ITEMS charmc charmrun testrun periapt-doctor lb-lab)
     if(TARGET ${tool})
       install(TARGETS ${tool} RUNTIME DESTINATION bin)
     elseif(EXISTS "${PROJECT_SOURCE_DIR}/tools/${tool}")

@@ -18,6 +18,7 @@
 #include "runtime/chare/crash.h"
 #include "runtime/chare/futures.h"
 #include "runtime/chare/node_groups.h"
+#include "runtime/chare/protocols.h"
 #include "runtime/chare/quiescence.h"
 #include "runtime/chare/reduction_message.h"
 #include "runtime/chare/start_gate.h"
@@ -65,9 +66,8 @@ void register_core() {
   register_array_locations();
   CkIndex_CkArrayMap::__idx = CkRegisterChare("CkArrayMap", sizeof(CkArrayMap), TypeGroup);
   ArrayManager::register_entries();
-  Reduction::register_entries();
   Futures::register_entries();
-  Quiescence::register_entries();
+  PeProtocols::register_entries();
   Watchdog::register_entries();
   StartGate::register_entries();
   register_chare_entries();
@@ -121,7 +121,7 @@ void begin(Pe& pe) {
 
 // --- end -------------------------------------------------------------------------------------------------------------
 
-void on_exit_request(Pe& pe, const RuntimeCall& call) {
+void on_exit_request(Pe& pe, Delivery& call) {
   static bool ending = false;
   if (ending) return;
   ending = true;
@@ -136,7 +136,7 @@ void on_exit_request(Pe& pe, const RuntimeCall& call) {
   pe.broadcast(message);
   pe.process.finish(pe, code);
 }
-void on_exit(Pe& pe, const RuntimeCall& call) {
+void on_exit(Pe& pe, Delivery& call) {
   const int code = call.read<int>();
   pe.process.finish(pe, code);
 }
@@ -197,12 +197,11 @@ void run_init_calls() {
   }
 }
 
-// The entries of runtime/loadbalance are named so.
 bool is_balancing(const Work& work) {
   if (work.kind() == WorkKind::thread) return false;
-  const char* name = entry_name(work.kind() == WorkKind::message ? work.message()->entry : work.entry());
-  constexpr const char prefix[] = "balancing: ";
-  return std::strncmp(name, prefix, sizeof prefix - 1) == 0;
+  if (work.kind() != WorkKind::message) return entry_info(work.entry()).flags & ep_balancing;
+  const Envelope& message = *work.message();  // another target's entry may be no number of the entry table
+  return message.target == Target::runtime && entry_info(message.entry).flags & ep_balancing;
 }
 }  // namespace
 

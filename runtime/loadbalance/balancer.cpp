@@ -61,20 +61,20 @@ double measured_speed() {
 }  // namespace
 
 void Balancer::register_entries() {
-  entry_ready = register_runtime_entry("balancing: all elements here are in AtSync", on_ready);
-  entry_probe = register_runtime_entry("balancing: are you ready", on_probe);
-  entry_count = register_runtime_entry("balancing: count of elements", on_count);
-  entry_collect = register_runtime_entry("balancing: asks for loads", on_collect);
-  entry_loads = register_runtime_entry("balancing: loads", on_loads);
-  entry_assign = register_runtime_entry("balancing: who moves", on_assign);
-  entry_missing = register_runtime_entry("balancing: an element will not come", on_missing);
-  entry_settled = register_runtime_entry("balancing: all have come", on_settled);
-  entry_resume = register_runtime_entry("balancing: resume", on_resume);
-  entry_late = register_runtime_entry("balancing: resume those who came late", on_late);
+  entry_ready = register_runtime_entry("balancing: all elements here are in AtSync", on_ready, ep_balancing);
+  entry_probe = register_runtime_entry("balancing: are you ready", on_probe, ep_balancing);
+  entry_count = register_runtime_entry("balancing: count of elements", on_count, ep_balancing);
+  entry_collect = register_runtime_entry("balancing: asks for loads", on_collect, ep_balancing);
+  entry_loads = register_runtime_entry("balancing: loads", on_loads, ep_balancing);
+  entry_assign = register_runtime_entry("balancing: who moves", on_assign, ep_balancing);
+  entry_missing = register_runtime_entry("balancing: an element will not come", on_missing, ep_balancing);
+  entry_settled = register_runtime_entry("balancing: all have come", on_settled, ep_balancing);
+  entry_resume = register_runtime_entry("balancing: resume", on_resume, ep_balancing);
+  entry_late = register_runtime_entry("balancing: resume those who came late", on_late, ep_balancing);
   entry_resumed_element = register_runtime_entry("ResumeFromSync", on_late);  // a name for messages only
 }
 
-Balancer::Balancer(Pe& pe) : pe_(pe), meter_(pe) {
+Balancer::Balancer(Pe& pe) : pe_(pe), meter_(pe), traffic_(pe, meter_) {
   if (options().test_speed) speed_ = measured_speed();
   if (pe.index == center_of(pe)) coordinator_ = std::make_unique<Coordinator>(*this, pe.process.pes());
 }
@@ -86,7 +86,7 @@ int Balancer::add(ArrayElement& element, const BalanceTravel& state) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::int32_t>(records_.size()));
     records_.emplace_back();
-    if (!options().off) meter_.turn(instrument_wanted_);
+    measure();
   }
   const std::int32_t number = free_.back();
   free_.pop_back();
@@ -95,6 +95,7 @@ int Balancer::add(ArrayElement& element, const BalanceTravel& state) {
   record.state = state;
   set_record(element, number);
   meter_.seconds(number) = 0;
+  traffic_.set_name(number, name_of(*pe_.objects, {element.ckGetArrayID().index(), element.ckGetID()}));
   for_each_address(element, [&](void* address) { meter_.add(address, number); });
   ++members_;
   waiting_ += counts(record);
@@ -170,10 +171,16 @@ std::string Balancer::describe_waiting() const {
 
 void Balancer::turn_instrument(bool on) {
   instrument_wanted_ = on;
-  if (!options().off && (!on || members_ > 0)) meter_.turn(on);
+  if (!on || members_ > 0) measure();
+}
+void Balancer::measure() {
+  if (options().off) return;
+  meter_.turn(instrument_wanted_);
+  traffic_.turn(instrument_wanted_ && options().communication(step_));
 }
 void Balancer::clear_loads() {
   meter_.restart();
+  traffic_.restart();
   for (std::size_t i = 0; i < records_.size(); ++i) records_[i].state.seconds = meter_.seconds(static_cast<int>(i)) = 0;
 }
 
@@ -231,21 +238,21 @@ void Balancer::tell_when_ready() {
   told_waiting_ = waiting_;
   call(center_of(pe_), entry_ready, step_);
 }
-void Balancer::on_ready(Pe& pe, const RuntimeCall& call) {
+void Balancer::on_ready(Pe& pe, Delivery& call) {
   receive(pe).coordinator_->ready(static_cast<int>(call.element), call.read<std::uint32_t>());
 }
 
-void Balancer::on_probe(Pe& pe, const RuntimeCall& call) {
+void Balancer::on_probe(Pe& pe, Delivery& call) {
   Balancer& self = receive(pe);
   const Count count = self.count();
   if (!count.ready()) self.told_ = false;
   self.call_with(static_cast<int>(call.element), entry_count, count);
 }
-void Balancer::on_count(Pe& pe, const RuntimeCall& call) {
+void Balancer::on_count(Pe& pe, Delivery& call) {
   receive(pe).coordinator_->answer(static_cast<int>(call.element), call.read<Count>(), {});
 }
 
-void Balancer::on_collect(Pe& pe, const RuntimeCall& call) { receive(pe).collect(call.read<std::uint32_t>()); }
+void Balancer::on_collect(Pe& pe, Delivery& call) { receive(pe).collect(call.read<std::uint32_t>()); }
 void Balancer::collect(bool loads) {
   const Count count = this->count();
   if (count.ready()) {
@@ -267,7 +274,7 @@ void Balancer::collect(bool loads) {
   own.pup(p);
   send_bytes(center_of(pe_), entry_loads, bytes);
 }
-void Balancer::on_loads(Pe& pe, const RuntimeCall& call) {
+void Balancer::on_loads(Pe& pe, Delivery& call) {
   Balancer& self = receive(pe);
   LoadDatabase loads;
   PUP::fromMem p(static_cast<const char*>(call.arguments) + sizeof(Count), call.length - sizeof(Count));
@@ -278,6 +285,7 @@ void Balancer::on_loads(Pe& pe, const RuntimeCall& call) {
 LoadDatabase Balancer::own_loads() {
   LoadDatabase own;
   own.step = step_;
+  own.communication = traffic_.recorded();
   own.pes.push_back({meter_.wall(), meter_.idle(), options().object_only ? 0 : meter_.background(), speed_, true});
   // Elements of bound arrays move together: one object.
   std::unordered_map<const Location*, std::unordered_map<std::uint64_t, std::size_t>> bound;
@@ -296,12 +304,13 @@ LoadDatabase Balancer::own_loads() {
         continue;
       }
     }
-    own.objects.push_back({manager.id().index(), element.ckGetID(), pe_.index, seconds, 0, migratable});
+    const ElementName name = name_of(*pe_.objects, {manager.id().index(), element.ckGetID()});
+    own.objects.push_back({name.array, name.element, pe_.index, seconds, 0, migratable});
   }
   return own;
 }
 
-void Balancer::on_assign(Pe& pe, const RuntimeCall& call) {
+void Balancer::on_assign(Pe& pe, Delivery& call) {
   Balancer& self = receive(pe);
   std::vector<Move> moves((call.length - sizeof(int)) / sizeof(Move));
   const char* first = static_cast<const char*>(call.arguments) + sizeof(int);
@@ -312,18 +321,24 @@ void Balancer::assign(const std::vector<Move>& moves, int expected) {
   assigned_ = true;
   expected_ += expected;  // some may be here already
   for (const Move& move : moves) {
-    ArrayManager* manager = pe_.objects->array(CkArrayID(CkGroupID{move.array}));
-    ArrayElement* element = manager ? manager->find(move.element) : nullptr;
-    if (!element || record_of(*element) < 0 || has_threads(*manager, move.element)) {
+    ArrayElement* const element = find(move);
+    if (!element || has_threads(array_manager(element->ckGetArrayID()), move.element)) {
       call(move.to, entry_missing);  // destroyed, moved by the program, or a thread of it may wait for the next step
       continue;
     }
     records_[record_of(*element)].state.moved = true;
-    migrate(*manager, element, move.to);
+    migrate(array_manager(element->ckGetArrayID()), element, move.to);
   }
   tell_when_settled();
 }
-void Balancer::on_missing(Pe& pe, const RuntimeCall&) {
+ArrayElement* Balancer::find(const Move& move) {
+  ArrayManager* const leader = pe_.objects->array(CkArrayID(CkGroupID{move.array}));
+  if (!leader) return nullptr;
+  for (ArrayManager* manager : leader->location().bound)
+    if (ArrayElement* element = manager->find(move.element); element && record_of(*element) >= 0) return element;
+  return nullptr;
+}
+void Balancer::on_missing(Pe& pe, Delivery&) {
   Balancer& self = receive(pe);
   --self.expected_;
   self.tell_when_settled();
@@ -333,19 +348,20 @@ void Balancer::tell_when_settled() {
   assigned_ = false;
   call(center_of(pe_), entry_settled);
 }
-void Balancer::on_settled(Pe& pe, const RuntimeCall&) { receive(pe).coordinator_->settled(); }
+void Balancer::on_settled(Pe& pe, Delivery&) { receive(pe).coordinator_->settled(); }
 
-void Balancer::on_resume(Pe& pe, const RuntimeCall& call) {
+void Balancer::on_resume(Pe& pe, Delivery& call) {
   Balancer& self = receive(pe);
   const std::uint32_t step = call.read<std::uint32_t>();
   self.step_ = step + 1;
   self.closed_ = self.told_ = false;
   self.clear_loads();
+  if (!self.records_.empty()) self.measure();
   self.waiting_ = 0;
   for (const Record& record : self.records_) self.waiting_ += record.element && self.counts(record);
   self.resume_up_to(step);
 }
-void Balancer::on_late(Pe& pe, const RuntimeCall&) {
+void Balancer::on_late(Pe& pe, Delivery&) {
   Balancer& self = receive(pe);
   self.resume_up_to(self.step_ - 1);
 }
@@ -358,15 +374,17 @@ void Balancer::resume_up_to(std::uint32_t step) {
     if (record.element && record.state.in_sync && record.state.step <= step)
       due.emplace_back(static_cast<std::int32_t>(i), record.serial);
   }
-  const Execution* const outer = pe_.running;
+  const Delivery* const outer = pe_.running;
   for (auto [number, serial] : due) {
     Record& record = records_[number];
     if (record.serial != serial || !record.state.in_sync) continue;  // gone; who was moved is resumed on arrival
     record.state.in_sync = false;
     record.state.resumed = record.state.step;
     ArrayElement* element = record.element;
-    const Execution execution{static_cast<std::uint16_t>(entry_resumed_element), element, nullptr, nullptr};
-    pe_.running = &execution;
+    Delivery resumption;
+    resumption.entry = static_cast<std::uint16_t>(entry_resumed_element);
+    resumption.object = element;
+    pe_.running = &resumption;
     if (meter_.is_on()) meter_.begin(number);
     element->ResumeFromSync();
     meter_.end();

@@ -20,6 +20,7 @@
 #include "runtime/chare/pe_objects.h"
 #include "runtime/loadbalance/database.h"
 #include "runtime/loadbalance/meter.h"
+#include "runtime/loadbalance/traffic.h"
 
 namespace periapt::loadbalance {
 
@@ -35,6 +36,7 @@ class Coordinator;
 
 class Balancer : public BalanceHook {
  public:
+  // Of an object: the element of this array, or one bound to it.
   struct Move {
     std::int32_t array, to;
     std::uint64_t element;
@@ -71,16 +73,16 @@ class Balancer : public BalanceHook {
     std::uint32_t serial = 0;         // of uses of this place
     BalanceTravel state;              // seconds: those the element came with; the meter has the rest
   };
-  static void on_ready(Pe&, const RuntimeCall&);
-  static void on_probe(Pe&, const RuntimeCall&);
-  static void on_count(Pe&, const RuntimeCall&);
-  static void on_collect(Pe&, const RuntimeCall&);
-  static void on_loads(Pe&, const RuntimeCall&);
-  static void on_assign(Pe&, const RuntimeCall&);
-  static void on_missing(Pe&, const RuntimeCall&);
-  static void on_settled(Pe&, const RuntimeCall&);
-  static void on_resume(Pe&, const RuntimeCall&);
-  static void on_late(Pe&, const RuntimeCall&);
+  static void on_ready(Pe&, Delivery&);
+  static void on_probe(Pe&, Delivery&);
+  static void on_count(Pe&, Delivery&);
+  static void on_collect(Pe&, Delivery&);
+  static void on_loads(Pe&, Delivery&);
+  static void on_assign(Pe&, Delivery&);
+  static void on_missing(Pe&, Delivery&);
+  static void on_settled(Pe&, Delivery&);
+  static void on_resume(Pe&, Delivery&);
+  static void on_late(Pe&, Delivery&);
 
   int add(ArrayElement& element, const BalanceTravel& state);
   void remove(ArrayElement& element);
@@ -94,12 +96,15 @@ class Balancer : public BalanceHook {
   void tell_when_ready();
   void collect(bool loads);
   LoadDatabase own_loads();
+  ArrayElement* find(const Move& move);
+  void measure();
   void assign(const std::vector<Move>& moves, int expected);
   void tell_when_settled();
   void resume_up_to(std::uint32_t step);
 
   Pe& pe_;
   Meter meter_;
+  Traffic traffic_;
   bool instrument_wanted_ = true;
   std::vector<Record> records_;
   std::vector<std::int32_t> free_;

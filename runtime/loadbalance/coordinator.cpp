@@ -2,7 +2,9 @@
 #include "runtime/loadbalance/coordinator.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "base/clock.h"
 #include "base/fatal.h"
@@ -33,8 +35,11 @@ void Coordinator::ask(State state) {
   state_ = state;
   outstanding_ = pes();
   for (int pe = 0; pe < pes(); ++pe)
-    state == State::probing ? balancer_.ask_count(pe)
-                            : balancer_.ask_loads(pe, options().strategy(step_) || options().debug > 0);
+    state == State::probing ? balancer_.ask_count(pe) : balancer_.ask_loads(pe, wants_loads());
+}
+
+bool Coordinator::wants_loads() const {
+  return options().strategy(step_) || options().debug > 0 || !options().record.empty();
 }
 
 Coordinator::Sum Coordinator::sum() const {
@@ -66,14 +71,31 @@ void Coordinator::answer(int pe, const Count& count, LoadDatabase loads) {
 }
 
 namespace {
-void print(const LoadDatabase& database, const Assignment& assignment, const StrategyInfo* strategy, double seconds) {
+// A line of JSON for each step.
+void record(const LoadDatabase& database) {
+  const std::string& name = options().record;
+  std::ofstream file(name, database.step == 1 ? std::ios::trunc : std::ios::app);
+  file << to_json(database) << '\n';
+  if (!file.flush())
+    fatal("+LBRecord " + name + " cannot be written: " + std::strerror(errno),
+          "load balancing, step " + std::to_string(database.step), "",
+          "name a file in a folder that can be written to");
+}
+
+void print(const LoadDatabase& database, const Assignment& assignment, const Strategy* strategy, double seconds) {
   const Balance before = balance_of(database, present(database)), after = balance_of(database, assignment);
   CmiPrintf("LB step %u, %s: %zu objects on %zu PEs, load max %.4f s, max/avg %.3f", database.step,
-            strategy ? strategy->classic : "no balancer", database.objects.size(), database.pes.size(), before.max,
-            before.ratio());
+            strategy ? strategy->info->classic : "no balancer", database.objects.size(), database.pes.size(),
+            before.max, before.ratio());
   if (strategy)
     CmiPrintf(" -> max %.4f s, max/avg %.3f, %d migrations, decided in %.2f ms", after.max, after.ratio(),
               after.migrations, 1e3 * seconds);
+  if (options().communication(database.step)) {
+    const Crossing was = crossing_of(database, present(database)), is = crossing_of(database, assignment);
+    CmiPrintf(", messages between PEs %llu -> %llu, bytes %llu -> %llu", static_cast<unsigned long long>(was.messages),
+              static_cast<unsigned long long>(is.messages), static_cast<unsigned long long>(was.bytes),
+              static_cast<unsigned long long>(is.bytes));
+  }
   CmiPrintf("\n");
   if (options().debug < 2) return;
   const std::vector<double> from = pe_loads(database, present(database)), to = pe_loads(database, assignment);
@@ -85,20 +107,23 @@ void print(const LoadDatabase& database, const Assignment& assignment, const Str
 }  // namespace
 
 void Coordinator::decide() {
-  const StrategyInfo* strategy = options().strategy(step_);
-  if (!strategy && options().debug == 0) return resume();
+  if (!wants_loads()) return resume();
+  const Strategy* const strategy = options().strategy(step_);
   LoadDatabase database;
   database.step = step_;
   for (LoadDatabase& own : loads_) {
     database.pes.insert(database.pes.end(), own.pes.begin(), own.pes.end());
     database.objects.insert(database.objects.end(), own.objects.begin(), own.objects.end());
+    database.communication.insert(database.communication.end(), own.communication.begin(), own.communication.end());
     own = {};
   }
+  if (!options().record.empty()) record(database);
   const double start = clock::seconds();
   const Assignment assignment = strategy ? strategy->solve(database) : present(database);
   if (options().debug > 0) print(database, assignment, strategy, clock::seconds() - start);
   if (const std::string wrong = check_assignment(database, assignment); !wrong.empty())
-    fatal("the balancer " + std::string(strategy->classic) + " gave an assignment that cannot be carried out: " + wrong,
+    fatal("the balancer " + std::string(strategy->info->classic) +
+              " gave an assignment that cannot be carried out: " + wrong,
           "load balancing, step " + std::to_string(step_), "a mistake in the strategy",
           "a test of it with the same database will show it");
 

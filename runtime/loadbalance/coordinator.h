@@ -21,6 +21,7 @@ class Coordinator {
     bool complete() const { return all_ready && same_arrays && total.sent == total.received && total.waiting > 0; }
   };
 
+  bool wants_loads() const;  // of this step: a strategy, a line of output or a file needs them
   void consider();
   void ask(State state);
   Sum sum() const;

@@ -1,7 +1,6 @@
 // The load database in bytes and in JSON.
 #include "runtime/loadbalance/database.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "runtime/pup/stl.h"
@@ -23,16 +22,27 @@ void ObjectLoad::pup(PUP::er& p) {
   p | bytes;
   p | migratable;
 }
+void ElementName::pup(PUP::er& p) {
+  p | array;
+  p | element;
+}
+void Communication::pup(PUP::er& p) {
+  p | from;
+  p | to;
+  p | messages;
+  p | bytes;
+}
 void LoadDatabase::pup(PUP::er& p) {
   p | step;
   p | pes;
   p | objects;
+  p | communication;
 }
 
 using nlohmann::json;
 
 std::string to_json(const LoadDatabase& database) {
-  json pes = json::array(), objects = json::array();
+  json pes = json::array(), objects = json::array(), communication = json::array();
   for (const PeLoad& pe : database.pes)
     pes.push_back({{"wall_s", pe.wall},
                    {"idle_s", pe.idle},
@@ -46,13 +56,21 @@ std::string to_json(const LoadDatabase& database) {
                        {"load_s", o.seconds},
                        {"bytes", o.bytes},
                        {"migratable", o.migratable}});
-  return json{{"version", 1}, {"step", database.step}, {"pes", pes}, {"objects", objects}}.dump();
+  for (const Communication& c : database.communication)
+    communication.push_back({{"from", {c.from.array, c.from.element}},
+                             {"to", {c.to.array, c.to.element}},
+                             {"messages", c.messages},
+                             {"bytes", c.bytes}});
+  return json{
+      {"version", 1}, {"step", database.step}, {"pes", pes}, {"objects", objects}, {"communication", communication}}
+      .dump();
 }
 
 bool from_json(const std::string& text, LoadDatabase* database, std::string* error) {
   auto amount = [](const json& value) {
     const double number = value.get<double>();
-    if (!std::isfinite(number) || number < 0) throw std::runtime_error("a time or speed is negative or not finite");
+    // Within these bounds the sums of any strategy are numbers.
+    if (!(number >= 0 && number <= 1e12)) throw std::runtime_error("a time or speed is negative, or more than 1e12");
     return number;
   };
   try {
@@ -63,7 +81,8 @@ bool from_json(const std::string& text, LoadDatabase* database, std::string* err
     for (const json& pe : all.at("pes")) {
       read.pes.push_back({amount(pe.at("wall_s")), amount(pe.at("idle_s")), amount(pe.at("background_s")),
                           amount(pe.at("speed")), pe.at("available").get<bool>()});
-      if (read.pes.back().speed == 0) throw std::runtime_error("a PE has speed 0: say \"available\": false instead");
+      if (read.pes.back().speed < 1e-12)
+        throw std::runtime_error("a PE has no speed: say \"available\": false instead");
     }
     for (const json& o : all.at("objects")) {
       read.objects.push_back({o.at("array").get<std::int32_t>(), o.at("element").get<std::uint64_t>(),
@@ -73,6 +92,12 @@ bool from_json(const std::string& text, LoadDatabase* database, std::string* err
       if (pe < 0 || static_cast<std::size_t>(pe) >= read.pes.size())
         throw std::runtime_error("an object is on PE " + std::to_string(pe) + ", which is not in \"pes\"");
     }
+    auto name = [](const json& value) {
+      return ElementName{value.at(0).get<std::int32_t>(), value.at(1).get<std::uint64_t>()};
+    };
+    for (const json& c : all.at("communication"))
+      read.communication.push_back({name(c.at("from")), name(c.at("to")), c.at("messages").get<std::uint64_t>(),
+                                    c.at("bytes").get<std::uint64_t>()});
     *database = std::move(read);
     return true;
   } catch (const std::exception& e) {

@@ -1,7 +1,9 @@
-// What balancing decides on: plain data, gathered from all PEs. A strategy gets one and nothing else, so the same code
-// runs in a program, in a test and on recorded steps.
+// What balancing decides on: plain data, gathered from all PEs. A strategy gets one and the values of its options, so
+// the same code runs in a program, in a test and on recorded steps (tools/lb-lab). PEs are known by their place in
+// `pes` alone, so a database may also describe a part of a machine, or groups of PEs.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,7 +21,8 @@ struct PeLoad {
   void pup(PUP::er& p);
 };
 
-// Something that can be moved: an array element, with the elements of bound arrays that move along.
+// Something that can be moved: an array element, with the elements of bound arrays that move along. `array` is the one
+// that the others are bound to.
 struct ObjectLoad {
   std::int32_t array = 0;
   std::uint64_t element = 0;
@@ -30,10 +33,26 @@ struct ObjectLoad {
   void pup(PUP::er& p);
 };
 
+// An element of an array. (Bound arrays: of the one that the others are bound to.)
+struct ElementName {
+  std::int32_t array = 0;
+  std::uint64_t element = 0;
+  bool operator==(const ElementName&) const = default;
+  void pup(PUP::er& p);
+};
+
+// What one element has sent another since the last balancing. The receiver need not be an object that can be moved.
+struct Communication {
+  ElementName from, to;
+  std::uint64_t messages = 0, bytes = 0;
+  void pup(PUP::er& p);
+};
+
 struct LoadDatabase {
   std::uint32_t step = 0;
   std::vector<PeLoad> pes;
   std::vector<ObjectLoad> objects;
+  std::vector<Communication> communication;  // recorded when the strategy wants it; a pair may stand here several times
   void pup(PUP::er& p);
 };
 
@@ -45,3 +64,10 @@ std::string to_json(const LoadDatabase& database);
 bool from_json(const std::string& text, LoadDatabase* database, std::string* error);
 
 }  // namespace periapt::loadbalance
+
+template <>
+struct std::hash<periapt::loadbalance::ElementName> {
+  std::size_t operator()(const periapt::loadbalance::ElementName& name) const {
+    return (name.element ^ static_cast<std::uint64_t>(name.array) << 48) * 0x9E3779B97F4A7C15u;
+  }
+};

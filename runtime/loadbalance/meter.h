@@ -19,6 +19,9 @@ class Meter : public Observer {
   // Watching costs two looks at the clock an entry; off, it costs nothing.
   void turn(bool on);
   bool is_on() const { return on_; }
+  // The record that is charged now.
+  static constexpr std::int32_t nobody = -1;
+  std::int32_t running() const { return frames_.empty() ? nobody : frames_.back().record; }
 
   // Who is charged for an object: any number; the balancer's record of it. An object has one address for each base that
   // entries are called on.
@@ -47,11 +50,10 @@ class Meter : public Observer {
     Thread* thread;
   };
   struct Stopped;  // frames of a thread that waits
-  static constexpr std::int32_t nobody = -1;
 
   static std::uint64_t address(const void* object) { return reinterpret_cast<std::uint64_t>(object); }
-  void on_begin(Pe&, const Execution& execution) override;
-  void on_end(Pe&, const Execution&) override { end(); }
+  void on_begin(Pe&, const Delivery& execution) override;
+  void on_end(Pe&, const Delivery&) override { end(); }
   void charge();  // the time since the last look, to the innermost frame
 
   Pe& pe_;

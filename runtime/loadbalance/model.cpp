@@ -2,8 +2,57 @@
 #include "runtime/loadbalance/model.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace periapt::loadbalance {
+
+namespace {
+// visit(object that sends, object that receives, of which communication)
+template <class Visit>
+void for_each_pair(const LoadDatabase& database, Visit visit) {
+  if (database.communication.empty()) return;
+  std::unordered_map<ElementName, std::size_t> objects;
+  for (std::size_t i = 0; i < database.objects.size(); ++i)
+    objects[{database.objects[i].array, database.objects[i].element}] = i;
+  for (const Communication& c : database.communication) {
+    const auto from = objects.find(c.from), to = objects.find(c.to);
+    if (from != objects.end() && to != objects.end() && from != to) visit(from->second, to->second, c);
+  }
+}
+}  // namespace
+
+std::vector<std::vector<Partner>> partners_of(const LoadDatabase& database) {
+  std::vector<std::vector<Partner>> all(database.objects.size());
+  for_each_pair(database, [&](std::size_t from, std::size_t to, const Communication& c) {
+    all[from].push_back({to, c.messages, c.bytes});
+    all[to].push_back({from, c.messages, c.bytes});
+  });
+  // One entry for each partner.
+  for (std::vector<Partner>& partners : all) {
+    std::sort(partners.begin(), partners.end(), [](const Partner& a, const Partner& b) { return a.object < b.object; });
+    std::size_t kept = 0;
+    for (const Partner& partner : partners) {
+      if (kept > 0 && partners[kept - 1].object == partner.object) {
+        partners[kept - 1].messages += partner.messages;
+        partners[kept - 1].bytes += partner.bytes;
+      } else {
+        partners[kept++] = partner;
+      }
+    }
+    partners.resize(kept);
+  }
+  return all;
+}
+
+Crossing crossing_of(const LoadDatabase& database, const Assignment& assignment) {
+  Crossing crossing;
+  for_each_pair(database, [&](std::size_t from, std::size_t to, const Communication& c) {
+    if (assignment[from] == assignment[to]) return;
+    crossing.messages += c.messages;
+    crossing.bytes += c.bytes;
+  });
+  return crossing;
+}
 
 std::vector<double> pe_loads(const LoadDatabase& database, const Assignment& assignment) {
   std::vector<double> loads;

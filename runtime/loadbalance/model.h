@@ -15,6 +15,19 @@ struct Balance {
 inline double seconds_on(const LoadDatabase& database, const ObjectLoad& object, int pe) {
   return object.seconds * database.pes[object.pe].speed / database.pes[pe].speed;
 }
+// With whom an object exchanges how much, both ways together.
+struct Partner {
+  std::size_t object;
+  std::uint64_t messages, bytes;
+};
+// By object. What is exchanged with elements that are no objects is left out.
+std::vector<std::vector<Partner>> partners_of(const LoadDatabase& database);
+// What would pass between objects on different PEs.
+struct Crossing {
+  std::uint64_t messages = 0, bytes = 0;
+};
+Crossing crossing_of(const LoadDatabase& database, const Assignment& assignment);
+
 std::vector<double> pe_loads(const LoadDatabase& database, const Assignment& assignment);
 Balance balance_of(const LoadDatabase& database, const Assignment& assignment);
 // Where everything is.

@@ -13,39 +13,49 @@ namespace periapt::loadbalance {
 
 namespace {
 Options the_options;
-const StrategyInfo* linked = nullptr;
+std::optional<Strategy> linked;
 
 [[noreturn]] void list_strategies() {
   std::printf("Strategies for +balancer:\n");
-  for (const StrategyInfo& s : strategies()) std::printf("  %-16s %s\n", s.classic, s.summary);
+  for (const StrategyInfo& s : strategies()) {
+    std::printf("  %-16s %s\n", s.classic, s.summary);
+    for (const StrategyOption& o : s.options) std::printf("    :%s=%g  %s\n", o.name, o.standard, o.meaning);
+  }
+  std::printf("Options follow a colon, separated by commas: GreedyCommLB:tolerance=1.2,message_bytes=500.\n");
   std::printf("Several +balancer options are used one after the other, a step each.\n");
   std::exit(0);
 }
 
-const StrategyInfo* named(const std::string& name, const char* where) {
-  if (const StrategyInfo* found = find_strategy(name)) return found;
-  fatal("there is no balancer called " + name, where, "did you mean " + nearest_strategy(name) + "?",
-        "+balancer help lists them");
+Strategy wanted(const std::string& text, const char* where) {
+  Complaint complaint;
+  if (std::optional<Strategy> strategy = read_strategy(text, &complaint)) return *strategy;
+  complaint.where = where;
+  fatal(complaint);
 }
 }  // namespace
 
 const Options& options() { return the_options; }
 
-const StrategyInfo* Options::strategy(std::uint32_t step) const {
+const Strategy* Options::strategy(std::uint32_t step) const {
   if (off || sequence.empty()) return nullptr;
-  return sequence[std::min<std::size_t>(step - 1, sequence.size() - 1)];
+  return &sequence[std::min<std::size_t>(step - 1, sequence.size() - 1)];
+}
+bool Options::communication(std::uint32_t step) const {
+  const Strategy* const chosen = strategy(step);
+  return !off && (!record.empty() || (chosen && chosen->info->communication));
 }
 
-void set_default_strategy(const char* name) { linked = named(name, "linking with -balancer"); }
+void set_default_strategy(const char* text) { linked = wanted(text, "linking with -balancer"); }
 
 void take_options(char** argv) {
   Options& o = the_options;
   char* text;
   while (CmiGetArgString(argv, "+balancer", &text)) {
     if (std::string(text) == "help") list_strategies();
-    o.sequence.push_back(named(text, "the command line"));
+    o.sequence.push_back(wanted(text, "the command line"));
   }
-  if (o.sequence.empty() && linked) o.sequence.push_back(linked);
+  if (o.sequence.empty() && linked) o.sequence.push_back(*linked);
+  if (CmiGetArgString(argv, "+LBRecord", &text)) o.record = text;
   CmiGetArgInt(argv, "+LBDebug", &o.debug);
   CmiGetArgInt(argv, "+LBCentPE", &o.center);
   if (o.center < 0) fatal("+LBCentPE " + std::to_string(o.center) + " is no PE", "the command line");

@@ -1,5 +1,6 @@
 // What the command line says about balancing.
 #pragma once
+#include <string>
 #include <vector>
 
 #include "runtime/loadbalance/strategy.h"
@@ -7,20 +8,23 @@
 namespace periapt::loadbalance {
 
 struct Options {
-  std::vector<const StrategyInfo*> sequence;  // +balancer: one step each, the last one from then on
-  int debug = 0;                              // +LBDebug: 1 a line a step, 2 the load of each PE too
-  int center = 0;                             // +LBCentPE: where strategies run
-  bool off = false;                           // +LBOff: nothing is measured or moved
-  bool object_only = false;                   // +LBObjOnly, +LBNoBackground: as if nothing else ran
-  bool test_speed = false;                    // +LBTestPESpeed: PEs are timed, not taken to be equal
+  std::vector<Strategy> sequence;  // +balancer: one step each, the last one from then on
+  std::string record;              // +LBRecord: a file that gets the database of each step, a line each
+  int debug = 0;                   // +LBDebug: 1 a line a step, 2 the load of each PE too
+  int center = 0;                  // +LBCentPE: where strategies run
+  bool off = false;                // +LBOff: nothing is measured or moved
+  bool object_only = false;        // +LBObjOnly, +LBNoBackground: as if nothing else ran
+  bool test_speed = false;         // +LBTestPESpeed: PEs are timed, not taken to be equal
 
   // Null: AtSync is a barrier.
-  const StrategyInfo* strategy(std::uint32_t step) const;
+  const Strategy* strategy(std::uint32_t step) const;
+  // Whether messages between elements are recorded for that step.
+  bool communication(std::uint32_t step) const;
 };
 const Options& options();
 // Removes the options from argv.
 void take_options(char** argv);
-// Where the command line names no balancer: the one that the program was linked with.
-void set_default_strategy(const char* name);
+// Where the command line names no balancer: the one that the program was linked with, as +balancer would name it.
+void set_default_strategy(const char* text);
 
 }  // namespace periapt::loadbalance

@@ -1,33 +1,111 @@
-// The list of strategies.
+// The table of strategies, and how a person's choice of one is read.
+#include <charconv>
+#include <cmath>
+#include <sstream>
+
 #include "base/nearest.h"
 #include "runtime/loadbalance/strategy.h"
 
 namespace periapt::loadbalance {
 
+#define STRATEGY(name) StrategyInfo name();
+#include "runtime/loadbalance/strategies/list.inc"
+#undef STRATEGY
+
 const std::vector<StrategyInfo>& strategies() {
   static const std::vector<StrategyInfo> list = {
-      {"GreedyRefine", "GreedyRefineLB", "near the best balance with few migrations (the one to start with)",
-       greedy_refine},
-      {"Greedy", "GreedyLB", "best balance, migrates nearly everything", greedy},
-      {"Refine", "RefineLB", "moves objects away from PEs above the average only", refine},
-      {"Rotate", "RotateLB", "everything to the next PE, to test migration", rotate},
-      {"Random", "RandCentLB", "everything to a random PE, to test migration", scatter},
-      {"Dummy", "DummyLB", "moves nothing", stay},
-      {"Tree", "TreeLB", "what a program gets that asks for no strategy of the tree: GreedyRefine", greedy_refine},
+#define STRATEGY(name) name(),
+#include "runtime/loadbalance/strategies/list.inc"
+#undef STRATEGY
   };
   return list;
 }
 
-const StrategyInfo* find_strategy(const std::string& name) {
+const StrategyInfo* find_strategy(std::string_view name) {
   for (const StrategyInfo& s : strategies())
     if (name == s.name || name == s.classic) return &s;
   return nullptr;
 }
 
-std::string nearest_strategy(const std::string& name) {
+StrategyOptions::StrategyOptions(const std::vector<StrategyOption>& options) {
+  for (const StrategyOption& option : options) values_.emplace_back(option.name, option.standard);
+}
+double& StrategyOptions::operator[](std::string_view name) {
+  for (auto& [known, value] : values_)
+    if (known == name) return value;
+  fatal("a balancing strategy asks for its option " + std::string(name) + ", which it does not have", "load balancing",
+        "its StrategyInfo does not list the option", "add it to StrategyInfo::options of the strategy");
+}
+double StrategyOptions::operator[](std::string_view name) const { return const_cast<StrategyOptions&>(*this)[name]; }
+
+namespace {
+constexpr const char* see_help = "+balancer help lists balancers and their options";
+
+std::string number(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+Complaint no_such_strategy(const std::string& name) {
   std::vector<std::string_view> known;
   for (const StrategyInfo& s : strategies()) known.insert(known.end(), {s.name, s.classic});
-  return nearest(name, known);
+  return {"there is no balancer called " + name, "", "did you mean " + nearest(name, known) + "?",
+          "+balancer help lists them"};
+}
+
+Complaint no_such_option(const StrategyInfo& strategy, const std::string& name) {
+  const std::string what = "the balancer " + std::string(strategy.classic) + " has no option " + name;
+  if (strategy.options.empty()) return {what, "", "it has no options", see_help};
+  std::vector<std::string_view> known;
+  for (const StrategyOption& option : strategy.options) known.push_back(option.name);
+  return {what, "", "did you mean " + nearest(name, known) + "?", see_help};
+}
+
+// One "name=value". False, and a complaint, when it is none.
+bool read_option(const std::string& text, Strategy& strategy, Complaint* complaint) {
+  const StrategyInfo& info = *strategy.info;
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const StrategyOption* option = nullptr;
+  for (const StrategyOption& known : info.options)
+    if (name == known.name) option = &known;
+  if (!option) {
+    *complaint = no_such_option(info, name);
+    return false;
+  }
+  const std::string written = equals == std::string::npos ? "" : text.substr(equals + 1);
+  const std::string of = "the option " + name + " of the balancer " + info.classic;
+  double value = 0;
+  const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), value);
+  if (error != std::errc() || end != written.data() + written.size() || !std::isfinite(value)) {
+    *complaint = {of + " is given as '" + written + "', which is no number", "", option->meaning,
+                  "write it as " + std::string(info.name) + ":" + name + "=" + number(option->standard)};
+    return false;
+  }
+  if (value < option->least || value > option->most) {
+    *complaint = {of + " cannot be " + written, "", option->meaning,
+                  "give it a value from " + number(option->least) + " to " + number(option->most)};
+    return false;
+  }
+  strategy.options[name] = value;
+  return true;
+}
+}  // namespace
+
+std::optional<Strategy> read_strategy(const std::string& text, Complaint* complaint) {
+  const std::size_t colon = text.find(':');
+  const StrategyInfo* info = find_strategy(text.substr(0, colon));
+  if (!info) {
+    *complaint = no_such_strategy(text.substr(0, colon));
+    return std::nullopt;
+  }
+  Strategy strategy(*info);
+  if (colon == std::string::npos) return strategy;
+  std::istringstream options(text.substr(colon + 1) + ",");
+  for (std::string option; std::getline(options, option, ',');)
+    if (!read_option(option, strategy, complaint)) return std::nullopt;
+  return strategy;
 }
 
 }  // namespace periapt::loadbalance

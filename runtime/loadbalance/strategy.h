@@ -1,38 +1,64 @@
-// A strategy: a function from a load database to an assignment, and nothing else. No state, no runtime, no clock;
-// chance comes from the step's number. A new one is a .cpp in strategies/ and one line in strategies.cpp.
+// A strategy: a function from a load database and the values of its options to an assignment, and nothing else. No
+// state, no runtime, no clock; chance comes from the step's number. A new one is a .cpp in strategies/, which describes
+// it in a StrategyInfo, and one line in strategies/list.inc.
 #pragma once
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/fatal.h"
 #include "runtime/loadbalance/database.h"
 
 namespace periapt::loadbalance {
 
-using Strategy = Assignment (*)(const LoadDatabase&);
+// An option of a strategy is a number: the tolerance of +balancer GreedyRefine:tolerance=1.05.
+struct StrategyOption {
+  const char* name;
+  double standard;     // its value where nothing else is said
+  double least, most;  // which values are taken
+  const char* meaning;
+};
+
+// The values of one strategy's options.
+class StrategyOptions {
+ public:
+  StrategyOptions() = default;
+  explicit StrategyOptions(const std::vector<StrategyOption>& options);
+  // The strategy names its own options only.
+  double operator[](std::string_view name) const;
+  double& operator[](std::string_view name);
+
+ private:
+  std::vector<std::pair<std::string_view, double>> values_;
+};
+
+using Solve = Assignment (*)(const LoadDatabase&, const StrategyOptions&);
 
 struct StrategyInfo {
   const char* name;     // "GreedyRefine"
   const char* classic;  // "GreedyRefineLB", as programs written for Charm++ ask for it
   const char* summary;
-  Strategy solve;
+  Solve solve;
+  std::vector<StrategyOption> options = {};
+  bool communication = false;  // wants LoadDatabase::communication, which is recorded for this strategy alone
 };
 
+// A strategy with values for its options.
+struct Strategy {
+  explicit Strategy(const StrategyInfo& info) : info(&info), options(info.options) {}
+  Assignment solve(const LoadDatabase& database) const { return info->solve(database, options); }
+
+  const StrategyInfo* info;
+  StrategyOptions options;
+};
+
+// In the order of list.inc.
 const std::vector<StrategyInfo>& strategies();
 // By either name; null when there is none.
-const StrategyInfo* find_strategy(const std::string& name);
-// The name nearest to one that does not exist.
-std::string nearest_strategy(const std::string& name);
-
-// Moves little: an object leaves its PE only where that PE would be fuller than `tolerance` times what Greedy reaches.
-Assignment greedy_refine(const LoadDatabase& database);
-Assignment greedy_refine_within(const LoadDatabase& database, double tolerance);
-// The largest object first, each to the PE with the least load (Graham's LPT rule, 1969). Moves nearly everything.
-Assignment greedy(const LoadDatabase& database);
-// Takes from the fullest PE what fits the emptiest, until no PE is above the average by more than a few per cent.
-Assignment refine(const LoadDatabase& database);
-// For tests: everything one PE further; anywhere; nowhere.
-Assignment rotate(const LoadDatabase& database);
-Assignment scatter(const LoadDatabase& database);
-Assignment stay(const LoadDatabase& database);
+const StrategyInfo* find_strategy(std::string_view name);
+// What a person writes, "GreedyRefine:tolerance=1.05" with commas between several options; or what is wrong with it, in
+// *complaint, whose `where` is left to the caller.
+std::optional<Strategy> read_strategy(const std::string& text, Complaint* complaint);
 
 }  // namespace periapt::loadbalance

@@ -6,16 +6,25 @@
 namespace periapt {
 
 class Pe;
-struct Execution;
+struct Delivery;
+
+// A message at the moment in which it is created.
+struct Created {
+  int to_pe;  // where it goes first
+  std::uint16_t entry;
+  std::uint64_t bytes;           // of arguments
+  std::uint32_t collection = 0;  // the array, of a message to an element; else 0
+  std::uint64_t element = 0;     // the number of the element
+};
 
 class Observer {
  public:
   enum Point : std::uint32_t { created = 1, enqueued = 2, begin_execute = 4, end_execute = 8 };
   virtual ~Observer() = default;
-  virtual void on_created(Pe&, int to_pe, std::uint16_t entry, std::uint64_t bytes) {}
+  virtual void on_created(Pe&, const Created&) {}
   virtual void on_enqueued(Pe&, std::uint16_t entry) {}
-  virtual void on_begin(Pe&, const Execution&) {}
-  virtual void on_end(Pe&, const Execution&) {}
+  virtual void on_begin(Pe&, const Delivery&) {}
+  virtual void on_end(Pe&, const Delivery&) {}
 };
 
 }  // namespace periapt

@@ -46,6 +46,20 @@ LoadDatabase random_database(unsigned seed, Kind kind) {
   return db;
 }
 
+// As +balancer would name it.
+Assignment solve(const std::string& strategy, const LoadDatabase& db) {
+  periapt::Complaint complaint;
+  const auto chosen = read_strategy(strategy, &complaint);
+  if (!chosen) ADD_FAILURE() << complaint.what;
+  return chosen ? chosen->solve(db) : present(db);
+}
+
+periapt::Complaint refusal(const std::string& text) {
+  periapt::Complaint complaint;
+  EXPECT_FALSE(read_strategy(text, &complaint)) << text;
+  return complaint;
+}
+
 class Every : public testing::TestWithParam<int> {};
 
 std::string name_of(const testing::TestParamInfo<int>& info) { return strategies()[info.param].name; }
@@ -59,7 +73,7 @@ constexpr Kind kinds[] = {{},
                           {false, false, false, true}};
 
 TEST_P(Every, PutsEachObjectOnAnAvailablePeAndLeavesWhatCannotMove) {
-  const StrategyInfo& strategy = strategies()[GetParam()];
+  const Strategy strategy(strategies()[GetParam()]);
   for (unsigned seed = 0; seed < 300; ++seed)
     for (const Kind& kind : kinds) {
       const LoadDatabase db = random_database(seed, kind);
@@ -71,7 +85,7 @@ TEST_P(Every, PutsEachObjectOnAnAvailablePeAndLeavesWhatCannotMove) {
 }
 
 TEST_P(Every, AnswersTheSameToTheSameQuestion) {
-  const StrategyInfo& strategy = strategies()[GetParam()];
+  const Strategy strategy(strategies()[GetParam()]);
   for (unsigned seed = 0; seed < 50; ++seed) {
     const LoadDatabase db = random_database(seed, kinds[6]);
     ASSERT_EQ(strategy.solve(db), strategy.solve(db)) << "seed " << seed;
@@ -79,7 +93,7 @@ TEST_P(Every, AnswersTheSameToTheSameQuestion) {
 }
 
 TEST_P(Every, TakesADatabaseWithoutObjectsOrWithoutAvailablePes) {
-  const StrategyInfo& strategy = strategies()[GetParam()];
+  const Strategy strategy(strategies()[GetParam()]);
   LoadDatabase db;
   EXPECT_TRUE(strategy.solve(db).empty());
   db.pes.resize(3);
@@ -101,7 +115,7 @@ TEST(Greedy, StaysWithinGrahamsBound) {
       work += o.seconds;
       largest = std::max(largest, o.seconds);
     }
-    const double max = balance_of(db, greedy(db)).max;
+    const double max = balance_of(db, solve("Greedy", db)).max;
     ASSERT_LE(max, work / db.pes.size() + largest + 1e-9) << "seed " << seed;
     ASSERT_GE(max, lower_bound(db) - 1e-9) << "seed " << seed;
   }
@@ -111,9 +125,9 @@ TEST(GreedyRefine, IsNeverWorseThanBeforeAndNearlyAsGoodAsGreedy) {
   for (unsigned seed = 0; seed < 500; ++seed)
     for (const Kind& kind : {kinds[0], kinds[1], kinds[2], kinds[5]}) {
       const LoadDatabase db = random_database(seed, kind);
-      const double before = balance_of(db, present(db)).max, after = balance_of(db, greedy_refine(db)).max;
+      const double before = balance_of(db, present(db)).max, after = balance_of(db, solve("GreedyRefine", db)).max;
       ASSERT_LE(after, before + 1e-9) << "seed " << seed;
-      ASSERT_LE(after, 1.03 * 1.03 * balance_of(db, greedy(db)).max + 1e-9) << "seed " << seed;
+      ASSERT_LE(after, 1.03 * 1.03 * balance_of(db, solve("Greedy", db)).max + 1e-9) << "seed " << seed;
       ASSERT_GE(after, lower_bound(db) - 1e-9) << "seed " << seed;
     }
 }
@@ -122,8 +136,8 @@ TEST(GreedyRefine, MovesLessThanGreedy) {
   int moved = 0, greedily = 0;
   for (unsigned seed = 0; seed < 300; ++seed) {
     const LoadDatabase db = random_database(seed, kinds[1]);
-    moved += balance_of(db, greedy_refine(db)).migrations;
-    greedily += balance_of(db, greedy(db)).migrations;
+    moved += balance_of(db, solve("GreedyRefine", db)).migrations;
+    greedily += balance_of(db, solve("Greedy", db)).migrations;
   }
   EXPECT_LT(moved, 0.7 * greedily);
 }
@@ -133,7 +147,7 @@ TEST(GreedyRefine, LeavesAlmostEvenLoadsAlone) {
   db.pes.resize(8);
   for (int i = 0; i < 80; ++i)
     db.objects.push_back({1, static_cast<std::uint64_t>(i), i % 8, 1 + 1e-3 * (i % 3), 0, true});
-  EXPECT_EQ(balance_of(db, greedy_refine(db)).migrations, 0);
+  EXPECT_EQ(balance_of(db, solve("GreedyRefine", db)).migrations, 0);
 }
 
 TEST(GreedyRefine, GoesRoundAPeThatIsBusyWithOtherThings) {
@@ -141,7 +155,7 @@ TEST(GreedyRefine, GoesRoundAPeThatIsBusyWithOtherThings) {
   db.pes.resize(4);
   db.pes[2].background = 10;
   for (int i = 0; i < 16; ++i) db.objects.push_back({1, static_cast<std::uint64_t>(i), i % 4, 1, 0, true});
-  const Assignment result = greedy_refine(db);
+  const Assignment result = solve("GreedyRefine", db);
   EXPECT_EQ(std::count(result.begin(), result.end(), 2), 0);
 }
 
@@ -149,7 +163,7 @@ TEST(Refine, IsNeverWorseThanBefore) {
   for (unsigned seed = 0; seed < 500; ++seed)
     for (const Kind& kind : {kinds[0], kinds[1], kinds[2], kinds[5]}) {
       const LoadDatabase db = random_database(seed, kind);
-      ASSERT_LE(balance_of(db, refine(db)).max, balance_of(db, present(db)).max + 1e-9) << "seed " << seed;
+      ASSERT_LE(balance_of(db, solve("Refine", db)).max, balance_of(db, present(db)).max + 1e-9) << "seed " << seed;
     }
 }
 
@@ -157,9 +171,9 @@ TEST(Rotate, MovesEverythingToTheNextPe) {
   LoadDatabase db;
   db.pes.resize(3);
   for (int i = 0; i < 6; ++i) db.objects.push_back({1, static_cast<std::uint64_t>(i), i % 3, 1, 0, true});
-  EXPECT_EQ(rotate(db), (Assignment{1, 2, 0, 1, 2, 0}));
+  EXPECT_EQ(solve("Rotate", db), (Assignment{1, 2, 0, 1, 2, 0}));
   db.pes[1].available = false;
-  EXPECT_EQ(rotate(db), (Assignment{2, 2, 0, 2, 2, 0}));
+  EXPECT_EQ(solve("Rotate", db), (Assignment{2, 2, 0, 2, 2, 0}));
 }
 
 TEST(Model, CountsWorkByTheSpeedOfThePe) {
@@ -187,15 +201,116 @@ TEST(Model, SaysWhatIsWrongWithAnAssignment) {
 
 TEST(Names, AreFoundInBothFormsAndSuggestedWhenNearlyRight) {
   EXPECT_EQ(find_strategy("GreedyRefineLB"), find_strategy("GreedyRefine"));
-  EXPECT_EQ(find_strategy("RandCentLB")->solve, scatter);
+  EXPECT_STREQ(find_strategy("RandCentLB")->name, "Random");
   EXPECT_EQ(find_strategy("NoSuchLB"), nullptr);
-  EXPECT_EQ(nearest_strategy("GredyLB"), "GreedyLB");
-  EXPECT_EQ(nearest_strategy("greedyrefine"), "GreedyRefine");
+  EXPECT_EQ(refusal("GredyLB").why, "did you mean GreedyLB?");
+  EXPECT_EQ(refusal("greedyrefine").why, "did you mean GreedyRefine?");
+}
+
+TEST(Options, HaveAStandardValueAndTakeThatOfTheCommandLine) {
+  periapt::Complaint complaint;
+  EXPECT_EQ(read_strategy("GreedyRefineLB", &complaint)->options["tolerance"], 1.03);
+  EXPECT_EQ(read_strategy("GreedyRefineLB:tolerance=1.5", &complaint)->options["tolerance"], 1.5);
+  const auto two = read_strategy("GreedyComm:message_bytes=4,tolerance=3", &complaint);
+  EXPECT_EQ(two->options["tolerance"], 3);
+  EXPECT_EQ(two->options["message_bytes"], 4);
+}
+
+TEST(Options, AreRefusedWithWhatToWriteInstead) {
+  using testing::HasSubstr;
+  EXPECT_THAT(refusal("Refine:tolerence=2").what, HasSubstr("RefineLB has no option tolerence"));
+  EXPECT_THAT(refusal("Refine:tolerence=2").why, HasSubstr("did you mean tolerance?"));
+  EXPECT_THAT(refusal("Greedy:tolerance=2").why, HasSubstr("it has no options"));
+  for (const char* text : {"Refine:tolerance", "Refine:tolerance=", "Refine:tolerance=much", "Refine:tolerance=1.1x",
+                           "Refine:tolerance=nan", "Refine:tolerance=inf"}) {
+    EXPECT_THAT(refusal(text).what, HasSubstr("which is no number")) << text;
+    EXPECT_THAT(refusal(text).what_next, HasSubstr("Refine:tolerance=1.03")) << text;
+  }
+  EXPECT_THAT(refusal("Refine:tolerance=0.5").what, HasSubstr("tolerance of the balancer RefineLB cannot be 0.5"));
+  EXPECT_THAT(refusal("Refine:tolerance=0.5").what_next, HasSubstr("from 1 to 100"));
+  EXPECT_THAT(refusal("Refine:").what, HasSubstr("no option"));
+  EXPECT_THAT(refusal("GreedyComm:tolerance=1,,message_bytes=1").what, HasSubstr("no option"));
+}
+
+TEST(Refine, LeavesMoreInPlaceTheMoreItTolerates) {
+  int strictly = 0, loosely = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const LoadDatabase db = random_database(seed, kinds[1]);
+    for (const char* name : {"Refine", "GreedyRefine"}) {
+      strictly += balance_of(db, solve(std::string(name) + ":tolerance=1", db)).migrations;
+      loosely += balance_of(db, solve(std::string(name) + ":tolerance=1.5", db)).migrations;
+    }
+  }
+  EXPECT_LT(loosely, 0.8 * strictly);
+}
+
+// Objects of a ring, dealt out to the PEs like cards: all neighbours are apart.
+LoadDatabase ring(int pes, int objects, std::uint64_t bytes) {
+  LoadDatabase db;
+  db.pes.resize(pes);
+  for (int i = 0; i < objects; ++i) {
+    const auto name = [&](int n) { return ElementName{1, static_cast<std::uint64_t>((n + objects) % objects)}; };
+    db.objects.push_back({1, name(i).element, i % pes, 1e-3, 0, true});
+    for (int neighbour : {i - 1, i + 1}) db.communication.push_back({name(i), name(neighbour), 10, bytes});
+    db.communication.push_back({name(i), {2, 7}, 1000, 1});  // no object
+  }
+  return db;
+}
+
+TEST(Model, CountsWhatPassesBetweenPes) {
+  const LoadDatabase db = ring(2, 4, 100);
+  EXPECT_EQ(crossing_of(db, {0, 1, 0, 1}).messages, 80u);
+  EXPECT_EQ(crossing_of(db, {0, 0, 1, 1}).messages, 40u);
+  EXPECT_EQ(crossing_of(db, {0, 0, 1, 1}).bytes, 400u);
+  EXPECT_EQ(crossing_of(db, {1, 1, 1, 1}).bytes, 0u);
+  const auto partners = partners_of(db);
+  ASSERT_EQ(partners[0].size(), 2u);
+  EXPECT_EQ(partners[0][0].object, 1u);
+  EXPECT_EQ(partners[0][0].messages, 20u);
+  EXPECT_EQ(partners[0][1].object, 3u);
+  EXPECT_EQ(partners[0][1].bytes, 200u);
+}
+
+TEST(GreedyComm, KeepsNeighboursTogetherWithoutUpsettingTheBalance) {
+  const LoadDatabase db = ring(4, 64, 100);
+  const Assignment near = solve("GreedyComm", db), greedy = solve("Greedy", db);
+  EXPECT_LE(crossing_of(db, near).messages, crossing_of(db, greedy).messages / 8);
+  EXPECT_LE(balance_of(db, near).ratio(), 1.1);
+}
+
+TEST(GreedyComm, FillsPesUpToItsToleranceOnly) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    LoadDatabase db = random_database(seed, kinds[1]);
+    std::mt19937 random(seed);
+    for (const ObjectLoad& from : db.objects)
+      for (int i = 0; i < 4; ++i) {
+        const ObjectLoad& to = db.objects[random() % db.objects.size()];
+        db.communication.push_back({{from.array, from.element}, {to.array, to.element}, 1, random() % 5000});
+      }
+    double largest = 0;
+    for (const ObjectLoad& o : db.objects) largest = std::max(largest, o.seconds);
+    const double greedy = balance_of(db, solve("Greedy", db)).max;
+    ASSERT_LE(balance_of(db, solve("GreedyComm", db)).max, 1.1 * greedy + largest + 1e-9) << "seed " << seed;
+  }
+}
+
+TEST(GreedyComm, PlacesAsGreedyDoesWhereNothingIsSaid) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    const LoadDatabase db = random_database(seed, kinds[1]);
+    ASSERT_EQ(solve("GreedyComm", db), solve("Greedy", db)) << "seed " << seed;
+  }
+}
+
+TEST(GreedyComm, PutsAllOnOnePeWhereItTolerates) {
+  const LoadDatabase db = ring(4, 12, 0);
+  const Assignment result = solve("GreedyComm:tolerance=100", db);
+  EXPECT_EQ(std::count(result.begin(), result.end(), result[0]), 12);
 }
 
 TEST(Database, SurvivesJsonAndBytes) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     LoadDatabase db = random_database(seed, kinds[6]);
+    db.communication = ring(3, 5, seed).communication;
     LoadDatabase read;
     std::string error;
     ASSERT_TRUE(from_json(to_json(db), &read, &error)) << error;
@@ -216,6 +331,7 @@ TEST(Database, RefusesJsonThatIsNone) {
   LoadDatabase db;
   db.pes.resize(1);
   db.objects.resize(1);
+  db.communication.push_back({{1, 2}, {3, 4}, 5, 6});
   const std::string good = to_json(db);
   LoadDatabase read;
   std::string error;
@@ -232,6 +348,7 @@ TEST(Database, RefusesJsonThatIsNone) {
   EXPECT_THAT(error, testing::HasSubstr("PE 1"));
   EXPECT_FALSE(from_json(with("\"load_s\":0.0", "\"load_s\":-1"), &read, &error));
   EXPECT_FALSE(from_json(with("\"load_s\":0.0", "\"load_s\":\"much\""), &read, &error));
+  EXPECT_FALSE(from_json(with("\"from\":[1,2]", "\"from\":[1]"), &read, &error));
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // Greedy: R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17 (1969): the largest first,
 // each to the machine with the least load, ends within 4/3 of the optimum.
+#include "runtime/loadbalance/strategies/greedy.h"
+
 #include "runtime/loadbalance/strategies/problem.h"
 
 namespace periapt::loadbalance {
 
-Assignment greedy(const LoadDatabase& database) {
+Assignment place_greedily(const LoadDatabase& database) {
   Problem problem(database);
   Emptiest emptiest(problem);
   for (std::size_t i : problem.movable) {
@@ -14,6 +16,13 @@ Assignment greedy(const LoadDatabase& database) {
     problem.put(i, as_good ? own : least);
   }
   return problem.assignment;
+}
+
+StrategyInfo greedy() {
+  return {.name = "Greedy",
+          .classic = "GreedyLB",
+          .summary = "best balance, migrates nearly everything",
+          .solve = [](const LoadDatabase& database, const StrategyOptions&) { return place_greedily(database); }};
 }
 
 }  // namespace periapt::loadbalance

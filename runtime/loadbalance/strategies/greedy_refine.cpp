@@ -1,16 +1,21 @@
 // GreedyRefine. Greedy shows which makespan is within reach; with a little more than that allowed, objects are placed
 // again, largest first, and stay where they are as long as their PE has room. So only the excess of full PEs moves, and
 // it moves in the order that packs well.
+#include "runtime/loadbalance/strategies/greedy_refine.h"
+
+#include "runtime/loadbalance/strategies/greedy.h"
 #include "runtime/loadbalance/strategies/problem.h"
 
 namespace periapt::loadbalance {
 
-Assignment greedy_refine_within(const LoadDatabase& database, double tolerance) {
+namespace {
+Assignment refine_greedily(const LoadDatabase& database, const StrategyOptions& options) {
+  const double tolerance = options["tolerance"];
   const Assignment now = present(database);
   const bool may_stay = check_assignment(database, now).empty() &&
                         std::all_of(database.objects.begin(), database.objects.end(),
                                     [&](const ObjectLoad& o) { return !o.migratable || database.pes[o.pe].available; });
-  const Assignment best = greedy(database);
+  const Assignment best = place_greedily(database);
   const double reach = balance_of(database, best).max;
   const double room = tolerance * reach;
   if (may_stay && balance_of(database, now).max <= room) return now;
@@ -28,7 +33,14 @@ Assignment greedy_refine_within(const LoadDatabase& database, double tolerance) 
   if (may_stay && balance_of(database, now).max <= reached) return now;
   return problem.assignment;
 }
+}  // namespace
 
-Assignment greedy_refine(const LoadDatabase& database) { return greedy_refine_within(database, 1.03); }
+StrategyInfo greedy_refine() {
+  return {.name = "GreedyRefine",
+          .classic = "GreedyRefineLB",
+          .summary = "near the best balance with few migrations (the one to start with)",
+          .solve = refine_greedily,
+          .options = {{"tolerance", 1.03, 1, 100, "how full a PE may be, in times of what Greedy reaches"}}};
+}
 
 }  // namespace periapt::loadbalance

@@ -5,10 +5,7 @@
 namespace periapt::loadbalance {
 
 namespace {
-constexpr double tolerance = 1.03;
-}
-
-Assignment refine(const LoadDatabase& database) {
+Assignment take_from_the_fullest(const LoadDatabase& database, const StrategyOptions& options) {
   Problem problem(database);
   if (problem.available.empty()) return problem.assignment;
   std::vector<std::vector<std::size_t>> on(database.pes.size());  // largest first
@@ -26,7 +23,7 @@ Assignment refine(const LoadDatabase& database) {
 
   double total = 0;
   for (int pe : problem.available) total += problem.loads[pe];
-  const double limit = tolerance * total / static_cast<double>(problem.available.size());
+  const double limit = options["tolerance"] * total / static_cast<double>(problem.available.size());
   std::priority_queue<std::pair<double, int>> full;
   for (int pe : problem.available)
     if (problem.loads[pe] > limit) full.push({problem.loads[pe], pe});
@@ -46,6 +43,15 @@ Assignment refine(const LoadDatabase& database) {
     if (problem.loads[from] > limit) full.push({problem.loads[from], from});
   }
   return problem.assignment;
+}
+}  // namespace
+
+StrategyInfo refine() {
+  return {.name = "Refine",
+          .classic = "RefineLB",
+          .summary = "moves objects away from PEs above the average only",
+          .solve = take_from_the_fullest,
+          .options = {{"tolerance", 1.03, 1, 100, "how full a PE may stay, in times of the average"}}};
 }
 
 }  // namespace periapt::loadbalance

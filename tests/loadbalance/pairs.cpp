@@ -1,0 +1,77 @@
+// Talker i and talker i + count/2 talk to each other: in words of several sizes, and through the echo of the other.
+// The default map puts them on different PEs; a strategy that knows what they say brings them together.
+//
+//   pairs COUNT WORDS [apart] [+balancer ...]
+//
+// Prints how many talkers are on their partner's PE; exits 1 unless all are ("apart": unless none is).
+#include <cstdlib>
+#include <vector>
+
+#include "pairs.decl.h"
+
+CProxy_Main mainProxy;
+CProxy_Talker talkers;
+CProxy_Echo echoes;
+int count;
+int words;
+
+namespace {
+int partner_of(int index) { return (index + count / 2) % count; }
+}  // namespace
+
+class Main : public CBase_Main {
+  bool apart_ = false;
+
+ public:
+  Main(CkArgMsg* m) {
+    count = std::atoi(m->argv[1]);
+    words = std::atoi(m->argv[2]);
+    apart_ = m->argc > 3;
+    delete m;
+    mainProxy = thisProxy;
+    talkers = CProxy_Talker::ckNew(count);
+    CkArrayOptions bound(count);
+    bound.bindTo(talkers);
+    echoes = CProxy_Echo::ckNew(bound);
+    talkers.talk();
+  }
+  void together(int n) {
+    CkPrintf("%d of %d are with their partner\n", n, count);
+    CkExit(n == (apart_ ? 0 : count) ? 0 : 1);
+  }
+};
+
+class Talker : public CBase_Talker {
+  int heard_ = 0;
+
+ public:
+  Talker() { usesAtSync = true; }
+  Talker(CkMigrateMessage*) {}
+  void pup(PUP::er& p) { p | heard_; }
+  void talk() {
+    const int partner = partner_of(thisIndex);
+    for (int i = 0; i < words; ++i) talkers[partner].hear(std::vector<double>(i * i * 100));
+    echoes[partner].back(thisIndex);
+  }
+  void hear(std::vector<double>) { listen(); }
+  void nod() { listen(); }
+  // The words of the partner, and what the partner's echo has passed on.
+  void listen() {
+    if (++heard_ < words + 1) return;
+    setObjTime(1e-3);
+    AtSync();
+  }
+  void ResumeFromSync() override {
+    const int with = talkers[partner_of(thisIndex)].ckLocal() != nullptr;
+    contribute(sizeof with, &with, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, together), mainProxy));
+  }
+};
+
+class Echo : public CBase_Echo {
+ public:
+  Echo() {}
+  Echo(CkMigrateMessage*) {}
+  void back(int from) { talkers[from].nod(); }
+};
+
+#include "pairs.def.h"
