@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/clock.h"
-#include "machine/shm/ring.h"
+#include "machine/host/ring.h"
 
 namespace periapt::bare {
 
@@ -16,7 +16,7 @@ struct alignas(64) Line {
 };
 struct Bare {
   Line there, back, met;
-  shm::Slot ring[2][512];
+  host::Slot ring[2][512];
 };
 
 // A barrier of the two sides. `passed`: how many meetings each has passed before, the same on both.
@@ -54,16 +54,16 @@ double bounce_one_line(Bare& bare, int side, int n, Meet&& meet) {
 
 // A ring of one-line cells without flow control.
 struct BareRing {
-  shm::Slot* slots;
+  host::Slot* slots;
   std::uint64_t next = 0;
   void put(std::uint64_t value) {
-    shm::Slot& slot = slots[next & 511];
+    host::Slot& slot = slots[next & 511];
     std::memcpy(slot.body, &value, 8);
     slot.word.store(1 + (next >> 9), std::memory_order_release);
     ++next;
   }
   std::uint64_t get() {
-    shm::Slot& slot = slots[next & 511];
+    host::Slot& slot = slots[next & 511];
     while (slot.word.load(std::memory_order_acquire) != 1 + (next >> 9)) {
     }
     std::uint64_t value;

@@ -25,10 +25,10 @@
 
 using periapt::bare::Bare;
 using periapt::clock::now_ns;
+using periapt::host::Heap;
+using periapt::host::Port;
+using periapt::host::Slot;
 using periapt::machine::MachineLayer;
-using periapt::shm::Heap;
-using periapt::shm::Port;
-using periapt::shm::Slot;
 
 namespace {
 

@@ -16,8 +16,8 @@
 #include "base/platform.h"
 #include "bench/net/operations.h"
 #include "bench/net/place.h"
-#include "machine/shm/process_copy.h"
-#include "machine/shm/ring.h"
+#include "machine/host/process_copy.h"
+#include "machine/host/ring.h"
 
 namespace periapt::bench {
 
@@ -141,7 +141,7 @@ class BareShm {
   void look() { gap(); }
 
  private:
-  static constexpr std::size_t kInCell = shm::Slot::kBodyBytes;
+  static constexpr std::size_t kInCell = host::Slot::kBodyBytes;
   static constexpr std::uint64_t kCells = 512, kParcels = 2 * kWindow;
   static constexpr std::size_t kOneCopies = 4 << 10;      // up to here the receiver alone
   static constexpr std::size_t kPrivateLeast = 16 << 10;  // smaller ones are not worth a call of the kernel
@@ -160,7 +160,7 @@ class BareShm {
   };
   // From one side to its partner.
   struct Road {
-    shm::Slot cells[kCells];
+    host::Slot cells[kCells];
     alignas(64) std::atomic<std::uint64_t> taken;
     alignas(64) std::atomic<std::uint64_t> filled;
     alignas(64) std::atomic<std::uint64_t> emptied;
@@ -191,14 +191,14 @@ class BareShm {
       taken_ = out_.taken.load(std::memory_order_acquire);
       if (cells_out_ - taken_ >= kCells) gap();
     }
-    shm::Slot& cell = out_.cells[cells_out_ % kCells];
+    host::Slot& cell = out_.cells[cells_out_ % kCells];
     std::memcpy(cell.body, bytes, size);
     cell.word.store(++cells_out_, std::memory_order_release);
     streak_ = 0;
     platform::prefetch_for_write(&out_.cells[(cells_out_ + 4) % kCells]);
   }
   void get_cell(std::byte* into, std::size_t size) {
-    shm::Slot& cell = in_.cells[cells_in_ % kCells];
+    host::Slot& cell = in_.cells[cells_in_ % kCells];
     if (cell.word.load(std::memory_order_acquire) != cells_in_ + 1) {
       // In a stream, who is at the sender's heels takes each line away from it: let it get ahead.
       for (int i = 0; streak_ > 4 && i < 8; ++i) gap();
@@ -236,8 +236,8 @@ class BareShm {
   }
   void copy_piece(std::byte* to, const std::byte* from, std::size_t bytes, bool receives, std::size_t size) {
     if (!is_private(size)) return std::memcpy(to, from, bytes), void();
-    const int failed = receives ? shm::copy_from_process(process_, to, reinterpret_cast<std::uintptr_t>(from), bytes)
-                                : shm::copy_to_process(process_, reinterpret_cast<std::uintptr_t>(to), from, bytes);
+    const int failed = receives ? host::copy_from_process(process_, to, reinterpret_cast<std::uintptr_t>(from), bytes)
+                                : host::copy_to_process(process_, reinterpret_cast<std::uintptr_t>(to), from, bytes);
     if (failed != 0) fatal("the kernel doesn't copy between processes here");
   }
   /// The message that is the next to be received, if it was sent.

@@ -237,13 +237,13 @@ class DeclEmitter {
       if (!entry->isConstructor)
         out_.line("  static int idx_" + entry->name + "(" + entry->result->text() + " (" + names.local + "::*)(" +
                   methodTypes(*entry) + ")) { return " + entryNames.ep + "; }");
-      out_.line("  static void " + entryNames.call + "(void* impl_msg, void* impl_obj);");
+      out_.line("  static void " + entryNames.call + "(periapt::Delivery& impl_call, void* impl_obj);");
       if (isPosted(*entry))
         out_.line("  static void " + entryNames.post +
-                  "(void* impl_msg, void* impl_obj, CkNcpyBufferPost* impl_post);");
+                  "(periapt::Delivery& impl_call, void* impl_obj, CkNcpyBufferPost* impl_post);");
       if (entry->has("reductiontarget")) declareReductionTarget(*entry, entryNames);
     }
-    if (names.migrates()) out_.line("  static void _call_migrate(void* impl_msg, void* impl_obj);");
+    if (names.migrates()) out_.line("  static void _call_migrate(periapt::Delivery& impl_call, void* impl_obj);");
     out_.line("};");
   }
 
@@ -263,7 +263,8 @@ class DeclEmitter {
     if (wrapped) out_.line("  static int ep_redn_wrapper_" + entry.name + ";");
     out_.line("  static int redn_wrapper_" + entry.name + "(CkReductionMsg*) { return " +
               (wrapped ? "ep_redn_wrapper_" + entry.name : names.ep) + "; }");
-    if (wrapped) out_.line("  static void _call_redn_wrapper_" + entry.name + "(void* impl_msg, void* impl_obj);");
+    if (wrapped)
+      out_.line("  static void _call_redn_wrapper_" + entry.name + "(periapt::Delivery& impl_call, void* impl_obj);");
   }
 
   static std::string commentSafe(std::string text) {

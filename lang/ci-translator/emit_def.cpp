@@ -273,7 +273,7 @@ class DefEmitter {
       if (hasReductionWrapper(*entry)) reductionCall(names, header, *entry);
     }
     if (names.migrates()) {
-      out_.line(header + "void " + names.index + "::_call_migrate(void* impl_msg, void* impl_obj) {");
+      out_.line(header + "void " + names.index + "::_call_migrate(periapt::Delivery& impl_call, void* impl_obj) {");
       out_.line("  periapt::migrationConstruct<" + names.local + ">(impl_obj);");
       out_.line("}");
     }
@@ -290,12 +290,13 @@ class DefEmitter {
   /// The receiving side: takes the arguments out of the message and calls the method.
   void call(const ChareNames& names, const std::string& header, const Entry& entry) {
     const EntryNames entryNames(entry);
-    out_.line(header + "void " + names.index + "::" + entryNames.call + "(void* impl_msg, void* impl_obj) {");
+    out_.line(header + "void " + names.index + "::" + entryNames.call +
+              "(periapt::Delivery& impl_call, void* impl_obj) {");
     std::string arguments;
     if (takesMessage(entry)) {
       const std::string message = entry.parameters[0].type.plain();
-      arguments = "static_cast<" + message + "*>(impl_msg)";
-      if (entry.has("sync")) out_.line("  const auto impl_caller = periapt::syncCaller(impl_msg);");
+      arguments = "static_cast<" + message + "*>(impl_call.arguments)";
+      if (entry.has("sync")) out_.line("  const auto impl_caller = periapt::syncCaller(impl_call);");
     } else if (!entry.parameters.empty()) {
       openUnmarshal(entry);
       for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
@@ -308,20 +309,20 @@ class DefEmitter {
     }
     out_.lineAt(entry.nameSpan.begin, "  " + statement(names, entry, arguments));
     if (entry.has("sync") && entry.result->isVoid())
-      out_.line(std::string("  periapt::replySync(") + (takesMessage(entry) ? "impl_caller);" : "impl_msg);"));
+      out_.line(std::string("  periapt::replySync(") + (takesMessage(entry) ? "impl_caller);" : "impl_call);"));
     out_.line("}");
   }
 
   void openUnmarshal(const Entry& entry) {
     const int arrays = ncpyCount(entry);
-    out_.line(arrays == 0 ? "  periapt::Unmarshal impl_in(impl_msg);"
-                          : "  periapt::NcpyUnmarshal impl_in(impl_msg, " + std::to_string(arrays) + ");");
+    out_.line(arrays == 0 ? "  periapt::Unmarshal impl_in(impl_call);"
+                          : "  periapt::NcpyUnmarshal impl_in(impl_call, " + std::to_string(arrays) + ");");
   }
 
   /// Calls the post entry method, which may change sizes and set pointers to buffers of its own.
   void postCall(const ChareNames& names, const std::string& header, const Entry& entry) {
     out_.line(header + "void " + names.index + "::" + EntryNames(entry).post +
-              "(void* impl_msg, void* impl_obj, CkNcpyBufferPost* impl_post) {");
+              "(periapt::Delivery& impl_call, void* impl_obj, CkNcpyBufferPost* impl_post) {");
     openUnmarshal(entry);
     std::string arguments;
     for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
@@ -351,14 +352,14 @@ class DefEmitter {
     const std::string object = "static_cast<" + names.local + "*>(impl_obj)";
     const std::string made = object + "->" + entry.name + "(" + arguments + ")";
     if (!entry.has("sync") || entry.result->isVoid()) return made + ";";
-    return std::string("periapt::replySync(") + (takesMessage(entry) ? "impl_caller, " : "impl_msg, ") + made + ");";
+    return std::string("periapt::replySync(") + (takesMessage(entry) ? "impl_caller, " : "impl_call, ") + made + ");";
   }
 
   void reductionCall(const ChareNames& names, const std::string& header, const Entry& entry) {
     out_.line(header + "void " + names.index + "::_call_redn_wrapper_" + entry.name +
-              "(void* impl_msg, void* impl_obj) {");
+              "(periapt::Delivery& impl_call, void* impl_obj) {");
     const bool any = !entry.parameters.empty();
-    if (any) out_.line("  periapt::ReductionArgs impl_in(impl_msg);");
+    if (any) out_.line("  periapt::ReductionArgs impl_in(impl_call);");
     const auto array = std::find_if(entry.parameters.begin(), entry.parameters.end(),
                                     [](const Parameter& p) { return p.length.has_value(); });
     std::string arguments;

@@ -10,8 +10,8 @@ namespace periapt::machine {
 
 // How a PE's slice begins; its tables and then its heap follow.
 struct HostMemory::Slice {
-  shm::Inbox inbox;
-  shm::ReturnStack returns;
+  host::Inbox inbox;
+  host::ReturnStack returns;
   OneSidedWords one_sided;  // of the process, at its first PE
   alignas(platform::kCacheLine) std::byte board[MachineLayer::kBoardBytes];
 };
@@ -19,15 +19,15 @@ struct HostMemory::Slice {
 namespace {
 // Of an inbox for so many PEs.
 struct Tables {
-  std::atomic<shm::Ring*>* rings;
+  std::atomic<host::Ring*>* rings;
   std::atomic<std::uint64_t>* may_hold;
   std::byte* end;
 };
 
 Tables tables_at(std::byte* at, int pes) {
   Tables tables;
-  tables.rings = reinterpret_cast<std::atomic<shm::Ring*>*>(at);
-  at += round_up(static_cast<std::size_t>(pes) * sizeof(std::atomic<shm::Ring*>), platform::kCacheLine);
+  tables.rings = reinterpret_cast<std::atomic<host::Ring*>*>(at);
+  at += round_up(static_cast<std::size_t>(pes) * sizeof(std::atomic<host::Ring*>), platform::kCacheLine);
   tables.may_hold = reinterpret_cast<std::atomic<std::uint64_t>*>(at);
   at += round_up((static_cast<std::size_t>(pes) + 63) / 64 * sizeof(std::uint64_t), platform::kCacheLine);
   tables.end = at;
@@ -35,28 +35,22 @@ Tables tables_at(std::byte* at, int pes) {
 }
 }  // namespace
 
-HostMemory::HostMemory(const bootstrap::HostLayout& layout, shm::Arena arena)
+HostMemory::HostMemory(const bootstrap::HostLayout& layout, host::Arena arena)
     : layout_(layout), arena_(std::move(arena)), words_(HostWords::of(arena_)) {
   const bootstrap::Host& host = layout.this_host();
-  inboxes_.resize(static_cast<std::size_t>(layout.pes));
-  sleep_.resize(static_cast<std::size_t>(layout.pes));
-  for (int i = 0; i < host.pes; ++i) {
-    const int pe = host.first_pe + i;
-    find_parts(i, host.pes, pe, layout.carrier_of[static_cast<std::size_t>(pe)]);
-  }
+  for (int i = 0; i < host.pes; ++i)
+    find_parts(i, host.pes, layout.carrier_of[static_cast<std::size_t>(host.first_pe + i)]);
 }
 
-HostMemory::HostMemory(const bootstrap::HostLayout& layout, shm::Arena arena, shm::FarSide& far)
+HostMemory::HostMemory(const bootstrap::HostLayout& layout, host::Arena arena, host::FarSide& far)
     : layout_(layout), arena_(std::move(arena)), words_(HostWords::of(arena_)) {
   // The Port stands for a PE behind the last one, which nobody is: so all others are far.
   const int nobody = layout.pes;
-  inboxes_.resize(static_cast<std::size_t>(nobody) + 1);
-  sleep_.resize(static_cast<std::size_t>(nobody) + 1);
-  find_parts(0, 1, nobody, 0);
+  find_parts(0, 1, 0);
   make_heap(0, 1);
   boards_ = static_cast<std::byte*>(
       heaps_.front()->allocate_permanent(MachineLayer::kBoardBytes * static_cast<std::size_t>(layout.pes)));
-  shm::PortPlace place;
+  host::PortPlace place;
   place.pe = nobody;
   place.pes = nobody + 1;
   place.host_first = nobody;
@@ -65,23 +59,23 @@ HostMemory::HostMemory(const bootstrap::HostLayout& layout, shm::Arena arena, sh
   make_port(place);
 }
 
-// Slice `i` of `pes` is that of this PE, which runs on this carrier.
-void HostMemory::find_parts(int i, int pes, int pe, int carrier) {
+// Slice `i` of `pes`, of a PE that runs on this carrier. Called for one after the other.
+void HostMemory::find_parts(int i, int pes, int carrier) {
   const Tables tables = tables_at(arena_.slice(i) + sizeof(Slice), pes);
   slice(i)->inbox.rings = tables.rings;
   slice(i)->inbox.may_hold = tables.may_hold;
   return_stacks_.push_back(&slice(i)->returns);
-  inboxes_[static_cast<std::size_t>(pe)] = &slice(i)->inbox;
-  sleep_[static_cast<std::size_t>(pe)] = words_->sleep(carrier);
+  inboxes_.push_back(&slice(i)->inbox);
+  sleep_.push_back(words_->sleep(carrier));
 }
 
-void HostMemory::open(int process, shm::FarSide* far) {
+void HostMemory::open(int process, host::FarSide* far) {
   const bootstrap::Process& own = layout_.processes[static_cast<std::size_t>(process)];
   const bootstrap::Host& host = layout_.this_host();
   first_pe_ = own.first_pe;
   for (int pe = own.first_pe; pe < own.first_pe + own.pes; ++pe) {
     make_heap(pe - host.first_pe, host.pes);
-    shm::PortPlace place;
+    host::PortPlace place;
     place.pe = pe;
     place.pes = layout_.pes;
     place.host_first = host.first_pe;
@@ -95,34 +89,34 @@ void HostMemory::open(int process, shm::FarSide* far) {
 // Ports of PEs that one carrier runs know each other.
 void HostMemory::join_siblings(const bootstrap::Process& own) {
   for (int c = own.first_carrier; c < own.first_carrier + own.carriers; ++c) {
-    std::vector<shm::Port*> siblings;
+    std::vector<host::Port*> siblings;
     for (int pe : layout_.carriers[static_cast<std::size_t>(c)].pes) siblings.push_back(&port(pe));
-    for (shm::Port* port : siblings) port->set_siblings(siblings);
+    for (host::Port* port : siblings) port->set_siblings(siblings);
   }
 }
 
 void HostMemory::make_heap(int i, int pes) {
-  shm::HeapPlace place;
+  host::HeapPlace place;
   place.pe = i;
   place.pes = pes;
   place.begin = tables_at(arena_.slice(i) + sizeof(Slice), pes).end;
   place.end = arena_.slice(i) + arena_.slice_bytes();
   place.shared = arena_.shared();
   place.return_stacks = return_stacks_.data();
-  heaps_.push_back(std::make_unique<shm::Heap>(place));
+  heaps_.push_back(std::make_unique<host::Heap>(place));
 }
 
 // Of the PE whose heap was made last.
-void HostMemory::make_port(shm::PortPlace place) {
+void HostMemory::make_port(host::PortPlace place) {
   place.inboxes = inboxes_.data();
   place.sleep = sleep_.data();
   place.heap = heaps_.back().get();
   place.across_processes = arena_.shared();
-  ports_.push_back(std::make_unique<shm::Port>(place));
+  ports_.push_back(std::make_unique<host::Port>(place));
 }
 
-std::vector<shm::Port*> HostMemory::ports() const {
-  std::vector<shm::Port*> all;
+std::vector<host::Port*> HostMemory::ports() const {
+  std::vector<host::Port*> all;
   for (const auto& port : ports_) all.push_back(port.get());
   return all;
 }

@@ -11,32 +11,32 @@
 #include <vector>
 
 #include "machine/bootstrap/layout.h"
+#include "machine/host/arena.h"
+#include "machine/host/heap.h"
+#include "machine/host/inbox.h"
 #include "machine/layer/host_words.h"
 #include "machine/layer/one_sided.h"
-#include "machine/shm/arena.h"
-#include "machine/shm/heap.h"
-#include "machine/shm/inbox.h"
 
 namespace periapt::machine {
 
 class HostMemory {
  public:
   /// The layout outlives this.
-  HostMemory(const bootstrap::HostLayout& layout, shm::Arena arena);
+  HostMemory(const bootstrap::HostLayout& layout, host::Arena arena);
   /// Of a simulated machine, whole: there is nothing to open().
-  HostMemory(const bootstrap::HostLayout& layout, shm::Arena arena, shm::FarSide& far);
+  HostMemory(const bootstrap::HostLayout& layout, host::Arena arena, host::FarSide& far);
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
 
   /// In the process that runs, once: makes the Heaps and Ports of its PEs. `far`: null when all PEs are of this host.
-  void open(int process, shm::FarSide* far);
+  void open(int process, host::FarSide* far);
 
   HostWords& words() const { return *words_; }
-  const shm::Arena& arena() const { return arena_; }
+  const host::Arena& arena() const { return arena_; }
   /// Of a PE of this process.
-  shm::Port& port(int pe) const { return *ports_[rank_of(pe)]; }
-  shm::Heap& heap(int pe) const { return *heaps_[rank_of(pe)]; }
-  std::vector<shm::Port*> ports() const;  ///< by own PE
+  host::Port& port(int pe) const { return *ports_[rank_of(pe)]; }
+  host::Heap& heap(int pe) const { return *heaps_[rank_of(pe)]; }
+  std::vector<host::Port*> ports() const;  ///< by own PE
   /// Of a PE of this host, or of the simulated machine.
   std::byte* board(int pe) const;
   /// By process of this host, the first one first.
@@ -49,19 +49,19 @@ class HostMemory {
   struct Slice;
   Slice* slice(int i) const { return reinterpret_cast<Slice*>(arena_.slice(i)); }
   std::size_t rank_of(int pe) const { return boards_ ? 0 : static_cast<std::size_t>(pe - first_pe_); }
-  void find_parts(int i, int pes, int pe, int carrier);
+  void find_parts(int i, int pes, int carrier);
   void make_heap(int i, int pes);
-  void make_port(shm::PortPlace place);
+  void make_port(host::PortPlace place);
   void join_siblings(const bootstrap::Process& own);
 
   const bootstrap::HostLayout& layout_;
-  shm::Arena arena_;
+  host::Arena arena_;
   HostWords* const words_;
-  std::vector<shm::Inbox*> inboxes_;              // by PE; null: on another host
-  std::vector<shm::ReturnStack*> return_stacks_;  // by PE of this host
-  std::vector<shm::SleepWord*> sleep_;            // by PE
-  std::vector<std::unique_ptr<shm::Heap>> heaps_;
-  std::vector<std::unique_ptr<shm::Port>> ports_;
+  std::vector<host::Inbox*> inboxes_;              // by PE of this host
+  std::vector<host::ReturnStack*> return_stacks_;  // by PE of this host
+  std::vector<host::SleepWord*> sleep_;            // by PE of this host
+  std::vector<std::unique_ptr<host::Heap>> heaps_;
+  std::vector<std::unique_ptr<host::Port>> ports_;
   int first_pe_ = 0;             // of this process
   std::byte* boards_ = nullptr;  // of a simulated machine
 };

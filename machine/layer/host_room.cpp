@@ -144,7 +144,7 @@ Result<HostRoom> HostRoom::open(const std::string& name) {
   return room;
 }
 
-Status HostRoom::let_in(int guests, const shm::ArenaFiles& files, const std::string& secret) {
+Status HostRoom::let_in(int guests, const host::ArenaFiles& files, const std::string& secret) {
   sockets_.assign(static_cast<std::size_t>(guests), -1);
   char expected[kSecretBytes];
   copy_secret(expected, secret);
@@ -188,7 +188,7 @@ Status HostRoom::let_in(int guests, const shm::ArenaFiles& files, const std::str
 }
 
 Result<HostRoom> HostRoom::enter(const std::string& name, int guest, const std::string& secret,
-                                 shm::ArenaFiles& files) {
+                                 host::ArenaFiles& files) {
   HostRoom room;
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   room.sockets_.push_back(socket);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "machine/shm/arena.h"
+#include "machine/host/arena.h"
 
 namespace periapt::machine {
 
@@ -27,9 +27,9 @@ class HostRoom {
   /// The first process of the host: from now on others can come in. `name`: unique on the machine.
   static Result<HostRoom> open(const std::string& name);
   /// ... and lets `guests` of them in, giving each the files. Those who don't know the secret stay outside.
-  Status let_in(int guests, const shm::ArenaFiles& files, const std::string& secret);
+  Status let_in(int guests, const host::ArenaFiles& files, const std::string& secret);
   /// The others: comes in, and gets the files.
-  static Result<HostRoom> enter(const std::string& name, int guest, const std::string& secret, shm::ArenaFiles& files);
+  static Result<HostRoom> enter(const std::string& name, int guest, const std::string& secret, host::ArenaFiles& files);
 
   /// One for each process that this one is connected with (the first: all others by guest number; a guest: the first):
   /// readable when that process has gone.

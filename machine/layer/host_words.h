@@ -8,15 +8,15 @@
 
 #include "base/platform.h"
 #include "machine/bootstrap/layout.h"
-#include "machine/shm/arena.h"
-#include "machine/shm/inbox.h"
+#include "machine/host/arena.h"
+#include "machine/host/inbox.h"
 
 namespace periapt::machine {
 
 class HostWords {
  public:
   /// At the start of the memory.
-  static HostWords* of(const shm::Arena& arena) { return reinterpret_cast<HostWords*>(arena.host_page()); }
+  static HostWords* of(const host::Arena& arena) { return reinterpret_cast<HostWords*>(arena.host_page()); }
 
   // ---- the end of the run
 
@@ -39,20 +39,20 @@ class HostWords {
   /// Waits until all `carriers` of the host have called it as often. Returns false when the run is ending instead.
   [[nodiscard]] bool barrier(int carriers, bool oversubscribed);
 
-  shm::SleepWord* sleep(int carrier) { return &sleep_[carrier]; }
+  host::SleepWord* sleep(int carrier) { return &sleep_[carrier]; }
 
  private:
   static constexpr std::uint64_t kAnnounced = std::uint64_t{1} << 32;
 
   // 0: the run goes on; else the code announced, with kAnnounced.
   alignas(platform::kCacheLine) std::atomic<std::uint64_t> exit_;
-  alignas(platform::kCacheLine) std::atomic<std::uint32_t> arrived_;        // at the barrier
-  std::atomic<std::uint32_t> generation_;                                   // barriers passed; a futex
-  std::atomic<std::uint32_t> ended_;                                        // the program has come to its end
-  std::atomic<std::uint32_t> told_;                                         // somebody has said why the run ends
-  alignas(platform::kCacheLine) shm::SleepWord sleep_[bootstrap::kMaxPes];  // by carrier
+  alignas(platform::kCacheLine) std::atomic<std::uint32_t> arrived_;         // at the barrier
+  std::atomic<std::uint32_t> generation_;                                    // barriers passed; a futex
+  std::atomic<std::uint32_t> ended_;                                         // the program has come to its end
+  std::atomic<std::uint32_t> told_;                                          // somebody has said why the run ends
+  alignas(platform::kCacheLine) host::SleepWord sleep_[bootstrap::kMaxPes];  // by carrier
 };
-static_assert(sizeof(HostWords) <= shm::Arena::kHostBytes);
+static_assert(sizeof(HostWords) <= host::Arena::kHostBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
 }  // namespace periapt::machine

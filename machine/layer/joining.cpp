@@ -247,7 +247,7 @@ Result<std::unique_ptr<Joined>> join_run(const JoinRequest& request) {
   return joined;
 }
 
-Result<shm::Arena> share_arena(Joined& joined, HostRoom& room) {
+Result<host::Arena> share_arena(Joined& joined, HostRoom& room) {
   bootstrap::World& world = *joined.world;
   const bootstrap::JobLayout& job = joined.job;
   const bootstrap::HostLayout& layout = job.layout;
@@ -257,7 +257,7 @@ Result<shm::Arena> share_arena(Joined& joined, HostRoom& room) {
   if (host.processes == 1) {
     Status fence = world.fence();
     if (!fence) return fence;
-    return shm::Arena::map(process_of);
+    return host::Arena::map(process_of);
   }
   const bool first = job.process == host.first_process;
   if (first) {
@@ -267,10 +267,10 @@ Result<shm::Arena> share_arena(Joined& joined, HostRoom& room) {
   }
   Status fence = world.fence();  // the room is open, and network addresses are known
   if (!fence) return fence;
-  shm::ArenaFiles files;
-  Result<shm::Arena> arena = Status();
+  host::ArenaFiles files;
+  Result<host::Arena> arena = Status();
   if (first) {
-    arena = shm::Arena::create(process_of, files);
+    arena = host::Arena::create(process_of, files);
     if (arena) {
       Status inside = room.let_in(host.processes - 1, files, world.secret());
       if (!inside) arena = inside;
@@ -284,7 +284,7 @@ Result<shm::Arena> share_arena(Joined& joined, HostRoom& room) {
                              ": what did it say last? Was it killed?)");
     }
     room = std::move(*entered);
-    arena = shm::Arena::join(process_of, files);
+    arena = host::Arena::join(process_of, files);
   }
   for (int file : files.files) ::close(file);
   return arena;

@@ -7,9 +7,9 @@
 #include "base/status.h"
 #include "machine/bootstrap/job_layout.h"
 #include "machine/bootstrap/local_world.h"
+#include "machine/host/arena.h"
 #include "machine/layer/host_room.h"
 #include "machine/layer/shared_world.h"
-#include "machine/shm/arena.h"
 
 namespace periapt::machine {
 
@@ -40,6 +40,6 @@ void start_is_over();
 Result<std::unique_ptr<Joined>> join_run(const JoinRequest& request);
 
 /// The memory of this host's processes: made by the first, had by the others. Contains a fence of the world.
-Result<shm::Arena> share_arena(Joined& joined, HostRoom& room);
+Result<host::Arena> share_arena(Joined& joined, HostRoom& room);
 
 }  // namespace periapt::machine

@@ -46,11 +46,11 @@ void leave_together(int code) {
 }  // namespace
 
 struct MachineLayer::State {
-  State(bootstrap::HostLayout the_layout, shm::Arena arena)
+  State(bootstrap::HostLayout the_layout, host::Arena arena)
       : layout(std::move(the_layout)), memory(layout, std::move(arena)) {}
 
   // A simulated machine.
-  State(std::unique_ptr<Simulated> the_simulated, shm::Arena arena)
+  State(std::unique_ptr<Simulated> the_simulated, host::Arena arena)
       : layout(the_simulated->layout()),
         memory(layout, std::move(arena), *the_simulated),
         simulated(std::move(the_simulated)) {
@@ -166,7 +166,7 @@ std::unique_ptr<MachineLayer::State> MachineLayer::State::of_joined(std::unique_
     describe_devices(*net);
   }
   HostRoom room;
-  Result<shm::Arena> arena = share_arena(*joined, room);
+  Result<host::Arena> arena = share_arena(*joined, room);
   if (!arena) refuse_start(arena.status());
 
   auto state = std::make_unique<State>(joined->job.layout, std::move(*arena));
@@ -217,7 +217,7 @@ std::unique_ptr<MachineLayer> MachineLayer::start(int& argc, char** argv) {
 
 std::unique_ptr<MachineLayer> MachineLayer::simulate(const sim::Options& options) {
   auto simulated = std::make_unique<Simulated>(options);
-  Result<shm::Arena> arena = shm::Arena::map({0});
+  Result<host::Arena> arena = host::Arena::map({0});
   if (!arena) refuse_start(arena.status());
   auto state = std::make_unique<State>(std::move(simulated), std::move(*arena));
   return std::unique_ptr<MachineLayer>(new MachineLayer(std::move(state)));
@@ -229,7 +229,7 @@ Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostL
 
 Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostLayout& layout,
                                                           const NetOptions& options) {
-  Result<shm::Arena> arena = shm::Arena::map(layout.process_of);
+  Result<host::Arena> arena = host::Arena::map(layout.process_of);
   if (!arena) return arena.status();
   auto state = std::make_unique<State>(layout, std::move(*arena));
   int rank = 0;
@@ -264,9 +264,9 @@ int MachineLayer::process() const { return state_->process; }
 int MachineLayer::pes() const { return state_->layout.pes; }
 int MachineLayer::first_pe() const { return state_->own().first_pe; }
 int MachineLayer::own_pes() const { return state_->own().pes; }
-shm::Port& MachineLayer::port(int pe) { return state_->memory.port(pe); }
-shm::Heap& MachineLayer::heap(int pe) { return state_->memory.heap(pe); }
-const shm::Arena& MachineLayer::arena() const { return state_->memory.arena(); }
+host::Port& MachineLayer::port(int pe) { return state_->memory.port(pe); }
+host::Heap& MachineLayer::heap(int pe) { return state_->memory.heap(pe); }
+const host::Arena& MachineLayer::arena() const { return state_->memory.arena(); }
 std::byte* MachineLayer::board(int pe) const { return state_->memory.board(pe); }
 
 Route MachineLayer::route(int pe) const {
@@ -288,7 +288,7 @@ bool MachineLayer::progress_net(int pe, Deliver deliver, void* context) {
 }
 
 void MachineLayer::sleep(int pe, std::uint64_t deadline_ns) {
-  shm::Port& port = state_->memory.port(pe);
+  host::Port& port = state_->memory.port(pe);
   if (one_sided_->has_events(pe)) return;
   if (!net_) return port.sleep(deadline_ns);
   if (!state_->net->arm(pe)) return;
@@ -361,7 +361,7 @@ void MachineLayer::leave(int pe) {
     all_here.store(true, std::memory_order_release);
   });
   while (!all_here.load(std::memory_order_acquire)) {
-    const auto drop = [](void*, std::uint64_t, void*) {};
+    const auto drop = [](void*, std::uint64_t, const void*) {};
     if (!net_ || !state_->net->progress_all(pe, drop, nullptr)) ::usleep(100);
   }
   waiter.join();

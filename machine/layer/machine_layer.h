@@ -17,10 +17,10 @@
 
 #include "base/status.h"
 #include "machine/bootstrap/layout.h"
+#include "machine/host/arena.h"
+#include "machine/host/heap.h"
+#include "machine/host/inbox.h"
 #include "machine/layer/one_sided.h"
-#include "machine/shm/arena.h"
-#include "machine/shm/heap.h"
-#include "machine/shm/inbox.h"
 
 namespace periapt::sim {
 class Machine;
@@ -64,9 +64,9 @@ class MachineLayer {
   int own_pes() const;   ///< of this process
 
   /// Of a PE of this process; used by the thread that runs it.
-  shm::Port& port(int pe);
-  shm::Heap& heap(int pe);
-  const shm::Arena& arena() const;
+  host::Port& port(int pe);
+  host::Heap& heap(int pe);
+  const host::Arena& arena() const;
 
   Route route(int pe) const;
 
@@ -81,9 +81,9 @@ class MachineLayer {
   /// run. Before the first message.
   void set_block_bytes(std::size_t least, std::size_t (*block_bytes)(const void* block));
   bool has_net() const { return net_; }
-  /// Drives the network, if nobody else does; what arrived for `pe` goes to deliver(context, meta, block). Returns
-  /// whether there was anything. Only with has_net(). From the thread of `pe`.
-  bool progress_net(int pe, void (*deliver)(void* context, std::uint64_t meta, void* block), void* context);
+  /// Drives the network, if no other PE does; what arrived for `pe` goes to deliver(context, meta, body), as a sink of
+  /// Port::poll() gets it. Returns whether there was anything. Only with has_net(). From the thread of `pe`.
+  bool progress_net(int pe, void (*deliver)(void* context, std::uint64_t meta, const void* body), void* context);
   /// Port::sleep() that the network ends too.
   void sleep(int pe, std::uint64_t deadline_ns);
 

@@ -104,6 +104,9 @@ Status Net::start() {
 void Net::send(int from, int to, std::uint64_t meta, void* bytes) {
   worker_of(from).send(port_of(from), to, meta, bytes);
 }
+void Net::send_line(int from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes) {
+  worker_of(from).send_line(port_of(from), to, meta, body, bytes);
+}
 
 Result<std::vector<std::byte>> Net::register_memory(std::uint64_t id, std::span<std::byte> bytes,
                                                     std::size_t key_bytes_max) {

@@ -7,8 +7,9 @@
 //
 // A message travels as a tagged message whose tag says for which PE it is, and its number among those from that worker
 // to this one. Here each worker has one standing receive, which takes each message into a block of its size from the
-// heap of the PE that drives. Then it waits in the tray of its PE, in the order of the numbers: the runtime counts on
-// the order of messages between two PEs, but a large one may come after those that were sent behind it.
+// heap of the PE that drives; a line is looked at where it lies, and copied. Then it waits in the delivery queue of its
+// PE, in the order of the numbers: the runtime counts on the order of messages between two PEs, but a large one may
+// come after those that were sent behind it.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +21,15 @@
 #include <vector>
 
 #include "base/status.h"
+#include "machine/host/inbox.h"
 #include "machine/layer/net_access.h"
 #include "machine/layer/net_peers.h"
 #include "machine/layer/net_place.h"
 #include "machine/layer/net_worker.h"
-#include "machine/shm/inbox.h"
 
 namespace periapt::machine {
 
-class Net : public shm::FarSide {
+class Net : public host::FarSide {
  public:
   using Access = NetAccess;
 
@@ -42,10 +43,11 @@ class Net : public shm::FarSide {
   static Result<std::unique_ptr<Net>> open(const NetPlace& place);
 
   /// Before the first message: the Port of each own PE.
-  void set_ports(std::vector<shm::Port*> ports) { ports_ = std::move(ports); }
+  void set_ports(std::vector<host::Port*> ports) { ports_ = std::move(ports); }
 
   /// From the thread of the PE `from`. Never blocks.
   void send(int from, int to, std::uint64_t meta, void* bytes) override;
+  void send_line(int from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes) override;
 
   // ---- one-sided access to memory of this process and of others on other hosts
 
@@ -90,7 +92,7 @@ class Net : public shm::FarSide {
   Status start();
 
   std::size_t rank_of(int pe) const { return static_cast<std::size_t>(pe - place_.own().first_pe); }
-  shm::Port& port_of(int pe) const { return *ports_[rank_of(pe)]; }
+  host::Port& port_of(int pe) const { return *ports_[rank_of(pe)]; }
   NetWorker& worker_of(int pe) const { return *worker_of_[rank_of(pe)]; }
   bool drive_others(int pe);
   std::string name_of_peer(ucx::PeerId peer) const;
@@ -100,7 +102,7 @@ class Net : public shm::FarSide {
   std::unique_ptr<ucx::Context> context_;
   std::vector<std::unique_ptr<NetWorker>> workers_;
   std::vector<NetWorker*> worker_of_;  // by own PE
-  std::vector<shm::Port*> ports_;      // the same
+  std::vector<host::Port*> ports_;     // the same
   std::atomic<int> sleepers_{0};       // own PEs between arm() and awake()
   // The looks of each own PE, on a line of its own.
   struct alignas(platform::kCacheLine) Looks {

@@ -10,7 +10,7 @@ namespace {
 struct Running {
   NetAccess access;
   ucx::Endpoint* endpoint;
-  shm::Port* const& driver;
+  host::Port* const& driver;
   ucx::RkeyPtr key;
 
   void end(Status status) {
@@ -43,7 +43,8 @@ void moved(void* context, ucx::Outcome outcome) {
 
 }  // namespace
 
-void begin_access(NetAccess access, std::span<const std::byte> key, ucx::Endpoint& endpoint, shm::Port* const& driver) {
+void begin_access(NetAccess access, std::span<const std::byte> key, ucx::Endpoint& endpoint,
+                  host::Port* const& driver) {
   Result<ucx::RkeyPtr> unpacked = endpoint.unpack(key);
   auto* running = new Running{std::move(access), &endpoint, driver, nullptr};
   if (!unpacked) return running->end(unpacked.status());

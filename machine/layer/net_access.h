@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "machine/shm/inbox.h"
+#include "machine/host/inbox.h"
 #include "machine/ucx-like/worker.h"
 
 namespace periapt::machine {
@@ -26,6 +26,6 @@ struct NetAccess {
 
 /// Begins it; `key` is the engine's part of the access's key. `driver` is looked at when the access ends, and lives as
 /// long as the endpoint.
-void begin_access(NetAccess access, std::span<const std::byte> key, ucx::Endpoint& endpoint, shm::Port* const& driver);
+void begin_access(NetAccess access, std::span<const std::byte> key, ucx::Endpoint& endpoint, host::Port* const& driver);
 
 }  // namespace periapt::machine

@@ -7,11 +7,16 @@
 namespace periapt::machine {
 namespace {
 
-// A tag: 24 bits of PE, 8 of meta, 32 of number.
+// A tag: 24 bits of PE, 8 of a block's meta or the mark of a line, 32 of number.
 constexpr int kMetaShift = 24;
 constexpr int kNumberShift = 32;
 constexpr ucx::Tag kPeMask = (ucx::Tag{1} << kMetaShift) - 1;
-constexpr ucx::Tag kMetaMask = 0xff;
+constexpr ucx::Tag kMetaMask = 0x7f;
+constexpr ucx::Tag kLine = ucx::Tag{0x80} << kMetaShift;
+
+// A line travels as its meta and as much of its body as it fills.
+constexpr std::size_t kLineBytesMax = sizeof(std::uint64_t) + host::Slot::kBodyBytes;
+constexpr std::size_t kLineBytesMin = 2 * sizeof(std::uint64_t);
 
 // A PE looks so often whether what it sends has to wait.
 constexpr std::uint32_t kLookAfter = 32;
@@ -27,9 +32,9 @@ NetWorker::NetWorker(const NetPlace& place, NetPeers& peers, int index, int coun
       pes_(place.own().pes),
       sleepers_(sleepers),
       workers_of_(static_cast<std::size_t>(peers.processes())),
-      ways_(static_cast<std::size_t>(peers.processes())),
+      peer_endpoints_(static_cast<std::size_t>(peers.processes())),
       sequences_(static_cast<std::size_t>(peers.processes())) {
-  for (int pe = index; pe < pes_; pe += count) trays_.push_back(std::make_unique<Tray>());
+  for (int pe = index; pe < pes_; pe += count) queues_.push_back(std::make_unique<DeliveryQueue>());
 }
 
 Result<std::unique_ptr<NetWorker>> NetWorker::open(const NetPlace& place, NetPeers& peers, ucx::Context& context,
@@ -55,6 +60,9 @@ Status NetWorker::start(ucx::Context& context) {
   standing.arrived = [](void* self, ucx::Buffer message, const ucx::Received& received) {
     static_cast<NetWorker*>(self)->on_arrived(std::move(message), received);
   };
+  standing.look = [](void* self, std::span<const std::byte> message, const ucx::Received& received) {
+    return static_cast<NetWorker*>(self)->look(message, received);
+  };
   engine_->tag_serve(standing);
   engine_->on_peer_lost([this](ucx::PeerId peer, const std::string& reason) { peers_.lost(peer, reason); });
   engine_->on_peer_parted([this](ucx::PeerId peer, const std::string&) { peers_.parted(peer); });
@@ -69,63 +77,78 @@ int NetWorker::workers_of(int process) {
   return known;
 }
 
-NetWorker::Way& NetWorker::way_to(int process, int worker) {
+NetWorker::PeerEndpoint& NetWorker::peer_at(int process, int worker) {
   const auto index = static_cast<std::size_t>(peers_.index_of(process, worker));
-  if (PERIAPT_UNLIKELY(index >= ways_.size())) ways_.resize(index + 1);
-  Way& way = ways_[index];
-  if (PERIAPT_LIKELY(way.endpoint != nullptr)) return way;
+  if (PERIAPT_UNLIKELY(index >= peer_endpoints_.size())) peer_endpoints_.resize(index + 1);
+  PeerEndpoint& peer = peer_endpoints_[index];
+  if (PERIAPT_LIKELY(peer.endpoint != nullptr)) return peer;
   // It may have sent to us before; then this is the endpoint of that connection.
   Result<ucx::Endpoint*> connected = engine_->connect(peers_.addresses_of(process)[static_cast<std::size_t>(worker)]);
   if (!connected) fatal("process " + std::to_string(process) + " cannot be reached: " + connected.message(), "network");
-  way.endpoint = *connected;
-  return way;
+  peer.endpoint = *connected;
+  return peer;
 }
 
-NetWorker::Way& NetWorker::way_to(int pe) {
+NetWorker::PeerEndpoint& NetWorker::peer_at(int pe) {
   const bootstrap::HostLayout& layout = place_.job->layout;
   const int process = layout.process_of[static_cast<std::size_t>(pe)];
   const int workers = workers_of(process);
   const int rank = pe - layout.processes[static_cast<std::size_t>(process)].first_pe;
-  return way_to(process, workers == 1 ? 0 : rank % workers);
+  return peer_at(process, workers == 1 ? 0 : rank % workers);
 }
 
 // ---- sending
 
-void NetWorker::put(const Parcel& parcel) {
-  ucx::Buffer block(static_cast<std::byte*>(parcel.block), place_.block_bytes->of(parcel.block), release, this);
-  Way& way = way_to(parcel.to);
-  const ucx::Tag number = way.next++;
-  way.endpoint->tag_send_owned(std::move(block), number << kNumberShift | (parcel.meta & kMetaMask) << kMetaShift |
-                                                     static_cast<ucx::Tag>(parcel.to));
+void NetWorker::put(const PendingSend& pending) {
+  ucx::Buffer block(static_cast<std::byte*>(pending.block), pending.bytes, release, this);
+  PeerEndpoint& peer = peer_at(pending.to);
+  const ucx::Tag number = peer.next++;
+  peer.endpoint->tag_send_owned(std::move(block), number << kNumberShift | pending.tag);
+}
+
+void NetWorker::put_line(host::Port& from, int to, std::span<const std::byte> wire) {
+  PeerEndpoint& peer = peer_at(to);
+  const ucx::Tag tag = kLine | static_cast<ucx::Tag>(to);
+  if (PERIAPT_LIKELY(peer.endpoint->tag_send_now(wire, ucx::Tag{peer.next} << kNumberShift | tag))) {
+    ++peer.next;
+    return;
+  }
+  put({to, tag, copy_of(from, wire), wire.size()});
+}
+
+void* NetWorker::copy_of(host::Port& from, std::span<const std::byte> wire) {
+  void* block = from.heap().allocate(wire.size());
+  std::memcpy(block, wire.data(), wire.size());
+  return block;
 }
 
 void NetWorker::drain() {
   if (PERIAPT_LIKELY(!outbox_holds_.load(std::memory_order_acquire))) return;
-  std::vector<Parcel> parcels;
+  std::vector<PendingSend> pending;
   std::vector<NetAccess> accesses;
   {
     std::lock_guard<std::mutex> lock(outbox_mutex_);
-    parcels.swap(outbox_);
+    pending.swap(outbox_);
     accesses.swap(accesses_);
     outbox_holds_.store(false, std::memory_order_relaxed);
   }
-  for (const Parcel& parcel : parcels) {
-    platform::take_over(parcel.block);
-    put(parcel);
+  for (const PendingSend& one : pending) {
+    platform::take_over(one.block);
+    put(one);
   }
   for (NetAccess& access : accesses) begin(std::move(access));
 }
 
-bool NetWorker::take_wheel(shm::Port& driver) {
+bool NetWorker::try_lock_progress(host::Port& driver) {
   if (!driving_.try_lock()) return false;
   driver_ = &driver;
   return true;
 }
 
 // What was left in the outbox since it was looked into goes out, too: nobody may drive for long.
-void NetWorker::leave_wheel(shm::Port& driver) {
+void NetWorker::unlock_progress(host::Port& driver) {
   driving_.unlock();
-  while (PERIAPT_UNLIKELY(outbox_holds_.load(std::memory_order_acquire)) && take_wheel(driver)) {
+  while (PERIAPT_UNLIKELY(outbox_holds_.load(std::memory_order_acquire)) && try_lock_progress(driver)) {
     drain();
     driving_.unlock();
   }
@@ -133,11 +156,11 @@ void NetWorker::leave_wheel(shm::Port& driver) {
 
 // act() with the engine in hand; or leave() in the outbox, for whoever has it.
 template <class Leave, class Act>
-void NetWorker::use(shm::Port& from, Leave&& leave, Act&& act) {
-  if (PERIAPT_LIKELY(take_wheel(from))) {
+void NetWorker::use(host::Port& from, Leave&& leave, Act&& act) {
+  if (PERIAPT_LIKELY(try_lock_progress(from))) {
     drain();  // what was left before goes first
     act();
-    return leave_wheel(from);
+    return unlock_progress(from);
   }
   {
     std::lock_guard<std::mutex> lock(outbox_mutex_);
@@ -145,26 +168,49 @@ void NetWorker::use(shm::Port& from, Leave&& leave, Act&& act) {
     outbox_holds_.store(true, std::memory_order_release);
   }
   // Whoever drives may have looked into the outbox for the last time just before.
-  if (take_wheel(from)) leave_wheel(from);
+  if (try_lock_progress(from)) unlock_progress(from);
 }
 
-void NetWorker::send(shm::Port& from, int to, std::uint64_t meta, void* block) {
+void NetWorker::leave(const PendingSend& pending) {
+  platform::hand_over(pending.block);
+  outbox_.push_back(pending);
+}
+
+void NetWorker::send(host::Port& from, int to, std::uint64_t meta, void* block) {
+  const ucx::Tag tag = (meta & kMetaMask) << kMetaShift | static_cast<ucx::Tag>(to);
+  const PendingSend pending{to, tag, block, place_.block_bytes->of(block)};
+  use(
+      from, [&] { leave(pending); },
+      [&] {
+        put(pending);
+        look_after(from, to);
+      });
+}
+
+void NetWorker::send_line(host::Port& from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes) {
+  std::byte line[kLineBytesMax];
+  std::memcpy(line, &meta, sizeof meta);
+  std::memcpy(line + sizeof meta, body, host::Slot::kBodyBytes);
+  const std::span<const std::byte> wire(line, sizeof meta + bytes);
   use(
       from,
       [&] {
-        platform::hand_over(block);
-        outbox_.push_back({to, meta, block});
+        leave({to, kLine | static_cast<ucx::Tag>(to), copy_of(from, wire), wire.size()});
       },
       [&] {
-        put({to, meta, block});
-        if (PERIAPT_UNLIKELY(++sent_ % kLookAfter == 0) && way_to(to).endpoint->waiting_messages() != 0) catch_up(from);
+        put_line(from, to, wire);
+        look_after(from, to);
       });
+}
+
+PERIAPT_INLINE void NetWorker::look_after(host::Port& from, int to) {
+  if (PERIAPT_UNLIKELY(++sent_ % kLookAfter == 0) && peer_at(to).endpoint->waiting_messages() != 0) catch_up(from);
 }
 
 // Messages wait for credit, or for room. Whoever sends many of them in one entry method takes what others have given
 // back meanwhile, so that not all of them have to wait in a queue until it ends.
-void NetWorker::catch_up(shm::Port& from) {
-  take_from_others(tray_of(from.pe()));  // as before each progress() of a PE of ours
+void NetWorker::catch_up(host::Port& from) {
+  take_from_others(queue_of(from.pe()));  // as before each progress() of a PE of ours
   engine_->progress();
 }
 
@@ -186,7 +232,7 @@ void NetWorker::forget_memory(std::uint64_t id) {
   memories_.erase(id);
 }
 
-void NetWorker::access(shm::Port& from, NetAccess access) {
+void NetWorker::access(host::Port& from, NetAccess access) {
   use(
       from, [&] { accesses_.push_back(std::move(access)); }, [&] { begin(std::move(access)); });
 }
@@ -197,7 +243,7 @@ void NetWorker::begin(NetAccess access) {
   const int worker = key.empty() ? NetPeers::kWorkersMax : static_cast<int>(key.front());
   if (worker >= workers_of(access.process))
     return access.ended(access.context, Status::failure("these bytes are not a key of memory"), driver_->pe());
-  ucx::Endpoint& endpoint = *way_to(access.process, worker).endpoint;
+  ucx::Endpoint& endpoint = *peer_at(access.process, worker).endpoint;
   begin_access(std::move(access), std::span(key).subspan(1), endpoint, driver_);
 }
 
@@ -206,7 +252,7 @@ void NetWorker::begin(NetAccess access) {
 // Blocks go back to whichever heap drives. Without a driver (begin_farewell()) no heap is ours: the run is over, and
 // what is released is left where it lies.
 void NetWorker::release(void* self, void* block) {
-  if (shm::Port* driver = static_cast<NetWorker*>(self)->driver_) driver->heap().release(block);
+  if (host::Port* driver = static_cast<NetWorker*>(self)->driver_) driver->heap().release(block);
 }
 
 ucx::Buffer NetWorker::in_heap(std::uint64_t size) {
@@ -219,9 +265,34 @@ PERIAPT_INLINE const char* NetWorker::wrong_with(const ucx::Buffer& message, con
   if (received.outcome != ucx::Outcome::ok) return ucx::describe(received.outcome);
   if (NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax) return "nobody has that number";
   if (!is_ours(static_cast<int>(received.tag & kPeMask))) return "it is for a PE that is not here";
+  if ((received.tag & kLine) != 0)
+    return message.size() < kLineBytesMin || message.size() > kLineBytesMax ? "it has no length that a line may have"
+                                                                            : nullptr;
   if (message.size() < place_.block_bytes->least) return "it is shorter than any message";
   if (place_.block_bytes->of(message.data()) != message.size()) return "it says that it has another length";
   return nullptr;
+}
+
+NetWorker::Sequence& NetWorker::sequence_of(ucx::PeerId from) {
+  const auto index = static_cast<std::size_t>(NetPeers::index_of(from));
+  if (PERIAPT_UNLIKELY(index >= sequences_.size())) sequences_.resize(index + 1);
+  return sequences_[index];
+}
+
+// A line that comes in its turn needs no block: from the transport's memory into the queue of its PE. All else, and
+// what makes no sense, goes to on_arrived().
+bool NetWorker::look(std::span<const std::byte> message, const ucx::Received& received) {
+  if ((received.tag & kLine) == 0 || driver_ == nullptr) return false;
+  const int pe = static_cast<int>(received.tag & kPeMask);
+  if (message.size() < kLineBytesMin || message.size() > kLineBytesMax || !is_ours(pe) ||
+      NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax)
+    return false;
+  Sequence& sequence = sequence_of(received.from);
+  if (static_cast<std::uint32_t>(received.tag >> kNumberShift) != sequence.expected) return false;
+  ++sequence.expected;
+  queue_line(pe, line_of(message));
+  if (PERIAPT_UNLIKELY(!sequence.early.empty())) hand_over_early(sequence);
+  return true;
 }
 
 void NetWorker::on_arrived(ucx::Buffer message, const ucx::Received& received) {
@@ -232,49 +303,70 @@ void NetWorker::on_arrived(ucx::Buffer message, const ucx::Received& received) {
               std::to_string(received.tag) + ")",
           "network", "the processes run different builds of the program", "install the same program on every host");
   }
-  const auto index = static_cast<std::size_t>(NetPeers::index_of(received.from));
-  if (PERIAPT_UNLIKELY(index >= sequences_.size())) sequences_.resize(index + 1);
-  Sequence& sequence = sequences_[index];
+  Sequence& sequence = sequence_of(received.from);
   const auto number = static_cast<std::uint32_t>(received.tag >> kNumberShift);
+  const std::size_t bytes = message.size();
   if (PERIAPT_UNLIKELY(number != sequence.expected)) {
-    sequence.early.emplace(number, std::make_pair(received.tag, message.detach()));
+    sequence.early.emplace(number, Early{received.tag, message.detach(), bytes});
     return;
   }
-  hand_over(received.tag, message.detach());
+  hand_over({received.tag, message.detach(), bytes});
   ++sequence.expected;
-  while (PERIAPT_UNLIKELY(!sequence.early.empty())) {
+  if (PERIAPT_UNLIKELY(!sequence.early.empty())) hand_over_early(sequence);
+}
+
+void NetWorker::hand_over_early(Sequence& sequence) {
+  while (!sequence.early.empty()) {
     auto next = sequence.early.find(sequence.expected);
     if (next == sequence.early.end()) return;
-    hand_over(next->second.first, next->second.second);
+    hand_over(next->second);
     sequence.early.erase(next);
     ++sequence.expected;
   }
 }
 
-void NetWorker::hand_over(ucx::Tag tag, void* block) {
-  const int pe = static_cast<int>(tag & kPeMask);
-  const Arrived arrived{tag >> kMetaShift & kMetaMask, block};
-  Tray& tray = tray_of(pe);
-  if (PERIAPT_LIKELY(pe == driver_->pe())) return tray.own.push_back(arrived);
-  platform::hand_over(block);
+NetWorker::Line NetWorker::line_of(std::span<const std::byte> wire) {
+  Line line;
+  std::memcpy(&line.meta, wire.data(), sizeof line.meta);
+  std::memcpy(line.body, wire.data() + sizeof line.meta, wire.size() - sizeof line.meta);
+  return line;
+}
+
+void NetWorker::hand_over(const Early& message) {
+  const int pe = static_cast<int>(message.tag & kPeMask);
+  if ((message.tag & kLine) != 0) {
+    queue_line(pe, line_of({static_cast<const std::byte*>(message.block), message.bytes}));
+    return release(this, message.block);
+  }
+  Line line;
+  line.meta = Line::kBlock | (message.tag >> kMetaShift & kMetaMask);
+  std::memcpy(line.body, &message.block, sizeof message.block);
+  queue_line(pe, line);
+}
+
+PERIAPT_INLINE void NetWorker::queue_line(int pe, const Line& line) {
+  DeliveryQueue& queue = queue_of(pe);
+  if (PERIAPT_LIKELY(pe == driver_->pe())) return queue.own.push_back(line);
+  if (void* block = line.block()) platform::hand_over(block);
   {
-    std::lock_guard<std::mutex> lock(tray.mutex);
-    tray.blocks.push_back(arrived);
-    tray.holds.store(true, std::memory_order_release);
+    std::lock_guard<std::mutex> lock(queue.mutex);
+    queue.from_others.push_back(line);
+    queue.holds.store(true, std::memory_order_release);
   }
   driver_->wake(pe);
 }
 
-void NetWorker::take_from_others(Tray& tray) {
-  if (PERIAPT_LIKELY(!tray.holds.load(std::memory_order_acquire))) return;
-  const std::size_t before = tray.own.size();
+void NetWorker::take_from_others(DeliveryQueue& queue) {
+  if (PERIAPT_LIKELY(!queue.holds.load(std::memory_order_acquire))) return;
+  const std::size_t before = queue.own.size();
   {
-    std::lock_guard<std::mutex> lock(tray.mutex);
-    tray.own.insert(tray.own.end(), tray.blocks.begin(), tray.blocks.end());
-    tray.blocks.clear();
-    tray.holds.store(false, std::memory_order_relaxed);
+    std::lock_guard<std::mutex> lock(queue.mutex);
+    queue.own.insert(queue.own.end(), queue.from_others.begin(), queue.from_others.end());
+    queue.from_others.clear();
+    queue.holds.store(false, std::memory_order_relaxed);
   }
-  for (std::size_t i = before; i < tray.own.size(); ++i) platform::take_over(tray.own[i].block);
+  for (std::size_t i = before; i < queue.own.size(); ++i)
+    if (void* block = queue.own[i].block()) platform::take_over(block);
 }
 
 // ---- driving
@@ -293,37 +385,37 @@ bool NetWorker::turn() {
   return moved;
 }
 
-bool NetWorker::drive(shm::Port& driver) {
-  if (!take_wheel(driver)) return false;
+bool NetWorker::drive(host::Port& driver) {
+  if (!try_lock_progress(driver)) return false;
   const bool moved = turn();
-  leave_wheel(driver);
+  unlock_progress(driver);
   return moved;
 }
 
-bool NetWorker::drive_for(shm::Port& driver, Deliver deliver, void* context) {
-  Tray& tray = tray_of(driver.pe());
+bool NetWorker::drive_for(host::Port& driver, Deliver deliver, void* context) {
+  DeliveryQueue& queue = queue_of(driver.pe());
   bool moved = false;
-  if (take_wheel(driver)) {
-    take_from_others(tray);  // nobody adds to it while we drive, so what comes now is younger
+  if (try_lock_progress(driver)) {
+    take_from_others(queue);  // nobody adds to it while we drive, so what comes now is younger
     moved = turn();
-    leave_wheel(driver);
+    unlock_progress(driver);
   } else {
-    shm::Port::relax();  // whoever waits here has no look at a network between its own
-    take_from_others(tray);
+    host::Port::relax();  // whoever waits here has no look at a network between its own
+    take_from_others(queue);
   }
-  if (PERIAPT_LIKELY(tray.own.empty())) return moved;
+  if (PERIAPT_LIKELY(queue.own.empty())) return moved;
   // What is delivered may send, but not drive; in another vector all the same, for it costs nothing.
-  std::vector<Arrived> blocks;
-  blocks.swap(tray.own);
-  for (const Arrived& arrived : blocks) deliver(context, arrived.meta, arrived.block);
-  if (tray.own.empty()) {
-    blocks.clear();
-    blocks.swap(tray.own);  // keeps its memory
+  std::vector<Line> lines;
+  lines.swap(queue.own);
+  for (const Line& line : lines) deliver(context, line.meta & ~Line::kBlock, line.body);
+  if (queue.own.empty()) {
+    lines.clear();
+    lines.swap(queue.own);  // keeps its memory
   }
   return true;
 }
 
-bool NetWorker::arm(shm::Port& driver) {
+bool NetWorker::arm(host::Port& driver) {
   std::lock_guard<DrivingLock> lock(driving_);
   driver_ = &driver;  // writing out what is due gives blocks back
   if (outbox_holds_.load(std::memory_order_acquire)) return false;

@@ -1,5 +1,5 @@
 // NetWorker: one of the engines of a process's Net, with all that belongs to it: the lock that its driver holds, what
-// others have left for the driver, its endpoints, the numbers of messages, and the trays of its PEs.
+// others have left for the driver, its endpoints, the numbers of messages, and the delivery queues of its PEs.
 //
 // A process has one or more. PE p of the process sends by worker p mod W, and what is for it arrives there. So the same
 // two PEs always use the same two workers, and numbers for each pair of workers keep the order between two PEs.
@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,17 +21,18 @@
 #include <vector>
 
 #include "base/status.h"
+#include "machine/host/inbox.h"
 #include "machine/layer/driving_lock.h"
 #include "machine/layer/net_access.h"
 #include "machine/layer/net_peers.h"
 #include "machine/layer/net_place.h"
-#include "machine/shm/inbox.h"
 #include "machine/ucx-like/worker.h"
 
 namespace periapt::machine {
 
-/// What was done with a message for the PE that drives.
-using Deliver = void (*)(void* context, std::uint64_t meta, void* block);
+/// Gets what has come for a PE, as Port::poll() gives what comes from this host: 56 bytes of body, which begin with the
+/// address of a block or are a line.
+using Deliver = void (*)(void* context, std::uint64_t meta, const void* body);
 
 class NetWorker {
  public:
@@ -45,17 +47,18 @@ class NetWorker {
 
   // ---- from the thread of the PE whose Port is given; nothing of it blocks
 
-  void send(shm::Port& from, int to, std::uint64_t meta, void* block);
-  void access(shm::Port& from, NetAccess access);
+  void send(host::Port& from, int to, std::uint64_t meta, void* block);
+  void send_line(host::Port& from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes);
+  void access(host::Port& from, NetAccess access);
   /// Drives, if nobody else does. Returns whether anything moved.
-  bool drive(shm::Port& driver);
+  bool drive(host::Port& driver);
   /// The same for a PE of this worker; what has come for it goes to `deliver`, when the worker is free again.
-  bool drive_for(shm::Port& driver, Deliver deliver, void* context);
+  bool drive_for(host::Port& driver, Deliver deliver, void* context);
 
   /// Before a PE sleeps: false when there is something to do. Waits while another PE drives, which is for moments.
-  bool arm(shm::Port& driver);
+  bool arm(host::Port& driver);
   /// Has anything come for that PE?
-  bool holds(int pe) const { return tray_of(pe).holds.load(std::memory_order_acquire); }
+  bool holds(int pe) const { return queue_of(pe).holds.load(std::memory_order_acquire); }
 
   // ---- any thread; waits like arm()
 
@@ -72,70 +75,93 @@ class NetWorker {
   void end_farewell();
 
  private:
-  struct Parcel {
+  /// A block that waits for its turn at the engine, with its tag but for the number.
+  struct PendingSend {
     int to;
-    std::uint64_t meta;
+    ucx::Tag tag;
     void* block;
+    std::size_t bytes;
   };
-  struct Arrived {
-    std::uint64_t meta;
-    void* block;
+  struct alignas(16) Line {
+    static constexpr std::uint64_t kBlock = std::uint64_t{1} << 63;  // the body begins with the address of a block
+    std::uint64_t meta;                                              // the runtime's 56 bits, and kBlock
+    std::byte body[host::Slot::kBodyBytes];
+
+    void* block() const {  // null: it is a line
+      void* address = nullptr;
+      if ((meta & kBlock) != 0) std::memcpy(&address, body, sizeof address);
+      return address;
+    }
   };
   /// What has come for a PE.
-  struct Tray {
-    // From other drivers; emptied by the PE.
+  struct DeliveryQueue {
+    // From PEs that drove; emptied by the PE that it is for.
     std::mutex mutex;
-    std::vector<Arrived> blocks;
+    std::vector<Line> from_others;
     std::atomic<bool> holds{false};  // a hint that spares the lock
-    // Of the PE alone: what it takes out itself while it drives, behind what others had put into `blocks` before.
-    std::vector<Arrived> own;
+    // Of the PE alone: what it takes out itself while it drives, behind what others had put into `from_others` before.
+    std::vector<Line> own;
   };
   /// To one worker of another process.
-  struct Way {
+  struct PeerEndpoint {
     ucx::Endpoint* endpoint = nullptr;  // null before the first message
     std::uint32_t next = 0;             // the number of the next message
   };
   /// Messages from one worker of another process, in the order of their numbers.
+  struct Early {
+    ucx::Tag tag;
+    void* block;
+    std::size_t bytes;
+  };
   struct Sequence {
     std::uint32_t expected = 0;
-    std::map<std::uint32_t, std::pair<ucx::Tag, void*>> early;  // by number; those behind a gap
+    std::map<std::uint32_t, Early> early;  // by number; those behind a gap
   };
 
   NetWorker(const NetPlace& place, NetPeers& peers, int index, int count, const std::atomic<int>& sleepers);
   Status start(ucx::Context& context);
 
   // One worker is frequent, and needs no division.
-  Tray& tray_of(int pe) const {
+  DeliveryQueue& queue_of(int pe) const {
     const int rank = pe - first_pe_;
-    return *trays_[static_cast<std::size_t>(count_ == 1 ? rank : rank / count_)];
+    return *queues_[static_cast<std::size_t>(count_ == 1 ? rank : rank / count_)];
   }
   bool is_ours(int pe) const {
     const int rank = pe - first_pe_;
     return rank >= 0 && rank < pes_ && (count_ == 1 || rank % count_ == index_);
   }
 
-  bool take_wheel(shm::Port& driver);
-  void leave_wheel(shm::Port& driver);
+  bool try_lock_progress(host::Port& driver);
+  void unlock_progress(host::Port& driver);
   template <class Leave, class Act>
-  void use(shm::Port& from, Leave&& leave, Act&& act);
+  void use(host::Port& from, Leave&& leave, Act&& act);
 
   // With the lock held:
   int workers_of(int process);
-  Way& way_to(int process, int worker);
-  Way& way_to(int pe);
-  void put(const Parcel& parcel);
-  void catch_up(shm::Port& from);
+  PeerEndpoint& peer_at(int process, int worker);
+  PeerEndpoint& peer_at(int pe);
+  void put(const PendingSend& pending);
+  void put_line(host::Port& from, int to, std::span<const std::byte> wire);
+  void look_after(host::Port& from, int to);
+  void leave(const PendingSend& pending);
+  static void* copy_of(host::Port& from, std::span<const std::byte> wire);
+  static Line line_of(std::span<const std::byte> wire);
+  void catch_up(host::Port& from);
   void begin(NetAccess access);
   void drain();
   bool turn();
   void say_farewell();
   const char* wrong_with(const ucx::Buffer& message, const ucx::Received& received) const;
   void on_arrived(ucx::Buffer message, const ucx::Received& received);
-  void hand_over(ucx::Tag tag, void* block);
+  bool look(std::span<const std::byte> message, const ucx::Received& received);
+  Sequence& sequence_of(ucx::PeerId from);
+  void hand_over(const Early& message);
+  void hand_over_early(Sequence& sequence);
+  void queue_line(int pe, const Line& line);
   ucx::Buffer in_heap(std::uint64_t size);
   static void release(void* self, void* block);
 
-  static void take_from_others(Tray& tray);
+  static void take_from_others(DeliveryQueue& queue);
 
   const NetPlace& place_;
   NetPeers& peers_;
@@ -145,21 +171,21 @@ class NetWorker {
   const int pes_;       // of the process
   const std::atomic<int>& sleepers_;
   std::unique_ptr<ucx::Worker> engine_;
-  std::vector<std::unique_ptr<Tray>> trays_;  // by own PE
+  std::vector<std::unique_ptr<DeliveryQueue>> queues_;  // by own PE
 
   DrivingLock driving_;                                         // held by the PE that uses the engine
-  shm::Port* driver_ = nullptr;                                 // its port; null: no PE, but a farewell
+  host::Port* driver_ = nullptr;                                // its port; null: no PE, but a farewell
   bool armed_ = false;                                          // somebody may sleep on the engine
   bool farewell_ = false;                                       // begin_farewell() holds the lock
   bool said_farewell_ = false;                                  // for another process has ended the run
   std::uint32_t sent_ = 0;                                      // by PEs that found the engine free
   std::vector<int> workers_of_;                                 // by process; 0: not known yet
-  std::vector<Way> ways_;                                       // by NetPeers::index_of()
+  std::vector<PeerEndpoint> peer_endpoints_;                    // by NetPeers::index_of()
   std::vector<Sequence> sequences_;                             // the same
   std::unordered_map<std::uint64_t, ucx::MemoryPtr> memories_;  // by id
 
   std::mutex outbox_mutex_;
-  std::vector<Parcel> outbox_;             // left by PEs that found the engine in use, in order
+  std::vector<PendingSend> outbox_;        // left by PEs that found the engine in use, in order
   std::vector<NetAccess> accesses_;        // the same
   std::atomic<bool> outbox_holds_{false};  // a hint that spares the lock
 };

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "machine/host/process_copy.h"
 #include "machine/layer/net.h"
-#include "machine/shm/process_copy.h"
 
 namespace periapt::machine {
 namespace {
@@ -48,8 +48,8 @@ OneSided::OneSided(const OneSidedPlace& place)
   const bootstrap::Process& own = layout.processes[static_cast<std::size_t>(*place.process)];
   first_pe_ = place.simulated ? 0 : own.first_pe;
   ended_ = std::make_unique<Ended[]>(static_cast<std::size_t>(place.simulated ? layout.pes : own.pes));
-  table_ = static_cast<shm::KeyTable*>(place.ports.front()->heap().allocate_permanent(sizeof(shm::KeyTable)));
-  ring_ = shm::KeyRing(table_);
+  table_ = static_cast<host::KeyTable*>(place.ports.front()->heap().allocate_permanent(sizeof(host::KeyTable)));
+  ring_ = host::KeyRing(table_);
   OneSidedWords& words =
       *place.words[place.simulated ? 0 : static_cast<std::size_t>(*place.process - layout.this_host().first_process)];
   words.cookie_at.store(reinterpret_cast<std::uintptr_t>(&cookie_), std::memory_order_relaxed);
@@ -57,13 +57,13 @@ OneSided::OneSided(const OneSidedPlace& place)
   words.pid.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_relaxed);
   // release: partner is the acquire in keys_of(); but nobody comes here who has not got a key of ours in a message.
   words.keys.store(table_, std::memory_order_release);
-  if (place.words.size() > 1 && place.kernel_copies) shm::allow_copies_by_siblings();
+  if (place.words.size() > 1 && place.kernel_copies) host::allow_copies_by_siblings();
 }
 
 OneSided::~OneSided() = default;
 
 OneSided::Ended& OneSided::of_pe(int pe) const { return ended_[static_cast<std::size_t>(pe - first_pe_)]; }
-shm::Port& OneSided::port(int pe) const {
+host::Port& OneSided::port(int pe) const {
   return *place_.ports[place_.simulated ? 0 : static_cast<std::size_t>(pe - first_pe_)];
 }
 
@@ -71,7 +71,7 @@ bool OneSided::is_near(int process) const {
   return place_.simulated || place_.layout->processes[static_cast<std::size_t>(process)].host == place_.layout->host;
 }
 
-const shm::KeyTable* OneSided::keys_of(int process) const {
+const host::KeyTable* OneSided::keys_of(int process) const {
   if (place_.simulated || process == *place_.process) return table_;
   const int first = place_.layout->this_host().first_process;
   return place_.words[static_cast<std::size_t>(process - first)]->keys.load(std::memory_order_acquire);
@@ -89,7 +89,7 @@ Result<MemoryKey> OneSided::register_memory(void* address, std::size_t size, Aud
     key.id = ring_.add(key.address, size, 0);
   }
   if (key.id == 0)
-    return Status::failure("this process has registered " + std::to_string(shm::KeyTable::kEntries) +
+    return Status::failure("this process has registered " + std::to_string(host::KeyTable::kEntries) +
                            " pieces of memory: deregister those that nobody needs any more");
   if (place_.net == nullptr || audience == Audience::host) return key;
   Result<std::vector<std::byte>> packed =
@@ -126,7 +126,7 @@ Status OneSided::check(const MemoryKey& key, std::uint64_t remote, std::uint64_t
                            std::to_string(static_cast<std::int64_t>(remote - key.address)) + " are not inside the " +
                            std::to_string(key.size) + " bytes that the key gives access to");
   if (!is_near(key.process)) return key.net_bytes != 0 ? Status() : not_registered(key.process);
-  shm::KeyEntry entry;
+  host::KeyEntry entry;
   entry.id = key.id;
   return entry.allows(*keys_of(key.process), remote, size) ? Status() : not_registered(key.process);
 }
@@ -223,8 +223,8 @@ bool OneSided::kernel_copies(int process) {
   if (known == Copies::unknown) {
     const OneSidedWords& words = *place_.words[which];
     std::uint64_t found = 0;
-    const int error = shm::copy_from_process(words.pid.load(std::memory_order_relaxed), &found,
-                                             words.cookie_at.load(std::memory_order_relaxed), sizeof found);
+    const int error = host::copy_from_process(words.pid.load(std::memory_order_relaxed), &found,
+                                              words.cookie_at.load(std::memory_order_relaxed), sizeof found);
     const bool works = error == 0 && found == words.cookie.load(std::memory_order_relaxed);
     known = works ? Copies::work : Copies::forbidden;
     copies_[which].store(known, std::memory_order_relaxed);
@@ -235,8 +235,8 @@ bool OneSided::kernel_copies(int process) {
 Moved OneSided::copy_by_kernel(Transfer& transfer) {
   const auto which = static_cast<std::size_t>(transfer.process_ - place_.layout->this_host().first_process);
   const std::uint32_t pid = place_.words[which]->pid.load(std::memory_order_relaxed);
-  const int error = transfer.is_put_ ? shm::copy_to_process(pid, transfer.remote_, transfer.local_, transfer.size_)
-                                     : shm::copy_from_process(pid, transfer.local_, transfer.remote_, transfer.size_);
+  const int error = transfer.is_put_ ? host::copy_to_process(pid, transfer.remote_, transfer.local_, transfer.size_)
+                                     : host::copy_from_process(pid, transfer.local_, transfer.remote_, transfer.size_);
   switch (error) {
     case 0:
       return end(transfer, Status());
@@ -254,7 +254,7 @@ Moved OneSided::copy_by_kernel(Transfer& transfer) {
 // ---- errands: the other process copies. What it can't reach here is copied once more by us.
 
 void OneSided::send_errands(Transfer& transfer) {
-  shm::Port& port = this->port(transfer.pe_);
+  host::Port& port = this->port(transfer.pe_);
   const bootstrap::Process& other = place_.layout->processes[static_cast<std::size_t>(transfer.process_)];
   const int to = other.first_pe + transfer.pe_ % other.pes;
   const bool reachable =
@@ -300,7 +300,7 @@ void OneSided::take_errand(int pe, void* block) {
 }
 
 void OneSided::do_errand(Errand& errand) {
-  shm::KeyEntry entry;
+  host::KeyEntry entry;
   entry.id = errand.key;
   if (!entry.allows(*table_, errand.remote, errand.size)) {
     errand.state = Errand::refused;

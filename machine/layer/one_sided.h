@@ -26,10 +26,10 @@
 
 #include "base/status.h"
 #include "machine/bootstrap/layout.h"
+#include "machine/host/arena.h"
+#include "machine/host/inbox.h"
+#include "machine/host/keys.h"
 #include "machine/layer/memory_key.h"
-#include "machine/shm/arena.h"
-#include "machine/shm/inbox.h"
-#include "machine/shm/keys.h"
 
 namespace periapt::machine {
 
@@ -65,7 +65,7 @@ class Transfer {
 
 /// What a process tells the others of its host; at the start of its first PE's slice. Zero at first.
 struct OneSidedWords {
-  std::atomic<shm::KeyTable*> keys;
+  std::atomic<host::KeyTable*> keys;
   std::atomic<std::uint64_t> cookie_at;  ///< in its private memory
   std::atomic<std::uint64_t> cookie;
   std::atomic<std::uint32_t> pid;
@@ -75,9 +75,9 @@ struct OneSidedWords {
 struct OneSidedPlace {
   const bootstrap::HostLayout* layout = nullptr;
   const int* process = nullptr;  ///< this one; on a simulated machine: of the PE that runs
-  const shm::Arena* arena = nullptr;
+  const host::Arena* arena = nullptr;
   std::vector<OneSidedWords*> words;  ///< by process of this host, the first one first
-  std::vector<shm::Port*> ports;      ///< by own PE
+  std::vector<host::Port*> ports;     ///< by own PE
   Net* net = nullptr;
   bool simulated = false;
   bool kernel_copies = true;  ///< false: don't even try
@@ -124,9 +124,9 @@ class OneSided {
   enum class Copies : std::uint8_t { unknown, work, forbidden };
 
   Ended& of_pe(int pe) const;
-  shm::Port& port(int pe) const;
+  host::Port& port(int pe) const;
   Status check(const MemoryKey& key, std::uint64_t remote, std::uint64_t size) const;
-  const shm::KeyTable* keys_of(int process) const;
+  const host::KeyTable* keys_of(int process) const;
   bool is_near(int process) const;
   Moved begin(Transfer& transfer, const MemoryKey& key);
   Moved copy(Transfer& transfer);
@@ -146,8 +146,8 @@ class OneSided {
   std::vector<std::atomic<Copies>> copies_;  // by process of this host
 
   std::mutex mutex_;  // of the keys
-  shm::KeyTable* table_ = nullptr;
-  shm::KeyRing ring_;
+  host::KeyTable* table_ = nullptr;
+  host::KeyRing ring_;
 };
 
 }  // namespace periapt::machine

@@ -14,6 +14,7 @@
 namespace periapt::machine {
 namespace {
 sim::Machine* the_machine = nullptr;
+constexpr std::uint64_t kLine = std::uint64_t{1} << 63;
 std::uint64_t virtual_ns() { return the_machine->now() / sim::kNs; }
 }  // namespace
 
@@ -66,7 +67,7 @@ bootstrap::HostLayout Simulated::layout() const {
 void Simulated::send(int, int to, std::uint64_t meta, void* block) {
   if (meta == OneSided::kErrandMeta) return machine_.send(to, meta, block, OneSided::errand_bytes(block));
   const std::size_t bytes = block_bytes_(block);
-  if (machine_.node_of(machine_.running()) != machine_.node_of(to) && shm::Heap::is_shared(block)) {
+  if (machine_.node_of(machine_.running()) != machine_.node_of(to) && host::Heap::is_shared(block)) {
     // What a network delivers is nobody else's.
     void* copy = heap_->allocate(bytes);
     std::memcpy(copy, block, bytes);
@@ -76,12 +77,26 @@ void Simulated::send(int, int to, std::uint64_t meta, void* block) {
   machine_.send(to, meta, block, bytes);
 }
 
-bool Simulated::progress(void (*deliver)(void*, std::uint64_t, void*), void* context) {
+// A line travels in a block of its own, with kLine in its meta, which has 56 bits.
+void Simulated::send_line(int, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes) {
+  void* block = heap_->allocate(host::Slot::kBodyBytes);
+  std::memcpy(block, body, host::Slot::kBodyBytes);
+  machine_.send(to, meta | kLine, block, sizeof meta + bytes);
+}
+
+bool Simulated::progress(void (*deliver)(void*, std::uint64_t, const void*), void* context) {
   sim::Machine::Arrival arrival;
   bool any = false;
   while (machine_.take(&arrival)) {
     any = true;
-    deliver(context, arrival.meta, arrival.block);
+    alignas(16) std::byte body[host::Slot::kBodyBytes];
+    if ((arrival.meta & kLine) == 0) {
+      std::memcpy(body, &arrival.block, sizeof arrival.block);
+    } else {
+      std::memcpy(body, arrival.block, sizeof body);
+      heap_->release(arrival.block);
+    }
+    deliver(context, arrival.meta & ~kLine, body);
   }
   return any;
 }

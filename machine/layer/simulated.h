@@ -8,8 +8,8 @@
 
 #include "base/status.h"
 #include "machine/bootstrap/layout.h"
-#include "machine/shm/heap.h"
-#include "machine/shm/inbox.h"
+#include "machine/host/heap.h"
+#include "machine/host/inbox.h"
 #include "machine/sim/machine.h"
 
 namespace periapt::machine {
@@ -17,7 +17,7 @@ namespace periapt::machine {
 /// Takes "+sim OPTIONS" out of argv; nothing: not given.
 Result<std::optional<sim::Options>> take_sim_option(int& argc, char** argv);
 
-class Simulated : public shm::FarSide {
+class Simulated : public host::FarSide {
  public:
   explicit Simulated(const sim::Options& options);
   ~Simulated() override;
@@ -25,18 +25,19 @@ class Simulated : public shm::FarSide {
   sim::Machine& machine() { return machine_; }
   /// One host with one process for each node; the carrier of this process runs all PEs.
   bootstrap::HostLayout layout() const;
-  void set_heap(shm::Heap* heap) { heap_ = heap; }
+  void set_heap(host::Heap* heap) { heap_ = heap; }
   void set_block_bytes(std::size_t (*block_bytes)(const void*)) { block_bytes_ = block_bytes; }
 
   void send(int from, int to, std::uint64_t meta, void* block) override;
-  bool progress(void (*deliver)(void* context, std::uint64_t meta, void* block), void* context);
+  void send_line(int from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes) override;
+  bool progress(void (*deliver)(void* context, std::uint64_t meta, const void* body), void* context);
 
   /// Prints what the simulation has found, and writes the file that was asked for.
   void report() const;
 
  private:
   sim::Machine machine_;
-  shm::Heap* heap_ = nullptr;
+  host::Heap* heap_ = nullptr;
   std::size_t (*block_bytes_)(const void*) = nullptr;
 };
 

@@ -26,7 +26,7 @@
 
 #include "base/bits.h"
 #include "base/platform.h"
-#include "machine/shm/ring.h"
+#include "machine/host/ring.h"
 #include "machine/shm/transfer.h"
 
 namespace periapt::shm {
@@ -52,7 +52,7 @@ struct HalfCell {
   std::atomic<std::uint64_t> word;
   std::byte body[kBodyBytes];
 };
-static_assert(2 * sizeof(HalfCell) == sizeof(Slot));
+static_assert(2 * sizeof(HalfCell) == sizeof(host::Slot));
 
 /// The whole of a channel, as it lies in its memory file. Zeroed memory is a valid, empty channel.
 struct Channel {
@@ -66,14 +66,14 @@ struct Channel {
   static constexpr unsigned kTransfers = 16;
 
   ChannelHead head;
-  Slot cells[kCells];
+  host::Slot cells[kCells];
   Transfer transfers[kTransfers];
   alignas(platform::kPage) std::byte bulk[kBulk];
 
   /// The cell that begins at a position, counted in halves; a whole one only at an even position.
   HalfCell& half(std::uint64_t position) { return reinterpret_cast<HalfCell*>(cells)[position % kHalves]; }
-  Slot& cell(std::uint64_t position) { return cells[position % kHalves / 2]; }
-  static std::uint64_t lap(std::uint64_t position) { return Ring::lap(position, kCellsLog + 1); }
+  host::Slot& cell(std::uint64_t position) { return cells[position % kHalves / 2]; }
+  static std::uint64_t lap(std::uint64_t position) { return host::Ring::lap(position, kCellsLog + 1); }
 
   /// Where a piece of bulk that begins at or behind `position` begins: not across the end of the ring.
   static std::uint64_t piece_at(std::uint64_t position, std::uint64_t size) {
@@ -91,7 +91,7 @@ class ChannelWriter {
   explicit ChannelWriter(Channel& channel) : channel_(&channel) {}
 
   /// The next cell, to be filled and published; nullptr: there is none free.
-  PERIAPT_INLINE Slot* claim() {
+  PERIAPT_INLINE host::Slot* claim() {
     next_ += next_ % 2;
     return PERIAPT_LIKELY(has_cell()) ? &channel_->cell(next_) : nullptr;
   }
@@ -121,7 +121,7 @@ class ChannelWriter {
   /// Makes the claimed cell, and the bulk claimed last for it, visible. `fenced`: the reader can't order its last look
   /// before its sleep with a membarrier, so the writer pays for a fence. True: the reader sleeps and wants its bell
   /// rung.
-  PERIAPT_INLINE bool publish(Slot* cell, std::uint64_t meta, bool fenced) {
+  PERIAPT_INLINE bool publish(host::Slot* cell, std::uint64_t meta, bool fenced) {
     // release: partner is the acquire in ChannelReader::peek(): who sees the word sees the cell's body and its bulk.
     cell->word.store(meta << 8 | Channel::lap(next_), std::memory_order_release);
     next_ += 2;
@@ -137,7 +137,7 @@ class ChannelWriter {
     const std::uint64_t lap = Channel::lap(next_);
     if (next_ % 2 == 0) {
       // The reader will look at the other half, where the body of a whole cell may lie: that must not look like a word.
-      cell[1].word.store(lap ^ Slot::kLapMask, std::memory_order_relaxed);
+      cell[1].word.store(lap ^ host::Slot::kLapMask, std::memory_order_relaxed);
       fetch_ahead();
     }
     cell->word.store(meta << 8 | lap, std::memory_order_release);
@@ -237,7 +237,7 @@ class ChannelReader {
   /// Is the cell peeked at the second one of a line? Then it is half a one.
   bool is_second() const { return next_ % 2 != 0; }
   /// What was peeked at, and is not the second one of its line, as the whole cell that its writer says it is.
-  static const Slot& whole(const HalfCell& cell) { return reinterpret_cast<const Slot&>(cell); }
+  static const host::Slot& whole(const HalfCell& cell) { return reinterpret_cast<const host::Slot&>(cell); }
   static std::uint64_t meta(const HalfCell& cell) { return cell.word.load(std::memory_order_relaxed) >> 8; }
 
   /// The `size` bytes of bulk that belong to the cell peeked at; `anew`: they lie at the start of the ring.
@@ -277,7 +277,7 @@ class ChannelReader {
   static constexpr std::uint64_t kTellCells = Channel::kHalves / 4;
 
   PERIAPT_INLINE static bool is_lap(const HalfCell& cell, std::uint64_t position) {
-    return (cell.word.load(std::memory_order_acquire) & Slot::kLapMask) == Channel::lap(position);
+    return (cell.word.load(std::memory_order_acquire) & host::Slot::kLapMask) == Channel::lap(position);
   }
   PERIAPT_INLINE bool published(std::uint64_t position) const { return is_lap(channel_->half(position), position); }
   // The second half of a line has not been published: is the next line, with a whole cell? If so, what was published in

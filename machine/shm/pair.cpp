@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "machine/shm/arena.h"
+#include "machine/host/arena.h"
 
 namespace periapt::shm {
 namespace {
@@ -73,13 +73,13 @@ void release_borrowed(void* pool, void*) {
 }
 
 template <class T>
-T read_body(const Slot& cell, std::size_t at = 0) {
+T read_body(const host::Slot& cell, std::size_t at = 0) {
   T value;
   std::memcpy(&value, cell.body + at, sizeof(T));
   return value;
 }
 template <class T>
-void write_body(Slot* cell, std::size_t at, const T& value) {
+void write_body(host::Slot* cell, std::size_t at, const T& value) {
   std::memcpy(cell->body + at, &value, sizeof(T));
 }
 
@@ -120,7 +120,7 @@ Status Pair::prepare() {
   out_mapping_ = share_memory_file(*file, sizeof(Channel));
   std::byte* at = out_mapping_.get();
   if (at == nullptr) return Status::failure(std::string("could not map a channel: ") + std::strerror(errno));
-  populate_pages(at, offsetof(Channel, bulk));
+  host::populate_pages(at, offsetof(Channel, bulk));
   channel_file_ = std::move(owned);
   out_ = ChannelWriter(*reinterpret_cast<Channel*>(at));
   may_send_ = true;
@@ -130,13 +130,13 @@ Status Pair::prepare() {
 bool Pair::meet(const Packet& packet, File channel, File keys, File bell, std::uint32_t peer, bool same_process,
                 bool copying) {
   if (packet.channel_bytes != sizeof(Channel) || !is_fixed_memory_file(channel.get(), sizeof(Channel)) ||
-      !is_fixed_memory_file(keys.get(), sizeof(KeyTable))) {
+      !is_fixed_memory_file(keys.get(), sizeof(host::KeyTable))) {
     return false;
   }
   in_mapping_ = share_memory_file(channel.get(), sizeof(Channel));
-  keys_mapping_ = share_memory_file(keys.get(), sizeof(KeyTable));
+  keys_mapping_ = share_memory_file(keys.get(), sizeof(host::KeyTable));
   std::byte* at = in_mapping_.get();
-  keys_ = reinterpret_cast<const KeyTable*>(keys_mapping_.get());
+  keys_ = reinterpret_cast<const host::KeyTable*>(keys_mapping_.get());
   if (at == nullptr || keys_ == nullptr) return false;
   in_ = ChannelReader(*reinterpret_cast<Channel*>(at));
   readable_ = true;
@@ -259,7 +259,7 @@ Accepted Pair::send_owned(Header header, ucx::Buffer& payload) {
     if (segment > told_segment_) tell_segments();
     if (told(segment) && segment <= 0xFF) {
       if (!may_send_) return refuse();
-      Slot* cell = out_.claim();
+      host::Slot* cell = out_.claim();
       if (cell == nullptr) return no_room();
       if (free_loans_.empty()) {
         free_loans_.push_back(static_cast<std::uint32_t>(loans_.size()));
@@ -284,7 +284,7 @@ Accepted Pair::send_owned(Header header, ucx::Buffer& payload) {
 Accepted Pair::send_large(Header header, std::span<const std::byte> payload, Completion* completion,
                           ucx::Buffer* owned) {
   if (!may_send_) return refuse();
-  Slot* cell = out_.claim();
+  host::Slot* cell = out_.claim();
   if (cell == nullptr) return no_room();
   write_header(cell, header);
   write_body(cell, kBehindHeader, std::uint64_t{payload.size()});
@@ -318,8 +318,8 @@ Accepted Pair::send_large(Header header, std::span<const std::byte> payload, Com
 }
 
 // The cell has been written but for being published. True: all of it has gone out.
-bool Pair::start_stream(Slot* cell, std::uint64_t meta, std::span<const std::byte> payload, Completion* completion,
-                        ucx::Buffer* owned) {
+bool Pair::start_stream(host::Slot* cell, std::uint64_t meta, std::span<const std::byte> payload,
+                        Completion* completion, ucx::Buffer* owned) {
   stream_.next = payload.data();
   stream_.left = payload.size();
   stream_.number = next_number_++;
@@ -335,7 +335,7 @@ bool Pair::start_stream(Slot* cell, std::uint64_t meta, std::span<const std::byt
 void Pair::pump() {
   while (stream_.left != 0) {
     std::uint64_t size = std::min(stream_.left, kStreamPiece);
-    Slot* cell = out_.claim();
+    host::Slot* cell = out_.claim();
     std::byte* bulk = cell == nullptr ? nullptr : out_.claim_bulk(size);
     if (bulk == nullptr) return out_.drop_claims();
     std::memcpy(bulk, stream_.next, size);
@@ -352,7 +352,7 @@ void Pair::pump() {
 // ---- one-sided
 
 // Where all the memory of a key is mapped here: looked up once, since the address of what is loaded hangs on it.
-bool Pair::find_mapping(KeyEntry& key) {
+bool Pair::find_mapping(host::KeyEntry& key) {
   std::byte* here = memory->here({key.address, key.segment}, key.size);
   if (here == nullptr && key.segment != 0) hub_.sockets_wanted = true;  // it has been told before
   if (here == nullptr) return false;
@@ -361,7 +361,7 @@ bool Pair::find_mapping(KeyEntry& key) {
   return true;
 }
 
-Accepted Pair::one_sided(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote, KeyEntry& key,
+Accepted Pair::one_sided(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote, host::KeyEntry& key,
                          Completion& completion) {
   if (PERIAPT_UNLIKELY(state_ != State::open)) return refuse();
   if (PERIAPT_UNLIKELY(!key.allows(*keys_, remote, size))) return fail(completion, Outcome::bad_key);
@@ -390,7 +390,7 @@ Accepted Pair::one_sided(bool is_put, std::byte* local, std::uint64_t size, std:
   pending.holds_sends = is_put;
   transfers_used_ |= 1u << pending.slot;
   bool can_help = memory->same_process() || ours.segment != 0 || peer_copies();
-  Slot* cell = can_help ? out_.claim() : nullptr;
+  host::Slot* cell = can_help ? out_.claim() : nullptr;
   if (cell != nullptr) {
     write_body(cell, 0,
                WhichTransfer{static_cast<std::uint16_t>(pending.transfer.generation()), static_cast<std::uint8_t>(slot),
@@ -415,10 +415,10 @@ Accepted Pair::wait_for_segment() {
 }
 
 // Neither side may touch the other's memory: the peer does it, as told.
-Accepted Pair::ask_for_bytes(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote, KeyEntry& key,
-                             Completion& completion) {
+Accepted Pair::ask_for_bytes(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote,
+                             host::KeyEntry& key, Completion& completion) {
   if (size == 0) return Accepted::done;
-  Slot* cell = pending_.size() < kAsksMost && may_send_ ? out_.claim() : nullptr;
+  host::Slot* cell = pending_.size() < kAsksMost && may_send_ ? out_.claim() : nullptr;
   if (cell == nullptr) return no_room();
   Pending pending{next_number_++, &completion};
   pending.into = local;
@@ -435,7 +435,7 @@ Accepted Pair::ask_for_bytes(bool is_put, std::byte* local, std::uint64_t size, 
 }
 
 Accepted Pair::fetch_op(ucx::AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
-                        std::uint64_t remote, KeyEntry& key, void* result, Completion& completion) {
+                        std::uint64_t remote, host::KeyEntry& key, void* result, Completion& completion) {
   if (PERIAPT_UNLIKELY(state_ != State::open)) return refuse();
   if (PERIAPT_UNLIKELY(!key.allows(*keys_, remote, width))) return fail(completion, Outcome::bad_key);
   if (PERIAPT_UNLIKELY(!is_atomic(width, remote))) return fail(completion, Outcome::failed);
@@ -446,7 +446,7 @@ Accepted Pair::fetch_op(ucx::AtomicOp op, std::size_t width, std::uint64_t opera
     return Accepted::done;
   }
   if (there.segment != 0) return wait_for_segment();
-  Slot* cell = pending_.size() < kAsksMost && may_send_ ? out_.claim() : nullptr;
+  host::Slot* cell = pending_.size() < kAsksMost && may_send_ ? out_.claim() : nullptr;
   if (cell == nullptr) return no_room();
   Pending pending{next_number_++, &completion};
   pending.result = result;
@@ -464,7 +464,7 @@ Accepted Pair::fetch_op(ucx::AtomicOp op, std::size_t width, std::uint64_t opera
 Accepted Pair::flush(Completion& completion) {
   if (state_ != State::open && state_ != State::connecting) return Accepted::lost;
   if (pending_.empty() && !stream_.active && flushed_ == out_.position()) return Accepted::done;
-  Slot* cell = pending_.size() < kAsksMost && may_send_ ? out_.claim() : nullptr;
+  host::Slot* cell = pending_.size() < kAsksMost && may_send_ ? out_.claim() : nullptr;
   if (cell == nullptr) return no_room();
   Pending pending{next_number_++, nullptr};
   write_body(cell, 0, Ask{pending.number, 0, 0, 0, 0, kFlush, 0, 0});
@@ -496,7 +496,7 @@ bool Pair::deliver_other(const HalfCell& peeked, std::uint64_t kind, std::uint64
   hub_.moved = true;
   bool understood = header <= kHeaderMost && !in_.is_second();
   if (understood) {
-    const Slot& cell = ChannelReader::whole(peeked);
+    const host::Slot& cell = ChannelReader::whole(peeked);
     switch (kind) {
       case kStream:
         understood = deliver_stream(cell, header);
@@ -539,7 +539,7 @@ bool Pair::deliver_other(const HalfCell& peeked, std::uint64_t kind, std::uint64
   return understood && !broken_ && state_ != State::closed && placement_.kind != Placing::transfer;
 }
 
-bool Pair::deliver_stream(const Slot& cell, std::uint64_t header) {
+bool Pair::deliver_stream(const host::Slot& cell, std::uint64_t header) {
   std::uint64_t size = read_body<std::uint64_t>(cell, kBehindHeader);
   if (placement_.kind != Placing::nothing || size == 0) return false;
   std::byte* to = hub_.receiver->place(*this, {cell.body, header}, size);
@@ -550,7 +550,7 @@ bool Pair::deliver_stream(const Slot& cell, std::uint64_t header) {
   return true;
 }
 
-bool Pair::deliver_transfer(const Slot& cell, std::uint64_t header) {
+bool Pair::deliver_transfer(const host::Slot& cell, std::uint64_t header) {
   std::uint64_t size = read_body<std::uint64_t>(cell, kBehindHeader);
   WhichTransfer which = read_body<WhichTransfer>(cell, kBehindHeader + 8);
   if (placement_.kind != Placing::nothing || size == 0 || which.slot >= Channel::kTransfers) return false;
@@ -604,7 +604,7 @@ int Pair::end_of_placement() {
   return 0;
 }
 
-bool Pair::deliver_loan(const Slot& cell, std::uint64_t header, std::uint64_t loan, std::uint64_t segment,
+bool Pair::deliver_loan(const host::Slot& cell, std::uint64_t header, std::uint64_t loan, std::uint64_t segment,
                         int& handed_up, bool& mapped) {
   Place there{read_body<std::uint64_t>(cell, kBehindHeader), segment};
   std::uint64_t size = read_body<std::uint64_t>(cell, kBehindHeader + 8);
@@ -630,8 +630,8 @@ void Pair::give_back(std::uint32_t loan) {
   busy_ = true;
 }
 
-bool Pair::deliver_returns(const Slot& cell, std::uint64_t count) {
-  if (count > Slot::kBodyBytes / sizeof(std::uint32_t)) return false;
+bool Pair::deliver_returns(const host::Slot& cell, std::uint64_t count) {
+  if (count > host::Slot::kBodyBytes / sizeof(std::uint32_t)) return false;
   for (std::uint64_t i = 0; i < count; ++i) {
     std::uint32_t loan = read_body<std::uint32_t>(cell, i * sizeof(std::uint32_t));
     if (loan >= loans_.size() || !loans_[loan]) return false;
@@ -642,7 +642,7 @@ bool Pair::deliver_returns(const Slot& cell, std::uint64_t count) {
   return true;
 }
 
-bool Pair::deliver_help(const Slot& cell) {
+bool Pair::deliver_help(const host::Slot& cell) {
   WhichTransfer which = read_body<WhichTransfer>(cell);
   if (which.slot >= Channel::kTransfers) return false;
   helping_.push_back({TransferView(in_.channel().transfers[which.slot], which.generation), which.owner_pulls == 0});
@@ -650,9 +650,9 @@ bool Pair::deliver_help(const Slot& cell) {
   return true;
 }
 
-bool Pair::deliver_ask(const Slot& cell, bool with_bytes) {
+bool Pair::deliver_ask(const host::Slot& cell, bool with_bytes) {
   Ask what = read_body<Ask>(cell);
-  bool known = what.op == kFlush || KeyEntry{what.key}.allows(hub_.keys.table(), what.remote, what.size);
+  bool known = what.op == kFlush || host::KeyEntry{what.key}.allows(hub_.keys.table(), what.remote, what.size);
   Outcome outcome = known ? Outcome::ok : Outcome::bad_key;
   if (with_bytes) {
     if (what.op != kPut || placement_.kind != Placing::nothing || what.size == 0) return false;
@@ -676,7 +676,7 @@ bool Pair::deliver_ask(const Slot& cell, bool with_bytes) {
   return true;
 }
 
-bool Pair::deliver_answer(const Slot& cell, bool with_bytes) {
+bool Pair::deliver_answer(const host::Slot& cell, bool with_bytes) {
   Answer answer = read_body<Answer>(cell);
   auto at = std::find_if(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.number == answer.token; });
   if (at == pending_.end() || at->transfer) return false;
@@ -759,9 +759,9 @@ void Pair::work_on_pending() {
 
 void Pair::send_returns() {
   while (!returns_.empty()) {
-    Slot* cell = out_.claim();
+    host::Slot* cell = out_.claim();
     if (cell == nullptr) return;
-    std::uint64_t count = std::min<std::uint64_t>(returns_.size(), Slot::kBodyBytes / sizeof(std::uint32_t));
+    std::uint64_t count = std::min<std::uint64_t>(returns_.size(), host::Slot::kBodyBytes / sizeof(std::uint32_t));
     std::memcpy(cell->body, returns_.data(), count * sizeof(std::uint32_t));
     returns_.erase(returns_.begin(), returns_.begin() + static_cast<std::ptrdiff_t>(count));
     publish(cell, meta(kReturns, 0, count));
@@ -773,7 +773,7 @@ void Pair::send_answers() {
   while (!answers_.empty()) {
     Answer answer = answers_.front();
     if (answer.size != 0 && stream_.active) return;
-    Slot* cell = out_.claim();
+    host::Slot* cell = out_.claim();
     if (cell == nullptr) return;
     answers_.pop_front();
     write_body(cell, 0, answer);

@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
+#include "machine/host/keys.h"
 #include "machine/shm/channel.h"
-#include "machine/shm/keys.h"
 #include "machine/shm/peer_memory.h"
 #include "machine/shm/rendezvous.h"
 #include "machine/shm/segment.h"
@@ -57,7 +57,7 @@ struct Hub {
   std::vector<Ended> ended;       ///< completions to be called
   std::vector<Segment> segments;  ///< the table's, as of segments_version
   std::uint64_t segments_version = 0;
-  KeyRing keys;
+  host::KeyRing keys;
   bool sockets_wanted = false;  ///< somebody waits for what a socket will bring
   std::vector<Buried> graves;   ///< loans of links that are closed, whose borrowers may still read them
   bool fenced = true;           ///< this process has no membarrier
@@ -127,10 +127,10 @@ class Pair final : public ucx::Link {
     if (PERIAPT_UNLIKELY(!may_send_)) return refuse();
     std::size_t at = round_up(header.size(), 8);
     if (at + payload.size() <= HalfCell::kBodyBytes) return send_half(header, payload);
-    Slot* cell = out_.claim();
+    host::Slot* cell = out_.claim();
     if (PERIAPT_UNLIKELY(cell == nullptr)) return no_room();
     std::uint64_t kind = kInCell, anew = 0;
-    if (payload.size() <= Slot::kBodyBytes - at) {
+    if (payload.size() <= host::Slot::kBodyBytes - at) {
       ucx::copy_bytes(cell->body + at, payload.data(), payload.size());
     } else {
       std::byte* bulk = out_.claim_bulk(payload.size());
@@ -148,7 +148,7 @@ class Pair final : public ucx::Link {
   }
   Accepted send_lent(Header header, std::span<const std::byte> payload, Completion& completion);
   Accepted send_owned(Header header, ucx::Buffer& payload);
-  PERIAPT_INLINE Accepted put(std::span<const std::byte> local, std::uint64_t remote, KeyEntry& key,
+  PERIAPT_INLINE Accepted put(std::span<const std::byte> local, std::uint64_t remote, host::KeyEntry& key,
                               Completion& completion) {
     std::byte* there = local.size() <= kPutAtOnce ? direct(key, remote, local.size()) : nullptr;
     if (PERIAPT_UNLIKELY(there == nullptr))
@@ -156,7 +156,8 @@ class Pair final : public ucx::Link {
     ucx::copy_bytes(there, local.data(), local.size());
     return Accepted::done;
   }
-  PERIAPT_INLINE Accepted get(std::span<std::byte> local, std::uint64_t remote, KeyEntry& key, Completion& completion) {
+  PERIAPT_INLINE Accepted get(std::span<std::byte> local, std::uint64_t remote, host::KeyEntry& key,
+                              Completion& completion) {
     const std::byte* there = local.size() <= kAtOnce ? direct(key, remote, local.size()) : nullptr;
     if (PERIAPT_UNLIKELY(there == nullptr))
       return one_sided(false, local.data(), local.size(), remote, key, completion);
@@ -164,9 +165,9 @@ class Pair final : public ucx::Link {
     return Accepted::done;
   }
   Accepted fetch_op(ucx::AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
-                    std::uint64_t remote, KeyEntry& key, void* result, Completion& completion);
+                    std::uint64_t remote, host::KeyEntry& key, void* result, Completion& completion);
   Accepted flush(Completion& completion);
-  PERIAPT_INLINE std::byte* direct(KeyEntry& key, std::uint64_t remote, std::uint64_t size) {
+  PERIAPT_INLINE std::byte* direct(host::KeyEntry& key, std::uint64_t remote, std::uint64_t size) {
     if (PERIAPT_UNLIKELY(state_ != State::open || !key.allows(*keys_, remote, size))) return nullptr;
     if (PERIAPT_UNLIKELY(key.mapped_by != number_ && !find_mapping(key))) return nullptr;
     return reinterpret_cast<std::byte*>(remote + key.shift);
@@ -240,7 +241,7 @@ class Pair final : public ucx::Link {
     std::uint32_t width;
     std::uint64_t size;
   };
-  static_assert(sizeof(Ask) == Slot::kBodyBytes);
+  static_assert(sizeof(Ask) == host::Slot::kBodyBytes);
   static constexpr std::uint32_t kGet = 100, kPut = 101, kFlush = 102;
   struct Answer {
     std::uint64_t token;
@@ -249,7 +250,7 @@ class Pair final : public ucx::Link {
     std::uint64_t size;    ///< of what follows, for a get
     std::uint64_t source;  ///< not sent: where it lies here
   };
-  static_assert(sizeof(Answer) <= Slot::kBodyBytes);
+  static_assert(sizeof(Answer) <= host::Slot::kBodyBytes);
   struct WhichTransfer {
     std::uint16_t generation;
     std::uint8_t slot;
@@ -257,7 +258,7 @@ class Pair final : public ucx::Link {
     std::uint32_t pad;
   };
   static constexpr std::size_t kHeaderMost = 40;
-  static_assert(kHeaderMost + 16 == Slot::kBodyBytes && kHeaderMost >= ucx::kHeaderBytes);
+  static_assert(kHeaderMost + 16 == host::Slot::kBodyBytes && kHeaderMost >= ucx::kHeaderBytes);
   static constexpr std::size_t kBehindHeader = kHeaderMost;
 
   /// Something of ours that has not ended.
@@ -312,7 +313,7 @@ class Pair final : public ucx::Link {
     publish(cell, meta(kInHalf, header.size(), payload.size()));
     return Accepted::done;
   }
-  PERIAPT_INLINE static void write_header(Slot* cell, Header header) {
+  PERIAPT_INLINE static void write_header(host::Slot* cell, Header header) {
     ucx::copy_bytes(cell->body, header.data(), header.size());
   }
   template <class Cell>
@@ -343,11 +344,11 @@ class Pair final : public ucx::Link {
       if (PERIAPT_LIKELY(kind == kInHalf && at + size <= HalfCell::kBodyBytes)) {
         receiver.arrived(*this, {cell->body, header}, {cell->body + at, size});
         if (PERIAPT_UNLIKELY(in_.consume_half())) told_of_room();
-      } else if (kind == kInCell && at + size <= Slot::kBodyBytes && !in_.is_second()) {
+      } else if (kind == kInCell && at + size <= host::Slot::kBodyBytes && !in_.is_second()) {
         const std::byte* body = ChannelReader::whole(*cell).body;
         receiver.arrived(*this, {body, header}, {body + at, size});
         consumed();
-      } else if (kind == kInBulk && at <= Slot::kBodyBytes && size <= kInlineMost && !in_.is_second()) {
+      } else if (kind == kInBulk && at <= host::Slot::kBodyBytes && size <= kInlineMost && !in_.is_second()) {
         receiver.arrived(*this, {ChannelReader::whole(*cell).body, header}, {in_.bulk(size, meta >> 48 != 0), size});
         hub_.brought_bulk = true;
         consumed();
@@ -366,7 +367,7 @@ class Pair final : public ucx::Link {
     return handed_up;
   }
 
-  PERIAPT_NOINLINE bool find_mapping(KeyEntry& key);
+  PERIAPT_NOINLINE bool find_mapping(host::KeyEntry& key);
   Accepted refuse();
   Accepted no_room();
   void ring_bell(std::atomic<std::uint32_t>& sleeps);
@@ -375,15 +376,15 @@ class Pair final : public ucx::Link {
   void reconsider();
   PERIAPT_NOINLINE bool deliver_other(const HalfCell& peeked, std::uint64_t kind, std::uint64_t header,
                                       std::uint64_t size, std::uint64_t segment, int& handed_up);
-  bool deliver_stream(const Slot& cell, std::uint64_t header);
+  bool deliver_stream(const host::Slot& cell, std::uint64_t header);
   bool deliver_piece(std::uint64_t size, bool anew, int& handed_up);
-  bool deliver_transfer(const Slot& cell, std::uint64_t header);
-  bool deliver_loan(const Slot& cell, std::uint64_t header, std::uint64_t loan, std::uint64_t segment, int& handed_up,
-                    bool& mapped);
-  bool deliver_returns(const Slot& cell, std::uint64_t count);
-  bool deliver_help(const Slot& cell);
-  bool deliver_ask(const Slot& cell, bool with_bytes);
-  bool deliver_answer(const Slot& cell, bool with_bytes);
+  bool deliver_transfer(const host::Slot& cell, std::uint64_t header);
+  bool deliver_loan(const host::Slot& cell, std::uint64_t header, std::uint64_t loan, std::uint64_t segment,
+                    int& handed_up, bool& mapped);
+  bool deliver_returns(const host::Slot& cell, std::uint64_t count);
+  bool deliver_help(const host::Slot& cell);
+  bool deliver_ask(const host::Slot& cell, bool with_bytes);
+  bool deliver_answer(const host::Slot& cell, bool with_bytes);
   int end_of_placement();
   void end_pending(std::uint64_t number, Outcome outcome);
 
@@ -395,12 +396,12 @@ class Pair final : public ucx::Link {
   void send_answers();
   void end_flushes();
 
-  bool start_stream(Slot* cell, std::uint64_t meta, std::span<const std::byte> payload, Completion* completion,
+  bool start_stream(host::Slot* cell, std::uint64_t meta, std::span<const std::byte> payload, Completion* completion,
                     ucx::Buffer* owned);
   Accepted send_large(Header header, std::span<const std::byte> payload, Completion* completion, ucx::Buffer* owned);
-  Accepted one_sided(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote, KeyEntry& key,
+  Accepted one_sided(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote, host::KeyEntry& key,
                      Completion& completion);
-  Accepted ask_for_bytes(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote, KeyEntry& key,
+  Accepted ask_for_bytes(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote, host::KeyEntry& key,
                          Completion& completion);
   Accepted fail(Completion& completion, Outcome outcome);
   Accepted wait_for_segment();
@@ -411,16 +412,16 @@ class Pair final : public ucx::Link {
   Hub& hub_;
   const std::uint64_t number_;  ///< no other pair of the transport has it, before or after
   State state_ = State::connecting;
-  bool may_send_ = false;           ///< send_inline() need not look further
-  bool readable_ = false;           ///< the channel in is mapped
-  bool busy_ = false;               ///< there is work()
-  bool fenced_ = true;              ///< one of the two has no membarrier
-  bool gone_ = false;               ///< the peer has parted: it copies nothing any more
-  bool broken_ = false;             ///< the peer sent nonsense: nothing more is read
-  bool behind_ = false;             ///< the last look did not find the end of what there is
-  bool starved_ = false;            ///< somebody was refused for want of room
-  bool rings_at_meeting_ = false;   ///< the peer is to be woken as soon as its bell is known
-  const KeyTable* keys_ = nullptr;  ///< the peer's
+  bool may_send_ = false;                 ///< send_inline() need not look further
+  bool readable_ = false;                 ///< the channel in is mapped
+  bool busy_ = false;                     ///< there is work()
+  bool fenced_ = true;                    ///< one of the two has no membarrier
+  bool gone_ = false;                     ///< the peer has parted: it copies nothing any more
+  bool broken_ = false;                   ///< the peer sent nonsense: nothing more is read
+  bool behind_ = false;                   ///< the last look did not find the end of what there is
+  bool starved_ = false;                  ///< somebody was refused for want of room
+  bool rings_at_meeting_ = false;         ///< the peer is to be woken as soon as its bell is known
+  const host::KeyTable* keys_ = nullptr;  ///< the peer's
   ChannelWriter out_;
   ChannelReader in_;
   Stream stream_;

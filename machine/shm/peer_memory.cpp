@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "machine/shm/process_copy.h"
+#include "machine/host/process_copy.h"
 #include "machine/shm/segment.h"
 
 namespace periapt::shm {
@@ -19,8 +19,8 @@ PeerMemory::~PeerMemory() {
 
 Copies PeerMemory::try_copying(std::uint64_t address, std::uint64_t cookie, bool allowed) {
   std::uint64_t found = 0;
-  copies_ =
-      allowed && process_ != 0 && copy_from_process(process_, &found, address, sizeof(found)) == 0 && found == cookie;
+  copies_ = allowed && process_ != 0 && host::copy_from_process(process_, &found, address, sizeof(found)) == 0 &&
+            found == cookie;
   return copies_ ? Copies::work : Copies::forbidden;
 }
 
@@ -60,7 +60,7 @@ bool PeerMemory::pull(void* to, Place from, std::uint64_t size) const {
     std::memcpy(to, bytes, size);
     return true;
   }
-  return copies_ && copy_from_process(process_, to, from.address, size) == 0;
+  return copies_ && host::copy_from_process(process_, to, from.address, size) == 0;
 }
 
 bool PeerMemory::push(Place to, const void* from, std::uint64_t size) const {
@@ -68,7 +68,7 @@ bool PeerMemory::push(Place to, const void* from, std::uint64_t size) const {
     std::memcpy(bytes, from, size);
     return true;
   }
-  return copies_ && copy_to_process(process_, to.address, from, size) == 0;
+  return copies_ && host::copy_to_process(process_, to.address, from, size) == 0;
 }
 
 }  // namespace periapt::shm

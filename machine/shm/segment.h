@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "machine/shm/heap.h"
+#include "machine/host/heap.h"
 #include "machine/ucx-like/buffer.h"
 
 namespace periapt::shm {
@@ -67,9 +67,9 @@ class SharedPool {
 
   std::byte* base_ = nullptr;
   std::uint64_t size_ = 0, segment_ = 0;
-  ReturnStack returns_{};
-  ReturnStack* stacks_[1] = {&returns_};
-  std::unique_ptr<Heap> heap_;
+  host::ReturnStack returns_{};
+  host::ReturnStack* stacks_[1] = {&returns_};
+  std::unique_ptr<host::Heap> heap_;
   std::uint64_t live_ = 0;
   std::uint64_t allowance_ = 0;  ///< bytes that may be allocated before the heap is asked again how full it is
   bool retired_ = false;

@@ -16,7 +16,7 @@
 #include "base/error_text.h"
 #include "base/log.h"
 #include "base/secret.h"
-#include "machine/shm/membarrier.h"
+#include "machine/host/membarrier.h"
 #include "machine/shm/pair.h"
 
 namespace periapt::shm {
@@ -159,7 +159,7 @@ class ShmTransport final : public Transport {
   Status start(const OpenRequest& request);
 
   static Pair& pair_of(Link& link) { return static_cast<Pair&>(link); }
-  static KeyEntry& entry_of(const RemoteKey& key) { return *static_cast<KeyEntry*>(key.detail); }
+  static host::KeyEntry& entry_of(const RemoteKey& key) { return *static_cast<host::KeyEntry*>(key.detail); }
 
   bool watch(int file, Source source, Pair* pair, std::uint32_t events = EPOLLIN);
   void unwatch(const File& file) {
@@ -230,14 +230,14 @@ Status ShmTransport::start(const OpenRequest& request) {
   if (!bell_ || !events_ || !watch(door_.get(), kDoor, nullptr) || !watch(bell_.get(), kBell, nullptr)) {
     return Status::failure("could not make an eventfd or epoll: " + error_text());
   }
-  auto table = make_memory_file("periapt-keys", sizeof(KeyTable));
+  auto table = make_memory_file("periapt-keys", sizeof(host::KeyTable));
   if (!table) return table.status();
   keys_ = File(*table);
-  keys_mapping_ = share_memory_file(*table, sizeof(KeyTable));
+  keys_mapping_ = share_memory_file(*table, sizeof(host::KeyTable));
   std::byte* at = keys_mapping_.get();
   if (at == nullptr) return Status::failure(std::string("could not map the table of keys: ") + std::strerror(errno));
-  hub_.keys = KeyRing(reinterpret_cast<KeyTable*>(at));
-  hub_.fenced = !register_membarrier(true);
+  hub_.keys = host::KeyRing(reinterpret_cast<host::KeyTable*>(at));
+  hub_.fenced = !host::register_membarrier(true);
   fill_random(&cookie_, sizeof(cookie_));
   return {};
 }
@@ -574,7 +574,7 @@ Result<MemoryHandle> ShmTransport::register_memory(std::byte* address, std::uint
   for (auto& pair : pairs_) pair->tell_segments();  // before anybody can have the key
   std::uint64_t id = hub_.keys.add(reinterpret_cast<std::uintptr_t>(address), size, segment);
   if (id == 0) {
-    return Status::failure("no more than " + std::to_string(KeyTable::kEntries) +
+    return Status::failure("no more than " + std::to_string(host::KeyTable::kEntries) +
                            " pieces of memory can be registered at a time; deregister some, or register larger ones");
   }
   return MemoryHandle{address, size, kind, id, nullptr};
@@ -598,13 +598,13 @@ Result<RemoteKey> ShmTransport::unpack_key(Link&, std::span<const std::byte> pac
   if (packed.size() != sizeof(key)) return Status::failure("a memory key of the shm transport has 16 bytes");
   std::memcpy(&key, packed.data(), sizeof(key));
   if (key.magic != PackedKey::kMagic) return Status::failure("this is no memory key of the shm transport");
-  KeyEntry* entry = new KeyEntry;
+  host::KeyEntry* entry = new host::KeyEntry;
   entry->id = key.id;
   return RemoteKey{key.id, entry};
 }
 
 void ShmTransport::release_key(RemoteKey& key) {
-  delete static_cast<KeyEntry*>(key.detail);
+  delete static_cast<host::KeyEntry*>(key.detail);
   key = {};
 }
 
@@ -693,7 +693,7 @@ bool ShmTransport::arm() {
   // Our wish before our last look: by a barrier on the peers' threads, or, where that is forbidden, by a fence that
   // they pay for too (Pair::fenced_).
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (!hub_.fenced) membarrier(true);
+  if (!hub_.fenced) host::membarrier(true);
   bool found = std::any_of(pairs_.begin(), pairs_.end(),
                            [](const auto& pair) { return pair->in_ready() || pair->has_room_again(); });
   if (found) disarm();

@@ -32,14 +32,15 @@ MessageHeader header_of(std::uint16_t id, std::span<const std::byte> user_header
 PERIAPT_INLINE bool EndpointImpl::active_fast(std::uint16_t id, std::span<const std::byte> user_header,
                                               std::span<const std::byte> payload) {
   auto size = static_cast<std::int64_t>(payload.size());
-  if (size > fast_max_ || size + kMessageOverhead > credit_ || !UserHeader::fits(user_header.size())) return false;
+  if (size > fast_max_ || !credit_.covers(size + kMessageOverhead) || !UserHeader::fits(user_header.size()))
+    return false;
   MessageHeader header = header_of(id, user_header);
-  header.credit = credit_to_return();
+  header.credit = credit_.take_owed();
   if (PERIAPT_UNLIKELY(transport_->send_inline(*link_, bytes_of(header), payload) != Accepted::done)) {
-    owed_ += header.credit;
+    credit_.put_back(header.credit);
     return false;
   }
-  credit_ -= size + kMessageOverhead;
+  credit_.spend(size + kMessageOverhead);
   ++counters_->messages_sent;
   counters_->bytes_sent += payload.size();
   return true;
@@ -59,15 +60,15 @@ EndpointImpl::Step EndpointImpl::try_active(Operation& operation) {
   const bool gathered = !UserHeader::fits(course.extra.size());
   const std::uint64_t whole = operation.size + (gathered ? course.extra.size() : 0);
   const std::int64_t charge = kMessageOverhead + static_cast<std::int64_t>(whole);
-  if (whole > (gathered ? std::min(kGatheredMost, plan_.eager_max) : plan_.eager_max) || charge > window_) {
+  if (whole > (gathered ? std::min(kGatheredMost, plan_.eager_max) : plan_.eager_max) || charge > credit_.window()) {
     return try_announce(operation);
   }
   if (!has_credit(charge)) return Step::no_credit;
   MessageHeader header = header_of(course.code, course.extra);
-  header.credit = credit_to_return();
+  header.credit = credit_.take_owed();
   operation.all_parts_given = true;
   Accepted answer = gathered ? send_gathered(header, operation) : send_payload(header, operation);
-  if (answer == Accepted::no_resource || answer == Accepted::lost) owed_ += header.credit;
+  if (answer == Accepted::no_resource || answer == Accepted::lost) credit_.put_back(header.credit);
   return after(answer, operation, charge);
 }
 
@@ -111,14 +112,14 @@ void WorkerImpl::active(Rail& rail, const MessageHeader& header, Payload payload
   if (header.code >= handlers_.size() || handlers_[header.code].handler == nullptr)
     return no_handler(from, header, payload.bytes.size());
   if (announced) {
-    from.they_outgrow(header.size);
+    from.grow_window(header.size);
     waiting_active_.push_back({&from, header, {payload.bytes.begin(), payload.bytes.end()}});
     return fetch_active();
   }
   const ActiveHandler& handler = handlers_[header.code];
   Header user_header = in_header ? Header(UserHeader::in(header), header.tag) : payload.bytes.first(before);
   std::span<const std::byte> bytes = payload.bytes.subspan(before);
-  from.owe(kMessageOverhead + static_cast<std::int64_t>(payload.bytes.size()));
+  from.consume_credit(kMessageOverhead + static_cast<std::int64_t>(payload.bytes.size()));
   if (handler.look != nullptr && handler.look(handler.context, from, user_header, bytes)) return;
   Buffer body;
   if (payload.owned != nullptr && before == 0 && handler.allocate == nullptr) {
@@ -133,7 +134,7 @@ void WorkerImpl::active(Rail& rail, const MessageHeader& header, Payload payload
 
 // A message for a handler that nobody has set is dropped; the sender ends as if it had been taken.
 void WorkerImpl::no_handler(EndpointImpl& from, const MessageHeader& header, std::size_t payload) {
-  from.owe(charge_of(header, payload));
+  from.consume_credit(charge_of(header, payload));
   if (header.kind == Kind::active_announce) from.say(Kind::fetched, header.id);
   ++counters_.dropped;
 }
@@ -160,7 +161,7 @@ void WorkerImpl::fetch_active() {
     receive.size = waiting.header.size;
     course.buffer = std::move(room);
     fetching_ += receive.size;
-    from.owe(kMessageOverhead + static_cast<std::int64_t>(waiting.extra.size()));
+    from.consume_credit(kMessageOverhead + static_cast<std::int64_t>(waiting.extra.size()));
     std::span<const std::byte> extra(waiting.extra);
     course.extra.assign(extra.begin(), extra.begin() + static_cast<std::ptrdiff_t>(waiting.header.tag));
     from.begin_fetch(receive, waiting.header, extra.subspan(waiting.header.tag));

@@ -7,7 +7,7 @@
 namespace periapt::ucx {
 
 EndpointImpl::EndpointImpl(WorkerImpl& worker, PeerId peer)
-    : counters_(&worker.counters_), worker_(worker), peer_(peer) {}
+    : counters_(&worker.counters_), credit_(worker.credit_), worker_(worker), peer_(peer) {}
 EndpointImpl::~EndpointImpl() = default;
 Worker& EndpointImpl::worker() const { return worker_; }
 
@@ -162,9 +162,9 @@ void EndpointImpl::send_control(const MessageHeader& header, std::span<const std
 }
 
 bool EndpointImpl::try_control(MessageHeader header, std::span<const std::byte> payload) {
-  header.credit = credit_to_return();
+  header.credit = credit_.take_owed();
   if (transmit(*rail_, header, payload) == Accepted::done) return true;
-  owed_ += header.credit;
+  credit_.put_back(header.credit);
   ++counters_->no_resource;
   return false;
 }
@@ -179,56 +179,37 @@ bool EndpointImpl::drain_control() {
 
 // ---- credit: theirs to us, and ours to them
 
-void EndpointImpl::take_credit(std::uint32_t bytes) {
-  credit_ += bytes;
-  counted_ += bytes;
-  said_starved_ = false;
+void EndpointImpl::add_credit(std::uint32_t bytes) {
+  credit_.add_credit(bytes);
   if (!sends_.empty()) busy();
 }
 
-// A peer that uses its window up gets a larger one, as long as the windows of all fit the bound; when they don't, those
-// with large ones get less back.
 void EndpointImpl::return_credit() {
-  const Limits& limits = worker_.context_.request().limits;
-  auto bound = static_cast<std::int64_t>(limits.unexpected_bytes);
-  std::int64_t change = 0;
-  if (worker_.granted_ > bound) {
-    change = -std::min({granted_ / 2, granted_ - kFirstWindow, owed_});
-  } else if (granted_ * 2 <= static_cast<std::int64_t>(limits.credit_bytes) && worker_.granted_ + granted_ <= bound) {
-    change = granted_;
-  }
-  granted_ += change;
-  worker_.granted_ += change;
-  owed_ += change;
-  if (starving_) --worker_.starving_;
-  starving_ = false;
   MessageHeader header;
   header.kind = Kind::credit;
-  header.size = static_cast<std::uint64_t>(granted_);
+  header.size = credit_.adjust_window();
   send_control(header);
 }
 
 // They have announced a message that is not large, but larger than all of their window: the next ones of its size shall
 // fit.
-void EndpointImpl::they_outgrow(std::uint64_t size) {
-  if (size <= plan_.eager_max && static_cast<std::int64_t>(size) + kMessageOverhead > granted_) return_credit();
+void EndpointImpl::grow_window(std::uint64_t size) {
+  if (size <= plan_.eager_max && static_cast<std::int64_t>(size) + kMessageOverhead > credit_.granted()) {
+    return_credit();
+  }
 }
 
 // They have messages and no credit for them. When all of their window is held by messages that nobody receives, while a
 // receive waits for another one, that other one may be behind the credit: it is let through, beyond the bound.
-void EndpointImpl::they_starve() {
-  if (!starving_) ++worker_.starving_;
-  starving_ = true;
-  if (owed_ != 0) return return_credit();
-  if (worker_.posted_.size() != 0) worker_.feed_the_starving();
+void EndpointImpl::peer_out_of_credit() {
+  if (credit_.peer_out_of_credit()) return return_credit();
+  if (worker_.posted_.size() != 0) worker_.grant_emergency_credit();
 }
 
-void WorkerImpl::feed_the_starving() {
+void WorkerImpl::grant_emergency_credit() {
   for (auto& endpoint : endpoints_) {
-    if (!endpoint->starving_ || endpoint->owed_ != 0) continue;
-    endpoint->granted_ += kFirstWindow;
-    granted_ += kFirstWindow;
-    endpoint->owed_ += kFirstWindow;
+    if (!endpoint->credit_.is_exhausted()) continue;
+    endpoint->credit_.grant_emergency_credit();
     endpoint->return_credit();
   }
 }
@@ -261,10 +242,7 @@ void EndpointImpl::fail(const std::string& reason, bool parted) {
     message = next;
   }
   close_links();
-  worker_.granted_ -= granted_;
-  granted_ = 0;
-  if (starving_) --worker_.starving_;
-  starving_ = false;
+  credit_.close();
   if (parted) {
     if (!closing_) worker_.parted_.emplace_back(peer_, reason);
     return;
@@ -288,10 +266,8 @@ void EndpointImpl::close_links() {
 void EndpointImpl::revive() {
   failure_.clear();
   reasons_.clear();
-  parted_ = closing_ = said_starved_ = starving_ = false;
-  credit_ = window_ = granted_ = kFirstWindow;
-  worker_.granted_ += kFirstWindow;
-  owed_ = 0;
+  parted_ = closing_ = false;
+  credit_.reopen();
   unflushed_ = false;
   settled_ = put_at_ = activity();
   for (auto& rail : rails_) {

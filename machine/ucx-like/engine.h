@@ -25,6 +25,7 @@
 #include "base/flat_map.h"
 #include "base/platform.h"
 #include "machine/ucx-like/context.h"
+#include "machine/ucx-like/credit.h"
 #include "machine/ucx-like/header.h"
 #include "machine/ucx-like/keys.h"
 #include "machine/ucx-like/list.h"
@@ -39,10 +40,6 @@ namespace periapt::ucx {
 class EndpointImpl;
 class WorkerImpl;
 
-/// What a message costs a receiver beside its bytes, while it is unexpected.
-inline constexpr std::int64_t kMessageOverhead = 128;
-/// Credit that each peer has before it is told of more. Both sides count on it, so it is part of the protocol.
-inline constexpr std::int64_t kFirstWindow = 8 << 10;
 /// Bit of MessageHeader::code of an eager message: it changed owner, so its bytes are not the receiver's memory.
 inline constexpr std::uint16_t kHandedOver = 1;
 /// What a message that came, with so many bytes behind its header, has cost its sender.
@@ -291,6 +288,7 @@ class EndpointImpl final : public Endpoint {
   const std::string& failure() const override { return failure_; }
 
   RequestPtr tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) override;
+  bool tag_send_now(std::span<const std::byte> bytes, Tag tag) override;
   void tag_send_owned(Buffer bytes, Tag tag) override;
   RequestPtr tag_send_sync(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) override;
   RequestPtr active_send(std::uint16_t id, std::span<const std::byte> header, std::span<const std::byte> payload,
@@ -336,31 +334,21 @@ class EndpointImpl final : public Endpoint {
   bool try_control(MessageHeader header, std::span<const std::byte> payload);
   bool drain_control();
   void say(Kind kind, std::uint64_t id);
-  void they_starve();
-  void they_outgrow(std::uint64_t size);
-  void take_credit(std::uint32_t bytes);
-  void owe(std::int64_t bytes) {
-    owed_ += bytes;
-    if (PERIAPT_UNLIKELY(owed_ >= granted_ / 2 || starving_)) return_credit();
+  void peer_out_of_credit();
+  void grow_window(std::uint64_t size);
+  void add_credit(std::uint32_t bytes);
+  void consume_credit(std::int64_t charge) {
+    if (credit_.consume_credit(charge)) return_credit();
   }
-  /// Can credit be taken, and bytes be owed, with nothing else to follow from it?
-  PERIAPT_INLINE bool settles_quietly(std::uint32_t credit, std::uint64_t bytes) const {
-    return 2 * (owed_ + kMessageOverhead + static_cast<std::int64_t>(bytes)) < granted_ - 1 && !starving_ &&
-           (credit == 0 || sends_.empty());
+  /// Can a small message that brings so much credit be received with nothing else to follow from it?
+  PERIAPT_INLINE bool receives_quietly(std::uint32_t credit, std::uint64_t bytes) const {
+    return credit_.consumes_quietly(bytes) && (credit == 0 || sends_.empty());
   }
-  PERIAPT_INLINE void settle(std::uint32_t credit, std::int64_t bytes) {
-    owed_ += bytes;
-    if (credit == 0) return;
-    credit_ += credit;
-    counted_ += credit;
-    said_starved_ = false;
+  PERIAPT_INLINE void receive_quietly(std::uint32_t credit, std::uint64_t bytes) {
+    credit_.consume_credit(kMessageOverhead + static_cast<std::int64_t>(bytes));
+    if (credit != 0) credit_.add_credit(credit);
   }
   PERIAPT_NOINLINE void return_credit();
-  std::uint32_t credit_to_return() {
-    std::int64_t now = std::min<std::int64_t>(owed_, ~std::uint32_t{0});
-    owed_ -= now;
-    return static_cast<std::uint32_t>(now);
-  }
   void fail(const std::string& reason, bool parted = false);
   void close_links();
   void revive();
@@ -409,8 +397,8 @@ class EndpointImpl final : public Endpoint {
   Operation* begin_transfer(Operation::Doing doing, std::uint64_t size, std::uint64_t remote, const RkeyPtr& key,
                             SendDone done, void* context);
   RequestPtr begin_one_sided(Operation* operation);
-  /// Grows with each message and each put by message that goes out: what credit was used and is not here again.
-  std::int64_t activity() const { return counted_ - credit_; }
+  /// Grows with each message and each put by message that goes out.
+  std::int64_t activity() const { return credit_.spent() + puts_by_message_; }
   bool settled(Until until) const;
   bool handed_over() const;
   bool may_reach(Operation& operation) const;
@@ -430,19 +418,14 @@ class EndpointImpl final : public Endpoint {
 
   // ---- hot: what tag_send() and the arrival of a small message touch
   std::int64_t fast_max_ = -1;  ///< largest message that goes out at once; -1: none, look closer
-  std::int64_t credit_ = kFirstWindow;
-  std::int64_t owed_ = 0;                ///< bytes of theirs that we have taken and not returned
-  std::int64_t granted_ = kFirstWindow;  ///< window of theirs, here
   Transport* transport_ = nullptr;
   Link* link_ = nullptr;
   Counters* counters_;
-  bool starving_ = false;  ///< they have said so
-  bool said_starved_ = false;
+  CreditWindow credit_;
 
   WorkerImpl& worker_;
   const PeerId peer_;
-  std::int64_t window_ = kFirstWindow;    ///< of ours, at the peer
-  std::int64_t counted_ = 0;              ///< credit that came back, and puts by message: see activity()
+  std::int64_t puts_by_message_ = 0;
   std::int64_t settled_ = -kFirstWindow;  ///< activity() that the peer has said to be done
   std::int64_t put_at_ = -kFirstWindow;   ///< activity() after the latest put by message
   Rail* rail_ = nullptr;                  ///< the one that ordered messages go over
@@ -597,7 +580,7 @@ class WorkerImpl final : public Worker, public Receiver {
   bool serve(Unexpected& message);
   bool may_fetch(std::uint64_t size) const;
   void deliver(Operation& operation, Outcome outcome);
-  void feed_the_starving();
+  void grant_emergency_credit();
   void out_of_memory(EndpointImpl& from, Unexpected& message);
   void active(Rail& rail, const MessageHeader& header, Payload payload);
   void no_handler(EndpointImpl& from, const MessageHeader& header, std::size_t payload);
@@ -640,9 +623,8 @@ class WorkerImpl final : public Worker, public Receiver {
   std::vector<std::pair<PeerId, std::string>> parted_;
   std::function<void(PeerId, const std::string&)> on_lost_;
   std::function<void(PeerId, const std::string&)> on_parted_;
-  std::int64_t granted_ = 0;  ///< windows of all peers together
+  CreditPool credit_;  ///< of all peers
   std::uint64_t arrivals_ = 0;
-  unsigned starving_ = 0;       ///< peers that have said so
   std::uint64_t fetching_ = 0;  ///< bytes on their way into memory that was allocated for them
   unsigned forced_ways_ = 0;    ///< +rendezvous; 0: free choice
   mutable int epoll_ = -1;      // around the descriptors of several transports

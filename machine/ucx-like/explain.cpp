@@ -36,7 +36,7 @@ std::string EndpointImpl::explain() const {
     text += "\n  below " + bytes_text(plan_.eager_max + 1) + ": sent at once from where it lies: " + plan_.why_eager;
   }
   if (plan_.hands_over) text += "\n  owned messages of any size: handed over, which this device does without a copy";
-  text += "\n  above, or beyond the peer's window of " + bytes_text(static_cast<std::uint64_t>(window_)) +
+  text += "\n  above, or beyond the peer's window of " + bytes_text(static_cast<std::uint64_t>(credit_.window())) +
           ": announced first, then brought";
   // Sizes of which the same is known stand in one line.
   auto way_of = [&](std::size_t bin) {

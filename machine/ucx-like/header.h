@@ -26,13 +26,13 @@ enum class Kind : std::uint8_t {
   active,           ///< code: handler; tag: bytes of user's header, in UserHeader, or, too long, before the payload
   active_announce,  ///< as announce; code: handler; tag: bytes of user's header, which the payload begins with
   // Answers and data, which somebody waits for: not held back by credit.
-  clear,        ///< id: their operation; tag: ours; offset: our address; payload: keys to it (may be none): send now
-  data,         ///< id: their operation; offset: in it; payload
-  fetched,      ///< id: their operation: we have all of it, or don't want it
-  stored,       ///< id: their operation: we have put all of it
-  acknowledge,  ///< id: their operation: matched
-  credit,       ///< size: how large the window is from now on
-  starved,      ///< we have messages for which there is no credit
+  clear,          ///< id: their operation; tag: ours; offset: our address; payload: keys to it (may be none): send now
+  data,           ///< id: their operation; offset: in it; payload
+  fetched,        ///< id: their operation: we have all of it, or don't want it
+  stored,         ///< id: their operation: we have put all of it
+  acknowledge,    ///< id: their operation: matched
+  credit,         ///< size: how large the window is from now on
+  out_of_credit,  ///< we have messages for which there is no credit
   // One-sided operations, where the transport has none.
   put,      ///< tag: their memory; offset: address in it; payload
   get,      ///< tag: their memory; offset: address in it; size; id: our operation

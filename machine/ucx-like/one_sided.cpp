@@ -320,7 +320,7 @@ EndpointImpl::Step EndpointImpl::push_put_messages(Operation& operation) {
     std::uint64_t part = part_of(operation.size - course.moved, can.max_lent != 0 ? can.max_lent : can.max_inline, 1);
     MessageHeader header;
     header.kind = Kind::put;
-    header.credit = credit_to_return();
+    header.credit = credit_.take_owed();
     header.tag = course.rkey->memory;
     header.offset = course.remote + course.moved;
     std::span<const std::byte> payload(operation.source + course.moved, part);
@@ -328,12 +328,12 @@ EndpointImpl::Step EndpointImpl::push_put_messages(Operation& operation) {
     Accepted answer = small ? transport_->send_inline(*link_, bytes_of(header), payload)
                             : send_part(*rail_, header, payload, operation);
     if (answer == Accepted::no_resource || answer == Accepted::lost) {
-      owed_ += header.credit;
+      credit_.put_back(header.credit);
       ++counters_->no_resource;
       return answer == Accepted::lost ? Step::no_credit : Step::no_room;
     }
     course.moved += part;
-    ++counted_;
+    ++puts_by_message_;
     put_at_ = activity();
   }
   return Step::gone;

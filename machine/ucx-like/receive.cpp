@@ -18,7 +18,7 @@ PERIAPT_INLINE void copy(std::byte* to, std::span<const std::byte> from) { copy_
 }  // namespace
 
 EndpointImpl::CreditBook EndpointImpl::credit_book() {
-  CreditBook book{credit_, granted_, owed_, 0};
+  CreditBook book{credit_.available(), credit_.granted(), credit_.owed(), 0};
   for (Unexpected* message = unexpected_.front(); message != nullptr; message = unexpected_.after(message)) {
     if (!message->arriving) book.held += charge_of(message->header, message->bytes.size());
   }
@@ -29,13 +29,9 @@ EndpointImpl::CreditBook EndpointImpl::credit_book() {
 }
 
 bool WorkerImpl::sums_are_right() const {
-  std::int64_t granted = 0;
-  unsigned starving = 0;
-  for (const auto& endpoint : endpoints_) {
-    granted += endpoint->granted_;
-    starving += endpoint->starving_ ? 1 : 0;
-  }
-  return granted == granted_ && starving == starving_;
+  CreditPool sum;
+  for (const auto& endpoint : endpoints_) endpoint->credit_.add_to(sum);
+  return sum.granted == credit_.granted && sum.out_of_credit == credit_.out_of_credit;
 }
 
 // ---- from the transports
@@ -52,7 +48,7 @@ void WorkerImpl::arrived(Link& from, Header bytes, std::span<const std::byte> pa
       EndpointImpl& peer = *static_cast<Rail*>(from.user)->endpoint;
       ShortHeader header;
       std::memcpy(&header, bytes.data(), sizeof(header));
-      if (PERIAPT_LIKELY(header.plain() && peer.settles_quietly(header.credit(), payload.size()))) {
+      if (PERIAPT_LIKELY(header.plain() && peer.receives_quietly(header.credit(), payload.size()))) {
         if (auto* receive = static_cast<Operation*>(posted_.take_exact(header.tag));
             PERIAPT_LIKELY(receive != nullptr)) {
           return arrived_word(*receive, peer, header, payload);
@@ -67,7 +63,7 @@ void WorkerImpl::arrived(Link& from, Header bytes, std::span<const std::byte> pa
 // A word or two, to a receive that is posted: the same as arrived_short(), with all that calls something left out.
 PERIAPT_INLINE void WorkerImpl::arrived_word(Operation& receive, EndpointImpl& from, const ShortHeader& header,
                                              std::span<const std::byte> payload) {
-  from.settle(header.credit(), kMessageOverhead + static_cast<std::int64_t>(payload.size()));
+  from.receive_quietly(header.credit(), payload.size());
   count_received(payload.size());
   bool fitting = payload.size() <= receive.size;
   if (PERIAPT_LIKELY(fitting)) copy(receive.into, payload);
@@ -99,11 +95,11 @@ PERIAPT_INLINE bool WorkerImpl::arrived_short(EndpointImpl& from, Header bytes, 
   if (PERIAPT_UNLIKELY(!header.plain())) return false;
   auto* receive = static_cast<Operation*>(posted_.take(header.tag));
   if (receive == nullptr) return serve_short(from, header, payload);
-  if (header.credit() != 0) from.take_credit(header.credit());
+  if (header.credit() != 0) from.add_credit(header.credit());
   count_received(payload.size());
   bool fitting = payload.size() <= receive->size;
   if (PERIAPT_LIKELY(fitting)) copy(receive->into, payload);
-  from.owe(kMessageOverhead + static_cast<std::int64_t>(payload.size()));
+  from.consume_credit(kMessageOverhead + static_cast<std::int64_t>(payload.size()));
   // A posted receive holds nothing that would have to be given back.
   receive->posted = false;
   receive->got() = {Outcome::ok, header.tag, payload.size(), from.peer_};
@@ -116,13 +112,17 @@ PERIAPT_INLINE bool WorkerImpl::arrived_short(EndpointImpl& from, Header bytes, 
 bool WorkerImpl::serve_short(EndpointImpl& from, const ShortHeader& header, std::span<const std::byte> payload) {
   const Standing* standing = serve_again_ ? nullptr : standing_for(header.tag);
   if (standing == nullptr) return false;
-  Buffer message = standing->allocate(standing->context, payload.size());
-  if (PERIAPT_UNLIKELY(!message)) return false;
-  copy(message.data(), payload);
-  if (header.credit() != 0) from.take_credit(header.credit());
+  const Received received{Outcome::ok, header.tag, payload.size(), from.peer_};
+  Buffer message;
+  if (standing->look == nullptr || !standing->look(standing->context, payload, received)) {
+    message = standing->allocate(standing->context, payload.size());
+    if (PERIAPT_UNLIKELY(!message)) return false;
+    copy(message.data(), payload);
+  }
+  if (header.credit() != 0) from.add_credit(header.credit());
   count_received(payload.size());
-  from.owe(kMessageOverhead + static_cast<std::int64_t>(payload.size()));
-  standing->arrived(standing->context, std::move(message), {Outcome::ok, header.tag, payload.size(), from.peer_});
+  from.consume_credit(kMessageOverhead + static_cast<std::int64_t>(payload.size()));
+  if (message) standing->arrived(standing->context, std::move(message), received);
   return true;
 }
 
@@ -198,12 +198,12 @@ void WorkerImpl::placed(Link& from) {
     Payload payload{placement.bytes.bytes(), &placement.bytes};
     return take_in(rail, header, payload);
   }
-  if (header.credit != 0) endpoint.take_credit(header.credit);
+  if (header.credit != 0) endpoint.add_credit(header.credit);
   if (placement.direct) return;
   if (header.kind != Kind::eager) return received_part(*placement.operation, placement.size);
   count_received(header.size);
   if (placement.unexpected != nullptr) return arrived_late(endpoint, *placement.unexpected);
-  endpoint.owe(charge_of(header, header.size));
+  endpoint.consume_credit(charge_of(header, header.size));
   if (header.id != 0) acknowledge(endpoint, header);
   if (placement.standing != nullptr) {
     Received got{Outcome::ok, header.tag, header.size, endpoint.peer_};
@@ -238,7 +238,7 @@ void WorkerImpl::link_lost(Link& link, const std::string& reason) {
 
 void WorkerImpl::take_in(Rail& rail, const MessageHeader& header, Payload payload) {
   EndpointImpl& from = *rail.endpoint;
-  if (header.credit != 0) from.take_credit(header.credit);
+  if (header.credit != 0) from.add_credit(header.credit);
   switch (header.kind) {
     case Kind::eager:
       if (header.size != payload.bytes.size()) return malformed(rail, "a message of another length than it says");
@@ -249,10 +249,9 @@ void WorkerImpl::take_in(Rail& rail, const MessageHeader& header, Payload payloa
     case Kind::active_announce:
       return active(rail, header, payload);
     case Kind::credit:
-      from.window_ = static_cast<std::int64_t>(std::min<std::uint64_t>(header.size, std::uint64_t{1} << 40));
-      return;
-    case Kind::starved:
-      return from.they_starve();
+      return from.credit_.set_window(header.size);
+    case Kind::out_of_credit:
+      return from.peer_out_of_credit();
     case Kind::clear:
     case Kind::data:
     case Kind::fetched:
@@ -295,10 +294,10 @@ void WorkerImpl::eager(EndpointImpl& from, const MessageHeader& header, Payload 
 void WorkerImpl::announced(EndpointImpl& from, const MessageHeader& header, Payload payload) {
   count_received(header.size);
   ++counters_.rendezvous;
-  from.they_outgrow(header.size);
+  from.grow_window(header.size);
   if (auto* receive = static_cast<Operation*>(posted_.take(header.tag))) {
     receive->posted = false;
-    from.owe(charge_of(header, payload.bytes.size()));
+    from.consume_credit(charge_of(header, payload.bytes.size()));
     return from.begin_fetch(*receive, header, payload.bytes);
   }
   keep(from, header, payload);
@@ -359,7 +358,7 @@ void WorkerImpl::complete_receive(Operation& receive, EndpointImpl& from, const 
   bool fitting = payload.bytes.size() <= receive.size;
   if (PERIAPT_LIKELY(fitting)) copy(receive.into, payload.bytes);
   if (payload.owned != nullptr) payload.owned->reset();
-  from.owe(charge_of(header, payload.bytes.size()));
+  from.consume_credit(charge_of(header, payload.bytes.size()));
   if (PERIAPT_UNLIKELY(header.id != 0)) acknowledge(from, header);
   Outcome outcome = fitting ? Outcome::ok : Outcome::too_long;
   later ? end_later(receive, outcome) : end_now(receive, outcome);
@@ -373,7 +372,7 @@ void WorkerImpl::acknowledge(EndpointImpl& to, const MessageHeader& header) {
 }
 
 RequestPtr WorkerImpl::tag_receive(std::span<std::byte> into, Tag tag, Tag mask, ReceiveDone done, void* context) {
-  bool plain = mask == kFullMask && unexpected_.empty() && starving_ == 0 && !operations_.empty();
+  bool plain = mask == kFullMask && unexpected_.empty() && credit_.out_of_credit == 0 && !operations_.empty();
   if (PERIAPT_UNLIKELY(!plain)) return receive_apart(into, tag, mask, done, context);
   Operation* receive = operations_.next();
   begin_receive(*receive, into, mask, done, context);
@@ -399,7 +398,7 @@ PERIAPT_NOINLINE RequestPtr WorkerImpl::receive_apart(std::span<std::byte> into,
   if (PERIAPT_UNLIKELY(!unexpected_.empty()) && receive_unexpected(*receive, tag, mask)) return RequestPtr(receive);
   receive->posted = true;
   posted_.post(receive, tag, mask);
-  if (PERIAPT_UNLIKELY(starving_ != 0)) feed_the_starving();
+  if (PERIAPT_UNLIKELY(credit_.out_of_credit != 0)) grant_emergency_credit();
   return RequestPtr(receive);
 }
 
@@ -427,7 +426,7 @@ void WorkerImpl::match_later(Operation& receive, Unexpected& message) {
     receive.got() = {Outcome::peer_lost, message.header.tag, message.header.size, from.peer_};
     end_later(receive, Outcome::peer_lost);
   } else {
-    from.owe(charge_of(message.header, message.bytes.size()));
+    from.consume_credit(charge_of(message.header, message.bytes.size()));
     from.begin_fetch(receive, message.header, message.bytes.bytes());
   }
   forget(message);
@@ -482,7 +481,7 @@ bool WorkerImpl::give_to_standing(const Standing& standing, EndpointImpl& from, 
     if (!message) return false;
     copy(message.data(), payload.bytes);
   }
-  from.owe(charge_of(header, header.size));
+  from.consume_credit(charge_of(header, header.size));
   if (PERIAPT_UNLIKELY(header.id != 0)) acknowledge(from, header);
   Received got{Outcome::ok, header.tag, header.size, from.peer_};
   standing.arrived(standing.context, std::move(message), got);
@@ -540,7 +539,7 @@ bool WorkerImpl::serve(Unexpected& message) {
   receive.course().buffer = std::move(room);
   receive.course().standing = &standing;
   fetching_ += receive.size;
-  from.owe(charge_of(message.header, message.bytes.size()));
+  from.consume_credit(charge_of(message.header, message.bytes.size()));
   from.begin_fetch(receive, message.header, message.bytes.bytes());
   forget(message);
   return true;

@@ -29,7 +29,7 @@ EndpointImpl::Step EndpointImpl::try_announce(Operation& operation) {
   MessageHeader header;
   header.kind = is_active ? Kind::active_announce : Kind::announce;
   header.code = course.code;
-  header.credit = credit_to_return();
+  header.credit = credit_.take_owed();
   header.tag = is_active ? course.extra.size() : operation.tag;
   header.size = operation.size;
   header.id = operation.id;
@@ -37,7 +37,7 @@ EndpointImpl::Step EndpointImpl::try_announce(Operation& operation) {
   operation.wants_answer = true;
   Accepted answer = transmit(*rail_, header, payload);
   if (answer != Accepted::done) {
-    owed_ += header.credit;
+    credit_.put_back(header.credit);
   } else {
     operation.announced = true;
     ++counters_->rendezvous;
@@ -247,12 +247,12 @@ EndpointImpl::Step EndpointImpl::push_messages(Operation& operation, Kind kind) 
     std::uint64_t part = part_of(left, can.max_lent != 0 ? can.max_lent : can.max_inline, rails);
     MessageHeader header;
     header.kind = kind;
-    if (&rail == rail_) header.credit = credit_to_return();
+    if (&rail == rail_) header.credit = credit_.take_owed();
     header.id = course.their_id;
     header.offset = course.moved;
     Accepted answer = send_part(rail, header, {operation.source + course.moved, part}, operation);
     if (answer == Accepted::no_resource || answer == Accepted::lost) {
-      owed_ += header.credit;
+      credit_.put_back(header.credit);
       ++counters_->no_resource;
       return answer == Accepted::lost ? Step::no_credit : Step::no_room;
     }

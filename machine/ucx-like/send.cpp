@@ -8,13 +8,13 @@ namespace periapt::ucx {
 // Everything that could be in the way of a small message is in two numbers.
 PERIAPT_INLINE bool EndpointImpl::send_fast(std::span<const std::byte> bytes, Tag tag) {
   auto size = static_cast<std::int64_t>(bytes.size());
-  if (PERIAPT_UNLIKELY(size > fast_max_ || size + kMessageOverhead > credit_)) return false;
-  ShortHeader header(credit_to_return(), tag);
+  if (PERIAPT_UNLIKELY(size > fast_max_ || !credit_.covers(size + kMessageOverhead))) return false;
+  ShortHeader header(credit_.take_owed(), tag);
   if (PERIAPT_UNLIKELY(transport_->send_inline(*link_, bytes_of(header), bytes) != Accepted::done)) {
-    owed_ += header.credit();
+    credit_.put_back(header.credit());
     return false;
   }
-  credit_ -= size + kMessageOverhead;
+  credit_.spend(size + kMessageOverhead);
   ++counters_->messages_sent;
   counters_->bytes_sent += bytes.size();
   return true;
@@ -24,6 +24,8 @@ RequestPtr EndpointImpl::tag_send(std::span<const std::byte> bytes, Tag tag, Sen
   if (PERIAPT_LIKELY(send_fast(bytes, tag))) return nullptr;
   return begin(begin_send(Operation::Doing::send, bytes, tag, done, context));
 }
+
+bool EndpointImpl::tag_send_now(std::span<const std::byte> bytes, Tag tag) { return send_fast(bytes, tag); }
 
 void EndpointImpl::tag_send_owned(Buffer bytes, Tag tag) {
   if (PERIAPT_LIKELY(send_fast(bytes.bytes(), tag))) return;
@@ -84,7 +86,7 @@ EndpointImpl::Step EndpointImpl::try_send(Operation& operation) {
   if (operation.doing == Operation::Doing::flush) return try_flush(operation);
   if (hands_over(operation) && operation.size <= rail_->port->can().max_lent) return try_eager(operation);
   auto charge = static_cast<std::int64_t>(operation.size) + kMessageOverhead;
-  if (operation.size <= plan_.eager_max && charge <= window_) return try_eager(operation);
+  if (operation.size <= plan_.eager_max && charge <= credit_.window()) return try_eager(operation);
   return try_announce(operation);
 }
 
@@ -94,12 +96,11 @@ bool EndpointImpl::hands_over(const Operation& operation) const {
 }
 
 bool EndpointImpl::has_credit(std::int64_t charge) {
-  if (charge <= credit_) return true;
-  if (!said_starved_) {
+  if (credit_.covers(charge)) return true;
+  if (credit_.request_credit()) {
     ++counters_->credit_waits;
-    said_starved_ = true;
     MessageHeader header;
-    header.kind = Kind::starved;
+    header.kind = Kind::out_of_credit;
     send_control(header);
   }
   return false;
@@ -113,7 +114,7 @@ EndpointImpl::Step EndpointImpl::try_eager(Operation& operation) {
   MessageHeader header;
   header.kind = Kind::eager;
   header.code = hand_over ? kHandedOver : 0;
-  header.credit = credit_to_return();
+  header.credit = credit_.take_owed();
   header.tag = operation.tag;
   header.size = operation.size;
   header.id = operation.id;
@@ -128,7 +129,7 @@ EndpointImpl::Step EndpointImpl::try_eager(Operation& operation) {
   } else {
     answer = send_part(*rail_, header, payload, operation);
   }
-  if (answer == Accepted::no_resource || answer == Accepted::lost) owed_ += header.credit;
+  if (answer == Accepted::no_resource || answer == Accepted::lost) credit_.put_back(header.credit);
   return after(answer, operation, charge);
 }
 
@@ -139,7 +140,7 @@ EndpointImpl::Step EndpointImpl::after(Accepted answer, Operation& operation, st
     // A lost link is reported by its transport; nothing is to be tried until then.
     return answer == Accepted::lost ? Step::no_credit : Step::no_room;
   }
-  credit_ -= charge;
+  credit_.spend(charge);
   gone(operation);
   return Step::gone;
 }

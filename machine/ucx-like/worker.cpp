@@ -37,7 +37,11 @@ Result<std::unique_ptr<Worker>> Worker::create(Context& context, PeerId self) {
 }
 
 WorkerImpl::WorkerImpl(Context& context, PeerId self)
-    : context_(context), self_(self), devices_(context.devices()), operations_(*this) {}
+    : context_(context), self_(self), devices_(context.devices()), operations_(*this) {
+  const Limits& limits = context.request().limits;
+  credit_.bound = static_cast<std::int64_t>(limits.unexpected_bytes);
+  credit_.window_max = static_cast<std::int64_t>(limits.credit_bytes);
+}
 
 WorkerImpl::~WorkerImpl() {
   if (const Status kept = keep_costs(); !kept) log::warn(kept.message());
@@ -189,7 +193,6 @@ EndpointImpl& WorkerImpl::endpoint_of(PeerId peer) {
   if (EndpointImpl** known = by_peer_.find(peer)) return **known;
   endpoints_.push_back(std::make_unique<EndpointImpl>(*this, peer));
   by_peer_[peer] = endpoints_.back().get();
-  granted_ += kFirstWindow;
   return *endpoints_.back();
 }
 

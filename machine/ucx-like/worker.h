@@ -80,6 +80,10 @@ struct Standing {
   void* context = nullptr;
   Buffer (*allocate)(void* context, std::uint64_t size) = nullptr;
   void (*arrived)(void* context, Buffer message, const Received& received) = nullptr;
+  /// For messages that need no copy; may be null. It is asked first when a whole message has come with its header, and
+  /// sees it where it lies, as long as the call takes. True: it has done with it. False: the message goes the usual
+  /// way.
+  bool (*look)(void* context, std::span<const std::byte> message, const Received& received) = nullptr;
 };
 
 /// A message that arrived before its receive, taken out of the matching by probe(): only receive_probed() gets it.
@@ -126,6 +130,8 @@ class Endpoint {
   /// The bytes are lent until the end of the operation.
   virtual RequestPtr tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done = nullptr,
                               void* context = nullptr) = 0;
+  /// Sends a message only if it goes at once, its bytes copied within the call. False: nothing was done.
+  virtual bool tag_send_now(std::span<const std::byte> bytes, Tag tag) = 0;
   /// The bytes are the engine's from now on.
   virtual void tag_send_owned(Buffer bytes, Tag tag) = 0;
   /// Ends when the receiver has matched it.

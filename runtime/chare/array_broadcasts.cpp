@@ -28,7 +28,7 @@ void ArrayBroadcasts::register_entries() {
   entry_floor = register_runtime_entry("broadcasts seen", on_floor);
 }
 
-ArrayBroadcasts* ArrayBroadcasts::of(Pe& pe, const RuntimeCall& call) {
+ArrayBroadcasts* ArrayBroadcasts::of(Pe& pe, Delivery& call) {
   ArrayManager* manager = ArrayManager::of(pe, call);
   return manager ? &manager->broadcasts() : nullptr;
 }
@@ -140,17 +140,18 @@ void ArrayBroadcasts::give(ArrayElement* element, const Message& message) {
   const int ep = message->entry;
   const EntryInfo& entry = entry_info(ep);
   ++pe_.created;
-  char* payload = static_cast<char*>(message.payload());
   void* object = elements_.object_for(element, ep);
   if (entry.flags & ep_nocopypost) [[unlikely]]
     return zero_copy::run_for_element(objects_, ep, object, array_.index(), element->ckGetID(), message);
   if (entry.runtime_frees() && !(entry.flags & ep_threaded) && !(message->flags & envelope_packed)) [[likely]] {
-    objects_.enter(ep, object, payload, payload + message->size, Message());
+    Delivery call = Delivery::view(message);
+    call.object = object;
+    objects_.enter(call);
   } else {
-    Message own = message.copy();
-    payload = static_cast<char*>(own.payload());
-    const char* end = payload + own->size;
-    objects_.run_entry(ep, object, payload, end, std::move(own), ThreadOwner::of(element));
+    Delivery call(message.copy());
+    call.object = object;
+    call.owner = ThreadOwner::of(element).key;
+    objects_.run_entry(call);
   }
 }
 
@@ -210,7 +211,7 @@ void ArrayBroadcasts::keeps_up(std::uint64_t id) {
 void ArrayBroadcasts::fulfil(std::uint64_t id, const Duty& duty) {
   send_runtime(pe_, duty.from, entry_arrived, array_.index(), id, duty.leave);
 }
-void ArrayBroadcasts::on_arrived(Pe& pe, const RuntimeCall& call) {
+void ArrayBroadcasts::on_arrived(Pe& pe, Delivery& call) {
   if (ArrayBroadcasts* self = of(pe, call)) self->ended(call.element, call.read<Leave>());
 }
 
@@ -235,7 +236,7 @@ std::uint32_t ArrayBroadcasts::floor() const {
   return least;
 }
 
-void ArrayBroadcasts::on_floor(Pe& pe, const RuntimeCall& call) {
+void ArrayBroadcasts::on_floor(Pe& pe, Delivery& call) {
   if (ArrayBroadcasts* self = of(pe, call)) self->heard_floor(call.read<std::uint32_t>());
 }
 // PE 0: once all have answered, everybody has seen the least of the answers; the next broadcast says so.

@@ -84,9 +84,9 @@ class ArrayBroadcasts {
     std::uint32_t heard = 0, least = 0;
   };
 
-  static ArrayBroadcasts* of(Pe& pe, const RuntimeCall& call);
-  static void on_arrived(Pe&, const RuntimeCall&);
-  static void on_floor(Pe&, const RuntimeCall&);
+  static ArrayBroadcasts* of(Pe& pe, Delivery& call);
+  static void on_arrived(Pe&, Delivery&);
+  static void on_floor(Pe&, Delivery&);
 
   void number(Message message);
   void run(Message message);

@@ -9,7 +9,7 @@ int CkIndex_ArrayElement::ep_ckDestroy;
 
 void periapt::register_array_locations() {
   CkIndex_ArrayElement::ep_ckDestroy = CkRegisterEp(
-      "ckDestroy()", [](void*, void* element) { static_cast<ArrayElement*>(element)->ckDestroy(); }, 0,
+      "ckDestroy()", [](periapt::Delivery&, void* element) { static_cast<ArrayElement*>(element)->ckDestroy(); }, 0,
       CkIndex_ArrayElement::__idx, ep_marshalled);
 }
 

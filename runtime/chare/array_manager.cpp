@@ -138,13 +138,13 @@ void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, cons
   objects.group_ready(id);
 }
 
-void ArrayManager::on_create(Pe& pe, const RuntimeCall& call) {
+void ArrayManager::on_create(Pe& pe, Delivery& call) {
   PeObjects& objects = *pe.objects;
   CreateHeader header;
   Message constructor = unwrap(call, header);
   const CkArrayID id(CkGroupID{static_cast<int>(call.collection)});
   if (GroupRecord* coming = missing_collection(objects, header.options))
-    return coming->waiting.push_back(set_aside(pe, call));
+    return coming->waiting.push_back(to_message(call));
   objects.count_processed();
   make(objects, id, header.type, header.ep, header.options, std::move(constructor));
 }
@@ -226,13 +226,16 @@ void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, 
   ids_.came(id, index);
   if (find(id)) location_->refuse_second(*this, index, pe_.index);
   construct(id, age, travel, [&](void* object) {
-    ++pe_.created;
     if (entry_info(ep).runtime_frees()) {
-      objects_.enter(ep, object, message.payload(), static_cast<char*>(message.payload()) + message->size, Message());
+      ++pe_.created;
+      Delivery call = Delivery::view(message);
+      call.entry = static_cast<std::uint16_t>(ep);
+      call.object = object;
+      objects_.enter(call);
     } else {
       Message own = message.copy();
       own->flags &= ~envelope_tree;
-      objects_.enter(ep, object, own.payload(), nullptr, std::move(own));
+      objects_.construct(ep, object, std::move(own));
     }
   });
   if (ArrayElement* element = find(id)) {
@@ -315,7 +318,10 @@ void ArrayManager::arrive(std::uint64_t id, int from, Age age, const ElementTrav
   const ChareInfo& info = registry().chares[type_];
   if (info.migration_constructor < 0)
     fatal("elements of " + std::string(info.name) + " cannot migrate: no migration constructor is registered");
-  construct(id, age, &travel, [&](void* object) { entry_info(info.migration_constructor).call(nullptr, object); });
+  construct(id, age, &travel, [&](void* object) {
+    Delivery call;
+    entry_info(info.migration_constructor).call(call, object);
+  });
   ArrayElement* element = find(id);
   PUP::fromMem p(bytes, size);
   element->virtual_pup(p);
@@ -396,7 +402,7 @@ void ArrayManager::create_beside_here(const Insertion& insertion, std::uint64_t 
   broadcasts_.catch_up(id);
 }
 
-void ArrayManager::on_insert(Pe& pe, const RuntimeCall& call) {
+void ArrayManager::on_insert(Pe& pe, Delivery& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
   pe.objects->count_processed();
@@ -413,13 +419,13 @@ void ArrayManager::tell_inserting(CkArrayID id, bool begins) {
   InsertingCall news{begins, false};
   if (!objects.array(id)) {  // behind the insertions that wait for it here
     news.for_all = true;
-    return keep(
-        objects, id,
-        boxed(pe, Target::runtime, entry_inserting, static_cast<std::uint32_t>(id.index()), 0, &news, sizeof news));
+    return keep(objects, id,
+                message_of_call(Target::runtime, entry_inserting, static_cast<std::uint32_t>(id.index()), 0, &news,
+                                sizeof news));
   }
   for (int to = 0; to < pe.process.pes(); ++to) send_runtime(pe, to, entry_inserting, id.index(), 0, news);
 }
-void ArrayManager::on_inserting(Pe& pe, const RuntimeCall& call) {
+void ArrayManager::on_inserting(Pe& pe, Delivery& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
   const InsertingCall news = call.read<InsertingCall>();
@@ -440,13 +446,10 @@ void ArrayManager::end_filling() {
 
 void ArrayManager::call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length) {
   if (!chare::is_compact_id(id)) [[unlikely]]
-    return send(id, index, boxed(pe_, Target::array, ep, id_.index(), id, arguments, length));
-  const bool here = find(id);
-  const int to = here ? pe_.index : routing_.destination(id, index);
+    return send(id, index, message_of_call(Target::array, ep, id_.index(), id, arguments, length));
+  const int to = locate(id, index);
   count_created(id, to, ep, length);
-  const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), id_.index(), length);
-  if (here) return pe_.enqueue_call(meta, id, arguments);
-  pe_.send_call(to, meta, id, arguments);
+  pe_.send_call(to, call_meta(static_cast<std::uint16_t>(ep), id_.index(), length), id, arguments);
 }
 
 void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message&& message) {
@@ -464,21 +467,20 @@ void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message&& m
   send_to(pe_, to, std::move(message));
 }
 
-void ArrayManager::deliver(Message&& message) {
-  std::uint64_t id = message->element;
-  if (message->flags & envelope_index) [[unlikely]] {
-    const CkArrayIndex index = ElementIds::index_in(message);
-    id = id_of(index);
-    ids_.check(id, index);
-    if (find(id)) ElementIds::take_index(message);
+void ArrayManager::deliver_named(Delivery& call) {
+  const CkArrayIndex index = ElementIds::index_in(call.message);
+  call.element = id_of(index);
+  ids_.check(call.element, index);
+  if (ArrayElement* element = find(call.element)) {
+    ElementIds::take_index(call.message);
+    return run_on(element, call);
   }
-  if (ArrayElement* element = find(id)) {
-    const int ep = message->entry;
-    char* payload = static_cast<char*>(message.payload());
-    const char* end = payload + message->size;
-    return objects_.run_entry(ep, object_for(element, ep), payload, end, std::move(message), ThreadOwner::of(element));
-  }
-  routing_.forward(std::move(message), id);
+  forward(call);
+}
+
+void ArrayManager::forward(Delivery& call) {
+  const std::uint64_t id = call.element;
+  routing_.forward(to_message(call), id);
 }
 
 // --- before the array is here ----------------------------------------------------------------------------------------
@@ -499,11 +501,13 @@ void ArrayManager::send_early(PeObjects& objects, CkArrayID array, std::uint64_t
   keep(objects, array, std::move(message));
 }
 
-ArrayManager* ArrayManager::of(Pe& pe, const RuntimeCall& call) {
-  ArrayManager* manager = pe.objects->array(CkArrayID(CkGroupID{static_cast<int>(call.collection)}));
-  if (manager) return manager;
-  pe.objects->group(static_cast<int>(call.collection)).waiting.push_back(set_aside(pe, call));
-  return nullptr;
+ArrayManager* ArrayManager::of(Pe& pe, Delivery& call) {
+  return of(pe, call, CkArrayID(CkGroupID{static_cast<int>(call.collection)}));
+}
+ArrayManager* ArrayManager::of(Pe& pe, Delivery& call, CkArrayID array) {
+  ArrayManager* manager = pe.objects->array(array);
+  if (!manager) pe.objects->group(array.index()).waiting.push_back(to_message(call));
+  return manager;
 }
 
 }  // namespace periapt

@@ -68,7 +68,7 @@ class ArrayManager {
 
   // --- sending and receiving ---
   // Where a message to it goes first.
-  int whereabouts(std::uint64_t id, const CkArrayIndex& index) {
+  int locate(std::uint64_t id, const CkArrayIndex& index) {
     if (id == 0) id = id_of(index);
     return find(id) ? pe_.index : routing_.destination(id, index);
   }
@@ -76,12 +76,18 @@ class ArrayManager {
   // creation is watched, which call() tells.
   OpenCall open_call(std::uint64_t id, const CkArrayIndex& index, int ep, unsigned length) {
     if (!chare::is_compact_id(id) || pe_.watched(Observer::created)) return {};
-    return open_call_to(pe_, whereabouts(id, index),
+    return open_call_to(pe_, locate(id, index),
                         call_meta(static_cast<std::uint16_t>(ep), static_cast<std::uint32_t>(id_.index()), length), id);
   }
   void call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length);
   void send(std::uint64_t id, const CkArrayIndex& index, Message&& message);
-  void deliver(Message&& message);
+  void deliver(Delivery& call) {
+    if (call.message && (call.message->flags & envelope_index)) [[unlikely]]
+      return deliver_named(call);
+    if (ArrayElement* element = find(call.element)) [[likely]]
+      return run_on(element, call);
+    forward(call);
+  }
 
   // The functions that get an id of an array are for PEs too that have not heard of it yet.
   static void send_early(PeObjects& objects, CkArrayID array, std::uint64_t id, const CkArrayIndex& index,
@@ -89,7 +95,8 @@ class ArrayManager {
   // A message for an array that is not known here: it waits for it.
   static void keep(PeObjects& objects, CkArrayID array, Message message);
   // The array of a call; or null, and the call is kept until the array is there.
-  static ArrayManager* of(Pe& pe, const RuntimeCall& call);
+  static ArrayManager* of(Pe& pe, Delivery& call);
+  static ArrayManager* of(Pe& pe, Delivery& call, CkArrayID array);
 
   // --- elements ---
   // One of the elements that the array is created with, of those that this PE makes. `message`: its arguments, shared
@@ -145,9 +152,18 @@ class ArrayManager {
   static void make(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
                    Message constructor);
   static GroupRecord* missing_collection(PeObjects& objects, const CkArrayOptions& options);
-  static void on_create(Pe&, const RuntimeCall&);
-  static void on_insert(Pe&, const RuntimeCall&);
-  static void on_inserting(Pe&, const RuntimeCall&);
+  void run_on(ArrayElement* element, Delivery& call) {
+    call.object = object_for(element, call.entry);
+    call.owner = ThreadOwner::of(element).key;
+    objects_.run_entry(call);
+  }
+  // The message carries its index: an index too large to be an id.
+  void deliver_named(Delivery& call);
+  // The element is not here.
+  void forward(Delivery& call);
+  static void on_create(Pe&, Delivery&);
+  static void on_insert(Pe&, Delivery&);
+  static void on_inserting(Pe&, Delivery&);
 
   void populate(int ep, Message& constructor);
   void end_filling();

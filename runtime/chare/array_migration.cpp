@@ -178,13 +178,11 @@ namespace {
 using Arrived = std::vector<ArrayManager*>;  // whose elements have come
 
 // Arrays that are bound to the leader may not have been made here yet: then the call is kept for them.
-bool all_known(Pe& pe, const RuntimeCall& call, const JourneyHeader& header, Reader reader) {
+bool all_known(Pe& pe, Delivery& call, const JourneyHeader& header, Reader reader) {
   for (std::uint32_t i = 0; i < header.members; ++i) {
     const auto member = reader.get<MemberHeader>();
     reader.bytes(member.bytes);
-    RuntimeCall needs_member = call;
-    needs_member.collection = static_cast<std::uint32_t>(member.array);
-    if (!ArrayManager::of(pe, needs_member)) return false;
+    if (!ArrayManager::of(pe, call, CkArrayID(CkGroupID{member.array}))) return false;
   }
   return true;
 }
@@ -233,7 +231,7 @@ void join_host(Location& location, const JourneyHeader& header, ArrayManager* ho
   }
 }
 
-void on_arrive(Pe& pe, const RuntimeCall& call) {
+void on_arrive(Pe& pe, Delivery& call) {
   ArrayManager* leader = ArrayManager::of(pe, call);
   if (!leader) return;
   PeObjects& objects = *pe.objects;

@@ -47,7 +47,7 @@ void ArrayRouting::register_entries() {
   entry_destroy = register_runtime_entry("destroy element", on_order);
 }
 
-ArrayRouting* ArrayRouting::of(Pe& pe, const RuntimeCall& call) {
+ArrayRouting* ArrayRouting::of(Pe& pe, Delivery& call) {
   ArrayManager* array = ArrayManager::of(pe, call);
   return array ? &array->routing() : nullptr;
 }
@@ -92,7 +92,7 @@ void ArrayRouting::tell_sender(const Message& message, std::uint64_t id, const L
     send_runtime(pe_, source, entry_hint, collection(), id, HintCall{hint.age, hint.pe, home});
 }
 
-void ArrayRouting::on_chase(Pe& pe, const RuntimeCall& call) {
+void ArrayRouting::on_chase(Pe& pe, Delivery& call) {
   ArrayRouting* self = of(pe, call);
   if (!self) return;
   ChaseHeader header;
@@ -137,7 +137,7 @@ void ArrayRouting::release_waiting(std::uint64_t id) {
 
 // --- news of places --------------------------------------------------------------------------------------------------
 
-void ArrayRouting::on_hint(Pe& pe, const RuntimeCall& call) {
+void ArrayRouting::on_hint(Pe& pe, Delivery& call) {
   ArrayRouting* self = of(pe, call);
   if (!self) return;
   const HintCall hint = call.read<HintCall>();
@@ -149,7 +149,7 @@ void ArrayRouting::on_hint(Pe& pe, const RuntimeCall& call) {
 void ArrayRouting::tell_home(int home, std::uint64_t id, Age age) {
   send_runtime(pe_, home, entry_moved, collection(), id, HintCall{age, pe_.index, home});
 }
-void ArrayRouting::on_moved(Pe& pe, const RuntimeCall& call) {
+void ArrayRouting::on_moved(Pe& pe, Delivery& call) {
   ArrayRouting* self = of(pe, call);
   if (!self) return;
   const HintCall hint = call.read<HintCall>();
@@ -176,7 +176,7 @@ void ArrayRouting::order(int entry, CkArrayID array, std::uint64_t id, OrderCall
   if (!manager)
     return ArrayManager::keep(
         objects, array,
-        boxed(objects.pe, Target::runtime, entry, static_cast<std::uint32_t>(array.index()), id, &order, sizeof order));
+        message_of_call(Target::runtime, entry, static_cast<std::uint32_t>(array.index()), id, &order, sizeof order));
   if (ArrayElement* element = manager->find(id, order.index))
     return entry == entry_migrate ? migrate(*manager, element, order.to) : element->ckDestroy();
   if (id == 0) id = ArrayManager::id_of(order.index);
@@ -186,7 +186,7 @@ void ArrayRouting::order(int entry, CkArrayID array, std::uint64_t id, OrderCall
   send_runtime(objects.pe, next, entry, array.index(), id, order);
 }
 
-void ArrayRouting::on_order(Pe& pe, const RuntimeCall& call) {
+void ArrayRouting::on_order(Pe& pe, Delivery& call) {
   ArrayRouting* self = of(pe, call);
   if (!self) return;
   ArrayManager& array = self->array_;
@@ -194,8 +194,8 @@ void ArrayRouting::on_order(Pe& pe, const RuntimeCall& call) {
   const std::uint64_t id = array.id_of(order.index);
   if (!array.find(id) && self->destination(id, order.index) == pe.index) {
     if (self->location_.here(id))  // what it is bound to: it is on its way
-      return self->wait_until_known(id,
-                                    boxed(pe, Target::runtime, call.entry, call.collection, id, &order, sizeof order));
+      return self->wait_until_known(
+          id, message_of_call(Target::runtime, call.entry, call.collection, id, &order, sizeof order));
     return pe.objects->count_processed();  // gone
   }
   pe.objects->count_processed();

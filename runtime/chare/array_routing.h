@@ -66,11 +66,11 @@ class ArrayRouting {
     std::int32_t pe = 0;
   };
 
-  static ArrayRouting* of(Pe& pe, const RuntimeCall& call);
-  static void on_hint(Pe&, const RuntimeCall&);
-  static void on_moved(Pe&, const RuntimeCall&);
-  static void on_chase(Pe&, const RuntimeCall&);
-  static void on_order(Pe&, const RuntimeCall&);
+  static ArrayRouting* of(Pe& pe, Delivery& call);
+  static void on_hint(Pe&, Delivery&);
+  static void on_moved(Pe&, Delivery&);
+  static void on_chase(Pe&, Delivery&);
+  static void on_order(Pe&, Delivery&);
   static void order(int entry, CkArrayID array, std::uint64_t id, OrderCall order);
 
   int find_destination(std::uint64_t id, const CkArrayIndex& index);

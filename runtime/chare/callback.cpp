@@ -39,12 +39,12 @@ void send_c_call_far(Pe& here, int pe, CkCallbackFn fn, void* param, void* paylo
   send_whole(here, pe, entry_call_c_function_far, reinterpret_cast<std::uintptr_t>(fn), std::move(message));
 }
 
-void call_c_function_far(Pe& pe, const RuntimeCall& call) {
+void call_c_function_far(Pe& pe, Delivery& call) {
   pe.objects->count_processed();
   const auto fn = reinterpret_cast<CkCallbackFn>(static_cast<std::uintptr_t>(call.element));
   const auto parameter =
-      static_cast<std::uintptr_t>(call.envelope->extra) << 32 | static_cast<std::uintptr_t>(call.collection);
-  if (!call.envelope->spare) return fn(reinterpret_cast<void*>(parameter), nullptr);
+      static_cast<std::uintptr_t>(call.message->extra) << 32 | static_cast<std::uintptr_t>(call.collection);
+  if (!call.message->spare) return fn(reinterpret_cast<void*>(parameter), nullptr);
   Message message = received_whole(call);
   message->spare = 0;
   fn(reinterpret_cast<void*>(parameter), payload_of(message.release()));
@@ -53,7 +53,7 @@ void call_c_function_far(Pe& pe, const RuntimeCall& call) {
 }  // namespace
 
 void register_callback_entries() {
-  entry_call_c_function = register_runtime_entry("callback: C function", [](Pe& pe, const RuntimeCall& call) {
+  entry_call_c_function = register_runtime_entry("callback: C function", [](Pe& pe, Delivery& call) {
     pe.objects->count_processed();
     const CCall c = call.read<CCall>();
     c.fn(c.param, c.message);

@@ -13,10 +13,6 @@
 namespace periapt {
 
 namespace marshal {
-const char* arguments_end() {
-  const Execution* running = Pe::current()->running;
-  return running ? running->arguments_end : nullptr;
-}
 void truncated(std::size_t offset, std::uint64_t count, std::size_t element_size) {
   fatal("the arguments of an entry method end before they should", describe_running(*Pe::current()),
         "an array of " + std::to_string(count) + " elements of " + std::to_string(element_size) + " bytes at offset " +
@@ -25,83 +21,60 @@ void truncated(std::size_t offset, std::uint64_t count, std::size_t element_size
 }
 }  // namespace marshal
 
-void PeObjects::deliver(Work& work) {
-  if (!started) [[unlikely]]
-    return start_gate->hold(work);
-  if (work.kind() == WorkKind::message) return deliver_message(Message(work.message()));
+namespace {
+Delivery delivery_of(Work& work) {
+  if (work.kind() == WorkKind::message) return Delivery(Message(work.message()));
+  return Delivery(work.entry(), entry_info(work.entry()).target, work.collection(), work.element, work.arguments,
+                  work.length());
+}
+}  // namespace
 
-  const int ep = work.entry();
-  const EntryInfo& entry = entry_info(ep);
-  const char* end = reinterpret_cast<const char*>(work.arguments) + work.length();
-  switch (entry.target) {
+void PeObjects::deliver(Work& work) {
+  Delivery call = delivery_of(work);
+  if (!started) [[unlikely]]
+    return start_gate->hold(call);
+  deliver(call);
+}
+
+// The one place that finds out what a call is for.
+void PeObjects::deliver(Delivery& call) {
+  if (call.message && (call.message->flags & envelope_waits)) [[unlikely]] {
+    if (GroupRecord* missing = missing_group(call.message.envelope())) {
+      missing->waiting.push_back(std::move(call.message));
+      return;
+    }
+  }
+  switch (call.target) {
     case Target::array:
-      if (ArrayManager* manager = array(CkArrayID(CkGroupID{static_cast<int>(work.collection())}))) [[likely]] {
-        if (ArrayElement* element = manager->find(work.element)) [[likely]] {
-          return run_entry(ep, manager->object_for(element, ep), work.arguments, end, Message(),
-                           ThreadOwner::of(element));
-        }
-      }
-      return deliver_message(
-          boxed(pe, Target::array, ep, work.collection(), work.element, work.arguments, work.length()));
+      if (ArrayManager* manager = array(CkArrayID(CkGroupID{static_cast<int>(call.collection)}))) [[likely]]
+        return manager->deliver(call);
+      return wait_for_collection(call);
+    case Target::broadcast:
+      return deliver_broadcast(call);
     case Target::group:
-      return deliver_group(ep, work.collection(), work.arguments, end, Message());
+      return deliver_group(call);
     case Target::chare:
-      return deliver_chare(ep, work.element, work.arguments, end, Message());
+      return deliver_chare(call);
     case Target::node_group:
-      return node_groups().deliver(*this, ep, work.collection(), work.arguments, end, Message());
+      return node_groups().deliver(*this, call);
     case Target::runtime:
-      return entry.runtime(pe, {work.entry(), work.collection(), work.element, work.arguments, work.length(), nullptr});
-    default:
-      fatal("a call for a receiver that doesn't exist", entry_name(ep));
+      return entry_info(call.entry).runtime(pe, call);
+    case Target::converse:
+      return converse_deliver(pe, std::move(call.message));
+    case Target::none:
+      return;
   }
 }
 
-void PeObjects::deliver_message(Message&& message) {
-  Envelope* envelope = message.envelope();
-  void* payload = message.payload();
-  const char* end = static_cast<const char*>(payload) + envelope->size;
-  const int ep = envelope->entry;
-  if (envelope->flags & envelope_waits) [[unlikely]] {
-    if (GroupRecord* missing = missing_group(envelope)) {
-      missing->waiting.push_back(std::move(message));
-      return;
-    }
-  }
-  switch (envelope->target) {
-    case Target::array: {
-      ArrayManager* manager = array(CkArrayID(CkGroupID{static_cast<int>(envelope->collection)}));
-      if (!manager) [[unlikely]] {
-        group(static_cast<int>(envelope->collection)).waiting.push_back(std::move(message));
-        return;
-      }
-      return manager->deliver(std::move(message));
-    }
-    case Target::broadcast: {
-      ArrayManager* manager = array(CkArrayID(CkGroupID{static_cast<int>(envelope->collection)}));
-      if (!manager) [[unlikely]] {
-        group(static_cast<int>(envelope->collection)).waiting.push_back(std::move(message));
-        return;
-      }
-      return manager->broadcasts().deliver(std::move(message));
-    }
-    case Target::group:
-      return deliver_group(ep, envelope->collection, payload, end, std::move(message));
-    case Target::chare:
-      return deliver_chare(ep, envelope->element, payload, end, std::move(message));
-    case Target::node_group:
-      return node_groups().deliver(*this, ep, envelope->collection, payload, end, std::move(message));
-    case Target::runtime:
-      return entry_info(ep).runtime(pe, {static_cast<std::uint16_t>(ep), envelope->collection, envelope->element,
-                                         payload, envelope->size, envelope});
-    case Target::none:
-      return;
-    case Target::converse:
-      return converse_deliver(pe, std::move(message));
-    case Target::boxed_call: {
-      Work work = *static_cast<Work*>(payload);
-      return deliver(work);
-    }
-  }
+void PeObjects::wait_for_collection(Delivery& call) {
+  group(static_cast<int>(call.collection)).waiting.push_back(to_message(call));
+}
+
+void PeObjects::deliver_broadcast(Delivery& call) {
+  ArrayManager* manager = array(CkArrayID(CkGroupID{static_cast<int>(call.collection)}));
+  if (!manager) [[unlikely]]
+    return wait_for_collection(call);
+  manager->broadcasts().deliver(std::move(call.message));
 }
 
 // The first of the groups that a message waits for and that isn't here yet. The message may be shared: nothing is noted
@@ -117,29 +90,23 @@ GroupRecord* PeObjects::missing_group(Envelope* envelope) {
   return nullptr;
 }
 
-void PeObjects::deliver_group(int ep, std::uint32_t collection, void* payload, const char* end, Message&& message) {
-  GroupRecord* record = find_group(static_cast<int>(collection));
-  if (!record || !record->object) [[unlikely]] {
-    if (!message)
-      message = boxed(pe, Target::group, ep, collection, 0, payload,
-                      static_cast<unsigned>(end - static_cast<char*>(payload)));
-    group(static_cast<int>(collection)).waiting.push_back(std::move(message));
-    return;
-  }
-  run_entry(ep, object_for_entry(record->type, ep, record->object), payload, end, std::move(message), {});
+void PeObjects::deliver_group(Delivery& call) {
+  GroupRecord* record = find_group(static_cast<int>(call.collection));
+  if (!record || !record->object) [[unlikely]]
+    return wait_for_collection(call);
+  call.object = object_for_entry(record->type, call.entry, record->object);
+  run_entry(call);
 }
 
-void PeObjects::deliver_chare(int ep, std::uint64_t serial, void* payload, const char* end, Message&& message) {
-  ChareRecord* record = chares_.find(serial);
+void PeObjects::deliver_chare(Delivery& call) {
+  ChareRecord* record = chares_.find(call.element);
   if (!record) [[unlikely]] {
-    if (!message)
-      message =
-          boxed(pe, Target::chare, ep, 0, serial, payload, static_cast<unsigned>(end - static_cast<char*>(payload)));
-    waiting_for_chare_[serial].push_back(std::move(message));
+    waiting_for_chare_[call.element].push_back(to_message(call));
     return;
   }
-  run_entry(ep, object_for_entry(record->type, ep, record->object), payload, end, std::move(message),
-            ThreadOwner::of_chare(serial));
+  call.object = object_for_entry(record->type, call.entry, record->object);
+  call.owner = ThreadOwner::of_chare(call.element).key;
+  run_entry(call);
 }
 
 namespace {
@@ -164,24 +131,18 @@ void* base_object(int type, int ep, void* object) {
   return found ? found : object;
 }
 
-void PeObjects::run_entry(int ep, void* object, void* payload, const char* end, Message&& message, ThreadOwner owner,
-                          int exclusive) {
-  if (entry_info(ep).flags & (ep_threaded | ep_nocopy)) [[unlikely]] {
-    if (entry_info(ep).flags & ep_nocopy)
-      return zero_copy::run(*this, ep, object, payload, end, std::move(message), owner, exclusive);
-    return start_thread(ep, object, payload, end, std::move(message), owner, exclusive);
-  }
-  enter(ep, object, payload, end, std::move(message));
-  if (exclusive) [[unlikely]]
-    node_groups().leave_exclusive(*this, exclusive);
+void PeObjects::run_entry(Delivery& call) {
+  if (entry_info(call.entry).flags & ep_nocopy) [[unlikely]]
+    return zero_copy::run(*this, call);
+  run_ready(call);
 }
 
-void PeObjects::run_ready(int ep, void* object, void* payload, const char* end, Message&& message, ThreadOwner owner,
-                          int exclusive) {
-  if (entry_info(ep).flags & ep_threaded)
-    return start_thread(ep, object, payload, end, std::move(message), owner, exclusive);
-  enter(ep, object, payload, end, std::move(message));
-  if (exclusive) node_groups().leave_exclusive(*this, exclusive);
+void PeObjects::run_ready(Delivery& call) {
+  if (entry_info(call.entry).flags & ep_threaded) [[unlikely]]
+    return start_thread(call);
+  enter(call);
+  if (call.exclusive) [[unlikely]]
+    node_groups().leave_exclusive(*this, call);
 }
 
 namespace {
@@ -200,110 +161,93 @@ PERIAPT_INLINE void guarded(Pe& pe, Function&& function) {
 }
 }  // namespace
 
-void PeObjects::call_aside(int ep, void* object, const Message& message, const std::function<void()>& function) {
-  const Execution execution{static_cast<std::uint16_t>(ep), object, message.envelope(),
-                            static_cast<const char*>(message.payload()) + message->size};
-  const Execution* const outer = pe.running;
-  pe.running = &execution;
-  guarded(pe, function);
+void PeObjects::call_aside(const Message& message, void* object, const std::function<void(Delivery&)>& function) {
+  Delivery call = Delivery::view(message);
+  call.object = object;
+  const Delivery* const outer = pe.running;
+  pe.running = &call;
+  guarded(pe, [&] { function(call); });
   pe.running = outer;
 }
 
 // The one place where entry methods are entered.
-void PeObjects::enter(int ep, void* object, void* payload, const char* end, Message&& message) {
-  const EntryInfo& entry = entry_info(ep);
+void PeObjects::enter(Delivery& call) {
+  const EntryInfo& entry = entry_info(call.entry);
   count_processed();
-  const Envelope* envelope = message.envelope();
-  if (message && (!entry.runtime_frees() || (message->flags & envelope_packed))) [[unlikely]] {
+  if (call.message && (!entry.runtime_frees() || (call.message->flags & envelope_packed))) [[unlikely]] {
     // The function owns what it gets, or unpack() changes it: what others hold too is copied first.
-    if (message.shared()) message = message.copy();
-    unpack(message);
-    payload = message.payload();
-    envelope = message.envelope();
-    if (!entry.runtime_frees()) static_cast<void>(message.release());
+    if (call.message.shared()) call.message = call.message.copy();
+    unpack(call.message);
+    call.arguments = call.message.payload();
+    if (!entry.runtime_frees()) static_cast<void>(call.message.release());
   }
-  const Execution execution{static_cast<std::uint16_t>(ep), object, envelope, end};
-  const Execution* const outer = pe.running;
-  pe.running = &execution;
+  const Delivery* const outer = pe.running;
+  pe.running = &call;
   if (pe.watched(Observer::begin_execute)) [[unlikely]]
     pe.notify_begin();
-  guarded(pe, [&] { entry.call(payload, object); });
+  guarded(pe, [&] { entry.call(call, call.object); });
   if (pe.watched(Observer::end_execute)) [[unlikely]]
     pe.notify_end();
   pe.running = outer;
 }
 
+void PeObjects::construct(int ep, void* object, Message message) {
+  Delivery call(std::move(message));
+  call.entry = static_cast<std::uint16_t>(ep);
+  call.object = object;
+  ++pe.created;
+  enter(call);
+}
+
 // What the thread of a [threaded] entry needs. Inline arguments move here, as the thread may outlive its caller.
 struct ThreadedCall {
   PeObjects& objects;
-  int ep;
-  void* object;
-  void* payload;
-  const char* end;
-  Message message;
-  ThreadOwner owner;
-  int exclusive;
+  Delivery call;
   alignas(16) char arguments[inline_arguments_max];
 
-  ThreadedCall(PeObjects& objects, int ep, void* object, void* payload, const char* end, Message message,
-               ThreadOwner owner, int exclusive)
-      : objects(objects),
-        ep(ep),
-        object(object),
-        payload(payload),
-        end(end),
-        message(std::move(message)),
-        owner(owner),
-        exclusive(exclusive) {}
-  ThreadedCall(ThreadedCall&& other)
-      : ThreadedCall(other.objects, other.ep, other.object, other.payload, other.end, std::move(other.message),
-                     other.owner, other.exclusive) {
-    if (!message) own_arguments();
+  ThreadedCall(PeObjects& objects, Delivery&& other) : objects(objects), call(std::move(other)) {
+    if (call.message || call.length == 0) return;
+    std::memcpy(arguments, call.arguments, inline_arguments_max);
+    call.arguments = arguments;
   }
-  void own_arguments() {
-    const std::size_t length = end - static_cast<char*>(payload);
-    std::memcpy(arguments, payload, inline_arguments_max);
-    payload = arguments;
-    end = arguments + length;
-  }
+  ThreadedCall(const ThreadedCall&) = delete;
 
+  struct Start {
+    PeObjects& objects;
+    Delivery& call;
+  };
   static void main(void* argument) {
-    // It lies on the stack of who made the thread and is read before the thread first stops.
-    ThreadedCall call(std::move(*static_cast<ThreadedCall*>(argument)));
-    const RunningThreads::Run run(call.objects.running_threads, call.owner, call.ep);
-    call.objects.enter(call.ep, call.object, call.payload, call.end, std::move(call.message));
-    if (call.exclusive) node_groups().leave_exclusive(call.objects, call.exclusive);
+    // The call lies on the stack below that made the thread: it is moved before the thread first stops.
+    const Start& start = *static_cast<Start*>(argument);
+    ThreadedCall own(start.objects, std::move(start.call));
+    const RunningThreads::Run run(own.objects.running_threads, ThreadOwner{own.call.owner}, own.call.entry);
+    own.objects.enter(own.call);
+    if (own.call.exclusive) node_groups().leave_exclusive(own.objects, own.call);
   }
 };
 
-void PeObjects::start_thread(int ep, void* object, void* payload, const char* end, Message message, ThreadOwner owner,
-                             int exclusive) {
-  ThreadedCall call(*this, ep, object, payload, end, std::move(message), owner, exclusive);
-  const Execution* const outer = pe.running;
-  pe.threads.resume(pe.threads.create(ThreadedCall::main, &call, entry_info(ep).stack_size));
+void PeObjects::start_thread(Delivery& call) {
+  ThreadedCall::Start start{*this, call};
+  const Delivery* const outer = pe.running;
+  pe.threads.resume(pe.threads.create(ThreadedCall::main, &start, entry_info(call.entry).stack_size));
   pe.running = outer;
 }
 
-Message boxed(Pe& pe, Target target, int ep, std::uint32_t collection, std::uint64_t element, const void* arguments,
-              unsigned length) {
+Message message_of_call(Target target, int ep, std::uint32_t collection, std::uint64_t element, const void* arguments,
+                        std::size_t length) {
   Message message = Message::make(length);
   message->target = target;
   message->entry = static_cast<std::uint16_t>(ep);
   message->message_type = static_cast<std::uint16_t>(CMessage_CkMarshallMsg::__idx);
   message->collection = collection;
   message->element = element;
-  std::memcpy(message.payload(), arguments, length);
+  if (length) std::memcpy(message.payload(), arguments, length);
   return message;
 }
 
-Message set_aside(Pe& pe, const RuntimeCall& call) {
-  if (!call.envelope)
-    return boxed(pe, Target::runtime, call.entry, call.collection, call.element, call.arguments,
-                 static_cast<unsigned>(call.length));
-  Message borrowed(call.envelope);
-  Message message = borrowed.share();
-  static_cast<void>(borrowed.release());
-  return message;
+Message to_message(Delivery& call) {
+  if (call.message) return std::move(call.message);
+  return message_of_call(call.target, call.entry, call.collection, call.element, call.arguments, call.length);
 }
 
 }  // namespace periapt

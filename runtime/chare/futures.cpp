@@ -138,7 +138,7 @@ void Futures::send(Pe& pe, CkFuture future, void* payload) {
   send_runtime(pe, future.pe, entry_set, 0, future.id, call);
 }
 
-void Futures::on_set(Pe& pe, const RuntimeCall& call) {
+void Futures::on_set(Pe& pe, Delivery& call) {
   pe.objects->count_processed();
   const SetCall set = call.read<SetCall>();
   Message message = Message::from_payload(set.message);
@@ -146,12 +146,12 @@ void Futures::on_set(Pe& pe, const RuntimeCall& call) {
   pe.objects->futures->set(call.element, payload_of(message.release()));
 }
 
-void Futures::on_set_whole(Pe& pe, const RuntimeCall& call) {
+void Futures::on_set_whole(Pe& pe, Delivery& call) {
   pe.objects->count_processed();
   pe.objects->futures->set(call.element, payload_of(received_whole(call).release()));
 }
 
-void Futures::on_set_small(Pe& pe, const RuntimeCall& call) {
+void Futures::on_set_small(Pe& pe, Delivery& call) {
   pe.objects->count_processed();
   const SetSmallCall set = call.read<SetSmallCall>();
   Message message = Message::make(set.size);
@@ -173,9 +173,9 @@ void set_reply_future(void* message, std::uint64_t future) {
   envelope_of(message)->extra = static_cast<std::uint32_t>(future);
   envelope_of(message)->source = Pe::current()->index;
 }
-SyncCaller syncCaller(void* impl_msg) {
-  const Envelope* call = envelope_of(impl_msg);
-  return {call->extra, static_cast<int>(call->source)};
+SyncCaller syncCaller(const Delivery& call) {
+  const Envelope* envelope = envelope_of(call.arguments);
+  return {envelope->extra, static_cast<int>(envelope->source)};
 }
 void send_reply(const SyncCaller& caller, void* message) {
   Futures::send(*Pe::current(), CkFuture{caller.future, caller.pe}, message);

@@ -41,9 +41,9 @@ class Futures {
     bool given = false;  // a waiter has the message: it is the program's
     std::vector<Waiter*> waiters;
   };
-  static void on_set_small(Pe&, const RuntimeCall&);
-  static void on_set_whole(Pe&, const RuntimeCall&);
-  static void on_set(Pe&, const RuntimeCall&);
+  static void on_set_small(Pe&, Delivery&);
+  static void on_set_whole(Pe&, Delivery&);
+  static void on_set(Pe&, Delivery&);
   Value& get(std::uint64_t id);
   void suspend_for(const CkFuture* futures, std::size_t count);
   void wait_above();

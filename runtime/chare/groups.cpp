@@ -27,14 +27,12 @@ Message creation(Message message, int entry, int type, int ep, std::uint32_t col
   message->extra = static_cast<std::uint32_t>(type) << 16 | static_cast<std::uint32_t>(ep);
   return message;
 }
-int type_of(const Envelope* e) { return static_cast<int>(e->extra >> 16); }
-int constructor_of(const Envelope* e) { return static_cast<int>(e->extra & 65535); }
-Message shared_by(const RuntimeCall& call) {
-  Message borrowed(call.envelope);
-  Message mine = borrowed.share();
-  static_cast<void>(borrowed.release());
-  return mine;
-}
+// What is to be made, of a creation message.
+struct Made {
+  int type, constructor;
+  explicit Made(const Delivery& call)
+      : type(static_cast<int>(call.message->extra >> 16)), constructor(static_cast<int>(call.message->extra & 65535)) {}
+};
 }  // namespace
 
 GroupRecord::GroupRecord() = default;
@@ -43,25 +41,28 @@ GroupRecord::GroupRecord(GroupRecord&&) noexcept = default;
 GroupRecord& GroupRecord::operator=(GroupRecord&&) noexcept = default;
 
 void register_chare_entries() {
-  entry_new_chare = register_runtime_entry("new chare", [](Pe& pe, const RuntimeCall& call) {
+  entry_new_chare = register_runtime_entry("new chare", [](Pe& pe, Delivery& call) {
     pe.objects->count_processed();
-    pe.objects->create_chare(call.element, type_of(call.envelope), constructor_of(call.envelope), shared_by(call));
+    const Made made(call);
+    pe.objects->create_chare(call.element, made.type, made.constructor, std::move(call.message));
   });
   entry_new_group = register_runtime_entry(
       "new group",
-      [](Pe& pe, const RuntimeCall& call) {
+      [](Pe& pe, Delivery& call) {
         pe.objects->count_processed();
-        pe.objects->create_group(CkGroupID{static_cast<int>(call.collection)}, type_of(call.envelope),
-                                 constructor_of(call.envelope), shared_by(call));
+        const Made made(call);
+        pe.objects->create_group(CkGroupID{static_cast<int>(call.collection)}, made.type, made.constructor,
+                                 std::move(call.message));
       },
       ep_creation);
   entry_new_node_group = register_runtime_entry(
       "new node group",
-      [](Pe& pe, const RuntimeCall& call) {
+      [](Pe& pe, Delivery& call) {
         pe.objects->count_processed();
         if (pe.rank != 0) return;
-        node_groups().create(*pe.objects, CkGroupID{static_cast<int>(call.collection)}, type_of(call.envelope),
-                             constructor_of(call.envelope), shared_by(call));
+        const Made made(call);
+        node_groups().create(*pe.objects, CkGroupID{static_cast<int>(call.collection)}, made.type, made.constructor,
+                             std::move(call.message));
       },
       ep_creation);
 }
@@ -71,7 +72,7 @@ bool makes_node_group(const Envelope* envelope) {
 }
 
 void register_section_entries() {
-  entry_to_section = register_runtime_entry("to a section", [](Pe& pe, const RuntimeCall& call) {
+  entry_to_section = register_runtime_entry("to a section", [](Pe& pe, Delivery& call) {
     pe.objects->count_processed();
     pe.objects->send_to_section(pe.index, call.element >> 16, static_cast<int>(call.element & 65535),
                                 payload_of(received_whole(call).release()));
@@ -132,10 +133,7 @@ void PeObjects::create_group(CkGroupID id, int type, int ep, Message message) {
   const Creation outer = creating;
   creating = {};
   creating.group = id;
-  char* payload = static_cast<char*>(message.payload());
-  const char* end = payload + message->size;
-  ++pe.created;
-  enter(ep, object, payload, end, std::move(message));
+  construct(ep, object, std::move(message));
   creating = outer;
   group(id.idx).object = object;
   group_ready(id);
@@ -234,7 +232,8 @@ void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const vo
   check_group(proxy.ckGetGroupID(), ep);
   const int to = proxy.ckGetGroupPe();
   if (!inline_fits(send))
-    return send_message(proxy, ep, send, payload_of(boxed(pe, Target::group, ep, 0, 0, arguments, length).release()));
+    return send_message(proxy, ep, send,
+                        payload_of(message_of_call(Target::group, ep, 0, 0, arguments, length).release()));
   if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes())) bad_pe(to, "PE", ep);
   note_created(pe, to, ep, length);
   pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments);
@@ -260,7 +259,7 @@ OpenCall open_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned length
   return manager->open_call(proxy.ckGetID(), proxy.ckGetIndex(), ep, length);
 }
 void close_call(const OpenCall& call) {
-  Pe::current()->port.publish(call.pe, static_cast<shm::Slot*>(call.slot), call.meta);
+  Pe::current()->commit(call.pe, call.meta, static_cast<host::Slot*>(call.slot));
 }
 
 void send_message(const CProxyElement_Group& proxy, int ep, unsigned send, void* payload) {
@@ -279,7 +278,8 @@ void send_call(const CProxy_Group& proxy, int ep, unsigned send, const void* arg
   // Few PEs: a line to each costs less than a message and a tree.
   constexpr int few = 8;
   if (pes > few || !inline_fits(send))
-    return send_message(proxy, ep, send, payload_of(boxed(pe, Target::group, ep, 0, 0, arguments, length).release()));
+    return send_message(proxy, ep, send,
+                        payload_of(message_of_call(Target::group, ep, 0, 0, arguments, length).release()));
   const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length);
   for (int i = 1; i <= pes; ++i) {
     const int to = pe.index + i < pes ? pe.index + i : pe.index + i - pes;
@@ -315,7 +315,7 @@ void send_call(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, cons
   Pe& pe = *Pe::current();
   if (!inline_fits(send))
     return send_message(proxy, ep, send,
-                        payload_of(boxed(pe, Target::node_group, ep, 0, 0, arguments, length).release()));
+                        payload_of(message_of_call(Target::node_group, ep, 0, 0, arguments, length).release()));
   const int to = pe_of_node(pe, proxy.ckGetGroupPe(), ep);
   note_created(pe, to, ep, length);
   pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments);
@@ -393,11 +393,8 @@ void PeObjects::create_chare(std::uint64_t serial, int type, int ep, Message mes
   const Creation outer = creating;
   creating = {};
   creating.chare = {pe.index, serial};
-  char* payload = static_cast<char*>(message.payload());
-  const char* end = payload + message->size;
   chares_[serial] = {object, type};
-  ++pe.created;
-  enter(ep, object, payload, end, std::move(message));
+  construct(ep, object, std::move(message));
   creating = outer;
   if (!waiting_for_chare_.empty()) [[unlikely]] {
     auto waiting = waiting_for_chare_.extract(serial);
@@ -448,7 +445,8 @@ void send_call(const CProxy_Chare& proxy, int ep, unsigned send, const void* arg
   Pe& pe = *Pe::current();
   const CkChareID id = receiver(proxy, ep);
   if (!inline_fits(send))
-    return send_message(proxy, ep, send, payload_of(boxed(pe, Target::chare, ep, 0, 0, arguments, length).release()));
+    return send_message(proxy, ep, send,
+                        payload_of(message_of_call(Target::chare, ep, 0, 0, arguments, length).release()));
   note_created(pe, id.onPE, ep, length);
   pe.send_call(id.onPE, call_meta(static_cast<std::uint16_t>(ep), 0, length), id.serial, arguments);
 }
@@ -464,12 +462,11 @@ void send_message(const CProxy_Chare& proxy, int ep, unsigned send, void* payloa
 void send_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
   ArrayManager* manager = PeObjects::current().array(proxy.ckGetArrayID());
   if (manager && inline_fits(send)) return manager->call(proxy.ckGetID(), proxy.ckGetIndex(), ep, arguments, length);
-  send_message(proxy, ep, send,
-               payload_of(boxed(*Pe::current(), Target::array, ep, 0, 0, arguments, length).release()));
+  send_message(proxy, ep, send, payload_of(message_of_call(Target::array, ep, 0, 0, arguments, length).release()));
 }
 int receiver_pe(const CProxyElement_ArrayBase& proxy) {
   ArrayManager* manager = PeObjects::current().array(proxy.ckGetArrayID());
-  return manager ? manager->whereabouts(proxy.ckGetID(), proxy.ckGetIndex()) : -1;
+  return manager ? manager->locate(proxy.ckGetID(), proxy.ckGetIndex()) : -1;
 }
 int receiver_pe(const CProxyElement_Group& proxy) {
   const int to = proxy.ckGetGroupPe();

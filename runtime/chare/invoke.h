@@ -21,8 +21,8 @@ void send_call(const CProxy_Group&, int ep, unsigned send, const void* arguments
 void send_call(const CProxyElement_NodeGroup&, int ep, unsigned send, const void* arguments, unsigned length);
 void send_call(const CProxy_Chare&, int ep, unsigned send, const void* arguments, unsigned length);
 // The same in two steps, for plain arguments: they are written where they are read, in the receiver's ring or our own
-// queue. `arguments` null: there is no such place now, and send_call() is to be used. Nothing else may be sent in
-// between.
+// queue. `arguments` null: the receiver is not known here yet, or an observer wants to hear of every message, and
+// send_call() is to be used. Nothing else may be sent in between.
 struct OpenCall {
   void* arguments;
   void* slot;  // null: our own queue, nothing is left to do
@@ -182,7 +182,7 @@ struct SyncCaller {
   std::uint64_t future;
   int pe;
 };
-SyncCaller syncCaller(void* impl_msg);
+SyncCaller syncCaller(const Delivery& call);
 void send_reply(const SyncCaller& caller, void* message);
 void* reply_message(std::size_t size);
 
@@ -197,7 +197,7 @@ Ret invokeSyncMessage(const P& proxy, int ep, void* message) {
   } else if constexpr (std::is_pointer<Ret>::value) {
     return static_cast<Ret>(reply);
   } else {
-    Unmarshal in(reply);
+    Unmarshal in(reply, CkGetMsgSize(reply));
     PUP::detail::TemporaryObjectHolder<Ret> value;
     in.pup([&value](PUP::er& p) { p | value.t; }, 8);
     CkFreeMsg(reply);
@@ -209,7 +209,7 @@ Ret invokeSync(const P& proxy, int ep, const CkEntryOptions* options, const A&..
   return invokeSyncMessage<Ret>(proxy, ep, marshalled(options, a...));
 }
 inline void replySync(const SyncCaller& caller) { send_reply(caller, reply_message(0)); }
-inline void replySync(void* impl_msg) { replySync(syncCaller(impl_msg)); }
+inline void replySync(const Delivery& call) { replySync(syncCaller(call)); }
 template <class T>
 void replySync(const SyncCaller& caller, const T& value) {
   if constexpr (std::is_pointer<T>::value) {
@@ -224,8 +224,8 @@ void replySync(const SyncCaller& caller, const T& value) {
   }
 }
 template <class T>
-void replySync(void* impl_msg, const T& value) {
-  replySync(syncCaller(impl_msg), value);
+void replySync(const Delivery& call, const T& value) {
+  replySync(syncCaller(call), value);
 }
 
 // --- creation ------------------------------------------------------------------------------------------------------
@@ -291,11 +291,11 @@ void migrationConstruct(void* object) {
 }
 
 // --- reduction targets ---------------------------------------------------------------------------------------------
-const void* reduction_data(void* impl_msg, std::size_t& size);
+const void* reduction_data(void* message, std::size_t& size);
 
 class ReductionArgs {
  public:
-  explicit ReductionArgs(void* impl_msg) : data_(reduction_data(impl_msg, size_)), in_(data_, size_) {}
+  explicit ReductionArgs(const Delivery& call) : data_(reduction_data(call.arguments, size_)), in_(data_, size_) {}
   template <class T>
   T* array() const {
     return static_cast<T*>(const_cast<void*>(data_));

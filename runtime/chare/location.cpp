@@ -295,12 +295,12 @@ template <class T>
 void Location::tell(int pe, int entry, std::uint64_t id, const T& what) {
   send_runtime(pe_, pe, entry, static_cast<std::uint32_t>(bound.front()->id().index()), id, what);
 }
-Location* Location::of(Pe& pe, const RuntimeCall& call) {
+Location* Location::of(Pe& pe, Delivery& call) {
   ArrayManager* array = ArrayManager::of(pe, call);
   return array ? &array->location() : nullptr;
 }
 
-void Location::on_claim(Pe& pe, const RuntimeCall& call) {
+void Location::on_claim(Pe& pe, Delivery& call) {
   Location* self = of(pe, call);
   if (!self) return;
   const Claim claim = call.read<Claim>();
@@ -310,7 +310,7 @@ void Location::on_claim(Pe& pe, const RuntimeCall& call) {
 }
 
 // On the PE of a record: is it there? One that is still unsettled here is another one: its claim waits behind this.
-void Location::on_probe(Pe& pe, const RuntimeCall& call) {
+void Location::on_probe(Pe& pe, Delivery& call) {
   Location* self = of(pe, call);
   if (!self) return;
   const Probe probe = call.read<Probe>();
@@ -326,7 +326,7 @@ void Location::on_probe(Pe& pe, const RuntimeCall& call) {
 }
 
 // Not there: it has moved on or died, and the news of that has come before this answer or is on its way.
-void Location::on_found(Pe& pe, const RuntimeCall& call) {
+void Location::on_found(Pe& pe, Delivery& call) {
   Location* self = of(pe, call);
   if (!self) return;
   const Found found = call.read<Found>();
@@ -340,18 +340,18 @@ void Location::on_found(Pe& pe, const RuntimeCall& call) {
   self->consider(id);
 }
 
-void Location::on_settled(Pe& pe, const RuntimeCall& call) {
+void Location::on_settled(Pe& pe, Delivery& call) {
   Location* self = of(pe, call);
   if (!self) return;
   pe.objects->count_processed();
   self->settle(call.element, call.read<Settled>());
 }
 
-void Location::on_gone(Pe& pe, const RuntimeCall& call) {
+void Location::on_gone(Pe& pe, Delivery& call) {
   if (Location* self = of(pe, call)) self->gone(call.element, call.read<Gone>());
 }
 
-void Location::on_is_known(Pe& pe, const RuntimeCall& call) {
+void Location::on_is_known(Pe& pe, Delivery& call) {
   Location* self = of(pe, call);
   if (!self) return;
   Known question = call.read<Known>();
@@ -359,7 +359,7 @@ void Location::on_is_known(Pe& pe, const RuntimeCall& call) {
   self->tell(question.asker, entry_known, call.element, question);
 }
 
-void Location::on_known(Pe& pe, const RuntimeCall& call) {
+void Location::on_known(Pe& pe, Delivery& call) {
   Location* self = of(pe, call);
   if (!self) return;
   const Known answer = call.read<Known>();

@@ -147,14 +147,14 @@ class Location {
     const ArrayManager* array;  // for whose element it was claimed
   };
 
-  static Location* of(Pe& pe, const RuntimeCall& call);
-  static void on_claim(Pe&, const RuntimeCall&);
-  static void on_probe(Pe&, const RuntimeCall&);
-  static void on_found(Pe&, const RuntimeCall&);
-  static void on_settled(Pe&, const RuntimeCall&);
-  static void on_gone(Pe&, const RuntimeCall&);
-  static void on_is_known(Pe&, const RuntimeCall&);
-  static void on_known(Pe&, const RuntimeCall&);
+  static Location* of(Pe& pe, Delivery& call);
+  static void on_claim(Pe&, Delivery&);
+  static void on_probe(Pe&, Delivery&);
+  static void on_found(Pe&, Delivery&);
+  static void on_settled(Pe&, Delivery&);
+  static void on_gone(Pe&, Delivery&);
+  static void on_is_known(Pe&, Delivery&);
+  static void on_known(Pe&, Delivery&);
   template <class T>
   void tell(int pe, int entry, std::uint64_t id, const T& what);
 

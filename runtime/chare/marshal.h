@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "runtime/message/delivery.h"
 #include "runtime/pup/pup.h"
 
 namespace periapt {
@@ -116,8 +117,6 @@ class Writer {
   std::size_t at_;
 };
 
-// Where the arguments being unmarshalled on this PE end.
-const char* arguments_end();
 [[noreturn]] void truncated(std::size_t offset, std::uint64_t count, std::size_t element_size);
 
 }  // namespace marshal
@@ -125,7 +124,9 @@ const char* arguments_end();
 // Reads arguments back. Arrays are not copied: they lie in the message and live as long as the call.
 class Unmarshal {
  public:
-  explicit Unmarshal(void* message, std::size_t at = 0) : base_(static_cast<char*>(message)), at_(at) {}
+  explicit Unmarshal(const Delivery& call, std::size_t at = 0) : Unmarshal(call.arguments, call.length, at) {}
+  Unmarshal(void* bytes, std::size_t length, std::size_t at = 0)
+      : base_(static_cast<char*>(bytes)), at_(at), length_(length) {}
 
   template <class T>
   T* plain() {
@@ -137,9 +138,7 @@ class Unmarshal {
   template <class T>
   T* plain_array(std::size_t& count) {
     count = read_count();
-    const char* end = marshal::arguments_end();
-    if (end && count > static_cast<std::size_t>(end - base_ - at_) / sizeof(T))
-      marshal::truncated(at_, count, sizeof(T));
+    if (count > rest() / sizeof(T)) marshal::truncated(at_, count, sizeof(T));
     T* first = reinterpret_cast<T*>(base_ + at_);
     at_ += count * sizeof(T);
     return first;
@@ -154,8 +153,7 @@ class Unmarshal {
   template <class Pupper>
   void pup(Pupper&& pupper, std::size_t alignment) {
     at_ = marshal::align_up(at_, alignment);
-    const char* end = marshal::arguments_end();
-    PUP::fromMem p(base_ + at_, end ? static_cast<std::size_t>(end - base_ - at_) : ~std::size_t{0} / 2);
+    PUP::fromMem p(base_ + at_, rest());
     pupper(p);
     at_ += p.size();
   }
@@ -164,7 +162,9 @@ class Unmarshal {
   char* base_;
 
  private:
+  std::size_t rest() const { return at_ < length_ ? length_ - at_ : 0; }
   std::size_t at_;
+  std::size_t length_;
 };
 
 // One value. Plain ones are used where they lie.

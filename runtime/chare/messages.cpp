@@ -70,10 +70,8 @@ void send_whole(Pe& pe, int to, int entry, std::uint64_t element, Message messag
   pe.send(to, std::move(message));
 }
 
-Message received_whole(const RuntimeCall& call) {
-  Message borrowed(call.envelope);
-  Message message = borrowed.share();  // the other reference is dropped as soon as the entry returns
-  static_cast<void>(borrowed.release());
+Message received_whole(Delivery& call) {
+  Message message = std::move(call.message);
   message->target = Target::none;
   unpack(message);
   return message;
@@ -81,7 +79,7 @@ Message received_whole(const RuntimeCall& call) {
 
 void send_to(Pe& pe, int to, Message&& message) {
   if (to == pe.index) return pe.send(to, std::move(message));
-  if (!pe.port.is_far(to) && pe.is_small(message)) {
+  if (pe.is_small(message)) {
     pack(message);
     if (pe.is_small(message) && !message.shared()) return pe.send_small(to, std::move(message));
   }
@@ -108,10 +106,10 @@ void* new_marshalled(std::size_t size, const CkEntryOptions* options) {
   return payload_of(message.release());
 }
 
-const void* reduction_data(void* impl_msg, std::size_t& size) {
-  auto* message = static_cast<CkReductionMsg*>(impl_msg);
-  size = message->getSize();
-  return message->getData();
+const void* reduction_data(void* message, std::size_t& size) {
+  auto* contributions = static_cast<CkReductionMsg*>(message);
+  size = contributions->getSize();
+  return contributions->getData();
 }
 
 }  // namespace periapt

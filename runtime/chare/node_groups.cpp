@@ -57,10 +57,7 @@ void NodeGroups::create(PeObjects& objects, CkGroupID id, int type, int ep, Mess
   const Creation outer = objects.creating;
   objects.creating = {};
   objects.creating.group = id;
-  char* payload = static_cast<char*>(message.payload());
-  const char* end = payload + message->size;
-  ++objects.pe.created;
-  objects.enter(ep, object, payload, end, std::move(message));
+  objects.construct(ep, object, std::move(message));
   objects.creating = outer;
   std::vector<Message> waiting;
   {
@@ -74,45 +71,37 @@ void NodeGroups::create(PeObjects& objects, CkGroupID id, int type, int ep, Mess
     send_runtime(objects.pe, objects.pe.index + rank, entry_ready, static_cast<std::uint32_t>(id.idx), 0, 0);
 }
 
-void NodeGroups::deliver(PeObjects& objects, int ep, std::uint32_t collection, void* payload, const char* end,
-                         Message message) {
-  const auto box = [&] {
-    if (!message)
-      message = boxed(objects.pe, Target::node_group, ep, collection, 0, payload,
-                      static_cast<unsigned>(end - static_cast<char*>(payload)));
-  };
+void NodeGroups::deliver(PeObjects& objects, Delivery& call) {
+  call.exclusive = entry_info(call.entry).flags & ep_exclusive;
   Record* r = nullptr;
   {
     std::lock_guard lock(mutex_);
-    auto& slot = records_[static_cast<int>(collection)];
+    auto& slot = records_[static_cast<int>(call.collection)];
     if (!slot) slot = std::make_unique<Record>();
     r = slot.get();
     if (!r->object) {
-      box();
-      r->waiting.push_back(std::move(message));
+      r->waiting.push_back(to_message(call));
       return;
     }
-    if (entry_info(ep).flags & ep_exclusive) {
+    if (call.exclusive) {
       if (r->exclusive) {  // on another PE of the process, or on this one in a scheduler that the entry runs
-        box();
-        r->blocked.push_back(std::move(message));
+        r->blocked.push_back(to_message(call));
         return;
       }
       r->exclusive = true;
     }
   }
-  void* object = object_for_entry(r->type, ep, r->object);
-  const bool exclusive = entry_info(ep).flags & ep_exclusive;
-  objects.run_entry(ep, object, payload, end, std::move(message), {}, exclusive ? static_cast<int>(collection) : 0);
+  call.object = object_for_entry(r->type, call.entry, r->object);
+  objects.run_entry(call);
 }
 
 // An [exclusive] entry has returned, or its thread has ended. The next of those that came meanwhile is queued here: any
 // PE of the process may run it. There is always one queued or running as long as some are kept.
-void NodeGroups::leave_exclusive(PeObjects& objects, int group) {
+void NodeGroups::leave_exclusive(PeObjects& objects, const Delivery& call) {
   Message next;
   {
     std::lock_guard lock(mutex_);
-    Record& r = *records_.at(group);
+    Record& r = *records_.at(static_cast<int>(call.collection));
     r.exclusive = false;
     if (!r.blocked.empty()) {
       next = std::move(r.blocked.front());
@@ -155,12 +144,12 @@ void contribute_here(int group, NodeContribution& c) {
 void register_node_group_entries() {
   entry_ready = register_runtime_entry(
       "node group is ready",
-      [](Pe& pe, const RuntimeCall& call) {
+      [](Pe& pe, Delivery& call) {
         if (!pe.objects->started) return pe.objects->start_gate->try_open();
         pe.objects->group_ready(CkGroupID{static_cast<int>(call.collection)});
       },
       ep_expedited);
-  entry_contribute = register_runtime_entry("contribution to a node group", [](Pe& pe, const RuntimeCall& call) {
+  entry_contribute = register_runtime_entry("contribution to a node group", [](Pe& pe, Delivery& call) {
     pe.objects->count_processed();
     NodeContribution c = call.read<NodeContribution>();
     contribute_here(static_cast<int>(call.collection), c);

@@ -17,8 +17,8 @@ class NodeGroups {
   void* find(int group);
   NodeGroup* base(int group);
   void create(PeObjects& objects, CkGroupID id, int type, int ep, Message message);
-  void deliver(PeObjects& objects, int ep, std::uint32_t collection, void* payload, const char* end, Message message);
-  void leave_exclusive(PeObjects& objects, int group);
+  void deliver(PeObjects& objects, Delivery& call);
+  void leave_exclusive(PeObjects& objects, const Delivery& call);
   // From NodeGroup's constructor.
   void adopt(CkGroupID id, NodeGroup* base);
   // On the first PE of the process only.

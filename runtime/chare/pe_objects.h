@@ -111,24 +111,26 @@ class PeObjects {
 
   // --- running ---
   void deliver(Work& work);
-  void deliver_message(Message&& message);
-  // Runs an entry on an object. `message`: owned payload or null when the arguments lie inline. `owner`: the object, of
-  // a thread that runs it. `exclusive`: the node group that is to be left when the entry has ended.
-  void run_entry(int ep, void* object, void* payload, const char* end, Message&& message, ThreadOwner owner,
-                 int exclusive = 0);
+  void deliver(Delivery& call);
+  void deliver(Delivery&& call) { deliver(call); }
+  // Runs the entry on `call.object`, of which it takes the message.
+  void run_entry(Delivery& call);
   // The same, when all its arguments are here.
-  void run_ready(int ep, void* object, void* payload, const char* end, Message&& message, ThreadOwner owner,
-                 int exclusive);
-  // Calls user code beside the entry `ep` that the message is for.
-  void call_aside(int ep, void* object, const Message& message, const std::function<void()>& function);
+  void run_ready(Delivery& call);
+  // Calls user code beside the entry that the message is for: function(call).
+  void call_aside(const Message& message, void* object, const std::function<void(Delivery&)>& function);
   // Calls an entry directly. Owns the payload.
   void run_now(int ep, void* object, void* payload, ThreadOwner owner) {
-    Message message = Message::from_payload(payload);
-    const char* end = static_cast<char*>(payload) + message->size;
+    Delivery call(Message::from_payload(payload));
+    call.entry = static_cast<std::uint16_t>(ep);
+    call.object = object;
+    call.owner = owner.key;
     count_created();
-    run_entry(ep, object, payload, end, std::move(message), owner);
+    run_entry(call);
   }
-  void enter(int ep, void* object, void* payload, const char* end, Message&& message);
+  void enter(Delivery& call);
+  // Runs a constructor on storage: one more call that begins and ends here. Takes the message.
+  void construct(int ep, void* object, Message message);
   // The public API's counts of messages, for quiescence detection.
   void count_created() { ++pe.created; }
   void count_processed() { ++pe.processed; }
@@ -143,10 +145,11 @@ class PeObjects {
  private:
   GroupRecord* find_group_slow(int index);
   GroupRecord* missing_group(Envelope* envelope);
-  void deliver_chare(int ep, std::uint64_t serial, void* payload, const char* end, Message&& message);
-  void deliver_group(int ep, std::uint32_t collection, void* payload, const char* end, Message&& message);
-  void start_thread(int ep, void* object, void* payload, const char* end, Message message, ThreadOwner owner,
-                    int exclusive);
+  void deliver_broadcast(Delivery& call);
+  void deliver_chare(Delivery& call);
+  void deliver_group(Delivery& call);
+  void wait_for_collection(Delivery& call);
+  void start_thread(Delivery& call);
   std::vector<GroupRecord> groups_;                  // made on PE 0: 1, 2, 3 ...
   std::unordered_map<int, GroupRecord> far_groups_;  // made elsewhere: negative
   FlatMap<ChareRecord> chares_;
@@ -156,11 +159,11 @@ class PeObjects {
   int group_serial_ = 0;
 };
 
-// A message with the arguments of an inline call: for calls that have to wait.
-Message boxed(Pe& pe, Target target, int ep, std::uint32_t collection, std::uint64_t element, const void* arguments,
-              unsigned length);
-// The same of a call to an entry of the runtime, which may have come in a message already.
-Message set_aside(Pe& pe, const RuntimeCall& call);
+// A message with the arguments of an inline call.
+Message message_of_call(Target target, int ep, std::uint32_t collection, std::uint64_t element, const void* arguments,
+                        std::size_t length);
+// The message of a call that has to wait: its own, or one with its arguments.
+Message to_message(Delivery& call);
 
 // Storage of an object of a chare class; its entry functions construct in it.
 void* allocate_object(std::size_t bytes);
@@ -185,7 +188,7 @@ Message packed_for_other_host(Message message);
 // A program's message on its way to a runtime entry, also of another host, where its address would mean nothing:
 // `element` says what it is for. The entry gets it back as the program knew it.
 void send_whole(Pe& pe, int to, int entry, std::uint64_t element, Message message);
-Message received_whole(const RuntimeCall& call);
+Message received_whole(Delivery& call);
 void unpack(Message& message);
 
 // Sends to `to`, packing messages that need it when they leave the process.
@@ -201,9 +204,9 @@ void send_runtime(Pe& pe, int to, int entry, std::uint32_t collection, std::uint
 
 // Opens an inline call to an object on `to`; counted as created.
 inline OpenCall open_call_to(Pe& pe, int to, std::uint64_t meta, std::uint64_t element) {
-  shm::Slot* slot;
-  void* arguments = pe.open_call(to, meta, element, slot);
-  if (arguments) ++pe.created;
+  host::Slot* slot;
+  void* arguments = pe.reserve(to, meta, element, slot);
+  ++pe.created;
   return {arguments, slot, meta, to};
 }
 

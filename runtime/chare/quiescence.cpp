@@ -30,7 +30,7 @@ void Quiescence::start(const CkCallback& callback) {
   send_runtime(pe_, 0, entry_request, 0, 0, callback);
 }
 
-void Quiescence::on_request(Pe& pe, const RuntimeCall& call) {
+void Quiescence::on_request(Pe& pe, Delivery& call) {
   Quiescence& q = *pe.objects->quiescence;
   const CkCallback callback = call.read<CkCallback>();
   q.callbacks_.push_back(callback);
@@ -48,7 +48,7 @@ void Quiescence::begin_wave() {
   answer();
 }
 
-void Quiescence::on_wave(Pe& pe, const RuntimeCall& call) {
+void Quiescence::on_wave(Pe& pe, Delivery& call) {
   Quiescence& q = *pe.objects->quiescence;
   // element 1: our own reminder to answer when the queue is empty
   call.element == 1 ? q.answer() : q.begin_wave();
@@ -72,7 +72,7 @@ void Quiescence::answer() {
   if (--answers_missing_ == 0) wave_done();
 }
 
-void Quiescence::on_answer(Pe& pe, const RuntimeCall& call) {
+void Quiescence::on_answer(Pe& pe, Delivery& call) {
   Quiescence& q = *pe.objects->quiescence;
   const Sums sums = call.read<Sums>();
   q.sums_.created += sums.created;

@@ -25,9 +25,9 @@ class Quiescence {
     std::uint64_t created = 0, processed = 0;
     bool operator==(const Sums& o) const { return created == o.created && processed == o.processed; }
   };
-  static void on_request(Pe&, const RuntimeCall&);
-  static void on_wave(Pe&, const RuntimeCall&);
-  static void on_answer(Pe&, const RuntimeCall&);
+  static void on_request(Pe&, Delivery&);
+  static void on_wave(Pe&, Delivery&);
+  static void on_answer(Pe&, Delivery&);
   void begin_wave();
   void answer();
   void answer_later();

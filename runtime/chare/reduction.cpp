@@ -316,7 +316,7 @@ void Reduction::send_report(std::uint32_t number, Round& r, bool late) {
 }
 
 // Which reduction a message of the protocol is for; null when its array or group isn't here yet (the call waits then).
-Reduction* Reduction::of(Pe& pe, const RuntimeCall& call) {
+Reduction* Reduction::of(Pe& pe, Delivery& call) {
   const int collection = static_cast<int>(call.collection);
   if (tree_of_key(call.element) == Tree::processes) {
     if (node_groups().find(collection)) return &node_groups().reduction(collection);
@@ -325,11 +325,11 @@ Reduction* Reduction::of(Pe& pe, const RuntimeCall& call) {
     if (record.array) return &record.array->reduction();
     if (record.reduction && record.object) return record.reduction.get();
   }
-  pe.objects->group(collection).waiting.push_back(set_aside(pe, call));
+  pe.objects->group(collection).waiting.push_back(to_message(call));
   return nullptr;
 }
 
-void Reduction::on_report(Pe& pe, const RuntimeCall& call) {
+void Reduction::on_report(Pe& pe, Delivery& call) {
   Reduction* reduction = of(pe, call);
   if (!reduction) return;
   pe.objects->count_processed();
@@ -373,7 +373,7 @@ void Reduction::receive(const Header& header, const CkCallback& callback, const 
   if (is_root()) finish_rounds();
 }
 
-void Reduction::on_start(Pe& pe, const RuntimeCall& call) {
+void Reduction::on_start(Pe& pe, Delivery& call) {
   Reduction* reduction = of(pe, call);
   if (!reduction) return;
   const std::uint32_t number = call.read<std::uint32_t>();
@@ -382,7 +382,7 @@ void Reduction::on_start(Pe& pe, const RuntimeCall& call) {
 }
 
 // A child's subtree has lost its last contributor somewhere: it hears of the rounds that have begun.
-void Reduction::on_passive(Pe& pe, const RuntimeCall& call) {
+void Reduction::on_passive(Pe& pe, Delivery& call) {
   Reduction* reduction = of(pe, call);
   if (!reduction) return;
   const int child = call.read<int>();

@@ -105,10 +105,10 @@ class Reduction {
   };
   struct Header;
 
-  static void on_report(Pe&, const RuntimeCall&);
-  static void on_start(Pe&, const RuntimeCall&);
-  static void on_passive(Pe&, const RuntimeCall&);
-  static Reduction* of(Pe& pe, const RuntimeCall& call);
+  static void on_report(Pe&, Delivery&);
+  static void on_start(Pe&, Delivery&);
+  static void on_passive(Pe&, Delivery&);
+  static Reduction* of(Pe& pe, Delivery& call);
   // The element field of the protocol's messages: which tree, and who sends.
   std::uint64_t tree_of() const { return tree_ == Tree::processes ? 1 : 0; }
   std::uint64_t child_key() const { return tree_of() | static_cast<std::uint64_t>(pe_.index) << 1; }

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "runtime/chare/ids.h"
-#include "runtime/message/envelope.h"
+#include "runtime/message/delivery.h"
 
-typedef void (*CkCallFnPtr)(void* message, void* object);
+typedef void (*CkCallFnPtr)(periapt::Delivery& call, void* object);
 typedef void* (*CkPackFnPtr)(void* message);
 typedef void* (*CkUnpackFnPtr)(void* bytes);
 typedef void (*CkDeallocFnPtr)(void* message);
@@ -43,25 +43,8 @@ enum send_flag : unsigned { send_expedited = 1, send_immediate = 2, send_inline 
 
 class Pe;
 
-// Entry of the runtime itself: `arguments` lies in a message payload (envelope set) or inline (envelope null).
-struct RuntimeCall {
-  std::uint16_t entry;
-  std::uint32_t collection;
-  std::uint64_t element;
-  const void* arguments;
-  std::size_t length;
-  Envelope* envelope;  // borrowed; shared when it came with a broadcast
-
-  // What was given to send_runtime(), or what the arguments begin with.
-  template <class T>
-  T read() const {
-    static_assert(std::is_trivially_copyable_v<T>);
-    T value;
-    std::memcpy(static_cast<void*>(&value), arguments, sizeof value);
-    return value;
-  }
-};
-typedef void (*RuntimeFunction)(Pe&, const RuntimeCall&);
+// An entry of the runtime itself.
+typedef void (*RuntimeFunction)(Pe&, Delivery&);
 
 struct EntryInfo {
   CkCallFnPtr call;

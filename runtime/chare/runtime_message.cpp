@@ -33,7 +33,7 @@ Message enclosing::wrap(const void* header, std::size_t header_bytes, Message in
   return outer;
 }
 
-Message enclosing::unwrap(const RuntimeCall& call, std::size_t at) {
+Message enclosing::unwrap(Delivery& call, std::size_t at) {
   if (call.length <= at) return Message();
   const char* bytes = static_cast<const char*>(call.arguments) + at;
   Envelope* copy = static_cast<Envelope*>(Pe::current()->heap.allocate(call.length - at));

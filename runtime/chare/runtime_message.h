@@ -20,7 +20,7 @@ namespace enclosing {
 // An empty message waits for no groups; one around another waits for those that the inner one waits for.
 Message wrap(const void* header, std::size_t bytes, Message inner);
 // What lies `at` bytes behind the beginning of the call's message; empty when nothing does.
-Message unwrap(const RuntimeCall& call, std::size_t at);
+Message unwrap(Delivery& call, std::size_t at);
 }  // namespace enclosing
 
 // A message with a header and `inner`, which may be empty.
@@ -31,7 +31,7 @@ Message wrap(const Header& header, Message inner) {
 }
 // Both of what was wrapped. The inner message is still packed, if it was.
 template <class Header>
-Message unwrap(const RuntimeCall& call, Header& header) {
+Message unwrap(Delivery& call, Header& header) {
   header = call.read<Header>();
   return enclosing::unwrap(call, part_bytes(sizeof(Header)));
 }

@@ -46,36 +46,23 @@ void StartGate::announce(PeObjects& objects) {
   pe.broadcast(message);
 }
 
-void StartGate::hold(Work& work) {
-  if (work.kind() == WorkKind::message) {
-    Message message(work.message());
-    const Envelope* envelope = message.envelope();
-    if (is_creation(envelope)) {
-      const int collection = static_cast<int>(envelope->collection);
-      creations_[collection] = std::move(message);
-      return try_open();
-    }
-    if (envelope->target == Target::runtime && entry_info(envelope->entry).flags & ep_expedited)
-      return objects_.deliver_message(std::move(message));
-    held_.push_back(std::move(message));
-    return;
+void StartGate::hold(Delivery& call) {
+  const EntryInfo* const entry = call.target == Target::runtime ? &entry_info(call.entry) : nullptr;
+  if (call.message && is_creation(call.message.envelope())) {
+    creations_[static_cast<int>(call.collection)] = std::move(call.message);
+    return try_open();
   }
-  const EntryInfo& entry = entry_info(work.entry());
-  if (entry.target == Target::runtime && entry.flags & ep_expedited)
-    return entry.runtime(pe_, {work.entry(), work.collection(), work.element, work.arguments, work.length(), nullptr});
-  Message boxed = Message::make(sizeof(Work));
-  boxed->target = Target::boxed_call;
-  std::memcpy(boxed.payload(), &work, sizeof work);
-  held_.push_back(std::move(boxed));
+  if (entry && entry->flags & ep_expedited) return objects_.deliver(call);
+  held_.push_back(to_message(call));
 }
 
-void StartGate::on_start(Pe& pe, const RuntimeCall& call) {
+void StartGate::on_start(Pe& pe, Delivery& call) {
   StartGate& gate = *pe.objects->start_gate;
-  gate.start_ = set_aside(pe, call);
+  gate.start_ = to_message(call);
   gate.expected_ = static_cast<int>(call.element);
   gate.try_open();
 }
-void StartGate::on_process_ready(Pe& pe, const RuntimeCall&) { pe.objects->start_gate->try_open(); }
+void StartGate::on_process_ready(Pe& pe, Delivery&) { pe.objects->start_gate->try_open(); }
 
 bool StartGate::complete() const {
   if (!start_) return false;
@@ -112,7 +99,7 @@ bool StartGate::create_collections() {
     Message creation = std::move(next->second);
     creations_.erase(next);
     created_ += number <= expected_;
-    objects_.deliver_message(std::move(creation));
+    objects_.deliver(Delivery(std::move(creation)));
   }
   return true;
 }

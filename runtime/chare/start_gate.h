@@ -24,13 +24,13 @@ class StartGate {
   // On PE 0, when the constructors of the mainchares have returned: the gates of all other PEs may open.
   static void announce(PeObjects& objects);
   // Takes what has come to a PE whose gate is closed.
-  void hold(Work& work);
+  void hold(Delivery& call);
   // Opens if what it waited for has come.
   void try_open();
 
  private:
-  static void on_start(Pe&, const RuntimeCall&);
-  static void on_process_ready(Pe&, const RuntimeCall&);
+  static void on_start(Pe&, Delivery&);
+  static void on_process_ready(Pe&, Delivery&);
   bool complete() const;
   bool set_readonlys();
   bool create_collections();

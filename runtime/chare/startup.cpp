@@ -121,7 +121,7 @@ void begin(Pe& pe) {
 
 // --- end -------------------------------------------------------------------------------------------------------------
 
-void on_exit_request(Pe& pe, const RuntimeCall& call) {
+void on_exit_request(Pe& pe, Delivery& call) {
   static bool ending = false;
   if (ending) return;
   ending = true;
@@ -136,7 +136,7 @@ void on_exit_request(Pe& pe, const RuntimeCall& call) {
   pe.broadcast(message);
   pe.process.finish(pe, code);
 }
-void on_exit(Pe& pe, const RuntimeCall& call) {
+void on_exit(Pe& pe, Delivery& call) {
   const int code = call.read<int>();
   pe.process.finish(pe, code);
 }

@@ -84,7 +84,7 @@ void Watchdog::tick() {
   for (int to = 0; to < pe.process.pes(); ++to) send_runtime(pe, to, entry_ask, 0, 0, 0);
 }
 
-void Watchdog::on_ask(Pe& pe, const RuntimeCall&) { send_runtime(pe, 0, entry_answer, 0, 0, look(*pe.objects)); }
+void Watchdog::on_ask(Pe& pe, Delivery&) { send_runtime(pe, 0, entry_answer, 0, 0, look(*pe.objects)); }
 
 Watchdog::Answer Watchdog::look(PeObjects& objects) {
   Pe& pe = objects.pe;
@@ -105,7 +105,7 @@ Watchdog::Answer Watchdog::look(PeObjects& objects) {
   return a;
 }
 
-void Watchdog::on_answer(Pe& pe, const RuntimeCall& call) {
+void Watchdog::on_answer(Pe& pe, Delivery& call) {
   const Answer answer = call.read<Answer>();
   pe.objects->watchdog->heard(answer);
 }
@@ -166,7 +166,7 @@ std::string Watchdog::explain(PeObjects& objects) {
   return shortened(text);
 }
 
-void Watchdog::on_explain(Pe& pe, const RuntimeCall&) {
+void Watchdog::on_explain(Pe& pe, Delivery&) {
   const std::string text = explain(*pe.objects);
   Message message = Message::make(text.size());
   std::memcpy(message.payload(), text.data(), text.size());
@@ -176,7 +176,7 @@ void Watchdog::on_explain(Pe& pe, const RuntimeCall&) {
   pe.send(0, std::move(message));
 }
 
-void Watchdog::on_explanation(Pe& pe, const RuntimeCall& call) {
+void Watchdog::on_explanation(Pe& pe, Delivery& call) {
   Watchdog& self = *pe.objects->watchdog;
   self.texts_[call.element].assign(static_cast<const char*>(call.arguments), call.length);
   if (--self.missing_ == 0) self.tell();

@@ -38,10 +38,10 @@ class Watchdog {
     double idle_s = 0;
     std::uint32_t may_move = 0;  // queued work, or a timer that may bring some
   };
-  static void on_ask(Pe&, const RuntimeCall&);
-  static void on_answer(Pe&, const RuntimeCall&);
-  static void on_explain(Pe&, const RuntimeCall&);
-  static void on_explanation(Pe&, const RuntimeCall&);
+  static void on_ask(Pe&, Delivery&);
+  static void on_answer(Pe&, Delivery&);
+  static void on_explain(Pe&, Delivery&);
+  static void on_explanation(Pe&, Delivery&);
   static Answer look(PeObjects& objects);
 
   void arm();

@@ -140,7 +140,7 @@ MemoryKey register_or_end(const void* memory, std::size_t size, Audience audienc
 namespace {
 
 // On the PE that made the buffer.
-void on_register(Pe& pe, const RuntimeCall& call) {
+void on_register(Pe& pe, Delivery& call) {
   pe.objects->count_processed();
   auto asked = call.read<RegisterCall>();
   asked.buffer.registerMem();
@@ -148,13 +148,13 @@ void on_register(Pe& pe, const RuntimeCall& call) {
   ++pe.created;
   send_to(pe, asked.asker, runtime_message(&answer, sizeof answer, entry_registered, 0));
 }
-void on_registered(Pe& pe, const RuntimeCall& call) {
+void on_registered(Pe& pe, Delivery& call) {
   pe.objects->count_processed();
   const auto answer = call.read<RegisteredCall>();
   answer.access->remote = answer.buffer;
   move(pe, *answer.access);
 }
-void on_ended(Pe& pe, const RuntimeCall& call) {
+void on_ended(Pe& pe, Delivery& call) {
   pe.objects->count_processed();
   auto buffer = call.read<CkNcpyBuffer>();
   end_registration(buffer);

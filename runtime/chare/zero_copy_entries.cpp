@@ -156,7 +156,7 @@ class PostedCall {
     std::vector<CkNcpyBufferPost> posts(arrays_.size());
     for (CkNcpyBufferPost& post : posts) post.call = this;
     ++left_;  // nothing ends before all of them are known
-    objects_.call_aside(ep_, object, call_, [&] { function->second(call_.payload(), object, posts.data()); });
+    objects_.call_aside(call_, object, [&](Delivery& call) { function->second(call, object, posts.data()); });
     for (std::size_t i = 0; i < posts.size(); ++i) {
       if (arrays_[i].matched) continue;
       if (!posts[i].assigned)
@@ -271,16 +271,15 @@ void has_been_copied(const CkNcpyBuffer& buffer, std::size_t bytes) {
 
 // ---- running
 
-void run(PeObjects& objects, int ep, void* object, void* payload, const char* end, Message message, ThreadOwner owner,
-         int exclusive) {
-  const bool post = entry_info(ep).flags & ep_nocopypost;
+void run(PeObjects& objects, Delivery& call) {
+  const bool post = entry_info(call.entry).flags & ep_nocopypost;
   PostedCall* posted = nullptr;
-  check(message);
-  switch (head_of(payload)->where) {
+  check(call.message);
+  switch (head_of(call.arguments)->where) {
     case Where::posted:
-      posted = head_of(payload)->call;
+      posted = head_of(call.arguments)->call;
       if (!objects.zero_copy_posts().take_ready(posted))
-        fatal("the buffers that were posted for a call are on another PE", name_of(ep),
+        fatal("the buffers that were posted for a call are on another PE", name_of(call.entry),
               "their owner has been destroyed and made again elsewhere meanwhile",
               "keep an object until what it has posted buffers for has run");
       break;
@@ -289,13 +288,13 @@ void run(PeObjects& objects, int ep, void* object, void* payload, const char* en
       [[fallthrough]];
     case Where::at_sender:
       if (post)
-        (new PostedCall(objects, ep, message))->ask(object);
+        (new PostedCall(objects, call.entry, call.message))->ask(call.object);
       else
-        fetch(objects, message);
-      if (exclusive) node_groups().leave_exclusive(objects, exclusive);
+        fetch(objects, call.message);
+      if (call.exclusive) node_groups().leave_exclusive(objects, call);
       return;
   }
-  objects.run_ready(ep, object, payload, end, std::move(message), owner, exclusive);
+  objects.run_ready(call);
   if (posted) posted->end();
 }
 
@@ -379,12 +378,11 @@ void post_buffer(void* bytes, std::size_t size, int tag, bool of_node) {
 }
 
 void register_post_entries() {
-  entry_posted_elsewhere =
-      register_runtime_entry("zero copy: posted by another PE", [](Pe& pe, const RuntimeCall& call) {
-        pe.objects->count_processed();
-        const auto posted = call.read<PostedElsewhere>();
-        posted.call->move_to(posted.index, posted.buffer.bytes, posted.buffer.size);
-      });
+  entry_posted_elsewhere = register_runtime_entry("zero copy: posted by another PE", [](Pe& pe, Delivery& call) {
+    pe.objects->count_processed();
+    const auto posted = call.read<PostedElsewhere>();
+    posted.call->move_to(posted.index, posted.buffer.bytes, posted.buffer.size);
+  });
 }
 
 }  // namespace periapt::zero_copy

@@ -55,8 +55,7 @@ class Posts {
 };
 
 // An entry with such arrays is to be run: it is, or will be when they are here.
-void run(PeObjects& objects, int ep, void* object, void* payload, const char* end, Message message, ThreadOwner owner,
-         int exclusive);
+void run(PeObjects& objects, Delivery& call);
 // The same for one element that a broadcast reaches. The message is shared by all of them.
 void run_for_element(PeObjects& objects, int ep, void* object, int array, std::uint64_t element,
                      const Message& message);

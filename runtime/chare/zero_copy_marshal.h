@@ -60,7 +60,7 @@ inline const ArrayRecord* records_of(const ArraysHead* head) { return reinterpre
 constexpr std::size_t padded(std::size_t bytes) { return marshal::align_up(bytes, 16); }
 
 // Calls the post entry method of an entry, with its arguments: it says where the arrays are to go.
-typedef void (*PostFunction)(void* message, void* object, CkNcpyBufferPost* posts);
+typedef void (*PostFunction)(Delivery& call, void* object, CkNcpyBufferPost* posts);
 
 // Where the elements are that the record says, for an entry that is being called.
 void* elements(const ArraysHead* head, unsigned index);
@@ -145,7 +145,7 @@ void tell_if_copied(const NcpyToSend<T>& a) {
 // --- the receiving side ----------------------------------------------------------------------------------------------
 class NcpyUnmarshal : public Unmarshal {
  public:
-  NcpyUnmarshal(void* message, unsigned arrays) : Unmarshal(message, zero_copy::arguments_at(arrays)) {}
+  NcpyUnmarshal(const Delivery& call, unsigned arrays) : Unmarshal(call, zero_copy::arguments_at(arrays)) {}
   void* next_array() { return zero_copy::elements(head(), next_++); }
   void skip_array() { ++next_; }
 

@@ -238,21 +238,21 @@ void Balancer::tell_when_ready() {
   told_waiting_ = waiting_;
   call(center_of(pe_), entry_ready, step_);
 }
-void Balancer::on_ready(Pe& pe, const RuntimeCall& call) {
+void Balancer::on_ready(Pe& pe, Delivery& call) {
   receive(pe).coordinator_->ready(static_cast<int>(call.element), call.read<std::uint32_t>());
 }
 
-void Balancer::on_probe(Pe& pe, const RuntimeCall& call) {
+void Balancer::on_probe(Pe& pe, Delivery& call) {
   Balancer& self = receive(pe);
   const Count count = self.count();
   if (!count.ready()) self.told_ = false;
   self.call_with(static_cast<int>(call.element), entry_count, count);
 }
-void Balancer::on_count(Pe& pe, const RuntimeCall& call) {
+void Balancer::on_count(Pe& pe, Delivery& call) {
   receive(pe).coordinator_->answer(static_cast<int>(call.element), call.read<Count>(), {});
 }
 
-void Balancer::on_collect(Pe& pe, const RuntimeCall& call) { receive(pe).collect(call.read<std::uint32_t>()); }
+void Balancer::on_collect(Pe& pe, Delivery& call) { receive(pe).collect(call.read<std::uint32_t>()); }
 void Balancer::collect(bool loads) {
   const Count count = this->count();
   if (count.ready()) {
@@ -274,7 +274,7 @@ void Balancer::collect(bool loads) {
   own.pup(p);
   send_bytes(center_of(pe_), entry_loads, bytes);
 }
-void Balancer::on_loads(Pe& pe, const RuntimeCall& call) {
+void Balancer::on_loads(Pe& pe, Delivery& call) {
   Balancer& self = receive(pe);
   LoadDatabase loads;
   PUP::fromMem p(static_cast<const char*>(call.arguments) + sizeof(Count), call.length - sizeof(Count));
@@ -310,7 +310,7 @@ LoadDatabase Balancer::own_loads() {
   return own;
 }
 
-void Balancer::on_assign(Pe& pe, const RuntimeCall& call) {
+void Balancer::on_assign(Pe& pe, Delivery& call) {
   Balancer& self = receive(pe);
   std::vector<Move> moves((call.length - sizeof(int)) / sizeof(Move));
   const char* first = static_cast<const char*>(call.arguments) + sizeof(int);
@@ -338,7 +338,7 @@ ArrayElement* Balancer::find(const Move& move) {
     if (ArrayElement* element = manager->find(move.element); element && record_of(*element) >= 0) return element;
   return nullptr;
 }
-void Balancer::on_missing(Pe& pe, const RuntimeCall&) {
+void Balancer::on_missing(Pe& pe, Delivery&) {
   Balancer& self = receive(pe);
   --self.expected_;
   self.tell_when_settled();
@@ -348,9 +348,9 @@ void Balancer::tell_when_settled() {
   assigned_ = false;
   call(center_of(pe_), entry_settled);
 }
-void Balancer::on_settled(Pe& pe, const RuntimeCall&) { receive(pe).coordinator_->settled(); }
+void Balancer::on_settled(Pe& pe, Delivery&) { receive(pe).coordinator_->settled(); }
 
-void Balancer::on_resume(Pe& pe, const RuntimeCall& call) {
+void Balancer::on_resume(Pe& pe, Delivery& call) {
   Balancer& self = receive(pe);
   const std::uint32_t step = call.read<std::uint32_t>();
   self.step_ = step + 1;
@@ -361,7 +361,7 @@ void Balancer::on_resume(Pe& pe, const RuntimeCall& call) {
   for (const Record& record : self.records_) self.waiting_ += record.element && self.counts(record);
   self.resume_up_to(step);
 }
-void Balancer::on_late(Pe& pe, const RuntimeCall&) {
+void Balancer::on_late(Pe& pe, Delivery&) {
   Balancer& self = receive(pe);
   self.resume_up_to(self.step_ - 1);
 }
@@ -374,15 +374,17 @@ void Balancer::resume_up_to(std::uint32_t step) {
     if (record.element && record.state.in_sync && record.state.step <= step)
       due.emplace_back(static_cast<std::int32_t>(i), record.serial);
   }
-  const Execution* const outer = pe_.running;
+  const Delivery* const outer = pe_.running;
   for (auto [number, serial] : due) {
     Record& record = records_[number];
     if (record.serial != serial || !record.state.in_sync) continue;  // gone; who was moved is resumed on arrival
     record.state.in_sync = false;
     record.state.resumed = record.state.step;
     ArrayElement* element = record.element;
-    const Execution execution{static_cast<std::uint16_t>(entry_resumed_element), element, nullptr, nullptr};
-    pe_.running = &execution;
+    Delivery resumption;
+    resumption.entry = static_cast<std::uint16_t>(entry_resumed_element);
+    resumption.object = element;
+    pe_.running = &resumption;
     if (meter_.is_on()) meter_.begin(number);
     element->ResumeFromSync();
     meter_.end();

@@ -73,16 +73,16 @@ class Balancer : public BalanceHook {
     std::uint32_t serial = 0;         // of uses of this place
     BalanceTravel state;              // seconds: those the element came with; the meter has the rest
   };
-  static void on_ready(Pe&, const RuntimeCall&);
-  static void on_probe(Pe&, const RuntimeCall&);
-  static void on_count(Pe&, const RuntimeCall&);
-  static void on_collect(Pe&, const RuntimeCall&);
-  static void on_loads(Pe&, const RuntimeCall&);
-  static void on_assign(Pe&, const RuntimeCall&);
-  static void on_missing(Pe&, const RuntimeCall&);
-  static void on_settled(Pe&, const RuntimeCall&);
-  static void on_resume(Pe&, const RuntimeCall&);
-  static void on_late(Pe&, const RuntimeCall&);
+  static void on_ready(Pe&, Delivery&);
+  static void on_probe(Pe&, Delivery&);
+  static void on_count(Pe&, Delivery&);
+  static void on_collect(Pe&, Delivery&);
+  static void on_loads(Pe&, Delivery&);
+  static void on_assign(Pe&, Delivery&);
+  static void on_missing(Pe&, Delivery&);
+  static void on_settled(Pe&, Delivery&);
+  static void on_resume(Pe&, Delivery&);
+  static void on_late(Pe&, Delivery&);
 
   int add(ArrayElement& element, const BalanceTravel& state);
   void remove(ArrayElement& element);

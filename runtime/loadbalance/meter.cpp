@@ -96,7 +96,7 @@ void Meter::charge() {
   since_ns_ = now;
 }
 
-void Meter::on_begin(Pe&, const Execution& execution) {
+void Meter::on_begin(Pe&, const Delivery& execution) {
   const std::int32_t* record = records_.find(address(execution.object));
   begin(record ? *record : nobody);
 }

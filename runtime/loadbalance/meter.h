@@ -52,8 +52,8 @@ class Meter : public Observer {
   struct Stopped;  // frames of a thread that waits
 
   static std::uint64_t address(const void* object) { return reinterpret_cast<std::uint64_t>(object); }
-  void on_begin(Pe&, const Execution& execution) override;
-  void on_end(Pe&, const Execution&) override { end(); }
+  void on_begin(Pe&, const Delivery& execution) override;
+  void on_end(Pe&, const Delivery&) override { end(); }
   void charge();  // the time since the last look, to the innermost frame
 
   Pe& pe_;

@@ -22,7 +22,6 @@ enum class Target : std::uint8_t {
   node_group,  // collection = group
   array,       // collection = array, element = element id
   broadcast,   // collection = array, element = epoch: every element of the array on the PE
-  boxed_call,  // payload is a Work: no ring leads to its PE, or it waits for the start
 };
 
 enum EnvelopeFlag : std::uint8_t {

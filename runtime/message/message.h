@@ -2,7 +2,6 @@
 #pragma once
 #include <utility>
 
-#include "machine/shm/heap.h"
 #include "runtime/message/envelope.h"
 
 namespace periapt {
@@ -36,7 +35,7 @@ class Message {
   Message share() const;
   // A private copy.
   Message copy() const;
-  bool shared() const { return shm::Heap::is_shared(envelope_); }
+  bool shared() const;
 
  private:
   void drop();

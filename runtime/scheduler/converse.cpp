@@ -55,7 +55,7 @@ Message system_message(ConverseHandler handler, std::size_t payload, unsigned pr
 }
 
 void resume_from_scheduler(Pe& pe, Thread* thread) {
-  const Execution* const outer = pe.running;
+  const Delivery* const outer = pe.running;
   pe.threads.resume(thread);
   pe.running = outer;
 }

@@ -6,7 +6,7 @@
 namespace periapt {
 
 class Pe;
-struct Execution;
+struct Delivery;
 
 // A message at the moment in which it is created.
 struct Created {
@@ -23,8 +23,8 @@ class Observer {
   virtual ~Observer() = default;
   virtual void on_created(Pe&, const Created&) {}
   virtual void on_enqueued(Pe&, std::uint16_t entry) {}
-  virtual void on_begin(Pe&, const Execution&) {}
-  virtual void on_end(Pe&, const Execution&) {}
+  virtual void on_begin(Pe&, const Delivery&) {}
+  virtual void on_end(Pe&, const Delivery&) {}
 };
 
 }  // namespace periapt

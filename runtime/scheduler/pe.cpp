@@ -84,6 +84,7 @@ Message Message::share() const {
   Heap::add_reference(envelope_);
   return Message(envelope_);
 }
+bool Message::shared() const { return Heap::is_shared(envelope_); }
 Message Message::copy() const {
   std::size_t bytes = message_bytes(envelope_->size, envelope_->priority_bits);
   void* copy = Pe::current()->heap.allocate(bytes);
@@ -117,42 +118,9 @@ Pe::~Pe() = default;
 
 // --- sending ---------------------------------------------------------------------------------------------------------
 
-// What goes whole into a line of the receiver's ring, or waits for one; write(body) fills it. False: no ring leads
-// there.
-template <class Write>
-PERIAPT_INLINE bool Pe::send_line(int to, std::uint64_t meta, Write&& write) {
-  if (shm::Slot* slot = port.claim(to)) [[likely]] {
-    write(slot->body);
-    port.publish(to, slot, meta);
-    return true;
-  }
-  if (port.is_far(to)) return false;
-  Work line;
-  std::byte* const body = reinterpret_cast<std::byte*>(&line.element);
-  write(body);
-  port.park(to, meta, body);
-  return true;
-}
-
-void Pe::send_call(int to, std::uint64_t meta, std::uint64_t element, const void* arguments) {
-  if (to == index) return enqueue_call(meta, element, arguments);
-  const bool near = send_line(to, meta, [&](std::byte* body) {
-    std::memcpy(body, &element, sizeof element);
-    std::memcpy(body + sizeof element, arguments, inline_arguments_max);
-  });
-  if (!near) [[unlikely]]
-    send_call_far(to, meta, element, arguments);
-}
-
-// As a message that holds the call.
-void Pe::send_call_far(int to, std::uint64_t meta, std::uint64_t element, const void* arguments) {
-  Message boxed = Message::make(sizeof(Work));
-  boxed->target = Target::boxed_call;
-  Work* work = static_cast<Work*>(boxed.payload());
-  work->meta = meta;
-  work->element = element;
-  std::memcpy(work->arguments, arguments, inline_arguments_max);
-  port.send_far(to, message_meta, boxed.release());
+void Pe::commit_spare(int to, std::uint64_t meta) {
+  if (port.is_far(to)) return port.send_far_line(to, meta, spare_.body, body_bytes(meta));
+  port.park(to, meta, spare_.body);
 }
 
 void Pe::send(int to, Message&& message) {
@@ -167,17 +135,17 @@ void Pe::send(int to, Message&& message) {
 
 void Pe::send_small(int to, Message&& message) {
   const Envelope& e = *message.envelope();
-  send_line(to, small_meta(e.entry, e.collection, static_cast<unsigned>(e.size)), [&](std::byte* body) {
-    std::memcpy(body, &e.element, sizeof e.element);
-    auto* small = reinterpret_cast<SmallMessage*>(body + sizeof e.element);
-    small->reference = e.reference;
-    small->source = e.source;
-    small->extra = e.extra;
-    small->message_type = e.message_type;
-    small->target = e.target;
-    small->flags = e.flags;
-    std::memcpy(small->payload, message.payload(), e.size);
-  });
+  const std::uint64_t meta = small_meta(e.entry, e.collection, static_cast<unsigned>(e.size));
+  host::Slot* slot;
+  auto* small = static_cast<SmallMessage*>(reserve(to, meta, e.element, slot));
+  small->reference = e.reference;
+  small->source = e.source;
+  small->extra = e.extra;
+  small->message_type = e.message_type;
+  small->target = e.target;
+  small->flags = e.flags;
+  std::memcpy(small->payload, message.payload(), e.size);
+  commit(to, meta, slot);
   message = Message();
 }
 
@@ -245,13 +213,6 @@ bool Pe::tree_parked(int root) const {
 
 // --- queueing --------------------------------------------------------------------------------------------------------
 
-void Pe::enqueue_call(std::uint64_t meta, std::uint64_t element, const void* arguments) {
-  Work& work = fifo_.push_back();
-  work.meta = meta;
-  work.element = element;
-  std::memcpy(work.arguments, arguments, inline_arguments_max);
-}
-
 void Pe::enqueue(Message&& message) {
   Envelope* envelope = message.release();
   Work work;
@@ -289,54 +250,56 @@ void Pe::accept_message(Message&& message) {
   if (message->flags & envelope_tree) [[unlikely]] {
     if (message->source != index) forward_tree(message);
   }
-  if (message->target == Target::boxed_call) [[unlikely]] {
-    fifo_.push_back() = *static_cast<Work*>(message.payload());
-    return;
-  }
   enqueue(std::move(message));
 }
 
 // --- running ---------------------------------------------------------------------------------------------------------
 
+// Takes a line that has arrived. Calls and small messages run right away when `run_calls` and nothing is queued: true.
+bool Pe::accept_line(std::uint64_t meta, const void* body, bool run_calls) {
+  const bool run = run_calls && !has_work() && !stop_requested_;
+  const auto kind = static_cast<WorkKind>(meta & 3);
+  if (kind == WorkKind::call && !run) {
+    Work& work = fifo_.push_back();
+    work.meta = meta;
+    std::memcpy(&work.element, body, sizeof(Work) - sizeof work.meta);
+    return false;
+  }
+  Work work;
+  if (kind == WorkKind::call) [[likely]] {
+    work.meta = meta;
+    std::memcpy(&work.element, body, sizeof(Work) - sizeof work.meta);
+  } else if (kind == WorkKind::small) {
+    Message message = unfold(meta, body);
+    if (!run) {
+      enqueue(std::move(message));
+      return false;
+    }
+    if (watch_ & Observer::enqueued) [[unlikely]]
+      notify_enqueued(message->entry);
+    work.meta = message_meta;
+    work.element = reinterpret_cast<std::uint64_t>(message.release());
+  } else {
+    void* block;
+    std::memcpy(&block, body, sizeof block);
+    if ((meta & 3) == machine::OneSided::kErrandMeta)
+      process.layer().one_sided().take_errand(index, block);
+    else
+      accept_message(Message(static_cast<Envelope*>(block)));
+    return false;
+  }
+  if (is_idle_) [[unlikely]]
+    end_idle();
+  dispatch(*this, work);
+  return true;
+}
+
 int Pe::accept(bool run_calls) {
   if (fifo_.size() > accept_below) [[unlikely]]
     return 0;
   int ran = 0;
-  const auto sink = [this, run_calls, &ran](std::uint64_t meta, const void* body, int) {
-    if ((meta & 3) != static_cast<std::uint64_t>(WorkKind::call)) [[unlikely]] {
-      if ((meta & 3) == static_cast<std::uint64_t>(WorkKind::small)) {
-        Message message = unfold(meta, body);
-        if (!run_calls || has_work() || stop_requested_) return enqueue(std::move(message));
-        if (watch_ & Observer::enqueued) [[unlikely]]
-          notify_enqueued(message->entry);
-        if (is_idle_) [[unlikely]]
-          end_idle();
-        Work work;
-        work.meta = message_meta;
-        work.element = reinterpret_cast<std::uint64_t>(message.release());
-        ++ran;
-        return dispatch(*this, work);
-      }
-      void* block;
-      std::memcpy(&block, body, sizeof block);
-      if ((meta & 3) == machine::OneSided::kErrandMeta) [[unlikely]]
-        return process.layer().one_sided().take_errand(index, block);
-      return accept_message(Message(static_cast<Envelope*>(block)));
-    }
-    if (run_calls && !has_work() && !stop_requested_) [[likely]] {
-      Work work;
-      work.meta = meta;
-      std::memcpy(&work.element, body, sizeof(Work) - sizeof work.meta);
-      if (is_idle_) [[unlikely]]
-        end_idle();
-      ++ran;
-      return dispatch(*this, work);
-    }
-    Work& work = fifo_.push_back();
-    work.meta = meta;
-    std::memcpy(&work.element, body, sizeof(Work) - sizeof work.meta);
-  };
-  port.poll(sink, accept_budget);
+  port.poll([&](std::uint64_t meta, const void* body, int) { ran += accept_line(meta, body, run_calls); },
+            accept_budget);
   return ran;
 }
 
@@ -359,7 +322,7 @@ bool Pe::take(Work& work) {
 
 void Pe::execute(Work& work) {
   if (work.kind() == WorkKind::thread) {
-    const Execution* const outer = running;
+    const Delivery* const outer = running;
     threads.resume(reinterpret_cast<Thread*>(work.element));
     running = outer;
   } else {
@@ -369,11 +332,8 @@ void Pe::execute(Work& work) {
 
 // At the network, and at the transfers that have ended.
 bool Pe::look_outside() {
-  const auto deliver = [](void* context, std::uint64_t meta, void* block) {
-    Pe& pe = *static_cast<Pe*>(context);
-    if ((meta & 3) == machine::OneSided::kErrandMeta) [[unlikely]]
-      return pe.process.layer().one_sided().take_errand(pe.index, block);
-    pe.accept_message(Message(static_cast<Envelope*>(block)));
+  const auto deliver = [](void* context, std::uint64_t meta, const void* body) {
+    static_cast<Pe*>(context)->accept_line(meta, body, false);
   };
   const bool moved = has_net_ && process.layer().progress_net(index, deliver, this);
   if (transfers_ == 0) [[likely]]
@@ -524,7 +484,7 @@ void Pe::idle() {
 // --- threads ---------------------------------------------------------------------------------------------------------
 
 void Pe::suspend() {
-  const Execution* const mine = running;
+  const Delivery* const mine = running;
   threads.suspend();
   running = mine;
 }

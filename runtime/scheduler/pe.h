@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "machine/layer/machine_layer.h"
-#include "runtime/message/message.h"
+#include "runtime/message/delivery.h"
 #include "runtime/scheduler/conditions.h"
 #include "runtime/scheduler/fifo.h"
 #include "runtime/scheduler/observer.h"
@@ -26,19 +26,11 @@ class Process;
 class Carrier;
 class PeObjects;  // runtime/chare: what lives on this PE
 struct ConverseState;
+using host::Heap;
+using host::Port;
 using machine::MachineLayer;
 using scheduler::Thread;
 using scheduler::ThreadSystem;
-using shm::Heap;
-using shm::Port;
-
-// What runs: for error messages and for who watches. It lies in the frame that entered it.
-struct Execution {
-  std::uint16_t entry;
-  void* object;
-  const Envelope* envelope;   // null for inline calls
-  const char* arguments_end;  // of what is being unmarshalled
-};
 
 class alignas(platform::kCacheLine) Pe {
  public:
@@ -62,13 +54,40 @@ class alignas(platform::kCacheLine) Pe {
   ThreadSystem threads;
   static inline std::size_t thread_stack_bytes = scheduler::ThreadOptions().stack_bytes;  // +stacksize
   scheduler::Conditions conditions;
-  const Execution* running = nullptr;        // null between entries
+  const Delivery* running = nullptr;         // what runs, for error messages and observers; null between entries
   std::uint64_t created = 0, processed = 0;  // messages, for quiescence detection
   std::uint64_t random_state;
 
   // --- sending -----------------------------------------------------------------------------------------------------
-  // An inline call: `arguments` points to at least 48 readable bytes of which length (in meta) count.
-  void send_call(int pe, std::uint64_t meta, std::uint64_t element, const void* arguments);
+  // A call in two steps. reserve() says where up to inline_arguments_max bytes of arguments are to be written: in our
+  // own queue, in the ring of a PE of this host, or in a spare line for one of another host or with a full ring.
+  // commit() sends it; nothing else may be sent in between. `slot`: null for our own queue, where nothing is left to
+  // do.
+  void* reserve(int to, std::uint64_t meta, std::uint64_t element, host::Slot*& slot) {
+    if (to == index) {
+      slot = nullptr;
+      Work& work = fifo_.push_back();
+      work.meta = meta;
+      work.element = element;
+      return work.arguments;
+    }
+    slot = port.claim(to);
+    if (!slot) [[unlikely]]
+      slot = &spare_;
+    std::memcpy(slot->body, &element, sizeof element);
+    return slot->body + sizeof element;
+  }
+  void commit(int to, std::uint64_t meta, host::Slot* slot) {
+    if (slot == &spare_) [[unlikely]]
+      return commit_spare(to, meta);
+    port.publish(to, slot, meta);
+  }
+  // The same in one step: `arguments` points to inline_arguments_max readable bytes of which length (in meta) count.
+  void send_call(int to, std::uint64_t meta, std::uint64_t element, const void* arguments) {
+    host::Slot* slot;
+    std::memcpy(reserve(to, meta, element, slot), arguments, inline_arguments_max);
+    if (slot) commit(to, meta, slot);
+  }
   void send(int pe, Message&& message);
   // Whether send_small() may take it: short, for one receiver that is no runtime entry, without priority and the like.
   bool is_small(const Message& message) const {
@@ -77,8 +96,7 @@ class alignas(platform::kCacheLine) Pe {
            e.queueing == Queueing::fifo && (e.hops | e.spare) == 0 &&
            (e.target == Target::array || e.target == Target::group || e.target == Target::chare);
   }
-  // Copies a small message into the ring of a receiver on this host and frees it: one line changes owner instead of
-  // three.
+  // Copies a small message into a line for its receiver and frees it: one line changes owner instead of three.
   void send_small(int pe, Message&& message);
   // To every PE but this one, over a tree rooted here; the scheduler of each passes it on. The message is shared:
   // receivers treat it as constant.
@@ -97,27 +115,10 @@ class alignas(platform::kCacheLine) Pe {
   // The same of messages that came before all that is queued now and had to wait: they keep their order, and come first
   // among those of their urgency.
   void enqueue_front(std::vector<Message>&& messages);
-  void enqueue_call(std::uint64_t meta, std::uint64_t element, const void* arguments);
   void enqueue_thread(Thread* thread) {
     Work& work = fifo_.push_back();
     work.meta = thread_meta;
     work.element = reinterpret_cast<std::uint64_t>(thread);
-  }
-
-  // An inline call in two steps: the place where the arguments are to be written, or null when there is none now (a
-  // full ring: use send_call()). `slot`: null for our own queue; else to be handed to port.publish().
-  void* open_call(int to, std::uint64_t meta, std::uint64_t element, shm::Slot*& slot) {
-    if (to == index) {
-      slot = nullptr;
-      Work& work = fifo_.push_back();
-      work.meta = meta;
-      work.element = element;
-      return work.arguments;
-    }
-    slot = port.claim(to);
-    if (!slot) return nullptr;
-    std::memcpy(slot->body, &element, sizeof element);
-    return slot->body + sizeof element;
   }
 
   // Stops the current user-level thread; what it runs is remembered. Another that is ready may go on at once.
@@ -130,7 +131,7 @@ class alignas(platform::kCacheLine) Pe {
       threads.awaken(self);
       return suspend();
     }
-    const Execution* const mine = running;
+    const Delivery* const mine = running;
     Thread* const next = reinterpret_cast<Thread*>(fifo_.pop_front().element);
     enqueue_thread(self);
     threads.resume(next);
@@ -199,10 +200,9 @@ class alignas(platform::kCacheLine) Pe {
     return !fifo_.empty() && fifo_.front().kind() == WorkKind::thread && urgent_.empty() && by_priority_.empty() &&
            !stop_requested_ && ++threads_chosen_ <= thread_burst;
   }
+  bool accept_line(std::uint64_t meta, const void* body, bool run_calls);
   void accept_message(Message&& message);
-  template <class Write>
-  bool send_line(int to, std::uint64_t meta, Write&& write);
-  void send_call_far(int to, std::uint64_t meta, std::uint64_t element, const void* arguments);
+  void commit_spare(int to, std::uint64_t meta);
   Message unfold(std::uint64_t meta, const void* body);
   bool take(Work& work);
   void execute(Work& work);
@@ -223,8 +223,9 @@ class alignas(platform::kCacheLine) Pe {
 
   static thread_local Pe* current_ __attribute__((tls_model("initial-exec")));
 
-  Fifo fifo_;    // no priority, in order of arrival
-  Fifo urgent_;  // expedited
+  host::Slot spare_;  // of a call between reserve() and commit(), where no ring has room
+  Fifo fifo_;         // no priority, in order of arrival
+  Fifo urgent_;       // expedited
   scheduler::PriorityQueue<Work> by_priority_;
   std::uint32_t watch_ = 0;
   bool stop_requested_ = false;

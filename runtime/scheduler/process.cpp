@@ -37,7 +37,7 @@ Carrier::~Carrier() = default;
 
 void Carrier::make_pes() {
   members_.resize(pes_.size());
-  std::vector<shm::Port*> ports;
+  std::vector<host::Port*> ports;
   for (std::size_t i = 0; i < pes_.size(); ++i) {
     if (process_.is_simulated()) process_.impersonate(pes_[i]);
     members_[i].pe = std::make_unique<Pe>(process_, pes_[i]);
@@ -100,7 +100,7 @@ void Carrier::run_turns() {
     }
     // Everybody has looked and found nothing: spin a little, then sleep for all of them.
     if (++idle_turns < turns_before_sleep) {
-      shm::Port::relax();
+      host::Port::relax();
     } else {
       std::uint64_t deadline = ~std::uint64_t{0};
       for (Member& member : members_) deadline = std::min(deadline, member.pe->next_deadline_ns());
@@ -236,7 +236,7 @@ void Process::finish(Pe& pe, int code) {
   while (pe.tree_parked(0)) {
     pe.port.poll([](std::uint64_t, const void*, int) {}, 0);
     if (layer().exit_announced()) _exit(layer().exit_code());
-    if (!pe.carrier->yield(true)) shm::Port::relax();
+    if (!pe.carrier->yield(true)) host::Port::relax();
   }
   if (code) exit_code_.store(code, std::memory_order_relaxed);  // carried by the next line
   // acq_rel: what each PE wrote is seen by the thread that ends the process.

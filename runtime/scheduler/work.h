@@ -1,4 +1,5 @@
-// What a scheduler's queue holds: one cache line, the same in a ring between PEs and in a PE's own queue.
+// A line: what a scheduler's queue holds, one cache line. It is the same in a ring between PEs, in a PE's own queue
+// and, as far as it is filled, on the wire: 16 bytes of head (`meta` and `element`) and the arguments.
 //
 // Most messages of a Charm++ program are small and go to an object that exists: they are written into such a line
 // whole and never become a Message. Everything else is a line that refers to one.
@@ -21,7 +22,7 @@ enum class WorkKind : std::uint8_t {
 
 struct alignas(64) Work {
   // bits 0-1 WorkKind, 2-7 length of the arguments, 8-23 entry, 24-55 collection. 56 bits, so that a ring slot of
-  // machine/shm carries it beside its own 8 bits of state.
+  // machine/host carries it beside its own 8 bits of state.
   std::uint64_t meta;
   std::uint64_t element;  // call: the element; message, thread: the pointer
   alignas(16) std::byte arguments[inline_arguments_max];
@@ -52,10 +53,18 @@ struct SmallMessage {
 };
 static_assert(sizeof(SmallMessage) == inline_arguments_max, "it fills the room for arguments");
 
+// Bytes of a line behind `meta` that its receiver needs, when it holds a call or a small message.
+constexpr std::size_t body_bytes(std::uint64_t meta) {
+  const bool small = (meta & 3) == static_cast<std::uint64_t>(WorkKind::small);
+  return sizeof(std::uint64_t) + (small ? inline_arguments_max - SmallMessage::payload_max : 0) + (meta >> 2 & 63);
+}
+
 constexpr std::uint64_t small_meta(std::uint16_t entry, std::uint32_t collection, unsigned length) {
   return static_cast<std::uint64_t>(WorkKind::small) | std::uint64_t{length} << 2 | std::uint64_t{entry} << 8 |
          std::uint64_t{collection} << 24;
 }
+static_assert(body_bytes(call_meta(0, 0, 8)) == 16,
+              "a call of 8 bytes goes over a network as 24, and what the engine adds");
 constexpr std::uint64_t message_meta = static_cast<std::uint64_t>(WorkKind::message);
 constexpr std::uint64_t thread_meta = static_cast<std::uint64_t>(WorkKind::thread);
 

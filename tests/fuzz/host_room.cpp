@@ -39,7 +39,7 @@ void enter_where_odd_things_are_given(Bytes given) {
     }
     ::close(guest);
   });
-  shm::ArenaFiles files;
+  host::ArenaFiles files;
   {
     Result<machine::HostRoom> room = machine::HostRoom::enter(own_name(), 0, "secret", files);
     expect(room.ok() || !room.message().empty(), "a failure says why");

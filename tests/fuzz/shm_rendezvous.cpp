@@ -9,8 +9,8 @@
 
 #include <cstdio>
 
+#include "machine/host/keys.h"
 #include "machine/shm/channel.h"
-#include "machine/shm/keys.h"
 #include "machine/shm/rendezvous.h"
 #include "machine/shm/segment.h"
 #include "machine/shm/transport.h"
@@ -80,7 +80,7 @@ struct Luggage {
     expect(channel != nullptr, "mapped");
     const std::size_t how = input.below(8);
     files.emplace_back(::dup(channel_file.get()));
-    if (how != 5) files.emplace_back(*make_memory_file("fuzz-keys", how == 6 ? 4096 : sizeof(KeyTable)));
+    if (how != 5) files.emplace_back(*make_memory_file("fuzz-keys", how == 6 ? 4096 : sizeof(host::KeyTable)));
     if (how != 7) files.emplace_back(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   }
   std::vector<int> numbers() const {
@@ -95,7 +95,7 @@ struct Luggage {
       const bool half = input.flag();
       if (!half) position += position % 2;
       HalfCell& cell = channel->half(position);
-      const Bytes body = input.bytes(input.below(1 + (half ? HalfCell::kBodyBytes : Slot::kBodyBytes)));
+      const Bytes body = input.bytes(input.below(1 + (half ? HalfCell::kBodyBytes : host::Slot::kBodyBytes)));
       std::memcpy(reinterpret_cast<std::byte*>(&cell) + sizeof cell.word, body.data(), body.size());
       std::uint64_t meta = input.below(15) | std::uint64_t{input.below(8) == 7 ? input.number<std::uint8_t>() : 40u}
                                                  << 8;

@@ -43,10 +43,10 @@ TEST(HostRoom, AGuestSeesTheSameMemoryAtTheSameAddress) {
   auto room = HostRoom::open(name);
   ASSERT_TRUE(room) << room.message();
   const pid_t guest = child([&] {
-    shm::ArenaFiles files;
+    host::ArenaFiles files;
     auto entered = HostRoom::enter(name, 0, kSecret, files);
     if (!entered) return 10;
-    auto arena = shm::Arena::join(kTwoProcesses, files);
+    auto arena = host::Arena::join(kTwoProcesses, files);
     if (!arena) return 11;
     // It waits for a word in the host page, answers in its own slice, and says where that is.
     volatile int* word = reinterpret_cast<volatile int*>(arena->host_page());
@@ -56,8 +56,8 @@ TEST(HostRoom, AGuestSeesTheSameMemoryAtTheSameAddress) {
     *word = 43;
     return 0;
   });
-  shm::ArenaFiles files;
-  auto arena = shm::Arena::create(kTwoProcesses, files);
+  host::ArenaFiles files;
+  auto arena = host::Arena::create(kTwoProcesses, files);
   ASSERT_TRUE(arena) << arena.message();
   EXPECT_EQ(files.files.size(), 2u);
   Status inside = room->let_in(1, files, kSecret);
@@ -73,8 +73,8 @@ TEST(HostRoom, AGuestSeesTheSameMemoryAtTheSameAddress) {
 
 // What is said while one guest, a child, is let in: it must get in.
 std::string said_while_let_in(HostRoom& room, pid_t guest) {
-  shm::ArenaFiles files;
-  auto arena = shm::Arena::create(kTwoProcesses, files);
+  host::ArenaFiles files;
+  auto arena = host::Arena::create(kTwoProcesses, files);
   EXPECT_TRUE(arena) << arena.message();
   ::testing::internal::CaptureStderr();
   EXPECT_TRUE(room.let_in(1, files, kSecret).ok());
@@ -89,11 +89,11 @@ TEST(HostRoom, WhoDoesNotKnowTheSecretStaysOutside) {
   ASSERT_TRUE(room) << room.message();
   const pid_t guest = child([&] {
     const pid_t stranger = child([&] {
-      shm::ArenaFiles files;
+      host::ArenaFiles files;
       return HostRoom::enter(name, 0, "of another run", files) ? 1 : 0;
     });
     if (status_of(stranger) != 0) return 2;
-    shm::ArenaFiles files;
+    host::ArenaFiles files;
     return HostRoom::enter(name, 0, kSecret, files) ? 0 : 1;
   });
   EXPECT_THAT(said_while_let_in(*room, guest), HasSubstr("does not belong to this run"));
@@ -113,7 +113,7 @@ TEST(HostRoom, WhoComesAndLeavesWithoutAWordIsNoGuest) {
             0);
   ::close(silent);
   const pid_t guest = child([&] {
-    shm::ArenaFiles files;
+    host::ArenaFiles files;
     return HostRoom::enter(name, 0, kSecret, files) ? 0 : 1;
   });
   EXPECT_THAT(said_while_let_in(*room, guest),
@@ -125,13 +125,13 @@ TEST(HostRoom, TheEndOfAGuestIsSeen) {
   auto room = HostRoom::open(name);
   ASSERT_TRUE(room);
   const pid_t guest = child([&] {
-    shm::ArenaFiles files;
+    host::ArenaFiles files;
     auto entered = HostRoom::enter(name, 0, kSecret, files);
     while (entered) ::pause();
     return 1;
   });
-  shm::ArenaFiles files;
-  auto arena = shm::Arena::create(kTwoProcesses, files);
+  host::ArenaFiles files;
+  auto arena = host::Arena::create(kTwoProcesses, files);
   ASSERT_TRUE(arena);
   ASSERT_TRUE(room->let_in(1, files, kSecret).ok());
   pollfd socket{room->sockets().at(0), POLLIN, 0};
@@ -143,17 +143,17 @@ TEST(HostRoom, TheEndOfAGuestIsSeen) {
 }
 
 TEST(HostRoom, WithoutAHostTheDoorIsNotFound) {
-  shm::ArenaFiles files;
+  host::ArenaFiles files;
   auto entered = HostRoom::enter(fresh_name(), 0, kSecret, files);
   ASSERT_FALSE(entered);
   EXPECT_THAT(entered.message(), HasSubstr("could not reach the first process of this host"));
 }
 
 TEST(Arena, FilesThatDoNotFitTheLayoutAreRefused) {
-  shm::ArenaFiles files;
+  host::ArenaFiles files;
   files.base = 0x100'0000'0000;
   files.slice_bytes = 1 << 20;
-  auto arena = shm::Arena::join(kTwoProcesses, files);
+  auto arena = host::Arena::join(kTwoProcesses, files);
   ASSERT_FALSE(arena);
   EXPECT_THAT(arena.message(), HasSubstr("0 files"));
 }

@@ -74,7 +74,13 @@ struct Arrivals {
       : layer(the_layer), pe(the_pe), next(static_cast<std::size_t>(the_layer.pes())) {}
   bool poll() {
     return layer.progress_net(
-        pe, [](void* self, std::uint64_t, void* block) { static_cast<Arrivals*>(self)->take(block); }, this);
+        pe,
+        [](void* self, std::uint64_t, const void* body) {
+          void* block;
+          std::memcpy(&block, body, sizeof block);
+          static_cast<Arrivals*>(self)->take(block);
+        },
+        this);
   }
   void take(void* bytes) {
     auto* block = static_cast<Block*>(bytes);

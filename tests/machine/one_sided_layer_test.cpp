@@ -39,7 +39,9 @@ class Driver {
   OneSided& access() { return layer_.one_sided(); }
   void poll() {
     layer_.port(pe_).poll([this](std::uint64_t meta, const void* body, int) { arrived(meta, body); }, 64);
-    const auto deliver = [](void* self, std::uint64_t, void* block) { static_cast<Driver*>(self)->block(block); };
+    const auto deliver = [](void* self, std::uint64_t meta, const void* body) {
+      static_cast<Driver*>(self)->arrived(meta, body);
+    };
     if (layer_.has_net()) layer_.progress_net(pe_, deliver, this);
     access().poll(pe_);
   }
@@ -65,7 +67,6 @@ class Driver {
     std::memcpy(&block, body, sizeof block);
     if (meta == OneSided::kErrandMeta) access().take_errand(pe_, block);
   }
-  void block(void*) {}
   MachineLayer& layer_;
   int pe_;
   int meetings_ = 0;
@@ -336,8 +337,8 @@ class Neighbour : public ::testing::Test {
   machine::OneSidedWords words_[2] = {};
   machine::OneSidedPlace place_;
   std::unique_ptr<OneSided> access_;
-  std::unique_ptr<shm::KeyTable> theirs_{new shm::KeyTable{}};
-  shm::KeyRing ring_{theirs_.get()};
+  std::unique_ptr<host::KeyTable> theirs_{new host::KeyTable{}};
+  host::KeyRing ring_{theirs_.get()};
   std::uint64_t cookie_ = 0x1234'5678;
   std::byte memory_[64] = {};
 };
@@ -381,7 +382,7 @@ TEST_F(Neighbour, WhoseKeyWasTakenBackIsNotLookedAt) {
 
 TEST_F(Neighbour, RegistrationsHaveAnEndThatIsTold) {
   std::vector<MemoryKey> keys;
-  for (std::uint64_t i = 0; i < shm::KeyTable::kEntries; ++i) {
+  for (std::uint64_t i = 0; i < host::KeyTable::kEntries; ++i) {
     auto key = access_->register_memory(memory_, 1 + i % 64);
     ASSERT_TRUE(key.ok()) << i;
     keys.push_back(*key);

@@ -225,6 +225,44 @@ TEST_P(TagMessages, AStandingReceiveGetsEveryMessageInMemoryOfItsSize) {
   for (auto& message : messages) EXPECT_EQ(std::count(inbox.messages.begin(), inbox.messages.end(), message), 2);
 }
 
+// It takes the messages of eight bytes where they lie; for the others memory is asked for.
+TEST_P(TagMessages, AStandingReceiveMayLookAtAMessageWhereItLies) {
+  start(2);
+  Inbox inbox;
+  Standing standing = inbox.standing(0, 0);
+  standing.look = [](void* context, std::span<const std::byte> message, const Received& received) {
+    if (message.size() != 8) return false;
+    static_cast<Inbox*>(context)->messages.emplace_back(message.begin(), message.end());
+    static_cast<Inbox*>(context)->received.push_back(received);
+    return true;
+  };
+  worker(2).tag_serve(standing);
+  const auto eight = pattern(8), nine = pattern(9);
+  for (int i = 0; i < 200; ++i) endpoint(1, 2).tag_send(i % 4 == 3 ? nine : eight, static_cast<Tag>(i));
+  until([&] { return inbox.messages.size() == 200; });
+  for (std::size_t i = 0; i < 200; ++i) {
+    EXPECT_EQ(inbox.messages[i], i % 4 == 3 ? nine : eight);
+    EXPECT_EQ(inbox.received[i].tag, i);
+  }
+  EXPECT_GE(inbox.allocated, 50u);
+}
+
+TEST_P(TagMessages, WhatCannotGoAtOnceIsNotSentByTagSendNow) {
+  wire.settings.refuse = 0.5;
+  start(2);
+  Inbox inbox;
+  worker(2).tag_serve(inbox.standing(0, 0));
+  const auto eight = pattern(8);
+  endpoint(1, 2).tag_send(eight, 0);
+  settle(50);
+  std::size_t sent = 1;
+  for (int i = 0; i < 100; ++i) sent += endpoint(1, 2).tag_send_now(eight, 1);
+  settle(200);
+  EXPECT_EQ(inbox.messages.size(), sent);
+  EXPECT_GT(sent, 1u);
+  EXPECT_LT(sent, 101u);
+}
+
 TEST_P(TagMessages, WhenThereIsNoMemoryMessagesWaitInOrder) {
   start(2);
   Inbox inbox;

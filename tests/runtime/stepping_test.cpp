@@ -484,7 +484,7 @@ TEST_P(Stepping, AnIndexThatIsBornAgainIsFoundWithoutADetour) {
   ASSERT_TRUE(settle());
   on(sender), movers[index].note(0, &as_message);  // goes by way of the home, which tells the sender
   ASSERT_TRUE(settle());
-  EXPECT_EQ(known.whereabouts(0, CkArrayIndex1D(index)), now) << "seed " << GetParam();
+  EXPECT_EQ(known.locate(0, CkArrayIndex1D(index)), now) << "seed " << GetParam();
   destroy_movers();
 }
 

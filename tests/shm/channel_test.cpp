@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "machine/shm/keys.h"
+#include "machine/host/keys.h"
 #include "machine/shm/transfer.h"
 
 namespace periapt::shm {
@@ -46,7 +46,7 @@ TEST(Channel, AFullRingRefusesAndTakesUpAgain) {
   ChannelWriter writer(*channel);
   ChannelReader reader(*channel);
   std::uint64_t written = 0;
-  while (Slot* cell = writer.claim()) {
+  while (host::Slot* cell = writer.claim()) {
     writer.publish(cell, written++, false);
   }
   EXPECT_EQ(written, Channel::kCells);
@@ -76,10 +76,10 @@ struct Mixed {
       fill(cell->body, HalfCell::kBodyBytes, written);
       writer.publish(cell, written++ << 1 | 1, false);
     } else {
-      Slot* cell = writer.claim();
+      host::Slot* cell = writer.claim();
       if (cell == nullptr) return false;
       // As many bytes as there are: some of them lie where a second half would have its word.
-      fill(cell->body, Slot::kBodyBytes, written);
+      fill(cell->body, host::Slot::kBodyBytes, written);
       writer.publish(cell, written++ << 1, false);
     }
     return true;
@@ -93,10 +93,10 @@ struct Mixed {
     const bool half = meta % 2 != 0;
     EXPECT_EQ(meta >> 1, read);
     EXPECT_TRUE(half || !reader.is_second());
-    std::byte expected[Slot::kBodyBytes];
+    std::byte expected[host::Slot::kBodyBytes];
     fill(expected, sizeof expected, read);
     const int difference = half ? std::memcmp(cell->body, expected, HalfCell::kBodyBytes)
-                                : std::memcmp(ChannelReader::whole(*cell).body, expected, Slot::kBodyBytes);
+                                : std::memcmp(ChannelReader::whole(*cell).body, expected, host::Slot::kBodyBytes);
     EXPECT_EQ(difference, 0) << read;
     ++read;
     half ? reader.consume_half() : reader.consume();
@@ -176,7 +176,7 @@ TEST(Channel, WhatWasRefusedForWantOfBulkIsNotLost) {
   ChannelReader reader(*channel);
   std::uint64_t pieces = 0;
   for (;; ++pieces) {
-    Slot* cell = writer.claim();
+    host::Slot* cell = writer.claim();
     if (writer.claim_bulk(Channel::kPieceMost) == nullptr) break;
     writer.publish(cell, pieces, false);
   }
@@ -224,7 +224,7 @@ TEST(Channel, TwoThreadsPassPiecesOfAllSizesInOrder) {
       std::this_thread::yield();
     }
     for (;;) {
-      Slot* cell = writer.claim();
+      host::Slot* cell = writer.claim();
       std::byte* bytes = cell == nullptr || size == 0 ? nullptr : writer.claim_bulk(size);
       if (cell == nullptr || (size != 0 && bytes == nullptr)) {
         writer.drop_claims();
@@ -253,7 +253,7 @@ struct Passing {
 
   /// Where in the ring it lies; nothing: there was no room.
   std::optional<std::uint64_t> write(std::uint64_t size) {
-    Slot* cell = writer.claim();
+    host::Slot* cell = writer.claim();
     std::byte* bytes = cell == nullptr ? nullptr : writer.claim_bulk(size);
     if (bytes == nullptr) return writer.drop_claims(), std::nullopt;
     std::memset(bytes, static_cast<int>(++written % 251), size);
@@ -455,10 +455,10 @@ TEST(Transfer, AFailedPieceFailsTheWhole) {
 }
 
 TEST(Keys, AKeyIsGoodUntilItIsTakenBack) {
-  auto table = std::make_unique<KeyTable>();
-  KeyRing ring(table.get());
+  auto table = std::make_unique<host::KeyTable>();
+  host::KeyRing ring(table.get());
   std::uint64_t id = ring.add(1000, 100, 7);
-  KeyEntry entry{id};
+  host::KeyEntry entry{id};
   EXPECT_TRUE(entry.allows(*table, 1000, 100));
   EXPECT_EQ(entry.segment, 7u);
   EXPECT_FALSE(entry.allows(*table, 999, 1));
@@ -474,10 +474,10 @@ TEST(Keys, AKeyIsGoodUntilItIsTakenBack) {
 }
 
 TEST(Keys, AFullTableSaysSo) {
-  auto table = std::make_unique<KeyTable>();
-  KeyRing ring(table.get());
+  auto table = std::make_unique<host::KeyTable>();
+  host::KeyRing ring(table.get());
   std::uint64_t last = 0;
-  for (std::uint64_t i = 0; i < KeyTable::kEntries; ++i) ASSERT_NE(last = ring.add(i, 1, 0), 0u);
+  for (std::uint64_t i = 0; i < host::KeyTable::kEntries; ++i) ASSERT_NE(last = ring.add(i, 1, 0), 0u);
   EXPECT_EQ(ring.add(1, 1, 0), 0u);
   ring.remove(last);
   EXPECT_NE(ring.add(1, 1, 0), 0u);

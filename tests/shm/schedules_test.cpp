@@ -1,14 +1,15 @@
-// All schedules of the lock-free code of machine/shm, with few threads and few messages: ports that sleep, rings that
-// fill up, senders that begin, blocks that come back, half cells. It is the code itself that runs (explore.h says how);
-// scripts/mutate takes out, one after the other, the things that make it right, and these tests fail.
+// All schedules of the lock-free code of machine/host and machine/shm, with few threads and few messages: ports that
+// sleep, rings that fill up, senders that begin, blocks that come back, half cells. It is the code itself that runs
+// (explore.h says how); scripts/mutate takes out, one after the other, the things that make it right, and these tests
+// fail.
 #include "tests/shm/explore.h"
 
 // Now, behind explore.h.
+#include "machine/host/heap.cpp"
+#include "machine/host/heap_sweep.cpp"
+#include "machine/host/inbox.cpp"
 #include "machine/shm/channel.h"
-#include "machine/shm/heap.cpp"
-#include "machine/shm/heap_sweep.cpp"
-#include "machine/shm/inbox.cpp"
-#include "tests/shm/host.h"
+#include "tests/host/host.h"
 
 namespace periapt {
 
@@ -17,14 +18,23 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::u
 }
 void futex_wake_one(std::atomic<std::uint32_t>& word, bool) { explore::Explorer::current()->wake_one(word.address()); }
 
-namespace shm {
+namespace host {
 
 bool register_membarrier(bool) { return true; }
 void membarrier(bool) { explore::Explorer::current()->fence_all(); }
 
+}  // namespace host
+
+namespace shm {
+
 namespace {
 
 using explore::Explorer;
+using host::HeapStatistics;
+using host::Host;
+using host::Letter;
+using host::post_letter;
+using host::read_letter;
 constexpr std::uint64_t kForever = ~std::uint64_t{0};
 
 // ---- the explorer finds what it is for
@@ -87,7 +97,7 @@ struct Ports {
   // As a PE does it that has parked something and nothing else to do.
   void send_all(int pe, std::uint64_t count) {
     send(pe, count);
-    Port& port = host.port(pe);
+    host::Port& port = host.port(pe);
     while (port.parked() != 0) {
       port.poll([](std::uint64_t, const void*, int) {}, 10);
       if (port.parked() != 0) port.sleep(kForever);
@@ -191,7 +201,7 @@ TEST(Schedules, ABlockThatThreeHoldComesBackOnce) {
                                 [](Explorer& threads) {
                                   auto heaps = std::make_shared<Heaps>(3);
                                   void* block = heaps->host.heap(0).allocate(40);
-                                  Heap::add_reference(block, 2);
+                                  host::Heap::add_reference(block, 2);
                                   for (int pe : {0, 1, 2}) {
                                     threads.add([=] {
                                       heaps->host.heap(pe).release(block);
@@ -218,7 +228,7 @@ struct Pipe {
 Channel& fresh_channel() {
   static Channel& channel = *new Channel;
   std::memset(static_cast<void*>(&channel.head), 0, sizeof channel.head);
-  for (unsigned i = 0; i < 8; ++i) std::memset(static_cast<void*>(&channel.cells[i]), 0, sizeof(Slot));
+  for (unsigned i = 0; i < 8; ++i) std::memset(static_cast<void*>(&channel.cells[i]), 0, sizeof(host::Slot));
   return channel;
 }
 

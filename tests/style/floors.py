@@ -12,16 +12,18 @@ from pathlib import Path
 # Folder -> folders that it may include besides itself and what those may include. From the bottom up.
 FLOORS = {
     "base": [],
-    # floor 1. Transports know the contract and nothing of each other; layer/ is the one place that names them all.
+    # floor 1. Message memory and mailboxes of a host: what the runtime stands on.
+    "machine/host": ["base"],
+    # Transports know the contract and nothing of each other; layer/ is the one place that names them all.
     "machine/ucx-like": ["base"],
-    "machine/shm": ["machine/ucx-like"],
+    "machine/shm": ["machine/host", "machine/ucx-like"],
     "machine/tcp": ["machine/ucx-like"],
     "machine/verbs": ["machine/ucx-like"],
     "machine/gpu": ["machine/ucx-like"],
     "machine/sim": ["machine/ucx-like"],
     "machine/transport-template": ["machine/ucx-like"],
     "machine/bootstrap": ["base"],
-    "machine/layer": ["machine/shm", "machine/tcp", "machine/verbs", "machine/gpu", "machine/sim", "machine/bootstrap"],
+    "machine/layer": ["machine/host", "machine/shm", "machine/tcp", "machine/verbs", "machine/gpu", "machine/sim", "machine/bootstrap"],
     # libucp's functions over the engine: a library of its own, that nothing of ours uses.
     "machine/c-face": ["machine/layer"],
     # floor 2. pup stands alone.

@@ -102,7 +102,12 @@ class CkMarshallMsg : public CkMessage {
  public:
   static int __idx;
 };
-typedef void (*CkCallFnPtr)(void*, void*);
+namespace periapt {
+struct Delivery {
+  void* arguments;
+};
+}  // namespace periapt
+typedef void (*CkCallFnPtr)(periapt::Delivery&, void*);
 typedef void* (*CkPackFnPtr)(void*);
 typedef void* (*CkUnpackFnPtr)(void*);
 typedef void (*CkDeallocFnPtr)(void*);
@@ -277,7 +282,7 @@ void CkRegisterDefaultCtor(int chare, int constructor);
 void CkRegisterMigCtor(int chare, int constructor);
 void CkRegisterBase(int derived, int base, std::ptrdiff_t offset);
 void CkRegisterReadonly(const char* name, const char* type, std::size_t size, void* at, void (*pup)(void*, void*), int);
-void CkRegisterPostEntry(int ep, void (*post)(void*, void*, CkNcpyBufferPost*));
+void CkRegisterPostEntry(int ep, void (*post)(periapt::Delivery&, void*, CkNcpyBufferPost*));
 void CkRegisterInitCall(void (*function)(), bool perPe);
 
 // --- periapt:: ---
@@ -315,16 +320,16 @@ Result invokeSync(const Proxy&, int ep, const CkEntryOptions*, const Args&...);
 template <class Result, class Proxy>
 Result invokeSyncMessage(const Proxy&, int ep, CkMessage*);
 struct SyncCaller {};
-SyncCaller syncCaller(void* message);
-void replySync(void* message);
+SyncCaller syncCaller(const Delivery&);
+void replySync(const Delivery&);
 void replySync(const SyncCaller&);
 template <class T>
-void replySync(void* message, const T&);
+void replySync(const Delivery&, const T&);
 template <class T>
 void replySync(const SyncCaller&, const T&);
 class Unmarshal {
  public:
-  explicit Unmarshal(void*);
+  explicit Unmarshal(const Delivery&);
 };
 template <class T>
 class Arg {
@@ -345,7 +350,7 @@ template <class T, class N>
 NcpyToSend<T> ncpyArg(const CkNcpyBuffer&, N);
 class NcpyUnmarshal : public Unmarshal {
  public:
-  NcpyUnmarshal(void*, unsigned arrays);
+  NcpyUnmarshal(const Delivery&, unsigned arrays);
 };
 template <class T>
 class NcpyArg {
@@ -363,7 +368,7 @@ template <class T, class N>
 void assigned(CkNcpyBufferPost&, T*, N);
 class ReductionArgs {
  public:
-  explicit ReductionArgs(void*);
+  explicit ReductionArgs(const Delivery&);
   template <class T>
   T* array() const;
   template <class T>

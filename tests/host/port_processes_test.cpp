@@ -3,15 +3,15 @@
 
 #include <random>
 
+#include "tests/host/host.h"
 #include "tests/machine/job.h"
-#include "tests/shm/host.h"
 
 namespace periapt {
 namespace {
 
+using host::Letter;
+using host::Port;
 using machine::MachineLayer;
-using shm::Letter;
-using shm::Port;
 
 constexpr std::uint64_t kForever = ~std::uint64_t{0};
 const std::uint64_t kSlower = platform::kThreadSanitizer || platform::kAddressSanitizer ? 10 : 1;
@@ -26,13 +26,13 @@ bool converse(MachineLayer& layer, int pe, std::uint64_t letters, std::uint64_t 
   bool good = true;
   auto sink = [&](std::uint64_t meta, const void* body, int source) {
     Letter letter;
-    good = shm::read_letter(port, meta, body, source, letter) && letter.number == next[letter.source]++ && good;
+    good = host::read_letter(port, meta, body, source, letter) && letter.number == next[letter.source]++ && good;
     ++received;
   };
   for (std::uint64_t i = 0; i < letters; ++i) {
     for (int to = 0; to < pes; ++to) {
       std::uint64_t bytes = random() % 4 == 0 ? 64 + random() % largest : 0;
-      shm::post_letter(port, {static_cast<unsigned>(pe), static_cast<unsigned>(to), i, bytes, 0});
+      host::post_letter(port, {static_cast<unsigned>(pe), static_cast<unsigned>(to), i, bytes, 0});
     }
     port.poll(sink, 10);
     while (port.parked() > 100) {
@@ -104,7 +104,7 @@ TEST(PortProcesses, NoWakeUpIsLostBetweenProcesses) {
     std::mt19937_64 random(static_cast<std::uint64_t>(pe) + 11);
     auto sink = [](std::uint64_t, const void*, int) {};
     for (std::uint64_t i = 0; i < 50'000 / kSlower; ++i) {
-      if (pe == 0) shm::post_letter(port, {0, 1, i, 0, 0});
+      if (pe == 0) host::post_letter(port, {0, 1, i, 0, 0});
       for (std::uint64_t spins = random() % 3 == 0 ? 0 : random() % 200; port.poll(sink, 1) == 0;) {
         if (spins == 0) {
           port.sleep(kForever);
@@ -112,7 +112,7 @@ TEST(PortProcesses, NoWakeUpIsLostBetweenProcesses) {
           --spins;
         }
       }
-      if (pe == 1) shm::post_letter(port, {1, 0, i, 0, 0});
+      if (pe == 1) host::post_letter(port, {1, 0, i, 0, 0});
     }
     return 0;
   });

@@ -11,7 +11,7 @@
 
 #include "base/platform.h"
 
-namespace periapt::shm {
+namespace periapt::host {
 
 /// The word: meta (56 bits, the runtime's) << 8 | lap (7 bits) << 1 | kBlock. An untouched slot is all zero; the first
 /// lap is number 1.
@@ -48,4 +48,4 @@ struct Ring {
 };
 static_assert(sizeof(Ring) == 2 * platform::kCacheLine, "slots start on a line");
 
-}  // namespace periapt::shm
+}  // namespace periapt::host

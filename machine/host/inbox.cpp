@@ -1,13 +1,13 @@
-#include "machine/shm/inbox.h"
+#include "machine/host/inbox.h"
 
 #include <algorithm>
 #include <deque>
 
 #include "base/clock.h"
 #include "base/futex.h"
-#include "machine/shm/membarrier.h"
+#include "machine/host/membarrier.h"
 
-namespace periapt::shm {
+namespace periapt::host {
 
 /// What waits for a slot, in order, as it will lie in it: a small message that waits is no dearer than one that does
 /// not.
@@ -45,29 +45,28 @@ void tell_news(SleepWord& word, bool across_processes) {
 }
 
 Port::Port(const PortPlace& place)
-    : outgoing_(new Outgoing[static_cast<std::size_t>(place.pes)]),
-      inbox_(place.inboxes[place.pe]),
+    : inbox_(place.inboxes[place.pe - place.host_first]),
       pe_(place.pe),
-      pes_(place.pes),
       host_first_(place.host_first),
       host_pes_(place.host_pes != 0 ? place.host_pes : place.pes),
       heap_(place.heap),
       place_(place),
-      sleep_word_(place.sleep[place.pe]),
+      sleep_word_(place.sleep[place.pe - place.host_first]),
       siblings_{this} {
+  outgoing_ = new Outgoing[static_cast<std::size_t>(host_pes_)];
   incoming_ = new Incoming[static_cast<std::size_t>(host_pes_)];
   incoming_from_.assign(static_cast<std::size_t>(host_pes_), nullptr);
   bitmap_words_ = (host_pes_ + 63) / 64;
   if (place_.ring_capacity == 0) place_.ring_capacity = default_capacity(host_pes_);
-  for (int pe = 0; pe < pes_; ++pe) {
-    outgoing_[pe].inbox = place.inboxes[pe];
-    outgoing_[pe].sleep = place.sleep[pe];
+  for (int i = 0; i < host_pes_; ++i) {
+    outgoing_[i].inbox = place.inboxes[i];
+    outgoing_[i].sleep = place.sleep[i];
   }
   can_sleep_long_ = register_membarrier(place.across_processes);
 }
 
 Port::~Port() {
-  for (int pe = 0; pe < pes_; ++pe) delete outgoing_[pe].overflow;
+  for (int i = 0; i < host_pes_; ++i) delete outgoing_[i].overflow;
   delete[] outgoing_;
   delete[] incoming_;
 }
@@ -76,7 +75,6 @@ Port::~Port() {
 
 // The slow end of claim(): next has met limit.
 bool Port::make_room(Outgoing& out, int pe) {
-  if (out.inbox == nullptr) return false;
   if (out.ring == nullptr) {
     make_ring(out, pe);
     return true;
@@ -152,7 +150,7 @@ void Port::send_later(int pe, std::uint64_t meta, void* bytes) {
 void Port::park(int pe, std::uint64_t meta, const void* body) { park_word(pe, meta << 8, body); }
 
 void Port::park_word(int pe, std::uint64_t word, const void* body) {
-  Outgoing& out = outgoing_[pe];
+  Outgoing& out = outgoing_to(pe);
   if (out.overflow == nullptr) out.overflow = new Overflow;
   Overflow::Parked& parked = out.overflow->queue.emplace_back();
   parked.word = word;
@@ -169,7 +167,7 @@ void Port::drain_parked() {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < destinations_parked_.size(); ++i) {
     int pe = destinations_parked_[i];
-    Outgoing& out = outgoing_[pe];
+    Outgoing& out = outgoing_to(pe);
     auto& queue = out.overflow->queue;
     std::uint64_t limit = out.ring == nullptr ? out.next : room_until(out);
     while (!queue.empty() && out.next != limit) {
@@ -187,7 +185,8 @@ void Port::drain_parked() {
 }
 
 std::size_t Port::parked(int pe) const {
-  const Overflow* overflow = outgoing_[pe].overflow;
+  if (is_far(pe)) return 0;
+  const Overflow* overflow = outgoing_to(pe).overflow;
   return overflow == nullptr ? 0 : overflow->queue.size();
 }
 
@@ -226,7 +225,7 @@ void Port::report(Incoming& in) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (PERIAPT_UNLIKELY(in.ring->sender_waits.load(std::memory_order_relaxed) != 0)) {
     in.ring->sender_waits.store(0, std::memory_order_relaxed);
-    end_sleep(*place_.sleep[in.source], place_.across_processes);
+    end_sleep(*place_.sleep[in.source - host_first_], place_.across_processes);
   }
 }
 
@@ -271,7 +270,7 @@ bool Port::anything_to_do() {
     if (by_bitmap_) mark(*inbox_, incoming_[i].source - host_first_);
   }
   for (int pe : destinations_parked_) {
-    const Outgoing& out = outgoing_[pe];
+    const Outgoing& out = outgoing_to(pe);
     found = found || (out.ring != nullptr && room_until(out) != out.next);
   }
   return found;
@@ -281,7 +280,7 @@ void Port::sleep(std::uint64_t deadline_ns) {
   for (Port* port : siblings_) {
     port->heap_->flush_returns();
     for (int pe : port->destinations_parked_) {
-      if (Ring* ring = port->outgoing_[pe].ring) ring->sender_waits.store(1, std::memory_order_relaxed);
+      if (Ring* ring = port->outgoing_to(pe).ring) ring->sender_waits.store(1, std::memory_order_relaxed);
     }
   }
   SleepWord& word = *sleep_word_;
@@ -308,7 +307,7 @@ void Port::sleep(std::uint64_t deadline_ns) {
 }
 
 void Port::wake(int pe) {
-  if (place_.sleep[pe] != nullptr) tell_news(*place_.sleep[pe], place_.across_processes);
+  if (!is_far(pe)) tell_news(*place_.sleep[pe - host_first_], place_.across_processes);
 }
 
-}  // namespace periapt::shm
+}  // namespace periapt::host

@@ -1,7 +1,7 @@
 // The kernel's asymmetric barrier: who is about to sleep pays for the ordering, who sends pays nothing.
 #pragma once
 
-namespace periapt::shm {
+namespace periapt::host {
 
 /// Registers this process for the barrier: among its own threads, or among all registered processes of the host. False:
 /// the kernel (or a sandbox) does not let us.
@@ -10,4 +10,4 @@ bool register_membarrier(bool across_processes);
 /// A full barrier on every running thread that is registered so.
 void membarrier(bool across_processes);
 
-}  // namespace periapt::shm
+}  // namespace periapt::host

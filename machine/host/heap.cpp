@@ -1,13 +1,13 @@
-#include "machine/shm/heap.h"
+#include "machine/host/heap.h"
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "base/fatal.h"
-#include "machine/shm/arena.h"
+#include "machine/host/arena.h"
 
-namespace periapt::shm {
+namespace periapt::host {
 namespace {
 
 // An entry of a batch: the block's address (a multiple of 64), its class in the top byte, and whether it holds further
@@ -370,4 +370,4 @@ void Heap::out_of_space(std::size_t bytes) {
         "delete received messages, send less at a time; if the address space was limited: ulimit -v unlimited");
 }
 
-}  // namespace periapt::shm
+}  // namespace periapt::host

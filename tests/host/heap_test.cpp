@@ -8,9 +8,9 @@
 #include <set>
 #include <string>
 
-#include "tests/shm/host.h"
+#include "tests/host/host.h"
 
-namespace periapt::shm {
+namespace periapt::host {
 namespace {
 
 TEST(SizeClass, EverySizeFitsItsClassAndWastesLittle) {
@@ -379,4 +379,4 @@ TEST(HeapDeathTest, SaysWhoHoldsTheMemoryWhenItIsUsedUp) {
 }
 
 }  // namespace
-}  // namespace periapt::shm
+}  // namespace periapt::host

@@ -21,10 +21,10 @@
 #include <vector>
 
 #include "base/platform.h"
-#include "machine/shm/heap.h"
-#include "machine/shm/ring.h"
+#include "machine/host/heap.h"
+#include "machine/host/ring.h"
 
-namespace periapt::shm {
+namespace periapt::host {
 
 /// What a carrier (an OS thread that runs PEs) sleeps on. In shared memory, a line each. Senders read it after each
 /// publish; it is written rarely, so it stays in their caches.
@@ -53,8 +53,10 @@ struct Inbox {
 class FarSide {
  public:
   virtual ~FarSide() = default;
-  /// Takes a block over, from a PE of this process; its bytes are still to be asked for from whoever knows them.
+  /// Takes a block over, from a PE of this process; its length is what the layer's BlockBytes says.
   virtual void send(int from, int to, std::uint64_t meta, void* bytes) = 0;
+  /// A line: `meta`, and the first `bytes` bytes of a slot's body, which are copied.
+  virtual void send_line(int from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes) = 0;
 };
 
 /// What a Port needs to know of the run; filled by MachineLayer (or by a test).
@@ -64,8 +66,8 @@ struct PortPlace {
   int host_first = 0;                 ///< the first PE of this host
   int host_pes = 0;                   ///< of this host; 0: all of them
   FarSide* far = nullptr;             ///< needed if there are PEs on other hosts
-  Inbox* const* inboxes = nullptr;    ///< by PE; nullptr for a PE that is not on this host
-  SleepWord* const* sleep = nullptr;  ///< by PE: its carrier's
+  Inbox* const* inboxes = nullptr;    ///< by PE of this host
+  SleepWord* const* sleep = nullptr;  ///< by PE of this host: its carrier's
   Heap* heap = nullptr;               ///< this PE's
   bool across_processes = false;      ///< the futex and the membarrier must reach other processes
   std::uint32_t ring_capacity = 0;    ///< slots; 0: chosen from the number of PEs
@@ -83,20 +85,21 @@ class alignas(platform::kCacheLine) Port {
   // ---- sending
 
   /// Is it on another host, so that there is never a slot for it?
-  bool is_far(int pe) const { return outgoing_[pe].inbox == nullptr; }
+  bool is_far(int pe) const { return static_cast<unsigned>(pe - host_first_) >= static_cast<unsigned>(host_pes_); }
 
   /// A slot whose body the caller may write, then publish(). When the ring has just become full, a receiver that is
   /// awake is given some microseconds to make room. nullptr: the ring is full, or messages for that PE are parked and
   /// must go first: park() it; or the PE is on another host: send() a block. A slot that was claimed and not published
   /// is given out again by the next claim.
   PERIAPT_INLINE Slot* claim(int pe) {
-    Outgoing& out = outgoing_[pe];
+    if (PERIAPT_UNLIKELY(is_far(pe))) return nullptr;
+    Outgoing& out = outgoing_to(pe);
     if (PERIAPT_UNLIKELY(out.next == out.limit) && !make_room(out, pe)) return nullptr;
     return &out.slots[out.next & out.mask];
   }
 
   /// Makes the claimed slot visible to its receiver, with 56 bits of meta, and wakes it if it sleeps. Never blocks.
-  PERIAPT_INLINE void publish(int pe, Slot* slot, std::uint64_t meta) { put_word(outgoing_[pe], slot, meta << 8); }
+  PERIAPT_INLINE void publish(int pe, Slot* slot, std::uint64_t meta) { put_word(outgoing_to(pe), slot, meta << 8); }
 
   /// Where claim() found no slot for a PE of this host: keeps the 56 bytes of the body and sends them, in order, as
   /// soon as there is room: in a later claim for that PE, or a later poll.
@@ -110,11 +113,14 @@ class alignas(platform::kCacheLine) Port {
     if (PERIAPT_UNLIKELY(slot == nullptr)) return send_later(pe, meta, bytes);
     write_block(slot->body, bytes);
     platform::hand_over(bytes);
-    put_word(outgoing_[pe], slot, meta << 8 | Slot::kBlock);
+    put_word(outgoing_to(pe), slot, meta << 8 | Slot::kBlock);
   }
 
   /// The same, where is_far() is known to be true.
   void send_far(int pe, std::uint64_t meta, void* bytes) { place_.far->send(pe_, pe, meta, bytes); }
+  void send_far_line(int pe, std::uint64_t meta, const std::byte* body, std::size_t bytes) {
+    place_.far->send_line(pe_, pe, meta, body, bytes);
+  }
 
   /// Messages parked here for want of a slot, all destinations: for back-pressure.
   std::size_t parked() const { return parked_; }
@@ -191,6 +197,8 @@ class alignas(platform::kCacheLine) Port {
   struct alignas(16) Body {
     std::byte bytes[64];
   };
+
+  Outgoing& outgoing_to(int pe) const { return outgoing_[pe - host_first_]; }
 
   static void write_block(std::byte* body, void* bytes) {
     std::memcpy(body, &bytes, sizeof(bytes));
@@ -309,7 +317,7 @@ class alignas(platform::kCacheLine) Port {
   bool anything_to_do();
 
   // Hot on both ways.
-  Outgoing* outgoing_ = nullptr;
+  Outgoing* outgoing_ = nullptr;  ///< by PE of this host
   Inbox* inbox_ = nullptr;
   Incoming* incoming_ = nullptr;  ///< the first `active_` are in use; room for all PEs of the host
   std::size_t parked_ = 0;
@@ -321,7 +329,6 @@ class alignas(platform::kCacheLine) Port {
   std::vector<Incoming*> incoming_from_;  ///< by sender, counted from the host's first PE
 
   int pe_;
-  int pes_;
   int host_first_;
   int host_pes_;
   Heap* heap_;
@@ -332,4 +339,4 @@ class alignas(platform::kCacheLine) Port {
   std::vector<Port*> siblings_;
 };
 
-}  // namespace periapt::shm
+}  // namespace periapt::host

@@ -16,7 +16,7 @@
 
 #include "base/status.h"
 
-namespace periapt::shm {
+namespace periapt::host {
 
 /// What a process that was not forked from the arena's maker needs in order to map it too.
 struct ArenaFiles {
@@ -77,4 +77,4 @@ void discard_pages(void* bytes, std::size_t size, bool shared);
 /// A hint: failing costs speed only.
 void populate_pages(void* bytes, std::size_t size);
 
-}  // namespace periapt::shm
+}  // namespace periapt::host

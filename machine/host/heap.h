@@ -29,7 +29,7 @@
 #include "base/bits.h"
 #include "base/platform.h"
 
-namespace periapt::shm {
+namespace periapt::host {
 
 /// In front of the bytes of every block.
 struct Block {
@@ -319,4 +319,4 @@ class alignas(platform::kCacheLine) Heap {
   bool shared_;
 };
 
-}  // namespace periapt::shm
+}  // namespace periapt::host

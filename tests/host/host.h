@@ -8,11 +8,11 @@
 #include <thread>
 #include <vector>
 
-#include "machine/shm/arena.h"
-#include "machine/shm/heap.h"
-#include "machine/shm/inbox.h"
+#include "machine/host/arena.h"
+#include "machine/host/heap.h"
+#include "machine/host/inbox.h"
 
-namespace periapt::shm {
+namespace periapt::host {
 
 class Host {
  public:
@@ -139,4 +139,4 @@ inline bool read_letter(Port& port, std::uint64_t meta, const void* body, int so
   return good;
 }
 
-}  // namespace periapt::shm
+}  // namespace periapt::host

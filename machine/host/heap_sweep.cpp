@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "machine/shm/arena.h"
-#include "machine/shm/heap.h"
+#include "machine/host/arena.h"
+#include "machine/host/heap.h"
 
-namespace periapt::shm {
+namespace periapt::host {
 namespace {
 constexpr std::size_t kLine = platform::kCacheLine;
 constexpr std::size_t kMarkedAtOnce = 8192;                      // blocks: each is a line that lies in no cache
@@ -173,4 +173,4 @@ Block* Heap::carve_from_region(unsigned size_class) {
   return block;
 }
 
-}  // namespace periapt::shm
+}  // namespace periapt::host

@@ -5,9 +5,9 @@
 #include <random>
 
 #include "base/clock.h"
-#include "tests/shm/host.h"
+#include "tests/host/host.h"
 
-namespace periapt::shm {
+namespace periapt::host {
 namespace {
 
 constexpr std::uint64_t kForever = ~std::uint64_t{0};
@@ -297,4 +297,4 @@ TEST(Port, ACarrierWakesForAnyOfItsPes) {
 }
 
 }  // namespace
-}  // namespace periapt::shm
+}  // namespace periapt::host

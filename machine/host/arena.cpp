@@ -1,4 +1,4 @@
-#include "machine/shm/arena.h"
+#include "machine/host/arena.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -19,7 +19,7 @@
 #define MADV_POPULATE_WRITE 23  // Linux 5.14; older headers don't know it, older kernels answer EINVAL
 #endif
 
-namespace periapt::shm {
+namespace periapt::host {
 namespace {
 
 constexpr std::size_t kLargestSlice = platform::kThreadSanitizer ? std::size_t{4} << 30 : std::size_t{256} << 30;
@@ -239,4 +239,4 @@ void populate_pages(void* bytes, std::size_t size) {
   ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
 }
 
-}  // namespace periapt::shm
+}  // namespace periapt::host

@@ -9,7 +9,7 @@
 
 #include "base/platform.h"
 
-namespace periapt::shm {
+namespace periapt::host {
 
 struct KeyTable {
   static constexpr std::uint64_t kEntries = std::uint64_t{1} << 16;
@@ -91,4 +91,4 @@ class KeyRing {
   std::vector<std::uint64_t> free_;
 };
 
-}  // namespace periapt::shm
+}  // namespace periapt::host

@@ -1,4 +1,4 @@
-#include "machine/shm/process_copy.h"
+#include "machine/host/process_copy.h"
 
 #include <sys/prctl.h>
 #include <sys/uio.h>
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstddef>
 
-namespace periapt::shm {
+namespace periapt::host {
 namespace {
 
 // The kernel may copy less in one call.
@@ -35,4 +35,4 @@ int copy_to_process(std::uint32_t process, std::uint64_t to, const void* from, s
 
 void allow_copies_by_siblings() { static_cast<void>(::prctl(PR_SET_PTRACER, ::getppid(), 0, 0, 0)); }
 
-}  // namespace periapt::shm
+}  // namespace periapt::host

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace periapt::shm {
+namespace periapt::host {
 
 /// `from` is an address of `process`. 0: all was copied. Else errno, and nothing is known of `to`: ESRCH: the process
 /// has gone; EFAULT: it has no such memory; anything else: it may not be looked into.
@@ -15,4 +15,4 @@ int copy_to_process(std::uint32_t process, std::uint64_t to, const void* from, s
 /// only.
 void allow_copies_by_siblings();
 
-}  // namespace periapt::shm
+}  // namespace periapt::host

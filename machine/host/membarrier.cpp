@@ -1,10 +1,10 @@
-#include "machine/shm/membarrier.h"
+#include "machine/host/membarrier.h"
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace periapt::shm {
+namespace periapt::host {
 namespace {
 
 bool call(int command) { return ::syscall(SYS_membarrier, command, 0, 0) == 0; }
@@ -25,4 +25,4 @@ void membarrier(bool across_processes) {
   call(across_processes ? MEMBARRIER_CMD_GLOBAL_EXPEDITED : MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
 
-}  // namespace periapt::shm
+}  // namespace periapt::host
