@@ -300,6 +300,12 @@ class Many : public CBase_Many {
   void touch() { contribute(CkCallback(CkReductionTarget(Main, reduced), mainProxy)); }
 };
 
+constexpr std::size_t megabyte_of_doubles = (1 << 20) / sizeof(double);
+std::vector<double>& of_pe() {
+  static thread_local std::vector<double> bytes(megabyte_of_doubles, 1);
+  return bytes;
+}
+
 class Wide : public CBase_Wide {
   long sum_ = 0;
 
@@ -314,6 +320,14 @@ class Wide : public CBase_Wide {
     sum_ += block->data[0];
     contribute(CkCallback(CkReductionTarget(Main, reduced), mainProxy));
   }
+  // One megabyte of its own, or the same one as all elements of the PE.
+  void sum(bool same) {
+    if (!same && own_.empty()) own_.assign(megabyte_of_doubles, 1);
+    contribute(same ? of_pe() : own_, CkReduction::sum_double, CkCallback(CkIndex_Main::summed(nullptr), mainProxy));
+  }
+
+ private:
+  std::vector<double> own_;
 };
 
 // Goes to and fro between two PEs; PE 0 keeps the time.
@@ -348,6 +362,7 @@ class Everywhere : public CBase_Everywhere {
  public:
   Everywhere() {}
   void poke() { contribute(CkCallback(CkReductionTarget(Main, reduced), mainProxy)); }
+  void sum() { contribute(of_pe(), CkReduction::sum_double, CkCallback(CkIndex_Main::summed(nullptr), mainProxy)); }
   void hop(int left) {
     if (left > 0) return thisProxy[(CkMyPe() + 1) % CkNumPes()].hop(left - 1);
     end_round(1);
@@ -397,6 +412,10 @@ class Main : public CBase_Main {
 
   void reduced() { end_round(operations_); }
   void quiet() { end_round(operations_); }
+  void summed(CkReductionMsg* message) {
+    delete message;
+    end_round(operations_);
+  }
 
   void run() {
     driver = CthSelf();
@@ -511,9 +530,19 @@ class Main : public CBase_Main {
     static std::vector<char> bytes(1 << 20, 'x');
     measure("bcast", "the same, marshalled", 50000, copy,
             [this] { return collective([] { wideProxy.bytes(1 << 20, bytes.data()); }); });
+    reductions();
     migration("migrate-100", "migration of an element of 100 B", 100, 800);
     migration("migrate-100k", "migration of an element of 100 KB", 100 << 10, 10000);
     if (threads) elements();
+  }
+
+  void reductions() {
+    measure("reduce-group", "sum of 1 MB of doubles of each member of a group", 110000, 0,
+            [this] { return collective([] { everywhere.sum(); }); });
+    measure("reduce-same", "the same of 64 elements a PE, one buffer for all of them", 0, 0,
+            [this] { return collective([] { wideProxy.sum(true); }); });
+    measure("reduce-array", "... each with a buffer of its own", 3500000, 0,
+            [this] { return collective([] { wideProxy.sum(false); }); });
   }
 
   double collective(const std::function<void()>& start) {

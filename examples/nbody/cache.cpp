@@ -13,6 +13,10 @@ void Cache::plant(int n, const Root* roots, CkCallback done) {
     nodes_.clear();
     blocks_.clear();
     trunk_ = periapt::nbody::buildTrunk({roots, std::size_t(n)});
+    roots_.clear();
+    for (const auto& [piece, tree] : trees_) {
+      for (const Node& root : tree->roots()) roots_[root.cell.bits] = &root;
+    }
   }
   contribute(done);
 }
@@ -28,17 +32,21 @@ void Cache::withdraw(int piece, const Tree* tree) {
   if (found != trees_.end() && found->second == tree) trees_.erase(found);
 }
 
+const Cache::Node* Cache::rootHere(Key cell) const {
+  const auto found = roots_.find(cell);
+  return found == roots_.end() ? nullptr : found->second;
+}
+
 const Cache::Node* Cache::need(const Node& node, int piece) {
   const std::lock_guard guard(lock_);
   if (const auto known = nodes_.find(node.cell.bits); known != nodes_.end()) return known->second;
-  if (const auto here = trees_.find(node.owner); here != trees_.end()) return here->second->find(node.cell);
   std::vector<int>& waiting = waiting_[node.cell.bits];
   if (waiting.empty()) pieces[node.owner].request(node.cell.bits, CkMyNode());
   if (std::ranges::find(waiting, piece) == waiting.end()) waiting.push_back(piece);
   return nullptr;
 }
 
-const Cache::Node* Cache::find(Key cell) {
+const Cache::Node* Cache::fetched(Key cell) {
   const std::lock_guard guard(lock_);
   return nodes_.at(cell);
 }

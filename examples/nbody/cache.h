@@ -1,6 +1,7 @@
 // What the tree pieces of one process share during a walk: the trunk, each other's trees, and blocks fetched from other
-// processes. All PEs of the process use it at once, under a lock; what it hands out stays as it is until the next trunk
-// is planted, when all walks are over.
+// processes. What it hands out stays as it is until the next trunk is planted, when all walks are over. All PEs of the
+// process use it at once: the trunk and the process's own trees without a lock, as they don't change during a walk; the
+// rest under one.
 #pragma once
 
 #include <deque>
@@ -31,16 +32,19 @@ class Cache : public CBase_Cache {
   /// The tree of a piece that lives here; null when it has none any more.
   void publish(int piece, const Tree* tree);
   void withdraw(int piece, const Tree* tree);
-  /// The node of the same cell, openable. If it is not here, null; then it is asked for, once, and `piece` is told when
-  /// it has arrived.
+  /// The root of this cell, if its piece lives here, or null.
+  const Node* rootHere(Key cell) const;
+  /// The node of the same cell, openable, fetched from another process. If it is not here yet, null; then it is asked
+  /// for, once, and `piece` is told when it has arrived.
   const Node* need(const Node& node, int piece);
-  const Node* find(Key cell);
+  const Node* fetched(Key cell);
   void draw(const std::vector<Particle>& particles);
 
  private:
   std::mutex lock_;
   Tree trunk_;
   std::unordered_map<int, const Tree*> trees_;
+  std::unordered_map<Key, const Node*> roots_;  // of all these trees
   std::deque<Tree> blocks_;
   std::unordered_map<Key, const Node*> nodes_;         // tops of blocks
   std::unordered_map<Key, std::vector<int>> waiting_;  // pieces, by what they wait for

@@ -4,20 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 #include <stdexcept>
 
 namespace periapt::nbody {
 namespace {
 
-constexpr int levels_a_round = 4;  // of halving: each round asks for 16 counts a cell
+// A round costs a broadcast and a reduction, so there are few and each asks for many counts.
+constexpr std::size_t counts_a_piece = 32;
 
 }  // namespace
 
 Decomposer::Decomposer(int pieces, int bucket)
-    : pieces_(pieces), bucket_(bucket), probes_{0, key_end}, cuts_(pieces + 1) {
+    : pieces_(pieces), bucket_(bucket), cells_{{Cell{}, 0, 0}}, cuts_(pieces + 1), ranks_(pieces + 1) {
   cuts_.back() = key_end;
   if (pieces < 1)
     throw std::invalid_argument(fmt::format("nbody: {} tree pieces asked for; at least one is needed", pieces));
+  ask();
 }
 
 void Decomposer::counted(std::span<const std::uint64_t> counts) {
@@ -28,34 +32,31 @@ void Decomposer::counted(std::span<const std::uint64_t> counts) {
     while (wanted(p) <= before) ++p;
     return p < pieces_ && wanted(p) < before + count;
   };
-  if (cells_.empty()) {  // the first answer: all particles
-    total_ = counts[0];
+  if (edges_.empty()) {  // the first answer
+    total_ = std::reduce(counts.begin(), counts.end());
     edges_ = {{0, 0}, {key_end, total_}};
-    next.push_back({Cell{}, 0, total_});
-  } else {
-    // Descends into a cell as long as it is no leaf and the counts are known.
-    const auto descend = [&](auto& self, Cell cell, std::uint64_t before, int levels,
-                             std::size_t first) -> std::uint64_t {
-      if (levels == 0) {
-        if (holdsWanted(before, counts[first])) next.push_back({cell, before, counts[first]});
-        return counts[first];
-      }
-      std::uint64_t count = 0;
-      const std::size_t half = std::size_t{1} << (levels - 1);
-      for (std::size_t i = first; i < first + 2 * half; ++i) count += counts[i];
-      if (count <= bucket_ || !holdsWanted(before, count)) return count;
-      std::uint64_t left = 0;
-      for (std::size_t i = first; i < first + half; ++i) left += counts[i];
+  }
+  // Descends into a cell as long as it is no leaf and the counts are known.
+  const auto descend = [&](auto& self, Cell cell, std::uint64_t before, int levels, std::size_t first) -> void {
+    const std::size_t half = (std::size_t{1} << levels) / 2;
+    const auto sum = [&](std::size_t from, std::size_t n) {
+      return std::reduce(counts.begin() + from, counts.begin() + from + n);
+    };
+    const std::uint64_t count = sum(first, std::size_t{1} << levels);
+    if (!holdsWanted(before, count)) return;
+    if (levels == 0) {
+      next.push_back({cell, before, count});
+    } else if (count > bucket_) {
+      const std::uint64_t left = sum(first, half);
       edges_.push_back({cell.half(1).begin(), before + left});
       self(self, cell.half(0), before, levels - 1, first);
       self(self, cell.half(1), before + left, levels - 1, first + half);
-      return count;
-    };
-    std::size_t probe = 0;
-    for (const Stretch& s : cells_) {
-      while (probes_[probe] != s.cell.begin()) ++probe;
-      descend(descend, s.cell, s.before, std::min(levels_a_round, key_bits - s.cell.level()), probe);
     }
+  };
+  std::size_t probe = 0;
+  for (const Stretch& s : cells_) {
+    while (probes_[probe] != s.cell.begin()) ++probe;
+    descend(descend, s.cell, s.before, levelsAsked(s.cell), probe);
   }
   cells_ = std::move(next);
   std::erase_if(cells_, [&](const Stretch& s) {
@@ -71,10 +72,24 @@ void Decomposer::choose() {
   for (std::uint64_t p = 1; p < pieces_; ++p) {
     const auto above = std::ranges::lower_bound(edges_, wanted(p), {}, &Edge::rank);
     const auto below = above == edges_.begin() ? above : above - 1;
-    cuts_[p] = above->rank - wanted(p) < wanted(p) - below->rank ? above->key : below->key;
+    const Edge& nearest = above->rank - wanted(p) < wanted(p) - below->rank ? *above : *below;
+    cuts_[p] = nearest.key, ranks_[p] = nearest.rank;
   }
+  ranks_.back() = total_;
   // Edges with nothing between them have the same rank, in any order.
   std::ranges::sort(cuts_);
+}
+
+std::vector<std::uint64_t> Decomposer::totals() const {
+  std::vector<std::uint64_t> totals;
+  for (std::uint64_t p = 0; p < pieces_; ++p) totals.push_back(ranks_[p + 1] - ranks_[p]);
+  return totals;
+}
+
+/// How often a cell is halved in this round: the fewer cells there are, the more often.
+int Decomposer::levelsAsked(Cell cell) const {
+  const auto each = counts_a_piece * pieces_ / cells_.size();
+  return std::min(int(std::bit_width(each)) - 1, key_bits - cell.level());
 }
 
 /// Halves, quarters ... of each cell.
@@ -84,7 +99,7 @@ void Decomposer::ask() {
     if (probes_.back() != key) probes_.push_back(key);
   };
   for (const Stretch& s : cells_) {
-    const int levels = std::min(levels_a_round, key_bits - s.cell.level());
+    const int levels = levelsAsked(s.cell);
     const Key step = (s.cell.end() - s.cell.begin()) >> levels;
     for (Key k = 0; k <= Key{1} << levels; ++k) add(s.cell.begin() + k * step);
   }
@@ -93,11 +108,22 @@ void Decomposer::ask() {
 
 std::vector<std::uint64_t> countBetween(std::span<const Particle> sorted, std::span<const Key> probes) {
   std::vector<std::uint64_t> counts;
-  const auto rank = [&](Key key) {
-    return std::uint64_t(std::ranges::partition_point(sorted, [&](const Particle& p) { return p.key < key; }) -
-                         sorted.begin());
+  counts.reserve(probes.size());
+  // From one probe to the next: strides that double until they pass it, then halves of the last one. Most probes are
+  // near the one before.
+  const auto from = [&](std::size_t at, Key key) {
+    std::size_t stride = 1;
+    while (at + stride <= sorted.size() && sorted[at + stride - 1].key < key) at += stride, stride *= 2;
+    const auto rest = sorted.subspan(at, std::min(stride, sorted.size() - at));
+    const auto end = std::ranges::partition_point(rest, [&](const Particle& p) { return p.key < key; });
+    return at + std::size_t(end - rest.begin());
   };
-  for (std::size_t i = 0; i + 1 < probes.size(); ++i) counts.push_back(rank(probes[i + 1]) - rank(probes[i]));
+  std::size_t at = probes.empty() ? 0 : from(0, probes[0]);
+  for (std::size_t i = 0; i + 1 < probes.size(); ++i) {
+    const std::size_t next = from(at, probes[i + 1]);
+    counts.push_back(next - at);
+    at = next;
+  }
   return counts;
 }
 
@@ -107,21 +133,17 @@ std::vector<Key> decompose(std::span<const Particle> sorted, int pieces, int buc
   return decomposer.cuts();
 }
 
-void sortByKey(std::vector<Particle>& particles, const Box& box) {
-  setKeys(particles, box);
-  const auto before = [](const Particle& a, const Particle& b) {
-    return a.key != b.key ? a.key < b.key : a.order < b.order;
-  };
-  if (std::ranges::is_sorted(particles, before)) return;
+void sortByKey(std::vector<Particle>& particles) {
   struct Place {
     Key key;
     std::uint32_t order, index;
   };
+  const auto before = [](const auto& a, const auto& b) { return a.key != b.key ? a.key < b.key : a.order < b.order; };
+  if (std::ranges::is_sorted(particles, before)) return;
   std::vector<Place> places;
   places.reserve(particles.size());
   for (const Particle& p : particles) places.push_back({p.key, p.order, std::uint32_t(places.size())});
-  std::ranges::sort(places,
-                    [](const Place& a, const Place& b) { return a.key != b.key ? a.key < b.key : a.order < b.order; });
+  std::ranges::sort(places, before);
   std::vector<Particle> sorted;
   sorted.reserve(particles.size());
   for (const Place& p : places) sorted.push_back(particles[p.index]);

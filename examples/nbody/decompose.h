@@ -27,6 +27,8 @@ class Decomposer {
   /// Where pieces begin: pieces + 1 keys from 0 to key_end. Piece p holds cuts[p] <= key < cuts[p + 1], perhaps
   /// nothing.
   const std::vector<Key>& cuts() const { return cuts_; }
+  /// How many particles each piece holds.
+  std::vector<std::uint64_t> totals() const;
 
  private:
   struct Stretch {  // one cell, or what of it is still looked into
@@ -38,6 +40,7 @@ class Decomposer {
     std::uint64_t rank;  // particles before it
   };
   std::uint64_t wanted(std::uint64_t p) const { return total_ * p / pieces_; }
+  int levelsAsked(Cell cell) const;
   void ask();
   void choose();
 
@@ -46,6 +49,7 @@ class Decomposer {
   std::vector<Edge> edges_;
   std::vector<Key> probes_;
   std::vector<Key> cuts_;
+  std::vector<std::uint64_t> ranks_;  // of the cuts
 };
 
 /// Counts of particles, sorted by key, between the probes.
@@ -54,7 +58,7 @@ std::vector<std::uint64_t> countBetween(std::span<const Particle> sorted, std::s
 /// The cuts for particles that are all here, sorted by key.
 std::vector<Key> decompose(std::span<const Particle> sorted, int pieces, int bucket);
 
-/// Sets the keys and sorts by them (then by `order`).
-void sortByKey(std::vector<Particle>& particles, const Box& box);
+/// Sorts by the keys as they are set (`setKeys`), then by `order`.
+void sortByKey(std::vector<Particle>& particles);
 
 }  // namespace periapt::nbody

@@ -57,10 +57,87 @@ Green ewald(const Vec3& x, int without) {
   return sum;
 }
 
+namespace {
+
+/// ewald(x, 1).depth for all points whose coordinates are among `distances`, each from 0 to 1. The waves' cosines are
+/// those of the coordinates multiplied, and images too far away to count are passed over, so that the table of some
+/// thousand points costs little.
+class FarDepth {
+ public:
+  explicit FarDepth(std::span<const double> distances) : distances_(distances) {
+    for (const double d : distances) {
+      Cosines& c = cosines_.emplace_back();
+      for (int n = 0; n <= wave_reach; ++n) c[n] = (n == 0 ? 1 : 2) * std::cos(2 * pi * n * d);
+    }
+    for (int n2 = 1; n2 <= wave_reach * wave_reach; ++n2) {
+      weight_[n2] = std::exp(-pi * pi * n2 / (alpha * alpha)) / (pi * n2);
+    }
+  }
+
+  double at(int a, int b, int c) const {
+    return -pi / (alpha * alpha) + images({distances_[a], distances_[b], distances_[c]}) +
+           waves(cosines_[a], cosines_[b], cosines_[c]);
+  }
+
+ private:
+  using Cosines = std::array<double, wave_reach + 1>;  // of n waves in a period; twice, for n and -n, but for n = 0
+
+  static double images(const Vec3& x) {
+    constexpr double negligible = 2 * 2;  // erfc(alpha r) is below 1e-16 where r^2 is above
+    double sum = 0;
+    for (int i = -image_reach; i <= image_reach; ++i) {
+      for (int j = -image_reach; j <= image_reach; ++j) {
+        for (int k = -image_reach; k <= image_reach; ++k) {
+          const double r2 = norm2(x + Vec3(i, j, k)), r = std::sqrt(r2);
+          const bool neighbour = std::max({std::abs(i), std::abs(j), std::abs(k)}) <= 1;
+          if (neighbour) {
+            sum -= r < 1e-4 ? 2 * alpha / std::sqrt(pi) : std::erf(alpha * r) / r;
+          } else if (r2 < negligible) {
+            sum += std::erfc(alpha * r) / r;
+          }
+        }
+      }
+    }
+    return sum;
+  }
+
+  double waves(const Cosines& x, const Cosines& y, const Cosines& z) const {
+    double sum = 0;
+    for (int i = 0; i <= wave_reach; ++i) {
+      for (int j = 0; j <= wave_reach; ++j) {
+        for (int k = 0; k <= wave_reach; ++k) {
+          const int n2 = i * i + j * j + k * k;
+          if (n2 > 0 && n2 <= wave_reach * wave_reach) sum += weight_[n2] * x[i] * y[j] * z[k];
+        }
+      }
+    }
+    return sum;
+  }
+
+  std::span<const double> distances_;
+  std::vector<Cosines> cosines_;
+  double weight_[wave_reach * wave_reach + 1] = {};
+};
+
+/// Takes the first axis of a table from distances to pairs of degrees, by weight[pair][distance], and puts it last.
+std::vector<double> turned(const std::vector<double>& from, const std::vector<double>& weight, std::size_t distances) {
+  const std::size_t rest = from.size() / distances, pairs = weight.size() / distances;
+  std::vector<double> to(rest * pairs);
+  for (std::size_t r = 0; r < rest; ++r) {
+    for (std::size_t pair = 0; pair < pairs; ++pair) {
+      double sum = 0;
+      for (std::size_t d = 0; d < distances; ++d) sum += weight[pair * distances + d] * from[d * rest + r];
+      to[r * pairs + pair] = sum;
+    }
+  }
+  return to;
+}
+
+}  // namespace
+
 /// Coefficients from moments to field, for period 1, and the numbering of the terms.
 struct FarImages::Operator {
   static constexpr int nodes = degree + 1;
-  static constexpr int pairs = nodes * nodes;
   struct Term {
     int i, j, k;
   };
@@ -74,12 +151,13 @@ struct FarImages::Operator {
       }
     }
     // Along one axis: the pairs of interpolation nodes by their distance, and what a distance adds to a pair of
-    // degrees.
+    // degrees. It is the same for (k, l) and (l, k), and nothing where one is odd and the other even: the depth depends
+    // on the distance alone.
     std::array<double, nodes> node;
     for (int n = 0; n < nodes; ++n) node[n] = std::cos(pi * (n + 0.5) / nodes);
     std::vector<double> distance;
-    std::array<int, pairs> which;
-    for (int n = 0; n < pairs; ++n) {
+    std::array<int, nodes * nodes> which;
+    for (int n = 0; n < nodes * nodes; ++n) {
       const double d = std::abs(node[n / nodes] - node[n % nodes]) / 2;
       const auto same = std::ranges::find_if(distance, [&](double e) { return std::abs(e - d) < 1e-9; });
       which[n] = int(same - distance.begin());
@@ -87,41 +165,34 @@ struct FarImages::Operator {
     }
     const int distances = int(distance.size());
     const auto basis = [](int k, int n) { return (k == 0 ? 1. : 2.) / nodes * std::cos(pi * k * (n + 0.5) / nodes); };
-    std::vector<double> weight(pairs * distances);
-    for (int kl = 0; kl < pairs; ++kl) {
-      for (int n = 0; n < pairs; ++n) {
-        weight[kl * distances + which[n]] += basis(kl / nodes, n / nodes) * basis(kl % nodes, n % nodes);
+    std::vector<double> weight;  // pairs x distances
+    int pairs = 0;
+    int pairOf[nodes][nodes];
+    for (int k = 0; k < nodes; ++k) {
+      for (int l = k % 2; l <= k; l += 2) {
+        pairOf[k][l] = pairOf[l][k] = pairs++;
+        weight.resize(pairs * distances);
+        for (int n = 0; n < nodes * nodes; ++n)
+          weight.end()[which[n] - distances] += basis(k, n / nodes) * basis(l, n % nodes);
       }
     }
-    // f at all distances, from those in order, by symmetry.
-    std::vector<double> f(distances * distances * distances);
-    const auto at = [&](int a, int b, int c) -> double& { return f[(a * distances + b) * distances + c]; };
+    // The depth at all distances, from those in order, by symmetry.
+    const FarDepth depth(distance);
+    std::vector<double> from(distances * distances * distances);
+    const auto at = [&](int a, int b, int c) -> double& { return from[(a * distances + b) * distances + c]; };
     for (int a = 0; a < distances; ++a) {
       for (int b = 0; b <= a; ++b) {
         for (int c = 0; c <= b; ++c) {
-          const double depth = ewald({distance[a], distance[b], distance[c]}, 1).depth;
-          at(a, b, c) = at(a, c, b) = at(b, a, c) = at(b, c, a) = at(c, a, b) = at(c, b, a) = depth;
+          at(a, b, c) = at(a, c, b) = at(b, a, c) = at(b, c, a) = at(c, a, b) = at(c, b, a) = depth.at(a, b, c);
         }
       }
     }
-    // Axis after axis from distances to pairs of degrees; each turn moves the finished axis to the end.
-    std::vector<double> from = f;
-    for (int axis = 0; axis < 3; ++axis) {
-      const std::size_t rest = from.size() / distances;
-      std::vector<double> to(rest * pairs);
-      for (std::size_t r = 0; r < rest; ++r) {
-        for (int kl = 0; kl < pairs; ++kl) {
-          double sum = 0;
-          for (int d = 0; d < distances; ++d) sum += weight[kl * distances + d] * from[d * rest + r];
-          to[r * pairs + kl] = sum;
-        }
-      }
-      from = std::move(to);
-    }
+    from = turned(turned(turned(from, weight, distances), weight, distances), weight, distances);
     matrix.reserve(terms.size() * terms.size());
     for (const Term& s : terms) {
       for (const Term& t : terms) {
-        matrix.push_back(from[((s.i * nodes + t.i) * pairs + (s.j * nodes + t.j)) * pairs + (s.k * nodes + t.k)]);
+        const bool isOdd = (s.i + t.i) % 2 != 0 || (s.j + t.j) % 2 != 0 || (s.k + t.k) % 2 != 0;
+        matrix.push_back(isOdd ? 0 : from[(pairOf[s.i][t.i] * pairs + pairOf[s.j][t.j]) * pairs + pairOf[s.k][t.k]]);
       }
     }
   }

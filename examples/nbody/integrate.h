@@ -59,7 +59,7 @@ class EnergyAccount {
   double first_, depth_, a_, kinetic_, work_ = 0;
 };
 
-/// Where a big step stands. Everybody who has the same deepest rung at each turn goes through the same sequence:
+/// Where a big step stands. All that have the same deepest rung at each turn go through the same sequence:
 ///   kick(particles, openKick()); drift(particles, ...); forces for rungs >= rung(); kick(particles, closeKick());
 ///   new rungs; next(deepest rung in use)
 /// until isDone(). At the start all particles have forces and rungs.

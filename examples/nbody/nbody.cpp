@@ -122,16 +122,15 @@ class Main : public CBase_Main {
   const bool isTerminal_ = isatty(STDOUT_FILENO) != 0;
 };
 
-/// The pieces of a made start or a file, in order as they come; the first decomposition puts them right.
+/// The particles of a made start or a file, in order as they come; the first decomposition puts them right.
 void Main::handOut() {
   const std::span<const Particle> all = start_.particles;
-  std::vector<Count> totals;
-  for (std::size_t piece = 0, n = options_.pieces; piece < n; ++piece) {
-    const auto share = all.subspan(all.size() * piece / n, all.size() * (piece + 1) / n - all.size() * piece / n);
-    totals.push_back(share.size());
-    if (!share.empty()) pieces[int(piece)].take(int(share.size()), share.data());
-  }
-  phase([&](const CkCallback& done) { pieces.await(int(totals.size()), totals.data(), done); });
+  phase([&](const CkCallback& done) {
+    for (std::size_t piece = 0, n = options_.pieces; piece < n; ++piece) {
+      const std::size_t first = all.size() * piece / n, last = all.size() * (piece + 1) / n;
+      pieces[int(piece)].begin(int(last - first), CkSendBuffer(all.data() + first), done);
+    }
+  });
   start_.particles = {};
 }
 
@@ -169,7 +168,7 @@ Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int 
   Decomposer decomposer(options_.pieces, options_.bucket);
   while (!decomposer.isDone()) decomposer.counted(count(decomposer.probes()));
   const std::vector<Key>& cuts = decomposer.cuts();
-  const std::vector<Count> totals = count(cuts);
+  const std::vector<Count> totals = decomposer.totals();
 
   std::vector<Root> roots = phase([&](const CkCallback& done) {
                               pieces.exchange(int(cuts.size()), cuts.data(), totals.data(), done);

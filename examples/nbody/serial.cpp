@@ -27,7 +27,8 @@ Work evaluateGravity(std::vector<Particle>& particles, const Gravity& gravity, i
                      const SerialOptions& options) {
   constexpr std::size_t excerpt_nodes = 32;
   const Box box = gravity.box(particles);
-  sortByKey(particles, box);
+  setKeys(particles, box);
+  sortByKey(particles);
   const std::vector<Key> cuts = decompose(particles, options.pieces, gravity.bucket);
 
   std::vector<std::span<Particle>> shares;

@@ -4,7 +4,7 @@
 // has exactly two children, which lie side by side. A node with at most `bucket` particles is a leaf. Which nodes there
 // are depends on the keys alone, never on how the domain is cut: a piece owns a key range whose ends fall between
 // leaves (decompose.h), builds the nodes that lie wholly in its range, and its *roots* are the largest of those. The
-// nodes above (the *trunk*) are made from the roots of all pieces by anybody who has them, with the same `merge`.
+// nodes above (the *trunk*) are made from the roots of all pieces, wherever they are known, with the same `merge`.
 //
 // Nodes, moments and the leaves' particles lie in one block of memory and refer to each other by distance, so a block
 // can be sent, stored and read at any address as it is. `Tree::excerpt` cuts out the top of a subtree: what one piece

@@ -55,28 +55,14 @@ void TreePiece::pup(PUP::er& p) {
   cache.ckLocalBranch()->publish(thisIndex, tree_.get());
 }
 
-void TreePiece::take(int n, const Particle* particles) {
-  incoming_.insert(incoming_.end(), particles, particles + n);
-  takeIfComplete();
+/// Where the runtime is to put them, and that they are there.
+void TreePiece::begin(int n, Particle*, const CkCallback&, CkNcpyBufferPost* post) {
+  particles_.resize(std::size_t(n));
+  CkMatchBuffer(post, 0, thisIndex);
+  CkPostBuffer(particles_.data(), n, thisIndex);
 }
 
-void TreePiece::await(int n, const Count* totals, CkCallback done) {
-  done_ = done;
-  expected_ = totals[thisIndex];
-  takeIfComplete();
-}
-
-void TreePiece::takeIfComplete() {
-  if (!expected_ || incoming_.size() < *expected_) return;
-  expected_.reset();
-  particles_ = std::move(incoming_);
-  incoming_.clear();
-  if (box_.side > 0) {
-    plantTree();
-  } else {  // the very first particles, not in order yet
-    contribute(done_);
-  }
-}
+void TreePiece::begin(int, Particle*, const CkCallback& done) { contribute(done); }
 
 void TreePiece::move(const Motion& motion, CkCallback done) {
   const Stopwatch watch(busy_);
@@ -104,7 +90,8 @@ void TreePiece::count(const Box& box, bool isNew, int n, const Key* probes, CkCa
   const Stopwatch watch(busy_);
   if (isNew) {
     box_ = box;
-    sortByKey(particles_, box);
+    setKeys(particles_, box);
+    sortByKey(particles_);
   }
   const std::vector<std::uint64_t> counts = countBetween(particles_, {probes, std::size_t(n)});
   contribute(int(counts.size() * sizeof counts[0]), counts.data(), CkReduction::sum_ulong_long, done);
@@ -126,12 +113,26 @@ void TreePiece::exchange(int n, const Key* cuts, const Count* totals, CkCallback
   particles_.clear();
   done_ = done;
   expected_ = totals[thisIndex];
+  incoming_.reserve(*expected_);
   takeIfComplete();
+}
+
+void TreePiece::take(int n, const Particle* particles) {
+  incoming_.insert(incoming_.end(), particles, particles + n);
+  takeIfComplete();
+}
+
+void TreePiece::takeIfComplete() {
+  if (!expected_ || incoming_.size() < *expected_) return;
+  expected_.reset();
+  particles_ = std::move(incoming_);
+  incoming_.clear();
+  plantTree();
 }
 
 void TreePiece::plantTree() {
   const Stopwatch watch(busy_);
-  sortByKey(particles_, box_);
+  sortByKey(particles_);
   tree_ = std::make_unique<Tree>(buildTree(particles_, begin_, end_, thisIndex, settings.bucket, 1e-9 * box_.side));
   cache.ckLocalBranch()->publish(thisIndex, tree_.get());
   const std::vector<Root> roots = rootsOf(*tree_);
@@ -145,29 +146,34 @@ void TreePiece::dropTree() {
 }
 
 void TreePiece::walk(const Forces& forces, int n, const double* farField, CkCallback done) {
-  const Stopwatch watch(busy_);
   done_ = done;
-  walking_ = std::make_unique<Walking>();
-  walking_->forces = forces;
-  walking_->farField.assign(farField, farField + n);
-  static const Tree nothing;
-  walking_->walk.emplace(forces.gravity, cache.ckLocalBranch()->trunk(), tree_ ? *tree_ : nothing, particles_,
-                         forces.rung, [this](const Node& node) { return find(node); });
+  walking_.reset(new Walking{*cache.ckLocalBranch(), forces, {farField, farField + n}});
   schedule();
 }
 
-/// Where a node can be opened: here, in this process, or not yet.
+void TreePiece::startWalk() {
+  static const Tree nothing;
+  const Forces& forces = walking_->forces;
+  walking_->walk.emplace(forces.gravity, walking_->cache.trunk(), tree_ ? *tree_ : nothing, particles_, forces.rung,
+                         [this](const Node& node) { return find(node); });
+}
+
+/// Where a node can be opened: in this process, or not yet.
 const Node* TreePiece::find(const Node& node) {
-  if (node.owner == thisIndex) return tree_->find(node.cell);
+  if (const Node* here = walking_->cache.rootHere(node.cell.bits)) return here;
   const Node*& known = walking_->known[node.cell.bits];
-  if (known == nullptr) known = cache.ckLocalBranch()->need(node, thisIndex);
+  if (known == nullptr) known = walking_->cache.need(node, thisIndex);
   return known;
 }
 
+/// Ahead of the other pieces on this PE: they walk one after the other as long as there is something to do, and use
+/// the same memory again.
 void TreePiece::schedule() {
   if (walking_->isScheduled) return;
   walking_->isScheduled = true;
-  thisProxy[thisIndex].goOn();
+  CkEntryOptions next;
+  next.setQueueing(CK_QUEUEING_LIFO);
+  thisProxy[thisIndex].goOn(&next);
 }
 
 void TreePiece::goOn() {
@@ -175,6 +181,7 @@ void TreePiece::goOn() {
   bool more;
   {
     const Stopwatch watch(busy_);
+    if (!walking_->walk) startWalk();
     more = walking_->walk->advance(sinks_at_a_time);
   }
   if (more) {
@@ -191,7 +198,7 @@ void TreePiece::request(Key cell, int node) {
 }
 
 void TreePiece::arrived(Key cell) {
-  walking_->walk->arrived(*cache.ckLocalBranch()->find(cell));
+  walking_->walk->arrived(*walking_->cache.fetched(cell));
   schedule();
 }
 

@@ -13,6 +13,8 @@
 #include "examples/nbody/walk.h"
 #include "nbody.decl.h"
 
+class Cache;
+
 class TreePiece : public CBase_TreePiece {
  public:
   TreePiece() { usesAtSync = true; }
@@ -20,11 +22,12 @@ class TreePiece : public CBase_TreePiece {
   ~TreePiece() override;
   void pup(PUP::er& p) override;
 
-  void take(int n, const Particle* particles);
-  void await(int n, const Count* totals, CkCallback done);
+  void begin(int n, Particle* particles, const CkCallback& done, CkNcpyBufferPost* post);
+  void begin(int n, Particle* particles, const CkCallback& done);
   void move(const Motion& motion, CkCallback done);
   void count(const Box& box, bool isNew, int n, const Key* probes, CkCallback done);
   void exchange(int n, const Key* cuts, const Count* totals, CkCallback done);
+  void take(int n, const Particle* particles);
   void walk(const Forces& forces, int n, const double* farField, CkCallback done);
   void goOn();
   void request(Key cell, int node);
@@ -43,9 +46,10 @@ class TreePiece : public CBase_TreePiece {
 
   /// What a walk needs besides the tree.
   struct Walking {
+    Cache& cache;
     Forces forces;
     std::vector<double> farField;
-    std::unordered_map<Key, const Node*> known;  // of other pieces, to ask the cache for each only once
+    std::unordered_map<Key, const Node*> known;  // of other processes, to ask the cache for each only once
     std::optional<periapt::nbody::Walk> walk;
     bool isScheduled = false;
   };
@@ -53,6 +57,7 @@ class TreePiece : public CBase_TreePiece {
   void takeIfComplete();
   void plantTree();
   void dropTree();
+  void startWalk();
   const Node* find(const Node& node);
   void schedule();
   void finishWalk();

@@ -3,6 +3,7 @@
 
 #include "base/fatal.h"
 #include "runtime/chare/array_migration.h"
+#include "runtime/chare/protocols.h"
 #include "runtime/chare/runtime_message.h"
 #include "runtime/scheduler/process.h"
 
@@ -71,7 +72,7 @@ ArrayManager::ArrayManager(PeObjects& objects, CkArrayID id, int type, const CkA
       location_(location_for(objects, id, options)),
       routing_(*this, pe_, *location_),
       broadcasts_(objects, id, elements_, *location_),
-      reduction_(objects, id.index(), Reduction::Tree::pes, false) {
+      reduction_(*objects.protocols, id.index(), Reduction::Tree::pes, TreePlace(pe_.index, pe_.process.pes()), false) {
   location_->bound.push_back(this);
   if (!options.getReductionClient().isInvalid()) reduction_.set_client(options.getReductionClient());
 }

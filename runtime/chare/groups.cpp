@@ -7,6 +7,7 @@
 #include "runtime/chare/futures.h"
 #include "runtime/chare/node_groups.h"
 #include "runtime/chare/pe_objects.h"
+#include "runtime/chare/protocols.h"
 #include "runtime/chare/quiescence.h"
 #include "runtime/chare/reduction.h"
 #include "runtime/chare/start_gate.h"
@@ -89,8 +90,9 @@ void free_object(void* object) { ::operator delete(object); }
 
 PeObjects::PeObjects(Pe& pe)
     : pe(pe),
+      protocols(std::make_unique<PeProtocols>(pe)),
       futures(std::make_unique<Futures>(pe)),
-      quiescence(std::make_unique<Quiescence>(*this)),
+      quiescence(std::make_unique<Quiescence>(*protocols, *protocols)),
       watchdog(std::make_unique<Watchdog>(*this)),
       start_gate(std::make_unique<StartGate>(*this)) {
   groups_.reserve(64);
@@ -126,7 +128,8 @@ void PeObjects::create_group(CkGroupID id, int type, int ep, Message message) {
   {
     GroupRecord& record = group(id.idx);
     record.type = type;
-    record.reduction = std::make_unique<Reduction>(*this, id.idx, Reduction::Tree::pes, true);
+    record.reduction = std::make_unique<Reduction>(*protocols, id.idx, Reduction::Tree::pes,
+                                                   TreePlace(pe.index, pe.process.pes()), true);
     record.reduction->born();
     record.object_in_construction = object;
   }

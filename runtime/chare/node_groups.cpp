@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "base/fatal.h"
+#include "runtime/chare/protocols.h"
 #include "runtime/chare/reduction.h"
 #include "runtime/chare/reduction_message.h"
 #include "runtime/chare/start_gate.h"
@@ -47,11 +48,23 @@ std::uint32_t NodeGroups::next_round(int group) {
   return records_.at(group)->next_reduction++;
 }
 
+namespace {
+// In a tree over the first PEs of all processes.
+TreePlace place_of_process(const Process& process) {
+  const auto pe_of = [&](int rank) { return process.layout().processes[rank].first_pe; };
+  TreePlace place(process.rank(), process.count());
+  if (place.parent >= 0) place.parent = pe_of(place.parent);
+  for (int& child : place.children) child = pe_of(child);
+  return place;
+}
+}  // namespace
+
 // On the first PE of the process.
 void NodeGroups::create(PeObjects& objects, CkGroupID id, int type, int ep, Message message) {
   Record& r = record(id.idx);
   r.type = type;
-  r.reduction = std::make_unique<Reduction>(objects, id.idx, Reduction::Tree::processes, true);
+  r.reduction = std::make_unique<Reduction>(*objects.protocols, id.idx, Reduction::Tree::processes,
+                                            place_of_process(objects.pe.process), true);
   r.reduction->born();
   void* object = allocate_object(registry().chares[type].size);
   const Creation outer = objects.creating;

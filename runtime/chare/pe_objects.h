@@ -20,6 +20,7 @@ class ArrayManager;
 class BalanceHook;
 class Reduction;
 class Futures;
+class PeProtocols;
 class Quiescence;
 class StartGate;
 class Watchdog;
@@ -63,7 +64,8 @@ class PeObjects {
 
   Pe& pe;
   Creation creating;
-  bool started = false;  // the readonlys are here, and what the mainchares' constructors made
+  bool started = false;                    // the readonlys are here, and what the mainchares' constructors made
+  std::unique_ptr<PeProtocols> protocols;  // what reductions, quiescence and the like send with
   std::unique_ptr<Futures> futures;
   std::unique_ptr<Quiescence> quiescence;
   std::unique_ptr<Watchdog> watchdog;

@@ -16,57 +16,25 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/chare/accumulator.h"
 #include "runtime/chare/callback.h"
-#include "runtime/chare/pe_objects.h"
 #include "runtime/chare/reducers.h"
+#include "runtime/chare/sender.h"
 
 namespace periapt {
-
-using ReducerType = CkReduction::reducerType;
-
-// The sum so far of some contributions: bytes worked into in place, or for reducers that need all at once, all of them.
-class Accumulator {
- public:
-  Accumulator() = default;
-  Accumulator(Accumulator&&) = default;
-  Accumulator& operator=(Accumulator&&) = delete;
-  ~Accumulator();
-  // One more that brings no data to a sum without data: the usual case of an empty reduction. False: use add().
-  bool count_only(ReducerType type, const chare::Contribution& contribution) {
-    if (!any_ || type != CkReduction::nop || type_ != type || contribution.size != 0 || contribution.user_flag != -1)
-      return false;
-    sources_ += contribution.sources;
-    return true;
-  }
-  void add(ReducerType type, const chare::Contribution& contribution, std::uint64_t random_bits);
-  // Everything as one contribution; its data live as long as this object.
-  chare::Contribution result();
-  // The same as a message for the program.
-  CkReductionMsg* message();
-  ReducerType type() const { return type_; }
-  std::uint32_t sources() const { return sources_; }
-
- private:
-  void* room(std::size_t bytes);
-  ReducerType type_ = CkReduction::nop;
-  std::uint32_t sources_ = 0;
-  int user_flag_ = -1;
-  bool reduced_ = true;
-  std::size_t size_ = 0;
-  bool any_ = false;
-  alignas(16) char small_[64];
-  std::vector<double> large_;
-  std::vector<CkReductionMsg*> kept_;
-};
 
 class Reduction {
  public:
   // Where partial results go: PEs (groups, arrays), or the first PEs of processes (node groups).
   enum class Tree { pes, processes };
-  // `everywhere`: each place of the tree has one contributor, for good.
-  Reduction(PeObjects& objects, int collection, Tree tree, bool everywhere);
+  // `place`: this PE's in that tree, in PEs. `everywhere`: each place of the tree has one contributor, for good.
+  Reduction(Sender& sender, int collection, Tree tree, TreePlace place, bool everywhere);
 
-  static void register_entries();
+  // `function` finds the reduction that a message of the protocol is for, and has it receive() that.
+  static void register_entries(RuntimeFunction function);
+  void receive(Delivery& call);
+  // Of which tree the reduction is that a message is for.
+  static Tree tree_of(const Delivery& call) { return call.element & 1 ? Tree::processes : Tree::pes; }
 
   void set_client(const CkCallback& client) { client_ = client; }
   const CkCallback& client() const { return client_; }
@@ -105,14 +73,14 @@ class Reduction {
   };
   struct Header;
 
-  static void on_report(Pe&, Delivery&);
-  static void on_start(Pe&, Delivery&);
-  static void on_passive(Pe&, Delivery&);
-  static Reduction* of(Pe& pe, Delivery& call);
-  // The element field of the protocol's messages: which tree, and who sends.
+  struct Report;
+
+  void on_report(Delivery& call);
+  void on_start(std::uint32_t number);
+  void on_passive(int child);
+  // The element field of the protocol's messages: which tree, and the PE that sends.
   std::uint64_t tree_of() const { return tree_ == Tree::processes ? 1 : 0; }
-  std::uint64_t child_key() const { return tree_of() | static_cast<std::uint64_t>(pe_.index) << 1; }
-  static Tree tree_of_key(std::uint64_t key) { return key & 1 ? Tree::processes : Tree::pes; }
+  std::uint64_t child_key() const { return tree_of() | static_cast<std::uint64_t>(sender_.me) << 1; }
   static int pe_of_key(std::uint64_t key) { return static_cast<int>(key >> 1); }
 
   Round& round(std::uint32_t number) {
@@ -122,7 +90,7 @@ class Reduction {
   void begin(std::uint32_t number);
   void advance();
   void send_report(std::uint32_t number, Round& r, bool late);
-  void receive(const Header& header, const CkCallback& callback, const char* bytes, int from);
+  void count_report(Round& r, std::uint32_t number, int child, bool passive);
   void deliver(std::uint32_t number, Round& r);
   std::string collection_name() const;
   void finish_rounds();
@@ -130,13 +98,12 @@ class Reduction {
   bool passive_subtree() const;
   bool is_root() const { return parent_ < 0; }
 
-  PeObjects& objects_;
-  Pe& pe_;
+  Sender& sender_;
   const int collection_;
   const Tree tree_;
   const bool everywhere_;
-  int parent_ = -1;
-  std::vector<int> children_;
+  const int parent_;
+  const std::vector<int> children_;
   std::vector<bool> child_passive_;
   std::uint32_t base_ = 0;   // first round not reported
   std::uint32_t first_ = 0;  // number of rounds_.front()
@@ -144,7 +111,7 @@ class Reduction {
   std::uint32_t contributors_ = 0;  // here
   std::int64_t population_ = 0;     // root: of all PEs, up to round first_
   int held_ = 0;
-  bool said_passive_ = true;
+  bool said_passive_;
   CkCallback client_;
 };
 

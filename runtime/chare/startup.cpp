@@ -18,6 +18,7 @@
 #include "runtime/chare/crash.h"
 #include "runtime/chare/futures.h"
 #include "runtime/chare/node_groups.h"
+#include "runtime/chare/protocols.h"
 #include "runtime/chare/quiescence.h"
 #include "runtime/chare/reduction_message.h"
 #include "runtime/chare/start_gate.h"
@@ -65,9 +66,8 @@ void register_core() {
   register_array_locations();
   CkIndex_CkArrayMap::__idx = CkRegisterChare("CkArrayMap", sizeof(CkArrayMap), TypeGroup);
   ArrayManager::register_entries();
-  Reduction::register_entries();
   Futures::register_entries();
-  Quiescence::register_entries();
+  PeProtocols::register_entries();
   Watchdog::register_entries();
   StartGate::register_entries();
   register_chare_entries();

@@ -15,7 +15,8 @@ constexpr int bucket = 10;
 
 std::vector<Particle> sortedParticles(std::size_t count) {
   auto particles = strewnParticles(count);
-  sortByKey(particles, {{-0.5, -0.5, -0.5}, 1});
+  setKeys(particles, {{-0.5, -0.5, -0.5}, 1});
+  sortByKey(particles);
   return particles;
 }
 
@@ -29,6 +30,30 @@ TEST(Decompose, PiecesHoldTheEvenShareUpToALeaf) {
     for (const std::uint64_t count : countBetween(particles, cuts)) {
       EXPECT_NEAR(double(count), 5000. / pieces, 2 * bucket) << pieces << " pieces";
     }
+  }
+}
+
+TEST(Decompose, TellsHowManyParticlesEachPieceHoldsAfterFewRounds) {
+  const auto particles = sortedParticles(5000);
+  Decomposer decomposer(16, bucket);
+  int rounds = 0;
+  for (; !decomposer.isDone(); ++rounds) decomposer.counted(countBetween(particles, decomposer.probes()));
+  EXPECT_EQ(decomposer.totals(), countBetween(particles, decomposer.cuts()));
+  EXPECT_LE(rounds, 4);
+}
+
+TEST(CountBetween, CountsAsALinearSearchDoes) {
+  const auto particles = sortedParticles(300);
+  std::vector<Key> probes;  // on keys and between them, twice the same, all particles passed in one step
+  for (std::size_t i = 0; i < 40; ++i) probes.push_back(particles[i * 5].key + i % 3);
+  probes.insert(probes.end(), {probes.back(), key_end - 1, key_end});
+  const auto counts = countBetween(particles, probes);
+  ASSERT_EQ(counts.size(), probes.size() - 1);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    EXPECT_EQ(counts[i],
+              std::uint64_t(std::ranges::count_if(
+                  particles, [&](const Particle& p) { return p.key >= probes[i] && p.key < probes[i + 1]; })))
+        << "between probes " << i << " and " << i + 1;
   }
 }
 
@@ -55,7 +80,7 @@ TEST(Decompose, MorePiecesThanLeavesLeavesSomeEmpty) {
 
 TEST(Decompose, ManyParticlesInOnePlaceAreNotCut) {
   std::vector<Particle> particles(100);
-  sortByKey(particles, {{-0.5, -0.5, -0.5}, 1});
+  setKeys(particles, {{-0.5, -0.5, -0.5}, 1});
   const auto counts = countBetween(particles, decompose(particles, 4, bucket));
   EXPECT_EQ(std::ranges::count(counts, 0u), 3);
 }

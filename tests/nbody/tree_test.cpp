@@ -18,7 +18,8 @@ const Box box{{-0.5, -0.5, -0.5}, 1};
 
 std::vector<Particle> sortedParticles(std::size_t count) {
   auto particles = strewnParticles(count, 0.01f);
-  sortByKey(particles, box);
+  setKeys(particles, box);
+  sortByKey(particles);
   return particles;
 }
 
