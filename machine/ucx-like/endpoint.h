@@ -152,7 +152,7 @@ class EndpointImpl final : public Endpoint {
 
   // send.cpp
   template <class AnyHeader>
-  bool send_at_once(const AnyHeader& header, std::uint32_t returned, std::span<const std::byte> payload);
+  bool send_at_once(const AnyHeader& header, std::span<const std::byte> payload);
   bool send_fast(std::span<const std::byte> bytes, Tag tag);
   bool active_fast(std::uint16_t id, std::span<const std::byte> user_header, std::span<const std::byte> payload);
   Operation* begin_send(Doing doing, std::span<const std::byte> bytes, Tag tag, SendDone done = nullptr,

@@ -6,10 +6,9 @@ namespace periapt::ucx {
 
 // Everything that could be in the way of a small message is in two numbers: fast_max_ and the credit.
 template <class AnyHeader>
-PERIAPT_INLINE bool EndpointImpl::send_at_once(const AnyHeader& header, std::uint32_t returned,
-                                               std::span<const std::byte> payload) {
+PERIAPT_INLINE bool EndpointImpl::send_at_once(const AnyHeader& header, std::span<const std::byte> payload) {
   if (PERIAPT_UNLIKELY(transport_->send_inline(*link_, bytes_of(header), payload) != Accepted::done)) {
-    credit.put_back(returned);
+    credit.put_back(credit_in(header));
     return false;
   }
   credit.spend(static_cast<std::int64_t>(payload.size()) + kMessageOverhead);
@@ -22,7 +21,7 @@ PERIAPT_INLINE bool EndpointImpl::send_fast(std::span<const std::byte> bytes, Ta
   auto size = static_cast<std::int64_t>(bytes.size());
   if (PERIAPT_UNLIKELY(size > fast_max_ || !credit.covers(size + kMessageOverhead))) return false;
   ShortHeader header(credit.take_owed(), tag);
-  return send_at_once(header, header.credit(), bytes);
+  return send_at_once(header, bytes);
 }
 
 PERIAPT_INLINE bool EndpointImpl::active_fast(std::uint16_t id, std::span<const std::byte> user_header,
@@ -32,7 +31,7 @@ PERIAPT_INLINE bool EndpointImpl::active_fast(std::uint16_t id, std::span<const 
   if (!UserHeader::fits(user_header.size())) return false;
   MessageHeader header = active_header(id, user_header);
   header.credit = credit.take_owed();
-  return send_at_once(header, header.credit, payload);
+  return send_at_once(header, payload);
 }
 
 RequestPtr EndpointImpl::tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) {
