@@ -52,20 +52,20 @@ Status NetWorker::start(ucx::Context& context) {
       ucx::Worker::create(context, NetPeers::id_of(peers_.index_of(place_.job->process, index_)));
   if (!engine) return engine.status();
   engine_ = std::move(*engine);
-  ucx::Standing standing;
-  standing.tag = 0;
-  standing.mask = 0;  // everything
-  standing.context = this;
-  standing.allocate = [](void* self, std::uint64_t size) { return static_cast<NetWorker*>(self)->in_heap(size); };
-  standing.arrived = [](void* self, ucx::Buffer message, const ucx::Received& received) {
+  ucx::PersistentReceive receive;
+  receive.tag = 0;
+  receive.mask = 0;  // everything
+  receive.context = this;
+  receive.allocate = [](void* self, std::uint64_t size) { return static_cast<NetWorker*>(self)->in_heap(size); };
+  receive.arrived = [](void* self, ucx::Buffer message, const ucx::Received& received) {
     static_cast<NetWorker*>(self)->on_arrived(std::move(message), received);
   };
-  standing.look = [](void* self, std::span<const std::byte> message, const ucx::Received& received) {
+  receive.look = [](void* self, std::span<const std::byte> message, const ucx::Received& received) {
     return static_cast<NetWorker*>(self)->look(message, received);
   };
-  engine_->tag_serve(standing);
+  engine_->post_persistent(receive);
   engine_->on_peer_lost([this](ucx::PeerId peer, const std::string& reason) { peers_.lost(peer, reason); });
-  engine_->on_peer_parted([this](ucx::PeerId peer, const std::string&) { peers_.parted(peer); });
+  engine_->on_peer_disconnected([this](ucx::PeerId peer, const std::string&) { peers_.parted(peer); });
   return {};
 }
 
