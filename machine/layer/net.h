@@ -53,7 +53,8 @@ class Net : public host::FarSide {
 
   /// Lets those who have the answer, a key of at most `key_bytes_max` bytes, reach those bytes until forget_memory(id).
   Result<std::vector<std::byte>> register_memory(std::uint64_t id, std::span<std::byte> bytes,
-                                                 std::size_t key_bytes_max);
+                                                 std::size_t key_bytes_max,
+                                                 ucx::MemoryKind kind = ucx::MemoryKind::host);
   void forget_memory(std::uint64_t id);
   /// From the thread of the PE `from`. Never blocks.
   void access(int from, Access access);

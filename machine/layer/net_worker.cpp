@@ -217,9 +217,9 @@ void NetWorker::catch_up(host::Port& from) {
 // ---- one-sided access
 
 Result<std::vector<std::byte>> NetWorker::register_memory(std::uint64_t id, std::span<std::byte> bytes,
-                                                          std::size_t key_bytes_max) {
+                                                          std::size_t key_bytes_max, ucx::MemoryKind kind) {
   std::lock_guard<DrivingLock> lock(driving_);
-  Result<ucx::MemoryPtr> memory = engine_->register_memory(bytes);
+  Result<ucx::MemoryPtr> memory = engine_->register_memory(bytes, kind);
   if (!memory) return memory.status();
   std::vector<std::byte> packed = engine_->pack_key(*memory, key_bytes_max - 1);
   packed.insert(packed.begin(), static_cast<std::byte>(index_));

@@ -66,7 +66,7 @@ PriorityKey key_of(Envelope* envelope) {
       return PriorityKey::none();
   }
 }
-static_assert(machine::OneSided::kErrandMeta == thread_meta, "no thread travels between PEs");
+static_assert(machine::OneSided::kRmaRequestMeta == thread_meta, "no thread travels between PEs");
 static_assert(static_cast<int>(Queueing::lifo) % 2 == 1 && static_cast<int>(Queueing::long_lifo) % 2 == 1);
 }  // namespace
 
@@ -285,8 +285,8 @@ bool Pe::accept_line(std::uint64_t meta, const void* body, bool run_calls) {
   } else {
     void* block;
     std::memcpy(&block, body, sizeof block);
-    if ((meta & 3) == machine::OneSided::kErrandMeta)
-      process.layer().one_sided().take_errand(index, block);
+    if ((meta & 3) == machine::OneSided::kRmaRequestMeta)
+      process.layer().one_sided().take_request(index, block);
     else
       accept_message(Message(static_cast<Envelope*>(block)));
     return false;
