@@ -168,10 +168,14 @@ class TransportSide final : private ucx::Receiver {
     return request.operation < 0 || operations_[static_cast<std::size_t>(request.operation)].ended;
   }
 
-  void arrived(ucx::Link&, ucx::Header, std::span<const std::byte> payload) override {
-    if (!look_) return mailbox_.take(payload);
-    look_(payload.data());
-    ++actives_shown_;
+  bool arrived(ucx::Link&, ucx::Header, std::span<const std::byte> payload) override {
+    if (!look_) {
+      mailbox_.take(payload);
+    } else {
+      look_(payload.data());
+      ++actives_shown_;
+    }
+    return true;
   }
   void arrived_owned(ucx::Link& link, ucx::Header header, ucx::Buffer payload) override {
     arrived(link, header, payload.bytes());

@@ -238,6 +238,8 @@ ucs_status_t status_of(ucx::Outcome outcome) {
       return UCS_ERR_NO_MEMORY;
     case ucx::Outcome::bad_key:
       return UCS_ERR_INVALID_PARAM;
+    case ucx::Outcome::unsupported:
+      return UCS_ERR_UNSUPPORTED;
     case ucx::Outcome::failed:
       break;
   }

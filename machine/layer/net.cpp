@@ -50,13 +50,8 @@ Result<NetWishes> wishes_of(const NetOptions& options) {
   wishes.wanted = options.transports;
   wishes.limits = options.limits;
   wishes.workers = options.workers;
-  wishes.option = [others = options.others](const std::string& name) {
-    auto found = others.find(name);
-    return found == others.end() ? std::string() : found->second;
-  };
-  auto known = transports_with(wishes.option("+transport-path"));
-  if (!known) return known.status();
-  wishes.transports = std::move(*known);
+  wishes.option = options.texts();
+  wishes.transports = options.known;
   Status sensible = Net::check(wishes);
   if (!sensible) return sensible;
   return wishes;

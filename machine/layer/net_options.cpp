@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "machine/bootstrap/arguments.h"
+#include "machine/bootstrap/layout.h"
 
 namespace periapt::machine {
 namespace {
@@ -21,11 +22,47 @@ constexpr SizeOption kSizes[] = {{"eager-copy-max", &ucx::Limits::eager_copy_max
                                  {"credit-bytes", &ucx::Limits::credit_bytes},
                                  {"unexpected-bytes", &ucx::Limits::unexpected_bytes},
                                  {"registrations", &ucx::Limits::registrations}};
-// The transports read these themselves (docs/transports.md).
-constexpr const char* kWithValue[] = {"transports", "transport-path", "net-devices", "net-timeout", "cost-file",
-                                      "shm-cma",    "shm-direct",     "rendezvous",  "workers"};
-// Whoever begins like this means one of ours.
-constexpr const char* kOurs[] = {"net-", "transport", "shm-", "eager-", "rendezvous-", "credit-", "explain-"};
+// Beside these, transports have options of their own.
+constexpr const char* kWithValue[] = {"transports", "transport-path", "cost-file", "rendezvous", "workers"};
+constexpr const char* kFlags[] = {"no-shared-memory", "explain-transport"};
+// Of the runtime above, and of simulated runs.
+constexpr const char* kOfOthers[] = {"sim", "verbose", "balancer", "watchdog", "stacksize"};
+// An option that begins like this is meant to be one of these; the beginning of a transport's option up to its '-' too.
+constexpr const char* kOurs[] = {"transport", "eager-", "rendezvous-", "credit-", "explain-"};
+
+using Factories = std::vector<const ucx::TransportFactory*>;
+
+const ucx::TransportOption* option_of(const Factories& known, const std::string& name) {
+  for (const ucx::TransportFactory* factory : known) {
+    for (const ucx::TransportOption& option : factory->options) {
+      if (name == option.name) return &option;
+    }
+  }
+  return nullptr;
+}
+
+bool looks_like_ours(const Factories& known, const std::string& name) {
+  const auto begins = [&](std::string_view with) { return !with.empty() && name.rfind(with, 0) == 0; };
+  for (const ucx::TransportFactory* factory : known) {
+    for (const ucx::TransportOption& option : factory->options) {
+      const std::string_view own = option.name;
+      if (begins(own.substr(0, own.find('-') + 1))) return true;  // nothing where there is no '-'
+    }
+  }
+  return std::any_of(std::begin(kOurs), std::end(kOurs), begins);
+}
+
+void add_own_options(std::vector<std::string_view>& names) {
+  for (const SizeOption& option : kSizes) names.push_back(option.name);
+  names.insert(names.end(), std::begin(kWithValue), std::end(kWithValue));
+  names.insert(names.end(), std::begin(kFlags), std::end(kFlags));
+}
+
+void add_options_of(const Factories& known, std::vector<std::string_view>& names) {
+  for (const ucx::TransportFactory* factory : known) {
+    for (const ucx::TransportOption& option : factory->options) names.push_back(option.name);
+  }
+}
 
 // "64K" and the like.
 Result<std::uint64_t> read_size(const std::string& option, const std::string& text) {
@@ -53,26 +90,35 @@ Result<int> read_workers(const std::string& text) {
                          ", of engines that a process has for other hosts, not \"" + text + "\"");
 }
 
-Status refuse(const std::string& name) {
-  std::vector<std::string_view> known;
-  add_net_options(known);
-  return Status::failure("there is no option +" + name + ": did you mean +" + nearest(name, known) +
-                         "? (docs/machine.md lists them)");
+Status refuse(const std::string& name, const Factories& known) {
+  std::vector<std::string_view> names;
+  add_own_options(names);
+  add_options_of(known, names);
+  const std::string meant = nearest(name, names);
+  const ucx::TransportOption* option = option_of(known, meant);
+  return Status::failure("there is no option +" + name + ": did you mean +" + meant + "?" +
+                         (option == nullptr ? "" : std::string(" It says ") + option->help + ".") +
+                         " (docs/machine.md lists them)");
 }
 
 // False: it is none of ours.
-Result<bool> take_with_value(bootstrap::Arguments& arguments, const std::string& name, NetOptions& options) {
+Result<bool> take_option(bootstrap::Arguments& arguments, const std::string& name, NetOptions& options) {
   const SizeOption* size = nullptr;
   for (const SizeOption& option : kSizes) {
     if (name == option.name) size = &option;
   }
-  const bool known = size != nullptr || std::any_of(std::begin(kWithValue), std::end(kWithValue),
-                                                    [&](const char* candidate) { return name == candidate; });
+  const ucx::TransportOption* of_transport = option_of(options.known, name);
+  const bool known = size != nullptr || of_transport != nullptr ||
+                     std::any_of(std::begin(kWithValue), std::end(kWithValue),
+                                 [&](const char* candidate) { return name == candidate; });
   if (!known) {
-    for (const char* ours : kOurs) {
-      if (name.rfind(ours, 0) == 0) return refuse(name);
-    }
+    if (looks_like_ours(options.known, name)) return refuse(name, options.known);
     return false;
+  }
+  if (of_transport != nullptr && of_transport->value == nullptr) {
+    arguments.take();
+    options.others["+" + name] = "on";
+    return true;
   }
   Result<std::string> value = arguments.take_value(name);
   if (!value) return value.status();
@@ -95,22 +141,64 @@ Result<bool> take_with_value(bootstrap::Arguments& arguments, const std::string&
 }  // namespace
 
 void add_net_options(std::vector<std::string_view>& names) {
-  for (const SizeOption& option : kSizes) names.push_back(option.name);
-  names.insert(names.end(), std::begin(kWithValue), std::end(kWithValue));
-  names.insert(names.end(), {"no-shared-memory", "explain-transport"});
+  add_own_options(names);
+  add_options_of(transports(), names);
 }
 
-bool NetOptions::apart() const {
-  return no_shared_memory || (!transports.empty() && ("," + transports + ",").find(",shm,") == std::string::npos);
+Status check_option_names(const Factories& transports) {
+  std::vector<std::string_view> taken;
+  add_own_options(taken);
+  taken.insert(taken.end(), std::begin(kOfOthers), std::end(kOfOthers));
+  bootstrap::add_layout_options(taken);
+  std::map<std::string_view, const char*> owners;
+  for (const std::string_view name : taken) owners[name] = nullptr;
+  for (const ucx::TransportFactory* factory : transports) {
+    for (const ucx::TransportOption& option : factory->options) {
+      const auto [other, is_new] = owners.emplace(option.name, factory->name);
+      if (is_new) continue;
+      return Status::failure("the transport " + std::string(factory->name) + " declares the option +" + option.name +
+                             ", and there is one of that name already, of " +
+                             (other->second == nullptr ? "every run" : "the transport " + std::string(other->second)) +
+                             ". Give it another name in the transport's source");
+    }
+  }
+  return {};
 }
 
-bool NetOptions::kernel_copies() const {
-  const auto given = others.find("+shm-cma");
-  return given == others.end() || given->second != "off";
+bool NetOptions::apart() const { return no_shared_memory || (!transports.empty() && !name_shared_memory(transports)); }
+
+bool NetOptions::kernel_copies() const { return wants_kernel_copies(texts()); }
+
+ucx::OptionText NetOptions::texts() const {
+  return [texts = others](const std::string& name) {
+    auto found = texts.find(name);
+    return found == texts.end() ? std::string() : found->second;
+  };
 }
 
 Result<NetOptions> take_net_options(int& argc, char** argv) {
+  // First: what it loads says which other options there are.
+  std::string path;
+  for (bootstrap::Arguments arguments(argc, argv); arguments.more();) {
+    if (arguments.name() != "transport-path") {
+      arguments.skip();
+      continue;
+    }
+    Result<std::string> value = arguments.take_value("transport-path");
+    if (!value) return value.status();
+    path = *value;
+  }
+  Result<Factories> known = transports_with(path);
+  if (!known) return known.status();
+  if (Status names = check_option_names(*known); !names) return names;
+  Result<NetOptions> options = take_net_options(argc, argv, std::move(*known));
+  if (options && !path.empty()) options->others["+transport-path"] = path;
+  return options;
+}
+
+Result<NetOptions> take_net_options(int& argc, char** argv, Factories known) {
   NetOptions options;
+  options.known = std::move(known);
   for (bootstrap::Arguments arguments(argc, argv); arguments.more();) {
     const std::string name = arguments.name();
     bool* flag = name == "no-shared-memory"    ? &options.no_shared_memory
@@ -122,12 +210,7 @@ Result<NetOptions> take_net_options(int& argc, char** argv) {
       arguments.take();
       continue;
     }
-    if (name == "noCMAForZC") {  // what Charm++ calls it
-      options.others["+shm-cma"] = "off";
-      arguments.take();
-      continue;
-    }
-    Result<bool> taken = take_with_value(arguments, name, options);
+    Result<bool> taken = take_option(arguments, name, options);
     if (!taken) return taken.status();
     if (!*taken) arguments.skip();
   }

@@ -17,13 +17,13 @@ namespace periapt::machine {
 /// What the command line says about the network, as far as it concerns Net.
 struct NetWishes {
   std::vector<const ucx::TransportFactory*> transports;
-  std::string wanted;                                          ///< +transports
-  std::function<std::string(const std::string& name)> option;  ///< the transports' own options
+  std::string wanted;      ///< +transports
+  ucx::OptionText option;  ///< the transports' own options
   ucx::Limits limits;
   int workers = 0;  ///< +workers; 0: chosen here
 };
 
-/// What the options say, with the transports that they load. Fails when it makes no sense (Net::check()).
+/// What the options say. Fails when it makes no sense (Net::check()).
 Result<NetWishes> wishes_of(const NetOptions& options);
 
 /// The engine's part of them, for the whole process.

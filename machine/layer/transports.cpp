@@ -1,5 +1,7 @@
 #include "machine/layer/transports.h"
 
+#include <sstream>
+
 #include "machine/shm/transport.h"
 #include "machine/tcp/transport.h"
 
@@ -12,5 +14,15 @@ const std::vector<const ucx::TransportFactory*>& transports() {
   };
   return all;
 }
+
+bool name_shared_memory(const std::string& names) {
+  std::istringstream list(names);
+  for (std::string name; std::getline(list, name, ',');) {
+    if (name == shm::factory.name) return true;
+  }
+  return false;
+}
+
+bool wants_kernel_copies(const ucx::OptionText& option) { return shm::wants_kernel_copies(option); }
 
 }  // namespace periapt::machine

@@ -194,17 +194,17 @@ void Pair::abandon(Outcome outcome) {
   };
   if (placement_.kind == Placing::transfer) revoke(placement_.transfer);
   placement_ = {};
-  if (stream_.active) hub_.end(stream_.completion, outcome);
+  if (stream_.active) hub_.deferred.end(stream_.completion, outcome);
   stream_ = {};
   for (Pending& pending : pending_) {
     if (pending.transfer) revoke(pending.transfer);
-    hub_.end(pending.completion, outcome);
+    hub_.deferred.end(pending.completion, outcome);
   }
   pending_.clear();
   helping_.clear();
   answers_.clear();
   returns_.clear();
-  for (Flushing& flushing : flushing_) hub_.end(flushing.completion, outcome);
+  for (Flushing& flushing : flushing_) hub_.deferred.end(flushing.completion, outcome);
   flushing_.clear();
   busy_ = false;
 }
@@ -344,7 +344,7 @@ void Pair::pump() {
     stream_.left -= size;
     hub_.moved = true;
   }
-  hub_.end(stream_.completion, Outcome::ok);
+  hub_.deferred.end(stream_.completion, Outcome::ok);
   hub_.unready = this;
   stream_ = {};
 }
@@ -404,7 +404,7 @@ Accepted Pair::one_sided(bool is_put, std::byte* local, std::uint64_t size, std:
 }
 
 Accepted Pair::fail(Completion& completion, Outcome outcome) {
-  hub_.end(&completion, outcome);
+  hub_.deferred.end(&completion, outcome);
   return Accepted::pending;
 }
 
@@ -542,7 +542,7 @@ bool Pair::deliver_other(const HalfCell& peeked, std::uint64_t kind, std::uint64
 bool Pair::deliver_stream(const host::Slot& cell, std::uint64_t header) {
   std::uint64_t size = read_body<std::uint64_t>(cell, kBehindHeader);
   if (placement_.kind != Placing::nothing || size == 0) return false;
-  std::byte* to = hub_.receiver->place(*this, {cell.body, header}, size);
+  std::byte* to = hub_.receiver.place(*this, {cell.body, header}, size);
   consumed();
   if (state_ == State::closed) return true;
   if (to == nullptr) return break_off("no memory for a message of " + std::to_string(size) + " bytes"), true;
@@ -554,7 +554,7 @@ bool Pair::deliver_transfer(const host::Slot& cell, std::uint64_t header) {
   std::uint64_t size = read_body<std::uint64_t>(cell, kBehindHeader);
   WhichTransfer which = read_body<WhichTransfer>(cell, kBehindHeader + 8);
   if (placement_.kind != Placing::nothing || size == 0 || which.slot >= Channel::kTransfers) return false;
-  std::byte* to = hub_.receiver->place(*this, {cell.body, header}, size);
+  std::byte* to = hub_.receiver.place(*this, {cell.body, header}, size);
   consumed();
   if (state_ == State::closed) return true;
   if (to == nullptr) return break_off("no memory for a message of " + std::to_string(size) + " bytes"), true;
@@ -589,7 +589,7 @@ int Pair::end_of_placement() {
   switch (ended.kind) {
     case Placing::stream:
     case Placing::transfer:
-      hub_.receiver->placed(*this);
+      hub_.receiver.placed(*this);
       return 1;
     case Placing::put:
       answers_.push_back(
@@ -618,7 +618,7 @@ bool Pair::deliver_loan(const host::Slot& cell, std::uint64_t header, std::uint6
   if (borrowing_ == nullptr) borrowing_ = new Borrowing{this, 0, nullptr};
   ++borrowing_->live;
   ucx::Buffer buffer(bytes, size, &release_borrowed, new Borrowed{borrowing_, static_cast<std::uint32_t>(loan)});
-  hub_.receiver->arrived_owned(*this, {cell.body, header}, std::move(buffer));
+  hub_.receiver.arrived_owned(*this, {cell.body, header}, std::move(buffer));
   consumed();
   ++handed_up;
   return true;
@@ -696,7 +696,7 @@ bool Pair::deliver_answer(const host::Slot& cell, bool with_bytes) {
 void Pair::end_pending(std::uint64_t number, Outcome outcome) {
   auto at = std::find_if(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.number == number; });
   if (at == pending_.end()) return;
-  hub_.end(at->completion, outcome);
+  hub_.deferred.end(at->completion, outcome);
   pending_.erase(at);
 }
 
@@ -750,7 +750,7 @@ void Pair::work_on_pending() {
     copy_pieces(pending.transfer, pending.end, pending.pull);
     TransferView::State state = pending.transfer.state();
     if (state == TransferView::State::running) continue;
-    hub_.end(pending.completion, state == TransferView::State::complete ? Outcome::ok : Outcome::failed);
+    hub_.deferred.end(pending.completion, state == TransferView::State::complete ? Outcome::ok : Outcome::failed);
     puts_running_ -= pending.holds_sends ? 1 : 0;
     transfers_used_ &= ~(1u << pending.slot);
     pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i--));
@@ -793,7 +793,7 @@ void Pair::end_flushes() {
   for (const Pending& pending : pending_) oldest = std::min(oldest, pending.number);
   std::erase_if(flushing_, [&](const Flushing& flushing) {
     if (oldest < flushing.before) return false;
-    hub_.end(flushing.completion, Outcome::ok);
+    hub_.deferred.end(flushing.completion, Outcome::ok);
     return true;
   });
 }

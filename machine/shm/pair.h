@@ -29,7 +29,7 @@
 #include "machine/shm/segment.h"
 #include "machine/shm/transfer.h"
 #include "machine/ucx-like/bytes.h"
-#include "machine/ucx-like/transport.h"
+#include "machine/ucx-like/transport_base.h"
 
 namespace periapt::shm {
 
@@ -45,16 +45,14 @@ class Pair;
 
 /// What the pairs of one transport share.
 struct Hub {
-  struct Ended {
-    Completion* completion;
-    Outcome outcome;
-  };
+  Hub(ucx::Receiver& the_receiver, ucx::DeferredCalls& the_calls) : receiver(the_receiver), deferred(the_calls) {}
+
   struct Buried {
     std::vector<ucx::Buffer> loans;
     File life;  ///< the borrower's pidfd; none: it is this process
   };
-  ucx::Receiver* receiver = nullptr;
-  std::vector<Ended> ended;       ///< completions to be called
+  ucx::Receiver& receiver;
+  ucx::DeferredCalls& deferred;
   std::vector<Segment> segments;  ///< the table's, as of segments_version
   std::uint64_t segments_version = 0;
   host::KeyRing keys;
@@ -68,9 +66,6 @@ struct Hub {
   std::uint64_t pairs_made = 0;
   std::uint64_t transfer_min = 0;  ///< of a stream of messages, or of private ones
 
-  void end(Completion* completion, Outcome outcome) {
-    if (completion != nullptr) ended.push_back({completion, outcome});
-  }
   /// The segment that those bytes of ours lie in; 0: they are private.
   std::uint64_t segment_of(const void* bytes, std::uint64_t size);
 };
@@ -330,9 +325,9 @@ class Pair final : public ucx::Link {
   PERIAPT_INLINE int deliver() {
     int handed_up = 0;
     if (PERIAPT_UNLIKELY(placement_.kind == Placing::transfer)) return 0;
-    ucx::Receiver& receiver = *hub_.receiver;
-    receiver.enough = false;
+    ucx::Receiver& receiver = hub_.receiver;
     while (handed_up < kBudget) {
+      bool goes_on = true;
       const HalfCell* cell = in_.peek();
       if (cell == nullptr) break;
       std::uint64_t meta = ChannelReader::meta(*cell);
@@ -342,26 +337,27 @@ class Pair final : public ucx::Link {
       if (handed_up >= kFetchAhead || behind_) in_.fetch(kFetchAhead);
       if (hub_.waited && kind <= kInCell) out_.take_line();  // an answer may follow soon
       if (PERIAPT_LIKELY(kind == kInHalf && at + size <= HalfCell::kBodyBytes)) {
-        receiver.arrived(*this, {cell->body, header}, {cell->body + at, size});
+        goes_on = receiver.arrived(*this, {cell->body, header}, {cell->body + at, size});
         if (PERIAPT_UNLIKELY(in_.consume_half())) told_of_room();
       } else if (kind == kInCell && at + size <= host::Slot::kBodyBytes && !in_.is_second()) {
         const std::byte* body = ChannelReader::whole(*cell).body;
-        receiver.arrived(*this, {body, header}, {body + at, size});
+        goes_on = receiver.arrived(*this, {body, header}, {body + at, size});
         consumed();
       } else if (kind == kInBulk && at <= host::Slot::kBodyBytes && size <= kInlineMost && !in_.is_second()) {
-        receiver.arrived(*this, {ChannelReader::whole(*cell).body, header}, {in_.bulk(size, meta >> 48 != 0), size});
+        goes_on = receiver.arrived(*this, {ChannelReader::whole(*cell).body, header},
+                                   {in_.bulk(size, meta >> 48 != 0), size});
         hub_.brought_bulk = true;
         consumed();
       } else {
         int others = 0;
-        const bool goes_on = deliver_other(*cell, kind, header, size, meta >> 48, others);
+        goes_on = deliver_other(*cell, kind, header, size, meta >> 48, others);
         handed_up += others;
         if (!goes_on) break;
         continue;
       }
       ++handed_up;
       // Who has waited wants this one now: a look at the next line would hold up all that he writes.
-      if (PERIAPT_UNLIKELY(state_ == State::closed || receiver.enough || hub_.waited)) break;
+      if (PERIAPT_UNLIKELY(state_ == State::closed || !goes_on || hub_.waited)) break;
     }
     behind_ = handed_up == kBudget;
     return handed_up;

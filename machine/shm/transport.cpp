@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <unordered_map>
 #include <utility>
 
 #include "base/clock.h"
@@ -77,8 +76,7 @@ ucx::Costs costs() {
 constexpr char kNoFiles[] = "the files of its memory cannot be taken: too many are open here; more by: ulimit -n 65536";
 
 // on, off or nothing; anything else is named.
-Status read_switch(const OpenRequest& request, const char* name, bool& value) {
-  std::string text = request.option ? request.option(name) : std::string();
+Status read_switch(const char* name, const std::string& text, bool& value) {
   if (text.empty()) return {};
   if (text != "on" && text != "off") {
     return Status::failure(std::string(name) + " " + text + " is not understood; say " + name + " on or " + name +
@@ -88,18 +86,24 @@ Status read_switch(const OpenRequest& request, const char* name, bool& value) {
   return {};
 }
 
-Status check_options(const OpenRequest& request) {
+template <const char* name>
+Status check_switch(const std::string& text) {
   bool value = true;
-  Status status = read_switch(request, "+shm-cma", value);
-  return status ? read_switch(request, "+shm-direct", value) : status;
+  return read_switch(name, text, value);
 }
+constexpr char kCopying[] = "+shm-cma", kDirect[] = "+shm-direct", kNotCopying[] = "+noCMAForZC";
+constexpr ucx::TransportOption kOptions[] = {
+    {kCopying + 1, "on|off", "whether processes of one host copy from each other by the kernel",
+     check_switch<kCopying>},
+    {kDirect + 1, "on|off", "whether workers of one process use each other's memory directly", check_switch<kDirect>},
+    {kNotCopying + 1, nullptr, "what Charm++ calls +shm-cma off"},
+};
 
-class ShmTransport final : public Transport {
+class ShmTransport final : public ucx::TransportBase {
  public:
   static Result<std::unique_ptr<Transport>> open(const Device& device, const OpenRequest& request);
   ~ShmTransport() override;
 
-  const Device& device() const override { return device_; }
   std::vector<std::byte> address() const override;
   bool reaches(std::span<const std::byte> address) const override;
   Result<Link*> connect(PeerId peer, std::span<const std::byte> address) override;
@@ -151,10 +155,9 @@ class ShmTransport final : public Transport {
     File socket;
   };
 
-  ShmTransport(const Device& device, const OpenRequest& request) : device_(device), self_(request.self) {
-    hub_.receiver = request.receiver;
+  ShmTransport(const Device& device, const OpenRequest& request)
+      : TransportBase(device, request), hub_(receiver_, deferred_) {
     hub_.transfer_min = kTransferMin;
-    secret_.assign(request.secret.begin(), request.secret.end());
   }
   Status start(const OpenRequest& request);
 
@@ -178,26 +181,20 @@ class ShmTransport final : public Transport {
   void welcome(Visitor& visitor, Arrival& arrival);
   void read_socket(Pair& pair);
   void take_packet(Pair& pair, Arrival& arrival);
-  int call_ended();
-  int report_losses();
-  void reap();
+  void end_drained();
   void open_graves();
   void disarm() override;
 
-  Device device_;
-  PeerId self_;
-  std::vector<std::byte> secret_;
   Address address_;
   Hub hub_;
   bool copying_ = true, direct_ = true;
   std::uint64_t cookie_ = 0;
 
-  bool idle_ = false, armed_ = false, closing_ = false;
+  bool idle_ = false, armed_ = false;
   std::uint32_t polls_ = 0;
   std::uint64_t looked_at_ = 0, served_at_ = 0;
   std::uint64_t look_gap_ns_ = kLookGapNs;
-  std::vector<std::unique_ptr<Pair>> pairs_;
-  std::unordered_map<PeerId, Pair*> by_peer_;
+  ucx::LinkTable<Pair> pairs_;
   std::vector<Visitor> visitors_;
   unsigned warnings_ = 0;  // of visitors that were sent away
   unsigned connecting_ = 0;
@@ -218,8 +215,10 @@ Result<std::unique_ptr<Transport>> ShmTransport::open(const Device& device, cons
 Status ShmTransport::start(const OpenRequest& request) {
   if (self_ == 0) return Status::failure("a worker without a number (0) can't be reached");
   if (secret_.size() > Packet::kSecretMost) return Status::failure("the job's secret is longer than 128 bytes");
-  if (Status s = read_switch(request, "+shm-cma", copying_); !s) return s;
-  if (Status s = read_switch(request, "+shm-direct", direct_); !s) return s;
+  const auto option = request.option ? request.option : [](const std::string&) { return std::string(); };
+  if (Status s = read_switch(kCopying, option(kCopying), copying_); !s) return s;
+  if (Status s = read_switch(kDirect, option(kDirect), direct_); !s) return s;
+  copying_ = copying_ && wants_kernel_copies(option);
   auto door = listen_here(address_.socket_name);
   if (!door) return door.status();
   door_ = std::move(*door);
@@ -260,11 +259,7 @@ ShmTransport::~ShmTransport() {
   if (pool_ != nullptr) pool_->retire();
 }
 
-std::vector<std::byte> ShmTransport::address() const {
-  std::vector<std::byte> bytes(sizeof(Address));
-  std::memcpy(bytes.data(), &address_, sizeof(Address));
-  return bytes;
-}
+std::vector<std::byte> ShmTransport::address() const { return ucx::packed(address_); }
 
 bool ShmTransport::reaches(std::span<const std::byte> bytes) const {
   Address there;
@@ -284,10 +279,8 @@ Result<Pair*> ShmTransport::make_pair(PeerId peer) {
   auto pair = std::make_unique<Pair>(*this, peer, hub_);
   Status status = pair->prepare();
   if (!status) return status;
-  by_peer_[peer] = pair.get();
-  pairs_.push_back(std::move(pair));
   ++connecting_;
-  return pairs_.back().get();
+  return &pairs_.add(std::move(pair));
 }
 
 Result<Link*> ShmTransport::connect(PeerId peer, std::span<const std::byte> bytes) {
@@ -295,7 +288,7 @@ Result<Link*> ShmTransport::connect(PeerId peer, std::span<const std::byte> byte
   if (!parse_address(bytes, there)) return Status::failure("this is no address of the shm transport (of this version)");
   if (!(there.host == address_.host)) return Status::failure("that worker is on another host, or in other namespaces");
   if (peer == self_ || peer == 0) return Status::failure("a worker has no link to itself");
-  if (auto known = by_peer_.find(peer); known != by_peer_.end()) return static_cast<Link*>(known->second);
+  if (Pair* known = pairs_.find(peer)) return static_cast<Link*>(known);
   auto pair = make_pair(peer);
   if (!pair) return pair.status();
   (*pair)->socket_name = there.socket_name;
@@ -358,8 +351,7 @@ bool ShmTransport::meet(Pair& pair, Arrival& arrival) {
 void ShmTransport::forget(Pair& pair) {
   unwatch(pair.socket);
   unwatch(pair.life);
-  auto known = by_peer_.find(pair.peer());
-  if (known != by_peer_.end() && known->second == &pair) by_peer_.erase(known);
+  pairs_.forget(pair);
 }
 
 void ShmTransport::close(Link& link) {
@@ -372,7 +364,8 @@ void ShmTransport::close(Link& link) {
   forget(pair);
   pair.socket.reset();
   pair.set_closed();
-  closing_ = true;
+  deferred_.forget_loss(pair);
+  pairs_.retire(pair);
   idle_ = false;
 }
 
@@ -405,8 +398,8 @@ void ShmTransport::serve() {
     std::erase_if(visitors_, [this](Visitor& visitor) { return listen_to(visitor); });
     connecting_ = 0;
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      call_on(*pairs_[i]);
-      connecting_ += pairs_[i]->state() == Pair::State::connecting ? 1 : 0;
+      call_on(pairs_[i]);
+      connecting_ += pairs_[i].state() == Pair::State::connecting ? 1 : 0;
     }
   }
   for (auto& pair : pairs_) pair->tell_segments();
@@ -465,8 +458,7 @@ void ShmTransport::welcome(Visitor& visitor, Arrival& arrival) {
   if (!same_secret(secret_, hello)) return send_away(visitor, "it has not the secret of this job");
   if (hello.to != self_) return refuse("it looks for another worker: its address is out of date");
 
-  Pair* pair = nullptr;
-  if (auto known = by_peer_.find(hello.from); known != by_peer_.end()) pair = known->second;
+  Pair* pair = pairs_.find(hello.from);
   if (pair != nullptr && pair->state() == Pair::State::open) read_socket(*pair);  // perhaps that one has just ended
   if (pair != nullptr && pair->state() == Pair::State::open) return refuse("there is a link already");
   if (pair != nullptr && pair->state() == Pair::State::connecting) {
@@ -588,15 +580,12 @@ void ShmTransport::deregister_memory(MemoryHandle& handle) {
 std::vector<std::byte> ShmTransport::pack_key(const MemoryHandle& handle) const {
   PackedKey key;
   key.id = handle.id;
-  std::vector<std::byte> bytes(sizeof(key));
-  std::memcpy(bytes.data(), &key, sizeof(key));
-  return bytes;
+  return ucx::packed(key);
 }
 
 Result<RemoteKey> ShmTransport::unpack_key(Link&, std::span<const std::byte> packed) {
   PackedKey key;
-  if (packed.size() != sizeof(key)) return Status::failure("a memory key of the shm transport has 16 bytes");
-  std::memcpy(&key, packed.data(), sizeof(key));
+  if (!ucx::unpack(packed, &key)) return Status::failure("a memory key of the shm transport has 16 bytes");
   if (key.magic != PackedKey::kMagic) return Status::failure("this is no memory key of the shm transport");
   host::KeyEntry* entry = new host::KeyEntry;
   entry->id = key.id;
@@ -629,53 +618,33 @@ int ShmTransport::progress() {
   if (PERIAPT_UNLIKELY(look_at_sockets)) serve();
 
   int done = 0;
-  bool busy = false, parting = false;
+  bool busy = false, draining = false;
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    Pair& pair = *pairs_[i];
+    Pair& pair = pairs_[i];
     if (PERIAPT_UNLIKELY(pair.state() >= Pair::State::lost)) continue;
     done += pair.poll();
     busy |= pair.busy();
-    parting |= pair.state() == Pair::State::drained;
+    draining |= pair.state() == Pair::State::drained;
   }
-  if (PERIAPT_UNLIKELY(parting)) done += report_losses();
-  if (PERIAPT_UNLIKELY(!hub_.ended.empty())) done += call_ended();
-  if (PERIAPT_UNLIKELY(closing_)) reap();
+  if (PERIAPT_UNLIKELY(draining)) end_drained();
+  if (PERIAPT_UNLIKELY(!deferred_.empty())) done += tell_deferred();
+  if (PERIAPT_UNLIKELY(pairs_.has_retired()) && deferred_.empty()) pairs_.reap();  // their completions come first
   if (done != 0) look_gap_ns_ = std::exchange(hub_.brought_bulk, false) ? kBulkLookGapNs : kLookGapNs;
-  idle_ = done == 0 && !hub_.moved && !busy && hub_.ended.empty();
+  idle_ = done == 0 && !hub_.moved && !busy && deferred_.empty();
   return done;
 }
 
-int ShmTransport::call_ended() {
-  // What the call-backs end in turn waits for the next call: so this one ends.
-  std::vector<Hub::Ended> now;
-  now.swap(hub_.ended);
-  for (const Hub::Ended& ended : now) ended.completion->done(*ended.completion, ended.outcome);
-  int count = static_cast<int>(now.size());
-  now.clear();
-  if (hub_.ended.empty()) hub_.ended.swap(now);  // keeps the room
-  return count;
-}
-
-int ShmTransport::report_losses() {
-  int done = 0;
+// Pairs whose peer has left, and from which all has been delivered.
+void ShmTransport::end_drained() {
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    Pair& pair = *pairs_[i];
+    Pair& pair = pairs_[i];
     if (!pair.drained()) continue;
     pair.abandon(Outcome::peer_lost);
     forget(pair);
     pair.socket.reset();
     pair.report_lost();
-    while (!hub_.ended.empty()) done += call_ended();
-    if (pair.state() != Pair::State::closed) hub_.receiver->link_lost(pair, pair.reason());
-    ++done;
+    deferred_.lose(pair, pair.reason());
   }
-  return done;
-}
-
-void ShmTransport::reap() {
-  closing_ = !hub_.ended.empty();
-  if (closing_) return;  // their completions come first
-  std::erase_if(pairs_, [](const std::unique_ptr<Pair>& pair) { return pair->state() == Pair::State::closed; });
 }
 
 void ShmTransport::open_graves() {
@@ -683,7 +652,7 @@ void ShmTransport::open_graves() {
 }
 
 bool ShmTransport::arm() {
-  if (!hub_.ended.empty() || hub_.sockets_wanted || closing_) return false;
+  if (!deferred_.empty() || hub_.sockets_wanted || pairs_.has_retired()) return false;
   for (auto& pair : pairs_) {
     bool calling = pair->state() == Pair::State::connecting && !pair->hello_sent;
     if (pair->must_be_polled() || calling) return false;
@@ -717,10 +686,9 @@ std::vector<Device> probe(const OpenRequest& request) {
   if (file) {
     ::close(*file);
     device.usable = true;
-    bool copying = true;
-    static_cast<void>(read_switch(request, "+shm-cma", copying));
-    device.detail = std::string("memory of this host; copies between processes (process_vm_readv) ") +
-                    (copying ? "where a try shows that they are allowed" : "are switched off");
+    device.detail =
+        std::string("memory of this host; copies between processes (process_vm_readv) ") +
+        (wants_kernel_copies(request.option) ? "where a try shows that they are allowed" : "are switched off");
   } else {
     device.detail = file.message();
     device.remedy = "run where memfd_create is allowed, with: ulimit -f unlimited";
@@ -730,6 +698,10 @@ std::vector<Device> probe(const OpenRequest& request) {
 
 }  // namespace
 
-const ucx::TransportFactory factory{"shm", &probe, &ShmTransport::open, &check_options};
+bool wants_kernel_copies(const ucx::OptionText& option) {
+  return !option || (option(kCopying) != "off" && option(kNotCopying).empty());
+}
+
+const ucx::TransportFactory factory{"shm", &probe, &ShmTransport::open, kOptions};
 
 }  // namespace periapt::shm

@@ -13,4 +13,7 @@ namespace periapt::shm {
 /// The name is "shm"; its one device is "memory".
 extern const ucx::TransportFactory factory;
 
+/// Do the options leave it to a try whether processes of one host may copy from each other by the kernel? (+shm-cma)
+bool wants_kernel_copies(const ucx::OptionText& option);
+
 }  // namespace periapt::shm

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "machine/sim/options.h"
+#include "machine/ucx-like/transport_base.h"
 
 namespace periapt::sim {
 namespace {
@@ -41,12 +42,6 @@ std::uint32_t check_of(std::uint64_t a, std::uint64_t b) {
   std::uint64_t mixed = (a * 0x9e37'79b9'7f4a'7c15u ^ b) * 0xc2b2'ae3d'27d4'eb4fu;
   return static_cast<std::uint32_t>(mixed >> 32);
 }
-
-struct PackedKey {
-  std::uint32_t magic = kMagic;
-  std::uint32_t check = 0;
-  std::uint64_t key = 0;
-};
 
 enum class Kind : std::uint8_t { message, put, get, atomic, flush };
 
@@ -192,11 +187,6 @@ std::map<std::string, std::shared_ptr<Network>>& networks() {
   return all;
 }
 
-struct Region {
-  std::byte* address = nullptr;
-  std::uint64_t size = 0;
-};
-
 Device describe_device(const Options& options) {
   Device device;
   device.transport = "sim";
@@ -218,14 +208,10 @@ Device describe_device(const Options& options) {
   return device;
 }
 
-class SimTransport final : public Transport {
+class SimTransport final : public RegisteringTransport {
  public:
   SimTransport(std::shared_ptr<Network> network, const Device& device, const OpenRequest& request)
-      : network_(std::move(network)),
-        device_(device),
-        receiver_(*request.receiver),
-        self_(request.self),
-        secret_(request.secret.begin(), request.secret.end()) {
+      : RegisteringTransport(device, request), network_(std::move(network)) {
     std::lock_guard lock(network_->mutex);
     own_.network = network_->number();
     own_.worker = network_->enter(this);
@@ -235,14 +221,10 @@ class SimTransport final : public Transport {
     std::lock_guard lock(network_->mutex);
     network_->leave(own_.worker);
     for (auto& link : links_)
-      if (!link->closed) part(*link, "worker " + std::to_string(self_) + " has ended");
+      if (!link->closed) disconnect(*link, "worker " + std::to_string(self_) + " has ended");
   }
 
-  const Device& device() const override { return device_; }
-  std::vector<std::byte> address() const override {
-    Bytes bytes = std::as_bytes(std::span(&own_, 1));
-    return {bytes.begin(), bytes.end()};
-  }
+  std::vector<std::byte> address() const override { return packed(own_); }
   bool reaches(Bytes address) const override {
     Address there;
     return read_address(address, &there) && there.network == own_.network;
@@ -251,10 +233,11 @@ class SimTransport final : public Transport {
   void close(Link& link) override {
     std::lock_guard lock(network_->mutex);
     auto& mine = static_cast<SimLink&>(link);
-    std::erase_if(lost_, [&](const Loss& loss) { return loss.link == &mine; });
+    deferred_.forget_loss(mine);
     if (!mine.lost) end_all(mine, Outcome::cancelled);
-    part(mine, "worker " + std::to_string(self_) + " has closed the link");
+    disconnect(mine, "worker " + std::to_string(self_) + " has closed the link");
     mine.closed = true;
+    links_.retire(mine);
   }
 
   Accepted send_inline(Link& link, Header header, Bytes payload) override {
@@ -311,35 +294,7 @@ class SimTransport final : public Transport {
     return link.connection->from[link.side].unanswered.empty();
   }
 
-  Result<MemoryHandle> register_memory(std::byte* address, std::uint64_t size, MemoryKind kind) override {
-    if (kind != MemoryKind::host) return Status::failure("the simulated network reads and writes host memory only");
-    std::lock_guard lock(network_->mutex);
-    regions_[++last_key_] = {address, size};
-    return MemoryHandle{address, size, kind, last_key_, nullptr};
-  }
-  void deregister_memory(MemoryHandle& handle) override {
-    std::lock_guard lock(network_->mutex);
-    regions_.erase(handle.id);
-  }
-  std::vector<std::byte> pack_key(const MemoryHandle& handle) const override {
-    PackedKey packed;
-    packed.key = handle.id;
-    packed.check = check_of(handle.id, kMagic);
-    Bytes bytes = std::as_bytes(std::span(&packed, 1));
-    return {bytes.begin(), bytes.end()};
-  }
-  Result<RemoteKey> unpack_key(Link&, Bytes packed) override {
-    PackedKey key;
-    if (packed.size() != sizeof key) return Status::failure("a memory key of the simulated network has another length");
-    std::memcpy(&key, packed.data(), sizeof key);
-    if (key.magic != kMagic || key.check != check_of(key.key, kMagic))
-      return Status::failure("that is no memory key of the simulated network, or it was damaged on its way");
-    return RemoteKey{key.key, nullptr};
-  }
-  void release_key(RemoteKey&) override {}
-
   int progress() override;
-  int wait_fd() const override { return -1; }
   bool arm() override { return true; }
 
   // ---- of the network, with its mutex held
@@ -347,7 +302,7 @@ class SimTransport final : public Transport {
   PeerId self() const { return self_; }
   bool knows(Bytes secret) const { return std::equal(secret.begin(), secret.end(), secret_.begin(), secret_.end()); }
   Bytes secret() const { return secret_; }
-  bool has_news() const { return !ended_.empty() || !lost_.empty() || !arrived_.empty(); }
+  bool has_news() const { return !deferred_.empty() || !arrived_.empty(); }
   bool dead() const { return dead_; }
   /// Something for the link of that connection lies in its `ready`.
   void tell(const ConnectionPtr& connection, int side) { arrived_.emplace_back(connection, side); }
@@ -356,28 +311,18 @@ class SimTransport final : public Transport {
     if (link.lost || link.closed) return;
     link.lost = true;
     end_all(link, Outcome::peer_lost);
-    lost_.push_back({&link, reason});
+    links_.forget(link);
+    deferred_.lose(link, reason);
   }
   void die() {
     dead_ = true;
     for (auto& link : links_)
-      if (!link->closed) part(*link, "worker " + std::to_string(self_) + " does not answer any more");
+      if (!link->closed) disconnect(*link, "worker " + std::to_string(self_) + " does not answer any more");
   }
 
  private:
-  struct Ended {
-    Completion* completion;
-    Outcome outcome;
-  };
-  struct Loss {
-    SimLink* link;
-    std::string reason;
-  };
-
   static bool read_address(Bytes address, Address* read) {
-    if (address.size() != sizeof *read) return false;
-    std::memcpy(read, address.data(), sizeof *read);
-    return read->magic == kMagic && read->check == check_of(read->network, read->worker);
+    return unpack(address, read) && read->magic == kMagic && read->check == check_of(read->network, read->worker);
   }
   static std::vector<std::byte> copy_of(Bytes bytes) { return {bytes.begin(), bytes.end()}; }
   static PacketPtr message(Header header) {
@@ -396,25 +341,16 @@ class SimTransport final : public Transport {
   Accepted submit(Link& link, const PacketPtr& packet, std::optional<std::vector<std::byte>> copy,
                   Completion* completion);
   SimLink& make_link(const ConnectionPtr& connection, int side, PeerId peer);
-  void part(SimLink& link, const std::string& reason);
+  void disconnect(SimLink& link, const std::string& reason);
   void end_all(SimLink& link, Outcome outcome);
   void take(const ConnectionPtr& connection, int side);
   bool hand_up(SimLink& link, const PacketPtr& packet);
   void perform(Packet& packet);
-  std::byte* translate(std::uint64_t key, std::uint64_t address, std::uint64_t size);
 
   std::shared_ptr<Network> network_;
-  Device device_;
-  Receiver& receiver_;
-  PeerId self_;
-  std::vector<std::byte> secret_;
   Address own_;
   bool dead_ = false;
-  std::vector<std::unique_ptr<SimLink>> links_;
-  std::map<std::uint64_t, Region> regions_;
-  std::uint64_t last_key_ = 0;
-  std::deque<Ended> ended_;
-  std::deque<Loss> lost_;
+  LinkTable<SimLink> links_;
   std::deque<std::pair<ConnectionPtr, int>> arrived_;
   int handed_up_ = 0;
 };
@@ -548,8 +484,7 @@ Result<Link*> SimTransport::connect(PeerId peer, Bytes address) {
 }
 
 SimLink& SimTransport::make_link(const ConnectionPtr& connection, int side, PeerId peer) {
-  links_.push_back(std::make_unique<SimLink>(*this, peer));
-  SimLink& link = *links_.back();
+  SimLink& link = links_.add(std::make_unique<SimLink>(*this, peer));
   link.connection = connection;
   link.side = side;
   connection->links[side] = &link;
@@ -592,14 +527,14 @@ void SimTransport::answered(const ConnectionPtr& connection, int side, const Pac
   direction.unanswered.erase(found);
   if (packet->outcome == Outcome::ok && packet->local != nullptr && !packet->result.empty())
     std::memcpy(packet->local, packet->result.data(), packet->result.size());
-  if (packet->completion != nullptr) ended_.push_back({packet->completion, packet->outcome});
+  deferred_.end(packet->completion, packet->outcome);
   packet->withdraw();
 }
 
 void SimTransport::end_all(SimLink& link, Outcome outcome) {
   Direction& direction = link.connection->from[link.side];
   for (const PacketPtr& packet : direction.unanswered) {
-    if (packet->completion != nullptr) ended_.push_back({packet->completion, outcome});
+    deferred_.end(packet->completion, outcome);
     packet->withdraw();
   }
   direction.unanswered.clear();
@@ -607,21 +542,12 @@ void SimTransport::end_all(SimLink& link, Outcome outcome) {
 }
 
 /// Our side goes. What is under way from here goes with it, for its memory may.
-void SimTransport::part(SimLink& link, const std::string& reason) {
+void SimTransport::disconnect(SimLink& link, const std::string& reason) {
   ConnectionPtr connection = link.connection;
   for (const PacketPtr& packet : connection->from[link.side].unanswered) packet->withdraw();
   connection->from[link.side].unanswered.clear();
   if (connection->links[link.side] == &link) connection->links[link.side] = nullptr;
   if (!connection->broken) network_->break_off(connection, 1 - link.side, reason);
-}
-
-std::byte* SimTransport::translate(std::uint64_t key, std::uint64_t address, std::uint64_t size) {
-  auto found = regions_.find(key);
-  if (found == regions_.end()) return nullptr;
-  const Region& region = found->second;
-  const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(region.address);
-  if (offset > region.size || size > region.size - offset) return nullptr;
-  return region.address + offset;
 }
 
 template <class T>
@@ -721,27 +647,14 @@ int SimTransport::progress() {
   handed_up_ = 0;
   if (dead_) return 0;
   // Destroyed here and nowhere else: a call-back may close the link that it is called for.
-  std::erase_if(links_, [](const auto& link) { return link->closed; });
+  if (links_.has_retired()) links_.reap();
   network_->step(*this);
   for (std::size_t looks = arrived_.size(); looks > 0 && !arrived_.empty(); --looks) {
     auto [connection, side] = arrived_.front();
     arrived_.pop_front();
     take(connection, side);
   }
-  // What ended before a loss is told before it.
-  while (!ended_.empty()) {
-    Ended ended = ended_.front();
-    ended_.pop_front();
-    ++handed_up_;
-    ended.completion->done(*ended.completion, ended.outcome);
-  }
-  while (!lost_.empty()) {
-    Loss loss = std::move(lost_.front());
-    lost_.pop_front();
-    ++handed_up_;
-    receiver_.link_lost(*loss.link, loss.reason);
-  }
-  return handed_up_;
+  return handed_up_ + tell_deferred();
 }
 
 // ---- how it is made

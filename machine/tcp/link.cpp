@@ -94,7 +94,6 @@ void TcpLink::broken(int error) {
 }
 
 void TcpLink::allow() {
-  tcp_.receiver_.enough = false;
   left_ = holds() || tcp_.holding_.size() < kHoldingMax ? kAtATime : std::numeric_limits<int>::max();
 }
 
@@ -204,8 +203,9 @@ std::size_t TcpLink::parse_message(Prefix prefix, const std::byte* at, std::size
   if (size < frame) return 0;
   ++tcp_.handed_up_;
   const std::byte* header = at + sizeof prefix;
-  tcp_.receiver_.arrived(*this, {header, prefix.header()}, {header + prefix.header(), prefix.size()});
-  left_ = tcp_.receiver_.enough && left_ <= kAtATime ? 0 : left_ - 1;
+  const bool goes_on =
+      tcp_.receiver_.arrived(*this, {header, prefix.header()}, {header + prefix.header(), prefix.size()});
+  left_ = goes_on || left_ > kAtATime ? left_ - 1 : 0;
   return frame;
 }
 

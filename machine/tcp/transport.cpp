@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "base/error_text.h"
-#include "base/fatal.h"
 #include "base/log.h"
 
 namespace periapt::tcp {
@@ -21,10 +20,8 @@ using ucx::Accepted;
 using ucx::Completion;
 using ucx::Header;
 using ucx::Link;
-using ucx::MemoryHandle;
 using ucx::Outcome;
 using ucx::PeerId;
-using ucx::RemoteKey;
 
 namespace {
 
@@ -36,8 +33,7 @@ std::string option(const ucx::OpenRequest& request, const char* name) {
   return request.option ? request.option(name) : std::string();
 }
 
-Result<std::uint64_t> timeout_ns(const ucx::OpenRequest& request) {
-  const std::string text = option(request, "+net-timeout");
+Result<std::uint64_t> timeout_ns(const std::string& text) {
   if (text.empty()) return 20 * kSecond;
   double seconds = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
@@ -58,25 +54,17 @@ bool is_loopback(const Address& address) {
   return address.ip == one;
 }
 
-[[noreturn]] void not_offered(const char* what) {
-  fatal(std::string("the TCP transport was asked for ") + what + ", which it does not offer", "machine/tcp",
-        "Capabilities say so; the engine does it with messages");
-}
-
 }  // namespace
 
 // ---- coming and going
 
 TcpTransport::TcpTransport(const Choice& choice, const ucx::OpenRequest& request)
-    : device_(choice.device),
+    : TransportBase(choice.device, request),
       interface_(choice.interface),
-      receiver_(*request.receiver),
-      self_(request.self),
-      secret_(request.secret.begin(), request.secret.end()),
-      timeout_ns_(timeout_ns(request).value()) {}
+      timeout_ns_(timeout_ns(option(request, "+net-timeout")).value()) {}
 
 TcpTransport::~TcpTransport() {
-  // Who leaves says so; without waiting: who wants to be sure that all arrived has flushed.
+  // The peers are told, without waiting for them: flush() before the end makes sure that all has arrived.
   while (!open_.empty()) close(*open_.back());
   for (auto& parting : partings_) drain(*parting);
   for (auto& link : links_) link->end_all(Outcome::cancelled);
@@ -112,10 +100,7 @@ Status TcpTransport::listen() {
   return {};
 }
 
-std::vector<std::byte> TcpTransport::address() const {
-  Bytes bytes = std::as_bytes(std::span(&own_, 1));
-  return {bytes.begin(), bytes.end()};
-}
+std::vector<std::byte> TcpTransport::address() const { return ucx::packed(own_); }
 
 bool TcpTransport::reaches(Bytes bytes) const {
   Address there;
@@ -158,11 +143,7 @@ void TcpTransport::watch(Watched& watched, int change, unsigned events) {
     log::warn(std::string("tcp: a socket cannot be watched: ") + std::strerror(errno));
 }
 
-TcpLink& TcpTransport::new_link(PeerId peer) {
-  links_.push_back(std::make_unique<TcpLink>(*this, peer));
-  link_of_[peer] = links_.back().get();
-  return *links_.back();
-}
+TcpLink& TcpTransport::new_link(PeerId peer) { return links_.add(std::make_unique<TcpLink>(*this, peer)); }
 
 Result<Link*> TcpTransport::connect(PeerId peer, Bytes bytes) {
   Address there;
@@ -172,7 +153,7 @@ Result<Link*> TcpTransport::connect(PeerId peer, Bytes bytes) {
     return Status::failure("worker " + std::to_string(peer) + " at " + text(there) +
                            " is not of the address family of " + device_.name +
                            "; choose devices by +net-devices on all hosts");
-  if (auto known = link_of_.find(peer); known != link_of_.end()) return static_cast<Link*>(known->second);
+  if (TcpLink* known = links_.find(peer)) return static_cast<Link*>(known);
   TcpLink& link = new_link(peer);
   link.where = text(there);
   int fd = new_socket();
@@ -286,9 +267,9 @@ void TcpTransport::talk(Attempt& attempt) {
 /// connection of the one with the lower number; both follow the same rule, so both keep the same one.
 void TcpTransport::decide(Attempt& attempt) {
   PeerId peer = attempt.handshake.peer();
-  auto known = link_of_.find(peer);
-  if (known == link_of_.end()) return adopt(new_link(peer), attempt, {});
-  TcpLink& link = *known->second;
+  TcpLink* known = links_.find(peer);
+  if (known == nullptr) return adopt(new_link(peer), attempt, {});
+  TcpLink& link = *known;
   if (link.state == TcpLink::State::connecting && peer < self_) return adopt(link, attempt, {});
   // Ours goes first. If it fails, or if an old connection turns out to be gone, this one is still there.
   if (link.parked != nullptr) forget(*link.parked);
@@ -307,7 +288,7 @@ void TcpTransport::adopt(TcpLink& link, Attempt& attempt, Bytes early) {
   link.fd = attempt.release();
   link.where = attempt.where;
   attempt.dead = true;
-  buried_ = false;
+  to_reap_ = true;
   watch_links(true);
   watch(link, EPOLL_CTL_MOD, EPOLLIN);
   link.state = TcpLink::State::open;
@@ -320,7 +301,7 @@ void TcpTransport::adopt(TcpLink& link, Attempt& attempt, Bytes early) {
 void TcpTransport::forget(Watched& watched) {
   static_cast<Attempt&>(watched).dead = true;
   if (watched.fd >= 0) ::close(watched.release());
-  buried_ = false;
+  to_reap_ = true;
 }
 
 void TcpTransport::attempt_failed(Attempt& attempt, const std::string& reason) {
@@ -375,8 +356,8 @@ Accepted TcpTransport::send_lent(Link& to, Header header, Bytes payload, Complet
   link.outbox.add_lent(header, payload, completion);
   added(link, was_empty);
   if (!link.open() || !link.outbox.empty()) return Accepted::pending;
-  // All has gone out, this last: nobody need be told.
-  ended_.pop_back();
+  // All has gone out, this last: there is nothing to be told.
+  deferred_.drop_latest_end();
   return Accepted::done;
 }
 
@@ -445,8 +426,7 @@ void TcpTransport::update_watch(TcpLink& link) {
 }
 
 void TcpTransport::ended(void* self, Completion& completion, Outcome outcome) {
-  auto& tcp = *static_cast<TcpTransport*>(self);
-  tcp.ended_.push_back({&completion, outcome});
+  static_cast<TcpTransport*>(self)->deferred_.end(&completion, outcome);
 }
 
 // ---- parting
@@ -457,11 +437,11 @@ void TcpTransport::fail(TcpLink& link, const std::string& reason) {
   link.state = TcpLink::State::lost;
   if (link.attempt != nullptr) forget(*std::exchange(link.attempt, nullptr));
   if (was_open) std::erase(open_, &link);
-  link_of_.erase(link.peer());
+  links_.forget(link);
   link.end_all(Outcome::peer_lost);
   update_watch(link);
   if (link.fd >= 0) ::close(link.release());
-  lost_.push_back({&link, "worker " + std::to_string(link.peer()) + " at " + link.where + ": " + reason});
+  deferred_.lose(link, "worker " + std::to_string(link.peer()) + " at " + link.where + ": " + reason);
 }
 
 void TcpTransport::close(Link& which) {
@@ -474,8 +454,8 @@ void TcpTransport::close(Link& which) {
   if (link.attempt != nullptr) forget(*std::exchange(link.attempt, nullptr));
   Attempt* waiting = std::exchange(link.parked, nullptr);
   if (was_open) std::erase(open_, &link);
-  if (auto known = link_of_.find(link.peer()); known != link_of_.end() && known->second == &link) link_of_.erase(known);
-  std::erase_if(lost_, [&](const Loss& loss) { return loss.link == &link; });
+  links_.retire(link);
+  deferred_.forget_loss(link);
   link.state = TcpLink::State::closed;
   link.end_all(Outcome::cancelled);
   update_watch(link);
@@ -484,7 +464,7 @@ void TcpTransport::close(Link& which) {
     partings_.push_back(std::make_unique<Parting>(link.release(), clock::now_ns() + timeout_ns_));
     watch(*partings_.back(), watches_links_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, EPOLLIN);
   }
-  buried_ = false;
+  to_reap_ = true;
   // The peer has closed it as well, and connected again; or it connected to us while we changed our mind.
   if (waiting != nullptr && !waiting->dead) adopt(new_link(link.peer()), *waiting, {});
 }
@@ -495,18 +475,18 @@ void TcpTransport::drain(Parting& parting) {
     if (size > 0 || (size < 0 && errno == EINTR)) continue;
     if (size < 0 && errno == EAGAIN) return;
     parting.dead = true;
-    buried_ = false;
+    to_reap_ = true;
     return;
   }
 }
 
-/// Destroys what has ended, when nobody can be looking at it.
-void TcpTransport::bury() {
-  buried_ = true;
+/// Destroys what has ended, where nothing looks at it.
+void TcpTransport::reap() {
+  to_reap_ = false;
   std::erase_if(dirty_, [](TcpLink* link) { return link->state == TcpLink::State::closed; });
   std::erase_if(attempts_, [](const auto& attempt) { return attempt->dead; });
   std::erase_if(partings_, [](const auto& parting) { return parting->dead; });
-  std::erase_if(links_, [](const auto& link) { return link->state == TcpLink::State::closed; });
+  links_.reap();
 }
 
 // ---- hosts that vanish
@@ -546,7 +526,7 @@ void TcpTransport::tick() {
       attempt_failed(attempt, "cannot connect to it: " + silence());
   }
   for (auto& parting : partings_)
-    if (now >= parting->deadline_ns) parting->dead = true, buried_ = false;
+    if (now >= parting->deadline_ns) parting->dead = true, to_reap_ = true;
   for (std::size_t i = open_.size(); i-- > 0;)
     if (host_is_silent(*open_[i], now)) fail(*open_[i], silence());
 }
@@ -582,29 +562,16 @@ void TcpTransport::poll_sockets() {
   }
 }
 
-/// What ended before a loss is told before it.
-void TcpTransport::tell() {
-  while (!ended_.empty() || !lost_.empty()) {
-    if (!ended_.empty()) {
-      telling_.swap(ended_);
-      for (const Ended& one : telling_) one.completion->done(*one.completion, one.outcome);
-      handed_up_ += static_cast<int>(telling_.size());
-      telling_.clear();
-      continue;
-    }
-    Loss loss = std::move(lost_.front());
-    lost_.erase(lost_.begin());
-    Attempt* waiting = std::exchange(loss.link->parked, nullptr);
-    ++handed_up_;
-    PeerId peer = loss.link->peer();
-    receiver_.link_lost(*loss.link, loss.reason);
-    if (waiting == nullptr || waiting->dead) continue;
-    // The peer has closed the old link and opened a new one.
-    if (auto known = link_of_.find(peer); known != link_of_.end()) {
-      decide(*waiting);
-    } else {
-      adopt(new_link(peer), *waiting, {});
-    }
+/// The peer may have closed the old link and opened a new one, which waits for this.
+void TcpTransport::tell_loss(Link& lost, const std::string& reason) {
+  Attempt* waiting = std::exchange(static_cast<TcpLink&>(lost).parked, nullptr);
+  const PeerId peer = lost.peer();
+  receiver_.link_lost(lost, reason);
+  if (waiting == nullptr || waiting->dead) return;
+  if (links_.find(peer) != nullptr) {
+    decide(*waiting);
+  } else {
+    adopt(new_link(peer), *waiting, {});
   }
 }
 
@@ -630,14 +597,14 @@ void TcpTransport::receive_directly() {
 int TcpTransport::progress() {
   handed_up_ = 0;
   in_progress_ = true;
-  if (!buried_) bury();
+  if (to_reap_) reap();
   if (!dirty_.empty()) write_due(Which::due_or_idle);
   const bool direct = reads_directly();
   receive_directly();
   const bool in_turn = direct && ++calls_ % kPollEvery == 0;
   if (in_turn || !direct || blocked_ > 0 || !attempts_.empty()) poll_sockets();
   if (in_turn && reads_directly() && blocked_ == 0 && !armed_) watch_links(false);
-  if (!ended_.empty() || !lost_.empty()) tell();
+  if (!deferred_.empty()) handed_up_ += tell_deferred();
   if (!dirty_.empty()) write_due(Which::due);
   in_progress_ = false;
   return handed_up_;
@@ -645,33 +612,19 @@ int TcpTransport::progress() {
 
 bool TcpTransport::arm() {
   if (!dirty_.empty()) write_due(Which::all);
-  if (!ended_.empty() || !lost_.empty() || !holding_.empty()) return false;
+  if (!deferred_.empty() || !holding_.empty()) return false;
   armed_ = true;
   watch_links(true);
   return true;
 }
 
-// ---- not offered
-
-Accepted TcpTransport::put(Link&, Bytes, const MemoryHandle*, std::uint64_t, const RemoteKey&, Completion&) {
-  not_offered("a put");
-}
-Accepted TcpTransport::get(Link&, std::span<std::byte>, const MemoryHandle*, std::uint64_t, const RemoteKey&,
-                           Completion&) {
-  not_offered("a get");
-}
-Accepted TcpTransport::fetch_op(Link&, ucx::AtomicOp, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t,
-                                const RemoteKey&, void*, Completion&) {
-  not_offered("an atomic operation");
-}
-Result<MemoryHandle> TcpTransport::register_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind) {
-  return MemoryHandle{address, size, kind, 0, nullptr};
-}
-Result<RemoteKey> TcpTransport::unpack_key(Link&, Bytes) {
-  return Status::failure("the TCP transport has no memory keys: it offers no put and no get");
-}
-
 // ---- the factory
+
+constexpr ucx::TransportOption kOptions[] = {
+    {"net-devices", "LIST", "the network interfaces and addresses to be used"},
+    {"net-timeout", "SECONDS", "after how long a silent host counts as gone",
+     [](const std::string& text) { return timeout_ns(text).status(); }},
+};
 
 const ucx::TransportFactory factory = {
     .name = "tcp",
@@ -683,7 +636,7 @@ const ucx::TransportFactory factory = {
           return devices;
         },
     .open = [](const ucx::Device& device, const ucx::OpenRequest& request) -> Result<std::unique_ptr<ucx::Transport>> {
-      if (Result<std::uint64_t> timeout = timeout_ns(request); !timeout) return timeout.status();
+      if (auto timeout = timeout_ns(option(request, "+net-timeout")); !timeout) return timeout.status();
       for (const Choice& choice : choose(list_interfaces(), option(request, "+net-devices"), request.one_host)) {
         if (choice.device.name != device.name || !choice.device.usable) continue;
         auto transport = std::make_unique<TcpTransport>(choice, request);
@@ -692,7 +645,7 @@ const ucx::TransportFactory factory = {
       }
       return Status::failure("network interface " + device.name + " is not usable any more");
     },
-    .check_options = [](const ucx::OpenRequest& request) { return timeout_ns(request).status(); },
+    .options = kOptions,
 };
 
 }  // namespace periapt::tcp

@@ -18,13 +18,13 @@
 #pragma once
 
 #include <array>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "machine/tcp/devices.h"
 #include "machine/tcp/link.h"
+#include "machine/ucx-like/transport_base.h"
 
 namespace periapt::tcp {
 
@@ -43,13 +43,12 @@ inline constexpr std::size_t kReadDirectly = 2;
 /// While links are read directly, epoll is asked about the rest every so many calls of progress().
 inline constexpr unsigned kPollEvery = 64;
 
-class TcpTransport final : public ucx::Transport {
+class TcpTransport final : public ucx::TransportBase {
  public:
   TcpTransport(const Choice& choice, const ucx::OpenRequest& request);
   ~TcpTransport() override;
   Status listen();
 
-  const ucx::Device& device() const override { return device_; }
   std::vector<std::byte> address() const override;
   bool reaches(Bytes address) const override;
   Result<ucx::Link*> connect(ucx::PeerId peer, Bytes address) override;
@@ -58,20 +57,8 @@ class TcpTransport final : public ucx::Transport {
   ucx::Accepted send_inline(ucx::Link& link, ucx::Header header, Bytes payload) override;
   ucx::Accepted send_lent(ucx::Link& link, ucx::Header header, Bytes payload, ucx::Completion& completion) override;
   ucx::Accepted send_owned(ucx::Link& link, ucx::Header header, ucx::Buffer& payload) override;
-  ucx::Accepted put(ucx::Link&, Bytes, const ucx::MemoryHandle*, std::uint64_t, const ucx::RemoteKey&,
-                    ucx::Completion&) override;
-  ucx::Accepted get(ucx::Link&, std::span<std::byte>, const ucx::MemoryHandle*, std::uint64_t, const ucx::RemoteKey&,
-                    ucx::Completion&) override;
-  ucx::Accepted fetch_op(ucx::Link&, ucx::AtomicOp, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t,
-                         const ucx::RemoteKey&, void*, ucx::Completion&) override;
   ucx::Accepted flush(ucx::Link& link, ucx::Completion& completion) override;
   bool handed_over(ucx::Link& link) const override;
-
-  Result<ucx::MemoryHandle> register_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind) override;
-  void deregister_memory(ucx::MemoryHandle&) override {}
-  std::vector<std::byte> pack_key(const ucx::MemoryHandle&) const override { return {}; }
-  Result<ucx::RemoteKey> unpack_key(ucx::Link&, Bytes) override;
-  void release_key(ucx::RemoteKey&) override {}
 
   int progress() override;
   int wait_fd() const override { return epoll_; }
@@ -80,14 +67,6 @@ class TcpTransport final : public ucx::Transport {
 
  private:
   friend class TcpLink;
-  struct Ended {
-    ucx::Completion* completion;
-    ucx::Outcome outcome;
-  };
-  struct Loss {
-    TcpLink* link;
-    std::string reason;
-  };
 
   // connections
   int new_socket() const;
@@ -127,14 +106,10 @@ class TcpTransport final : public ucx::Transport {
   std::string silence() const;  // why a peer whose host says nothing is given up
   bool host_is_silent(TcpLink& link, std::uint64_t now_ns);
   void drain(Parting& parting);
-  void tell();
-  void bury();
+  void tell_loss(ucx::Link& link, const std::string& reason) override;
+  void reap();
 
-  ucx::Device device_;
   Interface interface_;
-  ucx::Receiver& receiver_;
-  ucx::PeerId self_;
-  std::vector<std::byte> secret_;
   std::uint64_t timeout_ns_;
   Address own_;
   int epoll_ = -1;
@@ -144,21 +119,18 @@ class TcpTransport final : public ucx::Transport {
   int warnings_ = 0;
 
   ChunkPool chunks_;
-  std::vector<std::unique_ptr<TcpLink>> links_;
-  std::map<ucx::PeerId, TcpLink*> link_of_;  // connecting and open
+  ucx::LinkTable<TcpLink> links_;  // by peer: connecting and open
   std::vector<TcpLink*> open_;
   std::vector<std::unique_ptr<Attempt>> attempts_;
   std::vector<std::unique_ptr<Parting>> partings_;
   std::vector<TcpLink*> dirty_;
-  std::vector<Ended> ended_, telling_;
-  std::vector<Loss> lost_;
   std::unique_ptr<std::byte[]> buffer_ = new_buffer();  // beginning of a frame, then what is read
   std::vector<std::unique_ptr<std::byte[]>> spare_;     // others, that links gave back
   std::vector<TcpLink*> holding_, going_on_;            // links with a rest of what was read
   bool watches_links_ = true;                           // the open links are in epoll's set: watch_links()
   bool armed_ = false;                                  // somebody may sleep on epoll
   bool in_progress_ = false;
-  bool buried_ = true;
+  bool to_reap_ = false;
   int blocked_ = 0;
   unsigned calls_ = 0;
   int handed_up_ = 0;

@@ -147,8 +147,11 @@ Status check_request(const ContextRequest& request) {
   if (Result<unsigned> ways = ways_by_hand(open.option("+rendezvous")); !ways) return ways.status();
   if (Status writable = check_cost_file(request.cost_file); !writable) return writable;
   for (const TransportFactory* factory : request.factories) {
-    if (factory->check_options == nullptr) continue;
-    if (Status sensible = factory->check_options(open); !sensible) return sensible;
+    for (const TransportOption& option : factory->options) {
+      const std::string text = open.option(std::string("+") + option.name);
+      if (text.empty() || option.check == nullptr) continue;
+      if (Status sensible = option.check(text); !sensible) return sensible;
+    }
   }
   return {};
 }
@@ -179,6 +182,8 @@ const char* describe(Outcome outcome) {
       return "no memory";
     case Outcome::bad_key:
       return "the key does not give access to that memory";
+    case Outcome::unsupported:
+      return "the transport does not offer that";
     case Outcome::failed:
       break;
   }

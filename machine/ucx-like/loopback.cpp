@@ -5,23 +5,19 @@
 #include <deque>
 
 #include "machine/ucx-like/header.h"
+#include "machine/ucx-like/transport_base.h"
 
 namespace periapt::ucx {
 namespace {
 
-class Loopback final : public Transport {
+class Loopback final : public TransportBase {
  public:
-  Loopback(const Device& device, const OpenRequest& request)
-      : device_(device), receiver_(*request.receiver), self_(request.self) {}
+  using TransportBase::TransportBase;
 
-  const Device& device() const override { return device_; }
-  std::vector<std::byte> address() const override {
-    std::vector<std::byte> bytes(sizeof(self_));
-    std::memcpy(bytes.data(), &self_, sizeof(self_));
-    return bytes;
-  }
+  std::vector<std::byte> address() const override { return packed(self_); }
   bool reaches(std::span<const std::byte> address) const override {
-    return address.size() == sizeof(self_) && std::memcmp(address.data(), &self_, sizeof(self_)) == 0;
+    PeerId there = 0;
+    return unpack(address, &there) && there == self_;
   }
   Result<Link*> connect(PeerId, std::span<const std::byte>) override {
     if (link_ == nullptr) link_ = std::make_unique<Link>(*this, self_);
@@ -60,22 +56,12 @@ class Loopback final : public Transport {
     if (!local.empty()) std::memmove(local.data(), reinterpret_cast<const void*>(remote), local.size());
     return Accepted::done;
   }
-  Accepted fetch_op(Link&, AtomicOp, std::size_t, std::uint64_t, std::uint64_t, std::uint64_t, const RemoteKey&, void*,
-                    Completion&) override {
-    return Accepted::no_resource;  // says that it has none: the engine's own are used
-  }
   Accepted flush(Link&, Completion&) override { return Accepted::done; }
 
-  Result<MemoryHandle> register_memory(std::byte* address, std::uint64_t size, MemoryKind kind) override {
-    return MemoryHandle{address, size, kind, 0, nullptr};
-  }
-  void deregister_memory(MemoryHandle&) override {}
-  std::vector<std::byte> pack_key(const MemoryHandle&) const override { return {}; }
   Result<RemoteKey> unpack_key(Link&, std::span<const std::byte>) override { return RemoteKey{}; }
-  void release_key(RemoteKey&) override {}
 
   int progress() override {
-    // Only what was there at the start: whoever answers himself is not kept here for ever.
+    // Only what was there at the start: a receiver that answers itself is not kept here for ever.
     int moved = 0;
     for (std::size_t left = queue_.size(); left > 0; --left, ++moved) {
       Waiting message = std::move(queue_.front());
@@ -95,7 +81,6 @@ class Loopback final : public Transport {
     }
     return moved;
   }
-  int wait_fd() const override { return -1; }
   bool arm() override { return queue_.empty(); }
 
  private:
@@ -112,9 +97,6 @@ class Loopback final : public Transport {
     std::memcpy(queue_.back().header_bytes, header.data(), header.size());
   }
 
-  Device device_;
-  Receiver& receiver_;
-  PeerId self_;
   std::unique_ptr<Link> link_;
   bool closing_ = false;
   std::deque<Waiting> queue_;

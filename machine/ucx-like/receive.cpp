@@ -29,7 +29,7 @@ Rail& WorkerImpl::rail_of(Link& link) {
   return *static_cast<Rail*>(link.user);
 }
 
-void WorkerImpl::arrived(Link& from, Header bytes, std::span<const std::byte> payload) {
+bool WorkerImpl::arrived(Link& from, Header bytes, std::span<const std::byte> payload) {
   if (PERIAPT_LIKELY(bytes.size() == kShortHeaderBytes && from.user != nullptr)) {
     if (PERIAPT_LIKELY(payload.size() <= kFewWords && payload.size() >= sizeof(std::uint64_t))) {
       EndpointImpl& peer = *static_cast<Rail*>(from.user)->endpoint;
@@ -38,13 +38,14 @@ void WorkerImpl::arrived(Link& from, Header bytes, std::span<const std::byte> pa
       if (PERIAPT_LIKELY(header.plain() && peer.receives_quietly(header.credit(), payload.size()))) {
         if (auto* receive = static_cast<Operation*>(matching.posted.take_exact(header.tag));
             PERIAPT_LIKELY(receive != nullptr)) {
-          return arrived_word(*receive, peer, header, payload);
+          arrived_word(*receive, peer, header, payload);
+          return true;
         }
       }
     }
     return arrived_eager(from, bytes, payload);
   }
-  arrived_other(from, bytes, payload);
+  return arrived_other(from, bytes, payload);
 }
 
 // A word or two, to a receive that is posted: the same as arrived_short(), with all that calls something left out.
@@ -63,16 +64,22 @@ PERIAPT_INLINE void WorkerImpl::arrived_word(Operation& receive, EndpointImpl& f
 
 PERIAPT_NOINLINE void WorkerImpl::tell_apart(Operation& operation) { tell(operation); }
 
-PERIAPT_NOINLINE void WorkerImpl::arrived_eager(Link& from, Header bytes, std::span<const std::byte> payload) {
-  if (!arrived_short(*static_cast<Rail*>(from.user)->endpoint, bytes, payload)) arrived_other(from, bytes, payload);
+PERIAPT_NOINLINE bool WorkerImpl::arrived_eager(Link& from, Header bytes, std::span<const std::byte> payload) {
+  return arrived_short(*static_cast<Rail*>(from.user)->endpoint, bytes, payload) || arrived_other(from, bytes, payload);
 }
 
-// Apart, so that the way of most messages saves few registers; the same is done to what else is rare on it.
-PERIAPT_NOINLINE void WorkerImpl::arrived_other(Link& from, Header bytes, std::span<const std::byte> payload) {
+// Apart, so that the way of most messages saves few registers; the same is done to what else is rare on it. False: the
+// message had to be put aside.
+PERIAPT_NOINLINE bool WorkerImpl::arrived_other(Link& from, Header bytes, std::span<const std::byte> payload) {
   Rail& rail = rail_of(from);
   MessageHeader header;
-  if (const char* wrong = read_header(bytes, payload.size(), header)) return malformed(rail, wrong);
+  if (const char* wrong = read_header(bytes, payload.size(), header)) {
+    malformed(rail, wrong);
+    return true;
+  }
+  const std::uint64_t unexpected_before = counters_.unexpected;
   take_in(rail, header, {payload, nullptr});
+  return counters_.unexpected == unexpected_before;
 }
 
 // The way of most messages: eager, to a receive that is posted. False: nothing was done, it takes another way.
@@ -488,7 +495,6 @@ Unexpected& WorkerImpl::keep(EndpointImpl& from, const MessageHeader& header, Pa
 
 Unexpected& WorkerImpl::keep(EndpointImpl& from, const MessageHeader& header) {
   ++counters_.unexpected;
-  enough = true;
   Unexpected& message = matching.unexpected.add(&from, header);
   from.own(message);
   return message;

@@ -2,7 +2,8 @@
 //
 // A transport is a folder (machine/tcp, machine/shm, machine/transport-template ...) with one class and one factory,
 // named in machine/layer/transports.cpp. The engine (context.h, worker.h, endpoint.h) is its only user; it stands on
-// this header alone, and so does the conformance suite (tests/machine/conformance.h) that every transport passes.
+// this header alone, and so does the conformance suite (tests/machine/conformance.h) that every transport passes. What
+// all transports would write alike is written once, in transport_base.h.
 //
 // Rules that hold for all of it:
 //   - One thread at a time uses a Transport and all that belongs to it. Nothing here may block, except open().
@@ -79,7 +80,7 @@ struct Device {
 };
 
 /// How an accepted operation ended.
-enum class Outcome : std::uint8_t { ok, cancelled, peer_lost, too_long, no_memory, bad_key, failed };
+enum class Outcome : std::uint8_t { ok, cancelled, peer_lost, too_long, no_memory, bad_key, unsupported, failed };
 const char* describe(Outcome outcome);
 
 /// What a caller may be told at once.
@@ -123,8 +124,9 @@ class Receiver {
  public:
   virtual ~Receiver() = default;
 
-  /// A whole message that lies in the transport's memory; valid during the call.
-  virtual void arrived(Link& from, Header header, std::span<const std::byte> payload) = 0;
+  /// A whole message that lies in the transport's memory; valid during the call. The answer is a wish: go on (true), or
+  /// hand up no more of this link in this progress(), if that is easy, since the receiver would have to put it aside.
+  virtual bool arrived(Link& from, Header header, std::span<const std::byte> payload) = 0;
   /// A whole message whose payload changes owner.
   virtual void arrived_owned(Link& from, Header header, Buffer payload) = 0;
   /// The header of a message whose payload is still on its way: where shall its `size` bytes go? The bytes there are
@@ -138,10 +140,6 @@ class Receiver {
   /// been completed with peer_lost before. A pending placement is dropped. The Link stays valid until close(). A link
   /// that the peer opened may be told of here for the first time.
   virtual void link_lost(Link& link, const std::string& reason) = 0;
-
-  /// A wish: no more of this link in this progress(), if that is easy. Set during arrived() by a receiver that would
-  /// have to put aside what comes now; cleared by the transport that looks at it, before it turns to a link.
-  bool enough = false;
 };
 
 /// Memory of this process that a transport may read or write for a peer.
@@ -160,6 +158,9 @@ struct RemoteKey {
 
 enum class AtomicOp : std::uint8_t { add, bit_and, bit_or, bit_xor, swap, compare_swap };
 
+/// The text of an option by its name, "+net-devices"; empty: not given.
+using OptionText = std::function<std::string(const std::string& name)>;
+
 /// What a transport is told when it is opened.
 struct OpenRequest {
   Receiver* receiver = nullptr;
@@ -167,8 +168,8 @@ struct OpenRequest {
   std::span<const std::byte> secret;  ///< the job's; a connection without it is refused
   /// The host, as start-up named it: equal for workers of one host (a launcher may run several "hosts" on one machine).
   std::string host;
-  std::function<std::string(const std::string& name)> option;  ///< "+net-devices" ...: empty: not given
-  bool one_host = false;                                       ///< no worker of the job is on another one
+  OptionText option;      ///< empty: nothing is given
+  bool one_host = false;  ///< no worker of the job is on another one
 };
 
 class Transport {
@@ -200,7 +201,7 @@ class Transport {
   /// With no_resource and lost `payload` is unchanged. No call-back: pending and done mean the same to the caller.
   virtual Accepted send_owned(Link& link, Header header, Buffer& payload) = 0;
 
-  // ---- one-sided: put, get and atomics are called only if the device offers them (Capabilities), flush() always;
+  // ---- one-sided: of put, get and atomics what the device does not offer (Capabilities) ends as unsupported;
   // `local` must lie in memory registered here if the device needs_registration
 
   /// Of a put, done means: the bytes are in the peer's memory. No flush has to wait for them.
@@ -257,19 +258,27 @@ class Transport {
   virtual void disarm() {}
 };
 
+/// A `+option` of a transport on the command line of a run: OpenRequest::option("+name") is its text.
+struct TransportOption {
+  const char* name;   ///< "net-timeout"; no other option of the run may have that name
+  const char* value;  ///< what follows it, for people: "SECONDS"; nullptr: nothing follows, and its text is "on"
+  const char* help;   ///< what it is for, part of a line
+  /// What is wrong with a text, as a sentence. Asked in every run that is given the option, whether the transport is
+  /// used or not. nullptr: all texts are right.
+  Status (*check)(const std::string& text) = nullptr;
+};
+
 /// A transport's name and how it is made: what its folder offers to the rest of the house.
 struct TransportFactory {
   const char* name;  ///< for +transports
   /// What is here, or why not. Quick, without side effects; never fails.
   std::vector<Device> (*probe)(const OpenRequest& request);
   Result<std::unique_ptr<Transport>> (*open)(const Device& device, const OpenRequest& request);
-  /// Whether the options that are for this transport make sense. Asked in every run that knows the transport, whether
-  /// it is used or not. nullptr: it has none.
-  Status (*check_options)(const OpenRequest& request) = nullptr;
+  std::span<const TransportOption> options = {};
 };
 
 /// Changes with anything above: a transport that was built as a shared object (plugin.h) for another version is
 /// refused.
-inline constexpr std::uint32_t kContractVersion = 5;
+inline constexpr std::uint32_t kContractVersion = 6;
 
 }  // namespace periapt::ucx

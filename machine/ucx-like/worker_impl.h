@@ -109,7 +109,7 @@ class WorkerImpl final : public Worker, public Receiver {
   bool sums_are_right() const;
 
   // Receiver
-  void arrived(Link& from, Header header, std::span<const std::byte> payload) override;
+  bool arrived(Link& from, Header header, std::span<const std::byte> payload) override;
   void arrived_owned(Link& from, Header header, Buffer payload) override;
   std::byte* place(Link& from, Header header, std::uint64_t size) override;
   void placed(Link& from) override;
@@ -191,13 +191,13 @@ class WorkerImpl final : public Worker, public Receiver {
 
   // receive.cpp
   Rail& rail_of(Link& link);
-  void arrived_other(Link& from, Header bytes, std::span<const std::byte> payload);
+  bool arrived_other(Link& from, Header bytes, std::span<const std::byte> payload);
   static void begin_receive(Operation& receive, std::span<std::byte> into, Tag mask, ReceiveDone done, void* context);
   RequestPtr receive_apart(std::span<std::byte> into, Tag tag, Tag mask, ReceiveDone done, void* context);
   bool receive_unexpected(Operation& receive, Tag tag, Tag mask);
   void arrived_word(Operation& receive, EndpointImpl& from, const ShortHeader& header,
                     std::span<const std::byte> payload);
-  void arrived_eager(Link& from, Header bytes, std::span<const std::byte> payload);
+  bool arrived_eager(Link& from, Header bytes, std::span<const std::byte> payload);
   void tell_apart(Operation& operation);
   bool arrived_short(EndpointImpl& from, Header bytes, std::span<const std::byte> payload);
   bool arrived_persistent(EndpointImpl& from, const ShortHeader& header, std::span<const std::byte> payload);

@@ -29,7 +29,11 @@ void command_line(Input input, Take take) {
 void target(Input input) {
   const std::size_t what = input.below(3);
   if (what == 0) return command_line(input, bootstrap::take_layout_options);
-  if (what == 1) return command_line(input, machine::take_net_options);
+  if (what == 1) {
+    // A +transport-path is text here like any other: nothing is loaded.
+    return command_line(
+        input, [](int& argc, char** argv) { return machine::take_net_options(argc, argv, machine::transports()); });
+  }
   Result<std::vector<int>> cpus = bootstrap::parse_pe_map(input.text());
   if (!cpus) return expect(!cpus.message().empty(), "a failure says why");
   expect(!cpus->empty() && cpus->size() <= 65536, "a map names cpus, and not too many");

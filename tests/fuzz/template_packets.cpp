@@ -17,10 +17,11 @@ using namespace transport_template;
 
 class Careless final : public ucx::Receiver {
  public:
-  void arrived(ucx::Link& from, ucx::Header header, Bytes payload) override {
+  bool arrived(ucx::Link& from, ucx::Header header, Bytes payload) override {
     link = &from;
     for (std::byte byte : header) sum += static_cast<unsigned>(byte);
     for (std::byte byte : payload) sum += static_cast<unsigned>(byte);
+    return true;
   }
   void arrived_owned(ucx::Link&, ucx::Header, ucx::Buffer) override {}
   std::byte* place(ucx::Link&, ucx::Header, std::uint64_t) override { return nullptr; }
@@ -96,16 +97,13 @@ std::uint64_t odd_address(Input& input, const Host& host) {
 }
 
 std::vector<std::byte> packet_of(Input& input, const Host& host) {
-  Packet packet;
-  packet.kind = static_cast<Kind>(1 + input.below(5));
+  ucx::Packet packet;
+  packet.kind = static_cast<ucx::Packet::Kind>(1 + input.below(5));
   packet.outcome = static_cast<std::uint8_t>(input.below(9));
   packet.header_bytes = static_cast<std::uint16_t>(input.below(80));
-  packet.operation = input.flag() ? input.below(kOperationsMax) : input.number<std::uint64_t>();
   packet.key = input.flag() ? host.handle.id : input.below(4);
   packet.address = odd_address(input, host);
   packet.size = input.flag() ? input.below(8192) : input.number<std::uint64_t>();
-  packet.into_key = input.below(4);
-  packet.into_address = input.number<std::uint64_t>();
   const Bytes head = std::as_bytes(std::span(&packet, 1));
   std::vector<std::byte> bytes(head.begin(), head.end());
   bytes.resize(bytes.size() + (input.flag() ? input.below(200) : input.below(kPacketMax)), std::byte{3});
@@ -143,12 +141,12 @@ void target(Input input) {
     const Bytes said = input.bytes(200);
     static_cast<void>(::send(fd, said.data(), said.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
   } else {
-    std::vector<std::byte> hello(sizeof(Packet) + host.secret.size());
-    const Packet packet{.kind = Kind::hello, .from = ++host.peers};
+    std::vector<std::byte> hello(sizeof(ucx::Packet) + host.secret.size());
+    const ucx::Packet packet{.kind = ucx::Packet::Kind::hello, .from = ++host.peers};
     std::memcpy(hello.data(), &packet, sizeof packet);
     std::memcpy(hello.data() + sizeof packet, host.secret.data(), host.secret.size());
     static_cast<void>(::send(fd, hello.data(), hello.size(), MSG_NOSIGNAL));
-    const Packet first{.kind = Kind::message};
+    const ucx::Packet first{.kind = ucx::Packet::Kind::message};
     static_cast<void>(::send(fd, &first, sizeof first, MSG_NOSIGNAL));
   }
   host.transport->progress();

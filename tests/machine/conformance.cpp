@@ -293,10 +293,11 @@ void Worker::take(Link& from, const Label& label, View payload, bool check) {
   if (on_arrived) on_arrived(from);
 }
 
-void Worker::arrived(Link& from, Header header, View payload) {
+bool Worker::arrived(Link& from, Header header, View payload) {
   check_call_back(from, "arrived()");
   EXPECT_FALSE(incoming_.contains(&from)) << "a message came before the placement of the one before it had ended";
   take(from, read_label(header), payload, true);
+  return wants_more;
 }
 
 void Worker::arrived_owned(Link& from, Header header, Buffer payload) {

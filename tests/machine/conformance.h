@@ -119,6 +119,7 @@ class Worker final : public Receiver {
 
   // What a test may change.
   std::function<void(Link&)> on_arrived;  ///< after the checks
+  bool wants_more = true;                 ///< what arrived() answers
   std::function<void(Link&)> on_lost;
   std::function<std::byte*(std::uint64_t)>
       placer;  ///< instead of memory of the worker's own, whose contents are checked
@@ -126,7 +127,7 @@ class Worker final : public Receiver {
   static inline std::atomic<int> owned_alive = 0;  ///< buffers of send_owned() that nobody has released yet
 
   // Receiver
-  void arrived(Link& from, Header header, View payload) override;
+  bool arrived(Link& from, Header header, View payload) override;
   void arrived_owned(Link& from, Header header, Buffer payload) override;
   std::byte* place(Link& from, Header header, std::uint64_t size) override;
   void placed(Link& from) override;

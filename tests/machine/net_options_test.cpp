@@ -50,6 +50,47 @@ TEST(NetOptions, ProcessesAreApartWhenSharedMemoryIsNotWanted) {
   EXPECT_TRUE(options.apart());
 }
 
+// Two transports that declare options, as one in a shared object would.
+constexpr ucx::TransportOption kWindow[] = {{"ether-window", "N", "how many frames may be under way"},
+                                            {"ether-quiet", nullptr, "no warnings"}};
+constexpr ucx::TransportOption kWindowAgain[] = {{"ether-window", "N", "of the other one"}};
+constexpr ucx::TransportOption kPpn[] = {{"ppn", "N", "ports on each network"}};
+constexpr ucx::TransportOption kCredit[] = {{"credit-bytes", "N", "credit of its own"}};
+const ucx::TransportFactory ether{.name = "ether", .probe = nullptr, .open = nullptr, .options = kWindow};
+const ucx::TransportFactory other{.name = "other", .probe = nullptr, .open = nullptr, .options = kWindowAgain};
+const ucx::TransportFactory greedy{.name = "greedy", .probe = nullptr, .open = nullptr, .options = kPpn};
+const ucx::TransportFactory lender{.name = "lender", .probe = nullptr, .open = nullptr, .options = kCredit};
+
+TEST(NetOptions, AreTheOnesThatTransportsDeclareToo) {
+  Line line({"+ether-window", "12", "+ether-quiet", "file"});
+  auto options = take_net_options(line.argc, line.argv.data(), {&ether});
+  ASSERT_TRUE(options) << options.message();
+  EXPECT_EQ(line.argc, 2);
+  EXPECT_EQ(options->texts()("+ether-window"), "12");
+  EXPECT_EQ(options->texts()("+ether-quiet"), "on");
+  EXPECT_EQ(options->texts()("+net-devices"), "");
+  Line misspelt({"+ether-widow", "12"});
+  EXPECT_THAT(take_net_options(misspelt.argc, misspelt.argv.data(), {&ether}).message(),
+              HasSubstr("did you mean +ether-window? It says how many frames may be under way."));
+  // What no transport declares is none of ours.
+  Line unknown({"+ether-window", "12"});
+  ASSERT_TRUE(take_net_options(unknown.argc, unknown.argv.data(), {}));
+  EXPECT_EQ(unknown.argc, 3);
+}
+
+TEST(NetOptions, OfTransportsHaveNamesOfTheirOwn) {
+  EXPECT_TRUE(check_option_names(transports()));
+  EXPECT_THAT(
+      check_option_names({&ether, &other}).message(),
+      HasSubstr("the transport other declares the option +ether-window, and there is one of that name already, of "
+                "the transport ether"));
+  for (const auto& [transport, option] : {std::pair{&greedy, "+ppn"}, std::pair{&lender, "+credit-bytes"}}) {
+    EXPECT_THAT(check_option_names({transport}).message(),
+                HasSubstr(std::string("declares the option ") + option +
+                          ", and there is one of that name already, of every run"));
+  }
+}
+
 std::string refusal(std::vector<std::string> words) {
   Line line(std::move(words));
   auto options = take_net_options(line.argc, line.argv.data());

@@ -10,7 +10,7 @@ namespace {
 
 class Nobody final : public ucx::Receiver {
  public:
-  void arrived(ucx::Link&, ucx::Header, std::span<const std::byte>) override {}
+  bool arrived(ucx::Link&, ucx::Header, std::span<const std::byte>) override { return true; }
   void arrived_owned(ucx::Link&, ucx::Header, ucx::Buffer) override {}
   std::byte* place(ucx::Link&, ucx::Header, std::uint64_t) override { return nullptr; }
   void placed(ucx::Link&) override {}

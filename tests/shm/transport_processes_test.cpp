@@ -106,9 +106,10 @@ class Worker final : public Receiver {
     return waiting.outcome;
   }
 
-  void arrived(Link& from, Header header, std::span<const std::byte> payload) override {
+  bool arrived(Link& from, Header header, std::span<const std::byte> payload) override {
     link = &from;
     check(header, payload);
+    return true;
   }
   void arrived_owned(Link& from, Header header, Buffer payload) override {
     link = &from;

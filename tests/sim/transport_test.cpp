@@ -38,10 +38,11 @@ struct Worker : Receiver {
     std::uint64_t header[5] = {number};
     return transport->send_inline(link, std::as_bytes(std::span(header)), {});
   }
-  void arrived(Link&, Header header, std::span<const std::byte>) override {
+  bool arrived(Link&, Header header, std::span<const std::byte>) override {
     std::uint64_t number;
     std::memcpy(&number, header.data(), sizeof number);
     numbers.push_back(number);
+    return true;
   }
   void arrived_owned(Link&, Header, Buffer) override {}
   std::byte* place(Link&, Header, std::uint64_t) override { return nullptr; }

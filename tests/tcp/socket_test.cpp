@@ -195,7 +195,7 @@ TEST(ManyMessages, AreHandedUpAFewAtATimeAndNoneIsForgotten) {
     Worker worker(loopback(), 1);
     RawPeer peer(worker);
     peer.shake_hands();
-    if (!reads_on) worker.on_arrived = [&](ucx::Link&) { worker.enough = true; };
+    worker.wants_more = reads_on;
     peer.send(messages(99, kMany));
     peer.hang_up();
     std::uint64_t most = 0;

@@ -5,7 +5,7 @@ namespace {
 
 using namespace periapt;
 
-#if defined(ODD_SHUT)
+#if defined(ODD_SHUT) || defined(ODD_CLASH)
 constexpr const char* kName = "shut";
 std::vector<ucx::Device> probe(const ucx::OpenRequest&) {
   ucx::Device device;
@@ -23,7 +23,15 @@ std::vector<ucx::Device> probe(const ucx::OpenRequest&) { return {}; }
 Result<std::unique_ptr<ucx::Transport>> open(const ucx::Device&, const ucx::OpenRequest&) {
   return Status::failure("it only says its name");
 }
-[[maybe_unused]] const ucx::TransportFactory factory{kName, probe, open};
+#if defined(ODD_CLASH)
+constexpr ucx::TransportOption kOptions[] = {{"ppn", "N", "ports on each network"}};
+#else
+constexpr ucx::TransportOption kOptions[] = {
+    {"shut-for", "REASON", "why it does not open", [](const std::string& text) {
+       return text == "lunch" ? Status() : Status::failure("+shut-for " + text + " is no reason: it is lunch");
+     }}};
+#endif
+[[maybe_unused]] const ucx::TransportFactory factory{kName, probe, open, kOptions};
 [[maybe_unused]] ucx::TransportPlugin changed() {
   ucx::TransportPlugin plugin;
 #if defined(ODD_OLD)

@@ -97,5 +97,22 @@ TEST(Plugins, OneThatCannotBeOpenedBesideOneThatCanIsToldWithTheReason) {
               AllOf(HasSubstr("no transport could be opened:\n"), HasSubstr("not used: shut/door: " + why)));
 }
 
+std::string failure_of(std::vector<std::string> words) {
+  words.insert(words.begin(), {"+p2", "+ppn", "1", "+no-shared-memory", "+transport-path"});
+  return test::run_job(words, [](MachineLayer&) { return 0; }).errors;
+}
+
+TEST(Plugins, BringTheirOwnOptions) {
+  EXPECT_THAT(failure_of({plugin("plugin_shut"), "+shut-for", "fun"}), HasSubstr("+shut-for fun is no reason"));
+  EXPECT_THAT(failure_of({plugin("plugin_shut"), "+shut-fro", "lunch"}),
+              HasSubstr("did you mean +shut-for? It says why it does not open."));
+  EXPECT_EQ(failure_of({plugin("plugin_shut"), "+shut-for", "lunch"}), "");
+}
+
+TEST(Plugins, WhoseOptionIsTakenAreRefused) {
+  EXPECT_THAT(failure_of({plugin("plugin_clash")}),
+              HasSubstr("declares the option +ppn, and there is one of that name already, of every run"));
+}
+
 }  // namespace
 }  // namespace periapt::machine
