@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/chare/array_manager.h"
+#include "runtime/chare/runtime_message.h"
 #include "runtime/chare/zero_copy_entries.h"
 #include "runtime/scheduler/process.h"
 
@@ -26,8 +27,8 @@ ArrayBroadcasts::ArrayBroadcasts(PeObjects& objects, CkArrayID array, LocalEleme
     : objects_(objects), pe_(objects.pe), array_(array), elements_(elements), location_(location) {}
 
 void ArrayBroadcasts::register_entries() {
-  entry_arrived = register_runtime_entry("element has arrived", on_arrived);
-  entry_low_water_mark = register_runtime_entry("broadcasts seen", on_low_water_mark);
+  entry_arrived = register_runtime_entry("element has arrived", on_arrived, ep_uncounted);
+  entry_low_water_mark = register_runtime_entry("broadcasts seen", on_low_water_mark, ep_uncounted);
 }
 
 ArrayBroadcasts* ArrayBroadcasts::of(Pe& pe, Delivery& call) {
@@ -39,13 +40,10 @@ ArrayBroadcasts* ArrayBroadcasts::of(Pe& pe, Delivery& call) {
 
 void ArrayBroadcasts::send(CkArrayID array, Message message) {
   PeObjects& objects = PeObjects::current();
-  message->target = Target::broadcast;
-  message->collection = static_cast<std::uint32_t>(array.index());
-  message->element = 0;
+  address(message, Target::broadcast, message->entry, static_cast<std::uint32_t>(array.index()), 0);
   ArrayManager* manager = objects.array(array);
   if (!manager && (objects.pe.index == 0 || array.isZero()))
     return ArrayManager::keep(objects, array, std::move(message));
-  ++objects.pe.created;
   if (objects.pe.index == 0) return manager->broadcasts().number(std::move(message));
   send_to(objects.pe, 0, std::move(message));
 }
@@ -53,8 +51,6 @@ void ArrayBroadcasts::send(CkArrayID array, Message message) {
 void ArrayBroadcasts::number(Message message) {
   if (message.shared()) message = message.copy();
   if (!shareable(message)) pack(message);
-  ++pe_.processed;
-  pe_.created += pe_.process.pes();
   message->element = ++root_.last;
   message->extra = root_.low_water_mark;
   message->hops = 0;
@@ -68,13 +64,14 @@ void ArrayBroadcasts::number(Message message) {
     message->hops = 1;
   }
   pe_.broadcast(message);
-  pe_.enqueue(std::move(message));
+  pe_.send(pe_.index, std::move(message));
 }
 
 void ArrayBroadcasts::deliver(Message message) {
   if (message->element == 0) return number(std::move(message));
   if (giving_ || message->element != epoch_ + 1) {
     auto later = [](const Message& a, const Message& b) { return a->element < b->element; };
+    pe_.begin_pending();
     delayed_.insert(std::upper_bound(delayed_.begin(), delayed_.end(), message, later), std::move(message));
     return;
   }
@@ -86,12 +83,12 @@ void ArrayBroadcasts::run_delayed() {
   while (!delayed_.empty() && delayed_.front()->element == epoch_ + 1) {
     Message next = std::move(delayed_.front());
     delayed_.pop_front();
+    pe_.end_pending();
     run(std::move(next));
   }
 }
 
 void ArrayBroadcasts::run(Message message) {
-  ++pe_.processed;
   giving_ = true;
   epoch_ = epoch_of(message);
   const bool alone = pe_.process.pes() == 1;
@@ -144,7 +141,6 @@ void ArrayBroadcasts::give(ArrayElement* element, const Message& message) {
   element->broadcast_epoch_ = epoch_of(message);
   const int ep = message->entry;
   const EntryInfo& entry = entry_info(ep);
-  ++pe_.created;
   void* object = elements_.object_for(element, ep);
   if (entry.flags & ep_nocopypost) [[unlikely]]
     return zero_copy::run_for_element(objects_, ep, object, array_.index(), element->ckGetID(), message);
