@@ -99,7 +99,7 @@ TEST_P(OverTransport, AFloodFromOnePeerDoesNotHoldUpAnother) {
   }
 }
 
-// Memory of which somebody keeps account: what the user of owned messages and of a standing receive does with his own.
+// Memory of which account is kept: what the user of owned messages and of a standing receive does with his own.
 struct Known {
   std::set<void*> bytes;
   std::vector<std::uint32_t> numbers;
