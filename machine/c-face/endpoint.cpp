@@ -328,7 +328,8 @@ ucs_status_ptr_t ucp_ep_close_nbx(ucp_ep_h ep, const ucp_request_param_t* param)
   if (ep->failure != UCS_OK || ep->engine == nullptr || !ep->engine->failure().empty()) return nullptr;
   if (force && !ep->by_socket) return nullptr;
   face::Request* request = face::take_request(ep->worker, param, face::Request::Told::send_nbx);
-  if (!ep->by_socket) return face::begun(request, ep->engine->flush(face::sent, request, ucx::Until::left), param);
+  if (!ep->by_socket)
+    return face::begun(request, ep->engine->flush(face::sent, request, ucx::FlushScope::local), param);
   return face::begun(request, ep->engine->close(force, face::sent, request), param);
 }
 
@@ -345,16 +346,18 @@ ucs_status_ptr_t ucp_ep_modify_nb(ucp_ep_h, const ucp_ep_params_t*) { return UCS
 
 ucs_status_ptr_t ucp_ep_flush_nbx(ucp_ep_h ep, const ucp_request_param_t* param) {
   face::Request* request = face::take_request(ep->worker, param, face::Request::Told::send_nbx);
-  return face::run(ep, request, param,
-                   [request](ucx::Endpoint& engine) { return engine.flush(face::sent, request, ucx::Until::left); });
+  return face::run(ep, request, param, [request](ucx::Endpoint& engine) {
+    return engine.flush(face::sent, request, ucx::FlushScope::local);
+  });
 }
 
 ucs_status_ptr_t ucp_ep_flush_nb(ucp_ep_h ep, unsigned, ucp_send_callback_t cb) {
   face::Request* request = face::take_request(ep->worker);
   request->told = cb == nullptr ? face::Request::Told::none : face::Request::Told::send;
   request->send = cb;
-  return face::run(ep, request, nullptr,
-                   [request](ucx::Endpoint& engine) { return engine.flush(face::sent, request, ucx::Until::left); });
+  return face::run(ep, request, nullptr, [request](ucx::Endpoint& engine) {
+    return engine.flush(face::sent, request, ucx::FlushScope::local);
+  });
 }
 
 ucs_status_t ucp_ep_flush(ucp_ep_h ep) { return face::wait_for(ep->worker, ucp_ep_flush_nb(ep, 0, nullptr)); }

@@ -102,7 +102,7 @@ Status start(ucp_worker& worker) {
     if (known != worker.by_peer.end()) failed(known->second, UCS_ERR_CONNECTION_RESET);
   };
   worker.engine->on_peer_lost(lost);
-  worker.engine->on_peer_parted(lost);
+  worker.engine->on_peer_disconnected(lost);
   start_streams(&worker);
 
   worker.epoll = ::epoll_create1(EPOLL_CLOEXEC);
@@ -255,14 +255,14 @@ ucs_status_t ucp_worker_fence(ucp_worker_h worker) {
 
 ucs_status_ptr_t ucp_worker_flush_nbx(ucp_worker_h worker, const ucp_request_param_t* param) {
   face::Request* request = face::take_request(worker, param, face::Request::Told::send_nbx);
-  return face::begun(request, worker->engine->flush(face::sent, request, ucx::Until::left), param);
+  return face::begun(request, worker->engine->flush(face::sent, request, ucx::FlushScope::local), param);
 }
 
 ucs_status_ptr_t ucp_worker_flush_nb(ucp_worker_h worker, unsigned, ucp_send_callback_t cb) {
   face::Request* request = face::take_request(worker);
   request->told = cb == nullptr ? face::Request::Told::none : face::Request::Told::send;
   request->send = cb;
-  return face::begun(request, worker->engine->flush(face::sent, request, ucx::Until::left));
+  return face::begun(request, worker->engine->flush(face::sent, request, ucx::FlushScope::local));
 }
 
 ucs_status_t ucp_worker_flush(ucp_worker_h worker) {

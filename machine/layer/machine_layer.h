@@ -71,7 +71,7 @@ class MachineLayer {
   Route route(int pe) const;
 
   /// Get and put between memory of this process and memory that others have registered. A block that a Port or the
-  /// network delivers with OneSided::kErrandMeta is to be given to its take_errand().
+  /// network delivers with OneSided::kRmaRequestMeta is to be given to its take_request().
   OneSided& one_sided() { return *one_sided_; }
 
   // ---- other hosts

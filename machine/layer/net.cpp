@@ -109,8 +109,8 @@ void Net::send_line(int from, int to, std::uint64_t meta, const std::byte* body,
 }
 
 Result<std::vector<std::byte>> Net::register_memory(std::uint64_t id, std::span<std::byte> bytes,
-                                                    std::size_t key_bytes_max) {
-  return workers_[id % workers_.size()]->register_memory(id, bytes, key_bytes_max);
+                                                    std::size_t key_bytes_max, ucx::MemoryKind kind) {
+  return workers_[id % workers_.size()]->register_memory(id, bytes, key_bytes_max, kind);
 }
 
 void Net::forget_memory(std::uint64_t id) { workers_[id % workers_.size()]->forget_memory(id); }

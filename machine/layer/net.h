@@ -6,7 +6,7 @@
 // them. A PE drives its own worker, and now and then another one whose PEs may be busy.
 //
 // A message travels as a tagged message whose tag says for which PE it is, and its number among those from that worker
-// to this one. Here each worker has one standing receive, which takes each message into a block of its size from the
+// to this one. Here each worker has one persistent receive, which takes each message into a block of its size from the
 // heap of the PE that drives; a line is looked at where it lies, and copied. Then it waits in the delivery queue of its
 // PE, in the order of the numbers: the runtime counts on the order of messages between two PEs, but a large one may
 // come after those that were sent behind it.
@@ -53,7 +53,8 @@ class Net : public host::FarSide {
 
   /// Lets those who have the answer, a key of at most `key_bytes_max` bytes, reach those bytes until forget_memory(id).
   Result<std::vector<std::byte>> register_memory(std::uint64_t id, std::span<std::byte> bytes,
-                                                 std::size_t key_bytes_max);
+                                                 std::size_t key_bytes_max,
+                                                 ucx::MemoryKind kind = ucx::MemoryKind::host);
   void forget_memory(std::uint64_t id);
   /// From the thread of the PE `from`. Never blocks.
   void access(int from, Access access);

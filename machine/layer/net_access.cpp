@@ -50,8 +50,9 @@ void begin_access(NetAccess access, std::span<const std::byte> key, ucx::Endpoin
   if (!unpacked) return running->end(unpacked.status());
   running->key = std::move(*unpacked);
   const NetAccess& asked = running->access;
-  ucx::RequestPtr request = asked.is_put ? endpoint.put(asked.local, asked.remote, running->key, moved, running)
-                                         : endpoint.get(asked.local, asked.remote, running->key, moved, running);
+  ucx::RequestPtr request = asked.is_put
+                                ? endpoint.put(asked.local, asked.remote, running->key, moved, running, asked.kind)
+                                : endpoint.get(asked.local, asked.remote, running->key, moved, running, asked.kind);
   if (request == nullptr) moved(running, ucx::Outcome::ok);
 }
 

@@ -17,6 +17,7 @@ struct NetAccess {
   int process = 0;
   bool is_put = false;
   std::span<std::byte> local;
+  ucx::MemoryKind kind = ucx::MemoryKind::host;  ///< of the local memory
   std::uint64_t remote = 0;
   std::vector<std::byte> key;
   void* context = nullptr;

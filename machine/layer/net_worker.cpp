@@ -52,20 +52,20 @@ Status NetWorker::start(ucx::Context& context) {
       ucx::Worker::create(context, NetPeers::id_of(peers_.index_of(place_.job->process, index_)));
   if (!engine) return engine.status();
   engine_ = std::move(*engine);
-  ucx::Standing standing;
-  standing.tag = 0;
-  standing.mask = 0;  // everything
-  standing.context = this;
-  standing.allocate = [](void* self, std::uint64_t size) { return static_cast<NetWorker*>(self)->in_heap(size); };
-  standing.arrived = [](void* self, ucx::Buffer message, const ucx::Received& received) {
+  ucx::PersistentReceive receive;
+  receive.tag = 0;
+  receive.mask = 0;  // everything
+  receive.context = this;
+  receive.allocate = [](void* self, std::uint64_t size) { return static_cast<NetWorker*>(self)->in_heap(size); };
+  receive.arrived = [](void* self, ucx::Buffer message, const ucx::Received& received) {
     static_cast<NetWorker*>(self)->on_arrived(std::move(message), received);
   };
-  standing.look = [](void* self, std::span<const std::byte> message, const ucx::Received& received) {
+  receive.look = [](void* self, std::span<const std::byte> message, const ucx::Received& received) {
     return static_cast<NetWorker*>(self)->look(message, received);
   };
-  engine_->tag_serve(standing);
+  engine_->post_persistent(receive);
   engine_->on_peer_lost([this](ucx::PeerId peer, const std::string& reason) { peers_.lost(peer, reason); });
-  engine_->on_peer_parted([this](ucx::PeerId peer, const std::string&) { peers_.parted(peer); });
+  engine_->on_peer_disconnected([this](ucx::PeerId peer, const std::string&) { peers_.parted(peer); });
   return {};
 }
 
@@ -217,9 +217,9 @@ void NetWorker::catch_up(host::Port& from) {
 // ---- one-sided access
 
 Result<std::vector<std::byte>> NetWorker::register_memory(std::uint64_t id, std::span<std::byte> bytes,
-                                                          std::size_t key_bytes_max) {
+                                                          std::size_t key_bytes_max, ucx::MemoryKind kind) {
   std::lock_guard<DrivingLock> lock(driving_);
-  Result<ucx::MemoryPtr> memory = engine_->register_memory(bytes);
+  Result<ucx::MemoryPtr> memory = engine_->register_memory(bytes, kind);
   if (!memory) return memory.status();
   std::vector<std::byte> packed = engine_->pack_key(*memory, key_bytes_max - 1);
   packed.insert(packed.begin(), static_cast<std::byte>(index_));

@@ -64,7 +64,8 @@ class NetWorker {
 
   /// A key of at most `key_bytes_max` bytes, for access by this worker.
   Result<std::vector<std::byte>> register_memory(std::uint64_t id, std::span<std::byte> bytes,
-                                                 std::size_t key_bytes_max);
+                                                 std::size_t key_bytes_max,
+                                                 ucx::MemoryKind kind = ucx::MemoryKind::host);
   void forget_memory(std::uint64_t id);
 
   // ---- leaving: the lock is held from a begin_farewell() that says true until end_farewell()

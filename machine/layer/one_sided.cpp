@@ -15,10 +15,13 @@
 namespace periapt::machine {
 namespace {
 
-// What an errand copies at most, and how many of one transfer may be under way: the other process's scheduler must not
+// What a request copies at most, and how many of one transfer may be under way: the other process's scheduler must not
 // stand still for long, and neither shall the transfer.
-constexpr std::uint64_t kErrandBytes = 256 << 10;
-constexpr unsigned kErrandsAtOnce = 4;
+constexpr std::uint64_t kRequestBytes = 256 << 10;
+constexpr unsigned kRequestsAtOnce = 4;
+
+constexpr char kHostMemoryOnly[] =
+    "processes of one host copy host memory only: memory of a device is reached by a device that can use its kind";
 
 std::string name_of(int process) { return "process " + std::to_string(process); }
 
@@ -30,7 +33,7 @@ Status not_registered(int process) {
 }  // namespace
 
 // In a block of the heap of the PE that asks; it goes there and back.
-struct OneSided::Errand {
+struct OneSided::RmaRequest {
   Transfer* transfer;
   std::uint64_t key, remote;
   std::byte* place;      // in the arena: where to copy to, or from
@@ -38,7 +41,7 @@ struct OneSided::Errand {
   std::uint64_t size;
   std::int32_t asker;
   bool is_put;
-  bool own_place;  // a block for this errand only
+  bool own_place;  // a block for this request only
   enum : std::uint8_t { asked, done, refused } state;
 };
 
@@ -79,8 +82,9 @@ const host::KeyTable* OneSided::keys_of(int process) const {
 
 // ---- memory
 
-Result<MemoryKey> OneSided::register_memory(void* address, std::size_t size, Audience audience) {
+Result<MemoryKey> OneSided::register_memory(void* address, std::size_t size, Audience audience, ucx::MemoryKind kind) {
   MemoryKey key{};
+  key.kind = static_cast<std::uint16_t>(kind);
   key.address = reinterpret_cast<std::uintptr_t>(address);
   key.size = size;
   key.process = *place_.process;
@@ -93,12 +97,12 @@ Result<MemoryKey> OneSided::register_memory(void* address, std::size_t size, Aud
                            " pieces of memory: deregister those that nobody needs any more");
   if (place_.net == nullptr || audience == Audience::host) return key;
   Result<std::vector<std::byte>> packed =
-      place_.net->register_memory(key.id, {static_cast<std::byte*>(address), size}, MemoryKey::kNetBytes);
+      place_.net->register_memory(key.id, {static_cast<std::byte*>(address), size}, MemoryKey::kNetBytes, kind);
   if (!packed) {
     deregister_memory(key);
     return packed.status();
   }
-  key.net_bytes = static_cast<std::uint32_t>(packed->size());
+  key.net_bytes = static_cast<std::uint16_t>(packed->size());
   std::memcpy(key.net, packed->data(), packed->size());
   return key;
 }
@@ -126,6 +130,7 @@ Status OneSided::check(const MemoryKey& key, std::uint64_t remote, std::uint64_t
                            std::to_string(static_cast<std::int64_t>(remote - key.address)) + " are not inside the " +
                            std::to_string(key.size) + " bytes that the key gives access to");
   if (!is_near(key.process)) return key.net_bytes != 0 ? Status() : not_registered(key.process);
+  if (key.kind != 0) return Status::failure(kHostMemoryOnly);
   host::KeyEntry entry;
   entry.id = key.id;
   return entry.allows(*keys_of(key.process), remote, size) ? Status() : not_registered(key.process);
@@ -134,7 +139,8 @@ Status OneSided::check(const MemoryKey& key, std::uint64_t remote, std::uint64_t
 // ---- transfers
 
 Moved OneSided::get(int pe, void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote,
-                    Transfer& transfer) {
+                    Transfer& transfer, ucx::MemoryKind local_kind) {
+  transfer.kind_ = local_kind;
   transfer.pe_ = pe;
   transfer.is_put_ = false;
   transfer.local_ = static_cast<std::byte*>(local);
@@ -144,7 +150,8 @@ Moved OneSided::get(int pe, void* local, std::size_t size, const MemoryKey& key,
 }
 
 Moved OneSided::put(int pe, const void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote,
-                    Transfer& transfer) {
+                    Transfer& transfer, ucx::MemoryKind local_kind) {
+  transfer.kind_ = local_kind;
   transfer.pe_ = pe;
   transfer.is_put_ = true;
   transfer.local_ = static_cast<std::byte*>(const_cast<void*>(local));
@@ -161,6 +168,9 @@ Moved OneSided::begin(Transfer& transfer, const MemoryKey& key) {
   transfer.outstanding_ = 0;
   transfer.status_ = Status();
   Status allowed = check(key, transfer.remote_, transfer.size_);
+  if (allowed && transfer.kind_ != ucx::MemoryKind::host && is_near(key.process)) {
+    allowed = Status::failure(kHostMemoryOnly);
+  }
   if (!allowed || transfer.size_ == 0) return end(transfer, std::move(allowed));
   if (key.process == *place_.process) return copy(transfer);
   if (!is_near(key.process)) {
@@ -171,7 +181,7 @@ Moved OneSided::begin(Transfer& transfer, const MemoryKey& key) {
     if (in_arena(transfer.remote_, transfer.size_)) return copy(transfer);
     if (kernel_copies(key.process)) return copy_by_kernel(transfer);
   }
-  send_errands(transfer);
+  send_requests(transfer);
   return Moved::pending;
 }
 
@@ -246,81 +256,81 @@ Moved OneSided::copy_by_kernel(Transfer& transfer) {
       return end(transfer, Status::failure(name_of(transfer.process_) + " has registered memory that it has unmapped"));
     default:  // it was allowed and is no longer
       copies_[which].store(Copies::forbidden, std::memory_order_relaxed);
-      send_errands(transfer);
+      send_requests(transfer);
       return Moved::pending;
   }
 }
 
-// ---- errands: the other process copies. What it can't reach here is copied once more by us.
+// ---- requests: the other process copies. What it can't reach here is copied once more by us.
 
-void OneSided::send_errands(Transfer& transfer) {
+void OneSided::send_requests(Transfer& transfer) {
   host::Port& port = this->port(transfer.pe_);
   const bootstrap::Process& other = place_.layout->processes[static_cast<std::size_t>(transfer.process_)];
   const int to = other.first_pe + transfer.pe_ % other.pes;
   const bool reachable =
       place_.simulated || in_arena(reinterpret_cast<std::uintptr_t>(transfer.local_), transfer.size_);
-  while (transfer.asked_ < transfer.size_ && transfer.outstanding_ < kErrandsAtOnce && transfer.status_.ok()) {
-    auto* errand = new (port.heap().allocate(sizeof(Errand))) Errand{};
-    errand->transfer = &transfer;
-    errand->key = transfer.key_;
-    errand->offset = transfer.asked_;
-    errand->remote = transfer.remote_ + transfer.asked_;
-    errand->size = transfer.size_ - transfer.asked_;
-    if (!place_.simulated) errand->size = std::min(errand->size, kErrandBytes);
-    errand->asker = transfer.pe_;
-    errand->is_put = transfer.is_put_;
-    errand->own_place = !reachable;
-    errand->place = transfer.local_ + transfer.asked_;
-    if (errand->own_place) {
-      errand->place = static_cast<std::byte*>(port.heap().allocate(errand->size));
-      if (errand->is_put) std::memcpy(errand->place, transfer.local_ + errand->offset, errand->size);
+  while (transfer.asked_ < transfer.size_ && transfer.outstanding_ < kRequestsAtOnce && transfer.status_.ok()) {
+    auto* request = new (port.heap().allocate(sizeof(RmaRequest))) RmaRequest{};
+    request->transfer = &transfer;
+    request->key = transfer.key_;
+    request->offset = transfer.asked_;
+    request->remote = transfer.remote_ + transfer.asked_;
+    request->size = transfer.size_ - transfer.asked_;
+    if (!place_.simulated) request->size = std::min(request->size, kRequestBytes);
+    request->asker = transfer.pe_;
+    request->is_put = transfer.is_put_;
+    request->own_place = !reachable;
+    request->place = transfer.local_ + transfer.asked_;
+    if (request->own_place) {
+      request->place = static_cast<std::byte*>(port.heap().allocate(request->size));
+      if (request->is_put) std::memcpy(request->place, transfer.local_ + request->offset, request->size);
     }
-    transfer.asked_ += errand->size;
+    transfer.asked_ += request->size;
     ++transfer.outstanding_;
-    port.send(to, kErrandMeta, errand);
+    port.send(to, kRmaRequestMeta, request);
   }
 }
 
-std::uint64_t OneSided::errand_bytes(const void* block) {
-  const auto* errand = static_cast<const Errand*>(block);
+std::uint64_t OneSided::request_bytes(const void* block) {
+  const auto* request = static_cast<const RmaRequest*>(block);
   const bool bears_bytes =
-      errand->state == Errand::asked ? errand->is_put : errand->state == Errand::done && !errand->is_put;
-  return sizeof(Errand) + (bears_bytes ? errand->size : 0);
+      request->state == RmaRequest::asked ? request->is_put : request->state == RmaRequest::done && !request->is_put;
+  return sizeof(RmaRequest) + (bears_bytes ? request->size : 0);
 }
 
-void OneSided::take_errand(int pe, void* block) {
-  auto& errand = *static_cast<Errand*>(block);
-  if (errand.state != Errand::asked) {
-    answered(errand);
+void OneSided::take_request(int pe, void* block) {
+  auto& request = *static_cast<RmaRequest*>(block);
+  if (request.state != RmaRequest::asked) {
+    answered(request);
     port(pe).heap().release(block);
     return;
   }
-  do_errand(errand);
-  port(pe).send(errand.asker, kErrandMeta, block);
+  serve(request);
+  port(pe).send(request.asker, kRmaRequestMeta, block);
 }
 
-void OneSided::do_errand(Errand& errand) {
+void OneSided::serve(RmaRequest& request) {
   host::KeyEntry entry;
-  entry.id = errand.key;
-  if (!entry.allows(*table_, errand.remote, errand.size)) {
-    errand.state = Errand::refused;
+  entry.id = request.key;
+  if (!entry.allows(*table_, request.remote, request.size)) {
+    request.state = RmaRequest::refused;
     return;
   }
-  auto* own = reinterpret_cast<std::byte*>(errand.remote);
-  std::memcpy(errand.is_put ? own : errand.place, errand.is_put ? errand.place : own, errand.size);
-  errand.state = Errand::done;
+  auto* own = reinterpret_cast<std::byte*>(request.remote);
+  std::memcpy(request.is_put ? own : request.place, request.is_put ? request.place : own, request.size);
+  request.state = RmaRequest::done;
 }
 
-void OneSided::answered(Errand& errand) {
-  Transfer& transfer = *errand.transfer;
-  if (errand.state == Errand::refused) transfer.status_ = not_registered(transfer.process_);
-  if (errand.own_place) {
-    if (!errand.is_put && errand.state == Errand::done)
-      std::memcpy(transfer.local_ + errand.offset, errand.place, errand.size);
-    port(transfer.pe_).heap().release(errand.place);
+void OneSided::answered(RmaRequest& request) {
+  Transfer& transfer = *request.transfer;
+  if (request.state == RmaRequest::refused) transfer.status_ = not_registered(transfer.process_);
+  if (request.own_place) {
+    if (!request.is_put && request.state == RmaRequest::done)
+      std::memcpy(transfer.local_ + request.offset, request.place, request.size);
+    port(transfer.pe_).heap().release(request.place);
   }
   --transfer.outstanding_;
-  send_errands(transfer);
+  send_requests(transfer);
   if (transfer.outstanding_ == 0) static_cast<void>(end(transfer, std::move(transfer.status_)));
 }
 
@@ -331,6 +341,7 @@ void OneSided::by_net(Transfer& transfer, const MemoryKey& key) {
   access.process = key.process;
   access.is_put = transfer.is_put_;
   access.local = {transfer.local_, transfer.size_};
+  access.kind = transfer.kind_;
   access.remote = transfer.remote_;
   access.key.assign(key.net, key.net + std::min<std::size_t>(key.net_bytes, MemoryKey::kNetBytes));
   access.context = &transfer;

@@ -6,10 +6,10 @@
 //   in another process of this host  copied at once where it lies in the arena, which both have mapped; else copied by
 //   the
 //                                    kernel, where a try has shown that it does that; else by the other process, which
-//                                    is asked to copy into or out of the arena (an errand, sent as a block to one of
+//                                    is asked to copy into or out of the arena (a request, sent as a block to one of
 //                                    its PEs)
 //   on another host                  by Net, with what its transport has
-//   on a simulated node              by errands, which take virtual time
+//   on a simulated node              by requests, which take virtual time
 //
 // The end of a transfer is an event of the PE that asked: Transfer::done is called from poll(), never from inside
 // another call. What can go wrong is a Status: memory that was deregistered, a range outside of it, a process that has
@@ -30,6 +30,7 @@
 #include "machine/host/inbox.h"
 #include "machine/host/keys.h"
 #include "machine/layer/memory_key.h"
+#include "machine/ucx-like/transport.h"
 
 namespace periapt::machine {
 
@@ -56,11 +57,12 @@ class Transfer {
   Status status_;
   int pe_ = -1;
   bool is_put_ = false;
+  ucx::MemoryKind kind_ = ucx::MemoryKind::host;  // of the local memory
   std::byte* local_ = nullptr;
   std::uint64_t remote_ = 0, size_ = 0, key_ = 0;
   int process_ = -1;
-  std::uint64_t asked_ = 0;   // bytes that errands were sent for
-  unsigned outstanding_ = 0;  // errands that have not been answered
+  std::uint64_t asked_ = 0;   // bytes that requests were sent for
+  unsigned outstanding_ = 0;  // requests that have not been answered
 };
 
 /// What a process tells the others of its host; at the start of its first PE's slice. Zero at first.
@@ -91,7 +93,9 @@ class OneSided {
   // ---- memory; any thread of a PE
 
   /// Lets others reach those bytes until deregister_memory(). Fails when there are too many pieces.
-  Result<MemoryKey> register_memory(void* address, std::size_t size, Audience audience = Audience::run);
+  /// Memory that is not the host's is reached over networks only, by devices that can use that kind.
+  Result<MemoryKey> register_memory(void* address, std::size_t size, Audience audience = Audience::run,
+                                    ucx::MemoryKind kind = ucx::MemoryKind::host);
   /// From now on the key gives no access. One that does so already, or another process's, is left alone.
   void deregister_memory(const MemoryKey& key);
   bool is_registered(const MemoryKey& key) const;
@@ -99,22 +103,23 @@ class OneSided {
   // ---- transfers; from the thread of `pe`, one of this process, to which the event comes. The local memory is lent
   // until then; so is the remote one, which nobody stops from being freed.
 
-  Moved get(int pe, void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote, Transfer& transfer);
+  Moved get(int pe, void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote, Transfer& transfer,
+            ucx::MemoryKind local_kind = ucx::MemoryKind::host);
   /// Its event says that the bytes are there.
-  Moved put(int pe, const void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote,
-            Transfer& transfer);
+  Moved put(int pe, const void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote, Transfer& transfer,
+            ucx::MemoryKind local_kind = ucx::MemoryKind::host);
   /// Makes the call-backs that are due on that PE; returns how many.
   int poll(int pe);
   bool has_events(int pe) const { return of_pe(pe).holds.load(std::memory_order_acquire); }
 
-  /// A block that a Port has delivered with this meta is an errand, and to be given to take_errand() on that PE.
-  static constexpr std::uint64_t kErrandMeta = 2;
-  void take_errand(int pe, void* block);
-  /// For a simulated network: what an errand and the bytes that come with it are long.
-  static std::uint64_t errand_bytes(const void* block);
+  /// A block that a Port has delivered with this meta is a request, and to be given to take_request() on that PE.
+  static constexpr std::uint64_t kRmaRequestMeta = 2;
+  void take_request(int pe, void* block);
+  /// For a simulated network: what a request and the bytes that come with it are long.
+  static std::uint64_t request_bytes(const void* block);
 
  private:
-  struct Errand;
+  struct RmaRequest;
   // Transfers that have ended, for a PE.
   struct Ended {
     std::mutex mutex;
@@ -134,9 +139,9 @@ class OneSided {
   bool kernel_copies(int process);
   Moved copy_by_kernel(Transfer& transfer);
   void by_net(Transfer& transfer, const MemoryKey& key);
-  void send_errands(Transfer& transfer);
-  void do_errand(Errand& errand);
-  void answered(Errand& errand);
+  void send_requests(Transfer& transfer);
+  void serve(RmaRequest& request);
+  void answered(RmaRequest& request);
   Moved end(Transfer& transfer, Status status);
 
   OneSidedPlace place_;

@@ -65,7 +65,7 @@ bootstrap::HostLayout Simulated::layout() const {
 }
 
 void Simulated::send(int, int to, std::uint64_t meta, void* block) {
-  if (meta == OneSided::kErrandMeta) return machine_.send(to, meta, block, OneSided::errand_bytes(block));
+  if (meta == OneSided::kRmaRequestMeta) return machine_.send(to, meta, block, OneSided::request_bytes(block));
   const std::size_t bytes = block_bytes_(block);
   if (machine_.node_of(machine_.running()) != machine_.node_of(to) && host::Heap::is_shared(block)) {
     // What a network delivers is nobody else's.

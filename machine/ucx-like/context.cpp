@@ -13,7 +13,7 @@
 #include "base/file_text.h"
 #include "base/nearest.h"
 #include "machine/ucx-like/header.h"
-#include "machine/ucx-like/protocols.h"
+#include "machine/ucx-like/plan.h"
 
 namespace periapt::ucx {
 namespace {

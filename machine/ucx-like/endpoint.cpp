@@ -1,119 +1,66 @@
-// A peer: its rails, its credit, the queues of what waits for it, and how it is lost or left.
+#include "machine/ucx-like/endpoint.h"
+
 #include <algorithm>
 #include <cstring>
 
-#include "machine/ucx-like/engine.h"
+#include "machine/ucx-like/worker_impl.h"
 
 namespace periapt::ucx {
 
 EndpointImpl::EndpointImpl(WorkerImpl& worker, PeerId peer)
-    : counters_(&worker.counters_), credit_(worker.credit_), worker_(worker), peer_(peer) {}
+    : counters(&worker.counters_), credit(worker.credit), owner(worker), rails(*this, peer), peer_(peer) {}
 EndpointImpl::~EndpointImpl() = default;
-Worker& EndpointImpl::worker() const { return worker_; }
+Worker& EndpointImpl::worker() const { return owner; }
 
-// ---- rails
-
-// Rails lie in the order of the worker's ports: the first that works carries what is ordered.
-Rail& EndpointImpl::rail_for(Port& port) {
-  auto place = [&](const Port* wanted) {
-    return std::find_if(worker_.ports_.begin(), worker_.ports_.end(), [&](auto& p) { return p.get() == wanted; });
-  };
-  auto at = rails_.begin();
-  while (at != rails_.end() && (*at)->port != &port && place((*at)->port) < place(&port)) ++at;
-  if (at == rails_.end() || (*at)->port != &port) {
-    at = rails_.insert(at, std::make_unique<Rail>());
-    (*at)->endpoint = this;
-    (*at)->port = &port;
-  }
-  return **at;
-}
-
-void EndpointImpl::know(Port& port, unsigned their_port, std::vector<std::byte> address) {
-  Rail& rail = rail_for(port);
-  rail.address = std::move(address);
-  rail.their_port = static_cast<int>(their_port);
-}
-
-// For large messages: every rail that there is.
-void EndpointImpl::connect_all() {
-  for (auto& rail : rails_) connect_rail(*rail);
-}
+// ---- connecting
 
 // A link that the peer has opened.
 void EndpointImpl::adopt(Port& port, Link& link) {
   if (!failure_.empty()) revive();
-  Rail& rail = rail_for(port);
+  Rail& rail = rails.at(port);
   if (rail.link != nullptr && rail.link != &link) {
-    // They have parted and come back before we heard of the parting.
+    // The peer has disconnected and come back before we heard of it.
     fail("worker " + std::to_string(peer_) + " has connected anew", true);
     revive();
     return adopt(port, link);
   }
-  enter(rail, link);
+  rails.enter(rail, link);
 }
 
-// A new rail begins as loaded as the one that is least so, or it would get everything for a while.
-void EndpointImpl::enter(Rail& rail, Link& link) {
-  rail.load_ns = -1;
-  for (auto& other : rails_) {
-    if (other->link != nullptr && (rail.load_ns < 0 || other->load_ns < rail.load_ns)) rail.load_ns = other->load_ns;
-  }
-  rail.load_ns = std::max(rail.load_ns, 0.0);
-  rail.link = &link;
-  rail.unusable = false;
-  link.user = &rail;
-}
-
-bool EndpointImpl::connect_rail(Rail& rail) {
-  if (rail.link != nullptr) return true;
-  if (rail.unusable || rail.address.empty()) return false;
-  Result<Link*> link = rail.port->transport->connect(peer_, rail.address);
-  if (!link.ok()) {
-    rail.unusable = true;
-    reasons_ += (reasons_.empty() ? "" : "; ") + rail.port->device.transport + "/" + rail.port->device.name + ": " +
-                link.message();
+bool EndpointImpl::open() {
+  if (rails.first() != nullptr) return true;
+  if (!rails.open()) {
+    fail("worker " + std::to_string(peer_) + " cannot be connected: " + rails.why_not());
     return false;
   }
-  enter(rail, **link);
-  if (rail.port->loopback) worker_.poll(*rail.port->transport);
+  const Rail& first = *rails.first();
+  link_ = first.link;
+  transport_ = &first.transport();
+  if (first.port->loopback) owner.ports.poll(*transport_);
+  std::vector<const Device*> devices = {&first.port->device};
+  for (const auto& other : rails) {
+    if (other.get() != &first && !other->unusable) devices.push_back(&other->port->device);
+  }
+  plan = make_plan(devices, owner.context_.request().limits);
+  set_fast();
   return true;
 }
 
-// Connects on first use. False: the peer cannot be reached, and has failed.
-bool EndpointImpl::open() {
-  if (rail_ != nullptr) return true;
-  for (auto& rail : rails_) {
-    if (!connect_rail(*rail)) continue;
-    rail_ = rail.get();
-    link_ = rail->link;
-    transport_ = rail->port->transport.get();
-    std::vector<const Device*> devices = {&rail->port->device};
-    for (auto& other : rails_) {
-      if (other.get() != rail_ && !other->unusable) devices.push_back(&other->port->device);
-    }
-    plan_ = make_plan(devices, worker_.context_.request().limits);
-    set_fast();
-    return true;
-  }
-  fail("worker " + std::to_string(peer_) + " cannot be connected: " + reasons_);
-  return false;
-}
-
 void EndpointImpl::set_fast() {
-  bool clear = rail_ != nullptr && sends_.empty() && !closing_ && failure_.empty();
-  fast_max_ = clear ? static_cast<std::int64_t>(plan_.inline_max) : -1;
+  bool clear = transport_ != nullptr && sends_.empty() && !closing_ && failure_.empty();
+  fast_max_ = clear ? static_cast<std::int64_t>(plan.inline_max) : -1;
 }
 
 // ---- the queues
 
 // Sends what can be sent. True: there is more, and room is all it needs.
 bool EndpointImpl::drain() {
-  if (rail_ == nullptr) return false;
+  if (rails.first() == nullptr) return false;
   bool more = drain_sends();
   if (!control_.empty()) return true;
   for (Operation* operation = bulk_.front(); operation != nullptr;) {
     Operation* next = bulk_.after(operation);
-    if (push(*operation) == Step::no_room) more = true;
+    if (operation->protocol->advance(*this, *operation) == Step::no_room) more = true;
     operation = next;
   }
   if (drain_one_sided()) more = true;
@@ -135,25 +82,102 @@ bool EndpointImpl::drain_sends() {
   return more;
 }
 
+bool EndpointImpl::drain_one_sided() {
+  while (Operation* operation = one_sided_.front()) {
+    if (operation->is_one_sided() && !operation->counted) {
+      operation->counted = true;
+      ++remote.open;
+    }
+    Step step = operation->protocol->start(*this, *operation);
+    if (step != Step::gone) return step == Step::no_room;
+  }
+  return false;
+}
+
 void EndpointImpl::busy() {
   if (is_busy_) return;
   is_busy_ = true;
-  worker_.busy_.push_back(this);
+  owner.busy_.push_back(this);
 }
 
-// A message of a few hundred bytes at most, by whatever the device has.
+void EndpointImpl::queue_bulk(Operation& operation) {
+  bulk_.push_back(&operation);
+  busy();
+}
+
+void EndpointImpl::queue_ordered(Operation& operation) {
+  sends_.push_back(&operation);
+  ++waiting_messages_;
+  waiting_bytes_ += operation.size;
+}
+
+void EndpointImpl::unqueue(Operation& operation) {
+  operation.Hook<InQueue>::unlink();
+  --waiting_messages_;
+  waiting_bytes_ -= operation.size;
+}
+
+Step EndpointImpl::after(Accepted answer, Operation& operation, std::int64_t charge, std::uint32_t returned) {
+  if (answer == Accepted::no_resource || answer == Accepted::lost) {
+    credit.put_back(returned);
+    operation.all_parts_given = false;
+    ++counters->no_resource;
+    // A lost link is reported by its transport; nothing is to be tried until then.
+    return answer == Accepted::lost ? Step::no_credit : Step::no_room;
+  }
+  credit.spend(charge);
+  // It has left the ordered queue: what comes behind it may go.
+  unqueue(operation);
+  ++counters->messages_sent;
+  counters->bytes_sent += operation.size;
+  if (operation.all_parts_given && operation.outstanding == 0 && !operation.awaits_answer) {
+    owner.end_later(operation, Outcome::ok);
+  }
+  return Step::gone;
+}
+
+void EndpointImpl::begin_fetch(Operation& receive, const MessageHeader& announce, std::span<const std::byte> keys) {
+  const bool fitting = announce.size <= receive.size;
+  WorkerImpl::matched(receive, *this, announce);
+  RequestState& state = receive.state();
+  state.their_id = announce.id;
+  state.remote = announce.offset;
+  if (!fitting) {
+    say(Kind::fetched, state.their_id);
+    return owner.end_later(receive, Outcome::too_long);
+  }
+  receive.size = announce.size;
+  if (!open()) return;
+  if (receive.size >= plan.split_min) rails.connect_all();
+  Demand demand;
+  demand.use = Use::fetch;
+  demand.size = receive.size;
+  demand.kind = receive.kind;
+  demand.times = &rails.first()->port->times;
+  demand.ways = owner.ports.allowed_ways(plan);
+  receive.protocol = owner.protocols.choose(demand, plan);
+  if (receive.protocol == nullptr) {
+    say(Kind::fetched, state.their_id);
+    return owner.end_later(receive, Outcome::failed);
+  }
+  state.announced = keys;
+  receive.protocol->start(*this, receive);
+  state.announced = {};
+}
+
+// ---- control messages: not held back by credit, only by room, and in their own order
+
 Accepted EndpointImpl::transmit(Rail& rail, const MessageHeader& header, std::span<const std::byte> payload) {
-  Transport& transport = *rail.port->transport;
-  if (payload.size() <= rail.port->can().max_inline)
-    return transport.send_inline(*rail.link, bytes_of(header), payload);
+  if (payload.size() <= rail.can().max_inline) {
+    return rail.transport().send_inline(*rail.link, bytes_of(header), payload);
+  }
   Buffer copy = allocate_plain(payload.size());
   if (!copy) return Accepted::no_resource;
   std::memcpy(copy.data(), payload.data(), payload.size());
-  Accepted answer = transport.send_owned(*rail.link, bytes_of(header), copy);
+  Accepted answer = rail.transport().send_owned(*rail.link, bytes_of(header), copy);
   return answer == Accepted::pending ? Accepted::done : answer;
 }
 
-// Answers don't wait for credit, only for room, and keep their own order.
 void EndpointImpl::send_control(const MessageHeader& header, std::span<const std::byte> payload) {
   if (!failure_.empty() || !open()) return;
   if (control_.empty() && try_control(header, payload)) return;
@@ -162,10 +186,10 @@ void EndpointImpl::send_control(const MessageHeader& header, std::span<const std
 }
 
 bool EndpointImpl::try_control(MessageHeader header, std::span<const std::byte> payload) {
-  header.credit = credit_.take_owed();
-  if (transmit(*rail_, header, payload) == Accepted::done) return true;
-  credit_.put_back(header.credit);
-  ++counters_->no_resource;
+  header.credit = credit.take_owed();
+  if (transmit(*rails.first(), header, payload) == Accepted::done) return true;
+  credit.put_back(header.credit);
+  ++counters->no_resource;
   return false;
 }
 
@@ -177,102 +201,155 @@ bool EndpointImpl::drain_control() {
   return true;
 }
 
-// ---- credit: theirs to us, and ours to them
+void EndpointImpl::say(Kind kind, std::uint64_t id) {
+  MessageHeader header;
+  header.kind = kind;
+  header.id = id;
+  send_control(header);
+}
+
+// ---- credit
+
+bool EndpointImpl::has_credit(std::int64_t charge) {
+  if (credit.covers(charge)) return true;
+  if (credit.request_credit()) {
+    ++counters->credit_waits;
+    say(Kind::out_of_credit, 0);
+  }
+  return false;
+}
 
 void EndpointImpl::add_credit(std::uint32_t bytes) {
-  credit_.add_credit(bytes);
+  credit.add_credit(bytes);
   if (!sends_.empty()) busy();
 }
 
 void EndpointImpl::return_credit() {
   MessageHeader header;
   header.kind = Kind::credit;
-  header.size = credit_.adjust_window();
+  header.size = credit.adjust_window();
   send_control(header);
 }
 
-// They have announced a message that is not large, but larger than all of their window: the next ones of its size shall
-// fit.
+// The peer has announced a message that is not large, but larger than all of its window: the next ones of its size
+// shall fit.
 void EndpointImpl::grow_window(std::uint64_t size) {
-  if (size <= plan_.eager_max && static_cast<std::int64_t>(size) + kMessageOverhead > credit_.granted()) {
-    return_credit();
-  }
+  if (size <= plan.eager_max && static_cast<std::int64_t>(size) + kMessageOverhead > credit.granted()) return_credit();
 }
 
-// They have messages and no credit for them. When all of their window is held by messages that nobody receives, while a
-// receive waits for another one, that other one may be behind the credit: it is let through, beyond the bound.
+// The peer has messages and no credit for them. When all of its window is held by messages that no receive is there
+// for, while a receive waits for another one, that other one may be behind the credit: it is let through, beyond the
+// bound.
 void EndpointImpl::peer_out_of_credit() {
-  if (credit_.peer_out_of_credit()) return return_credit();
-  if (worker_.posted_.size() != 0) worker_.grant_emergency_credit();
+  if (credit.peer_out_of_credit()) return return_credit();
+  if (owner.matching.posted.size() != 0) owner.grant_emergency_credit();
 }
 
 void WorkerImpl::grant_emergency_credit() {
   for (auto& endpoint : endpoints_) {
-    if (!endpoint->credit_.is_exhausted()) continue;
-    endpoint->credit_.grant_emergency_credit();
+    if (!endpoint->credit.is_exhausted()) continue;
+    endpoint->credit.grant_emergency_credit();
     endpoint->return_credit();
   }
 }
 
-// ---- loss and parting
+EndpointImpl::CreditBook EndpointImpl::credit_book() {
+  CreditBook book{credit.available(), credit.granted(), credit.owed(), 0};
+  for (Unexpected* message = unexpected_.front(); message != nullptr; message = unexpected_.after(message)) {
+    if (!message->arriving) book.held += charge_of(message->header, message->bytes.size());
+  }
+  for (const ActiveMessages::Waiting& waiting : owner.active.waiting) {
+    if (waiting.from == this) book.held += kMessageOverhead + static_cast<std::int64_t>(waiting.extra.size());
+  }
+  return book;
+}
 
-void EndpointImpl::fail(const std::string& reason, bool parted) {
+// ---- loss, and leaving in an orderly way
+
+void EndpointImpl::fail(const std::string& reason, bool disconnected) {
   if (!failure_.empty()) return;
   failure_ = reason;
-  parted_ = parted;
+  disconnected_ = disconnected;
   fast_max_ = -1;
   control_.clear();
-  std::erase_if(worker_.waiting_active_, [this](const auto& waiting) { return waiting.from == this; });
+  std::erase_if(owner.active.waiting, [this](const auto& waiting) { return waiting.from == this; });
   while (Operation* operation = active_.pop_front()) {
     operation->Hook<InQueue>::unlink();
-    operation->result = operation->doing == Operation::Doing::close && parted ? Outcome::ok : Outcome::peer_lost;
+    operation->result = operation->doing == Doing::close && disconnected ? Outcome::ok : Outcome::peer_lost;
     // What transports still have of it comes back in their own time; the memory is lent until then.
-    if (operation->outstanding == 0) worker_.end_later(*operation, operation->result);
+    if (operation->outstanding == 0) owner.end_later(*operation, operation->result);
   }
   close_ = nullptr;
   waiting_messages_ = waiting_bytes_ = 0;
+  lose_unexpected();
+  rails.close();
+  link_ = nullptr;
+  transport_ = nullptr;
+  credit.close();
+  if (disconnected) {
+    if (!closing_) owner.events.disconnected.emplace_back(peer_, reason);
+    return;
+  }
+  ++counters->peers_lost;
+  owner.events.lost.emplace_back(peer_, reason);
+}
+
+// Whole messages can still be received.
+void EndpointImpl::lose_unexpected() {
   for (Unexpected* message = unexpected_.front(); message != nullptr;) {
     Unexpected* next = unexpected_.after(message);
     bool whole = !message->arriving && message->header.kind == Kind::eager;
-    if (message->receive != nullptr) worker_.end_later(*message->receive, Outcome::peer_lost);
+    if (message->receive != nullptr) owner.end_later(*message->receive, Outcome::peer_lost);
     if (!whole && !message->probed) {
-      if (message->receive == nullptr) worker_.take_out(*message);
-      worker_.forget(*message);
+      if (message->receive == nullptr) owner.matching.unexpected.take_out(*message);
+      owner.matching.unexpected.forget(*message);
     }
     message = next;
   }
-  close_links();
-  credit_.close();
-  if (parted) {
-    if (!closing_) worker_.parted_.emplace_back(peer_, reason);
-    return;
-  }
-  ++counters_->peers_lost;
-  worker_.lost_.emplace_back(peer_, reason);
 }
 
-void EndpointImpl::close_links() {
-  for (auto& rail : rails_) {
-    rail->placement = {};
-    if (rail->link != nullptr) rail->port->transport->close(*rail->link);
-    rail->link = nullptr;
-  }
-  rail_ = nullptr;
-  link_ = nullptr;
-  transport_ = nullptr;
-}
-
-// After an orderly parting the same worker may come back.
+// After it was left in an orderly way the same worker may come back.
 void EndpointImpl::revive() {
   failure_.clear();
-  reasons_.clear();
-  parted_ = closing_ = false;
-  credit_.reopen();
-  unflushed_ = false;
-  settled_ = put_at_ = activity();
-  for (auto& rail : rails_) {
-    rail->unusable = false;
-    rail->one_sided = false;
+  disconnected_ = closing_ = false;
+  credit.reopen();
+  rails.revive();
+  remote.settled = remote.put_at = activity();
+}
+
+RequestPtr EndpointImpl::close(bool at_once, SendDone done, void* context) {
+  Operation* operation = owner.begin(Doing::close, done, context);
+  operation->endpoint = this;
+  RequestPtr request(operation);
+  const bool already = close_ != nullptr;
+  const bool nothing_to_close = !failure_.empty() || rails.first() == nullptr || already;
+  if (failure_.empty() && !already) closing_ = true;
+  if (nothing_to_close || at_once) {
+    MessageHeader goodbye;
+    if (!nothing_to_close) try_control(goodbye, {});
+    if (!already) fail("this worker has closed the connection", true);
+    operation->set_ended(Outcome::ok);
+    operation->told = true;
+    return nullptr;
+  }
+  close_ = operation;
+  set_fast();
+  own(*operation);
+  busy();
+  return request;
+}
+
+// Waits until nothing else is under way, asks whether all has arrived, says good-bye, and waits for the peer to close.
+void EndpointImpl::advance_close() {
+  if (active_.front() != close_ || active_.after(close_) != nullptr || !control_.empty()) return;
+  std::uint8_t& stage = close_->state().stage;
+  if (stage == 0) {
+    stage = 1;
+    owner.give_id(*close_);
+    say(Kind::flush, close_->id);
+  } else if (stage == 2) {
+    stage = 3;
+    say(Kind::disconnect, 0);
   }
 }
 

@@ -1,101 +1,89 @@
-// What was chosen, and why, in words; and the file that what was measured is kept in.
-#include <cstdio>
-#include <fstream>
-#include <utility>
+// What was chosen, and why, in words.
+#include <algorithm>
 
-#include "base/error_text.h"
-#include "machine/ucx-like/engine.h"
+#include "machine/ucx-like/endpoint.h"
+#include "machine/ucx-like/worker_impl.h"
 
 namespace periapt::ucx {
 namespace {
 
-std::string device_name(const Port& port) { return port.device.transport + "/" + port.device.name; }
+std::string rails_text(const Rails& rails, const Plan& plan) {
+  std::string text = "over " + name_of(*rails.first()->port), beside, slow;
+  for (const auto& rail : rails) {
+    if (rail.get() == rails.first()) continue;
+    std::string& list = plan.worth(rail->port->device) ? beside : slow;
+    list += (list.empty() ? "" : ", ") + name_of(*rail->port) + (rail->unusable ? " (failed)" : "");
+  }
+  if (!beside.empty()) text += ", and for messages from " + std::to_string(plan.split_min) + " B beside it " + beside;
+  if (!slow.empty()) text += "; not over " + slow + ", more than eight times slower";
+  return text;
+}
+
+// A line for each row that sends of some sizes choose.
+std::string sends_text(const ProtocolTable& protocols, const Plan& plan, std::int64_t window) {
+  std::string text;
+  for (const ProtocolTable::Range& range : protocols.ranges(Demand{}, plan)) {
+    if (range.row == nullptr || range.row->describe == nullptr) continue;
+    if (range.up_to == ~std::uint64_t{0}) {
+      text += "\n  above, or beyond the peer's window of " + bytes_text(static_cast<std::uint64_t>(window));
+    } else {
+      text +=
+          range.up_to % 1024 == 0 ? "\n  up to " + bytes_text(range.up_to) : "\n  below " + bytes_text(range.up_to + 1);
+    }
+    text += ": " + range.row->describe(plan);
+  }
+  return text;
+}
+
+// Owned messages that another row takes.
+std::string owned_text(const ProtocolTable& protocols, const Plan& plan) {
+  Demand demand;
+  demand.size = plan.inline_max + 1;
+  const Protocol* lent = protocols.choose(demand, plan);
+  demand.owned = true;
+  const Protocol* row = protocols.choose(demand, plan);
+  if (row == lent || row == nullptr || row->describe == nullptr) return {};
+  return "\n  owned messages of any size: " + row->describe(plan);
+}
+
+// Sizes of which the same is known stand in one line.
+std::string fetches_text(const WayTimes& times, const Plan& plan, unsigned allowed) {
+  const auto way_of = [&](std::size_t bin) { return times.explain(plan.ways, allowed, WayTimes::bin_begin(bin)); };
+  std::string text;
+  for (std::size_t bin = 0, end; bin < WayTimes::kSizes; bin = end) {
+    const std::string way = way_of(bin);
+    for (end = bin + 1; end < WayTimes::kSizes && way_of(end) == way;) ++end;
+    text += "\n    " + WayTimes::bins_name(bin, end) + ": " + way;
+  }
+  return text;
+}
 
 }  // namespace
 
 std::string EndpointImpl::explain() const {
   std::string text = "worker " + std::to_string(peer_) + ": ";
   if (!failure_.empty()) return text + "gone: " + failure_ + "\n";
-  if (rail_ == nullptr) {
+  if (rails.first() == nullptr) {
     text += "not connected yet; reached over";
-    for (auto& rail : rails_) text += " " + device_name(*rail->port);
+    for (const auto& rail : rails) text += " " + name_of(*rail->port);
     return text + "\n";
   }
-  const Port& first = *rail_->port;
-  text += "over " + device_name(first);
-  std::string beside, slow;
-  for (auto& rail : rails_) {
-    if (rail.get() == rail_) continue;
-    std::string& list = plan_.worth(rail->port->device) ? beside : slow;
-    list += (list.empty() ? "" : ", ") + device_name(*rail->port) + (rail->unusable ? " (failed)" : "");
-  }
-  if (!beside.empty()) text += ", and for messages from " + std::to_string(plan_.split_min) + " B beside it " + beside;
-  if (!slow.empty()) text += "; not over " + slow + ", more than eight times slower";
-  text += "\n  up to " + bytes_text(plan_.inline_max) + ": copied and sent at once: " + plan_.why_inline;
-  if (plan_.eager_max > plan_.inline_max) {
-    text += "\n  below " + bytes_text(plan_.eager_max + 1) + ": sent at once from where it lies: " + plan_.why_eager;
-  }
-  if (plan_.hands_over) text += "\n  owned messages of any size: handed over, which this device does without a copy";
-  text += "\n  above, or beyond the peer's window of " + bytes_text(static_cast<std::uint64_t>(credit_.window())) +
-          ": announced first, then brought";
-  // Sizes of which the same is known stand in one line.
-  auto way_of = [&](std::size_t bin) {
-    return first.times.explain(plan_.ways, worker_.allowed_ways(plan_), WayTimes::bin_begin(bin));
-  };
-  for (std::size_t bin = 0, end; bin < WayTimes::kSizes; bin = end) {
-    const std::string way = way_of(bin);
-    for (end = bin + 1; end < WayTimes::kSizes && way_of(end) == way;) ++end;
-    text += "\n    " + WayTimes::bins_name(bin, end) + ": " + way;
-  }
-  if (worker_.forced_ways_ != 0) text += "\n    the way was set by hand (+rendezvous)";
+  text += rails_text(rails, plan) + owned_text(owner.protocols, plan);
+  text += sends_text(owner.protocols, plan, credit.window());
+  text += fetches_text(rails.first()->port->times, plan, owner.ports.allowed_ways(plan));
+  if (owner.ports.ways_are_forced()) text += "\n    the way was set by hand (+rendezvous)";
   return text + "\n";
 }
 
 std::string WorkerImpl::explain(const Endpoint* endpoint) const {
   if (endpoint != nullptr) return static_cast<const EndpointImpl*>(endpoint)->explain();
   std::string text;
-  for (const Device& device : devices_) {
+  for (const Device& device : devices()) {
     text += device.transport + "/" + device.name + ": " + (device.usable ? "used: " : "not used: ") + device.detail +
             (device.remedy.empty() ? "" : " (" + device.remedy + ")") + "\n";
   }
   for (auto& known : endpoints_) text += known->explain();
   return text;
-}
-
-// ---- the cost file: a line for each device, way and size
-
-void WorkerImpl::read_costs() {
-  std::ifstream file(context_.request().cost_file);
-  for (std::string line; std::getline(file, line);) {
-    for (auto& port : ports_) port->times.read_line(device_name(*port), line);
-  }
-}
-
-Status WorkerImpl::keep_costs() {
-  const std::string& path = context_.request().cost_file;
-  bool changed = false;
-  for (auto& port : ports_) changed |= port->times.changed();
-  if (path.empty() || !changed || std::exchange(tried_to_keep_costs_, true)) return {};
-  // What others have measured for devices that are not here stays.
-  std::string text;
-  std::ifstream old(path);
-  for (std::string line; std::getline(old, line);) {
-    bool ours = false;
-    for (auto& port : ports_) ours |= line.starts_with(device_name(*port) + " ");
-    if (!ours && !line.empty()) text += line + "\n";
-  }
-  for (auto& port : ports_) {
-    if (!port->loopback) text += port->times.lines(device_name(*port));
-  }
-  // Many processes end at the same time: each replaces the file as a whole.
-  std::string mine = path + "." + std::to_string(self_);
-  std::ofstream file(mine, std::ios::trunc);
-  file << text;
-  file.close();
-  if (file && std::rename(mine.c_str(), path.c_str()) == 0) return {};
-  const std::string why = error_text();
-  std::remove(mine.c_str());
-  return Status::failure("what was measured of ways for large messages could not be kept in " + path + ": " + why);
 }
 
 }  // namespace periapt::ucx

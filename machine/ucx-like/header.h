@@ -11,6 +11,8 @@
 #include <span>
 #include <type_traits>
 
+#include "machine/ucx-like/bytes.h"
+#include "machine/ucx-like/credit.h"
 #include "machine/ucx-like/transport.h"
 
 namespace periapt::ucx {
@@ -43,13 +45,13 @@ enum class Kind : std::uint8_t {
   flush,    ///< id: our operation: answer `flushed` when all before it is done
   flushed,  ///< id: their operation
   // The life of a connection.
-  bye,  ///< we part; nothing follows
+  disconnect,  ///< we part; nothing follows
 };
-inline constexpr Kind kLastKind = Kind::bye;
+inline constexpr Kind kLastKind = Kind::disconnect;
 
 struct MessageHeader {
   std::uint8_t version = kWireVersion;
-  Kind kind = Kind::bye;
+  Kind kind = Kind::disconnect;
   std::uint16_t code = 0;
   std::uint32_t credit = 0;  ///< bytes of ours that they have taken: may be sent again
   std::uint64_t tag = 0;
@@ -75,6 +77,24 @@ struct UserHeader {
   static const std::byte* in(const MessageHeader& header) { return reinterpret_cast<const std::byte*>(&header) + kAt; }
 };
 
+/// Of an active message whose header of the user's is short, with that in it.
+inline MessageHeader active_header(std::uint16_t id, std::span<const std::byte> user_header) {
+  MessageHeader header;
+  header.kind = Kind::active;
+  header.code = id;
+  header.tag = user_header.size();
+  if (UserHeader::fits(user_header.size())) copy_bytes(UserHeader::in(header), user_header.data(), user_header.size());
+  return header;
+}
+
+/// Bit of MessageHeader::code of an eager message: it changed owner, so its bytes are not the receiver's memory.
+inline constexpr std::uint16_t kHandedOver = 1;
+/// What a message that came, with so many bytes behind its header, has cost its sender.
+inline std::int64_t charge_of(const MessageHeader& header, std::size_t payload) {
+  bool handed_over = header.kind == Kind::eager && (header.code & kHandedOver) != 0;
+  return kMessageOverhead + (handed_over ? 0 : static_cast<std::int64_t>(payload));
+}
+
 /// The header of an eager message that nobody answers: the first bytes of a MessageHeader, in two words.
 struct ShortHeader {
   static constexpr std::uint64_t kStart = kWireVersion | static_cast<std::uint64_t>(Kind::eager) << 8;
@@ -91,6 +111,10 @@ struct ShortHeader {
 inline constexpr std::size_t kShortHeaderBytes = offsetof(MessageHeader, size);
 static_assert(sizeof(ShortHeader) == kShortHeaderBytes);
 static_assert(std::endian::native == std::endian::little, "the fields of a MessageHeader as parts of a word");
+
+/// Credit that a header carries.
+inline std::uint32_t credit_in(const ShortHeader& header) { return header.credit(); }
+inline std::uint32_t credit_in(const MessageHeader& header) { return header.credit; }
 
 inline Header bytes_of(const ShortHeader& header) {
   return {reinterpret_cast<const std::byte*>(&header), sizeof(header)};

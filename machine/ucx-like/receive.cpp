@@ -8,37 +8,24 @@
 #include <cstring>
 
 #include "machine/ucx-like/bytes.h"
-#include "machine/ucx-like/engine.h"
+#include "machine/ucx-like/endpoint.h"
+#include "machine/ucx-like/worker_impl.h"
 
 namespace periapt::ucx {
 namespace {
+
+// Bytes that are copied in two words.
+constexpr std::size_t kFewWords = 16;
 
 PERIAPT_INLINE void copy(std::byte* to, std::span<const std::byte> from) { copy_bytes(to, from.data(), from.size()); }
 
 }  // namespace
 
-EndpointImpl::CreditBook EndpointImpl::credit_book() {
-  CreditBook book{credit_.available(), credit_.granted(), credit_.owed(), 0};
-  for (Unexpected* message = unexpected_.front(); message != nullptr; message = unexpected_.after(message)) {
-    if (!message->arriving) book.held += charge_of(message->header, message->bytes.size());
-  }
-  for (const WorkerImpl::WaitingActive& waiting : worker_.waiting_active_) {
-    if (waiting.from == this) book.held += kMessageOverhead + static_cast<std::int64_t>(waiting.extra.size());
-  }
-  return book;
-}
-
-bool WorkerImpl::sums_are_right() const {
-  CreditPool sum;
-  for (const auto& endpoint : endpoints_) endpoint->credit_.add_to(sum);
-  return sum.granted == credit_.granted && sum.out_of_credit == credit_.out_of_credit;
-}
-
 // ---- from the transports
 
 // The first message of a link that the peer opened makes its endpoint known.
 Rail& WorkerImpl::rail_of(Link& link) {
-  if (PERIAPT_UNLIKELY(link.user == nullptr)) endpoint_of(link.peer()).adopt(*port_of(link.transport()), link);
+  if (PERIAPT_UNLIKELY(link.user == nullptr)) endpoint_of(link.peer()).adopt(*ports.of(link.transport()), link);
   return *static_cast<Rail*>(link.user);
 }
 
@@ -49,7 +36,7 @@ void WorkerImpl::arrived(Link& from, Header bytes, std::span<const std::byte> pa
       ShortHeader header;
       std::memcpy(&header, bytes.data(), sizeof(header));
       if (PERIAPT_LIKELY(header.plain() && peer.receives_quietly(header.credit(), payload.size()))) {
-        if (auto* receive = static_cast<Operation*>(posted_.take_exact(header.tag));
+        if (auto* receive = static_cast<Operation*>(matching.posted.take_exact(header.tag));
             PERIAPT_LIKELY(receive != nullptr)) {
           return arrived_word(*receive, peer, header, payload);
         }
@@ -93,8 +80,8 @@ PERIAPT_INLINE bool WorkerImpl::arrived_short(EndpointImpl& from, Header bytes, 
   ShortHeader header;
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (PERIAPT_UNLIKELY(!header.plain())) return false;
-  auto* receive = static_cast<Operation*>(posted_.take(header.tag));
-  if (receive == nullptr) return serve_short(from, header, payload);
+  auto* receive = static_cast<Operation*>(matching.posted.take(header.tag));
+  if (receive == nullptr) return arrived_persistent(from, header, payload);
   if (header.credit() != 0) from.add_credit(header.credit());
   count_received(payload.size());
   bool fitting = payload.size() <= receive->size;
@@ -108,21 +95,21 @@ PERIAPT_INLINE bool WorkerImpl::arrived_short(EndpointImpl& from, Header bytes, 
   return true;
 }
 
-// The same to a standing receive.
-bool WorkerImpl::serve_short(EndpointImpl& from, const ShortHeader& header, std::span<const std::byte> payload) {
-  const Standing* standing = serve_again_ ? nullptr : standing_for(header.tag);
-  if (standing == nullptr) return false;
+// The same to a persistent receive.
+bool WorkerImpl::arrived_persistent(EndpointImpl& from, const ShortHeader& header, std::span<const std::byte> payload) {
+  const PersistentReceive* persistent = matching.serve_again ? nullptr : matching.persistent.find(header.tag);
+  if (persistent == nullptr) return false;
   const Received received{Outcome::ok, header.tag, payload.size(), from.peer_};
   Buffer message;
-  if (standing->look == nullptr || !standing->look(standing->context, payload, received)) {
-    message = standing->allocate(standing->context, payload.size());
+  if (persistent->look == nullptr || !persistent->look(persistent->context, payload, received)) {
+    message = persistent->allocate(persistent->context, payload.size());
     if (PERIAPT_UNLIKELY(!message)) return false;
     copy(message.data(), payload);
   }
   if (header.credit() != 0) from.add_credit(header.credit());
   count_received(payload.size());
   from.consume_credit(kMessageOverhead + static_cast<std::int64_t>(payload.size()));
-  if (message) standing->arrived(standing->context, std::move(message), received);
+  if (message) persistent->arrived(persistent->context, std::move(message), received);
   return true;
 }
 
@@ -147,14 +134,14 @@ std::byte* WorkerImpl::place(Link& from, Header bytes, std::uint64_t size) {
     if (std::byte* into = place_eager(endpoint, placement)) return into;
   } else if (header.kind == Kind::data || header.kind == Kind::got) {
     Operation* operation = operation_of(endpoint, header.id);
-    if (operation != nullptr && operation->into != nullptr && fits(*operation, header.offset, size)) {
-      operation->course().reserved += size;
+    if (operation != nullptr && operation->into != nullptr && operation->fits(header.offset, size)) {
+      operation->state().reserved += size;
       placement.operation = operation;
       placement.size = size;
       return operation->into + header.offset;
     }
   } else if (header.kind == Kind::put) {
-    if (std::byte* into = place_put(endpoint, header, size)) return into;
+    if (std::byte* into = exposed(header.tag, header.offset, size)) return into;
   }
   placement.bytes = allocate_plain(size);
   return placement.bytes.data();
@@ -163,8 +150,7 @@ std::byte* WorkerImpl::place(Link& from, Header bytes, std::uint64_t size) {
 // A receive that is there gets the bytes at once where it wants them; else they are kept from now on, in their order.
 std::byte* WorkerImpl::place_eager(EndpointImpl& from, Placement& placement) {
   const MessageHeader& header = placement.header;
-  if (auto* receive = static_cast<Operation*>(posted_.take(header.tag))) {
-    receive->posted = false;
+  if (Operation* receive = take_posted(header.tag)) {
     placement.operation = receive;
     placement.size = header.size;
     matched(*receive, from, header);
@@ -172,11 +158,11 @@ std::byte* WorkerImpl::place_eager(EndpointImpl& from, Placement& placement) {
     placement.bytes = allocate_plain(header.size);
     return placement.bytes.data();
   }
-  if (const Standing* standing = serve_again_ ? nullptr : standing_for(header.tag)) {
-    placement.standing = standing;
-    placement.bytes = standing->allocate(standing->context, header.size);
+  if (const PersistentReceive* persistent = matching.serve_again ? nullptr : matching.persistent.find(header.tag)) {
+    placement.persistent = persistent;
+    placement.bytes = persistent->allocate(persistent->context, header.size);
     if (placement.bytes) return placement.bytes.data();
-    placement.standing = nullptr;
+    placement.persistent = nullptr;
   }
   Buffer room = allocate_plain(header.size);
   if (!room) return nullptr;
@@ -193,21 +179,19 @@ void WorkerImpl::placed(Link& from) {
   Placement placement = std::move(rail.placement);
   rail.placement = {};
   const MessageHeader& header = placement.header;
-  if (placement.operation == nullptr && placement.unexpected == nullptr && placement.standing == nullptr &&
-      !placement.direct) {
+  if (placement.operation == nullptr && placement.unexpected == nullptr && placement.persistent == nullptr) {
     Payload payload{placement.bytes.bytes(), &placement.bytes};
     return take_in(rail, header, payload);
   }
   if (header.credit != 0) endpoint.add_credit(header.credit);
-  if (placement.direct) return;
   if (header.kind != Kind::eager) return received_part(*placement.operation, placement.size);
   count_received(header.size);
   if (placement.unexpected != nullptr) return arrived_late(endpoint, *placement.unexpected);
   endpoint.consume_credit(charge_of(header, header.size));
-  if (header.id != 0) acknowledge(endpoint, header);
-  if (placement.standing != nullptr) {
+  if (header.id != 0) endpoint.say(Kind::acknowledge, header.id);
+  if (placement.persistent != nullptr) {
     Received got{Outcome::ok, header.tag, header.size, endpoint.peer_};
-    placement.standing->arrived(placement.standing->context, std::move(placement.bytes), got);
+    placement.persistent->arrived(placement.persistent->context, std::move(placement.bytes), got);
     return;
   }
   Outcome outcome = header.size <= placement.operation->size ? Outcome::ok : Outcome::too_long;
@@ -220,9 +204,9 @@ void WorkerImpl::arrived_late(EndpointImpl& from, Unexpected& message) {
   if (message.receive != nullptr) {
     Operation& receive = *message.receive;
     complete_receive(receive, from, message.header, {message.bytes.bytes(), &message.bytes});
-    forget(message);
-  } else if (!message.probed && standing_for(message.header.tag) != nullptr) {
-    serve_again_ = true;
+    matching.unexpected.forget(message);
+  } else if (!message.probed && matching.persistent.find(message.header.tag) != nullptr) {
+    matching.serve_again = true;
   }
 }
 
@@ -239,37 +223,10 @@ void WorkerImpl::link_lost(Link& link, const std::string& reason) {
 void WorkerImpl::take_in(Rail& rail, const MessageHeader& header, Payload payload) {
   EndpointImpl& from = *rail.endpoint;
   if (header.credit != 0) from.add_credit(header.credit);
-  switch (header.kind) {
-    case Kind::eager:
-      if (header.size != payload.bytes.size()) return malformed(rail, "a message of another length than it says");
-      return eager(from, header, payload);
-    case Kind::announce:
-      return announced(from, header, payload);
-    case Kind::active:
-    case Kind::active_announce:
-      return active(rail, header, payload);
-    case Kind::credit:
-      return from.credit_.set_window(header.size);
-    case Kind::out_of_credit:
-      return from.peer_out_of_credit();
-    case Kind::clear:
-    case Kind::data:
-    case Kind::fetched:
-    case Kind::stored:
-    case Kind::acknowledge:
-      return answered(from, header, payload);
-    case Kind::put:
-    case Kind::get:
-    case Kind::atomic:
-    case Kind::got:
-    case Kind::value:
-    case Kind::refused:
-    case Kind::flush:
-    case Kind::flushed:
-      return one_sided(from, header, payload);
-    case Kind::bye:
-      return from.fail("worker " + std::to_string(from.peer_) + " has closed the connection", true);
+  if (const Protocol* protocol = protocols.of(header.kind); PERIAPT_LIKELY(protocol != nullptr)) {
+    return protocol->on_message(*this, rail, header, payload);
   }
+  malformed(rail, "a message of a kind that no protocol has");
 }
 
 void WorkerImpl::malformed(Rail& rail, const std::string& what) {
@@ -277,71 +234,35 @@ void WorkerImpl::malformed(Rail& rail, const std::string& what) {
                       rail.port->device.transport + ": are all processes from the same build?");
 }
 
-void WorkerImpl::eager(EndpointImpl& from, const MessageHeader& header, Payload payload) {
+Operation* WorkerImpl::take_posted(Tag tag) {
+  auto* receive = static_cast<Operation*>(matching.posted.take(tag));
+  if (receive != nullptr) receive->posted = false;
+  return receive;
+}
+
+void WorkerImpl::receive_eager(EndpointImpl& from, const MessageHeader& header, Payload payload) {
   count_received(header.size);
-  if (auto* receive = static_cast<Operation*>(posted_.take(header.tag))) {
-    receive->posted = false;
+  if (Operation* receive = take_posted(header.tag)) {
     return complete_receive(*receive, from, header, payload);
   }
   // While older ones wait for memory, newer ones wait behind them.
-  const Standing* standing = standing_for(header.tag);
-  if (standing != nullptr && !serve_again_ && give_to_standing(*standing, from, header, payload)) return;
+  const PersistentReceive* persistent = matching.persistent.find(header.tag);
+  if (persistent != nullptr && !matching.serve_again && give_to_persistent(*persistent, from, header, payload)) return;
   Unexpected& kept = keep(from, header, payload);
   if (!kept.bytes && header.size != 0) return out_of_memory(from, kept);
-  if (standing != nullptr) serve_again_ = true;
+  if (persistent != nullptr) matching.serve_again = true;
 }
 
-void WorkerImpl::announced(EndpointImpl& from, const MessageHeader& header, Payload payload) {
+void WorkerImpl::receive_announced(EndpointImpl& from, const MessageHeader& header, Payload payload) {
   count_received(header.size);
   ++counters_.rendezvous;
   from.grow_window(header.size);
-  if (auto* receive = static_cast<Operation*>(posted_.take(header.tag))) {
-    receive->posted = false;
+  if (Operation* receive = take_posted(header.tag)) {
     from.consume_credit(charge_of(header, payload.bytes.size()));
     return from.begin_fetch(*receive, header, payload.bytes);
   }
   keep(from, header, payload);
-  if (standing_for(header.tag) != nullptr) serve_again_ = true;
-}
-
-// The answers about large and synchronous messages.
-void WorkerImpl::answered(EndpointImpl& from, const MessageHeader& header, Payload payload) {
-  Operation* operation = operation_of(from, header.id);
-  if (operation == nullptr) return;  // it has ended in the meantime
-  switch (header.kind) {
-    case Kind::clear:
-      if (operation->announced && operation->course().their_id == 0) from.cleared(*operation, header, payload.bytes);
-      return;
-    case Kind::data:
-      if (operation->into == nullptr || !fits(*operation, header.offset, payload.bytes.size())) return;
-      copy(operation->into + header.offset, payload.bytes);
-      operation->course().reserved += payload.bytes.size();
-      return received_part(*operation, payload.bytes.size());
-    case Kind::stored:
-      if (operation->into == nullptr) return;
-      note_time(*operation);
-      return end_now(*operation, Outcome::ok);
-    case Kind::fetched:
-      if (!operation->announced) return;
-      operation->all_parts_given = true;
-      [[fallthrough]];
-    default:
-      operation->answered = true;
-      if (operation->outstanding == 0) part_completed(*operation, Outcome::ok);
-  }
-}
-
-Operation* WorkerImpl::operation_of(EndpointImpl& from, std::uint64_t id) {
-  Operation* operation = ids_.find(id);
-  return operation != nullptr && operation->endpoint == &from ? operation : nullptr;
-}
-
-void WorkerImpl::received_part(Operation& operation, std::uint64_t bytes) {
-  Course& course = operation.course();
-  course.moved += bytes;
-  if (course.moved != operation.size) return;
-  if (course.way == LargeWay::data) note_time(operation);
-  end_now(operation, Outcome::ok);
+  if (matching.persistent.find(header.tag) != nullptr) matching.serve_again = true;
 }
 
 // ---- receives
@@ -349,7 +270,7 @@ void WorkerImpl::received_part(Operation& operation, std::uint64_t bytes) {
 void WorkerImpl::matched(Operation& receive, EndpointImpl& from, const MessageHeader& header) {
   receive.endpoint = &from;
   receive.got() = {Outcome::ok, header.tag, header.size, from.peer_};
-  from.active_.push_back(&receive);
+  from.own(receive);
 }
 
 void WorkerImpl::complete_receive(Operation& receive, EndpointImpl& from, const MessageHeader& header, Payload payload,
@@ -359,32 +280,25 @@ void WorkerImpl::complete_receive(Operation& receive, EndpointImpl& from, const 
   if (PERIAPT_LIKELY(fitting)) copy(receive.into, payload.bytes);
   if (payload.owned != nullptr) payload.owned->reset();
   from.consume_credit(charge_of(header, payload.bytes.size()));
-  if (PERIAPT_UNLIKELY(header.id != 0)) acknowledge(from, header);
+  if (PERIAPT_UNLIKELY(header.id != 0)) from.say(Kind::acknowledge, header.id);
   Outcome outcome = fitting ? Outcome::ok : Outcome::too_long;
   later ? end_later(receive, outcome) : end_now(receive, outcome);
 }
 
-void WorkerImpl::acknowledge(EndpointImpl& to, const MessageHeader& header) {
-  MessageHeader answer;
-  answer.kind = Kind::acknowledge;
-  answer.id = header.id;
-  to.send_control(answer);
-}
-
 RequestPtr WorkerImpl::tag_receive(std::span<std::byte> into, Tag tag, Tag mask, ReceiveDone done, void* context) {
-  bool plain = mask == kFullMask && unexpected_.empty() && credit_.out_of_credit == 0 && !operations_.empty();
+  bool plain = mask == kFullMask && matching.unexpected.empty() && credit.out_of_credit == 0 && !operations_.empty();
   if (PERIAPT_UNLIKELY(!plain)) return receive_apart(into, tag, mask, done, context);
   Operation* receive = operations_.next();
   begin_receive(*receive, into, mask, done, context);
   receive->posted = true;
-  if (PERIAPT_UNLIKELY(!posted_.post_again(receive, tag))) return receive_apart(into, tag, mask, done, context);
+  if (PERIAPT_UNLIKELY(!matching.posted.post_again(receive, tag))) return receive_apart(into, tag, mask, done, context);
   operations_.take();
   return RequestPtr(receive);
 }
 
 PERIAPT_INLINE void WorkerImpl::begin_receive(Operation& receive, std::span<std::byte> into, Tag mask, ReceiveDone done,
                                               void* context) {
-  receive.begin(Operation::Doing::receive, nullptr, context);
+  receive.begin(Doing::receive, nullptr, context);
   receive.into = into.data();
   receive.size = into.size();
   receive.mask = mask;
@@ -395,18 +309,19 @@ PERIAPT_NOINLINE RequestPtr WorkerImpl::receive_apart(std::span<std::byte> into,
                                                       void* context) {
   Operation* receive = operations_.take();
   begin_receive(*receive, into, mask, done, context);
-  if (PERIAPT_UNLIKELY(!unexpected_.empty()) && receive_unexpected(*receive, tag, mask)) return RequestPtr(receive);
+  if (PERIAPT_UNLIKELY(!matching.unexpected.empty()) && receive_unexpected(*receive, tag, mask))
+    return RequestPtr(receive);
   receive->posted = true;
-  posted_.post(receive, tag, mask);
-  if (PERIAPT_UNLIKELY(credit_.out_of_credit != 0)) grant_emergency_credit();
+  matching.posted.post(receive, tag, mask);
+  if (PERIAPT_UNLIKELY(credit.out_of_credit != 0)) grant_emergency_credit();
   return RequestPtr(receive);
 }
 
 // False: none of those that are there is for it.
 PERIAPT_NOINLINE bool WorkerImpl::receive_unexpected(Operation& receive, Tag tag, Tag mask) {
-  Unexpected* message = find_unexpected(tag, mask);
+  Unexpected* message = matching.unexpected.find(tag, mask);
   if (message == nullptr) return false;
-  take_out(*message);
+  matching.unexpected.take_out(*message);
   match_later(receive, *message);
   return true;
 }
@@ -429,74 +344,70 @@ void WorkerImpl::match_later(Operation& receive, Unexpected& message) {
     from.consume_credit(charge_of(message.header, message.bytes.size()));
     from.begin_fetch(receive, message.header, message.bytes.bytes());
   }
-  forget(message);
+  matching.unexpected.forget(message);
 }
 
 Probed WorkerImpl::tag_probe(Tag tag, Tag mask, bool take) {
-  Unexpected* message = find_unexpected(tag, mask);
+  Unexpected* message = matching.unexpected.find(tag, mask);
   if (message == nullptr) return {};
   if (take) {
-    take_out(*message);
+    matching.unexpected.take_out(*message);
     message->probed = true;
   }
   return {message->header.tag, message->header.size, message->from->peer_, message};
 }
 
 RequestPtr WorkerImpl::receive_probed(Probed probed, std::span<std::byte> into, ReceiveDone done, void* context) {
-  Operation* receive = begin(Operation::Doing::receive);
+  Operation* receive = begin(Doing::receive);
   receive->into = into.data();
   receive->size = into.size();
   receive->receive_done = done;
   receive->context = context;
   auto* message = static_cast<Unexpected*>(probed.message);
   if (!message->probed) {  // it was looked at only, and is still in the matching
-    take_out(*message);
+    matching.unexpected.take_out(*message);
     message->probed = true;
   }
   match_later(*receive, *message);
   return RequestPtr(receive);
 }
 
-// ---- standing receives
+// ---- persistent receives
 
-void WorkerImpl::tag_serve(const Standing& standing) {
-  standing_.push_back(std::make_unique<Standing>(standing));
-  if (!unexpected_.empty()) serve_again_ = true;
+void WorkerImpl::post_persistent(const PersistentReceive& receive) {
+  matching.persistent.post(receive);
+  if (!matching.unexpected.empty()) matching.serve_again = true;
 }
 
-const Standing* WorkerImpl::standing_for(Tag tag) const {
-  for (const auto& standing : standing_) {
-    if (((tag ^ standing->tag) & standing->mask) == 0) return standing.get();
-  }
-  return nullptr;
-}
-
-bool WorkerImpl::give_to_standing(const Standing& standing, EndpointImpl& from, const MessageHeader& header,
-                                  Payload payload) {
+bool WorkerImpl::give_to_persistent(const PersistentReceive& persistent, EndpointImpl& from,
+                                    const MessageHeader& header, Payload payload) {
   Buffer message;
   if (payload.owned != nullptr) {
     message = std::move(*payload.owned);
   } else {
-    message = standing.allocate(standing.context, header.size);
+    message = persistent.allocate(persistent.context, header.size);
     if (!message) return false;
     copy(message.data(), payload.bytes);
   }
   from.consume_credit(charge_of(header, header.size));
-  if (PERIAPT_UNLIKELY(header.id != 0)) acknowledge(from, header);
+  if (PERIAPT_UNLIKELY(header.id != 0)) from.say(Kind::acknowledge, header.id);
   Received got{Outcome::ok, header.tag, header.size, from.peer_};
-  standing.arrived(standing.context, std::move(message), got);
+  persistent.arrived(persistent.context, std::move(message), got);
   return true;
 }
 
-// Gives unexpected messages to the standing receives, in order of arrival, as long as there is memory for them.
+// Gives unexpected messages to the persistent receives, in order of arrival, as long as there is memory for them.
 int WorkerImpl::serve_unexpected() {
-  serve_again_ = false;
-  fetch_active();
+  matching.serve_again = false;
+  for (const Protocol* protocol : protocols.rows()) {
+    if (protocol->retry != nullptr) protocol->retry(*this);
+  }
+  UnexpectedMessages& unexpected = matching.unexpected;
   List<Unexpected, InOrder> mine;
-  for (Unexpected* message = unexpected_.front(); message != nullptr;) {
-    Unexpected* next = unexpected_.after(message);
-    if (!message->arriving && standing_for(message->header.tag) != nullptr) {
-      take_out(*message);
+  for (Unexpected* message = unexpected.front(); message != nullptr;) {
+    Unexpected* next = unexpected.after(message);
+    if (!message->arriving && matching.persistent.find(message->header.tag) != nullptr) {
+      unexpected.take_out(*message);
       mine.push_back(message);
     }
     message = next;
@@ -506,65 +417,55 @@ int WorkerImpl::serve_unexpected() {
     if (!serve(*message)) break;
     ++served;
   }
-  // What found no memory goes back to where it was.
-  Unexpected* place = unexpected_.front();
-  while (Unexpected* message = mine.pop_front()) {
-    serve_again_ = true;
-    while (place != nullptr && place->order < message->order) place = unexpected_.after(place);
-    unexpected_.insert_before(place, message);
-    unexpected_by_tag_.append(message);
-  }
+  if (!mine.empty()) matching.serve_again = true;
+  unexpected.put_back(mine);
   return served;
 }
 
 bool WorkerImpl::serve(Unexpected& message) {
-  const Standing& standing = *standing_for(message.header.tag);
+  const PersistentReceive& persistent = *matching.persistent.find(message.header.tag);
   EndpointImpl& from = *message.from;
   if (message.header.kind == Kind::eager) {
     // Of memory of ours the user knows nothing: he gets a copy in his own. What was handed over stays what it is.
     Buffer* owned = message.handed_over ? &message.bytes : nullptr;
-    if (!give_to_standing(standing, from, message.header, {message.bytes.bytes(), owned})) return false;
+    if (!give_to_persistent(persistent, from, message.header, {message.bytes.bytes(), owned})) return false;
     message.Hook<InOrder>::unlink();
-    forget(message);
+    matching.unexpected.forget(message);
     return true;
   }
   if (!may_fetch(message.header.size)) return false;
-  Buffer room = standing.allocate(standing.context, message.header.size);
+  Buffer room = persistent.allocate(persistent.context, message.header.size);
   if (!room || room.size() < message.header.size) return false;
   message.Hook<InOrder>::unlink();
-  Operation& receive = *begin(Operation::Doing::standing_receive);
-  receive.dropped = true;
+  Operation& receive = begin_internal(Doing::persistent_receive);
   receive.into = room.data();
   receive.size = message.header.size;
-  receive.course().buffer = std::move(room);
-  receive.course().standing = &standing;
-  fetching_ += receive.size;
+  receive.state().buffer = std::move(room);
+  receive.state().persistent = &persistent;
+  receive.state().deliver = [](WorkerImpl&, Operation& operation, Buffer message) {
+    const PersistentReceive& to = *operation.state().persistent;
+    to.arrived(to.context, std::move(message), operation.got());
+  };
+  fetching += receive.size;
   from.consume_credit(charge_of(message.header, message.bytes.size()));
   from.begin_fetch(receive, message.header, message.bytes.bytes());
-  forget(message);
+  matching.unexpected.forget(message);
   return true;
 }
 
 // Memory for messages that were announced is bounded as well; one is always allowed.
 bool WorkerImpl::may_fetch(std::uint64_t size) const {
-  return fetching_ == 0 || fetching_ + size <= context_.request().limits.unexpected_bytes;
+  return fetching == 0 || fetching + size <= context_.request().limits.unexpected_bytes;
 }
 
-// The receives that the engine made itself, for somebody who wants the bytes and has no request.
+// The receives that the engine made itself, and that no user holds.
 void WorkerImpl::deliver(Operation& operation, Outcome outcome) {
-  Course& course = operation.course();
-  Buffer message = std::move(course.buffer);
-  const Standing* standing = course.standing;
+  Buffer message = std::move(operation.state().buffer);
   mark_ended(operation, outcome);
-  fetching_ -= operation.size;
-  Received got = operation.got();
-  if (operation.doing == Operation::Doing::active_receive) {
-    deliver_active(operation, std::move(message), outcome);
-    recycle(operation);
-    return;
-  }
+  fetching -= operation.size;
+  if (outcome == Outcome::ok) operation.state().deliver(*this, operation, std::move(message));
+  if (!active.waiting.empty()) matching.serve_again = true;
   recycle(operation);
-  if (outcome == Outcome::ok) standing->arrived(standing->context, std::move(message), got);
 }
 
 // ---- unexpected messages
@@ -586,41 +487,17 @@ Unexpected& WorkerImpl::keep(EndpointImpl& from, const MessageHeader& header, Pa
 }
 
 Unexpected& WorkerImpl::keep(EndpointImpl& from, const MessageHeader& header) {
-  Unexpected& message = *unexpecteds_.take();
   ++counters_.unexpected;
   enough = true;
-  message.from = &from;
-  message.header = header;
-  message.key = header.tag;
-  message.order = ++arrivals_;
-  unexpected_by_tag_.append(&message);
-  unexpected_.push_back(&message);
-  from.unexpected_.push_back(&message);
+  Unexpected& message = matching.unexpected.add(&from, header);
+  from.own(message);
   return message;
-}
-
-Unexpected* WorkerImpl::find_unexpected(Tag tag, Tag mask) {
-  if (PERIAPT_LIKELY(mask == kFullMask)) return static_cast<Unexpected*>(unexpected_by_tag_.first(tag));
-  Unexpected* message = unexpected_.front();
-  while (message != nullptr && ((message->header.tag ^ tag) & mask) != 0) message = unexpected_.after(message);
-  return message;
-}
-
-// Out of the matching; it still belongs to its peer.
-void WorkerImpl::take_out(Unexpected& message) {
-  unexpected_by_tag_.remove(&message);
-  message.Hook<InOrder>::unlink();
-}
-
-void WorkerImpl::forget(Unexpected& message) {
-  message.Hook<OfEndpoint>::unlink();
-  unexpecteds_.give(&message);
 }
 
 void WorkerImpl::out_of_memory(EndpointImpl& from, Unexpected& message) {
   std::string size = std::to_string(message.header.size);
-  take_out(message);
-  forget(message);
+  matching.unexpected.take_out(message);
+  matching.unexpected.forget(message);
   from.fail("no memory for an unexpected message of " + size + " bytes from worker " + std::to_string(from.peer_));
 }
 

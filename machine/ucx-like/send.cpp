@@ -1,48 +1,79 @@
-// Tag sends, and the order of everything that is paid for with credit.
-#include <cstring>
-
-#include "machine/ucx-like/engine.h"
+// Sends: what goes out at once, and the order of everything that is paid for with credit.
+#include "machine/ucx-like/endpoint.h"
+#include "machine/ucx-like/worker_impl.h"
 
 namespace periapt::ucx {
 
-// Everything that could be in the way of a small message is in two numbers.
-PERIAPT_INLINE bool EndpointImpl::send_fast(std::span<const std::byte> bytes, Tag tag) {
-  auto size = static_cast<std::int64_t>(bytes.size());
-  if (PERIAPT_UNLIKELY(size > fast_max_ || !credit_.covers(size + kMessageOverhead))) return false;
-  ShortHeader header(credit_.take_owed(), tag);
-  if (PERIAPT_UNLIKELY(transport_->send_inline(*link_, bytes_of(header), bytes) != Accepted::done)) {
-    credit_.put_back(header.credit());
+// Everything that could be in the way of a small message is in two numbers: fast_max_ and the credit.
+template <class AnyHeader>
+PERIAPT_INLINE bool EndpointImpl::send_at_once(const AnyHeader& header, std::span<const std::byte> payload) {
+  if (PERIAPT_UNLIKELY(transport_->send_inline(*link_, bytes_of(header), payload) != Accepted::done)) {
+    credit.put_back(credit_in(header));
     return false;
   }
-  credit_.spend(size + kMessageOverhead);
-  ++counters_->messages_sent;
-  counters_->bytes_sent += bytes.size();
+  credit.spend(static_cast<std::int64_t>(payload.size()) + kMessageOverhead);
+  ++counters->messages_sent;
+  counters->bytes_sent += payload.size();
   return true;
+}
+
+PERIAPT_INLINE bool EndpointImpl::send_fast(std::span<const std::byte> bytes, Tag tag) {
+  auto size = static_cast<std::int64_t>(bytes.size());
+  if (PERIAPT_UNLIKELY(size > fast_max_ || !credit.covers(size + kMessageOverhead))) return false;
+  ShortHeader header(credit.take_owed(), tag);
+  return send_at_once(header, bytes);
+}
+
+PERIAPT_INLINE bool EndpointImpl::active_fast(std::uint16_t id, std::span<const std::byte> user_header,
+                                              std::span<const std::byte> payload) {
+  auto size = static_cast<std::int64_t>(payload.size());
+  if (PERIAPT_UNLIKELY(size > fast_max_ || !credit.covers(size + kMessageOverhead))) return false;
+  if (!UserHeader::fits(user_header.size())) return false;
+  MessageHeader header = active_header(id, user_header);
+  header.credit = credit.take_owed();
+  return send_at_once(header, payload);
 }
 
 RequestPtr EndpointImpl::tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) {
   if (PERIAPT_LIKELY(send_fast(bytes, tag))) return nullptr;
-  return begin(begin_send(Operation::Doing::send, bytes, tag, done, context));
+  return begin(begin_send(Doing::send, bytes, tag, done, context));
+}
+
+RequestPtr EndpointImpl::tag_send_from(MemoryKind kind, std::span<const std::byte> bytes, Tag tag, SendDone done,
+                                       void* context) {
+  if (kind == MemoryKind::host) return tag_send(bytes, tag, done, context);
+  Operation* operation = begin_send(Doing::send, bytes, tag, done, context);
+  operation->kind = kind;
+  return begin(operation);
 }
 
 bool EndpointImpl::tag_send_now(std::span<const std::byte> bytes, Tag tag) { return send_fast(bytes, tag); }
 
 void EndpointImpl::tag_send_owned(Buffer bytes, Tag tag) {
   if (PERIAPT_LIKELY(send_fast(bytes.bytes(), tag))) return;
-  Operation* operation = begin_send(Operation::Doing::send, bytes.bytes(), tag);
-  operation->course().buffer = std::move(bytes);
+  Operation* operation = begin_send(Doing::send, bytes.bytes(), tag);
+  operation->state().buffer = std::move(bytes);
   begin(operation);
 }
 
 RequestPtr EndpointImpl::tag_send_sync(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) {
-  Operation* operation = begin_send(Operation::Doing::sync_send, bytes, tag, done, context);
-  operation->wants_answer = true;
+  Operation* operation = begin_send(Doing::sync_send, bytes, tag, done, context);
+  operation->awaits_answer = true;
   return begin(operation);
 }
 
-Operation* EndpointImpl::begin_send(Operation::Doing doing, std::span<const std::byte> bytes, Tag tag, SendDone done,
+RequestPtr EndpointImpl::active_send(std::uint16_t id, std::span<const std::byte> header,
+                                     std::span<const std::byte> payload, SendDone done, void* context) {
+  if (PERIAPT_LIKELY(active_fast(id, header, payload))) return nullptr;
+  Operation* operation = begin_send(Doing::active_send, payload, 0, done, context);
+  operation->state().code = id;
+  operation->state().extra.assign(header.begin(), header.end());
+  return begin(operation);
+}
+
+Operation* EndpointImpl::begin_send(Doing doing, std::span<const std::byte> bytes, Tag tag, SendDone done,
                                     void* context) {
-  Operation* operation = worker_.begin(doing, done, context);
+  Operation* operation = owner.begin(doing, done, context);
   operation->source = bytes.data();
   operation->size = bytes.size();
   operation->tag = tag;
@@ -55,13 +86,11 @@ RequestPtr EndpointImpl::begin(Operation* operation) {
   operation->endpoint = this;
   operation->within_call = true;
   if (!failure_.empty() || closing_ || !open()) {
-    worker_.mark_ended(*operation, Outcome::peer_lost);
+    owner.mark_ended(*operation, Outcome::peer_lost);
   } else {
-    active_.push_back(operation);
+    own(*operation);
     bool first = sends_.empty();
-    sends_.push_back(operation);
-    ++waiting_messages_;
-    waiting_bytes_ += operation->size;
+    queue_ordered(*operation);
     if (first && drain_sends()) busy();
     set_fast();
   }
@@ -77,88 +106,24 @@ RequestPtr EndpointImpl::ended_within_call(RequestPtr request) {
     operation->told = true;
     return nullptr;
   }
-  worker_.end_later(*operation, operation->result);
+  owner.end_later(*operation, operation->result);
   return request;
 }
 
-EndpointImpl::Step EndpointImpl::try_send(Operation& operation) {
-  if (operation.doing == Operation::Doing::active_send) return try_active(operation);
-  if (operation.doing == Operation::Doing::flush) return try_flush(operation);
-  if (hands_over(operation) && operation.size <= rail_->port->can().max_lent) return try_eager(operation);
-  auto charge = static_cast<std::int64_t>(operation.size) + kMessageOverhead;
-  if (operation.size <= plan_.eager_max && charge <= credit_.window()) return try_eager(operation);
-  return try_announce(operation);
-}
-
-// Does it change owner, so that the receiver's memory is not used for it?
-bool EndpointImpl::hands_over(const Operation& operation) const {
-  return operation.owns_bytes() && plan_.hands_over && operation.size > plan_.inline_max;
-}
-
-bool EndpointImpl::has_credit(std::int64_t charge) {
-  if (credit_.covers(charge)) return true;
-  if (credit_.request_credit()) {
-    ++counters_->credit_waits;
-    MessageHeader header;
-    header.kind = Kind::out_of_credit;
-    send_control(header);
+// The front of the ordered queue.
+Step EndpointImpl::try_send(Operation& operation) {
+  if (operation.protocol == nullptr) {
+    Demand demand;
+    demand.use = operation.doing == Doing::active_send ? Use::active_send : Use::send;
+    demand.size = operation.size;
+    demand.kind = operation.kind;
+    demand.owned = operation.owns_bytes();
+    operation.protocol = owner.protocols.choose(demand, plan);
   }
-  return false;
-}
-
-EndpointImpl::Step EndpointImpl::try_eager(Operation& operation) {
-  bool hand_over = hands_over(operation);
-  std::int64_t charge = kMessageOverhead + (hand_over ? 0 : static_cast<std::int64_t>(operation.size));
-  if (!has_credit(charge)) return Step::no_credit;
-  if (operation.wants_answer && operation.id == 0) operation.id = worker_.ids_.add(&operation);
-  MessageHeader header;
-  header.kind = Kind::eager;
-  header.code = hand_over ? kHandedOver : 0;
-  header.credit = credit_.take_owed();
-  header.tag = operation.tag;
-  header.size = operation.size;
-  header.id = operation.id;
-  std::span<const std::byte> payload(operation.source, operation.size);
-  operation.all_parts_given = true;
-  Accepted answer;
-  if (operation.size <= plan_.inline_max) {
-    answer = transport_->send_inline(*link_, least_bytes_of(header), payload);
-  } else if (operation.owns_bytes()) {
-    answer = transport_->send_owned(*link_, least_bytes_of(header), operation.course().buffer);
-    if (answer == Accepted::pending) answer = Accepted::done;
-  } else {
-    answer = send_part(*rail_, header, payload, operation);
-  }
-  if (answer == Accepted::no_resource || answer == Accepted::lost) credit_.put_back(header.credit);
-  return after(answer, operation, charge);
-}
-
-EndpointImpl::Step EndpointImpl::after(Accepted answer, Operation& operation, std::int64_t charge) {
-  if (answer == Accepted::no_resource || answer == Accepted::lost) {
-    operation.all_parts_given = false;
-    ++counters_->no_resource;
-    // A lost link is reported by its transport; nothing is to be tried until then.
-    return answer == Accepted::lost ? Step::no_credit : Step::no_room;
-  }
-  credit_.spend(charge);
-  gone(operation);
-  return Step::gone;
-}
-
-// It has left the ordered queue: what comes behind it may go.
-void EndpointImpl::gone(Operation& operation) {
+  if (operation.protocol != nullptr) return operation.protocol->start(*this, operation);
   unqueue(operation);
-  ++counters_->messages_sent;
-  counters_->bytes_sent += operation.size;
-  if (operation.all_parts_given && operation.outstanding == 0 && !operation.wants_answer) {
-    worker_.end_later(operation, Outcome::ok);
-  }
-}
-
-void EndpointImpl::unqueue(Operation& operation) {
-  operation.Hook<InQueue>::unlink();
-  --waiting_messages_;
-  waiting_bytes_ -= operation.size;
+  owner.end_later(operation, Outcome::failed);
+  return Step::gone;
 }
 
 }  // namespace periapt::ucx

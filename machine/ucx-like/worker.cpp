@@ -1,122 +1,47 @@
-// Making a worker, its progress and waiting, and how operations end.
-#include "machine/ucx-like/worker.h"
-
-#include <sys/epoll.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
-#include "base/fatal.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "machine/ucx-like/bytes.h"
-#include "machine/ucx-like/engine.h"
-#include "machine/ucx-like/loopback.h"
+#include "machine/ucx-like/worker_impl.h"
 
 namespace periapt::ucx {
 namespace {
 
 constexpr std::uint8_t kAddressVersion = 1;
 
-// What decides which way ordered messages take, when nobody gave an order.
-double small_message_ns(const Device& device) { return device.costs.overhead_ns + device.costs.latency_ns; }
-
 }  // namespace
 
-Buffer allocate_plain(std::uint64_t size) {
-  auto* bytes = static_cast<std::byte*>(std::malloc(size == 0 ? 1 : size));
-  return {bytes, size, [](void*, void* given) { std::free(given); }, nullptr};
-}
-
-Result<std::unique_ptr<Worker>> Worker::create(Context& context, PeerId self) {
-  auto worker = std::make_unique<WorkerImpl>(context, self != 0 ? self : context.request().self);
-  Status opened = worker->open_ports();
-  if (!opened.ok()) return opened;
-  return std::unique_ptr<Worker>(std::move(worker));
-}
-
-WorkerImpl::WorkerImpl(Context& context, PeerId self)
-    : context_(context), self_(self), devices_(context.devices()), operations_(*this) {
+WorkerImpl::WorkerImpl(Context& context, PeerId self, ProtocolTable protocols)
+    : self_(self), context_(context), protocols(std::move(protocols)), ports(context, self), operations_(*this) {
   const Limits& limits = context.request().limits;
-  credit_.bound = static_cast<std::int64_t>(limits.unexpected_bytes);
-  credit_.window_max = static_cast<std::int64_t>(limits.credit_bytes);
+  credit.bound = static_cast<std::int64_t>(limits.unexpected_bytes);
+  credit.window_max = static_cast<std::int64_t>(limits.credit_bytes);
 }
 
 WorkerImpl::~WorkerImpl() {
-  if (const Status kept = keep_costs(); !kept) log::warn(kept.message());
-  // Transports first: nothing arrives any more, and nobody reads lent memory.
-  for (auto& port : ports_) {
-    port->registrations.reset();
-    port->transport.reset();
-  }
+  if (const Status kept = ports.keep_costs(); !kept) log::warn(kept.message());
+  ports.close();
   for (auto& endpoint : endpoints_) {
-    while (Unexpected* message = endpoint->unexpected_.pop_front()) unexpecteds_.give(message);
+    while (Unexpected* message = endpoint->unexpected_.pop_front()) matching.unexpected.forget(*message);
     while (Operation* operation = endpoint->active_.pop_front()) {
       operation->Hook<InQueue>::unlink();
       recycle(*operation);
     }
   }
-  if (epoll_ >= 0) ::close(epoll_);
 }
 
-Status WorkerImpl::open_ports() {
-  const ContextRequest& asked = context_.request();
-  OpenRequest request;
-  request.receiver = this;
-  request.self = self_;
-  request.secret = asked.secret;
-  request.host = asked.host;
-  request.one_host = asked.one_host;
-  request.option = asked.option;
-  auto open = [&](const TransportFactory& factory, Device& device) {
-    Result<std::unique_ptr<Transport>> opened = factory.open(device, request);
-    if (!opened.ok()) {
-      device.usable = false;
-      device.detail = "could not be opened: " + opened.message();
-      return;
-    }
-    auto port = std::make_unique<Port>();
-    port->transport = std::move(*opened);
-    port->device = port->transport->device();
-    port->loopback = &factory == &kLoopback;
-    port->registrations = std::make_unique<Registrations>(
-        *port->transport, asked.limits.keep_registrations ? asked.limits.registrations : 0);
-    ports_.push_back(std::move(port));
-  };
-  for (Device& device : devices_) {
-    for (const TransportFactory* factory : asked.factories) {
-      if (device.usable && device.transport == factory->name) open(*factory, device);
-    }
-  }
-  if (ports_.empty()) return Status::failure("no transport could be opened:" + unused_devices());
-  if (asked.transports.empty()) {
-    std::stable_sort(ports_.begin(), ports_.end(), [](const auto& a, const auto& b) {
-      if (a->can().reach != b->can().reach) return a->can().reach < b->can().reach;
-      return small_message_ns(a->device) < small_message_ns(b->device);
-    });
-  }
-  Device loopback = kLoopback.probe(request).front();
-  open(kLoopback, loopback);
-  std::rotate(ports_.begin(), ports_.end() - 1, ports_.end());
-  for (std::size_t i = 0; i < ports_.size(); ++i) ports_[i]->number = static_cast<unsigned>(i);
-  for (auto& port : ports_) {
-    if (!port->loopback) polled_.push_back(port->transport.get());
-  }
-  read_costs();
-  Result<unsigned> ways =
-      ways_by_hand(context_.request().option ? context_.request().option("+rendezvous") : std::string());
-  if (ways) forced_ways_ = *ways;
-  return ways.status();
-}
+Status WorkerImpl::open() { return ports.open(*this); }
+
+// ---- peers
 
 std::vector<std::byte> WorkerImpl::address() const {
   Writer writer;
   writer.number(kAddressVersion);
   writer.number(kWireVersion);
   writer.number(self_);
-  writer.number(static_cast<std::uint8_t>(ports_.size()));
-  for (const auto& port : ports_) {
+  writer.number(static_cast<std::uint8_t>(ports.size()));
+  for (const auto& port : ports) {
     writer.text(port->device.transport);
     writer.text(port->transport->address());
   }
@@ -153,12 +78,13 @@ Result<Endpoint*> WorkerImpl::connect(std::span<const std::byte> address) {
 
   EndpointImpl& endpoint = endpoint_of(peer);
   if (!endpoint.failure_.empty()) {
-    if (!endpoint.parted_) return Status::failure("worker " + std::to_string(peer) + " is lost: " + endpoint.failure_);
+    if (!endpoint.disconnected_)
+      return Status::failure("worker " + std::to_string(peer) + " is lost: " + endpoint.failure_);
     endpoint.revive();
   }
   // The k-th device of a transport takes the k-th of theirs that it reaches: rails of a pair end at different devices.
   std::vector<std::pair<std::string, std::size_t>> used;
-  for (auto& port : ports_) {
+  for (auto& port : ports) {
     if (port->loopback && peer != self_) continue;
     std::vector<const Entry*> reached;
     for (const Entry& entry : theirs) {
@@ -169,24 +95,16 @@ Result<Endpoint*> WorkerImpl::connect(std::span<const std::byte> address) {
     auto turn = std::find_if(used.begin(), used.end(), [&](auto& u) { return u.first == port->device.transport; });
     if (turn == used.end()) turn = used.insert(used.end(), {port->device.transport, 0});
     const Entry& entry = *reached[turn->second++ % reached.size()];
-    endpoint.know(*port, entry.number, entry.address);
+    endpoint.rails.know(*port, entry.number, entry.address);
   }
-  if (endpoint.rails_.empty()) {
+  if (endpoint.rails.empty()) {
     std::string ours, others;
-    for (auto& port : ports_) ours += (ours.empty() ? "" : ", ") + port->device.transport + "/" + port->device.name;
+    for (auto& port : ports) ours += (ours.empty() ? "" : ", ") + name_of(*port);
     for (Entry& entry : theirs) others += (others.empty() ? "" : ", ") + entry.transport;
     return Status::failure("no transport reaches worker " + std::to_string(peer) + ": here are " + ours +
-                           ", there are " + others + unused_devices());
+                           ", there are " + others + ports.unused_devices());
   }
   return static_cast<Endpoint*>(&endpoint);
-}
-
-std::string WorkerImpl::unused_devices() const {
-  std::string unused;
-  for (const Device& device : devices_) {
-    if (!device.usable) unused += "\n  not used: " + describe(device);
-  }
-  return unused;
 }
 
 EndpointImpl& WorkerImpl::endpoint_of(PeerId peer) {
@@ -201,20 +119,17 @@ Endpoint* WorkerImpl::endpoint(PeerId peer) {
   return known == nullptr ? nullptr : *known;
 }
 
-Port* WorkerImpl::port_of(Transport& transport) {
-  for (auto& port : ports_) {
-    if (port->transport.get() == &transport) return port.get();
-  }
-  return nullptr;
+bool WorkerImpl::sums_are_right() const {
+  CreditPool sum;
+  for (const auto& endpoint : endpoints_) endpoint->credit.add_to(sum);
+  return sum.granted == credit.granted && sum.out_of_credit == credit.out_of_credit;
 }
 
 // ---- progress
 
 int WorkerImpl::progress() {
-  int moved = 0;
-  // By number: a call-back may connect, and there is one more.
-  for (std::size_t i = 0; i < polled_.size(); ++i) moved += polled_[i]->progress();
-  if (serve_again_) moved += serve_unexpected();
+  int moved = ports.progress();
+  if (matching.serve_again) moved += serve_unexpected();
   if (!busy_.empty()) {
     // Those that still have something to send, but no room, put themselves on the list again.
     draining_.swap(busy_);
@@ -226,77 +141,42 @@ int WorkerImpl::progress() {
   }
   for (std::size_t i = 0; i < ended_.size(); ++i, ++moved) tell(*ended_[i]);
   ended_.clear();
-  if (PERIAPT_UNLIKELY(!lost_.empty() || !parted_.empty())) moved += tell_of_peers();
+  if (PERIAPT_UNLIKELY(!events.empty())) moved += events.tell();
   return moved;
 }
 
-void WorkerImpl::poll(Transport& transport) {
-  if (std::find(polled_.begin(), polled_.end(), &transport) == polled_.end()) polled_.push_back(&transport);
+int PeerEvents::tell() {
+  const auto now_lost = std::exchange(lost, {}), now_disconnected = std::exchange(disconnected, {});
+  for (const auto& [peer, reason] : now_lost) {
+    if (on_lost) on_lost(peer, reason);
+  }
+  for (const auto& [peer, reason] : now_disconnected) {
+    if (on_disconnected) on_disconnected(peer, reason);
+  }
+  return static_cast<int>(now_lost.size() + now_disconnected.size());
 }
 
-int WorkerImpl::tell_of_peers() {
-  auto lost = std::move(lost_), parted = std::move(parted_);
-  lost_.clear();
-  parted_.clear();
-  for (auto& [peer, reason] : lost) {
-    if (on_lost_) on_lost_(peer, reason);
-  }
-  for (auto& [peer, reason] : parted) {
-    if (on_parted_) on_parted_(peer, reason);
-  }
-  return static_cast<int>(lost.size() + parted.size());
-}
-
-// One descriptor is waited for itself: an epoll around it would be told of each arrival, by whoever sends.
-int WorkerImpl::wait_fd() const {
-  if (std::exchange(waits_looked_up_, true)) return wait_fd_;
-  std::vector<int> all;
-  for (const auto& port : ports_) {
-    if (port->loopback) continue;  // only this thread puts something there
-    all.push_back(port->transport->wait_fd());
-    if (all.back() < 0) return -1;
-  }
-  if (all.size() == 1) return wait_fd_ = all.front();
-  epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
-  epoll_event event{};
-  event.events = EPOLLIN;
-  for (int fd : all) {
-    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) return -1;
-  }
-  return wait_fd_ = epoll_;
+void WorkerImpl::on_active(std::uint16_t id, const ActiveHandler& handler) {
+  if (active.handlers.size() <= id) active.handlers.resize(id + std::size_t{1});
+  active.handlers[id] = handler;
 }
 
 bool WorkerImpl::arm() {
-  if (!busy_.empty() || !ended_.empty() || !lost_.empty() || !parted_.empty() || serve_again_) return false;
-  for (auto& port : ports_) {
-    if (!port->transport->arm()) return false;
-  }
-  return true;
-}
-
-void WorkerImpl::disarm() {
-  for (auto& port : ports_) port->transport->disarm();
+  if (!busy_.empty() || !ended_.empty() || !events.empty() || matching.serve_again) return false;
+  return ports.arm();
 }
 
 // ---- how operations end
 
-PERIAPT_NOINLINE void WorkerImpl::end_course(Operation& operation) {
-  leave(*operation.course_);
-  courses_.give(operation.course_);
-  operation.course_ = nullptr;
+PERIAPT_NOINLINE void WorkerImpl::end_state(Operation& operation) {
+  operation.state_->release();
+  states_.give(operation.state_);
+  operation.state_ = nullptr;
 }
 
-Course& Operation::make_course() {
-  course_ = worker.courses_.take();
-  return *course_;
-}
-
-// Gives back what it holds of others. What it says is still there.
-void WorkerImpl::leave(Course& course) {
-  course.buffer.reset();
-  course.rkey.reset();
-  for (auto& [port, registration] : course.registered) port->registrations->release(registration);
-  course.registered.clear();
+RequestState& Operation::make_state() {
+  state_ = worker.states_.take();
+  return *state_;
 }
 
 void WorkerImpl::mark_ended(Operation& operation, Outcome outcome) {
@@ -305,10 +185,10 @@ void WorkerImpl::mark_ended(Operation& operation, Outcome outcome) {
   operation.id = 0;
   operation.Hook<OfEndpoint>::unlink();
   operation.Hook<InQueue>::unlink();
-  if (operation.course_ != nullptr) leave(*operation.course_);
+  if (operation.state_ != nullptr) operation.state_->release();
   EndpointImpl* endpoint = operation.endpoint;
   if (endpoint == nullptr) return;
-  if (operation.counted) --endpoint->open_one_sided_;
+  if (operation.counted) --endpoint->remote.open;
   operation.counted = false;
   // Flushes, fences and partings wait for the ends of others.
   if (endpoint->close_ != nullptr || !endpoint->one_sided_.empty()) endpoint->busy();
@@ -345,8 +225,8 @@ bool Operation::take_back() {
   if (doing == Doing::receive && posted) {
     posted = false;
     received_ = {};
-    worker.posted_.remove(this, mask);
-  } else if (Hook<InQueue>::linked() && !announced && (course_ == nullptr || course_->moved == 0) && outstanding == 0) {
+    worker.matching.posted.remove(this, mask);
+  } else if (Hook<InQueue>::linked() && !announced && (state_ == nullptr || state_->moved == 0) && outstanding == 0) {
     endpoint->unqueue(*this);
   } else {
     return false;
@@ -361,28 +241,52 @@ void Operation::completed(Completion& self, Outcome outcome) {
   operation.worker.part_completed(operation, outcome);
 }
 
-// One of the parts that transports have of this operation is done, or the peer has answered.
+// Could it go on in another way, now that a device has failed it?
+static bool may_go_on(const Operation& operation) {
+  return operation.result != Outcome::peer_lost && operation.result != Outcome::cancelled &&
+         operation.endpoint->failure().empty();
+}
+
 void WorkerImpl::part_completed(Operation& operation, Outcome outcome) {
   if (outcome != Outcome::ok && operation.result == Outcome::ok) operation.result = outcome;
   if (operation.has_ended() || operation.outstanding != 0) {
     if (!operation.has_ended() && operation.Hook<InQueue>::linked()) operation.endpoint->busy();
     return;
   }
-  if (operation.endpoint == nullptr) return end_now(operation, operation.result);  // a flush of all peers
+  EndpointImpl* endpoint = operation.endpoint;
+  if (endpoint == nullptr) return end_now(operation, operation.result);  // a flush of all peers
+  const Protocol* protocol = operation.protocol;
   if (operation.result == Outcome::ok) {
-    if (!operation.all_parts_given) return operation.endpoint->busy();
-    if (operation.wants_answer && !operation.answered) return;
-  } else if (operation.endpoint->another_way(operation)) {
+    if (!operation.all_parts_given) return endpoint->busy();
+    if (operation.awaits_answer) return;
+    if (protocol != nullptr && protocol->finish != nullptr) protocol->finish(*endpoint, operation);
+  } else if (protocol != nullptr && protocol->abort != nullptr && may_go_on(operation) &&
+             protocol->abort(*endpoint, operation)) {
     return;
   }
-  const Course* course = operation.known_course();
-  bool fetched =
-      operation.into != nullptr && course != nullptr && course->way == LargeWay::get && course->their_id != 0;
-  if (fetched && operation.result == Outcome::ok) {
-    note_time(operation);
-    operation.endpoint->say(Kind::fetched, course->their_id);
-  }
   end_now(operation, operation.result);
+}
+
+void WorkerImpl::received_part(Operation& operation, std::uint64_t bytes) {
+  RequestState& state = operation.state();
+  state.moved += bytes;
+  if (state.moved != operation.size) return;
+  if (operation.protocol != nullptr && operation.protocol->finish != nullptr) {
+    operation.protocol->finish(*operation.endpoint, operation);
+  }
+  end_now(operation, Outcome::ok);
+}
+
+void WorkerImpl::note_time(Operation& receive, LargeWay way) {
+  const RequestState& state = receive.state();
+  const Rail* first = receive.endpoint->rails.first();
+  if (state.began_ns == 0 || first == nullptr) return;
+  first->port->times.note(way, receive.size, clock::now_ns() - state.began_ns);
+}
+
+Operation* WorkerImpl::operation_of(EndpointImpl& from, std::uint64_t id) {
+  Operation* operation = ids_.find(id);
+  return operation != nullptr && operation->endpoint == &from ? operation : nullptr;
 }
 
 }  // namespace periapt::ucx

@@ -69,12 +69,12 @@ using RequestPtr = std::unique_ptr<Request, Releaser>;
 using SendDone = void (*)(void* context, Outcome outcome);
 
 /// What a flush waits for, of sends: that the peer has them, or that they are out of this process.
-enum class Until : std::uint8_t { arrived, left };
+enum class FlushScope : std::uint8_t { remote, local };
 using ReceiveDone = void (*)(void* context, const Received& received);
 
-/// A standing receive: any number of messages, each in memory of its own size. What a message-driven runtime posts once
-/// instead of a pool of buffers of one size.
-struct Standing {
+/// A persistent receive: any number of messages, each in memory of its own size. What a message-driven runtime posts
+/// once instead of a pool of buffers of one size.
+struct PersistentReceive {
   Tag tag = 0;
   Tag mask = kFullMask;
   void* context = nullptr;
@@ -130,6 +130,9 @@ class Endpoint {
   /// The bytes are lent until the end of the operation.
   virtual RequestPtr tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done = nullptr,
                               void* context = nullptr) = 0;
+  /// The same from memory of that kind: by a protocol that can read it, or, without one, with Outcome::failed.
+  virtual RequestPtr tag_send_from(MemoryKind kind, std::span<const std::byte> bytes, Tag tag, SendDone done = nullptr,
+                                   void* context = nullptr) = 0;
   /// Sends a message only if it goes at once, its bytes copied within the call. False: nothing was done.
   virtual bool tag_send_now(std::span<const std::byte> bytes, Tag tag) = 0;
   /// The bytes are the engine's from now on.
@@ -142,18 +145,19 @@ class Endpoint {
                                  void* context = nullptr) = 0;
 
   virtual Result<RkeyPtr> unpack(std::span<const std::byte> packed_key) = 0;
+  /// `kind`: of the memory here.
   virtual RequestPtr put(std::span<const std::byte> local, std::uint64_t remote, const RkeyPtr& key,
-                         SendDone done = nullptr, void* context = nullptr) = 0;
+                         SendDone done = nullptr, void* context = nullptr, MemoryKind kind = MemoryKind::host) = 0;
   virtual RequestPtr get(std::span<std::byte> local, std::uint64_t remote, const RkeyPtr& key, SendDone done = nullptr,
-                         void* context = nullptr) = 0;
+                         void* context = nullptr, MemoryKind kind = MemoryKind::host) = 0;
   virtual RequestPtr fetch_op(AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
                               std::uint64_t remote, const RkeyPtr& key, void* result, SendDone done = nullptr,
                               void* context = nullptr) = 0;
   /// Ends when all one-sided operations before it are complete at the peer, and all sends before it have arrived there
   /// (a large one: have been announced; its own end says when it was received). With Outcome::bad_key when the peer has
-  /// refused a put since the latest flush: a put itself may end before anybody could know. `until` left: of sends it
+  /// refused a put since the latest flush: a put itself may end before anybody could know. `scope` local: of sends it
   /// waits only until they have left this process, which a peer that makes no progress doesn't hold up.
-  virtual RequestPtr flush(SendDone done = nullptr, void* context = nullptr, Until until = Until::arrived) = 0;
+  virtual RequestPtr flush(SendDone done = nullptr, void* context = nullptr, FlushScope scope = FlushScope::remote) = 0;
   /// Operations after it come after those before it, at the peer.
   virtual void fence() = 0;
   /// Sends what is accepted (large messages: when they are received), then parts; ends when the peer knows. `at_once`:
@@ -187,7 +191,7 @@ class Worker {
   virtual RequestPtr tag_receive(std::span<std::byte> into, Tag tag, Tag mask = kFullMask, ReceiveDone done = nullptr,
                                  void* context = nullptr) = 0;
   /// Stays posted until the worker ends; plain receives that match are served first.
-  virtual void tag_serve(const Standing& standing) = 0;
+  virtual void post_persistent(const PersistentReceive& persistent) = 0;
   /// Looks among messages that have arrived unmatched. `take`: out of the matching.
   virtual Probed tag_probe(Tag tag, Tag mask = kFullMask, bool take = true) = 0;
   virtual RequestPtr receive_probed(Probed probed, std::span<std::byte> into, ReceiveDone done = nullptr,
@@ -196,7 +200,7 @@ class Worker {
   /// Told when a peer is lost; its reason is a sentence.
   virtual void on_peer_lost(std::function<void(PeerId, const std::string&)> told) = 0;
   /// Told when a peer has closed its endpoint to here in an orderly way.
-  virtual void on_peer_parted(std::function<void(PeerId, const std::string&)> told) = 0;
+  virtual void on_peer_disconnected(std::function<void(PeerId, const std::string&)> told) = 0;
 
   /// Memory that peers reach best once it is registered: those of this host by loads and stores, within the call. Any
   /// memory will do; this costs them less. To be released on the worker's thread. Empty: there is none.
@@ -208,7 +212,7 @@ class Worker {
   virtual void invalidate(std::span<const std::byte> bytes) = 0;
 
   /// Endpoint::flush() of all peers.
-  virtual RequestPtr flush(SendDone done = nullptr, void* context = nullptr, Until until = Until::arrived) = 0;
+  virtual RequestPtr flush(SendDone done = nullptr, void* context = nullptr, FlushScope scope = FlushScope::remote) = 0;
 
   /// Returns how many call-backs were made and messages moved: 0 means that nothing was there to do. Not from a
   /// call-back.

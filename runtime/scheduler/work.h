@@ -16,7 +16,7 @@ namespace periapt {
 enum class WorkKind : std::uint8_t {
   call = 0,     // arguments inline: entry, collection, element and up to 48 bytes of arguments
   message = 1,  // pointer to an Envelope; ownership moves with it
-  thread = 2,   // a user-level thread to resume (own PE only; between PEs it is an errand of the machine's)
+  thread = 2,   // a user-level thread to resume (own PE only; between PEs it is a request of OneSided's)
   small = 3,    // a small message whole (between PEs only): becomes a Message again where it arrives
 };
 

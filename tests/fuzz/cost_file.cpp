@@ -1,5 +1,5 @@
 // The file in which measured costs are kept: a line is good or is passed over.
-#include "machine/ucx-like/protocols.h"
+#include "machine/ucx-like/plan.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace periapt::fuzz {

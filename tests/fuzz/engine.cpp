@@ -307,7 +307,7 @@ class User {
   explicit User(Worker& worker) : worker_(worker) {
     worker.on_active(3, {this, nullptr, [](void*, Endpoint&, Bytes, Buffer) {}});
     if (scene->input.flag()) {
-      worker.tag_serve(
+      worker.post_persistent(
           {8, 8, this, [](void*, std::uint64_t size) { return memory(size); }, [](void*, Buffer, const Received&) {}});
     }
     connect();

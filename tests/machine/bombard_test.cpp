@@ -157,7 +157,7 @@ TEST_P(Bombard, AThousandSendersKeepTheReceiverInItsBoundAndLoseNothing) {
   EXPECT_LE(peak, kBound + kSenders * a_link);
 
   Taken taken;
-  (*receiver)->tag_serve(
+  (*receiver)->post_persistent(
       {5, kFullMask, &taken, [](void*, std::uint64_t size) { return allocated(size); }, Taken::arrived});
   test::Standstill taking([&] { return std::to_string(taken.count) + " messages were taken"; });
   while (taken.count < kSenders * kEach) {

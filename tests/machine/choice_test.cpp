@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "machine/ucx-like/protocols.h"
+#include "machine/ucx-like/plan.h"
 #include "tests/machine/engine_fixture.h"
 
 namespace periapt::ucx::testing {

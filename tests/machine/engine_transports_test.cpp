@@ -99,7 +99,8 @@ TEST_P(OverTransport, AFloodFromOnePeerDoesNotHoldUpAnother) {
   }
 }
 
-// Memory of which account is kept: what the user of owned messages and of a standing receive does with his own.
+// Memory of which account is kept: what the user of owned messages and of a persistent receive does with his
+// own.
 struct Known {
   std::set<void*> bytes;
   std::vector<std::uint32_t> numbers;
@@ -116,19 +117,19 @@ struct Known {
   }
 };
 
-TEST_P(OverTransport, OwnedAndStandingMessagesKeepTheirOrder) {
+TEST_P(OverTransport, OwnedAndPersistentMessagesKeepTheirOrder) {
   std::vector<std::uint32_t> numbers;
-  workers_[1]->tag_serve({0, 0, &numbers,
-                          [](void*, std::uint64_t size) {
-                            return Buffer(
-                                static_cast<std::byte*>(std::malloc(size + 1)), size,
-                                [](void*, void* bytes) { std::free(bytes); }, nullptr);
-                          },
-                          [](void* context, Buffer message, const Received&) {
-                            std::uint32_t number = 0;
-                            std::memcpy(&number, message.data(), 4);
-                            static_cast<std::vector<std::uint32_t>*>(context)->push_back(number);
-                          }});
+  workers_[1]->post_persistent({0, 0, &numbers,
+                                [](void*, std::uint64_t size) {
+                                  return Buffer(
+                                      static_cast<std::byte*>(std::malloc(size + 1)), size,
+                                      [](void*, void* bytes) { std::free(bytes); }, nullptr);
+                                },
+                                [](void* context, Buffer message, const Received&) {
+                                  std::uint32_t number = 0;
+                                  std::memcpy(&number, message.data(), 4);
+                                  static_cast<std::vector<std::uint32_t>*>(context)->push_back(number);
+                                }});
   for (std::uint32_t i = 0; i < 5000; ++i) {
     std::size_t size = 4 + (i * 37) % 3000;
     Buffer message(
@@ -157,16 +158,16 @@ TEST_P(OverTransport, KeptMessagesAreServedInMemoryThatTheUserKnows) {
     ::_exit(known.bytes.empty() ? 0 : 2);
   }
   Known known;
-  workers_[1]->tag_serve({0, 0, &known,
-                          [](void* self, std::uint64_t size) {
-                            Known& known = *static_cast<Known*>(self);
-                            return ++known.asked % 3 == 0 ? Buffer() : known.allocate(size);
-                          },
-                          [](void* self, Buffer message, const Received& received) {
-                            Known& known = *static_cast<Known*>(self);
-                            known.numbers.push_back(static_cast<std::uint32_t>(received.tag));
-                            known.strange += known.bytes.count(message.data()) == 0;
-                          }});
+  workers_[1]->post_persistent({0, 0, &known,
+                                [](void* self, std::uint64_t size) {
+                                  Known& known = *static_cast<Known*>(self);
+                                  return ++known.asked % 3 == 0 ? Buffer() : known.allocate(size);
+                                },
+                                [](void* self, Buffer message, const Received& received) {
+                                  Known& known = *static_cast<Known*>(self);
+                                  known.numbers.push_back(static_cast<std::uint32_t>(received.tag));
+                                  known.strange += known.bytes.count(message.data()) == 0;
+                                }});
   int status = -1;
   bool gone = false;
   until([&] {

@@ -45,15 +45,15 @@ TEST_F(Flood, AThousandSendersKeepTheReceiverInItsBound) {
     std::map<PeerId, unsigned> next;
     std::uint64_t count = 0;
   } taken;
-  worker(receiver).tag_serve({5, kFullMask, &taken,
-                              [](void*, std::uint64_t size) { return owned(std::vector<std::byte>(size)); },
-                              [](void* context, Buffer bytes, const Received& received) {
-                                auto& all = *static_cast<Taken*>(context);
-                                unsigned number = 0;
-                                std::memcpy(&number, bytes.data(), 4);
-                                EXPECT_EQ(number, all.next[received.from]++) << "from " << received.from;
-                                ++all.count;
-                              }});
+  worker(receiver).post_persistent({5, kFullMask, &taken,
+                                    [](void*, std::uint64_t size) { return owned(std::vector<std::byte>(size)); },
+                                    [](void* context, Buffer bytes, const Received& received) {
+                                      auto& all = *static_cast<Taken*>(context);
+                                      unsigned number = 0;
+                                      std::memcpy(&number, bytes.data(), 4);
+                                      EXPECT_EQ(number, all.next[received.from]++) << "from " << received.from;
+                                      ++all.count;
+                                    }});
   for (unsigned i = 0; i < 20'000 && taken.count != kSenders * kEach; ++i) round();
   EXPECT_EQ(taken.count, kSenders * kEach);
 }
@@ -133,8 +133,9 @@ TEST_F(Flood, WindowsGrowForThoseWhoUseThemAndShrinkWhenItGetsTight) {
   struct Taken {
     unsigned count = 0;
   } taken;
-  worker(20).tag_serve({0, 0, &taken, [](void*, std::uint64_t size) { return owned(std::vector<std::byte>(size)); },
-                        [](void* context, Buffer, const Received&) { ++static_cast<Taken*>(context)->count; }});
+  worker(20).post_persistent({0, 0, &taken,
+                              [](void*, std::uint64_t size) { return owned(std::vector<std::byte>(size)); },
+                              [](void* context, Buffer, const Received&) { ++static_cast<Taken*>(context)->count; }});
   std::vector<std::byte> message = pattern(4000);
   unsigned sent = 0;
   for (; sent < 500; ++sent) endpoint(1, 20).tag_send_owned(owned(message), 1);
@@ -168,9 +169,9 @@ TEST_F(Flood, WindowsThatHaveGrownStayWithinTheBoundTogether) {
   start(kSenders + 1, limits);
   const PeerId receiver = kSenders + 1;
   unsigned taken = 0;
-  worker(receiver).tag_serve({1, kFullMask, &taken,
-                              [](void*, std::uint64_t size) { return owned(std::vector<std::byte>(size)); },
-                              [](void* context, Buffer, const Received&) { ++*static_cast<unsigned*>(context); }});
+  worker(receiver).post_persistent(
+      {1, kFullMask, &taken, [](void*, std::uint64_t size) { return owned(std::vector<std::byte>(size)); },
+       [](void* context, Buffer, const Received&) { ++*static_cast<unsigned*>(context); }});
   std::vector<std::byte> message = pattern(4000);
   const auto from_all = [&](Tag tag, unsigned each) {
     for (unsigned i = 0; i < each; ++i)
@@ -201,9 +202,9 @@ TEST_F(Flood, NoCreditIsLostWhereTransportsRefuse) {
   start(2);
   for (PeerId peer : {1, 2}) {
     worker(peer).on_active(3, {nullptr, nullptr, [](void*, Endpoint&, std::span<const std::byte>, Buffer) {}});
-    worker(peer).tag_serve({0, 0, nullptr,
-                            [](void*, std::uint64_t size) { return owned(std::vector<std::byte>(size)); },
-                            [](void*, Buffer, const Received&) {}});
+    worker(peer).post_persistent({0, 0, nullptr,
+                                  [](void*, std::uint64_t size) { return owned(std::vector<std::byte>(size)); },
+                                  [](void*, Buffer, const Received&) {}});
   }
   const std::vector<std::byte> bytes = pattern(200'000);
   const std::string long_header(100, 'h');
@@ -241,15 +242,15 @@ TEST_F(Flood, LargeMessagesAreFetchedIntoBoundedMemory) {
   };
   static State state;
   state = {};
-  worker(30).tag_serve({0, 0, nullptr,
-                        [](void*, std::uint64_t size) {
-                          state.most = std::max(state.most, state.out += size);
-                          return owned(std::vector<std::byte>(size));
-                        },
-                        [](void*, Buffer bytes, const Received&) {
-                          state.out -= bytes.size();
-                          ++state.count;
-                        }});
+  worker(30).post_persistent({0, 0, nullptr,
+                              [](void*, std::uint64_t size) {
+                                state.most = std::max(state.most, state.out += size);
+                                return owned(std::vector<std::byte>(size));
+                              },
+                              [](void*, Buffer bytes, const Received&) {
+                                state.out -= bytes.size();
+                                ++state.count;
+                              }});
   std::vector<std::byte> message = pattern(1 << 20);
   for (PeerId sender = 1; sender < 30; ++sender) {
     for (unsigned i = 0; i < 3; ++i) endpoint(sender, 30).tag_send(message, 1);

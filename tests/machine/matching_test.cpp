@@ -1,6 +1,4 @@
-// The table behind tag matching, against queues in a map.
-#include "machine/ucx-like/matching.h"
-
+// Tag matching: the table behind it, against queues in a map; posted, unexpected and persistent receives.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,10 @@
 #include <map>
 #include <random>
 #include <vector>
+
+#include "machine/ucx-like/matching/persistent_receives.h"
+#include "machine/ucx-like/matching/posted_receives.h"
+#include "machine/ucx-like/matching/unexpected.h"
 
 namespace periapt::ucx {
 namespace {
@@ -100,6 +102,62 @@ TEST(PostedReceives, OfSeveralMasksTheFirstPostedIsTaken) {
   posted.remove(&wide, 0xF00);
   posted.post(&exact, 0x755, ~std::uint64_t{0});
   EXPECT_EQ(posted.take(0x755), &exact);
+}
+
+MessageHeader tagged(std::uint64_t tag) {
+  MessageHeader header;
+  header.tag = tag;
+  return header;
+}
+
+TEST(UnexpectedMessages, TheOldestThatFitsIsFoundWithAMaskOrWithout) {
+  UnexpectedMessages messages;
+  EXPECT_TRUE(messages.empty());
+  Unexpected& first = messages.add(nullptr, tagged(0x11));
+  Unexpected& second = messages.add(nullptr, tagged(0x21));
+  Unexpected& third = messages.add(nullptr, tagged(0x21));
+  EXPECT_EQ(messages.find(0x21, kFullMask), &second);
+  EXPECT_EQ(messages.find(0x01, 0x0F), &first);
+  EXPECT_EQ(messages.find(0x22, kFullMask), nullptr);
+  EXPECT_EQ(messages.find(0x22, 0x0F), nullptr);
+  messages.take_out(second);
+  EXPECT_EQ(messages.find(0x21, kFullMask), &third);
+  messages.forget(second);
+  messages.take_out(first);
+  EXPECT_EQ(messages.find(0x01, 0x0F), &third);
+  messages.forget(first);
+  messages.take_out(third);
+  EXPECT_TRUE(messages.empty());
+  messages.forget(third);
+}
+
+TEST(UnexpectedMessages, WhatIsPutBackStandsWhereItStood) {
+  UnexpectedMessages messages;
+  std::vector<Unexpected*> all;
+  for (std::uint64_t tag = 0; tag < 10; ++tag) all.push_back(&messages.add(nullptr, tagged(tag % 2)));
+  List<Unexpected, InOrder> taken;
+  for (std::size_t i : {1u, 2u, 5u, 9u}) {
+    messages.take_out(*all[i]);
+    taken.push_back(all[i]);
+  }
+  messages.put_back(taken);
+  std::vector<Unexpected*> found;
+  for (Unexpected* message = messages.front(); message != nullptr; message = messages.after(message))
+    found.push_back(message);
+  EXPECT_EQ(found, all);
+  for (Unexpected* message : all) {
+    messages.take_out(*message);
+    messages.forget(*message);
+  }
+}
+
+TEST(PersistentReceives, TheFirstPostedThatFitsIsFound) {
+  PersistentReceives receives;
+  receives.post({0x10, 0xF0});
+  receives.post({0x15, kFullMask});
+  ASSERT_NE(receives.find(0x15), nullptr);
+  EXPECT_EQ(receives.find(0x15)->tag, 0x10u);
+  EXPECT_EQ(receives.find(0x25), nullptr);
 }
 
 }  // namespace

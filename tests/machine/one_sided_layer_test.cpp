@@ -65,7 +65,7 @@ class Driver {
   void arrived(std::uint64_t meta, const void* body) {
     void* block;
     std::memcpy(&block, body, sizeof block);
-    if (meta == OneSided::kErrandMeta) access().take_errand(pe_, block);
+    if (meta == OneSided::kRmaRequestMeta) access().take_request(pe_, block);
   }
   MachineLayer& layer_;
   int pe_;
@@ -359,6 +359,26 @@ TEST_F(Neighbour, ThatHasDiedIsToldAsGone) {
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   EXPECT_THAT(get(key).message(), HasSubstr("process 1 has gone"));
+}
+
+// Nothing here reads a device's memory: to copy it as if it were the host's would end the process.
+TEST_F(Neighbour, CopiesHostMemoryOnly) {
+  words_[1].pid = static_cast<std::uint32_t>(::getpid());
+  MemoryKey key = key_to(memory_, sizeof memory_);
+  key.kind = static_cast<std::uint16_t>(ucx::MemoryKind::cuda);
+  EXPECT_THAT(get(key).message(), HasSubstr("processes of one host copy host memory only"));
+
+  auto own = access_->register_memory(memory_, sizeof memory_, machine::Audience::run, ucx::MemoryKind::cuda);
+  ASSERT_TRUE(own.ok());
+  EXPECT_EQ(own->kind, static_cast<std::uint16_t>(ucx::MemoryKind::cuda));
+  EXPECT_THAT(get(*own).message(), HasSubstr("host memory only"));
+
+  Told told;
+  std::byte local[8];
+  const MemoryKey host = key_to(memory_, sizeof memory_);
+  EXPECT_EQ(access_->put(0, local, 8, host, host.address, told, ucx::MemoryKind::cuda), Moved::pending);
+  EXPECT_EQ(access_->poll(0), 1);
+  EXPECT_THAT(told.status.message(), HasSubstr("host memory only"));
 }
 
 TEST_F(Neighbour, ThatHasUnmappedItsMemoryIsNamed) {

@@ -114,9 +114,9 @@ TEST_P(OneSided, AFlushUntilSendsHaveLeftNeedsNoAnswer) {
     for (int i = 0; flush != nullptr && !flush->ended() && i < 100'000; ++i) worker(1).progress();
     return flush == nullptr || flush->ended();
   };
-  EXPECT_TRUE(wait_alone(endpoint(1, 2).flush(nullptr, nullptr, Until::left)));
-  EXPECT_EQ(endpoint(1, 2).flush(nullptr, nullptr, Until::left), nullptr);
-  EXPECT_TRUE(wait_alone(worker(1).flush(nullptr, nullptr, Until::left)));
+  EXPECT_TRUE(wait_alone(endpoint(1, 2).flush(nullptr, nullptr, FlushScope::local)));
+  EXPECT_EQ(endpoint(1, 2).flush(nullptr, nullptr, FlushScope::local), nullptr);
+  EXPECT_TRUE(wait_alone(worker(1).flush(nullptr, nullptr, FlushScope::local)));
   EXPECT_NE(endpoint(1, 2).flush(), nullptr) << "that they have arrived was not said";
   for (Tag tag = 5; tag < 10; ++tag) until([&] { return worker(2).tag_probe(tag); });
 }
@@ -125,7 +125,7 @@ TEST_P(OneSided, AFlushUntilSendsHaveLeftWaitsForPuts) {
   for (std::size_t size : {8, 3000, 300'000}) {
     std::vector<std::byte> bytes = pattern(size, 11);
     RequestPtr put = endpoint(1, 2).put(bytes, at(9), key_);
-    EXPECT_EQ(wait(endpoint(1, 2).flush(nullptr, nullptr, Until::left)), Outcome::ok);
+    EXPECT_EQ(wait(endpoint(1, 2).flush(nullptr, nullptr, FlushScope::local)), Outcome::ok);
     EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), memory_.begin() + 9)) << size;
     EXPECT_EQ(wait(put), Outcome::ok);
   }

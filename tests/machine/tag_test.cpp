@@ -184,7 +184,7 @@ TEST_P(TagMessages, ProbingTakesAMessageOutOfTheMatching) {
   }
 }
 
-// ---- standing receives
+// ---- persistent receives
 
 struct Inbox {
   std::deque<std::vector<std::byte>> messages;
@@ -192,7 +192,7 @@ struct Inbox {
   std::size_t room = ~std::size_t{0};  ///< allocations that are left
   std::size_t allocated = 0;
 
-  Standing standing(Tag tag, Tag mask) { return {tag, mask, this, &Inbox::allocate, &Inbox::arrived}; }
+  PersistentReceive persistent(Tag tag, Tag mask) { return {tag, mask, this, &Inbox::allocate, &Inbox::arrived}; }
   static Buffer allocate(void* context, std::uint64_t size) {
     auto& inbox = *static_cast<Inbox*>(context);
     if (inbox.room == 0) return {};
@@ -208,13 +208,13 @@ struct Inbox {
   }
 };
 
-TEST_P(TagMessages, AStandingReceiveGetsEveryMessageInMemoryOfItsSize) {
+TEST_P(TagMessages, APersistentReceiveGetsEveryMessageInMemoryOfItsSize) {
   wire.settings.refuse = 0.1;
   start(2);
   Inbox inbox;
   endpoint(1, 2).tag_send(bytes_of(std::string("before")), 0x10);
   settle(50);
-  worker(2).tag_serve(inbox.standing(0x10, 0xF0));
+  worker(2).post_persistent(inbox.persistent(0x10, 0xF0));
   std::vector<RequestPtr> sends;
   std::vector<std::vector<std::byte>> messages;
   for (std::size_t size : {0, 8, 5000, 70'000, 400'000}) messages.push_back(pattern(size));
@@ -226,17 +226,17 @@ TEST_P(TagMessages, AStandingReceiveGetsEveryMessageInMemoryOfItsSize) {
 }
 
 // It takes the messages of eight bytes where they lie; for the others memory is asked for.
-TEST_P(TagMessages, AStandingReceiveMayLookAtAMessageWhereItLies) {
+TEST_P(TagMessages, APersistentReceiveMayLookAtAMessageWhereItLies) {
   start(2);
   Inbox inbox;
-  Standing standing = inbox.standing(0, 0);
-  standing.look = [](void* context, std::span<const std::byte> message, const Received& received) {
+  PersistentReceive receive = inbox.persistent(0, 0);
+  receive.look = [](void* context, std::span<const std::byte> message, const Received& received) {
     if (message.size() != 8) return false;
     static_cast<Inbox*>(context)->messages.emplace_back(message.begin(), message.end());
     static_cast<Inbox*>(context)->received.push_back(received);
     return true;
   };
-  worker(2).tag_serve(standing);
+  worker(2).post_persistent(receive);
   const auto eight = pattern(8), nine = pattern(9);
   for (int i = 0; i < 200; ++i) endpoint(1, 2).tag_send(i % 4 == 3 ? nine : eight, static_cast<Tag>(i));
   until([&] { return inbox.messages.size() == 200; });
@@ -251,7 +251,7 @@ TEST_P(TagMessages, WhatCannotGoAtOnceIsNotSentByTagSendNow) {
   wire.settings.refuse = 0.5;
   start(2);
   Inbox inbox;
-  worker(2).tag_serve(inbox.standing(0, 0));
+  worker(2).post_persistent(inbox.persistent(0, 0));
   const auto eight = pattern(8);
   endpoint(1, 2).tag_send(eight, 0);
   settle(50);
@@ -267,7 +267,7 @@ TEST_P(TagMessages, WhenThereIsNoMemoryMessagesWaitInOrder) {
   start(2);
   Inbox inbox;
   inbox.room = 2;
-  worker(2).tag_serve(inbox.standing(0, 0));
+  worker(2).post_persistent(inbox.persistent(0, 0));
   for (std::byte i{}; i < std::byte{10}; i = std::byte(int(i) + 1)) endpoint(1, 2).tag_send({&i, 1}, 4);
   settle(200);
   EXPECT_EQ(inbox.messages.size(), 2u);
@@ -276,10 +276,10 @@ TEST_P(TagMessages, WhenThereIsNoMemoryMessagesWaitInOrder) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(inbox.messages[i][0], std::byte(i));
 }
 
-TEST_P(TagMessages, APlainReceiveComesBeforeAStandingOne) {
+TEST_P(TagMessages, APlainReceiveComesBeforeAPersistentOne) {
   start(2);
   Inbox inbox;
-  worker(2).tag_serve(inbox.standing(0, 0));
+  worker(2).post_persistent(inbox.persistent(0, 0));
   char into[8] = {};
   RequestPtr receive = worker(2).tag_receive(std::as_writable_bytes(std::span(into)), 4);
   endpoint(1, 2).tag_send(bytes_of(std::string("one")), 4);

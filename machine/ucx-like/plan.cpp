@@ -1,4 +1,4 @@
-#include "machine/ucx-like/protocols.h"
+#include "machine/ucx-like/plan.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -89,6 +89,11 @@ Plan make_plan(const std::vector<const Device*>& devices, const Limits& limits) 
   plan.eager_max = std::min<std::uint64_t>(eager_max, lends ? can.max_lent : can.max_inline);
   plan.inline_max = std::min(plan.inline_max, plan.eager_max);
 
+  plan.lent_max = can.max_lent;
+  plan.copying = 1 / std::max(costs.copy_bytes_per_ns, 1e-6);
+  plan.lending_ns = (static_cast<double>(plan.inline_max) + 0.5) * plan.copying;
+  plan.asking_ns = plan.receiving_ns(plan.eager_max) + plan.copying / 4;
+
   plan.part_max = 4 << 20;
   plan.split_min = 256 << 10;
   for (const Device* device : devices) {
@@ -132,6 +137,11 @@ LargeWay WayTimes::choose(unsigned ways, std::uint64_t size) const {
     }
   }
   return best;
+}
+
+double WayTimes::cost_ns(LargeWay way, std::uint64_t size) const {
+  const Cell& cell = cells_[static_cast<std::size_t>(way)][bin_of(size)];
+  return cell.samples < kEnough ? 0 : static_cast<double>(size) / cell.best_bytes_per_ns;
 }
 
 void WayTimes::note(LargeWay way, std::uint64_t size, std::uint64_t ns) {

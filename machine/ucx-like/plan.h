@@ -1,8 +1,8 @@
-// Which way a message takes, by its size.
+// What protocols cost (protocol/protocol.h), over the devices that lead to a peer.
 //
-// Plan: from what a peer's devices can do and say they cost; the thresholds of Limits override it. WayTimes: how long
-// large messages really took, by each way, measured by their receivers at first use and remembered (also in a file);
-// who receives decides by them. explain() says both in words.
+// Plan: from what devices can do and say they cost; the thresholds of Limits override it. WayTimes: how long large
+// messages really took, by each way, measured by their receivers at first use and remembered (also in a file); the
+// receiver decides by them. explain() says both in words.
 #pragma once
 
 #include <array>
@@ -32,8 +32,15 @@ struct Plan {
   std::uint64_t split_min = 0;   ///< from here on over all rails that are worth it
   double best_bytes_per_ns = 0;  ///< of the rails
   bool hands_over = false;       ///< owned messages of any size change owner instead
+  std::uint64_t lent_max = 0;    ///< of one message that is lent or handed over
+  double copying = 0;            ///< ns that a byte takes which a side copies
+  double lending_ns = 0;         ///< of lending, so that it breaks even behind inline_max
+  double asking_ns = 0;          ///< of announcing, so that it breaks even behind eager_max
   unsigned ways = 0;             ///< for large messages that the devices have, a bit each
   std::string why_inline, why_eager;
+
+  /// Half of the messages are unexpected, and copied by their receiver.
+  double receiving_ns(std::uint64_t size) const { return static_cast<double>(size) * copying / 2; }
 
   /// Does a rail help beside the best one?
   bool worth(const Device& device) const { return device.costs.bytes_per_ns * 8 >= best_bytes_per_ns; }
@@ -49,6 +56,8 @@ class WayTimes {
 
   /// The way to take: one that has too few samples yet, else the fastest.
   LargeWay choose(unsigned ways, std::uint64_t size) const;
+  /// What that way costs for a message of that size, in ns; 0: it has too few samples yet.
+  double cost_ns(LargeWay way, std::uint64_t size) const;
   void note(LargeWay way, std::uint64_t size, std::uint64_t ns);
   /// "by get, the fastest: get 12.1 GB/s, data 4.0 GB/s; the device has no put", for sizes like that one.
   std::string explain(unsigned had, unsigned allowed, std::uint64_t size) const;

@@ -1,0 +1,28 @@
+// What peers say of the connection itself: credit, and that it ends.
+#include "machine/ucx-like/protocol/table.h"
+#include "machine/ucx-like/worker_impl.h"
+
+namespace periapt::ucx {
+namespace {
+
+void on_message(WorkerImpl&, Rail& rail, const MessageHeader& header, Payload) {
+  EndpointImpl& from = *rail.endpoint;
+  switch (header.kind) {
+    case Kind::credit:
+      return from.credit.set_window(header.size);
+    case Kind::out_of_credit:
+      return from.peer_out_of_credit();
+    default:  // disconnect
+      return from.fail("worker " + std::to_string(from.peer()) + " has closed the connection", true);
+  }
+}
+
+}  // namespace
+
+const Protocol kConnection = {
+    .name = "connection",
+    .messages = bit_of(Kind::credit) | bit_of(Kind::out_of_credit) | bit_of(Kind::disconnect),
+    .on_message = on_message,
+};
+
+}  // namespace periapt::ucx

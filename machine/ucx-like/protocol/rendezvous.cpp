@@ -1,0 +1,127 @@
+// Rendezvous: a large message is announced, and moved when its receiver is known.
+//
+//   by get    the announcement carried keys; the receiver reads, and says `fetched`     (rendezvous_get.cpp)
+//   by put    the receiver answers `clear` with keys; the sender writes, says `stored`  (rendezvous_put.cpp)
+//   by data   the receiver answers `clear` without keys; the sender sends data messages (rendezvous_data.cpp)
+//
+// The receiver chooses, by what it has measured (WayTimes); a side that cannot follow falls back to data, which always
+// works. Each moves parts, over all rails that are worth it, the next part to the one that will be free first.
+#include "machine/ucx-like/protocol/rendezvous.h"
+
+#include "machine/ucx-like/keys.h"
+#include "machine/ucx-like/protocol/transfer.h"
+#include "machine/ucx-like/worker_impl.h"
+
+namespace periapt::ucx {
+
+// ---- announcing
+
+namespace {
+
+Step announce(EndpointImpl& endpoint, Operation& operation) {
+  const bool is_active = operation.doing == Doing::active_send;
+  RequestState& state = operation.state();
+  if (!endpoint.has_credit(kMessageOverhead + static_cast<std::int64_t>(state.extra.size()))) return Step::no_credit;
+  const bool split = operation.size >= endpoint.plan.split_min;
+  if (split) endpoint.rails.connect_all();
+  std::vector<std::byte> payload = state.extra;
+  if ((endpoint.plan.ways & bit_of(LargeWay::get)) != 0) {
+    write_keys(payload, endpoint.rails.expose(state.local, operation.memory(), operation.kind, true, split));
+  }
+  const auto charge = static_cast<std::int64_t>(payload.size()) + kMessageOverhead;
+  if (!endpoint.has_credit(charge)) return Step::no_credit;
+  endpoint.owner.give_id(operation);
+  MessageHeader header;
+  header.kind = is_active ? Kind::active_announce : Kind::announce;
+  header.code = state.code;
+  header.credit = endpoint.credit.take_owed();
+  header.tag = is_active ? state.extra.size() : operation.tag;
+  header.size = operation.size;
+  header.id = operation.id;
+  header.offset = reinterpret_cast<std::uintptr_t>(operation.source);
+  operation.awaits_answer = true;
+  const Accepted answer = EndpointImpl::transmit(*endpoint.rails.first(), header, payload);
+  if (answer == Accepted::done) {
+    operation.announced = true;
+    operation.protocol = &kRendezvous;
+    ++endpoint.counters->rendezvous;
+  }
+  return endpoint.after(answer, operation, charge, header.credit);
+}
+
+// ---- answers at the sender
+
+// The receiver is ready. Data goes in parts, so that small messages find room between them.
+void on_clear(EndpointImpl& endpoint, Operation& send, const MessageHeader& clear, std::span<const std::byte> bytes) {
+  RequestState& state = send.state();
+  state.their_id = clear.tag;
+  state.remote = clear.offset;
+  send.awaits_answer = false;
+  send.protocol = &kRendezvousData;
+  std::optional<std::vector<KeyEntry>> keys = read_keys(bytes);
+  if (keys.has_value() && !keys->empty()) {
+    state.rkey = endpoint.rails.lanes_to(*keys, [](const Capabilities& can) { return can.max_put != 0; });
+    if (!state.rkey->lanes.empty()) send.protocol = &kRendezvousPut;
+  }
+  endpoint.queue_bulk(send);
+}
+
+void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, Payload payload) {
+  EndpointImpl& from = *rail.endpoint;
+  if (header.kind == Kind::announce) return worker.receive_announced(from, header, payload);
+  Operation* send = worker.operation_of(from, header.id);
+  if (send == nullptr || !send->announced) return;  // it has ended in the meantime
+  if (header.kind == Kind::clear) {
+    if (send->state().their_id == 0) on_clear(from, *send, header, payload.bytes);
+    return;
+  }
+  send->all_parts_given = true;  // fetched
+  send->awaits_answer = false;
+  if (send->outstanding == 0) worker.part_completed(*send, Outcome::ok);
+}
+
+}  // namespace
+
+// ---- for those who bring it
+
+void ask_for(EndpointImpl& endpoint, Operation& receive, std::span<const KeyEntry> keys) {
+  endpoint.owner.give_id(receive);
+  RequestState& state = receive.state();
+  state.rkey.reset();
+  std::vector<std::byte> packed;
+  if (!keys.empty()) write_keys(packed, {keys.begin(), keys.end()});
+  MessageHeader header;
+  header.kind = Kind::clear;
+  header.id = state.their_id;
+  header.tag = receive.id;
+  header.offset = reinterpret_cast<std::uintptr_t>(receive.into);
+  endpoint.send_control(header, packed);
+}
+
+void restart_by_data(EndpointImpl& endpoint, Operation& operation) {
+  RequestState& state = operation.state();
+  operation.result = Outcome::ok;
+  state.moved = state.reserved = 0;
+  state.stage = 0;
+  state.began_ns = 0;
+  operation.all_parts_given = false;
+  operation.Hook<InQueue>::unlink();
+  operation.protocol = &kRendezvousData;
+}
+
+double cost_of(LargeWay way, const Demand& demand) {
+  if ((demand.ways & bit_of(way)) == 0) return Protocol::kNever;
+  return demand.times->cost_ns(way, demand.size);
+}
+
+const Protocol kRendezvous = {
+    .name = "rendezvous",
+    .uses = bit_of(Use::send) | bit_of(Use::active_send),
+    .cost = [](const Demand&, const Plan& plan) { return plan.lending_ns + plan.asking_ns; },
+    .start = announce,
+    .messages = bit_of(Kind::announce) | bit_of(Kind::clear) | bit_of(Kind::fetched),
+    .on_message = on_message,
+    .describe = [](const Plan&) { return std::string("announced first, then brought"); },
+};
+
+}  // namespace periapt::ucx

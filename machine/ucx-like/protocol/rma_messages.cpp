@@ -1,0 +1,179 @@
+// One-sided operations by messages, where no device has them: `put` and its bytes; `get`, answered by `got` messages;
+// `atomic`, answered by `value`. The peer's engine does them when it makes progress, and checks each against the bounds
+// of the memory that was registered there.
+#include <algorithm>
+#include <cstring>
+
+#include "machine/ucx-like/atomics.h"
+#include "machine/ucx-like/bytes.h"
+#include "machine/ucx-like/protocol/table.h"
+#include "machine/ucx-like/protocol/transfer.h"
+#include "machine/ucx-like/worker_impl.h"
+
+namespace periapt::ucx {
+namespace {
+
+// ---- asking
+
+Step start_put(EndpointImpl& endpoint, Operation& operation) {
+  // Answers that are still waiting were there first; a fence counts on that.
+  if (endpoint.has_control()) return Step::no_room;
+  Rail& first = *endpoint.rails.first();
+  RequestState& state = operation.state();
+  const std::uint64_t inline_max = std::min<std::uint64_t>(endpoint.plan.inline_max, first.can().max_inline);
+  while (state.moved < operation.size) {
+    if (operation.outstanding >= kFlightsPerRail) return Step::no_credit;
+    const std::uint64_t part = part_of(endpoint.plan, operation.size - state.moved, payload_max(first.can()), 1);
+    MessageHeader header;
+    header.kind = Kind::put;
+    header.credit = endpoint.credit.take_owed();
+    header.tag = state.rkey->memory;
+    header.offset = state.remote + state.moved;
+    const std::span<const std::byte> payload = operation.bytes().subspan(state.moved, part);
+    const Accepted answer = part <= inline_max ? first.transport().send_inline(*first.link, bytes_of(header), payload)
+                                               : send_part(first, header, payload, operation);
+    if (is_refused(answer)) {
+      endpoint.credit.put_back(header.credit);
+      return refused(endpoint, answer);
+    }
+    state.moved += part;
+    ++endpoint.remote.puts_by_message;
+    endpoint.remote.put_at = endpoint.activity();
+  }
+  all_given(endpoint, operation);
+  return Step::gone;
+}
+
+void start_get(EndpointImpl& endpoint, Operation& operation) {
+  endpoint.owner.give_id(operation);
+  MessageHeader header;
+  header.kind = Kind::get;
+  header.tag = operation.state().rkey->memory;
+  header.size = operation.size;
+  header.id = operation.id;
+  header.offset = operation.state().remote;
+  endpoint.send_control(header);
+}
+
+void start_atomic(EndpointImpl& endpoint, Operation& operation) {
+  const RequestState& state = operation.state();
+  endpoint.owner.give_id(operation);
+  operation.awaits_answer = operation.all_parts_given = true;
+  MessageHeader header;
+  header.kind = Kind::atomic;
+  header.code = state.code;
+  header.tag = state.rkey->memory;
+  header.id = operation.id;
+  header.offset = state.remote;
+  const AtomicOperands operands{state.operand, state.compare};
+  endpoint.send_control(header, std::as_bytes(std::span(&operands, 1)));
+}
+
+Step start(EndpointImpl& endpoint, Operation& operation) {
+  if (operation.doing == Doing::put) return start_put(endpoint, operation);
+  if (operation.doing == Doing::get && operation.size == 0) {
+    all_given(endpoint, operation);
+    return Step::gone;
+  }
+  operation.doing == Doing::get ? start_get(endpoint, operation) : start_atomic(endpoint, operation);
+  operation.Hook<InQueue>::unlink();  // it ends with its answer
+  return Step::gone;
+}
+
+// ---- at the peer
+
+void serve_put(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& header, std::span<const std::byte> bytes) {
+  if (std::byte* into = worker.exposed(header.tag, header.offset, bytes.size())) {
+    return copy_bytes(into, bytes.data(), bytes.size());
+  }
+  ++from.counters->dropped;
+  from.say(Kind::refused, 0);
+}
+
+void serve_get(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& header) {
+  std::byte* source = worker.exposed(header.tag, header.offset, header.size);
+  if (source == nullptr || header.size == 0) return from.say(Kind::refused, header.id);
+  if (!from.open()) return;
+  Operation& serve = worker.begin_internal(Doing::serve_get);
+  serve.protocol = &kRmaMessages;
+  serve.endpoint = &from;
+  serve.source = source;
+  serve.size = header.size;
+  serve.state().their_id = header.id;
+  from.own(serve);
+  from.queue_bulk(serve);
+}
+
+void serve_atomic(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& header,
+                  std::span<const std::byte> payload) {
+  const std::size_t width = header.code >> 8;
+  const unsigned op = header.code & 0xFF;
+  AtomicOperands operands;
+  std::byte* word = nullptr;
+  const bool well_formed = payload.size() == sizeof(operands) && is_word(header.offset, width) &&
+                           op <= static_cast<unsigned>(AtomicOp::compare_swap);
+  if (well_formed) word = worker.exposed(header.tag, header.offset, width);
+  if (word == nullptr) return from.say(Kind::refused, header.id);
+  std::memcpy(&operands, payload.data(), sizeof(operands));
+  MessageHeader answer;
+  answer.kind = Kind::value;
+  answer.id = header.id;
+  answer.tag = apply(static_cast<AtomicOp>(op), width, word, operands.operand, operands.compare);
+  from.send_control(answer);
+}
+
+// ---- answers
+
+void on_got(WorkerImpl& worker, Operation& operation, const MessageHeader& header, std::span<const std::byte> bytes) {
+  if (operation.doing != Doing::get || !operation.fits(header.offset, bytes.size())) return;
+  copy_bytes(operation.into + header.offset, bytes.data(), bytes.size());
+  operation.state().reserved += bytes.size();
+  worker.received_part(operation, bytes.size());
+}
+
+void on_answer(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& header, std::span<const std::byte> bytes) {
+  if (header.kind == Kind::refused && header.id == 0) {
+    from.remote.put_refused = true;
+    return;
+  }
+  Operation* operation = worker.operation_of(from, header.id);
+  if (operation == nullptr) return;
+  if (header.kind == Kind::got) return on_got(worker, *operation, header, bytes);
+  if (header.kind == Kind::refused) {
+    operation->result = Outcome::bad_key;
+  } else if (operation->doing != Doing::atomic) {
+    return;
+  } else if (void* value = operation->state().value) {
+    std::memcpy(value, &header.tag, operation->size);
+  }
+  worker.answered(*operation);
+}
+
+void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, Payload payload) {
+  EndpointImpl& from = *rail.endpoint;
+  switch (header.kind) {
+    case Kind::put:
+      return serve_put(worker, from, header, payload.bytes);
+    case Kind::get:
+      return serve_get(worker, from, header);
+    case Kind::atomic:
+      return serve_atomic(worker, from, header, payload.bytes);
+    default:
+      return on_answer(worker, from, header, payload.bytes);
+  }
+}
+
+}  // namespace
+
+const Protocol kRmaMessages = {
+    .name = "one-sided, by messages",
+    .uses = bit_of(Use::put) | bit_of(Use::get) | bit_of(Use::atomic),
+    .cost = [](const Demand&, const Plan&) { return 1.0; },  // what a device can do is left to it
+    .start = start,
+    .advance = [](EndpointImpl& endpoint, Operation& serve) { return push_messages(endpoint, serve, Kind::got); },
+    .messages = bit_of(Kind::put) | bit_of(Kind::get) | bit_of(Kind::atomic) | bit_of(Kind::got) | bit_of(Kind::value) |
+                bit_of(Kind::refused),
+    .on_message = on_message,
+};
+
+}  // namespace periapt::ucx

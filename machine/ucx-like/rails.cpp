@@ -1,0 +1,163 @@
+#include "machine/ucx-like/rails.h"
+
+#include <algorithm>
+
+namespace periapt::ucx {
+
+// ---- connections
+
+Rail& Rails::at(Port& port) {
+  auto at = rails_.begin();
+  while (at != rails_.end() && (*at)->port->number < port.number) ++at;
+  if (at == rails_.end() || (*at)->port != &port) {
+    at = rails_.insert(at, std::make_unique<Rail>());
+    (*at)->endpoint = &endpoint_;
+    (*at)->port = &port;
+  }
+  return **at;
+}
+
+void Rails::know(Port& port, unsigned their_port, std::vector<std::byte> address) {
+  Rail& rail = at(port);
+  rail.address = std::move(address);
+  rail.their_port = static_cast<int>(their_port);
+}
+
+// A new rail begins as loaded as the one that is least so, or it would get everything for a while.
+void Rails::enter(Rail& rail, Link& link) {
+  rail.load_ns = -1;
+  for (auto& other : rails_) {
+    if (other->link != nullptr && (rail.load_ns < 0 || other->load_ns < rail.load_ns)) rail.load_ns = other->load_ns;
+  }
+  rail.load_ns = std::max(rail.load_ns, 0.0);
+  rail.link = &link;
+  rail.unusable = false;
+  link.user = &rail;
+}
+
+bool Rails::connect(Rail& rail) {
+  if (rail.link != nullptr) return true;
+  if (rail.unusable || rail.address.empty()) return false;
+  Result<Link*> link = rail.transport().connect(peer_, rail.address);
+  if (!link.ok()) {
+    rail.unusable = true;
+    why_not_ += (why_not_.empty() ? "" : "; ") + rail.name() + "/" + rail.port->device.name + ": " + link.message();
+    return false;
+  }
+  enter(rail, **link);
+  return true;
+}
+
+bool Rails::open() {
+  for (auto& rail : rails_) {
+    if (!connect(*rail)) continue;
+    first_ = rail.get();
+    return true;
+  }
+  return false;
+}
+
+void Rails::connect_all() {
+  for (auto& rail : rails_) connect(*rail);
+}
+
+void Rails::close() {
+  for (auto& rail : rails_) {
+    rail->placement = {};
+    if (rail->link != nullptr) rail->transport().close(*rail->link);
+    rail->link = nullptr;
+  }
+  first_ = nullptr;
+}
+
+void Rails::revive() {
+  why_not_.clear();
+  unflushed_ = false;
+  for (auto& rail : rails_) rail->unusable = rail->one_sided = false;
+}
+
+// ---- transfers
+
+Rail& Rails::next(std::uint64_t bytes, const Plan& plan) {
+  Rail* best = nullptr;
+  auto end_of = [&](Rail& rail) {
+    return rail.load_ns + static_cast<double>(bytes) / rail.port->device.costs.bytes_per_ns;
+  };
+  for (auto& rail : rails_) {
+    if (rail->link == nullptr || !plan.worth(rail->port->device)) continue;
+    if (best == nullptr || end_of(*rail) < end_of(*best)) best = rail.get();
+  }
+  return best == nullptr ? *first_ : *best;
+}
+
+// Where we don't know the number of the peer's device (the link came from there), the k-th rail of a transport takes
+// the k-th key: Worker::connect() pairs devices the same way.
+RkeyPtr Rails::lanes_to(const std::vector<KeyEntry>& keys, bool (*can)(const Capabilities&)) {
+  auto rkey = std::make_shared<Rkey>();
+  rkey->endpoint = &endpoint_;
+  std::vector<bool> taken(keys.size());
+  for (auto& rail : rails_) {
+    if (rail->link == nullptr || !can(rail->can())) continue;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (taken[i] || keys[i].transport != rail->name()) continue;
+      if (rail->their_port >= 0 && rail->their_port != keys[i].port) continue;
+      taken[i] = true;
+      Result<RemoteKey> key = rail->transport().unpack_key(*rail->link, keys[i].key);
+      if (key.ok()) rkey->lanes.push_back({rail.get(), *key});
+      break;
+    }
+  }
+  return rkey;
+}
+
+std::vector<KeyEntry> Rails::expose(LocalMemory& memory, std::span<std::byte> bytes, MemoryKind kind, bool for_get,
+                                    bool all) {
+  std::vector<KeyEntry> keys;
+  for (auto& rail : rails_) {
+    const Capabilities& can = rail->can();
+    if (rail->link == nullptr || (for_get ? can.max_get : can.max_put) == 0) continue;
+    if ((can.memory_kinds & bit_of(kind)) == 0 || (rail.get() != first_ && !all)) continue;
+    Result<Registration*> registration = memory.at(*rail->port, bytes.data(), bytes.size(), kind);
+    if (!registration.ok()) continue;
+    keys.push_back({static_cast<std::uint8_t>(rail->port->number), rail->name(),
+                    rail->transport().pack_key((*registration)->handle)});
+  }
+  return keys;
+}
+
+Rkey::~Rkey() {
+  for (RmaLane& lane : lanes) lane.rail->transport().release_key(lane.key);
+}
+
+RmaLane* Rkey::lane_for(bool is_put, bool split, MemoryKind local) {
+  RmaLane* best = nullptr;
+  for (RmaLane& lane : lanes) {
+    const Capabilities& can = lane.rail->can();
+    if ((is_put ? can.max_put : can.max_get) == 0 || (can.memory_kinds & bit_of(local)) == 0) continue;
+    if (best == nullptr || (split && lane.rail->load_ns < best->rail->load_ns)) best = &lane;
+  }
+  return best;
+}
+
+// ---- flush
+
+Accepted Rails::flush(std::uint32_t& flushed, Completion& completion, unsigned& outstanding) {
+  for (std::size_t i = 0; i < rails_.size(); ++i) {
+    Rail& rail = *rails_[i];
+    if (!rail.one_sided || rail.link == nullptr || (flushed & (1u << i)) != 0) continue;
+    ++outstanding;
+    Accepted answer = rail.transport().flush(*rail.link, completion);
+    if (answer != Accepted::pending) --outstanding;
+    if (answer == Accepted::no_resource || answer == Accepted::lost) return answer;
+    flushed |= 1u << i;
+  }
+  return Accepted::done;
+}
+
+bool Rails::handed_over() const {
+  return std::all_of(rails_.begin(), rails_.end(), [](const auto& rail) {
+    return rail->link == nullptr || rail->transport().handed_over(*rail->link);
+  });
+}
+
+}  // namespace periapt::ucx
