@@ -1,5 +1,5 @@
 // The runtime stepped by hand: five PEs in this one thread, each step's PE drawn from a seed that is printed with a
-// failure. A model beside it knows what was sent, who lives, and what each reduction must bring.
+// failure. A model beside it knows what was sent, what lives, and what each reduction must bring.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -462,7 +462,7 @@ TEST_P(Stepping, ABoundElementMigratesRightAfterItWasInserted) {
 // A PE that had known where an element was that has died learns where the one is that has its index now.
 TEST_P(Stepping, AnIndexThatIsBornAgainIsFoundWithoutADetour) {
   const int index = 5'000'000 + GetParam(), sender = pick(pes);
-  CkEntryOptions as_message;  // a call that fits a line does not say who has sent it
+  CkEntryOptions as_message;  // a call that fits a line does not say which PE has sent it
   as_message.setPriority(1);
   on(pick(pes)), movers[index].insert(pick(pes));
   ASSERT_TRUE(settle());
@@ -554,8 +554,8 @@ TEST_P(Circle, OfOldHintsIsLeftByAnOrder) {
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, Circle, testing::Range(1, 61));
 
-// Kept broadcasts are dropped once everybody has them: also those who are on their way, and leave again in the middle
-// of what they catch up with.
+// Kept broadcasts are dropped once everybody has them: also elements that are on their way, and leave again in the
+// middle of what they catch up with.
 TEST_P(Stepping, BroadcastsAreKeptForThoseOnTheirWay) {
   int next = 1'000'000 + 1000 * GetParam();
   for (int i = 0; i < 3; ++i) born(next++);
@@ -774,7 +774,7 @@ TEST_P(Stepping, AMessageToAHugeIndexWaitsForItsGroupToo) {
   one.insert(Far::where);
   ASSERT_TRUE(settle());
   on(0);
-  CkGroupID late = CProxy_Late::ckNew();  // nobody else has heard of it
+  CkGroupID late = CProxy_Late::ckNew();  // no other PE has heard of it
   model.order.clear();
   CkEntryOptions options;
   options.addGroupDepID(late);
