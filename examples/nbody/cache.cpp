@@ -2,9 +2,11 @@
 #include "examples/nbody/cache.h"
 
 #include <algorithm>
+#include <utility>
 
 extern CProxy_TreePiece pieces;
 extern CProxy_Cache cache;
+extern CProxy_Helper helpers;
 extern Settings settings;
 
 void Cache::plant(int n, const Root* roots, CkCallback done) {
@@ -12,6 +14,8 @@ void Cache::plant(int n, const Root* roots, CkCallback done) {
     const std::lock_guard guard(lock_);
     nodes_.clear();
     blocks_.clear();
+    idle_.clear();
+    isAnyIdle_ = false;
     trunk_ = periapt::nbody::buildTrunk({roots, std::size_t(n)});
     roots_.clear();
     for (const auto& [piece, tree] : trees_) {
@@ -64,6 +68,49 @@ void Cache::reply(int n, const Byte* block) {
     waiting_.erase(cell);
   }
   for (const int piece : waiting) pieces[piece].arrived(cell);
+}
+
+void Cache::share(int piece, periapt::nbody::Walk& walk) {
+  while (isAnyIdle_) {
+    auto part = walk.split([this](const Node& node) { return rootHere(node.cell.bits); });
+    if (part == nullptr) return;
+    const std::lock_guard guard(lock_);
+    parts_.push_back({piece, std::move(part)});
+    if (idle_.empty()) return;  // the next PE that is takes it
+    const int pe = *idle_.begin();
+    idle_.erase(pe);
+    isAnyIdle_ = !idle_.empty();
+    helpers[pe].help(Helper::whenIdle());
+  }
+}
+
+Part Cache::takePart(int pe) {
+  const std::lock_guard guard(lock_);
+  if (parts_.empty()) {
+    idle_.insert(pe);
+    isAnyIdle_ = true;
+    return {};
+  }
+  Part part = std::move(parts_.front());
+  parts_.pop_front();
+  return part;
+}
+
+void Cache::giveBack(Part part) {
+  const int piece = part.piece;
+  {
+    const std::lock_guard guard(lock_);
+    walked_.push_back(std::move(part));
+  }
+  pieces[piece].join();
+}
+
+std::unique_ptr<periapt::nbody::Walk> Cache::walked(int piece) {
+  const std::lock_guard guard(lock_);
+  const auto found = std::ranges::find(walked_, piece, &Part::piece);
+  std::unique_ptr<periapt::nbody::Walk> walk = std::move(found->walk);
+  walked_.erase(found);
+  return walk;
 }
 
 void Cache::draw(const std::vector<Particle>& particles) {

@@ -4,13 +4,16 @@
 // rest under one.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
 #include "examples/nbody/density.h"
+#include "examples/nbody/helper.h"
 #include "examples/nbody/phases.h"
 #include "nbody.decl.h"
 
@@ -38,6 +41,13 @@ class Cache : public CBase_Cache {
   /// for, once, and `piece` is told when it has arrived.
   const Node* need(const Node& node, int piece);
   const Node* fetched(Key cell);
+  /// Splits parts off a walk for PEs of this process that have nothing to do.
+  void share(int piece, periapt::nbody::Walk& walk);
+  /// For the helper of a PE that has nothing to do: a part, or none; then the helper is called when there is one.
+  Part takePart(int pe);
+  /// A part that is walked goes back to its piece, which is told to `join` it.
+  void giveBack(Part part);
+  std::unique_ptr<periapt::nbody::Walk> walked(int piece);
   void draw(const std::vector<Particle>& particles);
 
  private:
@@ -48,5 +58,9 @@ class Cache : public CBase_Cache {
   std::deque<Tree> blocks_;
   std::unordered_map<Key, const Node*> nodes_;         // tops of blocks
   std::unordered_map<Key, std::vector<int>> waiting_;  // pieces, by what they wait for
+  std::deque<Part> parts_;                             // to be walked
+  std::deque<Part> walked_;                            // to be joined
+  std::set<int> idle_;                                 // PEs
+  std::atomic<bool> isAnyIdle_ = false;
   std::optional<periapt::nbody::DensityMap> map_;
 };

@@ -24,6 +24,7 @@ using namespace periapt::nbody;
 
 /*readonly*/ CProxy_TreePiece pieces;
 /*readonly*/ CProxy_Cache cache;
+/*readonly*/ CProxy_Helper helpers;
 /*readonly*/ Settings settings;
 
 namespace {
@@ -85,6 +86,7 @@ class Main : public CBase_Main {
     settings.pixels = options_.pixels;
     if (options_.pieces == 0) options_.pieces = pieces_a_pe * CkNumPes();
     cache = CProxy_Cache::ckNew();
+    helpers = CProxy_Helper::ckNew();
     pieces = CProxy_TreePiece::ckNew(options_.pieces);
     thisProxy.drive();
   }
@@ -176,8 +178,10 @@ Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int 
   std::ranges::sort(roots, {}, [](const Root& r) { return r.node.cell.begin(); });
   shuffle();
   phase([&](const CkCallback& done) { cache.plant(int(roots.size()), roots.data(), done); });
-  const Sum tally =
-      phase([&](const CkCallback& done) { pieces.walk(forces, int(farField.size()), farField.data(), done); });
+  const Sum tally = phase([&](const CkCallback& done) {
+    pieces.walk(forces, int(farField.size()), farField.data(), done);
+    if (options_.share) helpers.help(Helper::whenIdle());
+  });
   shuffle();
   return tally.as<Tally>().at(0);
 }

@@ -70,6 +70,7 @@ bool parseOptions(int argc, char** argv, const char* name, Options& o, int& exit
   app.add_option("--balance-every,--balance", o.balanceEvery, "Balance the load every so many big steps; 0: never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  app.add_flag("!--no-sharing", o.share, "PEs that have nothing to do walk no parts of others' walks in their process");
   app.add_option("-o,--out", o.out, "Files are named after this")->capture_default_str();
   app.add_option("--frames", o.frames, "Write a picture every so many big steps")->check(CLI::NonNegativeNumber);
   app.add_option("--snapshots", o.snapshots, "Write a Tipsy file every so many big steps")

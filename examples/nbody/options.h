@@ -30,6 +30,7 @@ struct Options {
   int bucket = 16;
   int pieces = 0;                 // 0: as fits
   int balanceEvery = 1;           // big steps
+  bool share = true;              // parts of walks with PEs of the process that have nothing to do
   std::uint64_t shuffleSeed = 0;  // not 0: pieces move about between phases, at random
 
   std::string out = "nbody";

@@ -16,6 +16,9 @@ using periapt::nbody::Root;
 using Count = std::uint64_t;
 using Byte = unsigned char;
 
+/// How much of a walk is done before others on the PE have their turn.
+inline constexpr std::size_t sinks_at_a_time = 64;
+
 /// What stays the same for the whole run.
 struct Settings {
   periapt::nbody::Cosmology cosmology;

@@ -12,12 +12,12 @@ using namespace periapt::nbody;
 
 extern CProxy_TreePiece pieces;
 extern CProxy_Cache cache;
+extern CProxy_Helper helpers;
 extern Settings settings;
 
 namespace {
 
-constexpr std::size_t sinks_at_a_time = 64;  // then others on this PE have their turn
-constexpr std::size_t excerpt_nodes = 64;    // sent in answer to one request
+constexpr std::size_t excerpt_nodes = 64;  // sent in answer to one request
 
 /// Adds to a piece's busy time for as long as it lives.
 class Stopwatch {
@@ -185,10 +185,17 @@ void TreePiece::goOn() {
     more = walking_->walk->advance(sinks_at_a_time);
   }
   if (more) {
+    walking_->cache.share(thisIndex, *walking_->walk);
     schedule();
   } else if (walking_->walk->isOver()) {
     finishWalk();
   }
+}
+
+/// A part of this walk comes back.
+void TreePiece::join() {
+  walking_->walk->join(*walking_->cache.walked(thisIndex));
+  schedule();
 }
 
 void TreePiece::request(Key cell, int node) {
@@ -223,10 +230,10 @@ void TreePiece::finishWalk() {
   contribute(sizeof tally, &tally, CkReduction::sum_double, done_);
 }
 
-/// Busy time, at the place of this PE.
+/// Busy time, at the place of this PE. The first piece to be asked tells its helper's too.
 void TreePiece::report(CkCallback done) {
   std::vector<double> busy(CkNumPes());
-  busy[CkMyPe()] = busy_;
+  busy[CkMyPe()] = busy_ + helpers.ckLocalBranch()->takeBusy();
   busy_ = 0;
   contribute(busy, CkReduction::sum_double, done);
 }

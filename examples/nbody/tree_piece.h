@@ -30,6 +30,7 @@ class TreePiece : public CBase_TreePiece {
   void take(int n, const Particle* particles);
   void walk(const Forces& forces, int n, const double* farField, CkCallback done);
   void goOn();
+  void join();
   void request(Key cell, int node);
   void arrived(Key cell);
   void report(CkCallback done);

@@ -4,12 +4,22 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace periapt::nbody {
 namespace {
 
 constexpr int images = 27;
 constexpr int middle_image = 13;
+
+/// Sources of a list that are asked for before their turn. They lie anywhere in the trees, and waiting for memory is a
+/// tenth of the walk otherwise.
+constexpr std::size_t sources_ahead = 8;
+void prefetch(const Moments& moments) {
+  for (std::size_t byte = 0; byte < sizeof moments.term; byte += 64) {
+    __builtin_prefetch(reinterpret_cast<const char*>(moments.term) + byte);
+  }
+}
 
 }  // namespace
 
@@ -20,19 +30,30 @@ Walk::Walk(const Gravity& gravity, const Tree& trunk, const Tree& own, std::span
       own_(own),
       particles_(particles),
       find_(std::move(find)),
-      kernels_(kernels()) {
+      kernels_(kernels()),
+      shared_(std::make_shared<Shared>()) {
   for (int image = 0; image < images; ++image) {
     shifts_[image] = gravity.period * Vec3(image / 9 - 1, image / 3 % 3 - 1, image % 3 - 1);
   }
   if (trunk.roots().empty()) return;
   const Node& root = trunk.roots()[0];
   if (addSink(root, minRung) < 0) return;
-  locals_.resize(sinks_.size());
+  shared_->locals.resize(shared_->sinks.size());
   for (int image = 0; image < images; ++image) {
     if (image == middle_image || gravity.periodic) sources_.push_back(sourceOf(root, image));
   }
   tasks_.push_back({0, 0, sources_.size()});
 }
+
+Walk::Walk(const Walk& whole, Finder find)
+    : gravity_(whole.gravity_),
+      opening_(whole.opening_),
+      shifts_(whole.shifts_),
+      own_(whole.own_),
+      particles_(whole.particles_),
+      find_(std::move(find)),
+      kernels_(whole.kernels_),
+      shared_(whole.shared_) {}
 
 Walk::Source Walk::sourceOf(const Node& node, int image) const {
   const Vec3 centre = node.centre + shifts_[image];
@@ -46,29 +67,29 @@ std::int32_t Walk::addSink(const Node& node, int minRung) {
     const Node* here = own_.find(node.cell);
     return here == nullptr ? -1 : addSink(*here, minRung);
   }
-  const auto index = std::int32_t(sinks_.size());
-  sinks_.push_back({node.centre, node.radius, node.softening});
+  const auto index = std::int32_t(shared_->sinks.size());
+  shared_->sinks.push_back({node.centre, node.radius, node.softening});
   if (node.isLeaf()) {
-    Sink& sink = sinks_.back();
+    Sink& sink = shared_->sinks.back();
     sink.leaf = true;
-    sink.firstActive = std::int32_t(actives_.size());
+    sink.firstActive = std::int32_t(shared_->actives.size());
     for (std::uint32_t i = node.first; i < node.first + node.count; ++i) {
       Particle& p = particles_[i];
       if (p.rung < minRung) continue;
-      actives_.push_back(i);
+      shared_->actives.push_back(i);
       p.acceleration = {};
       p.potential = 0;
     }
-    sink.actives = std::int32_t(actives_.size()) - sink.firstActive;
+    sink.actives = std::int32_t(shared_->actives.size()) - sink.firstActive;
     if (sink.actives > 0) return index;
   } else {
     for (int which : {0, 1}) {
       const std::int32_t child = addSink(node.child(which), minRung);
-      sinks_[index].child[which] = child;
+      shared_->sinks[index].child[which] = child;
     }
-    if (sinks_[index].child[0] >= 0 || sinks_[index].child[1] >= 0) return index;
+    if (shared_->sinks[index].child[0] >= 0 || shared_->sinks[index].child[1] >= 0) return index;
   }
-  sinks_.pop_back();
+  shared_->sinks.pop_back();
   return -1;
 }
 
@@ -83,8 +104,13 @@ bool Walk::advance(std::size_t patience) {
 }
 
 void Walk::arrived(const Node& node) {
+  if (shared_->parts > 0) {
+    arrivals_.push_back(&node);
+    return;
+  }
   const auto found = parked_.find(node.cell.bits);
   if (found == parked_.end()) return;
+  mayOverlap_ = true;
   std::vector<Parked> waiting = std::move(found->second);
   parked_.erase(found);
   sources_.resize(tasks_.empty() ? 0 : tasks_.back().end);
@@ -97,13 +123,36 @@ void Walk::arrived(const Node& node) {
   }
 }
 
+/// The task put off longest is the one highest up in the tree.
+std::unique_ptr<Walk> Walk::split(Finder find) {
+  if (mayOverlap_ || tasks_.size() < 2 || shared_->sinks[tasks_.front().sink].leaf) return nullptr;
+  const Task task = tasks_.front();
+  tasks_.erase(tasks_.begin());
+  std::unique_ptr<Walk> part(new Walk(*this, std::move(find)));
+  part->sources_.assign(sources_.begin() + std::ptrdiff_t(task.begin), sources_.begin() + std::ptrdiff_t(task.end));
+  part->tasks_.push_back({task.sink, 0, part->sources_.size()});
+  ++shared_->parts;
+  return part;
+}
+
+void Walk::join(Walk& part) {
+  work_ += part.work_;
+  for (auto& [cell, waiting] : part.parked_) {
+    std::vector<Parked>& all = parked_[cell];
+    all.insert(all.end(), waiting.begin(), waiting.end());
+    if (const Node* node = find_(*waiting[0].source)) arrivals_.push_back(node);
+  }
+  if (--shared_->parts > 0) return;
+  for (const Node* node : std::exchange(arrivals_, {})) arrived(*node);
+}
+
 /// One sink with the list of sources that still matter to it. Each source acts from afar, acts nearby, is opened, or is
 /// left to the sink's children.
 void Walk::visit(Task task) {
   far_.clear();
   near_.clear();
   open_.clear();
-  const Sink& sink = sinks_[task.sink];
+  const Sink& sink = shared_->sinks[task.sink];
   const float x = float(sink.centre.x), y = float(sink.centre.y), z = float(sink.centre.z);
   const std::size_t kept = sources_.size();
   const auto sort = [&](const Source& source) {
@@ -112,22 +161,26 @@ void Walk::visit(Task task) {
     const float reach = std::max(opening_ * extent, extent + sink.softening + source.softening);
     if (dx * dx + dy * dy + dz * dz > reach * reach) {
       const Vec3 apart = sink.centre - source.node->centre - shifts_[source.image];
-      const float* moments = source.node->momentsHere().term;
-      far_.push_back({float(apart.x), float(apart.y), float(apart.z), source.radius, moments});
+      const Moments& moments = source.node->momentsHere();
+      prefetch(moments);
+      far_.push_back({float(apart.x), float(apart.y), float(apart.z), source.radius, moments.term});
     } else if (!sink.leaf && (source.leaf || source.radius < sink.radius)) {
       sources_.push_back(source);
     } else {
       open_.push_back(source);
     }
   };
-  for (std::size_t i = task.begin; i < task.end; ++i) sort(Source(sources_[i]));
+  for (std::size_t i = task.begin; i < task.end; ++i) {
+    if (i + sources_ahead < task.end) __builtin_prefetch(sources_[i + sources_ahead].node);
+    sort(Source(sources_[i]));
+  }
   work_.tests += task.end - task.begin;
   while (!open_.empty()) {
     const Source source = open_.back();
     open_.pop_back();
     const Node* node = source.node->isOpenable() ? source.node : find_(*source.node);
     if (node == nullptr) {
-      parked_[source.node->cell.bits].push_back({task.sink, source.image});
+      parked_[source.node->cell.bits].push_back({task.sink, source.image, source.node});
     } else if (source.leaf) {
       near_.push_back({node, source.image});
     } else {
@@ -145,11 +198,11 @@ void Walk::visit(Task task) {
 
 void Walk::actFromAfar(std::int32_t sink) {
   work_.cellPairs += far_.size();
-  kernels_.cells(far_.data(), far_.size(), sinks_[sink].radius, locals_[sink].term);
+  kernels_.cells(far_.data(), far_.size(), shared_->sinks[sink].radius, shared_->locals[sink].term);
 }
 
 void Walk::actNearby(std::int32_t sinkIndex) {
-  const Sink& sink = sinks_[sinkIndex];
+  const Sink& sink = shared_->sinks[sinkIndex];
   std::size_t size = 0;
   for (const Near& s : near_) size += s.node->count;
   const std::size_t padded = (size + near_padding - 1) / near_padding * near_padding;
@@ -176,7 +229,7 @@ void Walk::actNearby(std::int32_t sinkIndex) {
   const auto n = std::size_t(sink.actives);
   for (auto& run : sinkRuns_) run.assign(n, 0.f);
   for (std::size_t i = 0; i < n; ++i) {
-    const Particle& p = particles_[actives_[sink.firstActive + i]];
+    const Particle& p = particles_[shared_->actives[sink.firstActive + i]];
     const Vec3 place = p.position - sink.centre;
     for (int axis = 0; axis < 3; ++axis) sinkRuns_[axis][i] = float(place[axis]);
     sinkRuns_[3][i] = p.softening;
@@ -187,7 +240,7 @@ void Walk::actNearby(std::int32_t sinkIndex) {
                       sinkRuns_[4].data(), sinkRuns_[5].data(), sinkRuns_[6].data(), sinkRuns_[7].data(), n});
   work_.particlePairs += size * n;
   for (std::size_t i = 0; i < n; ++i) {
-    Particle& p = particles_[actives_[sink.firstActive + i]];
+    Particle& p = particles_[shared_->actives[sink.firstActive + i]];
     p.acceleration += {sinkRuns_[4][i], sinkRuns_[5][i], sinkRuns_[6][i]};
     p.potential += sinkRuns_[7][i];
   }
@@ -195,27 +248,27 @@ void Walk::actNearby(std::int32_t sinkIndex) {
 
 void Walk::finish() {
   // Parents come before their children.
-  for (std::size_t i = 0; i < sinks_.size(); ++i) handDown(std::int32_t(i));
+  for (std::size_t i = 0; i < shared_->sinks.size(); ++i) handDown(std::int32_t(i));
 }
 
 void Walk::handDown(std::int32_t index) {
-  const Sink& sink = sinks_[index];
-  const Series<double>& local = locals_[index];
+  const Sink& sink = shared_->sinks[index];
+  const Series<double>& local = shared_->locals[index];
   for (const std::int32_t child : sink.child) {
     if (child < 0) continue;
-    const Vec3 shift = 1. / sink.radius * (sinks_[child].centre - sink.centre);
+    const Vec3 shift = 1. / sink.radius * (shared_->sinks[child].centre - sink.centre);
     Series<double> translation;
     exponential(shift.x, shift.y, shift.z, translation);
     double power[order + 1] = {1};
-    for (int n = 0; n < order; ++n) power[n + 1] = power[n] * (double(sinks_[child].radius) / sink.radius);
-    Series<double>& to = locals_[child];
+    for (int n = 0; n < order; ++n) power[n + 1] = power[n] * (double(shared_->sinks[child].radius) / sink.radius);
+    Series<double>& to = shared_->locals[child];
     contract(translation, local, [&](auto k, double value) {
       constexpr int degree = powers[k].degree();
       to[k] += value * power[degree];
     });
   }
   for (std::int32_t i = 0; i < sink.actives; ++i) {
-    Particle& p = particles_[actives_[sink.firstActive + i]];
+    Particle& p = particles_[shared_->actives[sink.firstActive + i]];
     const Vec3 offset = 1. / sink.radius * (p.position - sink.centre);
     Series<double> here;
     exponential(offset.x, offset.y, offset.z, here);

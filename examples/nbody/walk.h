@@ -12,10 +12,17 @@
 //
 // A source whose inside is not here is parked with the sink, and the walk goes on. `arrived` takes it up again. Each
 // parked pair is independent of all others, so the order of arrival changes results by rounding only.
+//
+// What is left to do can be split: a subtree of sinks with its list goes to a *part*, which another core may walk at
+// the same time. Only the part adds to these sinks then, in the same order as the whole walk would, so it needs no lock
+// and changes no result.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -63,8 +70,13 @@ class Walk {
   bool advance(std::size_t patience = ~std::size_t{0});
   /// What was asked for: a node of the same cell, openable.
   void arrived(const Node& node);
-  /// Nothing to do and nothing parked.
-  bool isOver() const { return tasks_.empty() && parked_.empty(); }
+  /// A part of what is left, usually a large one; null if only little is left, or something has arrived before. It
+  /// lives no longer than this walk. `find` is called from where the part is walked; what it doesn't find stays parked.
+  std::unique_ptr<Walk> split(Finder find);
+  /// Takes back a part whose `advance` has nothing left to do. Asks again for what it has parked.
+  void join(Walk& part);
+  /// Nothing to do, nothing parked and no part away.
+  bool isOver() const { return tasks_.empty() && parked_.empty() && shared_->parts == 0; }
   /// Hands the local expansions down to the particles. Once, when the walk is over.
   void finish();
 
@@ -97,8 +109,17 @@ class Walk {
   };
   struct Parked {
     std::int32_t sink, image;
+    const Node* source;
+  };
+  /// What a walk and its parts have in common.
+  struct Shared {
+    std::vector<Sink> sinks;
+    std::vector<Series<double>> locals;  // one for each sink; degree n times radius^n
+    std::vector<std::uint32_t> actives;  // indices of particles, by sink
+    std::atomic<int> parts = 0;          // away
   };
 
+  Walk(const Walk& whole, Finder find);  // a part
   std::int32_t addSink(const Node& node, int minRung);
   Source sourceOf(const Node& node, int image) const;
   void visit(Task task);
@@ -108,18 +129,18 @@ class Walk {
 
   const Gravity gravity_;
   const float opening_;
-  Vec3 shifts_[27];  // of the images
+  std::array<Vec3, 27> shifts_;  // of the images
   const Tree& own_;
   std::span<Particle> particles_;
   Finder find_;
   const Kernels& kernels_;
 
-  std::vector<Sink> sinks_;
-  std::vector<Series<double>> locals_;  // one for each sink; degree n times radius^n
-  std::vector<std::uint32_t> actives_;  // indices of particles, by sink
-  std::vector<Source> sources_;         // lists of waiting tasks, the top task's last
-  std::vector<Task> tasks_;             // a stack
+  const std::shared_ptr<Shared> shared_;
+  std::vector<Source> sources_;  // lists of waiting tasks, the top task's last
+  std::vector<Task> tasks_;      // a stack
   std::unordered_map<Key, std::vector<Parked>> parked_;
+  std::vector<const Node*> arrivals_;  // that wait until all parts are back
+  bool mayOverlap_ = false;            // a sink may be below another one in tasks_
 
   // Of the sink being visited.
   std::vector<Source> open_;  // to be looked into

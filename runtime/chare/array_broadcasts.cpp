@@ -4,16 +4,19 @@
 #include <algorithm>
 
 #include "runtime/chare/array_manager.h"
+#include "runtime/chare/runtime_message.h"
 #include "runtime/chare/zero_copy_entries.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
 
 namespace {
-int entry_arrived, entry_floor;
+int entry_arrived, entry_low_water_mark;
 
-// Kept broadcasts are looked through for ones that can go once in so many.
-constexpr std::uint32_t floor_interval = 16;
+// Kept broadcasts are looked through for ones that can go once in so many, and so many bytes of them: what is kept is
+// memory that the next broadcast could use while it is in the cache.
+constexpr std::uint32_t broadcasts_unasked_max = 16;
+constexpr std::uint64_t bytes_unasked_max = 256 << 10;
 // Elements that a broadcast asks the memory for ahead of their turn.
 constexpr std::size_t prefetch_ahead = 8;
 
@@ -24,8 +27,8 @@ ArrayBroadcasts::ArrayBroadcasts(PeObjects& objects, CkArrayID array, LocalEleme
     : objects_(objects), pe_(objects.pe), array_(array), elements_(elements), location_(location) {}
 
 void ArrayBroadcasts::register_entries() {
-  entry_arrived = register_runtime_entry("element has arrived", on_arrived);
-  entry_floor = register_runtime_entry("broadcasts seen", on_floor);
+  entry_arrived = register_runtime_entry("element has arrived", on_arrived, ep_uncounted);
+  entry_low_water_mark = register_runtime_entry("broadcasts seen", on_low_water_mark, ep_uncounted);
 }
 
 ArrayBroadcasts* ArrayBroadcasts::of(Pe& pe, Delivery& call) {
@@ -37,13 +40,10 @@ ArrayBroadcasts* ArrayBroadcasts::of(Pe& pe, Delivery& call) {
 
 void ArrayBroadcasts::send(CkArrayID array, Message message) {
   PeObjects& objects = PeObjects::current();
-  message->target = Target::broadcast;
-  message->collection = static_cast<std::uint32_t>(array.index());
-  message->element = 0;
+  address(message, Target::broadcast, message->entry, static_cast<std::uint32_t>(array.index()), 0);
   ArrayManager* manager = objects.array(array);
   if (!manager && (objects.pe.index == 0 || array.isZero()))
     return ArrayManager::keep(objects, array, std::move(message));
-  ++objects.pe.created;
   if (objects.pe.index == 0) return manager->broadcasts().number(std::move(message));
   send_to(objects.pe, 0, std::move(message));
 }
@@ -51,25 +51,27 @@ void ArrayBroadcasts::send(CkArrayID array, Message message) {
 void ArrayBroadcasts::number(Message message) {
   if (message.shared()) message = message.copy();
   if (!shareable(message)) pack(message);
-  ++pe_.processed;
-  pe_.created += pe_.process.pes();
   message->element = ++root_.last;
-  message->extra = root_.floor;
+  message->extra = root_.low_water_mark;
   message->hops = 0;
-  if (!root_.asking && root_.last % floor_interval == 0 && pe_.process.pes() > 1) {
+  root_.unasked_bytes += message->size;
+  const bool many = root_.last % broadcasts_unasked_max == 0 || root_.unasked_bytes >= bytes_unasked_max;
+  if (!root_.asking && many && pe_.process.pes() > 1) {
     root_.asking = true;
+    root_.unasked_bytes = 0;
     root_.heard = 0;
     root_.least = root_.last;
     message->hops = 1;
   }
   pe_.broadcast(message);
-  pe_.enqueue(std::move(message));
+  pe_.send(pe_.index, std::move(message));
 }
 
 void ArrayBroadcasts::deliver(Message message) {
   if (message->element == 0) return number(std::move(message));
   if (giving_ || message->element != epoch_ + 1) {
     auto later = [](const Message& a, const Message& b) { return a->element < b->element; };
+    pe_.begin_pending();
     delayed_.insert(std::upper_bound(delayed_.begin(), delayed_.end(), message, later), std::move(message));
     return;
   }
@@ -81,12 +83,12 @@ void ArrayBroadcasts::run_delayed() {
   while (!delayed_.empty() && delayed_.front()->element == epoch_ + 1) {
     Message next = std::move(delayed_.front());
     delayed_.pop_front();
+    pe_.end_pending();
     run(std::move(next));
   }
 }
 
 void ArrayBroadcasts::run(Message message) {
-  ++pe_.processed;
   giving_ = true;
   epoch_ = epoch_of(message);
   const bool alone = pe_.process.pes() == 1;
@@ -99,7 +101,7 @@ void ArrayBroadcasts::run(Message message) {
     give_to_all(message);
   } while (disordered_);
   giving_ = false;
-  if (!alone && message->hops) send_runtime(pe_, 0, entry_floor, array_.index(), 0, floor());
+  if (!alone && message->hops) send_runtime(pe_, 0, entry_low_water_mark, array_.index(), 0, low_water_mark());
 }
 
 // Elements may vanish, move and appear while we are at it: the last one takes the place of one that goes, and one that
@@ -139,7 +141,6 @@ void ArrayBroadcasts::give(ArrayElement* element, const Message& message) {
   element->broadcast_epoch_ = epoch_of(message);
   const int ep = message->entry;
   const EntryInfo& entry = entry_info(ep);
-  ++pe_.created;
   void* object = elements_.object_for(element, ep);
   if (entry.flags & ep_nocopypost) [[unlikely]]
     return zero_copy::run_for_element(objects_, ep, object, array_.index(), element->ckGetID(), message);
@@ -165,18 +166,18 @@ void ArrayBroadcasts::removing(const ArrayElement* element) {
 void ArrayBroadcasts::left(const ArrayElement* element, Age age) {
   Departure departure{element->ckGetID(), {age, element->broadcast_epoch_}, {}};
   if (auto found = behind_.find(departure.id); found != behind_.end()) {
-    departure.duty = found->second;
+    departure.owed = found->second;
     behind_.erase(found);
   }
-  departures_.push_back(departure);
+  depart(departure);
 }
 
 void ArrayBroadcasts::arrived(std::uint64_t id, std::uint32_t seen, int from, Age age) {
-  const Duty duty{from, {age, seen}};
+  const ForwardingAck ack{from, {age, seen}};
   if (seen < epoch_)
-    behind_[id] = duty;
+    behind_[id] = ack;
   else
-    fulfil(id, duty);
+    acknowledge(id, ack);
 }
 
 // giving_ is held: a broadcast that comes meanwhile waits.
@@ -203,52 +204,70 @@ void ArrayBroadcasts::keeps_up(std::uint64_t id) {
   if (found == behind_.end()) return;
   ArrayElement* element = elements_.find(id);
   if (element && element->broadcast_epoch_ < epoch_) return;
-  const Duty duty = found->second;
+  const ForwardingAck ack = found->second;
   behind_.erase(found);
-  fulfil(id, duty);
+  acknowledge(id, ack);
 }
 
-void ArrayBroadcasts::fulfil(std::uint64_t id, const Duty& duty) {
-  send_runtime(pe_, duty.from, entry_arrived, array_.index(), id, duty.leave);
+void ArrayBroadcasts::acknowledge(std::uint64_t id, const ForwardingAck& ack) {
+  send_runtime(pe_, ack.to, entry_arrived, array_.index(), id, ack.leave);
 }
 void ArrayBroadcasts::on_arrived(Pe& pe, Delivery& call) {
   if (ArrayBroadcasts* self = of(pe, call)) self->ended(call.element, call.read<Leave>());
 }
 
-// A departure. The word goes on to where the element came from before, if that still counts with it.
-void ArrayBroadcasts::ended(std::uint64_t id, const Leave& leave) {
-  location_.confirm(id, leave.age);
-  auto found = std::find_if(departures_.begin(), departures_.end(), [&](const Departure& d) {
-    return d.id == id && d.leave.epoch == leave.epoch && d.leave.age == leave.age;
-  });
-  if (found == departures_.end()) return;
-  const Duty duty = found->duty;
-  *found = departures_.back();
-  departures_.pop_back();
-  if (duty.from >= 0) fulfil(id, duty);
+void ArrayBroadcasts::depart(const Departure& departure) {
+  if (!departures_.try_emplace(departure.id, departure).second) repeated_departures_.push_back(departure);
 }
 
-// --- floors ----------------------------------------------------------------------------------------------------------
+// Takes out the departure, if it is still open. Returns what is owed to the PE before.
+ArrayBroadcasts::ForwardingAck ArrayBroadcasts::end_departure(std::uint64_t id, const Leave& leave) {
+  ForwardingAck owed;
+  if (const Departure* first = departures_.find(id); first && first->is_of(id, leave)) {
+    owed = first->owed;
+    departures_.erase(id);
+    return owed;
+  }
+  auto found = std::find_if(repeated_departures_.begin(), repeated_departures_.end(),
+                            [&](const Departure& departure) { return departure.is_of(id, leave); });
+  if (found == repeated_departures_.end()) return owed;
+  owed = found->owed;
+  *found = repeated_departures_.back();
+  repeated_departures_.pop_back();
+  return owed;
+}
 
-std::uint32_t ArrayBroadcasts::floor() const {
+// An acknowledgement goes on to where the element came from before, if that still counts with it.
+void ArrayBroadcasts::ended(std::uint64_t id, const Leave& leave) {
+  location_.confirm(id, leave.age);
+  const ForwardingAck owed = end_departure(id, leave);
+  if (owed.to >= 0) acknowledge(id, owed);
+}
+
+// --- low-water marks -------------------------------------------------------------------------------------------------
+
+std::uint32_t ArrayBroadcasts::low_water_mark() const {
   std::uint32_t least = epoch_;
-  for (const Departure& d : departures_) least = std::min(least, d.leave.epoch);
+  const auto count = [&](const Departure& departure) { least = std::min(least, departure.leave.epoch); };
+  if (departures_.size() != 0)
+    departures_.for_each([&](std::uint64_t, const Departure& departure) { count(departure); });
+  for (const Departure& departure : repeated_departures_) count(departure);
   return least;
 }
 
-void ArrayBroadcasts::on_floor(Pe& pe, Delivery& call) {
-  if (ArrayBroadcasts* self = of(pe, call)) self->heard_floor(call.read<std::uint32_t>());
+void ArrayBroadcasts::on_low_water_mark(Pe& pe, Delivery& call) {
+  if (ArrayBroadcasts* self = of(pe, call)) self->heard_low_water_mark(call.read<std::uint32_t>());
 }
-// PE 0: once all have answered, everybody has seen the least of the answers; the next broadcast says so.
-void ArrayBroadcasts::heard_floor(std::uint32_t floor) {
-  root_.least = std::min(root_.least, floor);
+// PE 0: once all have answered, every element has seen the least of the answers; the next broadcast says so.
+void ArrayBroadcasts::heard_low_water_mark(std::uint32_t mark) {
+  root_.least = std::min(root_.least, mark);
   if (++root_.heard < static_cast<std::uint32_t>(pe_.process.pes())) return;
-  root_.floor = root_.least;
+  root_.low_water_mark = root_.least;
   root_.asking = false;
 }
 
-void ArrayBroadcasts::drop_history(std::uint32_t floor) {
-  while (!history_.empty() && history_.front()->element <= floor) history_.pop_front();
+void ArrayBroadcasts::drop_history(std::uint32_t mark) {
+  while (!history_.empty() && history_.front()->element <= mark) history_.pop_front();
 }
 
 }  // namespace periapt

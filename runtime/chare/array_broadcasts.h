@@ -6,21 +6,23 @@
 // Elements move meanwhile. Each holds the epoch it has seen: one that comes from a PE that is ahead is passed over, so
 // that it gets nothing twice, and one from a PE that is *behind* catches up with what this PE keeps: its *history*.
 //
-// A kept broadcast can go when nobody needs it who is here, or may come here. What a PE knows of that is its *floor*: a
-// broadcast up to which everybody that it answers for has come. It answers for its elements, and for those that have
-// left it until they are not behind where they have come to: that PE may have given its own floor before. Each of these
-// *departures* ends with a word from there. To say it is a *duty* of the PE that the element has come to; one that goes
-// on before it has caught up takes its duty along, into the next departure, and so the words go back the whole way.
+// A kept broadcast can go when no element needs it that is here, or may come here. What a PE knows of that is its
+// *low-water mark*: a broadcast that all elements have seen that it answers for. It answers for its elements, and for
+// those that have left it until they are not behind where they have come to: that PE may have given its own mark
+// before. Each of these *departures* ends with an acknowledgement from there. One that goes on before it has caught up
+// takes the *forwarding acknowledgement* that its PE owes along, into the next departure, and so they go back the whole
+// way.
 //
-// PE 0 asks for floors with one broadcast in so many (`hops` of its envelope). The least of all answers is what
-// everybody has seen; it goes along with the broadcasts that follow (`extra`), and each PE drops its history up to
-// it.
+// PE 0 asks for the marks with one broadcast in so many, or after so many bytes of them (`hops` of the envelope). The
+// least of all answers is what every element has seen; it goes along with the broadcasts that follow (`extra`), and
+// each PE drops its history up to it.
 #pragma once
 #include <cstdint>
 #include <deque>
 #include <unordered_map>
 #include <vector>
 
+#include "base/flat_map.h"
 #include "runtime/chare/local_elements.h"
 #include "runtime/chare/location.h"
 #include "runtime/chare/pe_objects.h"
@@ -48,7 +50,7 @@ class ArrayBroadcasts {
   void left(const ArrayElement* element, Age age);
   // It is to be made on another PE, with what it has seen here: the answer.
   std::uint32_t leaves_unmade(std::uint64_t id) {
-    departures_.push_back({id, {Age(), epoch_}, {}});
+    depart({id, {Age(), epoch_}, {}});
     return epoch_;
   }
   // One that has seen `seen` came from PE `from` with this age. When it is ready to run entries it is to catch up.
@@ -65,20 +67,24 @@ class ArrayBroadcasts {
     Age age;
     std::uint32_t epoch;
   };
-  // To tell the PE it came from that it is there, no longer behind.
-  struct Duty {
-    std::int32_t from = -1;
+  // What is owed to the PE that an element came from: to say that it is there, no longer behind.
+  struct ForwardingAck {
+    std::int32_t to = -1;
     Leave leave;
   };
   struct Departure {
     std::uint64_t id;
     Leave leave;
-    Duty duty;  // left before it had caught up
+    ForwardingAck owed;  // it left before it had caught up
+    bool is_of(std::uint64_t other, const Leave& how) const {
+      return id == other && leave.epoch == how.epoch && leave.age == how.age;
+    }
   };
   // What PE 0 knows more than others.
   struct Root {
-    std::uint32_t last = 0;   // numbered
-    std::uint32_t floor = 0;  // of all PEs, as far as it is known
+    std::uint32_t last = 0;            // numbered
+    std::uint32_t low_water_mark = 0;  // of all PEs, as far as it is known
+    std::uint64_t unasked_bytes = 0;   // of broadcasts since the last that asked
     // Answers to the question that is open.
     bool asking = false;
     std::uint32_t heard = 0, least = 0;
@@ -86,7 +92,7 @@ class ArrayBroadcasts {
 
   static ArrayBroadcasts* of(Pe& pe, Delivery& call);
   static void on_arrived(Pe&, Delivery&);
-  static void on_floor(Pe&, Delivery&);
+  static void on_low_water_mark(Pe&, Delivery&);
 
   void number(Message message);
   void run(Message message);
@@ -96,11 +102,13 @@ class ArrayBroadcasts {
   void give(ArrayElement* element, const Message& message);
 
   void keeps_up(std::uint64_t id);
-  void fulfil(std::uint64_t id, const Duty& duty);
+  void acknowledge(std::uint64_t id, const ForwardingAck& ack);
+  void depart(const Departure& departure);
+  ForwardingAck end_departure(std::uint64_t id, const Leave& leave);
   void ended(std::uint64_t id, const Leave& leave);
-  std::uint32_t floor() const;
-  void heard_floor(std::uint32_t floor);
-  void drop_history(std::uint32_t floor);
+  std::uint32_t low_water_mark() const;
+  void heard_low_water_mark(std::uint32_t mark);
+  void drop_history(std::uint32_t mark);
 
   PeObjects& objects_;
   Pe& pe_;
@@ -114,8 +122,10 @@ class ArrayBroadcasts {
   bool giving_ = false;
   std::size_t giving_at_ = 0;  // position of the element that has its turn
   bool disordered_ = false;    // one of those that had their turn has gone: another one may have come to its position
-  std::vector<Departure> departures_;               // elements that left and have not caught up elsewhere yet
-  std::unordered_map<std::uint64_t, Duty> behind_;  // elements here that have not caught up yet
+  // Elements that left and have not caught up elsewhere yet, by number; and those of which there is one already.
+  FlatMap<Departure> departures_;
+  std::vector<Departure> repeated_departures_;
+  std::unordered_map<std::uint64_t, ForwardingAck> behind_;  // elements here that have not caught up yet
   Root root_;
 };
 

@@ -98,12 +98,11 @@ void ArrayManager::announce(PeObjects& objects, CkArrayID id, int type, int ep, 
   if (pe.process.pes() > 1) {
     Message news = wrap(CreateHeader{type, ep, options}, constructor ? constructor.copy() : Message());
     news = runtime_message(std::move(news), entry_create, static_cast<std::uint32_t>(id.index()));
-    pe.created += pe.process.pes() - 1;
     pe.broadcast(news);
     if (GroupRecord* coming = missing_collection(objects, options)) {
-      ++pe.created;
       news = news.copy();
       news->flags &= static_cast<std::uint8_t>(~envelope_tree);
+      pe.count(news);
       return coming->waiting.push_back(std::move(news));
     }
   }
@@ -145,8 +144,7 @@ void ArrayManager::on_create(Pe& pe, Delivery& call) {
   Message constructor = unwrap(call, header);
   const CkArrayID id(CkGroupID{static_cast<int>(call.collection)});
   if (GroupRecord* coming = missing_collection(objects, header.options))
-    return coming->waiting.push_back(to_message(call));
-  objects.count_processed();
+    return coming->waiting.push_back(periapt::keep(pe, call));
   make(objects, id, header.type, header.ep, header.options, std::move(constructor));
 }
 
@@ -228,7 +226,6 @@ void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, 
   if (find(id)) location_->refuse_second(*this, index, pe_.index);
   construct(id, age, travel, [&](void* object) {
     if (entry_info(ep).runtime_frees()) {
-      ++pe_.created;
       Delivery call = Delivery::view(message);
       call.entry = static_cast<std::uint16_t>(ep);
       call.object = object;
@@ -366,7 +363,6 @@ void ArrayManager::insert(const CkArrayIndex& index, int ep, int to, Message mes
 }
 
 void ArrayManager::send_insertion(int to, const Insertion& insertion, Message arguments) {
-  ++pe_.created;
   if (objects_.balance) ++objects_.balance->elements_sent;
   send_to(pe_, to, insertion_message(id_, insertion, std::move(arguments)));
 }
@@ -387,7 +383,6 @@ void ArrayManager::create_beside(Insertion insertion, Message arguments) {
   if (hint) return send_insertion(hint->pe, insertion, std::move(arguments));
   if (home != pe_.index) return send_insertion(home, insertion, std::move(arguments));
   if (location_->is_claimed(id)) {
-    ++pe_.created;
     if (objects_.balance) ++objects_.balance->elements_sent;
     return routing_.wait_until_known(id, insertion_message(id_, insertion, std::move(arguments)));
   }
@@ -406,7 +401,6 @@ void ArrayManager::create_beside_here(const Insertion& insertion, std::uint64_t 
 void ArrayManager::on_insert(Pe& pe, Delivery& call) {
   ArrayManager* manager = of(pe, call);
   if (!manager) return;
-  pe.objects->count_processed();
   if (pe.objects->balance) ++pe.objects->balance->elements_received;
   Insertion insertion;
   Message arguments = unwrap(call, insertion);
@@ -431,7 +425,6 @@ void ArrayManager::on_inserting(Pe& pe, Delivery& call) {
   if (!manager) return;
   const InsertingCall news = call.read<InsertingCall>();
   if (news.for_all) {
-    pe.objects->count_processed();
     return tell_inserting(manager->id(), news.begins);
   }
   if (news.begins == manager->inserting_) return;
@@ -449,8 +442,8 @@ void ArrayManager::call(std::uint64_t id, const CkArrayIndex& index, int ep, con
   if (!chare::is_compact_id(id)) [[unlikely]]
     return send(id, index, message_of_call(Target::array, ep, id_.index(), id, arguments, length));
   const int to = locate(id, index);
-  count_created(id, to, ep, length);
-  pe_.send_call(to, call_meta(static_cast<std::uint16_t>(ep), id_.index(), length), id, arguments);
+  note_created(id, to, ep, length);
+  pe_.send_call(to, call_meta(static_cast<std::uint16_t>(ep), id_.index(), length), id, arguments, Pe::Counting::yes);
 }
 
 void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message&& message) {
@@ -458,13 +451,10 @@ void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message&& m
     id = id_of(index);
   const bool here = find(id);
   const int to = here ? pe_.index : routing_.destination(id, index);
-  count_created(id, to, message->entry, message->size);
-  message->target = Target::array;
-  message->collection = static_cast<std::uint32_t>(id_.index());
-  message->element = id;
+  note_created(id, to, message->entry, message->size);
+  address(message, Target::array, message->entry, static_cast<std::uint32_t>(id_.index()), id);
   // (Also one that stays on this PE: the element may have gone when it is delivered.)
   if (!chare::is_compact_id(id)) ElementIds::put_index(message, index);
-  if (here) return pe_.enqueue(std::move(message));
   send_to(pe_, to, std::move(message));
 }
 
@@ -489,15 +479,13 @@ void ArrayManager::forward(Delivery& call) {
 // A proxy may come to a PE before the creation of its array does. What is sent through it waits.
 void ArrayManager::keep(PeObjects& objects, CkArrayID id, Message message) {
   if (id.isZero()) no_such_array(id);
-  ++objects.pe.created;
+  objects.pe.count(message);
   objects.group(id.index()).waiting.push_back(std::move(message));
 }
 
 void ArrayManager::send_early(PeObjects& objects, CkArrayID array, std::uint64_t id, const CkArrayIndex& index,
                               Message message) {
-  message->target = Target::array;
-  message->collection = static_cast<std::uint32_t>(array.index());
-  message->element = id;
+  address(message, Target::array, message->entry, static_cast<std::uint32_t>(array.index()), id);
   if (id == 0) ElementIds::put_index(message, index);
   keep(objects, array, std::move(message));
 }
@@ -507,7 +495,7 @@ ArrayManager* ArrayManager::of(Pe& pe, Delivery& call) {
 }
 ArrayManager* ArrayManager::of(Pe& pe, Delivery& call, CkArrayID array) {
   ArrayManager* manager = pe.objects->array(array);
-  if (!manager) pe.objects->group(array.index()).waiting.push_back(to_message(call));
+  if (!manager) pe.objects->group(array.index()).waiting.push_back(periapt::keep(pe, call));
   return manager;
 }
 

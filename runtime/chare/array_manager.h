@@ -181,8 +181,7 @@ class ArrayManager {
   template <class Constructor>
   void construct(std::uint64_t id, Age age, const ElementTravel* travel, const Constructor& constructor);
   void remove(ArrayElement* element);
-  void count_created(std::uint64_t id, int to, int ep, std::uint64_t bytes) {
-    ++pe_.created;
+  void note_created(std::uint64_t id, int to, int ep, std::uint64_t bytes) {
     if (pe_.watched(Observer::created)) [[unlikely]]
       pe_.notify_created({to, static_cast<std::uint16_t>(ep), bytes, static_cast<std::uint32_t>(id_.index()), id});
   }

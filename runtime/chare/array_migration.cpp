@@ -167,7 +167,6 @@ void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t f
   for (const Member& member : members) member.array->leave(member.element, age);
   if (!follows) location.learn(id, to, age, false, location.home(header.index));
   location.release_waiting(id);
-  ++pe.created;
   const int leader = location.bound.front()->id().index();
   send_to(pe, to, runtime_message(std::move(message), entry_arrive, static_cast<std::uint32_t>(leader)));
 }
@@ -243,7 +242,6 @@ void on_arrive(Pe& pe, Delivery& call) {
     if (!header.follows) location.learn(header.id, pe.index, header.age, false, location.home(header.index));
     return;
   }
-  objects.count_processed();
   if (objects.balance) ++objects.balance->elements_received;
 
   if (!header.follows) location.forget(header.id);

@@ -40,8 +40,8 @@ ArrayRouting::ArrayRouting(ArrayManager& array, Pe& pe, Location& location)
     : array_(array), pe_(pe), location_(location) {}
 
 void ArrayRouting::register_entries() {
-  entry_hint = register_runtime_entry("where an element is", on_hint);
-  entry_moved = register_runtime_entry("where an element has come to", on_moved);
+  entry_hint = register_runtime_entry("where an element is", on_hint, ep_uncounted);
+  entry_moved = register_runtime_entry("where an element has come to", on_moved, ep_uncounted);
   entry_chase = register_runtime_entry("a message follows its element", on_chase);
   entry_migrate = register_runtime_entry("migrate element", on_order);
   entry_destroy = register_runtime_entry("destroy element", on_order);
@@ -100,7 +100,7 @@ void ArrayRouting::on_chase(Pe& pe, Delivery& call) {
   const std::uint64_t id = ElementIds::id_of(ElementIds::index_in(message));
   if (!self->array_.find(id)) return self->forward(std::move(message), id, header.youngest);
   message->hops = 0;
-  pe.enqueue(std::move(message));
+  pe.send(pe.index, std::move(message));
 }
 
 void ArrayRouting::refuse_circle(const Message& message) const {
@@ -121,6 +121,7 @@ void ArrayRouting::wait_for(std::uint64_t id, Message message) {
   const CkArrayIndex index = ElementIds::index_in(message);
   auto& queue = waiting_[id];
   const bool first = queue.empty();
+  pe_.count(message);
   queue.push_back(std::move(message));
   if (first && (flags & (ep_createhere | ep_createhome)))
     array_.create_on_demand(index, flags & ep_createhere ? source : pe_.index);
@@ -182,7 +183,6 @@ void ArrayRouting::order(int entry, CkArrayID array, std::uint64_t id, OrderCall
   if (id == 0) id = ArrayManager::id_of(order.index);
   int next = manager->routing().destination(id, order.index);
   if (asks_home(++order.hops) && next != objects.pe.index) next = manager->location().home(order.index);
-  ++objects.pe.created;
   send_runtime(objects.pe, next, entry, array.index(), id, order);
 }
 
@@ -196,9 +196,8 @@ void ArrayRouting::on_order(Pe& pe, Delivery& call) {
     if (self->location_.here(id))  // what it is bound to: it is on its way
       return self->wait_until_known(
           id, message_of_call(Target::runtime, call.entry, call.collection, id, &order, sizeof order));
-    return pe.objects->count_processed();  // gone
+    return;  // gone
   }
-  pe.objects->count_processed();
   ArrayRouting::order(call.entry, array.id(), id, order);
 }
 

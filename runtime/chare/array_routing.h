@@ -44,7 +44,10 @@ class ArrayRouting {
   // one that has died may point in a circle.
   static bool asks_home(std::uint32_t hops) { return hops % 8 == 0; }
   // A message that is not for the element itself, but has to know where it is.
-  void wait_until_known(std::uint64_t id, Message message) { waiting_[id].push_back(std::move(message)); }
+  void wait_until_known(std::uint64_t id, Message message) {
+    pe_.count(message);
+    waiting_[id].push_back(std::move(message));
+  }
   // Something is known of the element: what waits for it goes through the queue, and so to the element or on its way.
   void release_waiting(std::uint64_t id);
 

@@ -40,7 +40,6 @@ void send_c_call_far(Pe& here, int pe, CkCallbackFn fn, void* param, void* paylo
 }
 
 void call_c_function_far(Pe& pe, Delivery& call) {
-  pe.objects->count_processed();
   const auto fn = reinterpret_cast<CkCallbackFn>(static_cast<std::uintptr_t>(call.element));
   const auto parameter =
       static_cast<std::uintptr_t>(call.message->extra) << 32 | static_cast<std::uintptr_t>(call.collection);
@@ -54,7 +53,6 @@ void call_c_function_far(Pe& pe, Delivery& call) {
 
 void register_callback_entries() {
   entry_call_c_function = register_runtime_entry("callback: C function", [](Pe& pe, Delivery& call) {
-    pe.objects->count_processed();
     const CCall c = call.read<CCall>();
     c.fn(c.param, c.message);
   });
@@ -173,7 +171,6 @@ void CkCallback::send(void* message) const {
       return reinterpret_cast<Ck1CallbackFn>(d.c1fn.from_anchor + reinterpret_cast<std::intptr_t>(&anchor))(message);
     case callCFn: {
       if (pe == here.index) return d.cfn.fn(d.cfn.param, message);
-      ++here.created;
       if (here.process.layer().route(pe) == machine::Route::other_host)
         return send_c_call_far(here, pe, d.cfn.fn, d.cfn.param, message);
       return send_runtime(here, pe, entry_call_c_function, 0, 0, CCall{d.cfn.fn, d.cfn.param, message});

@@ -5,6 +5,7 @@
 #include "runtime/chare/array_manager.h"
 #include "runtime/chare/node_groups.h"
 #include "runtime/chare/pe_objects.h"
+#include "runtime/chare/runtime_message.h"
 #include "runtime/chare/start_gate.h"
 #include "runtime/chare/zero_copy_entries.h"
 #include "runtime/scheduler/converse_state.h"
@@ -29,6 +30,13 @@ Delivery delivery_of(Work& work) {
 }
 }  // namespace
 
+namespace {
+bool is_counted(const Delivery& call) {
+  if (call.message) return call.message->flags & envelope_counted;
+  return (entry_info(call.entry).flags & ep_uncounted) == 0;
+}
+}  // namespace
+
 void PeObjects::deliver(Work& work) {
   Delivery call = delivery_of(work);
   if (!started) [[unlikely]]
@@ -38,9 +46,10 @@ void PeObjects::deliver(Work& work) {
 
 // The one place that finds out what a call is for.
 void PeObjects::deliver(Delivery& call) {
+  pe.processed += is_counted(call);
   if (call.message && (call.message->flags & envelope_waits)) [[unlikely]] {
     if (GroupRecord* missing = missing_group(call.message.envelope())) {
-      missing->waiting.push_back(std::move(call.message));
+      missing->waiting.push_back(keep(pe, call));
       return;
     }
   }
@@ -67,7 +76,7 @@ void PeObjects::deliver(Delivery& call) {
 }
 
 void PeObjects::wait_for_collection(Delivery& call) {
-  group(static_cast<int>(call.collection)).waiting.push_back(to_message(call));
+  group(static_cast<int>(call.collection)).waiting.push_back(keep(pe, call));
 }
 
 void PeObjects::deliver_broadcast(Delivery& call) {
@@ -101,7 +110,7 @@ void PeObjects::deliver_group(Delivery& call) {
 void PeObjects::deliver_chare(Delivery& call) {
   ChareRecord* record = chares_.find(call.element);
   if (!record) [[unlikely]] {
-    waiting_for_chare_[call.element].push_back(to_message(call));
+    waiting_for_chare_[call.element].push_back(keep(pe, call));
     return;
   }
   call.object = object_for_entry(record->type, call.entry, record->object);
@@ -173,7 +182,6 @@ void PeObjects::call_aside(const Message& message, void* object, const std::func
 // The one place where entry methods are entered.
 void PeObjects::enter(Delivery& call) {
   const EntryInfo& entry = entry_info(call.entry);
-  count_processed();
   if (call.message && (!entry.runtime_frees() || (call.message->flags & envelope_packed))) [[unlikely]] {
     // The function owns what it gets, or unpack() changes it: what others hold too is copied first.
     if (call.message.shared()) call.message = call.message.copy();
@@ -195,7 +203,6 @@ void PeObjects::construct(int ep, void* object, Message message) {
   Delivery call(std::move(message));
   call.entry = static_cast<std::uint16_t>(ep);
   call.object = object;
-  ++pe.created;
   enter(call);
 }
 
@@ -236,12 +243,15 @@ void PeObjects::start_thread(Delivery& call) {
 Message message_of_call(Target target, int ep, std::uint32_t collection, std::uint64_t element, const void* arguments,
                         std::size_t length) {
   Message message = Message::make(length);
-  message->target = target;
-  message->entry = static_cast<std::uint16_t>(ep);
   message->message_type = static_cast<std::uint16_t>(CMessage_CkMarshallMsg::__idx);
-  message->collection = collection;
-  message->element = element;
+  address(message, target, ep, collection, element);
   if (length) std::memcpy(message.payload(), arguments, length);
+  return message;
+}
+
+Message keep(Pe& pe, Delivery& call) {
+  Message message = to_message(call);
+  pe.count(message);
   return message;
 }
 

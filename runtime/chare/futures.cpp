@@ -124,7 +124,6 @@ void Futures::release(std::uint64_t id) {
 void Futures::send(Pe& pe, CkFuture future, void* payload) {
   Message message = payload ? Message::from_payload(payload) : Message::make(0);
   if (future.pe == pe.index) return pe.objects->futures->set(future.id, payload_of(message.release()));
-  ++pe.created;
   // The program's message keeps its own envelope; a small one refers to it, as in a process or a host pointers hold.
   pack(message);
   if (message->size <= sizeof(SetSmallCall::payload) && message->priority_bits == 0) {
@@ -139,7 +138,6 @@ void Futures::send(Pe& pe, CkFuture future, void* payload) {
 }
 
 void Futures::on_set(Pe& pe, Delivery& call) {
-  pe.objects->count_processed();
   const SetCall set = call.read<SetCall>();
   Message message = Message::from_payload(set.message);
   unpack(message);
@@ -147,12 +145,10 @@ void Futures::on_set(Pe& pe, Delivery& call) {
 }
 
 void Futures::on_set_whole(Pe& pe, Delivery& call) {
-  pe.objects->count_processed();
   pe.objects->futures->set(call.element, payload_of(received_whole(call).release()));
 }
 
 void Futures::on_set_small(Pe& pe, Delivery& call) {
-  pe.objects->count_processed();
   const SetSmallCall set = call.read<SetSmallCall>();
   Message message = Message::make(set.size);
   message->message_type = set.message_type;

@@ -10,6 +10,7 @@
 #include "runtime/chare/protocols.h"
 #include "runtime/chare/quiescence.h"
 #include "runtime/chare/reduction.h"
+#include "runtime/chare/runtime_message.h"
 #include "runtime/chare/start_gate.h"
 #include "runtime/chare/watchdog.h"
 #include "runtime/chare/zero_copy_entries.h"
@@ -21,10 +22,7 @@ namespace {
 int entry_new_chare, entry_new_group, entry_new_node_group, entry_to_section;
 // Creation messages keep their envelope and carry type and constructor in fields that are free then.
 Message creation(Message message, int entry, int type, int ep, std::uint32_t collection, std::uint64_t element) {
-  message->target = Target::runtime;
-  message->entry = static_cast<std::uint16_t>(entry);
-  message->collection = collection;
-  message->element = element;
+  address(message, Target::runtime, entry, collection, element);
   message->extra = static_cast<std::uint32_t>(type) << 16 | static_cast<std::uint32_t>(ep);
   return message;
 }
@@ -43,14 +41,12 @@ GroupRecord& GroupRecord::operator=(GroupRecord&&) noexcept = default;
 
 void register_chare_entries() {
   entry_new_chare = register_runtime_entry("new chare", [](Pe& pe, Delivery& call) {
-    pe.objects->count_processed();
     const Made made(call);
     pe.objects->create_chare(call.element, made.type, made.constructor, std::move(call.message));
   });
   entry_new_group = register_runtime_entry(
       "new group",
       [](Pe& pe, Delivery& call) {
-        pe.objects->count_processed();
         const Made made(call);
         pe.objects->create_group(CkGroupID{static_cast<int>(call.collection)}, made.type, made.constructor,
                                  std::move(call.message));
@@ -59,7 +55,6 @@ void register_chare_entries() {
   entry_new_node_group = register_runtime_entry(
       "new node group",
       [](Pe& pe, Delivery& call) {
-        pe.objects->count_processed();
         if (pe.rank != 0) return;
         const Made made(call);
         node_groups().create(*pe.objects, CkGroupID{static_cast<int>(call.collection)}, made.type, made.constructor,
@@ -74,7 +69,6 @@ bool makes_node_group(const Envelope* envelope) {
 
 void register_section_entries() {
   entry_to_section = register_runtime_entry("to a section", [](Pe& pe, Delivery& call) {
-    pe.objects->count_processed();
     pe.objects->send_to_section(pe.index, call.element >> 16, static_cast<int>(call.element & 65535),
                                 payload_of(received_whole(call).release()));
   });
@@ -150,7 +144,6 @@ void tell_others(Pe& pe, Message& message, int entry, int type, int ep, CkGroupI
   if (pe.process.pes() == 1) return;
   pack(message);
   Message news = creation(message.copy(), entry, type, ep, static_cast<std::uint32_t>(id.idx), 0);
-  pe.created += pe.process.pes() - 1;
   pe.broadcast(news);
 }
 }  // namespace
@@ -191,10 +184,7 @@ namespace {
 Message addressed(void* payload, Target target, int ep, unsigned send, std::uint32_t collection,
                   std::uint64_t element) {
   Message message = Message::from_payload(payload);
-  message->target = target;
-  message->entry = static_cast<std::uint16_t>(ep);
-  message->collection = collection;
-  message->element = element;
+  address(message, target, ep, collection, element);
   message->hops = 0;
   message->flags &= static_cast<std::uint8_t>(~(envelope_tree | envelope_expedited));
   if (send & send_expedited) message->flags |= envelope_expedited;
@@ -225,7 +215,6 @@ bool inline_fits(unsigned send) { return send == 0; }
 }  // namespace
 
 void note_created(Pe& pe, int to, int ep, std::size_t bytes) {
-  ++pe.created;
   if (pe.watched(Observer::created)) [[unlikely]]
     pe.notify_created({to, static_cast<std::uint16_t>(ep), bytes});
 }
@@ -239,7 +228,8 @@ void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const vo
                         payload_of(message_of_call(Target::group, ep, 0, 0, arguments, length).release()));
   if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes())) bad_pe(to, "PE", ep);
   note_created(pe, to, ep, length);
-  pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments);
+  pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments,
+               Pe::Counting::yes);
 }
 
 // Who wants to hear of every message is told by send_call().
@@ -287,7 +277,7 @@ void send_call(const CProxy_Group& proxy, int ep, unsigned send, const void* arg
   for (int i = 1; i <= pes; ++i) {
     const int to = pe.index + i < pes ? pe.index + i : pe.index + i - pes;
     note_created(pe, to, ep, length);
-    pe.send_call(to, meta, 0, arguments);
+    pe.send_call(to, meta, 0, arguments, Pe::Counting::yes);
   }
 }
 
@@ -301,7 +291,7 @@ void send_message(const CProxy_Group& proxy, int ep, unsigned send, void* payloa
     pack(message);
     pe.broadcast(message);
   }
-  pe.enqueue(std::move(message));
+  pe.send(pe.index, std::move(message));
 }
 
 void send_message(const CProxySection_Group& proxy, int ep, unsigned send, void* payload) {
@@ -321,7 +311,8 @@ void send_call(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, cons
                         payload_of(message_of_call(Target::node_group, ep, 0, 0, arguments, length).release()));
   const int to = pe_of_node(pe, proxy.ckGetGroupPe(), ep);
   note_created(pe, to, ep, length);
-  pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments);
+  pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments,
+               Pe::Counting::yes);
 }
 void send_message(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, void* payload) {
   Pe& pe = *Pe::current();
@@ -384,7 +375,7 @@ CkChareID new_chare(int type, int ep, int to, void* payload) {
   if (to < 0 || to >= pes) bad_pe(to, "PE", ep);
   const CkChareID id{to, objects.new_chare_serial()};
   Message argument = Message::from_payload(payload);
-  if (pe.process.layer().route(to) == machine::Route::other_host) pack(argument);
+  if (to != pe.index && pe.process.layer().route(to) == machine::Route::other_host) pack(argument);
   Message message = creation(std::move(argument), entry_new_chare, type, ep, 0, id.serial);
   note_created(pe, to, ep, message->size);
   send_to(pe, to, std::move(message));
@@ -451,7 +442,7 @@ void send_call(const CProxy_Chare& proxy, int ep, unsigned send, const void* arg
     return send_message(proxy, ep, send,
                         payload_of(message_of_call(Target::chare, ep, 0, 0, arguments, length).release()));
   note_created(pe, id.onPE, ep, length);
-  pe.send_call(id.onPE, call_meta(static_cast<std::uint16_t>(ep), 0, length), id.serial, arguments);
+  pe.send_call(id.onPE, call_meta(static_cast<std::uint16_t>(ep), 0, length), id.serial, arguments, Pe::Counting::yes);
 }
 void send_message(const CProxy_Chare& proxy, int ep, unsigned send, void* payload) {
   Pe& pe = *Pe::current();
@@ -510,7 +501,6 @@ std::uint64_t PeObjects::keep_section(const CProxySection_ArrayBase& section) {
 void PeObjects::send_to_section(int to, std::uint64_t section, int ep, void* payload) {
   if (to == pe.index) return send_message(sections_[section], ep, 0, payload);
   // The section is known where it was made: the message goes there first.
-  ++pe.created;
   send_whole(pe, to, entry_to_section, section << 16 | static_cast<unsigned>(ep), Message::from_payload(payload));
 }
 

@@ -17,13 +17,13 @@ constexpr std::uint32_t follows_max = 8;
 }  // namespace
 
 void Location::register_entries() {
-  entry_claim = register_runtime_entry("an element claims its index", on_claim);
-  entry_probe = register_runtime_entry("is an index taken", on_probe);
-  entry_found = register_runtime_entry("whether an index is taken", on_found);
+  entry_claim = register_runtime_entry("an element claims its index", on_claim, ep_uncounted);
+  entry_probe = register_runtime_entry("is an index taken", on_probe, ep_uncounted);
+  entry_found = register_runtime_entry("whether an index is taken", on_found, ep_uncounted);
   entry_settled = register_runtime_entry("where an element belongs", on_settled);
-  entry_gone = register_runtime_entry("element is gone", on_gone);
-  entry_is_known = register_runtime_entry("may a hint be forgotten", on_is_known);
-  entry_known = register_runtime_entry("whether a hint may be forgotten", on_known);
+  entry_gone = register_runtime_entry("element is gone", on_gone, ep_uncounted);
+  entry_is_known = register_runtime_entry("may a hint be forgotten", on_is_known, ep_uncounted);
+  entry_known = register_runtime_entry("whether a hint may be forgotten", on_known, ep_uncounted);
 }
 
 Location::Location(PeObjects& objects, const CkArrayOptions& options, CkArrayID array)
@@ -139,7 +139,7 @@ void Location::claim(ArrayManager& array, std::uint64_t id, const CkArrayIndex& 
   set_age(id, {});
   const Claim claim{index, array.id().index(), pe_.index, ++claims_made_};
   unsettled_[id] = {claim.serial, -1, &array};
-  ++pe_.created;
+  pe_.begin_pending();
   if (objects_.balance) ++objects_.balance->elements_sent;
   // Always as a message: the element is not made yet.
   tell(home(index), entry_claim, id, claim);
@@ -162,9 +162,8 @@ void Location::set_age(std::uint64_t id, Age age) {
 void Location::wish(std::uint64_t id, int to) {
   Unsettled& one = unsettled_.at(id);
   if (to == pe_.index) to = -1;
-  // Counted like a message on its way.
-  if (one.wish < 0 && to >= 0) ++pe_.created;
-  if (one.wish >= 0 && to < 0) ++pe_.processed;
+  if (one.wish < 0 && to >= 0) pe_.begin_pending();
+  if (one.wish >= 0 && to < 0) pe_.end_pending();
   one.wish = to;
 }
 
@@ -173,7 +172,7 @@ int Location::close(std::uint64_t id) {
   auto found = unsettled_.find(id);
   const int wish = found->second.wish;
   unsettled_.erase(found);
-  if (wish >= 0) ++pe_.processed;
+  if (wish >= 0) pe_.end_pending();
   if (objects_.balance) ++objects_.balance->elements_received;
   return wish;
 }
@@ -247,12 +246,11 @@ void Location::answer(std::uint64_t id, Answer what, int pe, Age age) {
   const Claim claim = list.front();
   list.pop_front();
   if (what == Answer::begins && pe != pe_.index) learn(id, pe, age, true, pe_.index);
-  ++pe_.processed;
+  pe_.end_pending();  // of the claim: perhaps on another PE than it began
   const Settled settled{what, claim.serial, pe, pe_.index, age};
   if (claim.pe == pe_.index) {
     settle(id, settled);  // at once: the next claim is looked at with this one settled
   } else {
-    ++pe_.created;
     tell(claim.pe, entry_settled, id, settled);
   }
   release_waiting(id);
@@ -274,7 +272,7 @@ void Location::withdraw(std::uint64_t id, const Gone& gone) {
   if (claim == list->second.end()) return;  // answered meanwhile
   const bool first = claim == list->second.begin();
   list->second.erase(claim);
-  ++pe_.processed;
+  pe_.end_pending();
   if (first) consider(id);
 }
 
@@ -343,7 +341,6 @@ void Location::on_found(Pe& pe, Delivery& call) {
 void Location::on_settled(Pe& pe, Delivery& call) {
   Location* self = of(pe, call);
   if (!self) return;
-  pe.objects->count_processed();
   self->settle(call.element, call.read<Settled>());
 }
 

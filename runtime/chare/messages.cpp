@@ -6,6 +6,7 @@
 #include "base/fatal.h"
 #include "runtime/chare/pe_objects.h"
 #include "runtime/chare/reduction_message.h"
+#include "runtime/chare/runtime_message.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -64,9 +65,7 @@ Message packed_for_other_host(Message message) {
 
 void send_whole(Pe& pe, int to, int entry, std::uint64_t element, Message message) {
   pack(message);  // as long as its class is known by its target
-  message->target = Target::runtime;
-  message->entry = static_cast<std::uint16_t>(entry);
-  message->element = element;
+  address(message, Target::runtime, entry, message->collection, element);
   pe.send(to, std::move(message));
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/chare/protocols.h"
 #include "runtime/chare/reduction.h"
 #include "runtime/chare/reduction_message.h"
+#include "runtime/chare/runtime_message.h"
 #include "runtime/chare/start_gate.h"
 #include "runtime/scheduler/process.h"
 
@@ -93,12 +94,12 @@ void NodeGroups::deliver(PeObjects& objects, Delivery& call) {
     if (!slot) slot = std::make_unique<Record>();
     r = slot.get();
     if (!r->object) {
-      r->waiting.push_back(to_message(call));
+      r->waiting.push_back(keep(objects.pe, call));
       return;
     }
     if (call.exclusive) {
       if (r->exclusive) {  // on another PE of the process, or on this one in a scheduler that the entry runs
-        r->blocked.push_back(to_message(call));
+        r->blocked.push_back(keep(objects.pe, call));
         return;
       }
       r->exclusive = true;
@@ -161,9 +162,8 @@ void register_node_group_entries() {
         if (!pe.objects->started) return pe.objects->start_gate->try_open();
         pe.objects->group_ready(CkGroupID{static_cast<int>(call.collection)});
       },
-      ep_expedited);
+      ep_expedited | ep_uncounted);
   entry_contribute = register_runtime_entry("contribution to a node group", [](Pe& pe, Delivery& call) {
-    pe.objects->count_processed();
     NodeContribution c = call.read<NodeContribution>();
     contribute_here(static_cast<int>(call.collection), c);
   });
@@ -175,11 +175,8 @@ void contribute_to_node(CkGroupID group, CkReductionMsg* message, const CkCallba
   if (pe.rank == 0) return contribute_here(group.idx, c);
   Message call = Message::make(sizeof c);
   std::memcpy(call.payload(), &c, sizeof c);
-  call->target = Target::runtime;
-  call->entry = static_cast<std::uint16_t>(entry_contribute);
-  call->collection = static_cast<std::uint32_t>(group.idx);
-  ++pe.created;
-  pe.send(pe.process.first_pe(), std::move(call));
+  pe.send(pe.process.first_pe(),
+          runtime_message(std::move(call), entry_contribute, static_cast<std::uint32_t>(group.idx)));
 }
 
 }  // namespace periapt

@@ -127,15 +127,11 @@ class PeObjects {
     call.entry = static_cast<std::uint16_t>(ep);
     call.object = object;
     call.owner = owner.key;
-    count_created();
     run_entry(call);
   }
   void enter(Delivery& call);
-  // Runs a constructor on storage: one more call that begins and ends here. Takes the message.
+  // Runs a constructor on storage. Takes the message.
   void construct(int ep, void* object, Message message);
-  // The public API's counts of messages, for quiescence detection.
-  void count_created() { ++pe.created; }
-  void count_processed() { ++pe.processed; }
 
   std::uint32_t round_robin = 0;
   RunningThreads running_threads{pe};
@@ -164,8 +160,10 @@ class PeObjects {
 // A message with the arguments of an inline call.
 Message message_of_call(Target target, int ep, std::uint32_t collection, std::uint64_t element, const void* arguments,
                         std::size_t length);
-// The message of a call that has to wait: its own, or one with its arguments.
+// The message of a call, its own or one with its arguments.
 Message to_message(Delivery& call);
+// The same of a call that has been delivered and has to wait: it will be once more.
+Message keep(Pe& pe, Delivery& call);
 
 // Storage of an object of a chare class; its entry functions construct in it.
 void* allocate_object(std::size_t bytes);
@@ -195,20 +193,23 @@ void unpack(Message& message);
 
 // Sends to `to`, packing messages that need it when they leave the process.
 void send_to(Pe& pe, int to, Message&& message);
-// Sends a call to an entry of the runtime; not counted for quiescence.
+// Whether quiescence waits for calls of an entry of the runtime.
+inline Pe::Counting counting(int entry) {
+  return entry_info(entry).flags & ep_uncounted ? Pe::Counting::no : Pe::Counting::yes;
+}
+// Sends a call to an entry of the runtime.
 template <class T>
 void send_runtime(Pe& pe, int to, int entry, std::uint32_t collection, std::uint64_t element, const T& arguments) {
   static_assert(sizeof(T) <= inline_arguments_max && std::is_trivially_copyable_v<T>);
   alignas(16) char bytes[inline_arguments_max];
   std::memcpy(bytes, &arguments, sizeof(T));
-  pe.send_call(to, call_meta(entry, collection, sizeof(T)), element, bytes);
+  pe.send_call(to, call_meta(entry, collection, sizeof(T)), element, bytes, counting(entry));
 }
 
 // Opens an inline call to an object on `to`; counted as created.
 inline OpenCall open_call_to(Pe& pe, int to, std::uint64_t meta, std::uint64_t element) {
   host::Slot* slot;
-  void* arguments = pe.reserve(to, meta, element, slot);
-  ++pe.created;
+  void* arguments = pe.reserve(to, meta, element, slot, Pe::Counting::yes);
   return {arguments, slot, meta, to};
 }
 

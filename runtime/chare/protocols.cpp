@@ -24,7 +24,7 @@ Reduction* reduction_of(Pe& pe, Delivery& call) {
     if (record.array) return &record.array->reduction();
     if (record.reduction && record.object) return record.reduction.get();
   }
-  pe.objects->group(collection).waiting.push_back(to_message(call));
+  pe.objects->group(collection).waiting.push_back(keep(pe, call));
   return nullptr;
 }
 
@@ -47,7 +47,7 @@ void PeProtocols::send(int to, int entry, int collection, std::uint64_t element,
   std::memcpy(line, arguments, length);
   const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(entry), static_cast<std::uint32_t>(collection),
                                        static_cast<unsigned>(length));
-  pe_.send_call(to, meta, element, line);
+  pe_.send_call(to, meta, element, line, counting(entry));
 }
 void PeProtocols::send(int to, Message&& message) { pe_.send(to, std::move(message)); }
 

@@ -18,8 +18,6 @@ class PeProtocols final : public Sender, public Quiescence::Host {
   void send(int to, int entry, int collection, std::uint64_t element, const void* arguments,
             std::size_t length) override;
   void send(int to, Message&& message) override;
-  void count_created() override { ++pe_.created; }
-  void count_processed() override { ++pe_.processed; }
   void deliver(const CkCallback& callback, void* message) override { callback.send(message); }
   std::string name_of(int collection) const override;
   using Sender::send;

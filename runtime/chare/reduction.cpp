@@ -38,8 +38,8 @@ struct Reduction::Report {
 void Reduction::register_entries(RuntimeFunction function) {
   static_assert(sizeof(Report) <= Accumulator::data_at);
   entry_report = register_runtime_entry("reduction: partial result", function);
-  entry_start = register_runtime_entry("reduction: round begins", function);
-  entry_passive = register_runtime_entry("reduction: nobody here", function);
+  entry_start = register_runtime_entry("reduction: round begins", function, ep_uncounted);
+  entry_passive = register_runtime_entry("reduction: nobody here", function, ep_uncounted);
 }
 
 Reduction::Reduction(Sender& sender, int collection, Tree tree, TreePlace place, bool everywhere)
@@ -174,7 +174,6 @@ void Reduction::send_report(std::uint32_t number, Round& r, bool late) {
   }
   // A member of everybody's contributes at the root too and brings the callback there.
   const bool has_callback = !r.callback.isInvalid() && !everywhere_;
-  sender_.count_created();
   if (!has_callback && sizeof header + header.size <= inline_arguments_max) {
     char arguments[inline_arguments_max];
     std::memcpy(arguments, &header, sizeof header);
@@ -196,7 +195,6 @@ void Reduction::receive(Delivery& call) {
 }
 
 void Reduction::on_report(Delivery& call) {
-  sender_.count_processed();
   Report report{call.read<Header>(), CkCallback()};
   const Header& header = report.header;
   const bool whole = header.flags & Header::whole;

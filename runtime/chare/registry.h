@@ -36,6 +36,7 @@ enum ep_flag : unsigned {
   ep_nocopy = 32768,      // has arrays that are sent without a copy
   ep_nocopypost = 65536,  // ... to buffers that its post entry method names; ep_nocopy too
   ep_creation = 131072,   // of the runtime: makes its collection on a PE
+  ep_uncounted = 262144,  // of the runtime: quiescence does not wait for calls of it
   ep_balancing = 262144,  // of the runtime: balances loads; the accounts of a simulated run tell it apart
 };
 

@@ -37,7 +37,7 @@ RunningThreads::Run* RunningThreads::find(ThreadOwner owner) const {
 
 bool RunningThreads::keep(ThreadOwner owner, CkArrayID array, std::uint64_t id, int to) {
   if (!any(owner)) return false;
-  if (wishes_.insert_or_assign(owner.key, Wish{array, id, to}).second) ++pe_.created;  // for quiescence: until it goes
+  if (wishes_.insert_or_assign(owner.key, Wish{array, id, to}).second) pe_.begin_pending();  // until it goes
   return true;
 }
 
@@ -47,6 +47,7 @@ void RunningThreads::fulfil(ThreadOwner owner) {
   if (found == wishes_.end() || find(owner)) return;
   const Wish wish = found->second;
   wishes_.erase(found);
+  pe_.end_pending();
   ArrayManager& array = array_manager(wish.array);
   array.routing().order_migration_later(wish.id, array.index_of(wish.id), wish.to);
 }
@@ -59,7 +60,7 @@ void RunningThreads::detach(ThreadOwner owner, const std::function<std::string()
             "let the thread end first, or destroy the object at the end of the thread itself");
     run->leave();
   }
-  if (wishes_.erase(owner.key) != 0) ++pe_.processed;
+  if (wishes_.erase(owner.key) != 0) pe_.end_pending();
 }
 
 }  // namespace periapt

@@ -6,11 +6,18 @@
 
 namespace periapt {
 
-Message runtime_message(Message message, int entry, std::uint32_t collection, std::uint64_t element) {
-  message->target = Target::runtime;
+void address(Message& message, Target target, int entry, std::uint32_t collection, std::uint64_t element) {
+  message->target = target;
   message->entry = static_cast<std::uint16_t>(entry);
   message->collection = collection;
   message->element = element;
+  const bool counted = target != Target::runtime || counting(entry) == Pe::Counting::yes;
+  message->flags =
+      static_cast<std::uint8_t>(counted ? message->flags | envelope_counted : message->flags & ~envelope_counted);
+}
+
+Message runtime_message(Message message, int entry, std::uint32_t collection, std::uint64_t element) {
+  address(message, Target::runtime, entry, collection, element);
   return message;
 }
 

@@ -10,6 +10,8 @@
 
 namespace periapt {
 
+// Says for what a message is: the envelope's part of a send.
+void address(Message& message, Target target, int entry, std::uint32_t collection, std::uint64_t element);
 // Addresses a message to an entry of the runtime.
 Message runtime_message(Message message, int entry, std::uint32_t collection, std::uint64_t element = 0);
 

@@ -37,9 +37,6 @@ class Sender {
 
   std::uint64_t next_random() { return random_state_ += 0x9E3779B97F4A7C15u; }
 
-  // Quiescence waits for what has been counted as created until it is counted as processed, on any PE.
-  virtual void count_created() = 0;
-  virtual void count_processed() = 0;
   // Gives the program a result, which the callback then owns.
   virtual void deliver(const CkCallback& callback, void* message) = 0;
   // "group 3", or the name of its class: for messages.

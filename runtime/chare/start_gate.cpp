@@ -29,8 +29,9 @@ bool is_creation(const Envelope* envelope) {
 }  // namespace
 
 void StartGate::register_entries() {
-  entry_start = register_runtime_entry("start", on_start, ep_expedited);
-  entry_process_ready = register_runtime_entry("start: the process has the readonlys", on_process_ready, ep_expedited);
+  entry_start = register_runtime_entry("start", on_start, ep_expedited | ep_uncounted);
+  entry_process_ready =
+      register_runtime_entry("start: the process has the readonlys", on_process_ready, ep_expedited | ep_uncounted);
 }
 
 void StartGate::announce(PeObjects& objects) {

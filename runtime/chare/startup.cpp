@@ -176,8 +176,8 @@ void register_everything(char** argv, void (*register_main_module)(), std::vecto
   set_place_hook(place);
   set_fatal_exit_hook(Process::abort_run);
   register_core();
-  entry_exit_request = register_runtime_entry("exit request", on_exit_request, ep_expedited);
-  entry_exit = register_runtime_entry("exit", on_exit, ep_expedited);
+  entry_exit_request = register_runtime_entry("exit request", on_exit_request, ep_expedited | ep_uncounted);
+  entry_exit = register_runtime_entry("exit", on_exit, ep_expedited | ep_uncounted);
   for (const Part& part : the_parts)
     if (part.register_entries) part.register_entries();
   register_main_module();

@@ -43,10 +43,10 @@ std::string shortened(const std::string& text) {
 }  // namespace
 
 void Watchdog::register_entries() {
-  entry_ask = register_runtime_entry("watchdog: how are you", on_ask);
-  entry_answer = register_runtime_entry("watchdog: answer", on_answer);
-  entry_explain = register_runtime_entry("watchdog: who waits", on_explain);
-  entry_explanation = register_runtime_entry("watchdog: explanation", on_explanation);
+  entry_ask = register_runtime_entry("watchdog: how are you", on_ask, ep_uncounted);
+  entry_answer = register_runtime_entry("watchdog: answer", on_answer, ep_uncounted);
+  entry_explain = register_runtime_entry("watchdog: who waits", on_explain, ep_uncounted);
+  entry_explanation = register_runtime_entry("watchdog: explanation", on_explanation, ep_uncounted);
 }
 
 void Watchdog::take_option(char** argv) {

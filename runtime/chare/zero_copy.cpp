@@ -70,7 +70,6 @@ void release(Pe& pe, CkNcpyBuffer buffer) {
   }
   const bool registered = NcpyAccess::key(buffer) && buffer.deregMode == CK_BUFFER_DEREG;
   if (!registered && !wants_to_know(buffer)) return;
-  ++pe.created;
   send_to(pe, buffer.pe, runtime_message(&buffer, sizeof buffer, entry_ended, 0));
 }
 
@@ -87,7 +86,6 @@ Moved begin_unregistered(Pe& pe, Access& access) {
     return move(pe, access);
   }
   const RegisterCall call{access.remote, &access, pe.index};
-  ++pe.created;
   send_to(pe, access.remote.pe, runtime_message(&call, sizeof call, entry_register, 0));
   return Moved::pending;
 }
@@ -97,7 +95,7 @@ void on_moved(machine::Transfer& transfer, const Status& status) {
   auto& access = static_cast<Access&>(transfer);
   // A buffer may be used again although its registration ended with an earlier transfer.
   if (!status && !access.fresh) return static_cast<void>(begin_unregistered(pe, access));
-  ++pe.processed;
+  pe.end_pending();
   if (!status)
     fatal("a zero-copy transfer of " + std::to_string(access.size) + " bytes could not be made: " + status.message(),
           "", "the buffer's memory was freed, or the buffer deregistered, before the transfer had ended",
@@ -115,7 +113,7 @@ Moved begin(Pe& pe, Access& access) {
   if (access.remote.pe < 0 || access.remote.regMode == CK_BUFFER_NOREG)
     fatal("a zero-copy transfer with a buffer that describes no memory that could be reached", describe_running(pe),
           "it was default-constructed, or made with CK_BUFFER_NOREG", "give it memory and another mode with init()");
-  ++pe.created;  // until it has ended, for quiescence
+  pe.begin_pending();  // until it has ended
   access.done = on_moved;
   return opens(pe, NcpyAccess::key(access.remote)) ? move(pe, access) : begin_unregistered(pe, access);
 }
@@ -141,21 +139,17 @@ namespace {
 
 // On the PE that made the buffer.
 void on_register(Pe& pe, Delivery& call) {
-  pe.objects->count_processed();
   auto asked = call.read<RegisterCall>();
   asked.buffer.registerMem();
   const RegisteredCall answer{asked.buffer, asked.access};
-  ++pe.created;
   send_to(pe, asked.asker, runtime_message(&answer, sizeof answer, entry_registered, 0));
 }
 void on_registered(Pe& pe, Delivery& call) {
-  pe.objects->count_processed();
   const auto answer = call.read<RegisteredCall>();
   answer.access->remote = answer.buffer;
   move(pe, *answer.access);
 }
 void on_ended(Pe& pe, Delivery& call) {
-  pe.objects->count_processed();
   auto buffer = call.read<CkNcpyBuffer>();
   end_registration(buffer);
   tell(buffer);

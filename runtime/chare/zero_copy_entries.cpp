@@ -90,6 +90,7 @@ void fetch(PeObjects& objects, const Message& message) {
       new Fetch{arguments_of(pe, message, elements), std::make_unique<Fetch::Array[]>(head->arrays), head->arrays};
   if (message->target == Target::array)
     array_manager(CkArrayID(CkGroupID{static_cast<int>(message->collection)})).ids().put_index(fetch->message);
+  pe.count(fetch->message);
   ArraysHead* whole = head_of(fetch->message.payload());
   whole->where = Where::in_message;
   std::size_t at = whole->tail;
@@ -124,6 +125,7 @@ class PostedCall {
  public:
   PostedCall(PeObjects& objects, int ep, const Message& message)
       : objects_(objects), ep_(ep), call_(arguments_of(objects.pe, message, 0)) {
+    objects.pe.count(call_);
     const ArraysHead* head = head_of(message.payload());
     const bool at_sender = head->where == Where::at_sender;
     arrays_.resize(head->arrays);
@@ -313,7 +315,7 @@ void run_for_element(PeObjects& objects, int ep, void* object, int array, std::u
 bool Posts::holds(int array, std::uint64_t element, int to) {
   const auto held = held_.find({array, element});
   if (held == held_.end()) return false;
-  if (held->second.wish < 0) ++Pe::current()->created;  // for quiescence: until it goes
+  if (held->second.wish < 0) Pe::current()->begin_pending();  // until it goes
   held->second.wish = to;
   return true;
 }
@@ -324,7 +326,7 @@ void Posts::release(PeObjects& objects, int array, std::uint64_t element) {
   const int wish = held->second.wish;
   held_.erase(held);
   if (wish < 0) return;
-  objects.count_processed();
+  objects.pe.end_pending();
   ArrayManager& manager = array_manager(CkArrayID(CkGroupID{array}));
   if (manager.find(element)) ArrayRouting::order_migration(manager.id(), element, manager.index_of(element), wish);
 }
@@ -372,14 +374,12 @@ void post_buffer(void* bytes, std::size_t size, int tag, bool of_node) {
   tags.wanted.erase(wanted);
   if (lock) lock.unlock();
   if (found.pe == objects.pe.index) return found.call->move_to(found.index, bytes, size);
-  ++objects.pe.created;
   send_runtime(objects.pe, found.pe, entry_posted_elsewhere, 0, 0,
                PostedElsewhere{found.call, {bytes, size}, found.index});
 }
 
 void register_post_entries() {
   entry_posted_elsewhere = register_runtime_entry("zero copy: posted by another PE", [](Pe& pe, Delivery& call) {
-    pe.objects->count_processed();
     const auto posted = call.read<PostedElsewhere>();
     posted.call->move_to(posted.index, posted.buffer.bytes, posted.buffer.size);
   });

@@ -9,6 +9,7 @@
 #include "base/fatal.h"
 #include "runtime/chare/array_manager.h"
 #include "runtime/chare/array_migration.h"
+#include "runtime/chare/runtime_message.h"
 #include "runtime/loadbalance/coordinator.h"
 #include "runtime/loadbalance/lb_manager.h"
 #include "runtime/loadbalance/options.h"
@@ -23,11 +24,7 @@ int entry_ready, entry_probe, entry_count, entry_collect, entry_loads, entry_ass
 
 int center_of(const Pe& pe) { return options().center < pe.process.pes() ? options().center : 0; }
 
-// Every message of balancing counts for quiescence: while one is under way, more will happen.
-Balancer& receive(Pe& pe) {
-  pe.objects->count_processed();
-  return Balancer::of(pe);
-}
+Balancer& receive(Pe& pe) { return Balancer::of(pe); }
 template <class T>
 void append(std::vector<char>& bytes, const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -190,18 +187,13 @@ void Balancer::call(int to, int entry, std::uint32_t value) { call_with(to, entr
 
 template <class T>
 void Balancer::call_with(int to, int entry, const T& value) {
-  ++pe_.created;
   send_runtime(pe_, to, entry, 0, static_cast<std::uint64_t>(pe_.index), value);
 }
 
 void Balancer::send_bytes(int to, int entry, const std::vector<char>& bytes) {
-  ++pe_.created;
   Message message = Message::make(bytes.size());
   std::memcpy(message.payload(), bytes.data(), bytes.size());
-  message->target = Target::runtime;
-  message->entry = static_cast<std::uint16_t>(entry);
-  message->element = static_cast<std::uint64_t>(pe_.index);
-  send_to(pe_, to, std::move(message));
+  send_to(pe_, to, runtime_message(std::move(message), entry, 0, static_cast<std::uint64_t>(pe_.index)));
 }
 
 void Balancer::ask_count(int pe) { call(pe, entry_probe); }

@@ -30,6 +30,7 @@ enum EnvelopeFlag : std::uint8_t {
   envelope_immediate = 4,  // may run between two polls, before what is queued
   envelope_index = 8,      // the full array index lies in element, index_rest and spare (indices too large to be ids)
   envelope_packed = 16,    // a message class of its own pack() has been through it
+  envelope_counted = 64,   // quiescence waits until it has been delivered
   envelope_waits = 32,     // the payload ends in a list of groups that must exist first (GroupDependencies)
 };
 

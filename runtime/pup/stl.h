@@ -97,13 +97,18 @@ inline std::size_t pup_length(P& p, std::size_t n, std::size_t min_each) {
   return n;
 }
 
-/// Elements worth making room for at once: never more memory than bytes came, but for elements that are larger than
-/// their packed form.
+/// How much larger than its packed form an item is taken to be in memory, at most: padding, and members that are not
+/// packed.
+constexpr std::size_t growth_max = 8;
+
+/// Elements worth making room for at once, all of them if that can be: a vector that grows as they come moves those
+/// that it has. Never more memory than growth_max times the bytes that came, but for elements of a known packed form.
 template <class T>
 inline std::size_t reservable(const er& p, std::size_t n) {
+  constexpr std::size_t least = min_bytes<T>::value ? min_bytes<T>::value : (sizeof(T) + growth_max - 1) / growth_max;
   const std::size_t left = p.remaining();
-  if (left == unbounded) return std::min<std::size_t>(n, 4096);
-  return std::min(n, left / (min_bytes<T>::value ? min_bytes<T>::value : sizeof(T)) + 1);
+  if (left == unbounded) return p.hasWindow() ? n : std::min<std::size_t>(n, 4096);  // a window is trusted
+  return std::min(n, left / least + 1);
 }
 
 template <class C, class = void>

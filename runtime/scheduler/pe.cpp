@@ -124,6 +124,7 @@ void Pe::commit_spare(int to, std::uint64_t meta) {
 }
 
 void Pe::send(int to, Message&& message) {
+  count(message);
   if (to == index) return accept_message(std::move(message));
   if (!port.is_far(to)) [[likely]]
     return port.send(to, message_meta, message.release());
@@ -137,7 +138,8 @@ void Pe::send_small(int to, Message&& message) {
   const Envelope& e = *message.envelope();
   const std::uint64_t meta = small_meta(e.entry, e.collection, static_cast<unsigned>(e.size));
   host::Slot* slot;
-  auto* small = static_cast<SmallMessage*>(reserve(to, meta, e.element, slot));
+  auto* small = static_cast<SmallMessage*>(
+      reserve(to, meta, e.element, slot, e.flags & envelope_counted ? Counting::yes : Counting::no));
   small->reference = e.reference;
   small->source = e.source;
   small->extra = e.extra;
@@ -201,6 +203,7 @@ void Pe::for_tree_children(int root, Child&& child) const {
 void Pe::forward_tree(const Message& message) {
   for_tree_children(message->source, [&](int child) {
     Message copy = message.share();
+    count(copy);
     port.send(child, message_meta, copy.release());
   });
 }

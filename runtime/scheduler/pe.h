@@ -54,8 +54,10 @@ class alignas(platform::kCacheLine) Pe {
   ThreadSystem threads;
   static inline std::size_t thread_stack_bytes = scheduler::ThreadOptions().stack_bytes;  // +stacksize
   scheduler::Conditions conditions;
-  const Delivery* running = nullptr;         // what runs, for error messages and observers; null between entries
-  std::uint64_t created = 0, processed = 0;  // messages, for quiescence detection
+  const Delivery* running = nullptr;  // what runs, for error messages and observers; null between entries
+  // Messages and lines that were sent here and those that were delivered here, for quiescence detection: it waits until
+  // the sums over all PEs are the same. Sending counts them, and PeObjects::deliver() (runtime/chare).
+  std::uint64_t created = 0, processed = 0;
   std::uint64_t random_state;
 
   // --- sending -----------------------------------------------------------------------------------------------------
@@ -63,7 +65,9 @@ class alignas(platform::kCacheLine) Pe {
   // own queue, in the ring of a PE of this host, or in a spare line for one of another host or with a full ring.
   // commit() sends it; nothing else may be sent in between. `slot`: null for our own queue, where nothing is left to
   // do.
-  void* reserve(int to, std::uint64_t meta, std::uint64_t element, host::Slot*& slot) {
+  enum class Counting : bool { no, yes };  // as created
+  void* reserve(int to, std::uint64_t meta, std::uint64_t element, host::Slot*& slot, Counting counting) {
+    created += static_cast<unsigned>(counting);
     if (to == index) {
       slot = nullptr;
       Work& work = fifo_.push_back();
@@ -83,17 +87,22 @@ class alignas(platform::kCacheLine) Pe {
     port.publish(to, slot, meta);
   }
   // The same in one step: `arguments` points to inline_arguments_max readable bytes of which length (in meta) count.
-  void send_call(int to, std::uint64_t meta, std::uint64_t element, const void* arguments) {
+  void send_call(int to, std::uint64_t meta, std::uint64_t element, const void* arguments, Counting counting) {
     host::Slot* slot;
-    std::memcpy(reserve(to, meta, element, slot), arguments, inline_arguments_max);
+    std::memcpy(reserve(to, meta, element, slot, counting), arguments, inline_arguments_max);
     if (slot) commit(to, meta, slot);
   }
   void send(int pe, Message&& message);
+  // A message that is not sent yet, but will be, or put into a queue: it counts as sent.
+  void count(const Message& message) { created += (message->flags & envelope_counted) != 0; }
+  // Something that is no message and that quiescence waits for.
+  void begin_pending() { ++created; }
+  void end_pending() { ++processed; }
   // Whether send_small() may take it: short, for one receiver that is no runtime entry, without priority and the like.
   bool is_small(const Message& message) const {
     const Envelope& e = *message.envelope();
-    return e.size <= SmallMessage::payload_max && (e.flags & ~envelope_packed) == 0 && e.priority_bits == 0 &&
-           e.queueing == Queueing::fifo && (e.hops | e.spare) == 0 &&
+    return e.size <= SmallMessage::payload_max && (e.flags & ~(envelope_packed | envelope_counted)) == 0 &&
+           e.priority_bits == 0 && e.queueing == Queueing::fifo && (e.hops | e.spare) == 0 &&
            (e.target == Target::array || e.target == Target::group || e.target == Target::chare);
   }
   // Copies a small message into a line for its receiver and frees it: one line changes owner instead of three.

@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <boost/context/detail/fcontext.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -31,9 +30,6 @@
 namespace periapt {
 namespace scheduler {
 namespace {
-
-using boost::context::detail::make_fcontext;
-using boost::context::detail::transfer_t;
 
 constexpr std::size_t page_bytes = 4096;
 // Wide enough that a function with a large local array doesn't step over it, and costs address space only.
@@ -282,15 +278,22 @@ Thread* ThreadSystem::Pool::fresh(int pe) {
   return t;
 }
 
+// Inline, as a call that never returns would make the scheduler's returns mispredicted (base/stack_context.h).
+PERIAPT_INLINE void ThreadSystem::leave_for_ever() {
+  current_->state_ = Thread::State::ended;
+  Thread* next = hooks_.choose ? hooks_.choose(hooks_.context) : nullptr;
+  switch_to<Going::ends>(next ? next : &scheduler_);
+  __builtin_unreachable();
+}
+
 // The function at the bottom of every stack.
 struct ThreadSystem::Entry {
-  static void start(transfer_t transfer) {
-    Thread* from = static_cast<Thread*>(transfer.data);
-    ThreadSystem& system = *from->system_;
-    Thread* self = system.current_;
-    system.arrived(from, transfer.fctx);
+  static void start(StackContext* came_from, StackContext* context) {
+    Thread* self = static_cast<Thread*>(context);
+    ThreadSystem& system = *self->system_;
+    system.arrived(static_cast<Thread*>(came_from));
     call(self);
-    system.exit();
+    system.leave_for_ever();
   }
 
   // An exception can't leave a stack that nobody called.
@@ -356,7 +359,7 @@ Thread* ThreadSystem::create(Thread::Function function, void* argument, std::siz
   t->id_ = next_id_++;
   const std::size_t usable_bytes = static_cast<std::size_t>(top - low);
   t->fiber_.create(low, usable_bytes);
-  t->context_ = make_fcontext(top, usable_bytes, &Entry::start);
+  t->StackContext::create(top, usable_bytes, &Entry::start);
   ++live_;
   return t;
 }
@@ -425,10 +428,7 @@ void ThreadSystem::not_in_a_thread() {
 
 void ThreadSystem::exit() {
   if (current_ == &scheduler_) fatal("CthExit outside of a thread", {}, {}, "Return from the entry method instead");
-  current_->state_ = Thread::State::ended;
-  Thread* next = hooks_.choose ? hooks_.choose(hooks_.context) : nullptr;
-  switch_to(next ? next : &scheduler_);
-  std::abort();  // an ended thread never comes back
+  leave_for_ever();
 }
 
 void ThreadSystem::destroy(Thread* t) {

@@ -10,9 +10,9 @@
 //   threads.yield();                        // inside t: awaken(t), suspend()
 //
 // A thread that returns, or calls exit(), gives its stack back; its pointer is dead then. Everything of one PE is in
-// its ThreadSystem, which belongs to one OS thread (which may host several). A switch is a jump of Boost.Context:
-// callee- saved registers, the floating-point control words, and the C++ runtime's list of exceptions being handled, so
-// a thread may suspend inside a catch block.
+// its ThreadSystem, which belongs to one OS thread (which may host several). A switch is a jump between two stacks
+// (base/stack_context.h) and changes the C++ runtime's list of exceptions being handled, so a thread may suspend inside
+// a catch block.
 //
 // Stacks lie in large mappings with an inaccessible zone below each. A thread that runs over its stack stops there, and
 // a signal handler says which thread it was and how to ask for more. The kernel bounds the number of mappings: beyond
@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/sanitizer.h"
+#include "base/stack_context.h"
 
 namespace periapt {
 namespace scheduler {
@@ -39,12 +40,6 @@ struct ThreadEnd {
 };
 
 namespace detail {
-struct Transfer {
-  void* context;  // of who jumped here
-  void* data;
-};
-// Boost.Context's jump_fcontext by its symbol, so that whoever includes this header doesn't need Boost's.
-Transfer jump(void* to, void* data) __asm__("jump_fcontext");
 // __cxa_eh_globals: what the C++ runtime keeps per OS thread about exceptions (Itanium C++ ABI, section 2.2.2). It
 // belongs to whoever runs.
 struct Exceptions {
@@ -67,7 +62,7 @@ struct ThreadListener {
   ThreadListener* next;
 };
 
-class Thread {
+class Thread : StackContext {
  public:
   using Function = void (*)(void* argument);
 
@@ -77,24 +72,25 @@ class Thread {
   ThreadSystem& system() const { return *system_; }
   bool started() const { return state_ != State::created; }
 
-  // For the scheduler: a link for its queue of ready threads, how to queue it, and what hears of its end.
-  Thread* next = nullptr;
-  int priority = 0;
-  int queueing = 0;
-  ThreadEnd* at_end = nullptr;
-
+  // (The members lie in the order in which a switch needs them.)
  private:
   friend class ThreadSystem;
   enum class State : std::uint8_t { created, suspended, running, ended };
   bool resumable_by(const ThreadSystem* system) const { return state_ <= State::suspended && system_ == system; }
 
-  // what a switch touches comes first
-  void* context_ = nullptr;  // where to continue; meaningless while running
+  // What a switch touches comes first: with the context it is one line of the cache.
   void* caught_exceptions_ = nullptr;
   unsigned uncaught_exceptions_ = 0;
   State state_ = State::created;
   ThreadListener* listeners_ = nullptr;
   ThreadSystem* system_ = nullptr;
+
+ public:
+  // For the scheduler: a link for its queue of ready threads, and what hears of the end.
+  Thread* next = nullptr;
+  ThreadEnd* at_end = nullptr;
+
+ private:
   void* pool_ = nullptr;
   Function function_ = nullptr;
   void* argument_ = nullptr;
@@ -196,7 +192,10 @@ class ThreadSystem {
   struct Pool;
   struct Entry;
 
-  void switch_to(Thread* to) {
+  // How a thread goes: it comes back, or it has ended.
+  enum class Going { suspends, ends };
+  template <Going going = Going::suspends>
+  PERIAPT_INLINE void switch_to(Thread* to) {
     Thread* from = current_;
     if (from == &scheduler_) on_os_thread();
     if (from->listeners_) notify(from->listeners_, &ThreadListener::suspend);
@@ -207,9 +206,11 @@ class ThreadSystem {
     exceptions_->uncaught = to->uncaught_exceptions_;
     to->state_ = Thread::State::running;
     current_ = to;
-    from->fiber_.leave(to->fiber_, from->state_ == Thread::State::ended);
-    const detail::Transfer transfer = detail::jump(to->context_, from);
-    arrived(static_cast<Thread*>(transfer.data), transfer.context);
+    from->fiber_.leave(to->fiber_, going == Going::ends);
+    if constexpr (going == Going::ends)
+      StackContext::leave(*from, *to);
+    else
+      arrived(static_cast<Thread*>(StackContext::jump(*from, *to)));
   }
   // A system may be made on one OS thread and run on another: what belongs to the OS thread is asked for each time.
   void on_os_thread() {
@@ -219,14 +220,14 @@ class ThreadSystem {
   }
   void first_time_on_os_thread();
   // The first thing after a jump: `from` jumped here.
-  void arrived(Thread* from, void* from_context) {
-    from->context_ = from_context;
+  void arrived(Thread* from) {
     current_->fiber_.arrive();
     if (from->state_ == Thread::State::ended) recycle(from);
   }
   static void notify(ThreadListener* first, void (*ThreadListener::*what)(ThreadListener*));
   void cannot_resume(Thread* t);
   [[noreturn]] void not_in_a_thread();
+  [[noreturn]] void leave_for_ever();
   void recycle(Thread* t);
   Pool& pool_for(std::size_t stack_bytes);
   void grow_locals(Thread& t);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cfenv>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -294,6 +295,37 @@ TEST(Threads, MaySuspendInsideACatchBlock) {
   EXPECT_EQ(std::current_exception(), nullptr);
   for (Thread* t : both) threads.resume(t);
   EXPECT_EQ(seen, "xy");
+}
+
+TEST(Threads, KeepTheirRoundingModes) {
+  const auto third = [] {
+    volatile double one = 1, three = 3;
+    return one / three;
+  };
+  const auto long_third = [] {  // x86: of the other floating-point unit, whose modes are its own
+    volatile long double minus_one = -1, three = 3;
+    return minus_one / three;
+  };
+  const double near = third();
+  const long double long_near = long_third();
+  Threads threads;
+  double upward = 0;
+  long double long_upward = 0;
+  Thread* rounds_up = threads.spawn([&] {
+    ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
+    threads.suspend();
+    upward = third();
+    long_upward = long_third();
+  });
+  threads.resume(rounds_up);
+  EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+  EXPECT_EQ(third(), near);
+  EXPECT_EQ(long_third(), long_near);
+  threads.resume(threads.spawn([&] { EXPECT_EQ(std::fegetround(), FE_TONEAREST); }));
+  threads.resume(rounds_up);
+  EXPECT_GT(upward, near);
+  EXPECT_GT(long_upward, long_near);
+  EXPECT_EQ(std::fegetround(), FE_TONEAREST);
 }
 
 TEST(Threads, SeveralSystemsShareAnOsThread) {

@@ -217,6 +217,40 @@ TEST(Arrays, CArraysOfAnything) {
   EXPECT_EQ(back[1], "b");
 }
 
+/// Larger in memory than packed, as most structs are.
+struct Padded {
+  char first = 1;
+  double second = 2;
+  int third = 3;
+  void pup(PUP::er& p) {
+    p | first;
+    p | second;
+    p | third;
+  }
+};
+int allocations;
+template <class T>
+struct Counting : std::allocator<T> {
+  T* allocate(std::size_t n) {
+    ++allocations;
+    return std::allocator<T>::allocate(n);
+  }
+};
+TEST(Arrays, AVectorOfStructsIsAllocatedOnce) {
+  std::vector<Padded> in(10000);
+  std::vector<char> bytes(PUP::size(in));
+  PUP::toMemBuf(in, bytes.data(), bytes.size());
+  ASSERT_LT(bytes.size(), in.size() * sizeof(Padded) / 4 * 3);
+  for (const bool length_known : {true, false}) {
+    std::vector<Padded, Counting<Padded>> out;
+    allocations = 0;
+    PUP::fromMem p(bytes.data(), length_known ? bytes.size() : PUP::unbounded);
+    p | out;
+    EXPECT_EQ(out.size(), in.size());
+    EXPECT_EQ(allocations, 1) << (length_known ? "checked" : "trusted");
+  }
+}
+
 TEST(Const, ConstAndTemporaryObjectsCanBePacked) {
   const Member m{1, 2, "x", {}};
   const std::vector<int> v{1, 2};
