@@ -227,11 +227,11 @@ void WorkerImpl::link_lost(Link& link, const std::string& reason) {
 
 // ---- dispatch
 
-void WorkerImpl::take_in(Rail& rail, const MessageHeader& header, Payload payload) {
+void WorkerImpl::take_in(Rail& rail, const MessageHeader& header, const Payload& payload) {
   EndpointImpl& from = *rail.endpoint;
   if (header.credit != 0) from.add_credit(header.credit);
-  if (const Protocol* protocol = protocols.of(header.kind); PERIAPT_LIKELY(protocol != nullptr)) {
-    return protocol->on_message(*this, rail, header, payload);
+  if (const auto handle = protocols.on_message(header.kind); PERIAPT_LIKELY(handle != nullptr)) {
+    return handle(*this, rail, header, payload);
   }
   malformed(rail, "a message of a kind that no protocol has");
 }
@@ -247,7 +247,7 @@ Operation* WorkerImpl::take_posted(Tag tag) {
   return receive;
 }
 
-void WorkerImpl::receive_eager(EndpointImpl& from, const MessageHeader& header, Payload payload) {
+void WorkerImpl::receive_eager(EndpointImpl& from, const MessageHeader& header, const Payload& payload) {
   count_received(header.size);
   if (Operation* receive = take_posted(header.tag)) {
     return complete_receive(*receive, from, header, payload);
@@ -260,7 +260,7 @@ void WorkerImpl::receive_eager(EndpointImpl& from, const MessageHeader& header, 
   if (persistent != nullptr) matching.serve_again = true;
 }
 
-void WorkerImpl::receive_announced(EndpointImpl& from, const MessageHeader& header, Payload payload) {
+void WorkerImpl::receive_announced(EndpointImpl& from, const MessageHeader& header, const Payload& payload) {
   count_received(header.size);
   ++counters_.rendezvous;
   from.grow_window(header.size);
@@ -280,8 +280,8 @@ void WorkerImpl::matched(Operation& receive, EndpointImpl& from, const MessageHe
   from.own(receive);
 }
 
-void WorkerImpl::complete_receive(Operation& receive, EndpointImpl& from, const MessageHeader& header, Payload payload,
-                                  bool later) {
+void WorkerImpl::complete_receive(Operation& receive, EndpointImpl& from, const MessageHeader& header,
+                                  const Payload& payload, bool later) {
   receive.got() = {Outcome::ok, header.tag, header.size, from.peer_};
   bool fitting = payload.bytes.size() <= receive.size;
   if (PERIAPT_LIKELY(fitting)) copy(receive.into, payload.bytes);
@@ -387,7 +387,7 @@ void WorkerImpl::post_persistent(const PersistentReceive& receive) {
 }
 
 bool WorkerImpl::give_to_persistent(const PersistentReceive& persistent, EndpointImpl& from,
-                                    const MessageHeader& header, Payload payload) {
+                                    const MessageHeader& header, const Payload& payload) {
   Buffer message;
   if (payload.owned != nullptr) {
     message = std::move(*payload.owned);
@@ -477,7 +477,7 @@ void WorkerImpl::deliver(Operation& operation, Outcome outcome) {
 
 // ---- unexpected messages
 
-Unexpected& WorkerImpl::keep(EndpointImpl& from, const MessageHeader& header, Payload payload) {
+Unexpected& WorkerImpl::keep(EndpointImpl& from, const MessageHeader& header, const Payload& payload) {
   Unexpected& message = keep(from, header);
   if (payload.owned != nullptr) {
     message.bytes = std::move(*payload.owned);

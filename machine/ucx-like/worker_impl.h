@@ -153,8 +153,8 @@ class WorkerImpl final : public Worker, public Receiver {
 
   // ---- what arrives, for protocols
 
-  void receive_eager(EndpointImpl& from, const MessageHeader& header, Payload payload);
-  void receive_announced(EndpointImpl& from, const MessageHeader& header, Payload payload);
+  void receive_eager(EndpointImpl& from, const MessageHeader& header, const Payload& payload);
+  void receive_announced(EndpointImpl& from, const MessageHeader& header, const Payload& payload);
   static void malformed(Rail& rail, const std::string& what);
   /// Memory for messages that were announced is bounded; one is always allowed.
   bool may_fetch(std::uint64_t size) const;
@@ -201,15 +201,15 @@ class WorkerImpl final : public Worker, public Receiver {
   void tell_apart(Operation& operation);
   bool arrived_short(EndpointImpl& from, Header bytes, std::span<const std::byte> payload);
   bool arrived_persistent(EndpointImpl& from, const ShortHeader& header, std::span<const std::byte> payload);
-  void take_in(Rail& rail, const MessageHeader& header, Payload payload);
+  void take_in(Rail& rail, const MessageHeader& header, const Payload& payload);
   Operation* take_posted(Tag tag);
-  void complete_receive(Operation& receive, EndpointImpl& from, const MessageHeader& header, Payload payload,
+  void complete_receive(Operation& receive, EndpointImpl& from, const MessageHeader& header, const Payload& payload,
                         bool later = false);
   void match_later(Operation& receive, Unexpected& message);
   bool give_to_persistent(const PersistentReceive& receive, EndpointImpl& from, const MessageHeader& header,
-                          Payload payload);
+                          const Payload& payload);
   Unexpected& keep(EndpointImpl& from, const MessageHeader& header);
-  Unexpected& keep(EndpointImpl& from, const MessageHeader& header, Payload payload);
+  Unexpected& keep(EndpointImpl& from, const MessageHeader& header, const Payload& payload);
   int serve_unexpected();
   bool serve(Unexpected& message);
   void arrived_late(EndpointImpl& from, Unexpected& message);

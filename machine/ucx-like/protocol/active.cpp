@@ -114,7 +114,7 @@ void no_handler(EndpointImpl& from, const MessageHeader& header, std::size_t pay
 
 // A message that has come whole; `before`: bytes of the user's header before the payload.
 void handle(const ActiveHandler& handler, EndpointImpl& from, Header user_header, std::uint64_t before,
-            Payload payload) {
+            const Payload& payload) {
   const std::span<const std::byte> bytes = payload.bytes.subspan(before);
   from.consume_credit(kMessageOverhead + static_cast<std::int64_t>(payload.bytes.size()));
   if (handler.look != nullptr && handler.look(handler.context, from, user_header, bytes)) return;
@@ -129,7 +129,7 @@ void handle(const ActiveHandler& handler, EndpointImpl& from, Header user_header
   handler.handler(handler.context, from, user_header, std::move(body));
 }
 
-void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, Payload payload) {
+void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
   EndpointImpl& from = *rail.endpoint;
   const bool announced = header.kind == Kind::active_announce;
   const bool in_header = !announced && UserHeader::fits(header.tag);

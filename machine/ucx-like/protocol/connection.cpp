@@ -5,7 +5,7 @@
 namespace periapt::ucx {
 namespace {
 
-void on_message(WorkerImpl&, Rail& rail, const MessageHeader& header, Payload) {
+void on_message(WorkerImpl&, Rail& rail, const MessageHeader& header, const Payload&) {
   EndpointImpl& from = *rail.endpoint;
   switch (header.kind) {
     case Kind::credit:

@@ -59,7 +59,7 @@ Step start_handed_over(EndpointImpl& endpoint, Operation& operation) {
   return endpoint.after(answer, operation, kMessageOverhead, header.credit);
 }
 
-void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, Payload payload) {
+void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
   EndpointImpl& from = *rail.endpoint;
   if (header.kind == Kind::eager) {
     if (header.size != payload.bytes.size())

@@ -75,7 +75,8 @@ struct Protocol {
   std::uint64_t messages =
       0;  ///< bits of Kind: those that on_message() gets. Of two rows with a kind, the later one does.
   /// Everything in the header and the payload comes from outside.
-  void (*on_message)(WorkerImpl& worker, Rail& from, const MessageHeader& header, Payload payload) = nullptr;
+  using OnMessage = void (*)(WorkerImpl& worker, Rail& from, const MessageHeader& header, const Payload& payload);
+  OnMessage on_message = nullptr;
   /// Memory may have become free for what it keeps waiting.
   void (*retry)(WorkerImpl& worker) = nullptr;
   /// For explain(): what it does, and why it was chosen. nullptr: it isn't mentioned.
@@ -99,11 +100,15 @@ class ProtocolTable {
   std::vector<Range> ranges(Demand demand, const Plan& plan) const;
   /// The row that a message of that kind belongs to; nullptr: none.
   const Protocol* of(Kind kind) const { return by_kind_[static_cast<std::size_t>(kind)]; }
+  /// What that row does with it: the same, with one look less for each message.
+  Protocol::OnMessage on_message(Kind kind) const { return on_message_[static_cast<std::size_t>(kind)]; }
 
  private:
   std::vector<const Protocol*> rows_;
   std::array<std::vector<const Protocol*>, kUses> by_use_;
-  std::array<const Protocol*, static_cast<std::size_t>(kLastKind) + 1> by_kind_{};
+  static constexpr std::size_t kKinds = static_cast<std::size_t>(kLastKind) + 1;
+  std::array<const Protocol*, kKinds> by_kind_{};
+  std::array<Protocol::OnMessage, kKinds> on_message_{};
 };
 
 }  // namespace periapt::ucx

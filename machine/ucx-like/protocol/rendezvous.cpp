@@ -66,7 +66,7 @@ void on_clear(EndpointImpl& endpoint, Operation& send, const MessageHeader& clea
   endpoint.queue_bulk(send);
 }
 
-void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, Payload payload) {
+void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
   EndpointImpl& from = *rail.endpoint;
   if (header.kind == Kind::announce) return worker.receive_announced(from, header, payload);
   Operation* send = worker.operation_of(from, header.id);

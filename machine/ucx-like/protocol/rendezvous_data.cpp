@@ -15,7 +15,7 @@ Step start(EndpointImpl& endpoint, Operation& receive) {
   return Step::gone;
 }
 
-void on_data(WorkerImpl& worker, Rail& from, const MessageHeader& header, Payload payload) {
+void on_data(WorkerImpl& worker, Rail& from, const MessageHeader& header, const Payload& payload) {
   Operation* receive = worker.operation_of(*from.endpoint, header.id);
   const std::size_t size = payload.bytes.size();
   if (receive == nullptr || receive->into == nullptr || !receive->fits(header.offset, size)) return;

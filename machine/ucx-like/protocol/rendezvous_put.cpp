@@ -52,7 +52,7 @@ Step advance(EndpointImpl& endpoint, Operation& send) {
   return Step::gone;
 }
 
-void on_stored(WorkerImpl& worker, Rail& from, const MessageHeader& header, Payload) {
+void on_stored(WorkerImpl& worker, Rail& from, const MessageHeader& header, const Payload&) {
   Operation* receive = worker.operation_of(*from.endpoint, header.id);
   if (receive == nullptr || receive->into == nullptr) return;
   WorkerImpl::note_time(*receive, LargeWay::put);

@@ -149,7 +149,7 @@ void on_answer(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& head
   worker.answered(*operation);
 }
 
-void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, Payload payload) {
+void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
   EndpointImpl& from = *rail.endpoint;
   switch (header.kind) {
     case Kind::put:
