@@ -13,7 +13,7 @@ const char* remedy_of(int error) {
       return "; all processes of this machine together have too many: sysctl fs.file-max=1000000";
     case ENOMEM:
       return "; a limit on addresses is lifted by: ulimit -v unlimited";
-    case EAGAIN:  // of fork and of a thread; of reads and writes nobody tells it
+    case EAGAIN:  // of fork and of a thread; of reads and writes it is never told
       return "; limits on processes and on addresses are lifted by: ulimit -u unlimited; ulimit -v unlimited";
     case EFBIG:
       return "; a limit on the size of files, which counts for shared memory too, is lifted by: ulimit -f unlimited";

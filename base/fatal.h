@@ -18,10 +18,10 @@ struct Complaint {
 [[noreturn]] void fatal(const std::string& what, const std::string& where = {}, const std::string& why = {},
                         const std::string& what_next = {});
 
-/// The block as text, for tests and for those who print it elsewhere.
+/// The block as text, for tests and for programs that print it elsewhere.
 std::string format_complaint(const Complaint& complaint, const std::string& place);
 
-/// Who we are, "PE 3, process 1": asked when a block is printed. nullptr: say nothing. Called on the failing thread.
+/// Our place, "PE 3, process 1": asked when a block is printed. nullptr: say nothing. Called on the failing thread.
 using PlaceHook = std::string (*)();
 void set_place_hook(PlaceHook hook);
 

@@ -8,7 +8,7 @@ namespace periapt {
 
 inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
-/// Sleeps if `word` still holds `expected`, until somebody wakes it, for `limit_ns` at most. It may also return for no
+/// Sleeps if `word` still holds `expected`, until a waker does, for `limit_ns` at most. It may also return for no
 /// reason, so the caller looks at the word again. `across_processes`: the word lies in memory that processes share.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint64_t limit_ns,
                 bool across_processes);

@@ -1,5 +1,5 @@
-// Who ends this process. A program ends its run with CkExit(); exit(), quick_exit() and _exit() end one process without
-// a word, and in a run of one process nobody else is there to say so. While they are watched, each becomes a mistake.
+// What ends this process. A program ends its run with CkExit(); exit(), quick_exit() and _exit() end one process
+// without a word, and in a run of one process there is no other to say so. Watched, each of them becomes a mistake.
 #pragma once
 
 namespace periapt::leaving {

@@ -13,8 +13,8 @@ void keep_standard_files();
 /// A write to the standard output failed with this errno value. The first one counts. Any thread.
 void note_lost(int error);
 
-/// Flushes the standard output. A failure says that something printed before this has not been written, and why. Who
-/// has closed the standard output did not want it: that is none.
+/// Flushes the standard output. A failure says that something printed before this has not been written, and why. A
+/// program that has closed the standard output did not want it: that is no failure.
 Status flush();
 
 }  // namespace periapt::output

@@ -2,7 +2,7 @@
 // every function here is empty and FiberState has no members worth speaking of.
 //
 // Use, around a switch from `a` to `b` (each FiberState lies with its own stack):
-//   a.leave(b, dying);  <the switch>;  a.arrive();      // arrive() runs when somebody switches back to a
+//   a.leave(b, dying);  <the switch>;  a.arrive();      // arrive() runs when a switch leads back to a
 // and b.arrive() is the first thing a new stack does.
 #pragma once
 

@@ -6,7 +6,7 @@
 
 namespace periapt {
 
-/// Bytes that nobody can guess, from the kernel. A kernel that gives none ends the process: nothing that needs them is
+/// Bytes that cannot be guessed, from the kernel. A kernel that gives none ends the process: nothing that needs them is
 /// safe without.
 void fill_random(void* bytes, std::size_t size);
 std::string random_bytes(std::size_t size);

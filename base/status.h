@@ -1,4 +1,4 @@
-// An operating failure as a value: no device, a limit, a peer that left. It goes up until somebody can decide.
+// An operating failure as a value: no device, a limit, a peer that left. It goes up to a caller that can decide.
 // (A mistake of the program is not a Status: see fatal.h.) C++17.
 #pragma once
 

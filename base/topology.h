@@ -1,5 +1,5 @@
 // Which processors we may use. The default path reads the affinity mask, the cgroup's quota and, where it matters,
-// a few files of /sys: start-up must stay cheap. hwloc is loaded at run time, only when somebody asks for what it
+// a few files of /sys: start-up must stay cheap. hwloc is loaded at run time, only when a caller asks for what it
 // alone knows (logical numbering, `+showcpuaffinity`).
 #pragma once
 

@@ -1,4 +1,4 @@
-// What only hwloc knows. The library (and all that it drags in) is loaded when somebody asks, so that the start-up of
+// What only hwloc knows. The library (and all that it drags in) is loaded when a caller asks, so that the start-up of
 // a plain run does not pay for it.
 #include <dlfcn.h>
 #include <hwloc.h>

@@ -11,6 +11,7 @@
 // Operations are written as a row of calls, so each end runs its PE's scheduler in the place where it waits.
 #include <deque>
 
+#include "bench/net/command_line.h"
 #include "bench/net/mailbox.h"
 #include "bench/net/operations.h"
 #include "bench/net/place.h"
@@ -34,19 +35,14 @@ struct Settings {
   bool marshalled = false, nocopy = false;
   bool parameters() const { return marshalled || nocopy; }
   void parse(const std::string& arguments) {
-    CLI::App app("Chares between PEs");
-    app.add_flag("--marshalled", marshalled, "parameters instead of messages");
-    app.add_flag("--nocopy", nocopy, "parameters that are taken nocopy")->excludes("--marshalled");
-    plan.add_options(app);
-    try {
-      app.parse(arguments);
-    } catch (const CLI::ParseError& error) {
-      if (error.get_exit_code() == 0) {
-        CkPrintf("%s", app.help().c_str());
-        return CkExit();
-      }
-      CkAbort("bench_net_chares: %s", error.what());
-    }
+    CommandLine command_line("Chares between PEs", plan);
+    command_line.flag("--marshalled", marshalled, "parameters instead of messages");
+    command_line.flag("--nocopy", nocopy, "parameters that are taken nocopy", "--marshalled");
+    const auto end = command_line.parse(arguments);
+    if (!end) return;
+    if (end->status != 0) CkAbort("bench_net_chares: %s", end->text.c_str());
+    CkPrintf("%s", end->text.c_str());
+    CkExit();
   }
 };
 

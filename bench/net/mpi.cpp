@@ -2,6 +2,7 @@
 // here. Started by its mpirun with 2 * pairs processes; they bind themselves to cores.
 #include <mpi.h>
 
+#include "bench/net/command_line.h"
 #include "bench/net/operations.h"
 #include "bench/net/place.h"
 
@@ -106,9 +107,7 @@ class MpiSide {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   Plan plan;
-  CLI::App app("MPI between processes of this host");
-  plan.add_options(app);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto end = CommandLine("MPI between processes of this host", plan).parse(argc, argv)) return end->print();
   {
     MpiSide side(plan.pairs);
     run(side, plan);

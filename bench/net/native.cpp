@@ -5,6 +5,7 @@
 //   [--zero-copy] [--private-window] [--option +shm-cma=off] [--explain] [plan.h's options]
 #include "bench/net/bare_shm.h"
 #include "bench/net/bare_tcp.h"
+#include "bench/net/command_line.h"
 #include "bench/net/engine_side.h"
 #include "bench/net/transport_side.h"
 
@@ -49,21 +50,20 @@ void body(Place& place, const Request& request) {
 int main(int argc, char** argv) {
   Request request;
   std::vector<std::string> options;
-  CLI::App app("Layers below the runtime between two processes of this host");
-  app.add_option("layer", request.layer, "bare, transport or engine")
-      ->required()
-      ->check(CLI::IsMember({"bare", "transport", "engine"}));
-  app.add_option("--over", request.over, "shm, tcp; transport and engine: any transport");
-  app.add_option("--memory", request.memory, "of messages: the program's own, or what the layer allocates")
-      ->check(CLI::IsMember({"private", "allocated"}));
-  app.add_option("--bulk", request.bulk, "bare, shm: shared memory, or private memory by the kernel or through slots")
-      ->check(CLI::IsMember({"mapped", "kernel", "slots"}));
-  app.add_option("--option", options, "of the transport: +shm-cma=off");
-  app.add_flag("--zero-copy", request.zero_copy, "bare, tcp: with MSG_ZEROCOPY");
-  app.add_flag("--private-window", request.private_window, "engine: put and get on private memory, not the engine's");
-  app.add_flag("--explain", request.explain, "what the engine has chosen, and why");
-  request.plan.add_options(app);
-  CLI11_PARSE(app, argc, argv);
+  CommandLine command_line("Layers below the runtime between two processes of this host", request.plan);
+  command_line.text("layer", request.layer, "bare, transport or engine", {"bare", "transport", "engine"});
+  command_line.text("--over", request.over, "shm, tcp; transport and engine: any transport");
+  command_line.text("--memory", request.memory, "of messages: the program's own, or what the layer allocates",
+                    {"private", "allocated"});
+  command_line.text("--bulk", request.bulk,
+                    "bare, shm: shared memory, or private memory by the kernel or through slots",
+                    {"mapped", "kernel", "slots"});
+  command_line.texts("--option", options, "of the transport: +shm-cma=off");
+  command_line.flag("--zero-copy", request.zero_copy, "bare, tcp: with MSG_ZEROCOPY");
+  command_line.flag("--private-window", request.private_window,
+                    "engine: put and get on private memory, not the engine's");
+  command_line.flag("--explain", request.explain, "what the engine has chosen, and why");
+  if (const auto end = command_line.parse(argc, argv)) return end->print();
   request.options["+net-devices"] = "lo";
   for (const std::string& option : options) {
     const std::size_t equals = option.find('=');

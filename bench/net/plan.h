@@ -9,7 +9,6 @@
 // measured. bench/messages starts the programs by turns and sets the figures beside each other.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
@@ -29,15 +28,6 @@ struct Plan {
   int pairs = 1;
   double effort = 1;
 
-  void add_options(CLI::App& app) {
-    app.add_option("--ops", operations, "only these operations")->delimiter(',');
-    app.add_option("--sizes", sizes, "bytes of a message: 8,1K,16M")
-        ->delimiter(',')
-        ->transform(CLI::AsSizeValue(false))
-        ->check(CLI::Range(std::size_t{8}, kMostBytes));
-    app.add_option("--pairs", pairs, "pairs at the same time")->check(CLI::Range(1, 16));
-    app.add_option("--effort", effort, "times the repetitions")->check(CLI::Range(0.001, 1000.0));
-  }
   bool wanted(const std::string& operation) const {
     return operations.empty() || std::find(operations.begin(), operations.end(), operation) != operations.end();
   }

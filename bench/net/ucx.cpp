@@ -3,6 +3,7 @@
 // the build). UCX_TLS says which of its transports it may use.
 #include <ucp/api/ucp.h>
 
+#include "bench/net/command_line.h"
 #include "bench/net/operations.h"
 #include "bench/net/place.h"
 
@@ -172,12 +173,11 @@ class UcxSide {
 
 int main(int argc, char** argv) {
   Plan plan;
-  CLI::App app("UCX between two processes of this host");
+  CommandLine command_line("UCX between two processes of this host", plan);
   std::string memory = "private";
-  app.add_option("--memory", memory, "of messages: the program's own, or what UCX allocates")
-      ->check(CLI::IsMember({"private", "allocated"}));
-  plan.add_options(app);
-  CLI11_PARSE(app, argc, argv);
+  command_line.text("--memory", memory, "of messages: the program's own, or what UCX allocates",
+                    {"private", "allocated"});
+  if (const auto end = command_line.parse(argc, argv)) return end->print();
   return start_sides(plan.pairs, [&](Place& place) {
     UcxSide side(place, memory == "allocated");
     run(side, plan);

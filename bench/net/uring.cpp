@@ -4,6 +4,7 @@
 #include <liburing.h>
 
 #include "bench/net/bare_tcp.h"
+#include "bench/net/command_line.h"
 #include "bench/net/operations.h"
 
 namespace {
@@ -110,9 +111,9 @@ class UringTcp {
 
 int main(int argc, char** argv) {
   Plan plan;
-  CLI::App app("A socket driven by io_uring, between two processes of this host");
-  plan.add_options(app);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto end =
+          CommandLine("A socket driven by io_uring, between two processes of this host", plan).parse(argc, argv))
+    return end->print();
   return start_sides(plan.pairs, [&](Place& place) {
     UringTcp side(place);
     run(side, plan);

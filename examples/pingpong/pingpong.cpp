@@ -15,7 +15,7 @@
 // of single round trips, halved; then bandwidth and messages a second of a stream in one direction, in windows of 64
 // messages (fewer when they are large) that are answered by a short one.
 //
-// In the warm-up every byte is checked on both sides. Afterwards nobody looks at the contents, so what is measured is
+// In the warm-up every byte is checked on both sides. Afterwards neither looks at the contents, so what is measured is
 // the way and, for marshalled arrays, the copy that the caller asks for. A message is sent back and forth; a stream
 // makes new ones.
 #include <algorithm>
@@ -38,7 +38,7 @@ class Ball : public CMessage_Ball {
   char* data;
 };
 
-// What a ball asks of who gets it.
+// What a ball asks of its receiver.
 enum Mode { there = 1, answer = 2, check = 4, shortly = 8 };
 
 static std::vector<char> pattern(int size) {

@@ -296,7 +296,7 @@ class Checker {
                           (p.type.builtin ? "Name" : p.type.name) + ";");
   }
 
-  /// A proxy of a chare that nobody has declared: most often a forgotten `extern module`.
+  /// A proxy of a chare that no file has declared: most often a forgotten `extern module`.
   void checkProxyType(const Type& type) {
     for (std::string_view prefix : {"CProxy_", "CProxyElement_", "CProxySection_"}) {
       if (type.name.rfind(prefix, 0) != 0 || !type.qualifier.empty() || seesOthers_) continue;

@@ -141,17 +141,16 @@ void* base_object(int type, int ep, void* object) {
 }
 
 void PeObjects::run_entry(Delivery& call) {
-  if (entry_info(call.entry).flags & ep_nocopy) [[unlikely]]
-    return zero_copy::run(*this, call);
-  run_ready(call);
+  const unsigned flags = entry_info(call.entry).flags;
+  if (flags & (ep_nocopy | ep_threaded | ep_exclusive)) [[unlikely]]
+    return flags & ep_nocopy ? zero_copy::run(*this, call) : run_ready(call);
+  enter(call);
 }
 
 void PeObjects::run_ready(Delivery& call) {
-  if (entry_info(call.entry).flags & ep_threaded) [[unlikely]]
-    return start_thread(call);
+  if (entry_info(call.entry).flags & ep_threaded) return start_thread(call);
   enter(call);
-  if (call.exclusive) [[unlikely]]
-    node_groups().leave_exclusive(*this, call);
+  if (call.exclusive) node_groups().leave_exclusive(*this, call);
 }
 
 namespace {

@@ -1,8 +1,6 @@
 // See protocols.h.
 #include "runtime/chare/protocols.h"
 
-#include <cstring>
-
 #include "base/clock.h"
 #include "runtime/chare/array_manager.h"
 #include "runtime/chare/node_groups.h"
@@ -43,11 +41,9 @@ PeProtocols::PeProtocols(Pe& pe) : Sender(pe.index, pe.process.pes(), pe.random_
 
 void PeProtocols::send(int to, int entry, int collection, std::uint64_t element, const void* arguments,
                        std::size_t length) {
-  alignas(16) char line[inline_arguments_max];  // all of it is read
-  std::memcpy(line, arguments, length);
   const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(entry), static_cast<std::uint32_t>(collection),
                                        static_cast<unsigned>(length));
-  pe_.send_call(to, meta, element, line, counting(entry));
+  pe_.send_call(to, meta, element, arguments, counting(entry));
 }
 void PeProtocols::send(int to, Message&& message) { pe_.send(to, std::move(message)); }
 

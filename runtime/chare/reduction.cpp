@@ -208,7 +208,7 @@ void Reduction::on_report(Delivery& call) {
     r.adjust += header.adjust;
     if (whole)
       r.sum.add(type, part, std::move(call.message), sender_.next_random());
-    else
+    else if (!r.sum.count_only(type, part))
       r.sum.add(type, part, sender_.next_random());
   };
   const bool late = header.flags & Header::late;

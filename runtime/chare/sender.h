@@ -24,7 +24,8 @@ class Sender {
   const int me;   // this PE
   const int pes;  // of the run
 
-  // Calls an entry of the runtime on PE `to`. The arguments, of inline_arguments_max bytes at most, are copied.
+  // Calls an entry of the runtime on PE `to`. `arguments`: inline_arguments_max readable bytes, of which `length`
+  // count.
   virtual void send(int to, int entry, int collection, std::uint64_t element, const void* arguments,
                     std::size_t length) = 0;
   // The same by a message that is addressed to the entry already (runtime_message()).
@@ -32,7 +33,9 @@ class Sender {
   template <class T>
   void send(int to, int entry, int collection, std::uint64_t element, const T& arguments) {
     static_assert(sizeof(T) <= inline_arguments_max && std::is_trivially_copyable_v<T>);
-    send(to, entry, collection, element, &arguments, sizeof arguments);
+    alignas(16) char bytes[inline_arguments_max];
+    std::memcpy(bytes, &arguments, sizeof arguments);
+    send(to, entry, collection, element, bytes, sizeof arguments);
   }
 
   std::uint64_t next_random() { return random_state_ += 0x9E3779B97F4A7C15u; }

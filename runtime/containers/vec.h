@@ -190,7 +190,7 @@ class CkPupAblePtr {
   void pup(PUP::er& p, T*& pointer) { p | pointer; }
 };
 
-// A pointer that starts as null and doesn't own: whoever holds it calls destroy().
+// A pointer that starts as null and doesn't own: its holder calls destroy().
 template <class T, class How = CkPupAllocatePtr<T>>
 class CkZeroPtr {
  public:

@@ -77,7 +77,7 @@ Balancer::Balancer(Pe& pe) : pe_(pe), meter_(pe), traffic_(pe, meter_) {
 }
 Balancer::~Balancer() = default;
 
-// --- who takes part --------------------------------------------------------------------------------------------------
+// --- taking part -----------------------------------------------------------------------------------------------------
 
 int Balancer::add(ArrayElement& element, const BalanceTravel& state) {
   if (free_.empty()) {
@@ -249,7 +249,7 @@ void Balancer::collect(bool loads) {
   const Count count = this->count();
   if (count.ready()) {
     closed_ = true;
-    // Also who called after an attempt that was given up.
+    // Also those elements that called after an attempt that was given up.
     for (Record& record : records_)
       if (record.element && counts(record)) record.state.step = step_;
   } else {
@@ -369,7 +369,7 @@ void Balancer::resume_up_to(std::uint32_t step) {
   const Delivery* const outer = pe_.running;
   for (auto [number, serial] : due) {
     Record& record = records_[number];
-    if (record.serial != serial || !record.state.in_sync) continue;  // gone; who was moved is resumed on arrival
+    if (record.serial != serial || !record.state.in_sync) continue;  // gone; one that was moved is resumed on arrival
     record.state.in_sync = false;
     record.state.resumed = record.state.step;
     ArrayElement* element = record.element;

@@ -1,6 +1,6 @@
 // AtSync on one PE, and the coordinator on one of them.
 //
-// A step: every element that takes part calls AtSync; their loads go to the coordinator; a strategy says who moves
+// A step: every element that takes part calls AtSync; their loads go to the coordinator; a strategy says which move
 // where; when everything has arrived, every element is resumed on its PE.
 //
 // Have all called? Each PE knows of its own elements only, while others are created, or on their way between PEs. A PE
@@ -11,7 +11,7 @@
 // round brings the loads (`collect`). A PE that has answered that it isn't ready says so again when it is.
 //
 // Every element carries the step that it waits in and the last one it was resumed from. So it is resumed exactly once,
-// whoever moves it, and one that arrives where the others were resumed already is resumed on arrival.
+// however it is moved, and one that arrives where the others were resumed already is resumed on arrival.
 #pragma once
 #include <memory>
 #include <vector>

@@ -66,7 +66,7 @@ void Coordinator::answer(int pe, const Count& count, LoadDatabase loads) {
   before_ = now;
   have_before_ = true;
   state_ = State::waiting;
-  // Where nobody waits, the next AtSync will call. Otherwise something is under way; ask again.
+  // Where no element waits, the next AtSync will call. Otherwise something is under way; ask again.
   if (now.total.waiting > 0) consider();
 }
 

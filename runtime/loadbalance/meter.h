@@ -1,7 +1,7 @@
 // Measures: seconds spent in the entry methods of each element that takes part, and in all others of this PE.
 //
 // It watches begin and end of entries. These nest (an [inline] call), and a threaded entry may stop in the middle: its
-// frames are put aside with its thread, so that nobody pays for the time in which it waits.
+// frames are put aside with its thread, so that no record pays for the time in which it waits.
 #pragma once
 #include <memory>
 #include <vector>
@@ -23,11 +23,11 @@ class Meter : public Observer {
   static constexpr std::int32_t nobody = -1;
   std::int32_t running() const { return frames_.empty() ? nobody : frames_.back().record; }
 
-  // Who is charged for an object: any number; the balancer's record of it. An object has one address for each base that
-  // entries are called on.
+  // What is charged for an object: any number; the balancer's record of it. An object has one address for each base
+  // that entries are called on.
   void add(const void* object, std::int32_t record) { records_.try_emplace(address(object)).first[0] = record; }
   void remove(const void* object) { records_.erase(address(object)); }
-  // The record is free: what still runs for it is nobody's.
+  // The record is free: what still runs for it is background.
   void forget(std::int32_t record);
 
   // Charged so far; up_to_now() charges what has passed since the last look first, so that a reading in the middle of

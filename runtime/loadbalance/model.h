@@ -15,7 +15,7 @@ struct Balance {
 inline double seconds_on(const LoadDatabase& database, const ObjectLoad& object, int pe) {
   return object.seconds * database.pes[object.pe].speed / database.pes[pe].speed;
 }
-// With whom an object exchanges how much, both ways together.
+// What an object exchanges with another one, both ways together.
 struct Partner {
   std::size_t object;
   std::uint64_t messages, bytes;

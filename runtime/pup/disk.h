@@ -25,8 +25,8 @@ class disk : public er {
   std::size_t done_ = 0;
 };
 
-/// Packs into a file. A write that fails is remembered, and nothing more is written; ask checkError(). If nobody asks,
-/// the destructor raises the error.
+/// Packs into a file. A write that fails is remembered, and nothing more is written; ask checkError(). If it is not
+/// asked, the destructor raises the error.
 class toDisk : public disk {
  public:
   explicit toDisk(FILE* f, unsigned int purpose = 0) : disk(IS_PACKING, f, purpose) {}

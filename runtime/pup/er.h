@@ -20,7 +20,7 @@ namespace PUP {
 class seekBlock;
 typedef unsigned char myByte;
 
-/// What er::remaining() answers when nobody can know.
+/// What er::remaining() answers when it cannot be known.
 constexpr std::size_t unbounded = SIZE_MAX;
 
 /// Objects nested deeper than this are refused when they are unpacked: a few bytes must not be able to run a process

@@ -1,4 +1,4 @@
-// What goes wrong while packing or unpacking, and who hears of it.
+// What goes wrong while packing or unpacking, and what hears of it.
 //
 // PUP never reads past the bytes it was given, and never trusts a length that it read. When something cannot be right
 // it makes a PUP::error and hands it to the error handler. The default handler prints what() and aborts the program;
@@ -35,7 +35,7 @@ class error : public std::runtime_error {
 };
 
 /// Receives every PUP::error. It should not return (the program is aborted if it does); it may throw, except that an
-/// error of a toDisk nobody asked about arrives from a destructor.
+/// error of a toDisk that was not asked arrives from a destructor.
 typedef void (*error_handler)(const error& e);
 
 /// Installs `handler` for the whole process (null: the default one) and returns the one before. Any thread may call it.

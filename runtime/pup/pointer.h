@@ -42,7 +42,7 @@ struct ptr_helper<T, false> {
 }  // namespace PUP
 
 /// CkPointer<T> t as a parameter is to marshalling what T* t is to a call. The receiver that takes the pointer out owns
-/// the object; if nobody does it is deleted with the CkPointer. T derives from PUP::able (or is any pupable type).
+/// the object; if no caller does it is deleted with the CkPointer. T derives from PUP::able (or is any pupable type).
 template <class T>
 class CkPointer {
   T* allocated;  // made by unpacking and not yet taken

@@ -179,7 +179,7 @@ inline void pup_contiguous(P& p, C& c) {
   }
   constexpr std::size_t chunk = (std::size_t(16) << 20) / sizeof(T) + 1;
   if (n > chunk && !p.hasWindow() && p.remaining() == unbounded) {
-    c.clear();  // a length nobody can check: make room as the items come
+    c.clear();  // a length that cannot be checked: make room as the items come
     for (std::size_t done = 0; done < n;) {
       const std::size_t step = std::min(n - done, chunk);
       c.resize(done + step);

@@ -259,42 +259,48 @@ void Pe::accept_message(Message&& message) {
 // --- running ---------------------------------------------------------------------------------------------------------
 
 // Takes a line that has arrived. Calls and small messages run right away when `run_calls` and nothing is queued: true.
-bool Pe::accept_line(std::uint64_t meta, const void* body, bool run_calls) {
-  const bool run = run_calls && !has_work() && !stop_requested_;
-  const auto kind = static_cast<WorkKind>(meta & 3);
-  if (kind == WorkKind::call && !run) {
-    Work& work = fifo_.push_back();
+PERIAPT_INLINE bool Pe::accept_line(std::uint64_t meta, const void* body, bool run_calls) {
+  if (static_cast<WorkKind>(meta & 3) != WorkKind::call) [[unlikely]]
+    return accept_other_line(meta, body, run_calls);
+  if (run_calls && !has_work() && !stop_requested_) [[likely]] {
+    Work work;
     work.meta = meta;
     std::memcpy(&work.element, body, sizeof(Work) - sizeof work.meta);
-    return false;
+    if (is_idle_) [[unlikely]]
+      end_idle();
+    dispatch(*this, work);
+    return true;
   }
-  Work work;
-  if (kind == WorkKind::call) [[likely]] {
-    work.meta = meta;
-    std::memcpy(&work.element, body, sizeof(Work) - sizeof work.meta);
-  } else if (kind == WorkKind::small) {
+  Work& work = fifo_.push_back();
+  work.meta = meta;
+  std::memcpy(&work.element, body, sizeof(Work) - sizeof work.meta);
+  return false;
+}
+
+bool Pe::accept_other_line(std::uint64_t meta, const void* body, bool run_calls) {
+  if (static_cast<WorkKind>(meta & 3) == WorkKind::small) {
     Message message = unfold(meta, body);
-    if (!run) {
+    if (!run_calls || has_work() || stop_requested_) {
       enqueue(std::move(message));
       return false;
     }
     if (watch_ & Observer::enqueued) [[unlikely]]
       notify_enqueued(message->entry);
+    if (is_idle_) [[unlikely]]
+      end_idle();
+    Work work;
     work.meta = message_meta;
     work.element = reinterpret_cast<std::uint64_t>(message.release());
-  } else {
-    void* block;
-    std::memcpy(&block, body, sizeof block);
-    if ((meta & 3) == machine::OneSided::kRmaRequestMeta)
-      process.layer().one_sided().take_request(index, block);
-    else
-      accept_message(Message(static_cast<Envelope*>(block)));
-    return false;
+    dispatch(*this, work);
+    return true;
   }
-  if (is_idle_) [[unlikely]]
-    end_idle();
-  dispatch(*this, work);
-  return true;
+  void* block;
+  std::memcpy(&block, body, sizeof block);
+  if ((meta & 3) == machine::OneSided::kRmaRequestMeta) [[unlikely]]
+    process.layer().one_sided().take_request(index, block);
+  else
+    accept_message(Message(static_cast<Envelope*>(block)));
+  return false;
 }
 
 int Pe::accept(bool run_calls) {

@@ -210,6 +210,7 @@ class alignas(platform::kCacheLine) Pe {
            !stop_requested_ && ++threads_chosen_ <= thread_burst;
   }
   bool accept_line(std::uint64_t meta, const void* body, bool run_calls);
+  bool accept_other_line(std::uint64_t meta, const void* body, bool run_calls);
   void accept_message(Message&& message);
   void commit_spare(int to, std::uint64_t meta);
   Message unfold(std::uint64_t meta, const void* body);

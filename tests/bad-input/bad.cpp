@@ -165,7 +165,7 @@ class Victim : public CBase_Victim {
       single.ponder();
       single.hello();
     }
-    // "nothing": returns, and nobody ever does anything again.
+    // "nothing": returns, and nothing ever happens again.
   }
 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""kill -9 of one process at each point of a run, whoever started it: the others end within seconds, one sentence names who
-died, the status is not 0, and nothing is left.
+"""kill -9 of one process at each point of a run, however it was started: the others end within seconds, one sentence names
+the one that died, the status is not 0, and nothing is left.
 
 Usage: death_test.py PROGRAM [WORD...]; only cases with all of the words in their name run. PROGRAM is death.cpp; the points
 are points.h's. The program says when it has come to its point and dies there: nothing here waits for a time.
@@ -22,7 +22,7 @@ SECONDS = 30  # that the others may take, on a machine with other tests on it; a
 BLOCK = re.compile(r"^(?:periapt: fatal error|periapt: process \d|charmrun: error:)", re.MULTILINE)
 LONG = "1000"  # steps, of which some ten are enough
 
-# Point, which ways have it, which processes come to it, and how many steps the program makes. "launched": somebody, or the
+# Point, which ways have it, which processes come to it, and how many steps the program makes. "launched": a launcher, or the
 # program, starts processes that find each other; "network": they have connections; "shared": of one host, by a launcher.
 POINTS = [
     # The launcher starts them; their rank is not known to them yet.
@@ -78,7 +78,7 @@ MORE_WAYS = [ways.Way("by itself", [], ["+p4", "+ppn", "2"]),
 # by themselves.
 GIVEN_UP = ["looking", "found", "fence", "met", "fence:2"]
 LIMIT = 10
-# So long may those be left whose launch broke: then nobody tells them of the end of a run that srun has given up.
+# So long may those be left whose launch broke: then they are not told of the end of a run that srun has given up.
 SLURM_LIMIT = 30
 
 
@@ -112,7 +112,7 @@ def cases(all_ways):
 
 
 def names_the_dead(way, name, text, victim):
-    """The sentence in which somebody (we, or the launcher) says who died. Hydra gives the pid of one that it ended, not
+    """The sentence in which we, or the launcher, say which process died. Hydra gives the pid of one that it ended, not
     always that one's; where its own proxy dies of the closed connection, it says that. Open MPI doesn't say whose status
     it was of one that had not come to PMIx yet."""
     if way.name.startswith("Open MPI") and name == "looking" and "1 process returned" in text:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The cable of a host is cut at each point of a run: no packet comes or goes any more, and nobody is told. Four hosts in
+"""The cable of a host is cut at each point of a run: no packet comes or goes any more, and no process is told. Four hosts in
 network name spaces, charmrun over ssh between them. Every run ends within the time that is documented (docs/launching.md:
 PERIAPT_HOST_SILENCE, or +net-timeout where that is shorter), on both sides of the cut, with one message that says which host
 is missing, a status other than 0, and nothing left.

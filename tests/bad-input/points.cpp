@@ -63,7 +63,7 @@ int rank_told() {
 std::atomic<int> hits{0};
 std::atomic<int> own_rank{rank_told()};
 
-// The file that it is to be said in. `first`: nobody has made it yet; otherwise below 0.
+// The file that it is to be said in. `first`: it has not been made yet; otherwise below 0.
 int open_report(bool first) {
   return ::open(order().report.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | (first ? O_EXCL : 0), 0644);
 }

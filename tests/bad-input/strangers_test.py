@@ -36,7 +36,7 @@ def encoded(value):
 
 
 class Launcher:
-    """Speaks PMI-1 with `size` processes. `lie(rank, key, value)`: what a process hears of what another one put. Who is told
+    """Speaks PMI-1 with `size` processes. `lie(rank, key, value)`: what a process hears of what another one put. A process told
     to end the run ends it, as every launcher does."""
 
     def __init__(self, size, lie, words):
@@ -130,7 +130,7 @@ def elsewhere(port):
 
 
 class Listener:
-    """Somebody else, who listens where process 1 was said to be; answers with `says` and what comes of it."""
+    """A stranger that listens where process 1 was said to be; answers with `says` and what comes of it."""
 
     def __init__(self, says):
         self.socket = socket.create_server(("0.0.0.0", 0))
@@ -196,7 +196,7 @@ def launcher_lies():
     garbage.close()
 
 
-# ---- strangers who come to a run
+# ---- strangers that come to a run
 
 def listening(pids):
     """Where these processes listen: (family, type, address)."""
@@ -246,7 +246,7 @@ def pelt(address):
             pass
         one.close()
     silent = socket.socket(family, kind)
-    silent.connect_ex(where)  # where processes have met, nobody listens after a while
+    silent.connect_ex(where)  # where processes have met, none listens after a while
     return came, silent
 
 
@@ -287,7 +287,7 @@ def strangers_come():
 
 
 def names_are_taken():
-    """Any user of a host can bind any name. Somebody who knows charmrun's process takes all names that can be made of that."""
+    """Any user of a host can bind any name. One that knows charmrun's process takes all names that can be made of that."""
     case = "names that somebody else has taken"
     if not RESULTS.wanted(case):
         return

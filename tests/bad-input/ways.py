@@ -1,7 +1,7 @@
 """The ways in which a user starts a program, for tests of how runs end that go wrong.
 
 A way turns words (a program and its arguments) into a command. What a run leaves behind is found by a mark in the
-environment that everything inherits which the run starts, whoever starts it.
+environment that everything inherits which the run starts, however it is started.
 """
 import os
 import resource
@@ -22,7 +22,7 @@ CHARMRUN = os.path.join(os.environ["PERIAPT_BIN"], "charmrun")
 
 
 class Way:
-    """`processes` started by somebody, or by the program itself; each with `options` of Periapt's."""
+    """`processes` started by a launcher, or by the program itself; each with `options` of Periapt's."""
 
     def __init__(self, name, command, options, environment=None):
         self.name, self.command, self.options = name, command, options

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What goes wrong in a program is told in one sentence that the user sees, whoever started it: over TCP, under hydra, Open
+"""What goes wrong in a program is told in one sentence that the user sees, however it was started: over TCP, under hydra, Open
 MPI, charmrun and Slurm. Usage: ways_test.py PROGRAM OTHER [WORD...]; only cases with one of the words in their name run.
 
 PROGRAM is tests/bad-input/bad.cpp, OTHER another program. Each case: the status is not 0, the words are there, one block

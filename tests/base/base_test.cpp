@@ -165,7 +165,7 @@ TEST(Futex, AWaiterSleepsUntilItIsWokenOrTheWordHasChangedOrTheLimitHasPassed) {
   for (bool across_processes : {false, true}) {
     std::atomic<std::uint32_t> word{0};
     futex_wait(word, 1, kNoLimit, across_processes);   // it is not 1: no sleep
-    futex_wait(word, 0, 1'000'000, across_processes);  // nobody wakes it
+    futex_wait(word, 0, 1'000'000, across_processes);  // no waker comes
     std::vector<std::thread> waiters;
     for (int i = 0; i < 3; ++i) {
       waiters.emplace_back([&] {

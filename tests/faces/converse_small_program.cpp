@@ -4,7 +4,7 @@
 //   own      the start function runs the scheduler itself
 //   abort    the last PE calls CmiAbort; the others only wait
 //   enforce  a CmiEnforce that is not true
-//   nohandler, badhandler   messages that nobody handles
+//   nohandler, badhandler   messages that have no handler
 //   lines    every PE prints 300 lines of one letter
 #include <converse.h>
 

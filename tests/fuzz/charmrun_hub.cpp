@@ -1,6 +1,6 @@
 // What remote processes and agents of other hosts say to charmrun's hub: frames of any kind in any order, damaged, in
-// pieces of any size, behind what a log-in may print. The hub is a real one, but starts nobody: two processes of its
-// host and two hosts below it are ends of sockets here.
+// pieces of any size, behind what a log-in may print. The hub is a real one, but starts no process: two processes of
+// its host and two hosts below it are ends of sockets here.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
-// The engine (machine/ucx-like) between a user who does things in any order and a peer who says anything: every kind of
-// message with any fields, whole or in two steps, answers to what was asked and to what was not; completions in any
+// The engine (machine/ucx-like) between a user that does things in any order and a peer that says anything: every kind
+// of message with any fields, whole or in two steps, answers to what was asked and to what was not; completions in any
 // order and with any outcome; links that are lost. The transport below keeps the contract of transport.h, the peers
 // keep nothing.
 #include <deque>
@@ -356,7 +356,7 @@ class User {
     }
   }
 
-  // Nobody says anything any more: all that was begun ends.
+  // No peer says anything any more: all that was begun ends.
   void end(OddTransport& transport) {
     transport.lose_all();
     for (int i = 0; i < 20; ++i) {
@@ -424,7 +424,7 @@ class User {
     if (!memory) return;
     exposed_.push_back(*memory);
     scene->keys.push_back(worker_.pack_key(*memory));
-    // A peer who has the key knows the numbers in it.
+    // A peer that has the key knows the numbers in it.
     std::optional<PackedKey> key = read_packed_key(scene->keys.back());
     expect(key.has_value(), "a key of ours can be read");
     scene->heard.push_back(key->memory);

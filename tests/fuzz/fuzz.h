@@ -1,4 +1,4 @@
-// Fuzz targets: parsers of what comes from outside, on bytes that nobody meant.
+// Fuzz targets: parsers of what comes from outside, on bytes that make no sense.
 //
 // A target is a file NAME.cpp with one function
 //

@@ -56,7 +56,7 @@ void target(Input input) {
       expect(!world.message().empty(), "a failure says why");
     }
   }
-  ::close(fd);  // where nobody took it
+  ::close(fd);  // where it was not taken
 }
 
 }  // namespace periapt::fuzz

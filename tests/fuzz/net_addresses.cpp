@@ -1,5 +1,5 @@
 // Where the workers of another process are reached, as bootstrap brought it from there: read, and connected with. The
-// transport is the template's, whose addresses are names of Unix sockets where nobody listens.
+// transport is the template's, whose addresses are names of Unix sockets with no listener.
 #include <string>
 
 #include "machine/layer/net_peers.h"

@@ -1,4 +1,4 @@
-// The handshake of a TCP connection: two sound sides with somebody between them who changes what is under way.
+// The handshake of a TCP connection: two sound sides with a stranger between them that changes what is under way.
 #include "machine/tcp/handshake.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-"""Plans of random programs: which collections there are, who makes them, and what each event does.
+"""Plans of random programs: which collections there are, what makes them, and what each event does.
 
 A shape is a set of types (chares, groups, arrays) with their entry methods; a plan is a tree of events over it. Both come
 from a seed and nothing else. emit.py writes them down as .ci and C++; what an answer must be is known here.

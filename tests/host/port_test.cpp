@@ -186,7 +186,7 @@ TEST(Port, LapNumbersWrapWithoutConfusion) {
   }
 }
 
-// One letter to and fro; whoever waits sleeps after a random while, with no deadline: a lost wake-up would hang.
+// One letter to and fro; the one that waits sleeps after a random while, with no deadline: a lost wake-up would hang.
 TEST(Port, NoWakeUpIsLost) {
   const int kRounds = 50'000 / kSlower;
   Host host(2);

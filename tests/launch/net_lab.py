@@ -83,7 +83,7 @@ class Lab(launchers.Lab):
         return f"ssh -F {self.path('ssh-' + key)}"
 
     def ssh_program(self):
-        """The same as a file, for those who want no arguments in it."""
+        """The same as a file, for callers that want no arguments in it."""
         with open(self.path("sshw"), "w", encoding="ascii") as file:
             file.write(f'#!/bin/sh\nexec {self.ssh()} "$@"\n')
         os.chmod(self.path("sshw"), 0o755)

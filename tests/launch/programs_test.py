@@ -44,7 +44,7 @@ class Programs:
             self.assertIn("all well", run.out, run)
 
     def killed(self, processes, *options):
-        """One process is killed: the others end within seconds, and somebody says why."""
+        """One process is killed: the others end within seconds, and one of them says why."""
         job = self.start(processes, STORM, "24", "100000000", "3", *options)
         try:
             end = time.monotonic() + launchers.PATIENCE

@@ -48,7 +48,7 @@ PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FO
 
 
 def free_ports(count):
-    """The first of `count` consecutive ports that nobody listens on now."""
+    """The first of `count` consecutive ports that have no listener now."""
     for first in range(20000 + os.getpid() % 4000, 32000, 16):
         try:
             for port in range(first, first + count):

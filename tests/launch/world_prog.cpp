@@ -57,7 +57,7 @@ void exchange(World& world, const Wish& wish, int round) {
   }
 }
 
-// Nobody leaves a fence before the last one has come to it. (All processes of a test see one clock.)
+// No process leaves a fence before the last one has come to it. (All processes of a test see one clock.)
 void check_fence(World& world) {
   std::uint64_t came = periapt::clock::now_ns();
   if (!world.put("came", std::to_string(came)) || !world.fence()) fail(&world, "could not meet the others at a fence");

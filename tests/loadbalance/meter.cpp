@@ -61,7 +61,7 @@ class Box : public CBase_Box {
     spin(spell);
     mainProxy.half();
   }
-  // No more than has passed since the begin was measured, and all three got at least what they used: so nobody got
+  // No more than has passed since the begin was measured, and all three got at least what they used: so none got
   // anybody else's time.
   void check() {
     static double sum = 0;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr unsigned kProcesses = 4, kWorkers = 250, kSenders = kProcesses * kWorkers, kEach = 60;
 constexpr std::size_t kSize = 1000;            // 60 MB in all
-constexpr std::uint64_t kBound = 10 << 20;     // of messages that nobody has asked for
+constexpr std::uint64_t kBound = 10 << 20;     // of messages that were not asked for
 constexpr rlim_t kFiles = kSenders * 4 + 200;  // a link of shm takes a few descriptors, one of tcp one
 constexpr PeerId kReceiver = 1;
 
@@ -134,7 +134,8 @@ TEST_P(Bombard, AThousandSendersKeepTheReceiverInItsBoundAndLoseNothing) {
   ASSERT_TRUE(receiver.ok()) << receiver.message();
   start_senders((*receiver)->address());
 
-  // Nobody asks for a message until all have sent some and the bound is used. (The counter counts them as they come.)
+  // The receiver asks for no message until all have sent some and the bound is used. (The counter counts them as they
+  // come.)
   const std::uint64_t before = resident_bytes();
   std::uint64_t held = 0;
   test::Standstill standstill([&] {

@@ -138,7 +138,7 @@ Accepted Worker::send_inline(Link& link, std::size_t size) {
   EXPECT_NE(answer, Accepted::pending) << "send_inline() copies: nothing is pending for the caller";
   if (answer == Accepted::done) ++sent_[link.peer()];
   label = {};
-  fill(payload, ~0ull);  // copied, so nobody cares
+  fill(payload, ~0ull);  // copied, so it does not matter
   return answer;
 }
 

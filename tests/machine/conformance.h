@@ -100,7 +100,7 @@ class Worker final : public Receiver {
   Accepted get(Link& link, std::span<std::byte> local, const MemoryHandle* handle, std::uint64_t remote,
                const RemoteKey& key, Ticket& ticket);
   Accepted flush(Link& link, Ticket& ticket);
-  /// Lent memory is kept until its ticket has ended, then overwritten: nobody may look at it any more.
+  /// Lent memory is kept until its ticket has ended, then overwritten: no side may look at it any more.
   std::size_t lent_under_way() const { return lent_.size(); }
 
   /// What it has sent, what has arrived, what is under way.
@@ -124,7 +124,7 @@ class Worker final : public Receiver {
   std::function<std::byte*(std::uint64_t)>
       placer;  ///< instead of memory of the worker's own, whose contents are checked
   bool refuse_placement = false;
-  static inline std::atomic<int> owned_alive = 0;  ///< buffers of send_owned() that nobody has released yet
+  static inline std::atomic<int> owned_alive = 0;  ///< buffers of send_owned() that have not been released yet
 
   // Receiver
   bool arrived(Link& from, Header header, View payload) override;

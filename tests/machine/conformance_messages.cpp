@@ -537,7 +537,7 @@ std::uint64_t memory_available() {
   return 0;
 }
 
-// Disabled for those who don't ask: periapt_conformance_test() runs it as a test of its own, labelled slow.
+// Disabled unless it is asked for: periapt_conformance_test() runs it as a test of its own, labelled slow.
 TEST_P(Conformance, DISABLED_FiveGibibytesOfDifferentBytesArriveAsTheyWere) {
   constexpr std::uint64_t kSize = (std::uint64_t{5} << 30) + 3;
   Pair pair(subject());

@@ -99,7 +99,7 @@ TEST_P(OverTransport, AFloodFromOnePeerDoesNotHoldUpAnother) {
   }
 }
 
-// Memory of which somebody keeps account: what the user of owned messages and of a persistent receive does with his
+// Memory of which account is kept: what the user of owned messages and of a persistent receive does with his
 // own.
 struct Known {
   std::set<void*> bytes;

@@ -31,7 +31,7 @@ TEST_F(Flood, AThousandSendersKeepTheReceiverInItsBound) {
     for (PeerId sender = 1; sender <= kSenders; ++sender) worker(sender).progress();
     worker(receiver).progress();
   };
-  // Nobody receives for a while: what has arrived stays within the bound, the rest waits at its senders.
+  // Nothing is received for a while: what has arrived stays within the bound, the rest waits at its senders.
   for (unsigned i = 0; i < 100; ++i) round();
   EXPECT_EQ(wire.in_flight(), 0u);
   std::uint64_t held = worker(receiver).counters().unexpected * (kSize + 128);
@@ -189,7 +189,7 @@ TEST_F(Flood, WindowsThatHaveGrownStayWithinTheBoundTogether) {
   });
   EXPECT_GT(granted_most, kSenders * kFirstWindow) << "no window has grown";
   EXPECT_LE(granted_most, static_cast<std::int64_t>(limits.unexpected_bytes));
-  from_all(2, 200);  // which nobody receives
+  from_all(2, 200);  // which are not received
   settle(20'000);
   EXPECT_LE(worker(receiver).counters().unexpected * 4128, limits.unexpected_bytes);
 }

@@ -77,7 +77,7 @@ inline JobResult run_job(const std::function<int()>& main, const Meanwhile& mean
   ::waitpid(job, &status, 0);
   result.seconds = static_cast<double>(clock::now_ns() - begin) * 1e-9;
   result.status = WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
-  // The pipe is closed only when the last process of the job is gone, so nobody can be left but a zombie of another
+  // The pipe is closed only when the last process of the job is gone, so none can be left but a zombie of another
   // parent, which init collects in its own time.
   for (int i = 0; i < 200 && ::kill(-job, 0) == 0; ++i) ::usleep(10'000);
   result.left_behind = ::kill(-job, 0) == 0;

@@ -111,7 +111,8 @@ TEST_P(LargeMessages, ActiveMessagesOfEverySizeComeWithTheirHeader) {
   until([&] { return std::all_of(sends.begin(), sends.end(), [](auto& r) { return r == nullptr || r->ended(); }); });
 }
 
-// Whoever needs no copy is shown the payload where it lies, whatever the header's length; and may say that he does.
+// A receiver that needs no copy is shown the payload where it lies, whatever the header's length; and may say that
+// it does.
 TEST_P(LargeMessages, ActiveMessagesMayBeLookedAtWhereTheyLie) {
   start(2);
   struct Got {

@@ -1,4 +1,4 @@
-// Several processes of one run: how they are started, how they end, and that nobody is left behind.
+// Several processes of one run: how they are started, how they end, and that none is left behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -18,7 +18,7 @@ using machine::MachineLayer;
 using machine::Route;
 using ::testing::HasSubstr;
 
-// In a job: tells the test, through memory both share, who is who.
+// In a job: tells the test, through memory both share, which is which.
 struct Roll {
   std::atomic<pid_t> pid[8];
   std::atomic<int> present;

@@ -1,5 +1,5 @@
 // Several workers a process: whatever PE speaks to whatever PE of another host, messages come in their order, memory is
-// reached whichever worker it is registered with, sleepers are woken, and nobody who drives leaves a worker alone.
+// reached whichever worker it is registered with, sleepers are woken, and no driver leaves a worker alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -229,7 +229,7 @@ TEST_F(NetWorkers, WhoSendsManyMessagesWithoutLookingForWorkGetsThemThrough) {
   }));
 }
 
-// Messages that another build, or damaged memory, would send. Who looked at more than has come would find memory of its
+// Messages that another build, or damaged memory, would send. A reader of more than has come would find memory of its
 // heap that happens to make sense: zeros behind the four bytes that say "four".
 struct Damage {
   std::size_t sent, says;
@@ -352,7 +352,7 @@ TEST_F(NetWorkers, WhatWasMeasuredIsKeptInTheCostFileAndReadFromIt) {
   std::string device, way, bin, rate;
   ASSERT_TRUE(file >> device >> way >> bin >> rate) << "nothing was kept in " << path << "\n" << first.errors;
   EXPECT_EQ(device.rfind("tcp/", 0), 0u) << device;
-  // A rate that nobody has measured must be what the next run goes by.
+  // A rate that was never measured must be what the next run goes by.
   std::ofstream(path) << device << ' ' << way << ' ' << bin << " 4321\n";
   test::JobResult second = run(line, [&](MachineLayer& layer) { return exchange_large(layer, *board_); });
   EXPECT_EQ(second.status, 0) << second.errors;

@@ -8,7 +8,7 @@ orders on stdin, one a line, and answers each with "ok":
 
     delay SECONDS [JITTER]    of each frame, jitter evenly to both sides: frames may overtake each other
     loss PROBABILITY          of each frame
-    groups 0,1 2,3            frames pass within a group only; a host in none hears nobody
+    groups 0,1 2,3            frames pass within a group only; a host in none hears no other
     heal                      all hear all
 
 It ends with stdin. Station i has the hardware address 02:00:00:00:00:<i+1>, so nothing needs to be learnt.

@@ -118,7 +118,7 @@ class Main : public CBase_Main {
         return CkStartQD(CkCallback(CkIndex_Main::quiet(), thisProxy));
       }
       case 7:
-        CProxy_Squarer::ckNew(nullptr, CkNumPes() - 1);  // nobody wants its id
+        CProxy_Squarer::ckNew(nullptr, CkNumPes() - 1);  // its id is not wanted
         return thisProxy.waits();
       default:
         CkPrintf("all checks passed\n");

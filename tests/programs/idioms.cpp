@@ -80,7 +80,7 @@ class Main : public CBase_Main {
 
   void step() {
     switch (step_++) {
-      case 0:  // proxies of mainchares that nobody has set, from every PE
+      case 0:  // proxies of mainchares that were never set, from every PE
         expected_ = 2 * row_length;
         rows.poke();
         return pairs.poke();

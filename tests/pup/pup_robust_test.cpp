@@ -1,4 +1,4 @@
-// What unpacking does with bytes that nobody packed: cut short, changed, lying about lengths. It must raise a
+// What unpacking does with bytes that were never packed: cut short, changed, lying about lengths. It must raise a
 // PUP::error or make some object; it must not read past the end (the address sanitizer looks) or allocate out of
 // proportion.
 #include <fcntl.h>

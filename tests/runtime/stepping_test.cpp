@@ -1,5 +1,5 @@
 // The runtime stepped by hand: five PEs in this one thread, each step's PE drawn from a seed that is printed with a
-// failure. A model beside it knows what was sent, who lives, and what each reduction must bring.
+// failure. A model beside it knows what was sent, what lives, and what each reduction must bring.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -462,7 +462,7 @@ TEST_P(Stepping, ABoundElementMigratesRightAfterItWasInserted) {
 // A PE that had known where an element was that has died learns where the one is that has its index now.
 TEST_P(Stepping, AnIndexThatIsBornAgainIsFoundWithoutADetour) {
   const int index = 5'000'000 + GetParam(), sender = pick(pes);
-  CkEntryOptions as_message;  // a call that fits a line does not say who has sent it
+  CkEntryOptions as_message;  // a call that fits a line does not say which PE has sent it
   as_message.setPriority(1);
   on(pick(pes)), movers[index].insert(pick(pes));
   ASSERT_TRUE(settle());
@@ -490,42 +490,72 @@ TEST_P(Stepping, AnIndexThatIsBornAgainIsFoundWithoutADetour) {
 
 // Of an element that has died the last two places may believe it at each other: it went from one to the other, and
 // there comes late news of the first.
-TEST_P(Stepping, AMessageLeavesACircleOfOldHints) {
-  const int index = 7'000'000 + GetParam();
-  CkEntryOptions as_message;
-  as_message.setPriority(1);
-  std::vector<int> all{0, 1, 2, 3, 4};
-  std::shuffle(all.begin(), all.end(), chance);
-  const int first = all[0], second = all[1], last = all[2];
-  const auto send_from = [&](int pe) {
+class Circle : public Stepping {
+ protected:
+  Circle() { as_message_.setPriority(1); }
+  void SetUp() override {
+    Stepping::SetUp();
+    std::shuffle(all_.begin(), all_.end(), chance);
+  }
+  int first() const { return all_[0]; }
+  int second() const { return all_[1]; }
+  int last() const { return all_[2]; }
+
+  void send_from(int pe, int index) {
     on(pe);
     ++model.sent;
-    movers[index].note(0, &as_message);
-  };
-  on(all[3]), movers[index].insert(first);
-  ASSERT_TRUE(settle());
-  send_from(last);
-  ASSERT_TRUE(settle());
-  ASSERT_TRUE(with(index, [&](Mover& m) { m.migrateMe(second); }));
-  ASSERT_TRUE(settle());
-  send_from(last);  // to `first`, which does not come to look at it
-  ASSERT_TRUE(with(index, [&](Mover& m) { m.migrateMe(last); }));
-  for (int steps = 0; steps < 10'000 && model.alive[index] != last; ++steps) on(last).step();
-  ASSERT_TRUE(with(index, [&](Mover& m) { m.ckDestroy(); }));
-  model.alive.clear();
-  // Now it forwards it to `second`, and tells `last` that the element is there.
-  ASSERT_TRUE(settle());
-  on(all[4]), movers[index].insert(all[4]);
-  ASSERT_TRUE(settle());
-  send_from(second);
-  send_from(last);
+    movers[index].note(0, &as_message_);
+  }
+  void make(int index) {
+    on(all_[3]), movers[index].insert(first());
+    ASSERT_TRUE(settle());
+    send_from(last(), index);
+    ASSERT_TRUE(settle());
+    ASSERT_TRUE(with(index, [&](Mover& m) { m.migrateMe(second()); }));
+    ASSERT_TRUE(settle());
+    send_from(last(), index);  // to first(), which does not come to look at it
+    ASSERT_TRUE(with(index, [&](Mover& m) { m.migrateMe(last()); }));
+    for (int steps = 0; steps < 10'000 && model.alive[index] != last(); ++steps) on(last()).step();
+    ASSERT_TRUE(with(index, [&](Mover& m) { m.ckDestroy(); }));
+    model.alive.clear();
+    // Now first() forwards it to second(), and tells last() that the element is there.
+    ASSERT_TRUE(settle());
+  }
+  void make_element_again(int index) {
+    on(all_[4]), movers[index].insert(all_[4]);
+    ASSERT_TRUE(settle());
+  }
+
+  std::vector<int> all_{0, 1, 2, 3, 4};
+
+ private:
+  CkEntryOptions as_message_;
+};
+
+TEST_P(Circle, OfOldHintsIsLeftByAMessage) {
+  const int index = 7'000'000 + GetParam();
+  make(index);
+  make_element_again(index);
+  send_from(second(), index);
+  send_from(last(), index);
   ASSERT_TRUE(settle()) << "seed " << GetParam();
   EXPECT_EQ(model.sent, model.received) << waiting() << "seed " << GetParam();
   destroy_movers();
 }
 
-// Kept broadcasts are dropped once everybody has them: also those who are on their way, and leave again in the middle
-// of what they catch up with.
+TEST_P(Circle, OfOldHintsIsLeftByAnOrder) {
+  const int index = 7'500'000 + GetParam();
+  make(index);
+  on(last()), movers[index].ckEmigrate(all_[3]);
+  ASSERT_TRUE(settle()) << "an order to migrate goes in a circle; seed " << GetParam();
+  make_element_again(index);
+  EXPECT_EQ(model.sent, model.received) << waiting() << "seed " << GetParam();
+  destroy_movers();
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, Circle, testing::Range(1, 61));
+
+// Kept broadcasts are dropped once everybody has them: also elements that are on their way, and leave again in the
+// middle of what they catch up with.
 TEST_P(Stepping, BroadcastsAreKeptForThoseOnTheirWay) {
   int next = 1'000'000 + 1000 * GetParam();
   for (int i = 0; i < 3; ++i) born(next++);
@@ -744,7 +774,7 @@ TEST_P(Stepping, AMessageToAHugeIndexWaitsForItsGroupToo) {
   one.insert(Far::where);
   ASSERT_TRUE(settle());
   on(0);
-  CkGroupID late = CProxy_Late::ckNew();  // nobody else has heard of it
+  CkGroupID late = CProxy_Late::ckNew();  // no other PE has heard of it
   model.order.clear();
   CkEntryOptions options;
   options.addGroupDepID(late);

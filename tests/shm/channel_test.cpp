@@ -218,7 +218,7 @@ TEST(Channel, TwoThreadsPassPiecesOfAllSizesInOrder) {
   std::uint64_t anew = 0;
   for (std::uint64_t n = 0; n < kPieces; ++n) {
     std::uint64_t size = piece_size(n);
-    if (n % 1000 < 500) {  // half of it as one who waits between any two, the other half as a stream
+    if (n % 1000 < 500) {  // half of it as one that waits between any two, the other half as a stream
       while (writer.get_ready()) {
       }
       std::this_thread::yield();

@@ -1,4 +1,4 @@
-// Who comes to the door of a shared memory transport, and when it is heard.
+// What comes to the door of a shared memory transport, and when it is heard.
 #include <gtest/gtest.h>
 #include <poll.h>
 
@@ -45,7 +45,7 @@ struct Door : testing::Test {
   Address address;
 };
 
-// A worker that had let somebody in who had not spoken yet slept through what came then: the run stood still.
+// A worker that had let a visitor in that had not spoken yet slept through what came then: the run stood still.
 TEST_F(Door, AVisitorWhoSpeaksLateWakesTheSleeper) {
   File late = visitor();
   for (int i = 0; i < 1000; ++i) transport->progress();  // it is inside

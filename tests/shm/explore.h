@@ -1,9 +1,9 @@
 // Runs lock-free code of ours through its schedules, one after the other: the code itself, not a model of it.
 //
 // A file that includes this, and then machine/host/*.cpp, has them compiled with atomics that stop before each
-// operation and ask the Explorer who goes on. Threads are fibers of one OS thread. The machine is x86: each thread has
-// a store buffer, so a store may become visible later than the thread's next loads; atomic read-modify-writes, fences
-// and system calls empty it, membarrier() empties those of all.
+// operation and ask the Explorer which goes on. Threads are fibers of one OS thread. The machine is x86: each thread
+// has a store buffer, so a store may become visible later than the thread's next loads; atomic read-modify-writes,
+// fences and system calls empty it, membarrier() empties those of all.
 //
 //   Explorer::Findings found = explore(3, [](Explorer& threads) {
 //     auto state = std::make_shared<State>();                    // fresh for each run
@@ -113,7 +113,7 @@ class Explorer {
  private:
   friend Explorer::Findings explore(int deviations, const std::function<void(Explorer&)>& prepare);
   static constexpr int kInARow = 2000;        // operations, then another thread has its turn anyway
-  static constexpr unsigned kGivenWay = 500;  // in one run: nobody comes on any more
+  static constexpr unsigned kGivenWay = 500;  // in one run: no thread comes on any more
   static constexpr std::size_t kStack = 128 << 10;
 
   struct Store {

@@ -547,7 +547,7 @@ TEST(ShmTransport, BorrowedMessagesOutliveTheirLink) {
   b.kept.clear();
 }
 
-// The one who was called on sees the caller's channel at once and may fall asleep, before the caller has its doorbell.
+// The one that was called on sees the caller's channel at once and may fall asleep, before the caller has its doorbell.
 TEST(ShmTransportWaking, WhatIsSentBeforeTheDoorbellIsKnownWakesToo) {
   Worker caller(1), sleeper(2);
   auto connected = caller.transport->connect(2, sleeper.transport->address());
@@ -569,7 +569,7 @@ TEST(ShmTransportWaking, WhatIsSentBeforeTheDoorbellIsKnownWakesToo) {
   EXPECT_EQ(::poll(&waiting, 1, 10'000), 1) << "it sleeps on";
 }
 
-// Who has connected and says nothing yet is heard when it does, also by one who has fallen asleep in between.
+// A visitor that says nothing yet is heard when it does, also by one that has fallen asleep in between.
 TEST(ShmTransportWaking, AVisitorWhoSpeaksLateWakesToo) {
   Worker sleeper(2);
   Address address;

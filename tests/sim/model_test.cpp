@@ -85,7 +85,7 @@ TEST(FatTree, ClimbsAsFarAsItMust) {
 TEST(FatTree, FullBisectionGivesEachDestinationItsOwnLane) {
   auto t = topology("fattree:8x4");
   std::set<LinkId> used;
-  // Nodes 0-7 to nodes 8-15, a permutation: nobody shares a link.
+  // Nodes 0-7 to nodes 8-15, a permutation: no two share a link.
   for (int i = 0; i < 8; ++i)
     for (LinkId link : route(*t, i, 8 + (i + 3) % 8)) EXPECT_TRUE(used.insert(link).second);
   auto tapered = topology("fattree:8x4/2");

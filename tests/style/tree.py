@@ -2,15 +2,19 @@
 """Rules about single files that a program can hold. Usage: tree.py ROOT; prints what breaks them and exits 1 if any does.
 
   opening     a file of ours opens with a comment that says what it is; x.cpp may leave that to the x.h beside it
-  machine     no path and no host name of somebody's machine
+  machine     no path and no host name of one machine
   length      no file over LINES_MAX lines, golden data apart
+  words       a comment names its subject with a noun: none of RIDDLE in WORDS_IN, except the folders of WORDS_OPEN
   conditions  #if lives in the files that EDGES names: elsewhere at most CONDITIONS_PER_1000 in a thousand lines of C++, not counting
               include guards, __cplusplus, __has_include and questions about sanitizers
 """
+import ast
+import io
 import re
 import socket
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 
 LINES_MAX = 1000
@@ -27,6 +31,12 @@ OPENING = {**{suffix: ("//", "/*") for suffix in CPP | {".ci"}},
 PLACES = re.compile(r"/(?:home|Users)/(?!user\b|you\b|name\b|runner\b)[a-z]\w*/|/ro" r"ot/|/wo" r"rk/|/tmp/r" r"ef\b")
 CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b(.*)")
 HARMLESS = re.compile(r"__cplusplus|__has_include|__has_feature|__SANITIZE_|_SANITIZER")
+# Folders whose comments name their subjects, and those among them that are yet to be mended.
+WORDS_IN = ("base/", "machine/", "runtime/", "lang/", "tools/", "tests/", "examples/")
+WORDS_OPEN = ("machine/", "examples/nbody/", "runtime/chare/", "runtime/scheduler/", "runtime/message/")
+# The pronoun may follow the noun that it stands for, where that is a person.
+RIDDLE = re.compile(r"\b(whoever|nobody|somebody|(?<!person )(?<!people )(?<!user )(?<!users )who)\b", re.IGNORECASE)
+TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 # Texts that are input or expected output of a test, or come from elsewhere.
 DATA_FOLDERS = {"golden", "data", "corpus", "errors"}
 
@@ -70,6 +80,33 @@ def place_problems(name: str, lines: list[str], hosts: list[str]) -> list[str]:
             if PLACES.search(line) or any(re.search(rf"\b{re.escape(host)}\b", line) for host in hosts)]
 
 
+def python_comments(text: str) -> list[tuple[int, str]]:
+    """Number and text of each line of a comment or of a documentation string."""
+    found = [(token.start[0], token.string) for token in tokenize.generate_tokens(io.StringIO(text).readline)
+             if token.type == tokenize.COMMENT]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+            said = node.body[0]
+            found += enumerate(text.splitlines()[said.lineno - 1:said.end_lineno], said.lineno)
+    return sorted(found)
+
+
+def comments(name: str, lines: list[str]) -> list[tuple[int, str]]:
+    """Number and text of each line's comment."""
+    if Path(name).suffix == ".py":
+        return python_comments("\n".join(lines))
+    sign = "//" if Path(name).suffix in CPP | {".ci"} else "#"
+    behind = ((number, TEXT.sub('""', line).partition(sign)[2]) for number, line in enumerate(lines, 1))
+    return [(number, comment) for number, comment in behind if comment]
+
+
+def word_problems(name: str, lines: list[str]) -> list[str]:
+    if not name.startswith(WORDS_IN) or name.startswith(WORDS_OPEN) or Path(name).suffix == ".md":
+        return []
+    return [f'{name}:{number}: says "{match[1]}" in a comment: name it with a noun: {comment.strip()[:100]}'
+            for number, comment in comments(name, lines) if (match := RIDDLE.search(comment))]
+
+
 def conditions(lines: list[str]) -> list[int]:
     """Numbers of the lines with an #if that is not a guard and not one of the harmless questions."""
     found = []
@@ -96,6 +133,7 @@ def check(root: Path, names: list[str], hosts: list[str]) -> tuple[str, list[str
         problems += place_problems(name, lines, hosts)
         if is_data(name):
             continue
+        problems += word_problems(name, lines)
         problem = opening_problem(root, name, lines)
         problems += [problem] if problem else []
         if len(lines) > LINES_MAX:

@@ -33,6 +33,13 @@ class Tree(unittest.TestCase):
         self.assertEqual(len(self.problems("base/a.cpp", long)), 1)
         self.assertEqual(self.problems("tests/ci-translator/golden/a.cpp", long), [])
 
+    def test_words(self):
+        self.assertEqual(len(self.problems("base/a.h", "// Who" + "ever comes.\nint a;\n")), 1)
+        self.assertEqual(len(self.problems("tests/a.py", '"""What no' + 'body does."""\n')), 1)
+        self.assertEqual(len(self.problems("tools/CMakeLists.txt", "# for those wh" + "o ask\n")), 1)
+        self.assertEqual(self.problems("base/a.h", '// For the person who reads it.\nauto a = "nobody";\n'), [])
+        self.assertEqual(self.problems(tree.WORDS_OPEN[0] + "a.h", "// No" + "body.\n"), [])
+
     def test_conditions(self):
         guard = "// x\n#ifndef A_H\n#define A_H\n#ifdef __cplusplus\n#endif\n#endif\n"
         self.assertEqual(tree.conditions(guard.splitlines()), [])

@@ -55,7 +55,7 @@ struct Talk {
   Talk(const std::string& opener_secret, const std::string& accepter_secret, std::uint64_t wanted = 2)
       : opener(1, wanted, bytes_of(opener_secret)), accepter(2, 0, bytes_of(accepter_secret)) {}
 
-  /// Carries what each says to the other, in pieces of `piece` bytes, until nobody says anything.
+  /// Carries what each says to the other, in pieces of `piece` bytes, until neither says anything.
   void run(std::size_t piece = 1000) {
     while (carry(opener, accepter, piece) || carry(accepter, opener, piece) || admit()) {
     }
@@ -119,7 +119,7 @@ TEST(Handshake, WhatWasSaidOnceProvesNothingLater) {
 }
 
 TEST(Handshake, AProofDoesNotWorkInTheOtherDirection) {
-  // Somebody without the secret sends an accepter's own proof back to it.
+  // A stranger without the secret sends an accepter's own proof back to it.
   Handshake accepter(2, 0, bytes_of("the secret"));
   Handshake opener(1, 2, bytes_of("unknown"));
   accepter.feed(opener.output());

@@ -204,7 +204,7 @@ TEST(ManyMessages, AreHandedUpAFewAtATimeAndNoneIsForgotten) {
       worker.progress();
       const std::uint64_t came = worker.arrived_from(99) - before;
       most = std::max(most, came);
-      // Who slept now would sleep on what has been read already.
+      // A sleeper would sleep now on what has been read already.
       const bool sleeps = worker.transport().arm();
       EXPECT_FALSE(sleeps && came == most && worker.arrived_from(99) <= kAtATime);
     }
@@ -256,7 +256,7 @@ int watched_by(Worker& worker) {
 }
 constexpr int kNobody = 2;
 
-/// Until epoll tells; nobody calls progress() meanwhile.
+/// Until epoll tells; progress() is not called meanwhile.
 void sleep_on(Worker& worker) {
   pollfd ready{worker.transport().wait_fd(), POLLIN, 0};
   while (::poll(&ready, 1, -1) != 1) {
@@ -390,7 +390,7 @@ TEST(Epoll, ALinkThatIsClosedWhileItIsOutStillParts) {
 TEST(Frames, ThatMakeNoSenseLoseTheLink) {
   for (std::uint64_t word : {std::uint64_t{0}, std::uint64_t{0xff}, std::uint64_t{5}, ~std::uint64_t{0},
                              std::uint64_t{0xff01},       // a header of 255 bytes
-                             std::uint64_t{0x1'0000'03},  // an answer to a flush that nobody asked for
+                             std::uint64_t{0x1'0000'03},  // an answer to a flush that was not asked for
                              std::uint64_t{0x4747'4547'4554}}) {
     Worker worker(loopback(), 1);
     RawPeer peer(worker);

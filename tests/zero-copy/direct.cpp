@@ -76,7 +76,7 @@ class Main : public CBase_Main {
     exchange(round, 333);
     round.callbacks = 0;
     for (std::uint64_t size : {0, 1, 64, 2'000'003}) exchange(round, size);
-    // Nobody is called back: quiescence knows when it is over.
+    // Nothing is called back: quiescence knows when it is over.
     round.callbacks = 2;
     for (bool put : {false, true}) {
       ++round.number;
@@ -182,7 +182,7 @@ class Mover : public CBase_Mover {
     fill(persistent_, 50'000, 10'000 + CkMyPe());
     movers[next(CkMyPe())].persistent(kept, 5);
   }
-  // The same two buffers again and again; the source's registration ends after the first time when nobody keeps it.
+  // The same two buffers again and again; the source's registration ends after the first time when it is not kept.
   void persistent(CkNcpyBuffer source, int left) {
     left_ = left;
     from_ = source;

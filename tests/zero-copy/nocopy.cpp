@@ -172,7 +172,7 @@ class Cell : public CBase_Cell {
     mainProxy.done(1);
   }
 
-  // Each array is sent on; who gets it moves on.
+  // Each array is sent on; its receiver moves on.
   void wander(int left) { send_on(left); }
   void chased(int* x, int n, int seed, int left) {
     DEMAND(holds(x, n, seed));

@@ -180,7 +180,7 @@ class Cell : public CBase_Cell {
     if (!wandering) mainProxy.one();
   }
 
-  // Each array is sent on; who gets one moves on, and asks for that already while its buffers are being filled.
+  // Each array is sent on; its receiver moves on, and asks for that already while its buffers are being filled.
   void wander(int left) { send_on(left); }
   void chased(int n, int* x, int seed, int left, CkNcpyBufferPost* post) {
     std::vector<int>& room = rooms_[seed];

@@ -10,7 +10,7 @@ namespace periapt::charmc {
 /// False when the file cannot be read.
 bool readFile(const std::filesystem::path& file, std::string& text);
 
-/// Writes beside the file and renames, so that nobody sees half of it. Returns what went wrong, or an empty text.
+/// Writes beside the file and renames, so that no reader sees half of it. Returns what went wrong, or an empty text.
 std::string replaceFile(const std::filesystem::path& file, const std::string& text);
 
 /// A folder of our own under $TMPDIR that goes away with this object, unless kept.

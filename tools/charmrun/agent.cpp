@@ -37,7 +37,7 @@ class Agent final : public Hub {
     if (!open) lose("charmrun has gone; the run ends");
   }
   void on_signal(int signal) override {
-    // Somebody on this host wants an end of it.
+    // A process of this host wants an end of it.
     if (signal == SIGTSTP) return;
     up({FrameKind::trouble, 128 + signal, 0,
         "charmrun's agent on host " + plan_.here.name + " got signal " + std::to_string(signal)});

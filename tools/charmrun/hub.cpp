@@ -207,7 +207,7 @@ void Hub::poll_once() {
   int limit = held ? kHoldLineMs / 4 : ending_ ? 50 : starting ? 200 : 1000;
   int ready = ::poll(polls.data(), polls.size(), limit);
   for (Local& local : locals_) {
-    // What is no line yet may be a question to somebody: it goes out after a moment.
+    // What is no line yet may be a question to a person: it goes out after a moment.
     bool stale = held && seconds_now() - local.held_since > kHoldLineMs * 1e-3;
     if (stale) give_out(local, 0, true), give_out(local, 1, true);
   }

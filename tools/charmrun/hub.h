@@ -81,7 +81,7 @@ class Hub {
   void start(const RunPlan& plan);
   void kill_everything(int signal);
   bool all_ended() const;
-  /// Who has not come to a fence, in words; "" when all have.
+  /// Which have not come to a fence, in words; "" when all have.
   std::string who_is_missing(int fence) const;
 
   RunPlan plan_;
@@ -123,7 +123,7 @@ class Hub {
   std::map<std::string, std::string> values_;
   std::vector<std::string> new_values_;  // key, value, ... since the last fence was handed up
   int handed_up_ = 0;                    // the last fence handed up
-  int told_waiting_ = 0;                 // the last fence of which it is known above that somebody waits at it
+  int told_waiting_ = 0;                 // the last fence of which it is known above that a process waits at it
 };
 
 double seconds_now();

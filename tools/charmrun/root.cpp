@@ -202,10 +202,10 @@ class Root final : public Hub {
 
   int time_limit_;
   double began_, progress_;
-  double waiting_since_ = 0;  // somebody waits at a fence
+  double waiting_since_ = 0;  // a process waits at a fence
   double warned_ = 0;
   double asked_to_end_ = 0;  // by a signal
-  double quiet_since_ = 0;   // somebody left with status 0, without the end of the run
+  double quiet_since_ = 0;   // a process left with status 0, without the end of the run
   int quiet_rank_ = 0;
   int ready_ = 0;  // agents
   int count_left_ = 0;

@@ -34,7 +34,7 @@ void probe_choice(Findings& findings,
                   const machine::NetWishes& wishes);  // which of them would be used for whom, and why
 void probe_run(Findings& findings, const Result<std::unique_ptr<bootstrap::World>>& world);  // by whom we were started
 void probe_workers(Findings& findings, int wanted);  // how many a process would have; `wanted`: +workers, 0: not given
-void probe_launchers(Findings& findings);            // who could start runs
+void probe_launchers(Findings& findings);            // what could start runs
 void probe_cores(Findings& findings);
 void probe_limits(Findings& findings);   // ulimit, cgroup, container
 void probe_sharing(Findings& findings);  // what processes of a host may do with each other's memory, by doing it

@@ -1,4 +1,4 @@
-// What this build holds, its transports, and who could start runs.
+// What this build holds, its transports, and what could start runs.
 #include <dlfcn.h>
 #include <unistd.h>
 
