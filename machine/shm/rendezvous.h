@@ -3,7 +3,7 @@
 //
 //   A: hello    (who I am, whom I want, the secret, my memory file of my channel, my table of keys, my doorbell) -> B
 //   B: welcome  (the same about B)   or   refuse (a sentence)                                   -> A
-//   both, any time later: segment (a memory file of mine that you may map), bye (I close the link)
+//   both, any time later: segment (a memory file of mine that you may map), disconnect (I close the link)
 //
 // When both connect at the same time, the connection of the one with the smaller PeerId counts; the other is answered
 // with `superseded`.
@@ -69,7 +69,7 @@ static_assert(sizeof(Address) <= 256, "the contract's bound");
 static_assert(std::has_unique_object_representations_v<Address>, "its bytes go over a wire");
 bool parse_address(std::span<const std::byte> bytes, Address& address);
 
-enum class PacketKind : std::uint32_t { hello = 1, welcome, refuse, superseded, segment, bye };
+enum class PacketKind : std::uint32_t { hello = 1, welcome, refuse, superseded, segment, disconnect };
 
 /// One packet. Fixed size, so that anything of another size is wrong at once.
 struct Packet {

@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "machine/host/membarrier.h"
-#include "machine/shm/pair.h"
+#include "machine/shm/link.h"
 
 namespace periapt::shm {
 namespace {
@@ -52,10 +52,10 @@ ucx::Capabilities capabilities() {
   ucx::Capabilities can;
   can.reach = ucx::Reach::same_host;
   can.max_header = ucx::kHeaderBytes;
-  can.max_inline = Pair::kInlineMost;
+  can.max_inline = ShmLink::kInlineMost;
   can.max_lent = can.max_put = can.max_get = ~std::size_t{0};
-  can.max_direct_put = Pair::kPutAtOnce;
-  can.max_direct_get = Pair::kAtOnce;
+  can.max_direct_put = ShmLink::kPutAtOnce;
+  can.max_direct_get = ShmLink::kAtOnce;
   can.atomics = true;
   can.passes_ownership = true;
   can.put_ordered = true;
@@ -110,29 +110,29 @@ class ShmTransport final : public ucx::TransportBase {
   void close(Link& link) override;
 
   ucx::Accepted send_inline(Link& link, Header header, std::span<const std::byte> payload) override {
-    return pair_of(link).send_inline(header, payload);
+    return link_of(link).send_inline(header, payload);
   }
   ucx::Accepted send_lent(Link& link, Header header, std::span<const std::byte> payload, Completion& done) override {
-    return pair_of(link).send_lent(header, payload, done);
+    return link_of(link).send_lent(header, payload, done);
   }
   ucx::Accepted send_owned(Link& link, Header header, ucx::Buffer& payload) override {
-    return pair_of(link).send_owned(header, payload);
+    return link_of(link).send_owned(header, payload);
   }
   ucx::Accepted put(Link& link, std::span<const std::byte> local, const MemoryHandle*, std::uint64_t remote,
                     const RemoteKey& key, Completion& done) override {
-    return pair_of(link).put(local, remote, entry_of(key), done);
+    return link_of(link).put(local, remote, entry_of(key), done);
   }
   ucx::Accepted get(Link& link, std::span<std::byte> local, const MemoryHandle*, std::uint64_t remote,
                     const RemoteKey& key, Completion& done) override {
-    return pair_of(link).get(local, remote, entry_of(key), done);
+    return link_of(link).get(local, remote, entry_of(key), done);
   }
   ucx::Accepted fetch_op(Link& link, ucx::AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
                          std::uint64_t remote, const RemoteKey& key, void* result, Completion& done) override {
-    return pair_of(link).fetch_op(op, width, operand, compare, remote, entry_of(key), result, done);
+    return link_of(link).fetch_op(op, width, operand, compare, remote, entry_of(key), result, done);
   }
-  ucx::Accepted flush(Link& link, Completion& done) override { return pair_of(link).flush(done); }
+  ucx::Accepted flush(Link& link, Completion& done) override { return link_of(link).flush(done); }
 
-  bool handed_over(Link& link) const override { return pair_of(link).handed_over(); }
+  bool handed_over(Link& link) const override { return link_of(link).handed_over(); }
 
   ucx::Buffer allocate(std::uint64_t size) override;
   Result<MemoryHandle> register_memory(std::byte* address, std::uint64_t size, MemoryKind kind) override;
@@ -141,7 +141,7 @@ class ShmTransport final : public ucx::TransportBase {
   Result<RemoteKey> unpack_key(Link& link, std::span<const std::byte> packed) override;
   void release_key(RemoteKey& key) override;
   std::byte* direct(Link& link, const RemoteKey& key, std::uint64_t remote, std::uint64_t size) override {
-    return pair_of(link).direct(entry_of(key), remote, size);
+    return link_of(link).direct(entry_of(key), remote, size);
   }
 
   int progress() override;
@@ -150,43 +150,43 @@ class ShmTransport final : public ucx::TransportBase {
 
  private:
   // Whose an event of the epoll is: in the low bits of its pointer.
-  enum Source : std::uintptr_t { kSocket = 0, kLife = 1, kDoor = 2, kBell = 3 };
-  struct Visitor {
+  enum Source : std::uintptr_t { kSocket = 0, kLife = 1, kListener = 2, kBell = 3 };
+  struct Newcomer {
     File socket;
   };
 
   ShmTransport(const Device& device, const OpenRequest& request)
-      : TransportBase(device, request), hub_(receiver_, deferred_) {
-    hub_.transfer_min = kTransferMin;
+      : TransportBase(device, request), shared_(receiver_, deferred_) {
+    shared_.transfer_min = kTransferMin;
   }
   Status start(const OpenRequest& request);
 
-  static Pair& pair_of(Link& link) { return static_cast<Pair&>(link); }
+  static ShmLink& link_of(Link& link) { return static_cast<ShmLink&>(link); }
   static host::KeyEntry& entry_of(const RemoteKey& key) { return *static_cast<host::KeyEntry*>(key.detail); }
 
-  bool watch(int file, Source source, Pair* pair, std::uint32_t events = EPOLLIN);
+  bool watch(int file, Source source, ShmLink* link, std::uint32_t events = EPOLLIN);
   void unwatch(const File& file) {
     if (file) ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, file.get(), nullptr);
   }
-  Result<Pair*> make_pair(PeerId peer);
-  void forget(Pair& pair);
+  Result<ShmLink*> make_link(PeerId peer);
+  void forget(ShmLink& link);
   Packet introduction(PacketKind kind, PeerId to) const;
-  bool introduce(Pair& pair, PacketKind kind);
-  void call_on(Pair& pair);
-  bool meet(Pair& pair, Arrival& arrival);
+  bool introduce(ShmLink& link, PacketKind kind);
+  void call_on(ShmLink& link);
+  bool meet(ShmLink& link, Arrival& arrival);
   void serve();
-  void answer_the_door();
-  bool listen_to(Visitor& visitor);
-  void send_away(const Visitor& visitor, const char* why);
-  void welcome(Visitor& visitor, Arrival& arrival);
-  void read_socket(Pair& pair);
-  void take_packet(Pair& pair, Arrival& arrival);
+  void accept_all();
+  bool listen_to(Newcomer& newcomer);
+  void send_away(const Newcomer& newcomer, const char* why);
+  void welcome(Newcomer& newcomer, Arrival& arrival);
+  void read_socket(ShmLink& link);
+  void take_packet(ShmLink& link, Arrival& arrival);
   void end_drained();
-  void open_graves();
+  void reap_loans();
   void disarm() override;
 
   Address address_;
-  Hub hub_;
+  TransportState shared_;
   bool copying_ = true, direct_ = true;
   std::uint64_t cookie_ = 0;
 
@@ -194,13 +194,13 @@ class ShmTransport final : public ucx::TransportBase {
   std::uint32_t polls_ = 0;
   std::uint64_t looked_at_ = 0, served_at_ = 0;
   std::uint64_t look_gap_ns_ = kLookGapNs;
-  ucx::LinkTable<Pair> pairs_;
-  std::vector<Visitor> visitors_;
+  ucx::LinkTable<ShmLink> links_;
+  std::vector<Newcomer> newcomers_;
   unsigned warnings_ = 0;  // of visitors that were sent away
   unsigned connecting_ = 0;
   SharedPool* pool_ = nullptr;
   Mapping keys_mapping_;
-  File door_, bell_, events_, keys_;
+  File listener_, bell_, events_, keys_;
 };
 
 // ---- opening
@@ -219,14 +219,14 @@ Status ShmTransport::start(const OpenRequest& request) {
   if (Status s = read_switch(kCopying, option(kCopying), copying_); !s) return s;
   if (Status s = read_switch(kDirect, option(kDirect), direct_); !s) return s;
   copying_ = copying_ && wants_kernel_copies(option);
-  auto door = listen_here(address_.socket_name);
-  if (!door) return door.status();
-  door_ = std::move(*door);
+  auto listener = listen_here(address_.socket_name);
+  if (!listener) return listener.status();
+  listener_ = std::move(*listener);
   address_.host = this_host(request.host);
   address_.process = static_cast<std::uint32_t>(::getpid());
   bell_ = File(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   events_ = File(::epoll_create1(EPOLL_CLOEXEC));
-  if (!bell_ || !events_ || !watch(door_.get(), kDoor, nullptr) || !watch(bell_.get(), kBell, nullptr)) {
+  if (!bell_ || !events_ || !watch(listener_.get(), kListener, nullptr) || !watch(bell_.get(), kBell, nullptr)) {
     return Status::failure("could not make an eventfd or epoll: " + error_text());
   }
   auto table = make_memory_file("periapt-keys", sizeof(host::KeyTable));
@@ -235,26 +235,26 @@ Status ShmTransport::start(const OpenRequest& request) {
   keys_mapping_ = share_memory_file(*table, sizeof(host::KeyTable));
   std::byte* at = keys_mapping_.get();
   if (at == nullptr) return Status::failure(std::string("could not map the table of keys: ") + std::strerror(errno));
-  hub_.keys = host::KeyRing(reinterpret_cast<host::KeyTable*>(at));
-  hub_.fenced = !host::register_membarrier(true);
+  shared_.keys = host::KeyRing(reinterpret_cast<host::KeyTable*>(at));
+  shared_.fenced = !host::register_membarrier(true);
   fill_random(&cookie_, sizeof(cookie_));
   return {};
 }
 
 ShmTransport::~ShmTransport() {
-  for (auto& pair : pairs_) {
-    Pair& p = *pair;
-    bool told = p.state() == Pair::State::open || p.state() == Pair::State::connecting;
+  for (auto& link : links_) {
+    ShmLink& p = *link;
+    bool told = p.state() == ShmLink::State::open || p.state() == ShmLink::State::connecting;
     p.abandon(Outcome::cancelled);
-    if (told && p.socket) send_packet(p.socket.get(), Packet{.kind = PacketKind::bye}, {});
+    if (told && p.socket) send_packet(p.socket.get(), Packet{.kind = PacketKind::disconnect}, {});
     unwatch(p.socket);
     unwatch(p.life);
   }
-  pairs_.clear();
-  open_graves();
+  links_.clear();
+  reap_loans();
   // Whose borrower lives on may still be read: it is never used again.
-  for (Hub::Buried& grave : hub_.graves) {
-    for (ucx::Buffer& loan : grave.loans) static_cast<void>(loan.detach());
+  for (TransportState::RetiredLoans& retired : shared_.retired_loans) {
+    for (ucx::Buffer& loan : retired.loans) static_cast<void>(loan.detach());
   }
   if (pool_ != nullptr) pool_->retire();
 }
@@ -266,21 +266,21 @@ bool ShmTransport::reaches(std::span<const std::byte> bytes) const {
   return parse_address(bytes, there) && there.host == address_.host;
 }
 
-bool ShmTransport::watch(int file, Source source, Pair* pair, std::uint32_t events) {
+bool ShmTransport::watch(int file, Source source, ShmLink* link, std::uint32_t events) {
   epoll_event event{};
   event.events = events;
-  event.data.u64 = reinterpret_cast<std::uintptr_t>(pair) | source;
+  event.data.u64 = reinterpret_cast<std::uintptr_t>(link) | source;
   return ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, file, &event) == 0;
 }
 
 // ---- links
 
-Result<Pair*> ShmTransport::make_pair(PeerId peer) {
-  auto pair = std::make_unique<Pair>(*this, peer, hub_);
-  Status status = pair->prepare();
+Result<ShmLink*> ShmTransport::make_link(PeerId peer) {
+  auto link = std::make_unique<ShmLink>(*this, peer, shared_);
+  Status status = link->prepare();
   if (!status) return status;
   ++connecting_;
-  return &pairs_.add(std::move(pair));
+  return &links_.add(std::move(link));
 }
 
 Result<Link*> ShmTransport::connect(PeerId peer, std::span<const std::byte> bytes) {
@@ -288,18 +288,18 @@ Result<Link*> ShmTransport::connect(PeerId peer, std::span<const std::byte> byte
   if (!parse_address(bytes, there)) return Status::failure("this is no address of the shm transport (of this version)");
   if (!(there.host == address_.host)) return Status::failure("that worker is on another host, or in other namespaces");
   if (peer == self_ || peer == 0) return Status::failure("a worker has no link to itself");
-  if (Pair* known = pairs_.find(peer)) return static_cast<Link*>(known);
-  auto pair = make_pair(peer);
-  if (!pair) return pair.status();
-  (*pair)->socket_name = there.socket_name;
-  call_on(**pair);
-  return static_cast<Link*>(*pair);
+  if (ShmLink* known = links_.find(peer)) return static_cast<Link*>(known);
+  auto link = make_link(peer);
+  if (!link) return link.status();
+  (*link)->socket_name = there.socket_name;
+  call_on(**link);
+  return static_cast<Link*>(*link);
 }
 
 Packet ShmTransport::introduction(PacketKind kind, PeerId to) const {
   Packet packet;
   packet.kind = kind;
-  packet.flags = hub_.fenced ? Packet::kNoMembarrier : 0;
+  packet.flags = shared_.fenced ? Packet::kNoMembarrier : 0;
   packet.from = self_;
   packet.to = to;
   packet.channel_bytes = sizeof(Channel);
@@ -309,63 +309,63 @@ Packet ShmTransport::introduction(PacketKind kind, PeerId to) const {
   return packet;
 }
 
-bool ShmTransport::introduce(Pair& pair, PacketKind kind) {
-  int files[] = {pair.channel_file(), keys_.get(), bell_.get()};
-  Sent sent = send_packet(pair.socket.get(), introduction(kind, pair.peer()), files);
-  if (sent == Sent::broken) pair.peer_left("it closed the connection before it was set up");
+bool ShmTransport::introduce(ShmLink& link, PacketKind kind) {
+  int files[] = {link.channel_file(), keys_.get(), bell_.get()};
+  Sent sent = send_packet(link.socket.get(), introduction(kind, link.peer()), files);
+  if (sent == Sent::broken) link.peer_left("it closed the connection before it was set up");
   return sent == Sent::yes;
 }
 
 // Connects and says hello, or does what is still missing of that.
-void ShmTransport::call_on(Pair& pair) {
-  if (pair.state() != Pair::State::connecting || pair.hello_sent) return;
-  if (!pair.socket) {
-    auto socket = connect_to(pair.socket_name);
-    if (!socket) return pair.peer_left(socket.message());
+void ShmTransport::call_on(ShmLink& link) {
+  if (link.state() != ShmLink::State::connecting || link.hello_sent) return;
+  if (!link.socket) {
+    auto socket = connect_to(link.socket_name);
+    if (!socket) return link.peer_left(socket.message());
     if (!*socket) return;
     if (peer_process(socket->get()) == 0) {
-      return pair.peer_left("another user's process listens in its place; it was not spoken to");
+      return link.peer_left("another user's process listens in its place; it was not spoken to");
     }
-    pair.socket = std::move(*socket);
-    watch(pair.socket.get(), kSocket, &pair);
+    link.socket = std::move(*socket);
+    watch(link.socket.get(), kSocket, &link);
   }
-  pair.hello_sent = introduce(pair, PacketKind::hello);
+  link.hello_sent = introduce(link, PacketKind::hello);
 }
 
-bool ShmTransport::meet(Pair& pair, Arrival& arrival) {
-  std::uint32_t process = peer_process(pair.socket.get());
+bool ShmTransport::meet(ShmLink& link, Arrival& arrival) {
+  std::uint32_t process = peer_process(link.socket.get());
   if (arrival.files.size() != 3 || process == 0) return false;
   bool same = direct_ && process == address_.process;
-  if (!pair.meet(arrival.packet, std::move(arrival.files[0]), std::move(arrival.files[1]), std::move(arrival.files[2]),
+  if (!link.meet(arrival.packet, std::move(arrival.files[0]), std::move(arrival.files[1]), std::move(arrival.files[2]),
                  process, same, copying_)) {
     return false;
   }
   if (process != address_.process) {
     // The socket outlives its owner in a child that the owner forked; this does not.
-    pair.life = File(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(process), 0)));
-    if (pair.life) watch(pair.life.get(), kLife, &pair);
+    link.life = File(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(process), 0)));
+    if (link.life) watch(link.life.get(), kLife, &link);
   }
   return true;
 }
 
-void ShmTransport::forget(Pair& pair) {
-  unwatch(pair.socket);
-  unwatch(pair.life);
-  pairs_.forget(pair);
+void ShmTransport::forget(ShmLink& link) {
+  unwatch(link.socket);
+  unwatch(link.life);
+  links_.forget(link);
 }
 
-void ShmTransport::close(Link& link) {
-  Pair& pair = pair_of(link);
-  if (pair.state() == Pair::State::closed) return;
-  pair.abandon(Outcome::cancelled);
-  if (pair.socket && pair.state() != Pair::State::lost) {
-    send_packet(pair.socket.get(), Packet{.kind = PacketKind::bye}, {});
+void ShmTransport::close(Link& which) {
+  ShmLink& link = link_of(which);
+  if (link.state() == ShmLink::State::closed) return;
+  link.abandon(Outcome::cancelled);
+  if (link.socket && link.state() != ShmLink::State::lost) {
+    send_packet(link.socket.get(), Packet{.kind = PacketKind::disconnect}, {});
   }
-  forget(pair);
-  pair.socket.reset();
-  pair.set_closed();
-  deferred_.forget_loss(pair);
-  pairs_.retire(pair);
+  forget(link);
+  link.socket.reset();
+  link.set_closed();
+  deferred_.forget_loss(link);
+  links_.retire(link);
   idle_ = false;
 }
 
@@ -373,179 +373,180 @@ void ShmTransport::close(Link& link) {
 
 void ShmTransport::serve() {
   served_at_ = clock::now_ns();
-  hub_.sockets_wanted = false;
+  shared_.sockets_wanted = false;
   epoll_event events[32];
   int count = ::epoll_wait(events_.get(), events, 32, 0);
   for (int i = 0; i < count; ++i) {
     auto source = static_cast<Source>(events[i].data.u64 & 3);
-    Pair* pair = reinterpret_cast<Pair*>(events[i].data.u64 & ~std::uintptr_t{3});
+    ShmLink* link = reinterpret_cast<ShmLink*>(events[i].data.u64 & ~std::uintptr_t{3});
     if (source == kBell) {
       std::uint64_t rung;
-      if (::read(bell_.get(), &rung, sizeof(rung)) > 0) hub_.moved = true;
-    } else if (source == kDoor) {
-      answer_the_door();
-    } else if (pair->state() == Pair::State::closed) {
+      if (::read(bell_.get(), &rung, sizeof(rung)) > 0) shared_.moved = true;
+    } else if (source == kListener) {
+      accept_all();
+    } else if (link->state() == ShmLink::State::closed) {
       continue;
     } else if (source == kSocket) {
-      read_socket(*pair);
+      read_socket(*link);
     } else {
-      read_socket(*pair);  // its last words
-      pair->peer_left("process " + std::to_string(pair->process) + " has ended");
-      unwatch(pair->life);
+      read_socket(*link);  // its last words
+      link->peer_left("process " + std::to_string(link->process) + " has ended");
+      unwatch(link->life);
     }
   }
-  if (connecting_ != 0 || !visitors_.empty()) {
-    std::erase_if(visitors_, [this](Visitor& visitor) { return listen_to(visitor); });
+  if (connecting_ != 0 || !newcomers_.empty()) {
+    std::erase_if(newcomers_, [this](Newcomer& newcomer) { return listen_to(newcomer); });
     connecting_ = 0;
-    for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      call_on(pairs_[i]);
-      connecting_ += pairs_[i].state() == Pair::State::connecting ? 1 : 0;
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+      call_on(links_[i]);
+      connecting_ += links_[i].state() == ShmLink::State::connecting ? 1 : 0;
     }
   }
-  for (auto& pair : pairs_) pair->tell_segments();
-  if (!hub_.graves.empty()) open_graves();
+  for (auto& link : links_) link->tell_segments();
+  if (!shared_.retired_loans.empty()) reap_loans();
 }
 
-void ShmTransport::answer_the_door() {
-  constexpr std::size_t kVisitorsMost = 1024;
+void ShmTransport::accept_all() {
+  constexpr std::size_t kNewcomersMost = 1024;
   while (true) {
-    File socket(::accept4(door_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    File socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket) return;
-    if (peer_process(socket.get()) == 0) continue;                              // another user: not spoken to
-    if (visitors_.size() == kVisitorsMost) visitors_.erase(visitors_.begin());  // the one that has kept silent longest
-    watch(socket.get(), kDoor, nullptr);  // what it has to say may come when we sleep
-    visitors_.push_back({std::move(socket)});
-    hub_.moved = true;
+    if (peer_process(socket.get()) == 0) continue;  // another user: not spoken to
+    if (newcomers_.size() == kNewcomersMost)
+      newcomers_.erase(newcomers_.begin());   // the one that has kept silent longest
+    watch(socket.get(), kListener, nullptr);  // what it has to say may come when we sleep
+    newcomers_.push_back({std::move(socket)});
+    shared_.moved = true;
   }
 }
 
 // Who is none of ours: people are told, but not without end.
-void ShmTransport::send_away(const Visitor& visitor, const char* why) {
+void ShmTransport::send_away(const Newcomer& newcomer, const char* why) {
   constexpr unsigned kWarningsMost = 10;
-  send_packet(visitor.socket.get(), refusal(why), {});
+  send_packet(newcomer.socket.get(), refusal(why), {});
   if (warnings_++ < kWarningsMost)
-    log::warn("shm: process " + std::to_string(peer_process(visitor.socket.get())) + " was refused: " + why);
+    log::warn("shm: process " + std::to_string(peer_process(newcomer.socket.get())) + " was refused: " + why);
 }
 
 // True: it need not be heard any more.
-bool ShmTransport::listen_to(Visitor& visitor) {
-  Arrival arrival = receive_packet(visitor.socket.get());
+bool ShmTransport::listen_to(Newcomer& newcomer) {
+  Arrival arrival = receive_packet(newcomer.socket.get());
   switch (arrival.what) {
     case Arrival::What::nothing_yet:
       return false;
     case Arrival::What::end:
       return true;
     case Arrival::What::broken:
-      send_away(visitor, "it speaks another version of the shm transport, or none");
+      send_away(newcomer, "it speaks another version of the shm transport, or none");
       return true;
     case Arrival::What::no_files:
-      send_packet(visitor.socket.get(), refusal(kNoFiles), {});
+      send_packet(newcomer.socket.get(), refusal(kNoFiles), {});
       return true;
     case Arrival::What::packet:
       break;
   }
-  hub_.moved = true;
-  unwatch(visitor.socket);
-  welcome(visitor, arrival);
+  shared_.moved = true;
+  unwatch(newcomer.socket);
+  welcome(newcomer, arrival);
   return true;
 }
 
-void ShmTransport::welcome(Visitor& visitor, Arrival& arrival) {
+void ShmTransport::welcome(Newcomer& newcomer, Arrival& arrival) {
   const Packet& hello = arrival.packet;
-  auto refuse = [&](const char* why) { send_packet(visitor.socket.get(), refusal(why), {}); };
+  auto refuse = [&](const char* why) { send_packet(newcomer.socket.get(), refusal(why), {}); };
   if (hello.kind != PacketKind::hello || hello.from == 0 || hello.from == self_)
-    return send_away(visitor, "a hello was expected");
-  if (!same_secret(secret_, hello)) return send_away(visitor, "it has not the secret of this job");
+    return send_away(newcomer, "a hello was expected");
+  if (!same_secret(secret_, hello)) return send_away(newcomer, "it has not the secret of this job");
   if (hello.to != self_) return refuse("it looks for another worker: its address is out of date");
 
-  Pair* pair = pairs_.find(hello.from);
-  if (pair != nullptr && pair->state() == Pair::State::open) read_socket(*pair);  // perhaps that one has just ended
-  if (pair != nullptr && pair->state() == Pair::State::open) return refuse("there is a link already");
-  if (pair != nullptr && pair->state() == Pair::State::connecting) {
-    if (pair->hello_sent && self_ < hello.from) {
-      send_packet(visitor.socket.get(), Packet{.kind = PacketKind::superseded}, {});
+  ShmLink* link = links_.find(hello.from);
+  if (link != nullptr && link->state() == ShmLink::State::open) read_socket(*link);  // perhaps that one has just ended
+  if (link != nullptr && link->state() == ShmLink::State::open) return refuse("there is a link already");
+  if (link != nullptr && link->state() == ShmLink::State::connecting) {
+    if (link->hello_sent && self_ < hello.from) {
+      send_packet(newcomer.socket.get(), Packet{.kind = PacketKind::superseded}, {});
       return;
     }
-    if (pair->socket) send_packet(pair->socket.get(), Packet{.kind = PacketKind::superseded}, {});
-    unwatch(pair->socket);
+    if (link->socket) send_packet(link->socket.get(), Packet{.kind = PacketKind::superseded}, {});
+    unwatch(link->socket);
   } else {
-    auto made = make_pair(hello.from);
+    auto made = make_link(hello.from);
     if (!made) return refuse(made.message().c_str());
-    pair = *made;
+    link = *made;
   }
-  unwatch(visitor.socket);
-  pair->socket = std::move(visitor.socket);
-  pair->hello_sent = true;
-  watch(pair->socket.get(), kSocket, pair);
-  if (!meet(*pair, arrival)) {
-    send_packet(pair->socket.get(), refusal("its channel could not be mapped"), {});
-    return pair->peer_left("its channel could not be mapped");
+  unwatch(newcomer.socket);
+  link->socket = std::move(newcomer.socket);
+  link->hello_sent = true;
+  watch(link->socket.get(), kSocket, link);
+  if (!meet(*link, arrival)) {
+    send_packet(link->socket.get(), refusal("its channel could not be mapped"), {});
+    return link->peer_left("its channel could not be mapped");
   }
-  if (introduce(*pair, PacketKind::welcome)) {
-    pair->tell_segments();
-    read_socket(*pair);
+  if (introduce(*link, PacketKind::welcome)) {
+    link->tell_segments();
+    read_socket(*link);
   } else {
-    pair->peer_left("the welcome could not be sent to it");
+    link->peer_left("the welcome could not be sent to it");
   }
 }
 
-void ShmTransport::read_socket(Pair& pair) {
-  while (pair.socket && (pair.state() == Pair::State::connecting || pair.state() == Pair::State::open)) {
-    Arrival arrival = receive_packet(pair.socket.get());
+void ShmTransport::read_socket(ShmLink& link) {
+  while (link.socket && (link.state() == ShmLink::State::connecting || link.state() == ShmLink::State::open)) {
+    Arrival arrival = receive_packet(link.socket.get());
     if (arrival.what == Arrival::What::nothing_yet) return;
-    hub_.moved = true;
+    shared_.moved = true;
     if (arrival.what == Arrival::What::packet) {
-      take_packet(pair, arrival);
+      take_packet(link, arrival);
       continue;
     }
-    unwatch(pair.socket);
+    unwatch(link.socket);
     if (arrival.what == Arrival::What::no_files) {
-      pair.peer_left(kNoFiles);
+      link.peer_left(kNoFiles);
     } else if (arrival.what == Arrival::What::broken) {
-      pair.peer_left("it sent a packet that is not of this version of the shm transport");
-    } else if (pair.process != 0) {
-      pair.peer_left("process " + std::to_string(pair.process) + " has ended");
+      link.peer_left("it sent a packet that is not of this version of the shm transport");
+    } else if (link.process != 0) {
+      link.peer_left("process " + std::to_string(link.process) + " has ended");
     } else {
-      pair.peer_left("it closed the connection before it was set up");
+      link.peer_left("it closed the connection before it was set up");
     }
   }
 }
 
-void ShmTransport::take_packet(Pair& pair, Arrival& arrival) {
+void ShmTransport::take_packet(ShmLink& link, Arrival& arrival) {
   const Packet& packet = arrival.packet;
-  bool connecting = pair.state() == Pair::State::connecting;
+  bool connecting = link.state() == ShmLink::State::connecting;
   switch (packet.kind) {
     case PacketKind::welcome:
-      if (!connecting || packet.from != pair.peer() || !same_secret(secret_, packet) || !meet(pair, arrival)) {
-        pair.peer_left("its welcome was not what it should be");
+      if (!connecting || packet.from != link.peer() || !same_secret(secret_, packet) || !meet(link, arrival)) {
+        link.peer_left("its welcome was not what it should be");
       } else {
-        pair.tell_segments();
+        link.tell_segments();
       }
       return;
     case PacketKind::refuse:
-      return pair.peer_left("it refused the connection: " + packet.reason());
+      return link.peer_left("it refused the connection: " + packet.reason());
     case PacketKind::superseded:
       // It connects to us at the same time, and that connection is the one: it is at the door, or will be.
       if (connecting) {
-        unwatch(pair.socket);
-        pair.socket.reset();
+        unwatch(link.socket);
+        link.socket.reset();
       } else {
-        pair.peer_left("it closed the link");
+        link.peer_left("it closed the link");
       }
       return;
     case PacketKind::segment:
-      if (arrival.files.size() != 1 || !pair.memory->add_segment(packet.segment_id, packet.segment_base,
+      if (arrival.files.size() != 1 || !link.memory->add_segment(packet.segment_id, packet.segment_base,
                                                                  packet.segment_size, std::move(arrival.files[0]))) {
-        pair.peer_left(
+        link.peer_left(
             "a segment of its memory could not be mapped here. A limit on address space? ulimit -v unlimited");
       }
       return;
-    case PacketKind::bye:
-      return pair.peer_left("it closed the link");
+    case PacketKind::disconnect:
+      return link.peer_left("it closed the link");
     case PacketKind::hello:
       break;
   }
-  pair.peer_left("it sent a packet that makes no sense here");
+  link.peer_left("it sent a packet that makes no sense here");
 }
 
 // ---- memory
@@ -555,16 +556,16 @@ ucx::Buffer ShmTransport::allocate(std::uint64_t size) {
     auto pool = SharedPool::create();
     if (!pool) return {};
     pool_ = *pool;
-    for (auto& pair : pairs_) pair->tell_segments();
+    for (auto& link : links_) link->tell_segments();
   }
   return pool_->allocate(size);
 }
 
 Result<MemoryHandle> ShmTransport::register_memory(std::byte* address, std::uint64_t size, MemoryKind kind) {
   if (kind != MemoryKind::host) return Status::failure("the shm transport reaches the memory of the host only");
-  std::uint64_t segment = hub_.segment_of(address, size);
-  for (auto& pair : pairs_) pair->tell_segments();  // before anybody can have the key
-  std::uint64_t id = hub_.keys.add(reinterpret_cast<std::uintptr_t>(address), size, segment);
+  std::uint64_t segment = shared_.segment_of(address, size);
+  for (auto& link : links_) link->tell_segments();  // before anybody can have the key
+  std::uint64_t id = shared_.keys.add(reinterpret_cast<std::uintptr_t>(address), size, segment);
   if (id == 0) {
     return Status::failure("no more than " + std::to_string(host::KeyTable::kEntries) +
                            " pieces of memory can be registered at a time; deregister some, or register larger ones");
@@ -573,7 +574,7 @@ Result<MemoryHandle> ShmTransport::register_memory(std::byte* address, std::uint
 }
 
 void ShmTransport::deregister_memory(MemoryHandle& handle) {
-  hub_.keys.remove(handle.id);
+  shared_.keys.remove(handle.id);
   handle = {};
 }
 
@@ -600,78 +601,79 @@ void ShmTransport::release_key(RemoteKey& key) {
 // ---- progress
 
 int ShmTransport::progress() {
-  bool look_at_sockets = hub_.sockets_wanted;
+  bool look_at_sockets = shared_.sockets_wanted;
   if (idle_) {
     std::uint64_t now = clock::now_ns();
     if (now - looked_at_ < look_gap_ns_ && !look_at_sockets && !armed_) {
-      if (hub_.unready != nullptr && !hub_.unready->get_ready()) hub_.unready = nullptr;
+      if (shared_.unready != nullptr && !shared_.unready->get_ready()) shared_.unready = nullptr;
       return 0;
     }
     looked_at_ = now;
-    look_at_sockets |= now - served_at_ >= kServeGapNs || connecting_ != 0 || !visitors_.empty();
+    look_at_sockets |= now - served_at_ >= kServeGapNs || connecting_ != 0 || !newcomers_.empty();
   } else if (++polls_ % kServeEvery == 0) {
     look_at_sockets = true;
   }
   if (PERIAPT_UNLIKELY(armed_)) disarm(), look_at_sockets = true;
-  hub_.moved = false;
-  hub_.waited = idle_;
+  shared_.moved = false;
+  shared_.waited = idle_;
   if (PERIAPT_UNLIKELY(look_at_sockets)) serve();
 
   int done = 0;
   bool busy = false, draining = false;
-  for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    Pair& pair = pairs_[i];
-    if (PERIAPT_UNLIKELY(pair.state() >= Pair::State::lost)) continue;
-    done += pair.poll();
-    busy |= pair.busy();
-    draining |= pair.state() == Pair::State::drained;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    ShmLink& link = links_[i];
+    if (PERIAPT_UNLIKELY(link.state() >= ShmLink::State::lost)) continue;
+    done += link.poll();
+    busy |= link.busy();
+    draining |= link.state() == ShmLink::State::drained;
   }
   if (PERIAPT_UNLIKELY(draining)) end_drained();
   if (PERIAPT_UNLIKELY(!deferred_.empty())) done += tell_deferred();
-  if (PERIAPT_UNLIKELY(pairs_.has_retired()) && deferred_.empty()) pairs_.reap();  // their completions come first
-  if (done != 0) look_gap_ns_ = std::exchange(hub_.brought_bulk, false) ? kBulkLookGapNs : kLookGapNs;
-  idle_ = done == 0 && !hub_.moved && !busy && deferred_.empty();
+  if (PERIAPT_UNLIKELY(links_.has_retired()) && deferred_.empty()) links_.reap();  // their completions come first
+  if (done != 0) look_gap_ns_ = std::exchange(shared_.brought_bulk, false) ? kBulkLookGapNs : kLookGapNs;
+  idle_ = done == 0 && !shared_.moved && !busy && deferred_.empty();
   return done;
 }
 
 // Pairs whose peer has left, and from which all has been delivered.
 void ShmTransport::end_drained() {
-  for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    Pair& pair = pairs_[i];
-    if (!pair.drained()) continue;
-    pair.abandon(Outcome::peer_lost);
-    forget(pair);
-    pair.socket.reset();
-    pair.report_lost();
-    deferred_.lose(pair, pair.reason());
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    ShmLink& link = links_[i];
+    if (!link.drained()) continue;
+    link.abandon(Outcome::peer_lost);
+    forget(link);
+    link.socket.reset();
+    link.report_lost();
+    deferred_.lose(link, link.reason());
   }
 }
 
-void ShmTransport::open_graves() {
-  std::erase_if(hub_.graves, [](const Hub::Buried& grave) { return has_ended(grave.life); });
+void ShmTransport::reap_loans() {
+  std::erase_if(shared_.retired_loans,
+                [](const TransportState::RetiredLoans& retired) { return has_ended(retired.life); });
 }
 
 bool ShmTransport::arm() {
-  if (!deferred_.empty() || hub_.sockets_wanted || pairs_.has_retired()) return false;
-  for (auto& pair : pairs_) {
-    bool calling = pair->state() == Pair::State::connecting && !pair->hello_sent;
-    if (pair->must_be_polled() || calling) return false;
+  if (!deferred_.empty() || shared_.sockets_wanted || links_.has_retired()) return false;
+  for (auto& link : links_) {
+    bool calling = link->state() == ShmLink::State::connecting && !link->hello_sent;
+    if (link->must_be_polled() || calling) return false;
   }
-  for (auto& pair : pairs_) pair->ask_for_bell(true);
+  for (auto& link : links_) link->ask_for_bell(true);
   armed_ = true;
   // Our wish before our last look: by a barrier on the peers' threads, or, where that is forbidden, by a fence that
-  // they pay for too (Pair::fenced_).
+  // they pay for too (ShmLink::fenced_).
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (!hub_.fenced) host::membarrier(true);
-  bool found = std::any_of(pairs_.begin(), pairs_.end(),
-                           [](const auto& pair) { return pair->in_ready() || pair->has_room_again(); });
+  if (!shared_.fenced) host::membarrier(true);
+  bool found = std::any_of(links_.begin(), links_.end(),
+                           [](const auto& link) { return link->in_ready() || link->has_room_again(); });
   if (found) disarm();
   return !found;
 }
 
 void ShmTransport::disarm() {
   armed_ = false;
-  for (auto& pair : pairs_) pair->ask_for_bell(false);
+  for (auto& link : links_) link->ask_for_bell(false);
 }
 
 // ---- the factory

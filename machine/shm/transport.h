@@ -1,5 +1,5 @@
 // The shared memory transport: workers of one host, in processes that need not have been started by each other.
-// See pair.h for how bytes go, rendezvous.h for how workers meet.
+// See link.h for how bytes go, rendezvous.h for how workers meet.
 //
 // Options: +shm-cma on|off (may the private memory of other processes be read with process_vm_readv? default on, where
 // a try shows that it works), +shm-direct on|off (do workers of one process copy straight from each other? default on;

@@ -1,4 +1,4 @@
-// Pair: the Link of the shared memory transport: two channels (out: ours, in: the peer's) and what is under way on
+// ShmLink: the Link of the shared memory transport: two channels (out: ours, in: the peer's) and what is under way on
 // them.
 //
 //   payload up to                    goes
@@ -41,13 +41,14 @@ using ucx::Completion;
 using ucx::Header;
 using ucx::Outcome;
 
-class Pair;
+class ShmLink;
 
-/// What the pairs of one transport share.
-struct Hub {
-  Hub(ucx::Receiver& the_receiver, ucx::DeferredCalls& the_calls) : receiver(the_receiver), deferred(the_calls) {}
+/// What the links of one transport share.
+struct TransportState {
+  TransportState(ucx::Receiver& the_receiver, ucx::DeferredCalls& the_calls)
+      : receiver(the_receiver), deferred(the_calls) {}
 
-  struct Buried {
+  struct RetiredLoans {
     std::vector<ucx::Buffer> loans;
     File life;  ///< the borrower's pidfd; none: it is this process
   };
@@ -56,37 +57,37 @@ struct Hub {
   std::vector<Segment> segments;  ///< the table's, as of segments_version
   std::uint64_t segments_version = 0;
   host::KeyRing keys;
-  bool sockets_wanted = false;  ///< somebody waits for what a socket will bring
-  std::vector<Buried> graves;   ///< loans of links that are closed, whose borrowers may still read them
-  bool fenced = true;           ///< this process has no membarrier
-  bool brought_bulk = false;    ///< a message whose payload lies in bulk was handed up since it was last cleared
-  bool waited = false;          ///< the last look found nothing
-  bool moved = false;           ///< something was done since it was last cleared
-  Pair* unready = nullptr;      ///< it sends larger messages, and can get ready for the next one
-  std::uint64_t pairs_made = 0;
+  bool sockets_wanted = false;              ///< somebody waits for what a socket will bring
+  std::vector<RetiredLoans> retired_loans;  ///< loans of links that are closed, whose borrowers may still read them
+  bool fenced = true;                       ///< this process has no membarrier
+  bool brought_bulk = false;   ///< a message whose payload lies in bulk was handed up since it was last cleared
+  bool waited = false;         ///< the last look found nothing
+  bool moved = false;          ///< something was done since it was last cleared
+  ShmLink* unready = nullptr;  ///< it sends larger messages, and can get ready for the next one
+  std::uint64_t links_made = 0;
   std::uint64_t transfer_min = 0;  ///< of a stream of messages, or of private ones
 
   /// The segment that those bytes of ours lie in; 0: they are private.
   std::uint64_t segment_of(const void* bytes, std::uint64_t size);
 };
 
-class Pair final : public ucx::Link {
+class ShmLink final : public ucx::Link {
  public:
   static constexpr std::size_t kInlineMost = 8192;
   static constexpr std::uint64_t kAtOnce = 32 << 10;  ///< put and get up to here are done in the call
   /// The same for a put to memory that is mapped here: what the caller has written just now is near to him only.
   static constexpr std::uint64_t kPutAtOnce = 128 << 10;
   static constexpr std::uint64_t kLoanMin = 1024;  ///< smaller payloads are copied rather than lent
-  /// Messages of one pair in one progress(). Who shares its core yields it after each: 16 halved the rate of many
-  /// pairs.
+  /// Messages of one link in one progress(). Who shares its core yields it after each: 16 halved the rate of many
+  /// links.
   static constexpr int kBudget = 64;
   static constexpr int kFetchAhead = 8;
 
   enum class State : std::uint8_t { connecting, open, drained, lost, closed };
 
-  Pair(ucx::Transport& transport, ucx::PeerId peer, Hub& hub)
-      : Link(transport, peer), hub_(hub), number_(++hub.pairs_made) {}
-  ~Pair() override;
+  ShmLink(ucx::Transport& transport, ucx::PeerId peer, TransportState& shared)
+      : Link(transport, peer), shared_(shared), number_(++shared.links_made) {}
+  ~ShmLink() override;
 
   // ---- life
 
@@ -134,7 +135,7 @@ class Pair final : public ucx::Link {
       std::memcpy(bulk, payload.data(), payload.size());
       kind = kInBulk;
       anew = out_.bulk_begins_anew() ? 1 : 0;
-      hub_.unready = this;
+      shared_.unready = this;
     }
     // The cell last, and all of it at once: a reader that waits looks at its line again and again.
     write_header(cell, header);
@@ -200,9 +201,9 @@ class Pair final : public ucx::Link {
 
   /// Keeps track of messages borrowed from the peer: they may outlive the link.
   struct Borrowing {
-    Pair* pair;  ///< nullptr once the link has gone
+    ShmLink* link;  ///< nullptr once the link has gone
     std::uint64_t live = 0;
-    std::unique_ptr<PeerMemory> memory;  ///< taken over from the pair then
+    std::unique_ptr<PeerMemory> memory;  ///< taken over from the link then
   };
 
  private:
@@ -325,7 +326,7 @@ class Pair final : public ucx::Link {
   PERIAPT_INLINE int deliver() {
     int handed_up = 0;
     if (PERIAPT_UNLIKELY(placement_.kind == Placing::transfer)) return 0;
-    ucx::Receiver& receiver = hub_.receiver;
+    ucx::Receiver& receiver = shared_.receiver;
     while (handed_up < kBudget) {
       bool goes_on = true;
       const HalfCell* cell = in_.peek();
@@ -335,7 +336,7 @@ class Pair final : public ucx::Link {
       std::size_t at = round_up(header, 8);
       // So many in a row: the writer is well ahead, and its lines can be asked for before they are needed.
       if (handed_up >= kFetchAhead || behind_) in_.fetch(kFetchAhead);
-      if (hub_.waited && kind <= kInCell) out_.take_line();  // an answer may follow soon
+      if (shared_.waited && kind <= kInCell) out_.take_line();  // an answer may follow soon
       if (PERIAPT_LIKELY(kind == kInHalf && at + size <= HalfCell::kBodyBytes)) {
         goes_on = receiver.arrived(*this, {cell->body, header}, {cell->body + at, size});
         if (PERIAPT_UNLIKELY(in_.consume_half())) told_of_room();
@@ -346,7 +347,7 @@ class Pair final : public ucx::Link {
       } else if (kind == kInBulk && at <= host::Slot::kBodyBytes && size <= kInlineMost && !in_.is_second()) {
         goes_on = receiver.arrived(*this, {ChannelReader::whole(*cell).body, header},
                                    {in_.bulk(size, meta >> 48 != 0), size});
-        hub_.brought_bulk = true;
+        shared_.brought_bulk = true;
         consumed();
       } else {
         int others = 0;
@@ -357,7 +358,7 @@ class Pair final : public ucx::Link {
       }
       ++handed_up;
       // Who has waited wants this one now: a look at the next line would hold up all that he writes.
-      if (PERIAPT_UNLIKELY(state_ == State::closed || !goes_on || hub_.waited)) break;
+      if (PERIAPT_UNLIKELY(state_ == State::closed || !goes_on || shared_.waited)) break;
     }
     behind_ = handed_up == kBudget;
     return handed_up;
@@ -405,8 +406,8 @@ class Pair final : public ucx::Link {
   bool peer_copies() const;
   bool told(std::uint64_t segment) const { return segment != 0 && segment <= told_segment_; }
 
-  Hub& hub_;
-  const std::uint64_t number_;  ///< no other pair of the transport has it, before or after
+  TransportState& shared_;
+  const std::uint64_t number_;  ///< no other link of the transport has it, before or after
   State state_ = State::connecting;
   bool may_send_ = false;                 ///< send_inline() need not look further
   bool readable_ = false;                 ///< the channel in is mapped

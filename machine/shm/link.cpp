@@ -1,4 +1,4 @@
-#include "machine/shm/pair.h"
+#include "machine/shm/link.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -14,7 +14,7 @@ namespace {
 
 // Of a stream. Small enough that the reader soon has something to do, large enough that a cell's cost is nothing.
 constexpr std::uint64_t kStreamPiece = 16 << 10;
-static_assert(kStreamPiece <= Channel::kPieceMost && Pair::kInlineMost <= Channel::kPieceMost);
+static_assert(kStreamPiece <= Channel::kPieceMost && ShmLink::kInlineMost <= Channel::kPieceMost);
 constexpr std::size_t kAsksMost = 1024;
 // Bytes that one look at a transfer copies: then it is time to look at what else there is.
 constexpr std::uint64_t kCopyAtOnce = 128 << 10;
@@ -60,15 +60,15 @@ std::uint64_t apply(ucx::AtomicOp op, std::size_t width, void* at, std::uint64_t
 bool is_atomic(std::size_t width, std::uint64_t address) { return (width == 4 || width == 8) && address % width == 0; }
 
 struct Borrowed {
-  Pair::Borrowing* from;
+  ShmLink::Borrowing* from;
   std::uint32_t loan;
 };
 
 void release_borrowed(void* pool, void*) {
   Borrowed* borrowed = static_cast<Borrowed*>(pool);
-  Pair::Borrowing* from = borrowed->from;
-  if (from->pair != nullptr) from->pair->give_back(borrowed->loan);
-  if (--from->live == 0 && from->pair == nullptr) delete from;
+  ShmLink::Borrowing* from = borrowed->from;
+  if (from->link != nullptr) from->link->give_back(borrowed->loan);
+  if (--from->live == 0 && from->link == nullptr) delete from;
   delete borrowed;
 }
 
@@ -90,7 +90,7 @@ bool has_ended(const File& life) {
   return life && ::poll(&state, 1, 0) > 0;
 }
 
-std::uint64_t Hub::segment_of(const void* bytes, std::uint64_t size) {
+std::uint64_t TransportState::segment_of(const void* bytes, std::uint64_t size) {
   if (std::uint64_t now = segments::version(); PERIAPT_UNLIKELY(now != segments_version)) {
     segments_version = now;
     segments = segments::all();
@@ -103,17 +103,17 @@ std::uint64_t Hub::segment_of(const void* bytes, std::uint64_t size) {
 
 // ---- life
 
-Pair::~Pair() {
-  if (hub_.unready == this) hub_.unready = nullptr;
+ShmLink::~ShmLink() {
+  if (shared_.unready == this) shared_.unready = nullptr;
   if (borrowing_ != nullptr) {
-    borrowing_->pair = nullptr;
+    borrowing_->link = nullptr;
     borrowing_->memory = std::move(memory);
     if (borrowing_->live == 0) delete borrowing_;
   }
-  if (loans_.size() != free_loans_.size()) hub_.graves.push_back({std::move(loans_), std::move(life)});
+  if (loans_.size() != free_loans_.size()) shared_.retired_loans.push_back({std::move(loans_), std::move(life)});
 }
 
-Status Pair::prepare() {
+Status ShmLink::prepare() {
   auto file = make_memory_file("periapt-channel", sizeof(Channel));
   if (!file) return file.status();
   File owned(*file);
@@ -127,8 +127,8 @@ Status Pair::prepare() {
   return {};
 }
 
-bool Pair::meet(const Packet& packet, File channel, File keys, File bell, std::uint32_t peer, bool same_process,
-                bool copying) {
+bool ShmLink::meet(const Packet& packet, File channel, File keys, File bell, std::uint32_t peer, bool same_process,
+                   bool copying) {
   if (packet.channel_bytes != sizeof(Channel) || !is_fixed_memory_file(channel.get(), sizeof(Channel)) ||
       !is_fixed_memory_file(keys.get(), sizeof(host::KeyTable))) {
     return false;
@@ -142,7 +142,7 @@ bool Pair::meet(const Packet& packet, File channel, File keys, File bell, std::u
   readable_ = true;
   bell_ = std::move(bell);
   process = peer;
-  fenced_ = hub_.fenced || (packet.flags & Packet::kNoMembarrier) != 0;
+  fenced_ = shared_.fenced || (packet.flags & Packet::kNoMembarrier) != 0;
   memory->set_process(peer, same_process);
   Copies copies = memory->try_copying(packet.cookie_at, packet.cookie, copying);
   out_.channel().head.writer_copies.store(static_cast<std::uint32_t>(copies), std::memory_order_release);
@@ -151,10 +151,10 @@ bool Pair::meet(const Packet& packet, File channel, File keys, File bell, std::u
   return true;
 }
 
-void Pair::tell_segments() {
+void ShmLink::tell_segments() {
   if (state_ != State::open) return;
-  hub_.segment_of(nullptr, 0);  // brings the list up to date
-  for (const Segment& segment : hub_.segments) {
+  shared_.segment_of(nullptr, 0);  // brings the list up to date
+  for (const Segment& segment : shared_.segments) {
     if (segment.id <= told_segment_) continue;
     Packet packet;
     packet.kind = PacketKind::segment;
@@ -166,7 +166,7 @@ void Pair::tell_segments() {
   }
 }
 
-void Pair::peer_left(std::string reason) {
+void ShmLink::peer_left(std::string reason) {
   if (state_ != State::connecting && state_ != State::open) return;
   gone_ = true;
   state_ = State::drained;
@@ -178,7 +178,7 @@ void Pair::peer_left(std::string reason) {
   }
 }
 
-void Pair::break_off(const std::string& why) {
+void ShmLink::break_off(const std::string& why) {
   if (state_ != State::connecting && state_ != State::open) return;
   state_ = State::drained;
   broken_ = true;
@@ -186,7 +186,7 @@ void Pair::break_off(const std::string& why) {
   reason_ = why;
 }
 
-void Pair::abandon(Outcome outcome) {
+void ShmLink::abandon(Outcome outcome) {
   auto revoke = [this](TransferView& transfer) {
     transfer.revoke();
     // At most one piece is being copied by the peer. While it is, the bytes are not ours to give back.
@@ -194,53 +194,53 @@ void Pair::abandon(Outcome outcome) {
   };
   if (placement_.kind == Placing::transfer) revoke(placement_.transfer);
   placement_ = {};
-  if (stream_.active) hub_.deferred.end(stream_.completion, outcome);
+  if (stream_.active) shared_.deferred.end(stream_.completion, outcome);
   stream_ = {};
   for (Pending& pending : pending_) {
     if (pending.transfer) revoke(pending.transfer);
-    hub_.deferred.end(pending.completion, outcome);
+    shared_.deferred.end(pending.completion, outcome);
   }
   pending_.clear();
   helping_.clear();
   answers_.clear();
   returns_.clear();
-  for (Flushing& flushing : flushing_) hub_.deferred.end(flushing.completion, outcome);
+  for (Flushing& flushing : flushing_) shared_.deferred.end(flushing.completion, outcome);
   flushing_.clear();
   busy_ = false;
 }
 
-void Pair::reconsider() {
+void ShmLink::reconsider() {
   bool alive = state_ == State::open || state_ == State::connecting;
   may_send_ = alive && !stream_.active && puts_running_ == 0;
   busy_ = stream_.active || placement_.kind == Placing::transfer || !pending_.empty() || !helping_.empty() ||
           !answers_.empty() || !returns_.empty() || !flushing_.empty();
 }
 
-void Pair::ask_for_bell(bool ask) {
+void ShmLink::ask_for_bell(bool ask) {
   if (readable_) in_.channel().head.reader_sleeps.store(ask ? 1 : 0, std::memory_order_relaxed);
   out_.channel().head.writer_sleeps.store(ask && wants_room() ? 1 : 0, std::memory_order_relaxed);
 }
 
-bool Pair::must_be_polled() const {
+bool ShmLink::must_be_polled() const {
   // What only the peer can bring on rings the bell: room, an answer.
   bool transfers = std::any_of(pending_.begin(), pending_.end(), [](const Pending& p) { return bool(p.transfer); });
   return placement_.kind == Placing::transfer || transfers || !helping_.empty() || state_ == State::drained;
 }
 
-void Pair::ring() {
+void ShmLink::ring() {
   // It came to our channel and fell asleep before its answer with the bell was here: then the bell rings when it comes.
   if (state_ == State::connecting) rings_at_meeting_ = true;
   std::uint64_t one = 1;
   if (bell_ && ::write(bell_.get(), &one, sizeof(one)) < 0 && errno != EAGAIN) bell_.reset();
 }
 
-void Pair::ring_bell(std::atomic<std::uint32_t>& sleeps) {
+void ShmLink::ring_bell(std::atomic<std::uint32_t>& sleeps) {
   if (sleeps.exchange(0, std::memory_order_acq_rel) != 0) ring();
 }
 
-Accepted Pair::refuse() { return state_ == State::open || state_ == State::connecting ? no_room() : Accepted::lost; }
+Accepted ShmLink::refuse() { return state_ == State::open || state_ == State::connecting ? no_room() : Accepted::lost; }
 
-Accepted Pair::no_room() {
+Accepted ShmLink::no_room() {
   out_.drop_claims();
   starved_ = true;
   return Accepted::no_resource;
@@ -248,14 +248,14 @@ Accepted Pair::no_room() {
 
 // ---- sending
 
-Accepted Pair::send_lent(Header header, std::span<const std::byte> payload, Completion& completion) {
+Accepted ShmLink::send_lent(Header header, std::span<const std::byte> payload, Completion& completion) {
   if (payload.size() <= kInlineMost) return send_inline(header, payload);
   return send_large(header, payload, &completion, nullptr);
 }
 
-Accepted Pair::send_owned(Header header, ucx::Buffer& payload) {
+Accepted ShmLink::send_owned(Header header, ucx::Buffer& payload) {
   if (payload.size() >= kLoanMin && state_ == State::open) {
-    std::uint64_t segment = hub_.segment_of(payload.data(), payload.size());
+    std::uint64_t segment = shared_.segment_of(payload.data(), payload.size());
     if (segment > told_segment_) tell_segments();
     if (told(segment) && segment <= 0xFF) {
       if (!may_send_) return refuse();
@@ -281,21 +281,21 @@ Accepted Pair::send_owned(Header header, ucx::Buffer& payload) {
   return accepted;
 }
 
-Accepted Pair::send_large(Header header, std::span<const std::byte> payload, Completion* completion,
-                          ucx::Buffer* owned) {
+Accepted ShmLink::send_large(Header header, std::span<const std::byte> payload, Completion* completion,
+                             ucx::Buffer* owned) {
   if (!may_send_) return refuse();
   host::Slot* cell = out_.claim();
   if (cell == nullptr) return no_room();
   write_header(cell, header);
   write_body(cell, kBehindHeader, std::uint64_t{payload.size()});
 
-  Place source{reinterpret_cast<std::uintptr_t>(payload.data()), hub_.segment_of(payload.data(), payload.size())};
+  Place source{reinterpret_cast<std::uintptr_t>(payload.data()), shared_.segment_of(payload.data(), payload.size())};
   if (source.segment > told_segment_) tell_segments();
   if (!told(source.segment)) source.segment = 0;
   bool mapped = state_ == State::open && (memory->same_process() || source.segment != 0);
   // Small ones of a stream go faster by the ring, whose reader does not hold the writer up.
   bool alone = pending_.empty() && out_.reader_is_near();
-  std::uint64_t least = mapped && alone ? 0 : hub_.transfer_min;
+  std::uint64_t least = mapped && alone ? 0 : shared_.transfer_min;
   int slot = (mapped || peer_copies()) && payload.size() >= least ? free_transfer() : -1;
   if (slot < 0) {
     bool gone = start_stream(cell, meta(kStream, header.size(), 0), payload, completion, owned);
@@ -318,8 +318,8 @@ Accepted Pair::send_large(Header header, std::span<const std::byte> payload, Com
 }
 
 // The cell has been written but for being published. True: all of it has gone out.
-bool Pair::start_stream(host::Slot* cell, std::uint64_t meta, std::span<const std::byte> payload,
-                        Completion* completion, ucx::Buffer* owned) {
+bool ShmLink::start_stream(host::Slot* cell, std::uint64_t meta, std::span<const std::byte> payload,
+                           Completion* completion, ucx::Buffer* owned) {
   stream_.next = payload.data();
   stream_.left = payload.size();
   stream_.number = next_number_++;
@@ -332,7 +332,7 @@ bool Pair::start_stream(host::Slot* cell, std::uint64_t meta, std::span<const st
   return !stream_.active;
 }
 
-void Pair::pump() {
+void ShmLink::pump() {
   while (stream_.left != 0) {
     std::uint64_t size = std::min(stream_.left, kStreamPiece);
     host::Slot* cell = out_.claim();
@@ -342,27 +342,27 @@ void Pair::pump() {
     publish(cell, meta(kPiece, 0, size, out_.bulk_begins_anew() ? 1 : 0));
     stream_.next += size;
     stream_.left -= size;
-    hub_.moved = true;
+    shared_.moved = true;
   }
-  hub_.deferred.end(stream_.completion, Outcome::ok);
-  hub_.unready = this;
+  shared_.deferred.end(stream_.completion, Outcome::ok);
+  shared_.unready = this;
   stream_ = {};
 }
 
 // ---- one-sided
 
 // Where all the memory of a key is mapped here: looked up once, since the address of what is loaded hangs on it.
-bool Pair::find_mapping(host::KeyEntry& key) {
+bool ShmLink::find_mapping(host::KeyEntry& key) {
   std::byte* here = memory->here({key.address, key.segment}, key.size);
-  if (here == nullptr && key.segment != 0) hub_.sockets_wanted = true;  // it has been told before
+  if (here == nullptr && key.segment != 0) shared_.sockets_wanted = true;  // it has been told before
   if (here == nullptr) return false;
   key.shift = reinterpret_cast<std::uintptr_t>(here) - key.address;
   key.mapped_by = number_;
   return true;
 }
 
-Accepted Pair::one_sided(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote, host::KeyEntry& key,
-                         Completion& completion) {
+Accepted ShmLink::one_sided(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote,
+                            host::KeyEntry& key, Completion& completion) {
   if (PERIAPT_UNLIKELY(state_ != State::open)) return refuse();
   if (PERIAPT_UNLIKELY(!key.allows(*keys_, remote, size))) return fail(completion, Outcome::bad_key);
   Place there{remote, key.segment};
@@ -377,7 +377,7 @@ Accepted Pair::one_sided(bool is_put, std::byte* local, std::uint64_t size, std:
   }
   int slot = free_transfer();
   if (slot < 0) return no_room();
-  Place ours{reinterpret_cast<std::uintptr_t>(local), hub_.segment_of(local, size)};
+  Place ours{reinterpret_cast<std::uintptr_t>(local), shared_.segment_of(local, size)};
   if (ours.segment > told_segment_) tell_segments();
   if (!told(ours.segment)) ours.segment = 0;
   Pending pending{next_number_++, &completion};
@@ -403,20 +403,20 @@ Accepted Pair::one_sided(bool is_put, std::byte* local, std::uint64_t size, std:
   return Accepted::pending;
 }
 
-Accepted Pair::fail(Completion& completion, Outcome outcome) {
-  hub_.deferred.end(&completion, outcome);
+Accepted ShmLink::fail(Completion& completion, Outcome outcome) {
+  shared_.deferred.end(&completion, outcome);
   return Accepted::pending;
 }
 
 // The peer has told of it before it gave the key away, but that packet has not been read yet.
-Accepted Pair::wait_for_segment() {
-  hub_.sockets_wanted = true;
+Accepted ShmLink::wait_for_segment() {
+  shared_.sockets_wanted = true;
   return Accepted::no_resource;
 }
 
 // Neither side may touch the other's memory: the peer does it, as told.
-Accepted Pair::ask_for_bytes(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote,
-                             host::KeyEntry& key, Completion& completion) {
+Accepted ShmLink::ask_for_bytes(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote,
+                                host::KeyEntry& key, Completion& completion) {
   if (size == 0) return Accepted::done;
   host::Slot* cell = pending_.size() < kAsksMost && may_send_ ? out_.claim() : nullptr;
   if (cell == nullptr) return no_room();
@@ -434,8 +434,8 @@ Accepted Pair::ask_for_bytes(bool is_put, std::byte* local, std::uint64_t size, 
   return Accepted::pending;
 }
 
-Accepted Pair::fetch_op(ucx::AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
-                        std::uint64_t remote, host::KeyEntry& key, void* result, Completion& completion) {
+Accepted ShmLink::fetch_op(ucx::AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
+                           std::uint64_t remote, host::KeyEntry& key, void* result, Completion& completion) {
   if (PERIAPT_UNLIKELY(state_ != State::open)) return refuse();
   if (PERIAPT_UNLIKELY(!key.allows(*keys_, remote, width))) return fail(completion, Outcome::bad_key);
   if (PERIAPT_UNLIKELY(!is_atomic(width, remote))) return fail(completion, Outcome::failed);
@@ -461,7 +461,7 @@ Accepted Pair::fetch_op(ucx::AtomicOp op, std::size_t width, std::uint64_t opera
 }
 
 // Messages are complete when the peer has taken them in: it is asked to say so, with a cell that comes behind them.
-Accepted Pair::flush(Completion& completion) {
+Accepted ShmLink::flush(Completion& completion) {
   if (state_ != State::open && state_ != State::connecting) return Accepted::lost;
   if (pending_.empty() && !stream_.active && flushed_ == out_.position()) return Accepted::done;
   host::Slot* cell = pending_.size() < kAsksMost && may_send_ ? out_.claim() : nullptr;
@@ -477,23 +477,23 @@ Accepted Pair::flush(Completion& completion) {
   return Accepted::pending;
 }
 
-int Pair::free_transfer() const {
+int ShmLink::free_transfer() const {
   for (unsigned slot = 0; slot < Channel::kTransfers; ++slot) {
     if ((transfers_used_ & 1u << slot) == 0) return static_cast<int>(slot);
   }
   return -1;
 }
 
-bool Pair::peer_copies() const {
+bool ShmLink::peer_copies() const {
   return readable_ &&
          in_.channel().head.writer_copies.load(std::memory_order_acquire) == static_cast<std::uint32_t>(Copies::work);
 }
 
 // ---- receiving
 
-bool Pair::deliver_other(const HalfCell& peeked, std::uint64_t kind, std::uint64_t header, std::uint64_t size,
-                         std::uint64_t segment, int& handed_up) {
-  hub_.moved = true;
+bool ShmLink::deliver_other(const HalfCell& peeked, std::uint64_t kind, std::uint64_t header, std::uint64_t size,
+                            std::uint64_t segment, int& handed_up) {
+  shared_.moved = true;
   bool understood = header <= kHeaderMost && !in_.is_second();
   if (understood) {
     const host::Slot& cell = ChannelReader::whole(peeked);
@@ -539,10 +539,10 @@ bool Pair::deliver_other(const HalfCell& peeked, std::uint64_t kind, std::uint64
   return understood && !broken_ && state_ != State::closed && placement_.kind != Placing::transfer;
 }
 
-bool Pair::deliver_stream(const host::Slot& cell, std::uint64_t header) {
+bool ShmLink::deliver_stream(const host::Slot& cell, std::uint64_t header) {
   std::uint64_t size = read_body<std::uint64_t>(cell, kBehindHeader);
   if (placement_.kind != Placing::nothing || size == 0) return false;
-  std::byte* to = hub_.receiver.place(*this, {cell.body, header}, size);
+  std::byte* to = shared_.receiver.place(*this, {cell.body, header}, size);
   consumed();
   if (state_ == State::closed) return true;
   if (to == nullptr) return break_off("no memory for a message of " + std::to_string(size) + " bytes"), true;
@@ -550,15 +550,15 @@ bool Pair::deliver_stream(const host::Slot& cell, std::uint64_t header) {
   return true;
 }
 
-bool Pair::deliver_transfer(const host::Slot& cell, std::uint64_t header) {
+bool ShmLink::deliver_transfer(const host::Slot& cell, std::uint64_t header) {
   std::uint64_t size = read_body<std::uint64_t>(cell, kBehindHeader);
   WhichTransfer which = read_body<WhichTransfer>(cell, kBehindHeader + 8);
   if (placement_.kind != Placing::nothing || size == 0 || which.slot >= Channel::kTransfers) return false;
-  std::byte* to = hub_.receiver.place(*this, {cell.body, header}, size);
+  std::byte* to = shared_.receiver.place(*this, {cell.body, header}, size);
   consumed();
   if (state_ == State::closed) return true;
   if (to == nullptr) return break_off("no memory for a message of " + std::to_string(size) + " bytes"), true;
-  Place target{reinterpret_cast<std::uintptr_t>(to), hub_.segment_of(to, size)};
+  Place target{reinterpret_cast<std::uintptr_t>(to), shared_.segment_of(to, size)};
   if (target.segment > told_segment_) tell_segments();
   if (!told(target.segment)) target.segment = 0;
   placement_ = {Placing::transfer, to, size, 0, TransferView(in_.channel().transfers[which.slot], which.generation)};
@@ -569,7 +569,7 @@ bool Pair::deliver_transfer(const host::Slot& cell, std::uint64_t header) {
   return true;
 }
 
-bool Pair::deliver_piece(std::uint64_t size, bool anew, int& handed_up) {
+bool ShmLink::deliver_piece(std::uint64_t size, bool anew, int& handed_up) {
   if (placement_.kind == Placing::nothing || size > placement_.left || size > Channel::kPieceMost || size == 0)
     return false;
   const std::byte* bytes = in_.bulk(size, anew);
@@ -583,13 +583,13 @@ bool Pair::deliver_piece(std::uint64_t size, bool anew, int& handed_up) {
   return true;
 }
 
-int Pair::end_of_placement() {
+int ShmLink::end_of_placement() {
   Placement ended = placement_;
   placement_ = {};
   switch (ended.kind) {
     case Placing::stream:
     case Placing::transfer:
-      hub_.receiver.placed(*this);
+      shared_.receiver.placed(*this);
       return 1;
     case Placing::put:
       answers_.push_back(
@@ -604,33 +604,33 @@ int Pair::end_of_placement() {
   return 0;
 }
 
-bool Pair::deliver_loan(const host::Slot& cell, std::uint64_t header, std::uint64_t loan, std::uint64_t segment,
-                        int& handed_up, bool& mapped) {
+bool ShmLink::deliver_loan(const host::Slot& cell, std::uint64_t header, std::uint64_t loan, std::uint64_t segment,
+                           int& handed_up, bool& mapped) {
   Place there{read_body<std::uint64_t>(cell, kBehindHeader), segment};
   std::uint64_t size = read_body<std::uint64_t>(cell, kBehindHeader + 8);
   std::byte* bytes = memory->here(there, size);
   if (bytes == nullptr) {
     if (memory->knows(segment)) return false;
-    hub_.sockets_wanted = true;  // it has been told before
+    shared_.sockets_wanted = true;  // it has been told before
     mapped = false;
     return true;
   }
   if (borrowing_ == nullptr) borrowing_ = new Borrowing{this, 0, nullptr};
   ++borrowing_->live;
   ucx::Buffer buffer(bytes, size, &release_borrowed, new Borrowed{borrowing_, static_cast<std::uint32_t>(loan)});
-  hub_.receiver.arrived_owned(*this, {cell.body, header}, std::move(buffer));
+  shared_.receiver.arrived_owned(*this, {cell.body, header}, std::move(buffer));
   consumed();
   ++handed_up;
   return true;
 }
 
-void Pair::give_back(std::uint32_t loan) {
+void ShmLink::give_back(std::uint32_t loan) {
   if (state_ != State::open) return;
   returns_.push_back(loan);
   busy_ = true;
 }
 
-bool Pair::deliver_returns(const host::Slot& cell, std::uint64_t count) {
+bool ShmLink::deliver_returns(const host::Slot& cell, std::uint64_t count) {
   if (count > host::Slot::kBodyBytes / sizeof(std::uint32_t)) return false;
   for (std::uint64_t i = 0; i < count; ++i) {
     std::uint32_t loan = read_body<std::uint32_t>(cell, i * sizeof(std::uint32_t));
@@ -642,7 +642,7 @@ bool Pair::deliver_returns(const host::Slot& cell, std::uint64_t count) {
   return true;
 }
 
-bool Pair::deliver_help(const host::Slot& cell) {
+bool ShmLink::deliver_help(const host::Slot& cell) {
   WhichTransfer which = read_body<WhichTransfer>(cell);
   if (which.slot >= Channel::kTransfers) return false;
   helping_.push_back({TransferView(in_.channel().transfers[which.slot], which.generation), which.owner_pulls == 0});
@@ -650,9 +650,9 @@ bool Pair::deliver_help(const host::Slot& cell) {
   return true;
 }
 
-bool Pair::deliver_ask(const host::Slot& cell, bool with_bytes) {
+bool ShmLink::deliver_ask(const host::Slot& cell, bool with_bytes) {
   Ask what = read_body<Ask>(cell);
-  bool known = what.op == kFlush || host::KeyEntry{what.key}.allows(hub_.keys.table(), what.remote, what.size);
+  bool known = what.op == kFlush || host::KeyEntry{what.key}.allows(shared_.keys.table(), what.remote, what.size);
   Outcome outcome = known ? Outcome::ok : Outcome::bad_key;
   if (with_bytes) {
     if (what.op != kPut || placement_.kind != Placing::nothing || what.size == 0) return false;
@@ -676,7 +676,7 @@ bool Pair::deliver_ask(const host::Slot& cell, bool with_bytes) {
   return true;
 }
 
-bool Pair::deliver_answer(const host::Slot& cell, bool with_bytes) {
+bool ShmLink::deliver_answer(const host::Slot& cell, bool with_bytes) {
   Answer answer = read_body<Answer>(cell);
   auto at = std::find_if(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.number == answer.token; });
   if (at == pending_.end() || at->transfer) return false;
@@ -693,16 +693,16 @@ bool Pair::deliver_answer(const host::Slot& cell, bool with_bytes) {
   return true;
 }
 
-void Pair::end_pending(std::uint64_t number, Outcome outcome) {
+void ShmLink::end_pending(std::uint64_t number, Outcome outcome) {
   auto at = std::find_if(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.number == number; });
   if (at == pending_.end()) return;
-  hub_.deferred.end(at->completion, outcome);
+  shared_.deferred.end(at->completion, outcome);
   pending_.erase(at);
 }
 
 // ---- what goes on between the cells
 
-int Pair::work() {
+int ShmLink::work() {
   int handed_up = 0;
   if (placement_.kind == Placing::transfer) {
     copy_pieces(placement_.transfer, TransferView::End::front, true);
@@ -729,7 +729,7 @@ int Pair::work() {
 }
 
 // False: there is no piece for us.
-bool Pair::copy_pieces(TransferView& view, TransferView::End end, bool pull) {
+bool ShmLink::copy_pieces(TransferView& view, TransferView::End end, bool pull) {
   Piece all = view.look();
   if (!all || !memory->can_reach(pull ? all.source : all.target, all.size)) return false;
   for (std::uint64_t copied = 0; copied < kCopyAtOnce;) {
@@ -737,27 +737,27 @@ bool Pair::copy_pieces(TransferView& view, TransferView::End end, bool pull) {
     if (!piece) return copied != 0;
     view.finish(pull ? memory->pull(reinterpret_cast<void*>(piece.target.address), piece.source, piece.size)
                      : memory->push(piece.target, reinterpret_cast<void*>(piece.source.address), piece.size));
-    hub_.moved = true;
+    shared_.moved = true;
     copied += piece.size;
   }
   return true;
 }
 
-void Pair::work_on_pending() {
+void ShmLink::work_on_pending() {
   for (std::size_t i = 0; i < pending_.size(); ++i) {
     Pending& pending = pending_[i];
     if (!pending.transfer) continue;
     copy_pieces(pending.transfer, pending.end, pending.pull);
     TransferView::State state = pending.transfer.state();
     if (state == TransferView::State::running) continue;
-    hub_.deferred.end(pending.completion, state == TransferView::State::complete ? Outcome::ok : Outcome::failed);
+    shared_.deferred.end(pending.completion, state == TransferView::State::complete ? Outcome::ok : Outcome::failed);
     puts_running_ -= pending.holds_sends ? 1 : 0;
     transfers_used_ &= ~(1u << pending.slot);
     pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(i--));
   }
 }
 
-void Pair::send_returns() {
+void ShmLink::send_returns() {
   while (!returns_.empty()) {
     host::Slot* cell = out_.claim();
     if (cell == nullptr) return;
@@ -765,11 +765,11 @@ void Pair::send_returns() {
     std::memcpy(cell->body, returns_.data(), count * sizeof(std::uint32_t));
     returns_.erase(returns_.begin(), returns_.begin() + static_cast<std::ptrdiff_t>(count));
     publish(cell, meta(kReturns, 0, count));
-    hub_.moved = true;
+    shared_.moved = true;
   }
 }
 
-void Pair::send_answers() {
+void ShmLink::send_answers() {
   while (!answers_.empty()) {
     Answer answer = answers_.front();
     if (answer.size != 0 && stream_.active) return;
@@ -777,7 +777,7 @@ void Pair::send_answers() {
     if (cell == nullptr) return;
     answers_.pop_front();
     write_body(cell, 0, answer);
-    hub_.moved = true;
+    shared_.moved = true;
     if (answer.size == 0) {
       publish(cell, meta(kAnswer, 0, 0));
     } else {
@@ -787,13 +787,13 @@ void Pair::send_answers() {
   }
 }
 
-void Pair::end_flushes() {
+void ShmLink::end_flushes() {
   if (flushing_.empty()) return;
   std::uint64_t oldest = stream_.active ? stream_.number : ~std::uint64_t{0};
   for (const Pending& pending : pending_) oldest = std::min(oldest, pending.number);
   std::erase_if(flushing_, [&](const Flushing& flushing) {
     if (oldest < flushing.before) return false;
-    hub_.deferred.end(flushing.completion, Outcome::ok);
+    shared_.deferred.end(flushing.completion, Outcome::ok);
     return true;
   });
 }
