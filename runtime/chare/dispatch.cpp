@@ -28,9 +28,8 @@ Delivery delivery_of(Work& work) {
   return Delivery(work.entry(), entry_info(work.entry()).target, work.collection(), work.element, work.arguments,
                   work.length());
 }
-}  // namespace
 
-namespace {
+// Whether quiescence waits for it.
 bool is_counted(const Delivery& call) {
   if (call.message) return call.message->flags & envelope_counted;
   return (entry_info(call.entry).flags & ep_uncounted) == 0;
