@@ -79,6 +79,8 @@ class Main : public CBase_Main {
   void quiet() {
     ++model.quiet;
     if (model.sent != model.received) model.mistake = "quiescence with messages on their way";
+    for (const auto& [index, pe] : model.alive)
+      if (pe < 0) model.mistake = "quiescence with mover " + std::to_string(index) + " on its way";
   }
 };
 
@@ -403,6 +405,20 @@ TEST_P(Stepping, QuiescenceIsNotReportedWhileMessagesMakeMore) {
   }
   until_quiet(asked);
   EXPECT_EQ(model.received, 4 * 63) << "seed " << GetParam();
+  destroy_movers();
+}
+
+// Nothing moves but elements.
+TEST_P(Stepping, QuiescenceIsNotReportedWhileAnElementIsOnItsWay) {
+  for (int i = 0; i < pes; ++i) born(9'000'000 + pes * GetParam() + i);
+  ASSERT_TRUE(settle());
+  for (int asked = 1; asked <= 5; ++asked) {
+    for (int i = 0; i < 3; ++i) with(someone(), [](Mover& m) { m.migrateMe(pick(pes)); });
+    ask_for_quiescence();
+    for (int steps = 0; steps < 400; ++steps) on(some_pe()).step();
+    until_quiet(asked);
+    ASSERT_EQ(model.mistake, "") << "seed " << GetParam() << ", asked " << asked;
+  }
   destroy_movers();
 }
 
