@@ -478,6 +478,7 @@ TEST_P(Stepping, ABoundElementMigratesRightAfterItWasInserted) {
 // A PE that had known where an element was that has died learns where the one is that has its index now.
 TEST_P(Stepping, AnIndexThatIsBornAgainIsFoundWithoutADetour) {
   const int index = 5'000'000 + GetParam(), sender = pick(pes);
+  periapt::Location::hints_kept = 1 << 14;  // the sender is to remember it
   CkEntryOptions as_message;  // a call that fits a line does not say which PE has sent it
   as_message.setPriority(1);
   on(pick(pes)), movers[index].insert(pick(pes));
