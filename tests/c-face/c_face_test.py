@@ -45,46 +45,49 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def wait_until_listening(port: int, server: subprocess.Popen) -> None:
-    """Without connecting, which the examples' servers would take for their client."""
+def listens(port: int, server: subprocess.Popen) -> bool:
+    """Waits for it, without connecting, which the examples' servers would take for their client. False: it has ended."""
     wanted = f":{port:04X}"
     while server.poll() is None:
         for table in ("/proc/net/tcp", "/proc/net/tcp6"):
             lines = Path(table).read_text().splitlines()[1:] if Path(table).exists() else []
             if any(line.split()[1].endswith(wanted) and line.split()[3] == "0A" for line in lines):
-                return
+                return True
+    return False
 
 
-def pair(program: Path, server_args: list[str], client_args: list[str], env: dict[str, str], port: int,
+def pair(program: Path, arguments: list[str], address: list[str], env: dict[str, str],
          serves_again: str = "") -> tuple[str, str]:
-    """Runs a server and a client; the output of both. A server that serves for ever is ended when it has said twice
-    that it `serves_again`."""
+    """Runs a server and a client, which gets `address` too; the output of both. A server that serves for ever is ended
+    when it has said twice that it `serves_again`."""
     stdbuf = ["stdbuf", "-oL"] if shutil.which("stdbuf") else []
-    with tempfile.NamedTemporaryFile("w") as output:
-        server = subprocess.Popen(stdbuf + [str(program), *server_args], env=env, stdout=output, stderr=subprocess.STDOUT)
-        try:
-            wait_until_listening(port, server)
-            client = subprocess.run([str(program), *client_args], env=env, capture_output=True, text=True)
-            while client.returncode == 0 and server.poll() is None:
-                if serves_again and Path(output.name).read_text().count(serves_again) > 1:
-                    break
-                time.sleep(0.01)
-        finally:
-            if server.poll() is None:
-                server.terminate()
-                server.wait()
-        text = Path(output.name).read_text()
-    if client.returncode != 0:
-        sys.exit(f"the client ended with {client.returncode}:\n{client.stdout}{client.stderr}\nthe server said:\n{text}")
-    return text, client.stdout
+    while True:
+        port = free_port()
+        command = [str(program), *arguments, "-p", str(port)]
+        with tempfile.NamedTemporaryFile("w") as output:
+            server = subprocess.Popen(stdbuf + command, env=env, stdout=output, stderr=subprocess.STDOUT)
+            try:
+                if not listens(port, server) and "busy" in Path(output.name).read_text():
+                    continue  # another program of this machine has taken the port meanwhile
+                client = subprocess.run([*command, *address], env=env, capture_output=True, text=True)
+                while client.returncode == 0 and server.poll() is None:
+                    if serves_again and Path(output.name).read_text().count(serves_again) > 1:
+                        break
+                    time.sleep(0.01)
+            finally:
+                if server.poll() is None:
+                    server.terminate()
+                    server.wait()
+            text = Path(output.name).read_text()
+        if client.returncode != 0:
+            sys.exit(f"the client ended with {client.returncode}:\n{client.stdout}{client.stderr}\nthe server said:\n{text}")
+        return text, client.stdout
 
 
 def hello(library: str, folder: Path, transport: str) -> None:
     program = build(EXAMPLES / "ucp_hello_world.c", folder)
     for mode in ["-b", "-w", "-f"]:
-        port = free_port()
-        env = environment(library, transport)
-        server, client = pair(program, [mode, "-p", str(port)], [mode, "-n", "127.0.0.1", "-p", str(port)], env, port)
+        server, client = pair(program, [mode], ["-n", "127.0.0.1"], environment(library, transport))
         if "UCP TEST SUCCESS" not in client or "flush_ep completed with status 0" not in server:
             sys.exit(f"mode {mode}: the server said\n{server}\nthe client said\n{client}")
         print(f"hello {mode}: well")
@@ -94,12 +97,10 @@ def client_server(library: str, folder: Path, transport: str) -> None:
     program = build(EXAMPLES / "ucp_client_server.c", folder)
     for api in ["tag", "stream", "am"]:
         for size in [16, 5000, 300000]:
-            port = free_port()
             # Its server forgets an active message that arrives before it has looked at the one before: one at a time.
             rounds = "1" if api == "am" else "20"
-            common = ["-p", str(port), "-c", api, "-s", str(size), "-i", rounds]
-            server, client = pair(program, common, ["-a", "127.0.0.1", *common], environment(library, transport), port,
-                                  serves_again="Waiting for connection")
+            server, client = pair(program, ["-c", api, "-s", str(size), "-i", rounds], ["-a", "127.0.0.1"],
+                                  environment(library, transport), serves_again="Waiting for connection")
             if server.count("UCP TEST SUCCESS") == 0 or "Server received a connection request" not in server:
                 sys.exit(f"{api} {size}: the server said\n{server}\nthe client said\n{client}")
             print(f"client_server {api} {size}: well")

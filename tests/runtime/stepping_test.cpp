@@ -476,6 +476,21 @@ TEST_P(Stepping, ABoundElementMigratesRightAfterItWasInserted) {
 }
 
 // A PE that had known where an element was that has died learns where the one is that has its index now.
+TEST_P(Stepping, TheHomeKnowsWhereAnElementHasCome) {
+  const int index = 9'500'000 + GetParam();
+  on(pick(pes)), movers[index].insert(pick(pes));
+  ASSERT_TRUE(settle());
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(with(index, [](Mover& m) { m.migrateMe((CkMyPe() + 1 + pick(pes - 1)) % pes); }));
+    ASSERT_TRUE(settle());
+    periapt::ArrayManager& here = *periapt::PeObjects::current().array(movers.ckGetArrayID());
+    on(here.location().home(CkArrayIndex1D(index)));
+    periapt::ArrayManager& home = *periapt::PeObjects::current().array(movers.ckGetArrayID());
+    EXPECT_EQ(home.locate(0, CkArrayIndex1D(index)), model.alive[index]) << "seed " << GetParam();
+  }
+  destroy_movers();
+}
+
 TEST_P(Stepping, AnIndexThatIsBornAgainIsFoundWithoutADetour) {
   const int index = 5'000'000 + GetParam(), sender = pick(pes);
   periapt::Location::hints_kept = 1 << 14;  // the sender is to remember it
