@@ -494,7 +494,7 @@ TEST_P(Stepping, TheHomeKnowsWhereAnElementHasCome) {
 TEST_P(Stepping, AnIndexThatIsBornAgainIsFoundWithoutADetour) {
   const int index = 5'000'000 + GetParam(), sender = pick(pes);
   periapt::Location::hints_kept = 1 << 14;  // the sender is to remember it
-  CkEntryOptions as_message;  // a call that fits a line does not say which PE has sent it
+  CkEntryOptions as_message;                // a call that fits a line does not say which PE has sent it
   as_message.setPriority(1);
   on(pick(pes)), movers[index].insert(pick(pes));
   ASSERT_TRUE(settle());
