@@ -449,8 +449,7 @@ void ArrayManager::call(std::uint64_t id, const CkArrayIndex& index, int ep, con
 void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message&& message) {
   if (id == 0) [[unlikely]]
     id = id_of(index);
-  const bool here = find(id);
-  const int to = here ? pe_.index : routing_.destination(id, index);
+  const int to = locate(id, index);
   note_created(id, to, message->entry, message->size);
   address(message, Target::array, message->entry, static_cast<std::uint32_t>(id_.index()), id);
   // (Also one that stays on this PE: the element may have gone when it is delivered.)

@@ -24,7 +24,6 @@ int entry_ready, entry_probe, entry_count, entry_collect, entry_loads, entry_ass
 
 int center_of(const Pe& pe) { return options().center < pe.process.pes() ? options().center : 0; }
 
-Balancer& receive(Pe& pe) { return Balancer::of(pe); }
 template <class T>
 void append(std::vector<char>& bytes, const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -231,20 +230,20 @@ void Balancer::tell_when_ready() {
   call(center_of(pe_), entry_ready, step_);
 }
 void Balancer::on_ready(Pe& pe, Delivery& call) {
-  receive(pe).coordinator_->ready(static_cast<int>(call.element), call.read<std::uint32_t>());
+  Balancer::of(pe).coordinator_->ready(static_cast<int>(call.element), call.read<std::uint32_t>());
 }
 
 void Balancer::on_probe(Pe& pe, Delivery& call) {
-  Balancer& self = receive(pe);
+  Balancer& self = Balancer::of(pe);
   const Count count = self.count();
   if (!count.ready()) self.told_ = false;
   self.call_with(static_cast<int>(call.element), entry_count, count);
 }
 void Balancer::on_count(Pe& pe, Delivery& call) {
-  receive(pe).coordinator_->answer(static_cast<int>(call.element), call.read<Count>(), {});
+  Balancer::of(pe).coordinator_->answer(static_cast<int>(call.element), call.read<Count>(), {});
 }
 
-void Balancer::on_collect(Pe& pe, Delivery& call) { receive(pe).collect(call.read<std::uint32_t>()); }
+void Balancer::on_collect(Pe& pe, Delivery& call) { Balancer::of(pe).collect(call.read<std::uint32_t>()); }
 void Balancer::collect(bool loads) {
   const Count count = this->count();
   if (count.ready()) {
@@ -267,7 +266,7 @@ void Balancer::collect(bool loads) {
   send_bytes(center_of(pe_), entry_loads, bytes);
 }
 void Balancer::on_loads(Pe& pe, Delivery& call) {
-  Balancer& self = receive(pe);
+  Balancer& self = Balancer::of(pe);
   LoadDatabase loads;
   PUP::fromMem p(static_cast<const char*>(call.arguments) + sizeof(Count), call.length - sizeof(Count));
   loads.pup(p);
@@ -303,7 +302,7 @@ LoadDatabase Balancer::own_loads() {
 }
 
 void Balancer::on_assign(Pe& pe, Delivery& call) {
-  Balancer& self = receive(pe);
+  Balancer& self = Balancer::of(pe);
   std::vector<Move> moves((call.length - sizeof(int)) / sizeof(Move));
   const char* first = static_cast<const char*>(call.arguments) + sizeof(int);
   if (!moves.empty()) std::memcpy(moves.data(), first, moves.size() * sizeof(Move));
@@ -331,7 +330,7 @@ ArrayElement* Balancer::find(const Move& move) {
   return nullptr;
 }
 void Balancer::on_missing(Pe& pe, Delivery&) {
-  Balancer& self = receive(pe);
+  Balancer& self = Balancer::of(pe);
   --self.expected_;
   self.tell_when_settled();
 }
@@ -340,10 +339,10 @@ void Balancer::tell_when_settled() {
   assigned_ = false;
   call(center_of(pe_), entry_settled);
 }
-void Balancer::on_settled(Pe& pe, Delivery&) { receive(pe).coordinator_->settled(); }
+void Balancer::on_settled(Pe& pe, Delivery&) { Balancer::of(pe).coordinator_->settled(); }
 
 void Balancer::on_resume(Pe& pe, Delivery& call) {
-  Balancer& self = receive(pe);
+  Balancer& self = Balancer::of(pe);
   const std::uint32_t step = call.read<std::uint32_t>();
   self.step_ = step + 1;
   self.closed_ = self.told_ = false;
@@ -354,7 +353,7 @@ void Balancer::on_resume(Pe& pe, Delivery& call) {
   self.resume_up_to(step);
 }
 void Balancer::on_late(Pe& pe, Delivery&) {
-  Balancer& self = receive(pe);
+  Balancer& self = Balancer::of(pe);
   self.resume_up_to(self.step_ - 1);
 }
 
