@@ -18,26 +18,26 @@ typedef void (*CkDeallocFnPtr)(void* message);
 namespace periapt {
 
 enum ep_flag : unsigned {
-  ep_marshalled = 1,  // the message holds marshalled arguments or none; the runtime frees it
-  ep_nokeep = 2,      // the runtime frees the message; receivers may share it
-  ep_threaded = 4,
-  ep_sync = 8,
-  ep_exclusive = 16,
-  ep_expedited = 32,
-  ep_immediate = 64,
-  ep_inline = 128,
-  ep_local = 256,
-  ep_notrace = 512,
-  ep_createhere = 1024,
-  ep_createhome = 2048,
-  ep_reductiontarget = 4096,
-  ep_whenidle = 8192,
-  ep_constructor = 16384,
-  ep_nocopy = 32768,      // has arrays that are sent without a copy
-  ep_nocopypost = 65536,  // ... to buffers that its post entry method names; ep_nocopy too
-  ep_creation = 131072,   // of the runtime: makes its collection on a PE
-  ep_uncounted = 262144,  // of the runtime: quiescence does not wait for calls of it
-  ep_balancing = 262144,  // of the runtime: balances loads; the accounts of a simulated run tell it apart
+  ep_marshalled = 1u << 0,  // the message holds marshalled arguments or none; the runtime frees it
+  ep_nokeep = 1u << 1,      // the runtime frees the message; receivers may share it
+  ep_threaded = 1u << 2,
+  ep_sync = 1u << 3,
+  ep_exclusive = 1u << 4,
+  ep_expedited = 1u << 5,
+  ep_immediate = 1u << 6,
+  ep_inline = 1u << 7,
+  ep_local = 1u << 8,
+  ep_notrace = 1u << 9,
+  ep_createhere = 1u << 10,
+  ep_createhome = 1u << 11,
+  ep_reductiontarget = 1u << 12,
+  ep_whenidle = 1u << 13,
+  ep_constructor = 1u << 14,
+  ep_nocopy = 1u << 15,      // has arrays that are sent without a copy
+  ep_nocopypost = 1u << 16,  // ... to buffers that its post entry method names; ep_nocopy too
+  ep_creation = 1u << 17,    // of the runtime: makes its collection on a PE
+  ep_uncounted = 1u << 18,   // of the runtime: quiescence does not wait for calls of it
+  ep_balancing = 1u << 19,   // of the runtime: balances loads; the accounts of a simulated run tell it apart
 };
 
 enum send_flag : unsigned { send_expedited = 1, send_immediate = 2, send_inline = 4 };
