@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "runtime/chare/array_index.h"
-#include "runtime/chare/default_map.h"
-#include "runtime/chare/reducers.h"
+#include "runtime/api/array_index.h"
+#include "runtime/api/reducers.h"
+#include "runtime/array/default_map.h"
 
 class CkReductionMsg {};
 namespace periapt::chare {  // no messages here

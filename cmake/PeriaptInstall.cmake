@@ -2,7 +2,7 @@
 #
 #   bin/        charmc, charmrun, testrun, periapt-doctor, lb-lab              where Charm++ users' Makefiles look for them
 #   include/    charm++.h, pup.h ...  conv-mach-opt.mak               what a program includes
-#   include/periapt/<floor>/...                                       what those headers include ("runtime/chare/x.h")
+#   include/periapt/<floor>/...                                       what those headers include ("runtime/api/x.h")
 #   lib/        libperiapt.a  cmake/Periapt/  pkgconfig/periapt.pc
 #   tmp/        libs/ and the like, for programs that reach into a Charm++ build tree
 #

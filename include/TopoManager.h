@@ -1,4 +1,4 @@
-// TopoManager: see runtime/scheduler/topo_manager.h.
+// TopoManager: see runtime/converse/topo_manager.h.
 #pragma once
 #include "converse.h"
-#include "runtime/scheduler/topo_manager.h"
+#include "runtime/converse/topo_manager.h"

@@ -2,11 +2,11 @@
 #pragma once
 #include "charm-api.h"
 #include "converse.h"
-#include "runtime/chare/c_calls.h"
-#include "runtime/scheduler/ck.h"
+#include "runtime/converse/ck.h"
+#include "runtime/registry/c_calls.h"
 #ifdef __cplusplus
-#include "runtime/chare/entry_options.h"
-#include "runtime/chare/messages.h"
-#include "runtime/chare/registry.h"
-#include "runtime/chare/startup.h"
+#include "runtime/face/startup.h"
+#include "runtime/registry/entry_options.h"
+#include "runtime/registry/messages.h"
+#include "runtime/registry/registry.h"
 #endif

@@ -1,3 +1,3 @@
-// ckout, ckerr and ckin: see runtime/scheduler/streams.h.
+// ckout, ckerr and ckin: see runtime/converse/streams.h.
 #pragma once
-#include "runtime/scheduler/streams.h"
+#include "runtime/converse/streams.h"

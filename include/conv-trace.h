@@ -1,3 +1,3 @@
 // User events of a trace.
 #pragma once
-#include "runtime/scheduler/trace_events.h"
+#include "runtime/converse/trace_events.h"

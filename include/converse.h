@@ -1,8 +1,8 @@
-// Converse: see runtime/scheduler/converse.h. Plain C.
+// Converse: see runtime/converse/converse.h. Plain C.
 #pragma once
 #include "conv-config.h"
-#include "runtime/scheduler/converse.h"
+#include "runtime/converse/converse.h"
 #ifdef __cplusplus
 #include "pup.h"
-#include "runtime/scheduler/trace_events.h"
+#include "runtime/converse/trace_events.h"
 #endif

@@ -1,3 +1,3 @@
-// The header of a message: see runtime/chare/user_envelope.h.
+// The header of a message: see runtime/registry/user_envelope.h.
 #pragma once
 #include "charm++.h"

@@ -1,4 +1,4 @@
-// The scheduler's queue as something of its own: see runtime/scheduler/cqs.h. Plain C.
+// The scheduler's queue as something of its own: see runtime/converse/cqs.h. Plain C.
 #pragma once
 #include "conv-config.h"
-#include "runtime/scheduler/cqs.h"
+#include "runtime/converse/cqs.h"

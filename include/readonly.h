@@ -1,3 +1,3 @@
-// Readonlys declared in C++: see runtime/chare/readonly.h.
+// Readonlys declared in C++: see runtime/api/readonly.h.
 #pragma once
 #include "charm++.h"

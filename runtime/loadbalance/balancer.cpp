@@ -7,13 +7,13 @@
 
 #include "base/clock.h"
 #include "base/fatal.h"
-#include "runtime/chare/array_manager.h"
-#include "runtime/chare/array_migration.h"
-#include "runtime/chare/runtime_message.h"
+#include "runtime/array/array_manager.h"
+#include "runtime/array/array_migration.h"
 #include "runtime/loadbalance/coordinator.h"
 #include "runtime/loadbalance/lb_manager.h"
 #include "runtime/loadbalance/options.h"
 #include "runtime/loadbalance/part.h"
+#include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt::loadbalance {
@@ -323,7 +323,7 @@ void Balancer::assign(const std::vector<Move>& moves, int expected) {
   tell_when_settled();
 }
 ArrayElement* Balancer::find(const Move& move) {
-  ArrayManager* const leader = pe_.objects->array(CkArrayID(CkGroupID{move.array}));
+  ArrayManager* const leader = find_array(*pe_.objects, CkArrayID(CkGroupID{move.array}));
   if (!leader) return nullptr;
   for (ArrayManager* manager : leader->location().bound)
     if (ArrayElement* element = manager->find(move.element); element && record_of(*element) >= 0) return element;

@@ -16,11 +16,11 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/chare/balance_hook.h"
-#include "runtime/chare/pe_objects.h"
 #include "runtime/loadbalance/database.h"
 #include "runtime/loadbalance/meter.h"
 #include "runtime/loadbalance/traffic.h"
+#include "runtime/objects/balance_hook.h"
+#include "runtime/objects/pe_objects.h"
 
 namespace periapt::loadbalance {
 

@@ -8,9 +8,9 @@
 
 #include "base/clock.h"
 #include "base/fatal.h"
+#include "runtime/converse/cmi.h"
 #include "runtime/loadbalance/model.h"
 #include "runtime/loadbalance/options.h"
-#include "runtime/scheduler/cmi.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt::loadbalance {

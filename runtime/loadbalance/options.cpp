@@ -7,7 +7,7 @@
 
 #include "base/fatal.h"
 #include "base/log.h"
-#include "runtime/scheduler/cmi.h"
+#include "runtime/converse/cmi.h"
 
 namespace periapt::loadbalance {
 

@@ -1,6 +1,6 @@
 // Load balancing as a part of a program (runtime/program/parts.cpp).
 #pragma once
-#include "runtime/chare/part.h"
+#include "runtime/face/part.h"
 
 namespace periapt::loadbalance {
 Part part();

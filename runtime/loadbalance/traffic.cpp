@@ -1,12 +1,12 @@
 // See traffic.h.
 #include "runtime/loadbalance/traffic.h"
 
-#include "runtime/chare/array_manager.h"
+#include "runtime/array/array_manager.h"
 
 namespace periapt::loadbalance {
 
 ElementName name_of(PeObjects& objects, ElementName element) {
-  if (ArrayManager* manager = objects.array(CkArrayID(CkGroupID{element.array})))
+  if (ArrayManager* manager = find_array(objects, CkArrayID(CkGroupID{element.array})))
     element.array = manager->location().bound.front()->id().index();
   return element;
 }

@@ -11,7 +11,7 @@
 namespace periapt {
 
 // What is called, on what, and with which arguments. These lie in `message` if there is one; else they lie inline, in
-// the scheduler's own line, and last only as long as the call: to_message() (runtime/chare/pe_objects.h) makes a
+// the scheduler's own line, and last only as long as the call: to_message() (runtime/objects/pe_objects.h) makes a
 // message of a call that has to wait.
 struct Delivery {
   std::uint16_t entry = 0;       // index into the entry table

@@ -6,6 +6,10 @@
 
 namespace periapt {
 
+namespace host {
+class Heap;
+}
+
 // Move-only. Destroying it drops this reference; the block goes home when the last one is dropped.
 class Message {
  public:
@@ -20,7 +24,10 @@ class Message {
     if (envelope_) drop();
   }
 
-  // A message of `size` bytes of payload from the current PE's heap; the rest of the envelope is zero.
+  // Of this thread: the heap that messages come from and go back through, and the PE that a new one names as its
+  // source.
+  static void set_origin(host::Heap* heap, int pe);
+  // A message of `size` bytes of payload from that heap; the rest of the envelope is zero.
   static Message make(std::size_t size, unsigned priority_bits = 0);
   static Message from_payload(void* payload) { return Message(envelope_of(payload)); }
 

@@ -1,5 +1,5 @@
 // main() of a program that has none of its own: an archive member that is linked only then.
-#include "runtime/chare/startup.h"
+#include "runtime/face/startup.h"
 #include "runtime/program/parts.h"
 
 // Defined by the generated code of a mainmodule.

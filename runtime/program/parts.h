@@ -1,6 +1,6 @@
 // The parts of the runtime that a program starts with, for run_program().
 #pragma once
-#include "runtime/chare/part.h"
+#include "runtime/face/part.h"
 
 namespace periapt::program {
 std::vector<Part> parts();

@@ -1,9 +1,12 @@
-// The command line as programs read it (CmiGetArg...).
+// See arguments.h.
+#include "runtime/scheduler/arguments.h"
+
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "base/fatal.h"
-#include "runtime/scheduler/cmi.h"
 
 using periapt::fatal;
 
@@ -116,7 +119,7 @@ int CmiGetArgc(char** argv) {
 char** CmiCopyArgs(char** argv) {
   const std::size_t bytes = static_cast<std::size_t>(CmiGetArgc(argv) + 1) * sizeof(char*);
   char** copy = static_cast<char**>(std::malloc(bytes));
-  if (!copy) CmiOutOfMemory(static_cast<int>(bytes));
+  if (!copy) fatal("no memory for " + std::to_string(bytes) + " bytes", "the command line");
   return static_cast<char**>(std::memcpy(copy, argv, bytes));
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "machine/sim/machine.h"
-#include "runtime/scheduler/converse_state.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -69,28 +68,6 @@ PriorityKey key_of(Envelope* envelope) {
 static_assert(machine::OneSided::kRmaRequestMeta == thread_meta, "no thread travels between PEs");
 static_assert(static_cast<int>(Queueing::lifo) % 2 == 1 && static_cast<int>(Queueing::long_lifo) % 2 == 1);
 }  // namespace
-
-Message Message::make(std::size_t size, unsigned priority_bits) {
-  auto* envelope = static_cast<Envelope*>(Pe::current()->heap.allocate(message_bytes(size, priority_bits)));
-  *envelope = Envelope{};
-  envelope->size = size;
-  envelope->priority_bits = static_cast<std::uint16_t>(priority_bits);
-  envelope->queueing = Queueing::fifo;
-  envelope->source = Pe::current()->index;
-  return Message(envelope);
-}
-void Message::drop() { Pe::current()->heap.release(std::exchange(envelope_, nullptr)); }
-Message Message::share() const {
-  Heap::add_reference(envelope_);
-  return Message(envelope_);
-}
-bool Message::shared() const { return Heap::is_shared(envelope_); }
-Message Message::copy() const {
-  std::size_t bytes = message_bytes(envelope_->size, envelope_->priority_bits);
-  void* copy = Pe::current()->heap.allocate(bytes);
-  std::memcpy(copy, envelope_, bytes);
-  return Message(static_cast<Envelope*>(copy));
-}
 
 Pe::Pe(Process& process, int index)
     : process(process),

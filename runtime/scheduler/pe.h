@@ -2,7 +2,7 @@
 // thread except through the port (machine/) and the few fields said to be.
 //
 // The way of a message: send_*() writes it into the target's inbox ring or into our own queue; step() polls the inbox
-// into the queues, takes the most urgent piece of work and hands it to the dispatcher of runtime/chare.
+// into the queues, takes the most urgent piece of work and hands it to the dispatcher (runtime/entry).
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace periapt {
 
 class Process;
 class Carrier;
-class PeObjects;  // runtime/chare: what lives on this PE
+class PeObjects;  // runtime/objects: what lives on this PE
 struct ConverseState;
 using host::Heap;
 using host::Port;
@@ -40,7 +40,10 @@ class alignas(platform::kCacheLine) Pe {
 
   // The PE whose scheduler this thread runs. For the public API; inside, the Pe is passed down.
   static Pe* current() { return current_; }
-  static void set_current(Pe* pe) { current_ = pe; }
+  static void set_current(Pe* pe) {
+    current_ = pe;
+    Message::set_origin(pe ? &pe->heap : nullptr, pe ? pe->index : -1);
+  }
 
   Process& process;
   const int index;  // CkMyPe
@@ -48,15 +51,15 @@ class alignas(platform::kCacheLine) Pe {
   const int slot;   // among the PEs of this OS process: the rank, unless the machine is simulated
   Heap& heap;
   Port& port;
-  PeObjects* objects = nullptr;  // set by runtime/chare before the first step
+  PeObjects* objects = nullptr;  // set by runtime/face before the first step
   Carrier* carrier = nullptr;
-  std::unique_ptr<ConverseState> converse;  // of a program's own handlers; made on first use
+  std::shared_ptr<ConverseState> converse;  // of a program's own handlers; made, and known, by runtime/converse
   ThreadSystem threads;
   static inline std::size_t thread_stack_bytes = scheduler::ThreadOptions().stack_bytes;  // +stacksize
   scheduler::Conditions conditions;
   const Delivery* running = nullptr;  // what runs, for error messages and observers; null between entries
   // Messages and lines that were sent here and those that were delivered here, for quiescence detection: it waits until
-  // the sums over all PEs are the same. Sending counts them, and PeObjects::deliver() (runtime/chare).
+  // the sums over all PEs are the same. Sending counts them, and deliver() (runtime/entry).
   std::uint64_t created = 0, processed = 0;
   std::uint64_t random_state;
 
@@ -147,10 +150,10 @@ class alignas(platform::kCacheLine) Pe {
     running = mine;
   }
 
-  // What runs a piece of work: set once by runtime/chare.
+  // What runs a piece of work: set once by runtime/face.
   typedef void (*Dispatch)(Pe&, Work&);
   static Dispatch dispatch;
-  // Makes a message independent of addresses of this host: set once by runtime/chare.
+  // Makes a message independent of addresses of this host: set once by runtime/face.
   static Message (*for_other_host)(Message);
   // "Hello[3]::work(int n)", empty when nothing runs: for messages of this floor.
   static std::string (*describe)(const Pe&);

@@ -14,7 +14,7 @@
 #include "base/output.h"
 #include "base/thread.h"
 #include "machine/sim/machine.h"
-#include "runtime/scheduler/cmi.h"
+#include "runtime/scheduler/arguments.h"
 
 namespace periapt {
 

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <new>
 
-#include "runtime/chare/messages.h"
-#include "runtime/chare/registry.h"
-#include "runtime/chare/runtime_message.h"
 #include "runtime/message/message.h"
+#include "runtime/registry/messages.h"
+#include "runtime/registry/registry.h"
+#include "runtime/registry/runtime_message.h"
 
 namespace periapt {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/chare/sender.h"
+#include "runtime/collective/sender.h"
 
 namespace periapt::test {
 

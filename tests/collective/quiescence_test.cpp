@@ -1,6 +1,6 @@
 // Quiescence detection over PEs whose messages beget messages: it is never declared while one is left, and always when
 // none is.
-#include "runtime/chare/quiescence.h"
+#include "runtime/collective/quiescence.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Reductions over PEs on a network that a test makes up: elements contribute, move between contributing and the next
 // time, are made and die; each round brings what was given to it, once, whatever was late.
-#include "runtime/chare/reduction.h"
+#include "runtime/collective/reduction.h"
 
 #include <gtest/gtest.h>
 

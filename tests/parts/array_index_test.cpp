@@ -1,5 +1,5 @@
 // Indices, their 64-bit ids, and ranges of them.
-#include "runtime/chare/array_index.h"
+#include "runtime/api/array_index.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Placements: every PE gets its share, in the order that Charm++'s maps promise.
-#include "runtime/chare/default_map.h"
+#include "runtime/array/default_map.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // Every built-in reducer against a plain loop, custom and tuple reducers, and what wrong contributions are told.
-#include "runtime/chare/reducers.h"
+#include "runtime/api/reducers.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-// The smallest message: what runtime/chare has in its place.
+// The smallest message: what runtime/collective has in its place.
 class CkReductionMsg {
  public:
   std::vector<char> bytes;

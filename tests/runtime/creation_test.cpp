@@ -11,8 +11,8 @@
 
 #include "charm++.h"
 #include "creation.decl.h"
-#include "runtime/chare/pe_objects.h"
-#include "runtime/chare/stepped.h"
+#include "runtime/face/stepped.h"
+#include "runtime/objects/pe_objects.h"
 #include "tests/machine/job.h"
 
 using periapt::Pe;

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "charm++.h"
-#include "runtime/chare/array_manager.h"
+#include "runtime/array/array_manager.h"
 
 struct Name {
   int words[3];

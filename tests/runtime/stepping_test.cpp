@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "charm++.h"
-#include "runtime/chare/array_manager.h"
-#include "runtime/chare/location.h"
-#include "runtime/chare/pe_objects.h"
-#include "runtime/chare/stepped.h"
+#include "runtime/array/array_manager.h"
+#include "runtime/array/location.h"
+#include "runtime/face/stepped.h"
+#include "runtime/objects/pe_objects.h"
 #include "stepping.decl.h"
 #include "tests/machine/job.h"
 
@@ -483,9 +483,9 @@ TEST_P(Stepping, TheHomeKnowsWhereAnElementHasCome) {
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(with(index, [](Mover& m) { m.migrateMe((CkMyPe() + 1 + pick(pes - 1)) % pes); }));
     ASSERT_TRUE(settle());
-    periapt::ArrayManager& here = *periapt::PeObjects::current().array(movers.ckGetArrayID());
+    periapt::ArrayManager& here = *find_array(periapt::PeObjects::current(), movers.ckGetArrayID());
     on(here.location().home(CkArrayIndex1D(index)));
-    periapt::ArrayManager& home = *periapt::PeObjects::current().array(movers.ckGetArrayID());
+    periapt::ArrayManager& home = *find_array(periapt::PeObjects::current(), movers.ckGetArrayID());
     EXPECT_EQ(home.locate(0, CkArrayIndex1D(index)), model.alive[index]) << "seed " << GetParam();
   }
   destroy_movers();
@@ -508,7 +508,7 @@ TEST_P(Stepping, AnIndexThatIsBornAgainIsFoundWithoutADetour) {
   ASSERT_TRUE(with(index, [](Mover& m) { m.ckDestroy(); }));
   ASSERT_TRUE(settle());
   on(sender);
-  periapt::ArrayManager& known = *periapt::PeObjects::current().array(movers.ckGetArrayID());
+  periapt::ArrayManager& known = *find_array(periapt::PeObjects::current(), movers.ckGetArrayID());
   const int home = known.location().home(CkArrayIndex1D(index));
   int now = last;
   while (now == last || now == home) now = pick(pes);

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Holds the floors: a file includes only from its own folder and from floors below (docs/architecture.md).
+"""Holds the floors: a file includes only from its own folder and from floors below (docs/architecture.md). Inside a
+folder, units (x.h with x.cpp) may include each other in a circle only if it is a small one.
 
-Usage: floors.py ROOT. Prints each include that goes up or sideways, with what to do, and exits 1 if there is one.
+Usage: floors.py ROOT. Prints each include that goes up or sideways and each circle that is too large, with what to do,
+and exits 1 if there is one.
 FLOORS below is the architecture as a table; a folder that is not in it may not hold C++ at all, so a new folder gets its
 place here on the day it is made.
 """
@@ -31,13 +33,22 @@ FLOORS = {
     "runtime/containers": ["runtime/pup"],
     "runtime/message": ["machine/layer", "runtime/pup"],
     "runtime/scheduler": ["runtime/message", "runtime/containers"],
-    # floor 3
-    "runtime/chare": ["runtime/scheduler"],
+    # The API of Converse, for programs; a sibling of what Charm++ is made of.
+    "runtime/converse": ["runtime/scheduler"],
+    # floor 3. Charm++'s objects, from what is registered up to what programs call.
+    "runtime/registry": ["runtime/scheduler"],
+    "runtime/api": ["runtime/registry", "runtime/converse"],
+    "runtime/collective": ["runtime/api"],
+    "runtime/objects": ["runtime/collective"],
+    "runtime/zero_copy": ["runtime/objects"],
+    "runtime/array": ["runtime/zero_copy"],
+    "runtime/entry": ["runtime/array", "runtime/converse"],
+    "runtime/face": ["runtime/entry"],
     # floor 4. Siblings.
-    "runtime/loadbalance": ["runtime/chare"],
-    "runtime/checkpoint": ["runtime/chare"],
-    "runtime/trace": ["runtime/chare"],
-    "runtime/libs": ["runtime/chare"],
+    "runtime/loadbalance": ["runtime/face"],
+    "runtime/checkpoint": ["runtime/face"],
+    "runtime/trace": ["runtime/face"],
+    "runtime/libs": ["runtime/face"],
     # names the parts of a program, and main()
     "runtime/program": ["runtime/loadbalance", "runtime/checkpoint", "runtime/trace", "runtime/libs"],
     # floor 5
@@ -51,6 +62,9 @@ FLOORS = {
     "bench": ["tools"],
     "tests": ["tools", "bench", "machine/transport-template", "examples/pingpong", "examples/nbody"],
 }
+
+# More units than these in one circle are a knot: none of them can be read, tested or changed alone.
+CIRCLE_MAX = 6
 
 SOURCES = {".h", ".hpp", ".cpp", ".cc", ".C", ".c"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]')
@@ -108,17 +122,61 @@ def problems_in(root: Path, file: Path) -> list[str]:
     return problems
 
 
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """The strongly connected parts of a graph that have more than one node (Tarjan 1972)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in graph.get(node, ()):
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            part = stack[stack.index(node):]
+            del stack[stack.index(node):]
+            if len(part) > 1:
+                found.append(sorted(part))
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return found
+
+
+def knots(root: Path, files: list[Path]) -> list[str]:
+    """The circles of includes inside a folder that have too many units."""
+    graphs: dict[str, dict[str, set[str]]] = {}
+    for file in files:
+        folder = file.parent.relative_to(root).as_posix()
+        units = graphs.setdefault(folder, {}).setdefault(file.stem, set())
+        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+            match = INCLUDE.match(line)
+            target = match and resolve(root, file, match[2], match[1] == '"')
+            if target and Path(target).parent.as_posix() == folder and Path(target).stem != file.stem:
+                units.add(Path(target).stem)
+    return [f"{folder}: {len(circle)} units include each other in a circle, of at most {CIRCLE_MAX}: {', '.join(circle)}: "
+            "let one of them know less, or part the folder"
+            for folder, graph in sorted(graphs.items()) for circle in circles(graph) if len(circle) > CIRCLE_MAX]
+
+
 def check(root: Path) -> tuple[int, list[str]]:
     """How many files were read, and what is wrong with them."""
     tops = sorted({folder.split("/")[0] for folder in FLOORS})
     files = [file for top in tops for file in sorted((root / top).rglob("*"))
              if file.suffix in SOURCES and not {"golden", "data"} & set(file.relative_to(root).parts)]
-    return len(files), [problem for file in files for problem in problems_in(root, file)]
+    return len(files), [problem for file in files for problem in problems_in(root, file)] + knots(root, files)
 
 
 def main() -> int:
     count, problems = check(Path(sys.argv[1]).resolve())
-    print("\n".join(problems + [f"{count} files, {len(problems)} includes that break the floors"]))
+    print("\n".join(problems + [f"{count} files, {len(problems)} includes or circles that break the floors"]))
     return 1 if problems else 0
 
 

@@ -21,8 +21,8 @@ class Floors(unittest.TestCase):
             "base/log.h": "#include <string>\n",
             "machine/shm/arena.h": '#include "base/log.h"\n#include "machine/shm/slab.h"\n',
             "machine/shm/slab.h": "",
-            "runtime/chare/proxy.h": '#include "machine/shm/arena.h"\n',
-            "include/charm++.h": '#include "runtime/chare/proxy.h"\n',
+            "runtime/api/proxy.h": '#include "machine/shm/arena.h"\n',
+            "include/charm++.h": '#include "runtime/api/proxy.h"\n',
             "tests/shm/arena_test.cpp": '#include "machine/shm/arena.h"\n#include <gtest/gtest.h>\n',
         }), [])
 
@@ -41,8 +41,19 @@ class Floors(unittest.TestCase):
             self.assertEqual(len(found), 1, include)
 
     def test_translator_knows_no_runtime(self):
-        found = self.problems({"runtime/chare/p.h": "", "lang/ci-translator/x.cpp": '#include "runtime/chare/p.h"\n'})
+        found = self.problems({"runtime/api/p.h": "", "lang/ci-translator/x.cpp": '#include "runtime/api/p.h"\n'})
         self.assertEqual(len(found), 1)
+
+    def test_a_large_circle_inside_a_folder_is_caught(self):
+        def ring(units: int) -> dict[str, str]:
+            """Each unit includes the next, and the .cpp of the last the first; a0 is not in the circle."""
+            files = {f"base/a{i}.h": f'#include "base/a{i + 1}.h"\n' for i in range(1, units)}
+            return files | {"base/a0.h": "", f"base/a{units}.h": '#include "base/a0.h"\n',
+                            f"base/a{units}.cpp": '#include "base/a1.h"\n'}
+        self.assertEqual(self.problems(ring(floors.CIRCLE_MAX)), [])
+        found = self.problems(ring(floors.CIRCLE_MAX + 1))
+        self.assertEqual(len(found), 1)
+        self.assertIn("base: 7 units include each other in a circle", found[0])
 
     def test_folder_without_floor_is_caught(self):
         self.assertEqual(len(self.problems({"runtime/new/x.h": ""})), 1)

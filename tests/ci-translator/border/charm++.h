@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/chare/matches.h"
+#include "runtime/api/matches.h"
 
 // --- PUP ---
 namespace PUP {

@@ -1,0 +1,102 @@
+// What an array is to be: bounds, first elements, map, binding. C++17: reached from charm++.h.
+#pragma once
+#include "runtime/api/array_index.h"
+#include "runtime/api/callback.h"
+
+class CProxy_ArrayBase;
+
+class CkArrayOptions {
+ public:
+  CkArrayOptions() = default;
+  CkArrayOptions(int n1) { setNumInitial(n1); }
+  CkArrayOptions(int n1, int n2) { setNumInitial(CkArrayIndex2D(n1, n2)); }
+  CkArrayOptions(int n1, int n2, int n3) { setNumInitial(CkArrayIndex3D(n1, n2, n3)); }
+  CkArrayOptions(short n1, short n2, short n3, short n4) { setNumInitial(CkArrayIndex4D(n1, n2, n3, n4)); }
+  CkArrayOptions(short n1, short n2, short n3, short n4, short n5) {
+    setNumInitial(CkArrayIndex5D(n1, n2, n3, n4, n5));
+  }
+  CkArrayOptions(short n1, short n2, short n3, short n4, short n5, short n6) {
+    setNumInitial(CkArrayIndex6D(n1, n2, n3, n4, n5, n6));
+  }
+  // start, start + step ... below end, in every dimension
+  CkArrayOptions(const CkArrayIndex& start, const CkArrayIndex& end, const CkArrayIndex& step)
+      : start_(start), end_(end), step_(step), populated_(true) {}
+
+  CkArrayOptions& setStart(const CkArrayIndex& i) { return set(start_, i); }
+  CkArrayOptions& setEnd(const CkArrayIndex& i) { return set(end_, i); }
+  CkArrayOptions& setStep(const CkArrayIndex& i) { return set(step_, i); }
+  CkArrayOptions& setNumInitial(int n1) { return setNumInitial(CkArrayIndex1D(n1)); }
+  CkArrayOptions& setNumInitial(int n1, int n2) { return setNumInitial(CkArrayIndex2D(n1, n2)); }
+  CkArrayOptions& setNumInitial(int n1, int n2, int n3) { return setNumInitial(CkArrayIndex3D(n1, n2, n3)); }
+  CkArrayOptions& setNumInitial(const CkArrayIndex& end) {
+    start_ = CkArrayIndex(end.dimension, 0);
+    step_ = CkArrayIndex(end.dimension, 1);
+    end_ = end;
+    populated_ = true;
+    return *this;
+  }
+  // Bounds for the map, without making elements.
+  CkArrayOptions& setBounds(int n1) { return setBounds(CkArrayIndex1D(n1)); }
+  CkArrayOptions& setBounds(int n1, int n2) { return setBounds(CkArrayIndex2D(n1, n2)); }
+  CkArrayOptions& setBounds(int n1, int n2, int n3) { return setBounds(CkArrayIndex3D(n1, n2, n3)); }
+  CkArrayOptions& setBounds(const CkArrayIndex& i) {
+    bounds_ = i;
+    return *this;
+  }
+  CkArrayOptions& setMap(const CkGroupID& map) {
+    map_ = map;
+    return *this;
+  }
+  CkArrayOptions& bindTo(const CkArrayID& array) {
+    bound_to_ = array;
+    return *this;
+  }
+  CkArrayOptions& setInitCallback(const CkCallback& cb) {
+    init_callback_ = cb;
+    return *this;
+  }
+  CkArrayOptions& setReductionClient(const CkCallback& cb) {
+    reduction_client_ = cb;
+    return *this;
+  }
+  CkArrayOptions& setAnytimeMigration(bool on) { return flag(anytime_migration_, on); }
+  CkArrayOptions& setStaticInsertion(bool on) { return flag(static_insertion_, on); }
+  CkArrayOptions& setBroadcastViaScheduler(bool on) { return flag(broadcast_via_scheduler_, on); }
+  CkArrayOptions& setSectionAutoDelegate(bool on) { return flag(section_auto_delegate_, on); }
+
+  const CkArrayIndex& getStart() const { return start_; }
+  const CkArrayIndex& getEnd() const { return end_; }
+  const CkArrayIndex& getStep() const { return step_; }
+  const CkArrayIndex& getNumInitial() const { return end_; }
+  const CkArrayIndex& getBounds() const { return bounds_.nInts ? bounds_ : end_; }
+  bool populated() const { return populated_; }
+  const CkGroupID& getMap() const { return map_; }
+  const CkArrayID& getBoundTo() const { return bound_to_; }
+  const CkCallback& getInitCallback() const { return init_callback_; }
+  const CkCallback& getReductionClient() const { return reduction_client_; }
+  bool isStaticInsertion() const { return static_insertion_; }
+
+ private:
+  CkArrayOptions& set(CkArrayIndex& which, const CkArrayIndex& i) {
+    which = i;
+    if (!start_.nInts) start_ = CkArrayIndex(i.dimension, 0);
+    if (!step_.nInts) step_ = CkArrayIndex(i.dimension, 1);
+    populated_ = end_.nInts != 0;
+    return *this;
+  }
+  CkArrayOptions& flag(bool& which, bool on) {
+    which = on;
+    return *this;
+  }
+
+  CkArrayIndex start_, end_, step_, bounds_;
+  CkGroupID map_;
+  CkArrayID bound_to_;
+  CkCallback init_callback_, reduction_client_;
+  bool populated_ = false;
+  bool anytime_migration_ = true;
+  bool static_insertion_ = false;
+  bool broadcast_via_scheduler_ = false;
+  bool section_auto_delegate_ = true;
+};
+PUPbytes(CkArrayOptions)

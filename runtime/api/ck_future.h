@@ -1,0 +1,99 @@
+// Futures as programs see them. C++17: reached from charm++.h.
+#pragma once
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "runtime/api/callback.h"
+
+CkFuture CkCreateFuture();
+CkFuture CkCreateAttachedFuture(void* message);
+void CkReleaseFuture(CkFuture future);
+int CkProbeFuture(CkFuture future);
+// The message that was sent; the calling thread waits. It stays the future's until it is released.
+void* CkWaitFuture(CkFuture future);
+void CkWaitVoidFuture(CkFuture future);
+void CkSendToFuture(CkFuture future, void* message);
+inline void CkSendToFutureID(CkFutureID id, void* message, int pe) { CkSendToFuture(CkFuture{id, pe}, message); }
+
+namespace ck {
+
+// A value that some thread or entry sets once and threads of the making PE wait for.
+template <typename T>
+class future {
+  CkFuture handle_;
+
+ public:
+  typedef T value_type;
+  future() : handle_(CkCreateFuture()) {}
+  explicit future(PUP::reconstruct) {}
+  explicit future(const CkFuture& handle) : handle_(handle) {}
+  const CkFuture& handle() const { return handle_; }
+
+  T get() const {
+    auto* message = static_cast<CkDataMsg*>(CkWaitFuture(handle_));
+    PUP::fromMem p(message->getData(), static_cast<std::size_t>(message->getSize()));
+    PUP::detail::TemporaryObjectHolder<T> value;
+    p | value.t;
+    return std::move(value.t);
+  }
+  void set(const T& value) const {
+    PUP::sizer size;
+    size | const_cast<T&>(value);
+    CkDataMsg* message = CkDataMsg::buildNew(static_cast<int>(size.size()), nullptr);
+    PUP::toMem p(message->getData());
+    p | const_cast<T&>(value);
+    CkSendToFuture(handle_, message);
+  }
+  bool is_ready() const { return CkProbeFuture(handle_); }
+  void release() { CkReleaseFuture(handle_); }
+  bool operator==(const future& o) const { return handle_ == o.handle_; }
+  bool operator!=(const future& o) const { return handle_ != o.handle_; }
+  void pup(PUP::er& p) { p | handle_; }
+};
+
+// For messages, which pass without being copied.
+template <typename M>
+class future<M*> {
+  CkFuture handle_;
+
+ public:
+  typedef M* value_type;
+  future() : handle_(CkCreateFuture()) {}
+  explicit future(PUP::reconstruct) {}
+  const CkFuture& handle() const { return handle_; }
+  M* get() const { return static_cast<M*>(CkWaitFuture(handle_)); }
+  void set(M* message) const { CkSendToFuture(handle_, message); }
+  bool is_ready() const { return CkProbeFuture(handle_); }
+  void release() { CkReleaseFuture(handle_); }
+  void pup(PUP::er& p) { p | handle_; }
+};
+
+void wait_for_one(const CkFuture* futures, std::size_t count);
+
+// The values of all, in their order.
+template <typename Iterator, typename T = typename std::iterator_traits<Iterator>::value_type::value_type>
+std::vector<T> wait_all(Iterator first, Iterator last) {
+  std::vector<T> values;
+  for (; first != last; ++first) values.push_back(first->get());
+  return values;
+}
+// The first that is ready, with its value.
+template <typename Iterator, typename T = typename std::iterator_traits<Iterator>::value_type::value_type>
+std::pair<T, Iterator> wait_any(Iterator first, Iterator last) {
+  std::vector<CkFuture> handles;
+  for (Iterator i = first; i != last; ++i) handles.push_back(i->handle());
+  wait_for_one(handles.data(), handles.size());
+  for (; first != last; ++first)
+    if (first->is_ready()) break;
+  return {first->get(), first};
+}
+// Those that are ready now come first in the range: their values, and where the others begin. Does not wait.
+template <typename Iterator, typename T = typename std::iterator_traits<Iterator>::value_type::value_type>
+std::pair<std::vector<T>, Iterator> wait_some(Iterator first, Iterator last) {
+  const Iterator pending = std::partition(first, last, [](const auto& f) { return f.is_ready(); });
+  return {wait_all(first, pending), pending};
+}
+
+}  // namespace ck

@@ -1,0 +1,312 @@
+// The base classes of parallel objects, as programs derive from them. C++17: reached from charm++.h.
+#pragma once
+#include <cstdint>
+#include <cstdlib>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "runtime/api/array_index.h"
+#include "runtime/api/callback.h"
+#include "runtime/api/reducers.h"
+#include "runtime/registry/messages.h"
+
+namespace periapt {
+class ArrayBroadcasts;
+class ArrayManager;
+class BalanceHook;
+class GroupReduction;
+class LocalElements;
+}  // namespace periapt
+
+#define CHARM_INPLACE_NEW
+
+// What every parallel object is.
+class CkObject {
+ public:
+  virtual ~CkObject() = default;
+  // Serialises the object: migration, checkpoint.
+  virtual void pup(PUP::er& p) {}
+  // What the runtime calls; generated and template code overrides it to visit the bases first.
+  virtual void virtual_pup(PUP::er& p) { pup(p); }
+  void parent_pup(PUP::er&) {}
+};
+
+class Chare : public CkObject {
+ protected:
+  CkChareID thishandle;
+
+ public:
+  Chare();
+  explicit Chare(CkMigrateMessage*) : Chare() {}
+  ~Chare() override;
+  const CkChareID& ckGetChareID() const { return thishandle; }
+  void CkGetChareID(CkChareID* id) const { *id = thishandle; }
+};
+
+#define PERIAPT_CONTRIBUTE_METHODS                                                                           \
+  void contribute(int size, const void* data, CkReduction::reducerType type,                                 \
+                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                             \
+    contributeData(size, data, type, nullptr, userFlag);                                                     \
+  }                                                                                                          \
+  void contribute(int size, const void* data, CkReduction::reducerType type, const CkCallback& cb,           \
+                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                             \
+    contributeData(size, data, type, &cb, userFlag);                                                         \
+  }                                                                                                          \
+  template <typename T>                                                                                      \
+  void contribute(const std::vector<T>& data, CkReduction::reducerType type, const CkCallback& cb,           \
+                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                             \
+    contributeData(static_cast<std::size_t>(sizeof(T)) * data.size(), data.data(), type, &cb, userFlag);     \
+  }                                                                                                          \
+  template <typename T>                                                                                      \
+  void contribute(const std::vector<T>& data, CkReduction::reducerType type,                                 \
+                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                             \
+    contributeData(static_cast<std::size_t>(sizeof(T)) * data.size(), data.data(), type, nullptr, userFlag); \
+  }                                                                                                          \
+  void contribute(CkReductionMsg* message) { contributeMessage(message); }                                   \
+  void contribute(const CkCallback& cb, CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {       \
+    contributeData(0, nullptr, CkReduction::nop, &cb, userFlag);                                             \
+  }                                                                                                          \
+  void contribute(CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                             \
+    contributeData(0, nullptr, CkReduction::nop, nullptr, userFlag);                                         \
+  }
+
+// A group without reductions.
+class IrrGroup : public Chare {
+ protected:
+  CkGroupID thisgroup;
+
+ public:
+  IrrGroup();
+  explicit IrrGroup(CkMigrateMessage*) : IrrGroup() {}
+  const CkGroupID& ckGetGroupID() const { return thisgroup; }
+  CkGroupID CkGetGroupID() const { return thisgroup; }
+  virtual bool isNodeGroup() { return false; }
+  virtual bool isLocMgr() { return false; }
+  virtual bool isReductionMgr() { return false; }
+  virtual void flushStates() {}
+};
+
+class Group : public IrrGroup {
+ public:
+  const int thisIndex;  // the PE
+  Group();
+  explicit Group(CkMigrateMessage*) : Group() {}
+  PERIAPT_CONTRIBUTE_METHODS
+  void setReductionClient(const CkCallback& cb);
+  void ckSetReductionClient(CkCallback* cb);
+  // Empty reduction: the callback is called when every member has come here.
+  void barrier(const CkCallback& cb) { contributeData(0, nullptr, CkReduction::nop, &cb, -1); }
+
+ private:
+  std::uint32_t next_reduction_ = 0;
+  void contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
+                      CMK_REFNUM_TYPE user_flag);
+  void contributeMessage(CkReductionMsg* message);
+};
+
+class NodeGroup : public IrrGroup {
+ public:
+  const int thisIndex;  // the process
+  NodeGroup();
+  explicit NodeGroup(CkMigrateMessage*) : NodeGroup() {}
+  bool isNodeGroup() override { return true; }
+  PERIAPT_CONTRIBUTE_METHODS
+  void ckSetReductionClient(CkCallback* cb);
+
+ private:
+  void contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
+                      CMK_REFNUM_TYPE user_flag);
+  void contributeMessage(CkReductionMsg* message);
+};
+
+// An element that may live on any PE. Its state is kept small: there may be millions.
+class CkMigratable : public CkObject {
+ public:
+  CkMigratable() = default;
+  explicit CkMigratable(CkMigrateMessage*) {}
+  // Called in place of pup() order by the runtime around a migration.
+  virtual void ckAboutToMigrate() {}
+  virtual void ckJustMigrated() {}
+  virtual void ckJustRestored() {}
+  virtual void ckDestroy() = 0;
+  // Load balancing, see runtime/loadbalance.
+  virtual void ResumeFromSync() {}
+  virtual void UserSetLBLoad() {}
+};
+
+class ArrayElement : public CkMigratable {
+ public:
+  ArrayElement();
+  explicit ArrayElement(CkMigrateMessage*) : ArrayElement() {}
+  ~ArrayElement() override;
+
+  CkArrayIndex ckGetArrayIndex() const;
+  CkArrayID ckGetArrayID() const { return thisArrayID; }
+  std::uint64_t ckGetID() const { return id_; }
+  CkArray* ckGetArrayManager() const;
+  int ckGetArraySize() const;
+
+  PERIAPT_CONTRIBUTE_METHODS
+  // Moves this element to another PE. The element is gone when this returns: let it be the last thing done. (While
+  // threads of its entries run it stays, and goes when the last of them has ended.)
+  void ckMigrate(int toPe);
+  void migrateMe(int toPe) { ckMigrate(toPe); }
+  // Removes this element from its array; likewise the last thing done.
+  void ckDestroy() override;
+
+  // Load balancing: every element of the program that usesAtSync calls AtSync(); after balancing each gets
+  // ResumeFromSync(), on its new PE.
+  void AtSync(int waitForMigration = 1);
+  bool ckUsesAtSync() const { return usesAtSync; }
+  void setMigratable(bool migratable) { migratable_ = migratable; }
+  bool ckIsMigratable() const { return migratable_; }
+  double getObjTime() const;
+  void setObjTime(double seconds);
+
+  void pup(PUP::er& p) override;
+
+ protected:
+  friend class periapt::ArrayManager;
+  friend class periapt::ArrayBroadcasts;  // broadcast_epoch_
+  friend class periapt::LocalElements;    // position_
+  friend class periapt::BalanceHook;
+  CkArrayID thisArrayID;
+  bool usesAtSync = false;
+  bool usesAutoMeasure = true;
+
+ private:
+  bool migratable_ = true;
+  void contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
+                      CMK_REFNUM_TYPE user_flag);
+  void contributeMessage(CkReductionMsg* message);
+
+  periapt::ArrayManager* manager_;
+  std::uint64_t id_;
+  std::uint32_t position_ = 0;         // in the list of local elements
+  std::uint32_t next_reduction_ = 0;   // number of the next contribution
+  std::uint32_t broadcast_epoch_ = 0;  // last broadcast this element has seen
+  std::uint32_t life_ = 0;             // these two order what other PEs hear about where it is
+  std::uint32_t migrations_ = 0;
+  std::int32_t load_slot_ = -1;  // number of the balancer's record, when it takes part
+};
+
+namespace periapt {
+// The member thisIndex. `array [Fancy]`: a Fancy, which CkArrayIndexFancy has put into the words of the index.
+template <class Index>
+struct IndexValue {
+  typedef Index type;
+  static type of(const CkArrayIndex& i) {
+    if constexpr (std::is_base_of<CkArrayIndex, Index>::value)
+      return static_cast<const Index&>(i);
+    else
+      return *reinterpret_cast<const Index*>(i.index);
+  }
+};
+template <>
+struct IndexValue<CkArrayIndex1D> {
+  typedef CkIndex1D type;
+  static type of(const CkArrayIndex& i) { return i.index[0]; }
+};
+template <>
+struct IndexValue<CkArrayIndex2D> {
+  typedef CkIndex2D type;
+  static type of(const CkArrayIndex& i) { return {i.index[0], i.index[1]}; }
+};
+template <>
+struct IndexValue<CkArrayIndex3D> {
+  typedef CkIndex3D type;
+  static type of(const CkArrayIndex& i) { return {i.index[0], i.index[1], i.index[2]}; }
+};
+template <>
+struct IndexValue<CkArrayIndex4D> {
+  typedef CkIndex4D type;
+  static type of(const CkArrayIndex& i) {
+    return {i.indexShorts[0], i.indexShorts[1], i.indexShorts[2], i.indexShorts[3]};
+  }
+};
+template <>
+struct IndexValue<CkArrayIndex5D> {
+  typedef CkIndex5D type;
+  static type of(const CkArrayIndex& i) {
+    return {i.indexShorts[0], i.indexShorts[1], i.indexShorts[2], i.indexShorts[3], i.indexShorts[4]};
+  }
+};
+template <>
+struct IndexValue<CkArrayIndex6D> {
+  typedef CkIndex6D type;
+  static type of(const CkArrayIndex& i) {
+    const short* s = i.indexShorts;
+    return {s[0], s[1], s[2], s[3], s[4], s[5]};
+  }
+};
+// Also by the plain index type, as old programs write ArrayElementT<CkIndex2D>.
+template <>
+struct IndexValue<CkIndex1D> : IndexValue<CkArrayIndex1D> {};
+template <>
+struct IndexValue<CkIndex2D> : IndexValue<CkArrayIndex2D> {};
+template <>
+struct IndexValue<CkIndex3D> : IndexValue<CkArrayIndex3D> {};
+}  // namespace periapt
+
+template <class Index>
+class ArrayElementT : public ArrayElement {
+ public:
+  typedef typename periapt::IndexValue<Index>::type IndexType;
+  typedef Index array_index_t;
+  ArrayElementT() : thisIndex(periapt::IndexValue<Index>::of(ckGetArrayIndex())) {}
+  explicit ArrayElementT(CkMigrateMessage*) : ArrayElementT() {}
+  IndexType thisIndex;
+};
+typedef ArrayElementT<CkArrayIndex1D> ArrayElement1D;
+typedef ArrayElementT<CkArrayIndex2D> ArrayElement2D;
+typedef ArrayElementT<CkArrayIndex3D> ArrayElement3D;
+typedef ArrayElementT<CkArrayIndex4D> ArrayElement4D;
+typedef ArrayElementT<CkArrayIndex5D> ArrayElement5D;
+typedef ArrayElementT<CkArrayIndex6D> ArrayElement6D;
+typedef ArrayElementT<CkIndexMax> ArrayElementMax;
+
+// --- CBase_X -------------------------------------------------------------------------------------------------------
+namespace periapt {
+struct CBaseMark {};
+// Pups a class and its bases once each: user classes write pup() for their own members only.
+template <class T>
+void pup_base(T* object, PUP::er& p) {
+  if constexpr (std::is_base_of<CBaseMark, T>::value)
+    object->T::virtual_pup(p);
+  else
+    object->T::pup(p);
+}
+}  // namespace periapt
+
+#define PERIAPT_CBASE_MEMBERS                            \
+  typedef typename Proxy::local_t local_t;               \
+  typedef typename Proxy::index_t index_t;               \
+  typedef typename Proxy::proxy_t proxy_t;               \
+  typedef typename Proxy::element_t element_t;           \
+  Proxy thisProxy;                                       \
+  /* old programs call CBase_X::pup(p) from their own */ \
+  void pup(PUP::er&) override {}                         \
+  void virtual_pup(PUP::er& p) override {                \
+    parent_pup(p);                                       \
+    static_cast<local_t*>(this)->local_t::pup(p);        \
+  }
+
+template <class Parent, class Proxy>
+struct CBaseT1 : public Parent, public periapt::CBaseMark {
+  template <class... Args, class = std::enable_if_t<std::is_constructible<Parent, Args...>::value>>
+  CBaseT1(Args&&... args) : Parent(std::forward<Args>(args)...), thisProxy(static_cast<Parent*>(this)) {}
+  void parent_pup(PUP::er& p) { periapt::pup_base<Parent>(this, p); }
+  PERIAPT_CBASE_MEMBERS
+};
+
+template <class Parent1, class Parent2, class Proxy>
+struct CBaseT2 : public Parent1, public Parent2, public periapt::CBaseMark {
+  CBaseT2() : thisProxy(static_cast<Parent1*>(this)) {}
+  explicit CBaseT2(CkMigrateMessage* m) : Parent1(m), Parent2(m), thisProxy(static_cast<Parent1*>(this)) {}
+  void parent_pup(PUP::er& p) {
+    periapt::pup_base<Parent1>(this, p);
+    periapt::pup_base<Parent2>(this, p);
+  }
+  PERIAPT_CBASE_MEMBERS
+};

@@ -1,0 +1,238 @@
+// The bases of the generated proxies: small values that name who is called. C++17: reached from charm++.h.
+//
+//   CProxy_Chare                                  one chare
+//   CProxy_Group      CProxyElement_Group         all members; the one on a PE
+//   CProxy_NodeGroup  CProxyElement_NodeGroup     all members; the one of a process
+//   CProxy_ArrayBase  CProxyElement_ArrayBase     all elements; one
+//   CProxySection_*                               some
+#pragma once
+#include <vector>
+
+#include "runtime/api/array_options.h"
+#include "runtime/api/objects.h"
+#include "runtime/api/sections.h"
+#include "runtime/converse/converse.h"
+
+class CProxy {
+ public:
+  bool ckIsDelegated() const { return false; }
+  void pup(PUP::er&) {}
+};
+
+class CProxy_Chare : public CProxy {
+ public:
+  CProxy_Chare() = default;
+  CProxy_Chare(const CkChareID& id) : id_(id) {}
+  CProxy_Chare(const Chare* chare) : id_(chare->ckGetChareID()) {}
+  const CkChareID& ckGetChareID() const { return id_; }
+  operator const CkChareID&() const { return id_; }
+  void ckSetChareID(const CkChareID& id) { id_ = id; }
+  bool operator==(const CProxy_Chare& o) const { return id_ == o.id_; }
+  void pup(PUP::er& p) { p | id_; }
+
+ private:
+  CkChareID id_;
+};
+
+typedef void (*CkReductionClientFn)(void* param, int size, void* data);
+
+class CProxy_Group : public CProxy {
+ public:
+  CProxy_Group() = default;
+  CProxy_Group(CkGroupID group) : group_(group) {}
+  CProxy_Group(const IrrGroup* g) : group_(g->ckGetGroupID()) {}
+  CkGroupID ckGetGroupID() const { return group_; }
+  operator CkGroupID() const { return group_; }
+  void ckSetGroupID(CkGroupID group) { group_ = group; }
+  bool operator==(const CProxy_Group& o) const { return group_ == o.group_; }
+  bool operator!=(const CProxy_Group& o) const { return group_ != o.group_; }
+  void ckSetReductionClient(CkCallback* cb) const;
+  void setReductionClient(CkReductionClientFn fn, void* param = nullptr) const;
+  void ckSetReductionClient(CkReductionClientFn fn, void* param = nullptr) const { setReductionClient(fn, param); }
+  void pup(PUP::er& p) { p | group_; }
+
+ private:
+  CkGroupID group_;
+};
+class CProxyElement_Group : public CProxy_Group {
+ public:
+  CProxyElement_Group() = default;
+  CProxyElement_Group(CkGroupID group, int pe) : CProxy_Group(group), pe_(pe) {}
+  CProxyElement_Group(const IrrGroup* g);
+  int ckGetGroupPe() const { return pe_; }
+  bool operator==(const CProxyElement_Group& o) const { return ckGetGroupID() == o.ckGetGroupID() && pe_ == o.pe_; }
+  void pup(PUP::er& p) {
+    CProxy_Group::pup(p);
+    p | pe_;
+  }
+
+ private:
+  int pe_ = -1;
+};
+class CProxySection_Group : public CProxy_Group {
+ public:
+  CProxySection_Group() = default;
+  CProxySection_Group(const CkGroupID& group, const int* pes, int count, int factor = 0)
+      : CProxy_Group(group), sections_(1, CkSectionID(group, pes, count, factor)) {}
+  // Members of several groups.
+  CProxySection_Group(int n, const CkGroupID* groups, int const* const* pes, const int* counts, int factor = 0)
+      : CProxy_Group(groups[0]) {
+    for (int i = 0; i < n; ++i) sections_.emplace_back(groups[i], pes[i], counts[i], factor);
+  }
+  CProxySection_Group(const IrrGroup* g) : CProxy_Group(g) {}
+  int ckGetNumSections() const { return static_cast<int>(sections_.size()); }
+  CkSectionID& ckGetSectionID(int i = 0) { return sections_[i]; }
+  const CkSectionID& ckGetSectionID(int i = 0) const { return sections_[i]; }
+  const int* ckGetElements(int i = 0) const { return sections_[i].pelist.data(); }
+  int ckGetNumElements(int i = 0) const { return static_cast<int>(sections_[i].pelist.size()); }
+  void pup(PUP::er& p);
+
+ private:
+  std::vector<CkSectionID> sections_;
+};
+
+namespace periapt {
+// The members that `group.method(arguments, n, pes)` and `group.method(arguments, CmiGroup)` call.
+CProxySection_Group listed(const CProxy_Group& group, int count, const int* pes);
+CProxySection_Group listed(const CProxy_Group& group, const CmiGroup& pes);
+}  // namespace periapt
+PUPbytes(CmiGroup)
+
+    class CProxy_NodeGroup : public CProxy {
+ public:
+  CProxy_NodeGroup() = default;
+  CProxy_NodeGroup(CkGroupID group) : group_(group) {}
+  CProxy_NodeGroup(const IrrGroup* g) : group_(g->ckGetGroupID()) {}
+  CkGroupID ckGetGroupID() const { return group_; }
+  operator CkGroupID() const { return group_; }
+  void ckSetGroupID(CkGroupID group) { group_ = group; }
+  bool operator==(const CProxy_NodeGroup& o) const { return group_ == o.group_; }
+  void ckSetReductionClient(CkCallback* cb) const;
+  void pup(PUP::er& p) { p | group_; }
+
+ private:
+  CkGroupID group_;
+};
+class CProxyElement_NodeGroup : public CProxy_NodeGroup {
+ public:
+  CProxyElement_NodeGroup() = default;
+  CProxyElement_NodeGroup(CkGroupID group, int node) : CProxy_NodeGroup(group), node_(node) {}
+  CProxyElement_NodeGroup(const IrrGroup* g);
+  int ckGetGroupPe() const { return node_; }
+  void pup(PUP::er& p) {
+    CProxy_NodeGroup::pup(p);
+    p | node_;
+  }
+
+ private:
+  int node_ = -1;
+};
+typedef CProxySection_Group CProxySection_NodeGroup;
+
+class CProxy_ArrayBase : public CProxy {
+ public:
+  CProxy_ArrayBase() = default;
+  CProxy_ArrayBase(const CkArrayID& array) : array_(array) {}
+  CProxy_ArrayBase(const ArrayElement* e) : array_(e->ckGetArrayID()) {}
+  CkArrayID ckGetArrayID() const { return array_; }
+  operator CkArrayID() const { return array_; }
+  CkArray* ckLocalBranch() const { return array_.ckLocalBranch(); }
+  bool operator==(const CProxy_ArrayBase& o) const { return array_ == o.array_; }
+  bool operator!=(const CProxy_ArrayBase& o) const { return array_ != o.array_; }
+  unsigned int numLocalElements() const;
+  // Dynamic insertion: between beginInserting() and doneInserting() reductions wait for elements still to come.
+  void beginInserting();
+  void doneInserting();
+  // Destroys all elements that the array has when this comes to them; new ones may be inserted behind it.
+  void ckDestroy() const;
+  CkArray* ckLocMgr() const { return ckLocalBranch(); }
+  void ckSetReductionClient(CkCallback* cb) const;
+  void setReductionClient(CkReductionClientFn fn, void* param = nullptr) const;
+  void ckSetReductionClient(CkReductionClientFn fn, void* param = nullptr) const { setReductionClient(fn, param); }
+  void pup(PUP::er& p) { p | array_; }
+
+ private:
+  CkArrayID array_;
+};
+typedef CProxy_ArrayBase CProxy_ArrayElement;
+
+class CProxyElement_ArrayBase : public CProxy_ArrayBase {
+ public:
+  CProxyElement_ArrayBase() = default;
+  CProxyElement_ArrayBase(const CkArrayID& array, const CkArrayIndex& index)
+      : CProxy_ArrayBase(array), id_(periapt::chare::compact_id(index).value_or(0)), index_(index) {}
+  CProxyElement_ArrayBase(const ArrayElement* e)
+      : CProxy_ArrayBase(e), id_(e->ckGetID()), index_(e->ckGetArrayIndex()) {}
+  const CkArrayIndex& ckGetIndex() const { return index_; }
+  // 0 when the index is too large to be an id
+  std::uint64_t ckGetID() const { return id_; }
+  bool operator==(const CProxyElement_ArrayBase& o) const {
+    return ckGetArrayID() == o.ckGetArrayID() && index_ == o.index_;
+  }
+  ArrayElement* ckLocal() const;
+  void ckDestroy() const;
+  void ckEmigrate(int toPe) const;
+  void pup(PUP::er& p) {
+    CProxy_ArrayBase::pup(p);
+    p | id_;
+    p | index_;
+  }
+
+ private:
+  std::uint64_t id_ = 0;
+  CkArrayIndex index_;
+};
+typedef CProxyElement_ArrayBase CProxyElement_ArrayElement;
+
+class CProxySection_ArrayBase : public CProxy_ArrayBase {
+ public:
+  CProxySection_ArrayBase() = default;
+  CProxySection_ArrayBase(const CkArrayID& array, const CkArrayIndex* elements, int count, int factor = 0)
+      : CProxy_ArrayBase(array), sections_(1, CkSectionID(array, elements, count, factor)) {}
+  CProxySection_ArrayBase(const CkArrayID& array, const std::vector<CkArrayIndex>& elements, int factor = 0)
+      : CProxy_ArrayBase(array), sections_(1, CkSectionID(array, elements, factor)) {}
+  CProxySection_ArrayBase(const CkSectionID& section)
+      : CProxy_ArrayBase(section._cookie.get_aid()), sections_(1, section) {}
+  CProxySection_ArrayBase(const std::vector<CkArrayID>& arrays, const std::vector<std::vector<CkArrayIndex>>& elements,
+                          int factor = 0);
+  CProxySection_ArrayBase(int n, const CkArrayID* arrays, CkArrayIndex const* const* elements, const int* counts,
+                          int factor = 0);
+  int ckGetNumSubSections() const { return static_cast<int>(sections_.size()); }
+  CkSectionID* ckGetSectionIDs() { return sections_.data(); }
+  CkSectionID& ckGetSectionID(int i = 0) { return sections_[i]; }
+  const CkSectionID& ckGetSectionID(int i = 0) const { return sections_[i]; }
+  CkSectionInfo& ckGetSectionInfo() { return sections_[0]._cookie; }
+  CkArrayID ckGetArrayIDn(int i) const { return sections_[i]._cookie.get_aid(); }
+  CkArrayIndex* ckGetArrayElements(int i = 0) const { return const_cast<CkArrayIndex*>(sections_[i]._elems.data()); }
+  int ckGetNumElements(int i = 0) const { return static_cast<int>(sections_[i]._elems.size()); }
+  void ckDestroy() const;  // the elements of the section
+  void pup(PUP::er& p);
+
+ private:
+  std::vector<CkSectionID> sections_;
+};
+typedef CProxySection_ArrayBase CProxySection_ArrayElement;
+
+// Indices of the runtime's own bases, for generated classes to derive from.
+class CkIndex_Chare {
+ public:
+  static int __idx;
+};
+class CkIndex_Group {
+ public:
+  static int __idx;
+};
+class CkIndex_NodeGroup {
+ public:
+  static int __idx;
+};
+class CkIndex_ArrayBase {
+ public:
+  static int __idx;
+};
+class CkIndex_ArrayElement {
+ public:
+  static int __idx;
+  static int ep_ckDestroy;
+  static int ckDestroy() { return ep_ckDestroy; }
+};

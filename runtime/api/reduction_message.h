@@ -1,0 +1,47 @@
+// The result of a reduction, as a program gets it. C++17: reached from charm++.h.
+#pragma once
+#include "runtime/api/callback.h"
+#include "runtime/api/reducers.h"
+#include "runtime/registry/messages.h"
+
+class CMessage_CkReductionMsg {
+ public:
+  static int __idx;
+};
+
+class alignas(16) CkReductionMsg : public CkMessage {
+ public:
+  static CkReductionMsg* buildNew(int size, const void* data, CkReduction::reducerType reducer = CkReduction::invalid,
+                                  CkReductionMsg* reuse = nullptr);
+  // Several reductions at once, with reducer CkReduction::tuple.
+  static CkReductionMsg* buildFromTuple(CkReduction::tupleElement* elements, int count);
+  // A new[] array that the caller deletes.
+  void toTuple(CkReduction::tupleElement** elements, int* count) const;
+
+  int getLength() const { return static_cast<int>(size_); }
+  int getSize() const { return static_cast<int>(size_); }
+  void* getData() { return this + 1; }
+  const void* getData() const { return this + 1; }
+  int getGcount() const { return static_cast<int>(sources_); }
+  CkReduction::reducerType getReducer() const { return reducer_; }
+  int getRedNo() const { return round_; }
+  CMK_REFNUM_TYPE getUserFlag() const { return user_flag_; }
+  // Whom the result goes to, for contribute(CkReductionMsg*).
+  void setCallback(const CkCallback& callback) { callback_ = callback; }
+  const CkCallback& getCallback() const { return callback_; }
+  void setUserFlag(CMK_REFNUM_TYPE flag) { user_flag_ = flag; }
+
+  void operator delete(void* message) { CkFreeMsg(message); }
+
+ private:
+  friend struct ReductionMessageFields;
+  std::uint64_t size_;
+  CkReduction::reducerType reducer_;
+  std::uint32_t sources_;
+  std::int32_t round_;
+  CMK_REFNUM_TYPE user_flag_;
+  std::uint32_t reduced_;
+  std::uint32_t pad_;
+  CkCallback callback_;
+};
+static_assert(sizeof(CkReductionMsg) % 16 == 0, "the data of a CkReductionMsg are aligned to 16");

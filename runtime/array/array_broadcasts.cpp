@@ -1,0 +1,273 @@
+// See array_broadcasts.h.
+#include "runtime/array/array_broadcasts.h"
+
+#include <algorithm>
+
+#include "runtime/array/array_manager.h"
+#include "runtime/registry/runtime_message.h"
+#include "runtime/scheduler/process.h"
+#include "runtime/zero_copy/zero_copy_entries.h"
+
+namespace periapt {
+
+namespace {
+int entry_arrived, entry_low_water_mark;
+
+// Kept broadcasts are looked through for ones that can go once in so many, and so many bytes of them: what is kept is
+// memory that the next broadcast could use while it is in the cache.
+constexpr std::uint32_t broadcasts_unasked_max = 16;
+constexpr std::uint64_t bytes_unasked_max = 256 << 10;
+// Elements that a broadcast asks the memory for ahead of their turn.
+constexpr std::size_t prefetch_ahead = 8;
+
+std::uint32_t epoch_of(const Message& message) { return static_cast<std::uint32_t>(message->element); }
+}  // namespace
+
+ArrayBroadcasts::ArrayBroadcasts(PeObjects& objects, CkArrayID array, LocalElements& elements, Location& location)
+    : objects_(objects), pe_(objects.pe), array_(array), elements_(elements), location_(location) {}
+
+void ArrayBroadcasts::register_entries() {
+  entry_arrived = register_runtime_entry("element has arrived", on_arrived, ep_uncounted);
+  entry_low_water_mark = register_runtime_entry("broadcasts seen", on_low_water_mark, ep_uncounted);
+}
+
+ArrayBroadcasts* ArrayBroadcasts::of(Pe& pe, Delivery& call) {
+  ArrayManager* manager = ArrayManager::of(pe, call);
+  return manager ? &manager->broadcasts() : nullptr;
+}
+
+// --- the way of a broadcast ------------------------------------------------------------------------------------------
+
+void ArrayBroadcasts::send(CkArrayID array, Message message) {
+  PeObjects& objects = PeObjects::current();
+  address(message, Target::broadcast, message->entry, static_cast<std::uint32_t>(array.index()), 0);
+  ArrayManager* manager = find_array(objects, array);
+  if (!manager && (objects.pe.index == 0 || array.isZero()))
+    return ArrayManager::keep(objects, array, std::move(message));
+  if (objects.pe.index == 0) return manager->broadcasts().number(std::move(message));
+  send_to(objects.pe, 0, std::move(message));
+}
+
+void ArrayBroadcasts::number(Message message) {
+  if (message.shared()) message = message.copy();
+  if (!shareable(message)) pack(message);
+  message->element = ++root_.last;
+  message->extra = root_.low_water_mark;
+  message->hops = 0;
+  root_.unasked_bytes += message->size;
+  const bool many = root_.last % broadcasts_unasked_max == 0 || root_.unasked_bytes >= bytes_unasked_max;
+  if (!root_.asking && many && pe_.process.pes() > 1) {
+    root_.asking = true;
+    root_.unasked_bytes = 0;
+    root_.heard = 0;
+    root_.least = root_.last;
+    message->hops = 1;
+  }
+  pe_.broadcast(message);
+  pe_.send(pe_.index, std::move(message));
+}
+
+void ArrayBroadcasts::deliver(Message message) {
+  if (message->element == 0) return number(std::move(message));
+  if (giving_ || message->element != epoch_ + 1) {
+    auto later = [](const Message& a, const Message& b) { return a->element < b->element; };
+    pe_.begin_pending();
+    delayed_.insert(std::upper_bound(delayed_.begin(), delayed_.end(), message, later), std::move(message));
+    return;
+  }
+  run(std::move(message));
+  run_delayed();
+}
+
+void ArrayBroadcasts::run_delayed() {
+  while (!delayed_.empty() && delayed_.front()->element == epoch_ + 1) {
+    Message next = std::move(delayed_.front());
+    delayed_.pop_front();
+    pe_.end_pending();
+    run(std::move(next));
+  }
+}
+
+void ArrayBroadcasts::run(Message message) {
+  giving_ = true;
+  epoch_ = epoch_of(message);
+  const bool alone = pe_.process.pes() == 1;
+  if (!alone) {
+    drop_history(message->extra);
+    history_.push_back(message.share());
+  }
+  do {
+    disordered_ = false;
+    give_to_all(message);
+  } while (disordered_);
+  giving_ = false;
+  if (!alone && message->hops) send_runtime(pe_, 0, entry_low_water_mark, array_.index(), 0, low_water_mark());
+}
+
+// Elements may vanish, move and appear while we are at it: the last one takes the place of one that goes, and one that
+// appears has seen this epoch.
+void ArrayBroadcasts::give_to_all(const Message& message) {
+  const std::vector<ArrayElement*>& all = elements_.all();
+  for (std::size_t i = 0; i < all.size();) {
+    ArrayElement* element = all[i];
+    giving_at_ = i;
+    if (i + prefetch_ahead < all.size()) {
+      const char* later = reinterpret_cast<const char*>(all[i + prefetch_ahead]);
+      __builtin_prefetch(later);
+      __builtin_prefetch(later + 64);
+    }
+    if (element->broadcast_epoch_ + 1 == epoch_) [[likely]] {
+      give(element, message);
+    } else if (element->broadcast_epoch_ < epoch_ && give_missed(element)) {
+      continue;
+    }
+    if (i < all.size() && all[i] != element) continue;
+    ++i;
+  }
+}
+
+// The next one to an element that came from a slower PE while a broadcast was being given. False: none is kept for it.
+bool ArrayBroadcasts::give_missed(ArrayElement* element) {
+  const std::uint64_t id = element->ckGetID();
+  auto missed = std::find_if(history_.begin(), history_.end(),
+                             [&](const Message& m) { return m->element > element->broadcast_epoch_; });
+  if (missed == history_.end()) return false;
+  give(element, missed->share());
+  keeps_up(id);
+  return true;
+}
+
+void ArrayBroadcasts::give(ArrayElement* element, const Message& message) {
+  element->broadcast_epoch_ = epoch_of(message);
+  const int ep = message->entry;
+  const EntryInfo& entry = entry_info(ep);
+  void* object = elements_.object_for(element, ep);
+  if (entry.flags & ep_nocopypost) [[unlikely]]
+    return zero_copy::run_for_element(objects_, ep, object, array_.index(), element->ckGetID(), message);
+  if (entry.runtime_frees() && !(entry.flags & ep_threaded) && !(message->flags & envelope_packed)) [[likely]] {
+    Delivery call = Delivery::view(message);
+    call.object = object;
+    objects_.enter(call);
+  } else {
+    Delivery call(message.copy());
+    call.object = object;
+    call.owner = ThreadOwner::of(element).key;
+    objects_.run_entry(call);
+  }
+}
+
+// --- elements that come and go ---------------------------------------------------------------------------------------
+
+// One that has not had the broadcast being given may come to a place that has been passed.
+void ArrayBroadcasts::removing(const ArrayElement* element) {
+  if (giving_ && elements_.position(element) < giving_at_) disordered_ = true;
+}
+
+void ArrayBroadcasts::left(const ArrayElement* element, Age age) {
+  Departure departure{element->ckGetID(), {age, element->broadcast_epoch_}, {}};
+  if (auto found = behind_.find(departure.id); found != behind_.end()) {
+    departure.owed = found->second;
+    behind_.erase(found);
+  }
+  depart(departure);
+}
+
+void ArrayBroadcasts::arrived(std::uint64_t id, std::uint32_t seen, int from, Age age) {
+  const ForwardingAck ack{from, {age, seen}};
+  if (seen < epoch_)
+    behind_[id] = ack;
+  else
+    acknowledge(id, ack);
+}
+
+// giving_ is held: a broadcast that comes meanwhile waits.
+void ArrayBroadcasts::catch_up(std::uint64_t id) {
+  if (giving_) return;  // run()'s loop reaches the element
+  giving_ = true;
+  giving_at_ = 0;
+  for (std::size_t i = 0; i < history_.size(); ++i) {
+    ArrayElement* element = elements_.find(id);
+    if (!element) break;
+    if (history_[i]->element > element->broadcast_epoch_) {
+      Message message = history_[i].share();
+      give(element, message);
+    }
+  }
+  giving_ = false;
+  keeps_up(id);
+  run_delayed();
+}
+
+// An element that came here and is no longer behind, or is gone: the PE it came from need not count with it any more.
+void ArrayBroadcasts::keeps_up(std::uint64_t id) {
+  auto found = behind_.find(id);
+  if (found == behind_.end()) return;
+  ArrayElement* element = elements_.find(id);
+  if (element && element->broadcast_epoch_ < epoch_) return;
+  const ForwardingAck ack = found->second;
+  behind_.erase(found);
+  acknowledge(id, ack);
+}
+
+void ArrayBroadcasts::acknowledge(std::uint64_t id, const ForwardingAck& ack) {
+  send_runtime(pe_, ack.to, entry_arrived, array_.index(), id, ack.leave);
+}
+void ArrayBroadcasts::on_arrived(Pe& pe, Delivery& call) {
+  if (ArrayBroadcasts* self = of(pe, call)) self->ended(call.element, call.read<Leave>());
+}
+
+void ArrayBroadcasts::depart(const Departure& departure) {
+  if (!departures_.try_emplace(departure.id, departure).second) repeated_departures_.push_back(departure);
+}
+
+// Takes out the departure, if it is still open. Returns what is owed to the PE before.
+ArrayBroadcasts::ForwardingAck ArrayBroadcasts::end_departure(std::uint64_t id, const Leave& leave) {
+  ForwardingAck owed;
+  if (const Departure* first = departures_.find(id); first && first->is_of(id, leave)) {
+    owed = first->owed;
+    departures_.erase(id);
+    return owed;
+  }
+  auto found = std::find_if(repeated_departures_.begin(), repeated_departures_.end(),
+                            [&](const Departure& departure) { return departure.is_of(id, leave); });
+  if (found == repeated_departures_.end()) return owed;
+  owed = found->owed;
+  *found = repeated_departures_.back();
+  repeated_departures_.pop_back();
+  return owed;
+}
+
+// An acknowledgement goes on to where the element came from before, if that still counts with it.
+void ArrayBroadcasts::ended(std::uint64_t id, const Leave& leave) {
+  location_.confirm(id, leave.age);
+  const ForwardingAck owed = end_departure(id, leave);
+  if (owed.to >= 0) acknowledge(id, owed);
+}
+
+// --- low-water marks -------------------------------------------------------------------------------------------------
+
+std::uint32_t ArrayBroadcasts::low_water_mark() const {
+  std::uint32_t least = epoch_;
+  const auto count = [&](const Departure& departure) { least = std::min(least, departure.leave.epoch); };
+  if (departures_.size() != 0)
+    departures_.for_each([&](std::uint64_t, const Departure& departure) { count(departure); });
+  for (const Departure& departure : repeated_departures_) count(departure);
+  return least;
+}
+
+void ArrayBroadcasts::on_low_water_mark(Pe& pe, Delivery& call) {
+  if (ArrayBroadcasts* self = of(pe, call)) self->heard_low_water_mark(call.read<std::uint32_t>());
+}
+// PE 0: once all have answered, every element has seen the least of the answers; the next broadcast says so.
+void ArrayBroadcasts::heard_low_water_mark(std::uint32_t mark) {
+  root_.least = std::min(root_.least, mark);
+  if (++root_.heard < static_cast<std::uint32_t>(pe_.process.pes())) return;
+  root_.low_water_mark = root_.least;
+  root_.asking = false;
+}
+
+void ArrayBroadcasts::drop_history(std::uint32_t mark) {
+  while (!history_.empty() && history_.front()->element <= mark) history_.pop_front();
+}
+
+}  // namespace periapt

@@ -1,0 +1,511 @@
+// See array_manager.h.
+#include "runtime/array/array_manager.h"
+
+#include "base/fatal.h"
+#include "runtime/array/array_migration.h"
+#include "runtime/objects/protocols.h"
+#include "runtime/registry/runtime_message.h"
+#include "runtime/scheduler/process.h"
+
+namespace periapt {
+
+namespace {
+int entry_create, entry_insert, entry_inserting;
+
+struct CreateHeader {
+  std::int32_t type, ep;
+  CkArrayOptions options;
+};
+struct InsertingCall {
+  bool begins;
+  bool for_all;  // it has waited for the array on the PE of the call: all PEs are to be told
+};
+}  // namespace
+
+Message ArrayManager::insertion_message(CkArrayID array, const Insertion& insertion, Message arguments) {
+  return runtime_message(wrap(insertion, std::move(arguments)), entry_insert,
+                         static_cast<std::uint32_t>(array.index()));
+}
+
+void ArrayManager::register_entries() {
+  entry_create = register_runtime_entry("create array", on_create, ep_creation);
+  entry_insert = register_runtime_entry("insert element", on_insert);
+  entry_inserting = register_runtime_entry("insertion begins or ends", on_inserting);
+  Location::register_entries();
+  ArrayRouting::register_entries();
+  ArrayBroadcasts::register_entries();
+  register_migration_entries();
+}
+
+ArrayManager& array_manager(CkArrayID id) {
+  ArrayManager* manager = find_array(PeObjects::current(), id);
+  if (!manager) no_such_array(id);
+  return *manager;
+}
+
+void ArrayManager::for_each_waiting(const WaitingVisitor& visit) const {
+  for (const auto& [id, messages] : routing_.waiting()) visit(ids_.describe_receiver(messages.front()), messages);
+}
+
+std::string ArrayManager::describe_holder(const void* object) const {
+  for (ArrayElement* element : elements())
+    if (object_of(element) == object) return describe(element->ckGetID());
+  return "";
+}
+
+void no_such_array(CkArrayID id) {
+  if (id.isZero())
+    fatal("an array proxy is used that was never set", describe_running(*Pe::current()),
+          "a proxy is empty until ckNew() or an assignment gives it an array",
+          "if it is a readonly, set it in the mainchare's constructor");
+  fatal("array " + std::to_string(id.index()) + " is not known on PE " + std::to_string(Pe::current()->index),
+        describe_running(*Pe::current()), "its creation has not reached this PE yet, or its id is not an array's",
+        "use the proxy only from what its creation leads to");
+}
+
+// --- the array -------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<Location> ArrayManager::location_for(PeObjects& objects, CkArrayID id, const CkArrayOptions& options) {
+  if (options.getBoundTo().isZero()) return std::make_shared<Location>(objects, options, id);
+  return array_manager(options.getBoundTo()).location_;
+}
+
+ArrayManager::ArrayManager(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options)
+    : objects_(objects),
+      pe_(objects.pe),
+      id_(id),
+      type_(type),
+      options_(options),
+      face_(*this),
+      ids_(type),
+      elements_(type),
+      location_(location_for(objects, id, options)),
+      routing_(*this, pe_, *location_),
+      broadcasts_(objects, id, elements_, *location_),
+      reduction_(*objects.protocols, id.index(), Reduction::Tree::pes, TreePlace(pe_.index, pe_.process.pes()), false) {
+  location_->bound.push_back(this);
+  if (!options.getReductionClient().isInvalid()) reduction_.set_client(options.getReductionClient());
+}
+
+CkArrayID new_array(int type, int ep, const CkArrayOptions& options, void* message) {
+  PeObjects& objects = PeObjects::current();
+  const CkArrayID id(objects.new_group_id());
+  ArrayManager::announce(objects, id, type, ep, options, message);
+  return id;
+}
+
+void new_array_async(int type, int ep, const CkArrayOptions& options, const CkCallback& cb, void* message) {
+  CkArrayID id = new_array(type, ep, options, message);
+  cb.send(new CkArrayCreatedMsg(id));
+}
+
+// One broadcast to all others.
+void ArrayManager::announce(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
+                            void* message) {
+  Pe& pe = objects.pe;
+  Message constructor = message ? Message::from_payload(message) : Message();
+  if (constructor) pack(constructor);  // every element gets a copy
+  if (pe.process.pes() > 1) {
+    Message news = wrap(CreateHeader{type, ep, options}, constructor ? constructor.copy() : Message());
+    news = runtime_message(std::move(news), entry_create, static_cast<std::uint32_t>(id.index()));
+    pe.broadcast(news);
+    if (GroupRecord* coming = missing_collection(objects, options)) {
+      news = news.copy();
+      news->flags &= static_cast<std::uint8_t>(~envelope_tree);
+      pe.count(news);
+      return coming->waiting.push_back(std::move(news));
+    }
+  }
+  make(objects, id, type, ep, options, std::move(constructor));
+}
+
+// The map, or the array that this one is bound to, when it is still on its way to this PE.
+GroupRecord* ArrayManager::missing_collection(PeObjects& objects, const CkArrayOptions& options) {
+  for (int needed : {options.getMap().idx, options.getBoundTo().index()}) {
+    if (needed == 0) continue;
+    GroupRecord& group = objects.group(needed);
+    if (!group.object && !group.array) return &group;
+  }
+  return nullptr;
+}
+
+void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
+                        Message constructor) {
+  auto* manager = new ArrayManager(objects, id, type, options);
+  GroupRecord& record = objects.group(id.index());
+  record.array = manager;
+  record.type = type;
+  if (objects.balance) objects.balance->arrays_known += CkArrayIndex1D(id.index()).hash64();
+  // No reduction ends here before the first elements are made, as their constructors may contribute. An array that
+  // begins empty is being filled until doneInserting().
+  manager->reduction_.hold();
+  if (options.populated()) {
+    if (ep >= 0) manager->populate(ep, constructor);
+    manager->end_filling();
+  } else {
+    manager->inserting_ = true;
+  }
+  objects.group_ready(id);
+}
+
+void ArrayManager::on_create(Pe& pe, Delivery& call) {
+  PeObjects& objects = *pe.objects;
+  CreateHeader header;
+  Message constructor = unwrap(call, header);
+  const CkArrayID id(CkGroupID{static_cast<int>(call.collection)});
+  if (GroupRecord* coming = missing_collection(objects, header.options))
+    return coming->waiting.push_back(periapt::keep(pe, call));
+  make(objects, id, header.type, header.ep, header.options, std::move(constructor));
+}
+
+// --- its first elements ----------------------------------------------------------------------------------------------
+
+void ArrayManager::populate(int ep, Message& constructor) {
+  if (CkArrayMap* map = location_->map()) {
+    CkArrayOptions options = options_;
+    Message own = constructor.copy();
+    unpack(own);
+    populate_entry_ = ep;
+    map->populateInitial(location_->map_handle(), options, payload_of(own.release()), &face_);
+    return;
+  }
+  const int me = pe_.index;
+  const int pes = pe_.process.pes();
+  const chare::IndexRange range(options_.getStart(), options_.getEnd(), options_.getStep());
+  elements_.expect(range.size() / pes + 1);
+  const chare::Placement& placement = location_->placement();
+  if (placement.is_contiguous() && range.size() > 0 && range.size() == placement.count() &&
+      placement.position_of(range[0]) == 0 && placement.position_of(range[range.size() - 1]) == range.size() - 1)
+    return populate_run(placement, range, ep, constructor);
+  elements_.expect_any(range.size() / pes + 1);
+  for (const CkArrayIndex& index : range)
+    if (location_->place(index) == me) create_first(index, ep, constructor);
+}
+
+// The first elements fill the bounds, and ours are a run of positions: nobody else's are looked at.
+void ArrayManager::populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
+                                const Message& constructor) {
+  const std::int64_t first = placement.first_on(pe_.index);
+  const std::int64_t end = pe_.index + 1 < pe_.process.pes() ? placement.first_on(pe_.index + 1) : range.size();
+  if (range.dimension() == 1 && first < end)
+    elements_.expect_run(ids_.id_of(range[first]), static_cast<std::size_t>(end - first));
+  else
+    elements_.expect_any(static_cast<std::size_t>(end - first));
+  constexpr bool at_home = true;
+  if (range.dimension() == 1) {  // begins at 0, in steps of 1
+    for (std::int64_t i = first; i < end; ++i)
+      create_first(CkArrayIndex1D(static_cast<int>(i)), ep, constructor, at_home);
+    return;
+  }
+  for (std::int64_t position = first; position < end; ++position)
+    create_first(range[position], ep, constructor, at_home);
+}
+
+// --- life of an element ----------------------------------------------------------------------------------------------
+
+// Runs `constructor(object)` for an element that is to have this number and age; adopt() is called within.
+template <class Constructor>
+void ArrayManager::construct(std::uint64_t id, Age age, const ElementTravel* travel, const Constructor& constructor) {
+  void* object = allocate_object(registry().chares[type_].size);
+  const Creation outer = objects_.creating;
+  const Construction outer_construction = construction_;
+  objects_.creating = {};
+  objects_.creating.manager = this;
+  objects_.creating.element = id;
+  construction_ = {object, age, travel};
+  constructor(object);
+  construction_ = outer_construction;
+  objects_.creating = outer;
+}
+
+void ArrayManager::create_first(const CkArrayIndex& index, int ep, const Message& message, bool at_home) {
+  const std::uint64_t id = ids_.id_of(index);
+  if (location_->bound.size() == 1 || location_->here(id)) [[likely]]
+    return create(index, id, location_->birth(*this, id, index, at_home), ep, message);
+  // Those it is bound to have left before it could be made. It is counted as born here, and as one that has left.
+  Insertion insertion{index, ep, pe_.index, true, pe_.index};
+  insertion.travel.next_reduction = reduction_.born();
+  insertion.travel.broadcast_epoch = broadcasts_.leaves_unmade(id);
+  reduction_.left(insertion.travel.next_reduction);
+  create_beside(insertion, message.copy());
+}
+
+void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, int ep, const Message& message,
+                          const ElementTravel* travel) {
+  ids_.came(id, index);
+  if (find(id)) location_->refuse_second(*this, index, pe_.index);
+  construct(id, age, travel, [&](void* object) {
+    if (entry_info(ep).runtime_frees()) {
+      Delivery call = Delivery::view(message);
+      call.entry = static_cast<std::uint16_t>(ep);
+      call.object = object;
+      objects_.enter(call);
+    } else {
+      Message own = message.copy();
+      own->flags &= ~envelope_tree;
+      objects_.construct(ep, object, std::move(own));
+    }
+  });
+  if (ArrayElement* element = find(id)) {
+    if (element->usesAtSync && element->load_slot_ < 0 && objects_.balance) objects_.balance->born(*element);
+    if (filling_first_ && !options_.getInitCallback().isInvalid()) element->contribute(options_.getInitCallback());
+  }
+  routing_.release_waiting(id);
+}
+
+void ArrayManager::create_on_demand(const CkArrayIndex& index, int pe) {
+  const int constructor = registry().chares[type_].default_constructor;
+  if (constructor < 0)
+    fatal(ids_.describe(index) +
+              " is to be created by a message to it, but its class has no constructor without arguments",
+          "[createhere] or [createhome] entry", "",
+          "declare `entry " + std::string(registry().chares[type_].name) + "();`");
+  Message none = Message::make(0);
+  none->message_type = static_cast<std::uint16_t>(CMessage_CkMarshallMsg::__idx);
+  insert(index, constructor, pe, std::move(none));
+}
+
+void ArrayManager::adopt(ArrayElement* element) {
+  element->manager_ = this;
+  element->thisArrayID = id_;
+  element->id_ = objects_.creating.element;
+  elements_.add(element, construction_.object);
+  set_age(element, construction_.age);
+  if (const ElementTravel* travel = construction_.travel) {
+    element->next_reduction_ = travel->next_reduction;
+    ArrayBroadcasts::set_seen(element, travel->broadcast_epoch);
+    reduction_.arrived(element->next_reduction_);
+  } else {
+    element->next_reduction_ = reduction_.born();
+    broadcasts_.born(element);
+  }
+}
+
+void ArrayManager::remove(ArrayElement* element) {
+  broadcasts_.removing(element);
+  elements_.remove(element);
+}
+
+// The destructor of an element that is deleted by the program itself.
+void ArrayManager::drop(ArrayElement* element) {
+  if (find(element->id_) != element) return;
+  objects_.running_threads.owner_dies(ThreadOwner::of(element), [&] { return describe(element->id_); });
+  if (element->load_slot_ >= 0) objects_.balance->died(*element);
+  remove(element);
+  broadcasts_.died(element->id_);
+  reduction_.died(element->next_reduction_);
+  const CkArrayIndex index = index_of(element->id_);
+  ids_.went(element->id_);
+  location_->died(element->id_, index, age_of(element));
+}
+
+void ArrayManager::destroy(ArrayElement* element) {
+  void* object = object_of(element);
+  element->~ArrayElement();  // virtual; ends in drop()
+  free_object(object);
+}
+
+// --- elements that move ----------------------------------------------------------------------------------------------
+
+ElementTravel ArrayManager::prepare_travel(ArrayElement* element) {
+  return {element->next_reduction_, ArrayBroadcasts::seen_by(element),
+          element->load_slot_ >= 0 ? objects_.balance->left(*element) : BalanceTravel{}};
+}
+
+void ArrayManager::leave(ArrayElement* element, Age age) {
+  remove(element);
+  reduction_.left(element->next_reduction_);
+  broadcasts_.left(element, age);
+  const std::uint64_t id = element->ckGetID();
+  destroy(element);  // drop() finds it gone
+  ids_.went(id);
+}
+
+void ArrayManager::arrive(std::uint64_t id, int from, Age age, const ElementTravel& travel, const char* bytes,
+                          std::size_t size) {
+  const ChareInfo& info = registry().chares[type_];
+  if (info.migration_constructor < 0)
+    fatal("elements of " + std::string(info.name) + " cannot migrate: no migration constructor is registered");
+  construct(id, age, &travel, [&](void* object) {
+    Delivery call;
+    entry_info(info.migration_constructor).call(call, object);
+  });
+  ArrayElement* element = find(id);
+  PUP::fromMem p(bytes, size);
+  element->virtual_pup(p);
+  if (p.size() != size)
+    fatal(
+        "pup() of " + describe(id) + " unpacked " + std::to_string(p.size()) + " of " + std::to_string(size) + " bytes",
+        "arrival on PE " + std::to_string(pe_.index), "pup() does something else when unpacking than when packing",
+        "pup the same members in both, in the same order");
+  element = find(id);
+  if (element && element->usesAtSync && objects_.balance) objects_.balance->arrived(*element, travel.balance);
+  broadcasts_.arrived(id, travel.broadcast_epoch, from, age);
+}
+
+// --- insertion -------------------------------------------------------------------------------------------------------
+
+void insert_element(const CProxyElement_ArrayBase& proxy, int ep, int pe, void* message) {
+  ArrayManager::insert(proxy.ckGetArrayID(), proxy.ckGetIndex(), ep, pe, Message::from_payload(message));
+}
+
+void ArrayManager::insert(CkArrayID id, const CkArrayIndex& index, int ep, int to, Message message) {
+  PeObjects& objects = PeObjects::current();
+  if (ArrayManager* manager = find_array(objects, id)) return manager->insert(index, ep, to, std::move(message));
+  if (objects.balance) ++objects.balance->elements_sent;
+  keep(objects, id, insertion_message(id, {index, ep, to}, std::move(message)));
+}
+
+void ArrayManager::insert(const CkArrayIndex& index, int ep, int to, Message message) {
+  if (to < 0) to = location_->place(index);
+  if (to >= pe_.process.pes())
+    fatal("element " + index.toString() + " is to be inserted on PE " + std::to_string(to) + ", but there are " +
+              std::to_string(pe_.process.pes()) + " PEs",
+          describe_running(pe_));
+  Insertion insertion{index, ep, to};
+  if (location_->bound.size() > 1) {
+    insertion.beside = true;
+    return create_beside(insertion, std::move(message));
+  }
+  if (to != pe_.index) return send_insertion(to, insertion, std::move(message));
+  const std::uint64_t id = ids_.id_of(index);
+  create(index, id, location_->birth(*this, id, index, false), ep, message);
+}
+
+void ArrayManager::send_insertion(int to, const Insertion& insertion, Message arguments) {
+  if (objects_.balance) ++objects_.balance->elements_sent;
+  send_to(pe_, to, insertion_message(id_, insertion, std::move(arguments)));
+}
+
+// Hints lead to those it is bound to. The home knows for sure whether there are any: if not, it begins their life on
+// the PE that the insertion names.
+void ArrayManager::create_beside(Insertion insertion, Message arguments) {
+  const std::uint64_t id = ids_.id_of(insertion.index);
+  if (ArrayManager* host = location_->here(id))
+    return create_beside_here(insertion, id, host->age_of(host->find(id)), arguments);
+  if (!insertion.age.unsettled() && insertion.to == pe_.index) {
+    location_->forget(id);
+    return create_beside_here(insertion, id, insertion.age, arguments);
+  }
+  const Location::Hint* hint = location_->find(id);
+  const int home = location_->home(insertion.index);
+  if (ArrayRouting::asks_home(++insertion.hops) && home != pe_.index) hint = nullptr;
+  if (hint) return send_insertion(hint->pe, insertion, std::move(arguments));
+  if (home != pe_.index) return send_insertion(home, insertion, std::move(arguments));
+  if (location_->is_claimed(id)) {
+    if (objects_.balance) ++objects_.balance->elements_sent;
+    return routing_.wait_until_known(id, insertion_message(id_, insertion, std::move(arguments)));
+  }
+  insertion.age = location_->begin_life(id, insertion.to);
+  if (insertion.to == pe_.index) return create_beside_here(insertion, id, insertion.age, arguments);
+  send_insertion(insertion.to, insertion, std::move(arguments));
+}
+
+void ArrayManager::create_beside_here(const Insertion& insertion, std::uint64_t id, Age age, const Message& arguments) {
+  if (insertion.born < 0) return create(insertion.index, id, age, insertion.ep, arguments);
+  create(insertion.index, id, age, insertion.ep, arguments, &insertion.travel);
+  broadcasts_.arrived(id, insertion.travel.broadcast_epoch, insertion.born, Age());
+  broadcasts_.catch_up(id);
+}
+
+void ArrayManager::on_insert(Pe& pe, Delivery& call) {
+  ArrayManager* manager = of(pe, call);
+  if (!manager) return;
+  if (pe.objects->balance) ++pe.objects->balance->elements_received;
+  Insertion insertion;
+  Message arguments = unwrap(call, insertion);
+  if (insertion.beside) return manager->create_beside(insertion, std::move(arguments));
+  manager->insert(insertion.index, insertion.ep, insertion.to, std::move(arguments));
+}
+
+void ArrayManager::tell_inserting(CkArrayID id, bool begins) {
+  PeObjects& objects = PeObjects::current();
+  Pe& pe = objects.pe;
+  InsertingCall news{begins, false};
+  if (!find_array(objects, id)) {  // behind the insertions that wait for it here
+    news.for_all = true;
+    return keep(objects, id,
+                message_of_call(Target::runtime, entry_inserting, static_cast<std::uint32_t>(id.index()), 0, &news,
+                                sizeof news));
+  }
+  for (int to = 0; to < pe.process.pes(); ++to) send_runtime(pe, to, entry_inserting, id.index(), 0, news);
+}
+void ArrayManager::on_inserting(Pe& pe, Delivery& call) {
+  ArrayManager* manager = of(pe, call);
+  if (!manager) return;
+  const InsertingCall news = call.read<InsertingCall>();
+  if (news.for_all) {
+    return tell_inserting(manager->id(), news.begins);
+  }
+  if (news.begins == manager->inserting_) return;
+  manager->inserting_ = news.begins;
+  news.begins ? manager->reduction_.hold() : manager->end_filling();
+}
+void ArrayManager::end_filling() {
+  filling_first_ = false;
+  reduction_.unhold();
+}
+
+// --- messages --------------------------------------------------------------------------------------------------------
+
+void ArrayManager::call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length) {
+  if (!chare::is_compact_id(id)) [[unlikely]]
+    return send(id, index, message_of_call(Target::array, ep, id_.index(), id, arguments, length));
+  const int to = locate(id, index);
+  note_created(id, to, ep, length);
+  pe_.send_call(to, call_meta(static_cast<std::uint16_t>(ep), id_.index(), length), id, arguments, Pe::Counting::yes);
+}
+
+void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message&& message) {
+  if (id == 0) [[unlikely]]
+    id = id_of(index);
+  const int to = locate(id, index);
+  note_created(id, to, message->entry, message->size);
+  address(message, Target::array, message->entry, static_cast<std::uint32_t>(id_.index()), id);
+  // (Also one that stays on this PE: the element may have gone when it is delivered.)
+  if (!chare::is_compact_id(id)) ElementIds::put_index(message, index);
+  send_to(pe_, to, std::move(message));
+}
+
+void ArrayManager::deliver_named(Delivery& call) {
+  const CkArrayIndex index = ElementIds::index_in(call.message);
+  call.element = id_of(index);
+  ids_.check(call.element, index);
+  if (ArrayElement* element = find(call.element)) {
+    ElementIds::take_index(call.message);
+    return run_on(element, call);
+  }
+  forward(call);
+}
+
+void ArrayManager::forward(Delivery& call) {
+  const std::uint64_t id = call.element;
+  routing_.forward(to_message(call), id);
+}
+
+// --- before the array is here ----------------------------------------------------------------------------------------
+
+// A proxy may come to a PE before the creation of its array does. What is sent through it waits.
+void ArrayManager::keep(PeObjects& objects, CkArrayID id, Message message) {
+  if (id.isZero()) no_such_array(id);
+  objects.pe.count(message);
+  objects.group(id.index()).waiting.push_back(std::move(message));
+}
+
+void ArrayManager::send_early(PeObjects& objects, CkArrayID array, std::uint64_t id, const CkArrayIndex& index,
+                              Message message) {
+  address(message, Target::array, message->entry, static_cast<std::uint32_t>(array.index()), id);
+  if (id == 0) ElementIds::put_index(message, index);
+  keep(objects, array, std::move(message));
+}
+
+ArrayManager* ArrayManager::of(Pe& pe, Delivery& call) {
+  return of(pe, call, CkArrayID(CkGroupID{static_cast<int>(call.collection)}));
+}
+ArrayManager* ArrayManager::of(Pe& pe, Delivery& call, CkArrayID array) {
+  ArrayManager* manager = find_array(*pe.objects, array);
+  if (!manager) pe.objects->group(array.index()).waiting.push_back(periapt::keep(pe, call));
+  return manager;
+}
+
+}  // namespace periapt

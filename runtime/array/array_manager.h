@@ -1,0 +1,226 @@
+// The part of an array on one PE: it makes and destroys elements here, and sends and delivers their messages.
+//
+// Each thing that has a subject of its own is a part of it:
+//   ElementIds       the number of an index, which messages carry
+//   LocalElements    who is here
+//   Location         where others are, as far as this PE knows; shared by arrays that are bound to each other
+//   ArrayRouting     the way of a message to an element that is not here
+//   ArrayBroadcasts  messages to all elements, whoever moves meanwhile
+//   Reduction        contributions of all elements
+// and array_migration.h takes elements to other PEs.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/array/array_broadcasts.h"
+#include "runtime/array/array_routing.h"
+#include "runtime/array/element_ids.h"
+#include "runtime/array/local_elements.h"
+#include "runtime/array/location.h"
+#include "runtime/collective/reduction.h"
+#include "runtime/objects/balance_hook.h"
+#include "runtime/objects/pe_objects.h"
+
+namespace periapt {
+
+// What an element brings along when it comes from another PE, beside what its pup() packs.
+struct ElementTravel {
+  std::uint32_t next_reduction, broadcast_epoch;
+  BalanceTravel balance;
+};
+
+class ArrayManager final : public ArrayPart {
+ public:
+  ArrayManager(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options);
+
+  static void register_entries();
+  // Makes the array on all PEs; here it is there at once. `ep`: the constructor of its first elements, whose arguments
+  // `message` holds.
+  static void announce(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
+                       void* message);
+
+  CkArrayID id() const { return id_; }
+  int type() const { return type_; }
+  const CkArrayOptions& options() const { return options_; }
+  CkArray& face() { return face_; }
+  ElementIds& ids() { return ids_; }
+  Location& location() { return *location_; }
+  ArrayRouting& routing() { return routing_; }
+  ArrayBroadcasts& broadcasts() { return broadcasts_; }
+
+  // ArrayPart
+  Reduction& reduction() override { return reduction_; }
+  void order_migration(std::uint64_t element, int to) override {
+    ArrayRouting::order_migration(id_, element, index_of(element), to);
+  }
+  void order_migration_later(std::uint64_t element, int to) override {
+    routing_.order_migration_later(element, index_of(element), to);
+  }
+  bool has(std::uint64_t element) override { return find(element) != nullptr; }
+  void put_index(Message& message) const override { ids_.put_index(message); }
+  void for_each_waiting(const WaitingVisitor& visit) const override;
+  std::string describe_holder(const void* object) const override;
+
+  std::size_t size() const { return elements_.size(); }
+  const std::vector<ArrayElement*>& elements() const { return elements_.all(); }
+  ArrayElement* find(std::uint64_t id) { return elements_.find(id); }
+  // `id`: 0 when only the index is known.
+  ArrayElement* find(std::uint64_t id, const CkArrayIndex& index) {
+    if (id != 0) [[likely]]
+      return find(id);
+    ids_.check(id_of(index), index);
+    return find(id_of(index));
+  }
+  void* object_of(ArrayElement* element) const { return elements_.object_of(element); }
+  void* object_for(ArrayElement* element, int ep) const { return elements_.object_for(element, ep); }
+  static std::uint64_t id_of(const CkArrayIndex& index) { return ElementIds::id_of(index); }
+  CkArrayIndex index_of(std::uint64_t id) const { return ids_.index_of(id); }
+  std::string describe(std::uint64_t id) const { return ids_.describe(id); }
+
+  // --- sending and receiving ---
+  // Where a message to it goes first.
+  int locate(std::uint64_t id, const CkArrayIndex& index) {
+    if (id == 0) id = id_of(index);
+    return find(id) ? pe_.index : routing_.destination(id, index);
+  }
+  // Where an inline call may be written (see OpenCall); nothing for an element without a compact id, or when its
+  // creation is watched, which call() tells.
+  OpenCall open_call(std::uint64_t id, const CkArrayIndex& index, int ep, unsigned length) {
+    if (!chare::is_compact_id(id) || pe_.watched(Observer::created)) return {};
+    return open_call_to(pe_, locate(id, index),
+                        call_meta(static_cast<std::uint16_t>(ep), static_cast<std::uint32_t>(id_.index()), length), id);
+  }
+  void call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length);
+  void send(std::uint64_t id, const CkArrayIndex& index, Message&& message);
+  void deliver(Delivery& call) {
+    if (call.message && (call.message->flags & envelope_index)) [[unlikely]]
+      return deliver_named(call);
+    if (ArrayElement* element = find(call.element)) [[likely]]
+      return run_on(element, call);
+    forward(call);
+  }
+
+  // The functions that get an id of an array are for PEs too that have not heard of it yet.
+  static void send_early(PeObjects& objects, CkArrayID array, std::uint64_t id, const CkArrayIndex& index,
+                         Message message);
+  // A message for an array that is not known here: it waits for it.
+  static void keep(PeObjects& objects, CkArrayID array, Message message);
+  // The array of a call; or null, and the call is kept until the array is there.
+  static ArrayManager* of(Pe& pe, Delivery& call);
+  static ArrayManager* of(Pe& pe, Delivery& call, CkArrayID array);
+
+  // --- elements ---
+  // One of the elements that the array is created with, of those that this PE makes. `message`: its arguments, shared
+  // with other elements. `at_home`: it is known that this PE is its home.
+  void create_first(const CkArrayIndex& index, int ep, const Message& message, bool at_home = false);
+  // Makes an element on `pe` (-1: where the map says) because a message to it says so.
+  void create_on_demand(const CkArrayIndex& index, int pe);
+  static void insert(CkArrayID array, const CkArrayIndex& index, int ep, int pe, Message message);
+  static void tell_inserting(CkArrayID array, bool begins);
+  int populate_entry() const { return populate_entry_; }
+  void destroy(ArrayElement* element);
+
+  // From ArrayElement's constructor and destructor.
+  void adopt(ArrayElement* element);
+  void drop(ArrayElement* element);
+
+  // --- elements that move, for array_migration.cpp ---
+  // What the element is to bring along. The balancer gives it up.
+  ElementTravel prepare_travel(ArrayElement* element);
+  // It has been packed, and will have this age where it comes to: it is gone from here.
+  void leave(ArrayElement* element, Age age);
+  // Makes an element that comes from PE `from` with this age out of the bytes of its pup().
+  void arrive(std::uint64_t id, int from, Age age, const ElementTravel& travel, const char* bytes, std::size_t size);
+
+  Age age_of(const ArrayElement* element) const { return {element->life_, element->migrations_}; }
+  void set_age(ArrayElement* element, Age age) {
+    element->life_ = age.life;
+    element->migrations_ = age.migrations;
+  }
+
+ private:
+  // An element on its way to where it is to be made.
+  struct Insertion {
+    CkArrayIndex index;
+    std::int32_t ep;      // its constructor
+    std::int32_t to;      // the PE; -1: where the map says
+    bool beside = false;  // ... but those that it is bound to decide, if there are any
+    std::int32_t born =
+        -1;  // PE of whose first elements it is: what is contributed and sent to all counts it from there on
+    ElementTravel travel{};  // what it has from there
+    Age age{};               // its home knows of none that it is bound to: it begins this life
+    std::uint32_t hops = 0;
+  };
+  // What the element whose constructor runs is to become.
+  struct Construction {
+    void* object = nullptr;
+    Age age;
+    const ElementTravel* travel = nullptr;  // not null: it comes from another PE
+  };
+
+  // Its own, or that of the array it is bound to.
+  static std::shared_ptr<Location> location_for(PeObjects& objects, CkArrayID id, const CkArrayOptions& options);
+  static void make(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
+                   Message constructor);
+  static GroupRecord* missing_collection(PeObjects& objects, const CkArrayOptions& options);
+  void run_on(ArrayElement* element, Delivery& call) {
+    call.object = object_for(element, call.entry);
+    call.owner = ThreadOwner::of(element).key;
+    objects_.run_entry(call);
+  }
+  // The message carries its index: an index too large to be an id.
+  void deliver_named(Delivery& call);
+  // The element is not here.
+  void forward(Delivery& call);
+  static void on_create(Pe&, Delivery&);
+  static void on_insert(Pe&, Delivery&);
+  static void on_inserting(Pe&, Delivery&);
+
+  void populate(int ep, Message& constructor);
+  void end_filling();
+  void populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
+                    const Message& constructor);
+  void insert(const CkArrayIndex& index, int ep, int pe, Message message);
+  static Message insertion_message(CkArrayID array, const Insertion& insertion, Message arguments);
+  void send_insertion(int to, const Insertion& insertion, Message arguments);
+  // The element goes where those are that it is bound to, and is made there.
+  void create_beside(Insertion insertion, Message arguments);
+  void create_beside_here(const Insertion& insertion, std::uint64_t id, Age age, const Message& arguments);
+  // Runs constructor `ep` for a new element here. `travel`: not null: what it has as one of the first of another PE.
+  void create(const CkArrayIndex& index, std::uint64_t id, Age age, int ep, const Message& message,
+              const ElementTravel* travel = nullptr);
+  template <class Constructor>
+  void construct(std::uint64_t id, Age age, const ElementTravel* travel, const Constructor& constructor);
+  void remove(ArrayElement* element);
+  void note_created(std::uint64_t id, int to, int ep, std::uint64_t bytes) {
+    if (pe_.watched(Observer::created)) [[unlikely]]
+      pe_.notify_created({to, static_cast<std::uint16_t>(ep), bytes, static_cast<std::uint32_t>(id_.index()), id});
+  }
+
+  PeObjects& objects_;
+  Pe& pe_;
+  const CkArrayID id_;
+  const int type_;
+  const CkArrayOptions options_;
+  CkArray face_;
+  ElementIds ids_;
+  LocalElements elements_;
+  const std::shared_ptr<Location> location_;
+  ArrayRouting routing_;
+  ArrayBroadcasts broadcasts_;
+  Reduction reduction_;
+  Construction construction_;
+  int populate_entry_ = -1;    // constructor of the first elements
+  bool inserting_ = false;     // between beginInserting() and doneInserting()
+  bool filling_first_ = true;  // its first elements are being made: they contribute to the callback of its creation
+};
+
+// The part of an array on the PE; null when it is not there (yet).
+inline ArrayManager* find_array(PeObjects& objects, CkArrayID id) {
+  return static_cast<ArrayManager*>(objects.array(id));
+}
+ArrayManager& array_manager(CkArrayID id);
+[[noreturn]] void no_such_array(CkArrayID id);
+
+}  // namespace periapt

@@ -1,0 +1,91 @@
+// Cth, on the user-level threads of the PE (ult.h).
+#include "runtime/converse/cth.h"
+
+#include "base/fatal.h"
+#include "runtime/converse/converse_state.h"
+
+using namespace periapt;
+
+static_assert(sizeof(CthThreadListener) == sizeof(scheduler::ThreadListener) &&
+                  offsetof(CthThreadListener, suspend) == offsetof(scheduler::ThreadListener, suspend) &&
+                  offsetof(CthThreadListener, resume) == offsetof(scheduler::ThreadListener, resume) &&
+                  offsetof(CthThreadListener, free) == offsetof(scheduler::ThreadListener, free) &&
+                  offsetof(CthThreadListener, data) == offsetof(scheduler::ThreadListener, data) &&
+                  offsetof(CthThreadListener, thread) == offsetof(scheduler::ThreadListener, thread) &&
+                  offsetof(CthThreadListener, next) == offsetof(scheduler::ThreadListener, next),
+              "a program's listener is handed to the thread system as it is");
+
+namespace {
+Pe& here() {
+  Pe* pe = Pe::current();
+  return pe ? *pe : require_pe("a Cth call");
+}
+
+// The few programs that told a thread to end, or not to stop, are asked about.
+void stop_as_told(Pe& pe) {
+  ConverseState& s = *pe.converse;
+  const CthThread self = pe.threads.current();
+  if (self && s.doomed_thread == self->id()) {
+    s.doomed_thread = ~std::uint64_t{0};
+    pe.threads.exit();
+  }
+  if (self && s.may_not_suspend.count(self->id())) {
+    fatal("a thread suspended that may not", "CthSuspend", "CthSetSuspendable(thread, 0) was called on it",
+          "call CthSetSuspendable(thread, 1) before it waits for anything");
+  }
+}
+}  // namespace
+
+extern "C" {
+
+CthThread CthCreate(CthVoidFn fn, void* argument, int stack_bytes) {
+  return here().threads.create(fn, argument, static_cast<std::size_t>(stack_bytes));
+}
+CthThread CthCreateMigratable(CthVoidFn fn, void* argument, int stack_bytes) {
+  return CthCreate(fn, argument, stack_bytes);
+}
+CthThread CthSelf() { return here().threads.current(); }
+int CthIsMainThread(CthThread t) { return t == nullptr; }
+int CthImplemented() { return 1; }
+
+void CthSuspend() {
+  Pe& pe = here();
+  if (pe.converse) [[unlikely]]
+    stop_as_told(pe);
+  pe.suspend();
+}
+void CthAwaken(CthThread t) { here().threads.awaken(t); }
+void CthYield() {
+  Pe& pe = here();
+  if (pe.converse) [[unlikely]]
+    stop_as_told(pe);
+  pe.yield();
+}
+void CthYieldPrio(int strategy, int priority_bits, unsigned* priority) {
+  CthAwakenPrio(CthSelf(), strategy, priority_bits, priority);
+  CthSuspend();
+}
+void CthResume(CthThread t) { here().threads.resume(t); }
+void CthFree(CthThread t) {
+  Pe& pe = here();
+  if (t == pe.threads.current())
+    ConverseState::of(pe).doomed_thread = t->id();
+  else
+    pe.threads.destroy(t);
+}
+void CthSetSuspendable(CthThread t, int may_suspend) {
+  auto& fixed = ConverseState::of(here()).may_not_suspend;
+  if (may_suspend)
+    fixed.erase(t->id());
+  else
+    fixed.insert(t->id());
+}
+int CthIsSuspendable(CthThread t) { return !ConverseState::of(here()).may_not_suspend.count(t->id()); }
+void CthSetStrategyDefault(CthThread) {}
+void CthAddListener(CthThread t, CthThreadListener* listener) {
+  here().threads.add_listener(t, reinterpret_cast<scheduler::ThreadListener*>(listener));
+}
+
+std::size_t CthRegister(std::size_t bytes) { return here().threads.register_local(bytes); }
+char* CthGetData(CthThread t) { return static_cast<char*>(here().threads.local(t, 0)); }
+}

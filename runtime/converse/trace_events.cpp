@@ -1,0 +1,35 @@
+#include "runtime/converse/trace_events.h"
+
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace {
+std::mutex mutex;
+std::map<int, std::string> events;
+std::map<int, std::string> stats;
+}  // namespace
+
+extern "C" {
+int traceRegisterUserEvent(const char* name, int event) {
+  std::lock_guard<std::mutex> lock(mutex);
+  // Every PE registers: the same name keeps its number.
+  if (event == -1) {
+    for (const auto& known : events)
+      if (known.second == name) return known.first;
+    event = events.empty() ? 0 : events.rbegin()->first + 1;
+  }
+  events[event] = name;
+  return event;
+}
+const char* traceUserEventName(int event) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = events.find(event);
+  return found == events.end() ? nullptr : found->second.c_str();
+}
+int traceRegisterUserStat(const char* name, int stat) {
+  std::lock_guard<std::mutex> lock(mutex);
+  stats[stat] = name;
+  return stat;
+}
+}

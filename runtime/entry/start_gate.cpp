@@ -1,0 +1,124 @@
+// See start_gate.h.
+#include "runtime/entry/start_gate.h"
+
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "runtime/entry/creation.h"
+#include "runtime/entry/dispatch.h"
+#include "runtime/objects/node_groups.h"
+#include "runtime/registry/runtime_message.h"
+#include "runtime/scheduler/process.h"
+
+namespace periapt {
+
+namespace {
+int entry_start, entry_process_ready;
+// Of this process: its first PE has set the readonlys.
+std::atomic<bool> process_has_readonlys{false};
+
+template <class Puper>
+void pup_readonlys(Puper& p) {
+  for (const ReadonlyInfo& r : registry().readonlys) r.pup(static_cast<PUP::er*>(&p), r.address);
+}
+
+// Of a collection that PE 0 has made: those of other PEs have negative numbers.
+bool is_creation(const Envelope* envelope) {
+  return envelope->target == Target::runtime && static_cast<int>(envelope->collection) > 0 &&
+         entry_info(envelope->entry).flags & ep_creation;
+}
+}  // namespace
+
+void StartGate::register_entries() {
+  NodeGroups::register_entries([](Pe& pe, Delivery& call) {
+    if (!pe.objects->started) return pe.objects->start_gate->try_open();
+    pe.objects->group_ready(CkGroupID{static_cast<int>(call.collection)});
+  });
+  entry_start = register_runtime_entry("start", on_start, ep_expedited | ep_uncounted);
+  entry_process_ready =
+      register_runtime_entry("start: the process has the readonlys", on_process_ready, ep_expedited | ep_uncounted);
+}
+
+void StartGate::announce(PeObjects& objects) {
+  Pe& pe = objects.pe;
+  if (pe.process.pes() == 1) return;
+  PUP::sizer sizer;
+  pup_readonlys(sizer);
+  Message message = Message::make(sizer.size());
+  PUP::toMem p(message.payload());
+  pup_readonlys(p);
+  message = runtime_message(std::move(message), entry_start, 0, objects.groups_made());
+  message->flags |= envelope_expedited;
+  pe.broadcast(message);
+}
+
+void StartGate::hold(Delivery& call) {
+  const EntryInfo* const entry = call.target == Target::runtime ? &entry_info(call.entry) : nullptr;
+  if (call.message && is_creation(call.message.envelope())) {
+    creations_[static_cast<int>(call.collection)] = std::move(call.message);
+    return try_open();
+  }
+  if (entry && entry->flags & ep_expedited) return deliver(objects_, call);
+  held_.push_back(to_message(call));
+}
+
+void StartGate::on_start(Pe& pe, Delivery& call) {
+  StartGate& gate = *pe.objects->start_gate;
+  gate.start_ = to_message(call);
+  gate.expected_ = static_cast<int>(call.element);
+  gate.try_open();
+}
+void StartGate::on_process_ready(Pe& pe, Delivery&) { pe.objects->start_gate->try_open(); }
+
+bool StartGate::complete() const {
+  if (!start_) return false;
+  int here = created_;
+  for (const auto& [number, _] : creations_) here += number <= expected_;
+  return here == expected_;
+}
+
+// False: the first PE of the process has not done it yet. (PE 0's process has them from the constructors.)
+bool StartGate::set_readonlys() {
+  const Process& process = pe_.process;
+  if (readonlys_set_ || process.is_simulated() || process.rank() == process.process_of(0)) return true;
+  if (pe_.rank != 0) {
+    // acquire: partner is the release below, which carries the readonlys.
+    readonlys_set_ = process_has_readonlys.load(std::memory_order_acquire);
+    return readonlys_set_;
+  }
+  PUP::fromMem p(start_.payload());
+  pup_readonlys(p);
+  readonlys_set_ = true;
+  // release: partner is the acquire above; it carries the readonlys.
+  process_has_readonlys.store(true, std::memory_order_release);
+  for (int rank = 1; rank < process.own_pes(); ++rank)
+    send_runtime(pe_, pe_.index + rank, entry_process_ready, 0, 0, 0);
+  return true;
+}
+
+// False: the first PE of the process has not made the member of a node group yet.
+bool StartGate::create_collections() {
+  while (!creations_.empty()) {
+    const auto next = creations_.begin();
+    const int number = next->first;
+    if (pe_.rank != 0 && makes_node_group(next->second.envelope()) && !node_groups().find(number)) return false;
+    Message creation = std::move(next->second);
+    creations_.erase(next);
+    created_ += number <= expected_;
+    Delivery call(std::move(creation));
+    deliver(objects_, call);
+  }
+  return true;
+}
+
+void StartGate::try_open() {
+  if (objects_.started || !complete() || !set_readonlys()) return;
+  // In front of what comes from now on, and behind what the creations let go of.
+  pe_.enqueue_front(std::exchange(held_, {}));
+  if (!create_collections()) return;
+  objects_.started = true;
+  start_ = Message();
+}
+
+}  // namespace periapt

@@ -1,0 +1,254 @@
+// What the base classes of parallel objects do, and the parts of proxies that are not inline.
+#include "runtime/api/objects.h"
+
+#include "base/fatal.h"
+#include "runtime/api/reduction_message.h"
+#include "runtime/array/array_manager.h"
+#include "runtime/array/array_migration.h"
+#include "runtime/objects/node_groups.h"
+#include "runtime/scheduler/process.h"
+
+using periapt::array_manager;
+using periapt::ArrayManager;
+using periapt::ArrayRouting;
+using periapt::PeObjects;
+using periapt::Reduction;
+using periapt::chare::Contribution;
+
+namespace {
+void give(Reduction& reduction, std::uint32_t round, std::size_t size, const void* data, CkReduction::reducerType type,
+          const CkCallback* cb, int user_flag) {
+  Contribution c;
+  c.data = const_cast<void*>(data);
+  c.size = size;
+  c.user_flag = user_flag;
+  reduction.contribute(round, type, c, cb);
+}
+void give_message(Reduction& reduction, std::uint32_t round, CkReductionMsg* message) {
+  Contribution c = periapt::chare::contribution_of(message);
+  const CkCallback& callback = message->getCallback();
+  reduction.contribute(round, message->getReducer(), c, callback.isInvalid() ? nullptr : &callback);
+  CkFreeMsg(message);
+}
+}  // namespace
+
+// --- chares and groups -----------------------------------------------------------------------------------------------
+
+Chare::Chare() : thishandle(PeObjects::current().creating.chare) {}
+
+Chare::~Chare() {
+  // Only a chare has a serial number, and only its own PE deletes it.
+  periapt::Pe* pe = periapt::Pe::current();
+  if (thishandle.serial != 0 && pe && thishandle.onPE == pe->index) pe->objects->forget_chare(thishandle.serial);
+}
+
+IrrGroup::IrrGroup() : thisgroup(PeObjects::current().creating.group) {
+  thishandle.onPE = periapt::Pe::current()->index;
+}
+
+Group::Group() : thisIndex(periapt::Pe::current()->index) {
+  if (!thisgroup.isZero()) PeObjects::current().group(thisgroup.idx).base = this;
+}
+void Group::contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
+                           CMK_REFNUM_TYPE user_flag) {
+  give(*PeObjects::current().group(thisgroup.idx).reduction, next_reduction_++, size, data, type, cb, user_flag);
+}
+void Group::contributeMessage(CkReductionMsg* message) {
+  give_message(*PeObjects::current().group(thisgroup.idx).reduction, next_reduction_++, message);
+}
+void Group::setReductionClient(const CkCallback& cb) {
+  PeObjects::current().group(thisgroup.idx).reduction->set_client(cb);
+}
+void Group::ckSetReductionClient(CkCallback* cb) { setReductionClient(*cb); }
+
+NodeGroup::NodeGroup() : thisIndex(periapt::Pe::current()->process.rank()) {
+  if (!thisgroup.isZero()) periapt::node_groups().adopt(thisgroup, this);
+}
+// The reduction of a node group lives on the first PE of the process; others hand their contribution to it.
+void NodeGroup::contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
+                               CMK_REFNUM_TYPE user_flag) {
+  CkReductionMsg* message = CkReductionMsg::buildNew(static_cast<int>(size), data, type);
+  message->setUserFlag(user_flag);
+  periapt::contribute_to_node(thisgroup, message, cb ? *cb : CkCallback());
+}
+void NodeGroup::contributeMessage(CkReductionMsg* message) {
+  const CkCallback callback = message->getCallback();
+  periapt::contribute_to_node(thisgroup, message, callback);
+}
+void NodeGroup::ckSetReductionClient(CkCallback* cb) {
+  periapt::node_groups().reduction(thisgroup.idx).set_client(*cb);
+}
+
+// --- array elements --------------------------------------------------------------------------------------------------
+
+ArrayElement::ArrayElement() {
+  manager_ = PeObjects::current().creating.manager;
+  if (!manager_)
+    periapt::fatal("an array element is constructed outside of its array", describe_running(*periapt::Pe::current()),
+                   "elements are made by the runtime", "use ckNew() or insert() of the array's proxy");
+  manager_->adopt(this);
+}
+ArrayElement::~ArrayElement() {
+  if (manager_) manager_->drop(this);
+}
+CkArrayIndex ArrayElement::ckGetArrayIndex() const { return manager_->index_of(id_); }
+CkArray* ArrayElement::ckGetArrayManager() const { return &manager_->face(); }
+int ArrayElement::ckGetArraySize() const { return manager_->options().getEnd().getCombinedCount(); }
+void ArrayElement::contributeData(std::size_t size, const void* data, CkReduction::reducerType type,
+                                  const CkCallback* cb, CMK_REFNUM_TYPE user_flag) {
+  give(manager_->reduction(), next_reduction_++, size, data, type, cb, user_flag);
+}
+void ArrayElement::contributeMessage(CkReductionMsg* message) {
+  give_message(manager_->reduction(), next_reduction_++, message);
+}
+void ArrayElement::ckMigrate(int to) {
+  if (!migratable_) return;
+  migrate(*manager_, this, to);
+}
+void ArrayElement::ckDestroy() { manager_->destroy(this); }
+namespace {
+periapt::BalanceHook& balance() {
+  if (periapt::BalanceHook* hook = PeObjects::current().balance) return *hook;
+  periapt::fatal("AtSync() is called, but the program has no load balancing part",
+                 describe_running(*periapt::Pe::current()),
+                 "its main() does not hand the parts of the runtime to run_program()", "link with charmc");
+}
+}  // namespace
+void ArrayElement::AtSync(int) {
+  if (!usesAtSync)
+    periapt::fatal("AtSync() is called by an element that takes no part in balancing",
+                   describe_running(*periapt::Pe::current()), "usesAtSync is false",
+                   "set usesAtSync = true in the constructor");
+  balance().at_sync(*this);
+}
+double ArrayElement::getObjTime() const { return load_slot_ < 0 ? 0 : balance().load(*this); }
+void ArrayElement::setObjTime(double seconds) {
+  if (load_slot_ >= 0) balance().set_load(*this, seconds);
+}
+void ArrayElement::pup(PUP::er& p) {
+  p | usesAtSync;
+  p | usesAutoMeasure;
+  p | migratable_;
+}
+
+// --- proxies ---------------------------------------------------------------------------------------------------------
+
+CProxyElement_Group::CProxyElement_Group(const IrrGroup* g) : CProxy_Group(g), pe_(periapt::Pe::current()->index) {}
+CProxyElement_NodeGroup::CProxyElement_NodeGroup(const IrrGroup* g)
+    : CProxy_NodeGroup(g), node_(periapt::Pe::current()->process.rank()) {}
+
+namespace {
+struct ClientFunction {
+  CkReductionClientFn fn;
+  void* param;
+  static void call(void* self, void* message) {
+    auto* client = static_cast<ClientFunction*>(self);
+    auto* m = static_cast<CkReductionMsg*>(message);
+    client->fn(client->param, m->getSize(), m->getData());
+    CkFreeMsg(message);
+  }
+};
+}  // namespace
+
+void CProxy_Group::ckSetReductionClient(CkCallback* cb) const {
+  PeObjects::current().group(group_.idx).reduction->set_client(*cb);
+}
+void CProxy_Group::setReductionClient(CkReductionClientFn fn, void* param) const {
+  CkCallback cb(ClientFunction::call, new ClientFunction{fn, param});  // lives as long as the group
+  ckSetReductionClient(&cb);
+}
+void CProxy_NodeGroup::ckSetReductionClient(CkCallback* cb) const {
+  periapt::node_groups().reduction(group_.idx).set_client(*cb);
+}
+void CProxy_ArrayBase::ckSetReductionClient(CkCallback* cb) const { array_manager(array_).reduction().set_client(*cb); }
+void CProxy_ArrayBase::setReductionClient(CkReductionClientFn fn, void* param) const {
+  CkCallback cb(ClientFunction::call, new ClientFunction{fn, param});  // lives as long as the array
+  ckSetReductionClient(&cb);
+}
+unsigned int CProxy_ArrayBase::numLocalElements() const { return static_cast<unsigned>(array_manager(array_).size()); }
+void CProxy_ArrayBase::beginInserting() { ArrayManager::tell_inserting(array_, true); }
+void CProxy_ArrayBase::doneInserting() { ArrayManager::tell_inserting(array_, false); }
+
+ArrayElement* CProxyElement_ArrayBase::ckLocal() const {
+  ArrayManager* manager = find_array(PeObjects::current(), ckGetArrayID());
+  return manager ? manager->find(id_, index_) : nullptr;
+}
+void CProxyElement_ArrayBase::ckEmigrate(int to) const {
+  ArrayRouting::order_migration(ckGetArrayID(), id_, index_, to);
+}
+void CProxyElement_ArrayBase::ckDestroy() const { ArrayRouting::order_destruction(ckGetArrayID(), id_, index_); }
+
+CProxySection_ArrayBase::CProxySection_ArrayBase(const std::vector<CkArrayID>& arrays,
+                                                 const std::vector<std::vector<CkArrayIndex>>& elements, int factor)
+    : CProxy_ArrayBase(arrays[0]) {
+  for (std::size_t i = 0; i < arrays.size(); ++i) sections_.emplace_back(arrays[i], elements[i], factor);
+}
+CProxySection_ArrayBase::CProxySection_ArrayBase(int n, const CkArrayID* arrays, CkArrayIndex const* const* elements,
+                                                 const int* counts, int factor)
+    : CProxy_ArrayBase(arrays[0]) {
+  for (int i = 0; i < n; ++i) sections_.emplace_back(arrays[i], elements[i], counts[i], factor);
+}
+
+namespace {
+void pup_sections(PUP::er& p, std::vector<CkSectionID>& sections) {
+  int n = static_cast<int>(sections.size());
+  p | n;
+  sections.resize(n);
+  for (CkSectionID& section : sections) section.pup(p);
+}
+}  // namespace
+CProxySection_Group periapt::listed(const CProxy_Group& group, int count, const int* pes) {
+  return CProxySection_Group(group.ckGetGroupID(), pes, count);
+}
+CProxySection_Group periapt::listed(const CProxy_Group& group, const CmiGroup& pes) {
+  int count;
+  int* list;
+  CmiLookupGroup(pes, &count, &list);
+  return CProxySection_Group(group.ckGetGroupID(), list, count);
+}
+void CProxySection_Group::pup(PUP::er& p) {
+  CProxy_Group::pup(p);
+  pup_sections(p, sections_);
+}
+void CProxySection_ArrayBase::pup(PUP::er& p) {
+  CProxy_ArrayBase::pup(p);
+  pup_sections(p, sections_);
+}
+
+// --- maps ------------------------------------------------------------------------------------------------------------
+
+CkArrayMap* CProxyElement_CkArrayMap::ckLocalBranch() const {
+  return static_cast<CkArrayMap*>(PeObjects::current().group(ckGetGroupID().idx).base);
+}
+CkArrayMap* CProxy_CkArrayMap::ckLocalBranch() const {
+  return static_cast<CkArrayMap*>(PeObjects::current().group(ckGetGroupID().idx).base);
+}
+int CkArrayMap::procNum(int, const CkArrayIndex& index) {
+  return static_cast<int>(index.hash64() % static_cast<std::uint64_t>(periapt::Pe::current()->process.pes()));
+}
+void CkArrayMap::populateInitial(int handle, CkArrayOptions& options, void* ctorMsg, CkArray* manager) {
+  const periapt::chare::IndexRange range(options.getStart(), options.getEnd(), options.getStep());
+  const int me = periapt::Pe::current()->index;
+  for (const CkArrayIndex& index : range)
+    if (procNum(handle, index) == me) manager->insertInitial(index, CkCopyMsg(&ctorMsg));
+  manager->doneInserting();
+  CkFreeMsg(ctorMsg);
+}
+
+CkArray* CkArrayID::ckLocalBranch() const {
+  ArrayManager* manager = find_array(PeObjects::current(), *this);
+  return manager ? &manager->face() : nullptr;
+}
+void CkArray::insertInitial(const CkArrayIndex& index, void* ctorMsg) {
+  manager_.create_first(index, manager_.populate_entry(), periapt::Message::from_payload(ctorMsg));
+}
+std::size_t CkArray::getNumLocalElems() const { return manager_.size(); }
+ArrayElement* CkArray::lookup(const CkArrayIndex& index) const { return manager_.find(0, index); }
+int CkArray::homePe(const CkArrayIndex& index) const { return manager_.location().home(index); }
+int CkArray::procNum(const CkArrayIndex& index) const { return manager_.location().place(index); }
+int CkArray::lastKnown(const CkArrayIndex& index) const {
+  if (lookup(index)) return periapt::Pe::current()->index;
+  const int guess = manager_.location().guess(manager_.id_of(index));
+  return guess >= 0 ? guess : homePe(index);
+}
+CkArrayID CkArray::getArrayID() const { return manager_.id(); }

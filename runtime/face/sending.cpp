@@ -1,0 +1,280 @@
+// What proxies and the generated code call: the receiver is found, and the call or message sent.
+#include <utility>
+
+#include "base/fatal.h"
+#include "runtime/array/array_manager.h"
+#include "runtime/objects/node_groups.h"
+#include "runtime/objects/pe_objects.h"
+#include "runtime/scheduler/process.h"
+
+namespace periapt {
+
+void* local_branch(CkGroupID id) {
+  GroupRecord* record = PeObjects::current().find_group(id.idx);
+  if (!record) return nullptr;
+  return record->object ? record->object : record->object_in_construction;
+}
+void* local_node_branch(CkGroupID id) { return node_groups().find(id.idx); }
+void* localMember(const CProxyElement_Group& proxy) {
+  return proxy.ckGetGroupPe() == Pe::current()->index ? local_branch(proxy.ckGetGroupID()) : nullptr;
+}
+void* localMember(const CProxyElement_NodeGroup& proxy) {
+  return proxy.ckGetGroupPe() == Process::current()->rank() ? local_node_branch(proxy.ckGetGroupID()) : nullptr;
+}
+
+namespace {
+Message addressed(void* payload, Target target, int ep, unsigned send, std::uint32_t collection,
+                  std::uint64_t element) {
+  Message message = Message::from_payload(payload);
+  address(message, target, ep, collection, element);
+  message->hops = 0;
+  message->flags &= static_cast<std::uint8_t>(~(envelope_tree | envelope_expedited));
+  if (send & send_expedited) message->flags |= envelope_expedited;
+  if (send & send_immediate) message->flags |= envelope_immediate;
+  return message;
+}
+// A group of processes or PEs must have been made by somebody.
+void check_group(CkGroupID id, int ep) {
+  if (!id.isZero()) [[likely]]
+    return;
+  fatal("a group proxy is used that was never set", describe_running(*Pe::current()),
+        std::string("the call is of ") + chare_name_of_entry(ep) + "::" + entry_name(ep),
+        "give it a group with ckNew() or an assignment first; a readonly is set in the mainchare's constructor");
+}
+// The PE of a process that takes a call to a node group: each in turn.
+int pe_of_node(Pe& pe, int node, int ep) {
+  if (node < 0 || node >= pe.process.count()) bad_pe(node, "process", ep);
+  const bootstrap::Process& process = pe.process.layout().processes[node];
+  return process.first_pe + static_cast<int>(pe.objects->round_robin++ % process.pes);
+}
+// Expedited calls are messages, because their urgency is in the envelope.
+bool inline_fits(unsigned send) { return send == 0; }
+}  // namespace
+
+void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
+  Pe& pe = *Pe::current();
+  check_group(proxy.ckGetGroupID(), ep);
+  const int to = proxy.ckGetGroupPe();
+  if (!inline_fits(send))
+    return send_message(proxy, ep, send,
+                        payload_of(message_of_call(Target::group, ep, 0, 0, arguments, length).release()));
+  if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes())) bad_pe(to, "PE", ep);
+  note_created(pe, to, ep, length);
+  pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments,
+               Pe::Counting::yes);
+}
+
+// Who wants to hear of every message is told by send_call().
+OpenCall open_call(const CProxyElement_Group& proxy, int ep, unsigned length) {
+  Pe& pe = *Pe::current();
+  const int to = proxy.ckGetGroupPe();
+  if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes()) || pe.watched(Observer::created)) return {};
+  return open_call_to(pe, to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0);
+}
+OpenCall open_call(const CProxy_Chare& proxy, int ep, unsigned length) {
+  Pe& pe = *Pe::current();
+  const CkChareID id = proxy.ckGetChareID();
+  if (id.onPE < 0 || pe.watched(Observer::created)) return {};
+  return open_call_to(pe, id.onPE, call_meta(static_cast<std::uint16_t>(ep), 0, length), id.serial);
+}
+OpenCall open_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned length) {
+  ArrayManager* manager = find_array(PeObjects::current(), proxy.ckGetArrayID());
+  if (!manager) [[unlikely]]
+    return {};
+  return manager->open_call(proxy.ckGetID(), proxy.ckGetIndex(), ep, length);
+}
+void close_call(const OpenCall& call) {
+  Pe::current()->commit(call.pe, call.meta, static_cast<host::Slot*>(call.slot));
+}
+
+void send_message(const CProxyElement_Group& proxy, int ep, unsigned send, void* payload) {
+  Pe& pe = *Pe::current();
+  check_group(proxy.ckGetGroupID(), ep);
+  const int to = proxy.ckGetGroupPe();
+  if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes())) bad_pe(to, "PE", ep);
+  note_created(pe, to, ep, envelope_of(payload)->size);
+  send_to(pe, to, addressed(payload, Target::group, ep, send, static_cast<std::uint32_t>(proxy.ckGetGroupID().idx), 0));
+}
+
+void send_call(const CProxy_Group& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
+  Pe& pe = *Pe::current();
+  const int pes = pe.process.pes();
+  check_group(proxy.ckGetGroupID(), ep);
+  // Few PEs: a line to each costs less than a message and a tree.
+  constexpr int few = 8;
+  if (pes > few || !inline_fits(send))
+    return send_message(proxy, ep, send,
+                        payload_of(message_of_call(Target::group, ep, 0, 0, arguments, length).release()));
+  const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length);
+  for (int i = 1; i <= pes; ++i) {
+    const int to = pe.index + i < pes ? pe.index + i : pe.index + i - pes;
+    note_created(pe, to, ep, length);
+    pe.send_call(to, meta, 0, arguments, Pe::Counting::yes);
+  }
+}
+
+void send_message(const CProxy_Group& proxy, int ep, unsigned send, void* payload) {
+  Pe& pe = *Pe::current();
+  check_group(proxy.ckGetGroupID(), ep);
+  Message message =
+      addressed(payload, Target::group, ep, send, static_cast<std::uint32_t>(proxy.ckGetGroupID().idx), 0);
+  for (int to = 0; to < pe.process.pes(); ++to) note_created(pe, to, ep, message->size);
+  if (pe.process.pes() > 1) {
+    pack(message);
+    pe.broadcast(message);
+  }
+  pe.send(pe.index, std::move(message));
+}
+
+void send_message(const CProxySection_Group& proxy, int ep, unsigned send, void* payload) {
+  Message message = Message::from_payload(payload);
+  pack(message);
+  for (int i = 0; i < proxy.ckGetNumSections(); ++i) {
+    const CkSectionID& section = proxy.ckGetSectionID(i);
+    for (int to : section.pelist)
+      send_message(CProxyElement_Group(section._cookie.get_aid(), to), ep, send, payload_of(message.copy().release()));
+  }
+}
+
+void send_call(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
+  Pe& pe = *Pe::current();
+  if (!inline_fits(send))
+    return send_message(proxy, ep, send,
+                        payload_of(message_of_call(Target::node_group, ep, 0, 0, arguments, length).release()));
+  const int to = pe_of_node(pe, proxy.ckGetGroupPe(), ep);
+  note_created(pe, to, ep, length);
+  pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments,
+               Pe::Counting::yes);
+}
+void send_message(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, void* payload) {
+  Pe& pe = *Pe::current();
+  check_group(proxy.ckGetGroupID(), ep);
+  const int to = pe_of_node(pe, proxy.ckGetGroupPe(), ep);
+  note_created(pe, to, ep, envelope_of(payload)->size);
+  send_to(pe, to,
+          addressed(payload, Target::node_group, ep, send, static_cast<std::uint32_t>(proxy.ckGetGroupID().idx), 0));
+}
+void send_message(const CProxy_NodeGroup& proxy, int ep, unsigned send, void* payload) {
+  Message message = Message::from_payload(payload);
+  pack(message);
+  const int nodes = Process::current()->count();
+  for (int node = 0; node < nodes; ++node) {
+    Message one = node + 1 < nodes ? message.copy() : std::move(message);
+    send_message(CProxyElement_NodeGroup(proxy.ckGetGroupID(), node), ep, send, payload_of(one.release()));
+  }
+}
+
+// --- chares ----------------------------------------------------------------------------------------------------------
+
+namespace {
+bool is_a(int type, int wanted) {
+  if (type == wanted) return true;
+  for (const ChareInfo::Base& base : registry().chares[type].bases)
+    if (is_a(base.chare, wanted)) return true;
+  return false;
+}
+// The mainchare that a proxy means which was never set: in Charm++ such a one names the first chare of PE 0, and
+// programs call their mainchare so. None where the entry's class is no mainchare's.
+CkChareID main_chare(int ep) {
+  const std::vector<MainChareInfo>& mains = registry().mains;
+  for (std::size_t i = 0; i < mains.size(); ++i)
+    if (is_a(mains[i].chare, entry_info(ep).chare)) return {0, i + 1};  // numbered so by make_mainchares()
+  return {};
+}
+PERIAPT_NOINLINE CkChareID receiver_unset(int ep) {
+  const CkChareID main = main_chare(ep);
+  if (main.onPE == 0) return main;
+  fatal("a chare proxy is used that was never set", describe_running(*Pe::current()),
+        std::string("the call is of ") + chare_name_of_entry(ep) + "::" + entry_name(ep),
+        "give it a chare with ckNew() or an assignment first; a readonly is set in the mainchare's constructor");
+}
+CkChareID receiver(const CProxy_Chare& proxy, int ep) {
+  const CkChareID& id = proxy.ckGetChareID();
+  return id.onPE >= 0 ? id : receiver_unset(ep);
+}
+}  // namespace
+
+void send_call(const CProxy_Chare& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
+  Pe& pe = *Pe::current();
+  const CkChareID id = receiver(proxy, ep);
+  if (!inline_fits(send))
+    return send_message(proxy, ep, send,
+                        payload_of(message_of_call(Target::chare, ep, 0, 0, arguments, length).release()));
+  note_created(pe, id.onPE, ep, length);
+  pe.send_call(id.onPE, call_meta(static_cast<std::uint16_t>(ep), 0, length), id.serial, arguments, Pe::Counting::yes);
+}
+void send_message(const CProxy_Chare& proxy, int ep, unsigned send, void* payload) {
+  Pe& pe = *Pe::current();
+  const CkChareID id = receiver(proxy, ep);
+  note_created(pe, id.onPE, ep, envelope_of(payload)->size);
+  send_to(pe, id.onPE, addressed(payload, Target::chare, ep, send, 0, id.serial));
+}
+
+// --- arrays ----------------------------------------------------------------------------------------------------------
+
+void send_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
+  ArrayManager* manager = find_array(PeObjects::current(), proxy.ckGetArrayID());
+  if (manager && inline_fits(send)) return manager->call(proxy.ckGetID(), proxy.ckGetIndex(), ep, arguments, length);
+  send_message(proxy, ep, send, payload_of(message_of_call(Target::array, ep, 0, 0, arguments, length).release()));
+}
+int receiver_pe(const CProxyElement_ArrayBase& proxy) {
+  ArrayManager* manager = find_array(PeObjects::current(), proxy.ckGetArrayID());
+  return manager ? manager->locate(proxy.ckGetID(), proxy.ckGetIndex()) : -1;
+}
+int receiver_pe(const CProxyElement_Group& proxy) {
+  const int to = proxy.ckGetGroupPe();
+  return static_cast<unsigned>(to) < static_cast<unsigned>(Process::current()->pes()) ? to : -1;
+}
+int receiver_pe(const CProxyElement_NodeGroup& proxy) {
+  const int node = proxy.ckGetGroupPe();
+  const Process& process = *Process::current();
+  return node >= 0 && node < process.count() ? process.layout().processes[node].first_pe : -1;
+}
+int receiver_pe(const CProxy_Chare& proxy) { return proxy.ckGetChareID().onPE; }
+
+void send_message(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, void* payload) {
+  PeObjects& objects = PeObjects::current();
+  Message message = addressed(payload, Target::array, ep, send, 0, 0);
+  ArrayManager* manager = find_array(objects, proxy.ckGetArrayID());
+  if (manager) return manager->send(proxy.ckGetID(), proxy.ckGetIndex(), std::move(message));
+  ArrayManager::send_early(objects, proxy.ckGetArrayID(), proxy.ckGetID(), proxy.ckGetIndex(), std::move(message));
+}
+void send_message(const CProxy_ArrayBase& proxy, int ep, unsigned send, void* payload) {
+  ArrayBroadcasts::send(proxy.ckGetArrayID(), addressed(payload, Target::broadcast, ep, send, 0, 0));
+}
+void send_message(const CProxySection_ArrayBase& proxy, int ep, unsigned send, void* payload) {
+  Message message = Message::from_payload(payload);
+  pack(message);
+  for (int i = 0; i < proxy.ckGetNumSubSections(); ++i) {
+    const CkSectionID& section = proxy.ckGetSectionID(i);
+    for (const CkArrayIndex& index : section._elems)
+      send_message(CProxyElement_ArrayBase(section._cookie.get_aid(), index), ep, send,
+                   payload_of(message.copy().release()));
+  }
+}
+
+void* local_object(const CProxyElement_ArrayBase& proxy) {
+  ArrayManager* manager = find_array(PeObjects::current(), proxy.ckGetArrayID());
+  if (!manager) return nullptr;
+  ArrayElement* element = manager->find(proxy.ckGetID(), proxy.ckGetIndex());
+  return element ? manager->object_of(element) : nullptr;
+}
+
+void not_local(const CProxyElement_ArrayBase& proxy, const char* chare, const char* method) {
+  fatal(std::string("[local] entry ") + chare + "::" + method + " is called on element " +
+            proxy.ckGetIndex().toString() + ", which is not on PE " + std::to_string(Pe::current()->index),
+        describe_running(*Pe::current()), "", "call it where ckLocal() is not null, or drop [local]");
+}
+void not_local(const CProxy_Group&, const char* chare, const char* method) {
+  fatal(std::string("[local] entry ") + chare + "::" + method + " is called where its receiver is not: on PE " +
+            std::to_string(Pe::current()->index),
+        describe_running(*Pe::current()), "the proxy names the member of another PE, or the group is not made here yet",
+        "call it on the PE of the member, or drop [local]");
+}
+void no_migration_constructor(const char* type) {
+  fatal(std::string("class ") + type + " cannot be made for an element that arrives",
+        "it has neither a constructor from CkMigrateMessage* nor one without arguments", "",
+        "add `X(CkMigrateMessage*) {}`");
+}
+
+}  // namespace periapt

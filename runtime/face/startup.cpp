@@ -1,0 +1,270 @@
+// Start and end of a program.
+//
+// Every process registers the same things in the same order. PE 0 then runs the constructors of the mainchares. What
+// they set and made is there on every other PE before anything else runs there (start_gate.h).
+#include "runtime/face/startup.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/fatal.h"
+#include "base/log.h"
+#include "machine/sim/machine.h"
+#include "runtime/api/reduction_message.h"
+#include "runtime/array/array_locations.h"
+#include "runtime/array/array_manager.h"
+#include "runtime/collective/quiescence.h"
+#include "runtime/entry/creation.h"
+#include "runtime/entry/dispatch.h"
+#include "runtime/entry/start_gate.h"
+#include "runtime/face/crash.h"
+#include "runtime/face/stepped.h"
+#include "runtime/face/watchdog.h"
+#include "runtime/objects/futures.h"
+#include "runtime/objects/node_groups.h"
+#include "runtime/objects/protocols.h"
+#include "runtime/scheduler/misspelt.h"
+#include "runtime/scheduler/process.h"
+#include "runtime/zero_copy/zero_copy_entries.h"
+#include "runtime/zero_copy/zero_copy_parts.h"
+
+// What charmc's link step writes: registers the -module libraries.
+void _registerExternalModules(char** argv) __attribute__((weak));
+
+int CkIndex_Chare::__idx, CkIndex_Group::__idx, CkIndex_NodeGroup::__idx, CkIndex_ArrayBase::__idx,
+    CkIndex_ArrayElement::__idx, CkIndex_CkArrayMap::__idx;
+int CMessage_CkArrayCreatedMsg::__idx;
+
+namespace periapt {
+
+void register_callback_entries();
+
+namespace {
+
+int entry_exit_request, entry_exit;
+int the_argc;
+char** the_argv;
+std::vector<Part> the_parts;
+std::vector<void (*)()>& exit_functions() {
+  static std::vector<void (*)()> functions;
+  return functions;
+}
+
+void register_core() {
+  CMessage_CkMessage::__idx = CkRegisterMsg("CkMessage", nullptr, nullptr, nullptr, 0);
+  CMessage_CkArgMsg::__idx = CkRegisterMsg("CkArgMsg", nullptr, nullptr, nullptr, sizeof(CkArgMsg));
+  CMessage_CkMarshallMsg::__idx = CkMarshallMsg::__idx = CkRegisterMsg("CkMarshallMsg", nullptr, nullptr, nullptr, 0);
+  CkMarshallMsg::register_own();
+  CMessage_CkArrayCreatedMsg::__idx =
+      CkRegisterMsg("CkArrayCreatedMsg", nullptr, nullptr, nullptr, sizeof(CkArrayCreatedMsg));
+  CMessage_CkDataMsg::__idx = CkRegisterMsg("CkDataMsg", nullptr, nullptr, nullptr, 0);
+  CMessage_CkReductionMsg::__idx = CkRegisterMsg("CkReductionMsg", nullptr, nullptr, nullptr, 0);
+  CkIndex_Chare::__idx = CkRegisterChare("Chare", sizeof(Chare), TypeChare);
+  CkIndex_Group::__idx = CkRegisterChare("Group", sizeof(Group), TypeGroup);
+  CkIndex_NodeGroup::__idx = CkRegisterChare("NodeGroup", sizeof(NodeGroup), TypeNodeGroup);
+  CkIndex_ArrayBase::__idx = CkIndex_ArrayElement::__idx =
+      CkRegisterChare("ArrayElement", sizeof(ArrayElement), TypeArray);
+  register_array_locations();
+  CkIndex_CkArrayMap::__idx = CkRegisterChare("CkArrayMap", sizeof(CkArrayMap), TypeGroup);
+  ArrayManager::register_entries();
+  Futures::register_entries();
+  PeProtocols::register_entries();
+  Watchdog::register_entries();
+  StartGate::register_entries();
+  register_creation_entries();
+  PeObjects::register_entries();
+  register_callback_entries();
+  zero_copy::register_entries();
+  zero_copy::register_post_entries();
+}
+
+// --- start -----------------------------------------------------------------------------------------------------------
+
+CkArgMsg* argument_message() {
+  auto* arguments = new CkArgMsg;
+  arguments->argc = the_argc;
+  arguments->argv = the_argv;
+  return arguments;
+}
+
+void make_mainchares(Pe& pe) {
+  PeObjects& objects = *pe.objects;
+  if (registry().mains.empty())
+    fatal("the program has no mainchare", "", "no mainmodule was linked, or it declares none",
+          "declare `mainchare Main { entry Main(CkArgMsg*); };` in the mainmodule");
+  objects.started = true;
+  // The first numbers are theirs, whatever their constructors make: see main_chare().
+  std::vector<std::uint64_t> serials;
+  for (std::size_t i = 0; i < registry().mains.size(); ++i) serials.push_back(objects.new_chare_serial());
+  for (std::size_t i = 0; i < registry().mains.size(); ++i) {
+    const MainChareInfo& main = registry().mains[i];
+    Message message = Message::from_payload(argument_message());
+    message->message_type = static_cast<std::uint16_t>(CMessage_CkArgMsg::__idx);
+    objects.create_chare(serials[i], main.chare, main.constructor, std::move(message));
+  }
+  StartGate::announce(objects);
+}
+
+void begin(Pe& pe) {
+  give_crash_stack();
+  pe.objects = new PeObjects(pe);
+  pe.objects->start_gate = std::make_shared<StartGate>(*pe.objects);
+  pe.objects->watchdog = std::make_shared<Watchdog>(*pe.objects);
+  pe.conditions.set_epoch_ns(0);
+  for (const Part& part : the_parts)
+    if (part.begin) part.begin(pe);
+  for (const Registry::InitCall& call : registry().init_calls)
+    if (call.per_pe) call.function();
+  if (pe.index == 0) {
+    make_mainchares(pe);
+    pe.objects->watchdog->start();
+  }
+}
+
+// --- end -------------------------------------------------------------------------------------------------------------
+
+void on_exit_request(Pe& pe, Delivery& call) {
+  static bool ending = false;
+  if (ending) return;
+  ending = true;
+  const int code = call.read<int>();
+  for (void (*fn)() : exit_functions()) fn();
+  pe.process.layer().announce_end();
+  Message message = Message::make(sizeof code);
+  std::memcpy(message.payload(), &code, sizeof code);
+  message->target = Target::runtime;
+  message->entry = static_cast<std::uint16_t>(entry_exit);
+  message->flags |= envelope_expedited;
+  pe.broadcast(message);
+  pe.process.finish(pe, code);
+}
+void on_exit(Pe& pe, Delivery& call) {
+  const int code = call.read<int>();
+  pe.process.finish(pe, code);
+}
+
+std::string place() {
+  Pe* pe = Pe::current();
+  if (!pe) return "";
+  std::string text = "PE " + std::to_string(pe->index);
+  if (pe->process.count() > 1) text += ", process " + std::to_string(pe->process.rank());
+  return text;
+}
+
+}  // namespace
+
+void request_exit(int code) {
+  Pe& pe = *Pe::current();
+  Message message = Message::make(sizeof code);
+  std::memcpy(message.payload(), &code, sizeof code);
+  message->target = Target::runtime;
+  message->entry = static_cast<std::uint16_t>(entry_exit_request);
+  message->flags |= envelope_expedited;
+  pe.send(0, std::move(message));
+}
+
+namespace {
+bool is_balancing(const Work& work);
+
+// A program that packs and unpacks wrongly ends as one that makes any other mistake.
+void on_pup_error(const PUP::error& e) {
+  Pe* pe = Pe::current();
+  fatal(std::string("PUP: ") + e.what(), pe ? describe_running(*pe) : "", "",
+        "let pup() visit the same members in the same order, whatever it is called for");
+}
+
+void register_everything(char** argv, void (*register_main_module)(), std::vector<Part> parts) {
+  the_parts = std::move(parts);
+  set_place_hook(place);
+  set_fatal_exit_hook(Process::abort_run);
+  register_core();
+  entry_exit_request = register_runtime_entry("exit request", on_exit_request, ep_expedited | ep_uncounted);
+  entry_exit = register_runtime_entry("exit", on_exit, ep_expedited | ep_uncounted);
+  for (const Part& part : the_parts)
+    if (part.register_entries) part.register_entries();
+  register_main_module();
+  if (_registerExternalModules) _registerExternalModules(argv);
+  PUP::set_error_handler(on_pup_error);
+  Pe::dispatch = [](Pe& pe, Work& work) { deliver(*pe.objects, work); };
+  Pe::describe = describe_running;
+  Pe::is_balancing = is_balancing;
+  Pe::for_other_host = packed_for_other_host;
+}
+
+void run_init_calls() {
+  // By number: a program may register more modules from such a function.
+  for (std::size_t i = 0; i < registry().init_calls.size(); ++i) {
+    const Registry::InitCall call = registry().init_calls[i];
+    if (!call.per_pe) call.function();
+  }
+}
+
+bool is_balancing(const Work& work) {
+  if (work.kind() == WorkKind::thread) return false;
+  if (work.kind() != WorkKind::message) return entry_info(work.entry()).flags & ep_balancing;
+  const Envelope& message = *work.message();  // another target's entry may be no number of the entry table
+  return message.target == Target::runtime && entry_info(message.entry).flags & ep_balancing;
+}
+}  // namespace
+
+Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** argv, void (*register_main_module)()) {
+  register_everything(argv, register_main_module, {});
+  Watchdog::switch_off();
+  auto* process = new Process(layout);
+  the_argc = argc;
+  the_argv = argv;
+  run_init_calls();
+  process->begin_stepped({begin, nullptr, nullptr});
+  return *process;
+}
+
+int run_program(int argc, char** argv, void (*register_main_module)(), std::vector<Part> parts) {
+  register_everything(argv, register_main_module, std::move(parts));
+  MachineLayer::expect_start();
+  for (const Part& part : the_parts)
+    if (part.take_options) part.take_options(argv);
+  Watchdog::take_option(argv);
+  argc = 0;
+  while (argv[argc]) ++argc;
+
+  auto* process = new Process(argc, argv);
+  if (process->is_simulated()) Watchdog::switch_off();  // a standstill is seen at once: nothing is left to happen
+  for (argc = 0; argv[argc];) ++argc;
+  the_argc = argc;
+  the_argv = argv;
+  catch_crashes();
+  if (process->is_simulated()) {
+    log::note(process->layer().simulated()->describe());
+  } else if (process->rank() == 0) {
+    log::note(process->layout().describe());
+  }
+  if (process->rank() == 0) warn_of_misspelt_options(argv);
+  run_init_calls();
+  process->run({begin, nullptr, [](Pe& pe) { return Watchdog::explain(*pe.objects); }});
+}
+
+}  // namespace periapt
+
+using periapt::Pe;
+using periapt::PeObjects;
+
+void realCkExit(int code) {
+  periapt::request_exit(code);
+  // The end comes as a message; until then this PE goes on like any other.
+  Pe& pe = *Pe::current();
+  if (pe.threads.current()) {
+    while (true) pe.threads.suspend();
+  }
+  while (true) pe.run();
+}
+int CkGetArgc() { return periapt::the_argc; }
+char** CkGetArgv() { return periapt::the_argv; }
+void registerExitFn(void (*fn)()) { periapt::exit_functions().push_back(fn); }
+void* CkLocalBranch(CkGroupID group) { return periapt::local_branch(group); }
+void* CkLocalNodeBranch(CkGroupID group) { return periapt::local_node_branch(group); }
+void* CkLocalChare(const CkChareID* chare) {
+  return chare->onPE == Pe::current()->index ? PeObjects::current().find_chare(chare->serial) : nullptr;
+}

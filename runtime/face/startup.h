@@ -1,0 +1,22 @@
+// Start and end of a program, and the calls of charm.h that are about the whole run. C++17: reached from charm++.h.
+#pragma once
+#include "runtime/api/callback.h"
+#include "runtime/face/part.h"
+#include "runtime/registry/c_calls.h"
+
+#define CkExitAfterQuiescence() CkStartQD(CkCallback(CkCallback::ckExit))
+
+// Calls back when no message is left anywhere; CkWaitQD waits for that in a threaded entry.
+void CkStartQD(const CkCallback& callback);
+void CkStartQD(int ep, const CkChareID* chare);
+void CkWaitQD();
+
+void* CkLocalBranch(CkGroupID group);
+void* CkLocalNodeBranch(CkGroupID group);
+void* CkLocalChare(const CkChareID* chare);
+
+namespace periapt {
+// Asks PE 0 to end the run; returns.
+void request_exit(int code);
+int run_program(int argc, char** argv, void (*register_main_module)(), std::vector<Part> parts);
+}  // namespace periapt

@@ -1,0 +1,205 @@
+// See watchdog.h.
+#include "runtime/face/watchdog.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/fatal.h"
+#include "base/log.h"
+#include "runtime/array/array_manager.h"
+#include "runtime/collective/quiescence.h"
+#include "runtime/converse/converse.h"
+#include "runtime/objects/balance_hook.h"
+#include "runtime/objects/futures.h"
+#include "runtime/objects/node_groups.h"
+#include "runtime/scheduler/process.h"
+#include "runtime/zero_copy/zero_copy_entries.h"
+
+namespace periapt {
+
+namespace {
+int entry_ask, entry_answer, entry_explain, entry_explanation;
+constexpr std::uint64_t second_ns = 1'000'000'000;
+// How long nothing may move before messages that nobody can receive end the run, and before a standstill is told.
+std::uint64_t patience_ns = 3 * second_ns;
+bool ends_run = false;  // a standstill that is told
+constexpr std::uint64_t warn_factor = 3;
+// Of one PE's explanation: a standstill has one cause, and the first lines show it.
+constexpr std::size_t lines_max = 12;
+
+std::string shortened(const std::string& text) {
+  std::size_t at = 0, lines = 0;
+  while (lines < lines_max && at < text.size()) {
+    at = text.find('\n', at) + 1;
+    ++lines;
+  }
+  if (at >= text.size()) return text;
+  const auto more = std::count(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), '\n');
+  return text.substr(0, at) + "... and " + std::to_string(more) + " more of PE " +
+         std::to_string(Pe::current()->index) + "\n";
+}
+}  // namespace
+
+void Watchdog::register_entries() {
+  entry_ask = register_runtime_entry("watchdog: how are you", on_ask, ep_uncounted);
+  entry_answer = register_runtime_entry("watchdog: answer", on_answer, ep_uncounted);
+  entry_explain = register_runtime_entry("watchdog: who waits", on_explain, ep_uncounted);
+  entry_explanation = register_runtime_entry("watchdog: explanation", on_explanation, ep_uncounted);
+}
+
+void Watchdog::take_option(char** argv) {
+  const char* wish = std::getenv("PERIAPT_STANDSTILL");
+  ends_run = wish != nullptr && std::strcmp(wish, "end") == 0;
+  int seconds;
+  if (!CmiGetArgIntDesc(argv, "+watchdog", &seconds, "seconds without any movement before the run is explained"))
+    return;
+  if (seconds < 0)
+    fatal("+watchdog " + std::to_string(seconds) + " makes no sense", "command line", "it is a number of seconds",
+          "+watchdog 3 is usual, +watchdog 0 switches it off");
+  patience_ns = static_cast<std::uint64_t>(seconds) * second_ns;
+}
+
+void Watchdog::switch_off() { patience_ns = 0; }
+
+void Watchdog::start() {
+  if (patience_ns != 0) arm();
+}
+
+void Watchdog::arm() {
+  objects_.pe.conditions.call_after([](void* self, double) { static_cast<Watchdog*>(self)->tick(); }, this,
+                                    std::min(second_ns, patience_ns), clock::now_ns());
+}
+
+void Watchdog::tick() {
+  Pe& pe = objects_.pe;
+  if (pe.has_work()) {
+    still_since_ns_ = 0;
+    return arm();
+  }
+  sum_ = {};
+  missing_ = pe.process.pes();
+  asked_ns_ = clock::now_ns();
+  for (int to = 0; to < pe.process.pes(); ++to) send_runtime(pe, to, entry_ask, 0, 0, 0);
+}
+
+void Watchdog::on_ask(Pe& pe, Delivery&) { send_runtime(pe, 0, entry_answer, 0, 0, look(*pe.objects)); }
+
+Watchdog::Answer Watchdog::look(PeObjects& objects) {
+  Pe& pe = objects.pe;
+  Answer a;
+  a.created = pe.created;
+  a.processed = pe.processed;
+  objects.for_each_waiting(
+      [&](const std::string&, const std::vector<Message>& messages) { a.undeliverable += messages.size(); });
+  if (pe.rank == 0) a.undeliverable += node_groups().waiting();
+  a.waiting = objects.futures->waiting();
+  objects.for_each_reduction([&](const Reduction& reduction) { a.waiting += reduction.open() ? 1 : 0; });
+  if (objects.balance) a.waiting += objects.balance->waiting();
+  if (objects.posts) a.waiting += objects.posts->waiting();
+  a.idle_s = pe.idle_seconds();
+  // The pauses of quiescence detection are timers too, but bring nothing new.
+  const std::size_t timers = pe.conditions.timers() - (objects.quiescence->pausing() ? 1 : 0);
+  a.may_move = (pe.has_work() || pe.port.parked() != 0 || pe.has_transfers() || timers != 0) ? 1 : 0;
+  return a;
+}
+
+void Watchdog::on_answer(Pe& pe, Delivery& call) {
+  const Answer answer = call.read<Answer>();
+  pe.objects->watchdog->heard(answer);
+}
+
+void Watchdog::heard(const Answer& answer) {
+  sum_.created += answer.created;
+  sum_.processed += answer.processed;
+  sum_.undeliverable += answer.undeliverable;
+  sum_.waiting += answer.waiting;
+  sum_.idle_s += answer.idle_s;
+  sum_.may_move += answer.may_move;
+  if (--missing_ == 0) judge();
+}
+
+void Watchdog::judge() {
+  // Converse messages of a program are not counted, but take time.
+  const double passed_s = 1e-9 * static_cast<double>(asked_ns_ - last_asked_ns_) * objects_.pe.process.pes();
+  const bool idle = sum_.idle_s - last_.idle_s > 0.5 * passed_s;
+  const bool same = last_asked_ns_ != 0 && sum_.created == last_.created && sum_.processed == last_.processed &&
+                    sum_.undeliverable == last_.undeliverable;
+  const bool still = same && idle && sum_.may_move == 0;
+  if (!still)
+    still_since_ns_ = 0;
+  else if (still_since_ns_ == 0)
+    still_since_ns_ = last_asked_ns_;
+  last_ = sum_;
+  last_asked_ns_ = asked_ns_;
+  if (!still) return arm();
+  const std::uint64_t for_ns = asked_ns_ - still_since_ns_;
+  const bool tells = for_ns >= warn_factor * patience_ns;
+  fatal_ = (sum_.undeliverable > 0 && for_ns >= patience_ns) || (ends_run && tells);
+  if (fatal_ || (!warned_ && tells)) return ask_for_explanations();
+  arm();
+}
+
+void Watchdog::ask_for_explanations() {
+  Pe& pe = objects_.pe;
+  missing_ = pe.process.pes();
+  texts_.assign(static_cast<std::size_t>(missing_), {});
+  for (int to = 0; to < pe.process.pes(); ++to) send_runtime(pe, to, entry_explain, 0, 0, 0);
+}
+
+std::string Watchdog::explain(PeObjects& objects) {
+  std::string text;
+  objects.for_each_waiting([&](const std::string& receiver, const std::vector<Message>& messages) {
+    const Envelope* first = messages.front().envelope();
+    text += std::to_string(messages.size()) + (messages.size() == 1 ? " message waits for " : " messages wait for ") +
+            receiver + ", which does not exist: " + entry_name(first->entry) + " from PE " +
+            std::to_string(first->source) + "\n";
+  });
+  if (objects.pe.rank == 0) text += node_groups().describe_waiting();
+  objects.for_each_reduction([&](const Reduction& reduction) { text += reduction.describe(); });
+  if (std::size_t threads = objects.futures->waiting())
+    text += std::to_string(threads) + (threads == 1 ? " thread" : " threads") + " on PE " +
+            std::to_string(objects.pe.index) + " wait for a future, a callback or the answer of a [sync] call\n";
+  if (objects.balance) text += objects.balance->describe_waiting();
+  if (objects.posts) text += objects.posts->describe();
+  return shortened(text);
+}
+
+void Watchdog::on_explain(Pe& pe, Delivery&) {
+  const std::string text = explain(*pe.objects);
+  Message message = Message::make(text.size());
+  std::memcpy(message.payload(), text.data(), text.size());
+  message->target = Target::runtime;
+  message->entry = static_cast<std::uint16_t>(entry_explanation);
+  message->element = static_cast<std::uint64_t>(pe.index);
+  pe.send(0, std::move(message));
+}
+
+void Watchdog::on_explanation(Pe& pe, Delivery& call) {
+  Watchdog& self = *pe.objects->watchdog;
+  self.texts_[call.element].assign(static_cast<const char*>(call.arguments), call.length);
+  if (--self.missing_ == 0) self.tell();
+}
+
+void Watchdog::tell() {
+  std::string all;
+  for (const std::string& text : texts_) all += text;
+  if (!all.empty()) all.pop_back();  // the last end of line
+  const std::string seconds = std::to_string((asked_ns_ - still_since_ns_) / second_ns);
+  if (fatal_ && sum_.undeliverable > 0)
+    fatal("nothing has moved for " + seconds + " s, and messages wait for receivers that do not exist", all,
+          "an index or proxy is wrong, an element was never inserted or has been destroyed, or a chare was deleted",
+          "correct the receiver; if it is made later, by something outside, give +watchdog 0 or more seconds");
+  if (fatal_)
+    fatal("nothing has moved for " + seconds + " s, and CkExit() was not called", all, "",
+          "PERIAPT_STANDSTILL=end ends the run here; without it, it would go on");
+  warned_ = true;
+  log::warn("nothing has moved for " + seconds + " s, and CkExit() was not called. " +
+            (all.empty() ? "No reduction is open and no thread waits: did a message get lost in the program's logic?"
+                         : "Who waits:\n" + all) +
+            "\n  (told once; +watchdog 0 switches this off)");
+  arm();
+}
+
+}  // namespace periapt

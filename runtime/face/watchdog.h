@@ -1,0 +1,64 @@
+// The watchdog: says who waits for whom when a run has come to a standstill.
+//
+// While PE 0 is idle it asks every PE, once a second, what it has counted and what waits there. When nothing has moved
+// for a while, it collects sentences from all PEs: messages that wait for an element, group or chare that doesn't
+// exist, unfinished reductions, threads that wait for a value. Messages that can never be delivered end the run; a
+// standstill without any is told once, because something may still come from outside; PERIAPT_STANDSTILL=end ends the
+// run then too, as tests want it. `+watchdog N`: after N seconds; 0: never.
+//
+// A busy run pays one timer a second on PE 0, and nothing anywhere else: a PE that works does not answer, and an answer
+// that is missing means that somebody is alive.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/objects/pe_objects.h"
+
+namespace periapt {
+
+class Watchdog {
+ public:
+  explicit Watchdog(PeObjects& objects) : objects_(objects) {}
+  static void register_entries();
+  // Takes +watchdog out of the program's arguments. Before the PEs run.
+  static void take_option(char** argv);
+  static void switch_off();
+  // PE 0: begins to watch.
+  void start();
+  // What waits on this PE, a line each; empty: nothing.
+  static std::string explain(PeObjects& objects);
+
+ private:
+  // What one PE says, and the sum over all.
+  struct Answer {
+    std::uint64_t created = 0, processed = 0;
+    std::uint64_t undeliverable = 0;  // messages that wait for a receiver that doesn't exist here
+    std::uint64_t waiting = 0;        // threads, and rounds of reductions that have begun
+    double idle_s = 0;
+    std::uint32_t may_move = 0;  // queued work, or a timer that may bring some
+  };
+  static void on_ask(Pe&, Delivery&);
+  static void on_answer(Pe&, Delivery&);
+  static void on_explain(Pe&, Delivery&);
+  static void on_explanation(Pe&, Delivery&);
+  static Answer look(PeObjects& objects);
+
+  void arm();
+  void tick();
+  void heard(const Answer& answer);
+  void judge();
+  void ask_for_explanations();
+  void tell();
+
+  PeObjects& objects_;
+  // PE 0
+  Answer sum_, last_;
+  int missing_ = 0;  // answers, or explanations
+  std::uint64_t asked_ns_ = 0, last_asked_ns_ = 0;
+  std::uint64_t still_since_ns_ = 0;  // 0: something moved since the last look
+  bool fatal_ = false, warned_ = false;
+  std::vector<std::string> texts_;  // by PE
+};
+
+}  // namespace periapt

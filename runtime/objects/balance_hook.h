@@ -1,0 +1,49 @@
+// What the arrays tell a load balancer (runtime/loadbalance) on each PE: which elements take part, where they come
+// from and go, and that one has reached AtSync. The balancer keeps its own record of each; the element holds its
+// number.
+#pragma once
+#include <string>
+
+#include "runtime/api/objects.h"
+
+namespace periapt {
+
+// What an element that takes part brings along to another PE.
+struct BalanceTravel {
+  double seconds = 0;         // measured since the last balancing
+  std::uint32_t step = 0;     // of the AtSync it waits in, when in_sync
+  std::uint32_t resumed = 0;  // last step it was resumed from
+  bool in_sync = false;
+  bool moved = false;  // by the balancer: it is counted on arrival
+};
+
+class BalanceHook {
+ public:
+  virtual ~BalanceHook() = default;
+  // An element that usesAtSync was made here, or came from another PE.
+  virtual void born(ArrayElement& element) = 0;
+  virtual void arrived(ArrayElement& element, const BalanceTravel& travel) = 0;
+  // It was destroyed, or leaves for another PE.
+  virtual void died(ArrayElement& element) = 0;
+  virtual BalanceTravel left(ArrayElement& element) = 0;
+
+  virtual void at_sync(ArrayElement& element) = 0;
+  virtual double load(const ArrayElement& element) const = 0;
+  virtual void set_load(ArrayElement& element, double seconds) = 0;
+
+  // For the watchdog: elements in AtSync, and in a sentence who has not come there yet.
+  virtual std::size_t waiting() const = 0;
+  virtual std::string describe_waiting() const = 0;
+
+  // Of all arrays, also of those that take no part: sums over all PEs tell whether an element is under way somewhere.
+  std::uint64_t elements_sent = 0, elements_received = 0;
+  // Sum of a hash of every array known here: tells whether all PEs know the same ones.
+  std::uint64_t arrays_known = 0;
+
+ protected:
+  static std::int32_t record_of(const ArrayElement& element) { return element.load_slot_; }
+  static void set_record(ArrayElement& element, std::int32_t record) { element.load_slot_ = record; }
+  static bool measured(const ArrayElement& element) { return element.usesAutoMeasure; }
+};
+
+}  // namespace periapt

@@ -1,0 +1,191 @@
+// What lives on one PE: chares, members of groups, managers of arrays, futures; and how a piece of work finds them.
+#pragma once
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/flat_map.h"
+#include "runtime/api/invoke.h"
+#include "runtime/objects/array_part.h"
+#include "runtime/objects/running_threads.h"
+#include "runtime/registry/packing.h"
+#include "runtime/registry/registry.h"
+#include "runtime/registry/runtime_message.h"
+#include "runtime/scheduler/pe.h"
+
+namespace periapt {
+
+class ArrayManager;
+class BalanceHook;
+class Reduction;
+class Futures;
+class PeProtocols;
+class Quiescence;
+class StartGate;
+class Watchdog;
+namespace zero_copy {
+class Posts;
+}
+
+struct GroupRecord {
+  void* object = nullptr;  // as the entry functions get it
+  void* object_in_construction = nullptr;
+  IrrGroup* base = nullptr;  // the same object
+  ArrayPart* array = nullptr;
+  int type = -1;
+  std::unique_ptr<Reduction> reduction;
+  std::vector<Message> waiting;  // came before the group
+
+  GroupRecord();
+  ~GroupRecord();
+  GroupRecord(GroupRecord&&) noexcept;
+  GroupRecord& operator=(GroupRecord&&) noexcept;
+};
+
+struct ChareRecord {
+  void* object = nullptr;
+  int type = -1;
+};
+
+// What the constructor being run is for: the bases of objects read it.
+struct Creation {
+  CkChareID chare;
+  CkGroupID group;
+  ArrayManager* manager = nullptr;
+  std::uint64_t element = 0;
+};
+
+class PeObjects {
+ public:
+  explicit PeObjects(Pe& pe);
+  ~PeObjects();
+  static void register_entries();
+  static PeObjects& current() { return *Pe::current()->objects; }
+
+  Pe& pe;
+  Creation creating;
+  bool started = false;                    // the readonlys are here, and what the mainchares' constructors made
+  std::unique_ptr<PeProtocols> protocols;  // what reductions, quiescence and the like send with
+  std::unique_ptr<Futures> futures;
+  std::unique_ptr<Quiescence> quiescence;
+  // Made by floors above this one, which know what they are.
+  std::shared_ptr<StartGate> start_gate;
+  std::shared_ptr<Watchdog> watchdog;
+  BalanceHook* balance = nullptr;  // set by runtime/loadbalance
+
+  // --- groups ---
+  GroupRecord& group(int index);        // made empty when unknown
+  GroupRecord* find_group(int index) {  // null when unknown
+    if (index > 0 && static_cast<std::size_t>(index) < groups_.size()) return &groups_[index];
+    return find_group_slow(index);
+  }
+  ArrayPart* array(CkArrayID id) {  // null when it is not here (yet)
+    GroupRecord* record = find_group(id.index());
+    return record ? record->array : nullptr;
+  }
+  template <class Visit>
+  void for_each_array(Visit&& visit) {
+    for (GroupRecord& record : groups_)
+      if (record.array) visit(*record.array);
+    for (auto& [_, record] : far_groups_)
+      if (record.array) visit(*record.array);
+  }
+  CkGroupID new_group_id();
+  int groups_made() const { return group_serial_; }  // groups, node groups and arrays that this PE has made
+  // Runs the constructor `ep` here. `message` holds its arguments.
+  void create_group(CkGroupID id, int type, int ep, Message message);
+  // What waited for it goes on, before all that came here later.
+  void group_ready(CkGroupID id);
+  // A call for a collection that is not here: it waits for that.
+  void wait_for_collection(Delivery& call) {
+    group(static_cast<int>(call.collection)).waiting.push_back(keep(pe, call));
+  }
+
+  // --- chares ---
+  std::uint64_t new_chare_serial() { return (static_cast<std::uint64_t>(pe.index) << 40) | ++chare_serial_; }
+  void create_chare(std::uint64_t serial, int type, int ep, Message message);
+  void* find_chare(std::uint64_t serial);
+  ChareRecord* find_chare_record(std::uint64_t serial) { return chares_.find(serial); }
+  void wait_for_chare(Delivery& call) { waiting_for_chare_[call.element].push_back(keep(pe, call)); }
+  void forget_chare(std::uint64_t serial);
+
+  // Sections that callbacks refer to, on the PE that made them.
+  std::uint64_t keep_section(const CProxySection_ArrayBase& section);
+  void send_to_section(int pe, std::uint64_t section, int ep, void* payload);
+
+  // --- what waits, for the watchdog ---
+  void for_each_waiting(const WaitingVisitor& visit);
+  void for_each_reduction(const std::function<void(const Reduction&)>& visit);
+
+  // --- running ---
+  // Entries with arrays that are sent without a copy: what runs them. Set by runtime/zero_copy.
+  static inline void (*run_without_copy)(PeObjects& objects, Delivery& call) = nullptr;
+  // Runs the entry on `call.object`, of which it takes the message.
+  void run_entry(Delivery& call);
+  // The same, when all its arguments are here.
+  void run_ready(Delivery& call);
+  // Calls user code beside the entry that the message is for: function(call).
+  void call_aside(const Message& message, void* object, const std::function<void(Delivery&)>& function);
+  // Calls an entry directly. Owns the payload.
+  void run_now(int ep, void* object, void* payload, ThreadOwner owner) {
+    Delivery call(Message::from_payload(payload));
+    call.entry = static_cast<std::uint16_t>(ep);
+    call.object = object;
+    call.owner = owner.key;
+    run_entry(call);
+  }
+  void enter(Delivery& call);
+  // Runs a constructor on storage. Takes the message.
+  void construct(int ep, void* object, Message message);
+
+  std::uint32_t round_robin = 0;
+  RunningThreads running_threads{pe};
+
+  // Buffers that objects of this PE have posted (runtime/zero_copy); null as long as there are none.
+  std::shared_ptr<zero_copy::Posts> posts;
+
+ private:
+  GroupRecord* find_group_slow(int index);
+  void start_thread(Delivery& call);
+  std::vector<GroupRecord> groups_;                  // made on PE 0: 1, 2, 3 ...
+  std::unordered_map<int, GroupRecord> far_groups_;  // made elsewhere: negative
+  FlatMap<ChareRecord> chares_;
+  std::unordered_map<std::uint64_t, std::vector<Message>> waiting_for_chare_;  // came before the chare
+  std::vector<CProxySection_ArrayBase> sections_;
+  std::uint64_t chare_serial_ = 0;
+  int group_serial_ = 0;
+};
+
+// Storage of an object of a chare class; its entry functions construct in it.
+void* allocate_object(std::size_t bytes);
+void free_object(void* object);
+
+// The address of the base whose entry `ep` is, of an object of chare type `type`. Only where some base lies at an
+// offset (multiple inheritance).
+void* base_object(int type, int ep, void* object);
+inline void* object_for_entry(int type, int ep, void* object) {
+  return bases_have_offsets ? base_object(type, ep, object) : object;
+}
+
+// Opens an inline call to an object on `to`; counted as created.
+inline OpenCall open_call_to(Pe& pe, int to, std::uint64_t meta, std::uint64_t element) {
+  host::Slot* slot;
+  void* arguments = pe.reserve(to, meta, element, slot, Pe::Counting::yes);
+  return {arguments, slot, meta, to};
+}
+
+// Tells observers of a call or message to a chare or a member of a group.
+inline void note_created(Pe& pe, int to, int ep, std::size_t bytes) {
+  if (pe.watched(Observer::created)) [[unlikely]]
+    pe.notify_created({to, static_cast<std::uint16_t>(ep), bytes});
+}
+// `what`: "PE" or "process".
+[[noreturn]] void bad_pe(int number, const char* what, int ep);
+
+// "Hello[3]::work(int n)" of what a PE runs now; empty when nothing does.
+std::string describe_running(const Pe& pe);
+
+}  // namespace periapt

@@ -1,0 +1,74 @@
+// See packing.h.
+#include "runtime/registry/packing.h"
+
+#include "runtime/registry/registry.h"
+#include "runtime/scheduler/process.h"
+
+namespace periapt {
+
+namespace {
+// pack() or unpack() has answered with another message: it takes over the envelope of the first.
+PERIAPT_NOINLINE void replace(Message& message, Envelope* after, const Envelope& saved) {
+  const std::uint64_t size = after->size;
+  const std::uint16_t bits = after->priority_bits;
+  const std::uint8_t waits = after->flags & envelope_waits;  // as the new one was allocated
+  *after = saved;
+  after->flags = static_cast<std::uint8_t>((saved.flags & ~envelope_waits) | waits);
+  after->size = size;
+  after->priority_bits = bits;
+  static_cast<void>(message.release());  // whoever answered with another one has freed it
+  message = Message(after);
+}
+PERIAPT_INLINE void put_through(void* (*change)(void*), Message& message) {
+  const Envelope saved = *message.envelope();
+  Envelope* after = envelope_of(change(message.payload()));
+  if (after != message.envelope()) [[unlikely]]
+    replace(message, after, saved);
+}
+const MessageInfo* class_of(const Message& message) {
+  if (message->target == Target::runtime || message->target == Target::converse) return nullptr;
+  return &message_info(message->message_type);
+}
+}  // namespace
+
+// Every process of the host sees a message at the same address, so a class that kept the generated pack() needs it only
+// where bytes are copied: to another host, above all.
+bool shareable(const Message& message) {
+  const MessageInfo* info = class_of(message);
+  if (!info || !info->pack) return true;
+  if (Process::current()->layout().host_count() > 1) return false;
+  return info->relocatable && entry_info(message->entry).runtime_frees();
+}
+
+void pack(Message& message) {
+  const MessageInfo* info = class_of(message);
+  if (!info || !info->pack || (message->flags & envelope_packed)) return;
+  put_through(info->pack, message);
+  message->flags |= envelope_packed;
+}
+
+void unpack(Message& message) {
+  if (!(message->flags & envelope_packed)) return;
+  put_through(message_info(message->message_type).unpack, message);
+  message->flags &= ~envelope_packed;
+}
+
+Message packed_for_other_host(Message message) {
+  pack(message);
+  return message;
+}
+
+void send_to(Pe& pe, int to, Message&& message) {
+  if (to == pe.index) return pe.send(to, std::move(message));
+  if (pe.is_small(message)) {
+    pack(message);
+    if (pe.is_small(message) && !message.shared()) return pe.send_small(to, std::move(message));
+  }
+  if (!pe.process.is_mine(to)) {
+    const MessageInfo* info = class_of(message);
+    if (info && !info->relocatable) pack(message);
+  }
+  pe.send(to, std::move(message));
+}
+
+}  // namespace periapt

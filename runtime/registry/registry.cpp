@@ -1,0 +1,95 @@
+// The tables of what is registered.
+#include "runtime/registry/registry.h"
+
+#include <string>
+
+#include "base/fatal.h"
+
+namespace periapt {
+
+bool bases_have_offsets = false;
+const EntryInfo* entry_table = nullptr;
+const MessageInfo* message_table = nullptr;
+
+Registry& registry() {
+  static Registry the_registry;
+  return the_registry;
+}
+
+int add_entry(EntryInfo info);
+int add_entry(EntryInfo info) {
+  auto& entries = registry().entries;
+  if (entries.size() == 65535)
+    fatal("more than 65535 entry points are registered", info.name, "an entry's number is 16 bits on the wire");
+  entries.push_back(info);
+  entry_table = entries.data();
+  return static_cast<int>(entries.size()) - 1;
+}
+
+int register_runtime_entry(const char* name, RuntimeFunction function, unsigned flags) {
+  return add_entry({nullptr, function, flags | ep_marshalled, 0, 0, 0, Target::runtime, name});
+}
+
+const char* entry_name(int ep) {
+  const auto& entries = registry().entries;
+  return ep >= 0 && static_cast<std::size_t>(ep) < entries.size() ? entries[ep].name : "(no entry)";
+}
+const char* chare_name_of_entry(int ep) {
+  const EntryInfo& entry = registry().entries[ep];
+  return entry.target == Target::runtime ? "runtime" : registry().chares[entry.chare].name;
+}
+
+}  // namespace periapt
+
+using periapt::registry;
+
+int CkRegisterMsg(const char* name, CkPackFnPtr pack, CkUnpackFnPtr unpack, CkDeallocFnPtr dealloc, std::size_t size,
+                  bool relocatable) {
+  auto& messages = registry().messages;
+  messages.push_back({name, pack, unpack, dealloc, size, relocatable || !pack});
+  periapt::message_table = messages.data();
+  return static_cast<int>(messages.size()) - 1;
+}
+
+int CkRegisterEp(const char* name, CkCallFnPtr call, int message, int chare, unsigned flags, unsigned stack_size) {
+  using periapt::Target;
+  Target target = Target::chare;
+  switch (registry().chares[chare].type) {
+    case TypeGroup:
+      target = Target::group;
+      break;
+    case TypeNodeGroup:
+      target = Target::node_group;
+      break;
+    case TypeArray:
+      target = Target::array;
+      break;
+    default:
+      break;
+  }
+  const int ep = periapt::add_entry({call, nullptr, flags, stack_size, static_cast<std::uint16_t>(chare),
+                                     static_cast<std::uint16_t>(message), target, name});
+  registry().chares[chare].entries.push_back(ep);
+  return ep;
+}
+
+int CkRegisterChare(const char* name, std::size_t size, ChareType type) {
+  registry().chares.push_back({name, size, type, 0, -1, -1, {}, {}});
+  return static_cast<int>(registry().chares.size()) - 1;
+}
+void CkRegisterArrayDimensions(int chare, int dimensions) { registry().chares[chare].dimensions = dimensions; }
+int CkRegisterMainChare(int chare, int constructor) {
+  registry().mains.push_back({chare, constructor});
+  return static_cast<int>(registry().mains.size()) - 1;
+}
+void CkRegisterDefaultCtor(int chare, int constructor) { registry().chares[chare].default_constructor = constructor; }
+void CkRegisterMigCtor(int chare, int constructor) { registry().chares[chare].migration_constructor = constructor; }
+void CkRegisterBase(int derived, int base, std::ptrdiff_t offset) {
+  registry().chares[derived].bases.push_back({base, offset});
+  if (offset) periapt::bases_have_offsets = true;
+}
+void CkRegisterReadonly(const char* name, const char* type, std::size_t size, void* address,
+                        void (*pup)(void* p, void* address), int) {
+  registry().readonlys.push_back({name, type, size, address, pup});
+}
+void CkRegisterInitCall(void (*function)(), bool per_pe) { registry().init_calls.push_back({function, per_pe}); }

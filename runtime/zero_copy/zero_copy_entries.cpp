@@ -1,0 +1,408 @@
+// Entries with arrays that are sent without a copy. See zero_copy_entries.h.
+//
+// nocopy: the elements are fetched into a message that is like the one that came but holds them, and that goes through
+// the queue like any other: should its receiver have moved on meanwhile, it is forwarded whole.
+//
+// nocopypost: the post entry method runs at once. Each array is moved when its tag has been matched and its buffer is
+// posted; when all of them are there, a message with the other arguments goes through the queue, which the entry runs
+// with. The receiver does not migrate as long.
+#include "runtime/zero_copy/zero_copy_entries.h"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "base/fatal.h"
+#include "runtime/objects/node_groups.h"
+#include "runtime/scheduler/process.h"
+#include "runtime/zero_copy/zero_copy_parts.h"
+
+namespace periapt::zero_copy {
+
+Posts& posts_of(PeObjects& objects) {
+  if (!objects.posts) objects.posts = std::make_shared<Posts>();
+  return *objects.posts;
+}
+
+namespace {
+ArrayPart& array_of(PeObjects& objects, int array) { return *objects.array(CkArrayID(CkGroupID{array})); }
+
+int entry_posted_elsewhere;
+
+std::unordered_map<int, PostFunction>& post_functions() {
+  static std::unordered_map<int, PostFunction> functions;
+  return functions;
+}
+
+std::string name_of(int ep) { return std::string(chare_name_of_entry(ep)) + "::" + entry_name(ep); }
+
+ArraysHead* head_of(void* payload) { return static_cast<ArraysHead*>(payload); }
+
+// What says that a message was damaged, or written by another build.
+void check(const Message& message) {
+  const ArraysHead* head = head_of(message.payload());
+  const std::uint64_t size = message->size;
+  if (size >= sizeof *head && head->where == Where::posted) return;  // see Posts::take_ready()
+  bool good = size >= sizeof *head && head->arrays <= (size - sizeof *head) / sizeof(ArrayRecord) &&
+              head->tail <= size && head->tail >= arguments_at(head->arrays);
+  for (std::uint32_t i = 0; good && i < head->arrays; ++i) {
+    const ArrayRecord& record = records_of(head)[i];
+    const std::uint64_t needed = head->where == Where::at_sender ? sizeof(CkNcpyBuffer) : record.bytes;
+    good = record.offset >= head->tail && record.offset <= size && needed <= size - record.offset;
+  }
+  if (!good) marshal::truncated(0, size, 1);
+}
+
+CkNcpyBuffer source_of(const Message& message, unsigned index) {
+  CkNcpyBuffer source;
+  const ArraysHead* head = head_of(message.payload());
+  std::memcpy(static_cast<void*>(&source), reinterpret_cast<const char*>(head) + records_of(head)[index].offset,
+              sizeof source);
+  return source;
+}
+
+// A message of our own like that one, with its arguments, and room for `elements` bytes behind them.
+Message arguments_of(Pe& pe, const Message& message, std::size_t elements) {
+  const std::size_t tail = head_of(message.payload())->tail;
+  const std::size_t size = tail + elements;
+  auto* envelope = static_cast<Envelope*>(pe.heap.allocate(message_bytes(size, message->priority_bits)));
+  *envelope = *message.envelope();
+  envelope->size = size;
+  envelope->flags &= static_cast<std::uint8_t>(~(envelope_tree | envelope_waits | envelope_packed));
+  std::memcpy(payload_of(envelope), message.payload(), tail);
+  if (message->priority_bits)
+    std::memcpy(priority_of(envelope), priority_of(message.envelope()), 4 * priority_words(message->priority_bits));
+  return Message(envelope);
+}
+
+// ---- nocopy
+
+struct Fetch {
+  struct Array : Access {
+    Fetch* fetch = nullptr;
+  };
+  Message message;
+  std::unique_ptr<Array[]> arrays;
+  unsigned left;
+};
+
+void fetch(PeObjects& objects, const Message& message) {
+  Pe& pe = objects.pe;
+  const ArraysHead* head = head_of(message.payload());
+  std::size_t elements = 0;
+  for (std::uint32_t i = 0; i < head->arrays; ++i) elements += padded(records_of(head)[i].bytes);
+  auto* fetch =
+      new Fetch{arguments_of(pe, message, elements), std::make_unique<Fetch::Array[]>(head->arrays), head->arrays};
+  if (message->target == Target::array)
+    array_of(objects, static_cast<int>(message->collection)).put_index(fetch->message);
+  pe.count(fetch->message);
+  ArraysHead* whole = head_of(fetch->message.payload());
+  whole->where = Where::in_message;
+  std::size_t at = whole->tail;
+  for (std::uint32_t i = 0; i < head->arrays; ++i) {
+    ArrayRecord& record = records_of(whole)[i];
+    record.offset = at;
+    at += padded(record.bytes);
+  }
+  for (std::uint32_t i = 0; i < head->arrays; ++i) {
+    Fetch::Array& array = fetch->arrays[i];
+    array.fetch = fetch;
+    array.remote = source_of(message, i);
+    array.local = reinterpret_cast<char*>(whole) + records_of(whole)[i].offset;
+    array.size = records_of(whole)[i].bytes;
+    array.ended = [](Pe& pe, Access& access) {
+      Fetch* fetch = static_cast<Fetch::Array&>(access).fetch;
+      release(pe, access.remote);
+      if (--fetch->left != 0) return;
+      pe.enqueue(std::move(fetch->message));
+      delete fetch;
+    };
+    begin(pe, array);
+  }
+}
+
+}  // namespace
+
+// ---- nocopypost
+
+// A call whose arrays go to buffers that its receiver posts.
+class PostedCall {
+ public:
+  PostedCall(PeObjects& objects, int ep, const Message& message)
+      : objects_(objects), ep_(ep), call_(arguments_of(objects.pe, message, 0)) {
+    objects.pe.count(call_);
+    const ArraysHead* head = head_of(message.payload());
+    const bool at_sender = head->where == Where::at_sender;
+    arrays_.resize(head->arrays);
+    for (std::uint32_t i = 0; i < head->arrays; ++i) {
+      arrays_[i].call = this;
+      arrays_[i].size = records_of(head)[i].bytes;
+      if (at_sender) arrays_[i].remote = source_of(message, i);
+    }
+    if (!at_sender) {
+      data_ = message.share();
+      for (std::uint32_t i = 0; i < head->arrays; ++i)
+        arrays_[i].here = reinterpret_cast<const char*>(head) + records_of(head)[i].offset;
+    }
+    left_ = arrays_.size();
+  }
+
+  Envelope& envelope() { return *call_.envelope(); }
+
+  // Runs the post entry method, which matches, posts or assigns a buffer for each array.
+  void ask(void* object) {
+    const auto function = post_functions().find(ep_);
+    if (function == post_functions().end()) fatal("an entry without a post entry method gets arrays", name_of(ep_));
+    if (call_->target == Target::array) {
+      held_ = true;
+      array_ = static_cast<int>(call_->collection);
+      element_ = call_->element;
+      posts_of(objects_).hold(array_, element_);
+      array_of(objects_, array_).put_index(call_);
+    }
+    std::vector<CkNcpyBufferPost> posts(arrays_.size());
+    for (CkNcpyBufferPost& post : posts) post.call = this;
+    ++left_;  // nothing ends before all of them are known
+    objects_.call_aside(call_, object, [&](Delivery& call) { function->second(call, object, posts.data()); });
+    for (std::size_t i = 0; i < posts.size(); ++i) {
+      if (arrays_[i].matched) continue;
+      if (!posts[i].assigned)
+        fatal("a post entry method says nothing of array " + std::to_string(i), name_of(ep_), "",
+              "call CkMatchBuffer(post, " + std::to_string(i) +
+                  ", tag) in it, and CkPostBuffer(buffer, count, tag) there "
+                  "or anywhere else on this PE");
+      move_to(static_cast<int>(i), posts[i].assigned, posts[i].assigned_bytes);
+    }
+    one_less();
+  }
+
+  void match(int index, int tag, Tags& tags, std::unique_lock<std::mutex> lock) {
+    if (index < 0 || static_cast<std::size_t>(index) >= arrays_.size() ||
+        arrays_[static_cast<std::size_t>(index)].matched)
+      fatal("CkMatchBuffer() of array " + std::to_string(index) + ", " +
+                (index < 0 || static_cast<std::size_t>(index) >= arrays_.size()
+                     ? "but there are " + std::to_string(arrays_.size())
+                     : std::string("for the second time")),
+            name_of(ep_), "", "nocopypost arrays are numbered from 0 in the order of the parameters");
+    arrays_[static_cast<std::size_t>(index)].matched = true;
+    const auto posted = tags.posted.find(tag);
+    if (posted == tags.posted.end()) {
+      if (!tags.wanted.try_emplace(tag, Tags::Wanted{this, index, objects_.pe.index}).second)
+        fatal("CkMatchBuffer() with tag " + std::to_string(tag) + ", which another array waits with for its buffer",
+              name_of(ep_), "", "a tag of its own for each array that may be under way at the same time");
+      return;
+    }
+    const Tags::Buffer buffer = posted->second;
+    tags.posted.erase(posted);
+    if (lock) lock.unlock();
+    move_to(index, buffer.bytes, buffer.size);
+  }
+
+  // The buffer of an array is known. On the PE of the receiver.
+  void move_to(int index, void* buffer, std::size_t room) {
+    Array& array = arrays_[static_cast<std::size_t>(index)];
+    array.local = buffer;
+    array.size = std::min(array.size, room);
+    if (array.here) {
+      if (array.size) std::memcpy(buffer, array.here, array.size);
+      return one_less();
+    }
+    array.ended = [](Pe& pe, Access& access) {
+      release(pe, access.remote);
+      static_cast<Array&>(access).call->one_less();
+    };
+    begin(objects_.pe, array);
+  }
+
+  void* buffer(unsigned index) const { return arrays_[index].local; }
+
+  // The entry has run.
+  void end() {
+    const int array = array_;
+    PeObjects& objects = objects_;
+    const bool held = held_;
+    const std::uint64_t element = element_;
+    delete this;
+    if (held) posts_of(objects).release(objects, array, element);
+  }
+
+  std::string describe(int index, int tag) const {
+    return "array " + std::to_string(index) + " of " + name_of(ep_) + " on PE " + std::to_string(objects_.pe.index) +
+           " waits for CkPostBuffer() with tag " + std::to_string(tag) + "\n";
+  }
+
+ private:
+  struct Array : Access {
+    PostedCall* call = nullptr;
+    const char* here = nullptr;  // the elements, if they came with the message
+    bool matched = false;
+  };
+
+  void one_less() {
+    if (--left_ != 0) return;
+    data_ = Message();
+    ArraysHead* head = head_of(call_.payload());
+    head->where = Where::posted;
+    head->call = this;
+    posts_of(objects_).add_ready(this);
+    objects_.pe.enqueue(std::move(call_));
+  }
+
+  PeObjects& objects_;
+  const int ep_;
+  Message call_;  // the other arguments
+  Message data_;  // holds the elements, if they came along
+  std::vector<Array> arrays_;
+  std::size_t left_;
+  bool held_ = false;
+  int array_ = 0;  // what is held
+  std::uint64_t element_ = 0;
+};
+
+void* elements(const ArraysHead* head, unsigned index) {
+  if (head->where == Where::posted) return head->call->buffer(index);
+  return const_cast<char*>(reinterpret_cast<const char*>(head)) + records_of(head)[index].offset;
+}
+
+// Not for a receiver that posts buffers: from a message the bytes would be copied once more.
+bool copies_for(int pe, int ep, std::size_t bytes) {
+  if (pe < 0 || bytes > copied_max_elsewhere || entry_info(ep).flags & ep_nocopypost) return false;
+  return Process::current()->layer().route(pe) != machine::Route::self_process;
+}
+
+void has_been_copied(const CkNcpyBuffer& buffer, std::size_t bytes) {
+  CkNcpyBuffer source = buffer;
+  source.cnt = bytes;
+  if (source.cb.type != CkCallback::ignore) source.cb.send(static_cast<int>(sizeof source), &source);
+}
+
+// ---- running
+
+void run(PeObjects& objects, Delivery& call) {
+  const bool post = entry_info(call.entry).flags & ep_nocopypost;
+  PostedCall* posted = nullptr;
+  check(call.message);
+  switch (head_of(call.arguments)->where) {
+    case Where::posted:
+      posted = head_of(call.arguments)->call;
+      if (!posts_of(objects).take_ready(posted))
+        fatal("the buffers that were posted for a call are on another PE", name_of(call.entry),
+              "their owner has been destroyed and made again elsewhere meanwhile",
+              "keep an object until what it has posted buffers for has run");
+      break;
+    case Where::in_message:
+      if (!post) break;
+      [[fallthrough]];
+    case Where::at_sender:
+      if (post)
+        (new PostedCall(objects, call.entry, call.message))->ask(call.object);
+      else
+        fetch(objects, call.message);
+      if (call.exclusive) node_groups().leave_exclusive(objects, call);
+      return;
+  }
+  objects.run_ready(call);
+  if (posted) posted->end();
+}
+
+void run_for_element(PeObjects& objects, int ep, void* object, int array, std::uint64_t element,
+                     const Message& message) {
+  check(message);
+  auto* call = new PostedCall(objects, ep, message);
+  call->envelope().target = Target::array;
+  call->envelope().collection = static_cast<std::uint32_t>(array);
+  call->envelope().element = element;
+  call->ask(object);
+}
+
+// ---- tags
+
+bool Posts::holds(int array, std::uint64_t element, int to) {
+  const auto held = held_.find({array, element});
+  if (held == held_.end()) return false;
+  if (held->second.wish < 0) Pe::current()->begin_pending();  // until it goes
+  held->second.wish = to;
+  return true;
+}
+
+void Posts::release(PeObjects& objects, int array, std::uint64_t element) {
+  const auto held = held_.find({array, element});
+  if (--held->second.calls != 0) return;
+  const int wish = held->second.wish;
+  held_.erase(held);
+  if (wish < 0) return;
+  objects.pe.end_pending();
+  ArrayPart& part = array_of(objects, array);
+  if (part.has(element)) part.order_migration(element, wish);
+}
+
+std::string Posts::describe() const {
+  std::string text;
+  for (const auto& [tag, wanted] : tags.wanted) text += wanted.call->describe(wanted.index, tag);
+  return text;
+}
+
+namespace {
+
+// Of a process, for CkMatchNodeBuffer() and CkPostNodeBuffer().
+struct NodeTags {
+  std::mutex mutex;
+  Tags tags;
+};
+NodeTags& node_tags() {
+  static std::deque<NodeTags> tags(static_cast<std::size_t>(Process::current()->hosted_processes()));
+  return tags[Process::current()->is_simulated() ? static_cast<std::size_t>(Process::current()->rank()) : 0];
+}
+
+struct PostedElsewhere {
+  PostedCall* call;
+  Tags::Buffer buffer;
+  int index;
+};
+
+}  // namespace
+
+void post_buffer(void* bytes, std::size_t size, int tag, bool of_node) {
+  PeObjects& objects = PeObjects::current();
+  std::unique_lock<std::mutex> lock;
+  if (of_node) lock = std::unique_lock<std::mutex>(node_tags().mutex);
+  Tags& tags = of_node ? node_tags().tags : posts_of(objects).tags;
+  const auto wanted = tags.wanted.find(tag);
+  if (wanted == tags.wanted.end()) {
+    if (!tags.posted.try_emplace(tag, Tags::Buffer{bytes, size}).second)
+      fatal(std::string(of_node ? "CkPostNodeBuffer()" : "CkPostBuffer()") + " with tag " + std::to_string(tag) +
+                ", which another buffer is posted with already",
+            describe_running(objects.pe), "nothing has matched that tag yet", "a tag of its own for each buffer");
+    return;
+  }
+  const Tags::Wanted found = wanted->second;
+  tags.wanted.erase(wanted);
+  if (lock) lock.unlock();
+  if (found.pe == objects.pe.index) return found.call->move_to(found.index, bytes, size);
+  send_runtime(objects.pe, found.pe, entry_posted_elsewhere, 0, 0,
+               PostedElsewhere{found.call, {bytes, size}, found.index});
+}
+
+void register_post_entries() {
+  PeObjects::run_without_copy = run;
+  entry_posted_elsewhere = register_runtime_entry("zero copy: posted by another PE", [](Pe& pe, Delivery& call) {
+    const auto posted = call.read<PostedElsewhere>();
+    posted.call->move_to(posted.index, posted.buffer.bytes, posted.buffer.size);
+  });
+}
+
+}  // namespace periapt::zero_copy
+
+using namespace periapt::zero_copy;
+
+void CkRegisterPostEntry(int ep, PostFunction function) { post_functions()[ep] = function; }
+
+void CkMatchBuffer(CkNcpyBufferPost* post, int index, int tag) {
+  post->call->match(index, tag, periapt::zero_copy::posts_of(periapt::PeObjects::current()).tags, {});
+}
+void CkMatchNodeBuffer(CkNcpyBufferPost* post, int index, int tag) {
+  NodeTags& node = node_tags();
+  std::unique_lock<std::mutex> lock(node.mutex);
+  post->call->match(index, tag, node.tags, std::move(lock));
+}

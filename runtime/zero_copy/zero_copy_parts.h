@@ -1,0 +1,32 @@
+// What the parts of the zero-copy API share: access to the memory of a buffer that may be anywhere in the run.
+#pragma once
+#include "runtime/api/zero_copy.h"
+#include "runtime/scheduler/pe.h"
+
+struct NcpyAccess {
+  static periapt::machine::MemoryKey& key(CkNcpyBuffer& buffer) { return buffer.key_; }
+};
+
+namespace periapt::zero_copy {
+
+// A transfer between memory of this process and the buffer `remote`. It lives until ended() was called, on this PE.
+struct Access : machine::Transfer {
+  CkNcpyBuffer remote;
+  void* local = nullptr;
+  std::size_t size = 0;
+  std::size_t offset = 0;  // in `remote`
+  bool is_put = false;
+  bool fresh = false;     // registered because this transfer needs it
+  bool borrowed = false;  // by us, and for nothing else
+  void (*ended)(Pe& pe, Access& access) = nullptr;
+};
+
+// Counts as a message under way until it has ended. What goes wrong ends the run.
+machine::Moved begin(Pe& pe, Access& access);
+machine::Moved move(Pe& pe, Access& access);
+machine::MemoryKey register_or_end(const void* memory, std::size_t size, machine::Audience audience);
+// The transfers of a buffer have ended: its registration does, if it is to, and its callback is sent.
+void release(Pe& pe, CkNcpyBuffer buffer);
+void register_entries();
+
+}  // namespace periapt::zero_copy
