@@ -423,6 +423,7 @@ class Main : public CBase_Main {
     CkPrintf("%-14s %-56s %10s %10s %10s %10s %10s\n", "row", "", "best", "10 %", "median", "limit", "target");
     if (CkNumPes() == 1) one_pe();
     if (CkNumPes() == 2) two_pes();
+    if (CkNumPes() > 2) reductions();
     ring();
     write_json();
     CkExit();
