@@ -1,0 +1,38 @@
+# Libraries of chares, which programs link with -module.
+#
+#   periapt_module(NAME CI a.ci SOURCES a.cpp ... HEADERS a.h ... [MODULES M ...])
+#
+# makes lib/libmoduleNAME.a, puts the headers and NAME.decl.h into include/, of the build tree and of what is installed,
+# and a target moduleNAME that periapt_add_executable(... MODULES NAME) takes. MODULES: others that this one needs.
+include_guard(GLOBAL)
+
+function(periapt_module name)
+  cmake_parse_arguments(ARG "" "CI" "SOURCES;HEADERS;MODULES" ${ARGN})
+  set(target module${name})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  list(TRANSFORM ARG_MODULES PREPEND module OUTPUT_VARIABLE needed)
+  target_link_libraries(${target} PUBLIC Periapt::charm ${needed})
+  target_include_directories(${target} PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")
+  periapt_add_ci(${target} ${ARG_CI})
+  target_include_directories(${target} PUBLIC "${CMAKE_CURRENT_BINARY_DIR}/${target}.ci")
+
+  set(include "${PROJECT_BINARY_DIR}/include")
+  set(declarations "${CMAKE_CURRENT_BINARY_DIR}/${target}.ci/${name}.decl.h")
+  foreach(header IN LISTS ARG_HEADERS)
+    get_filename_component(file "${header}" NAME)
+    file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${header}" "${include}/${file}" SYMBOLIC)
+    install(FILES "${header}" DESTINATION include)
+  endforeach()
+  file(CREATE_LINK "${declarations}" "${include}/${name}.decl.h" SYMBOLIC)
+  install(FILES "${declarations}" DESTINATION include)
+  install(TARGETS ${target} ARCHIVE DESTINATION lib)
+  set(flags "")
+  foreach(module IN LISTS ARG_MODULES)
+    string(APPEND flags "-module ${module} ")
+  endforeach()
+  if(flags)
+    file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/lib/libmodule${name}.dep" CONTENT "${flags}\n" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/lib/libmodule${name}.dep" DESTINATION lib)
+  endif()
+endfunction()
