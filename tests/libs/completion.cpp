@@ -7,7 +7,11 @@
 CProxy_Main mainProxy;
 
 namespace {
-constexpr int workers = 12, rounds = 5;
+constexpr int workers = 12, rounds = 12;
+// Wide trees, and chains with one item under way at any time: a wave may miss that it was produced, and see it
+// consumed.
+int depth_of(int round) { return round % 3 == 2 ? 400 : 3; }
+int width_of(int round) { return round % 3 == 2 ? 1 : round % 3 * 3; }
 // Items below one of `depth`.
 int tree(int depth, int width) { return depth == 0 ? 0 : width + width * tree(depth - 1, width); }
 }  // namespace
@@ -29,7 +33,7 @@ class Main : public CBase_Main {
     detector_.start_detection(workers, CkCallback(CkIndex_Main::started(nullptr), thisProxy),
                               CkCallback(CkIndex_Main::all_produced(), thisProxy),
                               CkCallback(CkIndex_Main::finished(nullptr), thisProxy), 0);
-    workers_.produce(3, round_);  // before or after the detection has begun there
+    workers_.produce(depth_of(round_), width_of(round_));  // before or after the detection has begun there
   }
   void started(CkReductionMsg* m) {
     delete m;
@@ -41,7 +45,7 @@ class Main : public CBase_Main {
     workers_.report();
   }
   void sum(int consumed) {
-    const int expected = workers * tree(3, round_);
+    const int expected = (width_of(round_) == 1 ? 1 : workers) * tree(depth_of(round_), width_of(round_));
     ++round_;
     if (consumed != expected || started_ != round_ || all_produced_ > round_) {
       CkPrintf("failed: round %d has ended with %d of %d items, %d started, %d all produced\n", round_, consumed,
@@ -69,7 +73,7 @@ class Worker : public CBase_Worker {
 
   // One producer: what follows from its items is produced before each is consumed.
   void produce(int depth, int width) {
-    send(depth, width);
+    if (width != 1 || thisIndex == 0) send(depth, width);
     detector_.ckLocalBranch()->done();
     migrateMe((CkMyPe() + 1) % CkNumPes());
   }
