@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/fatal.h"
+#include "base/platform.h"
 
 using Type = CkReduction::reducerType;
 
@@ -105,7 +106,7 @@ struct Statistics {
 // one is worked on. Memory that is in no cache is folded a fifth faster so.
 constexpr std::size_t fetched_ahead = 4096;
 inline void fetch_ahead(const void* bytes) {
-  for (int line = 0; line < 4; ++line) __builtin_prefetch(static_cast<const char*>(bytes) + 64 * line);
+  for (int line = 0; line < 4; ++line) platform::prefetch(static_cast<const char*>(bytes) + 64 * line);
 }
 
 using FoldArrays = void (*)(void* into, const void* from, std::size_t count);

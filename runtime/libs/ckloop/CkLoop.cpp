@@ -1,0 +1,193 @@
+// See CkLoopAPI.h.
+#include "CkLoop.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/platform.h"
+
+namespace {
+
+using periapt::platform::kCacheLine;
+
+// Of this process: null until the library is there. A value that every process has at another address.
+std::atomic<CProxy_LoopHelper*> helpers_of_process{nullptr};
+
+// One call of CkLoop_Parallelize(). It lives until its caller and every PE that was asked for help have left it.
+class Loop {
+ public:
+  struct Range {
+    int first, last;
+  };
+
+  Loop(HelperFn function, int param_count, void* param, std::vector<Range> own, std::vector<Range> shared)
+      : function_(function),
+        param_count_(param_count),
+        param_(param),
+        own_(std::move(own)),
+        shared_(std::move(shared)),
+        own_taken_(std::make_unique<std::atomic<bool>[]>(own_.size())),
+        results_(std::make_unique<Result[]>(own_.size() + shared_.size())) {}
+
+  // What the PE of this rank does of it: its own part, then chunks as long as there are any.
+  void work(int rank) {
+    if (static_cast<std::size_t>(rank) < own_.size()) take_own(static_cast<std::size_t>(rank));
+    while (true) {
+      const std::size_t chunk = next_.fetch_add(1, std::memory_order_relaxed);
+      if (chunk >= shared_.size()) return;
+      run(shared_[chunk], own_.size() + chunk);
+    }
+  }
+  void take_parts_of_others() {
+    for (std::size_t part = 0; part < own_.size(); ++part) take_own(part);
+  }
+  void wait() const {
+    constexpr int spins = 2000;
+    // acquire: partner is the release in run(); what the chunks have written is seen.
+    for (int i = 0; done_.load(std::memory_order_acquire) != own_.size() + shared_.size(); ++i) {
+      if (i < spins)
+        periapt::platform::pause();
+      else
+        std::this_thread::yield();
+    }
+  }
+  template <class T, class Combine>
+  T combined(T value, Combine combine) const {
+    for (std::size_t i = 0; i < own_.size() + shared_.size(); ++i) {
+      T one;
+      std::memcpy(&one, results_[i].bytes, sizeof one);
+      value = i == 0 ? one : combine(value, one);
+    }
+    return value;
+  }
+
+  void add_helpers(int count) { references_.fetch_add(count, std::memory_order_relaxed); }
+  void leave() {
+    // The last one to leave has seen what all others did.
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+ private:
+  struct alignas(kCacheLine) Result {
+    char bytes[kCacheLine] = {};
+  };
+
+  void take_own(std::size_t part) {
+    if (!own_taken_[part].exchange(true, std::memory_order_relaxed)) run(own_[part], part);
+  }
+  void run(Range range, std::size_t result) {
+    if (range.first <= range.last) function_(range.first, range.last, results_[result].bytes, param_count_, param_);
+    done_.fetch_add(1, std::memory_order_release);
+  }
+
+  const HelperFn function_;
+  const int param_count_;
+  void* const param_;
+  const std::vector<Range> own_;  // by rank
+  const std::vector<Range> shared_;
+  const std::unique_ptr<std::atomic<bool>[]> own_taken_;
+  const std::unique_ptr<Result[]> results_;  // of own parts, then of shared chunks
+  alignas(kCacheLine) std::atomic<std::size_t> next_{0};
+  alignas(kCacheLine) std::atomic<std::size_t> done_{0};
+  std::atomic<int> references_{1};
+};
+
+// `count` parts of iterations begin to end - 1; the first ones have one more where they are not even. `last_offset`:
+// what the program's function expects as `last` beside the last iteration.
+void add_parts(std::vector<Loop::Range>& parts, int begin, int end, int count, int last_offset) {
+  const int size = (end - begin) / count, more = (end - begin) % count;
+  for (int i = 0, at = begin; i < count; ++i) {
+    const int next = at + size + (i < more ? 1 : 0);
+    if (next > at) parts.push_back({at, next - 1 + last_offset});
+    at = next;
+  }
+}
+
+void give_result(const Loop& loop, void* result, REDUCTION_TYPE type) {
+  const auto set = [result](auto value) { std::memcpy(result, &value, sizeof value); };
+  switch (type) {
+    case CKLOOP_NONE:
+      return;
+    case CKLOOP_INT_SUM:
+      return set(loop.combined(0, [](int a, int b) { return a + b; }));
+    case CKLOOP_FLOAT_SUM:
+      return set(loop.combined(0.0F, [](float a, float b) { return a + b; }));
+    case CKLOOP_DOUBLE_SUM:
+      return set(loop.combined(0.0, [](double a, double b) { return a + b; }));
+    case CKLOOP_DOUBLE_MAX:
+      return set(loop.combined(0.0, [](double a, double b) { return std::max(a, b); }));
+  }
+}
+
+void ask_for_help(Loop& loop) {
+  CProxy_LoopHelper* helpers = helpers_of_process.load(std::memory_order_acquire);
+  if (!helpers) return;
+  const int pes = CkMyNodeSize(), first = CkNodeFirst(CkMyNode());
+  loop.add_helpers(pes - 1);
+  for (int i = 1; i < pes; ++i) (*helpers)[first + (CkMyRank() + i) % pes].help(reinterpret_cast<CmiUInt8>(&loop));
+}
+
+struct Caller {
+  CallerFn function;
+  int param_count;
+  void* param;
+};
+
+void run_loop(Loop* loop, bool waits, void* result, REDUCTION_TYPE type, const Caller& caller) {
+  ask_for_help(*loop);
+  if (caller.function) caller.function(caller.param_count, caller.param);
+  loop->work(CkMyRank());
+  loop->take_parts_of_others();
+  if (waits) {
+    loop->wait();
+    if (result) give_result(*loop, result, type);
+  }
+  loop->leave();
+}
+
+}  // namespace
+
+FuncCkLoop::FuncCkLoop(CProxy_LoopHelper helpers) {
+  helpers_of_process.store(new CProxy_LoopHelper(helpers), std::memory_order_release);
+}
+void FuncCkLoop::exit() { helpers_of_process.store(nullptr, std::memory_order_release); }
+
+void LoopHelper::help(CmiUInt8 address) {
+  Loop* loop = reinterpret_cast<Loop*>(address);
+  loop->work(CkMyRank());
+  loop->leave();
+}
+
+CProxy_FuncCkLoop CkLoop_Init(int) { return CProxy_FuncCkLoop::ckNew(CProxy_LoopHelper::ckNew()); }
+void CkLoop_Exit(CProxy_FuncCkLoop ckLoop) { ckLoop.exit(); }
+
+void CkLoop_Parallelize(HelperFn func, int paramNum, void* param, int numChunks, int lowerRange, int upperRange,
+                        int sync, void* redResult, REDUCTION_TYPE type, CallerFn cfunc, int cparamNum, void* cparam) {
+  std::vector<Loop::Range> chunks;
+  add_parts(chunks, lowerRange, upperRange + 1, std::max(numChunks, 1), 0);
+  run_loop(new Loop(func, paramNum, param, {}, std::move(chunks)), sync != 0, redResult, type,
+           {cfunc, cparamNum, cparam});
+}
+
+void CkLoop_ParallelizeHybrid(float staticFraction, HelperFn func, int paramNum, void* param, int numChunks,
+                              int lowerRange, int upperRange, int sync, void* redResult, REDUCTION_TYPE type,
+                              CallerFn cfunc, int cparamNum, void* cparam) {
+  const int pes = CkMyNodeSize(), count = std::max(upperRange - lowerRange, 0);
+  const int chunk = std::max(count / std::max(numChunks, 1), 1);
+  std::vector<Loop::Range> parts, own, shared;
+  add_parts(parts, lowerRange, lowerRange + count, pes, 1);
+  for (const Loop::Range& part : parts) {
+    const int mine = static_cast<int>(std::clamp(staticFraction, 0.0F, 1.0F) * (part.last - part.first));
+    own.push_back({part.first, part.first + mine});
+    for (int at = part.first + mine; at < part.last; at += chunk)
+      shared.push_back({at, std::min(at + chunk, part.last)});
+  }
+  run_loop(new Loop(func, paramNum, param, std::move(own), std::move(shared)), sync != 0, redResult, type,
+           {cfunc, cparamNum, cparam});
+}
+
+#include "CkLoop.def.h"
