@@ -93,9 +93,9 @@ class Worker : public CBase_Worker {
   }
   void hybrid(int n, int chunks) {
     Marks marks(n);
-    double sum = 0;
+    int sum = 0;
     CkLoop_ParallelizeHybrid(static_cast<float>(round_ % 5) / 4, mark_half_open, 1, &marks, chunks, 0, n, 1, &sum,
-                             CKLOOP_DOUBLE_SUM);
+                             CKLOOP_INT_SUM);
     check(marks.each_once() && sum == n, "a hybrid loop", chunks, n);
   }
   static void nested(int n, int chunks) {

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "base/platform.h"
@@ -55,11 +57,13 @@ class Loop {
         std::this_thread::yield();
     }
   }
-  template <class T, class Combine>
+  // `Given`: what chunks have written as their results.
+  template <class Given, class T, class Combine>
   T combined(T value, Combine combine) const {
     for (std::size_t i = 0; i < own_.size() + shared_.size(); ++i) {
-      T one;
-      std::memcpy(&one, results_[i].bytes, sizeof one);
+      Given given;
+      std::memcpy(&given, results_[i].bytes, sizeof given);
+      const T one = static_cast<T>(given);
       value = i == 0 ? one : combine(value, one);
     }
     return value;
@@ -107,19 +111,26 @@ void add_parts(std::vector<Loop::Range>& parts, int begin, int end, int count, i
   }
 }
 
+// `Given`: void where chunks write a result of the reduction's type.
+template <class Given, class T, class Combine>
+void give(const Loop& loop, void* result, T zero, Combine combine) {
+  using Written = std::conditional_t<std::is_void_v<Given>, T, Given>;
+  const T all = loop.combined<Written>(zero, combine);
+  std::memcpy(result, &all, sizeof all);
+}
+template <class Given>
 void give_result(const Loop& loop, void* result, REDUCTION_TYPE type) {
-  const auto set = [result](auto value) { std::memcpy(result, &value, sizeof value); };
   switch (type) {
     case CKLOOP_NONE:
       return;
     case CKLOOP_INT_SUM:
-      return set(loop.combined(0, [](int a, int b) { return a + b; }));
+      return give<Given>(loop, result, 0, std::plus<>());
     case CKLOOP_FLOAT_SUM:
-      return set(loop.combined(0.0F, [](float a, float b) { return a + b; }));
+      return give<Given>(loop, result, 0.0F, std::plus<>());
     case CKLOOP_DOUBLE_SUM:
-      return set(loop.combined(0.0, [](double a, double b) { return a + b; }));
+      return give<Given>(loop, result, 0.0, std::plus<>());
     case CKLOOP_DOUBLE_MAX:
-      return set(loop.combined(0.0, [](double a, double b) { return std::max(a, b); }));
+      return give<Given>(loop, result, 0.0, [](double a, double b) { return std::max(a, b); });
   }
 }
 
@@ -137,6 +148,7 @@ struct Caller {
   void* param;
 };
 
+template <class Given>
 void run_loop(Loop* loop, bool waits, void* result, REDUCTION_TYPE type, const Caller& caller) {
   ask_for_help(*loop);
   if (caller.function) caller.function(caller.param_count, caller.param);
@@ -144,7 +156,7 @@ void run_loop(Loop* loop, bool waits, void* result, REDUCTION_TYPE type, const C
   loop->take_parts_of_others();
   if (waits) {
     loop->wait();
-    if (result) give_result(*loop, result, type);
+    if (result) give_result<Given>(*loop, result, type);
   }
   loop->leave();
 }
@@ -169,8 +181,8 @@ void CkLoop_Parallelize(HelperFn func, int paramNum, void* param, int numChunks,
                         int sync, void* redResult, REDUCTION_TYPE type, CallerFn cfunc, int cparamNum, void* cparam) {
   std::vector<Loop::Range> chunks;
   add_parts(chunks, lowerRange, upperRange + 1, std::max(numChunks, 1), 0);
-  run_loop(new Loop(func, paramNum, param, {}, std::move(chunks)), sync != 0, redResult, type,
-           {cfunc, cparamNum, cparam});
+  run_loop<void>(new Loop(func, paramNum, param, {}, std::move(chunks)), sync != 0, redResult, type,
+                 {cfunc, cparamNum, cparam});
 }
 
 void CkLoop_ParallelizeHybrid(float staticFraction, HelperFn func, int paramNum, void* param, int numChunks,
@@ -186,8 +198,8 @@ void CkLoop_ParallelizeHybrid(float staticFraction, HelperFn func, int paramNum,
     for (int at = part.first + mine; at < part.last; at += chunk)
       shared.push_back({at, std::min(at + chunk, part.last)});
   }
-  run_loop(new Loop(func, paramNum, param, std::move(own), std::move(shared)), sync != 0, redResult, type,
-           {cfunc, cparamNum, cparam});
+  run_loop<double>(new Loop(func, paramNum, param, std::move(own), std::move(shared)), sync != 0, redResult, type,
+                   {cfunc, cparamNum, cparam});
 }
 
 #include "CkLoop.def.h"
