@@ -44,6 +44,7 @@ POINTS = [
     ("small:200", "all", [0, 1], LONG),
     ("large:5", "all", [0, 1], LONG),
     ("cut:3", "network", [0, 1], LONG),
+    ("cut:3", "charmrun", [0, 1] * 16, LONG),  # more often: it is chance whether another process sees it before charmrun
     ("broadcast:9", "all", [1], LONG),
     ("contribute:9", "all", [0, 1], LONG),
     ("leaving:2", "all", [0, 1], LONG),
@@ -58,6 +59,8 @@ def kinds(way):
     """What of POINTS' second column a way has."""
     found = {"all"}
     foreign = bool(way.command)
+    if way.name == "charmrun":
+        found.add("charmrun")
     network = "tcp" in way.name or way.name.startswith(("charmrun", "srun"))
     if foreign:
         found.add("foreign")
