@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +23,11 @@ LOGS = ROOT / "build" / "check"
 
 # A test may take as long as it needs; one that hangs must not keep the others from being run.
 HANG_S = 900
+
+# Tests labelled so mostly wait (for a silence to be long enough, for a launcher): they are run beside those that compute, so
+# many at once, however many cores there are.
+WAITS = "waits"
+WAITING_AT_ONCE = 3
 
 
 @dataclass
@@ -77,11 +83,13 @@ def configure(run: Run, options, log: Path) -> bool:
     return execute(command, log, options) == 0
 
 
-def selection(run: Run, options) -> list[str]:
+def selection(run: Run, options, waits: bool | None = None) -> list[str]:
+    """Which tests of the run ctest takes: all, or only those that wait, or only the others."""
     arguments = []
-    for label in (run.label, options.label):
+    for label in (run.label, options.label, WAITS if waits else ""):
         arguments += ["-L", label] if label else []
-    return arguments + (["-LE", run.without] if run.without else [])
+    without = [label for label in (run.without, WAITS if waits is False else "") if label]
+    return arguments + (["-LE", f"^({'|'.join(without)})$"] if without else [])
 
 
 def tests_of(run: Run, options) -> list[dict]:
@@ -201,20 +209,33 @@ def without_random_addresses() -> list[str]:
     return prefix if works else []
 
 
-def run_tests(run: Run, options, log: Path) -> None:
-    junit = LOGS / f"{run.preset}.xml"
+def run_lane(run: Run, waits: bool, jobs: int, options) -> tuple[int, Path]:
+    """Runs the tests that wait, or the others; ctest's status, and the file with the results."""
+    name = f"{run.preset}-{WAITS}" if waits else run.preset
+    junit, log = LOGS / f"{name}.xml", LOGS / f"{name}.log"
     junit.unlink(missing_ok=True)
-    jobs = str(options.jobs or os.cpu_count() or 2)
+    if waits:
+        log.unlink(missing_ok=True)
+    before = without_random_addresses() if run.preset == "tsan" else []
     # The sizes keep ctest from cutting off the output that the cases are counted from.
-    before_it = without_random_addresses() if run.preset == "tsan" else []
-    code = execute([*before_it, "ctest", "--test-dir", str(run.build), "-j", jobs, "--timeout", str(HANG_S), "--output-on-failure",
-                    "--output-junit", str(junit), "--test-output-size-passed", "4000000",
-                    "--test-output-size-failed", "4000000", *selection(run, options)], log, options)
-    before = len(run.failed)
-    if junit.exists():
-        read_results(run, junit, log, options)
-    if code != 0 and len(run.failed) == before and not run.unsteady:
-        run.failed.append(f"ctest ended with status {code} and named no test")
+    code = execute([*before, "ctest", "--test-dir", str(run.build), "-j", str(jobs), "--timeout", str(HANG_S),
+                    "--output-on-failure", "--output-junit", str(junit), "--test-output-size-passed", "4000000",
+                    "--test-output-size-failed", "4000000", *selection(run, options, waits)], log, options)
+    return code, junit
+
+
+def run_tests(run: Run, tests: list[dict], options, log: Path) -> None:
+    labels = [next((entry["value"] for entry in test["properties"] if entry["name"] == "LABELS"), []) for test in tests]
+    there = {WAITS in of_test for of_test in labels}
+    with ThreadPoolExecutor() as pool:
+        lanes = [pool.submit(run_lane, run, waits, WAITING_AT_ONCE if waits else options.jobs or os.cpu_count() or 2, options)
+                 for waits in sorted(there)]
+    for code, junit in (lane.result() for lane in lanes):
+        before, unsteady = len(run.failed), len(run.unsteady)
+        if junit.exists():
+            read_results(run, junit, log, options)
+        if code != 0 and len(run.failed) == before and len(run.unsteady) == unsteady:
+            run.failed.append(f"ctest ended with status {code} and named no test")
 
 
 def go(run: Run, options) -> None:
@@ -237,7 +258,7 @@ def go(run: Run, options) -> None:
                 show_tail(log)
             print(f"   built in {time.monotonic() - begin:.0f} s; {len(tests)} tests", flush=True)
             if tests:
-                run_tests(run, options, log)
+                run_tests(run, tests, options, log)
     run.seconds = time.monotonic() - begin
     print(f"   {run.passed} passed, {len(run.failed)} failed, {len(run.skipped)} skipped, {run.seconds:.0f} s"
           + (f" ({run.note})" if run.note else ""), flush=True)

@@ -1,5 +1,7 @@
 #include "machine/layer/net_peers.h"
 
+#include <unistd.h>
+
 #include "base/fatal.h"
 #include "machine/ucx-like/bytes.h"
 
@@ -64,6 +66,15 @@ void NetPeers::lost(ucx::PeerId peer, const std::string& reason) {
     told_lost_[static_cast<std::size_t>(process)] = true;
   }
   place_.lost(process, reason);
+}
+
+void NetPeers::refuse_to_connect(int process, const std::string& why) {
+  const auto is_told = [&] {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return told_lost_[static_cast<std::size_t>(process)];
+  };
+  if (!is_told()) fatal("process " + std::to_string(process) + " cannot be reached: " + why, "network");
+  for (;;) ::pause();  // until RunEnd, which was told, ends this process
 }
 
 void NetPeers::parted(ucx::PeerId peer) {

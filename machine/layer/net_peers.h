@@ -41,6 +41,9 @@ class NetPeers {
 
   /// A worker of a process has gone. Told once for each process.
   void lost(ucx::PeerId peer, const std::string& reason);
+  /// There is no way to a worker of a process. Of one that has gone that has been told, and the run ends; else it ends
+  /// here.
+  [[noreturn]] void refuse_to_connect(int process, const std::string& why);
   /// One has ended the run.
   void parted(ucx::PeerId peer);
   /// The process that has ended the run; -1: none.

@@ -84,7 +84,7 @@ NetWorker::PeerEndpoint& NetWorker::peer_at(int process, int worker) {
   if (PERIAPT_LIKELY(peer.endpoint != nullptr)) return peer;
   // It may have sent to us before; then this is the endpoint of that connection.
   Result<ucx::Endpoint*> connected = engine_->connect(peers_.addresses_of(process)[static_cast<std::size_t>(worker)]);
-  if (!connected) fatal("process " + std::to_string(process) + " cannot be reached: " + connected.message(), "network");
+  if (!connected) peers_.refuse_to_connect(process, connected.message());
   peer.endpoint = *connected;
   return peer;
 }

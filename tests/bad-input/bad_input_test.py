@@ -5,6 +5,7 @@ Usage: bad_input_test.py PROGRAM CHARMC. PROGRAM is tests/bad-input/bad.cpp, whi
 in one process with one PE and with several, and in several processes. A case says which words must be printed; the message
 must come once, name the place, and every process must be gone afterwards.
 """
+import concurrent.futures
 import os
 import re
 import resource
@@ -19,7 +20,8 @@ from pathlib import Path
 OF_OTHERS = ("vader_segment", "sm_segment", "mpich_", "ucx_", "psm", "pmix", "sem.")
 
 LAYOUTS = ["+p1", "+p4", "+p4 +ppn 2"]
-HANG_S = 120  # not a limit of the test: a run that hangs must not hide the others
+AT_ONCE = 6  # they mostly wait
+HANG_S = 300  # not a limit of the test: a run that hangs must not hide the others
 
 # mistake: (exit status, words in order, layouts)
 MISTAKES = {
@@ -111,10 +113,6 @@ def left_behind(group):
     return True
 
 
-def no_core_files():
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
 def files_in_shm():
     return {name for name in os.listdir("/dev/shm") if not name.startswith(OF_OTHERS)}
 
@@ -125,14 +123,13 @@ class Run:
     def __init__(self, command, standstill=""):
         self.folder = tempfile.TemporaryDirectory()
         self.shm = files_in_shm()
-        self.output = open(os.path.join(tempfile.gettempdir(), f"bad-input-{os.getpid()}.txt"), "w+", encoding="utf-8")
+        self.output = tempfile.TemporaryFile()
         self.process = subprocess.Popen(command, cwd=self.folder.name, stdout=self.output, stderr=subprocess.STDOUT,
-                                        stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=no_core_files,
+                                        stdin=subprocess.DEVNULL, start_new_session=True,
                                         env=dict(os.environ, PERIAPT_STANDSTILL=standstill))
 
     def text(self):
-        with open(self.output.name, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        return os.pread(self.output.fileno(), 1 << 24, 0).decode(errors="replace")
 
     def wait(self, case):
         """Status and output; checks that nothing is left."""
@@ -147,7 +144,6 @@ class Run:
             fail(case, "processes are left behind", self.text())
             os.killpg(self.process.pid, signal.SIGKILL)
         text = self.text()
-        os.unlink(self.output.name)
         self.output.close()
         if new := files_in_shm() - self.shm:
             fail(case, f"left in /dev/shm: {new}")
@@ -243,72 +239,95 @@ def translator(charmc):
             fail("broken .ci", f"left in the folder: {left}", text)
 
 
+def mistake_is_told(program, mistake, layout):
+    case = f"{mistake} {layout}"
+    expected, words, _ = MISTAKES[mistake]
+    status, text = Run([program, mistake, "+watchdog", "1", *layout.split()]).wait(case)
+    check(case, status, text, expected, words)
+    named = re.search(r"^periapt: (?:fatal error )?on PE (\d+)", text, re.MULTILINE)
+    if mistake in ON_ITS_PE and (not named or int(named[1]) != PE_OF_MISTAKE[layout]):
+        fail(case, f"its first sentence does not name PE {PE_OF_MISTAKE[layout]}", text)
+
+
+def standstill_is_told(program, mistake, layout):
+    case = f"{mistake} {layout}"
+    run = Run([program, mistake, "+watchdog", "1", *layout.split()])
+    if not wait_for(run, STANDSTILLS[mistake]):
+        fail(case, f"ended, or did not say {STANDSTILLS[mistake]}", run.text())
+    os.kill(run.process.pid, signal.SIGTERM)
+    status, text = run.wait(case)
+    check(case, status, text, 143, ["nothing has moved"])
+
+
+def standstill_ends(program, mistake, layout):
+    case = f"{mistake} {layout}, ended"
+    status, text = Run([program, mistake, "+watchdog", "1", *layout.split()], "end").wait(case)
+    check(case, status, text, 1, ["fatal error", "nothing has moved for .*CkExit", *STANDSTILLS[mistake][-1:]])
+
+
+def command_line_is_refused(program, line):
+    status, text = Run([program, "nothing", *line.split()]).wait(line)
+    check(line, status, text, 1, COMMAND_LINES[line])
+
+
+def misspelt_option_is_told(program, line):
+    given, meant = MISSPELT[line]
+    status, text = Run([program, "code 3", *line.split(), "+p4", "++ppn", "2"]).wait(line)
+    check(line, status, text, 3, [])
+    if text.count(f"warning: {given} is no option of Periapt's and goes to the program: did you mean {meant}?") != 1:
+        fail(line, "does not say once what was meant", text)
+
+
+def stack_of_its_size(program):
+    status, text = Run([program, "thread overflow", "+stacksize", "1000000", "+p2"]).wait("+stacksize")
+    check("+stacksize", status, text, 139, ["ran over its stack of 1003520 bytes"])  # whole pages
+
+
+def closed_streams_do_no_harm(program, closed, layout):
+    case = f"closed {closed} {layout}"
+    status, text = Run(["sh", "-c", f"exec {program} talk {layout} {closed}"]).wait(case)
+    check(case, status, text, 3, [])
+    if "error" in text:
+        fail(case, "an error is told", text)
+
+
+def cases(program, charmc):
+    """(name, function and its arguments); those that wait longest come first."""
+    for mistake in STANDSTILLS:
+        for layout in LAYOUTS:
+            yield f"{mistake} {layout}, ended", (standstill_ends, program, mistake, layout)
+            yield f"{mistake} {layout}", (standstill_is_told, program, mistake, layout)
+    yield "kill -9", (kills, program)
+    for mistake, (_, _, layouts) in MISTAKES.items():
+        for layout in layouts:
+            yield f"{mistake} {layout}", (mistake_is_told, program, mistake, layout)
+    for line in COMMAND_LINES:
+        yield line, (command_line_is_refused, program, line)
+    for line in MISSPELT:
+        yield line, (misspelt_option_is_told, program, line)
+    yield "+stacksize", (stack_of_its_size, program)
+    for closed in CLOSED:
+        for layout in CLOSED_LAYOUTS:
+            yield f"closed {closed} {layout}", (closed_streams_do_no_harm, program, closed, layout)
+    yield "translator", (translator, charmc)
+
+
 def main():
     program, charmc = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     only = sys.argv[3:]
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # of what is started here, too
     begin = time.monotonic()
-    cases = 0
-    for mistake, (expected, words, layouts) in MISTAKES.items():
-        for layout in layouts:
-            case = f"{mistake} {layout}"
-            if only and not any(word in case for word in only):
-                continue
-            status, text = Run([program, mistake, "+watchdog", "1", *layout.split()]).wait(case)
-            check(case, status, text, expected, words)
-            named = re.search(r"^periapt: (?:fatal error )?on PE (\d+)", text, re.MULTILINE)
-            if mistake in ON_ITS_PE and (not named or int(named[1]) != PE_OF_MISTAKE[layout]):
-                fail(case, f"its first sentence does not name PE {PE_OF_MISTAKE[layout]}", text)
-            cases += 1
-            print(f"{time.monotonic() - begin:6.1f} s  {case}", flush=True)
-    for mistake, words in STANDSTILLS.items():
-        for layout in LAYOUTS:
-            case = f"{mistake} {layout}"
-            if only and not any(word in case for word in only):
-                continue
-            run = Run([program, mistake, "+watchdog", "1", *layout.split()])
-            if not wait_for(run, words):
-                fail(case, f"ended, or did not say {words}", run.text())
-            os.kill(run.process.pid, signal.SIGTERM)
-            status, text = run.wait(case)
-            check(case, status, text, 143, ["nothing has moved"])
-            status, text = Run([program, mistake, "+watchdog", "1", *layout.split()], "end").wait(f"{case}, ended")
-            check(f"{case}, ended", status, text, 1, ["fatal error", "nothing has moved for .*CkExit", *words[-1:]])
-            cases += 2
-            print(f"{time.monotonic() - begin:6.1f} s  {case}", flush=True)
-    for line, words in COMMAND_LINES.items():
-        if only and not any(word in line for word in only):
-            continue
-        status, text = Run([program, "nothing", *line.split()]).wait(line)
-        check(line, status, text, 1, words)
-        cases += 1
-    for line, (given, meant) in MISSPELT.items():
-        if only and not any(word in line for word in only):
-            continue
-        status, text = Run([program, "code 3", *line.split(), "+p4", "++ppn", "2"]).wait(line)
-        check(line, status, text, 3, [])
-        if text.count(f"warning: {given} is no option of Periapt's and goes to the program: did you mean {meant}?") != 1:
-            fail(line, "does not say once what was meant", text)
-        cases += 1
-    if not only or "stacksize" in only:
-        status, text = Run([program, "thread overflow", "+stacksize", "1000000", "+p2"]).wait("+stacksize")
-        check("+stacksize", status, text, 139, ["ran over its stack of 1003520 bytes"])  # whole pages
-        cases += 1
-    for closed in CLOSED:
-        for layout in CLOSED_LAYOUTS:
-            case = f"closed {closed} {layout}"
-            if only and not any(word in case for word in only):
-                continue
-            status, text = Run(["sh", "-c", f"exec {program} talk {layout} {closed}"]).wait(case)
-            check(case, status, text, 3, [])
-            if "error" in text:
-                fail(case, "an error is told", text)
-            cases += 1
-    if not only:
-        kills(program)
-        translator(charmc)
-        cases += 5
-    print(f"{cases} cases, {len(failures)} failures")
-    return 1 if failures else 0
+
+    def go(name, work):
+        work[0](*work[1:])
+        print(f"{time.monotonic() - begin:6.1f} s  {name}", flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        chosen = [case for case in cases(program, charmc) if not only or any(word in case[0] for word in only)]
+        for done in [pool.submit(go, *case) for case in chosen]:
+            done.result()
+    print(f"{len(chosen)} cases, {len(failures)} failures")
+    return 1 if failures or not chosen else 0
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ import ways
 
 PROGRAM = os.path.abspath(sys.argv[1])
 ONLY = sys.argv[2:]
-AT_ONCE = 4  # they mostly wait
 SECONDS = 30  # that the others may take, on a machine with other tests on it; a second or two is usual
 BLOCK = re.compile(r"^(?:periapt: fatal error|periapt: process \d|charmrun: error:)", re.MULTILINE)
 LONG = "1000"  # steps, of which some ten are enough
@@ -45,6 +44,7 @@ POINTS = [
     ("small:200", "all", [0, 1], LONG),
     ("large:5", "all", [0, 1], LONG),
     ("cut:3", "network", [0, 1], LONG),
+    ("cut:3", "charmrun", [0, 1] * 16, LONG),  # more often: it is chance whether another process sees it before charmrun
     ("broadcast:9", "all", [1], LONG),
     ("contribute:9", "all", [0, 1], LONG),
     ("leaving:2", "all", [0, 1], LONG),
@@ -59,6 +59,8 @@ def kinds(way):
     """What of POINTS' second column a way has."""
     found = {"all"}
     foreign = bool(way.command)
+    if way.name == "charmrun":
+        found.add("charmrun")
     network = "tcp" in way.name or way.name.startswith(("charmrun", "srun"))
     if foreign:
         found.add("foreign")
@@ -77,6 +79,7 @@ MORE_WAYS = [ways.Way("by itself", [], ["+p4", "+ppn", "2"]),
 # Points at which a launcher that does not end the others leaves them at a fence of start-up, and seconds until they end
 # by themselves.
 GIVEN_UP = ["looking", "found", "fence", "met", "fence:2"]
+GIVES_UP = ", not told to kill"  # ends the names of these ways
 LIMIT = 10
 # So long may those be left whose launch broke: then they are not told of the end of a run that srun has given up.
 SLURM_LIMIT = 30
@@ -94,7 +97,7 @@ def ends_with_the_dead(way):
 
 def gives_up(way):
     waits = copy.copy(way)
-    waits.name += ", not told to kill"
+    waits.name += GIVES_UP
     waits.environment = {**way.environment, "PERIAPT_STARTUP_TIMEOUT": str(LIMIT)}
     return waits
 
@@ -119,7 +122,7 @@ def names_the_dead(way, name, text, victim):
         return True
     if way.name.startswith("hydra") and re.search(r"PID \d+ RUNNING AT .*\n.*EXIT CODE: 9|proxy.*\(Broken pipe\)", text):
         return True
-    if "not told to kill" in way.name:
+    if GIVES_UP in way.name:
         return f"the launcher has not answered for {LIMIT} s" in text
     how = r"(?:signal 9|[Kk]illed|cannot be reached|has gone|left)"
     return re.search(rf"(?:process|rank|task) {victim}\b[^\n]*{how}", text)
@@ -173,7 +176,7 @@ def attempt(case, way, name, victim, steps, report):
         wrong.append("its point was not reached")
     if status == 0:
         wrong.append("status 0")
-    if seconds > SECONDS + (LIMIT if "not told to kill" in way.name else 0):
+    if seconds > SECONDS + (LIMIT if GIVES_UP in way.name else 0):
         wrong.append(f"it took {seconds:.1f} s")
     if not names_the_dead(way, name, text, victim):
         wrong.append(NOBODY)
@@ -202,9 +205,12 @@ def main():
     begin = time.monotonic()
     reports = tempfile.TemporaryDirectory(prefix="periapt-reports-")
     try:
-        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            numbered = enumerate(cases(here.all))
-            done = list(pool.map(lambda item: go(*item[1], os.path.join(reports.name, str(item[0]))), numbered))
+        # Those that are given up do nothing but wait for it.
+        with concurrent.futures.ThreadPoolExecutor(ways.AT_ONCE) as pool, \
+                concurrent.futures.ThreadPoolExecutor(2 * ways.AT_ONCE) as given_up:
+            started = [(given_up if GIVES_UP in case[0] else pool).submit(go, *case, os.path.join(reports.name, str(number)))
+                       for number, case in enumerate(cases(here.all))]
+            done = [one.result() for one in started]
     finally:
         reports.cleanup()
         here.close()

@@ -9,7 +9,6 @@ import base64
 import glob
 import os
 import re
-import resource
 import socket
 import struct
 import subprocess
@@ -52,8 +51,7 @@ class Launcher:
             ours, theirs = socket.socketpair()
             environment = launchers.environment(PMI_FD=theirs.fileno(), PMI_RANK=rank, PMI_SIZE=size, PERIAPT_TEST_MARK=self.mark)
             self.processes.append(subprocess.Popen(words, pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL,
-                                                   stdout=self.output, stderr=self.output, start_new_session=True,
-                                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))))
+                                                   stdout=self.output, stderr=self.output, start_new_session=True))
             theirs.close()
             self.threads.append(threading.Thread(target=self.serve, args=(rank, ours), daemon=True))
         for thread in self.threads:

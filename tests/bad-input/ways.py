@@ -3,6 +3,7 @@
 A way turns words (a program and its arguments) into a command. What a run leaves behind is found by a mark in the
 environment that everything inherits which the run starts, however it is started.
 """
+import concurrent.futures
 import os
 import resource
 import shutil
@@ -17,7 +18,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "launch"))
 import launchers  # noqa: E402
 import slurm_lab  # noqa: E402
 
+AT_ONCE = 4  # runs, which mostly wait
 HANG_S = 300  # not a limit of the test: a run that hangs must not hide the others
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # of what is started here, too
 CHARMRUN = os.path.join(os.environ["PERIAPT_BIN"], "charmrun")
 
 
@@ -87,7 +90,7 @@ class Ways:
 class Run:
     """A run in a folder of its own; `text` is what it has printed, both streams together."""
 
-    def __init__(self, words, limits=(), environment=None, stdout=None, stdin=subprocess.DEVNULL):
+    def __init__(self, words, environment=None, stdout=None, stdin=subprocess.DEVNULL):
         self.mark = uuid.uuid4().hex
         self.ending = 10  # seconds until what it has left behind counts as left
         self.folder = tempfile.TemporaryDirectory(prefix="periapt-run-")
@@ -95,13 +98,8 @@ class Run:
         self.output = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
         self.begin = time.monotonic()
 
-        def limit():
-            for which, value in ((resource.RLIMIT_CORE, 0), *limits):
-                resource.setrlimit(which, (value, value))
-
         self.process = subprocess.Popen([str(word) for word in words], cwd=self.folder.name, stdin=stdin,
                                         stdout=stdout or self.output, stderr=self.output, start_new_session=True,
-                                        preexec_fn=limit,
                                         env=launchers.environment(PERIAPT_TEST_MARK=self.mark, **(environment or {})))
 
     def text(self):
@@ -138,14 +136,23 @@ class Results:
         self.failures = []
         self.begin = time.monotonic()
 
+    def check_all(self, cases):
+        """Some at once: each a function that returns what report() wants to know behind the case's name."""
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            done = [pool.submit(lambda case, work: self.report(case, *work()), case, work)
+                    for case, work in cases if self.wanted(case)]
+            for one in done:
+                one.result()
+
     def wanted(self, case):
         return not self.only or any(word in case for word in self.only)
 
     def report(self, case, status, text, wrong):
-        print(f"{time.monotonic() - self.begin:6.1f} s  {'FAILED ' if wrong else ''}{case}: status {status}", flush=True)
+        said = [f"{time.monotonic() - self.begin:6.1f} s  {'FAILED ' if wrong else ''}{case}: status {status}"]
         if wrong:
             self.failures.append(case)
-            print("".join(f"    {line}\n" for line in [*wrong, "it printed:", *text.splitlines()[:60]]), flush=True)
+            said += [f"    {line}" for line in [*wrong, "it printed:", *text.splitlines()[:60]]]
+        print("\n".join(said), flush=True)
 
     def exit(self):
         print(f"{len(self.failures)} failures {self.failures if self.failures else ''}")

@@ -5,6 +5,7 @@ MPI, charmrun and Slurm. Usage: ways_test.py PROGRAM OTHER [WORD...]; only cases
 PROGRAM is tests/bad-input/bad.cpp, OTHER another program. Each case: the status is not 0, the words are there, one block
 of ours tells it, nothing is left: no process, no file. (scarce_test.py has limits that are too low.)
 """
+import functools
 import os
 import re
 import sys
@@ -44,8 +45,9 @@ COMMAND_LINES = {
 }
 
 
-def check(case, run, words):
-    status, text, wrong = run.finish()
+def judged(words_of_run, environment, words):
+    """Runs it; status, text and what is wrong."""
+    status, text, wrong = ways.Run(words_of_run, environment=environment).finish()
     if status == 0:
         wrong.append("status 0")
     if status is not None and status < 0:
@@ -60,24 +62,21 @@ def check(case, run, words):
     told = len(BLOCK.findall(text))
     if words and told != 1:
         wrong.append(f"{told} messages instead of one")
-    RESULTS.report(case, status, text, wrong)
+    return status, text, wrong
 
 
 def mistakes(way):
     for mistake, words in MISTAKES.items():
-        case = f"{way.name}: {mistake}"
-        if RESULTS.wanted(case):
-            check(case, ways.Run(way.words(PROGRAM, mistake, "+watchdog", "1"), environment=way.environment), words)
+        yield mistake, way.words(PROGRAM, mistake, "+watchdog", "1"), words
 
 
 def command_lines(way):
     for line, words in COMMAND_LINES.items():
-        case = f"{way.name}: {line}"
-        if not RESULTS.wanted(case) or (line == "+p 7" and "+p4" in way.options):
+        if line == "+p 7" and "+p4" in way.options:
             continue
         if line.startswith("+transports") and "+transports" in way.options:
             continue
-        check(case, ways.Run([*way.words(PROGRAM, "code 0"), *line.split()], environment=way.environment), words)
+        yield line, [*way.words(PROGRAM, "code 0"), *line.split()], words
 
 
 def unlike(way):
@@ -98,18 +97,18 @@ def unlike(way):
         "a simulation": ([*way.command, PROGRAM, "code 0", "+sim", "nodes=4"], [r"the launcher started \d processes", r"\+sim"]),
     }
     for name, (words, said) in cases.items():
-        case = f"{way.name}: {name}"
-        if RESULTS.wanted(case):
-            check(case, ways.Run(words, environment=way.environment), said)
+        yield name, words, said
+
+
+def cases(way):
+    for name, words, said in [*mistakes(way), *command_lines(way), *unlike(way)]:
+        yield f"{way.name}: {name}", functools.partial(judged, words, way.environment, said)
 
 
 def main():
     here = ways.Ways()
     try:
-        for way in here.all:
-            mistakes(way)
-            command_lines(way)
-            unlike(way)
+        RESULTS.check_all(case for way in here.all for case in cases(way))
     finally:
         here.close()
     RESULTS.exit()

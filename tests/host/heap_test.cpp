@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/host/host.h"
+#include "tests/host/waiting.h"
 
 namespace periapt::host {
 namespace {
@@ -307,6 +308,7 @@ TEST(Heap, NothingIsLostOrDoubledWhenAllReleaseEachOthersBlocks) {
     Port& port = host.port(pe);
     Heap& heap = host.heap(pe);
     std::mt19937_64 random(static_cast<std::uint64_t>(pe));
+    tests::Waiting waiting;
     auto sink = [&](std::uint64_t, const void* body, int) {
       std::uint64_t* block;
       std::memcpy(&block, body, sizeof(block));
@@ -322,12 +324,12 @@ TEST(Heap, NothingIsLostOrDoubledWhenAllReleaseEachOthersBlocks) {
       if (holders > 1) Heap::add_reference(block, holders - 1);
       for (unsigned h = 0; h < holders; ++h) port.send((pe + 1 + static_cast<int>(h)) % kPes, 1, block);
       sent.fetch_add(holders);
-      while (port.poll(sink, 16) > 0 || port.parked() > 100) std::this_thread::yield();
+      while (port.poll(sink, 16) > 0 || port.parked() > 100) waiting.again();
     }
     while (port.parked() > 0) port.poll(sink, 16);
     done.fetch_add(1);
     while (done.load() < kPes || received.load() < sent.load()) {
-      if (port.poll(sink, 16) == 0) std::this_thread::yield();
+      if (port.poll(sink, 16) == 0) waiting.again();
     }
     heap.flush_returns();
   });

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "tests/host/host.h"
+#include "tests/host/waiting.h"
 
 namespace periapt::host {
 namespace {
@@ -126,6 +127,7 @@ void all_to_all(int pes, std::uint32_t capacity, std::uint64_t letters) {
     std::mt19937_64 random(static_cast<std::uint64_t>(pe) + 17);
     std::vector<std::uint64_t> next(static_cast<std::size_t>(pes), 0);
     std::uint64_t received = 0;
+    tests::Waiting waiting;
     auto sink = [&](std::uint64_t meta, const void* body, int source) {
       Letter letter;
       if (!read_letter(port, meta, body, source, letter)) wrong.fetch_add(1);
@@ -139,12 +141,12 @@ void all_to_all(int pes, std::uint32_t capacity, std::uint64_t letters) {
       }
       port.poll(sink, 1 + static_cast<int>(random() % 20));
       while (port.parked() > 200) {
-        if (port.poll(sink, 50) == 0) std::this_thread::yield();
+        if (port.poll(sink, 50) == 0) waiting.again();
       }
     }
     bool counted = false;
     while (finished.load() < pes) {
-      if (port.poll(sink, 50) == 0) std::this_thread::yield();
+      if (port.poll(sink, 50) == 0) waiting.again();
       if (!counted && received == letters * static_cast<std::uint64_t>(pes) && port.parked() == 0) {
         counted = true;
         finished.fetch_add(1);

@@ -2,6 +2,7 @@
 """charmrun over several hosts. A stand-in for ssh starts "hosts" on this machine; net_test.py does it with real ones."""
 import collections
 import os
+import re
 import shutil
 import signal
 import sys
@@ -121,6 +122,18 @@ class Charmrun(unittest.TestCase):
         expected = "".join(f"{i}\n" for i in range(1, 100001)) * 2
         self.assertEqual(collections.Counter(run.out), collections.Counter(expected))
         self.assertEqual(run.err, "end\nend\n")
+
+    def test_lines_stay_whole_while_the_reader_pauses(self):
+        count = 400_000
+        script = self.script(f"exec awk -v me=$$ 'BEGIN {{ for (i = 0; i < {count}; ++i) print \"of\", me, \"line\", i, \"end\" }}'")
+        job = self.start(["a", "b"], "++n", 2, script)
+        time.sleep(4)  # more than charmrun takes for quiet, in which it gives out what is no line yet
+        run = job.finish()
+        self.assertEqual(run.code, 0, run.err)
+        lines = run.out.splitlines()
+        torn = [line for line in lines if not re.fullmatch(r"of \d+ line \d+ end", line)]
+        self.assertEqual(torn, [])
+        self.assertEqual(len(lines), 2 * count)
 
     def script(self, text):
         with open(self.path("script"), "w", encoding="ascii") as file:

@@ -47,16 +47,19 @@ PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=FO
 """
 
 
-def free_ports(count):
-    """The first of `count` consecutive ports that have no listener now."""
-    for first in range(20000 + os.getpid() % 4000, 32000, 16):
+def own_ports(count):
+    """The first of `count` consecutive ports that have no listener, and what keeps them from other labs of this machine: a
+    name that only one process can have."""
+    for first in range(20000, 32000, 16):
+        keeper = socket.socket(socket.AF_UNIX)
         try:
+            keeper.bind(f"\0periapt-slurm-lab-{first}")
             for port in range(first, first + count):
                 with socket.socket() as probe:
                     probe.bind(("127.0.0.1", port))
-            return first
+            return first, keeper
         except OSError:
-            continue
+            keeper.close()
     raise RuntimeError("no free ports")
 
 
@@ -67,7 +70,7 @@ class Lab(launchers.Lab):
         super().__init__("slurm")
 
     def start(self):
-        first = free_ports(NODES + 1)
+        first, self.ports = own_ports(NODES + 1)
         config = CONFIG.format(lab=self.folder, user="root", port=first, first_port=first + 1, last_port=first + NODES,
                                last=NODES - 1)
         for name in ["state"] + [f"{kind}-n{i}" for kind in ("spool", "tmp") for i in range(NODES)]:

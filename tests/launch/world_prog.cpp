@@ -135,6 +135,7 @@ int main(int argc, char** argv) {
   }
   if (wish.mode == "nested" && std::system(("\"" + std::string(argv[0]) + "\"").c_str()) != 0) fail(&world, "nested");
   if (wish.mode == "echo" && world.rank() == 0) {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // whole lines, which no pause of this process can part
     for (int c; (c = std::getchar()) != EOF;) std::putchar(c);
   }
   std::printf("ok %d of %d on host %d\n", world.rank(), world.size(),

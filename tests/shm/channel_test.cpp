@@ -14,6 +14,7 @@
 
 #include "machine/host/keys.h"
 #include "machine/shm/transfer.h"
+#include "tests/host/waiting.h"
 
 namespace periapt::shm {
 namespace {
@@ -154,18 +155,20 @@ TEST(Channel, TwoThreadsPassHalvesAndWholeCellsInOrder) {
   constexpr std::uint64_t kMessages = 300000;
   std::thread reading([&] {
     Mixed reader(*channel);
+    tests::Waiting waiting;
     while (reader.read < kMessages) {
-      if (!reader.read_one()) std::this_thread::yield();
+      if (!reader.read_one()) waiting.again();
     }
   });
   Mixed writer(*channel);
+  tests::Waiting waiting;
   std::uint64_t state = 9;
   while (writer.written < kMessages) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     // Now and then the reader comes to the end of what there is, in the middle of a line or not.
-    if (state >> 40 & 7) std::this_thread::yield();
+    tests::pause_for(state >> 40 & 127);
     const bool half = (state >> 33) % 3 != 0;
-    while (!writer.write(half)) std::this_thread::yield();
+    while (!writer.write(half)) waiting.again();
   }
   reading.join();
 }
@@ -198,9 +201,10 @@ TEST(Channel, TwoThreadsPassPiecesOfAllSizesInOrder) {
   constexpr std::uint64_t kPieces = 20000;
   std::thread reading([&] {
     ChannelReader reader(*channel);
+    tests::Waiting waiting;
     for (std::uint64_t n = 0; n < kPieces; ++n) {
       const HalfCell* cell = nullptr;
-      while ((cell = reader.peek()) == nullptr) std::this_thread::yield();
+      while ((cell = reader.peek()) == nullptr) waiting.again();
       ASSERT_EQ(ChannelReader::meta(*cell) >> 1, n);
       std::uint64_t in_cell;
       std::memcpy(&in_cell, cell->body, 8);
@@ -215,20 +219,21 @@ TEST(Channel, TwoThreadsPassPiecesOfAllSizesInOrder) {
     }
   });
   ChannelWriter writer(*channel);
+  tests::Waiting waiting;
   std::uint64_t anew = 0;
   for (std::uint64_t n = 0; n < kPieces; ++n) {
     std::uint64_t size = piece_size(n);
     if (n % 1000 < 500) {  // half of it as one that waits between any two, the other half as a stream
       while (writer.get_ready()) {
       }
-      std::this_thread::yield();
+      tests::pause_for(200);
     }
     for (;;) {
       host::Slot* cell = writer.claim();
       std::byte* bytes = cell == nullptr || size == 0 ? nullptr : writer.claim_bulk(size);
       if (cell == nullptr || (size != 0 && bytes == nullptr)) {
         writer.drop_claims();
-        std::this_thread::yield();
+        waiting.again();
         continue;
       }
       std::uint64_t in_cell = ~n;
@@ -382,13 +387,15 @@ TEST(Transfer, BothSidesCopyEachPieceOnce) {
   std::atomic<std::uint64_t> opened{0}, checked{0};
   std::atomic<std::uint64_t> helped{0};
   std::thread helper([&] {
+    tests::Waiting waiting;
     for (std::uint64_t round = 1; round <= kRounds; ++round) {
-      while (opened.load(std::memory_order_acquire) < round) std::this_thread::yield();
+      while (opened.load(std::memory_order_acquire) < round) waiting.again();
       TransferView view(*transfer, round);
       helped += copy_pieces(view, TransferView::End::back);
-      while (checked.load(std::memory_order_acquire) < round && round % 2 == 0) std::this_thread::yield();
+      while (checked.load(std::memory_order_acquire) < round && round % 2 == 0) waiting.again();
     }
   });
+  tests::Waiting waiting;
   for (std::uint64_t round = 1; round <= kRounds; ++round) {
     std::iota(source.begin(), source.end(), static_cast<std::uint32_t>(round));
     std::fill(target.begin(), target.end(), 0);
@@ -399,7 +406,7 @@ TEST(Transfer, BothSidesCopyEachPieceOnce) {
     ASSERT_TRUE(view.open({reinterpret_cast<std::uintptr_t>(target.data()), 0}));
     opened.store(round, std::memory_order_release);
     copy_pieces(view, TransferView::End::front);
-    while (view.state() == TransferView::State::running) std::this_thread::yield();
+    while (view.state() == TransferView::State::running) waiting.again();
     EXPECT_EQ(view.state(), TransferView::State::complete);
     ASSERT_EQ(std::memcmp(source.data(), target.data(), size), 0) << round;
     checked.store(round, std::memory_order_release);

@@ -188,10 +188,10 @@ void Hub::poll_once() {
     add(channel.in(), POLLIN);
     add(channel.out(), out);
   };
-  bool held = false;
+  bool held = false, stuck = output_is_stuck();
   for (Local& local : locals_) {
     add_channel(local.world);
-    if (!output_is_stuck()) add(local.output, POLLIN), add(local.errors, POLLIN);
+    if (!stuck) add(local.output, POLLIN), add(local.errors, POLLIN);
     if (!local.waiting_input.empty()) add(local.input, POLLOUT);
     held = held || !local.held[0].empty() || !local.held[1].empty();
   }
@@ -206,11 +206,7 @@ void Hub::poll_once() {
   add_polls(polls);
   int limit = held ? kHoldLineMs / 4 : ending_ ? 50 : starting ? 200 : 1000;
   int ready = ::poll(polls.data(), polls.size(), limit);
-  for (Local& local : locals_) {
-    // What is no line yet may be a question to a person: it goes out after a moment.
-    bool stale = held && seconds_now() - local.held_since > kHoldLineMs * 1e-3;
-    if (stale) give_out(local, 0, true), give_out(local, 1, true);
-  }
+  double looked = seconds_now();
   if (ready > 0) {
     std::set<int> fds;
     for (std::size_t i = 0; i < own; ++i) {
@@ -232,7 +228,19 @@ void Hub::poll_once() {
     }
     if (fds.count(signal_fd_)) read_signals();
   }
+  if (held) give_out_unfinished(looked, !stuck);
   tick();
+}
+
+// What is no line yet may be a question to a person: it goes out after a moment of quiet. Quiet is a pipe that was
+// looked at and empty: while the output is stuck, the rest of the line may be in it.
+void Hub::give_out_unfinished(double looked, bool at_pipes) {
+  for (Local& local : locals_) {
+    for (int stream : {0, 1}) {
+      if (!at_pipes) local.held_since[stream] = looked;
+      if (looked - local.held_since[stream] > kHoldLineMs * 1e-3) give_out(local, stream, true);
+    }
+  }
 }
 
 void Hub::read_signals() {
@@ -395,7 +403,7 @@ void Hub::from_process(Local& local, Frame& frame) {
   }
 }
 
-// Lines go out whole; what is no line yet waits (poll_once).
+// Lines go out whole; what is no line yet waits (give_out_unfinished).
 void Hub::read_output(Local& local, int stream, bool to_the_end) {
   int& fd = stream == 0 ? local.output : local.errors;
   char bytes[65536];
@@ -409,7 +417,7 @@ void Hub::read_output(Local& local, int stream, bool to_the_end) {
       break;
     }
     local.held[stream].append(bytes, static_cast<std::size_t>(n));
-    local.held_since = seconds_now();
+    local.held_since[stream] = seconds_now();
     give_out(local, stream, false);
   }
   if (to_the_end) {
@@ -421,7 +429,8 @@ void Hub::read_output(Local& local, int stream, bool to_the_end) {
 void Hub::give_out(Local& local, int stream, bool all) {
   std::string& held = local.held[stream];
   std::size_t end = held.rfind('\n');
-  std::size_t count = all || held.size() > kLongestHeldLine ? held.size() : end == std::string::npos ? 0 : end + 1;
+  bool too_long = end == std::string::npos && held.size() > kLongestHeldLine;
+  std::size_t count = all || too_long ? held.size() : end + 1;  // npos + 1 is 0
   if (count == 0) return;
   up({FrameKind::output, local.rank, stream + 1, held.substr(0, count)});
   held.erase(0, count);

@@ -41,8 +41,8 @@ class Hub {
     pid_t pid = -1;  ///< -1: gone
     Channel world;
     int input = -1, output = -1, errors = -1;
-    std::string held[2];  ///< unfinished lines of output and errors
-    double held_since = 0;
+    std::string held[2];            ///< unfinished lines of output and errors
+    double held_since[2] = {0, 0};  ///< when something was last read
     std::string waiting_input;
     bool input_ends = false;
     bool here = false, finalized = false, ended = false, told = false;
@@ -108,6 +108,7 @@ class Hub {
   void from_process(Local& local, Frame& frame);
   void read_output(Local& local, int stream, bool to_the_end);
   void give_out(Local& local, int stream, bool all);
+  void give_out_unfinished(double looked, bool at_pipes);
   void feed_input(Local& local);
   void settle(Local& local);
 
