@@ -89,7 +89,7 @@ struct HeapStatistics {
 };
 
 /// Where a heap lives; filled by MachineLayer (or by a test).
-struct HeapPlace {
+struct HeapConfig {
   int pe = 0;
   std::byte* begin = nullptr;  ///< the part of the PE's slice that is the heap
   std::byte* end = nullptr;
@@ -100,7 +100,7 @@ struct HeapPlace {
 
 class alignas(platform::kCacheLine) Heap {
  public:
-  explicit Heap(const HeapPlace& place);
+  explicit Heap(const HeapConfig& config);
   ~Heap();
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;

@@ -44,25 +44,25 @@ void tell_news(SleepWord& word, bool across_processes) {
   end_sleep(word, across_processes);
 }
 
-Port::Port(const PortPlace& place)
-    : inbox_(place.inboxes[place.pe - place.host_first]),
-      pe_(place.pe),
-      host_first_(place.host_first),
-      host_pes_(place.host_pes != 0 ? place.host_pes : place.pes),
-      heap_(place.heap),
-      place_(place),
-      sleep_word_(place.sleep[place.pe - place.host_first]),
+Port::Port(const PortConfig& config)
+    : inbox_(config.inboxes[config.pe - config.host_first]),
+      pe_(config.pe),
+      host_first_(config.host_first),
+      host_pes_(config.host_pes != 0 ? config.host_pes : config.pes),
+      heap_(config.heap),
+      config_(config),
+      sleep_word_(config.sleep[config.pe - config.host_first]),
       siblings_{this} {
   outgoing_ = new Outgoing[static_cast<std::size_t>(host_pes_)];
   incoming_ = new Incoming[static_cast<std::size_t>(host_pes_)];
   incoming_from_.assign(static_cast<std::size_t>(host_pes_), nullptr);
   bitmap_words_ = (host_pes_ + 63) / 64;
-  if (place_.ring_capacity == 0) place_.ring_capacity = default_capacity(host_pes_);
+  if (config_.ring_capacity == 0) config_.ring_capacity = default_capacity(host_pes_);
   for (int i = 0; i < host_pes_; ++i) {
-    outgoing_[i].inbox = place.inboxes[i];
-    outgoing_[i].sleep = place.sleep[i];
+    outgoing_[i].inbox = config.inboxes[i];
+    outgoing_[i].sleep = config.sleep[i];
   }
-  can_sleep_long_ = register_membarrier(place.across_processes);
+  can_sleep_long_ = register_membarrier(config.across_processes);
 }
 
 Port::~Port() {
@@ -107,7 +107,7 @@ std::uint64_t Port::room_until(const Outgoing& out) {
 }
 
 void Port::make_ring(Outgoing& out, int pe) {
-  std::uint32_t capacity = place_.ring_capacity;
+  std::uint32_t capacity = config_.ring_capacity;
   Ring* ring = static_cast<Ring*>(heap_->allocate_permanent(Ring::bytes(capacity)));
   ring->capacity = capacity;
   ring->capacity_log = floor_log2(capacity);
@@ -127,7 +127,7 @@ void Port::make_ring(Outgoing& out, int pe) {
 
 void Port::attend(Outgoing& out) {
   if (out.sleep->marks_wanted.load(std::memory_order_relaxed) != 0) mark(*out.inbox, pe_ - host_first_);
-  end_sleep(*out.sleep, place_.across_processes);
+  end_sleep(*out.sleep, config_.across_processes);
 }
 
 // A mark is a hint. The bit may be seen set here although the receiver is just clearing it and has not seen the slot:
@@ -140,7 +140,7 @@ void Port::mark(Inbox& inbox, int host_source) {
 }
 
 void Port::send_later(int pe, std::uint64_t meta, void* bytes) {
-  if (is_far(pe)) return place_.far->send(pe_, pe, meta, bytes);
+  if (is_far(pe)) return config_.far->send(pe_, pe, meta, bytes);
   std::byte body[Slot::kBodyBytes];
   write_block(body, bytes);
   platform::hand_over(bytes);
@@ -225,7 +225,7 @@ void Port::report(Incoming& in) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (PERIAPT_UNLIKELY(in.ring->sender_waits.load(std::memory_order_relaxed) != 0)) {
     in.ring->sender_waits.store(0, std::memory_order_relaxed);
-    end_sleep(*place_.sleep[in.source - host_first_], place_.across_processes);
+    end_sleep(*config_.sleep[in.source - host_first_], config_.across_processes);
   }
 }
 
@@ -288,7 +288,7 @@ void Port::sleep(std::uint64_t deadline_ns) {
   // After this call every thread of the run has either made the stores visible that came before its latest load of
   // `sleeping`, or will see the 1: the heavy half of the fence whose light half is the signal fence in publish().
   if (can_sleep_long_) {
-    membarrier(place_.across_processes);
+    membarrier(config_.across_processes);
   }
   bool found = word.news.load(std::memory_order_relaxed) != 0;
   for (Port* port : siblings_) found = port->anything_to_do() || found;
@@ -299,7 +299,7 @@ void Port::sleep(std::uint64_t deadline_ns) {
       ns = deadline_ns > now ? deadline_ns - now : 0;
     }
     if (!can_sleep_long_) ns = std::min(ns, kBoundedSleepNs);
-    if (ns != 0) futex_wait(word.sleeping, 1, ns, place_.across_processes);
+    if (ns != 0) futex_wait(word.sleeping, 1, ns, config_.across_processes);
   }
   word.sleeping.store(0, std::memory_order_relaxed);
   // acquire: partner is the release in tell_news().
@@ -307,7 +307,7 @@ void Port::sleep(std::uint64_t deadline_ns) {
 }
 
 void Port::wake(int pe) {
-  if (!is_far(pe)) tell_news(*place_.sleep[pe - host_first_], place_.across_processes);
+  if (!is_far(pe)) tell_news(*config_.sleep[pe - host_first_], config_.across_processes);
 }
 
 }  // namespace periapt::host

@@ -4,7 +4,8 @@
 // the same Port and from there by a Net.
 //
 // How a run starts: a launcher that started the processes is found (bootstrap/world.h), or this process starts them
-// itself; those of one host share memory (host_room.h), unless they were told not to; the others are reached by net.
+// itself; those of one host share memory (shm_handshake.h), unless they were told not to; the others are reached by
+// net.
 //
 //   auto layer = MachineLayer::start(argc, argv);            // several processes: returns in each of them
 //   for each carrier c of layer->layout().processes[layer->process()]: an OS thread that does
@@ -93,7 +94,7 @@ class MachineLayer {
   /// in a real run.
   sim::Machine* simulated() const { return simulated_; }
   /// What this layer says of "this host" and "this process" is from now on about the simulated node `process`.
-  void impersonate(int process);
+  void set_sim_context(int process);
 
   /// Called first on a carrier's own thread: binds it to its cpu.
   void enter(bootstrap::CarrierId carrier);
@@ -104,8 +105,8 @@ class MachineLayer {
 
   /// 256 bytes of shared memory for each PE, zero at start, on lines of their own: for what the runtime shares without
   /// messages. They are the runtime's entirely.
-  static constexpr std::size_t kBoardBytes = 256;
-  std::byte* board(int pe) const;
+  static constexpr std::size_t kPePageBytes = 256;
+  std::byte* pe_page(int pe) const;
 
   /// Ends the run: the first code announced stands; every carrier of every process of this host is woken. Safe from any
   /// thread and from a signal handler.

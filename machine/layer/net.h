@@ -23,8 +23,8 @@
 #include "base/status.h"
 #include "machine/host/inbox.h"
 #include "machine/layer/net_access.h"
+#include "machine/layer/net_config.h"
 #include "machine/layer/net_peers.h"
-#include "machine/layer/net_place.h"
 #include "machine/layer/net_worker.h"
 
 namespace periapt::machine {
@@ -33,14 +33,14 @@ class Net : public host::FarSide {
  public:
   using Access = NetAccess;
 
-  /// Whether the wishes make sense: known transports, values of options that are understood. Opens nothing.
-  static Status check(const NetWishes& wishes);
+  /// Whether the settings make sense: known transports, values of options that are understood. Opens nothing.
+  static Status check(const NetSettings& settings);
 
   /// How many workers a process has in a run of so many of its kind; `wanted` is what +workers says, 0: nothing.
   static int workers_for(const bootstrap::Process& process, int processes, int wanted);
 
   /// Opens the transports and tells the others where this process is reached; they may be sent to after the next fence.
-  static Result<std::unique_ptr<Net>> open(const NetPlace& place);
+  static Result<std::unique_ptr<Net>> open(const NetConfig& config);
 
   /// Before the first message: the Port of each own PE.
   void set_ports(std::vector<host::Port*> ports) { ports_ = std::move(ports); }
@@ -77,7 +77,7 @@ class Net : public host::FarSide {
 
   /// This process ends the run and has said why: those that it is connected with are told, so that they end without a
   /// word. Any thread; takes some milliseconds. A worker that a PE keeps using is left out.
-  void part();
+  void shutdown();
 
   // ---- what there is, and what was chosen
 
@@ -89,16 +89,16 @@ class Net : public host::FarSide {
   Status keep_costs() const;
 
  private:
-  explicit Net(const NetPlace& place) : place_(place), peers_(place_) {}
+  explicit Net(const NetConfig& config) : config_(config), peers_(config_) {}
   Status start();
 
-  std::size_t rank_of(int pe) const { return static_cast<std::size_t>(pe - place_.own().first_pe); }
+  std::size_t rank_of(int pe) const { return static_cast<std::size_t>(pe - config_.own().first_pe); }
   host::Port& port_of(int pe) const { return *ports_[rank_of(pe)]; }
   NetWorker& worker_of(int pe) const { return *worker_of_[rank_of(pe)]; }
   bool drive_others(int pe);
   std::string name_of_peer(ucx::PeerId peer) const;
 
-  NetPlace place_;
+  NetConfig config_;
   NetPeers peers_;
   std::unique_ptr<ucx::Context> context_;
   std::vector<std::unique_ptr<NetWorker>> workers_;

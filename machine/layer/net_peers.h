@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "machine/layer/net_place.h"
+#include "machine/layer/net_config.h"
 #include "machine/ucx-like/transport.h"
 
 namespace periapt::machine {
@@ -20,7 +20,7 @@ class NetPeers {
   static constexpr int kWorkersMax = NetOptions::kWorkersMax;
   using Address = std::vector<std::byte>;
 
-  explicit NetPeers(const NetPlace& place);
+  explicit NetPeers(const NetConfig& config);
 
   int processes() const { return processes_; }
   /// A number for each worker of the run, less than processes() * kWorkersMax. The first worker of a process has the
@@ -42,12 +42,12 @@ class NetPeers {
   /// A worker of a process has gone. Told once for each process.
   void lost(ucx::PeerId peer, const std::string& reason);
   /// One has ended the run.
-  void parted(ucx::PeerId peer);
+  void disconnected(ucx::PeerId peer);
   /// The process that has ended the run; -1: none.
   int ended_by() const { return ended_by_.load(std::memory_order_relaxed); }
 
  private:
-  const NetPlace& place_;
+  const NetConfig& config_;
   int processes_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<std::vector<Address>>> addresses_;  // by process; null: not asked for yet

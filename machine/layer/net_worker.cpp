@@ -23,13 +23,13 @@ constexpr std::uint32_t kLookAfter = 32;
 
 }  // namespace
 
-NetWorker::NetWorker(const NetPlace& place, NetPeers& peers, int index, int count, const std::atomic<int>& sleepers)
-    : place_(place),
+NetWorker::NetWorker(const NetConfig& config, NetPeers& peers, int index, int count, const std::atomic<int>& sleepers)
+    : config_(config),
       peers_(peers),
       index_(index),
       count_(count),
-      first_pe_(place.own().first_pe),
-      pes_(place.own().pes),
+      first_pe_(config.own().first_pe),
+      pes_(config.own().pes),
       sleepers_(sleepers),
       workers_of_(static_cast<std::size_t>(peers.processes())),
       peer_endpoints_(static_cast<std::size_t>(peers.processes())),
@@ -37,11 +37,11 @@ NetWorker::NetWorker(const NetPlace& place, NetPeers& peers, int index, int coun
   for (int pe = index; pe < pes_; pe += count) queues_.push_back(std::make_unique<DeliveryQueue>());
 }
 
-Result<std::unique_ptr<NetWorker>> NetWorker::open(const NetPlace& place, NetPeers& peers, ucx::Context& context,
+Result<std::unique_ptr<NetWorker>> NetWorker::open(const NetConfig& config, NetPeers& peers, ucx::Context& context,
                                                    int index, int count, const std::atomic<int>& sleepers) {
-  if (place.job->layout.pes > static_cast<int>(kPeMask))
+  if (config.job->layout.pes > static_cast<int>(kPeMask))
     return Status::failure("a run over several hosts has at most 16777215 PEs");
-  std::unique_ptr<NetWorker> worker(new NetWorker(place, peers, index, count, sleepers));
+  std::unique_ptr<NetWorker> worker(new NetWorker(config, peers, index, count, sleepers));
   Status started = worker->start(context);
   if (!started) return started;
   return worker;
@@ -49,7 +49,7 @@ Result<std::unique_ptr<NetWorker>> NetWorker::open(const NetPlace& place, NetPee
 
 Status NetWorker::start(ucx::Context& context) {
   Result<std::unique_ptr<ucx::Worker>> engine =
-      ucx::Worker::create(context, NetPeers::id_of(peers_.index_of(place_.job->process, index_)));
+      ucx::Worker::create(context, NetPeers::id_of(peers_.index_of(config_.job->process, index_)));
   if (!engine) return engine.status();
   engine_ = std::move(*engine);
   ucx::PersistentReceive receive;
@@ -65,7 +65,7 @@ Status NetWorker::start(ucx::Context& context) {
   };
   engine_->post_persistent(receive);
   engine_->on_peer_lost([this](ucx::PeerId peer, const std::string& reason) { peers_.lost(peer, reason); });
-  engine_->on_peer_disconnected([this](ucx::PeerId peer, const std::string&) { peers_.parted(peer); });
+  engine_->on_peer_disconnected([this](ucx::PeerId peer, const std::string&) { peers_.disconnected(peer); });
   return {};
 }
 
@@ -90,7 +90,7 @@ NetWorker::PeerEndpoint& NetWorker::peer_at(int process, int worker) {
 }
 
 NetWorker::PeerEndpoint& NetWorker::peer_at(int pe) {
-  const bootstrap::HostLayout& layout = place_.job->layout;
+  const bootstrap::HostLayout& layout = config_.job->layout;
   const int process = layout.process_of[static_cast<std::size_t>(pe)];
   const int workers = workers_of(process);
   const int rank = pe - layout.processes[static_cast<std::size_t>(process)].first_pe;
@@ -178,7 +178,7 @@ void NetWorker::leave(const PendingSend& pending) {
 
 void NetWorker::send(host::Port& from, int to, std::uint64_t meta, void* block) {
   const ucx::Tag tag = (meta & kMetaMask) << kMetaShift | static_cast<ucx::Tag>(to);
-  const PendingSend pending{to, tag, block, place_.block_bytes->of(block)};
+  const PendingSend pending{to, tag, block, config_.block_bytes->of(block)};
   use(
       from, [&] { leave(pending); },
       [&] {
@@ -249,7 +249,7 @@ void NetWorker::begin(NetAccess access) {
 
 // ---- receiving
 
-// Blocks go back to whichever heap drives. Without a driver (begin_farewell()) no heap is ours: the run is over, and
+// Blocks go back to whichever heap drives. Without a driver (begin_shutdown()) no heap is ours: the run is over, and
 // what is released is left where it lies.
 void NetWorker::release(void* self, void* block) {
   if (host::Port* driver = static_cast<NetWorker*>(self)->driver_) driver->heap().release(block);
@@ -268,8 +268,8 @@ PERIAPT_INLINE const char* NetWorker::wrong_with(const ucx::Buffer& message, con
   if ((received.tag & kLine) != 0)
     return message.size() < kLineBytesMin || message.size() > kLineBytesMax ? "it has no length that a line may have"
                                                                             : nullptr;
-  if (message.size() < place_.block_bytes->least) return "it is shorter than any message";
-  if (place_.block_bytes->of(message.data()) != message.size()) return "it says that it has another length";
+  if (message.size() < config_.block_bytes->least) return "it is shorter than any message";
+  if (config_.block_bytes->of(message.data()) != message.size()) return "it says that it has another length";
   return nullptr;
 }
 
@@ -379,8 +379,8 @@ bool NetWorker::turn() {
   }
   const bool moved = engine_->progress() > 0;
   if (PERIAPT_UNLIKELY(peers_.ended_by() >= 0)) {
-    if (!std::exchange(said_farewell_, true)) say_farewell();  // who is connected with us, and not with that one
-    place_.ended(peers_.ended_by());
+    if (!std::exchange(endpoints_closed_, true)) close_endpoints();  // who is connected with us, and not with that one
+    config_.ended(peers_.ended_by());
   }
   return moved;
 }
@@ -425,27 +425,27 @@ bool NetWorker::arm(host::Port& driver) {
 
 // ---- leaving
 
-void NetWorker::say_farewell() {
+void NetWorker::close_endpoints() {
   for (int index = 0; index < peers_.processes() * NetPeers::kWorkersMax; ++index) {
     if (ucx::Endpoint* peer = engine_->endpoint(NetPeers::id_of(index))) static_cast<void>(peer->close(true));
   }
 }
 
-bool NetWorker::begin_farewell() {
-  if (farewell_) return true;
+bool NetWorker::begin_shutdown() {
+  if (shutting_down_) return true;
   if (!driving_.try_lock()) return false;
-  farewell_ = true;
+  shutting_down_ = true;
   driver_ = nullptr;
-  say_farewell();
+  close_endpoints();
   return true;
 }
 
-void NetWorker::go_on_with_farewell() {
-  if (farewell_) engine_->progress();
+void NetWorker::progress_shutdown() {
+  if (shutting_down_) engine_->progress();
 }
 
-void NetWorker::end_farewell() {
-  if (!std::exchange(farewell_, false)) return;
+void NetWorker::end_shutdown() {
+  if (!std::exchange(shutting_down_, false)) return;
   driving_.unlock();
 }
 

@@ -74,7 +74,7 @@ struct OneSidedWords {
 };
 
 /// What it needs to know of the run; filled by MachineLayer.
-struct OneSidedPlace {
+struct OneSidedConfig {
   const bootstrap::HostLayout* layout = nullptr;
   const int* process = nullptr;  ///< this one; on a simulated machine: of the PE that runs
   const host::Arena* arena = nullptr;
@@ -87,7 +87,7 @@ struct OneSidedPlace {
 
 class OneSided {
  public:
-  explicit OneSided(const OneSidedPlace& place);
+  explicit OneSided(const OneSidedConfig& config);
   ~OneSided();
 
   // ---- memory; any thread of a PE
@@ -144,7 +144,7 @@ class OneSided {
   void answered(RmaRequest& request);
   Moved end(Transfer& transfer, Status status);
 
-  OneSidedPlace place_;
+  OneSidedConfig config_;
   int first_pe_ = 0;
   std::unique_ptr<Ended[]> ended_;
   std::uint64_t cookie_;

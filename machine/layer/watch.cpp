@@ -29,7 +29,7 @@ void add(int epoll, int fd, std::uint32_t events, std::uint64_t what) {
 
 }  // namespace
 
-Watch::Watch(Watched watched) : watched_(std::move(watched)) {
+Watch::Watch(WatchConfig watched) : watched_(std::move(watched)) {
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (epoll_ < 0 || bell_ < 0)

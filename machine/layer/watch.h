@@ -10,7 +10,7 @@
 
 namespace periapt::machine {
 
-struct Watched {
+struct WatchConfig {
   std::vector<int> sockets;                           ///< readable: the process behind it has gone
   int launcher_fd = -1;                               ///< readable: ask the launcher
   std::function<bool(std::string* reason)> launcher;  ///< false: it ends the run; empty: there is none
@@ -25,7 +25,7 @@ struct Watched {
 
 class Watch {
  public:
-  explicit Watch(Watched watched);
+  explicit Watch(WatchConfig watched);
   ~Watch();
 
   /// net_ready is called once, when the network has something.
@@ -40,7 +40,7 @@ class Watch {
   void disarm_net();
   void look_at_launcher();
 
-  Watched watched_;
+  WatchConfig watched_;
   int epoll_ = -1;
   int bell_ = -1;
   std::atomic<bool> stop_{false};

@@ -242,7 +242,7 @@ Accepted ShmLink::refuse() { return state_ == State::open || state_ == State::co
 
 Accepted ShmLink::no_room() {
   out_.drop_claims();
-  starved_ = true;
+  wants_retry_ = true;
   return Accepted::no_resource;
 }
 
@@ -289,7 +289,8 @@ Accepted ShmLink::send_large(Header header, std::span<const std::byte> payload, 
   write_header(cell, header);
   write_body(cell, kBehindHeader, std::uint64_t{payload.size()});
 
-  Place source{reinterpret_cast<std::uintptr_t>(payload.data()), shared_.segment_of(payload.data(), payload.size())};
+  SegmentAddress source{reinterpret_cast<std::uintptr_t>(payload.data()),
+                        shared_.segment_of(payload.data(), payload.size())};
   if (source.segment > told_segment_) tell_segments();
   if (!told(source.segment)) source.segment = 0;
   bool mapped = state_ == State::open && (memory->same_process() || source.segment != 0);
@@ -365,7 +366,7 @@ Accepted ShmLink::one_sided(bool is_put, std::byte* local, std::uint64_t size, s
                             host::KeyEntry& key, Completion& completion) {
   if (PERIAPT_UNLIKELY(state_ != State::open)) return refuse();
   if (PERIAPT_UNLIKELY(!key.allows(*keys_, remote, size))) return fail(completion, Outcome::bad_key);
-  Place there{remote, key.segment};
+  SegmentAddress there{remote, key.segment};
   std::byte* here = memory->here(there, size);
   if (here == nullptr && size <= kAtOnce && memory->copies()) {
     bool copied = is_put ? memory->push(there, local, size) : memory->pull(local, there, size);
@@ -377,7 +378,7 @@ Accepted ShmLink::one_sided(bool is_put, std::byte* local, std::uint64_t size, s
   }
   int slot = free_transfer();
   if (slot < 0) return no_room();
-  Place ours{reinterpret_cast<std::uintptr_t>(local), shared_.segment_of(local, size)};
+  SegmentAddress ours{reinterpret_cast<std::uintptr_t>(local), shared_.segment_of(local, size)};
   if (ours.segment > told_segment_) tell_segments();
   if (!told(ours.segment)) ours.segment = 0;
   Pending pending{next_number_++, &completion};
@@ -439,7 +440,7 @@ Accepted ShmLink::fetch_op(ucx::AtomicOp op, std::size_t width, std::uint64_t op
   if (PERIAPT_UNLIKELY(state_ != State::open)) return refuse();
   if (PERIAPT_UNLIKELY(!key.allows(*keys_, remote, width))) return fail(completion, Outcome::bad_key);
   if (PERIAPT_UNLIKELY(!is_atomic(width, remote))) return fail(completion, Outcome::failed);
-  Place there{remote, key.segment};
+  SegmentAddress there{remote, key.segment};
   if (std::byte* here = memory->here(there, width)) {
     std::uint64_t before = apply(op, width, here, operand, compare);
     if (result != nullptr) std::memcpy(result, &before, width);
@@ -558,7 +559,7 @@ bool ShmLink::deliver_transfer(const host::Slot& cell, std::uint64_t header) {
   consumed();
   if (state_ == State::closed) return true;
   if (to == nullptr) return break_off("no memory for a message of " + std::to_string(size) + " bytes"), true;
-  Place target{reinterpret_cast<std::uintptr_t>(to), shared_.segment_of(to, size)};
+  SegmentAddress target{reinterpret_cast<std::uintptr_t>(to), shared_.segment_of(to, size)};
   if (target.segment > told_segment_) tell_segments();
   if (!told(target.segment)) target.segment = 0;
   placement_ = {Placing::transfer, to, size, 0, TransferView(in_.channel().transfers[which.slot], which.generation)};
@@ -606,7 +607,7 @@ int ShmLink::end_of_placement() {
 
 bool ShmLink::deliver_loan(const host::Slot& cell, std::uint64_t header, std::uint64_t loan, std::uint64_t segment,
                            int& handed_up, bool& mapped) {
-  Place there{read_body<std::uint64_t>(cell, kBehindHeader), segment};
+  SegmentAddress there{read_body<std::uint64_t>(cell, kBehindHeader), segment};
   std::uint64_t size = read_body<std::uint64_t>(cell, kBehindHeader + 8);
   std::byte* bytes = memory->here(there, size);
   if (bytes == nullptr) {

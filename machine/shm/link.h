@@ -183,11 +183,11 @@ class ShmLink final : public ucx::Link {
   bool in_ready() const { return readable_ && in_.ready(); }
   /// Before sleep: asks the peer for its bell; and takes that back.
   void ask_for_bell(bool ask);
-  bool wants_room() const { return starved_ || stream_.active || !answers_.empty() || !returns_.empty(); }
+  bool wants_room() const { return wants_retry_ || stream_.active || !answers_.empty() || !returns_.empty(); }
   /// Before sleep: can go on what there was no room for? Who was refused is then to try again, once.
   bool has_room_again() {
     if (!wants_room() || !out_.has_room()) return false;
-    starved_ = false;
+    wants_retry_ = false;
     return true;
   }
   /// Something is under way that no bell will tell of.
@@ -416,7 +416,7 @@ class ShmLink final : public ucx::Link {
   bool gone_ = false;                     ///< the peer has parted: it copies nothing any more
   bool broken_ = false;                   ///< the peer sent nonsense: nothing more is read
   bool behind_ = false;                   ///< the last look did not find the end of what there is
-  bool starved_ = false;                  ///< somebody was refused for want of room
+  bool wants_retry_ = false;              ///< somebody was refused for want of room
   bool rings_at_meeting_ = false;         ///< the peer is to be woken as soon as its bell is known
   const host::KeyTable* keys_ = nullptr;  ///< the peer's
   ChannelWriter out_;

@@ -17,14 +17,14 @@ namespace periapt::shm {
 
 /// An address in the process that owns the bytes, and the shared segment of that process it lies in (0: private
 /// memory).
-struct Place {
+struct SegmentAddress {
   std::uint64_t address = 0;
   std::uint64_t segment = 0;
 };
 
 /// What a copier copies.
 struct Piece {
-  Place source, target;
+  SegmentAddress source, target;
   std::uint64_t size = 0;
   explicit operator bool() const { return size != 0; }
 };
@@ -64,7 +64,7 @@ class TransferView {
 
   /// Begins a new generation: by the side that owns the transfer, when the former one has ended. Nobody can claim
   /// before open().
-  static TransferView begin(Transfer& transfer, Place source, std::uint64_t size, std::uint64_t piece) {
+  static TransferView begin(Transfer& transfer, SegmentAddress source, std::uint64_t size, std::uint64_t piece) {
     std::uint64_t next = (Transfer::generation_of(transfer.done.load(std::memory_order_relaxed)) + 1) & 0xFFFF;
     if (next == 0) next = 1;  // 0 is untouched memory's
     // Every store below is a release, every load in claim() an acquire: a late helper that reads a word of the new
@@ -80,7 +80,7 @@ class TransferView {
   }
 
   /// Says where to, and lets both sides copy. By the owner, or by the peer that knows where to. False: revoked.
-  bool open(Place target) {
+  bool open(SegmentAddress target) {
     transfer_->target.store(target.address, std::memory_order_release);
     transfer_->target_segment.store(target.segment, std::memory_order_release);
     std::uint64_t expected = generation_ << 48 | Transfer::kNotOpen;

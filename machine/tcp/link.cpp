@@ -249,7 +249,7 @@ void TcpLink::control(Prefix prefix) {
       if (flushes_.empty() || flushes_.front().number != prefix.size()) break;
       TcpTransport::ended(&tcp_, *flushes_.front().completion, Outcome::ok);
       return flushes_.pop_front();
-    case FrameKind::bye:
+    case FrameKind::close:
       return tcp_.fail(*this, "it closed the link");
     case FrameKind::message:
       break;

@@ -37,7 +37,7 @@ inline constexpr std::size_t kHoldingMax = 32;
 
 /// What epoll's data points to.
 struct Watched {
-  enum class Kind : std::uint8_t { listener, timer, attempt, link, parting };
+  enum class Kind : std::uint8_t { listener, timer, attempt, link, lingering };
   Watched(Kind what, int descriptor) : kind(what), fd(descriptor) {}
   ~Watched();
   Watched(const Watched&) = delete;
@@ -61,8 +61,8 @@ struct Attempt : Watched {
 
 /// After close(): the other side still reads; what it still sends is thrown away. Closing at once would make the kernel
 /// throw away what we sent.
-struct Parting : Watched {
-  Parting(int descriptor, std::uint64_t until) : Watched(Kind::parting, descriptor), deadline_ns(until) {}
+struct LingeringSocket : Watched {
+  LingeringSocket(int descriptor, std::uint64_t until) : Watched(Kind::lingering, descriptor), deadline_ns(until) {}
   std::uint64_t deadline_ns;
   bool dead = false;
 };

@@ -105,7 +105,7 @@ class TcpTransport final : public ucx::TransportBase {
   void tick();
   std::string silence() const;  // why a peer whose host says nothing is given up
   bool host_is_silent(TcpLink& link, std::uint64_t now_ns);
-  void drain(Parting& parting);
+  void drain(LingeringSocket& lingering);
   void tell_loss(ucx::Link& link, const std::string& reason) override;
   void reap();
 
@@ -122,7 +122,7 @@ class TcpTransport final : public ucx::TransportBase {
   ucx::LinkTable<TcpLink> links_;  // by peer: connecting and open
   std::vector<TcpLink*> open_;
   std::vector<std::unique_ptr<Attempt>> attempts_;
-  std::vector<std::unique_ptr<Parting>> partings_;
+  std::vector<std::unique_ptr<LingeringSocket>> lingering_;
   std::vector<TcpLink*> dirty_;
   std::unique_ptr<std::byte[]> buffer_ = new_buffer();  // beginning of a frame, then what is read
   std::vector<std::unique_ptr<std::byte[]>> spare_;     // others, that links gave back

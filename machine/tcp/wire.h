@@ -55,7 +55,7 @@ enum class FrameKind : std::uint8_t {
   message = 1,  // header, payload
   flush = 2,    // number in place of the size: answer when all before it has been handed up
   flushed = 3,  // the answer
-  bye = 4,      // the sender closes the link; nothing follows
+  close = 4,    // the sender closes the link; nothing follows
 };
 
 /// Kind, bytes of the header, bytes of the payload (48 bits).

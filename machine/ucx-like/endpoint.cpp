@@ -15,7 +15,7 @@ Worker& EndpointImpl::worker() const { return owner; }
 // ---- connecting
 
 // A link that the peer has opened.
-void EndpointImpl::adopt(Port& port, Link& link) {
+void EndpointImpl::adopt(DevicePort& port, Link& link) {
   if (!failure_.empty()) revive();
   Rail& rail = rails.at(port);
   if (rail.link != nullptr && rail.link != &link) {

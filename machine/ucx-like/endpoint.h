@@ -130,7 +130,7 @@ class EndpointImpl final : public Endpoint {
   friend class WorkerImpl;
 
   // endpoint.cpp
-  void adopt(Port& port, Link& link);
+  void adopt(DevicePort& port, Link& link);
   void set_fast();
   bool drain();
   bool drain_sends();

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/platform.h"
+#include "machine/ucx-like/device_port.h"
 #include "machine/ucx-like/list.h"
 #include "machine/ucx-like/matching/match_table.h"
 #include "machine/ucx-like/matching/unexpected.h"
-#include "machine/ucx-like/port.h"
 #include "machine/ucx-like/rails.h"
 #include "machine/ucx-like/worker.h"
 

@@ -6,7 +6,7 @@ namespace periapt::ucx {
 
 // ---- connections
 
-Rail& Rails::at(Port& port) {
+Rail& Rails::at(DevicePort& port) {
   auto at = rails_.begin();
   while (at != rails_.end() && (*at)->port->number < port.number) ++at;
   if (at == rails_.end() || (*at)->port != &port) {
@@ -17,7 +17,7 @@ Rail& Rails::at(Port& port) {
   return **at;
 }
 
-void Rails::know(Port& port, unsigned their_port, std::vector<std::byte> address) {
+void Rails::know(DevicePort& port, unsigned their_port, std::vector<std::byte> address) {
   Rail& rail = at(port);
   rail.address = std::move(address);
   rail.their_port = static_cast<int>(their_port);

@@ -18,6 +18,7 @@
 #include "base/platform.h"
 #include "machine/ucx-like/context.h"
 #include "machine/ucx-like/credit.h"
+#include "machine/ucx-like/device_ports.h"
 #include "machine/ucx-like/endpoint.h"
 #include "machine/ucx-like/header.h"
 #include "machine/ucx-like/matching/persistent_receives.h"
@@ -25,7 +26,6 @@
 #include "machine/ucx-like/matching/unexpected.h"
 #include "machine/ucx-like/operation.h"
 #include "machine/ucx-like/pool.h"
-#include "machine/ucx-like/ports.h"
 #include "machine/ucx-like/protocol/protocol.h"
 #include "machine/ucx-like/worker.h"
 
@@ -223,7 +223,7 @@ class WorkerImpl final : public Worker, public Receiver {
 
  public:
   const ProtocolTable protocols;
-  Ports ports;
+  DevicePorts ports;
   Matching matching;
   ActiveMessages active;
   PeerEvents events;

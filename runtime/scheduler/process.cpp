@@ -39,7 +39,7 @@ void Carrier::make_pes() {
   members_.resize(pes_.size());
   std::vector<host::Port*> ports;
   for (std::size_t i = 0; i < pes_.size(); ++i) {
-    if (process_.is_simulated()) process_.impersonate(pes_[i]);
+    if (process_.is_simulated()) process_.set_sim_context(pes_[i]);
     members_[i].pe = std::make_unique<Pe>(process_, pes_[i]);
     members_[i].pe->carrier = this;
     ports.push_back(&members_[i].pe->port);
@@ -122,7 +122,7 @@ void Carrier::run_simulated() {
     Member& member = members_[static_cast<std::size_t>(next)];
     Pe& pe = *member.pe;
     running_ = &member;
-    process_.impersonate(pe.index);
+    process_.set_sim_context(pe.index);
     Pe::set_current(&pe);
     member.idle = false;
     fibers_->resume(member.fiber);
@@ -248,9 +248,9 @@ void Process::finish(Pe& pe, int code) {
   }
 }
 
-void Process::impersonate(int pe) {
+void Process::set_sim_context(int pe) {
   const int process = process_of(pe);
-  layer_->impersonate(process);
+  layer_->set_sim_context(process);
   first_pe_ = layout().processes[static_cast<std::size_t>(process)].first_pe;
   own_pes_ = layout().processes[static_cast<std::size_t>(process)].pes;
 }
@@ -260,7 +260,7 @@ void Process::standstill() {
   int told = 0;
   for (Pe* pe : by_slot_) {
     if (!hooks_.explain || told == 8) break;
-    impersonate(pe->index);
+    set_sim_context(pe->index);
     Pe::set_current(pe);
     std::string text = hooks_.explain(*pe);
     told += text.empty() ? 0 : 1;

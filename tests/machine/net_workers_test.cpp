@@ -366,10 +366,10 @@ TEST(NetPeers, AProcessWhoseWorkersHaveGoneIsLostOnce) {
   bootstrap::JobLayout job;
   job.layout = test::layout(6, 3);
   std::vector<std::string> told;
-  machine::NetPlace place;
-  place.job = &job;
-  place.lost = [&](int process, const std::string& reason) { told.push_back(std::to_string(process) + " " + reason); };
-  machine::NetPeers peers(place);
+  machine::NetConfig config;
+  config.job = &job;
+  config.lost = [&](int process, const std::string& reason) { told.push_back(std::to_string(process) + " " + reason); };
+  machine::NetPeers peers(config);
   const auto id = [&](int process, int worker) { return peers.id_of(peers.index_of(process, worker)); };
   EXPECT_NE(id(1, 0), id(1, 1));
   EXPECT_EQ(peers.process_of(id(2, 3)), 2);
@@ -378,8 +378,8 @@ TEST(NetPeers, AProcessWhoseWorkersHaveGoneIsLostOnce) {
   peers.lost(id(2, 1), "c");
   EXPECT_EQ(told, (std::vector<std::string>{"1 a", "2 c"}));
   EXPECT_EQ(peers.ended_by(), -1);
-  peers.parted(id(2, 1));
-  peers.parted(id(0, 0));
+  peers.disconnected(id(2, 1));
+  peers.disconnected(id(0, 0));
   EXPECT_EQ(peers.ended_by(), 2);
 }
 

@@ -410,7 +410,7 @@ TEST(Transfer, BothSidesCopyEachPieceOnce) {
 TEST(Transfer, ALateHelperOfAnEarlierOneFindsNothing) {
   Transfer transfer{};
   std::byte bytes[100] = {}, other[100] = {};
-  Place from{reinterpret_cast<std::uintptr_t>(bytes), 0}, to{reinterpret_cast<std::uintptr_t>(other), 0};
+  SegmentAddress from{reinterpret_cast<std::uintptr_t>(bytes), 0}, to{reinterpret_cast<std::uintptr_t>(other), 0};
   TransferView first = TransferView::begin(transfer, from, 100, 10);
   first.open(to);
   copy_pieces(first, TransferView::End::front);

@@ -409,7 +409,7 @@ TEST(Frames, AFarewellAndASuddenEndAreToldApart) {
     Worker worker(loopback(), 1);
     RawPeer peer(worker);
     peer.shake_hands();
-    Prefix bye(FrameKind::bye, 0, 0);
+    Prefix bye(FrameKind::close, 0, 0);
     if (farewell) peer.send(std::as_bytes(std::span(&bye, 1)));
     peer.hang_up();
     pump({&worker}, [&] { return worker.losses.size() == 1; });

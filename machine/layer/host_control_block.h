@@ -1,6 +1,6 @@
-// HostWords: what the processes of a host tell each other without messages, at the start of the memory they share: that
-// the run ends, and with which code; the barrier; the words that carriers sleep on. Zero is its first state, and new
-// memory is zero.
+// HostControlBlock: what the processes of a host tell each other without messages, at the start of the memory they
+// share: that the run ends, and with which code; the barrier; the words that carriers sleep on. Zero is its first
+// state, and new memory is zero.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,12 @@
 
 namespace periapt::machine {
 
-class HostWords {
+class HostControlBlock {
  public:
   /// At the start of the memory.
-  static HostWords* of(const host::Arena& arena) { return reinterpret_cast<HostWords*>(arena.host_page()); }
+  static HostControlBlock* of(const host::Arena& arena) {
+    return reinterpret_cast<HostControlBlock*>(arena.host_page());
+  }
 
   // ---- the end of the run
 
@@ -52,7 +54,7 @@ class HostWords {
   std::atomic<std::uint32_t> told_;                                          // somebody has said why the run ends
   alignas(platform::kCacheLine) host::SleepWord sleep_[bootstrap::kMaxPes];  // by carrier
 };
-static_assert(sizeof(HostWords) <= host::Arena::kHostBytes);
+static_assert(sizeof(HostControlBlock) <= host::Arena::kHostBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
 }  // namespace periapt::machine
