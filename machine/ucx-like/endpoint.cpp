@@ -117,6 +117,19 @@ void EndpointImpl::unqueue(Operation& operation) {
   waiting_bytes_ -= operation.size;
 }
 
+bool EndpointImpl::withdraw(Operation& operation) {
+  const RequestState* state = operation.known_state();
+  if (operation.announced || operation.outstanding != 0 || (state != nullptr && state->moved != 0)) return false;
+  // A flush is first in the one queue and then in the other; only the ordered one is counted.
+  const bool is_flush = operation.doing == Doing::flush;
+  if (operation.is_one_sided() || (is_flush && one_sided_.holds(operation))) {
+    operation.Hook<InQueue>::unlink();
+  } else {
+    unqueue(operation);
+  }
+  return true;
+}
+
 Step EndpointImpl::after(Accepted answer, Operation& operation, std::int64_t charge, std::uint32_t returned) {
   if (answer == Accepted::no_resource || answer == Accepted::lost) {
     credit.put_back(returned);

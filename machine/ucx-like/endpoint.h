@@ -105,6 +105,8 @@ class EndpointImpl final : public Endpoint {
   Step after(Accepted answer, Operation& operation, std::int64_t charge, std::uint32_t returned);
   /// Out of the ordered queue.
   void unqueue(Operation& operation);
+  /// Out of the queue that it waits in, of whichever kind. False: some of it has gone out.
+  bool withdraw(Operation& operation);
   /// Into the queue of operations that move in parts, beside the ordered one.
   void queue_bulk(Operation& operation);
   /// Into the ordered queue, behind all that is there.

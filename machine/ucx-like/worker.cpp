@@ -226,9 +226,7 @@ bool Operation::take_back() {
     posted = false;
     received_ = {};
     worker.matching.posted.remove(this, mask);
-  } else if (Hook<InQueue>::linked() && !announced && (state_ == nullptr || state_->moved == 0) && outstanding == 0) {
-    endpoint->unqueue(*this);
-  } else {
+  } else if (doing == Doing::receive || !Hook<InQueue>::linked() || !endpoint->withdraw(*this)) {
     return false;
   }
   worker.end_later(*this, Outcome::cancelled);

@@ -52,6 +52,15 @@ class MatchTable {
     return true;
   }
 
+  /// Where its `order` says: behind all older ones of its key. The few younger ones are looked for from the end.
+  void insert(MatchNode* node) {
+    const Queue& queue = queues_[place(node->key)];
+    if (queue.first == nullptr || queue.last->order < node->order) return append(node);
+    MatchNode* next = queue.last;
+    while (next != queue.first && next->previous->order > node->order) next = next->previous;
+    insert_before(*next, node);
+  }
+
   void remove(MatchNode* node) {
     --size_;
     Queue& queue = queues_[place(node->key)];
@@ -87,6 +96,15 @@ class MatchTable {
     node->previous = queue.last;
     (queue.first == nullptr ? queue.first : queue.last->next) = node;
     queue.last = node;
+  }
+
+  void insert_before(MatchNode& next, MatchNode* node) {
+    Queue& queue = queues_[place(node->key)];
+    ++size_;
+    node->next = &next;
+    node->previous = next.previous;
+    (queue.first == &next ? queue.first : next.previous->next) = node;
+    next.previous = node;
   }
 
   PERIAPT_NOINLINE Queue& use(std::uint64_t key) {
