@@ -132,8 +132,8 @@ std::string common_options(const bootstrap::LayoutRequest& layout, const NetOpti
   return text;
 }
 
-// What the runtime has said of blocks; Net is made before it has.
-BlockBytes the_block_bytes;
+// What the runtime has said of what it sends; Net is made before it has.
+WireFormat the_wire_format;
 
 void describe_devices(const Net& net) {
   for (const ucx::Device& device : net.devices()) {
@@ -157,7 +157,7 @@ std::unique_ptr<MachineLayer::State> MachineLayer::State::of_job(std::unique_ptr
     config.world = job->world.get();
     config.job = &job->job_layout;
     config.settings = std::move(settings);
-    config.block_bytes = &the_block_bytes;
+    config.format = &the_wire_format;
     config.lost = [self](int process, const std::string& reason) { (*self)->end->lost(process, reason); };
     config.ended = [self](int) { (*self)->end->disconnected(); };
     Result<std::unique_ptr<Net>> opened = Net::open(config);
@@ -277,9 +277,9 @@ Route MachineLayer::route(int pe) const {
 
 // ---- other hosts
 
-void MachineLayer::set_block_bytes(std::size_t least, std::size_t (*block_bytes)(const void*)) {
-  the_block_bytes = {least, block_bytes};
-  if (state_->simulated) state_->simulated->set_block_bytes(block_bytes);
+void MachineLayer::set_wire_format(const WireFormat& format) {
+  the_wire_format = format;
+  if (state_->simulated) state_->simulated->set_block_bytes(format.block_bytes);
 }
 
 bool MachineLayer::progress_net(int pe, Deliver deliver, void* context) {

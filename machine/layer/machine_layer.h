@@ -22,6 +22,7 @@
 #include "machine/host/heap.h"
 #include "machine/host/inbox.h"
 #include "machine/layer/one_sided.h"
+#include "machine/layer/wire_format.h"
 
 namespace periapt::sim {
 class Machine;
@@ -77,10 +78,9 @@ class MachineLayer {
 
   // ---- other hosts
 
-  /// How long a block is that is sent to another host: the runtime knows. `least`: that a block has, so that there is
-  /// something for `block_bytes` to look at. A message that is shorter, or of another length than it says, ends the
-  /// run. Before the first message.
-  void set_block_bytes(std::size_t least, std::size_t (*block_bytes)(const void* block));
+  /// How what is sent to other hosts looks: the runtime knows. What comes from there and does not look like that ends
+  /// the run. Before the first message.
+  void set_wire_format(const WireFormat& format);
   bool has_net() const { return net_; }
   /// Drives the network, if no other PE does; what arrived for `pe` goes to deliver(context, meta, body), as a sink of
   /// Port::poll() gets it. Returns whether there was anything. Only with has_net(). From the thread of `pe`.

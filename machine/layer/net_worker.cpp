@@ -178,7 +178,7 @@ void NetWorker::leave(const PendingSend& pending) {
 
 void NetWorker::send(host::Port& from, int to, std::uint64_t meta, void* block) {
   const ucx::Tag tag = (meta & kMetaMask) << kMetaShift | static_cast<ucx::Tag>(to);
-  const PendingSend pending{to, tag, block, config_.block_bytes->of(block)};
+  const PendingSend pending{to, tag, block, config_.format->block_bytes(block)};
   use(
       from, [&] { leave(pending); },
       [&] {
@@ -261,16 +261,27 @@ ucx::Buffer NetWorker::in_heap(std::uint64_t size) {
 }
 
 // What is wrong with a message; nullptr: nothing. Its first bytes are looked at only if they are there.
+PERIAPT_INLINE const char* NetWorker::wrong_with_line(std::span<const std::byte> wire) const {
+  if (wire.size() < kLineBytesMin || wire.size() > kLineBytesMax) return "it has no length that a line may have";
+  if (config_.format->wrong_line == nullptr) return nullptr;
+  std::uint64_t meta;
+  std::memcpy(&meta, wire.data(), sizeof meta);
+  return config_.format->wrong_line(meta, wire.subspan(sizeof meta));
+}
+
+const char* NetWorker::wrong_with_block(std::span<const std::byte> wire, ucx::Tag tag) const {
+  const WireFormat& format = *config_.format;
+  if (wire.size() < format.block_min) return "it is shorter than any message";
+  if (format.block_bytes(wire.data()) != wire.size()) return "it says that it has another length";
+  return format.wrong_block == nullptr ? nullptr : format.wrong_block(tag >> kMetaShift & kMetaMask, wire.data());
+}
+
 PERIAPT_INLINE const char* NetWorker::wrong_with(const ucx::Buffer& message, const ucx::Received& received) const {
   if (received.outcome != ucx::Outcome::ok) return ucx::describe(received.outcome);
   if (NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax) return "nobody has that number";
   if (!is_ours(static_cast<int>(received.tag & kPeMask))) return "it is for a PE that is not here";
-  if ((received.tag & kLine) != 0)
-    return message.size() < kLineBytesMin || message.size() > kLineBytesMax ? "it has no length that a line may have"
-                                                                            : nullptr;
-  if (message.size() < config_.block_bytes->least) return "it is shorter than any message";
-  if (config_.block_bytes->of(message.data()) != message.size()) return "it says that it has another length";
-  return nullptr;
+  return (received.tag & kLine) != 0 ? wrong_with_line(message.bytes())
+                                     : wrong_with_block(message.bytes(), received.tag);
 }
 
 NetWorker::Sequence& NetWorker::sequence_of(ucx::PeerId from) {
@@ -284,9 +295,8 @@ NetWorker::Sequence& NetWorker::sequence_of(ucx::PeerId from) {
 bool NetWorker::look(std::span<const std::byte> message, const ucx::Received& received) {
   if ((received.tag & kLine) == 0 || driver_ == nullptr) return false;
   const int pe = static_cast<int>(received.tag & kPeMask);
-  if (message.size() < kLineBytesMin || message.size() > kLineBytesMax || !is_ours(pe) ||
-      NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax)
-    return false;
+  if (!is_ours(pe) || NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax) return false;
+  if (PERIAPT_UNLIKELY(wrong_with_line(message) != nullptr)) return false;
   Sequence& sequence = sequence_of(received.from);
   if (static_cast<std::uint32_t>(received.tag >> kNumberShift) != sequence.expected) return false;
   ++sequence.expected;

@@ -153,6 +153,8 @@ class NetWorker {
   bool turn();
   void close_endpoints();
   const char* wrong_with(const ucx::Buffer& message, const ucx::Received& received) const;
+  const char* wrong_with_line(std::span<const std::byte> wire) const;
+  const char* wrong_with_block(std::span<const std::byte> wire, ucx::Tag tag) const;
   void on_arrived(ucx::Buffer message, const ucx::Received& received);
   bool look(std::span<const std::byte> message, const ucx::Received& received);
   Sequence& sequence_of(ucx::PeerId from);

@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "machine/sim/machine.h"
 #include "runtime/scheduler/cmi.h"
+#include "runtime/scheduler/wire_check.h"
 
 namespace periapt {
 
@@ -182,8 +183,14 @@ Process::Process(const bootstrap::HostLayout& layout) {
 }
 
 void Process::make_carriers() {
-  layer_->set_block_bytes(sizeof(Envelope),
-                          [](const void* block) { return message_bytes(*static_cast<const Envelope*>(block)); });
+  machine::WireFormat format;
+  format.block_min = sizeof(Envelope);
+  format.block_bytes = [](const void* block) { return message_bytes(*static_cast<const Envelope*>(block)); };
+  format.wrong_block = [](std::uint64_t meta, const void* block) {
+    return scheduler::wrong_block(meta, *static_cast<const Envelope*>(block), Process::current()->pes());
+  };
+  format.wrong_line = scheduler::wrong_line;
+  layer_->set_wire_format(format);
   pes_ = layer_->pes();
   own_pes_ = layer_->own_pes();
   first_pe_ = layer_->first_pe();
