@@ -35,7 +35,7 @@ void adopt(HostLayout& run, const HostLayout& part, int first_pe, int first_proc
 }
 
 // The request as it is for `processes` of the processes. One that was given a single cpu is bound to it even if it has
-// a single PE: whoever dealt the cpus out meant it.
+// a single PE: the launcher that dealt the cpus out meant it.
 LayoutRequest share_of(const LayoutRequest& request, const UsableCpus& usable, int pes, int processes) {
   LayoutRequest share = request;
   share.bind = share.bind || usable.cpus.size() == 1;

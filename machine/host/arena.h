@@ -6,8 +6,8 @@
 //
 // A run of several processes backs it with sealed, sparse memfds, one a process, mapped before the processes are
 // forked, or handed to processes that a launcher started (machine/layer/shm_handshake.h); they have no name, so nothing
-// is left behind whoever dies. A run of one process uses private memory, whose pages are cheaper to touch first.
-// Address space is reserved generously and costs nothing until it is touched.
+// is left behind, whichever process dies. A run of one process uses private memory, whose pages are cheaper to touch
+// first. Address space is reserved generously and costs nothing until it is touched.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace periapt::host {
 struct ArenaFiles {
   std::uint64_t base = 0;
   std::uint64_t slice_bytes = 0;
-  std::vector<int> files;  ///< one for each process, in order; whoever holds this closes them
+  std::vector<int> files;  ///< one for each process, in order; the holder of this closes them
 };
 
 class Arena {

@@ -22,7 +22,7 @@ struct Overflow {
 
 namespace {
 
-// Without membarrier nobody can make the senders' stores visible for us; then a sleep is short.
+// Without membarrier there is no way to see the senders' stores in time; then a sleep is short.
 constexpr std::uint64_t kBoundedSleepNs = 200'000;
 
 // Rings of fewer slots when there are many of them: with n PEs there may be n * n.
@@ -80,7 +80,7 @@ bool Port::make_room(Outgoing& out, int pe) {
     return true;
   }
   if (out.overflow != nullptr && !out.overflow->queue.empty()) {
-    // Those go first. Who sends for long looks after them meanwhile: the receiver must not run dry.
+    // Those go first. A long row of sends looks after them meanwhile: the receiver must not run dry.
     if (room_until(out) != out.next) drain_parked();
     return out.next != out.limit;
   }
@@ -90,7 +90,7 @@ bool Port::make_room(Outgoing& out, int pe) {
 }
 
 // A message that is parked is copied once more and costs memory, and so do all behind it until the last of them has
-// gone. A receiver that is at work makes room soon; so its sender, who is faster, waits for that a moment.
+// gone. A receiver that is at work makes room soon; so its sender, which is faster, waits for that a moment.
 void Port::wait_for_room(Outgoing& out) {
   constexpr int kGaps = 160;  // some 8 us: a quarter of a ring at 60 ns a message
   auto asleep = [&] { return out.sleep->sleeping.load(std::memory_order_relaxed) != 0; };
@@ -120,7 +120,7 @@ void Port::make_ring(Outgoing& out, int pe) {
   out.next = 0;
   out.limit = capacity;
   // release, both: partners are the acquires in adopt_rings(); the ring's head is complete before it is found, and it
-  // is found by whoever sees the count.
+  // is found by every reader that sees the count.
   out.inbox->rings[pe_ - host_first_].store(ring, std::memory_order_release);
   out.inbox->announced.fetch_add(1, std::memory_order_release);
 }

@@ -154,8 +154,8 @@ class alignas(platform::kCacheLine) Port {
 
   /// Sleeps until something may have arrived for one of the PEs of this carrier, until wake() or until `deadline_ns`
   /// (clock::now_ns(); ~0: none); with parked messages, also until one of them can go out. May return early. Hands back
-  /// collected blocks first. A poll() that delivered nothing may have sent parked ones: whoever waits for that looks
-  /// at parked() again before sleeping.
+  /// collected blocks first. A poll() that delivered nothing may have sent parked ones: a caller that waits for that
+  /// looks at parked() again before sleeping.
   void sleep(std::uint64_t deadline_ns);
 
   /// Ends the sleep of the carrier that runs `pe`, if it sleeps. For news that are not messages.

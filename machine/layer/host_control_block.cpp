@@ -7,7 +7,7 @@ namespace periapt::machine {
 
 void HostControlBlock::announce_exit(int code, int carriers, bool across_processes) {
   std::uint64_t none = 0;
-  // The first one stands. release: partners are the acquires of those who look.
+  // The first one stands. release: partners are the acquires in exit_announced() and exit_code().
   exit_.compare_exchange_strong(none, kAnnounced | static_cast<std::uint32_t>(code), std::memory_order_acq_rel);
   for (int c = 0; c < carriers; ++c) host::tell_news(sleep_[c], across_processes);
   futex_wake_all(generation_, true);

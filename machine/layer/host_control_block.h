@@ -32,7 +32,7 @@ class HostControlBlock {
   /// The program has come to its end, on some PE of the host.
   void note_end() { ended_.store(1, std::memory_order_release); }
   bool has_ended() const { return ended_.load(std::memory_order_acquire) != 0; }
-  /// Somebody says why the run ends. False: another one did before.
+  /// The caller wants to say why the run ends. False: another process or thread has said it.
   bool first_to_tell() { return told_.exchange(1, std::memory_order_relaxed) == 0; }
   void note_told() { told_.store(1, std::memory_order_relaxed); }
 
@@ -51,7 +51,7 @@ class HostControlBlock {
   alignas(platform::kCacheLine) std::atomic<std::uint32_t> arrived_;         // at the barrier
   std::atomic<std::uint32_t> generation_;                                    // barriers passed; a futex
   std::atomic<std::uint32_t> ended_;                                         // the program has come to its end
-  std::atomic<std::uint32_t> told_;                                          // somebody has said why the run ends
+  std::atomic<std::uint32_t> told_;                                          // why the run ends has been said
   alignas(platform::kCacheLine) host::SleepWord sleep_[bootstrap::kMaxPes];  // by carrier
 };
 static_assert(sizeof(HostControlBlock) <= host::Arena::kHostBytes);

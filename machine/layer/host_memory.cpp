@@ -44,16 +44,16 @@ HostMemory::HostMemory(const bootstrap::HostLayout& layout, host::Arena arena)
 
 HostMemory::HostMemory(const bootstrap::HostLayout& layout, host::Arena arena, host::FarSide& far)
     : layout_(layout), arena_(std::move(arena)), control_(HostControlBlock::of(arena_)) {
-  // The Port stands for a PE behind the last one, which nobody is: so all others are far.
-  const int nobody = layout.pes;
+  // The Port stands for a PE behind the last one, which does not exist: so all others are far.
+  const int behind_all = layout.pes;
   find_parts(0, 1, 0);
   make_heap(0, 1);
   pe_pages_ = static_cast<std::byte*>(
       heaps_.front()->allocate_permanent(MachineLayer::kPePageBytes * static_cast<std::size_t>(layout.pes)));
   host::PortConfig config;
-  config.pe = nobody;
-  config.pes = nobody + 1;
-  config.host_first = nobody;
+  config.pe = behind_all;
+  config.pes = behind_all + 1;
+  config.host_first = behind_all;
   config.host_pes = 1;
   config.far = &far;
   make_port(config);

@@ -3,7 +3,7 @@
 //
 //   | HostControlBlock | slice of PE 0: inbox, pe_page, tables of the inbox, heap | slice of PE 1 | ...
 //
-// On a simulated machine all PEs have one heap and one Port, which leads to everybody by its FarSide.
+// On a simulated machine all PEs have one heap and one Port, which leads to all PEs by its FarSide.
 #pragma once
 
 #include <cstddef>

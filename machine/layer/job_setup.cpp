@@ -26,8 +26,8 @@
 namespace periapt::machine {
 namespace {
 
-// A name for sockets of this run that nobody else can guess, and take before it does: any user of the host may bind any
-// name. It tells 8 bytes about the 32 of the secret.
+// A name for sockets of this run that other users can't guess and take before it does: any user of the host may bind
+// any name. It tells 8 bytes about the 32 of the secret.
 std::string own_name(const bootstrap::World& world, const std::string& purpose) {
   char number[17];
   std::snprintf(number, sizeof number, "%016zx", std::hash<std::string>()(purpose + world.secret()));
@@ -73,7 +73,8 @@ bool speaks_for_its_host(const std::string& name) {
     socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   const bool first = socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0;
-  // Who has said it has gone already, or is about to have the launcher end us; that news may still be on its way.
+  // The process that has said it has gone already, or is about to have the launcher end us; that news may still be on
+  // its way.
   ::usleep(100'000);
   if (world_found != nullptr && !world_found->well(nullptr)) return false;
   if (!first) ::sleep(2);
@@ -94,8 +95,8 @@ std::string name_from_environment() {
   return "periapt-told-" + std::to_string(std::hash<std::string>()(job));
 }
 
-// A fatal error before this process has met the others, who wait for it, or make the same mistake. True: it is printed
-// here.
+// A fatal error before this process has met the others, which wait for it, or make the same mistake. True: it is
+// printed here.
 bool speaks_for_all(const Complaint& complaint) {
   if (stage == Stage::agreed) return speaks_for_its_host(own_name(*world_found, "told"));
   if (stage == Stage::begun) {

@@ -15,9 +15,9 @@ namespace periapt::machine {
 
 struct Job {
   bootstrap::JobLayout job_layout;
-  std::unique_ptr<SharedWorld> world;            ///< null: nobody has started us, and one host's memory serves all
+  std::unique_ptr<SharedWorld> world;            ///< null: there is no launcher, and one host's memory serves all
   std::unique_ptr<bootstrap::LocalBoard> board;  ///< of processes that we forked ourselves; the world stands on it
-  bool watched_by_parent = false;                ///< by a process of ours that says best who died
+  bool watched_by_parent = false;                ///< by a process of ours that knows best which one died
 };
 
 /// What set_up_job() is told.

@@ -32,7 +32,7 @@ constexpr std::uint64_t kLookNs = 100'000;
 
 std::atomic<MachineLayer*> current_layer{nullptr};
 
-// Of those who find the same wrong on a host, the one who says it.
+// Of the processes of a host that find the same wrong, the one that says it.
 bool is_first_of_host(const bootstrap::World& world) {
   const std::vector<int>& hosts = world.host_of();
   const auto own = hosts.begin() + world.rank();
@@ -293,7 +293,7 @@ void MachineLayer::sleep(int pe, std::uint64_t deadline_ns) {
   if (!net_) return port.sleep(deadline_ns);
   if (!state_->net->arm(pe)) return;
   if (state_->net_sleeps) {
-    // Whoever sleeps last is woken; it drives, and so wakes those whose messages came.
+    // The PE that sleeps last is woken; it drives, and so wakes those whose messages came.
     state_->net_sleeper.store(pe, std::memory_order_release);
     state_->watch->arm_net();
   } else {  // it has no descriptor to wait for: it is asked again and again
@@ -370,8 +370,9 @@ void MachineLayer::leave(int pe) {
     if (!kept && is_first_of_host(*state_->job->world)) log::warn(kept.message());
   }
   if (together) return;
-  if (state_->job->watched_by_parent) std::_Exit(1);  // who has ended the run has said why, or our parent has
-  ::usleep(1'500'000);                                // the launcher is about to say who has gone, and to end us
+  if (state_->job->watched_by_parent)
+    std::_Exit(1);      // why was said by the process that ended the run, or by our parent
+  ::usleep(1'500'000);  // the launcher is about to name the lost process, and to end us
   fatal("not all processes came to the end of the run: " + together.message(), "CkExit",
         "one of them was killed, perhaps", "look at what the others said last");
 }

@@ -41,8 +41,8 @@ enum class Route : unsigned char {
 
 class MachineLayer {
  public:
-  /// Whoever has options of its own to look at calls this first: a fatal error on the way to start() is then told by
-  /// one process of the run, whoever started it, and ends all of them.
+  /// A caller with options of its own to look at calls this first: a fatal error on the way to start() is then told by
+  /// one process of the run, whichever launcher started it, and ends all of them.
   static void expect_start();
 
   /// Takes its options out of argv, works out the layout, maps memory and starts the other processes. Where it starts

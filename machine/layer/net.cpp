@@ -137,7 +137,7 @@ bool Net::progress_all(int pe, Deliver deliver, void* context) {
   return progress(pe, deliver, context) || others;
 }
 
-// Counted first: who drives a worker after this PE has armed it finds somebody asleep.
+// Counted first: a PE that drives a worker after this one has armed it finds a sleeper.
 bool Net::arm(int pe) {
   if (worker_of(pe).holds(pe) || drive_others(pe)) return false;
   sleepers_.fetch_add(1, std::memory_order_acq_rel);
@@ -165,7 +165,7 @@ void Net::shutdown() {
     if (all) break;
     ::nanosleep(&kPause, nullptr);
   }
-  // What they still send is read, or the kernel would throw our farewell away.
+  // What they still send is read, or the kernel would throw the end of our connections away.
   for (int turn = 0; turn < kTurns; ++turn) {
     for (auto& worker : workers_) worker->progress_shutdown();
     ::nanosleep(&kPause, nullptr);

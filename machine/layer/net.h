@@ -2,7 +2,7 @@
 // (net_worker.h), and shares the PEs of the process out to the workers.
 //
 // There is no network thread: any PE that sends, or looks for work, drives a worker if no other PE of the process is
-// driving it at that moment. A PE that finds its worker taken leaves its messages in a queue, and whoever has it sends
+// driving it at that moment. A PE that finds its worker taken leaves its messages in a queue, and the driver sends
 // them. A PE drives its own worker, and now and then another one whose PEs may be busy.
 //
 // A message travels as a tagged message whose tag says for which PE it is, and its number among those from that worker
@@ -51,7 +51,7 @@ class Net : public host::FarSide {
 
   // ---- one-sided access to memory of this process and of others on other hosts
 
-  /// Lets those who have the answer, a key of at most `key_bytes_max` bytes, reach those bytes until forget_memory(id).
+  /// Lets holders of the answer, a key of at most `key_bytes_max` bytes, reach those bytes until forget_memory(id).
   Result<std::vector<std::byte>> register_memory(std::uint64_t id, std::span<std::byte> bytes,
                                                  std::size_t key_bytes_max,
                                                  ucx::MemoryKind kind = ucx::MemoryKind::host);
@@ -61,10 +61,10 @@ class Net : public host::FarSide {
 
   // ---- driving
 
-  /// Drives, if nobody else does, and gives what has come for the PE `pe` to `deliver`, when the worker is free again.
+  /// Drives, if no other PE does, and gives what has come for the PE `pe` to `deliver`, when the worker is free again.
   /// Returns whether there was anything. On the thread of that PE.
   bool progress(int pe, Deliver deliver, void* context);
-  /// The same, with all workers: for whoever is the last that drives.
+  /// The same, with all workers: for the last PE that drives.
   bool progress_all(int pe, Deliver deliver, void* context);
 
   /// Before the PE `pe` sleeps: false when there is something to do. After true, one of wait_fds() gets readable when

@@ -1,5 +1,5 @@
 // NetPeers: what the workers of a process know together of the other processes: how their workers are called and
-// reached, and who has gone. Any thread.
+// reached, and which have gone. Any thread.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ class NetPeers {
   /// A number for each worker of the run, less than processes() * kWorkersMax. The first worker of a process has the
   /// number of the process.
   int index_of(int process, int worker) const { return worker * processes_ + process; }
-  /// The engine's name of it, 0 being nobody.
+  /// The engine's name of it; 0 names no worker.
   static ucx::PeerId id_of(int index) { return static_cast<ucx::PeerId>(index) + 1; }
   static int index_of(ucx::PeerId peer) { return static_cast<int>(peer) - 1; }
   int process_of(ucx::PeerId peer) const { return index_of(peer) % processes_; }

@@ -145,7 +145,7 @@ bool NetWorker::try_lock_progress(host::Port& driver) {
   return true;
 }
 
-// What was left in the outbox since it was looked into goes out, too: nobody may drive for long.
+// What was left in the outbox since it was looked into goes out, too: it may be long until a PE drives again.
 void NetWorker::unlock_progress(host::Port& driver) {
   driving_.unlock();
   while (PERIAPT_UNLIKELY(outbox_holds_.load(std::memory_order_acquire)) && try_lock_progress(driver)) {
@@ -154,7 +154,7 @@ void NetWorker::unlock_progress(host::Port& driver) {
   }
 }
 
-// act() with the engine in hand; or leave() in the outbox, for whoever has it.
+// act() with the engine in hand; or leave() in the outbox, for the PE that has it.
 template <class Leave, class Act>
 void NetWorker::use(host::Port& from, Leave&& leave, Act&& act) {
   if (PERIAPT_LIKELY(try_lock_progress(from))) {
@@ -167,7 +167,7 @@ void NetWorker::use(host::Port& from, Leave&& leave, Act&& act) {
     leave();
     outbox_holds_.store(true, std::memory_order_release);
   }
-  // Whoever drives may have looked into the outbox for the last time just before.
+  // The driver may have looked into the outbox for the last time just before.
   if (try_lock_progress(from)) unlock_progress(from);
 }
 
@@ -207,7 +207,7 @@ PERIAPT_INLINE void NetWorker::look_after(host::Port& from, int to) {
   if (PERIAPT_UNLIKELY(++sent_ % kLookAfter == 0) && peer_at(to).endpoint->waiting_messages() != 0) catch_up(from);
 }
 
-// Messages wait for credit, or for room. Whoever sends many of them in one entry method takes what others have given
+// Messages wait for credit, or for room. A PE that sends many of them in one entry method takes what others have given
 // back meanwhile, so that not all of them have to wait in a queue until it ends.
 void NetWorker::catch_up(host::Port& from) {
   take_from_others(queue_of(from.pe()));  // as before each progress() of a PE of ours
@@ -278,7 +278,8 @@ const char* NetWorker::wrong_with_block(std::span<const std::byte> wire, ucx::Ta
 
 PERIAPT_INLINE const char* NetWorker::wrong_with(const ucx::Buffer& message, const ucx::Received& received) const {
   if (received.outcome != ucx::Outcome::ok) return ucx::describe(received.outcome);
-  if (NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax) return "nobody has that number";
+  if (NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax)
+    return "no worker has that number";
   if (!is_ours(static_cast<int>(received.tag & kPeMask))) return "it is for a PE that is not here";
   return (received.tag & kLine) != 0 ? wrong_with_line(message.bytes())
                                      : wrong_with_block(message.bytes(), received.tag);
@@ -389,7 +390,8 @@ bool NetWorker::turn() {
   }
   const bool moved = engine_->progress() > 0;
   if (PERIAPT_UNLIKELY(peers_.ended_by() >= 0)) {
-    if (!std::exchange(endpoints_closed_, true)) close_endpoints();  // who is connected with us, and not with that one
+    if (!std::exchange(endpoints_closed_, true))
+      close_endpoints();  // of processes that are connected with us, and not with that one
     config_.ended(peers_.ended_by());
   }
   return moved;
@@ -406,11 +408,11 @@ bool NetWorker::drive_for(host::Port& driver, Deliver deliver, void* context) {
   DeliveryQueue& queue = queue_of(driver.pe());
   bool moved = false;
   if (try_lock_progress(driver)) {
-    take_from_others(queue);  // nobody adds to it while we drive, so what comes now is younger
+    take_from_others(queue);  // no other PE adds to it while we drive: what comes now is younger
     moved = turn();
     unlock_progress(driver);
   } else {
-    host::Port::relax();  // whoever waits here has no look at a network between its own
+    host::Port::relax();  // a PE that waits here looks at no network between its tries
     take_from_others(queue);
   }
   if (PERIAPT_LIKELY(queue.own.empty())) return moved;

@@ -50,7 +50,7 @@ class NetWorker {
   void send(host::Port& from, int to, std::uint64_t meta, void* block);
   void send_line(host::Port& from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes);
   void access(host::Port& from, NetAccess access);
-  /// Drives, if nobody else does. Returns whether anything moved.
+  /// Drives, if no other PE does. Returns whether anything moved.
   bool drive(host::Port& driver);
   /// The same for a PE of this worker; what has come for it goes to `deliver`, when the worker is free again.
   bool drive_for(host::Port& driver, Deliver deliver, void* context);
@@ -177,8 +177,8 @@ class NetWorker {
   std::vector<std::unique_ptr<DeliveryQueue>> queues_;  // by own PE
 
   DrivingLock driving_;                                         // held by the PE that uses the engine
-  host::Port* driver_ = nullptr;                                // its port; null: no PE, but a farewell
-  bool armed_ = false;                                          // somebody may sleep on the engine
+  host::Port* driver_ = nullptr;                                // its port; null: no PE, but a shutdown
+  bool armed_ = false;                                          // a PE may sleep on the engine
   bool shutting_down_ = false;                                  // begin_shutdown() holds the lock
   bool endpoints_closed_ = false;                               // for another process has ended the run
   std::uint32_t sent_ = 0;                                      // by PEs that found the engine free

@@ -59,7 +59,7 @@ OneSided::OneSided(const OneSidedConfig& config)
   words.cookie_at.store(reinterpret_cast<std::uintptr_t>(&cookie_), std::memory_order_relaxed);
   words.cookie.store(cookie_, std::memory_order_relaxed);
   words.pid.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_relaxed);
-  // release: partner is the acquire in keys_of(); but nobody comes here who has not got a key of ours in a message.
+  // release: partner is the acquire in keys_of(); and a process looks only with a key of ours, which came in a message.
   words.keys.store(table_, std::memory_order_release);
   if (config.words.size() > 1 && config.kernel_copies) host::allow_copies_by_siblings();
 }
@@ -132,7 +132,7 @@ Status OneSided::check(const MemoryKey& key, std::uint64_t remote, std::uint64_t
                            std::to_string(key.size) + " bytes that the key gives access to");
   if (!is_near(key.process)) return key.net_bytes != 0 ? Status() : not_registered(key.process);
   if (key.kind != 0) return Status::failure(kHostMemoryOnly);
-  host::KeyEntry entry;
+  host::CachedKey entry;
   entry.id = key.id;
   return entry.allows(*keys_of(key.process), remote, size) ? Status() : not_registered(key.process);
 }
@@ -311,7 +311,7 @@ void OneSided::take_request(int pe, void* block) {
 }
 
 void OneSided::serve(RmaRequest& request) {
-  host::KeyEntry entry;
+  host::CachedKey entry;
   entry.id = request.key;
   if (!entry.allows(*table_, request.remote, request.size)) {
     request.state = RmaRequest::refused;

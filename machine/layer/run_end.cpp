@@ -79,7 +79,7 @@ void RunEnd::gone(int socket) {
           "look at what that process said last; a kill -9 or a lack of memory lets it say nothing");
 }
 
-// `reason`: empty when the launcher has said it. Without one that could, nobody is left to say it but us.
+// `reason`: empty when the launcher has said it. Without one that could, this process alone is left to say it.
 void RunEnd::ended_by_launcher(const std::string& reason) {
   if (ending()) return;
   const bool says_it = !reason.empty() && !job_.watched_by_parent && memory_.control().first_to_tell();

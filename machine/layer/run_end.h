@@ -1,4 +1,4 @@
-// RunEnd: how a run of joined processes ends when it goes wrong: a process is missed, the launcher ends the run, or
+// RunEnd: how a run of several processes ends when it goes wrong: a process is missed, the launcher ends the run, or
 // this process does. All of a host see the exit that is announced in its words (host_control_block.h); those of other
 // hosts get a farewell over the network, and the launcher is told.
 //
@@ -19,7 +19,7 @@ namespace periapt::machine {
 
 class RunEnd {
  public:
-  /// All outlive this, which lives as long as the process once somebody is missed. `net`: null within one host.
+  /// All outlive this, which lives as long as the process once a process is missed. `net`: null within one host.
   RunEnd(const bootstrap::HostLayout& layout, int process, HostMemory& memory, Job& job, Net* net)
       : layout_(layout), process_(process), memory_(memory), job_(job), net_(net) {}
   RunEnd(const RunEnd&) = delete;

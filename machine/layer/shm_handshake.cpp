@@ -55,7 +55,7 @@ void limit_waiting(int socket) {
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
 
-// Who is at the other end; nobody (pid 0, another user) if that cannot be known.
+// The process at the other end; pid 0 of another user if that cannot be known.
 ucred peer_of(int socket) {
   ucred peer{0, ~::geteuid(), 0};
   socklen_t size = sizeof peer;

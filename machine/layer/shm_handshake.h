@@ -26,7 +26,7 @@ class ShmHandshake {
 
   /// The first process of the host: from now on others can come in. `name`: unique on the machine.
   static Result<ShmHandshake> listen(const std::string& name);
-  /// ... and lets `peers` of them in, giving each the files. Those who don't know the secret stay outside.
+  /// ... and accepts `peers` of them, giving each the files. A process without the secret is refused.
   Status accept(int peers, const host::ArenaFiles& files, const std::string& secret);
   /// The others: comes in, and gets the files.
   static Result<ShmHandshake> connect(const std::string& name, int peer, const std::string& secret,

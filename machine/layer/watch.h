@@ -1,5 +1,5 @@
 // Watch: a thread that sleeps until something happens that no PE would notice: another process of the host has gone,
-// the launcher ends the run, or a network that everybody sleeps on has something for us. It never touches a message.
+// the launcher ends the run, or a network that all PEs sleep on has something for us. It never touches a message.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ class Watch {
   void arm_net();
   /// Calls leaving_badly on the watching thread; returns when it is done, or after a second. Safe in a signal handler.
   void leave_badly();
-  /// From now on nobody is missed.
+  /// From now on processes may end.
   void expect_ends() { ends_expected_.store(true, std::memory_order_release); }
 
  private:

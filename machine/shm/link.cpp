@@ -353,7 +353,7 @@ void ShmLink::pump() {
 // ---- one-sided
 
 // Where all the memory of a key is mapped here: looked up once, since the address of what is loaded hangs on it.
-bool ShmLink::find_mapping(host::KeyEntry& key) {
+bool ShmLink::find_mapping(host::CachedKey& key) {
   std::byte* here = memory->here({key.address, key.segment}, key.size);
   if (here == nullptr && key.segment != 0) shared_.sockets_wanted = true;  // it has been told before
   if (here == nullptr) return false;
@@ -363,7 +363,7 @@ bool ShmLink::find_mapping(host::KeyEntry& key) {
 }
 
 Accepted ShmLink::one_sided(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote,
-                            host::KeyEntry& key, Completion& completion) {
+                            host::CachedKey& key, Completion& completion) {
   if (PERIAPT_UNLIKELY(state_ != State::open)) return refuse();
   if (PERIAPT_UNLIKELY(!key.allows(*keys_, remote, size))) return fail(completion, Outcome::bad_key);
   SegmentAddress there{remote, key.segment};
@@ -417,7 +417,7 @@ Accepted ShmLink::wait_for_segment() {
 
 // Neither side may touch the other's memory: the peer does it, as told.
 Accepted ShmLink::ask_for_bytes(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote,
-                                host::KeyEntry& key, Completion& completion) {
+                                host::CachedKey& key, Completion& completion) {
   if (size == 0) return Accepted::done;
   host::Slot* cell = pending_.size() < kAsksMost && may_send_ ? out_.claim() : nullptr;
   if (cell == nullptr) return no_room();
@@ -436,7 +436,7 @@ Accepted ShmLink::ask_for_bytes(bool is_put, std::byte* local, std::uint64_t siz
 }
 
 Accepted ShmLink::fetch_op(ucx::AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
-                           std::uint64_t remote, host::KeyEntry& key, void* result, Completion& completion) {
+                           std::uint64_t remote, host::CachedKey& key, void* result, Completion& completion) {
   if (PERIAPT_UNLIKELY(state_ != State::open)) return refuse();
   if (PERIAPT_UNLIKELY(!key.allows(*keys_, remote, width))) return fail(completion, Outcome::bad_key);
   if (PERIAPT_UNLIKELY(!is_atomic(width, remote))) return fail(completion, Outcome::failed);
@@ -653,7 +653,7 @@ bool ShmLink::deliver_help(const host::Slot& cell) {
 
 bool ShmLink::deliver_ask(const host::Slot& cell, bool with_bytes) {
   Ask what = read_body<Ask>(cell);
-  bool known = what.op == kFlush || host::KeyEntry{what.key}.allows(shared_.keys.table(), what.remote, what.size);
+  bool known = what.op == kFlush || host::CachedKey{what.key}.allows(shared_.keys.table(), what.remote, what.size);
   Outcome outcome = known ? Outcome::ok : Outcome::bad_key;
   if (with_bytes) {
     if (what.op != kPut || placement_.kind != Placing::nothing || what.size == 0) return false;

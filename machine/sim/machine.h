@@ -1,5 +1,6 @@
 // Machine: the simulated machine that a whole program runs on, in virtual time and in one thread. It knows PEs by
-// number only, blocks by their length, and when what happens; who runs the PEs (runtime/scheduler) asks it who is next:
+// number only, blocks by their length, and when what happens; runtime/scheduler runs the PEs and asks it which one is
+// next:
 //
 //   while ((pe = machine.next()) >= 0) {     // its clock stands at the time of its turn
 //     ... take() what has arrived, run one piece of work, send() ...
@@ -51,7 +52,7 @@ class Machine {
   void done(Time again_at);
   /// The PE will have no more turns.
   void retire(int pe) { pes_[static_cast<std::size_t>(pe)].retired = true; }
-  /// How long somebody waits who looks again and again for something that another PE of the node changes.
+  /// How long a PE waits that looks again and again for something that another PE of the node changes.
   static constexpr Time kPoll = 100 * kNs;
 
   // ---- within a turn

@@ -194,14 +194,14 @@ void TcpTransport::accept_all() {
     if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
     if (fd < 0) {
       if (errno == EAGAIN) return;
-      // No more descriptors: who wants to connect waits in the kernel's queue until the next tick.
+      // No more descriptors: a peer that wants to connect waits in the kernel's queue until the next tick.
       if (warnings_++ < kWarningsMax) log::warn("tcp: a connection waits: " + error_text());
       watch(listener_, EPOLL_CTL_MOD, 0);
       listening_paused_ = true;
       return;
     }
     if (attempts_.size() >= kAttemptsMax) {
-      // Whoever has said nothing for longest makes room: strangers can't keep workers out.
+      // The connection that has been silent for longest makes room: strangers can't keep workers out.
       auto silent = std::find_if(attempts_.begin(), attempts_.end(),
                                  [](const auto& attempt) { return !attempt->dead && attempt->link == nullptr; });
       if (silent != attempts_.end()) forget(**silent);
@@ -263,8 +263,8 @@ void TcpTransport::talk(Attempt& attempt) {
   }
 }
 
-/// A peer has connected and proved who it is. Two workers that connect to each other at the same time keep the
-/// connection of the one with the lower number; both follow the same rule, so both keep the same one.
+/// A peer has connected and proved that it belongs to the job. Two workers that connect to each other at the same time
+/// keep the connection of the one with the lower number; both follow the same rule, so both keep the same one.
 void TcpTransport::decide(Attempt& attempt) {
   PeerId peer = attempt.handshake.peer();
   TcpLink* known = links_.find(peer);
@@ -409,7 +409,7 @@ unsigned TcpTransport::events_of(const TcpLink& link) { return EPOLLIN | (link.w
 
 /// Puts the open links into epoll's set, or takes them out. A socket that is in one, whatever is wanted of it, tells it
 /// of each arrival, and its sender pays: a twentieth of the way of a small message. They are out while they are few,
-/// nobody sleeps, and all have room.
+/// no worker sleeps, and all have room.
 void TcpTransport::watch_links(bool wanted) {
   if (watches_links_ == wanted) return;
   watches_links_ = wanted;

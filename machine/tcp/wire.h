@@ -6,8 +6,8 @@
 //   Proof             ->               proves that the opener knows it
 //                     <-   Welcome     from now on, frames in both directions
 //
-// A frame is a Prefix, a header and a payload, padded to a multiple of 8 bytes. The handshake says who is there; it
-// doesn't encrypt or sign what follows.
+// A frame is a Prefix, a header and a payload, padded to a multiple of 8 bytes. The handshake proves which worker is
+// there; it doesn't encrypt or sign what follows.
 #pragma once
 
 #include <array>

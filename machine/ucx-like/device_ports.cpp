@@ -110,7 +110,7 @@ void DevicePorts::poll(Transport& transport) {
   if (std::find(polled_.begin(), polled_.end(), &transport) == polled_.end()) polled_.push_back(&transport);
 }
 
-// One descriptor is waited for itself: an epoll around it would be told of each arrival, by whoever sends.
+// One descriptor is waited for itself: an epoll around it would be told of each arrival, at the cost of the sender.
 int DevicePorts::wait_fd() const {
   if (std::exchange(waits_looked_up_, true)) return wait_fd_;
   std::vector<int> all;

@@ -258,14 +258,6 @@ void EndpointImpl::peer_out_of_credit() {
   if (owner.matching.posted.size() != 0) owner.grant_emergency_credit();
 }
 
-void WorkerImpl::grant_emergency_credit() {
-  for (auto& endpoint : endpoints_) {
-    if (!endpoint->credit.is_exhausted()) continue;
-    endpoint->credit.grant_emergency_credit();
-    endpoint->return_credit();
-  }
-}
-
 EndpointImpl::CreditBook EndpointImpl::credit_book() {
   CreditBook book{credit.available(), credit.granted(), credit.owed(), 0};
   for (Unexpected* message = unexpected_.front(); message != nullptr; message = unexpected_.after(message)) {

@@ -4,6 +4,7 @@
 //   endpoint.cpp   connecting, the queues, credit, control messages, loss
 //   send.cpp       sends that go out at once, and the order of all others
 //   one_sided.cpp  put, get, atomics, flush and fence: within the call, or into their queue
+//   explain.cpp    what was chosen, in words
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Operation: what a worker does for a caller, who holds it as a Request.
+// Operation: what a worker does for a caller, which holds it as a Request.
 //
 // Of an operation that sends or receives a small message three cache lines are touched. What goes beyond that is in its
 // RequestState, which is made when it is asked for.

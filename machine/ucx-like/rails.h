@@ -108,10 +108,10 @@ class Rails {
   /// Where a part of that many bytes will be over first.
   Rail& next(std::uint64_t bytes, const Plan& plan);
   /// Which rails lead to which of the peer's keys, among those whose devices `can` use them.
-  RkeyPtr lanes_to(const std::vector<KeyEntry>& keys, bool (*can)(const Capabilities&));
+  RkeyPtr lanes_to(const std::vector<DeviceKey>& keys, bool (*can)(const Capabilities&));
   /// Keys for the peer to memory of ours, one for each rail that can be used so; `all`: not only the first.
-  std::vector<KeyEntry> expose(LocalMemory& memory, std::span<std::byte> bytes, MemoryKind kind, bool for_get,
-                               bool all);
+  std::vector<DeviceKey> expose(LocalMemory& memory, std::span<std::byte> bytes, MemoryKind kind, bool for_get,
+                                bool all);
 
   // ---- flush
 

@@ -1,8 +1,9 @@
 // The engine's side of a Worker: progress, and the table of protocols by kind of message.
 //
-//   worker.cpp   making a worker, its peers, progress, how operations end
-//   receive.cpp  what arrives: checks, matching, placement; receives
-//   memory.cpp   memory that peers may reach
+//   worker_impl.cpp  making a worker, its peers, progress, how operations end
+//   receive.cpp      what arrives: checks, matching, placement; receives
+//   memory.cpp       memory that peers may reach
+//   explain.cpp      what was chosen, in words
 #pragma once
 
 #include <cstdint>
@@ -172,7 +173,7 @@ class WorkerImpl final : public Worker, public Receiver {
   friend class EndpointImpl;
   friend class Operation;
 
-  // worker.cpp
+  // worker_impl.cpp
   PERIAPT_INLINE void recycle(Operation& operation) {
     if (PERIAPT_UNLIKELY(operation.state_ != nullptr)) end_state(operation);
     operations_.give(&operation);
@@ -234,7 +235,7 @@ class WorkerImpl final : public Worker, public Receiver {
   FlatMap<EndpointImpl*> by_peer_;
   std::vector<std::unique_ptr<EndpointImpl>> endpoints_;
   Pool<RequestState> states_;
-  Kept<Operation, WorkerImpl> operations_;
+  ObjectCache<Operation, WorkerImpl> operations_;
   Ids<Operation> ids_;
   Ids<Memory> memories_;
   std::vector<EndpointImpl*> busy_, draining_;

@@ -458,7 +458,7 @@ TEST(Keys, AKeyIsGoodUntilItIsTakenBack) {
   auto table = std::make_unique<host::KeyTable>();
   host::KeyRing ring(table.get());
   std::uint64_t id = ring.add(1000, 100, 7);
-  host::KeyEntry entry{id};
+  host::CachedKey entry{id};
   EXPECT_TRUE(entry.allows(*table, 1000, 100));
   EXPECT_EQ(entry.segment, 7u);
   EXPECT_FALSE(entry.allows(*table, 999, 1));

@@ -79,7 +79,7 @@ class MatchTable {
   struct Queue {
     std::uint64_t key = 0;
     MatchNode* first = nullptr;
-    MatchNode* last = nullptr;  ///< of an empty queue: whatever was the last one; nullptr: nobody has the place
+    MatchNode* last = nullptr;  ///< of an empty queue: whatever was the last one; nullptr: the place is free
     bool used() const { return last != nullptr; }
   };
 
@@ -129,7 +129,7 @@ class MatchTable {
   std::vector<Queue> queues_;
   std::size_t mask_;
   std::size_t size_ = 0;
-  std::size_t used_ = 0;  ///< places that somebody has
+  std::size_t used_ = 0;  ///< places that are not free
 };
 
 }  // namespace periapt::ucx
