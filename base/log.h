@@ -5,7 +5,7 @@
 
 namespace periapt::log {
 
-/// A line that everybody should see: "periapt: <text>" on stdout (it is part of a run's normal output).
+/// A line for every user of the program: "periapt: <text>" on stdout (it is part of a run's normal output).
 void note(const std::string& text);
 /// Something is not as it should be, but the run goes on: "periapt: warning: <text>" on stderr.
 void warn(const std::string& text);

@@ -247,11 +247,11 @@ void run(MachineLayer& layer, int pe) {
   if (pe == 0) {
     void* memory = layer.heap(0).allocate_permanent(sizeof(Bare));
     std::memset(memory, 0, sizeof(Bare));
-    std::memcpy(layer.board(0), &memory, sizeof(memory));
+    std::memcpy(layer.pe_page(0), &memory, sizeof(memory));
   }
   if (!layer.barrier()) return;
   Bare* bare;
-  std::memcpy(static_cast<void*>(&bare), layer.board(0), sizeof(bare));
+  std::memcpy(static_cast<void*>(&bare), layer.pe_page(0), sizeof(bare));
   Party p{layer, pe, bare, layer.port(pe), layer.heap(pe)};
 
   p.measure("bare: one cache line bounced, one way", [&] { return bounce_one_line(p, 2'000); });
@@ -284,7 +284,7 @@ int run_mode(const std::string& mode) {
     periapt::bootstrap::LayoutRequest request;
     request.pes = 2;
     request.pes_a_process = mode == "threads" ? 2 : 1;
-    auto layout = periapt::bootstrap::resolve_layout(request, periapt::bootstrap::look_at_machine(2));
+    auto layout = periapt::bootstrap::resolve_layout(request, periapt::bootstrap::find_usable_cpus(2));
     if (!layout) periapt::fatal(layout.message());
     if (layout->carrier_count() < 2) periapt::fatal("this benchmark needs two cpus, and may use one", "bench_shm");
     auto layer = MachineLayer::start(*layout);

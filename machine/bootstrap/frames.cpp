@@ -20,7 +20,7 @@ std::uint32_t u32_at(const char* bytes) {
 }  // namespace
 
 bool is_frame_kind(unsigned value) {
-  return (value >= static_cast<unsigned>(FrameKind::plan) && value <= static_cast<unsigned>(FrameKind::who)) ||
+  return (value >= static_cast<unsigned>(FrameKind::plan) && value <= static_cast<unsigned>(FrameKind::ask_missing)) ||
          (value >= static_cast<unsigned>(FrameKind::ready) && value <= static_cast<unsigned>(FrameKind::pong));
 }
 

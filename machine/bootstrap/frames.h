@@ -18,13 +18,13 @@ enum class FrameKind : std::uint8_t {
   // from above: charmrun to the agents of hosts, an agent to its processes
   plan = 1,  ///< body: what an agent shall start (tools/charmrun/plan.h)
   hello,     ///< to a process; number: rank, detail: size; body: texts job, secret, process mapping, description
-  release,   ///< number: the fence that everybody has come to; body (to agents): texts key, value, key, value ...
+  release,   ///< number: the fence that all processes have come to; body (to agents): texts key, value, key, value ...
   value,     ///< answer to get; detail: 1 found, 0 not
   end,       ///< the run ends; number: status; detail 1: charmrun has said why; body: why
   signal,    ///< number: pass this signal to the processes
   input,     ///< body: for the standard input of process 0; empty: its end
   ping,      ///< are you there? number: 1: the asker will sleep, don't miss it
-  who,       ///< number: a fence; who has not come to it?
+  ask_missing,  ///< number: a fence; which processes have not come to it?
 
   // from below
   ready = 64,  ///< an agent has its plan and began; number: host
@@ -37,7 +37,7 @@ enum class FrameKind : std::uint8_t {
   output,      ///< number: rank; detail: 1 or 2; body: what it wrote
   left,        ///< number: rank; detail: wait status; body: texts host, pid
   trouble,     ///< something could not be started; number: status; body: a sentence
-  missing,     ///< answer to who; body: a sentence
+  missing,     ///< answer to ask_missing; body: a sentence
   drained,     ///< the input given so far has been taken
   pong,
 };

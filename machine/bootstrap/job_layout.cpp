@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kForm[] = "member 2";  // changes with what a member tells
 
-bool same_machine(const Machine& a, const Machine& b) { return a.cpus == b.cpus && a.quota == b.quota; }
+bool same_cpus(const UsableCpus& a, const UsableCpus& b) { return a.cpus == b.cpus && a.quota == b.quota; }
 
 // Puts a host's layout, whose numbers begin at 0, where it belongs in the run.
 void adopt(HostLayout& run, const HostLayout& part, int first_pe, int first_process) {
@@ -35,10 +35,10 @@ void adopt(HostLayout& run, const HostLayout& part, int first_pe, int first_proc
 }
 
 // The request as it is for `processes` of the processes. One that was given a single cpu is bound to it even if it has
-// a single PE: whoever dealt the cpus out meant it.
-LayoutRequest share_of(const LayoutRequest& request, const Machine& machine, int pes, int processes) {
+// a single PE: the launcher that dealt the cpus out meant it.
+LayoutRequest share_of(const LayoutRequest& request, const UsableCpus& usable, int pes, int processes) {
   LayoutRequest share = request;
-  share.bind = share.bind || machine.cpus.size() == 1;
+  share.bind = share.bind || usable.cpus.size() == 1;
   share.pes = pes;
   share.processes = processes;
   share.pes_a_process = -1;
@@ -50,8 +50,8 @@ LayoutRequest share_of(const LayoutRequest& request, const Machine& machine, int
 
 std::string Member::encode() const {
   std::ostringstream numbers;
-  numbers << pes << ' ' << machine.quota << ' ' << crowded;
-  for (int cpu : machine.cpus) numbers << ' ' << cpu;
+  numbers << pes << ' ' << usable.quota << ' ' << crowded;
+  for (int cpu : usable.cpus) numbers << ' ' << cpu;
   return pack_texts({kForm, refusal, program, options, numbers.str()});
 }
 
@@ -68,12 +68,12 @@ Result<Member> Member::decode(const std::string& text) {
   member.program = parts[2];
   member.options = parts[3];
   std::istringstream in(parts[4]);
-  if (!(in >> member.pes >> member.machine.quota >> member.crowded) || member.pes < 1 || member.pes > kMaxPes) {
+  if (!(in >> member.pes >> member.usable.quota >> member.crowded) || member.pes < 1 || member.pes > kMaxPes) {
     return Status::failure("another process told of its layout what makes no sense: \"" + parts[4].substr(0, 80) +
                            "\"");
   }
-  for (int cpu; in >> cpu;) member.machine.cpus.push_back(cpu);
-  if (!in.eof() || member.machine.cpus.empty()) {
+  for (int cpu; in >> cpu;) member.usable.cpus.push_back(cpu);
+  if (!in.eof() || member.usable.cpus.empty()) {
     return Status::failure("another process told of its cpus what makes no sense: \"" + parts[4].substr(0, 80) + "\"");
   }
   return member;
@@ -153,14 +153,14 @@ Status lay_out_host(HostLayout& run, const LayoutRequest& request, const std::ve
   bool together = true;
   for (int i = 0; i < host.processes; ++i) {
     const Member& one = member_at(host.first_process + i);
-    together = together && same_machine(one.machine, first.machine) && one.pes == first.pes;
+    together = together && same_cpus(one.usable, first.usable) && one.pes == first.pes;
   }
   for (int i = 0; i < host.processes; i += together ? host.processes : 1) {
     const int process = host.first_process + i;
     const Member& member = member_at(process);
     const int pes = together ? host.pes : member.pes;
     Result<HostLayout> part =
-        resolve_layout(share_of(request, member.machine, pes, together ? host.processes : 1), member.machine);
+        resolve_layout(share_of(request, member.usable, pes, together ? host.processes : 1), member.usable);
     if (!part) return part.status();
     if (!here) continue;
     part->oversubscribed = part->oversubscribed || member.crowded;

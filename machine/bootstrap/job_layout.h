@@ -20,7 +20,7 @@ struct Member {
   std::string options;         ///< those that all must have been given alike, as they were written
   int host = 0;                ///< any numbering
   int pes = 1;                 ///< its own (+ppn)
-  Machine machine;             ///< the cpus it may use
+  UsableCpus usable;           ///< the cpus it may use
   bool crowded = false;        ///< it shares them with other processes of the run that count as other hosts
   std::string encode() const;  ///< without the host, which the launcher knows
   static Result<Member> decode(const std::string& text);

@@ -176,7 +176,7 @@ class Watcher {
   void escalate() {
     if (state_ == State::running) {
       if (code_ == 0) {
-        // Somebody left quietly, and the others did not follow.
+        // One process left quietly, and the others did not follow.
         if (announced()) {
           deadline_ = kNever;  // now they will
           return;

@@ -1,6 +1,6 @@
 // Several processes on this host without a launcher: the program forks one child a process and stays behind as their
 // parent. It watches: when one dies, it says which and ends the others; signals it gets are passed on; when it dies
-// itself, the children end with a sentence. Nothing is left behind, whoever is killed.
+// itself, the children end with a sentence. Nothing is left behind, whichever process is killed.
 #pragma once
 
 #include <functional>

@@ -172,17 +172,17 @@ void follow_map(HostLayout& layout, const std::vector<int>& map) {
 }
 
 // The cpus that the run uses: what is usable less the excluded, no more than the quota.
-Result<std::vector<int>> usable_cpus(const LayoutRequest& request, const Machine& machine) {
+Result<std::vector<int>> chosen_cpus(const LayoutRequest& request, const UsableCpus& usable) {
   std::vector<int> cpus;
-  for (int cpu : machine.cpus) {
+  for (int cpu : usable.cpus) {
     if (std::count(request.excluded.begin(), request.excluded.end(), cpu) == 0) cpus.push_back(cpu);
   }
   if (cpus.empty()) {
-    return Status::failure("+excludecore leaves no cpu: all of those we may use (" + ranges(machine.cpus) +
+    return Status::failure("+excludecore leaves no cpu: all of those we may use (" + ranges(usable.cpus) +
                            ") are excluded");
   }
-  if (machine.quota > 0) {
-    int granted = std::max(1, static_cast<int>(std::ceil(machine.quota - 0.01)));
+  if (usable.quota > 0) {
+    int granted = std::max(1, static_cast<int>(std::ceil(usable.quota - 0.01)));
     if (granted < static_cast<int>(cpus.size())) cpus.resize(granted);
   }
   return cpus;
@@ -262,8 +262,8 @@ Result<LayoutRequest> take_layout_options(int& argc, char** argv) {
   return request;
 }
 
-Result<HostLayout> resolve_layout(const LayoutRequest& request, const Machine& machine) {
-  Result<std::vector<int>> cpus = usable_cpus(request, machine);
+Result<HostLayout> resolve_layout(const LayoutRequest& request, const UsableCpus& usable) {
+  Result<std::vector<int>> cpus = chosen_cpus(request, usable);
   if (!cpus) return cpus.status();
   HostLayout layout;
   layout.cpus = static_cast<int>(cpus->size());
@@ -290,9 +290,9 @@ Result<HostLayout> resolve_layout(const LayoutRequest& request, const Machine& m
     Result<std::vector<int>> map = parse_pe_map(request.pe_map);
     if (!map) return Status::failure("+pemap " + request.pe_map + ": " + map.message());
     for (int cpu : *map) {
-      if (std::count(machine.cpus.begin(), machine.cpus.end(), cpu) == 0) {
+      if (std::count(usable.cpus.begin(), usable.cpus.end(), cpu) == 0) {
         return Status::failure("+pemap " + request.pe_map + " names cpu " + std::to_string(cpu) +
-                               ", which we may not use; we may use " + ranges(machine.cpus));
+                               ", which we may not use; we may use " + ranges(usable.cpus));
       }
     }
     follow_map(layout, *map);
@@ -304,17 +304,17 @@ Result<HostLayout> resolve_layout(const LayoutRequest& request, const Machine& m
   return layout;
 }
 
-Machine look_at_machine(int wanted) {
-  Machine machine;
+UsableCpus find_usable_cpus(int wanted) {
+  UsableCpus usable;
   std::vector<int> cpus = topology::allowed_cpus();
   int all = static_cast<int>(cpus.size());
   if (wanted <= 0) wanted = all;
   // Several small runs on one machine should not all begin on its first cpu: begin on the one we are on.
   auto current = std::find(cpus.begin(), cpus.end(), topology::current_cpu());
   if (wanted < all && current != cpus.end()) std::rotate(cpus.begin(), current, cpus.end());
-  machine.cpus = topology::distinct_cores_first(cpus, wanted);
-  machine.quota = topology::cpu_quota();
-  return machine;
+  usable.cpus = topology::distinct_cores_first(cpus, wanted);
+  usable.quota = topology::cpu_quota();
+  return usable;
 }
 
 // ---- +pemap

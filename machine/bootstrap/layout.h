@@ -73,7 +73,7 @@ struct HostLayout {
 };
 
 /// What the machine offers, apart from the command line so that tests can invent machines.
-struct Machine {
+struct UsableCpus {
   std::vector<int> cpus;  ///< usable, best first (a core's second hardware thread after all first ones)
   double quota = 0;       ///< cpus' worth of time granted; 0: all of them
 };
@@ -97,10 +97,10 @@ Result<LayoutRequest> take_layout_options(int& argc, char** argv);
 void add_layout_options(std::vector<std::string_view>& names);
 
 /// Works the layout out; a contradiction is a Status with the arithmetic and a suggestion. Pure.
-Result<HostLayout> resolve_layout(const LayoutRequest& request, const Machine& machine);
+Result<HostLayout> resolve_layout(const LayoutRequest& request, const UsableCpus& usable);
 
 /// The machine we are on, as far as a layout of `wanted` threads needs to know it (0: all of it).
-Machine look_at_machine(int wanted);
+UsableCpus find_usable_cpus(int wanted);
 
 /// The cpus of a `+pemap` text, in order: `L[-U[:S[.R]+O]][,...]`, optional prefix `L` for hwloc's logical numbers.
 Result<std::vector<int>> parse_pe_map(const std::string& text);

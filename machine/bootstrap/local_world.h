@@ -14,7 +14,7 @@ class LocalBoard {
   static Result<LocalBoard> make(int processes);
   /// After the fork. The board must outlive it.
   std::unique_ptr<World> world(int rank) const;
-  /// Somebody called abort() or finalize(): for the watching parent.
+  /// A process has called abort() or finalize(): for the watching parent.
   bool ended() const;
   bool aborted() const;
 

@@ -18,11 +18,11 @@ bool is_read(int fd) {
   int left = 0;
   if (S_ISFIFO(info.st_mode)) return ::ioctl(fd, FIONREAD, &left) != 0 || left == 0;
   if (S_ISSOCK(info.st_mode)) return ::ioctl(fd, SIOCOUTQ, &left) != 0 || left == 0;
-  return true;  // a file, a terminal: nobody has to pass it on
+  return true;  // a file, a terminal: no launcher has to pass it on
 }
 
-// Once read, it has to be passed on, which nobody can see. hydra and Open MPI pass it on by the way by which they are
-// told to abort, in order; Slurm doesn't.
+// Once read by the launcher, it has to be passed on, which can't be seen from here. hydra and Open MPI pass it on by
+// the connection by which they are told to abort, in order; Slurm doesn't.
 constexpr timespec kMoment{0, 20'000'000};
 constexpr timespec kSlurmsMoment{0, 400'000'000};
 

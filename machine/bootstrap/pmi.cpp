@@ -1,6 +1,6 @@
-// The two PMI wires, as clients: PMI-1 (hydra, Slurm's pmi2 plug-in, Flux, and whoever else sets PMI_FD) and PMI-2.
-// Both begin with the same line on the same socket; the server says which version it speaks. One command at a time is
-// on the wire; each is answered, but abort.
+// The two PMI wires, as clients: PMI-1 (hydra, Slurm's pmi2 plug-in, Flux, and any other launcher that sets PMI_FD) and
+// PMI-2. Both begin with the same line on the same socket; the server says which version it speaks. One command at a
+// time is on the wire; each is answered, but abort.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -107,7 +107,7 @@ class Pmi1Wire final : public PmiWire {
     return {};
   }
 
-  // On a connection made by PMI_PORT the server says who we are.
+  // On a connection made by PMI_PORT the server says which rank this process has.
   Status introduce(const std::string& id) {
     Status sent = stream_->send(format_pmi1({{"cmd", "initack"}, {"pmiid", id}}));
     if (!sent) return sent;
@@ -196,7 +196,7 @@ class Pmi2Wire final : public PmiWire {
     return ask({{"cmd", "kvs-put"}, {"key", key}, {"value", value}}, "kvs-put-response").status();
   }
   // A fence of PMI-2 only promises that what was put can be read: hydra's answers at once, and lets a read wait for the
-  // one who puts. So we go around by reads, each one twice as far (a dissemination barrier): log2(size) rounds.
+  // put. So we go around by reads, each one twice as far (a dissemination barrier): log2(size) rounds.
   Status fence() override {
     std::string number = std::to_string(++fences_);
     for (int step = 1; step == 1 || step < facts_.size; step *= 2) {

@@ -128,7 +128,7 @@ void on_event(std::size_t, pmix_status_t status, const pmix_proc_t* source, pmix
   if (done) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);
 }
 
-// A fence under way. The library has it too until it answers, which may be after nobody waits any longer.
+// A fence under way. The library has it too until it answers, which may be after this process has stopped waiting.
 struct Fence {
   std::mutex mutex;
   std::condition_variable changed;

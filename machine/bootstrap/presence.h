@@ -1,7 +1,7 @@
-// Who of this machine has come how far in start-up, for the watchdog: launchers don't say whom a fence waits for. Each
-// process that enters a fence holds a socket with a name that says so (Linux's abstract names: no file, gone with the
-// process, whatever ends it); a process that waits asks which names exist. It answers for processes in the same network
-// name space only, and is a hint for people, never used for decisions.
+// How far each process of this machine has come in start-up, for the watchdog: launchers don't say which process a
+// fence waits for. Each process that enters a fence holds a socket with a name that says so (Linux's abstract names: no
+// file, gone with the process, whatever ends it); a process that waits asks which names exist. It answers for processes
+// in the same network name space only, and is a hint for people, never used for decisions.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Presence {
  private:
   std::string job_;
   int held_ = -1;
-  int former_ = -1;  // of the phase before: somebody may still ask for it
+  int former_ = -1;  // of the phase before: another process may still ask for it
 };
 
 }  // namespace periapt::bootstrap

@@ -1,6 +1,6 @@
 // What World is made of: a Wire is one way of talking to one kind of launcher, and knows only to put short texts under
-// keys, to wait for everybody, and to read what others put. world_on_wire() makes a World of any of them: it adds bytes
-// of any kind and length, the job's secret, who is on which host, and the watchdog of start-up.
+// keys, to wait for all processes, and to read what others put. world_on_wire() makes a World of any of them: it adds
+// bytes of any kind and length, the job's secret, the host of each process, and the watchdog of start-up.
 //
 // To add a launcher: a Wire, a look_for_...() that says in words why it is not there, and a line in world.cpp.
 #pragma once
@@ -23,7 +23,7 @@ struct WireFacts {
   std::string host_source;       ///< where host_of is from, in words
   std::string secret;            ///< empty: has to be made and exchanged
   std::string describe;          ///< "PMI-1 (hydra, job kvs_1)"
-  bool watched = false;          ///< the launcher itself says who is waited for
+  bool watched = false;          ///< the launcher itself says which process is waited for
   std::size_t longest_key = 63;  ///< characters
   std::size_t longest_value = 1023;
 };
@@ -35,9 +35,9 @@ class Wire {
 
   /// Keys and values consist of letters, digits, '-', '_' and '.' and keep to the longest lengths. A key is put once.
   virtual Status put(const std::string& key, const std::string& value) = 0;
-  /// Waits until everybody has called it.
+  /// Waits until every process has called it.
   virtual Status fence() = 0;
-  /// A key that nobody put before the latest fence is a failure.
+  /// A key that no process put before the latest fence is a failure.
   virtual Result<std::string> get(int rank, const std::string& key) = 0;
   /// Like World's; from any thread.
   virtual void abort(int code, const std::string& reason) = 0;
@@ -66,11 +66,11 @@ bool built_with_pmix();
 /// only, the wire found speaks 1.
 Looked look_for_pmi(int version);
 
-/// Waits until the launcher has read what this process has printed, two seconds at most. Launchers end everybody at
+/// Waits until the launcher has read what this process has printed, two seconds at most. Launchers end all processes at
 /// once when they are told to abort, or when a process fails, and lose what they have not read: the sentence that says
 /// why.
 void let_output_through();
-/// Slurm's srun, and nobody in between.
+/// By Slurm's srun itself, with no other launcher in between.
 bool started_by_slurm();
 
 /// Exchanges what the wire does not know by itself (one fence at most).

@@ -1,4 +1,4 @@
-// World::find: who started us. Each launcher is looked for in turn; the first that answers is taken.
+// World::find: which launcher started this process. Each is looked for in turn; the first that answers is taken.
 #include "machine/bootstrap/world.h"
 
 #include <unistd.h>
@@ -51,7 +51,7 @@ struct Launcher {
   bool only_by_name;
 };
 // Our own first: it stands nearest to us, whatever started it. PMIx before PMI: launchers that offer both mean PMIx.
-// PMI-1 before PMI-2, though servers of 2 speak 1: its barrier waits for everybody by definition.
+// PMI-1 before PMI-2, though servers of 2 speak 1: its barrier waits for all processes by definition.
 constexpr Launcher kLaunchers[] = {
     {"charmrun", look_for_own_launcher, false},
     {"pmix", look_for_pmix, false},

@@ -1,4 +1,4 @@
-// World: how the processes of a run come to know each other, whoever started them.
+// World: how the processes of a run come to know each other, whichever launcher started them.
 //
 // Found at run time, in this order: our own launcher (charmrun; it stands nearest, whatever started it), PMIx, PMI-1
 // and PMI-2 (Slurm's and hydra's wires), alone. The same program runs under each. docs/launching.md says how to start
@@ -31,7 +31,7 @@ class World {
   /// Makes a value known under a name; others see it after a fence. Any bytes, up to 4096 (split underneath if need
   /// be). A process puts a name once. Names are short (40 characters): letters, digits, '-', '_' and '.'.
   virtual Status put(const std::string& name, const std::string& value) = 0;
-  /// Waits until everybody has called it.
+  /// Waits until every process has called it.
   virtual Status fence() = 0;
   /// What process `rank` put under the name, before the latest fence.
   virtual Result<std::string> get(int rank, const std::string& name) = 0;

@@ -20,8 +20,8 @@ namespace {
 constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kMostPieces = 99999;
 
-// Equal for processes of one host and of nobody else's: what the launcher calls the host if it has a name of its own
-// for it, and the boot's number.
+// Equal for processes of one host, and different for those of two: what the launcher calls the host if it has a name of
+// its own for it, and the boot's number.
 std::string host_identity() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
@@ -181,7 +181,7 @@ class WireWorld final : public World {
     return {};
   }
 
-  // Who has not come to this fence, as far as can be seen from this host.
+  // The processes that have not come to this fence, as far as can be seen from this host.
   struct Missing {
     std::vector<int> here, elsewhere;  // elsewhere: nothing is known of them
     bool lower_waits = false;          // a process of this host with a lower rank waits too
@@ -215,7 +215,7 @@ class WireWorld final : public World {
   // On the watchdog's thread. The lowest process of each host that waits speaks for its host.
   std::string who_is_missing(int seconds) const {
     const Missing missing = this->missing();
-    // Nobody is missing: the last one has just come.
+    // No process is missing: the last one has just come.
     if (missing.lower_waits || (missing.here.empty() && missing.elsewhere.empty())) return {};
     return "process " + std::to_string(facts_.rank) + " of " + std::to_string(facts_.size) + " has waited for " +
            std::to_string(seconds) + " s at fence " + std::to_string(fences_) +

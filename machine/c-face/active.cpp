@@ -14,7 +14,7 @@ struct Head {
   std::uint32_t wants_reply = 0;
 };
 
-// Calls the user's handler. `flag` says whether he may keep the data.
+// Calls the user's handler. `flag` says whether it may keep the data.
 ucs_status_t call(ucp_worker::Handler& handler, ucx::Endpoint& from, std::span<const std::byte> header, void* data,
                   std::size_t length, bool may_keep) {
   Head head;

@@ -28,7 +28,7 @@ struct MeetingHead {
 
 int nonblocking_socket(int family) { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 
-// The answer to somebody who wants to connect. Who takes him may be another worker than the one that listens.
+// The answer to a process that wants to connect. The worker that takes it may be another than the one that listens.
 void answer_meeting(ucp_conn_request* request, Answer answer, ucp_worker* taker) {
   std::vector<std::byte> address = answer == accepted ? taker->engine->address() : std::vector<std::byte>();
   Meeting::append_message(request->meeting->out, answer, address);

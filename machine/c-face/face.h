@@ -98,7 +98,7 @@ struct alignas(16) Request {
 Request* take_request(ucp_worker* worker, const ucp_request_param_t* param = nullptr,
                       Request::Told told = Request::Told::none);
 void give_back(Request* request);
-/// It has ended: tells the user, and gives it back if he has freed it.
+/// It has ended: tells the user, and gives it back if the user has freed it.
 void end(Request* request, ucs_status_t status);
 /// The engine's call-backs, with a Request as context.
 void sent(void* request, ucx::Outcome outcome);
@@ -148,7 +148,7 @@ struct ucp_listener {
   int fd = -1;
   ucp_listener_conn_handler_t conn = {};
   ucp_listener_accept_handler_t accept = {};
-  std::vector<std::unique_ptr<periapt::face::Meeting>> arriving;  ///< that have not said who they are
+  std::vector<std::unique_ptr<periapt::face::Meeting>> arriving;  ///< connections that have not named their worker
 };
 
 struct ucp_conn_request {
@@ -170,7 +170,7 @@ struct ucp_ep {
   bool told = false;
   std::string name;
   std::deque<std::function<void(ucs_status_t)>> waiting;  ///< for the connection, or its failure
-  // Streams: what has come, in order, and who waits for it.
+  // Streams: what has come, in order, and the receives that wait for it.
   struct StreamWait {
     periapt::face::Request* request;
     std::size_t filled = 0;

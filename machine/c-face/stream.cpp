@@ -10,7 +10,7 @@ using face::Request;
 
 namespace {
 
-// Gives what has come to those who wait, in order.
+// Gives what has come to the receives that wait, in order.
 void serve(ucp_ep& ep) {
   while (!ep.stream_waits.empty() && !ep.stream_data.empty()) {
     ucp_ep::StreamWait& wait = ep.stream_waits.front();
@@ -69,7 +69,7 @@ ucs_status_ptr_t receive(ucp_ep_h ep, Request* request, void* buffer, size_t cou
   }
   request->bytes = face::Bytes::to_receive(buffer, count, type);
   std::size_t unit = (type & UCP_DATATYPE_CLASS_MASK) == UCP_DATATYPE_CONTIG ? type >> UCP_DATATYPE_SHIFT : 1;
-  // Nobody is told from inside the call.
+  // No call-back is made from inside the call.
   Request::Told told = request->told;
   request->told = Request::Told::none;
   ep->stream_waits.push_back({request, 0, std::max<std::size_t>(unit, 1), all});

@@ -65,7 +65,7 @@ ucx::PeerId random_id() {
   return id;
 }
 
-// The jobs of UCX share no secret; somebody who has one gives it to all processes.
+// The jobs of UCX share no secret; a user with one gives it to all processes.
 std::vector<std::byte> secret() {
   const char* given = std::getenv("PERIAPT_UCP_SECRET");
   std::string text = given != nullptr ? given : "a program for UCX, without a secret of its own";

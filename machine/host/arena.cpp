@@ -40,7 +40,7 @@ std::byte* map_at(std::uintptr_t address, std::size_t bytes, int protection, int
   return static_cast<std::byte*>(got);
 }
 
-// A memory file of a size that nobody can change any more.
+// A memory file whose size can't be changed any more.
 Result<int> make_file(std::size_t bytes, int process) {
   std::string name = "periapt-process-" + std::to_string(process);
   int file = ::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -5,9 +5,9 @@
 //   | host page: words of the run | slice of PE 0: inbox, rings, heap | slice of PE 1 | ...
 //
 // A run of several processes backs it with sealed, sparse memfds, one a process, mapped before the processes are
-// forked, or handed to processes that a launcher started (machine/layer/host_room.h); they have no name, so nothing is
-// left behind whoever dies. A run of one process uses private memory, whose
-// pages are cheaper to touch first. Address space is reserved generously and costs nothing until it is touched.
+// forked, or handed to processes that a launcher started (machine/layer/shm_handshake.h); they have no name, so nothing
+// is left behind, whichever process dies. A run of one process uses private memory, whose pages are cheaper to touch
+// first. Address space is reserved generously and costs nothing until it is touched.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace periapt::host {
 struct ArenaFiles {
   std::uint64_t base = 0;
   std::uint64_t slice_bytes = 0;
-  std::vector<int> files;  ///< one for each process, in order; whoever holds this closes them
+  std::vector<int> files;  ///< one for each process, in order; the holder of this closes them
 };
 
 class Arena {

@@ -41,22 +41,22 @@ std::string in_words(std::size_t bytes) {
 
 }  // namespace
 
-Heap::Heap(const HeapPlace& place)
-    : pe_(static_cast<std::uint32_t>(place.pe)),
-      pes_(place.pes),
-      returns_(place.return_stacks[place.pe]),
-      pending_(static_cast<Pending*>(std::calloc(static_cast<std::size_t>(place.pes), sizeof(Pending)))),
-      return_stacks_(place.return_stacks),
-      begin_(place.begin),
+Heap::Heap(const HeapConfig& config)
+    : pe_(static_cast<std::uint32_t>(config.pe)),
+      pes_(config.pes),
+      returns_(config.return_stacks[config.pe]),
+      pending_(static_cast<Pending*>(std::calloc(static_cast<std::size_t>(config.pes), sizeof(Pending)))),
+      return_stacks_(config.return_stacks),
+      begin_(config.begin),
       small_end_(
-          reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(place.begin), platform::kCacheLine))),
+          reinterpret_cast<std::byte*>(round_up(reinterpret_cast<std::uintptr_t>(config.begin), platform::kCacheLine))),
       big_begin_(
-          reinterpret_cast<std::byte*>(round_down(reinterpret_cast<std::uintptr_t>(place.end), platform::kPage))),
-      end_(place.end),
-      populated_(place.begin),
+          reinterpret_cast<std::byte*>(round_down(reinterpret_cast<std::uintptr_t>(config.end), platform::kPage))),
+      end_(config.end),
+      populated_(config.begin),
       populate_step_(kFirstPopulate),
       cache_limit_(kDefaultCache),
-      shared_(place.shared) {
+      shared_(config.shared) {
   if (pending_ == nullptr) fatal("no memory to start PE " + std::to_string(pe_));
 }
 

@@ -5,7 +5,7 @@
 //
 //   line 0: | Block header, 16 B | envelope, 48 B |   line 1: | payload ...
 //
-// A released block goes back to the heap it came from, whoever releases it:
+// A released block goes back to the heap it came from, whichever PE releases it:
 //   - on the own PE it is pushed on the free list of its size class (last in, first out: its lines are still warm);
 //   - on another PE its address is collected, per owner, and a full collection is handed back with one CAS on the
 //     owner's return stack. The addresses travel inside the returned blocks themselves, as a flat tree: the first block
@@ -89,7 +89,7 @@ struct HeapStatistics {
 };
 
 /// Where a heap lives; filled by MachineLayer (or by a test).
-struct HeapPlace {
+struct HeapConfig {
   int pe = 0;
   std::byte* begin = nullptr;  ///< the part of the PE's slice that is the heap
   std::byte* end = nullptr;
@@ -100,7 +100,7 @@ struct HeapPlace {
 
 class alignas(platform::kCacheLine) Heap {
  public:
-  explicit Heap(const HeapPlace& place);
+  explicit Heap(const HeapConfig& config);
   ~Heap();
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
@@ -124,7 +124,7 @@ class alignas(platform::kCacheLine) Heap {
   PERIAPT_INLINE void release(void* bytes) {
     Block* block = Block::of(bytes);
     if (PERIAPT_UNLIKELY(block->state != Block::kLive)) refuse_release(block);
-    // 1: nobody else holds it, so nobody can change the count. acquire: partner is the release in the fetch_sub of
+    // 1: there is no other holder that could change the count. acquire: partner is the release in the fetch_sub of
     // a former holder on another PE, whose reads of the block come before our reuse of it.
     if (PERIAPT_UNLIKELY(block->references.load(std::memory_order_acquire) != 1)) {
       if (block->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
@@ -137,12 +137,12 @@ class alignas(platform::kCacheLine) Heap {
     }
   }
 
-  /// `count` more holders. The caller holds a reference itself, so relaxed is enough: whoever gets one of the new
-  /// references gets it through a message, which orders it.
+  /// `count` more holders. The caller holds a reference itself, so relaxed is enough: a PE gets
+  /// one of the new references through a message, which orders it.
   static void add_reference(void* bytes, std::uint32_t count = 1) {
     Block::of(bytes)->references.fetch_add(count, std::memory_order_relaxed);
   }
-  /// Does anybody else hold it? A `false` stays false, as only holders can add one.
+  /// Is there another holder? A `false` stays false, as only holders can add one.
   static bool is_shared(const void* bytes) { return Block::of(bytes)->references.load(std::memory_order_acquire) != 1; }
   /// A block that this caller alone holds with the same first `used` bytes: the same one when it is not shared, else a
   /// copy from this heap, the given reference released.

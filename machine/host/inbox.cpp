@@ -22,7 +22,7 @@ struct Overflow {
 
 namespace {
 
-// Without membarrier nobody can make the senders' stores visible for us; then a sleep is short.
+// Without membarrier there is no way to see the senders' stores in time; then a sleep is short.
 constexpr std::uint64_t kBoundedSleepNs = 200'000;
 
 // Rings of fewer slots when there are many of them: with n PEs there may be n * n.
@@ -44,25 +44,25 @@ void tell_news(SleepWord& word, bool across_processes) {
   end_sleep(word, across_processes);
 }
 
-Port::Port(const PortPlace& place)
-    : inbox_(place.inboxes[place.pe - place.host_first]),
-      pe_(place.pe),
-      host_first_(place.host_first),
-      host_pes_(place.host_pes != 0 ? place.host_pes : place.pes),
-      heap_(place.heap),
-      place_(place),
-      sleep_word_(place.sleep[place.pe - place.host_first]),
+Port::Port(const PortConfig& config)
+    : inbox_(config.inboxes[config.pe - config.host_first]),
+      pe_(config.pe),
+      host_first_(config.host_first),
+      host_pes_(config.host_pes != 0 ? config.host_pes : config.pes),
+      heap_(config.heap),
+      config_(config),
+      sleep_word_(config.sleep[config.pe - config.host_first]),
       siblings_{this} {
   outgoing_ = new Outgoing[static_cast<std::size_t>(host_pes_)];
   incoming_ = new Incoming[static_cast<std::size_t>(host_pes_)];
   incoming_from_.assign(static_cast<std::size_t>(host_pes_), nullptr);
   bitmap_words_ = (host_pes_ + 63) / 64;
-  if (place_.ring_capacity == 0) place_.ring_capacity = default_capacity(host_pes_);
+  if (config_.ring_capacity == 0) config_.ring_capacity = default_capacity(host_pes_);
   for (int i = 0; i < host_pes_; ++i) {
-    outgoing_[i].inbox = place.inboxes[i];
-    outgoing_[i].sleep = place.sleep[i];
+    outgoing_[i].inbox = config.inboxes[i];
+    outgoing_[i].sleep = config.sleep[i];
   }
-  can_sleep_long_ = register_membarrier(place.across_processes);
+  can_sleep_long_ = register_membarrier(config.across_processes);
 }
 
 Port::~Port() {
@@ -80,7 +80,7 @@ bool Port::make_room(Outgoing& out, int pe) {
     return true;
   }
   if (out.overflow != nullptr && !out.overflow->queue.empty()) {
-    // Those go first. Who sends for long looks after them meanwhile: the receiver must not run dry.
+    // Those go first. A long row of sends looks after them meanwhile: the receiver must not run dry.
     if (room_until(out) != out.next) drain_parked();
     return out.next != out.limit;
   }
@@ -90,7 +90,7 @@ bool Port::make_room(Outgoing& out, int pe) {
 }
 
 // A message that is parked is copied once more and costs memory, and so do all behind it until the last of them has
-// gone. A receiver that is at work makes room soon; so its sender, who is faster, waits for that a moment.
+// gone. A receiver that is at work makes room soon; so its sender, which is faster, waits for that a moment.
 void Port::wait_for_room(Outgoing& out) {
   constexpr int kGaps = 160;  // some 8 us: a quarter of a ring at 60 ns a message
   auto asleep = [&] { return out.sleep->sleeping.load(std::memory_order_relaxed) != 0; };
@@ -107,7 +107,7 @@ std::uint64_t Port::room_until(const Outgoing& out) {
 }
 
 void Port::make_ring(Outgoing& out, int pe) {
-  std::uint32_t capacity = place_.ring_capacity;
+  std::uint32_t capacity = config_.ring_capacity;
   Ring* ring = static_cast<Ring*>(heap_->allocate_permanent(Ring::bytes(capacity)));
   ring->capacity = capacity;
   ring->capacity_log = floor_log2(capacity);
@@ -120,14 +120,14 @@ void Port::make_ring(Outgoing& out, int pe) {
   out.next = 0;
   out.limit = capacity;
   // release, both: partners are the acquires in adopt_rings(); the ring's head is complete before it is found, and it
-  // is found by whoever sees the count.
+  // is found by every reader that sees the count.
   out.inbox->rings[pe_ - host_first_].store(ring, std::memory_order_release);
   out.inbox->announced.fetch_add(1, std::memory_order_release);
 }
 
 void Port::attend(Outgoing& out) {
   if (out.sleep->marks_wanted.load(std::memory_order_relaxed) != 0) mark(*out.inbox, pe_ - host_first_);
-  end_sleep(*out.sleep, place_.across_processes);
+  end_sleep(*out.sleep, config_.across_processes);
 }
 
 // A mark is a hint. The bit may be seen set here although the receiver is just clearing it and has not seen the slot:
@@ -140,7 +140,7 @@ void Port::mark(Inbox& inbox, int host_source) {
 }
 
 void Port::send_later(int pe, std::uint64_t meta, void* bytes) {
-  if (is_far(pe)) return place_.far->send(pe_, pe, meta, bytes);
+  if (is_far(pe)) return config_.far->send(pe_, pe, meta, bytes);
   std::byte body[Slot::kBodyBytes];
   write_block(body, bytes);
   platform::hand_over(bytes);
@@ -225,7 +225,7 @@ void Port::report(Incoming& in) {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (PERIAPT_UNLIKELY(in.ring->sender_waits.load(std::memory_order_relaxed) != 0)) {
     in.ring->sender_waits.store(0, std::memory_order_relaxed);
-    end_sleep(*place_.sleep[in.source - host_first_], place_.across_processes);
+    end_sleep(*config_.sleep[in.source - host_first_], config_.across_processes);
   }
 }
 
@@ -288,7 +288,7 @@ void Port::sleep(std::uint64_t deadline_ns) {
   // After this call every thread of the run has either made the stores visible that came before its latest load of
   // `sleeping`, or will see the 1: the heavy half of the fence whose light half is the signal fence in publish().
   if (can_sleep_long_) {
-    membarrier(place_.across_processes);
+    membarrier(config_.across_processes);
   }
   bool found = word.news.load(std::memory_order_relaxed) != 0;
   for (Port* port : siblings_) found = port->anything_to_do() || found;
@@ -299,7 +299,7 @@ void Port::sleep(std::uint64_t deadline_ns) {
       ns = deadline_ns > now ? deadline_ns - now : 0;
     }
     if (!can_sleep_long_) ns = std::min(ns, kBoundedSleepNs);
-    if (ns != 0) futex_wait(word.sleeping, 1, ns, place_.across_processes);
+    if (ns != 0) futex_wait(word.sleeping, 1, ns, config_.across_processes);
   }
   word.sleeping.store(0, std::memory_order_relaxed);
   // acquire: partner is the release in tell_news().
@@ -307,7 +307,7 @@ void Port::sleep(std::uint64_t deadline_ns) {
 }
 
 void Port::wake(int pe) {
-  if (!is_far(pe)) tell_news(*place_.sleep[pe - host_first_], place_.across_processes);
+  if (!is_far(pe)) tell_news(*config_.sleep[pe - host_first_], config_.across_processes);
 }
 
 }  // namespace periapt::host

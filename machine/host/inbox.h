@@ -60,7 +60,7 @@ class FarSide {
 };
 
 /// What a Port needs to know of the run; filled by MachineLayer (or by a test).
-struct PortPlace {
+struct PortConfig {
   int pe = 0;
   int pes = 0;                        ///< of the run
   int host_first = 0;                 ///< the first PE of this host
@@ -77,7 +77,7 @@ struct Overflow;
 
 class alignas(platform::kCacheLine) Port {
  public:
-  explicit Port(const PortPlace& place);
+  explicit Port(const PortConfig& config);
   ~Port();
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
@@ -117,9 +117,9 @@ class alignas(platform::kCacheLine) Port {
   }
 
   /// The same, where is_far() is known to be true.
-  void send_far(int pe, std::uint64_t meta, void* bytes) { place_.far->send(pe_, pe, meta, bytes); }
+  void send_far(int pe, std::uint64_t meta, void* bytes) { config_.far->send(pe_, pe, meta, bytes); }
   void send_far_line(int pe, std::uint64_t meta, const std::byte* body, std::size_t bytes) {
-    place_.far->send_line(pe_, pe, meta, body, bytes);
+    config_.far->send_line(pe_, pe, meta, body, bytes);
   }
 
   /// Messages parked here for want of a slot, all destinations: for back-pressure.
@@ -154,8 +154,8 @@ class alignas(platform::kCacheLine) Port {
 
   /// Sleeps until something may have arrived for one of the PEs of this carrier, until wake() or until `deadline_ns`
   /// (clock::now_ns(); ~0: none); with parked messages, also until one of them can go out. May return early. Hands back
-  /// collected blocks first. A poll() that delivered nothing may have sent parked ones: whoever waits for that looks
-  /// at parked() again before sleeping.
+  /// collected blocks first. A poll() that delivered nothing may have sent parked ones: a caller that waits for that
+  /// looks at parked() again before sleeping.
   void sleep(std::uint64_t deadline_ns);
 
   /// Ends the sleep of the carrier that runs `pe`, if it sleeps. For news that are not messages.
@@ -332,7 +332,7 @@ class alignas(platform::kCacheLine) Port {
   int host_first_;
   int host_pes_;
   Heap* heap_;
-  PortPlace place_;
+  PortConfig config_;
   SleepWord* sleep_word_;
   bool can_sleep_long_ = true;  ///< membarrier works
   std::vector<int> destinations_parked_;

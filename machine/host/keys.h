@@ -1,6 +1,6 @@
 // Keys: which memory of a worker is registered, in a table that its peers map for reading. A key is the number of an
 // entry and nothing else, so a forged or outdated one finds no entry that bears it, and an operation after
-// deregister_memory() is refused by the one who would have done it, at the price of a load.
+// deregister_memory() is refused by the process that would have done it, at the price of a load.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ struct KeyTable {
 static_assert(sizeof(KeyTable) % platform::kPage == 0, "a memory file is whole pages");
 
 /// An entry as one peer has read it.
-struct KeyEntry {
+struct CachedKey {
   std::uint64_t id = 0;
   std::uint64_t address = 0, size = 0, segment = 0;
   bool known = false;           ///< the fields above have been read

@@ -1,4 +1,4 @@
-// The kernel's asymmetric barrier: who is about to sleep pays for the ordering, who sends pays nothing.
+// The kernel's asymmetric barrier: a PE about to sleep pays for the ordering, a sender pays nothing.
 #pragma once
 
 namespace periapt::host {

@@ -13,7 +13,7 @@ struct HostMemory::Slice {
   host::Inbox inbox;
   host::ReturnStack returns;
   OneSidedWords one_sided;  // of the process, at its first PE
-  alignas(platform::kCacheLine) std::byte board[MachineLayer::kBoardBytes];
+  alignas(platform::kCacheLine) std::byte pe_page[MachineLayer::kPePageBytes];
 };
 
 namespace {
@@ -36,27 +36,27 @@ Tables tables_at(std::byte* at, int pes) {
 }  // namespace
 
 HostMemory::HostMemory(const bootstrap::HostLayout& layout, host::Arena arena)
-    : layout_(layout), arena_(std::move(arena)), words_(HostWords::of(arena_)) {
+    : layout_(layout), arena_(std::move(arena)), control_(HostControlBlock::of(arena_)) {
   const bootstrap::Host& host = layout.this_host();
   for (int i = 0; i < host.pes; ++i)
     find_parts(i, host.pes, layout.carrier_of[static_cast<std::size_t>(host.first_pe + i)]);
 }
 
 HostMemory::HostMemory(const bootstrap::HostLayout& layout, host::Arena arena, host::FarSide& far)
-    : layout_(layout), arena_(std::move(arena)), words_(HostWords::of(arena_)) {
-  // The Port stands for a PE behind the last one, which nobody is: so all others are far.
-  const int nobody = layout.pes;
+    : layout_(layout), arena_(std::move(arena)), control_(HostControlBlock::of(arena_)) {
+  // The Port stands for a PE behind the last one, which does not exist: so all others are far.
+  const int behind_all = layout.pes;
   find_parts(0, 1, 0);
   make_heap(0, 1);
-  boards_ = static_cast<std::byte*>(
-      heaps_.front()->allocate_permanent(MachineLayer::kBoardBytes * static_cast<std::size_t>(layout.pes)));
-  host::PortPlace place;
-  place.pe = nobody;
-  place.pes = nobody + 1;
-  place.host_first = nobody;
-  place.host_pes = 1;
-  place.far = &far;
-  make_port(place);
+  pe_pages_ = static_cast<std::byte*>(
+      heaps_.front()->allocate_permanent(MachineLayer::kPePageBytes * static_cast<std::size_t>(layout.pes)));
+  host::PortConfig config;
+  config.pe = behind_all;
+  config.pes = behind_all + 1;
+  config.host_first = behind_all;
+  config.host_pes = 1;
+  config.far = &far;
+  make_port(config);
 }
 
 // Slice `i` of `pes`, of a PE that runs on this carrier. Called for one after the other.
@@ -66,7 +66,7 @@ void HostMemory::find_parts(int i, int pes, int carrier) {
   slice(i)->inbox.may_hold = tables.may_hold;
   return_stacks_.push_back(&slice(i)->returns);
   inboxes_.push_back(&slice(i)->inbox);
-  sleep_.push_back(words_->sleep(carrier));
+  sleep_.push_back(control_->sleep(carrier));
 }
 
 void HostMemory::open(int process, host::FarSide* far) {
@@ -75,13 +75,13 @@ void HostMemory::open(int process, host::FarSide* far) {
   first_pe_ = own.first_pe;
   for (int pe = own.first_pe; pe < own.first_pe + own.pes; ++pe) {
     make_heap(pe - host.first_pe, host.pes);
-    host::PortPlace place;
-    place.pe = pe;
-    place.pes = layout_.pes;
-    place.host_first = host.first_pe;
-    place.host_pes = host.pes;
-    place.far = far;
-    make_port(place);
+    host::PortConfig config;
+    config.pe = pe;
+    config.pes = layout_.pes;
+    config.host_first = host.first_pe;
+    config.host_pes = host.pes;
+    config.far = far;
+    make_port(config);
   }
   join_siblings(own);
 }
@@ -96,23 +96,23 @@ void HostMemory::join_siblings(const bootstrap::Process& own) {
 }
 
 void HostMemory::make_heap(int i, int pes) {
-  host::HeapPlace place;
-  place.pe = i;
-  place.pes = pes;
-  place.begin = tables_at(arena_.slice(i) + sizeof(Slice), pes).end;
-  place.end = arena_.slice(i) + arena_.slice_bytes();
-  place.shared = arena_.shared();
-  place.return_stacks = return_stacks_.data();
-  heaps_.push_back(std::make_unique<host::Heap>(place));
+  host::HeapConfig config;
+  config.pe = i;
+  config.pes = pes;
+  config.begin = tables_at(arena_.slice(i) + sizeof(Slice), pes).end;
+  config.end = arena_.slice(i) + arena_.slice_bytes();
+  config.shared = arena_.shared();
+  config.return_stacks = return_stacks_.data();
+  heaps_.push_back(std::make_unique<host::Heap>(config));
 }
 
 // Of the PE whose heap was made last.
-void HostMemory::make_port(host::PortPlace place) {
-  place.inboxes = inboxes_.data();
-  place.sleep = sleep_.data();
-  place.heap = heaps_.back().get();
-  place.across_processes = arena_.shared();
-  ports_.push_back(std::make_unique<host::Port>(place));
+void HostMemory::make_port(host::PortConfig config) {
+  config.inboxes = inboxes_.data();
+  config.sleep = sleep_.data();
+  config.heap = heaps_.back().get();
+  config.across_processes = arena_.shared();
+  ports_.push_back(std::make_unique<host::Port>(config));
 }
 
 std::vector<host::Port*> HostMemory::ports() const {
@@ -121,13 +121,13 @@ std::vector<host::Port*> HostMemory::ports() const {
   return all;
 }
 
-std::byte* HostMemory::board(int pe) const {
-  if (boards_) return boards_ + MachineLayer::kBoardBytes * static_cast<std::size_t>(pe);
-  return slice(pe - layout_.this_host().first_pe)->board;
+std::byte* HostMemory::pe_page(int pe) const {
+  if (pe_pages_) return pe_pages_ + MachineLayer::kPePageBytes * static_cast<std::size_t>(pe);
+  return slice(pe - layout_.this_host().first_pe)->pe_page;
 }
 
 std::vector<OneSidedWords*> HostMemory::one_sided_words() const {
-  if (boards_) return {&slice(0)->one_sided};
+  if (pe_pages_) return {&slice(0)->one_sided};
   const bootstrap::Host& host = layout_.this_host();
   std::vector<OneSidedWords*> words;
   for (int i = host.first_process; i < host.first_process + host.processes; ++i) {

@@ -16,11 +16,11 @@
 #include "base/topology.h"
 #include "machine/bootstrap/launch.h"
 #include "machine/layer/host_memory.h"
-#include "machine/layer/host_room.h"
-#include "machine/layer/joining.h"
+#include "machine/layer/job_setup.h"
 #include "machine/layer/net.h"
 #include "machine/layer/net_options.h"
 #include "machine/layer/run_end.h"
+#include "machine/layer/shm_handshake.h"
 #include "machine/layer/simulated.h"
 #include "machine/layer/watch.h"
 
@@ -32,7 +32,7 @@ constexpr std::uint64_t kLookNs = 100'000;
 
 std::atomic<MachineLayer*> current_layer{nullptr};
 
-// Of those who find the same wrong on a host, the one who says it.
+// Of the processes of a host that find the same wrong, the one that says it.
 bool is_first_of_host(const bootstrap::World& world) {
   const std::vector<int>& hosts = world.host_of();
   const auto own = hosts.begin() + world.rank();
@@ -55,13 +55,13 @@ struct MachineLayer::State {
         memory(layout, std::move(arena), *the_simulated),
         simulated(std::move(the_simulated)) {
     simulated->set_heap(&memory.heap(0));
-    OneSidedPlace place;
-    place.simulated = true;
-    open_one_sided(std::move(place));
+    OneSidedConfig config;
+    config.simulated = true;
+    open_one_sided(std::move(config));
   }
 
   // A run whose processes know each other: opens the network, shares memory, starts to watch.
-  static std::unique_ptr<State> of_joined(std::unique_ptr<Joined> joined, const NetOptions& options, NetWishes wishes);
+  static std::unique_ptr<State> of_job(std::unique_ptr<Job> job, const NetOptions& options, NetSettings settings);
 
   // In the process that runs.
   void open_pes(int rank, const NetOptions& options) {
@@ -69,24 +69,24 @@ struct MachineLayer::State {
     memory.open(rank, net.get());
     net_sleeper.store(own().first_pe, std::memory_order_relaxed);
     if (net) net->set_ports(memory.ports());
-    OneSidedPlace place;
-    place.kernel_copies = options.kernel_copies();
-    open_one_sided(std::move(place));
+    OneSidedConfig config;
+    config.kernel_copies = options.kernel_copies();
+    open_one_sided(std::move(config));
   }
 
-  void open_one_sided(OneSidedPlace place) {
-    place.layout = &layout;
-    place.process = &process;
-    place.arena = &memory.arena();
-    place.net = net.get();
-    place.ports = memory.ports();
-    place.words = memory.one_sided_words();
-    one_sided = std::make_unique<OneSided>(place);
+  void open_one_sided(OneSidedConfig config) {
+    config.layout = &layout;
+    config.process = &process;
+    config.arena = &memory.arena();
+    config.net = net.get();
+    config.ports = memory.ports();
+    config.words = memory.one_sided_words();
+    one_sided = std::make_unique<OneSided>(config);
   }
 
   void start_watch() {
-    Watched watched;
-    end->watch(watched, room.sockets());
+    WatchConfig watched;
+    end->watch(watched, handshake.sockets());
     if (net) watched.net_fds = net->wait_fds();
     net_sleeps = !watched.net_fds.empty();
     watched.net_ready = [this] {
@@ -103,8 +103,8 @@ struct MachineLayer::State {
   int process = 0;
 
   // Of a run that was not simply forked on one host.
-  std::unique_ptr<Joined> joined;
-  HostRoom room;
+  std::unique_ptr<Job> job;
+  ShmHandshake handshake;
   std::unique_ptr<Net> net;
   std::unique_ptr<Simulated> simulated;
   std::unique_ptr<OneSided> one_sided;
@@ -132,8 +132,8 @@ std::string common_options(const bootstrap::LayoutRequest& layout, const NetOpti
   return text;
 }
 
-// What the runtime has said of blocks; Net is made before it has.
-BlockBytes the_block_bytes;
+// What the runtime has said of what it sends; Net is made before it has.
+WireFormat the_wire_format;
 
 void describe_devices(const Net& net) {
   for (const ucx::Device& device : net.devices()) {
@@ -147,36 +147,36 @@ void describe_devices(const Net& net) {
 
 }  // namespace
 
-std::unique_ptr<MachineLayer::State> MachineLayer::State::of_joined(std::unique_ptr<Joined> joined,
-                                                                    const NetOptions& options, NetWishes wishes) {
+std::unique_ptr<MachineLayer::State> MachineLayer::State::of_job(std::unique_ptr<Job> job, const NetOptions& options,
+                                                                 NetSettings settings) {
   // The network first: its address must be known before the fence that comes with the memory.
   std::unique_ptr<Net> net;
   auto self = std::make_shared<State*>(nullptr);
-  if (joined->job.layout.host_count() > 1) {
-    NetPlace place;
-    place.world = joined->world.get();
-    place.job = &joined->job;
-    place.wishes = std::move(wishes);
-    place.block_bytes = &the_block_bytes;
-    place.lost = [self](int process, const std::string& reason) { (*self)->end->lost(process, reason); };
-    place.ended = [self](int) { (*self)->end->farewell(); };
-    Result<std::unique_ptr<Net>> opened = Net::open(place);
+  if (job->job_layout.layout.host_count() > 1) {
+    NetConfig config;
+    config.world = job->world.get();
+    config.job = &job->job_layout;
+    config.settings = std::move(settings);
+    config.format = &the_wire_format;
+    config.lost = [self](int process, const std::string& reason) { (*self)->end->lost(process, reason); };
+    config.ended = [self](int) { (*self)->end->disconnected(); };
+    Result<std::unique_ptr<Net>> opened = Net::open(config);
     if (!opened) refuse_start(opened.status(), "network");
     net = std::move(*opened);
     describe_devices(*net);
   }
-  HostRoom room;
-  Result<host::Arena> arena = share_arena(*joined, room);
+  ShmHandshake handshake;
+  Result<host::Arena> arena = share_arena(*job, handshake);
   if (!arena) refuse_start(arena.status());
 
-  auto state = std::make_unique<State>(joined->job.layout, std::move(*arena));
+  auto state = std::make_unique<State>(job->job_layout.layout, std::move(*arena));
   *self = state.get();
-  state->joined = std::move(joined);
-  state->room = std::move(room);
+  state->job = std::move(job);
+  state->handshake = std::move(handshake);
   state->net = std::move(net);
   state->explain = options.explain;
-  const int process = state->joined->job.process;
-  state->end = std::make_unique<RunEnd>(state->layout, process, state->memory, *state->joined, state->net.get());
+  const int process = state->job->job_layout.process;
+  state->end = std::make_unique<RunEnd>(state->layout, process, state->memory, *state->job, state->net.get());
   state->open_pes(process, options);
   state->start_watch();
   return state;
@@ -189,8 +189,8 @@ std::unique_ptr<MachineLayer> MachineLayer::start(int& argc, char** argv) {
   Result<NetOptions> options = take_net_options(argc, argv);
   if (!options) refuse_start(options.status(), "command line");
   if (options->verbose) log::set_verbose(true);
-  Result<NetWishes> wishes = wishes_of(*options);
-  if (!wishes) refuse_start(wishes.status(), "command line");
+  Result<NetSettings> settings = settings_of(*options);
+  if (!settings) refuse_start(settings.status(), "command line");
   Result<std::optional<sim::Options>> sim_options = take_sim_option(argc, argv);
   if (!sim_options) refuse_start(sim_options.status(), "command line");
   Result<bootstrap::LayoutRequest> request = bootstrap::take_layout_options(argc, argv);
@@ -200,19 +200,19 @@ std::unique_ptr<MachineLayer> MachineLayer::start(int& argc, char** argv) {
                  "command line");
   }
 
-  Result<std::unique_ptr<Joined>> joined =
-      join_run({*request, options->apart(), sim_options->has_value(), common_options(*request, *options)});
-  if (!joined) refuse_start(joined.status());
+  Result<std::unique_ptr<Job>> job =
+      set_up_job({*request, options->apart(), sim_options->has_value(), common_options(*request, *options)});
+  if (!job) refuse_start(job.status());
   if (*sim_options) return simulate(**sim_options);
-  const bootstrap::HostLayout& layout = (*joined)->job.layout;
+  const bootstrap::HostLayout& layout = (*job)->job_layout.layout;
   if (layout.show_affinity) log::note(layout.describe_carriers());
-  if (!(*joined)->world) {
+  if (!(*job)->world) {
     Result<std::unique_ptr<MachineLayer>> layer = start(layout, *options);
     if (!layer) refuse_start(layer.status());
     return std::move(*layer);
   }
   return std::unique_ptr<MachineLayer>(
-      new MachineLayer(State::of_joined(std::move(*joined), *options, std::move(*wishes))));
+      new MachineLayer(State::of_job(std::move(*job), *options, std::move(*settings))));
 }
 
 std::unique_ptr<MachineLayer> MachineLayer::simulate(const sim::Options& options) {
@@ -234,9 +234,9 @@ Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostL
   auto state = std::make_unique<State>(layout, std::move(*arena));
   int rank = 0;
   if (layout.process_count() > 1) {
-    HostWords* words = &state->memory.words();
+    HostControlBlock* control = &state->memory.control();
     rank = bootstrap::launch_processes(
-        state->layout, {[words] { return words->exit_announced(); }, [words] { return words->has_ended(); }});
+        state->layout, {[control] { return control->exit_announced(); }, [control] { return control->has_ended(); }});
   }
   state->open_pes(rank, options);
   return std::unique_ptr<MachineLayer>(new MachineLayer(std::move(state)));
@@ -267,7 +267,7 @@ int MachineLayer::own_pes() const { return state_->own().pes; }
 host::Port& MachineLayer::port(int pe) { return state_->memory.port(pe); }
 host::Heap& MachineLayer::heap(int pe) { return state_->memory.heap(pe); }
 const host::Arena& MachineLayer::arena() const { return state_->memory.arena(); }
-std::byte* MachineLayer::board(int pe) const { return state_->memory.board(pe); }
+std::byte* MachineLayer::pe_page(int pe) const { return state_->memory.pe_page(pe); }
 
 Route MachineLayer::route(int pe) const {
   const bootstrap::HostLayout& layout = state_->layout;
@@ -277,9 +277,9 @@ Route MachineLayer::route(int pe) const {
 
 // ---- other hosts
 
-void MachineLayer::set_block_bytes(std::size_t least, std::size_t (*block_bytes)(const void*)) {
-  the_block_bytes = {least, block_bytes};
-  if (state_->simulated) state_->simulated->set_block_bytes(block_bytes);
+void MachineLayer::set_wire_format(const WireFormat& format) {
+  the_wire_format = format;
+  if (state_->simulated) state_->simulated->set_block_bytes(format.block_bytes);
 }
 
 bool MachineLayer::progress_net(int pe, Deliver deliver, void* context) {
@@ -293,7 +293,7 @@ void MachineLayer::sleep(int pe, std::uint64_t deadline_ns) {
   if (!net_) return port.sleep(deadline_ns);
   if (!state_->net->arm(pe)) return;
   if (state_->net_sleeps) {
-    // Whoever sleeps last is woken; it drives, and so wakes those whose messages came.
+    // The PE that sleeps last is woken; it drives, and so wakes those whose messages came.
     state_->net_sleeper.store(pe, std::memory_order_release);
     state_->watch->arm_net();
   } else {  // it has no descriptor to wait for: it is asked again and again
@@ -311,7 +311,7 @@ void MachineLayer::enter(bootstrap::CarrierId carrier) {
 }
 
 bool MachineLayer::host_barrier() {
-  return state_->memory.words().barrier(state_->layout.carrier_count(), state_->layout.oversubscribed);
+  return state_->memory.control().barrier(state_->layout.carrier_count(), state_->layout.oversubscribed);
 }
 
 bool MachineLayer::barrier() {
@@ -320,13 +320,13 @@ bool MachineLayer::barrier() {
   // One thread of the process speaks for it with the other hosts; the second barrier holds those that don't.
   const auto carriers = static_cast<unsigned>(state_->own().carriers);
   if (state_->speaker.fetch_add(1, std::memory_order_acq_rel) % carriers == 0) {
-    Status fence = state_->joined->world->fence();
+    Status fence = state_->job->world->fence();
     if (!fence) fatal(fence.message(), "barrier");
   }
   return host_barrier();
 }
 
-void MachineLayer::impersonate(int process) {
+void MachineLayer::set_sim_context(int process) {
   state_->process = process;
   state_->layout.host = state_->layout.processes[static_cast<std::size_t>(process)].host;
 }
@@ -334,7 +334,7 @@ void MachineLayer::impersonate(int process) {
 void MachineLayer::announce_exit(int code) { state_->memory.announce_exit(code); }
 
 void MachineLayer::end_badly(int code) {
-  state_->memory.words().note_told();
+  state_->memory.control().note_told();
   if (state_->end) state_->end->leave_with(code);
   // First those elsewhere: once it is announced here, another thread may end this process.
   if (state_->watch) state_->watch->leave_badly();
@@ -342,13 +342,13 @@ void MachineLayer::end_badly(int code) {
 }
 
 void MachineLayer::announce_end() {
-  state_->memory.words().note_end();
+  state_->memory.control().note_end();
   if (simulated_ != nullptr) simulated_->note_end();
 }
 
 void MachineLayer::leave(int pe) {
   if (simulated_ != nullptr) return state_->simulated->report();
-  if (!state_->joined) return;
+  if (!state_->job) return;
   announce_end();
   state_->watch->expect_ends();
   if (state_->explain && state_->net) std::fprintf(stderr, "%s", state_->net->explain().c_str());
@@ -356,8 +356,8 @@ void MachineLayer::leave(int pe) {
   std::atomic<bool> all_here{false};
   Status together;
   std::thread waiter = make_thread("that waits for the other processes", [this, &all_here, &together] {
-    together = state_->joined->world->fence();
-    if (together) state_->joined->world->finalize();
+    together = state_->job->world->fence();
+    if (together) state_->job->world->finalize();
     all_here.store(true, std::memory_order_release);
   });
   while (!all_here.load(std::memory_order_acquire)) {
@@ -367,16 +367,17 @@ void MachineLayer::leave(int pe) {
   waiter.join();
   if (state_->net) {
     const Status kept = state_->net->keep_costs();
-    if (!kept && is_first_of_host(*state_->joined->world)) log::warn(kept.message());
+    if (!kept && is_first_of_host(*state_->job->world)) log::warn(kept.message());
   }
   if (together) return;
-  if (state_->joined->watched_by_parent) std::_Exit(1);  // who has ended the run has said why, or our parent has
-  ::usleep(1'500'000);                                   // the launcher is about to say who has gone, and to end us
+  if (state_->job->watched_by_parent)
+    std::_Exit(1);      // why was said by the process that ended the run, or by our parent
+  ::usleep(1'500'000);  // the launcher is about to name the lost process, and to end us
   fatal("not all processes came to the end of the run: " + together.message(), "CkExit",
         "one of them was killed, perhaps", "look at what the others said last");
 }
 
-bool MachineLayer::exit_announced() const { return state_->memory.words().exit_announced(); }
-int MachineLayer::exit_code() const { return state_->memory.words().exit_code(); }
+bool MachineLayer::exit_announced() const { return state_->memory.control().exit_announced(); }
+int MachineLayer::exit_code() const { return state_->memory.control().exit_code(); }
 
 }  // namespace periapt::machine

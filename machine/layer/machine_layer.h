@@ -4,7 +4,8 @@
 // the same Port and from there by a Net.
 //
 // How a run starts: a launcher that started the processes is found (bootstrap/world.h), or this process starts them
-// itself; those of one host share memory (host_room.h), unless they were told not to; the others are reached by net.
+// itself; those of one host share memory (shm_handshake.h), unless they were told not to; the others are reached by
+// net.
 //
 //   auto layer = MachineLayer::start(argc, argv);            // several processes: returns in each of them
 //   for each carrier c of layer->layout().processes[layer->process()]: an OS thread that does
@@ -21,6 +22,7 @@
 #include "machine/host/heap.h"
 #include "machine/host/inbox.h"
 #include "machine/layer/one_sided.h"
+#include "machine/layer/wire_format.h"
 
 namespace periapt::sim {
 class Machine;
@@ -39,8 +41,8 @@ enum class Route : unsigned char {
 
 class MachineLayer {
  public:
-  /// Whoever has options of its own to look at calls this first: a fatal error on the way to start() is then told by
-  /// one process of the run, whoever started it, and ends all of them.
+  /// A caller with options of its own to look at calls this first: a fatal error on the way to start() is then told by
+  /// one process of the run, whichever launcher started it, and ends all of them.
   static void expect_start();
 
   /// Takes its options out of argv, works out the layout, maps memory and starts the other processes. Where it starts
@@ -76,10 +78,9 @@ class MachineLayer {
 
   // ---- other hosts
 
-  /// How long a block is that is sent to another host: the runtime knows. `least`: that a block has, so that there is
-  /// something for `block_bytes` to look at. A message that is shorter, or of another length than it says, ends the
-  /// run. Before the first message.
-  void set_block_bytes(std::size_t least, std::size_t (*block_bytes)(const void* block));
+  /// How what is sent to other hosts looks: the runtime knows. What comes from there and does not look like that ends
+  /// the run. Before the first message.
+  void set_wire_format(const WireFormat& format);
   bool has_net() const { return net_; }
   /// Drives the network, if no other PE does; what arrived for `pe` goes to deliver(context, meta, body), as a sink of
   /// Port::poll() gets it. Returns whether there was anything. Only with has_net(). From the thread of `pe`.
@@ -93,7 +94,7 @@ class MachineLayer {
   /// in a real run.
   sim::Machine* simulated() const { return simulated_; }
   /// What this layer says of "this host" and "this process" is from now on about the simulated node `process`.
-  void impersonate(int process);
+  void set_sim_context(int process);
 
   /// Called first on a carrier's own thread: binds it to its cpu.
   void enter(bootstrap::CarrierId carrier);
@@ -104,8 +105,8 @@ class MachineLayer {
 
   /// 256 bytes of shared memory for each PE, zero at start, on lines of their own: for what the runtime shares without
   /// messages. They are the runtime's entirely.
-  static constexpr std::size_t kBoardBytes = 256;
-  std::byte* board(int pe) const;
+  static constexpr std::size_t kPePageBytes = 256;
+  std::byte* pe_page(int pe) const;
 
   /// Ends the run: the first code announced stands; every carrier of every process of this host is woken. Safe from any
   /// thread and from a signal handler.

@@ -31,51 +31,51 @@ int Net::workers_for(const bootstrap::Process& process, int processes, int wante
   return workers;
 }
 
-// ---- wishes
+// ---- settings
 
-ucx::ContextRequest request_of(const NetWishes& wishes) {
+ucx::ContextRequest request_of(const NetSettings& settings) {
   ucx::ContextRequest request;
-  request.factories = wishes.transports;
-  request.transports = wishes.wanted;
-  request.option = wishes.option;
-  request.limits = wishes.limits;
-  if (wishes.option) request.cost_file = wishes.option("+cost-file");
+  request.factories = settings.transports;
+  request.transports = settings.wanted;
+  request.option = settings.option;
+  request.limits = settings.limits;
+  if (settings.option) request.cost_file = settings.option("+cost-file");
   return request;
 }
 
-Status Net::check(const NetWishes& wishes) { return ucx::check_request(request_of(wishes)); }
+Status Net::check(const NetSettings& settings) { return ucx::check_request(request_of(settings)); }
 
-Result<NetWishes> wishes_of(const NetOptions& options) {
-  NetWishes wishes;
-  wishes.wanted = options.transports;
-  wishes.limits = options.limits;
-  wishes.workers = options.workers;
-  wishes.option = options.texts();
-  wishes.transports = options.known;
-  Status sensible = Net::check(wishes);
+Result<NetSettings> settings_of(const NetOptions& options) {
+  NetSettings settings;
+  settings.wanted = options.transports;
+  settings.limits = options.limits;
+  settings.workers = options.workers;
+  settings.option = options.texts();
+  settings.transports = options.known;
+  Status sensible = Net::check(settings);
   if (!sensible) return sensible;
-  return wishes;
+  return settings;
 }
 
 // ---- opening
 
-Result<std::unique_ptr<Net>> Net::open(const NetPlace& place) {
-  std::unique_ptr<Net> net(new Net(place));
+Result<std::unique_ptr<Net>> Net::open(const NetConfig& config) {
+  std::unique_ptr<Net> net(new Net(config));
   Status started = net->start();
   if (!started) return started;
   return net;
 }
 
 Status Net::start() {
-  const int count = workers_for(place_.own(), peers_.processes(), place_.wishes.workers);
-  ucx::ContextRequest request = request_of(place_.wishes);
+  const int count = workers_for(config_.own(), peers_.processes(), config_.settings.workers);
+  ucx::ContextRequest request = request_of(config_.settings);
   request.limits.unexpected_bytes /= static_cast<unsigned>(count);  // the bound is the process's
   // The real one, also when its processes are to count as hosts of their own.
-  const std::vector<int>& hosts = place_.world->host_of();
-  const int own = hosts[static_cast<std::size_t>(place_.world->rank())];
-  request.host = place_.world->job() + "/" + std::to_string(own);
+  const std::vector<int>& hosts = config_.world->host_of();
+  const int own = hosts[static_cast<std::size_t>(config_.world->rank())];
+  request.host = config_.world->job() + "/" + std::to_string(own);
   request.one_host = std::all_of(hosts.begin(), hosts.end(), [own](int host) { return host == own; });
-  const std::string& secret = place_.world->secret();
+  const std::string& secret = config_.world->secret();
   request.secret.resize(secret.size());
   std::memcpy(request.secret.data(), secret.data(), secret.size());
   Result<std::unique_ptr<ucx::Context>> context = ucx::Context::create(std::move(request));
@@ -84,12 +84,12 @@ Status Net::start() {
 
   std::vector<NetPeers::Address> addresses;
   for (int index = 0; index < count; ++index) {
-    Result<std::unique_ptr<NetWorker>> worker = NetWorker::open(place_, peers_, *context_, index, count, sleepers_);
+    Result<std::unique_ptr<NetWorker>> worker = NetWorker::open(config_, peers_, *context_, index, count, sleepers_);
     if (!worker) return worker.status();
     workers_.push_back(std::move(*worker));
     addresses.push_back(workers_.back()->address());
   }
-  for (int i = 0; i < place_.own().pes; ++i) worker_of_.push_back(workers_[static_cast<std::size_t>(i % count)].get());
+  for (int i = 0; i < config_.own().pes; ++i) worker_of_.push_back(workers_[static_cast<std::size_t>(i % count)].get());
   looks_.resize(worker_of_.size());
   return peers_.announce(addresses);
 }
@@ -137,7 +137,7 @@ bool Net::progress_all(int pe, Deliver deliver, void* context) {
   return progress(pe, deliver, context) || others;
 }
 
-// Counted first: who drives a worker after this PE has armed it finds somebody asleep.
+// Counted first: a PE that drives a worker after this one has armed it finds a sleeper.
 bool Net::arm(int pe) {
   if (worker_of(pe).holds(pe) || drive_others(pe)) return false;
   sleepers_.fetch_add(1, std::memory_order_acq_rel);
@@ -156,21 +156,21 @@ std::vector<int> Net::wait_fds() const {
   return all;
 }
 
-void Net::part() {
+void Net::shutdown() {
   constexpr int kTries = 100, kTurns = 20;
   constexpr timespec kPause{0, 1'000'000};
   for (int i = 0; i < kTries; ++i) {
     bool all = true;
-    for (auto& worker : workers_) all &= worker->begin_farewell();
+    for (auto& worker : workers_) all &= worker->begin_shutdown();
     if (all) break;
     ::nanosleep(&kPause, nullptr);
   }
-  // What they still send is read, or the kernel would throw our farewell away.
+  // What they still send is read, or the kernel would throw the end of our connections away.
   for (int turn = 0; turn < kTurns; ++turn) {
-    for (auto& worker : workers_) worker->go_on_with_farewell();
+    for (auto& worker : workers_) worker->progress_shutdown();
     ::nanosleep(&kPause, nullptr);
   }
-  for (auto& worker : workers_) worker->end_farewell();
+  for (auto& worker : workers_) worker->end_shutdown();
 }
 
 // ---- what there is

@@ -2,7 +2,7 @@
 // (net_worker.h), and shares the PEs of the process out to the workers.
 //
 // There is no network thread: any PE that sends, or looks for work, drives a worker if no other PE of the process is
-// driving it at that moment. A PE that finds its worker taken leaves its messages in a queue, and whoever has it sends
+// driving it at that moment. A PE that finds its worker taken leaves its messages in a queue, and the driver sends
 // them. A PE drives its own worker, and now and then another one whose PEs may be busy.
 //
 // A message travels as a tagged message whose tag says for which PE it is, and its number among those from that worker
@@ -23,8 +23,8 @@
 #include "base/status.h"
 #include "machine/host/inbox.h"
 #include "machine/layer/net_access.h"
+#include "machine/layer/net_config.h"
 #include "machine/layer/net_peers.h"
-#include "machine/layer/net_place.h"
 #include "machine/layer/net_worker.h"
 
 namespace periapt::machine {
@@ -33,14 +33,14 @@ class Net : public host::FarSide {
  public:
   using Access = NetAccess;
 
-  /// Whether the wishes make sense: known transports, values of options that are understood. Opens nothing.
-  static Status check(const NetWishes& wishes);
+  /// Whether the settings make sense: known transports, values of options that are understood. Opens nothing.
+  static Status check(const NetSettings& settings);
 
   /// How many workers a process has in a run of so many of its kind; `wanted` is what +workers says, 0: nothing.
   static int workers_for(const bootstrap::Process& process, int processes, int wanted);
 
   /// Opens the transports and tells the others where this process is reached; they may be sent to after the next fence.
-  static Result<std::unique_ptr<Net>> open(const NetPlace& place);
+  static Result<std::unique_ptr<Net>> open(const NetConfig& config);
 
   /// Before the first message: the Port of each own PE.
   void set_ports(std::vector<host::Port*> ports) { ports_ = std::move(ports); }
@@ -51,7 +51,7 @@ class Net : public host::FarSide {
 
   // ---- one-sided access to memory of this process and of others on other hosts
 
-  /// Lets those who have the answer, a key of at most `key_bytes_max` bytes, reach those bytes until forget_memory(id).
+  /// Lets holders of the answer, a key of at most `key_bytes_max` bytes, reach those bytes until forget_memory(id).
   Result<std::vector<std::byte>> register_memory(std::uint64_t id, std::span<std::byte> bytes,
                                                  std::size_t key_bytes_max,
                                                  ucx::MemoryKind kind = ucx::MemoryKind::host);
@@ -61,10 +61,10 @@ class Net : public host::FarSide {
 
   // ---- driving
 
-  /// Drives, if nobody else does, and gives what has come for the PE `pe` to `deliver`, when the worker is free again.
+  /// Drives, if no other PE does, and gives what has come for the PE `pe` to `deliver`, when the worker is free again.
   /// Returns whether there was anything. On the thread of that PE.
   bool progress(int pe, Deliver deliver, void* context);
-  /// The same, with all workers: for whoever is the last that drives.
+  /// The same, with all workers: for the last PE that drives.
   bool progress_all(int pe, Deliver deliver, void* context);
 
   /// Before the PE `pe` sleeps: false when there is something to do. After true, one of wait_fds() gets readable when
@@ -77,7 +77,7 @@ class Net : public host::FarSide {
 
   /// This process ends the run and has said why: those that it is connected with are told, so that they end without a
   /// word. Any thread; takes some milliseconds. A worker that a PE keeps using is left out.
-  void part();
+  void shutdown();
 
   // ---- what there is, and what was chosen
 
@@ -89,16 +89,16 @@ class Net : public host::FarSide {
   Status keep_costs() const;
 
  private:
-  explicit Net(const NetPlace& place) : place_(place), peers_(place_) {}
+  explicit Net(const NetConfig& config) : config_(config), peers_(config_) {}
   Status start();
 
-  std::size_t rank_of(int pe) const { return static_cast<std::size_t>(pe - place_.own().first_pe); }
+  std::size_t rank_of(int pe) const { return static_cast<std::size_t>(pe - config_.own().first_pe); }
   host::Port& port_of(int pe) const { return *ports_[rank_of(pe)]; }
   NetWorker& worker_of(int pe) const { return *worker_of_[rank_of(pe)]; }
   bool drive_others(int pe);
   std::string name_of_peer(ucx::PeerId peer) const;
 
-  NetPlace place_;
+  NetConfig config_;
   NetPeers peers_;
   std::unique_ptr<ucx::Context> context_;
   std::vector<std::unique_ptr<NetWorker>> workers_;

@@ -22,9 +22,9 @@ std::optional<std::vector<NetPeers::Address>> NetPeers::read_addresses(const std
   return addresses;
 }
 
-NetPeers::NetPeers(const NetPlace& place)
-    : place_(place),
-      processes_(place.job->layout.process_count()),
+NetPeers::NetPeers(const NetConfig& config)
+    : config_(config),
+      processes_(config.job->layout.process_count()),
       addresses_(static_cast<std::size_t>(processes_)),
       told_lost_(static_cast<std::size_t>(processes_)) {}
 
@@ -38,15 +38,15 @@ Status NetPeers::announce(const std::vector<Address>& own) const {
                            std::to_string(bytes.size()) + " bytes, and a process may tell " +
                            std::to_string(kValueMax) + ": give a smaller +workers, or fewer +net-devices");
   }
-  return place_.world->put(kName, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  return config_.world->put(kName, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
 const std::vector<NetPeers::Address>& NetPeers::addresses_of(int process) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto& known = addresses_[static_cast<std::size_t>(process)];
   if (known != nullptr) return *known;
-  const int member = place_.job->member_of[static_cast<std::size_t>(process)];
-  Result<std::string> told = place_.world->get(member, kName);
+  const int member = config_.job->member_of[static_cast<std::size_t>(process)];
+  Result<std::string> told = config_.world->get(member, kName);
   const std::string whose = "process " + std::to_string(process) + " cannot be reached: ";
   if (!told) fatal(whose + told.message(), "network");
   std::optional<std::vector<Address>> addresses = read_addresses(*told);
@@ -65,7 +65,7 @@ void NetPeers::lost(ucx::PeerId peer, const std::string& reason) {
     if (told_lost_[static_cast<std::size_t>(process)]) return;
     told_lost_[static_cast<std::size_t>(process)] = true;
   }
-  place_.lost(process, reason);
+  config_.lost(process, reason);
 }
 
 void NetPeers::refuse_to_connect(int process, const std::string& why) {
@@ -77,7 +77,7 @@ void NetPeers::refuse_to_connect(int process, const std::string& why) {
   for (;;) ::pause();  // until RunEnd, which was told, ends this process
 }
 
-void NetPeers::parted(ucx::PeerId peer) {
+void NetPeers::disconnected(ucx::PeerId peer) {
   int nobody = -1;
   ended_by_.compare_exchange_strong(nobody, process_of(peer), std::memory_order_relaxed);
 }

@@ -1,5 +1,5 @@
 // NetPeers: what the workers of a process know together of the other processes: how their workers are called and
-// reached, and who has gone. Any thread.
+// reached, and which have gone. Any thread.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "machine/layer/net_place.h"
+#include "machine/layer/net_config.h"
 #include "machine/ucx-like/transport.h"
 
 namespace periapt::machine {
@@ -20,13 +20,13 @@ class NetPeers {
   static constexpr int kWorkersMax = NetOptions::kWorkersMax;
   using Address = std::vector<std::byte>;
 
-  explicit NetPeers(const NetPlace& place);
+  explicit NetPeers(const NetConfig& config);
 
   int processes() const { return processes_; }
   /// A number for each worker of the run, less than processes() * kWorkersMax. The first worker of a process has the
   /// number of the process.
   int index_of(int process, int worker) const { return worker * processes_ + process; }
-  /// The engine's name of it, 0 being nobody.
+  /// The engine's name of it; 0 names no worker.
   static ucx::PeerId id_of(int index) { return static_cast<ucx::PeerId>(index) + 1; }
   static int index_of(ucx::PeerId peer) { return static_cast<int>(peer) - 1; }
   int process_of(ucx::PeerId peer) const { return index_of(peer) % processes_; }
@@ -45,12 +45,12 @@ class NetPeers {
   /// here.
   [[noreturn]] void refuse_to_connect(int process, const std::string& why);
   /// One has ended the run.
-  void parted(ucx::PeerId peer);
+  void disconnected(ucx::PeerId peer);
   /// The process that has ended the run; -1: none.
   int ended_by() const { return ended_by_.load(std::memory_order_relaxed); }
 
  private:
-  const NetPlace& place_;
+  const NetConfig& config_;
   int processes_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<std::vector<Address>>> addresses_;  // by process; null: not asked for yet

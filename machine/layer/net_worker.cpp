@@ -23,13 +23,13 @@ constexpr std::uint32_t kLookAfter = 32;
 
 }  // namespace
 
-NetWorker::NetWorker(const NetPlace& place, NetPeers& peers, int index, int count, const std::atomic<int>& sleepers)
-    : place_(place),
+NetWorker::NetWorker(const NetConfig& config, NetPeers& peers, int index, int count, const std::atomic<int>& sleepers)
+    : config_(config),
       peers_(peers),
       index_(index),
       count_(count),
-      first_pe_(place.own().first_pe),
-      pes_(place.own().pes),
+      first_pe_(config.own().first_pe),
+      pes_(config.own().pes),
       sleepers_(sleepers),
       workers_of_(static_cast<std::size_t>(peers.processes())),
       peer_endpoints_(static_cast<std::size_t>(peers.processes())),
@@ -37,11 +37,11 @@ NetWorker::NetWorker(const NetPlace& place, NetPeers& peers, int index, int coun
   for (int pe = index; pe < pes_; pe += count) queues_.push_back(std::make_unique<DeliveryQueue>());
 }
 
-Result<std::unique_ptr<NetWorker>> NetWorker::open(const NetPlace& place, NetPeers& peers, ucx::Context& context,
+Result<std::unique_ptr<NetWorker>> NetWorker::open(const NetConfig& config, NetPeers& peers, ucx::Context& context,
                                                    int index, int count, const std::atomic<int>& sleepers) {
-  if (place.job->layout.pes > static_cast<int>(kPeMask))
+  if (config.job->layout.pes > static_cast<int>(kPeMask))
     return Status::failure("a run over several hosts has at most 16777215 PEs");
-  std::unique_ptr<NetWorker> worker(new NetWorker(place, peers, index, count, sleepers));
+  std::unique_ptr<NetWorker> worker(new NetWorker(config, peers, index, count, sleepers));
   Status started = worker->start(context);
   if (!started) return started;
   return worker;
@@ -49,7 +49,7 @@ Result<std::unique_ptr<NetWorker>> NetWorker::open(const NetPlace& place, NetPee
 
 Status NetWorker::start(ucx::Context& context) {
   Result<std::unique_ptr<ucx::Worker>> engine =
-      ucx::Worker::create(context, NetPeers::id_of(peers_.index_of(place_.job->process, index_)));
+      ucx::Worker::create(context, NetPeers::id_of(peers_.index_of(config_.job->process, index_)));
   if (!engine) return engine.status();
   engine_ = std::move(*engine);
   ucx::PersistentReceive receive;
@@ -65,7 +65,7 @@ Status NetWorker::start(ucx::Context& context) {
   };
   engine_->post_persistent(receive);
   engine_->on_peer_lost([this](ucx::PeerId peer, const std::string& reason) { peers_.lost(peer, reason); });
-  engine_->on_peer_disconnected([this](ucx::PeerId peer, const std::string&) { peers_.parted(peer); });
+  engine_->on_peer_disconnected([this](ucx::PeerId peer, const std::string&) { peers_.disconnected(peer); });
   return {};
 }
 
@@ -90,7 +90,7 @@ NetWorker::PeerEndpoint& NetWorker::peer_at(int process, int worker) {
 }
 
 NetWorker::PeerEndpoint& NetWorker::peer_at(int pe) {
-  const bootstrap::HostLayout& layout = place_.job->layout;
+  const bootstrap::HostLayout& layout = config_.job->layout;
   const int process = layout.process_of[static_cast<std::size_t>(pe)];
   const int workers = workers_of(process);
   const int rank = pe - layout.processes[static_cast<std::size_t>(process)].first_pe;
@@ -145,7 +145,7 @@ bool NetWorker::try_lock_progress(host::Port& driver) {
   return true;
 }
 
-// What was left in the outbox since it was looked into goes out, too: nobody may drive for long.
+// What was left in the outbox since it was looked into goes out, too: it may be long until a PE drives again.
 void NetWorker::unlock_progress(host::Port& driver) {
   driving_.unlock();
   while (PERIAPT_UNLIKELY(outbox_holds_.load(std::memory_order_acquire)) && try_lock_progress(driver)) {
@@ -154,7 +154,7 @@ void NetWorker::unlock_progress(host::Port& driver) {
   }
 }
 
-// act() with the engine in hand; or leave() in the outbox, for whoever has it.
+// act() with the engine in hand; or leave() in the outbox, for the PE that has it.
 template <class Leave, class Act>
 void NetWorker::use(host::Port& from, Leave&& leave, Act&& act) {
   if (PERIAPT_LIKELY(try_lock_progress(from))) {
@@ -167,7 +167,7 @@ void NetWorker::use(host::Port& from, Leave&& leave, Act&& act) {
     leave();
     outbox_holds_.store(true, std::memory_order_release);
   }
-  // Whoever drives may have looked into the outbox for the last time just before.
+  // The driver may have looked into the outbox for the last time just before.
   if (try_lock_progress(from)) unlock_progress(from);
 }
 
@@ -178,7 +178,7 @@ void NetWorker::leave(const PendingSend& pending) {
 
 void NetWorker::send(host::Port& from, int to, std::uint64_t meta, void* block) {
   const ucx::Tag tag = (meta & kMetaMask) << kMetaShift | static_cast<ucx::Tag>(to);
-  const PendingSend pending{to, tag, block, place_.block_bytes->of(block)};
+  const PendingSend pending{to, tag, block, config_.format->block_bytes(block)};
   use(
       from, [&] { leave(pending); },
       [&] {
@@ -207,7 +207,7 @@ PERIAPT_INLINE void NetWorker::look_after(host::Port& from, int to) {
   if (PERIAPT_UNLIKELY(++sent_ % kLookAfter == 0) && peer_at(to).endpoint->waiting_messages() != 0) catch_up(from);
 }
 
-// Messages wait for credit, or for room. Whoever sends many of them in one entry method takes what others have given
+// Messages wait for credit, or for room. A PE that sends many of them in one entry method takes what others have given
 // back meanwhile, so that not all of them have to wait in a queue until it ends.
 void NetWorker::catch_up(host::Port& from) {
   take_from_others(queue_of(from.pe()));  // as before each progress() of a PE of ours
@@ -249,7 +249,7 @@ void NetWorker::begin(NetAccess access) {
 
 // ---- receiving
 
-// Blocks go back to whichever heap drives. Without a driver (begin_farewell()) no heap is ours: the run is over, and
+// Blocks go back to whichever heap drives. Without a driver (begin_shutdown()) no heap is ours: the run is over, and
 // what is released is left where it lies.
 void NetWorker::release(void* self, void* block) {
   if (host::Port* driver = static_cast<NetWorker*>(self)->driver_) driver->heap().release(block);
@@ -261,16 +261,28 @@ ucx::Buffer NetWorker::in_heap(std::uint64_t size) {
 }
 
 // What is wrong with a message; nullptr: nothing. Its first bytes are looked at only if they are there.
+PERIAPT_INLINE const char* NetWorker::wrong_with_line(std::span<const std::byte> wire) const {
+  if (wire.size() < kLineBytesMin || wire.size() > kLineBytesMax) return "it has no length that a line may have";
+  if (config_.format->wrong_line == nullptr) return nullptr;
+  std::uint64_t meta;
+  std::memcpy(&meta, wire.data(), sizeof meta);
+  return config_.format->wrong_line(meta, wire.subspan(sizeof meta));
+}
+
+const char* NetWorker::wrong_with_block(std::span<const std::byte> wire, ucx::Tag tag) const {
+  const WireFormat& format = *config_.format;
+  if (wire.size() < format.block_min) return "it is shorter than any message";
+  if (format.block_bytes(wire.data()) != wire.size()) return "it says that it has another length";
+  return format.wrong_block == nullptr ? nullptr : format.wrong_block(tag >> kMetaShift & kMetaMask, wire.data());
+}
+
 PERIAPT_INLINE const char* NetWorker::wrong_with(const ucx::Buffer& message, const ucx::Received& received) const {
   if (received.outcome != ucx::Outcome::ok) return ucx::describe(received.outcome);
-  if (NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax) return "nobody has that number";
+  if (NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax)
+    return "no worker has that number";
   if (!is_ours(static_cast<int>(received.tag & kPeMask))) return "it is for a PE that is not here";
-  if ((received.tag & kLine) != 0)
-    return message.size() < kLineBytesMin || message.size() > kLineBytesMax ? "it has no length that a line may have"
-                                                                            : nullptr;
-  if (message.size() < place_.block_bytes->least) return "it is shorter than any message";
-  if (place_.block_bytes->of(message.data()) != message.size()) return "it says that it has another length";
-  return nullptr;
+  return (received.tag & kLine) != 0 ? wrong_with_line(message.bytes())
+                                     : wrong_with_block(message.bytes(), received.tag);
 }
 
 NetWorker::Sequence& NetWorker::sequence_of(ucx::PeerId from) {
@@ -284,9 +296,8 @@ NetWorker::Sequence& NetWorker::sequence_of(ucx::PeerId from) {
 bool NetWorker::look(std::span<const std::byte> message, const ucx::Received& received) {
   if ((received.tag & kLine) == 0 || driver_ == nullptr) return false;
   const int pe = static_cast<int>(received.tag & kPeMask);
-  if (message.size() < kLineBytesMin || message.size() > kLineBytesMax || !is_ours(pe) ||
-      NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax)
-    return false;
+  if (!is_ours(pe) || NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax) return false;
+  if (PERIAPT_UNLIKELY(wrong_with_line(message) != nullptr)) return false;
   Sequence& sequence = sequence_of(received.from);
   if (static_cast<std::uint32_t>(received.tag >> kNumberShift) != sequence.expected) return false;
   ++sequence.expected;
@@ -379,8 +390,9 @@ bool NetWorker::turn() {
   }
   const bool moved = engine_->progress() > 0;
   if (PERIAPT_UNLIKELY(peers_.ended_by() >= 0)) {
-    if (!std::exchange(said_farewell_, true)) say_farewell();  // who is connected with us, and not with that one
-    place_.ended(peers_.ended_by());
+    if (!std::exchange(endpoints_closed_, true))
+      close_endpoints();  // of processes that are connected with us, and not with that one
+    config_.ended(peers_.ended_by());
   }
   return moved;
 }
@@ -396,11 +408,11 @@ bool NetWorker::drive_for(host::Port& driver, Deliver deliver, void* context) {
   DeliveryQueue& queue = queue_of(driver.pe());
   bool moved = false;
   if (try_lock_progress(driver)) {
-    take_from_others(queue);  // nobody adds to it while we drive, so what comes now is younger
+    take_from_others(queue);  // no other PE adds to it while we drive: what comes now is younger
     moved = turn();
     unlock_progress(driver);
   } else {
-    host::Port::relax();  // whoever waits here has no look at a network between its own
+    host::Port::relax();  // a PE that waits here looks at no network between its tries
     take_from_others(queue);
   }
   if (PERIAPT_LIKELY(queue.own.empty())) return moved;
@@ -425,27 +437,27 @@ bool NetWorker::arm(host::Port& driver) {
 
 // ---- leaving
 
-void NetWorker::say_farewell() {
+void NetWorker::close_endpoints() {
   for (int index = 0; index < peers_.processes() * NetPeers::kWorkersMax; ++index) {
     if (ucx::Endpoint* peer = engine_->endpoint(NetPeers::id_of(index))) static_cast<void>(peer->close(true));
   }
 }
 
-bool NetWorker::begin_farewell() {
-  if (farewell_) return true;
+bool NetWorker::begin_shutdown() {
+  if (shutting_down_) return true;
   if (!driving_.try_lock()) return false;
-  farewell_ = true;
+  shutting_down_ = true;
   driver_ = nullptr;
-  say_farewell();
+  close_endpoints();
   return true;
 }
 
-void NetWorker::go_on_with_farewell() {
-  if (farewell_) engine_->progress();
+void NetWorker::progress_shutdown() {
+  if (shutting_down_) engine_->progress();
 }
 
-void NetWorker::end_farewell() {
-  if (!std::exchange(farewell_, false)) return;
+void NetWorker::end_shutdown() {
+  if (!std::exchange(shutting_down_, false)) return;
   driving_.unlock();
 }
 

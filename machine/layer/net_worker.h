@@ -24,8 +24,8 @@
 #include "machine/host/inbox.h"
 #include "machine/layer/driving_lock.h"
 #include "machine/layer/net_access.h"
+#include "machine/layer/net_config.h"
 #include "machine/layer/net_peers.h"
-#include "machine/layer/net_place.h"
 #include "machine/ucx-like/worker.h"
 
 namespace periapt::machine {
@@ -38,7 +38,7 @@ class NetWorker {
  public:
   /// The `index`th of `count` workers of its process. Opens its transports. `sleepers`: PEs for which arm() was called
   /// and that are not awake again, counted before it is.
-  static Result<std::unique_ptr<NetWorker>> open(const NetPlace& place, NetPeers& peers, ucx::Context& context,
+  static Result<std::unique_ptr<NetWorker>> open(const NetConfig& config, NetPeers& peers, ucx::Context& context,
                                                  int index, int count, const std::atomic<int>& sleepers);
 
   std::vector<std::byte> address() const { return engine_->address(); }
@@ -50,7 +50,7 @@ class NetWorker {
   void send(host::Port& from, int to, std::uint64_t meta, void* block);
   void send_line(host::Port& from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes);
   void access(host::Port& from, NetAccess access);
-  /// Drives, if nobody else does. Returns whether anything moved.
+  /// Drives, if no other PE does. Returns whether anything moved.
   bool drive(host::Port& driver);
   /// The same for a PE of this worker; what has come for it goes to `deliver`, when the worker is free again.
   bool drive_for(host::Port& driver, Deliver deliver, void* context);
@@ -68,12 +68,12 @@ class NetWorker {
                                                  ucx::MemoryKind kind = ucx::MemoryKind::host);
   void forget_memory(std::uint64_t id);
 
-  // ---- leaving: the lock is held from a begin_farewell() that says true until end_farewell()
+  // ---- leaving: the lock is held from a begin_shutdown() that says true until end_shutdown()
 
   /// Tells those that this worker is connected with. False: a PE drives. Any thread; from now on nothing is delivered.
-  bool begin_farewell();
-  void go_on_with_farewell();
-  void end_farewell();
+  bool begin_shutdown();
+  void progress_shutdown();
+  void end_shutdown();
 
  private:
   /// A block that waits for its turn at the engine, with its tag but for the number.
@@ -119,7 +119,7 @@ class NetWorker {
     std::map<std::uint32_t, Early> early;  // by number; those behind a gap
   };
 
-  NetWorker(const NetPlace& place, NetPeers& peers, int index, int count, const std::atomic<int>& sleepers);
+  NetWorker(const NetConfig& config, NetPeers& peers, int index, int count, const std::atomic<int>& sleepers);
   Status start(ucx::Context& context);
 
   // One worker is frequent, and needs no division.
@@ -151,8 +151,10 @@ class NetWorker {
   void begin(NetAccess access);
   void drain();
   bool turn();
-  void say_farewell();
+  void close_endpoints();
   const char* wrong_with(const ucx::Buffer& message, const ucx::Received& received) const;
+  const char* wrong_with_line(std::span<const std::byte> wire) const;
+  const char* wrong_with_block(std::span<const std::byte> wire, ucx::Tag tag) const;
   void on_arrived(ucx::Buffer message, const ucx::Received& received);
   bool look(std::span<const std::byte> message, const ucx::Received& received);
   Sequence& sequence_of(ucx::PeerId from);
@@ -164,7 +166,7 @@ class NetWorker {
 
   static void take_from_others(DeliveryQueue& queue);
 
-  const NetPlace& place_;
+  const NetConfig& config_;
   NetPeers& peers_;
   const int index_;
   const int count_;
@@ -175,10 +177,10 @@ class NetWorker {
   std::vector<std::unique_ptr<DeliveryQueue>> queues_;  // by own PE
 
   DrivingLock driving_;                                         // held by the PE that uses the engine
-  host::Port* driver_ = nullptr;                                // its port; null: no PE, but a farewell
-  bool armed_ = false;                                          // somebody may sleep on the engine
-  bool farewell_ = false;                                       // begin_farewell() holds the lock
-  bool said_farewell_ = false;                                  // for another process has ended the run
+  host::Port* driver_ = nullptr;                                // its port; null: no PE, but a shutdown
+  bool armed_ = false;                                          // a PE may sleep on the engine
+  bool shutting_down_ = false;                                  // begin_shutdown() holds the lock
+  bool endpoints_closed_ = false;                               // for another process has ended the run
   std::uint32_t sent_ = 0;                                      // by PEs that found the engine free
   std::vector<int> workers_of_;                                 // by process; 0: not known yet
   std::vector<PeerEndpoint> peer_endpoints_;                    // by NetPeers::index_of()

@@ -45,39 +45,40 @@ struct OneSided::RmaRequest {
   enum : std::uint8_t { asked, done, refused } state;
 };
 
-OneSided::OneSided(const OneSidedPlace& place)
-    : place_(place), cookie_(clock::now_ns() * 0x9E37'79B9'7F4A'7C15u | 1), copies_(place.words.size()) {
-  const bootstrap::HostLayout& layout = *place.layout;
-  const bootstrap::Process& own = layout.processes[static_cast<std::size_t>(*place.process)];
-  first_pe_ = place.simulated ? 0 : own.first_pe;
-  ended_ = std::make_unique<Ended[]>(static_cast<std::size_t>(place.simulated ? layout.pes : own.pes));
-  table_ = static_cast<host::KeyTable*>(place.ports.front()->heap().allocate_permanent(sizeof(host::KeyTable)));
+OneSided::OneSided(const OneSidedConfig& config)
+    : config_(config), cookie_(clock::now_ns() * 0x9E37'79B9'7F4A'7C15u | 1), copies_(config.words.size()) {
+  const bootstrap::HostLayout& layout = *config.layout;
+  const bootstrap::Process& own = layout.processes[static_cast<std::size_t>(*config.process)];
+  first_pe_ = config.simulated ? 0 : own.first_pe;
+  ended_ = std::make_unique<Ended[]>(static_cast<std::size_t>(config.simulated ? layout.pes : own.pes));
+  table_ = static_cast<host::KeyTable*>(config.ports.front()->heap().allocate_permanent(sizeof(host::KeyTable)));
   ring_ = host::KeyRing(table_);
   OneSidedWords& words =
-      *place.words[place.simulated ? 0 : static_cast<std::size_t>(*place.process - layout.this_host().first_process)];
+      *config
+           .words[config.simulated ? 0 : static_cast<std::size_t>(*config.process - layout.this_host().first_process)];
   words.cookie_at.store(reinterpret_cast<std::uintptr_t>(&cookie_), std::memory_order_relaxed);
   words.cookie.store(cookie_, std::memory_order_relaxed);
   words.pid.store(static_cast<std::uint32_t>(::getpid()), std::memory_order_relaxed);
-  // release: partner is the acquire in keys_of(); but nobody comes here who has not got a key of ours in a message.
+  // release: partner is the acquire in keys_of(); and a process looks only with a key of ours, which came in a message.
   words.keys.store(table_, std::memory_order_release);
-  if (place.words.size() > 1 && place.kernel_copies) host::allow_copies_by_siblings();
+  if (config.words.size() > 1 && config.kernel_copies) host::allow_copies_by_siblings();
 }
 
 OneSided::~OneSided() = default;
 
 OneSided::Ended& OneSided::of_pe(int pe) const { return ended_[static_cast<std::size_t>(pe - first_pe_)]; }
 host::Port& OneSided::port(int pe) const {
-  return *place_.ports[place_.simulated ? 0 : static_cast<std::size_t>(pe - first_pe_)];
+  return *config_.ports[config_.simulated ? 0 : static_cast<std::size_t>(pe - first_pe_)];
 }
 
 bool OneSided::is_near(int process) const {
-  return place_.simulated || place_.layout->processes[static_cast<std::size_t>(process)].host == place_.layout->host;
+  return config_.simulated || config_.layout->processes[static_cast<std::size_t>(process)].host == config_.layout->host;
 }
 
 const host::KeyTable* OneSided::keys_of(int process) const {
-  if (place_.simulated || process == *place_.process) return table_;
-  const int first = place_.layout->this_host().first_process;
-  return place_.words[static_cast<std::size_t>(process - first)]->keys.load(std::memory_order_acquire);
+  if (config_.simulated || process == *config_.process) return table_;
+  const int first = config_.layout->this_host().first_process;
+  return config_.words[static_cast<std::size_t>(process - first)]->keys.load(std::memory_order_acquire);
 }
 
 // ---- memory
@@ -87,7 +88,7 @@ Result<MemoryKey> OneSided::register_memory(void* address, std::size_t size, Aud
   key.kind = static_cast<std::uint16_t>(kind);
   key.address = reinterpret_cast<std::uintptr_t>(address);
   key.size = size;
-  key.process = *place_.process;
+  key.process = *config_.process;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     key.id = ring_.add(key.address, size, 0);
@@ -95,9 +96,9 @@ Result<MemoryKey> OneSided::register_memory(void* address, std::size_t size, Aud
   if (key.id == 0)
     return Status::failure("this process has registered " + std::to_string(host::KeyTable::kEntries) +
                            " pieces of memory: deregister those that nobody needs any more");
-  if (place_.net == nullptr || audience == Audience::host) return key;
+  if (config_.net == nullptr || audience == Audience::host) return key;
   Result<std::vector<std::byte>> packed =
-      place_.net->register_memory(key.id, {static_cast<std::byte*>(address), size}, MemoryKey::kNetBytes, kind);
+      config_.net->register_memory(key.id, {static_cast<std::byte*>(address), size}, MemoryKey::kNetBytes, kind);
   if (!packed) {
     deregister_memory(key);
     return packed.status();
@@ -108,22 +109,22 @@ Result<MemoryKey> OneSided::register_memory(void* address, std::size_t size, Aud
 }
 
 void OneSided::deregister_memory(const MemoryKey& key) {
-  if (key.process != *place_.process && !place_.simulated) return;
+  if (key.process != *config_.process && !config_.simulated) return;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!ring_.holds(key.id)) return;
     ring_.remove(key.id);
   }
-  if (place_.net != nullptr) place_.net->forget_memory(key.id);
+  if (config_.net != nullptr) config_.net->forget_memory(key.id);
 }
 
 bool OneSided::is_registered(const MemoryKey& key) const {
-  return (key.process == *place_.process || place_.simulated) && ring_.holds(key.id);
+  return (key.process == *config_.process || config_.simulated) && ring_.holds(key.id);
 }
 
 // What can be known here. The other side of a network looks for itself.
 Status OneSided::check(const MemoryKey& key, std::uint64_t remote, std::uint64_t size) const {
-  if (!key || key.process < 0 || key.process >= place_.layout->process_count())
+  if (!key || key.process < 0 || key.process >= config_.layout->process_count())
     return Status::failure("a key that gives access to no memory");
   if (remote < key.address || size > key.size || remote - key.address > key.size - size)
     return Status::failure(std::to_string(size) + " bytes at offset " +
@@ -131,7 +132,7 @@ Status OneSided::check(const MemoryKey& key, std::uint64_t remote, std::uint64_t
                            std::to_string(key.size) + " bytes that the key gives access to");
   if (!is_near(key.process)) return key.net_bytes != 0 ? Status() : not_registered(key.process);
   if (key.kind != 0) return Status::failure(kHostMemoryOnly);
-  host::KeyEntry entry;
+  host::CachedKey entry;
   entry.id = key.id;
   return entry.allows(*keys_of(key.process), remote, size) ? Status() : not_registered(key.process);
 }
@@ -172,12 +173,12 @@ Moved OneSided::begin(Transfer& transfer, const MemoryKey& key) {
     allowed = Status::failure(kHostMemoryOnly);
   }
   if (!allowed || transfer.size_ == 0) return end(transfer, std::move(allowed));
-  if (key.process == *place_.process) return copy(transfer);
+  if (key.process == *config_.process) return copy(transfer);
   if (!is_near(key.process)) {
     by_net(transfer, key);
     return Moved::pending;
   }
-  if (!place_.simulated) {
+  if (!config_.simulated) {
     if (in_arena(transfer.remote_, transfer.size_)) return copy(transfer);
     if (kernel_copies(key.process)) return copy_by_kernel(transfer);
   }
@@ -221,17 +222,17 @@ Moved OneSided::copy(Transfer& transfer) {
 }
 
 bool OneSided::in_arena(std::uint64_t address, std::uint64_t size) const {
-  return place_.arena->shared() && place_.arena->contains(reinterpret_cast<const void*>(address)) &&
-         place_.arena->contains(reinterpret_cast<const void*>(address + size - 1));
+  return config_.arena->shared() && config_.arena->contains(reinterpret_cast<const void*>(address)) &&
+         config_.arena->contains(reinterpret_cast<const void*>(address + size - 1));
 }
 
 // Finds out by copying a word that the other process has told of. Several PEs may find out at the same time.
 bool OneSided::kernel_copies(int process) {
-  if (!place_.kernel_copies) return false;
-  const auto which = static_cast<std::size_t>(process - place_.layout->this_host().first_process);
+  if (!config_.kernel_copies) return false;
+  const auto which = static_cast<std::size_t>(process - config_.layout->this_host().first_process);
   Copies known = copies_[which].load(std::memory_order_relaxed);
   if (known == Copies::unknown) {
-    const OneSidedWords& words = *place_.words[which];
+    const OneSidedWords& words = *config_.words[which];
     std::uint64_t found = 0;
     const int error = host::copy_from_process(words.pid.load(std::memory_order_relaxed), &found,
                                               words.cookie_at.load(std::memory_order_relaxed), sizeof found);
@@ -243,8 +244,8 @@ bool OneSided::kernel_copies(int process) {
 }
 
 Moved OneSided::copy_by_kernel(Transfer& transfer) {
-  const auto which = static_cast<std::size_t>(transfer.process_ - place_.layout->this_host().first_process);
-  const std::uint32_t pid = place_.words[which]->pid.load(std::memory_order_relaxed);
+  const auto which = static_cast<std::size_t>(transfer.process_ - config_.layout->this_host().first_process);
+  const std::uint32_t pid = config_.words[which]->pid.load(std::memory_order_relaxed);
   const int error = transfer.is_put_ ? host::copy_to_process(pid, transfer.remote_, transfer.local_, transfer.size_)
                                      : host::copy_from_process(pid, transfer.local_, transfer.remote_, transfer.size_);
   switch (error) {
@@ -265,10 +266,10 @@ Moved OneSided::copy_by_kernel(Transfer& transfer) {
 
 void OneSided::send_requests(Transfer& transfer) {
   host::Port& port = this->port(transfer.pe_);
-  const bootstrap::Process& other = place_.layout->processes[static_cast<std::size_t>(transfer.process_)];
+  const bootstrap::Process& other = config_.layout->processes[static_cast<std::size_t>(transfer.process_)];
   const int to = other.first_pe + transfer.pe_ % other.pes;
   const bool reachable =
-      place_.simulated || in_arena(reinterpret_cast<std::uintptr_t>(transfer.local_), transfer.size_);
+      config_.simulated || in_arena(reinterpret_cast<std::uintptr_t>(transfer.local_), transfer.size_);
   while (transfer.asked_ < transfer.size_ && transfer.outstanding_ < kRequestsAtOnce && transfer.status_.ok()) {
     auto* request = new (port.heap().allocate(sizeof(RmaRequest))) RmaRequest{};
     request->transfer = &transfer;
@@ -276,7 +277,7 @@ void OneSided::send_requests(Transfer& transfer) {
     request->offset = transfer.asked_;
     request->remote = transfer.remote_ + transfer.asked_;
     request->size = transfer.size_ - transfer.asked_;
-    if (!place_.simulated) request->size = std::min(request->size, kRequestBytes);
+    if (!config_.simulated) request->size = std::min(request->size, kRequestBytes);
     request->asker = transfer.pe_;
     request->is_put = transfer.is_put_;
     request->own_place = !reachable;
@@ -310,7 +311,7 @@ void OneSided::take_request(int pe, void* block) {
 }
 
 void OneSided::serve(RmaRequest& request) {
-  host::KeyEntry entry;
+  host::CachedKey entry;
   entry.id = request.key;
   if (!entry.allows(*table_, request.remote, request.size)) {
     request.state = RmaRequest::refused;
@@ -352,7 +353,7 @@ void OneSided::by_net(Transfer& transfer, const MemoryKey& key) {
     static_cast<void>(self.end(transfer, std::move(status)));
     if (pe != driver) self.port(pe).wake(pe);
   };
-  place_.net->access(transfer.pe_, std::move(access));
+  config_.net->access(transfer.pe_, std::move(access));
 }
 
 }  // namespace periapt::machine

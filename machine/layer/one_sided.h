@@ -3,11 +3,10 @@
 //
 // How the bytes go depends on where the other memory is:
 //   in this process                  copied at once
-//   in another process of this host  copied at once where it lies in the arena, which both have mapped; else copied by
-//   the
-//                                    kernel, where a try has shown that it does that; else by the other process, which
-//                                    is asked to copy into or out of the arena (a request, sent as a block to one of
-//                                    its PEs)
+//   in another process of this host  copied at once where it lies in the arena, which both have mapped;
+//                                    else copied by the kernel, where a try has shown that it does that;
+//                                    else by the other process, which is asked to copy into or out of the arena
+//                                    (a request, sent as a block to one of its PEs)
 //   on another host                  by Net, with what its transport has
 //   on a simulated node              by requests, which take virtual time
 //
@@ -37,7 +36,7 @@ namespace periapt::machine {
 class Net;
 class OneSided;
 
-/// Who may use a key.
+/// Which processes may use a key.
 enum class Audience : std::uint8_t {
   host,  ///< processes of this host only: costs next to nothing
   run,   ///< all processes of the run
@@ -74,7 +73,7 @@ struct OneSidedWords {
 };
 
 /// What it needs to know of the run; filled by MachineLayer.
-struct OneSidedPlace {
+struct OneSidedConfig {
   const bootstrap::HostLayout* layout = nullptr;
   const int* process = nullptr;  ///< this one; on a simulated machine: of the PE that runs
   const host::Arena* arena = nullptr;
@@ -87,7 +86,7 @@ struct OneSidedPlace {
 
 class OneSided {
  public:
-  explicit OneSided(const OneSidedPlace& place);
+  explicit OneSided(const OneSidedConfig& config);
   ~OneSided();
 
   // ---- memory; any thread of a PE
@@ -101,7 +100,7 @@ class OneSided {
   bool is_registered(const MemoryKey& key) const;
 
   // ---- transfers; from the thread of `pe`, one of this process, to which the event comes. The local memory is lent
-  // until then; so is the remote one, which nobody stops from being freed.
+  // until then; so is the remote one, though nothing stops it from being freed.
 
   Moved get(int pe, void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote, Transfer& transfer,
             ucx::MemoryKind local_kind = ucx::MemoryKind::host);
@@ -144,7 +143,7 @@ class OneSided {
   void answered(RmaRequest& request);
   Moved end(Transfer& transfer, Status status);
 
-  OneSidedPlace place_;
+  OneSidedConfig config_;
   int first_pe_ = 0;
   std::unique_ptr<Ended[]> ended_;
   std::uint64_t cookie_;

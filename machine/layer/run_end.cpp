@@ -34,7 +34,7 @@ void RunEnd::end_for(int which, const std::string& what, const std::string& wher
   const int before_us = layout_.host - (lost < layout_.host ? 1 : 0);  // of the hosts that are left
   const int turn = before_us == 0 ? 0 : kLooks + std::min(before_us - 1, kTurnsMost) * kTurn;
   end_after(kLooks + turn, [=, this] {
-    if (!memory_.words().first_to_tell()) return;  // one of this host says it
+    if (!memory_.control().first_to_tell()) return;  // one of this host says it
     fatal(what + "; this run ends", where, "", next);
   });
 }
@@ -45,7 +45,7 @@ void RunEnd::end_after(int looks, std::function<void()> otherwise) {
   make_thread("that waits for the end of the run", [this, looks, otherwise = std::move(otherwise)] {
     for (int look = 0; look < looks; ++look) {
       if (ending()) return;
-      if (!joined_.world->well(nullptr)) return memory_.announce_exit(1);
+      if (!job_.world->well(nullptr)) return memory_.announce_exit(1);
       ::nanosleep(&kPause, nullptr);
     }
     told_elsewhere_.load(std::memory_order_relaxed) ? memory_.announce_exit(1) : otherwise();
@@ -57,15 +57,15 @@ void RunEnd::lost(int which, const std::string& reason) {
           "look at what that process said last, and whether its host is up");
 }
 
-void RunEnd::farewell() {
+void RunEnd::disconnected() {
   told_elsewhere_.store(true, std::memory_order_relaxed);
   end_after(kLooks, [this] { memory_.announce_exit(1); });
 }
 
-void RunEnd::watch(Watched& watched, const std::vector<int>& sockets) {
+void RunEnd::watch(WatchConfig& watched, const std::vector<int>& sockets) {
   watched.sockets = sockets;
-  watched.launcher_fd = joined_.world->wait_fd();
-  watched.launcher = [this](std::string* reason) { return joined_.world->well(reason); };
+  watched.launcher_fd = job_.world->wait_fd();
+  watched.launcher = [this](std::string* reason) { return job_.world->well(reason); };
   watched.gone = [this](int socket) { gone(socket); };
   watched.ended_by_launcher = [this](const std::string& reason) { ended_by_launcher(reason); };
   watched.leaving_badly = [this] { tell_others(); };
@@ -79,18 +79,18 @@ void RunEnd::gone(int socket) {
           "look at what that process said last; a kill -9 or a lack of memory lets it say nothing");
 }
 
-// `reason`: empty when the launcher has said it. Without one that could, nobody is left to say it but us.
+// `reason`: empty when the launcher has said it. Without one that could, this process alone is left to say it.
 void RunEnd::ended_by_launcher(const std::string& reason) {
   if (ending()) return;
-  const bool says_it = !reason.empty() && !joined_.watched_by_parent && memory_.words().first_to_tell();
+  const bool says_it = !reason.empty() && !job_.watched_by_parent && memory_.control().first_to_tell();
   if (says_it) log::warn(reason + "; " + name_of(process_) + " ends with it");
   memory_.announce_exit(1);
 }
 
 void RunEnd::tell_others() {
   const int code = leaving_with_.load(std::memory_order_acquire);
-  if (net_) net_->part();
-  joined_.world->abort(code, {});  // why, it has said itself
+  if (net_) net_->shutdown();
+  job_.world->abort(code, {});  // why, it has said itself
 }
 
 }  // namespace periapt::machine

@@ -9,7 +9,7 @@
 
 namespace periapt::machine {
 
-/// A World for several threads: PEs, whoever drives the network, the watch. What waits for others is not to be
+/// A World for several threads: PEs, the driver of the network, the watch. What waits for others is not to be
 /// overlapped by anything else of it, but the watch's look.
 class SharedWorld : public bootstrap::PassingWorld {
  public:

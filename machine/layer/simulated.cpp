@@ -68,7 +68,7 @@ void Simulated::send(int, int to, std::uint64_t meta, void* block) {
   if (meta == OneSided::kRmaRequestMeta) return machine_.send(to, meta, block, OneSided::request_bytes(block));
   const std::size_t bytes = block_bytes_(block);
   if (machine_.node_of(machine_.running()) != machine_.node_of(to) && host::Heap::is_shared(block)) {
-    // What a network delivers is nobody else's.
+    // What a network delivers belongs to its receiver alone.
     void* copy = heap_->allocate(bytes);
     std::memcpy(copy, block, bytes);
     heap_->release(block);

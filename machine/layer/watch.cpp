@@ -29,7 +29,7 @@ void add(int epoll, int fd, std::uint32_t events, std::uint64_t what) {
 
 }  // namespace
 
-Watch::Watch(Watched watched) : watched_(std::move(watched)) {
+Watch::Watch(WatchConfig watched) : watched_(std::move(watched)) {
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (epoll_ < 0 || bell_ < 0)
@@ -58,13 +58,13 @@ Watch::~Watch() {
   }
 }
 
-// Known to epoll_ only while somebody sleeps: what arrives at a descriptor tells each epoll that knows it, and the
+// Known to epoll_ only while a PE sleeps: what arrives at a descriptor tells each epoll that knows it, and the
 // sender pays for that.
 void Watch::arm_net() {
   for (int fd : watched_.net_fds) add(epoll_, fd, EPOLLIN, kNet);  // one that is there already stays
 }
 
-// Before net_ready(): who arms at this moment in vain is woken by it.
+// Before net_ready(): a PE that arms at this moment in vain is woken by it.
 void Watch::disarm_net() {
   for (int fd : watched_.net_fds) ::epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
 }

@@ -1,5 +1,5 @@
 // Watch: a thread that sleeps until something happens that no PE would notice: another process of the host has gone,
-// the launcher ends the run, or a network that everybody sleeps on has something for us. It never touches a message.
+// the launcher ends the run, or a network that all PEs sleep on has something for us. It never touches a message.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace periapt::machine {
 
-struct Watched {
+struct WatchConfig {
   std::vector<int> sockets;                           ///< readable: the process behind it has gone
   int launcher_fd = -1;                               ///< readable: ask the launcher
   std::function<bool(std::string* reason)> launcher;  ///< false: it ends the run; empty: there is none
@@ -25,14 +25,14 @@ struct Watched {
 
 class Watch {
  public:
-  explicit Watch(Watched watched);
+  explicit Watch(WatchConfig watched);
   ~Watch();
 
   /// net_ready is called once, when the network has something.
   void arm_net();
   /// Calls leaving_badly on the watching thread; returns when it is done, or after a second. Safe in a signal handler.
   void leave_badly();
-  /// From now on nobody is missed.
+  /// From now on processes may end.
   void expect_ends() { ends_expected_.store(true, std::memory_order_release); }
 
  private:
@@ -40,7 +40,7 @@ class Watch {
   void disarm_net();
   void look_at_launcher();
 
-  Watched watched_;
+  WatchConfig watched_;
   int epoll_ = -1;
   int bell_ = -1;
   std::atomic<bool> stop_{false};

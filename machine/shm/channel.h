@@ -1,6 +1,6 @@
 // Channel: one direction between two workers of a host, in memory that both map. One writer, one reader, no lock.
 //
-//   | head: who has come how far | cells, 64 B each | transfers | bulk: a ring of bytes |
+//   | head: how far both sides are | cells, 64 B each | transfers | bulk: a ring of bytes |
 //
 // Every message is announced by one cell. A cell is the Slot of ring.h: one line, published by one store of its word. A
 // small message lies in the cell whole; the payload of a larger one lies in the bulk ring, in one piece, and is handed
@@ -122,7 +122,7 @@ class ChannelWriter {
   /// before its sleep with a membarrier, so the writer pays for a fence. True: the reader sleeps and wants its bell
   /// rung.
   PERIAPT_INLINE bool publish(host::Slot* cell, std::uint64_t meta, bool fenced) {
-    // release: partner is the acquire in ChannelReader::peek(): who sees the word sees the cell's body and its bulk.
+    // release: partner is the acquire in ChannelReader::peek(): a reader of the word sees the cell's body and its bulk.
     cell->word.store(meta << 8 | Channel::lap(next_), std::memory_order_release);
     next_ += 2;
     if (bulk_claimed_ != bulk_next_) {

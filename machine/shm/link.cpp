@@ -242,7 +242,7 @@ Accepted ShmLink::refuse() { return state_ == State::open || state_ == State::co
 
 Accepted ShmLink::no_room() {
   out_.drop_claims();
-  starved_ = true;
+  wants_retry_ = true;
   return Accepted::no_resource;
 }
 
@@ -289,7 +289,8 @@ Accepted ShmLink::send_large(Header header, std::span<const std::byte> payload, 
   write_header(cell, header);
   write_body(cell, kBehindHeader, std::uint64_t{payload.size()});
 
-  Place source{reinterpret_cast<std::uintptr_t>(payload.data()), shared_.segment_of(payload.data(), payload.size())};
+  SegmentAddress source{reinterpret_cast<std::uintptr_t>(payload.data()),
+                        shared_.segment_of(payload.data(), payload.size())};
   if (source.segment > told_segment_) tell_segments();
   if (!told(source.segment)) source.segment = 0;
   bool mapped = state_ == State::open && (memory->same_process() || source.segment != 0);
@@ -352,7 +353,7 @@ void ShmLink::pump() {
 // ---- one-sided
 
 // Where all the memory of a key is mapped here: looked up once, since the address of what is loaded hangs on it.
-bool ShmLink::find_mapping(host::KeyEntry& key) {
+bool ShmLink::find_mapping(host::CachedKey& key) {
   std::byte* here = memory->here({key.address, key.segment}, key.size);
   if (here == nullptr && key.segment != 0) shared_.sockets_wanted = true;  // it has been told before
   if (here == nullptr) return false;
@@ -362,10 +363,10 @@ bool ShmLink::find_mapping(host::KeyEntry& key) {
 }
 
 Accepted ShmLink::one_sided(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote,
-                            host::KeyEntry& key, Completion& completion) {
+                            host::CachedKey& key, Completion& completion) {
   if (PERIAPT_UNLIKELY(state_ != State::open)) return refuse();
   if (PERIAPT_UNLIKELY(!key.allows(*keys_, remote, size))) return fail(completion, Outcome::bad_key);
-  Place there{remote, key.segment};
+  SegmentAddress there{remote, key.segment};
   std::byte* here = memory->here(there, size);
   if (here == nullptr && size <= kAtOnce && memory->copies()) {
     bool copied = is_put ? memory->push(there, local, size) : memory->pull(local, there, size);
@@ -377,7 +378,7 @@ Accepted ShmLink::one_sided(bool is_put, std::byte* local, std::uint64_t size, s
   }
   int slot = free_transfer();
   if (slot < 0) return no_room();
-  Place ours{reinterpret_cast<std::uintptr_t>(local), shared_.segment_of(local, size)};
+  SegmentAddress ours{reinterpret_cast<std::uintptr_t>(local), shared_.segment_of(local, size)};
   if (ours.segment > told_segment_) tell_segments();
   if (!told(ours.segment)) ours.segment = 0;
   Pending pending{next_number_++, &completion};
@@ -416,7 +417,7 @@ Accepted ShmLink::wait_for_segment() {
 
 // Neither side may touch the other's memory: the peer does it, as told.
 Accepted ShmLink::ask_for_bytes(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote,
-                                host::KeyEntry& key, Completion& completion) {
+                                host::CachedKey& key, Completion& completion) {
   if (size == 0) return Accepted::done;
   host::Slot* cell = pending_.size() < kAsksMost && may_send_ ? out_.claim() : nullptr;
   if (cell == nullptr) return no_room();
@@ -435,11 +436,11 @@ Accepted ShmLink::ask_for_bytes(bool is_put, std::byte* local, std::uint64_t siz
 }
 
 Accepted ShmLink::fetch_op(ucx::AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
-                           std::uint64_t remote, host::KeyEntry& key, void* result, Completion& completion) {
+                           std::uint64_t remote, host::CachedKey& key, void* result, Completion& completion) {
   if (PERIAPT_UNLIKELY(state_ != State::open)) return refuse();
   if (PERIAPT_UNLIKELY(!key.allows(*keys_, remote, width))) return fail(completion, Outcome::bad_key);
   if (PERIAPT_UNLIKELY(!is_atomic(width, remote))) return fail(completion, Outcome::failed);
-  Place there{remote, key.segment};
+  SegmentAddress there{remote, key.segment};
   if (std::byte* here = memory->here(there, width)) {
     std::uint64_t before = apply(op, width, here, operand, compare);
     if (result != nullptr) std::memcpy(result, &before, width);
@@ -558,7 +559,7 @@ bool ShmLink::deliver_transfer(const host::Slot& cell, std::uint64_t header) {
   consumed();
   if (state_ == State::closed) return true;
   if (to == nullptr) return break_off("no memory for a message of " + std::to_string(size) + " bytes"), true;
-  Place target{reinterpret_cast<std::uintptr_t>(to), shared_.segment_of(to, size)};
+  SegmentAddress target{reinterpret_cast<std::uintptr_t>(to), shared_.segment_of(to, size)};
   if (target.segment > told_segment_) tell_segments();
   if (!told(target.segment)) target.segment = 0;
   placement_ = {Placing::transfer, to, size, 0, TransferView(in_.channel().transfers[which.slot], which.generation)};
@@ -606,7 +607,7 @@ int ShmLink::end_of_placement() {
 
 bool ShmLink::deliver_loan(const host::Slot& cell, std::uint64_t header, std::uint64_t loan, std::uint64_t segment,
                            int& handed_up, bool& mapped) {
-  Place there{read_body<std::uint64_t>(cell, kBehindHeader), segment};
+  SegmentAddress there{read_body<std::uint64_t>(cell, kBehindHeader), segment};
   std::uint64_t size = read_body<std::uint64_t>(cell, kBehindHeader + 8);
   std::byte* bytes = memory->here(there, size);
   if (bytes == nullptr) {
@@ -652,7 +653,7 @@ bool ShmLink::deliver_help(const host::Slot& cell) {
 
 bool ShmLink::deliver_ask(const host::Slot& cell, bool with_bytes) {
   Ask what = read_body<Ask>(cell);
-  bool known = what.op == kFlush || host::KeyEntry{what.key}.allows(shared_.keys.table(), what.remote, what.size);
+  bool known = what.op == kFlush || host::CachedKey{what.key}.allows(shared_.keys.table(), what.remote, what.size);
   Outcome outcome = known ? Outcome::ok : Outcome::bad_key;
   if (with_bytes) {
     if (what.op != kPut || placement_.kind != Placing::nothing || what.size == 0) return false;

@@ -57,7 +57,7 @@ struct TransportState {
   std::vector<Segment> segments;  ///< the table's, as of segments_version
   std::uint64_t segments_version = 0;
   host::KeyRing keys;
-  bool sockets_wanted = false;              ///< somebody waits for what a socket will bring
+  bool sockets_wanted = false;              ///< a link waits for what a socket will bring
   std::vector<RetiredLoans> retired_loans;  ///< loans of links that are closed, whose borrowers may still read them
   bool fenced = true;                       ///< this process has no membarrier
   bool brought_bulk = false;   ///< a message whose payload lies in bulk was handed up since it was last cleared
@@ -75,11 +75,12 @@ class ShmLink final : public ucx::Link {
  public:
   static constexpr std::size_t kInlineMost = 8192;
   static constexpr std::uint64_t kAtOnce = 32 << 10;  ///< put and get up to here are done in the call
-  /// The same for a put to memory that is mapped here: what the caller has written just now is near to him only.
+  /// The same for a put to memory that is mapped here: what the caller has written just now is in its core's caches
+  /// only.
   static constexpr std::uint64_t kPutAtOnce = 128 << 10;
   static constexpr std::uint64_t kLoanMin = 1024;  ///< smaller payloads are copied rather than lent
-  /// Messages of one link in one progress(). Who shares its core yields it after each: 16 halved the rate of many
-  /// links.
+  /// Messages of one link in one progress(). A worker that shares its core yields it after each: 16 halved the rate of
+  /// many links.
   static constexpr int kBudget = 64;
   static constexpr int kFetchAhead = 8;
 
@@ -144,7 +145,7 @@ class ShmLink final : public ucx::Link {
   }
   Accepted send_lent(Header header, std::span<const std::byte> payload, Completion& completion);
   Accepted send_owned(Header header, ucx::Buffer& payload);
-  PERIAPT_INLINE Accepted put(std::span<const std::byte> local, std::uint64_t remote, host::KeyEntry& key,
+  PERIAPT_INLINE Accepted put(std::span<const std::byte> local, std::uint64_t remote, host::CachedKey& key,
                               Completion& completion) {
     std::byte* there = local.size() <= kPutAtOnce ? direct(key, remote, local.size()) : nullptr;
     if (PERIAPT_UNLIKELY(there == nullptr))
@@ -152,7 +153,7 @@ class ShmLink final : public ucx::Link {
     ucx::copy_bytes(there, local.data(), local.size());
     return Accepted::done;
   }
-  PERIAPT_INLINE Accepted get(std::span<std::byte> local, std::uint64_t remote, host::KeyEntry& key,
+  PERIAPT_INLINE Accepted get(std::span<std::byte> local, std::uint64_t remote, host::CachedKey& key,
                               Completion& completion) {
     const std::byte* there = local.size() <= kAtOnce ? direct(key, remote, local.size()) : nullptr;
     if (PERIAPT_UNLIKELY(there == nullptr))
@@ -161,9 +162,9 @@ class ShmLink final : public ucx::Link {
     return Accepted::done;
   }
   Accepted fetch_op(ucx::AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
-                    std::uint64_t remote, host::KeyEntry& key, void* result, Completion& completion);
+                    std::uint64_t remote, host::CachedKey& key, void* result, Completion& completion);
   Accepted flush(Completion& completion);
-  PERIAPT_INLINE std::byte* direct(host::KeyEntry& key, std::uint64_t remote, std::uint64_t size) {
+  PERIAPT_INLINE std::byte* direct(host::CachedKey& key, std::uint64_t remote, std::uint64_t size) {
     if (PERIAPT_UNLIKELY(state_ != State::open || !key.allows(*keys_, remote, size))) return nullptr;
     if (PERIAPT_UNLIKELY(key.mapped_by != number_ && !find_mapping(key))) return nullptr;
     return reinterpret_cast<std::byte*>(remote + key.shift);
@@ -183,11 +184,11 @@ class ShmLink final : public ucx::Link {
   bool in_ready() const { return readable_ && in_.ready(); }
   /// Before sleep: asks the peer for its bell; and takes that back.
   void ask_for_bell(bool ask);
-  bool wants_room() const { return starved_ || stream_.active || !answers_.empty() || !returns_.empty(); }
-  /// Before sleep: can go on what there was no room for? Who was refused is then to try again, once.
+  bool wants_room() const { return wants_retry_ || stream_.active || !answers_.empty() || !returns_.empty(); }
+  /// Before sleep: can go on what there was no room for? A refused caller is then to try again, once.
   bool has_room_again() {
     if (!wants_room() || !out_.has_room()) return false;
-    starved_ = false;
+    wants_retry_ = false;
     return true;
   }
   /// Something is under way that no bell will tell of.
@@ -357,14 +358,14 @@ class ShmLink final : public ucx::Link {
         continue;
       }
       ++handed_up;
-      // Who has waited wants this one now: a look at the next line would hold up all that he writes.
+      // A reader that has waited wants this one now: a look at the next line would hold up all that it writes.
       if (PERIAPT_UNLIKELY(state_ == State::closed || !goes_on || shared_.waited)) break;
     }
     behind_ = handed_up == kBudget;
     return handed_up;
   }
 
-  PERIAPT_NOINLINE bool find_mapping(host::KeyEntry& key);
+  PERIAPT_NOINLINE bool find_mapping(host::CachedKey& key);
   Accepted refuse();
   Accepted no_room();
   void ring_bell(std::atomic<std::uint32_t>& sleeps);
@@ -396,9 +397,9 @@ class ShmLink final : public ucx::Link {
   bool start_stream(host::Slot* cell, std::uint64_t meta, std::span<const std::byte> payload, Completion* completion,
                     ucx::Buffer* owned);
   Accepted send_large(Header header, std::span<const std::byte> payload, Completion* completion, ucx::Buffer* owned);
-  Accepted one_sided(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote, host::KeyEntry& key,
+  Accepted one_sided(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote, host::CachedKey& key,
                      Completion& completion);
-  Accepted ask_for_bytes(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote, host::KeyEntry& key,
+  Accepted ask_for_bytes(bool is_put, std::byte* local, std::uint64_t size, std::uint64_t remote, host::CachedKey& key,
                          Completion& completion);
   Accepted fail(Completion& completion, Outcome outcome);
   Accepted wait_for_segment();
@@ -416,7 +417,7 @@ class ShmLink final : public ucx::Link {
   bool gone_ = false;                     ///< the peer has parted: it copies nothing any more
   bool broken_ = false;                   ///< the peer sent nonsense: nothing more is read
   bool behind_ = false;                   ///< the last look did not find the end of what there is
-  bool starved_ = false;                  ///< somebody was refused for want of room
+  bool wants_retry_ = false;              ///< a caller was refused for want of room
   bool rings_at_meeting_ = false;         ///< the peer is to be woken as soon as its bell is known
   const host::KeyTable* keys_ = nullptr;  ///< the peer's
   ChannelWriter out_;

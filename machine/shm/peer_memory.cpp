@@ -46,7 +46,7 @@ bool PeerMemory::knows(std::uint64_t segment) const {
   return false;
 }
 
-std::byte* PeerMemory::in_segment(Place there, std::uint64_t size) const {
+std::byte* PeerMemory::in_segment(SegmentAddress there, std::uint64_t size) const {
   for (const Mapped& segment : segments_) {
     if (segment.id != there.segment) continue;
     std::uint64_t at = there.address - segment.base;
@@ -55,7 +55,7 @@ std::byte* PeerMemory::in_segment(Place there, std::uint64_t size) const {
   return nullptr;
 }
 
-bool PeerMemory::pull(void* to, Place from, std::uint64_t size) const {
+bool PeerMemory::pull(void* to, SegmentAddress from, std::uint64_t size) const {
   if (const std::byte* bytes = here(from, size)) {
     std::memcpy(to, bytes, size);
     return true;
@@ -63,7 +63,7 @@ bool PeerMemory::pull(void* to, Place from, std::uint64_t size) const {
   return copies_ && host::copy_from_process(process_, to, from.address, size) == 0;
 }
 
-bool PeerMemory::push(Place to, const void* from, std::uint64_t size) const {
+bool PeerMemory::push(SegmentAddress to, const void* from, std::uint64_t size) const {
   if (std::byte* bytes = here(to, size)) {
     std::memcpy(bytes, from, size);
     return true;

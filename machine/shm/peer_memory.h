@@ -30,18 +30,18 @@ class PeerMemory {
   bool add_segment(std::uint64_t id, std::uint64_t base, std::uint64_t size, File file);
 
   /// Where those bytes are here; nullptr: nowhere.
-  std::byte* here(Place there, std::uint64_t size) const {
+  std::byte* here(SegmentAddress there, std::uint64_t size) const {
     if (same_) return reinterpret_cast<std::byte*>(there.address);
     return there.segment == 0 ? nullptr : in_segment(there, size);
   }
   bool knows(std::uint64_t segment) const;
-  bool can_reach(Place there, std::uint64_t size) const { return copies_ || here(there, size) != nullptr; }
+  bool can_reach(SegmentAddress there, std::uint64_t size) const { return copies_ || here(there, size) != nullptr; }
   bool copies() const { return copies_; }
   bool same_process() const { return same_; }
 
   /// False: they could not be copied (not reachable, not mapped over there, the process is gone).
-  bool pull(void* to, Place from, std::uint64_t size) const;
-  bool push(Place to, const void* from, std::uint64_t size) const;
+  bool pull(void* to, SegmentAddress from, std::uint64_t size) const;
+  bool push(SegmentAddress to, const void* from, std::uint64_t size) const;
 
  private:
   struct Mapped {
@@ -49,7 +49,7 @@ class PeerMemory {
     std::byte* here;
     bool ours;  ///< we unmap it
   };
-  std::byte* in_segment(Place there, std::uint64_t size) const;
+  std::byte* in_segment(SegmentAddress there, std::uint64_t size) const;
 
   std::uint32_t process_ = 0;
   bool same_ = false;

@@ -1,8 +1,9 @@
 // How two workers of a host meet: an abstract Unix socket that each listens on, packets that carry memory files, and
-// the checks that the other is who it should be. Nothing has a name in a file system, so nothing is left behind.
+// the checks that the other belongs to the job. Nothing has a name in a file system, so nothing is left behind.
 //
-//   A: hello    (who I am, whom I want, the secret, my memory file of my channel, my table of keys, my doorbell) -> B
-//   B: welcome  (the same about B)   or   refuse (a sentence)                                   -> A
+//   A: hello    -> B   my worker, the one I want, the secret, the memory file of my channel, my table of keys, my
+//                      doorbell
+//   B: welcome  -> A   the same about B; or refuse: a sentence
 //   both, any time later: segment (a memory file of mine that you may map), disconnect (I close the link)
 //
 // When both connect at the same time, the connection of the one with the smaller PeerId counts; the other is answered
@@ -107,7 +108,8 @@ struct Arrival {
 };
 
 Result<File> listen_here(std::uint64_t& socket_name);
-/// A connection to the listener of that name: null: not now (its queue is full), try again; failure: nobody listens.
+/// A connection to the listener of that name: null: not now (its queue is full), try again; failure: there is no
+/// listener.
 Result<File> connect_to(std::uint64_t socket_name);
 /// Another process's number, in our namespace; 0: it is not known, or another user runs it.
 std::uint32_t peer_process(int socket);

@@ -147,13 +147,13 @@ Result<SharedPool*> SharedPool::create() {
     }
     pool->size_ = size;
     pool->segment_ = segments::add(pool->base_, size, *file);
-    host::HeapPlace place;
-    place.begin = pool->base_;
-    place.end = pool->base_ + size;
-    place.shared = true;
-    place.return_stacks = pool->stacks_;
-    place.pes = 1;
-    pool->heap_ = std::make_unique<host::Heap>(place);
+    host::HeapConfig config;
+    config.begin = pool->base_;
+    config.end = pool->base_ + size;
+    config.shared = true;
+    config.return_stacks = pool->stacks_;
+    config.pes = 1;
+    pool->heap_ = std::make_unique<host::Heap>(config);
     return pool.release();
   }
   return failed;

@@ -19,7 +19,7 @@ struct Segment {
   std::byte* base = nullptr;
   std::uint64_t size = 0;
   int file = -1;            ///< the table's; for passing on
-  std::uint64_t inode = 0;  ///< which file: the same for all who have it
+  std::uint64_t inode = 0;  ///< which file: the same for all that have it
 
   bool contains(const void* bytes, std::uint64_t count) const {
     std::uint64_t at = reinterpret_cast<std::uintptr_t>(bytes) - reinterpret_cast<std::uintptr_t>(base);
@@ -47,7 +47,7 @@ std::byte* map_memory_file(int file, std::uint64_t bytes);
 /// go of it. (Not only for economy: ThreadSanitizer knows memory by its address.)
 using Mapping = std::shared_ptr<std::byte>;
 Mapping share_memory_file(int file, std::uint64_t bytes);
-/// Is it a memory file of that size which nobody can shrink under us?
+/// Is it a memory file of that size which can't be made shorter under us?
 bool is_fixed_memory_file(int file, std::uint64_t bytes);
 
 /// Message memory in a segment of its own: a Heap (heap.h) that hands out Buffers. One thread. Lives on until the last

@@ -1,5 +1,5 @@
 // Transfer: bytes on their way from the memory of one process to that of another, copied by both of them: one takes
-// pieces from the front, the other from the back, until they meet. Whoever is busy elsewhere simply takes fewer.
+// pieces from the front, the other from the back, until they meet. A side that is busy elsewhere simply takes fewer.
 //
 // A Transfer lies in the channel of the side that began it. It is used again and again; a generation in its words keeps
 // a helper that comes late from touching what it does not mean any more: pieces are claimed with a CAS on the word that
@@ -17,20 +17,20 @@ namespace periapt::shm {
 
 /// An address in the process that owns the bytes, and the shared segment of that process it lies in (0: private
 /// memory).
-struct Place {
+struct SegmentAddress {
   std::uint64_t address = 0;
   std::uint64_t segment = 0;
 };
 
 /// What a copier copies.
 struct Piece {
-  Place source, target;
+  SegmentAddress source, target;
   std::uint64_t size = 0;
   explicit operator bool() const { return size != 0; }
 };
 
 struct Transfer {
-  // generation (16 bits) | pieces taken from the back (24) | from the front (24); 0: nobody may claim
+  // generation (16 bits) | pieces taken from the back (24) | from the front (24); 0: no claims
   alignas(platform::kCacheLine) std::atomic<std::uint64_t> claims;
   std::atomic<std::uint64_t> source;
   std::atomic<std::uint64_t> source_segment;
@@ -62,9 +62,9 @@ class TransferView {
   TransferView() = default;
   TransferView(Transfer& transfer, std::uint64_t generation) : transfer_(&transfer), generation_(generation) {}
 
-  /// Begins a new generation: by the side that owns the transfer, when the former one has ended. Nobody can claim
-  /// before open().
-  static TransferView begin(Transfer& transfer, Place source, std::uint64_t size, std::uint64_t piece) {
+  /// Begins a new generation: by the side that owns the transfer, when the former one has ended. There are no
+  /// claims before open().
+  static TransferView begin(Transfer& transfer, SegmentAddress source, std::uint64_t size, std::uint64_t piece) {
     std::uint64_t next = (Transfer::generation_of(transfer.done.load(std::memory_order_relaxed)) + 1) & 0xFFFF;
     if (next == 0) next = 1;  // 0 is untouched memory's
     // Every store below is a release, every load in claim() an acquire: a late helper that reads a word of the new
@@ -80,7 +80,7 @@ class TransferView {
   }
 
   /// Says where to, and lets both sides copy. By the owner, or by the peer that knows where to. False: revoked.
-  bool open(Place target) {
+  bool open(SegmentAddress target) {
     transfer_->target.store(target.address, std::memory_order_release);
     transfer_->target_segment.store(target.segment, std::memory_order_release);
     std::uint64_t expected = generation_ << 48 | Transfer::kNotOpen;
@@ -119,7 +119,7 @@ class TransferView {
   /// The claimed piece is there, or could not be copied.
   void finish(bool copied) {
     if (!copied) transfer_->failed.store(generation_, std::memory_order_release);
-    // release, with the acquire in state(): who sees the last piece done sees the bytes of all.
+    // release, with the acquire in state(): the side that sees the last piece done sees the bytes of all.
     transfer_->done.fetch_add(1, std::memory_order_acq_rel);
   }
 
@@ -132,7 +132,7 @@ class TransferView {
     return transfer_->failed.load(std::memory_order_acquire) == generation_ ? State::failed : State::complete;
   }
 
-  /// From now on nobody can claim.
+  /// From now on every claim fails.
   void revoke() {
     std::uint64_t word = transfer_->claims.load(std::memory_order_acquire);
     while (Transfer::generation_of(word) == generation_) {
@@ -144,7 +144,7 @@ class TransferView {
       return;
     }
   }
-  /// After revoke(): is a piece still being copied by somebody?
+  /// After revoke(): is a piece still being copied?
   bool in_flight() const {
     std::uint64_t done = transfer_->done.load(std::memory_order_acquire);
     return Transfer::generation_of(done) == generation_ && (done & Transfer::kDoneMask) < claimed_;

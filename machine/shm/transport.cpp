@@ -162,7 +162,7 @@ class ShmTransport final : public ucx::TransportBase {
   Status start(const OpenRequest& request);
 
   static ShmLink& link_of(Link& link) { return static_cast<ShmLink&>(link); }
-  static host::KeyEntry& entry_of(const RemoteKey& key) { return *static_cast<host::KeyEntry*>(key.detail); }
+  static host::CachedKey& entry_of(const RemoteKey& key) { return *static_cast<host::CachedKey*>(key.detail); }
 
   bool watch(int file, Source source, ShmLink* link, std::uint32_t events = EPOLLIN);
   void unwatch(const File& file) {
@@ -420,7 +420,7 @@ void ShmTransport::accept_all() {
   }
 }
 
-// Who is none of ours: people are told, but not without end.
+// Processes that are none of ours: people are told, but not without end.
 void ShmTransport::send_away(const Newcomer& newcomer, const char* why) {
   constexpr unsigned kWarningsMost = 10;
   send_packet(newcomer.socket.get(), refusal(why), {});
@@ -564,7 +564,7 @@ ucx::Buffer ShmTransport::allocate(std::uint64_t size) {
 Result<MemoryHandle> ShmTransport::register_memory(std::byte* address, std::uint64_t size, MemoryKind kind) {
   if (kind != MemoryKind::host) return Status::failure("the shm transport reaches the memory of the host only");
   std::uint64_t segment = shared_.segment_of(address, size);
-  for (auto& link : links_) link->tell_segments();  // before anybody can have the key
+  for (auto& link : links_) link->tell_segments();  // before a peer can have the key
   std::uint64_t id = shared_.keys.add(reinterpret_cast<std::uintptr_t>(address), size, segment);
   if (id == 0) {
     return Status::failure("no more than " + std::to_string(host::KeyTable::kEntries) +
@@ -588,13 +588,13 @@ Result<RemoteKey> ShmTransport::unpack_key(Link&, std::span<const std::byte> pac
   PackedKey key;
   if (!ucx::unpack(packed, &key)) return Status::failure("a memory key of the shm transport has 16 bytes");
   if (key.magic != PackedKey::kMagic) return Status::failure("this is no memory key of the shm transport");
-  host::KeyEntry* entry = new host::KeyEntry;
+  host::CachedKey* entry = new host::CachedKey;
   entry->id = key.id;
   return RemoteKey{key.id, entry};
 }
 
 void ShmTransport::release_key(RemoteKey& key) {
-  delete static_cast<host::KeyEntry*>(key.detail);
+  delete static_cast<host::CachedKey*>(key.detail);
   key = {};
 }
 

@@ -47,8 +47,8 @@ std::string Machine::describe() const {
 
 // ---- events
 
-void Machine::push(Time at, Kind kind, int pe, Parcel* parcel) {
-  events_queue_.push_back({at, next_number_++, kind, pe, parcel});
+void Machine::push(Time at, Kind kind, int pe, Message* message) {
+  events_queue_.push_back({at, next_number_++, kind, pe, message});
   std::push_heap(events_queue_.begin(), events_queue_.end(), later);
 }
 
@@ -85,33 +85,33 @@ int Machine::next() {
 // of them, those of two nodes stay in order, as they do over every transport; so one that is lost holds up those behind
 // it.
 void Machine::depart(const Event& event) {
-  Parcel& parcel = *event.parcel;
+  Message& message = *event.message;
   const Faults& faults = options_.faults;
-  const int from = node_of(parcel.from), to = node_of(parcel.to);
-  Time arrival = model_.send(event.at, from, to, parcel.bytes);
+  const int from = node_of(message.from), to = node_of(message.to);
+  Time arrival = model_.send(event.at, from, to, message.bytes);
   for (Time again = event.at; happens(faults.loss); ++sent_again_)
-    arrival = model_.send(again += faults.rto, from, to, parcel.bytes);
-  if (happens(faults.duplicate)) model_.send(event.at, from, to, parcel.bytes);  // takes the way, and is dropped there
+    arrival = model_.send(again += faults.rto, from, to, message.bytes);
+  if (happens(faults.duplicate)) model_.send(event.at, from, to, message.bytes);  // takes the way, and is dropped there
   if (faults.delay != 0) arrival += random_() % (faults.delay + 1);
   if (happens(faults.reorder)) arrival += random_() % (4 * options_.costs.L + 1);
   if (faults.any()) {
     Time& latest = latest_between_[static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to)];
     arrival = latest = std::max(arrival, latest);
   }
-  parcel.chain.hops += static_cast<std::uint64_t>(model_.topology().hops(from, to));
-  push(arrival, Kind::arrive, parcel.to, &parcel);
+  message.chain.hops += static_cast<std::uint64_t>(model_.topology().hops(from, to));
+  push(arrival, Kind::arrive, message.to, &message);
 }
 
 void Machine::arrive(const Event& event) {
   PeState& state = pes_[static_cast<std::size_t>(event.pe)];
-  Parcel& parcel = *event.parcel;
-  parcel.chain.network += event.at - parcel.sent;
-  ++parcel.chain.messages;
-  parcel.chain.bytes += parcel.bytes;
-  if (state.waiting && state.first == nullptr && event.at >= state.clock) state.chain = parcel.chain;
-  parcel.next = nullptr;
-  *state.last = &parcel;
-  state.last = &parcel.next;
+  Message& message = *event.message;
+  message.chain.network += event.at - message.sent;
+  ++message.chain.messages;
+  message.chain.bytes += message.bytes;
+  if (state.waiting && state.first == nullptr && event.at >= state.clock) state.chain = message.chain;
+  message.next = nullptr;
+  *state.last = &message;
+  state.last = &message.next;
   want_turn(event.pe, std::max(event.at, state.clock));
 }
 
@@ -177,9 +177,9 @@ void Machine::begin_work(Account account) {
   if (options_.fixed_cost) charge(options_.cost);
 }
 
-Machine::Parcel* Machine::new_parcel() {
-  if (free_parcels_ == nullptr) return &all_parcels_.emplace_back();
-  return std::exchange(free_parcels_, free_parcels_->next);
+Machine::Message* Machine::new_message() {
+  if (free_messages_ == nullptr) return &all_messages_.emplace_back();
+  return std::exchange(free_messages_, free_messages_->next);
 }
 
 void Machine::send(int to, std::uint64_t meta, void* block, std::uint64_t bytes) {
@@ -187,35 +187,35 @@ void Machine::send(int to, std::uint64_t meta, void* block, std::uint64_t bytes)
   PeState& state = pes_[static_cast<std::size_t>(running_)];
   const bool far = node_of(running_) != node_of(to);
   if (far) charge_overhead();
-  Parcel* parcel = new_parcel();
-  parcel->from = running_;
-  parcel->to = to;
-  parcel->meta = meta;
-  parcel->block = block;
-  parcel->bytes = bytes;
-  parcel->chain = state.chain;
-  parcel->sent = state.clock;
+  Message* message = new_message();
+  message->from = running_;
+  message->to = to;
+  message->meta = meta;
+  message->block = block;
+  message->bytes = bytes;
+  message->chain = state.chain;
+  message->sent = state.clock;
   if (far) {
-    push(state.clock, Kind::depart, 0, parcel);
+    push(state.clock, Kind::depart, 0, message);
   } else {
     ++local_.messages;
     local_.bytes += bytes;
-    push(state.clock + options_.costs.local, Kind::arrive, to, parcel);
+    push(state.clock + options_.costs.local, Kind::arrive, to, message);
   }
   if (!options_.fixed_cost) measured_from_ = clock::real_thread_cpu_ns();
 }
 
 bool Machine::take(Arrival* arrival) {
   PeState& state = pes_[static_cast<std::size_t>(running_)];
-  Parcel* parcel = state.first;
-  if (parcel == nullptr) return false;
+  Message* message = state.first;
+  if (message == nullptr) return false;
   measure();
-  state.first = parcel->next;
+  state.first = message->next;
   if (state.first == nullptr) state.last = &state.first;
-  if (node_of(parcel->from) != node_of(parcel->to)) charge_overhead();
-  *arrival = {parcel->meta, parcel->block};
-  parcel->next = free_parcels_;
-  free_parcels_ = parcel;
+  if (node_of(message->from) != node_of(message->to)) charge_overhead();
+  *arrival = {message->meta, message->block};
+  message->next = free_messages_;
+  free_messages_ = message;
   return true;
 }
 

@@ -1,5 +1,6 @@
 // Machine: the simulated machine that a whole program runs on, in virtual time and in one thread. It knows PEs by
-// number only, blocks by their length, and when what happens; who runs the PEs (runtime/scheduler) asks it who is next:
+// number only, blocks by their length, and when what happens; runtime/scheduler runs the PEs and asks it which one is
+// next:
 //
 //   while ((pe = machine.next()) >= 0) {     // its clock stands at the time of its turn
 //     ... take() what has arrived, run one piece of work, send() ...
@@ -51,7 +52,7 @@ class Machine {
   void done(Time again_at);
   /// The PE will have no more turns.
   void retire(int pe) { pes_[static_cast<std::size_t>(pe)].retired = true; }
-  /// How long somebody waits who looks again and again for something that another PE of the node changes.
+  /// How long a PE waits that looks again and again for something that another PE of the node changes.
   static constexpr Time kPoll = 100 * kNs;
 
   // ---- within a turn
@@ -98,8 +99,8 @@ class Machine {
   std::string json() const;
 
  private:
-  struct Parcel {
-    Parcel* next = nullptr;  // in an inbox or in the list of free ones
+  struct Message {
+    Message* next = nullptr;  // in an inbox or in the list of free ones
     int from, to;
     std::uint64_t meta;
     void* block;
@@ -110,8 +111,8 @@ class Machine {
   struct PeState {
     Time clock = 0;
     Time turn_at = kNever;
-    Parcel* first = nullptr;  // inbox
-    Parcel** last = &first;
+    Message* first = nullptr;  // inbox
+    Message** last = &first;
     bool waiting = true;  // had nothing to do at the end of its turn
     bool retired = false;
     Usage usage;
@@ -123,11 +124,11 @@ class Machine {
     std::uint64_t number;  // breaks ties
     Kind kind;
     int pe;
-    Parcel* parcel;
+    Message* message;
   };
   static bool later(const Event& a, const Event& b) { return a.at != b.at ? a.at > b.at : a.number > b.number; }
 
-  void push(Time at, Kind kind, int pe, Parcel* parcel);
+  void push(Time at, Kind kind, int pe, Message* message);
   void want_turn(int pe, Time at);
   void depart(const Event& event);
   void arrive(const Event& event);
@@ -136,15 +137,15 @@ class Machine {
   void charge_overhead();
   void measure();
   bool happens(double probability);
-  Parcel* new_parcel();
+  Message* new_message();
 
   Options options_;
   Model model_;
   std::vector<PeState> pes_;
   std::vector<Event> events_queue_;  // a heap, the next one first
   std::uint64_t next_number_ = 0;
-  std::deque<Parcel> all_parcels_;
-  Parcel* free_parcels_ = nullptr;
+  std::deque<Message> all_messages_;
+  Message* free_messages_ = nullptr;
   std::mt19937_64 random_;
 
   int running_ = -1;

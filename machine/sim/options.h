@@ -3,9 +3,9 @@
 //   machine    nodes=N  ppn=N (PEs a node)  topology=flat|torus:AxBxC|fattree:AxB|dragonfly:PxAxG (see topology.h)
 //   costs      L= o= g= hop= local=  times: 0.9us, 250ns (us when there is no unit)
 //              G= link-G=            a byte: 0.08ns, or as a bandwidth: 12.5GB/s
-//   work       cost=1us (every piece of work takes that, at least 1ns; the run is the same each time) or scale=0.5 (of
-//   measured time) faults     seed=N  delay=2us (up to so much more, at random)  loss=0.01 (sent again after rto=)
-//   rto=10us
+//   work       cost=1us (every piece of work takes that, at least 1ns; the run is the same each time)
+//              scale=0.5 (of measured time)
+//   faults     seed=N  delay=2us (up to so much more, at random)  loss=0.01 (sent again after rto=)  rto=10us
 //              dup=0.01  reorder=0.01  no-resource=0.01  raw=1 (losses stay lost: the transport only)
 //   report     json=FILE  quiet=1
 #pragma once
@@ -25,7 +25,7 @@ struct Faults {
   double duplicate = 0;
   double reorder = 0;      ///< of a packet to be held up by several latencies
   double no_resource = 0;  ///< of each call that sends
-  Time rto = 0;            ///< until a packet is sent again; 0: four latencies
+  Time rto = 0;            ///< until a packet is sent again; 0: 4 (L + 2 o) + 2 delay
   bool raw = false;
 
   bool any() const { return delay != 0 || loss > 0 || duplicate > 0 || reorder > 0; }

@@ -3,7 +3,7 @@
 // A node is a computer with one network adapter. The links here are those between routers; the two of the adapter (in
 // and out) belong to the model. A path's length is its number of *hops*: 0 between two nodes of one router.
 //
-//   flat                 one switch that everybody hangs on and that is never the bottleneck
+//   flat                 one switch that all nodes hang on and that is never the bottleneck
 //   torus:8x8x16         1 to 4 dimensions, a router a node; dimension by dimension, the shorter way round, ties go up.
 //                        Node numbers run fastest in the first dimension.
 //   fattree:16x8[x...]   16 nodes a leaf switch, 8 of those below each switch of the next level, and so on; full

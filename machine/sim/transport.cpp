@@ -60,7 +60,7 @@ struct Packet {
   std::size_t width = 0;
   Completion* completion = nullptr;
   std::uint64_t charged = 0;  // to the window
-  bool withdrawn = false;     // its sender has gone or closed: nobody may look at the payload
+  bool withdrawn = false;     // its sender has gone or closed: the payload may not be read
 
   // Made where it is done, goes back with the answer.
   Outcome outcome = Outcome::ok;
@@ -255,7 +255,7 @@ class SimTransport final : public RegisteringTransport {
       if (answer == Accepted::done) payload.reset();
       return answer;
     }
-    std::lock_guard lock(network_->mutex);  // nobody looks before the packet has its owner
+    std::lock_guard lock(network_->mutex);  // no reader before the packet has its owner
     PacketPtr packet = message(header);
     packet->payload = payload.bytes();
     const Accepted answer = submit(link, packet, std::nullopt, nullptr);
@@ -287,7 +287,7 @@ class SimTransport final : public RegisteringTransport {
   Accepted flush(Link& link, Completion& completion) override {
     return submit(link, operation(Kind::flush, {}, 0, 0), std::nullopt, &completion);
   }
-  // Who ends takes back what the peer has not taken in.
+  // The side that ends takes back what the peer has not taken in.
   bool handed_over(Link& which) const override {
     const auto& link = static_cast<SimLink&>(which);
     std::lock_guard lock(network_->mutex);
@@ -397,8 +397,8 @@ void Network::transmit(const ConnectionPtr& connection, int side, const PacketPt
     at(latest + options_.faults.rto, [this, connection, side, packet] { retry(connection, side, packet); });
 }
 
-// Nobody has answered: it was lost, or its answer was, or the receiver has not looked. Those it has taken in are not
-// sent again.
+// There was no answer: the packet was lost, or its answer was, or the receiver has not looked. Those it has taken in
+// are not sent again.
 void Network::retry(const ConnectionPtr& connection, int side, const PacketPtr& packet) {
   if (connection->broken || packet->withdrawn) return;
   const Direction& direction = connection->from[side];
@@ -700,7 +700,7 @@ const TransportFactory factory = {
       std::lock_guard lock(networks_mutex);
       static std::uint64_t last_network = 0;
       std::shared_ptr<Network>& network = networks()[options->first];
-      // A network that everybody has left is made anew: its next run is like its first.
+      // A network that all workers have left is made anew: its next run is like its first.
       bool empty = network == nullptr;
       if (!empty) {
         std::lock_guard inside(network->mutex);

@@ -94,7 +94,7 @@ static Wish read_wish(const std::string& text) {
     if (slash != std::string::npos) {
       auto [end, error] = std::from_chars(text.data() + slash + 1, text.data() + text.size(), bits);
       if (error != std::errc() || end != text.data() + text.size() || bits < 0 || bits > wish.bits)
-        wish.family = 0;  // no network: then it is a name that nobody has, and that is said
+        wish.family = 0;  // no network: then it is a name that no interface has, and that is said
     }
     wish.bits = bits;
     break;

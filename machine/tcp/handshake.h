@@ -14,7 +14,7 @@ class Handshake {
  public:
   enum class State {
     talking,
-    proved,   ///< accepter only: the peer is who it says; welcome() or hang up
+    proved,   ///< accepter only: the peer is the worker it says; welcome() or hang up
     agreed,   ///< frames from now on
     refused,  ///< reason() says why; send what is in output(), hang up
   };

@@ -89,7 +89,7 @@ void TcpLink::broken(int error) {
   if (error == 0) error = write_error_;
   if (error == ETIMEDOUT) return tcp_.fail(*this, tcp_.silence());  // the kernel asked an idle connection (tune())
   tcp_.fail(*this, error == 0 || error == ECONNRESET || error == EPIPE
-                       ? "its process ended: the connection was closed without a farewell"
+                       ? "its process ended: the connection was closed without notice"
                        : std::string("the connection to it broke: ") + std::strerror(error));
 }
 
@@ -104,7 +104,7 @@ void TcpLink::receive() {
 
 void TcpLink::read() {
   std::byte* buffer = tcp_.buffer_.get();
-  // Frames begin at multiples of 8 in the buffer, so that headers and payloads are aligned for whoever looks at them.
+  // Frames begin at multiples of 8 in the buffer, so that headers and payloads are aligned for their readers.
   std::size_t begin = (8 - skip_) % 8;
   iovec parts[2];
   int count = 0;
@@ -249,7 +249,7 @@ void TcpLink::control(Prefix prefix) {
       if (flushes_.empty() || flushes_.front().number != prefix.size()) break;
       TcpTransport::ended(&tcp_, *flushes_.front().completion, Outcome::ok);
       return flushes_.pop_front();
-    case FrameKind::bye:
+    case FrameKind::close:
       return tcp_.fail(*this, "it closed the link");
     case FrameKind::message:
       break;

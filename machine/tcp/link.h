@@ -22,10 +22,10 @@ inline constexpr std::size_t kWriteAt = 32 << 10;
 inline constexpr std::uint64_t kHoldWrites = 4;
 inline constexpr std::uint64_t kHoldMaxNs = 20'000;
 /// So many small messages are handed up in one progress(), or fewer if the receiver has enough; the rest stays where it
-/// was read, for the next ones. A read brings thousands, and who had to put them all aside would pay for each of them.
-/// (64 gave the engine 4 in a hundred more, chares, who always have enough room, 5 less.)
+/// was read, for the next ones. A read brings thousands, and a receiver that had to put them all aside would pay for
+/// each of them. (64 gave the engine 4 in a hundred more, chares, which always have enough room, 5 less.)
 inline constexpr int kAtATime = 512;
-/// Of a message that is placed, one read takes so much. What arrives while somebody reads has to wait for him, so long
+/// Of a message that is placed, one read takes so much. What arrives while it lasts has to wait, so long
 /// reads stop the sender: 64 and 128 KB are as good, 256 KB is a tenth slower, all at once no better than that. While
 /// this side writes as well, long reads are better, by a tenth again.
 inline constexpr std::size_t kPlacedAtATime = 128 << 10;
@@ -37,7 +37,7 @@ inline constexpr std::size_t kHoldingMax = 32;
 
 /// What epoll's data points to.
 struct Watched {
-  enum class Kind : std::uint8_t { listener, timer, attempt, link, parting };
+  enum class Kind : std::uint8_t { listener, timer, attempt, link, lingering };
   Watched(Kind what, int descriptor) : kind(what), fd(descriptor) {}
   ~Watched();
   Watched(const Watched&) = delete;
@@ -61,8 +61,8 @@ struct Attempt : Watched {
 
 /// After close(): the other side still reads; what it still sends is thrown away. Closing at once would make the kernel
 /// throw away what we sent.
-struct Parting : Watched {
-  Parting(int descriptor, std::uint64_t until) : Watched(Kind::parting, descriptor), deadline_ns(until) {}
+struct LingeringSocket : Watched {
+  LingeringSocket(int descriptor, std::uint64_t until) : Watched(Kind::lingering, descriptor), deadline_ns(until) {}
   std::uint64_t deadline_ns;
   bool dead = false;
 };
@@ -123,8 +123,8 @@ class TcpLink : public ucx::Link, public Watched {
     std::size_t size = 0;
   };
   void allow();
-  /// A large message came and something went out since: who is answered with as much may answer so, too. In a stream,
-  /// what is copied with one message is one read less for the next.
+  /// A large message came and something went out since: a peer that is answered with as much may answer so, too. In a
+  /// stream, what is copied with one message is one read less for the next.
   bool expects_large() const { return last_was_large_ && !received_; }
   void read();
   void take(std::byte* at, std::size_t size);

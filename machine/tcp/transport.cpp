@@ -66,7 +66,7 @@ TcpTransport::TcpTransport(const Choice& choice, const ucx::OpenRequest& request
 TcpTransport::~TcpTransport() {
   // The peers are told, without waiting for them: flush() before the end makes sure that all has arrived.
   while (!open_.empty()) close(*open_.back());
-  for (auto& parting : partings_) drain(*parting);
+  for (auto& lingering : lingering_) drain(*lingering);
   for (auto& link : links_) link->end_all(Outcome::cancelled);
   links_.clear();
   if (epoll_ >= 0) ::close(epoll_);
@@ -194,14 +194,14 @@ void TcpTransport::accept_all() {
     if (fd < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
     if (fd < 0) {
       if (errno == EAGAIN) return;
-      // No more descriptors: who wants to connect waits in the kernel's queue until the next tick.
+      // No more descriptors: a peer that wants to connect waits in the kernel's queue until the next tick.
       if (warnings_++ < kWarningsMax) log::warn("tcp: a connection waits: " + error_text());
       watch(listener_, EPOLL_CTL_MOD, 0);
       listening_paused_ = true;
       return;
     }
     if (attempts_.size() >= kAttemptsMax) {
-      // Whoever has said nothing for longest makes room: strangers can't keep workers out.
+      // The connection that has been silent for longest makes room: strangers can't keep workers out.
       auto silent = std::find_if(attempts_.begin(), attempts_.end(),
                                  [](const auto& attempt) { return !attempt->dead && attempt->link == nullptr; });
       if (silent != attempts_.end()) forget(**silent);
@@ -263,8 +263,8 @@ void TcpTransport::talk(Attempt& attempt) {
   }
 }
 
-/// A peer has connected and proved who it is. Two workers that connect to each other at the same time keep the
-/// connection of the one with the lower number; both follow the same rule, so both keep the same one.
+/// A peer has connected and proved that it belongs to the job. Two workers that connect to each other at the same time
+/// keep the connection of the one with the lower number; both follow the same rule, so both keep the same one.
 void TcpTransport::decide(Attempt& attempt) {
   PeerId peer = attempt.handshake.peer();
   TcpLink* known = links_.find(peer);
@@ -409,7 +409,7 @@ unsigned TcpTransport::events_of(const TcpLink& link) { return EPOLLIN | (link.w
 
 /// Puts the open links into epoll's set, or takes them out. A socket that is in one, whatever is wanted of it, tells it
 /// of each arrival, and its sender pays: a twentieth of the way of a small message. They are out while they are few,
-/// nobody sleeps, and all have room.
+/// no worker sleeps, and all have room.
 void TcpTransport::watch_links(bool wanted) {
   if (watches_links_ == wanted) return;
   watches_links_ = wanted;
@@ -429,7 +429,7 @@ void TcpTransport::ended(void* self, Completion& completion, Outcome outcome) {
   static_cast<TcpTransport*>(self)->deferred_.end(&completion, outcome);
 }
 
-// ---- parting
+// ---- lingering
 
 void TcpTransport::fail(TcpLink& link, const std::string& reason) {
   if (link.state > TcpLink::State::open) return;
@@ -448,7 +448,7 @@ void TcpTransport::close(Link& which) {
   auto& link = static_cast<TcpLink&>(which);
   bool was_open = link.open();
   if (was_open) {
-    link.outbox.add_frame(Prefix(FrameKind::bye, 0, 0), {}, {});
+    link.outbox.add_frame(Prefix(FrameKind::close, 0, 0), {}, {});
     link.write();
   }
   if (link.attempt != nullptr) forget(*std::exchange(link.attempt, nullptr));
@@ -461,20 +461,20 @@ void TcpTransport::close(Link& which) {
   update_watch(link);
   if (link.fd >= 0) {
     ::shutdown(link.fd, SHUT_WR);
-    partings_.push_back(std::make_unique<Parting>(link.release(), clock::now_ns() + timeout_ns_));
-    watch(*partings_.back(), watches_links_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, EPOLLIN);
+    lingering_.push_back(std::make_unique<LingeringSocket>(link.release(), clock::now_ns() + timeout_ns_));
+    watch(*lingering_.back(), watches_links_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, EPOLLIN);
   }
   to_reap_ = true;
   // The peer has closed it as well, and connected again; or it connected to us while we changed our mind.
   if (waiting != nullptr && !waiting->dead) adopt(new_link(link.peer()), *waiting, {});
 }
 
-void TcpTransport::drain(Parting& parting) {
+void TcpTransport::drain(LingeringSocket& lingering) {
   for (;;) {
-    ssize_t size = ::recv(parting.fd, buffer_.get(), kReceiveBytes, MSG_DONTWAIT);
+    ssize_t size = ::recv(lingering.fd, buffer_.get(), kReceiveBytes, MSG_DONTWAIT);
     if (size > 0 || (size < 0 && errno == EINTR)) continue;
     if (size < 0 && errno == EAGAIN) return;
-    parting.dead = true;
+    lingering.dead = true;
     to_reap_ = true;
     return;
   }
@@ -485,7 +485,7 @@ void TcpTransport::reap() {
   to_reap_ = false;
   std::erase_if(dirty_, [](TcpLink* link) { return link->state == TcpLink::State::closed; });
   std::erase_if(attempts_, [](const auto& attempt) { return attempt->dead; });
-  std::erase_if(partings_, [](const auto& parting) { return parting->dead; });
+  std::erase_if(lingering_, [](const auto& lingering) { return lingering->dead; });
   links_.reap();
 }
 
@@ -525,8 +525,8 @@ void TcpTransport::tick() {
     if (!attempt.dead && !attempt.connected && now >= attempt.deadline_ns)
       attempt_failed(attempt, "cannot connect to it: " + silence());
   }
-  for (auto& parting : partings_)
-    if (now >= parting->deadline_ns) parting->dead = true, to_reap_ = true;
+  for (auto& lingering : lingering_)
+    if (now >= lingering->deadline_ns) lingering->dead = true, to_reap_ = true;
   for (std::size_t i = open_.size(); i-- > 0;)
     if (host_is_silent(*open_[i], now)) fail(*open_[i], silence());
 }
@@ -550,8 +550,8 @@ void TcpTransport::poll_sockets() {
       case Watched::Kind::attempt:
         advance(static_cast<Attempt&>(watched), event.events);
         break;
-      case Watched::Kind::parting:
-        drain(static_cast<Parting&>(watched));
+      case Watched::Kind::lingering:
+        drain(static_cast<LingeringSocket&>(watched));
         break;
       case Watched::Kind::link: {
         auto& link = static_cast<TcpLink&>(watched);

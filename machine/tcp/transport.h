@@ -1,14 +1,14 @@
-// TCP: the network of those who have none other. Non-blocking sockets, one connection for a pair of workers, made on
+// TCP: the network that every host has. Non-blocking sockets, one connection for a pair of workers, made on
 // first use and guarded by a handshake that proves knowledge of the job's secret (wire.h).
 //
 // Sending: small messages are copied one behind the other and leave in one write; large ones are written from where
 // they lie. A small message leaves at once when the link was quiet or has just received something; one that follows
 // closely upon another waits a few microseconds for company (see kHoldNs). Receiving: small messages are handed up from
 // the buffer they were read into; large ones are read straight to where the receiver wants them. A lost peer is an
-// event with its reason. Nobody reconnects.
+// event with its reason. Lost connections are not made again.
 //
-// Waiting: one or two links are read directly at each look, and are not in epoll's set while nobody sleeps, since each
-// arrival would tell it (watch_links()).
+// Waiting: one or two links are read directly at each look, and are not in epoll's set while no worker sleeps, since
+// each arrival would tell it (watch_links()).
 //
 // There is no put, get or atomic here: a socket has none, and as messages they would cost exactly what the engine's own
 // cost (the same crossings, the target's progress() in both), so they would be a second thing to keep right and nothing
@@ -105,7 +105,7 @@ class TcpTransport final : public ucx::TransportBase {
   void tick();
   std::string silence() const;  // why a peer whose host says nothing is given up
   bool host_is_silent(TcpLink& link, std::uint64_t now_ns);
-  void drain(Parting& parting);
+  void drain(LingeringSocket& lingering);
   void tell_loss(ucx::Link& link, const std::string& reason) override;
   void reap();
 
@@ -122,13 +122,13 @@ class TcpTransport final : public ucx::TransportBase {
   ucx::LinkTable<TcpLink> links_;  // by peer: connecting and open
   std::vector<TcpLink*> open_;
   std::vector<std::unique_ptr<Attempt>> attempts_;
-  std::vector<std::unique_ptr<Parting>> partings_;
+  std::vector<std::unique_ptr<LingeringSocket>> lingering_;
   std::vector<TcpLink*> dirty_;
   std::unique_ptr<std::byte[]> buffer_ = new_buffer();  // beginning of a frame, then what is read
   std::vector<std::unique_ptr<std::byte[]>> spare_;     // others, that links gave back
   std::vector<TcpLink*> holding_, going_on_;            // links with a rest of what was read
   bool watches_links_ = true;                           // the open links are in epoll's set: watch_links()
-  bool armed_ = false;                                  // somebody may sleep on epoll
+  bool armed_ = false;                                  // a worker may sleep on epoll
   bool in_progress_ = false;
   bool to_reap_ = false;
   int blocked_ = 0;

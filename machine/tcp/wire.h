@@ -6,8 +6,8 @@
 //   Proof             ->               proves that the opener knows it
 //                     <-   Welcome     from now on, frames in both directions
 //
-// A frame is a Prefix, a header and a payload, padded to a multiple of 8 bytes. The handshake says who is there; it
-// doesn't encrypt or sign what follows.
+// A frame is a Prefix, a header and a payload, padded to a multiple of 8 bytes. The handshake proves which worker is
+// there; it doesn't encrypt or sign what follows.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ enum class FrameKind : std::uint8_t {
   message = 1,  // header, payload
   flush = 2,    // number in place of the size: answer when all before it has been handed up
   flushed = 3,  // the answer
-  bye = 4,      // the sender closes the link; nothing follows
+  close = 4,    // the sender closes the link; nothing follows
 };
 
 /// Kind, bytes of the header, bytes of the payload (48 bits).

@@ -15,7 +15,7 @@ Worker& EndpointImpl::worker() const { return owner; }
 // ---- connecting
 
 // A link that the peer has opened.
-void EndpointImpl::adopt(Port& port, Link& link) {
+void EndpointImpl::adopt(DevicePort& port, Link& link) {
   if (!failure_.empty()) revive();
   Rail& rail = rails.at(port);
   if (rail.link != nullptr && rail.link != &link) {
@@ -115,6 +115,19 @@ void EndpointImpl::unqueue(Operation& operation) {
   operation.Hook<InQueue>::unlink();
   --waiting_messages_;
   waiting_bytes_ -= operation.size;
+}
+
+bool EndpointImpl::withdraw(Operation& operation) {
+  const RequestState* state = operation.known_state();
+  if (operation.announced || operation.outstanding != 0 || (state != nullptr && state->moved != 0)) return false;
+  // A flush is first in the one queue and then in the other; only the ordered one is counted.
+  const bool is_flush = operation.doing == Doing::flush;
+  if (operation.is_one_sided() || (is_flush && one_sided_.holds(operation))) {
+    operation.Hook<InQueue>::unlink();
+  } else {
+    unqueue(operation);
+  }
+  return true;
 }
 
 Step EndpointImpl::after(Accepted answer, Operation& operation, std::int64_t charge, std::uint32_t returned) {
@@ -243,14 +256,6 @@ void EndpointImpl::grow_window(std::uint64_t size) {
 void EndpointImpl::peer_out_of_credit() {
   if (credit.peer_out_of_credit()) return return_credit();
   if (owner.matching.posted.size() != 0) owner.grant_emergency_credit();
-}
-
-void WorkerImpl::grant_emergency_credit() {
-  for (auto& endpoint : endpoints_) {
-    if (!endpoint->credit.is_exhausted()) continue;
-    endpoint->credit.grant_emergency_credit();
-    endpoint->return_credit();
-  }
 }
 
 EndpointImpl::CreditBook EndpointImpl::credit_book() {

@@ -4,6 +4,7 @@
 //   endpoint.cpp   connecting, the queues, credit, control messages, loss
 //   send.cpp       sends that go out at once, and the order of all others
 //   one_sided.cpp  put, get, atomics, flush and fence: within the call, or into their queue
+//   explain.cpp    what was chosen, in words
 #pragma once
 
 #include <cstdint>
@@ -105,6 +106,8 @@ class EndpointImpl final : public Endpoint {
   Step after(Accepted answer, Operation& operation, std::int64_t charge, std::uint32_t returned);
   /// Out of the ordered queue.
   void unqueue(Operation& operation);
+  /// Out of the queue that it waits in, of whichever kind. False: some of it has gone out.
+  bool withdraw(Operation& operation);
   /// Into the queue of operations that move in parts, beside the ordered one.
   void queue_bulk(Operation& operation);
   /// Into the ordered queue, behind all that is there.
@@ -130,7 +133,7 @@ class EndpointImpl final : public Endpoint {
   friend class WorkerImpl;
 
   // endpoint.cpp
-  void adopt(Port& port, Link& link);
+  void adopt(DevicePort& port, Link& link);
   void set_fast();
   bool drain();
   bool drain_sends();

@@ -1,7 +1,7 @@
 // The inside of the engine, for tests that look at it. From the bottom up, a part each:
 //
 //   credit.h       what a peer may send, and what may be sent to it
-//   ports.h        the devices of this process; rails.h: the links to a peer
+//   device_ports.h the devices of this process; rails.h: the links to a peer
 //   plan.h         what devices cost; what large messages took
 //   matching/      which receive gets which message
 //   operation.h    an operation of the user's

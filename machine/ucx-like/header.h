@@ -1,5 +1,5 @@
 // The engine's header in front of each message, as it goes over the wire: 40 bytes, little-endian, one layout for all
-// kinds. What a field means for a kind is said at the kind. Of an eager message that nobody answers, only the first 16
+// kinds. What a field means for a kind is said at the kind. Of an eager message without an answer, only the first 16
 // bytes travel: its size is that of what arrives, and the rest would be zero. Everything here comes from outside when
 // it is read: nothing may be used before it was checked (receive.cpp does that for each kind).
 #pragma once
@@ -20,14 +20,14 @@ namespace periapt::ucx {
 /// Changes whenever a header or the order of a protocol changes: workers of different versions refuse each other.
 inline constexpr std::uint8_t kWireVersion = 3;
 
-/// "them" is who gets the message, "us" who sends it.
+/// "them" is the receiver of the message, "us" its sender.
 enum class Kind : std::uint8_t {
   // Ordered, paid for with credit.
   eager,            ///< tag, size; payload: the message. id: 0, or what `acknowledge` shall name (a synchronous send)
   announce,         ///< tag, size; id: our operation; offset: our address; payload: keys to it (may be none)
   active,           ///< code: handler; tag: bytes of user's header, in UserHeader, or, too long, before the payload
   active_announce,  ///< as announce; code: handler; tag: bytes of user's header, which the payload begins with
-  // Answers and data, which somebody waits for: not held back by credit.
+  // Answers and data, for which an operation waits: not held back by credit.
   clear,          ///< id: their operation; tag: ours; offset: our address; payload: keys to it (may be none): send now
   data,           ///< id: their operation; offset: in it; payload
   fetched,        ///< id: their operation: we have all of it, or don't want it
@@ -45,7 +45,7 @@ enum class Kind : std::uint8_t {
   flush,    ///< id: our operation: answer `flushed` when all before it is done
   flushed,  ///< id: their operation
   // The life of a connection.
-  disconnect,  ///< we part; nothing follows
+  disconnect,  ///< the sender closes; nothing follows
 };
 inline constexpr Kind kLastKind = Kind::disconnect;
 
@@ -95,7 +95,7 @@ inline std::int64_t charge_of(const MessageHeader& header, std::size_t payload) 
   return kMessageOverhead + (handed_over ? 0 : static_cast<std::int64_t>(payload));
 }
 
-/// The header of an eager message that nobody answers: the first bytes of a MessageHeader, in two words.
+/// The header of an eager message without an answer: the first bytes of a MessageHeader, in two words.
 struct ShortHeader {
   static constexpr std::uint64_t kStart = kWireVersion | static_cast<std::uint64_t>(Kind::eager) << 8;
 

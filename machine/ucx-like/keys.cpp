@@ -9,18 +9,18 @@ namespace {
 
 constexpr std::uint8_t kKeyVersion = 1;
 
-void write(Writer& writer, const std::vector<KeyEntry>& entries) {
+void write(Writer& writer, const std::vector<DeviceKey>& entries) {
   writer.number(static_cast<std::uint8_t>(entries.size()));
-  for (const KeyEntry& entry : entries) {
+  for (const DeviceKey& entry : entries) {
     writer.number(entry.port);
     writer.text(entry.transport);
     writer.text(entry.key);
   }
 }
 
-std::vector<KeyEntry> read(Reader& reader) {
-  std::vector<KeyEntry> entries(reader.number<std::uint8_t>());
-  for (KeyEntry& entry : entries) {
+std::vector<DeviceKey> read(Reader& reader) {
+  std::vector<DeviceKey> entries(reader.number<std::uint8_t>());
+  for (DeviceKey& entry : entries) {
     entry.port = reader.number<std::uint8_t>();
     entry.transport = reader.text();
     entry.key = reader.bytes();
@@ -30,15 +30,15 @@ std::vector<KeyEntry> read(Reader& reader) {
 
 }  // namespace
 
-void write_keys(std::vector<std::byte>& to, const std::vector<KeyEntry>& entries) {
+void write_keys(std::vector<std::byte>& to, const std::vector<DeviceKey>& entries) {
   Writer writer(std::move(to));
   write(writer, entries);
   to = writer.take();
 }
 
-std::optional<std::vector<KeyEntry>> read_keys(std::span<const std::byte> bytes) {
+std::optional<std::vector<DeviceKey>> read_keys(std::span<const std::byte> bytes) {
   Reader reader(bytes);
-  std::vector<KeyEntry> entries = read(reader);
+  std::vector<DeviceKey> entries = read(reader);
   if (!reader.good() || !reader.at_end()) return {};
   return entries;
 }

@@ -13,22 +13,22 @@
 
 namespace periapt::ucx {
 
-struct KeyEntry {
+struct DeviceKey {
   std::uint8_t port = 0;
   std::string transport;
   std::vector<std::byte> key;
 };
 
-void write_keys(std::vector<std::byte>& to, const std::vector<KeyEntry>& entries);
+void write_keys(std::vector<std::byte>& to, const std::vector<DeviceKey>& entries);
 /// Nothing when the bytes are no such list.
-std::optional<std::vector<KeyEntry>> read_keys(std::span<const std::byte> bytes);
+std::optional<std::vector<DeviceKey>> read_keys(std::span<const std::byte> bytes);
 
 /// What Worker::pack_key() gives out: a name of the memory for emulated operations, its bounds, and the keys.
 struct PackedKey {
   std::uint64_t memory = 0;
   std::uint64_t base = 0;
   std::uint64_t size = 0;
-  std::vector<KeyEntry> keys;
+  std::vector<DeviceKey> keys;
 };
 std::vector<std::byte> write_packed_key(const PackedKey& key);
 std::optional<PackedKey> read_packed_key(std::span<const std::byte> bytes);

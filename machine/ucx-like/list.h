@@ -36,6 +36,12 @@ class List {
     Hook<Tag>* next = static_cast<Hook<Tag>*>(item)->next_hook;
     return next == &head_ ? nullptr : object(next);
   }
+  /// Looks at all of them.
+  bool holds(const T& item) {
+    T* one = front();
+    while (one != nullptr && one != &item) one = after(one);
+    return one != nullptr;
+  }
   void push_back(T* item) { insert(item, head_.previous_hook, &head_); }
   void push_front(T* item) { insert(item, &head_, head_.next_hook); }
   /// nullptr: at the end.

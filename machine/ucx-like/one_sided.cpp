@@ -145,25 +145,4 @@ void EndpointImpl::fence() {
   begin_one_sided(owner.begin(Doing::fence));
 }
 
-RequestPtr WorkerImpl::flush(SendDone done, void* context, FlushScope scope) {
-  Operation* all = begin(Doing::flush, done, context);
-  all->within_call = true;
-  all->all_parts_given = true;
-  RequestPtr request(all);
-  auto part_done = [](void* whole, Outcome outcome) {
-    auto& flush = *static_cast<Operation*>(whole);
-    Operation::completed(flush, outcome == Outcome::peer_lost ? Outcome::ok : outcome);
-  };
-  for (auto& endpoint : endpoints_) {
-    if (endpoint->rails.first() == nullptr || !endpoint->failure_.empty()) continue;
-    ++all->outstanding;
-    if (endpoint->flush(part_done, all, scope) == nullptr) --all->outstanding;
-  }
-  all->within_call = false;
-  if (all->outstanding != 0) return request;
-  all->set_ended(Outcome::ok);
-  all->told = true;
-  return nullptr;
-}
-
 }  // namespace periapt::ucx

@@ -1,4 +1,4 @@
-// Operation: what a worker does for a caller, who holds it as a Request.
+// Operation: what a worker does for a caller, which holds it as a Request.
 //
 // Of an operation that sends or receives a small message three cache lines are touched. What goes beyond that is in its
 // RequestState, which is made when it is asked for.
@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/platform.h"
+#include "machine/ucx-like/device_port.h"
 #include "machine/ucx-like/list.h"
 #include "machine/ucx-like/matching/match_table.h"
 #include "machine/ucx-like/matching/unexpected.h"
-#include "machine/ucx-like/port.h"
 #include "machine/ucx-like/rails.h"
 #include "machine/ucx-like/worker.h"
 

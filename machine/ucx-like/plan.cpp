@@ -8,7 +8,7 @@
 namespace periapt::ucx {
 namespace {
 
-// Below, an answer costs more than it saves; above, nobody should have to hold so much for a receive that is not there.
+// Below, an answer costs more than it saves; above, too much would be held for a receive that is not there.
 constexpr std::uint64_t kEagerLeast = 32 << 10;
 constexpr std::uint64_t kEagerMost = 256 << 10;
 

@@ -1,5 +1,5 @@
 // Pool<T>: objects of one type, taken and given back in a few instructions; memory goes back to the system at the end.
-// Kept<T>: the same, but an object is made once; who takes it finds it as it was given back.
+// ObjectCache<T>: the same, but an object is made once, and taken as it was given back.
 // Ids<T>: numbers for objects that peers name in their answers. A number that comes from outside is looked up, never
 // followed: an id of an object that is gone, or that never was, finds nothing.
 #pragma once
@@ -63,12 +63,12 @@ class Pool {
 
 /// `Owner`: what each T is made from.
 template <class T, class Owner>
-class Kept {
+class ObjectCache {
  public:
-  explicit Kept(Owner& owner) : owner_(owner) {}
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
-  ~Kept() {
+  explicit ObjectCache(Owner& owner) : owner_(owner) {}
+  ObjectCache(const ObjectCache&) = delete;
+  ObjectCache& operator=(const ObjectCache&) = delete;
+  ~ObjectCache() {
     for (Chunk& chunk : chunks_) {
       platform::unpoison(chunk.get(), sizeof(T) * kChunk);
       for (std::size_t i = 0; i < kChunk; ++i) object(chunk, i)->~T();

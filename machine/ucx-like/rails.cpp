@@ -6,7 +6,7 @@ namespace periapt::ucx {
 
 // ---- connections
 
-Rail& Rails::at(Port& port) {
+Rail& Rails::at(DevicePort& port) {
   auto at = rails_.begin();
   while (at != rails_.end() && (*at)->port->number < port.number) ++at;
   if (at == rails_.end() || (*at)->port != &port) {
@@ -17,7 +17,7 @@ Rail& Rails::at(Port& port) {
   return **at;
 }
 
-void Rails::know(Port& port, unsigned their_port, std::vector<std::byte> address) {
+void Rails::know(DevicePort& port, unsigned their_port, std::vector<std::byte> address) {
   Rail& rail = at(port);
   rail.address = std::move(address);
   rail.their_port = static_cast<int>(their_port);
@@ -92,7 +92,7 @@ Rail& Rails::next(std::uint64_t bytes, const Plan& plan) {
 
 // Where we don't know the number of the peer's device (the link came from there), the k-th rail of a transport takes
 // the k-th key: Worker::connect() pairs devices the same way.
-RkeyPtr Rails::lanes_to(const std::vector<KeyEntry>& keys, bool (*can)(const Capabilities&)) {
+RkeyPtr Rails::lanes_to(const std::vector<DeviceKey>& keys, bool (*can)(const Capabilities&)) {
   auto rkey = std::make_shared<Rkey>();
   rkey->endpoint = &endpoint_;
   std::vector<bool> taken(keys.size());
@@ -110,9 +110,9 @@ RkeyPtr Rails::lanes_to(const std::vector<KeyEntry>& keys, bool (*can)(const Cap
   return rkey;
 }
 
-std::vector<KeyEntry> Rails::expose(LocalMemory& memory, std::span<std::byte> bytes, MemoryKind kind, bool for_get,
-                                    bool all) {
-  std::vector<KeyEntry> keys;
+std::vector<DeviceKey> Rails::expose(LocalMemory& memory, std::span<std::byte> bytes, MemoryKind kind, bool for_get,
+                                     bool all) {
+  std::vector<DeviceKey> keys;
   for (auto& rail : rails_) {
     const Capabilities& can = rail->can();
     if (rail->link == nullptr || (for_get ? can.max_get : can.max_put) == 0) continue;

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "machine/ucx-like/buffer.h"
+#include "machine/ucx-like/device_port.h"
 #include "machine/ucx-like/header.h"
 #include "machine/ucx-like/keys.h"
-#include "machine/ucx-like/port.h"
 #include "machine/ucx-like/worker.h"
 
 namespace periapt::ucx {
@@ -34,7 +34,7 @@ struct Placement {
 
 struct Rail {
   EndpointImpl* endpoint = nullptr;
-  Port* port = nullptr;
+  DevicePort* port = nullptr;
   Link* link = nullptr;
   std::vector<std::byte> address;  ///< theirs; empty: they came to us
   int their_port = -1;             ///< number of their device; -1: not known
@@ -88,9 +88,9 @@ class Rails {
   // ---- connections
 
   /// A device of the peer's that one of ours reaches.
-  void know(Port& port, unsigned their_port, std::vector<std::byte> address);
+  void know(DevicePort& port, unsigned their_port, std::vector<std::byte> address);
   /// The rail of that port; made if there is none.
-  Rail& at(Port& port);
+  Rail& at(DevicePort& port);
   /// A link that was made for it, by us or by the peer.
   void enter(Rail& rail, Link& link);
   /// Connects the first rail that can be. False: none, and why_not() says why.
@@ -108,10 +108,10 @@ class Rails {
   /// Where a part of that many bytes will be over first.
   Rail& next(std::uint64_t bytes, const Plan& plan);
   /// Which rails lead to which of the peer's keys, among those whose devices `can` use them.
-  RkeyPtr lanes_to(const std::vector<KeyEntry>& keys, bool (*can)(const Capabilities&));
+  RkeyPtr lanes_to(const std::vector<DeviceKey>& keys, bool (*can)(const Capabilities&));
   /// Keys for the peer to memory of ours, one for each rail that can be used so; `all`: not only the first.
-  std::vector<KeyEntry> expose(LocalMemory& memory, std::span<std::byte> bytes, MemoryKind kind, bool for_get,
-                               bool all);
+  std::vector<DeviceKey> expose(LocalMemory& memory, std::span<std::byte> bytes, MemoryKind kind, bool for_get,
+                                bool all);
 
   // ---- flush
 

@@ -433,7 +433,8 @@ bool WorkerImpl::serve(Unexpected& message) {
   const PersistentReceive& persistent = *matching.persistent.find(message.header.tag);
   EndpointImpl& from = *message.from;
   if (message.header.kind == Kind::eager) {
-    // Of memory of ours the user knows nothing: he gets a copy in his own. What was handed over stays what it is.
+    // Of memory of ours the user knows nothing, and gets a copy in memory of its own. What was handed over stays what
+    // it is.
     Buffer* owned = message.handed_over ? &message.bytes : nullptr;
     if (!give_to_persistent(persistent, from, message.header, {message.bytes.bytes(), owned})) return false;
     message.Hook<InOrder>::unlink();

@@ -1,8 +1,8 @@
 // Registrations of one device: which memory it may use, each piece once.
 //
-// Whoever needs memory registered acquires it; pieces that overlap are merged into one. What nobody uses any more is
-// let go at once, or, when the limits say so (Limits::keep_registrations), kept until there are too many. Keeping is
-// only right when somebody says when memory goes away: invalidate(). Nothing here hooks malloc or munmap.
+// A user of registered memory acquires it; pieces that overlap are merged into one. What has no user any more is let go
+// at once, or, when the limits say so (Limits::keep_registrations), kept until there are too many. Keeping is
+// only right when the program says when memory goes away: invalidate(). Nothing here hooks malloc or munmap.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace periapt::ucx {
 struct Registration {
   MemoryHandle handle;
   unsigned uses = 0;
-  bool listed = true;  ///< found by those who look for it; else it goes when its last user does
+  bool listed = true;  ///< found when it is looked for; else it goes when its last user does
   std::list<Registration*>::iterator idle;
 
   std::uintptr_t begin() const { return reinterpret_cast<std::uintptr_t>(handle.address); }

@@ -31,7 +31,7 @@
 
 namespace periapt::ucx {
 
-/// One worker of the run, anywhere: unique within the job. 0 is nobody.
+/// One worker of the run, anywhere: unique within the job. 0 names no worker.
 using PeerId = std::uint64_t;
 
 enum class MemoryKind : std::uint8_t { host, cuda, cuda_managed, hip, hip_managed };
@@ -253,8 +253,8 @@ class Transport {
   virtual int wait_fd() const = 0;
   /// Before sleeping on wait_fd(): false when there is something to do already.
   virtual bool arm() = 0;
-  /// Nobody sleeps on wait_fd() any more, so it need not tell until the next arm(), which may make arrivals cheaper.
-  /// Without it, whoever was told true by arm() may sleep while others call progress().
+  /// The caller sleeps on wait_fd() no more, so it need not tell until the next arm(), which may make arrivals cheaper.
+  /// Without it, a thread that arm() answered true may sleep while others call progress().
   virtual void disarm() {}
 };
 

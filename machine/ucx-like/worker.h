@@ -96,9 +96,9 @@ struct Probed {
 };
 
 /// Active messages: `handler` gets each message sent to `id`, from progress(). A large payload has been fetched first
-/// into a buffer from `allocate` (or the worker's own pool without one). `look` is for whoever needs no copy: it is
-/// asked first when the payload has come with its message, and sees it where it lies, as long as the call takes. True:
-/// it has done with it. False: `handler` is to get it.
+/// into a buffer from `allocate` (or the worker's own pool without one). `look` is for a handler that needs no copy: it
+/// is asked first when the payload has come with its message, and sees it where it lies, as long as the call takes.
+/// True: it has done with it. False: `handler` is to get it.
 struct ActiveHandler {
   void* context = nullptr;
   Buffer (*allocate)(void* context, std::uint64_t size) = nullptr;
@@ -124,7 +124,7 @@ class Endpoint {
   /// Empty while the peer is well, else why it isn't.
   virtual const std::string& failure() const = 0;
 
-  // In all of these: done == nullptr means that nobody wants to be told; the RequestPtr may be dropped then too. With a
+  // In all of these: done == nullptr means that no call-back is wanted; the RequestPtr may be dropped then too. With a
   // peer that is lost they end with Outcome::peer_lost, told from progress() like any other end.
 
   /// The bytes are lent until the end of the operation.
@@ -155,7 +155,7 @@ class Endpoint {
                               void* context = nullptr) = 0;
   /// Ends when all one-sided operations before it are complete at the peer, and all sends before it have arrived there
   /// (a large one: have been announced; its own end says when it was received). With Outcome::bad_key when the peer has
-  /// refused a put since the latest flush: a put itself may end before anybody could know. `scope` local: of sends it
+  /// refused a put since the latest flush: a put itself may end before that could be known. `scope` local: of sends it
   /// waits only until they have left this process, which a peer that makes no progress doesn't hold up.
   virtual RequestPtr flush(SendDone done = nullptr, void* context = nullptr, FlushScope scope = FlushScope::remote) = 0;
   /// Operations after it come after those before it, at the peer.
@@ -218,7 +218,7 @@ class Worker {
   /// call-back.
   virtual int progress() = 0;
   /// For epoll; arm() says false when progress() has something to do already. After true it tells until disarm(), which
-  /// nobody has to call: messages arrive a little sooner after it.
+  /// is a hint: messages arrive a little sooner after it.
   virtual int wait_fd() const = 0;
   virtual bool arm() = 0;
   virtual void disarm() = 0;

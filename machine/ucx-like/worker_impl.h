@@ -1,8 +1,9 @@
 // The engine's side of a Worker: progress, and the table of protocols by kind of message.
 //
-//   worker.cpp   making a worker, its peers, progress, how operations end
-//   receive.cpp  what arrives: checks, matching, placement; receives
-//   memory.cpp   memory that peers may reach
+//   worker_impl.cpp  making a worker, its peers, progress, how operations end
+//   receive.cpp      what arrives: checks, matching, placement; receives
+//   memory.cpp       memory that peers may reach
+//   explain.cpp      what was chosen, in words
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include "base/platform.h"
 #include "machine/ucx-like/context.h"
 #include "machine/ucx-like/credit.h"
+#include "machine/ucx-like/device_ports.h"
 #include "machine/ucx-like/endpoint.h"
 #include "machine/ucx-like/header.h"
 #include "machine/ucx-like/matching/persistent_receives.h"
@@ -25,7 +27,6 @@
 #include "machine/ucx-like/matching/unexpected.h"
 #include "machine/ucx-like/operation.h"
 #include "machine/ucx-like/pool.h"
-#include "machine/ucx-like/ports.h"
 #include "machine/ucx-like/protocol/protocol.h"
 #include "machine/ucx-like/worker.h"
 
@@ -172,7 +173,7 @@ class WorkerImpl final : public Worker, public Receiver {
   friend class EndpointImpl;
   friend class Operation;
 
-  // worker.cpp
+  // worker_impl.cpp
   PERIAPT_INLINE void recycle(Operation& operation) {
     if (PERIAPT_UNLIKELY(operation.state_ != nullptr)) end_state(operation);
     operations_.give(&operation);
@@ -223,7 +224,7 @@ class WorkerImpl final : public Worker, public Receiver {
 
  public:
   const ProtocolTable protocols;
-  Ports ports;
+  DevicePorts ports;
   Matching matching;
   ActiveMessages active;
   PeerEvents events;
@@ -234,7 +235,7 @@ class WorkerImpl final : public Worker, public Receiver {
   FlatMap<EndpointImpl*> by_peer_;
   std::vector<std::unique_ptr<EndpointImpl>> endpoints_;
   Pool<RequestState> states_;
-  Kept<Operation, WorkerImpl> operations_;
+  ObjectCache<Operation, WorkerImpl> operations_;
   Ids<Operation> ids_;
   Ids<Memory> memories_;
   std::vector<EndpointImpl*> busy_, draining_;

@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "machine/sim/machine.h"
 #include "runtime/scheduler/arguments.h"
+#include "runtime/scheduler/wire_check.h"
 
 namespace periapt {
 
@@ -39,7 +40,7 @@ void Carrier::make_pes() {
   members_.resize(pes_.size());
   std::vector<host::Port*> ports;
   for (std::size_t i = 0; i < pes_.size(); ++i) {
-    if (process_.is_simulated()) process_.impersonate(pes_[i]);
+    if (process_.is_simulated()) process_.set_sim_context(pes_[i]);
     members_[i].pe = std::make_unique<Pe>(process_, pes_[i]);
     members_[i].pe->carrier = this;
     ports.push_back(&members_[i].pe->port);
@@ -122,7 +123,7 @@ void Carrier::run_simulated() {
     Member& member = members_[static_cast<std::size_t>(next)];
     Pe& pe = *member.pe;
     running_ = &member;
-    process_.impersonate(pe.index);
+    process_.set_sim_context(pe.index);
     Pe::set_current(&pe);
     member.idle = false;
     fibers_->resume(member.fiber);
@@ -182,8 +183,14 @@ Process::Process(const bootstrap::HostLayout& layout) {
 }
 
 void Process::make_carriers() {
-  layer_->set_block_bytes(sizeof(Envelope),
-                          [](const void* block) { return message_bytes(*static_cast<const Envelope*>(block)); });
+  machine::WireFormat format;
+  format.block_min = sizeof(Envelope);
+  format.block_bytes = [](const void* block) { return message_bytes(*static_cast<const Envelope*>(block)); };
+  format.wrong_block = [](std::uint64_t meta, const void* block) {
+    return scheduler::wrong_block(meta, *static_cast<const Envelope*>(block), Process::current()->pes());
+  };
+  format.wrong_line = scheduler::wrong_line;
+  layer_->set_wire_format(format);
   pes_ = layer_->pes();
   own_pes_ = layer_->own_pes();
   first_pe_ = layer_->first_pe();
@@ -248,9 +255,9 @@ void Process::finish(Pe& pe, int code) {
   }
 }
 
-void Process::impersonate(int pe) {
+void Process::set_sim_context(int pe) {
   const int process = process_of(pe);
-  layer_->impersonate(process);
+  layer_->set_sim_context(process);
   first_pe_ = layout().processes[static_cast<std::size_t>(process)].first_pe;
   own_pes_ = layout().processes[static_cast<std::size_t>(process)].pes;
 }
@@ -260,7 +267,7 @@ void Process::standstill() {
   int told = 0;
   for (Pe* pe : by_slot_) {
     if (!hooks_.explain || told == 8) break;
-    impersonate(pe->index);
+    set_sim_context(pe->index);
     Pe::set_current(pe);
     std::string text = hooks_.explain(*pe);
     told += text.empty() ? 0 : 1;

@@ -75,7 +75,7 @@ class Process {
   sim::Machine* simulated() const { return layer_->simulated(); }
   bool is_simulated() const { return layer_->simulated() != nullptr; }
   // Of a simulated machine: what is said of "this process" is about the one of that PE from now on.
-  void impersonate(int pe);
+  void set_sim_context(int pe);
   bool is_mine(int pe) const { return pe >= first_pe() && pe < first_pe() + own_pes(); }
 
   // Runs the PEs. Never returns: the run ends in finish().

@@ -13,11 +13,28 @@
 #include "bad.decl.h"
 #include "charm++.h"
 #include "pup_stl.h"
+#include "runtime/scheduler/pe.h"
 
 /*readonly*/ CProxy_Main mainProxy;
 /*readonly*/ CProxy_Victim victims;
 /*readonly*/ CProxy_Victim never;
 /*readonly*/ CProxy_Branch neverGroup;
+
+// What no PE sends goes to one of another host.
+void forge(const std::string& mistake) {
+  periapt::Pe& pe = *periapt::Pe::current();
+  const int to = (pe.index + 2) % CkNumPes();
+  std::byte body[56] = {};
+  if (mistake == "forged address") pe.port.send_far_line(to, periapt::message_meta, body, 8);
+  if (mistake == "forged length") pe.port.send_far_line(to, periapt::call_meta(1, 0, 48), body, 8);
+  if (mistake == "forged root") {
+    periapt::Message message = periapt::Message::make(0);
+    message->target = periapt::Target::group;
+    message->flags = periapt::envelope_tree;
+    message->source = 1 << 20;
+    pe.port.send_far(to, periapt::message_meta, message.release());
+  }
+}
 
 class Main : public CBase_Main {
  public:
@@ -138,6 +155,7 @@ class Victim : public CBase_Victim {
     if (mistake == "bad PE") thisProxy[60].insert(CkNumPes() + 3);
     if (mistake == "migrate nowhere") migrateMe(-5);
     if (mistake == "half a reduction") contribute(CkCallback(CkReductionTarget(Main, done), mainProxy));
+    if (mistake.rfind("forged", 0) == 0) forge(mistake);
     if (mistake == "code 3") CkExit(3);
     if (mistake == "code 0") CkExit(0);
     if (mistake.rfind("zero copy", 0) == 0) {

@@ -20,6 +20,7 @@ from pathlib import Path
 OF_OTHERS = ("vader_segment", "sm_segment", "mpich_", "ucx_", "psm", "pmix", "sem.")
 
 LAYOUTS = ["+p1", "+p4", "+p4 +ppn 2"]
+FAR = ["+p4 +ppn 2 +transports tcp"]
 AT_ONCE = 6  # they mostly wait
 HANG_S = 300  # not a limit of the test: a run that hangs must not hide the others
 
@@ -56,6 +57,12 @@ MISTAKES = {
     "zero copy post matched twice": (1, [r"CkMatchBuffer\(\) of array 0, for the second time", "grasp"], LAYOUTS),
     "zero copy post to no index": (1, [r"CkMatchBuffer\(\) of array 1, but there are 1"], LAYOUTS),
     "zero copy posted twice": (1, [r"CkPostBuffer\(\) with tag 6, which another buffer"], LAYOUTS),
+    "forged address": (1, [r"a message of 16 bytes from process \d makes no sense: it is of no kind that lines have"],
+                       FAR),
+    "forged length": (1, [r"a message of 16 bytes from process \d makes no sense: it says that it has another length"],
+                      FAR),
+    "forged root": (1, [r"a message of 48 bytes from process \d makes no sense: it is a broadcast from a PE that is not"],
+                    FAR),
     "code 3": (3, [], LAYOUTS),
     "thread overflow": (139, [r"on PE \d, thread \d+ ran over its stack of \d+ bytes", "fatal error", "signal 11"], LAYOUTS),
     "exit": (1, [r"the program called exit\(0\) before the run had ended", r"Victim\[2\]", r"CkExit\(0\)"], LAYOUTS),

@@ -13,13 +13,12 @@ Member read(Input& input) {
   Result<Member> told = Member::decode(text);
   if (told) {
     Result<Member> again = Member::decode(told->encode());
-    expect(again && again->pes == told->pes && again->machine.cpus == told->machine.cpus,
-           "what was read can be told on");
+    expect(again && again->pes == told->pes && again->usable.cpus == told->usable.cpus, "what was read can be told on");
     return *told;
   }
   expect(!told.message().empty(), "a failure says why");
   Member plain;
-  plain.machine.cpus = {0, 1};
+  plain.usable.cpus = {0, 1};
   return plain;
 }
 

@@ -367,12 +367,12 @@ TEST(HeapDeathTest, SaysWhoHoldsTheMemoryWhenItIsUsedUp) {
   Host host(1);
   ReturnStack returns{};
   ReturnStack* stack = &returns;
-  HeapPlace place;
-  place.pes = 1;
-  place.begin = host.arena().slice(0) + (std::size_t{1} << 30);
-  place.end = place.begin + (std::size_t{32} << 20);
-  place.return_stacks = &stack;
-  Heap heap(place);
+  HeapConfig config;
+  config.pes = 1;
+  config.begin = host.arena().slice(0) + (std::size_t{1} << 30);
+  config.end = config.begin + (std::size_t{32} << 20);
+  config.return_stacks = &stack;
+  Heap heap(config);
   void* large = heap.allocate(std::size_t{20} << 20);
   heap.release(large);
   EXPECT_EQ(heap.allocate(std::size_t{16} << 20), large) << "a free block of a larger class serves too";

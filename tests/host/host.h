@@ -32,14 +32,14 @@ class Host {
       sleep_of_.push_back(&sleep_[static_cast<std::size_t>(pe / pes_a_carrier)]);
     }
     for (int pe = 0; pe < pes; ++pe) {
-      HeapPlace heap;
+      HeapConfig heap;
       heap.pe = pe;
       heap.pes = pes;
       heap.begin = arena_->slice(pe);
       heap.end = arena_->slice(pe) + arena_->slice_bytes();
       heap.return_stacks = return_stacks_.data();
       heaps_.push_back(std::make_unique<Heap>(heap));
-      PortPlace port;
+      PortConfig port;
       port.pe = pe;
       port.pes = pes;
       port.inboxes = inboxes_.data();

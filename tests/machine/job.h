@@ -24,9 +24,9 @@ inline bootstrap::HostLayout layout(int pes, int processes) {
   bootstrap::LayoutRequest request;
   request.pes = pes;
   request.processes = processes;
-  bootstrap::Machine machine;
-  for (int cpu = 0; cpu < pes; ++cpu) machine.cpus.push_back(cpu);
-  auto layout = bootstrap::resolve_layout(request, machine);
+  bootstrap::UsableCpus usable;
+  for (int cpu = 0; cpu < pes; ++cpu) usable.cpus.push_back(cpu);
+  auto layout = bootstrap::resolve_layout(request, usable);
   if (!layout) fatal(layout.message(), "a test");
   for (bootstrap::Carrier& carrier : layout->carriers) carrier.cpu = -1;
   return *layout;

@@ -16,7 +16,7 @@ Member member(int host, int pes, std::vector<int> cpus) {
   Member member;
   member.host = host;
   member.pes = pes;
-  member.machine.cpus = std::move(cpus);
+  member.usable.cpus = std::move(cpus);
   return member;
 }
 
@@ -95,16 +95,16 @@ TEST(JobLayout, PesOfAProcessComeFromWhatWasAskedFor) {
 
 TEST(JobLayout, WhatAMemberTellsIsReadBackAndNotTrusted) {
   Member told = member(0, 3, {1, 5});
-  told.machine.quota = 1.5;
+  told.usable.quota = 1.5;
   told.program = "4af3 /opt/jacobi";
   told.options = "+p 6 +transports tcp";
   auto read = Member::decode(told.encode());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->pes, 3);
-  EXPECT_EQ(read->machine.quota, 1.5);
+  EXPECT_EQ(read->usable.quota, 1.5);
   EXPECT_EQ(read->program, told.program);
   EXPECT_EQ(read->options, told.options);
-  EXPECT_THAT(read->machine.cpus, ElementsAre(1, 5));
+  EXPECT_THAT(read->usable.cpus, ElementsAre(1, 5));
   for (const char* wrong : {"", "0 0 0 1", "x", "1 0 0", "1 0 0 1 y", "99999999 0 0 1"}) {
     EXPECT_FALSE(Member::decode(pack_texts({"member 2", "", "", "", wrong}))) << wrong;
   }

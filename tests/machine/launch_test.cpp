@@ -38,7 +38,7 @@ void await(Roll* roll, int processes) {
   while (roll->present < processes) ::usleep(1000);
 }
 // Atomic only for ThreadSanitizer, which does not see the part of a barrier that another process plays.
-std::atomic<int>& word(std::byte* board) { return *reinterpret_cast<std::atomic<int>*>(board); }
+std::atomic<int>& word(std::byte* page) { return *reinterpret_cast<std::atomic<int>*>(page); }
 [[noreturn]] void work_for_ever() {
   for (;;) ::pause();
 }
@@ -56,10 +56,10 @@ TEST(Launch, EachProcessHasItsPesAndAllMeetAtTheBarrier) {
     std::atomic<int> wrong{0};
     test::run_pes(layer, [&](int pe) {
       for (int round = 1; round <= 200; ++round) {
-        word(layer.board(pe)) = round;
+        word(layer.pe_page(pe)) = round;
         if (!layer.barrier()) wrong = 6;
         for (int other = 0; other < layer.pes(); ++other) {
-          if (word(layer.board(other)) != round) wrong = 7;
+          if (word(layer.pe_page(other)) != round) wrong = 7;
         }
         if (!layer.barrier()) wrong = 6;
       }
@@ -207,11 +207,11 @@ TEST(Launch, OnlyProcessZeroReadsStandardInput) {
 // The memory of a run has no name: nothing of it in /dev/shm, and its size is sealed.
 TEST(Launch, MemoryIsAtOneAddressAndHasNoName) {
   test::JobResult job = test::run_job(test::layout(2, 2), [](MachineLayer& layer) {
-    std::memcpy(layer.board(layer.process()), "here", 4);
+    std::memcpy(layer.pe_page(layer.process()), "here", 4);
     void* base = layer.arena().host_page();
-    std::memcpy(layer.board(layer.process()) + 8, &base, sizeof(base));
+    std::memcpy(layer.pe_page(layer.process()) + 8, &base, sizeof(base));
     if (!layer.barrier()) return 3;
-    if (std::memcmp(layer.board(0), layer.board(1), 16) != 0) return 4;
+    if (std::memcmp(layer.pe_page(0), layer.pe_page(1), 16) != 0) return 4;
     std::ifstream maps("/proc/self/maps");
     bool memfd = false;
     for (std::string line; std::getline(maps, line);) {

@@ -12,12 +12,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Machine machine_of(int cpus, double quota = 0) {
-  Machine machine;
-  machine.cpus.resize(static_cast<std::size_t>(cpus));
-  std::iota(machine.cpus.begin(), machine.cpus.end(), 0);
-  machine.quota = quota;
-  return machine;
+UsableCpus cpus_of(int cpus, double quota = 0) {
+  UsableCpus usable;
+  usable.cpus.resize(static_cast<std::size_t>(cpus));
+  std::iota(usable.cpus.begin(), usable.cpus.end(), 0);
+  usable.quota = quota;
+  return usable;
 }
 
 // A command line, as main() gets it.
@@ -36,12 +36,12 @@ struct Line {
   int argc;
 };
 
-Result<HostLayout> layout_of(std::vector<std::string> words, const Machine& machine) {
+Result<HostLayout> layout_of(std::vector<std::string> words, const UsableCpus& usable) {
   words.insert(words.begin(), "./pgm");
   Line line(std::move(words));
   Result<LayoutRequest> request = take_layout_options(line.argc, line.pointers.data());
   if (!request) return request.status();
-  return resolve_layout(*request, machine);
+  return resolve_layout(*request, usable);
 }
 
 TEST(LayoutOptions, AreTakenAndTheRestStays) {
@@ -62,7 +62,7 @@ TEST(LayoutOptions, EverySpellingMeansTheSame) {
                                                                  {"++np2", "++ppn2"},
                                                                  {"+p4", "++n2"},
                                                                  {"+p4", "++processPerHost", "2"}}) {
-    Result<HostLayout> layout = layout_of(words, machine_of(8));
+    Result<HostLayout> layout = layout_of(words, cpus_of(8));
     ASSERT_TRUE(layout.ok()) << words[0] << ": " << layout.message();
     EXPECT_EQ(layout->pes, 4) << words[0];
     EXPECT_EQ(layout->process_count(), 2) << words[0];
@@ -70,7 +70,7 @@ TEST(LayoutOptions, EverySpellingMeansTheSame) {
 }
 
 TEST(LayoutOptions, WithoutAnyThereIsOnePe) {
-  Result<HostLayout> layout = layout_of({}, machine_of(2));
+  Result<HostLayout> layout = layout_of({}, cpus_of(2));
   ASSERT_TRUE(layout.ok());
   EXPECT_EQ(layout->pes, 1);
   EXPECT_EQ(layout->process_count(), 1);
@@ -78,7 +78,7 @@ TEST(LayoutOptions, WithoutAnyThereIsOnePe) {
 }
 
 TEST(Layout, GivesEachPeItsThreadAndCpuWhileThereAreCpus) {
-  Result<HostLayout> layout = layout_of({"+p4", "+ppn", "2"}, machine_of(4));
+  Result<HostLayout> layout = layout_of({"+p4", "+ppn", "2"}, cpus_of(4));
   ASSERT_TRUE(layout.ok());
   EXPECT_THAT(layout->process_of, ElementsAre(0, 0, 1, 1));
   EXPECT_THAT(layout->carrier_of, ElementsAre(0, 1, 2, 3));
@@ -88,7 +88,7 @@ TEST(Layout, GivesEachPeItsThreadAndCpuWhileThereAreCpus) {
 }
 
 TEST(Layout, PutsBlocksOfPesOnAThreadWhenThereAreTooFewCpus) {
-  Result<HostLayout> layout = layout_of({"+p16"}, machine_of(2));
+  Result<HostLayout> layout = layout_of({"+p16"}, cpus_of(2));
   ASSERT_TRUE(layout.ok());
   ASSERT_EQ(layout->carrier_count(), 2);
   EXPECT_THAT(layout->carriers[0].pes, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
@@ -98,7 +98,7 @@ TEST(Layout, PutsBlocksOfPesOnAThreadWhenThereAreTooFewCpus) {
 }
 
 TEST(Layout, NeighbouringProcessesShareACpuWhenThereAreTooFew) {
-  Result<HostLayout> layout = layout_of({"+p8", "+ppn", "2"}, machine_of(2));
+  Result<HostLayout> layout = layout_of({"+p8", "+ppn", "2"}, cpus_of(2));
   ASSERT_TRUE(layout.ok());
   ASSERT_EQ(layout->carrier_count(), 4);
   std::vector<int> cpus;
@@ -114,7 +114,7 @@ TEST(Layout, IsConsistentForEveryShape) {
         LayoutRequest request;
         request.processes = processes;
         request.pes_a_process = a_process;
-        Result<HostLayout> layout = resolve_layout(request, machine_of(cpus));
+        Result<HostLayout> layout = resolve_layout(request, cpus_of(cpus));
         ASSERT_TRUE(layout.ok());
         ASSERT_EQ(layout->pes, processes * a_process);
         int pes_seen = 0, carriers_seen = 0;
@@ -147,18 +147,18 @@ TEST(Layout, IsConsistentForEveryShape) {
 }
 
 TEST(Layout, StaysWithinTheQuotaAndTheExclusions) {
-  Result<HostLayout> layout = layout_of({"+p4"}, machine_of(8, 2.5));
+  Result<HostLayout> layout = layout_of({"+p4"}, cpus_of(8, 2.5));
   ASSERT_TRUE(layout.ok());
   EXPECT_EQ(layout->cpus, 3);
   EXPECT_EQ(layout->carrier_count(), 3);
-  layout = layout_of({"+p2", "+excludecore", "0-2"}, machine_of(5));
+  layout = layout_of({"+p2", "+excludecore", "0-2"}, cpus_of(5));
   ASSERT_TRUE(layout.ok());
   EXPECT_EQ(layout->carriers[0].cpu, 3);
   EXPECT_EQ(layout->cpus, 2);
 }
 
 TEST(Layout, FollowsAMap) {
-  Result<HostLayout> layout = layout_of({"+p4", "+pemap", "3,1"}, machine_of(4));
+  Result<HostLayout> layout = layout_of({"+p4", "+pemap", "3,1"}, cpus_of(4));
   ASSERT_TRUE(layout.ok()) << layout.message();
   ASSERT_EQ(layout->carrier_count(), 2);
   EXPECT_EQ(layout->carriers[0].cpu, 3);
@@ -167,7 +167,7 @@ TEST(Layout, FollowsAMap) {
 }
 
 TEST(Layout, TakesAllCpusWhenTold) {
-  Result<HostLayout> layout = layout_of({"+auto-provision"}, machine_of(6));
+  Result<HostLayout> layout = layout_of({"+auto-provision"}, cpus_of(6));
   ASSERT_TRUE(layout.ok());
   EXPECT_EQ(layout->pes, 6);
   EXPECT_EQ(layout->carrier_count(), 6);
@@ -216,17 +216,17 @@ TEST(Layout, RefusesContradictionsWithTheArithmetic) {
                             {{"+p2", "+pemap", "9"}, "names cpu 9, which we may not use; we may use 0-3"},
                             {{"+p2", "+pemap", "0-"}, "expected a cpu number"},
                             {{"+excludecore", "0-3"}, "leaves no cpu"}}) {
-    Result<HostLayout> layout = layout_of(refusal.words, machine_of(4));
+    Result<HostLayout> layout = layout_of(refusal.words, cpus_of(4));
     ASSERT_FALSE(layout.ok()) << refusal.words[0];
     EXPECT_THAT(layout.message(), HasSubstr(refusal.says));
   }
 }
 
-TEST(Machine, HasACpuForUs) {
-  Machine machine = look_at_machine(0);
-  EXPECT_FALSE(machine.cpus.empty());
-  Machine again = look_at_machine(1);
-  EXPECT_EQ(again.cpus.size(), machine.cpus.size());
+TEST(UsableCpus, HasACpuForUs) {
+  UsableCpus usable = find_usable_cpus(0);
+  EXPECT_FALSE(usable.cpus.empty());
+  UsableCpus again = find_usable_cpus(1);
+  EXPECT_EQ(again.cpus.size(), usable.cpus.size());
 }
 
 }  // namespace

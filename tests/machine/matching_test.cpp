@@ -151,6 +151,30 @@ TEST(UnexpectedMessages, WhatIsPutBackStandsWhereItStood) {
   }
 }
 
+// Those that still arrive stay where they are while the others of their tag are taken out.
+TEST(UnexpectedMessages, WhatIsPutBackIsFoundBeforeAYoungerOneOfItsTag) {
+  for (unsigned taken_out = 0; taken_out < 32; ++taken_out) {
+    SCOPED_TRACE(taken_out);
+    UnexpectedMessages messages;
+    std::vector<Unexpected*> all;
+    for (int i = 0; i < 5; ++i) all.push_back(&messages.add(nullptr, tagged(7)));
+    List<Unexpected, InOrder> taken;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if ((taken_out >> i & 1) == 0) continue;
+      messages.take_out(*all[i]);
+      taken.push_back(all[i]);
+    }
+    messages.put_back(taken);
+    Unexpected& last = messages.add(nullptr, tagged(7));
+    all.push_back(&last);
+    for (Unexpected* message : all) {
+      ASSERT_EQ(messages.find(7, kFullMask), message);
+      messages.take_out(*message);
+      messages.forget(*message);
+    }
+  }
+}
+
 TEST(PersistentReceives, TheFirstPostedThatFitsIsFound) {
   PersistentReceives receives;
   receives.post({0x10, 0xF0});

@@ -49,7 +49,7 @@ class NetWorkers : public ::testing::Test {
 
   test::JobResult run(std::vector<std::string> arguments, const test::Body& body) {
     return test::run_job(std::move(arguments), [&](MachineLayer& layer) {
-      layer.set_block_bytes(sizeof(Block), bytes_of);
+      layer.set_wire_format({.block_min = sizeof(Block), .block_bytes = bytes_of});
       return body(layer);
     });
   }
@@ -243,7 +243,7 @@ TEST_P(Damaged, AMessageOfAnotherLengthThanItSaysEndsTheRunWithASentence) {
   const test::JobResult job = run({"+p2", "+ppn", "1", "+transports", "tcp"}, [&](MachineLayer& layer) {
     Arrivals arrivals(layer, layer.first_pe());
     if (layer.first_pe() == 0) {
-      layer.set_block_bytes(0, [](const void*) { return sent; });
+      layer.set_wire_format({.block_bytes = [](const void*) { return sent; }});
       layer.port(0).send(1, 0, new (layer.heap(0).allocate(sizeof(Block) + sent)) Block{GetParam().says, 0, 0});
     }
     while (arrivals.count == 0 && board_->stop.load() == 0) arrivals.poll();
@@ -262,6 +262,35 @@ INSTANTIATE_TEST_SUITE_P(Lengths, Damaged,
                                            Damage{64, 65, "it says that it has another length"},
                                            Damage{64, 63, "it says that it has another length"},
                                            Damage{70'000, ~std::size_t{0}, "it says that it has another length"}));
+
+// What a line says of itself the runtime knows; here, one may say whatever is even.
+class Forged : public NetWorkers, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(Forged, ALineThatSaysWhatCannotBeEndsTheRunWithASentence) {
+  const bool driver_is_receiver = GetParam();
+  const test::JobResult job = run({"+p2", "+ppn", "1", "+transports", "tcp"}, [&](MachineLayer& layer) {
+    layer.set_wire_format({.block_min = sizeof(Block),
+                           .block_bytes = bytes_of,
+                           .wrong_line = [](std::uint64_t meta, std::span<const std::byte>) {
+                             return meta % 2 == 0 ? nullptr : "it says something odd";
+                           }});
+    const std::byte body[56] = {};
+    if (layer.first_pe() == 0) {
+      layer.port(0).send_far_line(1, 4, body, 8);
+      if (!driver_is_receiver) send(layer, 0, 1, 0, 300'000);  // the line waits behind it, in a block
+      layer.port(0).send_far_line(1, 7, body, 8);
+    }
+    while (board_->stop.load() == 0)
+      layer.progress_net(
+          layer.first_pe(), [](void*, std::uint64_t, const void*) {}, nullptr);
+    return 0;
+  });
+  EXPECT_EQ(job.status, 1);
+  EXPECT_THAT(job.errors, HasSubstr("a message of 16 bytes from process 0 makes no sense: it says something odd"));
+  EXPECT_FALSE(job.left_behind);
+}
+
+INSTANTIATE_TEST_SUITE_P(InOrder, Forged, ::testing::Bool());
 
 // Memory is registered with one worker or another. Where it lies, the PEs of one of them compute and never look.
 TEST_F(NetWorkers, APeThatLooksForWorkDrivesTheWorkerOfABusyOne) {
@@ -366,10 +395,10 @@ TEST(NetPeers, AProcessWhoseWorkersHaveGoneIsLostOnce) {
   bootstrap::JobLayout job;
   job.layout = test::layout(6, 3);
   std::vector<std::string> told;
-  machine::NetPlace place;
-  place.job = &job;
-  place.lost = [&](int process, const std::string& reason) { told.push_back(std::to_string(process) + " " + reason); };
-  machine::NetPeers peers(place);
+  machine::NetConfig config;
+  config.job = &job;
+  config.lost = [&](int process, const std::string& reason) { told.push_back(std::to_string(process) + " " + reason); };
+  machine::NetPeers peers(config);
   const auto id = [&](int process, int worker) { return peers.id_of(peers.index_of(process, worker)); };
   EXPECT_NE(id(1, 0), id(1, 1));
   EXPECT_EQ(peers.process_of(id(2, 3)), 2);
@@ -378,8 +407,8 @@ TEST(NetPeers, AProcessWhoseWorkersHaveGoneIsLostOnce) {
   peers.lost(id(2, 1), "c");
   EXPECT_EQ(told, (std::vector<std::string>{"1 a", "2 c"}));
   EXPECT_EQ(peers.ended_by(), -1);
-  peers.parted(id(2, 1));
-  peers.parted(id(0, 0));
+  peers.disconnected(id(2, 1));
+  peers.disconnected(id(0, 0));
   EXPECT_EQ(peers.ended_by(), 2);
 }
 

@@ -303,12 +303,12 @@ TEST_P(Ways, ManyAtATimeKeepApart) {
 class Neighbour : public ::testing::Test {
  protected:
   Neighbour() : layer_(std::move(*MachineLayer::start(test::layout(2, 1)))), layout_(test::layout(2, 2)) {
-    place_.layout = &layout_;
-    place_.process = &process_;
-    place_.arena = &layer_->arena();
-    place_.words = {&words_[0], &words_[1]};
-    place_.ports = {&layer_->port(0)};
-    access_ = std::make_unique<OneSided>(place_);
+    config_.layout = &layout_;
+    config_.process = &process_;
+    config_.arena = &layer_->arena();
+    config_.words = {&words_[0], &words_[1]};
+    config_.ports = {&layer_->port(0)};
+    access_ = std::make_unique<OneSided>(config_);
     words_[1].keys = theirs_.get();
     words_[1].cookie_at = reinterpret_cast<std::uintptr_t>(&cookie_);
     words_[1].cookie = cookie_;
@@ -335,7 +335,7 @@ class Neighbour : public ::testing::Test {
   bootstrap::HostLayout layout_;
   int process_ = 0;
   machine::OneSidedWords words_[2] = {};
-  machine::OneSidedPlace place_;
+  machine::OneSidedConfig config_;
   std::unique_ptr<OneSided> access_;
   std::unique_ptr<host::KeyTable> theirs_{new host::KeyTable{}};
   host::KeyRing ring_{theirs_.get()};

@@ -85,6 +85,43 @@ TEST_P(OneSided, OperationsBehindAFenceComeAfterThoseBeforeIt) {
   }
 }
 
+TEST_P(OneSided, WhatIsTakenBackBehindAFenceWasNeverCountedAsAMessage) {
+  const std::vector<std::byte> before = pattern(2000, 5), never = pattern(2000, 6), after = pattern(1000, 7);
+  std::vector<std::byte> got(8);
+  RequestPtr first = endpoint(1, 2).put(before, at(0), key_);
+  endpoint(1, 2).fence();
+  RequestPtr behind[] = {endpoint(1, 2).put(never, at(0), key_), endpoint(1, 2).get(got, at(0), key_),
+                         endpoint(1, 2).fetch_op(AtomicOp::add, 8, 1, 0, at(8), key_, nullptr), endpoint(1, 2).flush()};
+  for (RequestPtr& request : behind) {
+    ASSERT_NE(request, nullptr) << "the fence should hold it up";
+    EXPECT_TRUE(request->cancel());
+    EXPECT_EQ(request->outcome(), Outcome::cancelled);
+  }
+  EXPECT_EQ(endpoint(1, 2).waiting_messages(), 0u);
+  EXPECT_EQ(endpoint(1, 2).waiting_bytes(), 0u);
+  endpoint(1, 2).put(after, at(500), key_);
+  EXPECT_EQ(wait(endpoint(1, 2).flush()), Outcome::ok);
+  EXPECT_EQ(wait(first), Outcome::ok);
+  EXPECT_TRUE(std::equal(before.begin(), before.begin() + 500, memory_.begin()));
+  EXPECT_TRUE(std::equal(after.begin(), after.end(), memory_.begin() + 500));
+}
+
+// Once nothing of this side is open a flush stands in the queue of the messages, and is counted there.
+TEST_P(OneSided, AFlushThatIsTakenBackAmongMessagesIsOneLess) {
+  if (GetParam() != By::messages) GTEST_SKIP() << "a device's own flush is under way first";
+  wire.settings.refuse = 1;
+  std::vector<std::byte> bytes = pattern(300);
+  RequestPtr send = endpoint(1, 2).tag_send(bytes, 4);
+  ASSERT_EQ(endpoint(1, 2).waiting_messages(), 1u);
+  RequestPtr flush = endpoint(1, 2).flush();
+  ASSERT_EQ(endpoint(1, 2).waiting_messages(), 2u);
+  EXPECT_TRUE(flush->cancel());
+  EXPECT_EQ(endpoint(1, 2).waiting_messages(), 1u);
+  wire.settings.refuse = 0.2;
+  EXPECT_EQ(wait(send), Outcome::ok);
+  until([&] { return worker(2).tag_probe(4); });
+}
+
 TEST_P(OneSided, AFlushBehindAFlushHasNothingToWaitFor) {
   std::vector<std::byte> bytes = pattern(3000), room(8);
   for (unsigned round = 0; round < 20; ++round) {

@@ -141,6 +141,22 @@ TEST_P(TagMessages, AReceiveCanBeTakenBackUntilItIsMatched) {
   EXPECT_STREQ(into, "");
 }
 
+// Its message is announced and being fetched; the sender waits to be told of that.
+TEST_P(TagMessages, AReceiveThatFetchesItsMessageIsNotTakenBack) {
+  wire.settings.can.max_get = ~std::size_t{0};
+  wire.options["+rendezvous"] = "get";
+  start(2);
+  const auto message = pattern(400'000);
+  std::vector<std::byte> into(message.size());
+  RequestPtr send = endpoint(1, 2).tag_send(message, 3);
+  until([&] { return worker(2).counters().unexpected == 1; });
+  RequestPtr receive = worker(2).tag_receive(into, 3);
+  EXPECT_FALSE(receive->cancel());
+  until([&] { return receive->ended() && send->ended(); });
+  EXPECT_EQ(receive->outcome(), Outcome::ok);
+  EXPECT_TRUE(into == message);
+}
+
 // Requests are used again.
 TEST_P(TagMessages, AReceiveThatIsTakenBackTellsNothingOfEarlierMessages) {
   start(2);
@@ -274,6 +290,26 @@ TEST_P(TagMessages, WhenThereIsNoMemoryMessagesWaitInOrder) {
   inbox.room = 100;
   until([&] { return inbox.messages.size() == 10; });
   for (int i = 0; i < 10; ++i) EXPECT_EQ(inbox.messages[i][0], std::byte(i));
+}
+
+// The younger one still arrives when the older one, of the same tag, has found no memory and goes back to its place.
+TEST_P(TagMessages, AMessageThatFoundNoMemoryStaysBeforeAYoungerOneOfItsTag) {
+  wire.settings.place = 1;
+  start(2);
+  Inbox inbox;
+  inbox.room = 0;
+  worker(2).post_persistent(inbox.persistent(0, 0));
+  const auto small = pattern(8), large = pattern(5000);
+  for (Tag tag = 1; tag <= 100; ++tag) {
+    std::vector<std::byte> first(large.size()), second(large.size());
+    endpoint(1, 2).tag_send(small, tag);
+    endpoint(1, 2).tag_send_owned(owned(large), tag);
+    until([&] { return worker(2).counters().unexpected == 2 * tag; });
+    RequestPtr receives[] = {worker(2).tag_receive(first, tag), worker(2).tag_receive(second, tag)};
+    until([&] { return receives[0]->ended() && receives[1]->ended(); });
+    ASSERT_EQ(receives[0]->received().size, small.size()) << "tag " << tag;
+    ASSERT_EQ(receives[1]->received().size, large.size()) << "tag " << tag;
+  }
 }
 
 TEST_P(TagMessages, APlainReceiveComesBeforeAPersistentOne) {

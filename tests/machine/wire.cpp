@@ -7,7 +7,7 @@
 namespace periapt::ucx::testing {
 namespace {
 
-struct Parcel {
+struct Packet {
   std::vector<std::byte> header;
   std::vector<std::byte> copied;
   Buffer owned;
@@ -34,7 +34,7 @@ struct Action {  // a one-sided operation, or a completion to be told
 
 struct WireLink final : Link {
   using Link::Link;
-  std::deque<Parcel> incoming;
+  std::deque<Packet> incoming;
   std::list<Action> actions;
   WireLink* twin = nullptr;  ///< the other end; null: it has ended
   std::byte* placing = nullptr;
@@ -76,11 +76,11 @@ class WireTransport final : public Transport {
     if (mine.closed) return;
     // What was lent and has not been delivered comes back.
     if (mine.twin != nullptr) {
-      for (Parcel& parcel : mine.twin->incoming) {
-        if (parcel.completion == nullptr) continue;
-        parcel.copied.assign(parcel.lent.begin(), parcel.lent.end());
-        mine.actions.push_back({parcel.completion, Outcome::ok, 0, nullptr, false});
-        parcel.completion = nullptr;
+      for (Packet& packet : mine.twin->incoming) {
+        if (packet.completion == nullptr) continue;
+        packet.copied.assign(packet.lent.begin(), packet.lent.end());
+        mine.actions.push_back({packet.completion, Outcome::ok, 0, nullptr, false});
+        packet.completion = nullptr;
       }
     }
     drop_incoming(mine);
@@ -93,17 +93,17 @@ class WireTransport final : public Transport {
     Accepted answer = may(link);
     if (answer != Accepted::done) return answer;
     if (payload.size() > device_.can.max_inline) std::abort();
-    Parcel& parcel = push(link, header);
-    parcel.copied.assign(payload.begin(), payload.end());
+    Packet& packet = push(link, header);
+    packet.copied.assign(payload.begin(), payload.end());
     return Accepted::done;
   }
   Accepted send_lent(Link& link, Header header, std::span<const std::byte> payload, Completion& completion) override {
     Accepted answer = may(link);
     if (answer != Accepted::done) return answer;
     if (payload.size() > device_.can.max_lent) std::abort();
-    Parcel& parcel = push(link, header);
-    parcel.lent = payload;
-    parcel.completion = &completion;
+    Packet& packet = push(link, header);
+    packet.lent = payload;
+    packet.completion = &completion;
     wire_.bytes_of_device[number_] += payload.size();
     return Accepted::pending;
   }
@@ -111,9 +111,9 @@ class WireTransport final : public Transport {
     Accepted answer = may(link);
     if (answer != Accepted::done) return answer;
     if (payload.size() > device_.can.max_lent) std::abort();
-    Parcel& parcel = push(link, header);
-    parcel.owned = std::move(payload);
-    parcel.is_owned = true;
+    Packet& packet = push(link, header);
+    packet.owned = std::move(payload);
+    packet.is_owned = true;
     return wire_.chance(0.5) ? Accepted::done : Accepted::pending;
   }
 
@@ -225,8 +225,8 @@ class WireTransport final : public Transport {
   void add_waiting(PeerId from, std::vector<Wire::InFlight>& all) const {
     auto [first, last] = links_.equal_range(from);
     for (auto at = first; at != last; ++at) {
-      for (const Parcel& parcel : at->second->incoming)
-        if (!parcel.is_end) all.push_back({parcel.header, parcel.payload().size()});
+      for (const Packet& packet : at->second->incoming)
+        if (!packet.is_end) all.push_back({packet.header, packet.payload().size()});
     }
   }
   std::size_t waiting() const {
@@ -253,7 +253,7 @@ class WireTransport final : public Transport {
   }
   void end_other_side(WireLink& link) {
     if (link.twin == nullptr) return;
-    Parcel end;
+    Packet end;
     end.is_end = true;
     link.twin->incoming.push_back(std::move(end));
     link.twin->twin = nullptr;
@@ -261,9 +261,9 @@ class WireTransport final : public Transport {
   }
   // What they lent comes back to them.
   static void drop_incoming(WireLink& link) {
-    for (Parcel& parcel : link.incoming) {
-      if (parcel.completion == nullptr || link.twin == nullptr) continue;
-      link.twin->actions.push_back({parcel.completion, Outcome::peer_lost, 0, nullptr, false});
+    for (Packet& packet : link.incoming) {
+      if (packet.completion == nullptr || link.twin == nullptr) continue;
+      link.twin->actions.push_back({packet.completion, Outcome::peer_lost, 0, nullptr, false});
     }
     link.incoming.clear();
   }
@@ -272,14 +272,14 @@ class WireTransport final : public Transport {
     if (mine.closed || !mine.lost.empty() || mine.twin == nullptr) return Accepted::lost;
     return wire_.chance(wire_.settings.refuse) ? Accepted::no_resource : Accepted::done;
   }
-  Parcel& push(Link& link, Header header) {
+  Packet& push(Link& link, Header header) {
     if (header.size() > device_.can.max_header) std::abort();
     WireLink* theirs = static_cast<WireLink&>(link).twin;
-    static Parcel nowhere;
-    Parcel& parcel = theirs == nullptr ? nowhere : theirs->incoming.emplace_back();
-    parcel.header.assign(header.begin(), header.end());
-    parcel.ready = wire_.now + wire_.up_to(wire_.settings.delay_max);
-    return parcel;
+    static Packet nowhere;
+    Packet& packet = theirs == nullptr ? nowhere : theirs->incoming.emplace_back();
+    packet.header.assign(header.begin(), header.end());
+    packet.ready = wire_.now + wire_.up_to(wire_.settings.delay_max);
+    return packet;
   }
   std::byte* memory(const RemoteKey& key, std::uint64_t remote, std::uint64_t size) {
     auto region = wire_.regions.find(key.id);
@@ -316,8 +316,8 @@ class WireTransport final : public Transport {
       link.told_lost = true;
       // Those that were lent to the other side come back as lost.
       if (WireLink* theirs = link.twin) {
-        for (Parcel& parcel : theirs->incoming) {
-          if (parcel.completion != nullptr) link.actions.push_back({parcel.completion, Outcome::ok, 0, nullptr, false});
+        for (Packet& packet : theirs->incoming) {
+          if (packet.completion != nullptr) link.actions.push_back({packet.completion, Outcome::ok, 0, nullptr, false});
         }
         theirs->incoming.clear();
         theirs->placing = nullptr;
@@ -363,14 +363,14 @@ class WireTransport final : public Transport {
   }
 
   int deliver(WireLink& link) {
-    Parcel& first = link.incoming.front();
+    Packet& first = link.incoming.front();
     if (link.placing != nullptr) {
       if (wire_.chance(0.3)) return 0;
-      Parcel parcel = std::move(first);
+      Packet packet = std::move(first);
       link.incoming.pop_front();
-      if (!parcel.payload().empty()) std::memcpy(link.placing, parcel.payload().data(), parcel.payload().size());
+      if (!packet.payload().empty()) std::memcpy(link.placing, packet.payload().data(), packet.payload().size());
       link.placing = nullptr;
-      told(link, parcel);
+      told(link, packet);
       receiver_.placed(link);
       return 1;
     }
@@ -390,24 +390,24 @@ class WireTransport final : public Transport {
       if (into == nullptr) link.lost = "no memory";
       return 1;
     }
-    Parcel parcel = std::move(first);
+    Packet packet = std::move(first);
     link.incoming.pop_front();
-    told(link, parcel);
-    std::vector<std::byte> header = parcel.header;
-    if (parcel.is_owned) {
-      receiver_.arrived_owned(link, header, std::move(parcel.owned));
+    told(link, packet);
+    std::vector<std::byte> header = packet.header;
+    if (packet.is_owned) {
+      receiver_.arrived_owned(link, header, std::move(packet.owned));
     } else {
-      receiver_.arrived(link, header, parcel.payload());
+      receiver_.arrived(link, header, packet.payload());
     }
     return 1;
   }
 
   // The sender hears that what it lent was delivered.
-  void told(WireLink& link, Parcel& parcel) {
-    if (parcel.completion == nullptr) return;
-    parcel.copied.assign(parcel.lent.begin(), parcel.lent.end());
-    if (link.twin != nullptr) link.twin->actions.push_back({parcel.completion, Outcome::ok, 0, nullptr, false});
-    parcel.completion = nullptr;
+  void told(WireLink& link, Packet& packet) {
+    if (packet.completion == nullptr) return;
+    packet.copied.assign(packet.lent.begin(), packet.lent.end());
+    if (link.twin != nullptr) link.twin->actions.push_back({packet.completion, Outcome::ok, 0, nullptr, false});
+    packet.completion = nullptr;
   }
 
   Wire& wire_;

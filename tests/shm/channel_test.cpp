@@ -417,7 +417,7 @@ TEST(Transfer, BothSidesCopyEachPieceOnce) {
 TEST(Transfer, ALateHelperOfAnEarlierOneFindsNothing) {
   Transfer transfer{};
   std::byte bytes[100] = {}, other[100] = {};
-  Place from{reinterpret_cast<std::uintptr_t>(bytes), 0}, to{reinterpret_cast<std::uintptr_t>(other), 0};
+  SegmentAddress from{reinterpret_cast<std::uintptr_t>(bytes), 0}, to{reinterpret_cast<std::uintptr_t>(other), 0};
   TransferView first = TransferView::begin(transfer, from, 100, 10);
   first.open(to);
   copy_pieces(first, TransferView::End::front);
@@ -465,7 +465,7 @@ TEST(Keys, AKeyIsGoodUntilItIsTakenBack) {
   auto table = std::make_unique<host::KeyTable>();
   host::KeyRing ring(table.get());
   std::uint64_t id = ring.add(1000, 100, 7);
-  host::KeyEntry entry{id};
+  host::CachedKey entry{id};
   EXPECT_TRUE(entry.allows(*table, 1000, 100));
   EXPECT_EQ(entry.segment, 7u);
   EXPECT_FALSE(entry.allows(*table, 999, 1));

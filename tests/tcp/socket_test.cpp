@@ -404,16 +404,16 @@ TEST(Frames, ThatMakeNoSenseLoseTheLink) {
   }
 }
 
-TEST(Frames, AFarewellAndASuddenEndAreToldApart) {
-  for (bool farewell : {true, false}) {
+TEST(Frames, AClosedLinkAndASuddenEndAreToldApart) {
+  for (bool orderly : {true, false}) {
     Worker worker(loopback(), 1);
     RawPeer peer(worker);
     peer.shake_hands();
-    Prefix bye(FrameKind::bye, 0, 0);
-    if (farewell) peer.send(std::as_bytes(std::span(&bye, 1)));
+    Prefix close(FrameKind::close, 0, 0);
+    if (orderly) peer.send(std::as_bytes(std::span(&close, 1)));
     peer.hang_up();
     pump({&worker}, [&] { return worker.losses.size() == 1; });
-    EXPECT_NE(worker.losses[0].reason.find(farewell ? "closed the link" : "process ended"), std::string::npos)
+    EXPECT_NE(worker.losses[0].reason.find(orderly ? "closed the link" : "process ended"), std::string::npos)
         << worker.losses[0].reason;
     EXPECT_NE(worker.losses[0].reason.find("worker 99 at 127.0.0.1:"), std::string::npos);
   }

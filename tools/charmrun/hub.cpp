@@ -574,7 +574,7 @@ void Hub::down(const Frame& frame) {
     kill_everything(SIGTERM);
   }
   if (frame.kind == FrameKind::release) release(frame);
-  if (frame.kind == FrameKind::who) {
+  if (frame.kind == FrameKind::ask_missing) {
     std::string missing = who_is_missing(frame.number);
     if (!missing.empty()) up({FrameKind::missing, frame.number, 0, std::move(missing)});
   }

@@ -196,7 +196,7 @@ class Root final : public Hub {
     }
     if (waiting_since_ > 0 && now - warned_ > every) {
       warned_ = now;
-      down({FrameKind::who, released_ + 1, 0, {}});
+      down({FrameKind::ask_missing, released_ + 1, 0, {}});
     }
   }
 

@@ -28,12 +28,12 @@ struct Place {
   std::unique_ptr<ucx::Worker> worker;
 };
 
-Result<Place> open(const machine::NetWishes& wishes, ucx::PeerId self, const std::string& host) {
+Result<Place> open(const machine::NetSettings& settings, ucx::PeerId self, const std::string& host) {
   static const char secret[] = "periapt-doctor";
   ucx::ContextRequest request;
-  request.factories = wishes.transports;
-  request.transports = wishes.wanted;
-  request.option = wishes.option;
+  request.factories = settings.transports;
+  request.transports = settings.wanted;
+  request.option = settings.option;
   request.self = self;
   request.host = host;
   request.secret.resize(sizeof secret);
@@ -73,8 +73,8 @@ std::vector<std::byte> receive_bytes(int socket) {
 }
 
 // Opens, gives its address through the socket and takes the other's, sends and receives. The way, in words.
-Result<std::string> talk(const machine::NetWishes& wishes, int socket, bool first, const std::string& host) {
-  Result<Place> place = open(wishes, first ? 1 : 2, host);
+Result<std::string> talk(const machine::NetSettings& settings, int socket, bool first, const std::string& host) {
+  Result<Place> place = open(settings, first ? 1 : 2, host);
   if (!place) return place.status();
   ucx::Worker& worker = *place->worker;
   if (!send_bytes(socket, worker.address())) return Status::failure("the other process has gone");
@@ -90,7 +90,7 @@ Result<std::string> talk(const machine::NetWishes& wishes, int socket, bool firs
 }
 
 // With a child as the other process.
-Result<std::string> try_between(const machine::NetWishes& wishes, const std::string& host,
+Result<std::string> try_between(const machine::NetSettings& settings, const std::string& host,
                                 const std::string& other_host) {
   int sockets[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
@@ -98,10 +98,10 @@ Result<std::string> try_between(const machine::NetWishes& wishes, const std::str
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(sockets[0]);
-    ::_exit(talk(wishes, sockets[1], false, other_host) ? 0 : 1);
+    ::_exit(talk(settings, sockets[1], false, other_host) ? 0 : 1);
   }
   ::close(sockets[1]);
-  Result<std::string> way = talk(wishes, sockets[0], true, host);
+  Result<std::string> way = talk(settings, sockets[0], true, host);
   ::close(sockets[0]);
   if (child > 0) {
     ::kill(child, SIGKILL);
@@ -119,11 +119,11 @@ std::string without_worker(std::string text) {
 }
 
 // What would help: of the devices that can't be used.
-std::string remedies(const machine::NetWishes& wishes) {
+std::string remedies(const machine::NetSettings& settings) {
   ucx::OpenRequest request;
-  request.option = wishes.option;
+  request.option = settings.option;
   std::string all;
-  for (const ucx::TransportFactory* factory : wishes.transports) {
+  for (const ucx::TransportFactory* factory : settings.transports) {
     for (const ucx::Device& device : factory->probe(request)) {
       if (!device.usable && !device.remedy.empty()) all += (all.empty() ? "" : "; ") + device.remedy;
     }
@@ -131,27 +131,27 @@ std::string remedies(const machine::NetWishes& wishes) {
   return all.empty() ? "see the transports above" : all;
 }
 
-void probe(Findings& findings, const machine::NetWishes& wishes, const char* name, const std::string& other_host,
+void probe(Findings& findings, const machine::NetSettings& settings, const char* name, const std::string& other_host,
            State without) {
-  Result<std::string> way = try_between(wishes, "this", other_host);
+  Result<std::string> way = try_between(settings, "this", other_host);
   if (way) {
     findings.push_back({"chosen", name, State::good, without_worker(*way), {}});
   } else {
-    findings.push_back({"chosen", name, without, way.message(), remedies(wishes)});
+    findings.push_back({"chosen", name, without, way.message(), remedies(settings)});
   }
 }
 
 }  // namespace
 
-void probe_choice(Findings& findings, const machine::NetWishes& wishes) {
+void probe_choice(Findings& findings, const machine::NetSettings& settings) {
   findings.push_back({"chosen",
                       "same host",
                       State::good,
                       "message memory that all processes of the host map: a message changes owner, nothing is copied; "
                       "with +no-shared-memory, and without shm in +transports, as follows",
                       {}});
-  probe(findings, wishes, "same host, apart", "this", State::limited);
-  probe(findings, wishes, "another host", "another", State::broken);
+  probe(findings, settings, "same host, apart", "this", State::limited);
+  probe(findings, settings, "another host", "another", State::broken);
 }
 
 }  // namespace periapt::doctor

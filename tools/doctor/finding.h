@@ -28,10 +28,10 @@ struct Finding {
 using Findings = std::vector<Finding>;
 
 // The areas, each a file of probes. Nothing here changes anything, and nothing waits for anybody.
-void probe_build(Findings& findings);                                         // what was compiled in
-void probe_transports(Findings& findings, const machine::NetWishes& wishes);  // networks and memory: found, usable
+void probe_build(Findings& findings);                                             // what was compiled in
+void probe_transports(Findings& findings, const machine::NetSettings& settings);  // networks and memory: found, usable
 void probe_choice(Findings& findings,
-                  const machine::NetWishes& wishes);  // which of them would be used for whom, and why
+                  const machine::NetSettings& settings);  // which of them would be used for whom, and why
 void probe_run(Findings& findings, const Result<std::unique_ptr<bootstrap::World>>& world);  // by whom we were started
 void probe_workers(Findings& findings, int wanted);  // how many a process would have; `wanted`: +workers, 0: not given
 void probe_launchers(Findings& findings);            // what could start runs

@@ -13,9 +13,9 @@ int main(int argc, char** argv) {
   using namespace periapt::doctor;
   // The options of a run about the network count here as they do there.
   auto options = periapt::machine::take_net_options(argc, argv);
-  auto wishes = options ? periapt::machine::wishes_of(*options) : options.status();
-  if (!wishes) {
-    std::fprintf(stderr, "periapt-doctor: %s\n", wishes.message().c_str());
+  auto settings = options ? periapt::machine::settings_of(*options) : options.status();
+  if (!settings) {
+    std::fprintf(stderr, "periapt-doctor: %s\n", settings.message().c_str());
     return 1;
   }
   CLI::App app("Looks at this host with Periapt's eyes: what is there, what works, what to do about the rest.");
@@ -49,8 +49,8 @@ int main(int argc, char** argv) {
   probe_build(findings);
   probe_run(findings, world);
   probe_workers(findings, options->workers);
-  probe_transports(findings, *wishes);
-  probe_choice(findings, *wishes);
+  probe_transports(findings, *settings);
+  probe_choice(findings, *settings);
   probe_launchers(findings);
   probe_cores(findings);
   probe_limits(findings);

@@ -69,10 +69,10 @@ void probe_build(Findings& findings) {
   }
 }
 
-void probe_transports(Findings& findings, const machine::NetWishes& wishes) {
-  for (const ucx::TransportFactory* factory : wishes.transports) {
+void probe_transports(Findings& findings, const machine::NetSettings& settings) {
+  for (const ucx::TransportFactory* factory : settings.transports) {
     ucx::OpenRequest request;
-    request.option = wishes.option;
+    request.option = settings.option;
     std::vector<ucx::Device> devices = factory->probe(request);
     int usable = 0;
     for (const ucx::Device& device : devices) usable += device.usable;

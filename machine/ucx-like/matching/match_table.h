@@ -52,6 +52,15 @@ class MatchTable {
     return true;
   }
 
+  /// Where its `order` says: behind all older ones of its key. The few younger ones are looked for from the end.
+  void insert(MatchNode* node) {
+    const Queue& queue = queues_[place(node->key)];
+    if (queue.first == nullptr || queue.last->order < node->order) return append(node);
+    MatchNode* next = queue.last;
+    while (next != queue.first && next->previous->order > node->order) next = next->previous;
+    insert_before(*next, node);
+  }
+
   void remove(MatchNode* node) {
     --size_;
     Queue& queue = queues_[place(node->key)];
@@ -70,7 +79,7 @@ class MatchTable {
   struct Queue {
     std::uint64_t key = 0;
     MatchNode* first = nullptr;
-    MatchNode* last = nullptr;  ///< of an empty queue: whatever was the last one; nullptr: nobody has the place
+    MatchNode* last = nullptr;  ///< of an empty queue: whatever was the last one; nullptr: the place is free
     bool used() const { return last != nullptr; }
   };
 
@@ -87,6 +96,15 @@ class MatchTable {
     node->previous = queue.last;
     (queue.first == nullptr ? queue.first : queue.last->next) = node;
     queue.last = node;
+  }
+
+  void insert_before(MatchNode& next, MatchNode* node) {
+    Queue& queue = queues_[place(node->key)];
+    ++size_;
+    node->next = &next;
+    node->previous = next.previous;
+    (queue.first == &next ? queue.first : next.previous->next) = node;
+    next.previous = node;
   }
 
   PERIAPT_NOINLINE Queue& use(std::uint64_t key) {
@@ -111,7 +129,7 @@ class MatchTable {
   std::vector<Queue> queues_;
   std::size_t mask_;
   std::size_t size_ = 0;
-  std::size_t used_ = 0;  ///< places that somebody has
+  std::size_t used_ = 0;  ///< places that are not free
 };
 
 }  // namespace periapt::ucx

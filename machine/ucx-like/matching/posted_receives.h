@@ -29,7 +29,7 @@ class PostedReceives {
     table_of(mask).append(receive);
     ++masked_posted_;
   }
-  /// The same without a mask, for whoever calls post() when it answers false.
+  /// The same without a mask, for a caller that goes on with post() when the answer is false.
   PERIAPT_INLINE bool post_again(MatchNode* receive, std::uint64_t tag) {
     receive->order = order_;
     return exact_.append_again(receive, tag);
@@ -38,7 +38,8 @@ class PostedReceives {
   PERIAPT_INLINE MatchNode* take(std::uint64_t tag) {
     return PERIAPT_LIKELY(masked_posted_ == 0) ? exact_.take(tag) : take_among_masked(tag);
   }
-  /// The same, for whoever asks take() when there is none: only where no receive with a mask has to be asked.
+  /// The same, for a caller that goes on with take() when there is none: only where no receive with a mask has to be
+  /// asked.
   PERIAPT_INLINE MatchNode* take_exact(std::uint64_t tag) {
     return PERIAPT_LIKELY(masked_posted_ == 0) ? exact_.take(tag) : nullptr;
   }

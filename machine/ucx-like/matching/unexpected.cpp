@@ -30,7 +30,7 @@ void UnexpectedMessages::put_back(List<Unexpected, InOrder>& taken) {
   while (Unexpected* message = taken.pop_front()) {
     while (place != nullptr && place->order < message->order) place = in_order_.after(place);
     in_order_.insert_before(place, message);
-    by_tag_.append(message);
+    by_tag_.insert(message);
   }
 }
 

@@ -25,7 +25,7 @@ struct Unexpected final : MatchNode, Hook<InOrder>, Hook<OfEndpoint> {
   EndpointImpl* from = nullptr;
   MessageHeader header;
   Buffer bytes;                  ///< of an eager message; of an announcement: keys
-  bool handed_over = false;      ///< `bytes` are the sender's, who gave them up, and not memory of the engine's
+  bool handed_over = false;      ///< `bytes` came from the sender for good, and are no memory of the engine's
   bool arriving = false;         ///< its bytes are still on their way
   bool probed = false;           ///< taken out of the matching
   Operation* receive = nullptr;  ///< found it while it was arriving

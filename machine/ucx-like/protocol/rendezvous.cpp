@@ -58,7 +58,7 @@ void on_clear(EndpointImpl& endpoint, Operation& send, const MessageHeader& clea
   state.remote = clear.offset;
   send.awaits_answer = false;
   send.protocol = &kRendezvousData;
-  std::optional<std::vector<KeyEntry>> keys = read_keys(bytes);
+  std::optional<std::vector<DeviceKey>> keys = read_keys(bytes);
   if (keys.has_value() && !keys->empty()) {
     state.rkey = endpoint.rails.lanes_to(*keys, [](const Capabilities& can) { return can.max_put != 0; });
     if (!state.rkey->lanes.empty()) send.protocol = &kRendezvousPut;
@@ -82,9 +82,9 @@ void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, con
 
 }  // namespace
 
-// ---- for those who bring it
+// ---- for the protocols that bring it
 
-void ask_for(EndpointImpl& endpoint, Operation& receive, std::span<const KeyEntry> keys) {
+void ask_for(EndpointImpl& endpoint, Operation& receive, std::span<const DeviceKey> keys) {
   endpoint.owner.give_id(receive);
   RequestState& state = receive.state();
   state.rkey.reset();

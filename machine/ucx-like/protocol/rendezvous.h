@@ -10,7 +10,7 @@
 namespace periapt::ucx {
 
 /// The receiver asks the sender to put the message to where those keys lead; without keys: to send it as data.
-void ask_for(EndpointImpl& endpoint, Operation& receive, std::span<const KeyEntry> keys);
+void ask_for(EndpointImpl& endpoint, Operation& receive, std::span<const DeviceKey> keys);
 /// What a device has failed begins anew as data messages, which always work.
 void restart_by_data(EndpointImpl& endpoint, Operation& operation);
 /// What was measured for that way; kNever: the devices don't have it, or the user doesn't allow it.

@@ -9,7 +9,7 @@ namespace {
 
 bool has_lanes(EndpointImpl& endpoint, RequestState& state) {
   if (state.announced.empty()) return false;
-  std::optional<std::vector<KeyEntry>> keys = read_keys(state.announced);
+  std::optional<std::vector<DeviceKey>> keys = read_keys(state.announced);
   if (!keys.has_value() || keys->empty()) return false;
   state.rkey = endpoint.rails.lanes_to(*keys, [](const Capabilities& can) { return can.max_get != 0; });
   return !state.rkey->lanes.empty();

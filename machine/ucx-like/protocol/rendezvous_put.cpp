@@ -13,7 +13,7 @@ enum Stage : std::uint8_t { parts, last_parts, flushing, complete };
 // At the receiver.
 Step start(EndpointImpl& endpoint, Operation& receive) {
   const bool split = receive.size >= endpoint.plan.split_min;
-  const std::vector<KeyEntry> keys =
+  const std::vector<DeviceKey> keys =
       endpoint.rails.expose(receive.state().local, receive.memory(), receive.kind, false, split);
   if (keys.empty()) receive.protocol = &kRendezvousData;
   receive.state().began_ns = clock::now_ns();

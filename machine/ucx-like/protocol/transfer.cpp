@@ -12,7 +12,7 @@ std::uint64_t part_of(const Plan& plan, std::uint64_t left, std::uint64_t most, 
   return std::min({part, most, left});
 }
 
-const MemoryHandle* local_handle(Operation& operation, Port& port) {
+const MemoryHandle* local_handle(Operation& operation, DevicePort& port) {
   if (!port.can().needs_registration) return nullptr;
   const std::span<std::byte> memory = operation.memory();
   Result<Registration*> made = operation.state().local.at(port, memory.data(), memory.size(), operation.kind);

@@ -16,7 +16,7 @@ inline constexpr unsigned kFlightsPerRail = 4;
 std::uint64_t part_of(const Plan& plan, std::uint64_t left, std::uint64_t most, std::size_t rails);
 /// The operation's memory, registered where the device wants that; nullptr: it doesn't, or operation.result says why
 /// not.
-const MemoryHandle* local_handle(Operation& operation, Port& port);
+const MemoryHandle* local_handle(Operation& operation, DevicePort& port);
 /// One message with bytes of the operation's, lent where the device can.
 Accepted send_part(Rail& rail, const MessageHeader& header, std::span<const std::byte> payload, Operation& operation);
 /// Sends what is left of the operation as messages of that kind, which name the peer's operation and an offset in it.

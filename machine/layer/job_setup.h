@@ -8,20 +8,20 @@
 #include "machine/bootstrap/job_layout.h"
 #include "machine/bootstrap/local_world.h"
 #include "machine/host/arena.h"
-#include "machine/layer/host_room.h"
 #include "machine/layer/shared_world.h"
+#include "machine/layer/shm_handshake.h"
 
 namespace periapt::machine {
 
-struct Joined {
-  bootstrap::JobLayout job;
-  std::unique_ptr<SharedWorld> world;            ///< null: nobody has started us, and one host's memory serves all
+struct Job {
+  bootstrap::JobLayout job_layout;
+  std::unique_ptr<SharedWorld> world;            ///< null: there is no launcher, and one host's memory serves all
   std::unique_ptr<bootstrap::LocalBoard> board;  ///< of processes that we forked ourselves; the world stands on it
-  bool watched_by_parent = false;                ///< by a process of ours that says best who died
+  bool watched_by_parent = false;                ///< by a process of ours that knows best which one died
 };
 
-/// What join_run() is told.
-struct JoinRequest {
+/// What set_up_job() is told.
+struct JobRequest {
   bootstrap::LayoutRequest layout;
   bool apart = false;   ///< processes are to talk over a transport; without a launcher they are forked then
   bool alone = false;   ///< the run is meant to be this process: more of them are a mistake
@@ -37,9 +37,9 @@ void start_is_over();
 /// Looks for a launcher, and works out the layout with all that it has started. Without one: when processes are to be
 /// apart, they are forked here, and each returns; otherwise nothing is started yet. What all processes find wrong alike
 /// (a member that refuses, a layout that does not fit) ends the run here.
-Result<std::unique_ptr<Joined>> join_run(const JoinRequest& request);
+Result<std::unique_ptr<Job>> set_up_job(const JobRequest& request);
 
 /// The memory of this host's processes: made by the first, had by the others. Contains a fence of the world.
-Result<host::Arena> share_arena(Joined& joined, HostRoom& room);
+Result<host::Arena> share_arena(Job& job, ShmHandshake& handshake);
 
 }  // namespace periapt::machine

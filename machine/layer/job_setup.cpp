@@ -1,4 +1,4 @@
-#include "machine/layer/joining.h"
+#include "machine/layer/job_setup.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -26,8 +26,8 @@
 namespace periapt::machine {
 namespace {
 
-// A name for sockets of this run that nobody else can guess, and take before it does: any user of the host may bind any
-// name. It tells 8 bytes about the 32 of the secret.
+// A name for sockets of this run that other users can't guess and take before it does: any user of the host may bind
+// any name. It tells 8 bytes about the 32 of the secret.
 std::string own_name(const bootstrap::World& world, const std::string& purpose) {
   char number[17];
   std::snprintf(number, sizeof number, "%016zx", std::hash<std::string>()(purpose + world.secret()));
@@ -35,7 +35,7 @@ std::string own_name(const bootstrap::World& world, const std::string& purpose) 
 }
 
 // The name under which the processes of a host meet.
-std::string room_name(const bootstrap::World& world, const bootstrap::HostLayout& layout) {
+std::string handshake_name(const bootstrap::World& world, const bootstrap::HostLayout& layout) {
   return own_name(world, "host" + std::to_string(layout.host));
 }
 
@@ -58,7 +58,7 @@ Result<std::vector<bootstrap::Member>> meet(bootstrap::World& world, const boots
 
 // How far start-up has come, for a fatal error: a launcher is looked for, did not answer as it should, or was found;
 // all processes have met, and agree.
-enum class Stage { over, begun, looking, unanswered, found, met, joined };
+enum class Stage { over, begun, looking, unanswered, found, met, agreed };
 Stage stage = Stage::over;
 bootstrap::World* world_found = nullptr;
 
@@ -73,7 +73,8 @@ bool speaks_for_its_host(const std::string& name) {
     socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   const bool first = socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0;
-  // Who has said it has gone already, or is about to have the launcher end us; that news may still be on its way.
+  // The process that has said it has gone already, or is about to have the launcher end us; that news may still be on
+  // its way.
   ::usleep(100'000);
   if (world_found != nullptr && !world_found->well(nullptr)) return false;
   if (!first) ::sleep(2);
@@ -94,10 +95,10 @@ std::string name_from_environment() {
   return "periapt-told-" + std::to_string(std::hash<std::string>()(job));
 }
 
-// A fatal error before this process has met the others, who wait for it, or make the same mistake. True: it is printed
-// here.
+// A fatal error before this process has met the others, which wait for it, or make the same mistake. True: it is
+// printed here.
 bool speaks_for_all(const Complaint& complaint) {
-  if (stage == Stage::joined) return speaks_for_its_host(own_name(*world_found, "told"));
+  if (stage == Stage::agreed) return speaks_for_its_host(own_name(*world_found, "told"));
   if (stage == Stage::begun) {
     stage = Stage::looking;
     Result<std::unique_ptr<bootstrap::World>> found = bootstrap::World::find();
@@ -141,15 +142,15 @@ void let_launcher_end_us() {
 }
 
 // That before all had met. The world stays for the fatal error that follows.
-Status lost_others(std::unique_ptr<Joined> joined, const Status& status) {
-  static_cast<void>(joined.release());
-  stage = Stage::joined;
+Status lost_others(std::unique_ptr<Job> job, const Status& status) {
+  static_cast<void>(job.release());
+  stage = Stage::agreed;
   let_launcher_end_us();
   return status;
 }
 
 // As the launcher started us.
-bootstrap::Member member_of_launcher(const JoinRequest& request, int size) {
+bootstrap::Member member_of_launcher(const JobRequest& request, int size) {
   Result<int> pes = bootstrap::pes_of_member(request.layout, size);
   bootstrap::Member own;
   if (request.alone) {
@@ -162,19 +163,19 @@ bootstrap::Member member_of_launcher(const JoinRequest& request, int size) {
   own.program = program::build() + " " + program::path();
   own.options = request.options;
   own.pes = *pes;
-  own.machine = bootstrap::look_at_machine(0);
-  std::sort(own.machine.cpus.begin(), own.machine.cpus.end());
+  own.usable = bootstrap::find_usable_cpus(0);
+  std::sort(own.usable.cpus.begin(), own.usable.cpus.end());
   return own;
 }
 
 // Forks the processes of the layout, which share no memory but the board where they meet; returns in each of them.
-Result<bootstrap::Member> fork_apart(const bootstrap::HostLayout& layout, Joined& joined,
+Result<bootstrap::Member> fork_apart(const bootstrap::HostLayout& layout, Job& job,
                                      std::unique_ptr<bootstrap::World>& world) {
   Result<bootstrap::LocalBoard> made = bootstrap::LocalBoard::make(layout.process_count());
   if (!made) return made.status();
-  joined.board = std::make_unique<bootstrap::LocalBoard>(*made);
-  joined.watched_by_parent = true;
-  const bootstrap::LocalBoard& board = *joined.board;
+  job.board = std::make_unique<bootstrap::LocalBoard>(*made);
+  job.watched_by_parent = true;
+  const bootstrap::LocalBoard& board = *job.board;
   const int rank =
       bootstrap::launch_processes(layout, {[&board] { return board.aborted(); }, [&board] { return board.ended(); }});
   world = board.world(rank);
@@ -183,7 +184,7 @@ Result<bootstrap::Member> fork_apart(const bootstrap::HostLayout& layout, Joined
   own.pes = mine.pes;
   for (int c = mine.first_carrier; c < mine.first_carrier + mine.carriers; ++c) {
     const int cpu = layout.carriers[static_cast<std::size_t>(c)].cpu;
-    own.machine.cpus.push_back(cpu >= 0 ? cpu : 0);
+    own.usable.cpus.push_back(cpu >= 0 ? cpu : 0);
   }
   own.crowded = layout.oversubscribed;
   return own;
@@ -205,7 +206,7 @@ void start_is_over() {
   set_speak_hook(nullptr);
 }
 
-Result<std::unique_ptr<Joined>> join_run(const JoinRequest& request) {
+Result<std::unique_ptr<Job>> set_up_job(const JobRequest& request) {
   stage = Stage::looking;
   Result<std::unique_ptr<bootstrap::World>> found = bootstrap::World::find();
   if (!found) {
@@ -216,41 +217,41 @@ Result<std::unique_ptr<Joined>> join_run(const JoinRequest& request) {
   log::detail("launcher: " + world->describe());
   for (const std::string& line : world->passed_over()) log::detail("launcher, not used: " + line);
 
-  auto joined = std::make_unique<Joined>();
+  auto job = std::make_unique<Job>();
   Result<bootstrap::Member> own = Status();
   if (world->size() > 1) {
     own = member_of_launcher(request, world->size());
   } else if (request.alone) {
-    return joined;
+    return job;
   } else {
     Result<bootstrap::HostLayout> layout =
-        bootstrap::resolve_layout(request.layout, bootstrap::look_at_machine(request.layout.pes));
+        bootstrap::resolve_layout(request.layout, bootstrap::find_usable_cpus(request.layout.pes));
     if (!layout) return layout.status();
     if (layout->process_count() == 1 || !request.apart) {
-      joined->job.layout = std::move(*layout);
-      return joined;
+      job->job_layout.layout = std::move(*layout);
+      return job;
     }
-    own = fork_apart(*layout, *joined, world);
+    own = fork_apart(*layout, *job, world);
   }
   if (!own) return own.status();
 
-  joined->world = std::make_unique<SharedWorld>(std::move(world));
-  world_found = joined->world.get();
+  job->world = std::make_unique<SharedWorld>(std::move(world));
+  world_found = job->world.get();
   stage = Stage::found;
-  Result<std::vector<bootstrap::Member>> members = meet(*joined->world, *own, request.apart);
-  if (!members) return lost_others(std::move(joined), members.status());
+  Result<std::vector<bootstrap::Member>> members = meet(*job->world, *own, request.apart);
+  if (!members) return lost_others(std::move(job), members.status());
   stage = Stage::met;
-  Result<bootstrap::JobLayout> job = bootstrap::resolve_job(request.layout, *members, joined->world->rank());
-  if (!job) refuse_together(job.status(), bootstrap::speaker_of(*members));
-  stage = Stage::joined;
-  joined->job = std::move(*job);
-  return joined;
+  Result<bootstrap::JobLayout> layout = bootstrap::resolve_job(request.layout, *members, job->world->rank());
+  if (!layout) refuse_together(layout.status(), bootstrap::speaker_of(*members));
+  stage = Stage::agreed;
+  job->job_layout = std::move(*layout);
+  return job;
 }
 
-Result<host::Arena> share_arena(Joined& joined, HostRoom& room) {
-  bootstrap::World& world = *joined.world;
-  const bootstrap::JobLayout& job = joined.job;
-  const bootstrap::HostLayout& layout = job.layout;
+Result<host::Arena> share_arena(Job& job, ShmHandshake& handshake) {
+  bootstrap::World& world = *job.world;
+  const bootstrap::JobLayout& placed = job.job_layout;
+  const bootstrap::HostLayout& layout = placed.layout;
   const bootstrap::Host& host = layout.this_host();
   std::vector<int> process_of(layout.process_of.begin() + host.first_pe,
                               layout.process_of.begin() + host.first_pe + host.pes);
@@ -259,31 +260,31 @@ Result<host::Arena> share_arena(Joined& joined, HostRoom& room) {
     if (!fence) return fence;
     return host::Arena::map(process_of);
   }
-  const bool first = job.process == host.first_process;
+  const bool first = placed.process == host.first_process;
   if (first) {
-    Result<HostRoom> opened = HostRoom::open(room_name(world, layout));
+    Result<ShmHandshake> opened = ShmHandshake::listen(handshake_name(world, layout));
     if (!opened) return opened.status();
-    room = std::move(*opened);
+    handshake = std::move(*opened);
   }
-  Status fence = world.fence();  // the room is open, and network addresses are known
+  Status fence = world.fence();  // the handshake has its listener, and network addresses are known
   if (!fence) return fence;
   host::ArenaFiles files;
   Result<host::Arena> arena = Status();
   if (first) {
     arena = host::Arena::create(process_of, files);
     if (arena) {
-      Status inside = room.let_in(host.processes - 1, files, world.secret());
+      Status inside = handshake.accept(host.processes - 1, files, world.secret());
       if (!inside) arena = inside;
     }
   } else {
-    Result<HostRoom> entered =
-        HostRoom::enter(room_name(world, layout), job.process - host.first_process - 1, world.secret(), files);
-    if (!entered) {
+    Result<ShmHandshake> connected = ShmHandshake::connect(
+        handshake_name(world, layout), placed.process - host.first_process - 1, world.secret(), files);
+    if (!connected) {
       let_launcher_end_us();
-      return Status::failure(entered.message() + " (process " + std::to_string(host.first_process) +
+      return Status::failure(connected.message() + " (process " + std::to_string(host.first_process) +
                              ": what did it say last? Was it killed?)");
     }
-    room = std::move(*entered);
+    handshake = std::move(*connected);
     arena = host::Arena::join(process_of, files);
   }
   for (int file : files.files) ::close(file);

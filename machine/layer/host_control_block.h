@@ -1,6 +1,6 @@
-// HostWords: what the processes of a host tell each other without messages, at the start of the memory they share: that
-// the run ends, and with which code; the barrier; the words that carriers sleep on. Zero is its first state, and new
-// memory is zero.
+// HostControlBlock: what the processes of a host tell each other without messages, at the start of the memory they
+// share: that the run ends, and with which code; the barrier; the words that carriers sleep on. Zero is its first
+// state, and new memory is zero.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,12 @@
 
 namespace periapt::machine {
 
-class HostWords {
+class HostControlBlock {
  public:
   /// At the start of the memory.
-  static HostWords* of(const host::Arena& arena) { return reinterpret_cast<HostWords*>(arena.host_page()); }
+  static HostControlBlock* of(const host::Arena& arena) {
+    return reinterpret_cast<HostControlBlock*>(arena.host_page());
+  }
 
   // ---- the end of the run
 
@@ -30,7 +32,7 @@ class HostWords {
   /// The program has come to its end, on some PE of the host.
   void note_end() { ended_.store(1, std::memory_order_release); }
   bool has_ended() const { return ended_.load(std::memory_order_acquire) != 0; }
-  /// Somebody says why the run ends. False: another one did before.
+  /// The caller wants to say why the run ends. False: another process or thread has said it.
   bool first_to_tell() { return told_.exchange(1, std::memory_order_relaxed) == 0; }
   void note_told() { told_.store(1, std::memory_order_relaxed); }
 
@@ -49,10 +51,10 @@ class HostWords {
   alignas(platform::kCacheLine) std::atomic<std::uint32_t> arrived_;         // at the barrier
   std::atomic<std::uint32_t> generation_;                                    // barriers passed; a futex
   std::atomic<std::uint32_t> ended_;                                         // the program has come to its end
-  std::atomic<std::uint32_t> told_;                                          // somebody has said why the run ends
+  std::atomic<std::uint32_t> told_;                                          // why the run ends has been said
   alignas(platform::kCacheLine) host::SleepWord sleep_[bootstrap::kMaxPes];  // by carrier
 };
-static_assert(sizeof(HostWords) <= host::Arena::kHostBytes);
+static_assert(sizeof(HostControlBlock) <= host::Arena::kHostBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
 }  // namespace periapt::machine

@@ -1,4 +1,4 @@
-#include "machine/ucx-like/ports.h"
+#include "machine/ucx-like/device_ports.h"
 
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -20,26 +20,26 @@ double small_message_ns(const Device& device) { return device.costs.overhead_ns 
 
 }  // namespace
 
-std::string name_of(const Port& port) { return port.device.transport + "/" + port.device.name; }
+std::string name_of(const DevicePort& port) { return port.device.transport + "/" + port.device.name; }
 
 Buffer allocate_plain(std::uint64_t size) {
   auto* bytes = static_cast<std::byte*>(std::malloc(size == 0 ? 1 : size));
   return {bytes, size, [](void*, void* given) { std::free(given); }, nullptr};
 }
 
-Ports::~Ports() {
+DevicePorts::~DevicePorts() {
   close();
   if (epoll_ >= 0) ::close(epoll_);
 }
 
-void Ports::close() {
+void DevicePorts::close() {
   for (auto& port : ports_) {
     port->registrations.reset();
     port->transport.reset();
   }
 }
 
-Status Ports::open(Receiver& receiver) {
+Status DevicePorts::open(Receiver& receiver) {
   const ContextRequest& asked = context_.request();
   OpenRequest request;
   request.receiver = &receiver;
@@ -55,7 +55,7 @@ Status Ports::open(Receiver& receiver) {
       device.detail = "could not be opened: " + opened.message();
       return;
     }
-    auto port = std::make_unique<Port>();
+    auto port = std::make_unique<DevicePort>();
     port->transport = std::move(*opened);
     port->device = port->transport->device();
     port->loopback = &factory == &kLoopback;
@@ -89,7 +89,7 @@ Status Ports::open(Receiver& receiver) {
   return ways.status();
 }
 
-std::string Ports::unused_devices() const {
+std::string DevicePorts::unused_devices() const {
   std::string unused;
   for (const Device& device : devices_) {
     if (!device.usable) unused += "\n  not used: " + describe(device);
@@ -97,7 +97,7 @@ std::string Ports::unused_devices() const {
   return unused;
 }
 
-Port* Ports::of(Transport& transport) const {
+DevicePort* DevicePorts::of(Transport& transport) const {
   for (auto& port : ports_) {
     if (port->transport.get() == &transport) return port.get();
   }
@@ -106,12 +106,12 @@ Port* Ports::of(Transport& transport) const {
 
 // ---- waiting
 
-void Ports::poll(Transport& transport) {
+void DevicePorts::poll(Transport& transport) {
   if (std::find(polled_.begin(), polled_.end(), &transport) == polled_.end()) polled_.push_back(&transport);
 }
 
-// One descriptor is waited for itself: an epoll around it would be told of each arrival, by whoever sends.
-int Ports::wait_fd() const {
+// One descriptor is waited for itself: an epoll around it would be told of each arrival, at the cost of the sender.
+int DevicePorts::wait_fd() const {
   if (std::exchange(waits_looked_up_, true)) return wait_fd_;
   std::vector<int> all;
   for (const auto& port : ports_) {
@@ -129,37 +129,37 @@ int Ports::wait_fd() const {
   return wait_fd_ = epoll_;
 }
 
-bool Ports::arm() {
+bool DevicePorts::arm() {
   return std::all_of(ports_.begin(), ports_.end(), [](auto& port) { return port->transport->arm(); });
 }
 
-void Ports::disarm() {
+void DevicePorts::disarm() {
   for (auto& port : ports_) port->transport->disarm();
 }
 
 // ---- memory
 
-Buffer Ports::allocate(std::uint64_t size) {
+Buffer DevicePorts::allocate(std::uint64_t size) {
   for (auto& port : ports_) {
     if (Buffer offered = port->transport->allocate(size)) return offered;
   }
   return allocate_plain(size);
 }
 
-void Ports::invalidate(std::span<const std::byte> bytes) {
+void DevicePorts::invalidate(std::span<const std::byte> bytes) {
   for (auto& port : ports_) port->registrations->invalidate(bytes.data(), bytes.size());
 }
 
 // ---- the cost file: a line for each device, way and size
 
-void Ports::read_costs() {
+void DevicePorts::read_costs() {
   std::ifstream file(context_.request().cost_file);
   for (std::string line; std::getline(file, line);) {
     for (auto& port : ports_) port->times.read_line(name_of(*port), line);
   }
 }
 
-Status Ports::keep_costs() {
+Status DevicePorts::keep_costs() {
   const std::string& path = context_.request().cost_file;
   bool changed = false;
   for (auto& port : ports_) changed |= port->times.changed();

@@ -1,19 +1,19 @@
-// See host_words.h.
-#include "machine/layer/host_words.h"
+// See host_control_block.h.
+#include "machine/layer/host_control_block.h"
 
 #include "base/futex.h"
 
 namespace periapt::machine {
 
-void HostWords::announce_exit(int code, int carriers, bool across_processes) {
+void HostControlBlock::announce_exit(int code, int carriers, bool across_processes) {
   std::uint64_t none = 0;
-  // The first one stands. release: partners are the acquires of those who look.
+  // The first one stands. release: partners are the acquires in exit_announced() and exit_code().
   exit_.compare_exchange_strong(none, kAnnounced | static_cast<std::uint32_t>(code), std::memory_order_acq_rel);
   for (int c = 0; c < carriers; ++c) host::tell_news(sleep_[c], across_processes);
   futex_wake_all(generation_, true);
 }
 
-bool HostWords::barrier(int carriers, bool oversubscribed) {
+bool HostControlBlock::barrier(int carriers, bool oversubscribed) {
   std::uint32_t generation = generation_.load(std::memory_order_acquire);
   // acq_rel: what each did before the barrier comes before what any does after it; the last one collects all by its
   // fetch_add, and hands it on by the release of the generation.

@@ -1,4 +1,4 @@
-#include "machine/layer/host_room.h"
+#include "machine/layer/shm_handshake.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -24,9 +24,9 @@ constexpr std::size_t kFilesAMessage = 200;        // the kernel takes 253
 constexpr std::size_t kSecretBytes = 64;
 constexpr std::uint64_t kMostFiles = 4096;
 
-struct Knock {
+struct Hello {
   std::uint64_t magic;
-  std::int32_t guest;
+  std::int32_t peer;
   std::int32_t unused;
   char secret[kSecretBytes];
 };
@@ -55,7 +55,7 @@ void limit_waiting(int socket) {
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
 
-// Who is at the other end; nobody (pid 0, another user) if that cannot be known.
+// The process at the other end; pid 0 of another user if that cannot be known.
 ucred peer_of(int socket) {
   ucred peer{0, ~::geteuid(), 0};
   socklen_t size = sizeof peer;
@@ -125,54 +125,54 @@ Status receive_files(int socket, void* bytes, std::size_t size, std::vector<int>
 
 }  // namespace
 
-HostRoom::~HostRoom() {
-  if (door_ >= 0) ::close(door_);
+ShmHandshake::~ShmHandshake() {
+  if (listener_ >= 0) ::close(listener_);
   for (int socket : sockets_) {
     if (socket >= 0) ::close(socket);
   }
 }
 
-Result<HostRoom> HostRoom::open(const std::string& name) {
-  HostRoom room;
-  room.door_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+Result<ShmHandshake> ShmHandshake::listen(const std::string& name) {
+  ShmHandshake handshake;
+  handshake.listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address;
   const socklen_t size = fill(address, name);
-  if (room.door_ < 0 || ::bind(room.door_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      ::listen(room.door_, 512) != 0) {
+  if (handshake.listener_ < 0 || ::bind(handshake.listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::listen(handshake.listener_, 512) != 0) {
     return failure("could not open the Unix socket \"@" + name + "\" where the processes of this host meet");
   }
-  return room;
+  return handshake;
 }
 
-Status HostRoom::let_in(int guests, const host::ArenaFiles& files, const std::string& secret) {
-  sockets_.assign(static_cast<std::size_t>(guests), -1);
+Status ShmHandshake::accept(int peers, const host::ArenaFiles& files, const std::string& secret) {
+  sockets_.assign(static_cast<std::size_t>(peers), -1);
   char expected[kSecretBytes];
   copy_secret(expected, secret);
   const std::uint64_t deadline = clock::now_ns() + kPatience;
-  for (int inside = 0; inside < guests;) {
-    pollfd door{door_, POLLIN, 0};
+  for (int inside = 0; inside < peers;) {
+    pollfd listener{listener_, POLLIN, 0};
     const std::uint64_t now = clock::now_ns();
-    if (now >= deadline || ::poll(&door, 1, static_cast<int>((deadline - now) / 1'000'000 + 1)) == 0) {
-      return Status::failure("only " + std::to_string(inside) + " of " + std::to_string(guests) +
+    if (now >= deadline || ::poll(&listener, 1, static_cast<int>((deadline - now) / 1'000'000 + 1)) == 0) {
+      return Status::failure("only " + std::to_string(inside) + " of " + std::to_string(peers) +
                              " other processes of this host have come for their message memory within " +
                              std::to_string(kPatience / kSecond) + " s");
     }
-    const int socket = ::accept4(door_, nullptr, nullptr, SOCK_CLOEXEC);
+    const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (socket < 0) continue;
     limit_waiting(socket);
-    Knock knock;
+    Hello hello;
     const ucred peer = peer_of(socket);
     const bool same_user = peer.uid == ::geteuid();
-    const ssize_t said = same_user ? ::recv(socket, &knock, sizeof knock, MSG_WAITALL) : 0;
-    const bool known = said == sizeof knock && knock.magic == kMagic &&
-                       equal_secrets(knock.secret, expected, kSecretBytes) && knock.guest >= 0 &&
-                       knock.guest < guests && sockets_[static_cast<std::size_t>(knock.guest)] < 0;
+    const ssize_t said = same_user ? ::recv(socket, &hello, sizeof hello, MSG_WAITALL) : 0;
+    const bool known = said == sizeof hello && hello.magic == kMagic &&
+                       equal_secrets(hello.secret, expected, kSecretBytes) && hello.peer >= 0 && hello.peer < peers &&
+                       sockets_[static_cast<std::size_t>(hello.peer)] < 0;
     if (!known) {
       warn_of_stranger(peer, same_user && said <= 0);
       ::close(socket);
       continue;
     }
-    sockets_[static_cast<std::size_t>(knock.guest)] = socket;
+    sockets_[static_cast<std::size_t>(hello.peer)] = socket;
     ++inside;
     const Welcome welcome{kMagic, files.base, files.slice_bytes, files.files.size()};
     Status sent = send_files(socket, &welcome, sizeof welcome, nullptr, 0);
@@ -182,16 +182,16 @@ Status HostRoom::let_in(int guests, const host::ArenaFiles& files, const std::st
     }
     if (!sent) return Status::failure(sent.message() + " (pid " + std::to_string(peer.pid) + ": was it killed?)");
   }
-  ::close(door_);
-  door_ = -1;
+  ::close(listener_);
+  listener_ = -1;
   return {};
 }
 
-Result<HostRoom> HostRoom::enter(const std::string& name, int guest, const std::string& secret,
-                                 host::ArenaFiles& files) {
-  HostRoom room;
+Result<ShmHandshake> ShmHandshake::connect(const std::string& name, int peer, const std::string& secret,
+                                           host::ArenaFiles& files) {
+  ShmHandshake handshake;
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  room.sockets_.push_back(socket);
+  handshake.sockets_.push_back(socket);
   sockaddr_un address;
   const socklen_t size = fill(address, name);
   if (socket < 0 || ::connect(socket, reinterpret_cast<sockaddr*>(&address), size) != 0) {
@@ -199,9 +199,9 @@ Result<HostRoom> HostRoom::enter(const std::string& name, int guest, const std::
                    "\" (is one of them in a container of its own?)");
   }
   limit_waiting(socket);
-  Knock knock{kMagic, guest, 0, {}};
-  copy_secret(knock.secret, secret);
-  if (::send(socket, &knock, sizeof knock, MSG_NOSIGNAL) != sizeof knock) return failure("the first process left");
+  Hello hello{kMagic, peer, 0, {}};
+  copy_secret(hello.secret, secret);
+  if (::send(socket, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello) return failure("the first process left");
   Welcome welcome;
   Status got = receive_files(socket, &welcome, sizeof welcome, files.files);
   if (!got) return got;
@@ -215,7 +215,7 @@ Result<HostRoom> HostRoom::enter(const std::string& name, int guest, const std::
     got = receive_files(socket, &count, sizeof count, files.files);
     if (!got) return got;
   }
-  return room;
+  return handshake;
 }
 
 }  // namespace periapt::machine

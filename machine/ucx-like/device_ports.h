@@ -1,5 +1,5 @@
-// Ports: the devices of this process that a worker has opened, in the order of preference; sleeping on all of them; and
-// the file that what was measured of them is kept in.
+// DevicePorts: the devices of this process that a worker has opened, in the order of preference; sleeping on all of
+// them; and the file that what was measured of them is kept in.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 #include "base/status.h"
 #include "machine/ucx-like/context.h"
-#include "machine/ucx-like/port.h"
+#include "machine/ucx-like/device_port.h"
 
 namespace periapt::ucx {
 
-class Ports {
+class DevicePorts {
  public:
-  Ports(Context& context, PeerId self) : context_(context), self_(self), devices_(context.devices()) {}
-  ~Ports();
-  Ports(const Ports&) = delete;
-  Ports& operator=(const Ports&) = delete;
+  DevicePorts(Context& context, PeerId self) : context_(context), self_(self), devices_(context.devices()) {}
+  ~DevicePorts();
+  DevicePorts(const DevicePorts&) = delete;
+  DevicePorts& operator=(const DevicePorts&) = delete;
 
   /// Opens all that is usable. Fails when nothing is.
   Status open(Receiver& receiver);
@@ -29,7 +29,7 @@ class Ports {
   std::size_t size() const { return ports_.size(); }
   auto begin() const { return ports_.begin(); }
   auto end() const { return ports_.end(); }
-  Port* of(Transport& transport) const;
+  DevicePort* of(Transport& transport) const;
   /// The context's, and of those that could not be opened here the reason.
   const std::vector<Device>& devices() const { return devices_; }
   /// The same as lines of text; empty: all are used.
@@ -60,7 +60,7 @@ class Ports {
   Context& context_;
   const PeerId self_;
   std::vector<Device> devices_;
-  std::vector<std::unique_ptr<Port>> ports_;
+  std::vector<std::unique_ptr<DevicePort>> ports_;
   std::vector<Transport*> polled_;  ///< those that progress() asks: all but the loopback before its first use
   unsigned forced_ways_ = 0;        ///< +rendezvous; 0: free choice
   bool tried_to_keep_costs_ = false;
@@ -70,7 +70,7 @@ class Ports {
 };
 
 /// "tcp/eth0".
-std::string name_of(const Port& port);
+std::string name_of(const DevicePort& port);
 /// Bytes from malloc.
 Buffer allocate_plain(std::uint64_t size);
 

@@ -1,9 +1,10 @@
+#include "machine/ucx-like/worker_impl.h"
+
 #include <algorithm>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "machine/ucx-like/bytes.h"
-#include "machine/ucx-like/worker_impl.h"
 
 namespace periapt::ucx {
 namespace {
@@ -125,6 +126,37 @@ bool WorkerImpl::sums_are_right() const {
   return sum.granted == credit.granted && sum.out_of_credit == credit.out_of_credit;
 }
 
+// ---- of all peers
+
+void WorkerImpl::grant_emergency_credit() {
+  for (auto& endpoint : endpoints_) {
+    if (!endpoint->credit.is_exhausted()) continue;
+    endpoint->credit.grant_emergency_credit();
+    endpoint->return_credit();
+  }
+}
+
+RequestPtr WorkerImpl::flush(SendDone done, void* context, FlushScope scope) {
+  Operation* all = begin(Doing::flush, done, context);
+  all->within_call = true;
+  all->all_parts_given = true;
+  RequestPtr request(all);
+  auto part_done = [](void* whole, Outcome outcome) {
+    auto& flush = *static_cast<Operation*>(whole);
+    Operation::completed(flush, outcome == Outcome::peer_lost ? Outcome::ok : outcome);
+  };
+  for (auto& endpoint : endpoints_) {
+    if (endpoint->rails.first() == nullptr || !endpoint->failure_.empty()) continue;
+    ++all->outstanding;
+    if (endpoint->flush(part_done, all, scope) == nullptr) --all->outstanding;
+  }
+  all->within_call = false;
+  if (all->outstanding != 0) return request;
+  all->set_ended(Outcome::ok);
+  all->told = true;
+  return nullptr;
+}
+
 // ---- progress
 
 int WorkerImpl::progress() {
@@ -174,11 +206,6 @@ PERIAPT_NOINLINE void WorkerImpl::end_state(Operation& operation) {
   operation.state_ = nullptr;
 }
 
-RequestState& Operation::make_state() {
-  state_ = worker.states_.take();
-  return *state_;
-}
-
 void WorkerImpl::mark_ended(Operation& operation, Outcome outcome) {
   operation.set_ended(outcome);
   if (operation.id != 0) ids_.remove(operation.id);
@@ -209,36 +236,6 @@ void WorkerImpl::end_later(Operation& operation, Outcome outcome) {
   } else {
     ended_.push_back(&operation);
   }
-}
-
-bool Request::cancel() { return static_cast<Operation*>(this)->take_back(); }
-
-void Operation::drop() {
-  dropped = true;
-  if (told) worker.recycle(*this);
-}
-
-void Releaser::operator()(Request* request) const { static_cast<Operation*>(request)->drop(); }
-
-bool Operation::take_back() {
-  if (has_ended_) return false;
-  if (doing == Doing::receive && posted) {
-    posted = false;
-    received_ = {};
-    worker.matching.posted.remove(this, mask);
-  } else if (Hook<InQueue>::linked() && !announced && (state_ == nullptr || state_->moved == 0) && outstanding == 0) {
-    endpoint->unqueue(*this);
-  } else {
-    return false;
-  }
-  worker.end_later(*this, Outcome::cancelled);
-  return true;
-}
-
-void Operation::completed(Completion& self, Outcome outcome) {
-  auto& operation = static_cast<Operation&>(self);
-  --operation.outstanding;
-  operation.worker.part_completed(operation, outcome);
 }
 
 // Could it go on in another way, now that a device has failed it?

@@ -1,4 +1,5 @@
-// Port: a device of this process, opened for one worker; and the memory of an operation that ports have registered.
+// DevicePort: a device of this process, opened for one worker; and the memory of an operation that ports have
+// registered.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace periapt::ucx {
 
-struct Port {
+struct DevicePort {
   std::unique_ptr<Transport> transport;
   Device device;
   std::unique_ptr<Registrations> registrations;
@@ -31,7 +32,7 @@ class LocalMemory {
   ~LocalMemory() { release(); }
 
   /// Its registration with that port, made at the first call. All calls name the same memory.
-  Result<Registration*> at(Port& port, std::byte* address, std::uint64_t size, MemoryKind kind) {
+  Result<Registration*> at(DevicePort& port, std::byte* address, std::uint64_t size, MemoryKind kind) {
     for (auto& [known, registration] : registered_) {
       if (known == &port) return registration;
     }
@@ -50,7 +51,7 @@ class LocalMemory {
   auto end() const { return registered_.end(); }
 
  private:
-  std::vector<std::pair<Port*, Registration*>> registered_;
+  std::vector<std::pair<DevicePort*, Registration*>> registered_;
 };
 
 }  // namespace periapt::ucx

@@ -10,12 +10,13 @@
 #include "machine/bootstrap/job_layout.h"
 #include "machine/bootstrap/world.h"
 #include "machine/layer/net_options.h"
+#include "machine/layer/wire_format.h"
 #include "machine/ucx-like/context.h"
 
 namespace periapt::machine {
 
 /// What the command line says about the network, as far as it concerns Net.
-struct NetWishes {
+struct NetSettings {
   std::vector<const ucx::TransportFactory*> transports;
   std::string wanted;      ///< +transports
   ucx::OptionText option;  ///< the transports' own options
@@ -24,22 +25,16 @@ struct NetWishes {
 };
 
 /// What the options say. Fails when it makes no sense (Net::check()).
-Result<NetWishes> wishes_of(const NetOptions& options);
+Result<NetSettings> settings_of(const NetOptions& options);
 
 /// The engine's part of them, for the whole process.
-ucx::ContextRequest request_of(const NetWishes& wishes);
+ucx::ContextRequest request_of(const NetSettings& settings);
 
-/// How long a block is that is sent, counted from where it begins; `of` looks at the first `least` bytes of it.
-struct BlockBytes {
-  std::size_t least = 0;
-  std::size_t (*of)(const void* block) = nullptr;
-};
-
-struct NetPlace {
+struct NetConfig {
   bootstrap::World* world = nullptr;
   const bootstrap::JobLayout* job = nullptr;
-  NetWishes wishes;
-  const BlockBytes* block_bytes = nullptr;  ///< known before the first message
+  NetSettings settings;
+  const WireFormat* format = nullptr;  ///< known before the first message
   /// A process of another host has gone, without being expected to. Called with a worker in use: only tell.
   std::function<void(int process, const std::string& reason)> lost;
   /// One has ended the run and said why. The same.
