@@ -150,6 +150,8 @@ class Checker {
     for (const Type& base : chare.bases)
       if (base.isConst || !base.pointers.empty() || base.references || base.builtin)
         out_.error(base.span, "a base of '" + chare.name + "' has to be the name of a chare");
+      else
+        checkBase(base);
     if (chare.kind == ChareKind::mainchare && !isExtern && chare.hasBody && out_.errors() == 0) checkMainchare(chare);
   }
 
@@ -299,17 +301,27 @@ class Checker {
   /// A proxy of a chare that no file has declared: most often a forgotten `extern module`.
   void checkProxyType(const Type& type) {
     for (std::string_view prefix : {"CProxy_", "CProxyElement_", "CProxySection_"}) {
-      if (type.name.rfind(prefix, 0) != 0 || !type.qualifier.empty() || seesOthers_) continue;
+      if (type.name.rfind(prefix, 0) != 0 || !type.qualifier.empty()) continue;
       const std::string chare = type.name.substr(prefix.size());
-      if (chares_.count(chare) || chare.rfind("Ck", 0) == 0 || chare.rfind("FuncCk", 0) == 0)
-        continue;  // the runtime's
-      std::vector<std::string_view> known(chares_.begin(), chares_.end());
-      const std::string_view near = nearest(chare, known);
-      out_.warning(type.span,
-                   "no chare '" + chare + "' is declared in this file, nor is another module named that could",
-                   near.empty() ? "name its module: extern module name;"
-                                : "did you mean '" + std::string(prefix) + std::string(near) + "'?");
+      if (chare.rfind("FuncCk", 0) != 0) checkChareIsKnown(type.span, chare, std::string(prefix));
     }
+  }
+
+  void checkBase(const Type& base) {
+    if (!base.qualifier.empty()) return;
+    for (std::string_view end : {"LB", "Map", "Group"})  // the runtime's: balancers, maps, IrrGroup
+      if (base.name.size() >= end.size() && base.name.compare(base.name.size() - end.size(), end.size(), end) == 0)
+        return;
+    checkChareIsKnown(base.span, base.name, "");
+  }
+
+  void checkChareIsKnown(const Span& where, const std::string& chare, const std::string& prefix) {
+    if (seesOthers_ || chares_.count(chare) || chare.rfind("Ck", 0) == 0) return;
+    std::vector<std::string_view> known(chares_.begin(), chares_.end());
+    const std::string_view near = nearest(chare, known);
+    out_.warning(
+        where, "no chare '" + chare + "' is declared in this file, nor is another module named that could",
+        near.empty() ? "name its module: extern module name;" : "did you mean '" + prefix + std::string(near) + "'?");
   }
 
   void checkValue(const Parameter& p) {

@@ -210,7 +210,7 @@ bool program(const Job& job, const std::vector<LinkItem>& items) {
   add(linkLine(items, libraries));
   add(job.layout.linkFlags);
   add({"-o", job.options.output});
-  if (runStep(job, command) != 0) return false;
+  if (!runTool(job, std::move(command), Tool::linker)) return false;
   placeCharmrun(job);
   return true;
 }
