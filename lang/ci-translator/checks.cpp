@@ -364,13 +364,27 @@ class Checker {
   bool seesOthers_ = false;
 };
 
+void unsupportedTemplateEntry(const Entry& entry, Diagnostics& out) {
+  const std::string instead = "make the class of the chare a template, or write an entry for each type";
+  if (entry.isConstructor)
+    out.error(entry.nameSpan, "a constructor that is a template entry is not supported", instead);
+  for (const char* word : {"reductiontarget", "whenidle"})
+    for (const Attribute& a : entry.attributes)
+      if (a.name == word) out.error(a.span, "[" + a.name + "] cannot stand on a template entry", instead);
+  for (const TemplateParameter& p : entry.header->parameters)
+    if (p.pack) out.error(entry.header->span, "a template entry with a parameter pack is not supported", instead);
+  for (const Parameter& p : entry.parameters)
+    if (p.transfer == Transfer::nocopypost)
+      out.error(p.span, "nocopypost cannot be used in a template entry", "write nocopy, or an entry for each type");
+}
+
 void unsupportedEntry(const Entry& entry, Diagnostics& out) {
   if (entry.body)
     out.error(entry.nameSpan, "entry '" + entry.name + "' has an SDAG body, and SDAG is not supported yet",
               "until then write the entry as a method, and count the messages it waits for in the class");
-  if (entry.header) out.error(entry.header->span, "template entries are not supported yet");
+  if (entry.header) unsupportedTemplateEntry(entry, out);
   for (const Attribute& a : entry.attributes)
-    for (const char* word : {"aggregate", "python", "iget", "appwork", "memcritical", "whenidle"})
+    for (const char* word : {"aggregate", "python", "iget", "appwork", "memcritical"})
       if (a.name == word) out.error(a.span, "[" + a.name + "] entries are not supported yet");
   for (const Parameter& p : entry.parameters) {
     if (p.transfer == Transfer::nocopydevice)
@@ -403,8 +417,6 @@ void checkSupported(const File& file, Diagnostics& out) {
     if (auto* message = std::get_if<Message>(&item.node))
       for (const MessageField& field : message->fields)
         if (field.conditional) out.error(field.span, "conditional fields of messages are not supported");
-    if (std::holds_alternative<ExternEntry>(item.node))
-      out.error(item.span, "template entries and their extern declarations are not supported yet");
     if (std::holds_alternative<Accel>(item.node)) out.error(item.span, "accel blocks are not supported");
   });
   for (const Item& item : file.items) {
