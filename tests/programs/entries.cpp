@@ -19,6 +19,8 @@ class Main : public CBase_Main {
  public:
   Main(CkArgMsg* message) {
     delete message;
+    if (LBManager::ProcessorSpeed() < 1) CkAbort("a processor that computes nothing");
+    LBTurnCommOff();
     mainProxy = thisProxy;
     CProxy_Idler idlers = CProxy_Idler::ckNew(elements);
     idlers.start();
