@@ -1,10 +1,10 @@
 # The shape of an installed Periapt, which is also the shape of a build tree, so that charmc finds its things in both:
 #
-#   bin/        charmc, charmrun, testrun, periapt-doctor, lb-lab              where Charm++ users' Makefiles look for them
-#   include/    charm++.h, pup.h ...  conv-mach-opt.mak               what a program includes
+#   bin/        charmc, charmxi, charmrun, testrun, periapt-doctor, lb-lab     where Charm++ users' Makefiles look for them
+#   include/    charm++.h, pup.h ...  conv-mach-opt.mak, .sh, conv-config.sh    what a program includes and a Makefile asks
 #   include/periapt/<floor>/...                                       what those headers include ("runtime/api/x.h")
 #   lib/        libperiapt.a  cmake/Periapt/  pkgconfig/periapt.pc
-#   tmp/        libs/ and the like, for programs that reach into a Charm++ build tree
+#   tmp/        conv-config.sh, for programs that reach into a Charm++ build tree
 #
 # Everything in it is found relative to the file that names it: the prefix can be moved (tests/install does).
 include(CMakePackageConfigHelpers)
@@ -35,7 +35,11 @@ function(periapt_build_tree_layout)
   foreach(floor IN LISTS periapt_header_floors)
     file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${floor}" "${periapt_layout}/include/periapt/${floor}" SYMBOLIC)
   endforeach()
-  configure_file("${periapt_templates}/conv-mach-opt.mak.in" "${periapt_layout}/include/conv-mach-opt.mak" @ONLY)
+  foreach(file IN ITEMS conv-mach-opt.mak conv-mach-opt.sh conv-config.sh)
+    configure_file("${periapt_templates}/${file}.in" "${periapt_layout}/include/${file}" @ONLY)
+  endforeach()
+  configure_file("${periapt_templates}/conv-config.sh.in" "${periapt_layout}/tmp/conv-config.sh" @ONLY)
+  file(CREATE_LINK charmc "${periapt_layout}/bin/charmxi" SYMBOLIC)
   configure_file("${periapt_templates}/tmp-README" "${periapt_layout}/tmp/README" COPYONLY)
 endfunction()
 
@@ -57,7 +61,11 @@ function(periapt_install_rules)
   foreach(floor IN LISTS periapt_header_floors)
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${floor}" DESTINATION include/periapt FILES_MATCHING PATTERN "*.h")
   endforeach()
-  install(FILES "${periapt_layout}/include/conv-mach-opt.mak" DESTINATION include)
+  foreach(file IN ITEMS conv-mach-opt.mak conv-mach-opt.sh conv-config.sh)
+    install(FILES "${periapt_layout}/include/${file}" DESTINATION include)
+  endforeach()
+  install(FILES "${periapt_layout}/include/conv-config.sh" DESTINATION tmp)
+  install(FILES "${periapt_layout}/bin/charmxi" DESTINATION bin)  # a link to the charmc beside it
   install(FILES "${periapt_templates}/tmp-README" DESTINATION tmp RENAME README)
   install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION share/licenses/periapt)
 

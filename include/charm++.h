@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>

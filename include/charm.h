@@ -6,6 +6,7 @@
 #include "runtime/registry/c_calls.h"
 #ifdef __cplusplus
 #include "runtime/face/startup.h"
+#include "runtime/face/when_idle.h"
 #include "runtime/registry/entry_options.h"
 #include "runtime/registry/messages.h"
 #include "runtime/registry/registry.h"

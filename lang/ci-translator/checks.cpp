@@ -150,6 +150,8 @@ class Checker {
     for (const Type& base : chare.bases)
       if (base.isConst || !base.pointers.empty() || base.references || base.builtin)
         out_.error(base.span, "a base of '" + chare.name + "' has to be the name of a chare");
+      else
+        checkBase(base);
     if (chare.kind == ChareKind::mainchare && !isExtern && chare.hasBody && out_.errors() == 0) checkMainchare(chare);
   }
 
@@ -299,17 +301,27 @@ class Checker {
   /// A proxy of a chare that no file has declared: most often a forgotten `extern module`.
   void checkProxyType(const Type& type) {
     for (std::string_view prefix : {"CProxy_", "CProxyElement_", "CProxySection_"}) {
-      if (type.name.rfind(prefix, 0) != 0 || !type.qualifier.empty() || seesOthers_) continue;
+      if (type.name.rfind(prefix, 0) != 0 || !type.qualifier.empty()) continue;
       const std::string chare = type.name.substr(prefix.size());
-      if (chares_.count(chare) || chare.rfind("Ck", 0) == 0 || chare.rfind("FuncCk", 0) == 0)
-        continue;  // the runtime's
-      std::vector<std::string_view> known(chares_.begin(), chares_.end());
-      const std::string_view near = nearest(chare, known);
-      out_.warning(type.span,
-                   "no chare '" + chare + "' is declared in this file, nor is another module named that could",
-                   near.empty() ? "name its module: extern module name;"
-                                : "did you mean '" + std::string(prefix) + std::string(near) + "'?");
+      if (chare.rfind("FuncCk", 0) != 0) checkChareIsKnown(type.span, chare, std::string(prefix));
     }
+  }
+
+  void checkBase(const Type& base) {
+    if (!base.qualifier.empty()) return;
+    for (std::string_view end : {"LB", "Map", "Group"})  // the runtime's: balancers, maps, IrrGroup
+      if (base.name.size() >= end.size() && base.name.compare(base.name.size() - end.size(), end.size(), end) == 0)
+        return;
+    checkChareIsKnown(base.span, base.name, "");
+  }
+
+  void checkChareIsKnown(const Span& where, const std::string& chare, const std::string& prefix) {
+    if (seesOthers_ || chares_.count(chare) || chare.rfind("Ck", 0) == 0) return;
+    std::vector<std::string_view> known(chares_.begin(), chares_.end());
+    const std::string_view near = nearest(chare, known);
+    out_.warning(
+        where, "no chare '" + chare + "' is declared in this file, nor is another module named that could",
+        near.empty() ? "name its module: extern module name;" : "did you mean '" + prefix + std::string(near) + "'?");
   }
 
   void checkValue(const Parameter& p) {
@@ -352,13 +364,27 @@ class Checker {
   bool seesOthers_ = false;
 };
 
+void unsupportedTemplateEntry(const Entry& entry, Diagnostics& out) {
+  const std::string instead = "make the class of the chare a template, or write an entry for each type";
+  if (entry.isConstructor)
+    out.error(entry.nameSpan, "a constructor that is a template entry is not supported", instead);
+  for (const char* word : {"reductiontarget", "whenidle"})
+    for (const Attribute& a : entry.attributes)
+      if (a.name == word) out.error(a.span, "[" + a.name + "] cannot stand on a template entry", instead);
+  for (const TemplateParameter& p : entry.header->parameters)
+    if (p.pack) out.error(entry.header->span, "a template entry with a parameter pack is not supported", instead);
+  for (const Parameter& p : entry.parameters)
+    if (p.transfer == Transfer::nocopypost)
+      out.error(p.span, "nocopypost cannot be used in a template entry", "write nocopy, or an entry for each type");
+}
+
 void unsupportedEntry(const Entry& entry, Diagnostics& out) {
   if (entry.body)
     out.error(entry.nameSpan, "entry '" + entry.name + "' has an SDAG body, and SDAG is not supported yet",
               "until then write the entry as a method, and count the messages it waits for in the class");
-  if (entry.header) out.error(entry.header->span, "template entries are not supported yet");
+  if (entry.header) unsupportedTemplateEntry(entry, out);
   for (const Attribute& a : entry.attributes)
-    for (const char* word : {"aggregate", "python", "iget", "appwork", "memcritical", "whenidle"})
+    for (const char* word : {"aggregate", "python", "iget", "appwork", "memcritical"})
       if (a.name == word) out.error(a.span, "[" + a.name + "] entries are not supported yet");
   for (const Parameter& p : entry.parameters) {
     if (p.transfer == Transfer::nocopydevice)
@@ -391,8 +417,6 @@ void checkSupported(const File& file, Diagnostics& out) {
     if (auto* message = std::get_if<Message>(&item.node))
       for (const MessageField& field : message->fields)
         if (field.conditional) out.error(field.span, "conditional fields of messages are not supported");
-    if (std::holds_alternative<ExternEntry>(item.node))
-      out.error(item.span, "template entries and their extern declarations are not supported yet");
     if (std::holds_alternative<Accel>(item.node)) out.error(item.span, "accel blocks are not supported");
   });
   for (const Item& item : file.items) {

@@ -63,7 +63,7 @@ class DeclEmitter {
         gather(space->items, inner, isExtern || item.isExtern, now);
       } else if (auto* block = std::get_if<Block>(&item.node)) {
         gather(block->items, scope, isExtern || item.isExtern, now);
-      } else {
+      } else if (!std::holds_alternative<ExternEntry>(item.node)) {
         if (auto* chare = std::get_if<Chare>(&item.node))
           for (const Item& member : chare->items)
             if (auto* include = std::get_if<Include>(&member.node))
@@ -226,6 +226,10 @@ class DeclEmitter {
     out_.line("  static void __register(const char* name, std::size_t size);");
     for (const Entry* entry : entriesOf(names.chare)) {
       if (!isRegistered(*entry)) continue;
+      if (entry->header) {
+        declareTemplateEntry(names, *entry);
+        continue;
+      }
       const EntryNames entryNames(*entry);
       std::string types;
       for (const Parameter& p : entry->parameters)
@@ -247,15 +251,22 @@ class DeclEmitter {
     out_.line("};");
   }
 
-  /// Parameter types of the method itself, for idx_f(&X::f).
-  static std::string methodTypes(const Entry& entry) {
-    std::string out;
-    for (const Parameter& p : entry.parameters) {
-      Type type = p.type;
-      if (p.length) type.pointers.push_back(false);
-      out += (out.empty() ? "" : ", ") + type.text();
-    }
-    return out;
+  /// Each instance has a number of its own, which `extern entry` of some module gives it.
+  void declareTemplateEntry(const ChareNames& names, const Entry& entry) {
+    const EntryNames entryNames(entry);
+    const std::string header = "  " + entry.header->text(true) + " ";
+    const std::string method = entry.result->text() + " (" + names.local + "::*)(" + methodTypes(entry) + ")";
+    const std::string number =
+        "periapt::instantiated(" + entryNames.ep + entry.header->arguments() + ", __PRETTY_FUNCTION__)";
+    std::string types;
+    for (const Parameter& p : entry.parameters)
+      types += (types.empty() ? "" : ", ") + (takesMessage(entry) ? p.type.plain() + "*" : sentFormal(p, ""));
+    out_.line("  /* entry " + commentSafe(signature(entry)) + " */");
+    out_.line(header + "inline static int " + entryNames.ep + " = -1;");
+    out_.line(header + "static int " + entryNames.index + "(" + types + ") { return " + number + "; }");
+    out_.line(header + "static int idx_" + entry.name + "(" + method + ") { return " + number + "; }");
+    out_.line(header + "static void instantiate_" + entry.name + "(" + method + ", const char* impl_name);");
+    out_.line(header + "static void " + entryNames.call + "(periapt::Delivery& impl_call, void* impl_obj);");
   }
 
   void declareReductionTarget(const Entry& entry, const EntryNames& names) {

@@ -19,6 +19,11 @@ std::string heldType(const Parameter& p) {
   return type.text();
 }
 
+bool hasTemplateEntries(const Chare& chare) {
+  const auto entries = entriesOf(chare);
+  return std::any_of(entries.begin(), entries.end(), [](const Entry* e) { return e->header.has_value(); });
+}
+
 /// `T& x`, which the method may take as T&, T&& and so on.
 bool isWritableReference(const Parameter& p) { return !p.length && p.type.references == 1 && !p.type.isConst; }
 
@@ -59,7 +64,7 @@ class DefEmitter {
   static bool hasTemplates(const std::vector<Item>& items) {
     bool found = false;
     forEachItem(items, "", [&found](const Item& item, const std::string&) {
-      if (auto* chare = std::get_if<Chare>(&item.node)) found |= chare->header.has_value();
+      if (auto* chare = std::get_if<Chare>(&item.node)) found |= chare->header || hasTemplateEntries(*chare);
       if (auto* message = std::get_if<Message>(&item.node)) found |= message->header.has_value();
     });
     return found;
@@ -71,7 +76,7 @@ class DefEmitter {
     forEachItem(items, "", [&](const Item& item, const std::string&) {
       if (item.isExtern) return;
       if (auto* c = std::get_if<Chare>(&item.node))
-        found |= !c->isInstantiation() && c->header.has_value() == templates;
+        found |= !c->isInstantiation() && (c->header.has_value() == templates || (templates && hasTemplateEntries(*c)));
       if (auto* m = std::get_if<Message>(&item.node))
         found |= m->arguments.empty() && m->header.has_value() == templates;
       found |= std::holds_alternative<PupAble>(item.node) && !templates;
@@ -119,8 +124,10 @@ class DefEmitter {
                                            type.plain() + ")");
       if (auto* m = std::get_if<Message>(&item.node); m && m->arguments.empty() && m->header.has_value() == templates)
         define(*m);
-      if (auto* c = std::get_if<Chare>(&item.node); c && !c->isInstantiation() && c->header.has_value() == templates)
-        define(*c);
+      auto* c = std::get_if<Chare>(&item.node);
+      if (!c || c->isInstantiation()) continue;
+      if (templates) defineTemplateEntries(*c);
+      if (c->header.has_value() == templates) define(*c);
     }
   }
 
@@ -259,7 +266,7 @@ class DefEmitter {
     out_.line("// " + std::string(toText(chare.kind)) + " " + chare.name);
     out_.line(header + "int " + names.index + "::__idx = 0;");
     for (const Entry* entry : entriesOf(chare)) {
-      if (!isRegistered(*entry)) continue;
+      if (!isRegistered(*entry) || entry->header) continue;
       out_.line(header + "int " + names.index + "::" + EntryNames(*entry).ep + " = 0;");
       if (hasReductionWrapper(*entry))
         out_.line(header + "int " + names.index + "::ep_redn_wrapper_" + entry->name + " = 0;");
@@ -267,7 +274,7 @@ class DefEmitter {
     // Registration comes first: its assertions say in words what the calls below would say in templates.
     registerChare(names, header);
     for (const Entry* entry : entriesOf(chare)) {
-      if (!isRegistered(*entry)) continue;
+      if (!isRegistered(*entry) || entry->header) continue;
       call(names, header, *entry);
       if (isPosted(*entry)) postCall(names, header, *entry);
       if (hasReductionWrapper(*entry)) reductionCall(names, header, *entry);
@@ -278,7 +285,31 @@ class DefEmitter {
       out_.line("}");
     }
     for (const auto& methods : {elementMethods(names), proxyMethods(names), sectionMethods(names)})
-      for (const Function& method : methods) define(method, names.header);
+      for (const Function& method : methods)
+        if (method.header.empty()) define(method, names.header);
+  }
+
+  /// What the instances of template entries do; in the part that other modules may include for it.
+  void defineTemplateEntries(const Chare& chare) {
+    const ChareNames names(chare);
+    const std::string header = names.header.empty() ? "" : names.header + " ";
+    for (const Entry* entry : entriesOf(chare)) {
+      if (!entry->header || !isRegistered(*entry)) continue;
+      const EntryNames entryNames(*entry);
+      const std::string both = header + entry->header->text(false) + " ";
+      const std::string arguments = entry->header->arguments();
+      call(names, both, *entry);
+      out_.line(both + "void " + names.index + "::instantiate_" + entry->name + "(" + entry->result->text() + " (" +
+                names.local + "::*)(" + methodTypes(*entry) + "), const char* impl_name) {");
+      out_.line("  if (" + entryNames.ep + arguments + " >= 0) return;");
+      out_.line("  " + entryNames.ep + arguments + " = CkRegisterEp(impl_name, " + entryNames.call + arguments + ", " +
+                messageIndex(*entry) + ", __idx, " + flags(*entry) +
+                (entry->stackSize ? ", " + *entry->stackSize : "") + ");");
+      out_.line("}");
+    }
+    for (const auto& methods : {elementMethods(names), proxyMethods(names), sectionMethods(names)})
+      for (const Function& method : methods)
+        if (!method.header.empty()) define(method, names.header);
   }
 
   void define(const Function& function, const std::string& header) {
@@ -350,7 +381,8 @@ class DefEmitter {
   std::string statement(const ChareNames& names, const Entry& entry, const std::string& arguments) const {
     if (entry.isConstructor) return "new (impl_obj) " + names.local + "(" + arguments + ");";
     const std::string object = "static_cast<" + names.local + "*>(impl_obj)";
-    const std::string made = object + "->" + entry.name + "(" + arguments + ")";
+    const std::string method = entry.header ? "template " + entry.name + entry.header->arguments() : entry.name;
+    const std::string made = object + "->" + method + "(" + arguments + ")";
     if (!entry.has("sync") || entry.result->isVoid()) return made + ";";
     return std::string("periapt::replySync(") + (takesMessage(entry) ? "impl_caller, " : "impl_call, ") + made + ");";
   }
@@ -398,7 +430,7 @@ class DefEmitter {
       out_.line("  CkRegisterBase(__idx, " + prefixed("CkIndex_", base) + "::__idx, periapt::baseOffset<" +
                 names.local + ", " + base.plain() + ">());");
     for (const Entry* entry : entriesOf(chare))
-      if (isRegistered(*entry)) registerEntry(names, *entry);
+      if (isRegistered(*entry) && !entry->header) registerEntry(names, *entry);
     if (names.migrates())
       out_.line("  CkRegisterMigCtor(__idx, CkRegisterEp(\"" + chare.name +
                 "(CkMigrateMessage*)\", _call_migrate, 0, __idx, periapt::ep_constructor));");
@@ -412,6 +444,9 @@ class DefEmitter {
     if (entry.stackSize) registered += ", " + *entry.stackSize;
     out_.line(registered + ");");
     if (isPosted(entry)) out_.line("  CkRegisterPostEntry(" + entryNames.ep + ", " + entryNames.post + ");");
+    if (entry.has("whenidle"))
+      out_.line("  CkRegisterIdleEntry(" + entryNames.ep + ", [](void* impl_o) -> bool { return static_cast<" +
+                names.local + "*>(impl_o)->" + entry.name + "(); });");
     if (hasReductionWrapper(entry))
       out_.line("  ep_redn_wrapper_" + entry.name + " = CkRegisterEp(\"redn_wrapper_" + entry.name +
                 "(CkReductionMsg*)\", _call_redn_wrapper_" + entry.name + ", 0, __idx, periapt::ep_reductiontarget | " +
@@ -462,7 +497,7 @@ class DefEmitter {
                                        ">::value, \"" + who + ": class " + chare.name + " has to be derived from " +
                                        base.plain() + ", as its .ci says, by way of CBase_" + chare.name + "\");");
     for (const Entry* entry : entriesOf(chare))
-      if (isRegistered(*entry)) assertion(names, *entry);
+      if (isRegistered(*entry) && !entry->header) assertion(names, *entry);
   }
 
   void assertion(const ChareNames& names, const Entry& entry) {
@@ -523,6 +558,7 @@ class DefEmitter {
     forEachItem(module_.items, "",
                 [this](const Item& item, const std::string& scope) { registerMessage(item, scope); });
     forEachItem(module_.items, "", [this](const Item& item, const std::string& scope) { registerClass(item, scope); });
+    forEachItem(module_.items, "", [this](const Item& item, const std::string& scope) { instantiate(item, scope); });
     forEachItem(module_.items, "",
                 [this](const Item& item, const std::string& scope) { registerCalls(item, scope, ""); });
     out_.line("}");
@@ -557,6 +593,20 @@ class DefEmitter {
     const std::string own = chare->name + chare->arguments;
     out_.lineAt(chare->nameSpan.begin, "  " + scope + "CkIndex_" + own + "::__register(\"" + escaped(own) +
                                            "\", sizeof(" + scope + own + "));");
+  }
+
+  /// extern entry void X f(int&): the instance that the method's pointer names.
+  void instantiate(const Item& item, const std::string& scope) {
+    auto* instance = std::get_if<ExternEntry>(&item.node);
+    if (!instance) return;
+    Type target = instance->target;
+    if (target.qualifier.empty()) target.qualifier = scope;
+    const Entry& entry = instance->entry;
+    const std::string name = entry.name + instance->arguments;
+    const std::string types = methodTypes(entry);
+    out_.lineAt(entry.nameSpan.begin, "  " + prefixed("CkIndex_", target) + "::instantiate_" + name + "(static_cast<" +
+                                          entry.result->text() + " (" + target.plain() + "::*)(" + types +
+                                          ")>(nullptr), \"" + escaped(name + "(" + types + ")") + "\");");
   }
 
   void registerCalls(const Item& item, const std::string& scope, const std::string& owner) {

@@ -74,6 +74,16 @@ EntryNames::EntryNames(const Entry& entry) {
   index = entry.isConstructor ? "ckNew" : entry.name;
 }
 
+std::string methodTypes(const Entry& entry) {
+  std::string out;
+  for (const Parameter& p : entry.parameters) {
+    Type type = p.type;
+    if (p.length) type.pointers.push_back(false);
+    out += (out.empty() ? "" : ", ") + type.text();
+  }
+  return out;
+}
+
 bool hasReductionWrapper(const Entry& entry) { return entry.has("reductiontarget") && !takesMessage(entry); }
 bool isRegistered(const Entry& entry) { return !entry.has("local"); }
 

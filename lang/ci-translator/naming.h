@@ -54,6 +54,9 @@ struct EntryNames {
   std::string index;     ///< what CkIndex_X calls it: "work", or "ckNew" for a constructor
 };
 
+/// Parameter types of the method itself, as in a pointer to it.
+std::string methodTypes(const Entry& entry);
+
 /// A reduction target that gets a second entry point, which unpacks the reduction's result.
 bool hasReductionWrapper(const Entry& entry);
 /// [local] entries are plain calls: nothing is registered for them.

@@ -109,7 +109,7 @@ class Methods {
       if (entry->isConstructor) {
         hasDefault |= entry->parameters.empty();
         constructor(*entry);
-      } else if (entry->has("local")) {
+      } else if (entry->has("local") || entry->has("whenidle")) {
         local(*entry);
       } else if (entry->has("sync")) {
         if (receiver_ == Receiver::element) sync(*entry);
@@ -128,13 +128,26 @@ class Methods {
     f.result = std::move(result);
     f.name = std::move(name);
     f.formals = sentFormals(entry);
+    ofTemplate(f, entry);
     f.at = entry.nameSpan.begin;
     return f;
+  }
+  static void ofTemplate(Function& f, const Entry& entry) {
+    if (!entry.header) return;
+    f.header = entry.header->text(false);
+    f.declaredHeader = entry.header->text(true);
   }
   void withOptions(Function& f, const Entry& entry) const {
     if (!takesMessage(entry)) f.formals.push_back(options_formal);
   }
-  std::string ep(const Entry& entry) const { return names_.index + "::" + EntryNames(entry).ep; }
+  std::string ep(const Entry& entry) const {
+    const std::string own = names_.index + "::";
+    if (!entry.header) return own + EntryNames(entry).ep;
+    const std::string instance = own + "template " + EntryNames(entry).ep + entry.header->arguments();
+    return "periapt::instantiated(" +
+           (names_.header.empty() ? own + EntryNames(entry).ep + entry.header->arguments() : instance) +
+           ", __PRETTY_FUNCTION__)";
+  }
   std::string type() const { return names_.index + "::__idx"; }
   /// What finds the receiver of this proxy, if that is on the calling PE.
   const char* localReceiver() const {
@@ -192,10 +205,12 @@ class Methods {
   /// A plain call: any arguments, any result, only here.
   void local(const Entry& entry) {
     if (receiver_ == Receiver::section || (receiver_ == Receiver::whole && names_.isArray())) return;
+    if (names_.isSingle() || names_.chare.kind == ChareKind::nodegroup) return;  // a [whenidle] entry of theirs
     Function f;
     f.owner = owner_;
     f.result = entry.result ? entry.result->text() : "void";
     f.name = entry.name;
+    ofTemplate(f, entry);
     f.at = entry.nameSpan.begin;
     f.isConst = true;
     std::vector<std::string> arguments;
@@ -375,7 +390,8 @@ std::string sentFormal(const Parameter& p, const std::string& name) {
 }
 
 std::string Function::declaration() const {
-  std::string out = isStatic ? "static " : isExplicit ? "explicit " : "";
+  std::string out = header.empty() ? "" : declaredHeader + " ";
+  out += isStatic ? "static " : isExplicit ? "explicit " : "";
   if (!result.empty()) out += result + " ";
   out += name + "(";
   for (std::size_t i = 0; i < formals.size(); ++i) {
@@ -387,6 +403,7 @@ std::string Function::declaration() const {
 
 std::string Function::head(const std::string& templateHeader) const {
   std::string out = templateHeader.empty() ? "" : templateHeader + " ";
+  if (!header.empty()) out += header + " ";
   if (!result.empty()) out += result + " ";
   out += owner + "::" + name + "(";
   for (std::size_t i = 0; i < formals.size(); ++i) out += (i ? ", " : "") + formals[i].text;

@@ -14,8 +14,10 @@ struct Function {
     std::string text;          ///< "const double* x"
     std::string defaultValue;  ///< "nullptr" or empty
   };
-  std::string owner;   ///< "CProxyElement_Hello<T>"
-  std::string result;  ///< empty for a constructor
+  std::string owner;           ///< "CProxyElement_Hello<T>"
+  std::string header;          ///< "template <class T>" of a template entry, or empty
+  std::string declaredHeader;  ///< the same with the default arguments
+  std::string result;          ///< empty for a constructor
   std::string name;
   std::vector<Formal> formals;
   std::vector<std::string> body;

@@ -279,6 +279,10 @@ void* localMember(const CProxyElement_NodeGroup& proxy);
 }
 [[noreturn]] inline void notLocal(const CProxy_Group& p, const char* c, const char* m) { not_local(p, c, m); }
 
+// The number of an instance of a template entry; `use` is the function that asks, in the compiler's words.
+[[noreturn]] void not_instantiated(const char* use);
+inline int instantiated(int ep, const char* use) { return ep >= 0 ? ep : (not_instantiated(use), ep); }
+
 [[noreturn]] void no_migration_constructor(const char* type);
 template <class T>
 void migrationConstruct(void* object) {

@@ -268,11 +268,15 @@ typedef ArrayElementT<CkIndexMax> ArrayElementMax;
 
 // --- CBase_X -------------------------------------------------------------------------------------------------------
 namespace periapt {
-struct CBaseMark {};
+// CBase_X of a chare derived from another names this again: as a base class it would be there twice.
+template <class T, class = void>
+struct HasCBase : std::false_type {};
+template <class T>
+struct HasCBase<T, std::void_t<typename T::cbase_mark_t>> : std::true_type {};
 // Pups a class and its bases once each: user classes write pup() for their own members only.
 template <class T>
 void pup_base(T* object, PUP::er& p) {
-  if constexpr (std::is_base_of<CBaseMark, T>::value)
+  if constexpr (HasCBase<T>::value)
     object->T::virtual_pup(p);
   else
     object->T::pup(p);
@@ -282,6 +286,7 @@ void pup_base(T* object, PUP::er& p) {
 #define PERIAPT_CBASE_MEMBERS                            \
   typedef typename Proxy::local_t local_t;               \
   typedef typename Proxy::index_t index_t;               \
+  typedef void cbase_mark_t;                             \
   typedef typename Proxy::proxy_t proxy_t;               \
   typedef typename Proxy::element_t element_t;           \
   Proxy thisProxy;                                       \
@@ -293,7 +298,7 @@ void pup_base(T* object, PUP::er& p) {
   }
 
 template <class Parent, class Proxy>
-struct CBaseT1 : public Parent, public periapt::CBaseMark {
+struct CBaseT1 : public Parent {
   template <class... Args, class = std::enable_if_t<std::is_constructible<Parent, Args...>::value>>
   CBaseT1(Args&&... args) : Parent(std::forward<Args>(args)...), thisProxy(static_cast<Parent*>(this)) {}
   void parent_pup(PUP::er& p) { periapt::pup_base<Parent>(this, p); }
@@ -301,7 +306,7 @@ struct CBaseT1 : public Parent, public periapt::CBaseMark {
 };
 
 template <class Parent1, class Parent2, class Proxy>
-struct CBaseT2 : public Parent1, public Parent2, public periapt::CBaseMark {
+struct CBaseT2 : public Parent1, public Parent2 {
   CBaseT2() : thisProxy(static_cast<Parent1*>(this)) {}
   explicit CBaseT2(CkMigrateMessage* m) : Parent1(m), Parent2(m), thisProxy(static_cast<Parent1*>(this)) {}
   void parent_pup(PUP::er& p) {

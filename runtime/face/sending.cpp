@@ -271,6 +271,12 @@ void not_local(const CProxy_Group&, const char* chare, const char* method) {
         describe_running(*Pe::current()), "the proxy names the member of another PE, or the group is not made here yet",
         "call it on the PE of the member, or drop [local]");
 }
+void not_instantiated(const char* use) {
+  fatal(
+      "a template entry is used with types that it is not instantiated for", describe_running(*Pe::current()),
+      std::string("the use: ") + use,
+      "name the instance in the .ci file, with the types of its parameters: extern entry void Chare entry(int, ...);");
+}
 void no_migration_constructor(const char* type) {
   fatal(std::string("class ") + type + " cannot be made for an element that arrives",
         "it has neither a constructor from CkMigrateMessage* nor one without arguments", "",

@@ -9,5 +9,22 @@ void LBClearLoads();
 // Balancing happens at AtSync; a period has no effect.
 inline void LBSetPeriod(double seconds) {}
 inline void LBTurnPeriodicOff() {}
+// What elements send to each other is measured where the balancer asks for it.
+inline void LBTurnCommOn() {}
+inline void LBTurnCommOff() {}
+// An element's load is taken to be what it was in the last period; models of the program's own are not asked.
+class LBPredictorFunction;
+inline void LBTurnPredictorOn(LBPredictorFunction* model) {}
+inline void LBTurnPredictorOn(LBPredictorFunction* model, int window) {}
+inline void LBTurnPredictorOff() {}
+inline void LBChangePredictor(LBPredictorFunction* model) {}
 // The balancer where +balancer names none. Called before the program starts, by what charmc -balancer links in.
 void LBDefaultCreate(const char* name);
+
+class LBManager {
+ public:
+  // How fast this processor computes, as multiplications and additions in a microsecond: measured once a process, in
+  // ten milliseconds.
+  static int ProcessorSpeed();
+  static void SetLBPeriod(double seconds) { LBSetPeriod(seconds); }
+};

@@ -462,6 +462,7 @@ void Pe::idle() {
   if (++idle_rounds_ < spins) return relax();
   periodic();
   if (has_work()) return;
+  if (conditions.wanted(scheduler::condition_still_idle)) return relax();  // somebody has work for idle times
   process.layer().sleep(index, next_deadline_ns());
   idle_rounds_ = spins / 2;
   periodic();

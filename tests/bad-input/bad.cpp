@@ -76,6 +76,8 @@ class Victim : public CBase_Victim {
   Victim() {}
   explicit Victim(CkMigrateMessage*) {}
   void hello(int) {}
+  template <class T>
+  void any(T) {}
   void list(std::vector<int>) {}
   void pup(PUP::er& p) {
     // The mistake "pup": more is unpacked than was packed.
@@ -142,6 +144,8 @@ class Victim : public CBase_Victim {
     if (mistake == "proxy of an array") never[0].hello(1);
     if (mistake == "proxy of a group") neverGroup.hello();
     if (mistake == "proxy of a chare") CProxy_Single().hello();
+    if (mistake == "instance of a template entry") thisProxy[2].any(1.5);
+    if (mistake == "idle entry") CkCallWhenIdle(CkIndex_Victim::hello(0), this);
     if (mistake == "double insertion") {
       thisProxy[50].insert(CkMyPe());
       thisProxy[50].insert(CkMyPe());

@@ -75,6 +75,47 @@ TEST(Options, ProductionLeavesTheChecksOut) {
   EXPECT_THAT(parseOptions({"-optimize", "a.C"}).preprocess, IsEmpty());
 }
 
+TEST(Options, FlagsOfCharmsOwnThatTakeNoValueLeaveTheNextWordAlone) {
+  for (const char* flag : {"-custom-part", "-host", "-f77", "-intrinsic", "-mpi", "-purify", "-debug", "-use-new-std",
+                           "-no-build-shared", "-whole-archive", "-c++stl", "-standalone", "-nof90main"}) {
+    const Options o = parseOptions({flag, "a.C"});
+    EXPECT_EQ(o.error, "") << flag;
+    EXPECT_THAT(o.sources, ElementsAre("a.C")) << flag;
+    EXPECT_THAT(o.compile, IsEmpty()) << flag;
+  }
+}
+
+TEST(Options, FlagsOfCharmsOwnThatTakeAValueTakeIt) {
+  for (const char* flag : {"-memory", "-thread", "-machine", "-balance", "-queue", "-gen-cpm", "-cpmod", "-isysroot",
+                           "-fmoddir", "-f90", "-ld"}) {
+    const Options o = parseOptions({flag, "value", "a.C"});
+    EXPECT_THAT(linkTexts(o), ElementsAre("a.C")) << flag;
+    EXPECT_THAT(o.compile, IsEmpty()) << flag;
+  }
+}
+
+TEST(Options, EachToolHasFlagsOfItsOwn) {
+  const Options o = parseOptions({"-cpp-option", "-DA -DB", "-ldro-option", "-Wl,-z,now", "-c++-option", "-Wextra",
+                                  "--include-path", "inc", "--system-include", "sys", "--pre-include", "x.h"});
+  EXPECT_THAT(o.preprocess, ElementsAre("-DA", "-DB", "-Iinc", "-isystem", "sys", "-include", "x.h"));
+  EXPECT_THAT(o.sharedOptions, ElementsAre("-Wl,-z,now"));
+  EXPECT_THAT(o.cxxOptions, ElementsAre("-Wextra"));
+}
+
+TEST(Options, ClearInputForgetsTheFilesAndKeepsTheFlags) {
+  const Options o = parseOptions({"-g", "old.ci", "old.C", "old.o", "-lold", "-clear-input", "new.C"});
+  EXPECT_THAT(o.ciFiles, IsEmpty());
+  EXPECT_THAT(o.sources, ElementsAre("new.C"));
+  EXPECT_THAT(linkTexts(o), ElementsAre("new.C"));
+  EXPECT_THAT(o.compile, ElementsAre("-g"));
+}
+
+TEST(Options, AProgramWithoutANameIsAOutWhenAskedFor) {
+  EXPECT_EQ(parseOptions({"-default-to-aout", "a.C"}).output, "a.out");
+  EXPECT_EQ(parseOptions({"-default-to-aout", "-c", "a.C"}).output, "");
+  EXPECT_EQ(parseOptions({"-default-to-aout", "a.C", "-o", "pgm"}).output, "pgm");
+}
+
 TEST(CompileCommand, EachLanguageGetsItsOwnStandard) {
   Job job{parseOptions({"-std=c11", "-std=c++20", "a.c", "b.cpp"}), {}, {}};
   job.layout.cxx = "CXX";
@@ -165,6 +206,55 @@ TEST_F(Charmc, ALibraryMayStandInFrontOfTheObjectsThatUseIt) {
   EXPECT_EQ(run("./main").status, 7);
 }
 
+TEST_F(Charmc, LibrariesMayUseEachOtherInAnyOrder) {
+  write("one.cpp", "int two();\nint one() { return two() + 1; }\n");
+  write("two.cpp", "int three();\nint two() { return three() + 1; }\n");
+  write("three.cpp", "int three() { return 3; }\n");
+  write("main.cpp", "int one();\nint main() { return one(); }\n");
+  for (const char* name : {"one", "two", "three"})
+    ASSERT_EQ(charmc(std::string("-seq -o lib") + name + ".a " + name + ".cpp").status, 0);
+  for (const char* order : {"libthree.a -ltwo main.cpp libone.a -L.", "-L. -lthree -lone main.cpp -ltwo",
+                            "libone.a -L. libtwo.a -lthree main.cpp"}) {
+    const Outcome outcome = charmc(std::string("-seq -o main ") + order);
+    ASSERT_EQ(outcome.status, 0) << order << "\n" << outcome.text;
+    EXPECT_EQ(run("./main").status, 5) << order;
+  }
+}
+
+TEST_F(Charmc, ALinkLineMayHaveGroupsOfItsOwn) {
+  write("seven.cpp", "int seven() { return 7; }\n");
+  write("main.cpp", "int seven();\nint main() { return seven(); }\n");
+  ASSERT_EQ(charmc("-seq -o libseven.a seven.cpp").status, 0);
+  const Outcome outcome = charmc("-seq -o main main.cpp -L. -Wl,--start-group -lseven -Wl,--end-group");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(run("./main").status, 7);
+}
+
+TEST_F(Charmc, TouchOnFailureGoesOnWithAnEmptyFile) {
+  write("wrong.cpp", "int f( { return 1; }\n");
+  write("right.cpp", "int f() { return 1; }\n");
+  EXPECT_EQ(charmc("-seq -c wrong.cpp").status, 1);
+  EXPECT_FALSE(exists("wrong.o"));
+  const Outcome outcome = charmc("-seq -touch-on-failure -c wrong.cpp right.cpp");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("wrong.o is empty: -touch-on-failure goes on without it"));
+  EXPECT_EQ(read("wrong.o"), "");
+  EXPECT_THAT(read("right.o"), Not(IsEmpty()));
+}
+
+TEST_F(Charmc, UnderTheNameCharmxiItTranslatesWhatIsPreprocessed) {
+  write("m.ci", "module m {\n  readonly int N;\n  wrong\n};\n");
+  ASSERT_EQ(run(std::string("ln -s ") + PERIAPT_CHARMC + " charmxi").status, 0);
+  ASSERT_EQ(run(std::string(PERIAPT_CXX) + " -E -x c++ m.ci -o m.i").status, 0);
+  const Outcome outcome = run("./charmxi -orig-file m.ci m.i");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text, HasSubstr("m.ci:3:3: error: "));
+  write("m.ci", "module m {\n#ifdef WANTED\n  readonly int N;\n#endif\n};\n");
+  EXPECT_EQ(run("./charmxi -DWANTED -intrinsic m.ci").status, 0);
+  EXPECT_THAT(read("m.def.h"), HasSubstr("extern int N;"));
+  EXPECT_THAT(run("./charmxi -nonsense m.ci").text, HasSubstr("charmxi has no option -nonsense"));
+}
+
 TEST_F(Charmc, WritesDependencies) {
   write("part.h", "");
   write("m.ci", "#include \"part.h\"\nmodule m {};\n");
@@ -224,6 +314,7 @@ TEST_F(Charmc, SaysWhatIsWrongWithItsCommandLine) {
 TEST_F(Charmc, QuestionsGoToTheCompiler) {
   EXPECT_EQ(charmc("-dumpversion").text, run(std::string(PERIAPT_CXX) + " -dumpversion").text);
   EXPECT_THAT(charmc("--version").text, HasSubstr("charmc (Periapt)"));
+  EXPECT_THAT(charmc("-V").text, testing::StartsWith("Charm++ Version 80000 "));
   EXPECT_THAT(charmc("-h").text, HasSubstr("-module"));
   EXPECT_THAT(charmc("-print-building-blocks").text, HasSubstr("CHARM_CXX="));
   EXPECT_THAT(charmc("-E -dM -x c++ /dev/null").text, HasSubstr("#define __cplusplus"));

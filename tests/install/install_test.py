@@ -54,11 +54,12 @@ def install_and_move(options) -> None:
     first.rename(prefix_of(options))
     traces = [f"{file}: {place}" for file in sorted(prefix_of(options).rglob("*")) if file.is_file()
               for place in (options.source, first) if str(place).encode() in file.read_bytes()]
-    links = [f"{file} -> {file.readlink()}" for file in prefix_of(options).rglob("*") if file.is_symlink()]
+    links = [f"{file} -> {file.readlink()}" for file in prefix_of(options).rglob("*")
+             if file.is_symlink() and len(file.readlink().parts) > 1]
     if traces or links:
         sys.exit("failed: the prefix names places that another machine does not have:\n" + "\n".join(traces + links))
-    for part in ("lib/libperiapt.a", "lib/cmake/Periapt/PeriaptConfig.cmake", "lib/pkgconfig/periapt.pc",
-                 "include/conv-mach-opt.mak", "tmp"):
+    for part in ("lib/libperiapt.a", "lib/cmake/Periapt/PeriaptConfig.cmake", "lib/pkgconfig/periapt.pc", "bin/charmxi",
+                 "include/conv-mach-opt.mak", "include/conv-mach-opt.sh", "include/conv-config.sh", "tmp/conv-config.sh"):
         if not (prefix_of(options) / part).exists():
             sys.exit(f"failed: the prefix has no {part}")
 
@@ -85,6 +86,32 @@ def makefile(folder: Path, prefix: Path) -> None:
     output = run(["make", "test", f"CHARMTOP={prefix}"], folder)
     if f"sum {sum(range(ELEMENTS))} on 4 PEs" not in output:
         sys.exit("failed: make test did not run hello on 4 PEs in two processes")
+
+
+def configure(folder: Path, prefix: Path) -> None:
+    """As the configure scripts of Charm++ programs do: a version to compare, then the compilers of tmp/conv-config.sh."""
+    version = run([prefix / "bin" / "charmc", "-V"], folder).split()
+    if version[:2] != ["Charm++", "Version"] or int(version[2]) < 60800:
+        sys.exit("failed: the third word of charmc -V is no version that a program of today accepts")
+    (folder / "plain.cpp").write_text("int main() { return 0; }\n", encoding="utf-8")
+    script = """CHARM_PATH=$1 CHARMINC=$1/include
+. "$CHARM_PATH/tmp/conv-config.sh"
+$CMK_SEQ_CXX -c plain.cpp && $CMK_AR libplain.a plain.o && $CMK_RANLIB libplain.a && $CMK_SEQ_LDXX plain.o -o plain
+echo "SMP $CMK_SMP"
+"""
+    if "SMP 1" not in run(["sh", "-e", "-c", script, "configure", prefix], folder):
+        sys.exit("failed: conv-config.sh does not say CMK_SMP")
+    run([folder / "plain"], folder)
+    by_preprocessor(folder, prefix)
+
+
+def by_preprocessor(folder: Path, prefix: Path) -> None:
+    """As the Makefiles that run the preprocessor and charmxi themselves."""
+    for name in ("hello.ci", "hello.cpp"):
+        shutil.copy(HELLO / name, folder)
+    run([os.environ.get("CXX", "c++"), "-E", "-x", "c++", "hello.ci", "-o", "hello.i"], folder)
+    run([prefix / "bin" / "charmxi", "-orig-file", "hello.ci", "hello.i"], folder)
+    run([prefix / "bin" / "charmc", "-o", "hello", "hello.cpp"], folder)
 
 
 def cmake(folder: Path, prefix: Path) -> None:
@@ -134,8 +161,8 @@ def skip(why: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    ways = {"by_hand": by_hand, "build_tree": by_hand, "makefile": makefile, "cmake": cmake,
-            "cmake_compiler": cmake_compiler, "pkg_config": pkg_config, "readme": readme}
+    ways = {"by_hand": by_hand, "build_tree": by_hand, "makefile": makefile, "configure": configure,
+            "cmake": cmake, "cmake_compiler": cmake_compiler, "pkg_config": pkg_config, "readme": readme}
     parser.add_argument("way", choices=["prefix", *ways])
     for place in ("--source", "--build", "--work"):
         parser.add_argument(place, type=Path, required=True)

@@ -67,7 +67,7 @@ bool writeDependencies(const Job& job, const std::string& file, const std::set<s
 
 bool translateCi(const Job& job, const std::string& file) {
   ci::TranslateInput input;
-  input.file = file;
+  input.file = job.options.originalFile.empty() ? file : job.options.originalFile;
   std::string original;
   if (!readFile(file, original)) {
     std::fprintf(stderr, "charmc: cannot read %s\n", file.c_str());

@@ -1,7 +1,11 @@
 // Sources: the command that compiles one, with the languages' own standards.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
+#include "tools/charmc/explain.h"
 #include "tools/charmc/process.h"
 #include "tools/charmc/steps.h"
 
@@ -32,6 +36,17 @@ std::vector<std::string> Job::neededFlags() const {
 int runStep(const Job& job, const std::vector<std::string>& argv, std::string* output) {
   if (job.options.verbose) std::fprintf(stderr, "charmc> %s\n", commandText(argv).c_str());
   return runProcess(argv, output);
+}
+
+bool runTool(const Job& job, std::vector<std::string> argv, Tool tool) {
+  if (job.options.verbose) std::fprintf(stderr, "charmc> %s\n", commandText(argv).c_str());
+  // A compiler colours what it prints to a terminal, and does not see ours any more.
+  if (tool == Tool::compiler && ::isatty(STDERR_FILENO) && !std::getenv("NO_COLOR"))
+    argv.insert(argv.begin() + 1, "-fdiagnostics-color=always");
+  std::string errors;
+  if (runProcessShowingErrors(argv, errors) == 0) return true;
+  if (!job.options.seq) printExplanations(tool == Tool::compiler ? explainCompiler(errors) : explainLinker(errors));
+  return false;
 }
 
 std::vector<std::string> compileCommand(const Job& job, const std::string& source) {
@@ -65,7 +80,7 @@ bool compileSource(const Job& job, const std::string& source, const std::string&
     command.push_back(job.options.assembleOnly ? "-S" : "-c");
   command.push_back(source);
   if (!object.empty()) append(command, {"-o", object});
-  return runStep(job, command) == 0;
+  return runTool(job, std::move(command), Tool::compiler);
 }
 
 }  // namespace periapt::charmc

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "include/charm-version.h"
 #include "tools/charmc/files.h"
 
 namespace periapt::charmc {
@@ -50,6 +51,10 @@ Layout findLayout() {
   readConfiguration(layout.bin / "charmc.conf", layout);
   if (layout.cxx == known && known == PERIAPT_CXX) layout.cxxIsGnu = PERIAPT_CXX_IS_GNU ? Gnu::yes : Gnu::no;
   return layout;
+}
+
+std::string charmVersionText() {
+  return "Charm++ Version " + std::to_string(CHARM_VERSION) + " (Periapt " PERIAPT_VERSION ")";
 }
 
 std::string versionText() { return "charmc (Periapt) " PERIAPT_VERSION; }

@@ -23,5 +23,7 @@ struct Layout {
 
 Layout findLayout();
 std::string versionText();
+/// Its third word is the number that configure scripts compare with.
+std::string charmVersionText();
 
 }  // namespace periapt::charmc

@@ -97,17 +97,27 @@ bool endsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// The texts of a link line, with `archives` behind its last object. A library that stands in front of an object is
-/// named again there: a linker takes of it only what it misses already.
-std::vector<std::string> texts(const std::vector<LinkItem>& items, const std::vector<std::string>& archives = {}) {
-  std::size_t behindObjects = items.size();
-  while (behindObjects > 0 && !items[behindObjects - 1].isFile) --behindObjects;
+bool isLibrary(const LinkItem& item) {
+  if (!item.isFile)
+    return item.text.rfind("-l", 0) == 0 || item.text.rfind("-L", 0) == 0 || item.text.rfind("-Wl,", 0) == 0;
+  return endsWith(item.text, ".a") || item.text.find(".so") != std::string::npos;
+}
+
+/// A link line: objects and flags in the order given, then the libraries, which the linker searches again and again
+/// until nothing more is found in them. So it does not matter where a Makefile names a library, nor in which order.
+std::vector<std::string> linkLine(const std::vector<LinkItem>& items, const std::vector<std::string>& ours) {
   std::vector<std::string> out;
-  for (std::size_t i = 0; i < behindObjects; ++i) out.push_back(items[i].text);
-  out.insert(out.end(), archives.begin(), archives.end());
-  for (std::size_t i = 0; i < behindObjects; ++i)
-    if (items[i].text.rfind("-l", 0) == 0) out.push_back(items[i].text);
-  for (std::size_t i = behindObjects; i < items.size(); ++i) out.push_back(items[i].text);
+  std::vector<std::string> libraries;
+  bool groups = true;
+  for (const LinkItem& item : items) {
+    (isLibrary(item) ? libraries : out).push_back(item.text);
+    groups &= item.text.find("-group") == std::string::npos && item.text.find("-Wl,-(") == std::string::npos;
+  }
+  libraries.insert(libraries.end(), ours.begin(), ours.end());
+  if (libraries.empty()) return out;
+  if (groups) out.push_back("-Wl,--start-group");  // the linker knows no group in a group
+  out.insert(out.end(), libraries.begin(), libraries.end());
+  if (groups) out.push_back("-Wl,--end-group");
   return out;
 }
 
@@ -122,8 +132,20 @@ bool archive(const Job& job, const std::vector<LinkItem>& items) {
 
 bool sharedObject(const Job& job, const std::vector<LinkItem>& items) {
   std::vector<std::string> command = {job.ldxx(), "-shared", "-fPIC"};
-  command.insert(command.end(), job.options.compile.begin(), job.options.compile.end());
-  for (std::string& text : texts(items)) command.push_back(std::move(text));
+  const Options& options = job.options;
+  for (const auto* list : {&options.compile, &options.ldOptions, &options.sharedOptions})
+    command.insert(command.end(), list->begin(), list->end());
+  for (std::string& text : linkLine(items, {})) command.push_back(std::move(text));
+  command.insert(command.end(), {"-o", options.output});
+  return runStep(job, command) == 0;
+}
+
+/// A program without Charm++.
+bool plainProgram(const Job& job, const std::vector<LinkItem>& items) {
+  std::vector<std::string> command = {job.ldxx()};
+  for (const auto* list : {&job.options.compile, &job.options.ldOptions})
+    command.insert(command.end(), list->begin(), list->end());
+  for (std::string& text : linkLine(items, {})) command.push_back(std::move(text));
   command.insert(command.end(), {"-o", job.options.output});
   return runStep(job, command) == 0;
 }
@@ -165,27 +187,30 @@ bool program(const Job& job, const std::vector<LinkItem>& items) {
     if (!gatherModule(name, folders, modules, seen)) return false;
   std::vector<std::string> traceArchives;
   const std::vector<std::string> traces = traceModes(job, traceArchives);
-  const auto init = compileModuleInit(job, modules, traces);
-  if (!init) return false;
-
   std::vector<std::string> command = {job.ldxx()};
   auto add = [&command](const std::vector<std::string>& words) {
     command.insert(command.end(), words.begin(), words.end());
   };
   add(job.options.compile);
   add(job.options.ldOptions);
-  command.push_back(init->string());
-  // A module's archive stands before the program's libraries, which may use it, and behind them, which it may use.
-  add(texts(items, modules.archives));
-  for (const std::string& folder : job.layout.libraries) command.push_back("-L" + folder);
-  add(modules.flags);
-  add(modules.archives);
-  add(traceArchives);
-  command.push_back("-lperiapt");
-  add(system_libraries);
+  if (!job.options.noModuleInit) {
+    const auto init = compileModuleInit(job, modules, traces);
+    if (!init) return false;
+    command.push_back(init->string());
+  }
+  std::vector<std::string> libraries = modules.archives;
+  auto addLibraries = [&libraries](const std::vector<std::string>& words) {
+    libraries.insert(libraries.end(), words.begin(), words.end());
+  };
+  for (const std::string& folder : job.layout.libraries) libraries.push_back("-L" + folder);
+  addLibraries(modules.flags);
+  addLibraries(traceArchives);
+  libraries.push_back("-lperiapt");
+  addLibraries(system_libraries);
+  add(linkLine(items, libraries));
   add(job.layout.linkFlags);
   add({"-o", job.options.output});
-  if (runStep(job, command) != 0) return false;
+  if (!runTool(job, std::move(command), Tool::linker)) return false;
   placeCharmrun(job);
   return true;
 }
@@ -217,11 +242,7 @@ bool link(const Job& job, const std::vector<LinkItem>& items) {
   } else if (job.options.shared || endsWith(job.options.output, ".so")) {
     done = sharedObject(job, items);
   } else if (job.options.seq) {
-    std::vector<std::string> command = {job.ldxx()};
-    command.insert(command.end(), job.options.compile.begin(), job.options.compile.end());
-    for (std::string& text : texts(items)) command.push_back(std::move(text));
-    command.insert(command.end(), {"-o", job.options.output});
-    done = runStep(job, command) == 0;
+    done = plainProgram(job, items);
   } else {
     done = program(job, items);
   }

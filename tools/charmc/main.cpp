@@ -45,6 +45,15 @@ void copyResult(const Job& job) {
   if (error) std::fprintf(stderr, "charmc: warning: -cp %s: %s\n", job.options.copyTo.c_str(), error.message().c_str());
 }
 
+/// With -touch-on-failure: whether an empty file stands now for what did not come about.
+bool goesOnWithout(const Job& job, const std::string& file) {
+  if (!job.options.touchOnFailure || file.empty()) return false;
+  const std::string error = replaceFile(file, "");
+  if (!error.empty()) return fail(error) == 0;
+  std::fprintf(stderr, "charmc: warning: %s is empty: -touch-on-failure goes on without it\n", file.c_str());
+  return true;
+}
+
 /// Compiles every source to an object of its own name in the current folder, or to the one output.
 int compileAll(const Job& job) {
   const Options& options = job.options;
@@ -55,7 +64,7 @@ int compileAll(const Job& job) {
   for (const std::string& source : options.sources) {
     std::string object = options.output;
     if (object.empty() && toObject) object = fs::path(source).stem().string() + (options.assembleOnly ? ".s" : ".o");
-    if (!compileSource(job, source, object)) return 1;
+    if (!compileSource(job, source, object) && !goesOnWithout(job, object)) return 1;
   }
   copyResult(job);
   return 0;
@@ -63,21 +72,22 @@ int compileAll(const Job& job) {
 
 /// Compiles sources into the temporary folder and links.
 int linkAll(const Job& job) {
+  const Options& options = job.options;
   std::vector<LinkItem> items;
   std::size_t count = 0;
-  for (const LinkItem& item : job.options.link) {
+  for (const LinkItem& item : options.link) {
     if (!item.isSource) {
       items.push_back(item);
       continue;
     }
-    const fs::path folder = job.options.save ? fs::path(".") : job.temporary / std::to_string(count++);
+    const fs::path folder = options.save ? fs::path(".") : job.temporary / std::to_string(count++);
     std::error_code error;
     fs::create_directories(folder, error);
     const std::string object = (folder / fs::path(item.text).stem()).string() + ".o";
-    if (!compileSource(job, item.text, object)) return 1;
+    if (!compileSource(job, item.text, object)) return goesOnWithout(job, options.output) ? 0 : 1;
     items.push_back({object, false, true});
   }
-  if (!link(job, items)) return 1;
+  if (!link(job, items)) return goesOnWithout(job, options.output) ? 0 : 1;
   copyResult(job);
   return 0;
 }
@@ -86,13 +96,14 @@ int run(Job& job) {
   const Options& options = job.options;
   if (!options.error.empty()) return fail(options.error);
   if (options.help) return std::fputs(helpText().c_str(), stdout), 0;
+  if (options.charmVersion) return std::printf("%s\n", charmVersionText().c_str()), 0;
   for (const std::string& warning : options.warnings) std::fprintf(stderr, "charmc: warning: %s\n", warning.c_str());
   if (options.verbose)
     for (const std::string& remark : options.remarks) std::fprintf(stderr, "charmc: %s\n", remark.c_str());
   if (options.printBuildingBlocks) return printBuildingBlocks(job), 0;
   if (options.version) std::printf("%s\n", versionText().c_str());
   for (const std::string& file : options.ciFiles)
-    if (!translateCi(job, file)) return 1;
+    if (!translateCi(job, file) && !options.touchOnFailure) return 1;
   bool hasFiles = !options.sources.empty();
   for (const LinkItem& item : options.link) hasFiles |= item.isFile;
   if (!hasFiles) return options.ciFiles.empty() ? askCompiler(job) : 0;
@@ -113,7 +124,9 @@ int main(int argc, char** argv) {
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, [](int) {});
   try {
     TemporaryFolder temporary;
-    Job job{parseOptions(expandResponseFiles({argv + 1, argv + argc})), findLayout(), temporary.path()};
+    const std::vector<std::string> arguments = expandResponseFiles({argv + 1, argv + argc});
+    const bool isCharmxi = fs::path(argv[0]).filename() == "charmxi";
+    Job job{isCharmxi ? parseCharmxiOptions(arguments) : parseOptions(arguments), findLayout(), temporary.path()};
     return run(job);
   } catch (const std::exception& error) {
     return fail(error.what());

@@ -42,6 +42,7 @@ class OptionParser {
         passed(argument);
       }
     }
+    if (out_.defaultOutput && out_.output.empty() && !out_.compileOnly) out_.output = "a.out";
     return std::move(out_);
   }
 
@@ -80,6 +81,10 @@ class OptionParser {
     set({"-print-building-blocks"}, &Options::printBuildingBlocks);
     set({"-h", "-help", "--help"}, &Options::help);
     set({"--version"}, &Options::version);
+    set({"-V"}, &Options::charmVersion);
+    set({"-standalone", "-skip-module-init"}, &Options::noModuleInit);
+    set({"-touch-on-failure"}, &Options::touchOnFailure);
+    set({"-default-to-aout"}, &Options::defaultOutput);
     text("-language", &Options::language);
     for (const char* name : {"-module", "-modules"}) list(name, &Options::modules);
     for (const char* name : {"-balancer", "-lb"}) list(name, &Options::balancers);
@@ -88,10 +93,12 @@ class OptionParser {
     text("-cc", &Options::cc);
     text("-ld++", &Options::ldxx);
     text("-cp", &Options::copyTo);
+    splitInto("-cpp-option", &Options::preprocess);
     splitInto("-c++-option", &Options::cxxOptions);
     splitInto("-cc-option", &Options::ccOptions);
     splitInto("-ld++-option", &Options::ldOptions);
     splitInto("-ld-option", &Options::ldOptions);
+    splitInto("-ldro-option", &Options::sharedOptions);
     on({"-O", "-optimize"}, [this] { out_.compile.push_back("-O3"); });
     on({"-production"}, [this] {
       out_.compile.push_back("-O3");
@@ -99,10 +106,26 @@ class OptionParser {
     });
     on({"-no-optimize", "-no-production"}, [] {});
     on({"-openmp"}, [this] { out_.compile.push_back("-fopenmp"); });
-    on({"-shared", "-build-shared"}, [this] { out_.shared = true; });
-    on({"-rpath"}, [this] { out_.link.push_back({"-Wl,-rpath," + value("-rpath")}); });
+    on({"-mpi"}, [this] { out_.noMain = true; });
+    on({"-clear-input"}, [this] { clearInput(); });
+    defineLinking();
     defineDependencies();
     defineIgnored();
+  }
+
+  void defineLinking() {
+    on({"-shared", "-build-shared", "-G"}, [this] { out_.shared = true; });
+    on({"-rpath"}, [this] { out_.link.push_back({"-Wl,-rpath," + value("-rpath")}); });
+    on({"-rpath-origin"}, [this] { out_.link.push_back({"-Wl,-rpath,$ORIGIN"}); });
+    for (const char* name : {"-install_name", "-current_version", "-compatibility_version"})  // libtool's
+      on({name}, [this, name] { out_.link.push_back({std::string("-Wl,") + name + "," + value(name)}); });
+  }
+
+  /// What was named to be compiled or linked so far is not: a Makefile's flags may hold files.
+  void clearInput() {
+    out_.ciFiles.clear();
+    out_.sources.clear();
+    out_.link.clear();
   }
 
   void splitInto(const char* name, std::vector<std::string> Options::*field) {
@@ -131,19 +154,48 @@ class OptionParser {
     out_.depend.push_back(out_.*field);
   }
 
-  /// Flags of Charm++ that choose between builds; there is one build here.
+  /// Flags of Charm++ that choose between builds, of which there is one here, and those of languages that are not.
   void defineIgnored() {
-    for (const char* name :
-         {"-memory", "-thread", "-host", "-machine", "-custom-part", "-balance", "-cpmopts", "-gen-cpm"})
+    for (const char* name : {"-memory", "-thread", "-machine", "-balance", "-queue", "-gen-cpm", "-cpmod", "-isysroot",
+                             "-f90", "-f90-option", "-fmoddir", "-ld"})
       on({name},
          [this, name] { out_.remarks.push_back(std::string(name) + " " + value(name) + " has no effect here"); });
-    for (const char* name :
-         {"-charm-shared", "-count-tokens", "-mpi", "-no-trace-mpi", "-whole-archive", "-use-fastest-cc",
-          "-use-reliable-cc", "-noinclude-charm", "-swapglobals", "-tlsglobals", "-pieglobals"})
+    for (const char* name : {"-charm-shared",
+                             "-cs",
+                             "-no-build-shared",
+                             "-count-tokens",
+                             "-no-trace-mpi",
+                             "-whole-archive",
+                             "-custom-part",
+                             "-use-fastest-cc",
+                             "-use-reliable-cc",
+                             "-use-new-std",
+                             "-no-use-new-std",
+                             "-host",
+                             "-intrinsic",
+                             "-use-build-options",
+                             "-noinclude-charm",
+                             "-swapglobal",
+                             "-swapglobals",
+                             "-tlsglobal",
+                             "-tlsglobals",
+                             "-roseomptlsglobals",
+                             "-pieglobals",
+                             "-debug",
+                             "-debug-script",
+                             "-purify",
+                             "-preprocess",
+                             "-fortran",
+                             "-flib",
+                             "-flibs",
+                             "-fortran77",
+                             "-f77",
+                             "-f77lib",
+                             "-f77libs",
+                             "-f90main",
+                             "-nof90main",
+                             "-c++stl"})
       on({name}, [this, name] { out_.remarks.push_back(std::string(name) + " has no effect here"); });
-    for (const char* name : {"-f90", "-ldf", "-ldf90", "-f90-option", "-f77", "-f77-option", "-ld"})
-      on({name},
-         [this, name] { out_.remarks.push_back(std::string(name) + " " + value(name) + " has no effect here"); });
   }
 
   void input(const std::string& file) {
@@ -165,6 +217,12 @@ class OptionParser {
 
   /// A flag that is not ours.
   void passed(const std::string& flag) {
+    if (flag == "--include-path") return out_.preprocess.push_back("-I" + value(flag));
+    if (flag == "--pre-include" || flag == "--system-include") {
+      const std::string known = flag == "--pre-include" ? "-include" : "-isystem";
+      out_.preprocess.insert(out_.preprocess.end(), {known, value(flag)});
+      return;
+    }
     static const std::vector<std::string> preprocessor = {"-D",       "-U",      "-I",         "-include",
                                                           "-isystem", "-iquote", "-idirafter", "-imacros"};
     for (const std::string& known : preprocessor) {
@@ -185,8 +243,8 @@ class OptionParser {
     if (startsWith(flag, "-std=")) return out_.compile.push_back(raised(flag));
     out_.compile.push_back(flag);
     if (flag == "-x") forcedLanguage_ = true;
-    if (isOneOf(flag, {"-x", "-Xpreprocessor", "-Xassembler", "-Xclang", "--param", "-isysroot", "-aux-info", "-arch",
-                       "-iprefix", "-iwithprefix", "-Xcompiler", "-G", "-target", "-wrapper"}))
+    if (isOneOf(flag, {"-x", "-Xpreprocessor", "-Xassembler", "-Xclang", "--param", "-aux-info", "-arch", "-iprefix",
+                       "-iwithprefix", "-Xcompiler", "-target", "-wrapper"}))
       out_.compile.push_back(value(flag));
   }
 
@@ -213,6 +271,28 @@ class OptionParser {
 }  // namespace
 
 Options parseOptions(const std::vector<std::string>& arguments) { return OptionParser(arguments).run(); }
+
+Options parseCharmxiOptions(const std::vector<std::string>& arguments) {
+  Options out;
+  out.noPreprocessCi = true;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "-orig-file" && i + 1 < arguments.size())
+      out.originalFile = arguments[++i];
+    else if (startsWith(argument, "-D"))
+      out.preprocess.push_back(argument);
+    else if (startsWith(argument, "-M"))
+      out.dependOnly = true;
+    else if (!startsWith(argument, "-"))
+      out.ciFiles.push_back(argument);
+    else if (!isOneOf(argument, {"-ansi", "-intrinsic", "-f90"}))
+      out.error = "charmxi has no option " + argument +
+                  "; it takes -orig-file FILE, -DNAME and -M, and charmc FILE.ci does all that it does";
+  }
+  if (out.error.empty() && out.ciFiles.size() != 1)
+    out.error = "charmxi translates one .ci file; charmc as many as named";
+  return out;
+}
 
 InputKind kindOf(const std::string& file) {
   const std::size_t slash = file.find_last_of('/');
@@ -254,7 +334,8 @@ Without -o nothing is linked. Flags that are not listed here go to the compiler 
   -tracemode MODE                links tracing of that kind
   -O, -optimize                  -O3;   -g and all other levels as usual
   -production                    the same, without the checks of CkAssert and of indices into CkVec
-  -c++ CXX, -cc CC, -ld++ LD     uses other compilers; -c++-option, -cc-option, -ld++-option give them flags
+  -c++ CXX, -cc CC, -ld++ LD     uses other compilers; -c++-option, -cc-option, -ld++-option give them flags,
+                                 -cpp-option the preprocessor, -ldro-option the linker of shared objects
   -E FILE.ci                     translates, as does FILE.ci alone
   -M, -MD, -MF FILE, -MT NAME    writes dependencies, of .ci files too
   -no-preprocess-ci              does not run the C preprocessor over .ci files
@@ -264,8 +345,10 @@ Without -o nothing is linked. Flags that are not listed here go to the compiler 
   -seq                           calls the compiler alone
   -save                          keeps intermediate files
   -print-building-blocks         prints compilers, flags and paths, for other build systems
+  -clear-input                   forgets the files named so far
+  -touch-on-failure              an empty file in place of what does not compile or link, and goes on
   -verbose                       shows each command
-  -h, --help, --version
+  -h, --help, --version          -V: the version of Charm++ that programs may count on
 )";
 }
 

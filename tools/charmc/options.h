@@ -29,6 +29,7 @@ struct Options {
   bool dependOnly = false;      ///< -M, -MM
   bool dependAlso = false;      ///< -MD, -MMD
   bool compileOnly = false;     ///< -c
+  bool defaultOutput = false;   ///< -default-to-aout: a program without a name is a.out
   bool preprocessOnly = false;  ///< -E
   bool assembleOnly = false;    ///< -S
   bool shared = false;          ///< -shared, -build-shared
@@ -38,23 +39,31 @@ struct Options {
   bool noMain = false;
   bool noMainModule = false;
   bool noCharmrun = false;
+  bool noModuleInit = false;    ///< -standalone, -skip-module-init: nothing registers modules
+  bool touchOnFailure = false;  ///< -touch-on-failure: an empty file in place of what did not come about, and go on
   bool noPreprocessCi = false;
   bool printBuildingBlocks = false;
   bool help = false;
   bool version = false;
+  bool charmVersion = false;  ///< -V
   std::string language;
   std::vector<std::string> modules;
   std::vector<std::string> balancers;
   std::vector<std::string> traceModes;
   std::string cxx, cc, ldxx;  ///< compilers to use instead of ours
   std::vector<std::string> cxxOptions, ccOptions, ldOptions;
-  std::string copyTo;                 ///< -cp DIR
-  std::vector<std::string> warnings;  ///< things accepted without effect that a user should know of
-  std::vector<std::string> remarks;   ///< the same, shown with -verbose only
-  std::string error;                  ///< not empty: what is wrong with the command line
+  std::vector<std::string> sharedOptions;  ///< -ldro-option: for shared objects
+  std::string originalFile;                ///< charmxi -orig-file: what the preprocessed .ci file was made of
+  std::string copyTo;                      ///< -cp DIR
+  std::vector<std::string> warnings;       ///< things accepted without effect that a user should know of
+  std::vector<std::string> remarks;        ///< the same, shown with -verbose only
+  std::string error;                       ///< not empty: what is wrong with the command line
 };
 
 Options parseOptions(const std::vector<std::string>& arguments);
+
+/// The command line of charmxi, which Makefiles of old call for a .ci file that they have preprocessed.
+Options parseCharmxiOptions(const std::vector<std::string>& arguments);
 
 /// By suffix; -x LANG is the compiler's business and makes any file a source.
 InputKind kindOf(const std::string& file);

@@ -13,45 +13,63 @@ extern char** environ;
 
 namespace periapt::charmc {
 
-int runProcess(const std::vector<std::string>& argv, std::string* output) {
+namespace {
+
+/// Reads to the end of what is written to `from`; shows it on stderr too when `shown`.
+void collect(int from, std::string& into, bool shown) {
+  char block[65536];
+  for (ssize_t n; (n = ::read(from, block, sizeof block)) != 0;) {
+    if (n > 0) {
+      into.append(block, static_cast<std::size_t>(n));
+      if (shown) std::fwrite(block, 1, static_cast<std::size_t>(n), stderr);
+    } else if (errno != EINTR) {
+      break;
+    }
+  }
+}
+
+/// Runs and waits, with descriptor `stream` of the program (stdout or stderr) collected when `into` is there.
+int spawn(const std::vector<std::string>& argv, int stream, std::string* into) {
   std::vector<char*> raw;
   for (const std::string& argument : argv) raw.push_back(const_cast<char*>(argument.c_str()));
   raw.push_back(nullptr);
   int ends[2] = {-1, -1};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  if (output) {
+  if (into) {
     if (::pipe2(ends, O_CLOEXEC) != 0) {
       std::fprintf(stderr, "charmc: cannot make a pipe: %s\n", std::strerror(errno));
       posix_spawn_file_actions_destroy(&actions);
       return 127;
     }
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], stream);
   }
   std::fflush(nullptr);
   pid_t pid = 0;
   const int failed = ::posix_spawnp(&pid, raw[0], &actions, nullptr, raw.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (output) ::close(ends[1]);
+  if (into) ::close(ends[1]);
   if (failed) {
     std::fprintf(stderr, "charmc: cannot run %s: %s\n", raw[0], std::strerror(failed));
-    if (output) ::close(ends[0]);
+    if (into) ::close(ends[0]);
     return 127;
   }
-  if (output) {
-    char block[65536];
-    for (ssize_t n; (n = ::read(ends[0], block, sizeof block)) != 0;) {
-      if (n > 0)
-        output->append(block, static_cast<std::size_t>(n));
-      else if (errno != EINTR)
-        break;
-    }
+  if (into) {
+    collect(ends[0], *into, stream == STDERR_FILENO);
     ::close(ends[0]);
   }
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+int runProcess(const std::vector<std::string>& argv, std::string* output) { return spawn(argv, STDOUT_FILENO, output); }
+
+int runProcessShowingErrors(const std::vector<std::string>& argv, std::string& errors) {
+  return spawn(argv, STDERR_FILENO, &errors);
 }
 
 std::string commandText(const std::vector<std::string>& argv) {

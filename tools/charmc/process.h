@@ -10,6 +10,9 @@ namespace periapt::charmc {
 /// signal ended it. With `output`, what it prints on stdout is collected there.
 int runProcess(const std::vector<std::string>& argv, std::string* output = nullptr);
 
+/// The same, with what it prints on stderr collected in `errors`, and shown as it comes.
+int runProcessShowingErrors(const std::vector<std::string>& argv, std::string& errors);
+
 /// The command as a person would type it.
 std::string commandText(const std::vector<std::string>& argv);
 

@@ -28,6 +28,10 @@ struct Job {
 /// Shows a command when asked to, and runs it.
 int runStep(const Job& job, const std::vector<std::string>& argv, std::string* output = nullptr);
 
+/// The same for a compiler or linker: what a failure means for a Charm++ program is said behind its own words.
+enum class Tool { compiler, linker };
+bool runTool(const Job& job, std::vector<std::string> argv, Tool tool);
+
 /// Translates one .ci file into the current folder.
 bool translateCi(const Job& job, const std::string& file);
 

@@ -1,0 +1,211 @@
+// The mistakes that only a compiler or a linker sees, and what charmc says behind their words. Each is made with the
+// compiler that the library is built with, and with Clang where that is there.
+#include "tools/charmc/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/ci-translator/charmc_fixture.h"
+
+namespace periapt::charmc {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+/// A program of two modules without a mistake; each test puts one in. Those of the compiler run once with each
+/// compiler.
+class Program : public CharmcFixture {
+ protected:
+  void SetUp() override {
+    write("part.ci", "module part { array [1D] Part { entry Part(); entry void give(int n); }; };\n");
+    write("part.h",
+          "#include \"part.decl.h\"\nstruct Part : CBase_Part {\n  Part();\n"
+          "#ifdef ONLY_DECLARED\n  Part(CkMigrateMessage* m);\n#else\n  Part(CkMigrateMessage* m) : CBase_Part(m) "
+          "{}\n#endif\n"
+          "  void give(int n);\n};\n");
+    write("part.cpp",
+          "#include \"part.h\"\nPart::Part() {}\n#ifndef ONLY_DECLARED\nvoid Part::give(int) {}\n#endif\n"
+          "#include \"part.def.h\"\n");
+    writePgmCi("");
+    write("pgm.cpp",
+          "#include \"part.decl.h\"\n#include \"pgm.decl.h\"\n#ifdef NOT_DEFINED\nextern\n#endif\nCProxy_Main "
+          "mainProxy;\n"
+          "struct Main : CBase_Main {\n  Main(CkArgMsg*) {\n    mainProxy = thisProxy;\n    CProxy_Part parts;\n"
+          "    STATEMENTS\n  }\n  void done(int, double*) { CkExit(); }\n};\n#include \"pgm.def.h\"\n");
+    const Outcome outcome = charmc("part.ci pgm.ci");
+    ASSERT_EQ(outcome.text, "");
+  }
+  void writePgmCi(const std::string& more) {
+    write("pgm.ci",
+          "mainmodule pgm {\n  extern module part;\n  readonly CProxy_Main mainProxy;\n"
+          "  mainchare Main { entry Main(CkArgMsg*); entry void done(int n, double x[n]); };\n" +
+              more + "};\n");
+  }
+};
+
+class Compilers : public Program, public testing::WithParamInterface<const char*> {
+ protected:
+  void SetUp() override {
+    if (*GetParam() && run(std::string(GetParam()) + " --version").status != 0)
+      GTEST_SKIP() << GetParam() << " is not here";
+    Program::SetUp();
+  }
+  Outcome compileWith(const std::string& statements) {
+    const std::string compiler = *GetParam() ? std::string("-c++ ") + GetParam() + " " : "";
+    return charmc(compiler + "'-DSTATEMENTS=" + statements + "' -c pgm.cpp");
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Explain, Compilers, testing::Values("", "clang++"),
+                         [](const auto& info) { return *info.param ? "Clang" : "Ours"; });
+
+TEST_P(Compilers, AModuleThatIsNotTranslated) {
+  run("rm part.decl.h");
+  const Outcome outcome = compileWith("");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text,
+              AllOf(HasSubstr("charmc: error: part.decl.h is not there: the module part is not translated"),
+                    HasSubstr("= hint: translate the .ci file that holds it first (charmc part.ci")));
+}
+
+TEST_P(Compilers, ABaseThatNothingDeclares) {
+  writePgmCi("array [1D] Derived : Nowhere { entry Derived(); };\n");
+  ASSERT_EQ(charmc("pgm.ci").status, 0);
+  const Outcome outcome = compileWith("");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text,
+              AllOf(HasSubstr("charmc: error: the base Nowhere of Derived is no chare that is known here"),
+                    HasSubstr("extern module")));
+  EXPECT_THAT(outcome.text, Not(HasSubstr("no chare Derived"))) << "what follows from it is not explained";
+}
+
+TEST_P(Compilers, NamesThatNothingDeclares) {
+  const Outcome outcome =
+      compileWith("CProxy_Prat other; parts[1].get(1); CkCallback cb(CkReductionTarget(Main, done), thisProxy);");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text, HasSubstr("charmc: error: no chare Prat is known here"));
+  EXPECT_THAT(outcome.text, HasSubstr("charmc: error: the .ci file declares no entry get of Part"));
+  EXPECT_THAT(outcome.text, HasSubstr("charmc: error: entry done of Main is no reduction target"));
+  EXPECT_THAT(outcome.text, HasSubstr("= hint: in the .ci file: entry [reductiontarget] void done(...)"));
+}
+
+TEST_P(Compilers, CallsWithOtherArguments) {
+  const Outcome outcome = compileWith("parts.give(1, 2, 3); thisProxy.done(parts, nullptr);");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text,
+              HasSubstr("charmc: error: the arguments of this call of give() are not what the .ci file declares"));
+  EXPECT_THAT(outcome.text, HasSubstr("the .ci file says give(int"));
+  EXPECT_THAT(outcome.text,
+              HasSubstr("charmc: error: the arguments of this call of done() are not what the .ci file declares"));
+  EXPECT_THAT(outcome.text, HasSubstr("the .ci file says done(int"));
+}
+
+TEST_P(Compilers, AMistakeOfCxxAloneIsLeftToTheCompiler) {
+  const Outcome outcome = compileWith("int x = parts;");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text, Not(HasSubstr("charmc: error")));
+}
+
+/// The program's objects are compiled once for all of these.
+class Linker : public Program {
+ protected:
+  static void SetUpTestSuite() { objects_ = new TemporaryFolder; }
+  static void TearDownTestSuite() {
+    delete objects_;
+    objects_ = nullptr;
+  }
+  void SetUp() override {
+    Program::SetUp();
+    const std::string kept = objects_->path().string();
+    if (!std::filesystem::exists(kept + "/pgm.o")) {
+      const Outcome outcome = run(std::string(PERIAPT_CHARMC) + " -DSTATEMENTS= -c part.cpp pgm.cpp && cp *.o " + kept);
+      ASSERT_EQ(outcome.text, "");
+    }
+    run("cp " + kept + "/*.o .");
+  }
+  static inline TemporaryFolder* objects_ = nullptr;
+};
+
+TEST_F(Linker, ARightProgramIsLinkedWithoutAWord) {
+  const Outcome outcome = charmc("-o pgm pgm.o part.o");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.text, "");
+}
+
+TEST_F(Linker, ADefHeaderThatNothingIncludes) {
+  write("nodef.cpp", "int nothing;\n");
+  const Outcome outcome = charmc("-o pgm nodef.cpp part.o");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text,
+              AllOf(HasSubstr("charmc: error: no mainmodule is linked"), HasSubstr("the .def.h of the mainmodule")));
+}
+
+TEST_F(Linker, AModuleWhoseObjectIsNotLinked) {
+  const Outcome outcome = charmc("-o pgm pgm.o");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text, AllOf(HasSubstr("charmc: error: the module part is not linked"),
+                                  HasSubstr("link the object whose source includes part.def.h")));
+}
+
+TEST_F(Linker, EntriesAndAMigrationConstructorThatAreOnlyDeclared) {
+  const Outcome outcome = charmc("-DONLY_DECLARED -o pgm pgm.o part.cpp");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text,
+              AllOf(HasSubstr("charmc: error: entries of Part are declared in the .ci file and defined in none"),
+                    HasSubstr("Part::give(int)")));
+  EXPECT_THAT(outcome.text, AllOf(HasSubstr("class Part declares the constructor that migration calls"),
+                                  HasSubstr("Part(CkMigrateMessage* m) : CBase_Part(m) {}")));
+}
+
+TEST_F(Linker, AReadonlyThatNothingDefines) {
+  EXPECT_THAT(charmc("-DNOT_DEFINED -DSTATEMENTS= -o pgm pgm.cpp part.o").text,
+              HasSubstr("charmc: error: the readonly mainProxy of the .ci file is defined in none"));
+}
+
+TEST_F(Linker, ADefHeaderThatTwoFilesInclude) {
+  run("cp part.o again.o");
+  EXPECT_THAT(charmc("-o pgm pgm.o part.o again.o").text,
+              HasSubstr("charmc: error: the .def.h of a module is included in two of the files that are linked"));
+}
+
+TEST(Explanations, OtherLinkersWordsAreUnderstood) {
+  const std::string lld =
+      "ld.lld: error: undefined symbol: _registerpart()\n>>> referenced by pgm.cpp\n>>>               "
+      "pgm.o:(_registerpgm())\n";
+  ASSERT_EQ(explainLinker(lld).size(), 1u);
+  EXPECT_THAT(explainLinker(lld)[0].what, HasSubstr("the module part is not linked"));
+  const std::string readonly =
+      "ld.lld: error: undefined symbol: mainProxy\n>>> referenced by pgm.cpp\n>>>               "
+      "pgm.o:(_registerpgm())\n";
+  ASSERT_EQ(explainLinker(readonly).size(), 1u);
+  EXPECT_THAT(explainLinker(readonly)[0].what, HasSubstr("the readonly mainProxy"));
+}
+
+TEST(Explanations, GeneratedCodeOfAModuleThatNothingNames) {
+  const std::string printed =
+      "ld: user.o: in function `go(CProxy_Part)':\nuser.cpp:(.text+0x5b): undefined reference to "
+      "`CProxy_Part::give(int, "
+      "CkEntryOptions const*) const'\nld: user.cpp:(.text+0x6a): undefined reference to `CkIndex_Part::__idx'\n";
+  ASSERT_EQ(explainLinker(printed).size(), 1u);
+  EXPECT_EQ(explainLinker(printed)[0].what, "what charmc generated for Part is in none of the files that are linked");
+}
+
+TEST(Explanations, ColoursAreReadOver) {
+  const std::string printed =
+      "\x1b[01m\x1b[Kpgm.cpp:1:10:\x1b[m\x1b[K \x1b[01;31m\x1b[Kfatal error: \x1b[m\x1b[Kpart.decl.h: No such file or "
+      "directory\n";
+  ASSERT_EQ(explainCompiler(printed).size(), 1u);
+}
+
+TEST(Explanations, TextThatSaysNothingExplainsNothing) {
+  for (const char* text : {"", "\n", "error:", "error: 'CProxy_", "undefined reference to `", "in function '"}) {
+    EXPECT_THAT(explainCompiler(text), IsEmpty()) << text;
+    EXPECT_THAT(explainLinker(text), IsEmpty()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace periapt::charmc

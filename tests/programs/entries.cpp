@@ -1,0 +1,122 @@
+// Entries that run when a PE is idle, again and again as long as they want, however long that is; then template
+// entries: of arrays, groups and chare templates, with instances of several types.
+#include <numeric>
+#include <vector>
+
+#include "entries.decl.h"
+
+CProxy_Main mainProxy;
+
+namespace {
+constexpr int elements = 6;
+constexpr int turns = 2500;  // more than the rounds after which a PE with nothing to do sleeps
+
+double number(double value) { return value; }
+double number(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+}  // namespace
+
+class Main : public CBase_Main {
+ public:
+  Main(CkArgMsg* message) {
+    delete message;
+    if (LBManager::ProcessorSpeed() < 1) CkAbort("a processor that computes nothing");
+    LBTurnCommOff();
+    mainProxy = thisProxy;
+    CProxy_Idler idlers = CProxy_Idler::ckNew(elements);
+    idlers.start();
+  }
+  void idled(int sum) {
+    if (sum != elements * turns) CkAbort("idle entries ran %d times, not %d", sum, elements * turns);
+    CProxy_Taker takers = CProxy_Taker::ckNew(elements);
+    takers.take(1);
+    takers.take(std::vector<double>{2, 3});
+    for (int i = 0; i < elements; ++i) takers[i].both(std::vector<int>{1, 2}, 10.0);
+    const short values[] = {100, 200};
+    takers.many(2, values);
+    takers.none<float>();
+    takers[elements - 1].inPlace(5);
+    CkCallback(CkIndex_Taker::none<float>(), takers).send();
+    CProxy_Helper helpers = CProxy_Helper::ckNew();
+    helpers[CkNumPes() - 1].on(1000L, takers);
+    CProxy_Holder<int> holder = CProxy_Holder<int>::ckNew(CkNumPes() - 1);
+    holder.pass(7, 0.5, takers);
+    // Each way above is counted: what has come is known when nothing is under way.
+    CkStartQD(CkCallback(CkIndex_Taker::finish(), takers));
+  }
+  void summed(double sum) {
+    const double wanted = elements * (1 + 5 + 30 + 300 + 4 + 4 + 1000 + 7.5) + 5;
+    if (sum != wanted) CkAbort("template entries took %g, not %g", sum, wanted);
+    CkPrintf("all checks passed\n");
+    CkExit();
+  }
+};
+
+class Idler : public CBase_Idler {
+ public:
+  Idler() {}
+  Idler(CkMigrateMessage* message) : CBase_Idler(message) {}
+  void start() { CkCallWhenIdle(CkIndex_Idler::turn(), this); }
+  bool turn() {
+    ++turns_;
+    if (turns_ == 1 && !thisProxy[thisIndex].turn()) CkAbort("a [whenidle] entry is called in place through a proxy");
+    if (turns_ < turns) return true;
+    contribute(sizeof turns_, &turns_, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, idled), mainProxy));
+    return false;
+  }
+
+ private:
+  int turns_ = 0;
+};
+
+class Taker : public CBase_Taker {
+ public:
+  Taker() {}
+  Taker(CkMigrateMessage* message) : CBase_Taker(message) {}
+  template <typename T>
+  void take(T value) {
+    sum_ += number(value);
+  }
+  template <typename T, class U>
+  void both(const std::vector<T>& values, U& factor) {
+    for (T value : values) sum_ += value * factor;
+  }
+  template <typename T>
+  void many(int n, T* values) {
+    for (int i = 0; i < n; ++i) sum_ += values[i];
+  }
+  template <typename T, int n = 3>
+  void none() {
+    sum_ += sizeof(T);
+  }
+  template <typename T>
+  void inPlace(T value) {
+    sum_ += value;
+  }
+  void finish() {
+    contribute(sizeof sum_, &sum_, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, summed), mainProxy));
+  }
+
+ private:
+  double sum_ = 0;
+};
+
+class Helper : public CBase_Helper {
+ public:
+  Helper() {}
+  template <class T>
+  void on(T value, CProxy_Taker takers) {
+    takers.take(value);
+  }
+};
+
+template <class K>
+class Holder : public CBase_Holder<K> {
+ public:
+  Holder() {}
+  template <typename T>
+  void pass(K key, T value, CProxy_Taker takers) {
+    takers.take(key + value);
+  }
+};
+
+#include "entries.def.h"

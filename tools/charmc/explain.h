@@ -1,0 +1,26 @@
+// The words of a compiler or linker that failed, turned into what to do, where a mistake is one of Charm++: a .def.h
+// that nothing includes, an object that is not linked, an entry that is called with other arguments than the .ci file
+// says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace periapt::charmc {
+
+/// One mistake: what it is and what to do, ready to print.
+struct Explanation {
+  std::string what;
+  std::string hint;
+};
+
+/// From what the compiler printed (GCC's or Clang's words); empty when none is known. Each mistake once.
+std::vector<Explanation> explainCompiler(const std::string& printed);
+
+/// From what the linker printed (GNU ld's, gold's or lld's words).
+std::vector<Explanation> explainLinker(const std::string& printed);
+
+/// Prints them behind the compiler's or linker's own words, the first few of many.
+void printExplanations(const std::vector<Explanation>& explanations);
+
+}  // namespace periapt::charmc
