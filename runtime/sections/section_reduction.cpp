@@ -83,7 +83,7 @@ void SectionReduction::contribute(std::uint32_t number, std::uint32_t members, R
     if (r.given > place_.expected && !r.done) flush(number);
     return finish_rounds();
   }
-  if (place_.expected == 0 || is_done(number)) {
+  if (place_.expected == 0 || is_done(number) || round(number).given == place_.expected) {
     Round alone;
     add_own(alone, members, type, contribution, callback);
     return send_sum(root_, number, alone, true);

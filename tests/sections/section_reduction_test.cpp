@@ -62,7 +62,9 @@ class World {
     parts_[static_cast<std::size_t>(root_)]->reduction.set_client(callback_to(client));
   }
 
-  void run(std::uint32_t rounds) {
+  // `trees`: how many in a thousand steps.
+  void run(std::uint32_t rounds, int trees) {
+    make_tree();
     std::size_t left = rounds * members_.size();
     while (left > 0) {
       switch (network_.pick(8)) {
@@ -70,7 +72,7 @@ class World {
           members_[pick_member()].pe = network_.pick(network_.pes());
           break;
         case 1:
-          if (network_.pick(10) == 0) make_tree();
+          if (network_.pick(125) < trees) make_tree();
           break;
         case 2:
           hear_of_tree(network_.pick(network_.pes()));
@@ -189,9 +191,10 @@ class World {
 };
 
 TEST(SectionReduction, EachRoundBringsAllThatWasGivenToItOnce) {
-  for (unsigned seed = 1; seed <= 400; ++seed) {
+  for (unsigned seed = 1; seed <= 1000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    World(1 + static_cast<int>(seed % 9), 1 + static_cast<int>(seed % 23), seed).run(6);
+    World(1 + static_cast<int>(seed % 9), 1 + static_cast<int>(seed % 23), seed)
+        .run(6, seed % 3 == 0 ? 0 : static_cast<int>(seed % 40));
     if (testing::Test::HasFailure()) return;
   }
   EXPECT_EQ(test::messages_alive, 0);
