@@ -289,9 +289,12 @@ class CProxySection_ArrayBase : public CProxy_ArrayBase {
 typedef CProxySection_ArrayBase CProxySection_ArrayElement;
 
 namespace periapt {
+// Proxies of classes with several bases are several proxies: those are not delegated.
 template <class Element, class Whole>
 Element elementOf(const Whole& whole, Element element) {
-  element.ckDelegateLike(whole);
+  if constexpr (std::is_convertible<Element*, CProxy*>::value &&
+                std::is_convertible<const Whole*, const CProxy*>::value)
+    element.ckDelegateLike(whole);
   return element;
 }
 }  // namespace periapt
