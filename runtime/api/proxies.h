@@ -270,7 +270,7 @@ class CProxySection_ArrayBase : public CProxy_ArrayBase {
   CkSectionInfo& ckGetSectionInfo() { return sections_[0]._cookie; }
   int ckGetBfactor() const { return sections_[0].bfactor; }
   PERIAPT_SECTION_CONTRIBUTE(static)
-  // Who gets the results of reductions whose contributions name nobody.
+  // Gets the results of reductions whose contributions name no callback.
   void setReductionClient(CkCallback* cb) const;
   using CProxy_ArrayBase::setReductionClient;
   // Nothing is to be done when the section is used from another PE than where it was made.

@@ -95,28 +95,28 @@ void contribute_to_section(CkSectionInfo& cookie, std::size_t size, const void* 
 
 // What members contribute with: static functions of CProxySection_X, and functions of CkMulticastMgr. `fragment` is
 // Charm++'s: contributions are not cut into pieces here.
-#define PERIAPT_SECTION_CONTRIBUTE(IS_STATIC)                                                                        \
-  IS_STATIC void contribute(CkSectionInfo& cookie, int user_flag = -1, int fragment = -1) {                          \
-    periapt::contribute_to_section(cookie, 0, nullptr, CkReduction::nop, nullptr, user_flag);                        \
-  }                                                                                                                  \
-  IS_STATIC void contribute(CkSectionInfo& cookie, const CkCallback& cb, int user_flag = -1, int fragment = -1) {    \
-    periapt::contribute_to_section(cookie, 0, nullptr, CkReduction::nop, &cb, user_flag);                            \
-  }                                                                                                                  \
-  IS_STATIC void contribute(int size, const void* data, CkReduction::reducerType type, CkSectionInfo& cookie,        \
-                            int user_flag = -1, int fragment = -1) {                                                 \
-    periapt::contribute_to_section(cookie, size, data, type, nullptr, user_flag);                                    \
-  }                                                                                                                  \
-  IS_STATIC void contribute(int size, const void* data, CkReduction::reducerType type, CkSectionInfo& cookie,        \
-                            const CkCallback& cb, int user_flag = -1, int fragment = -1) {                           \
-    periapt::contribute_to_section(cookie, size, data, type, &cb, user_flag);                                        \
-  }                                                                                                                  \
-  template <typename T>                                                                                              \
-  IS_STATIC void contribute(const std::vector<T>& data, CkReduction::reducerType type, CkSectionInfo& cookie,        \
-                            int user_flag = -1, int fragment = -1) {                                                 \
-    periapt::contribute_to_section(cookie, sizeof(T) * data.size(), data.data(), type, nullptr, user_flag);          \
-  }                                                                                                                  \
-  template <typename T>                                                                                              \
-  IS_STATIC void contribute(const std::vector<T>& data, CkReduction::reducerType type, CkSectionInfo& cookie,        \
-                            const CkCallback& cb, int user_flag = -1, int fragment = -1) {                           \
-    periapt::contribute_to_section(cookie, sizeof(T) * data.size(), data.data(), type, &cb, user_flag);              \
+#define PERIAPT_SECTION_CONTRIBUTE(IS_STATIC)                                                                     \
+  IS_STATIC void contribute(CkSectionInfo& cookie, int user_flag = -1, int fragment = -1) {                       \
+    periapt::contribute_to_section(cookie, 0, nullptr, CkReduction::nop, nullptr, user_flag);                     \
+  }                                                                                                               \
+  IS_STATIC void contribute(CkSectionInfo& cookie, const CkCallback& cb, int user_flag = -1, int fragment = -1) { \
+    periapt::contribute_to_section(cookie, 0, nullptr, CkReduction::nop, &cb, user_flag);                         \
+  }                                                                                                               \
+  IS_STATIC void contribute(int size, const void* data, CkReduction::reducerType type, CkSectionInfo& cookie,     \
+                            int user_flag = -1, int fragment = -1) {                                              \
+    periapt::contribute_to_section(cookie, size, data, type, nullptr, user_flag);                                 \
+  }                                                                                                               \
+  IS_STATIC void contribute(int size, const void* data, CkReduction::reducerType type, CkSectionInfo& cookie,     \
+                            const CkCallback& cb, int user_flag = -1, int fragment = -1) {                        \
+    periapt::contribute_to_section(cookie, size, data, type, &cb, user_flag);                                     \
+  }                                                                                                               \
+  template <typename T>                                                                                           \
+  IS_STATIC void contribute(const std::vector<T>& data, CkReduction::reducerType type, CkSectionInfo& cookie,     \
+                            int user_flag = -1, int fragment = -1) {                                              \
+    periapt::contribute_to_section(cookie, sizeof(T) * data.size(), data.data(), type, nullptr, user_flag);       \
+  }                                                                                                               \
+  template <typename T>                                                                                           \
+  IS_STATIC void contribute(const std::vector<T>& data, CkReduction::reducerType type, CkSectionInfo& cookie,     \
+                            const CkCallback& cb, int user_flag = -1, int fragment = -1) {                        \
+    periapt::contribute_to_section(cookie, sizeof(T) * data.size(), data.data(), type, &cb, user_flag);           \
   }

@@ -55,7 +55,7 @@ class SectionReduction {
   // `members`: of the whole section. `callback`: null for the client.
   void contribute(std::uint32_t round, std::uint32_t members, ReducerType type, const chare::Contribution& contribution,
                   const CkCallback* callback);
-  // The root's: who gets results of rounds that bring no callback.
+  // The root's: gets the results of rounds that bring no callback.
   void set_client(const CkCallback& client) { client_ = client; }
 
   std::uint32_t first_open() const { return first_; }

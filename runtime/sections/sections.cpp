@@ -315,7 +315,7 @@ void Sections::make_tree(Section& section, std::uint32_t number) {
   root.stale = root.unplaced;
 }
 
-// To the children of the first of the row: answers who they are.
+// To the children of the first of the row: answers their PEs.
 std::vector<int> Sections::send_setups(const SetupHeader& header, std::uint32_t number,
                                        const std::vector<SetupStop>& row) {
   std::vector<int> children;

@@ -10,8 +10,8 @@
 // once, wherever they move, and waits at the home of one that does not exist yet. Nothing else is needed for a
 // multicast to be right: in a tree each member stands at one PE.
 //
-// The PE tells the root who was not here, and where it believes them to be. Before the next multicast the root makes a
-// tree of the next version. Messages of a version wait until the PE has the tree of that version; a PE keeps an older
+// The PE tells the root which were not here, and where it believes them to be. Before the next multicast the root makes
+// a tree of the next version. Messages of a version wait until the PE has the tree of that version; a PE keeps an older
 // tree until it has seen all multicasts that went over it, of which the next setup tells the number.
 #pragma once
 #include <deque>
@@ -39,7 +39,7 @@ class Sections {
   void deliver(Delivery& call);
   void contribute(CkSectionInfo& cookie, ReducerType type, const chare::Contribution& contribution,
                   const CkCallback* callback);
-  // Who gets the results of reductions whose contributions name nobody.
+  // Gets the results of reductions whose contributions name no callback.
   void set_client(const std::vector<CkSectionID>& parts, const CkCallback& client);
 
   // For the watchdog: sections with an open reduction here, and what they wait for.
