@@ -138,6 +138,11 @@ class Victim : public CBase_Victim {
     if (mistake == "bad PE") thisProxy[60].insert(CkNumPes() + 3);
     if (mistake == "migrate nowhere") migrateMe(-5);
     if (mistake == "section of nobody") CProxySection_Victim().hello(1);
+    if (mistake == "delegated to nobody") {
+      CProxy_Victim delegated = thisProxy;
+      delegated.ckDelegate(CkGroupID{999});
+      delegated[1].hello(1);
+    }
     if (mistake == "section cookie of nobody") {
       CkSectionInfo none;
       CProxySection_Victim::contribute(none, CkCallback(CkReductionTarget(Main, done), mainProxy));

@@ -37,6 +37,7 @@ MISTAKES = {
     "double insertion": (1, [r"Victim\[50\] is inserted twice"], LAYOUTS),
     "double insertion elsewhere": (1, [r"Victim\[50\] is inserted twice: on PE \d and on PE \d"], LAYOUTS),
     "reducers": (1, ["different reducers"], LAYOUTS),
+    "delegated to nobody": (1, ["delegated proxy is used where its manager is not made yet", r"Victim\[2\]"], LAYOUTS),
     "section of nobody": (1, ["section proxy is used that was never set", r"Victim\[2\]"], LAYOUTS),
     "section cookie of nobody": (1, ["section whose CkSectionInfo names none", "CkGetSectionInfo"], LAYOUTS),
     "section message of another kind": (1, ["message that brings no section", "CkMcastBaseMsg"], LAYOUTS),
