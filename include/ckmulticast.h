@@ -1,3 +1,4 @@
-// Section multicasts need no library; this is for programs that include it.
+// Sections and CkMulticastMgr.
 #pragma once
 #include "charm++.h"
+#include "runtime/sections/multicast_manager.h"

@@ -40,6 +40,7 @@ class Block : public CMessage_Block {
  public:
   char* data;
 };
+class Part : public CkMcastBaseMsg, public CMessage_Part {};
 
 namespace {
 
@@ -306,6 +307,18 @@ std::vector<double>& of_pe() {
   return bytes;
 }
 
+class Few : public CBase_Few {
+  CkSectionInfo cookie_;
+
+ public:
+  Few() {}
+  explicit Few(CkMigrateMessage*) {}
+  void touch(Part* part) {
+    CkGetSectionInfo(cookie_, part);
+    CProxySection_Few::contribute(cookie_, CkCallback(CkReductionTarget(Main, reduced), mainProxy));
+  }
+};
+
 class Wide : public CBase_Wide {
   long sum_ = 0;
 
@@ -424,6 +437,7 @@ class Main : public CBase_Main {
     if (CkNumPes() == 1) one_pe();
     if (CkNumPes() == 2) two_pes();
     if (CkNumPes() > 2) reductions();
+    if (CkNumPes() > 1) section();
     ring();
     write_json();
     CkExit();
@@ -544,6 +558,17 @@ class Main : public CBase_Main {
             [this] { return collective([] { wideProxy.sum(true); }); });
     measure("reduce-array", "... each with a buffer of its own", 3500000, 0,
             [this] { return collective([] { wideProxy.sum(false); }); });
+  }
+
+  void section() {
+    if (!wanted("section")) return;
+    CProxy_Few few = CProxy_Few::ckNew(4096);
+    CProxySection_Few some = CProxySection_Few::ckNew(few.ckGetArrayID(), 0, 4095, 64);
+    measure("section", "section multicast + reduction, 64 of 4096 elements", 0, 0, [&] {
+      double sum = 0;
+      for (int i = 0; i < 200; ++i) sum += collective([&] { some.touch(new Part); });
+      return sum / 200;
+    });
   }
 
   double collective(const std::function<void()>& start) {

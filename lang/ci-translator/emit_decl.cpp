@@ -332,19 +332,20 @@ class DeclEmitter {
   /// proxy[i], proxy(i, j), ckLocalBranch().
   void selectors(const ChareNames& names) {
     if (names.isGroup()) {
-      out_.line("  " + names.element + " operator[](int impl_onPE) const { return " + names.element +
-                "(this->ckGetGroupID(), impl_onPE); }");
+      out_.line("  " + names.element + " operator[](int impl_onPE) const { return periapt::elementOf(" +
+                names.self("CProxy_") + ", " + names.element + "(this->ckGetGroupID(), impl_onPE)); }");
       out_.line("  " + names.local + "* ckLocalBranch() const { return static_cast<" + names.local +
                 "*>(periapt::localBranch(" + names.self("CProxy_") + ")); }");
       out_.line("  static " + names.local + "* ckLocalBranch(const CkGroupID& impl_id) { return " + names.proxy +
                 "(impl_id).ckLocalBranch(); }");
     }
     if (!names.isArray()) return;
-    const std::string make = "{ return " + names.element + "(this->ckGetArrayID(), ";
+    const std::string make =
+        "{ return periapt::elementOf(" + names.self("CProxy_") + ", " + names.element + "(this->ckGetArrayID(), ";
     out_.line("  " + names.element + " operator[](const " + names.arrayIndex + "& impl_index) const " + make +
-              "impl_index); }");
+              "impl_index)); }");
     out_.line("  " + names.element + " operator()(const " + names.arrayIndex + "& impl_index) const " + make +
-              "impl_index); }");
+              "impl_index)); }");
     if (names.dimensions < 1) return;
     std::string formals;
     std::string arguments;
@@ -354,7 +355,7 @@ class DeclEmitter {
       arguments += (i ? ", " : "") + name;
     }
     out_.line("  " + names.element + " operator()(" + formals + ") const " + make + names.arrayIndex + "(" + arguments +
-              ")); }");
+              "))); }");
   }
 
   /// CProxySection_X::ckNew: elements listed, or a range (first, last, step) in each dimension; section[i].

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/api/callback.h"
+#include "runtime/api/reduction_message.h"
 
 CkFuture CkCreateFuture();
 CkFuture CkCreateAttachedFuture(void* message);
@@ -32,8 +33,11 @@ class future {
   const CkFuture& handle() const { return handle_; }
 
   T get() const {
-    auto* message = static_cast<CkDataMsg*>(CkWaitFuture(handle_));
-    PUP::fromMem p(message->getData(), static_cast<std::size_t>(message->getSize()));
+    void* message = CkWaitFuture(handle_);
+    const auto in = [](auto* m) { return PUP::fromMem(m->getData(), static_cast<std::size_t>(m->getSize())); };
+    // A reduction's result, when the future's handle was its callback.
+    const bool reduced = periapt::envelope_of(message)->message_type == CMessage_CkReductionMsg::__idx;
+    PUP::fromMem p = reduced ? in(static_cast<CkReductionMsg*>(message)) : in(static_cast<CkDataMsg*>(message));
     PUP::detail::TemporaryObjectHolder<T> value;
     p | value.t;
     return std::move(value.t);

@@ -13,10 +13,27 @@
 #include "runtime/api/sections.h"
 #include "runtime/converse/converse.h"
 
+class CkDelegateMgr;
+
+class CkDelegateData;
+
 class CProxy {
  public:
-  bool ckIsDelegated() const { return false; }
-  void pup(PUP::er&) {}
+  // Calls go to a manager instead (runtime/api/delegation.h). The data belong to the proxy and its copies.
+  void ckDelegate(CkDelegateMgr* to, CkDelegateData* data = nullptr);
+  void ckDelegate(CkGroupID to);
+  void ckUndelegate() { delegation_ = 0; }
+  int ckIsDelegated() const { return delegation_ != 0; }
+  CkDelegateMgr* ckDelegatedTo() const;
+  CkDelegateData* ckDelegatedPtr() const;
+  CkGroupID ckDelegatedIdx() const;
+  void pup(PUP::er& p);
+
+  // An element's calls go where those of its collection go.
+  void ckDelegateLike(const CProxy& whole) { delegation_ = whole.delegation_; }
+
+ private:
+  std::int32_t delegation_ = 0;  // number of the manager and its data; 0: none
 };
 
 class CProxy_Chare : public CProxy {
@@ -28,7 +45,10 @@ class CProxy_Chare : public CProxy {
   operator const CkChareID&() const { return id_; }
   void ckSetChareID(const CkChareID& id) { id_ = id; }
   bool operator==(const CProxy_Chare& o) const { return id_ == o.id_; }
-  void pup(PUP::er& p) { p | id_; }
+  void pup(PUP::er& p) {
+    CProxy::pup(p);
+    p | id_;
+  }
 
  private:
   CkChareID id_;
@@ -49,7 +69,10 @@ class CProxy_Group : public CProxy {
   void ckSetReductionClient(CkCallback* cb) const;
   void setReductionClient(CkReductionClientFn fn, void* param = nullptr) const;
   void ckSetReductionClient(CkReductionClientFn fn, void* param = nullptr) const { setReductionClient(fn, param); }
-  void pup(PUP::er& p) { p | group_; }
+  void pup(PUP::er& p) {
+    CProxy::pup(p);
+    p | group_;
+  }
 
  private:
   CkGroupID group_;
@@ -73,16 +96,43 @@ class CProxySection_Group : public CProxy_Group {
  public:
   CProxySection_Group() = default;
   CProxySection_Group(const CkGroupID& group, const int* pes, int count, int factor = 0)
-      : CProxy_Group(group), sections_(1, CkSectionID(group, pes, count, factor)) {}
+      : CProxy_Group(group), sections_(1, CkSectionID(group, pes, count, factor)) {
+    periapt::name_section(sections_);
+  }
+  CProxySection_Group(const CkGroupID& group, const std::vector<int>& pes, int factor = 0)
+      : CProxySection_Group(group, pes.data(), static_cast<int>(pes.size()), factor) {}
+  static CkSectionID ckNew(const CkGroupID& group, const int* pes, int count, int factor = USE_DEFAULT_BRANCH_FACTOR) {
+    return CkSectionID(group, pes, count, factor);
+  }
+  static CkSectionID ckNew(const CkGroupID& group, const std::vector<int>& pes,
+                           int factor = USE_DEFAULT_BRANCH_FACTOR) {
+    return CkSectionID(group, pes, factor);
+  }
+  CProxySection_Group(const CkSectionID& section) : CProxy_Group(section.get_aid()), sections_(1, section) {
+    periapt::name_section(sections_);
+  }
   // Members of several groups.
   CProxySection_Group(int n, const CkGroupID* groups, int const* const* pes, const int* counts, int factor = 0)
       : CProxy_Group(groups[0]) {
     for (int i = 0; i < n; ++i) sections_.emplace_back(groups[i], pes[i], counts[i], factor);
+    periapt::name_section(sections_);
   }
   CProxySection_Group(const IrrGroup* g) : CProxy_Group(g) {}
+  // As they are: what has no name gets none.
+  explicit CProxySection_Group(std::vector<CkSectionID>&& parts)
+      : CProxy_Group(parts[0].get_aid()), sections_(std::move(parts)) {}
   int ckGetNumSections() const { return static_cast<int>(sections_.size()); }
   CkSectionID& ckGetSectionID(int i = 0) { return sections_[i]; }
   const CkSectionID& ckGetSectionID(int i = 0) const { return sections_[i]; }
+  CkSectionID* ckGetSectionIDs() { return sections_.data(); }
+  const std::vector<CkSectionID>& ckGetParts() const { return sections_; }
+  CkSectionInfo& ckGetSectionInfo() { return sections_[0]._cookie; }
+  CkGroupID ckGetGroupIDn(int i) const { return sections_[i]._cookie.get_aid(); }
+  int ckGetBfactor() const { return sections_[0].bfactor; }
+  PERIAPT_SECTION_CONTRIBUTE(static)
+  void setReductionClient(CkCallback* cb) const;
+  using CProxy_Group::setReductionClient;
+  void ckSectionDelegate(CkDelegateMgr* manager, int opts = 1);
   const int* ckGetElements(int i = 0) const { return sections_[i].pelist.data(); }
   int ckGetNumElements(int i = 0) const { return static_cast<int>(sections_[i].pelist.size()); }
   void pup(PUP::er& p);
@@ -108,7 +158,10 @@ PUPbytes(CmiGroup)
   void ckSetGroupID(CkGroupID group) { group_ = group; }
   bool operator==(const CProxy_NodeGroup& o) const { return group_ == o.group_; }
   void ckSetReductionClient(CkCallback* cb) const;
-  void pup(PUP::er& p) { p | group_; }
+  void pup(PUP::er& p) {
+    CProxy::pup(p);
+    p | group_;
+  }
 
  private:
   CkGroupID group_;
@@ -149,7 +202,10 @@ class CProxy_ArrayBase : public CProxy {
   void ckSetReductionClient(CkCallback* cb) const;
   void setReductionClient(CkReductionClientFn fn, void* param = nullptr) const;
   void ckSetReductionClient(CkReductionClientFn fn, void* param = nullptr) const { setReductionClient(fn, param); }
-  void pup(PUP::er& p) { p | array_; }
+  void pup(PUP::er& p) {
+    CProxy::pup(p);
+    p | array_;
+  }
 
  private:
   CkArrayID array_;
@@ -188,11 +244,20 @@ class CProxySection_ArrayBase : public CProxy_ArrayBase {
  public:
   CProxySection_ArrayBase() = default;
   CProxySection_ArrayBase(const CkArrayID& array, const CkArrayIndex* elements, int count, int factor = 0)
-      : CProxy_ArrayBase(array), sections_(1, CkSectionID(array, elements, count, factor)) {}
+      : CProxy_ArrayBase(array), sections_(1, CkSectionID(array, elements, count, factor)) {
+    periapt::name_section(sections_);
+  }
   CProxySection_ArrayBase(const CkArrayID& array, const std::vector<CkArrayIndex>& elements, int factor = 0)
-      : CProxy_ArrayBase(array), sections_(1, CkSectionID(array, elements, factor)) {}
+      : CProxy_ArrayBase(array), sections_(1, CkSectionID(array, elements, factor)) {
+    periapt::name_section(sections_);
+  }
+  // As they are.
+  explicit CProxySection_ArrayBase(std::vector<CkSectionID>&& parts)
+      : CProxy_ArrayBase(parts[0].get_aid()), sections_(std::move(parts)) {}
   CProxySection_ArrayBase(const CkSectionID& section)
-      : CProxy_ArrayBase(section._cookie.get_aid()), sections_(1, section) {}
+      : CProxy_ArrayBase(section._cookie.get_aid()), sections_(1, section) {
+    periapt::name_section(sections_);
+  }
   CProxySection_ArrayBase(const std::vector<CkArrayID>& arrays, const std::vector<std::vector<CkArrayIndex>>& elements,
                           int factor = 0);
   CProxySection_ArrayBase(int n, const CkArrayID* arrays, CkArrayIndex const* const* elements, const int* counts,
@@ -201,7 +266,17 @@ class CProxySection_ArrayBase : public CProxy_ArrayBase {
   CkSectionID* ckGetSectionIDs() { return sections_.data(); }
   CkSectionID& ckGetSectionID(int i = 0) { return sections_[i]; }
   const CkSectionID& ckGetSectionID(int i = 0) const { return sections_[i]; }
+  const std::vector<CkSectionID>& ckGetParts() const { return sections_; }
   CkSectionInfo& ckGetSectionInfo() { return sections_[0]._cookie; }
+  int ckGetBfactor() const { return sections_[0].bfactor; }
+  PERIAPT_SECTION_CONTRIBUTE(static)
+  // Gets the results of reductions whose contributions name no callback.
+  void setReductionClient(CkCallback* cb) const;
+  using CProxy_ArrayBase::setReductionClient;
+  // Nothing is to be done when the section is used from another PE than where it was made.
+  void resetSection() {}
+  void ckSectionDelegate(CkDelegateMgr* manager, int opts = 1);
+  void ckAutoDelegate(int = 1) {}
   CkArrayID ckGetArrayIDn(int i) const { return sections_[i]._cookie.get_aid(); }
   CkArrayIndex* ckGetArrayElements(int i = 0) const { return const_cast<CkArrayIndex*>(sections_[i]._elems.data()); }
   int ckGetNumElements(int i = 0) const { return static_cast<int>(sections_[i]._elems.size()); }
@@ -212,6 +287,17 @@ class CProxySection_ArrayBase : public CProxy_ArrayBase {
   std::vector<CkSectionID> sections_;
 };
 typedef CProxySection_ArrayBase CProxySection_ArrayElement;
+
+namespace periapt {
+// Proxies of classes with several bases are several proxies: those are not delegated.
+template <class Element, class Whole>
+Element elementOf(const Whole& whole, Element element) {
+  if constexpr (std::is_convertible<Element*, CProxy*>::value &&
+                std::is_convertible<const Whole*, const CProxy*>::value)
+    element.ckDelegateLike(whole);
+  return element;
+}
+}  // namespace periapt
 
 // Indices of the runtime's own bases, for generated classes to derive from.
 class CkIndex_Chare {

@@ -6,6 +6,7 @@
 #include "runtime/entry/start_gate.h"
 #include "runtime/objects/node_groups.h"
 #include "runtime/registry/dependencies.h"
+#include "runtime/sections/sections.h"
 
 namespace periapt {
 
@@ -82,6 +83,8 @@ void deliver(PeObjects& objects, Delivery& call) {
       return objects.wait_for_collection(call);
     case Target::broadcast:
       return deliver_broadcast(objects, call);
+    case Target::section:
+      return objects.sections->deliver(call);
     case Target::group:
       return deliver_group(objects, call);
     case Target::chare:

@@ -182,37 +182,13 @@ CProxySection_ArrayBase::CProxySection_ArrayBase(const std::vector<CkArrayID>& a
                                                  const std::vector<std::vector<CkArrayIndex>>& elements, int factor)
     : CProxy_ArrayBase(arrays[0]) {
   for (std::size_t i = 0; i < arrays.size(); ++i) sections_.emplace_back(arrays[i], elements[i], factor);
+  periapt::name_section(sections_);
 }
 CProxySection_ArrayBase::CProxySection_ArrayBase(int n, const CkArrayID* arrays, CkArrayIndex const* const* elements,
                                                  const int* counts, int factor)
     : CProxy_ArrayBase(arrays[0]) {
   for (int i = 0; i < n; ++i) sections_.emplace_back(arrays[i], elements[i], counts[i], factor);
-}
-
-namespace {
-void pup_sections(PUP::er& p, std::vector<CkSectionID>& sections) {
-  int n = static_cast<int>(sections.size());
-  p | n;
-  sections.resize(n);
-  for (CkSectionID& section : sections) section.pup(p);
-}
-}  // namespace
-CProxySection_Group periapt::listed(const CProxy_Group& group, int count, const int* pes) {
-  return CProxySection_Group(group.ckGetGroupID(), pes, count);
-}
-CProxySection_Group periapt::listed(const CProxy_Group& group, const CmiGroup& pes) {
-  int count;
-  int* list;
-  CmiLookupGroup(pes, &count, &list);
-  return CProxySection_Group(group.ckGetGroupID(), list, count);
-}
-void CProxySection_Group::pup(PUP::er& p) {
-  CProxy_Group::pup(p);
-  pup_sections(p, sections_);
-}
-void CProxySection_ArrayBase::pup(PUP::er& p) {
-  CProxy_ArrayBase::pup(p);
-  pup_sections(p, sections_);
+  periapt::name_section(sections_);
 }
 
 // --- maps ------------------------------------------------------------------------------------------------------------

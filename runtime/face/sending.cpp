@@ -2,10 +2,12 @@
 #include <utility>
 
 #include "base/fatal.h"
+#include "runtime/api/delegation.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/objects/node_groups.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/scheduler/process.h"
+#include "runtime/sections/sections.h"
 
 namespace periapt {
 
@@ -55,7 +57,7 @@ void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const vo
   Pe& pe = *Pe::current();
   check_group(proxy.ckGetGroupID(), ep);
   const int to = proxy.ckGetGroupPe();
-  if (!inline_fits(send))
+  if (!inline_fits(send) || proxy.ckIsDelegated())
     return send_message(proxy, ep, send,
                         payload_of(message_of_call(Target::group, ep, 0, 0, arguments, length).release()));
   if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes())) bad_pe(to, "PE", ep);
@@ -68,18 +70,20 @@ void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const vo
 OpenCall open_call(const CProxyElement_Group& proxy, int ep, unsigned length) {
   Pe& pe = *Pe::current();
   const int to = proxy.ckGetGroupPe();
-  if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes()) || pe.watched(Observer::created)) return {};
+  if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes()) || pe.watched(Observer::created) ||
+      proxy.ckIsDelegated())
+    return {};
   return open_call_to(pe, to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0);
 }
 OpenCall open_call(const CProxy_Chare& proxy, int ep, unsigned length) {
   Pe& pe = *Pe::current();
   const CkChareID id = proxy.ckGetChareID();
-  if (id.onPE < 0 || pe.watched(Observer::created)) return {};
+  if (id.onPE < 0 || pe.watched(Observer::created) || proxy.ckIsDelegated()) return {};
   return open_call_to(pe, id.onPE, call_meta(static_cast<std::uint16_t>(ep), 0, length), id.serial);
 }
 OpenCall open_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned length) {
   ArrayManager* manager = find_array(PeObjects::current(), proxy.ckGetArrayID());
-  if (!manager) [[unlikely]]
+  if (!manager || proxy.ckIsDelegated()) [[unlikely]]
     return {};
   return manager->open_call(proxy.ckGetID(), proxy.ckGetIndex(), ep, length);
 }
@@ -88,6 +92,7 @@ void close_call(const OpenCall& call) {
 }
 
 void send_message(const CProxyElement_Group& proxy, int ep, unsigned send, void* payload) {
+  if (delegate(proxy, ep, payload)) return;
   Pe& pe = *Pe::current();
   check_group(proxy.ckGetGroupID(), ep);
   const int to = proxy.ckGetGroupPe();
@@ -102,7 +107,7 @@ void send_call(const CProxy_Group& proxy, int ep, unsigned send, const void* arg
   check_group(proxy.ckGetGroupID(), ep);
   // Few PEs: a line to each costs less than a message and a tree.
   constexpr int few = 8;
-  if (pes > few || !inline_fits(send))
+  if (pes > few || !inline_fits(send) || proxy.ckIsDelegated())
     return send_message(proxy, ep, send,
                         payload_of(message_of_call(Target::group, ep, 0, 0, arguments, length).release()));
   const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length);
@@ -114,6 +119,7 @@ void send_call(const CProxy_Group& proxy, int ep, unsigned send, const void* arg
 }
 
 void send_message(const CProxy_Group& proxy, int ep, unsigned send, void* payload) {
+  if (delegate(proxy, ep, payload)) return;
   Pe& pe = *Pe::current();
   check_group(proxy.ckGetGroupID(), ep);
   Message message =
@@ -126,19 +132,28 @@ void send_message(const CProxy_Group& proxy, int ep, unsigned send, void* payloa
   pe.send(pe.index, std::move(message));
 }
 
-void send_message(const CProxySection_Group& proxy, int ep, unsigned send, void* payload) {
-  Message message = Message::from_payload(payload);
+// Sections of node groups, which have no tree, and the members that a call lists.
+namespace {
+template <class Element>
+void send_to_each(const CProxySection_Group& proxy, int ep, unsigned send, Message message) {
   pack(message);
-  for (int i = 0; i < proxy.ckGetNumSections(); ++i) {
-    const CkSectionID& section = proxy.ckGetSectionID(i);
-    for (int to : section.pelist)
-      send_message(CProxyElement_Group(section._cookie.get_aid(), to), ep, send, payload_of(message.copy().release()));
-  }
+  for (const CkSectionID& part : proxy.ckGetParts())
+    for (int to : part.pelist)
+      send_message(Element(part.get_aid(), to), ep, send, payload_of(message.copy().release()));
+}
+}  // namespace
+void send_message(const CProxySection_Group& proxy, int ep, unsigned send, void* payload) {
+  if (delegate(proxy, ep, payload)) return;
+  if (entry_info(ep).target == Target::node_group)
+    return send_to_each<CProxyElement_NodeGroup>(proxy, ep, send, Message::from_payload(payload));
+  if (!proxy.ckGetParts().empty() && !proxy.ckGetParts()[0]._cookie.names_section())
+    return send_to_each<CProxyElement_Group>(proxy, ep, send, Message::from_payload(payload));
+  PeObjects::current().sections->multicast(proxy.ckGetParts(), addressed(payload, Target::section, ep, send, 0, 0));
 }
 
 void send_call(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
   Pe& pe = *Pe::current();
-  if (!inline_fits(send))
+  if (!inline_fits(send) || proxy.ckIsDelegated())
     return send_message(proxy, ep, send,
                         payload_of(message_of_call(Target::node_group, ep, 0, 0, arguments, length).release()));
   const int to = pe_of_node(pe, proxy.ckGetGroupPe(), ep);
@@ -147,6 +162,7 @@ void send_call(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, cons
                Pe::Counting::yes);
 }
 void send_message(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, void* payload) {
+  if (delegate(proxy, ep, payload)) return;
   Pe& pe = *Pe::current();
   check_group(proxy.ckGetGroupID(), ep);
   const int to = pe_of_node(pe, proxy.ckGetGroupPe(), ep);
@@ -155,6 +171,7 @@ void send_message(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, v
           addressed(payload, Target::node_group, ep, send, static_cast<std::uint32_t>(proxy.ckGetGroupID().idx), 0));
 }
 void send_message(const CProxy_NodeGroup& proxy, int ep, unsigned send, void* payload) {
+  if (delegate(proxy, ep, payload)) return;
   Message message = Message::from_payload(payload);
   pack(message);
   const int nodes = Process::current()->count();
@@ -197,13 +214,14 @@ CkChareID receiver(const CProxy_Chare& proxy, int ep) {
 void send_call(const CProxy_Chare& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
   Pe& pe = *Pe::current();
   const CkChareID id = receiver(proxy, ep);
-  if (!inline_fits(send))
+  if (!inline_fits(send) || proxy.ckIsDelegated())
     return send_message(proxy, ep, send,
                         payload_of(message_of_call(Target::chare, ep, 0, 0, arguments, length).release()));
   note_created(pe, id.onPE, ep, length);
   pe.send_call(id.onPE, call_meta(static_cast<std::uint16_t>(ep), 0, length), id.serial, arguments, Pe::Counting::yes);
 }
 void send_message(const CProxy_Chare& proxy, int ep, unsigned send, void* payload) {
+  if (delegate(proxy, ep, payload)) return;
   Pe& pe = *Pe::current();
   const CkChareID id = receiver(proxy, ep);
   note_created(pe, id.onPE, ep, envelope_of(payload)->size);
@@ -214,7 +232,8 @@ void send_message(const CProxy_Chare& proxy, int ep, unsigned send, void* payloa
 
 void send_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
   ArrayManager* manager = find_array(PeObjects::current(), proxy.ckGetArrayID());
-  if (manager && inline_fits(send)) return manager->call(proxy.ckGetID(), proxy.ckGetIndex(), ep, arguments, length);
+  if (manager && inline_fits(send) && !proxy.ckIsDelegated())
+    return manager->call(proxy.ckGetID(), proxy.ckGetIndex(), ep, arguments, length);
   send_message(proxy, ep, send, payload_of(message_of_call(Target::array, ep, 0, 0, arguments, length).release()));
 }
 int receiver_pe(const CProxyElement_ArrayBase& proxy) {
@@ -233,6 +252,7 @@ int receiver_pe(const CProxyElement_NodeGroup& proxy) {
 int receiver_pe(const CProxy_Chare& proxy) { return proxy.ckGetChareID().onPE; }
 
 void send_message(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, void* payload) {
+  if (delegate(proxy, ep, payload)) return;
   PeObjects& objects = PeObjects::current();
   Message message = addressed(payload, Target::array, ep, send, 0, 0);
   ArrayManager* manager = find_array(objects, proxy.ckGetArrayID());
@@ -240,17 +260,12 @@ void send_message(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, v
   ArrayManager::send_early(objects, proxy.ckGetArrayID(), proxy.ckGetID(), proxy.ckGetIndex(), std::move(message));
 }
 void send_message(const CProxy_ArrayBase& proxy, int ep, unsigned send, void* payload) {
+  if (delegate(proxy, ep, payload)) return;
   ArrayBroadcasts::send(proxy.ckGetArrayID(), addressed(payload, Target::broadcast, ep, send, 0, 0));
 }
 void send_message(const CProxySection_ArrayBase& proxy, int ep, unsigned send, void* payload) {
-  Message message = Message::from_payload(payload);
-  pack(message);
-  for (int i = 0; i < proxy.ckGetNumSubSections(); ++i) {
-    const CkSectionID& section = proxy.ckGetSectionID(i);
-    for (const CkArrayIndex& index : section._elems)
-      send_message(CProxyElement_ArrayBase(section._cookie.get_aid(), index), ep, send,
-                   payload_of(message.copy().release()));
-  }
+  if (delegate(proxy, ep, payload)) return;
+  PeObjects::current().sections->multicast(proxy.ckGetParts(), addressed(payload, Target::section, ep, send, 0, 0));
 }
 
 void* local_object(const CProxyElement_ArrayBase& proxy) {

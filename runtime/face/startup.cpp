@@ -28,6 +28,8 @@
 #include "runtime/objects/protocols.h"
 #include "runtime/scheduler/misspelt.h"
 #include "runtime/scheduler/process.h"
+#include "runtime/sections/multicast_manager.h"
+#include "runtime/sections/sections.h"
 #include "runtime/zero_copy/zero_copy_entries.h"
 #include "runtime/zero_copy/zero_copy_parts.h"
 
@@ -70,6 +72,8 @@ void register_core() {
   register_array_locations();
   CkIndex_CkArrayMap::__idx = CkRegisterChare("CkArrayMap", sizeof(CkArrayMap), TypeGroup);
   ArrayManager::register_entries();
+  Sections::register_entries();
+  CkMulticastMgr::register_class();
   Futures::register_entries();
   PeProtocols::register_entries();
   Watchdog::register_entries();
@@ -111,6 +115,7 @@ void make_mainchares(Pe& pe) {
 void begin(Pe& pe) {
   give_crash_stack();
   pe.objects = new PeObjects(pe);
+  pe.objects->sections = std::make_shared<Sections>(*pe.objects);
   pe.objects->start_gate = std::make_shared<StartGate>(*pe.objects);
   pe.objects->watchdog = std::make_shared<Watchdog>(*pe.objects);
   pe.conditions.set_epoch_ns(0);

@@ -15,6 +15,7 @@
 #include "runtime/objects/futures.h"
 #include "runtime/objects/node_groups.h"
 #include "runtime/scheduler/process.h"
+#include "runtime/sections/sections.h"
 #include "runtime/zero_copy/zero_copy_entries.h"
 
 namespace periapt {
@@ -96,6 +97,7 @@ Watchdog::Answer Watchdog::look(PeObjects& objects) {
   if (pe.rank == 0) a.undeliverable += node_groups().waiting();
   a.waiting = objects.futures->waiting();
   objects.for_each_reduction([&](const Reduction& reduction) { a.waiting += reduction.open() ? 1 : 0; });
+  a.waiting += objects.sections->waiting();
   if (objects.balance) a.waiting += objects.balance->waiting();
   if (objects.posts) a.waiting += objects.posts->waiting();
   a.idle_s = pe.idle_seconds();
@@ -158,6 +160,7 @@ std::string Watchdog::explain(PeObjects& objects) {
   });
   if (objects.pe.rank == 0) text += node_groups().describe_waiting();
   objects.for_each_reduction([&](const Reduction& reduction) { text += reduction.describe(); });
+  text += objects.sections->describe();
   if (std::size_t threads = objects.futures->waiting())
     text += std::to_string(threads) + (threads == 1 ? " thread" : " threads") + " on PE " +
             std::to_string(objects.pe.index) + " wait for a future, a callback or the answer of a [sync] call\n";

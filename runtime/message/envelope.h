@@ -22,6 +22,7 @@ enum class Target : std::uint8_t {
   node_group,  // collection = group
   array,       // collection = array, element = element id
   broadcast,   // collection = array, element = epoch: every element of the array on the PE
+  section,     // collection = PE that the section was made on, element = its number there and the tree's version
 };
 
 enum EnvelopeFlag : std::uint8_t {

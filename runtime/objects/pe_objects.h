@@ -24,6 +24,7 @@ class Reduction;
 class Futures;
 class PeProtocols;
 class Quiescence;
+class Sections;
 class StartGate;
 class Watchdog;
 namespace zero_copy {
@@ -72,6 +73,7 @@ class PeObjects {
   std::unique_ptr<Futures> futures;
   std::unique_ptr<Quiescence> quiescence;
   // Made by floors above this one, which know what they are.
+  std::shared_ptr<Sections> sections;
   std::shared_ptr<StartGate> start_gate;
   std::shared_ptr<Watchdog> watchdog;
   BalanceHook* balance = nullptr;  // set by runtime/loadbalance

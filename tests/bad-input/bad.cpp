@@ -158,6 +158,35 @@ class Victim : public CBase_Victim {
     if (mistake == "pup") thisProxy[thisIndex].ckEmigrate((CkMyPe() + 1) % CkNumPes());
     if (mistake == "bad PE") thisProxy[60].insert(CkNumPes() + 3);
     if (mistake == "migrate nowhere") migrateMe(-5);
+    if (mistake == "section of nobody") CProxySection_Victim().hello(1);
+    if (mistake == "delegated to nobody") {
+      CProxy_Victim delegated = thisProxy;
+      delegated.ckDelegate(CkGroupID{999});
+      delegated[1].hello(1);
+    }
+    if (mistake == "section cookie of nobody") {
+      CkSectionInfo none;
+      CProxySection_Victim::contribute(none, CkCallback(CkReductionTarget(Main, done), mainProxy));
+    }
+    if (mistake == "section message of another kind") {
+      CkSectionInfo cookie;
+      void* message = CkDataMsg::buildNew(4, "four");
+      CkGetSectionInfo(cookie, message);
+    }
+    if (mistake == "section with one that does not exist" || mistake == "section reduction without one" ||
+        mistake == "section contributed to twice") {
+      std::vector<CkArrayIndex1D> members{CkArrayIndex1D(1), CkArrayIndex1D(2)};
+      if (mistake == "section with one that does not exist") members.emplace_back(77);
+      CProxySection_Victim section = CProxySection_Victim::ckNew(thisProxy, members);
+      if (mistake == "section with one that does not exist") section.hello(1);
+      CkSectionInfo cookie = section.ckGetSectionInfo();
+      const CkCallback callback(CkReductionTarget(Main, done), mainProxy);
+      CProxySection_Victim::contribute(cookie, callback);
+      for (int i = 0; i < 2 && mistake == "section contributed to twice"; ++i) {
+        CkSectionInfo fresh = section.ckGetSectionInfo();
+        CProxySection_Victim::contribute(fresh, CkCallback(CkCallback::ignore));
+      }
+    }
     if (mistake == "half a reduction") contribute(CkCallback(CkReductionTarget(Main, done), mainProxy));
     if (mistake.rfind("forged", 0) == 0) forge(mistake);
     if (mistake == "code 3") CkExit(3);

@@ -43,6 +43,13 @@ MISTAKES = {
     "double insertion": (1, [r"Victim\[50\] is inserted twice"], LAYOUTS),
     "double insertion elsewhere": (1, [r"Victim\[50\] is inserted twice: on PE \d and on PE \d"], LAYOUTS),
     "reducers": (1, ["different reducers"], LAYOUTS),
+    "delegated to nobody": (1, ["delegated proxy is used where its manager is not made yet", r"Victim\[2\]"], LAYOUTS),
+    "section of nobody": (1, ["section proxy is used that was never set", r"Victim\[2\]"], LAYOUTS),
+    "section cookie of nobody": (1, ["section whose CkSectionInfo names none", "CkGetSectionInfo"], LAYOUTS),
+    "section message of another kind": (1, ["message that brings no section", "CkMcastBaseMsg"], LAYOUTS),
+    "section with one that does not exist": (1, ["nothing has moved", r"Victim\[77\], which does not exist", "hello"], LAYOUTS),
+    "section contributed to twice": (1, ["more contributions than the section has members", "which has 2 members"],
+                                     LAYOUTS),
     "pup": (1, ["PUP", "bytes"], ["+p4", "+p4 +ppn 2"]),
     "bad PE": (1, ["60.* is to be inserted on PE", "there (are|is) "], LAYOUTS),
     "migrate nowhere": (1, [r"Victim\[2\] is to migrate to PE -5", "numbered 0 to"], LAYOUTS),
@@ -81,6 +88,7 @@ ON_ITS_PE = ["stack overflow", "thread overflow", "exit", "_exit"]
 # A standstill that something from outside could end: told, not ended.
 STANDSTILLS = {
     "nothing": [r"CkExit\(\) was not called"],
+    "section reduction without one": [r"reduction 0 of section 1 of PE \d: PE \d has 1 of 2 contributions"],
     "half a reduction": [r"reduction 0 of Victim: \d of \d contributors on PE 0"],
     "zero copy post never": [r"array 0 of Victim::.*grasp.* waits for CkPostBuffer\(\) with tag 5"],
     "wait for ever": ["1 thread on PE 0 wait"],

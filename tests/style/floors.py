@@ -42,7 +42,8 @@ FLOORS = {
     "runtime/objects": ["runtime/collective"],
     "runtime/zero_copy": ["runtime/objects"],
     "runtime/array": ["runtime/zero_copy"],
-    "runtime/entry": ["runtime/array", "runtime/converse"],
+    "runtime/sections": ["runtime/array"],
+    "runtime/entry": ["runtime/sections", "runtime/converse"],
     "runtime/face": ["runtime/entry"],
     # floor 4. Siblings.
     "runtime/loadbalance": ["runtime/face"],

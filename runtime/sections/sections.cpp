@@ -1,0 +1,432 @@
+// See sections.h.
+#include "runtime/sections/sections.h"
+
+#include <algorithm>
+
+#include "base/fatal.h"
+#include "runtime/array/array_manager.h"
+#include "runtime/objects/protocols.h"
+#include "runtime/registry/runtime_message.h"
+#include "runtime/scheduler/process.h"
+
+namespace periapt {
+
+namespace {
+int entry_define, entry_setup, entry_stale, entry_client;
+
+// A member, by its number, and where it is believed to be.
+struct Misplaced {
+  std::uint32_t number;
+  std::int32_t pe;
+};
+
+// A cookie in the message, where there is room for one, is set.
+void put_cookie(Message& message, const CkSectionInfo& cookie) {
+  if (message->size < sizeof(CkMcastBaseMsg)) return;
+  auto* base = static_cast<CkMcastBaseMsg*>(message.payload());
+  if (!CkMcastBaseMsg::checkMagic(base)) return;
+  base->_cookie = cookie;
+  base->_cookie.redNo = 0;
+}
+
+[[noreturn]] void never_set(const std::string& what) {
+  fatal("a section proxy is used that was never set", describe_running(*Pe::current()), what,
+        "give it a section with CProxySection_X::ckNew(array, elements) or an assignment first");
+}
+}  // namespace
+
+// A setup is a SetupHeader, then a Stop and its members for each PE of a piece of the row, the receiver's first.
+struct Sections::SetupHeader {
+  std::uint32_t version;
+  std::uint32_t first_open;  // reduction
+  std::int32_t parent;
+  std::int32_t branching;
+  std::int32_t root;
+  std::uint32_t stops;
+  std::uint32_t unused[2];
+};
+struct Sections::Stop {
+  std::int32_t pe;
+  std::uint32_t members;
+  std::uint32_t after;  // the version of the setup before, and the multicasts over that tree
+  std::uint32_t sent;
+};
+struct Sections::SetupStop {
+  Stop stop;
+  const SectionMember* members;
+};
+
+void Sections::register_entries() {
+  entry_define = register_runtime_entry("section: its members", on_define);
+  entry_setup = register_runtime_entry("section: a tree", on_setup);
+  entry_stale = register_runtime_entry("section: members have moved", on_stale);
+  entry_client = register_runtime_entry("section: reduction client", on_client);
+  SectionReduction::register_entries(for_reduction);
+}
+
+Sections::Section& Sections::section(int root, std::uint32_t number) {
+  std::unique_ptr<Section>& found = sections_[static_cast<std::uint64_t>(root) << 32 | number];
+  if (!found) found = std::make_unique<Section>(*objects_.protocols, root, number);
+  return *found;
+}
+
+// --- names and members -----------------------------------------------------------------------------------------------
+
+void Sections::name(std::vector<CkSectionID>& parts) {
+  if (parts.empty() || parts[0]._cookie.names_section()) return;
+  std::uint32_t members = 0;
+  for (const CkSectionID& part : parts) members += static_cast<std::uint32_t>(part._elems.size() + part.pelist.size());
+  ++made_;
+  for (CkSectionID& part : parts) {
+    part._cookie.pe = pe_.index;
+    part._cookie.number = made_;
+    part._cookie.members = members;
+  }
+}
+
+void Sections::tell_members(int root, std::uint32_t number, const std::vector<CkSectionID>& parts) {
+  auto& list = const_cast<std::vector<CkSectionID>&>(parts);
+  const auto pup_all = [&](PUP::er& p) {
+    std::uint32_t count = static_cast<std::uint32_t>(list.size());
+    p | count;
+    for (CkSectionID& part : list) part.pup(p);
+  };
+  PUP::sizer sizer;
+  pup_all(sizer);
+  Message message = Message::make(sizer.size());
+  PUP::toMem p(message.payload());
+  pup_all(p);
+  pe_.send(root,
+           runtime_message(std::move(message), entry_define, static_cast<std::uint32_t>(root), section_key(number, 0)));
+}
+
+void Sections::on_define(Pe& pe, Delivery& call) {
+  Sections& self = *pe.objects->sections;
+  PUP::fromMem p(call.arguments, call.length);
+  std::uint32_t count = 0;
+  p | count;
+  std::vector<CkSectionID> parts(count);
+  for (CkSectionID& part : parts) part.pup(p);
+  Section& section = self.section(call);
+  if (!section.root) self.define(section, parts);
+  self.release_waiting(section);
+}
+
+void Sections::define(Section& section, const std::vector<CkSectionID>& parts) {
+  section.root = std::make_unique<Root>();
+  Root& root = *section.root;
+  if (parts[0].bfactor != USE_DEFAULT_BRANCH_FACTOR) root.branching = std::abs(parts[0].bfactor);
+  root.members.reserve(parts[0]._cookie.members);
+  for (const CkSectionID& part : parts) {
+    const auto add = [&](const CkArrayIndex& index, std::uint64_t id, int place) {
+      root.members.push_back({index, id, part._cookie.aid.index(), static_cast<std::uint32_t>(root.members.size())});
+      root.places.push_back(place);
+    };
+    for (const CkArrayIndex& index : part._elems) add(index, chare::compact_id(index).value_or(0), -1);
+    for (int pe : part.pelist) add(CkArrayIndex(), 0, pe);
+  }
+}
+
+// --- multicasts ------------------------------------------------------------------------------------------------------
+
+void Sections::multicast(const std::vector<CkSectionID>& parts, Message message) {
+  if (parts.empty()) never_set(entry_name(message->entry));
+  for (const CkSectionID& part : parts)
+    for (int pe : part.pelist)
+      if (pe < 0 || pe >= pe_.process.pes()) bad_pe(pe, "PE", message->entry);
+  const CkSectionInfo& cookie = parts[0]._cookie;
+  put_cookie(message, cookie);
+  Section& to = section(cookie.pe, cookie.number);
+  if (cookie.pe == pe_.index) {
+    if (!to.root) define(to, parts);
+    return send_down(to, cookie.number, std::move(message));
+  }
+  if (!std::exchange(to.told, true)) tell_members(cookie.pe, cookie.number, parts);
+  address(message, Target::section, message->entry, static_cast<std::uint32_t>(cookie.pe),
+          section_key(cookie.number, 0));
+  send_to(pe_, cookie.pe, std::move(message));
+}
+
+void Sections::send_down(Section& section, std::uint32_t number, Message message) {
+  Root& root = *section.root;
+  if (root.members.empty()) return;
+  if (root.stale) make_tree(section, number);
+  ++root.sent;
+  if (message.shared()) message = message.copy();
+  if (!shareable(message)) pack(message);
+  address(message, Target::section, message->entry, static_cast<std::uint32_t>(pe_.index),
+          section_key(number, section.tree->version));
+  note_created(root, message);
+  for (int child : section.tree->children) pe_.send(child, message.share());
+  pe_.send(pe_.index, std::move(message));
+}
+
+void Sections::note_created(const Root& root, const Message& message) {
+  if (!pe_.watched(Observer::created)) [[likely]]
+    return;
+  for (const SectionMember& m : root.members)
+    pe_.notify_created({root.places[m.number], message->entry, message->size, static_cast<std::uint32_t>(m.collection),
+                        m.of_group() ? 0 : m.id});
+}
+
+void Sections::deliver(Delivery& call) {
+  Section& to = section(call);
+  const std::uint32_t version = section_version_of(call.element);
+  if (version == 0) {
+    if (!to.root) return to.waiting.push_back(keep(pe_, call));
+    return send_down(to, section_number_of(call.element), std::move(call.message));
+  }
+  if (version > to.version()) return to.waiting.push_back(keep(pe_, call));
+  const std::shared_ptr<Tree> tree = tree_of(to, version);
+  const Message message = std::move(call.message);
+  if (static_cast<int>(call.collection) != pe_.index)  // the root has done it
+    for (int child : tree->children) pe_.send(child, message.share());
+  give_to_members(call, *tree, message);
+}
+
+// The tree for one more multicast; it is forgotten after the last one.
+std::shared_ptr<Sections::Tree> Sections::tree_of(Section& section, std::uint32_t version) {
+  if (section.tree->version == version) {
+    ++section.tree->seen;
+    return section.tree;
+  }
+  const auto found = std::find_if(section.older.begin(), section.older.end(),
+                                  [&](const std::shared_ptr<Tree>& tree) { return tree->version == version; });
+  if (found == section.older.end())
+    fatal("a section multicast comes over a tree that has gone", "version " + std::to_string(version),
+          "a bug of the runtime", "please report it");
+  std::shared_ptr<Tree> tree = *found;
+  if (++tree->seen == tree->last) section.older.erase(found);
+  return tree;
+}
+
+void Sections::give_to_members(const Delivery& call, const Tree& tree, const Message& message) {
+  std::vector<Misplaced> misplaced;
+  for (const SectionMember& member : tree.members) {
+    if (give(member, message)) continue;
+    const int place = believed_place(member);
+    if (place >= 0 && place != pe_.index) misplaced.push_back({member.number, place});
+    send_on(member, message);
+  }
+  if (misplaced.empty()) return;
+  const std::size_t bytes = misplaced.size() * sizeof(Misplaced);
+  Message news = Message::make(bytes);
+  std::memcpy(news.payload(), misplaced.data(), bytes);
+  pe_.send(static_cast<int>(call.collection),
+           runtime_message(std::move(news), entry_stale, call.collection, call.element));
+}
+
+// False: it is not here.
+bool Sections::give(const SectionMember& member, const Message& message) {
+  const int ep = message->entry;
+  ArrayElement* element = nullptr;
+  Delivery call = Delivery::view(message);
+  call.collection = static_cast<std::uint32_t>(member.collection);
+  if (member.of_group()) {
+    GroupRecord* record = objects_.find_group(member.collection);
+    if (!record || !record->object) return false;
+    call.target = Target::group;
+    call.element = 0;
+    call.object = object_for_entry(record->type, ep, record->object);
+  } else {
+    ArrayManager* array = find_array(objects_, CkArrayID(CkGroupID{member.collection}));
+    element = array ? array->find(member.id, member.index) : nullptr;
+    if (!element) return false;
+    call.target = Target::array;
+    call.element = element->ckGetID();
+    call.object = array->object_for(element, ep);
+    call.owner = ThreadOwner::of(element).key;
+  }
+  const EntryInfo& entry = entry_info(ep);
+  if (entry.runtime_frees() && !(entry.flags & (ep_threaded | ep_nocopy)) && !(message->flags & envelope_packed))
+      [[likely]] {
+    objects_.enter(call);
+    return true;
+  }
+  call.message = message.copy();
+  address(call.message, call.target, ep, call.collection, call.element);
+  call.arguments = call.message.payload();
+  objects_.run_entry(call);
+  return true;
+}
+
+void Sections::send_on(const SectionMember& member, const Message& message) {
+  Message copy = message.copy();
+  if (member.of_group()) {  // it is still to be made here
+    address(copy, Target::group, copy->entry, static_cast<std::uint32_t>(member.collection), 0);
+    Delivery call(std::move(copy));
+    return objects_.wait_for_collection(call);
+  }
+  const CkArrayID array(CkGroupID{member.collection});
+  ArrayManager* manager = find_array(objects_, array);
+  copy->hops = 0;
+  if (manager) return manager->send(member.id, member.index, std::move(copy));
+  ArrayManager::send_early(objects_, array, member.id, member.index, std::move(copy));
+}
+
+// --- trees -----------------------------------------------------------------------------------------------------------
+
+// -1: its array is not known here yet.
+int Sections::believed_place(const SectionMember& member) {
+  if (member.of_group()) return pe_.index;
+  ArrayManager* array = find_array(objects_, CkArrayID(CkGroupID{member.collection}));
+  return array ? array->locate(member.id, member.index) : -1;
+}
+
+void Sections::place_members(Root& root) {
+  root.unplaced = false;
+  for (const SectionMember& member : root.members) {
+    if (member.of_group()) continue;
+    const int place = believed_place(member);
+    root.unplaced |= place < 0;
+    root.places[member.number] = place < 0 ? pe_.index : place;
+  }
+}
+
+void Sections::make_tree(Section& section, std::uint32_t number) {
+  Root& root = *section.root;
+  if (root.unplaced) place_members(root);
+  const std::uint32_t version = section.version() + 1;
+  const SetupHeader header{version, section.reduction.first_open(), pe_.index, root.branching, pe_.index, 0, {}};
+  const std::vector<SectionStop> stops = section_row(pe_.index, pe_.process.pes(), root.members, root.places);
+  std::vector<SetupStop> row;
+  for (const SectionStop& stop : stops) {
+    const Root::Setup last = std::exchange(root.setups[stop.pe], {version, true});
+    row.push_back(
+        {{stop.pe, static_cast<std::uint32_t>(stop.members.size()), last.version, last.in_tree ? root.sent : 0},
+         stop.members.data()});
+  }
+  // Those that are in it no longer hear so, and how many multicasts are still to come.
+  for (int pe : root.stops) {
+    Root::Setup& last = root.setups[pe];
+    if (last.version == version) continue;
+    send_setups(header, number, {{}, {{pe, 0, last.version, root.sent}, nullptr}});
+    last = {version, false};
+  }
+  auto tree = std::make_shared<Tree>();
+  tree->version = version;
+  tree->children = send_setups(header, number, row);
+  tree->members = stops[0].members;
+  enter_tree(section, std::move(tree), -1, root.sent, header.first_open);
+  root.stops.clear();
+  for (const SectionStop& stop : stops)
+    if (stop.pe != pe_.index) root.stops.push_back(stop.pe);
+  root.sent = 0;
+  root.stale = root.unplaced;
+}
+
+// To the children of the first of the row: answers their PEs.
+std::vector<int> Sections::send_setups(const SetupHeader& header, std::uint32_t number,
+                                       const std::vector<SetupStop>& row) {
+  std::vector<int> children;
+  for (const auto& [begin, end] : section_pieces(row.size(), header.branching)) {
+    std::size_t bytes = sizeof(SetupHeader);
+    for (std::size_t i = begin; i < end; ++i) bytes += sizeof(Stop) + row[i].stop.members * sizeof(SectionMember);
+    Message message = Message::make(bytes);
+    char* out = static_cast<char*>(message.payload());
+    const auto put = [&out](const void* from, std::size_t size) {
+      if (size) std::memcpy(out, from, size);
+      out += size;
+    };
+    SetupHeader own = header;
+    own.parent = pe_.index;
+    own.stops = static_cast<std::uint32_t>(end - begin);
+    put(&own, sizeof own);
+    for (std::size_t i = begin; i < end; ++i) {
+      put(&row[i].stop, sizeof(Stop));
+      put(row[i].members, row[i].stop.members * sizeof(SectionMember));
+    }
+    const int child = row[begin].stop.pe;
+    children.push_back(child);
+    pe_.send(child, runtime_message(std::move(message), entry_setup, static_cast<std::uint32_t>(header.root),
+                                    section_key(number, header.version)));
+  }
+  return children;
+}
+
+void Sections::on_setup(Pe& pe, Delivery& call) {
+  Sections& self = *pe.objects->sections;
+  Section& section = self.section(call);
+  const SetupHeader header = call.read<SetupHeader>();
+  const char* in = static_cast<const char*>(call.arguments) + sizeof header;
+  std::vector<SetupStop> row(header.stops);
+  for (SetupStop& stop : row) {
+    std::memcpy(&stop.stop, in, sizeof(Stop));
+    stop.members = reinterpret_cast<const SectionMember*>(in + sizeof(Stop));
+    in += sizeof(Stop) + stop.stop.members * sizeof(SectionMember);
+  }
+  const SetupStop& own = row[0];
+  if (own.stop.after != section.version()) return section.waiting.push_back(keep(pe, call));
+  auto tree = std::make_shared<Tree>();
+  tree->version = header.version;
+  tree->members.assign(own.members, own.members + own.stop.members);
+  tree->children = self.send_setups(header, section_number_of(call.element), row);
+  self.enter_tree(section, std::move(tree), header.parent, own.stop.sent, header.first_open);
+  self.release_waiting(section);
+}
+
+void Sections::enter_tree(Section& section, std::shared_ptr<Tree> tree, int parent, std::uint32_t sent_before,
+                          std::uint32_t first_open) {
+  if (section.tree && section.tree->seen < sent_before) {
+    section.tree->last = sent_before;
+    section.older.push_back(section.tree);
+  }
+  section.tree = std::move(tree);
+  section.reduction.set_place({section.tree->version, parent, section.tree->children,
+                               static_cast<std::uint32_t>(section.tree->members.size()), first_open});
+}
+
+// Root.
+void Sections::on_stale(Pe& pe, Delivery& call) {
+  Section& section = pe.objects->sections->section(call);
+  if (section_version_of(call.element) != section.version()) return;  // it knows better
+  section.root->stale = true;
+  for (std::size_t at = 0; at < call.length; at += sizeof(Misplaced)) {
+    Misplaced member;
+    std::memcpy(&member, static_cast<const char*>(call.arguments) + at, sizeof member);
+    section.root->places[member.number] = member.pe;
+  }
+}
+
+// --- reductions ------------------------------------------------------------------------------------------------------
+
+void Sections::for_reduction(Pe& pe, Delivery& call) {
+  Section& section = pe.objects->sections->section(call);
+  if (section_version_of(call.element) > section.version()) return section.waiting.push_back(keep(pe, call));
+  section.reduction.receive(call);
+}
+
+void Sections::contribute(CkSectionInfo& cookie, ReducerType type, const chare::Contribution& contribution,
+                          const CkCallback* callback) {
+  if (!cookie.names_section())
+    fatal("a contribution to a section whose CkSectionInfo names none", describe_running(pe_),
+          "the member has not had a multicast of the section yet, or its message does not derive from CkMcastBaseMsg",
+          "take the cookie out of a multicast's message with CkGetSectionInfo() first, and pup it with the member");
+  const auto round = static_cast<std::uint32_t>(cookie.redNo++);
+  section(cookie.pe, cookie.number).reduction.contribute(round, cookie.members, type, contribution, callback);
+}
+
+void Sections::set_client(const std::vector<CkSectionID>& parts, const CkCallback& client) {
+  if (parts.empty()) never_set("setReductionClient()");
+  const CkSectionInfo& cookie = parts[0]._cookie;
+  if (cookie.pe == pe_.index) return section(cookie.pe, cookie.number).reduction.set_client(client);
+  send_runtime(pe_, cookie.pe, entry_client, static_cast<std::uint32_t>(cookie.pe), section_key(cookie.number, 0),
+               client);
+}
+void Sections::on_client(Pe& pe, Delivery& call) {
+  pe.objects->sections->section(call).reduction.set_client(call.read<CkCallback>());
+}
+
+// --- in words --------------------------------------------------------------------------------------------------------
+
+std::size_t Sections::waiting() const {
+  return static_cast<std::size_t>(std::count_if(sections_.begin(), sections_.end(),
+                                                [](const auto& entry) { return entry.second->reduction.open(); }));
+}
+std::string Sections::describe() const {
+  std::string text;
+  for (const auto& [key, section] : sections_) text += section->reduction.describe();
+  return text;
+}
+
+}  // namespace periapt
