@@ -166,6 +166,11 @@ class ArrayElement : public CkMigratable {
 
   void pup(PUP::er& p) override;
 
+  // Of a class with bodies in its .ci (runtime/sdag). It is to go to PE `to`; true: code of a body runs, and it goes
+  // when that has returned. Then, that it leaves.
+  virtual bool impl_runs(int to) { return false; }
+  virtual void impl_leaves() {}
+
  protected:
   friend class periapt::ArrayManager;
   friend class periapt::ArrayBroadcasts;  // broadcast_epoch_
@@ -269,10 +274,15 @@ typedef ArrayElementT<CkIndexMax> ArrayElementMax;
 // --- CBase_X -------------------------------------------------------------------------------------------------------
 namespace periapt {
 struct CBaseMark {};
+// Classes whose virtual_pup() visits their bases: those of programs, and With of runtime/sdag.
+template <class T, class = void>
+struct PupsBases : std::is_base_of<CBaseMark, T> {};
+template <class T>
+struct PupsBases<T, typename T::impl_pups_bases> : std::true_type {};
 // Pups a class and its bases once each: user classes write pup() for their own members only.
 template <class T>
 void pup_base(T* object, PUP::er& p) {
-  if constexpr (std::is_base_of<CBaseMark, T>::value)
+  if constexpr (PupsBases<T>::value)
     object->T::virtual_pup(p);
   else
     object->T::pup(p);
