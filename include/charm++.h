@@ -38,3 +38,4 @@
 #include "runtime/loadbalance/lb_manager.h"
 #include "runtime/registry/ids.h"
 #include "runtime/registry/user_envelope.h"
+#include "runtime/sdag/sdag.h"

@@ -76,6 +76,7 @@ struct Awaited {
   Span span;
   std::string name;
   std::optional<std::string> reference;
+  Span referenceSpan;
   std::vector<Parameter> parameters;
 };
 
@@ -87,6 +88,7 @@ struct Sdag {
   std::string name;               ///< serial "name"; the index of a forall
   std::vector<std::string> code;  ///< serial: {body}; if, while: {condition}; for: {init, condition, step};
                                   ///< forall: {first, last, stride}
+  std::vector<Span> places;       ///< of each code
   std::vector<Awaited> awaited;   ///< when
   std::vector<Sdag> body;
   std::vector<Sdag> otherwise;  ///< else

@@ -172,7 +172,6 @@ class Checker {
                  "send what is needed of the command line as arguments of your own");
     if (entry.stackSize && !entry.has("threaded"))
       out_.error(entry.stackSizeSpan, "'stacksize' is for threaded entries only", "add [threaded], or leave it out");
-    if (entry.body) checkSdag(*entry.body);
   }
 
   void checkResult(const Chare& chare, const Entry& entry) {
@@ -344,18 +343,6 @@ class Checker {
                               : "did you mean '" + std::string(near) + "'?");
   }
 
-  void checkSdag(const Sdag& node) {
-    if (node.kind == Sdag::Kind::when) {
-      for (const Awaited& a : node.awaited)
-        for (const Parameter& p : a.parameters)
-          if (p.name.empty())
-            out_.error(p.span, "a parameter of a when needs a name: its body uses it",
-                       "write " + p.type.text() + " name");
-    }
-    for (const Sdag& child : node.body) checkSdag(child);
-    for (const Sdag& child : node.otherwise) checkSdag(child);
-  }
-
   const File& file_;
   Diagnostics& out_;
   std::set<std::string, std::less<>> messages_;
@@ -379,9 +366,9 @@ void unsupportedTemplateEntry(const Entry& entry, Diagnostics& out) {
 }
 
 void unsupportedEntry(const Entry& entry, Diagnostics& out) {
-  if (entry.body)
-    out.error(entry.nameSpan, "entry '" + entry.name + "' has an SDAG body, and SDAG is not supported yet",
-              "until then write the entry as a method, and count the messages it waits for in the class");
+  if (entry.header && entry.body)
+    out.error(entry.header->span, "a template entry with a body is not supported",
+              "make the class of the chare a template, or write an entry for each type");
   if (entry.header) unsupportedTemplateEntry(entry, out);
   for (const Attribute& a : entry.attributes)
     for (const char* word : {"aggregate", "python", "iget", "appwork", "memcritical"})

@@ -13,6 +13,9 @@ void settle(File& file, Diagnostics& out);
 /// Mistakes: duplicates, pointers that cannot be sent, attributes that do not fit, missing return types ...
 void check(const File& file, Diagnostics& out);
 
+/// The bodies of entries: whens that wait for what is not there, bodies that no message can begin (check_bodies.cpp).
+void checkBodies(const File& file, Diagnostics& out);
+
 /// What is read but not translated yet is an error that says so.
 void checkSupported(const File& file, Diagnostics& out);
 

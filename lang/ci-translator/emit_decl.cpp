@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "lang/ci-translator/emit.h"
+#include "lang/ci-translator/emit_sdag.h"
+#include "lang/ci-translator/lower_sdag.h"
 #include "lang/ci-translator/naming.h"
 #include "lang/ci-translator/proxy_methods.h"
 #include "lang/ci-translator/words.h"
@@ -204,7 +206,7 @@ class DeclEmitter {
       declareProxy(names, "CProxy_", proxyMethods(names));
       declareProxy(names, "CProxySection_", sectionMethods(names));
     }
-    out_.line("#define " + chare.name + "_SDAG_CODE");
+    BodyEmitter(module_.items, names, out_, {}).sdagCode();
     declareBase(names);
   }
 
@@ -245,6 +247,7 @@ class DeclEmitter {
       if (isPosted(*entry))
         out_.line("  static void " + entryNames.post +
                   "(periapt::Delivery& impl_call, void* impl_obj, CkNcpyBufferPost* impl_post);");
+      if (isStructured(names.chare, *entry)) BodyEmitter(module_.items, names, out_, {}).declareIndex(*entry);
       if (entry->has("reductiontarget")) declareReductionTarget(*entry, entryNames);
     }
     if (names.migrates()) out_.line("  static void _call_migrate(periapt::Delivery& impl_call, void* impl_obj);");
@@ -414,10 +417,14 @@ class DeclEmitter {
 
   /// CBase_X: what the program derives its class from.
   void declareBase(const ChareNames& names) {
+    // The first one is where the object's machine is, if it has entries with bodies.
+    const bool machine = hasBodies(names.chare);
+    const auto parent = [&](const std::string& type) {
+      return (machine ? "periapt::sdag::With<" + type + ", " + names.local + ">" : type) + ", ";
+    };
     std::string parents;
-    for (const Type& base : names.chare.bases) parents += base.plain() + ", ";
-    if (parents.empty())
-      parents = (names.isArray() ? "ArrayElementT<" + names.elementIndex + ">" : names.root()) + ", ";
+    for (const Type& base : names.chare.bases) parents += parents.empty() ? parent(base.plain()) : base.plain() + ", ";
+    if (parents.empty()) parents = parent(names.isArray() ? "ArrayElementT<" + names.elementIndex + ">" : names.root());
     const std::size_t count = std::max<std::size_t>(names.chare.bases.size(), 1);
     const std::string type = "CBaseT" + std::to_string(count) + "<" + parents + names.proxy + ">";
     if (names.header.empty()) return out_.line("typedef " + type + " CBase_" + names.chare.name + ";");

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "lang/ci-translator/emit.h"
+#include "lang/ci-translator/emit_sdag.h"
+#include "lang/ci-translator/lower_sdag.h"
 #include "lang/ci-translator/naming.h"
 #include "lang/ci-translator/proxy_methods.h"
 #include "lang/ci-translator/words.h"
@@ -10,14 +12,6 @@
 
 namespace periapt::ci {
 namespace {
-
-/// The type of a parameter as the receiving side holds it: no const, no reference.
-std::string heldType(const Parameter& p) {
-  Type type = p.type;
-  type.isConst = false;
-  type.references = 0;
-  return type.text();
-}
 
 bool hasTemplateEntries(const Chare& chare) {
   const auto entries = entriesOf(chare);
@@ -276,6 +270,8 @@ class DefEmitter {
     for (const Entry* entry : entriesOf(chare)) {
       if (!isRegistered(*entry) || entry->header) continue;
       call(names, header, *entry);
+      if (isStructured(chare, *entry)) bodyEmitter(names).method(*entry);
+      if (entry->body) bodyEmitter(names).body(*entry);
       if (isPosted(*entry)) postCall(names, header, *entry);
       if (hasReductionWrapper(*entry)) reductionCall(names, header, *entry);
     }
@@ -312,6 +308,10 @@ class DefEmitter {
         if (!method.header.empty()) define(method, names.header);
   }
 
+  BodyEmitter bodyEmitter(const ChareNames& names) {
+    return {module_.items, names, out_, [this](std::size_t offset) { return place(offset); }};
+  }
+
   void define(const Function& function, const std::string& header) {
     out_.line(function.head(header));
     for (const std::string& statement : function.body) out_.lineAt(function.at, "  " + statement);
@@ -323,6 +323,10 @@ class DefEmitter {
     const EntryNames entryNames(entry);
     out_.line(header + "void " + names.index + "::" + entryNames.call +
               "(periapt::Delivery& impl_call, void* impl_obj) {");
+    if (isStructured(names.chare, entry)) {
+      bodyEmitter(names).call(entry);
+      return out_.line("}");
+    }
     std::string arguments;
     if (takesMessage(entry)) {
       const std::string message = entry.parameters[0].type.plain();
@@ -440,9 +444,10 @@ class DefEmitter {
   void registerEntry(const ChareNames& names, const Entry& entry) {
     const EntryNames entryNames(entry);
     std::string registered = "  " + entryNames.ep + " = CkRegisterEp(\"" + escaped(signature(entry)) + "\", " +
-                             entryNames.call + ", " + messageIndex(entry) + ", __idx, " + flags(entry);
+                             entryNames.call + ", " + messageIndex(entry) + ", __idx, " + flags(names.chare, entry);
     if (entry.stackSize) registered += ", " + *entry.stackSize;
     out_.line(registered + ");");
+    if (isStructured(names.chare, entry)) bodyEmitter(names).registerEntry(entry);
     if (isPosted(entry)) out_.line("  CkRegisterPostEntry(" + entryNames.ep + ", " + entryNames.post + ");");
     if (entry.has("whenidle"))
       out_.line("  CkRegisterIdleEntry(" + entryNames.ep + ", [](void* impl_o) -> bool { return static_cast<" +
@@ -469,7 +474,7 @@ class DefEmitter {
     return declared ? type.qualifier + "CMessage_" + type.name + type.arguments + "::__idx" : "0";
   }
 
-  static std::string flags(const Entry& entry) {
+  static std::string flags(const Chare& chare, const Entry& entry) {
     std::string out;
     auto add = [&out](const std::string& flag) { out += (out.empty() ? "" : " | ") + ("periapt::ep_" + flag); };
     if (!takesMessage(entry)) add("marshalled");
@@ -477,6 +482,8 @@ class DefEmitter {
     for (const char* name : {"nokeep", "threaded", "sync", "exclusive", "expedited", "immediate", "inline", "notrace",
                              "createhere", "createhome", "reductiontarget"})
       if (entry.has(name)) add(name);
+    // The machine of a node group's member is one PE's at a time.
+    if (chare.kind == ChareKind::nodegroup && isStructured(chare, entry) && !entry.has("exclusive")) add("exclusive");
     if (ncpyCount(entry) != 0) add("nocopy");
     if (isPosted(entry)) add("nocopypost");
     return out.empty() ? "0" : out;
@@ -496,8 +503,17 @@ class DefEmitter {
       out_.lineAt(base.span.begin, "  static_assert(std::is_base_of<" + base.plain() + ", " + names.local +
                                        ">::value, \"" + who + ": class " + chare.name + " has to be derived from " +
                                        base.plain() + ", as its .ci says, by way of CBase_" + chare.name + "\");");
-    for (const Entry* entry : entriesOf(chare))
-      if (isRegistered(*entry) && !entry->header) assertion(names, *entry);
+    if (hasBodies(chare))
+      out_.lineAt(chare.nameSpan.begin, "  static_assert(periapt::sdag::hasCode<" + names.local + ">(), \"" + who +
+                                            " has entries with bodies: class " + chare.name + " needs the line " +
+                                            chare.name + "_SDAG_CODE\");");
+    for (const Entry* entry : entriesOf(chare)) {
+      if (!isRegistered(*entry) || entry->header) continue;
+      if (!isStructured(chare, *entry))
+        assertion(names, *entry);
+      else if (isPosted(*entry))
+        postAssertion(names, *entry);
+    }
   }
 
   void assertion(const ChareNames& names, const Entry& entry) {

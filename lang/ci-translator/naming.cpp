@@ -72,6 +72,9 @@ EntryNames::EntryNames(const Entry& entry) {
   call = "_call_" + suffixed;
   post = "_post_" + suffixed;
   index = entry.isConstructor ? "ckNew" : entry.name;
+  arguments = "args_" + suffixed;
+  body = "impl_body_" + suffixed;
+  fragments = "impl_run_" + suffixed;
 }
 
 std::string methodTypes(const Entry& entry) {

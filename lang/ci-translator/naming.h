@@ -52,6 +52,10 @@ struct EntryNames {
   std::string call;      ///< "_call_work_marshall2"
   std::string post;      ///< "_post_work_marshall2": calls the post entry method
   std::string index;     ///< what CkIndex_X calls it: "work", or "ckNew" for a constructor
+  // Of one that has a body in the .ci, or that a when waits for.
+  std::string arguments;  ///< "args_work_marshall2": their type, in CkIndex_X
+  std::string body;       ///< "impl_body_work_marshall2": its steps
+  std::string fragments;  ///< "impl_run_work_marshall2": its C++
 };
 
 /// Parameter types of the method itself, as in a pointer to it.

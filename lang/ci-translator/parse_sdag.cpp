@@ -1,5 +1,5 @@
 // The body of an entry in SDAG ("structured dagger"): serial, when, if, for, while, forall, overlap, case. Read whole
-// here and kept in the tree; turning it into C++ is a matter of its own.
+// here and kept in the tree; lower_sdag.cpp makes steps of it.
 #include "lang/ci-translator/parser_impl.h"
 
 namespace periapt::ci {
@@ -61,20 +61,29 @@ Sdag Parser::begun(Sdag::Kind kind) {
   return out;
 }
 
+/// C++ up to `stop`, which is taken too.
+void Parser::code(Sdag& of, std::string_view stop, std::string_view what) {
+  const std::size_t from = begin();
+  of.code.push_back(textThrough(stop, what));
+  of.places.push_back({from, lastEnd() - 1});
+}
+
 Sdag Parser::serial() {
   Sdag out;
   out.kind = Sdag::Kind::serial;
   if (!is("{")) next();
   if (peek().kind == TokenKind::string) out.name = next().text;
   expect("{", "to open the C++ statements of a serial block");
+  const std::size_t from = lastEnd();
   out.code.push_back(rawUntil("}", "the serial block"));
+  out.places.push_back({from, lastEnd() - 1});
   return out;
 }
 
 Sdag Parser::conditional() {
   Sdag out = begun(Sdag::Kind::ifElse);
   expect("(", "after 'if'");
-  out.code.push_back(textThrough(")", "the condition"));
+  code(out, ")", "the condition");
   out.body = sdagBody("the if");
   if (accept("else")) out.otherwise = sdagBody("the else");
   return out;
@@ -83,7 +92,7 @@ Sdag Parser::conditional() {
 Sdag Parser::loop() {
   Sdag out = begun(Sdag::Kind::whileLoop);
   expect("(", "after 'while'");
-  out.code.push_back(textThrough(")", "the condition"));
+  code(out, ")", "the condition");
   out.body = sdagBody("the while loop");
   return out;
 }
@@ -92,9 +101,9 @@ Sdag Parser::forLoop() {
   Sdag out = begun(Sdag::Kind::forLoop);
   expect("(", "after 'for'");
   for (const char* part : {"the start of a for loop", "the condition of a for loop"}) {
-    out.code.push_back(textThrough(";", part));
+    code(out, ";", part);
   }
-  out.code.push_back(textThrough(")", "the step of a for loop"));
+  code(out, ")", "the step of a for loop");
   out.body = sdagBody("the for loop");
   return out;
 }
@@ -106,9 +115,9 @@ Sdag Parser::forall() {
   out.name = name("the index of a forall");
   expect("]", "after the index of a forall");
   expect("(", "before the range of a forall", "write forall [i] (first : last, stride)");
-  out.code.push_back(textThrough(":", "the range of a forall"));
-  out.code.push_back(textThrough(",", "the range of a forall"));
-  out.code.push_back(textThrough(")", "the stride of a forall"));
+  code(out, ":", "the range of a forall");
+  code(out, ",", "the range of a forall");
+  code(out, ")", "the stride of a forall");
   out.body = sdagBody("the forall");
   return out;
 }
@@ -127,7 +136,11 @@ Awaited Parser::awaited() {
   Awaited out;
   out.span.begin = begin();
   out.name = name("the entry that a when waits for");
-  if (accept("[")) out.reference = textThrough("]", "a reference number");
+  if (accept("[")) {
+    const std::size_t from = begin();
+    out.reference = textThrough("]", "a reference number");
+    out.referenceSpan = {from, lastEnd() - 1};
+  }
   out.parameters = parameters("'" + out.name + "'");
   out.span.end = lastEnd();
   return out;

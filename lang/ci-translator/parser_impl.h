@@ -125,6 +125,7 @@ class Parser {
   Sdag sdagBlock(std::string_view of);
   std::vector<Sdag> sdagBody(std::string_view of);
   Sdag begun(Sdag::Kind kind);
+  void code(Sdag& of, std::string_view stop, std::string_view what);
   Sdag serial();
   Sdag conditional();
   Sdag loop();

@@ -374,6 +374,16 @@ std::string parameterName(const Entry& entry, std::size_t i) {
   return name.empty() ? "impl_noname_" + std::to_string(i) : name;
 }
 
+std::string methodFormals(const Entry& entry) {
+  std::string out;
+  for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
+    Type type = entry.parameters[i].type;
+    if (entry.parameters[i].length) type.pointers.push_back(false);
+    out += (i ? ", " : "") + type.text(parameterName(entry, i));
+  }
+  return out;
+}
+
 std::string sentFormal(const Parameter& p, const std::string& name) {
   if (isNcpy(p)) return "const CkNcpyBuffer&" + (name.empty() ? "" : " " + name);
   Type type = p.type;

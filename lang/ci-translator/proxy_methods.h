@@ -40,6 +40,8 @@ std::vector<Function> sectionMethods(const ChareNames& names);
 
 /// The name of a parameter in generated text; those that have none get one.
 std::string parameterName(const Entry& entry, std::size_t i);
+/// The parameters as a method of the class itself takes them.
+std::string methodFormals(const Entry& entry);
 /// A parameter as proxies take it: arrays and objects by pointer or reference to const.
 std::string sentFormal(const Parameter& parameter, const std::string& name);
 

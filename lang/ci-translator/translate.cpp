@@ -16,6 +16,7 @@ TranslateOutput translate(const TranslateInput& input) {
   if (input.wantTree) out.tree = dump(file);
   settle(file, diagnostics);
   check(file, diagnostics);
+  checkBodies(file, diagnostics);
   if (diagnostics.errors() == 0) checkSupported(file, diagnostics);
   if (diagnostics.errors() == 0 && file.items.empty())
     diagnostics.error({0, 0}, "this file holds no module", "write module name { ... } or mainmodule name { ... }");

@@ -37,6 +37,13 @@ bool isScalar(const Type& type) {
          (type.qualifier.empty() || type.qualifier == "std::" || type.qualifier == "::");
 }
 
+std::string heldType(const Parameter& p) {
+  Type type = p.type;
+  type.isConst = false;
+  type.references = 0;
+  return type.text();
+}
+
 std::string signature(const Entry& entry) {
   std::string out = entry.result && !entry.isConstructor ? entry.result->text() + " " : "";
   out += entry.name + "(";

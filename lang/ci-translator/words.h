@@ -20,6 +20,8 @@ int ncpyCount(const Entry& entry);
 bool isPosted(const Entry& entry);
 /// A type that is cheap to pass by value: built-in, or a well-known scalar name such as std::size_t.
 bool isScalar(const Type& type);
+/// The type of a parameter as the receiving side holds it: no const, no reference.
+std::string heldType(const Parameter& parameter);
 /// The entry as written, without attributes and default values: "void work(int n, const double x[n])".
 std::string signature(const Entry& entry);
 /// Name and parameter types, spaces squeezed out: equal for entries that C++ cannot tell apart.

@@ -166,6 +166,11 @@ class ArrayElement : public CkMigratable {
 
   void pup(PUP::er& p) override;
 
+  // Of a class with bodies in its .ci (runtime/sdag). It is to go to PE `to`; true: code of a body runs, and it goes
+  // when that has returned. Then, that it leaves.
+  virtual bool impl_runs(int to) { return false; }
+  virtual void impl_leaves() {}
+
  protected:
   friend class periapt::ArrayManager;
   friend class periapt::ArrayBroadcasts;  // broadcast_epoch_
@@ -268,15 +273,16 @@ typedef ArrayElementT<CkIndexMax> ArrayElementMax;
 
 // --- CBase_X -------------------------------------------------------------------------------------------------------
 namespace periapt {
-// CBase_X of a chare derived from another names this again: as a base class it would be there twice.
+// Classes whose virtual_pup() visits their bases say so by this name: CBase_X, and With of runtime/sdag. It is no base
+// class, which one derived from two of them would have twice.
 template <class T, class = void>
-struct HasCBase : std::false_type {};
+struct PupsBases : std::false_type {};
 template <class T>
-struct HasCBase<T, std::void_t<typename T::cbase_mark_t>> : std::true_type {};
+struct PupsBases<T, std::void_t<typename T::pups_bases_t>> : std::true_type {};
 // Pups a class and its bases once each: user classes write pup() for their own members only.
 template <class T>
 void pup_base(T* object, PUP::er& p) {
-  if constexpr (HasCBase<T>::value)
+  if constexpr (PupsBases<T>::value)
     object->T::virtual_pup(p);
   else
     object->T::pup(p);
@@ -286,7 +292,7 @@ void pup_base(T* object, PUP::er& p) {
 #define PERIAPT_CBASE_MEMBERS                            \
   typedef typename Proxy::local_t local_t;               \
   typedef typename Proxy::index_t index_t;               \
-  typedef void cbase_mark_t;                             \
+  typedef void pups_bases_t;                             \
   typedef typename Proxy::proxy_t proxy_t;               \
   typedef typename Proxy::element_t element_t;           \
   Proxy thisProxy;                                       \

@@ -91,6 +91,13 @@ bool held_by_threads(PeObjects& objects, const Location& location, std::uint64_t
   return false;
 }
 
+// Code of a body of it, or of one of those bound to it, runs: it goes when that has returned.
+bool held_by_bodies(const Location& location, std::uint64_t id, int to) {
+  for (ArrayManager* array : location.bound)
+    if (ArrayElement* element = array->find(id); element && element->impl_runs(to)) return true;
+  return false;
+}
+
 Members members_of(const ArrayManager& array, const Location& location, std::uint64_t id, int to) {
   Members members;
   for (ArrayManager* bound : location.bound)
@@ -156,7 +163,9 @@ void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t f
     // It was to go after what it is bound to when something held it here.
     return location.rejoin(array, id, array.index_of(id), 0);
   }
-  if (to == pe.index || held_by_posts(objects, location, id, to) || held_by_threads(objects, location, id, to)) return;
+  if (to == pe.index || held_by_posts(objects, location, id, to) || held_by_threads(objects, location, id, to) ||
+      held_by_bodies(location, id, to))
+    return;
   const Location::Hint* followed = follows ? location.find(id) : nullptr;
   const Age age = followed ? followed->age : Age{before.life, before.migrations + 1};
 
@@ -164,6 +173,7 @@ void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t f
   const JourneyHeader header{id,     array.index_of(id), age, pe.index, static_cast<std::uint32_t>(members.size()),
                              follows};
   Message message = pack_all(header, members, to);
+  for (const Member& member : members) member.element->impl_leaves();
   for (const Member& member : members) member.array->leave(member.element, age);
   if (!follows) location.learn(id, to, age, false, location.home(header.index));
   location.release_waiting(id);

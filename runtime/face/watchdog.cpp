@@ -165,6 +165,7 @@ std::string Watchdog::explain(PeObjects& objects) {
     text += std::to_string(threads) + (threads == 1 ? " thread" : " threads") + " on PE " +
             std::to_string(objects.pe.index) + " wait for a future, a callback or the answer of a [sync] call\n";
   if (objects.balance) text += objects.balance->describe_waiting();
+  if (objects.waiting_bodies) text += objects.waiting_bodies->describe();
   if (objects.posts) text += objects.posts->describe();
   return shortened(text);
 }

@@ -31,6 +31,13 @@ namespace zero_copy {
 class Posts;
 }
 
+// The whens that wait on a PE (runtime/sdag), for the watchdog.
+class WaitingBodies {
+ public:
+  virtual ~WaitingBodies() = default;
+  virtual std::string describe() const = 0;
+};
+
 struct GroupRecord {
   void* object = nullptr;  // as the entry functions get it
   void* object_in_construction = nullptr;
@@ -76,7 +83,8 @@ class PeObjects {
   std::shared_ptr<Sections> sections;
   std::shared_ptr<StartGate> start_gate;
   std::shared_ptr<Watchdog> watchdog;
-  BalanceHook* balance = nullptr;  // set by runtime/loadbalance
+  BalanceHook* balance = nullptr;                 // set by runtime/loadbalance
+  std::unique_ptr<WaitingBodies> waiting_bodies;  // set by runtime/sdag; null: there have been none
 
   // --- groups ---
   GroupRecord& group(int index);        // made empty when unknown

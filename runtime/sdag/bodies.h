@@ -1,0 +1,24 @@
+// Which entries have a body in their .ci, and which are waited for: filled where the generated code registers its
+// entries. C++17: reached from charm++.h.
+#pragma once
+#include <string>
+
+#include "runtime/sdag/steps.h"
+
+namespace periapt::sdag {
+
+// What an object is to its machine.
+struct ObjectKind {
+  std::string (*describe)(const Holder&);  // empty: it has no name but its class's
+  void (*depart)(Holder&, int pe);         // null: it stays where it is
+};
+
+void registerBody(int entry, const Procedure& procedure);
+void registerTrigger(int entry, const ArgumentsType& type);
+
+// Null: it has none.
+const Procedure* body_of(int entry);
+// Null: no when of its class waits for it.
+const ArgumentsType* type_of_trigger(int entry);
+
+}  // namespace periapt::sdag

@@ -1,0 +1,145 @@
+// An object whose class has bodies in its .ci. `CBase_X` of such a class derives from With<Parent, X>, which holds the
+// machine, packs it with the object and destroys it with the object. C++17: reached from charm++.h.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "runtime/api/invoke.h"
+#include "runtime/api/objects.h"
+#include "runtime/sdag/bodies.h"
+
+namespace periapt::sdag {
+
+class Machine;
+
+class Holder {
+ public:
+  Holder(const Holder&) = delete;
+  Holder& operator=(const Holder&) = delete;
+
+ protected:
+  explicit Holder(const ObjectKind& kind) : kind_(kind) {}
+  ~Holder() {
+    if (machine_) gone();
+  }
+  void pup_machine(PUP::er& p);
+  bool runs(int to);
+  void set_leaving();
+
+ private:
+  friend void begin(Holder&, int, Delivery&);
+  friend void beginMessage(Holder&, int, void*);
+  friend void arrive(Holder&, int, Delivery&, std::int64_t);
+  friend void arriveMessage(Holder&, int, void*);
+  Machine& machine();
+  void gone();
+  const ObjectKind& kind_;
+  Machine* machine_ = nullptr;  // made when it is first needed
+};
+
+// The body of an entry begins; a message for an entry that is waited for has come. The second forms: the entry takes a
+// message, which the program owns.
+void begin(Holder& holder, int entry, Delivery& call);
+void beginMessage(Holder& holder, int entry, void* message);
+void arrive(Holder& holder, int entry, Delivery& call, std::int64_t reference);
+void arriveMessage(Holder& holder, int entry, void* message);
+
+// What Held has for a message without a reference number.
+std::int64_t no_reference();
+[[noreturn]] void refuse_reference(int entry, std::int64_t number);
+
+// The reference number of marshalled arguments is the first of them, if that is a number.
+template <class First>
+constexpr bool refers = std::is_arithmetic<First>::value || std::is_enum<First>::value;
+template <class First, int ncpy_arrays = 0>
+std::int64_t referenceOf(const Delivery& call) {
+  if constexpr (refers<First>) {
+    Unmarshal in(call, ncpy_arrays == 0 ? 0 : zero_copy::arguments_at(ncpy_arrays));
+    return static_cast<std::int64_t>(*in.plain<First>());
+  } else {
+    return no_reference();
+  }
+}
+
+// Calls the function of an entry on an object that is here, as if a message with these arguments had come.
+template <class... A>
+void direct(CkCallFnPtr call, void* object, const A&... arguments) {
+  Delivery delivery(Message::from_payload(marshalled(nullptr, arguments...)));
+  call(delivery, object);
+}
+inline void directMessage(CkCallFnPtr call, void* object, void* message) {
+  Delivery delivery;
+  delivery.arguments = message;
+  call(delivery, object);
+}
+
+// "Hello[3]" of an array's element.
+std::string name_of(const ArrayElement& element);
+inline std::string name_of(const Chare&) { return {}; }
+
+template <class Parent, class X, bool has = std::is_base_of<Holder, Parent>::value>
+class Holding;
+
+// The first class of an inheritance to have bodies.
+template <class Parent, class X>
+class Holding<Parent, X, false> : public Parent, public Holder {
+ public:
+  typedef Holding impl_sdag_root;
+  typedef void pups_bases_t;
+  template <class... Args, class = std::enable_if_t<std::is_constructible<Parent, Args...>::value>>
+  Holding(Args&&... args) : Parent(std::forward<Args>(args)...), Holder(kind) {}
+  // These override Parent's, those that it has.
+  void virtual_pup(PUP::er& p) {
+    pup_base<Parent>(this, p);
+    this->pup_machine(p);
+  }
+  bool impl_runs(int to) { return this->runs(to); }
+  void impl_leaves() { this->set_leaving(); }
+
+ private:
+  static std::string describe(const Holder& holder) { return name_of(static_cast<const Holding&>(holder)); }
+  static void depart(Holder& holder, int pe) {
+    if constexpr (std::is_base_of<ArrayElement, Parent>::value) static_cast<Holding&>(holder).ckMigrate(pe);
+  }
+  static constexpr ObjectKind kind{describe, depart};
+};
+template <class Parent, class X>
+constexpr ObjectKind Holding<Parent, X, false>::kind;
+template <class Parent, class X>
+class Holding<Parent, X, true> : public Parent {
+ public:
+  using Parent::Parent;
+  typedef void pups_bases_t;
+  typedef typename Parent::impl_sdag_root impl_sdag_root;
+  void virtual_pup(PUP::er& p) { pup_base<Parent>(this, p); }
+};
+
+// May be named while Parent is not complete.
+template <class Parent, class X>
+class With : public Holding<Parent, X> {
+ public:
+  using Holding<Parent, X>::Holding;
+};
+
+// The holder of an object of class X, and back.
+template <class X>
+Holder& holder(void* object) {
+  return static_cast<typename X::impl_sdag_root&>(*static_cast<X*>(object));
+}
+template <class X, void (X::*function)(int, Frame&)>
+void call(Holder& holder, int fragment, Frame& frame) {
+  (static_cast<X&>(static_cast<typename X::impl_sdag_root&>(holder)).*function)(fragment, frame);
+}
+
+// Whether the class has its X_SDAG_CODE.
+template <class X, class = void>
+struct HasCode : std::false_type {};
+template <class X>
+struct HasCode<X, std::void_t<typename X::impl_sdag_class>> : std::is_same<typename X::impl_sdag_class, X> {};
+template <class X>
+constexpr bool hasCode() {
+  return HasCode<X>::value;
+}
+
+}  // namespace periapt::sdag
