@@ -66,6 +66,9 @@ class Location {
   }
   // Takes a hint, unless a younger one is known. True when it was news.
   bool learn(std::uint64_t id, int pe, Age age, bool arrived, int home);
+  // An element is about to leave with this age: what is sent to it waits here until set_out() says where to.
+  void prepare_departure(std::uint64_t id, Age age, int home) { learn(id, pe_.index, age, false, home); }
+  void set_out(std::uint64_t id, int to);
   // An element that left with this age has arrived.
   void confirm(std::uint64_t id, Age age);
   void forget(std::uint64_t id) {
@@ -137,6 +140,7 @@ class Location {
     std::uint32_t serial;  // of its claim, if unsettled
   };
   struct Known {  // is a hint of no use to the PE `asker`, as its home knows as much; and the answer
+    std::uint64_t id;
     Age age;
     std::int32_t asker;
     std::int32_t known;
@@ -158,7 +162,9 @@ class Location {
   template <class T>
   void tell(int pe, int entry, std::uint64_t id, const T& what);
 
+  int collection() const;  // that messages to other PEs name
   void make_room();
+  void heard_known(const Known& answer);
   bool knows(std::uint64_t id, Age age) const;
   void claim(ArrayManager& array, std::uint64_t id, const CkArrayIndex& index);
   void consider(std::uint64_t id);
