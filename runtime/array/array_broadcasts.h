@@ -9,7 +9,8 @@
 // A kept broadcast can go when no element needs it that is here, or may come here. What a PE knows of that is its
 // *low-water mark*: a broadcast that all elements have seen that it answers for. It answers for its elements, and for
 // those that have left it until they are not behind where they have come to: that PE may have given its own mark
-// before. Each of these *departures* ends with an acknowledgement from there. One that goes on before it has caught up
+// before. Each of these *departures* ends with an acknowledgement from there; those of elements that came together come
+// together. One that goes on before it has caught up
 // takes the *forwarding acknowledgement* that its PE owes along, into the next departure, and so they go back the whole
 // way.
 //

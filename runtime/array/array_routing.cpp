@@ -81,7 +81,7 @@ void ArrayRouting::forward(Message message, std::uint64_t id, Age youngest) {
   send_to(pe_, to, std::move(message));
 }
 
-// Whoever sent it learns where the element is: it is there for sure. The home knows as much itself.
+// The sender learns where the element is: it is there for sure. The home knows as much itself.
 void ArrayRouting::tell_sender(const Message& message, std::uint64_t id, const Location::Hint& hint, int home) {
   const int source = message->source;
   if (source != pe_.index && source != hint.pe && source != home)

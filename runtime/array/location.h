@@ -3,13 +3,13 @@
 //
 // Every index has a *home*, a PE computed from it by the map. The home keeps a *record* of each living element that is
 // elsewhere, and what is sent to one that does not exist waits there. Other PEs hold *hints*: where an element went
-// when it left them, or what somebody who forwarded a message told them. A hint has an age: the life of the index
-// (indices are used again) and the migrations in it. Only a younger one replaces it, and nobody is told of a place
+// when it left them, or what a PE that forwarded a message told them. A hint has an age: the life of the index
+// (indices are used again) and the migrations in it. Only a younger one replaces it, and no PE is told of a place
 // where the element has not arrived yet; so each PE on the way of a message knows something younger than the one
 // before, or asks the home.
 //
-// Hints that are many make room, the oldest first, when the home says that it knows as much: what is sent by way of it
-// still goes to ever younger places. Records last as long as what they are of.
+// Hints that are many make room, the oldest first and many at a time, when the home says that it knows as much: what is
+// sent by way of it still goes to ever younger places. Records last as long as what they are of.
 //
 // An element that is made elsewhere than at home, or where another one is still known at home, is *unsettled* until the
 // home has answered its *claim*: its life begins here; or what it is bound to is elsewhere, and it goes there; or the
@@ -130,7 +130,7 @@ class Location {
   struct Settled {  // answer to a Claim
     Answer what;
     std::uint32_t serial;
-    std::int32_t pe;  // where what it is bound to is, or who has its index
+    std::int32_t pe;  // where what it is bound to is, or the element that has its index
     std::int32_t home;
     Age age;
   };
