@@ -2,8 +2,10 @@
 #include "runtime/array/array_broadcasts.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "runtime/array/array_manager.h"
+#include "runtime/objects/protocols.h"
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/zero_copy/zero_copy_entries.h"
@@ -164,12 +166,15 @@ void ArrayBroadcasts::removing(const ArrayElement* element) {
 }
 
 void ArrayBroadcasts::left(const ArrayElement* element, Age age) {
-  Departure departure{element->ckGetID(), {age, element->broadcast_epoch_}, {}};
-  if (auto found = behind_.find(departure.id); found != behind_.end()) {
-    departure.owed = found->second;
-    behind_.erase(found);
-  }
-  depart(departure);
+  const std::uint64_t id = element->ckGetID();
+  const Leave leave{age, element->broadcast_epoch_};
+  ++departures_[leave.epoch];
+  if (behind_.empty()) [[likely]]
+    return;
+  auto found = behind_.find(id);
+  if (found == behind_.end()) return;
+  owed_.insert({id, {leave, found->second}});
+  behind_.erase(found);
 }
 
 void ArrayBroadcasts::arrived(std::uint64_t id, std::uint32_t seen, int from, Age age) {
@@ -210,49 +215,40 @@ void ArrayBroadcasts::keeps_up(std::uint64_t id) {
 }
 
 void ArrayBroadcasts::acknowledge(std::uint64_t id, const ForwardingAck& ack) {
-  send_runtime(pe_, ack.to, entry_arrived, array_.index(), id, ack.leave);
+  acknowledgements_.add(ack.to, {id, ack.leave});
+  if (holds_ == 0) send_acknowledgements();
+}
+void ArrayBroadcasts::send_acknowledgements() {
+  acknowledgements_.send(*objects_.protocols, entry_arrived, array_.index());
 }
 void ArrayBroadcasts::on_arrived(Pe& pe, Delivery& call) {
-  if (ArrayBroadcasts* self = of(pe, call)) self->ended(call.element, call.read<Leave>());
+  ArrayBroadcasts* self = of(pe, call);
+  if (!self) return;
+  self->hold_acknowledgements();
+  for_each_item<Acknowledgement>(call, [&](const Acknowledgement& ack) { self->ended(ack.id, ack.leave); });
+  self->release_acknowledgements();
 }
 
-void ArrayBroadcasts::depart(const Departure& departure) {
-  if (!departures_.try_emplace(departure.id, departure).second) repeated_departures_.push_back(departure);
-}
-
-// Takes out the departure, if it is still open. Returns what is owed to the PE before.
-ArrayBroadcasts::ForwardingAck ArrayBroadcasts::end_departure(std::uint64_t id, const Leave& leave) {
-  ForwardingAck owed;
-  if (const Departure* first = departures_.find(id); first && first->is_of(id, leave)) {
-    owed = first->owed;
-    departures_.erase(id);
-    return owed;
-  }
-  auto found = std::find_if(repeated_departures_.begin(), repeated_departures_.end(),
-                            [&](const Departure& departure) { return departure.is_of(id, leave); });
-  if (found == repeated_departures_.end()) return owed;
-  owed = found->owed;
-  *found = repeated_departures_.back();
-  repeated_departures_.pop_back();
-  return owed;
-}
-
-// An acknowledgement goes on to where the element came from before, if that still counts with it.
+// A departure ends. What was owed goes on to where the element came from before.
 void ArrayBroadcasts::ended(std::uint64_t id, const Leave& leave) {
   location_.confirm(id, leave.age);
-  const ForwardingAck owed = end_departure(id, leave);
-  if (owed.to >= 0) acknowledge(id, owed);
+  const auto departures = departures_.find(leave.epoch);
+  assert(departures != departures_.end());  // each is acknowledged once
+  if (--departures->second == 0) departures_.erase(departures);
+  if (owed_.empty()) [[likely]]
+    return;
+  const auto [first, end] = owed_.equal_range(id);
+  const auto owed = std::find_if(first, end, [&](const auto& one) { return one.second.leave == leave; });
+  if (owed == end) return;
+  const ForwardingAck ack = owed->second.ack;
+  owed_.erase(owed);
+  acknowledge(id, ack);
 }
 
 // --- low-water marks -------------------------------------------------------------------------------------------------
 
 std::uint32_t ArrayBroadcasts::low_water_mark() const {
-  std::uint32_t least = epoch_;
-  const auto count = [&](const Departure& departure) { least = std::min(least, departure.leave.epoch); };
-  if (departures_.size() != 0)
-    departures_.for_each([&](std::uint64_t, const Departure& departure) { count(departure); });
-  for (const Departure& departure : repeated_departures_) count(departure);
-  return least;
+  return departures_.empty() ? epoch_ : std::min(epoch_, departures_.begin()->first);
 }
 
 void ArrayBroadcasts::on_low_water_mark(Pe& pe, Delivery& call) {

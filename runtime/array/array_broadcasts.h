@@ -9,7 +9,8 @@
 // A kept broadcast can go when no element needs it that is here, or may come here. What a PE knows of that is its
 // *low-water mark*: a broadcast that all elements have seen that it answers for. It answers for its elements, and for
 // those that have left it until they are not behind where they have come to: that PE may have given its own mark
-// before. Each of these *departures* ends with an acknowledgement from there. One that goes on before it has caught up
+// before. Each of these *departures* ends with an acknowledgement from there; those of elements that came together come
+// together. One that goes on before it has caught up
 // takes the *forwarding acknowledgement* that its PE owes along, into the next departure, and so they go back the whole
 // way.
 //
@@ -19,12 +20,13 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
-#include "base/flat_map.h"
 #include "runtime/array/local_elements.h"
 #include "runtime/array/location.h"
+#include "runtime/array/news.h"
 #include "runtime/objects/pe_objects.h"
 
 namespace periapt {
@@ -50,12 +52,18 @@ class ArrayBroadcasts {
   void left(const ArrayElement* element, Age age);
   // It is to be made on another PE, with what it has seen here: the answer.
   std::uint32_t leaves_unmade(std::uint64_t id) {
-    depart({id, {Age(), epoch_}, {}});
+    static_cast<void>(id);
+    ++departures_[epoch_];
     return epoch_;
   }
   // One that has seen `seen` came from PE `from` with this age. When it is ready to run entries it is to catch up.
   void arrived(std::uint64_t id, std::uint32_t seen, int from, Age age);
   void catch_up(std::uint64_t id);
+  // Acknowledgements wait between these, which may be nested: then those for one PE go in one message.
+  void hold_acknowledgements() { ++holds_; }
+  void release_acknowledgements() {
+    if (--holds_ == 0) send_acknowledgements();
+  }
 
   // The last broadcast that an element has seen: it travels along.
   static std::uint32_t seen_by(const ArrayElement* element) { return element->broadcast_epoch_; }
@@ -66,19 +74,21 @@ class ArrayBroadcasts {
   struct Leave {
     Age age;
     std::uint32_t epoch;
+    bool operator==(const Leave& o) const { return age == o.age && epoch == o.epoch; }
   };
   // What is owed to the PE that an element came from: to say that it is there, no longer behind.
   struct ForwardingAck {
     std::int32_t to = -1;
     Leave leave;
   };
-  struct Departure {
+  // Of an element that left before it had caught up: the acknowledgement that it took along.
+  struct Owed {
+    Leave leave;
+    ForwardingAck ack;
+  };
+  struct Acknowledgement {
     std::uint64_t id;
     Leave leave;
-    ForwardingAck owed;  // it left before it had caught up
-    bool is_of(std::uint64_t other, const Leave& how) const {
-      return id == other && leave.epoch == how.epoch && leave.age == how.age;
-    }
   };
   // What PE 0 knows more than others.
   struct Root {
@@ -102,9 +112,8 @@ class ArrayBroadcasts {
   void give(ArrayElement* element, const Message& message);
 
   void keeps_up(std::uint64_t id);
+  void send_acknowledgements();
   void acknowledge(std::uint64_t id, const ForwardingAck& ack);
-  void depart(const Departure& departure);
-  ForwardingAck end_departure(std::uint64_t id, const Leave& leave);
   void ended(std::uint64_t id, const Leave& leave);
   std::uint32_t low_water_mark() const;
   void heard_low_water_mark(std::uint32_t mark);
@@ -122,9 +131,10 @@ class ArrayBroadcasts {
   bool giving_ = false;
   std::size_t giving_at_ = 0;  // position of the element that has its turn
   bool disordered_ = false;    // one of those that had their turn has gone: another one may have come to its position
-  // Elements that left and have not caught up elsewhere yet, by number; and those of which there is one already.
-  FlatMap<Departure> departures_;
-  std::vector<Departure> repeated_departures_;
+  std::map<std::uint32_t, std::uint32_t> departures_;  // that have not ended, by the epoch seen: how many
+  std::unordered_multimap<std::uint64_t, Owed> owed_;  // by element
+  News<Acknowledgement> acknowledgements_;             // that are held
+  int holds_ = 0;
   std::unordered_map<std::uint64_t, ForwardingAck> behind_;  // elements here that have not caught up yet
   Root root_;
 };

@@ -182,7 +182,7 @@ void ArrayManager::populate(int ep, Message& constructor) {
     if (location_->place(index) == me) create_first(index, ep, constructor);
 }
 
-// The first elements fill the bounds, and ours are a run of positions: nobody else's are looked at.
+// The first elements fill the bounds, and ours are a run of positions: those of other PEs are not looked at.
 void ArrayManager::populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
                                 const Message& constructor) {
   const std::int64_t first = placement.first_on(pe_.index);

@@ -2,10 +2,10 @@
 //
 // Each thing that has a subject of its own is a part of it:
 //   ElementIds       the number of an index, which messages carry
-//   LocalElements    who is here
+//   LocalElements    the elements that are here
 //   Location         where others are, as far as this PE knows; shared by arrays that are bound to each other
 //   ArrayRouting     the way of a message to an element that is not here
-//   ArrayBroadcasts  messages to all elements, whoever moves meanwhile
+//   ArrayBroadcasts  messages to all elements, also those that move meanwhile
 //   Reduction        contributions of all elements
 // and array_migration.h takes elements to other PEs.
 #pragma once

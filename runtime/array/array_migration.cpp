@@ -1,6 +1,7 @@
 // See array_migration.h.
 #include "runtime/array/array_migration.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/fatal.h"
@@ -13,10 +14,11 @@ namespace periapt {
 namespace {
 int entry_arrive;
 
-// The message is a JourneyHeader, and for each member a MemberHeader and the bytes of its pup(), all of them parts as
-// runtime_message.h says.
+// The message is a row of journeys. Each is a JourneyHeader, and for each member a MemberHeader and the bytes of its
+// pup(), all of them parts as runtime_message.h says.
 struct JourneyHeader {
   std::uint64_t id;
+  std::uint64_t bytes;  // of the whole journey
   CkArrayIndex index;
   Age age;
   std::int32_t from;
@@ -109,7 +111,7 @@ Members members_of(const ArrayManager& array, const Location& location, std::uin
   return members;
 }
 
-// Tells them, and measures them. Returns the bytes of the message.
+// Tells them, and measures them. Returns the bytes of the journey.
 std::size_t prepare(Members& members) {
   std::size_t total = part_bytes(sizeof(JourneyHeader));
   for (Member& member : members) {
@@ -134,51 +136,106 @@ void pack_member(const Member& member, std::uint64_t id, int to, Writer& writer)
           "pup the same members in both, whatever p.isSizing() says");
 }
 
-Message pack_all(const JourneyHeader& header, Members& members, int to) {
-  Message message = Message::make(prepare(members));
+void pack_all(const JourneyHeader& header, const Members& members, int to, char* at) {
   if (BalanceHook* balance = Pe::current()->objects->balance) ++balance->elements_sent;
-  Writer writer(message.payload());
+  Writer writer(at);
   writer.put(header);
   for (const Member& member : members) pack_member(member, header.id, to, writer);
-  return message;
+}
+
+// It stays, at least for now: it is there already, or goes when what holds it here has ended.
+bool stays(ArrayManager& array, ArrayElement* element, int to, std::uint32_t follows) {
+  PeObjects& objects = PeObjects::current();
+  Location& location = array.location();
+  const std::uint64_t id = element->ckGetID();
+  check_destination(array, id, to);
+  if (!follows && array.age_of(element).unsettled()) {
+    // Without a claim it was to go after what it is bound to when something held it here.
+    location.has_claim(id) ? location.wish(id, to) : location.rejoin(array, id, array.index_of(id), 0);
+    return true;
+  }
+  return to == objects.pe.index || held_by_posts(objects, location, id, to) ||
+         held_by_threads(objects, location, id, to) || held_by_bodies(location, id, to);
+}
+
+JourneyHeader journey_of(ArrayManager& array, ArrayElement* element, const Members& members, std::uint32_t follows) {
+  const std::uint64_t id = element->ckGetID();
+  const Age before = array.age_of(element);
+  const Location::Hint* followed = follows ? array.location().find(id) : nullptr;
+  const Age age = followed ? followed->age : Age{before.life, before.migrations + 1};
+  return {id, 0, array.index_of(id), age, Pe::current()->index, static_cast<std::uint32_t>(members.size()), follows};
+}
+
+void send_journeys(Pe& pe, int to, const Location& location, Message message) {
+  const int leader = location.bound.front()->id().index();
+  send_to(pe, to, runtime_message(std::move(message), entry_arrive, static_cast<std::uint32_t>(leader)));
 }
 }  // namespace
 
 bool has_threads(ArrayManager& array, std::uint64_t id) {
   const PeObjects& objects = PeObjects::current();
+  if (objects.running_threads.empty()) [[likely]]
+    return false;
   for (ArrayManager* bound : array.location().bound)
     if (objects.running_threads.any(ThreadOwner::of(bound->find(id)))) return true;
   return false;
 }
 
 void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t follows) {
-  PeObjects& objects = PeObjects::current();
-  Pe& pe = objects.pe;
+  if (stays(array, element, to, follows)) return;
+  Pe& pe = *Pe::current();
   Location& location = array.location();
-  const std::uint64_t id = element->ckGetID();
-  const Age before = array.age_of(element);
-  check_destination(array, id, to);
-  if (!follows && before.unsettled()) {
-    if (location.has_claim(id)) return location.wish(id, to);
-    // It was to go after what it is bound to when something held it here.
-    return location.rejoin(array, id, array.index_of(id), 0);
-  }
-  if (to == pe.index || held_by_posts(objects, location, id, to) || held_by_threads(objects, location, id, to) ||
-      held_by_bodies(location, id, to))
-    return;
-  const Location::Hint* followed = follows ? location.find(id) : nullptr;
-  const Age age = followed ? followed->age : Age{before.life, before.migrations + 1};
-
-  Members members = members_of(array, location, id, to);
-  const JourneyHeader header{id,     array.index_of(id), age, pe.index, static_cast<std::uint32_t>(members.size()),
-                             follows};
-  Message message = pack_all(header, members, to);
+  Members members = members_of(array, location, element->ckGetID(), to);
+  JourneyHeader header = journey_of(array, element, members, follows);
+  header.bytes = prepare(members);
+  Message message = Message::make(header.bytes);
+  pack_all(header, members, to, static_cast<char*>(message.payload()));
   for (const Member& member : members) member.element->impl_leaves();
-  for (const Member& member : members) member.array->leave(member.element, age);
-  if (!follows) location.learn(id, to, age, false, location.home(header.index));
-  location.release_waiting(id);
-  const int leader = location.bound.front()->id().index();
-  send_to(pe, to, runtime_message(std::move(message), entry_arrive, static_cast<std::uint32_t>(leader)));
+  for (const Member& member : members) member.array->leave(member.element, header.age);
+  if (!follows) location.learn(header.id, to, header.age, false, location.home(header.index));
+  location.release_waiting(header.id);
+  send_journeys(pe, to, location, std::move(message));
+}
+
+void MigrationBatch::add(ArrayManager& array, ArrayElement* element) {
+  if (stays(array, element, to_, 0)) return;
+  Location& location = array.location();
+  Members members = members_of(array, location, element->ckGetID(), to_);
+  JourneyHeader header = journey_of(array, element, members, 0);
+  header.bytes = prepare(members);
+  pack_all(header, members, to_, room(location, header.bytes));
+  for (const Member& member : members) member.element->impl_leaves();
+  for (const Member& member : members) member.array->leave(member.element, header.age);
+  location.prepare_departure(header.id, header.age, location.home(header.index));
+  left_.push_back(header.id);
+}
+
+// The message grows, as it may be for one element only. One that is large has a message of its own.
+char* MigrationBatch::room(Location& location, std::size_t bytes) {
+  constexpr std::size_t first_bytes = 2 << 10;
+  constexpr std::size_t large_bytes = batch_bytes / 4;
+  if (message_ && (location_ != &location || used_ + bytes > batch_bytes || bytes > large_bytes)) send();
+  location_ = &location;
+  const std::size_t needed = used_ + bytes;
+  if (!message_ || needed > message_->size) {
+    const std::size_t grown = message_ ? std::min<std::size_t>(batch_bytes, 2 * message_->size) : first_bytes;
+    Message larger = Message::make(bytes > large_bytes ? bytes : std::max(needed, grown));
+    if (used_ > 0) std::memcpy(larger.payload(), message_.payload(), used_);
+    message_ = std::move(larger);
+  }
+  return static_cast<char*>(message_.payload()) + std::exchange(used_, needed);
+}
+
+void MigrationBatch::send() {
+  if (left_.empty()) return;
+  message_->size = used_;
+  for (std::uint64_t id : left_) {
+    location_->set_out(id, to_);
+    location_->release_waiting(id);
+  }
+  send_journeys(pe_, to_, *location_, std::exchange(message_, Message()));
+  left_.clear();
+  used_ = 0;
 }
 
 // --- arriving --------------------------------------------------------------------------------------------------------
@@ -186,14 +243,17 @@ void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t f
 namespace {
 using Arrived = std::vector<ArrayManager*>;  // whose elements have come
 
-// Arrays that are bound to the leader may not have been made here yet: then the call is kept for them.
-bool all_known(Pe& pe, Delivery& call, const JourneyHeader& header, Reader reader) {
+using HomeNews = News<ArrayRouting::Place>;
+
+// An array that is bound to the leader and has not been made here yet; none if all are here.
+CkArrayID missing_array(PeObjects& objects, const JourneyHeader& header, Reader reader) {
   for (std::uint32_t i = 0; i < header.members; ++i) {
     const auto member = reader.get<MemberHeader>();
     reader.bytes(member.bytes);
-    if (!ArrayManager::of(pe, call, CkArrayID(CkGroupID{member.array}))) return false;
+    const CkArrayID id(CkGroupID{member.array});
+    if (!find_array(objects, id)) return id;
   }
-  return true;
+  return CkArrayID();
 }
 
 Arrived unpack_all(PeObjects& objects, const JourneyHeader& header, Reader reader) {
@@ -212,12 +272,12 @@ Arrived unpack_all(PeObjects& objects, const JourneyHeader& header, Reader reade
 }
 
 // They have come by themselves.
-void join(ArrayManager& leader, const JourneyHeader& header, const Arrived& arrived) {
+void join(ArrayManager& leader, const JourneyHeader& header, const Arrived& arrived, HomeNews& news) {
   Location& location = leader.location();
   const int here = Pe::current()->index;
   const int wish = location.joined(header.id, header.age);
   const int home = location.home(header.index);
-  if (home != here && home != header.from) leader.routing().tell_home(home, header.id, header.age);
+  if (home != here && home != header.from) news.add(home, {header.id, header.age, here, home});
   for (ArrayManager* array : arrived) {
     array->routing().release_waiting(header.id);
     if (ArrayElement* element = array->find(header.id)) element->ckJustMigrated();
@@ -240,27 +300,44 @@ void join_host(Location& location, const JourneyHeader& header, ArrayManager* ho
   }
 }
 
-void on_arrive(Pe& pe, Delivery& call) {
-  ArrayManager* leader = ArrayManager::of(pe, call);
-  if (!leader) return;
-  PeObjects& objects = *pe.objects;
-  Location& location = leader->location();
-  Reader reader(call.arguments);
-  const auto header = reader.get<JourneyHeader>();
-  if (!all_known(pe, call, header, reader)) {
-    // What is sent to it meanwhile waits here.
-    if (!header.follows) location.learn(header.id, pe.index, header.age, false, location.home(header.index));
+// The journey that begins at `bytes`.
+void arrive(PeObjects& objects, ArrayManager& leader, const JourneyHeader& header, const char* bytes, HomeNews& news) {
+  Location& location = leader.location();
+  const Reader members(bytes + part_bytes(sizeof header));
+  if (const CkArrayID missing = missing_array(objects, header, members); !missing.isZero()) {
+    // It waits for that array, and what is sent to it meanwhile waits here.
+    Message message = Message::make(header.bytes);
+    std::memcpy(message.payload(), bytes, header.bytes);
+    ArrayManager::keep(
+        objects, missing,
+        runtime_message(std::move(message), entry_arrive, static_cast<std::uint32_t>(leader.id().index())));
+    if (!header.follows) location.learn(header.id, objects.pe.index, header.age, false, location.home(header.index));
     return;
   }
   if (objects.balance) ++objects.balance->elements_received;
-
   if (!header.follows) location.forget(header.id);
   ArrayManager* host = location.here(header.id);  // before they are here themselves
-  const Arrived arrived = unpack_all(objects, header, reader);
+  const Arrived arrived = unpack_all(objects, header, members);
   if (header.follows)
     join_host(location, header, host, arrived);
   else
-    join(*leader, header, arrived);
+    join(leader, header, arrived, news);
+}
+
+void on_arrive(Pe& pe, Delivery& call) {
+  ArrayManager* leader = ArrayManager::of(pe, call);
+  if (!leader) return;
+  const std::vector<ArrayManager*>& bound = leader->location().bound;
+  const std::size_t arrays = bound.size();  // more may be bound meanwhile
+  for (std::size_t i = 0; i < arrays; ++i) bound[i]->broadcasts().hold_acknowledgements();
+  HomeNews news;
+  JourneyHeader header;
+  for (const char* at = static_cast<const char*>(call.arguments); at < call.end(); at += header.bytes) {
+    header = Reader(at).get<JourneyHeader>();
+    arrive(*pe.objects, *leader, header, at, news);
+  }
+  for (std::size_t i = 0; i < arrays; ++i) bound[i]->broadcasts().release_acknowledgements();
+  leader->routing().tell_homes(news);
 }
 }  // namespace
 

@@ -3,6 +3,7 @@
 // may miss on the way ArrayBroadcasts'.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "runtime/array/array_manager.h"
 
@@ -13,6 +14,31 @@ namespace periapt {
 // then.
 // `follows`: not 0: it goes after what it is bound to, to the PE of so many in a row.
 void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t follows = 0);
+
+// The same of many elements, which go to one PE: they are packed into messages of some batch_bytes. It is for one
+// function of the runtime: what user code that runs meanwhile sends to elements of the batch waits until their message
+// has been sent, with the last call of send().
+class MigrationBatch {
+ public:
+  static constexpr std::size_t batch_bytes = 64 << 10;
+
+  MigrationBatch(Pe& pe, int to) : pe_(pe), to_(to) {}
+  ~MigrationBatch() { send(); }
+  MigrationBatch(const MigrationBatch&) = delete;
+
+  void add(ArrayManager& array, ArrayElement* element);
+  void send();
+
+ private:
+  char* room(Location& location, std::size_t bytes);
+
+  Pe& pe_;
+  const int to_;
+  Location* location_ = nullptr;  // of the elements in the message
+  Message message_;
+  std::size_t used_ = 0;             // of the message's bytes
+  std::vector<std::uint64_t> left_;  // elements in the message
+};
 
 // Whether threads of its entries, or of those of elements bound to it, have begun and not ended.
 bool has_threads(ArrayManager& array, std::uint64_t id);

@@ -4,6 +4,7 @@
 #include "base/fatal.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/array/array_migration.h"
+#include "runtime/objects/protocols.h"
 #include "runtime/registry/runtime_message.h"
 
 namespace periapt {
@@ -19,11 +20,6 @@ constexpr int hops_chase = 64;
 // Hops before it is clear that something is wrong: so many since hops_chase brought no younger place.
 constexpr int hops_max = 200;
 
-struct HintCall {
-  Age age;
-  std::int32_t pe;
-  std::int32_t home;
-};
 // A message that has been forwarded often. Its envelope has no room for what it must know then.
 struct ChaseHeader {
   Age youngest;  // of the places it has been sent on to
@@ -85,11 +81,11 @@ void ArrayRouting::forward(Message message, std::uint64_t id, Age youngest) {
   send_to(pe_, to, std::move(message));
 }
 
-// Whoever sent it learns where the element is: it is there for sure. The home knows as much itself.
+// The sender learns where the element is: it is there for sure. The home knows as much itself.
 void ArrayRouting::tell_sender(const Message& message, std::uint64_t id, const Location::Hint& hint, int home) {
   const int source = message->source;
   if (source != pe_.index && source != hint.pe && source != home)
-    send_runtime(pe_, source, entry_hint, collection(), id, HintCall{hint.age, hint.pe, home});
+    send_runtime(pe_, source, entry_hint, collection(), id, Place{id, hint.age, hint.pe, home});
 }
 
 void ArrayRouting::on_chase(Pe& pe, Delivery& call) {
@@ -141,20 +137,19 @@ void ArrayRouting::release_waiting(std::uint64_t id) {
 void ArrayRouting::on_hint(Pe& pe, Delivery& call) {
   ArrayRouting* self = of(pe, call);
   if (!self) return;
-  const HintCall hint = call.read<HintCall>();
+  const Place hint = call.read<Place>();
   Location& location = self->location_;
   if (location.here(call.element) || hint.pe == pe.index) return;
   if (location.learn(call.element, hint.pe, hint.age, true, hint.home)) self->release_waiting(call.element);
 }
 
-void ArrayRouting::tell_home(int home, std::uint64_t id, Age age) {
-  send_runtime(pe_, home, entry_moved, collection(), id, HintCall{age, pe_.index, home});
+void ArrayRouting::tell_homes(News<Place>& arrivals) {
+  arrivals.send(*pe_.objects->protocols, entry_moved, static_cast<int>(collection()));
 }
 void ArrayRouting::on_moved(Pe& pe, Delivery& call) {
   ArrayRouting* self = of(pe, call);
   if (!self) return;
-  const HintCall hint = call.read<HintCall>();
-  self->location_.moved(call.element, hint.pe, hint.age);
+  for_each_item<Place>(call, [&](const Place& place) { self->location_.moved(place.id, place.pe, place.age); });
 }
 
 // --- orders ----------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runtime/array/location.h"
+#include "runtime/array/news.h"
 #include "runtime/objects/pe_objects.h"
 
 namespace periapt {
@@ -51,8 +52,15 @@ class ArrayRouting {
   // Something is known of the element: what waits for it goes through the queue, and so to the element or on its way.
   void release_waiting(std::uint64_t id);
 
-  // An element has come here: its home hears of it.
-  void tell_home(int home, std::uint64_t id, Age age);
+  // Where an element is: told to its home when it has come to another PE, and to a sender whose message made a detour.
+  struct Place {
+    std::uint64_t id;
+    Age age;
+    std::int32_t pe;
+    std::int32_t home;
+  };
+  // Elements have come here: their homes, the receivers of the news, hear of it.
+  void tell_homes(News<Place>& arrivals);
 
   // Sends the element there, or destroys it, wherever it is. `id`: 0 when only the index is known.
   static void order_migration(CkArrayID array, std::uint64_t id, const CkArrayIndex& index, int to);

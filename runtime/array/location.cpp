@@ -6,6 +6,8 @@
 #include "base/fatal.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/array/array_migration.h"
+#include "runtime/array/news.h"
+#include "runtime/objects/protocols.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -74,14 +76,18 @@ bool Location::learn(std::uint64_t id, int pe, Age age, bool arrived, int home) 
   return true;
 }
 
-// For each hint that comes, more than one that is old goes.
+// Many at a time, as a message to a home is for all that it is asked about; and twice as many as have come since the
+// last time.
 void Location::make_room() {
-  for (int i = 0; i < 2 && oldest_.size() > hints_kept; ++i) {
+  const std::size_t slack = hints_kept / 16;
+  if (oldest_.size() <= hints_kept + slack) return;
+  News<Known> questions;
+  for (std::size_t i = 0; i < 2 * (slack + 1) && oldest_.size() > hints_kept; ++i) {
     const std::uint64_t id = oldest_.front();
     oldest_.pop_front();
-    if (const Hint* hint = find(id))
-      tell(static_cast<int>(hint->home), entry_is_known, id, Known{hint->age, pe_.index, 0});
+    if (const Hint* hint = find(id)) questions.add(static_cast<int>(hint->home), {id, hint->age, pe_.index, 0});
   }
+  questions.send(*objects_.protocols, entry_is_known, collection());
 }
 
 // As a home: nothing younger than what is known here will be found by a hint of that age.
@@ -100,9 +106,18 @@ std::size_t Location::hints_of_others() const {
   return count;
 }
 
+// One that has come home is known there from now on.
 void Location::confirm(std::uint64_t id, Age age) {
   Hint* hint = hints_.find(id);
-  if (hint && hint->age == age) hint->arrived = true;
+  if (!hint || !(hint->age == age)) return;
+  if (hint->pe == static_cast<std::int32_t>(hint->home)) return forget(id);
+  hint->arrived = true;
+}
+
+void Location::set_out(std::uint64_t id, int to) {
+  Hint* hint = hints_.find(id);
+  if (hint && hint->pe == pe_.index) hint->pe = to;
+  ++changes_;
 }
 
 // Without a record it has come here meanwhile, or has died.
@@ -289,9 +304,11 @@ void Location::refuse_second(const ArrayManager& array, const CkArrayIndex& inde
 
 // --- messages --------------------------------------------------------------------------------------------------------
 
+int Location::collection() const { return bound.front()->id().index(); }
+
 template <class T>
 void Location::tell(int pe, int entry, std::uint64_t id, const T& what) {
-  send_runtime(pe_, pe, entry, static_cast<std::uint32_t>(bound.front()->id().index()), id, what);
+  objects_.protocols->send(pe, entry, collection(), id, what);
 }
 Location* Location::of(Pe& pe, Delivery& call) {
   ArrayManager* array = ArrayManager::of(pe, call);
@@ -351,22 +368,28 @@ void Location::on_gone(Pe& pe, Delivery& call) {
 void Location::on_is_known(Pe& pe, Delivery& call) {
   Location* self = of(pe, call);
   if (!self) return;
-  Known question = call.read<Known>();
-  question.known = self->knows(call.element, question.age);
-  self->tell(question.asker, entry_known, call.element, question);
+  News<Known> answers;
+  for_each_item<Known>(call, [&](Known question) {
+    question.known = self->knows(question.id, question.age);
+    answers.add(question.asker, question);
+  });
+  answers.send(*pe.objects->protocols, entry_known, self->collection());
 }
 
 void Location::on_known(Pe& pe, Delivery& call) {
   Location* self = of(pe, call);
   if (!self) return;
-  const Known answer = call.read<Known>();
-  const Hint* hint = self->find(call.element);
-  if (!hint || static_cast<int>(hint->home) == pe.index) return;
+  for_each_item<Known>(call, [&](const Known& answer) { self->heard_known(answer); });
+}
+
+void Location::heard_known(const Known& answer) {
+  const Hint* hint = find(answer.id);
+  if (!hint || static_cast<int>(hint->home) == pe_.index) return;
   // (One that says "here" keeps what is sent to an element that has come, but cannot be made yet.)
-  if (answer.known && hint->age == answer.age && hint->pe != pe.index)
-    self->forget(call.element);
+  if (answer.known && hint->age == answer.age && hint->pe != pe_.index)
+    forget(answer.id);
   else
-    self->oldest_.push_back(call.element);
+    oldest_.push_back(answer.id);
 }
 
 }  // namespace periapt

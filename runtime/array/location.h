@@ -3,13 +3,13 @@
 //
 // Every index has a *home*, a PE computed from it by the map. The home keeps a *record* of each living element that is
 // elsewhere, and what is sent to one that does not exist waits there. Other PEs hold *hints*: where an element went
-// when it left them, or what somebody who forwarded a message told them. A hint has an age: the life of the index
-// (indices are used again) and the migrations in it. Only a younger one replaces it, and nobody is told of a place
+// when it left them, or what a PE that forwarded a message told them. A hint has an age: the life of the index
+// (indices are used again) and the migrations in it. Only a younger one replaces it, and no PE is told of a place
 // where the element has not arrived yet; so each PE on the way of a message knows something younger than the one
 // before, or asks the home.
 //
-// Hints that are many make room, the oldest first, when the home says that it knows as much: what is sent by way of it
-// still goes to ever younger places. Records last as long as what they are of.
+// Hints that are many make room, the oldest first and many at a time, when the home says that it knows as much: what is
+// sent by way of it still goes to ever younger places. Records last as long as what they are of.
 //
 // An element that is made elsewhere than at home, or where another one is still known at home, is *unsettled* until the
 // home has answered its *claim*: its life begins here; or what it is bound to is elsewhere, and it goes there; or the
@@ -66,6 +66,9 @@ class Location {
   }
   // Takes a hint, unless a younger one is known. True when it was news.
   bool learn(std::uint64_t id, int pe, Age age, bool arrived, int home);
+  // An element is about to leave with this age: what is sent to it waits here until set_out() says where to.
+  void prepare_departure(std::uint64_t id, Age age, int home) { learn(id, pe_.index, age, false, home); }
+  void set_out(std::uint64_t id, int to);
   // An element that left with this age has arrived.
   void confirm(std::uint64_t id, Age age);
   void forget(std::uint64_t id) {
@@ -127,7 +130,7 @@ class Location {
   struct Settled {  // answer to a Claim
     Answer what;
     std::uint32_t serial;
-    std::int32_t pe;  // where what it is bound to is, or who has its index
+    std::int32_t pe;  // where what it is bound to is, or the element that has its index
     std::int32_t home;
     Age age;
   };
@@ -137,6 +140,7 @@ class Location {
     std::uint32_t serial;  // of its claim, if unsettled
   };
   struct Known {  // is a hint of no use to the PE `asker`, as its home knows as much; and the answer
+    std::uint64_t id;
     Age age;
     std::int32_t asker;
     std::int32_t known;
@@ -158,7 +162,9 @@ class Location {
   template <class T>
   void tell(int pe, int entry, std::uint64_t id, const T& what);
 
+  int collection() const;  // that messages to other PEs name
   void make_room();
+  void heard_known(const Known& answer);
   bool knows(std::uint64_t id, Age age) const;
   void claim(ArrayManager& array, std::uint64_t id, const CkArrayIndex& index);
   void consider(std::uint64_t id);

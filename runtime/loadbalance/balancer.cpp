@@ -122,6 +122,7 @@ void Balancer::arrived(ArrayElement& element, const BalanceTravel& travel) {
   Record& record = records_[add(element, travel)];
   if (record.state.moved) {
     record.state.moved = false;
+    moving_ = true;
     --expected_;
     tell_when_settled();
   }
@@ -223,7 +224,9 @@ void Balancer::at_sync(ArrayElement& element) {
 
 Count Balancer::count() { return {members_, waiting_, elements_sent, elements_received, arrays_known}; }
 
+// (While a step's elements move every PE is ready, and the coordinator wants to hear of it for the next step only.)
 void Balancer::tell_when_ready() {
+  if (moving_) return;
   if (members_ != waiting_ || (told_ && told_waiting_ == waiting_)) return;
   told_ = true;
   told_waiting_ = waiting_;
@@ -306,21 +309,25 @@ void Balancer::on_assign(Pe& pe, Delivery& call) {
   std::vector<Move> moves((call.length - sizeof(int)) / sizeof(Move));
   const char* first = static_cast<const char*>(call.arguments) + sizeof(int);
   if (!moves.empty()) std::memcpy(moves.data(), first, moves.size() * sizeof(Move));
-  self.assign(moves, call.read<int>());
+  self.assign(std::move(moves), call.read<int>());
 }
-void Balancer::assign(const std::vector<Move>& moves, int expected) {
-  assigned_ = true;
+void Balancer::assign(std::vector<Move> moves, int expected) {
+  assigned_ = moving_ = true;
   expected_ += expected;  // some may be here already
-  for (const Move& move : moves) {
-    ArrayElement* const element = find(move);
-    if (!element || has_threads(array_manager(element->ckGetArrayID()), move.element)) {
-      call(move.to, entry_missing);  // destroyed, moved by the program, or a thread of it may wait for the next step
-      continue;
-    }
-    records_[record_of(*element)].state.moved = true;
-    migrate(array_manager(element->ckGetArrayID()), element, move.to);
+  // Those for one PE together.
+  std::stable_sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.to < b.to; });
+  for (auto first = moves.begin(); first != moves.end();) {
+    MigrationBatch batch(pe_, first->to);
+    for (const int to = first->to; first != moves.end() && first->to == to; ++first) move_away(*first, batch);
   }
   tell_when_settled();
+}
+void Balancer::move_away(const Move& move, MigrationBatch& batch) {
+  ArrayElement* const element = find(move);
+  if (!element || has_threads(array_manager(element->ckGetArrayID()), move.element))
+    return call(move.to, entry_missing);  // destroyed, moved by the program, or a thread of it waits for the next step
+  records_[record_of(*element)].state.moved = true;
+  batch.add(array_manager(element->ckGetArrayID()), element);
 }
 ArrayElement* Balancer::find(const Move& move) {
   ArrayManager* const leader = find_array(*pe_.objects, CkArrayID(CkGroupID{move.array}));
@@ -345,7 +352,7 @@ void Balancer::on_resume(Pe& pe, Delivery& call) {
   Balancer& self = Balancer::of(pe);
   const std::uint32_t step = call.read<std::uint32_t>();
   self.step_ = step + 1;
-  self.closed_ = self.told_ = false;
+  self.closed_ = self.told_ = self.moving_ = false;
   self.clear_loads();
   if (!self.records_.empty()) self.measure();
   self.waiting_ = 0;

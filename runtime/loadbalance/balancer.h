@@ -22,6 +22,10 @@
 #include "runtime/objects/balance_hook.h"
 #include "runtime/objects/pe_objects.h"
 
+namespace periapt {
+class MigrationBatch;
+}
+
 namespace periapt::loadbalance {
 
 // What a PE answers.
@@ -98,7 +102,8 @@ class Balancer : public BalanceHook {
   LoadDatabase own_loads();
   ArrayElement* find(const Move& move);
   void measure();
-  void assign(const std::vector<Move>& moves, int expected);
+  void assign(std::vector<Move> moves, int expected);
+  void move_away(const Move& move, MigrationBatch& batch);
   void tell_when_settled();
   void resume_up_to(std::uint32_t step);
 
@@ -114,6 +119,7 @@ class Balancer : public BalanceHook {
   bool closed_ = false;     // our part of it is told: later calls are for the next
   bool told_ = false;       // that we are ready
   std::uint32_t told_waiting_ = 0;
+  bool moving_ = false;  // from the first order or arrival of a step's moves to its end
   bool assigned_ = false;
   int expected_ = 0;  // elements that still come
   double speed_ = 1;

@@ -14,14 +14,6 @@ void PeLoad::pup(PUP::er& p) {
   p | speed;
   p | available;
 }
-void ObjectLoad::pup(PUP::er& p) {
-  p | array;
-  p | element;
-  p | pe;
-  p | seconds;
-  p | bytes;
-  p | migratable;
-}
 void ElementName::pup(PUP::er& p) {
   p | array;
   p | element;

@@ -30,7 +30,6 @@ struct ObjectLoad {
   double seconds = 0;       // in its entry methods, on that PE
   std::uint64_t bytes = 0;  // its state, packed; 0: not asked for
   bool migratable = true;
-  void pup(PUP::er& p);
 };
 
 // An element of an array. (Bound arrays: of the one that the others are bound to.)
@@ -47,6 +46,10 @@ struct Communication {
   std::uint64_t messages = 0, bytes = 0;
   void pup(PUP::er& p);
 };
+
+}  // namespace periapt::loadbalance
+PUPbytes(periapt::loadbalance::ObjectLoad);  // there are many
+namespace periapt::loadbalance {
 
 struct LoadDatabase {
   std::uint32_t step = 0;

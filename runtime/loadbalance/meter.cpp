@@ -61,7 +61,7 @@ void Meter::forget(std::int32_t record) {
     for (Frame& frame : frames)
       if (frame.record == record) frame.record = nobody;
   };
-  charge();
+  if (!frames_.empty()) charge();
   release(frames_);
   for (Stopped* stopped : stopped_) release(stopped->frames);
   seconds(record) = 0;
@@ -73,7 +73,7 @@ double& Meter::seconds(std::int32_t record) {
 }
 
 double& Meter::up_to_now(std::int32_t record) {
-  if (on_) charge();
+  if (on_ && !frames_.empty()) charge();
   return seconds(record);
 }
 

@@ -31,7 +31,7 @@ class BalanceHook {
   virtual double load(const ArrayElement& element) const = 0;
   virtual void set_load(ArrayElement& element, double seconds) = 0;
 
-  // For the watchdog: elements in AtSync, and in a sentence who has not come there yet.
+  // For the watchdog: elements in AtSync, and in a sentence those that have not come there yet.
   virtual std::size_t waiting() const = 0;
   virtual std::string describe_waiting() const = 0;
 

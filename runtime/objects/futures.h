@@ -17,7 +17,7 @@ class Futures {
   std::uint64_t create();
   bool ready(std::uint64_t id) const;
   // The value; the current thread waits for it. It belongs to the program then (give false: to the future, as before).
-  // take: the future is gone. Who waits must be a thread, except for the answer to a [sync] call.
+  // take: the future is gone. What waits must be a thread, except for the answer to a [sync] call.
   void* wait(std::uint64_t id, bool give = true, bool of_sync_call = false);
   void* take(std::uint64_t id, bool of_sync_call = false);
   // The current thread waits until one of them has a value.

@@ -11,6 +11,7 @@
 
 #include "charm++.h"
 #include "runtime/array/array_manager.h"
+#include "runtime/array/array_migration.h"
 #include "runtime/array/location.h"
 #include "runtime/face/stepped.h"
 #include "runtime/objects/pe_objects.h"
@@ -30,6 +31,7 @@ struct Model {
   std::vector<int> order;    // of items
   std::map<int, int> alive;  // mover -> PE it is on; -1: on its way
   int shouts = 0;
+  bool farewells = false;               // movers send a note when they are about to migrate
   bool restless = false;                // movers migrate when they hear a broadcast
   std::int64_t sent = 0, received = 0;  // point to point
   std::int64_t given = 0, reduced = 0;  // contributions, and those that came out of a reduction
@@ -154,6 +156,9 @@ class Mover : public CBase_Mover {
   void ckAboutToMigrate() override {
     under_way = true;
     model.alive[thisIndex] = -1;
+    if (!model.farewells) return;
+    ++model.sent;
+    thisProxy[std::next(model.alive.begin(), pick(static_cast<int>(model.alive.size())))->first].note(0);
   }
   // What each entry method begins with.
   void look() {
@@ -294,6 +299,16 @@ class Stepping : public testing::TestWithParam<int> {
     if (mover) action(*mover);
     return mover != nullptr;
   }
+  // Some elements of an array on a PE go to another one together.
+  static void migrate_together(CkArrayID id) {
+    Pe& pe = on(pick(pes));
+    periapt::ArrayManager* array = find_array(*pe.objects, id);
+    if (!array) return;
+    periapt::MigrationBatch batch(pe, pick(pes));
+    const std::vector<ArrayElement*> elements = array->elements();
+    for (ArrayElement* element : elements)
+      if (pick(3) != 0) batch.add(*array, element);
+  }
   // The next test counts on an array without elements.
   void destroy_movers() {
     for (const auto& [index, pe] : model.alive) EXPECT_TRUE(with(index, [](Mover& m) { m.ckDestroy(); }));
@@ -326,12 +341,12 @@ TEST_P(Stepping, MessagesRunInOrderOfUrgencyThenOfArrival) {
 TEST_P(Stepping, NothingIsLostOrDoubledWhileElementsAreBornMoveAndDie) {
   int next = 1000 * GetParam();
   std::set<int> dead;
-  model.restless = true;
+  model.restless = model.farewells = true;
   for (int i = 0; i < 6; ++i) born(next++);
   for (int act = 0; act < 600; ++act) {
     for (int steps = pick(8); steps > 0; --steps) on(some_pe()).step();
     const int one = someone();
-    switch (pick(7)) {
+    switch (pick(8)) {
       case 0:
         if (model.alive.size() >= 12) break;
         if (!dead.empty() && pick(3) != 0) {
@@ -349,6 +364,9 @@ TEST_P(Stepping, NothingIsLostOrDoubledWhileElementsAreBornMoveAndDie) {
         break;
       case 1:
         with(one, [](Mover& m) { m.migrateMe(pick(pes)); });
+        break;
+      case 7:
+        migrate_together(movers.ckGetArrayID());
         break;
       case 2:
         with(one, [](Mover& m) { m.give(); });
@@ -600,7 +618,10 @@ TEST_P(Stepping, BroadcastsAreKeptForThoseOnTheirWay) {
     const int still = pick(pes);
     for (int steps = pick(60); steps > 0; --steps)
       if (const int pe = pick(pes); pe != still) on(pe).step();
-    with(someone(), [](Mover& m) { m.migrateMe(pick(pes)); });
+    if (pick(2))
+      with(someone(), [](Mover& m) { m.migrateMe(pick(pes)); });
+    else
+      migrate_together(movers.ckGetArrayID());
     ASSERT_EQ(model.mistake, "") << "seed " << GetParam() << ", act " << act;
   }
   ASSERT_TRUE(settle()) << "seed " << GetParam();
@@ -648,7 +669,9 @@ TEST_P(Stepping, BoundElementsComeTogether) {
     for (int act = 0; act < 40; ++act) {
       const int i = anyone();
       CProxyElement_Pal one = pick(2) ? leaders[i] : mates[i];
-      if (pick(3) == 0) {
+      if (pick(8) == 0) {
+        migrate_together(pick(2) ? leaders.ckGetArrayID() : mates.ckGetArrayID());
+      } else if (pick(3) == 0) {
         one.ckEmigrate(pick(pes));
       } else {
         ++model.sent;

@@ -33,8 +33,8 @@ CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b(.*)")
 HARMLESS = re.compile(r"__cplusplus|__has_include|__has_feature|__SANITIZE_|_SANITIZER")
 # Folders whose comments name their subjects, and those among them that are yet to be mended.
 WORDS_IN = ("base/", "machine/", "runtime/", "lang/", "tools/", "tests/", "examples/")
-WORDS_OPEN = ("examples/nbody/", "runtime/registry/", "runtime/api/", "runtime/collective/", "runtime/objects/", "runtime/zero_copy/",
-              "runtime/array/", "runtime/entry/", "runtime/face/", "runtime/converse/", "runtime/scheduler/", "runtime/message/")
+WORDS_OPEN = ("examples/nbody/", "runtime/registry/", "runtime/api/", "runtime/collective/", "runtime/zero_copy/",
+              "runtime/entry/", "runtime/face/", "runtime/converse/", "runtime/scheduler/", "runtime/message/")
 # The pronoun may follow the noun that it stands for, where that is a person.
 RIDDLE = re.compile(r"\b(whoever|nobody|somebody|(?<!person )(?<!people )(?<!user )(?<!users )who)\b", re.IGNORECASE)
 TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')

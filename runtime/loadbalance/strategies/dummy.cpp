@@ -5,7 +5,7 @@ namespace periapt::loadbalance {
 
 namespace {
 Assignment stay(const LoadDatabase& database, const StrategyOptions&) {
-  Problem problem(database);
+  Problem problem(database, Problem::Order::as_recorded);
   Emptiest emptiest(problem);
   std::vector<std::size_t> homeless;
   for (std::size_t i : problem.movable) {

@@ -9,7 +9,10 @@
 namespace periapt::loadbalance {
 
 struct Problem {
-  explicit Problem(const LoadDatabase& database) : database(database), assignment(present(database)) {
+  enum class Order { largest_first, as_recorded };
+
+  explicit Problem(const LoadDatabase& database, Order order = Order::largest_first)
+      : database(database), assignment(present(database)) {
     for (std::size_t pe = 0; pe < database.pes.size(); ++pe) {
       loads.push_back(database.pes[pe].background);
       if (database.pes[pe].available) available.push_back(static_cast<int>(pe));
@@ -21,7 +24,8 @@ struct Problem {
       else
         loads[object.pe] += object.seconds;
     }
-    // Largest work first; the order of equal ones is that of the database, so the result is the same each time.
+    if (order == Order::as_recorded) return;
+    // Of equal work in the order of the database, so that the result is the same each time.
     std::stable_sort(movable.begin(), movable.end(), [&](std::size_t a, std::size_t b) { return work(a) > work(b); });
   }
   double work(std::size_t i) const {
@@ -40,7 +44,7 @@ struct Problem {
   Assignment assignment;
   std::vector<double> loads;  // by PE, of what has its place
   std::vector<int> available;
-  std::vector<std::size_t> movable;  // without a place yet, largest first
+  std::vector<std::size_t> movable;  // without a place yet, largest work first unless another order was asked for
 };
 
 // The available PE with the least load.

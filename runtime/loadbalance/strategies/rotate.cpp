@@ -5,7 +5,7 @@ namespace periapt::loadbalance {
 
 namespace {
 Assignment one_further(const LoadDatabase& database, const StrategyOptions&) {
-  Problem problem(database);
+  Problem problem(database, Problem::Order::as_recorded);
   for (std::size_t i : problem.movable) {
     auto next = std::upper_bound(problem.available.begin(), problem.available.end(), problem.from(i));
     problem.assignment[i] = next == problem.available.end() ? problem.available.front() : *next;
