@@ -17,6 +17,8 @@ function(periapt_module name)
   periapt_add_ci(${target} ${ARG_CI})
   target_include_directories(${target} PUBLIC "${CMAKE_CURRENT_BINARY_DIR}/${target}.ci")
 
+  set_property(GLOBAL APPEND PROPERTY PERIAPT_MODULES ${target})
+
   set(include "${PROJECT_BINARY_DIR}/include")
   set(declarations "${CMAKE_CURRENT_BINARY_DIR}/${target}.ci/${name}.decl.h")
   foreach(header IN LISTS ARG_HEADERS)

@@ -299,7 +299,7 @@ class DefEmitter {
                 names.local + "::*)(" + methodTypes(*entry) + "), const char* impl_name) {");
       out_.line("  if (" + entryNames.ep + arguments + " >= 0) return;");
       out_.line("  " + entryNames.ep + arguments + " = CkRegisterEp(impl_name, " + entryNames.call + arguments + ", " +
-                messageIndex(*entry) + ", __idx, " + flags(*entry) +
+                messageIndex(*entry) + ", __idx, " + flags(chare, *entry) +
                 (entry->stackSize ? ", " + *entry->stackSize : "") + ");");
       out_.line("}");
     }

@@ -79,7 +79,7 @@ bool Location::learn(std::uint64_t id, int pe, Age age, bool arrived, int home) 
 // Many at a time, as a message to a home is for all that it is asked about; and twice as many as have come since the
 // last time.
 void Location::make_room() {
-  const std::size_t slack = hints_kept / 16;
+  const std::size_t slack = hints_slack();
   if (oldest_.size() <= hints_kept + slack) return;
   News<Known> questions;
   for (std::size_t i = 0; i < 2 * (slack + 1) && oldest_.size() > hints_kept; ++i) {

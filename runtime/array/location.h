@@ -45,8 +45,10 @@ class Location {
     std::uint32_t arrived : 1;  // it has been there: others may be told
   };
   static_assert(sizeof(Hint) == 16);
-  // Of elements that have their home elsewhere so many hints are kept, besides those that are being asked about.
+  // Of elements that have their home elsewhere so many hints are kept, besides those that are being asked about and a
+  // few more: homes are asked about many at a time.
   static inline std::size_t hints_kept = 1 << 14;  // (tests change it)
+  static std::size_t hints_slack() { return hints_kept / 16; }
 
   Location(PeObjects& objects, const CkArrayOptions& options, CkArrayID array);
   static void register_entries();

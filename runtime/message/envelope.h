@@ -24,6 +24,7 @@ enum class Target : std::uint8_t {
   broadcast,   // collection = array, element = epoch: every element of the array on the PE
   section,     // collection = PE that the section was made on, element = its number there and the tree's version
 };
+constexpr Target last_target = Target::section;
 
 enum EnvelopeFlag : std::uint8_t {
   envelope_expedited = 1,  // goes in front of every queue

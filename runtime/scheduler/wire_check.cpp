@@ -36,7 +36,7 @@ const char* wrong_line(std::uint64_t meta, std::span<const std::byte> body) {
 
 const char* wrong_block(std::uint64_t meta, const Envelope& envelope, int pes) {
   if (meta != message_meta) return "it is of no kind that blocks have";
-  if (envelope.target < Target::converse || envelope.target > Target::broadcast) return "it is for no kind of receiver";
+  if (envelope.target < Target::converse || envelope.target > last_target) return "it is for no kind of receiver";
   if ((envelope.flags & envelope_tree) != 0 && (envelope.source < 0 || envelope.source >= pes))
     return "it is a broadcast from a PE that is not there";
   return nullptr;

@@ -200,6 +200,10 @@ class CProxySection_Group : public CProxy_Group {
 };
 struct CmiGroup {};
 namespace periapt {
+template <class Element, class Whole>
+Element elementOf(const Whole&, Element element) {
+  return element;
+}
 inline CProxySection_Group listed(const CProxy_Group&, int, const int*) { return {}; }
 inline CProxySection_Group listed(const CProxy_Group&, const CmiGroup&) { return {}; }
 }  // namespace periapt
