@@ -96,7 +96,10 @@ Pe::~Pe() = default;
 // --- sending ---------------------------------------------------------------------------------------------------------
 
 void Pe::commit_spare(int to, std::uint64_t meta) {
-  if (port.is_far(to)) return port.send_far_line(to, meta, spare_.body, body_bytes(meta));
+  if (port.is_far(to)) {
+    if (aggregator && aggregator->take(to, meta, spare_.body)) return;
+    return port.send_far_line(to, meta, spare_.body, body_bytes(meta));
+  }
   port.park(to, meta, spare_.body);
 }
 

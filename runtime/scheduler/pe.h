@@ -13,6 +13,7 @@
 
 #include "machine/layer/machine_layer.h"
 #include "runtime/message/delivery.h"
+#include "runtime/scheduler/aggregator.h"
 #include "runtime/scheduler/conditions.h"
 #include "runtime/scheduler/fifo.h"
 #include "runtime/scheduler/observer.h"
@@ -54,6 +55,7 @@ class alignas(platform::kCacheLine) Pe {
   PeObjects* objects = nullptr;  // set by runtime/face before the first step
   Carrier* carrier = nullptr;
   std::shared_ptr<ConverseState> converse;  // of a program's own handlers; made, and known, by runtime/converse
+  std::shared_ptr<Aggregator> aggregator;   // of calls to other hosts that may go together; null where there are none
   ThreadSystem threads;
   static inline std::size_t thread_stack_bytes = scheduler::ThreadOptions().stack_bytes;  // +stacksize
   scheduler::Conditions conditions;
