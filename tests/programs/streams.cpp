@@ -52,8 +52,8 @@ class Main : public CBase_Main {
     if (n != 2) CkAbort("%d sums", n);
     const CmiInt8 wanted = sums[0] == 0 ? table_calls(round_) : cell_calls(round_);
     if (sums[1] != wanted)
-      CkAbort("round %d: %lld calls came to the %s, not %lld", round_, static_cast<long long>(sums[1]),
-              sums[0] == 0 ? "group" : "array", static_cast<long long>(wanted));
+      CkAbort("round %d: %" PRId64 " calls came to the %s, not %" PRId64, round_, sums[1],
+              sums[0] == 0 ? "group" : "array", wanted);
     if (++told_ < 2) return;
     told_ = 0;
     if (++round_ < rounds) return begin();
