@@ -196,7 +196,7 @@ void register_everything(char** argv, void (*register_main_module)(), std::vecto
   register_main_module();
   if (_registerExternalModules) _registerExternalModules(argv);
   PUP::set_error_handler(on_pup_error);
-  Pe::dispatch = [](Pe& pe, Work& work) { deliver(*pe.objects, work); };
+  Pe::dispatch = deliver;
   Pe::describe = describe_running;
   Pe::is_balancing = is_balancing;
   Pe::for_other_host = packed_for_other_host;

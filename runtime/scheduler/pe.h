@@ -118,10 +118,10 @@ class alignas(platform::kCacheLine) Pe {
 
   // --- one-sided access to registered memory (machine/layer/one_sided.h) ---------------------------------------------
   // The transfer's end comes from a later step of this PE.
-  machine::Moved get(void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
-                     machine::Transfer& transfer);
-  machine::Moved put(const void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
-                     machine::Transfer& transfer);
+  machine::TransferStatus get(void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
+                              machine::Transfer& transfer);
+  machine::TransferStatus put(const void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
+                              machine::Transfer& transfer);
 
   // --- queueing ----------------------------------------------------------------------------------------------------
   // Queues by the envelope's strategy and priority.
@@ -207,7 +207,7 @@ class alignas(platform::kCacheLine) Pe {
  private:
   // Takes what has arrived. With nothing queued, calls are run right away when `run_calls`, else all is queued.
   int accept(bool run_calls);
-  // Who goes on when a thread stops: the next piece of work, when that is a thread and nothing is more urgent. That
+  // What goes on when a thread stops: the next piece of work, when that is a thread and nothing is more urgent. That
   // saves the way through the scheduler, which still has its turn now and then.
   static constexpr std::uint32_t thread_burst = 64;
   bool thread_is_next() {
