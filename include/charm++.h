@@ -22,6 +22,7 @@
 #include "runtime/api/array_options.h"
 #include "runtime/api/callback.h"
 #include "runtime/api/ck_future.h"
+#include "runtime/api/conditional.h"
 #include "runtime/api/delegation.h"
 #include "runtime/api/invoke.h"
 #include "runtime/api/marshal.h"
