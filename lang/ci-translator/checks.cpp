@@ -117,7 +117,9 @@ class Checker {
     } else if (!readonly.type.pointers.empty()) {
       out_.error(readonly.type.span,
                  "a readonly cannot be a pointer: what it points to does not exist on other processes",
-                 "use an array of a fixed size, or a std::vector");
+                 messages_.count(readonly.type.name)
+                     ? "of a message, write readonly message " + readonly.type.text() + " " + readonly.name + ";"
+                     : "use an array of a fixed size, or a std::vector");
     }
     if (readonly.type.isVoid()) out_.error(readonly.type.span, "a readonly cannot be void");
   }
@@ -129,6 +131,10 @@ class Checker {
         out_.error(field.span, "message '" + message.name + "' has two fields named '" + field.name + "'");
       if (field.isArray && (field.type.references || field.type.isVoid()))
         out_.error(field.span, "an array in a message cannot be of type " + field.type.text());
+      if (field.conditional && (field.isArray || !field.type.pointers.empty() || field.type.references))
+        out_.error(field.span, "a conditional field names the type of one object",
+                   "write 'conditional " + field.type.plain() + " " + field.name + ";' here and '" +
+                       field.type.plain() + "* " + field.name + ";' in the class");
     }
   }
 
@@ -391,7 +397,8 @@ void unsupportedEntry(const Entry& entry, Diagnostics& out) {
     if (p.transfer == Transfer::nocopydevice)
       out.error(p.span, "arrays in the memory of a device (nocopydevice) are not supported yet",
                 "copy the array to the host and send that, with nocopy or without");
-    if (p.conditional) out.error(p.span, "conditional parameters are not supported");
+    if (p.conditional)
+      out.error(p.span, "conditional parameters are not supported", "send a message with a conditional field");
     if (p.type.isFunction() && !entry.has("local"))
       out.error(p.span, "a function pointer cannot be sent", "send a number that names the function");
     if (p.type.pack && !entry.header) out.error(p.span, "a parameter pack needs a template entry");
@@ -412,12 +419,6 @@ void checkSupported(const File& file, Diagnostics& out) {
       for (const Item& member : chare->items)
         if (std::holds_alternative<Accel>(member.node)) out.error(member.span, "[accel] entries are not supported");
     }
-    if (auto* readonly = std::get_if<Readonly>(&item.node); readonly && readonly->isMessage)
-      out.error(readonly->nameSpan, "readonly messages are not supported",
-                "use a readonly of any type with a pup method");
-    if (auto* message = std::get_if<Message>(&item.node))
-      for (const MessageField& field : message->fields)
-        if (field.conditional) out.error(field.span, "conditional fields of messages are not supported");
     if (std::holds_alternative<Accel>(item.node)) out.error(item.span, "accel blocks are not supported");
   });
   for (const Item& item : file.items) {

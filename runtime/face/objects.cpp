@@ -61,9 +61,10 @@ void Group::setReductionClient(const CkCallback& cb) {
 }
 void Group::ckSetReductionClient(CkCallback* cb) { setReductionClient(*cb); }
 
-NodeGroup::NodeGroup() : thisIndex(periapt::Pe::current()->process.rank()) {
+NodeGroup::NodeGroup() : thisIndex(periapt::Pe::current()->process.rank()), __nodelock(CmiCreateLock()) {
   if (!thisgroup.isZero()) periapt::node_groups().adopt(thisgroup, this);
 }
+NodeGroup::~NodeGroup() { CmiDestroyLock(__nodelock); }
 // The reduction of a node group lives on the first PE of the process; others hand their contribution to it.
 void NodeGroup::contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
                                CMK_REFNUM_TYPE user_flag) {

@@ -17,6 +17,7 @@
 #include "runtime/api/reduction_message.h"
 #include "runtime/array/array_locations.h"
 #include "runtime/array/array_manager.h"
+#include "runtime/array/built_in_maps.h"
 #include "runtime/collective/quiescence.h"
 #include "runtime/entry/creation.h"
 #include "runtime/entry/dispatch.h"
@@ -72,6 +73,7 @@ void register_core() {
       CkRegisterChare("ArrayElement", sizeof(ArrayElement), TypeArray);
   register_array_locations();
   CkIndex_CkArrayMap::__idx = CkRegisterChare("CkArrayMap", sizeof(CkArrayMap), TypeGroup);
+  register_built_in_maps();
   ArrayManager::register_entries();
   Sections::register_entries();
   CkMulticastMgr::register_class();

@@ -33,11 +33,15 @@ const MessageInfo* class_of(const Message& message) {
 
 // Every process of the host sees a message at the same address, so a class that kept the generated pack() needs it only
 // where bytes are copied: to another host, above all.
+bool shareable_in_process(const Message& message) {
+  const MessageInfo* info = class_of(message);
+  if (!info || !info->pack) return true;
+  return info->relocatable && entry_info(message->entry).runtime_frees();
+}
 bool shareable(const Message& message) {
   const MessageInfo* info = class_of(message);
   if (!info || !info->pack) return true;
-  if (Process::current()->layout().host_count() > 1) return false;
-  return info->relocatable && entry_info(message->entry).runtime_frees();
+  return Process::current()->layout().host_count() == 1 && shareable_in_process(message);
 }
 
 void pack(Message& message) {

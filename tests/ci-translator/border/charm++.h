@@ -91,6 +91,7 @@ class CkMessage {
  public:
   static void* alloc(int, std::size_t, int*, int, GroupDepNum);
 };
+class CkConditional {};
 class CkArgMsg : public CkMessage {
  public:
   int argc;
@@ -417,6 +418,14 @@ template <class T>
 void migrationConstruct(void*);
 template <class T>
 void pupReadonly(void*, void*);
+template <class Pointer>
+void pupReadonlyMessage(void*, void*);
+template <class T>
+void dropConditional(T*&);
+template <class M, class... T>
+void* packConditional(M*, T* M::*...);
+template <class M, class... T>
+void unpackConditional(M*, T* M::*...);
 template <class Derived, class Base>
 std::ptrdiff_t baseOffset();
 }  // namespace periapt
