@@ -57,10 +57,10 @@ romsg<Chain> carved;
 class Main : public CBase_Main {
   CProxy_Members members_;
   CProxy_Grid grid_;
-  int step_ = 0, expected_ = 0;
+  int step_ = 0, expected_ = 0, turn = 0;
 
  public:
-  Main(CkArgMsg* m) {
+  Main_SDAG_CODE Main(CkArgMsg* m) {
     delete m;
     mainProxy = thisProxy;
     number = 41;
@@ -120,6 +120,13 @@ class Main : public CBase_Main {
       case 7:
         CProxy_Squarer::ckNew(nullptr, CkNumPes() - 1);  // its id is not wanted
         return thisProxy.waits();
+      case 8:
+        for (int i = 19; i >= 0; --i) {
+          CkCallback answer(CkIndex_Main::numbered(nullptr), thisProxy);
+          answer.setRefnum(100 + i);
+          answer.send();
+        }
+        return thisProxy.numbers();
       default:
         CkPrintf("all checks passed\n");
         CkExit();
