@@ -107,7 +107,7 @@ CkArrayID new_array(int type, int ep, const CkArrayOptions& options, void* messa
 
 void new_array_async(int type, int ep, const CkArrayOptions& options, const CkCallback& cb, void* message) {
   CkArrayID id = new_array(type, ep, options, message);
-  cb.send(new CkArrayCreatedMsg(id));
+  if (!cb.isInvalid()) cb.send(new CkArrayCreatedMsg(id));  // the news may be of no interest
 }
 
 // One broadcast to all others.
