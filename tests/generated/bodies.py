@@ -17,8 +17,9 @@ FEEDS = {
     "eatm": ("Feed* m{0}", "feed(f)", "m{0}->check();"),
     "any": ("std::string s{0}, int what{0}", "textFor(f.what % 997), f.what", "checkFed(event, {x}, s{0});"),
     "tick": ("", "", None),
+    "flow": ("int what{0}, int at{0}", "f.what, 0", None),  # sent by the object to itself only
 }
-NAMES = list(FEEDS)
+NAMES = [n for n in FEEDS if n != "flow"]
 NUMBERED = ["eat", "eat", "eatv", "eata", "eatm"]
 
 
@@ -37,6 +38,10 @@ class Body:
         self.extras = r.sample(["vector", "string", "point", "array"], r.choice([0, 0, 1])) if name[0] == "b" else []
         self.by_message = r.random() < 0.5
         self.tree = self.sequence(0, r.choice([2, 3, 4]))
+        if not self.awaits():  # Charm++'s translator ends where a class waits for nothing
+            self.tree.body.append(self.make_when(0))
+            self.tree.body[-1].last = self.tree.last = self.tags - 1
+        assert self.tags <= 64, "statements have numbers of six bits"
 
     def awaits(self, node=None):
         """The entries that its whens wait for."""
@@ -61,7 +66,7 @@ class Body:
 
     def statement(self, level):
         r = self.r
-        kinds = ["when"] * 6 + ["serial", "overlap", "overlap", "if", "if", "case", "race", "move"]
+        kinds = ["when"] * 6 + ["serial", "overlap", "overlap", "if", "if", "case", "race", "move", "stream"]
         if level < LEVELS:
             kinds += ["for", "while", "forall", "forall"]
         if level == 0 and self.sub is not None and not self.calls:
@@ -93,7 +98,12 @@ class Body:
 
     def make_overlap(self, level):
         tag = self.tag()
-        return Node("overlap", tag, [self.statement(level) for _ in range(self.r.choice([2, 2, 3])) if self.tags < TAGS - 20])
+        return Node("overlap", tag, [self.statement(level) if self.tags < TAGS - 20 else self.short() for _ in range(self.r.choice([2, 2, 3]))])
+
+    def short(self):
+        node = self.make_serial(LEVELS)
+        node.last = node.tag
+        return node
 
     def make_if(self, level):
         tag = self.tag()
@@ -111,6 +121,10 @@ class Body:
     def make_race(self, level):
         """Both come; that which the case has not taken is waited for behind it."""
         return Node("race", self.tag(), waits=[self.awaited(True), self.awaited(True)])
+
+    def make_stream(self, level):
+        """The object sends itself some calls, and takes them in a loop: in that order, as long as it stays where it is."""
+        return Node("stream", self.tag(), waits=[("flow", self.tag())])
 
     def loop(self, kind, level):
         tag = self.tag()

@@ -5,13 +5,14 @@ from bodies import FEEDS, NAMES, NUMBERED
 
 # How an object calls itself.
 OWN = {"array": "thisProxy[thisIndex]", "group": "thisProxy[CkMyPe()]", "nodegroup": "thisProxy[CkMyNode()]"}
+STREAM = 4  # calls of one
 
 
 class BodyText:
-    """A body in a .ci file."""
+    """A body in a .ci file. heads: in Charm++, where heads of statements have no calls in calls, they are macros: this lists them."""
 
-    def __init__(self, body, type):
-        self.b, self.type = body, type
+    def __init__(self, body, type, heads=None):
+        self.b, self.type, self.heads = body, type, heads
         self.own = OWN.get(type.kind, "thisProxy")
         self.main = body.name[0] == "b"
         self.depth = "0" if self.main else "depth"
@@ -32,6 +33,12 @@ class BodyText:
             out += ["if (depth < 1 + pick(event, 7, 0, 3)) {", "  when back[numberOf(event, depth + 1, 0, 0)](int64_t said) serial { }", "}",
                     f'serial "told" {{ {self.own}.back(numberOf(event, depth, 0, 0)); }}']
         return out
+
+    def head(self, expression):
+        if self.heads is None:
+            return expression
+        self.heads.append(expression)
+        return f"HEAD_{len(self.heads) - 1}"
 
     def call(self, event, depth, message):
         name = self.b.sub.name if self.b.sub else self.b.name
@@ -101,7 +108,16 @@ class BodyText:
         one, two = ([w] for w in node.waits)
         line = lambda w, then: f"{self.awaits(w, path)} serial {{ {then}{' '.join(self.taken(w, path, True))} }}"
         return ["case {", "  " + line(one, f"{turn} = 1; "), "  " + line(two, f"{turn} = 2; "), "}",
-                f"if ({turn} == 1) {{ {line(two, '')} }}", f"else {{ {line(one, '')} }}"]
+                f"if ({self.head(f'{turn} == 1')}) {{ {line(two, '')} }}", f"else {{ {line(one, '')} }}"]
+
+    def ci_stream(self, node, path, level):
+        turn = f"self.talks.turn(event, {self.depth}, {node.tag}, {path})"
+        tag = node.waits[0][1]
+        what = f"whatOf(event, {self.depth}, {node.tag}, {path})"
+        ordered = {"array": "!mayMove(event)", "nodegroup": "false"}.get(self.type.kind, "true")
+        return [f"serial \"stream\" {{ for (int i = 0; i < {STREAM}; ++i) {self.own}.flow({what}, i); }}",
+                self.counting(turn, STREAM),
+                f"  {self.awaits(node.waits, path)} serial {{ {self.step(node.tag, path)} self.talks.flowed(event, what{tag}, at{tag}, {ordered}); }}", "}"]
 
     # -- the others --------------------------------------------------------------------------------------------------
     def ci_serial(self, node, path, level):
@@ -115,13 +131,14 @@ class BodyText:
         out = ["overlap {"]
         for s in node.body:
             lines = getattr(self, "ci_" + s.kind)(s, path, level)
-            if s.kind in ("race", "call"):  # two statements
+            if s.kind in ("race", "call", "stream"):  # two statements
                 lines = ["if (true) {"] + ["  " + x for x in lines] + ["}"]
             out += ["  " + x for x in lines]
         return out + ["}"]
 
     def ci_if(self, node, path, level):
-        out = [f"if ({self.b.chance(node, path, 2, 'self.who', self.depth)} == 1) {{"] + self.block(node.body[0], path, level) + ["}"]
+        chance = self.b.chance(node, path, 2, "self.who", self.depth)
+        out = [f"if ({self.head(f'{chance} == 1')}) {{"] + self.block(node.body[0], path, level) + ["}"]
         if len(node.body) == 2:
             out += ["else {"] + self.block(node.body[1], path, level) + ["}"]
         return out
@@ -129,20 +146,24 @@ class BodyText:
     def ci_for(self, node, path, level):
         turn = f"self.talks.turn(event, {self.depth}, {node.tag}, {path})"
         trips = self.b.trips(node, path, "self.who", self.depth)
-        return [f"for ({turn} = 0; {turn} < {trips}; ++{turn}) {{"] + self.block(node.body[0], self.b.deeper(path, turn, level), level + 1) + ["}"]
+        return [self.counting(turn, trips)] + self.block(node.body[0], self.b.deeper(path, turn, level), level + 1) + ["}"]
+
+    def counting(self, turn, trips):
+        return f"for ({self.head(f'{turn} = 0')}; {self.head(f'{turn} < {trips}')}; {self.head(f'++{turn}')}) {{"
 
     def ci_while(self, node, path, level):
         turn = f"self.talks.turn(event, {self.depth}, {node.tag}, {path})"
         trips = self.b.trips(node, path, "self.who", self.depth)
-        return [f"while ({turn} < {trips}) {{"] + self.block(node.body[0], self.b.deeper(path, turn, level), level + 1) + [f"  serial {{ ++{turn}; }}", "}"]
+        return [f"while ({self.head(f'{turn} < {trips}')}) {{"] + self.block(node.body[0], self.b.deeper(path, turn, level), level + 1) + [f"  serial {{ ++{turn}; }}", "}"]
 
     def ci_forall(self, node, path, level):
         i = f"i{node.tag}"
         trips = self.b.trips(node, path, "self.who", self.depth)
         inner = self.block(node.body[0], self.b.deeper(path, f"({i} - ({node.start})) / ({node.stride})", level), level + 1)
-        loop = [f"forall [{i}] ({node.start} : {node.start} + ({trips} - 1) * ({node.stride}), {node.stride}) {{"] + inner + ["}"]
+        end = self.head(f"{node.start} + ({trips} - 1) * ({node.stride})")
+        loop = [f"forall [{i}] ({node.start} : {end}, {node.stride}) {{"] + inner + ["}"]
         # An empty one runs nothing here; in Charm++ it would run from its end to its start.
-        return loop if node.trips not in ("0", "chance") else [f"if ({trips} > 0) {{"] + ["  " + x for x in loop] + ["}"]
+        return loop if node.trips not in ("0", "chance") else [f"if ({self.head(f'{trips} > 0')}) {{"] + ["  " + x for x in loop] + ["}"]
 
     def ci_call(self, node, path, level):
         return [f"serial \"call\" {{ {self.step(node.tag, path)} {self.call('event', '1', node.message)} }}",
@@ -182,6 +203,9 @@ class WalkText:
         return out + (self.statements(node.body[0], path, level) if node.body else [])
 
     walk_race = walk_when
+
+    def walk_stream(self, node, path, level):
+        return [f"for (int i = 0; i < {STREAM}; ++i) v.step({self.depth}, {node.tag}, {path});"]
 
     def walk_overlap(self, node, path, level):
         return self.statements(node, path, level)

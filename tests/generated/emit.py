@@ -19,7 +19,12 @@ CHECK = {"vector": "v", "string": "s", "map": "w", "point": "t", "double": "d", 
 class Emitter(TalkText, MusterText):
     CHECK = CHECK
 
-    def __init__(self, shape, plans, name):
+    def __init__(self, shape, plans, name, reference=False):
+        self.heads = [] if reference else None
+        if reference:  # numbers of reference have 16 bits there
+            shape.number_base = 7
+            for t in shape.types.values():
+                t.number = "int"
         self.shape, self.plans, self.name = shape, plans, name
         self.types = [t for t in shape.types.values() if any(i.type is t for p in plans for i in self.instances(p))]
         self.used = {t.name: self.entries_used(t) for t in self.types}
@@ -133,6 +138,7 @@ class Emitter(TalkText, MusterText):
             out += self.scatter_of(t) + self.answers_of(t)
         out += self.main_constructor()
         out.append(CLOSING)
+        out += [f"#define HEAD_{n} {expression}" for n, expression in enumerate(self.heads or [])]
         out += [f'#include "{self.name}.def.h"', ""]
         return "\n".join(out)
 
@@ -344,9 +350,9 @@ class Emitter(TalkText, MusterText):
         return out
 
     def arguments(self, entry, e, k, at):
-        """at: the event that sends."""
+        """at: the event that sends, through a proxy(); None: the proxy is of the instance's own class."""
         i = e.instance
-        arg = "T" if i is at.instance and not (i.static and not at.constructor) else i.arg  # as proxy() has it
+        arg = "T" if at and i is at.instance and not (i.static and not at.constructor) else i.arg
         value = [f"valueFor<{e.arg}>({e.number})"] if entry.form == "template" else []
         return ", ".join([str(e.number), k] + [ARGUMENT[x].format(e.number, arg) for x in entry.extras] + value)
 
@@ -391,7 +397,7 @@ class Emitter(TalkText, MusterText):
         c, t = o.event, o.event.instance.type
         entry = t.entries[c.entry]
         index = f"CkArrayIndex{'Key' if t.index == 'custom' else str(t.index) + 'D'}"
-        arguments = f"mail({c.number}, k)" if entry.form == "message" else self.arguments(entry, c, "k", e)
+        arguments = f"mail({c.number}, k)" if entry.form == "message" else self.arguments(entry, c, "k", None)
         list = ", ".join(self.at(c.instance, x) for x in o.places)
         section = c.instance.cpp("CProxySection_")
         return ["{", f"  std::vector<{index}> members{{{list}}};",

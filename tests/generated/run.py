@@ -59,7 +59,7 @@ class Builder:
     def write(self, folder, shape, plans, name="scene"):
         shutil.rmtree(folder, ignore_errors=True)  # charmc may take what is there for what it would write
         os.makedirs(folder)
-        emitter = Emitter(shape, plans, name)
+        emitter = Emitter(shape, plans, name, self.options.reference)
         for file, text in ((f"{name}.ci", emitter.ci()), (f"{name}.C", emitter.cpp())):
             with open(os.path.join(folder, file), "w") as f:
                 f.write(text)

@@ -53,6 +53,8 @@ struct Foods {
 };
 /// Which conversation of its object an event is, from 0 on.
 int conversationOf(int event);
+/// Whether the object of a conversation moves.
+bool mayMove(int event);
 std::vector<int> stepsOf(int event, int who);
 std::vector<Food> foodsOf(int event, int who);
 
@@ -72,7 +74,7 @@ inline void bad(int event, const std::string& what);
 /// The conversations of an object that have not ended.
 class Talks {
  public:
-  void pup(PUP::er& p) { p | talks_, p | taken_; }
+  void pup(PUP::er& p) { p | talks_, p | taken_, p | flowed_; }
 
   /// The variable of a loop.
   int& turn(int event, int depth, int tag, int path) { return talks_[event].turns[placeOf(depth, tag, path)]; }
@@ -88,6 +90,14 @@ class Talks {
   void any(int event, int depth, int tag, int path, int what) {
     if (!taken_.insert(what).second) bad(event, "a second time comes " + words(what));
     step(event, depth, tag, path);
+  }
+  /// One of the calls that the object has sent itself, of whatever conversation.
+  void flowed(int event, int what, int at, bool ordered) {
+    int& next = flowed_[what];
+    if (ordered && at != next)
+      bad(event,
+          "call " + std::to_string(at) + " comes instead of call " + std::to_string(next) + " of " + words(what));
+    ++next;
   }
   /// All statements with numbers first to last, in these rounds of the loops around them, are over.
   void past(int event, int who, int depth, int first, int last, int path, int levels) {
@@ -128,4 +138,5 @@ class Talks {
   };
   std::map<int, Talk> talks_;  // by event
   std::set<int> taken_;        // of what has no reference number
+  std::map<int, int> flowed_;  // calls of each stream that have come
 };

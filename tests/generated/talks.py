@@ -55,8 +55,10 @@ class TalkPlans:
 
     def feed_here(self, e, guard, c):
         c.talk.pieces += 1
-        broadcast = c.mode == ALL and c.talk.body.uniform and self.r.random() < 0.5
-        self.op(e, "feed", guard, event=None, to=c, part=c.talk.part(), broadcast=broadcast)
+        together = self.r.choice([None, "broadcast", "section"]) if c.mode == ALL and c.talk.body.uniform else None
+        if together == "section" and c.instance.kind != "array":
+            together = "broadcast"
+        self.op(e, "feed", guard, event=None, to=c, part=c.talk.part(), together=together)
 
     def feed_relay(self, e, guard, c):
         targets = [i for i in self.sends(e) if i.population != "demand" and (i.static or i.kind == "main" or i.number in e.known)]
@@ -101,7 +103,7 @@ class TalkText:
 
     def awaited(self, t):
         """The entries that whens of a type wait for: without a when, one would be a method."""
-        return sorted(set().union(*(b.awaits() for b in self.bodies_used(t))), key=NAMES.index)
+        return sorted(set().union(*(b.awaits() for b in self.bodies_used(t))), key=list(FEEDS).index)
 
     def conversations(self):
         return [(p, e) for p in self.plans for e in p.events.values() if e.talk]
@@ -113,7 +115,7 @@ class TalkText:
         if not self.bodies_used(t):
             return out
         for b in self.bodies_used(t):
-            text = BodyText(b, t)
+            text = BodyText(b, t, self.heads)
             text.checks = [self.CHECK[x] for x in b.extras]
             parameters = self.parameters(t.entries[b.name], True) if b.name[0] == "b" else "int event, int depth"
             out += [f"    entry {exclusive}void {b.name}({parameters}) {{"] + ["      " + x for x in text.lines()] + ["    };"]
@@ -151,6 +153,8 @@ class TalkText:
         out = ["template <class To>", f"void feed{t.name}(const To& to, const Food& f) {{", f"  const auto number = static_cast<{t.number}>(f.number);",
                "  switch (f.entry) {"]
         for name in self.awaited(t):
+            if name not in NAMES:
+                continue
             n = NAMES.index(name)
             before = "const std::vector<double> a = doublesFor(f.what % 997); " if name == "eata" else ""
             out.append(f"    case {n}: {{ {before}to.{name}({FEEDS[name][1]}); break; }}")
@@ -188,6 +192,11 @@ class TalkText:
         feed = f"feed{t.name}"
         if c.mode == ONE:
             return [f"{portion(c.place)} {feed}({self.element(c.instance, e, c.place)}, f);"]
-        if o.broadcast:
+        if o.together == "broadcast":
             return [f"{portion('0')} {feed}({self.proxy(c.instance, e)}, f);"]
+        if o.together == "section":
+            section = c.instance.cpp("CProxySection_")
+            return ["{", "  std::vector<CkArrayIndex> members;", f"  for (int to = 0; to < {t.size}; ++to) members.push_back({self.at(c.instance, 'to')});",
+                    f"  {section} s = {section}::ckNew({self.proxy(c.instance, e)}.ckGetArrayID(), members.data(), static_cast<int>(members.size()));",
+                    f"  {portion('0')} {feed}(s, f);", "}"]
         return [f"for (int to = 0; to < {c.instance.count()}; ++to)", f"  {portion('to')} {feed}({self.element(c.instance, e, 'to')}, f);"]
