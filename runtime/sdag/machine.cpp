@@ -70,15 +70,15 @@ void Machine::leave() {
   if (gone_) {
     delete this;
   } else {
-    const int to = wish_;
-    wish_ = -1;
+    const int to = pending_migration_;
+    pending_migration_ = -1;
     kind_.depart(*holder_, to);
   }
 }
 
 bool Machine::runs(int to) {
   if (running_ == 0) return false;
-  wish_ = to;
+  pending_migration_ = to;
   return true;
 }
 

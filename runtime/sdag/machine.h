@@ -58,7 +58,7 @@ class Machine {
  private:
   class Running;
   void stopped() {
-    if (gone_ || wish_ >= 0) [[unlikely]]
+    if (gone_ || pending_migration_ >= 0) [[unlikely]]
       leave();
   }
   void leave();
@@ -112,8 +112,8 @@ class Machine {
   Frame* first_ = nullptr;  // those that made others come before them
   Frame* last_ = nullptr;
   std::uint64_t waits_ = 0;
-  int running_ = 0;  // calls into the machine that have not returned
-  int wish_ = -1;    // PE to go to
+  int running_ = 0;             // calls into the machine that have not returned
+  int pending_migration_ = -1;  // PE to go to
   bool leaving_ = false, gone_ = false;
   friend class Machines;
   Machines* list_ = nullptr;
