@@ -17,6 +17,7 @@
 #include "ckstream.h"
 #include "pup.h"
 #include "pup_stl.h"
+#include "runtime/aggregation/aggregation.h"
 #include "runtime/api/array_index.h"
 #include "runtime/api/array_map.h"
 #include "runtime/api/array_options.h"

@@ -231,16 +231,30 @@ class Checker {
       wrong("python", "needs a [python] chare", "write " + std::string(toText(chare.kind)) + " [python] " + chare.name);
     if (entry.has("python") && !(entry.parameters.size() == 1 && entry.parameters[0].type.text() == "int"))
       wrong("python", "needs exactly one parameter, of type int");
-    if (entry.has("aggregate")) {
-      if (entry.parameters.size() != 1 || takesMessage(entry))
-        wrong("aggregate", "needs exactly one marshalled parameter");
-      if (!array && chare.kind != ChareKind::group) wrong("aggregate", "is for arrays and groups only");
-    }
+    if (entry.has("aggregate")) checkAggregate(chare, entry);
     if (entry.has("whenidle")) {
       if (!entry.result || entry.result->text() != "bool") wrong("whenidle", "needs an entry that returns bool");
       if (!entry.parameters.empty()) wrong("whenidle", "needs an entry without parameters");
     }
     if (entry.has("reductiontarget")) checkTarget(entry);
+  }
+
+  void checkAggregate(const Chare& chare, const Entry& entry) {
+    // What Charm++ knows, in its translator's words and in its manual's; only bufferSize means something here.
+    static const std::set<std::string_view> known = {
+        "bufferSize",     "numDimensions",          "maxItems",       "maxNumDataItemsBuffered",
+        "thresholdNumer", "thresholdFractionNumer", "thresholdDenom", "thresholdFractionDenom",
+        "cutoffNumer",    "cutoffFractionNumer",    "cutoffDenom",    "cutoffFractionDenom"};
+    for (const Attribute& a : entry.attributes) {
+      if (a.name != "aggregate") continue;
+      if (takesMessage(entry)) out_.error(a.span, "[aggregate] needs parameters: a message is sent by itself");
+      if (chare.kind != ChareKind::array && chare.kind != ChareKind::group)
+        out_.error(a.span, "[aggregate] is for arrays and groups only");
+      for (const auto& [key, value] : a.arguments) {
+        if (!known.count(key))
+          out_.error(a.span, "[aggregate] knows no " + key, "write bufferSize: a number of bytes, or nothing");
+      }
+    }
   }
 
   void checkTarget(const Entry& entry) {
@@ -377,7 +391,7 @@ void unsupportedEntry(const Entry& entry, Diagnostics& out) {
               "make the class of the chare a template, or write an entry for each type");
   if (entry.header) unsupportedTemplateEntry(entry, out);
   for (const Attribute& a : entry.attributes)
-    for (const char* word : {"aggregate", "python", "iget", "appwork", "memcritical"})
+    for (const char* word : {"python", "iget", "appwork", "memcritical"})
       if (a.name == word) out.error(a.span, "[" + a.name + "] entries are not supported yet");
   for (const Parameter& p : entry.parameters) {
     if (p.transfer == Transfer::nocopydevice)

@@ -412,6 +412,9 @@ class DefEmitter {
   void reductionCall(const ChareNames& names, const std::string& header, const Entry& entry) {
     out_.line(header + "void " + names.index + "::_call_redn_wrapper_" + entry.name +
               "(periapt::Delivery& impl_call, void* impl_obj) {");
+    if (isTrigger(names.chare, entry))
+      out_.line("  periapt::sdag::numberOfMessage(periapt::sdag::holder<" + names.local +
+                ">(impl_obj), impl_call.arguments);");
     const bool any = !entry.parameters.empty();
     if (any) out_.line("  periapt::ReductionArgs impl_in(impl_call);");
     const auto array = std::find_if(entry.parameters.begin(), entry.parameters.end(),
@@ -470,6 +473,7 @@ class DefEmitter {
     if (entry.has("whenidle"))
       out_.line("  CkRegisterIdleEntry(" + entryNames.ep + ", [](void* impl_o) -> bool { return static_cast<" +
                 names.local + "*>(impl_o)->" + entry.name + "(); });");
+    if (entry.has("aggregate")) out_.line("  CkRegisterAggregate(" + entryNames.ep + ", " + bufferBytes(entry) + ");");
     if (hasReductionWrapper(entry))
       out_.line("  ep_redn_wrapper_" + entry.name + " = CkRegisterEp(\"redn_wrapper_" + entry.name +
                 "(CkReductionMsg*)\", _call_redn_wrapper_" + entry.name + ", 0, __idx, periapt::ep_reductiontarget | " +
@@ -492,13 +496,21 @@ class DefEmitter {
     return declared ? type.qualifier + "CMessage_" + type.name + type.arguments + "::__idx" : "0";
   }
 
+  /// What an [aggregate] entry says of its buffers; TRAM's own number where it says nothing.
+  static std::string bufferBytes(const Entry& entry) {
+    for (const Attribute& a : entry.attributes)
+      for (const auto& [key, value] : a.arguments)
+        if (a.name == "aggregate" && key == "bufferSize") return value;
+    return "16384";
+  }
+
   static std::string flags(const Chare& chare, const Entry& entry) {
     std::string out;
     auto add = [&out](const std::string& flag) { out += (out.empty() ? "" : " | ") + ("periapt::ep_" + flag); };
     if (!takesMessage(entry)) add("marshalled");
     if (entry.isConstructor) add("constructor");
     for (const char* name : {"nokeep", "threaded", "sync", "exclusive", "expedited", "immediate", "inline", "notrace",
-                             "createhere", "createhome", "reductiontarget"})
+                             "createhere", "createhome", "reductiontarget", "aggregate"})
       if (entry.has(name)) add(name);
     // The machine of a node group's member is one PE's at a time.
     if (chare.kind == ChareKind::nodegroup && isStructured(chare, entry) && !entry.has("exclusive")) add("exclusive");

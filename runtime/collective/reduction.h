@@ -54,7 +54,7 @@ class Reduction {
   void unhold();
 
   std::uint32_t first_open() const { return base_; }
-  // Somebody has contributed to a round that is not finished.
+  // A member has contributed to a round that is not finished.
   bool open() const;
   // "round 3: 5 of 7 contributors here have contributed, waiting for reports of PEs 5, 6"; empty when none is open.
   std::string describe() const;

@@ -51,6 +51,8 @@ class CkMessage {
   void pup(PUP::er&) {}  // programs call their CMessage_M::pup(p) first
   static void pup(PUP::er& p, int message_type);
   static void* alloc(int, std::size_t, int*, int, GroupDepNum);
+  // An entry that takes any message deletes it as this.
+  void operator delete(void* message) { CkFreeMsg(message); }
 };
 class CMessage_CkMessage {
  public:

@@ -16,7 +16,7 @@ PERIAPT_NOINLINE void replace(Message& message, Envelope* after, const Envelope&
   after->flags = static_cast<std::uint8_t>((saved.flags & ~envelope_waits) | waits);
   after->size = size;
   after->priority_bits = bits;
-  static_cast<void>(message.release());  // whoever answered with another one has freed it
+  static_cast<void>(message.release());  // a pack() that answers with another one has freed it
   message = Message(after);
 }
 PERIAPT_INLINE void put_through(void* (*change)(void*), Message& message) {
