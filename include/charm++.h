@@ -35,6 +35,7 @@
 #include "runtime/api/sections.h"
 #include "runtime/api/zero_copy.h"
 #include "runtime/array/array_locations.h"
+#include "runtime/checkpoint/ck_checkpoint.h"
 #include "runtime/loadbalance/lb_manager.h"
 #include "runtime/registry/ids.h"
 #include "runtime/registry/user_envelope.h"
