@@ -77,7 +77,7 @@ void* marshalled(const CkEntryOptions* options, const A&... a) {
 }
 
 // Room for the arguments of an inline call. All of it is copied although the tail may hold anything; the compiler is
-// told that somebody has written it, or it would warn in every program.
+// told that it has been written, or it would warn in every program.
 struct alignas(16) InlineArguments {
   char bytes[inline_arguments_max];
   InlineArguments() { __asm__("" : "=m"(bytes)); }
@@ -177,7 +177,7 @@ void invokeMessage(const P& proxy, int ep, unsigned send, void* message) {
 std::uint64_t sync_begin();                                  // must run in a user-level thread
 void* sync_wait(std::uint64_t future);                       // CkDataMsg, or the message itself
 void set_reply_future(void* message, std::uint64_t future);  // into the envelope
-// Who waits for the reply to a call. Taken before the method runs: it may delete the message that it was given.
+// The future of a call. Taken before the method runs: it may delete the message that it was given.
 struct SyncCaller {
   std::uint64_t future;
   int pe;

@@ -9,6 +9,7 @@
 #include "runtime/api/array_index.h"
 #include "runtime/api/callback.h"
 #include "runtime/api/reducers.h"
+#include "runtime/converse/cmi.h"
 #include "runtime/registry/messages.h"
 
 namespace periapt {
@@ -110,8 +111,11 @@ class Group : public IrrGroup {
 class NodeGroup : public IrrGroup {
  public:
   const int thisIndex;  // the process
+  // Held while an [exclusive] entry runs. A program that takes it keeps those away.
+  CmiNodeLock __nodelock;
   NodeGroup();
   explicit NodeGroup(CkMigrateMessage*) : NodeGroup() {}
+  ~NodeGroup() override;
   bool isNodeGroup() override { return true; }
   PERIAPT_CONTRIBUTE_METHODS
   void ckSetReductionClient(CkCallback* cb);

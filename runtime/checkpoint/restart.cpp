@@ -242,7 +242,7 @@ void Restart::restore_places(UnpackPart& in, const RecordHead& head, const Share
       head.count * static_cast<std::uint64_t>(share.share) / static_cast<std::uint64_t>(share.shares);
   const std::uint64_t end =
       head.count * static_cast<std::uint64_t>(share.share + 1) / static_cast<std::uint64_t>(share.shares);
-  for (ArrayManager* array : find_array(objects_, CkArrayID(CkGroupID{static_cast<int>(head.id)}))->location().bound)
+  for (ArrayManager* array : find_array(objects_, CkArrayID(CkGroupID{static_cast<int>(head.id)}))->bound())
     array->expect(array->size() + (end - first));
   for (std::uint64_t i = 0; i < end; ++i) {
     PlaceHead place;

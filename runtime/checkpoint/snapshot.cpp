@@ -69,7 +69,7 @@ RecordHead head_of(RecordKind kind, int type, std::int64_t id) {
 // The elements of arrays that are bound to each other, on one PE.
 class Places {
  public:
-  explicit Places(Location& location) : bound_(location.bound) {
+  explicit Places(const ArrayManager& leader) : bound_(leader.bound()) {
     for (std::size_t i = 0; i < bound_.size(); ++i)
       for (ArrayElement* element : bound_[i]->elements()) {
         const std::uint64_t id = element->ckGetID();
@@ -187,7 +187,7 @@ WrittenPart write_pe(PeObjects& objects, const Destination& to) {
   objects.for_each_group([&](int number, GroupRecord& record) { write_group(part, number, record); });
   objects.for_each_array([&](ArrayPart& found) {
     auto& array = static_cast<ArrayManager&>(found);
-    if (array.location().bound.front() == &array) Places(array.location()).write(part);
+    if (array.bound().front() == &array) Places(array).write(part);
   });
   return finish(part);
 }

@@ -188,7 +188,7 @@ void Reduction::begin(std::uint32_t number) {
     if (child_passive_[c]) sender_.send(children_[c], entry_start, collection_, tree_of(), number);
 }
 
-// Whether somebody in this subtree has to be told of a round.
+// Whether a PE of this subtree has to be told of a round.
 bool Reduction::passive_subtree() const {
   if (contributors_ == 0) return true;
   for (bool passive : child_passive_)

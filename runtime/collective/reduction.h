@@ -68,7 +68,7 @@ class Reduction {
   };
   State state();
   // Begins there, before it has contributors. `state`: of the root, with the rounds of all PEs if this is the root, and
-  // without any if not. Those who come by arrived() have been counted.
+  // without any if not. Contributors that come by arrived() have been counted.
   void resume(const State& state);
   // The same where each place has one contributor, with that one. `counted`: in the state's population.
   void resume_with_member(const State& state, std::uint32_t contributions, bool counted);
@@ -78,7 +78,7 @@ class Reduction {
   void unhold();
 
   std::uint32_t first_open() const { return base_; }
-  // Somebody has contributed to a round that is not finished.
+  // A member has contributed to a round that is not finished.
   bool open() const;
   // "round 3: 5 of 7 contributors here have contributed, waiting for reports of PEs 5, 6"; empty when none is open.
   std::string describe() const;

@@ -7,6 +7,7 @@
 #include "base/fatal.h"
 #include "runtime/api/reduction_message.h"
 #include "runtime/collective/reduction.h"
+#include "runtime/converse/cmi.h"
 #include "runtime/objects/protocols.h"
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/process.h"
@@ -135,6 +136,10 @@ void NodeGroups::deliver(PeObjects& objects, Delivery& call) {
         r->blocked.push_back(keep(objects.pe, call));
         return;
       }
+      if (CmiTryLock(r->base->__nodelock) != 0) {  // the program has it, and says nothing when it gives it back
+        objects.pe.enqueue(keep(objects.pe, call));
+        return;
+      }
       r->exclusive = true;
     }
   }
@@ -150,6 +155,7 @@ void NodeGroups::leave_exclusive(PeObjects& objects, const Delivery& call) {
     std::lock_guard lock(mutex_);
     Record& r = *records_.at(static_cast<int>(call.collection));
     r.exclusive = false;
+    CmiUnlock(r.base->__nodelock);
     if (!r.blocked.empty()) {
       next = std::move(r.blocked.front());
       r.blocked.pop_front();

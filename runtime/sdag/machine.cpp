@@ -79,16 +79,16 @@ class Machine::Running {
 void Machine::stopped() {
   if (gone_) {
     delete this;
-  } else if (wish_ >= 0) {
-    const int to = wish_;
-    wish_ = -1;
+  } else if (pending_migration_ >= 0) {
+    const int to = pending_migration_;
+    pending_migration_ = -1;
     kind_.depart(*holder_, to);
   }
 }
 
 bool Machine::runs(int to) {
   if (running_ == 0) return false;
-  wish_ = to;
+  pending_migration_ = to;
   return true;
 }
 

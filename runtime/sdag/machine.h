@@ -136,7 +136,7 @@ class Machine {
   std::uint64_t waits_ = 0;
   int running_ = 0;             // calls into the machine that have not returned
   const Step* step_ = nullptr;  // whose code runs
-  int wish_ = -1;               // PE to go to
+  int pending_migration_ = -1;  // PE to go to
   bool leaving_ = false, gone_ = false;
   friend class Machines;
   Machines* list_ = nullptr;

@@ -41,7 +41,7 @@ class Posts {
   // Calls whose buffers are filled, on their way through the queue.
   void add_ready(PostedCall* call) { ready_.insert(call); }
   bool take_ready(PostedCall* call) { return ready_.erase(call) != 0; }
-  // Who waits for CkPostBuffer(), in words, for the watchdog.
+  // What waits for CkPostBuffer(), in words, for the watchdog.
   std::string describe() const;
   std::size_t waiting() const { return tags.wanted.size(); }
 
