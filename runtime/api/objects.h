@@ -18,6 +18,7 @@ class ArrayManager;
 class BalanceHook;
 class GroupReduction;
 class LocalElements;
+class PeObjects;
 }  // namespace periapt
 
 #define CHARM_INPLACE_NEW
@@ -100,6 +101,7 @@ class Group : public IrrGroup {
   void barrier(const CkCallback& cb) { contributeData(0, nullptr, CkReduction::nop, &cb, -1); }
 
  private:
+  friend class periapt::PeObjects;
   std::uint32_t next_reduction_ = 0;
   void contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
                       CMK_REFNUM_TYPE user_flag);
