@@ -112,9 +112,7 @@ void Coordinator::decide() {
   LoadDatabase database;
   database.step = step_;
   for (LoadDatabase& own : loads_) {
-    database.pes.insert(database.pes.end(), own.pes.begin(), own.pes.end());
-    database.objects.insert(database.objects.end(), own.objects.begin(), own.objects.end());
-    database.communication.insert(database.communication.end(), own.communication.begin(), own.communication.end());
+    database.append(own);
     own = {};
   }
   if (!options().record.empty()) record(database);
