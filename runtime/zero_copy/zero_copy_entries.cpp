@@ -215,8 +215,6 @@ class PostedCall {
     begin(objects_.pe, array);
   }
 
-  void* buffer(unsigned index) const { return arrays_[index].local; }
-
   // The entry has run.
   void end() {
     const int array = array_;
@@ -245,6 +243,11 @@ class PostedCall {
     ArraysHead* head = head_of(call_.payload());
     head->where = Where::posted;
     head->call = this;
+    // The arguments may be kept for a when, and are used after this call has ended.
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      records_of(head)[i].offset = reinterpret_cast<std::uintptr_t>(arrays_[i].local);
+      records_of(head)[i].bytes = arrays_[i].size;
+    }
     posts_of(objects_).add_ready(this);
     objects_.pe.enqueue(std::move(call_));
   }
@@ -261,7 +264,7 @@ class PostedCall {
 };
 
 void* elements(const ArraysHead* head, unsigned index) {
-  if (head->where == Where::posted) return head->call->buffer(index);
+  if (head->where == Where::posted) return reinterpret_cast<void*>(records_of(head)[index].offset);
   return const_cast<char*>(reinterpret_cast<const char*>(head)) + records_of(head)[index].offset;
 }
 
