@@ -215,6 +215,9 @@ class PostedCall {
     begin(objects_.pe, array);
   }
 
+  void* buffer(unsigned index) const { return arrays_[index].local; }
+  std::size_t bytes(unsigned index) const { return arrays_[index].size; }
+
   // The entry has run.
   void end() {
     const int array = array_;
@@ -243,11 +246,6 @@ class PostedCall {
     ArraysHead* head = head_of(call_.payload());
     head->where = Where::posted;
     head->call = this;
-    // The arguments may be kept for a when, and are used after this call has ended.
-    for (std::size_t i = 0; i < arrays_.size(); ++i) {
-      records_of(head)[i].offset = reinterpret_cast<std::uintptr_t>(arrays_[i].local);
-      records_of(head)[i].bytes = arrays_[i].size;
-    }
     posts_of(objects_).add_ready(this);
     objects_.pe.enqueue(std::move(call_));
   }
@@ -264,8 +262,21 @@ class PostedCall {
 };
 
 void* elements(const ArraysHead* head, unsigned index) {
-  if (head->where == Where::posted) return reinterpret_cast<void*>(records_of(head)[index].offset);
-  return const_cast<char*>(reinterpret_cast<const char*>(head)) + records_of(head)[index].offset;
+  if (head->where == Where::posted) return head->call->buffer(index);
+  // Of a call that is kept it may lead out of the message: see keep_posted().
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(head) + records_of(head)[index].offset);
+}
+
+void keep_posted(void* arguments) {
+  ArraysHead* head = head_of(arguments);
+  if (head->where != Where::posted) return;
+  for (std::uint32_t i = 0; i < head->arrays; ++i) {
+    ArrayRecord& record = records_of(head)[i];
+    record.offset = reinterpret_cast<std::uintptr_t>(head->call->buffer(i)) - reinterpret_cast<std::uintptr_t>(head);
+    record.bytes = head->call->bytes(i);
+  }
+  head->where = Where::in_message;
+  head->call = nullptr;
 }
 
 // Not for a receiver that posts buffers: from a message the bytes would be copied once more.
