@@ -61,9 +61,6 @@ romsg<Chain> carved;
 class Main : public CBase_Main {
   CProxy_Members members_;
   CProxy_Grid grid_;
-  CProxy_Keeper keeper_;
-  std::vector<int> blocks_[16];
-  int sent_ = 0;
   int step_ = 0, expected_ = 0, turn = 0;
 
  public:
@@ -137,25 +134,12 @@ class Main : public CBase_Main {
       case 9:
         CProxy_Grid::ckNew(CkArrayOptions(), CkCallback());  // is not told when it is made
         return thisProxy.step();
-      case 10:
-        expect(1);
-        keeper_ = CProxy_Keeper::ckNew(1);
-        keeper_[0].keep();
-        for (int i = 0; i < 16; ++i) {
-          blocks_[i].assign(5000, 100 * i);
-          keeper_[0].fill(i, 5000, CkSendBuffer(blocks_[i].data(), CkCallback(CkIndex_Main::sent(nullptr), thisProxy)));
-        }
-        return;
       default:
         CkPrintf("all checks passed\n");
         CkExit();
     }
   }
 
-  void sent(CkDataMsg* m) {
-    delete m;
-    if (++sent_ == 16) keeper_[0].open();
-  }
   bool came_ = false;
   void urgent(Chain* chain) {
     came_ = chain->text == "last";
@@ -199,25 +183,6 @@ class Members : public CBase_Members {
   void moved(Chest&& chest) {
     if (chest.gold != std::vector<int>{1, 2, 3}) CkAbort("an argument that is moved is not what was sent");
     mainProxy.taken(0);
-  }
-};
-
-class Keeper : public CBase_Keeper {
-  std::vector<int> rooms_[16];
-  int block = 0;
-
- public:
-  Keeper_SDAG_CODE Keeper() = default;
-  Keeper(CkMigrateMessage*) {}
-  void fill(int number, int n, int*, CkNcpyBufferPost* post) {
-    rooms_[number].resize(n);
-    CkMatchBuffer(post, 0, number);
-    CkPostBuffer(rooms_[number].data(), static_cast<std::size_t>(n), number);
-  }
-  void compare(int number, int n, const int* values) {
-    if (number != block || values != rooms_[number].data() || values[0] != 100 * number ||
-        values[n - 1] != 100 * number)
-      CkAbort("a kept call's array is not in the buffer that was posted for it");
   }
 };
 
