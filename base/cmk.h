@@ -4,6 +4,7 @@
 #ifndef PERIAPT_BASE_CMK_H
 #define PERIAPT_BASE_CMK_H
 
+#include <inttypes.h> /* programs print such integers without including it */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -5,10 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #define PERIAPT_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define PERIAPT_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define PERIAPT_INLINE inline __attribute__((always_inline))
@@ -83,7 +79,7 @@ inline constexpr AddressRange kAddressRanges[] = {{0x1000'0000'0000, 32 * kTebib
 /// A short wait that leaves the core's resources to others.
 inline void pause() {
 #if defined(__x86_64__)
-  _mm_pause();
+  __builtin_ia32_pause();
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
@@ -104,7 +100,7 @@ inline void prefetch(const void* line) { __builtin_prefetch(line, 0, 3); }
 /// The processor's cycle counter, constant rate where clock.h trusts it.
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
-  return __rdtsc();
+  return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
   std::uint64_t value;
   asm volatile("mrs %0, cntvct_el0" : "=r"(value));

@@ -9,7 +9,7 @@ namespace periapt::platform {
 /// What stands before this has been loaded when what stands behind it begins.
 inline void all_loaded() {
 #if defined(__x86_64__)
-  _mm_lfence();
+  __builtin_ia32_lfence();
 #elif defined(__aarch64__)
   asm volatile("dsb ld\n\tisb" ::: "memory");
 #endif
@@ -17,8 +17,8 @@ inline void all_loaded() {
 /// The same, and what was written before has left this core's store buffer.
 inline void all_done() {
 #if defined(__x86_64__)
-  _mm_mfence();
-  _mm_lfence();
+  __builtin_ia32_mfence();
+  __builtin_ia32_lfence();
 #elif defined(__aarch64__)
   asm volatile("dsb sy\n\tisb" ::: "memory");
 #endif

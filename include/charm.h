@@ -5,6 +5,7 @@
 #include "runtime/converse/ck.h"
 #include "runtime/registry/c_calls.h"
 #ifdef __cplusplus
+#include "runtime/face/entry_calls.h"
 #include "runtime/face/startup.h"
 #include "runtime/face/when_idle.h"
 #include "runtime/registry/entry_options.h"

@@ -199,6 +199,12 @@ class Pair : public CBase_Pair {
     sum_ += value;
     if (value == 1) other().received();
   }
+  void streamTogether(int n) {
+    rounds_ = n;
+    begin_round();
+    for (int i = n; i > 0; --i) other().dropTogether(i);
+  }
+  void dropTogether(CmiInt8 value) { drop(value); }
   void streamTokens(int n) {
     rounds_ = n;
     begin_round();
@@ -506,6 +512,10 @@ class Main : public CBase_Main {
     });
     measure("stream", "stream of 8 B, each, marshalled", 25, flow, [] {
       pairProxy[0].stream(10000);
+      return wait_round();
+    });
+    measure("stream-aggr", "stream of 8 B, each, [aggregate]", 25, flow, [] {
+      pairProxy[0].streamTogether(10000);
       return wait_round();
     });
     measure("stream-msg", "stream of 8 B, each, message", 25, flow, [] {

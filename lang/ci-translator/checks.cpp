@@ -10,11 +10,23 @@ namespace periapt::ci {
 namespace {
 
 /// Messages that every program has without declaring them.
-const std::set<std::string, std::less<>> runtime_messages = {
-    "CkArgMsg",         "CkDataMsg",         "CkMessage",           "CkReductionMsg",
-    "CkMigrateMessage", "CkMarshallMsg",     "CkMarshalledMessage", "CkMcastBaseMsg",
-    "CkEventMsg",       "CkQdMsg",           "CkArrayCreatedMsg",   "CMessage_CkReductionMsg",
-    "CkCcsRequestMsg",  "liveVizRequestMsg", "CkReductionTypesExt", "CkIndexMsg"};
+const std::set<std::string, std::less<>> runtime_messages = {"CkArgMsg",
+                                                             "CkDataMsg",
+                                                             "CkMessage",
+                                                             "CkReductionMsg",
+                                                             "CkMigrateMessage",
+                                                             "CkMarshallMsg",
+                                                             "CkMarshalledMessage",
+                                                             "CkMcastBaseMsg",
+                                                             "CkEventMsg",
+                                                             "CkQdMsg",
+                                                             "CkArrayCreatedMsg",
+                                                             "CMessage_CkReductionMsg",
+                                                             "CkCheckpointStatusMsg",
+                                                             "CkCcsRequestMsg",
+                                                             "liveVizRequestMsg",
+                                                             "CkReductionTypesExt",
+                                                             "CkIndexMsg"};
 
 bool isMigrationConstructor(const Entry& e) {
   return e.isConstructor && takesMessage(e) && e.parameters[0].type.name == "CkMigrateMessage";
@@ -117,7 +129,9 @@ class Checker {
     } else if (!readonly.type.pointers.empty()) {
       out_.error(readonly.type.span,
                  "a readonly cannot be a pointer: what it points to does not exist on other processes",
-                 "use an array of a fixed size, or a std::vector");
+                 messages_.count(readonly.type.name)
+                     ? "of a message, write readonly message " + readonly.type.text() + " " + readonly.name + ";"
+                     : "use an array of a fixed size, or a std::vector");
     }
     if (readonly.type.isVoid()) out_.error(readonly.type.span, "a readonly cannot be void");
   }
@@ -129,6 +143,10 @@ class Checker {
         out_.error(field.span, "message '" + message.name + "' has two fields named '" + field.name + "'");
       if (field.isArray && (field.type.references || field.type.isVoid()))
         out_.error(field.span, "an array in a message cannot be of type " + field.type.text());
+      if (field.conditional && (field.isArray || !field.type.pointers.empty() || field.type.references))
+        out_.error(field.span, "a conditional field names the type of one object",
+                   "write 'conditional " + field.type.plain() + " " + field.name + ";' here and '" +
+                       field.type.plain() + "* " + field.name + ";' in the class");
     }
   }
 
@@ -225,16 +243,30 @@ class Checker {
       wrong("python", "needs a [python] chare", "write " + std::string(toText(chare.kind)) + " [python] " + chare.name);
     if (entry.has("python") && !(entry.parameters.size() == 1 && entry.parameters[0].type.text() == "int"))
       wrong("python", "needs exactly one parameter, of type int");
-    if (entry.has("aggregate")) {
-      if (entry.parameters.size() != 1 || takesMessage(entry))
-        wrong("aggregate", "needs exactly one marshalled parameter");
-      if (!array && chare.kind != ChareKind::group) wrong("aggregate", "is for arrays and groups only");
-    }
+    if (entry.has("aggregate")) checkAggregate(chare, entry);
     if (entry.has("whenidle")) {
       if (!entry.result || entry.result->text() != "bool") wrong("whenidle", "needs an entry that returns bool");
       if (!entry.parameters.empty()) wrong("whenidle", "needs an entry without parameters");
     }
     if (entry.has("reductiontarget")) checkTarget(entry);
+  }
+
+  void checkAggregate(const Chare& chare, const Entry& entry) {
+    // What Charm++ knows, in its translator's words and in its manual's; only bufferSize means something here.
+    static const std::set<std::string_view> known = {
+        "bufferSize",     "numDimensions",          "maxItems",       "maxNumDataItemsBuffered",
+        "thresholdNumer", "thresholdFractionNumer", "thresholdDenom", "thresholdFractionDenom",
+        "cutoffNumer",    "cutoffFractionNumer",    "cutoffDenom",    "cutoffFractionDenom"};
+    for (const Attribute& a : entry.attributes) {
+      if (a.name != "aggregate") continue;
+      if (takesMessage(entry)) out_.error(a.span, "[aggregate] needs parameters: a message is sent by itself");
+      if (chare.kind != ChareKind::array && chare.kind != ChareKind::group)
+        out_.error(a.span, "[aggregate] is for arrays and groups only");
+      for (const auto& [key, value] : a.arguments) {
+        if (!known.count(key))
+          out_.error(a.span, "[aggregate] knows no " + key, "write bufferSize: a number of bytes, or nothing");
+      }
+    }
   }
 
   void checkTarget(const Entry& entry) {
@@ -371,13 +403,14 @@ void unsupportedEntry(const Entry& entry, Diagnostics& out) {
               "make the class of the chare a template, or write an entry for each type");
   if (entry.header) unsupportedTemplateEntry(entry, out);
   for (const Attribute& a : entry.attributes)
-    for (const char* word : {"aggregate", "python", "iget", "appwork", "memcritical"})
+    for (const char* word : {"python", "iget", "appwork", "memcritical"})
       if (a.name == word) out.error(a.span, "[" + a.name + "] entries are not supported yet");
   for (const Parameter& p : entry.parameters) {
     if (p.transfer == Transfer::nocopydevice)
       out.error(p.span, "arrays in the memory of a device (nocopydevice) are not supported yet",
                 "copy the array to the host and send that, with nocopy or without");
-    if (p.conditional) out.error(p.span, "conditional parameters are not supported");
+    if (p.conditional)
+      out.error(p.span, "conditional parameters are not supported", "send a message with a conditional field");
     if (p.type.isFunction() && !entry.has("local"))
       out.error(p.span, "a function pointer cannot be sent", "send a number that names the function");
     if (p.type.pack && !entry.header) out.error(p.span, "a parameter pack needs a template entry");
@@ -398,12 +431,6 @@ void checkSupported(const File& file, Diagnostics& out) {
       for (const Item& member : chare->items)
         if (std::holds_alternative<Accel>(member.node)) out.error(member.span, "[accel] entries are not supported");
     }
-    if (auto* readonly = std::get_if<Readonly>(&item.node); readonly && readonly->isMessage)
-      out.error(readonly->nameSpan, "readonly messages are not supported",
-                "use a readonly of any type with a pup method");
-    if (auto* message = std::get_if<Message>(&item.node))
-      for (const MessageField& field : message->fields)
-        if (field.conditional) out.error(field.span, "conditional fields of messages are not supported");
     if (std::holds_alternative<Accel>(item.node)) out.error(item.span, "accel blocks are not supported");
   });
   for (const Item& item : file.items) {

@@ -173,6 +173,8 @@ class DeclEmitter {
       out_.line("  static thread_local periapt::MadeArrays<" + std::to_string(arrays) + "> impl_made;");
       out_.line("  CMessage_" + message.name + "();");
     }
+    if (std::any_of(message.fields.begin(), message.fields.end(), [](const MessageField& f) { return f.conditional; }))
+      out_.line("  ~CMessage_" + message.name + "();");
     std::vector<std::string> forms = {"", ", int* impl_sizes", ", int* impl_sizes, const int impl_prioBits",
                                       ", int* impl_sizes, const int impl_prioBits, const GroupDepNum impl_dep"};
     forms.push_back(sizes + ", const int impl_prioBits");

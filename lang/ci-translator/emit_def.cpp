@@ -137,8 +137,9 @@ class DefEmitter {
     const std::string own = message.name + (message.header ? message.header->arguments() : "");
     const std::string base = "CMessage_" + own;
     std::vector<const MessageField*> arrays;
+    std::vector<const MessageField*> conditional;
     for (const MessageField& field : message.fields)
-      if (field.isArray) arrays.push_back(&field);
+      if (field.isArray || field.conditional) (field.isArray ? arrays : conditional).push_back(&field);
     out_.line();
     out_.line("// message " + message.name);
     if (header.empty())
@@ -153,11 +154,14 @@ class DefEmitter {
     allocators(header, own, base, arrays.size());
     allocation(header, own, base, arrays);
     if (!arrays.empty()) construction(message, own, arrays);
-    packing(header, own, base, arrays);
+    if (!conditional.empty()) destruction(message, own, conditional);
+    packing(header, own, base, arrays, conditional);
     out_.line(header + "void " + base +
               "::__register(const char* name, std::size_t size, CkPackFnPtr pack, CkUnpackFnPtr unpack) {");
-    // A class that kept the generated pack can change owner within a host as it is.
-    out_.line("  const bool impl_relocatable = pack == reinterpret_cast<CkPackFnPtr>(" + base + "::pack);");
+    // A class that kept the generated pack can change owner within a host as it is; what a conditional field points to
+    // does not lie in the message.
+    out_.line("  const bool impl_relocatable = " +
+              (conditional.empty() ? "pack == reinterpret_cast<CkPackFnPtr>(" + base + "::pack);" : "false;"));
     out_.line("  __idx = CkRegisterMsg(name, pack, unpack, CkFreeMsg, size, impl_relocatable);");
     out_.line("}");
   }
@@ -233,21 +237,35 @@ class DefEmitter {
                                              offsets + "[" + std::to_string(i) + "]);");
   }
 
-  /// Packed, the pointers are offsets from the message.
+  /// Packed, the pointers are offsets from the message; what conditional fields point to lies behind it.
   void packing(const std::string& header, const std::string& own, const std::string& base,
-               const std::vector<const MessageField*>& arrays) {
+               const std::vector<const MessageField*>& arrays, const std::vector<const MessageField*>& conditional) {
+    std::string objects;
+    for (const MessageField* field : conditional) objects += ", &" + own + "::" + field->name;
     out_.line(header + "void* " + base + "::pack(" + own + "* impl_msg) {");
     for (const MessageField* a : arrays)
       out_.line("  impl_msg->" + a->name + " = reinterpret_cast<" + a->type.text() +
                 "*>(reinterpret_cast<char*>(impl_msg->" + a->name + ") - reinterpret_cast<char*>(impl_msg));");
-    out_.line("  return impl_msg;");
+    out_.line(conditional.empty() ? "  return impl_msg;"
+                                  : "  return periapt::packConditional(impl_msg" + objects + ");");
     out_.line("}");
     out_.line(header + own + "* " + base + "::unpack(void* impl_bytes) {");
     out_.line("  auto* impl_msg = static_cast<" + own + "*>(impl_bytes);");
     for (const MessageField* a : arrays)
       out_.line("  impl_msg->" + a->name + " = reinterpret_cast<" + a->type.text() +
                 "*>(reinterpret_cast<std::size_t>(impl_msg->" + a->name + ") + static_cast<char*>(impl_bytes));");
+    if (!conditional.empty()) out_.line("  periapt::unpackConditional(impl_msg" + objects + ");");
     out_.line("  return impl_msg;");
+    out_.line("}");
+  }
+
+  /// The objects of conditional fields go with the message.
+  void destruction(const Message& message, const std::string& own, const std::vector<const MessageField*>& fields) {
+    const std::string header = message.header ? message.header->text(false) + " " : "";
+    out_.line(header + "CMessage_" + own + "::~CMessage_" + message.name + "() {");
+    for (const MessageField* field : fields)
+      out_.lineAt(field->span.begin,
+                  "  periapt::dropConditional(static_cast<" + own + "*>(this)->" + field->name + ");");
     out_.line("}");
   }
 
@@ -394,6 +412,9 @@ class DefEmitter {
   void reductionCall(const ChareNames& names, const std::string& header, const Entry& entry) {
     out_.line(header + "void " + names.index + "::_call_redn_wrapper_" + entry.name +
               "(periapt::Delivery& impl_call, void* impl_obj) {");
+    if (isTrigger(names.chare, entry))
+      out_.line("  periapt::sdag::numberOfMessage(periapt::sdag::holder<" + names.local +
+                ">(impl_obj), impl_call.arguments);");
     const bool any = !entry.parameters.empty();
     if (any) out_.line("  periapt::ReductionArgs impl_in(impl_call);");
     const auto array = std::find_if(entry.parameters.begin(), entry.parameters.end(),
@@ -452,6 +473,7 @@ class DefEmitter {
     if (entry.has("whenidle"))
       out_.line("  CkRegisterIdleEntry(" + entryNames.ep + ", [](void* impl_o) -> bool { return static_cast<" +
                 names.local + "*>(impl_o)->" + entry.name + "(); });");
+    if (entry.has("aggregate")) out_.line("  CkRegisterAggregate(" + entryNames.ep + ", " + bufferBytes(entry) + ");");
     if (hasReductionWrapper(entry))
       out_.line("  ep_redn_wrapper_" + entry.name + " = CkRegisterEp(\"redn_wrapper_" + entry.name +
                 "(CkReductionMsg*)\", _call_redn_wrapper_" + entry.name + ", 0, __idx, periapt::ep_reductiontarget | " +
@@ -474,13 +496,21 @@ class DefEmitter {
     return declared ? type.qualifier + "CMessage_" + type.name + type.arguments + "::__idx" : "0";
   }
 
+  /// What an [aggregate] entry says of its buffers; TRAM's own number where it says nothing.
+  static std::string bufferBytes(const Entry& entry) {
+    for (const Attribute& a : entry.attributes)
+      for (const auto& [key, value] : a.arguments)
+        if (a.name == "aggregate" && key == "bufferSize") return value;
+    return "16384";
+  }
+
   static std::string flags(const Chare& chare, const Entry& entry) {
     std::string out;
     auto add = [&out](const std::string& flag) { out += (out.empty() ? "" : " | ") + ("periapt::ep_" + flag); };
     if (!takesMessage(entry)) add("marshalled");
     if (entry.isConstructor) add("constructor");
     for (const char* name : {"nokeep", "threaded", "sync", "exclusive", "expedited", "immediate", "inline", "notrace",
-                             "createhere", "createhome", "reductiontarget"})
+                             "createhere", "createhome", "reductiontarget", "aggregate"})
       if (entry.has(name)) add(name);
     // The machine of a node group's member is one PE's at a time.
     if (chare.kind == ChareKind::nodegroup && isStructured(chare, entry) && !entry.has("exclusive")) add("exclusive");
@@ -589,8 +619,8 @@ class DefEmitter {
     const std::string name = scope + owner + readonly->name;
     const std::string type = readonly->type.text() + dimensions(*readonly);
     out_.lineAt(readonly->nameSpan.begin, "  CkRegisterReadonly(\"" + name + "\", \"" + escaped(type) + "\", sizeof(" +
-                                              name + "), &" + name + ", periapt::pupReadonly<decltype(" + name +
-                                              ")>, 0);");
+                                              name + "), &" + name + ", periapt::pupReadonly" +
+                                              (readonly->isMessage ? "Message" : "") + "<decltype(" + name + ")>, 0);");
   }
 
   void registerMessage(const Item& item, const std::string& scope) {

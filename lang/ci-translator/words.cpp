@@ -62,6 +62,7 @@ std::string overloadKey(const Entry& entry) {
     if (type.references == 1 || (p.length && type.isConst)) type.isConst = false;
     if (type.references == 1) type.references = 0;
     if (type.pointers.empty() && !p.length) type.isConst = false;  // a const value is the same overload
+    if (takesMessage(entry)) type.isConst = false;                 // a when may look at its message as const
     out += type.text() + (p.length ? "*" : "") + ",";
   }
   out.erase(std::remove(out.begin(), out.end(), ' '), out.end());

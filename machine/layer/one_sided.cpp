@@ -139,8 +139,8 @@ Status OneSided::check(const MemoryKey& key, std::uint64_t remote, std::uint64_t
 
 // ---- transfers
 
-Moved OneSided::get(int pe, void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote,
-                    Transfer& transfer, ucx::MemoryKind local_kind) {
+TransferStatus OneSided::get(int pe, void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote,
+                             Transfer& transfer, ucx::MemoryKind local_kind) {
   transfer.kind_ = local_kind;
   transfer.pe_ = pe;
   transfer.is_put_ = false;
@@ -150,8 +150,8 @@ Moved OneSided::get(int pe, void* local, std::size_t size, const MemoryKey& key,
   return begin(transfer, key);
 }
 
-Moved OneSided::put(int pe, const void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote,
-                    Transfer& transfer, ucx::MemoryKind local_kind) {
+TransferStatus OneSided::put(int pe, const void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote,
+                             Transfer& transfer, ucx::MemoryKind local_kind) {
   transfer.kind_ = local_kind;
   transfer.pe_ = pe;
   transfer.is_put_ = true;
@@ -161,7 +161,7 @@ Moved OneSided::put(int pe, const void* local, std::size_t size, const MemoryKey
   return begin(transfer, key);
 }
 
-Moved OneSided::begin(Transfer& transfer, const MemoryKey& key) {
+TransferStatus OneSided::begin(Transfer& transfer, const MemoryKey& key) {
   transfer.owner_ = this;
   transfer.process_ = key.process;
   transfer.key_ = key.id;
@@ -176,18 +176,18 @@ Moved OneSided::begin(Transfer& transfer, const MemoryKey& key) {
   if (key.process == *config_.process) return copy(transfer);
   if (!is_near(key.process)) {
     by_net(transfer, key);
-    return Moved::pending;
+    return TransferStatus::pending;
   }
   if (!config_.simulated) {
     if (in_arena(transfer.remote_, transfer.size_)) return copy(transfer);
     if (kernel_copies(key.process)) return copy_by_kernel(transfer);
   }
   send_requests(transfer);
-  return Moved::pending;
+  return TransferStatus::pending;
 }
 
-Moved OneSided::end(Transfer& transfer, Status status) {
-  const Moved moved = status.ok() ? Moved::complete : Moved::pending;
+TransferStatus OneSided::end(Transfer& transfer, Status status) {
+  const TransferStatus moved = status.ok() ? TransferStatus::complete : TransferStatus::pending;
   transfer.status_ = std::move(status);
   Ended& ended = of_pe(transfer.pe_);
   std::lock_guard<std::mutex> lock(ended.mutex);
@@ -214,7 +214,7 @@ int OneSided::poll(int pe) {
 
 // ---- on this host
 
-Moved OneSided::copy(Transfer& transfer) {
+TransferStatus OneSided::copy(Transfer& transfer) {
   auto* remote = reinterpret_cast<std::byte*>(transfer.remote_);
   std::memmove(transfer.is_put_ ? remote : transfer.local_, transfer.is_put_ ? transfer.local_ : remote,
                transfer.size_);
@@ -243,7 +243,7 @@ bool OneSided::kernel_copies(int process) {
   return known == Copies::work;
 }
 
-Moved OneSided::copy_by_kernel(Transfer& transfer) {
+TransferStatus OneSided::copy_by_kernel(Transfer& transfer) {
   const auto which = static_cast<std::size_t>(transfer.process_ - config_.layout->this_host().first_process);
   const std::uint32_t pid = config_.words[which]->pid.load(std::memory_order_relaxed);
   const int error = transfer.is_put_ ? host::copy_to_process(pid, transfer.remote_, transfer.local_, transfer.size_)
@@ -258,7 +258,7 @@ Moved OneSided::copy_by_kernel(Transfer& transfer) {
     default:  // it was allowed and is no longer
       copies_[which].store(Copies::forbidden, std::memory_order_relaxed);
       send_requests(transfer);
-      return Moved::pending;
+      return TransferStatus::pending;
   }
 }
 

@@ -43,7 +43,7 @@ enum class Audience : std::uint8_t {
 };
 
 /// Are the bytes of a transfer there when the call that began it returns? Its event comes later in any case.
-enum class Moved : std::uint8_t { complete, pending };
+enum class TransferStatus : std::uint8_t { complete, pending };
 
 /// A get or put under way. Lives in the caller's own object, which outlives it.
 class Transfer {
@@ -102,11 +102,11 @@ class OneSided {
   // ---- transfers; from the thread of `pe`, one of this process, to which the event comes. The local memory is lent
   // until then; so is the remote one, though nothing stops it from being freed.
 
-  Moved get(int pe, void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote, Transfer& transfer,
-            ucx::MemoryKind local_kind = ucx::MemoryKind::host);
+  TransferStatus get(int pe, void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote,
+                     Transfer& transfer, ucx::MemoryKind local_kind = ucx::MemoryKind::host);
   /// Its event says that the bytes are there.
-  Moved put(int pe, const void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote, Transfer& transfer,
-            ucx::MemoryKind local_kind = ucx::MemoryKind::host);
+  TransferStatus put(int pe, const void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote,
+                     Transfer& transfer, ucx::MemoryKind local_kind = ucx::MemoryKind::host);
   /// Makes the call-backs that are due on that PE; returns how many.
   int poll(int pe);
   bool has_events(int pe) const { return of_pe(pe).holds.load(std::memory_order_acquire); }
@@ -132,16 +132,16 @@ class OneSided {
   Status check(const MemoryKey& key, std::uint64_t remote, std::uint64_t size) const;
   const host::KeyTable* keys_of(int process) const;
   bool is_near(int process) const;
-  Moved begin(Transfer& transfer, const MemoryKey& key);
-  Moved copy(Transfer& transfer);
+  TransferStatus begin(Transfer& transfer, const MemoryKey& key);
+  TransferStatus copy(Transfer& transfer);
   bool in_arena(std::uint64_t address, std::uint64_t size) const;
   bool kernel_copies(int process);
-  Moved copy_by_kernel(Transfer& transfer);
+  TransferStatus copy_by_kernel(Transfer& transfer);
   void by_net(Transfer& transfer, const MemoryKey& key);
   void send_requests(Transfer& transfer);
   void serve(RmaRequest& request);
   void answered(RmaRequest& request);
-  Moved end(Transfer& transfer, Status status);
+  TransferStatus end(Transfer& transfer, Status status);
 
   OneSidedConfig config_;
   int first_pe_ = 0;

@@ -26,7 +26,7 @@ std::string RunEnd::name_of(int which) const {
   return text + ")";
 }
 
-// A process is missed, and the run can't go on. Mostly it has said why, and the launcher, our parent or a farewell is
+// A process is missed, and the run can't go on. Mostly it has said why, and the launcher, our parent or a notice is
 // about to end us all; they get a moment. Of several hosts the first speaks; where a network has fallen into parts, the
 // first of each, for it tells the others of its part before their turn.
 void RunEnd::end_for(int which, const std::string& what, const std::string& where, const std::string& next) {
@@ -39,7 +39,7 @@ void RunEnd::end_for(int which, const std::string& what, const std::string& wher
   });
 }
 
-// On a thread of its own, for this one may be needed for that farewell.
+// On a thread of its own, for this one may be needed for that notice.
 void RunEnd::end_after(int looks, std::function<void()> otherwise) {
   if (waits_.exchange(true, std::memory_order_relaxed)) return;
   make_thread("that waits for the end of the run", [this, looks, otherwise = std::move(otherwise)] {

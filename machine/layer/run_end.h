@@ -1,6 +1,6 @@
 // RunEnd: how a run of several processes ends when it goes wrong: a process is missed, the launcher ends the run, or
 // this process does. All of a host see the exit that is announced in its words (host_control_block.h); those of other
-// hosts get a farewell over the network, and the launcher is told.
+// hosts get a notice over the network, and the launcher is told.
 //
 // Of all that notice an end, one says why.
 #pragma once
@@ -25,7 +25,7 @@ class RunEnd {
   RunEnd(const RunEnd&) = delete;
   RunEnd& operator=(const RunEnd&) = delete;
 
-  /// The network can't reach a process any more; a process said farewell because it ended the run.
+  /// The network can't reach a process any more; a process gave notice because it ended the run.
   void lost(int which, const std::string& reason);
   void disconnected();
 

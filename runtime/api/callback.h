@@ -92,11 +92,11 @@ class CkCallback {
   void send(int length, const void* data) const;
   // Waits in a threaded entry for a resumeThread callback; returns its message.
   void* thread_delay() const;
-  void setRefnum(CMK_REFNUM_TYPE refnum) {
+  void setRefnum(std::int64_t reference) {
     has_refnum = true;
-    this->refnum = refnum;
+    refnum = periapt::checked_reference(reference);
   }
-  void setRefNum(CMK_REFNUM_TYPE refnum) { setRefnum(refnum); }
+  void setRefNum(std::int64_t reference) { setRefnum(reference); }
   void transformBcastToLocalElem(int pe = -1);
 
   callbackType type = invalid;

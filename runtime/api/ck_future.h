@@ -7,16 +7,34 @@
 
 #include "runtime/api/callback.h"
 #include "runtime/api/reduction_message.h"
+#include "runtime/converse/ck.h"
 
 CkFuture CkCreateFuture();
-CkFuture CkCreateAttachedFuture(void* message);
 void CkReleaseFuture(CkFuture future);
 int CkProbeFuture(CkFuture future);
 // The message that was sent; the calling thread waits. It stays the future's until it is released.
 void* CkWaitFuture(CkFuture future);
 void CkWaitVoidFuture(CkFuture future);
 void CkSendToFuture(CkFuture future, void* message);
+
+// By its number alone, on the PE that made it.
+namespace periapt {
+inline CkFuture future_here(CkFutureID id) { return {id, CkMyPe()}; }
+}  // namespace periapt
+// The future is set by the answer to the call that `message` is, when a [sync] entry takes it, or by its number.
+CkFutureID CkCreateAttachedFuture(void* message);
+inline void* CkWaitFuture(CkFutureID id) { return CkWaitFuture(periapt::future_here(id)); }
+inline void* CkWaitFutureID(CkFutureID id) { return CkWaitFuture(periapt::future_here(id)); }
+inline void CkWaitVoidFuture(CkFutureID id) { CkWaitVoidFuture(periapt::future_here(id)); }
+inline void CkReleaseFutureID(CkFutureID id) { CkReleaseFuture(periapt::future_here(id)); }
+inline int CkProbeFutureID(CkFutureID id) { return CkProbeFuture(periapt::future_here(id)); }
+inline void* CkWaitReleaseFuture(CkFutureID id) {
+  void* message = CkWaitFutureID(id);
+  CkReleaseFutureID(id);
+  return message;
+}
 inline void CkSendToFutureID(CkFutureID id, void* message, int pe) { CkSendToFuture(CkFuture{id, pe}, message); }
+inline void CkSendToFuture(CkFutureID id, void* message, int pe) { CkSendToFutureID(id, message, pe); }
 
 namespace ck {
 

@@ -77,7 +77,7 @@ void* marshalled(const CkEntryOptions* options, const A&... a) {
 }
 
 // Room for the arguments of an inline call. All of it is copied although the tail may hold anything; the compiler is
-// told that somebody has written it, or it would warn in every program.
+// told that it has been written, or it would warn in every program.
 struct alignas(16) InlineArguments {
   char bytes[inline_arguments_max];
   InlineArguments() { __asm__("" : "=m"(bytes)); }
@@ -177,7 +177,7 @@ void invokeMessage(const P& proxy, int ep, unsigned send, void* message) {
 std::uint64_t sync_begin();                                  // must run in a user-level thread
 void* sync_wait(std::uint64_t future);                       // CkDataMsg, or the message itself
 void set_reply_future(void* message, std::uint64_t future);  // into the envelope
-// Who waits for the reply to a call. Taken before the method runs: it may delete the message that it was given.
+// The future of a call. Taken before the method runs: it may delete the message that it was given.
 struct SyncCaller {
   std::uint64_t future;
   int pe;
@@ -284,10 +284,12 @@ void* localMember(const CProxyElement_NodeGroup& proxy);
 inline int instantiated(int ep, const char* use) { return ep >= 0 ? ep : (not_instantiated(use), ep); }
 
 [[noreturn]] void no_migration_constructor(const char* type);
+// What a mainchare that comes back from a checkpoint gets as its CkMigrateMessage*: its CkArgMsg. Else null.
+inline void* migration_message = nullptr;
 template <class T>
 void migrationConstruct(void* object) {
   if constexpr (std::is_constructible<T, CkMigrateMessage*>::value)
-    new (object) T(static_cast<CkMigrateMessage*>(nullptr));
+    new (object) T(static_cast<CkMigrateMessage*>(migration_message));
   else if constexpr (std::is_default_constructible<T>::value)
     new (object) T();
   else

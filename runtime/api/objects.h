@@ -9,6 +9,7 @@
 #include "runtime/api/array_index.h"
 #include "runtime/api/callback.h"
 #include "runtime/api/reducers.h"
+#include "runtime/converse/cmi.h"
 #include "runtime/registry/messages.h"
 
 namespace periapt {
@@ -17,6 +18,7 @@ class ArrayManager;
 class BalanceHook;
 class GroupReduction;
 class LocalElements;
+class PeObjects;
 }  // namespace periapt
 
 #define CHARM_INPLACE_NEW
@@ -99,6 +101,7 @@ class Group : public IrrGroup {
   void barrier(const CkCallback& cb) { contributeData(0, nullptr, CkReduction::nop, &cb, -1); }
 
  private:
+  friend class periapt::PeObjects;
   std::uint32_t next_reduction_ = 0;
   void contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
                       CMK_REFNUM_TYPE user_flag);
@@ -108,8 +111,11 @@ class Group : public IrrGroup {
 class NodeGroup : public IrrGroup {
  public:
   const int thisIndex;  // the process
+  // Held while an [exclusive] entry runs. A program that takes it keeps those away.
+  CmiNodeLock __nodelock;
   NodeGroup();
   explicit NodeGroup(CkMigrateMessage*) : NodeGroup() {}
+  ~NodeGroup() override;
   bool isNodeGroup() override { return true; }
   PERIAPT_CONTRIBUTE_METHODS
   void ckSetReductionClient(CkCallback* cb);

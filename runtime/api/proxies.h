@@ -1,4 +1,4 @@
-// The bases of the generated proxies: small values that name who is called. C++17: reached from charm++.h.
+// The bases of the generated proxies: small values that name the receiver of calls. C++17: reached from charm++.h.
 //
 //   CProxy_Chare                                  one chare
 //   CProxy_Group      CProxyElement_Group         all members; the one on a PE

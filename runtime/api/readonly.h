@@ -6,6 +6,17 @@
 #include "runtime/registry/messages.h"
 #include "runtime/registry/registry.h"
 
+namespace periapt {
+// `readonly message M* m;`. Each process has one, which all of its PEs may read.
+template <class Pointer>
+void pupReadonlyMessage(void* p, void* address) {
+  auto& pointer = *static_cast<Pointer*>(address);
+  void* message = pointer;
+  CkPupMessage(*static_cast<PUP::er*>(p), &message);
+  pointer = static_cast<Pointer>(message);
+}
+}  // namespace periapt
+
 template <class T>
 class readonly {
  public:
@@ -49,11 +60,7 @@ class roarray {
 template <class M>
 class romsg {
  public:
-  romsg() {
-    CkRegisterReadonly("romsg<>", "romsg<>", sizeof message_, &message_, [](void* p, void* address) {
-      CkPupMessage(*static_cast<PUP::er*>(p), static_cast<void**>(address));
-    });
-  }
+  romsg() { CkRegisterReadonly("romsg<>", "romsg<>", sizeof message_, &message_, periapt::pupReadonlyMessage<void*>); }
   romsg(const romsg&) = delete;
   romsg& operator=(const romsg&) = delete;
   romsg& operator=(M* message) {

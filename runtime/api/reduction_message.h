@@ -31,6 +31,9 @@ class alignas(16) CkReductionMsg : public CkMessage {
   const CkCallback& getCallback() const { return callback_; }
   void setUserFlag(CMK_REFNUM_TYPE flag) { user_flag_ = flag; }
 
+  // It holds no pointers: there is nothing to do.
+  static void* pack(CkReductionMsg* message) { return message; }
+  static CkReductionMsg* unpack(void* bytes) { return static_cast<CkReductionMsg*>(bytes); }
   void operator delete(void* message) { CkFreeMsg(message); }
 
  private:

@@ -18,7 +18,7 @@
 #include "runtime/api/callback.h"
 
 // When the memory is made known to the machine, so that other processes can reach it.
-constexpr unsigned short CK_BUFFER_UNREG = 0;   // when somebody needs it: costs a message then
+constexpr unsigned short CK_BUFFER_UNREG = 0;   // when it is needed: costs a message then
 constexpr unsigned short CK_BUFFER_REG = 1;     // at once
 constexpr unsigned short CK_BUFFER_PREREG = 2;  // at once; it comes from CkRdmaAlloc()
 constexpr unsigned short CK_BUFFER_NOREG = 3;   // never: the buffer can only be looked at

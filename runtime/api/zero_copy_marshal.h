@@ -35,7 +35,7 @@ namespace zero_copy {
 // on more than fetching them; between processes, where a fetch is a way there and back, much later (docs/speed.md).
 constexpr std::size_t copied_max = 2048;
 constexpr std::size_t copied_max_elsewhere = 256 << 10;
-// Are so many bytes, more than copied_max, copied for an entry of a receiver on that PE? -1: nobody knows where.
+// Are so many bytes, more than copied_max, copied for an entry of a receiver on that PE? -1: the PE is not known.
 bool copies_for(int pe, int ep, std::size_t bytes);
 
 enum class Where : std::uint32_t {

@@ -4,11 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "runtime/array/array_manager.h"
-#include "runtime/objects/protocols.h"
-#include "runtime/registry/runtime_message.h"
-#include "runtime/scheduler/process.h"
-#include "runtime/zero_copy/zero_copy_entries.h"
+#include "runtime/registry/packing.h"
 
 namespace periapt {
 
@@ -25,29 +21,27 @@ constexpr std::size_t prefetch_ahead = 8;
 std::uint32_t epoch_of(const Message& message) { return static_cast<std::uint32_t>(message->element); }
 }  // namespace
 
-ArrayBroadcasts::ArrayBroadcasts(PeObjects& objects, CkArrayID array, LocalElements& elements, Location& location)
-    : objects_(objects), pe_(objects.pe), array_(array), elements_(elements), location_(location) {}
+ArrayBroadcasts::ArrayBroadcasts(ArrayHost& host, Sender& sender, int collection, LocalElements& elements,
+                                 Location& location)
+    : host_(host), sender_(sender), collection_(collection), elements_(elements), location_(location) {}
 
-void ArrayBroadcasts::register_entries() {
-  entry_arrived = register_runtime_entry("element has arrived", on_arrived, ep_uncounted);
-  entry_low_water_mark = register_runtime_entry("broadcasts seen", on_low_water_mark, ep_uncounted);
+void ArrayBroadcasts::register_entries(RuntimeFunction function) {
+  entry_arrived = register_runtime_entry("element has arrived", function, ep_uncounted);
+  entry_low_water_mark = register_runtime_entry("broadcasts seen", function, ep_uncounted);
 }
 
-ArrayBroadcasts* ArrayBroadcasts::of(Pe& pe, Delivery& call) {
-  ArrayManager* manager = ArrayManager::of(pe, call);
-  return manager ? &manager->broadcasts() : nullptr;
+void ArrayBroadcasts::receive(const Delivery& call) {
+  if (call.entry == entry_low_water_mark) return heard_low_water_mark(call.read<std::uint32_t>());
+  hold_acknowledgements();
+  for_each_item<Acknowledgement>(call, [&](const Acknowledgement& ack) { ended(ack.id, ack.leave); });
+  release_acknowledgements();
 }
 
 // --- the way of a broadcast ------------------------------------------------------------------------------------------
 
-void ArrayBroadcasts::send(CkArrayID array, Message message) {
-  PeObjects& objects = PeObjects::current();
-  address(message, Target::broadcast, message->entry, static_cast<std::uint32_t>(array.index()), 0);
-  ArrayManager* manager = find_array(objects, array);
-  if (!manager && (objects.pe.index == 0 || array.isZero()))
-    return ArrayManager::keep(objects, array, std::move(message));
-  if (objects.pe.index == 0) return manager->broadcasts().number(std::move(message));
-  send_to(objects.pe, 0, std::move(message));
+void ArrayBroadcasts::send(Message message) {
+  if (sender_.me == 0) return number(std::move(message));
+  sender_.send(0, std::move(message));
 }
 
 void ArrayBroadcasts::number(Message message) {
@@ -58,22 +52,21 @@ void ArrayBroadcasts::number(Message message) {
   message->hops = 0;
   root_.unasked_bytes += message->size;
   const bool many = root_.last % broadcasts_unasked_max == 0 || root_.unasked_bytes >= bytes_unasked_max;
-  if (!root_.asking && many && pe_.process.pes() > 1) {
+  if (!root_.asking && many && sender_.pes > 1) {
     root_.asking = true;
     root_.unasked_bytes = 0;
     root_.heard = 0;
     root_.least = root_.last;
     message->hops = 1;
   }
-  pe_.broadcast(message);
-  pe_.send(pe_.index, std::move(message));
+  host_.send_to_all(std::move(message));
 }
 
 void ArrayBroadcasts::deliver(Message message) {
   if (message->element == 0) return number(std::move(message));
   if (giving_ || message->element != epoch_ + 1) {
     auto later = [](const Message& a, const Message& b) { return a->element < b->element; };
-    pe_.begin_pending();
+    sender_.begin_pending();
     delayed_.insert(std::upper_bound(delayed_.begin(), delayed_.end(), message, later), std::move(message));
     return;
   }
@@ -85,7 +78,7 @@ void ArrayBroadcasts::run_delayed() {
   while (!delayed_.empty() && delayed_.front()->element == epoch_ + 1) {
     Message next = std::move(delayed_.front());
     delayed_.pop_front();
-    pe_.end_pending();
+    sender_.end_pending();
     run(std::move(next));
   }
 }
@@ -93,7 +86,7 @@ void ArrayBroadcasts::run_delayed() {
 void ArrayBroadcasts::run(Message message) {
   giving_ = true;
   epoch_ = epoch_of(message);
-  const bool alone = pe_.process.pes() == 1;
+  const bool alone = sender_.pes == 1;
   if (!alone) {
     drop_history(message->extra);
     history_.push_back(message.share());
@@ -103,7 +96,7 @@ void ArrayBroadcasts::run(Message message) {
     give_to_all(message);
   } while (disordered_);
   giving_ = false;
-  if (!alone && message->hops) send_runtime(pe_, 0, entry_low_water_mark, array_.index(), 0, low_water_mark());
+  if (!alone && message->hops) sender_.send(0, entry_low_water_mark, collection_, 0, low_water_mark());
 }
 
 // Elements may vanish, move and appear while we are at it: the last one takes the place of one that goes, and one that
@@ -141,21 +134,7 @@ bool ArrayBroadcasts::give_missed(ArrayElement* element) {
 
 void ArrayBroadcasts::give(ArrayElement* element, const Message& message) {
   element->broadcast_epoch_ = epoch_of(message);
-  const int ep = message->entry;
-  const EntryInfo& entry = entry_info(ep);
-  void* object = elements_.object_for(element, ep);
-  if (entry.flags & ep_nocopypost) [[unlikely]]
-    return zero_copy::run_for_element(objects_, ep, object, array_.index(), element->ckGetID(), message);
-  if (entry.runtime_frees() && !(entry.flags & ep_threaded) && !(message->flags & envelope_packed)) [[likely]] {
-    Delivery call = Delivery::view(message);
-    call.object = object;
-    objects_.enter(call);
-  } else {
-    Delivery call(message.copy());
-    call.object = object;
-    call.owner = ThreadOwner::of(element).key;
-    objects_.run_entry(call);
-  }
+  host_.give(element, message);
 }
 
 // --- elements that come and go ---------------------------------------------------------------------------------------
@@ -218,17 +197,7 @@ void ArrayBroadcasts::acknowledge(std::uint64_t id, const ForwardingAck& ack) {
   acknowledgements_.add(ack.to, {id, ack.leave});
   if (holds_ == 0) send_acknowledgements();
 }
-void ArrayBroadcasts::send_acknowledgements() {
-  acknowledgements_.send(*objects_.protocols, entry_arrived, array_.index());
-}
-void ArrayBroadcasts::on_arrived(Pe& pe, Delivery& call) {
-  ArrayBroadcasts* self = of(pe, call);
-  if (!self) return;
-  self->hold_acknowledgements();
-  for_each_item<Acknowledgement>(call, [&](const Acknowledgement& ack) { self->ended(ack.id, ack.leave); });
-  self->release_acknowledgements();
-}
-
+void ArrayBroadcasts::send_acknowledgements() { acknowledgements_.send(sender_, entry_arrived, collection_); }
 // A departure ends. What was owed goes on to where the element came from before.
 void ArrayBroadcasts::ended(std::uint64_t id, const Leave& leave) {
   location_.confirm(id, leave.age);
@@ -251,13 +220,10 @@ std::uint32_t ArrayBroadcasts::low_water_mark() const {
   return departures_.empty() ? epoch_ : std::min(epoch_, departures_.begin()->first);
 }
 
-void ArrayBroadcasts::on_low_water_mark(Pe& pe, Delivery& call) {
-  if (ArrayBroadcasts* self = of(pe, call)) self->heard_low_water_mark(call.read<std::uint32_t>());
-}
 // PE 0: once all have answered, every element has seen the least of the answers; the next broadcast says so.
 void ArrayBroadcasts::heard_low_water_mark(std::uint32_t mark) {
   root_.least = std::min(root_.least, mark);
-  if (++root_.heard < static_cast<std::uint32_t>(pe_.process.pes())) return;
+  if (++root_.heard < static_cast<std::uint32_t>(sender_.pes)) return;
   root_.low_water_mark = root_.least;
   root_.asking = false;
 }

@@ -27,18 +27,20 @@
 #include "runtime/array/local_elements.h"
 #include "runtime/array/location.h"
 #include "runtime/array/news.h"
-#include "runtime/objects/pe_objects.h"
 
 namespace periapt {
 
 class ArrayBroadcasts {
  public:
   // Of this array; its elements here are `elements`.
-  ArrayBroadcasts(PeObjects& objects, CkArrayID array, LocalElements& elements, Location& location);
-  static void register_entries();
+  ArrayBroadcasts(ArrayHost& host, Sender& sender, int collection, LocalElements& elements, Location& location);
 
-  // From anywhere; the array may still be unknown here.
-  static void send(CkArrayID array, Message message);
+  // `function` finds the broadcasts that a message of the protocol is for, and has them receive() that.
+  static void register_entries(RuntimeFunction function);
+  void receive(const Delivery& call);
+
+  // A message that is addressed to all elements.
+  void send(Message message);
   // One that came here, to be numbered or to be given to the elements.
   void deliver(Message message);
 
@@ -100,10 +102,6 @@ class ArrayBroadcasts {
     std::uint32_t heard = 0, least = 0;
   };
 
-  static ArrayBroadcasts* of(Pe& pe, Delivery& call);
-  static void on_arrived(Pe&, Delivery&);
-  static void on_low_water_mark(Pe&, Delivery&);
-
   void number(Message message);
   void run(Message message);
   void run_delayed();
@@ -119,9 +117,9 @@ class ArrayBroadcasts {
   void heard_low_water_mark(std::uint32_t mark);
   void drop_history(std::uint32_t mark);
 
-  PeObjects& objects_;
-  Pe& pe_;
-  const CkArrayID array_;
+  ArrayHost& host_;
+  Sender& sender_;
+  const int collection_;  // the array, in messages
   LocalElements& elements_;
   Location& location_;
 

@@ -23,7 +23,7 @@ void CkArray::iterate(CkLocIterator& visitor) {
   periapt::Location& location = manager_.location();
   // The visitor may destroy elements, and make some.
   std::vector<CkLocation> places;
-  for (ArrayManager* array : location.bound)
+  for (ArrayManager* array : manager_.bound())
     for (ArrayElement* element : array->elements())
       if (location.here(element->ckGetID()) == array)
         places.emplace_back(*this, element->ckGetID(), element->ckGetArrayIndex());
@@ -32,10 +32,10 @@ void CkArray::iterate(CkLocIterator& visitor) {
 }
 
 void CkLocation::destroyAll() {
-  for (ArrayManager* array : manager_.manager().location().bound)
+  for (ArrayManager* array : manager_.manager().bound())
     if (ArrayElement* element = array->find(id_)) element->ckDestroy();
 }
 void CkLocation::pup(PUP::er& p) {
-  for (ArrayManager* array : manager_.manager().location().bound)
+  for (ArrayManager* array : manager_.manager().bound())
     if (ArrayElement* element = array->find(id_)) element->virtual_pup(p);
 }

@@ -4,8 +4,10 @@
 #include "base/fatal.h"
 #include "runtime/array/array_migration.h"
 #include "runtime/objects/protocols.h"
+#include "runtime/registry/packing.h"
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/process.h"
+#include "runtime/zero_copy/zero_copy_entries.h"
 
 namespace periapt {
 
@@ -31,10 +33,16 @@ void ArrayManager::register_entries() {
   entry_create = register_runtime_entry("create array", on_create, ep_creation);
   entry_insert = register_runtime_entry("insert element", on_insert);
   entry_inserting = register_runtime_entry("insertion begins or ends", on_inserting);
-  Location::register_entries();
-  ArrayRouting::register_entries();
-  ArrayBroadcasts::register_entries();
+  Location::register_entries(for_part<&ArrayManager::location>);
+  ArrayRouting::register_entries(for_part<&ArrayManager::routing>);
+  ArrayBroadcasts::register_entries(for_part<&ArrayManager::broadcasts>);
   register_migration_entries();
+}
+
+// Of the array that the call is for, if it is here.
+template <auto part>
+void ArrayManager::for_part(Pe& pe, Delivery& call) {
+  if (ArrayManager* array = of(pe, call)) (array->*part)().receive(call);
 }
 
 ArrayManager& array_manager(CkArrayID id) {
@@ -65,10 +73,12 @@ void no_such_array(CkArrayID id) {
 
 // --- the array -------------------------------------------------------------------------------------------------------
 
-std::shared_ptr<Location> ArrayManager::location_for(PeObjects& objects, CkArrayID id, const CkArrayOptions& options) {
-  if (options.getBoundTo().isZero()) return std::make_shared<Location>(objects, options, id);
-  return array_manager(options.getBoundTo()).location_;
+std::shared_ptr<BoundArrays> ArrayManager::shared_for(PeObjects& objects, CkArrayID id, const CkArrayOptions& options) {
+  if (!options.getBoundTo().isZero()) return array_manager(options.getBoundTo()).shared_;
+  return std::make_shared<BoundArrays>(objects, options, id);
 }
+BoundArrays::BoundArrays(PeObjects& objects, const CkArrayOptions& options, CkArrayID leader)
+    : map(objects, options, leader), location(*objects.protocols, map) {}
 
 ArrayManager::ArrayManager(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options)
     : objects_(objects),
@@ -79,11 +89,12 @@ ArrayManager::ArrayManager(PeObjects& objects, CkArrayID id, int type, const CkA
       face_(*this),
       ids_(type),
       elements_(type),
-      location_(location_for(objects, id, options)),
-      routing_(*this, pe_, *location_),
-      broadcasts_(objects, id, elements_, *location_),
+      shared_(shared_for(objects, id, options)),
+      routing_(*this, *objects.protocols, location(), id.index()),
+      broadcasts_(*this, *objects.protocols, id.index(), elements_, location()),
       reduction_(*objects.protocols, id.index(), Reduction::Tree::pes, TreePlace(pe_.index, pe_.process.pes()), false) {
-  location_->bound.push_back(this);
+  shared_->arrays.push_back(this);
+  location().bound.push_back(this);
   if (!options.getReductionClient().isInvalid()) reduction_.set_client(options.getReductionClient());
 }
 
@@ -96,7 +107,7 @@ CkArrayID new_array(int type, int ep, const CkArrayOptions& options, void* messa
 
 void new_array_async(int type, int ep, const CkArrayOptions& options, const CkCallback& cb, void* message) {
   CkArrayID id = new_array(type, ep, options, message);
-  cb.send(new CkArrayCreatedMsg(id));
+  if (!cb.isInvalid()) cb.send(new CkArrayCreatedMsg(id));  // the news may be of no interest
 }
 
 // One broadcast to all others.
@@ -161,25 +172,25 @@ void ArrayManager::on_create(Pe& pe, Delivery& call) {
 // --- its first elements ----------------------------------------------------------------------------------------------
 
 void ArrayManager::populate(int ep, Message& constructor) {
-  if (CkArrayMap* map = location_->map()) {
+  if (CkArrayMap* of_program = map().of_group()) {
     CkArrayOptions options = options_;
     Message own = constructor.copy();
     unpack(own);
     populate_entry_ = ep;
-    map->populateInitial(location_->map_handle(), options, payload_of(own.release()), &face_);
+    of_program->populateInitial(map().handle(), options, payload_of(own.release()), &face_);
     return;
   }
   const int me = pe_.index;
   const int pes = pe_.process.pes();
   const chare::IndexRange range(options_.getStart(), options_.getEnd(), options_.getStep());
   elements_.expect(range.size() / pes + 1);
-  const chare::Placement& placement = location_->placement();
+  const chare::Placement& placement = map().blocks();
   if (placement.is_contiguous() && range.size() > 0 && range.size() == placement.count() &&
       placement.position_of(range[0]) == 0 && placement.position_of(range[range.size() - 1]) == range.size() - 1)
     return populate_run(placement, range, ep, constructor);
   elements_.expect_any(range.size() / pes + 1);
   for (const CkArrayIndex& index : range)
-    if (location_->place(index) == me) create_first(index, ep, constructor);
+    if (map().place(index) == me) create_first(index, ep, constructor);
 }
 
 // The first elements fill the bounds, and ours are a run of positions: those of other PEs are not looked at.
@@ -220,8 +231,8 @@ void ArrayManager::construct(std::uint64_t id, Age age, const ElementTravel* tra
 
 void ArrayManager::create_first(const CkArrayIndex& index, int ep, const Message& message, bool at_home) {
   const std::uint64_t id = ids_.id_of(index);
-  if (location_->bound.size() == 1 || location_->here(id)) [[likely]]
-    return create(index, id, location_->birth(*this, id, index, at_home), ep, message);
+  if (location().bound.size() == 1 || location().here(id)) [[likely]]
+    return create(index, id, location().birth(*this, id, index, at_home), ep, message);
   // Those it is bound to have left before it could be made. It is counted as born here, and as one that has left.
   Insertion insertion{index, ep, pe_.index, true, pe_.index};
   insertion.travel.next_reduction = reduction_.born();
@@ -233,7 +244,7 @@ void ArrayManager::create_first(const CkArrayIndex& index, int ep, const Message
 void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, int ep, const Message& message,
                           const ElementTravel* travel) {
   ids_.came(id, index);
-  if (find(id)) location_->refuse_second(*this, index, pe_.index);
+  if (find(id)) refuse_second(index, pe_.index);
   construct(id, age, travel, [&](void* object) {
     if (entry_info(ep).runtime_frees()) {
       Delivery call = Delivery::view(message);
@@ -263,6 +274,11 @@ void ArrayManager::create_on_demand(const CkArrayIndex& index, int pe) {
   Message none = Message::make(0);
   none->message_type = static_cast<std::uint16_t>(CMessage_CkMarshallMsg::__idx);
   insert(index, constructor, pe, std::move(none));
+}
+
+void ArrayManager::first_waits(int entry, int source, const CkArrayIndex& index) {
+  const unsigned flags = entry_info(entry).flags;
+  if (flags & (ep_createhere | ep_createhome)) create_on_demand(index, flags & ep_createhere ? source : pe_.index);
 }
 
 void ArrayManager::adopt(ArrayElement* element) {
@@ -296,7 +312,7 @@ void ArrayManager::drop(ArrayElement* element) {
   reduction_.died(element->next_reduction_);
   const CkArrayIndex index = index_of(element->id_);
   ids_.went(element->id_);
-  location_->died(element->id_, index, age_of(element));
+  location().died(element->id_, index, age_of(element));
 }
 
 void ArrayManager::destroy(ArrayElement* element) {
@@ -305,7 +321,27 @@ void ArrayManager::destroy(ArrayElement* element) {
   free_object(object);
 }
 
+void ArrayManager::refuse_second(const CkArrayIndex& index, int first) const {
+  fatal("element " + ids_.describe(index) + " is inserted twice: on PE " + std::to_string(first) + " and on PE " +
+            std::to_string(pe_.index),
+        describe_running(pe_), "two insertions of one index, or one of an index that the array was made with",
+        "insert it once, or destroy the first element before");
+}
+
 // --- elements that move ----------------------------------------------------------------------------------------------
+
+void ArrayManager::migrate_element(std::uint64_t id, int to, std::uint32_t follows) {
+  migrate(*this, find(id), to, follows);
+}
+void ArrayManager::set_age(std::uint64_t id, Age age) {
+  if (ArrayElement* element = find(id)) set_age(element, age);
+}
+void ArrayManager::claim_begins() {
+  if (objects_.balance) ++objects_.balance->elements_sent;
+}
+void ArrayManager::claim_ends() {
+  if (objects_.balance) ++objects_.balance->elements_received;
+}
 
 ElementTravel ArrayManager::prepare_travel(ArrayElement* element) {
   return {element->next_reduction_, ArrayBroadcasts::seen_by(element),
@@ -323,13 +359,7 @@ void ArrayManager::leave(ArrayElement* element, Age age) {
 
 void ArrayManager::arrive(std::uint64_t id, int from, Age age, const ElementTravel& travel, const char* bytes,
                           std::size_t size) {
-  const ChareInfo& info = registry().chares[type_];
-  if (info.migration_constructor < 0)
-    fatal("elements of " + std::string(info.name) + " cannot migrate: no migration constructor is registered");
-  construct(id, age, &travel, [&](void* object) {
-    Delivery call;
-    entry_info(info.migration_constructor).call(call, object);
-  });
+  construct(id, age, &travel, [&](void* object) { construct_migrated(type_, object); });
   ArrayElement* element = find(id);
   PUP::fromMem p(bytes, size);
   element->virtual_pup(p);
@@ -341,6 +371,41 @@ void ArrayManager::arrive(std::uint64_t id, int from, Age age, const ElementTrav
   element = find(id);
   if (element && element->usesAtSync && objects_.balance) objects_.balance->arrived(*element, travel.balance);
   broadcasts_.arrived(id, travel.broadcast_epoch, from, age);
+}
+
+// --- elements that come back from a checkpoint -----------------------------------------------------------------------
+
+ArrayManager& ArrayManager::remake(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options,
+                                   bool inserting) {
+  auto* manager = new ArrayManager(objects, id, type, options);
+  GroupRecord& record = objects.group(id.index());
+  record.array = manager;
+  record.type = type;
+  if (objects.balance) objects.balance->arrays_known += CkArrayIndex1D(id.index()).hash64();
+  manager->inserting_ = inserting;
+  manager->filling_first_ = false;
+  manager->reduction_.hold();
+  return *manager;
+}
+
+ArrayElement* ArrayManager::remake(const CkArrayIndex& index, std::uint32_t contributions) {
+  const std::uint64_t id = ids_.id_of(index);
+  ids_.came(id, index);
+  if (find(id)) refuse_second(index, pe_.index);
+  ElementTravel travel{};
+  travel.next_reduction = contributions;
+  construct(id, location().birth(*this, id, index, false), &travel,
+            [&](void* object) { construct_migrated(type_, object); });
+  return find(id);
+}
+
+void ArrayManager::remade() {
+  if (objects_.balance)
+    for (ArrayElement* element : elements_.all())
+      if (element->usesAtSync && element->load_slot_ < 0) objects_.balance->born(*element);
+  // By number: what they do may add or remove some.
+  for (std::size_t i = 0; i < elements_.size(); ++i) elements_.all()[i]->ckJustRestored();
+  if (!inserting_) reduction_.unhold();
 }
 
 // --- insertion -------------------------------------------------------------------------------------------------------
@@ -357,19 +422,19 @@ void ArrayManager::insert(CkArrayID id, const CkArrayIndex& index, int ep, int t
 }
 
 void ArrayManager::insert(const CkArrayIndex& index, int ep, int to, Message message) {
-  if (to < 0) to = location_->place(index);
+  if (to < 0) to = map().place(index);
   if (to >= pe_.process.pes())
     fatal("element " + index.toString() + " is to be inserted on PE " + std::to_string(to) + ", but there are " +
               std::to_string(pe_.process.pes()) + " PEs",
           describe_running(pe_));
   Insertion insertion{index, ep, to};
-  if (location_->bound.size() > 1) {
+  if (location().bound.size() > 1) {
     insertion.beside = true;
     return create_beside(insertion, std::move(message));
   }
   if (to != pe_.index) return send_insertion(to, insertion, std::move(message));
   const std::uint64_t id = ids_.id_of(index);
-  create(index, id, location_->birth(*this, id, index, false), ep, message);
+  create(index, id, location().birth(*this, id, index, false), ep, message);
 }
 
 void ArrayManager::send_insertion(int to, const Insertion& insertion, Message arguments) {
@@ -381,22 +446,21 @@ void ArrayManager::send_insertion(int to, const Insertion& insertion, Message ar
 // the PE that the insertion names.
 void ArrayManager::create_beside(Insertion insertion, Message arguments) {
   const std::uint64_t id = ids_.id_of(insertion.index);
-  if (ArrayManager* host = location_->here(id))
-    return create_beside_here(insertion, id, host->age_of(host->find(id)), arguments);
-  if (!insertion.age.unsettled() && insertion.to == pe_.index) {
-    location_->forget(id);
+  if (ArrayHost* host = location().here(id)) return create_beside_here(insertion, id, host->age_of(id), arguments);
+  if (!insertion.age.unconfirmed() && insertion.to == pe_.index) {
+    location().forget(id);
     return create_beside_here(insertion, id, insertion.age, arguments);
   }
-  const Location::Hint* hint = location_->find(id);
-  const int home = location_->home(insertion.index);
+  const Location::Hint* hint = location().find(id);
+  const int home = location().home(insertion.index);
   if (ArrayRouting::asks_home(++insertion.hops) && home != pe_.index) hint = nullptr;
   if (hint) return send_insertion(hint->pe, insertion, std::move(arguments));
   if (home != pe_.index) return send_insertion(home, insertion, std::move(arguments));
-  if (location_->is_claimed(id)) {
+  if (location().is_claimed(id)) {
     if (objects_.balance) ++objects_.balance->elements_sent;
     return routing_.wait_until_known(id, insertion_message(id_, insertion, std::move(arguments)));
   }
-  insertion.age = location_->begin_life(id, insertion.to);
+  insertion.age = location().begin_life(id, insertion.to);
   if (insertion.to == pe_.index) return create_beside_here(insertion, id, insertion.age, arguments);
   send_insertion(insertion.to, insertion, std::move(arguments));
 }
@@ -471,16 +535,48 @@ void ArrayManager::deliver_named(Delivery& call) {
   const CkArrayIndex index = ElementIds::index_in(call.message);
   call.element = id_of(index);
   ids_.check(call.element, index);
-  if (ArrayElement* element = find(call.element)) {
-    ElementIds::take_index(call.message);
-    return run_on(element, call);
-  }
-  forward(call);
+  if (!find(call.element)) return forward(call);
+  ElementIds::take_index(call.message);
+  deliver(call);
 }
 
 void ArrayManager::forward(Delivery& call) {
   const std::uint64_t id = call.element;
   routing_.forward(to_message(call), id);
+}
+
+void ArrayManager::refuse_circle(const Message& message) const {
+  const std::string what = "a message for " + ids_.describe_receiver(message) + " goes in a circle";
+  const std::string entry = entry_name(message->entry);
+  if (map().of_program())
+    fatal(what, entry, "homePe() of the array's map does not name the same PE everywhere",
+          "let procNum() and homePe() depend on the index alone");
+  fatal(what, entry, "a bug of the runtime: each PE believes the element on another", "please report it");
+}
+
+// --- broadcasts ------------------------------------------------------------------------------------------------------
+
+void ArrayManager::send_to_all(Message message) {
+  pe_.broadcast(message);
+  pe_.send(pe_.index, std::move(message));
+}
+
+void ArrayManager::give(ArrayElement* element, const Message& message) {
+  const int ep = message->entry;
+  const EntryInfo& entry = entry_info(ep);
+  void* object = elements_.object_for(element, ep);
+  if (entry.flags & ep_nocopypost) [[unlikely]]
+    return zero_copy::run_for_element(objects_, ep, object, id_.index(), element->ckGetID(), message);
+  if (entry.runtime_frees() && !(entry.flags & ep_threaded) && !(message->flags & envelope_packed)) [[likely]] {
+    Delivery call = Delivery::view(message);
+    call.object = object;
+    objects_.enter(call);
+  } else {
+    Delivery call(message.copy());
+    call.object = object;
+    call.owner = ThreadOwner::of(element).key;
+    objects_.run_entry(call);
+  }
 }
 
 // --- before the array is here ----------------------------------------------------------------------------------------
@@ -497,6 +593,26 @@ void ArrayManager::send_early(PeObjects& objects, CkArrayID array, std::uint64_t
   address(message, Target::array, message->entry, static_cast<std::uint32_t>(array.index()), id);
   if (id == 0) ElementIds::put_index(message, index);
   keep(objects, array, std::move(message));
+}
+
+void ArrayManager::broadcast(CkArrayID array, Message message) {
+  PeObjects& objects = PeObjects::current();
+  address(message, Target::broadcast, message->entry, static_cast<std::uint32_t>(array.index()), 0);
+  if (ArrayManager* manager = find_array(objects, array)) return manager->broadcasts_.send(std::move(message));
+  if (objects.pe.index == 0 || array.isZero()) return keep(objects, array, std::move(message));
+  send_to(objects.pe, 0, std::move(message));
+}
+
+void ArrayManager::order(ArrayRouting::Order what, CkArrayID array, std::uint64_t id, const CkArrayIndex& index,
+                         int to) {
+  PeObjects& objects = PeObjects::current();
+  ArrayManager* manager = find_array(objects, array);
+  if (!manager) return keep(objects, array, ArrayRouting::order_message(what, array, id, index, to));
+  if (id == 0) {
+    id = id_of(index);
+    manager->ids_.check(id, index);
+  }
+  manager->routing_.order(what, id, index, to);
 }
 
 ArrayManager* ArrayManager::of(Pe& pe, Delivery& call) {

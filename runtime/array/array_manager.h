@@ -14,8 +14,10 @@
 #include <vector>
 
 #include "runtime/array/array_broadcasts.h"
+#include "runtime/array/array_host.h"
 #include "runtime/array/array_routing.h"
 #include "runtime/array/element_ids.h"
+#include "runtime/array/element_map.h"
 #include "runtime/array/local_elements.h"
 #include "runtime/array/location.h"
 #include "runtime/collective/reduction.h"
@@ -30,7 +32,16 @@ struct ElementTravel {
   BalanceTravel balance;
 };
 
-class ArrayManager final : public ArrayPart {
+// What arrays share that are bound to each other: their elements move together.
+struct BoundArrays {
+  BoundArrays(PeObjects& objects, const CkArrayOptions& options, CkArrayID leader);
+
+  ElementMap map;
+  Location location;
+  std::vector<ArrayManager*> arrays;  // the first one leads
+};
+
+class ArrayManager final : public ArrayPart, public ArrayHost {
  public:
   ArrayManager(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options);
 
@@ -40,20 +51,20 @@ class ArrayManager final : public ArrayPart {
   static void announce(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
                        void* message);
 
-  CkArrayID id() const { return id_; }
+  CkArrayID id() const override { return id_; }
   int type() const { return type_; }
   const CkArrayOptions& options() const { return options_; }
   CkArray& face() { return face_; }
   ElementIds& ids() { return ids_; }
-  Location& location() { return *location_; }
+  const ElementMap& map() const { return shared_->map; }
+  Location& location() { return shared_->location; }
+  const std::vector<ArrayManager*>& bound() const { return shared_->arrays; }
   ArrayRouting& routing() { return routing_; }
   ArrayBroadcasts& broadcasts() { return broadcasts_; }
 
   // ArrayPart
   Reduction& reduction() override { return reduction_; }
-  void order_migration(std::uint64_t element, int to) override {
-    ArrayRouting::order_migration(id_, element, index_of(element), to);
-  }
+  void order_migration(std::uint64_t element, int to) override { order_migration(element, index_of(element), to); }
   void order_migration_later(std::uint64_t element, int to) override {
     routing_.order_migration_later(element, index_of(element), to);
   }
@@ -61,6 +72,26 @@ class ArrayManager final : public ArrayPart {
   void put_index(Message& message) const override { ids_.put_index(message); }
   void for_each_waiting(const WaitingVisitor& visit) const override;
   std::string describe_holder(const void* object) const override;
+
+  // ArrayHost
+  CkArrayIndex index_of(std::uint64_t id) const override { return ids_.index_of(id); }
+  Age age_of(std::uint64_t id) override { return age_of(find(id)); }
+  void set_age(std::uint64_t id, Age age) override;
+  void migrate_element(std::uint64_t id, int to, std::uint32_t follows) override;
+  void destroy_element(std::uint64_t id) override { find(id)->ckDestroy(); }
+  void give(ArrayElement* element, const Message& message) override;
+  void order_migration(std::uint64_t id, const CkArrayIndex& index, int to) override {
+    routing_.order(ArrayRouting::Order::migrate, id, index, to);
+  }
+  void release_waiting(std::uint64_t id) override { routing_.release_waiting(id); }
+  void first_waits(int entry, int source, const CkArrayIndex& index) override;
+  void claim_begins() override;
+  void claim_ends() override;
+  void count_kept(const Message& message) override { pe_.count(message); }
+  void requeue(std::vector<Message>&& messages) override { pe_.enqueue_front(std::move(messages)); }
+  void send_to_all(Message message) override;
+  [[noreturn]] void refuse_second(const CkArrayIndex& index, int first) const override;
+  [[noreturn]] void refuse_circle(const Message& message) const override;
 
   std::size_t size() const { return elements_.size(); }
   const std::vector<ArrayElement*>& elements() const { return elements_.all(); }
@@ -75,7 +106,6 @@ class ArrayManager final : public ArrayPart {
   void* object_of(ArrayElement* element) const { return elements_.object_of(element); }
   void* object_for(ArrayElement* element, int ep) const { return elements_.object_for(element, ep); }
   static std::uint64_t id_of(const CkArrayIndex& index) { return ElementIds::id_of(index); }
-  CkArrayIndex index_of(std::uint64_t id) const { return ids_.index_of(id); }
   std::string describe(std::uint64_t id) const { return ids_.describe(id); }
 
   // --- sending and receiving ---
@@ -96,14 +126,19 @@ class ArrayManager final : public ArrayPart {
   void deliver(Delivery& call) {
     if (call.message && (call.message->flags & envelope_index)) [[unlikely]]
       return deliver_named(call);
-    if (ArrayElement* element = find(call.element)) [[likely]]
-      return run_on(element, call);
-    forward(call);
+    ArrayElement* element = find(call.element);
+    if (!element) [[unlikely]]
+      return forward(call);
+    call.object = object_for(element, call.entry);
+    call.owner = ThreadOwner::of(element).key;
+    objects_.run_entry(call);
   }
 
   // The functions that get an id of an array are for PEs too that have not heard of it yet.
   static void send_early(PeObjects& objects, CkArrayID array, std::uint64_t id, const CkArrayIndex& index,
                          Message message);
+  static void broadcast(CkArrayID array, Message message);
+  static void order(ArrayRouting::Order what, CkArrayID array, std::uint64_t id, const CkArrayIndex& index, int to);
   // A message for an array that is not known here: it waits for it.
   static void keep(PeObjects& objects, CkArrayID array, Message message);
   // The array of a call; or null, and the call is kept until the array is there.
@@ -133,6 +168,21 @@ class ArrayManager final : public ArrayPart {
   // Makes an element that comes from PE `from` with this age out of the bytes of its pup().
   void arrive(std::uint64_t id, int from, Age age, const ElementTravel& travel, const char* bytes, std::size_t size);
 
+  // --- elements that come back from a checkpoint, for runtime/checkpoint ---
+  // The array, without elements. No reduction ends here before remade().
+  static ArrayManager& remake(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options,
+                              bool inserting);
+  // An element of it that has given all contributions below `contributions`; its pup() is to be called.
+  ArrayElement* remake(const CkArrayIndex& index, std::uint32_t contributions);
+  // All elements of this PE are there.
+  void remade();
+  void expect(std::size_t elements) {
+    elements_.expect(elements);
+    elements_.expect_any(elements);
+  }
+  static std::uint32_t contributions_of(const ArrayElement* element) { return element->next_reduction_; }
+  bool inserting() const { return inserting_; }
+
   Age age_of(const ArrayElement* element) const { return {element->life_, element->migrations_}; }
   void set_age(ArrayElement* element, Age age) {
     element->life_ = age.life;
@@ -159,20 +209,17 @@ class ArrayManager final : public ArrayPart {
     const ElementTravel* travel = nullptr;  // not null: it comes from another PE
   };
 
-  // Its own, or that of the array it is bound to.
-  static std::shared_ptr<Location> location_for(PeObjects& objects, CkArrayID id, const CkArrayOptions& options);
+  // Its own, or those of the array it is bound to.
+  static std::shared_ptr<BoundArrays> shared_for(PeObjects& objects, CkArrayID id, const CkArrayOptions& options);
   static void make(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
                    Message constructor);
   static GroupRecord* missing_collection(PeObjects& objects, const CkArrayOptions& options);
-  void run_on(ArrayElement* element, Delivery& call) {
-    call.object = object_for(element, call.entry);
-    call.owner = ThreadOwner::of(element).key;
-    objects_.run_entry(call);
-  }
   // The message carries its index: an index too large to be an id.
   void deliver_named(Delivery& call);
   // The element is not here.
   void forward(Delivery& call);
+  template <auto part>
+  static void for_part(Pe& pe, Delivery& call);
   static void on_create(Pe&, Delivery&);
   static void on_insert(Pe&, Delivery&);
   static void on_inserting(Pe&, Delivery&);
@@ -206,7 +253,7 @@ class ArrayManager final : public ArrayPart {
   CkArray face_;
   ElementIds ids_;
   LocalElements elements_;
-  const std::shared_ptr<Location> location_;
+  const std::shared_ptr<BoundArrays> shared_;
   ArrayRouting routing_;
   ArrayBroadcasts broadcasts_;
   Reduction reduction_;

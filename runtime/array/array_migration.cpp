@@ -76,33 +76,33 @@ void check_destination(const ArrayManager& array, std::uint64_t id, int to) {
 }
 
 // Buffers of its calls, or of those bound to it, are being filled: it goes when they are.
-bool held_by_posts(const PeObjects& objects, const Location& location, std::uint64_t id, int to) {
+bool held_by_posts(const PeObjects& objects, const ArrayManager& of, std::uint64_t id, int to) {
   if (!objects.posts) [[likely]]
     return false;
-  for (ArrayManager* array : location.bound)
+  for (ArrayManager* array : of.bound())
     if (objects.posts->holds(array->id().index(), id, to)) return true;
   return false;
 }
 
 // Threads of its entries, or of those of elements bound to it, go on: it goes when they have ended.
-bool held_by_threads(PeObjects& objects, const Location& location, std::uint64_t id, int to) {
+bool held_by_threads(PeObjects& objects, const ArrayManager& of, std::uint64_t id, int to) {
   if (objects.running_threads.empty()) [[likely]]
     return false;
-  for (ArrayManager* array : location.bound)
+  for (ArrayManager* array : of.bound())
     if (objects.running_threads.keep(ThreadOwner::of(array->find(id)), array->id(), id, to)) return true;
   return false;
 }
 
 // Code of a body of it, or of one of those bound to it, runs: it goes when that has returned.
-bool held_by_bodies(const Location& location, std::uint64_t id, int to) {
-  for (ArrayManager* array : location.bound)
+bool held_by_bodies(const ArrayManager& of, std::uint64_t id, int to) {
+  for (ArrayManager* array : of.bound())
     if (ArrayElement* element = array->find(id); element && element->impl_runs(to)) return true;
   return false;
 }
 
-Members members_of(const ArrayManager& array, const Location& location, std::uint64_t id, int to) {
+Members members_of(const ArrayManager& array, std::uint64_t id, int to) {
   Members members;
-  for (ArrayManager* bound : location.bound)
+  for (ArrayManager* bound : array.bound())
     if (ArrayElement* element = bound->find(id)) members.push_back({bound, element});
   if (members.empty())
     fatal(array.describe(id) + " is to migrate to PE " + std::to_string(to) + ", but it has left this PE already",
@@ -149,13 +149,13 @@ bool stays(ArrayManager& array, ArrayElement* element, int to, std::uint32_t fol
   Location& location = array.location();
   const std::uint64_t id = element->ckGetID();
   check_destination(array, id, to);
-  if (!follows && array.age_of(element).unsettled()) {
+  if (!follows && array.age_of(element).unconfirmed()) {
     // Without a claim it was to go after what it is bound to when something held it here.
-    location.has_claim(id) ? location.wish(id, to) : location.rejoin(array, id, array.index_of(id), 0);
+    location.has_claim(id) ? location.set_pending_migration(id, to) : location.rejoin(array, id, array.index_of(id), 0);
     return true;
   }
-  return to == objects.pe.index || held_by_posts(objects, location, id, to) ||
-         held_by_threads(objects, location, id, to) || held_by_bodies(location, id, to);
+  return to == objects.pe.index || held_by_posts(objects, array, id, to) || held_by_threads(objects, array, id, to) ||
+         held_by_bodies(array, id, to);
 }
 
 JourneyHeader journey_of(ArrayManager& array, ArrayElement* element, const Members& members, std::uint32_t follows) {
@@ -166,8 +166,8 @@ JourneyHeader journey_of(ArrayManager& array, ArrayElement* element, const Membe
   return {id, 0, array.index_of(id), age, Pe::current()->index, static_cast<std::uint32_t>(members.size()), follows};
 }
 
-void send_journeys(Pe& pe, int to, const Location& location, Message message) {
-  const int leader = location.bound.front()->id().index();
+void send_journeys(Pe& pe, int to, const ArrayManager& array, Message message) {
+  const int leader = array.bound().front()->id().index();
   send_to(pe, to, runtime_message(std::move(message), entry_arrive, static_cast<std::uint32_t>(leader)));
 }
 }  // namespace
@@ -176,7 +176,7 @@ bool has_threads(ArrayManager& array, std::uint64_t id) {
   const PeObjects& objects = PeObjects::current();
   if (objects.running_threads.empty()) [[likely]]
     return false;
-  for (ArrayManager* bound : array.location().bound)
+  for (ArrayManager* bound : array.bound())
     if (objects.running_threads.any(ThreadOwner::of(bound->find(id)))) return true;
   return false;
 }
@@ -185,7 +185,7 @@ void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t f
   if (stays(array, element, to, follows)) return;
   Pe& pe = *Pe::current();
   Location& location = array.location();
-  Members members = members_of(array, location, element->ckGetID(), to);
+  Members members = members_of(array, element->ckGetID(), to);
   JourneyHeader header = journey_of(array, element, members, follows);
   header.bytes = prepare(members);
   Message message = Message::make(header.bytes);
@@ -194,16 +194,16 @@ void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t f
   for (const Member& member : members) member.array->leave(member.element, header.age);
   if (!follows) location.learn(header.id, to, header.age, false, location.home(header.index));
   location.release_waiting(header.id);
-  send_journeys(pe, to, location, std::move(message));
+  send_journeys(pe, to, array, std::move(message));
 }
 
 void MigrationBatch::add(ArrayManager& array, ArrayElement* element) {
   if (stays(array, element, to_, 0)) return;
   Location& location = array.location();
-  Members members = members_of(array, location, element->ckGetID(), to_);
+  Members members = members_of(array, element->ckGetID(), to_);
   JourneyHeader header = journey_of(array, element, members, 0);
   header.bytes = prepare(members);
-  pack_all(header, members, to_, room(location, header.bytes));
+  pack_all(header, members, to_, room(*array.bound().front(), header.bytes));
   for (const Member& member : members) member.element->impl_leaves();
   for (const Member& member : members) member.array->leave(member.element, header.age);
   location.prepare_departure(header.id, header.age, location.home(header.index));
@@ -211,11 +211,11 @@ void MigrationBatch::add(ArrayManager& array, ArrayElement* element) {
 }
 
 // The message grows, as it may be for one element only. One that is large has a message of its own.
-char* MigrationBatch::room(Location& location, std::size_t bytes) {
+char* MigrationBatch::room(ArrayManager& leader, std::size_t bytes) {
   constexpr std::size_t first_bytes = 2 << 10;
   constexpr std::size_t large_bytes = batch_bytes / 4;
-  if (message_ && (location_ != &location || used_ + bytes > batch_bytes || bytes > large_bytes)) send();
-  location_ = &location;
+  if (message_ && (leader_ != &leader || used_ + bytes > batch_bytes || bytes > large_bytes)) send();
+  leader_ = &leader;
   const std::size_t needed = used_ + bytes;
   if (!message_ || needed > message_->size) {
     const std::size_t grown = message_ ? std::min<std::size_t>(batch_bytes, 2 * message_->size) : first_bytes;
@@ -229,11 +229,12 @@ char* MigrationBatch::room(Location& location, std::size_t bytes) {
 void MigrationBatch::send() {
   if (left_.empty()) return;
   message_->size = used_;
+  Location& location = leader_->location();
   for (std::uint64_t id : left_) {
-    location_->set_out(id, to_);
-    location_->release_waiting(id);
+    location.set_out(id, to_);
+    location.release_waiting(id);
   }
-  send_journeys(pe_, to_, *location_, std::exchange(message_, Message()));
+  send_journeys(pe_, to_, *leader_, std::exchange(message_, Message()));
   left_.clear();
   used_ = 0;
 }
@@ -264,7 +265,7 @@ Arrived unpack_all(PeObjects& objects, const JourneyHeader& header, Reader reade
     ArrayManager* array = find_array(objects, id);
     if (!array) no_such_array(id);
     array->ids().came(header.id, header.index);
-    if (array->find(header.id)) array->location().refuse_second(*array, header.index, header.from);
+    if (array->find(header.id)) array->refuse_second(header.index, header.from);
     array->arrive(header.id, header.from, header.age, member.travel, reader.bytes(member.bytes), member.bytes);
     arrived.push_back(array);
   }
@@ -275,7 +276,7 @@ Arrived unpack_all(PeObjects& objects, const JourneyHeader& header, Reader reade
 void join(ArrayManager& leader, const JourneyHeader& header, const Arrived& arrived, HomeNews& news) {
   Location& location = leader.location();
   const int here = Pe::current()->index;
-  const int wish = location.joined(header.id, header.age);
+  const int pending = location.joined(header.id, header.age);
   const int home = location.home(header.index);
   if (home != here && home != header.from) news.add(home, {header.id, header.age, here, home});
   for (ArrayManager* array : arrived) {
@@ -283,15 +284,15 @@ void join(ArrayManager& leader, const JourneyHeader& header, const Arrived& arri
     if (ArrayElement* element = array->find(header.id)) element->ckJustMigrated();
     array->broadcasts().catch_up(header.id);
   }
-  if (wish >= 0) ArrayRouting::order_migration(leader.id(), header.id, header.index, wish);
+  if (pending >= 0) leader.order_migration(header.id, header.index, pending);
 }
 
 // They went after what they are bound to. `host`: an array that has it here, or null.
-void join_host(Location& location, const JourneyHeader& header, ArrayManager* host, const Arrived& arrived) {
+void join_host(Location& location, const JourneyHeader& header, ArrayHost* host, const Arrived& arrived) {
   if (!host) location.rejoin(*arrived.front(), header.id, header.index, header.follows);
   for (ArrayManager* array : arrived) {
     ArrayElement* element = array->find(header.id);
-    if (host && element) array->set_age(element, host->age_of(host->find(header.id)));
+    if (host && element) array->set_age(element, host->age_of(header.id));
   }
   for (ArrayManager* array : arrived) {
     if (ArrayElement* element = array->find(header.id)) element->ckJustMigrated();
@@ -316,7 +317,7 @@ void arrive(PeObjects& objects, ArrayManager& leader, const JourneyHeader& heade
   }
   if (objects.balance) ++objects.balance->elements_received;
   if (!header.follows) location.forget(header.id);
-  ArrayManager* host = location.here(header.id);  // before they are here themselves
+  ArrayHost* host = location.here(header.id);  // before they are here themselves
   const Arrived arrived = unpack_all(objects, header, members);
   if (header.follows)
     join_host(location, header, host, arrived);
@@ -327,7 +328,7 @@ void arrive(PeObjects& objects, ArrayManager& leader, const JourneyHeader& heade
 void on_arrive(Pe& pe, Delivery& call) {
   ArrayManager* leader = ArrayManager::of(pe, call);
   if (!leader) return;
-  const std::vector<ArrayManager*>& bound = leader->location().bound;
+  const std::vector<ArrayManager*>& bound = leader->bound();
   const std::size_t arrays = bound.size();  // more may be bound meanwhile
   for (std::size_t i = 0; i < arrays; ++i) bound[i]->broadcasts().hold_acknowledgements();
   HomeNews news;

@@ -10,7 +10,7 @@
 namespace periapt {
 
 // Sends an element that is here to PE `to`; it is gone when this returns. It stays where it is if it is there already,
-// and for now if it is not settled yet, buffers of its calls are being filled or threads of its entries run: it goes
+// and for now if it is not confirmed yet, buffers of its calls are being filled or threads of its entries run: it goes
 // then.
 // `follows`: not 0: it goes after what it is bound to, to the PE of so many in a row.
 void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t follows = 0);
@@ -30,11 +30,11 @@ class MigrationBatch {
   void send();
 
  private:
-  char* room(Location& location, std::size_t bytes);
+  char* room(ArrayManager& leader, std::size_t bytes);
 
   Pe& pe_;
   const int to_;
-  Location* location_ = nullptr;  // of the elements in the message
+  ArrayManager* leader_ = nullptr;  // of the arrays whose elements are in the message
   Message message_;
   std::size_t used_ = 0;             // of the message's bytes
   std::vector<std::uint64_t> left_;  // elements in the message

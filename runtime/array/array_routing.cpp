@@ -1,11 +1,10 @@
 // See array_routing.h.
 #include "runtime/array/array_routing.h"
 
-#include "base/fatal.h"
-#include "runtime/array/array_manager.h"
-#include "runtime/array/array_migration.h"
-#include "runtime/objects/protocols.h"
-#include "runtime/registry/runtime_message.h"
+#include <cstring>
+#include <utility>
+
+#include "runtime/array/element_ids.h"
 
 namespace periapt {
 
@@ -26,37 +25,33 @@ struct ChaseHeader {
 };
 }  // namespace
 
-struct ArrayRouting::OrderCall {
-  CkArrayIndex index;
-  std::int32_t to;  // the PE it is to migrate to
-  std::uint32_t hops = 0;
-};
+ArrayRouting::ArrayRouting(ArrayHost& host, Sender& sender, Location& location, int collection)
+    : host_(host), sender_(sender), location_(location), collection_(collection) {}
 
-ArrayRouting::ArrayRouting(ArrayManager& array, Pe& pe, Location& location)
-    : array_(array), pe_(pe), location_(location) {}
-
-void ArrayRouting::register_entries() {
-  entry_hint = register_runtime_entry("where an element is", on_hint, ep_uncounted);
-  entry_moved = register_runtime_entry("where an element has come to", on_moved, ep_uncounted);
-  entry_chase = register_runtime_entry("a message follows its element", on_chase);
-  entry_migrate = register_runtime_entry("migrate element", on_order);
-  entry_destroy = register_runtime_entry("destroy element", on_order);
+void ArrayRouting::register_entries(RuntimeFunction function) {
+  entry_hint = register_runtime_entry("where an element is", function, ep_uncounted);
+  entry_moved = register_runtime_entry("where an element has come to", function, ep_uncounted);
+  entry_chase = register_runtime_entry("a message follows its element", function);
+  entry_migrate = register_runtime_entry("migrate element", function);
+  entry_destroy = register_runtime_entry("destroy element", function);
 }
 
-ArrayRouting* ArrayRouting::of(Pe& pe, Delivery& call) {
-  ArrayManager* array = ArrayManager::of(pe, call);
-  return array ? &array->routing() : nullptr;
+void ArrayRouting::receive(Delivery& call) {
+  if (call.entry == entry_hint) return on_hint(call.read<Place>());
+  if (call.entry == entry_chase) return on_chase(call);
+  if (call.entry == entry_migrate || call.entry == entry_destroy) return on_order(call);
+  for_each_item<Place>(call, [&](const Place& place) { location_.moved(place.id, place.pe, place.age); });
 }
-std::uint32_t ArrayRouting::collection() const { return static_cast<std::uint32_t>(array_.id().index()); }
 
 int ArrayRouting::find_destination(std::uint64_t id, const CkArrayIndex& index) {
   // What it is bound to is here: so will it be.
   if (location_.bound.size() > 1)
-    for (ArrayManager* other : location_.bound)
-      if (other != &array_ && other->find(id)) return pe_.index;
+    for (ArrayHost* other : location_.bound)
+      if (other != &host_ && other->has(id)) return sender_.me;
   const int guess = location_.guess(id);
   const int pe = guess >= 0 ? guess : location_.home(index);
-  if (location_.map() == nullptr) sent_[id % sent_.size()] = {id, location_.changes(), pe};  // maps may be capricious
+  if (!location_.homes().of_program())
+    sent_[id % sent_.size()] = {id, location_.changes(), pe};  // maps may be capricious
   return pe;
 }
 
@@ -65,62 +60,51 @@ int ArrayRouting::find_destination(std::uint64_t id, const CkArrayIndex& index) 
 void ArrayRouting::forward(Message message, std::uint64_t id, Age youngest) {
   const CkArrayIndex index = ElementIds::index_in(message);
   int to = destination(id, index);
-  if (to == pe_.index) return wait_for(id, std::move(message));
+  if (to == sender_.me) return wait_for(id, std::move(message));
   const int home = location_.home(index);
   const Location::Hint* hint = location_.find(id);
-  if (message->hops >= hops_chase && hint && (youngest.unsettled() || hint->age.younger_than(youngest))) {
+  if (message->hops >= hops_chase && hint && (youngest.unconfirmed() || hint->age.younger_than(youngest))) {
     youngest = hint->age;
     message->hops = hops_chase;
   }
   ++message->hops;
-  if (message->hops % hops_chase == hops_astray && home != pe_.index) to = home;
-  if (message->hops > hops_max) refuse_circle(message);
-  if (hint && hint->arrived && hint->pe == to) tell_sender(message, id, *hint, home);
+  if (message->hops % hops_chase == hops_astray && home != sender_.me) to = home;
+  if (message->hops > hops_max) host_.refuse_circle(message);
+  if (hint && hint->arrived && hint->pe == to) tell_sender(message, {id, hint->age, hint->pe, home});
+  if (!hint) tell_sender(message, {id, Age(), sender_.me, home});
   if (message->hops > hops_chase)
-    message = runtime_message(wrap(ChaseHeader{youngest}, std::move(message)), entry_chase, collection(), id);
-  send_to(pe_, to, std::move(message));
+    message = runtime_message(wrap(ChaseHeader{youngest}, std::move(message)), entry_chase,
+                              static_cast<std::uint32_t>(collection_), id);
+  sender_.send(to, std::move(message));
 }
 
 // The sender learns where the element is: it is there for sure. The home knows as much itself.
-void ArrayRouting::tell_sender(const Message& message, std::uint64_t id, const Location::Hint& hint, int home) {
+void ArrayRouting::tell_sender(const Message& message, const Place& place) {
   const int source = message->source;
-  if (source != pe_.index && source != hint.pe && source != home)
-    send_runtime(pe_, source, entry_hint, collection(), id, Place{id, hint.age, hint.pe, home});
+  if (source != sender_.me && source != place.pe && source != place.home)
+    sender_.send(source, entry_hint, collection_, place.id, place);
 }
 
-void ArrayRouting::on_chase(Pe& pe, Delivery& call) {
-  ArrayRouting* self = of(pe, call);
-  if (!self) return;
+void ArrayRouting::on_chase(Delivery& call) {
   ChaseHeader header;
   Message message = unwrap(call, header);
   const std::uint64_t id = ElementIds::id_of(ElementIds::index_in(message));
-  if (!self->array_.find(id)) return self->forward(std::move(message), id, header.youngest);
+  if (!host_.has(id)) return forward(std::move(message), id, header.youngest);
   message->hops = 0;
-  pe.send(pe.index, std::move(message));
-}
-
-void ArrayRouting::refuse_circle(const Message& message) const {
-  const std::string what = "a message for " + array_.ids().describe_receiver(message) + " goes in a circle";
-  const std::string entry = entry_name(message->entry);
-  if (location_.map())
-    fatal(what, entry, "homePe() of the array's map does not name the same PE everywhere",
-          "let procNum() and homePe() depend on the index alone");
-  fatal(what, entry, "a bug of the runtime: each PE believes the element on another", "please report it");
+  sender_.send(sender_.me, std::move(message));
 }
 
 // --- waiting ---------------------------------------------------------------------------------------------------------
 
 // At home, for an element that doesn't exist (yet).
 void ArrayRouting::wait_for(std::uint64_t id, Message message) {
-  const unsigned flags = entry_info(message->entry).flags;
-  const int source = message->source;
+  const int entry = message->entry, source = message->source;
   const CkArrayIndex index = ElementIds::index_in(message);
   auto& queue = waiting_[id];
   const bool first = queue.empty();
-  pe_.count(message);
+  host_.count_kept(message);
   queue.push_back(std::move(message));
-  if (first && (flags & (ep_createhere | ep_createhome)))
-    array_.create_on_demand(index, flags & ep_createhere ? source : pe_.index);
+  if (first) host_.first_waits(entry, source, index);
 }
 
 void ArrayRouting::release_waiting(std::uint64_t id) {
@@ -129,71 +113,50 @@ void ArrayRouting::release_waiting(std::uint64_t id) {
   std::vector<Message> messages = std::move(found->second);
   waiting_.erase(found);
   // Through the queue: the caller may be in the middle of something.
-  pe_.enqueue_front(std::move(messages));
+  host_.requeue(std::move(messages));
 }
 
 // --- news of places --------------------------------------------------------------------------------------------------
 
-void ArrayRouting::on_hint(Pe& pe, Delivery& call) {
-  ArrayRouting* self = of(pe, call);
-  if (!self) return;
-  const Place hint = call.read<Place>();
-  Location& location = self->location_;
-  if (location.here(call.element) || hint.pe == pe.index) return;
-  if (location.learn(call.element, hint.pe, hint.age, true, hint.home)) self->release_waiting(call.element);
+void ArrayRouting::on_hint(const Place& hint) {
+  if (location_.here(hint.id) || hint.pe == sender_.me) return;
+  if (hint.age.unconfirmed()) return location_.doubt(hint.id, hint.pe);
+  if (location_.learn(hint.id, hint.pe, hint.age, true, hint.home)) release_waiting(hint.id);
 }
 
-void ArrayRouting::tell_homes(News<Place>& arrivals) {
-  arrivals.send(*pe_.objects->protocols, entry_moved, static_cast<int>(collection()));
-}
-void ArrayRouting::on_moved(Pe& pe, Delivery& call) {
-  ArrayRouting* self = of(pe, call);
-  if (!self) return;
-  for_each_item<Place>(call, [&](const Place& place) { self->location_.moved(place.id, place.pe, place.age); });
-}
+void ArrayRouting::tell_homes(News<Place>& arrivals) { arrivals.send(sender_, entry_moved, collection_); }
 
 // --- orders ----------------------------------------------------------------------------------------------------------
 
 // With the index, as others may not have met it yet.
-void ArrayRouting::order_migration(CkArrayID array, std::uint64_t id, const CkArrayIndex& index, int to) {
-  order(entry_migrate, array, id, {index, to});
-}
-void ArrayRouting::order_destruction(CkArrayID array, std::uint64_t id, const CkArrayIndex& index) {
-  order(entry_destroy, array, id, {index, 0});
+Message ArrayRouting::order_message(Order what, CkArrayID array, std::uint64_t id, const OrderCall& order) {
+  Message message = Message::make(sizeof order);
+  std::memcpy(message.payload(), static_cast<const void*>(&order), sizeof order);
+  return runtime_message(std::move(message), what == Order::migrate ? entry_migrate : entry_destroy,
+                         static_cast<std::uint32_t>(array.index()), id);
 }
 
 void ArrayRouting::order_migration_later(std::uint64_t id, const CkArrayIndex& index, int to) {
-  send_runtime(pe_, pe_.index, entry_migrate, collection(), id, OrderCall{index, to});
+  sender_.send(sender_.me, entry_migrate, collection_, id, OrderCall{index, to});
 }
 
-void ArrayRouting::order(int entry, CkArrayID array, std::uint64_t id, OrderCall order) {
-  PeObjects& objects = PeObjects::current();
-  ArrayManager* manager = find_array(objects, array);
-  if (!manager)
-    return ArrayManager::keep(
-        objects, array,
-        message_of_call(Target::runtime, entry, static_cast<std::uint32_t>(array.index()), id, &order, sizeof order));
-  if (ArrayElement* element = manager->find(id, order.index))
-    return entry == entry_migrate ? migrate(*manager, element, order.to) : element->ckDestroy();
-  if (id == 0) id = ArrayManager::id_of(order.index);
-  int next = manager->routing().destination(id, order.index);
-  if (asks_home(++order.hops) && next != objects.pe.index) next = manager->location().home(order.index);
-  send_runtime(objects.pe, next, entry, array.index(), id, order);
+void ArrayRouting::order(Order what, std::uint64_t id, OrderCall order) {
+  if (host_.has(id)) return what == Order::migrate ? host_.migrate_element(id, order.to, 0) : host_.destroy_element(id);
+  int next = destination(id, order.index);
+  if (asks_home(++order.hops) && next != sender_.me) next = location_.home(order.index);
+  sender_.send(next, what == Order::migrate ? entry_migrate : entry_destroy, collection_, id, order);
 }
 
-void ArrayRouting::on_order(Pe& pe, Delivery& call) {
-  ArrayRouting* self = of(pe, call);
-  if (!self) return;
-  ArrayManager& array = self->array_;
-  const OrderCall order = call.read<OrderCall>();
-  const std::uint64_t id = array.id_of(order.index);
-  if (!array.find(id) && self->destination(id, order.index) == pe.index) {
-    if (self->location_.here(id))  // what it is bound to: it is on its way
-      return self->wait_until_known(
-          id, message_of_call(Target::runtime, call.entry, call.collection, id, &order, sizeof order));
-    return;  // gone
+void ArrayRouting::on_order(const Delivery& call) {
+  const OrderCall ordered = call.read<OrderCall>();
+  const Order what = call.entry == entry_migrate ? Order::migrate : Order::destroy;
+  const std::uint64_t id = ElementIds::id_of(ordered.index);
+  if (!host_.has(id) && destination(id, ordered.index) == sender_.me) {
+    if (location_.here(id))  // what it is bound to: it is on its way
+      wait_until_known(id, order_message(what, host_.id(), id, ordered));
+    return;  // else it is gone
   }
-  ArrayRouting::order(call.entry, array.id(), id, order);
+  order(what, id, ordered);
 }
 
 }  // namespace periapt

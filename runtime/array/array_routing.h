@@ -12,13 +12,11 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "runtime/array/location.h"
 #include "runtime/array/news.h"
-#include "runtime/objects/pe_objects.h"
 
 namespace periapt {
 
@@ -26,8 +24,11 @@ class ArrayRouting {
  public:
   using Waiting = std::unordered_map<std::uint64_t, std::vector<Message>>;  // by element
 
-  ArrayRouting(ArrayManager& array, Pe& pe, Location& location);
-  static void register_entries();
+  ArrayRouting(ArrayHost& host, Sender& sender, Location& location, int collection);
+
+  // `function` finds the routing that a message of the protocol is for, and has it receive() that.
+  static void register_entries(RuntimeFunction function);
+  void receive(Delivery& call);
 
   // The PE to send to for an element that is not here; this one if that is to wait here.
   int destination(std::uint64_t id, const CkArrayIndex& index) {
@@ -46,7 +47,7 @@ class ArrayRouting {
   static bool asks_home(std::uint32_t hops) { return hops % 8 == 0; }
   // A message that is not for the element itself, but has to know where it is.
   void wait_until_known(std::uint64_t id, Message message) {
-    pe_.count(message);
+    host_.count_kept(message);
     waiting_[id].push_back(std::move(message));
   }
   // Something is known of the element: what waits for it goes through the queue, and so to the element or on its way.
@@ -55,21 +56,29 @@ class ArrayRouting {
   // Where an element is: told to its home when it has come to another PE, and to a sender whose message made a detour.
   struct Place {
     std::uint64_t id;
-    Age age;
+    Age age;  // none: the PE knows nothing of it, and has asked the home
     std::int32_t pe;
     std::int32_t home;
   };
   // Elements have come here: their homes, the receivers of the news, hear of it.
   void tell_homes(News<Place>& arrivals);
 
-  // Sends the element there, or destroys it, wherever it is. `id`: 0 when only the index is known.
-  static void order_migration(CkArrayID array, std::uint64_t id, const CkArrayIndex& index, int to);
-  static void order_destruction(CkArrayID array, std::uint64_t id, const CkArrayIndex& index);
+  // An element is to migrate or to be destroyed, wherever it is. `to`: the PE that it migrates to.
+  enum class Order : std::uint8_t { migrate, destroy };
+  void order(Order what, std::uint64_t id, const CkArrayIndex& index, int to) { order(what, id, {index, to}); }
+  // The same for a PE that has not heard of the array yet.
+  static Message order_message(Order what, CkArrayID array, std::uint64_t id, const CkArrayIndex& index, int to) {
+    return order_message(what, array, id, {index, to});
+  }
   // Sends an element of this PE there when what is queued has run. Counted as created already.
   void order_migration_later(std::uint64_t id, const CkArrayIndex& index, int to);
 
  private:
-  struct OrderCall;
+  struct OrderCall {
+    CkArrayIndex index;
+    std::int32_t to;  // the PE it is to migrate to
+    std::uint32_t hops = 0;
+  };
   // Where one that is elsewhere was sent to, as long as Location knows nothing else.
   struct Sent {
     std::uint64_t id = 0;
@@ -77,24 +86,22 @@ class ArrayRouting {
     std::int32_t pe = 0;
   };
 
-  static ArrayRouting* of(Pe& pe, Delivery& call);
-  static void on_hint(Pe&, Delivery&);
-  static void on_moved(Pe&, Delivery&);
-  static void on_chase(Pe&, Delivery&);
-  static void on_order(Pe&, Delivery&);
-  static void order(int entry, CkArrayID array, std::uint64_t id, OrderCall order);
+  void on_hint(const Place& hint);
+  void on_chase(Delivery& call);
+  void on_order(const Delivery& call);
+  void order(Order what, std::uint64_t id, OrderCall order);
+  static Message order_message(Order what, CkArrayID array, std::uint64_t id, const OrderCall& order);
 
   int find_destination(std::uint64_t id, const CkArrayIndex& index);
   // `youngest`: the age of the places it has been sent on to, if it knows.
   void forward(Message message, std::uint64_t id, Age youngest);
-  void tell_sender(const Message& message, std::uint64_t id, const Location::Hint& hint, int home);
-  [[noreturn]] void refuse_circle(const Message& message) const;
+  void tell_sender(const Message& message, const Place& place);
   void wait_for(std::uint64_t id, Message message);
-  std::uint32_t collection() const;  // the array, in messages
 
-  ArrayManager& array_;
-  Pe& pe_;
+  ArrayHost& host_;
+  Sender& sender_;
   Location& location_;
+  const int collection_;      // the array, in messages
   std::array<Sent, 8> sent_;  // the latest ones, by id
   Waiting waiting_;
 };

@@ -30,7 +30,7 @@ class Quiescence {
     virtual void remind(int entry, std::uint64_t element) = 0;
     // Calls go_on() after a while.
     virtual void pause() = 0;
-    // Quiescence has been reached, and those who asked for it have been told.
+    // Quiescence has been reached, and all PEs that asked for it have been told.
     virtual void became_quiet() = 0;
   };
 

@@ -38,6 +38,10 @@ class Sender {
     send(to, entry, collection, element, bytes, sizeof arguments);
   }
 
+  // Something that is no message and that quiescence waits for.
+  virtual void begin_pending() = 0;
+  virtual void end_pending() = 0;
+
   std::uint64_t next_random() { return random_state_ += 0x9E3779B97F4A7C15u; }
 
   // Gives the program a result, which the callback then owns.

@@ -1,4 +1,4 @@
-// Who and where we are, time, memory, files and random numbers, as Converse programs ask for them.
+// Number and place of this PE, time, memory, files and random numbers, as Converse programs ask for them.
 #include "runtime/converse/cmi.h"
 
 #include <fcntl.h>

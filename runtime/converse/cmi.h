@@ -1,4 +1,4 @@
-// Cmi, the parts of Converse that are not messages: who and where we are, time, memory, locks, output, errors, the
+// Cmi, the parts of Converse that are not messages: this PE, time, memory, locks, output, errors, the
 // command line. Plain C, and C++17: reached from converse.h.
 //
 // A "node" is a process of the run; a "physical node" is a host. PEs are numbered from 0 through all processes; a PE's
@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-// --- who and where ---------------------------------------------------------------------------------------------------
+// --- number and place ------------------------------------------------------------------------------------------------
 int CmiMyPe(void);  // -1 on an OS thread that runs no PE
 int CmiMyRank(void);
 int CmiMyNode(void);

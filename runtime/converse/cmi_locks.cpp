@@ -1,4 +1,4 @@
-// Locks and barriers of a process. PEs may share an OS thread, so whoever waits lets the others run instead of blocking
+// Locks and barriers of a process. PEs may share an OS thread, so a waiting one lets others run instead of blocking
 // it: the one that is waited for may be among them.
 #include <sched.h>
 
@@ -36,7 +36,7 @@ class Waiting {
 
 CmiNodeLockStruct memory_lock;
 
-// Those who have come, and how often all of them had. acq_rel on both: what each PE wrote before is seen by all after.
+// PEs that have come, and how often all of them had. acq_rel on both: what each PE wrote before is seen by all after.
 struct NodeBarrier {
   std::atomic<int> arrived{0};
   std::atomic<unsigned> generation{0};

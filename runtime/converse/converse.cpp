@@ -147,7 +147,7 @@ void converse_deliver(Pe& pe, Message message) {
   }
   if (static_cast<std::size_t>(index) >= s.handlers.size() || !s.handlers[index].hdlr)
     no_handler(index, s.handlers.size());
-  // The handler may change what it gets: others who hold the same broadcast must not see it.
+  // The handler may change what it gets: other holders of the same broadcast must not see it.
   if (message.shared()) message = message.copy();
   message->entry = static_cast<std::uint16_t>(index);
   message->flags = 0;

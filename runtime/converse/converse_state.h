@@ -21,7 +21,7 @@ enum ConverseHandler : std::uint16_t {
   handler_deferred,   // a message that waits in the queue with a priority it has no room for
   handler_thread,     // a thread that was awakened with a priority
   handler_group,      // the members of a CmiGroup
-  handler_multicast,  // a multicast by somebody who doesn't know the group
+  handler_multicast,  // a multicast by a PE that doesn't know the group
   handler_reduce,     // a child's part of CmiReduce
   handlers_reserved = 16,
 };
@@ -42,7 +42,7 @@ struct ConverseState {
   std::vector<CmiHandlerInfo> handlers;
   std::uint32_t handlers_assigned = 0;
 
-  // While somebody waits for messages himself (CmiGetNonLocal, CmiDeliverSpecificMsg), those that arrive go here
+  // While the program waits for messages itself (CmiGetNonLocal, CmiDeliverSpecificMsg), those that arrive go here
   // instead of to their handlers.
   bool capturing = false;
   std::deque<Message> captured;

@@ -45,7 +45,7 @@ CthThread CthCreateMigratable(CthVoidFn fn, void* argument, int stack_bytes);
 CthThread CthSelf(void);
 int CthIsMainThread(CthThread t);
 int CthImplemented(void);
-// Stops the calling thread until somebody awakens or resumes it.
+// Stops the calling thread until it is awakened or resumed.
 void CthSuspend(void);
 // Puts t into the scheduler's queue; the other form with a strategy (CQS_QUEUEING_*) and a priority.
 void CthAwaken(CthThread t);

@@ -60,7 +60,8 @@ void deliver_chare(PeObjects& objects, Delivery& call) {
 }
 }  // namespace
 
-void deliver(PeObjects& objects, Work& work) {
+void deliver(Pe& pe, Work& work) {
+  PeObjects& objects = *pe.objects;
   Delivery call = delivery_of(work);
   if (!objects.started) [[unlikely]]
     return objects.start_gate->hold(call);

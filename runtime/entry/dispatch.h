@@ -5,7 +5,7 @@
 namespace periapt {
 
 // What the scheduler has taken from its queue: held back while the program has not started here.
-void deliver(PeObjects& objects, Work& work);
+void deliver(Pe& pe, Work& work);
 // The one place that finds out what a call is for. Counts it as processed.
 void deliver(PeObjects& objects, Delivery& call);
 

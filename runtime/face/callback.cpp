@@ -146,15 +146,17 @@ void CkCallback::transformBcastToLocalElem(int to) {
 
 void CkCallback::send(int length, const void* data) const { send(CkDataMsg::buildNew(length, data)); }
 
-namespace {
-// An entry without arguments gets an empty message; entries of other types must match what the sender built.
-void* usable(void* message) { return message ? message : CkAllocSysMsg(); }
-}  // namespace
-
 void CkCallback::send(void* message) const {
   Pe& here = *Pe::current();
   using namespace periapt;
   if (message && has_refnum) CkSetRefNum(message, refnum);
+  // An entry gets an empty message where there is none; entries of other types must match what the sender built.
+  const auto usable = [this](void* given) {
+    if (given) return given;
+    void* empty = CkAllocSysMsg();
+    if (has_refnum) CkSetRefNum(empty, refnum);
+    return empty;
+  };
   switch (type) {
     case invalid:
       fatal("a callback is sent that was never set", describe_running(here), "",

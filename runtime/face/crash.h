@@ -3,7 +3,7 @@
 
 namespace periapt {
 
-// Installs the handlers, where nobody else has (a sanitizer, a library). Once a process.
+// Installs the handlers, where no sanitizer or library has its own. Once a process.
 void catch_crashes();
 // A stack for the handlers of the calling thread, so that an overflow of its own can be told too.
 void give_crash_stack();

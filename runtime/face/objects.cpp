@@ -34,7 +34,10 @@ void give_message(Reduction& reduction, std::uint32_t round, CkReductionMsg* mes
 
 // --- chares and groups -----------------------------------------------------------------------------------------------
 
-Chare::Chare() : thishandle(PeObjects::current().creating.chare) {}
+Chare::Chare() : thishandle(PeObjects::current().creating.chare) {
+  if (thishandle.serial == 0) return;
+  if (periapt::ChareRecord* record = PeObjects::current().find_chare_record(thishandle.serial)) record->base = this;
+}
 
 Chare::~Chare() {
   // Only a chare has a serial number, and only its own PE deletes it.
@@ -61,9 +64,10 @@ void Group::setReductionClient(const CkCallback& cb) {
 }
 void Group::ckSetReductionClient(CkCallback* cb) { setReductionClient(*cb); }
 
-NodeGroup::NodeGroup() : thisIndex(periapt::Pe::current()->process.rank()) {
+NodeGroup::NodeGroup() : thisIndex(periapt::Pe::current()->process.rank()), __nodelock(CmiCreateLock()) {
   if (!thisgroup.isZero()) periapt::node_groups().adopt(thisgroup, this);
 }
+NodeGroup::~NodeGroup() { CmiDestroyLock(__nodelock); }
 // The reduction of a node group lives on the first PE of the process; others hand their contribution to it.
 void NodeGroup::contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
                                CMK_REFNUM_TYPE user_flag) {
@@ -174,9 +178,11 @@ ArrayElement* CProxyElement_ArrayBase::ckLocal() const {
   return manager ? manager->find(id_, index_) : nullptr;
 }
 void CProxyElement_ArrayBase::ckEmigrate(int to) const {
-  ArrayRouting::order_migration(ckGetArrayID(), id_, index_, to);
+  ArrayManager::order(ArrayRouting::Order::migrate, ckGetArrayID(), id_, index_, to);
 }
-void CProxyElement_ArrayBase::ckDestroy() const { ArrayRouting::order_destruction(ckGetArrayID(), id_, index_); }
+void CProxyElement_ArrayBase::ckDestroy() const {
+  ArrayManager::order(ArrayRouting::Order::destroy, ckGetArrayID(), id_, index_, 0);
+}
 
 CProxySection_ArrayBase::CProxySection_ArrayBase(const std::vector<CkArrayID>& arrays,
                                                  const std::vector<std::vector<CkArrayIndex>>& elements, int factor)
@@ -220,8 +226,8 @@ void CkArray::insertInitial(const CkArrayIndex& index, void* ctorMsg) {
 }
 std::size_t CkArray::getNumLocalElems() const { return manager_.size(); }
 ArrayElement* CkArray::lookup(const CkArrayIndex& index) const { return manager_.find(0, index); }
-int CkArray::homePe(const CkArrayIndex& index) const { return manager_.location().home(index); }
-int CkArray::procNum(const CkArrayIndex& index) const { return manager_.location().place(index); }
+int CkArray::homePe(const CkArrayIndex& index) const { return manager_.map().home(index); }
+int CkArray::procNum(const CkArrayIndex& index) const { return manager_.map().place(index); }
 int CkArray::lastKnown(const CkArrayIndex& index) const {
   if (lookup(index)) return periapt::Pe::current()->index;
   const int guess = manager_.location().guess(manager_.id_of(index));

@@ -35,7 +35,7 @@ Message addressed(void* payload, Target target, int ep, unsigned send, std::uint
   if (send & send_immediate) message->flags |= envelope_immediate;
   return message;
 }
-// A group of processes or PEs must have been made by somebody.
+// A group of processes or PEs must have been made before it is used.
 void check_group(CkGroupID id, int ep) {
   if (!id.isZero()) [[likely]]
     return;
@@ -66,7 +66,7 @@ void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const vo
                Pe::Counting::yes);
 }
 
-// Who wants to hear of every message is told by send_call().
+// Observers that want to hear of every message are told by send_call().
 OpenCall open_call(const CProxyElement_Group& proxy, int ep, unsigned length) {
   Pe& pe = *Pe::current();
   const int to = proxy.ckGetGroupPe();
@@ -261,7 +261,7 @@ void send_message(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, v
 }
 void send_message(const CProxy_ArrayBase& proxy, int ep, unsigned send, void* payload) {
   if (delegate(proxy, ep, payload)) return;
-  ArrayBroadcasts::send(proxy.ckGetArrayID(), addressed(payload, Target::broadcast, ep, send, 0, 0));
+  ArrayManager::broadcast(proxy.ckGetArrayID(), addressed(payload, Target::broadcast, ep, send, 0, 0));
 }
 void send_message(const CProxySection_ArrayBase& proxy, int ep, unsigned send, void* payload) {
   if (delegate(proxy, ep, payload)) return;

@@ -13,9 +13,11 @@
 #include "base/fatal.h"
 #include "base/log.h"
 #include "machine/sim/machine.h"
+#include "runtime/aggregation/aggregation.h"
 #include "runtime/api/reduction_message.h"
 #include "runtime/array/array_locations.h"
 #include "runtime/array/array_manager.h"
+#include "runtime/array/built_in_maps.h"
 #include "runtime/collective/quiescence.h"
 #include "runtime/entry/creation.h"
 #include "runtime/entry/dispatch.h"
@@ -71,9 +73,11 @@ void register_core() {
       CkRegisterChare("ArrayElement", sizeof(ArrayElement), TypeArray);
   register_array_locations();
   CkIndex_CkArrayMap::__idx = CkRegisterChare("CkArrayMap", sizeof(CkArrayMap), TypeGroup);
+  register_built_in_maps();
   ArrayManager::register_entries();
   Sections::register_entries();
   CkMulticastMgr::register_class();
+  register_aggregation_entries();
   Futures::register_entries();
   PeProtocols::register_entries();
   Watchdog::register_entries();
@@ -119,14 +123,17 @@ void begin(Pe& pe) {
   pe.objects->start_gate = std::make_shared<StartGate>(*pe.objects);
   pe.objects->watchdog = std::make_shared<Watchdog>(*pe.objects);
   pe.conditions.set_epoch_ns(0);
+  begin_aggregation(pe);
   for (const Part& part : the_parts)
     if (part.begin) part.begin(pe);
   for (const Registry::InitCall& call : registry().init_calls)
     if (call.per_pe) call.function();
-  if (pe.index == 0) {
-    make_mainchares(pe);
-    pe.objects->watchdog->start();
-  }
+  bool started = false;
+  for (const Part& part : the_parts)
+    if (part.start && part.start(pe)) started = true;
+  if (pe.index != 0) return;
+  if (!started) make_mainchares(pe);
+  pe.objects->watchdog->start();
 }
 
 // --- end -------------------------------------------------------------------------------------------------------------
@@ -193,7 +200,7 @@ void register_everything(char** argv, void (*register_main_module)(), std::vecto
   register_main_module();
   if (_registerExternalModules) _registerExternalModules(argv);
   PUP::set_error_handler(on_pup_error);
-  Pe::dispatch = [](Pe& pe, Work& work) { deliver(*pe.objects, work); };
+  Pe::dispatch = deliver;
   Pe::describe = describe_running;
   Pe::is_balancing = is_balancing;
   Pe::for_other_host = packed_for_other_host;

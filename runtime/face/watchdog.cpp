@@ -23,7 +23,7 @@ namespace periapt {
 namespace {
 int entry_ask, entry_answer, entry_explain, entry_explanation;
 constexpr std::uint64_t second_ns = 1'000'000'000;
-// How long nothing may move before messages that nobody can receive end the run, and before a standstill is told.
+// How long nothing may move before messages without a receiver end the run, and before a standstill is told.
 std::uint64_t patience_ns = 3 * second_ns;
 bool ends_run = false;  // a standstill that is told
 constexpr std::uint64_t warn_factor = 3;

@@ -1,4 +1,4 @@
-// The watchdog: says who waits for whom when a run has come to a standstill.
+// The watchdog: says which objects wait for which when a run has come to a standstill.
 //
 // While PE 0 is idle it asks every PE, once a second, what it has counted and what waits there. When nothing has moved
 // for a while, it collects sentences from all PEs: messages that wait for an element, group or chare that doesn't
@@ -7,7 +7,7 @@
 // run then too, as tests want it. `+watchdog N`: after N seconds; 0: never.
 //
 // A busy run pays one timer a second on PE 0, and nothing anywhere else: a PE that works does not answer, and an answer
-// that is missing means that somebody is alive.
+// that is missing means that its PE is alive.
 #pragma once
 #include <cstdint>
 #include <string>

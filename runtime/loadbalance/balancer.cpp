@@ -309,7 +309,7 @@ LoadDatabase Balancer::own_loads() {
     ArrayManager& manager = array_manager(element.ckGetArrayID());
     const double seconds = load(element);
     const bool migratable = element.ckIsMigratable() && !has_threads(manager, element.ckGetID());
-    if (manager.location().bound.size() > 1) {
+    if (manager.bound().size() > 1) {
       auto [known, first] = bound[&manager.location()].try_emplace(element.ckGetID(), own.objects.size());
       if (!first) {
         own.objects[known->second].seconds += seconds;
@@ -354,7 +354,7 @@ void Balancer::move_away(const Move& move, MigrationBatch& batch) {
 ArrayElement* Balancer::find(const Move& move) {
   ArrayManager* const leader = find_array(*pe_.objects, CkArrayID(CkGroupID{move.array}));
   if (!leader) return nullptr;
-  for (ArrayManager* manager : leader->location().bound)
+  for (ArrayManager* manager : leader->bound())
     if (ArrayElement* element = manager->find(move.element); element && record_of(*element) >= 0) return element;
   return nullptr;
 }

@@ -13,7 +13,15 @@ inline void LBTurnPeriodicOff() {}
 inline void LBTurnCommOn() {}
 inline void LBTurnCommOff() {}
 // An element's load is taken to be what it was in the last period; models of the program's own are not asked.
-class LBPredictorFunction;
+class LBPredictorFunction {
+ public:
+  int num_params = 0;
+  virtual ~LBPredictorFunction() = default;
+  virtual void initialize_params(double* params) {}
+  virtual double predict(double x, double* params) = 0;
+  virtual void print(double* params) {}
+  virtual void function(double x, double* params, double& y, double* derivatives) = 0;
+};
 inline void LBTurnPredictorOn(LBPredictorFunction* model) {}
 inline void LBTurnPredictorOn(LBPredictorFunction* model, int window) {}
 inline void LBTurnPredictorOff() {}

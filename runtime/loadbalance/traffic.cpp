@@ -7,7 +7,7 @@ namespace periapt::loadbalance {
 
 ElementName name_of(PeObjects& objects, ElementName element) {
   if (ArrayManager* manager = find_array(objects, CkArrayID(CkGroupID{element.array})))
-    element.array = manager->location().bound.front()->id().index();
+    element.array = manager->bound().front()->id().index();
   return element;
 }
 

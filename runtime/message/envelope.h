@@ -12,7 +12,7 @@
 
 namespace periapt {
 
-// Who a message is for. `Envelope::element` and `Envelope::collection` mean something else for each.
+// What a message is for. `Envelope::element` and `Envelope::collection` mean something else for each.
 enum class Target : std::uint8_t {
   none,        // not addressed yet
   converse,    // entry = handler index (programs' own Converse handlers)

@@ -184,10 +184,10 @@ using periapt::Pe;
 using periapt::PeObjects;
 
 CkFuture CkCreateFuture() { return {PeObjects::current().futures->create(), Pe::current()->index}; }
-CkFuture CkCreateAttachedFuture(void* message) {
-  CkFuture future = CkCreateFuture();
-  CkSendToFuture(future, message);
-  return future;
+CkFutureID CkCreateAttachedFuture(void* message) {
+  const CkFuture future = CkCreateFuture();
+  periapt::set_reply_future(message, future.id);
+  return future.id;
 }
 void CkReleaseFuture(CkFuture future) { PeObjects::current().futures->release(future.id); }
 int CkProbeFuture(CkFuture future) { return PeObjects::current().futures->ready(future.id); }

@@ -9,6 +9,7 @@
 #include "runtime/collective/reduction.h"
 #include "runtime/objects/futures.h"
 #include "runtime/objects/protocols.h"
+#include "runtime/objects/serial_block.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -140,6 +141,49 @@ void PeObjects::forget_chare(std::uint64_t serial) {
   chares_.erase(serial);
 }
 
+// --- objects that come back ------------------------------------------------------------------------------------------
+
+void construct_migrated(int type, void* object) {
+  const ChareInfo& info = registry().chares[static_cast<std::size_t>(type)];
+  if (info.migration_constructor < 0)
+    fatal(std::string(info.name) + " cannot be made again: no migration constructor is registered", "", "",
+          std::string("declare it [migratable] in the .ci file, and give it a constructor ") + info.name +
+              "(CkMigrateMessage*) and a pup()");
+  Delivery call;
+  entry_info(info.migration_constructor).call(call, object);
+}
+
+Chare& PeObjects::remake_chare(std::uint64_t serial, int type) {
+  void* object = allocate_object(registry().chares[static_cast<std::size_t>(type)].size);
+  const Creation outer = std::exchange(creating, {});
+  creating.chare = {pe.index, serial};
+  chares_[serial] = {object, type};
+  construct_migrated(type, object);
+  creating = outer;
+  return *chares_[serial].base;
+}
+
+GroupRecord& PeObjects::remake_group(CkGroupID id, int type, const Reduction::State& reduction,
+                                     std::uint32_t contributions, bool counted) {
+  void* object = allocate_object(registry().chares[static_cast<std::size_t>(type)].size);
+  {
+    GroupRecord& record = group(id.idx);
+    record.type = type;
+    record.object_in_construction = object;
+    record.reduction = std::make_unique<Reduction>(*protocols, id.idx, Reduction::Tree::pes,
+                                                   TreePlace(pe.index, pe.process.pes()), true);
+    record.reduction->resume_with_member(reduction, contributions, counted);
+  }
+  const Creation outer = std::exchange(creating, {});
+  creating.group = id;
+  construct_migrated(type, object);
+  creating = outer;
+  GroupRecord& record = group(id.idx);
+  record.object = object;
+  if (record.base) contributions_of(*static_cast<Group*>(record.base)) = contributions;
+  return record;
+}
+
 // --- sections
 // ---------------------------------------------------------------------------------------------------------
 
@@ -178,7 +222,11 @@ std::string describe_running(const Pe& pe) {
   if (!pe.running) return "";
   const EntryInfo& entry = entry_info(pe.running->entry);
   if (entry.target == Target::runtime || entry.target == Target::converse) return entry.name;
-  return describe_object(entry, pe.running->object) + "::" + entry.name;
+  std::string text = describe_object(entry, pe.running->object) + "::" + entry.name;
+  if (const SerialBlock* block = SerialBlocks::running ? SerialBlocks::running(pe) : nullptr)
+    text += std::string(", in serial ") + (*block->label ? "\"" + std::string(block->label) + "\" " : "") + "(" +
+            block->place + ")";
+  return text;
 }
 
 }  // namespace periapt

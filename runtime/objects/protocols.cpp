@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "runtime/collective/reduction.h"
 #include "runtime/objects/node_groups.h"
+#include "runtime/registry/packing.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -44,7 +45,7 @@ void PeProtocols::send(int to, int entry, int collection, std::uint64_t element,
                                        static_cast<unsigned>(length));
   pe_.send_call(to, meta, element, arguments, counting(entry));
 }
-void PeProtocols::send(int to, Message&& message) { pe_.send(to, std::move(message)); }
+void PeProtocols::send(int to, Message&& message) { send_to(pe_, to, std::move(message)); }
 
 std::string PeProtocols::name_of(int collection) const {
   const GroupRecord* record = pe_.objects->find_group(collection);

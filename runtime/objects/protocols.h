@@ -18,6 +18,8 @@ class PeProtocols final : public Sender, public Quiescence::Host {
   void send(int to, int entry, int collection, std::uint64_t element, const void* arguments,
             std::size_t length) override;
   void send(int to, Message&& message) override;
+  void begin_pending() override { pe_.begin_pending(); }
+  void end_pending() override { pe_.end_pending(); }
   void deliver(const CkCallback& callback, void* message) override { callback.send(message); }
   std::string name_of(int collection) const override;
   using Sender::send;

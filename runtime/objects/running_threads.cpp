@@ -26,7 +26,7 @@ void RunningThreads::Run::leave() {
   link_ = nullptr;
   thread_->at_end = nullptr;
   --all_.count_;
-  if (!all_.wishes_.empty()) all_.fulfil(owner_);
+  if (!all_.pending_.empty()) all_.order_pending_migration(owner_);
 }
 
 RunningThreads::Run* RunningThreads::find(ThreadOwner owner) const {
@@ -37,18 +37,19 @@ RunningThreads::Run* RunningThreads::find(ThreadOwner owner) const {
 
 bool RunningThreads::keep(ThreadOwner owner, CkArrayID array, std::uint64_t id, int to) {
   if (!any(owner)) return false;
-  if (wishes_.insert_or_assign(owner.key, Wish{array, id, to}).second) pe_.begin_pending();  // until it goes
+  if (pending_.insert_or_assign(owner.key, PendingMigration{array, id, to}).second)
+    pe_.begin_pending();  // until it goes
   return true;
 }
 
 // As a message: the thread is about to end, or another has the stack meanwhile.
-void RunningThreads::fulfil(ThreadOwner owner) {
-  const auto found = wishes_.find(owner.key);
-  if (found == wishes_.end() || find(owner)) return;
-  const Wish wish = found->second;
-  wishes_.erase(found);
+void RunningThreads::order_pending_migration(ThreadOwner owner) {
+  const auto found = pending_.find(owner.key);
+  if (found == pending_.end() || find(owner)) return;
+  const PendingMigration pending = found->second;
+  pending_.erase(found);
   pe_.end_pending();
-  pe_.objects->array(wish.array)->order_migration_later(wish.id, wish.to);
+  pe_.objects->array(pending.array)->order_migration_later(pending.id, pending.to);
 }
 
 void RunningThreads::detach(ThreadOwner owner, const std::function<std::string()>& describe) {
@@ -59,7 +60,7 @@ void RunningThreads::detach(ThreadOwner owner, const std::function<std::string()
             "let the thread end first, or destroy the object at the end of the thread itself");
     run->leave();
   }
-  if (wishes_.erase(owner.key) != 0) pe_.end_pending();
+  if (pending_.erase(owner.key) != 0) pe_.end_pending();
 }
 
 }  // namespace periapt

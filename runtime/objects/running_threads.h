@@ -58,7 +58,7 @@ class RunningThreads {
   }
 
  private:
-  struct Wish {
+  struct PendingMigration {
     CkArrayID array;
     std::uint64_t id;
     int to;
@@ -69,12 +69,12 @@ class RunningThreads {
 
   Run* find(ThreadOwner owner) const;
   void detach(ThreadOwner owner, const std::function<std::string()>& describe);
-  void fulfil(ThreadOwner owner);
+  void order_pending_migration(ThreadOwner owner);
 
   Pe& pe_;
   std::size_t count_ = 0;
   Run* runs_[buckets] = {};
-  std::unordered_map<std::uint64_t, Wish> wishes_;  // by owner
+  std::unordered_map<std::uint64_t, PendingMigration> pending_;  // by owner
 };
 
 }  // namespace periapt

@@ -26,6 +26,8 @@ class GroupDependencies {
     std::memcpy(&count_, end_ - 4, 4);
   }
   int count() const { return count_; }
+  // Bytes of the list.
+  std::size_t size() const { return 4 * (static_cast<std::size_t>(count_) + 1); }
   CkGroupID get(int i) const {
     CkGroupID id;
     std::memcpy(&id, end_ - 8 - 4 * i, 4);

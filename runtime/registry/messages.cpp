@@ -2,6 +2,8 @@
 #include "runtime/registry/messages.h"
 
 #include <cstring>
+#include <limits>
+#include <string>
 
 #include "base/fatal.h"
 #include "runtime/registry/dependencies.h"
@@ -24,6 +26,23 @@ void* new_marshalled(std::size_t size, const CkEntryOptions* options) {
     }
   }
   return payload_of(message.release());
+}
+
+CMK_REFNUM_TYPE checked_reference(std::int64_t reference) {
+  using Limits = std::numeric_limits<CMK_REFNUM_TYPE>;
+  if (reference >= Limits::min() && reference <= Limits::max()) return static_cast<CMK_REFNUM_TYPE>(reference);
+  fatal("reference number " + std::to_string(reference) +
+            " of a message or callback is too large: it has to lie between " + std::to_string(Limits::min()) + " and " +
+            std::to_string(Limits::max()),
+        Pe::current() ? Pe::describe(*Pe::current()) : "", "CkSetRefNum() or setRefNum() was given it",
+        "use smaller numbers, or let the first argument of the entry be the number: that may be larger");
+}
+
+void cut_message(void* message, std::size_t size) {
+  Envelope* envelope = envelope_of(message);
+  const std::uint32_t* const priority = priority_of(envelope);
+  envelope->size = size;
+  std::memmove(priority_of(envelope), priority, 4 * priority_words(envelope->priority_bits));
 }
 
 }  // namespace periapt
@@ -82,7 +101,9 @@ void CkSetQueueing(void* message, int strategy) {
   envelope_of(message)->queueing = static_cast<periapt::Queueing>(strategy);
 }
 void* CkPriorityPtr(void* message) { return periapt::priority_of(envelope_of(message)); }
-void CkSetRefNum(void* message, CMK_REFNUM_TYPE reference) { envelope_of(message)->reference = reference; }
+void CkSetRefNum(void* message, std::int64_t reference) {
+  envelope_of(message)->reference = periapt::checked_reference(reference);
+}
 CMK_REFNUM_TYPE CkGetRefNum(void* message) { return envelope_of(message)->reference; }
 int CkGetSrcPe(void* message) { return envelope_of(message)->source; }
 int CkGetSrcNode(void* message) { return periapt::Process::current()->process_of(CkGetSrcPe(message)); }

@@ -23,7 +23,8 @@ void* CkCopyMsg(void** message);
 void* CkReferenceMsg(void* message);
 void CkSetQueueing(void* message, int strategy);
 void* CkPriorityPtr(void* message);
-void CkSetRefNum(void* message, CMK_REFNUM_TYPE reference);
+// Ends the run when the number is too large for a CMK_REFNUM_TYPE.
+void CkSetRefNum(void* message, std::int64_t reference);
 CMK_REFNUM_TYPE CkGetRefNum(void* message);
 int CkGetSrcPe(void* message);
 int CkGetSrcNode(void* message);
@@ -31,6 +32,10 @@ std::size_t CkGetMsgSize(void* message);
 void CkPupMessage(PUP::er& p, void** message, int pack_mode = 1);
 
 namespace periapt {
+// A reference number as messages have it.
+CMK_REFNUM_TYPE checked_reference(std::int64_t reference);
+// Cuts a message's payload down to `size` bytes; its priority, which lies behind, comes along.
+void cut_message(void* message, std::size_t size);
 // Where the arrays of the message of a class lie whose memory a thread has made last: `new (n) M()` writes zeroes over
 // the object before its constructor runs, which sets them again. Where it doesn't, the constructor may have arguments,
 // and these may make other messages: then what alloc() has set is as it was.
@@ -46,6 +51,8 @@ class CkMessage {
   void pup(PUP::er&) {}  // programs call their CMessage_M::pup(p) first
   static void pup(PUP::er& p, int message_type);
   static void* alloc(int, std::size_t, int*, int, GroupDepNum);
+  // An entry that takes any message deletes it as this.
+  void operator delete(void* message) { CkFreeMsg(message); }
 };
 class CMessage_CkMessage {
  public:

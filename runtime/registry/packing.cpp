@@ -16,7 +16,7 @@ PERIAPT_NOINLINE void replace(Message& message, Envelope* after, const Envelope&
   after->flags = static_cast<std::uint8_t>((saved.flags & ~envelope_waits) | waits);
   after->size = size;
   after->priority_bits = bits;
-  static_cast<void>(message.release());  // whoever answered with another one has freed it
+  static_cast<void>(message.release());  // a pack() that answers with another one has freed it
   message = Message(after);
 }
 PERIAPT_INLINE void put_through(void* (*change)(void*), Message& message) {
@@ -33,11 +33,15 @@ const MessageInfo* class_of(const Message& message) {
 
 // Every process of the host sees a message at the same address, so a class that kept the generated pack() needs it only
 // where bytes are copied: to another host, above all.
+bool shareable_in_process(const Message& message) {
+  const MessageInfo* info = class_of(message);
+  if (!info || !info->pack) return true;
+  return info->relocatable && entry_info(message->entry).runtime_frees();
+}
 bool shareable(const Message& message) {
   const MessageInfo* info = class_of(message);
   if (!info || !info->pack) return true;
-  if (Process::current()->layout().host_count() > 1) return false;
-  return info->relocatable && entry_info(message->entry).runtime_frees();
+  return Process::current()->layout().host_count() == 1 && shareable_in_process(message);
 }
 
 void pack(Message& message) {

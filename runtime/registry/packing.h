@@ -5,9 +5,11 @@
 
 namespace periapt {
 
-// Whether copies of the message may be made with memcpy and used as they are: its class packs nothing, or nobody
-// changes what is shared because its entry's function doesn't keep it.
+// Whether copies of the message may be made with memcpy and used as they are: its class packs nothing, or no entry
+// changes what is shared, as its function doesn't keep it.
 bool shareable(const Message& message);
+// The same of copies that stay in this process.
+bool shareable_in_process(const Message& message);
 
 // Message classes with a pack() of their own are packed on the way to another process, all classes on the way to
 // another host.

@@ -1,7 +1,7 @@
 // Conditions and timers of one PE: functions to call when something happens, or when time has passed.
 //
 // The scheduler raise()s what happens and asks next_deadline_ns() before it sleeps. Time comes from outside, in
-// nanoseconds of any clock that doesn't go back: whoever calls run_due() says what time it is. One compare tells
+// nanoseconds of any clock that doesn't go back: the caller of run_due() says what time it is. One compare tells
 // whether anything is due, and one bit whether anybody listens to a condition.
 //
 // Functions may register, cancel, raise and start timers while they run. One registered during a raise is not called by
@@ -56,7 +56,7 @@ class Conditions {
   void call_after(CcdVoidFn fn, void* argument, std::uint64_t delay_ns, std::uint64_t now_ns);
 
   bool wanted(int condition) const { return listening_[condition / 64] >> (condition % 64) & 1; }
-  // Calls, in order of registration, whoever listens.
+  // Calls, in order of registration, all functions that listen.
   void raise(int condition) {
     if (wanted(condition)) call_listeners(condition);
   }
@@ -70,7 +70,7 @@ class Conditions {
 
  private:
   struct Listener {
-    CcdCondFn fn;  // null: gone, removed when nobody walks the list
+    CcdCondFn fn;  // null: gone, removed when the list is not being walked
     void* argument;
     int registration;
     bool always;

@@ -96,7 +96,10 @@ Pe::~Pe() = default;
 // --- sending ---------------------------------------------------------------------------------------------------------
 
 void Pe::commit_spare(int to, std::uint64_t meta) {
-  if (port.is_far(to)) return port.send_far_line(to, meta, spare_.body, body_bytes(meta));
+  if (port.is_far(to)) {
+    if (aggregator && aggregator->take(to, meta, spare_.body)) return;
+    return port.send_far_line(to, meta, spare_.body, body_bytes(meta));
+  }
   port.park(to, meta, spare_.body);
 }
 
@@ -334,13 +337,13 @@ void Pe::count_transfers(int change) {
   looks_outside_ = has_net_ || transfers_ != 0;
 }
 
-machine::Moved Pe::get(void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
-                       machine::Transfer& transfer) {
+machine::TransferStatus Pe::get(void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
+                                machine::Transfer& transfer) {
   count_transfers(1);
   return process.layer().one_sided().get(index, local, size, key, remote, transfer);
 }
-machine::Moved Pe::put(const void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
-                       machine::Transfer& transfer) {
+machine::TransferStatus Pe::put(const void* local, std::size_t size, const machine::MemoryKey& key,
+                                std::uint64_t remote, machine::Transfer& transfer) {
   count_transfers(1);
   return process.layer().one_sided().put(index, local, size, key, remote, transfer);
 }
@@ -462,7 +465,7 @@ void Pe::idle() {
   if (++idle_rounds_ < spins) return relax();
   periodic();
   if (has_work()) return;
-  if (conditions.wanted(scheduler::condition_still_idle)) return relax();  // somebody has work for idle times
+  if (conditions.wanted(scheduler::condition_still_idle)) return relax();  // the program has work for idle times
   process.layer().sleep(index, next_deadline_ns());
   idle_rounds_ = spins / 2;
   periodic();

@@ -13,6 +13,7 @@
 
 #include "machine/layer/machine_layer.h"
 #include "runtime/message/delivery.h"
+#include "runtime/scheduler/aggregator.h"
 #include "runtime/scheduler/conditions.h"
 #include "runtime/scheduler/fifo.h"
 #include "runtime/scheduler/observer.h"
@@ -54,6 +55,7 @@ class alignas(platform::kCacheLine) Pe {
   PeObjects* objects = nullptr;  // set by runtime/face before the first step
   Carrier* carrier = nullptr;
   std::shared_ptr<ConverseState> converse;  // of a program's own handlers; made, and known, by runtime/converse
+  std::shared_ptr<Aggregator> aggregator;   // of calls to other hosts that may go together; null where there are none
   ThreadSystem threads;
   static inline std::size_t thread_stack_bytes = scheduler::ThreadOptions().stack_bytes;  // +stacksize
   scheduler::Conditions conditions;
@@ -116,10 +118,10 @@ class alignas(platform::kCacheLine) Pe {
 
   // --- one-sided access to registered memory (machine/layer/one_sided.h) ---------------------------------------------
   // The transfer's end comes from a later step of this PE.
-  machine::Moved get(void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
-                     machine::Transfer& transfer);
-  machine::Moved put(const void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
-                     machine::Transfer& transfer);
+  machine::TransferStatus get(void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
+                              machine::Transfer& transfer);
+  machine::TransferStatus put(const void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
+                              machine::Transfer& transfer);
 
   // --- queueing ----------------------------------------------------------------------------------------------------
   // Queues by the envelope's strategy and priority.
@@ -205,7 +207,7 @@ class alignas(platform::kCacheLine) Pe {
  private:
   // Takes what has arrived. With nothing queued, calls are run right away when `run_calls`, else all is queued.
   int accept(bool run_calls);
-  // Who goes on when a thread stops: the next piece of work, when that is a thread and nothing is more urgent. That
+  // What goes on when a thread stops: the next piece of work, when that is a thread and nothing is more urgent. That
   // saves the way through the scheduler, which still has its turn now and then.
   static constexpr std::uint32_t thread_burst = 64;
   bool thread_is_next() {

@@ -33,7 +33,7 @@ enum class Order : std::uint8_t { fifo, lifo };
 struct PriorityKey {
   std::uint64_t head = 0;               // words 0 and 1, missing ones as 0
   std::uint32_t words = 0;              // length of the whole string
-  const std::uint32_t* tail = nullptr;  // words 2 and on; belongs to whoever made the key
+  const std::uint32_t* tail = nullptr;  // words 2 and on; belongs to the maker of the key
 
   static PriorityKey none() { return of_int(0); }
   static PriorityKey of_int(std::int32_t p) {

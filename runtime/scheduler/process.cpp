@@ -112,7 +112,7 @@ void Carrier::run_turns() {
   }
 }
 
-// The machine says who is next. A PE runs one piece of work, or finds that it has none, and comes back here.
+// The machine says which PE is next. A PE runs one piece of work, or finds that it has none, and comes back here.
 void Carrier::run_simulated() {
   sim::Machine& machine = *process_.layer().simulated();
   fibers_ = std::make_unique<scheduler::ThreadSystem>(members_only);
@@ -127,7 +127,7 @@ void Carrier::run_simulated() {
     Pe::set_current(&pe);
     member.idle = false;
     fibers_->resume(member.fiber);
-    // Who looks again and again, for a lock or as long as nothing comes, lets time pass.
+    // A PE that looks again and again, for a lock or as long as nothing comes, lets time pass.
     sim::Time again = machine.now();
     if (member.done) {
       machine.retire(next);

@@ -14,7 +14,7 @@ namespace periapt {
 struct ProcessHooks {
   std::function<void(Pe&)> begin;  // on each PE's own thread, when all PEs of the process exist
   std::function<void(int)> end;    // once, on the thread that ends the process, with the exit code
-  // Of a simulated run in which nothing will ever happen again: who waits for what. Asked for each PE.
+  // Of a simulated run in which nothing will ever happen again: which object waits for what. Asked for each PE.
   std::function<std::string(Pe&)> explain;
 };
 
@@ -46,7 +46,7 @@ class Carrier {
   Process& process_;
   int id_;
   std::vector<int> pes_;
-  const bool alone_;  // runs one PE, and nobody says when
+  const bool alone_;  // runs one PE, at any time
   std::vector<Member> members_;
   Member* running_ = nullptr;
   std::unique_ptr<scheduler::ThreadSystem> fibers_;

@@ -65,7 +65,7 @@ struct Batch {
 };
 
 std::atomic<Batch*> all_batches{nullptr};
-std::mutex batches_mutex;         // of those who add and retire batches
+std::mutex batches_mutex;         // held to add and to retire batches
 std::size_t retired_batches = 0;  // with a null base; under the mutex
 std::atomic<long> guarded_stacks{0};
 
@@ -205,7 +205,7 @@ class SignalStack {
  public:
   SignalStack() {
     stack_t present;
-    if (sigaltstack(nullptr, &present) != 0 || !(present.ss_flags & SS_DISABLE)) return;  // somebody's already
+    if (sigaltstack(nullptr, &present) != 0 || !(present.ss_flags & SS_DISABLE)) return;  // there is one already
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return;
     stack_t mine = {};
@@ -296,7 +296,7 @@ struct ThreadSystem::Entry {
     system.leave_for_ever();
   }
 
-  // An exception can't leave a stack that nobody called.
+  // An exception can't leave a stack without a caller.
   static void call(Thread* self) {
     try {
       self->function_(self->argument_);
@@ -364,7 +364,7 @@ Thread* ThreadSystem::create(Thread::Function function, void* argument, std::siz
   return t;
 }
 
-// Runs on the stack of whoever came after t: t's own is free.
+// Runs on the stack of what came after t: t's own is free.
 void ThreadSystem::recycle(Thread* t) {
   if (ThreadEnd* end = std::exchange(t->at_end, nullptr)) end->ended(end);
   if (t->listeners_) {

@@ -1,12 +1,12 @@
 // User-level threads of one PE: what [threaded] entry methods, Cth calls and futures run on.
 //
-// A Thread is a stack with a function running on it. It runs when somebody resume()s it, until it suspend()s or
+// A Thread is a stack with a function running on it. It runs when it is resume()d, until it suspend()s or
 // returns; nothing preempts it. The stack the OS thread came with is the scheduler's context: suspend() goes there.
 //
 //   ThreadSystem threads;
 //   Thread* t = threads.create(work, argument);
 //   threads.resume(t);                      // from the scheduler or from another thread: runs t now
-//   threads.suspend();                      // inside t: back to the scheduler; somebody must resume t later
+//   threads.suspend();                      // inside t: back to the scheduler; t must be resumed later
 //   threads.yield();                        // inside t: awaken(t), suspend()
 //
 // A thread that returns, or calls exit(), gives its stack back; its pointer is dead then. Everything of one PE is in
@@ -41,7 +41,7 @@ struct ThreadEnd {
 
 namespace detail {
 // __cxa_eh_globals: what the C++ runtime keeps per OS thread about exceptions (Itanium C++ ABI, section 2.2.2). It
-// belongs to whoever runs.
+// belongs to the thread that runs.
 struct Exceptions {
   void* caught;
   unsigned uncaught;
@@ -106,7 +106,7 @@ class Thread : StackContext {
 struct ThreadHooks {
   // Makes t run again some time: queue it. Called by awaken() and yield().
   void (*awaken)(void* context, Thread* t) = nullptr;
-  // Who runs when the current thread suspends: a thread that is ready (and no longer queued), or null for the
+  // What runs when the current thread suspends: a thread that is ready (and no longer queued), or null for the
   // scheduler's context. May be null: always the scheduler. Saves a switch when another thread is ready.
   Thread* (*choose)(void* context) = nullptr;
   void* context = nullptr;

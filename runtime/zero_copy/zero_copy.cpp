@@ -14,7 +14,7 @@ using periapt::Pe;
 using periapt::PeObjects;
 using periapt::machine::Audience;
 using periapt::machine::MemoryKey;
-using periapt::machine::Moved;
+using periapt::machine::TransferStatus;
 
 namespace periapt::zero_copy {
 namespace {
@@ -77,8 +77,8 @@ void release(Pe& pe, CkNcpyBuffer buffer) {
 
 namespace {
 
-// Registers the buffer, or asks the one who can.
-Moved begin_unregistered(Pe& pe, Access& access) {
+// Registers the buffer, or asks the PE that can.
+TransferStatus begin_unregistered(Pe& pe, Access& access) {
   access.fresh = true;
   if (pe.process.process_of(access.remote.pe) == pe.process.rank()) {
     NcpyAccess::key(access.remote) = register_or_end(access.remote.ptr, access.remote.cnt, Audience::host);
@@ -87,7 +87,7 @@ Moved begin_unregistered(Pe& pe, Access& access) {
   }
   const RegisterCall call{access.remote, &access, pe.index};
   send_to(pe, access.remote.pe, runtime_message(&call, sizeof call, entry_register, 0));
-  return Moved::pending;
+  return TransferStatus::pending;
 }
 
 void on_moved(machine::Transfer& transfer, const Status& status) {
@@ -109,7 +109,7 @@ void on_moved(machine::Transfer& transfer, const Status& status) {
 
 }  // namespace
 
-Moved begin(Pe& pe, Access& access) {
+TransferStatus begin(Pe& pe, Access& access) {
   if (access.remote.pe < 0 || access.remote.regMode == CK_BUFFER_NOREG)
     fatal("a zero-copy transfer with a buffer that describes no memory that could be reached", describe_running(pe),
           "it was default-constructed, or made with CK_BUFFER_NOREG", "give it memory and another mode with init()");
@@ -118,7 +118,7 @@ Moved begin(Pe& pe, Access& access) {
   return opens(pe, NcpyAccess::key(access.remote)) ? move(pe, access) : begin_unregistered(pe, access);
 }
 
-Moved move(Pe& pe, Access& access) {
+TransferStatus move(Pe& pe, Access& access) {
   const MemoryKey& key = NcpyAccess::key(access.remote);
   const auto at = reinterpret_cast<std::uintptr_t>(access.remote.ptr) + access.offset;
   return access.is_put ? pe.put(access.local, access.size, key, at, access)
@@ -184,7 +184,7 @@ CkNcpyStatus transfer(CkNcpyBuffer& mine, const CkNcpyBuffer& other, bool is_put
     release(pe, direct.remote);
     delete &direct;
   };
-  return begin(pe, *direct) == Moved::complete ? CkNcpyStatus::complete : CkNcpyStatus::incomplete;
+  return begin(pe, *direct) == TransferStatus::complete ? CkNcpyStatus::complete : CkNcpyStatus::incomplete;
 }
 
 }  // namespace

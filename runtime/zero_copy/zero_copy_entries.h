@@ -41,7 +41,7 @@ class Posts {
   // Calls whose buffers are filled, on their way through the queue.
   void add_ready(PostedCall* call) { ready_.insert(call); }
   bool take_ready(PostedCall* call) { return ready_.erase(call) != 0; }
-  // Who waits for CkPostBuffer(), in words, for the watchdog.
+  // What waits for CkPostBuffer(), in words, for the watchdog.
   std::string describe() const;
   std::size_t waiting() const { return tags.wanted.size(); }
 
@@ -56,6 +56,9 @@ class Posts {
 
 // Those of a PE, made when they are first asked for.
 Posts& posts_of(PeObjects& objects);
+
+// The arguments of a call that is kept beyond the entry (runtime/sdag): they know their buffers without the PostedCall.
+void keep_posted(void* arguments);
 
 // An entry with such arrays is to be run: it is, or will be when they are here.
 void run(PeObjects& objects, Delivery& call);

@@ -22,8 +22,8 @@ struct Access : machine::Transfer {
 };
 
 // Counts as a message under way until it has ended. What goes wrong ends the run.
-machine::Moved begin(Pe& pe, Access& access);
-machine::Moved move(Pe& pe, Access& access);
+machine::TransferStatus begin(Pe& pe, Access& access);
+machine::TransferStatus move(Pe& pe, Access& access);
 machine::MemoryKey register_or_end(const void* memory, std::size_t size, machine::Audience audience);
 // The transfers of a buffer have ended: its registration does, if it is to, and its callback is sent.
 void release(Pe& pe, CkNcpyBuffer buffer);

@@ -50,6 +50,8 @@ class Main : public CBase_Main {
       ck::wait_any(futures.begin(), futures.end());
     } else if (mistake == "wait for ever") {
       thisProxy.waits();
+    } else if (mistake.rfind("body ", 0) == 0) {
+      CProxy_Waiter(CProxy_Waiter::ckNew(4))[2].run(mistake);
     } else {
       victims[2].act(mistake);
     }
@@ -69,6 +71,19 @@ class Single : public CBase_Single {
   Single() {}
   void hello() { delete this; }
   void ponder() { CkWaitFuture(CkCreateFuture()); }
+};
+
+class Heir : public CBase_Heir {
+ public:
+  explicit Heir(int) {}
+  explicit Heir(CkMigrateMessage*) {}
+  void inherit() {}
+};
+
+class Counted : public CBase_Counted {
+  Counted_SDAG_CODE
+
+      public : Counted() {}
 };
 
 class Victim : public CBase_Victim {
@@ -145,6 +160,15 @@ class Victim : public CBase_Victim {
     if (mistake == "proxy of a group") neverGroup.hello();
     if (mistake == "proxy of a chare") CProxy_Single().hello();
     if (mistake == "instance of a template entry") thisProxy[2].any(1.5);
+    if (mistake == "number of a message") CkSetRefNum(CkDataMsg::buildNew(4, "four"), 1L << 32);
+    if (mistake == "number of a callback") CkCallback(CkCallback::ckExit).setRefNum(-(1L << 32));
+    if (mistake == "number of a call") CProxy_Counted(CProxy_Counted::ckNew(CkMyPe())).numbered(1L << 48);
+    if (mistake == "number of a when") CProxy_Counted(CProxy_Counted::ckNew(CkMyPe())).awaits(1L << 48);
+    if (mistake == "element that needs arguments") CProxy_Heir(CProxy_Heir::ckNew())[3].inherit();
+    if (mistake == "map of another dimension") {
+      CkArrayOptions options(2, 2);
+      CProxy_Heir::ckNew(options.setMap(CProxy_Simple1DFileMap::ckNew()));
+    }
     if (mistake == "idle entry") CkCallWhenIdle(CkIndex_Victim::hello(0), this);
     if (mistake == "double insertion") {
       thisProxy[50].insert(CkMyPe());

@@ -44,6 +44,8 @@ class FakeNetwork {
                     {bytes, bytes + length}});
     }
     void send(int to, Message&& message) override { network_.add(me, to, {Delivery(std::move(message)), {}}); }
+    void begin_pending() override { ++created; }
+    void end_pending() override { ++processed; }
     void count_created() { ++created; }
     void count_processed() { ++processed; }
     void deliver(const CkCallback& callback, void* message) override { network_.on_result(me, callback, message); }

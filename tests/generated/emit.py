@@ -2,18 +2,29 @@
 
 import re
 
-from plan import ALL, MANY, ONE, primaries
+from model import ALL, MANY, ONE
+from musters import MusterText
+from plan import primaries
+from prelude import CLOSING, PRELUDE
+from talks import TalkText
 
 FIELDS = {1: None, 2: "xy", 3: "xyz", 4: "wxyz", 5: "vwxyz", 6: ["x1", "y1", "z1", "x2", "y2", "z2"]}
 PARAMETER = {"vector": "std::vector<int> v", "string": "std::string s", "map": "std::map<int, std::string> w", "point": "Point t", "double": "double d",
-             "array": "int n, double a[n]"}
+             "array": "int n, double a[n]", "value": "T value"}
 ARGUMENT = {"vector": "vectorFor({0})", "string": "textFor({0})", "map": "mapFor({0})", "point": "pointFor({0})", "double": "{0} * 0.125",
-            "array": "static_cast<int>(doublesFor({0}).size()), doublesFor({0}).data()"}
-CHECK = {"vector": "v", "string": "s", "map": "w", "point": "t", "double": "d", "array": "n, a"}
+            "array": "static_cast<int>(doublesFor({0}).size()), doublesFor({0}).data()", "value": "valueFor<{1}>({0})"}
+CHECK = {"vector": "v", "string": "s", "map": "w", "point": "t", "double": "d", "array": "n, a", "value": "value"}
 
 
-class Emitter:
-    def __init__(self, shape, plans, name):
+class Emitter(TalkText, MusterText):
+    CHECK = CHECK
+
+    def __init__(self, shape, plans, name, reference=False):
+        self.heads = [] if reference else None
+        if reference:  # numbers of reference have 16 bits there
+            shape.number_base = 7
+            for t in shape.types.values():
+                t.number = "int"
         self.shape, self.plans, self.name = shape, plans, name
         self.types = [t for t in shape.types.values() if any(i.type is t for p in plans for i in self.instances(p))]
         self.used = {t.name: self.entries_used(t) for t in self.types}
@@ -21,7 +32,7 @@ class Emitter:
         for p in plans:
             for i in self.instances(p):
                 if i.static and i.kind != "main":
-                    self.statics[i.name] = i.type
+                    self.statics[i.name] = i
 
     @staticmethod
     def instances(p):
@@ -53,9 +64,9 @@ class Emitter:
     # -- .ci ---------------------------------------------------------------------------------------------------------
     def ci(self):
         out = [f"mainmodule {self.name} {{", '  include "scene.h";', "  readonly int plan;", "  readonly int magic;", "  readonly CProxy_Main mainProxy;",
-               "  readonly CProxy_Judge judge;", "  readonly CkCallback landing;"]
-        out += [f"  readonly CProxy_{t.name} {n};" for n, t in sorted(self.statics.items())]
-        out += ["  initnode void registerReducer();", "  message Mail { char bytes[]; int numbers[]; };", "  message Card;", "  group Judge { entry Judge(); entry void report(); };",
+               "  readonly CProxy_Judge judge;", "  readonly CkCallback landing;", "  readonly CProxy_CkMulticastMgr multicasts;"]
+        out += [f"  readonly {i.cpp('CProxy_')} {n};" for n, i in sorted(self.statics.items())]
+        out += ["  initnode void registerReducer();", "  message Mail { char bytes[]; int numbers[]; };", "  message Card;", "  message Feed { int numbers[]; };", "  message Post { char bytes[]; };", "  group Judge { entry Judge(); entry void report(); };",
                 "  group OwnMap : CkArrayMap { entry OwnMap(int factor); };"]
         for t in self.types:
             out += self.ci_type(t)
@@ -65,7 +76,7 @@ class Emitter:
         head = {"main": "mainchare", "chare": "chare", "group": "group", "nodegroup": "nodegroup"}.get(t.kind)
         if t.kind == "array":
             head = f"array [{'Key' if t.index == 'custom' else str(t.index) + 'D'}]"
-        out = [f"  {head} {t.name} {{"]
+        out = [f"  {t.template()}{head} {t.name} {{"]
         if t.kind == "main":
             out += ["    entry Main(CkArgMsg* m);", "    entry void quiet();", "    entry void settled();",
                     "    entry void gather(int pe, std::vector<Run> runs, std::vector<std::string> said);"]
@@ -75,10 +86,11 @@ class Emitter:
             out.append(f"    entry {t.name}();")
         used = self.used[t.name]
         for e in t.entries.values():
-            if e.name in used:
+            if e.name in used and e.form != "body":
                 attributes = f"[{', '.join(e.attributes)}] " if e.attributes else ""
                 result = "int" if e.form == "sync" else "void"
-                out.append(f"    entry {attributes}{result} {e.name}({self.parameters(e, True)});")
+                template = "template <class T> " if e.form == "template" else ""
+                out.append(f"    {template}entry {attributes}{result} {e.name}({self.parameters(e, True)});")
         for q in sorted(u for u in used if re.fullmatch(r"q\d", u)):
             out.append(f"    entry void {q}();")
         for x in sorted(u for u in used if u.startswith("red_")):
@@ -87,36 +99,46 @@ class Emitter:
                 out.append(f"    entry void {x}(CkReductionMsg* m);")
             else:
                 out.append(f"    entry [reductiontarget] void {x}(int n, {of} v[n]);")
-        return out + ["  };"]
+        return out + self.ci_bodies(t) + ["  };"] + [f"  {head} {t.name}<{x}>;" for x in t.instantiations] + self.ci_instances(t)
+
+    def ci_instances(self, t):
+        """Of its template entry."""
+        used = {e.arg for p in self.plans for e in p.events.values() if e.instance.type is t and e.entry == "tk"}
+        return [f"  extern entry void {t.name} tk(int, Known, {x});" for x in sorted(used)]
 
     @staticmethod
     def parameters(e, ci):
         if e.form == "message":
             return "Mail* m"
+        if e.form == "post":
+            return "Post* m"
         if e.form == "fixed":
             return "Card* m"
         if e.form == "later":
             return "int event, Known k, ck::future<int> f"
         if e.form == "local":
             return "int event, Known k"
-        parts = ["int event", "Known k"] + [PARAMETER[x] for x in e.extras]
+        parts = ["int event", "Known k"] + [PARAMETER[x] for x in e.extras] + (["T value"] if e.form == "template" else [])
         text = ", ".join(parts)
         return text if ci else text.replace("double a[n]", "double* a")
 
     # -- C++ ---------------------------------------------------------------------------------------------------------
     def cpp(self):
-        out = ['#include "scene.h"', "struct Mail;", "struct Card;", f'#include "{self.name}.decl.h"', "",
-               "int plan, magic;", "CProxy_Main mainProxy;", "CProxy_Judge judge;", "CkCallback landing;"]
-        out += [f"CProxy_{t.name} {n};" for n, t in sorted(self.statics.items())]
+        out = ['#include "scene.h"', "struct Mail;", "struct Card;", "struct Feed;", "struct Post;", f'#include "{self.name}.decl.h"', "",
+               "int plan, magic;", "CProxy_Main mainProxy;", "CProxy_Judge judge;", "CkCallback landing;", "CProxy_CkMulticastMgr multicasts;"]
+        out += [f"{i.cpp('CProxy_')} {n};" for n, i in sorted(self.statics.items())]
         out.append(PRELUDE)
         out += self.tables()
+        out += self.talk_tables() + self.muster_table()
         for t in self.types:
             out += self.declare(t)
         for t in self.types:
             out += self.run_of(t)
             out += self.next_of(t)
+            out += self.scatter_of(t) + self.answers_of(t)
         out += self.main_constructor()
         out.append(CLOSING)
+        out += [f"#define HEAD_{n} {expression}" for n, expression in enumerate(self.heads or [])]
         out += [f'#include "{self.name}.def.h"', ""]
         return "\n".join(out)
 
@@ -165,13 +187,14 @@ class Emitter:
     def key(plan, e):
         return plan.number * 1000 + e.number
 
-    def at(self, t, linear):
-        return f"{t.name}::at({linear})"
+    def at(self, i, linear):
+        return f"{i.cpp()}::at({linear})"
 
     def declare(self, t):
         used = self.used[t.name]
         migrates = t.kind == "array"
-        out = [f"struct {t.name} : CBase_{t.name} {{", "  Self self;"]
+        base = f"CBase_{t.own()}"
+        out = [f"{t.template()}struct {t.name} : {base} {{"] + [f"  using {base}::{x};" for x in t.inherited()] + ([f"  {t.name}_SDAG_CODE", " public:"] if self.bodies_used(t) else []) + ["  Self self;"]
         if t.kind == "nodegroup":
             out.append("  std::atomic<int> inside{0};  // its entries are exclusive")
         if t.kind == "main":
@@ -192,8 +215,9 @@ class Emitter:
             out += [f"  void event{self.key(p, e)}(int event, Known& k);" for e in p.events.values()
                     if e.instance.type is t and e.number and e.entry not in ("function", "mark") and self.body(p, e)]
             out += [f"  void give{p.number * 10000 + i.number * 100 + r}(Known& k);" for i in self.instances(p) if i.type is t for r in range(len(i.rounds))]
+        out += self.declare_talks(t) + self.declare_musters(t)
         for e in t.entries.values():
-            if e.name in used:
+            if e.name in used and e.form not in ("body", "post"):
                 out.append(self.entry(t, e))
         for q in sorted(u for u in used if re.fullmatch(r"q\d", u)):
             out.append(f"  void {q}() {{ Known k; run(quietEvent(self.instance, {q[1]}), k); }}")
@@ -238,6 +262,8 @@ class Emitter:
             return f"  int {e.name}(int event, Known k) {{ run(event, k); return event * 3; }}"
         if e.form == "local":
             return f"  void {e.name}(int event, Known k) {{ run(event, k); }}"
+        if e.form == "template":
+            return f"  template <class T>\n  void {e.name}({self.parameters(e, False)}) {{ checkArgument(event, value); run(event, k); }}"
         if "threaded" in e.attributes:
             return f"  void {e.name}({self.parameters(e, False)}) {{ ++self.waiting; run(event, k); --self.waiting;{check} }}"
         return f"  void {e.name}({self.parameters(e, False)}) {{{check} run(event, k); }}"
@@ -245,7 +271,7 @@ class Emitter:
     # -- events ------------------------------------------------------------------------------------------------------
     def run_of(self, t):
         begin = "" if t.kind != "array" else f"  if (self.instance < 0) self.begin(instanceOf(event), linear(thisIndex));\n"
-        out = [f"void {t.name}::run(int event, Known& k) {{", begin + "  saw(event, self.who);",
+        out = [f"{t.template()}void {t.own()}::run(int event, Known& k) {{", begin + "  saw(event, self.who);",
                '  if (magic != 4711 || self.instance != instanceOf(event)) bad(event, magic != 4711 ? "a readonly is not set" : "it came to another collection");',
                "  self.checkBody(event);"]
         if t.kind == "nodegroup":
@@ -258,7 +284,7 @@ class Emitter:
                     body = self.body(p, e)
                     if body:
                         out.append(f"    case {self.key(p, e)}: return event{self.key(p, e)}(event, k);")
-                        bodies += [f"/// {self.title(e)}", f"void {t.name}::event{self.key(p, e)}(int event, Known& k) {{"] + \
+                        bodies += [f"/// {self.title(e)}", f"{t.template()}void {t.own()}::event{self.key(p, e)}(int event, Known& k) {{"] + \
                             ["  " + line for line in body] + ["}"]
         return out + ["    default: break;", "  }", "}"] + bodies
 
@@ -268,15 +294,15 @@ class Emitter:
         if i.static and not (i is e.instance and e.constructor):  # in which it may not be set yet
             return i.name
         if i is e.instance:
-            return f"CProxy_{i.type.name}(thisProxy)" if i.kind != "chare" else "thisProxy"
-        return f"CProxy_{i.type.name}(k.{'chare' if i.kind == 'chare' else 'group'}({i.number}))"
+            return f"CProxy_{i.type.own()}(thisProxy)" if i.kind != "chare" else "thisProxy"
+        return f"{i.cpp('CProxy_')}(k.{'chare' if i.kind == 'chare' else 'group'}({i.number}))"
 
     def element(self, i, e, place):
         p = self.proxy(i, e)
         if i.kind in ("main", "chare"):
             return p
         if i.kind == "array":
-            return f"{p}[{self.at(i.type, place)}]"
+            return f"{p}[{self.at(i, place)}]"
         return f"{p}[{place}]"
 
     def body(self, p, e):
@@ -299,7 +325,7 @@ class Emitter:
             if other:
                 proxy = other.name if other.static else None
                 if proxy is None and other.number in e.known:
-                    proxy = f"CProxy_{other.type.name}(k.group({other.number}))"
+                    proxy = f"{other.cpp('CProxy_')}(k.group({other.number}))"
                 if proxy and (other.static is False or e.visible is None or other.number in e.visible):
                     out.append(f'with({proxy}[thisIndex].ckLocal(), event, "{other.type.name} {name}");')
         for o in e.ops:
@@ -319,11 +345,16 @@ class Emitter:
                 out.append(f"  {self.send(p, e, again, 'k', None)}")
             out += ["  ckDestroy();", "  return;", "}"]
         if e.moves:
-            out.append(f"return move(self.who * {e.moves[0]} + {e.moves[1]});")
+            where = f"self.who * {e.moves[0]} + {e.moves[1]}"
+            out.append(f"return leave(event, {where});" if e.talk else f"return move({where});")
         return out
 
-    def arguments(self, entry, e, k):
-        return ", ".join([str(e.number), k] + [ARGUMENT[x].format(e.number) for x in entry.extras])
+    def arguments(self, entry, e, k, at):
+        """at: the event that sends, through a proxy(); None: the proxy is of the instance's own class."""
+        i = e.instance
+        arg = "T" if at and i is at.instance and not (i.static and not at.constructor) else i.arg
+        value = [f"valueFor<{e.arg}>({e.number})"] if entry.form == "template" else []
+        return ", ".join([str(e.number), k] + [ARGUMENT[x].format(e.number, arg) for x in entry.extras] + value)
 
     def target(self, e, c, each=None):
         i = c.instance
@@ -339,7 +370,7 @@ class Emitter:
         if c.entry == "loc":
             entry = c.instance.type.entries["loc"]
             h0 = c.instance.type.entries["h0"]
-            return f"if ({to}.ckLocal()) {to}.loc({c.number}, {k}); else {to}.h0({self.arguments(h0, c, k)});"
+            return f"if ({to}.ckLocal()) {to}.loc({c.number}, {k}); else {to}.h0({self.arguments(h0, c, k, e)});"
         entry = c.instance.type.entries[c.entry]
         kind = options[0] if options else None
         if entry.form in ("message", "fixed"):
@@ -348,7 +379,7 @@ class Emitter:
                 make += f", {options[1]}"
             text = f"{to}.{c.entry}({make}));"
             return text
-        arguments = self.arguments(entry, c, k)
+        arguments = self.arguments(entry, c, k, e)
         if kind and "expedited" not in entry.attributes and "inline" not in entry.attributes:
             setting = {"int": f"o.setPriority({options[1]});", "bits": f"const unsigned int bits = {options[1]}; o.setPriority(16, &bits);",
                        "lifo": "o.setQueueing(CK_QUEUEING_LIFO);"}[kind]
@@ -366,10 +397,11 @@ class Emitter:
         c, t = o.event, o.event.instance.type
         entry = t.entries[c.entry]
         index = f"CkArrayIndex{'Key' if t.index == 'custom' else str(t.index) + 'D'}"
-        arguments = f"mail({c.number}, k)" if entry.form == "message" else self.arguments(entry, c, "k")
-        list = ", ".join(self.at(t, x) for x in o.places)
+        arguments = f"mail({c.number}, k)" if entry.form == "message" else self.arguments(entry, c, "k", None)
+        list = ", ".join(self.at(c.instance, x) for x in o.places)
+        section = c.instance.cpp("CProxySection_")
         return ["{", f"  std::vector<{index}> members{{{list}}};",
-                f"  CProxySection_{t.name} s = CProxySection_{t.name}::ckNew({self.proxy(c.instance, e)}.ckGetArrayID(), members.data(), static_cast<int>(members.size()));",
+                f"  {section} s = {section}::ckNew({self.proxy(c.instance, e)}.ckGetArrayID(), members.data(), static_cast<int>(members.size()));",
                 f"  s.{c.entry}({arguments});", "}"]
 
     def op_contribute(self, p, e, o):
@@ -378,6 +410,7 @@ class Emitter:
     def op_make(self, p, e, o):
         i, t, c = o.instance, o.instance.type, o.event
         number = c.number if c else None
+        proxy = i.cpp("CProxy_")
         add = "" if i.static else f"k.add({i.number}, made.{'ckGetArrayID' if t.kind == 'array' else 'ckGetChareID' if t.kind == 'chare' else 'ckGetGroupID'}());"
         keep = [f"  {i.name} = made;"] if i.static else ["  " + add]
         out = ["{"]
@@ -387,13 +420,13 @@ class Emitter:
             if o.depends:
                 out.append(f"  CkEntryOptions o; o.addGroupDepID(k.group({o.depends.number}));")
                 options = ", &o"
-            out += ["  CkChareID id;", f"  CProxy_{t.name}::ckNew({number}, k, &id, {pe}{options});", f"  CProxy_{t.name} made(id);"]
+            out += ["  CkChareID id;", f"  {proxy}::ckNew({number}, k, &id, {pe}{options});", f"  {proxy} made(id);"]
         elif t.kind in ("group", "nodegroup"):
             options = ""
             if o.depends:
                 out.append(f"  CkEntryOptions o; o.addGroupDepID(k.group({o.depends.number}));")
                 options = ", &o"
-            out.append(f"  CProxy_{t.name} made = CProxy_{t.name}::ckNew({number}, k{options});")
+            out.append(f"  {proxy} made = {proxy}::ckNew({number}, k{options});")
         else:
             out += self.new_array(e, i, number, o)
         return out + keep + ["}"]
@@ -411,12 +444,13 @@ class Emitter:
         elif i.map:
             out.append(f"  o.setMap({ {'own': f'CProxy_OwnMap::ckNew({self.shape.map_factor})', 'rr': 'RoundRobin::ckNew()'}[i.map]});")
         arguments = f"{number}, {k}, " if i.population == "whole" else ""
-        out.append(f"  CProxy_{t.name} made = CProxy_{t.name}::ckNew({arguments}o);" if arguments else f"  CProxy_{t.name} made = CProxy_{t.name}::ckNew(o);")
+        proxy = i.cpp("CProxy_")
+        out.append(f"  {proxy} made = {proxy}::ckNew({arguments}o);")
         if i.population == "inserted":
             if o.step:
                 out.append("  made.beginInserting();")
             pe = "" if o.pe is None else f", (i + {o.pe}) % CkNumPes()"
-            out.append(f"  for (int i = 0; i < {t.size}; ++i) made[{self.at(t, 'i')}].insert({number}, {k}{pe});")
+            out.append(f"  for (int i = 0; i < {t.size}; ++i) made[{self.at(i, 'i')}].insert({number}, {k}{pe});")
         if i.population in ("inserted", "mortal") and o.finish:
             out.append("  made.doneInserting();")
         return out
@@ -437,14 +471,16 @@ class Emitter:
 
     def op_quiet(self, p, e, o):
         c = o.event
-        return [f"CkStartQD({self.callback(c, e, f'CkIndex_{c.instance.type.name}::{c.entry}()')});"]
+        entry = c.instance.cpp("CkIndex_") + f"::{c.entry}()"
+        return [f"CkStartQD({self.callback(c, e, entry)});"]
 
     def op_function(self, p, e, o):
         return [f"CkCallback(landed, reinterpret_cast<void*>({o.event.number}L)).send(mail({o.event.number}, k));"]
 
     def op_callback(self, p, e, o):
         c = o.event
-        return [f"{self.callback(c, e, f'CkIndex_{c.instance.type.name}::m0(nullptr)')}.send(mail({c.number}, k));"]
+        entry = c.instance.cpp("CkIndex_") + "::m0(nullptr)"
+        return [f"{self.callback(c, e, entry)}.send(mail({c.number}, k));"]
 
     def op_yield(self, p, e, o):
         return ["CthYield();"]
@@ -482,22 +518,27 @@ class Emitter:
                     for r, round in enumerate(i.rounds):
                         key = p.number * 10000 + i.number * 100 + r
                         lines.append(f"    case {key}: return give{key}(k);")
-                        bodies += [f"void {t.name}::give{key}(Known& k) {{"] + ["  " + x for x in self.give(p, i, round)] + ["}"]
+                        bodies += [f"{t.template()}void {t.own()}::give{key}(Known& k) {{"] + ["  " + x for x in self.give(p, i, round)] + ["}"]
         if not lines:
-            return [f"void {t.name}::next(Known&) {{}}"]
-        return [f"void {t.name}::next(Known& k) {{", "  switch (plan * 10000 + self.instance * 100 + self.round++) {"] + lines + ["  }", "}"] + bodies
+            return [f"{t.template()}void {t.own()}::next(Known&) {{}}"]
+        return [f"{t.template()}void {t.own()}::next(Known& k) {{", "  switch (plan * 10000 + self.instance * 100 + self.round++) {"] + lines + ["  }", "}"] + bodies
 
     def give(self, p, i, round):
         e, way, of = round["event"], round["way"], round["of"]
         if round["target"] == "answer":
             return ["const int one = 1;", "contribute(sizeof one, &one, CkReduction::sum_int, k.callbacks.back());"]
+        return self.contribution(i, round, "contribute", "self.who", "")
+
+    def contribution(self, i, round, contribute, who, cookie):
+        """What an object of i contributes with: its place among those that do, as C++; cookie: of a section, as an argument."""
+        e, way, of = round["event"], round["way"], round["of"]
         number = e.number if e else 0
         if round["target"] == "ignore":
             callback = "CkCallback(CkCallback::ignore)"
         elif round["target"] == "function":
             callback = "landing"
         else:
-            name = e.instance.type.name
+            name = e.instance.cpp()
             fake = type(e)(e.number, e.instance, e.mode, None, e.entry, place=e.place)
             source = type(e)(0, i, ALL, None, None)
             source.constructor = True
@@ -510,27 +551,27 @@ class Emitter:
                 index = f"CkReductionTarget({name}, {x})"
             callback = self.callback(fake, source, index)
         if way == "nothing":
-            return [f"contribute({callback});"]
+            return [f"{contribute}({f'cookie, {callback}' if cookie else callback});"]
         if way == "set":
-            return [f"int v[2] = {{{number}, self.who}};", f"contribute(sizeof v, v, CkReduction::set, {callback});"]
+            return [f"int v[2] = {{{number}, {who}}};", f"{contribute}(sizeof v, v, CkReduction::set{cookie}, {callback});"]
         if way == "concat":
-            return [f"int v = {number};", f"contribute(sizeof v, &v, CkReduction::concat, {callback});"]
+            return [f"int v = {number};", f"{contribute}(sizeof v, &v, CkReduction::concat{cookie}, {callback});"]
         if way == "tuple":
             return [f"int event = {number}, one = 1;", "double half = 0.5;",
                     "CkReduction::tupleElement parts[] = {CkReduction::tupleElement(sizeof event, &event, CkReduction::max_int), CkReduction::tupleElement(sizeof one, &one, CkReduction::sum_int),",
                     "                                     CkReduction::tupleElement(sizeof half, &half, CkReduction::min_double)};",
                     "CkReductionMsg* m = CkReductionMsg::buildFromTuple(parts, 3);", f"m->setCallback({callback});", "contribute(m);"]
         if way == "custom":
-            return [f"const std::vector<int> v = contribution(sum, {number}, self.who);",
-                    f"contribute(v.size() * sizeof(int), v.data(), addedUp, {callback});"]
+            return [f"const std::vector<int> v = contribution(sum, {number}, {who});",
+                    f"{contribute}(v.size() * sizeof(int), v.data(), addedUp{cookie}, {callback});"]
         reducer = {"sum": f"sum_{of}", "most": f"max_{of}", "least": f"min_{of}", "product": f"product_{of}", "both": "bitvec_and_int", "either": "bitvec_or_int"}[way]
-        return [f"const std::vector<{of}> v = contributionOf<{of}>({way}, {number}, self.who);",
-                f"contribute(v.size() * sizeof({of}), v.data(), CkReduction::{reducer}, {callback});"]
+        return [f"const std::vector<{of}> v = contributionOf<{of}>({way}, {number}, {who});",
+                f"{contribute}(v.size() * sizeof({of}), v.data(), CkReduction::{reducer}{cookie}, {callback});"]
 
     # -- Main --------------------------------------------------------------------------------------------------------
     def main_constructor(self):
         out = ["Main::Main(CkArgMsg* m) {", "  plan = m->argc > 1 ? std::atoi(m->argv[1]) : 0;", "  delete m;", "  magic = 4711;", "  mainProxy = thisProxy;",
-               "  landing = CkCallback(landedReduction, nullptr);",
+               "  landing = CkCallback(landedReduction, nullptr);", "  multicasts = CProxy_CkMulticastMgr::ckNew();",
                "  self.begin(0, 0);", "  Known k;", "  switch (plan) {"]
         for p in self.plans:
             out += [f"    case {p.number}: {{"]
@@ -543,164 +584,3 @@ class Emitter:
         out += ["bool exitsByCallback() {", "  switch (plan) {"] + [f"    case {x}:" for x in exits] + (["      return true;"] if exits else []) + \
             ["    default: return false;", "  }", "}"]
         return out
-
-
-PRELUDE = r"""
-struct Mail : CMessage_Mail {
-  int event = 0, length = 0, count = 0;
-  char* bytes;
-  int* numbers;
-  Known open() {
-    for (int i = 0; i < count; ++i)
-      if (numbers[i] != event * 31 + i) {
-        bad(event, "its message's array is not what was sent");
-        break;
-      }
-    Known k;
-    PUP::fromMem p(bytes);
-    p | k;
-    return k;
-  }
-};
-struct Card : CMessage_Card {
-  int event = 0;
-};
-inline void fill(Mail* m, int event, Known& k, int length) {
-  m->event = event, m->length = length, m->count = lengthFor(event);
-  PUP::toMem p(m->bytes);
-  p | k;
-  for (int i = 0; i < m->count; ++i) m->numbers[i] = event * 31 + i;
-}
-Mail* mail(int event, Known& k) {
-  PUP::sizer size;
-  size | k;
-  const int length = static_cast<int>(size.size());
-  Mail* m = new (length, lengthFor(event)) Mail;
-  fill(m, event, k, length);
-  return m;
-}
-Mail* mail(int event, Known& k, int priority) {
-  PUP::sizer size;
-  size | k;
-  const int length = static_cast<int>(size.size());
-  Mail* m = new (length, lengthFor(event), 8 * sizeof(int)) Mail;
-  fill(m, event, k, length);
-  *static_cast<int*>(CkPriorityPtr(m)) = priority;
-  CkSetQueueing(m, priority % 2 ? CK_QUEUEING_IFIFO : CK_QUEUEING_ILIFO);
-  return m;
-}
-Card* card(int event) {
-  Card* c = new Card;
-  c->event = event;
-  return c;
-}
-Card* card(int event, int priority) {
-  Card* c = new (8 * sizeof(int)) Card;
-  c->event = event;
-  *static_cast<int*>(CkPriorityPtr(c)) = priority;
-  CkSetQueueing(c, CK_QUEUEING_IFIFO);
-  return c;
-}
-struct Judge : CBase_Judge {
-  Judge() {}
-  void report() {
-    std::vector<Run> runs;
-    std::vector<std::string> said;
-    runs.swap(ledgers[CkMyPe()]), said.swap(complaints[CkMyPe()]);
-    mainProxy.gather(CkMyPe(), runs, said);
-  }
-};
-struct OwnMap : CBase_OwnMap {
-  int factor;
-  OwnMap(int f) : factor(f) {}
-  int procNum(int, const CkArrayIndex& index) {
-    unsigned sum = 0;
-    for (int i = 0; i < index.nInts; ++i) sum = sum * 31u + static_cast<unsigned>(index.data()[i]);
-    return static_cast<int>((sum * factor >> 1) % static_cast<unsigned>(CkNumPes()));
-  }
-};
-#ifdef HAS_BUILT_IN_MAPS
-using RoundRobin = CProxy_RRMap;
-#else
-struct RoundRobin {
-  static CkGroupID ckNew() { return CProxy_OwnMap::ckNew(1); }
-};
-#endif
-void landed(void* param, void* message) {
-  const int event = static_cast<int>(reinterpret_cast<std::intptr_t>(param));
-  if (static_cast<Mail*>(message)->event != event) bad(event, "the function gets another message");
-  delete static_cast<Mail*>(message);
-  saw(event, -1);
-}
-void landedReduction(void*, void* message) {
-  CkReductionMsg* m = static_cast<CkReductionMsg*>(message);
-  saw(checkResult(m->getSize() / static_cast<int>(sizeof(int)), static_cast<const int*>(m->getData())), -1);
-  delete m;
-}
-CkReductionMsg* addUp(int n, CkReductionMsg** messages) {
-  const int length = messages[0]->getSize() / static_cast<int>(sizeof(int));
-  std::vector<int> v(length);
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < length; ++j) v[j] += static_cast<int*>(messages[i]->getData())[j];
-  return CkReductionMsg::buildNew(length * sizeof(int), v.data());
-}
-CkReduction::reducerType addedUp;
-void registerReducer() { addedUp = CkReduction::addReducer(addUp); }
-"""
-
-CLOSING = r"""
-void Main::quiet() {
-  quietAt = hostTime();
-  settled();
-}
-// What other quiescences bring takes its time after the first.
-void Main::settled() {
-  if (++settles % 3) CkStartQD(CkCallback(CkIndex_Main::settled(), thisProxy));
-  else judge.report();
-}
-void Main::gather(int, std::vector<Run> runs, std::vector<std::string> s) {
-  all.insert(all.end(), runs.begin(), runs.end());
-  said.insert(said.end(), s.begin(), s.end());
-  if (++reports < CkNumPes()) return;
-  reports = 0;
-  judgeAll();
-}
-void Main::judgeAll() {
-  std::map<int, std::vector<int>> places;
-  std::map<int, double> last;
-  for (const Run& r : all) {
-    places[r.event].push_back(r.who);
-    last[r.event] = std::max(last[r.event], r.time);
-  }
-  std::vector<std::string> wrong;
-  bool missing = false;
-  for (const Expected& x : expectations()) {
-    std::vector<int>& p = places[x.event];
-    const std::string name = "event " + std::to_string(x.event) + " (" + x.name + ") ";
-    if (static_cast<int>(p.size()) != x.times) {
-      wrong.push_back(name + "was run " + std::to_string(p.size()) + " times instead of " + std::to_string(x.times));
-      missing = missing || static_cast<int>(p.size()) < x.times;
-    }
-    std::sort(p.begin(), p.end());
-    for (int i = 0; i < static_cast<int>(p.size()); ++i)
-      if (x.each > 0 ? p[i] != i / std::max(1, x.times / x.each) : x.place >= 0 && p[i] != x.place) {
-        wrong.push_back(name + "was run by " + std::to_string(p[i]) + ", not by those it is for, once each");
-        break;
-      }
-    if (x.primary && last[x.event] > quietAt)
-      wrong.push_back(name + "was run " + std::to_string((last[x.event] - quietAt) * 1e6) + " us after quiescence was told");
-    places.erase(x.event);
-  }
-  for (const auto& p : places) wrong.push_back("event " + std::to_string(p.first) + " is none of this plan");
-  if (missing && settles < 9) {  // late, or lost?
-    settled();
-    return;
-  }
-  for (const std::string& s : said) CkPrintf("BAD %s\n", s.c_str());
-  for (const std::string& s : wrong) CkPrintf("BAD %s\n", s.c_str());
-  if (!said.empty() || !wrong.empty()) return CkExit(1);
-  CkPrintf("OK %d (%d runs of events, %d PEs, %d processes)\n", plan, static_cast<int>(all.size()), CkNumPes(), CkNumNodes());
-  if (exitsByCallback()) CkCallback(CkCallback::ckExit).send();
-  else CkExit();
-}
-"""

@@ -5,147 +5,18 @@ from a seed and nothing else. emit.py writes them down as .ci and C++; what an a
 """
 
 import random
+import re
 
-ALL, ONE, MANY = "all", "one", "many"  # an event is run by all of a collection once each, once, or often by any
-
-
-class Entry:
-    def __init__(self, name, form, attributes=(), extras=()):
-        self.name, self.form, self.attributes, self.extras = name, form, list(attributes), list(extras)
-
-    def plain(self):  # messages of one sender come in order through such entries
-        return not set(self.attributes) & {"expedited", "inline", "local"}
-
-
-class Type:
-    def __init__(self, name, kind, dims=None, index=None):
-        self.name, self.kind, self.dims, self.index = name, kind, dims, index
-        self.entries = {}
-        self.sparse = None  # (step, offset) of indices of arrays whose elements are inserted one at a time
-        self.make = None  # createhere or createhome: elements are made by what is sent to them
-
-    @property
-    def size(self):
-        n = 1
-        for d in self.dims or ():
-            n *= d
-        return n
-
-    def add(self, *arguments, **named):
-        e = Entry(*arguments, **named)
-        self.entries[e.name] = e
-
-
-EXTRAS = ["vector", "string", "map", "point", "double", "array"]
-
-
-class Shape:
-    """The types of a set of programs."""
-
-    def __init__(self, seed):
-        self.seed = seed
-        r = random.Random(f"shape {seed}")
-        self.types = {"Main": Type("Main", "main")}
-        kinds = [r.choice([1, 1, 2, 3]), r.choice([1, 2, 3, 4, 5, 6, "custom"]), r.choice([1, 2, 4, 5, 6, "custom"])]
-        for i, index in enumerate(kinds):
-            dims = {1: [r.choice([1, 2, 5, 8, 13, 24])], 2: [3, r.choice([2, 4])], 3: [2, 2, r.choice([2, 3])],
-                    4: [2, 2, 1, 3], 5: [1, 2, 2, 2, 1], 6: [2, 1, 2, 1, 2, 2], "custom": [r.choice([3, 7])]}[index]
-            t = self.types[f"A{i}"] = Type(f"A{i}", "array", dims, index)
-            if index == "custom" or (i > 0 and r.random() < 0.5):
-                t.sparse = (r.choice([1, 3, 101]), r.choice([0, 5, -40]))
-            if i == 2 and r.random() < 0.6:
-                t.sparse = t.sparse or (1, 0)
-                t.make = r.choice(["createhere", "createhome"])
-        if not any(t.kind == "array" and not t.sparse for t in self.types.values()):
-            self.types["A0"].sparse = None
-        first = self.types["A0"]
-        if not first.sparse:
-            self.types["B0"] = Type("B0", "array", first.dims, first.index)  # bound to arrays of type A0
-        for name, kind in (("C0", "chare"), ("C1", "chare"), ("G0", "group"), ("G1", "group"), ("N0", "nodegroup")):
-            self.types[name] = Type(name, kind)
-        for t in self.types.values():
-            self.entries(t, r)
-        self.map_factor, self.map_offset = r.choice([1, 3, 7]), r.choice([0, 1, 5])
-
-    def entries(self, t, r):
-        always = ["exclusive"] if t.kind == "nodegroup" else []
-        t.add("h0", "param", always, r.sample(EXTRAS, r.choice([0, 1, 2])))
-        second = [] if t.kind == "nodegroup" else r.choice([[], ["expedited"], ["nokeep"]])
-        form = "param" if second != ["nokeep"] and r.random() < 0.6 else "message"
-        if form == "param":
-            second = [a for a in second if a != "nokeep"]
-        t.add("h1", form, always + [a for a in second if a != "nokeep"], r.sample(EXTRAS, r.choice([0, 1])) if form == "param" else ())
-        t.add("m0", "message", always)
-        t.add("f0", "fixed", always)
-        if t.kind == "nodegroup":
-            return
-        t.add("th", "param", ["threaded"])
-        if t.kind != "main":
-            t.add("inl", "param", ["inline"])
-            t.add("ask", "sync", ["sync"])
-        t.add("hf", "later")
-        if t.kind == "array":
-            t.add("loc", "local", ["local"])
-        if t.make:
-            t.add("make", "param", [t.make])
-
-
-class Instance:
-    def __init__(self, number, type, static, population):
-        self.number, self.type, self.static, self.population = number, type, static, population
-        self.name = None  # of its readonly
-        self.map = None
-        self.bound_to = self.follower = None
-        self.moves = False
-        self.rounds = []  # of reductions
-        self.quiet = []  # events that callbacks without data bring, by slot
-        self.anywhere = False
-        self.fed = {}  # (place, life) -> ids of the events that are sent to it; where elements die
-        self.contributes_when_made = False
-
-    @property
-    def kind(self):
-        return self.type.kind
-
-    def count(self):
-        """How many objects it has, as C++."""
-        return {"main": "1", "chare": "1", "group": "CkNumPes()", "nodegroup": "CkNumNodes()"}.get(self.kind) or str(self.type.size)
-
-
-class Event:
-    def __init__(self, number, instance, mode, cause, entry, place=None, times="1"):
-        self.number, self.instance, self.mode, self.cause, self.entry, self.place, self.times = number, instance, mode, cause, entry, place, times
-        self.ops = []
-        self.known = set(cause.known) if cause else set()  # instances that its message carries
-        self.complete = set(cause.complete) if cause else set()  # inserted arrays of which every element exists by now
-        self.visible = None  # readonlys that are set; None: all
-        self.inline = False  # it runs inside another one, so it neither moves nor waits
-        self.constructor = False
-        self.answers = None
-        self.after = None
-        self.noted = False
-        self.join = None
-        self.section = None
-        self.result = None  # (instance, round) whose reduction brings it
-        self.after_quiet = cause.after_quiet if cause else False
-        self.depth = cause.depth + 1 if cause else 0
-        self.silent = False
-        self.life = None  # (instance, place, life) of an element that counts what it gets
-        self.moves = None
-
-
-class Op:
-    def __init__(self, number, kind, guard=None, **fields):
-        self.number, self.kind, self.guard = number, kind, guard
-        self.__dict__.update(fields)
-
+from model import ALL, ARGUMENTS, MANY, ONE, Event, Instance, Op
+from musters import MusterPlans
+from talks import TalkPlans, drop_broken
 
 WAYS = [("sum", "int"), ("sum", "int"), ("sum", "double"), ("sum", "float"), ("sum", "long"), ("most", "int"), ("most", "double"), ("least", "int"),
         ("least", "float"), ("product", "double"), ("product", "int"), ("both", "int"), ("either", "int"),
         ("set", None), ("concat", None), ("tuple", None), ("custom", None), ("nothing", None)]
 
 
-class Plan:
+class Plan(TalkPlans, MusterPlans):
     """One program of a shape."""
 
     def __init__(self, shape, seed, budget=None):
@@ -157,6 +28,7 @@ class Plan:
         self.exit_by_callback = r.random() < 0.3
         self.budget = budget or r.choice([12, 20, 30, 45, 70])
         self.dynamic = 0
+        self.musters = []
         self.made = None  # numbers of the instances that there are; None: all
         main = self.instance(self.shape.types["Main"], True, "whole")
         main.name = "mainProxy"
@@ -171,6 +43,7 @@ class Plan:
     # -- parts -------------------------------------------------------------------------------------------------------
     def instance(self, type, static, population):
         i = Instance(len(self.instances), type, static, population)
+        i.arg = self.r.choice(type.instantiations) if type.instantiations else None
         self.instances.append(i)
         return i
 
@@ -219,7 +92,7 @@ class Plan:
         if type.kind == "array":
             population = "whole" if not type.sparse else "demand" if type.make else r.choice(["inserted", "inserted", "mortal"])
         i = self.instance(type, static, population)
-        i.name = name
+        i.name = name if i.arg is None or name is None else f"{name}_{re.sub('[^a-z]', '', i.arg)}"
         if not static:
             self.dynamic += 1
         if type.kind == "array":
@@ -404,7 +277,7 @@ class Plan:
 
     def entry(self, i, e, everyone=False):
         r = self.r
-        names = ["h0", "h0", "h1", "m0", "f0"]
+        names = ["h0", "h0", "h1", "m0", "f0"] + (["tk"] if "tk" in i.type.entries else [])
         if not everyone and i.kind != "nodegroup":
             names += ["th"] if i.kind in ("main", "chare", "group") or not (i.bound_to or i.follower) else []
             if not e.constructor and not e.instance.kind == "main" and i.kind not in ("main",):
@@ -433,6 +306,7 @@ class Plan:
             return
         i = r.choice(targets)
         c = self.event(i, MANY, e, self.entry(i, e), place=None, times=self.times(e))
+        c.arg = ARGUMENTS[c.number % len(ARGUMENTS)]
         if c.entry in ("inl", "loc"):
             c.entry = "h0"
         c.visible = None
@@ -446,13 +320,14 @@ class Plan:
     def single(self, e, guard):
         """An operation that one object does once."""
         r = self.r
-        choices = ["send"] * 5 + ["broadcast"] * 5 + ["section"] * 2 + ["make"] * 3 + ["mortal"] * 2 + ["quiet", "function", "callback", "callback"]
+        choices = ["send"] * 5 + ["broadcast"] * 5 + ["talk"] * 4 + ["section"] * 2 + ["muster"] * 2 + ["make"] * 3 + ["mortal"] * 2 + ["quiet", "function", "callback", "callback"]
         if e.entry == "th" and not e.inline and e.mode == ONE:
             choices += ["wait"] * 12 + ["yield"] * 2
         getattr(self, "single_" + r.choice(choices))(e, guard)
 
     def child(self, i, e, entry, **named):
         c = self.event(i, named.pop("mode", ONE), e, entry, **named)
+        c.arg = ARGUMENTS[c.number % len(ARGUMENTS)]
         c.visible = None
         if entry in ("inl", "loc"):
             c.inline = True
@@ -728,6 +603,7 @@ def prune(plan, dropped):
         for e in plan.events.values():
             e.ops = [o for o in e.ops if not (getattr(o, "event", None) is not None and o.event.life and
                                               len(lives[id(o.event.life)]) < o.event.life["feeds"] + 1)]
+        drop_broken(plan, events)
         if sum(len(e.ops) for e in plan.events.values()) == before:
             break
     for i in plan.instances:
@@ -758,6 +634,8 @@ def possible(o, events, made):
         return (o.instance.bound_to is None or o.instance.bound_to.number in made) and (o.depends is None or o.depends.number in made)
     if o.kind == "wait" and o.how == "made":
         return True
+    if o.kind == "muster":
+        return o.muster.instance.number in made and all(e.instance.number in made for e in o.events)
     e = getattr(o, "event", None)
     return e is None or e.instance.number in made
 
@@ -770,12 +648,17 @@ def reachable(plan):
         for o in e.ops:
             if o.kind == "make" or (o.kind == "wait" and o.how == "made"):
                 made.add(o.instance.number)
-            if o.kind == "contribute":
-                follow = o.round["event"]
-            else:
-                follow = getattr(o, "event", None)
-            for f in (follow, follow.life["again"] if follow is not None and follow.life else None):
-                if f is not None and f.number not in events:
+            for f in brought_by(o):
+                if f.number not in events:
                     events.add(f.number)
                     todo.append(f)
     return events, made
+
+
+def brought_by(o):
+    """The events that an operation brings about."""
+    if o.kind == "muster":
+        return o.events
+    e = o.round["event"] if o.kind == "contribute" else getattr(o, "event", None)
+    again = e.life["again"] if e is not None and e.life else None
+    return [f for f in (e, again) if f is not None]

@@ -26,7 +26,8 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from emit import Emitter
-from plan import Plan, Shape, one_pe_in_charm, ours_alone, prune
+from model import Shape
+from plan import Plan, one_pe_in_charm, ours_alone, prune
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PER_SHAPE = 25
@@ -58,19 +59,20 @@ class Builder:
     def write(self, folder, shape, plans, name="scene"):
         shutil.rmtree(folder, ignore_errors=True)  # charmc may take what is there for what it would write
         os.makedirs(folder)
-        emitter = Emitter(shape, plans, name)
+        emitter = Emitter(shape, plans, name, self.options.reference)
         for file, text in ((f"{name}.ci", emitter.ci()), (f"{name}.C", emitter.cpp())):
             with open(os.path.join(folder, file), "w") as f:
                 f.write(text)
-        shutil.copy(os.path.join(HERE, "scene.h"), folder)
+        for header in ("scene.h", "talk.h"):
+            shutil.copy(os.path.join(HERE, header), folder)
 
     def build(self, folder, name="scene"):
         """Status and output."""
         if self.options.source_only:
             return 0, ""
         charmc = self.options.charmc
-        flags = shlex.split(self.options.flags)
-        for command in ([charmc, f"{name}.ci"], [charmc, *flags, "-o", "batch", f"{name}.C"]):
+        flags = shlex.split(self.options.flags) + (["-DREFERENCE"] if self.options.reference else [])
+        for command in ([charmc, f"{name}.ci"], [charmc, *flags, "-o", "batch", f"{name}.C", "-module", "CkMulticast"]):
             done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
             if done.returncode != 0:
                 return done.returncode, done.stdout
@@ -174,7 +176,7 @@ def pack(file, charmc):
                 empty = tarfile.TarInfo(os.path.join("build/release/lib", name))
                 empty.size = 8
                 archive.addfile(empty, io.BytesIO(b"!<arch>\n"))
-        for name in ("plan.py", "emit.py", "run.py", "scene.h"):
+        for name in sorted(n for n in os.listdir(HERE) if n.endswith((".py", ".h"))):
             archive.add(os.path.join(HERE, name), os.path.join("tests/generated", name))
     print(f"{file}: {os.path.getsize(file) / 1e6:.1f} MB; there: tar xf, then tests/generated/run.py 0..999 --layout \"+p16\"")
 

@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "charm++.h"
+#include "ckmulticast.h"
+#include "talk.h"
 
 inline double hostTime() {
   timespec t;
@@ -42,6 +44,7 @@ struct Point {
   double x = 0;
   int32_t y = 0;
   void pup(PUP::er& p) { p | x, p | y; }
+  bool operator==(const Point& o) const { return x == o.x && y == o.y; }
 };
 
 /// What a message carries besides its event's number: what was made on the way to it, and where an answer is waited
@@ -131,6 +134,44 @@ inline void checkArgument(int event, int n, const double* d) {
   if (static_cast<std::size_t>(n) != v.size() || !std::equal(v.begin(), v.end(), d))
     bad(event, "its array is not what was sent");
 }
+/// Arguments of templates.
+template <class T>
+T valueFor(int event);
+template <>
+inline int valueFor<int>(int event) {
+  return event * 17 - 3;
+}
+template <>
+inline double valueFor<double>(int event) {
+  return event * 0.125;
+}
+template <>
+inline std::string valueFor<std::string>(int event) {
+  return textFor(event);
+}
+template <>
+inline Point valueFor<Point>(int event) {
+  return pointFor(event);
+}
+template <>
+inline std::vector<int> valueFor<std::vector<int>>(int event) {
+  return vectorFor(event);
+}
+inline void checkArgument(int event, int i) {
+  if (i != valueFor<int>(event)) bad(event, "its int is not what was sent");
+}
+
+/// The same of what whens wait for.
+inline bool isSent(int of, const std::vector<int>& v) { return v == vectorFor(of); }
+inline bool isSent(int of, const std::string& s) { return s == textFor(of); }
+inline bool isSent(int of, int n, const double* d) {
+  const std::vector<double> v = doublesFor(of);
+  return static_cast<std::size_t>(n) == v.size() && std::equal(v.begin(), v.end(), d);
+}
+template <class... T>
+void checkFed(int event, int what, const T&... arguments) {
+  if (!isSent(what % 997, arguments...)) bad(event, Talks::words(what) + " is not what was sent");
+}
 
 /// What an object of any kind keeps: it travels with an element.
 struct Self {
@@ -140,8 +181,11 @@ struct Self {
   int waiting = 0;  // threads of it; it stays where it is as long as there are any
   std::vector<int> seen;
   std::vector<char> body;
+  Talks talks;
+  std::map<int, CkSectionInfo> cookies;  // of the musters that it is in
+  std::map<int, int> answered;           // how often it has contributed there
   void pup(PUP::er& p) {
-    p | instance, p | who, p | round, p | got, p | waiting, p | seen, p | body;
+    p | instance, p | who, p | round, p | got, p | waiting, p | seen, p | body, p | talks, p | cookies, p | answered;
     if (p.isUnpacking()) checkBody(-1);
   }
   void begin(int collection, int place) {
@@ -215,6 +259,12 @@ template <class T>
 std::vector<T> contributionOf(Way way, int event, int place) {
   const std::vector<int> v = contribution(way, event, place);
   return std::vector<T>(v.begin(), v.end());
+}
+
+/// Where in a list a place stands; -1: it is not in it.
+inline int rankIn(const std::vector<int>& places, int place) {
+  const auto found = std::find(places.begin(), places.end(), place);
+  return found == places.end() ? -1 : static_cast<int>(found - places.begin());
 }
 
 /// How many contribute to the event that a reduction's result is, and how; -1: the event is no such result.

@@ -18,8 +18,8 @@ namespace {
 using machine::Audience;
 using machine::MachineLayer;
 using machine::MemoryKey;
-using machine::Moved;
 using machine::OneSided;
+using machine::TransferStatus;
 using ::testing::HasSubstr;
 
 constexpr std::size_t kBytes = 3'000'011;
@@ -116,10 +116,10 @@ int exchange(MachineLayer& layer, int pe, Where remote_where, Where local_where,
     const std::size_t from = size == 0 ? 0 : (size * 7) % (kBytes - size) + 1;
     std::memset(local, 0xEE, kBytes);
     Told got;
-    const Moved moved = drive.access().get(pe, local + 1, size, theirs, theirs.address + from, got);
+    const TransferStatus moved = drive.access().get(pe, local + 1, size, theirs, theirs.address + from, got);
     DEMAND(got.times == 0);  // never inline
-    DEMAND(!expect_complete || moved == Moved::complete);
-    DEMAND(moved == Moved::pending || holds(local + 1, from, size, other));
+    DEMAND(!expect_complete || moved == TransferStatus::complete);
+    DEMAND(moved == TransferStatus::pending || holds(local + 1, from, size, other));
     drive.wait(got);
     DEMAND(got.status.ok());
     DEMAND(holds(local + 1, from, size, other));
@@ -182,9 +182,9 @@ TEST_P(Ways, MistakesAreToldInWordsAndNothingIsCopied) {
     const MemoryKey theirs = drive.show(*key, other);
     const auto fails = [&](bool put, const MemoryKey& with, std::uint64_t at, std::size_t size, const char* why) {
       Told told;
-      const Moved moved = put ? drive.access().put(pe, local.data(), size, with, at, told)
-                              : drive.access().get(pe, local.data(), size, with, at, told);
-      DEMAND(moved == Moved::pending && told.times == 0);
+      const TransferStatus moved = put ? drive.access().put(pe, local.data(), size, with, at, told)
+                                       : drive.access().get(pe, local.data(), size, with, at, told);
+      DEMAND(moved == TransferStatus::pending && told.times == 0);
       drive.wait(told);
       DEMAND(!told.status.ok());
       if (told.status.message().find(why) == std::string::npos)
@@ -324,7 +324,7 @@ class Neighbour : public ::testing::Test {
   Status get(const MemoryKey& key) {
     Told told;
     std::byte local[8];
-    EXPECT_EQ(access_->get(0, local, sizeof local, key, key.address, told), Moved::pending);
+    EXPECT_EQ(access_->get(0, local, sizeof local, key, key.address, told), TransferStatus::pending);
     EXPECT_EQ(told.times, 0);
     EXPECT_TRUE(access_->has_events(0));
     EXPECT_EQ(access_->poll(0), 1);
@@ -351,7 +351,7 @@ TEST_F(Neighbour, ThatHasDiedIsToldAsGone) {
   const MemoryKey key = key_to(memory_, sizeof memory_);
   Told told;
   std::byte local[8];
-  if (access_->get(0, local, 8, key, key.address, told) != Moved::complete) {
+  if (access_->get(0, local, 8, key, key.address, told) != TransferStatus::complete) {
     ::kill(child, SIGKILL);
     GTEST_SKIP() << "the kernel does not let processes copy from each other here";
   }
@@ -376,7 +376,7 @@ TEST_F(Neighbour, CopiesHostMemoryOnly) {
   Told told;
   std::byte local[8];
   const MemoryKey host = key_to(memory_, sizeof memory_);
-  EXPECT_EQ(access_->put(0, local, 8, host, host.address, told, ucx::MemoryKind::cuda), Moved::pending);
+  EXPECT_EQ(access_->put(0, local, 8, host, host.address, told, ucx::MemoryKind::cuda), TransferStatus::pending);
   EXPECT_EQ(access_->poll(0), 1);
   EXPECT_THAT(told.status.message(), HasSubstr("host memory only"));
 }
@@ -387,7 +387,7 @@ TEST_F(Neighbour, ThatHasUnmappedItsMemoryIsNamed) {
   const MemoryKey key = key_to(page, 4096);
   Told told;
   std::byte local[8];
-  const bool copies = access_->get(0, local, 8, key, key.address, told) == Moved::complete;
+  const bool copies = access_->get(0, local, 8, key, key.address, told) == TransferStatus::complete;
   EXPECT_EQ(access_->poll(0), copies ? 1 : 0);
   if (!copies) GTEST_SKIP() << "the kernel does not let processes copy here";
   ::munmap(page, 4096);

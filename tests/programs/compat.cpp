@@ -5,6 +5,10 @@
 
 struct Chest;
 #include "charm++.h"
+// They are a third of what a small program would compile.
+#if defined(_IMMINTRIN_H_INCLUDED) || defined(__IMMINTRIN_H)
+#error "charm++.h brings the intrinsics of every processor"
+#endif
 
 // An index of the program's own: array [Pair] keeps a Pair as thisIndex.
 struct Pair {
@@ -57,10 +61,10 @@ romsg<Chain> carved;
 class Main : public CBase_Main {
   CProxy_Members members_;
   CProxy_Grid grid_;
-  int step_ = 0, expected_ = 0;
+  int step_ = 0, expected_ = 0, turn = 0;
 
  public:
-  Main(CkArgMsg* m) {
+  Main_SDAG_CODE Main(CkArgMsg* m) {
     delete m;
     mainProxy = thisProxy;
     number = 41;
@@ -120,6 +124,16 @@ class Main : public CBase_Main {
       case 7:
         CProxy_Squarer::ckNew(nullptr, CkNumPes() - 1);  // its id is not wanted
         return thisProxy.waits();
+      case 8:
+        for (int i = 19; i >= 0; --i) {
+          CkCallback answer(CkIndex_Main::numbered(nullptr), thisProxy);
+          answer.setRefnum(100 + i);
+          answer.send();
+        }
+        return thisProxy.numbers();
+      case 9:
+        CProxy_Grid::ckNew(CkArrayOptions(), CkCallback());  // is not told when it is made
+        return thisProxy.step();
       default:
         CkPrintf("all checks passed\n");
         CkExit();

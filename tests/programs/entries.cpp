@@ -6,21 +6,39 @@
 #include "entries.decl.h"
 
 CProxy_Main mainProxy;
+int turns = 2500;  // more than the rounds after which a PE with nothing to do sleeps
 
 namespace {
 constexpr int elements = 6;
-constexpr int turns = 2500;  // more than the rounds after which a PE with nothing to do sleeps
 
 double number(double value) { return value; }
 double number(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 }  // namespace
 
+// A line through what was measured: such models are taken, and not asked.
+class Line : public LBPredictorFunction {
+ public:
+  Line() { num_params = 2; }
+  double predict(double x, double* params) override { return params[0] + params[1] * x; }
+  void function(double x, double* params, double& y, double* derivatives) override {
+    y = predict(x, params);
+    derivatives[0] = 1;
+    derivatives[1] = x;
+  }
+};
+
 class Main : public CBase_Main {
  public:
   Main(CkArgMsg* message) {
+    if (message->argc > 1) turns = std::atoi(message->argv[1]);
     delete message;
     if (LBManager::ProcessorSpeed() < 1) CkAbort("a processor that computes nothing");
     LBTurnCommOff();
+    static Line line;
+    LBTurnPredictorOn(&line);
+    LBTurnPredictorOn(&line, 5);
+    LBChangePredictor(&line);
+    LBTurnPredictorOff();
     mainProxy = thisProxy;
     CProxy_Idler idlers = CProxy_Idler::ckNew(elements);
     idlers.start();

@@ -20,7 +20,8 @@ FLOORS = {
     "machine/ucx-like": ["base"],
     "machine/shm": ["machine/host", "machine/ucx-like"],
     "machine/tcp": ["machine/ucx-like"],
-    "machine/verbs": ["machine/ucx-like"],
+    # verbs meets its peers over a link of the TCP transport, by the contract alone.
+    "machine/verbs": ["machine/tcp"],
     "machine/gpu": ["machine/ucx-like"],
     "machine/sim": ["machine/ucx-like"],
     "machine/transport-template": ["machine/ucx-like"],
@@ -37,6 +38,7 @@ FLOORS = {
     "runtime/converse": ["runtime/scheduler"],
     # floor 3. Charm++'s objects, from what is registered up to what programs call.
     "runtime/registry": ["runtime/scheduler"],
+    "runtime/aggregation": ["runtime/registry"],
     "runtime/api": ["runtime/registry", "runtime/converse"],
     "runtime/collective": ["runtime/api"],
     "runtime/objects": ["runtime/collective"],
@@ -44,7 +46,7 @@ FLOORS = {
     "runtime/array": ["runtime/zero_copy"],
     "runtime/sections": ["runtime/array"],
     "runtime/entry": ["runtime/sections", "runtime/converse"],
-    "runtime/face": ["runtime/entry"],
+    "runtime/face": ["runtime/entry", "runtime/aggregation"],
     # The bodies of entries: generated code and include/ reach it.
     "runtime/sdag": ["runtime/face"],
     # floor 4. Siblings.

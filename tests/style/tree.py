@@ -4,7 +4,7 @@
   opening     a file of ours opens with a comment that says what it is; x.cpp may leave that to the x.h beside it
   machine     no path and no host name of one machine
   length      no file over LINES_MAX lines, golden data apart
-  words       a comment names its subject with a noun: none of RIDDLE in WORDS_IN, except the folders of WORDS_OPEN
+  words       a comment names its subject with a noun: none of RIDDLE in WORDS_IN
   conditions  #if lives in the files that EDGES names: elsewhere at most CONDITIONS_PER_1000 in a thousand lines of C++, not counting
               include guards, __cplusplus, __has_include and questions about sanitizers
 """
@@ -31,10 +31,8 @@ OPENING = {**{suffix: ("//", "/*") for suffix in CPP | {".ci"}},
 PLACES = re.compile(r"/(?:home|Users)/(?!user\b|you\b|name\b|runner\b)[a-z]\w*/|/ro" r"ot/|/wo" r"rk/|/tmp/r" r"ef\b")
 CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b(.*)")
 HARMLESS = re.compile(r"__cplusplus|__has_include|__has_feature|__SANITIZE_|_SANITIZER")
-# Folders whose comments name their subjects, and those among them that are yet to be mended.
+# Folders whose comments name their subjects.
 WORDS_IN = ("base/", "machine/", "runtime/", "lang/", "tools/", "tests/", "examples/")
-WORDS_OPEN = ("examples/nbody/", "runtime/registry/", "runtime/api/", "runtime/collective/", "runtime/zero_copy/",
-              "runtime/entry/", "runtime/face/", "runtime/converse/", "runtime/scheduler/", "runtime/message/")
 # The pronoun may follow the noun that it stands for, where that is a person.
 RIDDLE = re.compile(r"\b(whoever|nobody|somebody|(?<!person )(?<!people )(?<!user )(?<!users )who)\b", re.IGNORECASE)
 TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
@@ -102,7 +100,7 @@ def comments(name: str, lines: list[str]) -> list[tuple[int, str]]:
 
 
 def word_problems(name: str, lines: list[str]) -> list[str]:
-    if not name.startswith(WORDS_IN) or name.startswith(WORDS_OPEN) or Path(name).suffix == ".md":
+    if not name.startswith(WORDS_IN) or Path(name).suffix == ".md":
         return []
     return [f'{name}:{number}: says "{match[1]}" in a comment: name it with a noun: {comment.strip()[:100]}'
             for number, comment in comments(name, lines) if (match := RIDDLE.search(comment))]

@@ -91,6 +91,7 @@ class CkMessage {
  public:
   static void* alloc(int, std::size_t, int*, int, GroupDepNum);
 };
+class CkConditional {};
 class CkArgMsg : public CkMessage {
  public:
   int argc;
@@ -279,6 +280,7 @@ class CProxySection_CkArrayMap : public CProxySection_Group {
 enum ChareType { TypeChare, TypeMainChare, TypeGroup, TypeNodeGroup, TypeArray };
 int CkRegisterMsg(const char* name, CkPackFnPtr, CkUnpackFnPtr, CkDeallocFnPtr, std::size_t size, bool relocatable);
 int CkRegisterEp(const char* name, CkCallFnPtr call, int message, int chare, unsigned flags, unsigned stackSize = 0);
+void CkRegisterAggregate(int ep, int bufferBytes);
 int CkRegisterChare(const char* name, std::size_t size, ChareType type);
 void CkRegisterArrayDimensions(int chare, int dimensions);
 int CkRegisterMainChare(int chare, int constructor);
@@ -308,7 +310,8 @@ enum ep_flag : unsigned {
   ep_whenidle = 8192,
   ep_constructor = 16384,
   ep_nocopy = 32768,
-  ep_nocopypost = 65536
+  ep_nocopypost = 65536,
+  ep_aggregate = 1048576
 };
 enum send_flag : unsigned { send_expedited = 1, send_immediate = 2 };
 template <class T>
@@ -415,6 +418,14 @@ template <class T>
 void migrationConstruct(void*);
 template <class T>
 void pupReadonly(void*, void*);
+template <class Pointer>
+void pupReadonlyMessage(void*, void*);
+template <class T>
+void dropConditional(T*&);
+template <class M, class... T>
+void* packConditional(M*, T* M::*...);
+template <class M, class... T>
+void unpackConditional(M*, T* M::*...);
 template <class Derived, class Base>
 std::ptrdiff_t baseOffset();
 }  // namespace periapt

@@ -36,6 +36,17 @@ class CkIndex_Upper : public CkIndex_ArrayElement {
 #include "more.decl.h"
 
 class Plain : public CMessage_Plain {};
+Plain* first;
+// What a conditional field points to.
+class Shadow : public CkConditional {
+ public:
+  void pup(PUP::er&) {}
+};
+class Choice : public CMessage_Choice {
+ public:
+  Shadow* shadow = nullptr;
+  int* count;
+};
 class One : public CMessage_One {
  public:
   char* text;

@@ -1,0 +1,14 @@
+// Calls of entries by their numbers, without a proxy, as old programs and libraries make them:
+// CkSendMsgBranch(CkIndex_G::poke(nullptr), message, pe, group). What a call is made with is the runtime's afterwards.
+// C++17: reached from charm.h.
+#pragma once
+#include "runtime/registry/ids.h"
+
+void CkSendMsg(int entry, void* message, const CkChareID* chare, int opts = 0);
+void CkSendMsgBranch(int entry, void* message, int pe, CkGroupID group, int opts = 0);
+void CkSendMsgNodeBranch(int entry, void* message, int node, CkGroupID group, int opts = 0);
+void CkBroadcastMsgBranch(int entry, void* message, CkGroupID group, int opts = 0);
+void CkBroadcastMsgNodeBranch(int entry, void* message, CkGroupID group, int opts = 0);
+// To the members of a group on the PEs of this process. Where the entry is [nokeep] they get one message, which none of
+// them owns.
+void CkBroadcastWithinNode(int entry, void* message, CkGroupID group, int opts = 0);

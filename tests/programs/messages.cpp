@@ -1,0 +1,253 @@
+// Messages as readonlys, with conditional fields, with an alloc() of their own; their envelopes; futures by number.
+// Each step of Main is one check.
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "charm++.h"
+
+namespace {
+std::atomic<int> loads{0};  // of this process
+
+void require(bool right, const char* wrong) {
+  if (!right) CkAbort("%s", wrong);
+}
+}  // namespace
+
+// What a parcel may carry.
+class Load : public CkConditional {
+ public:
+  std::vector<double> weights;
+  Load() { ++loads; }
+  ~Load() override { --loads; }
+  void pup(PUP::er& p) { p | weights; }
+};
+
+#include "messages.decl.h"
+
+CProxy_Main mainProxy;
+Rules* rules;
+Rules* noRules;
+
+class Rules : public CMessage_Rules {
+ public:
+  int count;
+  int* limits;
+};
+class Parcel : public CMessage_Parcel {
+ public:
+  Load* load = nullptr;
+  Load* spare = nullptr;
+  int* stamps;
+  int hops = 0;
+};
+class Pooled : public CMessage_Pooled {
+ public:
+  int room;  // how many numbers there are
+  int* numbers() { return reinterpret_cast<int*>(this + 1); }
+  static void* alloc(int type, std::size_t size, int* sizes, int priority, GroupDepNum groups = GroupDepNum{}) {
+    auto* message = static_cast<Pooled*>(CMessage_Pooled::alloc(
+        type, size + sizeof(int) * static_cast<std::size_t>(sizes[0]), nullptr, priority, groups));
+    message->room = sizes[0];
+    return message;
+  }
+};
+class Record : public CMessage_Record {
+ public:
+  int count;
+  int* values;
+};
+
+namespace {
+constexpr int hops = 7;
+constexpr int stamps = 3;
+
+Record* record(int count, int priority_bits = 0) {
+  auto* message = new (count, priority_bits) Record;
+  message->count = count;
+  for (int i = 0; i < count; ++i) message->values[i] = i;
+  return message;
+}
+}  // namespace
+
+class Main : public CBase_Main {
+  CProxy_Posts posts_;
+  int step_ = 0, expected_ = 0;
+  std::size_t size_ = 0;
+  Load* kept_ = nullptr;
+
+ public:
+  Main(CkArgMsg* m) {
+    delete m;
+    mainProxy = thisProxy;
+    rules = new (2) Rules;
+    rules->count = 2;
+    rules->limits[0] = 10;
+    rules->limits[1] = 20;
+    posts_ = CProxy_Posts::ckNew();
+    thisProxy.step();
+  }
+
+  void step() {
+    switch (step_++) {
+      case 0:
+        expected_ = CkNumPes();
+        return posts_.rulesHold();
+      case 1: {  // from PE to PE, packed and unpacked on the way; the message does not grow
+        Parcel* parcel = parcelOf(stamps);
+        size_ = CkGetMsgSize(parcel);
+        parcel->load = new Load;
+        parcel->load->weights = {1.5, 2.5};
+        kept_ = parcel->load;
+        kept_->copyreference();
+        return posts_[CkNumPes() - 1].pass(parcel);
+      }
+      case 2: {  // to all of them
+        expected_ = CkNumPes();
+        Parcel* parcel = parcelOf(0);
+        parcel->spare = new Load;
+        parcel->spare->weights.assign(500, 0.25);
+        return posts_.all(parcel);
+      }
+      case 3: {  // `new` as it is written; the arguments of alloc() are those of new
+        int room = 5;
+        Pooled* pooled = new (&room) Pooled;
+        for (int i = 0; i < pooled->room; ++i) pooled->numbers()[i] = i * i;
+        return posts_[CkNumPes() - 1].pooled(pooled);
+      }
+      case 4:
+        envelopes();
+        return shared();
+      case 5:
+        return thisProxy.futures();
+      default:
+        CkPrintf("all checks passed\n");
+        CkExit();
+    }
+  }
+  void told(bool right) {
+    require(right, "a member found something else than was sent");
+    if (--expected_ == 0) thisProxy.step();
+  }
+
+  static Parcel* parcelOf(int count) {
+    auto* parcel = new (count) Parcel;
+    for (int i = 0; i < count; ++i) parcel->stamps[i] = i;
+    return parcel;
+  }
+  void home(Parcel* parcel) {
+    require(parcel->hops == hops && parcel->load->weights == std::vector<double>{1.5, 2.5} && !parcel->spare,
+            "a parcel has lost its load");
+    require(CkGetMsgSize(parcel) == size_, "a parcel grows on its way");
+    for (int i = 0; i < stamps; ++i) require(parcel->stamps[i] == i, "a parcel has lost its stamps");
+    delete parcel;
+    require(kept_->weights.size() == 2, "a load that the program keeps has gone with its message");
+    kept_->deallocate();
+    kept_ = nullptr;
+    require(loads == 0, "loads are left behind");
+    thisProxy.step();
+  }
+  void pooled(Pooled* pooled) {
+    require(pooled->room == 5 && pooled->numbers()[4] == 16, "a message that allocates itself has changed");
+    delete pooled;
+    thisProxy.step();
+  }
+
+  // What a program may ask of an envelope, and change in it.
+  void envelopes() {
+    Record* message = record(6, 64);
+    envelope* e = UsrToEnv(message);
+    require(EnvToUsr(e) == message, "an envelope leads to another message");
+    require(e->getPriobits() == 64 && e->getPrioWords() == 2 && e->getPrioBytes() == 8, "the length of a priority");
+    require(e->getPrioPtr() == CkPriorityPtr(message), "the place of a priority");
+    require(e->getMsgIdx() == CMessage_Record::__idx && !e->isPacked(), "the class of a message");
+    e->setQueueing(CK_QUEUEING_BFIFO);
+    require(e->getQueueing() == CK_QUEUEING_BFIFO, "how a message is queued");
+    e->setRef(77);
+    require(CkGetRefNum(message) == 77, "the reference number of an envelope");
+    static_cast<unsigned*>(e->getPrioPtr())[0] = 11;
+    static_cast<unsigned*>(e->getPrioPtr())[1] = 12;
+    const std::size_t size = e->getUsersize();
+    e->shrinkUsersize(2 * sizeof(int));
+    require(e->getUsersize() == size - 2 * sizeof(int), "a message that was cut has another size");
+    require(static_cast<unsigned*>(e->getPrioPtr())[0] == 11 && static_cast<unsigned*>(e->getPrioPtr())[1] == 12,
+            "a message that was cut has lost its priority");
+    require(message->values[3] == 3, "a message that was cut has lost more than its end");
+    CkPackMessage(&e);
+    require(e->isPacked(), "a message is not packed");
+    CkUnpackMessage(&e);
+    message = static_cast<Record*>(EnvToUsr(e));
+    require(!e->isPacked() && message->values[3] == 3, "a message is not unpacked");
+    delete message;
+    auto* waits = new (4, 32, GroupDepNum(2)) Record;
+    waits->values[0] = 9;
+    envelope* w = UsrToEnv(waits);
+    w->setGroupDep(posts_.ckGetGroupID(), 1);
+    const std::size_t whole = w->getUsersize();
+    w->setUsersize(whole - 4);
+    require(w->getUsersize() == whole - 4 && w->getGroupDepNum() == 2 && w->getGroupDep(1) == posts_.ckGetGroupID(),
+            "a message that was cut has lost its groups");
+    delete waits;
+    const double numbers[] = {1, 2};
+    CkReductionMsg* sum =
+        CkReductionMsg::unpack(CkReductionMsg::pack(CkReductionMsg::buildNew(sizeof numbers, numbers)));
+    require(sum->getSize() == sizeof numbers && static_cast<double*>(sum->getData())[1] == 2, "a packed reduction");
+    delete sum;
+  }
+
+  // One message, referred to by its sender too: the receiver may not have it for itself.
+  void shared() {
+    Record* message = record(400);
+    CkReferenceMsg(message);
+    expected_ = 1;
+    posts_[CkMyPe()].read(message);
+    require(message->values[399] == 399, "a message that is referred to has gone");
+    CkFreeMsg(message);
+  }
+
+  void futures() {
+    const CkFutureID id = CkCreateFuture().id;
+    posts_[CkNumPes() - 1].answer(id, CkMyPe());
+    Record* answer = static_cast<Record*>(CkWaitReleaseFuture(id));
+    require(answer->count == 5 && answer->values[4] == 4, "an answer to the number of a future");
+    delete answer;
+    // The call that a future is attached to answers by it.
+    Record* question = record(8);
+    const CkFutureID attached = CkCreateAttachedFuture(question);
+    CkSendMsgBranch(CkIndex_Posts::half(nullptr), question, CkNumPes() - 1, posts_.ckGetGroupID());
+    answer = static_cast<Record*>(CkWaitFuture(attached));
+    require(CkProbeFutureID(attached) && answer->count == 4, "the answer to a call with a future");
+    CkReleaseFutureID(attached);
+    delete answer;
+    thisProxy.step();
+  }
+};
+
+class Posts : public CBase_Posts {
+ public:
+  Posts() = default;
+  void rulesHold() {
+    mainProxy.told(rules && rules->count == 2 && rules->limits[0] == 10 && rules->limits[1] == 20 && !noRules);
+  }
+  void pass(Parcel* parcel) {
+    if (++parcel->hops == hops) return mainProxy.home(parcel);
+    thisProxy[(CkMyPe() + 1) % CkNumPes()].pass(parcel);
+  }
+  void all(Parcel* parcel) {
+    const bool right =
+        !parcel->load && parcel->spare && parcel->spare->weights.size() == 500 && parcel->spare->weights[499] == 0.25;
+    delete parcel;
+    mainProxy.told(right);
+  }
+  void pooled(Pooled* message) { mainProxy.pooled(message); }
+  void read(Record* message) { mainProxy.told(message->count == 400 && message->values[200] == 200); }
+  void answer(CkFutureID future, int pe) { CkSendToFutureID(future, record(5), pe); }
+  Record* half(Record* message) {
+    Record* answer = record(message->count / 2);
+    delete message;
+    return answer;
+  }
+};
+
+#include "messages.def.h"
