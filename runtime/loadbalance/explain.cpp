@@ -20,7 +20,6 @@ namespace {
 }
 
 std::string why_nothing(const Decision& d, const Balance& now) {
-  if (!d.refused.empty()) return d.refused;
   if (!d.strategy) return "there is no balancer: +balancer NAME takes one";
   if (d.database.objects.empty()) return "no object takes part";
   const auto movable = std::count_if(d.database.objects.begin(), d.database.objects.end(),
@@ -78,6 +77,8 @@ std::string explain(const Decision& d) {
   std::string lines =
       text("LB step %u, %s: %zu objects on %zu PEs\n", d.database.step,
            d.strategy ? d.strategy->info->classic : "no balancer", d.database.objects.size(), d.database.pes.size());
+  // (Sums over loads that are none say nothing.)
+  if (!d.refused.empty()) return lines + "  nothing is moved: " + d.refused + "\n";
   lines += text("  before:    fullest PE %.4f s, max/avg %.3f", now.max, now.ratio());
   if (d.predicted_before > 0) lines += text(" (step %u had predicted %.3f)", d.database.step - 1, d.predicted_before);
   lines += "\n";
