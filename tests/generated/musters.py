@@ -88,7 +88,7 @@ class MusterText:
             of = "ckGetGroupID"
         factor = f", {m.branching}" if m.branching else ""
         out.append(f"  {section} s = {section}::ckNew({self.proxy(i, e)}.{of}(), members.data(), static_cast<int>(members.size()){factor});")
-        delegate = "  s.ckSectionDelegate(multicasts.ckLocalBranch());"
+        delegate = "  s.ckSectionDelegate(CProxy_CkMulticastMgr(multicasts).ckLocalBranch());"
         out += [delegate] if m.delegated else ["#ifdef REFERENCE", delegate, "#endif"]
         return out + [f"  s.sec(post({c.number}, k));" for c in o.events[::2]] + ["}"]
 
