@@ -5,6 +5,7 @@
 #include "runtime/array/array_manager.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/sdag/machine.h"
+#include "runtime/zero_copy/zero_copy_entries.h"
 
 namespace periapt::sdag {
 
@@ -27,7 +28,18 @@ void Holder::set_leaving() {
   if (machine_) machine_->set_leaving();
 }
 
-void begin(Holder& holder, int entry, Delivery& call) { holder.machine().begin(entry, *body_of(entry), call); }
+namespace {
+// Arguments are kept longer than the call lasts.
+void keep_posted(int entry, Delivery& call) {
+  if (entry_info(entry).flags & ep_nocopypost) [[unlikely]]
+    zero_copy::keep_posted(call.arguments);
+}
+}  // namespace
+
+void begin(Holder& holder, int entry, Delivery& call) {
+  keep_posted(entry, call);
+  holder.machine().begin(entry, *body_of(entry), call);
+}
 
 void beginMessage(Holder& holder, int entry, void* message) {
   holder.machine().begin(entry, *body_of(entry), Message::from_payload(message));
@@ -49,7 +61,12 @@ Key checked_key(int entry, Reference reference) {
 }  // namespace
 
 void arrive(Holder& holder, int entry, Delivery& call, Reference reference) {
+  keep_posted(entry, call);
   Machine& machine = holder.machine();
+  if (machine.number_is_set) [[unlikely]] {
+    machine.number_is_set = false;
+    reference = {machine.number, true};
+  }
   machine.arrive(checked_key(entry, reference), call);
 }
 
@@ -57,6 +74,12 @@ void arriveMessage(Holder& holder, int entry, void* message) {
   Machine& machine = holder.machine();
   const Reference reference{static_cast<std::int64_t>(CkGetRefNum(message)), true};
   machine.arrive(checked_key(entry, reference), Message::from_payload(message));
+}
+
+void numberOfMessage(Holder& holder, void* message) {
+  Machine& machine = holder.machine();
+  machine.number = CkGetRefNum(message);
+  machine.number_is_set = true;
 }
 
 std::string name_of(const ArrayElement& element) {

@@ -38,6 +38,7 @@ class Holder {
   friend void beginMessage(Holder&, int, void*);
   friend void arrive(Holder&, int, Delivery&, Reference);
   friend void arriveMessage(Holder&, int, void*);
+  friend void numberOfMessage(Holder&, void*);
   Machine& machine();
   void gone();
   const ObjectKind& kind_;
@@ -50,6 +51,8 @@ void begin(Holder& holder, int entry, Delivery& call);
 void beginMessage(Holder& holder, int entry, void* message);
 void arrive(Holder& holder, int entry, Delivery& call, Reference reference);
 void arriveMessage(Holder& holder, int entry, void* message);
+// The next call that arrives is made of this message, a reduction's, and has its number (CkCallback::setRefNum()).
+void numberOfMessage(Holder& holder, void* message);
 
 // The reference number of marshalled arguments is the first of them, if that is a number.
 template <class First>

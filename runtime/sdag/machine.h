@@ -51,6 +51,10 @@ class Machine {
   // A line for each when that waits.
   std::string describe();
 
+  // The next call that arrives has this number, whatever its first argument is.
+  std::int64_t number = 0;
+  bool number_is_set = false;
+
  private:
   class Running;
   void stopped() {
