@@ -21,18 +21,22 @@ class BodyText:
         """What stands between the braces."""
         out = []
         if self.main:
-            out.append('serial "begin" { scatter(event); }')
+            out.append(f"{self.serial('begin')} {{ scatter(event); }}")
         else:
             call = self.call("event", "depth + 1", self.b.by_message)
-            out += ["if (depth < 1 + pick(event, 7, 0, 3)) {", f'  serial "deeper" {{ {call} }}', "}"]
+            out += ["if (depth < 1 + pick(event, 7, 0, 3)) {", f"  {self.serial('deeper')} {{ {call} }}", "}"]
         out += self.statements(self.b.tree, "0", 0)
         if self.main:
             check = "".join(f" checkArgument(event, {c});" for c in self.checks)
-            out.append(f'serial "end" {{{check} self.talks.end(event, self.who); run(event, k); }}')
+            out.append(f'{self.serial("end")} {{{check} self.talks.end(event, self.who); run(event, k); }}')
         else:
             out += ["if (depth < 1 + pick(event, 7, 0, 3)) {", "  when back[numberOf(event, depth + 1, 0, 0)](int64_t said) serial { }", "}",
-                    f'serial "told" {{ {self.own}.back(numberOf(event, depth, 0, 0)); }}']
+                    f'{self.serial("told")} {{ {self.own}.back(numberOf(event, depth, 0, 0)); }}']
         return out
+
+    def serial(self, label, word="serial"):
+        """With a label, of which a class has no two."""
+        return f'{word} "{self.b.name}_{label}"'
 
     def head(self, expression):
         if self.heads is None:
@@ -92,7 +96,7 @@ class BodyText:
 
     def ci_when(self, node, path, level):
         if not node.body:
-            return [f"{self.awaits(node.waits, path)} serial \"when\" {{ {' '.join(self.taken(node.waits, path, True))} }}"]
+            return [f"{self.awaits(node.waits, path)} {self.serial(f'when{node.tag}')} {{ {' '.join(self.taken(node.waits, path, True))} }}"]
         inner = [f"  serial {{ {' '.join(self.taken(node.waits, path, False))} }}"] + self.block(node.body[0], path, level)
         last = self.looked(node.waits, True)
         return [self.awaits(node.waits, path) + " {"] + inner + ([f"  serial {{ {' '.join(last)} }}"] if last else []) + ["}"]
@@ -115,18 +119,18 @@ class BodyText:
         tag, behind = (tag for _, tag in node.waits)
         what, number = (f"{of}(event, {self.depth}, {node.tag}, {path})" for of in ("whatOf", "numberOf"))
         ordered = {"array": "!mayMove(event)", "nodegroup": "false"}.get(self.type.kind, "true")
-        return [f"serial \"stream\" {{ for (int i = 0; i < {STREAM}; ++i) {self.own}.flow({what}, i); {self.own}.lull({number}); }}",
+        return [f"{self.serial(f'stream{node.tag}')} {{ for (int i = 0; i < {STREAM}; ++i) {self.own}.flow({what}, i); {self.own}.lull({number}); }}",
                 f"when lull[{number}]({self.type.number} number{behind}) serial {{ }}",
                 self.counting(turn, STREAM),
                 f"  {self.awaits(node.waits[:1], path)} serial {{ {self.step(node.tag, path)} self.talks.flowed(event, what{tag}, at{tag}, {ordered}); }}", "}"]
 
     # -- the others --------------------------------------------------------------------------------------------------
     def ci_serial(self, node, path, level):
-        return [f"{'atomic' if node.tag % 3 == 0 else 'serial'} \"{node.tag}\" {{ {self.step(node.tag, path)} }}"]
+        return [f"{self.serial(f'step{node.tag}', 'atomic' if node.tag % 3 == 0 else 'serial')} {{ {self.step(node.tag, path)} }}"]
 
     def ci_move(self, node, path, level):
         leave = f" leave(event, pick(event, {node.tag}, self.who, 1000));" if self.type.kind == "array" else ""
-        return [f"serial \"move\" {{ {self.step(node.tag, path)}{leave} }}"]
+        return [f"{self.serial(f'move{node.tag}')} {{ {self.step(node.tag, path)}{leave} }}"]
 
     def ci_overlap(self, node, path, level):
         out = ["overlap {"]
@@ -167,7 +171,7 @@ class BodyText:
         return loop if node.trips not in ("0", "chance") else [f"if ({self.head(f'{trips} > 0')}) {{"] + ["  " + x for x in loop] + ["}"]
 
     def ci_call(self, node, path, level):
-        return [f"serial \"call\" {{ {self.step(node.tag, path)} {self.call('event', '1', node.message)} }}",
+        return [f"{self.serial(f'call{node.tag}')} {{ {self.step(node.tag, path)} {self.call('event', '1', node.message)} }}",
                 "when back[numberOf(event, 1, 0, 0)](int64_t said) serial { }"]
 
 

@@ -64,7 +64,7 @@ class Emitter(TalkText, MusterText):
     # -- .ci ---------------------------------------------------------------------------------------------------------
     def ci(self):
         out = [f"mainmodule {self.name} {{", '  include "scene.h";', "  readonly int plan;", "  readonly int magic;", "  readonly CProxy_Main mainProxy;",
-               "  readonly CProxy_Judge judge;", "  readonly CkCallback landing;", "  readonly CProxy_CkMulticastMgr multicasts;"]
+               "  readonly CProxy_Judge judge;", "  readonly CkCallback landing;", "  readonly CkGroupID multicasts;"]
         out += [f"  readonly {i.cpp('CProxy_')} {n};" for n, i in sorted(self.statics.items())]
         out += ["  initnode void registerReducer();", "  message Mail { char bytes[]; int numbers[]; };", "  message Card;", "  message Feed { int numbers[]; };", "  message Post { char bytes[]; };", "  group Judge { entry Judge(); entry void report(); };",
                 "  group OwnMap : CkArrayMap { entry OwnMap(int factor); };"]
@@ -125,9 +125,11 @@ class Emitter(TalkText, MusterText):
     # -- C++ ---------------------------------------------------------------------------------------------------------
     def cpp(self):
         out = ['#include "scene.h"', "struct Mail;", "struct Card;", "struct Feed;", "struct Post;", f'#include "{self.name}.decl.h"', "",
-               "int plan, magic;", "CProxy_Main mainProxy;", "CProxy_Judge judge;", "CkCallback landing;", "CProxy_CkMulticastMgr multicasts;"]
+               "int plan, magic;", "CProxy_Main mainProxy;", "CProxy_Judge judge;", "CkCallback landing;", "CkGroupID multicasts;"]
         out += [f"{i.cpp('CProxy_')} {n};" for n, i in sorted(self.statics.items())]
         out.append(PRELUDE)
+        if any(t.instantiations for t in self.types):  # in Charm++, what templates derive from is there
+            out += ["#ifdef REFERENCE", "#define CK_TEMPLATES_ONLY", f'#include "{self.name}.def.h"', "#undef CK_TEMPLATES_ONLY", "#endif"]
         out += self.tables()
         out += self.talk_tables() + self.muster_table()
         for t in self.types:
@@ -562,10 +564,10 @@ class Emitter(TalkText, MusterText):
                     "                                     CkReduction::tupleElement(sizeof half, &half, CkReduction::min_double)};",
                     "CkReductionMsg* m = CkReductionMsg::buildFromTuple(parts, 3);", f"m->setCallback({callback});", "contribute(m);"]
         if way == "custom":
-            return [f"const std::vector<int> v = contribution(sum, {number}, {who});",
+            return [f"std::vector<int> v = contribution(sum, {number}, {who});",
                     f"{contribute}(v.size() * sizeof(int), v.data(), addedUp{cookie}, {callback});"]
         reducer = {"sum": f"sum_{of}", "most": f"max_{of}", "least": f"min_{of}", "product": f"product_{of}", "both": "bitvec_and_int", "either": "bitvec_or_int"}[way]
-        return [f"const std::vector<{of}> v = contributionOf<{of}>({way}, {number}, {who});",
+        return [f"std::vector<{of}> v = contributionOf<{of}>({way}, {number}, {who});",
                 f"{contribute}(v.size() * sizeof({of}), v.data(), CkReduction::{reducer}{cookie}, {callback});"]
 
     # -- Main --------------------------------------------------------------------------------------------------------

@@ -86,9 +86,10 @@ class MusterText:
         else:
             out += ["  std::vector<int> members;", f"  for (int pe = 0; pe < CkNumPes(); pe += {m.step}) members.insert(members.begin(), pe);"]
             of = "ckGetGroupID"
-        factor = f", {m.branching}" if m.branching else ""
-        out.append(f"  {section} s = {section}::ckNew({self.proxy(i, e)}.{of}(), members.data(), static_cast<int>(members.size()){factor});")
-        delegate = "  s.ckSectionDelegate(multicasts.ckLocalBranch());"
+        factor = f", {m.branching}" if m.branching and m.places else ""
+        make = f"{section} s = {section}::ckNew(" if m.places else f"{section} s("  # as Charm++ has it
+        out.append(f"  {make}{self.proxy(i, e)}.{of}(), members.data(), static_cast<int>(members.size()){factor});")
+        delegate = "  s.ckSectionDelegate(CProxy_CkMulticastMgr(multicasts).ckLocalBranch());"
         out += [delegate] if m.delegated else ["#ifdef REFERENCE", delegate, "#endif"]
         return out + [f"  s.sec(post({c.number}, k));" for c in o.events[::2]] + ["}"]
 
@@ -104,10 +105,12 @@ class MusterText:
         out[1:1] = ["  int rank = -1, muster = 0;"]
         out += ["  }", '  if (rank < 0) return bad(event, "a multicast comes to an object that is no member");',
                 "  switch (plan * 10000 + muster * 10 + self.answered[muster]++) {"]
+        manager = "CProxy_CkMulticastMgr(multicasts).ckLocalBranch()->contribute"
+        contribute = f"CProxySection_{t.own()}::contribute" if t.kind == "array" else manager
         for p, m in musters:
             for n, round in enumerate(m.rounds):
                 out += [f"    case {p.number * 10000 + m.number * 10 + n}: {{"] + \
-                    ["      " + x for x in self.contribution(m.instance, round, f"CProxySection_{t.own()}::contribute", "rank", ", cookie")] + ["      break;", "    }"]
+                    ["      " + x for x in self.contribution(m.instance, round, contribute, "rank", ", cookie")] + ["      break;", "    }"]
         return out + ['    default: bad(event, "a multicast comes a second time");', "  }", "}"]
 
     def declare_musters(self, t):

@@ -576,8 +576,9 @@ def quiet_before(cause, e):
 
 
 def ours_alone(plan):
-    """Whether the plan makes an array away from PE 0, which Charm++ 8.0.1 cannot."""
-    return any(i.kind == "array" and i.anywhere for i in plan.instances)
+    """Whether the plan makes an array away from PE 0, or uses bodies of templates, which Charm++ 8.0.1 cannot."""
+    return any(i.kind == "array" and i.anywhere for i in plan.instances) or \
+        any(e.talk and e.instance.type.instantiations for e in plan.events.values())
 
 
 def one_pe_in_charm(plan):

@@ -71,7 +71,7 @@ class Builder:
         if self.options.source_only:
             return 0, ""
         charmc = self.options.charmc
-        flags = shlex.split(self.options.flags) + (["-DREFERENCE"] if self.options.reference else [])
+        flags = shlex.split(self.options.flags) + (["-DREFERENCE", "-std=c++17"] if self.options.reference else [])
         for command in ([charmc, f"{name}.ci"], [charmc, *flags, "-o", "batch", f"{name}.C", "-module", "CkMulticast"]):
             done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
             if done.returncode != 0:
