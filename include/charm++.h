@@ -38,6 +38,7 @@
 #include "runtime/api/zero_copy.h"
 #include "runtime/array/array_locations.h"
 #include "runtime/array/built_in_maps.h"
+#include "runtime/checkpoint/ck_checkpoint.h"
 #include "runtime/loadbalance/lb_manager.h"
 #include "runtime/registry/ids.h"
 #include "runtime/registry/user_envelope.h"

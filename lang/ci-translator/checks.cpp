@@ -10,11 +10,23 @@ namespace periapt::ci {
 namespace {
 
 /// Messages that every program has without declaring them.
-const std::set<std::string, std::less<>> runtime_messages = {
-    "CkArgMsg",         "CkDataMsg",         "CkMessage",           "CkReductionMsg",
-    "CkMigrateMessage", "CkMarshallMsg",     "CkMarshalledMessage", "CkMcastBaseMsg",
-    "CkEventMsg",       "CkQdMsg",           "CkArrayCreatedMsg",   "CMessage_CkReductionMsg",
-    "CkCcsRequestMsg",  "liveVizRequestMsg", "CkReductionTypesExt", "CkIndexMsg"};
+const std::set<std::string, std::less<>> runtime_messages = {"CkArgMsg",
+                                                             "CkDataMsg",
+                                                             "CkMessage",
+                                                             "CkReductionMsg",
+                                                             "CkMigrateMessage",
+                                                             "CkMarshallMsg",
+                                                             "CkMarshalledMessage",
+                                                             "CkMcastBaseMsg",
+                                                             "CkEventMsg",
+                                                             "CkQdMsg",
+                                                             "CkArrayCreatedMsg",
+                                                             "CMessage_CkReductionMsg",
+                                                             "CkCheckpointStatusMsg",
+                                                             "CkCcsRequestMsg",
+                                                             "liveVizRequestMsg",
+                                                             "CkReductionTypesExt",
+                                                             "CkIndexMsg"};
 
 bool isMigrationConstructor(const Entry& e) {
   return e.isConstructor && takesMessage(e) && e.parameters[0].type.name == "CkMigrateMessage";

@@ -284,10 +284,12 @@ void* localMember(const CProxyElement_NodeGroup& proxy);
 inline int instantiated(int ep, const char* use) { return ep >= 0 ? ep : (not_instantiated(use), ep); }
 
 [[noreturn]] void no_migration_constructor(const char* type);
+// What a mainchare that comes back from a checkpoint gets as its CkMigrateMessage*: its CkArgMsg. Else null.
+inline void* migration_message = nullptr;
 template <class T>
 void migrationConstruct(void* object) {
   if constexpr (std::is_constructible<T, CkMigrateMessage*>::value)
-    new (object) T(static_cast<CkMigrateMessage*>(nullptr));
+    new (object) T(static_cast<CkMigrateMessage*>(migration_message));
   else if constexpr (std::is_default_constructible<T>::value)
     new (object) T();
   else

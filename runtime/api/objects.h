@@ -18,6 +18,7 @@ class ArrayManager;
 class BalanceHook;
 class GroupReduction;
 class LocalElements;
+class PeObjects;
 }  // namespace periapt
 
 #define CHARM_INPLACE_NEW
@@ -100,6 +101,7 @@ class Group : public IrrGroup {
   void barrier(const CkCallback& cb) { contributeData(0, nullptr, CkReduction::nop, &cb, -1); }
 
  private:
+  friend class periapt::PeObjects;
   std::uint32_t next_reduction_ = 0;
   void contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
                       CMK_REFNUM_TYPE user_flag);
@@ -167,6 +169,9 @@ class ArrayElement : public CkMigratable {
   bool ckIsMigratable() const { return migratable_; }
   double getObjTime() const;
   void setObjTime(double seconds);
+  // Where its work is, in the program's own coordinates: for strategies that keep near what is near. To be said before
+  // each AtSync(), as it is forgotten when the element moves.
+  void setObjPosition(double x, double y = 0, double z = 0);
 
   void pup(PUP::er& p) override;
 

@@ -359,13 +359,7 @@ void ArrayManager::leave(ArrayElement* element, Age age) {
 
 void ArrayManager::arrive(std::uint64_t id, int from, Age age, const ElementTravel& travel, const char* bytes,
                           std::size_t size) {
-  const ChareInfo& info = registry().chares[type_];
-  if (info.migration_constructor < 0)
-    fatal("elements of " + std::string(info.name) + " cannot migrate: no migration constructor is registered");
-  construct(id, age, &travel, [&](void* object) {
-    Delivery call;
-    entry_info(info.migration_constructor).call(call, object);
-  });
+  construct(id, age, &travel, [&](void* object) { construct_migrated(type_, object); });
   ArrayElement* element = find(id);
   PUP::fromMem p(bytes, size);
   element->virtual_pup(p);
@@ -377,6 +371,41 @@ void ArrayManager::arrive(std::uint64_t id, int from, Age age, const ElementTrav
   element = find(id);
   if (element && element->usesAtSync && objects_.balance) objects_.balance->arrived(*element, travel.balance);
   broadcasts_.arrived(id, travel.broadcast_epoch, from, age);
+}
+
+// --- elements that come back from a checkpoint -----------------------------------------------------------------------
+
+ArrayManager& ArrayManager::remake(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options,
+                                   bool inserting) {
+  auto* manager = new ArrayManager(objects, id, type, options);
+  GroupRecord& record = objects.group(id.index());
+  record.array = manager;
+  record.type = type;
+  if (objects.balance) objects.balance->arrays_known += CkArrayIndex1D(id.index()).hash64();
+  manager->inserting_ = inserting;
+  manager->filling_first_ = false;
+  manager->reduction_.hold();
+  return *manager;
+}
+
+ArrayElement* ArrayManager::remake(const CkArrayIndex& index, std::uint32_t contributions) {
+  const std::uint64_t id = ids_.id_of(index);
+  ids_.came(id, index);
+  if (find(id)) refuse_second(index, pe_.index);
+  ElementTravel travel{};
+  travel.next_reduction = contributions;
+  construct(id, location().birth(*this, id, index, false), &travel,
+            [&](void* object) { construct_migrated(type_, object); });
+  return find(id);
+}
+
+void ArrayManager::remade() {
+  if (objects_.balance)
+    for (ArrayElement* element : elements_.all())
+      if (element->usesAtSync && element->load_slot_ < 0) objects_.balance->born(*element);
+  // By number: what they do may add or remove some.
+  for (std::size_t i = 0; i < elements_.size(); ++i) elements_.all()[i]->ckJustRestored();
+  if (!inserting_) reduction_.unhold();
 }
 
 // --- insertion -------------------------------------------------------------------------------------------------------

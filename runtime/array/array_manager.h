@@ -168,6 +168,21 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   // Makes an element that comes from PE `from` with this age out of the bytes of its pup().
   void arrive(std::uint64_t id, int from, Age age, const ElementTravel& travel, const char* bytes, std::size_t size);
 
+  // --- elements that come back from a checkpoint, for runtime/checkpoint ---
+  // The array, without elements. No reduction ends here before remade().
+  static ArrayManager& remake(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options,
+                              bool inserting);
+  // An element of it that has given all contributions below `contributions`; its pup() is to be called.
+  ArrayElement* remake(const CkArrayIndex& index, std::uint32_t contributions);
+  // All elements of this PE are there.
+  void remade();
+  void expect(std::size_t elements) {
+    elements_.expect(elements);
+    elements_.expect_any(elements);
+  }
+  static std::uint32_t contributions_of(const ArrayElement* element) { return element->next_reduction_; }
+  bool inserting() const { return inserting_; }
+
   Age age_of(const ArrayElement* element) const { return {element->life_, element->migrations_}; }
   void set_age(ArrayElement* element, Age age) {
     element->life_ = age.life;

@@ -40,6 +40,8 @@ class MapIndex : public BaseIndex {
         entry, [](Delivery&, void* object) { new (object) Map(); }, CkMarshallMsg::__idx, __idx,
         ep_marshalled | ep_constructor);
     CkRegisterDefaultCtor(__idx, constructor);
+    CkRegisterMigCtor(__idx, CkRegisterEp(
+                                 entry, [](Delivery&, void* object) { new (object) Map(); }, 0, __idx, ep_constructor));
   }
 };
 template <class Map, class BaseIndex>

@@ -115,6 +115,70 @@ void Reduction::unhold() {
   advance();
 }
 
+void Reduction::OpenRound::pup(PUP::er& p) {
+  p | number;
+  p | sources;
+  p | population;
+  p | adjust;
+  p | user_flag;
+  p | type;
+  p | reduced;
+  p | callback;
+  p | data;
+}
+void Reduction::State::pup(PUP::er& p) {
+  p | first;
+  p | population;
+  p | client;
+  p | rounds;
+}
+
+Reduction::State Reduction::state() {
+  State state{first_, population_, client_, {}};
+  for (std::size_t i = 0; i < rounds_.size(); ++i) {
+    Round& r = rounds_[i];
+    const Contribution sum = r.sum.result();
+    OpenRound open{static_cast<std::uint32_t>(first_ + i),
+                   sum.sources,
+                   r.population,
+                   r.adjust,
+                   sum.user_flag,
+                   r.sum.type(),
+                   sum.reduced,
+                   r.callback,
+                   {}};
+    const char* data = static_cast<const char*>(sum.data);
+    if (sum.sources > 0) open.data.assign(data, data + sum.size);
+    state.rounds.push_back(std::move(open));
+  }
+  return state;
+}
+
+void Reduction::resume(const State& state) {
+  base_ = first_ = state.first;
+  client_ = state.client;
+  if (!is_root()) return;
+  population_ = state.population;
+  for (const OpenRound& open : state.rounds) {
+    Round& r = round(open.number);
+    r.population += open.population;
+    r.adjust += open.adjust;
+    if (r.callback.isInvalid()) r.callback = open.callback;
+    if (open.sources == 0) continue;
+    r.sum.add(open.type,
+              {const_cast<char*>(open.data.data()), open.data.size(), open.sources, open.reduced, open.user_flag},
+              sender_.next_random());
+    begin(open.number);
+  }
+}
+
+void Reduction::resume_with_member(const State& state, std::uint32_t contributions, bool counted) {
+  hold();
+  resume(state);
+  counted ? arrived(contributions) : static_cast<void>(born());
+  unhold();
+}
+
 void Reduction::begin(std::uint32_t number) {
   Round& r = round(number);
   r.begun = true;

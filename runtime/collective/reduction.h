@@ -49,6 +49,30 @@ class Reduction {
   void contribute(std::uint32_t round, ReducerType type, const chare::Contribution& contribution,
                   const CkCallback* callback);
 
+  // --- checkpoints: what a PE knows when no message of the protocol is on its way ---
+  struct OpenRound {
+    std::uint32_t number = 0, sources = 0;
+    std::int32_t population = 0, adjust = 0, user_flag = -1;
+    ReducerType type = CkReduction::nop;
+    bool reduced = true;
+    CkCallback callback;
+    std::vector<char> data;
+    void pup(PUP::er& p);
+  };
+  struct State {
+    std::uint32_t first = 0;      // open round; what counts is the root's
+    std::int64_t population = 0;  // the root's
+    CkCallback client;
+    std::vector<OpenRound> rounds;
+    void pup(PUP::er& p);
+  };
+  State state();
+  // Begins there, before it has contributors. `state`: of the root, with the rounds of all PEs if this is the root, and
+  // without any if not. Contributors that come by arrived() have been counted.
+  void resume(const State& state);
+  // The same where each place has one contributor, with that one. `counted`: in the state's population.
+  void resume_with_member(const State& state, std::uint32_t contributions, bool counted);
+
   // While contributors are still being made no round is reported.
   void hold() { ++held_; }
   void unhold();

@@ -112,6 +112,16 @@ bool StartGate::create_collections() {
   return true;
 }
 
+void StartGate::open() {
+  std::vector<Message> all;  // collections that objects have made since, and then the rest
+  for (auto& [_, creation] : creations_) all.push_back(std::move(creation));
+  for (Message& message : held_) all.push_back(std::move(message));
+  creations_.clear();
+  held_.clear();
+  pe_.enqueue_front(std::move(all));
+  objects_.started = true;
+}
+
 void StartGate::try_open() {
   if (objects_.started || !complete() || !set_readonlys()) return;
   // In front of what comes from now on, and behind what the creations let go of.

@@ -25,6 +25,8 @@ class StartGate {
   static void announce(PeObjects& objects);
   // Takes what has come to a PE whose gate is closed.
   void hold(Delivery& call);
+  // Opens: what has been made again from a checkpoint is here.
+  void open();
   // Opens if what it waited for has come.
   void try_open();
 

@@ -34,7 +34,10 @@ void give_message(Reduction& reduction, std::uint32_t round, CkReductionMsg* mes
 
 // --- chares and groups -----------------------------------------------------------------------------------------------
 
-Chare::Chare() : thishandle(PeObjects::current().creating.chare) {}
+Chare::Chare() : thishandle(PeObjects::current().creating.chare) {
+  if (thishandle.serial == 0) return;
+  if (periapt::ChareRecord* record = PeObjects::current().find_chare_record(thishandle.serial)) record->base = this;
+}
 
 Chare::~Chare() {
   // Only a chare has a serial number, and only its own PE deletes it.

@@ -11,6 +11,8 @@ struct Part {
   void (*register_entries)() = nullptr;         // in every process, in the same order
   void (*take_options)(char** argv) = nullptr;  // before the processes part: removes its options
   void (*begin)(Pe& pe) = nullptr;              // on each PE, before any object of the program exists
+  // On each PE, behind that: true when this part begins the program (from a checkpoint) instead of new mainchares.
+  bool (*start)(Pe& pe) = nullptr;
 };
 
 }  // namespace periapt

@@ -128,10 +128,12 @@ void begin(Pe& pe) {
     if (part.begin) part.begin(pe);
   for (const Registry::InitCall& call : registry().init_calls)
     if (call.per_pe) call.function();
-  if (pe.index == 0) {
-    make_mainchares(pe);
-    pe.objects->watchdog->start();
-  }
+  bool started = false;
+  for (const Part& part : the_parts)
+    if (part.start && part.start(pe)) started = true;
+  if (pe.index != 0) return;
+  if (!started) make_mainchares(pe);
+  pe.objects->watchdog->start();
 }
 
 // --- end -------------------------------------------------------------------------------------------------------------

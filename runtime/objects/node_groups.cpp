@@ -1,6 +1,7 @@
 // See node_groups.h.
 #include "runtime/objects/node_groups.h"
 
+#include <algorithm>
 #include <deque>
 
 #include "base/fatal.h"
@@ -62,16 +63,49 @@ TreePlace place_of_process(const Process& process) {
 
 // On the first PE of the process.
 void NodeGroups::create(PeObjects& objects, CkGroupID id, int type, int ep, Message message) {
+  make(
+      objects, id, type, [](Record& r) { r.reduction->born(); },
+      [&](void* object) { objects.construct(ep, object, std::move(message)); });
+}
+
+void NodeGroups::remake(PeObjects& objects, CkGroupID id, int type, const Reduction::State& reduction,
+                        std::uint32_t contributions, bool counted, const std::function<void(NodeGroup&)>& unpack) {
+  const auto prepare = [&](Record& r) {
+    r.reduction->resume_with_member(reduction, contributions, counted);
+    r.next_reduction = contributions;
+  };
+  make(objects, id, type, prepare, [&](void* object) {
+    construct_migrated(type, object);
+    unpack(*base(id.idx));
+  });
+}
+
+void NodeGroups::for_each(const Visit& visit) {
+  std::vector<int> made;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [group, r] : records_)
+      if (r->object) made.push_back(group);
+  }
+  std::sort(made.begin(), made.end());
+  for (int group : made) {
+    Record& r = record(group);
+    visit(group, r.type, *r.base, *r.reduction, r.next_reduction);
+  }
+}
+
+void NodeGroups::make(PeObjects& objects, CkGroupID id, int type, const std::function<void(Record&)>& prepare,
+                      const std::function<void(void* object)>& construct) {
   Record& r = record(id.idx);
   r.type = type;
   r.reduction = std::make_unique<Reduction>(*objects.protocols, id.idx, Reduction::Tree::processes,
                                             place_of_process(objects.pe.process), true);
-  r.reduction->born();
+  prepare(r);
   void* object = allocate_object(registry().chares[type].size);
   const Creation outer = objects.creating;
   objects.creating = {};
   objects.creating.group = id;
-  objects.construct(ep, object, std::move(message));
+  construct(object);
   objects.creating = outer;
   std::vector<Message> waiting;
   {

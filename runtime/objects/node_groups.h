@@ -1,11 +1,13 @@
 // Node groups: one member a process, whose entries run on any PE of it.
 #pragma once
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/collective/reduction.h"
 #include "runtime/objects/pe_objects.h"
 
 namespace periapt {
@@ -19,6 +21,12 @@ class NodeGroups {
   void* find(int group);
   NodeGroup* base(int group);
   void create(PeObjects& objects, CkGroupID id, int type, int ep, Message message);
+  // The same of one that comes back from a checkpoint, with a reduction in this state; `unpack` calls its pup().
+  void remake(PeObjects& objects, CkGroupID id, int type, const Reduction::State& reduction,
+              std::uint32_t contributions, bool counted, const std::function<void(NodeGroup&)>& unpack);
+  // Shows the members of this process by number: visit(number, type, member, reduction, contributions).
+  using Visit = std::function<void(int, int, NodeGroup&, Reduction&, std::uint32_t)>;
+  void for_each(const Visit& visit);
   void deliver(PeObjects& objects, Delivery& call);
   void leave_exclusive(PeObjects& objects, const Delivery& call);
   // From NodeGroup's constructor.
@@ -44,6 +52,8 @@ class NodeGroups {
     std::vector<Message> waiting;
   };
   Record& record(int group);
+  void make(PeObjects& objects, CkGroupID id, int type, const std::function<void(Record&)>& prepare,
+            const std::function<void(void* object)>& construct);
 
   std::mutex mutex_;  // of the table and of what comes and goes in a record; records stay where they are
   std::unordered_map<int, std::unique_ptr<Record>> records_;

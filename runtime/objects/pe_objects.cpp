@@ -141,6 +141,49 @@ void PeObjects::forget_chare(std::uint64_t serial) {
   chares_.erase(serial);
 }
 
+// --- objects that come back ------------------------------------------------------------------------------------------
+
+void construct_migrated(int type, void* object) {
+  const ChareInfo& info = registry().chares[static_cast<std::size_t>(type)];
+  if (info.migration_constructor < 0)
+    fatal(std::string(info.name) + " cannot be made again: no migration constructor is registered", "", "",
+          std::string("declare it [migratable] in the .ci file, and give it a constructor ") + info.name +
+              "(CkMigrateMessage*) and a pup()");
+  Delivery call;
+  entry_info(info.migration_constructor).call(call, object);
+}
+
+Chare& PeObjects::remake_chare(std::uint64_t serial, int type) {
+  void* object = allocate_object(registry().chares[static_cast<std::size_t>(type)].size);
+  const Creation outer = std::exchange(creating, {});
+  creating.chare = {pe.index, serial};
+  chares_[serial] = {object, type};
+  construct_migrated(type, object);
+  creating = outer;
+  return *chares_[serial].base;
+}
+
+GroupRecord& PeObjects::remake_group(CkGroupID id, int type, const Reduction::State& reduction,
+                                     std::uint32_t contributions, bool counted) {
+  void* object = allocate_object(registry().chares[static_cast<std::size_t>(type)].size);
+  {
+    GroupRecord& record = group(id.idx);
+    record.type = type;
+    record.object_in_construction = object;
+    record.reduction = std::make_unique<Reduction>(*protocols, id.idx, Reduction::Tree::pes,
+                                                   TreePlace(pe.index, pe.process.pes()), true);
+    record.reduction->resume_with_member(reduction, contributions, counted);
+  }
+  const Creation outer = std::exchange(creating, {});
+  creating.group = id;
+  construct_migrated(type, object);
+  creating = outer;
+  GroupRecord& record = group(id.idx);
+  record.object = object;
+  if (record.base) contributions_of(*static_cast<Group*>(record.base)) = contributions;
+  return record;
+}
+
 // --- sections
 // ---------------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@
 
 #include "base/flat_map.h"
 #include "runtime/api/invoke.h"
+#include "runtime/collective/reduction.h"
 #include "runtime/objects/array_part.h"
 #include "runtime/objects/running_threads.h"
 #include "runtime/registry/packing.h"
@@ -20,7 +21,6 @@ namespace periapt {
 
 class ArrayManager;
 class BalanceHook;
-class Reduction;
 class Futures;
 class PeProtocols;
 class Quiescence;
@@ -29,6 +29,9 @@ class StartGate;
 class Watchdog;
 namespace zero_copy {
 class Posts;
+}
+namespace checkpoint {
+class Checkpoints;
 }
 
 // The whens that wait on a PE (runtime/sdag), for the watchdog.
@@ -56,6 +59,7 @@ struct GroupRecord {
 struct ChareRecord {
   void* object = nullptr;
   int type = -1;
+  Chare* base = nullptr;  // the same object
 };
 
 // What the constructor being run is for: the bases of objects read it.
@@ -83,6 +87,7 @@ class PeObjects {
   std::shared_ptr<Sections> sections;
   std::shared_ptr<StartGate> start_gate;
   std::shared_ptr<Watchdog> watchdog;
+  std::shared_ptr<checkpoint::Checkpoints> checkpoints;
   BalanceHook* balance = nullptr;                 // set by runtime/loadbalance
   std::unique_ptr<WaitingBodies> waiting_bodies;  // set by runtime/sdag; null: there have been none
 
@@ -103,12 +108,21 @@ class PeObjects {
     for (auto& [_, record] : far_groups_)
       if (record.array) visit(*record.array);
   }
+  template <class Visit>
+  void for_each_group(Visit&& visit) {  // visit(number, record), those of PE 0 in the order in which it made them
+    for (std::size_t i = 0; i < groups_.size(); ++i)
+      if (groups_[i].object) visit(static_cast<int>(i), groups_[i]);
+    for (auto& [number, record] : far_groups_)
+      if (record.object) visit(number, record);
+  }
   CkGroupID new_group_id();
   int groups_made() const { return group_serial_; }  // groups, node groups and arrays that this PE has made
   // Runs the constructor `ep` here. `message` holds its arguments.
   void create_group(CkGroupID id, int type, int ep, Message message);
   // What waited for it goes on, before all that came here later.
   void group_ready(CkGroupID id);
+  // The number of the next contribution of a group's member here.
+  static std::uint32_t& contributions_of(Group& member) { return member.next_reduction_; }
   // A call for a collection that is not here: it waits for that.
   void wait_for_collection(Delivery& call) {
     group(static_cast<int>(call.collection)).waiting.push_back(keep(pe, call));
@@ -121,6 +135,24 @@ class PeObjects {
   ChareRecord* find_chare_record(std::uint64_t serial) { return chares_.find(serial); }
   void wait_for_chare(Delivery& call) { waiting_for_chare_[call.element].push_back(keep(pe, call)); }
   void forget_chare(std::uint64_t serial);
+
+  template <class Visit>
+  void for_each_chare(Visit&& visit) {  // visit(serial number, record)
+    chares_.for_each(visit);
+  }
+
+  // --- objects that come back from a checkpoint, for runtime/checkpoint: their migration constructor runs ---
+  // The chare of this number; its pup() is to be called.
+  Chare& remake_chare(std::uint64_t serial, int type);
+  // The member of a group; its pup() is to be called, and then group_ready(). For the rest: Reduction.
+  GroupRecord& remake_group(CkGroupID id, int type, const Reduction::State& reduction, std::uint32_t contributions,
+                            bool counted);
+  std::uint64_t chares_made() const { return chare_serial_; }
+  // New chares and collections get higher numbers.
+  void continue_numbers(std::uint64_t chares, int groups) {
+    chare_serial_ = chares;
+    group_serial_ = groups;
+  }
 
   // Sections that callbacks refer to, on the PE that made them.
   std::uint64_t keep_section(const CProxySection_ArrayBase& section);
@@ -168,6 +200,13 @@ class PeObjects {
   std::uint64_t chare_serial_ = 0;
   int group_serial_ = 0;
 };
+
+// Has a migration constructor: array elements, and what is [migratable].
+inline bool is_migratable(int type) {
+  return registry().chares[static_cast<std::size_t>(type)].migration_constructor >= 0;
+}
+// Runs it.
+void construct_migrated(int type, void* object);
 
 // Storage of an object of a chare class; its entry functions construct in it.
 void* allocate_object(std::size_t bytes);

@@ -1,8 +1,9 @@
 // The one file that names all parts above the chares. A part is a folder of floor 4, and one line here.
 #include "runtime/program/parts.h"
 
+#include "runtime/checkpoint/part.h"
 #include "runtime/loadbalance/part.h"
 
 namespace periapt::program {
-std::vector<Part> parts() { return {loadbalance::part()}; }
+std::vector<Part> parts() { return {loadbalance::part(), checkpoint::part()}; }
 }  // namespace periapt::program

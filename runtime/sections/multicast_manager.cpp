@@ -13,6 +13,7 @@ void construct(periapt::Delivery& call, void* object) {
   periapt::Arg<int> branching(in);
   new (object) CkMulticastMgr(branching.move());
 }
+void construct_migrated(periapt::Delivery&, void* object) { periapt::migrationConstruct<CkMulticastMgr>(object); }
 
 // Lives as long as the section.
 struct Client {
@@ -34,6 +35,8 @@ void CkMulticastMgr::register_class() {
   Index::__idx = CkRegisterChare("CkMulticastMgr", sizeof(CkMulticastMgr), TypeGroup);
   Index::ep_constructor = CkRegisterEp("CkMulticastMgr(int branching)", construct, CkMarshallMsg::__idx, Index::__idx,
                                        periapt::ep_marshalled | periapt::ep_constructor);
+  CkRegisterMigCtor(Index::__idx, CkRegisterEp("CkMulticastMgr(CkMigrateMessage*)", construct_migrated, 0, Index::__idx,
+                                               periapt::ep_constructor));
 }
 
 CkGroupID CProxy_CkMulticastMgr::ckNew(int branching, unsigned int, unsigned int, const CkEntryOptions* options) {

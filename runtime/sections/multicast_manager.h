@@ -11,6 +11,7 @@ class CkMulticastMgr : public CkDelegateMgr {
       : branching_(branching) {}
   explicit CkMulticastMgr(CkMigrateMessage* m) : CkDelegateMgr(m) {}
   static void register_class();
+  void pup(PUP::er& p) override { p | branching_; }
 
   void initDelegateMgr(CProxy* proxy, int opts = 0) override;
   PERIAPT_SECTION_CONTRIBUTE()

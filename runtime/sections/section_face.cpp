@@ -36,6 +36,10 @@ void pup_sections(PUP::er& p, std::vector<CkSectionID>& sections) {
   p | n;
   sections.resize(n);
   for (CkSectionID& section : sections) section.pup(p);
+  if (!p.isUnpacking() || !p.isCheckpoint() || sections.empty() || !sections[0]._cookie.names_section()) return;
+  // Its tree was of an earlier run: here it is another section of the same members.
+  for (CkSectionID& section : sections) section._cookie = CkSectionInfo(section._cookie.aid);
+  periapt::name_section(sections);
 }
 // Without a name: it is used once.
 std::vector<CkSectionID> unnamed(const CkGroupID& group, const int* pes, int count) {

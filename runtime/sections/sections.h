@@ -33,6 +33,9 @@ class Sections {
 
   // Gives a section made here its name.
   void name(std::vector<CkSectionID>& parts);
+  // How many have got one; after a restart those of the earlier run count too.
+  std::uint32_t made() const { return made_; }
+  void continue_numbers(std::uint32_t made) { made_ = made; }
   // From anywhere. The message is addressed to its entry.
   void multicast(const std::vector<CkSectionID>& parts, Message message);
   // One that came here.

@@ -24,6 +24,12 @@ class AllGather : public CBase_AllGather {
  public:
   AllGather(int bytes, int way, int seed);
   explicit AllGather(CkMigrateMessage*) {}
+  // Between gathers: the blocks of one that runs are addresses.
+  void pup(PUP::er& p) {
+    p | bytes_;
+    p | way_;
+    p | gather_;
+  }
 
   void init(void* result, void* piece, int index, CkCallback done);
   void take(int gather, int step, int count, int* indices, int bytes, char* pieces);

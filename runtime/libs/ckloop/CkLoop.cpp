@@ -163,8 +163,11 @@ void run_loop(Loop* loop, bool waits, void* result, REDUCTION_TYPE type, const C
 
 }  // namespace
 
-FuncCkLoop::FuncCkLoop(CProxy_LoopHelper helpers) {
-  helpers_of_process.store(new CProxy_LoopHelper(helpers), std::memory_order_release);
+FuncCkLoop::FuncCkLoop(CProxy_LoopHelper helpers) : helpers_(helpers) { begin(); }
+void FuncCkLoop::begin() { helpers_of_process.store(new CProxy_LoopHelper(helpers_), std::memory_order_release); }
+void FuncCkLoop::pup(PUP::er& p) {
+  p | helpers_;
+  if (p.isUnpacking()) begin();
 }
 void FuncCkLoop::exit() { helpers_of_process.store(nullptr, std::memory_order_release); }
 

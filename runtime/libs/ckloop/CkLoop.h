@@ -6,7 +6,12 @@ class FuncCkLoop : public CBase_FuncCkLoop {
  public:
   explicit FuncCkLoop(CProxy_LoopHelper helpers);
   explicit FuncCkLoop(CkMigrateMessage*) {}
+  void pup(PUP::er& p);
   void exit();
+
+ private:
+  void begin();
+  CProxy_LoopHelper helpers_;
 };
 
 class LoopHelper : public CBase_LoopHelper {

@@ -1,6 +1,22 @@
 // See completion.h.
 #include "completion.h"
 
+void CompletionDetector::Counts::pup(PUP::er& p) {
+  p | done;
+  p | produced;
+  p | consumed;
+}
+void CompletionDetector::pup(PUP::er& p) {
+  p | here_;
+  p | wave_;
+  p | last_;
+  p | runs_;
+  p | all_produced_;
+  p | producers_;
+  p | on_all_produced_;
+  p | on_finish_;
+}
+
 void CompletionDetector::start_detection(int producers, CkCallback start, CkCallback all_produced, CkCallback finish,
                                          int) {
   if (runs_)

@@ -16,6 +16,7 @@ class CompletionDetector : public CBase_CompletionDetector {
  public:
   CompletionDetector() = default;
   explicit CompletionDetector(CkMigrateMessage*) {}
+  void pup(PUP::er& p);
 
   // For objects on this PE, by ckLocalBranch().
   void produce(int events = 1) { here_.produced += events; }
@@ -29,6 +30,7 @@ class CompletionDetector : public CBase_CompletionDetector {
  private:
   struct Counts {
     int done = 0, produced = 0, consumed = 0;
+    void pup(PUP::er& p);
   };
   void count();
 

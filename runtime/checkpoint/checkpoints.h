@@ -1,0 +1,93 @@
+// Checkpoints of a run: when one is written, by whom, and how the program goes on; and the restart from one.
+//
+// PE 0 leads. When asked for a checkpoint it waits for quiescence, and then goes twice around all PEs: first each tells
+// how many messages it has created and processed, and then each writes its parts and tells that again. When both sums
+// of both rounds are the same, nothing moved from the first answer to the last part (the four counters of
+// quiescence.h), and what was written is one state of the program. If something did move (a timer, another callback of
+// the same quiescence) the parts are thrown away, and PE 0 waits for the next quiescence. Then it writes the manifest.
+//
+// For a restart each process makes its readonlys and mainchares on its first PE, then each PE all else. When all have
+// said so and their messages have been delivered, PE 0 calls what was to be called after the checkpoint.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/checkpoint/manifest.h"
+#include "runtime/checkpoint/snapshot.h"
+#include "runtime/collective/quiescence.h"
+
+namespace periapt::checkpoint {
+
+class Checkpoints {
+ public:
+  explicit Checkpoints(Pe& pe) : pe_(pe) {}
+  static void register_entries();
+  static Checkpoints& of(Pe& pe) { return *pe.objects->checkpoints; }
+
+  // Asks PE 0.
+  static void start(const std::string& folder, const Afterwards& afterwards, int writers);
+  // On each PE, at the start of a run.
+  void restart(const std::string& folder);
+
+ private:
+  // What a PE is told before it writes.
+  struct Order {
+    std::uint64_t id;
+    std::int32_t number, writers;
+  };
+  struct Answer {
+    Quiescence::Counts counts;
+    std::uint64_t pe_bytes = 0, process_bytes = 0, program_bytes = 0;
+    std::int32_t pe = 0;
+    bool good = true;  // else the reason stands behind this
+  };
+  struct Ask {
+    std::int32_t writers;
+    Afterwards afterwards;
+  };
+  // PE 0, while a checkpoint is asked for.
+  struct Run {
+    std::string folder;
+    Afterwards afterwards;
+    int writers = 0;
+    Manifest manifest;
+    std::uint64_t began_ns = 0;
+    int answers = 0;
+    Quiescence::Counts before, after;
+    std::uint64_t bytes = 0;
+    std::string failure;
+  };
+
+  static void on_ask(Pe&, Delivery&);
+  static void on_prepare(Pe&, Delivery&);
+  static void on_counts(Pe&, Delivery&);
+  static void on_write(Pe&, Delivery&);
+  static void on_turn(Pe&, Delivery&);
+  static void on_written(Pe&, Delivery&);
+  static void on_process_restored(Pe&, Delivery&);
+  static void on_restored(Pe&, Delivery&);
+
+  Quiescence::Counts counts() const { return {pe_.created, pe_.processed}; }
+  void wait_for_quiescence();
+  void prepare();
+  void prepared(const Quiescence::Counts& counts);
+  void write();
+  void written(const Answer& answer, const std::string& failure);
+  void end_round();
+  void end(std::string failure);
+  void restore(const std::string& folder);
+  void all_restored();
+
+  Pe& pe_;
+  // Of the checkpoint that is being written.
+  Order order_{};
+  std::string folder_;
+  Afterwards afterwards_;  // PE 0
+  std::optional<Run> run_;
+  int writers_ = 0;  // as many as the last time
+  int restored_ = 0;
+};
+
+}  // namespace periapt::checkpoint

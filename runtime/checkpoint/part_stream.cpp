@@ -1,0 +1,147 @@
+// See part_stream.h.
+#include "runtime/checkpoint/part_stream.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/fatal.h"
+
+namespace periapt::checkpoint {
+
+const char* name_of(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::end:
+      return "end";
+    case RecordKind::registered:
+      return "names of what the program registers";
+    case RecordKind::readonlys:
+      return "readonlys";
+    case RecordKind::callback:
+      return "callback";
+    case RecordKind::mainchare:
+      return "mainchare";
+    case RecordKind::numbers:
+      return "numbers";
+    case RecordKind::reduction:
+      return "reduction";
+    case RecordKind::array:
+      return "array";
+    case RecordKind::chare:
+      return "chare";
+    case RecordKind::group:
+      return "group";
+    case RecordKind::node_group:
+      return "node group";
+    case RecordKind::places:
+      return "elements";
+  }
+  return "unknown record";
+}
+
+void refuse(const std::string& folder, const std::string& why) {
+  fatal("the checkpoint in " + folder + " cannot be used: " + why, "+restart", "",
+        "periapt-checkpoint " + folder + " says what is in it; start without +restart, or from another checkpoint");
+}
+
+// --- packing ---------------------------------------------------------------------------------------------------------
+
+PackPart::PackPart(const std::string& path, std::uint64_t seed) : er(IS_PACKING, IS_CHECKPOINT), blocks_(path, seed) {
+  start_ = cursor_ = reinterpret_cast<std::uintptr_t>(blocks_.room());
+  end_ = start_ + block_bytes;
+}
+
+void PackPart::flush() {
+  const std::size_t bytes = cursor_ - start_;
+  blocks_.write(bytes);
+  flushed_ += bytes;
+  cursor_ = start_;
+}
+
+void PackPart::bytes(void* p, std::size_t n, std::size_t itemSize, PUP::dataType) {
+  const char* from = static_cast<const char*>(p);
+  for (std::size_t left = n * itemSize; left > 0;) {
+    if (cursor_ == end_) flush();
+    const std::size_t part = std::min<std::size_t>(left, end_ - cursor_);
+    std::memcpy(reinterpret_cast<void*>(cursor_), from, part);
+    cursor_ += part;
+    from += part;
+    left -= part;
+  }
+}
+
+void PackPart::begin_record(const RecordHead& head) {
+  RecordHead copy = head;
+  bytes(&copy, 1, sizeof copy, PUP::Tbyte);
+  record_end_ = size() + head.bytes;
+}
+
+void PackPart::end_record(const std::string& what) {
+  if (size() == record_end_) return;
+  fatal("pup() of " + what + " packs another number of bytes than it says when sizing: " +
+            std::to_string(static_cast<std::int64_t>(size() - record_end_)) + " more",
+        "a checkpoint is written", "pup() does something else when packing than when sizing",
+        "pup the same members in both, whatever p.isSizing() says");
+}
+
+Status PackPart::close() {
+  if (cursor_ != start_) flush();
+  return blocks_.close();
+}
+
+// --- unpacking -------------------------------------------------------------------------------------------------------
+
+UnpackPart::UnpackPart(const std::string& path, std::uint64_t bytes, std::uint64_t seed)
+    : er(IS_UNPACKING, IS_CHECKPOINT), path_(path) {
+  if (Status status = blocks_.open(path, bytes, seed); !status.ok())
+    refuse(path.substr(0, path.rfind("/checkpoint.")), status.message());
+}
+
+bool UnpackPart::refill() {
+  taken_ += cursor_ - start_;
+  Result<std::span<const char>> block = blocks_.next();
+  if (!block) refuse(path_.substr(0, path_.rfind("/checkpoint.")), block.message());
+  start_ = cursor_ = reinterpret_cast<std::uintptr_t>(block->data());
+  end_ = start_ + block->size();
+  return !block->empty();
+}
+
+void UnpackPart::bytes(void* p, std::size_t n, std::size_t itemSize, PUP::dataType) {
+  if (n > SIZE_MAX / itemSize || n * itemSize > remaining()) PUP::detail::raise_overrun(*this, n, itemSize);
+  char* to = static_cast<char*>(p);
+  for (std::size_t left = n * itemSize; left > 0;) {
+    if (cursor_ == end_ && !refill()) PUP::detail::raise_overrun(*this, left, 1);
+    const std::size_t part = std::min<std::size_t>(left, end_ - cursor_);
+    std::memcpy(to, reinterpret_cast<const void*>(cursor_), part);
+    cursor_ += part;
+    to += part;
+    left -= part;
+  }
+}
+
+void UnpackPart::pass_over(std::size_t bytes) {
+  while (bytes > 0) {
+    if (cursor_ == end_ && !refill()) PUP::detail::raise_overrun(*this, bytes, 1);
+    const std::size_t part = std::min<std::size_t>(bytes, end_ - cursor_);
+    cursor_ += part;
+    bytes -= part;
+  }
+}
+
+RecordHead UnpackPart::next() {
+  if (record_end_ != PUP::unbounded) pass_over(record_end_ - size());
+  record_end_ = PUP::unbounded;
+  RecordHead head;
+  if (cursor_ == end_ && !refill()) return head;
+  bytes(&head, 1, sizeof head, PUP::Tbyte);
+  record_end_ = size() + head.bytes;
+  return head;
+}
+
+void UnpackPart::check_taken(std::size_t begin, std::size_t bytes, const std::string& what) const {
+  if (size() - begin == bytes) return;
+  fatal("pup() of " + what + " unpacked " + std::to_string(size() - begin) + " of " + std::to_string(bytes) + " bytes",
+        "+restart", "pup() does something else when unpacking than when packing, or the class has other members now",
+        "pup the same members in both, in the same order");
+}
+
+}  // namespace periapt::checkpoint
