@@ -80,12 +80,6 @@ class Heir : public CBase_Heir {
   void inherit() {}
 };
 
-class Counted : public CBase_Counted {
-  Counted_SDAG_CODE
-
-      public : Counted() {}
-};
-
 class Victim : public CBase_Victim {
  public:
   Victim() {}
@@ -162,8 +156,6 @@ class Victim : public CBase_Victim {
     if (mistake == "instance of a template entry") thisProxy[2].any(1.5);
     if (mistake == "number of a message") CkSetRefNum(CkDataMsg::buildNew(4, "four"), 1L << 32);
     if (mistake == "number of a callback") CkCallback(CkCallback::ckExit).setRefNum(-(1L << 32));
-    if (mistake == "number of a call") CProxy_Counted(CProxy_Counted::ckNew(CkMyPe())).numbered(1L << 48);
-    if (mistake == "number of a when") CProxy_Counted(CProxy_Counted::ckNew(CkMyPe())).awaits(1L << 48);
     if (mistake == "element that needs arguments") CProxy_Heir(CProxy_Heir::ckNew())[3].inherit();
     if (mistake == "map of another dimension") {
       CkArrayOptions options(2, 2);

@@ -42,8 +42,6 @@ MISTAKES = {
     "number of a message": (1, ["reference number 4294967296 of a message or callback is too large", r"Victim\[2\]"], LAYOUTS),
     "number of a callback": (1, ["reference number -4294967296 of a message or callback is too large", r"Victim\[2\]"],
                              LAYOUTS),
-    "number of a call": (1, ["reference number 281474976710656 of .*numbered.* is too large", "first argument"], LAYOUTS),
-    "number of a when": (1, ["reference number 281474976710656 is too large", "a when waits for it"], LAYOUTS),
     "element that needs arguments": (1, [r"Heir\[3\] is to be created by a message to it, but its class has no constructor",
                                          r"entry Heir\(\)"], LAYOUTS),
     "map of another dimension": (1, ["Simple1DFileMap is the map of an array of 2 dimensions", "use ReadFileMap"], LAYOUTS),
