@@ -1,6 +1,7 @@
 // Each cell sends its right neighbour all that a round of it waits for, in any order, and orders to move in between:
 // the sum of what the bodies have seen is known. See bodies.ci.
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <random>
 #include <string>
@@ -31,6 +32,16 @@ constexpr int rounds = 6, bufferCount = 5;
 void require(bool right, const char* what) {
   if (!right) CkAbort("%s: the sum is another one", what);
 }
+// As a trace would.
+class Scatters : public periapt::SerialObserver {
+ public:
+  std::atomic<int> begun{0}, ended{0};
+  void on_serial(periapt::Pe&, const periapt::SerialBlock& block, bool begins) override {
+    if (std::string(block.label) == "scatter" && std::string(block.place).find("bodies.ci:") != std::string::npos)
+      ++(begins ? begun : ended);
+  }
+} scatters;
+const bool is_watched = (periapt::SerialBlocks::observer = &scatters, true);
 }  // namespace
 
 void Known::pup(PUP::er& p) { p | parts_; }
@@ -99,6 +110,7 @@ class Main : public CBase_Main {
   }
   void startBuffers() { CProxy_Buffers(CProxy_Buffers::ckNew(bufferCount)).run(); }
   void passed() {
+    require(is_watched && scatters.begun > 0 && scatters.begun == scatters.ended, "serial blocks that were told");
     CkPrintf("all checks passed\n");
     CkExit();
   }
