@@ -12,6 +12,7 @@ class BodyChecker {
       : items_(items), chare_(chare), out_(out) {}
 
   void run() {
+    checkBases();
     for (const Entry* entry : entriesOf(chare_)) {
       if (isStructured(chare_, *entry)) checkEntry(*entry);
       if (!entry->body) continue;
@@ -25,6 +26,18 @@ class BodyChecker {
 
  private:
   static constexpr std::size_t awaited_max = 64;  // of one when: machine.cpp
+
+  /// One machine an object (runtime/sdag/holder.h).
+  void checkBases() {
+    std::vector<const Type*> with;
+    for (const Type& base : chare_.bases)
+      if (inheritsBodies(items_, base)) with.push_back(&base);
+    if (with.size() > 1)
+      out_.error(with[1]->span,
+                 "'" + chare_.name + "' inherits bodies of entries from two bases, '" + with[0]->plain() + "' and '" +
+                     with[1]->plain() + "'",
+                 "only one base may have them: turn those of one into methods, or derive one base from the other");
+  }
 
   void checkEntry(const Entry& entry) {
     const std::string what = entry.body ? "has a body" : "is waited for by a when";
@@ -77,9 +90,10 @@ class BodyChecker {
                             : "did you mean '" + std::string(near) + "'?");
   }
 
-  /// The reference number of a message is set by CkSetRefNum(); of other calls it is the first argument.
+  /// The reference number of a message is set by CkSetRefNum(), of a reduction's result by the callback's setRefNum();
+  /// of other calls it is the first argument.
   void checkReference(const Awaited& awaited, const Entry& entry) {
-    if (takesMessage(entry)) return;
+    if (takesMessage(entry) || entry.has("reductiontarget")) return;
     const bool none = entry.parameters.empty();
     if (!none && !entry.parameters[0].length) return;
     out_.error(awaited.referenceSpan,

@@ -412,6 +412,9 @@ class DefEmitter {
   void reductionCall(const ChareNames& names, const std::string& header, const Entry& entry) {
     out_.line(header + "void " + names.index + "::_call_redn_wrapper_" + entry.name +
               "(periapt::Delivery& impl_call, void* impl_obj) {");
+    if (isTrigger(names.chare, entry))
+      out_.line("  periapt::sdag::numberOfMessage(periapt::sdag::holder<" + names.local +
+                ">(impl_obj), impl_call.arguments);");
     const bool any = !entry.parameters.empty();
     if (any) out_.line("  periapt::ReductionArgs impl_in(impl_call);");
     const auto array = std::find_if(entry.parameters.begin(), entry.parameters.end(),

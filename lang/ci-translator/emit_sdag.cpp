@@ -185,8 +185,23 @@ void BodyEmitter::steps(const Lowered& lowered) {
   out_.line("  };");
 }
 
+/// What the checks cannot know: whether the first argument is a number.
+void BodyEmitter::numberExists(const LoweredAwaited& lowered) {
+  const Awaited& awaited = *lowered.awaited;
+  if (lowered.fragment < 0 || awaited.parameters.empty() || takesMessage(awaited)) return;
+  const AwaitedEntry found = awaitedEntry(items_, names_.chare, awaited);
+  if (found.entry && found.entry->has("reductiontarget")) return;
+  const std::string type = heldType(awaited.parameters[0]);
+  if (type == "int") return;
+  out_.line("  static_assert(periapt::sdag::refers<" + type + ">, \"" + place_(awaited.span.begin) + ": calls of '" +
+            awaited.name +
+            "' have no reference number, which is the first argument if that is a number: nothing could " +
+            "ever reach this when\");");
+}
+
 void BodyEmitter::awaited(const Lowered& lowered) {
   if (lowered.awaited.empty()) return;
+  for (const LoweredAwaited& a : lowered.awaited) numberExists(a);
   out_.line("  static constexpr periapt::sdag::Awaited impl_awaited[] = {");
   for (std::size_t i = 0; i < lowered.awaited.size(); ++i) {
     const LoweredAwaited& a = lowered.awaited[i];

@@ -12,6 +12,8 @@
 
 namespace periapt::ci {
 
+struct LoweredAwaited;
+
 class BodyEmitter {
  public:
   using Place = std::function<std::string(std::size_t offset)>;  ///< "hello.ci:12"
@@ -35,6 +37,7 @@ class BodyEmitter {
   struct Lowered;
   void steps(const Lowered& lowered);
   void awaited(const Lowered& lowered);
+  void numberExists(const LoweredAwaited& lowered);
   void fragments(const Entry& entry, const Lowered& lowered);
   std::string argumentsOf(const Chare& chare, const Entry& entry) const;
 

@@ -246,4 +246,10 @@ bool hasBodies(const Chare& chare) {
   return std::any_of(entries.begin(), entries.end(), [](const Entry* e) { return e->body.has_value(); });
 }
 
+bool inheritsBodies(const std::vector<Item>& items, const Type& base) {
+  const Chare* chare = findChare(items, base);
+  return chare && (hasBodies(*chare) || std::any_of(chare->bases.begin(), chare->bases.end(),
+                                                    [&](const Type& deeper) { return inheritsBodies(items, deeper); }));
+}
+
 }  // namespace periapt::ci

@@ -82,5 +82,7 @@ bool isTrigger(const Chare& chare, const Entry& entry);
 bool isStructured(const Chare& chare, const Entry& entry);
 /// Any of the chare's entries is.
 bool hasBodies(const Chare& chare);
+/// The base, as far as this file declares it, or one of its own does.
+bool inheritsBodies(const std::vector<Item>& items, const Type& base);
 
 }  // namespace periapt::ci

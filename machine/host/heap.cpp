@@ -21,6 +21,10 @@ constexpr std::size_t kTrimBytes = std::size_t{32} << 20;  // given back by one 
 constexpr unsigned char kScribble = 0xDB;
 constexpr std::size_t kFetchAhead = 12;  // lines of blocks that came back, fetched before they are allocated
 constexpr std::size_t kScribbleBytes = 1024;
+// What another PE has just read lies in its caches too, so that writing it waits for each line. Of blocks of this size
+// on, so many are used in turn: when one is written again, most of its lines are nowhere else.
+constexpr unsigned kFirstInTurn = size_class::of(std::size_t{32} << 10);
+constexpr std::uint64_t kInTurn = 8;
 
 Block* block_at(std::uint64_t entry) { return reinterpret_cast<Block*>(entry & kAddressMask); }
 
@@ -67,8 +71,10 @@ Heap::~Heap() {
 // ---- allocating
 
 void* Heap::allocate_slow(unsigned size_class) {
-  if (size_class >= kFirstBig || came_back_[size_class].empty()) take_returns();
-  if (size_class >= kFirstBig) return allocate_big(size_class);
+  const bool big = size_class >= kFirstBig;
+  const bool one_more = !big && size_class >= kFirstInTurn && carved_[size_class] < kInTurn;
+  if (big || (came_back_[size_class].empty() && !one_more)) take_returns();
+  if (big) return allocate_big(size_class);
   ClassList& list = lists_[size_class];
   std::vector<Block*>& came_back = came_back_[size_class];
   Block* block;

@@ -4,6 +4,7 @@
 
 #include "machine/shm/transport.h"
 #include "machine/tcp/transport.h"
+#include "machine/verbs/transport.h"
 
 namespace periapt::machine {
 
@@ -11,6 +12,7 @@ const std::vector<const ucx::TransportFactory*>& transports() {
   static const std::vector<const ucx::TransportFactory*> all = {
       &shm::factory,
       &tcp::factory,
+      &verbs::factory,
   };
   return all;
 }

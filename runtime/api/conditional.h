@@ -8,7 +8,7 @@
 #include "runtime/pup/pup.h"
 #include "runtime/registry/messages.h"
 
-// What conditional fields point to: counts who holds it. A message gives up its share when it is deleted, or packed;
+// What conditional fields point to: counts its holders. A message gives up its share when it is deleted, or packed;
 // a program that keeps the object too takes a share of its own with copyreference(), and ends it with deallocate().
 class CkConditional {
   int shares_ = 1;

@@ -169,6 +169,9 @@ class ArrayElement : public CkMigratable {
   bool ckIsMigratable() const { return migratable_; }
   double getObjTime() const;
   void setObjTime(double seconds);
+  // Where its work is, in the program's own coordinates: for strategies that keep near what is near. To be said before
+  // each AtSync(), as it is forgotten when the element moves.
+  void setObjPosition(double x, double y = 0, double z = 0);
 
   void pup(PUP::er& p) override;
 

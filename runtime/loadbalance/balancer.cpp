@@ -89,6 +89,7 @@ int Balancer::add(ArrayElement& element, const BalanceTravel& state) {
   Record& record = records_[number];
   record.element = &element;
   record.state = state;
+  record.position = {};
   set_record(element, number);
   meter_.seconds(number) = 0;
   traffic_.set_name(number, name_of(*pe_.objects, {element.ckGetArrayID().index(), element.ckGetID()}));
@@ -118,8 +119,13 @@ void Balancer::born(ArrayElement& element) {
 }
 
 void Balancer::arrived(ArrayElement& element, const BalanceTravel& travel) {
-  set_record(element, -1);
+  Position position;
+  if (record_of(element) >= 0) {  // its pup() said where it is
+    position = records_[record_of(element)].position;
+    remove(element);
+  }
   Record& record = records_[add(element, travel)];
+  record.position = position;
   if (record.state.moved) {
     record.state.moved = false;
     moving_ = true;
@@ -151,6 +157,14 @@ double Balancer::load(const ArrayElement& element) const {
 void Balancer::set_load(ArrayElement& element, double seconds) {
   records_[record_of(element)].state.seconds = seconds;
   meter_.up_to_now(record_of(element)) = 0;
+}
+std::string Balancer::describe(const ObjectLoad& object) {
+  ArrayManager* const array = find_array(*Pe::current()->objects, CkArrayID(CkGroupID{object.array}));
+  return array ? array->describe(object.element) : "element " + std::to_string(object.element);
+}
+void Balancer::set_position(ArrayElement& element, Position position) {
+  if (record_of(element) < 0) born(element);  // called from its constructor
+  records_[record_of(element)].position = position;
 }
 
 std::string Balancer::describe_waiting() const {
@@ -281,6 +295,11 @@ LoadDatabase Balancer::own_loads() {
   own.step = step_;
   own.communication = traffic_.recorded();
   own.pes.push_back({meter_.wall(), meter_.idle(), options().object_only ? 0 : meter_.background(), speed_, true});
+  auto place = [&own](std::size_t object, const Record& record) {
+    if (!record.position.given()) return;
+    own.positions.resize(own.objects.size());
+    own.positions[object] = record.position;
+  };
   // Elements of bound arrays move together: one object.
   std::unordered_map<const Location*, std::unordered_map<std::uint64_t, std::size_t>> bound;
   for (std::size_t i = 0; i < records_.size(); ++i) {
@@ -295,12 +314,15 @@ LoadDatabase Balancer::own_loads() {
       if (!first) {
         own.objects[known->second].seconds += seconds;
         own.objects[known->second].migratable &= migratable;
+        place(known->second, record);
         continue;
       }
     }
     const ElementName name = name_of(*pe_.objects, {manager.id().index(), element.ckGetID()});
     own.objects.push_back({name.array, name.element, pe_.index, seconds, 0, migratable});
+    place(own.objects.size() - 1, record);
   }
+  if (!own.positions.empty()) own.positions.resize(own.objects.size());
   return own;
 }
 
@@ -401,6 +423,11 @@ using periapt::loadbalance::Balancer;
 void LBTurnInstrumentOn() { Balancer::of(*Pe::current()).turn_instrument(true); }
 void LBTurnInstrumentOff() { Balancer::of(*Pe::current()).turn_instrument(false); }
 void LBClearLoads() { Balancer::of(*Pe::current()).clear_loads(); }
+void ArrayElement::setObjPosition(double x, double y, double z) {
+  if (!usesAtSync) return;
+  Balancer::of(*Pe::current())
+      .set_position(*this, {static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)});
+}
 void LBDefaultCreate(const char* name) { periapt::loadbalance::set_default_strategy(name); }
 
 namespace periapt::loadbalance {

@@ -68,6 +68,9 @@ class Balancer : public BalanceHook {
   void order(int pe, const std::vector<Move>& moves, int expected);
   void order_resume(int pe, std::uint32_t step);
 
+  // "Piece[3]", where its array is known here.
+  static std::string describe(const ObjectLoad& object);
+  void set_position(ArrayElement& element, Position position);
   void turn_instrument(bool on);
   void clear_loads();
 
@@ -76,6 +79,7 @@ class Balancer : public BalanceHook {
     ArrayElement* element = nullptr;  // null: free
     std::uint32_t serial = 0;         // of uses of this place
     BalanceTravel state;              // seconds: those the element came with; the meter has the rest
+    Position position;                // as it said since it is here
   };
   static void on_ready(Pe&, Delivery&);
   static void on_probe(Pe&, Delivery&);

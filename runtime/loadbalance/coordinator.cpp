@@ -8,12 +8,19 @@
 
 #include "base/clock.h"
 #include "base/fatal.h"
+#include "base/log.h"
 #include "runtime/converse/cmi.h"
+#include "runtime/loadbalance/explain.h"
 #include "runtime/loadbalance/model.h"
 #include "runtime/loadbalance/options.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt::loadbalance {
+
+Coordinator::Coordinator(Balancer& balancer, int pes)
+    : balancer_(balancer), answers_(pes), loads_(pes), ready_(pes, true) {
+  if (options().model) history_.emplace(*options().model);
+}
 
 bool Coordinator::Sum::operator==(const Sum& other) const {
   return total.members == other.total.members && total.waiting == other.total.waiting &&
@@ -39,7 +46,7 @@ void Coordinator::ask(State state) {
 }
 
 bool Coordinator::wants_loads() const {
-  return options().strategy(step_) || options().debug > 0 || !options().record.empty();
+  return options().strategy(step_) || options().debug > 0 || options().explain || !options().record.empty();
 }
 
 Coordinator::Sum Coordinator::sum() const {
@@ -112,20 +119,28 @@ void Coordinator::decide() {
   LoadDatabase database;
   database.step = step_;
   for (LoadDatabase& own : loads_) {
-    database.pes.insert(database.pes.end(), own.pes.begin(), own.pes.end());
-    database.objects.insert(database.objects.end(), own.objects.begin(), own.objects.end());
-    database.communication.insert(database.communication.end(), own.communication.begin(), own.communication.end());
+    database.append(own);
     own = {};
   }
   if (!options().record.empty()) record(database);
   const double start = clock::seconds();
-  const Assignment assignment = strategy ? strategy->solve(database) : present(database);
-  if (options().debug > 0) print(database, assignment, strategy, clock::seconds() - start);
-  if (const std::string wrong = check_assignment(database, assignment); !wrong.empty())
-    fatal("the balancer " + std::string(strategy->info->classic) +
-              " gave an assignment that cannot be carried out: " + wrong,
-          "load balancing, step " + std::to_string(step_), "a mistake in the strategy",
-          "a test of it with the same database will show it");
+  if (history_) {
+    history_->add(database);
+    database = history_->expected(std::move(database));
+  }
+  Assignment assignment = present(database);
+  // A mistake of a strategy, or a load that the program set and that is none, costs a step and not the run.
+  std::string wrong;
+  if (strategy) wrong = strategy->answer(database, &assignment);
+  if (!wrong.empty()) log::warn("load balancing, step " + std::to_string(step_) + ": nothing is moved, as " + wrong);
+  const double seconds = clock::seconds() - start;
+  if (options().debug > 0) print(database, assignment, strategy, seconds);
+  if (options().explain) {
+    const Decision decision{database,       assignment, strategy,          wrong, seconds, predicted_,
+                            moved_seconds_, moved_,     Balancer::describe};
+    CmiPrintf("%s", explain(decision).c_str());
+    predicted_ = balance_of(database, assignment).ratio();
+  }
 
   std::vector<std::vector<Balancer::Move>> moves(pes());
   std::vector<int> expected(pes());
@@ -138,13 +153,17 @@ void Coordinator::decide() {
     ++count;
   }
   if (count == 0) return resume();
+  moved_ = count;
+  moving_since_ = clock::seconds();
   state_ = State::moving;
   outstanding_ = pes();
   for (int pe = 0; pe < pes(); ++pe) balancer_.order(pe, moves[pe], expected[pe]);
 }
 
 void Coordinator::settled() {
-  if (--outstanding_ == 0) resume();
+  if (--outstanding_ > 0) return;
+  moved_seconds_ = clock::seconds() - moving_since_;
+  resume();
 }
 
 void Coordinator::resume() {

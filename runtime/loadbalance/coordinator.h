@@ -1,12 +1,15 @@
 // The one PE that decides when a step is complete, runs the strategy and hands out its result. See balancer.h.
 #pragma once
+#include <optional>
+
 #include "runtime/loadbalance/balancer.h"
+#include "runtime/loadbalance/load_model.h"
 
 namespace periapt::loadbalance {
 
 class Coordinator {
  public:
-  Coordinator(Balancer& balancer, int pes) : balancer_(balancer), answers_(pes), loads_(pes), ready_(pes, true) {}
+  Coordinator(Balancer& balancer, int pes);
 
   void ready(int pe, std::uint32_t step);
   void answer(int pe, const Count& count, LoadDatabase loads);
@@ -38,6 +41,11 @@ class Coordinator {
   Sum before_;  // of the last round
   bool have_before_ = false;
   int outstanding_ = 0;
+
+  std::optional<LoadHistory> history_;  // with +LBModel
+  // Of the step before: what it said of this one, and what its moves took.
+  double predicted_ = 0, moved_seconds_ = 0, moving_since_ = 0;
+  int moved_ = 0;
 };
 
 }  // namespace periapt::loadbalance

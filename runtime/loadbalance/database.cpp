@@ -28,7 +28,18 @@ void LoadDatabase::pup(PUP::er& p) {
   p | step;
   p | pes;
   p | objects;
+  p | positions;
   p | communication;
+}
+void LoadDatabase::append(const LoadDatabase& part) {
+  if (!part.positions.empty() || !positions.empty()) {
+    positions.resize(objects.size());
+    positions.insert(positions.end(), part.positions.begin(), part.positions.end());
+    positions.resize(objects.size() + part.objects.size());
+  }
+  pes.insert(pes.end(), part.pes.begin(), part.pes.end());
+  objects.insert(objects.end(), part.objects.begin(), part.objects.end());
+  communication.insert(communication.end(), part.communication.begin(), part.communication.end());
 }
 
 using nlohmann::json;
@@ -41,13 +52,18 @@ std::string to_json(const LoadDatabase& database) {
                    {"background_s", pe.background},
                    {"speed", pe.speed},
                    {"available", pe.available}});
-  for (const ObjectLoad& o : database.objects)
+  for (std::size_t i = 0; i < database.objects.size(); ++i) {
+    const ObjectLoad& o = database.objects[i];
     objects.push_back({{"array", o.array},
                        {"element", o.element},
                        {"pe", o.pe},
                        {"load_s", o.seconds},
                        {"bytes", o.bytes},
                        {"migratable", o.migratable}});
+    if (i >= database.positions.size() || !database.positions[i].given()) continue;
+    const Position& at = database.positions[i];
+    objects.back()["position"] = {at.x, at.y, at.z};
+  }
   for (const Communication& c : database.communication)
     communication.push_back({{"from", {c.from.array, c.from.element}},
                              {"to", {c.to.array, c.to.element}},
@@ -67,7 +83,12 @@ bool from_json(const std::string& text, LoadDatabase* database, std::string* err
   };
   try {
     const json all = json::parse(text);
-    if (all.at("version") != 1) throw std::runtime_error("its version is not 1");
+    const json& version = all.at("version");
+    if (version.is_number_integer() && version > 1)
+      throw std::runtime_error(
+          "its version is " + version.dump() +
+          ", and this program reads versions up to 1: take the lb-lab of the Periapt that wrote it");
+    if (version != 1) throw std::runtime_error("its version is not 1");
     LoadDatabase read;
     read.step = all.at("step").get<std::uint32_t>();
     for (const json& pe : all.at("pes")) {
@@ -83,7 +104,12 @@ bool from_json(const std::string& text, LoadDatabase* database, std::string* err
       const int pe = read.objects.back().pe;
       if (pe < 0 || static_cast<std::size_t>(pe) >= read.pes.size())
         throw std::runtime_error("an object is on PE " + std::to_string(pe) + ", which is not in \"pes\"");
+      if (!o.contains("position")) continue;
+      const json& at = o.at("position");
+      read.positions.resize(read.objects.size());
+      read.positions.back() = {at.at(0).get<float>(), at.at(1).get<float>(), at.at(2).get<float>()};
     }
+    if (!read.positions.empty()) read.positions.resize(read.objects.size());
     auto name = [](const json& value) {
       return ElementName{value.at(0).get<std::int32_t>(), value.at(1).get<std::uint64_t>()};
     };

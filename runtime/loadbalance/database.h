@@ -2,8 +2,10 @@
 // the same code runs in a program, in a test and on recorded steps (tools/lb-lab). PEs are known by their place in
 // `pes` alone, so a database may also describe a part of a machine, or groups of PEs.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,13 @@ struct ObjectLoad {
   bool migratable = true;
 };
 
+// Where an object's work is, in the program's own coordinates. Not a number: it gave none.
+struct Position {
+  float x = std::numeric_limits<float>::quiet_NaN(), y = x, z = x;
+  bool given() const { return std::isfinite(x) && std::isfinite(y) && std::isfinite(z); }
+  float operator[](int axis) const { return axis == 0 ? x : axis == 1 ? y : z; }
+};
+
 // An element of an array. (Bound arrays: of the one that the others are bound to.)
 struct ElementName {
   std::int32_t array = 0;
@@ -49,14 +58,18 @@ struct Communication {
 
 }  // namespace periapt::loadbalance
 PUPbytes(periapt::loadbalance::ObjectLoad);  // there are many
+PUPbytes(periapt::loadbalance::Position);
 namespace periapt::loadbalance {
 
 struct LoadDatabase {
   std::uint32_t step = 0;
   std::vector<PeLoad> pes;
   std::vector<ObjectLoad> objects;
+  std::vector<Position> positions;           // of the objects, in their order; empty when none gave one
   std::vector<Communication> communication;  // recorded when the strategy wants it; a pair may stand here several times
   void pup(PUP::er& p);
+  // Adds the PEs of another part of the machine, whose objects name PEs by their place in the whole already.
+  void append(const LoadDatabase& part);
 };
 
 // objects[i] goes to PE assignment[i].

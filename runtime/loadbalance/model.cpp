@@ -2,55 +2,20 @@
 #include "runtime/loadbalance/model.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <cmath>
 
 namespace periapt::loadbalance {
 
-namespace {
-// visit(object that sends, object that receives, of which communication)
-template <class Visit>
-void for_each_pair(const LoadDatabase& database, Visit visit) {
-  if (database.communication.empty()) return;
-  std::unordered_map<ElementName, std::size_t> objects;
-  for (std::size_t i = 0; i < database.objects.size(); ++i)
-    objects[{database.objects[i].array, database.objects[i].element}] = i;
-  for (const Communication& c : database.communication) {
-    const auto from = objects.find(c.from), to = objects.find(c.to);
-    if (from != objects.end() && to != objects.end() && from != to) visit(from->second, to->second, c);
-  }
-}
-}  // namespace
-
-std::vector<std::vector<Partner>> partners_of(const LoadDatabase& database) {
-  std::vector<std::vector<Partner>> all(database.objects.size());
-  for_each_pair(database, [&](std::size_t from, std::size_t to, const Communication& c) {
-    all[from].push_back({to, c.messages, c.bytes});
-    all[to].push_back({from, c.messages, c.bytes});
-  });
-  // One entry for each partner.
-  for (std::vector<Partner>& partners : all) {
-    std::sort(partners.begin(), partners.end(), [](const Partner& a, const Partner& b) { return a.object < b.object; });
-    std::size_t kept = 0;
-    for (const Partner& partner : partners) {
-      if (kept > 0 && partners[kept - 1].object == partner.object) {
-        partners[kept - 1].messages += partner.messages;
-        partners[kept - 1].bytes += partner.bytes;
-      } else {
-        partners[kept++] = partner;
-      }
-    }
-    partners.resize(kept);
-  }
-  return all;
-}
-
 Crossing crossing_of(const LoadDatabase& database, const Assignment& assignment) {
   Crossing crossing;
-  for_each_pair(database, [&](std::size_t from, std::size_t to, const Communication& c) {
-    if (assignment[from] == assignment[to]) return;
+  if (database.communication.empty()) return crossing;
+  const ObjectIndex index(database);
+  for (const Communication& c : database.communication) {
+    const std::uint32_t from = index.find(c.from), to = index.find(c.to);
+    if (from == ObjectIndex::none || to == ObjectIndex::none || assignment[from] == assignment[to]) continue;
     crossing.messages += c.messages;
     crossing.bytes += c.bytes;
-  });
+  }
   return crossing;
 }
 
@@ -101,6 +66,60 @@ double lower_bound(const LoadDatabase& database) {
   }
   for (double load : fixed) bound = std::max(bound, load);
   return speed > 0 ? std::max(bound, work / speed) : bound;
+}
+
+Capacity capacity_of(const LoadDatabase& database) {
+  std::vector<double> base;
+  for (const PeLoad& pe : database.pes) base.push_back(pe.background);
+  double work = 0;
+  for (const ObjectLoad& object : database.objects) {
+    if (object.migratable)
+      work += object.seconds * database.pes[object.pe].speed;
+    else
+      base[object.pe] += object.seconds;
+  }
+  // The emptiest PEs take the work, as water finds its level.
+  std::vector<std::size_t> order;
+  for (std::size_t pe = 0; pe < base.size(); ++pe)
+    if (database.pes[pe].available) order.push_back(pe);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return base[a] < base[b]; });
+  Capacity capacity{0, std::vector<double>(base.size())};
+  double speed = 0, filled = 0;  // of the PEs below the level; speed * base of them
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    speed += database.pes[order[k]].speed;
+    filled += database.pes[order[k]].speed * base[order[k]];
+    capacity.level = (work + filled) / speed;
+    if (k + 1 < order.size() && capacity.level <= base[order[k + 1]]) break;
+  }
+  for (std::size_t pe : order) capacity.work[pe] = std::max(0.0, capacity.level - base[pe]) * database.pes[pe].speed;
+  return capacity;
+}
+
+namespace {
+// Within these bounds the sums of any strategy are numbers.
+bool is_amount(double value) { return value >= 0 && value <= 1e12; }
+}  // namespace
+
+std::string check_database(const LoadDatabase& database) {
+  for (std::size_t i = 0; i < database.pes.size(); ++i) {
+    const PeLoad& pe = database.pes[i];
+    if (!is_amount(pe.background))
+      return "the background of PE " + std::to_string(i) + " is " + std::to_string(pe.background) + " s";
+    if (!(pe.speed >= 1e-12 && pe.speed <= 1e12))
+      return "the speed of PE " + std::to_string(i) + " is " + std::to_string(pe.speed);
+  }
+  for (const ObjectLoad& object : database.objects) {
+    const auto name = [&] {
+      return "element " + std::to_string(object.element) + " of array " + std::to_string(object.array);
+    };
+    if (object.pe < 0 || static_cast<std::size_t>(object.pe) >= database.pes.size())
+      return name() + " is on PE " + std::to_string(object.pe) + " of " + std::to_string(database.pes.size());
+    if (!is_amount(object.seconds)) return "the load of " + name() + " is " + std::to_string(object.seconds) + " s";
+  }
+  if (!database.positions.empty() && database.positions.size() != database.objects.size())
+    return std::to_string(database.positions.size()) + " positions for " + std::to_string(database.objects.size()) +
+           " objects";
+  return "";
 }
 
 std::string check_assignment(const LoadDatabase& database, const Assignment& assignment) {

@@ -2,6 +2,7 @@
 // objects.
 #pragma once
 #include "runtime/loadbalance/database.h"
+#include "runtime/loadbalance/partners.h"
 
 namespace periapt::loadbalance {
 
@@ -15,13 +16,6 @@ struct Balance {
 inline double seconds_on(const LoadDatabase& database, const ObjectLoad& object, int pe) {
   return object.seconds * database.pes[object.pe].speed / database.pes[pe].speed;
 }
-// What an object exchanges with another one, both ways together.
-struct Partner {
-  std::size_t object;
-  std::uint64_t messages, bytes;
-};
-// By object. What is exchanged with elements that are no objects is left out.
-std::vector<std::vector<Partner>> partners_of(const LoadDatabase& database);
 // What would pass between objects on different PEs.
 struct Crossing {
   std::uint64_t messages = 0, bytes = 0;
@@ -35,6 +29,16 @@ Assignment present(const LoadDatabase& database);
 // No assignment can have a smaller maximum: the mean over PEs, the largest single object, the fullest PE with what
 // cannot leave it.
 double lower_bound(const LoadDatabase& database);
+// What is left of the mean over PEs when nothing stands in the way: the level to which available PEs are filled when
+// all that can move is spread evenly, and, by PE, how much work then fits on each (0 where one is fuller, or not
+// available).
+struct Capacity {
+  double level = 0;
+  std::vector<double> work;
+};
+Capacity capacity_of(const LoadDatabase& database);
+// Empty when strategies can work on it. Otherwise, what is wrong: a load that is no number, a PE that there is not.
+std::string check_database(const LoadDatabase& database);
 // Empty when it is one: every object on an existing and available PE, what cannot move where it was. Otherwise, what is
 // wrong with it.
 std::string check_assignment(const LoadDatabase& database, const Assignment& assignment);

@@ -19,11 +19,25 @@ std::optional<Strategy> linked;
   std::printf("Strategies for +balancer:\n");
   for (const StrategyInfo& s : strategies()) {
     std::printf("  %-16s %s\n", s.classic, s.summary);
+    if (const std::string missing = s.missing ? s.missing() : ""; !missing.empty())
+      std::printf("    (cannot run here: %s)\n", missing.c_str());
     for (const StrategyOption& o : s.options) std::printf("    :%s=%g  %s\n", o.name, o.standard, o.meaning);
   }
   std::printf("Options follow a colon, separated by commas: GreedyCommLB:tolerance=1.2,message_bytes=500.\n");
   std::printf("Several +balancer options are used one after the other, a step each.\n");
+  std::printf("Load models for +LBModel: what strategies take an object's load to be until the next step.\n");
+  for (const LoadModelInfo& m : load_models()) {
+    std::printf("  %-16s %s\n", m.name, m.summary);
+    for (const StrategyOption& o : m.options) std::printf("    :%s=%g  %s\n", o.name, o.standard, o.meaning);
+  }
   std::exit(0);
+}
+
+LoadModel wanted_model(const std::string& text) {
+  Complaint complaint;
+  if (std::optional<LoadModel> model = read_load_model(text, &complaint)) return *model;
+  complaint.where = "the command line";
+  fatal(complaint);
 }
 
 Strategy wanted(const std::string& text, const char* where) {
@@ -56,7 +70,9 @@ void take_options(char** argv) {
   }
   if (o.sequence.empty() && linked) o.sequence.push_back(*linked);
   if (CmiGetArgString(argv, "+LBRecord", &text)) o.record = text;
+  if (CmiGetArgString(argv, "+LBModel", &text)) o.model = wanted_model(text);
   CmiGetArgInt(argv, "+LBDebug", &o.debug);
+  o.explain = CmiGetArgFlag(argv, "+lb-explain");
   CmiGetArgInt(argv, "+LBCentPE", &o.center);
   if (o.center < 0) fatal("+LBCentPE " + std::to_string(o.center) + " is no PE", "the command line");
   o.off = CmiGetArgFlag(argv, "+LBOff");

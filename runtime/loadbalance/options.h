@@ -3,14 +3,16 @@
 #include <string>
 #include <vector>
 
-#include "runtime/loadbalance/strategy.h"
+#include "runtime/loadbalance/load_model.h"
 
 namespace periapt::loadbalance {
 
 struct Options {
   std::vector<Strategy> sequence;  // +balancer: one step each, the last one from then on
   std::string record;              // +LBRecord: a file that gets the database of each step, a line each
+  std::optional<LoadModel> model;  // +LBModel: what loads strategies see; none: as measured
   int debug = 0;                   // +LBDebug: 1 a line a step, 2 the load of each PE too
+  bool explain = false;            // +lb-explain: what each step found, did, and why
   int center = 0;                  // +LBCentPE: where strategies run
   bool off = false;                // +LBOff: nothing is measured or moved
   bool object_only = false;        // +LBObjOnly, +LBNoBackground: as if nothing else ran

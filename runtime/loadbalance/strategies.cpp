@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/nearest.h"
+#include "runtime/loadbalance/model.h"
 #include "runtime/loadbalance/strategy.h"
 
 namespace periapt::loadbalance {
@@ -38,6 +39,15 @@ double& StrategyOptions::operator[](std::string_view name) {
 }
 double StrategyOptions::operator[](std::string_view name) const { return const_cast<StrategyOptions&>(*this)[name]; }
 
+std::string Strategy::answer(const LoadDatabase& database, Assignment* assignment) const {
+  *assignment = present(database);
+  if (std::string wrong = check_database(database); !wrong.empty()) return wrong;
+  Assignment found = solve(database);
+  std::string wrong = check_assignment(database, found);
+  if (wrong.empty()) *assignment = std::move(found);
+  return wrong.empty() ? wrong : "what " + std::string(info->name) + " says cannot be carried out: " + wrong;
+}
+
 namespace {
 constexpr const char* see_help = "+balancer help lists balancers and their options";
 
@@ -54,33 +64,32 @@ Complaint no_such_strategy(const std::string& name) {
           "+balancer help lists them"};
 }
 
-Complaint no_such_option(const StrategyInfo& strategy, const std::string& name) {
-  const std::string what = "the balancer " + std::string(strategy.classic) + " has no option " + name;
-  if (strategy.options.empty()) return {what, "", "it has no options", see_help};
+Complaint no_such_option(const OptionOwner& owner, const std::string& name) {
+  const std::string what = "the " + std::string(owner.kind) + " " + owner.title + " has no option " + name;
+  if (owner.options.empty()) return {what, "", "it has no options", see_help};
   std::vector<std::string_view> known;
-  for (const StrategyOption& option : strategy.options) known.push_back(option.name);
+  for (const StrategyOption& option : owner.options) known.push_back(option.name);
   return {what, "", "did you mean " + nearest(name, known) + "?", see_help};
 }
 
 // One "name=value". False, and a complaint, when it is none.
-bool read_option(const std::string& text, Strategy& strategy, Complaint* complaint) {
-  const StrategyInfo& info = *strategy.info;
+bool read_option(const std::string& text, const OptionOwner& owner, StrategyOptions& values, Complaint* complaint) {
   const std::size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
   const StrategyOption* option = nullptr;
-  for (const StrategyOption& known : info.options)
+  for (const StrategyOption& known : owner.options)
     if (name == known.name) option = &known;
   if (!option) {
-    *complaint = no_such_option(info, name);
+    *complaint = no_such_option(owner, name);
     return false;
   }
   const std::string written = equals == std::string::npos ? "" : text.substr(equals + 1);
-  const std::string of = "the option " + name + " of the balancer " + info.classic;
+  const std::string of = "the option " + name + " of the " + owner.kind + " " + owner.title;
   double value = 0;
   const auto [end, error] = std::from_chars(written.data(), written.data() + written.size(), value);
   if (error != std::errc() || end != written.data() + written.size() || !std::isfinite(value)) {
     *complaint = {of + " is given as '" + written + "', which is no number", "", option->meaning,
-                  "write it as " + std::string(info.name) + ":" + name + "=" + number(option->standard)};
+                  "write it as " + std::string(owner.example) + ":" + name + "=" + number(option->standard)};
     return false;
   }
   if (value < option->least || value > option->most) {
@@ -88,23 +97,36 @@ bool read_option(const std::string& text, Strategy& strategy, Complaint* complai
                   "give it a value from " + number(option->least) + " to " + number(option->most)};
     return false;
   }
-  strategy.options[name] = value;
+  values[name] = value;
   return true;
 }
 }  // namespace
 
-std::optional<Strategy> read_strategy(const std::string& text, Complaint* complaint) {
+bool read_options(const std::string& text, const OptionOwner& owner, StrategyOptions& values, Complaint* complaint) {
   const std::size_t colon = text.find(':');
-  const StrategyInfo* info = find_strategy(text.substr(0, colon));
+  if (colon == std::string::npos) return true;
+  std::istringstream options(text.substr(colon + 1) + ",");
+  for (std::string option; std::getline(options, option, ',');)
+    if (!read_option(option, owner, values, complaint)) return false;
+  return true;
+}
+
+std::optional<Strategy> read_strategy(const std::string& text, Complaint* complaint) {
+  const std::string name = text.substr(0, text.find(':'));
+  const StrategyInfo* info = find_strategy(name);
   if (!info) {
-    *complaint = no_such_strategy(text.substr(0, colon));
+    *complaint = no_such_strategy(name);
+    return std::nullopt;
+  }
+  if (const std::string missing = info->missing ? info->missing() : ""; !missing.empty()) {
+    *complaint = {"the balancer " + std::string(info->classic) + " cannot run here: " + missing, "",
+                  "it uses a library that is not part of Periapt",
+                  "install it (scripts/packages.txt has its packages), or take RecBipartLB, which needs none"};
     return std::nullopt;
   }
   Strategy strategy(*info);
-  if (colon == std::string::npos) return strategy;
-  std::istringstream options(text.substr(colon + 1) + ",");
-  for (std::string option; std::getline(options, option, ',');)
-    if (!read_option(option, strategy, complaint)) return std::nullopt;
+  const OptionOwner owner{"balancer", info->classic, info->name, info->options};
+  if (!read_options(text, owner, strategy.options, complaint)) return std::nullopt;
   return strategy;
 }
 

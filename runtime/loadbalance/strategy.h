@@ -33,6 +33,16 @@ class StrategyOptions {
   std::vector<std::pair<std::string_view, double>> values_;
 };
 
+// What has options that a person writes behind a colon.
+struct OptionOwner {
+  const char* kind;     // "balancer"
+  const char* title;    // as messages name it: "GreedyRefineLB"
+  const char* example;  // as it is written: "GreedyRefine"
+  const std::vector<StrategyOption>& options;
+};
+// Reads "NAME:option=value,..." into *values. False, and a complaint, when something is wrong with it.
+bool read_options(const std::string& text, const OptionOwner& owner, StrategyOptions& values, Complaint* complaint);
+
 using Solve = Assignment (*)(const LoadDatabase&, const StrategyOptions&);
 
 struct StrategyInfo {
@@ -42,12 +52,17 @@ struct StrategyInfo {
   Solve solve;
   std::vector<StrategyOption> options = {};
   bool communication = false;  // wants LoadDatabase::communication, which is recorded for this strategy alone
+  // Why it cannot run on this machine; empty when it can. Null: it runs everywhere.
+  std::string (*missing)() = nullptr;
 };
 
 // A strategy with values for its options.
 struct Strategy {
   explicit Strategy(const StrategyInfo& info) : info(&info), options(info.options) {}
   Assignment solve(const LoadDatabase& database) const { return info->solve(database, options); }
+  // The same between two looks: at the database, and at what came out. Empty: *assignment can be carried out.
+  // Otherwise, what is wrong, and *assignment is to leave all where it is.
+  std::string answer(const LoadDatabase& database, Assignment* assignment) const;
 
   const StrategyInfo* info;
   StrategyOptions options;

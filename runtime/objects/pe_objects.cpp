@@ -9,6 +9,7 @@
 #include "runtime/collective/reduction.h"
 #include "runtime/objects/futures.h"
 #include "runtime/objects/protocols.h"
+#include "runtime/objects/serial_block.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -221,7 +222,11 @@ std::string describe_running(const Pe& pe) {
   if (!pe.running) return "";
   const EntryInfo& entry = entry_info(pe.running->entry);
   if (entry.target == Target::runtime || entry.target == Target::converse) return entry.name;
-  return describe_object(entry, pe.running->object) + "::" + entry.name;
+  std::string text = describe_object(entry, pe.running->object) + "::" + entry.name;
+  if (const SerialBlock* block = SerialBlocks::running ? SerialBlocks::running(pe) : nullptr)
+    text += std::string(", in serial ") + (*block->label ? "\"" + std::string(block->label) + "\" " : "") + "(" +
+            block->place + ")";
+  return text;
 }
 
 }  // namespace periapt

@@ -21,4 +21,10 @@ const Procedure* body_of(int entry);
 // Null: no when of its class waits for it.
 const ArgumentsType* type_of_trigger(int entry);
 
+// Before the first message comes: all that is registered is known, to the whens of all classes.
+void complete_bodies();
+// Whether any when asks for messages of the entry with a reference number; without one.
+bool wants_number(int entry);
+bool wants_any(int entry);
+
 }  // namespace periapt::sdag

@@ -5,6 +5,7 @@
 #include "runtime/array/array_manager.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/sdag/machine.h"
+#include "runtime/zero_copy/zero_copy_entries.h"
 
 namespace periapt::sdag {
 
@@ -27,37 +28,58 @@ void Holder::set_leaving() {
   if (machine_) machine_->set_leaving();
 }
 
-std::int64_t no_reference() { return any_reference; }
-
-void refuse_reference(int entry, std::int64_t number) {
-  fatal("reference number " + std::to_string(number) + " of " + entry_name(entry) +
-            " is too large: it has to lie between " + std::to_string(any_reference + 1) + " and " +
-            std::to_string(reference_max),
-        describe_running(*Pe::current()),
-        "the first argument of an entry that a when waits for is its reference number",
-        "send smaller numbers, or let another argument be the first");
+namespace {
+// Arguments are kept longer than the call lasts.
+void keep_posted(int entry, Delivery& call) {
+  if (entry_info(entry).flags & ep_nocopypost) [[unlikely]]
+    zero_copy::keep_posted(call.arguments);
 }
+}  // namespace
 
 void begin(Holder& holder, int entry, Delivery& call) {
-  const Procedure& body = *body_of(entry);
-  holder.machine().begin(entry, body, body.type ? std::make_unique<Held>(call) : nullptr);
+  keep_posted(entry, call);
+  holder.machine().begin(entry, *body_of(entry), call);
 }
 
 void beginMessage(Holder& holder, int entry, void* message) {
-  holder.machine().begin(entry, *body_of(entry), std::make_unique<Held>(Message::from_payload(message)));
+  holder.machine().begin(entry, *body_of(entry), Message::from_payload(message));
 }
 
-void arrive(Holder& holder, int entry, Delivery& call, std::int64_t reference) {
-  if (reference > reference_max || reference < any_reference) refuse_reference(entry, reference);
-  auto held = std::make_unique<Held>(call);
-  held->key = key_of(entry, reference);
-  holder.machine().arrive(std::move(held));
+namespace {
+Key checked_key(int entry, Reference reference) {
+  // Where no when asks for a number the first argument may be anything.
+  if (!reference.is_there || !wants_number(entry)) return any_of(entry);
+  if (!fits(reference.number)) [[unlikely]]
+    fatal("reference number " + std::to_string(reference.number) + " of " + entry_name(entry) +
+              " is too large: it has to lie between " + std::to_string(reference_min) + " and " +
+              std::to_string(reference_max),
+          describe_running(*Pe::current()),
+          "the first argument of an entry that a when waits for with a number is its reference number",
+          "send smaller numbers, or let another argument be the first");
+  return key_of(entry, reference.number);
+}
+}  // namespace
+
+void arrive(Holder& holder, int entry, Delivery& call, Reference reference) {
+  keep_posted(entry, call);
+  Machine& machine = holder.machine();
+  if (machine.number_is_set) [[unlikely]] {
+    machine.number_is_set = false;
+    reference = {machine.number, true};
+  }
+  machine.arrive(checked_key(entry, reference), call);
 }
 
 void arriveMessage(Holder& holder, int entry, void* message) {
-  auto held = std::make_unique<Held>(Message::from_payload(message));
-  held->key = key_of(entry, CkGetRefNum(message));
-  holder.machine().arrive(std::move(held));
+  Machine& machine = holder.machine();
+  const Reference reference{static_cast<std::int64_t>(CkGetRefNum(message)), true};
+  machine.arrive(checked_key(entry, reference), Message::from_payload(message));
+}
+
+void numberOfMessage(Holder& holder, void* message) {
+  Machine& machine = holder.machine();
+  machine.number = CkGetRefNum(message);
+  machine.number_is_set = true;
 }
 
 std::string name_of(const ArrayElement& element) {

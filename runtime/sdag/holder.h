@@ -13,6 +13,12 @@ namespace periapt::sdag {
 
 class Machine;
 
+// The reference number of a call, if it has one.
+struct Reference {
+  std::int64_t number = 0;
+  bool is_there = false;
+};
+
 class Holder {
  public:
   Holder(const Holder&) = delete;
@@ -30,8 +36,9 @@ class Holder {
  private:
   friend void begin(Holder&, int, Delivery&);
   friend void beginMessage(Holder&, int, void*);
-  friend void arrive(Holder&, int, Delivery&, std::int64_t);
+  friend void arrive(Holder&, int, Delivery&, Reference);
   friend void arriveMessage(Holder&, int, void*);
+  friend void numberOfMessage(Holder&, void*);
   Machine& machine();
   void gone();
   const ObjectKind& kind_;
@@ -42,23 +49,21 @@ class Holder {
 // message, which the program owns.
 void begin(Holder& holder, int entry, Delivery& call);
 void beginMessage(Holder& holder, int entry, void* message);
-void arrive(Holder& holder, int entry, Delivery& call, std::int64_t reference);
+void arrive(Holder& holder, int entry, Delivery& call, Reference reference);
 void arriveMessage(Holder& holder, int entry, void* message);
-
-// What Held has for a message without a reference number.
-std::int64_t no_reference();
-[[noreturn]] void refuse_reference(int entry, std::int64_t number);
+// The next call that arrives is made of this message, a reduction's, and has its number (CkCallback::setRefNum()).
+void numberOfMessage(Holder& holder, void* message);
 
 // The reference number of marshalled arguments is the first of them, if that is a number.
 template <class First>
 constexpr bool refers = std::is_arithmetic<First>::value || std::is_enum<First>::value;
 template <class First, int ncpy_arrays = 0>
-std::int64_t referenceOf(const Delivery& call) {
+Reference referenceOf(const Delivery& call) {
   if constexpr (refers<First>) {
     Unmarshal in(call, ncpy_arrays == 0 ? 0 : zero_copy::arguments_at(ncpy_arrays));
-    return static_cast<std::int64_t>(*in.plain<First>());
+    return {static_cast<std::int64_t>(*in.plain<First>()), true};
   } else {
-    return no_reference();
+    return {};
   }
 }
 

@@ -7,12 +7,17 @@ Machines::~Machines() {
   for (Machine* machine = first_; machine; machine = machine->next_) machine->list_ = nullptr;
 }
 
+void Machines::make(Pe& pe) { pe.objects->waiting_bodies = std::make_unique<Machines>(); }
+
+const SerialBlock* Machines::running(const Pe& pe) {
+  const auto* self = static_cast<const Machines*>(pe.objects->waiting_bodies.get());
+  return self && self->now_.call == pe.running ? self->now_.block : nullptr;
+}
+
 void Machines::add(Machine& machine) {
-  const Pe* pe = Pe::current();
+  Pe* pe = Pe::current();
   if (!pe || !pe->objects) return;
-  auto& list = pe->objects->waiting_bodies;
-  if (!list) list = std::make_unique<Machines>();
-  auto* self = static_cast<Machines*>(list.get());
+  Machines* const self = &of(*pe);
   const std::lock_guard<std::mutex> lock(self->mutex_);
   machine.list_ = self;
   machine.next_ = self->first_;

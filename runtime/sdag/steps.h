@@ -11,6 +11,7 @@
 #pragma once
 #include <cstdint>
 
+#include "runtime/objects/serial_block.h"
 #include "runtime/sdag/arguments.h"
 
 namespace periapt::sdag {
@@ -26,29 +27,28 @@ struct Step {
   std::uint16_t first;  // when: the first of what it waits for; release, forall: slot
   std::uint16_t count;  // of whens, children, slots
   std::uint32_t target;
-  const char* label;  // serial "label"
-  const char* place;  // "hello.ci:12"
+  SerialBlock block;
 };
 
 constexpr Step serial(std::uint16_t fragment, const char* place, const char* label = "") {
-  return {Op::serial, fragment, 0, 0, 0, label, place};
+  return {Op::serial, fragment, 0, 0, 0, {label, place}};
 }
 constexpr Step unless(std::uint16_t fragment, std::uint32_t target) {
-  return {Op::unless, fragment, 0, 0, target, "", ""};
+  return {Op::unless, fragment, 0, 0, target, {"", ""}};
 }
-constexpr Step jump(std::uint32_t target) { return {Op::jump, 0, 0, 0, target, "", ""}; }
+constexpr Step jump(std::uint32_t target) { return {Op::jump, 0, 0, 0, target, {"", ""}}; }
 constexpr Step when(std::uint16_t first, std::uint16_t count, std::uint32_t target, const char* place) {
-  return {Op::when, 0, first, count, target, "", place};
+  return {Op::when, 0, first, count, target, {"", place}};
 }
-constexpr Step release(std::uint16_t slot, std::uint16_t count) { return {Op::release, 0, slot, count, 0, "", ""}; }
+constexpr Step release(std::uint16_t slot, std::uint16_t count) { return {Op::release, 0, slot, count, 0, {"", ""}}; }
 constexpr Step overlap(std::uint16_t count, std::uint32_t target, const char* place) {
-  return {Op::overlap, 0, 0, count, target, "", place};
+  return {Op::overlap, 0, 0, count, target, {"", place}};
 }
 constexpr Step forall(std::uint16_t fragment, std::uint16_t slot, std::uint32_t target, const char* place) {
-  return {Op::forall, fragment, slot, 1, target, "", place};
+  return {Op::forall, fragment, slot, 1, target, {"", place}};
 }
-constexpr Step choose(std::uint16_t count, const char* place) { return {Op::choose, 0, 0, count, 0, "", place}; }
-constexpr Step end() { return {Op::end, 0, 0, 0, 0, "", ""}; }
+constexpr Step choose(std::uint16_t count, const char* place) { return {Op::choose, 0, 0, count, 0, {"", place}}; }
+constexpr Step end() { return {Op::end, 0, 0, 0, 0, {"", ""}}; }
 
 constexpr std::uint16_t no_fragment = 0xffff;
 

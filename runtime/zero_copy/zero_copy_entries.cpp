@@ -216,6 +216,7 @@ class PostedCall {
   }
 
   void* buffer(unsigned index) const { return arrays_[index].local; }
+  std::size_t bytes(unsigned index) const { return arrays_[index].size; }
 
   // The entry has run.
   void end() {
@@ -262,7 +263,20 @@ class PostedCall {
 
 void* elements(const ArraysHead* head, unsigned index) {
   if (head->where == Where::posted) return head->call->buffer(index);
-  return const_cast<char*>(reinterpret_cast<const char*>(head)) + records_of(head)[index].offset;
+  // Of a call that is kept it may lead out of the message: see keep_posted().
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(head) + records_of(head)[index].offset);
+}
+
+void keep_posted(void* arguments) {
+  ArraysHead* head = head_of(arguments);
+  if (head->where != Where::posted) return;
+  for (std::uint32_t i = 0; i < head->arrays; ++i) {
+    ArrayRecord& record = records_of(head)[i];
+    record.offset = reinterpret_cast<std::uintptr_t>(head->call->buffer(i)) - reinterpret_cast<std::uintptr_t>(head);
+    record.bytes = head->call->bytes(i);
+  }
+  head->where = Where::in_message;
+  head->call = nullptr;
 }
 
 // Not for a receiver that posts buffers: from a message the bytes would be copied once more.

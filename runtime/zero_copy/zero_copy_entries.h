@@ -57,6 +57,9 @@ class Posts {
 // Those of a PE, made when they are first asked for.
 Posts& posts_of(PeObjects& objects);
 
+// The arguments of a call that is kept beyond the entry (runtime/sdag): they know their buffers without the PostedCall.
+void keep_posted(void* arguments);
+
 // An entry with such arrays is to be run: it is, or will be when they are here.
 void run(PeObjects& objects, Delivery& call);
 // The same for one element that a broadcast reaches. The message is shared by all of them.

@@ -50,6 +50,8 @@ class Main : public CBase_Main {
       ck::wait_any(futures.begin(), futures.end());
     } else if (mistake == "wait for ever") {
       thisProxy.waits();
+    } else if (mistake.rfind("body ", 0) == 0) {
+      CProxy_Waiter(CProxy_Waiter::ckNew(4))[2].run(mistake);
     } else {
       victims[2].act(mistake);
     }

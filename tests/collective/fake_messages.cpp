@@ -73,5 +73,7 @@ void* CkAllocMsg(int message_type, std::size_t bytes, int priority_bits, GroupDe
 void CkFreeMsg(void* message) {
   if (message) Message::from_payload(message);
 }
-void CkSetRefNum(void* message, CMK_REFNUM_TYPE reference) { periapt::envelope_of(message)->reference = reference; }
+void CkSetRefNum(void* message, std::int64_t reference) {
+  periapt::envelope_of(message)->reference = static_cast<std::int32_t>(reference);
+}
 CMK_REFNUM_TYPE CkGetRefNum(void* message) { return periapt::envelope_of(message)->reference; }

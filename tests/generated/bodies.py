@@ -17,9 +17,11 @@ FEEDS = {
     "eatm": ("Feed* m{0}", "feed(f)", "m{0}->check();"),
     "any": ("std::string s{0}, int what{0}", "textFor(f.what % 997), f.what", "checkFed(event, {x}, s{0});"),
     "tick": ("", "", None),
-    "flow": ("int what{0}, int at{0}", "f.what, 0", None),  # sent by the object to itself only
+    # These an object sends itself.
+    "flow": ("int what{0}, int at{0}", "", None),
+    "lull": ("{n} number{0}", "", None),
 }
-NAMES = [n for n in FEEDS if n != "flow"]
+NAMES = [n for n in FEEDS if n not in ("flow", "lull")]
 NUMBERED = ["eat", "eat", "eatv", "eata", "eatm"]
 
 
@@ -123,8 +125,8 @@ class Body:
         return Node("race", self.tag(), waits=[self.awaited(True), self.awaited(True)])
 
     def make_stream(self, level):
-        """The object sends itself some calls, and takes them in a loop: in that order, as long as it stays where it is."""
-        return Node("stream", self.tag(), waits=[("flow", self.tag())])
+        """The object sends itself some calls, and takes them when all are there: in that order, if it stays where it is."""
+        return Node("stream", self.tag(), waits=[("flow", self.tag()), ("lull", self.tag())])
 
     def loop(self, kind, level):
         tag = self.tag()

@@ -112,12 +112,13 @@ class BodyText:
 
     def ci_stream(self, node, path, level):
         turn = f"self.talks.turn(event, {self.depth}, {node.tag}, {path})"
-        tag = node.waits[0][1]
-        what = f"whatOf(event, {self.depth}, {node.tag}, {path})"
+        tag, behind = (tag for _, tag in node.waits)
+        what, number = (f"{of}(event, {self.depth}, {node.tag}, {path})" for of in ("whatOf", "numberOf"))
         ordered = {"array": "!mayMove(event)", "nodegroup": "false"}.get(self.type.kind, "true")
-        return [f"serial \"stream\" {{ for (int i = 0; i < {STREAM}; ++i) {self.own}.flow({what}, i); }}",
+        return [f"serial \"stream\" {{ for (int i = 0; i < {STREAM}; ++i) {self.own}.flow({what}, i); {self.own}.lull({number}); }}",
+                f"when lull[{number}]({self.type.number} number{behind}) serial {{ }}",
                 self.counting(turn, STREAM),
-                f"  {self.awaits(node.waits, path)} serial {{ {self.step(node.tag, path)} self.talks.flowed(event, what{tag}, at{tag}, {ordered}); }}", "}"]
+                f"  {self.awaits(node.waits[:1], path)} serial {{ {self.step(node.tag, path)} self.talks.flowed(event, what{tag}, at{tag}, {ordered}); }}", "}"]
 
     # -- the others --------------------------------------------------------------------------------------------------
     def ci_serial(self, node, path, level):

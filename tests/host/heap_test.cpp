@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
@@ -151,6 +152,19 @@ TEST(Heap, AFewReturnsWaitForTheFlush) {
   host.heap(1).flush_returns();
   host.heap(0).take_returns();
   EXPECT_EQ(host.heap(0).statistics().live_blocks, 0u);
+}
+
+TEST(Heap, LargeBlocksThatComeBackAreUsedInTurn) {
+  Host host(2);
+  std::map<void*, int> uses;
+  for (int i = 0; i < 40; ++i) {
+    void* block = host.heap(0).allocate(100'000);
+    ++uses[block];
+    host.heap(1).release(block);
+    host.heap(1).flush_returns();
+  }
+  EXPECT_EQ(uses.size(), 8u);
+  for (const auto& [block, times] : uses) EXPECT_EQ(times, 5);
 }
 
 TEST(Heap, BigBlocksComeHomeAtOnce) {

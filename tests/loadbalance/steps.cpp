@@ -1,8 +1,10 @@
 // A program whose elements sync, move, talk, come and go; it counts everything that must happen exactly once.
 //
-//   steps STEPS COUNT [+balancer ...] [even]
+//   steps STEPS COUNT [+balancer ...] [even] [nan]
 //
-// With "even", loads that grow with the index are balanced and the outcome must be even. Exits 0 when all is right.
+// With "even", loads that grow with the index are balanced and the outcome must be even. With "nan" one says a load
+// that is none. Exits 0 when all is right.
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -15,6 +17,7 @@ CProxy_Shadow shadows;
 CProxy_Guest guests;
 int steps;
 int count;
+int wrong_load;
 
 namespace {
 void spin(double seconds) {
@@ -44,6 +47,7 @@ class Main : public CBase_Main {
     for (int i = 3; i < m->argc; ++i) {
       CHECK(m->argv[i][0] != '+', "%s is left on the command line", m->argv[i]);
       even_ |= std::strcmp(m->argv[i], "even") == 0;
+      wrong_load |= std::strcmp(m->argv[i], "nan") == 0;
     }
     delete m;
     mainProxy = thisProxy;
@@ -133,7 +137,8 @@ class Piece : public CBase_Piece {
     const long long mine_and_step[] = {1, step_};
     contribute(sizeof mine_and_step, mine_and_step, CkReduction::sum_long_long,
                CkCallback(CkReductionTarget(Main, stepped), mainProxy));
-    setObjTime(1e-3 * (thisIndex + 1));
+    setObjTime(wrong_load && thisIndex == 0 ? std::nan("") : 1e-3 * (thisIndex + 1));
+    setObjPosition(thisIndex, step_);
     AtSync();
   }
   void ResumeFromSync() override {

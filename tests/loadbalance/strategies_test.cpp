@@ -1,50 +1,18 @@
-// Strategies on random databases. Each failure prints the seed that makes the database again.
+// What each strategy is for, on random databases: a failure prints the seed. What all of them have to keep to is in
+// conformance_test.cpp.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
-#include <random>
 
 #include "runtime/loadbalance/model.h"
 #include "runtime/loadbalance/strategy.h"
 #include "runtime/pup/memory.h"
+#include "tests/loadbalance/random_databases.h"
 
 using namespace periapt::loadbalance;
 
 namespace {
-
-struct Kind {
-  bool equal_speeds = true, all_available = true, all_migratable = true, background = false;
-};
-
-LoadDatabase random_database(unsigned seed, Kind kind) {
-  std::mt19937 random(seed);
-  auto number = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
-  auto real = [&] { return std::uniform_real_distribution<double>(0, 1)(random); };
-  LoadDatabase db;
-  db.step = seed;
-  const int pes = number(1, 24), objects = number(0, 12 * pes), shape = number(0, 3);
-  for (int pe = 0; pe < pes; ++pe) {
-    PeLoad load;
-    load.wall = 10;
-    if (kind.background) load.background = real();
-    if (!kind.equal_speeds) load.speed = 0.5 + real();
-    if (!kind.all_available) load.available = number(0, 4) > 0;
-    db.pes.push_back(load);
-  }
-  if (std::none_of(db.pes.begin(), db.pes.end(), [](const PeLoad& pe) { return pe.available; }))
-    db.pes[0].available = true;
-  for (int i = 0; i < objects; ++i) {
-    ObjectLoad object;
-    object.array = 1;
-    object.element = i;
-    object.pe = shape == 0 ? 0 : shape == 1 ? i % pes : number(0, pes - 1);
-    object.seconds = shape == 3 ? std::exp(4 * real()) / 50 : real();  // few large, many small
-    if (!kind.all_migratable) object.migratable = number(0, 3) > 0;
-    db.objects.push_back(object);
-  }
-  return db;
-}
 
 // As +balancer would name it.
 Assignment solve(const std::string& strategy, const LoadDatabase& db) {
@@ -59,51 +27,6 @@ periapt::Complaint refusal(const std::string& text) {
   EXPECT_FALSE(read_strategy(text, &complaint)) << text;
   return complaint;
 }
-
-class Every : public testing::TestWithParam<int> {};
-
-std::string name_of(const testing::TestParamInfo<int>& info) { return strategies()[info.param].name; }
-
-constexpr Kind kinds[] = {{},
-                          {true, true, true, true},
-                          {true, true, false, true},
-                          {true, false, true, true},
-                          {true, false, false, true},
-                          {false, true, true, true},
-                          {false, false, false, true}};
-
-TEST_P(Every, PutsEachObjectOnAnAvailablePeAndLeavesWhatCannotMove) {
-  const Strategy strategy(strategies()[GetParam()]);
-  for (unsigned seed = 0; seed < 300; ++seed)
-    for (const Kind& kind : kinds) {
-      const LoadDatabase db = random_database(seed, kind);
-      const Assignment result = strategy.solve(db);
-      ASSERT_EQ(check_assignment(db, result), "") << "seed " << seed;
-      for (std::size_t i = 0; i < result.size(); ++i)
-        ASSERT_TRUE(!db.objects[i].migratable || db.pes[result[i]].available) << "seed " << seed << ", object " << i;
-    }
-}
-
-TEST_P(Every, AnswersTheSameToTheSameQuestion) {
-  const Strategy strategy(strategies()[GetParam()]);
-  for (unsigned seed = 0; seed < 50; ++seed) {
-    const LoadDatabase db = random_database(seed, kinds[6]);
-    ASSERT_EQ(strategy.solve(db), strategy.solve(db)) << "seed " << seed;
-  }
-}
-
-TEST_P(Every, TakesADatabaseWithoutObjectsOrWithoutAvailablePes) {
-  const Strategy strategy(strategies()[GetParam()]);
-  LoadDatabase db;
-  EXPECT_TRUE(strategy.solve(db).empty());
-  db.pes.resize(3);
-  EXPECT_TRUE(strategy.solve(db).empty());
-  db.objects.resize(2);
-  for (PeLoad& pe : db.pes) pe.available = false;
-  EXPECT_EQ(strategy.solve(db), present(db));
-}
-
-INSTANTIATE_TEST_SUITE_P(Strategies, Every, testing::Range(0, static_cast<int>(strategies().size())), name_of);
 
 // Graham's bounds, against the lower bound instead of the optimum: list scheduling of sorted objects ends below
 // mean + largest object.

@@ -1,6 +1,7 @@
 // Each cell sends its right neighbour all that a round of it waits for, in any order, and orders to move in between:
 // the sum of what the bodies have seen is known. See bodies.ci.
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <random>
 #include <string>
@@ -27,10 +28,20 @@ CProxy_Main mainProxy;
 int cellCount;
 
 namespace {
-constexpr int rounds = 6;
+constexpr int rounds = 6, bufferCount = 5;
 void require(bool right, const char* what) {
   if (!right) CkAbort("%s: the sum is another one", what);
 }
+// As a trace would.
+class Scatters : public periapt::SerialObserver {
+ public:
+  std::atomic<int> begun{0}, ended{0};
+  void on_serial(periapt::Pe&, const periapt::SerialBlock& block, bool begins) override {
+    if (std::string(block.label) == "scatter" && std::string(block.place).find("bodies.ci:") != std::string::npos)
+      ++(begins ? begun : ended);
+  }
+} scatters;
+const bool is_watched = (periapt::SerialBlocks::observer = &scatters, true);
 }  // namespace
 
 void Known::pup(PUP::er& p) { p | parts_; }
@@ -97,7 +108,9 @@ class Main : public CBase_Main {
     }
     heirs_.old();
   }
+  void startBuffers() { CProxy_Buffers(CProxy_Buffers::ckNew(bufferCount)).run(); }
   void passed() {
+    require(is_watched && scatters.begun > 0 && scatters.begun == scatters.ended, "serial blocks that were told");
     CkPrintf("all checks passed\n");
     CkExit();
   }
@@ -218,6 +231,57 @@ class Fib : public CBase_Fib {
     else
       parent_.response(value);
     delete this;
+  }
+};
+/// All rounds are sent at once, the last first.
+class Buffers : public CBase_Buffers {
+  Buffers_SDAG_CODE std::vector<int> sent_, come_[4];
+  std::vector<double> lent_;
+  static int count(int number) { return 1000 * number + 3; }
+
+ public:
+  int round = 0;
+  Buffers() {}
+  explicit Buffers(CkMigrateMessage*) {}
+  void sendAll() {
+    CProxyElement_Buffers to = thisProxy[(thisIndex + 1) % bufferCount];
+    sent_.resize(4000);
+    lent_.resize(30000);
+    for (std::size_t i = 0; i < sent_.size(); ++i) sent_[i] = static_cast<int>(i) + thisIndex;
+    for (std::size_t i = 0; i < lent_.size(); ++i) lent_[i] = static_cast<double>(i) + thisIndex;
+    for (int r = 3; r >= 0; --r) {
+      to.posted(r, count(r), CkSendBuffer(sent_.data()));
+      for (int number : {r, r + 10}) to.lent(number, CkSendBuffer(lent_.data()), count(number));
+      Parcel* p = new (1) Parcel;
+      CkSetRefNum(p, r);
+      to.parcel(p);
+    }
+    for (int r = 0; r < 4; ++r) {
+      const int value = r + 50;
+      CkCallback sum(CkReductionTarget(Buffers, reduced), thisProxy),
+          none(CkReductionTarget(Buffers, counted), thisProxy);
+      sum.setRefNum(r);
+      none.setRefNum(r);
+      contribute(sizeof value, &value, CkReduction::sum_int, sum);
+      contribute(none);
+    }
+  }
+  void posted(int number, int n, int* x, CkNcpyBufferPost* post) {
+    require(x == nullptr || n == count(number), "a post entry");
+    come_[number].assign(static_cast<std::size_t>(n), -1);
+    CkMatchBuffer(post, 0, 100 * thisIndex + number);
+    CkPostBuffer(come_[number].data(), static_cast<std::size_t>(n), 100 * thisIndex + number);
+  }
+  void check(int number, int n, const int* x, int m, const double* y) {
+    const int from = (thisIndex + bufferCount - 1) % bufferCount;
+    require(n == count(number) && x == come_[number].data(), "a posted buffer");
+    for (int i = 0; i < n; ++i) require(x[i] == i + from, "what came into a posted buffer");
+    check(number, m, y);
+  }
+  void check(int number, int m, const double* y) {
+    const int from = (thisIndex + bufferCount - 1) % bufferCount;
+    require(m == count(number), "the length of an array that was not copied");
+    for (int i = 0; i < 2 * m; ++i) require(y[i] == i + from, "an array that was not copied");
   }
 };
 template <class T>

@@ -6,10 +6,10 @@
 #include "entries.decl.h"
 
 CProxy_Main mainProxy;
+int turns = 2500;  // more than the rounds after which a PE with nothing to do sleeps
 
 namespace {
 constexpr int elements = 6;
-constexpr int turns = 2500;  // more than the rounds after which a PE with nothing to do sleeps
 
 double number(double value) { return value; }
 double number(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
@@ -30,6 +30,7 @@ class Line : public LBPredictorFunction {
 class Main : public CBase_Main {
  public:
   Main(CkArgMsg* message) {
+    if (message->argc > 1) turns = std::atoi(message->argv[1]);
     delete message;
     if (LBManager::ProcessorSpeed() < 1) CkAbort("a processor that computes nothing");
     LBTurnCommOff();

@@ -20,7 +20,8 @@ FLOORS = {
     "machine/ucx-like": ["base"],
     "machine/shm": ["machine/host", "machine/ucx-like"],
     "machine/tcp": ["machine/ucx-like"],
-    "machine/verbs": ["machine/ucx-like"],
+    # verbs meets its peers over a link of the TCP transport, by the contract alone.
+    "machine/verbs": ["machine/tcp"],
     "machine/gpu": ["machine/ucx-like"],
     "machine/sim": ["machine/ucx-like"],
     "machine/transport-template": ["machine/ucx-like"],

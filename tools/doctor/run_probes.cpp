@@ -78,8 +78,9 @@ void probe_transports(Findings& findings, const machine::NetSettings& settings) 
     for (const ucx::Device& device : devices) usable += device.usable;
     if (devices.empty()) findings.push_back({"transports", factory->name, State::limited, "no device", {}});
     for (const ucx::Device& device : devices) {
-      // One that can't be used matters when there is no other.
-      State state = device.usable ? State::good : usable > 0 ? State::absent : State::limited;
+      // One that can't be used matters when there is no other, and something can be done about it.
+      const bool matters = usable == 0 && !device.remedy.empty();
+      State state = device.usable ? State::good : matters ? State::limited : State::absent;
       findings.push_back({"transports", factory->name + (" " + device.name), state, device.detail,
                           device.usable ? "" : device.remedy});
     }

@@ -69,7 +69,7 @@ class Placement {
 
   Problem problem_;
   Emptiest emptiest_;
-  const std::vector<std::vector<Partner>> partners_;
+  const Partners partners_;
   std::vector<char> placed_, reached_;
   std::vector<double> exchange_;  // by PE, of the object that is being placed
   const double room_;             // seconds that a PE may be filled to

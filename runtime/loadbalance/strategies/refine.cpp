@@ -1,48 +1,47 @@
-// Refine: repeatedly, the fullest PE gives the emptiest one the largest object with which neither is above the other's
-// former load. Each such step lowers the pair's maximum, so it ends.
+// Refine: repeatedly, the fullest PE gives the emptiest one the largest object with which that stays below the limit;
+// when there is none, the largest with which neither is above the other's former load. Each such step lowers the pair's
+// maximum, so it ends. (G. Finn, E. Horowitz, "A linear time approximation algorithm for the multiprocessor scheduling
+// problem", BIT 19, 1979.)
 #include "runtime/loadbalance/strategies/problem.h"
 
 namespace periapt::loadbalance {
 
 namespace {
-Assignment take_from_the_fullest(const LoadDatabase& database, const StrategyOptions& options) {
-  Problem problem(database);
-  if (problem.available.empty()) return problem.assignment;
-  std::vector<std::vector<std::size_t>> on(database.pes.size());  // largest first
-  std::vector<std::size_t> homeless;
-  for (std::size_t i : problem.movable) {
-    if (!database.pes[problem.from(i)].available) {
-      homeless.push_back(i);
-      continue;
-    }
-    problem.put(i, problem.from(i));
-    on[problem.from(i)].push_back(i);
-  }
-  Emptiest emptiest(problem);
-  for (std::size_t i : homeless) problem.put(i, emptiest.pe());
+// May the receiver be filled up to the limit only, or up to what the giver had?
+enum class Mark { limit, giver };
 
-  double total = 0;
-  for (int pe : problem.available) total += problem.loads[pe];
-  const double limit = options["tolerance"] * total / static_cast<double>(problem.available.size());
+void take_from_the_fullest(Standing& standing, double limit, Mark mark) {
+  Problem& problem = standing.problem;
+  Emptiest emptiest(problem);
   std::priority_queue<std::pair<double, int>> full;
   for (int pe : problem.available)
     if (problem.loads[pe] > limit) full.push({problem.loads[pe], pe});
+  // The emptiest gets fuller and the fullest emptier, so what does not fit now never will.
+  std::vector<std::size_t> next(problem.database.pes.size());
   while (!full.empty()) {
-    const int from = full.top().second;
+    const int from = full.top().second, to = emptiest.pe();
     full.pop();
-    auto least = std::min_element(problem.available.begin(), problem.available.end(),
-                                  [&](int a, int b) { return problem.loads[a] < problem.loads[b]; });
-    const int to = *least;
-    auto fits = std::find_if(on[from].begin(), on[from].end(), [&](std::size_t i) {
-      return problem.work(i) > 0 && problem.loads[to] + problem.seconds(i, to) < problem.loads[from];
-    });
-    if (fits == on[from].end()) continue;  // it cannot get better
-    problem.loads[from] -= problem.seconds(*fits, from);
-    problem.put(*fits, to);
-    on[from].erase(fits);
+    const auto& here = standing.on[from];
+    auto fits = [&](std::size_t i) {
+      const double after = problem.loads[to] + problem.seconds(i, to);
+      return problem.work(i) > 0 && (mark == Mark::limit ? after <= limit : after < problem.loads[from]);
+    };
+    while (next[from] < here.size() && !fits(here[next[from]])) ++next[from];
+    if (next[from] == here.size()) continue;  // it cannot get better
+    problem.move(here[next[from]++], to);
+    emptiest.emptied(from);
     if (problem.loads[from] > limit) full.push({problem.loads[from], from});
   }
-  return problem.assignment;
+  standing.list_again();
+}
+
+Assignment refine_all(const LoadDatabase& database, const StrategyOptions& options) {
+  Standing standing(database);
+  if (standing.problem.available.empty()) return standing.problem.assignment;
+  const double limit = options["tolerance"] * standing.problem.average();
+  take_from_the_fullest(standing, limit, Mark::limit);
+  take_from_the_fullest(standing, limit, Mark::giver);
+  return standing.problem.assignment;
 }
 }  // namespace
 
@@ -50,7 +49,7 @@ StrategyInfo refine() {
   return {.name = "Refine",
           .classic = "RefineLB",
           .summary = "moves objects away from PEs above the average only",
-          .solve = take_from_the_fullest,
+          .solve = refine_all,
           .options = {{"tolerance", 1.03, 1, 100, "how full a PE may stay, in times of the average"}}};
 }
 

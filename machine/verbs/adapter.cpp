@@ -1,0 +1,144 @@
+#include "machine/verbs/adapter.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/error_text.h"
+
+namespace periapt::verbs {
+
+void Adapter::Unmap::operator()(std::byte* at) const { ::munmap(at, bytes); }
+
+Adapter::~Adapter() {
+  if (receives_ != nullptr) verbs.destroy_srq(receives_);
+  if (completions_ != nullptr) verbs.destroy_cq(completions_);
+  if (channel_ != nullptr) verbs.destroy_comp_channel(channel_);
+  if (region_ != nullptr) verbs.dereg_mr(region_);
+  if (domain_ != nullptr) verbs.dealloc_pd(domain_);
+  if (context_ != nullptr) verbs.close_device(context_);
+}
+
+Status Adapter::refused(const char* what) const {
+  return Status::failure(port.name() + " gives no " + what + ": " + error_text());
+}
+
+Status Adapter::open() {
+  ibv_device** devices = verbs.get_device_list(nullptr);
+  for (ibv_device** device = devices; device != nullptr && *device != nullptr; ++device) {
+    if (port.device == (*device)->name) context_ = verbs.open_device(*device);
+  }
+  if (devices != nullptr) verbs.free_device_list(devices);
+  if (context_ == nullptr) return Status::failure(port.device + " can't be opened any more: " + error_text());
+  ibv_device_attr all{};
+  if (verbs.query_device(context_, &all) != 0) return refused("description of itself");
+  const auto receives = std::min(kReceives, static_cast<std::uint32_t>(std::max(all.max_srq_wr, 1)));
+  sends_max = std::min(kSendsMax, all.max_cqe - static_cast<int>(receives) - kLook);
+  if (sends_max < kLook)
+    return Status::failure(port.name() + " has completion queues of " + std::to_string(all.max_cqe) +
+                           " entries, which is too few");
+  if ((domain_ = verbs.alloc_pd(context_)) == nullptr) return refused("protection domain");
+  if ((channel_ = verbs.create_comp_channel(context_)) == nullptr) return refused("completion channel");
+  // Both are looked at without waiting.
+  for (int fd : {channel_->fd, context_->async_fd}) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+  const int entries = sends_max + static_cast<int>(receives) + kLook;
+  if ((completions_ = verbs.create_cq(context_, entries, nullptr, channel_, 0)) == nullptr)
+    return refused("completion queue");
+  ibv_srq_init_attr wanted{};
+  wanted.attr.max_wr = receives;
+  wanted.attr.max_sge = 1;
+  if ((receives_ = verbs.create_srq(domain_, &wanted)) == nullptr) return refused("shared receive queue");
+  return make_slots(receives);
+}
+
+Status Adapter::make_slots(std::uint32_t receives) {
+  const std::size_t bytes = (receives + kSendSlots) * kSlotBytes;
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return Status::failure("no memory for the messages of " + port.name() + ": " + error_text());
+  memory_ = {static_cast<std::byte*>(memory), Unmap{bytes}};
+  // A child of this process (system(), popen()) must not take the pages from under the device.
+  ::madvise(memory, bytes, MADV_DONTFORK);
+  Result<ibv_mr*> region = register_memory(memory_.get(), bytes);
+  if (!region) return region.status();
+  region_ = *region;
+  for (std::uint32_t number = 0; number < receives; ++number) unposted_.push_back(number);
+  for (std::uint32_t number = 0; number < kSendSlots; ++number) free_slots_.push_back(receives + number);
+  return post_receives() ? Status() : refused("room for receives");
+}
+
+std::span<ibv_wc> Adapter::look(std::span<ibv_wc> room) {
+  const int count = ibv_poll_cq(completions_, static_cast<int>(room.size()), room.data());
+  return room.first(static_cast<std::size_t>(std::max(count, 0)));
+}
+
+bool Adapter::take_events() {
+  unsigned count = 0;
+  ibv_cq* queue = nullptr;
+  for (void* ours = nullptr; verbs.get_cq_event(channel_, &queue, &ours) == 0;) ++count;
+  if (count > 0) verbs.ack_cq_events(completions_, count);
+  return count > 0;
+}
+
+Result<ibv_mr*> Adapter::register_memory(std::byte* address, std::uint64_t size) {
+  errno = 0;
+  ibv_mr* region =
+      verbs.reg_mr(domain_, address, size, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
+  // Memory that may only be read can at least be read by others.
+  if (region == nullptr && (errno == EFAULT || errno == EACCES))
+    region = verbs.reg_mr(domain_, address, size, IBV_ACCESS_REMOTE_READ);
+  if (region == nullptr) return Status::failure(port.name() + ": " + registration_fault(size, errno));
+  return region;
+}
+
+ibv_qp* Adapter::create_queue_pair(std::uint32_t depth, std::uint32_t* inline_max) {
+  // What a device takes within a request differs, and some refuse more than that instead of giving less.
+  for (std::uint32_t bytes : {220u, 60u, 0u}) {
+    ibv_qp_init_attr wanted{};
+    wanted.send_cq = wanted.recv_cq = completions_;
+    wanted.srq = receives_;
+    wanted.qp_type = IBV_QPT_RC;
+    wanted.cap.max_send_wr = depth;
+    wanted.cap.max_send_sge = 3;
+    wanted.cap.max_inline_data = bytes;
+    if (ibv_qp* made = verbs.create_qp(domain_, &wanted); made != nullptr)
+      return *inline_max = wanted.cap.max_inline_data, made;
+    if (errno != EINVAL) break;
+  }
+  return nullptr;
+}
+
+bool Adapter::post_receives() {
+  while (!unposted_.empty()) {
+    constexpr std::size_t kAtOnce = 16;
+    ibv_recv_wr requests[kAtOnce] = {};
+    ibv_sge places[kAtOnce];
+    const std::size_t count = std::min(kAtOnce, unposted_.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint32_t number = unposted_[unposted_.size() - 1 - i];
+      places[i] = {reinterpret_cast<std::uint64_t>(slot(number)), kSlotBytes, key()};
+      requests[i].wr_id = number;
+      requests[i].sg_list = &places[i];
+      requests[i].num_sge = 1;
+      requests[i].next = i + 1 < count ? &requests[i + 1] : nullptr;
+    }
+    ibv_recv_wr* refused = nullptr;
+    errno = ibv_post_srq_recv(receives_, requests, &refused);
+    std::size_t taken = count;
+    if (errno != 0 && refused != nullptr) taken = static_cast<std::size_t>(refused - requests);
+    unposted_.resize(unposted_.size() - taken);
+    if (errno != 0) return false;
+  }
+  return true;
+}
+
+bool Adapter::take_slot(std::uint32_t* number) {
+  if (free_slots_.empty()) return false;
+  *number = free_slots_.back();
+  free_slots_.pop_back();
+  return true;
+}
+
+}  // namespace periapt::verbs

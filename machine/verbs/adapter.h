@@ -1,0 +1,90 @@
+// An opened device with what all its links share: the completion queue, the shared receive queue with its slots, and
+// the slots that messages leave from. One block of registered memory holds both kinds of slots.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "machine/verbs/devices.h"
+#include "machine/verbs/wire.h"
+
+namespace periapt::verbs {
+
+inline constexpr std::uint32_t kReceives = 256;  ///< messages that may wait for this worker to look
+inline constexpr std::uint32_t kSendSlots = 128;
+/// Sends that may be under way on all links together: each can end with an entry in the completion queue, which must
+/// never run over.
+inline constexpr int kSendsMax = 4096;
+inline constexpr int kLook = 64;  ///< completions that one look takes
+
+/// How packets are marked and where they go out.
+struct Settings {
+  int service_level = 0;
+  int traffic_class = 0;
+};
+
+class Adapter {
+ public:
+  Adapter(const Library& library, const Choice& choice, const Settings& settings)
+      : verbs(library), port(choice.port), gid(choice.gid), settings(settings) {}
+  ~Adapter();
+  Adapter(const Adapter&) = delete;
+  Adapter& operator=(const Adapter&) = delete;
+
+  Status open();
+
+  /// Completions, at most as many as there is room for.
+  std::span<ibv_wc> look(std::span<ibv_wc> room);
+  /// The next completion makes events_fd() readable.
+  bool ask_for_event() { return ibv_req_notify_cq(completions_, 0) == 0; }
+  int events_fd() const { return channel_->fd; }
+  int async_fd() const { return context_->async_fd; }
+  /// Whether there were events; there are none any more.
+  bool take_events();
+  /// What the device says of itself. False: nothing.
+  bool next_device_event(ibv_async_event* event) { return verbs.get_async_event(context_, event) == 0; }
+
+  Result<ibv_mr*> register_memory(std::byte* address, std::uint64_t size);
+  ibv_qp* create_queue_pair(std::uint32_t depth, std::uint32_t* inline_max);
+
+  // ---- slots
+
+  std::byte* slot(std::uint32_t number) const { return memory_.get() + std::size_t{number} * kSlotBytes; }
+  std::uint32_t key() const { return region_->lkey; }
+  /// A receive slot whose message has been handed up; post_receives() posts those.
+  void give_receive(std::uint32_t number) { unposted_.push_back(number); }
+  /// False: the device takes none any more.
+  bool post_receives();
+  /// A slot to send from. False: all are under way.
+  bool take_slot(std::uint32_t* number);
+  void give_slot(std::uint32_t number) { free_slots_.push_back(number); }
+
+  const Library& verbs;
+  const Port port;
+  const Gid gid;
+  const Settings settings;
+  int sends_max = kSendsMax;
+  int sends = 0;  ///< under way on all links: QueuePair counts
+
+ private:
+  struct Unmap {
+    std::size_t bytes;
+    void operator()(std::byte* at) const;
+  };
+  Status make_slots(std::uint32_t receives);
+  Status refused(const char* what) const;
+
+  ibv_context* context_ = nullptr;
+  ibv_pd* domain_ = nullptr;
+  ibv_comp_channel* channel_ = nullptr;
+  ibv_cq* completions_ = nullptr;
+  ibv_srq* receives_ = nullptr;
+  ibv_mr* region_ = nullptr;
+  std::unique_ptr<std::byte, Unmap> memory_{nullptr, Unmap{0}};
+  std::vector<std::uint32_t> unposted_, free_slots_;
+};
+
+}  // namespace periapt::verbs

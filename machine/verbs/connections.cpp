@@ -1,0 +1,253 @@
+// How two workers come together and part: calls over the TCP link, queue pairs that are made, connected and given up.
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error_text.h"
+#include "base/log.h"
+#include "machine/tcp/transport.h"
+#include "machine/ucx-like/context.h"
+#include "machine/verbs/control.h"
+
+namespace periapt::verbs {
+
+using ucx::Outcome;
+
+// ---- the TCP transport beside
+
+Status VerbsTransport::open_control(const ucx::OpenRequest& request) {
+  receiver_of_control_ = std::make_unique<Control>(*this);
+  ucx::OpenRequest asked = request;
+  asked.receiver = receiver_of_control_.get();
+  std::string why;
+  for (const ucx::Device& device : tcp::factory.probe(asked)) {
+    if (!device.usable) {
+      why += "; " + ucx::describe(device);
+      continue;
+    }
+    auto opened = tcp::factory.open(device, asked);
+    if (!opened) return opened.status();
+    control_ = std::move(*opened);
+    return {};
+  }
+  return Status::failure("its workers meet over TCP, and no network interface can be used" + why);
+}
+
+std::vector<std::byte> VerbsTransport::address() const {
+  Address own;
+  own.link_layer = adapter_.port.ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
+  if (!adapter_.port.ethernet) std::memcpy(&own.subnet, adapter_.gid.bytes.data(), sizeof own.subnet);
+  std::vector<std::byte> bytes = ucx::packed(own);
+  const std::vector<std::byte> meeting = control_->address();
+  bytes.insert(bytes.end(), meeting.begin(), meeting.end());
+  return bytes;
+}
+
+bool VerbsTransport::reaches(Bytes bytes) const {
+  Address there, own;
+  if (bytes.size() < sizeof there || !ucx::unpack(bytes.first(sizeof there), &there)) return false;
+  ucx::unpack(Bytes(address()).first(sizeof own), &own);
+  return std::memcmp(&there, &own, sizeof own) == 0 && control_->reaches(bytes.subspan(sizeof there));
+}
+
+Result<ucx::Link*> VerbsTransport::connect(ucx::PeerId peer, Bytes bytes) {
+  Address there;
+  if (bytes.size() < sizeof there || !ucx::unpack(bytes.first(sizeof there), &there) || there.magic != kMagic)
+    return Status::failure("that is no address of the verbs transport");
+  if (VerbsLink* known = links_.find(peer)) return static_cast<ucx::Link*>(known);
+  if (!broken_.empty()) return Status::failure(broken_);
+  Result<ucx::Link*> control = control_->connect(peer, bytes.subspan(sizeof there));
+  if (!control) return control.status();
+  VerbsLink& link = new_link(peer, **control);
+  return static_cast<ucx::Link*>(&link);
+}
+
+VerbsLink& VerbsTransport::new_link(ucx::PeerId peer, ucx::Link& control) {
+  VerbsLink& link = links_.add(std::make_unique<VerbsLink>(*this, peer));
+  link.control = &control;
+  control.user = &link;
+  make_pair(link, Queue::messages, 1);
+  return link;
+}
+
+// ---- queue pairs
+
+void VerbsTransport::make_pair(VerbsLink& link, Queue queue, std::uint32_t generation) {
+  auto pair = std::make_unique<QueuePair>(adapter_, link, queue, generation, ++last_serial_);
+  if (Status made = pair->make(); !made) return fail(link, made.message());
+  by_number_[pair->number()] = by_serial_[pair->serial] = pair.get();
+  ++connecting_;
+  tell(link, pair->here());
+  link.pair_of(queue) = std::move(pair);
+}
+
+void VerbsTransport::give_up_pair(std::unique_ptr<QueuePair>& pair) {
+  if (pair == nullptr) return;
+  if (!pair->open) --connecting_;
+  pair->stop();
+  given_up_.push_back(std::move(pair));
+}
+
+/// What it had under way is posted again on the next one: puts and gets do the same when they are done twice.
+void VerbsTransport::replace_memory_pair(VerbsLink& link) {
+  const std::uint32_t generation = link.memory->generation + 1;
+  give_up_pair(link.memory);
+  link.posted = 0;
+  make_pair(link, Queue::memory, generation);
+}
+
+/// Those that the device tells no more of: they were stopped, and all that it told has been taken since.
+void VerbsTransport::bury() {
+  const auto told_all = [this](const std::unique_ptr<QueuePair>& pair) {
+    if (!pair->drained) return false;
+    if (auto known = by_number_.find(pair->number()); known != by_number_.end() && known->second == pair.get())
+      by_number_.erase(known);
+    by_serial_.erase(pair->serial);
+    return true;
+  };
+  std::erase_if(given_up_, told_all);
+  freed_ = true;
+}
+
+// ---- calls
+
+void VerbsTransport::tell(VerbsLink& link, const Call& call) {
+  link.calls.push_back(call);
+  attend_to(link);
+}
+
+void VerbsTransport::take_call(ucx::Link& from, Bytes header) {
+  Call call;
+  if (!ucx::unpack(header, &call) || call.magic != kMagic || call.kind > Call::Kind::ready ||
+      call.queue > Queue::memory || call.generation == 0) {
+    if (auto* link = static_cast<VerbsLink*>(from.user))
+      return fail(*link, "it sent what this version does not understand");
+    return control_->close(from);
+  }
+  VerbsLink* link = static_cast<VerbsLink*>(from.user);
+  if (link == nullptr) link = &new_link(from.peer(), from);
+  if (!link->alive()) return;
+  call.kind == Call::Kind::here ? take_here(*link, call) : take_ready(*link, call);
+}
+
+void VerbsTransport::take_here(VerbsLink& link, const Call& call) {
+  std::unique_ptr<QueuePair>& pair = link.pair_of(call.queue);
+  if (pair != nullptr && call.generation < pair->generation) return;  // it has not heard of the newer one yet
+  if (pair != nullptr && call.generation > pair->generation) {
+    if (call.queue == Queue::messages) return fail(link, "it sent what this version does not understand");
+    give_up_pair(pair);
+    link.posted = 0;
+  }
+  if (pair == nullptr) make_pair(link, call.queue, call.generation);
+  if (pair == nullptr || pair->connected) return;
+  if (Status connected = pair->connect(call); !connected) return fail(link, connected.message());
+  Call ready;
+  ready.kind = Call::Kind::ready;
+  ready.queue = call.queue;
+  ready.generation = call.generation;
+  tell(link, ready);
+}
+
+void VerbsTransport::take_ready(VerbsLink& link, const Call& call) {
+  const std::unique_ptr<QueuePair>& pair = link.pair_of(call.queue);
+  if (pair == nullptr || pair->generation != call.generation || !pair->connected || pair->open) return;
+  pair->open = true;
+  --connecting_;
+  freed_ = true;
+  attend_to(link);
+}
+
+// ---- the end of a link
+
+void VerbsTransport::control_lost(ucx::Link& from, const std::string& reason) {
+  auto* link = static_cast<VerbsLink*>(from.user);
+  control_->close(from);
+  if (link == nullptr) return;
+  link->control = nullptr;
+  if (link->alive()) lost_.push_back({link, reason});
+}
+
+void VerbsTransport::let_go_of_control(VerbsLink& link) {
+  if (link.control == nullptr) return;
+  link.control->user = nullptr;
+  control_->close(*std::exchange(link.control, nullptr));
+  control_moved_ = true;
+}
+
+void VerbsTransport::end_all(VerbsLink& link, Outcome outcome) {
+  for (const Operation& operation : link.operations) deferred_.end(operation.completion, outcome);
+  for (const VerbsLink::Flush& flush : link.flushes) deferred_.end(flush.completion, outcome);
+  link.operations.clear();
+  link.flushes.clear();
+  link.calls.clear();
+  give_up_pair(link.messages);
+  give_up_pair(link.memory);
+  let_go_of_control(link);
+  std::erase_if(lost_, [&](const Lost& lost) { return lost.link == &link; });
+}
+
+void VerbsTransport::fail(VerbsLink& link, const std::string& reason) {
+  if (!link.alive()) return;
+  link.state = VerbsLink::State::lost;
+  end_all(link, Outcome::peer_lost);
+  links_.forget(link);
+  // What the TCP transport says names the worker already.
+  const std::string name = "worker " + std::to_string(link.peer());
+  deferred_.lose(link, reason.starts_with(name) ? reason : name + ": " + reason);
+}
+
+void VerbsTransport::fail_all(const std::string& reason) {
+  for (std::size_t i = 0; i < links_.size(); ++i) fail(links_[i], reason);
+}
+
+void VerbsTransport::close(ucx::Link& which) {
+  auto& link = static_cast<VerbsLink&>(which);
+  deferred_.forget_loss(link);
+  link.state = VerbsLink::State::closed;
+  end_all(link, Outcome::cancelled);
+  std::erase(attended_, &link);
+  links_.retire(link);
+}
+
+// ---- what the device says of itself
+
+void VerbsTransport::take_device_events() {
+  ibv_async_event event{};
+  while (adapter_.next_device_event(&event)) {
+    take_device_event(event);
+    adapter_.verbs.ack_async_event(&event);
+  }
+}
+
+void VerbsTransport::take_device_event(const ibv_async_event& event) {
+  const std::string name = adapter_.port.name();
+  switch (event.event_type) {
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR: {
+      const auto known = by_number_.find(event.element.qp->qp_num);
+      if (known == by_number_.end() || known->second->link == nullptr) return;
+      QueuePair& pair = *known->second;
+      // Of memory: the peer asked for what it may not have. Its own end breaks as well, and it makes the next one.
+      if (pair.queue == Queue::messages) fail(*pair.link, "its queue pair broke");
+      return;
+    }
+    case IBV_EVENT_PORT_ERR:
+      if (event.element.port_num == static_cast<int>(adapter_.port.number))
+        log::warn("verbs: port " + name + " is down: its links are lost if it is not up again within some seconds");
+      return;
+    case IBV_EVENT_DEVICE_FATAL:
+      broken_ = "the device " + name + " has gone or is broken: dmesg may say why";
+      return fail_all(broken_);
+    case IBV_EVENT_CQ_ERR:
+    case IBV_EVENT_SRQ_ERR:
+      broken_ = "a queue of " + name + " that all its links share broke: dmesg may say why";
+      return fail_all(broken_);
+    default:
+      return;
+  }
+}
+
+}  // namespace periapt::verbs

@@ -1,0 +1,65 @@
+// The RDMA ports of this host: which can carry a job, which not and why, and which was chosen.
+//
+// Without "+verbs-devices mlx5_0,mlx5_1:1" the first port that is usable is used, and no other. Of a port's GIDs that
+// of RoCE v2 with an IPv4 address goes first, which routers and switches treat as any UDP; "+verbs-gid INDEX" takes
+// another.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "machine/ucx-like/transport.h"
+#include "machine/verbs/library.h"
+
+namespace periapt::verbs {
+
+struct Gid {
+  int index = 0;
+  std::array<std::uint8_t, 16> bytes{};
+  enum class Type : std::uint8_t { infiniband, roce1, roce2 } type = Type::infiniband;
+
+  bool is_ip4() const;  ///< ::ffff:10.0.0.1
+  bool is_link_local() const { return bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80; }
+};
+std::string text(const Gid& gid);
+
+/// A port as its device describes it.
+struct Port {
+  std::string device;   ///< "mlx5_0"
+  unsigned number = 0;  ///< from 1; 0: the device could not be opened, and `fault` says why
+  std::string fault, remedy;
+  bool active = false;
+  bool ethernet = false;
+  bool software = false;  ///< soft RoCE: kernel threads do the device's work
+  std::uint16_t lid = 0;
+  int mtu = 0;  ///< ibv_mtu
+  double bytes_per_ns = 0;
+  std::uint64_t max_message = 0;
+  int reads_at_once = 1;  ///< that a queue pair answers and has under way
+  std::vector<Gid> gids;
+
+  std::string name() const { return number == 0 ? device : device + ":" + std::to_string(number); }
+};
+
+struct Choice {
+  Port port;
+  Gid gid;
+  ucx::Device device;
+};
+/// One entry a port; also for each part of `wanted` that names nothing. `gid` is +verbs-gid. A pure function.
+std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wanted, const std::string& gid);
+
+/// All that are there. `why_none`, with what would help, when there is none.
+std::vector<Port> list_ports(std::string* why_none, std::string* remedy);
+
+/// The choices for a run, and what the run's options say. One that is not usable when there is none at all.
+std::vector<Choice> choices_for(const ucx::OptionText& option);
+
+/// A number of an option: empty is `otherwise`.
+Result<int> read_number(const std::string& name, const std::string& text, int most, int otherwise);
+
+/// Why memory could not be registered, with the limit behind it and the command that lifts it.
+std::string registration_fault(std::uint64_t bytes, int error);
+
+}  // namespace periapt::verbs

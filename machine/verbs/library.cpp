@@ -1,0 +1,76 @@
+#include "machine/verbs/library.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <type_traits>
+
+namespace periapt::verbs {
+namespace {
+
+constexpr const char* kOther = "PERIAPT_LIBIBVERBS";
+
+Result<Library> load() {
+  const char* named = std::getenv(kOther);
+  const std::string path = named != nullptr && *named != '\0' ? named : "libibverbs.so.1";
+  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return Status::failure(std::string("its library can't be loaded: ") + ::dlerror());
+  Library library;
+  std::string missing;
+  const auto find = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(handle, name));
+    if (function == nullptr) missing += std::string(" ") + name;
+  };
+  find(library.get_device_list, "ibv_get_device_list");
+  find(library.free_device_list, "ibv_free_device_list");
+  find(library.open_device, "ibv_open_device");
+  find(library.close_device, "ibv_close_device");
+  find(library.query_device, "ibv_query_device");
+  find(library.query_port, "ibv_query_port");
+  find(library.query_gid_ex, "_ibv_query_gid_ex");
+  find(library.alloc_pd, "ibv_alloc_pd");
+  find(library.dealloc_pd, "ibv_dealloc_pd");
+  find(library.reg_mr, "ibv_reg_mr");
+  find(library.dereg_mr, "ibv_dereg_mr");
+  find(library.create_comp_channel, "ibv_create_comp_channel");
+  find(library.destroy_comp_channel, "ibv_destroy_comp_channel");
+  find(library.create_cq, "ibv_create_cq");
+  find(library.destroy_cq, "ibv_destroy_cq");
+  find(library.get_cq_event, "ibv_get_cq_event");
+  find(library.ack_cq_events, "ibv_ack_cq_events");
+  find(library.create_srq, "ibv_create_srq");
+  find(library.destroy_srq, "ibv_destroy_srq");
+  find(library.create_qp, "ibv_create_qp");
+  find(library.modify_qp, "ibv_modify_qp");
+  find(library.destroy_qp, "ibv_destroy_qp");
+  find(library.get_async_event, "ibv_get_async_event");
+  find(library.ack_async_event, "ibv_ack_async_event");
+  find(library.wc_status_str, "ibv_wc_status_str");
+  if (missing.empty()) return library;
+  return Status::failure(path + " is older than rdma-core 32, or no libibverbs: it lacks" + missing);
+}
+
+}  // namespace
+
+int Library::port_of(ibv_context* context, unsigned port, ibv_port_attr* attributes) const {
+  *attributes = {};
+  return query_port(context, static_cast<std::uint8_t>(port), reinterpret_cast<_compat_ibv_port_attr*>(attributes));
+}
+
+const Result<Library>& library() {
+  static const Result<Library> loaded = load();
+  return loaded;
+}
+
+bool kernel_has_devices() {
+  if (const char* named = std::getenv(kOther); named != nullptr && *named != '\0') return true;  // it brings its own
+  DIR* folder = ::opendir("/sys/class/infiniband");
+  if (folder == nullptr) return false;
+  bool found = false;
+  while (const dirent* entry = ::readdir(folder)) found = found || entry->d_name[0] != '.';
+  ::closedir(folder);
+  return found;
+}
+
+}  // namespace periapt::verbs

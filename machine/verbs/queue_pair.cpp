@@ -1,0 +1,132 @@
+#include "machine/verbs/queue_pair.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error_text.h"
+#include "base/secret.h"
+
+namespace periapt::verbs {
+namespace {
+
+// An unanswered packet is sent again after 4.096 us * 2^16 = 0.27 s, seven times: a peer's device that says nothing for
+// some two seconds is gone. A receiver without room is asked again for ever (7), every 0.64 ms.
+constexpr std::uint8_t kTimeout = 16, kRetries = 7, kRetriesForEver = 7, kWaitForRoom = 12;
+constexpr std::uint8_t kHopsMax = 64;
+constexpr std::uint32_t kPacketBits = 0xff'ffff;
+
+}  // namespace
+
+QueuePair::QueuePair(Adapter& adapter, VerbsLink& owner, Queue which, std::uint32_t number, std::uint32_t name)
+    : link(&owner), queue(which), generation(number), serial(name), adapter_(adapter) {
+  fill_random(&first_packet_, sizeof first_packet_);
+  first_packet_ &= kPacketBits;
+}
+
+QueuePair::~QueuePair() {
+  if (pair_ != nullptr) adapter_.verbs.destroy_qp(pair_);
+  while (!under_way_.empty()) release_first();  // the device looks at none of them any more
+}
+
+int QueuePair::modify(ibv_qp_attr& attributes, int which) {
+  return adapter_.verbs.modify_qp(pair_, &attributes, which | IBV_QP_STATE);
+}
+
+Status QueuePair::make() {
+  pair_ = adapter_.create_queue_pair(kDepth, &inline_max_);
+  if (pair_ == nullptr)
+    return Status::failure(adapter_.port.name() + " gives no queue pair for it: " + error_text() +
+                           "; a device has room for so many connections, and fewer processes or +workers need fewer");
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_INIT;
+  attributes.port_num = static_cast<std::uint8_t>(adapter_.port.number);
+  attributes.qp_access_flags = queue == Queue::memory ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE : 0;
+  const int error = modify(attributes, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  return error == 0 ? Status() : Status::failure("a queue pair can't be set up: " + error_text(error));
+}
+
+Call QueuePair::here() const {
+  Call call;
+  call.queue = queue;
+  call.mtu = static_cast<std::uint8_t>(adapter_.port.mtu);
+  call.reads_at_once = static_cast<std::uint8_t>(adapter_.port.reads_at_once);
+  call.generation = generation;
+  call.number = number();
+  call.first_packet = first_packet_;
+  call.lid = adapter_.port.lid;
+  call.gid = adapter_.gid.bytes;
+  return call;
+}
+
+Status QueuePair::connect(const Call& there) {
+  ibv_qp_attr to{};
+  to.qp_state = IBV_QPS_RTR;
+  to.path_mtu = static_cast<ibv_mtu>(std::clamp<int>(there.mtu, IBV_MTU_256, adapter_.port.mtu));
+  to.dest_qp_num = there.number;
+  to.rq_psn = there.first_packet & kPacketBits;
+  to.max_dest_rd_atomic = static_cast<std::uint8_t>(adapter_.port.reads_at_once);
+  to.min_rnr_timer = kWaitForRoom;
+  to.ah_attr.port_num = static_cast<std::uint8_t>(adapter_.port.number);
+  to.ah_attr.sl = static_cast<std::uint8_t>(adapter_.settings.service_level);
+  to.ah_attr.dlid = there.lid;
+  to.ah_attr.is_global = adapter_.port.ethernet ? 1 : 0;
+  std::memcpy(to.ah_attr.grh.dgid.raw, there.gid.data(), there.gid.size());
+  to.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(adapter_.gid.index);
+  to.ah_attr.grh.hop_limit = kHopsMax;
+  to.ah_attr.grh.traffic_class = static_cast<std::uint8_t>(adapter_.settings.traffic_class);
+  int error = modify(to, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+                             IBV_QP_MIN_RNR_TIMER);
+  if (error == 0) {
+    ibv_qp_attr from{};
+    from.qp_state = IBV_QPS_RTS;
+    from.sq_psn = first_packet_;
+    from.timeout = kTimeout;
+    from.retry_cnt = kRetries;
+    from.rnr_retry = kRetriesForEver;
+    from.max_rd_atomic =
+        static_cast<std::uint8_t>(std::clamp<int>(there.reads_at_once, 1, adapter_.port.reads_at_once));
+    error =
+        modify(from, IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+  }
+  connected = error == 0;
+  return connected ? Status() : Status::failure("its queue pair can't be reached: " + error_text(error));
+}
+
+void QueuePair::stop() {
+  open = false;
+  link = nullptr;
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_ERR;
+  if (pair_ != nullptr) modify(attributes, 0);  // one that is broken already answers that it is
+}
+
+int QueuePair::post(ibv_send_wr& request, std::uint32_t slot, std::uint32_t silent_max) {
+  request.wr_id = std::uint64_t{serial} << 32 | next_;
+  const bool tells = slot != kNoSlot || silent_ + 1 >= silent_max;
+  if (tells) request.send_flags |= IBV_SEND_SIGNALED;
+  ibv_send_wr* refused = nullptr;
+  if (const int error = ibv_post_send(pair_, &request, &refused); error != 0) return error;
+  ++next_;
+  ++adapter_.sends;
+  under_way_.push_back(slot);
+  silent_ = tells ? 0 : silent_ + 1;
+  return 0;
+}
+
+void QueuePair::release_first() {
+  if (under_way_.front() != kNoSlot) adapter_.give_slot(under_way_.front());
+  under_way_.pop_front();
+  --adapter_.sends;
+}
+
+std::uint32_t QueuePair::ended(std::uint32_t number) {
+  const std::uint32_t oldest = next_ - static_cast<std::uint32_t>(under_way_.size());
+  const std::uint32_t count = number - oldest + 1;
+  if (count > under_way_.size()) return 0;  // told before, with one that came after it
+  for (std::uint32_t i = 0; i < count; ++i) release_first();
+  silent_ = std::min(silent_, static_cast<std::uint32_t>(under_way_.size()));
+  return count;
+}
+
+}  // namespace periapt::verbs

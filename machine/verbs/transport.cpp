@@ -1,0 +1,501 @@
+#include "machine/verbs/transport.h"
+
+#include <sched.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error_text.h"
+#include "machine/verbs/control.h"
+
+namespace periapt::verbs {
+
+using ucx::Accepted;
+using ucx::Completion;
+using ucx::Header;
+using ucx::Link;
+using ucx::MemoryHandle;
+using ucx::Outcome;
+using ucx::RemoteKey;
+
+namespace {
+
+/// After so many looks that found nothing, a core that does the work of a software device as well is given up for once.
+constexpr unsigned kEmptyLooks = 32;
+
+VerbsLink& of(Link& link) { return static_cast<VerbsLink&>(link); }
+
+/// A key as it travels. The check catches what was cut or mangled on its way; the device checks the rest.
+struct PackedKey {
+  std::uint64_t check = 0;
+  RemoteMemory memory;
+};
+std::uint64_t check_of(const RemoteMemory& memory) {
+  std::uint64_t sum = kMagic;
+  for (std::uint64_t word : {memory.address, memory.size, std::uint64_t{memory.key}})
+    sum = (std::rotl(sum, 23) ^ word) * 0x9e37'79b9'7f4a'7c15u;
+  return sum;
+}
+
+}  // namespace
+
+// ---- coming and going
+
+VerbsTransport::VerbsTransport(const Library& library, const Choice& choice, const Settings& settings,
+                               const ucx::OpenRequest& request)
+    : TransportBase(choice.device, request), adapter_(library, choice, settings) {}
+
+VerbsTransport::~VerbsTransport() {
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    end_all(links_[i], Outcome::cancelled);
+    links_[i].state = VerbsLink::State::closed;
+  }
+  given_up_.clear();
+  links_.clear();
+  control_.reset();
+  if (epoll_ >= 0) ::close(epoll_);
+}
+
+Status VerbsTransport::open(const ucx::OpenRequest& request) {
+  if (Status opened = adapter_.open(); !opened) return opened;
+  if (Status opened = open_control(request); !opened) return opened;
+  epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  for (int fd : {adapter_.events_fd(), adapter_.async_fd(), control_->wait_fd()}) {
+    if (epoll_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0)
+      return Status::failure("what " + device_.name + " tells can't be waited for: " + error_text());
+  }
+  return {};
+}
+
+// ---- sending
+
+/// Links that say nothing for a while keep what they sent without a completion on the account, so that all of them
+/// together may not keep more than a part of it.
+std::uint32_t VerbsTransport::silent_max() const {
+  const auto share =
+      static_cast<std::uint32_t>(adapter_.sends_max) / (4 * static_cast<std::uint32_t>(links_.size() + 1));
+  return std::clamp(share, 1u, kSilentMax);
+}
+
+int VerbsTransport::post_message(QueuePair& pair, const Prefix& prefix, Header header, Bytes payload) {
+  const std::size_t size = sizeof prefix + header.size() + payload.size();
+  ibv_send_wr request{};
+  request.opcode = IBV_WR_SEND;
+  ibv_sge parts[3];
+  request.sg_list = parts;
+  if (size <= pair.inline_max()) {
+    const auto add = [&](const void* at, std::size_t bytes) {
+      if (bytes != 0)
+        parts[request.num_sge++] = {reinterpret_cast<std::uint64_t>(at), static_cast<std::uint32_t>(bytes), 0};
+    };
+    add(&prefix, sizeof prefix);
+    add(header.data(), header.size());
+    add(payload.data(), payload.size());
+    request.send_flags = IBV_SEND_INLINE;
+    return pair.post(request, QueuePair::kNoSlot, silent_max());
+  }
+  std::uint32_t slot = 0;
+  if (!adapter_.take_slot(&slot)) return ENOMEM;
+  std::byte* at = adapter_.slot(slot);
+  std::memcpy(at, &prefix, sizeof prefix);
+  if (!header.empty()) std::memcpy(at + sizeof prefix, header.data(), header.size());
+  if (!payload.empty()) std::memcpy(at + sizeof prefix + header.size(), payload.data(), payload.size());
+  parts[0] = {reinterpret_cast<std::uint64_t>(at), static_cast<std::uint32_t>(size), adapter_.key()};
+  request.num_sge = 1;
+  const int error = pair.post(request, slot, 1);
+  if (error != 0) adapter_.give_slot(slot);
+  return error;
+}
+
+Accepted VerbsTransport::send_inline(Link& to, Header header, Bytes payload) {
+  VerbsLink& link = of(to);
+  if (!link.alive()) return Accepted::lost;
+  if (!link.messages->open || !link.messages->has_room(kReserved)) return refuse();
+  Prefix prefix;
+  prefix.header_bytes = static_cast<std::uint8_t>(header.size());
+  const int error = post_message(*link.messages, prefix, header, payload);
+  if (error == 0) return Accepted::done;
+  if (error == ENOMEM) return refuse();
+  fail(link, "a message can't be sent: " + error_text(error));
+  return Accepted::lost;
+}
+
+/// False: there is no room now. A link that fails has nothing more to say.
+bool VerbsTransport::post_prefix(VerbsLink& link, Prefix::Kind kind, std::uint32_t number, std::uint32_t reserved) {
+  if (!link.messages->open || !link.messages->has_room(reserved)) return false;
+  Prefix prefix;
+  prefix.kind = kind;
+  prefix.number = number;
+  const int error = post_message(*link.messages, prefix, {}, {});
+  if (error != 0 && error != ENOMEM) fail(link, "a message can't be sent: " + error_text(error));
+  return error == 0;
+}
+
+Accepted VerbsTransport::flush(Link& which, Completion& completion) {
+  VerbsLink& link = of(which);
+  if (!link.alive()) return Accepted::lost;
+  if (link.flushes.size() >= kFlushesMax) return refuse();
+  if (!post_prefix(link, Prefix::Kind::flush, link.flush_number + 1, kReserved))
+    return link.alive() ? refuse() : Accepted::lost;
+  link.flushes.push_back({++link.flush_number, link.operations_ended + link.operations.size(), &completion});
+  return Accepted::pending;
+}
+
+bool VerbsTransport::handed_over(Link& which) const {
+  VerbsLink& link = of(which);
+  if (!link.alive()) return true;
+  if (link.messages->silent() && !link.wants_mark) {
+    link.wants_mark = true;
+    static_cast<VerbsTransport&>(which.transport()).attend_to(link);
+  }
+  return link.messages->idle() && link.operations.empty();
+}
+
+// ---- puts and gets
+
+Accepted VerbsTransport::put(Link& to, Bytes local, const MemoryHandle* handle, std::uint64_t remote,
+                             const RemoteKey& key, Completion& completion) {
+  Operation operation;
+  operation.code = IBV_WR_RDMA_WRITE;
+  operation.local = {reinterpret_cast<std::uint64_t>(local.data()), static_cast<std::uint32_t>(local.size()), 0};
+  operation.remote = remote;
+  operation.completion = &completion;
+  return operate(of(to), operation, handle, key);
+}
+
+Accepted VerbsTransport::get(Link& from, std::span<std::byte> local, const MemoryHandle* handle, std::uint64_t remote,
+                             const RemoteKey& key, Completion& completion) {
+  Operation operation;
+  operation.code = IBV_WR_RDMA_READ;
+  operation.local = {reinterpret_cast<std::uint64_t>(local.data()), static_cast<std::uint32_t>(local.size()), 0};
+  operation.remote = remote;
+  operation.completion = &completion;
+  return operate(of(from), operation, handle, key);
+}
+
+/// What the key alone shows to be wrong never reaches the device, where it would break a queue pair.
+Accepted VerbsTransport::operate(VerbsLink& link, Operation operation, const MemoryHandle* handle,
+                                 const RemoteKey& key) {
+  if (!link.alive()) return Accepted::lost;
+  const auto& memory = *static_cast<const RemoteMemory*>(key.detail);
+  const std::uint64_t offset = operation.remote - memory.address, size = operation.local.length;
+  if (offset > memory.size || size > memory.size - offset || handle == nullptr) {
+    deferred_.end(operation.completion, handle == nullptr ? Outcome::failed : Outcome::bad_key);
+    return Accepted::pending;
+  }
+  if (link.operations.size() >= kOperationsMax) return refuse();
+  operation.local.lkey = static_cast<const ibv_mr*>(handle->detail)->lkey;
+  operation.key = memory.key;
+  link.operations.push_back(operation);
+  if (link.memory == nullptr) make_pair(link, Queue::memory, 1);  // if it fails, all ends with the link
+  post_operations(link);
+  return Accepted::pending;
+}
+
+void VerbsTransport::post_operations(VerbsLink& link) {
+  while (link.alive() && link.memory != nullptr && link.memory->open && link.posted < link.operations.size() &&
+         link.memory->has_room(0)) {
+    Operation& operation = link.operations[link.posted];
+    ibv_send_wr request{};
+    request.opcode = operation.code;
+    request.sg_list = &operation.local;
+    request.num_sge = operation.local.length == 0 ? 0 : 1;
+    request.wr.rdma.remote_addr = operation.remote;
+    request.wr.rdma.rkey = operation.key;
+    const int error = link.memory->post(request, QueuePair::kNoSlot, 1);
+    if (error == ENOMEM) return attend_to(link);
+    if (error != 0) return fail(link, "a put or get can't be posted: " + error_text(error));
+    ++link.posted;
+  }
+  if (link.alive() && link.posted < link.operations.size()) attend_to(link);
+}
+
+// ---- memory
+
+Result<MemoryHandle> VerbsTransport::register_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind) {
+  if (kind != ucx::MemoryKind::host) return Status::failure("the verbs transport reads and writes host memory only");
+  Result<ibv_mr*> region = adapter_.register_memory(address, size);
+  if (!region) return region.status();
+  return MemoryHandle{address, size, kind, (*region)->rkey, *region};
+}
+
+void VerbsTransport::deregister_memory(MemoryHandle& handle) {
+  adapter_.verbs.dereg_mr(static_cast<ibv_mr*>(handle.detail));
+}
+
+std::vector<std::byte> VerbsTransport::pack_key(const MemoryHandle& handle) const {
+  PackedKey key;
+  key.memory = {reinterpret_cast<std::uint64_t>(handle.address), handle.size, static_cast<std::uint32_t>(handle.id)};
+  key.check = check_of(key.memory);
+  std::vector<std::byte> bytes(sizeof key.check + 20);
+  std::memcpy(bytes.data(), &key, bytes.size());
+  return bytes;
+}
+
+Result<RemoteKey> VerbsTransport::unpack_key(Link&, Bytes packed) {
+  PackedKey key;
+  if (packed.size() != sizeof key.check + 20)
+    return Status::failure("a memory key of the verbs transport has another length");
+  std::memcpy(static_cast<void*>(&key), packed.data(), packed.size());
+  if (key.check != check_of(key.memory))
+    return Status::failure("that is not a memory key of the verbs transport, or it was damaged on its way");
+  return RemoteKey{key.memory.key, new RemoteMemory(key.memory)};
+}
+
+void VerbsTransport::release_key(RemoteKey& key) {
+  delete static_cast<RemoteMemory*>(std::exchange(key.detail, nullptr));
+}
+
+// ---- what waits for room
+
+void VerbsTransport::attend_to(VerbsLink& link) {
+  if (std::exchange(link.attended, true)) return;
+  attended_.push_back(&link);
+}
+
+void VerbsTransport::attend() {
+  std::vector<VerbsLink*> links = std::exchange(attended_, {});
+  for (VerbsLink* link : links) {
+    link->attended = false;
+    if (link->alive() && !attend_once(*link) && link->alive()) attend_to(*link);
+  }
+}
+
+/// False: something is left.
+bool VerbsTransport::attend_once(VerbsLink& link) {
+  while (!link.calls.empty() && link.control != nullptr) {
+    if (control_->send_inline(*link.control, std::as_bytes(std::span(&link.calls.front(), 1)), {}) != Accepted::done)
+      return false;
+    link.calls.pop_front();
+    control_moved_ = true;
+  }
+  if (link.owes_answer) {
+    if (!post_prefix(link, Prefix::Kind::flushed, link.answer, 0)) return false;
+    link.owes_answer = false;
+  }
+  if (link.wants_mark && link.messages->silent() && !post_prefix(link, Prefix::Kind::mark, 0, 0)) return false;
+  link.wants_mark = link.wants_mark && link.alive() && link.messages->silent();
+  if (link.alive() && link.posted < link.operations.size()) post_operations(link);
+  return !link.wants_mark;
+}
+
+// ---- progress
+
+int VerbsTransport::progress() {
+  handed_up_ = 0;
+  freed_ = false;
+  if (!given_up_.empty()) bury();
+  if (links_.has_retired()) links_.reap();
+  if (armed_ && adapter_.take_events()) adapter_.ask_for_event();
+  look_at_control();
+  look_at_completions(!lost_.empty() || !given_up_.empty());
+  for (; !lost_.empty();) {
+    const Lost lost = lost_.front();
+    fail(*lost.link, lost.reason);
+  }
+  if (!attended_.empty()) attend();
+  adapter_.post_receives();
+  if (!deferred_.empty()) handed_up_ += tell_deferred();
+  // A caller that was refused tries again.
+  if (freed_ && std::exchange(refused_, false)) ++handed_up_;
+  empty_looks_ = handed_up_ > 0 ? 0 : empty_looks_ + 1;
+  if (adapter_.port.software && empty_looks_ >= kEmptyLooks) empty_looks_ = 0, ::sched_yield();
+  return handed_up_;
+}
+
+void VerbsTransport::look_at_control() {
+  if (!armed_ && connecting_ == 0 && !control_moved_ && ++calls_ % kControlEvery != 0) return;
+  control_moved_ = false;
+  control_->progress();
+  take_device_events();
+}
+
+/// `all`: until there is nothing more, for the sake of a link that ends.
+void VerbsTransport::look_at_completions(bool all) {
+  const std::vector<ibv_wc> early = std::exchange(early_, {});
+  for (const ibv_wc& completion : early) take_completion(completion);
+  std::array<ibv_wc, kLook> room;
+  for (int looks = all ? 2 + (kSendsMax + static_cast<int>(kReceives)) / kLook : 1; looks > 0; --looks) {
+    const std::span<ibv_wc> found = adapter_.look(room);
+    for (const ibv_wc& completion : found) take_completion(completion);
+    if (found.empty()) break;
+  }
+  for (auto& pair : given_up_) pair->drained = all;
+}
+
+void VerbsTransport::take_completion(const ibv_wc& completion) {
+  const auto serial = static_cast<std::uint32_t>(completion.wr_id >> 32);
+  if (serial == 0) return take_arrival(completion);
+  const auto known = by_serial_.find(serial);
+  if (known != by_serial_.end()) take_end(*known->second, completion);
+}
+
+// ---- what arrives
+
+void VerbsTransport::take_arrival(const ibv_wc& completion) {
+  const auto slot = static_cast<std::uint32_t>(completion.wr_id);
+  const auto known = by_number_.find(completion.qp_num);
+  VerbsLink* link = known == by_number_.end() ? nullptr : known->second->link;
+  if (completion.status == IBV_WC_SUCCESS && link != nullptr)
+    take_message(*link, {adapter_.slot(slot), completion.byte_len});
+  adapter_.give_receive(slot);
+}
+
+void VerbsTransport::take_message(VerbsLink& link, Bytes bytes) {
+  Prefix prefix;
+  const bool whole = bytes.size() >= sizeof prefix && ucx::unpack(bytes.first(sizeof prefix), &prefix) &&
+                     prefix.header_bytes <= std::min(bytes.size() - sizeof prefix, kHeaderMax);
+  const Bytes rest = whole ? bytes.subspan(sizeof prefix) : Bytes();
+  if (whole && prefix.kind == Prefix::Kind::message) {
+    ++handed_up_;
+    receiver_.arrived(link, rest.first(prefix.header_bytes), rest.subspan(prefix.header_bytes));
+  } else if (whole && prefix.kind == Prefix::Kind::flush) {
+    link.answer = prefix.number;
+    link.owes_answer = true;
+    attend_to(link);
+  } else if (whole && prefix.kind == Prefix::Kind::flushed) {
+    link.flush_answered = prefix.number;
+    end_flushes(link);
+  } else if (!whole || prefix.kind != Prefix::Kind::mark) {
+    fail(link, "it sent what this version does not understand");
+  }
+}
+
+void VerbsTransport::end_flushes(VerbsLink& link) {
+  while (Completion* completion = link.next_flushed()) {
+    deferred_.end(completion, Outcome::ok);
+    freed_ = true;
+  }
+}
+
+// ---- what has ended
+
+void VerbsTransport::take_end(QueuePair& pair, const ibv_wc& completion) {
+  freed_ = true;
+  const std::uint32_t count = pair.ended(static_cast<std::uint32_t>(completion.wr_id));
+  VerbsLink* link = pair.link;
+  if (link == nullptr || count == 0) return;  // given up: what was under way has been seen to
+  if (pair.queue == Queue::memory) return end_operation(*link, completion);
+  if (completion.status == IBV_WC_SUCCESS) return link->wants_mark || link->owes_answer ? attend_to(*link) : void();
+  // The first one says why; those behind it only that they were flushed.
+  fail(*link, fault_of(completion));
+}
+
+/// All of these ask for a completion, so each that comes is the oldest one's.
+void VerbsTransport::end_operation(VerbsLink& link, const ibv_wc& completion) {
+  const auto end_first = [&](Outcome outcome) {
+    deferred_.end(link.operations.front().completion, outcome);
+    link.operations.pop_front();
+    --link.posted;
+    ++link.operations_ended;
+    link.breaks = 0;
+    end_flushes(link);
+  };
+  if (completion.status == IBV_WC_SUCCESS) {
+    end_first(Outcome::ok);
+    if (link.posted < link.operations.size()) post_operations(link);
+    return;
+  }
+  switch (completion.status) {
+    case IBV_WC_REM_ACCESS_ERR:
+      end_first(Outcome::bad_key);
+      break;
+    case IBV_WC_WR_FLUSH_ERR:  // the peer's end broke: it asked for what it may not have
+    case IBV_WC_RETRY_EXC_ERR:
+    case IBV_WC_RNR_RETRY_EXC_ERR:
+      // The peer may have made another one in the meantime, and be too busy to have said so.
+      if (++link.breaks > kBreaksMax) return fail(link, fault_of(completion));
+      break;
+    default:
+      end_first(Outcome::failed);
+  }
+  replace_memory_pair(link);
+}
+
+std::string VerbsTransport::fault_of(const ibv_wc& completion) const {
+  switch (completion.status) {
+    case IBV_WC_RETRY_EXC_ERR:
+      return "its device does not answer any more: its process or host has gone, or the network between is broken";
+    case IBV_WC_RNR_RETRY_EXC_ERR:
+      return "its device takes no more messages";
+    case IBV_WC_WR_FLUSH_ERR:
+      return "its queue pair broke";
+    default:
+      return std::string("a message to it failed: ") + adapter_.verbs.wc_status_str(completion.status);
+  }
+}
+
+// ---- sleeping
+
+bool VerbsTransport::arm() {
+  if (!attended_.empty()) attend();
+  adapter_.post_receives();
+  if (!deferred_.empty() || !lost_.empty() || !given_up_.empty() || control_moved_ || !early_.empty()) return false;
+  adapter_.take_events();
+  if (!adapter_.ask_for_event()) return false;
+  // What came before that makes no event.
+  std::array<ibv_wc, kLook> room;
+  const std::span<ibv_wc> found = adapter_.look(room);
+  early_.assign(found.begin(), found.end());
+  armed_ = true;
+  return early_.empty() && control_->arm();
+}
+
+// ---- the factory
+
+namespace {
+
+Status check_number(const char* name, const std::string& text, int most) {
+  return read_number(name, text, most, 0).status();
+}
+
+constexpr int kGidMost = 255, kServiceLevelMost = 15, kTrafficClassMost = 255;
+
+constexpr ucx::TransportOption kOptions[] = {
+    {"verbs-devices", "LIST", "the RDMA devices and ports to be used"},
+    {"verbs-gid", "INDEX", "which of the port's addresses is used",
+     [](const std::string& text) { return check_number("+verbs-gid", text, kGidMost); }},
+    {"verbs-service-level", "N", "the service level of what is sent, 0 to 15",
+     [](const std::string& text) { return check_number("+verbs-service-level", text, kServiceLevelMost); }},
+    {"verbs-traffic-class", "N", "the traffic class of what is sent, 0 to 255",
+     [](const std::string& text) { return check_number("+verbs-traffic-class", text, kTrafficClassMost); }},
+};
+
+Result<std::unique_ptr<ucx::Transport>> open_transport(const ucx::Device& device, const ucx::OpenRequest& request) {
+  const auto number = [&](const char* name, int most) {
+    return read_number(name, request.option ? request.option(name) : std::string(), most, 0);
+  };
+  const Result<int> level = number("+verbs-service-level", kServiceLevelMost);
+  const Result<int> traffic = number("+verbs-traffic-class", kTrafficClassMost);
+  if (!level) return level.status();
+  if (!traffic) return traffic.status();
+  for (const Choice& choice : choices_for(request.option)) {
+    if (choice.device.name != device.name || !choice.device.usable) continue;
+    auto transport = std::make_unique<VerbsTransport>(library().value(), choice, Settings{*level, *traffic}, request);
+    if (Status opened = transport->open(request); !opened) return opened;
+    return std::unique_ptr<ucx::Transport>(std::move(transport));
+  }
+  return Status::failure("the RDMA port " + device.name + " is not usable any more");
+}
+
+}  // namespace
+
+const ucx::TransportFactory factory = {
+    .name = "verbs",
+    .probe =
+        [](const ucx::OpenRequest& request) {
+          std::vector<ucx::Device> devices;
+          for (const Choice& choice : choices_for(request.option)) devices.push_back(choice.device);
+          return devices;
+        },
+    .open = open_transport,
+    .options = kOptions,
+};
+
+}  // namespace periapt::verbs

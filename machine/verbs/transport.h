@@ -1,0 +1,135 @@
+// Verbs: the RDMA networks of clusters (InfiniBand, RoCE), by libibverbs.
+//
+// A link is a reliable queue pair for messages, made on first use, and a second one for puts and gets, made at the
+// first of these: a key that gives no access breaks the queue pair that it was used on, and messages must not break
+// with it. The two workers meet over a link of the TCP transport (wire.h), which stays: it proves that both know the
+// job's secret, and tells at once when a process has gone, which a queue pair tells by silence alone.
+//
+// Sending: small messages are copied into the request, others into a slot of registered memory. Receiving: into slots
+// that all links share, handed up where they lie. Larger messages are the engine's business, by put or get, without a
+// copy. With nothing to do, a completion channel is slept on.
+//
+// Options: devices.h, and kOptions in transport.cpp.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "machine/ucx-like/transport_base.h"
+#include "machine/verbs/link.h"
+
+namespace periapt::verbs {
+
+extern const ucx::TransportFactory factory;
+
+/// While all is quiet, the TCP transport is looked at every so many calls of progress().
+inline constexpr unsigned kControlEvery = 64;
+
+class VerbsTransport final : public ucx::TransportBase {
+ public:
+  using Bytes = std::span<const std::byte>;
+
+  VerbsTransport(const Library& library, const Choice& choice, const Settings& settings,
+                 const ucx::OpenRequest& request);
+  ~VerbsTransport() override;
+  Status open(const ucx::OpenRequest& request);
+
+  std::vector<std::byte> address() const override;
+  bool reaches(Bytes address) const override;
+  Result<ucx::Link*> connect(ucx::PeerId peer, Bytes address) override;
+  void close(ucx::Link& link) override;
+
+  ucx::Accepted send_inline(ucx::Link& link, ucx::Header header, Bytes payload) override;
+  ucx::Accepted put(ucx::Link& link, Bytes local, const ucx::MemoryHandle* handle, std::uint64_t remote,
+                    const ucx::RemoteKey& key, ucx::Completion& completion) override;
+  ucx::Accepted get(ucx::Link& link, std::span<std::byte> local, const ucx::MemoryHandle* handle, std::uint64_t remote,
+                    const ucx::RemoteKey& key, ucx::Completion& completion) override;
+  ucx::Accepted flush(ucx::Link& link, ucx::Completion& completion) override;
+  bool handed_over(ucx::Link& link) const override;
+
+  Result<ucx::MemoryHandle> register_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind) override;
+  void deregister_memory(ucx::MemoryHandle& handle) override;
+  std::vector<std::byte> pack_key(const ucx::MemoryHandle& handle) const override;
+  Result<ucx::RemoteKey> unpack_key(ucx::Link& link, Bytes packed) override;
+  void release_key(ucx::RemoteKey& key) override;
+
+  int progress() override;
+  int wait_fd() const override { return epoll_; }
+  bool arm() override;
+  void disarm() override { armed_ = false, control_->disarm(); }
+
+ private:
+  class Control;
+
+  // connections (connections.cpp)
+  Status open_control(const ucx::OpenRequest& request);
+  VerbsLink& new_link(ucx::PeerId peer, ucx::Link& control);
+  void make_pair(VerbsLink& link, Queue queue, std::uint32_t generation);
+  void give_up_pair(std::unique_ptr<QueuePair>& pair);
+  void replace_memory_pair(VerbsLink& link);
+  void tell(VerbsLink& link, const Call& call);
+  void take_call(ucx::Link& from, Bytes header);
+  void take_here(VerbsLink& link, const Call& call);
+  void take_ready(VerbsLink& link, const Call& call);
+  void control_lost(ucx::Link& from, const std::string& reason);
+  void let_go_of_control(VerbsLink& link);
+  void end_all(VerbsLink& link, ucx::Outcome outcome);
+  void fail(VerbsLink& link, const std::string& reason);
+  void fail_all(const std::string& reason);
+  void take_device_events();
+  void take_device_event(const ibv_async_event& event);
+  void bury();
+
+  // messages and operations
+  ucx::Accepted refuse() { return refused_ = true, ucx::Accepted::no_resource; }
+  std::uint32_t silent_max() const;
+  bool post_prefix(VerbsLink& link, Prefix::Kind kind, std::uint32_t number, std::uint32_t reserved);
+  int post_message(QueuePair& pair, const Prefix& prefix, ucx::Header header, Bytes payload);
+  ucx::Accepted operate(VerbsLink& link, Operation operation, const ucx::MemoryHandle* handle,
+                        const ucx::RemoteKey& key);
+  void post_operations(VerbsLink& link);
+  void attend_to(VerbsLink& link);
+  void attend();
+  bool attend_once(VerbsLink& link);
+
+  // progress
+  void look_at_control();
+  void look_at_completions(bool all);
+  void take_completion(const ibv_wc& completion);
+  void take_arrival(const ibv_wc& completion);
+  void take_message(VerbsLink& link, Bytes bytes);
+  void take_end(QueuePair& pair, const ibv_wc& completion);
+  void end_operation(VerbsLink& link, const ibv_wc& completion);
+  void end_flushes(VerbsLink& link);
+  std::string fault_of(const ibv_wc& completion) const;
+
+  Adapter adapter_;
+  std::unique_ptr<Control> receiver_of_control_;
+  std::unique_ptr<ucx::Transport> control_;
+  int epoll_ = -1;
+  std::string broken_;  // the device has gone: why
+
+  ucx::LinkTable<VerbsLink> links_;
+  std::unordered_map<std::uint32_t, QueuePair*> by_number_, by_serial_;
+  std::uint32_t last_serial_ = 0;
+  std::vector<std::unique_ptr<QueuePair>> given_up_;  // until the device tells no more of them
+  std::vector<VerbsLink*> attended_;
+  struct Lost {
+    VerbsLink* link;
+    std::string reason;
+  };
+  std::vector<Lost> lost_;     // told by the TCP transport; what has come before is handed up first
+  std::vector<ibv_wc> early_;  // completions that arm() has found
+  int connecting_ = 0;         // queue pairs that are not open yet
+  bool armed_ = false;
+  bool refused_ = false;  // no_resource was answered, and nothing has been freed since
+  bool freed_ = false;    // in this progress()
+  bool control_moved_ = false;
+  unsigned calls_ = 0, empty_looks_ = 0;
+  int handed_up_ = 0;
+};
+
+}  // namespace periapt::verbs

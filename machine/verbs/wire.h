@@ -1,0 +1,71 @@
+// What travels between two verbs transports, and what an address is. All numbers are little-endian.
+//
+// Beside its queue pairs a link has a link of the TCP transport, over which the two workers prove that they know the
+// job's secret, say where their queue pairs are, and learn at once when the other has gone. Over it go Calls; over the
+// queue pair of messages, Prefix, header and payload; over that of memory, reads and writes, nothing of ours.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "machine/ucx-like/transport.h"
+
+namespace periapt::verbs {
+
+static_assert(std::endian::native == std::endian::little, "wire.h writes structures as they lie in memory");
+
+inline constexpr std::uint32_t kMagic = 0x3176'7069;  // "ipv1": changes with all that is in this file
+
+/// In front of what an address of the TCP transport holds.
+struct Address {
+  std::uint32_t magic = kMagic;
+  std::uint8_t link_layer = 0;  ///< InfiniBand or Ethernet
+  std::array<std::uint8_t, 3> zero{};
+  std::uint64_t subnet = 0;  ///< of InfiniBand; 0 on Ethernet, where routers lead on
+};
+static_assert(sizeof(Address) == 16);
+
+enum class Queue : std::uint8_t { messages, memory };
+
+/// Over the TCP link, as its header.
+struct Call {
+  enum class Kind : std::uint8_t {
+    here,   ///< where the sender's queue pair is: the receiver connects its own to it
+    ready,  ///< the sender's queue pair takes what is sent to it
+  };
+  std::uint32_t magic = kMagic;
+  Kind kind = Kind::here;
+  Queue queue = Queue::messages;
+  std::uint8_t mtu = 0;            ///< ibv_mtu
+  std::uint8_t reads_at_once = 0;  ///< that the sender's queue pair answers
+  std::uint32_t generation = 0;    ///< of that queue pair: one that broke is replaced by the next
+  std::uint32_t number = 0;        ///< of the queue pair
+  std::uint32_t first_packet = 0;  ///< its first packet's number
+  std::uint16_t lid = 0;
+  std::uint16_t zero = 0;
+  std::array<std::uint8_t, 16> gid{};
+};
+static_assert(sizeof(Call) == ucx::kHeaderBytes);
+
+struct Prefix {
+  enum class Kind : std::uint8_t {
+    message = 1,
+    mark,     ///< nothing: its completion says that what was sent before it is there
+    flush,    ///< `number` is to be answered when all before it has been handed up
+    flushed,  ///< the answer, for all flushes up to `number`
+  };
+  Kind kind = Kind::message;
+  std::uint8_t header_bytes = 0;
+  std::uint16_t zero = 0;
+  std::uint32_t number = 0;
+};
+static_assert(sizeof(Prefix) == 8);
+
+inline constexpr std::size_t kHeaderMax = 64;
+inline constexpr std::size_t kPayloadMax = 8 << 10;
+inline constexpr std::size_t kSlotBytes = sizeof(Prefix) + kHeaderMax + kPayloadMax + 56;  ///< whole cache lines
+static_assert(kSlotBytes % 64 == 0);
+
+}  // namespace periapt::verbs

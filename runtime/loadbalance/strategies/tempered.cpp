@@ -1,0 +1,60 @@
+// Tempered: Gossip with a milder criterion (an object may go wherever the receiver stays below the giver), chances that
+// are computed anew after each object, a choice of which objects go first, and several trials of several iterations of
+// which the best is kept. (J. Lifflander, N. L. Slattengren, P. P. Pebay, P. Miller, F. Rizzi, M. T. Bettencourt,
+// "Optimizing distributed load balancing for workloads with time-varying imbalance", CLUSTER 2021.) One PE plays all of
+// them here.
+#include "runtime/loadbalance/rumours.h"
+
+namespace periapt::loadbalance {
+
+namespace {
+GossipRules rules_of(const StrategyOptions& options) {
+  GossipRules rules;
+  rules.fanout = static_cast<int>(options["fanout"]);
+  rules.rounds = static_cast<int>(options["rounds"]);
+  rules.known = static_cast<int>(options["known"]);
+  rules.overload = options["overload"];
+  rules.only_below_mean = options["criterion"] < 1;
+  rules.weigh_against_max = options["chances"] >= 1;
+  rules.again_each_time = true;
+  rules.order = static_cast<GossipRules::Order>(options["order"]);
+  return rules;
+}
+
+Assignment temper(const LoadDatabase& database, const StrategyOptions& options) {
+  const Standing before(database);
+  Assignment best = before.problem.assignment;
+  if (before.problem.available.empty()) return best;
+  const GossipRules rules = rules_of(options);
+  double best_max = before.problem.max_load();
+  Chance chance(database.step);
+  for (int trial = 0; trial < static_cast<int>(options["trials"]); ++trial) {
+    Standing standing(database);
+    for (int k = 0; k < static_cast<int>(options["iterations"]); ++k) {
+      if (gossip_once(standing, rules, chance) == 0) break;
+      if (standing.problem.max_load() >= best_max) continue;
+      best_max = standing.problem.max_load();
+      best = standing.problem.assignment;
+    }
+  }
+  return best;
+}
+}  // namespace
+
+StrategyInfo tempered() {
+  return {.name = "Tempered",
+          .classic = "TemperedLB",
+          .summary = "Gossip with a milder criterion, tried several times (played by one PE)",
+          .solve = temper,
+          .options = {{"trials", 2, 1, 100, "how often it begins anew; the best is kept"},
+                      {"iterations", 6, 1, 100, "of rumours and transfers in each trial"},
+                      {"criterion", 1, 0, 1, "a receiver stays below 0: the average, 1: the giver"},
+                      {"chances", 1, 0, 1, "of receivers, by how far they are below 0: the average, 1: the fullest"},
+                      {"order", 2, 0, 3, "of objects. 0: any, 1: largest first, 2: fewest moves, 3: smallest first"},
+                      {"overload", 1, 1, 10, "from where a PE gives away, in times of the average"},
+                      {"fanout", 4, 1, 64, "how many PEs are told"},
+                      {"rounds", 6, 1, 64, "how often what was heard is told on"},
+                      {"known", 128, 1, 65536, "how many PEs one remembers to have heard of, at most"}}};
+}
+
+}  // namespace periapt::loadbalance

@@ -1,0 +1,178 @@
+// How good strategies are at what they are for: loads, traffic, nearness.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/loadbalance/model.h"
+#include "runtime/loadbalance/strategy.h"
+#include "tests/loadbalance/random_databases.h"
+
+using namespace periapt::loadbalance;
+
+namespace {
+
+Assignment solve(const std::string& strategy, const LoadDatabase& db) {
+  periapt::Complaint complaint;
+  const auto chosen = read_strategy(strategy, &complaint);
+  if (!chosen) ADD_FAILURE() << complaint.what;
+  return chosen ? chosen->solve(db) : present(db);
+}
+bool is_here(const std::string& name) {
+  const StrategyInfo* const info = find_strategy(name);
+  return !info->missing || info->missing().empty();
+}
+
+// Work enough for each PE, three quarters of it on the first quarter of them.
+LoadDatabase crowded(unsigned seed, bool equal_speeds) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> real(0, 1);
+  LoadDatabase db;
+  db.step = seed;
+  db.pes.resize(16);
+  for (PeLoad& pe : db.pes) pe.speed = equal_speeds ? 1 : 0.5 + real(random);
+  for (int i = 0; i < 1600; ++i) {
+    const int pe = static_cast<int>(random() % (i % 4 == 0 ? 16 : 4));
+    db.objects.push_back({1, static_cast<std::uint64_t>(i), pe, real(random), 0, true});
+    db.positions.push_back({static_cast<float>(real(random)), static_cast<float>(real(random)), 0});
+    for (const int to : {i + 1, i + 40})
+      db.communication.push_back({{1, static_cast<std::uint64_t>(i)}, {1, static_cast<std::uint64_t>(to)}, 1, 100});
+  }
+  return db;
+}
+
+struct Reach {
+  const char* name;
+  double times_the_bound;
+};
+class Balances : public testing::TestWithParam<Reach> {};
+
+TEST_P(Balances, NearTheLowerBoundOnPesOfAnySpeed) {
+  const auto [name, times] = GetParam();
+  if (!is_here(name)) GTEST_SKIP() << find_strategy(name)->missing();
+  for (unsigned seed = 0; seed < 6; ++seed)
+    for (const bool equal_speeds : {true, false}) {
+      const LoadDatabase db = crowded(seed, equal_speeds);
+      EXPECT_LE(balance_of(db, solve(name, db)).max, times * lower_bound(db))
+          << "seed " << seed << (equal_speeds ? "" : ", speeds differ") << ", before "
+          << balance_of(db, present(db)).max / lower_bound(db);
+    }
+}
+INSTANTIATE_TEST_SUITE_P(Strategies, Balances,
+                         testing::Values(Reach{"Greedy", 1.01}, Reach{"GreedyRefine", 1.04}, Reach{"GreedyComm", 1.12},
+                                         Reach{"Refine", 1.04}, Reach{"RefineSwap", 1.02}, Reach{"RefineComm", 1.04},
+                                         Reach{"RecBipart", 1.1}, Reach{"Metis", 1.1}, Reach{"Scotch", 1.15},
+                                         Reach{"Orb", 1.05}, Reach{"Sfc", 1.03}, Reach{"Diffusion", 1.3},
+                                         Reach{"Gossip", 1.2}, Reach{"Tempered", 1.05}, Reach{"Tree", 1.05},
+                                         Reach{"Hybrid", 1.06}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// Objects on a grid that talk to their neighbours, dealt out like cards.
+LoadDatabase grid(int side, int pes) {
+  LoadDatabase db;
+  db.pes.resize(pes);
+  for (int i = 0; i < side * side; ++i) {
+    const int x = i % side, y = i / side;
+    const auto name = [&](int dx, int dy) { return ElementName{1, static_cast<std::uint64_t>(i + dx + side * dy)}; };
+    db.objects.push_back({1, name(0, 0).element, i % pes, 1e-3, 0, true});
+    db.positions.push_back({static_cast<float>(x), static_cast<float>(y), 0});
+    if (x + 1 < side) db.communication.push_back({name(0, 0), name(1, 0), 1, 1000});
+    if (y + 1 < side) db.communication.push_back({name(0, 0), name(0, 1), 1, 1000});
+  }
+  return db;
+}
+
+class KeepsTogether : public testing::TestWithParam<Reach> {};
+// Of 480 pairs of neighbours; sixteen squares have 96 across their borders.
+TEST_P(KeepsTogether, WhatIsNear) {
+  const auto [name, crossing] = GetParam();
+  if (!is_here(name)) GTEST_SKIP() << find_strategy(name)->missing();
+  const LoadDatabase db = grid(16, 16);
+  const Assignment result = solve(name, db);
+  EXPECT_LE(crossing_of(db, result).messages, crossing);
+  EXPECT_LE(balance_of(db, result).ratio(), 1.13);
+}
+INSTANTIATE_TEST_SUITE_P(Strategies, KeepsTogether,
+                         testing::Values(Reach{"Orb", 96}, Reach{"Sfc", 100}, Reach{"RecBipart", 140},
+                                         Reach{"Metis", 130}, Reach{"Scotch", 130}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(RefineSwap, ComesFurtherThanRefineWhereNothingFits) {
+  LoadDatabase db;
+  db.pes.resize(2);
+  db.objects = {{1, 0, 0, 5, 0, true}, {1, 1, 0, 4, 0, true}, {1, 2, 1, 3, 0, true}, {1, 3, 1, 3, 0, true}};
+  EXPECT_EQ(balance_of(db, solve("Refine", db)).max, 9);
+  EXPECT_EQ(balance_of(db, solve("RefineSwap", db)).max, 8);
+}
+
+TEST(RefineComm, MovesToWhereItTalks) {
+  std::uint64_t with = 0, without = 0;
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    const LoadDatabase db = crowded(seed, true);
+    with += crossing_of(db, solve("RefineComm", db)).messages;
+    without += crossing_of(db, solve("Refine", db)).messages;
+  }
+  EXPECT_LT(with, without);
+}
+
+TEST(Orb, PutsObjectsWithoutAPositionWhereThereIsRoom) {
+  LoadDatabase db = grid(8, 4);
+  for (int i = 0; i < 32; ++i) db.positions[i] = {};
+  for (const char* name : {"Orb", "Sfc"}) EXPECT_LE(balance_of(db, solve(name, db)).ratio(), 1.01) << name;
+  db.positions.clear();
+  for (const char* name : {"Orb", "Sfc"}) EXPECT_LE(balance_of(db, solve(name, db)).ratio(), 1.01) << name;
+}
+
+TEST(Metis, LeavesPartsWhereMostOfThemIs) {
+  if (!is_here("Metis")) GTEST_SKIP() << find_strategy("Metis")->missing();
+  LoadDatabase db = grid(16, 4);
+  const Assignment first = solve("Metis", db);
+  for (std::size_t i = 0; i < first.size(); ++i) db.objects[i].pe = first[i];
+  EXPECT_EQ(balance_of(db, solve("Metis", db)).migrations, 0);
+}
+
+TEST(Diffusion, MovesLoadToNeighboursOnly) {
+  LoadDatabase db;
+  db.pes.resize(64);
+  for (int i = 0; i < 640; ++i) db.objects.push_back({1, static_cast<std::uint64_t>(i), i / 10, 1, 0, true});
+  for (int i = 0; i < 10; ++i) db.objects[300 + i].seconds = 3;  // PE 30
+  const Assignment result = solve("Diffusion", db);
+  EXPECT_LT(balance_of(db, result).ratio(), 1.5);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const int way = std::abs(result[i] - db.objects[i].pe);
+    EXPECT_LE(std::min(way, 64 - way), 8) << i;
+  }
+}
+
+TEST(Tempered, IsNeverWorseThanBeforeAndBetterThanGossip) {
+  double gossip = 0, tempered = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const LoadDatabase db = random_database(seed, kinds[1]);
+    const double after = balance_of(db, solve("Tempered", db)).max;
+    ASSERT_LE(after, balance_of(db, present(db)).max + 1e-9) << "seed " << seed;
+    tempered += after;
+    gossip += balance_of(db, solve("Gossip", db)).max;
+  }
+  EXPECT_LT(tempered, gossip);
+}
+
+TEST(Tree, MovesNothingBetweenGroupsThatAreEven) {
+  LoadDatabase db;
+  db.pes.resize(16);
+  for (int i = 0; i < 160; ++i) db.objects.push_back({1, static_cast<std::uint64_t>(i), i % 4 * 4, 1, 0, true});
+  const Assignment result = solve("Tree:levels=3", db);
+  for (std::size_t i = 0; i < result.size(); ++i) EXPECT_EQ(result[i] / 4, db.objects[i].pe / 4) << i;
+  EXPECT_EQ(balance_of(db, result).ratio(), 1);
+}
+
+TEST(Capacity, IsWhatTheLevelLeaves) {
+  LoadDatabase db;
+  db.pes.resize(4);
+  db.pes[1].background = 5;
+  db.pes[2].background = 100;
+  db.pes[3].available = false;
+  db.objects = {{1, 0, 3, 10, 0, true}};
+  const Capacity capacity = capacity_of(db);
+  EXPECT_EQ(capacity.level, 7.5);
+  EXPECT_EQ(capacity.work, (std::vector<double>{7.5, 2.5, 0, 0}));
+}
+
+}  // namespace

@@ -1,0 +1,42 @@
+// Verbs over the fake library pass the suite: as it is, and with a device that takes nothing within a request and tells
+// the completions of different queue pairs in any order.
+#include "tests/machine/conformance.h"
+
+#include "machine/verbs/transport.h"
+#include "tests/verbs/fake_verbs.h"
+
+namespace {
+
+using periapt::verbs::factory;
+
+periapt::fake_verbs::InPlace in_place;
+
+void set_device(unsigned seed, unsigned inline_most) {
+  periapt::fake_verbs::faults().seed = seed;
+  periapt::fake_verbs::faults().inline_most = inline_most;
+}
+
+const periapt::ucx::TransportFactory plain = {
+    .name = factory.name,
+    .probe = factory.probe,
+    .open =
+        [](const periapt::ucx::Device& device, const periapt::ucx::OpenRequest& request) {
+          set_device(0, 256);
+          return factory.open(device, request);
+        },
+};
+const periapt::ucx::TransportFactory shuffled = {
+    .name = factory.name,
+    .probe = factory.probe,
+    .open =
+        [](const periapt::ucx::Device& device, const periapt::ucx::OpenRequest& request) {
+          set_device(7, 0);
+          return factory.open(device, request);
+        },
+};
+
+}  // namespace
+
+PERIAPT_CONFORMS(Plain, (periapt::conformance::Subject{.factory = &plain, .options = {{"+net-devices", "127.0.0.1"}}}));
+PERIAPT_CONFORMS(Shuffled,
+                 (periapt::conformance::Subject{.factory = &shuffled, .options = {{"+net-devices", "127.0.0.1"}}}));

@@ -1,0 +1,124 @@
+// Which port and which GID are chosen, and what is said of the others: a pure function of what the devices say.
+#include "machine/verbs/devices.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace periapt::verbs {
+namespace {
+
+using Type = Gid::Type;
+
+Gid gid(int index, Type type, std::initializer_list<int> first, std::initializer_list<int> last) {
+  Gid made;
+  made.index = index;
+  made.type = type;
+  std::copy(first.begin(), first.end(), made.bytes.begin());
+  std::copy(last.begin(), last.end(), made.bytes.end() - static_cast<std::ptrdiff_t>(last.size()));
+  return made;
+}
+Gid link_local(int index, Type type) { return gid(index, type, {0xfe, 0x80}, {1}); }
+Gid ip4(int index, Type type, int last) { return gid(index, type, {}, {0xff, 0xff, 10, 77, 0, last}); }
+Gid ip6(int index, Type type) { return gid(index, type, {0xfd, 0}, {1}); }
+
+Port port(const std::string& device, std::vector<Gid> gids) {
+  Port made;
+  made.device = device;
+  made.number = 1;
+  made.active = made.ethernet = true;
+  made.max_message = 1 << 20;
+  made.gids = std::move(gids);
+  return made;
+}
+
+TEST(VerbsDevices, AnIp4AddressOfRoceV2GoesFirst) {
+  const auto chosen = choose({port("a", {link_local(0, Type::roce1), link_local(1, Type::roce2), ip4(2, Type::roce1, 1),
+                                         ip6(3, Type::roce2), ip4(4, Type::roce2, 1)})},
+                             "", "");
+  ASSERT_EQ(chosen.size(), 1u);
+  EXPECT_TRUE(chosen[0].device.usable);
+  EXPECT_EQ(chosen[0].gid.index, 4);
+  EXPECT_NE(chosen[0].device.detail.find("GID 4 ::ffff:10.77.0.1 (v2)"), std::string::npos) << chosen[0].device.detail;
+}
+
+TEST(VerbsDevices, WithoutOneTheOrderIsIp6ThenLinkLocalThenV1) {
+  const Gid v1 = ip4(0, Type::roce1, 1), local = link_local(1, Type::roce2), routed = ip6(2, Type::roce2);
+  EXPECT_EQ(choose({port("a", {v1, local, routed})}, "", "")[0].gid.index, 2);
+  EXPECT_EQ(choose({port("a", {v1, local})}, "", "")[0].gid.index, 1);
+  EXPECT_EQ(choose({port("a", {v1})}, "", "")[0].gid.index, 0);
+}
+
+TEST(VerbsDevices, AnotherGidCanBeAskedFor) {
+  const std::vector<Port> ports = {port("a", {ip4(0, Type::roce1, 1), ip4(5, Type::roce2, 1)})};
+  EXPECT_EQ(choose(ports, "", "0")[0].gid.index, 0);
+  const auto wrong = choose(ports, "", "3");
+  EXPECT_FALSE(wrong[0].device.usable);
+  EXPECT_EQ(wrong[0].device.detail,
+            "+verbs-gid 3 names none of its GIDs; there are: 0 (::ffff:10.77.0.1 (v1)) 5 (::ffff:10.77.0.1 (v2))");
+}
+
+TEST(VerbsDevices, OnePortIsUsedUnlessMoreAreAskedFor) {
+  const std::vector<Port> ports = {port("a", {ip4(0, Type::roce2, 1)}), port("b", {ip4(0, Type::roce2, 2)})};
+  auto chosen = choose(ports, "", "");
+  EXPECT_TRUE(chosen[0].device.usable);
+  EXPECT_FALSE(chosen[1].device.usable);
+  EXPECT_EQ(chosen[1].device.remedy, "+verbs-devices b:1");
+  chosen = choose(ports, "b,a:1", "");
+  EXPECT_TRUE(chosen[0].device.usable && chosen[1].device.usable);
+  chosen = choose(ports, "b", "");
+  EXPECT_FALSE(chosen[0].device.usable);
+  EXPECT_EQ(chosen[0].device.remedy, "+verbs-devices b,a:1");
+}
+
+TEST(VerbsDevices, WhatCannotBeUsedSaysWhy) {
+  Port down = port("a", {ip4(0, Type::roce2, 1)});
+  down.active = false;
+  EXPECT_EQ(choose({down}, "", "")[0].device.detail, "the port is down");
+  EXPECT_NE(choose({port("a", {})}, "", "")[0].device.detail.find("no GID"), std::string::npos);
+  Port closed;
+  closed.device = "a";
+  closed.fault = "it can't be opened: Permission denied";
+  EXPECT_EQ(choose({closed}, "", "")[0].device.detail, closed.fault);
+  const auto unknown = choose({port("a", {ip4(0, Type::roce2, 1)})}, "mlx5_0", "");
+  ASSERT_EQ(unknown.size(), 2u);
+  EXPECT_EQ(unknown[1].device.name, "mlx5_0");
+  EXPECT_EQ(unknown[1].device.detail, "+verbs-devices names it, and there is no such port; there are: a:1");
+}
+
+TEST(VerbsDevices, AFaultOfAPortGoesOnToTheNextOne) {
+  Port down = port("a", {ip4(0, Type::roce2, 1)});
+  down.active = false;
+  const auto chosen = choose({down, port("b", {ip4(0, Type::roce2, 2)})}, "", "");
+  EXPECT_FALSE(chosen[0].device.usable);
+  EXPECT_TRUE(chosen[1].device.usable);
+}
+
+TEST(VerbsDevices, ALimitOfLockedMemoryIsNamedWithItsNumberAndTheCommand) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_MEMLOCK, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 64 << 10;
+  ASSERT_EQ(::setrlimit(RLIMIT_MEMLOCK, &small), 0);
+  const std::string fault = registration_fault(3 << 20, ENOMEM);
+  ::setrlimit(RLIMIT_MEMLOCK, &before);
+  EXPECT_EQ(
+      fault.find("3145728 bytes of memory can't be registered: Cannot allocate memory; the limit of locked memory "
+                 "of this process is 65536 bytes, and is lifted by: ulimit -l unlimited"),
+      0u)
+      << fault;
+  EXPECT_EQ(registration_fault(4096, EFAULT), "4096 bytes of memory can't be registered: Bad address");
+}
+
+TEST(VerbsDevices, NumbersOfOptionsAreChecked) {
+  EXPECT_EQ(read_number("+verbs-service-level", "", 15, 0).value(), 0);
+  EXPECT_EQ(read_number("+verbs-service-level", "15", 15, 0).value(), 15);
+  for (const char* text : {"16", "-1", "1x", "x", " 1"})
+    EXPECT_FALSE(read_number("+verbs-gid", text, 15, 0).ok()) << text;
+  EXPECT_EQ(read_number("+verbs-gid", "x", 255, 0).message(), "+verbs-gid wants a number from 0 to 255, not \"x\"");
+}
+
+}  // namespace
+}  // namespace periapt::verbs

@@ -1,0 +1,122 @@
+// The objects behind the fake's verbs. As a real device would, it checks what it is given: keys, states, depths, and
+// that a completion queue never runs over, which ends the test. What a real device does by itself happens here whenever
+// the program calls into the library: so nothing runs beside the test, and a run can be stepped.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "tests/verbs/fake/fabric.h"
+#include "tests/verbs/fake/faults.h"
+
+namespace periapt::fake_verbs {
+
+Faults& faults();
+
+struct Context;
+
+struct Region : ibv_mr {
+  int access = 0;
+  bool covers(std::uint64_t address, std::uint64_t size, int wanted) const;
+};
+
+struct CompletionQueue : ibv_cq {
+  struct Entry {
+    ibv_wc wc{};
+    bool receives = false;
+    std::uint64_t retires = 0;  ///< sends of the queue pair up to here have room again when it is taken
+  };
+  std::deque<Entry> entries;
+  bool armed = false;
+  Context& owner() { return *reinterpret_cast<Context*>(context); }
+  void push(const Entry& entry);
+};
+
+struct Receive {
+  std::uint64_t id = 0;
+  ibv_sge place{};
+};
+struct SharedReceives : ibv_srq {
+  std::deque<Receive> waiting;
+  std::size_t most = 0;
+};
+
+struct Request {
+  std::uint64_t id = 0, number = 0;
+  ibv_wr_opcode code{};
+  bool signaled = false;
+  bool forced = false;  ///< ends with `status`, without being sent
+  ibv_wc_status status = IBV_WC_SUCCESS;
+  std::vector<std::byte> copied;
+  std::vector<ibv_sge> parts;
+  std::uint64_t remote = 0, total = 0, sent = 0;
+  std::uint32_t key = 0;
+  bool all_sent = false;
+  void copy_out(std::uint64_t offset, std::span<std::byte> to) const;
+  void copy_in(std::uint64_t offset, Bytes from) const;
+};
+
+struct Pair : ibv_qp {
+  // Asking.
+  std::deque<Request> requests;  ///< without an answer, the oldest first
+  std::size_t next = 0;          ///< of them: the first that has not gone out whole
+  std::uint64_t posted = 0, retired = 0;
+  std::uint32_t depth = 0, inline_most = 0;
+  bool signals_all = false;
+  std::uint64_t doomed_ns = 0;  ///< when those under way time out; 0: they do not
+  // Answering.
+  struct Inbound {
+    Packet packet;
+    std::vector<std::byte> bytes;
+  };
+  std::deque<Inbound> inbound;  ///< waits for a receive
+  bool receiving = false;
+  Receive receive;
+  int access = 0;
+  std::uint32_t destination = 0;
+
+  Context& owner() { return *reinterpret_cast<Context*>(context); }
+  SharedReceives& receives() { return *reinterpret_cast<SharedReceives*>(srq); }
+
+  int post(const ibv_send_wr& wr);
+  void transmit();
+  void take(const Packet& packet, Bytes bytes);
+  void take_waiting();
+  void doom();
+  void tick(std::uint64_t now_ns);
+  void fail();  ///< the error state: all that is under way is flushed
+
+ private:
+  bool answer_one(const Packet& packet, Bytes bytes);
+  bool take_send(const Packet& packet, Bytes bytes);
+  void take_write(const Packet& packet, Bytes bytes);
+  void take_read(const Packet& packet);
+  void take_answer(const Packet& packet, Bytes bytes);
+  void answer(const Packet& packet, ibv_wc_status status);
+  void refuse_access(const Packet& packet);
+  bool send_part(Request& request);
+  void end_first(ibv_wc_status status);
+  bool local_parts_are_good(const Request& request, int wanted) const;
+};
+
+struct Context : ibv_context {
+  Context();
+  ~Context();
+  void pump();
+  void raise(ibv_async_event event);
+  Region* region(std::uint32_t key) const;
+
+  Fabric fabric;
+  std::map<std::uint32_t, Pair*> pairs;
+  std::map<std::uint32_t, Region*> regions;
+  std::deque<ibv_async_event> events;
+  std::deque<CompletionQueue*> told;  ///< completion events that have not been taken
+  std::uint32_t last_pair = 0;
+  bool pumping = false;
+};
+
+}  // namespace periapt::fake_verbs

@@ -1,0 +1,44 @@
+// What a test may break in the fake libibverbs. The library is loaded by the transport; a test finds these by
+// faults_of() in tests/verbs/fake_verbs.h.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <deque>
+#include <map>
+#include <string>
+
+namespace periapt::fake_verbs {
+
+struct Faults {
+  /// A call that fails: after so many that do not, with what in errno.
+  struct Failure {
+    int after = 0;
+    int error = 0;
+  };
+  std::map<std::string, Failure> fails;  ///< by the name of the function, "ibv_create_qp"; from then on, always
+  std::deque<ibv_wc_status> next_sends;  ///< how the next sends, puts and gets end that are posted anywhere
+  unsigned seed = 0;                     ///< not 0: completions of different queue pairs come in another order
+  bool port_down = false;                ///< what is sent does not arrive, and ends with a timeout
+  bool without_gid = false;              ///< a port that nothing can address
+  bool port_inactive = false;            ///< as ibv_query_port tells it
+  bool infiniband = false;               ///< otherwise RoCE
+  bool soft_roce = false;                ///< as its vendor's number tells it
+  int receives_most = 1 << 14;           ///< of a shared receive queue
+  int completions_most = 1 << 16;        ///< of a completion queue
+  unsigned inline_most = 256;            ///< more is refused
+  int devices = 1;
+
+  /// 0, or the error with which this call fails.
+  int hit(const char* call) {
+    auto found = fails.find(call);
+    if (found == fails.end() || found->second.after-- > 0) return 0;
+    found->second.after = 0;
+    return found->second.error;
+  }
+};
+
+/// An asynchronous event for every context that is open in this process.
+using Raise = void (*)(ibv_event_type type);
+
+}  // namespace periapt::fake_verbs

@@ -1,0 +1,318 @@
+// The functions of libibverbs that the transport loads. They are what a program sees; device.h is what they do.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+#include "tests/verbs/fake/device.h"
+
+namespace periapt::fake_verbs {
+namespace {
+
+constexpr int kDevicesMost = 4;
+constexpr std::uint32_t kMessageMost = 1 << 20;
+
+ibv_device* device_number(int number) {
+  static ibv_device devices[kDevicesMost];
+  ibv_device& device = devices[number];
+  std::snprintf(device.name, sizeof device.name, "fake%d", number);
+  std::snprintf(device.dev_name, sizeof device.dev_name, "uverbs%d", number);
+  device.node_type = IBV_NODE_CA;
+  device.transport_type = IBV_TRANSPORT_IB;
+  return &device;
+}
+
+Context& of(ibv_context* context) { return *static_cast<Context*>(context); }
+std::vector<Context*>& contexts() {
+  static std::vector<Context*> all;
+  return all;
+}
+
+// ---- what goes by the table of the device
+
+int poll_cq(ibv_cq* queue, int count, ibv_wc* to) {
+  auto& completions = *static_cast<CompletionQueue*>(queue);
+  completions.owner().pump();
+  static thread_local std::minstd_rand random;
+  static thread_local unsigned seeded = 0;
+  if (seeded != faults().seed) random.seed(seeded = faults().seed);
+  int taken = 0;
+  for (; taken < count && !completions.entries.empty(); ++taken) {
+    auto entry = completions.entries.begin();
+    if (seeded != 0) {
+      // Any queue may be next; within one the order stays.
+      const CompletionQueue::Entry& any = completions.entries[random() % completions.entries.size()];
+      entry = std::find_if(completions.entries.begin(), completions.entries.end(), [&](const auto& one) {
+        return one.wc.qp_num == any.wc.qp_num && one.receives == any.receives;
+      });
+    }
+    to[taken] = entry->wc;
+    auto pair = completions.owner().pairs.find(entry->wc.qp_num);
+    if (!entry->receives && pair != completions.owner().pairs.end())
+      pair->second->retired = std::max(pair->second->retired, entry->retires);
+    completions.entries.erase(entry);
+  }
+  return taken;
+}
+
+int request_notification(ibv_cq* queue, int) {
+  static_cast<CompletionQueue*>(queue)->armed = true;
+  return 0;
+}
+
+int post_srq_recv(ibv_srq* srq, ibv_recv_wr* request, ibv_recv_wr** bad) {
+  auto& receives = *static_cast<SharedReceives*>(srq);
+  for (; request != nullptr; request = request->next) {
+    *bad = request;
+    if (receives.waiting.size() >= receives.most) return ENOMEM;
+    const Region* region = of(srq->context).region(request->sg_list->lkey);
+    if (region == nullptr || !region->covers(request->sg_list->addr, request->sg_list->length, IBV_ACCESS_LOCAL_WRITE))
+      return EINVAL;
+    receives.waiting.push_back({request->wr_id, *request->sg_list});
+  }
+  return 0;
+}
+
+int post_send(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
+  for (; request != nullptr; request = request->next) {
+    *bad = request;
+    if (const int error = faults().hit("ibv_post_send"); error != 0) return error;
+    if (const int error = static_cast<Pair*>(qp)->post(*request); error != 0) return error;
+  }
+  return 0;
+}
+
+/// nullptr, with errno, when the call is to fail.
+template <class Make>
+auto unless_broken(const char* call, Make&& make) -> decltype(make()) {
+  if (const int error = faults().hit(call); error != 0) return errno = error, nullptr;
+  return make();
+}
+
+}  // namespace
+
+Faults& faults() {
+  static Faults all;
+  return all;
+}
+
+}  // namespace periapt::fake_verbs
+
+using namespace periapt::fake_verbs;
+
+extern "C" {
+
+// ---- for tests
+
+Faults* periapt_fake_verbs_faults() { return &faults(); }
+void periapt_fake_verbs_raise(ibv_event_type type) {
+  for (Context* context : contexts()) {
+    ibv_async_event event{};
+    event.event_type = type;
+    event.element.port_num = 1;
+    context->raise(event);
+  }
+}
+
+// ---- devices
+
+ibv_device** ibv_get_device_list(int* count) {
+  const int devices = std::min(faults().devices, kDevicesMost);
+  if (count != nullptr) *count = devices;
+  auto** list = new ibv_device* [static_cast<std::size_t>(devices) + 1] {};
+  for (int i = 0; i < devices; ++i) list[i] = device_number(i);
+  return list;
+}
+void ibv_free_device_list(ibv_device** list) { delete[] list; }
+
+ibv_context* ibv_open_device(ibv_device* device) {
+  return unless_broken("ibv_open_device", [&]() -> ibv_context* {
+    auto* context = new Context;
+    context->device = device;
+    context->ops.poll_cq = poll_cq;
+    context->ops.req_notify_cq = request_notification;
+    context->ops.post_srq_recv = post_srq_recv;
+    context->ops.post_send = post_send;
+    contexts().push_back(context);
+    return context;
+  });
+}
+int ibv_close_device(ibv_context* context) {
+  std::erase(contexts(), &of(context));
+  delete &of(context);
+  return 0;
+}
+
+int ibv_query_device(ibv_context*, ibv_device_attr* attributes) {
+  *attributes = {};
+  attributes->vendor_id = faults().soft_roce ? 0xffffff : 1;
+  attributes->phys_port_cnt = 1;
+  attributes->max_srq = 16;
+  attributes->max_srq_wr = faults().receives_most;
+  attributes->max_cqe = faults().completions_most;
+  attributes->max_qp_rd_atom = attributes->max_qp_init_rd_atom = 16;
+  return faults().hit("ibv_query_device");
+}
+
+int(ibv_query_port)(ibv_context*, std::uint8_t, _compat_ibv_port_attr* to) {
+  ibv_port_attr port{};
+  port.state = faults().port_inactive ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
+  port.active_mtu = port.max_mtu = IBV_MTU_4096;
+  port.gid_tbl_len = 3;
+  port.max_msg_sz = kMessageMost;
+  port.active_width = 2;
+  port.active_speed = 32;
+  port.lid = 7;
+  port.link_layer = faults().infiniband ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
+  std::memcpy(static_cast<void*>(to), &port, offsetof(ibv_port_attr, port_cap_flags2));
+  return faults().hit("ibv_query_port");
+}
+
+int _ibv_query_gid_ex(ibv_context*, std::uint32_t, std::uint32_t index, ibv_gid_entry* entry, std::uint32_t,
+                      std::size_t) {
+  if (faults().without_gid || index > 2) return ENODATA;
+  // As of an interface with 127.0.0.1: a link-local one, and the address as v1 and as v2.
+  constexpr std::uint8_t kLocal[16] = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  constexpr std::uint8_t kAddress[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+  std::memcpy(entry->gid.raw, index == 0 ? kLocal : kAddress, sizeof kLocal);
+  entry->gid_type = faults().infiniband ? IBV_GID_TYPE_IB : index == 2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
+  return 0;
+}
+
+int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
+  std::uint64_t one = 0;
+  if (::read(context->async_fd, &one, sizeof one) < 0) return -1;
+  *event = of(context).events.front();
+  of(context).events.pop_front();
+  return 0;
+}
+void ibv_ack_async_event(ibv_async_event*) {}
+
+// ---- memory
+
+ibv_pd* ibv_alloc_pd(ibv_context* context) {
+  return unless_broken("ibv_alloc_pd", [&] {
+    auto* domain = new ibv_pd{};
+    domain->context = context;
+    return domain;
+  });
+}
+int ibv_dealloc_pd(ibv_pd* domain) { return delete domain, 0; }
+
+ibv_mr*(ibv_reg_mr)(ibv_pd* domain, void* address, std::size_t size, int access) {
+  return unless_broken("ibv_reg_mr", [&]() -> ibv_mr* {
+    static thread_local std::mt19937 random{std::random_device{}()};
+    auto* region = new Region;
+    static_cast<ibv_mr&>(*region) = {};
+    region->context = domain->context;
+    region->pd = domain;
+    region->addr = address;
+    region->length = size;
+    region->access = access;
+    auto& regions = of(domain->context).regions;
+    do region->lkey = region->rkey = static_cast<std::uint32_t>(random());
+    while (!regions.emplace(region->rkey, region).second);
+    return region;
+  });
+}
+int ibv_dereg_mr(ibv_mr* region) {
+  of(region->context).regions.erase(region->rkey);
+  delete static_cast<Region*>(region);
+  return 0;
+}
+
+// ---- completions
+
+ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
+  return unless_broken("ibv_create_comp_channel", [&] {
+    return new ibv_comp_channel{context, of(context).fabric.fd(), 0};
+  });
+}
+int ibv_destroy_comp_channel(ibv_comp_channel* channel) { return delete channel, 0; }
+
+ibv_cq* ibv_create_cq(ibv_context* context, int entries, void*, ibv_comp_channel* channel, int) {
+  return unless_broken("ibv_create_cq", [&]() -> ibv_cq* {
+    if (entries > faults().completions_most) return errno = EINVAL, nullptr;
+    auto* queue = new CompletionQueue;
+    queue->context = context;
+    queue->channel = channel;
+    queue->cqe = entries;
+    return queue;
+  });
+}
+int ibv_destroy_cq(ibv_cq* queue) { return delete static_cast<CompletionQueue*>(queue), 0; }
+
+int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** ours) {
+  Context& context = of(channel->context);
+  context.pump();
+  if (context.told.empty()) return errno = EAGAIN, -1;
+  *queue = context.told.front();
+  *ours = nullptr;
+  context.told.pop_front();
+  if (context.told.empty()) context.fabric.signal(false);
+  return 0;
+}
+void ibv_ack_cq_events(ibv_cq*, unsigned) {}
+
+// ---- queues
+
+ibv_srq* ibv_create_srq(ibv_pd* domain, ibv_srq_init_attr* wanted) {
+  return unless_broken("ibv_create_srq", [&]() -> ibv_srq* {
+    auto* receives = new SharedReceives;
+    receives->context = domain->context;
+    receives->pd = domain;
+    receives->most = wanted->attr.max_wr;
+    return receives;
+  });
+}
+int ibv_destroy_srq(ibv_srq* receives) { return delete static_cast<SharedReceives*>(receives), 0; }
+
+ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
+  return unless_broken("ibv_create_qp", [&]() -> ibv_qp* {
+    if (wanted->cap.max_inline_data > faults().inline_most) return errno = EINVAL, nullptr;
+    Context& context = of(domain->context);
+    auto* pair = new Pair;
+    static_cast<ibv_qp&>(*pair) = {};
+    pair->context = &context;
+    pair->pd = domain;
+    pair->send_cq = wanted->send_cq;
+    pair->recv_cq = wanted->recv_cq;
+    pair->srq = wanted->srq;
+    pair->depth = wanted->cap.max_send_wr;
+    pair->inline_most = wanted->cap.max_inline_data;
+    pair->signals_all = wanted->sq_sig_all != 0;
+    pair->state = IBV_QPS_RESET;
+    constexpr std::uint32_t kPairs = 1u << kPairBits;
+    do pair->qp_num = context.fabric.number() << kPairBits | ++context.last_pair % kPairs;
+    while (!context.pairs.emplace(pair->qp_num, pair).second);
+    return pair;
+  });
+}
+
+int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* to, int which) {
+  if (const int error = faults().hit("ibv_modify_qp"); error != 0) return error;
+  auto& pair = *static_cast<Pair*>(qp);
+  const bool in_order = to->qp_state == IBV_QPS_ERR || (to->qp_state == IBV_QPS_INIT && qp->state == IBV_QPS_RESET) ||
+                        (to->qp_state == IBV_QPS_RTR && qp->state == IBV_QPS_INIT) ||
+                        (to->qp_state == IBV_QPS_RTS && qp->state == IBV_QPS_RTR);
+  if (!in_order) return EINVAL;
+  if ((which & IBV_QP_ACCESS_FLAGS) != 0) pair.access = static_cast<int>(to->qp_access_flags);
+  if ((which & IBV_QP_DEST_QPN) != 0) pair.destination = to->dest_qp_num;
+  pair.state = to->qp_state;
+  if (to->qp_state == IBV_QPS_ERR) pair.fail();
+  return 0;
+}
+
+int ibv_destroy_qp(ibv_qp* qp) {
+  of(qp->context).pairs.erase(qp->qp_num);
+  return delete static_cast<Pair*>(qp), 0;
+}
+
+const char* ibv_wc_status_str(ibv_wc_status status) {
+  return status == IBV_WC_REM_OP_ERR ? "remote operation error" : "an error of the fake";
+}
+
+}  // extern "C"

@@ -1,0 +1,29 @@
+// The fake libibverbs (fake/) in place of the system's, and what a test may break in it.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "base/fatal.h"
+#include "tests/verbs/fake/faults.h"
+
+namespace periapt::fake_verbs {
+
+/// To be made before the transport is asked for its devices for the first time: a global of the test.
+struct InPlace {
+  InPlace() { ::setenv("PERIAPT_LIBIBVERBS", PERIAPT_FAKE_VERBS, 1); }
+};
+
+template <class Function>
+Function* function(const char* name) {
+  static void* library = ::dlopen(PERIAPT_FAKE_VERBS, RTLD_NOW | RTLD_LOCAL);
+  void* found = library == nullptr ? nullptr : ::dlsym(library, name);
+  if (found == nullptr) fatal(std::string("the fake libibverbs has no ") + name, "a test");
+  return reinterpret_cast<Function*>(found);
+}
+
+inline Faults& faults() { return *function<Faults*()>("periapt_fake_verbs_faults")(); }
+inline void raise(ibv_event_type type) { function<void(ibv_event_type)>("periapt_fake_verbs_raise")(type); }
+
+}  // namespace periapt::fake_verbs

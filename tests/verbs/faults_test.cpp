@@ -1,0 +1,299 @@
+// What fails below the verbs transport: calls of the library, queue pairs, ports, the device. Each is told once, with
+// its reason, and nothing is lost without a word.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+
+#include "machine/verbs/link.h"
+#include "machine/verbs/transport.h"
+#include "tests/machine/conformance.h"
+#include "tests/verbs/fake_verbs.h"
+
+namespace periapt::conformance {
+namespace {
+
+fake_verbs::InPlace in_place;
+fake_verbs::Faults& faults() { return fake_verbs::faults(); }
+
+class VerbsFaults : public testing::Test {
+ protected:
+  void SetUp() override { faults() = {}; }
+  void TearDown() override { faults() = {}; }
+  const Subject subject{.factory = &verbs::factory, .options = {{"+net-devices", "127.0.0.1"}}};
+
+  /// Why the device is not there, or can't be opened.
+  std::string why_not() {
+    try {
+      Worker worker(subject, 1);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "it can be opened";
+  }
+  Device found() {
+    OpenRequest request;
+    return verbs::factory.probe(request).front();
+  }
+};
+
+// ---- opening
+
+TEST_F(VerbsFaults, EachCallOfOpeningThatFailsIsSaidAndNothingIsLeftBehind) {
+  for (const char* call :
+       {"ibv_alloc_pd", "ibv_create_comp_channel", "ibv_create_cq", "ibv_create_srq", "ibv_reg_mr"}) {
+    faults().fails[call] = {0, ENOMEM};
+    const std::string why = why_not();
+    EXPECT_NE(why.find("fake0:1"), std::string::npos) << call << ": " << why;
+    EXPECT_NE(why.find("Cannot allocate memory"), std::string::npos) << call << ": " << why;
+    faults() = {};
+    EXPECT_EQ(why_not(), "it can be opened") << call;
+  }
+}
+
+TEST_F(VerbsFaults, ADeviceThatMayNotBeOpenedIsListedWithTheReason) {
+  faults().fails["ibv_open_device"] = {0, EACCES};
+  const Device device = found();
+  EXPECT_FALSE(device.usable);
+  EXPECT_EQ(device.detail, "it can't be opened: Permission denied");
+  EXPECT_NE(device.remedy.find("/dev/infiniband/uverbs0"), std::string::npos);
+}
+
+TEST_F(VerbsFaults, APortWithoutAnAddressOrACarrierIsListedWithTheReason) {
+  faults().without_gid = true;
+  EXPECT_EQ(found().detail, "it has no GID, so that no other can address it");
+  faults() = {};
+  faults().port_inactive = true;
+  EXPECT_EQ(found().detail, "the port is down");
+}
+
+TEST_F(VerbsFaults, NoDeviceAtAllIsSaid) {
+  faults().devices = 0;
+  const Device device = found();
+  EXPECT_FALSE(device.usable);
+  EXPECT_EQ(device.detail, "libibverbs knows none of the kernel's devices");
+}
+
+TEST_F(VerbsFaults, LittleLockedMemoryIsSaidWithTheNumber) {
+  faults().fails["ibv_reg_mr"] = {0, ENOMEM};
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_MEMLOCK, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 64 << 10;
+  ASSERT_EQ(::setrlimit(RLIMIT_MEMLOCK, &small), 0);
+  const std::string why = why_not();
+  ::setrlimit(RLIMIT_MEMLOCK, &before);
+  EXPECT_NE(why.find("the limit of locked memory of this process is 65536 bytes"), std::string::npos) << why;
+  EXPECT_NE(why.find("ulimit -l unlimited"), std::string::npos) << why;
+}
+
+TEST_F(VerbsFaults, SmallQueuesOfADeviceAreEnough) {
+  faults().receives_most = 8;
+  faults().completions_most = 256;
+  Pair pair(subject);
+  for (int i = 0; i < 500; ++i) pair.a.push(*pair.ab, 100 + static_cast<std::size_t>(i) * 13, i % 3, {&pair.b});
+  pump(pair.both(), [&] { return pair.b.arrived_from(1) == pair.a.sent_to(2); });
+  faults().completions_most = 16;
+  EXPECT_NE(why_not().find("too few"), std::string::npos);
+}
+
+TEST_F(VerbsFaults, TwoKindsOfNetworkDoNotReachEachOther) {
+  Worker a(subject, 1);
+  faults().infiniband = true;
+  Worker b(subject, 2);
+  EXPECT_FALSE(a.transport().reaches(b.address()));
+  EXPECT_FALSE(b.transport().reaches(a.address()));
+}
+
+// ---- links
+
+TEST_F(VerbsFaults, AQueuePairThatCannotBeMadeOrConnectedIsALoss) {
+  for (const char* call : {"ibv_create_qp", "ibv_modify_qp"}) {
+    Worker a(subject, 1), b(subject, 2);
+    faults().fails[call] = {0, ENOMEM};
+    Link& link = a.connect(b);
+    pump({&a, &b}, [&] { return a.losses.size() == 1; });
+    EXPECT_EQ(a.losses[0].reason.find("worker 2: "), 0u) << a.losses[0].reason;
+    EXPECT_EQ(a.send_inline(link, 8), Accepted::lost);
+    faults() = {};
+    a.close(link);
+    settle({&a, &b});
+    a.push(a.connect(b), 8, 0, {&b});
+    pump({&a, &b}, [&] { return b.arrived_from(1) == 1; });
+  }
+}
+
+/// The link's next request ends with `status`: what was accepted ends once, and the loss has a reason.
+void break_link(const Subject& subject, ibv_wc_status status, const std::string& reason) {
+  Pair pair(subject);
+  Ticket flush;
+  faults().next_sends = {status};
+  EXPECT_EQ(pair.a.send_inline(*pair.ab, 5000), Accepted::done);
+  const Accepted answer = pair.a.flush(*pair.ab, flush);
+  pump(pair.both(), [&] { return pair.a.losses.size() == 1 && pair.b.losses.size() == 1; });
+  EXPECT_EQ(flush.calls, answer == Accepted::pending ? 1 : 0);
+  EXPECT_NE(pair.a.losses[0].reason.find(reason), std::string::npos) << pair.a.losses[0].reason;
+  EXPECT_EQ(pair.a.send_inline(*pair.ab, 8), Accepted::lost);
+}
+
+TEST_F(VerbsFaults, AMessageThatFailsIsALossWithItsReason) {
+  break_link(subject, IBV_WC_RETRY_EXC_ERR, "does not answer any more");
+  break_link(subject, IBV_WC_RNR_RETRY_EXC_ERR, "takes no more messages");
+  break_link(subject, IBV_WC_REM_OP_ERR, "a message to it failed: remote operation error");
+  break_link(subject, IBV_WC_LOC_PROT_ERR, "a message to it failed");
+}
+
+TEST_F(VerbsFaults, APortThatIsDownEndsItsLinks) {
+  Pair pair(subject);
+  faults().port_down = true;
+  fake_verbs::raise(IBV_EVENT_PORT_ERR);
+  EXPECT_EQ(pair.a.send_inline(*pair.ab, 100), Accepted::done);
+  pump(pair.both(), [&] { return pair.a.losses.size() == 1; });
+  EXPECT_NE(pair.a.losses[0].reason.find("does not answer any more"), std::string::npos) << pair.a.losses[0].reason;
+}
+
+TEST_F(VerbsFaults, ADeviceThatIsGoneEndsAllLinksAndMakesNoMore) {
+  Pair pair(subject);
+  const Bytes address = pair.b.address();
+  fake_verbs::raise(IBV_EVENT_DEVICE_FATAL);
+  pump(pair.both(), [&] { return pair.a.losses.size() == 1 && pair.b.losses.size() == 1; });
+  EXPECT_NE(pair.a.losses[0].reason.find("the device fake0:1 has gone"), std::string::npos) << pair.a.losses[0].reason;
+  pair.a.close(*pair.ab);
+  settle(pair.both());
+  EXPECT_FALSE(pair.a.transport().connect(2, address).ok());
+}
+
+TEST_F(VerbsFaults, PostingThatFailsIsNoRoomOrALoss) {
+  Pair pair(subject);
+  faults().fails["ibv_post_send"] = {0, ENOMEM};
+  EXPECT_EQ(pair.a.send_inline(*pair.ab, 5000), Accepted::no_resource);
+  faults() = {};
+  pair.a.push(*pair.ab, 5000, 0, {&pair.b});
+  pump(pair.both(), [&] { return pair.b.arrived_from(1) == pair.a.sent_to(2); });
+  faults().fails["ibv_post_send"] = {0, EINVAL};
+  EXPECT_EQ(pair.a.send_inline(*pair.ab, 5000), Accepted::lost);
+  faults() = {};
+  pump(pair.both(), [&] { return pair.a.losses.size() == 1 && pair.b.losses.size() == 1; });
+}
+
+// ---- puts and gets
+
+struct Reach : Pair {
+  explicit Reach(const Subject& subject)
+      : Pair(subject), local(a, 1 << 16), remote(b, 1 << 16), key(remote.key_for(a, *ab)) {}
+  ~Reach() { a.transport().release_key(key); }
+  Accepted put(Ticket& ticket, std::size_t at) {
+    return a.put(*ab, View(local.bytes).subspan(at, 64), &local.handle, remote.at(at), key, ticket);
+  }
+  Shared local, remote;
+  RemoteKey key;
+};
+
+TEST_F(VerbsFaults, APutThatFailsLeavesTheOthersAndTheMessagesAlone) {
+  for (ibv_wc_status status : {IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_OP_ERR, IBV_WC_LOC_PROT_ERR}) {
+    Reach reach(subject);
+    fill(reach.local.bytes, 3);
+    std::deque<Ticket> tickets(30);
+    // The link is connected, its queue pair of memory is not: the puts wait for it.
+    for (std::size_t i = 0; i < 10; ++i) ASSERT_EQ(reach.put(tickets[i], i * 64), Accepted::pending);
+    pump(reach.both(), [&] { return tickets[9].ended(); });
+    faults().next_sends = {IBV_WC_SUCCESS, IBV_WC_SUCCESS, IBV_WC_SUCCESS, status};
+    for (std::size_t i = 10; i < 30; ++i) ASSERT_EQ(reach.put(tickets[i], i * 64), Accepted::pending);
+    reach.a.push(*reach.ab, 5000, 0, {&reach.b});
+    pump(reach.both(), [&] { return tickets[29].ended() && reach.b.arrived_from(1) == reach.a.sent_to(2); });
+    for (std::size_t i = 0; i < 30; ++i) {
+      const Outcome failed = status == IBV_WC_REM_ACCESS_ERR ? Outcome::bad_key : Outcome::failed;
+      EXPECT_EQ(tickets[i].outcome, i == 13 ? failed : Outcome::ok) << i;
+      const auto at = static_cast<std::ptrdiff_t>(i * 64);
+      EXPECT_EQ(std::equal(reach.local.bytes.begin() + at, reach.local.bytes.begin() + at + 64,
+                           reach.remote.bytes.begin() + at),
+                i != 13)
+          << i;
+    }
+    EXPECT_TRUE(reach.a.losses.empty() && reach.b.losses.empty());
+  }
+}
+
+TEST_F(VerbsFaults, AFlushWaitsForThePutsBeforeIt) {
+  Reach reach(subject);
+  // b's queue pair of memory needs b for its beginning only; the answer of a flush needs it too. Puts that are many
+  // take longer than the answer of the flush behind them.
+  for (int round = 0; round < 5; ++round) {
+    fill(reach.local.bytes, static_cast<std::uint64_t>(round));
+    std::deque<Ticket> puts(verbs::kOperationsMax);
+    for (Ticket& ticket : puts)
+      ASSERT_EQ(reach.a.put(*reach.ab, reach.local.bytes, &reach.local.handle, reach.remote.at(), reach.key, ticket),
+                Accepted::pending);
+    Ticket flush;
+    ASSERT_EQ(reach.a.flush(*reach.ab, flush), Accepted::pending);
+    flush.then = [&] {
+      for (const Ticket& ticket : puts) EXPECT_TRUE(ticket.ended());
+    };
+    pump(reach.both(), [&] { return flush.ended(); });
+    EXPECT_EQ(reach.local.bytes, reach.remote.bytes);
+  }
+}
+
+TEST_F(VerbsFaults, WhatWasRefusedIsToldOfRoom) {
+  Pair pair(subject);
+  while (pair.a.send_inline(*pair.ab, 5000) == Accepted::done) {
+  }
+  // What frees room brings nothing else: progress() says all the same that something has changed.
+  int moved = 0;
+  pump(pair.both(), [&] {
+    moved += pair.a.progress();
+    return pair.b.arrived_from(1) == pair.a.sent_to(2);
+  });
+  for (int i = 0; i < 1000 && moved == 0; ++i) moved += pair.a.progress();
+  EXPECT_GT(moved, 0);
+}
+
+TEST_F(VerbsFaults, BothSidesOfABrokenQueuePairOfMemoryGoOn) {
+  Reach reach(subject);
+  Shared there(reach.b, 1 << 16), here(reach.a, 1 << 16);
+  RemoteKey key = here.key_for(reach.b, *reach.ba);
+  fill(there.bytes, 5);
+  Shared dead(reach.b, 4096);
+  RemoteKey dead_key = dead.key_for(reach.a, *reach.ab);
+  const std::uint64_t dead_at = dead.at();
+  reach.b.transport().deregister_memory(dead.handle);
+  dead.handle.address = nullptr;
+  for (int round = 0; round < 20; ++round) {
+    // b has puts under way when a's breaks both ends.
+    Ticket wrong, right, other;
+    ASSERT_EQ(reach.b.put(*reach.ba, View(there.bytes).first(50000), &there.handle, here.at(), key, other),
+              Accepted::pending);
+    ASSERT_EQ(reach.a.put(*reach.ab, View(reach.local.bytes).first(64), &reach.local.handle, dead_at, dead_key, wrong),
+              Accepted::pending);
+    ASSERT_EQ(reach.put(right, 128), Accepted::pending);
+    pump(reach.both(), [&] { return wrong.ended() && right.ended() && other.ended(); });
+    EXPECT_EQ(wrong.outcome, Outcome::bad_key);
+    EXPECT_EQ(right.outcome, Outcome::ok);
+    EXPECT_EQ(other.outcome, Outcome::ok);
+    EXPECT_EQ(difference(View(here.bytes).first(50000 / 8 * 8), 5), -1);
+  }
+  reach.b.transport().release_key(key);
+  reach.a.transport().release_key(dead_key);
+}
+
+TEST_F(VerbsFaults, AQueuePairOfMemoryThatBreaksAgainAndAgainIsALoss) {
+  Reach reach(subject);
+  for (int i = 0; i < 100; ++i) faults().next_sends.push_back(IBV_WC_RETRY_EXC_ERR);
+  Ticket ticket;
+  ASSERT_EQ(reach.put(ticket, 0), Accepted::pending);
+  pump(reach.both(), [&] { return reach.a.losses.size() == 1; });
+  EXPECT_EQ(ticket.outcome, Outcome::peer_lost);
+  EXPECT_EQ(faults().next_sends.size(), 100u - verbs::kBreaksMax - 1);
+}
+
+TEST_F(VerbsFaults, MemoryThatCannotBeRegisteredSaysWhy) {
+  Worker worker(subject, 1);
+  Bytes memory(4096);
+  faults().fails["ibv_reg_mr"] = {0, EFAULT};
+  const auto registered = worker.transport().register_memory(memory.data(), memory.size(), MemoryKind::host);
+  ASSERT_FALSE(registered.ok());
+  EXPECT_EQ(registered.message(), "fake0:1: 4096 bytes of memory can't be registered: Bad address");
+}
+
+}  // namespace
+}  // namespace periapt::conformance

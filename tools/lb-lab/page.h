@@ -1,0 +1,22 @@
+// A page of HTML that a browser opens as it is: for each step and strategy the load of the PEs before and after, and
+// how many objects go from where to where.
+#pragma once
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "runtime/loadbalance/database.h"
+
+namespace periapt::lab {
+
+class Page {
+ public:
+  void add(const loadbalance::LoadDatabase& database, const std::string& strategy,
+           const loadbalance::Assignment& assignment);
+  void write(std::ostream& out) const;
+
+ private:
+  std::vector<std::string> pictures_;  // JSON objects
+};
+
+}  // namespace periapt::lab
