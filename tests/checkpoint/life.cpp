@@ -10,7 +10,6 @@
 // prints last depends on the phases and the seed alone. FAULT: "killed": the process of walker 5 is killed in the
 // middle of the checkpoint of phase STOP; "function": its callback is one that no later run could call; "no halls": no
 // node group is made.
-// there is no node group.
 #include <csignal>
 #include <cstdint>
 #include <set>
