@@ -186,12 +186,13 @@ void Checkpoints::written(const Answer& answer, const std::string& failure) {
   add(run.after, answer.counts);
   if (!answer.good && run.failure.empty()) run.failure = failure;
   const auto part = [&](const std::string& name, std::uint64_t bytes) {
-    if (bytes == 0) return;
     run.manifest.parts.push_back({name, bytes});
     run.bytes += bytes;
   };
-  part(program_part, answer.program_bytes);
-  part(process_part(pe_.process.process_of(answer.pe)), answer.process_bytes);
+  // A part may be empty.
+  const int process = pe_.process.process_of(answer.pe);
+  if (answer.pe == 0) part(program_part, answer.program_bytes);
+  if (pe_.process.layout().processes[process].first_pe == answer.pe) part(process_part(process), answer.process_bytes);
   part(pe_part(answer.pe), answer.pe_bytes);
   if (++run.answers == pe_.process.pes()) end_round();
 }

@@ -8,7 +8,8 @@
 // written: where all is quiet (QUIET 1), right after the phase has begun, when messages are on their way (0), or either
 // (2). Behind the checkpoint of phase STOP the program ends; started again with +restart it goes on there. What it
 // prints last depends on the phases and the seed alone. FAULT: "killed": the process of walker 5 is killed in the
-// middle of the checkpoint of phase STOP; "function": its callback is one that no later run could call.
+// middle of the checkpoint of phase STOP; "function": its callback is one that no later run could call; "no halls": no
+// node group is made.
 #include <csignal>
 #include <cstdint>
 #include <set>
@@ -18,7 +19,7 @@
 
 struct Plan {
   int walkers, phases, seed, stop, quiet;
-  bool killed, function;
+  bool killed, function, no_halls;
 };
 PUPbytes(Plan)
 
@@ -75,10 +76,12 @@ class Main : public CBase_Main {
             std::atoi(arguments->argv[4]),
             arguments->argc > 5 ? std::atoi(arguments->argv[5]) : 2,
             false,
+            false,
             false};
     const std::string fault = arguments->argc > 6 ? arguments->argv[6] : "";
     plan.killed = fault == "killed";
     plan.function = fault == "function";
+    plan.no_halls = fault == "no halls";
     delete arguments;
     primes = {2, 3, 5, 7};
     mainProxy = thisProxy;
@@ -93,7 +96,7 @@ class Main : public CBase_Main {
     waiters = CProxy_Waiter::ckNew(mapped);
     some = CProxySection_Walker::ckNew(walkers, 0, plan.walkers - 1, 3);
     keepers = CProxy_Keeper::ckNew();
-    halls = CProxy_Hall::ckNew();
+    if (!plan.no_halls) halls = CProxy_Hall::ckNew();
     hermit = CProxy_Hermit::ckNew();
     waiters.live(0);
     begin();
@@ -167,7 +170,8 @@ class Main : public CBase_Main {
     if (reports != 3) refuse("reports", reports, 3);
     if (round != plan.phases) refuse("reductions of walkers", round, plan.phases);
     if (kept_rounds != plan.phases) refuse("reductions of the group", kept_rounds, plan.phases);
-    if (housed_rounds != plan.phases) refuse("reductions of the node group", housed_rounds, plan.phases);
+    if (housed_rounds != plan.phases && !plan.no_halls)
+      refuse("reductions of the node group", housed_rounds, plan.phases);
     CkPrintf("life: %lld %lld %lld %lld %lld %lld\n", (long long)total[0], (long long)total[1], (long long)total[2],
              (long long)total[3], (long long)sums, (long long)bags);
     CkExit(0);
@@ -196,7 +200,7 @@ class Main : public CBase_Main {
     }
     some.hit(gift(phase, phase));
     keepers.note(phase);
-    halls.note(phase);
+    if (!plan.no_halls) halls.note(phase);
     if (has_hermit) hermit.count(phase);
     const bool at_once = plan.quiet == 0 || (plan.quiet == 2 && chance_of(phase, 4, 4) % 2 == 0);
     if (checkpoint_due() && at_once) return checkpoint();

@@ -72,9 +72,17 @@ def check(life: str, seed: int, stop: int, quiet: int, layout: str, scratch: Pat
     return restarts
 
 
+def check_empty_part(life: str, scratch: Path) -> None:
+    """A program without node groups: the parts of processes are empty."""
+    words = [str(scratch / "empty"), str(PHASES), "1", "2", "1", "no halls"]
+    line_with(run(life, words, "+p2"), "life: stopped in phase 2")
+    end_of(run(life, [*words, "+restart", words[0]], "+p3"))
+
+
 def main() -> None:
     scratch = Path(tempfile.mkdtemp(prefix="periapt-checkpoint-"))
     try:
+        check_empty_part(sys.argv[1], scratch)
         restarts = sum(check(sys.argv[1], *one, scratch) for one in RUNS)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
