@@ -158,7 +158,8 @@ TEST(Outcome, CountsWhatIsShown) {
   print_csv(csv, {step});
   print_json(json, {step});
   print_table(table, step);
-  EXPECT_EQ(std::count(csv.str().begin(), csv.str().end(), '\n'), 2);
+  const std::string lines = csv.str();
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2);
   EXPECT_THAT(json.str(), HasSubstr("\"cut_bytes\": 1000"));
   EXPECT_THAT(table.str(), HasSubstr("and the best one has 3.0000 s"));
 }
