@@ -13,7 +13,7 @@ CProxy_Cell cells;
 
 namespace {
 constexpr int rounds = 6;
-constexpr int cells_per_pe = 5;
+constexpr int cells_per_pe = 2;
 constexpr int hops = 25;
 
 // Calls from each to each in a round: one, more than buffers hold, none, some.
