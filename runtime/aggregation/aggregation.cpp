@@ -123,6 +123,7 @@ void on_lines(Pe& pe, Delivery& call) {
     at += head_bytes;
     const std::size_t length = std::min(body_bytes(head.meta), static_cast<std::size_t>(end - at));
     if (const char* why = scheduler::wrong_line(head.meta, std::span(at, length))) refuse(call, why);
+    if (static_cast<WorkKind>(head.meta & 3) != WorkKind::call) refuse(call, "a line of it is no call");
     if (head.to < host.first_pe || head.to >= host.first_pe + host.pes) refuse(call, "a call is for another host");
     Work work;
     std::memcpy(&work.element, at, length);

@@ -11,8 +11,7 @@ namespace {
 constexpr int meta_bits = 56;
 
 // As Pe::is_small() lets them out.
-const char* wrong_small(const SmallMessage& small, unsigned length) {
-  if (length > SmallMessage::payload_max) return "it says that its message is longer than a line";
+const char* wrong_small(const SmallMessage& small) {
   if (small.target != Target::chare && small.target != Target::group && small.target != Target::array)
     return "it is for no receiver that a small message may have";
   if ((small.flags & ~(envelope_packed | envelope_counted)) != 0) return "it has a mark that no small message has";
@@ -27,11 +26,12 @@ const char* wrong_line(std::uint64_t meta, std::span<const std::byte> body) {
   const bool is_small = work.kind() == WorkKind::small;
   if ((work.kind() != WorkKind::call && !is_small) || meta >> meta_bits != 0) return "it is of no kind that lines have";
   if (!is_small && work.length() > inline_arguments_max) return "it says that its arguments are longer than a line";
+  if (is_small && work.length() > SmallMessage::payload_max) return "it says that its message is longer than a line";
   if (body_bytes(meta) != body.size()) return "it says that it has another length";
   if (!is_small) return nullptr;
   SmallMessage small;
   std::memcpy(static_cast<void*>(&small), body.data() + sizeof work.element, body.size() - sizeof work.element);
-  return wrong_small(small, work.length());
+  return wrong_small(small);
 }
 
 const char* wrong_block(std::uint64_t meta, const Envelope& envelope, int pes) {

@@ -133,7 +133,8 @@ class Main : public CBase_Main {
     std::vector<CkArrayIndex1D> of_late;
     for (int i = 0; i < 8; ++i) of_late.emplace_back(i);
     parts[2] = CProxySection_Cell::ckNew(late.ckGetArrayID(), of_late);
-    parts[2].setReductionClient(new CkCallback(CkReductionTarget(Main, client), thisProxy));
+    CkCallback to_client(CkReductionTarget(Main, client), thisProxy);
+    parts[2].setReductionClient(&to_client);
     std::vector<int> pes;
     for (int pe = CkNumPes() - 1; pe >= 0; pe -= 2) pes.push_back(pe);
     of_group = CProxySection_Member::ckNew(group, pes);
