@@ -82,4 +82,11 @@ Message Accumulator::message(int source) {
   return message;
 }
 
+CkReductionMsg* Accumulator::result_message(int source, std::uint32_t round) {
+  auto* result = static_cast<CkReductionMsg*>(payload_of(message(source).release()));
+  ReductionMessageFields::set_round(result, static_cast<int>(round));
+  if (result->getUserFlag() != -1) CkSetRefNum(result, result->getUserFlag());
+  return result;
+}
+
 }  // namespace periapt

@@ -36,8 +36,10 @@ class Accumulator {
   void add(ReducerType type, const chare::Contribution& contribution, Message message, std::uint64_t random_bits);
   // Everything as one contribution; its data live until the next call.
   chare::Contribution result();
-  // The same as a message for the program, made on PE `source`; nothing is left here.
+  // The same as a message, made on PE `source`; nothing is left here.
   Message message(int source);
+  // That message as the program gets it: it knows its round, and a user flag is its reference number too.
+  CkReductionMsg* result_message(int source, std::uint32_t round);
   ReducerType type() const { return type_; }
   std::uint32_t sources() const { return sources_; }
 

@@ -333,10 +333,7 @@ void Reduction::deliver(std::uint32_t number, Round& r) {
           "reduction " + std::to_string(number) + " of " + collection_name(),
           "contribute() was called without a callback",
           "give contribute() a CkCallback, or set one with setReductionClient()");
-  auto* message = static_cast<CkReductionMsg*>(payload_of(r.sum.message(sender_.me).release()));
-  ReductionMessageFields::set_round(message, static_cast<int>(number));
-  if (message->getUserFlag() != -1) CkSetRefNum(message, message->getUserFlag());
-  sender_.deliver(callback, message);
+  sender_.deliver(callback, r.sum.result_message(sender_.me, number));
 }
 
 std::string Reduction::collection_name() const {

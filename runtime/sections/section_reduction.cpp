@@ -204,10 +204,7 @@ void SectionReduction::deliver(std::uint32_t number, Round& r) {
     fatal("a reduction has finished and nobody wants its result",
           "reduction " + std::to_string(number) + " of " + name(), "contribute() was called without a callback",
           "give contribute() a CkCallback, or set one with setReductionClient()");
-  auto* message = static_cast<CkReductionMsg*>(payload_of(r.sum.message(sender_.me).release()));
-  ReductionMessageFields::set_round(message, static_cast<int>(number));
-  if (message->getUserFlag() != -1) CkSetRefNum(message, message->getUserFlag());
-  sender_.deliver(callback, message);
+  sender_.deliver(callback, r.sum.result_message(sender_.me, number));
 }
 
 void SectionReduction::too_many(std::uint32_t number, std::uint32_t members) const {
