@@ -140,16 +140,21 @@ GroupRecord* ArrayManager::missing_collection(PeObjects& objects, const CkArrayO
   return nullptr;
 }
 
-void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
-                        Message constructor) {
+// No reduction ends here before the first elements are made, as their constructors may contribute.
+ArrayManager* ArrayManager::make_empty(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options) {
   auto* manager = new ArrayManager(objects, id, type, options);
   GroupRecord& record = objects.group(id.index());
   record.array = manager;
   record.type = type;
   if (objects.balance) objects.balance->arrays_known += CkArrayIndex1D(id.index()).hash64();
-  // No reduction ends here before the first elements are made, as their constructors may contribute. An array that
-  // begins empty is being filled until doneInserting().
   manager->reduction_.hold();
+  return manager;
+}
+
+void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
+                        Message constructor) {
+  ArrayManager* manager = make_empty(objects, id, type, options);
+  // An array that begins empty is being filled until doneInserting().
   if (options.populated()) {
     if (ep >= 0) manager->populate(ep, constructor);
     manager->end_filling();
@@ -377,14 +382,9 @@ void ArrayManager::arrive(std::uint64_t id, int from, Age age, const ElementTrav
 
 ArrayManager& ArrayManager::remake(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options,
                                    bool inserting) {
-  auto* manager = new ArrayManager(objects, id, type, options);
-  GroupRecord& record = objects.group(id.index());
-  record.array = manager;
-  record.type = type;
-  if (objects.balance) objects.balance->arrays_known += CkArrayIndex1D(id.index()).hash64();
+  ArrayManager* manager = make_empty(objects, id, type, options);
   manager->inserting_ = inserting;
   manager->filling_first_ = false;
-  manager->reduction_.hold();
   return *manager;
 }
 

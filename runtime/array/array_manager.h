@@ -211,6 +211,7 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
 
   // Its own, or those of the array it is bound to.
   static std::shared_ptr<BoundArrays> shared_for(PeObjects& objects, CkArrayID id, const CkArrayOptions& options);
+  static ArrayManager* make_empty(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options);
   static void make(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
                    Message constructor);
   static GroupRecord* missing_collection(PeObjects& objects, const CkArrayOptions& options);
