@@ -159,24 +159,21 @@ bool VerbsTransport::handed_over(Link& which) const {
 
 // ---- puts and gets
 
+namespace {
+/// Its key is the device's; operate() knows it.
+ibv_sge piece_of(std::span<const std::byte> local) {
+  return {reinterpret_cast<std::uint64_t>(local.data()), static_cast<std::uint32_t>(local.size()), 0};
+}
+}  // namespace
+
 Accepted VerbsTransport::put(Link& to, Bytes local, const MemoryHandle* handle, std::uint64_t remote,
                              const RemoteKey& key, Completion& completion) {
-  Operation operation;
-  operation.code = IBV_WR_RDMA_WRITE;
-  operation.local = {reinterpret_cast<std::uint64_t>(local.data()), static_cast<std::uint32_t>(local.size()), 0};
-  operation.remote = remote;
-  operation.completion = &completion;
-  return operate(of(to), operation, handle, key);
+  return operate(of(to), {IBV_WR_RDMA_WRITE, piece_of(local), remote, 0, &completion}, handle, key);
 }
 
 Accepted VerbsTransport::get(Link& from, std::span<std::byte> local, const MemoryHandle* handle, std::uint64_t remote,
                              const RemoteKey& key, Completion& completion) {
-  Operation operation;
-  operation.code = IBV_WR_RDMA_READ;
-  operation.local = {reinterpret_cast<std::uint64_t>(local.data()), static_cast<std::uint32_t>(local.size()), 0};
-  operation.remote = remote;
-  operation.completion = &completion;
-  return operate(of(from), operation, handle, key);
+  return operate(of(from), {IBV_WR_RDMA_READ, piece_of(local), remote, 0, &completion}, handle, key);
 }
 
 /// What the key alone shows to be wrong never reaches the device, where it would break a queue pair.
