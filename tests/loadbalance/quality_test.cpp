@@ -5,17 +5,12 @@
 #include "runtime/loadbalance/model.h"
 #include "runtime/loadbalance/strategy.h"
 #include "tests/loadbalance/random_databases.h"
+#include "tests/loadbalance/solve.h"
 
 using namespace periapt::loadbalance;
 
 namespace {
 
-Assignment solve(const std::string& strategy, const LoadDatabase& db) {
-  periapt::Complaint complaint;
-  const auto chosen = read_strategy(strategy, &complaint);
-  if (!chosen) ADD_FAILURE() << complaint.what;
-  return chosen ? chosen->solve(db) : present(db);
-}
 bool is_here(const std::string& name) {
   const StrategyInfo* const info = find_strategy(name);
   return !info->missing || info->missing().empty();

@@ -9,18 +9,11 @@
 #include "runtime/loadbalance/strategy.h"
 #include "runtime/pup/memory.h"
 #include "tests/loadbalance/random_databases.h"
+#include "tests/loadbalance/solve.h"
 
 using namespace periapt::loadbalance;
 
 namespace {
-
-// As +balancer would name it.
-Assignment solve(const std::string& strategy, const LoadDatabase& db) {
-  periapt::Complaint complaint;
-  const auto chosen = read_strategy(strategy, &complaint);
-  if (!chosen) ADD_FAILURE() << complaint.what;
-  return chosen ? chosen->solve(db) : present(db);
-}
 
 periapt::Complaint refusal(const std::string& text) {
   periapt::Complaint complaint;
