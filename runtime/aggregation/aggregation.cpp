@@ -24,11 +24,7 @@ constexpr std::uint64_t held_ns = 1'000'000;
 int entry_lines;
 int buffer_bytes = 0;  // 0: no entry is [aggregate]
 
-// A line in a buffer: this, then body_bytes(meta) bytes of its body.
-struct LineHead {
-  std::uint64_t meta;
-  std::int32_t to;
-};
+// A line in a buffer: `meta`, the PE that it is for in 32 bits, and body_bytes(meta) bytes of its body.
 constexpr std::size_t head_bytes = sizeof(std::uint64_t) + sizeof(std::int32_t);
 constexpr std::size_t line_bytes_max = head_bytes + sizeof(std::uint64_t) + inline_arguments_max;
 
@@ -49,9 +45,8 @@ class Buffers final : public Aggregator {
     if (!buffer.message) open(host);
     const std::size_t length = body_bytes(meta);
     char* at = static_cast<char*>(buffer.message.payload()) + buffer.filled;
-    const std::int32_t pe = to;
     std::memcpy(at, &meta, sizeof meta);
-    std::memcpy(at + sizeof meta, &pe, sizeof pe);
+    std::memcpy(at + sizeof meta, &to, sizeof(std::int32_t));
     std::memcpy(at + head_bytes, body, length);
     buffer.filled += head_bytes + length;
     if (buffer.filled + line_bytes_max > static_cast<std::size_t>(buffer_bytes)) {
@@ -88,7 +83,6 @@ class Buffers final : public Aggregator {
     const int column = pe_.index - layout_.hosts[static_cast<std::size_t>(host_)].first_pe;
     buffer.message->size = buffer.filled;
     pe_.send(there.first_pe + column % there.pes, runtime_message(std::move(buffer.message), entry_lines, 0));
-    buffer.message = Message();
   }
 
   void flush() {
@@ -116,18 +110,19 @@ void on_lines(Pe& pe, Delivery& call) {
   const auto* at = static_cast<const std::byte*>(call.arguments);
   const auto* const end = at + call.length;
   while (at < end) {
-    LineHead head{};
     if (end - at < static_cast<std::ptrdiff_t>(head_bytes)) refuse(call, "its last call is cut off");
-    std::memcpy(&head.meta, at, sizeof head.meta);
-    std::memcpy(&head.to, at + sizeof head.meta, sizeof head.to);
+    std::uint64_t meta;
+    std::int32_t to;
+    std::memcpy(&meta, at, sizeof meta);
+    std::memcpy(&to, at + sizeof meta, sizeof to);
     at += head_bytes;
-    const std::size_t length = std::min(body_bytes(head.meta), static_cast<std::size_t>(end - at));
-    if (const char* why = scheduler::wrong_line(head.meta, std::span(at, length))) refuse(call, why);
-    if (static_cast<WorkKind>(head.meta & 3) != WorkKind::call) refuse(call, "a line of it is no call");
-    if (head.to < host.first_pe || head.to >= host.first_pe + host.pes) refuse(call, "a call is for another host");
+    const std::size_t length = std::min(body_bytes(meta), static_cast<std::size_t>(end - at));
+    if (const char* why = scheduler::wrong_line(meta, std::span(at, length))) refuse(call, why);
+    if (static_cast<WorkKind>(meta & 3) != WorkKind::call) refuse(call, "a line of it is no call");
+    if (to < host.first_pe || to >= host.first_pe + host.pes) refuse(call, "a call is for another host");
     Work work;
     std::memcpy(&work.element, at, length);
-    pe.send_call(head.to, head.meta, work.element, work.arguments, Pe::Counting::no);
+    pe.send_call(to, meta, work.element, work.arguments, Pe::Counting::no);
     at += length;
   }
 }
