@@ -114,12 +114,16 @@ Result<Manifest> parse_manifest(const std::string& text, const std::string& path
   std::string line;
   std::getline(all, line);
   if (line != first_line) return Status::failure(path + " is not the manifest of a checkpoint");
+  const Status damaged = Status::failure(path + " is damaged: its checksum is wrong, or it was cut off");
+  line.clear();
   std::getline(all, line);
-  if (const auto [name, version] = split(line); name != "version" || version != std::to_string(Manifest::this_version))
+  const auto [name, version] = split(line);
+  if (name != "version" || version.empty()) return damaged;
+  if (version != std::to_string(Manifest::this_version))
     return Status::failure(path + " is of a checkpoint that another version of Periapt wrote (format " + version +
                            "; this one reads format " + std::to_string(Manifest::this_version) + ")");
   const std::string body = checked_text(text);
-  if (body.empty()) return Status::failure(path + " is damaged: its checksum is wrong, or it was cut off");
+  if (body.empty()) return damaged;
   std::istringstream lines(body);
   std::getline(lines, line);
   std::getline(lines, line);

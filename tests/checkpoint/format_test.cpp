@@ -80,6 +80,12 @@ TEST(Manifest, OfAnotherVersionIsRefusedWhateverElseItSays) {
   EXPECT_THAT(parse_manifest("periapt checkpoint\nversion 2\ngibberish", "m").message(), HasSubstr("format 2"));
 }
 
+TEST(Manifest, CutOffBeforeItsVersionIsDamagedAndNotOfAnother) {
+  for (const char* text : {"periapt checkpoint", "periapt checkpoint\n", "periapt checkpoint\nver",
+                           "periapt checkpoint\nversion", "periapt checkpoint\nversion "})
+    EXPECT_THAT(parse_manifest(text, "m").message(), HasSubstr("it was cut off")) << text;
+}
+
 TEST(Manifest, EveryCutIsNoticed) {
   const std::string text = some_manifest().text();
   for (std::size_t length = 0; length < text.size(); ++length)
