@@ -28,6 +28,11 @@ ssize_t send_uncancelled(int fd, const void* bytes, std::size_t size) {
   return ::syscall(SYS_sendto, fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL, nullptr, 0);
 }
 
+// Of a message that is handed up from the buffer it was read into.
+bool is_whole(Prefix prefix) {
+  return prefix.kind() == FrameKind::message && prefix.header() <= kHeaderMax && prefix.size() <= kWholeMax;
+}
+
 }  // namespace
 
 Watched::~Watched() {
@@ -148,37 +153,26 @@ void TcpLink::receive_early(Bytes bytes) {
   take(tcp_.buffer_.get(), bytes.size());
 }
 
-/// Returns how many bytes of the frame were taken: 0 while it is too short to begin with.
-PERIAPT_INLINE std::size_t TcpLink::take_frame(const std::byte* at, std::size_t size) {
-  Prefix prefix;
-  std::memcpy(&prefix, at, sizeof prefix);
-  if (prefix.kind() != FrameKind::message) {
-    control(prefix);
-    return sizeof prefix;
-  }
-  if (prefix.header() > kHeaderMax) {
-    tcp_.fail(*this, "it sent what this version does not understand");
-    return size;
-  }
-  if (prefix.size() > kWholeMax) return begin_placement(prefix, at, size);
-  last_was_large_ = false;
-  std::size_t frame = padded(sizeof prefix + prefix.header() + prefix.size());
-  if (size < frame) return 0;
-  ++tcp_.handed_up_;
-  const std::byte* header = at + sizeof prefix;
-  const bool goes_on =
-      tcp_.receiver_.arrived(*this, {header, prefix.header()}, {header + prefix.header(), prefix.size()});
-  left_ = goes_on || left_ > kAtATime ? left_ - 1 : 0;
-  return frame;
-}
-
 /// Takes the frames that are there. What remains is the beginning of one, or waits for the next progress().
 void TcpLink::take(std::byte* at, std::size_t size) {
   std::size_t used = std::min(skip_, size);
   skip_ -= used;
   while (open() && !placing_ && left_ > 0 && size - used >= sizeof(Prefix)) {
-    const std::size_t frame = take_frame(at + used, size - used);
-    if (frame == 0) break;
+    Prefix prefix;
+    std::memcpy(&prefix, at + used, sizeof prefix);
+    std::size_t frame = padded(sizeof prefix + prefix.header() + prefix.size());
+    if (is_whole(prefix)) {
+      if (size - used < frame) break;
+      const std::byte* header = at + used + sizeof prefix;
+      last_was_large_ = false;
+      ++tcp_.handed_up_;
+      const bool goes_on =
+          tcp_.receiver_.arrived(*this, {header, prefix.header()}, {header + prefix.header(), prefix.size()});
+      left_ = goes_on || left_ > kAtATime ? left_ - 1 : 0;
+    } else {
+      frame = take_other(prefix, at + used, size - used);
+      if (frame == 0) break;
+    }
     used += frame;
   }
   if (!open()) return;
@@ -186,6 +180,17 @@ void TcpLink::take(std::byte* at, std::size_t size) {
   if (stopped) return keep_rest(at + used, size - used);
   if (more) beginning_.assign(at + used, at + size);
   drop_rest();
+}
+
+/// Returns how many bytes of the frame were taken: 0 while it is too short to begin with.
+std::size_t TcpLink::take_other(Prefix prefix, const std::byte* at, std::size_t size) {
+  if (prefix.kind() != FrameKind::message) {
+    control(prefix);
+    return sizeof prefix;
+  }
+  if (prefix.header() <= kHeaderMax) return begin_placement(prefix, at, size);
+  tcp_.fail(*this, "it sent what this version does not understand");
+  return size;
 }
 
 void TcpLink::keep_rest(std::byte* at, std::size_t size) {

@@ -130,7 +130,7 @@ class TcpLink : public ucx::Link, public Watched {
   void take(std::byte* at, std::size_t size);
   void keep_rest(std::byte* at, std::size_t size);
   void drop_rest();
-  std::size_t take_frame(const std::byte* at, std::size_t size);
+  std::size_t take_other(Prefix prefix, const std::byte* at, std::size_t size);
   std::size_t begin_placement(Prefix prefix, const std::byte* at, std::size_t size);
   void finish_placement();
   void control(Prefix prefix);
