@@ -14,7 +14,7 @@
 namespace periapt::machine {
 namespace {
 sim::Machine* the_machine = nullptr;
-constexpr std::uint64_t kLine = std::uint64_t{1} << 63;
+constexpr std::uint64_t kIsLine = std::uint64_t{1} << 63;
 std::uint64_t virtual_ns() { return the_machine->now() / sim::kNs; }
 }  // namespace
 
@@ -77,13 +77,13 @@ void Simulated::send(host::Port&, int to, std::uint64_t meta, void* block) {
   machine_.send(to, meta, block, bytes);
 }
 
-// A line travels in a block of its own, with kLine in its meta, which has 56 bits.
+// A line travels in a block of its own, with kIsLine in its meta, which has 56 bits.
 void Simulated::send_line(host::Port&, int to, const void* line, std::size_t bytes) {
   std::uint64_t meta;
   std::memcpy(&meta, line, sizeof meta);
   void* block = heap_->allocate(host::Slot::kBodyBytes);
   std::memcpy(block, static_cast<const std::byte*>(line) + sizeof meta, bytes - sizeof meta);
-  machine_.send(to, meta | kLine, block, bytes);
+  machine_.send(to, meta | kIsLine, block, bytes);
 }
 
 bool Simulated::progress(host::Port&, host::Deliver deliver, void* context) {
@@ -92,13 +92,13 @@ bool Simulated::progress(host::Port&, host::Deliver deliver, void* context) {
   while (machine_.take(&arrival)) {
     any = true;
     alignas(16) std::byte body[host::Slot::kBodyBytes];
-    if ((arrival.meta & kLine) == 0) {
+    if ((arrival.meta & kIsLine) == 0) {
       std::memcpy(body, &arrival.block, sizeof arrival.block);
     } else {
       std::memcpy(body, arrival.block, sizeof body);
       heap_->release(arrival.block);
     }
-    deliver(context, arrival.meta & ~kLine, body);
+    deliver(context, arrival.meta & ~kIsLine, body);
   }
   return any;
 }
