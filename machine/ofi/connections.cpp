@@ -15,8 +15,8 @@ using ucx::Outcome;
 namespace {
 
 constexpr const char* kNotUnderstood = "it sent what this version does not understand";
-/// A link that ends waits so long for the end of its puts and gets. Providers that know of their peers' end tell it
-/// within milliseconds; shm never does.
+/// A link that ends waits so long for the end of its puts and gets. Most providers tell it within
+/// milliseconds of a peer's end; some never do.
 constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 
 std::uint64_t number_of_this_boot() {

@@ -1,8 +1,7 @@
 // An opened provider with what all links share: the completion queue, the address vector, an endpoint for messages and
 // one for puts and gets, and the slots that messages arrive in and leave from.
 //
-// Two endpoints: some providers end a connection on which a key was used that gives no access, and messages must not be
-// lost with it.
+// Two endpoints: some providers end a connection on which a dead key was used, and messages must not be lost with it.
 #pragma once
 
 #include <rdma/fi_cm.h>

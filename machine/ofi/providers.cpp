@@ -35,9 +35,10 @@ Info hints(const Library& ofi, bool memory) {
   return wanted;
 }
 
-/// Those of which a put or get with a dead key never ends: messages take their place.
-bool keeps_silent_of_bad_keys(const std::string& provider) {
-  return provider.starts_with("shm") || provider.starts_with("udp");
+/// Of those that are software, only sockets ends a put or get whose key is dead, always: shm and udp say nothing, and
+/// tcp and net lose the ends of what shared the connection that breaks. Messages take the place of puts and gets.
+bool ends_what_has_a_dead_key(const std::string& provider) {
+  return !is_software(provider) || provider.starts_with("sockets");
 }
 
 Provider describe(const fi_info& info, bool memory) {
@@ -45,7 +46,7 @@ Provider describe(const fi_info& info, bool memory) {
   provider.provider = info.fabric_attr->prov_name;
   provider.domain = info.domain_attr->name;
   provider.format = info.addr_format;
-  provider.memory = memory && !keeps_silent_of_bad_keys(provider.provider);
+  provider.memory = memory && ends_what_has_a_dead_key(provider.provider);
   provider.software = is_software(provider.provider);
   provider.loopback = provider.domain == "lo";
   provider.max_message = info.ep_attr->max_msg_size;

@@ -15,4 +15,5 @@ Subject over(const char* provider) {
 
 PERIAPT_CONFORMS(Tcp, (over("tcp/lo")));
 PERIAPT_CONFORMS(Shm, (over("shm")));
+PERIAPT_CONFORMS(Sockets, (over("sockets/lo")));
 PERIAPT_CONFORMS(Udp, (over("udp/lo")));
