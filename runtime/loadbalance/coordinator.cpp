@@ -63,9 +63,8 @@ Coordinator::Sum Coordinator::sum() const {
   return result;
 }
 
-void Coordinator::answer(int pe, const Count& count, LoadDatabase loads) {
+void Coordinator::answer(int pe, const Count& count) {
   answers_[pe] = count;
-  loads_[pe] = std::move(loads);
   ready_[pe] = count.ready();
   if (--outstanding_ > 0) return;
   const Sum now = sum();
@@ -116,12 +115,13 @@ void print(const LoadDatabase& database, const Assignment& assignment, const Str
 void Coordinator::decide() {
   if (!wants_loads()) return resume();
   const Strategy* const strategy = options().strategy(step_);
-  LoadDatabase database;
+  LoadDatabase& database = database_;
+  database.clear();
   database.step = step_;
-  for (LoadDatabase& own : loads_) {
-    database.append(own);
-    own = {};
-  }
+  std::size_t objects = 0;
+  for (const LoadDatabase& own : loads_) objects += own.objects.size();
+  database.objects.reserve(objects);
+  for (const LoadDatabase& own : loads_) database.append(own);
   if (!options().record.empty()) record(database);
   const double start = clock::seconds();
   if (history_) {

@@ -12,7 +12,8 @@ class Coordinator {
   Coordinator(Balancer& balancer, int pes);
 
   void ready(int pe, std::uint32_t step);
-  void answer(int pe, const Count& count, LoadDatabase loads);
+  LoadDatabase& loads_of(int pe) { return loads_[pe]; }  // what it answers with goes here first
+  void answer(int pe, const Count& count);
   void settled();
 
  private:
@@ -36,7 +37,8 @@ class Coordinator {
   State state_ = State::waiting;
   std::uint32_t step_ = 1;
   std::vector<Count> answers_;
-  std::vector<LoadDatabase> loads_;
+  std::vector<LoadDatabase> loads_;  // by PE; they and what they make together keep their memory from step to step
+  LoadDatabase database_;
   std::vector<char> ready_;
   Sum before_;  // of the last round
   bool have_before_ = false;

@@ -42,6 +42,13 @@ void LoadDatabase::append(const LoadDatabase& part) {
   communication.insert(communication.end(), part.communication.begin(), part.communication.end());
 }
 
+void LoadDatabase::clear() {
+  pes.clear();
+  objects.clear();
+  positions.clear();
+  communication.clear();
+}
+
 using nlohmann::json;
 
 std::string to_json(const LoadDatabase& database) {
