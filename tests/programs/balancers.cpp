@@ -2,6 +2,8 @@
 // has the same algorithm, and after each step all elements are where the balancer has put them.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@ CkpvExtern(int, _lb_obj_index);
 
 CProxy_Main main_proxy;
 CProxy_Piece pieces;
+int wrong_place;  // with an argument: elements ask for user data that there is not
 
 namespace {
 constexpr int element_count = 40, step_count = 4;
@@ -141,6 +144,16 @@ class TwoLevelsLB : public CBase_TwoLevelsLB {
   }
 };
 
+class ThrowingLB : public CBase_ThrowingLB {
+ public:
+  explicit ThrowingLB(const CkLBOptions& options) : CBase_ThrowingLB(options) { lbname = "ThrowingLB"; }
+  explicit ThrowingLB(CkMigrateMessage* m) : CBase_ThrowingLB(m) {}
+  void work(LDStats* stats) override {
+    stats->to_proc[0] = -1;
+    throw std::runtime_error("no idea");
+  }
+};
+
 // Each PE sends all it has to the next one, when that has said how much it has.
 class NextPeLB : public CBase_NextPeLB {
  public:
@@ -179,6 +192,7 @@ class NextPeLB : public CBase_NextPeLB {
 static void lbinit() {
   LBRegisterBalancer<LargestFirstLB>("LargestFirstLB", "the largest first");
   LBRegisterBalancer<TwoLevelsLB>("TwoLevelsLB", "the largest first, of groups and of PEs");
+  LBRegisterBalancer<ThrowingLB>("ThrowingLB", "never answers");
   LBRegisterBalancer<NextPeLB>("NextPeLB", "all to the next PE");
 }
 
@@ -189,6 +203,7 @@ class Piece : public CBase_Piece {
   void pup(PUP::er& p) override { p | step_; }
   void step(int number) {
     step_ = number;
+    if (wrong_place != 0) getObjUserData(wrong_place);
     setObjTime(getObjTime() > 0.5 ? getObjTime() + load_of(thisIndex, number) : load_of(thisIndex, number));
     if (CkpvAccess(_lb_obj_index) >= 0)
       *static_cast<Said*>(getObjUserData(CkpvAccess(_lb_obj_index))) = {static_cast<int>(thisIndex), number};
@@ -206,6 +221,7 @@ class Piece : public CBase_Piece {
 class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* m) {
+    if (m->argc > 1) wrong_place = std::atoi(m->argv[1]);
     delete m;
     main_proxy = thisProxy;
     balancer_ = periapt::loadbalance::options().strategy(1)->info->name;

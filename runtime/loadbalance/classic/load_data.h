@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/cmk.h"
 #include "runtime/pup/pup.h"
 #include "runtime/pup/stl.h"
 #include "runtime/registry/ids.h"
