@@ -14,7 +14,7 @@
 namespace periapt::machine {
 namespace {
 sim::Machine* the_machine = nullptr;
-constexpr std::uint64_t kLine = std::uint64_t{1} << 63;
+constexpr std::uint64_t kIsLine = std::uint64_t{1} << 63;
 std::uint64_t virtual_ns() { return the_machine->now() / sim::kNs; }
 }  // namespace
 
@@ -77,11 +77,11 @@ void Simulated::send(int, int to, std::uint64_t meta, void* block) {
   machine_.send(to, meta, block, bytes);
 }
 
-// A line travels in a block of its own, with kLine in its meta, which has 56 bits.
+// A line travels in a block of its own, with kIsLine in its meta, which has 56 bits.
 void Simulated::send_line(int, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes) {
   void* block = heap_->allocate(host::Slot::kBodyBytes);
   std::memcpy(block, body, host::Slot::kBodyBytes);
-  machine_.send(to, meta | kLine, block, sizeof meta + bytes);
+  machine_.send(to, meta | kIsLine, block, sizeof meta + bytes);
 }
 
 bool Simulated::progress(void (*deliver)(void*, std::uint64_t, const void*), void* context) {
@@ -90,13 +90,13 @@ bool Simulated::progress(void (*deliver)(void*, std::uint64_t, const void*), voi
   while (machine_.take(&arrival)) {
     any = true;
     alignas(16) std::byte body[host::Slot::kBodyBytes];
-    if ((arrival.meta & kLine) == 0) {
+    if ((arrival.meta & kIsLine) == 0) {
       std::memcpy(body, &arrival.block, sizeof arrival.block);
     } else {
       std::memcpy(body, arrival.block, sizeof body);
       heap_->release(arrival.block);
     }
-    deliver(context, arrival.meta & ~kLine, body);
+    deliver(context, arrival.meta & ~kIsLine, body);
   }
   return any;
 }

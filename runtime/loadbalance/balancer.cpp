@@ -231,9 +231,10 @@ void Balancer::send_bytes(int to, int entry, const std::vector<char>& bytes) {
 void Balancer::ask_count(int pe) { call(pe, entry_probe); }
 void Balancer::ask_loads(int pe, bool loads) { call(pe, entry_collect, loads); }
 void Balancer::order(int pe, const std::vector<Move>& moves, int expected) {
-  std::vector<char> bytes;
-  append(bytes, expected);
-  for (const Move& move : moves) append(bytes, move);
+  static_assert(std::is_trivially_copyable_v<Move>);
+  std::vector<char> bytes(sizeof expected + moves.size() * sizeof(Move));
+  std::memcpy(bytes.data(), &expected, sizeof expected);
+  if (!moves.empty()) std::memcpy(bytes.data() + sizeof expected, moves.data(), moves.size() * sizeof(Move));
   send_bytes(pe, entry_assign, bytes);
 }
 namespace {
@@ -289,7 +290,7 @@ void Balancer::on_probe(Pe& pe, Delivery& call) {
   self.call_with(static_cast<int>(call.element), entry_count, count);
 }
 void Balancer::on_count(Pe& pe, Delivery& call) {
-  Balancer::of(pe).coordinator_->answer(static_cast<int>(call.element), call.read<Count>(), {});
+  Balancer::of(pe).coordinator_->answer(static_cast<int>(call.element), call.read<Count>());
 }
 
 void Balancer::on_collect(Pe& pe, Delivery& call) { Balancer::of(pe).collect(call.read<std::uint32_t>()); }
@@ -315,11 +316,11 @@ void Balancer::collect(bool loads) {
   send_bytes(center_of(pe_), entry_loads, bytes);
 }
 void Balancer::on_loads(Pe& pe, Delivery& call) {
-  Balancer& self = Balancer::of(pe);
-  LoadDatabase loads;
+  Coordinator& coordinator = *Balancer::of(pe).coordinator_;
+  const int from = static_cast<int>(call.element);
   PUP::fromMem p(static_cast<const char*>(call.arguments) + sizeof(Count), call.length - sizeof(Count));
-  loads.pup(p);
-  self.coordinator_->answer(static_cast<int>(call.element), call.read<Count>(), std::move(loads));
+  coordinator.loads_of(from).pup(p);
+  coordinator.answer(from, call.read<Count>());
 }
 
 LoadDatabase Balancer::own_loads() {

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <utility>
 
 #include "base/clock.h"
 #include "base/fatal.h"
@@ -64,9 +63,8 @@ Coordinator::Sum Coordinator::sum() const {
   return result;
 }
 
-void Coordinator::answer(int pe, const Count& count, LoadDatabase loads) {
+void Coordinator::answer(int pe, const Count& count) {
   answers_[pe] = count;
-  loads_[pe] = std::move(loads);
   ready_[pe] = count.ready();
   if (--outstanding_ > 0) return;
   const Sum now = sum();
@@ -114,29 +112,30 @@ void print(const LoadDatabase& database, const Assignment& assignment, const Str
 }
 }  // namespace
 
-LoadDatabase Coordinator::gathered() {
-  LoadDatabase database;
+// What all PEs have measured, or what is expected of it.
+void Coordinator::gather() {
+  LoadDatabase& database = database_;
+  database.clear();
   database.step = step_;
-  for (LoadDatabase& own : loads_) {
-    database.append(own);
-    own = {};
-  }
+  std::size_t objects = 0;
+  for (const LoadDatabase& own : loads_) objects += own.objects.size();
+  database.objects.reserve(objects);
+  for (const LoadDatabase& own : loads_) database.append(own);
   if (!options().record.empty()) record(database);
   if (history_) {
     history_->add(database);
     database = history_->expected(std::move(database));
   }
-  return database;
 }
 
 void Coordinator::decide() {
   if (!wants_loads()) return resume();
   const Strategy* const strategy = options().strategy(step_);
   if (strategy && strategy->info->wants && !strategy->info->wants(step_)) return resume(false);
-  LoadDatabase database = gathered();
+  gather();
+  const LoadDatabase& database = database_;
   const double start = clock::seconds();
   if (strategy && strategy->info->distributed) {
-    asked_ = std::move(database);
     said_.clear();
     deciding_since_ = start;
     state_ = State::deciding;
@@ -148,13 +147,13 @@ void Coordinator::decide() {
   // A mistake of a strategy, or a load that the program set and that is none, costs a step and not the run.
   std::string wrong;
   if (strategy) wrong = strategy->answer(database, &assignment);
-  carry_out(database, assignment, wrong, clock::seconds() - start);
+  carry_out(assignment, wrong, clock::seconds() - start);
 }
 
 void Coordinator::decided(const std::vector<Balancer::Move>& moves) {
   said_.insert(said_.end(), moves.begin(), moves.end());
   if (--outstanding_ > 0) return;
-  const LoadDatabase database = std::exchange(asked_, {});
+  const LoadDatabase& database = database_;
   Assignment assignment = present(database);
   const ObjectIndex index(database);
   for (const Balancer::Move& move : said_)
@@ -162,11 +161,11 @@ void Coordinator::decided(const std::vector<Balancer::Move>& moves) {
   std::string wrong = check_database(database);
   if (wrong.empty()) wrong = check_assignment(database, assignment);
   if (!wrong.empty()) assignment = present(database);
-  carry_out(database, assignment, wrong, clock::seconds() - deciding_since_);
+  carry_out(assignment, wrong, clock::seconds() - deciding_since_);
 }
 
-void Coordinator::carry_out(const LoadDatabase& database, const Assignment& assignment, const std::string& wrong,
-                            double seconds) {
+void Coordinator::carry_out(const Assignment& assignment, const std::string& wrong, double seconds) {
+  const LoadDatabase& database = database_;
   const Strategy* const strategy = options().strategy(step_);
   if (!wrong.empty()) log::warn("load balancing, step " + std::to_string(step_) + ": nothing is moved, as " + wrong);
   if (options().debug > 0) print(database, assignment, strategy, seconds);

@@ -64,6 +64,15 @@ void LoadDatabase::append(const LoadDatabase& part) {
   communication.insert(communication.end(), part.communication.begin(), part.communication.end());
 }
 
+void LoadDatabase::clear() {
+  pes.clear();
+  objects.clear();
+  positions.clear();
+  communication.clear();
+  user_bytes = 0;
+  user_data.clear();
+}
+
 using nlohmann::json;
 
 std::string to_json(const LoadDatabase& database) {

@@ -74,6 +74,7 @@ struct LoadDatabase {
   void pup(PUP::er& p);
   // Adds the PEs of another part of the machine, whose objects name PEs by their place in the whole already.
   void append(const LoadDatabase& part);
+  void clear();  // keeps the memory
 };
 
 // objects[i] goes to PE assignment[i].
