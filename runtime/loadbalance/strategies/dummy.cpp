@@ -6,7 +6,7 @@ namespace periapt::loadbalance {
 namespace {
 Assignment stay(const LoadDatabase& database, const StrategyOptions&) {
   Problem problem(database, Problem::Order::as_recorded);
-  Emptiest emptiest(problem);
+  LeastLoadedQueue least_loaded(problem);
   std::vector<std::size_t> homeless;
   for (std::size_t i : problem.movable) {
     if (database.pes[problem.from(i)].available)
@@ -14,7 +14,7 @@ Assignment stay(const LoadDatabase& database, const StrategyOptions&) {
     else
       homeless.push_back(i);
   }
-  for (std::size_t i : homeless) problem.put(i, emptiest.pe());
+  for (std::size_t i : homeless) problem.put(i, least_loaded.pe());
   return problem.assignment;
 }
 }  // namespace

@@ -8,9 +8,9 @@ namespace periapt::loadbalance {
 
 Assignment place_greedily(const LoadDatabase& database) {
   Problem problem(database);
-  Emptiest emptiest(problem);
+  LeastLoadedQueue least_loaded(problem);
   for (std::size_t i : problem.movable) {
-    const int least = emptiest.pe();
+    const int least = least_loaded.pe();
     const int own = problem.from(i);
     const bool as_good = database.pes[own].available && problem.loads[own] <= problem.loads[least];
     problem.put(i, as_good ? own : least);

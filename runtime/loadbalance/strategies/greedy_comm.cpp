@@ -12,7 +12,7 @@ class Placement {
  public:
   Placement(const LoadDatabase& database, const StrategyOptions& options)
       : problem_(database),
-        emptiest_(problem_),
+        least_loaded_(problem_),
         partners_(partners_of(database)),
         placed_(database.objects.size(), true),
         reached_(database.objects.size()),
@@ -51,7 +51,7 @@ class Placement {
       if (exchange_[pe] == 0) near.push_back(pe);
       exchange_[pe] += static_cast<double>(partner.bytes) + message_bytes_ * static_cast<double>(partner.messages);
     }
-    const int own = problem_.from(i), least = emptiest_.pe();
+    const int own = problem_.from(i), least = least_loaded_.pe();
     int best = available(own) && problem_.loads[own] <= problem_.loads[least] ? own : least;
     double best_score = 0;
     for (int pe : near) {
@@ -68,7 +68,7 @@ class Placement {
   bool available(int pe) const { return problem_.database.pes[pe].available; }
 
   Problem problem_;
-  Emptiest emptiest_;
+  LeastLoadedQueue least_loaded_;
   const Partners partners_;
   std::vector<char> placed_, reached_;
   std::vector<double> exchange_;  // by PE, of the object that is being placed

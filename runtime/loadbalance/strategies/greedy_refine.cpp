@@ -21,11 +21,11 @@ Assignment refine_greedily(const LoadDatabase& database, const StrategyOptions& 
   if (may_stay && balance_of(database, now).max <= room) return now;
 
   Problem problem(database);
-  Emptiest emptiest(problem);
+  LeastLoadedQueue least_loaded(problem);
   for (std::size_t i : problem.movable) {
     const int own = problem.from(i);
     const bool stays = database.pes[own].available && problem.loads[own] + problem.seconds(i, own) <= room;
-    problem.put(i, stays ? own : emptiest.pe());
+    problem.put(i, stays ? own : least_loaded.pe());
   }
   // What stayed first may have left no good place for what came last.
   const double reached = problem.max_load();

@@ -45,8 +45,8 @@ struct Places {
   // Objects without a position go where there is room.
   Assignment finish() {
     if (!elsewhere.empty()) {
-      Emptiest emptiest(problem);
-      for (std::size_t i : elsewhere) problem.put(i, emptiest.pe());
+      LeastLoadedQueue least_loaded(problem);
+      for (std::size_t i : elsewhere) problem.put(i, least_loaded.pe());
     }
     return std::move(problem.assignment);
   }

@@ -71,10 +71,10 @@ struct Problem {
   }
 };
 
-// The available PE with the least load.
-class Emptiest {
+// The available PEs, the one with the least load first.
+class LeastLoadedQueue {
  public:
-  explicit Emptiest(const Problem& problem) : problem_(problem) {
+  explicit LeastLoadedQueue(const Problem& problem) : problem_(problem) {
     std::vector<Entry> all;
     for (int pe : problem.available) all.push_back({problem.loads[pe], pe});
     heap_ = Heap(std::greater<Entry>(), std::move(all));
@@ -88,8 +88,8 @@ class Emptiest {
     }
     return heap_.top().second;
   }
-  // One that may have become emptier has to be named.
-  void emptied(int pe) { heap_.push({problem_.loads[pe], pe}); }
+  // A PE whose load may have fallen has to be named.
+  void lowered(int pe) { heap_.push({problem_.loads[pe], pe}); }
 
  private:
   using Entry = std::pair<double, int>;
@@ -112,9 +112,9 @@ struct Standing {
       on[problem.from(i)].push_back(i);
     }
     if (homeless.empty()) return;
-    Emptiest emptiest(problem);
+    LeastLoadedQueue least_loaded(problem);
     for (std::size_t i : homeless) {
-      const int pe = emptiest.pe();
+      const int pe = least_loaded.pe();
       problem.put(i, pe);
       insert(i, pe);
     }

@@ -12,14 +12,14 @@ enum class Mark { limit, giver };
 
 void take_from_the_fullest(Standing& standing, double limit, Mark mark) {
   Problem& problem = standing.problem;
-  Emptiest emptiest(problem);
+  LeastLoadedQueue least_loaded(problem);
   std::priority_queue<std::pair<double, int>> full;
   for (int pe : problem.available)
     if (problem.loads[pe] > limit) full.push({problem.loads[pe], pe});
   // The emptiest gets fuller and the fullest emptier, so what does not fit now never will.
   std::vector<std::size_t> next(problem.database.pes.size());
   while (!full.empty()) {
-    const int from = full.top().second, to = emptiest.pe();
+    const int from = full.top().second, to = least_loaded.pe();
     full.pop();
     const auto& here = standing.on[from];
     auto fits = [&](std::size_t i) {
@@ -29,7 +29,7 @@ void take_from_the_fullest(Standing& standing, double limit, Mark mark) {
     while (next[from] < here.size() && !fits(here[next[from]])) ++next[from];
     if (next[from] == here.size()) continue;  // it cannot get better
     problem.move(here[next[from]++], to);
-    emptiest.emptied(from);
+    least_loaded.lowered(from);
     if (problem.loads[from] > limit) full.push({problem.loads[from], from});
   }
   standing.list_again();

@@ -10,7 +10,7 @@ class Refinement {
  public:
   Refinement(const LoadDatabase& database, const StrategyOptions& options)
       : standing_(database),
-        emptiest_(problem_),
+        least_loaded_(problem_),
         partners_(partners_of(database)),
         exchange_(database.pes.size()),
         limit_(options["tolerance"] * problem_.average()),
@@ -43,7 +43,7 @@ class Refinement {
     for (const double mark : {limit_, problem_.loads[from] * (1 - 1e-9)}) {
       int seen = 0;
       for (std::size_t i : standing_.on[from]) {
-        const int least = emptiest_.pe();
+        const int least = least_loaded_.pe();
         if (problem_.work(i) <= 0 || problem_.loads[least] + problem_.seconds(i, least) > mark) continue;
         consider(i, from, least, best);
         if (++seen == few) break;
@@ -52,7 +52,7 @@ class Refinement {
     }
     if (best.to < 0) return false;
     standing_.move(best.object, best.to);
-    emptiest_.emptied(from);
+    least_loaded_.lowered(from);
     return true;
   }
 
@@ -76,7 +76,7 @@ class Refinement {
 
   Standing standing_;
   Problem& problem_ = standing_.problem;
-  Emptiest emptiest_;
+  LeastLoadedQueue least_loaded_;
   const Partners partners_;
   std::vector<double> exchange_;  // by PE, of the object that is looked at
   const double limit_, message_bytes_;

@@ -96,9 +96,9 @@ class Tree {
     };
     for (std::size_t i : stay) group.pes[result_[i] - first].background += seconds(i, result_[i]);
     Problem problem(group);
-    Emptiest emptiest(problem);
+    LeastLoadedQueue least_loaded(problem);
     for (std::size_t i : come) {
-      const int pe = emptiest.pe();
+      const int pe = least_loaded.pe();
       problem.loads[pe] += seconds(i, first + pe);
       result_[i] = first + pe;
     }
