@@ -222,13 +222,6 @@ inline void* object_for_entry(int type, int ep, void* object) {
   return bases_have_offsets ? base_object(type, ep, object) : object;
 }
 
-// Opens an inline call to an object on `to`; counted as created.
-inline OpenCall open_call_to(Pe& pe, int to, std::uint64_t meta, std::uint64_t element) {
-  host::Slot* slot;
-  void* arguments = pe.reserve(to, meta, element, slot, Pe::Counting::yes);
-  return {arguments, slot, meta, to};
-}
-
 // Tells observers of a call or message to a chare or a member of a group.
 inline void note_created(Pe& pe, int to, int ep, std::size_t bytes) {
   if (pe.watched(Observer::created)) [[unlikely]]

@@ -11,7 +11,7 @@
 namespace periapt::sdag {
 
 namespace {
-constexpr std::align_val_t line{64};
+constexpr std::align_val_t line{64};  // as the grain
 }
 
 Blocks::~Blocks() { release(); }
@@ -32,13 +32,6 @@ void* Blocks::take_new(std::size_t bytes) {
   }
   ++in_use_;
   return std::exchange(at_, at_ + wanted);
-}
-
-void Blocks::give(void* block, std::size_t bytes) {
-  const std::size_t size = class_of(bytes);
-  if (size >= classes || platform::kAddressSanitizer) return ::operator delete(block);
-  free_[size] = new (block) Free{free_[size]};
-  if (--in_use_ == 0 && bytes_ > kept_bytes) release();
 }
 
 void Blocks::release() {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "runtime/registry/messages.h"
 
@@ -16,54 +17,48 @@ Message shared(const Delivery& call) {
   static_cast<void>(owner.release());
   return mine;
 }
+
+bool is_shared(Envelope* envelope) {
+  Message message(envelope);
+  const bool out = message.shared();
+  static_cast<void>(message.release());
+  return out;
+}
 }  // namespace
 
 // --- life ------------------------------------------------------------------------------------------------------------
 
-Held* Held::of_inline(Blocks& blocks, const void* arguments, std::size_t length) {
-  Held* held = new (blocks.take(sizeof(Held) + length)) Held(nullptr, length);
-  held->arguments_ = held + 1;
-  if (arguments && length != 0) std::memcpy(held->arguments_, arguments, length);
+Held* Held::of_message(Blocks& blocks, Message message, void* arguments, std::size_t length) {
+  Held* held = new (blocks.take(sizeof(Held) + sizeof(Far))) Held(reinterpret_cast<std::uintptr_t>(message.release()));
+  new (held + 1) Far{arguments, length};
   return held;
 }
 
-Held* Held::of_bytes(Blocks& blocks, Message message, void* arguments, std::size_t length) {
-  Held* held = new (blocks.take(sizeof(Held))) Held(arguments, length);
-  held->message_ = std::move(message);
-  return held;
-}
-
-Held* Held::of(Blocks& blocks, Delivery& call) {
-  if (call.message) return of_bytes(blocks, std::move(call.message), call.arguments, call.length);
-  if (call.length > inline_arguments_max) return of_bytes(blocks, shared(call), call.arguments, call.length);
-  return of_inline(blocks, call.arguments, call.length);
+Held* Held::of_call_with_message(Blocks& blocks, Delivery& call) {
+  return of_message(blocks, call.message ? std::move(call.message) : shared(call), call.arguments, call.length);
 }
 
 Held* Held::of(Blocks& blocks, Message message) {
   void* const payload = message.payload();
-  return of_bytes(blocks, std::move(message), payload, 0);
+  return of_message(blocks, std::move(message), payload, 0);
 }
 
-void Held::destroy(Blocks& blocks, Held* held) {
-  if (held->type_) {
-    held->type_->destroy(held->made_);
-    blocks.give(held->made_, held->type_->size);
-  }
-  const std::size_t bytes = sizeof(Held) + (held->message_ ? 0 : held->length_);
-  held->~Held();
-  blocks.give(held, bytes);
+void Held::destroy_with_message(Blocks& blocks, Held* held) {
+  const Message last(held->envelope());
+  blocks.give(held, sizeof(Held) + sizeof(Far));
 }
 
-void Held::make(Blocks& blocks, const ArgumentsType& type) {
-  // The program's reference: it frees the message when it likes, we ours when the body has ended.
-  if (type.is_message) static_cast<void>(message_.share().release());
-  made_ = blocks.take(type.size);
-  type.make(made_, arguments_, length_);
-  type_ = &type;
+// The program's reference: it frees the message when it likes, the Held its own when the body has ended.
+void Held::share_with_program() {
+  Message mine(envelope());
+  static_cast<void>(mine.share().release());
+  static_cast<void>(mine.release());
 }
 
 void Held::leave() {
-  if (type_ && type_->is_message && message_.shared()) Message(message_.envelope());
+  if (!is_made() || !made_.type->is_message) return;
+  Message of_program(envelope());
+  if (!of_program.shared()) static_cast<void>(of_program.release());
 }
 
 // --- packing ---------------------------------------------------------------------------------------------------------
@@ -97,37 +92,37 @@ Held* Held::pup(PUP::er& p, Blocks& blocks, Held* held, const ArgumentsType& typ
     held = unpacked(p, blocks, type);
   else
     held->pack(p, type);
-  bool is_made = held->type_ != nullptr;
+  bool is_made = held->is_made();
   p | is_made;
   if (!is_made) return held;
   if (type.is_message) {
-    bool program_has_it = !p.isUnpacking() && held->message_.shared();
+    bool program_has_it = !p.isUnpacking() && is_shared(held->envelope());
     p | program_has_it;
     if (!p.isUnpacking()) return held;
     held->make(blocks, type);
-    if (!program_has_it) Message(held->message_.envelope());
+    if (!program_has_it) Message(held->envelope());
     return held;
   }
   if (p.isUnpacking()) held->make(blocks, type);
-  type.pup(p, held->made_);
+  type.pup(p, held->made());
   return held;
 }
 
 void Held::pack(PUP::er& p, const ArgumentsType& type) {
   if (type.is_message) {
-    void* payload = payload_of(message_.release());
+    void* payload = payload_of(envelope());
     CkPupMessage(p, &payload);
-    message_ = Message::from_payload(payload);
-    arguments_ = payload;
+    owner_ = reinterpret_cast<std::uintptr_t>(envelope_of(payload)) | (owner_ & made_bit);
+    far().arguments = payload;
   } else if (type.ncpy_arrays != 0) {
-    Message whole = with_arrays(arguments_);
+    Message whole = with_arrays(arguments());
     std::uint64_t bytes = whole->size;
     p | bytes;
     p(static_cast<char*>(whole.payload()), bytes);
   } else {
-    std::uint64_t bytes = length_;
+    std::uint64_t bytes = length();
     p | bytes;
-    p(static_cast<char*>(arguments_), bytes);
+    p(static_cast<char*>(arguments()), bytes);
   }
 }
 
@@ -143,11 +138,11 @@ Held* Held::unpacked(PUP::er& p, Blocks& blocks, const ArgumentsType& type) {
   if (bytes > inline_arguments_max) {
     Message message = Message::make(bytes);
     void* const payload = message.payload();
-    held = of_bytes(blocks, std::move(message), payload, bytes);
+    held = of_message(blocks, std::move(message), payload, bytes);
   } else {
     held = of_inline(blocks, nullptr, bytes);
   }
-  p(static_cast<char*>(held->arguments_), bytes);
+  p(static_cast<char*>(held->arguments()), bytes);
   return held;
 }
 

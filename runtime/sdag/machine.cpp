@@ -39,11 +39,6 @@ void Machine::destroy_frame(Frame* frame) {
   blocks_.give(frame, bytes);
 }
 
-void Machine::hold(Frame* frame, int slot, Held* held, const ArgumentsType& type, std::uint16_t awaited) {
-  frame->slots()[slot] = {held, 0, awaited, true};
-  held->make(blocks_, type);
-}
-
 // --- life ------------------------------------------------------------------------------------------------------------
 
 Machine::Machine(Holder& holder, const ObjectKind& kind) : holder_(&holder), kind_(kind) {
@@ -91,6 +86,23 @@ void Machine::begin(int entry, const Procedure& procedure, Held* arguments) {
   run(frame);
 }
 
+// A serial block, told to what watches, and to error messages.
+inline bool Machine::serial(Frame* frame, const Step& step) {
+  Pe* const pe = Pe::current();
+  if (!pe || !pe->objects) [[unlikely]]
+    return call(frame, step.fragment);
+  const Machines::Serial told(*pe, step.block);
+  return call(frame, step.fragment);
+}
+
+inline void Machine::release(Frame* frame, const Step& step) {
+  for (int i = step.first; i < step.first + step.count; ++i) {
+    Slot& slot = frame->slots()[i];
+    Held::destroy(blocks_, slot.held);
+    slot = {nullptr, 0, 0, false};
+  }
+}
+
 // Runs until it waits, or has ended with all that it is a part of.
 void Machine::run(Frame* frame) {
   while (frame) {
@@ -128,15 +140,6 @@ void Machine::run(Frame* frame) {
         break;
     }
   }
-}
-
-// A serial block, told to what watches, and to error messages.
-bool Machine::serial(Frame* frame, const Step& step) {
-  Pe* const pe = Pe::current();
-  if (!pe || !pe->objects) [[unlikely]]
-    return call(frame, step.fragment);
-  const Machines::Serial told(*pe, step.block);
-  return call(frame, step.fragment);
 }
 
 // Whose turn it is then: none's, if others that the same frame has made go on.
@@ -181,14 +184,6 @@ Frame* Machine::forall(Frame* frame, const Step& step) {
   for (std::int64_t i = 0; i < steps; ++i)
     if (!child(frame, frame->at_ + 1, step.first, static_cast<std::int32_t>(first + i * stride))) return nullptr;
   return joined(frame);
-}
-
-void Machine::release(Frame* frame, const Step& step) {
-  for (int i = step.first; i < step.first + step.count; ++i) {
-    Slot& slot = frame->slots()[i];
-    Held::destroy(blocks_, slot.held);
-    slot = {nullptr, 0, 0, false};
-  }
 }
 
 }  // namespace periapt::sdag

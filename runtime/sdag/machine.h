@@ -65,7 +65,10 @@ class Machine {
   ~Machine();
   Frame* make_frame(const Procedure& procedure, int entry, Frame* parent);
   void destroy_frame(Frame* frame);
-  void hold(Frame* frame, int slot, Held* held, const ArgumentsType& type, std::uint16_t awaited);
+  void hold(Frame* frame, int slot, Held* held, const ArgumentsType& type, std::uint16_t awaited) {
+    frame->slots()[slot] = {held, 0, awaited, true};
+    held->make(blocks_, type);
+  }
 
   void begin(int entry, const Procedure& procedure, Held* arguments);
   void run(Frame* frame);

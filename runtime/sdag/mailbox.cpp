@@ -12,23 +12,13 @@ Held* Mailbox::first_hashed(Key key) {
   return found ? *found : nullptr;
 }
 
-void Mailbox::add(Held* held) {
-  if (!hashed_ && size_ == few_max) hash_all();
+void Mailbox::add_to_many(Held* held) {
+  if (!hashed_) hash_all();
   ++size_;
-  if (hashed_) return add_hashed(held);
-  held->of_entry = {last_, nullptr};
-  (last_ ? last_->of_entry.behind : first_) = held;
-  last_ = held;
+  add_hashed(held);
 }
 
-void Mailbox::remove(Held* held) {
-  --size_;
-  if (!hashed_) {
-    const Held::Neighbours at = held->of_entry;
-    (at.before ? at.before->of_entry.behind : first_) = at.behind;
-    (at.behind ? at.behind->of_entry.before : last_) = at.before;
-    return;
-  }
+void Mailbox::remove_hashed(Held* held) {
   if (in_two_lists(held->key)) remove_from(without_number(held->key), held);
   remove_from(held->key, held);
   hashed_ = size_ != 0;
@@ -37,7 +27,7 @@ void Mailbox::remove(Held* held) {
 void Mailbox::hash_all() {
   hashed_ = true;
   auto visit = [this](Held& held) { add_hashed(&held); };
-  for_each_of(first_, &Held::of_entry, visit);
+  for_each_of(first_, Held::of_entry, visit);
   first_ = last_ = nullptr;
 }
 
@@ -50,18 +40,18 @@ void Mailbox::add_to(Key key, Held* held) {
   const List list = list_of(key);
   const auto [first, made] = by_key_.try_emplace(key, held);
   if (made) {
-    held->*list = {held, nullptr};
+    held->in(list) = {held, nullptr};
     return;
   }
-  Held::Neighbours& head = (*first)->*list;
-  held->*list = {head.before, nullptr};
-  (head.before->*list).behind = held;
+  Held::Neighbours& head = (*first)->in(list);
+  held->in(list) = {head.before, nullptr};
+  head.before->in(list).behind = held;
   head.before = held;
 }
 
 void Mailbox::remove_from(Key key, Held* held) {
   const List list = list_of(key);
-  const Held::Neighbours at = held->*list;
+  const Held::Neighbours at = held->in(list);
   if (at.before == held) {  // the only one
     by_key_.erase(key);
     return;
@@ -70,8 +60,8 @@ void Mailbox::remove_from(Key key, Held* held) {
   if (first == held)
     first = at.behind;
   else
-    (at.before->*list).behind = at.behind;
-  ((at.behind ? at.behind : first)->*list).before = at.before;
+    at.before->in(list).behind = at.behind;
+  (at.behind ? at.behind : first)->in(list).before = at.before;
 }
 
 }  // namespace periapt::sdag

@@ -3,28 +3,18 @@
 
 namespace periapt::sdag {
 
-void Whens::add_to(List& list, Link* link) {
-  link->before = list.last;
-  link->behind = nullptr;
-  (list.last ? list.last->behind : list.first) = link;
-  list.last = link;
-}
-
-void Whens::add(Link* link) {
-  if (!hashed_ && size_ == few_max) hash_all();
+void Whens::add_to_many(Link* link) {
+  if (!hashed_) hash_all();
   ++size_;
-  add_to(hashed_ ? by_key_[link->key] : few_, link);
+  add_to(by_key_[link->key], link);
 }
 
-void Whens::remove(Link* link) {
-  --size_;
-  if (link->before) link->before->behind = link->behind;
-  if (link->behind) link->behind->before = link->before;
+// Its neighbours know already.
+void Whens::remove_hashed(Link* link) {
   if (link->before && link->behind) return;
-  List& list = hashed_ ? *by_key_.find(link->key) : few_;
+  List& list = *by_key_.find(link->key);
   if (!link->before) list.first = link->behind;
   if (!link->behind) list.last = link->before;
-  if (!hashed_) return;
   if (!list.first) by_key_.erase(link->key);
   hashed_ = size_ != 0;
 }
@@ -39,33 +29,21 @@ void Whens::hash_all() {
   few_ = {};
 }
 
-Whens::Fitting Whens::fitting(Key key) {
-  Fitting out;
-  out.key_ = key;
-  out.few_ = !hashed_;
-  if (!hashed_) {
-    out.number_ = out.first_fitting(few_.first);
-    return out;
-  }
+void Whens::find_hashed(Fitting& fitting) {
   auto first = [this](Key of) {
     const List* list = by_key_.find(of);
     return list ? list->first : nullptr;
   };
-  out.number_ = is_any(key) ? nullptr : first(key);
-  out.any_ = first(without_number(key));
-  return out;
+  fitting.number_ = is_any(fitting.key_) ? nullptr : first(fitting.key_);
+  fitting.any_ = first(without_number(fitting.key_));
 }
 
-Link* Whens::Fitting::first_fitting(Link* link) const {
-  while (link && link->key != key_ && link->key != without_number(key_)) link = link->behind;
-  return link;
-}
-
-Link* Whens::Fitting::take() {
+Link* Whens::Fitting::next_hashed() {
+  if (!number_ && !any_) return nullptr;
   const bool number = !any_ || (number_ && number_->order < any_->order);
   Link*& at = number ? number_ : any_;
   Link* const taken = at;
-  at = few_ ? first_fitting(taken->behind) : taken->behind;
+  at = taken->behind;
   return taken;
 }
 

@@ -60,6 +60,14 @@ class SectionReduction {
 
   std::uint32_t first_open() const { return first_; }
   bool open() const;
+  // No round is known here that is not complete.
+  bool empty() const { return rounds_.empty(); }
+  const CkCallback& client() const { return client_; }
+  // The root's, of a section that it has forgotten meanwhile: so many rounds are complete.
+  void resume(std::uint32_t rounds, const CkCallback& client) {
+    first_ = rounds;
+    client_ = client;
+  }
   // A line a round: how many have contributed. Empty when none is open here.
   std::string describe() const;
 

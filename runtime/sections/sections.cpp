@@ -62,12 +62,21 @@ void Sections::register_entries() {
   entry_stale = register_runtime_entry("section: members have moved", on_stale);
   entry_client = register_runtime_entry("section: reduction client", on_client);
   SectionReduction::register_entries(for_reduction);
+  register_forgetting();
 }
 
 Sections::Section& Sections::section(int root, std::uint32_t number) {
   std::unique_ptr<Section>& found = sections_[static_cast<std::uint64_t>(root) << 32 | number];
-  if (!found) found = std::make_unique<Section>(*objects_.protocols, root, number);
+  if (found) return *found;
+  found = std::make_unique<Section>(*objects_.protocols, root, number);
+  if (root == pe_.index) bring_back(number, *found);
   return *found;
+}
+
+Sections::Section* Sections::find(const Delivery& call) {
+  const auto found =
+      sections_.find(static_cast<std::uint64_t>(call.collection) << 32 | section_number_of(call.element));
+  return found == sections_.end() ? nullptr : found->second.get();
 }
 
 // --- names and members -----------------------------------------------------------------------------------------------
@@ -87,7 +96,9 @@ void Sections::name(std::vector<CkSectionID>& parts) {
 void Sections::tell_members(int root, std::uint32_t number, const std::vector<CkSectionID>& parts) {
   auto& list = const_cast<std::vector<CkSectionID>&>(parts);
   const auto pup_all = [&](PUP::er& p) {
+    int teller = pe_.index;
     std::uint32_t count = static_cast<std::uint32_t>(list.size());
+    p | teller;
     p | count;
     for (CkSectionID& part : list) part.pup(p);
   };
@@ -103,17 +114,22 @@ void Sections::tell_members(int root, std::uint32_t number, const std::vector<Ck
 void Sections::on_define(Pe& pe, Delivery& call) {
   Sections& self = *pe.objects->sections;
   PUP::fromMem p(call.arguments, call.length);
+  int teller = 0;
   std::uint32_t count = 0;
+  p | teller;
   p | count;
   std::vector<CkSectionID> parts(count);
   for (CkSectionID& part : parts) part.pup(p);
   Section& section = self.section(call);
-  if (!section.root) self.define(section, parts);
+  if (!section.root) self.define(section, section_number_of(call.element), parts);
+  section.root->tellers.push_back(teller);
   self.release_waiting(section);
 }
 
-void Sections::define(Section& section, const std::vector<CkSectionID>& parts) {
+void Sections::define(Section& section, std::uint32_t number, const std::vector<CkSectionID>& parts) {
   section.root = std::make_unique<Root>();
+  section.root->used = true;
+  defined_.push_back(number);
   Root& root = *section.root;
   if (parts[0].bfactor != USE_DEFAULT_BRANCH_FACTOR) root.branching = std::abs(parts[0].bfactor);
   root.members.reserve(parts[0]._cookie.members);
@@ -125,6 +141,7 @@ void Sections::define(Section& section, const std::vector<CkSectionID>& parts) {
     for (const CkArrayIndex& index : part._elems) add(index, chare::compact_id(index).value_or(0), -1);
     for (int pe : part.pelist) add(CkArrayIndex(), 0, pe);
   }
+  make_room();
 }
 
 // --- multicasts ------------------------------------------------------------------------------------------------------
@@ -138,10 +155,11 @@ void Sections::multicast(const std::vector<CkSectionID>& parts, Message message)
   put_cookie(message, cookie);
   Section& to = section(cookie.pe, cookie.number);
   if (cookie.pe == pe_.index) {
-    if (!to.root) define(to, parts);
+    if (!to.root) define(to, cookie.number, parts);
     return send_down(to, cookie.number, std::move(message));
   }
   if (!std::exchange(to.told, true)) tell_members(cookie.pe, cookie.number, parts);
+  ++to.sent_up;
   address(message, Target::section, message->entry, static_cast<std::uint32_t>(cookie.pe),
           section_key(cookie.number, 0));
   send_to(pe_, cookie.pe, std::move(message));
@@ -149,6 +167,7 @@ void Sections::multicast(const std::vector<CkSectionID>& parts, Message message)
 
 void Sections::send_down(Section& section, std::uint32_t number, Message message) {
   Root& root = *section.root;
+  root.used = true;
   if (root.members.empty()) return;
   if (root.stale) make_tree(section, number);
   ++root.sent;
@@ -174,24 +193,28 @@ void Sections::deliver(Delivery& call) {
   const std::uint32_t version = section_version_of(call.element);
   if (version == 0) {
     if (!to.root) return to.waiting.push_back(keep(pe_, call));
+    ++to.root->received;
     return send_down(to, section_number_of(call.element), std::move(call.message));
   }
-  if (version > to.version()) return to.waiting.push_back(keep(pe_, call));
   const std::shared_ptr<Tree> tree = tree_of(to, version);
+  if (!tree) return to.waiting.push_back(keep(pe_, call));
   const Message message = std::move(call.message);
   if (static_cast<int>(call.collection) != pe_.index)  // the root has done it
     for (int child : tree->children) pe_.send(child, message.share());
+  const bool forgotten = !to.tree;
   give_to_members(call, *tree, message);
+  if (forgotten) drop_if_empty(call);
 }
 
-// The tree for one more multicast; it is forgotten after the last one.
+// The tree for one more multicast; it is forgotten after the last one. Null: it is yet to come.
 std::shared_ptr<Sections::Tree> Sections::tree_of(Section& section, std::uint32_t version) {
-  if (section.tree->version == version) {
+  if (section.version() == version) {
     ++section.tree->seen;
     return section.tree;
   }
   const auto found = std::find_if(section.older.begin(), section.older.end(),
                                   [&](const std::shared_ptr<Tree>& tree) { return tree->version == version; });
+  if (found == section.older.end() && version > section.version()) return nullptr;
   if (found == section.older.end())
     fatal("a section multicast comes over a tree that has gone", "version " + std::to_string(version),
           "a bug of the runtime", "please report it");
@@ -286,7 +309,7 @@ void Sections::place_members(Root& root) {
 void Sections::make_tree(Section& section, std::uint32_t number) {
   Root& root = *section.root;
   if (root.unplaced) place_members(root);
-  const std::uint32_t version = section.version() + 1;
+  const std::uint32_t version = ++versions_;
   const SetupHeader header{version, section.reduction.first_open(), pe_.index, root.branching, pe_.index, 0, {}};
   const std::vector<SectionStop> stops = section_row(pe_.index, pe_.process.pes(), root.members, root.places);
   std::vector<SetupStop> row;
@@ -378,22 +401,27 @@ void Sections::enter_tree(Section& section, std::shared_ptr<Tree> tree, int pare
 
 // Root.
 void Sections::on_stale(Pe& pe, Delivery& call) {
-  Section& section = pe.objects->sections->section(call);
-  if (section_version_of(call.element) != section.version()) return;  // it knows better
-  section.root->stale = true;
+  Section* const section = pe.objects->sections->find(call);
+  // It knows better, or has been put away.
+  if (!section || section_version_of(call.element) != section->version()) return;
+  section->root->stale = true;
   for (std::size_t at = 0; at < call.length; at += sizeof(Misplaced)) {
     Misplaced member;
     std::memcpy(&member, static_cast<const char*>(call.arguments) + at, sizeof member);
-    section.root->places[member.number] = member.pe;
+    section->root->places[member.number] = member.pe;
   }
 }
 
 // --- reductions ------------------------------------------------------------------------------------------------------
 
 void Sections::for_reduction(Pe& pe, Delivery& call) {
-  Section& section = pe.objects->sections->section(call);
+  Sections& self = *pe.objects->sections;
+  Section& section = self.section(call);
   if (section_version_of(call.element) > section.version()) return section.waiting.push_back(keep(pe, call));
+  ++section.reducing;
   section.reduction.receive(call);
+  --section.reducing;
+  self.drop_if_empty(call);
 }
 
 void Sections::contribute(CkSectionInfo& cookie, ReducerType type, const chare::Contribution& contribution,
@@ -403,18 +431,26 @@ void Sections::contribute(CkSectionInfo& cookie, ReducerType type, const chare::
           "the member has not had a multicast of the section yet, or its message does not derive from CkMcastBaseMsg",
           "take the cookie out of a multicast's message with CkGetSectionInfo() first, and pup it with the member");
   const auto round = static_cast<std::uint32_t>(cookie.redNo++);
-  section(cookie.pe, cookie.number).reduction.contribute(round, cookie.members, type, contribution, callback);
+  Section& to = section(cookie.pe, cookie.number);
+  ++to.reducing;
+  to.reduction.contribute(round, cookie.members, type, contribution, callback);
+  --to.reducing;
+  drop_if_empty(cookie.pe, cookie.number);
 }
 
 void Sections::set_client(const std::vector<CkSectionID>& parts, const CkCallback& client) {
   if (parts.empty()) never_set("setReductionClient()");
   const CkSectionInfo& cookie = parts[0]._cookie;
-  if (cookie.pe == pe_.index) return section(cookie.pe, cookie.number).reduction.set_client(client);
+  if (cookie.pe == pe_.index) {
+    section(cookie.pe, cookie.number).reduction.set_client(client);
+    return drop_if_empty(cookie.pe, cookie.number);
+  }
   send_runtime(pe_, cookie.pe, entry_client, static_cast<std::uint32_t>(cookie.pe), section_key(cookie.number, 0),
                client);
 }
 void Sections::on_client(Pe& pe, Delivery& call) {
   pe.objects->sections->section(call).reduction.set_client(call.read<CkCallback>());
+  pe.objects->sections->drop_if_empty(call);
 }
 
 // --- in words --------------------------------------------------------------------------------------------------------

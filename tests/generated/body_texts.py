@@ -45,6 +45,7 @@ class BodyText:
         return f"HEAD_{len(self.heads) - 1}"
 
     def call(self, event, depth, message):
+        message = message or self.heads is not None  # Charm++ ends a program that calls a body with whens as a function
         name = self.b.sub.name if self.b.sub else self.b.name
         return f"{self.own + '.' if message else ''}{name}({event}, {depth});"
 
@@ -66,6 +67,8 @@ class BodyText:
     # -- whens -------------------------------------------------------------------------------------------------------
     def awaits(self, waits, path):
         out = []
+        if self.heads is not None:  # Charm++'s translator counts those without a number in front of others wrongly
+            waits = sorted(waits, key=lambda w: w[0] not in NUMBERED)
         for entry, tag in waits:
             parameters = FEEDS[entry][0].format(tag, n=self.type.number)
             number = f"[numberOf(event, {self.depth}, {tag}, {path})]" if entry in NUMBERED else ""

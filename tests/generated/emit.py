@@ -2,6 +2,7 @@
 
 import re
 
+from bases import BaseText
 from model import ALL, MANY, ONE
 from musters import MusterText
 from plan import primaries
@@ -16,7 +17,7 @@ ARGUMENT = {"vector": "vectorFor({0})", "string": "textFor({0})", "map": "mapFor
 CHECK = {"vector": "v", "string": "s", "map": "w", "point": "t", "double": "d", "array": "n, a", "value": "value"}
 
 
-class Emitter(TalkText, MusterText):
+class Emitter(TalkText, MusterText, BaseText):
     CHECK = CHECK
 
     def __init__(self, shape, plans, name, reference=False):
@@ -24,7 +25,8 @@ class Emitter(TalkText, MusterText):
         if reference:  # numbers of reference have 16 bits there
             shape.number_base = 7
             for t in shape.types.values():
-                t.number = "int"
+                t.number, t.base, t.threaded = "int", None, False
+            self.spare_template_entries(plans)
         self.shape, self.plans, self.name = shape, plans, name
         self.types = [t for t in shape.types.values() if any(i.type is t for p in plans for i in self.instances(p))]
         self.used = {t.name: self.entries_used(t) for t in self.types}
@@ -33,6 +35,15 @@ class Emitter(TalkText, MusterText):
             for i in self.instances(p):
                 if i.static and i.kind != "main":
                     self.statics[i.name] = i
+
+    @staticmethod
+    def spare_template_entries(plans):
+        """Charm++ has none in classes with bodies, and takes their values by reference: those of built-in types are not found."""
+        for e in (e for p in plans for e in p.events.values() if e.entry == "tk"):
+            if e.instance.type.bodies:
+                e.entry = "h0"
+            elif e.arg in ("int", "double"):
+                e.arg = "std::string"
 
     @staticmethod
     def instances(p):
@@ -76,7 +87,8 @@ class Emitter(TalkText, MusterText):
         head = {"main": "mainchare", "chare": "chare", "group": "group", "nodegroup": "nodegroup"}.get(t.kind)
         if t.kind == "array":
             head = f"array [{'Key' if t.index == 'custom' else str(t.index) + 'D'}]"
-        out = [f"  {t.template()}{head} {t.name} {{"]
+        out = [f"  {t.template()}{head} {t.name}{f' : {t.name}Base' if t.base else ''} {{"]
+        inherited = []
         if t.kind == "main":
             out += ["    entry Main(CkArgMsg* m);", "    entry void quiet();", "    entry void settled();",
                     "    entry void gather(int pe, std::vector<Run> runs, std::vector<std::string> said);"]
@@ -90,7 +102,8 @@ class Emitter(TalkText, MusterText):
                 attributes = f"[{', '.join(e.attributes)}] " if e.attributes else ""
                 result = "int" if e.form == "sync" else "void"
                 template = "template <class T> " if e.form == "template" else ""
-                out.append(f"    {template}entry {attributes}{result} {e.name}({self.parameters(e, True)});")
+                of = inherited if t.base and e.name in t.base.entries else out
+                of.append(f"    {template}entry {attributes}{result} {e.name}({self.parameters(e, True)});")
         for q in sorted(u for u in used if re.fullmatch(r"q\d", u)):
             out.append(f"    entry void {q}();")
         for x in sorted(u for u in used if u.startswith("red_")):
@@ -99,7 +112,8 @@ class Emitter(TalkText, MusterText):
                 out.append(f"    entry void {x}(CkReductionMsg* m);")
             else:
                 out.append(f"    entry [reductiontarget] void {x}(int n, {of} v[n]);")
-        return out + self.ci_bodies(t) + ["  };"] + [f"  {head} {t.name}<{x}>;" for x in t.instantiations] + self.ci_instances(t)
+        out = (self.ci_base(t, head, inherited) if t.base else []) + out + ([] if self.bodies_in_base(t) else self.ci_bodies(t))
+        return out + ["  };"] + [f"  {head} {t.name}<{x}>;" for x in t.instantiations] + self.ci_instances(t)
 
     def ci_instances(self, t):
         """Of its template entry."""
@@ -172,6 +186,8 @@ class Emitter(TalkText, MusterText):
             for i in self.instances(p):
                 for s, e in enumerate(i.quiet):
                     quiets.append(f"    case {p.number * 1000 + i.number * 10 + s}: return {e.number};")
+        out += ["  }", "  return -1;", "}", "// Of a multicast to two arrays: the event of the other one.", "int twinOf(int event) {", "  switch (plan * 1000 + event) {"]
+        out += [f"    case {self.key(p, e)}: return {e.twin.number};" for p in self.plans for e in p.events.values() if e.twin]
         return out + ["  }", "  return -1;", "}"] + ways + ["  }", "  return sum;", "}"] + where + ["  }", "  return -1;", "}"] + quiets + \
             ["  }", "  return -1;", "}"] + expected + ["  }", "  return {};", "}"]
 
@@ -196,7 +212,9 @@ class Emitter(TalkText, MusterText):
         used = self.used[t.name]
         migrates = t.kind == "array"
         base = f"CBase_{t.own()}"
-        out = [f"{t.template()}struct {t.name} : {base} {{"] + [f"  using {base}::{x};" for x in t.inherited()] + ([f"  {t.name}_SDAG_CODE", " public:"] if self.bodies_used(t) else []) + ["  Self self;"]
+        code = [f"  {t.name}_SDAG_CODE", " public:"] if self.bodies_used(t) and not self.bodies_in_base(t) else []
+        out = [f"{t.template()}struct {t.name} : {base} {{"] + [f"  using {base}::{x};" for x in t.inherited()] + code
+        out = self.declare_base(t) + out if t.base else out + ["  Self self;"]
         if t.kind == "nodegroup":
             out.append("  std::atomic<int> inside{0};  // its entries are exclusive")
         if t.kind == "main":
@@ -209,18 +227,21 @@ class Emitter(TalkText, MusterText):
         if t.make:
             out.append(f"  {t.name}() {{}}")
         if migrates:
-            out += [f"  {t.name}(CkMigrateMessage*) {{}}", "  void pup(PUP::er& p) { p | self; }"]
+            out.append(f"  {t.name}(CkMigrateMessage*) {{}}")
+            out += ["  int own = 4242;", "  void pup(PUP::er& p) { p | own; }"] if t.base else ["  void pup(PUP::er& p) { p | self; }"] + self.mover()
             out += self.indices(t)
-            out += ["  void move(int pe) {", "    if (self.waiting == 0) migrateMe(((pe % CkNumPes()) + CkNumPes()) % CkNumPes());", "  }"]
         out += ["  void run(int event, Known& k);", "  void next(Known& k);"]
         for p in self.plans:
             out += [f"  void event{self.key(p, e)}(int event, Known& k);" for e in p.events.values()
                     if e.instance.type is t and e.number and e.entry not in ("function", "mark") and self.body(p, e)]
             out += [f"  void give{p.number * 10000 + i.number * 100 + r}(Known& k);" for i in self.instances(p) if i.type is t for r in range(len(i.rounds))]
-        out += self.declare_talks(t) + self.declare_musters(t)
+        out += self.declare_talks(t)[:1 if self.bodies_in_base(t) else None] + self.declare_musters(t)
         for e in t.entries.values():
             if e.name in used and e.form not in ("body", "post"):
-                out.append(self.entry(t, e))
+                if not t.base or e.name not in t.base.entries:
+                    out.append(self.entry(t, e))
+                elif e.name in t.base.virtual:
+                    out.append(self.entry(t, e).replace(") {", ") override {", 1))
         for q in sorted(u for u in used if re.fullmatch(r"q\d", u)):
             out.append(f"  void {q}() {{ Known k; run(quietEvent(self.instance, {q[1]}), k); }}")
         for x in sorted(u for u in used if u.startswith("red_")):
@@ -273,7 +294,9 @@ class Emitter(TalkText, MusterText):
     # -- events ------------------------------------------------------------------------------------------------------
     def run_of(self, t):
         begin = "" if t.kind != "array" else f"  if (self.instance < 0) self.begin(instanceOf(event), linear(thisIndex));\n"
-        out = [f"{t.template()}void {t.own()}::run(int event, Known& k) {{", begin + "  saw(event, self.who);",
+        twins = ["  if (self.instance >= 0 && self.instance != instanceOf(event) && twinOf(event) >= 0) event = twinOf(event);"] if any(i.twins for p in self.plans for i in self.instances(p) if i.type is t) else []
+        own = ['  if (own != 4242) bad(event, "what the class has beside its base is not packed");'] if t.base and t.kind == "array" else []
+        out = [f"{t.template()}void {t.own()}::run(int event, Known& k) {{"] + twins + own + [begin + "  saw(event, self.who);",
                '  if (magic != 4711 || self.instance != instanceOf(event)) bad(event, magic != 4711 ? "a readonly is not set" : "it came to another collection");',
                "  self.checkBody(event);"]
         if t.kind == "nodegroup":
@@ -402,6 +425,11 @@ class Emitter(TalkText, MusterText):
         arguments = f"mail({c.number}, k)" if entry.form == "message" else self.arguments(entry, c, "k", None)
         list = ", ".join(self.at(c.instance, x) for x in o.places)
         section = c.instance.cpp("CProxySection_")
+        if c.twin:
+            other = ", ".join(self.at(c.twin.instance, x) for x in c.twin.section)
+            arrays = ", ".join(f"{self.proxy(i, e)}.ckGetArrayID()" for i in (c.instance, c.twin.instance))
+            return ["{", f"  std::vector<CkArrayID> arrays{{{arrays}}};", f"  std::vector<std::vector<CkArrayIndex>> members{{{{{list}}}, {{{other}}}}};",
+                    f"  {section} s(arrays, members);", f"  s.{c.entry}({arguments});", "}"]
         return ["{", f"  std::vector<{index}> members{{{list}}};",
                 f"  {section} s = {section}::ckNew({self.proxy(c.instance, e)}.ckGetArrayID(), members.data(), static_cast<int>(members.size()));",
                 f"  s.{c.entry}({arguments});", "}"]

@@ -2,6 +2,7 @@
 
 import random
 
+from bases import add_bases
 from bodies import bodies_of
 
 ALL, ONE, MANY = "all", "one", "many"  # an event is run by all of a collection once each, once, or often by any
@@ -23,6 +24,8 @@ class Type:
         self.make = None  # createhere or createhome: elements are made by what is sent to them
         self.bodies = {}  # of entries (SDAG), by name
         self.instantiations = []  # of a template: arguments
+        self.threaded = False  # its bodies
+        self.base = None  # of its class
 
     @property
     def size(self):
@@ -82,6 +85,7 @@ class Shape:
         for t in self.types.values():
             self.entries(t, r)
         self.add_bodies(r)
+        add_bases(self)
         self.map_factor, self.map_offset = r.choice([1, 3, 7]), r.choice([0, 1, 5])
 
     def add_bodies(self, r):
@@ -92,6 +96,7 @@ class Shape:
             # Messages have a number of 32 bits.
             t.number = "int64_t" if self.number_base >> 32 > 0 else r.choice(["int", "int64_t"])
             t.bodies = bodies_of(self, t)
+            t.threaded = t.kind in ("main", "chare", "group") and not t.instantiations and random.Random(f"threaded {self.seed} {t.name}").random() < 0.5
             t.expedited = r.choice([None, None, "eat", "eatm", "any"])
             for b in t.bodies.values():
                 if b.name[0] == "b":
@@ -138,6 +143,7 @@ class Instance:
         self.fed = {}  # (place, life) -> ids of the events that are sent to it; where elements die
         self.contributes_when_made = False
         self.talks = 0  # conversations
+        self.twins = False  # multicasts to it and another array
 
     @property
     def kind(self):
@@ -166,6 +172,7 @@ class Event:
         self.noted = False
         self.join = None
         self.section = None
+        self.twin = None  # the event of the other array of a section of two
         self.result = None  # (instance, round) whose reduction brings it
         self.after_quiet = cause.after_quiet if cause else False
         self.depth = cause.depth + 1 if cause else 0

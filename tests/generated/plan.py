@@ -383,7 +383,19 @@ class Plan(TalkPlans, MusterPlans):
         places = sorted(r.sample(range(i.type.size), r.randrange(1, i.type.size)))
         c = self.child(i, e, r.choice(["h0", "m0"]), mode=MANY, place=None, times=str(len(places)))
         c.section = places
+        others = [j for j in targets if j is not i and j.type is i.type]
+        if others and not i.type.instantiations:
+            self.cross(e, c, others)
         self.op(e, "section", guard, event=c, places=places)
+
+    def cross(self, e, c, others):
+        """The section has elements of another array of the type, too."""
+        r = random.Random(f"cross {self.shape.seed} {self.seed} {c.number}")
+        i = r.choice(others)
+        places = sorted(r.sample(range(i.type.size), r.randrange(1, i.type.size)))
+        c.twin = self.child(i, e, c.entry, mode=MANY, place=None, times=str(len(places)))
+        c.twin.section = places
+        i.twins = True
 
     def single_make(self, e, guard):
         r = self.r
@@ -638,7 +650,7 @@ def possible(o, events, made):
     if o.kind == "muster":
         return o.muster.instance.number in made and all(e.instance.number in made for e in o.events)
     e = getattr(o, "event", None)
-    return e is None or e.instance.number in made
+    return e is None or (e.instance.number in made and (e.twin is None or e.twin.instance.number in made))
 
 
 def reachable(plan):
@@ -662,4 +674,5 @@ def brought_by(o):
         return o.events
     e = o.round["event"] if o.kind == "contribute" else getattr(o, "event", None)
     again = e.life["again"] if e is not None and e.life else None
-    return [f for f in (e, again) if f is not None]
+    twin = e.twin if e is not None else None
+    return [f for f in (e, again, twin) if f is not None]

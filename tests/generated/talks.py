@@ -118,7 +118,8 @@ class TalkText:
             text = BodyText(b, t, self.heads)
             text.checks = [self.CHECK[x] for x in b.extras]
             parameters = self.parameters(t.entries[b.name], True) if b.name[0] == "b" else "int event, int depth"
-            out += [f"    entry {exclusive}void {b.name}({parameters}) {{"] + ["      " + x for x in text.lines()] + ["    };"]
+            threaded = "[threaded] " if t.threaded and b.name[0] == "b" else ""
+            out += [f"    entry {exclusive}{threaded}void {b.name}({parameters}) {{"] + ["      " + x for x in text.lines()] + ["    };"]
         for name in self.awaited(t):
             parameters = FEEDS[name][0].format("", n=t.number)
             attributes = exclusive if exclusive else "[expedited] " if name == t.expedited else ""
@@ -150,7 +151,7 @@ class TalkText:
         return out
 
     def feeder(self, t):
-        out = ["template <class To>", f"void feed{t.name}(const To& to, const Food& f) {{", f"  const auto number = static_cast<{t.number}>(f.number);",
+        out = ["template <class To>", f"void feed{t.name}(To to, const Food& f) {{", f"  const auto number = static_cast<{t.number}>(f.number);",
                "  switch (f.entry) {"]
         for name in self.awaited(t):
             if name not in NAMES:

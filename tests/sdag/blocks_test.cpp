@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/platform.h"
+#include "runtime/sdag/held.h"
 
 namespace periapt::sdag {
 namespace {
@@ -56,6 +57,24 @@ TEST(Blocks, OfAnySizeDoNotOverlapAndAreAligned) {
     EXPECT_EQ(byte[all[i].bytes - 1], static_cast<unsigned char>(i + 1));
     blocks.give(all[i].at, all[i].bytes);
   }
+}
+
+// A when that looks for its message among very many pays for each line that it touches.
+TEST(Blocks, AShortCallThatWaitsIsOneLine) {
+  if (platform::kAddressSanitizer) GTEST_SKIP() << "the sanitizer has a block of the heap for each";
+  Blocks blocks;
+  char arguments[16] = {};
+  std::vector<Held*> all;
+  for (int i = 0; i < 100; ++i) {
+    blocks.take(100);  // a frame
+    Delivery call;
+    call.arguments = arguments;
+    call.length = sizeof arguments;
+    all.push_back(Held::of(blocks, call));
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(all.back()) % 64, 0u);
+    EXPECT_LE(sizeof(Held) + sizeof arguments, 64u);
+  }
+  for (Held* held : all) Held::destroy(blocks, held);
 }
 
 }  // namespace
