@@ -185,6 +185,8 @@ bool program(const Job& job, const std::vector<LinkItem>& items) {
   const std::vector<std::string> folders = libraryFolders(job);
   for (const std::string& name : job.options.modules)
     if (!gatherModule(name, folders, modules, seen)) return false;
+  for (const std::string& name : job.options.balancers)  // one of the user's own is a module too
+    if (findIn(folders, "libmodule" + name + ".a") && !gatherModule(name, folders, modules, seen)) return false;
   std::vector<std::string> traceArchives;
   const std::vector<std::string> traces = traceModes(job, traceArchives);
   std::vector<std::string> command = {job.ldxx()};
