@@ -140,7 +140,7 @@ void Port::mark(Inbox& inbox, int host_source) {
 }
 
 void Port::send_later(int pe, std::uint64_t meta, void* bytes) {
-  if (is_far(pe)) return config_.far->send(pe_, pe, meta, bytes);
+  if (is_far(pe)) return config_.far->send(*this, pe, meta, bytes);
   std::byte body[Slot::kBodyBytes];
   write_block(body, bytes);
   platform::hand_over(bytes);

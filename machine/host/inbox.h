@@ -49,14 +49,23 @@ struct Inbox {
   static constexpr int kDirectRings = 16;
 };
 
-/// The way to PEs that are not on this host; see machine/layer/net.h.
+class Port;
+
+/// Gets what has come for a PE: `meta` and a body, as a sink of Port::poll() does.
+using Deliver = void (*)(void* context, std::uint64_t meta, const void* body);
+
+/// The way to PEs that are not on this host, and from them. All of it from the thread of the PE whose Port is given;
+/// nothing of it blocks.
 class FarSide {
  public:
   virtual ~FarSide() = default;
-  /// Takes a block over, from a PE of this process; its length is what the layer's BlockBytes says.
-  virtual void send(int from, int to, std::uint64_t meta, void* bytes) = 0;
-  /// A line: `meta`, and the first `bytes` bytes of a slot's body, which are copied.
-  virtual void send_line(int from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes) = 0;
+  /// Takes a block over; its length is what the layer's WireFormat says.
+  virtual void send(Port& from, int to, std::uint64_t meta, void* block) = 0;
+  /// A line: its `meta`, and as much of its body as it fills, `bytes` together. They are copied.
+  virtual void send_line(Port& from, int to, const void* line, std::size_t bytes) = 0;
+  /// Drives the network, if no other PE does. What has come for this PE goes to `deliver`, which may send, but calls
+  /// nothing else here. Returns whether there was anything.
+  virtual bool progress(Port& driver, Deliver deliver, void* context) = 0;
 };
 
 /// What a Port needs to know of the run; filled by MachineLayer (or by a test).
@@ -65,7 +74,7 @@ struct PortConfig {
   int pes = 0;                        ///< of the run
   int host_first = 0;                 ///< the first PE of this host
   int host_pes = 0;                   ///< of this host; 0: all of them
-  FarSide* far = nullptr;             ///< needed if there are PEs on other hosts
+  FarSide* far = nullptr;             ///< null: all PEs are of this host
   Inbox* const* inboxes = nullptr;    ///< by PE of this host
   SleepWord* const* sleep = nullptr;  ///< by PE of this host: its carrier's
   Heap* heap = nullptr;               ///< this PE's
@@ -89,8 +98,8 @@ class alignas(platform::kCacheLine) Port {
 
   /// A slot whose body the caller may write, then publish(). When the ring has just become full, a receiver that is
   /// awake is given some microseconds to make room. nullptr: the ring is full, or messages for that PE are parked and
-  /// must go first: park() it; or the PE is on another host: send() a block. A slot that was claimed and not published
-  /// is given out again by the next claim.
+  /// must go first: park() it; or the PE is on another host: far()->send_line(). A slot that was claimed and not
+  /// published is given out again by the next claim.
   PERIAPT_INLINE Slot* claim(int pe) {
     if (PERIAPT_UNLIKELY(is_far(pe))) return nullptr;
     Outgoing& out = outgoing_to(pe);
@@ -116,11 +125,8 @@ class alignas(platform::kCacheLine) Port {
     put_word(outgoing_to(pe), slot, meta << 8 | Slot::kBlock);
   }
 
-  /// The same, where is_far() is known to be true.
-  void send_far(int pe, std::uint64_t meta, void* bytes) { config_.far->send(pe_, pe, meta, bytes); }
-  void send_far_line(int pe, std::uint64_t meta, const std::byte* body, std::size_t bytes) {
-    config_.far->send_line(pe_, pe, meta, body, bytes);
-  }
+  /// To and from PEs for which is_far() is true; null: there are none.
+  FarSide* far() const { return config_.far; }
 
   /// Messages parked here for want of a slot, all destinations: for back-pressure.
   std::size_t parked() const { return parked_; }

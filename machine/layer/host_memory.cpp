@@ -69,7 +69,7 @@ void HostMemory::find_parts(int i, int pes, int carrier) {
   sleep_.push_back(control_->sleep(carrier));
 }
 
-void HostMemory::open(int process, host::FarSide* far) {
+void HostMemory::open(int process, const std::vector<host::FarSide*>& far) {
   const bootstrap::Process& own = layout_.processes[static_cast<std::size_t>(process)];
   const bootstrap::Host& host = layout_.this_host();
   first_pe_ = own.first_pe;
@@ -80,7 +80,7 @@ void HostMemory::open(int process, host::FarSide* far) {
     config.pes = layout_.pes;
     config.host_first = host.first_pe;
     config.host_pes = host.pes;
-    config.far = far;
+    if (!far.empty()) config.far = far[rank_of(pe)];
     make_port(config);
   }
   join_siblings(own);

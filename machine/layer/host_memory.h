@@ -28,8 +28,9 @@ class HostMemory {
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
 
-  /// In the process that runs, once: makes the Heaps and Ports of its PEs. `far`: null when all PEs are of this host.
-  void open(int process, host::FarSide* far);
+  /// In the process that runs, once: makes the Heaps and Ports of its PEs. `far`: by own PE; empty when all PEs are of
+  /// this host.
+  void open(int process, const std::vector<host::FarSide*>& far);
 
   HostControlBlock& control() const { return *control_; }
   const host::Arena& arena() const { return arena_; }

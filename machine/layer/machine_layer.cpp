@@ -66,7 +66,7 @@ struct MachineLayer::State {
   // In the process that runs.
   void open_pes(int rank, const NetOptions& options) {
     process = rank;
-    memory.open(rank, net.get());
+    memory.open(rank, net ? net->far_sides() : std::vector<host::FarSide*>());
     net_sleeper.store(own().first_pe, std::memory_order_relaxed);
     if (net) net->set_ports(memory.ports());
     OneSidedConfig config;
@@ -282,11 +282,6 @@ void MachineLayer::set_wire_format(const WireFormat& format) {
   if (state_->simulated) state_->simulated->set_block_bytes(format.block_bytes);
 }
 
-bool MachineLayer::progress_net(int pe, Deliver deliver, void* context) {
-  if (simulated_ != nullptr) return state_->simulated->progress(deliver, context);
-  return state_->net->progress(pe, deliver, context);
-}
-
 void MachineLayer::sleep(int pe, std::uint64_t deadline_ns) {
   host::Port& port = state_->memory.port(pe);
   if (one_sided_->has_events(pe)) return;
@@ -361,8 +356,7 @@ void MachineLayer::leave(int pe) {
     all_here.store(true, std::memory_order_release);
   });
   while (!all_here.load(std::memory_order_acquire)) {
-    const auto drop = [](void*, std::uint64_t, const void*) {};
-    if (!net_ || !state_->net->progress_all(pe, drop, nullptr)) ::usleep(100);
+    if (!net_ || !state_->net->progress_all(pe)) ::usleep(100);
   }
   waiter.join();
   if (state_->net) {

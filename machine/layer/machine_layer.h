@@ -1,7 +1,7 @@
 // MachineLayer: the runtime's only door to the machine. One a process. It knows the layout of the run, gives each PE
 // its Port (messages to other PEs) and Heap (message memory), and carries the few words that the processes of a host
 // share: the barrier of start-up and exit, and the word that ends the run. Messages to PEs of other hosts go through
-// the same Port and from there by a Net.
+// the far side of the same Port: a worker of the process's Net.
 //
 // How a run starts: a launcher that started the processes is found (bootstrap/world.h), or this process starts them
 // itself; those of one host share memory (shm_handshake.h), unless they were told not to; the others are reached by
@@ -81,10 +81,8 @@ class MachineLayer {
   /// How what is sent to other hosts looks: the runtime knows. What comes from there and does not look like that ends
   /// the run. Before the first message.
   void set_wire_format(const WireFormat& format);
+  /// Are there any? Then each Port has a far() side.
   bool has_net() const { return net_; }
-  /// Drives the network, if no other PE does; what arrived for `pe` goes to deliver(context, meta, body), as a sink of
-  /// Port::poll() gets it. Returns whether there was anything. Only with has_net(). From the thread of `pe`.
-  bool progress_net(int pe, void (*deliver)(void* context, std::uint64_t meta, const void* body), void* context);
   /// Port::sleep() that the network ends too.
   void sleep(int pe, std::uint64_t deadline_ns);
 

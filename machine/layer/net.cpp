@@ -11,10 +11,6 @@
 namespace periapt::machine {
 namespace {
 
-// An idle PE looks at its own worker about once a microsecond; at one of the others, whose PEs may all be busy, so much
-// less often.
-constexpr unsigned kOthersEvery = 16;
-
 // When +workers says nothing there is a worker for each thread, but no more than this, ...
 constexpr int kWorkersUsually = 8;
 // ... and no more than keep the connections of a process below half of the 1024 files that it may usually have open,
@@ -89,19 +85,14 @@ Status Net::start() {
     workers_.push_back(std::move(*worker));
     addresses.push_back(workers_.back()->address());
   }
+  for (auto& worker : workers_) worker->meet(workers_);
   for (int i = 0; i < config_.own().pes; ++i) worker_of_.push_back(workers_[static_cast<std::size_t>(i % count)].get());
-  looks_.resize(worker_of_.size());
   return peers_.announce(addresses);
 }
 
-// ---- sending, one-sided access
+std::vector<host::FarSide*> Net::far_sides() const { return {worker_of_.begin(), worker_of_.end()}; }
 
-void Net::send(int from, int to, std::uint64_t meta, void* bytes) {
-  worker_of(from).send(port_of(from), to, meta, bytes);
-}
-void Net::send_line(int from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes) {
-  worker_of(from).send_line(port_of(from), to, meta, body, bytes);
-}
+// ---- one-sided access
 
 Result<std::vector<std::byte>> Net::register_memory(std::uint64_t id, std::span<std::byte> bytes,
                                                     std::size_t key_bytes_max, ucx::MemoryKind kind) {
@@ -114,16 +105,6 @@ void Net::access(int from, Access access) { worker_of(from).access(port_of(from)
 
 // ---- driving
 
-bool Net::progress(int pe, Deliver deliver, void* context) {
-  const bool moved = worker_of(pe).drive_for(port_of(pe), deliver, context);
-  if (workers_.size() == 1) return moved;
-  Looks& looks = looks_[rank_of(pe)];
-  if (++looks.count % kOthersEvery != 0) return moved;
-  looks.other = (looks.other + 1) % static_cast<unsigned>(workers_.size());
-  NetWorker& other = *workers_[looks.other];
-  return (&other != &worker_of(pe) && other.drive(port_of(pe))) || moved;
-}
-
 bool Net::drive_others(int pe) {
   bool moved = false;
   for (auto& worker : workers_) {
@@ -132,9 +113,10 @@ bool Net::drive_others(int pe) {
   return moved;
 }
 
-bool Net::progress_all(int pe, Deliver deliver, void* context) {
+bool Net::progress_all(int pe) {
   const bool others = drive_others(pe);
-  return progress(pe, deliver, context) || others;
+  const auto drop = [](void*, std::uint64_t, const void*) {};
+  return worker_of(pe).progress(port_of(pe), drop, nullptr) || others;
 }
 
 // Counted first: a PE that drives a worker after this one has armed it finds a sleeper.

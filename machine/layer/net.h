@@ -3,13 +3,15 @@
 //
 // There is no network thread: any PE that sends, or looks for work, drives a worker if no other PE of the process is
 // driving it at that moment. A PE that finds its worker taken leaves its messages in a queue, and the driver sends
-// them. A PE drives its own worker, and now and then another one whose PEs may be busy.
+// them. A PE drives its own worker, which is the far side of its Port, and now and then another one whose PEs may be
+// busy.
 //
 // A message travels as a tagged message whose tag says for which PE it is, and its number among those from that worker
 // to this one. Here each worker has one persistent receive, which takes each message into a block of its size from the
-// heap of the PE that drives; a line is looked at where it lies, and copied. Then it waits in the delivery queue of its
-// PE, in the order of the numbers: the runtime counts on the order of messages between two PEs, but a large one may
-// come after those that were sent behind it.
+// heap of the PE that drives; a line is looked at where it lies, and copied. They are delivered in the order of the
+// numbers: the runtime counts on the order of messages between two PEs, but a large one may come after those that were
+// sent behind it. What is for the PE that drives it gets at once; what is for another one waits in that one's delivery
+// queue.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +31,7 @@
 
 namespace periapt::machine {
 
-class Net : public host::FarSide {
+class Net {
  public:
   using Access = NetAccess;
 
@@ -42,12 +44,10 @@ class Net : public host::FarSide {
   /// Opens the transports and tells the others where this process is reached; they may be sent to after the next fence.
   static Result<std::unique_ptr<Net>> open(const NetConfig& config);
 
+  /// By own PE: its worker.
+  std::vector<host::FarSide*> far_sides() const;
   /// Before the first message: the Port of each own PE.
   void set_ports(std::vector<host::Port*> ports) { ports_ = std::move(ports); }
-
-  /// From the thread of the PE `from`. Never blocks.
-  void send(int from, int to, std::uint64_t meta, void* bytes) override;
-  void send_line(int from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes) override;
 
   // ---- one-sided access to memory of this process and of others on other hosts
 
@@ -61,11 +61,8 @@ class Net : public host::FarSide {
 
   // ---- driving
 
-  /// Drives, if no other PE does, and gives what has come for the PE `pe` to `deliver`, when the worker is free again.
-  /// Returns whether there was anything. On the thread of that PE.
-  bool progress(int pe, Deliver deliver, void* context);
-  /// The same, with all workers: for the last PE that drives.
-  bool progress_all(int pe, Deliver deliver, void* context);
+  /// FarSide::progress() of all workers, for the last PE that drives; what comes for it is of no interest any more.
+  bool progress_all(int pe);
 
   /// Before the PE `pe` sleeps: false when there is something to do. After true, one of wait_fds() gets readable when
   /// there is.
@@ -105,12 +102,6 @@ class Net : public host::FarSide {
   std::vector<NetWorker*> worker_of_;  // by own PE
   std::vector<host::Port*> ports_;     // the same
   std::atomic<int> sleepers_{0};       // own PEs between arm() and awake()
-  // The looks of each own PE, on a line of its own.
-  struct alignas(platform::kCacheLine) Looks {
-    unsigned count = 0;
-    unsigned other = 0;  // the worker that was looked at last
-  };
-  std::vector<Looks> looks_;
 };
 
 }  // namespace periapt::machine

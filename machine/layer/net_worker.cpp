@@ -21,6 +21,10 @@ constexpr std::size_t kLineBytesMin = 2 * sizeof(std::uint64_t);
 // A PE looks so often whether what it sends has to wait.
 constexpr std::uint32_t kLookAfter = 32;
 
+// An idle PE looks at its own worker about once a microsecond; at one of the others, whose PEs may all be busy, so much
+// less often.
+constexpr unsigned kOthersEvery = 16;
+
 }  // namespace
 
 NetWorker::NetWorker(const NetConfig& config, NetPeers& peers, int index, int count, const std::atomic<int>& sleepers)
@@ -77,53 +81,61 @@ int NetWorker::workers_of(int process) {
   return known;
 }
 
-NetWorker::PeerEndpoint& NetWorker::peer_at(int process, int worker) {
+NetWorker::PeerEndpoint& NetWorker::peer_of(int pe) {
+  const bootstrap::HostLayout& layout = config_.job->layout;
+  const int process = layout.process_of[static_cast<std::size_t>(pe)];
+  const int rank = pe - layout.processes[static_cast<std::size_t>(process)].first_pe;
+  const int workers = workers_of(process);
+  const int worker = workers == 1 ? 0 : rank % workers;
   const auto index = static_cast<std::size_t>(peers_.index_of(process, worker));
   if (PERIAPT_UNLIKELY(index >= peer_endpoints_.size())) peer_endpoints_.resize(index + 1);
   PeerEndpoint& peer = peer_endpoints_[index];
-  if (PERIAPT_LIKELY(peer.endpoint != nullptr)) return peer;
+  if (PERIAPT_UNLIKELY(peer.endpoint == nullptr)) connect(peer, process, worker);
+  return peer;
+}
+
+void NetWorker::connect(PeerEndpoint& peer, int process, int worker) {
   // It may have sent to us before; then this is the endpoint of that connection.
   Result<ucx::Endpoint*> connected = engine_->connect(peers_.addresses_of(process)[static_cast<std::size_t>(worker)]);
   if (!connected) peers_.refuse_to_connect(process, connected.message());
   peer.endpoint = *connected;
-  return peer;
 }
 
-NetWorker::PeerEndpoint& NetWorker::peer_at(int pe) {
-  const bootstrap::HostLayout& layout = config_.job->layout;
-  const int process = layout.process_of[static_cast<std::size_t>(pe)];
-  const int workers = workers_of(process);
-  const int rank = pe - layout.processes[static_cast<std::size_t>(process)].first_pe;
-  return peer_at(process, workers == 1 ? 0 : rank % workers);
+// ---- the lock
+
+// What was left before goes first.
+bool NetWorker::try_lock(host::Port& driver) {
+  if (!driving_.try_lock()) return false;
+  driver_ = &driver;
+  if (PERIAPT_UNLIKELY(outbox_holds_.load(std::memory_order_acquire))) drain();
+  return true;
 }
 
-// ---- sending
-
-void NetWorker::put(const PendingSend& pending) {
-  ucx::Buffer block(static_cast<std::byte*>(pending.block), pending.bytes, release, this);
-  PeerEndpoint& peer = peer_at(pending.to);
-  const ucx::Tag number = peer.next++;
-  peer.endpoint->tag_send_owned(std::move(block), number << kNumberShift | pending.tag);
+// What was left in the outbox since it was looked into goes out, too: it may be long until a PE drives again.
+void NetWorker::unlock(host::Port& driver) {
+  do {
+    driving_.unlock();
+  } while (PERIAPT_UNLIKELY(outbox_holds_.load(std::memory_order_acquire)) && try_lock(driver));
 }
 
-void NetWorker::put_line(host::Port& from, int to, std::span<const std::byte> wire) {
-  PeerEndpoint& peer = peer_at(to);
-  const ucx::Tag tag = kLine | static_cast<ucx::Tag>(to);
-  if (PERIAPT_LIKELY(peer.endpoint->tag_send_now(wire, ucx::Tag{peer.next} << kNumberShift | tag))) {
-    ++peer.next;
-    return;
+// Runs leave(), which puts something into the outbox, for the PE that drives.
+template <class Leave>
+void NetWorker::leave(host::Port& from, Leave&& leave) {
+  {
+    std::lock_guard<std::mutex> lock(outbox_mutex_);
+    leave();
+    outbox_holds_.store(true, std::memory_order_release);
   }
-  put({to, tag, copy_of(from, wire), wire.size()});
+  // That PE may have looked into the outbox for the last time just before.
+  if (try_lock(from)) unlock(from);
 }
 
-void* NetWorker::copy_of(host::Port& from, std::span<const std::byte> wire) {
-  void* block = from.heap().allocate(wire.size());
-  std::memcpy(block, wire.data(), wire.size());
-  return block;
+void NetWorker::leave(host::Port& from, const PendingSend& pending) {
+  platform::hand_over(pending.block);
+  leave(from, [&] { outbox_.push_back(pending); });
 }
 
 void NetWorker::drain() {
-  if (PERIAPT_LIKELY(!outbox_holds_.load(std::memory_order_acquire))) return;
   std::vector<PendingSend> pending;
   std::vector<NetAccess> accesses;
   {
@@ -134,84 +146,54 @@ void NetWorker::drain() {
   }
   for (const PendingSend& one : pending) {
     platform::take_over(one.block);
-    put(one);
+    put(peer_of(one.to), one);
   }
   for (NetAccess& access : accesses) begin(std::move(access));
 }
 
-bool NetWorker::try_lock_progress(host::Port& driver) {
-  if (!driving_.try_lock()) return false;
-  driver_ = &driver;
-  return true;
+// ---- sending
+
+// Messages wait for credit, or for room. A PE that sends many of them in one entry method takes what others have given
+// back meanwhile, so that not all of them have to wait in a queue until it ends. What comes for itself waits in its
+// delivery queue.
+PERIAPT_INLINE void NetWorker::look_after(const PeerEndpoint& peer) {
+  if (PERIAPT_UNLIKELY(++sent_ % kLookAfter == 0) && peer.endpoint->waiting_messages() != 0) engine_->progress();
 }
 
-// What was left in the outbox since it was looked into goes out, too: it may be long until a PE drives again.
-void NetWorker::unlock_progress(host::Port& driver) {
-  driving_.unlock();
-  while (PERIAPT_UNLIKELY(outbox_holds_.load(std::memory_order_acquire)) && try_lock_progress(driver)) {
-    drain();
-    driving_.unlock();
+void NetWorker::send_line(host::Port& from, int to, const void* line, std::size_t bytes) {
+  const std::span<const std::byte> wire(static_cast<const std::byte*>(line), bytes);
+  const ucx::Tag tag = kLine | static_cast<ucx::Tag>(to);
+  if (PERIAPT_UNLIKELY(!try_lock(from))) return leave(from, {to, tag, copy_of(from, wire), bytes});
+  PeerEndpoint& peer = peer_of(to);
+  if (PERIAPT_LIKELY(peer.endpoint->tag_send_now(wire, ucx::Tag{peer.next} << kNumberShift | tag))) {
+    ++peer.next;
+  } else {
+    put(peer, {to, tag, copy_of(from, wire), bytes});
   }
-}
-
-// act() with the engine in hand; or leave() in the outbox, for the PE that has it.
-template <class Leave, class Act>
-void NetWorker::use(host::Port& from, Leave&& leave, Act&& act) {
-  if (PERIAPT_LIKELY(try_lock_progress(from))) {
-    drain();  // what was left before goes first
-    act();
-    return unlock_progress(from);
-  }
-  {
-    std::lock_guard<std::mutex> lock(outbox_mutex_);
-    leave();
-    outbox_holds_.store(true, std::memory_order_release);
-  }
-  // The driver may have looked into the outbox for the last time just before.
-  if (try_lock_progress(from)) unlock_progress(from);
-}
-
-void NetWorker::leave(const PendingSend& pending) {
-  platform::hand_over(pending.block);
-  outbox_.push_back(pending);
+  look_after(peer);
+  unlock(from);
 }
 
 void NetWorker::send(host::Port& from, int to, std::uint64_t meta, void* block) {
   const ucx::Tag tag = (meta & kMetaMask) << kMetaShift | static_cast<ucx::Tag>(to);
   const PendingSend pending{to, tag, block, config_.format->block_bytes(block)};
-  use(
-      from, [&] { leave(pending); },
-      [&] {
-        put(pending);
-        look_after(from, to);
-      });
+  if (PERIAPT_UNLIKELY(!try_lock(from))) return leave(from, pending);
+  PeerEndpoint& peer = peer_of(to);
+  put(peer, pending);
+  look_after(peer);
+  unlock(from);
 }
 
-void NetWorker::send_line(host::Port& from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes) {
-  std::byte line[kLineBytesMax];
-  std::memcpy(line, &meta, sizeof meta);
-  std::memcpy(line + sizeof meta, body, host::Slot::kBodyBytes);
-  const std::span<const std::byte> wire(line, sizeof meta + bytes);
-  use(
-      from,
-      [&] {
-        leave({to, kLine | static_cast<ucx::Tag>(to), copy_of(from, wire), wire.size()});
-      },
-      [&] {
-        put_line(from, to, wire);
-        look_after(from, to);
-      });
+void NetWorker::put(PeerEndpoint& peer, const PendingSend& pending) {
+  ucx::Buffer block(static_cast<std::byte*>(pending.block), pending.bytes, release, this);
+  const ucx::Tag number = peer.next++;
+  peer.endpoint->tag_send_owned(std::move(block), number << kNumberShift | pending.tag);
 }
 
-PERIAPT_INLINE void NetWorker::look_after(host::Port& from, int to) {
-  if (PERIAPT_UNLIKELY(++sent_ % kLookAfter == 0) && peer_at(to).endpoint->waiting_messages() != 0) catch_up(from);
-}
-
-// Messages wait for credit, or for room. A PE that sends many of them in one entry method takes what others have given
-// back meanwhile, so that not all of them have to wait in a queue until it ends.
-void NetWorker::catch_up(host::Port& from) {
-  take_from_others(queue_of(from.pe()));  // as before each progress() of a PE of ours
-  engine_->progress();
+void* NetWorker::copy_of(host::Port& from, std::span<const std::byte> line) {
+  void* block = from.heap().allocate(line.size());
+  std::memcpy(block, line.data(), line.size());
+  return block;
 }
 
 // ---- one-sided access
@@ -233,8 +215,9 @@ void NetWorker::forget_memory(std::uint64_t id) {
 }
 
 void NetWorker::access(host::Port& from, NetAccess access) {
-  use(
-      from, [&] { accesses_.push_back(std::move(access)); }, [&] { begin(std::move(access)); });
+  if (!try_lock(from)) return leave(from, [&] { accesses_.push_back(std::move(access)); });
+  begin(std::move(access));
+  unlock(from);
 }
 
 // By the worker that the memory is registered with: the first byte of the key.
@@ -243,7 +226,9 @@ void NetWorker::begin(NetAccess access) {
   const int worker = key.empty() ? NetPeers::kWorkersMax : static_cast<int>(key.front());
   if (worker >= workers_of(access.process))
     return access.ended(access.context, Status::failure("these bytes are not a key of memory"), driver_->pe());
-  ucx::Endpoint& endpoint = *peer_at(access.process, worker).endpoint;
+  // The first PEs of a process use its workers in turn.
+  const bootstrap::Process& there = config_.job->layout.processes[static_cast<std::size_t>(access.process)];
+  ucx::Endpoint& endpoint = *peer_of(there.first_pe + worker).endpoint;
   begin_access(std::move(access), std::span(key).subspan(1), endpoint, driver_);
 }
 
@@ -291,8 +276,30 @@ NetWorker::Sequence& NetWorker::sequence_of(ucx::PeerId from) {
   return sequences_[index];
 }
 
-// A line that comes in its turn needs no block: from the transport's memory into the queue of its PE. All else, and
-// what makes no sense, goes to on_arrived().
+NetWorker::Line NetWorker::line_of(std::span<const std::byte> wire) {
+  Line line;
+  std::memcpy(&line.meta, wire.data(), sizeof line.meta);
+  std::memcpy(line.body, wire.data() + sizeof line.meta, wire.size() - sizeof line.meta);
+  return line;
+}
+
+// To the PE that drives at once; for another one, into its queue.
+PERIAPT_INLINE void NetWorker::deliver(int pe, const Line& line) {
+  const bool is_driver = pe == driver_->pe();
+  if (PERIAPT_LIKELY(is_driver && sink_.deliver != nullptr))
+    return sink_.deliver(sink_.context, line.meta & ~Line::kBlock, line.body);
+  DeliveryQueue& queue = queue_of(pe);
+  if (void* block = line.block()) platform::hand_over(block);
+  {
+    std::lock_guard<std::mutex> lock(queue.mutex);
+    queue.lines.push_back(line);
+    queue.holds.store(true, std::memory_order_release);
+  }
+  if (!is_driver) driver_->wake(pe);
+}
+
+// A line that comes in its turn needs no block: from the transport's memory it goes to its PE. All else, and what makes
+// no sense, goes to on_arrived().
 bool NetWorker::look(std::span<const std::byte> message, const ucx::Received& received) {
   if ((received.tag & kLine) == 0 || driver_ == nullptr) return false;
   const int pe = static_cast<int>(received.tag & kPeMask);
@@ -301,8 +308,8 @@ bool NetWorker::look(std::span<const std::byte> message, const ucx::Received& re
   Sequence& sequence = sequence_of(received.from);
   if (static_cast<std::uint32_t>(received.tag >> kNumberShift) != sequence.expected) return false;
   ++sequence.expected;
-  queue_line(pe, line_of(message));
-  if (PERIAPT_UNLIKELY(!sequence.early.empty())) hand_over_early(sequence);
+  deliver(pe, line_of(message));
+  if (PERIAPT_UNLIKELY(!sequence.early.empty())) deliver_early(sequence);
   return true;
 }
 
@@ -321,110 +328,87 @@ void NetWorker::on_arrived(ucx::Buffer message, const ucx::Received& received) {
     sequence.early.emplace(number, Early{received.tag, message.detach(), bytes});
     return;
   }
-  hand_over({received.tag, message.detach(), bytes});
+  deliver({received.tag, message.detach(), bytes});
   ++sequence.expected;
-  if (PERIAPT_UNLIKELY(!sequence.early.empty())) hand_over_early(sequence);
+  if (PERIAPT_UNLIKELY(!sequence.early.empty())) deliver_early(sequence);
 }
 
-void NetWorker::hand_over_early(Sequence& sequence) {
+void NetWorker::deliver_early(Sequence& sequence) {
   while (!sequence.early.empty()) {
     auto next = sequence.early.find(sequence.expected);
     if (next == sequence.early.end()) return;
-    hand_over(next->second);
+    deliver(next->second);
     sequence.early.erase(next);
     ++sequence.expected;
   }
 }
 
-NetWorker::Line NetWorker::line_of(std::span<const std::byte> wire) {
-  Line line;
-  std::memcpy(&line.meta, wire.data(), sizeof line.meta);
-  std::memcpy(line.body, wire.data() + sizeof line.meta, wire.size() - sizeof line.meta);
-  return line;
-}
-
-void NetWorker::hand_over(const Early& message) {
+void NetWorker::deliver(const Early& message) {
   const int pe = static_cast<int>(message.tag & kPeMask);
   if ((message.tag & kLine) != 0) {
-    queue_line(pe, line_of({static_cast<const std::byte*>(message.block), message.bytes}));
+    deliver(pe, line_of({static_cast<const std::byte*>(message.block), message.bytes}));
     return release(this, message.block);
   }
   Line line;
   line.meta = Line::kBlock | (message.tag >> kMetaShift & kMetaMask);
   std::memcpy(line.body, &message.block, sizeof message.block);
-  queue_line(pe, line);
+  deliver(pe, line);
 }
 
-PERIAPT_INLINE void NetWorker::queue_line(int pe, const Line& line) {
+// What waits in the queue of the PE that calls.
+bool NetWorker::take_queued(int pe, Sink sink) {
   DeliveryQueue& queue = queue_of(pe);
-  if (PERIAPT_LIKELY(pe == driver_->pe())) return queue.own.push_back(line);
-  if (void* block = line.block()) platform::hand_over(block);
+  if (PERIAPT_LIKELY(!queue.holds.load(std::memory_order_acquire))) return false;
   {
     std::lock_guard<std::mutex> lock(queue.mutex);
-    queue.from_others.push_back(line);
-    queue.holds.store(true, std::memory_order_release);
-  }
-  driver_->wake(pe);
-}
-
-void NetWorker::take_from_others(DeliveryQueue& queue) {
-  if (PERIAPT_LIKELY(!queue.holds.load(std::memory_order_acquire))) return;
-  const std::size_t before = queue.own.size();
-  {
-    std::lock_guard<std::mutex> lock(queue.mutex);
-    queue.own.insert(queue.own.end(), queue.from_others.begin(), queue.from_others.end());
-    queue.from_others.clear();
+    queue.taken.swap(queue.lines);
     queue.holds.store(false, std::memory_order_relaxed);
   }
-  for (std::size_t i = before; i < queue.own.size(); ++i)
-    if (void* block = queue.own[i].block()) platform::take_over(block);
+  for (const Line& line : queue.taken) {
+    if (void* block = line.block()) platform::take_over(block);
+    sink.deliver(sink.context, line.meta & ~Line::kBlock, line.body);
+  }
+  queue.taken.clear();
+  return true;
 }
 
 // ---- driving
 
-bool NetWorker::turn() {
-  drain();
+// Another process has ended the run.
+PERIAPT_COLD void NetWorker::end_with(int process) {
+  if (!std::exchange(endpoints_closed_, true))
+    close_endpoints();  // of processes that are connected with us, and not with that one
+  config_.ended(process);
+}
+
+// The worker that is to be driven beside this one; null: none, this time.
+PERIAPT_INLINE NetWorker* NetWorker::another() {
+  if (PERIAPT_LIKELY(++turns_ % kOthersEvery != 0)) return nullptr;
+  other_ = (other_ + 1) % all_.size();
+  return all_[other_].get() == this ? nullptr : all_[other_].get();
+}
+
+bool NetWorker::progress(host::Port& driver, host::Deliver deliver, void* context) {
+  const Sink sink{deliver, context};
+  const bool is_own = deliver != nullptr;
+  if (!try_lock(driver)) {
+    host::Port::relax();  // a PE that waits here looks at no network between its tries
+    return is_own && take_queued(driver.pe(), sink);
+  }
   if (PERIAPT_UNLIKELY(armed_) && sleepers_.load(std::memory_order_acquire) == 0) {
     armed_ = false;
     engine_->disarm();
   }
-  const bool moved = engine_->progress() > 0;
-  if (PERIAPT_UNLIKELY(peers_.ended_by() >= 0)) {
-    if (!std::exchange(endpoints_closed_, true))
-      close_endpoints();  // of processes that are connected with us, and not with that one
-    config_.ended(peers_.ended_by());
-  }
+  // No other PE adds to the queue while we drive: what comes now is younger.
+  bool moved = is_own && take_queued(driver.pe(), sink);
+  sink_ = sink;
+  if (engine_->progress() > 0) moved = true;
+  sink_ = {};
+  if (const int process = peers_.ended_by(); PERIAPT_UNLIKELY(process >= 0)) end_with(process);
+  NetWorker* const other = is_own ? another() : nullptr;
+  unlock(driver);
+  if (PERIAPT_UNLIKELY(other != nullptr) && other->drive(driver)) moved = true;
   return moved;
-}
-
-bool NetWorker::drive(host::Port& driver) {
-  if (!try_lock_progress(driver)) return false;
-  const bool moved = turn();
-  unlock_progress(driver);
-  return moved;
-}
-
-bool NetWorker::drive_for(host::Port& driver, Deliver deliver, void* context) {
-  DeliveryQueue& queue = queue_of(driver.pe());
-  bool moved = false;
-  if (try_lock_progress(driver)) {
-    take_from_others(queue);  // no other PE adds to it while we drive: what comes now is younger
-    moved = turn();
-    unlock_progress(driver);
-  } else {
-    host::Port::relax();  // a PE that waits here looks at no network between its tries
-    take_from_others(queue);
-  }
-  if (PERIAPT_LIKELY(queue.own.empty())) return moved;
-  // What is delivered may send, but not drive; in another vector all the same, for it costs nothing.
-  std::vector<Line> lines;
-  lines.swap(queue.own);
-  for (const Line& line : lines) deliver(context, line.meta & ~Line::kBlock, line.body);
-  if (queue.own.empty()) {
-    lines.clear();
-    lines.swap(queue.own);  // keeps its memory
-  }
-  return true;
 }
 
 bool NetWorker::arm(host::Port& driver) {

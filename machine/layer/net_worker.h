@@ -1,5 +1,6 @@
 // NetWorker: one of the engines of a process's Net, with all that belongs to it: the lock that its driver holds, what
-// others have left for the driver, its endpoints, the numbers of messages, and the delivery queues of its PEs.
+// others have left for the driver, its endpoints, the numbers of messages, and the delivery queues of its PEs. It is
+// the far side of their Ports.
 //
 // A process has one or more. PE p of the process sends by worker p mod W, and what is for it arrives there. So the same
 // two PEs always use the same two workers, and numbers for each pair of workers keep the order between two PEs.
@@ -30,11 +31,7 @@
 
 namespace periapt::machine {
 
-/// Gets what has come for a PE, as Port::poll() gives what comes from this host: 56 bytes of body, which begin with the
-/// address of a block or are a line.
-using Deliver = void (*)(void* context, std::uint64_t meta, const void* body);
-
-class NetWorker {
+class NetWorker final : public host::FarSide {
  public:
   /// The `index`th of `count` workers of its process. Opens its transports. `sleepers`: PEs for which arm() was called
   /// and that are not awake again, counted before it is.
@@ -45,15 +42,18 @@ class NetWorker {
   ucx::Worker& engine() { return *engine_; }
   const ucx::Worker& engine() const { return *engine_; }
 
+  /// All workers of the process, this one among them: before the first message.
+  void meet(std::span<const std::unique_ptr<NetWorker>> all) { all_ = all; }
+
   // ---- from the thread of the PE whose Port is given; nothing of it blocks
 
-  void send(host::Port& from, int to, std::uint64_t meta, void* block);
-  void send_line(host::Port& from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes);
+  void send(host::Port& from, int to, std::uint64_t meta, void* block) override;
+  void send_line(host::Port& from, int to, const void* line, std::size_t bytes) override;
   void access(host::Port& from, NetAccess access);
-  /// Drives, if no other PE does. Returns whether anything moved.
-  bool drive(host::Port& driver);
-  /// The same for a PE of this worker; what has come for it goes to `deliver`, when the worker is free again.
-  bool drive_for(host::Port& driver, Deliver deliver, void* context);
+  /// For a PE of this worker. Now and then it drives another worker as well.
+  bool progress(host::Port& driver, host::Deliver deliver, void* context) override;
+  /// The same for any other PE of the process, for which nothing comes here.
+  bool drive(host::Port& driver) { return progress(driver, nullptr, nullptr); }
 
   /// Before a PE sleeps: false when there is something to do. Waits while another PE drives, which is for moments.
   bool arm(host::Port& driver);
@@ -94,14 +94,17 @@ class NetWorker {
       return address;
     }
   };
-  /// What has come for a PE.
+  /// What has come for a PE while another one drove, or while it was sending itself.
   struct DeliveryQueue {
-    // From PEs that drove; emptied by the PE that it is for.
     std::mutex mutex;
-    std::vector<Line> from_others;
+    std::vector<Line> lines;
     std::atomic<bool> holds{false};  // a hint that spares the lock
-    // Of the PE alone: what it takes out itself while it drives, behind what others had put into `from_others` before.
-    std::vector<Line> own;
+    std::vector<Line> taken;         // of the PE alone: `lines` while it takes them in
+  };
+  /// Where the PE that drives takes in what has come for it; without `deliver` it does not at the moment.
+  struct Sink {
+    host::Deliver deliver = nullptr;
+    void* context = nullptr;
   };
   /// To one worker of another process.
   struct PeerEndpoint {
@@ -132,25 +135,24 @@ class NetWorker {
     return rank >= 0 && rank < pes_ && (count_ == 1 || rank % count_ == index_);
   }
 
-  bool try_lock_progress(host::Port& driver);
-  void unlock_progress(host::Port& driver);
-  template <class Leave, class Act>
-  void use(host::Port& from, Leave&& leave, Act&& act);
+  bool try_lock(host::Port& driver);
+  void unlock(host::Port& driver);
+  template <class Leave>
+  void leave(host::Port& from, Leave&& leave);
+  void leave(host::Port& from, const PendingSend& pending);
 
   // With the lock held:
   int workers_of(int process);
-  PeerEndpoint& peer_at(int process, int worker);
-  PeerEndpoint& peer_at(int pe);
-  void put(const PendingSend& pending);
-  void put_line(host::Port& from, int to, std::span<const std::byte> wire);
-  void look_after(host::Port& from, int to);
-  void leave(const PendingSend& pending);
-  static void* copy_of(host::Port& from, std::span<const std::byte> wire);
+  PeerEndpoint& peer_of(int pe);
+  void connect(PeerEndpoint& peer, int process, int worker);
+  void put(PeerEndpoint& peer, const PendingSend& pending);
+  void look_after(const PeerEndpoint& peer);
+  static void* copy_of(host::Port& from, std::span<const std::byte> line);
   static Line line_of(std::span<const std::byte> wire);
-  void catch_up(host::Port& from);
   void begin(NetAccess access);
   void drain();
-  bool turn();
+  void end_with(int process);
+  NetWorker* another();
   void close_endpoints();
   const char* wrong_with(const ucx::Buffer& message, const ucx::Received& received) const;
   const char* wrong_with_line(std::span<const std::byte> wire) const;
@@ -158,13 +160,13 @@ class NetWorker {
   void on_arrived(ucx::Buffer message, const ucx::Received& received);
   bool look(std::span<const std::byte> message, const ucx::Received& received);
   Sequence& sequence_of(ucx::PeerId from);
-  void hand_over(const Early& message);
-  void hand_over_early(Sequence& sequence);
-  void queue_line(int pe, const Line& line);
+  void deliver(int pe, const Line& line);
+  void deliver(const Early& message);
+  void deliver_early(Sequence& sequence);
   ucx::Buffer in_heap(std::uint64_t size);
   static void release(void* self, void* block);
 
-  static void take_from_others(DeliveryQueue& queue);
+  bool take_queued(int pe, Sink sink);
 
   const NetConfig& config_;
   NetPeers& peers_;
@@ -178,10 +180,14 @@ class NetWorker {
 
   DrivingLock driving_;                                         // held by the PE that uses the engine
   host::Port* driver_ = nullptr;                                // its port; null: no PE, but a shutdown
+  Sink sink_;                                                   // its, in progress()
   bool armed_ = false;                                          // a PE may sleep on the engine
   bool shutting_down_ = false;                                  // begin_shutdown() holds the lock
   bool endpoints_closed_ = false;                               // for another process has ended the run
   std::uint32_t sent_ = 0;                                      // by PEs that found the engine free
+  unsigned turns_ = 0;                                          // of PEs of this worker
+  std::size_t other_ = 0;                                       // the worker that one of them drove last beside it
+  std::span<const std::unique_ptr<NetWorker>> all_;             // workers of the process
   std::vector<int> workers_of_;                                 // by process; 0: not known yet
   std::vector<PeerEndpoint> peer_endpoints_;                    // by NetPeers::index_of()
   std::vector<Sequence> sequences_;                             // the same

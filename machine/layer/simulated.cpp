@@ -14,7 +14,7 @@
 namespace periapt::machine {
 namespace {
 sim::Machine* the_machine = nullptr;
-constexpr std::uint64_t kLine = std::uint64_t{1} << 63;
+constexpr std::uint64_t kIsLine = std::uint64_t{1} << 63;
 std::uint64_t virtual_ns() { return the_machine->now() / sim::kNs; }
 }  // namespace
 
@@ -64,7 +64,7 @@ bootstrap::HostLayout Simulated::layout() const {
   return layout;
 }
 
-void Simulated::send(int, int to, std::uint64_t meta, void* block) {
+void Simulated::send(host::Port&, int to, std::uint64_t meta, void* block) {
   if (meta == OneSided::kRmaRequestMeta) return machine_.send(to, meta, block, OneSided::request_bytes(block));
   const std::size_t bytes = block_bytes_(block);
   if (machine_.node_of(machine_.running()) != machine_.node_of(to) && host::Heap::is_shared(block)) {
@@ -77,26 +77,28 @@ void Simulated::send(int, int to, std::uint64_t meta, void* block) {
   machine_.send(to, meta, block, bytes);
 }
 
-// A line travels in a block of its own, with kLine in its meta, which has 56 bits.
-void Simulated::send_line(int, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes) {
+// A line travels in a block of its own, with kIsLine in its meta, which has 56 bits.
+void Simulated::send_line(host::Port&, int to, const void* line, std::size_t bytes) {
+  std::uint64_t meta;
+  std::memcpy(&meta, line, sizeof meta);
   void* block = heap_->allocate(host::Slot::kBodyBytes);
-  std::memcpy(block, body, host::Slot::kBodyBytes);
-  machine_.send(to, meta | kLine, block, sizeof meta + bytes);
+  std::memcpy(block, static_cast<const std::byte*>(line) + sizeof meta, bytes - sizeof meta);
+  machine_.send(to, meta | kIsLine, block, bytes);
 }
 
-bool Simulated::progress(void (*deliver)(void*, std::uint64_t, const void*), void* context) {
+bool Simulated::progress(host::Port&, host::Deliver deliver, void* context) {
   sim::Machine::Arrival arrival;
   bool any = false;
   while (machine_.take(&arrival)) {
     any = true;
     alignas(16) std::byte body[host::Slot::kBodyBytes];
-    if ((arrival.meta & kLine) == 0) {
+    if ((arrival.meta & kIsLine) == 0) {
       std::memcpy(body, &arrival.block, sizeof arrival.block);
     } else {
       std::memcpy(body, arrival.block, sizeof body);
       heap_->release(arrival.block);
     }
-    deliver(context, arrival.meta & ~kLine, body);
+    deliver(context, arrival.meta & ~kIsLine, body);
   }
   return any;
 }

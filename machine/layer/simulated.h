@@ -28,9 +28,9 @@ class Simulated : public host::FarSide {
   void set_heap(host::Heap* heap) { heap_ = heap; }
   void set_block_bytes(std::size_t (*block_bytes)(const void*)) { block_bytes_ = block_bytes; }
 
-  void send(int from, int to, std::uint64_t meta, void* block) override;
-  void send_line(int from, int to, std::uint64_t meta, const std::byte* body, std::size_t bytes) override;
-  bool progress(void (*deliver)(void* context, std::uint64_t meta, const void* body), void* context);
+  void send(host::Port& from, int to, std::uint64_t meta, void* block) override;
+  void send_line(host::Port& from, int to, const void* line, std::size_t bytes) override;
+  bool progress(host::Port& driver, host::Deliver deliver, void* context) override;
 
   /// Prints what the simulation has found, and writes the file that was asked for.
   void report() const;

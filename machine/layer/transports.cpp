@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "machine/ofi/transport.h"
 #include "machine/shm/transport.h"
 #include "machine/tcp/transport.h"
 #include "machine/verbs/transport.h"
@@ -13,6 +14,7 @@ const std::vector<const ucx::TransportFactory*>& transports() {
       &shm::factory,
       &tcp::factory,
       &verbs::factory,
+      &ofi::factory,
   };
   return all;
 }

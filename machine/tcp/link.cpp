@@ -28,6 +28,11 @@ ssize_t send_uncancelled(int fd, const void* bytes, std::size_t size) {
   return ::syscall(SYS_sendto, fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL, nullptr, 0);
 }
 
+// Of a message that is handed up from the buffer it was read into.
+bool is_whole(Prefix prefix) {
+  return prefix.kind() == FrameKind::message && prefix.header() <= kHeaderMax && prefix.size() <= kWholeMax;
+}
+
 }  // namespace
 
 Watched::~Watched() {
@@ -97,12 +102,11 @@ void TcpLink::allow() {
   left_ = holds() || tcp_.holding_.size() < kHoldingMax ? kAtATime : std::numeric_limits<int>::max();
 }
 
+/// Hands up what was left of the last read. If nothing was, reads: behind the beginning of a frame that is not whole
+/// yet, or first what is missing of a message that is being placed.
 void TcpLink::receive() {
   allow();
-  holds() ? take(rest_.at, rest_.size) : read();
-}
-
-void TcpLink::read() {
+  if (holds()) return take(rest_.at, rest_.size);
   std::byte* buffer = tcp_.buffer_.get();
   // Frames begin at multiples of 8 in the buffer, so that headers and payloads are aligned for their readers.
   std::size_t begin = (8 - skip_) % 8;
@@ -129,15 +133,18 @@ void TcpLink::read() {
   }
   received_ = true;
   auto more = static_cast<std::size_t>(size);
-  if (placing_) {
-    std::size_t direct = std::min<std::uint64_t>(more, placement_.left);
-    placement_.at += direct;
-    placement_.left -= direct;
-    more -= direct;
-    if (placement_.left == 0) finish_placement();
-  }
+  if (placing_) more -= take_placed(more);
   beginning_.clear();
   if (have + more > 0 && open()) take(buffer + begin, have + more);
+}
+
+/// So many bytes were read, the first of them of the message that is being placed; returns how many of them are its.
+std::size_t TcpLink::take_placed(std::size_t size) {
+  const std::size_t direct = std::min<std::uint64_t>(size, placement_.left);
+  placement_.at += direct;
+  placement_.left -= direct;
+  if (placement_.left == 0) finish_placement();
+  return direct;
 }
 
 void TcpLink::receive_early(Bytes bytes) {
@@ -146,15 +153,44 @@ void TcpLink::receive_early(Bytes bytes) {
   take(tcp_.buffer_.get(), bytes.size());
 }
 
+/// Takes the frames that are there. What remains is the beginning of one, or waits for the next progress().
 void TcpLink::take(std::byte* at, std::size_t size) {
-  std::size_t skipped = std::min(skip_, size);
-  skip_ -= skipped;
-  std::size_t used = skipped + parse(at + skipped, size - skipped);
+  std::size_t used = std::min(skip_, size);
+  skip_ -= used;
+  while (open() && !placing_ && left_ > 0 && size - used >= sizeof(Prefix)) {
+    Prefix prefix;
+    std::memcpy(&prefix, at + used, sizeof prefix);
+    std::size_t frame = padded(sizeof prefix + prefix.header() + prefix.size());
+    if (is_whole(prefix)) {
+      if (size - used < frame) break;
+      const std::byte* header = at + used + sizeof prefix;
+      last_was_large_ = false;
+      ++tcp_.handed_up_;
+      const bool goes_on =
+          tcp_.receiver_.arrived(*this, {header, prefix.header()}, {header + prefix.header(), prefix.size()});
+      left_ = goes_on || left_ > kAtATime ? left_ - 1 : 0;
+    } else {
+      frame = take_other(prefix, at + used, size - used);
+      if (frame == 0) break;
+    }
+    used += frame;
+  }
   if (!open()) return;
   const bool more = used < size, stopped = more && left_ == 0;
   if (stopped) return keep_rest(at + used, size - used);
   if (more) beginning_.assign(at + used, at + size);
   drop_rest();
+}
+
+/// Returns how many bytes of the frame were taken: 0 while it is too short to begin with.
+std::size_t TcpLink::take_other(Prefix prefix, const std::byte* at, std::size_t size) {
+  if (prefix.kind() != FrameKind::message) {
+    control(prefix);
+    return sizeof prefix;
+  }
+  if (prefix.header() <= kHeaderMax) return begin_placement(prefix, at, size);
+  tcp_.fail(*this, "it sent what this version does not understand");
+  return size;
 }
 
 void TcpLink::keep_rest(std::byte* at, std::size_t size) {
@@ -171,42 +207,6 @@ void TcpLink::drop_rest() {
   tcp_.spare_.push_back(std::move(rest_.buffer));
   rest_ = {};
   std::erase(tcp_.holding_, this);
-}
-
-/// Takes the frames that are there; returns how many bytes they had. What remains is the beginning of one.
-std::size_t TcpLink::parse(const std::byte* at, std::size_t size) {
-  std::size_t used = 0;
-  while (open() && !placing_ && left_ > 0 && size - used >= sizeof(Prefix)) {
-    Prefix prefix;
-    std::memcpy(&prefix, at + used, sizeof prefix);
-    std::size_t frame = sizeof prefix;
-    if (prefix.kind() == FrameKind::message) {
-      frame = parse_message(prefix, at + used, size - used);
-    } else {
-      control(prefix);
-    }
-    if (frame == 0) break;
-    used += frame;
-  }
-  return used;
-}
-
-/// Returns how many bytes of the frame were taken: 0 while it is too short to begin with.
-std::size_t TcpLink::parse_message(Prefix prefix, const std::byte* at, std::size_t size) {
-  if (prefix.header() > kHeaderMax) {
-    tcp_.fail(*this, "it sent what this version does not understand");
-    return size;
-  }
-  if (prefix.size() > kWholeMax) return begin_placement(prefix, at, size);
-  last_was_large_ = false;
-  std::size_t frame = padded(sizeof prefix + prefix.header() + prefix.size());
-  if (size < frame) return 0;
-  ++tcp_.handed_up_;
-  const std::byte* header = at + sizeof prefix;
-  const bool goes_on =
-      tcp_.receiver_.arrived(*this, {header, prefix.header()}, {header + prefix.header(), prefix.size()});
-  left_ = goes_on || left_ > kAtATime ? left_ - 1 : 0;
-  return frame;
 }
 
 std::size_t TcpLink::begin_placement(Prefix prefix, const std::byte* at, std::size_t size) {

@@ -126,12 +126,11 @@ class TcpLink : public ucx::Link, public Watched {
   /// A large message came and something went out since: a peer that is answered with as much may answer so, too. In a
   /// stream, what is copied with one message is one read less for the next.
   bool expects_large() const { return last_was_large_ && !received_; }
-  void read();
+  std::size_t take_placed(std::size_t size);
   void take(std::byte* at, std::size_t size);
   void keep_rest(std::byte* at, std::size_t size);
   void drop_rest();
-  std::size_t parse(const std::byte* at, std::size_t size);
-  std::size_t parse_message(Prefix prefix, const std::byte* at, std::size_t size);
+  std::size_t take_other(Prefix prefix, const std::byte* at, std::size_t size);
   std::size_t begin_placement(Prefix prefix, const std::byte* at, std::size_t size);
   void finish_placement();
   void control(Prefix prefix);

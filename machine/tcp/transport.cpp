@@ -582,9 +582,14 @@ std::unique_ptr<std::byte[]> TcpTransport::swap_buffer() {
   return std::exchange(buffer_, std::move(other));
 }
 
-/// A few links are all asked; of many, those that have something left. By number, and from a copy: links may end.
-void TcpTransport::receive_directly() {
-  if (reads_directly()) {
+int TcpTransport::progress() {
+  handed_up_ = 0;
+  in_progress_ = true;
+  if (to_reap_) reap();
+  if (!dirty_.empty()) write_due(Which::due_or_idle);
+  const bool direct = reads_directly();
+  // A few links are all asked; of many, those that have something left. By number, and from a copy: links may end.
+  if (direct) {
     for (std::size_t i = 0; i < open_.size(); ++i) open_[i]->receive();
   } else if (!holding_.empty()) {
     going_on_ = holding_;
@@ -592,15 +597,6 @@ void TcpTransport::receive_directly() {
       if (link->open()) link->receive();
     }
   }
-}
-
-int TcpTransport::progress() {
-  handed_up_ = 0;
-  in_progress_ = true;
-  if (to_reap_) reap();
-  if (!dirty_.empty()) write_due(Which::due_or_idle);
-  const bool direct = reads_directly();
-  receive_directly();
   const bool in_turn = direct && ++calls_ % kPollEvery == 0;
   if (in_turn || !direct || blocked_ > 0 || !attempts_.empty()) poll_sockets();
   if (in_turn && reads_directly() && blocked_ == 0 && !armed_) watch_links(false);

@@ -100,7 +100,6 @@ class TcpTransport final : public ucx::TransportBase {
     return std::unique_ptr<std::byte[]>(new std::byte[kWholeMax + 256 + kReceiveBytes]);
   }
   std::unique_ptr<std::byte[]> swap_buffer();
-  void receive_directly();
   void poll_sockets();
   void tick();
   std::string silence() const;  // why a peer whose host says nothing is given up

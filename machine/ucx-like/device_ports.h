@@ -38,13 +38,8 @@ class DevicePorts {
   unsigned allowed_ways(const Plan& plan) const { return forced_ways_ != 0 ? forced_ways_ & plan.ways : plan.ways; }
   bool ways_are_forced() const { return forced_ways_ != 0; }
 
-  int progress() {
-    int moved = 0;
-    // By number: a call-back may connect, and there is one more.
-    for (std::size_t i = 0; i < polled_.size(); ++i) moved += polled_[i]->progress();
-    return moved;
-  }
-  /// The loopback is asked from its first use on.
+  /// Those that progress() asks: the loopback from its first use on.
+  const std::vector<Transport*>& polled() const { return polled_; }
   void poll(Transport& transport);
   int wait_fd() const;
   bool arm();
@@ -61,8 +56,8 @@ class DevicePorts {
   const PeerId self_;
   std::vector<Device> devices_;
   std::vector<std::unique_ptr<DevicePort>> ports_;
-  std::vector<Transport*> polled_;  ///< those that progress() asks: all but the loopback before its first use
-  unsigned forced_ways_ = 0;        ///< +rendezvous; 0: free choice
+  std::vector<Transport*> polled_;
+  unsigned forced_ways_ = 0;  ///< +rendezvous; 0: free choice
   bool tried_to_keep_costs_ = false;
   mutable int epoll_ = -1;  ///< around the descriptors of several transports
   mutable int wait_fd_ = -1;

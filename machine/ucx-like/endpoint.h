@@ -154,10 +154,8 @@ class EndpointImpl final : public Endpoint {
   }
 
   // send.cpp
-  template <class AnyHeader>
-  bool send_at_once(const AnyHeader& header, std::span<const std::byte> payload);
-  bool send_fast(std::span<const std::byte> bytes, Tag tag);
-  bool active_fast(std::uint16_t id, std::span<const std::byte> user_header, std::span<const std::byte> payload);
+  template <class HeaderWith>
+  bool send_fast(std::span<const std::byte> payload, const HeaderWith& header_with);
   Operation* begin_send(Doing doing, std::span<const std::byte> bytes, Tag tag, SendDone done = nullptr,
                         void* context = nullptr);
   RequestPtr begin(Operation* operation);

@@ -112,10 +112,6 @@ inline constexpr std::size_t kShortHeaderBytes = offsetof(MessageHeader, size);
 static_assert(sizeof(ShortHeader) == kShortHeaderBytes);
 static_assert(std::endian::native == std::endian::little, "the fields of a MessageHeader as parts of a word");
 
-/// Credit that a header carries.
-inline std::uint32_t credit_in(const ShortHeader& header) { return header.credit(); }
-inline std::uint32_t credit_in(const MessageHeader& header) { return header.credit; }
-
 inline Header bytes_of(const ShortHeader& header) {
   return {reinterpret_cast<const std::byte*>(&header), sizeof(header)};
 }

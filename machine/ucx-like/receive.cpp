@@ -48,7 +48,7 @@ bool WorkerImpl::arrived(Link& from, Header bytes, std::span<const std::byte> pa
   return arrived_other(from, bytes, payload);
 }
 
-// A word or two, to a receive that is posted: the same as arrived_short(), with all that calls something left out.
+// A word or two, to a receive that is posted: the same as arrived_eager(), with all that calls something left out.
 PERIAPT_INLINE void WorkerImpl::arrived_word(Operation& receive, EndpointImpl& from, const ShortHeader& header,
                                              std::span<const std::byte> payload) {
   from.receive_quietly(header.credit(), payload.size());
@@ -64,8 +64,40 @@ PERIAPT_INLINE void WorkerImpl::arrived_word(Operation& receive, EndpointImpl& f
 
 PERIAPT_NOINLINE void WorkerImpl::tell_apart(Operation& operation) { tell(operation); }
 
-PERIAPT_NOINLINE bool WorkerImpl::arrived_eager(Link& from, Header bytes, std::span<const std::byte> payload) {
-  return arrived_short(*static_cast<Rail*>(from.user)->endpoint, bytes, payload) || arrived_other(from, bytes, payload);
+// The way of most messages: eager, to a receive that is posted, or else to a persistent one.
+PERIAPT_NOINLINE bool WorkerImpl::arrived_eager(Link& link, Header bytes, std::span<const std::byte> payload) {
+  EndpointImpl& from = *static_cast<Rail*>(link.user)->endpoint;
+  ShortHeader header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (PERIAPT_UNLIKELY(!header.plain())) return arrived_other(link, bytes, payload);
+  const auto settle_credit = [&] {
+    if (header.credit() != 0) from.add_credit(header.credit());
+    count_received(payload.size());
+    from.consume_credit(kMessageOverhead + static_cast<std::int64_t>(payload.size()));
+  };
+  Received received{Outcome::ok, header.tag, payload.size(), from.peer_};
+  if (auto* receive = static_cast<Operation*>(matching.posted.take(header.tag))) {
+    const bool fitting = payload.size() <= receive->size;
+    if (PERIAPT_LIKELY(fitting)) copy(receive->into, payload);
+    settle_credit();
+    // A posted receive holds nothing that would have to be given back.
+    receive->posted = false;
+    receive->got() = received;
+    receive->set_ended(PERIAPT_LIKELY(fitting) ? Outcome::ok : Outcome::too_long);
+    tell(*receive);
+    return true;
+  }
+  const PersistentReceive* persistent = matching.serve_again ? nullptr : matching.persistent.find(header.tag);
+  if (persistent == nullptr) return arrived_other(link, bytes, payload);
+  Buffer message;
+  if (persistent->look == nullptr || !persistent->look(persistent->context, payload, received)) {
+    message = persistent->allocate(persistent->context, payload.size());
+    if (PERIAPT_UNLIKELY(!message)) return arrived_other(link, bytes, payload);
+    copy(message.data(), payload);
+  }
+  settle_credit();
+  if (message) persistent->arrived(persistent->context, std::move(message), received);
+  return true;
 }
 
 // Apart, so that the way of most messages saves few registers; the same is done to what else is rare on it. False: the
@@ -80,44 +112,6 @@ PERIAPT_NOINLINE bool WorkerImpl::arrived_other(Link& from, Header bytes, std::s
   const std::uint64_t unexpected_before = counters_.unexpected;
   take_in(rail, header, {payload, nullptr});
   return counters_.unexpected == unexpected_before;
-}
-
-// The way of most messages: eager, to a receive that is posted. False: nothing was done, it takes another way.
-PERIAPT_INLINE bool WorkerImpl::arrived_short(EndpointImpl& from, Header bytes, std::span<const std::byte> payload) {
-  ShortHeader header;
-  std::memcpy(&header, bytes.data(), sizeof(header));
-  if (PERIAPT_UNLIKELY(!header.plain())) return false;
-  auto* receive = static_cast<Operation*>(matching.posted.take(header.tag));
-  if (receive == nullptr) return arrived_persistent(from, header, payload);
-  if (header.credit() != 0) from.add_credit(header.credit());
-  count_received(payload.size());
-  bool fitting = payload.size() <= receive->size;
-  if (PERIAPT_LIKELY(fitting)) copy(receive->into, payload);
-  from.consume_credit(kMessageOverhead + static_cast<std::int64_t>(payload.size()));
-  // A posted receive holds nothing that would have to be given back.
-  receive->posted = false;
-  receive->got() = {Outcome::ok, header.tag, payload.size(), from.peer_};
-  receive->set_ended(PERIAPT_LIKELY(fitting) ? Outcome::ok : Outcome::too_long);
-  tell(*receive);
-  return true;
-}
-
-// The same to a persistent receive.
-bool WorkerImpl::arrived_persistent(EndpointImpl& from, const ShortHeader& header, std::span<const std::byte> payload) {
-  const PersistentReceive* persistent = matching.serve_again ? nullptr : matching.persistent.find(header.tag);
-  if (persistent == nullptr) return false;
-  const Received received{Outcome::ok, header.tag, payload.size(), from.peer_};
-  Buffer message;
-  if (persistent->look == nullptr || !persistent->look(persistent->context, payload, received)) {
-    message = persistent->allocate(persistent->context, payload.size());
-    if (PERIAPT_UNLIKELY(!message)) return false;
-    copy(message.data(), payload);
-  }
-  if (header.credit() != 0) from.add_credit(header.credit());
-  count_received(payload.size());
-  from.consume_credit(kMessageOverhead + static_cast<std::int64_t>(payload.size()));
-  if (message) persistent->arrived(persistent->context, std::move(message), received);
-  return true;
 }
 
 void WorkerImpl::arrived_owned(Link& from, Header bytes, Buffer payload) {

@@ -4,38 +4,30 @@
 
 namespace periapt::ucx {
 
-// Everything that could be in the way of a small message is in two numbers: fast_max_ and the credit.
-template <class AnyHeader>
-PERIAPT_INLINE bool EndpointImpl::send_at_once(const AnyHeader& header, std::span<const std::byte> payload) {
+// Sends a small message that nothing is in the way of: all that could be is in two numbers, fast_max_ and the credit.
+// `header_with` makes its header with the credit that goes back with it.
+template <class HeaderWith>
+PERIAPT_INLINE bool EndpointImpl::send_fast(std::span<const std::byte> payload, const HeaderWith& header_with) {
+  const std::int64_t charge = static_cast<std::int64_t>(payload.size()) + kMessageOverhead;
+  if (PERIAPT_UNLIKELY(static_cast<std::int64_t>(payload.size()) > fast_max_ || !credit.covers(charge))) return false;
+  const std::uint32_t owed = credit.take_owed();
+  const auto header = header_with(owed);
   if (PERIAPT_UNLIKELY(transport_->send_inline(*link_, bytes_of(header), payload) != Accepted::done)) {
-    credit.put_back(credit_in(header));
+    credit.put_back(owed);
     return false;
   }
-  credit.spend(static_cast<std::int64_t>(payload.size()) + kMessageOverhead);
+  credit.spend(charge);
   ++counters->messages_sent;
   counters->bytes_sent += payload.size();
   return true;
 }
 
-PERIAPT_INLINE bool EndpointImpl::send_fast(std::span<const std::byte> bytes, Tag tag) {
-  auto size = static_cast<std::int64_t>(bytes.size());
-  if (PERIAPT_UNLIKELY(size > fast_max_ || !credit.covers(size + kMessageOverhead))) return false;
-  ShortHeader header(credit.take_owed(), tag);
-  return send_at_once(header, bytes);
-}
-
-PERIAPT_INLINE bool EndpointImpl::active_fast(std::uint16_t id, std::span<const std::byte> user_header,
-                                              std::span<const std::byte> payload) {
-  auto size = static_cast<std::int64_t>(payload.size());
-  if (PERIAPT_UNLIKELY(size > fast_max_ || !credit.covers(size + kMessageOverhead))) return false;
-  if (!UserHeader::fits(user_header.size())) return false;
-  MessageHeader header = active_header(id, user_header);
-  header.credit = credit.take_owed();
-  return send_at_once(header, payload);
+PERIAPT_INLINE auto tagged(Tag tag) {
+  return [tag](std::uint32_t credit) { return ShortHeader(credit, tag); };
 }
 
 RequestPtr EndpointImpl::tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) {
-  if (PERIAPT_LIKELY(send_fast(bytes, tag))) return nullptr;
+  if (PERIAPT_LIKELY(send_fast(bytes, tagged(tag)))) return nullptr;
   return begin(begin_send(Doing::send, bytes, tag, done, context));
 }
 
@@ -47,10 +39,10 @@ RequestPtr EndpointImpl::tag_send_from(MemoryKind kind, std::span<const std::byt
   return begin(operation);
 }
 
-bool EndpointImpl::tag_send_now(std::span<const std::byte> bytes, Tag tag) { return send_fast(bytes, tag); }
+bool EndpointImpl::tag_send_now(std::span<const std::byte> bytes, Tag tag) { return send_fast(bytes, tagged(tag)); }
 
 void EndpointImpl::tag_send_owned(Buffer bytes, Tag tag) {
-  if (PERIAPT_LIKELY(send_fast(bytes.bytes(), tag))) return;
+  if (PERIAPT_LIKELY(send_fast(bytes.bytes(), tagged(tag)))) return;
   Operation* operation = begin_send(Doing::send, bytes.bytes(), tag);
   operation->state().buffer = std::move(bytes);
   begin(operation);
@@ -64,7 +56,12 @@ RequestPtr EndpointImpl::tag_send_sync(std::span<const std::byte> bytes, Tag tag
 
 RequestPtr EndpointImpl::active_send(std::uint16_t id, std::span<const std::byte> header,
                                      std::span<const std::byte> payload, SendDone done, void* context) {
-  if (PERIAPT_LIKELY(active_fast(id, header, payload))) return nullptr;
+  const auto with_header = [&](std::uint32_t credit) {
+    MessageHeader made = active_header(id, header);
+    made.credit = credit;
+    return made;
+  };
+  if (PERIAPT_LIKELY(UserHeader::fits(header.size()) && send_fast(payload, with_header))) return nullptr;
   Operation* operation = begin_send(Doing::active_send, payload, 0, done, context);
   operation->state().code = id;
   operation->state().extra.assign(header.begin(), header.end());

@@ -160,7 +160,9 @@ RequestPtr WorkerImpl::flush(SendDone done, void* context, FlushScope scope) {
 // ---- progress
 
 int WorkerImpl::progress() {
-  int moved = ports.progress();
+  int moved = 0;
+  // By number: a call-back may connect, and there is one more.
+  for (std::size_t i = 0; i < ports.polled().size(); ++i) moved += ports.polled()[i]->progress();
   if (matching.serve_again) moved += serve_unexpected();
   if (!busy_.empty()) {
     // Those that still have something to send, but no room, put themselves on the list again.

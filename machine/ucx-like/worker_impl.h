@@ -198,10 +198,8 @@ class WorkerImpl final : public Worker, public Receiver {
   bool receive_unexpected(Operation& receive, Tag tag, Tag mask);
   void arrived_word(Operation& receive, EndpointImpl& from, const ShortHeader& header,
                     std::span<const std::byte> payload);
-  bool arrived_eager(Link& from, Header bytes, std::span<const std::byte> payload);
+  bool arrived_eager(Link& link, Header bytes, std::span<const std::byte> payload);
   void tell_apart(Operation& operation);
-  bool arrived_short(EndpointImpl& from, Header bytes, std::span<const std::byte> payload);
-  bool arrived_persistent(EndpointImpl& from, const ShortHeader& header, std::span<const std::byte> payload);
   void take_in(Rail& rail, const MessageHeader& header, const Payload& payload);
   Operation* take_posted(Tag tag);
   void complete_receive(Operation& receive, EndpointImpl& from, const MessageHeader& header, const Payload& payload,

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/error_text.h"
+#include "machine/ucx-like/range_key.h"
 
 namespace periapt::verbs {
 
@@ -89,7 +90,7 @@ Result<ibv_mr*> Adapter::register_memory(std::byte* address, std::uint64_t size)
   // Memory that may only be read can at least be read by others.
   if (region == nullptr && (errno == EFAULT || errno == EACCES))
     region = verbs.reg_mr(domain_, address, size, IBV_ACCESS_REMOTE_READ);
-  if (region == nullptr) return Status::failure(port.name() + ": " + registration_fault(size, errno));
+  if (region == nullptr) return Status::failure(port.name() + ": " + ucx::registration_fault(size, errno));
   return region;
 }
 

@@ -7,40 +7,20 @@
 
 #include "base/error_text.h"
 #include "base/log.h"
-#include "machine/tcp/transport.h"
-#include "machine/ucx-like/context.h"
-#include "machine/verbs/control.h"
+#include "machine/verbs/transport.h"
 
 namespace periapt::verbs {
 
 using ucx::Outcome;
 
-// ---- the TCP transport beside
-
-Status VerbsTransport::open_control(const ucx::OpenRequest& request) {
-  receiver_of_control_ = std::make_unique<Control>(*this);
-  ucx::OpenRequest asked = request;
-  asked.receiver = receiver_of_control_.get();
-  std::string why;
-  for (const ucx::Device& device : tcp::factory.probe(asked)) {
-    if (!device.usable) {
-      why += "; " + ucx::describe(device);
-      continue;
-    }
-    auto opened = tcp::factory.open(device, asked);
-    if (!opened) return opened.status();
-    control_ = std::move(*opened);
-    return {};
-  }
-  return Status::failure("its workers meet over TCP, and no network interface can be used" + why);
-}
+// ---- meeting
 
 std::vector<std::byte> VerbsTransport::address() const {
   Address own;
   own.link_layer = adapter_.port.ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
   if (!adapter_.port.ethernet) std::memcpy(&own.subnet, adapter_.gid.bytes.data(), sizeof own.subnet);
   std::vector<std::byte> bytes = ucx::packed(own);
-  const std::vector<std::byte> meeting = control_->address();
+  const std::vector<std::byte> meeting = meeting_.address();
   bytes.insert(bytes.end(), meeting.begin(), meeting.end());
   return bytes;
 }
@@ -49,7 +29,7 @@ bool VerbsTransport::reaches(Bytes bytes) const {
   Address there, own;
   if (bytes.size() < sizeof there || !ucx::unpack(bytes.first(sizeof there), &there)) return false;
   ucx::unpack(Bytes(address()).first(sizeof own), &own);
-  return std::memcmp(&there, &own, sizeof own) == 0 && control_->reaches(bytes.subspan(sizeof there));
+  return std::memcmp(&there, &own, sizeof own) == 0 && meeting_.reaches(bytes.subspan(sizeof there));
 }
 
 Result<ucx::Link*> VerbsTransport::connect(ucx::PeerId peer, Bytes bytes) {
@@ -58,16 +38,15 @@ Result<ucx::Link*> VerbsTransport::connect(ucx::PeerId peer, Bytes bytes) {
     return Status::failure("that is no address of the verbs transport");
   if (VerbsLink* known = links_.find(peer)) return static_cast<ucx::Link*>(known);
   if (!broken_.empty()) return Status::failure(broken_);
-  Result<ucx::Link*> control = control_->connect(peer, bytes.subspan(sizeof there));
-  if (!control) return control.status();
-  VerbsLink& link = new_link(peer, **control);
+  Result<ucx::Link*> met = meeting_.connect(peer, bytes.subspan(sizeof there));
+  if (!met) return met.status();
+  VerbsLink& link = new_link(peer, **met);
   return static_cast<ucx::Link*>(&link);
 }
 
-VerbsLink& VerbsTransport::new_link(ucx::PeerId peer, ucx::Link& control) {
+VerbsLink& VerbsTransport::new_link(ucx::PeerId peer, ucx::Link& met) {
   VerbsLink& link = links_.add(std::make_unique<VerbsLink>(*this, peer));
-  link.control = &control;
-  control.user = &link;
+  tcp::Meeting::take_seat(link.seat, met, &link);
   make_pair(link, Queue::messages, 1);
   return link;
 }
@@ -114,17 +93,17 @@ void VerbsTransport::bury() {
 // ---- calls
 
 void VerbsTransport::tell(VerbsLink& link, const Call& call) {
-  link.calls.push_back(call);
+  link.seat.calls.push_back({ucx::packed(call), {}});
   attend_to(link);
 }
 
-void VerbsTransport::take_call(ucx::Link& from, Bytes header) {
+void VerbsTransport::take_call(ucx::Link& from, Bytes header, Bytes) {
   Call call;
   if (!ucx::unpack(header, &call) || call.magic != kMagic || call.kind > Call::Kind::ready ||
       call.queue > Queue::memory || call.generation == 0) {
     if (auto* link = static_cast<VerbsLink*>(from.user))
       return fail(*link, "it sent what this version does not understand");
-    return control_->close(from);
+    return meeting_.turn_away(from);
   }
   VerbsLink* link = static_cast<VerbsLink*>(from.user);
   if (link == nullptr) link = &new_link(from.peer(), from);
@@ -161,30 +140,20 @@ void VerbsTransport::take_ready(VerbsLink& link, const Call& call) {
 
 // ---- the end of a link
 
-void VerbsTransport::control_lost(ucx::Link& from, const std::string& reason) {
-  auto* link = static_cast<VerbsLink*>(from.user);
-  control_->close(from);
+void VerbsTransport::left(void* user, const std::string& reason) {
+  auto* link = static_cast<VerbsLink*>(user);
   if (link == nullptr) return;
-  link->control = nullptr;
+  link->seat.link = nullptr;
   if (link->alive()) lost_.push_back({link, reason});
-}
-
-void VerbsTransport::let_go_of_control(VerbsLink& link) {
-  if (link.control == nullptr) return;
-  link.control->user = nullptr;
-  control_->close(*std::exchange(link.control, nullptr));
-  control_moved_ = true;
 }
 
 void VerbsTransport::end_all(VerbsLink& link, Outcome outcome) {
   for (const Operation& operation : link.operations) deferred_.end(operation.completion, outcome);
-  for (const VerbsLink::Flush& flush : link.flushes) deferred_.end(flush.completion, outcome);
+  link.flushes.end_all(outcome, deferred_);
   link.operations.clear();
-  link.flushes.clear();
-  link.calls.clear();
   give_up_pair(link.messages);
   give_up_pair(link.memory);
-  let_go_of_control(link);
+  meeting_.leave(link.seat);
   std::erase_if(lost_, [&](const Lost& lost) { return lost.link == &link; });
 }
 

@@ -1,7 +1,6 @@
 #include "machine/verbs/devices.h"
 
 #include <arpa/inet.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <bit>
@@ -253,16 +252,6 @@ Result<int> read_number(const std::string& name, const std::string& text, int mo
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= most) return value;
   return Status::failure(name + " wants a number from 0 to " + std::to_string(most) + ", not \"" + text + "\"");
-}
-
-std::string registration_fault(std::uint64_t bytes, int error) {
-  std::string what = std::to_string(bytes) + " bytes of memory can't be registered: " + std::strerror(error);
-  rlimit limit{};
-  if ((error != ENOMEM && error != EPERM && error != EAGAIN) || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return what;
-  if (limit.rlim_cur == RLIM_INFINITY) return what;
-  return what + "; the limit of locked memory of this process is " + std::to_string(limit.rlim_cur) +
-         " bytes, and is lifted by: ulimit -l unlimited (for all users: \"* - memlock unlimited\" in "
-         "/etc/security/limits.conf)";
 }
 
 }  // namespace periapt::verbs

@@ -59,7 +59,4 @@ std::vector<Choice> choices_for(const ucx::OptionText& option);
 /// A number of an option: empty is `otherwise`.
 Result<int> read_number(const std::string& name, const std::string& text, int most, int otherwise);
 
-/// Why memory could not be registered, with the limit behind it and the command that lifts it.
-std::string registration_fault(std::uint64_t bytes, int error);
-
 }  // namespace periapt::verbs

@@ -1,10 +1,10 @@
 #include "machine/verbs/library.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 
 #include <cstdlib>
-#include <type_traits>
+
+#include "base/loaded_library.h"
 
 namespace periapt::verbs {
 namespace {
@@ -12,16 +12,10 @@ namespace {
 constexpr const char* kOther = "PERIAPT_LIBIBVERBS";
 
 Result<Library> load() {
-  const char* named = std::getenv(kOther);
-  const std::string path = named != nullptr && *named != '\0' ? named : "libibverbs.so.1";
-  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return Status::failure(std::string("its library can't be loaded: ") + ::dlerror());
+  LoadedLibrary file(kOther, "libibverbs.so.1");
+  if (!file.fault.empty()) return Status::failure(file.fault);
   Library library;
-  std::string missing;
-  const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(handle, name));
-    if (function == nullptr) missing += std::string(" ") + name;
-  };
+  const auto find = [&](auto& function, const char* name) { file.find(function, name); };
   find(library.get_device_list, "ibv_get_device_list");
   find(library.free_device_list, "ibv_free_device_list");
   find(library.open_device, "ibv_open_device");
@@ -47,8 +41,8 @@ Result<Library> load() {
   find(library.get_async_event, "ibv_get_async_event");
   find(library.ack_async_event, "ibv_ack_async_event");
   find(library.wc_status_str, "ibv_wc_status_str");
-  if (missing.empty()) return library;
-  return Status::failure(path + " is older than rdma-core 32, or no libibverbs: it lacks" + missing);
+  if (file.missing.empty()) return library;
+  return Status::failure(file.path + " is older than rdma-core 32, or no libibverbs: it lacks" + file.missing);
 }
 
 }  // namespace

@@ -5,21 +5,16 @@
 #include <deque>
 #include <memory>
 
+#include "machine/tcp/meeting.h"
+#include "machine/ucx-like/flushes.h"
 #include "machine/verbs/queue_pair.h"
 
 namespace periapt::verbs {
 
 /// Puts and gets that one link has accepted at a time, posted or not.
 inline constexpr std::size_t kOperationsMax = 64;
-inline constexpr std::size_t kFlushesMax = 256;
 /// So often a queue pair of memory breaks without an operation having ended before the link is given up.
 inline constexpr int kBreaksMax = 3;
-
-/// A peer's memory, as RemoteKey::detail.
-struct RemoteMemory {
-  std::uint64_t address = 0, size = 0;
-  std::uint32_t key = 0;
-};
 
 struct Operation {
   ibv_wr_opcode code = IBV_WR_RDMA_WRITE;
@@ -35,8 +30,7 @@ class VerbsLink : public ucx::Link {
   enum class State : std::uint8_t { alive, lost, closed };
 
   State state = State::alive;
-  ucx::Link* control = nullptr;  ///< of the TCP transport; nullptr: it has gone
-  std::deque<Call> calls;        ///< that could not go out yet
+  tcp::Seat seat;
   std::unique_ptr<QueuePair> messages;
   std::unique_ptr<QueuePair> memory;  ///< made at the first put or get of either side
   bool attended = false;              ///< is in the transport's list of links that have something to do
@@ -51,27 +45,7 @@ class VerbsLink : public ucx::Link {
   std::uint64_t operations_ended = 0;
   int breaks = 0;
 
-  // Flushes. One has ended when the peer has answered it and the operations before it have ended.
-  struct Flush {
-    std::uint32_t number;
-    std::uint64_t operations;
-    ucx::Completion* completion;
-  };
-  std::deque<Flush> flushes;
-  std::uint32_t flush_number = 0, flush_answered = 0;
-  bool owes_answer = false;  ///< of a flush of the peer
-  std::uint32_t answer = 0;
-
-  /// The completion of the oldest flush, if it has ended; nullptr: none has.
-  ucx::Completion* next_flushed() {
-    if (flushes.empty()) return nullptr;
-    const Flush& first = flushes.front();
-    if (first.operations > operations_ended || static_cast<std::int32_t>(flush_answered - first.number) < 0)
-      return nullptr;
-    ucx::Completion* completion = first.completion;
-    flushes.pop_front();
-    return completion;
-  }
+  ucx::Flushes flushes;
 };
 
 }  // namespace periapt::verbs

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "base/error_text.h"
-#include "machine/verbs/control.h"
+#include "machine/ucx-like/range_key.h"
 
 namespace periapt::verbs {
 
@@ -29,25 +29,13 @@ constexpr unsigned kEmptyLooks = 32;
 
 VerbsLink& of(Link& link) { return static_cast<VerbsLink&>(link); }
 
-/// A key as it travels. The check catches what was cut or mangled on its way; the device checks the rest.
-struct PackedKey {
-  std::uint64_t check = 0;
-  RemoteMemory memory;
-};
-std::uint64_t check_of(const RemoteMemory& memory) {
-  std::uint64_t sum = kMagic;
-  for (std::uint64_t word : {memory.address, memory.size, std::uint64_t{memory.key}})
-    sum = (std::rotl(sum, 23) ^ word) * 0x9e37'79b9'7f4a'7c15u;
-  return sum;
-}
-
 }  // namespace
 
 // ---- coming and going
 
 VerbsTransport::VerbsTransport(const Library& library, const Choice& choice, const Settings& settings,
                                const ucx::OpenRequest& request)
-    : TransportBase(choice.device, request), adapter_(library, choice, settings) {}
+    : TransportBase(choice.device, request), adapter_(library, choice, settings), meeting_(*this) {}
 
 VerbsTransport::~VerbsTransport() {
   for (std::size_t i = 0; i < links_.size(); ++i) {
@@ -56,17 +44,16 @@ VerbsTransport::~VerbsTransport() {
   }
   given_up_.clear();
   links_.clear();
-  control_.reset();
   if (epoll_ >= 0) ::close(epoll_);
 }
 
 Status VerbsTransport::open(const ucx::OpenRequest& request) {
   if (Status opened = adapter_.open(); !opened) return opened;
-  if (Status opened = open_control(request); !opened) return opened;
+  if (Status opened = meeting_.open(request); !opened) return opened;
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   epoll_event event{};
   event.events = EPOLLIN;
-  for (int fd : {adapter_.events_fd(), adapter_.async_fd(), control_->wait_fd()}) {
+  for (int fd : {adapter_.events_fd(), adapter_.async_fd(), meeting_.wait_fd()}) {
     if (epoll_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0)
       return Status::failure("what " + device_.name + " tells can't be waited for: " + error_text());
   }
@@ -140,10 +127,10 @@ bool VerbsTransport::post_prefix(VerbsLink& link, Prefix::Kind kind, std::uint32
 Accepted VerbsTransport::flush(Link& which, Completion& completion) {
   VerbsLink& link = of(which);
   if (!link.alive()) return Accepted::lost;
-  if (link.flushes.size() >= kFlushesMax) return refuse();
-  if (!post_prefix(link, Prefix::Kind::flush, link.flush_number + 1, kReserved))
+  if (link.flushes.full()) return refuse();
+  if (!post_prefix(link, Prefix::Kind::flush, link.flushes.next_number(), kReserved))
     return link.alive() ? refuse() : Accepted::lost;
-  link.flushes.push_back({++link.flush_number, link.operations_ended + link.operations.size(), &completion});
+  link.flushes.asked(link.operations_ended + link.operations.size(), &completion);
   return Accepted::pending;
 }
 
@@ -180,15 +167,14 @@ Accepted VerbsTransport::get(Link& from, std::span<std::byte> local, const Memor
 Accepted VerbsTransport::operate(VerbsLink& link, Operation operation, const MemoryHandle* handle,
                                  const RemoteKey& key) {
   if (!link.alive()) return Accepted::lost;
-  const auto& memory = *static_cast<const RemoteMemory*>(key.detail);
-  const std::uint64_t offset = operation.remote - memory.address, size = operation.local.length;
-  if (offset > memory.size || size > memory.size - offset || handle == nullptr) {
+  const auto& memory = *static_cast<const ucx::RangeKey*>(key.detail);
+  if (!memory.holds(operation.remote, operation.local.length) || handle == nullptr) {
     deferred_.end(operation.completion, handle == nullptr ? Outcome::failed : Outcome::bad_key);
     return Accepted::pending;
   }
   if (link.operations.size() >= kOperationsMax) return refuse();
   operation.local.lkey = static_cast<const ibv_mr*>(handle->detail)->lkey;
-  operation.key = memory.key;
+  operation.key = static_cast<std::uint32_t>(memory.key);
   link.operations.push_back(operation);
   if (link.memory == nullptr) make_pair(link, Queue::memory, 1);  // if it fails, all ends with the link
   post_operations(link);
@@ -227,26 +213,7 @@ void VerbsTransport::deregister_memory(MemoryHandle& handle) {
 }
 
 std::vector<std::byte> VerbsTransport::pack_key(const MemoryHandle& handle) const {
-  PackedKey key;
-  key.memory = {reinterpret_cast<std::uint64_t>(handle.address), handle.size, static_cast<std::uint32_t>(handle.id)};
-  key.check = check_of(key.memory);
-  std::vector<std::byte> bytes(sizeof key.check + 20);
-  std::memcpy(bytes.data(), &key, bytes.size());
-  return bytes;
-}
-
-Result<RemoteKey> VerbsTransport::unpack_key(Link&, Bytes packed) {
-  PackedKey key;
-  if (packed.size() != sizeof key.check + 20)
-    return Status::failure("a memory key of the verbs transport has another length");
-  std::memcpy(static_cast<void*>(&key), packed.data(), packed.size());
-  if (key.check != check_of(key.memory))
-    return Status::failure("that is not a memory key of the verbs transport, or it was damaged on its way");
-  return RemoteKey{key.memory.key, new RemoteMemory(key.memory)};
-}
-
-void VerbsTransport::release_key(RemoteKey& key) {
-  delete static_cast<RemoteMemory*>(std::exchange(key.detail, nullptr));
+  return ucx::pack({reinterpret_cast<std::uint64_t>(handle.address), handle.size, handle.id});
 }
 
 // ---- what waits for room
@@ -266,15 +233,10 @@ void VerbsTransport::attend() {
 
 /// False: something is left.
 bool VerbsTransport::attend_once(VerbsLink& link) {
-  while (!link.calls.empty() && link.control != nullptr) {
-    if (control_->send_inline(*link.control, std::as_bytes(std::span(&link.calls.front(), 1)), {}) != Accepted::done)
-      return false;
-    link.calls.pop_front();
-    control_moved_ = true;
-  }
-  if (link.owes_answer) {
-    if (!post_prefix(link, Prefix::Kind::flushed, link.answer, 0)) return false;
-    link.owes_answer = false;
+  if (!meeting_.say_all(link.seat)) return false;
+  if (link.flushes.owes_answer) {
+    if (!post_prefix(link, Prefix::Kind::flushed, link.flushes.answer, 0)) return false;
+    link.flushes.owes_answer = false;
   }
   if (link.wants_mark && link.messages->silent() && !post_prefix(link, Prefix::Kind::mark, 0, 0)) return false;
   link.wants_mark = link.wants_mark && link.alive() && link.messages->silent();
@@ -290,7 +252,7 @@ int VerbsTransport::progress() {
   if (!given_up_.empty()) bury();
   if (links_.has_retired()) links_.reap();
   if (armed_ && adapter_.take_events()) adapter_.ask_for_event();
-  look_at_control();
+  if (meeting_.look(armed_ || connecting_ > 0)) take_device_events();
   look_at_completions(!lost_.empty() || !given_up_.empty());
   for (; !lost_.empty();) {
     const Lost lost = lost_.front();
@@ -304,13 +266,6 @@ int VerbsTransport::progress() {
   empty_looks_ = handed_up_ > 0 ? 0 : empty_looks_ + 1;
   if (adapter_.port.software && empty_looks_ >= kEmptyLooks) empty_looks_ = 0, ::sched_yield();
   return handed_up_;
-}
-
-void VerbsTransport::look_at_control() {
-  if (!armed_ && connecting_ == 0 && !control_moved_ && ++calls_ % kControlEvery != 0) return;
-  control_moved_ = false;
-  control_->progress();
-  take_device_events();
 }
 
 /// `all`: until there is nothing more, for the sake of a link that ends.
@@ -353,11 +308,10 @@ void VerbsTransport::take_message(VerbsLink& link, Bytes bytes) {
     ++handed_up_;
     receiver_.arrived(link, rest.first(prefix.header_bytes), rest.subspan(prefix.header_bytes));
   } else if (whole && prefix.kind == Prefix::Kind::flush) {
-    link.answer = prefix.number;
-    link.owes_answer = true;
+    link.flushes.take_question(prefix.number);
     attend_to(link);
   } else if (whole && prefix.kind == Prefix::Kind::flushed) {
-    link.flush_answered = prefix.number;
+    link.flushes.answered(prefix.number);
     end_flushes(link);
   } else if (!whole || prefix.kind != Prefix::Kind::mark) {
     fail(link, "it sent what this version does not understand");
@@ -365,10 +319,7 @@ void VerbsTransport::take_message(VerbsLink& link, Bytes bytes) {
 }
 
 void VerbsTransport::end_flushes(VerbsLink& link) {
-  while (Completion* completion = link.next_flushed()) {
-    deferred_.end(completion, Outcome::ok);
-    freed_ = true;
-  }
+  freed_ = link.flushes.end_some(link.operations_ended, deferred_) || freed_;
 }
 
 // ---- what has ended
@@ -379,7 +330,8 @@ void VerbsTransport::take_end(QueuePair& pair, const ibv_wc& completion) {
   VerbsLink* link = pair.link;
   if (link == nullptr || count == 0) return;  // given up: what was under way has been seen to
   if (pair.queue == Queue::memory) return end_operation(*link, completion);
-  if (completion.status == IBV_WC_SUCCESS) return link->wants_mark || link->owes_answer ? attend_to(*link) : void();
+  if (completion.status == IBV_WC_SUCCESS)
+    return link->wants_mark || link->flushes.owes_answer ? attend_to(*link) : void();
   // The first one says why; those behind it only that they were flushed.
   fail(*link, fault_of(completion));
 }
@@ -433,7 +385,8 @@ std::string VerbsTransport::fault_of(const ibv_wc& completion) const {
 bool VerbsTransport::arm() {
   if (!attended_.empty()) attend();
   adapter_.post_receives();
-  if (!deferred_.empty() || !lost_.empty() || !given_up_.empty() || control_moved_ || !early_.empty()) return false;
+  if (!deferred_.empty() || !lost_.empty() || !given_up_.empty() || meeting_.has_moved() || !early_.empty())
+    return false;
   adapter_.take_events();
   if (!adapter_.ask_for_event()) return false;
   // What came before that makes no event.
@@ -441,7 +394,7 @@ bool VerbsTransport::arm() {
   const std::span<ibv_wc> found = adapter_.look(room);
   early_.assign(found.begin(), found.end());
   armed_ = true;
-  return early_.empty() && control_->arm();
+  return early_.empty() && meeting_.arm();
 }
 
 // ---- the factory

@@ -18,6 +18,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "machine/tcp/meeting.h"
+#include "machine/ucx-like/range_key.h"
 #include "machine/ucx-like/transport_base.h"
 #include "machine/verbs/link.h"
 
@@ -25,10 +27,7 @@ namespace periapt::verbs {
 
 extern const ucx::TransportFactory factory;
 
-/// While all is quiet, the TCP transport is looked at every so many calls of progress().
-inline constexpr unsigned kControlEvery = 64;
-
-class VerbsTransport final : public ucx::TransportBase {
+class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Guest {
  public:
   using Bytes = std::span<const std::byte>;
 
@@ -53,29 +52,27 @@ class VerbsTransport final : public ucx::TransportBase {
   Result<ucx::MemoryHandle> register_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind) override;
   void deregister_memory(ucx::MemoryHandle& handle) override;
   std::vector<std::byte> pack_key(const ucx::MemoryHandle& handle) const override;
-  Result<ucx::RemoteKey> unpack_key(ucx::Link& link, Bytes packed) override;
-  void release_key(ucx::RemoteKey& key) override;
+  Result<ucx::RemoteKey> unpack_key(ucx::Link&, Bytes packed) override {
+    return ucx::unpack_range_key(device_.transport, packed);
+  }
+  void release_key(ucx::RemoteKey& key) override { ucx::release(key); }
 
   int progress() override;
   int wait_fd() const override { return epoll_; }
   bool arm() override;
-  void disarm() override { armed_ = false, control_->disarm(); }
+  void disarm() override { armed_ = false, meeting_.disarm(); }
 
  private:
-  class Control;
-
   // connections (connections.cpp)
-  Status open_control(const ucx::OpenRequest& request);
-  VerbsLink& new_link(ucx::PeerId peer, ucx::Link& control);
+  VerbsLink& new_link(ucx::PeerId peer, ucx::Link& met);
   void make_pair(VerbsLink& link, Queue queue, std::uint32_t generation);
   void give_up_pair(std::unique_ptr<QueuePair>& pair);
   void replace_memory_pair(VerbsLink& link);
   void tell(VerbsLink& link, const Call& call);
-  void take_call(ucx::Link& from, Bytes header);
+  void take_call(ucx::Link& from, ucx::Header header, Bytes rest) override;
+  void left(void* user, const std::string& reason) override;
   void take_here(VerbsLink& link, const Call& call);
   void take_ready(VerbsLink& link, const Call& call);
-  void control_lost(ucx::Link& from, const std::string& reason);
-  void let_go_of_control(VerbsLink& link);
   void end_all(VerbsLink& link, ucx::Outcome outcome);
   void fail(VerbsLink& link, const std::string& reason);
   void fail_all(const std::string& reason);
@@ -96,7 +93,6 @@ class VerbsTransport final : public ucx::TransportBase {
   bool attend_once(VerbsLink& link);
 
   // progress
-  void look_at_control();
   void look_at_completions(bool all);
   void take_completion(const ibv_wc& completion);
   void take_arrival(const ibv_wc& completion);
@@ -107,8 +103,7 @@ class VerbsTransport final : public ucx::TransportBase {
   std::string fault_of(const ibv_wc& completion) const;
 
   Adapter adapter_;
-  std::unique_ptr<Control> receiver_of_control_;
-  std::unique_ptr<ucx::Transport> control_;
+  tcp::Meeting meeting_;
   int epoll_ = -1;
   std::string broken_;  // the device has gone: why
 
@@ -127,8 +122,7 @@ class VerbsTransport final : public ucx::TransportBase {
   bool armed_ = false;
   bool refused_ = false;  // no_resource was answered, and nothing has been freed since
   bool freed_ = false;    // in this progress()
-  bool control_moved_ = false;
-  unsigned calls_ = 0, empty_looks_ = 0;
+  unsigned empty_looks_ = 0;
   int handed_up_ = 0;
 };
 

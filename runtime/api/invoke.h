@@ -11,6 +11,7 @@
 #include "runtime/api/proxies.h"
 #include "runtime/api/zero_copy_marshal.h"
 #include "runtime/scheduler/inline_limit.h"
+#include "runtime/scheduler/open_call.h"
 
 namespace periapt {
 
@@ -20,19 +21,11 @@ void send_call(const CProxyElement_Group&, int ep, unsigned send, const void* ar
 void send_call(const CProxy_Group&, int ep, unsigned send, const void* arguments, unsigned length);
 void send_call(const CProxyElement_NodeGroup&, int ep, unsigned send, const void* arguments, unsigned length);
 void send_call(const CProxy_Chare&, int ep, unsigned send, const void* arguments, unsigned length);
-// The same in two steps, for plain arguments: they are written where they are read, in the receiver's ring or our own
-// queue. `arguments` null: the receiver is not known here yet, or an observer wants to hear of every message, and
-// send_call() is to be used. Nothing else may be sent in between.
-struct OpenCall {
-  void* arguments;
-  void* slot;  // null: our own queue, nothing is left to do
-  std::uint64_t meta;
-  int pe;
-};
+// The same in two steps, for plain arguments. No open call: the receiver is not known here yet, or an observer wants to
+// hear of every message, and send_call() is to be used.
 OpenCall open_call(const CProxyElement_ArrayBase&, int ep, unsigned length);
 OpenCall open_call(const CProxyElement_Group&, int ep, unsigned length);
 OpenCall open_call(const CProxy_Chare&, int ep, unsigned length);
-void close_call(const OpenCall& call);
 // `message` is the payload; ownership moves.
 void send_message(const CProxyElement_ArrayBase&, int ep, unsigned send, void* message);
 void send_message(const CProxy_ArrayBase&, int ep, unsigned send, void* message);
@@ -100,9 +93,13 @@ constexpr bool is_single =
     std::is_base_of<CProxyElement_ArrayBase, P>::value || std::is_base_of<CProxyElement_Group, P>::value ||
     std::is_base_of<CProxyElement_NodeGroup, P>::value || std::is_base_of<CProxy_Chare, P>::value;
 
+template <class... A>
+constexpr bool any_ncpy = (zero_copy::is_ncpy<A>::value || ...);
+
 // Some of the arguments are arrays sent without a copy.
 template <class P, class... A>
-void invoke_ncpy(const P& proxy, int ep, unsigned send, const CkEntryOptions* options, const A&... a) {
+std::enable_if_t<any_ncpy<A...>> invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options,
+                                        const A&... a) {
   using zero_copy::Where;
   constexpr std::size_t arrays = (std::size_t{zero_copy::is_ncpy<A>::value} + ...);
   zero_copy::Sizer sizer(arrays);
@@ -121,7 +118,8 @@ void invoke_ncpy(const P& proxy, int ep, unsigned send, const CkEntryOptions* op
 }
 
 template <class P, class... A>
-void invoke_marshalled(const P& proxy, int ep, unsigned send, const CkEntryOptions* options, const A&... a) {
+std::enable_if_t<!any_ncpy<A...>> invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options,
+                                         const A&... a) {
   if constexpr (takes_call<P>::value && (marshal::is_fixed<A> && ...)) {
     constexpr std::size_t size = marshal::fixed_size<A...>();
     if constexpr (size <= inline_arguments_max) {
@@ -132,7 +130,7 @@ void invoke_marshalled(const P& proxy, int ep, unsigned send, const CkEntryOptio
             if (PERIAPT_LIKELY(call.arguments != nullptr)) {
               marshal::Writer writer(call.arguments);
               (writer(a), ...);
-              if (call.slot) close_call(call);
+              if (call.slot) call.commit();
               return;
             }
           }
@@ -160,13 +158,6 @@ void invoke_marshalled(const P& proxy, int ep, unsigned send, const CkEntryOptio
   send_message(proxy, ep, send, marshalled(options, a...));
 }
 
-template <class P, class... A>
-PERIAPT_INLINE void invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options, const A&... a) {
-  if constexpr ((zero_copy::is_ncpy<A>::value || ...))
-    invoke_ncpy(proxy, ep, send, options, a...);
-  else
-    invoke_marshalled(proxy, ep, send, options, a...);
-}
 template <class P>
 void invokeMessage(const P& proxy, int ep, unsigned send, void* message) {
   send_message(proxy, ep, send, message);

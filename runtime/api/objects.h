@@ -172,6 +172,9 @@ class ArrayElement : public CkMigratable {
   // Where its work is, in the program's own coordinates: for strategies that keep near what is near. To be said before
   // each AtSync(), as it is forgotten when the element moves.
   void setObjPosition(double x, double y = 0, double z = 0);
+  // Bytes for a balancer of the program's own, at the place that LBRegisterObjUserData() has returned. To be written
+  // before each AtSync(), as they are forgotten when the element moves.
+  void* getObjUserData(int index);
 
   void pup(PUP::er& p) override;
 

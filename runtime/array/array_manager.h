@@ -114,13 +114,6 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
     if (id == 0) id = id_of(index);
     return find(id) ? pe_.index : routing_.destination(id, index);
   }
-  // Where an inline call may be written (see OpenCall); nothing for an element without a compact id, or when its
-  // creation is watched, which call() tells.
-  OpenCall open_call(std::uint64_t id, const CkArrayIndex& index, int ep, unsigned length) {
-    if (!chare::is_compact_id(id) || pe_.watched(Observer::created)) return {};
-    return open_call_to(pe_, locate(id, index),
-                        call_meta(static_cast<std::uint16_t>(ep), static_cast<std::uint32_t>(id_.index()), length), id);
-  }
   void call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length);
   void send(std::uint64_t id, const CkArrayIndex& index, Message&& message);
   void deliver(Delivery& call) {

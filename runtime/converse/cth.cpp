@@ -16,7 +16,7 @@ static_assert(sizeof(CthThreadListener) == sizeof(scheduler::ThreadListener) &&
               "a program's listener is handed to the thread system as it is");
 
 namespace {
-Pe& here() {
+Pe& cth_pe() {
   Pe* pe = Pe::current();
   return pe ? *pe : require_pe("a Cth call");
 }
@@ -39,24 +39,24 @@ void stop_as_told(Pe& pe) {
 extern "C" {
 
 CthThread CthCreate(CthVoidFn fn, void* argument, int stack_bytes) {
-  return here().threads.create(fn, argument, static_cast<std::size_t>(stack_bytes));
+  return cth_pe().threads.create(fn, argument, static_cast<std::size_t>(stack_bytes));
 }
 CthThread CthCreateMigratable(CthVoidFn fn, void* argument, int stack_bytes) {
   return CthCreate(fn, argument, stack_bytes);
 }
-CthThread CthSelf() { return here().threads.current(); }
+CthThread CthSelf() { return cth_pe().threads.current(); }
 int CthIsMainThread(CthThread t) { return t == nullptr; }
 int CthImplemented() { return 1; }
 
 void CthSuspend() {
-  Pe& pe = here();
+  Pe& pe = cth_pe();
   if (pe.converse) [[unlikely]]
     stop_as_told(pe);
   pe.suspend();
 }
-void CthAwaken(CthThread t) { here().threads.awaken(t); }
+void CthAwaken(CthThread t) { cth_pe().threads.awaken(t); }
 void CthYield() {
-  Pe& pe = here();
+  Pe& pe = cth_pe();
   if (pe.converse) [[unlikely]]
     stop_as_told(pe);
   pe.yield();
@@ -65,27 +65,27 @@ void CthYieldPrio(int strategy, int priority_bits, unsigned* priority) {
   CthAwakenPrio(CthSelf(), strategy, priority_bits, priority);
   CthSuspend();
 }
-void CthResume(CthThread t) { here().threads.resume(t); }
+void CthResume(CthThread t) { cth_pe().threads.resume(t); }
 void CthFree(CthThread t) {
-  Pe& pe = here();
+  Pe& pe = cth_pe();
   if (t == pe.threads.current())
     ConverseState::of(pe).doomed_thread = t->id();
   else
     pe.threads.destroy(t);
 }
 void CthSetSuspendable(CthThread t, int may_suspend) {
-  auto& fixed = ConverseState::of(here()).may_not_suspend;
+  auto& fixed = ConverseState::of(cth_pe()).may_not_suspend;
   if (may_suspend)
     fixed.erase(t->id());
   else
     fixed.insert(t->id());
 }
-int CthIsSuspendable(CthThread t) { return !ConverseState::of(here()).may_not_suspend.count(t->id()); }
+int CthIsSuspendable(CthThread t) { return !ConverseState::of(cth_pe()).may_not_suspend.count(t->id()); }
 void CthSetStrategyDefault(CthThread) {}
 void CthAddListener(CthThread t, CthThreadListener* listener) {
-  here().threads.add_listener(t, reinterpret_cast<scheduler::ThreadListener*>(listener));
+  cth_pe().threads.add_listener(t, reinterpret_cast<scheduler::ThreadListener*>(listener));
 }
 
-std::size_t CthRegister(std::size_t bytes) { return here().threads.register_local(bytes); }
-char* CthGetData(CthThread t) { return static_cast<char*>(here().threads.local(t, 0)); }
+std::size_t CthRegister(std::size_t bytes) { return cth_pe().threads.register_local(bytes); }
+char* CthGetData(CthThread t) { return static_cast<char*>(cth_pe().threads.local(t, 0)); }
 }

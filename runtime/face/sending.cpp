@@ -73,22 +73,26 @@ OpenCall open_call(const CProxyElement_Group& proxy, int ep, unsigned length) {
   if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes()) || pe.watched(Observer::created) ||
       proxy.ckIsDelegated())
     return {};
-  return open_call_to(pe, to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0);
+  const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length);
+  return pe.reserve(to, meta, 0, Pe::Counting::yes);
 }
 OpenCall open_call(const CProxy_Chare& proxy, int ep, unsigned length) {
   Pe& pe = *Pe::current();
   const CkChareID id = proxy.ckGetChareID();
   if (id.onPE < 0 || pe.watched(Observer::created) || proxy.ckIsDelegated()) return {};
-  return open_call_to(pe, id.onPE, call_meta(static_cast<std::uint16_t>(ep), 0, length), id.serial);
+  const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), 0, length);
+  return pe.reserve(id.onPE, meta, id.serial, Pe::Counting::yes);
 }
+// An element without a compact id has to be named whole.
 OpenCall open_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned length) {
-  ArrayManager* manager = find_array(PeObjects::current(), proxy.ckGetArrayID());
-  if (!manager || proxy.ckIsDelegated()) [[unlikely]]
+  Pe& pe = *Pe::current();
+  ArrayManager* array = find_array(*pe.objects, proxy.ckGetArrayID());
+  const std::uint64_t id = proxy.ckGetID();
+  if (!array || !chare::is_compact_id(id) || pe.watched(Observer::created) || proxy.ckIsDelegated()) [[unlikely]]
     return {};
-  return manager->open_call(proxy.ckGetID(), proxy.ckGetIndex(), ep, length);
-}
-void close_call(const OpenCall& call) {
-  Pe::current()->commit(call.pe, call.meta, static_cast<host::Slot*>(call.slot));
+  const int to = array->locate(id, proxy.ckGetIndex());
+  const auto collection = static_cast<std::uint32_t>(proxy.ckGetArrayID().index());
+  return pe.reserve(to, call_meta(static_cast<std::uint16_t>(ep), collection, length), id, Pe::Counting::yes);
 }
 
 void send_message(const CProxyElement_Group& proxy, int ep, unsigned send, void* payload) {

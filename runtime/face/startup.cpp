@@ -275,7 +275,11 @@ void realCkExit(int code) {
 int CkGetArgc() { return periapt::the_argc; }
 char** CkGetArgv() { return periapt::the_argv; }
 void registerExitFn(void (*fn)()) { periapt::exit_functions().push_back(fn); }
-void* CkLocalBranch(CkGroupID group) { return periapt::local_branch(group); }
+// The number of an array is that of its location manager too.
+void* CkLocalBranch(CkGroupID group) {
+  CkArray* const array = CkArrayID(group).ckLocalBranch();
+  return array ? array : periapt::local_branch(group);
+}
 void* CkLocalNodeBranch(CkGroupID group) { return periapt::local_node_branch(group); }
 void* CkLocalChare(const CkChareID* chare) {
   return chare->onPE == Pe::current()->index ? PeObjects::current().find_chare(chare->serial) : nullptr;

@@ -29,6 +29,7 @@ bool ends_run = false;  // a standstill that is told
 constexpr std::uint64_t warn_factor = 3;
 // Of one PE's explanation: a standstill has one cause, and the first lines show it.
 constexpr std::size_t lines_max = 12;
+std::vector<Watchdog::Explainer> libraries;
 
 std::string shortened(const std::string& text) {
   std::size_t at = 0, lines = 0;
@@ -167,7 +168,13 @@ std::string Watchdog::explain(PeObjects& objects) {
   if (objects.balance) text += objects.balance->describe_waiting();
   if (objects.waiting_bodies) text += objects.waiting_bodies->describe();
   if (objects.posts) text += objects.posts->describe();
+  for (const Explainer library : libraries) text += library(objects.pe.index);
   return shortened(text);
+}
+
+void Watchdog::also_explain(Explainer library) {
+  // (Processes that are simulated start here one after the other.)
+  if (std::find(libraries.begin(), libraries.end(), library) == libraries.end()) libraries.push_back(library);
 }
 
 void Watchdog::on_explain(Pe& pe, Delivery&) {

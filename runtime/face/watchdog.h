@@ -28,6 +28,9 @@ class Watchdog {
   void start();
   // What waits on this PE, a line each; empty: nothing.
   static std::string explain(PeObjects& objects);
+  // A library of chares says what waits in it on a PE, a line each. Called while the process starts.
+  using Explainer = std::string (*)(int pe);
+  static void also_explain(Explainer library);
 
  private:
   // What one PE says, and the sum over all.

@@ -9,6 +9,7 @@
 #include "base/fatal.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/array/array_migration.h"
+#include "runtime/loadbalance/classic/balancers.h"
 #include "runtime/loadbalance/coordinator.h"
 #include "runtime/loadbalance/lb_manager.h"
 #include "runtime/loadbalance/options.h"
@@ -20,7 +21,7 @@ namespace periapt::loadbalance {
 
 namespace {
 int entry_ready, entry_probe, entry_count, entry_collect, entry_loads, entry_assign, entry_missing, entry_settled,
-    entry_resume, entry_late, entry_resumed_element;
+    entry_resume, entry_late, entry_resumed_element, entry_ask_decision, entry_decided;
 
 int center_of(const Pe& pe) { return options().center < pe.process.pes() ? options().center : 0; }
 
@@ -57,6 +58,7 @@ double measured_speed() {
 }  // namespace
 
 void Balancer::register_entries() {
+  register_base_classes();
   entry_ready = register_runtime_entry("balancing: all elements here are in AtSync", on_ready, ep_balancing);
   entry_probe = register_runtime_entry("balancing: are you ready", on_probe, ep_balancing);
   entry_count = register_runtime_entry("balancing: count of elements", on_count, ep_balancing);
@@ -67,6 +69,8 @@ void Balancer::register_entries() {
   entry_settled = register_runtime_entry("balancing: all have come", on_settled, ep_balancing);
   entry_resume = register_runtime_entry("balancing: resume", on_resume, ep_balancing);
   entry_late = register_runtime_entry("balancing: resume those who came late", on_late, ep_balancing);
+  entry_ask_decision = register_runtime_entry("balancing: asks to decide", on_ask_decision, ep_balancing);
+  entry_decided = register_runtime_entry("balancing: what leaves", on_decided, ep_balancing);
   entry_resumed_element = register_runtime_entry("ResumeFromSync", on_late);  // a name for messages only
 }
 
@@ -90,6 +94,7 @@ int Balancer::add(ArrayElement& element, const BalanceTravel& state) {
   record.element = &element;
   record.state = state;
   record.position = {};
+  record.user_data.clear();
   set_record(element, number);
   meter_.seconds(number) = 0;
   traffic_.set_name(number, name_of(*pe_.objects, {element.ckGetArrayID().index(), element.ckGetID()}));
@@ -167,6 +172,19 @@ void Balancer::set_position(ArrayElement& element, Position position) {
   records_[record_of(element)].position = position;
 }
 
+int Balancer::claim_user_data(int bytes) {
+  constexpr std::uint32_t alignment = 16;
+  const int place = static_cast<int>(user_bytes_);
+  user_bytes_ += (static_cast<std::uint32_t>(std::max(bytes, 0)) + alignment - 1) / alignment * alignment;
+  return place;
+}
+char* Balancer::user_data(ArrayElement& element) {
+  if (record_of(element) < 0) born(element);  // called from its constructor
+  std::vector<char>& data = records_[record_of(element)].user_data;
+  data.resize(user_bytes_);
+  return data.data();
+}
+
 std::string Balancer::describe_waiting() const {
   if (members_ == 0) return "";
   std::string text = std::to_string(waiting_) + " of " + std::to_string(members_) + " elements on PE " +
@@ -213,12 +231,27 @@ void Balancer::send_bytes(int to, int entry, const std::vector<char>& bytes) {
 void Balancer::ask_count(int pe) { call(pe, entry_probe); }
 void Balancer::ask_loads(int pe, bool loads) { call(pe, entry_collect, loads); }
 void Balancer::order(int pe, const std::vector<Move>& moves, int expected) {
-  std::vector<char> bytes;
-  append(bytes, expected);
-  for (const Move& move : moves) append(bytes, move);
+  static_assert(std::is_trivially_copyable_v<Move>);
+  std::vector<char> bytes(sizeof expected + moves.size() * sizeof(Move));
+  std::memcpy(bytes.data(), &expected, sizeof expected);
+  if (!moves.empty()) std::memcpy(bytes.data() + sizeof expected, moves.data(), moves.size() * sizeof(Move));
   send_bytes(pe, entry_assign, bytes);
 }
-void Balancer::order_resume(int pe, std::uint32_t step) { call(pe, entry_resume, step); }
+namespace {
+struct Resumption {
+  std::uint32_t step;
+  bool forget;
+};
+}  // namespace
+void Balancer::order_resume(int pe, std::uint32_t step, bool forget) {
+  call_with(pe, entry_resume, Resumption{step, forget});
+}
+void Balancer::ask_decision(int pe, int group) { call_with(pe, entry_ask_decision, group); }
+void Balancer::decided(const std::vector<Move>& moves) {
+  std::vector<char> bytes;
+  for (const Move& move : moves) append(bytes, move);
+  send_bytes(center_of(pe_), entry_decided, bytes);
+}
 
 // --- a step ----------------------------------------------------------------------------------------------------------
 
@@ -257,7 +290,7 @@ void Balancer::on_probe(Pe& pe, Delivery& call) {
   self.call_with(static_cast<int>(call.element), entry_count, count);
 }
 void Balancer::on_count(Pe& pe, Delivery& call) {
-  Balancer::of(pe).coordinator_->answer(static_cast<int>(call.element), call.read<Count>(), {});
+  Balancer::of(pe).coordinator_->answer(static_cast<int>(call.element), call.read<Count>());
 }
 
 void Balancer::on_collect(Pe& pe, Delivery& call) { Balancer::of(pe).collect(call.read<std::uint32_t>()); }
@@ -283,23 +316,20 @@ void Balancer::collect(bool loads) {
   send_bytes(center_of(pe_), entry_loads, bytes);
 }
 void Balancer::on_loads(Pe& pe, Delivery& call) {
-  Balancer& self = Balancer::of(pe);
-  LoadDatabase loads;
+  Coordinator& coordinator = *Balancer::of(pe).coordinator_;
+  const int from = static_cast<int>(call.element);
   PUP::fromMem p(static_cast<const char*>(call.arguments) + sizeof(Count), call.length - sizeof(Count));
-  loads.pup(p);
-  self.coordinator_->answer(static_cast<int>(call.element), call.read<Count>(), std::move(loads));
+  coordinator.loads_of(from).pup(p);
+  coordinator.answer(from, call.read<Count>());
 }
 
 LoadDatabase Balancer::own_loads() {
   LoadDatabase own;
   own.step = step_;
   own.communication = traffic_.recorded();
-  own.pes.push_back({meter_.wall(), meter_.idle(), options().object_only ? 0 : meter_.background(), speed_, true});
-  auto place = [&own](std::size_t object, const Record& record) {
-    if (!record.position.given()) return;
-    own.positions.resize(own.objects.size());
-    own.positions[object] = record.position;
-  };
+  own.pes.push_back({meter_.wall(), meter_.idle(), options().object_only ? 0 : meter_.background(), speed_, true,
+                     pe_.process.rank()});
+  own.user_bytes = user_bytes_;
   // Elements of bound arrays move together: one object.
   std::unordered_map<const Location*, std::unordered_map<std::uint64_t, std::size_t>> bound;
   for (std::size_t i = 0; i < records_.size(); ++i) {
@@ -314,16 +344,27 @@ LoadDatabase Balancer::own_loads() {
       if (!first) {
         own.objects[known->second].seconds += seconds;
         own.objects[known->second].migratable &= migratable;
-        place(known->second, record);
+        add_said(own, known->second, record);
         continue;
       }
     }
     const ElementName name = name_of(*pe_.objects, {manager.id().index(), element.ckGetID()});
     own.objects.push_back({name.array, name.element, pe_.index, seconds, 0, migratable});
-    place(own.objects.size() - 1, record);
+    add_said(own, own.objects.size() - 1, record);
   }
   if (!own.positions.empty()) own.positions.resize(own.objects.size());
+  own.user_data.resize(own.objects.size() * user_bytes_);
   return own;
+}
+// What an element has said of itself: its position, its user data.
+void Balancer::add_said(LoadDatabase& own, std::size_t object, const Record& record) {
+  if (record.position.given()) {
+    own.positions.resize(own.objects.size());
+    own.positions[object] = record.position;
+  }
+  if (record.user_data.empty()) return;
+  own.user_data.resize(own.objects.size() * user_bytes_);
+  std::copy(record.user_data.begin(), record.user_data.end(), &own.user_data[object * user_bytes_]);
 }
 
 void Balancer::on_assign(Pe& pe, Delivery& call) {
@@ -370,12 +411,21 @@ void Balancer::tell_when_settled() {
 }
 void Balancer::on_settled(Pe& pe, Delivery&) { Balancer::of(pe).coordinator_->settled(); }
 
+void Balancer::on_ask_decision(Pe& pe, Delivery& call) {
+  begin_distributed(call.read<int>(), Balancer::of(pe).own_loads());
+}
+void Balancer::on_decided(Pe& pe, Delivery& call) {
+  std::vector<Move> moves(call.length / sizeof(Move));
+  if (!moves.empty()) std::memcpy(moves.data(), call.arguments, moves.size() * sizeof(Move));
+  Balancer::of(pe).coordinator_->decided(moves);
+}
+
 void Balancer::on_resume(Pe& pe, Delivery& call) {
   Balancer& self = Balancer::of(pe);
-  const std::uint32_t step = call.read<std::uint32_t>();
+  const auto [step, forget] = call.read<Resumption>();
   self.step_ = step + 1;
   self.closed_ = self.told_ = self.moving_ = false;
-  self.clear_loads();
+  if (forget) self.clear_loads();
   if (!self.records_.empty()) self.measure();
   self.waiting_ = 0;
   for (const Record& record : self.records_) self.waiting_ += record.element && self.counts(record);
@@ -428,11 +478,33 @@ void ArrayElement::setObjPosition(double x, double y, double z) {
   Balancer::of(*Pe::current())
       .set_position(*this, {static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)});
 }
+void* ArrayElement::getObjUserData(int index) {
+  Balancer& balancer = Balancer::of(*Pe::current());
+  const auto bytes = static_cast<std::size_t>(balancer.claim_user_data(0));
+  if (index < 0 || static_cast<std::size_t>(index) >= bytes)
+    periapt::fatal("getObjUserData(" + std::to_string(index) + ") is called, and there is no such user data",
+                   describe_running(*Pe::current()),
+                   "elements have " + std::to_string(bytes) + " bytes of it, as balancers have asked for",
+                   "give it what LBRegisterObjUserData() has returned on this PE");
+  if (usesAtSync) return balancer.user_data(*this) + index;
+  // One that takes no part: nothing reads what it says.
+  static thread_local std::vector<char> unread;
+  unread.resize(bytes);
+  return unread.data() + index;
+}
 void LBDefaultCreate(const char* name) { periapt::loadbalance::set_default_strategy(name); }
 
 namespace periapt::loadbalance {
 Part part() {
-  return {"load balancing", Balancer::register_entries, take_options,
-          [](Pe& pe) { pe.objects->balance = new Balancer(pe); }};
+  Part part{"load balancing", Balancer::register_entries, take_options};
+  part.begin = [](Pe& pe) {
+    resolve(pe);
+    pe.objects->balance = new Balancer(pe);
+  };
+  part.start = [](Pe& pe) {
+    make_balancers(pe);
+    return false;
+  };
+  return part;
 }
 }  // namespace periapt::loadbalance

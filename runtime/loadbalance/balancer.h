@@ -66,11 +66,20 @@ class Balancer : public BalanceHook {
   void ask_count(int pe);
   void ask_loads(int pe, bool loads);
   void order(int pe, const std::vector<Move>& moves, int expected);
-  void order_resume(int pe, std::uint32_t step);
+  // `forget`: measuring begins anew.
+  void order_resume(int pe, std::uint32_t step, bool forget);
+  // Balancers whose members agree by messages: each PE is asked, and answers with what leaves it.
+  void ask_decision(int pe, int group);
+  void decided(const std::vector<Move>& moves);
 
   // "Piece[3]", where its array is known here.
   static std::string describe(const ObjectLoad& object);
   void set_position(ArrayElement& element, Position position);
+  // Room in each element's user data, and where in it a balancer's begins.
+  int claim_user_data(int bytes);
+  char* user_data(ArrayElement& element);
+  // How many balancings this PE has been through.
+  int balancings() const { return static_cast<int>(step_) - 1; }
   void turn_instrument(bool on);
   void clear_loads();
 
@@ -80,6 +89,7 @@ class Balancer : public BalanceHook {
     std::uint32_t serial = 0;         // of uses of this place
     BalanceTravel state;              // seconds: those the element came with; the meter has the rest
     Position position;                // as it said since it is here
+    std::vector<char> user_data;      // the same
   };
   static void on_ready(Pe&, Delivery&);
   static void on_probe(Pe&, Delivery&);
@@ -89,6 +99,8 @@ class Balancer : public BalanceHook {
   static void on_assign(Pe&, Delivery&);
   static void on_missing(Pe&, Delivery&);
   static void on_settled(Pe&, Delivery&);
+  static void on_ask_decision(Pe&, Delivery&);
+  static void on_decided(Pe&, Delivery&);
   static void on_resume(Pe&, Delivery&);
   static void on_late(Pe&, Delivery&);
 
@@ -104,6 +116,7 @@ class Balancer : public BalanceHook {
   void tell_when_ready();
   void collect(bool loads);
   LoadDatabase own_loads();
+  void add_said(LoadDatabase& own, std::size_t object, const Record& record);
   ArrayElement* find(const Move& move);
   void measure();
   void assign(std::vector<Move> moves, int expected);
@@ -115,6 +128,7 @@ class Balancer : public BalanceHook {
   Meter meter_;
   Traffic traffic_;
   bool instrument_wanted_ = true;
+  std::uint32_t user_bytes_ = 0;  // that balancers have claimed
   std::vector<Record> records_;
   std::vector<std::int32_t> free_;
   std::uint32_t members_ = 0, waiting_ = 0;

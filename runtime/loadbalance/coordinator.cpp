@@ -63,9 +63,8 @@ Coordinator::Sum Coordinator::sum() const {
   return result;
 }
 
-void Coordinator::answer(int pe, const Count& count, LoadDatabase loads) {
+void Coordinator::answer(int pe, const Count& count) {
   answers_[pe] = count;
-  loads_[pe] = std::move(loads);
   ready_[pe] = count.ready();
   if (--outstanding_ > 0) return;
   const Sum now = sum();
@@ -113,27 +112,62 @@ void print(const LoadDatabase& database, const Assignment& assignment, const Str
 }
 }  // namespace
 
-void Coordinator::decide() {
-  if (!wants_loads()) return resume();
-  const Strategy* const strategy = options().strategy(step_);
-  LoadDatabase database;
+// What all PEs have measured, or what is expected of it.
+void Coordinator::gather() {
+  LoadDatabase& database = database_;
+  database.clear();
   database.step = step_;
-  for (LoadDatabase& own : loads_) {
-    database.append(own);
-    own = {};
-  }
+  std::size_t objects = 0;
+  for (const LoadDatabase& own : loads_) objects += own.objects.size();
+  database.objects.reserve(objects);
+  for (const LoadDatabase& own : loads_) database.append(own);
   if (!options().record.empty()) record(database);
-  const double start = clock::seconds();
   if (history_) {
     history_->add(database);
     database = history_->expected(std::move(database));
+  }
+}
+
+void Coordinator::decide() {
+  if (!wants_loads()) return resume();
+  const Strategy* const strategy = options().strategy(step_);
+  if (strategy && strategy->info->wants && !strategy->info->wants(step_)) return resume(false);
+  gather();
+  const LoadDatabase& database = database_;
+  const double start = clock::seconds();
+  if (strategy && strategy->info->distributed) {
+    said_.clear();
+    deciding_since_ = start;
+    state_ = State::deciding;
+    outstanding_ = pes();
+    for (int pe = 0; pe < pes(); ++pe) balancer_.ask_decision(pe, strategy->info->group);
+    return;
   }
   Assignment assignment = present(database);
   // A mistake of a strategy, or a load that the program set and that is none, costs a step and not the run.
   std::string wrong;
   if (strategy) wrong = strategy->answer(database, &assignment);
+  carry_out(assignment, wrong, clock::seconds() - start);
+}
+
+void Coordinator::decided(const std::vector<Balancer::Move>& moves) {
+  said_.insert(said_.end(), moves.begin(), moves.end());
+  if (--outstanding_ > 0) return;
+  const LoadDatabase& database = database_;
+  Assignment assignment = present(database);
+  const ObjectIndex index(database);
+  for (const Balancer::Move& move : said_)
+    if (const std::uint32_t i = index.find({move.array, move.element}); i != ObjectIndex::none) assignment[i] = move.to;
+  std::string wrong = check_database(database);
+  if (wrong.empty()) wrong = check_assignment(database, assignment);
+  if (!wrong.empty()) assignment = present(database);
+  carry_out(assignment, wrong, clock::seconds() - deciding_since_);
+}
+
+void Coordinator::carry_out(const Assignment& assignment, const std::string& wrong, double seconds) {
+  const LoadDatabase& database = database_;
+  const Strategy* const strategy = options().strategy(step_);
   if (!wrong.empty()) log::warn("load balancing, step " + std::to_string(step_) + ": nothing is moved, as " + wrong);
-  const double seconds = clock::seconds() - start;
   if (options().debug > 0) print(database, assignment, strategy, seconds);
   if (options().explain) {
     const Decision decision{database,       assignment, strategy,          wrong, seconds, predicted_,
@@ -166,12 +200,12 @@ void Coordinator::settled() {
   resume();
 }
 
-void Coordinator::resume() {
+void Coordinator::resume(bool forget) {
   const std::uint32_t done = step_++;
   state_ = State::waiting;
   have_before_ = false;
   std::fill(ready_.begin(), ready_.end(), false);
-  for (int pe = 0; pe < pes(); ++pe) balancer_.order_resume(pe, done);
+  for (int pe = 0; pe < pes(); ++pe) balancer_.order_resume(pe, done, forget);
 }
 
 }  // namespace periapt::loadbalance

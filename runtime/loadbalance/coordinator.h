@@ -12,11 +12,14 @@ class Coordinator {
   Coordinator(Balancer& balancer, int pes);
 
   void ready(int pe, std::uint32_t step);
-  void answer(int pe, const Count& count, LoadDatabase loads);
+  LoadDatabase& loads_of(int pe) { return loads_[pe]; }  // what it answers with goes here first
+  void answer(int pe, const Count& count);
+  // What leaves one PE, where the members of a balancer decide by themselves.
+  void decided(const std::vector<Balancer::Move>& moves);
   void settled();
 
  private:
-  enum class State { waiting, probing, collecting, moving };
+  enum class State { waiting, probing, collecting, deciding, moving };
   struct Sum {
     Count total;
     bool all_ready = true, same_arrays = true;
@@ -29,20 +32,26 @@ class Coordinator {
   void ask(State state);
   Sum sum() const;
   void decide();
-  void resume();
+  void gather();
+  void carry_out(const Assignment& assignment, const std::string& wrong, double seconds);
+  void resume(bool forget = true);
   int pes() const { return static_cast<int>(answers_.size()); }
 
   Balancer& balancer_;
   State state_ = State::waiting;
   std::uint32_t step_ = 1;
   std::vector<Count> answers_;
-  std::vector<LoadDatabase> loads_;
+  std::vector<LoadDatabase> loads_;  // by PE; they and what they make together keep their memory from step to step
+  LoadDatabase database_;
   std::vector<char> ready_;
   Sum before_;  // of the last round
   bool have_before_ = false;
   int outstanding_ = 0;
 
   std::optional<LoadHistory> history_;  // with +LBModel
+  // While members of a balancer decide: what they have said so far.
+  std::vector<Balancer::Move> said_;
+  double deciding_since_ = 0;
   // Of the step before: what it said of this one, and what its moves took.
   double predicted_ = 0, moved_seconds_ = 0, moving_since_ = 0;
   int moved_ = 0;

@@ -1,6 +1,7 @@
 // The load database in bytes and in JSON.
 #include "runtime/loadbalance/database.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "runtime/pup/stl.h"
@@ -13,6 +14,7 @@ void PeLoad::pup(PUP::er& p) {
   p | background;
   p | speed;
   p | available;
+  p | process;
 }
 void ElementName::pup(PUP::er& p) {
   p | array;
@@ -30,8 +32,28 @@ void LoadDatabase::pup(PUP::er& p) {
   p | objects;
   p | positions;
   p | communication;
+  p | user_bytes;
+  p | user_data;
 }
+namespace {
+// The same for objects that have more room.
+std::vector<char> widened(const std::vector<char>& data, std::size_t objects, std::uint32_t from, std::uint32_t to) {
+  std::vector<char> wide(objects * to);
+  for (std::size_t i = 0; i < objects && from > 0; ++i) std::copy_n(&data[i * from], from, &wide[i * to]);
+  return wide;
+}
+}  // namespace
 void LoadDatabase::append(const LoadDatabase& part) {
+  // Each PE has registered its own user data; a PE that has registered less gave less.
+  if (part.user_bytes > user_bytes) {
+    user_data = widened(user_data, objects.size(), user_bytes, part.user_bytes);
+    user_bytes = part.user_bytes;
+  }
+  const bool narrow = part.user_bytes < user_bytes;
+  const std::vector<char> wide =
+      narrow ? widened(part.user_data, part.objects.size(), part.user_bytes, user_bytes) : std::vector<char>();
+  const std::vector<char>& added = narrow ? wide : part.user_data;
+  user_data.insert(user_data.end(), added.begin(), added.end());
   if (!part.positions.empty() || !positions.empty()) {
     positions.resize(objects.size());
     positions.insert(positions.end(), part.positions.begin(), part.positions.end());
@@ -42,16 +64,27 @@ void LoadDatabase::append(const LoadDatabase& part) {
   communication.insert(communication.end(), part.communication.begin(), part.communication.end());
 }
 
+void LoadDatabase::clear() {
+  pes.clear();
+  objects.clear();
+  positions.clear();
+  communication.clear();
+  user_bytes = 0;
+  user_data.clear();
+}
+
 using nlohmann::json;
 
 std::string to_json(const LoadDatabase& database) {
   json pes = json::array(), objects = json::array(), communication = json::array();
-  for (const PeLoad& pe : database.pes)
+  for (const PeLoad& pe : database.pes) {
     pes.push_back({{"wall_s", pe.wall},
                    {"idle_s", pe.idle},
                    {"background_s", pe.background},
                    {"speed", pe.speed},
                    {"available", pe.available}});
+    if (pe.process != 0) pes.back()["process"] = pe.process;
+  }
   for (std::size_t i = 0; i < database.objects.size(); ++i) {
     const ObjectLoad& o = database.objects[i];
     objects.push_back({{"array", o.array},
@@ -93,7 +126,8 @@ bool from_json(const std::string& text, LoadDatabase* database, std::string* err
     read.step = all.at("step").get<std::uint32_t>();
     for (const json& pe : all.at("pes")) {
       read.pes.push_back({amount(pe.at("wall_s")), amount(pe.at("idle_s")), amount(pe.at("background_s")),
-                          amount(pe.at("speed")), pe.at("available").get<bool>()});
+                          amount(pe.at("speed")), pe.at("available").get<bool>(), 0});
+      read.pes.back().process = pe.value("process", 0);
       if (read.pes.back().speed < 1e-12)
         throw std::runtime_error("a PE has no speed: say \"available\": false instead");
     }

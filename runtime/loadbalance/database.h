@@ -20,6 +20,7 @@ struct PeLoad {
   double background = 0;  // in entry methods of anything that cannot be moved
   double speed = 1;       // relative; work of w seconds at speed 1 takes w / speed
   bool available = true;  // objects may be put here
+  std::int32_t process = 0;
   void pup(PUP::er& p);
 };
 
@@ -67,9 +68,13 @@ struct LoadDatabase {
   std::vector<ObjectLoad> objects;
   std::vector<Position> positions;           // of the objects, in their order; empty when none gave one
   std::vector<Communication> communication;  // recorded when the strategy wants it; a pair may stand here several times
+  // What elements have written to getObjUserData(): user_bytes for each object, in their order. Not in JSON.
+  std::uint32_t user_bytes = 0;
+  std::vector<char> user_data;
   void pup(PUP::er& p);
   // Adds the PEs of another part of the machine, whose objects name PEs by their place in the whole already.
   void append(const LoadDatabase& part);
+  void clear();  // keeps the memory
 };
 
 // objects[i] goes to PE assignment[i].

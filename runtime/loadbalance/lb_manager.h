@@ -28,11 +28,28 @@ inline void LBTurnPredictorOff() {}
 inline void LBChangePredictor(LBPredictorFunction* model) {}
 // The balancer where +balancer names none. Called before the program starts, by what charmc -balancer links in.
 void LBDefaultCreate(const char* name);
+// Room for user data in each element that takes part, on this PE: what getObjUserData() gets and a balancer's
+// LDObjData::getUserData() sees.
+int LBRegisterObjUserData(int bytes);
 
+#define LB_MANAGER_VERSION 1
+class BaseLB;
 class LBManager {
  public:
+  static LBManager* Object();
+  // How many balancings this PE has been through.
+  int step() const;
+  // The balancers of the program's own that were asked for.
+  int getNLoadBalancers() const;
+  BaseLB** getLoadBalancers() const;
+  void CollectStatsOn() { LBTurnInstrumentOn(); }
+  void CollectStatsOff() { LBTurnInstrumentOff(); }
+  void ClearLoads() { LBClearLoads(); }
   // How fast this processor computes, as multiplications and additions in a microsecond: measured once a process, in
   // ten milliseconds.
   static int ProcessorSpeed();
   static void SetLBPeriod(double seconds) { LBSetPeriod(seconds); }
 };
+typedef LBManager LBDatabase;
+inline LBManager* LBManagerObj() { return LBManager::Object(); }
+inline LBManager* LBDatabaseObj() { return LBManager::Object(); }

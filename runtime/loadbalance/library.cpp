@@ -19,8 +19,9 @@ Library::Library(const std::vector<const char*>& files, const std::vector<const 
   if (!handle_) missing_ = std::string(files.front()) + " is not on this machine";
 }
 
+void* Library::symbol_if_there(const char* name) const { return handle_ ? ::dlsym(handle_, name) : nullptr; }
 void* Library::symbol(const char* name) {
-  void* found = handle_ ? ::dlsym(handle_, name) : nullptr;
+  void* found = symbol_if_there(name);
   if (!found && missing_.empty()) missing_ = std::string("the library has no ") + name;
   return found;
 }

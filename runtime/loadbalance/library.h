@@ -16,11 +16,17 @@ class Library {
   Function* find(const char* name) {
     return reinterpret_cast<Function*>(symbol(name));
   }
+  // The same for a name that only some versions have.
+  template <class Function>
+  Function* find_if_there(const char* name) const {
+    return reinterpret_cast<Function*>(symbol_if_there(name));
+  }
   // Empty: the library and all names asked for are there.
   const std::string& missing() const { return missing_; }
 
  private:
   void* symbol(const char* name);
+  void* symbol_if_there(const char* name) const;
   void* handle_ = nullptr;
   std::string missing_;
 };

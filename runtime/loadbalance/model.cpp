@@ -43,6 +43,7 @@ Balance balance_of(const LoadDatabase& database, const Assignment& assignment) {
 
 Assignment present(const LoadDatabase& database) {
   Assignment where;
+  where.reserve(database.objects.size());
   for (const ObjectLoad& object : database.objects) where.push_back(object.pe);
   return where;
 }
@@ -127,13 +128,13 @@ std::string check_assignment(const LoadDatabase& database, const Assignment& ass
     return std::to_string(assignment.size()) + " places for " + std::to_string(database.objects.size()) + " objects";
   for (std::size_t i = 0; i < assignment.size(); ++i) {
     const ObjectLoad& object = database.objects[i];
-    const std::string name = "object " + std::to_string(i);
+    const auto name = [i] { return "object " + std::to_string(i); };  // there are many, and mostly none is named
     const int to = assignment[i];
     if (to < 0 || static_cast<std::size_t>(to) >= database.pes.size())
-      return name + " is put on PE " + std::to_string(to) + " of " + std::to_string(database.pes.size());
-    if (to != object.pe && !object.migratable) return name + " cannot migrate, and is put on another PE";
+      return name() + " is put on PE " + std::to_string(to) + " of " + std::to_string(database.pes.size());
+    if (to != object.pe && !object.migratable) return name() + " cannot migrate, and is put on another PE";
     if (to != object.pe && !database.pes[to].available)
-      return name + " is put on PE " + std::to_string(to) + ", which is not available";
+      return name() + " is put on PE " + std::to_string(to) + ", which is not available";
   }
   return "";
 }

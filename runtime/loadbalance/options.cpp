@@ -4,16 +4,22 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 
 #include "base/fatal.h"
 #include "base/log.h"
 #include "runtime/converse/cmi.h"
+#include "runtime/loadbalance/classic/balancer_options.h"
+#include "runtime/loadbalance/classic/balancers.h"
+#include "runtime/loadbalance/plugin/plugin.h"
+#include "runtime/loadbalance/tree_file.h"
+#include "runtime/scheduler/process.h"
 
 namespace periapt::loadbalance {
 
 namespace {
 Options the_options;
-std::optional<Strategy> linked;
+std::string linked;
 
 [[noreturn]] void list_strategies() {
   std::printf("Strategies for +balancer:\n");
@@ -23,6 +29,7 @@ std::optional<Strategy> linked;
       std::printf("    (cannot run here: %s)\n", missing.c_str());
     for (const StrategyOption& o : s.options) std::printf("    :%s=%g  %s\n", o.name, o.standard, o.meaning);
   }
+  for (const std::string& name : class_balancers()) std::printf("  %-16s a class of this program\n", name.c_str());
   std::printf("Options follow a colon, separated by commas: GreedyCommLB:tolerance=1.2,message_bytes=500.\n");
   std::printf("Several +balancer options are used one after the other, a step each.\n");
   std::printf("Load models for +LBModel: what strategies take an object's load to be until the next step.\n");
@@ -56,19 +63,54 @@ const Strategy* Options::strategy(std::uint32_t step) const {
 }
 bool Options::communication(std::uint32_t step) const {
   const Strategy* const chosen = strategy(step);
-  return !off && (!record.empty() || (chosen && chosen->info->communication));
+  return !off && (!record.empty() || count_messages || (chosen && chosen->info->communication));
 }
 
-void set_default_strategy(const char* text) { linked = wanted(text, "linking with -balancer"); }
+void set_default_strategy(const char* text) { linked = text; }
+
+namespace {
+void read_names(const char* where) {
+  for (const std::string& name : the_options.names) the_options.sequence.push_back(wanted(name, where));
+  the_options.names.clear();
+}
+const char* where_from() { return linked.empty() ? "the command line" : "linking with -balancer"; }
+
+// The same for balancers over the classes of Charm++, which ask for it themselves.
+void tell_balancers(const Options& o) {
+  _lb_args.debug() = o.debug;
+  _lb_args.ignoreBgLoad() = o.object_only;
+  _lb_args.central_pe() = o.center;
+  _lb_args.testPeSpeed() = o.test_speed;
+  _lb_args.samePeSpeed() = !o.test_speed;
+  _lb_args.traceComm() = o.count_messages;
+}
+}  // namespace
+
+void resolve(const Pe& pe) {
+  static std::once_flag once;
+  std::call_once(once, [&pe] {
+    Complaint complaint;
+    const std::vector<std::string>& names = the_options.names;
+    const bool right = std::all_of(names.begin(), names.end(),
+                                   [&](const std::string& name) { return read_strategy(name, &complaint); });
+    if (right || pe.process.rank() == 0) read_names(where_from());  // one complaint, not one a process
+  });
+}
 
 void take_options(char** argv) {
   Options& o = the_options;
   char* text;
+  if (argv[0] && argv[1] && std::string(argv[1]) == host_option && argv[2]) run_plugin_host(argv[2]);
   while (CmiGetArgString(argv, "+balancer", &text)) {
     if (std::string(text) == "help") list_strategies();
-    o.sequence.push_back(wanted(text, "the command line"));
+    o.names.push_back(text);
   }
-  if (o.sequence.empty() && linked) o.sequence.push_back(*linked);
+  if (!o.names.empty()) linked.clear();
+  if (!linked.empty()) o.names.push_back(linked);
+  char* tree_file = nullptr;
+  CmiGetArgString(argv, "+TreeLBFile", &tree_file);
+  if (std::find(o.names.begin(), o.names.end(), "TreeLB") != o.names.end()) take_tree_file(tree_file);
+  if (class_balancers().empty()) read_names(where_from());
   if (CmiGetArgString(argv, "+LBRecord", &text)) o.record = text;
   if (CmiGetArgString(argv, "+LBModel", &text)) o.model = wanted_model(text);
   CmiGetArgInt(argv, "+LBDebug", &o.debug);
@@ -79,13 +121,15 @@ void take_options(char** argv) {
   const bool no_background = CmiGetArgFlag(argv, "+LBNoBackground");
   o.object_only = CmiGetArgFlag(argv, "+LBObjOnly") || no_background;
   o.test_speed = CmiGetArgFlag(argv, "+LBTestPESpeed");
+  o.count_messages = CmiGetArgFlag(argv, "+LBCommOn");
+  tell_balancers(o);
   // Asked for what always holds here: every element resumes after all have arrived; PEs count as equal unless tested.
   for (const char* name : {"+LBSyncResume", "+LBSameCpus", "+LBCommOff"}) CmiGetArgFlag(argv, name);
-  for (const char* name : {"+LBCommOn", "+LBUseCpuTime", "+LBPrintSummary", "+LBShowDecisions", "+LBLoop", "+MetaLB"})
+  for (const char* name : {"+LBUseCpuTime", "+LBPrintSummary", "+LBShowDecisions", "+LBLoop", "+MetaLB"})
     if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
   double seconds;
   if (CmiGetArgDouble(argv, "+LBPeriod", &seconds)) log::note("+LBPeriod has no effect: balancing happens at AtSync");
-  for (const char* name : {"+LBTopo", "+TreeLBFile", "+LBVersion", "+LBAlpha", "+LBBeta"})
+  for (const char* name : {"+LBTopo", "+LBVersion", "+LBAlpha", "+LBBeta"})
     if (CmiGetArgString(argv, name, &text)) log::note(std::string(name) + " has no effect");
 }
 

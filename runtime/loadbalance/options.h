@@ -5,10 +5,15 @@
 
 #include "runtime/loadbalance/load_model.h"
 
+namespace periapt {
+class Pe;
+}
+
 namespace periapt::loadbalance {
 
 struct Options {
   std::vector<Strategy> sequence;  // +balancer: one step each, the last one from then on
+  std::vector<std::string> names;  // the same as it was written, until resolve() has made `sequence` of it
   std::string record;              // +LBRecord: a file that gets the database of each step, a line each
   std::optional<LoadModel> model;  // +LBModel: what loads strategies see; none: as measured
   int debug = 0;                   // +LBDebug: 1 a line a step, 2 the load of each PE too
@@ -17,6 +22,7 @@ struct Options {
   bool off = false;                // +LBOff: nothing is measured or moved
   bool object_only = false;        // +LBObjOnly, +LBNoBackground: as if nothing else ran
   bool test_speed = false;         // +LBTestPESpeed: PEs are timed, not taken to be equal
+  bool count_messages = false;     // +LBCommOn: for balancers of the program's own
 
   // Null: AtSync is a barrier.
   const Strategy* strategy(std::uint32_t step) const;
@@ -26,6 +32,8 @@ struct Options {
 const Options& options();
 // Removes the options from argv.
 void take_options(char** argv);
+// Once the program's initnode functions have registered its balancers. On every PE.
+void resolve(const Pe& pe);
 // Where the command line names no balancer: the one that the program was linked with, as +balancer would name it.
 void set_default_strategy(const char* text);
 

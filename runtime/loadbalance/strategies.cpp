@@ -1,10 +1,13 @@
 // The table of strategies, and how a person's choice of one is read.
 #include <charconv>
 #include <cmath>
+#include <deque>
+#include <exception>
 #include <sstream>
 
 #include "base/nearest.h"
 #include "runtime/loadbalance/model.h"
+#include "runtime/loadbalance/plugin/plugin.h"
 #include "runtime/loadbalance/strategy.h"
 
 namespace periapt::loadbalance {
@@ -22,7 +25,23 @@ const std::vector<StrategyInfo>& strategies() {
   return list;
 }
 
+namespace {
+std::deque<StrategyInfo>& added() {
+  static std::deque<StrategyInfo> list;
+  return list;
+}
+}  // namespace
+
+const StrategyInfo* add_strategy(StrategyInfo info) { return &added().emplace_back(std::move(info)); }
+
+const char* keep_text(const std::string& text) {
+  static std::deque<std::string> kept;
+  return kept.emplace_back(text).c_str();
+}
+
 const StrategyInfo* find_strategy(std::string_view name) {
+  for (const StrategyInfo& s : added())  // first: a program's own balancer may have the name of one of ours
+    if (name == s.name || name == s.classic) return &s;
   for (const StrategyInfo& s : strategies())
     if (name == s.name || name == s.classic) return &s;
   return nullptr;
@@ -42,7 +61,14 @@ double StrategyOptions::operator[](std::string_view name) const { return const_c
 std::string Strategy::answer(const LoadDatabase& database, Assignment* assignment) const {
   *assignment = present(database);
   if (std::string wrong = check_database(database); !wrong.empty()) return wrong;
-  Assignment found = solve(database);
+  Assignment found;
+  try {
+    found = solve(database);
+  } catch (const PluginFailure& failure) {
+    return failure.what();
+  } catch (const std::exception& e) {
+    return std::string(info->name) + " has thrown an exception: " + e.what();
+  }
   std::string wrong = check_assignment(database, found);
   if (wrong.empty()) *assignment = std::move(found);
   return wrong.empty() ? wrong : "what " + std::string(info->name) + " says cannot be carried out: " + wrong;
@@ -60,6 +86,7 @@ std::string number(double value) {
 Complaint no_such_strategy(const std::string& name) {
   std::vector<std::string_view> known;
   for (const StrategyInfo& s : strategies()) known.insert(known.end(), {s.name, s.classic});
+  for (const StrategyInfo& s : added()) known.push_back(s.name);
   return {"there is no balancer called " + name, "", "did you mean " + nearest(name, known) + "?",
           "+balancer help lists them"};
 }
@@ -114,6 +141,10 @@ bool read_options(const std::string& text, const OptionOwner& owner, StrategyOpt
 std::optional<Strategy> read_strategy(const std::string& text, Complaint* complaint) {
   const std::string name = text.substr(0, text.find(':'));
   const StrategyInfo* info = find_strategy(name);
+  if (!info && names_plugin(name)) {
+    info = add_plugin(name, complaint);
+    if (!info) return std::nullopt;
+  }
   if (!info) {
     *complaint = no_such_strategy(name);
     return std::nullopt;

@@ -2,6 +2,7 @@
 // state, no runtime, no clock; chance comes from the step's number. A new one is a .cpp in strategies/, which describes
 // it in a StrategyInfo, and one line in strategies/list.inc.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,7 +44,8 @@ struct OptionOwner {
 // Reads "NAME:option=value,..." into *values. False, and a complaint, when something is wrong with it.
 bool read_options(const std::string& text, const OptionOwner& owner, StrategyOptions& values, Complaint* complaint);
 
-using Solve = Assignment (*)(const LoadDatabase&, const StrategyOptions&);
+// A plain function, but for balancers that come with the program or as plug-ins.
+using Solve = std::function<Assignment(const LoadDatabase&, const StrategyOptions&)>;
 
 struct StrategyInfo {
   const char* name;     // "GreedyRefine"
@@ -54,6 +56,10 @@ struct StrategyInfo {
   bool communication = false;  // wants LoadDatabase::communication, which is recorded for this strategy alone
   // Why it cannot run on this machine; empty when it can. Null: it runs everywhere.
   std::string (*missing)() = nullptr;
+  // --- of balancers written for Charm++ (runtime/loadbalance/classic) ---
+  std::function<bool(std::uint32_t step)> wants = {};  // null: it decides at every step
+  int group = 0;                                       // its members on the PEs; 0: it has none
+  bool distributed = false;                            // they agree by messages, and solve() is not called
 };
 
 // A strategy with values for its options.
@@ -70,6 +76,10 @@ struct Strategy {
 
 // In the order of list.inc.
 const std::vector<StrategyInfo>& strategies();
+// One that is not in that list, for this process. Its name must be new.
+const StrategyInfo* add_strategy(StrategyInfo info);
+// The same text, as long as the process lives.
+const char* keep_text(const std::string& text);
 // By either name; null when there is none.
 const StrategyInfo* find_strategy(std::string_view name);
 // What a person writes, "GreedyRefine:tolerance=1.05" with commas between several options; or what is wrong with it, in

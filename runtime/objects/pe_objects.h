@@ -113,8 +113,11 @@ class PeObjects {
     for (std::size_t i = 0; i < groups_.size(); ++i)
       if (groups_[i].object) visit(static_cast<int>(i), groups_[i]);
     for (auto& [number, record] : far_groups_)
-      if (record.object) visit(number, record);
+      if (record.object && number > own_groups) visit(number, record);
   }
+  // Groups of the runtime's own, made on every PE at each start without a message, have numbers from this one down. No
+  // visit sees them, so they are in no checkpoint.
+  static constexpr int own_groups = -(1 << 30);
   CkGroupID new_group_id();
   int groups_made() const { return group_serial_; }  // groups, node groups and arrays that this PE has made
   // Runs the constructor `ep` here. `message` holds its arguments.
@@ -217,13 +220,6 @@ void free_object(void* object);
 void* base_object(int type, int ep, void* object);
 inline void* object_for_entry(int type, int ep, void* object) {
   return bases_have_offsets ? base_object(type, ep, object) : object;
-}
-
-// Opens an inline call to an object on `to`; counted as created.
-inline OpenCall open_call_to(Pe& pe, int to, std::uint64_t meta, std::uint64_t element) {
-  host::Slot* slot;
-  void* arguments = pe.reserve(to, meta, element, slot, Pe::Counting::yes);
-  return {arguments, slot, meta, to};
 }
 
 // Tells observers of a call or message to a chare or a member of a group.

@@ -78,8 +78,7 @@ Pe::Pe(Process& process, int index)
       port(process.layer().port(index)),
       threads({.stack_bytes = thread_stack_bytes, .pe = index}),
       random_state(0x9E3779B97F4A7C15u * (index + 1)),
-      has_net_(process.layer().has_net()),
-      looks_outside_(has_net_),
+      looks_outside_(port.far() != nullptr),
       simulated_(process.is_simulated()) {
   scheduler::ThreadHooks hooks;
   hooks.context = this;
@@ -95,12 +94,13 @@ Pe::~Pe() = default;
 
 // --- sending ---------------------------------------------------------------------------------------------------------
 
-void Pe::commit_spare(int to, std::uint64_t meta) {
-  if (port.is_far(to)) {
-    if (aggregator && aggregator->take(to, meta, spare_.body)) return;
-    return port.send_far_line(to, meta, spare_.body, body_bytes(meta));
-  }
-  port.park(to, meta, spare_.body);
+void OpenCall::commit() const {
+  Pe& pe = *Pe::current();
+  if (slot != &pe.spare_) [[likely]]
+    return pe.port.publish(to, static_cast<host::Slot*>(slot), meta);
+  if (!pe.port.is_far(to)) return pe.port.park(to, meta, &pe.spare_.element);
+  if (pe.aggregator && pe.aggregator->take(to, meta, &pe.spare_.element)) return;
+  pe.port.far()->send_line(pe.port, to, &pe.spare_, sizeof meta + body_bytes(meta));
 }
 
 void Pe::send(int to, Message&& message) {
@@ -111,15 +111,14 @@ void Pe::send(int to, Message&& message) {
   // All PEs of a simulated machine are far; what goes to one of the same host stays as it is.
   if (for_other_host && (!simulated_ || process.layer().route(to) == machine::Route::other_host))
     message = for_other_host(std::move(message));
-  port.send_far(to, message_meta, message.release());
+  port.far()->send(port, to, message_meta, message.release());
 }
 
 void Pe::send_small(int to, Message&& message) {
   const Envelope& e = *message.envelope();
   const std::uint64_t meta = small_meta(e.entry, e.collection, static_cast<unsigned>(e.size));
-  host::Slot* slot;
-  auto* small = static_cast<SmallMessage*>(
-      reserve(to, meta, e.element, slot, e.flags & envelope_counted ? Counting::yes : Counting::no));
+  const OpenCall call = reserve(to, meta, e.element, e.flags & envelope_counted ? Counting::yes : Counting::no);
+  auto* small = static_cast<SmallMessage*>(call.arguments);
   small->reference = e.reference;
   small->source = e.source;
   small->extra = e.extra;
@@ -127,7 +126,7 @@ void Pe::send_small(int to, Message&& message) {
   small->target = e.target;
   small->flags = e.flags;
   std::memcpy(small->payload, message.payload(), e.size);
-  commit(to, meta, slot);
+  call.commit();
   message = Message();
 }
 
@@ -324,7 +323,7 @@ bool Pe::look_outside() {
   const auto deliver = [](void* context, std::uint64_t meta, const void* body) {
     static_cast<Pe*>(context)->accept_line(meta, body, false);
   };
-  const bool moved = has_net_ && process.layer().progress_net(index, deliver, this);
+  const bool moved = port.far() != nullptr && port.far()->progress(port, deliver, this);
   if (transfers_ == 0) [[likely]]
     return moved;
   const int ended = process.layer().one_sided().poll(index);
@@ -334,7 +333,7 @@ bool Pe::look_outside() {
 
 void Pe::count_transfers(int change) {
   transfers_ += change;
-  looks_outside_ = has_net_ || transfers_ != 0;
+  looks_outside_ = port.far() != nullptr || transfers_ != 0;
 }
 
 machine::TransferStatus Pe::get(void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,

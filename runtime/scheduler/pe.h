@@ -1,8 +1,8 @@
 // A PE: one scheduler. Everything per-PE is a member of it or of what hangs on it; nothing here is shared with another
 // thread except through the port (machine/) and the few fields said to be.
 //
-// The way of a message: send_*() writes it into the target's inbox ring or into our own queue; step() polls the inbox
-// into the queues, takes the most urgent piece of work and hands it to the dispatcher (runtime/entry).
+// The way of a message: reserve() or send_*() writes it into the target's inbox ring or into our own queue; step()
+// polls the inbox into the queues, takes the most urgent piece of work and hands it to the dispatcher (runtime/entry).
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "runtime/scheduler/conditions.h"
 #include "runtime/scheduler/fifo.h"
 #include "runtime/scheduler/observer.h"
+#include "runtime/scheduler/open_call.h"
 #include "runtime/scheduler/priority_queue.h"
 #include "runtime/scheduler/ult.h"
 #include "runtime/scheduler/work.h"
@@ -66,36 +67,31 @@ class alignas(platform::kCacheLine) Pe {
   std::uint64_t random_state;
 
   // --- sending -----------------------------------------------------------------------------------------------------
-  // A call in two steps. reserve() says where up to inline_arguments_max bytes of arguments are to be written: in our
-  // own queue, in the ring of a PE of this host, or in a spare line for one of another host or with a full ring.
-  // commit() sends it; nothing else may be sent in between. `slot`: null for our own queue, where nothing is left to
-  // do.
+  // A call in two steps: room for up to inline_arguments_max bytes of arguments; OpenCall::commit() sends it. The room
+  // is in our own queue, in the ring of a PE of this host, or in a spare line for one of another host or with a full
+  // ring.
   enum class Counting : bool { no, yes };  // as created
-  void* reserve(int to, std::uint64_t meta, std::uint64_t element, host::Slot*& slot, Counting counting) {
+  OpenCall reserve(int to, std::uint64_t meta, std::uint64_t element, Counting counting) {
     created += static_cast<unsigned>(counting);
     if (to == index) {
-      slot = nullptr;
       Work& work = fifo_.push_back();
       work.meta = meta;
       work.element = element;
-      return work.arguments;
+      return {work.arguments, nullptr, meta, to};
     }
-    slot = port.claim(to);
-    if (!slot) [[unlikely]]
-      slot = &spare_;
-    std::memcpy(slot->body, &element, sizeof element);
-    return slot->body + sizeof element;
-  }
-  void commit(int to, std::uint64_t meta, host::Slot* slot) {
-    if (slot == &spare_) [[unlikely]]
-      return commit_spare(to, meta);
-    port.publish(to, slot, meta);
+    if (host::Slot* const slot = port.claim(to)) [[likely]] {
+      std::memcpy(slot->body, &element, sizeof element);
+      return {slot->body + sizeof element, slot, meta, to};
+    }
+    spare_.meta = meta;
+    spare_.element = element;
+    return {spare_.arguments, &spare_, meta, to};
   }
   // The same in one step: `arguments` points to inline_arguments_max readable bytes of which length (in meta) count.
   void send_call(int to, std::uint64_t meta, std::uint64_t element, const void* arguments, Counting counting) {
-    host::Slot* slot;
-    std::memcpy(reserve(to, meta, element, slot, counting), arguments, inline_arguments_max);
-    if (slot) commit(to, meta, slot);
+    const OpenCall call = reserve(to, meta, element, counting);
+    std::memcpy(call.arguments, arguments, inline_arguments_max);
+    if (call.slot) call.commit();
   }
   void send(int pe, Message&& message);
   // A message that is not sent yet, but will be, or put into a queue: it counts as sent.
@@ -205,6 +201,7 @@ class alignas(platform::kCacheLine) Pe {
   void notify_end();
 
  private:
+  friend struct OpenCall;
   // Takes what has arrived. With nothing queued, calls are run right away when `run_calls`, else all is queued.
   int accept(bool run_calls);
   // What goes on when a thread stops: the next piece of work, when that is a thread and nothing is more urgent. That
@@ -217,7 +214,6 @@ class alignas(platform::kCacheLine) Pe {
   bool accept_line(std::uint64_t meta, const void* body, bool run_calls);
   bool accept_other_line(std::uint64_t meta, const void* body, bool run_calls);
   void accept_message(Message&& message);
-  void commit_spare(int to, std::uint64_t meta);
   Message unfold(std::uint64_t meta, const void* body);
   bool take(Work& work);
   void execute(Work& work);
@@ -231,22 +227,21 @@ class alignas(platform::kCacheLine) Pe {
   void trim(std::uint64_t now_ns);
   // Between two looks of an idle PE; one at the network is a pause by itself.
   void relax() const {
-    if (!has_net_) Port::relax();
+    if (port.far() == nullptr) Port::relax();
   }
   void begin_idle();
   void end_idle();
 
   static thread_local Pe* current_ __attribute__((tls_model("initial-exec")));
 
-  host::Slot spare_;  // of a call between reserve() and commit(), where no ring has room
-  Fifo fifo_;         // no priority, in order of arrival
-  Fifo urgent_;       // expedited
+  Work spare_;   // of an open call, where no ring has room
+  Fifo fifo_;    // no priority, in order of arrival
+  Fifo urgent_;  // expedited
   scheduler::PriorityQueue<Work> by_priority_;
   std::uint32_t watch_ = 0;
   bool stop_requested_ = false;
   bool is_idle_ = false;
-  const bool has_net_;    // there are other hosts
-  bool looks_outside_;    // there are, or transfers are under way
+  bool looks_outside_;    // there are other hosts, or transfers are under way
   const bool simulated_;  // so are all, in this process
   std::uint32_t rounds_ = 0;
   int transfers_ = 0;  // begun here, and their end not told

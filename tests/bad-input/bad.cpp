@@ -22,17 +22,20 @@
 
 // What no PE sends goes to one of another host.
 void forge(const std::string& mistake) {
-  periapt::Pe& pe = *periapt::Pe::current();
-  const int to = (pe.index + 2) % CkNumPes();
-  std::byte body[56] = {};
-  if (mistake == "forged address") pe.port.send_far_line(to, periapt::message_meta, body, 8);
-  if (mistake == "forged length") pe.port.send_far_line(to, periapt::call_meta(1, 0, 48), body, 8);
+  periapt::host::Port& port = periapt::Pe::current()->port;
+  const int to = (CkMyPe() + 2) % CkNumPes();
+  const auto send_line = [&](std::uint64_t meta) {
+    const std::uint64_t line[] = {meta, 0};
+    port.far()->send_line(port, to, line, sizeof line);
+  };
+  if (mistake == "forged address") send_line(periapt::message_meta);
+  if (mistake == "forged length") send_line(periapt::call_meta(1, 0, 48));
   if (mistake == "forged root") {
     periapt::Message message = periapt::Message::make(0);
     message->target = periapt::Target::group;
     message->flags = periapt::envelope_tree;
     message->source = 1 << 20;
-    pe.port.send_far(to, periapt::message_meta, message.release());
+    port.far()->send(port, to, periapt::message_meta, message.release());
   }
 }
 

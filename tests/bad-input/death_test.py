@@ -122,7 +122,8 @@ def names_the_dead(way, name, text, victim):
         return True
     if way.name.startswith("hydra") and re.search(r"PID \d+ RUNNING AT .*\n.*EXIT CODE: 9|proxy.*\(Broken pipe\)", text):
         return True
-    if GIVES_UP in way.name:
+    # Slurm's PMIx plug-in sometimes sees the death itself and has the others killed, before they give up.
+    if GIVES_UP in way.name and len(re.findall(r"task \d+: Killed", text)) < 2:
         return f"the launcher has not answered for {LIMIT} s" in text
     how = r"(?:signal 9|[Kk]illed|cannot be reached|has gone|left)"
     return re.search(rf"(?:process|rank|task) {victim}\b[^\n]*{how}", text)

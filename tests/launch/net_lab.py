@@ -73,11 +73,13 @@ class Lab(launchers.Lab):
         return ["ip", "netns", "exec", self.spaces[i], "unshare", "-u", "sh", "-c", f"hostname {self.names[i]}; exec {command}"]
 
     def charmrun(self, words, hosts=None, key="user_key"):
-        """The command that runs charmrun on the first host: options and program `words`, over ssh between `hosts` (all)."""
+        """The command that runs charmrun on the first host: options and program `words`, over ssh between `hosts` (all).
+        Logins may take as long as they need on a busy machine, unless the words say otherwise."""
         with tempfile.NamedTemporaryFile("w", encoding="ascii", dir=self.folder, prefix="hosts-", delete=False) as file:
             file.write("".join(f"host {name}\n" for name in hosts or self.names))
         charmrun = os.path.join(os.environ["PERIAPT_BIN"], "charmrun")
-        return self.inside(0, f"{charmrun} ++nodelist {file.name} ++remote-shell '{self.ssh(key)}' {words}")
+        return self.inside(0, f"{charmrun} ++nodelist {file.name} ++remote-shell '{self.ssh(key)}'"
+                           f"{'' if '++timeout' in words else ' ++timeout 600'} {words}")
 
     def ssh(self, key="user_key"):
         return f"ssh -F {self.path('ssh-' + key)}"

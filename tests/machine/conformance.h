@@ -38,6 +38,7 @@ struct Subject {
   std::map<std::string, std::string> options = {};
   bool checks_secret = true;  ///< false: no connection is made (memory that only the job has), so none can be refused
   bool outlives_peer = true;  ///< false: peers of one process only, so none dies alone
+  bool beyond_4_gib = true;   ///< false: nothing but the address differs from another subject, which shows it
   int many = 32;              ///< workers in the tests with many
 };
 std::ostream& operator<<(std::ostream& out, const Subject& subject);

@@ -73,8 +73,9 @@ struct Arrivals {
   Arrivals(MachineLayer& the_layer, int the_pe)
       : layer(the_layer), pe(the_pe), next(static_cast<std::size_t>(the_layer.pes())) {}
   bool poll() {
-    return layer.progress_net(
-        pe,
+    host::Port& port = layer.port(pe);
+    return port.far()->progress(
+        port,
         [](void* self, std::uint64_t, const void* body) {
           void* block;
           std::memcpy(&block, body, sizeof block);
@@ -229,6 +230,48 @@ TEST_F(NetWorkers, WhoSendsManyMessagesWithoutLookingForWorkGetsThemThrough) {
   }));
 }
 
+// Both do, so each takes in what the other has sent while it sends itself: that waits, and comes before what is
+// younger.
+TEST_F(NetWorkers, WhatComesWhileAPeSendsIsDeliveredLaterInItsOrder) {
+  expect_good(run({"+p2", "+ppn", "1", "+transports", "tcp"}, [&](MachineLayer& layer) {
+    constexpr int kMessages = 60'000;
+    const int pe = layer.first_pe();
+    Arrivals arrivals(layer, pe);
+    for (int number = 0; number < kMessages; ++number) {
+      send(layer, pe, 1 - pe, number, 64);
+      if (number % 2000 == 0) arrivals.poll();  // more than fit the window
+    }
+    while (arrivals.count < kMessages) arrivals.poll();
+    board_->done.fetch_add(1);
+    while (board_->done.load() < 2) arrivals.poll();
+    return arrivals.wrong;
+  }));
+}
+
+// As a PE does that passes a broadcast on: what it sends goes out, though its worker is in use, by itself.
+TEST_F(NetWorkers, WhatIsDeliveredMayBeAnsweredAtOnce) {
+  expect_good(run({"+p2", "+ppn", "1", "+transports", "tcp"}, [&](MachineLayer& layer) {
+    constexpr int kRounds = 1000;
+    struct Answering {
+      MachineLayer& layer;
+      int pe, rounds = 0;
+    } mine{layer, layer.first_pe()};
+    const auto answer = [](void* context, std::uint64_t, const void* body) {
+      auto& me = *static_cast<Answering*>(context);
+      void* block;
+      std::memcpy(&block, body, sizeof block);
+      me.layer.heap(me.pe).release(block);
+      if (++me.rounds < kRounds || me.pe == 1) send(me.layer, me.pe, 1 - me.pe, me.rounds, 64);
+    };
+    host::Port& port = layer.port(mine.pe);
+    if (mine.pe == 0) send(layer, 0, 1, 0, 64);
+    while (mine.rounds < kRounds) port.far()->progress(port, answer, &mine);
+    board_->done.fetch_add(1);
+    while (board_->done.load() < 2) port.far()->progress(port, answer, &mine);
+    return 0;
+  }));
+}
+
 // Messages that another build, or damaged memory, would send. A reader of more than has come would find memory of its
 // heap that happens to make sense: zeros behind the four bytes that say "four".
 struct Damage {
@@ -263,6 +306,12 @@ INSTANTIATE_TEST_SUITE_P(Lengths, Damaged,
                                            Damage{64, 63, "it says that it has another length"},
                                            Damage{70'000, ~std::size_t{0}, "it says that it has another length"}));
 
+// From PE 0 to PE 1: 8 bytes behind its meta.
+void send_line(MachineLayer& layer, std::uint64_t meta) {
+  const std::uint64_t line[] = {meta, 0};
+  layer.port(0).far()->send_line(layer.port(0), 1, line, sizeof line);
+}
+
 // What a line says of itself the runtime knows; here, one may say whatever is even.
 class Forged : public NetWorkers, public ::testing::WithParamInterface<bool> {};
 
@@ -274,15 +323,15 @@ TEST_P(Forged, ALineThatSaysWhatCannotBeEndsTheRunWithASentence) {
                            .wrong_line = [](std::uint64_t meta, std::span<const std::byte>) {
                              return meta % 2 == 0 ? nullptr : "it says something odd";
                            }});
-    const std::byte body[56] = {};
     if (layer.first_pe() == 0) {
-      layer.port(0).send_far_line(1, 4, body, 8);
+      send_line(layer, 4);
       if (!driver_is_receiver) send(layer, 0, 1, 0, 300'000);  // the line waits behind it, in a block
-      layer.port(0).send_far_line(1, 7, body, 8);
+      send_line(layer, 7);
     }
+    host::Port& port = layer.port(layer.first_pe());
     while (board_->stop.load() == 0)
-      layer.progress_net(
-          layer.first_pe(), [](void*, std::uint64_t, const void*) {}, nullptr);
+      port.far()->progress(
+          port, [](void*, std::uint64_t, const void*) {}, nullptr);
     return 0;
   });
   EXPECT_EQ(job.status, 1);

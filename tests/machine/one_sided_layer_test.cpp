@@ -42,7 +42,7 @@ class Driver {
     const auto deliver = [](void* self, std::uint64_t meta, const void* body) {
       static_cast<Driver*>(self)->arrived(meta, body);
     };
-    if (layer_.has_net()) layer_.progress_net(pe_, deliver, this);
+    if (layer_.has_net()) layer_.port(pe_).far()->progress(layer_.port(pe_), deliver, this);
     access().poll(pe_);
   }
   void wait(const Told& told) {

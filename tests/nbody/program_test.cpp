@@ -108,7 +108,7 @@ TEST_P(NbodyOn, AFolderThatIsNotThereEndsTheRunWithAMessage) {
 
 INSTANTIATE_TEST_SUITE_P(Layouts, NbodyOn,
                          testing::Values("+p1", "+p2", "+p4 +ppn 2", "+p3 +ppn 1", "+p7", "+sim nodes=16",
-                                         "+sim nodes=16,ppn=4,topology=torus:4x4,cost=1us,loss=0.05,reorder=0.1"),
+                                         "+sim nodes=8,ppn=4,topology=torus:4x2,cost=1us,loss=0.05,reorder=0.1"),
                          [](const auto& layout) { return "Layout" + std::to_string(layout.index); });
 
 TEST_F(NbodyProgram, PicturesShowWhatThoseOfTheSerialProgramShow) {

@@ -20,13 +20,14 @@ FLOORS = {
     "machine/ucx-like": ["base"],
     "machine/shm": ["machine/host", "machine/ucx-like"],
     "machine/tcp": ["machine/ucx-like"],
-    # verbs meets its peers over a link of the TCP transport, by the contract alone.
+    # verbs and ofi meet their peers over a link of the TCP transport, by the contract alone.
     "machine/verbs": ["machine/tcp"],
+    "machine/ofi": ["machine/tcp"],
     "machine/gpu": ["machine/ucx-like"],
     "machine/sim": ["machine/ucx-like"],
     "machine/transport-template": ["machine/ucx-like"],
     "machine/bootstrap": ["base"],
-    "machine/layer": ["machine/host", "machine/shm", "machine/tcp", "machine/verbs", "machine/gpu", "machine/sim", "machine/bootstrap"],
+    "machine/layer": ["machine/host", "machine/shm", "machine/tcp", "machine/verbs", "machine/ofi", "machine/gpu", "machine/sim", "machine/bootstrap"],
     # libucp's functions over the engine: a library of its own, that nothing of ours uses.
     "machine/c-face": ["machine/layer"],
     # floor 2. pup stands alone.

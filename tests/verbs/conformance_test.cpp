@@ -37,6 +37,7 @@ const periapt::ucx::TransportFactory shuffled = {
 
 }  // namespace
 
-PERIAPT_CONFORMS(Plain, (periapt::conformance::Subject{.factory = &plain, .options = {{"+net-devices", "127.0.0.1"}}}));
-PERIAPT_CONFORMS(Shuffled,
-                 (periapt::conformance::Subject{.factory = &shuffled, .options = {{"+net-devices", "127.0.0.1"}}}));
+PERIAPT_CONFORMS(Plain, (periapt::conformance::Subject{
+                            .factory = &plain, .options = {{"+net-devices", "127.0.0.1"}}, .many = 16}));
+PERIAPT_CONFORMS(Shuffled, (periapt::conformance::Subject{
+                               .factory = &shuffled, .options = {{"+net-devices", "127.0.0.1"}}, .many = 16}));

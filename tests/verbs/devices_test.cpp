@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "machine/ucx-like/range_key.h"
+
 namespace periapt::verbs {
 namespace {
 
@@ -102,14 +104,14 @@ TEST(VerbsDevices, ALimitOfLockedMemoryIsNamedWithItsNumberAndTheCommand) {
   rlimit small = before;
   small.rlim_cur = 64 << 10;
   ASSERT_EQ(::setrlimit(RLIMIT_MEMLOCK, &small), 0);
-  const std::string fault = registration_fault(3 << 20, ENOMEM);
+  const std::string fault = ucx::registration_fault(3 << 20, ENOMEM);
   ::setrlimit(RLIMIT_MEMLOCK, &before);
   EXPECT_EQ(
       fault.find("3145728 bytes of memory can't be registered: Cannot allocate memory; the limit of locked memory "
                  "of this process is 65536 bytes, and is lifted by: ulimit -l unlimited"),
       0u)
       << fault;
-  EXPECT_EQ(registration_fault(4096, EFAULT), "4096 bytes of memory can't be registered: Bad address");
+  EXPECT_EQ(ucx::registration_fault(4096, EFAULT), "4096 bytes of memory can't be registered: Bad address");
 }
 
 TEST(VerbsDevices, NumbersOfOptionsAreChecked) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "runtime/loadbalance/load_model.h"
+#include "runtime/loadbalance/plugin/plugin.h"
 #include "tools/lb-lab/lbaf.h"
 #include "tools/lb-lab/memory.h"
 #include "tools/lb-lab/optimum.h"
@@ -33,7 +34,8 @@ void usage() {
       "       lb-lab --lbaf STEM ...           reads STEM.0.json, STEM.1.json ... as vt and LBAF write them\n"
       "       lb-lab --problem KIND[:option=value,...] ...\n"
       "FILE: written by a program that runs with +LBRecord FILE; - is the standard input. Without names of strategies\n"
-      "all are tried. Messages and bytes are those between objects on different PEs.\n\n"
+      "all are tried; a file of yours with a balancer, ./mine.so or mine.py, is one too. Messages and bytes are those "
+      "between objects on different PEs.\n\n"
       "  --follow          objects stay where a strategy has put them, and its next step begins there\n"
       "  --model MODEL     strategies see what the load model expects from the steps before, not what was measured\n"
       "  --json FILE, --csv FILE, --html FILE   the results; - is the standard output, without the table\n"
@@ -232,6 +234,7 @@ class Lab {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 3 && argv[1] == std::string(host_option)) run_plugin_host(argv[2]);
   if (argc < 2 || argv[1] == std::string("--help")) {
     usage();
     return argc < 2;

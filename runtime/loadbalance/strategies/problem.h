@@ -17,6 +17,7 @@ struct Problem {
       loads.push_back(database.pes[pe].background);
       if (database.pes[pe].available) available.push_back(static_cast<int>(pe));
     }
+    movable.reserve(database.objects.size());
     for (std::size_t i = 0; i < database.objects.size(); ++i) {
       const ObjectLoad& object = database.objects[i];
       if (object.migratable && !available.empty())

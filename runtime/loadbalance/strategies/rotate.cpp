@@ -6,10 +6,13 @@ namespace periapt::loadbalance {
 namespace {
 Assignment one_further(const LoadDatabase& database, const StrategyOptions&) {
   Problem problem(database, Problem::Order::as_recorded);
-  for (std::size_t i : problem.movable) {
-    auto next = std::upper_bound(problem.available.begin(), problem.available.end(), problem.from(i));
-    problem.assignment[i] = next == problem.available.end() ? problem.available.front() : *next;
+  std::vector<int> next(database.pes.size());  // by PE
+  for (std::size_t pe = 0; pe < next.size(); ++pe) {
+    auto further = std::upper_bound(problem.available.begin(), problem.available.end(), static_cast<int>(pe));
+    if (!problem.available.empty())
+      next[pe] = further == problem.available.end() ? problem.available.front() : *further;
   }
+  for (std::size_t i : problem.movable) problem.assignment[i] = next[problem.from(i)];
   return problem.assignment;
 }
 }  // namespace

@@ -2,6 +2,7 @@
 // by dual recursive bipartitioning of process and architecture graphs", HPCN 1996.) The library is opened when it is
 // first needed.
 #include <cstdlib>
+#include <optional>
 
 #include "runtime/loadbalance/library.h"
 #include "runtime/loadbalance/partition.h"
@@ -11,6 +12,7 @@ namespace periapt::loadbalance {
 
 namespace {
 using Number = std::int32_t;  // of a library with indices of 32 bits
+struct Context;
 struct Graph;
 struct Arch;
 struct Strat;
@@ -39,6 +41,14 @@ struct Scotch {
   int (*graph_map)(Graph*, const Arch*, Strat*,
                    Number*) = library.find<int(Graph*, const Arch*, Strat*, Number*)>("SCOTCH_graphMap");
   std::string missing = library.missing();
+  // From version 7 on: its threads, whose number and order would change what it answers.
+  Context* (*context_alloc)() = library.find_if_there<Context*()>("SCOTCH_contextAlloc");
+  int (*context_init)(Context*) = library.find_if_there<int(Context*)>("SCOTCH_contextInit");
+  void (*context_exit)(Context*) = library.find_if_there<void(Context*)>("SCOTCH_contextExit");
+  int (*context_spawn)(Context*, int,
+                       const int*) = library.find_if_there<int(Context*, int, const int*)>("SCOTCH_contextThreadSpawn");
+  int (*context_bind)(Context*, const Graph*,
+                      Graph*) = library.find_if_there<int(Context*, const Graph*, Graph*)>("SCOTCH_contextBindGraph");
 
   Scotch() {
     if (missing.empty() && size_of_number() != sizeof(Number)) missing = "libscotch is built for indices of 64 bits";
@@ -62,6 +72,26 @@ struct Held {
   void (*end)(T*);
 };
 
+// Graphs that are worked on by this thread alone, so that equal questions get equal answers.
+class OneThread {
+ public:
+  explicit OneThread(Scotch& scotch) : scotch_(scotch) {
+    if (!scotch.context_bind) return;
+    context_.emplace(scotch.context_alloc, scotch.context_init, scotch.context_exit);
+    graph_.emplace(scotch.graph_alloc, scotch.graph_init, scotch.graph_exit);
+    scotch.context_spawn(context_->thing, 1, nullptr);
+  }
+  Graph* use(Graph* graph) const {
+    if (!graph_) return graph;
+    return scotch_.context_bind(context_->thing, graph, graph_->thing) == 0 ? graph_->thing : graph;
+  }
+
+ private:
+  Scotch& scotch_;
+  std::optional<Held<Context>> context_;
+  std::optional<Held<Graph>> graph_;  // another one in that context
+};
+
 Assignment cut_by_scotch(const LoadDatabase& database, const StrategyOptions& options) {
   Problem problem(database, Problem::Order::as_recorded);
   const auto parts = static_cast<Number>(problem.available.size());
@@ -76,6 +106,7 @@ Assignment cut_by_scotch(const LoadDatabase& database, const StrategyOptions& op
     shares.push_back(room > 0 ? 1 + static_cast<Number>(1e4 * parts * (capacity.work[pe] / room)) : 1);
 
   scotch.random_reset();
+  const OneThread one_thread(scotch);
   Held<Graph> held(scotch.graph_alloc, scotch.graph_init, scotch.graph_exit);
   Held<Arch> arch(scotch.arch_alloc, scotch.arch_init, scotch.arch_exit);
   Held<Strat> strat(scotch.strat_alloc, scotch.strat_init, scotch.strat_exit);
@@ -85,7 +116,7 @@ Assignment cut_by_scotch(const LoadDatabase& database, const StrategyOptions& op
                          static_cast<Number>(graph.to.size()), graph.to.data(), graph.bytes.data()) == 0 &&
       scotch.arch_weighted(arch.thing, parts, shares.data()) == 0 &&
       scotch.strat_build(strat.thing, 0, parts, options["tolerance"] - 1) == 0 &&
-      scotch.graph_map(held.thing, arch.thing, strat.thing, part.data()) == 0;
+      scotch.graph_map(one_thread.use(held.thing), arch.thing, strat.thing, part.data()) == 0;
   return mapped ? place_parts(problem, capacity, graph, part) : place_greedily(database);
 }
 }  // namespace

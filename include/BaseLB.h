@@ -1,0 +1,4 @@
+// BaseLB.h as balancers include it.
+#pragma once
+#include "charm++.h"
+#include "runtime/loadbalance/classic/base_lb.h"

@@ -1,0 +1,4 @@
+// Refiner.h as balancers include it.
+#pragma once
+#include "charm++.h"
+#include "runtime/loadbalance/classic/refiner.h"

@@ -1,0 +1,63 @@
+#include "machine/tcp/meeting.h"
+
+#include <utility>
+
+#include "machine/tcp/transport.h"
+#include "machine/ucx-like/context.h"
+
+namespace periapt::tcp {
+
+/// While all is quiet, it is looked at every so many calls of look().
+constexpr unsigned kLookEvery = 64;
+
+Meeting::~Meeting() = default;
+
+Status Meeting::open(const ucx::OpenRequest& request) {
+  ucx::OpenRequest asked = request;
+  asked.receiver = this;
+  std::string why;
+  for (const ucx::Device& device : factory.probe(asked)) {
+    if (!device.usable) {
+      why += "; " + ucx::describe(device);
+      continue;
+    }
+    auto opened = factory.open(device, asked);
+    if (!opened) return opened.status();
+    tcp_ = std::move(*opened);
+    return {};
+  }
+  return Status::failure("its workers meet over TCP, and no network interface can be used" + why);
+}
+
+void Meeting::leave(Seat& seat) {
+  seat.calls.clear();
+  if (seat.link == nullptr) return;
+  seat.link->user = nullptr;
+  tcp_->close(*std::exchange(seat.link, nullptr));
+  moved_ = true;
+}
+
+bool Meeting::say_all(Seat& seat) {
+  while (!seat.calls.empty() && seat.link != nullptr) {
+    const Seat::Call& call = seat.calls.front();
+    if (tcp_->send_inline(*seat.link, call.head, call.rest) != ucx::Accepted::done) return false;
+    seat.calls.pop_front();
+    moved_ = true;
+  }
+  return true;
+}
+
+bool Meeting::look(bool busy) {
+  if (!busy && !moved_ && ++looks_ % kLookEvery != 0) return false;
+  moved_ = false;
+  tcp_->progress();
+  return true;
+}
+
+void Meeting::link_lost(ucx::Link& link, const std::string& reason) {
+  void* user = std::exchange(link.user, nullptr);
+  tcp_->close(link);
+  guest_.left(user, reason);
+}
+
+}  // namespace periapt::tcp

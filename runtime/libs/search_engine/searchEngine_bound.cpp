@@ -1,0 +1,3 @@
+// See searchEngine_bound.ci.
+#include "searchEngine_bound.decl.h"
+#include "searchEngine_bound.def.h"

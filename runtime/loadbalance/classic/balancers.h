@@ -1,0 +1,23 @@
+// The balancers of a program's own, classes over CentralLB, DistBaseLB or HybridBaseLB, as strategies among others.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "runtime/loadbalance/database.h"
+
+namespace periapt {
+class Pe;
+}
+
+namespace periapt::loadbalance {
+
+void register_base_classes();
+// The classes of the program that are balancers. Which names they are registered under is known when its initnode
+// functions have run.
+std::vector<std::string> class_balancers();
+// Makes this PE's members of those that were asked for.
+void make_balancers(Pe& pe);
+// Lets this PE's member of a DistBaseLB decide; it answers by Balancer::decided().
+void begin_distributed(int group, const LoadDatabase& own);
+
+}  // namespace periapt::loadbalance

@@ -1,0 +1,40 @@
+// CentralLB: a balancer whose member on one PE gets the statistics of all. C++17: reached from CentralLB.h.
+#pragma once
+#include "runtime/loadbalance/classic/base_lb.h"
+
+PERIAPT_BALANCER_BASE(CentralLB, BaseLB)
+
+class CentralLB : public BaseLB {
+ public:
+  explicit CentralLB(const CkLBOptions& options) : BaseLB(options) { lbname = "CentralLB"; }
+  explicit CentralLB(CkMigrateMessage* m) : BaseLB(m) { lbname = "CentralLB"; }
+
+  // To be overridden: writes stats->to_proc.
+  virtual void work(LDStats* stats) {}
+  // Or this, for a balancer that makes its LBMigrateMsg itself.
+  virtual LBMigrateMsg* Strategy(LDStats* stats);
+  virtual LBMigrateMsg* Strategy(LDStats* stats, int pes) { return Strategy(stats); }
+  virtual LBMigrateMsg* createMigrateMsg(LDStats* stats);
+  LBMigrateMsg* callStrategy(LDStats* stats, int) { return Strategy(stats); }
+
+  bool impl_wants(int step) override { return QueryBalanceNow(step); }
+  std::vector<int> impl_solve(const periapt::loadbalance::LoadDatabase& database) override;
+
+ protected:
+  // False: nothing is decided at this step, and loads are counted on to the next.
+  virtual bool QueryBalanceNow(int step) { return true; }
+  virtual bool QueryDumpData() { return false; }
+};
+
+// What a PE has measured.
+class CLBStatsMsg {
+ public:
+  int from_pe = 0;
+  int pe_speed = 1;
+  LBRealType total_walltime = 0, idletime = 0, bg_walltime = 0;
+  std::vector<LDObjData> objData;
+  std::vector<LDCommData> commData;
+  CLBStatsMsg() = default;
+  CLBStatsMsg(int objects, int communication) : objData(objects), commData(communication) {}
+  void pup(PUP::er& p);
+};

@@ -1,0 +1,43 @@
+// See dist_base_lb.h.
+#include "runtime/loadbalance/classic/dist_base_lb.h"
+
+#include "runtime/loadbalance/balancer.h"
+#include "runtime/loadbalance/classic/statistics.h"
+#include "runtime/loadbalance/model.h"
+
+using periapt::loadbalance::Balancer;
+using periapt::loadbalance::LoadDatabase;
+
+std::vector<int> DistBaseLB::impl_solve(const LoadDatabase& database) {
+  return periapt::loadbalance::present(database);
+}
+
+void DistBaseLB::impl_begin(const LoadDatabase& own) {
+  // Objects name PEs of the whole machine; the statistics are of one.
+  LoadDatabase alone = own;
+  for (auto& object : alone.objects) object.pe = 0;
+  BaseLB::LDStats stats = periapt::loadbalance::statistics_of(alone);
+  const BaseLB::ProcStats& pe = stats.procs.front();
+  myStats = {};
+  myStats.from_pe = CkMyPe();
+  myStats.total_walltime = pe.total_walltime;
+  myStats.idletime = pe.idletime;
+  myStats.bg_walltime = pe.bg_walltime;
+  for (const LDObjData& object : stats.objData) myStats.obj_walltime += object.wallTime;
+  myStats.objData = std::move(stats.objData);
+  myStats.commData = std::move(stats.commData);
+  Strategy(&myStats);
+}
+
+void DistBaseLB::Strategy(const LDStats* const) { ProcessMigrationDecision(new (0, 0, 0, 0) LBMigrateMsg); }
+
+void DistBaseLB::ProcessMigrationDecision(LBMigrateMsg* message) {
+  std::vector<Balancer::Move> moves;
+  for (int i = 0; i < message->n_moves; ++i) {
+    const MigrateInfo& move = message->moves[i];
+    if (move.from_pe == CkMyPe() && move.to_pe != CkMyPe())
+      moves.push_back({move.obj.omID().id.idx, move.to_pe, move.obj.objID()});
+  }
+  delete message;
+  Balancer::of(*periapt::Pe::current()).decided(moves);
+}

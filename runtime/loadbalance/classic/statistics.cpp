@@ -1,0 +1,198 @@
+// See statistics.h and base_lb.h.
+#include "runtime/loadbalance/classic/statistics.h"
+
+#include <algorithm>
+
+#include "runtime/converse/cmi.h"
+#include "runtime/loadbalance/partners.h"
+#include "runtime/pup/pup_c.h"
+
+namespace periapt::loadbalance {
+
+namespace {
+LDObjKey key_of(const ElementName& name) { return {LDOMid{CkGroupID{name.array}}, name.element}; }
+
+LDObjData data_of(const LoadDatabase& database, std::size_t i) {
+  const ObjectLoad& object = database.objects[i];
+  LDObjData data;
+  data.handle.omhandle.id.id.idx = object.array;
+  data.handle.id = object.element;
+  data.handle.handle = static_cast<int>(i);
+  data.wallTime = object.seconds;
+  data.migratable = object.migratable;
+  data.pupSize = pup_encodeSize(object.bytes);
+  if (const std::size_t bytes = database.user_bytes; bytes > 0) {
+    const auto first = database.user_data.begin() + static_cast<std::ptrdiff_t>(i * bytes);
+    data.userData = LBObjUserData(std::vector<char>(first, first + static_cast<std::ptrdiff_t>(bytes)));
+  }
+  return data;
+}
+}  // namespace
+
+std::vector<LDCommData> messages_of(const LoadDatabase& database) {
+  std::vector<LDCommData> all;
+  if (database.communication.empty()) return all;
+  const ObjectIndex index(database);
+  for (const Communication& c : database.communication) {
+    const std::uint32_t to = index.find(c.to);
+    if (to == ObjectIndex::none || index.find(c.from) == ObjectIndex::none) continue;
+    LDCommData data;
+    data.sender = key_of(c.from);
+    data.receiver.init_objmsg(LDOMid{CkGroupID{c.to.array}}, c.to.element, database.objects[to].pe);
+    data.messages = static_cast<int>(c.messages);
+    data.bytes = static_cast<int>(c.bytes);
+    all.push_back(data);
+  }
+  return all;
+}
+
+BaseLB::LDStats statistics_of(const LoadDatabase& database) {
+  BaseLB::LDStats stats(static_cast<int>(database.pes.size()));
+  for (std::size_t pe = 0; pe < database.pes.size(); ++pe) {
+    const PeLoad& load = database.pes[pe];
+    BaseLB::ProcStats& to = stats.procs[pe];
+    to.pe = static_cast<int>(pe);
+    to.pe_speed = load.speed;
+    to.total_walltime = load.wall;
+    to.idletime = load.idle;
+    to.bg_walltime = load.background;
+    to.available = load.available;
+  }
+  stats.objData.reserve(database.objects.size());
+  for (std::size_t i = 0; i < database.objects.size(); ++i) {
+    const ObjectLoad& object = database.objects[i];
+    stats.objData.push_back(data_of(database, i));
+    stats.from_proc.push_back(object.pe);
+    stats.n_migrateobjs += object.migratable;
+    ++stats.procs[object.pe].n_objs;
+  }
+  stats.to_proc = stats.from_proc;
+  stats.commData = messages_of(database);
+  return stats;
+}
+
+LoadDatabase database_of(const BaseLB::LDStats& stats, const int* places) {
+  LoadDatabase database;
+  const int pes = static_cast<int>(stats.nprocs());
+  std::vector<double> loads;
+  for (const BaseLB::ProcStats& pe : stats.procs) {
+    database.pes.push_back({pe.total_walltime, pe.idletime, pe.bg_walltime, pe.pe_speed, pe.available, 0});
+    loads.push_back(pe.available ? pe.bg_walltime : std::numeric_limits<double>::infinity());
+  }
+  for (std::size_t i = 0; i < stats.objData.size(); ++i)
+    if (places[i] >= 0 && places[i] < pes) loads[places[i]] += stats.objData[i].wallTime;
+  for (std::size_t i = 0; i < stats.objData.size(); ++i) {
+    const LDObjData& data = stats.objData[i];
+    int pe = places[i];
+    if (pe < 0 || pe >= pes) {
+      pe = static_cast<int>(std::min_element(loads.begin(), loads.end()) - loads.begin());
+      loads[pe] += data.wallTime;
+    }
+    database.objects.push_back({data.omID().id.idx, data.objID(), pe, data.wallTime, 0, data.migratable});
+  }
+  return database;
+}
+
+}  // namespace periapt::loadbalance
+
+void BaseLB::ProcStats::pup(PUP::er& p) {
+  p | n_objs;
+  p | pe_speed;
+  p | total_walltime;
+  p | idletime;
+  p | bg_walltime;
+  p | pe;
+  p | available;
+}
+
+void BaseLB::LDStats::makeCommHash() {
+  if (places_) return;
+  places_ = std::make_shared<std::unordered_map<LDObjKey, int, Hash>>();
+  for (std::size_t i = 0; i < objData.size(); ++i)
+    places_->emplace(LDObjKey{objData[i].omID(), objData[i].objID()}, static_cast<int>(i));
+}
+int BaseLB::LDStats::getHash(const LDObjKey& key) {
+  makeCommHash();
+  const auto found = places_->find(key);
+  return found == places_->end() ? -1 : found->second;
+}
+int BaseLB::LDStats::getSendHash(LDCommData& c) {
+  if (c.sendHash == -1) c.sendHash = getHash(c.sender);
+  return c.sendHash;
+}
+int BaseLB::LDStats::getRecvHash(LDCommData& c) {
+  if (c.recvHash == -1) c.recvHash = getHash(c.receiver.get_destObj());
+  return c.recvHash;
+}
+void BaseLB::LDStats::clearCommHash() {
+  for (LDCommData& c : commData) c.clearHash();
+}
+void BaseLB::LDStats::clear() {
+  n_migrateobjs = 0;
+  objData.clear();
+  from_proc.clear();
+  to_proc.clear();
+  commData.clear();
+  deleteCommHash();
+}
+void BaseLB::LDStats::clearBgLoad() {
+  for (ProcStats& pe : procs) pe.clearBgLoad();
+}
+void BaseLB::LDStats::computeNonlocalComm(int& messages, int& bytes) {
+  messages = bytes = 0;
+  for (LDCommData& c : commData) {
+    const int from = getSendHash(c), to = getRecvHash(c);
+    if (from < 0 || to < 0 || to_proc[from] == to_proc[to]) continue;
+    messages += c.messages;
+    bytes += c.bytes;
+  }
+}
+double BaseLB::LDStats::computeAverageLoad() {
+  double total = 0;
+  int pes = 0;
+  for (const LDObjData& data : objData) total += data.wallTime;
+  for (const ProcStats& pe : procs) {
+    if (!pe.available) continue;
+    total += pe.bg_walltime;
+    ++pes;
+  }
+  return pes > 0 ? total / pes : 0;
+}
+// Loads as the fastest PE would have them.
+void BaseLB::LDStats::normalize_speed() {
+  double fastest = 0;
+  for (const ProcStats& pe : procs) fastest = std::max(fastest, pe.pe_speed);
+  if (fastest <= 0) return;
+  for (ProcStats& pe : procs) pe.pe_speed /= fastest;
+  for (std::size_t i = 0; i < objData.size(); ++i)
+    if (from_proc[i] >= 0 && from_proc[i] < static_cast<int>(nprocs()))
+      objData[i].wallTime *= procs[from_proc[i]].pe_speed;
+}
+void BaseLB::LDStats::print() {
+  for (const ProcStats& pe : procs)
+    CmiPrintf("PE %d: wall %g, idle %g, background %g, %d objects\n", pe.pe, pe.total_walltime, pe.idletime,
+              pe.bg_walltime, pe.n_objs);
+  for (std::size_t i = 0; i < objData.size(); ++i)
+    CmiPrintf("object %zu: load %g, PE %d -> %d%s\n", i, objData[i].wallTime, from_proc[i], to_proc[i],
+              objData[i].migratable ? "" : ", not migratable");
+}
+void BaseLB::LDStats::removeObject(int object) {
+  n_migrateobjs -= objData[object].migratable;
+  objData.erase(objData.begin() + object);
+  from_proc.erase(from_proc.begin() + object);
+  to_proc.erase(to_proc.begin() + object);
+  deleteCommHash();
+}
+void BaseLB::LDStats::pup(PUP::er& p) {
+  p | procs;
+  p | n_migrateobjs;
+  p | objData;
+  p | from_proc;
+  p | to_proc;
+  p | commData;
+  if (p.isUnpacking()) deleteCommHash();
+}
+int BaseLB::LDStats::useMem() {
+  return static_cast<int>(sizeof *this + objData.size() * sizeof(LDObjData) + commData.size() * sizeof(LDCommData) +
+                          procs.size() * sizeof(ProcStats) + 2 * to_proc.size() * sizeof(int));
+}

@@ -1,0 +1,14 @@
+// Between the load database and the statistics of Charm++.
+#pragma once
+#include "runtime/loadbalance/classic/base_lb.h"
+#include "runtime/loadbalance/database.h"
+
+namespace periapt::loadbalance {
+
+BaseLB::LDStats statistics_of(const LoadDatabase& database);
+// Objects on places[i], their loads and the PEs. What is on no PE is put where there is least to do.
+LoadDatabase database_of(const BaseLB::LDStats& stats, const int* places);
+// Messages between objects; `pe_of`: where each is.
+std::vector<LDCommData> messages_of(const LoadDatabase& database);
+
+}  // namespace periapt::loadbalance

@@ -1,0 +1,257 @@
+// Balancers over CentralLB, HybridBaseLB and DistBaseLB. Those over the first two answer as the strategy of ours that
+// has the same algorithm, and after each step all elements are where the balancer has put them.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "CentralLB.h"
+#include "DistBaseLB.h"
+#include "HybridBaseLB.h"
+#include "Refiner.h"
+#include "balancers.decl.h"
+#include "ckgraph.h"
+#include "runtime/loadbalance/options.h"
+
+using periapt::loadbalance::Assignment;
+using periapt::loadbalance::LoadDatabase;
+
+CkpvExtern(int, _lb_obj_index);
+
+CProxy_Main main_proxy;
+CProxy_Piece pieces;
+int wrong_place;  // with an argument: elements ask for user data that there is not
+
+namespace {
+constexpr int element_count = 40, step_count = 4;
+// No two are equal, and all are whole numbers: sums are exact, in whatever order.
+double load_of(int element, int step) { return 1 + (element * 37 + step * 11) % 101; }
+
+// What elements tell their balancer.
+struct Said {
+  int element, step;
+};
+
+// Where the last decision puts elements, by their numbers; on PE 0, which decides.
+std::vector<int> decided(element_count, -1);
+
+void check(bool right, const std::string& what) {
+  if (!right) CkAbort("balancers: %s\n", what.c_str());
+}
+
+// The largest first, each to the PE with the least load; where its own has no more than that, it stays.
+void place_largest_first(BaseLB::LDStats& stats) {
+  ProcArray pes(&stats);
+  pes.resetTotalLoad();
+  ObjGraph graph(&stats);
+  std::vector<CkVertex*> order;
+  for (CkVertex& vertex : graph.vertices)
+    if (vertex.isMigratable()) order.push_back(&vertex);
+  std::stable_sort(order.begin(), order.end(),
+                   [](CkVertex* a, CkVertex* b) { return a->getVertexLoad() > b->getVertexLoad(); });
+  auto load = [&](int pe) { return pes.procs[pe].getTotalLoad(); };
+  const int count = static_cast<int>(pes.procs.size());
+  for (CkVertex* vertex : order) {
+    int best = 0;
+    for (int pe = 1; pe < count; ++pe)
+      if (load(pe) < load(best)) best = pe;
+    const int own = vertex->getCurrentPe();
+    if (own < count && load(own) <= load(best)) best = own;
+    pes.procs[best].setTotalLoad(load(best) + vertex->getVertexLoad());
+    vertex->setNewPe(best);
+  }
+  graph.convertDecisions(&stats);
+}
+
+// The same algorithm, over our own face.
+void check_against_ours(const BaseLB::LDStats& stats) {
+  LoadDatabase database;
+  for (const BaseLB::ProcStats& pe : stats.procs) {
+    database.pes.push_back({});
+    database.pes.back().background = pe.bg_walltime;
+  }
+  for (std::size_t i = 0; i < stats.objData.size(); ++i) {
+    if (stats.from_proc[i] >= static_cast<int>(stats.nprocs())) return;  // came to a group from outside: not for ours
+    database.objects.push_back({0, i, stats.from_proc[i], stats.objData[i].wallTime});
+  }
+  check(periapt::loadbalance::Strategy(*periapt::loadbalance::find_strategy("Greedy")).solve(database) == stats.to_proc,
+        "Greedy of ours answers otherwise");
+}
+
+void check_said(BaseLB::LDStats& stats, int step) {
+  for (std::size_t i = 0; i < stats.objData.size(); ++i) {
+    const auto* said = static_cast<const Said*>(stats.objData[i].getUserData(CkpvAccess(_lb_obj_index)));
+    check(said->step == step, "an element's user data is of another step");
+    // After the step without a decision, both have counted.
+    const double load = load_of(said->element, step) + (step == 2 ? load_of(said->element, 1) : 0);
+    check(std::abs(stats.objData[i].wallTime - load) < 0.5, "an element's load is another one's, or not counted on");
+    check(stats.getHash(stats.objData[i].objID(), stats.objData[i].omID()) == static_cast<int>(i),
+          "an object is not found by its name");
+    decided[said->element] = stats.to_proc[i];
+  }
+}
+}  // namespace
+
+class LargestFirstLB : public CBase_LargestFirstLB {
+ public:
+  explicit LargestFirstLB(const CkLBOptions& options) : CBase_LargestFirstLB(options) { init(); }
+  explicit LargestFirstLB(CkMigrateMessage* m) : CBase_LargestFirstLB(m) { init(); }
+  void work(LDStats* stats) override {
+    check(stats->nprocs() == static_cast<std::size_t>(CkNumPes()), "there are other PEs");
+    check(stats->n_migrateobjs == element_count, "there are other objects");
+    place_largest_first(*stats);
+    check_against_ours(*stats);
+    check_said(*stats, step());
+    check_refiner(*stats);
+  }
+
+ private:
+  void init() {
+    lbname = "LargestFirstLB";
+    if (CkpvAccess(_lb_obj_index) == -1) CkpvAccess(_lb_obj_index) = LBRegisterObjUserData(sizeof(Said));
+  }
+  bool QueryBalanceNow(int step) override { return step != 1; }
+  // What is balanced as well as it can be it leaves, or makes better.
+  static void check_refiner(LDStats& stats) {
+    int* const from = Refiner::AllocProcs(static_cast<int>(stats.nprocs()), &stats);
+    int* const to = Refiner::AllocProcs(static_cast<int>(stats.nprocs()), &stats);
+    std::copy(stats.from_proc.begin(), stats.from_proc.end(), from);
+    Refiner refiner(1.05);
+    refiner.Refine(static_cast<int>(stats.nprocs()), &stats, from, to);
+    std::vector<double> loads(stats.nprocs());
+    for (std::size_t i = 0; i < stats.objData.size(); ++i) loads[to[i]] += stats.objData[i].wallTime;
+    check(*std::max_element(loads.begin(), loads.end()) <= refiner.computeMax() + 1e-9, "Refiner has another result");
+    Refiner::FreeProcs(from);
+    Refiner::FreeProcs(to);
+  }
+};
+
+class TwoLevelsLB : public CBase_TwoLevelsLB {
+ public:
+  explicit TwoLevelsLB(const CkLBOptions& options) : CBase_TwoLevelsLB(options) {
+    lbname = "TwoLevelsLB";
+    initTree();
+  }
+  explicit TwoLevelsLB(CkMigrateMessage* m) : CBase_TwoLevelsLB(m) {}
+
+ protected:
+  void work(LDStats* stats) override {
+    check(levelData[currentLevel]->nChildren == static_cast<int>(stats->nprocs()), "a level has other children");
+    place_largest_first(*stats);
+    check_against_ours(*stats);
+  }
+};
+
+class ThrowingLB : public CBase_ThrowingLB {
+ public:
+  explicit ThrowingLB(const CkLBOptions& options) : CBase_ThrowingLB(options) { lbname = "ThrowingLB"; }
+  explicit ThrowingLB(CkMigrateMessage* m) : CBase_ThrowingLB(m) {}
+  void work(LDStats* stats) override {
+    stats->to_proc[0] = -1;
+    throw std::runtime_error("no idea");
+  }
+};
+
+// Each PE sends all it has to the next one, when that has said how much it has.
+class NextPeLB : public CBase_NextPeLB {
+ public:
+  explicit NextPeLB(const CkLBOptions& options) : CBase_NextPeLB(options) { lbname = "NextPeLB"; }
+  explicit NextPeLB(CkMigrateMessage* m) : CBase_NextPeLB(m) {}
+  void announce(int) {
+    heard_ = true;
+    consider();
+  }
+
+ protected:
+  void Strategy(const LDStats* const stats) override {
+    stats_ = stats;
+    thisProxy[(CkMyPe() + CkNumPes() - 1) % CkNumPes()].announce(static_cast<int>(stats->objData.size()));
+    consider();
+  }
+
+ private:
+  void consider() {
+    if (!heard_ || !stats_) return;
+    const int count = static_cast<int>(stats_->objData.size());
+    auto* message = new (count, CkNumPes(), CkNumPes(), 0) LBMigrateMsg;
+    for (int i = 0; i < count; ++i) {
+      message->moves[i].obj = stats_->objData[i].handle;
+      message->moves[i].from_pe = CkMyPe();
+      message->moves[i].to_pe = (CkMyPe() + 1) % CkNumPes();
+    }
+    heard_ = false;
+    stats_ = nullptr;
+    ProcessMigrationDecision(message);
+  }
+  bool heard_ = false;
+  const LDStats* stats_ = nullptr;
+};
+
+static void lbinit() {
+  LBRegisterBalancer<LargestFirstLB>("LargestFirstLB", "the largest first");
+  LBRegisterBalancer<TwoLevelsLB>("TwoLevelsLB", "the largest first, of groups and of PEs");
+  LBRegisterBalancer<ThrowingLB>("ThrowingLB", "never answers");
+  LBRegisterBalancer<NextPeLB>("NextPeLB", "all to the next PE");
+}
+
+class Piece : public CBase_Piece {
+ public:
+  Piece() { usesAtSync = true; }
+  explicit Piece(CkMigrateMessage*) {}
+  void pup(PUP::er& p) override { p | step_; }
+  void step(int number) {
+    step_ = number;
+    if (wrong_place != 0) getObjUserData(wrong_place);
+    setObjTime(getObjTime() > 0.5 ? getObjTime() + load_of(thisIndex, number) : load_of(thisIndex, number));
+    if (CkpvAccess(_lb_obj_index) >= 0)
+      *static_cast<Said*>(getObjUserData(CkpvAccess(_lb_obj_index))) = {static_cast<int>(thisIndex), number};
+    AtSync();
+  }
+  void ResumeFromSync() override {
+    const int where[2] = {static_cast<int>(thisIndex), CkMyPe()};
+    contribute(sizeof where, where, CkReduction::concat, CkCallback(CkIndex_Main::placed(nullptr), main_proxy));
+  }
+
+ private:
+  int step_ = 0;
+};
+
+class Main : public CBase_Main {
+ public:
+  explicit Main(CkArgMsg* m) {
+    if (m->argc > 1) wrong_place = std::atoi(m->argv[1]);
+    delete m;
+    main_proxy = thisProxy;
+    balancer_ = periapt::loadbalance::options().strategy(1)->info->name;
+    pieces = CProxy_Piece::ckNew(element_count);
+    pieces.step(step_);
+  }
+  void placed(CkReductionMsg* message) {
+    const int* pairs = static_cast<const int*>(message->getData());
+    std::vector<int> now(element_count, -1);
+    for (int i = 0; i < element_count; ++i) now[pairs[2 * i]] = pairs[2 * i + 1];
+    delete message;
+    check_step(now);
+    last_ = now;
+    if (++step_ == step_count) {
+      CkPrintf("all checks passed\n");
+      CkExit();
+      return;
+    }
+    pieces.step(step_);
+  }
+
+ private:
+  void check_step(const std::vector<int>& now) const {
+    if (balancer_ == "LargestFirstLB") check(now == decided, "an element is not where it was put");
+    for (int i = 0; i < element_count && balancer_ == "NextPeLB" && step_ > 0; ++i)
+      check(now[i] == (last_[i] + 1) % CkNumPes(), "an element is not on the next PE");
+  }
+  std::string balancer_;
+  int step_ = 0;
+  std::vector<int> last_;  // by element, the PE after the last step
+};
+
+#include "balancers.def.h"
