@@ -3,6 +3,7 @@
 
 #include "base/fatal.h"
 #include "runtime/array/array_migration.h"
+#include "runtime/objects/announce.h"
 #include "runtime/objects/protocols.h"
 #include "runtime/registry/packing.h"
 #include "runtime/registry/runtime_message.h"
@@ -110,7 +111,6 @@ void new_array_async(int type, int ep, const CkArrayOptions& options, const CkCa
   if (!cb.isInvalid()) cb.send(new CkArrayCreatedMsg(id));  // the news may be of no interest
 }
 
-// One broadcast to all others.
 void ArrayManager::announce(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
                             void* message) {
   Pe& pe = objects.pe;
@@ -119,7 +119,7 @@ void ArrayManager::announce(PeObjects& objects, CkArrayID id, int type, int ep, 
   if (pe.process.pes() > 1) {
     Message news = wrap(CreateHeader{type, ep, options}, constructor ? constructor.copy() : Message());
     news = runtime_message(std::move(news), entry_create, static_cast<std::uint32_t>(id.index()));
-    pe.broadcast(news);
+    periapt::announce(pe, news);
     if (GroupRecord* coming = missing_collection(objects, options)) {
       news = news.copy();
       news->flags &= static_cast<std::uint8_t>(~envelope_tree);

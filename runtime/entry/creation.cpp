@@ -2,6 +2,7 @@
 #include "runtime/entry/creation.h"
 
 #include "base/fatal.h"
+#include "runtime/objects/announce.h"
 #include "runtime/objects/node_groups.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/scheduler/process.h"
@@ -53,12 +54,12 @@ bool makes_node_group(const Envelope* envelope) {
 }
 
 namespace {
-// A group is made on all other PEs by one broadcast.
+// A group is made on all other PEs.
 void tell_others(Pe& pe, Message& message, int entry, int type, int ep, CkGroupID id) {
   if (pe.process.pes() == 1) return;
   pack(message);
   Message news = creation(message.copy(), entry, type, ep, static_cast<std::uint32_t>(id.idx), 0);
-  pe.broadcast(news);
+  announce(pe, news);
 }
 }  // namespace
 

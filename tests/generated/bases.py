@@ -40,7 +40,7 @@ class BaseText:
         out = [f"struct {name} : CBase_{name} {{"] + code + ["  Self self;", f"  {name}() {{}}"]
         out.append('  virtual void run(int event, Known&) { bad(event, "what a base calls is not of the class"); }')
         if t.kind == "array":
-            out += [f"  {name}(CkMigrateMessage*) {{}}", "  void pup(PUP::er& p) { p | self; }"] + self.mover()
+            out += [f"  {name}(CkMigrateMessage*) {{}}", "  void pup(PUP::er& p) { p | self; }"] + self.mover(t)
         if self.bodies_in_base(t):
             out += ["  virtual void scatter(int event) { bad(event, \"what a base's body calls is not of the class\"); }"] + self.declare_talks(t)[1:]
         for e in t.entries.values():
@@ -54,5 +54,6 @@ class BaseText:
         return out + ["};"]
 
     @staticmethod
-    def mover():
-        return ["  void move(int pe) {", "    if (self.waiting == 0) migrateMe(((pe % CkNumPes()) + CkNumPes()) % CkNumPes());", "  }"]
+    def mover(t):
+        migrate = "this->ckMigrate" if t.instantiations else "migrateMe"  # which templates do not find in Charm++
+        return ["  void move(int pe) {", f"    if (self.waiting == 0) {migrate}(((pe % CkNumPes()) + CkNumPes()) % CkNumPes());", "  }"]

@@ -11,7 +11,7 @@ from talks import TalkText
 
 FIELDS = {1: None, 2: "xy", 3: "xyz", 4: "wxyz", 5: "vwxyz", 6: ["x1", "y1", "z1", "x2", "y2", "z2"]}
 PARAMETER = {"vector": "std::vector<int> v", "string": "std::string s", "map": "std::map<int, std::string> w", "point": "Point t", "double": "double d",
-             "array": "int n, double a[n]", "value": "T value"}
+             "array": "int n, double a[n]", "value": "Value value"}
 ARGUMENT = {"vector": "vectorFor({0})", "string": "textFor({0})", "map": "mapFor({0})", "point": "pointFor({0})", "double": "{0} * 0.125",
             "array": "static_cast<int>(doublesFor({0}).size()), doublesFor({0}).data()", "value": "valueFor<{1}>({0})"}
 CHECK = {"vector": "v", "string": "s", "map": "w", "point": "t", "double": "d", "array": "n, a", "value": "value"}
@@ -228,7 +228,7 @@ class Emitter(TalkText, MusterText, BaseText):
             out.append(f"  {t.name}() {{}}")
         if migrates:
             out.append(f"  {t.name}(CkMigrateMessage*) {{}}")
-            out += ["  int own = 4242;", "  void pup(PUP::er& p) { p | own; }"] if t.base else ["  void pup(PUP::er& p) { p | self; }"] + self.mover()
+            out += ["  int own = 4242;", "  void pup(PUP::er& p) { p | own; }"] if t.base else ["  void pup(PUP::er& p) { p | self; }"] + self.mover(t)
             out += self.indices(t)
         out += ["  void run(int event, Known& k);", "  void next(Known& k);"]
         for p in self.plans:
@@ -377,7 +377,7 @@ class Emitter(TalkText, MusterText, BaseText):
     def arguments(self, entry, e, k, at):
         """at: the event that sends, through a proxy(); None: the proxy is of the instance's own class."""
         i = e.instance
-        arg = "T" if at and i is at.instance and not (i.static and not at.constructor) else i.arg
+        arg = "Value" if at and i is at.instance and not (i.static and not at.constructor) else i.arg
         value = [f"valueFor<{e.arg}>({e.number})"] if entry.form == "template" else []
         return ", ".join([str(e.number), k] + [ARGUMENT[x].format(e.number, arg) for x in entry.extras] + value)
 

@@ -36,14 +36,14 @@ class Type:
 
     def own(self):
         """Its name in its own code."""
-        return f"{self.name}<T>" if self.instantiations else self.name
+        return f"{self.name}<Value>" if self.instantiations else self.name
 
     def template(self):
-        return "template <class T> " if self.instantiations else ""
+        return "template <class Value> " if self.instantiations else ""  # (T is what Charm++'s own text calls others)
 
     def inherited(self):
         """What a template's code would not find in its base."""
-        names = ["thisProxy", "contribute"] + (["thisIndex", "migrateMe", "ckDestroy"] if self.kind == "array" else [])
+        names = ["thisProxy", "contribute"] + (["thisIndex", "ckDestroy"] if self.kind == "array" else [])
         return names if self.instantiations else []
 
     def add(self, *arguments, **named):

@@ -106,7 +106,8 @@ class MusterText:
         out += ["  }", '  if (rank < 0) return bad(event, "a multicast comes to an object that is no member");',
                 "  switch (plan * 10000 + muster * 10 + self.answered[muster]++) {"]
         manager = "CProxy_CkMulticastMgr(multicasts).ckLocalBranch()->contribute"
-        contribute = f"CProxySection_{t.own()}::contribute" if t.kind == "array" else manager
+        # In Charm++ the section's own function takes the manager that the array has by itself, to which this one is not delegated.
+        contribute = f"CProxySection_{t.own()}::contribute" if t.kind == "array" and self.heads is None else manager
         for p, m in musters:
             for n, round in enumerate(m.rounds):
                 out += [f"    case {p.number * 10000 + m.number * 10 + n}: {{"] + \
