@@ -83,7 +83,9 @@ TEST(ProtocolTable, TheEnginesRowsMeetAtTheThresholds) {
     EXPECT_EQ(chosen(plan.eager_max), plan.inline_max < plan.eager_max ? &kEagerLent : &kEagerCopied);
     EXPECT_EQ(chosen(plan.eager_max + 1), &kRendezvous);
     EXPECT_EQ(chosen(std::uint64_t{5} << 30), &kRendezvous);
-    if (announced != 0) EXPECT_EQ(plan.eager_max, static_cast<std::uint64_t>(announced) - 1);
+    if (announced != 0) {
+      EXPECT_EQ(plan.eager_max, static_cast<std::uint64_t>(announced) - 1);
+    }
   }
 }
 
