@@ -1,9 +1,8 @@
 // See run_end.h.
 #include "machine/layer/run_end.h"
 
-#include <time.h>
-
 #include <algorithm>
+#include <chrono>
 
 #include "base/fatal.h"
 #include "base/log.h"
@@ -15,7 +14,7 @@ namespace {
 // Looks for the end, each a fortieth of a second, before it is said that a process is missed, or that it ended the run.
 constexpr int kLooks = 60;
 constexpr int kTurn = 20, kTurnsMost = 10;
-constexpr timespec kPause{0, 25'000'000};
+constexpr std::chrono::milliseconds kPause(25);
 }  // namespace
 
 // "process 3 (PEs 6-7)"
@@ -42,14 +41,26 @@ void RunEnd::end_for(int which, const std::string& what, const std::string& wher
 // On a thread of its own, for this one may be needed for that notice.
 void RunEnd::end_after(int looks, std::function<void()> otherwise) {
   if (waits_.exchange(true, std::memory_order_relaxed)) return;
-  make_thread("that waits for the end of the run", [this, looks, otherwise = std::move(otherwise)] {
+  waiting_ = make_thread("that waits for the end of the run", [this, looks, otherwise = std::move(otherwise)] {
     for (int look = 0; look < looks; ++look) {
       if (ending()) return;
       if (!job_.world->well(nullptr)) return memory_.announce_exit(1);
-      ::nanosleep(&kPause, nullptr);
+      std::unique_lock<std::mutex> lock(mutex_);
+      if (left_.wait_for(lock, kPause, [this] { return has_left_; })) return;
     }
     told_elsewhere_.load(std::memory_order_relaxed) ? memory_.announce_exit(1) : otherwise();
-  }).detach();
+  });
+}
+
+// What that thread looks at goes with what this was made with: another process may have left a moment before this one.
+RunEnd::~RunEnd() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    has_left_ = true;
+  }
+  left_.notify_all();
+  if (!waiting_.joinable()) return;
+  waiting_.get_id() == std::this_thread::get_id() ? waiting_.detach() : waiting_.join();
 }
 
 void RunEnd::lost(int which, const std::string& reason) {

@@ -6,8 +6,11 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "machine/bootstrap/layout.h"
 #include "machine/layer/host_memory.h"
@@ -19,9 +22,10 @@ namespace periapt::machine {
 
 class RunEnd {
  public:
-  /// All outlive this, which lives as long as the process once a process is missed. `net`: null within one host.
+  /// All outlive this. `net`: null within one host.
   RunEnd(const bootstrap::HostLayout& layout, int process, HostMemory& memory, Job& job, Net* net)
       : layout_(layout), process_(process), memory_(memory), job_(job), net_(net) {}
+  ~RunEnd();
   RunEnd(const RunEnd&) = delete;
   RunEnd& operator=(const RunEnd&) = delete;
 
@@ -49,7 +53,11 @@ class RunEnd {
   Job& job_;
   Net* const net_;
   std::atomic<int> leaving_with_{1};
-  std::atomic<bool> waits_{false};  // end_after() is at work
+  std::atomic<bool> waits_{false};  // end_after() is at work, or has been
+  std::thread waiting_;             // its own
+  std::mutex mutex_;
+  std::condition_variable left_;
+  bool has_left_ = false;  // this is about to go
   std::atomic<bool> told_elsewhere_{false};
 };
 

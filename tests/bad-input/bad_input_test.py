@@ -16,8 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-# What MPI libraries put into /dev/shm, which other tests or people may be running at the same time.
-OF_OTHERS = ("vader_segment", "sm_segment", "mpich_", "ucx_", "psm", "pmix", "sem.")
+# What MPI libraries and libfabric (a process number and two more) put into /dev/shm, which other tests or people may be
+# running at the same time.
+OF_OTHERS = re.compile(r"vader_segment|sm_segment|mpich_|ucx_|psm|pmix|sem\.|\d+:\d+:\d+$")
 
 LAYOUTS = ["+p1", "+p4", "+p4 +ppn 2"]
 FAR = ["+p4 +ppn 2 +transports tcp"]
@@ -154,7 +155,7 @@ def left_behind(group):
 
 
 def files_in_shm():
-    return {name for name in os.listdir("/dev/shm") if not name.startswith(OF_OTHERS)}
+    return {name for name in os.listdir("/dev/shm") if not OF_OTHERS.match(name)}
 
 
 class Run:
