@@ -1,36 +1,48 @@
 // A shared library that is loaded when a run asks for it, so that a binary runs where it is and where it is not.
 #pragma once
 
-#include <dlfcn.h>
-
-#include <cstdlib>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace periapt {
 
 class LoadedLibrary {
  public:
-  /// `variable` in the environment names another file than `name`. It stays loaded.
-  LoadedLibrary(const char* variable, const char* name) {
-    const char* named = std::getenv(variable);
-    path = named != nullptr && *named != '\0' ? named : name;
-    handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle_ == nullptr) fault = std::string("its library can't be loaded: ") + ::dlerror();
+  enum class Names { own, shared };  ///< shared: libraries that are loaded later find their names in it
+  /// The first of `files` that can be loaded; empty names are passed over. It stays loaded.
+  explicit LoadedLibrary(const std::vector<std::string>& files, Names names = Names::own);
+
+  /// A name that it must have. Null when it has not, or there is no library.
+  template <class Type>
+  Type* find(const char* name) {
+    void* const found = symbol(name);
+    if (found == nullptr && handle_ != nullptr) missing += std::string(" ") + name;
+    return reinterpret_cast<Type*>(found);
+  }
+  template <class Type>
+  void find(Type*& found, const char* name) {
+    found = find<Type>(name);
+  }
+  /// A name that only some libraries have.
+  template <class Type>
+  Type* find_if_there(const char* name) const {
+    return reinterpret_cast<Type*>(symbol(name));
   }
 
-  template <class Function>
-  void find(Function*& function, const char* name) {
-    function = handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(::dlsym(handle_, name));
-    if (handle_ != nullptr && function == nullptr) missing += std::string(" ") + name;
-  }
+  /// Why it is not to be used, in words: not loaded, or a name is missing. "" when it can be.
+  std::string unusable() const;
 
-  std::string path;
-  std::string fault;    ///< empty: it is loaded
+  std::string path;     ///< of the file that was loaded
+  std::string fault;    ///< what the loader said of each file; "" when one was loaded
   std::string missing;  ///< the names that it lacks, a blank before each
 
  private:
+  void* symbol(const char* name) const;
   void* handle_ = nullptr;
 };
+
+/// The file that a variable of the environment names; otherwise `file`.
+std::string file_named_by(const char* variable, const char* file);
 
 }  // namespace periapt

@@ -1,15 +1,14 @@
 // What only hwloc knows. The library (and all that it drags in) is loaded when a caller asks, so that the start-up of
 // a plain run does not pay for it.
-#include <dlfcn.h>
 #include <hwloc.h>
 
+#include "base/loaded_library.h"
 #include "base/topology.h"
 
 namespace periapt::topology {
 namespace {
 
 struct Hwloc {
-  void* library = nullptr;
   hwloc_topology_t topology = nullptr;
   std::string error;
 
@@ -20,26 +19,20 @@ struct Hwloc {
   decltype(&hwloc_get_nbobjs_by_depth) count = nullptr;
   decltype(&hwloc_get_obj_by_depth) object = nullptr;
 
-  template <class Function>
-  bool resolve(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(dlsym(library, name));
-    if (function == nullptr) error = std::string("libhwloc has no ") + name;
-    return function != nullptr;
-  }
-
   Hwloc() {
-    for (const char* name : {"libhwloc.so.15", "libhwloc.so"}) {
-      if ((library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) != nullptr) break;
-    }
-    if (library == nullptr) {
+    LoadedLibrary library({"libhwloc.so.15", "libhwloc.so"});
+    if (!library.fault.empty()) {
       error = "libhwloc could not be loaded (Debian: apt install libhwloc15)";
       return;
     }
-    if (!resolve(init, "hwloc_topology_init") || !resolve(load, "hwloc_topology_load") ||
-        !resolve(set_flags, "hwloc_topology_set_flags") || !resolve(type_depth, "hwloc_get_type_depth") ||
-        !resolve(count, "hwloc_get_nbobjs_by_depth") || !resolve(object, "hwloc_get_obj_by_depth")) {
-      return;
-    }
+    library.find(init, "hwloc_topology_init");
+    library.find(load, "hwloc_topology_load");
+    library.find(set_flags, "hwloc_topology_set_flags");
+    library.find(type_depth, "hwloc_get_type_depth");
+    library.find(count, "hwloc_get_nbobjs_by_depth");
+    library.find(object, "hwloc_get_obj_by_depth");
+    error = library.unusable();
+    if (!error.empty()) return;
     // The whole machine: logical numbers must not depend on the mask we were given.
     if (init(&topology) != 0 || set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
         load(topology) != 0) {

@@ -1,6 +1,5 @@
 // PMIx as a wire: Slurm (--mpi=pmix), Open MPI's mpirun, PRRTE's prterun, Flux, PALS. The library is compiled against
 // but loaded only when a PMIx launcher started us: a program of ours runs on machines without it.
-#include <dlfcn.h>
 #include <pmix.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/loaded_library.h"
 #include "machine/bootstrap/watchdog.h"
 #include "machine/bootstrap/wire.h"
 
@@ -46,25 +46,14 @@ std::string library_of_parent() {
 }
 
 Result<Library> load() {
-  std::string tried;
-  void* handle = nullptr;
-  Library library{};
-  const char* named = std::getenv("PERIAPT_LIBPMIX");
-  for (const std::string& path : {std::string(named ? named : ""), std::string("libpmix.so.2"), library_of_parent()}) {
-    if (path.empty() || handle != nullptr) continue;
-    handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) tried += std::string(tried.empty() ? "" : "; ") + ::dlerror();
-    library.path = path;
-  }
-  if (handle == nullptr) {
-    return Status::failure("the launcher offers it, but its library can't be loaded (" + tried +
+  LoadedLibrary file({file_named_by("PERIAPT_LIBPMIX", ""), "libpmix.so.2", library_of_parent()});
+  if (!file.fault.empty()) {
+    return Status::failure("the launcher offers it, but its library can't be loaded (" + file.fault +
                            "): install libpmix2, or set PERIAPT_LIBPMIX to the full path of a libpmix.so.2");
   }
-  std::string missing;
-  auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(handle, name));
-    if (function == nullptr) missing += std::string(" ") + name;
-  };
+  Library library{};
+  library.path = file.path;
+  const auto find = [&](auto& function, const char* name) { file.find(function, name); };
   find(library.init, "PMIx_Init");
   find(library.finalize, "PMIx_Finalize");
   find(library.put, "PMIx_Put");
@@ -75,8 +64,8 @@ Result<Library> load() {
   find(library.register_event_handler, "PMIx_Register_event_handler");
   find(library.error_string, "PMIx_Error_string");
   find(library.version, "PMIx_Get_version");
-  if (missing.empty()) return library;
-  return Status::failure(library.path + " is too old or no PMIx library: it lacks" + missing);
+  if (file.missing.empty()) return library;
+  return Status::failure(file.path + " is too old or no PMIx library: it lacks" + file.missing);
 }
 
 pmix_proc_t process(const char* name_space, pmix_rank_t rank) {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <map>
 
 #include "base/clock.h"
 #include "base/secret.h"
+#include "base/this_host.h"
 #include "machine/bootstrap/pmi_text.h"
 #include "machine/bootstrap/presence.h"
 #include "machine/bootstrap/watchdog.h"
@@ -23,13 +23,11 @@ constexpr std::size_t kMostPieces = 99999;
 // Equal for processes of one host, and different for those of two: what the launcher calls the host if it has a name of
 // its own for it, and the boot's number.
 std::string host_identity() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   char name[256] = {};
   ::gethostname(name, sizeof(name) - 1);
   const char* node = std::getenv("SLURMD_NODENAME");
   std::string identity = node ? node : name;
-  return identity += "/" + boot;
+  return identity + "/" + boot_id();
 }
 
 std::string ranks_in_words(const std::vector<int>& ranks) {

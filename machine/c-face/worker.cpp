@@ -8,11 +8,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <new>
 
 #include "base/log.h"
 #include "base/secret.h"
+#include "base/this_host.h"
 #include "machine/c-face/face.h"
 #include "machine/layer/transports.h"
 
@@ -53,10 +53,7 @@ std::string transports_of(const std::string& tls) {
 std::string host_name() {
   char name[256] = {};
   ::gethostname(name, sizeof(name) - 1);
-  std::ifstream boot("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  boot >> id;
-  return std::string(name) + "-" + id;
+  return std::string(name) + "-" + boot_id();
 }
 
 ucx::PeerId random_id() {

@@ -1,11 +1,11 @@
 // Transports that are loaded at run time.
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <system_error>
 
+#include "base/loaded_library.h"
 #include "machine/layer/transports.h"
 #include "machine/ucx-like/plugin.h"
 
@@ -42,12 +42,12 @@ Result<std::vector<std::string>> files_of(const std::string& part) {
 Result<const ucx::TransportFactory*> load(const std::string& file) {
   // Without a '/' the loader would look in its own folders.
   const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
-  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    return failure(file, "cannot be loaded: " + std::string(::dlerror()) +
+  const LoadedLibrary library({path});
+  if (!library.fault.empty()) {
+    return failure(file, "cannot be loaded: " + library.fault +
                              ". A transport is linked with -shared, with all that it uses (docs/transports.md)");
   }
-  const auto* plugin = static_cast<const ucx::TransportPlugin*>(::dlsym(handle, ucx::kPluginSymbol));
+  const auto* plugin = library.find_if_there<const ucx::TransportPlugin>(ucx::kPluginSymbol);
   if (plugin == nullptr || plugin->magic != ucx::TransportPlugin::kMagic) {
     return failure(file, "is no transport: it has no symbol " + std::string(ucx::kPluginSymbol) +
                              ". Put PERIAPT_TRANSPORT_PLUGIN(factory) into its source");

@@ -2,10 +2,10 @@
 // provider has ended what it does with memory of others.
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 
 #include "base/clock.h"
 #include "base/secret.h"
+#include "base/this_host.h"
 #include "machine/ofi/transport.h"
 
 namespace periapt::ofi {
@@ -19,31 +19,27 @@ constexpr const char* kNotUnderstood = "it sent what this version does not under
 /// milliseconds of a peer's end; some never do.
 constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 
-std::uint64_t number_of_this_boot() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return std::hash<std::string>{}(boot);
-}
-
 }  // namespace
 
 // ---- meeting
 
-std::vector<std::byte> OfiTransport::address() const {
-  const Provider& provider = domain_.provider;
+Address OfiTransport::address_of(const Provider& provider) {
   Address own;
   own.format = provider.format;
   own.provider = std::hash<std::string>{}(provider.provider);
-  if (provider.reaches_this_host_only()) own.host = number_of_this_boot();
-  std::vector<std::byte> bytes = ucx::packed(own);
+  if (provider.reaches_this_host_only()) own.host = boot_number();
+  return own;
+}
+
+std::vector<std::byte> OfiTransport::address() const {
+  std::vector<std::byte> bytes = ucx::packed(own_);
   const std::vector<std::byte> meeting = meeting_.address();
   bytes.insert(bytes.end(), meeting.begin(), meeting.end());
   return bytes;
 }
 
 bool OfiTransport::reaches(Bytes bytes) const {
-  const std::vector<std::byte> own = address();
-  return bytes.size() >= sizeof(Address) && std::equal(own.begin(), own.begin() + sizeof(Address), bytes.begin()) &&
+  return bytes.size() >= sizeof own_ && std::memcmp(bytes.data(), &own_, sizeof own_) == 0 &&
          meeting_.reaches(bytes.subspan(sizeof(Address)));
 }
 

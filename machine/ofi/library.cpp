@@ -1,10 +1,9 @@
 #include "machine/ofi/library.h"
 
-#include <dirent.h>
-
 #include <string>
 
 #include "base/loaded_library.h"
+#include "base/this_host.h"
 
 namespace periapt::ofi {
 namespace {
@@ -14,8 +13,8 @@ std::string in_words(std::uint32_t version) {
 }
 
 Result<Library> load() {
-  LoadedLibrary file("PERIAPT_LIBFABRIC", "libfabric.so.1");
-  if (!file.fault.empty()) return Status::failure(file.fault);
+  LoadedLibrary file({file_named_by("PERIAPT_LIBFABRIC", "libfabric.so.1")});
+  if (!file.fault.empty()) return Status::failure(file.unusable());
   Library library;
   file.find(library.getinfo, "fi_getinfo");
   file.find(library.freeinfo, "fi_freeinfo");
@@ -30,15 +29,6 @@ Result<Library> load() {
   return library;
 }
 
-bool lists_something(const char* path) {
-  DIR* folder = ::opendir(path);
-  if (folder == nullptr) return false;
-  bool found = false;
-  while (const dirent* entry = ::readdir(folder)) found = found || entry->d_name[0] != '.';
-  ::closedir(folder);
-  return found;
-}
-
 }  // namespace
 
 const Result<Library>& library() {
@@ -47,6 +37,6 @@ const Result<Library>& library() {
 }
 
 // InfiniBand, RoCE, Omni-Path and EFA; Slingshot.
-bool kernel_has_adapters() { return lists_something("/sys/class/infiniband") || lists_something("/sys/class/cxi"); }
+bool kernel_has_adapters() { return kernel_lists_any("/sys/class/infiniband") || kernel_lists_any("/sys/class/cxi"); }
 
 }  // namespace periapt::ofi

@@ -25,7 +25,10 @@ OfiLink& of(Link& link) { return static_cast<OfiLink&>(link); }
 // ---- coming and going
 
 OfiTransport::OfiTransport(const Library& library, const Choice& choice, const ucx::OpenRequest& request)
-    : TransportBase(choice.device, request), meeting_(*this), domain_(library, choice) {}
+    : TransportBase(choice.device, request),
+      meeting_(*this),
+      domain_(library, choice),
+      own_(address_of(choice.provider)) {}
 
 OfiTransport::~OfiTransport() {
   if (epoll_ >= 0) ::close(epoll_);

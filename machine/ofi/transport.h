@@ -68,6 +68,7 @@ class OfiTransport final : public ucx::TransportBase, private tcp::Meeting::Gues
 
  private:
   // connections (connections.cpp)
+  static Address address_of(const Provider& provider);
   OfiLink& new_link(ucx::PeerId peer, ucx::Link& met);
   void take_call(ucx::Link& from, ucx::Header head, Bytes rest) override;
   void left(void* user, const std::string& reason) override;
@@ -128,6 +129,7 @@ class OfiTransport final : public ucx::TransportBase, private tcp::Meeting::Gues
   int epoll_ = -1;
   tcp::Meeting meeting_;
   Domain domain_;  // closed before anything that it may still look at
+  const Address own_;
 };
 
 }  // namespace periapt::ofi

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -14,16 +13,12 @@
 
 #include "base/error_text.h"
 #include "base/secret.h"
+#include "base/this_host.h"
 
 namespace periapt::shm {
 namespace {
 
 constexpr std::size_t kFilesMost = 3;
-
-std::uint64_t inode_of(const char* path) {
-  struct stat status {};
-  return ::stat(path, &status) == 0 ? status.st_ino : 0;
-}
 
 std::uint64_t hash_of(const std::string& text) {  // FNV-1a
   std::uint64_t hash = 0xCBF29CE484222325u;
@@ -54,10 +49,10 @@ void File::reset(int number) {
 HostIdentity this_host(const std::string& name) {
   HostIdentity host;
   host.name_hash = hash_of(name);
-  File file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-  if (file && ::read(file.get(), host.boot_id.data(), host.boot_id.size()) < 0) host.boot_id.fill('?');
-  host.pid_namespace = inode_of("/proc/self/ns/pid");
-  host.net_namespace = inode_of("/proc/self/ns/net");
+  const std::string boot = boot_id();
+  std::copy_n(boot.begin(), std::min(boot.size(), host.boot_id.size()), host.boot_id.begin());
+  host.pid_namespace = namespace_number("pid");
+  host.net_namespace = namespace_number("net");
   host.user = ::geteuid();
   return host;
 }

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,6 +11,8 @@
 #include <map>
 #include <memory>
 #include <sstream>
+
+#include "base/this_host.h"
 
 namespace periapt::tcp {
 
@@ -273,11 +274,8 @@ bool read_address(std::span<const std::byte> bytes, Address* address) {
 }
 
 void mark_host(Address* address) {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  address->boot = std::hash<std::string>{}(boot);
-  struct stat info {};
-  if (::stat("/proc/self/ns/net", &info) == 0) address->network = info.st_ino;
+  address->boot = boot_number();
+  address->network = namespace_number("net");
 }
 
 }  // namespace periapt::tcp

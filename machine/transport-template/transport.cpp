@@ -2,7 +2,6 @@
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -10,10 +9,10 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
 
 #include "base/log.h"
 #include "base/secret.h"
+#include "base/this_host.h"
 #include "machine/transport-template/wire.h"
 
 namespace periapt::transport_template {
@@ -51,11 +50,8 @@ sockaddr_un socket_name(const Address& address, socklen_t* size) {
 
 /// Where an abstract socket name means something: this boot of this machine, in this network namespace.
 void describe_machine(Address& address) {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  address.machine[0] = std::hash<std::string>{}(boot);
-  struct stat info {};
-  if (::stat("/proc/self/ns/net", &info) == 0) address.machine[1] = info.st_ino;
+  address.machine[0] = boot_number();
+  address.machine[1] = namespace_number("net");
   address.user = ::getuid();
 }
 

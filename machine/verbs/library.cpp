@@ -1,10 +1,9 @@
 #include "machine/verbs/library.h"
 
-#include <dirent.h>
-
 #include <cstdlib>
 
 #include "base/loaded_library.h"
+#include "base/this_host.h"
 
 namespace periapt::verbs {
 namespace {
@@ -12,8 +11,8 @@ namespace {
 constexpr const char* kOther = "PERIAPT_LIBIBVERBS";
 
 Result<Library> load() {
-  LoadedLibrary file(kOther, "libibverbs.so.1");
-  if (!file.fault.empty()) return Status::failure(file.fault);
+  LoadedLibrary file({file_named_by(kOther, "libibverbs.so.1")});
+  if (!file.fault.empty()) return Status::failure(file.unusable());
   Library library;
   const auto find = [&](auto& function, const char* name) { file.find(function, name); };
   find(library.get_device_list, "ibv_get_device_list");
@@ -59,12 +58,7 @@ const Result<Library>& library() {
 
 bool kernel_has_devices() {
   if (const char* named = std::getenv(kOther); named != nullptr && *named != '\0') return true;  // it brings its own
-  DIR* folder = ::opendir("/sys/class/infiniband");
-  if (folder == nullptr) return false;
-  bool found = false;
-  while (const dirent* entry = ::readdir(folder)) found = found || entry->d_name[0] != '.';
-  ::closedir(folder);
-  return found;
+  return kernel_lists_any("/sys/class/infiniband");
 }
 
 }  // namespace periapt::verbs

@@ -238,7 +238,11 @@ void ArrayManager::create_first(const CkArrayIndex& index, int ep, const Message
   const std::uint64_t id = ids_.id_of(index);
   if (location().bound.size() == 1 || location().here(id)) [[likely]]
     return create(index, id, location().birth(*this, id, index, at_home), ep, message);
-  // Those it is bound to have left before it could be made. It is counted as born here, and as one that has left.
+  create_after_bound(index, id, ep, message);
+}
+
+// Those it is bound to have left before it could be made. It is counted as born here, and as one that has left.
+void ArrayManager::create_after_bound(const CkArrayIndex& index, std::uint64_t id, int ep, const Message& message) {
   Insertion insertion{index, ep, pe_.index, true, pe_.index};
   insertion.travel.next_reduction = reduction_.born();
   insertion.travel.broadcast_epoch = broadcasts_.leaves_unmade(id);

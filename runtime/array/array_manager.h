@@ -233,6 +233,7 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
               const ElementTravel* travel = nullptr);
   template <class Constructor>
   void construct(std::uint64_t id, Age age, const ElementTravel* travel, const Constructor& constructor);
+  PERIAPT_COLD void create_after_bound(const CkArrayIndex& index, std::uint64_t id, int ep, const Message& message);
   void remove(ArrayElement* element);
   void note_created(std::uint64_t id, int to, int ep, std::uint64_t bytes) {
     if (pe_.watched(Observer::created)) [[unlikely]]

@@ -107,7 +107,7 @@ void ArrayRouting::wait_for(std::uint64_t id, Message message) {
   if (first) host_.first_waits(entry, source, index);
 }
 
-void ArrayRouting::release_waiting(std::uint64_t id) {
+void ArrayRouting::requeue_waiting(std::uint64_t id) {
   auto found = waiting_.find(id);
   if (found == waiting_.end()) return;
   std::vector<Message> messages = std::move(found->second);

@@ -51,7 +51,10 @@ class ArrayRouting {
     waiting_[id].push_back(std::move(message));
   }
   // Something is known of the element: what waits for it goes through the queue, and so to the element or on its way.
-  void release_waiting(std::uint64_t id);
+  void release_waiting(std::uint64_t id) {
+    if (!waiting_.empty()) [[unlikely]]
+      requeue_waiting(id);
+  }
 
   // Where an element is: told to its home when it has come to another PE, and to a sender whose message made a detour.
   struct Place {
@@ -97,6 +100,7 @@ class ArrayRouting {
   void forward(Message message, std::uint64_t id, Age youngest);
   void tell_sender(const Message& message, const Place& place);
   void wait_for(std::uint64_t id, Message message);
+  void requeue_waiting(std::uint64_t id);
 
   ArrayHost& host_;
   Sender& sender_;

@@ -1,11 +1,11 @@
 // The process of a balancer in a shared library: opens it, and answers questions.
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <exception>
 
+#include "base/loaded_library.h"
 #include "runtime/loadbalance/plugin/plugin.h"
 #include "runtime/loadbalance/plugin/wire.h"
 
@@ -38,12 +38,12 @@ void send_text(AnswerStatus status, std::uint32_t flags, const std::string& text
 
 const periapt_balancer* open_balancer(const char* file, std::string* wrong) {
   const std::string path = std::strchr(file, '/') ? file : std::string("./") + file;
-  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    *wrong = std::string("cannot be opened: ") + ::dlerror();
+  const LoadedLibrary library({path});
+  if (!library.fault.empty()) {
+    *wrong = "cannot be opened: " + library.fault;
     return nullptr;
   }
-  const auto* balancer = static_cast<const periapt_balancer*>(::dlsym(library, "periapt_balancer_plugin"));
+  const auto* balancer = library.find_if_there<const periapt_balancer>("periapt_balancer_plugin");
   if (!balancer) {
     *wrong = "is a library without a balancer: it has no PERIAPT_BALANCER(summary, function)";
     return nullptr;

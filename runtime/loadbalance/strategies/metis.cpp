@@ -3,7 +3,7 @@
 // 1998.) The library is opened when it is first needed.
 #include <numeric>
 
-#include "runtime/loadbalance/library.h"
+#include "base/loaded_library.h"
 #include "runtime/loadbalance/partition.h"
 #include "runtime/loadbalance/strategies/greedy.h"
 
@@ -18,11 +18,11 @@ using SetDefaults = int(std::int32_t* options);
 constexpr int option_seed = 8, option_count = 40, done = 1;
 
 struct Metis {
-  Library library{{"libmetis.so.5", "libmetis.so"}};
+  LoadedLibrary library{{"libmetis.so.5", "libmetis.so"}};
   Partitioner* k_way = library.find<Partitioner>("METIS_PartGraphKway");
   Partitioner* recursive = library.find<Partitioner>("METIS_PartGraphRecursive");
   SetDefaults* set_defaults = library.find<SetDefaults>("METIS_SetDefaultOptions");
-  std::string missing = library.missing();
+  std::string missing = library.unusable();
 
   Metis() {
     if (missing.empty() && !has_32_bits()) missing = "libmetis is built for indices or reals of 64 bits";

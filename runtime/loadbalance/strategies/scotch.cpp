@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "runtime/loadbalance/library.h"
+#include "base/loaded_library.h"
 #include "runtime/loadbalance/partition.h"
 #include "runtime/loadbalance/strategies/greedy.h"
 
@@ -18,8 +18,9 @@ struct Arch;
 struct Strat;
 
 struct Scotch {
-  Library library{{"libscotch-7.0.so", "libscotch.so.7.0", "libscotch-6.1.so", "libscotch.so"},
-                  {"libscotcherr-7.0.so", "libscotcherr.so.7.0", "libscotcherr-6.1.so", "libscotcherr.so"}};
+  LoadedLibrary errors{{"libscotcherr-7.0.so", "libscotcherr.so.7.0", "libscotcherr-6.1.so", "libscotcherr.so"},
+                       LoadedLibrary::Names::shared};  // libscotch finds its names in it
+  LoadedLibrary library{{"libscotch-7.0.so", "libscotch.so.7.0", "libscotch-6.1.so", "libscotch.so"}};
   int (*size_of_number)() = library.find<int()>("SCOTCH_numSizeof");
   void (*random_reset)() = library.find<void()>("SCOTCH_randomReset");
   Graph* (*graph_alloc)() = library.find<Graph*()>("SCOTCH_graphAlloc");
@@ -40,7 +41,7 @@ struct Scotch {
                      double imbalance) = library.find<int(Strat*, Number, Number, double)>("SCOTCH_stratGraphMapBuild");
   int (*graph_map)(Graph*, const Arch*, Strat*,
                    Number*) = library.find<int(Graph*, const Arch*, Strat*, Number*)>("SCOTCH_graphMap");
-  std::string missing = library.missing();
+  std::string missing = library.unusable();
   // From version 7 on: its threads, whose number and order would change what it answers.
   Context* (*context_alloc)() = library.find_if_there<Context*()>("SCOTCH_contextAlloc");
   int (*context_init)(Context*) = library.find_if_there<int(Context*)>("SCOTCH_contextInit");
