@@ -110,7 +110,6 @@ void OfiTransport::left(void* user, const std::string& reason) {
 void OfiTransport::leave(OfiLink& link, Outcome outcome, std::string reason) {
   if (!link.open()) --connecting_;
   by_token_.erase(link.token);
-  for (const auto& [number, message] : link.early) domain_.give_receive(message.slot);
   link.early.clear();
   meeting_.leave(link.seat);
   links_.forget(link);

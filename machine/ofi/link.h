@@ -48,13 +48,11 @@ class OfiLink : public ucx::Link {
 
   // Messages.
   std::uint32_t next_out = 0, next_in = 0;
-  struct Early {
-    std::uint32_t slot;
-    std::size_t bytes;
-  };
-  std::map<std::uint32_t, Early> early;  ///< that came before those in front of them, by number
-  bool unconfirmed = false;              ///< messages have gone out behind the latest flush
-  std::uint32_t answers = 0;             ///< of ours that are under way
+  /// Those that came before one in front of them, by number. Copies: were they kept in the slots where they arrived,
+  /// all slots could hold them, and none be left for the one that they wait for.
+  std::map<std::uint32_t, std::vector<std::byte>> early;
+  bool unconfirmed = false;   ///< messages have gone out behind the latest flush
+  std::uint32_t answers = 0;  ///< of ours that are under way
   ucx::Flushes flushes;
   bool wants_confirmation = false;
 

@@ -213,34 +213,35 @@ void OfiTransport::take_fault(Request* request, int error, const std::string& te
 // ---- what arrives
 
 void OfiTransport::take_arrival(std::uint32_t slot, std::size_t bytes) {
+  const Bytes message(domain_.slot(slot), std::min(bytes, kSlotBytes));
   Prefix prefix;
   OfiLink* link = nullptr;
-  if (bytes >= sizeof prefix && ucx::unpack(Bytes(domain_.slot(slot), sizeof prefix), &prefix)) {
+  if (message.size() >= sizeof prefix && ucx::unpack(message.first(sizeof prefix), &prefix)) {
     const auto known = by_token_.find(prefix.token);
     if (known != by_token_.end()) link = known->second;
   }
-  if (link == nullptr) return domain_.give_receive(slot);  // of a link that has gone, or a stranger's
-  if (prefix.number == link->next_in) return take_in_turn(*link, slot, bytes);
-  if (!link->early.try_emplace(prefix.number, OfiLink::Early{slot, bytes}).second) {
-    domain_.give_receive(slot);
+  if (link == nullptr) {
+    // of a link that has gone, or a stranger's
+  } else if (prefix.number == link->next_in) {
+    take_in_turn(*link, message);
+  } else if (!link->early.try_emplace(prefix.number, message.begin(), message.end()).second) {
     fail(*link, "it sent what this version does not understand");
   }
+  domain_.give_receive(slot);
 }
 
 /// The next one, and those behind it that came too early.
-void OfiTransport::take_in_turn(OfiLink& link, std::uint32_t slot, std::size_t bytes) {
+void OfiTransport::take_in_turn(OfiLink& link, Bytes message) {
+  std::vector<std::byte> early;
   for (;;) {
-    const Bytes whole(domain_.slot(slot), std::min(bytes, kSlotBytes));
     Prefix prefix;
-    ucx::unpack(whole.first(sizeof prefix), &prefix);
+    ucx::unpack(message.first(sizeof prefix), &prefix);
     ++link.next_in;
-    take_message(link, prefix, whole.subspan(sizeof prefix));
-    domain_.give_receive(slot);
-    const auto next = link.early.find(link.next_in);
-    if (!link.alive() || next == link.early.end()) return;
-    slot = next->second.slot;
-    bytes = next->second.bytes;
-    link.early.erase(next);
+    take_message(link, prefix, message.subspan(sizeof prefix));
+    auto next = link.early.extract(link.next_in);
+    if (!link.alive() || next.empty()) return;
+    early = std::move(next.mapped());
+    message = early;
   }
 }
 

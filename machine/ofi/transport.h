@@ -99,7 +99,7 @@ class OfiTransport final : public ucx::TransportBase, private tcp::Meeting::Gues
   void take_end(Request& request, std::size_t bytes);
   void take_fault(Request* request, int error, const std::string& text);
   void take_arrival(std::uint32_t slot, std::size_t bytes);
-  void take_in_turn(OfiLink& link, std::uint32_t slot, std::size_t bytes);
+  void take_in_turn(OfiLink& link, Bytes message);
   void take_message(OfiLink& link, const Prefix& prefix, Bytes rest);
   void end_flushes(OfiLink& link);
 

@@ -27,6 +27,7 @@ constexpr std::uint64_t second_ns = 1'000'000'000;
 std::uint64_t patience_ns = 3 * second_ns;
 bool ends_run = false;  // a standstill that is told
 constexpr std::uint64_t warn_factor = 3;
+constexpr std::uint64_t silence_factor = 20;  // the same for a PE that does not answer
 // Of one PE's explanation: a standstill has one cause, and the first lines show it.
 constexpr std::size_t lines_max = 12;
 std::vector<Watchdog::Explainer> libraries;
@@ -70,23 +71,64 @@ void Watchdog::start() {
 }
 
 void Watchdog::arm() {
+  armed_ = true;
   objects_.pe.conditions.call_after([](void* self, double) { static_cast<Watchdog*>(self)->tick(); }, this,
                                     std::min(second_ns, patience_ns), clock::now_ns());
 }
 
 void Watchdog::tick() {
-  Pe& pe = objects_.pe;
-  if (pe.has_work()) {
+  armed_ = false;
+  if (objects_.pe.has_work()) {
+    silent_looks_ = 0;
     still_since_ns_ = 0;
-    return arm();
+  } else if (missing_ > 0) {
+    wait_on();
+  } else {
+    ask();
   }
+  arm();
+}
+
+void Watchdog::ask() {
+  Pe& pe = objects_.pe;
   sum_ = {};
   missing_ = pe.process.pes();
+  answered_.assign(static_cast<std::size_t>(missing_), false);
+  silent_looks_ = 0;
   asked_ns_ = clock::now_ns();
   for (int to = 0; to < pe.process.pes(); ++to) send_runtime(pe, to, entry_ask, 0, 0, 0);
 }
 
-void Watchdog::on_ask(Pe& pe, Delivery&) { send_runtime(pe, 0, entry_answer, 0, 0, look(*pe.objects)); }
+// A PE is in a long entry, or will never answer. Looks are counted and not time, which passes for PE 0's own entries
+// too.
+void Watchdog::wait_on() {
+  const std::uint64_t looked_ns = static_cast<std::uint64_t>(++silent_looks_) * std::min(second_ns, patience_ns);
+  if (looked_ns >= silence_factor * patience_ns && (ends_run || !silence_told_)) tell_silent();
+}
+
+void Watchdog::tell_silent() {
+  constexpr int names_max = 8;
+  std::string silent;
+  int count = 0;
+  for (int pe = 0; pe < objects_.pe.process.pes(); ++pe) {
+    if (answered_[static_cast<std::size_t>(pe)] || ++count > names_max) continue;
+    silent += (count == 1 ? "PE " : ", PE ") + std::to_string(pe) + " of process " +
+              std::to_string(objects_.pe.process.process_of(pe));
+  }
+  if (count > names_max) silent += " and " + std::to_string(count - names_max) + " more";
+  silent += (count == 1 ? " has" : " have") + std::string(" not answered for ") +
+            std::to_string(silence_factor * patience_ns / second_ns) + " s";
+  const std::string why =
+      "an entry there takes long or never ends, its process is stopped, or the network stands still";
+  const std::string next = "`gdb -p` of that process shows where it is";
+  if (ends_run) fatal(silent, "seen by PE 0, which is idle", why, next);
+  silence_told_ = true;
+  log::warn(silent + ", while PE 0 is idle: " + why + ". " + next + "\n  (told once; +watchdog 0 switches this off)");
+}
+
+void Watchdog::on_ask(Pe& pe, Delivery&) {
+  send_runtime(pe, 0, entry_answer, 0, static_cast<std::uint64_t>(pe.index), look(*pe.objects));
+}
 
 Watchdog::Answer Watchdog::look(PeObjects& objects) {
   Pe& pe = objects.pe;
@@ -102,18 +144,20 @@ Watchdog::Answer Watchdog::look(PeObjects& objects) {
   if (objects.balance) a.waiting += objects.balance->waiting();
   if (objects.posts) a.waiting += objects.posts->waiting();
   a.idle_s = pe.idle_seconds();
-  // The pauses of quiescence detection are timers too, but bring nothing new.
-  const std::size_t timers = pe.conditions.timers() - (objects.quiescence->pausing() ? 1 : 0);
+  // The pauses of quiescence detection and of the watchdog are timers too, but bring nothing new.
+  const std::size_t timers = pe.conditions.timers() - (objects.quiescence->pausing() ? 1 : 0) -
+                             (pe.index == 0 && objects.watchdog->armed_ ? 1 : 0);
   a.may_move = (pe.has_work() || pe.port.parked() != 0 || pe.has_transfers() || timers != 0) ? 1 : 0;
   return a;
 }
 
 void Watchdog::on_answer(Pe& pe, Delivery& call) {
   const Answer answer = call.read<Answer>();
-  pe.objects->watchdog->heard(answer);
+  pe.objects->watchdog->heard(static_cast<int>(call.element), answer);
 }
 
-void Watchdog::heard(const Answer& answer) {
+void Watchdog::heard(int pe, const Answer& answer) {
+  answered_[static_cast<std::size_t>(pe)] = true;
   sum_.created += answer.created;
   sum_.processed += answer.processed;
   sum_.undeliverable += answer.undeliverable;
@@ -136,17 +180,17 @@ void Watchdog::judge() {
     still_since_ns_ = last_asked_ns_;
   last_ = sum_;
   last_asked_ns_ = asked_ns_;
-  if (!still) return arm();
+  if (!still) return;
   const std::uint64_t for_ns = asked_ns_ - still_since_ns_;
   const bool tells = for_ns >= warn_factor * patience_ns;
   fatal_ = (sum_.undeliverable > 0 && for_ns >= patience_ns) || (ends_run && tells);
-  if (fatal_ || (!warned_ && tells)) return ask_for_explanations();
-  arm();
+  if (fatal_ || (!warned_ && tells)) ask_for_explanations();
 }
 
 void Watchdog::ask_for_explanations() {
   Pe& pe = objects_.pe;
   missing_ = pe.process.pes();
+  answered_.assign(static_cast<std::size_t>(missing_), false);
   texts_.assign(static_cast<std::size_t>(missing_), {});
   for (int to = 0; to < pe.process.pes(); ++to) send_runtime(pe, to, entry_explain, 0, 0, 0);
 }
@@ -189,6 +233,7 @@ void Watchdog::on_explain(Pe& pe, Delivery&) {
 
 void Watchdog::on_explanation(Pe& pe, Delivery& call) {
   Watchdog& self = *pe.objects->watchdog;
+  self.answered_[call.element] = true;
   self.texts_[call.element].assign(static_cast<const char*>(call.arguments), call.length);
   if (--self.missing_ == 0) self.tell();
 }
@@ -210,7 +255,6 @@ void Watchdog::tell() {
             (all.empty() ? "No reduction is open and no thread waits: did a message get lost in the program's logic?"
                          : "Who waits:\n" + all) +
             "\n  (told once; +watchdog 0 switches this off)");
-  arm();
 }
 
 }  // namespace periapt

@@ -3,11 +3,11 @@
 // While PE 0 is idle it asks every PE, once a second, what it has counted and what waits there. When nothing has moved
 // for a while, it collects sentences from all PEs: messages that wait for an element, group or chare that doesn't
 // exist, unfinished reductions, threads that wait for a value. Messages that can never be delivered end the run; a
-// standstill without any is told once, because something may still come from outside; PERIAPT_STANDSTILL=end ends the
+// standstill without any is told once, because something may still come from outside. A PE that works does not answer;
+// one that has not answered for a long time while PE 0 was idle is told once as well. PERIAPT_STANDSTILL=end ends the
 // run then too, as tests want it. `+watchdog N`: after N seconds; 0: never.
 //
-// A busy run pays one timer a second on PE 0, and nothing anywhere else: a PE that works does not answer, and an answer
-// that is missing means that its PE is alive.
+// A busy run pays one timer a second on PE 0, and nothing anywhere else.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -49,7 +49,10 @@ class Watchdog {
 
   void arm();
   void tick();
-  void heard(const Answer& answer);
+  void ask();
+  void wait_on();
+  void tell_silent();
+  void heard(int pe, const Answer& answer);
   void judge();
   void ask_for_explanations();
   void tell();
@@ -57,10 +60,13 @@ class Watchdog {
   PeObjects& objects_;
   // PE 0
   Answer sum_, last_;
-  int missing_ = 0;  // answers, or explanations
+  int missing_ = 0;             // answers, or explanations
+  std::vector<bool> answered_;  // by PE
+  int silent_looks_ = 0;        // in a row, at which nothing had come and PE 0 was idle
+  bool armed_ = false;
   std::uint64_t asked_ns_ = 0, last_asked_ns_ = 0;
   std::uint64_t still_since_ns_ = 0;  // 0: something moved since the last look
-  bool fatal_ = false, warned_ = false;
+  bool fatal_ = false, warned_ = false, silence_told_ = false;
   std::vector<std::string> texts_;  // by PE
 };
 

@@ -139,6 +139,7 @@ class Victim : public CBase_Victim {
     if (mistake == "segfault") *reinterpret_cast<volatile int*>(static_cast<std::uintptr_t>(thisIndex - 2)) = 1;
     if (mistake == "stack overflow") CkExit(recurse(0) & 1);
     if (mistake == "libc abort") std::abort();
+    while (mistake == "entry without end") ::usleep(1000);
     if (mistake == "thread overflow") thisProxy[thisIndex].deep();
     if (mistake == "talk") thisProxy[thisIndex].talk(400);
     if (mistake == "exit") std::exit(0);

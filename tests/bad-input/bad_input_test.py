@@ -308,6 +308,21 @@ def standstill_ends(program, mistake, layout):
     check(case, status, text, 1, ["fatal error", "nothing has moved for .*CkExit", *STANDSTILLS[mistake][-1:]])
 
 
+def silence_is_told(program, layout):
+    """An entry that never ends, seen from a PE 0 that is idle: a warning, or the end."""
+    case = f"entry without end {layout}"
+    command = [program, "entry without end", "+watchdog", "1", *layout.split()]
+    words = ["PE 2 of process 1.* not answered for 20 s", "never ends.*stopped.*network", "gdb -p"]
+    run = Run(command)
+    if not wait_for(run, ["warning: ", *words, "told once"]):
+        fail(case, f"ended, or did not say {words}", run.text())
+    os.kill(run.process.pid, signal.SIGTERM)
+    status, text = run.wait(case)
+    check(case, status, text, 143, ["not answered"])
+    status, text = Run(command, "end").wait(case)
+    check(case + ", ended", status, text, 1, ["fatal error", words[0], "seen by PE 0", *words[1:]])
+
+
 def command_line_is_refused(program, line):
     status, text = Run([program, "nothing", *line.split()]).wait(line)
     check(line, status, text, 1, COMMAND_LINES[line])
@@ -340,6 +355,8 @@ def cases(program, charmc):
         for layout in LAYOUTS:
             yield f"{mistake} {layout}, ended", (standstill_ends, program, mistake, layout)
             yield f"{mistake} {layout}", (standstill_is_told, program, mistake, layout)
+    for layout in [LAYOUTS[2], *FAR]:
+        yield f"entry without end {layout}", (silence_is_told, program, layout)
     yield "kill -9", (kills, program)
     for mistake, (_, _, layouts) in MISTAKES.items():
         for layout in layouts:

@@ -120,6 +120,13 @@ TEST_F(OfiFaults, WhatIsToldInAnotherOrderArrivesInItsOwn) {
   pump(pair.both(), [&] { return pair.b.arrived_from(1) == pair.a.sent_to(2); });
 }
 
+TEST_F(OfiFaults, AMessageMayBeOvertakenByMoreThanThereAreSlots) {
+  Pair pair(subject);
+  faults().overtaken_by = 400;
+  for (int i = 0; i < 500; ++i) pair.a.push(*pair.ab, static_cast<std::size_t>(i), i % 3, {&pair.b});
+  pump(pair.both(), [&] { return pair.b.arrived_from(1) == pair.a.sent_to(2); });
+}
+
 /// The link's next send ends with `error`: what was accepted ends once, and the loss has a reason.
 void break_link(const Subject& subject, int error, bool nameless) {
   Pair pair(subject);

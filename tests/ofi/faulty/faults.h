@@ -14,6 +14,7 @@ struct Faults {
   std::deque<int> next_operations = {};   ///< the same of puts and gets
   bool nameless = false;                  ///< errors don't say of which operation they are
   unsigned seed = 0;                      ///< not 0: what one look finds is told in any order
+  int overtaken_by = 0;                   ///< so many messages are told before the next one to arrive
   std::uint32_t version = 0;              ///< not 0: of the library
 };
 

@@ -11,9 +11,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <random>
 #include <type_traits>
 #include <unordered_map>
+#include <utility>
 
 #include "tests/ofi/faulty/faults.h"
 
@@ -61,6 +63,23 @@ struct Told {
 };
 std::unordered_map<fid_cq*, std::deque<Told>> told;
 
+/// A message that is overtaken, and by how many more.
+struct Overtaken {
+  std::optional<Told> message;
+  int by = 0;
+};
+std::unordered_map<fid_cq*, Overtaken> overtaken;
+
+void tell_arrival(fid_cq* queue, std::deque<Told>& waiting, const Told& message) {
+  Overtaken& late = overtaken[queue];
+  if (faults.overtaken_by > 0) {
+    late = {message, std::exchange(faults.overtaken_by, 0)};
+    return;
+  }
+  waiting.push_back(message);
+  if (late.message && --late.by == 0) waiting.push_back(*std::exchange(late.message, std::nullopt));
+}
+
 int next_of(std::deque<int>& ends) {
   if (ends.empty()) return 0;
   const int error = ends.front();
@@ -72,6 +91,10 @@ void refill(fid_cq* queue, std::deque<Told>& waiting) {
   fi_cq_msg_entry room[64];
   const ssize_t count = original<fi_ops_cq>(queue).read(queue, room, std::size(room));
   for (ssize_t i = 0; i < count; ++i) {
+    if ((room[i].flags & FI_RECV) != 0) {
+      tell_arrival(queue, waiting, {room[i], 0});
+      continue;
+    }
     const bool operation = (room[i].flags & FI_RMA) != 0, send = (room[i].flags & FI_SEND) != 0;
     waiting.push_back({room[i], operation ? next_of(faults.next_operations) : send ? next_of(faults.next_sends) : 0});
   }
@@ -111,6 +134,7 @@ int open_queue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** queue, void*
   const int error = original<fi_ops_domain>(domain).cq_open(domain, attributes, queue, context);
   if (error != 0) return error;
   told[*queue].clear();
+  overtaken.erase(*queue);
   fi_ops_cq& ops = own_copy(*queue, (*queue)->ops);
   ops.read = read_queue;
   ops.readerr = read_error;
