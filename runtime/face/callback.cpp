@@ -5,6 +5,7 @@
 #include "runtime/api/ck_future.h"
 #include "runtime/collective/quiescence.h"
 #include "runtime/face/startup.h"
+#include "runtime/face/user_driven.h"
 #include "runtime/objects/futures.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/scheduler/process.h"
@@ -165,7 +166,7 @@ void CkCallback::send(void* message) const {
       return CkFreeMsg(message);
     case ckExit:
       CkFreeMsg(message);
-      return request_exit(0);
+      return UserDriven::is_on() ? UserDriven::request_stop() : request_exit(0);
     case resumeThread:
     case sendFuture:
       return Futures::send(here, CkFuture{d.future.id, pe}, message);

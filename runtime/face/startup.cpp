@@ -98,11 +98,10 @@ CkArgMsg* argument_message() {
   return arguments;
 }
 
+}  // namespace
+
 void make_mainchares(Pe& pe) {
   PeObjects& objects = *pe.objects;
-  if (registry().mains.empty())
-    fatal("the program has no mainchare", "", "no mainmodule was linked, or it declares none",
-          "declare `mainchare Main { entry Main(CkArgMsg*); };` in the mainmodule");
   objects.started = true;
   // The first numbers are theirs, whatever their constructors make: see main_chare().
   std::vector<std::uint64_t> serials;
@@ -113,8 +112,9 @@ void make_mainchares(Pe& pe) {
     message->message_type = static_cast<std::uint16_t>(CMessage_CkArgMsg::__idx);
     objects.create_chare(serials[i], main.chare, main.constructor, std::move(message));
   }
-  StartGate::announce(objects);
 }
+
+namespace {
 
 void begin(Pe& pe) {
   give_crash_stack();
@@ -132,7 +132,13 @@ void begin(Pe& pe) {
   for (const Part& part : the_parts)
     if (part.start && part.start(pe)) started = true;
   if (pe.index != 0) return;
-  if (!started) make_mainchares(pe);
+  if (!started) {
+    if (registry().mains.empty())
+      fatal("the program has no mainchare", "", "no mainmodule was linked, or it declares none",
+            "declare `mainchare Main { entry Main(CkArgMsg*); };` in the mainmodule");
+    make_mainchares(pe);
+    StartGate::announce(*pe.objects);
+  }
   pe.objects->watchdog->start();
 }
 

@@ -16,7 +16,10 @@ void* CkLocalNodeBranch(CkGroupID group);
 void* CkLocalChare(const CkChareID* chare);
 
 namespace periapt {
+class Pe;
 // Asks PE 0 to end the run; returns.
 void request_exit(int code);
+// Runs the constructors of the mainchares, on PE 0. StartGate::announce() tells the others what they made.
+void make_mainchares(Pe& pe);
 int run_program(int argc, char** argv, void (*register_main_module)(), std::vector<Part> parts);
 }  // namespace periapt

@@ -159,7 +159,8 @@ void on_early_exit(const char* function, int status) {
   fatal(std::string("the program called ") + function + "(" + std::to_string(status) + ") before the run had ended",
         pe != nullptr && Pe::describe != nullptr ? Pe::describe(*pe) : "",
         "it ends one process, whatever the others do, and what is still to be done in it",
-        "end the run with CkExit(" + std::to_string(status) + ")");
+        "end the run with CkExit(" + std::to_string(status) +
+            "), and in a main() of the program's own with CharmLibExit()");
 }
 }  // namespace
 
@@ -226,8 +227,8 @@ void Process::begin_stepped(ProcessHooks hooks) {
 }
 
 void Process::pe_main(Pe& pe) {
-  hooks_.begin(pe);
   try {
+    hooks_.begin(pe);
     while (true) pe.run();
   } catch (const std::exception& e) {
     fatal(std::string("an exception came out of the program: ") + e.what(), Pe::describe ? Pe::describe(pe) : "",
