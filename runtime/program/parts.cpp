@@ -1,9 +1,10 @@
 // The one file that names all parts above the chares. A part is a folder of floor 4, and one line here.
 #include "runtime/program/parts.h"
 
+#include "runtime/ccs/part.h"
 #include "runtime/checkpoint/part.h"
 #include "runtime/loadbalance/part.h"
 
 namespace periapt::program {
-std::vector<Part> parts() { return {loadbalance::part(), checkpoint::part()}; }
+std::vector<Part> parts() { return {loadbalance::part(), checkpoint::part(), ccs::part()}; }
 }  // namespace periapt::program

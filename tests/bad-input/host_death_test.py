@@ -27,7 +27,7 @@ def start(lab, point, then, report, options="", **variables):
     """The program on all hosts; on the victim it says in the file `report` that it has come to its point, and does `then`."""
     steps = "4" if point in ("leave", "finalize") else "1000"
     return launchers.Job(
-        # (A process at its point waits there for all other runs, and answers nobody.)
+        # (A process at its point waits there for all other runs, and answers no watchdog.)
         lab.charmrun(f"++quiet ++n 4 {PROGRAM} {steps} +watchdog 0 {options}"),
         PERIAPT_TEST_POINT=point, PERIAPT_TEST_VICTIM=lab.names[VICTIM], PERIAPT_TEST_THEN=then, PERIAPT_TEST_REPORT=report,
         PERIAPT_STARTUP_WATCHDOG=0,  # a start that is slow on a busy machine is no message of these tests

@@ -52,11 +52,12 @@ FLOORS = {
     "runtime/sdag": ["runtime/face"],
     # floor 4. Siblings.
     "runtime/loadbalance": ["runtime/face"],
+    "runtime/ccs": ["runtime/face"],
     "runtime/checkpoint": ["runtime/face"],
     "runtime/trace": ["runtime/face"],
     "runtime/libs": ["runtime/face"],
     # names the parts of a program, and main()
-    "runtime/program": ["runtime/sdag", "runtime/loadbalance", "runtime/checkpoint", "runtime/trace", "runtime/libs"],
+    "runtime/program": ["runtime/sdag", "runtime/loadbalance", "runtime/ccs", "runtime/checkpoint", "runtime/trace", "runtime/libs"],
     # floor 5
     "include": ["runtime/program"],
     # floor 6. The translator is a library that knows C++ text and no runtime.

@@ -18,6 +18,7 @@ enum class Meaning {
   help,
   version,
   ignored,   // means nothing here
+  passedOn,  // is the program's
   nodelist,  // these begin runs over several hosts
   group,
   hostsAtMost,
@@ -70,9 +71,11 @@ constexpr Option options[] = {
     {"skipmaster", false, Meaning::ignored},
     {"no-va-randomization", false, Meaning::ignored},
     {"runscript", true, Meaning::runscript},
-    {"server", false, Meaning::unsupported},
-    {"server-port", true, Meaning::unsupported},
-    {"server-auth", true, Meaning::unsupported},
+    {"server", false, Meaning::passedOn},
+    {"server-port", true, Meaning::passedOn},
+    {"server-address", true, Meaning::passedOn},
+    {"server-open", false, Meaning::passedOn},
+    {"server-auth", true, Meaning::passedOn},
     {"debug", false, Meaning::unsupported},
     {"debug-no-pause", false, Meaning::unsupported},
     {"debug-no-xrdb", false, Meaning::unsupported},
@@ -222,6 +225,10 @@ class Reader {
         return;
       case Meaning::ignored:
         out_.remarks.push_back(written + " has no effect");
+        return;
+      case Meaning::passedOn:
+        runtime_.push_back(written);
+        if (option.takesValue) runtime_.push_back(value);
         return;
       case Meaning::nodelist:
         out_.hosts.wanted = true;

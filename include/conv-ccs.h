@@ -1,0 +1,4 @@
+// Requests from outside: the Converse client-server interface.
+#pragma once
+#include "converse.h"
+#include "runtime/ccs/ccs.h"

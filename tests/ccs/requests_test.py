@@ -1,0 +1,174 @@
+"""A program that answers requests over TCP (requests.cpp), asked rightly and wrongly: requests_test.py PROGRAM OPTIONS..."""
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+import threading
+
+PROGRAM, OPTIONS = sys.argv[1], sys.argv[2:]
+PES = int(re.search(r"\+p ?(\d+)", " ".join(OPTIONS))[1])
+failures = []
+
+
+def expect(what, found, wanted):
+    if found != wanted:
+        failures.append(f"{what}: {found!r} instead of {wanted!r}")
+
+
+class Program:
+    def __init__(self, *more):
+        self.process = subprocess.Popen([PROGRAM, *OPTIONS, *more], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                        errors="replace")
+        self.text, self.port, self.token, self.begun = "", 0, "", threading.Event()
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+        self.begun.wait()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.text += line
+            if found := re.match(r"ccs: Server IP = ([\d.]+), Server port = (\d+) \$", line):
+                self.port = int(found[2])
+            if found := re.match(r"ccs: token ([0-9a-f]{32})$", line):
+                self.token = found[1]
+            if "there is a server" in line:
+                self.begun.set()
+        self.begun.set()
+
+    def wait(self):
+        self.process.wait()
+        self.reader.join()
+        return self.process.returncode
+
+    def open(self):
+        return socket.create_connection(("127.0.0.1", self.port))
+
+    def send(self, data):
+        """What comes back on a connection, until it is closed."""
+        with self.open() as connection:
+            try:
+                connection.sendall(data)
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            return everything(connection)
+
+    def request(self, handler, pe=0, data=b"", token=None):
+        token = self.token if token is None else token
+        head = (b"TOKN" + token.encode() if token else b"") + struct.pack(">Ii32s", len(data), pe, handler.encode())
+        return head + data
+
+    def ask(self, handler, pe=0, data=b""):
+        """The answer; None: closed without one."""
+        answer = self.send(self.request(handler, pe, data))
+        if len(answer) < 4:
+            return None
+        expect(f"length of the answer of {handler}", len(answer) - 4, struct.unpack(">I", answer[:4])[0])
+        return answer[4:]
+
+
+def everything(connection):
+    data = b""
+    try:
+        while piece := connection.recv(1 << 16):
+            data += piece
+    except ConnectionResetError:
+        pass
+    return data
+
+
+def asked_rightly(program):
+    info = program.ask("ccs_getinfo")
+    expect("PEs", sum(struct.unpack(f">{len(info) // 4}I", info)[1:]), PES)
+    for pe in range(PES):
+        expect("echo", program.ask("echo", pe, b"this\0"), b"PE %d has this" % pe)
+        expect("later", program.ask("later", pe, b"it"), b"it from PE %d" % ((pe + 1) % PES))
+    expect("count", [program.ask("count", 0, b"abc"), program.ask("count", PES - 1, b"de")], [b"abc3", b"de5"])
+    expect("silent", program.ask("silent"), b"")
+    expect("none", program.ask("none"), None)
+    expect("sum", program.ask("number", -1), struct.pack("=i", sum(range(10, 10 + PES))))
+    expect("max", program.ask("highest", -1), struct.pack("=i", 9 + PES))
+    expect("lengths", program.ask("name", -1), b"x" * (PES * (PES + 1) // 2))
+    if PES > 1:
+        expect("two", program.ask("name", -2, struct.pack(">II", PES - 1, 0)), b"x" * (PES + 1))
+    large = os.urandom(5_000_000)
+    expect("large", program.ask("reverse", PES - 1, large) == large[::-1], True)
+    with program.open() as connection:
+        own = connection.getsockname()
+        for byte in program.request("caller"):  # a byte at a time
+            connection.sendall(bytes([byte]))
+        expect("caller", everything(connection)[4:], f"{own[0]}:{own[1]}".encode())
+    # Many at once, more than are let in; each gets its own answer.
+    many = [program.open() for _ in range(300)]
+    for i, connection in enumerate(many):
+        connection.sendall(program.request("echo", i % PES, b"%d\0" % i))
+    for i, connection in enumerate(many):
+        expect("one of many", everything(connection)[4:], b"PE %d has %d" % (i % PES, i))
+        connection.close()
+
+
+def asked_wrongly(program):
+    good = program.request("echo", 0, b"x\0")
+    expect("without a token", program.send(program.request("echo", 0, b"x\0", token="")), b"")
+    expect("another token", program.send(program.request("echo", 0, b"x\0", token="0" * 32)), b"")
+    expect("a browser", program.send(b"GET / HTTP/1.0\r\n\r\n"), b"")
+    expect("nobody's handler", program.ask("bananas"), None)
+    expect("no such PE", program.ask("echo", PES), None)
+    expect("no such PEs", program.ask("echo", -2, struct.pack(">II", 0, 99)), None)
+    expect("PEs that are not named", program.ask("echo", -1000000, b"xy"), None)
+    expect("too much", program.send(program.request("echo")[:36] + struct.pack(">Ii32s", 0x1fffffff, 0, b"echo")), b"")
+    expect("signed", program.send(program.request("echo")[:36] + struct.pack(">Ii32s", 0x80000100, 0, b"echo")), b"")
+    expect("no handler", program.send(program.request("")), b"")
+    expect("more than it says", program.send(good + b"more"), b"")
+    expect("twice", program.ask("twice"), b"first")
+    for end in (1, 20, 50, len(good) - 1):  # that leave in the middle
+        with program.open() as connection:
+            connection.sendall(good[:end])
+    for _ in range(50):  # that do not wait for their answer
+        with program.open() as connection:
+            connection.sendall(good)
+    expect("after all that", program.ask("echo", 0, b"me\0"), b"PE 0 has me")
+
+
+SAID = ["does not know the token of this run.*--?server-open lets in all|does not know the token", "another token than this run",
+        r"a request for bananas, and no handler of that name is registered on PE 0; there: caller, echo, ",
+        rf"a request for echo is for PE {PES}, and there are PEs 0 to {PES - 1}", "names PE 99, and there are PEs",
+        "is for 1000000 PEs and does not name them", "wants to send more than 256 MiB", "signed", "names no handler",
+        "sends more than its request", "answered twice", "left in the middle of its request"]
+
+
+def main():
+    program = Program("++server")
+    asked_rightly(program)
+    asked_wrongly(program)
+    expect("stop", program.ask("stop"), b"bye")
+    expect("status", program.wait(), 0)
+    for words in SAID:
+        if not re.search(words, program.text):
+            failures.append(f"it does not say {words}")
+
+    # Without a token, for clients of Charm++.
+    program = Program("++server-open")
+    expect("no token", program.token, "")
+    expect("open", program.send(struct.pack(">Ii32s", 2, 0, b"echo") + b"x\0")[4:], b"PE 0 has x")
+    taken = subprocess.run([PROGRAM, *OPTIONS, "++server-port", str(program.port)], capture_output=True, text=True, check=False)
+    expect("a port that is taken", (taken.returncode, "can't listen at 127.0.0.1" in taken.stderr), (1, True))
+    program.send(struct.pack(">Ii32s", 0, 0, b"stop"))
+    expect("status", program.wait(), 0)
+
+    without = subprocess.run([PROGRAM, *OPTIONS], capture_output=True, text=True, check=False)
+    expect("without", (without.returncode, "there is no server" in without.stdout), (0, True))
+    for words, said in ((["outside"], "CcsSendReply.. is called outside of the handler"),
+                        (["++server-port", "70000"], "is no port"), (["++server-address", "here"], "here is no IPv4 address"),
+                        (["++server-auth", "keys"], "server-auth is not there")):
+        wrong = subprocess.run([PROGRAM, *words, *OPTIONS], capture_output=True, text=True, check=False)
+        expect(words, (wrong.returncode, bool(re.search(said, wrong.stderr))), (1, True))
+
+    print("\n".join(failures) if failures else "all as expected")
+    if failures:
+        print(program.text)
+    sys.exit(1 if failures else 0)
+
+
+main()
