@@ -70,6 +70,13 @@ struct Front {
 };
 Front* front = nullptr;
 
+// A program that is written on Converse alone begins without the parts.
+OfPe& here(const char* function) {
+  if (!of_pe.initialized())
+    fatal(std::string(function) + "() is called in a program without chares", "", "", "link with -language charm++");
+  return of_pe.here();
+}
+
 Message message_of(int entry, const void* head, std::size_t head_bytes, std::string_view name, std::string_view bytes) {
   Message message = Message::make(head_bytes + name.size() + bytes.size());
   char* to = static_cast<char*>(message.payload());
@@ -255,13 +262,13 @@ void on_request(Pe&, Delivery& call) {
 }
 
 CcsDelayedReply taken(const char* function) {
-  OfPe& here = of_pe.here();
-  if (here.running == nullptr)
+  OfPe& pe = here(function);
+  if (pe.running == nullptr)
     fatal(std::string(function) + "() is called outside of the handler of a request", "", "",
           "call CcsDelayReply() in the handler and CcsSendDelayedReply() later");
-  if (here.answered) fatal(std::string(function) + "() is called for a request that is answered already", "");
-  here.answered = true;
-  return here.running->reply;
+  if (pe.answered) fatal(std::string(function) + "() is called for a request that is answered already", "");
+  pe.answered = true;
+  return pe.running->reply;
 }
 
 // ---- the part
@@ -346,18 +353,21 @@ void CcsRegisterHandler(const char* name, const CkCallback& callback) {
 
 extern "C" {
 void CcsRegisterHandler(const char* name, CmiHandler handler) {
-  of_pe.here().handlers[name] = {handler, nullptr, nullptr};
+  here("CcsRegisterHandler").handlers[name] = {handler, nullptr, nullptr};
 }
 void CcsRegisterHandlerFn(const char* name, CcsHandlerFn handler, void* user) {
-  of_pe.here().handlers[name] = {nullptr, handler, user};
+  here("CcsRegisterHandlerFn").handlers[name] = {nullptr, handler, user};
 }
 void CcsSetMergeFn(const char* name, CcsMergeFn merge) {
   if (front != nullptr && periapt::Pe::current()->index == 0) front->merges[name] = merge;
 }
 int CcsEnabled() { return wanted ? 1 : 0; }
-int CcsIsRemoteRequest() { return of_pe.here().running != nullptr && !of_pe.here().answered ? 1 : 0; }
+int CcsIsRemoteRequest() {
+  const OfPe& pe = here("CcsIsRemoteRequest");
+  return pe.running != nullptr && !pe.answered ? 1 : 0;
+}
 void CcsCallerId(skt_ip_t* address, unsigned int* port) {
-  const RequestHead* running = of_pe.here().running;
+  const RequestHead* running = here("CcsCallerId").running;
   if (running == nullptr) periapt::fatal("CcsCallerId() is called outside of the handler of a request", "");
   *address = running->address;
   *port = running->port;
