@@ -54,6 +54,8 @@ class FiberState {
     __sanitizer_start_switch_fiber(dying ? nullptr : &fake_stack_, to.low_, to.bytes_);
 #endif
 #if defined(PERIAPT_TSAN)
+    // Not always its own: a stack on which another system of threads runs may be left from one of theirs.
+    if (!dying) fiber_ = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(to.fiber_, 0);
 #endif
   }
