@@ -8,15 +8,10 @@
 #include <cstring>
 #include <span>
 
+#include "base/hexadecimal.h"
+
 namespace periapt::program {
 namespace {
-
-std::string hexadecimal(std::span<const unsigned char> bytes) {
-  static const char digits[] = "0123456789abcdef";
-  std::string text;
-  for (unsigned char byte : bytes) text += {digits[byte >> 4], digits[byte & 15]};
-  return text;
-}
 
 std::size_t padded(std::size_t bytes) { return (bytes + 3) & ~std::size_t{3}; }
 

@@ -3,8 +3,8 @@
 //
 //   CharmInit(argc, argv);   // or CharmBeginInit(), then on PE 0 readonlys and groups, then CharmFinishInit()
 //   ...                      // the code is that of the process's first PE: it creates, calls and sends as it likes
-//   StartCharmScheduler();   // what was sent is delivered, until CkExit() or a callback of that kind: as often as
-//   wished CharmLibExit();          // ends the run
+//   StartCharmScheduler();   // delivers what was sent, until CkExit() or a callback of that kind; as often as wished
+//   CharmLibExit();          // ends the run
 //
 // Linked by charmc as any program. CharmLibInit(), for MPI beside Charm++, is not there.
 #pragma once

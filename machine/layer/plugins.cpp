@@ -1,5 +1,4 @@
 // Transports that are loaded at run time.
-
 #include <algorithm>
 #include <filesystem>
 #include <sstream>

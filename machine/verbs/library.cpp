@@ -1,7 +1,5 @@
 #include "machine/verbs/library.h"
 
-#include <cstdlib>
-
 #include "base/loaded_library.h"
 #include "base/this_host.h"
 
@@ -57,7 +55,7 @@ const Result<Library>& library() {
 }
 
 bool kernel_has_devices() {
-  if (const char* named = std::getenv(kOther); named != nullptr && *named != '\0') return true;  // it brings its own
+  if (!file_named_by(kOther, "").empty()) return true;  // it brings its own
   return kernel_lists_any("/sys/class/infiniband");
 }
 

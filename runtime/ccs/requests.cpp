@@ -1,6 +1,9 @@
 // What becomes of a request: PE 0 has the server and passes each to its PE, or to several, and joins the answers.
 #include <arpa/inet.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -10,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/fatal.h"
+#include "base/hexadecimal.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "runtime/ccs/ccs_callback.h"
@@ -83,10 +87,8 @@ Message message_of(int entry, const void* head, std::size_t head_bytes, std::str
   std::memcpy(to, head, head_bytes);
   if (!name.empty()) std::memcpy(to + head_bytes, name.data(), name.size());
   if (!bytes.empty()) std::memcpy(to + head_bytes + name.size(), bytes.data(), bytes.size());
-  message->target = Target::runtime;
-  message->entry = static_cast<std::uint16_t>(entry);
   message->flags |= envelope_expedited;  // a program answers and calls CkExit()
-  return message;
+  return runtime_message(std::move(message), entry, 0);
 }
 
 // ---- on PE 0
@@ -290,11 +292,9 @@ void take_options(char** argv) {
           "0 to 65535; 0: any that is free");
   config.port = port;
   if (!open) {
-    for (const char byte : random_bytes(Server::kTokenBytes / 2)) {
-      constexpr char digits[] = "0123456789abcdef";
-      config.token += digits[static_cast<unsigned char>(byte) >> 4];
-      config.token += digits[static_cast<unsigned char>(byte) & 15];
-    }
+    unsigned char bytes[Server::kTokenBytes / 2];
+    fill_random(bytes, sizeof bytes);
+    config.token = hexadecimal(bytes);
   }
 }
 

@@ -14,7 +14,7 @@ namespace periapt {
 class UserDriven {
  public:
   static bool is_on();
-  // In main(). Each is for all processes; `function`: what main() called, for the error.
+  // In main(), in each process of the run.
   static void begin(int argc, char** argv, void (*register_main_module)(), std::vector<Part> parts);
   static void finish_init();
   static void run_round();

@@ -90,13 +90,17 @@ void Watchdog::tick() {
 }
 
 void Watchdog::ask() {
-  Pe& pe = objects_.pe;
   sum_ = {};
+  asked_ns_ = clock::now_ns();
+  ask_all(entry_ask);
+}
+
+void Watchdog::ask_all(int entry) {
+  Pe& pe = objects_.pe;
   missing_ = pe.process.pes();
   answered_.assign(static_cast<std::size_t>(missing_), false);
   silent_looks_ = 0;
-  asked_ns_ = clock::now_ns();
-  for (int to = 0; to < pe.process.pes(); ++to) send_runtime(pe, to, entry_ask, 0, 0, 0);
+  for (int to = 0; to < pe.process.pes(); ++to) send_runtime(pe, to, entry, 0, 0, 0);
 }
 
 // A PE is in a long entry, or will never answer. Looks are counted and not time, which passes for PE 0's own entries
@@ -145,8 +149,8 @@ Watchdog::Answer Watchdog::look(PeObjects& objects) {
   if (objects.posts) a.waiting += objects.posts->waiting();
   a.idle_s = pe.idle_seconds();
   // The pauses of quiescence detection and of the watchdog are timers too, but bring nothing new.
-  const std::size_t timers = pe.conditions.timers() - (objects.quiescence->pausing() ? 1 : 0) -
-                             (pe.index == 0 && objects.watchdog->armed_ ? 1 : 0);
+  const std::size_t timers =
+      pe.conditions.timers() - (objects.quiescence->pausing() ? 1 : 0) - (objects.watchdog->armed_ ? 1 : 0);
   a.may_move = (pe.has_work() || pe.port.parked() != 0 || pe.has_transfers() || timers != 0) ? 1 : 0;
   return a;
 }
@@ -188,11 +192,8 @@ void Watchdog::judge() {
 }
 
 void Watchdog::ask_for_explanations() {
-  Pe& pe = objects_.pe;
-  missing_ = pe.process.pes();
-  answered_.assign(static_cast<std::size_t>(missing_), false);
-  texts_.assign(static_cast<std::size_t>(missing_), {});
-  for (int to = 0; to < pe.process.pes(); ++to) send_runtime(pe, to, entry_explain, 0, 0, 0);
+  texts_.assign(static_cast<std::size_t>(objects_.pe.process.pes()), {});
+  ask_all(entry_explain);
 }
 
 std::string Watchdog::explain(PeObjects& objects) {

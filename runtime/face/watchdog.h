@@ -50,6 +50,7 @@ class Watchdog {
   void arm();
   void tick();
   void ask();
+  void ask_all(int entry);
   void wait_on();
   void tell_silent();
   void heard(int pe, const Answer& answer);

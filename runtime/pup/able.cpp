@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <typeinfo>
 #include <vector>
 
+#include "base/hexadecimal.h"
 #include "runtime/pup/memory.h"
 #include "runtime/pup/operators.h"
 
@@ -74,15 +74,7 @@ class Registry {
 
 const able::PUP_ID null_id(0);
 
-std::string hex(const able::PUP_ID& id) {
-  std::string text = "0x";
-  char digits[3];
-  for (unsigned char h : id.hash) {
-    std::snprintf(digits, sizeof digits, "%02x", h);
-    text += digits;
-  }
-  return text;
-}
+std::string hex(const able::PUP_ID& id) { return "0x" + periapt::hexadecimal(id.hash); }
 
 }  // namespace
 
