@@ -38,7 +38,6 @@ class Sections {
  public:
   explicit Sections(PeObjects& objects) : objects_(objects), pe_(objects.pe) {}
   static void register_entries();
-  static void register_forgetting();
 
   // Gives a section made here its name.
   void name(std::vector<CkSectionID>& parts);
@@ -117,6 +116,8 @@ class Sections {
   Section& section(const Delivery& call) {
     return section(static_cast<int>(call.collection), section_number_of(call.element));
   }
+  static void register_trees();
+  static void register_forgetting();
   static void on_define(Pe&, Delivery&);
   static void on_setup(Pe&, Delivery&);
   static void on_stale(Pe&, Delivery&);
@@ -132,6 +133,7 @@ class Sections {
   // Root.
   void send_down(Section& section, std::uint32_t number, Message message);
   void note_created(const Root& root, const Message& message);
+  // Trees: sections_tree.cpp. Root:
   void place_members(Root& root);
   void make_tree(Section& section, std::uint32_t number);
   std::vector<int> send_setups(const SetupHeader& header, std::uint32_t number, const std::vector<SetupStop>& row);
