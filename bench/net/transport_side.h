@@ -55,10 +55,10 @@ class TransportSide final : private ucx::Receiver {
   std::string about() const { return "the transport " + transport_->device().transport + " alone"; }
   int index() const { return place_.index(); }
   void meet() {
-    place_.meet([this] { work(); });
+    place_.meet([this] { work_in_meeting(); });
   }
   std::vector<double> gather(double mine) {
-    return place_.gather(mine, [this] { work(); });
+    return place_.gather(mine, [this] { work_in_meeting(); });
   }
   std::byte* outgoing(int slot, std::size_t size) { return slots_.outgoing(slot, size); }
   const std::byte* incoming(int slot, std::size_t size) { return slots_.incoming(slot, size); }
@@ -151,6 +151,14 @@ class TransportSide final : private ucx::Receiver {
     return buffer ? buffer.detach() : pages(bytes, MAP_PRIVATE);
   }
 
+  // A partner that was here may leave before we have seen that it was: lost is a link only if the meeting goes on.
+  void work_in_meeting() {
+    if (!lost_.empty()) fatal("the link was lost: " + lost_);
+    meeting_ = true;
+    work();
+    meeting_ = false;
+  }
+
   template <class Start>
   Request begin(Start&& start) {
     Operation& operation = operations_[next_];
@@ -183,7 +191,9 @@ class TransportSide final : private ucx::Receiver {
   std::byte* place(ucx::Link&, ucx::Header, std::uint64_t size) override { return mailbox_.place(size); }
   void placed(ucx::Link&) override { mailbox_.placed(); }
   void link_lost(ucx::Link&, const std::string& reason) override {
-    if (!closing_) fatal("the link was lost: " + reason);
+    if (closing_) return;
+    if (!meeting_) fatal("the link was lost: " + reason);
+    lost_ = reason;
   }
 
   Place& place_;
@@ -200,7 +210,8 @@ class TransportSide final : private ucx::Receiver {
   std::byte* window_ = nullptr;
   std::uint64_t there_ = 0;
   ucx::RemoteKey key_;
-  bool closing_ = false;
+  bool closing_ = false, meeting_ = false;
+  std::string lost_;  // in a meeting
 };
 
 }  // namespace periapt::bench

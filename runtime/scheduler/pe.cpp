@@ -360,10 +360,10 @@ machine::TransferStatus Pe::put(const void* local, std::size_t size, const machi
 // One piece of work at a time: what it takes, and what has arrived meanwhile, must be known before the next is chosen.
 bool Pe::step_simulated() {
   if (clock::now_ns() >= conditions.next_deadline_ns()) periodic();
-  look_outside();
+  const bool moved = look_outside();
   threads_chosen_ = thread_burst;  // a thread that stops does not pass on to the next one by itself
   Work work;
-  if (!take(work)) return false;
+  if (!take(work)) return moved;  // a transfer that failed may have been made again, and that have ended at once
   if (is_idle_) end_idle();
   process.layer().simulated()->begin_work(is_balancing && is_balancing(work) ? sim::Account::balancing
                                                                              : sim::Account::work);

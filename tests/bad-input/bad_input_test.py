@@ -18,7 +18,7 @@ from pathlib import Path
 
 # What MPI libraries and libfabric (a process number and two more) put into /dev/shm, which other tests or people may be
 # running at the same time.
-OF_OTHERS = re.compile(r"vader_segment|sm_segment|mpich_|ucx_|psm|pmix|sem\.|\d+:\d+:\d+$")
+OF_OTHERS = re.compile(r"vader_segment|sm_segment|osc_rdma|mpich_|ucx_|psm|pmix|sem\.|\d+:\d+:\d+$")
 
 LAYOUTS = ["+p1", "+p4", "+p4 +ppn 2"]
 FAR = ["+p4 +ppn 2 +transports tcp"]
