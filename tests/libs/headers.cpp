@@ -10,3 +10,8 @@ using namespace std;  // as ChaNGa has
 #include "completion.h"
 #include "liveViz.h"
 #include "searchEngine.h"
+
+// Defined where there are checkpoints in memory: programs that show themselves ask for that, wave2d for one.
+#ifdef CMK_MEM_CHECKPOINT
+#error "CkStartMemCheckpoint() is not there"
+#endif

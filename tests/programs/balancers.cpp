@@ -103,6 +103,8 @@ class LargestFirstLB : public CBase_LargestFirstLB {
   void work(LDStats* stats) override {
     check(stats->nprocs() == static_cast<std::size_t>(CkNumPes()), "there are other PEs");
     check(stats->n_migrateobjs == element_count, "there are other objects");
+    for (const ProcStats& pe : stats->procs)  // (processes begin at slightly different times)
+      check(pe.total_walltime <= CkWallTimer() + 60, "an interval is longer than the program has run");
     place_largest_first(*stats);
     check_against_ours(*stats);
     check_said(*stats, step());
