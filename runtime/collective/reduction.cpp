@@ -52,6 +52,11 @@ Reduction::Reduction(Sender& sender, int collection, Tree tree, TreePlace place,
       child_passive_(children_.size(), !everywhere),
       said_passive_(!everywhere) {}
 
+Reduction::Round& Reduction::later_round(std::uint32_t number) {
+  while (number >= first_ + rounds_.size()) rounds_.emplace_back();
+  return rounds_[number - first_];
+}
+
 std::uint32_t Reduction::born() {
   ++contributors_;
   ++round(base_).population;

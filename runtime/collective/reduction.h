@@ -107,10 +107,13 @@ class Reduction {
   std::uint64_t child_key() const { return tree_of() | static_cast<std::uint64_t>(sender_.me) << 1; }
   static int pe_of_key(std::uint64_t key) { return static_cast<int>(key >> 1); }
 
+  // Nearly all ask for the oldest round, which is found without the deque's arithmetic.
   Round& round(std::uint32_t number) {
-    while (number >= first_ + rounds_.size()) rounds_.emplace_back();
-    return rounds_[number - first_];
+    if (number == first_ && !rounds_.empty()) [[likely]]
+      return rounds_.front();
+    return later_round(number);
   }
+  Round& later_round(std::uint32_t number);
   void begin(std::uint32_t number);
   void advance();
   void send_report(std::uint32_t number, Round& r, bool late);

@@ -21,19 +21,21 @@ namespace {
 
 constexpr std::size_t scheduler_stack_bytes = std::size_t{8} << 20;  // as large as a main thread's usually is
 
-int entry_init, entry_init_done, entry_stop_request, entry_stop;
+int entry_init, entry_init_done, entry_stop_request, entry_stop, entry_stopped, entry_round_end;
 
 // Of this process; never destroyed, as the run ends on the scheduler's stack.
 struct Driver {
   scheduler::ThreadSystem stacks;
   scheduler::Thread* scheduler = nullptr;
-  std::atomic<int> rounds{0};  // that have ended; read by all PEs of the process
+  std::atomic<int> rounds{0};  // that have been stopped; read by all PEs of the process
+  int ended = 0;               // that main() has come back from, or may
   bool initialized = false, leaving = false;
   bool stopped_here = false;  // the round, in this process alone
   // PE 0
   int initializing = 0;  // processes that have not said yet that they are
   int wanted = 0;        // rounds that are to end
   int announced = 0;     // stops that were sent
+  int stopping = 0;      // processes that have not said yet that they know of the latest
 };
 Driver* driver = nullptr;
 
@@ -55,8 +57,9 @@ int first_pe_of(Pe& pe, int process) {
 
 // On PE 0.
 void announce_stop(Pe& pe) {
-  if (driver->wanted <= driver->announced || driver->announced != driver->rounds) return;
+  if (driver->wanted <= driver->announced || driver->announced != driver->ended) return;
   ++driver->announced;
+  driver->stopping = pe.process.count();
   for (int process = 0; process < pe.process.count(); ++process)
     send_runtime(pe, first_pe_of(pe, process), entry_stop, 0, 0, 0);
 }
@@ -74,6 +77,17 @@ void on_stop_request(Pe& pe, Delivery& call) {
 }
 void on_stop(Pe& pe, Delivery&) {
   ++driver->rounds;
+  send_runtime(pe, 0, entry_stopped, 0, 0, 0);
+}
+// No main() goes on before all processes count the new round: what it sends may reach a PE ahead of the stop, and a
+// request made there would be taken for one more of the round before.
+void on_stopped(Pe& pe, Delivery&) {
+  if (--driver->stopping > 0) return;
+  for (int process = 0; process < pe.process.count(); ++process)
+    send_runtime(pe, first_pe_of(pe, process), entry_round_end, 0, 0, 0);
+}
+void on_round_end(Pe& pe, Delivery&) {
+  ++driver->ended;
   pe.stop();
   if (pe.index == 0) announce_stop(pe);
 }
@@ -84,6 +98,8 @@ void register_entries() {
   entry_init_done = register_runtime_entry("user driven: initialized", on_init_done, flags);
   entry_stop_request = register_runtime_entry("user driven: stop request", on_stop_request, flags);
   entry_stop = register_runtime_entry("user driven: stop", on_stop, flags);
+  entry_stopped = register_runtime_entry("user driven: stopped", on_stopped, flags);
+  entry_round_end = register_runtime_entry("user driven: round ends", on_round_end, flags);
 }
 
 // The first PE of a process never comes back from here: main() and the scheduler take turns.
@@ -137,9 +153,9 @@ void UserDriven::finish_init() {
 
 void UserDriven::run_round() {
   require(driver != nullptr && driver->initialized, "StartCharmScheduler", "call CharmInit() before it");
-  const int before = driver->rounds;
+  const int before = driver->ended;
   driver->stopped_here = false;
-  while (driver->rounds == before && !driver->stopped_here) run_scheduler();
+  while (driver->ended == before && !driver->stopped_here) run_scheduler();
 }
 
 void UserDriven::stop_here() {

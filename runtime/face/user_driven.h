@@ -2,8 +2,9 @@
 //
 // In each process main() is the first PE: that PE's scheduler runs on a stack beside main()'s, and only one of the two
 // runs at any time. The other PEs of the process run on their own threads all along, or with the first one, where they
-// share its thread. A stop ends a round: each first PE hands back to its main() when it hears of it. PE 0 counts the
-// rounds, so that of several requests in one round one counts, and one of the next round waits for its own.
+// share its thread. A stop ends a round: PE 0 tells the first PEs, and when all of them know, each hands back to its
+// main(). PE 0 counts the rounds, so that of several requests in one round one counts, and one of the next round waits
+// for its own.
 #pragma once
 #include <vector>
 

@@ -29,6 +29,14 @@ const MessageInfo* class_of(const Message& message) {
   if (message->target == Target::runtime || message->target == Target::converse) return nullptr;
   return &message_info(message->message_type);
 }
+// Whether there was something to do.
+PERIAPT_INLINE bool pack_now(Message& message) {
+  const MessageInfo* info = class_of(message);
+  if (!info || !info->pack || (message->flags & envelope_packed)) return false;
+  put_through(info->pack, message);
+  message->flags |= envelope_packed;
+  return true;
+}
 }  // namespace
 
 // Every process of the host sees a message at the same address, so a class that kept the generated pack() needs it only
@@ -44,12 +52,7 @@ bool shareable(const Message& message) {
   return Process::current()->layout().host_count() == 1 && shareable_in_process(message);
 }
 
-void pack(Message& message) {
-  const MessageInfo* info = class_of(message);
-  if (!info || !info->pack || (message->flags & envelope_packed)) return;
-  put_through(info->pack, message);
-  message->flags |= envelope_packed;
-}
+void pack(Message& message) { pack_now(message); }
 
 void unpack(Message& message) {
   if (!(message->flags & envelope_packed)) return;
@@ -64,10 +67,8 @@ Message packed_for_other_host(Message message) {
 
 void send_to(Pe& pe, int to, Message&& message) {
   if (to == pe.index) return pe.send(to, std::move(message));
-  if (pe.is_small(message)) {
-    pack(message);
-    if (pe.is_small(message) && !message.shared()) return pe.send_small(to, std::move(message));
-  }
+  if (pe.is_small(message) && (!pack_now(message) || pe.is_small(message)) && !message.shared())
+    return pe.send_small(to, std::move(message));
   if (!pe.process.is_mine(to)) {
     const MessageInfo* info = class_of(message);
     if (info && !info->relocatable) pack(message);

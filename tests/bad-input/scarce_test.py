@@ -175,15 +175,16 @@ def limits(here):
             case = f"limit of address space, {' '.join(options)}, {megabytes} MB"
             if RESULTS.wanted(case):
                 RESULTS.report(case, *runs_or_says(ways.Run(["prlimit", f"--as={megabytes << 20}", BAD, "code 0", *options]), ADDRESSES[1]))
-    # Root has no such limit.
-    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    if subprocess.run([*nobody, "test", "-x", BAD], check=False).returncode != 0:
-        print("not tried: a limit of processes (nobody may not execute the program)")
+    # Root has no such limit. It counts all processes of a user on the machine, so this run has a user of its own.
+    user = str((1 << 30) + os.getpid())
+    as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+    if subprocess.run([*as_user, "test", "-x", BAD], check=False).returncode != 0:
+        print("not tried: a limit of processes (other users may not execute the program)")
         return
     for options in (["+p8", "+ppn", "1"], ["+p8", "+ppn", "1", "+transports", "tcp"]):
         case = f"limit of processes, {' '.join(options)}"
         if RESULTS.wanted(case):
-            run = ways.Run([*nobody, "prlimit", PROCESSES[0], BAD, "code 0", *options])
+            run = ways.Run([*as_user, "prlimit", PROCESSES[0], BAD, "code 0", *options])
             RESULTS.report(case, *failed_with(run, PROCESSES[1]))
 
 
