@@ -1,6 +1,6 @@
 # The shape of an installed Periapt, which is also the shape of a build tree, so that charmc finds its things in both:
 #
-#   bin/        charmc, charmxi, charmrun, testrun, periapt-doctor, periapt-checkpoint, lb-lab     where Charm++ users' Makefiles look for them
+#   bin/        charmc, charmxi, charmrun, testrun, periapt-doctor, periapt-checkpoint, periapt-liveviz, lb-lab     where Charm++ users' Makefiles look for them
 #   include/    charm++.h, pup.h ...  conv-mach-opt.mak, .sh, conv-config.sh    what a program includes and a Makefile asks
 #   include/periapt/<floor>/...                                       what those headers include ("runtime/api/x.h")
 #   lib/        libperiapt.a  cmake/Periapt/  pkgconfig/periapt.pc
@@ -47,7 +47,7 @@ function(periapt_install_rules)
   # charmc looks in bin/../lib and Makefiles in lib/, so a lib64 or lib/<triplet> of the system's taste is not followed.
   set(config_dir "lib/cmake/Periapt")
   install(TARGETS periapt ARCHIVE DESTINATION lib)
-  foreach(tool IN ITEMS charmc charmrun testrun periapt-doctor periapt-checkpoint lb-lab)
+  foreach(tool IN ITEMS charmc charmrun testrun periapt-doctor periapt-checkpoint periapt-liveviz lb-lab)
     if(TARGET ${tool})
       install(TARGETS ${tool} RUNTIME DESTINATION bin)
     elseif(EXISTS "${PROJECT_SOURCE_DIR}/tools/${tool}")

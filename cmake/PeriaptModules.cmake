@@ -2,7 +2,7 @@
 #
 #   periapt_module(NAME CI a.ci SOURCES a.cpp ... HEADERS a.h ... [MODULES M ...])
 #
-# makes lib/libmoduleNAME.a, puts the headers and NAME.decl.h into include/, of the build tree and of what is installed,
+# makes lib/libmoduleNAME.a, puts the headers, NAME.decl.h and NAME.def.h into include/, of the build tree and of what is installed,
 # and a target moduleNAME that periapt_add_executable(... MODULES NAME) takes. MODULES: others that this one needs.
 include_guard(GLOBAL)
 
@@ -20,14 +20,16 @@ function(periapt_module name)
   set_property(GLOBAL APPEND PROPERTY PERIAPT_MODULES ${target})
 
   set(include "${PROJECT_BINARY_DIR}/include")
-  set(declarations "${CMAKE_CURRENT_BINARY_DIR}/${target}.ci/${name}.decl.h")
   foreach(header IN LISTS ARG_HEADERS)
     get_filename_component(file "${header}" NAME)
     file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${header}" "${include}/${file}" SYMBOLIC)
     install(FILES "${header}" DESTINATION include)
   endforeach()
-  file(CREATE_LINK "${declarations}" "${include}/${name}.decl.h" SYMBOLIC)
-  install(FILES "${declarations}" DESTINATION include)
+  foreach(generated IN ITEMS decl def)  # what has templates includes its own NAME.def.h
+    set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}.ci/${name}.${generated}.h")
+    file(CREATE_LINK "${file}" "${include}/${name}.${generated}.h" SYMBOLIC)
+    install(FILES "${file}" DESTINATION include)
+  endforeach()
   install(TARGETS ${target} ARCHIVE DESTINATION lib)
   set(flags "")
   foreach(module IN LISTS ARG_MODULES)

@@ -39,6 +39,7 @@
 #include "runtime/array/array_locations.h"
 #include "runtime/array/built_in_maps.h"
 #include "runtime/checkpoint/ck_checkpoint.h"
+#include "runtime/loadbalance/classic/load_data.h"
 #include "runtime/loadbalance/lb_manager.h"
 #include "runtime/registry/ids.h"
 #include "runtime/registry/user_envelope.h"

@@ -141,6 +141,24 @@ class CkMigratable : public CkObject {
   virtual void UserSetLBLoad() {}
 };
 
+// Where an element is known: what programs reach from inside of it by `myRec->`.
+struct LDObjHandle;
+class CkLocRec {
+ public:
+  // By what balancers name the element (lbdb.h): the same everywhere, as long as it lives.
+  LDObjHandle getLdHandle() const;
+  std::uint64_t getID() const { return id_; }
+  CkArrayIndex getIndex() const;
+  CkLocRec* operator->() { return this; }
+  const CkLocRec* operator->() const { return this; }
+
+ private:
+  friend class ArrayElement;
+  friend class periapt::ArrayManager;
+  periapt::ArrayManager* manager_;
+  std::uint64_t id_;
+};
+
 class ArrayElement : public CkMigratable {
  public:
   ArrayElement();
@@ -149,7 +167,7 @@ class ArrayElement : public CkMigratable {
 
   CkArrayIndex ckGetArrayIndex() const;
   CkArrayID ckGetArrayID() const { return thisArrayID; }
-  std::uint64_t ckGetID() const { return id_; }
+  std::uint64_t ckGetID() const { return myRec.id_; }
   CkArray* ckGetArrayManager() const;
   int ckGetArraySize() const;
 
@@ -194,12 +212,15 @@ class ArrayElement : public CkMigratable {
 
  private:
   bool migratable_ = true;
+
+ protected:
+  CkLocRec myRec;
+
+ private:
   void contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
                       CMK_REFNUM_TYPE user_flag);
   void contributeMessage(CkReductionMsg* message);
 
-  periapt::ArrayManager* manager_;
-  std::uint64_t id_;
   std::uint32_t position_ = 0;         // in the list of local elements
   std::uint32_t next_reduction_ = 0;   // number of the next contribution
   std::uint32_t broadcast_epoch_ = 0;  // last broadcast this element has seen

@@ -291,9 +291,9 @@ void ArrayManager::first_waits(int entry, int source, const CkArrayIndex& index)
 }
 
 void ArrayManager::adopt(ArrayElement* element) {
-  element->manager_ = this;
+  element->myRec.manager_ = this;
   element->thisArrayID = id_;
-  element->id_ = objects_.creating.element;
+  element->myRec.id_ = objects_.creating.element;
   elements_.add(element, construction_.object);
   set_age(element, construction_.age);
   if (const ElementTravel* travel = construction_.travel) {
@@ -313,15 +313,15 @@ void ArrayManager::remove(ArrayElement* element) {
 
 // The destructor of an element that is deleted by the program itself.
 void ArrayManager::drop(ArrayElement* element) {
-  if (find(element->id_) != element) return;
-  objects_.running_threads.owner_dies(ThreadOwner::of(element), [&] { return describe(element->id_); });
+  if (find(element->myRec.id_) != element) return;
+  objects_.running_threads.owner_dies(ThreadOwner::of(element), [&] { return describe(element->myRec.id_); });
   if (element->load_slot_ >= 0) objects_.balance->died(*element);
   remove(element);
-  broadcasts_.died(element->id_);
+  broadcasts_.died(element->myRec.id_);
   reduction_.died(element->next_reduction_);
-  const CkArrayIndex index = index_of(element->id_);
-  ids_.went(element->id_);
-  location().died(element->id_, index, age_of(element));
+  const CkArrayIndex index = index_of(element->myRec.id_);
+  ids_.went(element->myRec.id_);
+  location().died(element->myRec.id_, index, age_of(element));
 }
 
 void ArrayManager::destroy(ArrayElement* element) {

@@ -86,30 +86,31 @@ void NodeGroup::ckSetReductionClient(CkCallback* cb) {
 // --- array elements --------------------------------------------------------------------------------------------------
 
 ArrayElement::ArrayElement() {
-  manager_ = PeObjects::current().creating.manager;
-  if (!manager_)
+  myRec.manager_ = PeObjects::current().creating.manager;
+  if (!myRec.manager_)
     periapt::fatal("an array element is constructed outside of its array", describe_running(*periapt::Pe::current()),
                    "elements are made by the runtime", "use ckNew() or insert() of the array's proxy");
-  manager_->adopt(this);
+  myRec.manager_->adopt(this);
 }
 ArrayElement::~ArrayElement() {
-  if (manager_) manager_->drop(this);
+  if (myRec.manager_) myRec.manager_->drop(this);
 }
-CkArrayIndex ArrayElement::ckGetArrayIndex() const { return manager_->index_of(id_); }
-CkArray* ArrayElement::ckGetArrayManager() const { return &manager_->face(); }
-int ArrayElement::ckGetArraySize() const { return manager_->options().getEnd().getCombinedCount(); }
+CkArrayIndex ArrayElement::ckGetArrayIndex() const { return myRec.getIndex(); }
+CkArrayIndex CkLocRec::getIndex() const { return manager_->index_of(id_); }
+CkArray* ArrayElement::ckGetArrayManager() const { return &myRec.manager_->face(); }
+int ArrayElement::ckGetArraySize() const { return myRec.manager_->options().getEnd().getCombinedCount(); }
 void ArrayElement::contributeData(std::size_t size, const void* data, CkReduction::reducerType type,
                                   const CkCallback* cb, CMK_REFNUM_TYPE user_flag) {
-  give(manager_->reduction(), next_reduction_++, size, data, type, cb, user_flag);
+  give(myRec.manager_->reduction(), next_reduction_++, size, data, type, cb, user_flag);
 }
 void ArrayElement::contributeMessage(CkReductionMsg* message) {
-  give_message(manager_->reduction(), next_reduction_++, message);
+  give_message(myRec.manager_->reduction(), next_reduction_++, message);
 }
 void ArrayElement::ckMigrate(int to) {
   if (!migratable_) return;
-  migrate(*manager_, this, to);
+  migrate(*myRec.manager_, this, to);
 }
-void ArrayElement::ckDestroy() { manager_->destroy(this); }
+void ArrayElement::ckDestroy() { myRec.manager_->destroy(this); }
 namespace {
 periapt::BalanceHook& balance() {
   if (periapt::BalanceHook* hook = PeObjects::current().balance) return *hook;

@@ -76,6 +76,7 @@ void Balancer::register_entries() {
 
 Balancer::Balancer(Pe& pe) : pe_(pe), meter_(pe), traffic_(pe, meter_) {
   if (options().test_speed) speed_ = measured_speed();
+  meter_.restart();  // the first interval begins here
   if (pe.index == center_of(pe)) coordinator_ = std::make_unique<Coordinator>(*this, pe.process.pes());
 }
 Balancer::~Balancer() = default;

@@ -1,81 +1,14 @@
 """A program that answers requests over TCP (requests.cpp), asked rightly and wrongly: requests_test.py PROGRAM OPTIONS..."""
 import os
 import re
-import socket
 import struct
 import subprocess
 import sys
-import threading
+
+from client import Program, everything, expect, failures
 
 PROGRAM, OPTIONS = sys.argv[1], sys.argv[2:]
 PES = int(re.search(r"\+p ?(\d+)", " ".join(OPTIONS))[1])
-failures = []
-
-
-def expect(what, found, wanted):
-    if found != wanted:
-        failures.append(f"{what}: {found!r} instead of {wanted!r}")
-
-
-class Program:
-    def __init__(self, *more):
-        self.process = subprocess.Popen([PROGRAM, *OPTIONS, *more], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                        errors="replace")
-        self.text, self.port, self.token, self.begun = "", 0, "", threading.Event()
-        self.reader = threading.Thread(target=self.read)
-        self.reader.start()
-        self.begun.wait()
-
-    def read(self):
-        for line in self.process.stdout:
-            self.text += line
-            if found := re.match(r"ccs: Server IP = ([\d.]+), Server port = (\d+) \$", line):
-                self.port = int(found[2])
-            if found := re.match(r"ccs: token ([0-9a-f]{32})$", line):
-                self.token = found[1]
-            if "there is a server" in line:
-                self.begun.set()
-        self.begun.set()
-
-    def wait(self):
-        self.process.wait()
-        self.reader.join()
-        return self.process.returncode
-
-    def open(self):
-        return socket.create_connection(("127.0.0.1", self.port))
-
-    def send(self, data):
-        """What comes back on a connection, until it is closed."""
-        with self.open() as connection:
-            try:
-                connection.sendall(data)
-            except (BrokenPipeError, ConnectionResetError):
-                pass
-            return everything(connection)
-
-    def request(self, handler, pe=0, data=b"", token=None):
-        token = self.token if token is None else token
-        head = (b"TOKN" + token.encode() if token else b"") + struct.pack(">Ii32s", len(data), pe, handler.encode())
-        return head + data
-
-    def ask(self, handler, pe=0, data=b""):
-        """The answer; None: closed without one."""
-        answer = self.send(self.request(handler, pe, data))
-        if len(answer) < 4:
-            return None
-        expect(f"length of the answer of {handler}", len(answer) - 4, struct.unpack(">I", answer[:4])[0])
-        return answer[4:]
-
-
-def everything(connection):
-    data = b""
-    try:
-        while piece := connection.recv(1 << 16):
-            data += piece
-    except ConnectionResetError:
-        pass
-    return data
 
 
 def asked_rightly(program):
@@ -139,7 +72,7 @@ SAID = ["does not know the token of this run.*--?server-open lets in all|does no
 
 
 def main():
-    program = Program("++server")
+    program = Program([PROGRAM, *OPTIONS, "++server"])
     asked_rightly(program)
     asked_wrongly(program)
     expect("stop", program.ask("stop"), b"bye")
@@ -149,7 +82,7 @@ def main():
             failures.append(f"it does not say {words}")
 
     # Without a token, for clients of Charm++.
-    program = Program("++server-open")
+    program = Program([PROGRAM, *OPTIONS, "++server-open"])
     expect("no token", program.token, "")
     expect("open", program.send(struct.pack(">Ii32s", 2, 0, b"echo") + b"x\0")[4:], b"PE 0 has x")
     taken = subprocess.run([PROGRAM, *OPTIONS, "++server-port", str(program.port)], capture_output=True, text=True, check=False)

@@ -32,6 +32,7 @@ double load_of(int element, int step) { return 1 + (element * 37 + step * 11) % 
 // What elements tell their balancer.
 struct Said {
   int element, step;
+  LDObjHandle handle;
 };
 
 // Where the last decision puts elements, by their numbers; on PE 0, which decides.
@@ -84,6 +85,7 @@ void check_said(BaseLB::LDStats& stats, int step) {
   for (std::size_t i = 0; i < stats.objData.size(); ++i) {
     const auto* said = static_cast<const Said*>(stats.objData[i].getUserData(CkpvAccess(_lb_obj_index)));
     check(said->step == step, "an element's user data is of another step");
+    check(said->handle == stats.objData[i].handle, "an element has another handle here than it says");
     // After the step without a decision, both have counted.
     const double load = load_of(said->element, step) + (step == 2 ? load_of(said->element, 1) : 0);
     check(std::abs(stats.objData[i].wallTime - load) < 0.5, "an element's load is another one's, or not counted on");
@@ -101,6 +103,8 @@ class LargestFirstLB : public CBase_LargestFirstLB {
   void work(LDStats* stats) override {
     check(stats->nprocs() == static_cast<std::size_t>(CkNumPes()), "there are other PEs");
     check(stats->n_migrateobjs == element_count, "there are other objects");
+    for (const ProcStats& pe : stats->procs)  // (processes begin at slightly different times)
+      check(pe.total_walltime <= CkWallTimer() + 60, "an interval is longer than the program has run");
     place_largest_first(*stats);
     check_against_ours(*stats);
     check_said(*stats, step());
@@ -206,7 +210,8 @@ class Piece : public CBase_Piece {
     if (wrong_place != 0) getObjUserData(wrong_place);
     setObjTime(getObjTime() > 0.5 ? getObjTime() + load_of(thisIndex, number) : load_of(thisIndex, number));
     if (CkpvAccess(_lb_obj_index) >= 0)
-      *static_cast<Said*>(getObjUserData(CkpvAccess(_lb_obj_index))) = {static_cast<int>(thisIndex), number};
+      *static_cast<Said*>(getObjUserData(CkpvAccess(_lb_obj_index))) = {static_cast<int>(thisIndex), number,
+                                                                        myRec->getLdHandle()};
     AtSync();
   }
   void ResumeFromSync() override {

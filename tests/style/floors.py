@@ -55,7 +55,7 @@ FLOORS = {
     "runtime/ccs": ["runtime/face"],
     "runtime/checkpoint": ["runtime/face"],
     "runtime/trace": ["runtime/face"],
-    "runtime/libs": ["runtime/face"],
+    "runtime/libs": ["runtime/ccs"],
     # names the parts of a program, and main()
     "runtime/program": ["runtime/sdag", "runtime/loadbalance", "runtime/ccs", "runtime/checkpoint", "runtime/trace", "runtime/libs"],
     # floor 5

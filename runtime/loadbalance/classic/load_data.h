@@ -53,10 +53,10 @@ struct LDObjKey {
 struct LDObjHandle {
   LDOMHandle omhandle;
   CmiUInt8 id = 0;
-  LDObjIndex handle = 0;  // place in the list that it stood in
+  LDObjIndex handle = 0;  // in a balancer's list, its place there
   const LDOMid& omID() const { return omhandle.id; }
   const CmiUInt8& objID() const { return id; }
-  bool operator==(const LDObjHandle& o) const { return id == o.id && handle == o.handle && omhandle == o.omhandle; }
+  bool operator==(const LDObjHandle& o) const { return id == o.id && omhandle == o.omhandle; }
   void pup(PUP::er& p) {
     p | omhandle;
     p | id;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/array/array_manager.h"
 #include "runtime/converse/cmi.h"
 #include "runtime/loadbalance/partners.h"
 #include "runtime/pup/pup_c.h"
@@ -195,4 +196,11 @@ void BaseLB::LDStats::pup(PUP::er& p) {
 int BaseLB::LDStats::useMem() {
   return static_cast<int>(sizeof *this + objData.size() * sizeof(LDObjData) + commData.size() * sizeof(LDCommData) +
                           procs.size() * sizeof(ProcStats) + 2 * to_proc.size() * sizeof(int));
+}
+
+LDObjHandle CkLocRec::getLdHandle() const {
+  LDObjHandle handle;
+  handle.omhandle.id.id = manager_->id();
+  handle.id = id_;
+  return handle;
 }

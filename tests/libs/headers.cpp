@@ -1,0 +1,17 @@
+// What programs include of the libraries, by charmc, in a program that has all of std as its own.
+#include <cstddef>
+#include <vector>
+using namespace std;  // as ChaNGa has
+
+#include "CkCache.h"
+#include "CkLoopAPI.h"
+#include "allGather.h"
+#include "ckio.h"
+#include "completion.h"
+#include "liveViz.h"
+#include "searchEngine.h"
+
+// Defined where there are checkpoints in memory: programs that show themselves ask for that, wave2d for one.
+#ifdef CMK_MEM_CHECKPOINT
+#error "CkStartMemCheckpoint() is not there"
+#endif
