@@ -232,6 +232,19 @@ TEST_P(DriverTest, AnAddressThatComesBackWithOtherMemoryIsAskedAnew) {
   EXPECT_EQ(cache.look(pool)->kind, Kind::pool);
   EXPECT_EQ(cache.look(small + 4000)->size, 4096u);
   EXPECT_EQ(cache.look(pool)->kind, Kind::pool);
+  // One that takes the place of smaller ones: they are not in its way.
+  free(small);
+  free(pool);
+  std::byte *left = make(Kind::device, 4096), *right = make(Kind::device, 4096);
+  EXPECT_TRUE(cache.look(left).ok() && cache.look(right).ok());
+  free(left);
+  free(right);
+  std::byte* whole = make(Kind::device, 8192);
+  ASSERT_EQ(whole, left);
+  EXPECT_EQ(cache.look(whole)->size, 8192u);
+  const std::uint64_t misses = cache.misses;
+  EXPECT_EQ(cache.look(right)->size, 8192u);
+  EXPECT_EQ(cache.misses, misses);
 }
 
 TEST_P(DriverTest, TheCacheIsBounded) {
