@@ -17,7 +17,7 @@ import unittest
 
 import launchers
 
-FAKE_GPUS = os.path.join(sys.argv.pop(1), "libfake_gpus.so")
+FAKE_GPUS = os.path.join(os.path.dirname(os.path.abspath(sys.argv.pop(1))), "gpu")
 DOCTOR = os.path.join(os.environ["PERIAPT_BIN"], "periapt-doctor")
 GROUPS_2 = "0::/job/step\n"
 GROUPS_1 = "5:cpu,cpuacct:/job/step\n4:memory:/job/step\n8:pids:/job/step\n"
@@ -248,28 +248,37 @@ class Probes(unittest.TestCase):
 
     # ---- devices
 
-    def gpus(self, library):
+    def gpus(self, fake, library):
         folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, folder)
-        os.symlink(FAKE_GPUS, os.path.join(folder, library))
+        os.symlink(os.path.join(FAKE_GPUS, fake), os.path.join(folder, library))
         return folder
 
     def test_cuda(self):
-        folder = self.gpus("libcuda.so.1")
-        self.told(Host(LD_LIBRARY_PATH=folder, FAKE_GPUS=2), "CUDA 1", "good", "Fake 9000")
-        self.told(Host(LD_LIBRARY_PATH=folder, FAKE_GPUS=0), "CUDA", "absent", "no device")
-        self.told(Host(LD_LIBRARY_PATH=folder, FAKE_GPUS=-100), "CUDA", "limited", "error 100", remedy="nvidia-smi")
+        folder = self.gpus("libfake_cuda.so", "libcuda.so.1")
+
+        def host(fakes, **more):
+            return Host(LD_LIBRARY_PATH=folder, PERIAPT_FAKE_GPU=fakes, **more)
+        self.told(host("gpus=2"), "CUDA 1", "good", "Fake GPU 1 at 0000:11:00.0, 1024.0 GiB, driver for CUDA 13.0")
+        self.told(host("gpus=2", CUDA_VISIBLE_DEVICES="1"), "CUDA 0", "good", "Fake GPU 1 ")
+        self.told(host("gpus=0"), "CUDA", "limited", "not used: there is a driver, and no GPU for this process")
+        self.told(host("init=100"), "CUDA", "limited", "cuInit: no CUDA-capable device is detected", remedy="nvidia-smi")
+        self.told(host("version=10020"), "CUDA", "limited", "is a driver for CUDA 10.2, and 11.4 is the oldest", remedy="update the driver")
         if "CUDA" in Host().look()[0]:  # there is no driver here
-            self.told(Host(), "CUDA", "absent", "no driver")
-            self.told(Host({"/proc/driver/nvidia/version": "1\n"}), "CUDA", "limited", "libcuda.so.1 is not", remedy="--gpus all")
+            self.told(Host(), "CUDA", "absent", "not used: no driver")
+            self.told(Host({"/proc/driver/nvidia/version": "1\n"}), "CUDA", "limited", "the kernel has the driver, but", remedy="--gpus all")
 
     def test_hip(self):
-        folder, device = self.gpus("libamdhip64.so"), {"/dev/kfd": ""}
-        self.told(Host(device, LD_LIBRARY_PATH=folder, FAKE_GPUS=3), "HIP", "good", "3 devices")
-        self.told(Host(device, LD_LIBRARY_PATH=folder, FAKE_GPUS=0), "HIP", "absent", "0 devices")
-        self.told(Host(device, LD_LIBRARY_PATH=folder, FAKE_GPUS=-1), "HIP", "limited", "error 1", remedy="usermod -aG video,render")
+        folder, device = self.gpus("libfake_hip.so", "libamdhip64.so"), {"/dev/kfd": ""}
+
+        def host(fakes):
+            return Host(device, LD_LIBRARY_PATH=folder, PERIAPT_FAKE_GPU=fakes)
+        self.told(host("gpus=3"), "HIP 2", "good", "Fake GPU 2 at ")
+        self.told(host("gpus=0"), "HIP", "limited", "no GPU for this process")
+        self.told(host("init=1"), "HIP", "limited", "hipInit: an error", remedy="usermod -aG video,render")
+        self.told(Host(device), "HIP", "limited", "the kernel has the driver, but its library can't be loaded", remedy="install ROCm's runtime")
         if not os.path.exists("/dev/kfd"):
-            self.told(Host(LD_LIBRARY_PATH=folder, FAKE_GPUS=3), "HIP", "absent", "no device (/dev/kfd)")
+            self.told(Host(LD_LIBRARY_PATH=folder), "HIP", "absent", "not used: no driver (/dev/kfd)")
 
     def test_rdma(self):
         port = "/sys/class/infiniband/mlx5_0/ports/1/"

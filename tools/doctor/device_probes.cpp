@@ -1,6 +1,6 @@
-// GPUs, asked through their drivers' libraries when these can be loaded, and RDMA devices, as the kernel lists them.
+// GPUs, asked through their drivers' libraries when these can be loaded (machine/gpu), and RDMA devices, as the kernel
+// lists them.
 #include <dirent.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "machine/gpu/vendors.h"
 #include "tools/doctor/finding.h"
 
 namespace periapt::doctor {
@@ -25,58 +26,24 @@ std::vector<std::string> entries_of(const std::string& folder) {
   return names;
 }
 
-// The driver's interface is C and stable: three functions are enough here, without its headers.
-void probe_cuda(Findings& findings) {
-  void* driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (driver == nullptr) {
-    bool hardware = ::access("/proc/driver/nvidia/version", F_OK) == 0;
-    findings.push_back({"devices", "CUDA", hardware ? State::limited : State::absent,
-                        hardware ? "the kernel's driver is there, but libcuda.so.1 is not" : "no driver (libcuda.so.1)",
-                        hardware ? "install the driver's user libraries; containers: --gpus all" : ""});
+void probe_gpus(const gpu::Vendor& vendor, Findings& findings) {
+  const Result<gpu::Driver*>& driver = vendor.driver();
+  if (!driver) {
+    // What can be done stands behind a semicolon.
+    const std::string why = driver.message();
+    const std::size_t end = std::min(why.rfind("; "), why.size());
+    findings.push_back({"devices", vendor.title, vendor.is_installed() ? State::limited : State::absent,
+                        "not used: " + why.substr(0, end), end == why.size() ? "" : why.substr(end + 2)});
     return;
   }
-  auto init = reinterpret_cast<int (*)(unsigned)>(::dlsym(driver, "cuInit"));
-  auto count = reinterpret_cast<int (*)(int*)>(::dlsym(driver, "cuDeviceGetCount"));
-  auto name = reinterpret_cast<int (*)(char*, int, int)>(::dlsym(driver, "cuDeviceGetName"));
-  int devices = 0;
-  int error = init && count && name ? init(0) : -1;
-  if (error == 0) error = count(&devices);
-  if (error != 0) {
-    findings.push_back({"devices", "CUDA", State::limited,
-                        "libcuda.so.1 is there, but answers with error " + std::to_string(error),
-                        "nvidia-smi says more; containers: --gpus all"});
-    return;
-  }
-  if (devices == 0) findings.push_back({"devices", "CUDA", State::absent, "a driver, and no device", {}});
-  for (int i = 0; i < devices; ++i) {
-    char text[256] = {};
-    name(text, sizeof(text) - 1, i);
-    findings.push_back({"devices", "CUDA " + std::to_string(i), State::good, text, {}});
-  }
-}
-
-void probe_hip(Findings& findings) {
-  void* library = nullptr;
-  for (const char* path : {"libamdhip64.so", "libamdhip64.so.6", "libamdhip64.so.5"}) {
-    if (library == nullptr) library = ::dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-  }
-  if (library == nullptr || ::access("/dev/kfd", F_OK) != 0) {
+  const std::vector<gpu::Gpu>& gpus = driver.value()->gpus();
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
     findings.push_back({"devices",
-                        "HIP",
-                        State::absent,
-                        library ? "a library, and no device (/dev/kfd)" : "no library (libamdhip64.so)",
+                        vendor.title + (" " + std::to_string(i)),
+                        State::good,
+                        gpus[i].name + " at " + gpus[i].pci + ", " + bytes_in_words(gpus[i].bytes) + ", driver for " +
+                            vendor.title + " " + driver.value()->version(),
                         {}});
-    return;
-  }
-  auto count = reinterpret_cast<int (*)(int*)>(::dlsym(library, "hipGetDeviceCount"));
-  int devices = 0;
-  int error = count ? count(&devices) : -1;
-  if (error == 0) {
-    findings.push_back(
-        {"devices", "HIP", devices ? State::good : State::absent, std::to_string(devices) + " devices", {}});
-  } else {
-    findings.push_back({"devices", "HIP", State::limited, "libamdhip64 answers with error " + std::to_string(error),
-                        "be a member of the groups video and render: usermod -aG video,render $USER"});
   }
 }
 
@@ -115,8 +82,7 @@ void probe_rdma(Findings& findings) {
 }  // namespace
 
 void probe_devices(Findings& findings) {
-  probe_cuda(findings);
-  probe_hip(findings);
+  for (const gpu::Vendor& vendor : gpu::vendors()) probe_gpus(vendor, findings);
   probe_rdma(findings);
 }
 

@@ -1,0 +1,133 @@
+#include "machine/gpu/copies.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace periapt::gpu {
+namespace {
+
+/// Ends of one stream in one progress(), so that others get their turn.
+constexpr int kMostEnds = 16;
+
+}  // namespace
+
+Copies::~Copies() {
+  for (auto& lanes : lanes_) {
+    for (auto& lane : lanes) {
+      if (lane == nullptr) continue;
+      // What it says is nothing that could be told any more: the completions have gone.
+      static_cast<void>(driver_.finish(lane->stream));
+      for (const Pending& pending : lane->pending) {
+        give_event(pending.done);
+        give_event(pending.after);
+      }
+      driver_.destroy(lane->stream);
+    }
+  }
+  for (Event event : events_) driver_.destroy(event);
+}
+
+// A copy belongs to the GPU that it goes to: what that GPU reads from others and from imported memory, it is allowed
+// to.
+Result<Copies::Lane*> Copies::lane_for(const Copy& copy) {
+  const int gpu = copy.to_gpu >= 0 ? copy.to_gpu : copy.from_gpu;
+  if (gpu < 0 || static_cast<std::size_t>(gpu) >= lanes_.size()) {
+    return Status::failure("a copy with neither side on a GPU: the driver knows neither address");
+  }
+  const Direction direction = copy.to_gpu < 0 ? out : copy.from_gpu < 0 ? in : across;
+  std::unique_ptr<Lane>& lane = lanes_[static_cast<std::size_t>(gpu)][direction];
+  if (lane == nullptr) {
+    Result<Stream> stream = driver_.make_stream(gpu);
+    if (!stream) return stream.status();
+    lane = std::make_unique<Lane>(Lane{*stream, {}});
+  }
+  if (direction == across && copy.from_gpu != gpu) reach(gpu, copy.from_gpu);
+  return lane.get();
+}
+
+// Tried once: where it is not allowed, the driver copies through the host.
+void Copies::reach(int gpu, int other) {
+  std::vector<bool>& tried = reached_[static_cast<std::size_t>(gpu)];
+  tried.resize(lanes_.size());
+  if (tried[static_cast<std::size_t>(other)]) return;
+  tried[static_cast<std::size_t>(other)] = true;
+  if (Status reached = driver_.reach(gpu, other); !reached) log::detail(reached.message());
+}
+
+Result<Event> Copies::take_event(int gpu) {
+  const auto found = std::find_if(events_.begin(), events_.end(), [gpu](Event event) { return event.gpu == gpu; });
+  if (found == events_.end()) return driver_.make_event(gpu);
+  const Event event = *found;
+  *found = events_.back();
+  events_.pop_back();
+  return event;
+}
+
+void Copies::give_event(Event event) {
+  if (event.native != nullptr) events_.push_back(event);
+}
+
+// The event is kept until the copy has ended: recorded anew, it would be another place in the program's stream.
+Status Copies::order_after(const Copy& copy, Lane& lane, Event* event) {
+  if (copy.after == nullptr) return {};
+  const int gpu = copy.from_gpu >= 0 ? copy.from_gpu : copy.to_gpu;
+  Result<Event> taken = take_event(gpu);
+  if (!taken) return taken.status();
+  *event = *taken;
+  if (Status recorded = driver_.record(*taken, Stream{copy.after, gpu}); !recorded) return recorded;
+  return driver_.wait_for(lane.stream, *taken);
+}
+
+Status Copies::begin(const Copy& copy, ucx::Completion& completion) {
+  Result<Lane*> found = lane_for(copy);
+  if (!found) return found.status();
+  Lane& lane = **found;
+  Pending pending{{}, {}, &completion};
+  Status given = order_after(copy, lane, &pending.after);
+  Result<Event> event = given ? take_event(lane.stream.gpu) : given;
+  if (event) {
+    pending.done = *event;
+    given = driver_.copy(lane.stream, copy.to, copy.from, copy.bytes);
+    if (given) given = driver_.record(pending.done, lane.stream);
+  }
+  if (!given || !event) {
+    give_event(pending.done);
+    give_event(pending.after);
+    return given ? event.status() : given;
+  }
+  lane.pending.push_back(pending);
+  ++under_way_;
+  return {};
+}
+
+int Copies::progress() {
+  int told = 0;
+  if (under_way_ == 0) return told;
+  for (auto& lanes : lanes_) {
+    for (auto& lane : lanes) {
+      if (lane != nullptr) told += progress(*lane);
+    }
+  }
+  return told;
+}
+
+int Copies::progress(Lane& lane) {
+  int told = 0;
+  while (!lane.pending.empty() && told < kMostEnds) {
+    Result<bool> reached = driver_.reached(lane.pending.front().done);
+    if (reached && !*reached) break;
+    if (!reached) failure_ = reached.message();
+    const Pending ended = lane.pending.front();
+    lane.pending.pop_front();
+    --under_way_;
+    give_event(ended.done);
+    give_event(ended.after);
+    ++told;
+    ended.completion->done(*ended.completion, reached ? ucx::Outcome::ok : ucx::Outcome::failed);
+  }
+  return told;
+}
+
+}  // namespace periapt::gpu

@@ -1,0 +1,73 @@
+// Copies between memory of GPUs and of the host that nothing waits for: begun on streams of our own, and told from
+// progress() when an event says that they are done.
+//
+// Each GPU has a stream for what comes in, one for what goes out and one for what stays on GPUs, so that the three go
+// on at the same time. Copies of one stream end in the order in which they were begun.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "machine/gpu/vendor.h"
+#include "machine/ucx-like/transport.h"
+
+namespace periapt::gpu {
+
+struct Copy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::uint64_t bytes = 0;
+  int to_gpu = -1, from_gpu = -1;  ///< where they lie (Memory::gpu); -1: on the host, pinned. One of them is a GPU's
+  /// A stream of the program's, by the driver's own name: the copy begins when that has done what it has been given so
+  /// far. nullptr: at once.
+  void* after = nullptr;
+};
+
+/// Used by one thread at a time.
+class Copies {
+ public:
+  explicit Copies(Driver& driver) : driver_(driver), lanes_(driver.gpus().size()), reached_(driver.gpus().size()) {}
+  Copies(const Copies&) = delete;
+  Copies& operator=(const Copies&) = delete;
+  /// Waits for what is under way; the completions are not told.
+  ~Copies();
+
+  /// The bytes are lent until the completion, which comes from progress(), once. A failure: nothing was begun.
+  Status begin(const Copy& copy, ucx::Completion& completion);
+  /// Tells what has ended, with Outcome::ok or failed, and how many that were.
+  int progress();
+  std::size_t under_way() const { return under_way_; }
+  /// What the driver has said when a copy has failed; "": none has.
+  const std::string& failure() const { return failure_; }
+
+ private:
+  struct Pending {
+    Event done, after;
+    ucx::Completion* completion;
+  };
+  struct Lane {
+    Stream stream;
+    std::deque<Pending> pending;
+  };
+  enum Direction : std::size_t { in, out, across };
+
+  Result<Lane*> lane_for(const Copy& copy);
+  Result<Event> take_event(int gpu);
+  void give_event(Event event);
+  Status order_after(const Copy& copy, Lane& lane, Event* event);
+  int progress(Lane& lane);
+  void reach(int gpu, int other);
+
+  Driver& driver_;
+  std::vector<std::array<std::unique_ptr<Lane>, 3>> lanes_;  ///< by GPU and direction, made at their first use
+  std::vector<std::vector<bool>> reached_;                   ///< which other GPUs a GPU has been let to
+  std::vector<Event> events_;                                ///< that are not used
+  std::size_t under_way_ = 0;
+  std::string failure_;
+};
+
+}  // namespace periapt::gpu

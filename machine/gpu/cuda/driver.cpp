@@ -1,0 +1,222 @@
+#include "machine/gpu/cuda/driver.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <mutex>
+
+#include "base/loaded_library.h"
+#include "machine/gpu/cuda/declarations.h"
+#include "machine/gpu/driver_over.h"
+
+namespace periapt::gpu::cuda {
+namespace {
+
+constexpr const char* kOther = "PERIAPT_LIBCUDA";
+constexpr const char* kKernel = "/proc/driver/nvidia/version";  ///< there when the kernel has the driver
+constexpr int kOldest = 11040;                                  // the last of the functions came with 11.4
+
+std::string in_words(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
+
+std::string words(const Functions& library, int error) {
+  const char *said = nullptr, *name = nullptr;
+  library.error_string(error, &said);
+  library.error_name(error, &name);
+  if (said == nullptr) return "error " + std::to_string(error);
+  return std::string(said) + (name == nullptr ? "" : std::string(" (") + name + ")");
+}
+
+struct Calls {
+  static constexpr const char* kVendor = "cuda";
+
+  Functions library;
+  int driver_version = 0;
+  struct Primary {
+    std::mutex mutex;
+    Context context = nullptr;
+  };
+  std::unique_ptr<Primary[]> primaries;  ///< by GPU; each is retained at its first use, since it costs memory there
+
+  std::string version() const { return in_words(driver_version); }
+  std::string words(int error) const { return cuda::words(library, error); }
+  static Address of(const void* address) { return reinterpret_cast<Address>(address); }
+
+  Answer context_of(int gpu, Context* context) {
+    Primary& primary = primaries[static_cast<std::size_t>(gpu)];
+    std::lock_guard lock(primary.mutex);
+    if (primary.context == nullptr) {
+      Device device = 0;
+      if (int error = library.device_get(&device, gpu); error != 0) return {error, "cuDeviceGet"};
+      if (int error = library.retain_primary(&primary.context, device); error != 0) {
+        primary.context = nullptr;
+        return {error, "cuDevicePrimaryCtxRetain"};
+      }
+    }
+    *context = primary.context;
+    return {};
+  }
+  Answer enter(int gpu, void**) {
+    Context context = nullptr;
+    if (const Answer found = context_of(gpu, &context); found.error != 0) return found;
+    return {library.push_context(context), "cuCtxPushCurrent"};
+  }
+  void leave(void*) {
+    Context ours = nullptr;
+    library.pop_context(&ours);
+  }
+
+  Answer ask(Question question, const void* address, void* data) {
+    return {library.pointer_attribute(data, static_cast<int>(question), of(address)), "cuPointerGetAttribute"};
+  }
+  Answer range(const void* address, std::uintptr_t* begin, std::uint64_t* size) {
+    const Answer answer = ask(Question::begin, address, begin);
+    return answer.error != 0 ? answer : ask(Question::size, address, size);
+  }
+  bool is_device(unsigned type) const { return type == kMemoryTypeDevice; }
+  bool is_mapped_by_hand(const void* address) {
+    AllocationHandle handle = 0;
+    if (library.retain_allocation(&handle, const_cast<void*>(address)) != 0) return false;
+    library.release_allocation(handle);
+    return true;
+  }
+
+  Answer allocate(Kind kind, void** made, std::uint64_t bytes) {
+    if (kind == Kind::pinned) return {library.host_alloc(made, bytes, kHostPortable), "cuMemHostAlloc"};
+    Address address = 0;
+    Answer answer;
+    if (kind == Kind::managed) {
+      answer = {library.managed_alloc(&address, bytes, kManagedGlobal), "cuMemAllocManaged"};
+    } else if (kind == Kind::pool) {
+      answer = {library.pool_alloc(&address, bytes, nullptr), "cuMemAllocAsync"};
+      if (answer.error == 0) answer = {library.stream_finish(nullptr), "cuStreamSynchronize"};
+    } else {
+      answer = {library.memory_alloc(&address, bytes), "cuMemAlloc"};
+    }
+    *made = reinterpret_cast<void*>(address);
+    return answer;
+  }
+  Answer free(Kind kind, void* memory) {
+    if (kind == Kind::pinned) return {library.host_free(memory), "cuMemFreeHost"};
+    if (kind == Kind::pool) return {library.pool_free(of(memory), nullptr), "cuMemFreeAsync"};
+    return {library.memory_free(of(memory)), "cuMemFree"};
+  }
+
+  Answer make_stream(void** stream) {
+    return {library.stream_create(reinterpret_cast<NativeStream*>(stream), kStreamNonBlocking), "cuStreamCreate"};
+  }
+  static NativeStream stream_of(void* native) { return static_cast<NativeStream>(native); }
+  static NativeEvent event_of(void* native) { return static_cast<NativeEvent>(native); }
+  Answer destroy_stream(void* stream) { return {library.stream_destroy(stream_of(stream)), "cuStreamDestroy"}; }
+  Answer copy(void* to, const void* from, std::uint64_t bytes, void* stream) {
+    return {library.copy_async(of(to), of(from), bytes, stream_of(stream)), "cuMemcpyAsync"};
+  }
+  Answer wait_for(void* stream, void* event) {
+    return {library.stream_wait(stream_of(stream), event_of(event), 0), "cuStreamWaitEvent"};
+  }
+  Answer finish(void* stream) { return {library.stream_finish(stream_of(stream)), "cuStreamSynchronize"}; }
+  Answer make_event(void** event) {
+    return {library.event_create(reinterpret_cast<NativeEvent*>(event), kEventWithoutTiming), "cuEventCreate"};
+  }
+  Answer destroy_event(void* event) { return {library.event_destroy(event_of(event)), "cuEventDestroy"}; }
+  Answer record(void* event, void* stream) {
+    return {library.event_record(event_of(event), stream_of(stream)), "cuEventRecord"};
+  }
+  Answer query(void* event) { return {library.event_query(event_of(event)), "cuEventQuery"}; }
+
+  Answer can_reach(int* can, int gpu, int other) {
+    return {library.can_access_peer(can, gpu, other), "cuDeviceCanAccessPeer"};
+  }
+  Answer reach(int other) {
+    Context theirs = nullptr;
+    if (const Answer found = context_of(other, &theirs); found.error != 0) return found;
+    return {library.enable_peer(theirs, 0), "cuCtxEnablePeerAccess"};
+  }
+  Answer export_memory(std::byte* handle, void* begin) {
+    return {library.ipc_export(reinterpret_cast<MemoryHandle*>(handle), of(begin)), "cuIpcGetMemHandle"};
+  }
+  Answer import_memory(void** found, const std::byte* handle) {
+    MemoryHandle native;
+    std::memcpy(&native, handle, sizeof(native));
+    Address address = 0;
+    const Answer answer = {library.ipc_import(&address, native, kIpcLazyPeers), "cuIpcOpenMemHandle"};
+    *found = reinterpret_cast<void*>(address);
+    return answer;
+  }
+  Answer forget(void* imported) { return {library.ipc_forget(of(imported)), "cuIpcCloseMemHandle"}; }
+};
+static_assert(sizeof(MemoryHandle) == sizeof(IpcHandle));
+
+Result<std::vector<Gpu>> find_gpus(const Functions& library) {
+  int count = 0;
+  if (int error = library.device_count(&count); error != 0) {
+    return Status::failure("cuDeviceGetCount: " + words(library, error));
+  }
+  std::vector<Gpu> gpus(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    Gpu& gpu = gpus[static_cast<std::size_t>(i)];
+    Device device = 0;
+    Uuid uuid{};
+    char name[256] = {}, pci[32] = {};
+    std::size_t bytes = 0;
+    int error = library.device_get(&device, i);
+    if (error == 0) error = library.device_name(name, sizeof(name) - 1, device);
+    if (error == 0) error = library.device_pci(pci, sizeof(pci) - 1, device);
+    if (error == 0) error = library.device_uuid(&uuid, device);
+    if (error == 0) error = library.device_bytes(&bytes, device);
+    if (error != 0) return Status::failure("GPU " + std::to_string(i) + " cannot be asked: " + words(library, error));
+    gpu.name = name;
+    gpu.pci = pci;
+    gpu.bytes = bytes;
+    std::memcpy(gpu.uuid.data(), uuid.bytes, gpu.uuid.size());
+  }
+  return gpus;
+}
+
+Status not_loaded(const LoadedLibrary& file) {
+  const bool kernel = ::access(kKernel, F_OK) == 0;
+  if (!kernel) return Status::failure("no driver: " + file.fault);
+  return Status::failure("the kernel has the driver, but " + file.unusable() +
+                         "; install the driver's user libraries, or start the container with --gpus all");
+}
+
+bool has_library = false;
+
+Result<std::unique_ptr<Driver>> load() {
+  LoadedLibrary file({file_named_by(kOther, "libcuda.so.1")});
+  if (!file.fault.empty()) return not_loaded(file);
+  has_library = true;
+  Calls calls;
+#define PERIAPT_FIND(ours, theirs, arguments) file.find(calls.library.ours, #theirs);
+  PERIAPT_CUDA_FUNCTIONS(PERIAPT_FIND)
+#undef PERIAPT_FIND
+  int& version = calls.driver_version;
+  const bool says = calls.library.driver_version != nullptr && calls.library.driver_version(&version) == 0;
+  if (says && version < kOldest) {
+    return Status::failure(file.path + " is a driver for CUDA " + in_words(version) + ", and " + in_words(kOldest) +
+                           " is the oldest that is used; update the driver");
+  }
+  if (!file.missing.empty()) return Status::failure(file.path + " is no driver for CUDA: it lacks" + file.missing);
+  if (int error = calls.library.init(0); error != 0) {
+    return Status::failure("cuInit: " + words(calls.library, error) +
+                           "; nvidia-smi says more, and containers want --gpus all");
+  }
+  Result<std::vector<Gpu>> gpus = find_gpus(calls.library);
+  if (!gpus) return gpus.status();
+  if (gpus->empty()) {
+    return Status::failure("there is a driver, and no GPU for this process: does CUDA_VISIBLE_DEVICES hide them?");
+  }
+  calls.primaries = std::make_unique<Calls::Primary[]>(gpus->size());
+  return std::unique_ptr<Driver>(std::make_unique<DriverOver<Calls>>(std::move(calls), std::move(*gpus)));
+}
+
+}  // namespace
+
+bool is_installed() { return driver().ok() || has_library || ::access(kKernel, F_OK) == 0; }
+
+const Result<Driver*>& driver() {
+  static const Result<std::unique_ptr<Driver>> owner = load();
+  static const Result<Driver*> loaded = owner ? Result<Driver*>(owner.value().get()) : owner.status();
+  return loaded;
+}
+
+}  // namespace periapt::gpu::cuda

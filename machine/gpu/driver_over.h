@@ -1,0 +1,177 @@
+// What both vendors' drivers do alike, over the calls of one: their functions go by other names and argument types, and
+// mean the same. `Calls` makes each call and says its name; here stands what is made of the answers.
+#pragma once
+
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "machine/gpu/vendor.h"
+
+namespace periapt::gpu {
+
+/// What a function of a driver's library has answered.
+struct Answer {
+  int error = 0;
+  const char* function = "";
+};
+
+/// Numbers of errors and of questions about an address, which are the same for both.
+inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotReady = 600, kAlreadyReached = 704;
+enum class Question : int {
+  memory_type = 2,
+  buffer = 7,
+  is_managed = 8,
+  gpu = 9,
+  legacy_ipc = 10,
+  begin = 11,
+  size = 12,
+  pool = 17
+};
+
+template <class Calls>
+class DriverOver final : public Driver {
+ public:
+  DriverOver(Calls calls, std::vector<Gpu> gpus) : calls_(std::move(calls)), gpus_(std::move(gpus)) {}
+
+  const char* vendor() const override { return Calls::kVendor; }
+  std::string version() const override { return calls_.version(); }
+  const std::vector<Gpu>& gpus() const override { return gpus_; }
+
+  Result<std::uint64_t> buffer_of(const void* address) override {
+    std::uint64_t id = 0;
+    const Answer answer = calls_.ask(Question::buffer, address, &id);
+    if (answer.error == kInvalidValue) return std::uint64_t{0};
+    if (answer.error != 0) return failed(answer);
+    return id;
+  }
+
+  Result<Memory> look(const void* address) override {
+    Result<std::uint64_t> buffer = buffer_of(address);
+    if (!buffer || *buffer == 0) return buffer ? Result<Memory>(Memory{}) : buffer.status();
+    Memory memory;
+    memory.buffer = *buffer;
+    unsigned type = 0, managed = 0;
+    if (Answer answer = calls_.ask(Question::memory_type, address, &type); answer.error != 0) return failed(answer);
+    if (Answer answer = calls_.ask(Question::gpu, address, &memory.gpu); answer.error != 0) return failed(answer);
+    if (Answer answer = calls_.range(address, &memory.begin, &memory.size); answer.error != 0) return failed(answer);
+    if (calls_.ask(Question::is_managed, address, &managed).error == 0 && (managed & 0xFF) != 0) {
+      memory.kind = Kind::managed;
+    } else if (!calls_.is_device(type)) {
+      memory.kind = Kind::pinned;
+      memory.gpu = -1;
+    } else {
+      memory.kind = kind_on_device(address, memory.exportable);
+    }
+    return memory;
+  }
+
+  Result<std::byte*> allocate(int gpu, Kind kind, std::uint64_t bytes) override {
+    void* made = nullptr;
+    const Answer answer = at(gpu, [&] { return calls_.allocate(kind, &made, bytes); });
+    if (answer.error == 0) return static_cast<std::byte*>(made);
+    return failed(answer, gpu, " (of " + std::to_string(bytes) + " bytes, " + name_of(kind) + ")");
+  }
+  Status free(int gpu, Kind kind, std::byte* memory) override {
+    return done(at(gpu, [&] { return calls_.free(kind, memory); }), gpu);
+  }
+
+  Result<Stream> make_stream(int gpu) override {
+    Stream stream{nullptr, gpu};
+    const Answer answer = at(gpu, [&] { return calls_.make_stream(&stream.native); });
+    return answer.error == 0 ? Result<Stream>(stream) : failed(answer, gpu);
+  }
+  void destroy(Stream stream) override {
+    at(stream.gpu, [&] { return calls_.destroy_stream(stream.native); });
+  }
+  Status copy(Stream stream, void* to, const void* from, std::uint64_t bytes) override {
+    if (bytes == 0) return {};
+    return done(at(stream.gpu, [&] { return calls_.copy(to, from, bytes, stream.native); }), stream.gpu);
+  }
+  Status wait_for(Stream stream, Event event) override {
+    return done(at(stream.gpu, [&] { return calls_.wait_for(stream.native, event.native); }), stream.gpu);
+  }
+  Status finish(Stream stream) override {
+    return done(at(stream.gpu, [&] { return calls_.finish(stream.native); }), stream.gpu);
+  }
+
+  Result<Event> make_event(int gpu) override {
+    Event event{nullptr, gpu};
+    const Answer answer = at(gpu, [&] { return calls_.make_event(&event.native); });
+    return answer.error == 0 ? Result<Event>(event) : failed(answer, gpu);
+  }
+  void destroy(Event event) override {
+    at(event.gpu, [&] { return calls_.destroy_event(event.native); });
+  }
+  Status record(Event event, Stream stream) override {
+    return done(at(stream.gpu, [&] { return calls_.record(event.native, stream.native); }), stream.gpu);
+  }
+  Result<bool> reached(Event event) override {
+    const Answer answer = at(event.gpu, [&] { return calls_.query(event.native); });
+    if (answer.error == kNotReady) return false;
+    return answer.error == 0 ? Result<bool>(true) : failed(answer, event.gpu);
+  }
+
+  Status reach(int gpu, int other) override {
+    int can = 0;
+    if (Status asked = done(calls_.can_reach(&can, gpu, other), gpu); !asked) return asked;
+    const std::string whom = "GPU " + std::to_string(gpu) + " cannot read the memory of GPU " + std::to_string(other);
+    if (can == 0) return Status::failure(whom + " directly: the bus or a virtual machine does not allow it");
+    const Answer answer = at(gpu, [&] { return calls_.reach(other); });
+    return answer.error == kAlreadyReached ? Status() : done(answer, gpu);
+  }
+  Result<IpcHandle> export_memory(const Memory& memory) override {
+    if (!memory.exportable) {
+      return Status::failure(std::string("memory of kind ") + name_of(memory.kind) +
+                             " has no handle for other processes");
+    }
+    IpcHandle handle{};
+    const Answer answer =
+        at(memory.gpu, [&] { return calls_.export_memory(handle.data(), reinterpret_cast<void*>(memory.begin)); });
+    return answer.error == 0 ? Result<IpcHandle>(handle) : failed(answer, memory.gpu);
+  }
+  Result<std::byte*> import_memory(int gpu, const IpcHandle& handle) override {
+    void* found = nullptr;
+    const Answer answer = at(gpu, [&] { return calls_.import_memory(&found, handle.data()); });
+    return answer.error == 0 ? Result<std::byte*>(static_cast<std::byte*>(found)) : failed(answer, gpu);
+  }
+  Status forget(int gpu, std::byte* imported) override {
+    return done(at(gpu, [&] { return calls_.forget(imported); }), gpu);
+  }
+
+ private:
+  // Asked in the order in which one answer rules out the next: what has an old handle is neither of a pool nor mapped.
+  Kind kind_on_device(const void* address, bool& exportable) {
+    unsigned legacy = 0;
+    void* pool = nullptr;
+    const bool knows = calls_.ask(Question::legacy_ipc, address, &legacy).error == 0;
+    exportable = knows && (legacy & 0xFF) != 0;
+    if (exportable) return Kind::device;
+    if (calls_.ask(Question::pool, address, &pool).error == 0 && pool != nullptr) return Kind::pool;
+    if (calls_.is_mapped_by_hand(address)) return Kind::vmm;
+    exportable = !knows;  // a library that cannot say so is asked by trying
+    return Kind::device;
+  }
+
+  template <class Call>
+  Answer at(int gpu, Call call) {
+    if (gpu < 0 || static_cast<std::size_t>(gpu) >= gpus_.size()) return {kInvalidValue, "the number of a GPU"};
+    void* before = nullptr;
+    if (const Answer entered = calls_.enter(gpu, &before); entered.error != 0) return entered;
+    const Answer answer = call();
+    calls_.leave(before);
+    return answer;
+  }
+  Status failed(Answer answer, int gpu = -1, const std::string& what = {}) const {
+    return Status::failure(answer.function + what + (gpu < 0 ? std::string() : " on GPU " + std::to_string(gpu)) +
+                           ": " + calls_.words(answer.error));
+  }
+  Status done(Answer answer, int gpu) const { return answer.error == 0 ? Status() : failed(answer, gpu); }
+
+  Calls calls_;
+  std::vector<Gpu> gpus_;
+};
+
+}  // namespace periapt::gpu

@@ -1,0 +1,191 @@
+#include "machine/gpu/hip/driver.h"
+
+#include <unistd.h>
+
+#include <memory>
+
+#include "base/loaded_library.h"
+#include "machine/gpu/driver_over.h"
+#include "machine/gpu/hip/declarations.h"
+
+namespace periapt::gpu::hip {
+namespace {
+
+constexpr const char* kOther = "PERIAPT_LIBAMDHIP64";
+constexpr const char* kKernel = "/dev/kfd";  ///< there when the kernel has the driver
+// GPUs that are there and may not be opened are not listed, and the runtime says that there is none.
+constexpr const char* kMembers = "; the groups video and render may use the GPUs: usermod -aG video,render $USER";
+constexpr int kOldest = 50'200'000;  // mapped memory came with 5.2
+
+std::string in_words(int version) {
+  return std::to_string(version / 10'000'000) + "." + std::to_string(version % 10'000'000 / 100'000);
+}
+
+std::string words(const Functions& library, int error) {
+  const char *said = library.error_string(error), *name = library.error_name(error);
+  if (said == nullptr) return "error " + std::to_string(error);
+  return std::string(said) + (name == nullptr ? "" : std::string(" (") + name + ")");
+}
+
+struct Calls {
+  static constexpr const char* kVendor = "hip";
+
+  Functions library;
+  int runtime_version = 0;
+
+  std::string version() const { return in_words(runtime_version); }
+  std::string words(int error) const { return hip::words(library, error); }
+
+  // A thread has a current GPU, which is the program's business: it gets it back.
+  Answer enter(int gpu, void** before) {
+    int current = 0;
+    if (int error = library.get_device(&current); error != 0) return {error, "hipGetDevice"};
+    *before = reinterpret_cast<void*>(static_cast<std::intptr_t>(current));
+    return {current == gpu ? 0 : library.set_device(gpu), "hipSetDevice"};
+  }
+  void leave(void* before) { library.set_device(static_cast<int>(reinterpret_cast<std::intptr_t>(before))); }
+
+  Answer ask(Question question, const void* address, void* data) {
+    return {library.pointer_attribute(data, static_cast<int>(question), const_cast<void*>(address)),
+            "hipPointerGetAttribute"};
+  }
+  Answer range(const void* address, std::uintptr_t* begin, std::uint64_t* size) {
+    void* base = nullptr;
+    std::size_t bytes = 0;
+    const Answer answer = {library.address_range(&base, &bytes, const_cast<void*>(address)), "hipMemGetAddressRange"};
+    *begin = reinterpret_cast<std::uintptr_t>(base);
+    *size = bytes;
+    return answer;
+  }
+  bool is_device(unsigned type) const { return type == (runtime_version >= kNewMemoryTypes ? 2u : 1u); }
+  bool is_mapped_by_hand(const void* address) {
+    AllocationHandle handle = nullptr;
+    if (library.retain_allocation(&handle, const_cast<void*>(address)) != 0) return false;
+    static_cast<void>(library.release_allocation(handle));
+    return true;
+  }
+
+  Answer allocate(Kind kind, void** made, std::uint64_t bytes) {
+    if (kind == Kind::pinned) return {library.host_alloc(made, bytes, kHostPortable), "hipHostMalloc"};
+    if (kind == Kind::managed) return {library.managed_alloc(made, bytes, kManagedGlobal), "hipMallocManaged"};
+    if (kind != Kind::pool) return {library.memory_alloc(made, bytes), "hipMalloc"};
+    const Answer answer = {library.pool_alloc(made, bytes, nullptr), "hipMallocAsync"};
+    return answer.error != 0 ? answer : Answer{library.stream_finish(nullptr), "hipStreamSynchronize"};
+  }
+  Answer free(Kind kind, void* memory) {
+    if (kind == Kind::pinned) return {library.host_free(memory), "hipHostFree"};
+    if (kind == Kind::pool) return {library.pool_free(memory, nullptr), "hipFreeAsync"};
+    return {library.memory_free(memory), "hipFree"};
+  }
+
+  Answer make_stream(void** stream) {
+    return {library.stream_create(reinterpret_cast<NativeStream*>(stream), kStreamNonBlocking),
+            "hipStreamCreateWithFlags"};
+  }
+  static NativeStream stream_of(void* native) { return static_cast<NativeStream>(native); }
+  static NativeEvent event_of(void* native) { return static_cast<NativeEvent>(native); }
+  Answer destroy_stream(void* stream) { return {library.stream_destroy(stream_of(stream)), "hipStreamDestroy"}; }
+  Answer copy(void* to, const void* from, std::uint64_t bytes, void* stream) {
+    return {library.copy_async(to, from, bytes, kCopyDefault, stream_of(stream)), "hipMemcpyAsync"};
+  }
+  Answer wait_for(void* stream, void* event) {
+    return {library.stream_wait(stream_of(stream), event_of(event), 0), "hipStreamWaitEvent"};
+  }
+  Answer finish(void* stream) { return {library.stream_finish(stream_of(stream)), "hipStreamSynchronize"}; }
+  Answer make_event(void** event) {
+    return {library.event_create(reinterpret_cast<NativeEvent*>(event), kEventWithoutTiming),
+            "hipEventCreateWithFlags"};
+  }
+  Answer destroy_event(void* event) { return {library.event_destroy(event_of(event)), "hipEventDestroy"}; }
+  Answer record(void* event, void* stream) {
+    return {library.event_record(event_of(event), stream_of(stream)), "hipEventRecord"};
+  }
+  Answer query(void* event) { return {library.event_query(event_of(event)), "hipEventQuery"}; }
+
+  Answer can_reach(int* can, int gpu, int other) {
+    return {library.can_access_peer(can, gpu, other), "hipDeviceCanAccessPeer"};
+  }
+  Answer reach(int other) { return {library.enable_peer(other, 0), "hipDeviceEnablePeerAccess"}; }
+  Answer export_memory(std::byte* handle, void* begin) {
+    return {library.ipc_export(reinterpret_cast<MemoryHandle*>(handle), begin), "hipIpcGetMemHandle"};
+  }
+  Answer import_memory(void** found, const std::byte* handle) {
+    MemoryHandle native;
+    std::memcpy(&native, handle, sizeof(native));
+    return {library.ipc_import(found, native, kIpcLazyPeers), "hipIpcOpenMemHandle"};
+  }
+  Answer forget(void* imported) { return {library.ipc_forget(imported), "hipIpcCloseMemHandle"}; }
+};
+static_assert(sizeof(MemoryHandle) == sizeof(IpcHandle));
+
+Result<std::vector<Gpu>> find_gpus(const Functions& library) {
+  int count = 0;
+  if (int error = library.device_count(&count); error != 0) {
+    return Status::failure("hipGetDeviceCount: " + words(library, error) + kMembers);
+  }
+  std::vector<Gpu> gpus(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    Gpu& gpu = gpus[static_cast<std::size_t>(i)];
+    Uuid uuid{};
+    char name[256] = {}, pci[32] = {};
+    std::size_t bytes = 0;
+    int error = library.device_name(name, sizeof(name) - 1, i);
+    if (error == 0) error = library.device_pci(pci, sizeof(pci) - 1, i);
+    if (error == 0) error = library.device_uuid(&uuid, i);
+    if (error == 0) error = library.device_bytes(&bytes, i);
+    if (error != 0) return Status::failure("GPU " + std::to_string(i) + " cannot be asked: " + words(library, error));
+    gpu.name = name;
+    gpu.pci = pci;
+    gpu.bytes = bytes;
+    std::memcpy(gpu.uuid.data(), uuid.bytes, gpu.uuid.size());
+  }
+  return gpus;
+}
+
+bool has_library = false;
+
+Result<std::unique_ptr<Driver>> load() {
+  const std::string named = file_named_by(kOther, "");
+  if (named.empty() && ::access(kKernel, F_OK) != 0) return Status::failure("no driver (/dev/kfd)");
+  LoadedLibrary file(named.empty() ? std::vector<std::string>{"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
+                                                              "libamdhip64.so.5"}
+                                   : std::vector<std::string>{named});
+  if (!file.fault.empty()) {
+    return Status::failure("the kernel has the driver, but " + file.unusable() +
+                           "; install ROCm's runtime (hip-runtime-amd)");
+  }
+  has_library = true;
+  Calls calls;
+#define PERIAPT_FIND(ours, theirs, arguments) file.find(calls.library.ours, #theirs);
+  PERIAPT_HIP_FUNCTIONS(PERIAPT_FIND)
+#undef PERIAPT_FIND
+  file.find(calls.library.error_string, "hipGetErrorString");
+  file.find(calls.library.error_name, "hipGetErrorName");
+  int& version = calls.runtime_version;
+  const bool says = calls.library.runtime_version != nullptr && calls.library.runtime_version(&version) == 0;
+  if (says && version < kOldest) {
+    return Status::failure(file.path + " is HIP " + in_words(version) + ", and " + in_words(kOldest) +
+                           " is the oldest that is used; update ROCm");
+  }
+  if (!file.missing.empty()) return Status::failure(file.path + " is no library of HIP: it lacks" + file.missing);
+  if (int error = calls.library.init(0); error != 0)
+    return Status::failure("hipInit: " + words(calls.library, error) + kMembers);
+  Result<std::vector<Gpu>> gpus = find_gpus(calls.library);
+  if (!gpus) return gpus.status();
+  if (gpus->empty()) {
+    return Status::failure("there is a driver, and no GPU for this process: does HIP_VISIBLE_DEVICES hide them?");
+  }
+  return std::unique_ptr<Driver>(std::make_unique<DriverOver<Calls>>(std::move(calls), std::move(*gpus)));
+}
+
+}  // namespace
+
+bool is_installed() { return driver().ok() || has_library || ::access(kKernel, F_OK) == 0; }
+
+const Result<Driver*>& driver() {
+  static const Result<std::unique_ptr<Driver>> owner = load();
+  static const Result<Driver*> loaded = owner ? Result<Driver*>(owner.value().get()) : owner.status();
+  return loaded;
+}
+
+}  // namespace periapt::gpu::hip

@@ -1,0 +1,115 @@
+#include "machine/gpu/imports.h"
+
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/log.h"
+#include "base/secret.h"
+#include "base/this_host.h"
+
+namespace periapt::gpu {
+namespace {
+
+struct Packed {
+  Export exported;
+  std::uint64_t check = 0;
+};
+static_assert(sizeof(Export) == 104 && sizeof(Packed) == 112, "no holes, in which bytes of the stack would travel");
+
+// FNV-1a: against what was cut and mangled; a peer that knows the job's secret is trusted beyond that.
+std::uint64_t check_of(const Export& exported) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&exported);
+  std::uint64_t hash = 0xCBF2'9CE4'8422'2325u;
+  for (std::size_t i = 0; i < sizeof(exported); ++i) hash = (hash ^ bytes[i]) * 0x100'0000'01B3u;
+  return hash;
+}
+
+}  // namespace
+
+std::vector<std::byte> pack(const Export& exported) {
+  const Packed packed{exported, check_of(exported)};
+  const auto* bytes = reinterpret_cast<const std::byte*>(&packed);
+  return {bytes, bytes + sizeof(packed)};
+}
+
+std::optional<Export> unpack(std::span<const std::byte> bytes) {
+  Packed packed;
+  if (bytes.size() != sizeof(packed)) return std::nullopt;
+  std::memcpy(&packed, bytes.data(), sizeof(packed));
+  if (packed.check != check_of(packed.exported)) return std::nullopt;
+  return packed.exported;
+}
+
+std::uint64_t this_process() {
+  static std::mutex mutex;
+  static std::pair<pid_t, std::uint64_t> known;
+  std::lock_guard lock(mutex);
+  if (known.first != ::getpid()) {  // a child of a fork is another one
+    known.first = ::getpid();
+    fill_random(&known.second, sizeof(known.second));
+  }
+  return known.second;
+}
+
+Imports::~Imports() {
+  for (auto& [name, mapping] : mappings_) static_cast<void>(driver_.forget(mapping.gpu, mapping.here));
+}
+
+Result<std::byte*> Imports::acquire(int gpu, const Export& exported) {
+  if (exported.process == this_process()) return reinterpret_cast<std::byte*>(exported.begin);
+  if (exported.boot != boot_number()) return Status::failure("that GPU's memory is another host's");
+  std::lock_guard lock(mutex_);
+  const Name name{exported.process, exported.buffer};
+  if (auto known = mappings_.find(name); known != mappings_.end() && !known->second.stale) {
+    if (known->second.uses++ == 0) idle_.erase(known->second.idle);
+    return known->second.here;
+  }
+  find_stale(exported);
+  Result<std::byte*> here = driver_.import_memory(gpu, exported.handle);
+  if (!here) return here;
+  ++maps_;
+  mappings_[name] = {exported.begin, exported.size, gpu, *here, 1, false, {}};
+  return here;
+}
+
+// What that process had at these addresses before, it has freed.
+void Imports::find_stale(const Export& exported) {
+  for (auto at = mappings_.lower_bound({exported.process, 0});
+       at != mappings_.end() && at->first.first == exported.process;) {
+    const auto next = std::next(at);
+    Mapping& mapping = at->second;
+    const bool overlaps =
+        mapping.begin < exported.begin + exported.size && exported.begin < mapping.begin + mapping.size;
+    if (overlaps && mapping.uses != 0) {
+      mapping.stale = true;
+    } else if (overlaps) {
+      unmap(at);
+    }
+    at = next;
+  }
+}
+
+void Imports::release(const Export& exported) {
+  if (exported.process == this_process()) return;
+  std::lock_guard lock(mutex_);
+  const auto at = mappings_.find({exported.process, exported.buffer});
+  if (at == mappings_.end() || at->second.uses == 0 || --at->second.uses != 0) return;
+  at->second.idle = idle_.insert(idle_.end(), at->first);
+  if (at->second.stale) return unmap(at);
+  while (idle_.size() > idle_most_) unmap(mappings_.find(idle_.front()));
+}
+
+void Imports::unmap(Mappings::iterator at) {
+  const Mapping gone = at->second;
+  idle_.erase(gone.idle);
+  mappings_.erase(at);
+  if (Status forgotten = driver_.forget(gone.gpu, gone.here); !forgotten) log::detail(forgotten.message());
+}
+
+std::size_t Imports::mapped() const {
+  std::lock_guard lock(mutex_);
+  return mappings_.size();
+}
+
+}  // namespace periapt::gpu

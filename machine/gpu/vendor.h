@@ -1,0 +1,111 @@
+// What a GPU's driver does for us, of whatever vendor: a thin face over its library.
+//
+// A vendor is a folder (cuda/, hip/) that loads its library at run time and declares of it what is used here; no
+// toolkit is needed to build or to run. vendors.h is the table of them.
+//
+// Rules that hold for all of it:
+//   - A Driver belongs to the process. Any thread may call it; what it leaves as the thread's current context or device
+//     is what it found.
+//   - Nothing waits for a GPU but finish(), allocate() and free(), which are for beginnings and ends.
+//   - A failure is a sentence: what was called, on which GPU, and what the driver says.
+//   - A process that forks after its first call must not use the child's Driver: drivers do not outlive a fork.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace periapt::gpu {
+
+/// What memory is, as the driver says. `host`: it does not know it.
+enum class Kind : std::uint8_t { host, pinned, device, managed, pool, vmm };
+const char* name_of(Kind kind);
+/// May a processor not touch it?
+constexpr bool is_on_device(Kind kind) { return kind == Kind::device || kind == Kind::pool || kind == Kind::vmm; }
+
+/// What the driver says of an address.
+struct Memory {
+  Kind kind = Kind::host;
+  int gpu = -1;              ///< it lies on; -1: on none
+  std::uint64_t buffer = 0;  ///< the allocation's number: one that is freed and made anew has another. 0: host
+  std::uintptr_t begin = 0;  ///< of the allocation
+  std::uint64_t size = 0;
+  bool exportable = false;  ///< export_memory() is for such memory
+
+  bool holds(std::uintptr_t address, std::uint64_t bytes) const {
+    return address >= begin && bytes <= size && address - begin <= size - bytes;
+  }
+};
+
+struct Gpu {
+  std::string name;  ///< "NVIDIA H200"
+  std::string pci;   ///< "0000:1b:00.0"
+  std::uint64_t bytes = 0;
+  std::array<std::uint8_t, 16> uuid{};  ///< the same in all processes, whatever each of them may see
+};
+
+struct Stream {
+  void* native = nullptr;
+  int gpu = -1;
+};
+struct Event {
+  void* native = nullptr;
+  int gpu = -1;
+};
+/// Names memory of this process to another one of the host.
+using IpcHandle = std::array<std::byte, 64>;
+
+class Driver {
+ public:
+  virtual ~Driver() = default;
+
+  virtual const char* vendor() const = 0;   ///< "cuda"
+  virtual std::string version() const = 0;  ///< "13.0"
+  /// By the numbers that the vendor's runtime gives them in this process.
+  virtual const std::vector<Gpu>& gpus() const = 0;
+
+  // ---- memory
+
+  /// What lies at that address. An address of no GPU is host memory, not a failure.
+  virtual Result<Memory> look(const void* address) = 0;
+  /// Memory::buffer alone, which costs one question.
+  virtual Result<std::uint64_t> buffer_of(const void* address) = 0;
+  /// `kind`: pinned, device, managed or pool. `gpu`: also of pinned memory, whose pages are made there.
+  virtual Result<std::byte*> allocate(int gpu, Kind kind, std::uint64_t bytes) = 0;
+  virtual Status free(int gpu, Kind kind, std::byte* memory) = 0;
+
+  // ---- streams
+
+  virtual Result<Stream> make_stream(int gpu) = 0;
+  virtual void destroy(Stream stream) = 0;
+  /// Behind what the stream has to do. Both addresses may be of any GPU or of pinned memory; of pageable memory too,
+  /// but then the call may wait.
+  virtual Status copy(Stream stream, void* to, const void* from, std::uint64_t bytes) = 0;
+  /// What is given to the stream after this begins when the event is reached.
+  virtual Status wait_for(Stream stream, Event event) = 0;
+  /// Waits until the stream has nothing to do.
+  virtual Status finish(Stream stream) = 0;
+
+  virtual Result<Event> make_event(int gpu) = 0;
+  virtual void destroy(Event event) = 0;
+  /// Reached when the stream has done what it has been given so far.
+  virtual Status record(Event event, Stream stream) = 0;
+  /// A failure is that of the work before it: the GPU is then lost to this process.
+  virtual Result<bool> reached(Event event) = 0;
+
+  // ---- other GPUs, other processes
+
+  /// Lets `gpu` read and write the other one's memory directly. A failure means that copies between them go through the
+  /// host, which the driver does by itself.
+  virtual Status reach(int gpu, int other) = 0;
+  virtual Result<IpcHandle> export_memory(const Memory& memory) = 0;
+  /// The beginning of that allocation, seen from `gpu`, until forget(). Of one's own process: a failure.
+  virtual Result<std::byte*> import_memory(int gpu, const IpcHandle& handle) = 0;
+  virtual Status forget(int gpu, std::byte* imported) = 0;
+};
+
+}  // namespace periapt::gpu

@@ -1,0 +1,26 @@
+// The vendors whose GPUs are known. A new one: its folder, a line in vendors.cpp and one in CMakeLists.txt.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "machine/gpu/vendor.h"
+#include "machine/ucx-like/transport.h"
+
+namespace periapt::gpu {
+
+struct Vendor {
+  const char* name;   ///< "cuda"
+  const char* title;  ///< for people: "CUDA"
+  /// The process's driver, loaded and asked for its GPUs at the first call; or why it is not in use, and what to do.
+  const Result<Driver*>& (*driver)();
+  /// Is there anything of it here, whether it works or not: the kernel's driver, or the library?
+  bool (*is_installed)();
+  /// How the engine calls its memory.
+  ucx::MemoryKind on_device, managed;
+};
+
+const std::vector<Vendor>& vendors();
+
+}  // namespace periapt::gpu

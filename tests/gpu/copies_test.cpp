@@ -1,0 +1,298 @@
+// Copies that nothing waits for, pinned pieces, and memory of other processes: on fake GPUs.
+#include "machine/gpu/copies.h"
+
+#include <string>
+
+#include "base/this_host.h"
+#include "machine/gpu/imports.h"
+#include "machine/gpu/pinned_pool.h"
+#include "tests/gpu/gpu_fixture.h"
+
+namespace periapt::gpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Told : ucx::Completion {
+  Told() { done = tell; }
+  static void tell(ucx::Completion& self, ucx::Outcome outcome) {
+    static_cast<Told&>(self).outcome = outcome;
+    ++static_cast<Told&>(self).count;
+  }
+  ucx::Outcome outcome = ucx::Outcome::unsupported;
+  unsigned count = 0;
+};
+
+class CopiesTest : public GpuTest {
+ protected:
+  template <class Condition>
+  void until(Copies& copies, Condition&& condition) {
+    for (unsigned i = 0; i < 100'000 && !condition(); ++i) copies.progress();
+    EXPECT_TRUE(condition());
+  }
+};
+
+TEST_P(CopiesTest, GoInAcrossAndOutAndAreToldFromProgress) {
+  constexpr std::uint64_t kSize = 300'001;
+  Copies copies(driver);
+  std::byte *from = make(Kind::pinned, kSize), *back = make(Kind::pinned, kSize);
+  std::byte *here = make(Kind::device, kSize, 0), *there = make(Kind::pool, kSize, 1);
+  const std::vector<std::byte> bytes = pattern(kSize, 3);
+  std::memcpy(from, bytes.data(), kSize);
+  std::memset(back, 0, kSize);
+  settings.waits = 0;
+  Told in, across, out;
+  ASSERT_TRUE(copies.begin({here, from, kSize, 0, -1}, in).ok());
+  EXPECT_EQ(in.count, 0u);
+  until(copies, [&] { return in.count != 0; });
+  ASSERT_TRUE(copies.begin({there, here, kSize, 1, 0}, across).ok());
+  until(copies, [&] { return across.count != 0; });
+  ASSERT_TRUE(copies.begin({back, there, kSize, -1, 1}, out).ok());
+  EXPECT_EQ(copies.under_way(), 1u);
+  until(copies, [&] { return out.count != 0; });
+  EXPECT_EQ(std::memcmp(back, bytes.data(), kSize), 0);
+  for (const Told* told : {&in, &across, &out}) {
+    EXPECT_EQ(told->outcome, ucx::Outcome::ok);
+    EXPECT_EQ(told->count, 1u);
+  }
+  EXPECT_EQ(copies.under_way(), 0u);
+  EXPECT_EQ(copies.progress(), 0);
+  EXPECT_EQ(settings.waits, 0) << "nothing may wait for a GPU";
+}
+
+TEST_P(CopiesTest, ManyAtATimeEndInTheirOrder) {
+  Copies copies(driver);
+  constexpr unsigned kMany = 100;
+  std::byte *from = make(Kind::pinned, kMany), *to = make(Kind::device, kMany);
+  const std::vector<std::byte> bytes = pattern(kMany, 4);
+  std::memcpy(from, bytes.data(), kMany);
+  std::vector<Told> told(kMany);
+  for (unsigned i = 0; i < kMany; ++i) ASSERT_TRUE(copies.begin({to + i, from + i, 1, 0, -1}, told[i]).ok());
+  EXPECT_EQ(copies.under_way(), kMany);
+  unsigned ended = 0;
+  while (ended < kMany) {
+    copies.progress();
+    while (ended < kMany && told[ended].count != 0) ++ended;
+    for (unsigned i = ended; i < kMany; ++i) ASSERT_EQ(told[i].count, 0u);
+  }
+  EXPECT_EQ(read(to, kMany), bytes);
+}
+
+TEST_P(CopiesTest, ACopyBeginsBehindTheProgramsStream) {
+  settings.delay = 10;
+  Copies copies(driver);
+  std::byte *first = make(Kind::device, 100), *second = make(Kind::device, 100), *third = make(Kind::device, 100);
+  write(first, pattern(100, 5));
+  Stream program = *driver.make_stream(0);
+  Told told, again;
+  ASSERT_TRUE(driver.copy(program, second, first, 100).ok());  // a kernel's work
+  ASSERT_TRUE(copies.begin({third, second, 100, 0, 0, program.native}, told).ok());
+  until(copies, [&] { return told.count != 0; });
+  EXPECT_EQ(read(third, 100), pattern(100, 5)) << "it was copied before the program had made it";
+  ASSERT_TRUE(copies.begin({first, third, 100, 0, 0, program.native}, again).ok());
+  until(copies, [&] { return again.count != 0; });
+  driver.destroy(program);
+}
+
+TEST_P(CopiesTest, WhatCannotBeginIsRefused) {
+  Copies copies(driver);
+  std::byte *device = make(Kind::device, 100), *pinned = make(Kind::pinned, 200);
+  Told told;
+  EXPECT_THAT(copies.begin({pinned, pinned, 10, -1, -1}, told).message(), HasSubstr("neither side on a GPU"));
+  EXPECT_THAT(copies.begin({device, pinned, 200, 0, -1}, told).message(), HasSubstr("MemcpyAsync on GPU 0"));
+  free(device);
+  EXPECT_FALSE(copies.begin({device, pinned, 10, 0, -1}, told).ok());
+  EXPECT_EQ(copies.under_way(), 0u);
+  EXPECT_EQ(copies.progress(), 0);
+  EXPECT_EQ(told.count, 0u);
+}
+
+TEST_P(CopiesTest, ALostGpuIsToldToEveryCopy) {
+  Copies copies(driver);
+  std::byte *device = make(Kind::device, 100), *pinned = make(Kind::pinned, 100);
+  std::vector<Told> told(5);
+  settings.copies_until_loss = 2;
+  for (Told& one : told) ASSERT_TRUE(copies.begin({device, pinned, 100, 0, -1}, one).ok());
+  until(copies, [&] { return told.back().count != 0; });
+  EXPECT_EQ(told[1].outcome, ucx::Outcome::ok);
+  for (unsigned i = 2; i < told.size(); ++i) EXPECT_EQ(told[i].outcome, ucx::Outcome::failed);
+  EXPECT_THAT(copies.failure(), HasSubstr("EventQuery on GPU 0: "));
+}
+
+TEST_P(CopiesTest, TheEndWaitsForWhatIsUnderWayAndTellsNothing) {
+  std::byte *device = make(Kind::device, 100), *pinned = make(Kind::pinned, 100);
+  std::memset(pinned, 6, 100);
+  Told told;
+  {
+    Copies copies(driver);
+    ASSERT_TRUE(copies.begin({device, pinned, 100, 0, -1}, told).ok());
+  }
+  EXPECT_EQ(told.count, 0u);
+  EXPECT_EQ(read(device, 100), std::vector<std::byte>(100, std::byte{6})) << "its memory may be freed from now on";
+}
+
+// ---- pinned pieces
+
+TEST_P(CopiesTest, PinnedPiecesAreBoundedAndComeBack) {
+  PinnedPool pool(driver, 0, 1000, 3);
+  std::vector<ucx::Buffer> taken;
+  for (unsigned i = 0; i < 3; ++i) {
+    taken.push_back(std::move(*pool.take()));
+    ASSERT_TRUE(taken.back());
+    EXPECT_EQ(taken.back().size(), 1000u);
+    EXPECT_EQ(driver.look(taken.back().data())->kind, Kind::pinned);
+  }
+  EXPECT_FALSE(*pool.take());
+  const std::byte* given = taken[1].data();
+  taken.erase(taken.begin() + 1);
+  EXPECT_EQ(pool.in_use(), 2u);
+  EXPECT_EQ(pool.take()->data(), given);
+}
+
+TEST_P(CopiesTest, WithoutPinnedMemoryThereIsASentence) {
+  settings.pinned = 2500;
+  PinnedPool pool(driver, 0, 1000, 8);
+  ucx::Buffer one = std::move(*pool.take()), two = std::move(*pool.take());
+  EXPECT_TRUE(one && two);
+  Result<ucx::Buffer> three = pool.take();
+  EXPECT_TRUE(three.ok() && !*three) << "less than wanted will do";
+  settings.pinned = 0;
+  PinnedPool none(driver, 0, 1000, 8);
+  EXPECT_THAT(none.take().message(), HasSubstr("through pinned memory of the host here, and there is none: "));
+}
+
+// ---- memory of other processes
+
+class ImportsTest : public CopiesTest {
+ protected:
+  Export exported(std::byte* memory) {
+    const Memory known = *driver.look(memory);
+    return {*driver.export_memory(known), boot_number(), this_process(), known.buffer, known.begin, known.size};
+  }
+};
+
+TEST_P(ImportsTest, WhatTravelsIsCheckedWhenItArrives) {
+  const Export sent = exported(make(Kind::device, 100));
+  std::vector<std::byte> packed = pack(sent);
+  EXPECT_LE(packed.size(), 128u);
+  const std::optional<Export> got = unpack(packed);
+  ASSERT_TRUE(got.has_value());
+  EXPECT_EQ(got->handle, sent.handle);
+  EXPECT_EQ(got->buffer, sent.buffer);
+  EXPECT_TRUE(got->holds(sent.begin + 99, 1));
+  EXPECT_FALSE(got->holds(sent.begin + 99, 2));
+  for (std::size_t at = 0; at < packed.size(); ++at) {
+    packed[at] ^= std::byte{1};
+    EXPECT_FALSE(unpack(packed).has_value()) << at;
+    packed[at] ^= std::byte{1};
+  }
+  packed.pop_back();
+  EXPECT_FALSE(unpack(packed).has_value());
+}
+
+TEST_P(ImportsTest, OnesOwnMemoryIsWhereItIs) {
+  Imports imports(driver);
+  std::byte* memory = make(Kind::device, 100);
+  EXPECT_EQ(*imports.acquire(0, exported(memory)), memory);
+  imports.release(exported(memory));
+  EXPECT_EQ(imports.mapped(), 0u);
+}
+
+TEST_P(ImportsTest, AMappingServesAgainAndCarriesBothWays) {
+  std::byte* memory = make(Kind::device, 5000);
+  write(memory, pattern(5000, 7));
+  const Export sent = exported(memory);
+  in_another_process([&]() -> std::string {
+    if (sent.process == this_process()) return "it takes itself for its parent";
+    Imports imports(driver);
+    Result<std::byte*> first = imports.acquire(1, sent);
+    Result<std::byte*> second = imports.acquire(0, sent);
+    if (!first || !second) return first.message() + second.message();
+    if (*first != *second || imports.maps() != 1) return "mapped twice";
+    if (read(*first, 5000) != pattern(5000, 7)) return "other contents";
+    write(*first + 1, pattern(100, 8));
+    imports.release(sent);
+    imports.release(sent);
+    if (imports.mapped() != 1) return "not kept";
+    if (!imports.acquire(1, sent) || imports.maps() != 1) return "not found again";
+    imports.release(sent);
+    return {};
+  });
+  EXPECT_EQ(read(memory + 1, 100), pattern(100, 8));
+}
+
+TEST_P(ImportsTest, MappingsAreBoundedAndThoseInUseStay) {
+  std::vector<Export> all;
+  for (unsigned i = 0; i < 10; ++i) all.push_back(exported(make(Kind::device, 4096)));
+  in_another_process([&]() -> std::string {
+    {
+      Imports imports(driver, 3);
+      if (!imports.acquire(0, all[0])) return "no mapping";
+      for (unsigned i = 1; i < 10; ++i) {
+        if (!imports.acquire(0, all[i])) return "no mapping of " + std::to_string(i);
+        imports.release(all[i]);
+      }
+      if (imports.mapped() != 4) return std::to_string(imports.mapped()) + " mappings";
+      if (!imports.acquire(0, all[0]) || !imports.acquire(0, all[9]) || imports.maps() != 10)
+        return "the wrong ones went";
+      imports.release(all[0]);
+      imports.release(all[0]);
+    }
+    return settings.imports == 0 ? "" : "still open at the end";
+  });
+}
+
+TEST_P(ImportsTest, AMappingOfWhatWasFreedGoesWhenItsPlaceIsTaken) {
+  std::byte* memory = make(Kind::device, 5000);
+  const Export old = exported(memory);
+  int to_child[2], to_parent[2];
+  ASSERT_EQ(::pipe(to_child) | ::pipe(to_parent), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Imports imports(driver);
+    bool right = imports.acquire(0, old).ok();
+    imports.release(old);
+    char go = 0;
+    Export fresh;
+    right &= ::write(to_parent[1], &go, 1) == 1 && ::read(to_child[0], &fresh, sizeof(fresh)) == sizeof(fresh);
+    Result<std::byte*> here = imports.acquire(0, fresh);
+    right &= here.ok() && imports.mapped() == 1 && read(*here, 3000) == pattern(3000, 9);
+    // What was freed and is not mapped any more is refused by the driver.
+    right &= !imports.acquire(0, old).ok();
+    ::_exit(right ? 0 : 1);
+  }
+  char go = 0;
+  ASSERT_EQ(::read(to_parent[0], &go, 1), 1);
+  free(memory);
+  std::byte* again = make(Kind::device, 3000);
+  ASSERT_EQ(again, memory);
+  write(again, pattern(3000, 9));
+  const Export fresh = exported(again);
+  ASSERT_EQ(::write(to_child[1], &fresh, sizeof(fresh)), static_cast<ssize_t>(sizeof(fresh)));
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  for (int end : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) ::close(end);
+}
+
+TEST_P(ImportsTest, WhatCannotBeMappedIsASentence) {
+  Export sent = exported(make(Kind::device, 100));
+  in_another_process([&]() -> std::string {
+    settings.ipc = 0;
+    Imports imports(driver);
+    const Result<std::byte*> denied = imports.acquire(0, sent);
+    if (denied.ok() || denied.message().find("IpcOpenMemHandle on GPU 0: ") == std::string::npos)
+      return denied.message();
+    sent.boot ^= 1;
+    return imports.acquire(0, sent).message() == "that GPU's memory is another host's" ? ""
+                                                                                       : "another host's is mapped";
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, CopiesTest, ::testing::Values("cuda", "hip"),
+                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Both, ImportsTest, ::testing::Values("cuda", "hip"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace periapt::gpu

@@ -1,0 +1,37 @@
+// What machine/gpu/cuda declares of the driver is what cuda.h declares. Compiled where cuda.h is; it has nothing to
+// run.
+#include <cuda.h>
+#include <gtest/gtest.h>
+
+#include "machine/gpu/cuda/declarations.h"
+#include "machine/gpu/driver_over.h"
+#include "tests/gpu/same_declaration.h"
+
+namespace periapt::gpu::cuda {
+namespace {
+
+// cuda.h renames cuMemAlloc to cuMemAlloc_v2: both names lead to the same declaration.
+#define PERIAPT_COMPARE(ours, theirs, arguments) \
+  static_assert(Same<decltype(Functions::ours), decltype(&::theirs)>::value, #theirs);
+PERIAPT_CUDA_FUNCTIONS(PERIAPT_COMPARE)
+#undef PERIAPT_COMPARE
+
+static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING && kEventWithoutTiming == CU_EVENT_DISABLE_TIMING);
+static_assert(kHostPortable == CU_MEMHOSTALLOC_PORTABLE && kManagedGlobal == CU_MEM_ATTACH_GLOBAL);
+static_assert(kIpcLazyPeers == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS && kMemoryTypeDevice == CU_MEMORYTYPE_DEVICE);
+static_assert(kInvalidValue == CUDA_ERROR_INVALID_VALUE && kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
+static_assert(kNotReady == CUDA_ERROR_NOT_READY && kAlreadyReached == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+constexpr bool is(Question question, int attribute) { return static_cast<int>(question) == attribute; }
+static_assert(is(Question::memory_type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE));
+static_assert(is(Question::buffer, CU_POINTER_ATTRIBUTE_BUFFER_ID));
+static_assert(is(Question::is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED));
+static_assert(is(Question::gpu, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL));
+static_assert(is(Question::legacy_ipc, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE));
+static_assert(is(Question::begin, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR));
+static_assert(is(Question::size, CU_POINTER_ATTRIBUTE_RANGE_SIZE));
+static_assert(is(Question::pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE));
+
+TEST(CudaDeclarations, AreThoseOfCudaH) { SUCCEED() << "or this file would not have been compiled"; }
+
+}  // namespace
+}  // namespace periapt::gpu::cuda

@@ -1,0 +1,268 @@
+// The face of both vendors, on fake drivers: kinds of memory, copies that end later, other GPUs, and what is said when
+// something cannot be done.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <vector>
+
+#include "machine/gpu/kind_cache.h"
+#include "machine/gpu/vendors.h"
+#include "tests/gpu/fake_gpu.h"
+
+namespace periapt::gpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+const fake_gpu::InPlace in_place;
+
+const Vendor& vendor_of(const std::string& name) {
+  for (const Vendor& vendor : vendors()) {
+    if (vendor.name == name) return vendor;
+  }
+  std::abort();
+}
+
+class DriverTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  DriverTest()
+      : settings(fake_gpu::settings(GetParam())), before_(settings), driver(*vendor_of(GetParam()).driver().value()) {
+    settings.questions = settings.pageable = settings.waits = 0;
+  }
+  ~DriverTest() override {
+    for (auto& [memory, kind] : made_) EXPECT_TRUE(driver.free(0, kind, memory).ok());
+    EXPECT_EQ(fake_gpu::function<std::size_t()>(GetParam(), "periapt_fake_gpu_contexts")(), 0u)
+        << "a thread's current GPU is the program's business";
+    settings = before_;
+  }
+  std::byte* make(Kind kind, std::uint64_t bytes, int gpu = 0) {
+    Result<std::byte*> made = driver.allocate(gpu, kind, bytes);
+    EXPECT_TRUE(made.ok()) << made.message();
+    if (!made) std::abort();
+    made_.emplace_back(*made, kind);
+    return *made;
+  }
+  void free(std::byte* memory) {
+    for (std::size_t i = 0; i < made_.size(); ++i) {
+      if (made_[i].first != memory) continue;
+      EXPECT_TRUE(driver.free(0, made_[i].second, memory).ok());
+      made_.erase(made_.begin() + static_cast<std::ptrdiff_t>(i));
+      return;
+    }
+  }
+  Memory look(const void* address) {
+    Result<Memory> found = driver.look(address);
+    EXPECT_TRUE(found.ok()) << found.message();
+    return found ? *found : Memory{};
+  }
+
+  fake_gpu::Settings& settings;
+
+ private:
+  const fake_gpu::Settings before_;
+  std::vector<std::pair<std::byte*, Kind>> made_;
+
+ protected:
+  Driver& driver;
+};
+
+TEST_P(DriverTest, GpusAreNamedWithWhatTellsThemApart) {
+  ASSERT_EQ(driver.gpus().size(), 2u);
+  EXPECT_EQ(driver.gpus()[1].name, "Fake GPU 1");
+  EXPECT_EQ(driver.gpus()[1].pci, "0000:11:00.0");
+  EXPECT_NE(driver.gpus()[0].uuid, driver.gpus()[1].uuid);
+  EXPECT_STREQ(driver.vendor(), GetParam());
+}
+
+TEST_P(DriverTest, TheDriverSaysWhatMemoryIs) {
+  std::vector<std::byte> plain(100);
+  EXPECT_EQ(look(plain.data()).kind, Kind::host);
+  EXPECT_EQ(look(plain.data()).buffer, 0u);
+  for (Kind kind : {Kind::pinned, Kind::device, Kind::managed, Kind::pool}) {
+    SCOPED_TRACE(name_of(kind));
+    std::byte* memory = make(kind, 10'000, 1);
+    const Memory found = look(memory + 5000);
+    EXPECT_EQ(found.kind, kind);
+    EXPECT_EQ(found.gpu, kind == Kind::pinned ? -1 : 1);
+    EXPECT_EQ(found.begin, reinterpret_cast<std::uintptr_t>(memory));
+    EXPECT_EQ(found.size, 10'000u);
+    EXPECT_EQ(found.exportable, kind == Kind::device);
+    EXPECT_TRUE(found.holds(found.begin + 9999, 1));
+    EXPECT_FALSE(found.holds(found.begin + 9999, 2));
+    EXPECT_FALSE(found.holds(found.begin - 1, 1));
+  }
+  void* mapped = nullptr;
+  ASSERT_EQ(fake_gpu::function<int(void**, std::size_t)>(GetParam(), "periapt_fake_gpu_map")(&mapped, 4096), 0);
+  EXPECT_EQ(look(mapped).kind, Kind::vmm);
+  EXPECT_TRUE(driver.free(0, Kind::device, static_cast<std::byte*>(mapped)).ok());
+}
+
+TEST_P(DriverTest, ACopyEndsLaterAndNothingWaitsForIt) {
+  settings.delay = 5;
+  std::byte *pinned = make(Kind::pinned, 1000), *device = make(Kind::device, 1000), *back = make(Kind::pinned, 1000);
+  std::memset(pinned, 7, 1000);
+  std::memset(back, 0, 1000);
+  Stream stream = *driver.make_stream(0);
+  Event there = *driver.make_event(0), done = *driver.make_event(0);
+  EXPECT_TRUE(driver.copy(stream, device, pinned, 1000).ok());
+  EXPECT_TRUE(driver.record(there, stream).ok());
+  // Another stream goes on when the first one is so far.
+  Stream other = *driver.make_stream(0);
+  EXPECT_TRUE(driver.wait_for(other, there).ok());
+  EXPECT_TRUE(driver.copy(other, back, device, 1000).ok());
+  EXPECT_TRUE(driver.record(done, other).ok());
+  EXPECT_EQ(back[999], std::byte{0});
+  EXPECT_FALSE(*driver.reached(done));
+  unsigned asked = 0;
+  while (!*driver.reached(done)) ++asked;
+  EXPECT_GE(asked, 5u);
+  EXPECT_EQ(back[999], std::byte{7});
+  EXPECT_TRUE(*driver.reached(there));
+  EXPECT_EQ(settings.waits, 0);
+  EXPECT_EQ(settings.pageable, 0);
+  EXPECT_TRUE(driver.finish(other).ok());
+  for (Event event : {there, done}) driver.destroy(event);
+  for (Stream one : {stream, other}) driver.destroy(one);
+}
+
+TEST_P(DriverTest, WhatCannotBeDoneIsASentence) {
+  settings.memory = 5000;
+  const Result<std::byte*> large = driver.allocate(1, Kind::device, 6000);
+  EXPECT_THAT(large.message(), HasSubstr("(of 6000 bytes, device) on GPU 1: out of memory"));
+  EXPECT_THAT(driver.allocate(7, Kind::device, 10).message(), HasSubstr("on GPU 7: "));
+  std::byte* device = make(Kind::device, 100);
+  Stream stream = *driver.make_stream(0);
+  std::byte* pinned = make(Kind::pinned, 200);
+  EXPECT_THAT(driver.copy(stream, device, pinned, 200).message(), HasSubstr("MemcpyAsync on GPU 0: "));
+  free(device);
+  EXPECT_FALSE(driver.copy(stream, device, pinned, 10).ok()) << "it was freed";
+  EXPECT_EQ(look(device).kind, Kind::host);
+  driver.destroy(stream);
+}
+
+TEST_P(DriverTest, AGpuThatIsLostIsToldByTheEvent) {
+  std::byte *device = make(Kind::device, 100), *pinned = make(Kind::pinned, 100);
+  Stream stream = *driver.make_stream(0);
+  Event event = *driver.make_event(0);
+  settings.copies_until_loss = 0;
+  EXPECT_TRUE(driver.copy(stream, device, pinned, 100).ok());
+  EXPECT_TRUE(driver.record(event, stream).ok());
+  Result<bool> reached = false;
+  while (reached.ok() && !*reached) reached = driver.reached(event);
+  EXPECT_THAT(reached.message(), HasSubstr("EventQuery on GPU 0: "));
+  driver.destroy(event);
+  driver.destroy(stream);
+}
+
+TEST_P(DriverTest, GpusReachEachOtherOrTheReasonIsTold) {
+  EXPECT_TRUE(driver.reach(0, 1).ok());
+  EXPECT_TRUE(driver.reach(0, 1).ok()) << "once more changes nothing";
+  settings.peers = 0;
+  EXPECT_THAT(driver.reach(1, 0).message(), HasSubstr("GPU 1 cannot read the memory of GPU 0 directly"));
+}
+
+TEST_P(DriverTest, HandlesAreForOtherProcesses) {
+  std::byte* device = make(Kind::device, 100);
+  const Result<IpcHandle> handle = driver.export_memory(look(device));
+  ASSERT_TRUE(handle.ok()) << handle.message();
+  EXPECT_FALSE(driver.import_memory(0, *handle).ok()) << "one's own memory is where it is";
+  EXPECT_THAT(driver.export_memory(look(make(Kind::pool, 100))).message(),
+              HasSubstr("memory of kind pool has no handle"));
+  settings.ipc = 0;
+  EXPECT_THAT(driver.export_memory(look(device)).message(), HasSubstr("not permitted"));
+}
+
+TEST_P(DriverTest, AnotherProcessReadsAndWritesByAHandle) {
+  std::byte *device = make(Kind::device, 5000), *pinned = make(Kind::pinned, 5000);
+  Stream stream = *driver.make_stream(0);
+  std::memset(pinned, 9, 5000);
+  ASSERT_TRUE(driver.copy(stream, device, pinned, 5000).ok());
+  ASSERT_TRUE(driver.finish(stream).ok());
+  const IpcHandle handle = *driver.export_memory(look(device));
+  const pid_t child = ::fork();
+  if (child == 0) {  // the fake does outlive a fork
+    Result<std::byte*> there = driver.import_memory(1, handle);
+    bool right = there.ok() && !driver.import_memory(1, handle).ok();
+    std::byte* here = *driver.allocate(1, Kind::pinned, 5000);
+    Stream mine = *driver.make_stream(1);
+    right &= driver.copy(mine, here, *there, 5000).ok() && driver.finish(mine).ok() && here[4999] == std::byte{9};
+    std::memset(here, 11, 5000);
+    right &= driver.copy(mine, *there, here, 5000).ok() && driver.finish(mine).ok() && driver.forget(1, *there).ok();
+    right &= !driver.copy(mine, here, *there, 5000).ok();
+    ::_exit(right ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  ASSERT_TRUE(driver.copy(stream, pinned, device, 5000).ok());
+  ASSERT_TRUE(driver.finish(stream).ok());
+  EXPECT_EQ(pinned[0], std::byte{11});
+  driver.destroy(stream);
+}
+
+// ---- the cache of kinds
+
+TEST_P(DriverTest, WhatIsKnownOfARangeCostsOneQuestion) {
+  KindCache cache(driver);
+  std::byte* device = make(Kind::device, 10'000);
+  EXPECT_EQ(cache.look(device)->kind, Kind::device);
+  settings.questions = 0;
+  EXPECT_EQ(cache.look(device + 9999)->begin, reinterpret_cast<std::uintptr_t>(device));
+  EXPECT_EQ(settings.questions, 1);
+  EXPECT_EQ(cache.hits, 1u);
+  std::byte on_stack{};
+  settings.questions = 0;
+  EXPECT_EQ(cache.look(&on_stack)->kind, Kind::host);
+  EXPECT_EQ(settings.questions, 1);
+  EXPECT_EQ(cache.size(), 1u) << "host memory is not kept: there may be any amount";
+}
+
+TEST_P(DriverTest, AnAddressThatComesBackWithOtherMemoryIsAskedAnew) {
+  KindCache cache(driver);
+  std::byte* first = make(Kind::device, 100'000);
+  EXPECT_EQ(cache.look(first + 50'000)->size, 100'000u);
+  free(first);
+  EXPECT_EQ(cache.look(first + 50'000)->kind, Kind::host) << "freed";
+  std::byte* small = make(Kind::device, 4096);
+  std::byte* pool = make(Kind::pool, 4096);
+  ASSERT_EQ(small, first);
+  ASSERT_EQ(pool, first + 4096);
+  EXPECT_EQ(cache.look(pool)->kind, Kind::pool);
+  EXPECT_EQ(cache.look(small + 4000)->size, 4096u);
+  EXPECT_EQ(cache.look(pool)->kind, Kind::pool);
+  // One that takes the place of smaller ones: they are not in its way.
+  free(small);
+  free(pool);
+  std::byte *left = make(Kind::device, 4096), *right = make(Kind::device, 4096);
+  EXPECT_TRUE(cache.look(left).ok() && cache.look(right).ok());
+  free(left);
+  free(right);
+  std::byte* whole = make(Kind::device, 8192);
+  ASSERT_EQ(whole, left);
+  EXPECT_EQ(cache.look(whole)->size, 8192u);
+  const std::uint64_t misses = cache.misses;
+  EXPECT_EQ(cache.look(right)->size, 8192u);
+  EXPECT_EQ(cache.misses, misses);
+}
+
+TEST_P(DriverTest, TheCacheIsBounded) {
+  KindCache cache(driver);
+  std::vector<std::byte*> all;
+  for (unsigned i = 0; i < 5000; ++i) {
+    all.push_back(*driver.allocate(0, Kind::device, 1));
+    EXPECT_EQ(cache.look(all.back())->kind, Kind::device);
+    if (i == 4095) {
+      EXPECT_EQ(cache.size(), 4096u);
+    }
+    EXPECT_LE(cache.size(), 4096u);
+  }
+  for (std::byte* one : all) EXPECT_TRUE(driver.free(0, Kind::device, one).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, DriverTest, ::testing::Values("cuda", "hip"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace periapt::gpu

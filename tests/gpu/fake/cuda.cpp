@@ -1,0 +1,253 @@
+// libcuda.so.1 for tests: the functions that machine/gpu/cuda uses, over the fake GPUs of device.h.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "machine/gpu/cuda/declarations.h"
+#include "tests/gpu/fake/device.h"
+
+namespace cuda = periapt::gpu::cuda;
+namespace fake = periapt::fake_gpu;
+using cuda::Address, cuda::Context, cuda::NativeEvent, cuda::NativeStream;
+
+namespace {
+
+thread_local std::vector<int> contexts;  // of this thread, the current one last
+
+fake::Machine& machine() { return fake::Machine::of_process(); }
+auto locked() { return std::lock_guard(machine().mutex); }
+Context context_of(int gpu) { return reinterpret_cast<Context>(static_cast<std::intptr_t>(gpu + 1)); }
+int gpu_of(Context context) { return static_cast<int>(reinterpret_cast<std::intptr_t>(context)) - 1; }
+void* pointer(Address address) { return reinterpret_cast<void*>(address); }
+fake::Stream* stream_of(NativeStream stream) {
+  static fake::Stream standard;
+  return stream == nullptr ? &standard : reinterpret_cast<fake::Stream*>(stream);
+}
+std::shared_ptr<fake::Event>& event_of(NativeEvent event) {
+  return *reinterpret_cast<std::shared_ptr<fake::Event>*>(event);
+}
+/// What is wrong with the thread's context for work on that stream; 0: nothing.
+int misplaced(NativeStream stream) {
+  if (contexts.empty()) return fake::kInvalidContext;
+  return stream != nullptr && stream_of(stream)->gpu != contexts.back() ? fake::kInvalidHandle : 0;
+}
+int allocate(fake::Kind kind, Address* made, std::size_t bytes) {
+  const auto lock = locked();
+  if (contexts.empty()) return fake::kInvalidContext;
+  void* memory = nullptr;
+  const int error = machine().allocate(kind, contexts.back(), bytes, &memory);
+  *made = reinterpret_cast<Address>(memory);
+  return error;
+}
+int release(void* memory) {
+  const auto lock = locked();
+  return contexts.empty() ? fake::kInvalidContext : machine().free(memory);
+}
+
+}  // namespace
+
+extern "C" {
+
+fake::Settings* periapt_fake_gpu_settings() { return &machine().settings; }
+std::size_t periapt_fake_gpu_contexts() { return contexts.size(); }
+/// Memory as cuMemMap() makes it, which the face has no function for.
+int periapt_fake_gpu_map(void** made, std::size_t bytes) {
+  const auto lock = locked();
+  return machine().allocate(fake::Kind::vmm, 0, bytes, made);
+}
+
+int cuInit(unsigned) { return static_cast<int>(machine().settings.init_error); }
+int cuDriverGetVersion(int* version) {
+  *version = machine().settings.version != 0 ? static_cast<int>(machine().settings.version) : 13000;
+  return 0;
+}
+int cuGetErrorString(int error, const char** text) {
+  static const struct {
+    int error;
+    const char* text;
+  } known[] = {{1, "invalid argument"},
+               {2, "out of memory"},
+               {100, "no CUDA-capable device is detected"},
+               {201, "invalid device context"},
+               {205, "mapping of buffer object failed"},
+               {719, "unspecified launch failure"},
+               {800, "operation not permitted"}};
+  *text = nullptr;
+  for (const auto& one : known) {
+    if (one.error == error) *text = one.text;
+  }
+  return *text == nullptr ? 1 : 0;
+}
+int cuGetErrorName(int error, const char** text) {
+  *text = error == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : error == 800 ? "CUDA_ERROR_NOT_PERMITTED" : nullptr;
+  return *text == nullptr ? 1 : 0;
+}
+int cuDeviceGetCount(int* count) {
+  *count = machine().count();
+  return 0;
+}
+int cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return machine().exists(ordinal) ? 0 : fake::kInvalidDevice;
+}
+int cuDeviceGetName(char* name, int length, int device) {
+  std::snprintf(name, static_cast<std::size_t>(length), "Fake GPU %d", machine().physical(device));
+  return 0;
+}
+int cuDeviceGetUuid_v2(cuda::Uuid* uuid, int device) {
+  std::memset(uuid->bytes, machine().physical(device) + 1, sizeof(uuid->bytes));
+  return 0;
+}
+int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
+  *bytes = static_cast<std::size_t>(machine().settings.memory);
+  return 0;
+}
+int cuDeviceGetPCIBusId(char* pci, int length, int device) {
+  std::snprintf(pci, static_cast<std::size_t>(length), "0000:%02x:00.0", machine().physical(device) + 16);
+  return 0;
+}
+int cuDeviceCanAccessPeer(int* can, int, int) {
+  *can = machine().settings.peers != 0;
+  return 0;
+}
+int cuDevicePrimaryCtxRetain(Context* context, int device) {
+  *context = context_of(device);
+  return 0;
+}
+int cuCtxPushCurrent_v2(Context context) {
+  contexts.push_back(gpu_of(context));
+  return 0;
+}
+int cuCtxPopCurrent_v2(Context* context) {
+  if (contexts.empty()) return fake::kInvalidContext;
+  *context = context_of(contexts.back());
+  contexts.pop_back();
+  return 0;
+}
+int cuCtxEnablePeerAccess(Context context, unsigned) {
+  static bool enabled[64][64] = {};
+  const auto lock = locked();
+  if (contexts.empty() || contexts.back() == gpu_of(context)) return fake::kInvalidContext;
+  if (machine().settings.peers == 0) return fake::kNotPermitted;
+  return std::exchange(enabled[contexts.back()][gpu_of(context)], true) ? fake::kPeerAlready : 0;
+}
+int cuPointerGetAttribute(void* data, int attribute, Address address) {
+  const auto lock = locked();
+  ++machine().settings.questions;
+  std::uintptr_t begin = 0;
+  const fake::Allocation* found = machine().find(pointer(address), &begin);
+  if (found == nullptr) return fake::kInvalidValue;
+  const fake::Kind kind = found->kind;
+  const std::uintptr_t pool = kind == fake::Kind::pool ? 1 : 0;
+  switch (attribute) {
+    case 2:
+      *static_cast<unsigned*>(data) = kind == fake::Kind::pinned ? 1 : 2;
+      return 0;
+    case 7:
+      std::memcpy(data, &found->id, 8);
+      return 0;
+    case 8:
+      *static_cast<unsigned char*>(data) = kind == fake::Kind::managed;
+      return 0;
+    case 9:
+      std::memcpy(data, &found->gpu, 4);
+      return 0;
+    case 10:
+      *static_cast<unsigned char*>(data) = kind == fake::Kind::device;
+      return 0;
+    case 11:
+      std::memcpy(data, &begin, 8);
+      return 0;
+    case 12:
+      std::memcpy(data, &found->size, 8);
+      return 0;
+    case 17:
+      std::memcpy(data, &pool, 8);
+      return 0;
+    default:
+      return fake::kInvalidValue;
+  }
+}
+int cuMemAlloc_v2(Address* made, std::size_t bytes) { return allocate(fake::Kind::device, made, bytes); }
+int cuMemFree_v2(Address memory) { return release(pointer(memory)); }
+int cuMemHostAlloc(void** made, std::size_t bytes, unsigned) {
+  Address address = 0;
+  const int error = allocate(fake::Kind::pinned, &address, bytes);
+  *made = pointer(address);
+  return error;
+}
+int cuMemFreeHost(void* memory) { return release(memory); }
+int cuMemAllocManaged(Address* made, std::size_t bytes, unsigned) { return allocate(fake::Kind::managed, made, bytes); }
+int cuMemAllocAsync(Address* made, std::size_t bytes, NativeStream) { return allocate(fake::Kind::pool, made, bytes); }
+int cuMemFreeAsync(Address memory, NativeStream) { return release(pointer(memory)); }
+int cuMemRetainAllocationHandle(cuda::AllocationHandle*, void* memory) {
+  const auto lock = locked();
+  const fake::Allocation* found = machine().find(memory);
+  return found != nullptr && found->kind == fake::Kind::vmm ? 0 : fake::kInvalidValue;
+}
+int cuMemRelease(cuda::AllocationHandle) { return 0; }
+int cuMemcpyAsync(Address to, Address from, std::size_t bytes, NativeStream stream) {
+  const auto lock = locked();
+  if (const int error = misplaced(stream); error != 0) return error;
+  return machine().copy(stream_of(stream), pointer(to), pointer(from), bytes);
+}
+int cuStreamCreate(NativeStream* stream, unsigned) {
+  if (contexts.empty()) return fake::kInvalidContext;
+  auto* made = new fake::Stream;
+  made->gpu = contexts.back();
+  *stream = reinterpret_cast<NativeStream>(made);
+  return 0;
+}
+int cuStreamDestroy_v2(NativeStream stream) {
+  delete stream_of(stream);
+  return 0;
+}
+int cuStreamSynchronize(NativeStream stream) {
+  const auto lock = locked();
+  return machine().finish(stream_of(stream));
+}
+int cuStreamWaitEvent(NativeStream stream, NativeEvent event, unsigned) {
+  const auto lock = locked();
+  if (const int error = misplaced(stream); error != 0) return error;
+  return machine().wait(stream_of(stream), event_of(event));
+}
+int cuEventCreate(NativeEvent* event, unsigned) {
+  if (contexts.empty()) return fake::kInvalidContext;
+  *event = reinterpret_cast<NativeEvent>(new std::shared_ptr<fake::Event>(std::make_shared<fake::Event>()));
+  return 0;
+}
+int cuEventDestroy_v2(NativeEvent event) {
+  delete &event_of(event);
+  return 0;
+}
+int cuEventRecord(NativeEvent event, NativeStream stream) {
+  const auto lock = locked();
+  if (const int error = misplaced(stream); error != 0) return error;
+  return machine().record(stream_of(stream), event_of(event));
+}
+int cuEventQuery(NativeEvent event) {
+  const auto lock = locked();
+  return machine().query(*event_of(event));
+}
+int cuIpcGetMemHandle(cuda::MemoryHandle* handle, Address memory) {
+  const auto lock = locked();
+  return machine().export_memory(pointer(memory), reinterpret_cast<fake::Handle*>(handle));
+}
+int cuIpcOpenMemHandle_v2(Address* made, cuda::MemoryHandle handle, unsigned) {
+  const auto lock = locked();
+  if (contexts.empty()) return fake::kInvalidContext;
+  fake::Handle named;
+  std::memcpy(&named, &handle, sizeof(named));
+  void* memory = nullptr;
+  const int error = machine().import_memory(contexts.back(), named, &memory);
+  *made = reinterpret_cast<Address>(memory);
+  return error;
+}
+int cuIpcCloseMemHandle(Address memory) {
+  const auto lock = locked();
+  return machine().forget(pointer(memory));
+}
+
+}  // extern "C"

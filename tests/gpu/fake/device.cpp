@@ -1,0 +1,240 @@
+#include "tests/gpu/fake/device.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+namespace periapt::fake_gpu {
+namespace {
+
+constexpr std::uint64_t kReserved = std::uint64_t{1} << 38;
+constexpr std::uint64_t kPage = 4096;
+
+std::uint64_t whole_pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+std::string name_of_file(std::uint64_t id) { return "fake-gpu-" + std::to_string(id); }
+
+void take(Settings& settings, const std::string& word) {
+  const std::size_t sign = word.find('=');
+  const std::string name = word.substr(0, sign);
+  const struct {
+    const char* name;
+    std::int64_t* value;
+  } known[] = {{"gpus", &settings.gpus},       {"delay", &settings.delay},     {"ipc", &settings.ipc},
+               {"peers", &settings.peers},     {"memory", &settings.memory},   {"pinned", &settings.pinned},
+               {"version", &settings.version}, {"init", &settings.init_error}, {"copies", &settings.copies_until_loss}};
+  for (const auto& one : known) {
+    if (name == one.name && sign != std::string::npos) *one.value = std::atoll(word.c_str() + sign + 1);
+  }
+}
+
+}  // namespace
+
+Machine& Machine::of_process() {
+  static Machine machine;
+  return machine;
+}
+
+Machine::Machine() {
+  if (const char* text = std::getenv("PERIAPT_FAKE_GPU")) {
+    std::istringstream words(text);
+    for (std::string word; std::getline(words, word, ',');) take(settings, word);
+  }
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  std::istringstream numbers(visible == nullptr ? "" : visible);
+  for (std::string number; std::getline(numbers, number, ',');) visible_.push_back(std::atoi(number.c_str()));
+  for (int i = 0; visible == nullptr && i < settings.gpus; ++i) visible_.push_back(i);
+  void* range = ::mmap(nullptr, kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED) std::abort();
+  reserved_ = reinterpret_cast<std::uintptr_t>(range);
+}
+
+// ---- memory
+
+// The lowest gap: what was freed comes back soon, under the address that it had.
+std::uintptr_t Machine::place_for(std::uint64_t bytes) const {
+  std::uintptr_t place = reserved_;
+  for (auto at = allocations_.lower_bound(reserved_); at != allocations_.end() && at->first < reserved_ + kReserved;
+       ++at) {
+    if (at->first - place >= bytes) break;
+    place = at->first + whole_pages(at->second.size);
+  }
+  return place;
+}
+
+int Machine::allocate(Kind kind, int gpu, std::uint64_t bytes, void** made) {
+  if (bytes == 0) return kInvalidValue;
+  std::int64_t& left = kind == Kind::pinned ? settings.pinned : settings.memory;
+  if (static_cast<std::int64_t>(bytes) > left) return kOutOfMemory;
+  Allocation allocation{kind, gpu, next_id_++, bytes, -1, nullptr, false};
+  allocation.file = ::memfd_create(name_of_file(allocation.id).c_str(), MFD_CLOEXEC);
+  if (allocation.file < 0 || ::ftruncate(allocation.file, static_cast<off_t>(bytes)) != 0) return kOutOfMemory;
+  void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, allocation.file, 0);
+  if (mapped == MAP_FAILED) return kOutOfMemory;
+  left -= static_cast<std::int64_t>(bytes);
+  allocation.bytes = static_cast<std::byte*>(mapped);
+  const bool touchable = kind == Kind::pinned || kind == Kind::managed;
+  const std::uintptr_t begin = touchable ? reinterpret_cast<std::uintptr_t>(mapped) : place_for(whole_pages(bytes));
+  allocations_[begin] = allocation;
+  *made = reinterpret_cast<void*>(begin);
+  return 0;
+}
+
+int Machine::free(void* memory) {
+  const auto at = allocations_.find(reinterpret_cast<std::uintptr_t>(memory));
+  if (at == allocations_.end()) return kInvalidValue;
+  const Allocation gone = at->second;
+  allocations_.erase(at);
+  ::munmap(gone.bytes, gone.size);
+  ::close(gone.file);
+  if (!gone.imported)
+    (gone.kind == Kind::pinned ? settings.pinned : settings.memory) += static_cast<std::int64_t>(gone.size);
+  return 0;
+}
+
+const Allocation* Machine::find(const void* address, std::uintptr_t* begin) const {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  auto next = allocations_.upper_bound(at);
+  if (next == allocations_.begin()) return nullptr;
+  --next;
+  if (at - next->first >= next->second.size) return nullptr;
+  if (begin != nullptr) *begin = next->first;
+  return &next->second;
+}
+
+std::byte* Machine::translate(const void* address, std::uint64_t bytes) const {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  std::uintptr_t begin = 0;
+  if (const Allocation* allocation = find(address, &begin)) {
+    if (bytes > allocation->size - (at - begin)) return nullptr;
+    return allocation->bytes + (at - begin);
+  }
+  const bool is_device = at - reserved_ < kReserved;
+  return is_device ? nullptr : reinterpret_cast<std::byte*>(at);
+}
+
+// ---- streams
+
+int Machine::copy(Stream* stream, void* to, const void* from, std::uint64_t bytes) {
+  if (translate(to, bytes) == nullptr || translate(from, bytes) == nullptr) return kInvalidValue;
+  ++settings.copies;
+  if (find(to) == nullptr || find(from) == nullptr) ++settings.pageable;
+  Work work;
+  work.to = static_cast<std::byte*>(to);
+  work.from = static_cast<const std::byte*>(from);
+  work.bytes = bytes;
+  work.left = settings.delay;
+  stream->work.push_back(work);
+  return 0;
+}
+
+int Machine::record(Stream* stream, const std::shared_ptr<Event>& event) {
+  *event = {true, false, 0, stream};
+  Work work;
+  work.record = event;
+  stream->work.push_back(work);
+  return 0;
+}
+
+int Machine::wait(Stream* stream, const std::shared_ptr<Event>& event) {
+  Work work;
+  work.wait = event;
+  stream->work.push_back(work);
+  return 0;
+}
+
+int Machine::execute(Stream& stream, const Work& work) {
+  if (work.record != nullptr) {
+    work.record->reached = true;
+    work.record->error = stream.error;
+    return 0;
+  }
+  if (work.bytes == 0) return 0;
+  if (settings.copies_until_loss == 0) return kLost;
+  if (settings.copies_until_loss > 0) --settings.copies_until_loss;
+  std::byte* to = translate(work.to, work.bytes);
+  const std::byte* from = translate(work.from, work.bytes);
+  if (to == nullptr || from == nullptr) return kLost;  // freed meanwhile
+  std::memmove(to, from, work.bytes);
+  return 0;
+}
+
+void Machine::run(Stream& stream, bool all) {
+  while (!stream.work.empty()) {
+    Work& front = stream.work.front();
+    if (!all && front.left > 0) {
+      --front.left;
+      return;
+    }
+    if (front.wait != nullptr && !front.wait->reached) {
+      if (front.wait->stream != &stream) run(*front.wait->stream, all);
+      if (!front.wait->reached) return;
+    }
+    if (const int error = execute(stream, front); error != 0) stream.error = error;
+    stream.work.pop_front();
+  }
+}
+
+int Machine::query(Event& event) {
+  if (!event.reached) run(*event.stream, false);
+  if (!event.reached) return kNotReady;
+  return event.error;
+}
+
+int Machine::finish(Stream* stream) {
+  ++settings.waits;
+  run(*stream, true);
+  return stream->error;
+}
+
+// ---- other processes
+
+int Machine::export_memory(const void* memory, Handle* handle) {
+  if (settings.ipc == 0) return kNotPermitted;
+  std::uintptr_t begin = 0;
+  const Allocation* allocation = find(memory, &begin);
+  if (allocation == nullptr || allocation->kind != Kind::device || allocation->imported) return kInvalidValue;
+  *handle = {::getpid(), allocation->file, allocation->id, allocation->size, {}};
+  return 0;
+}
+
+int Machine::import_memory(int gpu, const Handle& handle, void** made) {
+  if (settings.ipc == 0) return kMapFailed;
+  if (handle.process == ::getpid()) return kInvalidContext;
+  if (imported_.count(handle.id) != 0) return kAlreadyMapped;
+  const std::string path = "/proc/" + std::to_string(handle.process) + "/fd/" + std::to_string(handle.file);
+  char link[128] = {};
+  if (::readlink(path.c_str(), link, sizeof(link) - 1) < 0 ||
+      std::string(link).find("memfd:" + name_of_file(handle.id) + " ") == std::string::npos) {
+    return kInvalidValue;  // it was freed
+  }
+  Allocation allocation{Kind::device, gpu, next_id_++, handle.size, ::open(path.c_str(), O_RDWR | O_CLOEXEC),
+                        nullptr,      true};
+  if (allocation.file < 0) return kMapFailed;
+  void* mapped = ::mmap(nullptr, handle.size, PROT_READ | PROT_WRITE, MAP_SHARED, allocation.file, 0);
+  if (mapped == MAP_FAILED) return kMapFailed;
+  allocation.bytes = static_cast<std::byte*>(mapped);
+  const std::uintptr_t begin = place_for(whole_pages(handle.size));
+  allocations_[begin] = allocation;
+  imported_[handle.id] = begin;
+  ++settings.imports;
+  *made = reinterpret_cast<void*>(begin);
+  return 0;
+}
+
+int Machine::forget(void* memory) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  for (auto at = imported_.begin(); at != imported_.end(); ++at) {
+    if (at->second != begin) continue;
+    imported_.erase(at);
+    --settings.imports;
+    return free(memory);
+  }
+  return kInvalidValue;
+}
+
+}  // namespace periapt::fake_gpu

@@ -1,0 +1,103 @@
+// GPUs that are none: their memory is a range of addresses that faults when it is touched, with the bytes elsewhere;
+// their streams do what they were given when an event is asked about, and not sooner. Behind both libraries, cuda.cpp
+// and hip.cpp.
+//
+// What a test has to see is checked strictly: addresses that are of no allocation, a stream of another GPU than the
+// current one, a handle that is opened twice. Errors are the numbers that both vendors share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tests/gpu/fake/faults.h"
+
+namespace periapt::fake_gpu {
+
+inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidDevice = 101, kInvalidContext = 201, kMapFailed = 205,
+                     kAlreadyMapped = 208, kInvalidHandle = 400, kNotReady = 600, kPeerAlready = 704, kLost = 719,
+                     kNotPermitted = 800;
+
+enum class Kind { pinned, device, managed, pool, vmm };
+
+struct Allocation {
+  Kind kind = Kind::device;
+  int gpu = 0;
+  std::uint64_t id = 0, size = 0;
+  int file = -1;               ///< that other processes map
+  std::byte* bytes = nullptr;  ///< where they really are
+  bool imported = false;
+};
+
+struct Handle {
+  std::int32_t process, file;
+  std::uint64_t id, size;
+  char rest[40];
+};
+static_assert(sizeof(Handle) == 64);
+
+struct Stream;
+struct Event {
+  bool recorded = false, reached = true;
+  int error = 0;
+  Stream* stream = nullptr;
+};
+struct Work {
+  std::byte* to = nullptr;
+  const std::byte* from = nullptr;
+  std::uint64_t bytes = 0;
+  std::shared_ptr<Event> record, wait;
+  std::int64_t left = 0;  ///< questions until it is done
+};
+struct Stream {
+  int gpu = 0;
+  int error = 0;
+  std::deque<Work> work;
+};
+
+class Machine {
+ public:
+  static Machine& of_process();
+
+  std::mutex mutex;  ///< held by the caller of all below
+  Settings settings;
+
+  int count() const { return static_cast<int>(visible_.size()); }
+  int physical(int gpu) const { return visible_[static_cast<std::size_t>(gpu)]; }
+  bool exists(int gpu) const { return gpu >= 0 && gpu < count(); }
+
+  int allocate(Kind kind, int gpu, std::uint64_t bytes, void** made);
+  int free(void* memory);
+  /// The allocation that holds it; nullptr: none does.
+  const Allocation* find(const void* address, std::uintptr_t* begin = nullptr) const;
+
+  int copy(Stream* stream, void* to, const void* from, std::uint64_t bytes);
+  int record(Stream* stream, const std::shared_ptr<Event>& event);
+  int wait(Stream* stream, const std::shared_ptr<Event>& event);
+  int query(Event& event);
+  int finish(Stream* stream);
+
+  int export_memory(const void* memory, Handle* handle);
+  int import_memory(int gpu, const Handle& handle, void** made);
+  int forget(void* memory);
+
+ private:
+  Machine();
+  std::byte* translate(const void* address, std::uint64_t bytes) const;
+  std::uintptr_t place_for(std::uint64_t bytes) const;
+  void run(Stream& stream, bool all);
+  int execute(Stream& stream, const Work& work);
+
+  std::uintptr_t reserved_ = 0;
+  std::map<std::uintptr_t, Allocation> allocations_;
+  std::map<std::uint64_t, std::uintptr_t> imported_;
+  std::uint64_t next_id_ = 1;
+  std::vector<int> visible_;
+};
+
+}  // namespace periapt::fake_gpu

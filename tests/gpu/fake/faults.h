@@ -1,0 +1,27 @@
+// What a test sets of the fake GPUs, and what it may look at. A process of its own takes it from PERIAPT_FAKE_GPU in
+// its environment: "gpus=4,delay=0,ipc=0".
+#pragma once
+
+#include <cstdint>
+
+namespace periapt::fake_gpu {
+
+struct Settings {
+  std::int64_t gpus = 2;
+  std::int64_t delay = 2;               ///< how often an event has to be asked about before a piece of work is done
+  std::int64_t ipc = 1;                 ///< 0: other processes may not map memory, as in many containers
+  std::int64_t peers = 1;               ///< 0: no GPU reads another one's memory
+  std::int64_t memory = 1LL << 40;      ///< bytes of a GPU
+  std::int64_t pinned = 1LL << 40;      ///< bytes of pinned memory
+  std::int64_t version = 0;             ///< that the driver says it has; 0: a new one
+  std::int64_t init_error = 0;          ///< what it answers to its first call
+  std::int64_t copies_until_loss = -1;  ///< after so many copies the GPU is lost: each answers with an error
+  // counted
+  std::int64_t copies = 0;
+  std::int64_t pageable = 0;   ///< copies from or to memory that the driver does not know, which may wait
+  std::int64_t questions = 0;  ///< about addresses
+  std::int64_t imports = 0;    ///< handles that are open
+  std::int64_t waits = 0;      ///< calls that wait for a GPU
+};
+
+}  // namespace periapt::fake_gpu

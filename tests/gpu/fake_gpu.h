@@ -1,0 +1,35 @@
+// The fake GPUs (fake/) in place of the system's, and what a test may set and see of them.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "base/fatal.h"
+#include "tests/gpu/fake/faults.h"
+
+namespace periapt::fake_gpu {
+
+/// To be made before a driver is asked for the first time: a global of the test.
+struct InPlace {
+  InPlace() {
+    ::setenv("PERIAPT_LIBCUDA", PERIAPT_FAKE_CUDA, 1);
+    ::setenv("PERIAPT_LIBAMDHIP64", PERIAPT_FAKE_HIP, 1);
+  }
+};
+
+/// A function that the fake of that vendor has beside its driver's.
+template <class Function>
+Function* function(const std::string& vendor, const char* name) {
+  void* library = ::dlopen(vendor == "cuda" ? PERIAPT_FAKE_CUDA : PERIAPT_FAKE_HIP, RTLD_NOW | RTLD_LOCAL);
+  void* found = library == nullptr ? nullptr : ::dlsym(library, name);
+  if (found == nullptr) fatal("the fake driver has no " + std::string(name), "a test");
+  return reinterpret_cast<Function*>(found);
+}
+
+inline Settings& settings(const std::string& vendor) {
+  return *function<Settings*()>(vendor, "periapt_fake_gpu_settings")();
+}
+
+}  // namespace periapt::fake_gpu

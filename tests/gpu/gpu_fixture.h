@@ -1,0 +1,100 @@
+// A driver over the fake GPUs, and memory of theirs that a test fills and reads.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "machine/gpu/vendors.h"
+#include "tests/gpu/fake_gpu.h"
+
+namespace periapt::gpu {
+
+inline const fake_gpu::InPlace fakes_in_place;
+
+class GpuTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  GpuTest() : settings(fake_gpu::settings(GetParam())), before_(settings), driver(driver_of(GetParam())) {
+    settings.pageable = settings.waits = 0;
+    stream_ = *driver.make_stream(0);
+  }
+  ~GpuTest() override {
+    settings.copies_until_loss = -1;
+    driver.destroy(stream_);
+    for (auto& [memory, kind] : made_) EXPECT_TRUE(driver.free(0, kind, memory).ok());
+    settings = before_;
+  }
+  static Driver& driver_of(const std::string& name) {
+    for (const Vendor& vendor : vendors()) {
+      if (vendor.name == name) return *vendor.driver().value();
+    }
+    std::abort();
+  }
+  std::byte* make(Kind kind, std::uint64_t bytes, int gpu = 0) {
+    Result<std::byte*> made = driver.allocate(gpu, kind, bytes);
+    EXPECT_TRUE(made.ok()) << made.message();
+    if (!made) std::abort();
+    made_.emplace_back(*made, kind);
+    return *made;
+  }
+  void free(std::byte* memory) {
+    for (std::size_t i = 0; i < made_.size(); ++i) {
+      if (made_[i].first != memory) continue;
+      EXPECT_TRUE(driver.free(0, made_[i].second, memory).ok());
+      made_.erase(made_.begin() + static_cast<std::ptrdiff_t>(i));
+      return;
+    }
+  }
+  /// For what a test is not about: waits.
+  void write(std::byte* memory, const std::vector<std::byte>& bytes) { move(memory, bytes.data(), bytes.size()); }
+  std::vector<std::byte> read(const std::byte* memory, std::uint64_t size) {
+    std::vector<std::byte> bytes(size);
+    move(bytes.data(), memory, size);
+    return bytes;
+  }
+  static std::vector<std::byte> pattern(std::uint64_t size, unsigned seed) {
+    std::vector<std::byte> bytes(size);
+    std::uint64_t state = seed * 0x9E37'79B9u + 1;
+    for (std::byte& byte : bytes) {
+      byte = static_cast<std::byte>((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
+    }
+    return bytes;
+  }
+  /// In a child process: its answer is "" when all is well there.
+  template <class Body>
+  static void in_another_process(Body&& body) {
+    const pid_t child = ::fork();  // the fakes do outlive a fork
+    if (child == 0) {
+      const std::string wrong = body();
+      if (!wrong.empty()) std::fprintf(stderr, "the other process: %s\n", wrong.c_str());
+      ::_exit(wrong.empty() ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+
+  fake_gpu::Settings& settings;
+
+ private:
+  void move(void* to, const void* from, std::uint64_t bytes) {
+    const std::int64_t pageable = settings.pageable, waits = settings.waits;
+    EXPECT_TRUE(driver.copy(stream_, to, from, bytes).ok());
+    EXPECT_TRUE(driver.finish(stream_).ok());
+    settings.pageable = pageable;
+    settings.waits = waits;
+  }
+
+  const fake_gpu::Settings before_;
+  std::vector<std::pair<std::byte*, Kind>> made_;
+  Stream stream_;
+
+ protected:
+  Driver& driver;
+};
+
+}  // namespace periapt::gpu
