@@ -35,7 +35,10 @@ Message enclosing::unwrap(Delivery& call, std::size_t at) {
 
 }  // namespace periapt
 
-ArrayElement::ArrayElement() : manager_(nullptr), id_(periapt::test::next_element) {}
+ArrayElement::ArrayElement() {
+  myRec.manager_ = nullptr;
+  myRec.id_ = periapt::test::next_element;
+}
 ArrayElement::~ArrayElement() = default;
 void ArrayElement::ckDestroy() {}
 void ArrayElement::pup(PUP::er&) {}
