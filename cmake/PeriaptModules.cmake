@@ -28,7 +28,11 @@ function(periapt_module name)
   foreach(generated IN ITEMS decl def)  # what has templates includes its own NAME.def.h
     set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}.ci/${name}.${generated}.h")
     file(CREATE_LINK "${file}" "${include}/${name}.${generated}.h" SYMBOLIC)
-    install(FILES "${file}" DESTINATION include)
+    # Where the .ci lay is of no use to those that get what is installed.
+    install(CODE "
+      file(READ \"${file}\" text)
+      string(REPLACE \"${CMAKE_CURRENT_SOURCE_DIR}/\" \"\" text \"\${text}\")
+      file(WRITE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/include/${name}.${generated}.h\" \"\${text}\")")
   endforeach()
   install(TARGETS ${target} ARCHIVE DESTINATION lib)
   set(flags "")

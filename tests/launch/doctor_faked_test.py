@@ -259,7 +259,7 @@ class Probes(unittest.TestCase):
 
         def host(fakes, **more):
             return Host(LD_LIBRARY_PATH=folder, PERIAPT_FAKE_GPU=fakes, **more)
-        self.told(host("gpus=2"), "CUDA 1", "good", "Fake GPU 1 at 0000:11:00.0, 1024.0 GiB, driver for CUDA 13.0")
+        self.told(host("gpus=2"), "CUDA 1", "good", "Fake GPU 1 at 0000:11:00.0, 1 TiB, driver for CUDA 13.0")
         self.told(host("gpus=2", CUDA_VISIBLE_DEVICES="1"), "CUDA 0", "good", "Fake GPU 1 ")
         self.told(host("gpus=0"), "CUDA", "limited", "not used: there is a driver, and no GPU for this process")
         self.told(host("init=100"), "CUDA", "limited", "cuInit: no CUDA-capable device is detected", remedy="nvidia-smi")
