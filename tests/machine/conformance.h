@@ -40,6 +40,7 @@ struct Subject {
   bool outlives_peer = true;  ///< false: peers of one process only, so none dies alone
   bool beyond_4_gib = true;   ///< false: nothing but the address differs from another subject, which shows it
   int many = 32;              ///< workers in the tests with many
+  std::string not_by_two_threads = {};  ///< why its workers are not tried by two threads at once; empty: they are
 };
 std::ostream& operator<<(std::ostream& out, const Subject& subject);
 

