@@ -8,6 +8,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/fnv1a.h"
 #include "base/hexadecimal.h"
 
 namespace periapt::program {
@@ -34,12 +35,12 @@ std::string build_id(std::span<const unsigned char> notes) {
 // Of the first object that is listed, which is the program itself.
 int look(dl_phdr_info* object, std::size_t, void* result) {
   std::string& text = *static_cast<std::string*>(result);
-  std::uint64_t shape = 0xcbf29ce484222325;  // FNV-1a over what tells builds apart
+  std::uint64_t shape = kFnv1aOffset;  // over what tells builds apart
   for (const ElfW(Phdr) & part : std::span(object->dlpi_phdr, object->dlpi_phnum)) {
     const auto* at = reinterpret_cast<const unsigned char*>(object->dlpi_addr + part.p_vaddr);
     if (part.p_type == PT_NOTE && text.empty()) text = build_id({at, part.p_memsz});
     for (std::uint64_t word : {std::uint64_t{part.p_vaddr}, std::uint64_t{part.p_filesz}, std::uint64_t{part.p_memsz}})
-      shape = (shape ^ word) * 0x100000001b3;
+      shape = fnv1a_with(shape, word);
   }
   if (text.empty()) text = hexadecimal({reinterpret_cast<const unsigned char*>(&shape), sizeof shape});
   return 1;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/fnv1a.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/this_host.h"
@@ -17,13 +18,8 @@ struct Packed {
 };
 static_assert(sizeof(Export) == 104 && sizeof(Packed) == 112, "no holes, in which bytes of the stack would travel");
 
-// FNV-1a: against what was cut and mangled; a peer that knows the job's secret is trusted beyond that.
-std::uint64_t check_of(const Export& exported) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(&exported);
-  std::uint64_t hash = 0xCBF2'9CE4'8422'2325u;
-  for (std::size_t i = 0; i < sizeof(exported); ++i) hash = (hash ^ bytes[i]) * 0x100'0000'01B3u;
-  return hash;
-}
+// Against what was cut and mangled; a peer that knows the job's secret is trusted beyond that.
+std::uint64_t check_of(const Export& exported) { return fnv1a(&exported, sizeof(exported)); }
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/error_text.h"
+#include "base/fnv1a.h"
 #include "base/secret.h"
 #include "base/this_host.h"
 
@@ -19,12 +20,6 @@ namespace periapt::shm {
 namespace {
 
 constexpr std::size_t kFilesMost = 3;
-
-std::uint64_t hash_of(const std::string& text) {  // FNV-1a
-  std::uint64_t hash = 0xCBF29CE484222325u;
-  for (unsigned char c : text) hash = (hash ^ c) * 0x100000001B3u;
-  return hash;
-}
 
 // An abstract name: it lives as long as the socket, in no file system.
 socklen_t fill_name(sockaddr_un& name, std::uint64_t number) {
@@ -48,7 +43,7 @@ void File::reset(int number) {
 
 HostIdentity this_host(const std::string& name) {
   HostIdentity host;
-  host.name_hash = hash_of(name);
+  host.name_hash = fnv1a(name.data(), name.size());
   const std::string boot = boot_id();
   std::copy_n(boot.begin(), std::min(boot.size(), host.boot_id.size()), host.boot_id.begin());
   host.pid_namespace = namespace_number("pid");

@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/fnv1a.h"
+
 CkHashCode CkHashFunction_default(const void* key, std::size_t bytes) {
-  // FNV-1a, 64 bits folded to 32
-  std::uint64_t h = 0xcbf29ce484222325ull;
-  for (std::size_t i = 0; i < bytes; ++i) h = (h ^ static_cast<const unsigned char*>(key)[i]) * 0x100000001b3ull;
+  const std::uint64_t h = periapt::fnv1a(key, bytes);
   return static_cast<CkHashCode>(h ^ h >> 32);
 }
 CkHashCode CkHashFunction_string(const void* key, std::size_t) {

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <typeinfo>
 #include <vector>
 
+#include "base/fnv1a.h"
 #include "base/hexadecimal.h"
 #include "runtime/pup/memory.h"
 #include "runtime/pup/operators.h"
@@ -81,10 +83,9 @@ std::string hex(const able::PUP_ID& id) { return "0x" + periapt::hexadecimal(id.
 able::~able() {}
 void able::pup(er&) {}
 
-/// FNV-1a, 64 bit (Fowler, Noll, Vo). Big-endian, so that it prints the same everywhere. Zero is for null.
+/// Big-endian, so that it prints the same everywhere. Zero is for null.
 void able::PUP_ID::setName(const char* name) {
-  std::uint64_t h = 0xcbf29ce484222325u;
-  for (; *name; ++name) h = (h ^ static_cast<unsigned char>(*name)) * 0x100000001b3u;
+  std::uint64_t h = periapt::fnv1a(name, std::strlen(name));
   if (!h) h = 1;
   for (int i = 0; i < len; ++i) hash[i] = static_cast<unsigned char>(h >> (56 - 8 * i));
 }
