@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstring>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -173,5 +173,13 @@ class DriverOver final : public Driver {
   Calls calls_;
   std::vector<Gpu> gpus_;
 };
+
+/// What `load` answers the first time, for all times.
+template <Result<std::unique_ptr<Driver>> (*load)()>
+const Result<Driver*>& loaded_once() {
+  static const Result<std::unique_ptr<Driver>> owner = load();
+  static const Result<Driver*> loaded = owner ? Result<Driver*>(owner.value().get()) : owner.status();
+  return loaded;
+}
 
 }  // namespace periapt::gpu

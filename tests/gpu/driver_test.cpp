@@ -8,64 +8,20 @@
 #include <vector>
 
 #include "machine/gpu/kind_cache.h"
-#include "machine/gpu/vendors.h"
-#include "tests/gpu/fake_gpu.h"
+#include "tests/gpu/gpu_fixture.h"
 
 namespace periapt::gpu {
 namespace {
 
 using ::testing::HasSubstr;
 
-const fake_gpu::InPlace in_place;
-
-const Vendor& vendor_of(const std::string& name) {
-  for (const Vendor& vendor : vendors()) {
-    if (vendor.name == name) return vendor;
-  }
-  std::abort();
-}
-
-class DriverTest : public ::testing::TestWithParam<const char*> {
+class DriverTest : public GpuTest {
  protected:
-  DriverTest()
-      : settings(fake_gpu::settings(GetParam())), before_(settings), driver(*vendor_of(GetParam()).driver().value()) {
-    settings.questions = settings.pageable = settings.waits = 0;
-  }
-  ~DriverTest() override {
-    for (auto& [memory, kind] : made_) EXPECT_TRUE(driver.free(0, kind, memory).ok());
-    EXPECT_EQ(fake_gpu::function<std::size_t()>(GetParam(), "periapt_fake_gpu_contexts")(), 0u)
-        << "a thread's current GPU is the program's business";
-    settings = before_;
-  }
-  std::byte* make(Kind kind, std::uint64_t bytes, int gpu = 0) {
-    Result<std::byte*> made = driver.allocate(gpu, kind, bytes);
-    EXPECT_TRUE(made.ok()) << made.message();
-    if (!made) std::abort();
-    made_.emplace_back(*made, kind);
-    return *made;
-  }
-  void free(std::byte* memory) {
-    for (std::size_t i = 0; i < made_.size(); ++i) {
-      if (made_[i].first != memory) continue;
-      EXPECT_TRUE(driver.free(0, made_[i].second, memory).ok());
-      made_.erase(made_.begin() + static_cast<std::ptrdiff_t>(i));
-      return;
-    }
-  }
   Memory look(const void* address) {
     Result<Memory> found = driver.look(address);
     EXPECT_TRUE(found.ok()) << found.message();
     return found ? *found : Memory{};
   }
-
-  fake_gpu::Settings& settings;
-
- private:
-  const fake_gpu::Settings before_;
-  std::vector<std::pair<std::byte*, Kind>> made_;
-
- protected:
-  Driver& driver;
 };
 
 TEST_P(DriverTest, GpusAreNamedWithWhatTellsThemApart) {

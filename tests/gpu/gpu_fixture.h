@@ -26,6 +26,8 @@ class GpuTest : public ::testing::TestWithParam<const char*> {
     settings.copies_until_loss = -1;
     driver.destroy(stream_);
     for (auto& [memory, kind] : made_) EXPECT_TRUE(driver.free(0, kind, memory).ok());
+    EXPECT_EQ(fake_gpu::function<std::size_t()>(GetParam(), "periapt_fake_gpu_contexts")(), 0u)
+        << "a thread's current GPU is the program's business";
     settings = before_;
   }
   static Driver& driver_of(const std::string& name) {

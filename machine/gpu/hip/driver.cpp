@@ -182,10 +182,6 @@ Result<std::unique_ptr<Driver>> load() {
 
 bool is_installed() { return driver().ok() || has_library || ::access(kKernel, F_OK) == 0; }
 
-const Result<Driver*>& driver() {
-  static const Result<std::unique_ptr<Driver>> owner = load();
-  static const Result<Driver*> loaded = owner ? Result<Driver*>(owner.value().get()) : owner.status();
-  return loaded;
-}
+const Result<Driver*>& driver() { return loaded_once<load>(); }
 
 }  // namespace periapt::gpu::hip

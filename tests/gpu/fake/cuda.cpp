@@ -1,33 +1,21 @@
 // libcuda.so.1 for tests: the functions that machine/gpu/cuda uses, over the fake GPUs of device.h.
-#include <unistd.h>
-
-#include <cstdio>
 #include <cstring>
-#include <utility>
 
 #include "machine/gpu/cuda/declarations.h"
-#include "tests/gpu/fake/device.h"
+#include "tests/gpu/fake/calls.h"
 
 namespace cuda = periapt::gpu::cuda;
 namespace fake = periapt::fake_gpu;
 using cuda::Address, cuda::Context, cuda::NativeEvent, cuda::NativeStream;
+using fake::machine, fake::locked, fake::stream_of, fake::event_of;
 
 namespace {
 
 thread_local std::vector<int> contexts;  // of this thread, the current one last
 
-fake::Machine& machine() { return fake::Machine::of_process(); }
-auto locked() { return std::lock_guard(machine().mutex); }
 Context context_of(int gpu) { return reinterpret_cast<Context>(static_cast<std::intptr_t>(gpu + 1)); }
 int gpu_of(Context context) { return static_cast<int>(reinterpret_cast<std::intptr_t>(context)) - 1; }
 void* pointer(Address address) { return reinterpret_cast<void*>(address); }
-fake::Stream* stream_of(NativeStream stream) {
-  static fake::Stream standard;
-  return stream == nullptr ? &standard : reinterpret_cast<fake::Stream*>(stream);
-}
-std::shared_ptr<fake::Event>& event_of(NativeEvent event) {
-  return *reinterpret_cast<std::shared_ptr<fake::Event>*>(event);
-}
 /// What is wrong with the thread's context for work on that stream; 0: nothing.
 int misplaced(NativeStream stream) {
   if (contexts.empty()) return fake::kInvalidContext;
@@ -41,10 +29,7 @@ int allocate(fake::Kind kind, Address* made, std::size_t bytes) {
   *made = reinterpret_cast<Address>(memory);
   return error;
 }
-int release(void* memory) {
-  const auto lock = locked();
-  return contexts.empty() ? fake::kInvalidContext : machine().free(memory);
-}
+int release(void* memory) { return contexts.empty() ? fake::kInvalidContext : fake::release(memory); }
 
 }  // namespace
 
@@ -92,22 +77,13 @@ int cuDeviceGet(int* device, int ordinal) {
   *device = ordinal;
   return machine().exists(ordinal) ? 0 : fake::kInvalidDevice;
 }
-int cuDeviceGetName(char* name, int length, int device) {
-  std::snprintf(name, static_cast<std::size_t>(length), "Fake GPU %d", machine().physical(device));
-  return 0;
-}
-int cuDeviceGetUuid_v2(cuda::Uuid* uuid, int device) {
-  std::memset(uuid->bytes, machine().physical(device) + 1, sizeof(uuid->bytes));
-  return 0;
-}
+int cuDeviceGetName(char* name, int length, int device) { return fake::describe(name, length, device); }
+int cuDeviceGetUuid_v2(cuda::Uuid* uuid, int device) { return fake::identify(uuid, device); }
 int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
   *bytes = static_cast<std::size_t>(machine().settings.memory);
   return 0;
 }
-int cuDeviceGetPCIBusId(char* pci, int length, int device) {
-  std::snprintf(pci, static_cast<std::size_t>(length), "0000:%02x:00.0", machine().physical(device) + 16);
-  return 0;
-}
+int cuDeviceGetPCIBusId(char* pci, int length, int device) { return fake::describe_pci(pci, length, device); }
 int cuDeviceCanAccessPeer(int* can, int, int) {
   *can = machine().settings.peers != 0;
   return 0;
@@ -127,11 +103,10 @@ int cuCtxPopCurrent_v2(Context* context) {
   return 0;
 }
 int cuCtxEnablePeerAccess(Context context, unsigned) {
-  static bool enabled[64][64] = {};
   const auto lock = locked();
   if (contexts.empty() || contexts.back() == gpu_of(context)) return fake::kInvalidContext;
   if (machine().settings.peers == 0) return fake::kNotPermitted;
-  return std::exchange(enabled[contexts.back()][gpu_of(context)], true) ? fake::kPeerAlready : 0;
+  return fake::reached_before(contexts.back(), gpu_of(context)) ? fake::kPeerAlready : 0;
 }
 int cuPointerGetAttribute(void* data, int attribute, Address address) {
   const auto lock = locked();
@@ -139,23 +114,9 @@ int cuPointerGetAttribute(void* data, int attribute, Address address) {
   std::uintptr_t begin = 0;
   const fake::Allocation* found = machine().find(pointer(address), &begin);
   if (found == nullptr) return fake::kInvalidValue;
-  const fake::Kind kind = found->kind;
-  const std::uintptr_t pool = kind == fake::Kind::pool ? 1 : 0;
   switch (attribute) {
-    case 2:
-      *static_cast<unsigned*>(data) = kind == fake::Kind::pinned ? 1 : 2;
-      return 0;
-    case 7:
-      std::memcpy(data, &found->id, 8);
-      return 0;
-    case 8:
-      *static_cast<unsigned char*>(data) = kind == fake::Kind::managed;
-      return 0;
-    case 9:
-      std::memcpy(data, &found->gpu, 4);
-      return 0;
     case 10:
-      *static_cast<unsigned char*>(data) = kind == fake::Kind::device;
+      *static_cast<unsigned char*>(data) = found->kind == fake::Kind::device;
       return 0;
     case 11:
       std::memcpy(data, &begin, 8);
@@ -163,11 +124,8 @@ int cuPointerGetAttribute(void* data, int attribute, Address address) {
     case 12:
       std::memcpy(data, &found->size, 8);
       return 0;
-    case 17:
-      std::memcpy(data, &pool, 8);
-      return 0;
     default:
-      return fake::kInvalidValue;
+      return fake::answer(*found, attribute, found->kind == fake::Kind::pinned ? 1 : 2, data);
   }
 }
 int cuMemAlloc_v2(Address* made, std::size_t bytes) { return allocate(fake::Kind::device, made, bytes); }
@@ -183,9 +141,7 @@ int cuMemAllocManaged(Address* made, std::size_t bytes, unsigned) { return alloc
 int cuMemAllocAsync(Address* made, std::size_t bytes, NativeStream) { return allocate(fake::Kind::pool, made, bytes); }
 int cuMemFreeAsync(Address memory, NativeStream) { return release(pointer(memory)); }
 int cuMemRetainAllocationHandle(cuda::AllocationHandle*, void* memory) {
-  const auto lock = locked();
-  const fake::Allocation* found = machine().find(memory);
-  return found != nullptr && found->kind == fake::Kind::vmm ? 0 : fake::kInvalidValue;
+  return fake::is_mapped_by_hand(memory) ? 0 : fake::kInvalidValue;
 }
 int cuMemRelease(cuda::AllocationHandle) { return 0; }
 int cuMemcpyAsync(Address to, Address from, std::size_t bytes, NativeStream stream) {
@@ -194,11 +150,7 @@ int cuMemcpyAsync(Address to, Address from, std::size_t bytes, NativeStream stre
   return machine().copy(stream_of(stream), pointer(to), pointer(from), bytes);
 }
 int cuStreamCreate(NativeStream* stream, unsigned) {
-  if (contexts.empty()) return fake::kInvalidContext;
-  auto* made = new fake::Stream;
-  made->gpu = contexts.back();
-  *stream = reinterpret_cast<NativeStream>(made);
-  return 0;
+  return contexts.empty() ? fake::kInvalidContext : fake::make_stream(stream, contexts.back());
 }
 int cuStreamDestroy_v2(NativeStream stream) {
   delete stream_of(stream);
@@ -214,9 +166,7 @@ int cuStreamWaitEvent(NativeStream stream, NativeEvent event, unsigned) {
   return machine().wait(stream_of(stream), event_of(event));
 }
 int cuEventCreate(NativeEvent* event, unsigned) {
-  if (contexts.empty()) return fake::kInvalidContext;
-  *event = reinterpret_cast<NativeEvent>(new std::shared_ptr<fake::Event>(std::make_shared<fake::Event>()));
-  return 0;
+  return contexts.empty() ? fake::kInvalidContext : fake::make_event(event);
 }
 int cuEventDestroy_v2(NativeEvent event) {
   delete &event_of(event);

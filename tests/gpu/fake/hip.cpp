@@ -1,38 +1,24 @@
 // libamdhip64.so for tests: the functions that machine/gpu/hip uses, over the fake GPUs of device.h.
-#include <cstdio>
 #include <cstring>
-#include <utility>
 
 #include "machine/gpu/hip/declarations.h"
-#include "tests/gpu/fake/device.h"
+#include "tests/gpu/fake/calls.h"
 
 namespace hip = periapt::gpu::hip;
 namespace fake = periapt::fake_gpu;
+using fake::machine, fake::locked, fake::stream_of, fake::event_of, fake::release;
 using hip::NativeEvent, hip::NativeStream;
 
 namespace {
 
 thread_local int current = 0;
 
-fake::Machine& machine() { return fake::Machine::of_process(); }
-auto locked() { return std::lock_guard(machine().mutex); }
-fake::Stream* stream_of(NativeStream stream) {
-  static fake::Stream standard;
-  return stream == nullptr ? &standard : reinterpret_cast<fake::Stream*>(stream);
-}
-std::shared_ptr<fake::Event>& event_of(NativeEvent event) {
-  return *reinterpret_cast<std::shared_ptr<fake::Event>*>(event);
-}
 int misplaced(NativeStream stream) {
   return stream != nullptr && stream_of(stream)->gpu != current ? fake::kInvalidHandle : 0;
 }
 int allocate(fake::Kind kind, void** made, std::size_t bytes) {
   const auto lock = locked();
   return machine().allocate(kind, current, bytes, made);
-}
-int release(void* memory) {
-  const auto lock = locked();
-  return machine().free(memory);
 }
 
 }  // namespace
@@ -56,22 +42,13 @@ int hipGetDeviceCount(int* count) {
   *count = machine().count();
   return 0;
 }
-int hipDeviceGetName(char* name, int length, int device) {
-  std::snprintf(name, static_cast<std::size_t>(length), "Fake GPU %d", machine().physical(device));
-  return 0;
-}
-int hipDeviceGetUuid(hip::Uuid* uuid, int device) {
-  std::memset(uuid->bytes, machine().physical(device) + 1, sizeof(uuid->bytes));
-  return 0;
-}
+int hipDeviceGetName(char* name, int length, int device) { return fake::describe(name, length, device); }
+int hipDeviceGetUuid(hip::Uuid* uuid, int device) { return fake::identify(uuid, device); }
 int hipDeviceTotalMem(std::size_t* bytes, int) {
   *bytes = static_cast<std::size_t>(machine().settings.memory);
   return 0;
 }
-int hipDeviceGetPCIBusId(char* pci, int length, int device) {
-  std::snprintf(pci, static_cast<std::size_t>(length), "0000:%02x:00.0", machine().physical(device) + 16);
-  return 0;
-}
+int hipDeviceGetPCIBusId(char* pci, int length, int device) { return fake::describe_pci(pci, length, device); }
 int hipDeviceCanAccessPeer(int* can, int, int) {
   *can = machine().settings.peers != 0;
   return 0;
@@ -86,38 +63,18 @@ int hipSetDevice(int device) {
   return 0;
 }
 int hipDeviceEnablePeerAccess(int other, unsigned) {
-  static bool enabled[64][64] = {};
   const auto lock = locked();
   if (other == current) return fake::kInvalidDevice;
-  return std::exchange(enabled[current][other], true) ? fake::kPeerAlready : 0;
+  return fake::reached_before(current, other) ? fake::kPeerAlready : 0;
 }
 int hipPointerGetAttribute(void* data, int attribute, void* address) {
   const auto lock = locked();
   ++machine().settings.questions;
   const fake::Allocation* found = machine().find(address);
   if (found == nullptr) return fake::kInvalidValue;
-  const fake::Kind kind = found->kind;
-  const std::uintptr_t pool = kind == fake::Kind::pool ? 1 : 0;
   const bool old = machine().settings.version != 0 && machine().settings.version < hip::kNewMemoryTypes;
-  switch (attribute) {
-    case 2:
-      *static_cast<unsigned*>(data) = (kind == fake::Kind::pinned ? 1u : 2u) - (old ? 1u : 0u);
-      return 0;
-    case 7:
-      std::memcpy(data, &found->id, 8);
-      return 0;
-    case 8:
-      *static_cast<unsigned char*>(data) = kind == fake::Kind::managed;
-      return 0;
-    case 9:
-      std::memcpy(data, &found->gpu, 4);
-      return 0;
-    case 17:
-      std::memcpy(data, &pool, 8);
-      return 0;
-    default:  // whether there are handles for other processes can only be tried
-      return fake::kInvalidValue;
-  }
+  const unsigned type = (found->kind == fake::Kind::pinned ? 1u : 2u) - (old ? 1u : 0u);
+  return fake::answer(*found, attribute, type, data);  // handles for other processes: can only be tried
 }
 int hipMemGetAddressRange(void** begin, std::size_t* size, void* address) {
   const auto lock = locked();
@@ -136,9 +93,7 @@ int hipMallocManaged(void** made, std::size_t bytes, unsigned) { return allocate
 int hipMallocAsync(void** made, std::size_t bytes, NativeStream) { return allocate(fake::Kind::pool, made, bytes); }
 int hipFreeAsync(void* memory, NativeStream) { return release(memory); }
 int hipMemRetainAllocationHandle(hip::AllocationHandle*, void* memory) {
-  const auto lock = locked();
-  const fake::Allocation* found = machine().find(memory);
-  return found != nullptr && found->kind == fake::Kind::vmm ? 0 : fake::kInvalidValue;
+  return fake::is_mapped_by_hand(memory) ? 0 : fake::kInvalidValue;
 }
 int hipMemRelease(hip::AllocationHandle) { return 0; }
 int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int, NativeStream stream) {
@@ -146,12 +101,7 @@ int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int, NativeStr
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().copy(stream_of(stream), to, from, bytes);
 }
-int hipStreamCreateWithFlags(NativeStream* stream, unsigned) {
-  auto* made = new fake::Stream;
-  made->gpu = current;
-  *stream = reinterpret_cast<NativeStream>(made);
-  return 0;
-}
+int hipStreamCreateWithFlags(NativeStream* stream, unsigned) { return fake::make_stream(stream, current); }
 int hipStreamDestroy(NativeStream stream) {
   delete stream_of(stream);
   return 0;
@@ -165,10 +115,7 @@ int hipStreamWaitEvent(NativeStream stream, NativeEvent event, unsigned) {
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().wait(stream_of(stream), event_of(event));
 }
-int hipEventCreateWithFlags(NativeEvent* event, unsigned) {
-  *event = reinterpret_cast<NativeEvent>(new std::shared_ptr<fake::Event>(std::make_shared<fake::Event>()));
-  return 0;
-}
+int hipEventCreateWithFlags(NativeEvent* event, unsigned) { return fake::make_event(event); }
 int hipEventDestroy(NativeEvent event) {
   delete &event_of(event);
   return 0;
