@@ -327,11 +327,11 @@ RequestPtr EndpointImpl::close(bool at_once, SendDone done, void* context) {
   operation->endpoint = this;
   RequestPtr request(operation);
   const bool already = close_ != nullptr;
-  const bool nothing_to_close = !failure_.empty() || rails.first() == nullptr || already;
+  // A link that the peer has opened may be there though nothing was ever sent over it.
+  const bool nothing_to_close = !failure_.empty() || !rails.has_link() || already;
   if (failure_.empty() && !already) closing_ = true;
-  if (nothing_to_close || at_once) {
-    MessageHeader goodbye;
-    if (!nothing_to_close) try_control(goodbye, {});
+  if (nothing_to_close || at_once || !open()) {
+    if (!nothing_to_close) say_goodbye();
     if (!already) fail("this worker has closed the connection", true);
     operation->set_ended(Outcome::ok);
     operation->told = true;
@@ -342,6 +342,14 @@ RequestPtr EndpointImpl::close(bool at_once, SendDone done, void* context) {
   own(*operation);
   busy();
   return request;
+}
+
+// Over each link, for the peer may see their ends in any order.
+void EndpointImpl::say_goodbye() {
+  const MessageHeader goodbye;
+  for (const auto& rail : rails) {
+    if (rail->link != nullptr && transmit(*rail, goodbye, {}) != Accepted::done) ++counters->no_resource;
+  }
 }
 
 // Waits until nothing else is under way, asks whether all has arrived, says good-bye, and waits for the peer to close.

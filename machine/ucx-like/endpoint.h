@@ -142,6 +142,7 @@ class EndpointImpl final : public Endpoint {
   PERIAPT_NOINLINE void return_credit();
   void lose_unexpected();
   void revive();
+  void say_goodbye();
   void advance_close();
 
   /// Can a small message that brings so much credit be received with nothing else to follow from it?

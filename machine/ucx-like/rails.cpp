@@ -76,6 +76,10 @@ void Rails::revive() {
   for (auto& rail : rails_) rail->unusable = rail->one_sided = false;
 }
 
+bool Rails::has_link() const {
+  return std::any_of(rails_.begin(), rails_.end(), [](const auto& rail) { return rail->link != nullptr; });
+}
+
 // ---- transfers
 
 Rail& Rails::next(std::uint64_t bytes, const Plan& plan) {

@@ -81,6 +81,7 @@ class Rails {
   /// The rail that ordered messages go over; nullptr: not connected.
   Rail* first() const { return first_; }
   bool empty() const { return rails_.empty(); }
+  bool has_link() const;
   std::size_t size() const { return rails_.size(); }
   auto begin() const { return rails_.begin(); }
   auto end() const { return rails_.end(); }

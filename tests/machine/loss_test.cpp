@@ -138,6 +138,24 @@ TEST_P(Loss, PartingAtOnceEndsWhatIsUnderWay) {
   EXPECT_NE(worker(2).endpoint(1)->failure(), "");
 }
 
+// A parting is heard as one by a peer that was never sent to, and where links to it end in any order.
+TEST_P(Loss, PartingIsNoLossForAPeerThatWasNeverSentTo) {
+  const bool at_once = GetParam() % 4 < 2;
+  const std::size_t size = GetParam() % 5 < 3 ? 100 : 300'000;
+  start(2);
+  unsigned lost = 0, disconnected = 0;
+  worker(1).on_peer_lost([&](PeerId, const std::string&) { ++lost; });
+  worker(1).on_peer_disconnected([&](PeerId, const std::string&) { ++disconnected; });
+  std::vector<std::byte> message = pattern(size), into(size);
+  RequestPtr receive = worker(2).tag_receive(into, 1);
+  RequestPtr send = endpoint(1, 2).tag_send(message, 1);
+  until([&] { return receive->ended() && (send == nullptr || send->ended()); });
+  RequestPtr closing = worker(2).endpoint(1)->close(at_once);
+  until([&] { return disconnected + lost != 0; });
+  EXPECT_EQ(disconnected, 1u) << "at once: " << at_once << ", " << size << " bytes";
+  EXPECT_EQ(lost, 0u);
+}
+
 // Anything may come over a wire. Whatever it is, the worker stays whole, and the peer that sent it is dropped or
 // ignored.
 TEST_P(Loss, MessagesFromOutsideAreReadWithCare) {
