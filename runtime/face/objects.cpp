@@ -33,16 +33,20 @@ void give_message(Reduction& reduction, std::uint32_t round, CkReductionMsg* mes
 }  // namespace
 
 // --- chares and groups -----------------------------------------------------------------------------------------------
+// The first one that is constructed is the one that the runtime makes; others are parts that its constructor makes.
 
 Chare::Chare() : thishandle(PeObjects::current().creating.chare) {
   if (thishandle.serial == 0) return;
-  if (periapt::ChareRecord* record = PeObjects::current().find_chare_record(thishandle.serial)) record->base = this;
+  periapt::ChareRecord* record = PeObjects::current().find_chare_record(thishandle.serial);
+  if (record && !record->base) record->base = this;
 }
 
 Chare::~Chare() {
   // Only a chare has a serial number, and only its own PE deletes it.
   periapt::Pe* pe = periapt::Pe::current();
-  if (thishandle.serial != 0 && pe && thishandle.onPE == pe->index) pe->objects->forget_chare(thishandle.serial);
+  if (thishandle.serial == 0 || !pe || thishandle.onPE != pe->index) return;
+  const periapt::ChareRecord* record = pe->objects->find_chare_record(thishandle.serial);
+  if (record && record->base == this) pe->objects->forget_chare(thishandle.serial);
 }
 
 IrrGroup::IrrGroup() : thisgroup(PeObjects::current().creating.group) {
@@ -50,7 +54,9 @@ IrrGroup::IrrGroup() : thisgroup(PeObjects::current().creating.group) {
 }
 
 Group::Group() : thisIndex(periapt::Pe::current()->index) {
-  if (!thisgroup.isZero()) PeObjects::current().group(thisgroup.idx).base = this;
+  if (thisgroup.isZero()) return;
+  IrrGroup*& base = PeObjects::current().group(thisgroup.idx).base;
+  if (!base) base = this;
 }
 void Group::contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
                            CMK_REFNUM_TYPE user_flag) {

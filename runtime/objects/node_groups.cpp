@@ -41,7 +41,10 @@ void* NodeGroups::find(int group) {
 
 NodeGroup* NodeGroups::base(int group) { return record(group).base; }
 
-void NodeGroups::adopt(CkGroupID id, NodeGroup* base) { record(id.idx).base = base; }
+void NodeGroups::adopt(CkGroupID id, NodeGroup* base) {
+  Record& r = record(id.idx);
+  if (!r.base) r.base = base;
+}
 
 Reduction& NodeGroups::reduction(int group) { return *record(group).reduction; }
 

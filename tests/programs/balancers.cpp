@@ -132,6 +132,16 @@ class LargestFirstLB : public CBase_LargestFirstLB {
   }
 };
 
+class ThrowingLB : public CBase_ThrowingLB {
+ public:
+  explicit ThrowingLB(const CkLBOptions& options) : CBase_ThrowingLB(options) { lbname = "ThrowingLB"; }
+  explicit ThrowingLB(CkMigrateMessage* m) : CBase_ThrowingLB(m) {}
+  void work(LDStats* stats) override {
+    stats->to_proc[0] = -1;
+    throw std::runtime_error("no idea");
+  }
+};
+
 class TwoLevelsLB : public CBase_TwoLevelsLB {
  public:
   explicit TwoLevelsLB(const CkLBOptions& options) : CBase_TwoLevelsLB(options) {
@@ -146,16 +156,10 @@ class TwoLevelsLB : public CBase_TwoLevelsLB {
     place_largest_first(*stats);
     check_against_ours(*stats);
   }
-};
 
-class ThrowingLB : public CBase_ThrowingLB {
- public:
-  explicit ThrowingLB(const CkLBOptions& options) : CBase_ThrowingLB(options) { lbname = "ThrowingLB"; }
-  explicit ThrowingLB(CkMigrateMessage* m) : CBase_ThrowingLB(m) {}
-  void work(LDStats* stats) override {
-    stats->to_proc[0] = -1;
-    throw std::runtime_error("no idea");
-  }
+ private:
+  // A balancer as a part of another, as ChaNGa's of three levels has one: it is not the one that is asked.
+  ThrowingLB part_{nullptr};
 };
 
 // Each PE sends all it has to the next one, when that has said how much it has.
@@ -250,6 +254,7 @@ class Main : public CBase_Main {
 
  private:
   void check_step(const std::vector<int>& now) const {
+    check(LBManagerObj()->getLoadBalancers()[0]->lbName() == balancer_, "another balancer is asked");
     if (balancer_ == "LargestFirstLB") check(now == decided, "an element is not where it was put");
     for (int i = 0; i < element_count && balancer_ == "NextPeLB" && step_ > 0; ++i)
       check(now[i] == (last_[i] + 1) % CkNumPes(), "an element is not on the next PE");
