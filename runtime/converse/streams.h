@@ -68,6 +68,8 @@ class StreamOf : public Base {
 class CkOStream : public periapt::StreamOf<CkOStream, periapt::LineStream> {
  public:
   using StreamOf::StreamOf;
+  // As its own: as a base's, << int would be ambiguous with a program's << for a type that is made from an int.
+  using StreamOf::operator<<;
 };
 class CkOutStream : public periapt::StreamOf<CkOutStream, CkOStream> {
  public:

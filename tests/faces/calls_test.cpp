@@ -175,6 +175,25 @@ TEST(Streams, take_types_that_are_written_to_either_of_them) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "3,4\n");
 }
 
+struct Header {  // ChaNGa's Tipsy::header: it can be made from an int
+  Header(int count = 0, double time = 0) : count(count), time(time) {}
+  int count;
+  double time;
+};
+CkOStream& operator<<(CkOStream& out, const Header& h) { return out << h.count << ' ' << h.time; }
+// Not where two << are equally good.
+template <class Stream, class T>
+concept Takes = requires(Stream& out, const T& x) {
+  out << x;
+};
+TEST(Streams, take_numbers_as_such_where_a_programs_type_is_made_from_them) {
+  static_assert(Takes<CkOStream, int> && Takes<CkOStream, double> && Takes<CkOutStream, int> &&
+                Takes<CkErrStream, int>);
+  testing::internal::CaptureStdout();
+  ckout << Header(7, 0.5) << endl << 7 << endl;
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "7 0.500000\n7\n");
+}
+
 TEST(CmiPrintf, writes_long_texts_whole) {
   const std::string text(10000, 'x');
   testing::internal::CaptureStdout();
