@@ -21,7 +21,8 @@ namespace {
 // Messages taken from the inbox in one look; more stay where they are, and a full ring slows its sender.
 constexpr int accept_budget = 64;
 constexpr std::size_t accept_below = 4096;
-// Pieces of work between two looks into the inbox.
+// Pieces of work between two looks into the inbox; one, while there is work with priorities: what has come may be more
+// urgent than what is next, which may take long.
 constexpr int burst = 8;
 // Looks at the clock for timers and conditions: once in so many rounds.
 constexpr std::uint32_t periodic_mask = 63;
@@ -388,6 +389,8 @@ bool Pe::step() {
       end_idle();
     execute(work);
     ++ran;
+    if (!by_priority_.empty()) [[unlikely]]
+      break;
   }
   // (One that found nothing yields in idle(), as idle: or the thread would never sleep.)
   if (ran > 0 && (rounds_ & turn_mask) == 0 && !carrier->alone()) [[unlikely]]

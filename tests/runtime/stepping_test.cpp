@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -28,7 +29,8 @@ CProxy_Mover movers;
 
 // What should be, and what came.
 struct Model {
-  std::vector<int> order;    // of items
+  std::vector<int> order;  // of items
+  std::function<void(int)> during_item;
   std::map<int, int> alive;  // mover -> PE it is on; -1: on its way
   int shouts = 0;
   bool farewells = false;               // movers send a note when they are about to migrate
@@ -89,7 +91,10 @@ class Main : public CBase_Main {
 class Line : public CBase_Line {
  public:
   Line() {}
-  void item(int number) { model.order.push_back(number); }
+  void item(int number) {
+    model.order.push_back(number);
+    if (model.during_item) model.during_item(number);
+  }
   void urgent(int number) { model.order.push_back(number); }
 };
 
@@ -336,6 +341,21 @@ TEST_P(Stepping, MessagesRunInOrderOfUrgencyThenOfArrival) {
   me.item(6, &late);
   ASSERT_TRUE(settle());
   EXPECT_EQ(model.order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6}));
+}
+
+TEST_P(Stepping, WhatComesWhilePrioritizedMessagesWaitOvertakesThemIfItIsMoreUrgent) {
+  CkEntryOptions late, soon;
+  late.setPriority(7);
+  soon.setPriority(-7);
+  model.during_item = [&](int number) {
+    if (number != 0) return;
+    on(0), queue[2].item(100, &soon);
+    on(2);
+  };
+  on(2);
+  for (int i = 0; i < 5; ++i) queue[2].item(i, &late);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(model.order, (std::vector<int>{0, 100, 1, 2, 3, 4}));
 }
 
 TEST_P(Stepping, NothingIsLostOrDoubledWhileElementsAreBornMoveAndDie) {
