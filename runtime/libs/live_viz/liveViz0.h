@@ -1,12 +1,12 @@
 // What a client of liveViz asks for, and what it is told first. C++17: reached from liveViz.h.
 //
 // On the wire, by PUP_toNetwork:
-//   lvConfig   asked with nothing; answered with version (1), whether there are colors, whether the client is to ask
-//   again
-//              and again, whether there are three dimensions and, if so, the corners of their box: ints and doubles
+//   lvConfig   asked with nothing; answered with version (1), whether there are colors, whether the client is to
+//              ask again and again, whether there are three dimensions and, if so, the corners of their box: ints
+//              and doubles
 //   lvImage    asked with version (2), code, width, height, compression, quality, and any further bytes for the
-//   program;
-//              answered with the image: rows from the top, a byte (grey) or three (red, green, blue) a pixel
+//              program; answered with the image: rows from the top, a byte (grey) or three (red, green, blue) a
+//              pixel
 #pragma once
 #include "runtime/ccs/ccs.h"
 #include "runtime/containers/vector3d.h"
