@@ -270,7 +270,9 @@ void Balancer::at_sync(ArrayElement& element) {
   tell_when_ready();
 }
 
-Count Balancer::count() { return {members_, waiting_, elements_sent, elements_received, arrays_known}; }
+Count Balancer::count() {
+  return {members_, waiting_, elements_sent, elements_received, arrays_known, meter_.wall() - meter_.idle()};
+}
 
 // (While a step's elements move every PE is ready, and the coordinator wants to hear of it for the next step only.)
 void Balancer::tell_when_ready() {

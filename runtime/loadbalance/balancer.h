@@ -33,6 +33,7 @@ struct Count {
   std::uint32_t members = 0, waiting = 0;  // elements that take part; in AtSync
   std::uint64_t sent = 0, received = 0;    // elements of any array
   std::uint64_t arrays = 0;
+  double busy = 0;  // seconds of this interval, for +MetaLB
   bool ready() const { return members == waiting; }
 };
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/fatal.h"
@@ -20,6 +21,7 @@ namespace periapt::loadbalance {
 Coordinator::Coordinator(Balancer& balancer, int pes)
     : balancer_(balancer), answers_(pes), loads_(pes), ready_(pes, true) {
   if (options().model) history_.emplace(*options().model);
+  if (options().meta && !options().sequence.empty()) meta_.emplace(options().sequence);
 }
 
 bool Coordinator::Sum::operator==(const Sum& other) const {
@@ -46,7 +48,8 @@ void Coordinator::ask(State state) {
 }
 
 bool Coordinator::wants_loads() const {
-  return options().strategy(step_) || options().debug > 0 || options().explain || !options().record.empty();
+  if (!options().record.empty()) return true;
+  return meta_ ? due_ : options().strategy(step_) || options().debug > 0 || options().explain;
 }
 
 Coordinator::Sum Coordinator::sum() const {
@@ -128,25 +131,59 @@ void Coordinator::gather() {
   }
 }
 
+Interval Coordinator::interval() const {
+  Interval interval;
+  for (const Count& count : answers_) {
+    interval.max = std::max(interval.max, count.busy);
+    interval.average += count.busy / pes();
+  }
+  return interval;
+}
+
+// Whether this AtSync is a balancing, in the eyes of the MetaBalancer. The first time that it is, loads are still to be
+// asked for.
+bool Coordinator::is_due() {
+  due_since_ = clock::seconds();
+  due_ = meta_->is_due(interval());
+  if (options().debug > 0 || options().explain)
+    CmiPrintf("LB step %u, MetaLB: %s: %s\n", step_, due_ ? "balances" : "goes on", meta_->reason().c_str());
+  return due_;
+}
+
 void Coordinator::decide() {
+  if (meta_ && !due_) {
+    const bool have_loads = wants_loads();
+    if (!is_due()) {
+      if (have_loads) gather();  // they are to be recorded
+      return resume();
+    }
+    if (!have_loads) return ask(State::collecting);
+  }
   if (!wants_loads()) return resume();
-  const Strategy* const strategy = options().strategy(step_);
-  if (strategy && strategy->info->wants && !strategy->info->wants(step_)) return resume(false);
+  strategy_ = options().strategy(step_);
+  if (strategy_ && strategy_->info->wants && !strategy_->info->wants(step_)) {
+    due_ = false;
+    return resume(false);
+  }
   gather();
   const LoadDatabase& database = database_;
   const double start = clock::seconds();
-  if (strategy && strategy->info->distributed) {
+  if (strategy_ && strategy_->info->distributed) {
     said_.clear();
     deciding_since_ = start;
     state_ = State::deciding;
     outstanding_ = pes();
-    for (int pe = 0; pe < pes(); ++pe) balancer_.ask_decision(pe, strategy->info->group);
+    for (int pe = 0; pe < pes(); ++pe) balancer_.ask_decision(pe, strategy_->info->group);
     return;
   }
   Assignment assignment = present(database);
   // A mistake of a strategy, or a load that the program set and that is none, costs a step and not the run.
   std::string wrong;
-  if (strategy) wrong = strategy->answer(database, &assignment);
+  if (meta_ && options().sequence.size() > 1) {
+    strategy_ = meta_->choose(database, &assignment, &wrong);
+  } else if (strategy_) {
+    wrong = strategy_->answer(database, &assignment);
+  }
   carry_out(assignment, wrong, clock::seconds() - start);
 }
 
@@ -166,7 +203,7 @@ void Coordinator::decided(const std::vector<Balancer::Move>& moves) {
 
 void Coordinator::carry_out(const Assignment& assignment, const std::string& wrong, double seconds) {
   const LoadDatabase& database = database_;
-  const Strategy* const strategy = options().strategy(step_);
+  const Strategy* const strategy = strategy_;
   if (!wrong.empty()) log::warn("load balancing, step " + std::to_string(step_) + ": nothing is moved, as " + wrong);
   if (options().debug > 0) print(database, assignment, strategy, seconds);
   if (options().explain) {
@@ -186,6 +223,7 @@ void Coordinator::carry_out(const Assignment& assignment, const std::string& wro
     ++expected[assignment[i]];
     ++count;
   }
+  moves_now_ = count;
   if (count == 0) return resume();
   moved_ = count;
   moving_since_ = clock::seconds();
@@ -204,6 +242,7 @@ void Coordinator::resume(bool forget) {
   const std::uint32_t done = step_++;
   state_ = State::waiting;
   have_before_ = false;
+  if (std::exchange(due_, false)) meta_->balanced(clock::seconds() - due_since_, std::exchange(moves_now_, 0));
   std::fill(ready_.begin(), ready_.end(), false);
   for (int pe = 0; pe < pes(); ++pe) balancer_.order_resume(pe, done, forget);
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/loadbalance/balancer.h"
 #include "runtime/loadbalance/load_model.h"
+#include "runtime/loadbalance/meta_balancer.h"
 
 namespace periapt::loadbalance {
 
@@ -32,6 +33,8 @@ class Coordinator {
   void ask(State state);
   Sum sum() const;
   void decide();
+  bool is_due();
+  Interval interval() const;
   void gather();
   void carry_out(const Assignment& assignment, const std::string& wrong, double seconds);
   void resume(bool forget = true);
@@ -49,12 +52,17 @@ class Coordinator {
   int outstanding_ = 0;
 
   std::optional<LoadHistory> history_;  // with +LBModel
+  std::optional<MetaBalancer> meta_;    // with +MetaLB
+  bool due_ = false;                    // it wants this AtSync to be a balancing
+  double due_since_ = 0;
+  const Strategy* strategy_ = nullptr;  // of this step
   // While members of a balancer decide: what they have said so far.
   std::vector<Balancer::Move> said_;
   double deciding_since_ = 0;
   // Of the step before: what it said of this one, and what its moves took.
   double predicted_ = 0, moved_seconds_ = 0, moving_since_ = 0;
   int moved_ = 0;
+  int moves_now_ = 0;  // of this one
 };
 
 }  // namespace periapt::loadbalance

@@ -58,12 +58,15 @@ Strategy wanted(const std::string& text, const char* where) {
 const Options& options() { return the_options; }
 
 const Strategy* Options::strategy(std::uint32_t step) const {
-  if (off || sequence.empty()) return nullptr;
+  if (off || sequence.empty() || (meta && sequence.size() > 1)) return nullptr;
   return &sequence[std::min<std::size_t>(step - 1, sequence.size() - 1)];
 }
 bool Options::communication(std::uint32_t step) const {
+  if (off) return false;
+  if (meta && std::any_of(sequence.begin(), sequence.end(), [](const Strategy& s) { return s.info->communication; }))
+    return true;
   const Strategy* const chosen = strategy(step);
-  return !off && (!record.empty() || count_messages || (chosen && chosen->info->communication));
+  return !record.empty() || count_messages || (chosen && chosen->info->communication);
 }
 
 void set_default_strategy(const char* text) { linked = text; }
@@ -72,6 +75,12 @@ namespace {
 void read_names(const char* where) {
   for (const std::string& name : the_options.names) the_options.sequence.push_back(wanted(name, where));
   the_options.names.clear();
+  if (!the_options.meta || the_options.sequence.size() < 2) return;
+  for (const Strategy& strategy : the_options.sequence)
+    if (strategy.info->distributed)
+      fatal("+MetaLB cannot choose between " + std::string(strategy.info->classic) + " and other balancers", where,
+            "its members decide by themselves, and what that would win is not known before",
+            "name it alone, or leave +MetaLB away");
 }
 const char* where_from() { return linked.empty() ? "the command line" : "linking with -balancer"; }
 
@@ -110,6 +119,8 @@ void take_options(char** argv) {
   char* tree_file = nullptr;
   CmiGetArgString(argv, "+TreeLBFile", &tree_file);
   if (std::find(o.names.begin(), o.names.end(), "TreeLB") != o.names.end()) take_tree_file(tree_file);
+  o.meta = CmiGetArgFlag(argv, "+MetaLB");
+  if (o.meta && o.names.empty()) log::note("+MetaLB has no effect without +balancer NAME");
   if (class_balancers().empty()) read_names(where_from());
   if (CmiGetArgString(argv, "+LBRecord", &text)) o.record = text;
   if (CmiGetArgString(argv, "+LBModel", &text)) o.model = wanted_model(text);
@@ -125,11 +136,11 @@ void take_options(char** argv) {
   tell_balancers(o);
   // Asked for what always holds here: every element resumes after all have arrived; PEs count as equal unless tested.
   for (const char* name : {"+LBSyncResume", "+LBSameCpus", "+LBCommOff"}) CmiGetArgFlag(argv, name);
-  for (const char* name : {"+LBUseCpuTime", "+LBPrintSummary", "+LBShowDecisions", "+LBLoop", "+MetaLB"})
+  for (const char* name : {"+LBUseCpuTime", "+LBPrintSummary", "+LBShowDecisions", "+LBLoop"})
     if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
   double seconds;
   if (CmiGetArgDouble(argv, "+LBPeriod", &seconds)) log::note("+LBPeriod has no effect: balancing happens at AtSync");
-  for (const char* name : {"+LBTopo", "+LBVersion", "+LBAlpha", "+LBBeta"})
+  for (const char* name : {"+LBTopo", "+LBVersion", "+LBAlpha", "+LBBeta", "+MetaLBModelDir", "+MetaLBNoObjTimer"})
     if (CmiGetArgString(argv, name, &text)) log::note(std::string(name) + " has no effect");
 }
 

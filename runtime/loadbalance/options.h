@@ -22,9 +22,10 @@ struct Options {
   bool off = false;                // +LBOff: nothing is measured or moved
   bool object_only = false;        // +LBObjOnly, +LBNoBackground: as if nothing else ran
   bool test_speed = false;         // +LBTestPESpeed: PEs are timed, not taken to be equal
+  bool meta = false;               // +MetaLB: most AtSyncs go on at once; `sequence` is what a balancing chooses from
   bool count_messages = false;     // +LBCommOn: for balancers of the program's own
 
-  // Null: AtSync is a barrier.
+  // Null: AtSync is a barrier, or +MetaLB chooses from several.
   const Strategy* strategy(std::uint32_t step) const;
   // Whether messages between elements are recorded for that step.
   bool communication(std::uint32_t step) const;
