@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fatal.h"
 #include "base/leaving.h"
+#include "machine/bootstrap/kept_memory.h"
 
 namespace periapt::bootstrap {
 namespace {
@@ -75,10 +76,17 @@ const char* cause_of(int signal) {
   return "";
 }
 
+std::string too_often() {
+  return "; the run has gone back to its checkpoint in memory " + std::to_string(KeptMemory::kStartsMost) +
+         " times, and got no farther";
+}
+
 class Watcher {
  public:
   Watcher(const HostLayout& layout, const RunWatch& watch, std::vector<pid_t> pids, const sigset_t& signals)
       : layout_(layout), watch_(watch), pids_(std::move(pids)), alive_(pids_.size()), signals_(signals) {}
+
+  bool goes_on() const { return state_ == State::going_back; }
 
   // Until no child is left; then the status of the run.
   int run() {
@@ -126,14 +134,22 @@ class Watcher {
     int code = signal != 0 ? 128 + signal : WEXITSTATUS(status);
     if (code != 0 && code_ == 0) code_ = code;
     if (state_ != State::running) return;  // expected
-    if (signal == 0 && watch_.ended && watch_.ended()) return;
-    if (signal != 0 && announced()) {
+    const bool ended = watch_.ended && watch_.ended();
+    if (signal == 0 && ended) return;
+    // What is a mistake of the program would be made again; a process that was killed has made none.
+    KeptMemory* const kept = signal == SIGKILL && !ended ? KeptMemory::of_run() : nullptr;
+    if (kept != nullptr && kept->may_start_again()) {
+      tell(rank, pid, "was " + describe_kill(signal) + "; the run goes back to its checkpoint in memory");
+      state_ = State::going_back;
+      signal_all(SIGKILL);
+    } else if (signal != 0 && announced()) {
       give_time(2 * kSecond);  // it has told its crash itself
     } else if (signal != 0) {
-      tell(rank, pid, "was " + describe_kill(signal));
+      const bool again = kept != nullptr && kept->number() != 0;
+      tell(rank, pid, "was " + describe_kill(signal) + (again ? too_often() : "") + ending());
       end_others();
     } else if (code != 0 && !announced()) {
-      tell(rank, pid, "left with status " + std::to_string(code) + " before the run had ended");
+      tell(rank, pid, "left with status " + std::to_string(code) + " before the run had ended" + ending());
       end_others();
     } else if (code != 0) {
       // It said why itself, and told the others; those that don't listen are ended.
@@ -149,10 +165,11 @@ class Watcher {
     if (deadline_ == kNever) deadline_ = clock::now_ns() + ns;
   }
 
+  std::string ending() const { return alive_ > 0 ? "; ending the other processes" : ""; }
+
   void tell(int rank, pid_t pid, const std::string& what) {
     std::string line = "periapt: process " + std::to_string(rank) + " (pid " + std::to_string(pid) + ", " +
-                       layout_.processes[static_cast<std::size_t>(rank)].describe_pes() + ") " + what +
-                       (alive_ > 0 ? "; ending the other processes\n" : "\n");
+                       layout_.processes[static_cast<std::size_t>(rank)].describe_pes() + ") " + what + "\n";
     write_all(line.c_str());
   }
 
@@ -169,7 +186,7 @@ class Watcher {
   void pass_on(int signal) {
     if (code_ == 0) code_ = 128 + signal;
     signal_all(signal);
-    if (state_ == State::running) state_ = State::terminated;
+    state_ = State::terminated;
     deadline_ = clock::now_ns() + 3 * kSecond;
   }
 
@@ -181,7 +198,8 @@ class Watcher {
           deadline_ = kNever;  // now they will
           return;
         }
-        tell(early_rank_, early_pid_, "left with status 0 (exit() instead of CkExit()?) while others were working");
+        tell(early_rank_, early_pid_,
+             "left with status 0 (exit() instead of CkExit()?) while others were working" + ending());
         code_ = 1;
       }
       end_others();
@@ -191,7 +209,7 @@ class Watcher {
     }
   }
 
-  enum class State { running, terminated };
+  enum class State { running, going_back, terminated };
 
   const HostLayout& layout_;
   const RunWatch& watch_;
@@ -224,6 +242,7 @@ int launch_processes(const HostLayout& layout, const RunWatch& watch) {
   for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&signals, signal);
   // Blocked from before the first child on, so that none of its ends is missed.
   ::sigprocmask(SIG_BLOCK, &signals, &former);
+  KeptMemory::open();
   parent_pid = ::getpid();
   parent_death_told = shared_word();
   std::fflush(nullptr);  // or each child would print it again
@@ -245,7 +264,14 @@ int launch_processes(const HostLayout& layout, const RunWatch& watch) {
     }
     pids.push_back(pid);
   }
-  ::_exit(Watcher(layout, watch, std::move(pids), signals).run());
+  Watcher watcher(layout, watch, std::move(pids), signals);
+  int code = watcher.run();
+  if (watcher.goes_on()) {
+    ::sigprocmask(SIG_SETMASK, &former, nullptr);
+    Status again = KeptMemory::of_run()->start_again();
+    write_all(("periapt: " + again.message() + "\n").c_str());
+  }
+  ::_exit(code);
 }
 
 }  // namespace periapt::bootstrap

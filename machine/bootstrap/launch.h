@@ -1,6 +1,10 @@
 // Several processes on this host without a launcher: the program forks one child a process and stays behind as their
 // parent. It watches: when one dies, it says which and ends the others; signals it gets are passed on; when it dies
 // itself, the children end with a sentence. Nothing is left behind, whichever process is killed.
+//
+// Where there is something whole in the memory that it keeps (kept_memory.h), a process that was killed does not end
+// the run: the parent ends the other processes and starts the program again, which forks all of them anew. They are
+// ended because nothing else stops an entry method that is at work, and takes back what is on its way.
 #pragma once
 
 #include <functional>

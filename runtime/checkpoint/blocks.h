@@ -1,10 +1,12 @@
-// A part of a checkpoint as a file: blocks, each behind its checksum, so that damage is found before anything is made
-// of it.
+// A part of a checkpoint, as a file or within one: blocks, each behind its checksum, so that damage is found before
+// anything is made of it.
 //
 // A block is a BlockHead and up to block_bytes bytes; only the last one is shorter. The checksum (XXH3, 64 bits) is
 // over the rest of the head and the bytes. Its seed is made of the checkpoint's number and the part's name: a block of
 // another part or another checkpoint does not fit.
 #pragma once
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -28,10 +30,20 @@ std::uint64_t checksum(const void* data, std::size_t bytes, std::uint64_t seed);
 // `id`: of the checkpoint.
 std::uint64_t seed_of(std::uint64_t id, std::string_view part);
 
+// Where a part lies.
+struct Place {
+  std::string checkpoint;  // its folder; "memory"
+  std::string path;        // the part's file; in words, where it is within an open one
+  int file = -1;           // open, and not the part's alone; else below 0
+  off_t offset = 0;        // of the part in it
+};
+// All of the bytes, so far behind the part's begin. `place.file` is open.
+Status write_at(const Place& place, std::uint64_t behind, const char* from, std::size_t bytes);
+
 class BlockWriter {
  public:
   // Makes the file. What fails is told by every later call.
-  BlockWriter(std::string path, std::uint64_t seed);
+  BlockWriter(Place place, std::uint64_t seed);
   ~BlockWriter();
   BlockWriter(const BlockWriter&) = delete;
 
@@ -39,16 +51,16 @@ class BlockWriter {
   char* room() { return block_.data() + sizeof(BlockHead); }
   // Writes so many of them as a block.
   void write(std::size_t bytes);
-  // The file lies on the disk when this succeeds.
+  // A file of the part's own lies on the disk when this succeeds.
   Status close();
   std::uint64_t file_bytes() const { return file_bytes_; }
 
  private:
   void fail();
 
-  const std::string path_;
+  Place place_;
   const std::uint64_t seed_;
-  int file_ = -1;
+  const bool own_file_;
   std::uint32_t number_ = 0;
   std::uint64_t file_bytes_ = 0;
   std::vector<char> block_;
@@ -61,19 +73,19 @@ class BlockReader {
   ~BlockReader();
   BlockReader(const BlockReader&) = delete;
 
-  // `bytes`: how long the file has to be.
-  Status open(const std::string& path, std::uint64_t bytes, std::uint64_t seed);
+  // `bytes`: how long the part has to be.
+  Status open(const Place& place, std::uint64_t bytes, std::uint64_t seed);
   // The bytes of the next block, until the next call; none at the end of the part.
   Result<std::span<const char>> next();
-  // Of the file, that have not been read.
+  // Of the part, that have not been read.
   std::uint64_t left() const { return left_; }
 
  private:
   Status damaged(const std::string& how) const;
 
-  std::string path_;
-  std::uint64_t seed_ = 0, left_ = 0;
-  int file_ = -1;
+  Place place_;
+  bool own_file_ = false;
+  std::uint64_t seed_ = 0, left_ = 0, read_ = 0;
   std::uint32_t number_ = 0;
   std::vector<char> block_;
 };

@@ -2,8 +2,12 @@
 #include "runtime/checkpoint/checkpoints.h"
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <random>
@@ -13,8 +17,10 @@
 #include "base/fatal.h"
 #include "base/log.h"
 #include "base/program.h"
+#include "machine/bootstrap/kept_memory.h"
 #include "runtime/checkpoint/ck_checkpoint.h"
 #include "runtime/checkpoint/identity.h"
+#include "runtime/checkpoint/kill_file.h"
 #include "runtime/checkpoint/part.h"
 #include "runtime/checkpoint/restart.h"
 #include "runtime/converse/converse.h"
@@ -34,8 +40,18 @@ namespace fs = std::filesystem;
 
 namespace {
 int entry_ask, entry_prepare, entry_counts, entry_write, entry_turn, entry_written, entry_process_restored,
-    entry_restored;
+    entry_restored, entry_over, entry_heard;
 std::string restart_folder;  // +restart
+std::string kill_file;       // +killFile
+
+std::unique_ptr<Storage> storage_of(const Checkpoints::Target& target) {
+  return target.memory ? memory_storage() : folder_storage(target.folder);
+}
+// What this run begins from; null: it begins anew. What lies in memory is of this run, and newer than any folder.
+std::unique_ptr<Storage> storage_to_restart_from() {
+  if (has_checkpoint_in_memory()) return memory_storage();
+  return restart_folder.empty() ? nullptr : folder_storage(restart_folder);
+}
 
 // A message with a head and a text behind it.
 template <class Head>
@@ -69,27 +85,31 @@ void Checkpoints::register_entries() {
   entry_written = register_runtime_entry("checkpoint: written", on_written, aside);
   entry_process_restored = register_runtime_entry("restart: the process has the readonlys", on_process_restored, aside);
   entry_restored = register_runtime_entry("restart: all is here again", on_restored, aside);
+  entry_over = register_runtime_entry("restart: it is over", on_over, aside);
+  entry_heard = register_runtime_entry("restart: heard that it is over", on_heard, aside);
 }
 
 // --- writing ---------------------------------------------------------------------------------------------------------
 
-void Checkpoints::start(const std::string& folder, const Afterwards& afterwards, int writers) {
+void Checkpoints::start(const Target& target, const Afterwards& afterwards, int writers) {
   Pe& pe = *Pe::current();
-  pe.send(0, message_with_text(entry_ask, Ask{writers, afterwards}, folder));
+  pe.send(0, message_with_text(entry_ask, Ask{writers, afterwards, target.memory}, target.folder));
 }
 
 void Checkpoints::on_ask(Pe& pe, Delivery& call) {
   Checkpoints& self = of(pe);
   const auto ask = call.read<Ask>();
-  const std::string folder = text_behind<Ask>(call);
+  const Target target{ask.memory, text_behind<Ask>(call)};
+  std::unique_ptr<Storage> storage = storage_of(target);
   if (self.run_) {
-    log::warn("a checkpoint in " + folder + " is asked for while one in " + self.run_->folder +
+    log::warn("a checkpoint in " + storage->name() + " is asked for while one in " + self.run_->storage->name() +
               " is being written: it is left out");
     return;
   }
   if (ask.writers > 0) self.writers_ = ask.writers;
   self.run_.emplace();
-  self.run_->folder = folder;
+  self.run_->target = target;
+  self.run_->storage = std::move(storage);
   self.run_->afterwards = ask.afterwards;
   self.wait_for_quiescence();
 }
@@ -109,18 +129,18 @@ void Checkpoints::prepare() {
   run.manifest.identity = identity_of(registered_text());
   run.manifest.pes = pe_.process.pes();
   run.manifest.processes = pe_.process.count();
-  run.manifest.number = next_number(run.folder);
+  run.manifest.number = run.storage->next_number();
   std::random_device random;
   run.manifest.id = static_cast<std::uint64_t>(random()) << 32 | random();
   run.answers = 0;
   run.before = run.after = {};
   run.bytes = 0;
   run.failure.clear();
-  const std::string parts = parts_folder(run.folder, run.manifest.number);
-  std::error_code error;
-  fs::create_directories(parts, error);
-  if (error) return end("cannot make the folder " + parts + ": " + error.message());
-  Message order = message_with_text(entry_prepare, Order{run.manifest.id, run.manifest.number, writers_}, run.folder);
+  if (Status prepared = run.storage->prepare(run.manifest.number); !prepared) return end(prepared.message());
+  const Target& target = run.target;
+  const int writers = target.memory ? 0 : writers_;
+  Message order = message_with_text(entry_prepare, Order{run.manifest.id, run.manifest.number, writers, target.memory},
+                                    target.folder);
   if (pe_.process.pes() > 1) pe_.broadcast(order);
   Delivery own(std::move(order));
   on_prepare(pe_, own);
@@ -129,7 +149,7 @@ void Checkpoints::prepare() {
 void Checkpoints::on_prepare(Pe& pe, Delivery& call) {
   Checkpoints& self = of(pe);
   self.order_ = call.read<Order>();
-  self.folder_ = text_behind<Order>(call);
+  self.storage_ = storage_of({self.order_.memory, text_behind<Order>(call)});
   send_runtime(pe, 0, entry_counts, 0, 0, self.counts());
 }
 
@@ -141,7 +161,7 @@ void Checkpoints::prepared(const Quiescence::Counts& counts) {
   if (++run.answers < pe_.process.pes()) return;
   run.answers = 0;
   if (run.before.created != run.before.processed) {
-    discard(run.folder, run.manifest.number);
+    run.storage->discard(run.manifest.number);
     return wait_for_quiescence();
   }
   Message order = message_with_text(entry_write, 0, "");
@@ -160,9 +180,8 @@ void Checkpoints::on_turn(Pe& pe, Delivery&) { of(pe).write(); }
 void Checkpoints::write() {
   Answer answer;
   answer.pe = pe_.index;
-  const Destination to{parts_folder(folder_, order_.number), order_.id};
-  std::error_code none;
-  fs::create_directories(to.folder, none);  // where hosts have folders of their own
+  const Destination to{*storage_, order_.number, order_.id};
+  static_cast<void>(storage_->prepare(order_.number).ok());  // where hosts have folders of their own
   std::string failure;
   const auto note = [&](const WrittenPart& part, std::uint64_t& bytes) {
     bytes = part.bytes;
@@ -201,14 +220,14 @@ void Checkpoints::end_round() {
   Run& run = *run_;
   if (!run.failure.empty()) return end(run.failure);
   if (!(run.before == run.after)) {
-    discard(run.folder, run.manifest.number);
+    run.storage->discard(run.manifest.number);
     return wait_for_quiescence();
   }
   const auto by_name = [](const Manifest::Part& a, const Manifest::Part& b) {
     return std::pair(a.name.size(), a.name) < std::pair(b.name.size(), b.name);
   };
   std::sort(run.manifest.parts.begin(), run.manifest.parts.end(), by_name);
-  const Status committed = commit(run.folder, run.manifest);
+  const Status committed = run.storage->commit(run.manifest);
   end(committed.ok() ? "" : committed.message());
 }
 
@@ -216,12 +235,13 @@ void Checkpoints::end(std::string failure) {
   Run run = std::move(*run_);
   run_.reset();
   if (failure.empty()) {
-    log::note(fmt::format("checkpoint in {}: {} parts, {} bytes, {:.3f} s", run.folder, run.manifest.parts.size(),
-                          run.bytes, static_cast<double>(clock::now_ns() - run.began_ns) * 1e-9));
+    log::note(fmt::format("checkpoint in {}: {} parts, {} bytes, {:.3f} s", run.storage->name(),
+                          run.manifest.parts.size(), run.bytes,
+                          static_cast<double>(clock::now_ns() - run.began_ns) * 1e-9));
   } else {
-    discard(run.folder, run.manifest.number);
+    run.storage->discard(run.manifest.number);
     log::warn("no checkpoint was written: " + failure +
-              (read_manifest(run.folder).ok() ? "; the one before, in " + run.folder + ", stays good" : ""));
+              (run.storage->manifest().ok() ? "; the one before, in " + run.storage->name() + ", stays good" : ""));
   }
   CkCheckpointStatusMsg* status = nullptr;
   if (run.afterwards.wants_status)
@@ -231,10 +251,11 @@ void Checkpoints::end(std::string failure) {
 
 // --- restart ---------------------------------------------------------------------------------------------------------
 
-void Checkpoints::restart(const std::string& folder) {
+void Checkpoints::restart() {
   if (pe_.rank != 0) return;  // it is told
   {
-    Restart program(*pe_.objects, folder);
+    const std::unique_ptr<Storage> storage = storage_to_restart_from();
+    Restart program(*pe_.objects, *storage);
     _inrestart = _restarted = true;
     _oldNumPes = program.manifest().pes;
     _chareRestored = program.same_pes();
@@ -242,13 +263,13 @@ void Checkpoints::restart(const std::string& folder) {
   }
   for (int rank = 1; rank < pe_.process.own_pes(); ++rank)
     send_runtime(pe_, pe_.index + rank, entry_process_restored, 0, 0, 0);
-  restore(folder);
+  restore();
 }
 
-void Checkpoints::on_process_restored(Pe& pe, Delivery&) { of(pe).restore(restart_folder); }
+void Checkpoints::on_process_restored(Pe& pe, Delivery&) { of(pe).restore(); }
 
-void Checkpoints::restore(const std::string& folder) {
-  Restart(*pe_.objects, folder).restore();
+void Checkpoints::restore() {
+  Restart(*pe_.objects, *storage_to_restart_from()).restore();
   pe_.objects->start_gate->open();
   send_runtime(pe_, 0, entry_restored, 0, 0, 0);
 }
@@ -263,10 +284,27 @@ void Checkpoints::on_restored(Pe& pe, Delivery&) {
   }));
 }
 
+// Before the program goes on, each process has to know.
 void Checkpoints::all_restored() {
-  _inrestart = false;
-  log::note(
-      fmt::format("restarted from {}: written by {} PEs, on {} now", restart_folder, _oldNumPes, pe_.process.pes()));
+  restored_ = 0;
+  Message over = message_with_text(entry_over, 0, "");
+  if (pe_.process.pes() > 1) pe_.broadcast(over);
+  Delivery own(std::move(over));
+  on_over(pe_, own);
+}
+
+void Checkpoints::on_over(Pe& pe, Delivery&) {
+  if (pe.rank == 0) _inrestart = false;
+  send_runtime(pe, 0, entry_heard, 0, 0, 0);
+}
+
+void Checkpoints::on_heard(Pe& pe, Delivery&) {
+  if (++of(pe).restored_ == pe.process.pes()) of(pe).go_on();
+}
+
+void Checkpoints::go_on() {
+  log::note(fmt::format("restarted from {}: written by {} PEs, on {} now", storage_to_restart_from()->name(),
+                        _oldNumPes, pe_.process.pes()));
   afterwards_.callback.send(afterwards_.wants_status ? new CkCheckpointStatusMsg(CK_CHECKPOINT_SUCCESS) : nullptr);
 }
 
@@ -278,11 +316,16 @@ Part part() {
   part.take_options = [](char** argv) {
     char* folder = nullptr;
     if (CmiGetArgString(argv, "+restart", &folder)) restart_folder = folder;
+    char* file = nullptr;
+    if (CmiGetArgString(argv, "+killFile", &file)) kill_file = file;
   };
-  part.begin = [](Pe& pe) { pe.objects->checkpoints = std::make_shared<Checkpoints>(pe); };
+  part.begin = [](Pe& pe) {
+    pe.objects->checkpoints = std::make_shared<Checkpoints>(pe);
+    if (!kill_file.empty() && pe.rank == 0) arm_kill_file(pe, kill_file);
+  };
   part.start = [](Pe& pe) {
-    if (restart_folder.empty()) return false;
-    Checkpoints::of(pe).restart(restart_folder);
+    if (!storage_to_restart_from()) return false;
+    Checkpoints::of(pe).restart();
     return true;
   };
   return part;
@@ -290,16 +333,47 @@ Part part() {
 
 }  // namespace periapt::checkpoint
 
-void CkStartCheckpoint(const char* dirname, const CkCallback& cb, bool requestStatus, int writersPerNode) {
+namespace {
+// `call`: "CkStartCheckpoint()".
+void check_callback(const std::string& call, const CkCallback& cb) {
   using periapt::fatal;
   const std::string running = describe_running(*periapt::Pe::current());
   if (cb.isInvalid())
-    fatal("CkStartCheckpoint() gets a callback that was never set", running, "",
+    fatal(call + " gets a callback that was never set", running, "",
           "give it what is to be called after the checkpoint, and after a restart from it");
   if (cb.containsPointer() || cb.type == CkCallback::resumeThread || cb.type == CkCallback::sendFuture)
-    fatal(std::string("CkStartCheckpoint() gets a callback that a later run could not call: ") +
-              CkCallback::typeName(cb.type),
-          running, "functions, threads and futures are not part of a checkpoint",
+    fatal(call + " gets a callback that a later run could not call: " + CkCallback::typeName(cb.type), running,
+          "functions, threads and futures are not part of a checkpoint",
           "give it an entry: CkCallback(CkIndex_Main::resume(), mainProxy)");
-  periapt::checkpoint::Checkpoints::start(dirname, {cb, requestStatus}, writersPerNode);
+}
+
+// Once a process.
+void warn_no_memory() {
+  static std::atomic<bool> warned{false};
+  if (warned.exchange(true, std::memory_order_relaxed)) return;
+  periapt::log::warn("CkStartMemCheckpoint() makes no checkpoint in this run: " +
+                     periapt::bootstrap::KeptMemory::why_none() + "; the run goes on without one");
+}
+}  // namespace
+
+void CkStartCheckpoint(const char* dirname, const CkCallback& cb, bool requestStatus, int writersPerNode) {
+  check_callback("CkStartCheckpoint()", cb);
+  periapt::checkpoint::Checkpoints::start({false, dirname}, {cb, requestStatus}, writersPerNode);
+}
+
+void CkStartMemCheckpoint(const CkCallback& cb) {
+  check_callback("CkStartMemCheckpoint()", cb);
+  if (periapt::checkpoint::has_memory_storage())
+    return periapt::checkpoint::Checkpoints::start({true, ""}, {cb, false}, 0);
+  warn_no_memory();
+  cb.send();
+}
+
+extern "C" int CkInRestarting() { return _inrestart; }
+int CkHasCheckpoints() { return periapt::checkpoint::has_checkpoint_in_memory(); }
+
+void CkDieNow() {
+  CmiPrintf("[%d] die now.\n", CmiMyPe());
+  std::fflush(nullptr);
+  kill(getpid(), SIGKILL);
 }

@@ -8,6 +8,9 @@
 //
 // For a restart each process makes its readonlys and mainchares on its first PE, then each PE all else. When all have
 // said so and their messages have been delivered, PE 0 calls what was to be called after the checkpoint.
+//
+// A checkpoint in memory is made in the same way, and when a process was killed all processes are new ones, which begin
+// with a restart from it (machine/bootstrap/launch.h). So nothing of the time between can reach them.
 #pragma once
 #include <memory>
 #include <optional>
@@ -16,6 +19,7 @@
 
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/snapshot.h"
+#include "runtime/checkpoint/storage.h"
 #include "runtime/collective/quiescence.h"
 
 namespace periapt::checkpoint {
@@ -26,16 +30,22 @@ class Checkpoints {
   static void register_entries();
   static Checkpoints& of(Pe& pe) { return *pe.objects->checkpoints; }
 
+  // Where a checkpoint is to be written: in memory, or in a folder.
+  struct Target {
+    bool memory = false;
+    std::string folder;
+  };
   // Asks PE 0.
-  static void start(const std::string& folder, const Afterwards& afterwards, int writers);
+  static void start(const Target& target, const Afterwards& afterwards, int writers);
   // On each PE, at the start of a run.
-  void restart(const std::string& folder);
+  void restart();
 
  private:
   // What a PE is told before it writes.
   struct Order {
     std::uint64_t id;
     std::int32_t number, writers;
+    bool memory;  // else the folder stands behind this
   };
   struct Answer {
     Quiescence::Counts counts;
@@ -46,12 +56,13 @@ class Checkpoints {
   struct Ask {
     std::int32_t writers;
     Afterwards afterwards;
+    bool memory;  // else the folder stands behind this
   };
   // PE 0, while a checkpoint is asked for.
   struct Run {
-    std::string folder;
+    Target target;
+    std::unique_ptr<Storage> storage;
     Afterwards afterwards;
-    int writers = 0;
     Manifest manifest;
     std::uint64_t began_ns = 0;
     int answers = 0;
@@ -68,6 +79,8 @@ class Checkpoints {
   static void on_written(Pe&, Delivery&);
   static void on_process_restored(Pe&, Delivery&);
   static void on_restored(Pe&, Delivery&);
+  static void on_over(Pe&, Delivery&);
+  static void on_heard(Pe&, Delivery&);
 
   Quiescence::Counts counts() const { return {pe_.created, pe_.processed}; }
   void wait_for_quiescence();
@@ -77,17 +90,18 @@ class Checkpoints {
   void written(const Answer& answer, const std::string& failure);
   void end_round();
   void end(std::string failure);
-  void restore(const std::string& folder);
+  void restore();
   void all_restored();
+  void go_on();
 
   Pe& pe_;
   // Of the checkpoint that is being written.
   Order order_{};
-  std::string folder_;
+  std::unique_ptr<Storage> storage_;
   Afterwards afterwards_;  // PE 0
   std::optional<Run> run_;
-  int writers_ = 0;  // as many as the last time
-  int restored_ = 0;
+  int writers_ = 0;   // as many as the last time
+  int restored_ = 0;  // PEs that have answered
 };
 
 }  // namespace periapt::checkpoint

@@ -8,6 +8,17 @@
 // process write at once; 0: as many as the last time, all at first. While one is being written another is not begun.
 void CkStartCheckpoint(const char* dirname, const CkCallback& cb, bool requestStatus = false, int writersPerNode = 0);
 
+// Keeps a checkpoint in memory when all is quiet, in place of the one before; the callback gets called then. When a
+// process is killed later, all processes begin again from there, and the callback gets called again. Where the run
+// has no such memory it warns, and calls the callback.
+void CkStartMemCheckpoint(const CkCallback& cb);
+// Whether there is one.
+int CkHasCheckpoints();
+// Whether objects are being made again from a checkpoint.
+extern "C" int CkInRestarting();
+// Kills this process as kill -9 does.
+void CkDieNow();
+
 extern bool _inrestart;      // objects are being made again
 extern bool _restarted;      // this run began from a checkpoint
 extern int _oldNumPes;       // ... which so many PEs wrote

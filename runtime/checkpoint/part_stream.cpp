@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/fatal.h"
 
@@ -38,14 +39,17 @@ const char* name_of(RecordKind kind) {
   return "unknown record";
 }
 
-void refuse(const std::string& folder, const std::string& why) {
-  fatal("the checkpoint in " + folder + " cannot be used: " + why, "+restart", "",
-        "periapt-checkpoint " + folder + " says what is in it; start without +restart, or from another checkpoint");
+void refuse(const Place& at, const std::string& why) {
+  const std::string what = "the checkpoint in " + at.checkpoint + " cannot be used: " + why;
+  if (at.file >= 0) fatal(what, "the run goes back to it", "", "start the program anew");
+  fatal(what, "+restart", "",
+        "periapt-checkpoint " + at.checkpoint +
+            " says what is in it; start without +restart, or from another checkpoint");
 }
 
 // --- packing ---------------------------------------------------------------------------------------------------------
 
-PackPart::PackPart(const std::string& path, std::uint64_t seed) : er(IS_PACKING, IS_CHECKPOINT), blocks_(path, seed) {
+PackPart::PackPart(Place place, std::uint64_t seed) : er(IS_PACKING, IS_CHECKPOINT), blocks_(std::move(place), seed) {
   start_ = cursor_ = reinterpret_cast<std::uintptr_t>(blocks_.room());
   end_ = start_ + block_bytes;
 }
@@ -90,16 +94,15 @@ Status PackPart::close() {
 
 // --- unpacking -------------------------------------------------------------------------------------------------------
 
-UnpackPart::UnpackPart(const std::string& path, std::uint64_t bytes, std::uint64_t seed)
-    : er(IS_UNPACKING, IS_CHECKPOINT), path_(path) {
-  if (Status status = blocks_.open(path, bytes, seed); !status.ok())
-    refuse(path.substr(0, path.rfind("/checkpoint.")), status.message());
+UnpackPart::UnpackPart(const Place& place, std::uint64_t bytes, std::uint64_t seed)
+    : er(IS_UNPACKING, IS_CHECKPOINT | IS_RESTARTING), place_(place) {
+  if (Status status = blocks_.open(place, bytes, seed); !status.ok()) refuse(place_, status.message());
 }
 
 bool UnpackPart::refill() {
   taken_ += cursor_ - start_;
   Result<std::span<const char>> block = blocks_.next();
-  if (!block) refuse(path_.substr(0, path_.rfind("/checkpoint.")), block.message());
+  if (!block) refuse(place_, block.message());
   start_ = cursor_ = reinterpret_cast<std::uintptr_t>(block->data());
   end_ = start_ + block->size();
   return !block->empty();

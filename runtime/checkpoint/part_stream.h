@@ -40,7 +40,7 @@ static_assert(sizeof(RecordHead) == 32);
 
 class PackPart final : public PUP::er {
  public:
-  PackPart(const std::string& path, std::uint64_t seed);
+  PackPart(Place place, std::uint64_t seed);
   std::size_t size() const override { return flushed_ + (cursor_ - start_); }
   void bytes(void* p, std::size_t n, std::size_t itemSize, PUP::dataType t) override;
 
@@ -74,7 +74,7 @@ class PackPart final : public PUP::er {
 // What is wrong with the part ends the run.
 class UnpackPart final : public PUP::er {
  public:
-  UnpackPart(const std::string& path, std::uint64_t bytes, std::uint64_t seed);
+  UnpackPart(const Place& place, std::uint64_t bytes, std::uint64_t seed);
   std::size_t size() const override { return taken_ + (cursor_ - start_); }
   std::size_t remaining() const override { return record_end_ - size(); }
   void bytes(void* p, std::size_t n, std::size_t itemSize, PUP::dataType t) override;
@@ -89,13 +89,13 @@ class UnpackPart final : public PUP::er {
   bool refill();
 
   BlockReader blocks_;
-  std::string path_;
+  const Place place_;
   std::uintptr_t start_ = 0;
   std::size_t taken_ = 0;
   std::size_t record_end_ = PUP::unbounded;
 };
 
-// "the checkpoint in DIR cannot be used", why, and what to do.
-[[noreturn]] void refuse(const std::string& folder, const std::string& why);
+// "the checkpoint in DIR cannot be used", why, and what to do. `at`: where any part of it lies.
+[[noreturn]] void refuse(const Place& at, const std::string& why);
 
 }  // namespace periapt::checkpoint

@@ -28,18 +28,22 @@ std::string describe(const RecordHead& head) {
 }
 }  // namespace
 
-Restart::Restart(PeObjects& objects, const std::string& folder) : objects_(objects), pe_(objects.pe), folder_(folder) {
-  Result<Manifest> manifest = read_manifest(folder);
-  if (!manifest) refuse(folder, manifest.message());
+Restart::Restart(PeObjects& objects, const Storage& storage) : objects_(objects), pe_(objects.pe), storage_(storage) {
+  Result<Manifest> manifest = storage.manifest();
+  if (!manifest) refuse(manifest.message());
   manifest_ = std::move(*manifest);
+}
+
+void Restart::refuse(const std::string& why) const {
+  checkpoint::refuse(storage_.place(manifest_.number, program_part), why);
 }
 
 bool Restart::same_pes() const { return manifest_.pes == pe_.process.pes(); }
 
 std::unique_ptr<UnpackPart> Restart::open(const std::string& name) const {
   const Manifest::Part* part = manifest_.find(name);
-  if (!part) refuse(folder_, manifest_path(folder_) + " names no part " + name);
-  return std::make_unique<UnpackPart>(part_path(folder_, manifest_, name), part->bytes, seed_of(manifest_.id, name));
+  if (!part) refuse("its manifest names no part " + name);
+  return std::make_unique<UnpackPart>(storage_.place(manifest_.number, name), part->bytes, seed_of(manifest_.id, name));
 }
 
 // --- once a process --------------------------------------------------------------------------------------------------
@@ -49,7 +53,7 @@ void Restart::check_program(UnpackPart& in) const {
   if (identity_of(here) == manifest_.identity) return;
   std::string written;
   in | written;
-  refuse(folder_, "it was written by another program, " + manifest_.program + ": " + first_difference(written, here));
+  refuse("it was written by another program, " + manifest_.program + ": " + first_difference(written, here));
 }
 
 Afterwards Restart::restore_program() {
@@ -106,7 +110,7 @@ void Restart::read_definitions() {
 // Numbers of what this PE makes go on behind those of the PE that had its number.
 void Restart::continue_numbers() {
   const auto in = open(pe_part(pe_.index < manifest_.pes ? pe_.index : 0));
-  if (in->next().kind != RecordKind::numbers) refuse(folder_, "a part in it does not begin with numbers");
+  if (in->next().kind != RecordKind::numbers) refuse("a part in it does not begin with numbers");
   Numbers numbers;
   *in | numbers;
   // A collection that another PE than 0 makes has a number that depends on the number of PEs.
@@ -215,7 +219,7 @@ void Restart::make_arrays() {
     const std::size_t before = arrays_.size();
     for (auto next = arrays_.begin(); next != arrays_.end();)
       next = make_array(next->first, next->second) ? arrays_.erase(next) : std::next(next);
-    if (arrays_.size() == before) refuse(folder_, "an array in it is bound to one that is not there");
+    if (arrays_.size() == before) refuse("an array in it is bound to one that is not there");
   }
 }
 
@@ -260,7 +264,7 @@ void Restart::restore_places(UnpackPart& in, const RecordHead& head, const Share
 
 void Restart::restore_member(UnpackPart& in, const CkArrayIndex& index, const MemberHead& member) {
   ArrayManager* array = find_array(objects_, CkArrayID(CkGroupID{member.array}));
-  if (!array) refuse(folder_, "an element in it is of an array that is not there");
+  if (!array) refuse("an element in it is of an array that is not there");
   ArrayElement* element = array->remake(index, member.contributions);
   const std::size_t begin = in.size();
   element->virtual_pup(in);

@@ -22,8 +22,8 @@ namespace periapt::checkpoint {
 
 class Restart {
  public:
-  // Ends the run when the folder holds no checkpoint of this program.
-  Restart(PeObjects& objects, const std::string& folder);
+  // Ends the run when there is no checkpoint of this program.
+  Restart(PeObjects& objects, const Storage& storage);
 
   // Readonlys and mainchares; what is called afterwards. On the first PE of a process, before it and others restore().
   Afterwards restore_program();
@@ -44,6 +44,7 @@ class Restart {
   };
 
   std::unique_ptr<UnpackPart> open(const std::string& part) const;
+  [[noreturn]] void refuse(const std::string& why) const;
   void check_program(UnpackPart& in) const;
   void continue_numbers();
   void read_definitions();
@@ -62,7 +63,7 @@ class Restart {
 
   PeObjects& objects_;
   Pe& pe_;
-  const std::string folder_;
+  const Storage& storage_;
   Manifest manifest_;
   std::map<int, Reduction::State> reductions_;  // by collection
   std::map<int, Definition> arrays_;

@@ -27,7 +27,7 @@ namespace {
 const char* class_name(int type) { return registry().chares[static_cast<std::size_t>(type)].name; }
 
 PackPart part_at(const Destination& to, const std::string& name) {
-  return PackPart(to.folder + "/" + name, seed_of(to.id, name));
+  return PackPart(to.storage.place(to.number, name), seed_of(to.id, name));
 }
 WrittenPart finish(PackPart& part) {
   WrittenPart written;

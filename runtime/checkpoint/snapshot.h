@@ -8,17 +8,19 @@
 #include <string>
 
 #include "base/status.h"
+#include "runtime/checkpoint/storage.h"
 #include "runtime/objects/pe_objects.h"
 
 namespace periapt::checkpoint {
 
 // Where parts go.
 struct Destination {
-  std::string folder;  // that of the parts
-  std::uint64_t id;    // of the checkpoint
+  const Storage& storage;
+  int number;        // of the checkpoint
+  std::uint64_t id;  // of the checkpoint
 };
 
-// Part of a checkpoint that a PE has written: its file's length, or why there is none.
+// Part of a checkpoint that a PE has written: its length, or why there is none.
 struct WrittenPart {
   std::uint64_t bytes = 0;
   Status status;

@@ -1,13 +1,17 @@
 // The format of checkpoints: blocks and manifests.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "machine/bootstrap/kept_memory.h"
 #include "runtime/checkpoint/blocks.h"
 #include "runtime/checkpoint/identity.h"
 #include "runtime/checkpoint/manifest.h"
+#include "runtime/checkpoint/storage.h"
 
 using namespace periapt::checkpoint;
 using testing::HasSubstr;
@@ -46,7 +50,7 @@ std::string resealed(std::string text, const std::string& old, const std::string
 // What reading the part says; empty when all is well.
 std::string problem_of(const std::string& path, std::uint64_t bytes, std::uint64_t seed) {
   BlockReader reader;
-  if (auto status = reader.open(path, bytes, seed); !status.ok()) return status.message();
+  if (auto status = reader.open({"the checkpoint", path}, bytes, seed); !status.ok()) return status.message();
   while (reader.left() > 0)
     if (auto block = reader.next(); !block) return block.message();
   return "";
@@ -126,7 +130,7 @@ TEST(Manifest, ANewOneCountsAndOthersGo) {
 class Blocks : public testing::Test {
  protected:
   void SetUp() override {
-    BlockWriter writer(path, seed_of(9, "pe-0"));
+    BlockWriter writer({"the checkpoint", path}, seed_of(9, "pe-0"));
     for (std::size_t bytes : {block_bytes, block_bytes, std::size_t{12345}}) {
       for (std::size_t i = 0; i < bytes; ++i) writer.room()[i] = static_cast<char>(i * 7);
       writer.write(bytes);
@@ -173,12 +177,75 @@ TEST_F(Blocks, ACutIsNoticedWhereverItIs) {
 TEST_F(Blocks, AMissingFileIsNamed) { EXPECT_THAT(problem_of(path + "x", bytes, 0), HasSubstr("pe-0x is missing")); }
 
 TEST(BlockWriter, SaysWhyItCannotWrite) {
-  BlockWriter writer("/dev/full", 1);
+  BlockWriter writer({"the checkpoint", "/dev/full"}, 1);
   writer.write(10);
   EXPECT_THAT(writer.close().message(), HasSubstr("No space left on device"));
-  BlockWriter nowhere("/no such folder/pe-0", 1);
+  BlockWriter nowhere({"the checkpoint", "/no such folder/pe-0"}, 1);
   nowhere.write(10);
   EXPECT_THAT(nowhere.close().message(), HasSubstr("No such file"));
+}
+
+// The parts of checkpoint `number` in memory, each with bytes of its own.
+Manifest write_in_memory(int number, const std::vector<std::string>& names) {
+  const auto storage = memory_storage();
+  Manifest manifest = some_manifest();
+  manifest.number = number;
+  manifest.parts.clear();
+  for (const std::string& name : names) {
+    BlockWriter writer(storage->place(number, name), seed_of(static_cast<std::uint64_t>(number), name));
+    for (int block = 0; block < 2; ++block) {
+      std::memset(writer.room(), static_cast<int>(number + name.back()), block_bytes);
+      writer.write(block_bytes);
+    }
+    EXPECT_TRUE(writer.close().ok());
+    manifest.parts.push_back({name, writer.file_bytes()});
+  }
+  return manifest;
+}
+std::string problem_in_memory(const Manifest& manifest) {
+  for (const Manifest::Part& part : manifest.parts) {
+    BlockReader reader;
+    const Place place = memory_storage()->place(manifest.number, part.name);
+    const auto seed = seed_of(static_cast<std::uint64_t>(manifest.number), part.name);
+    if (auto status = reader.open(place, part.bytes, seed); !status.ok()) return status.message();
+    while (reader.left() > 0)
+      if (auto block = reader.next(); !block) return block.message();
+  }
+  return "";
+}
+
+TEST(Memory, HoldsACheckpointUntilTheNextIsWhole) {
+  periapt::bootstrap::KeptMemory::open();
+  ASSERT_TRUE(has_memory_storage()) << periapt::bootstrap::KeptMemory::why_none();
+  const auto storage = memory_storage();
+  const std::vector<std::string> names = {"program", "process-0", "process-1", "pe-0", "pe-1", "pe-10", "pe-1000"};
+  EXPECT_FALSE(has_checkpoint_in_memory());
+  Manifest before;
+  for (int number = 1; number <= 4; ++number) {
+    ASSERT_EQ(storage->next_number(), number);
+    const Manifest manifest = write_in_memory(number, names);
+    if (number > 1) {
+      EXPECT_EQ(problem_in_memory(before), "") << number;
+      EXPECT_EQ(storage->manifest()->number, number - 1);
+    }
+    ASSERT_TRUE(storage->commit(manifest).ok());
+    EXPECT_EQ(problem_in_memory(manifest), "") << number;
+    EXPECT_EQ(storage->manifest()->text(), manifest.text());
+    before = manifest;
+  }
+  const Place damaged = storage->place(4, "pe-10");
+  ASSERT_TRUE(write_at(damaged, 3000, "?", 1).ok());
+  EXPECT_THAT(problem_in_memory(before), HasSubstr("memory: pe-10 is damaged"));
+}
+
+TEST(Memory, IsNotHadWhereFilesAreLimited) {
+  rlimit former{};
+  getrlimit(RLIMIT_FSIZE, &former);
+  const rlimit small{1 << 20, former.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  periapt::bootstrap::KeptMemory::open();
+  EXPECT_THAT(periapt::bootstrap::KeptMemory::why_none(), HasSubstr("ulimit -f unlimited"));
+  setrlimit(RLIMIT_FSIZE, &former);
 }
 
 TEST(Identity, TheFirstDifferenceIsNamed) {

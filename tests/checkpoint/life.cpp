@@ -9,9 +9,11 @@
 // (2). Behind the checkpoint of phase STOP the program ends; started again with +restart it goes on there. What it
 // prints last depends on the phases and the seed alone. FAULT: "killed": the process of walker 5 is killed in the
 // middle of the checkpoint of phase STOP; "function": its callback is one that no later run could call; "no halls": no
-// node group is made.
+// node group is made; "memory": checkpoints are in memory, the program does not stop, and a process that comes to a
+// point of which there is a file in FOLDER (POINT.PHASE.INDEX) removes it and is killed; "memory, then abort".
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <set>
 #include <vector>
 
@@ -19,7 +21,8 @@
 
 struct Plan {
   int walkers, phases, seed, stop, quiet;
-  bool killed, function, no_halls;
+  bool killed, function, no_halls, memory, aborts;
+  char folder[400];
 };
 PUPbytes(Plan)
 
@@ -62,6 +65,12 @@ namespace {
 std::uint64_t chance_of(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   return mix(mix(mix(a + 1) + b) + c + static_cast<std::uint64_t>(plan.seed) * 977);
 }
+void point(const char* name, int phase, int index) {
+  if (!plan.memory) return;
+  char file[500];
+  std::snprintf(file, sizeof file, "%s/%s.%d.%d", plan.folder, name, phase, index);
+  if (unlink(file) == 0) kill(getpid(), SIGKILL);
+}
 std::int64_t gift(int walker, int phase) { return static_cast<std::int64_t>(chance_of(walker, phase, 7) % 1000); }
 }  // namespace
 
@@ -77,11 +86,17 @@ class Main : public CBase_Main {
             arguments->argc > 5 ? std::atoi(arguments->argv[5]) : 2,
             false,
             false,
-            false};
+            false,
+            false,
+            false,
+            ""};
     const std::string fault = arguments->argc > 6 ? arguments->argv[6] : "";
     plan.killed = fault == "killed";
     plan.function = fault == "function";
     plan.no_halls = fault == "no halls";
+    plan.aborts = fault == "memory, then abort";
+    plan.memory = fault == "memory" || plan.aborts;
+    std::snprintf(plan.folder, sizeof plan.folder, "%s", folder.c_str());
     delete arguments;
     primes = {2, 3, 5, 7};
     mainProxy = thisProxy;
@@ -117,6 +132,9 @@ class Main : public CBase_Main {
     p | some;
     p | kept_rounds;
     p | housed_rounds;
+    if ((CkInRestarting() != 0) != p.isUnpacking() || p.isRestarting() != p.isUnpacking())
+      CkAbort("life: a mainchare is restored, and nothing says so, or the other way round");
+    point(p.isUnpacking() ? "main-unpack" : "main-pack", phase, 0);
     if (!p.isCheckpoint()) CkAbort("life: pup() of a mainchare for something else than a checkpoint");
   }
 
@@ -137,6 +155,15 @@ class Main : public CBase_Main {
       CkPrintf("life: stopped in phase %d\n", phase);
       CkExit(0);
     }
+    go_on();
+  }
+
+  void stored() {
+    point("stored", phase, 0);
+    if (CkInRestarting()) CkAbort("life: the restart is not over when the program goes on");
+    if (plan.aborts) CkAbort("life: asked to abort");
+    if (_restarted && !counted) CkPrintf("life: back in phase %d\n", phase);
+    counted = true;
     go_on();
   }
 
@@ -167,6 +194,7 @@ class Main : public CBase_Main {
     ++reports;
   }
   void finish() {
+    point("finish", phase, 0);
     if (reports != 3) refuse("reports", reports, 3);
     if (round != plan.phases) refuse("reductions of walkers", round, plan.phases);
     if (kept_rounds != plan.phases) refuse("reductions of the group", kept_rounds, plan.phases);
@@ -180,6 +208,7 @@ class Main : public CBase_Main {
  private:
   bool checkpoint_due() const { return phase == plan.stop || chance_of(phase, 3, 3) % 3 == 0; }
   void checkpoint() {
+    if (plan.memory) return CkStartMemCheckpoint(CkCallback(CkIndex_Main::stored(), thisProxy));
     if (plan.function) CkStartCheckpoint(folder.c_str(), CkCallback([](void* message) { CkFreeMsg(message); }));
     CkStartCheckpoint(folder.c_str(), CkCallback(CkIndex_Main::written(nullptr), thisProxy), true,
                       static_cast<int>(chance_of(phase, 5, 5) % 3));
@@ -251,12 +280,15 @@ class Walker : public CBase_Walker {
   void pup(PUP::er& p) {
     if (plan.killed && !_restarted && p.isCheckpoint() && p.isPacking() && thisIndex == 5 && latest == plan.stop)
       kill(getpid(), SIGKILL);
+    point(p.isUnpacking() ? "unpack" : p.isSizing() ? "size" : "pack", latest, thisIndex);
     p | have;
     p | latest;
     p | large;
     p | mine;
   }
   void work(int phase) {
+    point("work", phase, thisIndex);
+    if (CkInRestarting()) CkAbort("life: the restart is not over when elements work");
     latest = phase;
     for (int i = 0; i < 4; ++i) {
       const std::uint64_t dice = chance_of(thisIndex, phase, 11 + i);
@@ -379,6 +411,7 @@ class Hall : public CBase_Hall {
   explicit Hall(CkMigrateMessage* message) : CBase_Hall(message) {}
   void pup(PUP::er& p) { p | phases; }
   void note(int phase) {
+    point("note", phase, CkMyNode());
     if (phase != phases) refuse("phases of a node group's member", phases, phase);
     ++phases;
     const int one = 1;

@@ -14,10 +14,14 @@ using periapt::Status;
 
 namespace {
 
+Place place_of(const std::string& folder, const Manifest& manifest, const Manifest::Part& part) {
+  return {folder, part_path(folder, manifest, part.name)};
+}
+
 // All checksums of a part.
 Status check(const std::string& folder, const Manifest& manifest, const Manifest::Part& part) {
   BlockReader blocks;
-  Status opened = blocks.open(part_path(folder, manifest, part.name), part.bytes, seed_of(manifest.id, part.name));
+  Status opened = blocks.open(place_of(folder, manifest, part), part.bytes, seed_of(manifest.id, part.name));
   if (!opened.ok()) return opened;
   while (blocks.left() > 0)
     if (auto block = blocks.next(); !block) return block.status();
@@ -47,7 +51,7 @@ struct Amount {
 class Contents {
  public:
   void add(const std::string& folder, const Manifest& manifest, const Manifest::Part& part) {
-    UnpackPart in(part_path(folder, manifest, part.name), part.bytes, seed_of(manifest.id, part.name));
+    UnpackPart in(place_of(folder, manifest, part), part.bytes, seed_of(manifest.id, part.name));
     for (RecordHead head = in.next(); head.kind != RecordKind::end; head = in.next()) {
       if (head.kind == RecordKind::registered) read_classes(in);
       if (head.kind == RecordKind::array) arrays_[static_cast<int>(head.id)] = class_of(head.type);

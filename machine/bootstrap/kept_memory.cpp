@@ -1,0 +1,114 @@
+#include "machine/bootstrap/kept_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error_text.h"
+#include "base/file_text.h"
+#include "base/program.h"
+
+namespace periapt::bootstrap {
+namespace {
+
+constexpr char kVariable[] = "PERIAPT_KEPT_MEMORY";
+
+// The file that an earlier start of this run has left, or -1. What is no such file is not looked at.
+int left_file() {
+  const char* text = std::getenv(kVariable);
+  if (text == nullptr) return -1;
+  const int file = std::atoi(text);
+  ::unsetenv(kVariable);  // it is ours, not that of programs that we start
+  const bool ours = file > 2 && ::fcntl(file, F_GET_SEALS) >= 0 && ::fcntl(file, F_SETFD, FD_CLOEXEC) == 0;
+  return ours ? file : -1;
+}
+
+// The words of this process's command line, as the kernel has them.
+std::vector<std::string> command_line() {
+  std::vector<std::string> words;
+  Result<std::string> text = read_file("/proc/self/cmdline", 16 << 20);
+  if (!text) return words;
+  for (std::size_t at = 0; at < text->size(); at += words.back().size() + 1) words.emplace_back(text->c_str() + at);
+  return words;
+}
+
+}  // namespace
+
+struct KeptMemory::Words {
+  std::uint64_t began_ns;
+  std::atomic<std::uint64_t> number;
+  std::atomic<std::uint64_t> description_bytes[2];  // of even and of odd numbers
+  std::atomic<std::uint32_t> starts;                // again, since the last commit
+};
+
+KeptMemory* KeptMemory::the_one_ = nullptr;
+std::string KeptMemory::why_none_ =
+    "no parent of ours watches its processes: it is one process, or a launcher started it";
+
+void KeptMemory::open() {
+  Result<KeptMemory*> made = make();
+  if (made)
+    the_one_ = *made;
+  else
+    why_none_ = made.message();
+}
+
+Result<KeptMemory*> KeptMemory::make() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    return Status::failure("the size of files is limited; lift it with: ulimit -f unlimited");
+  const int left = left_file();
+  const int file = left >= 0 ? left : ::memfd_create("periapt-kept", MFD_CLOEXEC);
+  if (file < 0 || (left < 0 && ::ftruncate(file, sizeof(Words)) != 0))
+    return Status::failure("no memory to keep: " + error_text());
+  void* page = ::mmap(nullptr, sizeof(Words), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (page == MAP_FAILED) return Status::failure("no memory to keep: " + error_text());
+  auto* words = static_cast<Words*>(page);
+  if (left < 0) {
+    new (words) Words{};
+    words->began_ns = clock::now_ns();
+  } else {
+    // "exe" else, as ps shows it.
+    ::prctl(PR_SET_NAME, program::path().substr(program::path().rfind('/') + 1).c_str());
+  }
+  return new KeptMemory(file, words);
+}
+
+std::uint64_t KeptMemory::number() const { return words_->number.load(std::memory_order_acquire); }
+std::uint64_t KeptMemory::description_bytes() const {
+  return words_->description_bytes[number() % 2].load(std::memory_order_relaxed);
+}
+std::uint64_t KeptMemory::began_ns() const { return words_->began_ns; }
+
+void KeptMemory::commit(std::uint64_t number, std::uint64_t description_bytes) {
+  words_->description_bytes[number % 2].store(description_bytes, std::memory_order_relaxed);
+  words_->starts.store(0, std::memory_order_relaxed);
+  // release: partner is the acquire in number(); what is described was written before.
+  words_->number.store(number, std::memory_order_release);
+}
+
+bool KeptMemory::may_start_again() const {
+  return number() != 0 && words_->starts.load(std::memory_order_relaxed) < kStartsMost;
+}
+
+Status KeptMemory::start_again() {
+  words_->starts.fetch_add(1, std::memory_order_relaxed);
+  std::vector<std::string> words = command_line();
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::setenv(kVariable, std::to_string(file_).c_str(), 1);
+  if (!words.empty() && ::fcntl(file_, F_SETFD, 0) == 0) ::execv("/proc/self/exe", pointers.data());
+  return Status::failure("the program could not be started again: " + error_text());
+}
+
+}  // namespace periapt::bootstrap
