@@ -21,6 +21,7 @@ namespace periapt::bootstrap {
 namespace {
 
 constexpr char kVariable[] = "PERIAPT_KEPT_MEMORY";
+constexpr off_t kFileBytes = off_t{1} << 62;  // of addresses in it
 
 // The file that an earlier start of this run has left, or -1. What is no such file is not looked at.
 int left_file() {
@@ -68,7 +69,7 @@ Result<KeptMemory*> KeptMemory::make() {
     return Status::failure("the size of files is limited; lift it with: ulimit -f unlimited");
   const int left = left_file();
   const int file = left >= 0 ? left : ::memfd_create("periapt-kept", MFD_CLOEXEC);
-  if (file < 0 || (left < 0 && ::ftruncate(file, sizeof(Words)) != 0))
+  if (file < 0 || (left < 0 && ::ftruncate(file, kFileBytes) != 0))
     return Status::failure("no memory to keep: " + error_text());
   void* page = ::mmap(nullptr, sizeof(Words), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (page == MAP_FAILED) return Status::failure("no memory to keep: " + error_text());
@@ -94,6 +95,20 @@ void KeptMemory::commit(std::uint64_t number, std::uint64_t description_bytes) {
   words_->starts.store(0, std::memory_order_relaxed);
   // release: partner is the acquire in number(); what is described was written before.
   words_->number.store(number, std::memory_order_release);
+}
+
+char* KeptMemory::block(int region, std::uint64_t number) {
+  const std::uint64_t behind = number * kBlockBytes;
+  const std::uint64_t place = begin_of(region) + behind / kMappedBytes * kMappedBytes;
+  std::lock_guard<std::mutex> lock(mapping_);
+  char*& mapped = mapped_[place];
+  if (mapped == nullptr) {
+    void* at = ::mmap(nullptr, kMappedBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_,
+                      static_cast<off_t>(place));
+    if (at == MAP_FAILED) return nullptr;
+    mapped = static_cast<char*>(at);
+  }
+  return mapped + behind % kMappedBytes;
 }
 
 bool KeptMemory::may_start_again() const {

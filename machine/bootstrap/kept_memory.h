@@ -2,11 +2,13 @@
 // which watches them makes before it forks. Processes write what they could go on from into it, and say when it is
 // whole; when one of them is killed the parent ends the others, starts the program again, and leaves it the memory.
 //
-// The file is a page of words, and behind it regions of 1 TB each. Only what is written takes memory. Nothing of the
-// regions is mapped: a process that goes wild cannot write there by mistake.
+// The file is a page of words, and behind it regions of 1 TB each. Only what is written takes memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "base/status.h"
@@ -21,8 +23,12 @@ class KeptMemory {
   static KeptMemory* of_run() { return the_one_; }
   static const std::string& why_none() { return why_none_; }
 
-  int file() const { return file_; }
-  static std::uint64_t region(int number) { return (static_cast<std::uint64_t>(number) + 1) << 40; }
+  /// A region consists of blocks, which stay mapped where they are: for who wrote a block once, writing it again costs
+  /// no more than a memcpy. Null when there is no room for it; the reason stands in errno. From any thread.
+  static constexpr std::size_t kBlockBytes = 1 << 20;
+  char* block(int region, std::uint64_t number);
+  /// What lies from block 0 on so far is one piece.
+  static constexpr std::size_t kMappedBytes = 64 * kBlockBytes;
 
   /// The number of what is whole there (0: nothing is), and how long its description is. Of any process.
   std::uint64_t number() const;
@@ -43,6 +49,8 @@ class KeptMemory {
 
  private:
   struct Words;
+  static std::uint64_t begin_of(int region) { return (static_cast<std::uint64_t>(region) + 1) << 40; }
+
   KeptMemory(int file, Words* words) : file_(file), words_(words) {}
 
   static Result<KeptMemory*> make();
@@ -51,6 +59,8 @@ class KeptMemory {
   static std::string why_none_;
   int file_;
   Words* words_;
+  std::mutex mapping_;
+  std::map<std::uint64_t, char*> mapped_;  // by their place in the file
 };
 
 }  // namespace periapt::bootstrap

@@ -1,12 +1,10 @@
-// A part of a checkpoint, as a file or within one: blocks, each behind its checksum, so that damage is found before
+// A part of a checkpoint, in a file or in kept memory: blocks, each behind its checksum, so that damage is found before
 // anything is made of it.
 //
 // A block is a BlockHead and up to block_bytes bytes; only the last one is shorter. The checksum (XXH3, 64 bits) is
 // over the rest of the head and the bytes. Its seed is made of the checkpoint's number and the part's name: a block of
 // another part or another checkpoint does not fit.
 #pragma once
-#include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "machine/bootstrap/kept_memory.h"
 
 namespace periapt::checkpoint {
 
@@ -24,7 +23,7 @@ struct BlockHead {
   std::uint32_t bytes;   // behind this head
 };
 static_assert(sizeof(BlockHead) == 16);
-constexpr std::size_t block_bytes = (1 << 20) - sizeof(BlockHead);
+constexpr std::size_t block_bytes = bootstrap::KeptMemory::kBlockBytes - sizeof(BlockHead);
 
 std::uint64_t checksum(const void* data, std::size_t bytes, std::uint64_t seed);
 // `id`: of the checkpoint.
@@ -32,13 +31,11 @@ std::uint64_t seed_of(std::uint64_t id, std::string_view part);
 
 // Where a part lies.
 struct Place {
-  std::string checkpoint;  // its folder; "memory"
-  std::string path;        // the part's file; in words, where it is within an open one
-  int file = -1;           // open, and not the part's alone; else below 0
-  off_t offset = 0;        // of the part in it
+  std::string checkpoint;                   // its folder; "memory"
+  std::string path;                         // the part's file; in memory, its name for people
+  bootstrap::KeptMemory* memory = nullptr;  // null: in that file
+  int region = 0;                           // of it
 };
-// All of the bytes, so far behind the part's begin. `place.file` is open.
-Status write_at(const Place& place, std::uint64_t behind, const char* from, std::size_t bytes);
 
 class BlockWriter {
  public:
@@ -48,22 +45,24 @@ class BlockWriter {
   BlockWriter(const BlockWriter&) = delete;
 
   // Room for the bytes of the next block.
-  char* room() { return block_.data() + sizeof(BlockHead); }
+  char* room() { return block_ + sizeof(BlockHead); }
   // Writes so many of them as a block.
   void write(std::size_t bytes);
-  // A file of the part's own lies on the disk when this succeeds.
+  // A file lies on the disk when this succeeds.
   Status close();
   std::uint64_t file_bytes() const { return file_bytes_; }
 
  private:
   void fail();
+  void begin_block();
 
-  Place place_;
+  const Place place_;
   const std::uint64_t seed_;
-  const bool own_file_;
+  int file_ = -1;
   std::uint32_t number_ = 0;
   std::uint64_t file_bytes_ = 0;
-  std::vector<char> block_;
+  std::vector<char> buffer_;  // of the block, for a file
+  char* block_ = nullptr;
   Status status_;
 };
 
@@ -82,12 +81,13 @@ class BlockReader {
 
  private:
   Status damaged(const std::string& how) const;
+  Status open_file(std::uint64_t bytes);
 
   Place place_;
-  bool own_file_ = false;
-  std::uint64_t seed_ = 0, left_ = 0, read_ = 0;
+  std::uint64_t seed_ = 0, left_ = 0;
+  int file_ = -1;
   std::uint32_t number_ = 0;
-  std::vector<char> block_;
+  std::vector<char> buffer_;  // of a block, from a file
 };
 
 }  // namespace periapt::checkpoint

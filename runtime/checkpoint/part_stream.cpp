@@ -41,7 +41,7 @@ const char* name_of(RecordKind kind) {
 
 void refuse(const Place& at, const std::string& why) {
   const std::string what = "the checkpoint in " + at.checkpoint + " cannot be used: " + why;
-  if (at.file >= 0) fatal(what, "the run goes back to it", "", "start the program anew");
+  if (at.memory) fatal(what, "the run goes back to it", "", "start the program anew");
   fatal(what, "+restart", "",
         "periapt-checkpoint " + at.checkpoint +
             " says what is in it; start without +restart, or from another checkpoint");
@@ -50,6 +50,10 @@ void refuse(const Place& at, const std::string& why) {
 // --- packing ---------------------------------------------------------------------------------------------------------
 
 PackPart::PackPart(Place place, std::uint64_t seed) : er(IS_PACKING, IS_CHECKPOINT), blocks_(std::move(place), seed) {
+  begin_block();
+}
+
+void PackPart::begin_block() {
   start_ = cursor_ = reinterpret_cast<std::uintptr_t>(blocks_.room());
   end_ = start_ + block_bytes;
 }
@@ -58,7 +62,7 @@ void PackPart::flush() {
   const std::size_t bytes = cursor_ - start_;
   blocks_.write(bytes);
   flushed_ += bytes;
-  cursor_ = start_;
+  begin_block();
 }
 
 void PackPart::bytes(void* p, std::size_t n, std::size_t itemSize, PUP::dataType) {

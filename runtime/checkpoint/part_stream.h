@@ -63,6 +63,7 @@ class PackPart final : public PUP::er {
   std::uint64_t file_bytes() const { return blocks_.file_bytes(); }
 
  private:
+  void begin_block();
   void flush();
 
   BlockWriter blocks_;

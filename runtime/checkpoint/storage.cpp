@@ -1,10 +1,8 @@
 // See storage.h.
 #include "runtime/checkpoint/storage.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 
 #include "base/error_text.h"
@@ -48,25 +46,23 @@ class MemoryStorage final : public Storage {
 
   Result<Manifest> manifest() const override {
     const Place at = place(static_cast<int>(memory_.number()), manifest_part);
-    std::string text(memory_.description_bytes(), '\0');
-    for (std::size_t got = 0; got < text.size();) {
-      const ssize_t n = ::pread(at.file, text.data() + got, text.size() - got, at.offset + static_cast<off_t>(got));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return Status::failure(at.path + " cannot be read: " + error_text());
-      got += static_cast<std::size_t>(n);
-    }
-    return parse_manifest(text, at.path);
+    const char* text = memory_.block(at.region, 0);
+    if (!text) return Status::failure(at.path + " cannot be read: " + error_text());
+    return parse_manifest(std::string(text, memory_.description_bytes()), at.path);
   }
   Place place(int number, const std::string& part) const override {
     const int region = 2 * region_of(part) + number % 2;
-    return {name(), "memory: " + part, memory_.file(), static_cast<off_t>(KeptMemory::region(region))};
+    return {name(), "memory: " + part, &memory_, region};
   }
   int next_number() const override { return static_cast<int>(memory_.number()) + 1; }
   Status prepare(int) override { return Status(); }
   Status commit(const Manifest& manifest) override {
     const Place at = place(manifest.number, manifest_part);
     const std::string text = manifest.text();
-    if (Status written = write_at(at, 0, text.data(), text.size()); !written) return written;
+    if (text.size() > KeptMemory::kMappedBytes) return Status::failure("its manifest is too long for the memory");
+    char* to = memory_.block(at.region, 0);
+    if (!to) return Status::failure("cannot write " + at.path + ": " + error_text());
+    std::memcpy(to, text.data(), text.size());
     memory_.commit(static_cast<std::uint64_t>(manifest.number), text.size());
     return Status();
   }

@@ -118,8 +118,11 @@ def check_outside(layout: str, number: int, scratch: Path) -> int:
     for line in process.stdout:  # something of the run is under way after each line
         lines.append(line)
         if line.startswith("life: back"):
-            with contextlib.suppress(OSError):  # it may have ended since
+            with contextlib.suppress(OSError, IndexError):  # it may have ended since
                 open_files += filter(None, [len(os.listdir(f"/proc/{process.pid}/fd"))])
+                blocked = re.search(r"SigBlk:\s*(\w+)", Path(f"/proc/{children(process.pid)[0]}/status").read_text())[1]
+                if int(blocked, 16) >> (signal.SIGTERM - 1) & 1:
+                    fail("processes that were started again have SIGTERM blocked", "".join(lines))
         if killed == MOST_STARTS or not line.startswith(("periapt: checkpoint in memory", "life: back")):
             continue
         time.sleep(chance.random() * 0.01)

@@ -12,6 +12,6 @@ using namespace std;  // as ChaNGa has
 #include "searchEngine.h"
 
 // Defined where there are checkpoints in memory: programs that show themselves ask for that, wave2d for one.
-#ifdef CMK_MEM_CHECKPOINT
-#error "CkStartMemCheckpoint() is not there"
+#if !CMK_MEM_CHECKPOINT
+#error "CkStartMemCheckpoint() is there"
 #endif
