@@ -37,6 +37,12 @@ int entry_ask, entry_prepare, entry_counts, entry_write, entry_turn, entry_writt
     entry_restored;
 std::string restart_folder;  // +restart
 
+// Each partition of a run has a folder of its own in the one that is named.
+std::string folder_here(const std::string& folder) {
+  const MachineLayer& layer = Process::current()->layer();
+  return layer.partitions().count() == 1 ? folder : fmt::format("{}/part-{}", folder, layer.partition());
+}
+
 // A message with a head and a text behind it.
 template <class Head>
 Message message_with_text(int entry, const Head& head, const std::string& text) {
@@ -245,7 +251,7 @@ void Checkpoints::restart(const std::string& folder) {
   restore(folder);
 }
 
-void Checkpoints::on_process_restored(Pe& pe, Delivery&) { of(pe).restore(restart_folder); }
+void Checkpoints::on_process_restored(Pe& pe, Delivery&) { of(pe).restore(folder_here(restart_folder)); }
 
 void Checkpoints::restore(const std::string& folder) {
   Restart(*pe_.objects, folder).restore();
@@ -265,8 +271,8 @@ void Checkpoints::on_restored(Pe& pe, Delivery&) {
 
 void Checkpoints::all_restored() {
   _inrestart = false;
-  log::note(
-      fmt::format("restarted from {}: written by {} PEs, on {} now", restart_folder, _oldNumPes, pe_.process.pes()));
+  log::note(fmt::format("restarted from {}: written by {} PEs, on {} now", folder_here(restart_folder), _oldNumPes,
+                        pe_.process.pes()));
   afterwards_.callback.send(afterwards_.wants_status ? new CkCheckpointStatusMsg(CK_CHECKPOINT_SUCCESS) : nullptr);
 }
 
@@ -282,7 +288,7 @@ Part part() {
   part.begin = [](Pe& pe) { pe.objects->checkpoints = std::make_shared<Checkpoints>(pe); };
   part.start = [](Pe& pe) {
     if (restart_folder.empty()) return false;
-    Checkpoints::of(pe).restart(restart_folder);
+    Checkpoints::of(pe).restart(folder_here(restart_folder));
     return true;
   };
   return part;
@@ -301,5 +307,6 @@ void CkStartCheckpoint(const char* dirname, const CkCallback& cb, bool requestSt
               CkCallback::typeName(cb.type),
           running, "functions, threads and futures are not part of a checkpoint",
           "give it an entry: CkCallback(CkIndex_Main::resume(), mainProxy)");
-  periapt::checkpoint::Checkpoints::start(dirname, {cb, requestStatus}, writersPerNode);
+  periapt::checkpoint::Checkpoints::start(periapt::checkpoint::folder_here(dirname), {cb, requestStatus},
+                                          writersPerNode);
 }
