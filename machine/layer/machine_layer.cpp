@@ -400,6 +400,7 @@ void MachineLayer::announce_end() {
 
 template <class Wait>
 void MachineLayer::drive_while(int pe, Wait&& wait) {
+  if (!net_ && state_->partitions.count() == 1) return wait();  // there is nothing to drive
   std::atomic<bool> done{false};
   std::thread waiter = make_thread("that waits for the other processes", [&] {
     wait();

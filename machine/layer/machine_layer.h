@@ -146,7 +146,7 @@ class MachineLayer {
                                                      const NetOptions& options);
   // Until all partitions have come to leave().
   void wait_for_partitions(int pe);
-  // Runs wait() on a thread of its own, and drives the network meanwhile.
+  // Runs wait(), on a thread of its own where the network is driven meanwhile.
   template <class Wait>
   void drive_while(int pe, Wait&& wait);
   // barrier() for the carriers of this host.

@@ -239,7 +239,7 @@ Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** arg
   the_argc = argc;
   the_argv = argv;
   run_init_calls();
-  process->begin_stepped({begin, nullptr, nullptr});
+  process->begin_stepped({.begin = begin});
   return *process;
 }
 
@@ -269,7 +269,10 @@ int run_program(int argc, char** argv, void (*register_main_module)(), std::vect
   }
   if (process->rank() == 0 && layer.partition() == 0) warn_of_misspelt_options(argv);
   run_init_calls();
-  process->run({begin, nullptr, [](Pe& pe) { return Watchdog::explain(*pe.objects); }});
+  ProcessHooks hooks{.begin = begin, .explain = [](Pe& pe) { return Watchdog::explain(*pe.objects); }};
+  for (const Part& part : the_parts)
+    if (part.left) hooks.left = part.left;
+  process->run(std::move(hooks));
 }
 
 }  // namespace periapt
