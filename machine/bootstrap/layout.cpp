@@ -116,6 +116,7 @@ Result<Counts> resolve_counts(const LayoutRequest& request, int cpus) {
   if (processes > 0 && pes % processes != 0) {
     return does_not_divide(pes, processes, "np", "the number of processes to divide them over");
   }
+  if (a_process < 0 && processes < 0 && request.process_a_pe) a_process = 1;
   if (a_process > 0) processes = pes / a_process;
   return Counts{pes, std::max(processes, 1)};
 }

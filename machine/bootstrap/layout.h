@@ -83,6 +83,7 @@ struct LayoutRequest {
   int pes = -1;               ///< +p N, +pe N: all PEs of the run
   int pes_a_process = -1;     ///< +ppn N
   int processes = -1;         ///< +np N, +n N, ++processPerHost N
+  bool process_a_pe = false;  ///< when neither +ppn nor +np is given: each PE is a process
   bool all_cpus = false;      ///< +auto-provision, +oneWthPerPU, +oneWthPerCore: a PE for each cpu
   std::string pe_map;         ///< +pemap
   std::vector<int> excluded;  ///< +excludecore

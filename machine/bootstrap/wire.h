@@ -58,6 +58,8 @@ struct Looked {
   static Looked unusable(std::string why) { return {nullptr, {}, std::move(why)}; }
 };
 
+/// The communicator that the program has given (communicator.h).
+Looked look_for_communicator();
 Looked look_for_own_launcher();
 Looked look_for_pmix();
 /// Whether PMIx's headers were there at build time.

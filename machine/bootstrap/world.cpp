@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "machine/bootstrap/communicator.h"
 #include "machine/bootstrap/copies.h"
 #include "machine/bootstrap/watchdog.h"
 #include "machine/bootstrap/wire.h"
@@ -86,6 +87,11 @@ Result<std::unique_ptr<World>> alone(const std::string& why, std::vector<std::st
 Result<std::unique_ptr<World>> World::find() {
   const char* wanted_text = std::getenv("PERIAPT_LAUNCHER");
   std::string wanted = wanted_text ? wanted_text : "";
+  if (runs_on_communicator()) {
+    Looked looked = look_for_communicator();
+    if (!looked.wire) return Status::failure(looked.broken);
+    return world_on_wire(std::move(looked.wire), {});
+  }
   if (wanted == "alone") return alone(" (PERIAPT_LAUNCHER=alone)", {});
   std::vector<std::string> passed_over;
   std::string place = place_in_environment();

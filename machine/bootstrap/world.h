@@ -1,8 +1,8 @@
 // World: how the processes of a run come to know each other, whichever launcher started them.
 //
-// Found at run time, in this order: our own launcher (charmrun; it stands nearest, whatever started it), PMIx, PMI-1
-// and PMI-2 (Slurm's and hydra's wires), alone. The same program runs under each. docs/launching.md says how to start
-// under which launcher; world.cpp holds the list.
+// Found at run time, in this order: a communicator that the program gives (CharmLibInit), our own launcher (charmrun;
+// it stands nearest, whatever started it), PMIx, PMI-1 and PMI-2 (Slurm's and hydra's wires), alone. The same program
+// runs under each. docs/launching.md says how to start under which launcher; world.cpp holds the list.
 #pragma once
 
 #include <functional>

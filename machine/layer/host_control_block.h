@@ -32,6 +32,9 @@ class HostControlBlock {
   /// The program has come to its end, on some PE of the host.
   void note_end() { ended_.store(1, std::memory_order_release); }
   bool has_ended() const { return ended_.load(std::memory_order_acquire) != 0; }
+  /// Of a run of several partitions: processes of this host whose partitions have come to their end.
+  void note_left() { left_.fetch_add(1, std::memory_order_acq_rel); }
+  int left() const { return static_cast<int>(left_.load(std::memory_order_acquire)); }
   /// The caller wants to say why the run ends. False: another process or thread has said it.
   bool first_to_tell() { return told_.exchange(1, std::memory_order_relaxed) == 0; }
   void note_told() { told_.store(1, std::memory_order_relaxed); }
@@ -52,6 +55,7 @@ class HostControlBlock {
   std::atomic<std::uint32_t> generation_;                                    // barriers passed; a futex
   std::atomic<std::uint32_t> ended_;                                         // the program has come to its end
   std::atomic<std::uint32_t> told_;                                          // why the run ends has been said
+  std::atomic<std::uint32_t> left_;                                          // processes whose partitions have ended
   alignas(platform::kCacheLine) host::SleepWord sleep_[bootstrap::kMaxPes];  // by carrier
 };
 static_assert(sizeof(HostControlBlock) <= host::Arena::kHostBytes);

@@ -69,16 +69,17 @@ void HostMemory::find_parts(int i, int pes, int carrier) {
   sleep_.push_back(control_->sleep(carrier));
 }
 
-void HostMemory::open(int process, const std::vector<host::FarSide*>& far) {
+void HostMemory::open(int process, int origin, const std::vector<host::FarSide*>& far) {
   const bootstrap::Process& own = layout_.processes[static_cast<std::size_t>(process)];
   const bootstrap::Host& host = layout_.this_host();
-  first_pe_ = own.first_pe;
-  for (int pe = own.first_pe; pe < own.first_pe + own.pes; ++pe) {
-    make_heap(pe - host.first_pe, host.pes);
+  origin_ = origin;
+  first_pe_ = own.first_pe - origin;
+  for (int pe = first_pe_; pe < first_pe_ + own.pes; ++pe) {
+    make_heap(pe + origin - host.first_pe, host.pes);
     host::PortConfig config;
     config.pe = pe;
     config.pes = layout_.pes;
-    config.host_first = host.first_pe;
+    config.host_first = host.first_pe - origin;
     config.host_pes = host.pes;
     if (!far.empty()) config.far = far[rank_of(pe)];
     make_port(config);
@@ -90,7 +91,7 @@ void HostMemory::open(int process, const std::vector<host::FarSide*>& far) {
 void HostMemory::join_siblings(const bootstrap::Process& own) {
   for (int c = own.first_carrier; c < own.first_carrier + own.carriers; ++c) {
     std::vector<host::Port*> siblings;
-    for (int pe : layout_.carriers[static_cast<std::size_t>(c)].pes) siblings.push_back(&port(pe));
+    for (int pe : layout_.carriers[static_cast<std::size_t>(c)].pes) siblings.push_back(&port(pe - origin_));
     for (host::Port* port : siblings) port->set_siblings(siblings);
   }
 }
@@ -123,7 +124,7 @@ std::vector<host::Port*> HostMemory::ports() const {
 
 std::byte* HostMemory::pe_page(int pe) const {
   if (pe_pages_) return pe_pages_ + MachineLayer::kPePageBytes * static_cast<std::size_t>(pe);
-  return slice(pe - layout_.this_host().first_pe)->pe_page;
+  return slice(pe + origin_ - layout_.this_host().first_pe)->pe_page;
 }
 
 std::vector<OneSidedWords*> HostMemory::one_sided_words() const {

@@ -28,9 +28,9 @@ class HostMemory {
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
 
-  /// In the process that runs, once: makes the Heaps and Ports of its PEs. `far`: by own PE; empty when all PEs are of
-  /// this host.
-  void open(int process, const std::vector<host::FarSide*>& far);
+  /// In the process that runs, once: makes the Heaps and Ports of its PEs. `origin`: the PE that is number 0 to this
+  /// process, and in all that is asked from here on. `far`: by own PE; empty when all PEs are of this host.
+  void open(int process, int origin, const std::vector<host::FarSide*>& far);
 
   HostControlBlock& control() const { return *control_; }
   const host::Arena& arena() const { return arena_; }
@@ -63,7 +63,8 @@ class HostMemory {
   std::vector<host::SleepWord*> sleep_;            // by PE of this host
   std::vector<std::unique_ptr<host::Heap>> heaps_;
   std::vector<std::unique_ptr<host::Port>> ports_;
-  int first_pe_ = 0;               // of this process
+  int origin_ = 0;                 // of the numbers that this process has for PEs
+  int first_pe_ = 0;               // of this process, from there
   std::byte* pe_pages_ = nullptr;  // of a simulated machine
 };
 

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "base/program.h"
+#include "machine/bootstrap/communicator.h"
 #include "machine/bootstrap/launch.h"
 #include "machine/bootstrap/watchdog.h"
 #include "machine/bootstrap/wire.h"
@@ -227,6 +228,10 @@ Result<std::unique_ptr<Job>> set_up_job(const JobRequest& request) {
     Result<bootstrap::HostLayout> layout =
         bootstrap::resolve_layout(request.layout, bootstrap::find_usable_cpus(request.layout.pes));
     if (!layout) return layout.status();
+    if (layout->process_count() > 1 && bootstrap::runs_on_communicator()) {
+      return Status::failure("MPI has started the processes of this run, one; +p, +ppn and +np make it " +
+                             std::to_string(layout->process_count()) + ". Start as many with mpirun");
+    }
     if (layout->process_count() == 1 || !request.apart) {
       job->job_layout.layout = std::move(*layout);
       return job;

@@ -19,6 +19,7 @@
 #include "machine/layer/job_setup.h"
 #include "machine/layer/net.h"
 #include "machine/layer/net_options.h"
+#include "machine/layer/partition_output.h"
 #include "machine/layer/run_end.h"
 #include "machine/layer/shm_handshake.h"
 #include "machine/layer/simulated.h"
@@ -61,13 +62,14 @@ struct MachineLayer::State {
   }
 
   // A run whose processes know each other: opens the network, shares memory, starts to watch.
-  static std::unique_ptr<State> of_job(std::unique_ptr<Job> job, const NetOptions& options, NetSettings settings);
+  static std::unique_ptr<State> of_job(std::unique_ptr<Job> job, bootstrap::Partitions partitions,
+                                       const NetOptions& options, NetSettings settings);
 
   // In the process that runs.
   void open_pes(int rank, const NetOptions& options) {
     process = rank;
-    memory.open(rank, net ? net->far_sides() : std::vector<host::FarSide*>());
-    net_sleeper.store(own().first_pe, std::memory_order_relaxed);
+    memory.open(rank, origin, net ? net->far_sides() : std::vector<host::FarSide*>());
+    net_sleeper.store(own().first_pe - origin, std::memory_order_relaxed);
     if (net) net->set_ports(memory.ports());
     OneSidedConfig config;
     config.kernel_copies = options.kernel_copies();
@@ -77,6 +79,7 @@ struct MachineLayer::State {
   void open_one_sided(OneSidedConfig config) {
     config.layout = &layout;
     config.process = &process;
+    config.origin = origin;
     config.arena = &memory.arena();
     config.net = net.get();
     config.ports = memory.ports();
@@ -98,9 +101,22 @@ struct MachineLayer::State {
 
   const bootstrap::Process& own() const { return layout.processes[static_cast<std::size_t>(process)]; }
 
-  bootstrap::HostLayout layout;
+  void divide(bootstrap::Partitions into, int rank) {
+    partitions = std::move(into);
+    partition = partitions.of_process(rank);
+    const int first = partitions.first_process(partition);
+    origin = layout.processes[static_cast<std::size_t>(first)].first_pe;
+    if (partitions.count() > 1) part = bootstrap::layout_of_partition(layout, partitions, partition);
+  }
+  const bootstrap::HostLayout& seen() const { return partitions.count() > 1 ? part : layout; }
+
+  bootstrap::HostLayout layout;  // of the run
   HostMemory memory;
-  int process = 0;
+  int process = 0;  // of the run
+  bootstrap::Partitions partitions;
+  int partition = 0;           // of this process
+  int origin = 0;              // of the numbers of its PEs
+  bootstrap::HostLayout part;  // its own; not used where there is one
 
   // Of a run that was not simply forked on one host.
   std::unique_ptr<Job> job;
@@ -121,7 +137,8 @@ namespace {
 [[noreturn]] void refuse_start(const Status& status, const char* where = "start-up") { fatal(status.message(), where); }
 
 // What the options say that concern all processes of a run, which must be the same for each.
-std::string common_options(const bootstrap::LayoutRequest& layout, const NetOptions& net) {
+std::string common_options(const bootstrap::LayoutRequest& layout, const bootstrap::PartitionRequest& partitions,
+                           const NetOptions& net) {
   std::string text;
   const auto add = [&](const std::string& option) { text += (text.empty() ? "" : " ") + option; };
   if (layout.pes > 0) add("+p " + std::to_string(layout.pes));
@@ -129,6 +146,7 @@ std::string common_options(const bootstrap::LayoutRequest& layout, const NetOpti
   for (int cpu : layout.excluded) add("+excludecore " + std::to_string(cpu));
   if (!net.transports.empty()) add("+transports " + net.transports);
   if (net.no_shared_memory) add("+no-shared-memory");
+  if (partitions.wanted()) add(partitions.text());
   return text;
 }
 
@@ -147,8 +165,9 @@ void describe_devices(const Net& net) {
 
 }  // namespace
 
-std::unique_ptr<MachineLayer::State> MachineLayer::State::of_job(std::unique_ptr<Job> job, const NetOptions& options,
-                                                                 NetSettings settings) {
+std::unique_ptr<MachineLayer::State> MachineLayer::State::of_job(std::unique_ptr<Job> job,
+                                                                 bootstrap::Partitions partitions,
+                                                                 const NetOptions& options, NetSettings settings) {
   // The network first: its address must be known before the fence that comes with the memory.
   std::unique_ptr<Net> net;
   auto self = std::make_shared<State*>(nullptr);
@@ -160,6 +179,8 @@ std::unique_ptr<MachineLayer::State> MachineLayer::State::of_job(std::unique_ptr
     config.format = &the_wire_format;
     config.lost = [self](int process, const std::string& reason) { (*self)->end->lost(process, reason); };
     config.ended = [self](int) { (*self)->end->disconnected(); };
+    const int first = partitions.first_process(partitions.of_process(job->job_layout.process));
+    config.origin = job->job_layout.layout.processes[static_cast<std::size_t>(first)].first_pe;
     Result<std::unique_ptr<Net>> opened = Net::open(config);
     if (!opened) refuse_start(opened.status(), "network");
     net = std::move(*opened);
@@ -176,6 +197,7 @@ std::unique_ptr<MachineLayer::State> MachineLayer::State::of_job(std::unique_ptr
   state->net = std::move(net);
   state->explain = options.explain;
   const int process = state->job->job_layout.process;
+  state->divide(std::move(partitions), process);
   state->end = std::make_unique<RunEnd>(state->layout, process, state->memory, *state->job, state->net.get());
   state->open_pes(process, options);
   state->start_watch();
@@ -195,24 +217,41 @@ std::unique_ptr<MachineLayer> MachineLayer::start(int& argc, char** argv) {
   if (!sim_options) refuse_start(sim_options.status(), "command line");
   Result<bootstrap::LayoutRequest> request = bootstrap::take_layout_options(argc, argv);
   if (!request) refuse_start(request.status(), "command line");
+  bootstrap::PartitionRequest parts = default_partitions();
+  const Status parts_taken = bootstrap::take_partition_options(argc, argv, parts);
+  if (!parts_taken) refuse_start(parts_taken, "command line");
+  Result<std::string> output_path = PartitionOutput::take_option(argc, argv);
+  if (!output_path) refuse_start(output_path.status(), "command line");
+  if (*sim_options && parts.wanted())
+    refuse_start(Status::failure("a simulated machine (+sim) has no partitions"), "command line");
+  request->process_a_pe = parts.wanted();
   if (*sim_options && (request->pes != -1 || request->pes_a_process != -1 || request->processes != -1)) {
     refuse_start(Status::failure("+p, +ppn and +np are about a real run; of a simulated one +sim says nodes= and ppn="),
                  "command line");
   }
 
   Result<std::unique_ptr<Job>> job =
-      set_up_job({*request, options->apart(), sim_options->has_value(), common_options(*request, *options)});
+      set_up_job({*request, options->apart(), sim_options->has_value(), common_options(*request, parts, *options)});
   if (!job) refuse_start(job.status());
   if (*sim_options) return simulate(**sim_options);
   const bootstrap::HostLayout& layout = (*job)->job_layout.layout;
+  Result<bootstrap::Partitions> partitions(bootstrap::Partitions(layout.process_count()));
+  if (parts.wanted()) partitions = bootstrap::Partitions::resolve(parts, layout.process_count());
+  if (!partitions) refuse_start(partitions.status(), "command line");
+  const bool forks = !(*job)->world;
+  const int own = forks ? 0 : partitions->of_process((*job)->job_layout.process);
+  Result<PartitionOutput> output = PartitionOutput::open(*output_path, own, forks ? partitions->count() : 1);
+  if (!output) refuse_start(output.status(), "command line");
   if (layout.show_affinity) log::note(layout.describe_carriers());
-  if (!(*job)->world) {
-    Result<std::unique_ptr<MachineLayer>> layer = start(layout, *options);
+  if (forks) {
+    Result<std::unique_ptr<MachineLayer>> layer = start(layout, *partitions, *options);
     if (!layer) refuse_start(layer.status());
+    output->redirect((*layer)->partition());
     return std::move(*layer);
   }
+  output->redirect(own);
   return std::unique_ptr<MachineLayer>(
-      new MachineLayer(State::of_job(std::move(*job), *options, std::move(*settings))));
+      new MachineLayer(State::of_job(std::move(*job), std::move(*partitions), *options, std::move(*settings))));
 }
 
 std::unique_ptr<MachineLayer> MachineLayer::simulate(const sim::Options& options) {
@@ -229,6 +268,12 @@ Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostL
 
 Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostLayout& layout,
                                                           const NetOptions& options) {
+  return start(layout, bootstrap::Partitions(layout.process_count()), options);
+}
+
+Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostLayout& layout,
+                                                          const bootstrap::Partitions& partitions,
+                                                          const NetOptions& options) {
   Result<host::Arena> arena = host::Arena::map(layout.process_of);
   if (!arena) return arena.status();
   auto state = std::make_unique<State>(layout, std::move(*arena));
@@ -238,6 +283,7 @@ Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostL
     rank = bootstrap::launch_processes(
         state->layout, {[control] { return control->exit_announced(); }, [control] { return control->has_ended(); }});
   }
+  state->divide(partitions, rank);
   state->open_pes(rank, options);
   return std::unique_ptr<MachineLayer>(new MachineLayer(std::move(state)));
 }
@@ -259,10 +305,19 @@ MachineLayer::~MachineLayer() {
 
 MachineLayer* MachineLayer::current() { return current_layer.load(std::memory_order_acquire); }
 
-const bootstrap::HostLayout& MachineLayer::layout() const { return state_->layout; }
-int MachineLayer::process() const { return state_->process; }
-int MachineLayer::pes() const { return state_->layout.pes; }
-int MachineLayer::first_pe() const { return state_->own().first_pe; }
+bootstrap::PartitionRequest& MachineLayer::default_partitions() {
+  static bootstrap::PartitionRequest request;
+  return request;
+}
+
+const bootstrap::HostLayout& MachineLayer::layout() const { return state_->seen(); }
+const bootstrap::HostLayout& MachineLayer::whole_run() const { return state_->layout; }
+const bootstrap::Partitions& MachineLayer::partitions() const { return state_->partitions; }
+int MachineLayer::partition() const { return state_->partition; }
+int MachineLayer::origin() const { return state_->origin; }
+int MachineLayer::process() const { return state_->process - state_->partitions.first_process(state_->partition); }
+int MachineLayer::pes() const { return state_->seen().pes; }
+int MachineLayer::first_pe() const { return state_->own().first_pe - state_->origin; }
 int MachineLayer::own_pes() const { return state_->own().pes; }
 host::Port& MachineLayer::port(int pe) { return state_->memory.port(pe); }
 host::Heap& MachineLayer::heap(int pe) { return state_->memory.heap(pe); }
@@ -271,7 +326,8 @@ std::byte* MachineLayer::pe_page(int pe) const { return state_->memory.pe_page(p
 
 Route MachineLayer::route(int pe) const {
   const bootstrap::HostLayout& layout = state_->layout;
-  if (pe < 0 || pe >= pes() || layout.host_of(pe) != layout.host) return Route::other_host;
+  pe += state_->origin;
+  if (pe < 0 || pe >= layout.pes || layout.host_of(pe) != layout.host) return Route::other_host;
   return layout.process_of[static_cast<std::size_t>(pe)] == state_->process ? Route::self_process : Route::same_host;
 }
 
@@ -299,7 +355,7 @@ void MachineLayer::sleep(int pe, std::uint64_t deadline_ns) {
 }
 
 void MachineLayer::enter(bootstrap::CarrierId carrier) {
-  int cpu = state_->layout.carriers[static_cast<std::size_t>(carrier)].cpu;
+  int cpu = state_->seen().carriers[static_cast<std::size_t>(carrier)].cpu;
   if (cpu < 0) return;
   Status bound = topology::pin_this_thread(cpu);
   if (!bound) log::warn(bound.message());  // slower perhaps, but it runs
@@ -337,28 +393,52 @@ void MachineLayer::end_badly(int code) {
 }
 
 void MachineLayer::announce_end() {
+  if (state_->partitions.count() > 1) return;
   state_->memory.control().note_end();
   if (simulated_ != nullptr) simulated_->note_end();
 }
 
+template <class Wait>
+void MachineLayer::drive_while(int pe, Wait&& wait) {
+  if (!net_ && state_->partitions.count() == 1) return wait();  // there is nothing to drive
+  std::atomic<bool> done{false};
+  std::thread waiter = make_thread("that waits for the other processes", [&] {
+    wait();
+    done.store(true, std::memory_order_release);
+  });
+  while (!done.load(std::memory_order_acquire)) {
+    if (!net_ || !state_->net->progress_all(pe)) ::usleep(100);
+    // Only while other partitions are at work: of an end that is near, the waiter hears.
+    if (exit_announced() && !state_->memory.control().has_ended()) ::_exit(exit_code());
+  }
+  waiter.join();
+}
+
+// Until then a process that is missed is a fault, and one that leaves would be missed.
+void MachineLayer::wait_for_partitions(int pe) {
+  HostControlBlock& control = state_->memory.control();
+  control.note_left();
+  drive_while(pe, [this, &control] {
+    if (state_->job) return static_cast<void>(state_->job->world->fence());  // that it fails shows in the next one
+    while (control.left() < state_->layout.process_count() && !control.exit_announced()) ::usleep(1000);
+  });
+  if (exit_announced()) ::_exit(exit_code());
+  control.note_end();
+}
+
 void MachineLayer::leave(int pe) {
   if (simulated_ != nullptr) return state_->simulated->report();
+  if (state_->partitions.count() > 1) wait_for_partitions(pe);
   if (!state_->job) return;
-  announce_end();
+  state_->memory.control().note_end();
   state_->watch->expect_ends();
   if (state_->explain && state_->net) std::fprintf(stderr, "%s", state_->net->explain().c_str());
   // Others may still need us for what they have sent, so the network is driven until all are here.
-  std::atomic<bool> all_here{false};
   Status together;
-  std::thread waiter = make_thread("that waits for the other processes", [this, &all_here, &together] {
+  drive_while(pe, [this, &together] {
     together = state_->job->world->fence();
     if (together) state_->job->world->finalize();
-    all_here.store(true, std::memory_order_release);
   });
-  while (!all_here.load(std::memory_order_acquire)) {
-    if (!net_ || !state_->net->progress_all(pe)) ::usleep(100);
-  }
-  waiter.join();
   if (state_->net) {
     const Status kept = state_->net->keep_costs();
     if (!kept && is_first_of_host(*state_->job->world)) log::warn(kept.message());

@@ -18,6 +18,7 @@
 
 #include "base/status.h"
 #include "machine/bootstrap/layout.h"
+#include "machine/bootstrap/partitions.h"
 #include "machine/host/arena.h"
 #include "machine/host/heap.h"
 #include "machine/host/inbox.h"
@@ -59,11 +60,21 @@ class MachineLayer {
   MachineLayer(const MachineLayer&) = delete;
   MachineLayer& operator=(const MachineLayer&) = delete;
 
+  // What this layer says of the run, and the numbers of PEs and processes it is asked with, are about the partition of
+  // this process: nearly always the whole run.
   const bootstrap::HostLayout& layout() const;
   int process() const;   ///< rank of this process
   int pes() const;       ///< of the run
   int first_pe() const;  ///< of this process
   int own_pes() const;   ///< of this process
+
+  /// The whole run, whatever its partitions.
+  const bootstrap::HostLayout& whole_run() const;
+  const bootstrap::Partitions& partitions() const;
+  int partition() const;  ///< of this process
+  int origin() const;     ///< number in the whole run of the partition's PE 0
+  /// Partitions for a program that is started without such options (its setDefaultPartitionParams()). Before start().
+  static bootstrap::PartitionRequest& default_partitions();
 
   /// Of a PE of this process; used by the thread that runs it.
   host::Port& port(int pe);
@@ -97,8 +108,8 @@ class MachineLayer {
   /// Called first on a carrier's own thread: binds it to its cpu.
   void enter(bootstrap::CarrierId carrier);
 
-  /// Waits, blocking the thread, until every carrier of the run has called it as often. Returns false when the run is
-  /// ending instead.
+  /// Waits, blocking the thread, until every carrier of the run, of all partitions, has called it as often. Returns
+  /// false when the run is ending instead.
   [[nodiscard]] bool barrier();
 
   /// 256 bytes of shared memory for each PE, zero at start, on lines of their own: for what the runtime shares without
@@ -115,7 +126,8 @@ class MachineLayer {
   /// All is done: waits until all processes of the run have come here, for none may miss another. From the last thread
   /// of the process that is still busy; `pe`: its.
   void leave(int pe);
-  /// The program has ended as it should: every process is about to leave with the program's exit status.
+  /// The program has ended as it should: every process is about to leave with the program's exit status. One that has
+  /// several partitions has ended when all have come to leave(), so nothing is announced yet.
   void announce_end();
   /// One load; look at it now and then.
   bool exit_announced() const;
@@ -129,6 +141,14 @@ class MachineLayer {
   struct State;
   explicit MachineLayer(std::unique_ptr<State> state);
   static std::unique_ptr<MachineLayer> simulate(const sim::Options& options);
+  static Result<std::unique_ptr<MachineLayer>> start(const bootstrap::HostLayout& layout,
+                                                     const bootstrap::Partitions& partitions,
+                                                     const NetOptions& options);
+  // Until all partitions have come to leave().
+  void wait_for_partitions(int pe);
+  // Runs wait(), on a thread of its own where the network is driven meanwhile.
+  template <class Wait>
+  void drive_while(int pe, Wait&& wait);
   // barrier() for the carriers of this host.
   [[nodiscard]] bool host_barrier();
   std::unique_ptr<State> state_;

@@ -89,7 +89,7 @@ class Net {
   explicit Net(const NetConfig& config) : config_(config), peers_(config_) {}
   Status start();
 
-  std::size_t rank_of(int pe) const { return static_cast<std::size_t>(pe - config_.own().first_pe); }
+  std::size_t rank_of(int pe) const { return static_cast<std::size_t>(pe + config_.origin - config_.own().first_pe); }
   host::Port& port_of(int pe) const { return *ports_[rank_of(pe)]; }
   NetWorker& worker_of(int pe) const { return *worker_of_[rank_of(pe)]; }
   bool drive_others(int pe);

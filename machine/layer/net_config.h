@@ -40,6 +40,9 @@ struct NetConfig {
   /// One has ended the run and said why. The same.
   std::function<void(int process)> ended;
 
+  /// The number in the run of the PE that is number 0 to the Ports and the runtime of this process.
+  int origin = 0;
+
   const bootstrap::Process& own() const { return job->layout.processes[static_cast<std::size_t>(job->process)]; }
 };
 

@@ -32,7 +32,8 @@ NetWorker::NetWorker(const NetConfig& config, NetPeers& peers, int index, int co
       peers_(peers),
       index_(index),
       count_(count),
-      first_pe_(config.own().first_pe),
+      origin_(config.origin),
+      first_pe_(config.own().first_pe - config.origin),
       pes_(config.own().pes),
       sleepers_(sleepers),
       workers_of_(static_cast<std::size_t>(peers.processes())),
@@ -81,8 +82,11 @@ int NetWorker::workers_of(int process) {
   return known;
 }
 
+PERIAPT_INLINE int NetWorker::pe_of(ucx::Tag tag) const { return static_cast<int>(tag & kPeMask) - origin_; }
+
 NetWorker::PeerEndpoint& NetWorker::peer_of(int pe) {
   const bootstrap::HostLayout& layout = config_.job->layout;
+  pe += origin_;
   const int process = layout.process_of[static_cast<std::size_t>(pe)];
   const int rank = pe - layout.processes[static_cast<std::size_t>(process)].first_pe;
   const int workers = workers_of(process);
@@ -162,7 +166,7 @@ PERIAPT_INLINE void NetWorker::look_after(const PeerEndpoint& peer) {
 
 void NetWorker::send_line(host::Port& from, int to, const void* line, std::size_t bytes) {
   const std::span<const std::byte> wire(static_cast<const std::byte*>(line), bytes);
-  const ucx::Tag tag = kLine | static_cast<ucx::Tag>(to);
+  const ucx::Tag tag = kLine | to_pe(to);
   if (PERIAPT_UNLIKELY(!try_lock(from))) return leave(from, {to, tag, copy_of(from, wire), bytes});
   PeerEndpoint& peer = peer_of(to);
   if (PERIAPT_LIKELY(peer.endpoint->tag_send_now(wire, ucx::Tag{peer.next} << kNumberShift | tag))) {
@@ -175,7 +179,7 @@ void NetWorker::send_line(host::Port& from, int to, const void* line, std::size_
 }
 
 void NetWorker::send(host::Port& from, int to, std::uint64_t meta, void* block) {
-  const ucx::Tag tag = (meta & kMetaMask) << kMetaShift | static_cast<ucx::Tag>(to);
+  const ucx::Tag tag = (meta & kMetaMask) << kMetaShift | to_pe(to);
   const PendingSend pending{to, tag, block, config_.format->block_bytes(block)};
   if (PERIAPT_UNLIKELY(!try_lock(from))) return leave(from, pending);
   PeerEndpoint& peer = peer_of(to);
@@ -228,7 +232,7 @@ void NetWorker::begin(NetAccess access) {
     return access.ended(access.context, Status::failure("these bytes are not a key of memory"), driver_->pe());
   // The first PEs of a process use its workers in turn.
   const bootstrap::Process& there = config_.job->layout.processes[static_cast<std::size_t>(access.process)];
-  ucx::Endpoint& endpoint = *peer_of(there.first_pe + worker).endpoint;
+  ucx::Endpoint& endpoint = *peer_of(there.first_pe - origin_ + worker).endpoint;
   begin_access(std::move(access), std::span(key).subspan(1), endpoint, driver_);
 }
 
@@ -265,7 +269,7 @@ PERIAPT_INLINE const char* NetWorker::wrong_with(const ucx::Buffer& message, con
   if (received.outcome != ucx::Outcome::ok) return ucx::describe(received.outcome);
   if (NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax)
     return "no worker has that number";
-  if (!is_ours(static_cast<int>(received.tag & kPeMask))) return "it is for a PE that is not here";
+  if (!is_ours(pe_of(received.tag))) return "it is for a PE that is not here";
   return (received.tag & kLine) != 0 ? wrong_with_line(message.bytes())
                                      : wrong_with_block(message.bytes(), received.tag);
 }
@@ -302,7 +306,7 @@ PERIAPT_INLINE void NetWorker::deliver(int pe, const Line& line) {
 // no sense, goes to on_arrived().
 bool NetWorker::look(std::span<const std::byte> message, const ucx::Received& received) {
   if ((received.tag & kLine) == 0 || driver_ == nullptr) return false;
-  const int pe = static_cast<int>(received.tag & kPeMask);
+  const int pe = pe_of(received.tag);
   if (!is_ours(pe) || NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax) return false;
   if (PERIAPT_UNLIKELY(wrong_with_line(message) != nullptr)) return false;
   Sequence& sequence = sequence_of(received.from);
@@ -344,7 +348,7 @@ void NetWorker::deliver_early(Sequence& sequence) {
 }
 
 void NetWorker::deliver(const Early& message) {
-  const int pe = static_cast<int>(message.tag & kPeMask);
+  const int pe = pe_of(message.tag);
   if ((message.tag & kLine) != 0) {
     deliver(pe, line_of({static_cast<const std::byte*>(message.block), message.bytes}));
     return release(this, message.block);

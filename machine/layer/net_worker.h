@@ -143,6 +143,8 @@ class NetWorker final : public host::FarSide {
 
   // With the lock held:
   int workers_of(int process);
+  ucx::Tag to_pe(int pe) const { return static_cast<ucx::Tag>(pe + origin_); }
+  int pe_of(ucx::Tag tag) const;
   PeerEndpoint& peer_of(int pe);
   void connect(PeerEndpoint& peer, int process, int worker);
   void put(PeerEndpoint& peer, const PendingSend& pending);
@@ -172,6 +174,7 @@ class NetWorker final : public host::FarSide {
   NetPeers& peers_;
   const int index_;
   const int count_;
+  const int origin_;    // tags have the numbers of PEs in the run; all else here counts from it
   const int first_pe_;  // of the process
   const int pes_;       // of the process
   const std::atomic<int>& sleepers_;

@@ -39,7 +39,7 @@ struct OneSided::RmaRequest {
   std::byte* place;      // in the arena: where to copy to, or from
   std::uint64_t offset;  // in the transfer
   std::uint64_t size;
-  std::int32_t asker;
+  std::int32_t asker;  // number in the whole run
   bool is_put;
   bool own_place;  // a block for this request only
   enum : std::uint8_t { asked, done, refused } state;
@@ -49,7 +49,7 @@ OneSided::OneSided(const OneSidedConfig& config)
     : config_(config), cookie_(clock::now_ns() * 0x9E37'79B9'7F4A'7C15u | 1), copies_(config.words.size()) {
   const bootstrap::HostLayout& layout = *config.layout;
   const bootstrap::Process& own = layout.processes[static_cast<std::size_t>(*config.process)];
-  first_pe_ = config.simulated ? 0 : own.first_pe;
+  first_pe_ = config.simulated ? 0 : own.first_pe - config.origin;
   ended_ = std::make_unique<Ended[]>(static_cast<std::size_t>(config.simulated ? layout.pes : own.pes));
   table_ = static_cast<host::KeyTable*>(config.ports.front()->heap().allocate_permanent(sizeof(host::KeyTable)));
   ring_ = host::KeyRing(table_);
@@ -267,7 +267,7 @@ TransferStatus OneSided::copy_by_kernel(Transfer& transfer) {
 void OneSided::send_requests(Transfer& transfer) {
   host::Port& port = this->port(transfer.pe_);
   const bootstrap::Process& other = config_.layout->processes[static_cast<std::size_t>(transfer.process_)];
-  const int to = other.first_pe + transfer.pe_ % other.pes;
+  const int to = other.first_pe - config_.origin + transfer.pe_ % other.pes;
   const bool reachable =
       config_.simulated || in_arena(reinterpret_cast<std::uintptr_t>(transfer.local_), transfer.size_);
   while (transfer.asked_ < transfer.size_ && transfer.outstanding_ < kRequestsAtOnce && transfer.status_.ok()) {
@@ -278,7 +278,7 @@ void OneSided::send_requests(Transfer& transfer) {
     request->remote = transfer.remote_ + transfer.asked_;
     request->size = transfer.size_ - transfer.asked_;
     if (!config_.simulated) request->size = std::min(request->size, kRequestBytes);
-    request->asker = transfer.pe_;
+    request->asker = transfer.pe_ + config_.origin;
     request->is_put = transfer.is_put_;
     request->own_place = !reachable;
     request->place = transfer.local_ + transfer.asked_;
@@ -307,7 +307,7 @@ void OneSided::take_request(int pe, void* block) {
     return;
   }
   serve(request);
-  port(pe).send(request.asker, kRmaRequestMeta, block);
+  port(pe).send(request.asker - config_.origin, kRmaRequestMeta, block);
 }
 
 void OneSided::serve(RmaRequest& request) {

@@ -76,6 +76,7 @@ struct OneSidedWords {
 struct OneSidedConfig {
   const bootstrap::HostLayout* layout = nullptr;
   const int* process = nullptr;  ///< this one; on a simulated machine: of the PE that runs
+  int origin = 0;                ///< the number in the run of the PE that is number 0 in what is asked
   const host::Arena* arena = nullptr;
   std::vector<OneSidedWords*> words;  ///< by process of this host, the first one first
   std::vector<host::Port*> ports;     ///< by own PE

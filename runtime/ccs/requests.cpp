@@ -300,7 +300,7 @@ void take_options(char** argv) {
 
 void begin(Pe& pe) {
   of_pe.initialize();
-  if (!wanted || pe.index != 0) return;
+  if (!wanted || pe.index != 0 || pe.process.layer().partition() != 0) return;
   if (pe.process.is_simulated()) fatal("++server and +sim exclude each other", "command line");
   auto server = Server::open(config);
   if (!server) fatal(server.message(), "command line", "", "++server-port 0 takes any that is free");

@@ -47,10 +47,16 @@ std::string kill_file;       // +killFile
 std::unique_ptr<Storage> storage_of(const Checkpoints::Target& target) {
   return target.memory ? memory_storage() : folder_storage(target.folder);
 }
+// Each partition of a run has a folder of its own in the one that is named.
+std::string folder_here(const std::string& folder) {
+  const MachineLayer& layer = Process::current()->layer();
+  return layer.partitions().count() == 1 ? folder : fmt::format("{}/part-{}", folder, layer.partition());
+}
+
 // What this run begins from; null: it begins anew. What lies in memory is of this run, and newer than any folder.
 std::unique_ptr<Storage> storage_to_restart_from() {
   if (has_checkpoint_in_memory()) return memory_storage();
-  return restart_folder.empty() ? nullptr : folder_storage(restart_folder);
+  return restart_folder.empty() ? nullptr : folder_storage(folder_here(restart_folder));
 }
 
 // A message with a head and a text behind it.
@@ -347,25 +353,34 @@ void check_callback(const std::string& call, const CkCallback& cb) {
           "give it an entry: CkCallback(CkIndex_Main::resume(), mainProxy)");
 }
 
+// Why there can be no checkpoint in memory; empty when there can.
+std::string why_no_memory() {
+  if (!periapt::checkpoint::has_memory_storage()) return periapt::bootstrap::KeptMemory::why_none();
+  if (periapt::Process::current()->layer().partitions().count() > 1)
+    return "its partitions would have one memory for all, and each goes back by itself";
+  return "";
+}
+
 // Once a process.
-void warn_no_memory() {
+void warn_no_memory(const std::string& why) {
   static std::atomic<bool> warned{false};
   if (warned.exchange(true, std::memory_order_relaxed)) return;
-  periapt::log::warn("CkStartMemCheckpoint() makes no checkpoint in this run: " +
-                     periapt::bootstrap::KeptMemory::why_none() + "; the run goes on without one");
+  periapt::log::warn("CkStartMemCheckpoint() makes no checkpoint in this run: " + why +
+                     "; the run goes on without one");
 }
 }  // namespace
 
 void CkStartCheckpoint(const char* dirname, const CkCallback& cb, bool requestStatus, int writersPerNode) {
   check_callback("CkStartCheckpoint()", cb);
-  periapt::checkpoint::Checkpoints::start({false, dirname}, {cb, requestStatus}, writersPerNode);
+  periapt::checkpoint::Checkpoints::start({false, periapt::checkpoint::folder_here(dirname)},
+                                                 {cb, requestStatus}, writersPerNode);
 }
 
 void CkStartMemCheckpoint(const CkCallback& cb) {
   check_callback("CkStartMemCheckpoint()", cb);
-  if (periapt::checkpoint::has_memory_storage())
-    return periapt::checkpoint::Checkpoints::start({true, ""}, {cb, false}, 0);
-  warn_no_memory();
+  const std::string why = why_no_memory();
+  if (why.empty()) return periapt::checkpoint::Checkpoints::start({true, ""}, {cb, false}, 0);
+  warn_no_memory(why);
   cb.send();
 }
 

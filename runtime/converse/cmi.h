@@ -2,7 +2,7 @@
 // command line. Plain C, and C++17: reached from converse.h.
 //
 // A "node" is a process of the run; a "physical node" is a host. PEs are numbered from 0 through all processes; a PE's
-// rank is its number within its process.
+// rank is its number within its process. A run that has partitions (partitions.h) is several to all but those.
 #pragma once
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,7 +103,7 @@ void CmiMemUnlock(void);
 // All PEs of the process.
 void CmiNodeBarrier(void);
 void CmiNodeAllBarrier(void);
-// All PEs of the run. Messages are not looked at meanwhile.
+// All PEs of the run, of all its partitions. Messages are not looked at meanwhile.
 int CmiBarrier(void);
 int CmiBarrierZero(void);
 
@@ -159,20 +159,6 @@ int CmiEndianness(void);  // 0: little
 #define CmiProbeImmediateMsg()
 #define CmiEnableUrgentSend(yes)
 #define _MEMCHECK(p) ((p) ? (void)0 : CmiOutOfMemory(-1))
-
-// One run is one partition.
-#define CmiNumPartitions() 1
-#define CmiMyPartition() 0
-#define CmiPartitionSize(part) CmiNumNodes()
-#define CmiMyPartitionSize() CmiNumNodes()
-#define CmiNumNodesGlobal() CmiNumNodes()
-#define CmiMyNodeGlobal() CmiMyNode()
-#define CmiNumPesGlobal() CmiNumPes()
-#define CmiMyPeGlobal() CmiMyPe()
-#define CmiGetPeGlobal(pe, part) (pe)
-#define CmiGetNodeGlobal(node, part) (node)
-#define CmiGetPeLocal(pe) (pe)
-#define CmiGetNodeLocal(node) (node)
 
 #define CmiEnforce(expr) (CMI_LIKELY(expr) ? (void)0 : periapt_enforce_failed(#expr, __FILE__, __LINE__, "%s", ""))
 #define CmiEnforceMsg(expr, ...) \

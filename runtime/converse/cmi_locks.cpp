@@ -86,7 +86,8 @@ int CmiBarrier() {
   const bootstrap::HostLayout& layout = pe.process.layout();
   if (pe.process.is_simulated()) return simulated_barrier.wait(pe.process.pes()), 0;
   CmiNodeBarrier();
-  if (layout.process_count() > 1 && layout.carriers[layout.carrier_of[pe.index]].pes[0] == pe.index) {
+  if (pe.process.layer().whole_run().process_count() > 1 &&
+      layout.carriers[layout.carrier_of[pe.index]].pes[0] == pe.index) {
     if (!pe.process.layer().barrier()) return -1;
   }
   CmiNodeBarrier();

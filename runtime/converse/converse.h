@@ -10,6 +10,7 @@
 #include "runtime/converse/cmi.h"
 #include "runtime/converse/cqs.h"
 #include "runtime/converse/cth.h"
+#include "runtime/converse/partitions.h"
 #include "runtime/pup/pup_c.h"
 #include "runtime/scheduler/ccd.h"
 #ifdef __cplusplus
@@ -199,8 +200,6 @@ void CmiNodeSpanTreeChildren(int node, int* children);
 #define CmiSyncNodeBroadcastAll(s, m) CmiSyncNodeBroadcastAllFn((s), (char*)(m))
 #define CmiSyncNodeBroadcastAllAndFree(s, m) CmiFreeNodeBroadcastAllFn((s), (char*)(m))
 #define CmiWithinNodeBroadcast(s, m) CmiWithinNodeBroadcastFn((s), (char*)(m))
-#define CmiInterSyncSend(pe, part, s, m) CmiSyncSend(pe, s, m)
-#define CmiInterSyncSendAndFree(pe, part, s, m) CmiSyncSendAndFree(pe, s, m)
 #define CmiAsyncMsgSent(handle) 1
 #define CmiReleaseCommHandle(handle) ((void)(handle))
 

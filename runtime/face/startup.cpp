@@ -37,6 +37,8 @@
 
 // What charmc's link step writes: registers the -module libraries.
 void _registerExternalModules(char** argv) __attribute__((weak));
+// What a program may define.
+extern "C" void setDefaultPartitionParams(void) __attribute__((weak));
 
 int CkIndex_Chare::__idx, CkIndex_Group::__idx, CkIndex_NodeGroup::__idx, CkIndex_ArrayBase::__idx,
     CkIndex_ArrayElement::__idx, CkIndex_CkArrayMap::__idx;
@@ -169,6 +171,8 @@ std::string place() {
   if (!pe) return "";
   std::string text = "PE " + std::to_string(pe->index);
   if (pe->process.count() > 1) text += ", process " + std::to_string(pe->process.rank());
+  const MachineLayer& layer = pe->process.layer();
+  if (layer.partitions().count() > 1) text += ", partition " + std::to_string(layer.partition());
   return text;
 }
 
@@ -235,7 +239,7 @@ Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** arg
   the_argc = argc;
   the_argv = argv;
   run_init_calls();
-  process->begin_stepped({begin, nullptr, nullptr});
+  process->begin_stepped({.begin = begin});
   return *process;
 }
 
@@ -245,23 +249,30 @@ int run_program(int argc, char** argv, void (*register_main_module)(), std::vect
   for (const Part& part : the_parts)
     if (part.take_options) part.take_options(argv);
   Watchdog::take_option(argv);
+  if (setDefaultPartitionParams) setDefaultPartitionParams();
   argc = 0;
   while (argv[argc]) ++argc;
 
   auto* process = new Process(argc, argv);
+  MachineLayer& layer = process->layer();
   if (process->is_simulated()) Watchdog::switch_off();  // a standstill is seen at once: nothing is left to happen
+  if (layer.partitions().count() > 1) Watchdog::switch_off();  // what goes on may come from another one
   for (argc = 0; argv[argc];) ++argc;
   the_argc = argc;
   the_argv = argv;
   catch_crashes();
   if (process->is_simulated()) {
-    log::note(process->layer().simulated()->describe());
-  } else if (process->rank() == 0) {
-    log::note(process->layout().describe());
+    log::note(layer.simulated()->describe());
+  } else if (process->rank() == 0 && layer.partition() == 0) {
+    const std::string partitions = layer.partitions().count() > 1 ? ", " + layer.partitions().describe() : "";
+    log::note(layer.whole_run().describe() + partitions);
   }
-  if (process->rank() == 0) warn_of_misspelt_options(argv);
+  if (process->rank() == 0 && layer.partition() == 0) warn_of_misspelt_options(argv);
   run_init_calls();
-  process->run({begin, nullptr, [](Pe& pe) { return Watchdog::explain(*pe.objects); }});
+  ProcessHooks hooks{.begin = begin, .explain = [](Pe& pe) { return Watchdog::explain(*pe.objects); }};
+  for (const Part& part : the_parts)
+    if (part.left) hooks.left = part.left;
+  process->run(std::move(hooks));
 }
 
 }  // namespace periapt

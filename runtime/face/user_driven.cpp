@@ -29,7 +29,7 @@ struct Driver {
   scheduler::Thread* scheduler = nullptr;
   std::atomic<int> rounds{0};  // that have been stopped; read by all PEs of the process
   int ended = 0;               // that main() has come back from, or may
-  bool initialized = false, leaving = false;
+  bool initialized = false, leaving = false, left = false;
   bool stopped_here = false;  // the round, in this process alone
   // PE 0
   int initializing = 0;  // processes that have not said yet that they are
@@ -118,6 +118,12 @@ bool start(Pe& pe) {
   }
 }
 
+// main() goes on for the last time.
+void left() {
+  driver->left = true;
+  driver->stacks.suspend();
+}
+
 // The scheduler runs until a stop.
 void run_scheduler() { driver->stacks.resume(driver->scheduler); }
 
@@ -132,7 +138,7 @@ bool UserDriven::is_on() { return driver != nullptr; }
 void UserDriven::begin(int argc, char** argv, void (*register_main_module)(), std::vector<Part> parts) {
   require(driver == nullptr, "CharmBeginInit", "call it, or CharmInit(), once");
   driver = new Driver;
-  parts.push_back({.name = "user driven", .register_entries = register_entries, .start = start});
+  parts.push_back({.name = "user driven", .register_entries = register_entries, .start = start, .left = left});
   static Start beginning;
   beginning = {argc, argv, register_main_module, std::move(parts)};
   driver->scheduler = driver->stacks.create(start_program, &beginning, scheduler_stack_bytes);
@@ -151,8 +157,13 @@ void UserDriven::finish_init() {
   while (driver->initializing > 0) run_scheduler();
 }
 
+void UserDriven::run_first_round() {
+  while (driver->ended == 0) run_scheduler();
+}
+
 void UserDriven::run_round() {
-  require(driver != nullptr && driver->initialized, "StartCharmScheduler", "call CharmInit() before it");
+  require(driver != nullptr && driver->initialized && !driver->left, "StartCharmScheduler",
+          "call it between CharmInit() and CharmLibExit()");
   const int before = driver->ended;
   driver->stopped_here = false;
   while (driver->ended == before && !driver->stopped_here) run_scheduler();
@@ -167,10 +178,10 @@ void UserDriven::stop_here() {
 }
 
 void UserDriven::leave() {
-  require(driver != nullptr && driver->initialized, "CharmLibExit", "call CharmInit() before it");
+  require(driver != nullptr && driver->initialized && !driver->left, "CharmLibExit", "call it once, after CharmInit()");
   driver->leaving = true;
   if (Pe::current()->index == 0) request_exit(0);
-  while (true) run_scheduler();
+  while (!driver->left) run_scheduler();
 }
 
 void UserDriven::request_stop() {

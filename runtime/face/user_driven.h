@@ -19,7 +19,10 @@ class UserDriven {
   static void begin(int argc, char** argv, void (*register_main_module)(), std::vector<Part> parts);
   static void finish_init();
   static void run_round();
-  [[noreturn]] static void leave();
+  // Until the first round has ended: what the mainchares begin.
+  static void run_first_round();
+  // Ends the run; main() goes on without it.
+  static void leave();
   // On the first PE: main() goes on when the entry method that calls this has returned.
   static void stop_here();
   // On any PE: ends the round, or the program where main() has come to leave().

@@ -43,6 +43,7 @@ const char* chare_name_of_entry(int ep) {
 
 using periapt::registry;
 
+void CkRegisterNoMainModule() { periapt::registry().has_main_module = false; }
 int CkRegisterMsg(const char* name, CkPackFnPtr pack, CkUnpackFnPtr unpack, CkDeallocFnPtr dealloc, std::size_t size,
                   bool relocatable) {
   auto& messages = registry().messages;

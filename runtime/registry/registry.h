@@ -105,6 +105,7 @@ struct Registry {
   std::vector<ChareInfo> chares;
   std::vector<MessageInfo> messages;
   std::vector<ReadonlyInfo> readonlys;
+  bool has_main_module = true;  // else the program is linked without one
   std::vector<MainChareInfo> mains;
   struct InitCall {
     void (*function)();
@@ -141,6 +142,8 @@ void pupReadonly(void* p, void* address) {
 
 }  // namespace periapt
 
+// In place of the mainmodule of a program that has none: called by what charmc writes.
+void CkRegisterNoMainModule();
 int CkRegisterMsg(const char* name, CkPackFnPtr pack, CkUnpackFnPtr unpack, CkDeallocFnPtr dealloc, std::size_t size,
                   bool relocatable = true);
 int CkRegisterEp(const char* name, CkCallFnPtr call, int message, int chare, unsigned flags, unsigned stack_size = 0);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "machine/bootstrap/layout.h"
+#include "machine/bootstrap/partitions.h"
 #include "machine/layer/net_options.h"
 
 namespace periapt {
@@ -19,8 +20,9 @@ std::string meant_option(const std::string& argument) {
   constexpr std::size_t kShort = 3, kLong = 8;
   if (name.size() < kShort) return {};
   std::vector<std::string_view> known = {"balancer", "watchdog",  "stacksize", "sim",     "LBDebug", "LBOff",
-                                         "LBCentPE", "LBObjOnly", "LBRecord",  "verbose", "restart"};
+                                         "LBCentPE", "LBObjOnly", "LBRecord",  "verbose", "restart", "stdout"};
   bootstrap::add_layout_options(known);
+  bootstrap::add_partition_options(known);
   machine::add_net_options(known);
   return nearest(name, known, name.size() < kLong ? 2 : 3);
 }

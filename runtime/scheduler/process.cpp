@@ -247,6 +247,9 @@ void Process::finish(Pe& pe, int code) {
     if (!pe.carrier->yield(true)) host::Port::relax();
   }
   if (code) exit_code_.store(code, std::memory_order_relaxed);  // carried by the next line
+  // The first PE goes on behind the run: it comes last.
+  while (hooks_.left && pe.rank == 0 && finished_.load(std::memory_order_acquire) + 1 != hosted_pes())
+    if (!pe.carrier->yield(false)) host::Port::relax();
   // acq_rel: what each PE wrote is seen by the thread that ends the process.
   if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == hosted_pes())
     end(exit_code_.load(std::memory_order_relaxed));
@@ -290,6 +293,7 @@ void Process::end(int code) {
   layer().leave(Pe::current()->index);
   for (std::thread& thread : threads_) thread.detach();
   std::fflush(nullptr);
+  if (hooks_.left) hooks_.left();
   std::exit(code);
 }
 

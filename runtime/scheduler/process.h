@@ -14,6 +14,8 @@ namespace periapt {
 struct ProcessHooks {
   std::function<void(Pe&)> begin;  // on each PE's own thread, when all PEs of the process exist
   std::function<void(int)> end;    // once, on the thread that ends the process, with the exit code
+  // Where the process goes on when the run is over, on its first PE, and does not come back; null: it exits.
+  void (*left)() = nullptr;
   // Of a simulated run in which nothing will ever happen again: which object waits for what. Asked for each PE.
   std::function<std::string(Pe&)> explain;
 };
@@ -83,7 +85,8 @@ class Process {
   // Makes the PEs and runs the begin hook of each, here, and returns: the caller steps them, one at a time, with
   // Pe::set_current(&pe) before and a carrier for each PE.
   void begin_stepped(ProcessHooks hooks);
-  // Called once by each PE at the end of the run; does not return. The process exits when all have come.
+  // Called once by each PE at the end of the run; does not return. The process exits, or goes where ProcessHooks::left
+  // says, when all have come.
   [[noreturn]] void finish(Pe& pe, int code);
   // Ends all processes of the run now.
   [[noreturn]] static void abort_run(int code);

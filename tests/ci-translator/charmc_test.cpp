@@ -139,6 +139,7 @@ TEST(ModuleInit, RegistersWhatWasNamed) {
   EXPECT_THAT(text, HasSubstr("LBDefaultCreate(\"GreedyLB\")"));
   EXPECT_THAT(text, HasSubstr("_createTraceprojections(argv)"));
   EXPECT_THAT(text, HasSubstr("CkRegisterMainModule"));
+  EXPECT_THAT(text, HasSubstr("CkRegisterNoMainModule();"));
   EXPECT_THAT(moduleInit(Job{}, {}, {}), Not(HasSubstr("CkRegisterMainModule")));
 }
 

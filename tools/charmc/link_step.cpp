@@ -233,7 +233,10 @@ std::string moduleInit(const Job& job, const std::vector<std::string>& modules,
   out += "}\n";
   const bool noMainModule =
       job.options.noMainModule || job.options.noMain || job.options.language.rfind("converse", 0) == 0;
-  if (noMainModule) out += "extern \"C\" __attribute__((weak)) void CkRegisterMainModule(void) {}\n";
+  if (noMainModule) {
+    out += "void CkRegisterNoMainModule(void);\n";
+    out += "extern \"C\" __attribute__((weak)) void CkRegisterMainModule(void) { CkRegisterNoMainModule(); }\n";
+  }
   return out;
 }
 
