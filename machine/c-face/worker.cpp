@@ -14,6 +14,7 @@
 #include "base/secret.h"
 #include "base/this_host.h"
 #include "machine/c-face/face.h"
+#include "machine/gpu/device_memory.h"
 #include "machine/layer/transports.h"
 
 namespace periapt::face {
@@ -84,6 +85,7 @@ Status start(ucp_worker& worker) {
   request.self = random_id();
   request.host = host_name();
   request.secret = secret();
+  request.device_memory = [] { return periapt::gpu::make_device_memory(); };
   std::string devices = value_of(config, "NET_DEVICES");
   request.option = [devices](const std::string& name) {
     return name == "+net-devices" && devices != "all" ? devices : std::string();

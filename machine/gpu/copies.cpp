@@ -13,7 +13,7 @@ constexpr int kMostEnds = 16;
 
 }  // namespace
 
-Copies::~Copies() {
+void Copies::finish() {
   for (auto& lanes : lanes_) {
     for (auto& lane : lanes) {
       if (lane == nullptr) continue;
@@ -23,7 +23,17 @@ Copies::~Copies() {
         give_event(pending.done);
         give_event(pending.after);
       }
-      driver_.destroy(lane->stream);
+      lane->pending.clear();
+    }
+  }
+  under_way_ = 0;
+}
+
+Copies::~Copies() {
+  finish();
+  for (auto& lanes : lanes_) {
+    for (auto& lane : lanes) {
+      if (lane != nullptr) driver_.destroy(lane->stream);
     }
   }
   for (Event event : events_) driver_.destroy(event);

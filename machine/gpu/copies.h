@@ -33,8 +33,10 @@ class Copies {
   explicit Copies(Driver& driver) : driver_(driver), lanes_(driver.gpus().size()), reached_(driver.gpus().size()) {}
   Copies(const Copies&) = delete;
   Copies& operator=(const Copies&) = delete;
-  /// Waits for what is under way; the completions are not told.
+  /// As finish().
   ~Copies();
+  /// Waits for what is under way; the completions are not told.
+  void finish();
 
   /// The bytes are lent until the completion, which comes from progress(), once. A failure: nothing was begun.
   Status begin(const Copy& copy, ucx::Completion& completion);

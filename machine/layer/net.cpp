@@ -6,6 +6,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "machine/gpu/device_memory.h"
 #include "machine/layer/transports.h"
 
 namespace periapt::machine {
@@ -35,6 +36,7 @@ ucx::ContextRequest request_of(const NetSettings& settings) {
   request.transports = settings.wanted;
   request.option = settings.option;
   request.limits = settings.limits;
+  request.device_memory = [] { return gpu::make_device_memory(); };
   if (settings.option) request.cost_file = settings.option("+cost-file");
   return request;
 }

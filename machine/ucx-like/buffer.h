@@ -37,6 +37,8 @@ class Buffer {
     size_ = 0;
     return bytes;
   }
+  /// So many of its first bytes; it goes back as a whole.
+  void shrink(std::size_t size) { size_ = size; }
   void reset() {
     if (bytes_ != nullptr) release_(pool_, bytes_);
     bytes_ = nullptr;

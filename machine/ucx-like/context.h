@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "machine/ucx-like/device_memory.h"
 #include "machine/ucx-like/transport.h"
 
 namespace periapt::ucx {
@@ -35,7 +36,8 @@ struct ContextRequest {
   std::vector<std::byte> secret;
   Limits limits;
   std::function<std::string(const std::string& name)> option;
-  std::string cost_file;  ///< where measured costs are kept; empty: nowhere
+  MakeDeviceMemory device_memory;  ///< empty: there is no memory but the host's
+  std::string cost_file;           ///< where measured costs are kept; empty: nowhere
 };
 
 /// "tcp/eth0: is down, or has no carrier (ip link set eth0 up)".

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "machine/ucx-like/worker_impl.h"
 
@@ -150,7 +151,7 @@ Step EndpointImpl::after(Accepted answer, Operation& operation, std::int64_t cha
 }
 
 void EndpointImpl::begin_fetch(Operation& receive, const MessageHeader& announce, std::span<const std::byte> keys) {
-  const bool fitting = announce.size <= receive.size;
+  const bool fitting = announce.size <= receive.room();
   WorkerImpl::matched(receive, *this, announce);
   RequestState& state = receive.state();
   state.their_id = announce.id;
@@ -166,6 +167,8 @@ void EndpointImpl::begin_fetch(Operation& receive, const MessageHeader& announce
   demand.use = Use::fetch;
   demand.size = receive.size;
   demand.kind = receive.kind;
+  demand.described = announce.kind == Kind::announce && (announce.code & kOnDevice) != 0;
+  demand.copies = (demand.described || receive.kind != MemoryKind::host) && owner.device_memory() != nullptr;
   demand.times = &rails.first()->port->times;
   demand.ways = owner.ports.allowed_ways(plan);
   receive.protocol = owner.protocols.choose(demand, plan);
@@ -219,6 +222,19 @@ void EndpointImpl::say(Kind kind, std::uint64_t id) {
   header.kind = kind;
   header.id = id;
   send_control(header);
+}
+
+// ---- puts of the peer's that are still copied
+
+void EndpointImpl::put_copied(Outcome outcome) {
+  if (outcome != Outcome::ok) say(Kind::refused, 0);
+  if (--remote.copying != 0) return;
+  for (std::uint64_t id : std::exchange(remote.flushes, {})) say(Kind::flushed, id);
+}
+
+void EndpointImpl::answer_flush(std::uint64_t id) {
+  if (remote.copying == 0) return say(Kind::flushed, id);
+  remote.flushes.push_back(id);
 }
 
 // ---- credit
@@ -277,6 +293,7 @@ void EndpointImpl::fail(const std::string& reason, bool disconnected) {
   disconnected_ = disconnected;
   fast_max_ = -1;
   control_.clear();
+  remote.flushes.clear();
   std::erase_if(owner.active.waiting, [this](const auto& waiting) { return waiting.from == this; });
   while (Operation* operation = active_.pop_front()) {
     operation->Hook<InQueue>::unlink();

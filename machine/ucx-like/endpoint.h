@@ -35,6 +35,8 @@ struct RemoteCompletion {
   std::int64_t puts_by_message = 0;
   std::int64_t settled = -kFirstWindow;  ///< activity() that the peer has said to be done
   std::int64_t put_at = -kFirstWindow;   ///< activity() after the latest put by message
+  unsigned copying = 0;                  ///< puts of the peer's whose bytes are on their way into a GPU's memory
+  std::vector<std::uint64_t> flushes;    ///< of the peer's, that wait for these
 };
 
 class EndpointImpl final : public Endpoint {
@@ -123,6 +125,10 @@ class EndpointImpl final : public Endpoint {
   std::int64_t activity() const { return credit.spent() + remote.puts_by_message; }
   /// Is everything complete, as far as this side knows already: at the peer, or (sends) out of here?
   bool settled(FlushScope scope) const;
+  /// A put of the peer's into memory that is not the host's is there.
+  void put_copied(Outcome outcome);
+  /// The peer wants to know when all that it has sent is done.
+  void answer_flush(std::uint64_t id);
   bool handed_over() const { return control_.empty() && rails.handed_over(); }
 
   Operation* closing_operation() const { return close_; }

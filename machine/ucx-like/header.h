@@ -23,9 +23,9 @@ inline constexpr std::uint8_t kWireVersion = 3;
 /// "them" is the receiver of the message, "us" its sender.
 enum class Kind : std::uint8_t {
   // Ordered, paid for with credit.
-  eager,            ///< tag, size; payload: the message. id: 0, or what `acknowledge` shall name (a synchronous send)
-  announce,         ///< tag, size; id: our operation; offset: our address; payload: keys to it (may be none)
-  active,           ///< code: handler; tag: bytes of user's header, in UserHeader, or, too long, before the payload
+  eager,     ///< tag, size; payload: the message. id: 0, or what `acknowledge` shall name (a synchronous send)
+  announce,  ///< tag, size; id: our operation; offset: our address; code: kOnDevice; payload: keys to it (may be none)
+  active,    ///< code: handler; tag: bytes of user's header, in UserHeader, or, too long, before the payload
   active_announce,  ///< as announce; code: handler; tag: bytes of user's header, which the payload begins with
   // Answers and data, for which an operation waits: not held back by credit.
   clear,          ///< id: their operation; tag: ours; offset: our address; payload: keys to it (may be none): send now
@@ -89,6 +89,9 @@ inline MessageHeader active_header(std::uint16_t id, std::span<const std::byte> 
 
 /// Bit of MessageHeader::code of an eager message: it changed owner, so its bytes are not the receiver's memory.
 inline constexpr std::uint16_t kHandedOver = 1;
+/// Bit of MessageHeader::code of an announcement: the message is not in memory of the host, and among the keys there
+/// may be what DeviceMemory::map() is given.
+inline constexpr std::uint16_t kOnDevice = 1;
 /// What a message that came, with so many bytes behind its header, has cost its sender.
 inline std::int64_t charge_of(const MessageHeader& header, std::size_t payload) {
   bool handed_over = header.kind == Kind::eager && (header.code & kHandedOver) != 0;

@@ -43,6 +43,13 @@ std::optional<std::vector<DeviceKey>> read_keys(std::span<const std::byte> bytes
   return entries;
 }
 
+std::vector<std::byte> device_memory_among(const std::vector<DeviceKey>& entries) {
+  for (const DeviceKey& entry : entries) {
+    if (entry.transport == kDeviceMemoryKey) return entry.key;
+  }
+  return {};
+}
+
 std::vector<std::byte> write_packed_key(const PackedKey& key) {
   Writer writer;
   writer.number(kKeyVersion);

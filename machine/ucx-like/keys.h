@@ -19,9 +19,14 @@ struct DeviceKey {
   std::vector<std::byte> key;
 };
 
+/// The name under which the description of memory that is not the host's travels among the keys.
+inline constexpr const char* kDeviceMemoryKey = "device-memory";
+
 void write_keys(std::vector<std::byte>& to, const std::vector<DeviceKey>& entries);
 /// Nothing when the bytes are no such list.
 std::optional<std::vector<DeviceKey>> read_keys(std::span<const std::byte> bytes);
+/// What is among them under kDeviceMemoryKey; empty: nothing.
+std::vector<std::byte> device_memory_among(const std::vector<DeviceKey>& entries);
 
 /// What Worker::pack_key() gives out: a name of the memory for emulated operations, its bounds, and the keys.
 struct PackedKey {

@@ -19,6 +19,7 @@ Result<RkeyPtr> EndpointImpl::unpack(std::span<const std::byte> bytes) {
   rkey->memory = packed->memory;
   rkey->base = packed->base;
   rkey->size = packed->size;
+  rkey->device_memory = device_memory_among(packed->keys);
   return rkey;
 }
 
@@ -102,6 +103,9 @@ const Protocol* protocol_of(const EndpointImpl& endpoint, const Operation& opera
   demand.use = operation.doing == Doing::put ? Use::put : operation.doing == Doing::get ? Use::get : Use::atomic;
   demand.size = operation.size;
   demand.kind = operation.kind;
+  const Rkey& key = *operation.known_state()->rkey;
+  const bool on_host = operation.kind == MemoryKind::host && key.device_memory.empty();
+  demand.copies = !on_host && endpoint.owner.device_memory() != nullptr;
   demand.key = operation.known_state()->rkey.get();
   return protocols.choose(demand, endpoint.plan);
 }

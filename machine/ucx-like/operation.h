@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/platform.h"
+#include "machine/ucx-like/device_memory.h"
 #include "machine/ucx-like/device_port.h"
 #include "machine/ucx-like/list.h"
 #include "machine/ucx-like/matching/match_table.h"
@@ -20,6 +21,7 @@
 namespace periapt::ucx {
 
 struct Protocol;
+struct StagedPieces;
 class EndpointImpl;
 class Operation;
 class WorkerImpl;
@@ -45,12 +47,17 @@ struct RequestState {
   const PersistentReceive* persistent = nullptr;
   void (*deliver)(WorkerImpl& worker, Operation& operation, Buffer message) = nullptr;  ///< of an internal receive
   std::shared_ptr<Rkey> rkey;
-  LocalMemory local;  ///< the operation's memory, at devices that want that
+  std::uint64_t room = 0;                ///< of a posted receive into memory that is not the host's
+  std::shared_ptr<std::byte> mapped;     ///< a peer's memory, while it is copied
+  std::shared_ptr<StagedPieces> staged;  ///< of memory that goes out through pieces of the host's
+  LocalMemory local;                     ///< the operation's memory, at devices that want that
 
   /// Gives back what it holds of others. What it says is still there.
   void release() {
     buffer.reset();
     rkey.reset();
+    mapped.reset();
+    staged.reset();
     local.release();
   }
 };
@@ -85,7 +92,7 @@ struct alignas(platform::kCacheLine) RequestBase : Request {
   Doing doing = Doing::send;
   unsigned outstanding = 0;   ///< completions that transports owe
   std::byte* into = nullptr;  ///< of what is received
-  std::uint64_t size = 0;     ///< of the message; of a posted receive: of the room
+  std::uint64_t size = 0;     ///< of the message; of a posted receive: of the room that a processor may write to
 
   /// Before it begins: as it was made, but for what it received, which is written before its end.
   PERIAPT_INLINE void begin(Doing what) {
@@ -142,6 +149,9 @@ class Operation final : public RequestBase,
   /// Made at the first call.
   RequestState& state() { return PERIAPT_LIKELY(state_ != nullptr) ? *state_ : make_state(); }
   const RequestState* known_state() const { return state_; }
+  Place place() { return {memory().data(), kind}; }
+  /// Of a receive: how long a message may be.
+  std::uint64_t room() { return kind == MemoryKind::host ? size : state().room; }
   bool owns_bytes() const { return state_ != nullptr && state_->buffer; }
 
   WorkerImpl& worker;

@@ -59,6 +59,7 @@ Plan make_plan(const std::vector<const Device*>& devices, const Limits& limits) 
   Plan plan;
   const bool lends = can.max_lent != 0;
   plan.hands_over = can.passes_ownership;
+  plan.same_host = can.reach != Reach::network;
 
   // Copying up to where it costs as much as lending.
   auto copy_max = static_cast<std::uint64_t>(std::max(

@@ -36,6 +36,7 @@ struct Plan {
   double copying = 0;            ///< ns that a byte takes which a side copies
   double lending_ns = 0;         ///< of lending, so that it breaks even behind inline_max
   double asking_ns = 0;          ///< of announcing, so that it breaks even behind eager_max
+  bool same_host = false;        ///< so a peer may be able to map memory of ours
   unsigned ways = 0;             ///< for large messages that the devices have, a bit each
   std::string why_inline, why_eager;
 

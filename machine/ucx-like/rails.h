@@ -66,6 +66,7 @@ class Rkey {
   std::uint64_t base = 0;
   std::uint64_t size = 0;
   std::vector<RmaLane> lanes;
+  std::vector<std::byte> device_memory;  ///< how the peer has described it (DeviceMemory); empty: it hasn't
   /// The lane for a part of a transfer: the one that is free first, of those whose devices
   /// can use memory of that kind here; nullptr: none.
   RmaLane* lane_for(bool is_put, bool split, MemoryKind local);

@@ -54,7 +54,11 @@ PERIAPT_INLINE void WorkerImpl::arrived_word(Operation& receive, EndpointImpl& f
   from.receive_quietly(header.credit(), payload.size());
   count_received(payload.size());
   bool fitting = payload.size() <= receive.size;
-  if (PERIAPT_LIKELY(fitting)) copy(receive.into, payload);
+  if (PERIAPT_LIKELY(fitting)) {
+    copy(receive.into, payload);
+  } else if (receive.kind != MemoryKind::host) {
+    return receive_elsewhere(receive, from, header.tag, {payload, nullptr});
+  }
   receive.posted = false;
   receive.got() = {Outcome::ok, header.tag, payload.size(), from.peer_};
   receive.set_ended(PERIAPT_LIKELY(fitting) ? Outcome::ok : Outcome::too_long);
@@ -80,6 +84,10 @@ PERIAPT_NOINLINE bool WorkerImpl::arrived_eager(Link& link, Header bytes, std::s
     const bool fitting = payload.size() <= receive->size;
     if (PERIAPT_LIKELY(fitting)) copy(receive->into, payload);
     settle_credit();
+    if (PERIAPT_UNLIKELY(!fitting) && receive->kind != MemoryKind::host) {
+      receive_elsewhere(*receive, from, header.tag, {payload, nullptr});
+      return true;
+    }
     // A posted receive holds nothing that would have to be given back.
     receive->posted = false;
     receive->got() = received;
@@ -135,14 +143,16 @@ std::byte* WorkerImpl::place(Link& from, Header bytes, std::uint64_t size) {
     if (std::byte* into = place_eager(endpoint, placement)) return into;
   } else if (header.kind == Kind::data || header.kind == Kind::got) {
     Operation* operation = operation_of(endpoint, header.id);
-    if (operation != nullptr && operation->into != nullptr && operation->fits(header.offset, size)) {
+    const bool here = operation != nullptr && operation->into != nullptr && operation->kind == MemoryKind::host;
+    if (here && operation->fits(header.offset, size)) {
       operation->state().reserved += size;
       placement.operation = operation;
       placement.size = size;
       return operation->into + header.offset;
     }
   } else if (header.kind == Kind::put) {
-    if (std::byte* into = exposed(header.tag, header.offset, size)) return into;
+    const Place into = exposed(header.tag, header.offset, size);
+    if (into.at != nullptr && into.kind == MemoryKind::host) return into.at;
   }
   placement.bytes = allocate_plain(size);
   return placement.bytes.data();
@@ -194,6 +204,9 @@ void WorkerImpl::placed(Link& from) {
     Received got{Outcome::ok, header.tag, header.size, endpoint.peer_};
     placement.persistent->arrived(placement.persistent->context, std::move(placement.bytes), got);
     return;
+  }
+  if (placement.operation->kind != MemoryKind::host) {
+    return receive_elsewhere(*placement.operation, endpoint, header.tag, {placement.bytes.bytes(), &placement.bytes});
   }
   Outcome outcome = header.size <= placement.operation->size ? Outcome::ok : Outcome::too_long;
   end_now(*placement.operation, outcome);
@@ -279,8 +292,15 @@ void WorkerImpl::complete_receive(Operation& receive, EndpointImpl& from, const 
   receive.got() = {Outcome::ok, header.tag, header.size, from.peer_};
   bool fitting = payload.bytes.size() <= receive.size;
   if (PERIAPT_LIKELY(fitting)) copy(receive.into, payload.bytes);
+  const std::size_t size = payload.bytes.size();
+  if (PERIAPT_UNLIKELY(!fitting) && receive.kind != MemoryKind::host) {
+    receive_elsewhere(receive, from, header.tag, payload);
+    from.consume_credit(charge_of(header, size));
+    if (header.id != 0) from.say(Kind::acknowledge, header.id);
+    return;
+  }
   if (payload.owned != nullptr) payload.owned->reset();
-  from.consume_credit(charge_of(header, payload.bytes.size()));
+  from.consume_credit(charge_of(header, size));
   if (PERIAPT_UNLIKELY(header.id != 0)) from.say(Kind::acknowledge, header.id);
   Outcome outcome = fitting ? Outcome::ok : Outcome::too_long;
   later ? end_later(receive, outcome) : end_now(receive, outcome);
@@ -316,6 +336,25 @@ PERIAPT_NOINLINE RequestPtr WorkerImpl::receive_apart(std::span<std::byte> into,
   matching.posted.post(receive, tag, mask);
   if (PERIAPT_UNLIKELY(credit.out_of_credit != 0)) grant_emergency_credit();
   return RequestPtr(receive);
+}
+
+// To those who bring a message, it has no room: they look closer, and then at its kind (receive_elsewhere()).
+RequestPtr WorkerImpl::tag_receive_into(MemoryKind kind, std::span<std::byte> into, Tag tag, Tag mask, ReceiveDone done,
+                                        void* context) {
+  if (kind == MemoryKind::host) return tag_receive(into, tag, mask, done, context);
+  Operation* receive = operations_.take();
+  RequestPtr request(receive);
+  begin_receive(*receive, {into.data(), 0}, mask, done, context);
+  receive->kind = kind;
+  receive->state().room = into.size();
+  if (device_memory() == nullptr) {
+    end_later(*receive, Outcome::failed);
+  } else if (matching.unexpected.empty() || !receive_unexpected(*receive, tag, mask)) {
+    receive->posted = true;
+    matching.posted.post(receive, tag, mask);
+    if (credit.out_of_credit != 0) grant_emergency_credit();
+  }
+  return request;
 }
 
 // False: none of those that are there is for it.
@@ -358,10 +397,15 @@ Probed WorkerImpl::tag_probe(Tag tag, Tag mask, bool take) {
   return {message->header.tag, message->header.size, message->from->peer_, message};
 }
 
-RequestPtr WorkerImpl::receive_probed(Probed probed, std::span<std::byte> into, ReceiveDone done, void* context) {
+RequestPtr WorkerImpl::receive_probed(Probed probed, std::span<std::byte> into, ReceiveDone done, void* context,
+                                      MemoryKind kind) {
   Operation* receive = begin(Doing::receive);
   receive->into = into.data();
-  receive->size = into.size();
+  receive->size = kind == MemoryKind::host ? into.size() : 0;
+  if (kind != MemoryKind::host) {
+    receive->kind = kind;
+    receive->state().room = into.size();
+  }
   receive->receive_done = done;
   receive->context = context;
   auto* message = static_cast<Unexpected*>(probed.message);

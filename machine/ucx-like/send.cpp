@@ -114,6 +114,7 @@ Step EndpointImpl::try_send(Operation& operation) {
     demand.use = operation.doing == Doing::active_send ? Use::active_send : Use::send;
     demand.size = operation.size;
     demand.kind = operation.kind;
+    demand.copies = operation.kind != MemoryKind::host && owner.device_memory() != nullptr;
     demand.owned = operation.owns_bytes();
     operation.protocol = owner.protocols.choose(demand, plan);
   }

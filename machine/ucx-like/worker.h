@@ -20,6 +20,7 @@
 #include "base/status.h"
 #include "machine/ucx-like/buffer.h"
 #include "machine/ucx-like/context.h"
+#include "machine/ucx-like/device_memory.h"
 #include "machine/ucx-like/transport.h"
 
 namespace periapt::ucx {
@@ -130,7 +131,8 @@ class Endpoint {
   /// The bytes are lent until the end of the operation.
   virtual RequestPtr tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done = nullptr,
                               void* context = nullptr) = 0;
-  /// The same from memory of that kind: by a protocol that can read it, or, without one, with Outcome::failed.
+  /// The same from memory of that kind: by a protocol that can read it, or, without one, with Outcome::failed. What the
+  /// program's streams do with it has to be done (DeviceMemory::when_reached()).
   virtual RequestPtr tag_send_from(MemoryKind kind, std::span<const std::byte> bytes, Tag tag, SendDone done = nullptr,
                                    void* context = nullptr) = 0;
   /// Sends a message only if it goes at once, its bytes copied within the call. False: nothing was done.
@@ -190,12 +192,15 @@ class Worker {
 
   virtual RequestPtr tag_receive(std::span<std::byte> into, Tag tag, Tag mask = kFullMask, ReceiveDone done = nullptr,
                                  void* context = nullptr) = 0;
+  /// The same into memory of that kind; where nothing can copy into it, it ends with Outcome::failed.
+  virtual RequestPtr tag_receive_into(MemoryKind kind, std::span<std::byte> into, Tag tag, Tag mask = kFullMask,
+                                      ReceiveDone done = nullptr, void* context = nullptr) = 0;
   /// Stays posted until the worker ends; plain receives that match are served first.
   virtual void post_persistent(const PersistentReceive& persistent) = 0;
   /// Looks among messages that have arrived unmatched. `take`: out of the matching.
   virtual Probed tag_probe(Tag tag, Tag mask = kFullMask, bool take = true) = 0;
   virtual RequestPtr receive_probed(Probed probed, std::span<std::byte> into, ReceiveDone done = nullptr,
-                                    void* context = nullptr) = 0;
+                                    void* context = nullptr, MemoryKind kind = MemoryKind::host) = 0;
   virtual void on_active(std::uint16_t id, const ActiveHandler& handler) = 0;
   /// Told when a peer is lost; its reason is a sentence.
   virtual void on_peer_lost(std::function<void(PeerId, const std::string&)> told) = 0;
@@ -222,6 +227,9 @@ class Worker {
   virtual int wait_fd() const = 0;
   virtual bool arm() = 0;
   virtual void disarm() = 0;
+
+  /// What copies memory that is not the host's; nullptr: nothing does. Made at the first call.
+  virtual DeviceMemory* device_memory() = 0;
 
   virtual const Counters& counters() const = 0;
   /// The context's, and of those that could not be opened here the reason.

@@ -22,6 +22,7 @@ WorkerImpl::WorkerImpl(Context& context, PeerId self, ProtocolTable protocols)
 
 WorkerImpl::~WorkerImpl() {
   if (const Status kept = ports.keep_costs(); !kept) log::warn(kept.message());
+  if (device.memory != nullptr) device.memory->finish();
   ports.close();
   for (auto& endpoint : endpoints_) {
     while (Unexpected* message = endpoint->unexpected_.pop_front()) matching.unexpected.forget(*message);
@@ -163,6 +164,7 @@ int WorkerImpl::progress() {
   int moved = 0;
   // By number: a call-back may connect, and there is one more.
   for (std::size_t i = 0; i < ports.polled().size(); ++i) moved += ports.polled()[i]->progress();
+  if (PERIAPT_UNLIKELY(device.memory != nullptr)) moved += device.memory->progress();
   if (matching.serve_again) moved += serve_unexpected();
   if (!busy_.empty()) {
     // Those that still have something to send, but no room, put themselves on the list again.
@@ -197,6 +199,7 @@ void WorkerImpl::on_active(std::uint16_t id, const ActiveHandler& handler) {
 
 bool WorkerImpl::arm() {
   if (!busy_.empty() || !ended_.empty() || !events.empty() || matching.serve_again) return false;
+  if (device.memory != nullptr && device.memory->is_busy()) return false;
   return ports.arm();
 }
 

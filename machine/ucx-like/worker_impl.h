@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -67,6 +69,25 @@ struct ActiveMessages {
   std::deque<Waiting> waiting;  ///< announced, and not fetched
 };
 
+/// Bytes that have come for memory that is not the host's, while they are copied there: of a receive or get, or of a
+/// peer's put.
+struct Arrival : Completion {
+  WorkerImpl* worker = nullptr;
+  Operation* operation = nullptr;
+  EndpointImpl* put_by = nullptr;
+  Buffer bytes;
+  std::uint64_t size = 0;
+  std::list<Arrival>::iterator at;
+};
+
+/// What a worker has of memory that is not the host's.
+struct DeviceSide {
+  bool asked_for = false;
+  std::unique_ptr<DeviceMemory> memory;
+  std::list<Arrival> arrivals;
+  std::map<std::byte*, LocalMemory> pieces;  ///< that went out from, at devices that want that
+};
+
 /// Peers that are gone, and the user's call-backs for them.
 struct PeerEvents {
   using Told = std::function<void(PeerId, const std::string&)>;
@@ -87,9 +108,13 @@ class WorkerImpl final : public Worker, public Receiver {
   Result<Endpoint*> connect(std::span<const std::byte> address) override;
   Endpoint* endpoint(PeerId peer) override;
   RequestPtr tag_receive(std::span<std::byte> into, Tag tag, Tag mask, ReceiveDone done, void* context) override;
+  RequestPtr tag_receive_into(MemoryKind kind, std::span<std::byte> into, Tag tag, Tag mask, ReceiveDone done,
+                              void* context) override;
+  DeviceMemory* device_memory() override;
   void post_persistent(const PersistentReceive& receive) override;
   Probed tag_probe(Tag tag, Tag mask, bool take) override;
-  RequestPtr receive_probed(Probed probed, std::span<std::byte> into, ReceiveDone done, void* context) override;
+  RequestPtr receive_probed(Probed probed, std::span<std::byte> into, ReceiveDone done, void* context,
+                            MemoryKind kind) override;
   void on_active(std::uint16_t id, const ActiveHandler& handler) override;
   void on_peer_lost(PeerEvents::Told told) override { events.on_lost = std::move(told); }
   void on_peer_disconnected(PeerEvents::Told told) override { events.on_disconnected = std::move(told); }
@@ -166,7 +191,10 @@ class WorkerImpl final : public Worker, public Receiver {
   /// A receive and its message belong together from now on.
   static void matched(Operation& receive, EndpointImpl& from, const MessageHeader& header);
   /// Where a one-sided message wants to go; nullptr: there it may not.
-  std::byte* exposed(std::uint64_t memory, std::uint64_t address, std::uint64_t size) const;
+  Place exposed(std::uint64_t memory, std::uint64_t address, std::uint64_t size) const;
+  /// Bytes of a message to memory that is not the host's: of a receive or get that expects them there, or of a put.
+  void bring(Operation& operation, std::uint64_t offset, const Payload& payload);
+  void bring_put(EndpointImpl& from, Place to, const Payload& payload);
   void grant_emergency_credit();
 
  private:
@@ -212,6 +240,11 @@ class WorkerImpl final : public Worker, public Receiver {
   int serve_unexpected();
   bool serve(Unexpected& message);
   void arrived_late(EndpointImpl& from, Unexpected& message);
+  PERIAPT_NOINLINE void receive_elsewhere(Operation& receive, EndpointImpl& from, Tag tag, const Payload& payload);
+  Buffer kept(const Payload& payload);
+  Status begin_arrival(Place to, const Payload& payload, Operation* operation, EndpointImpl* put_by);
+  void brought(Operation& operation, std::uint64_t bytes, Outcome outcome);
+  static void arrived_on_device(Completion& self, Outcome outcome);
   std::byte* place_eager(EndpointImpl& from, Placement& placement);
   void deliver(Operation& operation, Outcome outcome);
   void out_of_memory(EndpointImpl& from, Unexpected& message);
@@ -223,6 +256,7 @@ class WorkerImpl final : public Worker, public Receiver {
  public:
   const ProtocolTable protocols;
   DevicePorts ports;
+  DeviceSide device;
   Matching matching;
   ActiveMessages active;
   PeerEvents events;

@@ -453,6 +453,7 @@ std::unique_ptr<Context> Wire::context(PeerId self, Limits limits, const std::st
   request.self = self;
   request.limits = limits;
   request.cost_file = cost_file;
+  request.device_memory = device_memory;
   request.option = [this](const std::string& name) {
     if (name == "wire") return std::to_string(reinterpret_cast<std::uintptr_t>(this));
     auto given = options.find(name);

@@ -68,6 +68,7 @@ class Wire {
   };
   std::map<std::string, std::string> options;  ///< that workers are started with
   std::string cost_file;
+  MakeDeviceMemory device_memory;
   std::uint64_t now = 0;  ///< calls of progress() so far
   std::map<std::pair<PeerId, unsigned>, WireTransport*> transports;
   std::map<std::uint64_t, Region> regions;

@@ -85,7 +85,7 @@ void on_flushed(WorkerImpl& worker, EndpointImpl& from, Operation& operation) {
 
 void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload&) {
   EndpointImpl& from = *rail.endpoint;
-  if (header.kind == Kind::flush) return from.say(Kind::flushed, header.id);
+  if (header.kind == Kind::flush) return from.answer_flush(header.id);
   if (Operation* operation = worker.operation_of(from, header.id)) on_flushed(worker, from, *operation);
 }
 

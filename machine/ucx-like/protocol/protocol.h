@@ -38,11 +38,16 @@ struct Demand {
   Use use = Use::send;
   std::uint64_t size = 0;              ///< bytes
   MemoryKind kind = MemoryKind::host;  ///< of the memory on this side
+  bool copies = false;                 ///< DeviceMemory is there for kinds that are not the host's
+  bool described = false;              ///< of a fetch: its sender has described memory that is not the host's
   bool owned = false;                  ///< the engine owns the bytes
   const WayTimes* times = nullptr;     ///< of a fetch: what was measured
   unsigned ways = 0;                   ///< of a fetch: those that devices have and the user allows
   const Rkey* key = nullptr;           ///< of one-sided operations
 };
+
+/// Is memory of that kind on this side of no use, since nothing can copy it?
+constexpr bool is_out_of_reach(const Demand& demand) { return demand.kind != MemoryKind::host && !demand.copies; }
 
 /// What an operation of an ordered queue did: left the queue; waits for room, which a later progress() may have; waits
 /// for something that will be told.

@@ -25,15 +25,19 @@ Step announce(EndpointImpl& endpoint, Operation& operation) {
   const bool split = operation.size >= endpoint.plan.split_min;
   if (split) endpoint.rails.connect_all();
   std::vector<std::byte> payload = state.extra;
-  if ((endpoint.plan.ways & bit_of(LargeWay::get)) != 0) {
-    write_keys(payload, endpoint.rails.expose(state.local, operation.memory(), operation.kind, true, split));
+  std::vector<DeviceKey> keys;
+  if (operation.kind != MemoryKind::host) {
+    keys.push_back({0, kDeviceMemoryKey, endpoint.owner.device_memory()->describe(operation.place())});
+  } else if ((endpoint.plan.ways & bit_of(LargeWay::get)) != 0) {
+    keys = endpoint.rails.expose(state.local, operation.memory(), operation.kind, true, split);
   }
+  if (!keys.empty() || (endpoint.plan.ways & bit_of(LargeWay::get)) != 0) write_keys(payload, keys);
   const auto charge = static_cast<std::int64_t>(payload.size()) + kMessageOverhead;
   if (!endpoint.has_credit(charge)) return Step::no_credit;
   endpoint.owner.give_id(operation);
   MessageHeader header;
   header.kind = is_active ? Kind::active_announce : Kind::announce;
-  header.code = state.code;
+  header.code = operation.kind != MemoryKind::host ? kOnDevice : state.code;
   header.credit = endpoint.credit.take_owed();
   header.tag = is_active ? state.extra.size() : operation.tag;
   header.size = operation.size;
@@ -57,9 +61,9 @@ void on_clear(EndpointImpl& endpoint, Operation& send, const MessageHeader& clea
   state.their_id = clear.tag;
   state.remote = clear.offset;
   send.awaits_answer = false;
-  send.protocol = &kRendezvousData;
+  send.protocol = send.kind == MemoryKind::host ? &kRendezvousData : &kStagedData;
   std::optional<std::vector<DeviceKey>> keys = read_keys(bytes);
-  if (keys.has_value() && !keys->empty()) {
+  if (send.kind == MemoryKind::host && keys.has_value() && !keys->empty()) {
     state.rkey = endpoint.rails.lanes_to(*keys, [](const Capabilities& can) { return can.max_put != 0; });
     if (!state.rkey->lanes.empty()) send.protocol = &kRendezvousPut;
   }
@@ -117,7 +121,11 @@ double cost_of(LargeWay way, const Demand& demand) {
 const Protocol kRendezvous = {
     .name = "rendezvous",
     .uses = bit_of(Use::send) | bit_of(Use::active_send),
-    .cost = [](const Demand&, const Plan& plan) { return plan.lending_ns + plan.asking_ns; },
+    .memory_kinds = Protocol::kAnyKind,
+    .cost =
+        [](const Demand& demand, const Plan& plan) {
+          return is_out_of_reach(demand) ? Protocol::kNever : plan.lending_ns + plan.asking_ns;
+        },
     .start = announce,
     .messages = bit_of(Kind::announce) | bit_of(Kind::clear) | bit_of(Kind::fetched),
     .on_message = on_message,

@@ -10,7 +10,7 @@ namespace {
 
 // At the receiver.
 Step start(EndpointImpl& endpoint, Operation& receive) {
-  receive.state().began_ns = clock::now_ns();
+  if (receive.kind == MemoryKind::host) receive.state().began_ns = clock::now_ns();
   ask_for(endpoint, receive, {});
   return Step::gone;
 }
@@ -19,6 +19,7 @@ void on_data(WorkerImpl& worker, Rail& from, const MessageHeader& header, const 
   Operation* receive = worker.operation_of(*from.endpoint, header.id);
   const std::size_t size = payload.bytes.size();
   if (receive == nullptr || receive->into == nullptr || !receive->fits(header.offset, size)) return;
+  if (receive->kind != MemoryKind::host) return worker.bring(*receive, header.offset, payload);
   copy_bytes(receive->into + header.offset, payload.bytes.data(), size);
   receive->state().reserved += size;
   worker.received_part(*receive, size);
@@ -29,7 +30,12 @@ void on_data(WorkerImpl& worker, Rail& from, const MessageHeader& header, const 
 const Protocol kRendezvousData = {
     .name = "data",
     .uses = bit_of(Use::fetch),
-    .cost = [](const Demand& demand, const Plan&) { return cost_of(LargeWay::data, demand); },
+    .memory_kinds = Protocol::kAnyKind,
+    .cost =
+        [](const Demand& demand, const Plan&) {
+          if (demand.kind == MemoryKind::host) return cost_of(LargeWay::data, demand);
+          return demand.copies ? 1.0 : Protocol::kNever;  // none of the others writes to it
+        },
     .start = start,
     .advance = [](EndpointImpl& endpoint, Operation& send) { return push_messages(endpoint, send, Kind::data); },
     .finish = [](EndpointImpl&, Operation& receive) { WorkerImpl::note_time(receive, LargeWay::data); },

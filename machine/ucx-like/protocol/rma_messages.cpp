@@ -6,6 +6,7 @@
 
 #include "machine/ucx-like/atomics.h"
 #include "machine/ucx-like/bytes.h"
+#include "machine/ucx-like/protocol/staged.h"
 #include "machine/ucx-like/protocol/table.h"
 #include "machine/ucx-like/protocol/transfer.h"
 #include "machine/ucx-like/worker_impl.h"
@@ -18,6 +19,7 @@ namespace {
 Step start_put(EndpointImpl& endpoint, Operation& operation) {
   // Answers that are still waiting were there first; a fence counts on that.
   if (endpoint.has_control()) return Step::no_room;
+  if (operation.kind != MemoryKind::host) return push_staged(endpoint, operation, Kind::put);
   Rail& first = *endpoint.rails.first();
   RequestState& state = operation.state();
   const std::uint64_t inline_max = std::min<std::uint64_t>(endpoint.plan.inline_max, first.can().max_inline);
@@ -82,22 +84,24 @@ Step start(EndpointImpl& endpoint, Operation& operation) {
 
 // ---- at the peer
 
-void serve_put(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& header, std::span<const std::byte> bytes) {
-  if (std::byte* into = worker.exposed(header.tag, header.offset, bytes.size())) {
-    return copy_bytes(into, bytes.data(), bytes.size());
-  }
+void serve_put(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& header, const Payload& payload) {
+  const std::span<const std::byte> bytes = payload.bytes;
+  const Place into = worker.exposed(header.tag, header.offset, bytes.size());
+  if (into.at != nullptr && into.kind != MemoryKind::host) return worker.bring_put(from, into, payload);
+  if (into.at != nullptr) return copy_bytes(into.at, bytes.data(), bytes.size());
   ++from.counters->dropped;
   from.say(Kind::refused, 0);
 }
 
 void serve_get(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& header) {
-  std::byte* source = worker.exposed(header.tag, header.offset, header.size);
-  if (source == nullptr || header.size == 0) return from.say(Kind::refused, header.id);
+  const Place source = worker.exposed(header.tag, header.offset, header.size);
+  if (source.at == nullptr || header.size == 0) return from.say(Kind::refused, header.id);
   if (!from.open()) return;
   Operation& serve = worker.begin_internal(Doing::serve_get);
   serve.protocol = &kRmaMessages;
   serve.endpoint = &from;
-  serve.source = source;
+  serve.source = source.at;
+  serve.kind = source.kind;
   serve.size = header.size;
   serve.state().their_id = header.id;
   from.own(serve);
@@ -109,38 +113,45 @@ void serve_atomic(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& h
   const std::size_t width = header.code >> 8;
   const unsigned op = header.code & 0xFF;
   AtomicOperands operands;
-  std::byte* word = nullptr;
+  Place word;
   const bool well_formed = payload.size() == sizeof(operands) && is_word(header.offset, width) &&
                            op <= static_cast<unsigned>(AtomicOp::compare_swap);
   if (well_formed) word = worker.exposed(header.tag, header.offset, width);
-  if (word == nullptr) return from.say(Kind::refused, header.id);
+  if (word.at == nullptr || word.kind != MemoryKind::host) return from.say(Kind::refused, header.id);
   std::memcpy(&operands, payload.data(), sizeof(operands));
   MessageHeader answer;
   answer.kind = Kind::value;
   answer.id = header.id;
-  answer.tag = apply(static_cast<AtomicOp>(op), width, word, operands.operand, operands.compare);
+  answer.tag = apply(static_cast<AtomicOp>(op), width, word.at, operands.operand, operands.compare);
   from.send_control(answer);
 }
 
 // ---- answers
 
-void on_got(WorkerImpl& worker, Operation& operation, const MessageHeader& header, std::span<const std::byte> bytes) {
+void on_got(WorkerImpl& worker, Operation& operation, const MessageHeader& header, const Payload& payload) {
+  const std::span<const std::byte> bytes = payload.bytes;
   if (operation.doing != Doing::get || !operation.fits(header.offset, bytes.size())) return;
+  if (operation.kind != MemoryKind::host) return worker.bring(operation, header.offset, payload);
   copy_bytes(operation.into + header.offset, bytes.data(), bytes.size());
   operation.state().reserved += bytes.size();
   worker.received_part(operation, bytes.size());
 }
 
-void on_answer(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& header, std::span<const std::byte> bytes) {
+Outcome failed_at_peer(const Operation& operation) {
+  return operation.doing == Doing::receive ? Outcome::failed : Outcome::bad_key;
+}
+
+void on_answer(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& header, const Payload& payload) {
   if (header.kind == Kind::refused && header.id == 0) {
     from.remote.put_refused = true;
     return;
   }
   Operation* operation = worker.operation_of(from, header.id);
   if (operation == nullptr) return;
-  if (header.kind == Kind::got) return on_got(worker, *operation, header, bytes);
+  if (header.kind == Kind::got) return on_got(worker, *operation, header, payload);
   if (header.kind == Kind::refused) {
-    operation->result = Outcome::bad_key;
+    // Of a message: its sender's memory could not be copied.
+    if (operation->result == Outcome::ok) operation->result = failed_at_peer(*operation);
   } else if (operation->doing != Doing::atomic) {
     return;
   } else if (void* value = operation->state().value) {
@@ -153,13 +164,13 @@ void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, con
   EndpointImpl& from = *rail.endpoint;
   switch (header.kind) {
     case Kind::put:
-      return serve_put(worker, from, header, payload.bytes);
+      return serve_put(worker, from, header, payload);
     case Kind::get:
       return serve_get(worker, from, header);
     case Kind::atomic:
       return serve_atomic(worker, from, header, payload.bytes);
     default:
-      return on_answer(worker, from, header, payload.bytes);
+      return on_answer(worker, from, header, payload);
   }
 }
 
@@ -168,9 +179,18 @@ void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, con
 const Protocol kRmaMessages = {
     .name = "one-sided, by messages",
     .uses = bit_of(Use::put) | bit_of(Use::get) | bit_of(Use::atomic),
-    .cost = [](const Demand&, const Plan&) { return 1.0; },  // what a device can do is left to it
+    .memory_kinds = Protocol::kAnyKind,
+    .cost =
+        [](const Demand& demand, const Plan&) {
+          return is_out_of_reach(demand) ? Protocol::kNever : 1.0;  // what a device can do is left to it
+        },
     .start = start,
-    .advance = [](EndpointImpl& endpoint, Operation& serve) { return push_messages(endpoint, serve, Kind::got); },
+    .advance =
+        [](EndpointImpl& endpoint, Operation& serve) {
+          const bool on_host = serve.kind == MemoryKind::host;
+          return on_host ? push_messages(endpoint, serve, Kind::got) : push_staged(endpoint, serve, Kind::got);
+        },
+    .abort = [](EndpointImpl& endpoint, Operation& operation) { return give_up_staged(endpoint, operation); },
     .messages = bit_of(Kind::put) | bit_of(Kind::get) | bit_of(Kind::atomic) | bit_of(Kind::got) | bit_of(Kind::value) |
                 bit_of(Kind::refused),
     .on_message = on_message,

@@ -7,8 +7,9 @@ namespace periapt::ucx {
 // Of two rows that cost the same, the first is taken.
 ProtocolTable ProtocolTable::standard() {
   ProtocolTable table;
-  for (const Protocol* row : {&kEagerCopied, &kEagerLent, &kHandedOverWhole, &kActive, &kRendezvous, &kRendezvousGet,
-                              &kRendezvousPut, &kRendezvousData, &kRmaDevice, &kRmaMessages, &kFlush, &kConnection}) {
+  for (const Protocol* row : {&kEagerCopied, &kEagerLent, &kHandedOverWhole, &kStagedEager, &kActive, &kRendezvous,
+                              &kMappedFetch, &kRendezvousGet, &kRendezvousPut, &kRendezvousData, &kStagedData,
+                              &kMappedRma, &kRmaDevice, &kRmaMessages, &kFlush, &kConnection}) {
     table.add(*row);
   }
   return table;

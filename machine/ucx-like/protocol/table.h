@@ -11,6 +11,8 @@ extern const Protocol kRendezvous;                                 // rendezvous
 extern const Protocol kRendezvousGet;                              // rendezvous_get.cpp
 extern const Protocol kRendezvousPut;                              // rendezvous_put.cpp
 extern const Protocol kRendezvousData;                             // rendezvous_data.cpp
+extern const Protocol kMappedFetch, kMappedRma;                    // mapped.cpp
+extern const Protocol kStagedEager, kStagedData;                   // staged.cpp
 extern const Protocol kRmaDevice;                                  // rma_device.cpp
 extern const Protocol kRmaMessages;                                // rma_messages.cpp
 extern const Protocol kFlush;                                      // flush.cpp

@@ -1,0 +1,451 @@
+#include "machine/gpu/device_memory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/this_host.h"
+#include "machine/gpu/copies.h"
+#include "machine/gpu/imports.h"
+#include "machine/gpu/kind_cache.h"
+#include "machine/gpu/pinned_pool.h"
+#include "machine/gpu/vendors.h"
+
+namespace periapt::gpu {
+namespace {
+
+using ucx::Buffer;
+using ucx::Completion;
+using ucx::Mapping;
+using ucx::MemoryKind;
+using ucx::Outcome;
+using ucx::Place;
+
+// Pieces of one copy that are under way at a time.
+constexpr std::size_t kFlights = 8;
+
+// A handle may be opened once in a process, so all workers share what is mapped.
+Imports& imports_of(std::size_t vendor, Driver& driver) {
+  static std::mutex mutex;
+  static std::vector<std::unique_ptr<Imports>> imports(vendors().size());
+  std::lock_guard lock(mutex);
+  if (imports[vendor] == nullptr) imports[vendor] = std::make_unique<Imports>(driver);
+  return *imports[vendor];
+}
+
+// What travels: an Export, and whose GPU it is.
+struct Description {
+  Export exported;
+  std::uint8_t vendor = 0;
+  bool has_handle = false;
+  std::array<std::uint8_t, 16> uuid{};
+};
+
+std::vector<std::byte> pack(const Description& description) {
+  std::vector<std::byte> packed = pack(description.exported);
+  packed.push_back(std::byte{description.vendor});
+  packed.push_back(std::byte{description.has_handle});
+  for (std::uint8_t byte : description.uuid) packed.push_back(std::byte{byte});
+  return packed;
+}
+
+std::optional<Description> unpack_description(std::span<const std::byte> packed) {
+  Description description;
+  constexpr std::size_t kTail = 2 + sizeof(description.uuid);
+  if (packed.size() < kTail) return std::nullopt;
+  const std::span<const std::byte> tail = packed.last(kTail);
+  const std::optional<Export> exported = unpack(packed.first(packed.size() - kTail));
+  if (!exported.has_value() || std::to_integer<std::size_t>(tail[0]) >= vendors().size()) return std::nullopt;
+  description.exported = *exported;
+  description.vendor = std::to_integer<std::uint8_t>(tail[0]);
+  description.has_handle = tail[1] == std::byte{1};
+  std::memcpy(description.uuid.data(), tail.data() + 2, sizeof(description.uuid));
+  return description;
+}
+
+/// What one vendor's driver does for a worker.
+struct OfVendor {
+  OfVendor(std::size_t number, Driver& driver)
+      : number(number), driver(driver), kinds(driver), copies(driver), imports(imports_of(number, driver)) {}
+
+  /// At the GPU that they are first needed for.
+  PinnedPool& pool(std::unique_ptr<PinnedPool>& one, int gpu, const DeviceMemorySettings& settings) {
+    if (one == nullptr) one = std::make_unique<PinnedPool>(driver, gpu, settings.piece_bytes, settings.pieces);
+    return *one;
+  }
+
+  const std::size_t number;
+  Driver& driver;
+  KindCache kinds;
+  std::unique_ptr<PinnedPool> lent, own;
+  Copies copies;
+  Imports& imports;
+  std::map<std::uint64_t, Description> described;  ///< by Memory::buffer
+};
+
+/// A place, and what drivers say of it.
+struct Seen {
+  std::byte* at = nullptr;
+  OfVendor* vendor = nullptr;  ///< whose driver knows it; nullptr: pageable memory of the host
+  Memory memory;
+
+  bool on_gpu() const { return vendor != nullptr && memory.kind != Kind::pinned; }
+  int gpu() const { return on_gpu() ? std::max(memory.gpu, 0) : -1; }
+};
+
+class GpuMemory final : public ucx::DeviceMemory {
+ public:
+  GpuMemory(const DeviceMemorySettings& settings, std::vector<std::unique_ptr<OfVendor>> vendors)
+      : settings_(settings), vendors_(std::move(vendors)) {}
+  ~GpuMemory() override { finish(); }
+
+  Status copy(Place to, Place from, std::uint64_t bytes, Completion& completion) override;
+  Status when_reached(void* stream, Place memory, Completion& reached) override;
+  std::vector<std::byte> describe(Place memory) override;
+  Result<Mapping> map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes) override;
+  Result<Buffer> piece() override;
+  std::uint64_t piece_bytes() const override { return settings_.piece_bytes; }
+  int progress() override;
+  bool is_busy() const override;
+  void finish() override;
+  const std::string& failure() const override { return failure_; }
+
+ private:
+  /// A copy from or to pageable memory.
+  struct Staged {
+    Seen to, from;
+    std::uint64_t bytes = 0, begun = 0, ended = 0;
+    std::size_t flights = 0;
+    bool failed = false;
+    Completion* told = nullptr;
+    bool has_ended() const { return flights == 0 && (failed || ended == bytes); }
+  };
+  struct Flight : Completion {
+    GpuMemory* owner = nullptr;
+    Staged* whole = nullptr;
+    Buffer piece;
+    std::uint64_t offset = 0, bytes = 0;
+    std::list<Flight>::iterator at;
+  };
+  struct Reached {
+    OfVendor* vendor;
+    Event event;
+    Completion* told;
+  };
+
+  Result<Seen> look(Place place);
+  Status failed(Status status) {
+    failure_ = status.message();
+    return status;
+  }
+  Status copy_staged(const Seen& to, const Seen& from, std::uint64_t bytes, Completion& completion);
+  bool advance(Staged& staged);
+  Status fly(Staged& staged, Buffer piece);
+  static void landed(Completion& self, Outcome outcome);
+  int tell_staged();
+  int tell_reached();
+
+  const DeviceMemorySettings settings_;
+  std::vector<std::unique_ptr<OfVendor>> vendors_;
+  std::list<Staged> staged_;
+  std::list<Flight> flights_;
+  std::vector<Reached> reached_;
+  std::vector<Completion*> done_;  ///< within the call that began it
+  OfVendor* last_ = nullptr;       ///< whose memory came last
+  int last_gpu_ = 0;
+  std::string failure_;
+};
+
+// A user who says that memory is a GPU's is not believed: it may have been freed.
+Result<Seen> GpuMemory::look(Place place) {
+  for (const auto& vendor : vendors_) {
+    Result<Memory> found = vendor->kinds.look(place.at);
+    if (!found) return found.status();
+    if (found->kind == Kind::host) continue;
+    const Seen seen{place.at, vendor.get(), *found};
+    if (seen.on_gpu()) {
+      last_ = vendor.get();
+      last_gpu_ = seen.gpu();
+    }
+    return seen;
+  }
+  if (place.kind == MemoryKind::host) return Seen{place.at, nullptr, {}};
+  return Status::failure("no driver of a GPU knows the memory that was said to be a GPU's: it may have been freed");
+}
+
+Status GpuMemory::copy(Place to, Place from, std::uint64_t bytes, Completion& completion) {
+  if (bytes == 0) {
+    done_.push_back(&completion);
+    return {};
+  }
+  Result<Seen> target = look(to), source = look(from);
+  if (!target || !source) return failed(target ? source.status() : target.status());
+  if (!target->on_gpu() && !source->on_gpu()) {
+    std::memcpy(to.at, from.at, bytes);
+    done_.push_back(&completion);
+    return {};
+  }
+  OfVendor& vendor = target->on_gpu() ? *target->vendor : *source->vendor;
+  if (target->vendor == &vendor && source->vendor == &vendor) {
+    Status begun = vendor.copies.begin({to.at, from.at, bytes, target->gpu(), source->gpu()}, completion);
+    return begun ? begun : failed(begun);
+  }
+  if (target->on_gpu() && source->on_gpu()) {
+    return failed(Status::failure("a copy between GPUs of two vendors: their drivers know only their own"));
+  }
+  return copy_staged(*target, *source, bytes, completion);
+}
+
+// ---- through pinned pieces
+
+Status GpuMemory::copy_staged(const Seen& to, const Seen& from, std::uint64_t bytes, Completion& completion) {
+  Staged& staged = staged_.emplace_back();
+  staged.to = to;
+  staged.from = from;
+  staged.bytes = bytes;
+  staged.told = &completion;
+  if (staged_.size() == 1) advance(staged);  // else those before it come first
+  if (!staged.failed || staged.flights != 0) return {};
+  staged_.pop_back();
+  return Status::failure(failure_);
+}
+
+// False: there is no piece for it now.
+bool GpuMemory::advance(Staged& staged) {
+  OfVendor& vendor = *(staged.to.on_gpu() ? staged.to : staged.from).vendor;
+  PinnedPool& pool = vendor.pool(vendor.own, std::max(staged.to.gpu(), staged.from.gpu()), settings_);
+  while (!staged.failed && staged.begun < staged.bytes && staged.flights < kFlights) {
+    Result<Buffer> piece = pool.take();
+    if (piece && !*piece) return false;
+    Status flies = piece ? fly(staged, std::move(*piece)) : piece.status();
+    if (!flies) {
+      staged.failed = true;
+      failure_ = flies.message();
+    }
+  }
+  return true;
+}
+
+Status GpuMemory::fly(Staged& staged, Buffer piece) {
+  OfVendor& vendor = *(staged.to.on_gpu() ? staged.to : staged.from).vendor;
+  Flight& flight = flights_.emplace_front();
+  flight.done = landed;
+  flight.owner = this;
+  flight.whole = &staged;
+  flight.at = flights_.begin();
+  flight.offset = staged.begun;
+  flight.bytes = std::min(settings_.piece_bytes, staged.bytes - staged.begun);
+  flight.piece = std::move(piece);
+  std::byte* const pinned = flight.piece.data();
+  Copy copy{pinned, staged.from.at + flight.offset, flight.bytes, -1, staged.from.gpu()};
+  if (staged.to.on_gpu()) {
+    std::memcpy(pinned, copy.from, flight.bytes);
+    copy = {staged.to.at + flight.offset, pinned, flight.bytes, staged.to.gpu(), -1};
+  }
+  Status begun = vendor.copies.begin(copy, flight);
+  if (!begun) {
+    flights_.pop_front();
+    return begun;
+  }
+  staged.begun += flight.bytes;
+  ++staged.flights;
+  return {};
+}
+
+void GpuMemory::landed(Completion& self, Outcome outcome) {
+  auto& flight = static_cast<Flight&>(self);
+  Staged& staged = *flight.whole;
+  GpuMemory& owner = *flight.owner;
+  --staged.flights;
+  if (outcome != Outcome::ok) {
+    staged.failed = true;
+  } else {
+    if (!staged.to.on_gpu()) std::memcpy(staged.to.at + flight.offset, flight.piece.data(), flight.bytes);
+    staged.ended += flight.bytes;
+  }
+  owner.flights_.erase(flight.at);
+}
+
+int GpuMemory::tell_staged() {
+  int told = 0;
+  bool has_pieces = true;
+  for (auto at = staged_.begin(); at != staged_.end();) {
+    if (has_pieces) has_pieces = advance(*at);
+    if (!at->has_ended()) {
+      ++at;
+      continue;
+    }
+    const Staged ended = *at;
+    at = staged_.erase(at);
+    ++told;
+    ended.told->done(*ended.told, ended.failed ? Outcome::failed : Outcome::ok);
+  }
+  return told;
+}
+
+// ---- streams of the program's
+
+Status GpuMemory::when_reached(void* stream, Place memory, Completion& reached) {
+  Result<Seen> seen = look(memory);
+  if (!seen) return failed(seen.status());
+  OfVendor* vendor = seen->vendor;
+  if (vendor == nullptr) {
+    done_.push_back(&reached);
+    return {};
+  }
+  const int gpu = std::max(seen->memory.gpu, 0);
+  Result<Event> event = vendor->driver.make_event(gpu);
+  if (!event) return failed(event.status());
+  if (Status recorded = vendor->driver.record(*event, {stream, gpu}); !recorded) {
+    vendor->driver.destroy(*event);
+    return failed(recorded);
+  }
+  reached_.push_back({vendor, *event, &reached});
+  return {};
+}
+
+int GpuMemory::tell_reached() {
+  int told = 0;
+  for (std::size_t i = 0; i < reached_.size();) {
+    const Reached one = reached_[i];
+    const Result<bool> there = one.vendor->driver.reached(one.event);
+    if (there && !*there) {
+      ++i;
+      continue;
+    }
+    if (!there) failure_ = there.message();
+    one.vendor->driver.destroy(one.event);
+    reached_.erase(reached_.begin() + static_cast<std::ptrdiff_t>(i));
+    ++told;
+    one.told->done(*one.told, there ? Outcome::ok : Outcome::failed);
+  }
+  return told;
+}
+
+// ---- other processes
+
+std::vector<std::byte> GpuMemory::describe(Place place) {
+  Result<Seen> seen = look(place);
+  if (!seen || !seen->on_gpu()) return {};
+  const Memory& memory = seen->memory;
+  OfVendor& vendor = *seen->vendor;
+  if (auto known = vendor.described.find(memory.buffer); known != vendor.described.end()) return pack(known->second);
+  Description description;
+  description.exported = {{}, boot_number(), this_process(), memory.buffer, memory.begin, memory.size};
+  description.vendor = static_cast<std::uint8_t>(vendor.number);
+  description.uuid = vendor.driver.gpus()[static_cast<std::size_t>(seen->gpu())].uuid;
+  if (!memory.exportable) return pack(description);
+  Result<IpcHandle> handle = vendor.driver.export_memory(memory);
+  if (!handle) log::detail(handle.message());
+  description.has_handle = handle.ok();
+  if (handle) description.exported.handle = *handle;
+  if (vendor.described.size() >= 4096) vendor.described.clear();
+  vendor.described[memory.buffer] = description;
+  return pack(description);
+}
+
+Result<Mapping> GpuMemory::map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes) {
+  const std::optional<Description> description = unpack_description(described);
+  if (!description.has_value() || !description->exported.holds(address, bytes)) {
+    return Status::failure("what describes a GPU's memory is damaged, or does not hold all of it");
+  }
+  const auto found = std::find_if(vendors_.begin(), vendors_.end(),
+                                  [&](const auto& vendor) { return vendor->number == description->vendor; });
+  const Vendor& named = vendors()[description->vendor];
+  if (found == vendors_.end()) return Status::failure(std::string(named.title) + " is not in use in this process");
+  const Export& exported = description->exported;
+  if (exported.process == this_process()) {
+    return Mapping{std::shared_ptr<std::byte>(std::shared_ptr<void>(), reinterpret_cast<std::byte*>(address)),
+                   named.on_device};
+  }
+  if (!description->has_handle) return Status::failure("memory that has no handle for other processes");
+  OfVendor& vendor = **found;
+  const std::vector<Gpu>& gpus = vendor.driver.gpus();
+  const auto owner =
+      std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& gpu) { return gpu.uuid == description->uuid; });
+  const int gpu = owner == gpus.end() ? last_gpu_ : static_cast<int>(owner - gpus.begin());
+  Result<std::byte*> here = vendor.imports.acquire(gpu, exported);
+  if (!here) {
+    log::detail(here.message());
+    return here.status();
+  }
+  const auto forget = [exported, &imports = vendor.imports](std::byte*) { imports.release(exported); };
+  return Mapping{std::shared_ptr<std::byte>(*here + (address - exported.begin), forget), named.on_device};
+}
+
+// ---- all of it
+
+Result<Buffer> GpuMemory::piece() {
+  OfVendor& vendor = last_ != nullptr ? *last_ : *vendors_.front();
+  return vendor.pool(vendor.lent, last_gpu_, settings_).take();
+}
+
+int GpuMemory::progress() {
+  int told = 0;
+  for (const auto& vendor : vendors_) {
+    told += vendor->copies.progress();
+    if (!vendor->copies.failure().empty()) failure_ = vendor->copies.failure();
+  }
+  if (!staged_.empty()) told += tell_staged();
+  if (!reached_.empty()) told += tell_reached();
+  for (Completion* completion : std::exchange(done_, {})) {
+    ++told;
+    completion->done(*completion, Outcome::ok);
+  }
+  return told;
+}
+
+bool GpuMemory::is_busy() const {
+  return !staged_.empty() || !reached_.empty() || !done_.empty() ||
+         std::any_of(vendors_.begin(), vendors_.end(),
+                     [](const auto& vendor) { return vendor->copies.under_way() != 0; });
+}
+
+void GpuMemory::finish() {
+  for (const auto& vendor : vendors_) vendor->copies.finish();
+  for (const Reached& one : reached_) one.vendor->driver.destroy(one.event);
+  reached_.clear();
+  staged_.clear();
+  flights_.clear();
+  done_.clear();
+}
+
+/// The drivers that are in use here, by vendor; nullptr: that vendor's is not.
+std::vector<Driver*> drivers() {
+  std::vector<Driver*> found;
+  for (const Vendor& vendor : vendors()) {
+    const Result<Driver*>& driver = vendor.driver();
+    const bool in_use = driver.ok() && !driver.value()->gpus().empty();
+    found.push_back(in_use ? driver.value() : nullptr);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::unique_ptr<ucx::DeviceMemory> make_device_memory(const DeviceMemorySettings& settings) {
+  std::vector<std::unique_ptr<OfVendor>> in_use;
+  const std::vector<Driver*> found = drivers();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] != nullptr) in_use.push_back(std::make_unique<OfVendor>(i, *found[i]));
+  }
+  if (in_use.empty()) return nullptr;
+  return std::make_unique<GpuMemory>(settings, std::move(in_use));
+}
+
+ucx::MemoryKind kind_of(const void* address) {
+  const std::vector<Driver*> found = drivers();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] == nullptr) continue;
+    const Result<Memory> memory = found[i]->look(address);
+    if (!memory || memory->kind == Kind::host || memory->kind == Kind::pinned) continue;
+    return memory->kind == Kind::managed ? vendors()[i].managed : vendors()[i].on_device;
+  }
+  return ucx::MemoryKind::host;
+}
+
+}  // namespace periapt::gpu
