@@ -62,6 +62,11 @@ std::string ArrayManager::describe_holder(const void* object) const {
   return "";
 }
 
+CkArrayIndex ArrayManager::index_of_holder(const void* object) const {
+  const ArrayElement* const element = bases_have_offsets ? nullptr : elements_.element_of(object);
+  return element ? ids_.index_of(element->ckGetID()) : CkArrayIndex();
+}
+
 void no_such_array(CkArrayID id) {
   if (id.isZero())
     fatal("an array proxy is used that was never set", describe_running(*Pe::current()),
@@ -602,6 +607,7 @@ void ArrayManager::send_early(PeObjects& objects, CkArrayID array, std::uint64_t
 void ArrayManager::broadcast(CkArrayID array, Message message) {
   PeObjects& objects = PeObjects::current();
   address(message, Target::broadcast, message->entry, static_cast<std::uint32_t>(array.index()), 0);
+  periapt::note_created(objects.pe, Created::all_pes, message->entry, message->size);
   if (ArrayManager* manager = find_array(objects, array)) return manager->broadcasts_.send(std::move(message));
   if (objects.pe.index == 0 || array.isZero()) return keep(objects, array, std::move(message));
   send_to(objects.pe, 0, std::move(message));

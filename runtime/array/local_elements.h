@@ -26,6 +26,9 @@ class LocalElements {
 
   // The whole object, and the part of it that `ep` is an entry of.
   void* object_of(ArrayElement* element) const { return reinterpret_cast<char*>(element) - element_offset_; }
+  const ArrayElement* element_of(const void* object) const {
+    return reinterpret_cast<const ArrayElement*>(static_cast<const char*>(object) + element_offset_);
+  }
   void* object_for(ArrayElement* element, int ep) const { return object_for_entry(type_, ep, object_of(element)); }
 
   // Room for so many.

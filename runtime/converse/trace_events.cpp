@@ -1,14 +1,25 @@
 #include "runtime/converse/trace_events.h"
 
-#include <map>
 #include <mutex>
-#include <string>
+
+#include "runtime/converse/trace_names.h"
 
 namespace {
 std::mutex mutex;
 std::map<int, std::string> events;
 std::map<int, std::string> stats;
 }  // namespace
+
+namespace periapt {
+std::map<int, std::string> trace_event_names() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return events;
+}
+std::map<int, std::string> trace_statistic_names() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return stats;
+}
+}  // namespace periapt
 
 extern "C" {
 int traceRegisterUserEvent(const char* name, int event) {

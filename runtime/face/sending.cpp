@@ -114,10 +114,10 @@ void send_call(const CProxy_Group& proxy, int ep, unsigned send, const void* arg
   if (pes > few || !inline_fits(send) || proxy.ckIsDelegated())
     return send_message(proxy, ep, send,
                         payload_of(message_of_call(Target::group, ep, 0, 0, arguments, length).release()));
+  note_created(pe, Created::all_pes, ep, length);
   const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length);
   for (int i = 1; i <= pes; ++i) {
     const int to = pe.index + i < pes ? pe.index + i : pe.index + i - pes;
-    note_created(pe, to, ep, length);
     pe.send_call(to, meta, 0, arguments, Pe::Counting::yes);
   }
 }
@@ -128,7 +128,7 @@ void send_message(const CProxy_Group& proxy, int ep, unsigned send, void* payloa
   check_group(proxy.ckGetGroupID(), ep);
   Message message =
       addressed(payload, Target::group, ep, send, static_cast<std::uint32_t>(proxy.ckGetGroupID().idx), 0);
-  for (int to = 0; to < pe.process.pes(); ++to) note_created(pe, to, ep, message->size);
+  note_created(pe, Created::all_pes, ep, message->size);
   if (pe.process.pes() > 1) {
     pack(message);
     pe.broadcast(message);

@@ -146,6 +146,12 @@ void begin(Pe& pe) {
 
 // --- end -------------------------------------------------------------------------------------------------------------
 
+[[noreturn]] void leave(Pe& pe, int code) {
+  for (const Part& part : the_parts)
+    if (part.end) part.end(pe);
+  pe.process.finish(pe, code);
+}
+
 void on_exit_request(Pe& pe, Delivery& call) {
   static bool ending = false;
   if (ending) return;
@@ -159,12 +165,9 @@ void on_exit_request(Pe& pe, Delivery& call) {
   message->entry = static_cast<std::uint16_t>(entry_exit);
   message->flags |= envelope_expedited;
   pe.broadcast(message);
-  pe.process.finish(pe, code);
+  leave(pe, code);
 }
-void on_exit(Pe& pe, Delivery& call) {
-  const int code = call.read<int>();
-  pe.process.finish(pe, code);
-}
+void on_exit(Pe& pe, Delivery& call) { leave(pe, call.read<int>()); }
 
 std::string place() {
   Pe* pe = Pe::current();

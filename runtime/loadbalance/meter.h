@@ -1,19 +1,19 @@
 // Measures: seconds spent in the entry methods of each element that takes part, and in all others of this PE.
 //
-// It watches begin and end of entries. These nest (an [inline] call), and a threaded entry may stop in the middle: its
-// frames are put aside with its thread, so that no record pays for the time in which it waits.
+// It watches begin and end of entries. No record pays for the time in which a threaded entry waits: see
+// execution_frames.h.
 #pragma once
 #include <memory>
 #include <vector>
 
 #include "base/flat_map.h"
-#include "runtime/scheduler/pe.h"
+#include "runtime/scheduler/execution_frames.h"
 
 namespace periapt::loadbalance {
 
-class Meter : public Observer {
+class Meter : public Observer, ExecutionFrames<std::int32_t>::Owner {
  public:
-  explicit Meter(Pe& pe) : pe_(pe) {}
+  explicit Meter(Pe& pe) : pe_(pe), frames_(pe, *this) {}
   ~Meter() override;
 
   // Watching costs two looks at the clock an entry; off, it costs nothing.
@@ -21,7 +21,7 @@ class Meter : public Observer {
   bool is_on() const { return on_; }
   // The record that is charged now.
   static constexpr std::int32_t nobody = -1;
-  std::int32_t running() const { return frames_.empty() ? nobody : frames_.back().record; }
+  std::int32_t running() const { return frames_.empty() ? nobody : frames_.innermost(); }
 
   // What is charged for an object: any number; the balancer's record of it. An object has one address for each base
   // that entries are called on.
@@ -41,27 +41,21 @@ class Meter : public Observer {
   void restart();
 
   // For what runs without being an entry.
-  void begin(std::int32_t record);
-  void end();
+  void begin(std::int32_t record) { frames_.push(record); }
+  void end() { frames_.pop(); }
 
  private:
-  struct Frame {
-    std::int32_t record;
-    Thread* thread;
-  };
-  struct Stopped;  // frames of a thread that waits
-
   static std::uint64_t address(const void* object) { return reinterpret_cast<std::uint64_t>(object); }
   void on_begin(Pe&, const Delivery& execution) override;
   void on_end(Pe&, const Delivery&) override { end(); }
+  void before_change() override { charge(); }
   void charge();  // the time since the last look, to the innermost frame
 
   Pe& pe_;
   bool on_ = false;
   FlatMap<std::int32_t> records_;
   std::vector<double> seconds_;
-  std::vector<Frame> frames_;
-  std::vector<Stopped*> stopped_;
+  ExecutionFrames<std::int32_t> frames_;
   std::uint64_t since_ns_ = 0;
   double background_ = 0;
   std::uint64_t interval_ns_ = 0;

@@ -33,6 +33,9 @@ class Posts;
 namespace checkpoint {
 class Checkpoints;
 }
+namespace trace {
+class Recorder;
+}
 
 // The whens that wait on a PE (runtime/sdag), for the watchdog.
 class WaitingBodies {
@@ -88,6 +91,7 @@ class PeObjects {
   std::shared_ptr<StartGate> start_gate;
   std::shared_ptr<Watchdog> watchdog;
   std::shared_ptr<checkpoint::Checkpoints> checkpoints;
+  std::shared_ptr<trace::Recorder> trace;         // null: nothing of this PE is recorded
   BalanceHook* balance = nullptr;                 // set by runtime/loadbalance
   std::unique_ptr<WaitingBodies> waiting_bodies;  // set by runtime/sdag; null: there have been none
 

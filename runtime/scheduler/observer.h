@@ -10,7 +10,8 @@ struct Delivery;
 
 // A message at the moment in which it is created.
 struct Created {
-  int to_pe;  // where it goes first
+  static constexpr int all_pes = -1;
+  int to_pe;  // where it goes first; all_pes: a broadcast
   std::uint16_t entry;
   std::uint64_t bytes;           // of arguments
   std::uint32_t collection = 0;  // the array, of a message to an element; else 0

@@ -134,10 +134,12 @@ TEST(CompileCommand, EachLanguageGetsItsOwnStandard) {
 
 TEST(ModuleInit, RegistersWhatWasNamed) {
   Job job{parseOptions({"-balancer", "GreedyLB", "-nomain-module"}), {}, {}};
-  const std::string text = moduleInit(job, {"A", "B"}, {"projections"});
+  const std::string text = moduleInit(job, {"A", "B"}, {"projections", "mine"});
   EXPECT_THAT(text, HasSubstr("_registerA();\n  _registerB();"));
   EXPECT_THAT(text, HasSubstr("LBDefaultCreate(\"GreedyLB\")"));
-  EXPECT_THAT(text, HasSubstr("_createTraceprojections(argv)"));
+  EXPECT_THAT(text, HasSubstr("TraceDefaultMode(\"projections\")"));
+  EXPECT_THAT(text, HasSubstr("_createTracemine(argv)"));
+  EXPECT_THAT(text, Not(HasSubstr("_createTraceprojections")));
   EXPECT_THAT(text, HasSubstr("CkRegisterMainModule"));
   EXPECT_THAT(text, HasSubstr("CkRegisterNoMainModule();"));
   EXPECT_THAT(moduleInit(Job{}, {}, {}), Not(HasSubstr("CkRegisterMainModule")));

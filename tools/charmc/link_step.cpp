@@ -25,6 +25,9 @@ const std::set<std::string> built_in_modules = {"CkMulticast", "NDMeshStreamer",
 /// What libperiapt uses. hwloc is not among them: it is loaded at run time where it is there.
 const std::vector<std::string> system_libraries = {"-lboost_context", "-lfmt", "-lpthread", "-ldl", "-lrt"};
 
+/// What every program can do (runtime/trace), when it is told to: +tracemode, or -tracemode for a default.
+bool isOwnTraceMode(const std::string& mode) { return mode == "projections" || mode == "summary" || mode == "all"; }
+
 /// Folders that -module looks in: those of -L, the current one, ours.
 std::vector<std::string> libraryFolders(const Job& job) {
   std::vector<std::string> out;
@@ -77,16 +80,18 @@ bool gatherModule(const std::string& name, const std::vector<std::string>& folde
   return true;
 }
 
-/// Trace modes that a library is there for; others are said and left out.
+/// Those that every program has, and those that a library is there for; others are said and left out.
 std::vector<std::string> traceModes(const Job& job, std::vector<std::string>& archives) {
   std::vector<std::string> out;
   for (const std::string& mode : job.options.traceModes) {
     if (mode == "none") continue;
-    if (const auto archive = findIn(libraryFolders(job), "libtrace-" + mode + ".a")) {
+    if (isOwnTraceMode(mode)) {
+      out.push_back(mode);
+    } else if (const auto archive = findIn(libraryFolders(job), "libtrace-" + mode + ".a")) {
       out.push_back(mode);
       archives.push_back(archive->string());
     } else {
-      std::fprintf(stderr, "charmc: warning: -tracemode %s: this kind of tracing is not there yet; linked without it\n",
+      std::fprintf(stderr, "charmc: warning: -tracemode %s: there is no tracing of that kind; linked without it\n",
                    mode.c_str());
     }
   }
@@ -223,13 +228,21 @@ std::string moduleInit(const Job& job, const std::vector<std::string>& modules,
                        const std::vector<std::string>& traces) {
   std::string out = "// Written by charmc for " + job.options.output + ": which modules the program is linked with.\n";
   for (const std::string& m : modules) out += "void _register" + m + "(void);\n";
-  for (const std::string& t : traces) out += "void _createTrace" + t + "(char** argv);\n";
+  bool ownTraces = false;
+  for (const std::string& t : traces) {
+    ownTraces |= isOwnTraceMode(t);
+    if (!isOwnTraceMode(t)) out += "void _createTrace" + t + "(char** argv);\n";
+  }
+  if (ownTraces) out += "void TraceDefaultMode(const char* mode);\n";
   if (!job.options.balancers.empty()) out += "void LBDefaultCreate(const char* name);\n";
   out += "void _registerExternalModules(char**) {\n";
   for (const std::string& m : modules) out += "  _register" + m + "();\n";
   for (const std::string& b : job.options.balancers) out += "  LBDefaultCreate(\"" + b + "\");\n";
+  for (const std::string& t : traces)
+    if (isOwnTraceMode(t)) out += "  TraceDefaultMode(\"" + t + "\");\n";
   out += "}\nvoid _createTraces(char** argv) {\n  (void)argv;\n";
-  for (const std::string& t : traces) out += "  _createTrace" + t + "(argv);\n";
+  for (const std::string& t : traces)
+    if (!isOwnTraceMode(t)) out += "  _createTrace" + t + "(argv);\n";
   out += "}\n";
   const bool noMainModule =
       job.options.noMainModule || job.options.noMain || job.options.language.rfind("converse", 0) == 0;

@@ -1,0 +1,118 @@
+// Traces in a program: one recorder a PE, and the files of symbols, which PE 0 writes.
+#include "runtime/trace/part.h"
+
+#include "runtime/converse/cmi.h"
+#include "runtime/converse/trace_events.h"
+#include "runtime/objects/pe_objects.h"
+#include "runtime/scheduler/process.h"
+#include "runtime/trace/options.h"
+#include "runtime/trace/recorder.h"
+#include "runtime/trace/symbols.h"
+
+namespace periapt::trace {
+namespace {
+
+std::string command_line;
+
+// Null: nothing of that PE is recorded.
+Recorder* recorder_of(Pe* pe) { return pe != nullptr && pe->objects != nullptr ? pe->objects->trace.get() : nullptr; }
+// Null too while it is off.
+Recorder* recording() {
+  Recorder* const recorder = recorder_of(Pe::current());
+  return recorder != nullptr && recorder->is_on() ? recorder : nullptr;
+}
+EventLog* log_of(Recorder* recorder) { return recorder != nullptr ? recorder->log() : nullptr; }
+
+class Calls final : public TraceCalls {
+ public:
+  void event(int event) override {
+    add([&](EventLog& log, Recorder& r) { log.event(event, r.now()); });
+  }
+  void bracket(int event, double begin, double end, int nested) override {
+    add([&](EventLog& log, Recorder& r) { log.bracket(event, r.at(begin), r.at(end), nested); });
+  }
+  void begin_bracket(int event, int nested) override {
+    add([&](EventLog& log, Recorder& r) { log.bracket_side(true, event, r.now(), nested); });
+  }
+  void end_bracket(int event, int nested) override {
+    add([&](EventLog& log, Recorder& r) { log.bracket_side(false, event, r.now(), nested); });
+  }
+  void data(int value) override {
+    add([&](EventLog& log, Recorder& r) { log.data(value, r.now()); });
+  }
+  void note(const char* text) override {
+    add([&](EventLog& log, Recorder& r) { log.note(text, r.now()); });
+  }
+  void bracketed_note(const char* text, int event, double begin, double end) override {
+    add([&](EventLog& log, Recorder& r) { log.bracketed_note(text, event, r.at(begin), r.at(end)); });
+  }
+  void memory() override {
+    add([&](EventLog& log, Recorder& r) { log.memory(CmiMemoryUsage(), r.now()); });
+  }
+  void statistic(int number, double value, double at) override {
+    add([&](EventLog& log, Recorder& r) { log.statistic(number, value, at, r.now()); });
+  }
+  void turn(bool on) override {
+    if (Recorder* const recorder = recorder_of(Pe::current())) recorder->turn(on);
+  }
+  bool is_on() override { return recording() != nullptr; }
+  void flush() override {
+    if (EventLog* const log = log_of(recorder_of(Pe::current()))) log->flush();
+  }
+
+ private:
+  template <class Add>
+  void add(Add&& add) {
+    Recorder* const recorder = recording();
+    if (EventLog* const log = log_of(recorder)) add(*log, *recorder);
+  }
+};
+
+class Blocks final : public SerialObserver {
+  void on_serial(Pe& pe, const SerialBlock& block, bool begins) override {
+    if (Recorder* const recorder = recorder_of(&pe)) recorder->serial(block, begins);
+  }
+};
+
+void prepare(char** argv) {
+  for (char** word = argv; *word; ++word) {
+    if (word != argv) command_line += ' ';
+    command_line += *word;
+  }
+  take_options(argv);
+  if (!options().on()) return;
+  static Calls calls;
+  static Blocks blocks;
+  TraceCalls::recorder = &calls;
+  SerialBlocks::observer = &blocks;
+  traceRegisterUserEvent("serial", serial_event);
+}
+
+void begin(Pe& pe) {
+  if (options().on() && options().wants(pe.index)) pe.objects->trace = std::make_shared<Recorder>(pe);
+}
+
+void end(Pe& pe) {
+  if (Recorder* const recorder = recorder_of(&pe)) recorder->end();
+  if (pe.index != 0) return;
+  const std::string& root = options().root;
+  if (options().projections) {
+    Output(root + ".sts", false).write(symbols(pe.process, command_line, true));
+    const std::uint64_t ns = recorder_of(&pe) ? recorder_of(&pe)->now() : 0;
+    Output(root + ".projrc", false)
+        .write("RC_GLOBAL_START_TIME 0\nRC_GLOBAL_END_TIME   " + std::to_string(ns / 1000) + "\n");
+  }
+  if (options().summary) Output(root + ".sum.sts", false).write(symbols(pe.process, command_line, false));
+}
+
+}  // namespace
+
+Part part() {
+  Part part{"traces"};
+  part.take_options = prepare;
+  part.begin = begin;
+  part.end = end;
+  return part;
+}
+
+}  // namespace periapt::trace
