@@ -372,8 +372,8 @@ void warn_no_memory(const std::string& why) {
 
 void CkStartCheckpoint(const char* dirname, const CkCallback& cb, bool requestStatus, int writersPerNode) {
   check_callback("CkStartCheckpoint()", cb);
-  periapt::checkpoint::Checkpoints::start({false, periapt::checkpoint::folder_here(dirname)},
-                                                 {cb, requestStatus}, writersPerNode);
+  periapt::checkpoint::Checkpoints::start({false, periapt::checkpoint::folder_here(dirname)}, {cb, requestStatus},
+                                          writersPerNode);
 }
 
 void CkStartMemCheckpoint(const CkCallback& cb) {

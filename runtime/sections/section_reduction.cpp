@@ -41,8 +41,10 @@ void SectionReduction::register_entries(RuntimeFunction function) {
   entry_flush = register_runtime_entry("section: no longer waits for members", function);
 }
 
+bool SectionReduction::is_report(const Delivery& call) { return call.entry == entry_report; }
+
 void SectionReduction::receive(Delivery& call) {
-  if (call.entry == entry_report) return on_report(call);
+  if (is_report(call)) return on_report(call);
   if (section_version_of(call.element) != place_.version) return;  // the setup since then has done as much
   on_flush(call.read<std::uint32_t>());
 }

@@ -37,8 +37,10 @@ class SectionReduction {
   SectionReduction(Sender& sender, int root, std::uint32_t number);
 
   // `function` finds the reduction that a message is for, by collection (the root) and element (section_key), and has
-  // it receive() that, no earlier than the tree of the message's version is known there.
+  // it receive() that, no earlier than the tree of the message's version is known there. A report may be of a tree that
+  // has been forgotten there: it counts for the root all the same.
   static void register_entries(RuntimeFunction function);
+  static bool is_report(const Delivery& call);
   void receive(Delivery& call);
 
   // This PE's place in a tree: the first has version 1. `parent`: of the root -1. `expected`: members that stand here.

@@ -267,7 +267,10 @@ void Sections::on_stale(Pe& pe, Delivery& call) {
 void Sections::for_reduction(Pe& pe, Delivery& call) {
   Sections& self = *pe.objects->sections;
   Section& section = self.section(call);
-  if (section_version_of(call.element) > section.version()) return section.waiting.push_back(keep(pe, call));
+  // A report comes from below, where no tree is known before it is known here: one of a newer tree is of one that has
+  // been forgotten here since, and nothing would be waited for.
+  if (!SectionReduction::is_report(call) && section_version_of(call.element) > section.version())
+    return section.waiting.push_back(keep(pe, call));
   ++section.reducing;
   section.reduction.receive(call);
   --section.reducing;

@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "charm++.h"
+#include "ckmulticast.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/array/array_migration.h"
 #include "runtime/array/location.h"
 #include "runtime/face/stepped.h"
 #include "runtime/objects/pe_objects.h"
+#include "runtime/sections/sections.h"
 #include "stepping.decl.h"
 #include "tests/machine/job.h"
 
@@ -41,6 +43,7 @@ struct Model {
   int journeys = 0;                     // of pals: begun, and not ended
   int inside = 0;                       // exclusive entries that run
   int sleeping_on = -1;
+  std::map<int, int> sung;  // contributions that have come, by section
   std::string mistake;
 } model;
 std::mt19937 chance;
@@ -80,6 +83,10 @@ class Main : public CBase_Main {
     if (n != 1) model.mistake = "a reduction of one number brings " + std::to_string(n);
     model.reduced += values[0];
   }
+  void sung(CkReductionMsg* sum) {
+    model.sung[sum->getUserFlag()] += *static_cast<int*>(sum->getData());
+    delete sum;
+  }
   void quiet() {
     ++model.quiet;
     if (model.sent != model.received) model.mistake = "quiescence with messages on their way";
@@ -96,6 +103,25 @@ class Line : public CBase_Line {
     if (model.during_item) model.during_item(number);
   }
   void urgent(int number) { model.order.push_back(number); }
+};
+
+// Each multicast to some of it is answered by a reduction.
+class Song : public CkMcastBaseMsg, public CMessage_Song {
+ public:
+  explicit Song(int verse) : verse(verse) {}
+  int verse;
+};
+class Choir : public CBase_Choir {
+ public:
+  Choir() {}
+  void sing(Song* song) {
+    CkSectionInfo cookie;
+    CkGetSectionInfo(cookie, song);
+    int one = 1;
+    CProxySection_Choir::contribute(sizeof one, &one, CkReduction::sum_int, cookie,
+                                    CkCallback(CkIndex_Main::sung(nullptr), mainProxy), song->verse);
+    delete song;
+  }
 };
 
 // For messages that wait until it is there.
@@ -356,6 +382,38 @@ TEST_P(Stepping, WhatComesWhilePrioritizedMessagesWaitOvertakesThemIfItIsMoreUrg
   for (int i = 0; i < 5; ++i) queue[2].item(i, &late);
   ASSERT_TRUE(settle());
   EXPECT_EQ(model.order, (std::vector<int>{0, 100, 1, 2, 3, 4}));
+}
+
+// The PEs below the root may be so slow that it forgets a section before their part of the reduction has come.
+TEST_P(Stepping, AReductionEndsOfASectionThatHasBeenForgottenMeanwhile) {
+  constexpr int old = 6, forgotten_after = 200;
+  on(0);
+  CProxy_Choir choir = CProxy_Choir::ckNew();
+  ASSERT_TRUE(settle());
+  const auto settle_root = [] {
+    for (int idle = 0; idle < 10;) idle = on(0).step() ? 0 : idle + 1;
+  };
+  std::map<int, int> members;
+  std::vector<CProxySection_Choir> sections;
+  const auto sing = [&](std::vector<int> of) {
+    on(0);
+    const int verse = static_cast<int>(members.size());
+    members[verse] = static_cast<int>(of.size());
+    sections.push_back(CProxySection_Choir::ckNew(choir.ckGetGroupID(), of, 1 + pick(3)));
+    sections.back().sing(new Song(verse));
+    settle_root();
+  };
+  for (int i = 0; i < old; ++i) {
+    std::vector<int> of;
+    for (int pe = 1; pe < pes; ++pe)
+      if (pe == 1 + i % (pes - 1) || pick(2) == 0) of.push_back(pe);
+    sing(of);
+  }
+  for (int i = 0; i < forgotten_after; ++i) sing({0});
+  EXPECT_LT(on(0).objects->sections->known(), std::size_t{forgotten_after / 2}) << "those of long ago are kept";
+  ask_for_quiescence();
+  until_quiet(1);
+  EXPECT_EQ(model.sung, members) << "seed " << GetParam();
 }
 
 TEST_P(Stepping, NothingIsLostOrDoubledWhileElementsAreBornMoveAndDie) {
