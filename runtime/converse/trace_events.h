@@ -1,5 +1,5 @@
-// User events of a trace. Nothing records a trace yet: the names are kept and the rest does nothing, so that programs
-// with events run. C++17: reached from charm++.h.
+// User events of a trace, and whether one is recorded (docs/traces.md). Where none is, the names are kept and the rest
+// does nothing, so that programs with events run. C++17: reached from charm++.h.
 #pragma once
 
 extern "C" {
@@ -10,27 +10,30 @@ const char* traceUserEventName(int event);
 int traceRegisterUserStat(const char* name, int stat);
 }
 
-inline void traceUserEvent(int) {}
-inline void traceUserBracketEvent(int, double, double) {}
-inline void traceBeginUserBracketEvent(int) {}
-inline void traceEndUserBracketEvent(int) {}
-inline void traceUserBracketEventNestedID(int, double, double, int) {}
-inline void traceBeginUserBracketEventNestedID(int, int) {}
-inline void traceEndUserBracketEventNestedID(int, int) {}
-inline void traceUserSuppliedData(int) {}
+// Each of them is about the PE that calls. Times are those of CkWallTimer().
+void traceUserEvent(int event);
+void traceUserBracketEvent(int event, double begin, double end);
+void traceBeginUserBracketEvent(int event);
+void traceEndUserBracketEvent(int event);
+void traceUserBracketEventNestedID(int event, double begin, double end, int nested);
+void traceBeginUserBracketEventNestedID(int event, int nested);
+void traceEndUserBracketEventNestedID(int event, int nested);
+void traceUserSuppliedData(int data);
+void traceMemoryUsage();
+void updateStat(int stat, double value);
+void updateStatPair(int stat, double value, double time);
+void traceBegin();  // recording goes on
+void traceEnd();    // ... and pauses
+int traceIsOn();
+int traceAvailable();  // 1: a trace is linked
+void traceFlushLog();  // what was recorded here is written now
+
+// Notes are not recorded; what else there is to tell Charm++'s tracing needs no telling here.
 inline void traceUserSuppliedNote(const char*) {}
 inline void traceUserSuppliedBracketedNote(const char*, int, double, double) {}
-inline void traceMemoryUsage() {}
-inline void traceBegin() {}
-inline void traceEnd() {}
 inline void traceBeginComm() {}
 inline void traceEndComm() {}
-inline void traceFlushLog() {}
 inline void traceWriteSts() {}
 inline void traceClose() {}
-inline void updateStat(int, double) {}
-inline void updateStatPair(int, double, double) {}
 inline void beginAppWork() {}
 inline void endAppWork() {}
-inline int traceIsOn() { return 0; }
-inline int traceAvailable() { return 0; }

@@ -13,6 +13,7 @@ struct Part {
   void (*begin)(Pe& pe) = nullptr;              // on each PE, before any object of the program exists
   // On each PE, behind that: true when this part begins the program (from a checkpoint) instead of new mainchares.
   bool (*start)(Pe& pe) = nullptr;
+  void (*end)(int code) = nullptr;  // once in each process, when its PEs have stopped
   // On the first PE of each process when all of the run is over, in place of exit(). Does not come back.
   void (*left)() = nullptr;
 };

@@ -37,6 +37,8 @@
 
 // What charmc's link step writes: registers the -module libraries.
 void _registerExternalModules(char** argv) __attribute__((weak));
+// The same, of its -tracemode.
+void _createTraces(char** argv) __attribute__((weak));
 // What a program may define.
 extern "C" void setDefaultPartitionParams(void) __attribute__((weak));
 
@@ -209,6 +211,7 @@ void register_everything(char** argv, void (*register_main_module)(), std::vecto
     if (part.register_entries) part.register_entries();
   register_main_module();
   if (_registerExternalModules) _registerExternalModules(argv);
+  if (_createTraces) _createTraces(argv);
   PUP::set_error_handler(on_pup_error);
   Pe::dispatch = deliver;
   Pe::describe = describe_running;
@@ -239,7 +242,7 @@ Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** arg
   the_argc = argc;
   the_argv = argv;
   run_init_calls();
-  process->begin_stepped({.begin = begin});
+  process->begin_stepped({begin, nullptr, nullptr, nullptr});
   return *process;
 }
 
@@ -269,7 +272,11 @@ int run_program(int argc, char** argv, void (*register_main_module)(), std::vect
   }
   if (process->rank() == 0 && layer.partition() == 0) warn_of_misspelt_options(argv);
   run_init_calls();
-  ProcessHooks hooks{.begin = begin, .explain = [](Pe& pe) { return Watchdog::explain(*pe.objects); }};
+  const auto end = [](int code) {
+    for (const Part& part : the_parts)
+      if (part.end) part.end(code);
+  };
+  ProcessHooks hooks{.begin = begin, .end = end, .explain = [](Pe& pe) { return Watchdog::explain(*pe.objects); }};
   for (const Part& part : the_parts)
     if (part.left) hooks.left = part.left;
   process->run(std::move(hooks));

@@ -4,7 +4,8 @@
 #include "runtime/ccs/part.h"
 #include "runtime/checkpoint/part.h"
 #include "runtime/loadbalance/part.h"
+#include "runtime/trace/part.h"
 
 namespace periapt::program {
-std::vector<Part> parts() { return {loadbalance::part(), checkpoint::part(), ccs::part()}; }
+std::vector<Part> parts() { return {loadbalance::part(), checkpoint::part(), ccs::part(), trace::part()}; }
 }  // namespace periapt::program
