@@ -20,7 +20,7 @@ struct Options {
   bool compressed = true;          // .log.gz
   std::size_t log_size = 1000000;  // +logsize: events that a PE keeps before it writes
   int folders = 0;                 // +trace-subdirs; 0: none
-  std::string root;                // folder and name that all files begin with
+  std::string root;                // folder and name that all files begin with, but for that of the partition
   std::vector<PeRange> pes;        // +traceprocessors; empty: all
   int bins = 10000;                // +bincount: intervals of the profile; an even number
   double bin_seconds = 1e-3;       // +binsize: how long they are at first

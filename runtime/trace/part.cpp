@@ -95,7 +95,7 @@ void begin(Pe& pe) {
 void end(Pe& pe) {
   if (Recorder* const recorder = recorder_of(&pe)) recorder->end();
   if (pe.index != 0) return;
-  const std::string& root = options().root;
+  const std::string root = root_of(pe.process);
   if (options().projections) {
     Output(root + ".sts", false).write(symbols(pe.process, command_line, true));
     const std::uint64_t ns = recorder_of(&pe) ? recorder_of(&pe)->now() : 0;

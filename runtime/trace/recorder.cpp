@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "machine/bootstrap/partitions.h"
 #include "runtime/converse/cmi.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/registry/registry.h"
@@ -13,23 +14,27 @@
 namespace periapt::trace {
 namespace {
 
-std::string file_of(int pe, const char* kind) {
-  const Options& o = options();
-  std::string root = o.root;
-  if (o.folders > 0) {
+std::string file_of(const Pe& pe, const char* kind) {
+  const int folders = options().folders;
+  std::string root = root_of(pe.process);
+  if (folders > 0) {
     const auto slash = root.rfind('/');
-    root +=
-        ".projdir." + std::to_string(pe % o.folders) + "/" + o.root.substr(slash == std::string::npos ? 0 : slash + 1);
+    const std::string name = root.substr(slash == std::string::npos ? 0 : slash + 1);
+    root += ".projdir." + std::to_string(pe.index % folders) + "/" + name;
   }
-  return root + "." + std::to_string(pe) + kind;
+  return root + "." + std::to_string(pe.index) + kind;
 }
 
 }  // namespace
 
+std::string root_of(Process& process) {
+  const MachineLayer& layer = process.layer();
+  return options().root + (layer.partitions().count() > 1 ? ".part-" + std::to_string(layer.partition()) : "");
+}
+
 Recorder::Recorder(Pe& pe) : pe_(pe), begin_ns_(clock::now_ns()), begin_seconds_(CmiWallTimer()), frames_(pe, *this) {
   const Options& o = options();
-  if (o.projections)
-    log_.emplace(pe.index, o.log_size, std::make_unique<Output>(file_of(pe.index, ".log"), o.compressed));
+  if (o.projections) log_.emplace(pe.index, o.log_size, std::make_unique<Output>(file_of(pe, ".log"), o.compressed));
   if (o.summary)
     profile_.emplace(pe.index, pe.process.pes(), registry().entries.size(), o.bins, o.bin_seconds, o.detail);
   const auto listen = [&](int condition, CcdCondFn function) { pe.conditions.call_always(condition, function, this); };
@@ -69,8 +74,8 @@ void Recorder::end() {
   const std::uint64_t end_ns = now();
   if (log_) log_->close(end_ns);
   if (!profile_) return;
-  Output(file_of(pe_.index, ".sum"), false).write(profile_->text(end_ns));
-  if (options().detail) Output(file_of(pe_.index, ".sumd"), false).write(profile_->text_by_interval(end_ns));
+  Output(file_of(pe_, ".sum"), false).write(profile_->text(end_ns));
+  if (options().detail) Output(file_of(pe_, ".sumd"), false).write(profile_->text_by_interval(end_ns));
 }
 
 // --- what runs -------------------------------------------------------------------------------------------------------

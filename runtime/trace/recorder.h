@@ -5,6 +5,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/objects/serial_block.h"
@@ -12,7 +13,14 @@
 #include "runtime/trace/event_log.h"
 #include "runtime/trace/profile.h"
 
+namespace periapt {
+class Process;
+}
+
 namespace periapt::trace {
+
+// The folder and name that all files begin with: FOLDER/NAME, or FOLDER/NAME.part-2 in a run of several partitions.
+std::string root_of(Process& process);
 
 class Recorder : public Observer, ExecutionFrames<Execution>::Owner {
  public:
