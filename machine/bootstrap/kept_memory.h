@@ -28,7 +28,7 @@ class KeptMemory {
   static KeptMemory* of_run() { return the_one_; }
   static const std::string& why_none() { return why_none_; }
 
-  /// A region consists of blocks, which stay mapped where they are: for who wrote a block once, writing it again costs
+  /// A region consists of blocks, which stay mapped where they are: to write a block that this process wrote before costs
   /// no more than a memcpy. Null when there is no room for it; the reason stands in errno. From any thread.
   static constexpr std::size_t kBlockBytes = 1 << 20;
   char* block(int region, std::uint64_t number);
