@@ -28,8 +28,8 @@ class KeptMemory {
   static KeptMemory* of_run() { return the_one_; }
   static const std::string& why_none() { return why_none_; }
 
-  /// A region consists of blocks, which stay mapped where they are: to write a block that this process wrote before costs
-  /// no more than a memcpy. Null when there is no room for it; the reason stands in errno. From any thread.
+  /// A region consists of blocks, which stay mapped where they are: to write a block that this process wrote before
+  /// costs no more than a memcpy. Null when there is no room for it; the reason stands in errno. From any thread.
   static constexpr std::size_t kBlockBytes = 1 << 20;
   char* block(int region, std::uint64_t number);
   /// What lies from block 0 on so far is one piece.
