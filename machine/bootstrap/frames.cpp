@@ -20,8 +20,8 @@ std::uint32_t u32_at(const char* bytes) {
 }  // namespace
 
 bool is_frame_kind(unsigned value) {
-  return (value >= static_cast<unsigned>(FrameKind::plan) && value <= static_cast<unsigned>(FrameKind::ask_missing)) ||
-         (value >= static_cast<unsigned>(FrameKind::ready) && value <= static_cast<unsigned>(FrameKind::pong));
+  return (value >= static_cast<unsigned>(FrameKind::plan) && value <= static_cast<unsigned>(FrameKind::again)) ||
+         (value >= static_cast<unsigned>(FrameKind::ready) && value <= static_cast<unsigned>(FrameKind::stopped));
 }
 
 std::string encode_frame(const Frame& frame) {

@@ -25,6 +25,8 @@ enum class FrameKind : std::uint8_t {
   input,     ///< body: for the standard input of process 0; empty: its end
   ping,      ///< are you there? number: 1: the asker will sleep, don't miss it
   ask_missing,  ///< number: a fence; which processes have not come to it?
+  stop,         ///< the run goes back to its checkpoint in memory: kill the processes, and wait
+  again,        ///< start them again; number: the checkpoint that they are to find
 
   // from below
   ready = 64,  ///< an agent has its plan and began; number: host
@@ -35,11 +37,12 @@ enum class FrameKind : std::uint8_t {
   abort,       ///< detail: status; body: why. From agents: number: rank
   finalized,   ///< the process has ended the run as it should. From agents: number: rank
   output,      ///< number: rank; detail: 1 or 2; body: what it wrote
-  left,        ///< number: rank; detail: wait status; body: texts host, pid
+  left,        ///< number: rank; detail: wait status; body: texts host, how far it came, number of its checkpoint
   trouble,     ///< something could not be started; number: status; body: a sentence
   missing,     ///< answer to ask_missing; body: a sentence
   drained,     ///< the input given so far has been taken
   pong,
+  stopped,  ///< the host's processes have ended; number: host, detail: the number of its checkpoint, 0: there is none
 };
 bool is_frame_kind(unsigned value);
 

@@ -16,6 +16,7 @@
 #include "base/error_text.h"
 #include "base/file_text.h"
 #include "base/program.h"
+#include "base/secret.h"
 
 namespace periapt::bootstrap {
 namespace {
@@ -45,6 +46,7 @@ std::vector<std::string> command_line() {
 }  // namespace
 
 struct KeptMemory::Words {
+  std::uint64_t identity;
   std::uint64_t began_ns;
   std::atomic<std::uint64_t> number;
   std::atomic<std::uint64_t> description_bytes[2];  // of even and of odd numbers
@@ -53,21 +55,26 @@ struct KeptMemory::Words {
 
 KeptMemory* KeptMemory::the_one_ = nullptr;
 std::string KeptMemory::why_none_ =
-    "no parent of ours watches its processes: it is one process, or a launcher started it";
+    "no parent of ours watches its processes: it is one process, or another launcher started it";
 
-void KeptMemory::open() {
-  Result<KeptMemory*> made = make();
+void KeptMemory::open() { keep(make(left_file())); }
+
+void KeptMemory::adopt() {
+  const int left = left_file();
+  if (left >= 0) keep(make(left));
+}
+
+void KeptMemory::keep(Result<KeptMemory*> made) {
   if (made)
     the_one_ = *made;
   else
     why_none_ = made.message();
 }
 
-Result<KeptMemory*> KeptMemory::make() {
+Result<KeptMemory*> KeptMemory::make(int left) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
     return Status::failure("the size of files is limited; lift it with: ulimit -f unlimited");
-  const int left = left_file();
   const int file = left >= 0 ? left : ::memfd_create("periapt-kept", MFD_CLOEXEC);
   if (file < 0 || (left < 0 && ::ftruncate(file, kFileBytes) != 0))
     return Status::failure("no memory to keep: " + error_text());
@@ -76,6 +83,7 @@ Result<KeptMemory*> KeptMemory::make() {
   auto* words = static_cast<Words*>(page);
   if (left < 0) {
     new (words) Words{};
+    fill_random(&words->identity, sizeof words->identity);
     words->began_ns = clock::now_ns();
   } else {
     // "exe" else, as ps shows it.
@@ -88,6 +96,8 @@ std::uint64_t KeptMemory::number() const { return words_->number.load(std::memor
 std::uint64_t KeptMemory::description_bytes() const {
   return words_->description_bytes[number() % 2].load(std::memory_order_relaxed);
 }
+std::uint64_t KeptMemory::identity() const { return words_->identity; }
+std::string KeptMemory::variable() const { return std::string(kVariable) + "=" + std::to_string(file_); }
 std::uint64_t KeptMemory::began_ns() const { return words_->began_ns; }
 
 void KeptMemory::commit(std::uint64_t number, std::uint64_t description_bytes) {
@@ -96,6 +106,8 @@ void KeptMemory::commit(std::uint64_t number, std::uint64_t description_bytes) {
   // release: partner is the acquire in number(); what is described was written before.
   words_->number.store(number, std::memory_order_release);
 }
+
+void KeptMemory::go_back_to(std::uint64_t number) { words_->number.store(number, std::memory_order_release); }
 
 char* KeptMemory::block(int region, std::uint64_t number) {
   const std::uint64_t behind = number * kBlockBytes;

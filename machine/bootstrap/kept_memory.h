@@ -1,6 +1,7 @@
 // Memory of a run that stays when its processes are killed, all of them: a file without a name (memfd) that the parent
-// which watches them makes before it forks. Processes write what they could go on from into it, and say when it is
-// whole; when one of them is killed the parent ends the others, starts the program again, and leaves it the memory.
+// which watches them makes before it starts them. Processes write what they could go on from into it, and say when it
+// is whole; when one of them is killed the parent ends the others, starts the program again, and leaves it the memory.
+// charmrun's agent is that parent on each host of a nodelist: then each host has a memory of its own.
 //
 // The file is a page of words, and behind it regions of 1 TB each. Only what is written takes memory.
 #pragma once
@@ -17,24 +18,32 @@ namespace periapt::bootstrap {
 
 class KeptMemory {
  public:
-  /// In the parent, before it forks: what an earlier start of this run has left, or new memory, or none.
+  /// In the parent, before it starts processes: what an earlier start of this run has left, or new memory, or none.
   static void open();
+  /// In a process that was started with variable() in its environment and file() open.
+  static void adopt();
+  int file() const { return file_; }
+  std::string variable() const;
   /// Of this run; null when no parent keeps any, for the reason that why_none() says.
   static KeptMemory* of_run() { return the_one_; }
   static const std::string& why_none() { return why_none_; }
 
-  /// A region consists of blocks, which stay mapped where they are: for who wrote a block once, writing it again costs
-  /// no more than a memcpy. Null when there is no room for it; the reason stands in errno. From any thread.
+  /// A region consists of blocks, which stay mapped where they are: to write a block that this process wrote before
+  /// costs no more than a memcpy. Null when there is no room for it; the reason stands in errno. From any thread.
   static constexpr std::size_t kBlockBytes = 1 << 20;
   char* block(int region, std::uint64_t number);
   /// What lies from block 0 on so far is one piece.
   static constexpr std::size_t kMappedBytes = 64 * kBlockBytes;
 
+  /// No other memory has it.
+  std::uint64_t identity() const;
   /// The number of what is whole there (0: nothing is), and how long its description is. Of any process.
   std::uint64_t number() const;
   std::uint64_t description_bytes() const;
   /// From here on `number`, greater than the one before, is what counts. Its description and all else lie there.
   void commit(std::uint64_t number, std::uint64_t description_bytes);
+  /// `number` counts again, which is the one that counts or the one before it: another host has come no farther.
+  void go_back_to(std::uint64_t number);
 
   /// When the run was first started (clock::now_ns()).
   std::uint64_t began_ns() const;
@@ -53,7 +62,8 @@ class KeptMemory {
 
   KeptMemory(int file, Words* words) : file_(file), words_(words) {}
 
-  static Result<KeptMemory*> make();
+  static Result<KeptMemory*> make(int left);
+  static void keep(Result<KeptMemory*> made);
 
   static KeptMemory* the_one_;
   static std::string why_none_;

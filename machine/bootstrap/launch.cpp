@@ -76,11 +76,6 @@ const char* cause_of(int signal) {
   return "";
 }
 
-std::string too_often() {
-  return "; the run has gone back to its checkpoint in memory " + std::to_string(KeptMemory::kStartsMost) +
-         " times, and got no farther";
-}
-
 class Watcher {
  public:
   Watcher(const HostLayout& layout, const RunWatch& watch, std::vector<pid_t> pids, const sigset_t& signals)
@@ -146,7 +141,7 @@ class Watcher {
       give_time(2 * kSecond);  // it has told its crash itself
     } else if (signal != 0) {
       const bool again = kept != nullptr && kept->number() != 0;
-      tell(rank, pid, "was " + describe_kill(signal) + (again ? too_often() : "") + ending());
+      tell(rank, pid, "was " + describe_kill(signal) + (again ? too_often_in_words() : "") + ending());
       end_others();
     } else if (code != 0 && !announced()) {
       tell(rank, pid, "left with status " + std::to_string(code) + " before the run had ended" + ending());
@@ -234,6 +229,11 @@ std::atomic<std::uint32_t>* shared_word() {
 
 std::string describe_kill(int signal) {
   return "killed by signal " + std::to_string(signal) + ", " + ::strsignal(signal) + cause_of(signal);
+}
+
+std::string too_often_in_words() {
+  return "; the run has gone back to its checkpoint in memory " + std::to_string(KeptMemory::kStartsMost) +
+         " times, and got no farther";
 }
 
 int launch_processes(const HostLayout& layout, const RunWatch& watch) {

@@ -30,5 +30,7 @@ int launch_processes(const HostLayout& layout, const RunWatch& watch);
 /// "killed by signal 9, Killed (kill -9, or the kernel had run out of memory)"; in brackets what such a signal mostly
 /// means.
 std::string describe_kill(int signal);
+/// Behind such a sentence, when KeptMemory::kStartsMost starts from one checkpoint led to no other.
+std::string too_often_in_words();
 
 }  // namespace periapt::bootstrap

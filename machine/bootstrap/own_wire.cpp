@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "machine/bootstrap/frames.h"
+#include "machine/bootstrap/kept_memory.h"
 #include "machine/bootstrap/process_mapping.h"
 #include "machine/bootstrap/wire.h"
 
@@ -168,6 +169,7 @@ Looked look_for_own_launcher() {
         " is not an open file of this process: something between charmrun and the program closed it " +
         "(a ++runscript that closes files?)");
   }
+  KeptMemory::adopt();
   auto wire = std::make_unique<OwnWire>(static_cast<int>(fd));
   Status begun = wire->begin();
   if (!begun) return Looked::unusable("charmrun: " + begun.message());

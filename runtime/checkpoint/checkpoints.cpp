@@ -45,7 +45,8 @@ std::string restart_folder;  // +restart
 std::string kill_file;       // +killFile
 
 std::unique_ptr<Storage> storage_of(const Checkpoints::Target& target) {
-  return target.memory ? memory_storage() : folder_storage(target.folder);
+  if (!target.memory) return folder_storage(target.folder);
+  return has_memory_storage() ? memory_storage() : nullptr;
 }
 // Each partition of a run has a folder of its own in the one that is named.
 std::string folder_here(const std::string& folder) {
@@ -80,6 +81,7 @@ void add(Quiescence::Counts& sum, const Quiescence::Counts& more) {
 }  // namespace
 
 void Checkpoints::register_entries() {
+  Copies::register_entries();
   CMessage_CkCheckpointStatusMsg::__idx =
       CkRegisterMsg("CkCheckpointStatusMsg", nullptr, nullptr, nullptr, sizeof(CkCheckpointStatusMsg));
   constexpr unsigned aside = ep_expedited | ep_uncounted;
@@ -107,6 +109,7 @@ void Checkpoints::on_ask(Pe& pe, Delivery& call) {
   const auto ask = call.read<Ask>();
   const Target target{ask.memory, text_behind<Ask>(call)};
   std::unique_ptr<Storage> storage = storage_of(target);
+  if (!storage) return ask.afterwards.callback.send();  // only the host of the asker keeps memory
   if (self.run_) {
     log::warn("a checkpoint in " + storage->name() + " is asked for while one in " + self.run_->storage->name() +
               " is being written: it is left out");
@@ -140,6 +143,7 @@ void Checkpoints::prepare() {
   run.manifest.id = static_cast<std::uint64_t>(random()) << 32 | random();
   run.answers = 0;
   run.before = run.after = {};
+  run.memories.clear();
   run.bytes = 0;
   run.failure.clear();
   if (Status prepared = run.storage->prepare(run.manifest.number); !prepared) return end(prepared.message());
@@ -156,20 +160,25 @@ void Checkpoints::on_prepare(Pe& pe, Delivery& call) {
   Checkpoints& self = of(pe);
   self.order_ = call.read<Order>();
   self.storage_ = storage_of({self.order_.memory, text_behind<Order>(call)});
-  send_runtime(pe, 0, entry_counts, 0, 0, self.counts());
+  const std::uint64_t memory = has_memory_storage() ? bootstrap::KeptMemory::of_run()->identity() : 0;
+  send_runtime(pe, 0, entry_counts, 0, 0, Prepared{self.counts(), memory, pe.index});
 }
 
-void Checkpoints::on_counts(Pe& pe, Delivery& call) { of(pe).prepared(call.read<Quiescence::Counts>()); }
+void Checkpoints::on_counts(Pe& pe, Delivery& call) { of(pe).prepared(call.read<Prepared>()); }
 
-void Checkpoints::prepared(const Quiescence::Counts& counts) {
+void Checkpoints::prepared(const Prepared& answer) {
   Run& run = *run_;
-  add(run.before, counts);
+  add(run.before, answer.counts);
+  int& first = run.memories.try_emplace(answer.memory, answer.pe).first->second;
+  first = std::min(first, answer.pe);
   if (++run.answers < pe_.process.pes()) return;
   run.answers = 0;
   if (run.before.created != run.before.processed) {
     run.storage->discard(run.manifest.number);
     return wait_for_quiescence();
   }
+  if (run.target.memory && run.memories.count(0) != 0)
+    return end("the host of PE " + std::to_string(run.memories[0]) + " keeps no memory (ulimit -f?)");
   Message order = message_with_text(entry_write, 0, "");
   if (pe_.process.pes() > 1) pe_.broadcast(order);
   Delivery own(std::move(order));
@@ -189,13 +198,15 @@ void Checkpoints::write() {
   const Destination to{*storage_, order_.number, order_.id};
   static_cast<void>(storage_->prepare(order_.number).ok());  // where hosts have folders of their own
   std::string failure;
-  const auto note = [&](const WrittenPart& part, std::uint64_t& bytes) {
+  copies_.forget_parts();
+  const auto note = [&](const std::string& name, const WrittenPart& part, std::uint64_t& bytes) {
     bytes = part.bytes;
+    copies_.add_part(name, part.first_blocks);
     if (!part.status.ok() && failure.empty()) failure = part.status.message();
   };
-  if (pe_.index == 0) note(write_program(*pe_.objects, to, run_->afterwards), answer.program_bytes);
-  if (pe_.rank == 0) note(write_process(*pe_.objects, to), answer.process_bytes);
-  note(write_pe(*pe_.objects, to), answer.pe_bytes);
+  if (pe_.index == 0) note(program_part, write_program(*pe_.objects, to, run_->afterwards), answer.program_bytes);
+  if (pe_.rank == 0) note(process_part(pe_.process.rank()), write_process(*pe_.objects, to), answer.process_bytes);
+  note(pe_part(pe_.index), write_pe(*pe_.objects, to), answer.pe_bytes);
   answer.good = failure.empty();
   answer.counts = counts();
   const int next = pe_.rank + order_.writers;
@@ -233,6 +244,12 @@ void Checkpoints::end_round() {
     return std::pair(a.name.size(), a.name) < std::pair(b.name.size(), b.name);
   };
   std::sort(run.manifest.parts.begin(), run.manifest.parts.end(), by_name);
+  if (run.memories.size() > 1 && run.target.memory) {
+    std::vector<int> others;
+    for (const auto& [memory, first] : run.memories)
+      if (first != 0) others.push_back(first);
+    return copies_.begin(run.manifest, std::move(others), [this](std::string failure) { end(std::move(failure)); });
+  }
   const Status committed = run.storage->commit(run.manifest);
   end(committed.ok() ? "" : committed.message());
 }

@@ -12,11 +12,13 @@
 // A checkpoint in memory is made in the same way, and when a process was killed all processes are new ones, which begin
 // with a restart from it (machine/bootstrap/launch.h). So nothing of the time between can reach them.
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/checkpoint/copies.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/snapshot.h"
 #include "runtime/checkpoint/storage.h"
@@ -26,9 +28,10 @@ namespace periapt::checkpoint {
 
 class Checkpoints {
  public:
-  explicit Checkpoints(Pe& pe) : pe_(pe) {}
+  explicit Checkpoints(Pe& pe) : pe_(pe), copies_(pe) {}
   static void register_entries();
   static Checkpoints& of(Pe& pe) { return *pe.objects->checkpoints; }
+  Copies& copies() { return copies_; }
 
   // Where a checkpoint is to be written: in memory, or in a folder.
   struct Target {
@@ -46,6 +49,11 @@ class Checkpoints {
     std::uint64_t id;
     std::int32_t number, writers;
     bool memory;  // else the folder stands behind this
+  };
+  struct Prepared {
+    Quiescence::Counts counts;
+    std::uint64_t memory = 0;  // which its process has; 0: none
+    std::int32_t pe = 0;
   };
   struct Answer {
     Quiescence::Counts counts;
@@ -67,6 +75,7 @@ class Checkpoints {
     std::uint64_t began_ns = 0;
     int answers = 0;
     Quiescence::Counts before, after;
+    std::map<std::uint64_t, int> memories;  // and the first PE of each
     std::uint64_t bytes = 0;
     std::string failure;
   };
@@ -85,7 +94,7 @@ class Checkpoints {
   Quiescence::Counts counts() const { return {pe_.created, pe_.processed}; }
   void wait_for_quiescence();
   void prepare();
-  void prepared(const Quiescence::Counts& counts);
+  void prepared(const Prepared& answer);
   void write();
   void written(const Answer& answer, const std::string& failure);
   void end_round();
@@ -95,6 +104,7 @@ class Checkpoints {
   void go_on();
 
   Pe& pe_;
+  Copies copies_;
   // Of the checkpoint that is being written.
   Order order_{};
   std::unique_ptr<Storage> storage_;

@@ -29,10 +29,15 @@ const char* class_name(int type) { return registry().chares[static_cast<std::siz
 PackPart part_at(const Destination& to, const std::string& name) {
   return PackPart(to.storage.place(to.number, name), seed_of(to.id, name));
 }
-WrittenPart finish(PackPart& part) {
+// `needed`: bytes of records that other hosts need, from the beginning on.
+WrittenPart finish(PackPart& part, std::size_t needed) {
   WrittenPart written;
   written.status = part.close();
   written.bytes = part.file_bytes();
+  const std::uint64_t blocks =
+      (written.bytes + block_bytes + sizeof(BlockHead) - 1) / (block_bytes + sizeof(BlockHead));
+  // The head of the record behind them is read, too.
+  written.first_blocks = std::min<std::uint64_t>((needed + sizeof(RecordHead)) / block_bytes + 1, blocks);
   return written;
 }
 
@@ -181,6 +186,7 @@ WrittenPart write_pe(PeObjects& objects, const Destination& to) {
   Numbers numbers{objects.chares_made(), objects.sections->made(), objects.groups_made(), least_group(objects)};
   part.record(head_of(RecordKind::numbers, -1, 0), "numbers", [&](PUP::er& p) { p | numbers; });
   write_collections(part, objects);
+  const std::size_t needed = part.size();
   objects.for_each_chare([&](std::uint64_t serial, ChareRecord& record) {
     if (!is_mainchare(serial)) write_chare(part, RecordKind::chare, serial, record);
   });
@@ -189,7 +195,7 @@ WrittenPart write_pe(PeObjects& objects, const Destination& to) {
     auto& array = static_cast<ArrayManager&>(found);
     if (array.bound().front() == &array) Places(array).write(part);
   });
-  return finish(part);
+  return finish(part, needed);
 }
 
 WrittenPart write_process(PeObjects& objects, const Destination& to) {
@@ -205,7 +211,7 @@ WrittenPart write_process(PeObjects& objects, const Destination& to) {
                       member.virtual_pup(p);
                     });
       });
-  return finish(part);
+  return finish(part, part.size());
 }
 
 WrittenPart write_program(PeObjects& objects, const Destination& to, Afterwards afterwards) {
@@ -219,7 +225,7 @@ WrittenPart write_program(PeObjects& objects, const Destination& to, Afterwards 
   for (std::uint64_t serial = 1; serial <= registry().mains.size(); ++serial)
     if (ChareRecord* record = objects.find_chare_record(serial))
       write_chare(part, RecordKind::mainchare, serial, *record);
-  return finish(part);
+  return finish(part, part.size());
 }
 
 }  // namespace periapt::checkpoint

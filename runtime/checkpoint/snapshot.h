@@ -23,6 +23,7 @@ struct Destination {
 // Part of a checkpoint that a PE has written: its length, or why there is none.
 struct WrittenPart {
   std::uint64_t bytes = 0;
+  std::uint64_t first_blocks = 0;  // those that other hosts need (copies.h)
   Status status;
 };
 

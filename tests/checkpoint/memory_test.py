@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kill -9 of processes of a program that keeps checkpoints in memory: it goes on, and ends the same as without.
 
-Usage: memory_test.py LIFE. LIFE is tests/checkpoint/life.cpp, which is killed where a file says so: while elements work,
+Usage: memory_test.py LIFE CHARMRUN. LIFE is tests/checkpoint/life.cpp, which is killed where a file says so: while elements work,
 while a checkpoint is sized and packed, when it is whole, while it is restored (a death in the middle of a recovery), right
 before the end; several times in a run. And from outside, again and again, wherever it is. Before there is a checkpoint, and
 when it dies from the same one too often, the run ends with the sentence that it has without checkpoints.
@@ -18,15 +18,19 @@ import tempfile
 import time
 from pathlib import Path
 
-LIFE = sys.argv[1]
+LIFE = os.path.abspath(sys.argv[1])
+CHARMRUN = os.path.abspath(sys.argv[2])
 PHASES = 6
 WALKERS = 24
 LAYOUTS = ["+p4 +ppn 1", "+p4 +ppn 2", "+p8 +ppn 1", "+p4 +ppn 1 +transports tcp", "+p3 +ppn 1 +no-shared-memory +transports shm",
            "+p6 +ppn 2 +transports tcp"]
+# On so many hosts of a nodelist, each of which is this one: hosts with memories of their own.
+HOSTS_LAYOUTS = ["2 hosts: +p4 ++ppn 1", "3 hosts: +p6 ++ppn 2 ++hierarchical-start", "1 hosts: +p3 ++ppn 1", "2 hosts: +p8 ++ppn 2"]
+HOSTS = ["localhost", "127.0.0.1", "::1"]
 MOST_STARTS = 10  # from one checkpoint, KeptMemory::kStartsMost
 OTHERS_MAY_SAY = "; ending the other processes"
-BACK = re.compile(r"periapt: process (\d+) \(pid \d+, PEs? [\d-]+\) was killed by signal 9, .*; the run goes back to its "
-                  r"checkpoint in memory")
+BACK = re.compile(r"(?:periapt: process \d+ \(pid \d+, PEs? [\d-]+\)|charmrun: process \d+ on host \S+) was killed by signal "
+                  r"9, .*; the run goes back to its checkpoint in memory")
 
 
 def fail(text: str, output: str) -> None:
@@ -34,8 +38,14 @@ def fail(text: str, output: str) -> None:
     sys.exit(1)
 
 
-def command_of(folder: Path, seed: int, quiet: int, layout: str, fault: str = "memory") -> list[str]:
-    return [LIFE, str(folder), str(PHASES), str(seed), "1", str(quiet), fault, *layout.split()]
+def command_of(folder: Path, seed: int, quiet: int, layout: str, fault: str = "memory", phases: int = PHASES) -> list[str]:
+    program = [LIFE, str(folder), str(phases), str(seed), "1", str(quiet), fault]
+    hosts, colon, options = layout.partition(" hosts: ")
+    if not colon:
+        return [*program, *layout.split()]
+    nodelist = folder.with_suffix(".nodes")
+    nodelist.write_text("group main\n" + "".join(f"host {host}\n" for host in HOSTS[:int(hosts)]))
+    return [CHARMRUN, "++nodelist", str(nodelist), *options.split(), *program]
 
 
 def run(command: list[str]) -> tuple[int, str]:
@@ -77,7 +87,8 @@ def points(chance: random.Random) -> list[str]:
 def check_points(number: int, scratch: Path) -> int:
     """Returns how often the run was killed."""
     chance = random.Random(number)
-    layout = LAYOUTS[number % len(LAYOUTS)]
+    layouts = [*LAYOUTS, *HOSTS_LAYOUTS]
+    layout = layouts[number % len(layouts)]
     seed, quiet = number + 1, number % 3
     folder = scratch / f"points{number}"
     folder.mkdir()
@@ -98,11 +109,13 @@ def check_points(number: int, scratch: Path) -> int:
 
 
 def children(pid: int) -> list[int]:
+    """The processes of the program, below their launcher."""
     try:
-        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+        found = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [child for child in found if os.readlink(f"/proc/{child}/exe") == LIFE] or \
+            [below for child in found for below in children(child)]
     except OSError:
         return []
-    return [int(word) for word in text.split()]
 
 
 def check_outside(layout: str, number: int, scratch: Path) -> int:
@@ -143,26 +156,45 @@ def check_outside(layout: str, number: int, scratch: Path) -> int:
     return killed
 
 
-def check_nothing_yet(scratch: Path) -> None:
-    folder = scratch / "early"
-    folder.mkdir()
+def check_nothing_yet(scratch: Path, layout: str) -> None:
+    folder = Path(tempfile.mkdtemp(dir=scratch))
     (folder / "work.0.5").touch()
-    status, output = run(command_of(folder, 3, 1, "+p4 +ppn 1"))
+    status, output = run(command_of(folder, 3, 1, layout))
     if status != 128 + 9 or "was killed by signal 9" not in output or OTHERS_MAY_SAY not in output or "goes back" in output:
         fail(f"a death before the first checkpoint: status {status}", output)
 
 
-def check_too_often(scratch: Path) -> None:
+def check_too_often(scratch: Path, layout: str) -> None:
     """All walkers of a phase: the checkpoint of phase 1 is the last."""
-    folder = scratch / "often"
-    folder.mkdir()
+    folder = Path(tempfile.mkdtemp(dir=scratch))
     for walker in range(WALKERS):
         (folder / f"work.2.{walker}").touch()
-    status, output = run(command_of(folder, 1, 1, "+p4 +ppn 1"))
+    status, output = run(command_of(folder, 1, 1, layout))
     if status != 128 + 9 or len(BACK.findall(output)) != MOST_STARTS:
         fail(f"more deaths than are survived: status {status}", output)
     if f"gone back to its checkpoint in memory {MOST_STARTS} times, and got no farther" not in output:
         fail("nothing says why it ends", output)
+
+
+def check_watchers(scratch: Path, layout: str, stop: int, of_agent: bool, text: str) -> None:
+    """What watches the processes is ended, or asked to end, when there is a checkpoint: the run ends, and nothing is left."""
+    folder = Path(tempfile.mkdtemp(dir=scratch))
+    process = subprocess.Popen(command_of(folder, 1, 1, layout, phases=100000), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True)
+    lines, programs = [], []
+    for line in process.stdout:
+        lines.append(line)
+        if line.startswith("periapt: checkpoint in memory") and not programs:
+            programs = children(process.pid)
+            agents = [int(word) for word in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+            os.kill(agents[-1] if of_agent else process.pid, stop)
+    status = process.wait()
+    output = "".join(lines)
+    if status == 0 or text not in output or "goes back" in output:
+        fail(f"signal {stop} for what watches {layout}: status {status}, {text} was to come", output)
+    for pid in programs:
+        while os.path.exists(f"/proc/{pid}/exe"):  # what is killed takes a moment
+            time.sleep(0.01)
 
 
 def check_mistake(scratch: Path) -> None:
@@ -207,17 +239,21 @@ def check_kill_file(scratch: Path) -> None:
 def main() -> None:
     scratch = Path(tempfile.mkdtemp(prefix="periapt-memory-"))
     try:
-        check_nothing_yet(scratch)
-        check_too_often(scratch)
+        for layout in ["+p4 +ppn 1", "2 hosts: +p4 ++ppn 1"]:
+            check_nothing_yet(scratch, layout)
+            check_too_often(scratch, layout)
+            check_watchers(scratch, layout, signal.SIGINT, False, "")
+        check_watchers(scratch, "+p4 +ppn 1", signal.SIGKILL, False, "the parent process of this run was killed")
+        check_watchers(scratch, "2 hosts: +p4 ++ppn 1", signal.SIGKILL, True, "error: lost host 127.0.0.1")
         check_mistake(scratch)
         check_no_memory(scratch)
         check_kill_file(scratch)
-        inside = sum(check_points(number, scratch) for number in range(30))
-        outside = sum(check_outside(layout, number, scratch) for number, layout in enumerate(LAYOUTS))
+        inside = sum(check_points(number, scratch) for number in range(40))
+        outside = sum(check_outside(layout, number, scratch) for number, layout in enumerate([*LAYOUTS, *HOSTS_LAYOUTS]))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    print(f"{inside} deaths at points of 30 runs, {outside} from outside of {len(LAYOUTS)} runs: the same end each time")
-    if inside < 30 or outside < len(LAYOUTS):
+    print(f"{inside} deaths at points of 40 runs, {outside} from outside of 10 runs: the same end each time")
+    if inside < 40 or outside < 10:
         fail("too few deaths to say anything", "")
 
 

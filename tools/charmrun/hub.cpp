@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "machine/bootstrap/kept_memory.h"
 #include "tools/charmrun/remote_shell.h"
 #include "tools/charmrun/spawn.h"
 
@@ -37,6 +38,8 @@ std::string ranks_of(const HostPlan& host) {
   if (host.ranks == 1) return "process " + std::to_string(host.first_rank);
   return "processes " + std::to_string(host.first_rank) + "-" + std::to_string(host.first_rank + host.ranks - 1);
 }
+
+std::string host_in_words(const HostPlan& host) { return "host " + host.name + " (" + ranks_of(host) + ")"; }
 
 }  // namespace
 
@@ -77,11 +80,61 @@ int Hub::run() {
 void Hub::start(const RunPlan& plan) {
   plan_ = plan;
   for (const HostPlan& host : plan_.here.below) belows_.emplace_back().plan = host;
+  if (plan_.here.ranks > 0) bootstrap::KeptMemory::open();
   start_locals();
   start_waiting_belows();
 }
 
+// ---- going back to a checkpoint in memory
+
+void Hub::stop_locals() {
+  going_back_ = true;
+  kill_everything(SIGKILL);
+  for (Below& below : belows_) {
+    if (below.state == Below::State::gone) fail_below(below, "lost " + host_in_words(below.plan));
+  }
+  tell_stopped();
+}
+
+void Hub::tell_stopped() {
+  for (const Local& local : locals_) {
+    if (!local.ended) return;
+  }
+  if (plan_.here.ranks == 0) return;
+  const bootstrap::KeptMemory* kept = bootstrap::KeptMemory::of_run();
+  up({FrameKind::stopped, plan_.here.index, kept != nullptr ? static_cast<std::int32_t>(kept->number()) : 0, {}});
+}
+
+void Hub::forget_run() {
+  for (Below& below : belows_) below.at_fence = below.ended_ranks = 0;
+  values_.clear();
+  new_values_.clear();
+  released_ = handed_up_ = told_waiting_ = 0;
+}
+
+// What process 0 has not read of the standard input stays for the one that follows it.
+void Hub::start_again(int checkpoint) {
+  forget_run();
+  going_back_ = awaits_word_ = false;
+  std::string input;
+  bool input_ends = false;
+  for (Local& local : locals_) {
+    input += local.waiting_input;
+    input_ends = input_ends || local.input_ends;
+  }
+  locals_.clear();
+  if (plan_.here.ranks > 0) bootstrap::KeptMemory::of_run()->go_back_to(static_cast<std::uint64_t>(checkpoint));
+  start_locals();
+  for (Local& local : locals_) {
+    if (local.rank != 0 || (input.empty() && !input_ends)) continue;
+    local.waiting_input = std::move(input);
+    local.input_ends = input_ends;
+    feed_input(local);
+  }
+}
+
 void Hub::start_locals() {
+  const bootstrap::KeptMemory* kept = bootstrap::KeptMemory::of_run();
   locals_.reserve(static_cast<std::size_t>(plan_.here.ranks));
   for (int i = 0; i < plan_.here.ranks && !ending_; ++i) {
     Local& local = locals_.emplace_back();
@@ -100,7 +153,11 @@ void Hub::start_locals() {
     request.environment = plan_.environment;
     request.environment.push_back(std::string(bootstrap::kWorldVariable) + "=" + std::to_string(pair[1]));
     request.folder = plan_.here.folder;
-    request.keep_open = pair[1];
+    request.keep_open = {pair[1]};
+    if (kept != nullptr) {
+      request.environment.push_back(kept->variable());
+      request.keep_open.push_back(kept->file());
+    }
     request.with_input = local.rank == 0;
     request.dies_with_us = true;
     Result<Spawned> process = spawn(request);
@@ -168,7 +225,7 @@ void Hub::start_below(Below& below) {
 }
 
 void Hub::fail_below(Below& below, const std::string& why) {
-  bool expected = ending_ || below.ended_ranks == below.plan.all_ranks();
+  bool expected = ending_ || (!going_back_ && below.ended_ranks == below.plan.all_ranks());
   below.state = Below::State::gone;
   below.channel.close();
   if (below.pid > 0) ::kill(-below.pid, SIGKILL);
@@ -265,6 +322,7 @@ void Hub::reap() {
       local.ended = true;
       ::kill(-pid, SIGKILL);  // what it left behind in its group
       settle(local);
+      if (going_back_) tell_stopped();
     }
     for (Below& below : belows_) {
       if (below.pid != pid) continue;
@@ -282,12 +340,16 @@ void Hub::settle(Local& local) {
   read_output(local, 0, true);
   read_output(local, 1, true);
   close_fd(local.input);
-  if (local.told) return;
+  if (local.told || going_back_) return;
   local.told = true;
+  const bootstrap::KeptMemory* kept = bootstrap::KeptMemory::of_run();
+  awaits_word_ = awaits_word_ || (local.wait_status != 0 && !local.finalized && kept != nullptr && kept->number() != 0);
   up({FrameKind::left, local.rank, local.wait_status,
-      bootstrap::pack_texts({plan_.here.name, local.finalized ? "finalized"
-                                              : local.here    ? "here"
-                                                              : "started"})});
+      bootstrap::pack_texts({plan_.here.name,
+                             local.finalized ? "finalized"
+                             : local.here    ? "here"
+                                             : "started",
+                             std::to_string(kept != nullptr ? kept->number() : 0)})});
 }
 
 void Hub::reaped_below(Below& below) {
@@ -297,8 +359,7 @@ void Hub::reaped_below(Below& below) {
   std::string why =
       below.state == Below::State::starting
           ? explain_shell(below.plan.name, below.plan.shell, below.wait_status, below.said, below.plan.agent)
-          : "lost host " + below.plan.name + " (" + ranks_of(below.plan) +
-                "): the connection to it, or charmrun's agent there, was cut";
+          : "lost " + host_in_words(below.plan) + ": the connection to it, or charmrun's agent there, was cut";
   fail_below(below, why);
 }
 
@@ -316,9 +377,8 @@ void Hub::tick() {
     if (below.state != Below::State::ready) continue;
     if (ping) below.channel.send({FrameKind::ping, 0, 0, {}});
     if (now - below.heard > plan_.silence_seconds) {
-      fail_below(below, "lost host " + below.plan.name + " (" + ranks_of(below.plan) +
-                            "): nothing was heard of it for " + std::to_string(plan_.silence_seconds) +
-                            " s: it is down, or cut off from the network");
+      fail_below(below, "lost " + host_in_words(below.plan) + ": nothing was heard of it for " +
+                            std::to_string(plan_.silence_seconds) + " s: it is down, or cut off from the network");
     }
   }
   start_waiting_belows();
@@ -341,6 +401,7 @@ void Hub::kill_everything(int signal) {
 }
 
 bool Hub::all_ended() const {
+  if ((going_back_ || awaits_word_) && !ending_) return false;
   for (const Local& local : locals_) {
     if (!local.ended) return false;
   }
@@ -492,11 +553,11 @@ void Hub::on_below(Below& below) {
   if (open || !below.channel.open()) return;
   below.channel.close();
   if (below.state != Below::State::ready) return;  // the shell's end says more
-  if (below.ended_ranks == below.plan.all_ranks() || ending_) {
+  if ((below.ended_ranks == below.plan.all_ranks() && !going_back_) || ending_) {
     below.state = Below::State::gone;
   } else {
-    fail_below(below, "lost host " + below.plan.name + " (" + ranks_of(below.plan) +
-                          "): the connection to it, or charmrun's agent there, was cut");
+    fail_below(below,
+               "lost " + host_in_words(below.plan) + ": the connection to it, or charmrun's agent there, was cut");
   }
 }
 
@@ -573,6 +634,8 @@ void Hub::down(const Frame& frame) {
     for (Local& local : locals_) local.world.send(frame);
     kill_everything(SIGTERM);
   }
+  if (frame.kind == FrameKind::stop) stop_locals();
+  if (frame.kind == FrameKind::again) start_again(frame.number);
   if (frame.kind == FrameKind::release) release(frame);
   if (frame.kind == FrameKind::ask_missing) {
     std::string missing = who_is_missing(frame.number);

@@ -5,6 +5,10 @@
 //   up     output, ends, troubles as they come; the values of a fence in one frame when everybody below has come to it
 //   down   releases of fences, standard input, signals, the end of the run
 //
+// When a process was killed that has a checkpoint in the memory of its host (kept_memory.h), charmrun has all hubs kill
+// their processes (stop), hears of each when they have ended and which checkpoint its host has (stopped), and has them
+// started again (again) from the one that all hosts have.
+//
 // So charmrun has one connection a host, a fence costs one message up and one down for each host, and what one process
 // put travels once to each host. Reading a value is a question to the agent of the own host.
 // One thread, one poll loop; nothing in it blocks but writing to the user's own standard output.
@@ -81,19 +85,26 @@ class Hub {
   void start(const RunPlan& plan);
   void kill_everything(int signal);
   bool all_ended() const;
+  /// Before processes are started again.
+  virtual void forget_run();
   /// Which have not come to a fence, in words; "" when all have.
   std::string who_is_missing(int fence) const;
 
   RunPlan plan_;
   std::vector<Local> locals_;
   std::vector<Below> belows_;
-  bool ending_ = false;  ///< the end frame has gone down
+  bool ending_ = false;       ///< the end frame has gone down
+  bool going_back_ = false;   ///< from stop to again
+  bool awaits_word_ = false;  ///< a process has ended badly, and charmrun says whether the run goes back or ends
   double ending_since_ = 0;
   int status_ = 0;
   int released_ = 0;  ///< fences passed
 
  private:
   void start_locals();
+  void stop_locals();
+  void tell_stopped();
+  void start_again(int checkpoint);
   void start_waiting_belows();
   void start_below(Below& below);
   void fail_below(Below& below, const std::string& why);

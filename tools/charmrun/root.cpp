@@ -4,10 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <limits>
 
 #include "base/error_text.h"
+#include "machine/bootstrap/kept_memory.h"
 #include "machine/bootstrap/launch.h"
 #include "tools/charmrun/hub.h"
 
@@ -54,6 +57,8 @@ class Root final : public Hub {
               std::to_string(frame.number) + " of start-up for " + frame.body);
         }
         return;
+      case FrameKind::stopped:
+        return stopped(frame);
       case FrameKind::drained:
         input_in_flight_ = false;
         return;
@@ -142,7 +147,7 @@ class Root final : public Hub {
   void aborted(const Frame& frame) {
     std::vector<std::string> texts;
     if (!bootstrap::unpack_texts(frame.body, texts) || texts.size() != 2) return;
-    if (ending_) return;
+    if (ending_ || going_back_) return;
     std::string who = "process " + std::to_string(frame.number) + " on host " + texts[0];
     // Without a reason the process has said it itself.
     if (!texts[1].empty()) say(who + " ended the run with status " + std::to_string(frame.detail) + ": " + texts[1]);
@@ -152,18 +157,27 @@ class Root final : public Hub {
   void left(const Frame& frame) {
     std::size_t rank = static_cast<std::size_t>(frame.number);
     std::vector<std::string> texts;
-    bool sound = rank < left_.size() && !left_[rank] && bootstrap::unpack_texts(frame.body, texts) && texts.size() == 2;
-    if (!sound) return;
+    bool sound = rank < left_.size() && !left_[rank] && bootstrap::unpack_texts(frame.body, texts) && texts.size() == 3;
+    if (!sound || going_back_) return;
     left_[rank] = true;
     ++count_left_;
     int signal = WIFSIGNALED(frame.detail) ? WTERMSIG(frame.detail) : 0;
     int code = signal != 0 ? 128 + signal : WEXITSTATUS(frame.detail);
     if (code != 0 && status_ == 0 && !ending_) status_ = code;
+    if (asked_to_end_ > 0 && count_left_ == plan_.size) return end(status_, "the run was interrupted");
     if (ending_ || asked_to_end_ > 0) return;
     bool finalized = texts[1] == "finalized";
     std::string who = "process " + std::to_string(frame.number) + " on host " + texts[0];
     std::string others = count_left_ < plan_.size ? "; ending the other processes" : "";
-    if (signal != 0) {
+    bool has_checkpoint = signal == SIGKILL && !finalized && texts[2] != "0";
+    if (texts[2] != std::to_string(started_from_)) starts_ = 0;
+    if (has_checkpoint && starts_ < static_cast<int>(bootstrap::KeptMemory::kStartsMost)) {
+      say(who + " was " + bootstrap::describe_kill(signal) + "; the run goes back to its checkpoint in memory");
+      hosts_stopped_ = 0;
+      checkpoint_ = std::numeric_limits<int>::max();
+      down({FrameKind::stop, 0, 0, {}});
+    } else if (signal != 0) {
+      if (has_checkpoint) others = bootstrap::too_often_in_words() + others;
       say("error: " + who + " was " + bootstrap::describe_kill(signal) + ", " + phase(texts[1]) + others);
       end(code, who + " was killed");
     } else if (code != 0 && !finalized) {
@@ -173,6 +187,26 @@ class Root final : public Hub {
       quiet_since_ = seconds_now();
       quiet_rank_ = frame.number;
     }
+  }
+
+  // All hosts go back to the checkpoint that the last of them has: the others still have that one, too.
+  void stopped(const Frame& frame) {
+    if (!going_back_ || ending_) return;
+    checkpoint_ = std::min(checkpoint_, frame.detail);
+    if (++hosts_stopped_ < plan_.here.all_hosts() - 1) return;
+    if (checkpoint_ == 0) {
+      say("error: the first checkpoint in memory was not whole yet on all hosts; the run ends");
+      return end(128 + SIGKILL, "there is no checkpoint to go back to");
+    }
+    starts_ = checkpoint_ == started_from_ ? starts_ + 1 : 1;
+    started_from_ = checkpoint_;
+    down({FrameKind::again, checkpoint_, 0, {}});
+  }
+  void forget_run() override {
+    Hub::forget_run();
+    left_.assign(left_.size(), false);
+    count_left_ = status_ = 0;
+    waiting_since_ = quiet_since_ = 0;
   }
 
   std::string phase(const std::string& state) const {
@@ -209,7 +243,9 @@ class Root final : public Hub {
   int quiet_rank_ = 0;
   int ready_ = 0;  // agents
   int count_left_ = 0;
-  std::vector<bool> left_;  // by rank
+  std::vector<bool> left_;                  // by rank
+  int hosts_stopped_ = 0, checkpoint_ = 0;  // while the run goes back
+  int started_from_ = 0, starts_ = 0;       // the checkpoint that it went back to last, and how often
   bool input_ended_ = false, input_in_flight_ = false;
 };
 

@@ -47,7 +47,7 @@ enum Stage : int { kFolder, kExec };
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
   if (err >= 0) ::dup2(err, STDERR_FILENO);
-  if (request.keep_open >= 0) ::fcntl(request.keep_open, F_SETFD, 0);
+  for (int fd : request.keep_open) ::fcntl(fd, F_SETFD, 0);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

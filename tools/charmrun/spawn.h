@@ -14,7 +14,7 @@ struct SpawnRequest {
   std::vector<std::string> command;      ///< looked for in PATH when it has no slash
   std::vector<std::string> environment;  ///< NAME=value; empty: ours
   std::string folder;                    ///< to begin in; empty: ours
-  int keep_open = -1;                    ///< a descriptor that the command inherits under its number
+  std::vector<int> keep_open;            ///< descriptors that the command inherits under their numbers
   bool with_input = false;               ///< a pipe to its standard input; else it reads nothing
   bool errors_apart = true;              ///< standard error on a pipe of its own; false: ours
   bool dies_with_us = false;             ///< killed when this process ends, however it ends
