@@ -4,7 +4,8 @@
 #include "runtime/ccs/part.h"
 #include "runtime/checkpoint/part.h"
 #include "runtime/loadbalance/part.h"
+#include "runtime/order/part.h"
 
 namespace periapt::program {
-std::vector<Part> parts() { return {loadbalance::part(), checkpoint::part(), ccs::part()}; }
+std::vector<Part> parts() { return {order::part(), loadbalance::part(), checkpoint::part(), ccs::part()}; }
 }  // namespace periapt::program

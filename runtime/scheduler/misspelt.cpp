@@ -18,8 +18,9 @@ std::string meant_option(const std::string& argument) {
   // In a short name a letter is half of it.
   constexpr std::size_t kShort = 3, kLong = 8;
   if (name.size() < kShort) return {};
-  std::vector<std::string_view> known = {"balancer", "watchdog",  "stacksize", "sim",     "LBDebug", "LBOff",
-                                         "LBCentPE", "LBObjOnly", "LBRecord",  "verbose", "restart"};
+  std::vector<std::string_view> known = {"balancer", "watchdog", "stacksize", "sim",      "LBDebug",
+                                         "LBOff",    "LBCentPE", "LBObjOnly", "LBRecord", "verbose",
+                                         "restart",  "fuzz",     "record",    "replay"};
   bootstrap::add_layout_options(known);
   machine::add_net_options(known);
   return nearest(name, known, name.size() < kLong ? 2 : 3);

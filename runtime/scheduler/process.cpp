@@ -246,6 +246,7 @@ void Process::finish(Pe& pe, int code) {
     if (layer().exit_announced()) _exit(layer().exit_code());
     if (!pe.carrier->yield(true)) host::Port::relax();
   }
+  if (pe.ordering() != nullptr) pe.ordering()->end();
   if (code) exit_code_.store(code, std::memory_order_relaxed);  // carried by the next line
   // acq_rel: what each PE wrote is seen by the thread that ends the process.
   if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == hosted_pes())

@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "runtime/checkpoint/blocks.h"
-#include "runtime/checkpoint/identity.h"
 #include "runtime/checkpoint/manifest.h"
+#include "runtime/registry/registered_text.h"
 
 using namespace periapt::checkpoint;
 using testing::HasSubstr;
@@ -182,10 +182,10 @@ TEST(BlockWriter, SaysWhyItCannotWrite) {
 }
 
 TEST(Identity, TheFirstDifferenceIsNamed) {
-  EXPECT_EQ(first_difference("class A\nclass B\n", "class A\nclass C\n"),
+  EXPECT_EQ(periapt::first_difference("class A\nclass B\n", "class A\nclass C\n"),
             "it has class B where this program has class C");
-  EXPECT_EQ(first_difference("class A\n", "class A\nclass C\n"), "it has no class C");
-  EXPECT_EQ(first_difference("class A\nclass C\n", "class A\n"), "it has class C, which this program has not");
+  EXPECT_EQ(periapt::first_difference("class A\n", "class A\nclass C\n"), "it has no class C");
+  EXPECT_EQ(periapt::first_difference("class A\nclass C\n", "class A\n"), "it has class C, which this program has not");
 }
 
 }  // namespace
