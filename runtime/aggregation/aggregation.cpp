@@ -134,7 +134,7 @@ void begin_aggregation(Pe& pe) {
 }
 
 void register_aggregation_entries() {
-  entry_lines = register_runtime_entry("calls that travel together", on_lines, ep_uncounted);
+  entry_lines = register_runtime_entry("calls that travel together", on_lines, ep_uncounted | ep_unordered);
 }
 
 }  // namespace periapt

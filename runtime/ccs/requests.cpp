@@ -314,8 +314,8 @@ void begin(Pe& pe) {
 
 void register_entries() {
   CMessage_CkCcsRequestMsg::__idx = CkRegisterMsg("CkCcsRequestMsg", nullptr, nullptr, nullptr, 0);
-  entry_request = register_runtime_entry("ccs: request", on_request, ep_expedited | ep_uncounted);
-  entry_answer = register_runtime_entry("ccs: answer", on_answer, ep_expedited | ep_uncounted);
+  entry_request = register_runtime_entry("ccs: request", on_request, ep_expedited | ep_uncounted | ep_unordered);
+  entry_answer = register_runtime_entry("ccs: answer", on_answer, ep_expedited | ep_uncounted | ep_unordered);
 }
 
 // ---- merging

@@ -26,6 +26,10 @@ static_assert(sizeof(BlockHead) == 16);
 constexpr std::size_t block_bytes = bootstrap::KeptMemory::kBlockBytes - sizeof(BlockHead);
 
 std::uint64_t checksum(const void* data, std::size_t bytes, std::uint64_t seed);
+// Which program wrote a checkpoint, of what it has registered.
+inline std::uint64_t identity_of(std::string_view registered) {
+  return checksum(registered.data(), registered.size(), 0);
+}
 // `id`: of the checkpoint.
 std::uint64_t seed_of(std::uint64_t id, std::string_view part);
 

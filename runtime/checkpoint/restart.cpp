@@ -7,9 +7,10 @@
 #include "base/fatal.h"
 #include "base/program.h"
 #include "runtime/array/array_manager.h"
-#include "runtime/checkpoint/identity.h"
+#include "runtime/checkpoint/blocks.h"
 #include "runtime/objects/node_groups.h"
 #include "runtime/registry/c_calls.h"
+#include "runtime/registry/registered_text.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/sections/sections.h"
 

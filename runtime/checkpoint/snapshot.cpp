@@ -9,9 +9,9 @@
 #include "base/fatal.h"
 #include "base/log.h"
 #include "runtime/array/array_manager.h"
-#include "runtime/checkpoint/identity.h"
 #include "runtime/checkpoint/part_stream.h"
 #include "runtime/objects/node_groups.h"
+#include "runtime/registry/registered_text.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/sections/sections.h"
 

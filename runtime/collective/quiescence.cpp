@@ -13,9 +13,9 @@ enum Wave : std::uint64_t { begins, reminder, next };
 }  // namespace
 
 void Quiescence::register_entries(RuntimeFunction function) {
-  entry_request = register_runtime_entry("quiescence: request", function, ep_uncounted);
-  entry_wave = register_runtime_entry("quiescence: wave", function, ep_uncounted);
-  entry_answer = register_runtime_entry("quiescence: answer", function, ep_uncounted);
+  entry_request = register_runtime_entry("quiescence: request", function, ep_uncounted | ep_unordered);
+  entry_wave = register_runtime_entry("quiescence: wave", function, ep_uncounted | ep_unordered);
+  entry_answer = register_runtime_entry("quiescence: answer", function, ep_uncounted | ep_unordered);
 }
 
 Quiescence::Quiescence(Sender& sender, Host& host) : sender_(sender), host_(host), place_(sender.me, sender.pes) {}

@@ -477,7 +477,7 @@ int CsdScheduler(int messages) {
   return 0;
 }
 void CsdExitScheduler() { here().stop(); }
-int CsdEmpty() { return !here().has_work(); }
+int CsdEmpty() { return !here().is_busy(); }
 int CsdLength() { return static_cast<int>(here().queue_length()); }
 
 int CmiDeliverMsgs(int messages) {

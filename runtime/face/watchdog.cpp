@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/fatal.h"
@@ -25,7 +26,8 @@ int entry_ask, entry_answer, entry_explain, entry_explanation;
 constexpr std::uint64_t second_ns = 1'000'000'000;
 // How long nothing may move before messages without a receiver end the run, and before a standstill is told.
 std::uint64_t patience_ns = 3 * second_ns;
-bool ends_run = false;  // a standstill that is told
+bool ends_run = false;                 // a standstill that is told
+std::optional<Complaint> known_cause;  // of a standstill, if there is one: end_at_standstill()
 constexpr std::uint64_t warn_factor = 3;
 constexpr std::uint64_t silence_factor = 20;  // the same for a PE that does not answer
 // Of one PE's explanation: a standstill has one cause, and the first lines show it.
@@ -46,10 +48,10 @@ std::string shortened(const std::string& text) {
 }  // namespace
 
 void Watchdog::register_entries() {
-  entry_ask = register_runtime_entry("watchdog: how are you", on_ask, ep_uncounted);
-  entry_answer = register_runtime_entry("watchdog: answer", on_answer, ep_uncounted);
-  entry_explain = register_runtime_entry("watchdog: who waits", on_explain, ep_uncounted);
-  entry_explanation = register_runtime_entry("watchdog: explanation", on_explanation, ep_uncounted);
+  entry_ask = register_runtime_entry("watchdog: how are you", on_ask, ep_uncounted | ep_unordered);
+  entry_answer = register_runtime_entry("watchdog: answer", on_answer, ep_uncounted | ep_unordered);
+  entry_explain = register_runtime_entry("watchdog: who waits", on_explain, ep_uncounted | ep_unordered);
+  entry_explanation = register_runtime_entry("watchdog: explanation", on_explanation, ep_uncounted | ep_unordered);
 }
 
 void Watchdog::take_option(char** argv) {
@@ -63,6 +65,8 @@ void Watchdog::take_option(char** argv) {
           "+watchdog 3 is usual, +watchdog 0 switches it off");
   patience_ns = static_cast<std::uint64_t>(seconds) * second_ns;
 }
+
+void Watchdog::end_at_standstill(const Complaint& complaint) { known_cause = complaint; }
 
 void Watchdog::switch_off() { patience_ns = 0; }
 
@@ -78,7 +82,7 @@ void Watchdog::arm() {
 
 void Watchdog::tick() {
   armed_ = false;
-  if (objects_.pe.has_work()) {
+  if (objects_.pe.is_busy()) {
     silent_looks_ = 0;
     still_since_ns_ = 0;
   } else if (missing_ > 0) {
@@ -151,7 +155,7 @@ Watchdog::Answer Watchdog::look(PeObjects& objects) {
   // The pauses of quiescence detection and of the watchdog are timers too, but bring nothing new.
   const std::size_t timers =
       pe.conditions.timers() - (objects.quiescence->pausing() ? 1 : 0) - (objects.watchdog->armed_ ? 1 : 0);
-  a.may_move = (pe.has_work() || pe.port.parked() != 0 || pe.has_transfers() || timers != 0) ? 1 : 0;
+  a.may_move = (pe.is_busy() || pe.port.parked() != 0 || pe.has_transfers() || timers != 0) ? 1 : 0;
   return a;
 }
 
@@ -187,7 +191,7 @@ void Watchdog::judge() {
   if (!still) return;
   const std::uint64_t for_ns = asked_ns_ - still_since_ns_;
   const bool tells = for_ns >= warn_factor * patience_ns;
-  fatal_ = (sum_.undeliverable > 0 && for_ns >= patience_ns) || (ends_run && tells);
+  fatal_ = ((sum_.undeliverable > 0 || known_cause) && for_ns >= patience_ns) || (ends_run && tells);
   if (fatal_ || (!warned_ && tells)) ask_for_explanations();
 }
 
@@ -244,6 +248,7 @@ void Watchdog::tell() {
   for (const std::string& text : texts_) all += text;
   if (!all.empty()) all.pop_back();  // the last end of line
   const std::string seconds = std::to_string((asked_ns_ - still_since_ns_) / second_ns);
+  if (known_cause) fatal(known_cause->what, all, known_cause->why, known_cause->what_next);
   if (fatal_ && sum_.undeliverable > 0)
     fatal("nothing has moved for " + seconds + " s, and messages wait for receivers that do not exist", all,
           "an index or proxy is wrong, an element was never inserted or has been destroyed, or a chare was deleted",

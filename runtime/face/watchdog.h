@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fatal.h"
 #include "runtime/objects/pe_objects.h"
 
 namespace periapt {
@@ -26,6 +27,8 @@ class Watchdog {
   static void switch_off();
   // PE 0: begins to watch.
   void start();
+  // Of a run whose course is known: a standstill ends it, with that complaint, once this is set.
+  static void end_at_standstill(const Complaint& complaint);
   // What waits on this PE, a line each; empty: nothing.
   static std::string explain(PeObjects& objects);
   // A library of chares says what waits in it on a PE, a line each. Called while the process starts.

@@ -326,7 +326,23 @@ void Balancer::on_loads(Pe& pe, Delivery& call) {
   coordinator.answer(from, call.read<Count>());
 }
 
+namespace {
+// Of all that moves together.
+std::uint64_t packed_bytes(const ArrayManager& array, std::uint64_t id) {
+  std::uint64_t bytes = 0;
+  for (ArrayManager* bound : array.bound()) {
+    ArrayElement* const element = bound->find(id);
+    if (!element) continue;
+    PUP::sizer sizer;
+    element->virtual_pup(sizer);
+    bytes += sizer.size();
+  }
+  return bytes;
+}
+}  // namespace
+
 LoadDatabase Balancer::own_loads() {
+  const bool measures_sizes = options().sizes(step_);
   LoadDatabase own;
   own.step = step_;
   own.communication = traffic_.recorded();
@@ -352,7 +368,8 @@ LoadDatabase Balancer::own_loads() {
       }
     }
     const ElementName name = name_of(*pe_.objects, {manager.id().index(), element.ckGetID()});
-    own.objects.push_back({name.array, name.element, pe_.index, seconds, 0, migratable});
+    const std::uint64_t bytes = measures_sizes ? packed_bytes(manager, element.ckGetID()) : 0;
+    own.objects.push_back({name.array, name.element, pe_.index, seconds, bytes, migratable});
     add_said(own, own.objects.size() - 1, record);
   }
   if (!own.positions.empty()) own.positions.resize(own.objects.size());

@@ -145,6 +145,11 @@ Interval Coordinator::interval() const {
 bool Coordinator::is_due() {
   due_since_ = clock::seconds();
   due_ = meta_->is_due(interval());
+  if (Ordering* const ordering = Pe::current()->ordering()) {
+    std::vector<std::byte> decision{std::byte{due_}};
+    ordering->settle(decision);
+    due_ = decision.size() == 1 && decision[0] == std::byte{1};
+  }
   if (options().debug > 0 || options().explain)
     CmiPrintf("LB step %u, MetaLB: %s: %s\n", step_, due_ ? "balances" : "goes on", meta_->reason().c_str());
   return due_;
@@ -187,22 +192,50 @@ void Coordinator::decide() {
   carry_out(assignment, wrong, clock::seconds() - start);
 }
 
+namespace {
+void put(const std::vector<Balancer::Move>& moves, const LoadDatabase& database, Assignment* assignment) {
+  *assignment = present(database);
+  const ObjectIndex index(database);
+  for (const Balancer::Move& move : moves)
+    if (const std::uint32_t i = index.find({move.array, move.element}); i != ObjectIndex::none)
+      (*assignment)[i] = move.to;
+}
+}  // namespace
+
 void Coordinator::decided(const std::vector<Balancer::Move>& moves) {
   said_.insert(said_.end(), moves.begin(), moves.end());
   if (--outstanding_ > 0) return;
   const LoadDatabase& database = database_;
-  Assignment assignment = present(database);
-  const ObjectIndex index(database);
-  for (const Balancer::Move& move : said_)
-    if (const std::uint32_t i = index.find({move.array, move.element}); i != ObjectIndex::none) assignment[i] = move.to;
+  Assignment assignment;
+  put(said_, database, &assignment);
   std::string wrong = check_database(database);
   if (wrong.empty()) wrong = check_assignment(database, assignment);
   if (!wrong.empty()) assignment = present(database);
   carry_out(assignment, wrong, clock::seconds() - deciding_since_);
 }
 
-void Coordinator::carry_out(const Assignment& assignment, const std::string& wrong, double seconds) {
+namespace {
+// The loads of a run that is recorded are in no replay of it: there objects move as they did then.
+void settle(const LoadDatabase& database, Assignment* assignment) {
+  Ordering* const ordering = Pe::current()->ordering();
+  if (ordering == nullptr) return;
+  std::vector<Balancer::Move> moves;
+  for (std::size_t i = 0; i < assignment->size(); ++i) {
+    const ObjectLoad& object = database.objects[i];
+    if ((*assignment)[i] != object.pe) moves.push_back({object.array, (*assignment)[i], object.element});
+  }
+  std::vector<std::byte> decision(moves.size() * sizeof moves[0]);
+  if (!moves.empty()) std::memcpy(decision.data(), moves.data(), decision.size());
+  ordering->settle(decision);
+  moves.resize(decision.size() / sizeof moves[0]);
+  if (!moves.empty()) std::memcpy(moves.data(), decision.data(), moves.size() * sizeof moves[0]);
+  put(moves, database, assignment);
+}
+}  // namespace
+
+void Coordinator::carry_out(Assignment assignment, const std::string& wrong, double seconds) {
   const LoadDatabase& database = database_;
+  settle(database, &assignment);
   const Strategy* const strategy = strategy_;
   if (!wrong.empty()) log::warn("load balancing, step " + std::to_string(step_) + ": nothing is moved, as " + wrong);
   if (options().debug > 0) print(database, assignment, strategy, seconds);

@@ -36,7 +36,7 @@ class Coordinator {
   bool is_due();
   Interval interval() const;
   void gather();
-  void carry_out(const Assignment& assignment, const std::string& wrong, double seconds);
+  void carry_out(Assignment assignment, const std::string& wrong, double seconds);
   void resume(bool forget = true);
   int pes() const { return static_cast<int>(answers_.size()); }
 

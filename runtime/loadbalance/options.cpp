@@ -61,13 +61,17 @@ const Strategy* Options::strategy(std::uint32_t step) const {
   if (off || sequence.empty() || (meta && sequence.size() > 1)) return nullptr;
   return &sequence[std::min<std::size_t>(step - 1, sequence.size() - 1)];
 }
-bool Options::communication(std::uint32_t step) const {
+bool Options::wants(bool StrategyInfo::*what, std::uint32_t step) const {
   if (off) return false;
-  if (meta && std::any_of(sequence.begin(), sequence.end(), [](const Strategy& s) { return s.info->communication; }))
+  if (meta && std::any_of(sequence.begin(), sequence.end(), [what](const Strategy& s) { return s.info->*what; }))
     return true;
   const Strategy* const chosen = strategy(step);
-  return !record.empty() || count_messages || (chosen && chosen->info->communication);
+  return !record.empty() || (chosen && chosen->info->*what);
 }
+bool Options::communication(std::uint32_t step) const {
+  return (count_messages && !off) || wants(&StrategyInfo::communication, step);
+}
+bool Options::sizes(std::uint32_t step) const { return wants(&StrategyInfo::sizes, step); }
 
 void set_default_strategy(const char* text) { linked = text; }
 

@@ -29,6 +29,12 @@ struct Options {
   const Strategy* strategy(std::uint32_t step) const;
   // Whether messages between elements are recorded for that step.
   bool communication(std::uint32_t step) const;
+  // Whether the sizes of objects are measured for it.
+  bool sizes(std::uint32_t step) const;
+
+ private:
+  // Whether the strategy of a step wants that, or one that +MetaLB may choose; +LBRecord wants all.
+  bool wants(bool StrategyInfo::*what, std::uint32_t step) const;
 };
 const Options& options();
 // Removes the options from argv.

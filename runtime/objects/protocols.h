@@ -26,7 +26,7 @@ class PeProtocols final : public Sender, public Quiescence::Host {
 
   // Quiescence::Host
   Quiescence::Counts counts() const override { return {pe_.created, pe_.processed}; }
-  bool is_busy() const override { return pe_.has_work() || pe_.port.parked(); }
+  bool is_busy() const override { return pe_.is_busy() || pe_.port.parked(); }
   void remind(int entry, std::uint64_t element) override;
   void pause() override;
   void became_quiet() override;

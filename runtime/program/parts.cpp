@@ -4,8 +4,11 @@
 #include "runtime/ccs/part.h"
 #include "runtime/checkpoint/part.h"
 #include "runtime/loadbalance/part.h"
+#include "runtime/order/part.h"
 #include "runtime/trace/part.h"
 
 namespace periapt::program {
-std::vector<Part> parts() { return {loadbalance::part(), checkpoint::part(), ccs::part(), trace::part()}; }
+std::vector<Part> parts() {
+  return {order::part(), loadbalance::part(), checkpoint::part(), ccs::part(), trace::part()};
+}
 }  // namespace periapt::program

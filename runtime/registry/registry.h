@@ -39,6 +39,8 @@ enum ep_flag : unsigned {
   ep_uncounted = 1u << 18,   // of the runtime: quiescence does not wait for calls of it
   ep_balancing = 1u << 19,   // of the runtime: balances loads; the accounts of a simulated run tell it apart
   ep_aggregate = 1u << 20,   // calls to other hosts travel together
+  ep_unordered =
+      1u << 21,  // of the runtime: when and how often it is called depends on time, so a replay does not wait
 };
 
 enum send_flag : unsigned { send_expedited = 1, send_immediate = 2, send_inline = 4 };

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "machine/sim/machine.h"
+#include "runtime/scheduler/message_priority.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -45,29 +46,7 @@ constexpr int tree_branching = 4;
 using scheduler::Order;
 using scheduler::PriorityKey;
 
-bool is_lifo(Queueing queueing) { return static_cast<int>(queueing) & 1; }
-
-PriorityKey key_of(Envelope* envelope) {
-  const std::uint32_t* words = priority_of(envelope);
-  switch (envelope->queueing) {
-    case Queueing::int_fifo:
-    case Queueing::int_lifo:
-      return PriorityKey::of_int(static_cast<std::int32_t>(words[0]));
-    case Queueing::long_fifo:
-    case Queueing::long_lifo: {
-      std::int64_t value = 0;
-      std::memcpy(&value, words, std::min<std::size_t>(sizeof value, 4 * priority_words(envelope->priority_bits)));
-      return PriorityKey::of_long(value);
-    }
-    case Queueing::bits_fifo:
-    case Queueing::bits_lifo:
-      return PriorityKey::of_bits(words, envelope->priority_bits);
-    default:
-      return PriorityKey::none();
-  }
-}
 static_assert(machine::OneSided::kRmaRequestMeta == thread_meta, "no thread travels between PEs");
-static_assert(static_cast<int>(Queueing::lifo) % 2 == 1 && static_cast<int>(Queueing::long_lifo) % 2 == 1);
 }  // namespace
 
 Pe::Pe(Process& process, int index)
@@ -80,7 +59,8 @@ Pe::Pe(Process& process, int index)
       threads({.stack_bytes = thread_stack_bytes, .pe = index}),
       random_state(0x9E3779B97F4A7C15u * (index + 1)),
       looks_outside_(port.far() != nullptr),
-      simulated_(process.is_simulated()) {
+      simulated_(process.is_simulated()),
+      one_at_a_time_(simulated_) {
   scheduler::ThreadHooks hooks;
   hooks.context = this;
   hooks.awaken = [](void* pe, Thread* thread) { static_cast<Pe*>(pe)->enqueue_thread(thread); };
@@ -216,9 +196,10 @@ void Pe::enqueue(Message&& message) {
   if (envelope->flags & (envelope_expedited | envelope_immediate)) [[unlikely]] {
     urgent_.push_back() = work;
   } else if (envelope->priority_bits == 0) {
-    (envelope->queueing == Queueing::lifo ? fifo_.push_front() : fifo_.push_back()) = work;
+    // (With an Ordering the queue is only the way to it, and it sees to that.)
+    (envelope->queueing == Queueing::lifo && !ordering_ ? fifo_.push_front() : fifo_.push_back()) = work;
   } else {
-    by_priority_.push(work, key_of(envelope), is_lifo(envelope->queueing) ? Order::lifo : Order::fifo);
+    by_priority_.push(work, scheduler::key_of(envelope), scheduler::order_of(envelope->queueing));
   }
 }
 
@@ -230,12 +211,14 @@ void Pe::enqueue_front(std::vector<Message>&& messages) {
     Work work;
     work.meta = message_meta;
     work.element = reinterpret_cast<std::uint64_t>(envelope);
-    if (envelope->flags & (envelope_expedited | envelope_immediate))
+    if (ordering_)
+      ordering_->add({work, index, Arrival::Place::front});
+    else if (envelope->flags & (envelope_expedited | envelope_immediate))
       urgent_.push_front() = work;
     else if (envelope->priority_bits == 0)
       fifo_.push_front() = work;
     else
-      by_priority_.push(work, key_of(envelope), Order::lifo);
+      by_priority_.push(work, scheduler::key_of(envelope), Order::lifo);
   }
 }
 
@@ -334,7 +317,12 @@ bool Pe::look_outside() {
   const auto deliver = [](void* context, std::uint64_t meta, const void* body) {
     static_cast<Pe*>(context)->accept_line(meta, body, false);
   };
-  const bool moved = port.far() != nullptr && port.far()->progress(port, deliver, this);
+  const auto deliver_to_ordering = [](void* context, std::uint64_t meta, const void* body) {
+    static_cast<Pe*>(context)->accept_line(meta, body, false);
+    static_cast<Pe*>(context)->hand_over(Arrival::other_host);
+  };
+  const bool moved = port.far() != nullptr &&
+                     port.far()->progress(port, ordering_ ? host::Deliver{deliver_to_ordering} : deliver, this);
   if (transfers_ == 0) [[likely]]
     return moved;
   const int ended = process.layer().one_sided().poll(index);
@@ -373,9 +361,41 @@ bool Pe::step_simulated() {
   return true;
 }
 
+// What is in the queues has been put there by `source`.
+void Pe::hand_over(int source) {
+  while (!urgent_.empty()) ordering_->add({urgent_.pop_front(), source, Arrival::Place::expedited});
+  while (!by_priority_.empty()) ordering_->add({by_priority_.pop(), source, Arrival::Place::by_priority});
+  while (!fifo_.empty()) {
+    const Work work = fifo_.pop_front();
+    const bool lifo = work.kind() == WorkKind::message && work.message()->queueing == Queueing::lifo;
+    ordering_->add({work, source, lifo ? Arrival::Place::front : Arrival::Place::back});
+  }
+}
+
+bool Pe::step_ordered() {
+  if ((++rounds_ & periodic_mask) == 0) periodic();
+  threads_chosen_ = thread_burst;  // a thread that stops does not pass on to the next one by itself
+  hand_over(index);
+  const auto accept = [this](std::uint64_t meta, const void* body, int source) {
+    accept_line(meta, body, false);
+    hand_over(source);
+  };
+  // Where there is more than enough the rest stays where it is, unless what is next may be among it.
+  if (ordering_->size() < accept_below || !ordering_->has_next()) port.poll(accept, accept_budget);
+  if (looks_outside_) look_outside();
+  hand_over(index);  // what the ends of transfers have brought
+  Arrival next;
+  if (!ordering_->take(next)) return false;
+  if (is_idle_) end_idle();
+  idle_rounds_ = 0;
+  execute(next.work);
+  if ((rounds_ & turn_mask) == 0 && !carrier->alone()) carrier->yield(false);
+  return true;
+}
+
 bool Pe::step() {
-  if (simulated_) [[unlikely]]
-    return step_simulated();
+  if (one_at_a_time_) [[unlikely]]
+    return step_alone();
   if ((++rounds_ & periodic_mask) == 0) [[unlikely]]
     periodic();
   threads_chosen_ = 0;
@@ -409,8 +429,8 @@ void Pe::run() {
 void Pe::run_some(int count) {
   Work work;
   for (int ran = 0; ran < count && !stop_requested_;) {
-    if (simulated_) [[unlikely]] {
-      if (step_simulated())
+    if (one_at_a_time_) [[unlikely]] {
+      if (step_alone())
         ++ran;
       else
         idle();

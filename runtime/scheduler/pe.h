@@ -18,6 +18,7 @@
 #include "runtime/scheduler/fifo.h"
 #include "runtime/scheduler/observer.h"
 #include "runtime/scheduler/open_call.h"
+#include "runtime/scheduler/ordering.h"
 #include "runtime/scheduler/priority_queue.h"
 #include "runtime/scheduler/ult.h"
 #include "runtime/scheduler/work.h"
@@ -172,9 +173,13 @@ class alignas(platform::kCacheLine) Pe {
   // Is a part of the latest broadcast rooted at `root` still parked here for want of room?
   bool tree_parked(int root) const;
   bool has_work() const { return !fifo_.empty() || !urgent_.empty() || !by_priority_.empty(); }
+  // The same, with what an Ordering holds and would run.
+  bool is_busy() const { return has_work() || (ordering_ && ordering_->has_next()); }
   // Are transfers under way that this PE has begun?
   bool has_transfers() const { return transfers_ != 0; }
-  std::size_t queue_length() const { return fifo_.size() + urgent_.size() + by_priority_.size(); }
+  std::size_t queue_length() const {
+    return fifo_.size() + urgent_.size() + by_priority_.size() + (ordering_ ? ordering_->size() : 0);
+  }
   bool is_idle() const { return is_idle_; }
   // Idle, and a turn would find nothing: for the carrier of several PEs. Timers are not looked at.
   bool would_stay_idle() {
@@ -190,6 +195,14 @@ class alignas(platform::kCacheLine) Pe {
   std::uint32_t idle_periods() const { return idle_periods_; }
   // Seconds without work so far, for load measurement.
   double idle_seconds() const;
+
+  // --- ordering ------------------------------------------------------------------------------------------------------
+  // Before the first step.
+  void set_ordering(std::unique_ptr<Ordering> ordering) {
+    ordering_ = std::move(ordering);
+    one_at_a_time_ = true;
+  }
+  Ordering* ordering() const { return ordering_.get(); }
 
   // --- watching ----------------------------------------------------------------------------------------------------
   void subscribe(Observer* observer, std::uint32_t points);
@@ -223,6 +236,9 @@ class alignas(platform::kCacheLine) Pe {
   bool look_outside();
   void count_transfers(int change);
   bool step_simulated();
+  bool step_ordered();
+  bool step_alone() { return simulated_ ? step_simulated() : step_ordered(); }
+  void hand_over(int source);
   void periodic();
   void trim(std::uint64_t now_ns);
   // Between two looks of an idle PE; one at the network is a pause by itself.
@@ -243,6 +259,7 @@ class alignas(platform::kCacheLine) Pe {
   bool is_idle_ = false;
   bool looks_outside_;    // there are other hosts, or transfers are under way
   const bool simulated_;  // so are all, in this process
+  bool one_at_a_time_;    // simulated, or with an Ordering: a step runs one piece of work
   std::uint32_t rounds_ = 0;
   int transfers_ = 0;  // begun here, and their end not told
   std::uint32_t idle_periods_ = 0;
@@ -252,6 +269,7 @@ class alignas(platform::kCacheLine) Pe {
   std::uint64_t idle_since_ns_ = 0;
   std::uint64_t idle_total_ns_ = 0;
   std::vector<std::pair<Observer*, std::uint32_t>> observers_;
+  std::unique_ptr<Ordering> ordering_;
 };
 
 }  // namespace periapt

@@ -246,6 +246,7 @@ void Process::finish(Pe& pe, int code) {
     if (layer().exit_announced()) _exit(layer().exit_code());
     if (!pe.carrier->yield(true)) host::Port::relax();
   }
+  if (pe.ordering() != nullptr) pe.ordering()->end();
   if (code) exit_code_.store(code, std::memory_order_relaxed);  // carried by the next line
   // The first PE goes on behind the run: it comes last.
   while (hooks_.left && pe.rank == 0 && finished_.load(std::memory_order_acquire) + 1 != hosted_pes())

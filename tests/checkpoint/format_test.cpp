@@ -9,9 +9,9 @@
 
 #include "machine/bootstrap/kept_memory.h"
 #include "runtime/checkpoint/blocks.h"
-#include "runtime/checkpoint/identity.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/storage.h"
+#include "runtime/registry/registered_text.h"
 
 using namespace periapt::checkpoint;
 using testing::HasSubstr;
@@ -249,10 +249,10 @@ TEST(Memory, IsNotHadWhereFilesAreLimited) {
 }
 
 TEST(Identity, TheFirstDifferenceIsNamed) {
-  EXPECT_EQ(first_difference("class A\nclass B\n", "class A\nclass C\n"),
+  EXPECT_EQ(periapt::first_difference("class A\nclass B\n", "class A\nclass C\n"),
             "it has class B where this program has class C");
-  EXPECT_EQ(first_difference("class A\n", "class A\nclass C\n"), "it has no class C");
-  EXPECT_EQ(first_difference("class A\nclass C\n", "class A\n"), "it has class C, which this program has not");
+  EXPECT_EQ(periapt::first_difference("class A\n", "class A\nclass C\n"), "it has no class C");
+  EXPECT_EQ(periapt::first_difference("class A\nclass C\n", "class A\n"), "it has class C, which this program has not");
 }
 
 }  // namespace

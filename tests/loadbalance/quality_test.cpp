@@ -34,6 +34,32 @@ LoadDatabase crowded(unsigned seed, bool equal_speeds) {
   return db;
 }
 
+// On the first PEs what takes long, on the last ones what is large.
+TEST(Vector, BalancesSecondsAndMemoryTogether) {
+  LoadDatabase db;
+  db.pes.resize(8);
+  for (int i = 0; i < 400; ++i) {
+    const bool large = i >= 200;
+    db.objects.push_back({1, static_cast<std::uint64_t>(i), large ? 4 + i % 4 : i % 4, large ? 0.01 : 1.0,
+                          large ? 1'000'000u : 1'000u, true});
+  }
+  const auto fullest = [&db](const Assignment& assignment) {
+    std::vector<double> bytes(db.pes.size());
+    for (std::size_t i = 0; i < assignment.size(); ++i)
+      bytes[assignment[i]] += static_cast<double>(db.objects[i].bytes);
+    return *std::max_element(bytes.begin(), bytes.end());
+  };
+  EXPECT_GT(fullest(solve("GreedyRefine", db)), 1.2 * 25'025'000) << "or the test shows nothing";
+  const Assignment both = solve("Vector", db);
+  EXPECT_LE(fullest(both), 1.06 * 25'025'000);
+  EXPECT_LE(balance_of(db, both).ratio(), 1.06);
+  // What fits 30 large ones: they may stay uneven up to there.
+  const Assignment limited = solve("Vector:memory=30.5e6", db);
+  EXPECT_LE(fullest(limited), 30.5e6);
+  EXPECT_LE(balance_of(db, limited).ratio(), 1.06);
+  EXPECT_LT(balance_of(db, limited).migrations, balance_of(db, both).migrations);
+}
+
 struct Reach {
   const char* name;
   double times_the_bound;
@@ -57,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Balances,
                                          Reach{"RecBipart", 1.1}, Reach{"Metis", 1.1}, Reach{"Scotch", 1.15},
                                          Reach{"Orb", 1.05}, Reach{"Sfc", 1.03}, Reach{"Diffusion", 1.3},
                                          Reach{"Gossip", 1.2}, Reach{"Tempered", 1.05}, Reach{"Tree", 1.05},
-                                         Reach{"Hybrid", 1.06}),
+                                         Reach{"Hybrid", 1.06}, Reach{"Vector", 1.06}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // Objects on a grid that talk to their neighbours, dealt out like cards.

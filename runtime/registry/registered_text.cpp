@@ -1,12 +1,11 @@
-// See identity.h.
-#include "runtime/checkpoint/identity.h"
+// See registered_text.h.
+#include "runtime/registry/registered_text.h"
 
 #include <sstream>
 
-#include "runtime/checkpoint/blocks.h"
 #include "runtime/registry/registry.h"
 
-namespace periapt::checkpoint {
+namespace periapt {
 
 std::string registered_text() {
   std::ostringstream out;
@@ -24,8 +23,6 @@ std::string registered_text() {
   return out.str();
 }
 
-std::uint64_t identity_of(const std::string& registered) { return checksum(registered.data(), registered.size(), 0); }
-
 std::string first_difference(const std::string& written, const std::string& here) {
   std::istringstream one(written), other(here);
   std::string there, mine;
@@ -39,4 +36,4 @@ std::string first_difference(const std::string& written, const std::string& here
   }
 }
 
-}  // namespace periapt::checkpoint
+}  // namespace periapt
