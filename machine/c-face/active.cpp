@@ -101,6 +101,7 @@ ucs_status_t ucp_worker_set_am_handler(ucp_worker_h worker, uint16_t id, ucp_am_
 
 ucs_status_ptr_t ucp_am_send_nbx(ucp_ep_h ep, unsigned id, const void* header, size_t header_length, const void* buffer,
                                  size_t count, const ucp_request_param_t* param) {
+  if (face::kind_of(param) != ucx::MemoryKind::host) return UCS_STATUS_PTR(UCS_ERR_UNSUPPORTED);
   if (id >= face::kStreamHandler || header_length > kHeaderMost) return UCS_STATUS_PTR(UCS_ERR_INVALID_PARAM);
   Request* request = face::take_request(ep->worker, param, Request::Told::send_nbx);
   request->bytes = face::Bytes::to_send(buffer, count, face::type_of(param));
@@ -120,6 +121,7 @@ ucs_status_ptr_t ucp_am_send_nb(ucp_ep_h ep, uint16_t id, const void* buffer, si
 // The data is here already: it is copied to where the user wants it.
 ucs_status_ptr_t ucp_am_recv_data_nbx(ucp_worker_h worker, void* data, void* buffer, size_t count,
                                       const ucp_request_param_t* param) {
+  if (face::kind_of(param) != ucx::MemoryKind::host) return UCS_STATUS_PTR(UCS_ERR_UNSUPPORTED);
   std::span<const std::byte> payload = worker->shown;
   if (payload.data() != data) {
     auto held = worker->held.find(data);

@@ -93,7 +93,7 @@ void ucp_cleanup(ucp_context_h context) { delete context; }
 ucs_status_t ucp_context_query(ucp_context_h context, ucp_context_attr_t* attr) {
   if ((attr->field_mask & UCP_ATTR_FIELD_REQUEST_SIZE) != 0) attr->request_size = sizeof(periapt::face::Request);
   if ((attr->field_mask & UCP_ATTR_FIELD_THREAD_MODE) != 0) attr->thread_mode = UCS_THREAD_MODE_SINGLE;
-  if ((attr->field_mask & UCP_ATTR_FIELD_MEMORY_TYPES) != 0) attr->memory_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+  if ((attr->field_mask & UCP_ATTR_FIELD_MEMORY_TYPES) != 0) attr->memory_types = periapt::face::memory_types();
   if ((attr->field_mask & UCP_ATTR_FIELD_NAME) != 0) copy_name(attr->name, context->name);
   return UCS_OK;
 }

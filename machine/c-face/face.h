@@ -75,6 +75,7 @@ struct alignas(16) Request {
   bool released = false;     ///< the user has freed it
   bool of_the_user = false;  ///< its memory is the user's
   bool telling = false;
+  ucx::MemoryKind kind = ucx::MemoryKind::host;  ///< of the user's memory
   union {
     ucp_send_callback_t send = nullptr;
     ucp_send_nbx_callback_t send_nbx;
@@ -110,6 +111,14 @@ ucs_status_t wait_for(ucp_worker* worker, ucs_status_ptr_t request);
 
 ucs_status_t status_of(ucx::Outcome outcome);
 ucp_datatype_t type_of(const ucp_request_param_t* param);
+/// Kinds of memory, as UCX and as the engine call them. What is not said, and what is not known, is the host's.
+ucx::MemoryKind kind_of(ucs_memory_type_t type);
+ucx::MemoryKind kind_of(const ucp_request_param_t* param);
+ucs_memory_type_t type_of(ucx::MemoryKind kind);
+/// Those that can be used in this process, as bits.
+std::uint64_t memory_types();
+/// Memory that is not the host's is sent and received in one piece only.
+bool is_reachable(const ucp_request_param_t* param);
 
 using Operation = std::function<ucx::RequestPtr(ucx::Endpoint&)>;
 /// Does it when the endpoint is connected; not, when it has failed.

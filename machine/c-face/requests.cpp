@@ -4,6 +4,7 @@
 #include <new>
 
 #include "machine/c-face/face.h"
+#include "machine/gpu/vendors.h"
 
 namespace periapt::face {
 namespace {
@@ -125,6 +126,7 @@ Request* take_request(ucp_worker* worker, const ucp_request_param_t* param, Requ
     }
   }
   if ((given & UCP_OP_ATTR_FIELD_USER_DATA) != 0) request->user_data = param->user_data;
+  request->kind = kind_of(param);
   return request;
 }
 
@@ -246,6 +248,32 @@ ucs_status_t status_of(ucx::Outcome outcome) {
   return UCS_ERR_IO_ERROR;
 }
 
+ucx::MemoryKind kind_of(ucs_memory_type_t type) {
+  return type < UCS_MEMORY_TYPE_LAST ? static_cast<ucx::MemoryKind>(type) : ucx::MemoryKind::host;
+}
+static_assert(static_cast<int>(ucx::MemoryKind::hip_managed) == UCS_MEMORY_TYPE_ROCM_MANAGED &&
+              static_cast<int>(ucx::MemoryKind::cuda) == UCS_MEMORY_TYPE_CUDA);
+
+ucx::MemoryKind kind_of(const ucp_request_param_t* param) {
+  const bool said = param != nullptr && (param->op_attr_mask & UCP_OP_ATTR_FIELD_MEMORY_TYPE) != 0;
+  return said ? kind_of(param->memory_type) : ucx::MemoryKind::host;
+}
+
+ucs_memory_type_t type_of(ucx::MemoryKind kind) { return static_cast<ucs_memory_type_t>(kind); }
+
+std::uint64_t memory_types() {
+  std::uint64_t types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+  for (const gpu::Vendor& vendor : gpu::vendors()) {
+    if (vendor.driver().ok()) types |= UCS_BIT(type_of(vendor.on_device)) | UCS_BIT(type_of(vendor.managed));
+  }
+  return types;
+}
+
+bool is_reachable(const ucp_request_param_t* param) {
+  const bool in_one_piece = (type_of(param) & UCP_DATATYPE_CLASS_MASK) == UCP_DATATYPE_CONTIG;
+  return kind_of(param) == ucx::MemoryKind::host || in_one_piece;
+}
+
 ucp_datatype_t type_of(const ucp_request_param_t* param) {
   return (param->op_attr_mask & UCP_OP_ATTR_FIELD_DATATYPE) != 0 ? param->datatype : ucp_dt_make_contig(1);
 }
@@ -295,7 +323,7 @@ ucs_status_t ucp_stream_recv_request_test(void* user, size_t* length) {
 ucs_status_t ucp_request_query(void* user, ucp_request_attr_t* attr) {
   Request* request = Request::of(user);
   if ((attr->field_mask & UCP_REQUEST_ATTR_FIELD_STATUS) != 0) attr->status = request->status;
-  if ((attr->field_mask & UCP_REQUEST_ATTR_FIELD_MEM_TYPE) != 0) attr->mem_type = UCS_MEMORY_TYPE_HOST;
+  if ((attr->field_mask & UCP_REQUEST_ATTR_FIELD_MEM_TYPE) != 0) attr->mem_type = periapt::face::type_of(request->kind);
   if ((attr->field_mask & UCP_REQUEST_ATTR_FIELD_INFO_STRING) != 0 && attr->debug_string_size != 0) {
     std::strncpy(attr->debug_string, "periapt", attr->debug_string_size - 1);
     attr->debug_string[attr->debug_string_size - 1] = '\0';

@@ -51,7 +51,7 @@ Request* one_sided(ucp_ep_h ep, ucp_send_callback_t cb) {
 ucs_status_ptr_t put(ucp_ep_h ep, Request* request, const ucp_request_param_t* param, uint64_t remote,
                      ucp_rkey_h rkey) {
   return face::run(ep, request, param, [request, remote, rkey](ucx::Endpoint& engine) {
-    return engine.put(request->bytes.span(), remote, rkey->key, face::sent, request);
+    return engine.put(request->bytes.span(), remote, rkey->key, face::sent, request, request->kind);
   });
 }
 
@@ -59,7 +59,7 @@ ucs_status_ptr_t get(ucp_ep_h ep, Request* request, const ucp_request_param_t* p
                      ucp_rkey_h rkey) {
   request->finally = [request] { request->bytes.unpack(request->bytes.span().size()); };
   return face::run(ep, request, param, [request, remote, rkey](ucx::Endpoint& engine) {
-    return engine.get(request->bytes.span(), remote, rkey->key, face::sent, request);
+    return engine.get(request->bytes.span(), remote, rkey->key, face::sent, request, request->kind);
   });
 }
 
@@ -107,10 +107,12 @@ ucs_status_t ucp_mem_map(ucp_context_h context, const ucp_mem_map_params_t* para
   memory->length = params->length;
   if ((given & UCP_MEM_MAP_PARAM_FIELD_ADDRESS) != 0) memory->address = static_cast<std::byte*>(params->address);
   bool allocate = (given & UCP_MEM_MAP_PARAM_FIELD_FLAGS) != 0 && (params->flags & UCP_MEM_MAP_ALLOCATE) != 0;
-  if ((given & UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE) != 0 && params->memory_type != UCS_MEMORY_TYPE_HOST &&
-      params->memory_type != UCS_MEMORY_TYPE_UNKNOWN) {
-    return UCS_ERR_UNSUPPORTED;
-  }
+  if ((given & UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE) != 0) memory->kind = face::kind_of(params->memory_type);
+  // What lies on a GPU is the program's.
+  const bool usable =
+      memory->kind == ucx::MemoryKind::host ||
+      (memory->address != nullptr && (face::memory_types() & UCS_BIT(face::type_of(memory->kind))) != 0);
+  if (!usable) return UCS_ERR_UNSUPPORTED;
   if (allocate && memory->address == nullptr && memory->length != 0 && !allocate_by_engine(*memory)) {
     void* mapped = ::mmap(nullptr, memory->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) return UCS_ERR_NO_MEMORY;
@@ -135,7 +137,7 @@ ucs_status_t ucp_mem_unmap(ucp_context_h, ucp_mem_h memory) {
 ucs_status_t ucp_mem_query(const ucp_mem_h memory, ucp_mem_attr_t* attr) {
   if ((attr->field_mask & UCP_MEM_ATTR_FIELD_ADDRESS) != 0) attr->address = memory->address;
   if ((attr->field_mask & UCP_MEM_ATTR_FIELD_LENGTH) != 0) attr->length = memory->length;
-  if ((attr->field_mask & UCP_MEM_ATTR_FIELD_MEM_TYPE) != 0) attr->mem_type = UCS_MEMORY_TYPE_HOST;
+  if ((attr->field_mask & UCP_MEM_ATTR_FIELD_MEM_TYPE) != 0) attr->mem_type = face::type_of(memory->kind);
   return UCS_OK;
 }
 
@@ -195,6 +197,7 @@ void ucp_rkey_destroy(ucp_rkey_h rkey) { delete rkey; }
 
 ucs_status_ptr_t ucp_put_nbx(ucp_ep_h ep, const void* buffer, size_t count, uint64_t remote, ucp_rkey_h rkey,
                              const ucp_request_param_t* param) {
+  if (!face::is_reachable(param)) return UCS_STATUS_PTR(UCS_ERR_UNSUPPORTED);
   Request* request = face::take_request(ep->worker, param, Request::Told::send_nbx);
   request->bytes = face::Bytes::to_send(buffer, count, face::type_of(param));
   return put(ep, request, param, remote, rkey);
@@ -217,6 +220,7 @@ ucs_status_t ucp_put(ucp_ep_h ep, const void* buffer, size_t length, uint64_t re
 
 ucs_status_ptr_t ucp_get_nbx(ucp_ep_h ep, void* buffer, size_t count, uint64_t remote, ucp_rkey_h rkey,
                              const ucp_request_param_t* param) {
+  if (!face::is_reachable(param)) return UCS_STATUS_PTR(UCS_ERR_UNSUPPORTED);
   Request* request = face::take_request(ep->worker, param, Request::Told::send_nbx);
   request->bytes = face::Bytes::to_receive(buffer, count, face::type_of(param));
   return get(ep, request, param, remote, rkey);

@@ -94,6 +94,7 @@ void start_streams(ucp_worker* worker) { worker->engine->on_active(kStreamHandle
 extern "C" {
 
 ucs_status_ptr_t ucp_stream_send_nbx(ucp_ep_h ep, const void* buffer, size_t count, const ucp_request_param_t* param) {
+  if (face::kind_of(param) != ucx::MemoryKind::host) return UCS_STATUS_PTR(UCS_ERR_UNSUPPORTED);
   Request* request = face::take_request(ep->worker, param, Request::Told::send_nbx);
   request->bytes = face::Bytes::to_send(buffer, count, face::type_of(param));
   return send(ep, request, param);
@@ -110,6 +111,7 @@ ucs_status_ptr_t ucp_stream_send_nb(ucp_ep_h ep, const void* buffer, size_t coun
 
 ucs_status_ptr_t ucp_stream_recv_nbx(ucp_ep_h ep, void* buffer, size_t count, size_t* length,
                                      const ucp_request_param_t* param) {
+  if (face::kind_of(param) != ucx::MemoryKind::host) return UCS_STATUS_PTR(UCS_ERR_UNSUPPORTED);
   Request* request = face::take_request(ep->worker, param, Request::Told::stream_nbx);
   bool all = (param->op_attr_mask & UCP_OP_ATTR_FIELD_FLAGS) != 0 && (param->flags & UCP_STREAM_RECV_FLAG_WAITALL) != 0;
   return receive(ep, request, buffer, count, face::type_of(param), all, length);

@@ -11,6 +11,9 @@ enum class How { plain, sync };
 ucs_status_ptr_t send(ucp_ep_h ep, Request* request, const ucp_request_param_t* param, ucp_tag_t tag, How how) {
   return face::run(ep, request, param, [request, tag, how](ucx::Endpoint& engine) {
     std::span<const std::byte> bytes = request->bytes.span();
+    if (request->kind != ucx::MemoryKind::host) {
+      return engine.tag_send_from(request->kind, bytes, tag, face::sent, request, how == How::sync);
+    }
     return how == How::sync ? engine.tag_send_sync(bytes, tag, face::sent, request)
                             : engine.tag_send(bytes, tag, face::sent, request);
   });
@@ -27,6 +30,7 @@ ucs_status_ptr_t send_nb(ucp_ep_h ep, const void* buffer, size_t count, ucp_data
 
 ucs_status_ptr_t send_nbx(ucp_ep_h ep, const void* buffer, size_t count, ucp_tag_t tag,
                           const ucp_request_param_t* param, How how) {
+  if (!face::is_reachable(param)) return UCS_STATUS_PTR(UCS_ERR_UNSUPPORTED);
   Request* request = face::take_request(ep->worker, param, Request::Told::send_nbx);
   request->bytes = face::Bytes::to_send(buffer, count, face::type_of(param));
   return send(ep, request, param, tag, how);
@@ -43,7 +47,8 @@ ucp_request_param_t in_memory(void* request) {
 ucs_status_ptr_t receive(ucp_worker_h worker, Request* request, void* buffer, size_t count, ucp_datatype_t type,
                          ucp_tag_t tag, ucp_tag_t mask) {
   request->bytes = face::Bytes::to_receive(buffer, count, type);
-  request->engine = worker->engine->tag_receive(request->bytes.span(), tag, mask, face::received, request);
+  request->engine =
+      worker->engine->tag_receive_into(request->kind, request->bytes.span(), tag, mask, face::received, request);
   return request->user();
 }
 
@@ -104,6 +109,7 @@ ucs_status_t ucp_tag_recv_nbr(ucp_worker_h worker, void* buffer, size_t count, u
 // Never complete at once: the call-back, if there is one, comes from the next progress.
 ucs_status_ptr_t ucp_tag_recv_nbx(ucp_worker_h worker, void* buffer, size_t count, ucp_tag_t tag, ucp_tag_t mask,
                                   const ucp_request_param_t* param) {
+  if (!face::is_reachable(param)) return UCS_STATUS_PTR(UCS_ERR_UNSUPPORTED);
   Request* request = face::take_request(worker, param, Request::Told::tag_nbx);
   return receive(worker, request, buffer, count, face::type_of(param), tag, mask);
 }
@@ -118,9 +124,11 @@ ucp_tag_message_h ucp_tag_probe_nb(ucp_worker_h worker, ucp_tag_t tag, ucp_tag_t
 
 ucs_status_ptr_t ucp_tag_msg_recv_nbx(ucp_worker_h worker, void* buffer, size_t count, ucp_tag_message_h message,
                                       const ucp_request_param_t* param) {
+  if (!face::is_reachable(param)) return UCS_STATUS_PTR(UCS_ERR_UNSUPPORTED);
   Request* request = face::take_request(worker, param, Request::Told::tag_nbx);
   request->bytes = face::Bytes::to_receive(buffer, count, face::type_of(param));
-  request->engine = worker->engine->receive_probed(taken(message), request->bytes.span(), face::received, request);
+  request->engine =
+      worker->engine->receive_probed(taken(message), request->bytes.span(), face::received, request, request->kind);
   return request->user();
 }
 

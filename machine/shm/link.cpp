@@ -179,6 +179,7 @@ void ShmLink::peer_left(std::string reason) {
 }
 
 void ShmLink::break_off(const std::string& why) {
+  if (state_ == State::drained) broken_ = true;  // it has left, and what is left of it cannot be delivered
   if (state_ != State::connecting && state_ != State::open) return;
   state_ = State::drained;
   broken_ = true;

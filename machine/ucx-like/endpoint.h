@@ -49,8 +49,8 @@ class EndpointImpl final : public Endpoint {
   const std::string& failure() const override { return failure_; }
 
   RequestPtr tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) override;
-  RequestPtr tag_send_from(MemoryKind kind, std::span<const std::byte> bytes, Tag tag, SendDone done,
-                           void* context) override;
+  RequestPtr tag_send_from(MemoryKind kind, std::span<const std::byte> bytes, Tag tag, SendDone done, void* context,
+                           bool sync) override;
   bool tag_send_now(std::span<const std::byte> bytes, Tag tag) override;
   void tag_send_owned(Buffer bytes, Tag tag) override;
   RequestPtr tag_send_sync(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) override;

@@ -32,10 +32,11 @@ RequestPtr EndpointImpl::tag_send(std::span<const std::byte> bytes, Tag tag, Sen
 }
 
 RequestPtr EndpointImpl::tag_send_from(MemoryKind kind, std::span<const std::byte> bytes, Tag tag, SendDone done,
-                                       void* context) {
-  if (kind == MemoryKind::host) return tag_send(bytes, tag, done, context);
-  Operation* operation = begin_send(Doing::send, bytes, tag, done, context);
+                                       void* context, bool sync) {
+  if (kind == MemoryKind::host && !sync) return tag_send(bytes, tag, done, context);
+  Operation* operation = begin_send(sync ? Doing::sync_send : Doing::send, bytes, tag, done, context);
   operation->kind = kind;
+  operation->awaits_answer = sync;
   return begin(operation);
 }
 

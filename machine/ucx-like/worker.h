@@ -132,9 +132,9 @@ class Endpoint {
   virtual RequestPtr tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done = nullptr,
                               void* context = nullptr) = 0;
   /// The same from memory of that kind: by a protocol that can read it, or, without one, with Outcome::failed. What the
-  /// program's streams do with it has to be done (DeviceMemory::when_reached()).
+  /// program's streams do with it has to be done (DeviceMemory::when_reached()). `sync`: as tag_send_sync().
   virtual RequestPtr tag_send_from(MemoryKind kind, std::span<const std::byte> bytes, Tag tag, SendDone done = nullptr,
-                                   void* context = nullptr) = 0;
+                                   void* context = nullptr, bool sync = false) = 0;
   /// Sends a message only if it goes at once, its bytes copied within the call. False: nothing was done.
   virtual bool tag_send_now(std::span<const std::byte> bytes, Tag tag) = 0;
   /// The bytes are the engine's from now on.

@@ -328,6 +328,32 @@ TEST_P(MessagesTest, MemoryThatComesBackWithOtherContentsIsReadAnew) {
   }
 }
 
+TEST_P(MessagesTest, FromOneVendorsGpuToTheOthersItGoesThroughTheHost) {
+  start();
+  const bool cuda = std::string(GetParam()) == "cuda";
+  Driver& other = driver_of(cuda ? "hip" : "cuda");
+  const MemoryKind others = cuda ? MemoryKind::hip : MemoryKind::cuda;
+  for (std::uint64_t size : {std::uint64_t{100}, std::uint64_t{1'000'000}}) {
+    std::byte *from = make(Kind::device, size), *to = *other.allocate(0, Kind::device, size);
+    std::byte* back = make(Kind::device, size);
+    write(from, pattern(size, 1));
+    RequestPtr receive = worker(2).tag_receive_into(others, {to, size}, 7);
+    RequestPtr send = endpoint(1, 2).tag_send_from(kind_of(Kind::device), {from, size}, 7);
+    finish(receive);
+    finish(send);
+    ASSERT_EQ(outcome_of(receive), Outcome::ok);
+    if (size > 100) {
+      EXPECT_THAT(worker(2).device_memory()->failure(), testing::HasSubstr("between GPUs of two vendors"));
+    }
+    receive = worker(1).tag_receive_into(kind_of(Kind::device), {back, size}, 8);
+    send = endpoint(2, 1).tag_send_from(others, {to, size}, 8);
+    finish(receive);
+    finish(send);
+    EXPECT_EQ(read(back, size), pattern(size, 1));
+    EXPECT_TRUE(other.free(0, Kind::device, to).ok());
+  }
+}
+
 TEST_P(MessagesTest, AMessageLongerThanItsRoomIsTold) {
   for (auto reach : {ucx::Reach::network, ucx::Reach::same_host}) {
     wire.settings.can.reach = reach;
