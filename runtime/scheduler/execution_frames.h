@@ -76,15 +76,17 @@ class ExecutionFrames {
       thread->system().add_listener(thread, &listener);
     }
     void suspend() {
-      all->owner_.before_change();
       auto& now = all->frames_;
       auto first = now.end();
       while (first != now.begin() && (first - 1)->thread == listener.thread) --first;
+      if (first == now.end()) return;
+      all->owner_.before_change();
       frames.assign(first, now.end());
       now.erase(first, now.end());
       all->owner_.after_change();
     }
     void resume() {
+      if (frames.empty()) return;
       all->owner_.before_change();
       all->frames_.insert(all->frames_.end(), frames.begin(), frames.end());
       frames.clear();

@@ -16,7 +16,7 @@ struct Options {
   bool projections = false;        // +tracemode projections: a log of all events for each PE
   bool summary = false;            // +tracemode summary: a profile for each PE
   bool off = false;                // +traceoff: until the program calls traceBegin()
-  bool nested = true;              // what called another entry is resumed in the log when that has ended
+  bool nested = true;              // what ran another entry within it is resumed in the log when that has ended
   bool compressed = true;          // .log.gz
   std::size_t log_size = 1000000;  // +logsize: events that a PE keeps before it writes
   int folders = 0;                 // +trace-subdirs; 0: none

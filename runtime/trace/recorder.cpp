@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "machine/bootstrap/partitions.h"
+#include "runtime/array/array_manager.h"
 #include "runtime/converse/cmi.h"
-#include "runtime/objects/pe_objects.h"
 #include "runtime/registry/registry.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/trace/options.h"
@@ -25,6 +25,17 @@ std::string file_of(const Pe& pe, const char* kind) {
   return root + "." + std::to_string(pe.index) + kind;
 }
 
+// Of the element that a call is for; no index where that cannot be told at once.
+CkArrayIndex index_of(PeObjects& objects, const EntryInfo& entry, const Delivery& call) {
+  if (entry.flags & ep_constructor) {
+    const Creation& creation = objects.creating;
+    const bool known = creation.manager != nullptr && chare::is_compact_id(creation.element);
+    return known ? creation.manager->index_of(creation.element) : CkArrayIndex();
+  }
+  const ArrayPart* const array = objects.array(CkArrayID(CkGroupID{static_cast<int>(call.collection)}));
+  return array != nullptr ? array->index_of_holder(call.object) : CkArrayIndex();
+}
+
 }  // namespace
 
 std::string root_of(Process& process) {
@@ -40,7 +51,7 @@ Recorder::Recorder(Pe& pe) : pe_(pe), begin_ns_(clock::now_ns()), begin_seconds_
   const auto listen = [&](int condition, CcdCondFn function) { pe.conditions.call_always(condition, function, this); };
   listen(scheduler::condition_begin_idle, [](void* self) { static_cast<Recorder*>(self)->begin_idle(); });
   listen(scheduler::condition_begin_busy, [](void* self) { static_cast<Recorder*>(self)->end_idle(); });
-  if (!o.off) turn(true);
+  if (!o.off) begin();
 }
 Recorder::~Recorder() = default;
 
@@ -49,13 +60,16 @@ std::uint64_t Recorder::at(double seconds) const {
   return static_cast<std::uint64_t>(std::max(0.0, seconds - begin_seconds_) * 1e9);
 }
 
+void Recorder::begin() {
+  on_ = true;
+  pe_.subscribe(this, created | begin_execute | end_execute);
+}
+
 void Recorder::turn(bool on) {
   if (on == on_) return;
   if (on) {
-    on_ = true;
     if (log_) log_->turned(true, now());
-    pe_.subscribe(this, created | begin_execute | end_execute);
-    return;
+    return begin();
   }
   pause();
   end_idle();
@@ -86,11 +100,10 @@ void Recorder::on_begin(Pe&, const Delivery& call) {
   execution.entry = call.entry;
   execution.traced = !(entry.flags & ep_notrace);
   execution.bytes = call.length;
-  if (entry.target == Target::array && registry().chares[entry.chare].dimensions > 0) {
-    const ArrayPart* array = pe_.objects->array(CkArrayID(CkGroupID{static_cast<int>(call.collection)}));
-    const CkArrayIndex index = array ? array->index_of_holder(call.object) : CkArrayIndex();
-    execution.dimensions = static_cast<std::uint8_t>(std::max<int>(index.getDimension(), 0));
-    for (int d = 0; d < execution.dimensions; ++d) execution.index[d] = index.coordinate(d);
+  if (const int dimensions = registry().chares[entry.chare].dimensions; dimensions > 0) {
+    execution.dimensions = static_cast<std::uint8_t>(dimensions);
+    const CkArrayIndex index = index_of(*pe_.objects, entry, call);
+    for (int d = 0; d < std::min<int>(dimensions, index.getDimension()); ++d) execution.index[d] = index.coordinate(d);
   }
   if (execution.traced && profile_) profile_->called(call.entry);
   resumes_ = true;

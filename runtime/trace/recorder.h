@@ -1,7 +1,7 @@
 // Records one PE's run: watches the scheduler, and writes a log, a profile or both when it ends.
 //
-// A record in the log is one piece of an entry's execution: it ends where an [inline] call begins another entry or the
-// thread of the entry stops, and the next piece begins where it goes on.
+// A record in the log is one piece of an entry's execution: it ends where another one begins within it (a constructor)
+// or the thread of the entry stops, and the next piece begins where it goes on.
 #pragma once
 #include <memory>
 #include <optional>
@@ -44,6 +44,7 @@ class Recorder : public Observer, ExecutionFrames<Execution>::Owner {
   void on_created(Pe&, const Created& created) override;
   void on_begin(Pe&, const Delivery& call) override;
   void on_end(Pe&, const Delivery& call) override;
+  void begin();
   void before_change() override;
   void after_change() override;
   void pause();  // of what runs

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <ctime>
 #include <iterator>
+#include <string_view>
 
 #include "runtime/converse/trace_names.h"
 #include "runtime/registry/registry.h"
@@ -33,6 +34,12 @@ std::string now() {
   return text;
 }
 
+// "work(int n)" of "void work(int n)", as Charm++ names entries.
+std::string_view name_of(std::string_view entry) {
+  const std::size_t blank = entry.substr(0, entry.find('(')).rfind(' ');
+  return blank == std::string_view::npos || entry.find('(') == std::string_view::npos ? entry : entry.substr(blank + 1);
+}
+
 }  // namespace
 
 std::string symbols(const Process& process, const std::string& command_line, bool events) {
@@ -56,7 +63,7 @@ std::string symbols(const Process& process, const std::string& command_line, boo
   }
   for (std::size_t i = 0; i < all.entries.size(); ++i) {
     const EntryInfo& entry = all.entries[i];
-    fmt::format_to(to, "ENTRY CHARE {} \"{}\" {} {}\n", i, entry.name, entry.chare, entry.message);
+    fmt::format_to(to, "ENTRY CHARE {} \"{}\" {} {}\n", i, name_of(entry.name), entry.chare, entry.message);
   }
   for (std::size_t i = 0; i < all.messages.size(); ++i) fmt::format_to(to, "MESSAGE {} {}\n", i, all.messages[i].size);
   if (events) {

@@ -29,7 +29,10 @@ class Main : public CBase_Main {
     crowd = CProxy_Crowd::ckNew();
     line = CProxy_Line::ckNew(length);
     plane = CProxy_Plane::ckNew(3, 4);
-    box = CProxy_Box::ckNew(2, 1, 2, 1);
+    box = CProxy_Box::ckNew();
+    for (int i = 0; i < 2; ++i)
+      for (int k = 0; k < 2; ++k) box(i, 0, k, 0).insert();
+    box.doneInserting();
     for (int i = 0; i < length; ++i) line[i].step(i);
   }
   void stepped() { crowd.hear(7); }
