@@ -292,16 +292,12 @@ void WorkerImpl::complete_receive(Operation& receive, EndpointImpl& from, const 
   receive.got() = {Outcome::ok, header.tag, header.size, from.peer_};
   bool fitting = payload.bytes.size() <= receive.size;
   if (PERIAPT_LIKELY(fitting)) copy(receive.into, payload.bytes);
-  const std::size_t size = payload.bytes.size();
-  if (PERIAPT_UNLIKELY(!fitting) && receive.kind != MemoryKind::host) {
-    receive_elsewhere(receive, from, header.tag, payload);
-    from.consume_credit(charge_of(header, size));
-    if (header.id != 0) from.say(Kind::acknowledge, header.id);
-    return;
-  }
+  const bool elsewhere = PERIAPT_UNLIKELY(!fitting) && receive.kind != MemoryKind::host;
+  if (elsewhere) receive_elsewhere(receive, from, header.tag, payload);
   if (payload.owned != nullptr) payload.owned->reset();
-  from.consume_credit(charge_of(header, size));
+  from.consume_credit(charge_of(header, payload.bytes.size()));
   if (PERIAPT_UNLIKELY(header.id != 0)) from.say(Kind::acknowledge, header.id);
+  if (elsewhere) return;
   Outcome outcome = fitting ? Outcome::ok : Outcome::too_long;
   later ? end_later(receive, outcome) : end_now(receive, outcome);
 }
@@ -338,7 +334,7 @@ PERIAPT_NOINLINE RequestPtr WorkerImpl::receive_apart(std::span<std::byte> into,
   return RequestPtr(receive);
 }
 
-// To those who bring a message, it has no room: they look closer, and then at its kind (receive_elsewhere()).
+// Where a message comes in it seems to have no room: then its kind is looked at (receive_elsewhere()).
 RequestPtr WorkerImpl::tag_receive_into(MemoryKind kind, std::span<std::byte> into, Tag tag, Tag mask, ReceiveDone done,
                                         void* context) {
   if (kind == MemoryKind::host) return tag_receive(into, tag, mask, done, context);

@@ -69,7 +69,7 @@ class MessagesTest : public GpuTest {
   }
   static Outcome outcome_of(const RequestPtr& request) { return request == nullptr ? Outcome::ok : request->outcome(); }
 
-  /// As programs say it, who know less than the driver.
+  /// As programs say it, which know less than the driver.
   MemoryKind kind_of(Kind kind) const {
     const bool cuda = std::string(GetParam()) == "cuda";
     if (kind == Kind::managed) return cuda ? MemoryKind::cuda_managed : MemoryKind::hip_managed;
