@@ -90,7 +90,7 @@ class OddHub final : public charmrun::Hub {
 
   Frame frame() {
     Frame frame;
-    frame.kind = static_cast<FrameKind>(input_.flag() ? 64 + input_.below(14) : 1 + input_.below(9));
+    frame.kind = static_cast<FrameKind>(input_.flag() ? 64 + input_.below(15) : 1 + input_.below(10));
     if (frame.kind == FrameKind::end) frame.kind = FrameKind::ping;  // once it ends all is over
     if (frame.kind == FrameKind::plan || frame.kind == FrameKind::signal) frame.kind = FrameKind::ask_missing;
     frame.number = input_.flag()   ? released_ + 1

@@ -123,7 +123,8 @@ void Hub::start_again(int checkpoint) {
     input_ends = input_ends || local.input_ends;
   }
   locals_.clear();
-  if (plan_.here.ranks > 0) bootstrap::KeptMemory::of_run()->go_back_to(static_cast<std::uint64_t>(checkpoint));
+  if (bootstrap::KeptMemory* kept = bootstrap::KeptMemory::of_run())
+    kept->go_back_to(static_cast<std::uint64_t>(checkpoint));
   start_locals();
   for (Local& local : locals_) {
     if (local.rank != 0 || (input.empty() && !input_ends)) continue;
@@ -635,7 +636,7 @@ void Hub::down(const Frame& frame) {
     kill_everything(SIGTERM);
   }
   if (frame.kind == FrameKind::stop) stop_locals();
-  if (frame.kind == FrameKind::again) start_again(frame.number);
+  if (frame.kind == FrameKind::again && going_back_) start_again(frame.number);
   if (frame.kind == FrameKind::release) release(frame);
   if (frame.kind == FrameKind::ask_missing) {
     std::string missing = who_is_missing(frame.number);
