@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/fatal.h"
+#include "machine/sim/machine.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/array/array_migration.h"
 #include "runtime/loadbalance/classic/balancers.h"
@@ -347,7 +348,11 @@ LoadDatabase Balancer::own_loads() {
   own.step = step_;
   own.communication = traffic_.recorded();
   own.pes.push_back({meter_.wall(), meter_.idle(), options().object_only ? 0 : meter_.background(), speed_, true,
-                     pe_.process.rank()});
+                     pe_.process.rank(), pe_.process.layout().host_of(pe_.index)});
+  if (const sim::Machine* const machine = pe_.process.simulated()) {
+    own.pes.back().host = machine->node_of(pe_.index);
+    if (pe_.index == 0) own.topology = machine->options().topology;
+  }
   own.user_bytes = user_bytes_;
   // Elements of bound arrays move together: one object.
   std::unordered_map<const Location*, std::unordered_map<std::uint64_t, std::size_t>> bound;

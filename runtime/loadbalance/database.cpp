@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "machine/sim/topology.h"
 #include "runtime/pup/stl.h"
 
 namespace periapt::loadbalance {
@@ -15,6 +16,7 @@ void PeLoad::pup(PUP::er& p) {
   p | speed;
   p | available;
   p | process;
+  p | host;
 }
 void ElementName::pup(PUP::er& p) {
   p | array;
@@ -28,6 +30,7 @@ void Communication::pup(PUP::er& p) {
 }
 void LoadDatabase::pup(PUP::er& p) {
   p | step;
+  p | topology;
   p | pes;
   p | objects;
   p | positions;
@@ -44,6 +47,7 @@ std::vector<char> widened(const std::vector<char>& data, std::size_t objects, st
 }
 }  // namespace
 void LoadDatabase::append(const LoadDatabase& part) {
+  if (topology.empty()) topology = part.topology;
   // Each PE has registered its own user data; a PE that has registered less gave less.
   if (part.user_bytes > user_bytes) {
     user_data = widened(user_data, objects.size(), user_bytes, part.user_bytes);
@@ -65,6 +69,7 @@ void LoadDatabase::append(const LoadDatabase& part) {
 }
 
 void LoadDatabase::clear() {
+  topology.clear();
   pes.clear();
   objects.clear();
   positions.clear();
@@ -84,6 +89,7 @@ std::string to_json(const LoadDatabase& database) {
                    {"speed", pe.speed},
                    {"available", pe.available}});
     if (pe.process != 0) pes.back()["process"] = pe.process;
+    if (pe.host != 0) pes.back()["host"] = pe.host;
   }
   for (std::size_t i = 0; i < database.objects.size(); ++i) {
     const ObjectLoad& o = database.objects[i];
@@ -102,9 +108,10 @@ std::string to_json(const LoadDatabase& database) {
                              {"to", {c.to.array, c.to.element}},
                              {"messages", c.messages},
                              {"bytes", c.bytes}});
-  return json{
-      {"version", 1}, {"step", database.step}, {"pes", pes}, {"objects", objects}, {"communication", communication}}
-      .dump();
+  json all{
+      {"version", 1}, {"step", database.step}, {"pes", pes}, {"objects", objects}, {"communication", communication}};
+  if (!database.topology.empty()) all["topology"] = database.topology;
+  return all.dump();
 }
 
 bool from_json(const std::string& text, LoadDatabase* database, std::string* error) {
@@ -124,10 +131,16 @@ bool from_json(const std::string& text, LoadDatabase* database, std::string* err
     if (version != 1) throw std::runtime_error("its version is not 1");
     LoadDatabase read;
     read.step = all.at("step").get<std::uint32_t>();
+    read.topology = all.value("topology", "");
+    if (!read.topology.empty())
+      if (const auto network = sim::Topology::parse(read.topology, 0); !network)
+        throw std::runtime_error("its topology makes no sense: " + network.message());
     for (const json& pe : all.at("pes")) {
       read.pes.push_back({amount(pe.at("wall_s")), amount(pe.at("idle_s")), amount(pe.at("background_s")),
-                          amount(pe.at("speed")), pe.at("available").get<bool>(), 0});
+                          amount(pe.at("speed")), pe.at("available").get<bool>()});
       read.pes.back().process = pe.value("process", 0);
+      read.pes.back().host = pe.value("host", 0);
+      if (read.pes.back().host < 0) throw std::runtime_error("a host has a number below 0");
       if (read.pes.back().speed < 1e-12)
         throw std::runtime_error("a PE has no speed: say \"available\": false instead");
     }

@@ -21,6 +21,7 @@ struct PeLoad {
   double speed = 1;       // relative; work of w seconds at speed 1 takes w / speed
   bool available = true;  // objects may be put here
   std::int32_t process = 0;
+  std::int32_t host = 0;
   void pup(PUP::er& p);
 };
 
@@ -64,6 +65,7 @@ namespace periapt::loadbalance {
 
 struct LoadDatabase {
   std::uint32_t step = 0;
+  std::string topology;  // of the network between hosts, "torus:8x8x16" as +sim names it; empty: not known
   std::vector<PeLoad> pes;
   std::vector<ObjectLoad> objects;
   std::vector<Position> positions;           // of the objects, in their order; empty when none gave one

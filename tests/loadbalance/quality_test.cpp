@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
+#include "runtime/loadbalance/distance.h"
 #include "runtime/loadbalance/model.h"
 #include "runtime/loadbalance/strategy.h"
 #include "tests/loadbalance/random_databases.h"
@@ -32,6 +35,58 @@ LoadDatabase crowded(unsigned seed, bool equal_speeds) {
       db.communication.push_back({{1, static_cast<std::uint64_t>(i)}, {1, static_cast<std::uint64_t>(to)}, 1, 100});
   }
   return db;
+}
+
+// A grid of objects that talk to their neighbours, in squares of four by four, which lie on the PEs of a torus as
+// chance has it.
+LoadDatabase scattered(const char* topology, int pes_of_a_host) {
+  LoadDatabase db;
+  db.topology = topology;
+  db.pes.resize(64);
+  for (int pe = 0; pe < 64; ++pe) db.pes[pe].host = db.pes[pe].process = pe / pes_of_a_host;
+  std::vector<int> where(64);
+  std::iota(where.begin(), where.end(), 0);
+  std::shuffle(where.begin(), where.end(), std::mt19937(1));
+  for (int i = 0; i < 32 * 32; ++i) {
+    const int x = i % 32, y = i / 32;
+    db.objects.push_back({1, static_cast<std::uint64_t>(i), where[x / 4 + y / 4 * 8], 1, 0, true});
+    for (const int to : {(x + 1) % 32 + y * 32, x + (y + 1) % 32 * 32})
+      db.communication.push_back({{1, static_cast<std::uint64_t>(i)}, {1, static_cast<std::uint64_t>(to)}, 1, 1000});
+  }
+  return db;
+}
+
+TEST(RefineTopo, BringsWhatTalksNearerWithoutAnyLossOfBalance) {
+  for (const auto& [topology, pes_of_a_host] : {std::pair{"torus:8x8", 1}, {"torus:4x4", 4}, {"", 8}}) {
+    const LoadDatabase db = scattered(topology, pes_of_a_host);
+    const Assignment assignment = solve("RefineTopo:sweeps=40", db);
+    EXPECT_LE(hop_bytes_of(db, assignment), 0.8 * hop_bytes_of(db, present(db))) << topology;
+    EXPECT_LE(balance_of(db, assignment).ratio(), 1.07) << topology;
+  }
+}
+TEST(RefineTopo, BalancesWhatIsUneven) {
+  LoadDatabase db = scattered("torus:8x8", 1);
+  for (std::size_t i = 0; i < db.objects.size(); ++i) db.objects[i].pe = static_cast<int>(i % 16);
+  EXPECT_LE(balance_of(db, solve("RefineTopo", db)).ratio(), 1.07);
+}
+
+TEST(Distance, GrowsFromTheProcessToTheFarEndOfTheNetwork) {
+  LoadDatabase db;
+  db.topology = "torus:4x4";
+  db.pes.resize(64);
+  for (int pe = 0; pe < 64; ++pe) {
+    db.pes[pe].host = pe / 4;
+    db.pes[pe].process = pe / 2;
+  }
+  const Distance distance(db);
+  EXPECT_EQ(distance(0, 0), 0);
+  EXPECT_EQ(distance(0, 1), 1);
+  EXPECT_EQ(distance(0, 2), 2);
+  EXPECT_EQ(distance(0, 4), 3 + 1);
+  EXPECT_EQ(distance(0, 4 * 3), 3 + 1) << "the other way round";
+  EXPECT_EQ(distance(0, 4 * 10), 3 + 4);
+  db.topology.clear();
+  EXPECT_EQ(Distance(db)(0, 4 * 10), 3);
 }
 
 // On the first PEs what takes long, on the last ones what is large.
@@ -80,10 +135,10 @@ TEST_P(Balances, NearTheLowerBoundOnPesOfAnySpeed) {
 INSTANTIATE_TEST_SUITE_P(Strategies, Balances,
                          testing::Values(Reach{"Greedy", 1.01}, Reach{"GreedyRefine", 1.04}, Reach{"GreedyComm", 1.12},
                                          Reach{"Refine", 1.04}, Reach{"RefineSwap", 1.02}, Reach{"RefineComm", 1.04},
-                                         Reach{"RecBipart", 1.1}, Reach{"Metis", 1.1}, Reach{"Scotch", 1.15},
-                                         Reach{"Orb", 1.05}, Reach{"Sfc", 1.03}, Reach{"Diffusion", 1.3},
-                                         Reach{"Gossip", 1.2}, Reach{"Tempered", 1.05}, Reach{"Tree", 1.05},
-                                         Reach{"Hybrid", 1.06}, Reach{"Vector", 1.06}),
+                                         Reach{"RefineTopo", 1.05}, Reach{"RecBipart", 1.1}, Reach{"Metis", 1.1},
+                                         Reach{"Scotch", 1.15}, Reach{"Orb", 1.05}, Reach{"Sfc", 1.03},
+                                         Reach{"Diffusion", 1.3}, Reach{"Gossip", 1.2}, Reach{"Tempered", 1.05},
+                                         Reach{"Tree", 1.05}, Reach{"Hybrid", 1.06}, Reach{"Vector", 1.06}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // Objects on a grid that talk to their neighbours, dealt out like cards.
