@@ -57,6 +57,9 @@ class Root final : public Hub {
               std::to_string(frame.number) + " of start-up for " + frame.body);
         }
         return;
+      case FrameKind::finalized:
+        program_ended_ = true;
+        return;
       case FrameKind::stopped:
         return stopped(frame);
       case FrameKind::drained:
@@ -169,7 +172,7 @@ class Root final : public Hub {
     bool finalized = texts[1] == "finalized";
     std::string who = "process " + std::to_string(frame.number) + " on host " + texts[0];
     std::string others = count_left_ < plan_.size ? "; ending the other processes" : "";
-    bool has_checkpoint = signal == SIGKILL && !finalized && texts[2] != "0";
+    bool has_checkpoint = signal == SIGKILL && !program_ended_ && texts[2] != "0";
     if (texts[2] != std::to_string(started_from_)) starts_ = 0;
     if (has_checkpoint && starts_ < static_cast<int>(bootstrap::KeptMemory::kStartsMost)) {
       say(who + " was " + bootstrap::describe_kill(signal) + "; the run goes back to its checkpoint in memory");
@@ -244,6 +247,7 @@ class Root final : public Hub {
   int ready_ = 0;  // agents
   int count_left_ = 0;
   std::vector<bool> left_;                  // by rank
+  bool program_ended_ = false;              // a process has said so
   int hosts_stopped_ = 0, checkpoint_ = 0;  // while the run goes back
   int started_from_ = 0, starts_ = 0;       // the checkpoint that it went back to last, and how often
   bool input_ended_ = false, input_in_flight_ = false;
