@@ -1,9 +1,10 @@
 // A run in several partitions: each is a run of its own to its program, and they send each other Converse messages.
 // With `stays S`: the partitions but the first one go on for S seconds after it has ended; `code N`: the last one ends
 // with that exit code; `aborts`: the last one does; `nowhere`: a message to a partition that is not there; `kept
-// FOLDER`: a checkpoint in it; `dies`: the last one is killed when the first one has ended; `meets FILE`: they meet at
+// FOLDER`: a checkpoint in it; `dies`, `quits`: the last one is killed, or leaves, when the first one has ended; `meets FILE`: they meet at
 // a barrier, before which the first one makes a file.
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -134,7 +135,7 @@ struct Main : CBase_Main {
     if (mode == "code" || mode == "aborts") CkExit();
     if (mode == "nowhere") CmiInterSyncSend(0, CmiNumPartitions(), bytes_of(*make_parcel(1)), make_parcel(1));
     if (mode == "meets") members.meet(static_cast<int>(folder.size()), folder.c_str());
-    if (mode == "stays" || mode == "dies") {
+    if (mode == "stays" || mode == "dies" || mode == "quits") {
       if (CmiMyPartition() == 0) CkExit();
       end = CkWallTimer() + argument;
       members.round(0);
@@ -179,7 +180,8 @@ struct Main : CBase_Main {
   }
   void wentOn(int round) {
     if (mode == "dies" && round > 100) raise(SIGKILL);
-    if (mode == "dies" || CkWallTimer() < end) return members.round(round + 1);
+    if (mode == "quits" && round > 100) syscall(SYS_exit_group, 3);
+    if (mode != "stays" || CkWallTimer() < end) return members.round(round + 1);
     CkPrintf("partition %d went on\n", CmiMyPartition());
     CkExit();
   }
