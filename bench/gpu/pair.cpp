@@ -39,7 +39,7 @@ class Unmapped final : public ucx::DeviceMemory {
     return real_->when_reached(stream, memory, reached);
   }
   std::vector<std::byte> describe(ucx::Place memory) override { return real_->describe(memory); }
-  Result<ucx::Mapping> map(std::span<const std::byte>, std::uint64_t, std::uint64_t) override {
+  Result<ucx::Mapping> map(std::span<const std::byte>, std::uint64_t, std::uint64_t, ucx::Place) override {
     return Status::failure("not to be mapped");
   }
   Result<ucx::Buffer> piece() override { return real_->piece(); }

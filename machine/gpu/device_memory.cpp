@@ -106,7 +106,8 @@ class GpuMemory final : public ucx::DeviceMemory {
   Status copy(Place to, Place from, std::uint64_t bytes, Completion& completion) override;
   Status when_reached(void* stream, Place memory, Completion& reached) override;
   std::vector<std::byte> describe(Place memory) override;
-  Result<Mapping> map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes) override;
+  Result<Mapping> map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes,
+                      Place local) override;
   Result<Buffer> piece() override;
   std::uint64_t piece_bytes() const override { return settings_.piece_bytes; }
   int progress() override;
@@ -348,7 +349,9 @@ std::vector<std::byte> GpuMemory::describe(Place place) {
   return pack(description);
 }
 
-Result<Mapping> GpuMemory::map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes) {
+// A mapping is made for the GPU that is to copy: through another one's it would not be reached directly.
+Result<Mapping> GpuMemory::map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes,
+                               Place local) {
   const std::optional<Description> description = unpack_description(described);
   if (!description.has_value() || !description->exported.holds(address, bytes)) {
     return Status::failure("what describes a GPU's memory is damaged, or does not hold all of it");
@@ -367,7 +370,9 @@ Result<Mapping> GpuMemory::map(std::span<const std::byte> described, std::uint64
   const std::vector<Gpu>& gpus = vendor.driver.gpus();
   const auto owner =
       std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& gpu) { return gpu.uuid == description->uuid; });
-  const int gpu = owner == gpus.end() ? last_gpu_ : static_cast<int>(owner - gpus.begin());
+  const int owners = owner == gpus.end() ? last_gpu_ : static_cast<int>(owner - gpus.begin());
+  const Result<Seen> copies = look(local);
+  const int gpu = copies && copies->vendor == &vendor && copies->on_gpu() ? copies->gpu() : owners;
   Result<std::byte*> here = vendor.imports.acquire(gpu, exported);
   if (!here) {
     log::detail(here.message());

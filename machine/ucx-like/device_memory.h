@@ -47,8 +47,10 @@ class DeviceMemory {
   /// The memory that an address lies in, for other workers to map: at most 200 bytes. Empty: there is nothing to say.
   virtual std::vector<std::byte> describe(Place memory) = 0;
   /// Where [address, address + bytes) of what a worker has described can be copied from and to here. The bytes come
-  /// from outside. A failure says why it cannot be mapped: they have to go another way.
-  virtual Result<Mapping> map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes) = 0;
+  /// from outside. `local`: what is copied to or from there; the GPU that it lies on is to reach the mapping. A failure
+  /// says why it cannot be mapped: they have to go another way.
+  virtual Result<Mapping> map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes,
+                              Place local) = 0;
 
   /// Memory of the host that copies go through fastest: piece_bytes() of it, until it is released. Empty: all of it is
   /// in use. A failure: there is none.

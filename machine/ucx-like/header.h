@@ -28,7 +28,8 @@ enum class Kind : std::uint8_t {
   active,    ///< code: handler; tag: bytes of user's header, in UserHeader, or, too long, before the payload
   active_announce,  ///< as announce; code: handler; tag: bytes of user's header, which the payload begins with
   // Answers and data, for which an operation waits: not held back by credit.
-  clear,          ///< id: their operation; tag: ours; offset: our address; payload: keys to it (may be none): send now
+  clear,          ///< id: their operation; tag: ours; offset: our address; size: of a data message at most, 0: any;
+                  ///< payload: keys to the address (may be none): send now
   data,           ///< id: their operation; offset: in it; payload
   fetched,        ///< id: their operation: we have all of it, or don't want it
   stored,         ///< id: their operation: we have put all of it

@@ -57,12 +57,18 @@ DeviceMemory* WorkerImpl::device_memory() {
 }
 
 // Where a copy can start from at once; else anywhere.
+Buffer WorkerImpl::room_elsewhere(std::uint64_t size) {
+  Result<Buffer> piece = size <= device.memory->piece_bytes() ? device.memory->piece() : Buffer();
+  if (!piece || !*piece) return allocate_plain(size);
+  piece->shrink(size);
+  return std::move(*piece);
+}
+
 Buffer WorkerImpl::kept(const Payload& payload) {
   const std::size_t size = payload.bytes.size();
   // Fewer may lie in what is about to go.
   if (payload.owned != nullptr && size > Unexpected::kFew) return std::move(*payload.owned);
-  Result<Buffer> piece = size <= device.memory->piece_bytes() ? device.memory->piece() : Buffer();
-  Buffer bytes = piece && *piece ? std::move(*piece) : allocate_plain(size);
+  Buffer bytes = room_elsewhere(size);
   if (bytes) copy_bytes(bytes.data(), payload.bytes.data(), size);
   return bytes;
 }

@@ -47,6 +47,7 @@ struct RequestState {
   const PersistentReceive* persistent = nullptr;
   void (*deliver)(WorkerImpl& worker, Operation& operation, Buffer message) = nullptr;  ///< of an internal receive
   std::shared_ptr<Rkey> rkey;
+  std::uint64_t part_max = 0;            ///< of the data messages that the peer wants; 0: any
   std::uint64_t room = 0;                ///< of a posted receive into memory that is not the host's
   std::shared_ptr<std::byte> mapped;     ///< a peer's memory, while it is copied
   std::shared_ptr<StagedPieces> staged;  ///< of memory that goes out through pieces of the host's

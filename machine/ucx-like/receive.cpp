@@ -143,7 +143,9 @@ std::byte* WorkerImpl::place(Link& from, Header bytes, std::uint64_t size) {
     if (std::byte* into = place_eager(endpoint, placement)) return into;
   } else if (header.kind == Kind::data || header.kind == Kind::got) {
     Operation* operation = operation_of(endpoint, header.id);
-    const bool here = operation != nullptr && operation->into != nullptr && operation->kind == MemoryKind::host;
+    const bool known = operation != nullptr && operation->into != nullptr;
+    const bool here = known && operation->kind == MemoryKind::host;
+    if (known && !here) placement.bytes = room_elsewhere(size);
     if (here && operation->fits(header.offset, size)) {
       operation->state().reserved += size;
       placement.operation = operation;
@@ -154,7 +156,7 @@ std::byte* WorkerImpl::place(Link& from, Header bytes, std::uint64_t size) {
     const Place into = exposed(header.tag, header.offset, size);
     if (into.at != nullptr && into.kind == MemoryKind::host) return into.at;
   }
-  placement.bytes = allocate_plain(size);
+  if (!placement.bytes) placement.bytes = allocate_plain(size);
   return placement.bytes.data();
 }
 
@@ -166,7 +168,7 @@ std::byte* WorkerImpl::place_eager(EndpointImpl& from, Placement& placement) {
     placement.size = header.size;
     matched(*receive, from, header);
     if (header.size <= receive->size) return receive->into;
-    placement.bytes = allocate_plain(header.size);
+    placement.bytes = receive->kind == MemoryKind::host ? allocate_plain(header.size) : room_elsewhere(header.size);
     return placement.bytes.data();
   }
   if (const PersistentReceive* persistent = matching.serve_again ? nullptr : matching.persistent.find(header.tag)) {

@@ -241,6 +241,7 @@ class WorkerImpl final : public Worker, public Receiver {
   bool serve(Unexpected& message);
   void arrived_late(EndpointImpl& from, Unexpected& message);
   PERIAPT_NOINLINE void receive_elsewhere(Operation& receive, EndpointImpl& from, Tag tag, const Payload& payload);
+  Buffer room_elsewhere(std::uint64_t size);
   Buffer kept(const Payload& payload);
   Status begin_arrival(Place to, const Payload& payload, Operation* operation, EndpointImpl* put_by);
   void brought(Operation& operation, std::uint64_t bytes, Outcome outcome);

@@ -29,9 +29,10 @@ struct Watched final : ucx::DeviceMemory {
     return real->when_reached(stream, memory, reached);
   }
   std::vector<std::byte> describe(ucx::Place memory) override { return real->describe(memory); }
-  Result<ucx::Mapping> map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes) override {
+  Result<ucx::Mapping> map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes,
+                           ucx::Place local) override {
     if (!maps) return Status::failure("another process's, for this test");
-    return real->map(described, address, bytes);
+    return real->map(described, address, bytes, local);
   }
   Result<ucx::Buffer> piece() override { return real->piece(); }
   std::uint64_t piece_bytes() const override { return real->piece_bytes(); }

@@ -11,7 +11,7 @@ namespace {
 bool begin_copy(WorkerImpl& worker, Operation& operation, std::span<const std::byte> described) {
   RequestState& state = operation.state();
   DeviceMemory& memory = *worker.device_memory();
-  Result<Mapping> mapped = memory.map(described, state.remote, operation.size);
+  Result<Mapping> mapped = memory.map(described, state.remote, operation.size, operation.place());
   if (!mapped) return false;
   const Place there{mapped->at.get(), mapped->kind}, here = operation.place();
   const bool is_put = operation.doing == Doing::put;

@@ -60,6 +60,7 @@ void on_clear(EndpointImpl& endpoint, Operation& send, const MessageHeader& clea
   RequestState& state = send.state();
   state.their_id = clear.tag;
   state.remote = clear.offset;
+  state.part_max = clear.size;
   send.awaits_answer = false;
   send.protocol = send.kind == MemoryKind::host ? &kRendezvousData : &kStagedData;
   std::optional<std::vector<DeviceKey>> keys = read_keys(bytes);
@@ -99,6 +100,8 @@ void ask_for(EndpointImpl& endpoint, Operation& receive, std::span<const DeviceK
   header.id = state.their_id;
   header.tag = receive.id;
   header.offset = reinterpret_cast<std::uintptr_t>(receive.into);
+  // Each in a piece that a copy can start from.
+  if (receive.kind != MemoryKind::host) header.size = endpoint.owner.device_memory()->piece_bytes();
   endpoint.send_control(header, packed);
 }
 

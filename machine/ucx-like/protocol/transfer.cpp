@@ -52,7 +52,9 @@ Step push_messages(EndpointImpl& endpoint, Operation& operation, Kind kind) {
     if (operation.outstanding >= kFlightsPerRail * rails) return Step::no_credit;
     const std::uint64_t left = operation.size - state.moved;
     Rail& rail = split ? endpoint.rails.next(std::min(left, plan.part_max), plan) : *first;
-    const std::uint64_t part = part_of(plan, left, payload_max(rail.can()), rails);
+    const std::uint64_t device_max = payload_max(rail.can());
+    const std::uint64_t most = state.part_max == 0 ? device_max : std::min(device_max, state.part_max);
+    const std::uint64_t part = part_of(plan, left, most, rails);
     MessageHeader header;
     header.kind = kind;
     if (&rail == first) header.credit = endpoint.credit.take_owed();
