@@ -1,8 +1,8 @@
 // A run in several partitions: each is a run of its own to its program, and they send each other Converse messages.
 // With `stays S`: the partitions but the first one go on for S seconds after it has ended; `code N`: the last one ends
 // with that exit code; `aborts`: the last one does; `nowhere`: a message to a partition that is not there; `kept
-// FOLDER`: a checkpoint in it; `dies`, `quits`: the last one is killed, or leaves, when the first one has ended; `meets FILE`: they meet at
-// a barrier, before which the first one makes a file.
+// FOLDER`: a checkpoint in it; `dies S`, `quits S`: the others are killed, or leave, so long after it; `meets FILE`:
+// they meet at a barrier, before which the first one makes a file.
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -179,9 +179,9 @@ struct Main : CBase_Main {
     if (CmiMyPartition() != 0) CkExit();
   }
   void wentOn(int round) {
-    if (mode == "dies" && round > 100) raise(SIGKILL);
-    if (mode == "quits" && round > 100) syscall(SYS_exit_group, 3);
-    if (mode != "stays" || CkWallTimer() < end) return members.round(round + 1);
+    if (CkWallTimer() < end) return members.round(round + 1);
+    if (mode == "dies") raise(SIGKILL);
+    if (mode == "quits") syscall(SYS_exit_group, 3);
     CkPrintf("partition %d went on\n", CmiMyPartition());
     CkExit();
   }

@@ -24,9 +24,9 @@ with tempfile.TemporaryDirectory() as folder:
     code, said = run(folder, "aborts", "+p4", "+partitions", "2")
     expect(code == 1 and said.count("had enough") == 1, "a partition that aborts ends the run", code, said)
     for more in ([], ["+transports", "tcp"]):
-        code, said = run(folder, "dies", "+p2", "+partitions", "2", *more)
+        code, said = run(folder, "dies", "0.5", "+p2", "+partitions", "2", *more)
         expect(code == 128 + 9 and "killed by signal 9" in said, "a process that dies after others ended is missed", code, said)
-    code, said = run(folder, "quits", "+p2", "+partitions", "2")
+    code, said = run(folder, "quits", "0.5", "+p2", "+partitions", "2")
     expect(code == 3 and "left with status 3 before the run had ended" in said, "one that leaves is missed", code, said)
     code, said = run(folder, "meets", "file", "+p2", "+partitions", "2")
     expect(code == 0, "partitions meet at a barrier", code, said)
