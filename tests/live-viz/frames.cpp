@@ -46,6 +46,7 @@ liveVizConfig config() {
 
 class Main : public CBase_Main {
   int own_reductions_ = 0;
+  CcsDelayedReply reply_;
 
  public:
   explicit Main(CkArgMsg* arguments) {
@@ -69,9 +70,15 @@ class Main : public CBase_Main {
     CkPrintf("there is a server\n");
   }
   void stop(CkCcsRequestMsg* request) {
-    CkPrintf("%d reductions of its own\n", own_reductions_);
-    CcsSendDelayedReply(request->reply, 0, nullptr);
+    reply_ = request->reply;
     delete request;
+    // The client has its image while reductions that were begun behind it may be under way.
+    if (way == "mirrored") return CkStartQD(CkCallback(CkIndex_Main::stopped(), thisProxy));
+    stopped();
+  }
+  void stopped() {
+    CkPrintf("%d reductions of its own\n", own_reductions_);
+    CcsSendDelayedReply(reply_, 0, nullptr);
     CkExit();
   }
   void counted(int number) {
