@@ -28,10 +28,11 @@ using ucx::Place;
 // Pieces of one copy that are under way at a time.
 constexpr std::size_t kFlights = 8;
 
-// A handle may be opened once in a process, so all workers share what is mapped.
+// A handle may be opened once in a process, so all workers share what is mapped. It stays until the process ends: static
+// destructors run when the driver may be gone.
 Imports& imports_of(std::size_t vendor, Driver& driver) {
   static std::mutex mutex;
-  static std::vector<std::unique_ptr<Imports>> imports(vendors().size());
+  static auto& imports = *new std::vector<std::unique_ptr<Imports>>(vendors().size());
   std::lock_guard lock(mutex);
   if (imports[vendor] == nullptr) imports[vendor] = std::make_unique<Imports>(driver);
   return *imports[vendor];
