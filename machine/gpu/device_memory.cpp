@@ -28,8 +28,8 @@ using ucx::Place;
 // Pieces of one copy that are under way at a time.
 constexpr std::size_t kFlights = 8;
 
-// A handle may be opened once in a process, so all workers share what is mapped. It stays until the process ends: static
-// destructors run when the driver may be gone.
+// A handle may be opened once in a process, so all workers share what is mapped. It stays until the process ends:
+// static destructors run when the driver may be gone.
 Imports& imports_of(std::size_t vendor, Driver& driver) {
   static std::mutex mutex;
   static auto& imports = *new std::vector<std::unique_ptr<Imports>>(vendors().size());
