@@ -28,7 +28,6 @@ class ExecutionFrames {
   bool empty() const { return frames_.empty(); }
   Record& innermost() { return frames_.back().record; }
   const Record& innermost() const { return frames_.back().record; }
-  std::size_t depth() const { return frames_.size(); }
 
   void push(Record record) {
     owner_.before_change();
