@@ -299,9 +299,9 @@ class Checker {
     const auto other = std::find_if(first, entry.parameters.end(),
                                     [&](const Parameter& p) { return isNcpy(p) && p.transfer != first->transfer; });
     if (other != entry.parameters.end())
-      out_.error(other->span, "nocopy and nocopypost cannot both be used in one entry",
-                 "a nocopypost array goes to a buffer of the receiver's, a nocopy one into the message: use one of "
-                 "them for all");
+      out_.error(other->span, "nocopy, nocopypost and nocopydevice cannot be used beside each other in one entry",
+                 "a nocopy array goes into the message, a nocopypost one to a buffer of the receiver's, a nocopydevice "
+                 "one to memory that may be a GPU's: use one of them for all");
   }
 
   void checkParameter(const Entry& entry, const Parameter& p) {
@@ -393,8 +393,10 @@ void unsupportedTemplateEntry(const Entry& entry, Diagnostics& out) {
   for (const TemplateParameter& p : entry.header->parameters)
     if (p.pack) out.error(entry.header->span, "a template entry with a parameter pack is not supported", instead);
   for (const Parameter& p : entry.parameters)
-    if (p.transfer == Transfer::nocopypost)
-      out.error(p.span, "nocopypost cannot be used in a template entry", "write nocopy, or an entry for each type");
+    if (p.transfer == Transfer::nocopypost || isOnDevice(p))
+      out.error(p.span,
+                std::string(isOnDevice(p) ? "nocopydevice" : "nocopypost") + " cannot be used in a template entry",
+                "write an entry for each type");
 }
 
 void unsupportedEntry(const Entry& entry, Diagnostics& out) {
@@ -406,9 +408,6 @@ void unsupportedEntry(const Entry& entry, Diagnostics& out) {
     for (const char* word : {"python", "iget", "appwork", "memcritical"})
       if (a.name == word) out.error(a.span, "[" + a.name + "] entries are not supported yet");
   for (const Parameter& p : entry.parameters) {
-    if (p.transfer == Transfer::nocopydevice)
-      out.error(p.span, "arrays in the memory of a device (nocopydevice) are not supported yet",
-                "copy the array to the host and send that, with nocopy or without");
     if (p.conditional)
       out.error(p.span, "conditional parameters are not supported", "send a message with a conditional field");
     if (p.type.isFunction() && !entry.has("local"))

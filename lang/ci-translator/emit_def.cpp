@@ -389,14 +389,18 @@ class DefEmitter {
       out_.lineAt(p.span.begin, "  " + holder + heldType(p) + "> " + held + (p.length ? ".data();" : ".ref();"));
       arguments += name + ", ";
     }
-    out_.lineAt(entry.nameSpan.begin,
-                "  static_cast<" + names.local + "*>(impl_obj)->" + entry.name + "(" + arguments + "impl_post);");
+    const bool onDevice = isForDevice(entry);
+    if (onDevice) out_.line("  CkDeviceBufferPost impl_device[" + std::to_string(ncpyCount(entry)) + "];");
+    out_.lineAt(entry.nameSpan.begin, "  static_cast<" + names.local + "*>(impl_obj)->" + entry.name + "(" + arguments +
+                                          (onDevice ? "impl_device);" : "impl_post);"));
     int index = 0;
-    for (std::size_t i = 0; i < entry.parameters.size(); ++i)
-      if (isNcpy(entry.parameters[i]))
-        out_.lineAt(entry.parameters[i].span.begin, "  periapt::assigned(impl_post[" + std::to_string(index++) + "], " +
-                                                        parameterName(entry, i) + ", " + *entry.parameters[i].length +
-                                                        ");");
+    for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
+      if (!isNcpy(entry.parameters[i])) continue;
+      const std::string which = "[" + std::to_string(index++) + "]";
+      out_.lineAt(entry.parameters[i].span.begin, "  periapt::assigned(impl_post" + which + ", " +
+                                                      parameterName(entry, i) + ", " + *entry.parameters[i].length +
+                                                      (onDevice ? ", impl_device" + which : "") + ");");
+    }
     out_.line("}");
   }
 
@@ -516,6 +520,7 @@ class DefEmitter {
     if (chare.kind == ChareKind::nodegroup && isStructured(chare, entry) && !entry.has("exclusive")) add("exclusive");
     if (ncpyCount(entry) != 0) add("nocopy");
     if (isPosted(entry)) add("nocopypost");
+    if (isForDevice(entry)) add("nocopydevice");
     return out.empty() ? "0" : out;
   }
 
@@ -574,6 +579,7 @@ class DefEmitter {
 
   /// Beside the method itself there has to be one that names buffers for the arrays.
   void postAssertion(const ChareNames& names, const Entry& entry) {
+    const std::string posts = isForDevice(entry) ? "CkDeviceBufferPost*" : "CkNcpyBufferPost*";
     std::string types;
     std::string values;
     for (const Parameter& p : entry.parameters) {
@@ -581,13 +587,13 @@ class DefEmitter {
       types += type + ", ";
       values += "std::declval<" + type + "&>(), ";
     }
-    out_.lineAt(entry.nameSpan.begin, "  static_assert(periapt::has<" + names.local +
-                                          ">([](auto& impl_o) -> decltype(void(impl_o." + entry.name + "(" + values +
-                                          "std::declval<CkNcpyBufferPost*>()))) {}), \"" + place(entry.nameSpan.begin) +
-                                          ": class " + names.local + " has no post entry method " +
-                                          escaped(entry.name + "(" + types + "CkNcpyBufferPost*)") +
-                                          " that is public, which says where the nocopypost arrays of 'entry " +
-                                          escaped(signature(entry)) + "' go\");");
+    out_.lineAt(entry.nameSpan.begin,
+                "  static_assert(periapt::has<" + names.local + ">([](auto& impl_o) -> decltype(void(impl_o." +
+                    entry.name + "(" + values + "std::declval<" + posts + ">()))) {}), \"" +
+                    place(entry.nameSpan.begin) + ": class " + names.local + " has no post entry method " +
+                    escaped(entry.name + "(" + types + posts + ")") + " that is public, which says where the " +
+                    (isForDevice(entry) ? "nocopydevice" : "nocopypost") + " arrays of 'entry " +
+                    escaped(signature(entry)) + "' go\");");
   }
 
   void registration() {

@@ -39,7 +39,8 @@ std::vector<std::string> sentArguments(const Entry& entry) {
     const std::string name = parameterName(entry, i);
     const Parameter& p = entry.parameters[i];
     if (isNcpy(p)) {
-      out.push_back("periapt::ncpyArg<" + elementType(p) + ">(" + name + ", " + *p.length + ")");
+      out.push_back((isOnDevice(p) ? "periapt::deviceArg<" : "periapt::ncpyArg<") + elementType(p) + ">(" + name +
+                    ", " + *p.length + ")");
     } else {
       out.push_back(p.length ? "periapt::arrayArg(" + name + ", " + *p.length + ")" : name);
     }
@@ -385,7 +386,8 @@ std::string methodFormals(const Entry& entry) {
 }
 
 std::string sentFormal(const Parameter& p, const std::string& name) {
-  if (isNcpy(p)) return "const CkNcpyBuffer&" + (name.empty() ? "" : " " + name);
+  if (isNcpy(p))
+    return (isOnDevice(p) ? "const CkDeviceBuffer&" : "const CkNcpyBuffer&") + (name.empty() ? "" : " " + name);
   Type type = p.type;
   if (p.length) {
     type.isConst = true;

@@ -14,7 +14,8 @@ bool takesMessage(const Entry& entry) {
   return entry.parameters.size() == 1 && isMessagePointer(entry.parameters.front());
 }
 
-bool isNcpy(const Parameter& p) { return p.transfer == Transfer::nocopy || p.transfer == Transfer::nocopypost; }
+bool isNcpy(const Parameter& p) { return p.transfer != Transfer::marshalled; }
+bool isOnDevice(const Parameter& p) { return p.transfer == Transfer::nocopydevice; }
 
 int ncpyCount(const Entry& entry) {
   return static_cast<int>(std::count_if(entry.parameters.begin(), entry.parameters.end(), isNcpy));
@@ -22,7 +23,11 @@ int ncpyCount(const Entry& entry) {
 
 bool isPosted(const Entry& entry) {
   return std::any_of(entry.parameters.begin(), entry.parameters.end(),
-                     [](const Parameter& p) { return p.transfer == Transfer::nocopypost; });
+                     [](const Parameter& p) { return p.transfer == Transfer::nocopypost || isOnDevice(p); });
+}
+
+bool isForDevice(const Entry& entry) {
+  return std::any_of(entry.parameters.begin(), entry.parameters.end(), isOnDevice);
 }
 
 bool isScalar(const Type& type) {

@@ -12,12 +12,16 @@ namespace periapt::ci {
 bool isMessagePointer(const Parameter& parameter);
 /// The entry takes one message, not marshalled arguments.
 bool takesMessage(const Entry& entry);
-/// An array that is sent without a copy: nocopy or nocopypost.
+/// An array that is sent without a copy: nocopy, nocopypost or nocopydevice.
 bool isNcpy(const Parameter& parameter);
+/// Its elements may be in the memory of a GPU: nocopydevice.
+bool isOnDevice(const Parameter& parameter);
 /// How many of those an entry has.
 int ncpyCount(const Entry& entry);
 /// They go to buffers that the receiver's post entry method names.
 bool isPosted(const Entry& entry);
+/// ... for nocopydevice arrays.
+bool isForDevice(const Entry& entry);
 /// A type that is cheap to pass by value: built-in, or a well-known scalar name such as std::size_t.
 bool isScalar(const Type& type);
 /// The type of a parameter as the receiving side holds it: no const, no reference.

@@ -139,7 +139,7 @@ class GpuMemory final : public ucx::DeviceMemory {
     Completion* told;
   };
 
-  Result<Seen> look(Place place);
+  Result<Seen> look(Place place, std::uint64_t bytes = 0);
   Status failed(Status status) {
     failure_ = status.message();
     return status;
@@ -163,7 +163,7 @@ class GpuMemory final : public ucx::DeviceMemory {
 };
 
 // A user who says that memory is a GPU's is not believed: it may have been freed.
-Result<Seen> GpuMemory::look(Place place) {
+Result<Seen> GpuMemory::look(Place place, std::uint64_t bytes) {
   for (const auto& vendor : vendors_) {
     Result<Memory> found = vendor->kinds.look(place.at);
     if (!found) return found.status();
@@ -173,7 +173,10 @@ Result<Seen> GpuMemory::look(Place place) {
       last_ = vendor.get();
       last_gpu_ = seen.gpu();
     }
-    return seen;
+    const std::uint64_t room = found->begin + found->size - reinterpret_cast<std::uintptr_t>(place.at);
+    if (bytes <= room) return seen;
+    return Status::failure(std::to_string(bytes) + " bytes of an allocation that ends " + std::to_string(room) +
+                           " bytes after the address");
   }
   if (place.kind == MemoryKind::host) return Seen{place.at, nullptr, {}};
   return Status::failure("no driver of a GPU knows the memory that was said to be a GPU's: it may have been freed");
@@ -184,7 +187,7 @@ Status GpuMemory::copy(Place to, Place from, std::uint64_t bytes, Completion& co
     done_.push_back(&completion);
     return {};
   }
-  Result<Seen> target = look(to), source = look(from);
+  Result<Seen> target = look(to, bytes), source = look(from, bytes);
   if (!target || !source) return failed(target ? source.status() : target.status());
   if (!target->on_gpu() && !source->on_gpu()) {
     std::memcpy(to.at, from.at, bytes);
@@ -299,7 +302,9 @@ Status GpuMemory::when_reached(void* stream, Place memory, Completion& reached) 
     done_.push_back(&reached);
     return {};
   }
-  const int gpu = std::max(seen->memory.gpu, 0);
+  const Result<int> streams = vendor->driver.gpu_of_stream(stream);
+  if (!streams) return failed(streams.status());
+  const int gpu = *streams >= 0 ? *streams : std::max(seen->memory.gpu, 0);
   Result<Event> event = vendor->driver.make_event(gpu);
   if (!event) return failed(event.status());
   if (Status recorded = vendor->driver.record(*event, {stream, gpu}); !recorded) {

@@ -86,6 +86,11 @@ class DriverOver final : public Driver {
   void destroy(Stream stream) override {
     at(stream.gpu, [&] { return calls_.destroy_stream(stream.native); });
   }
+  Result<int> gpu_of_stream(void* native) override {
+    int gpu = -1;
+    const Answer answer = calls_.gpu_of_stream(native, &gpu);
+    return answer.error == 0 ? Result<int>(gpu) : failed(answer);
+  }
   Status copy(Stream stream, void* to, const void* from, std::uint64_t bytes) override {
     if (bytes == 0) return {};
     return done(at(stream.gpu, [&] { return calls_.copy(to, from, bytes, stream.native); }), stream.gpu);

@@ -56,6 +56,8 @@ struct Event {
   void* native = nullptr;
   int gpu = -1;
 };
+/// Streams that belong to no GPU but work on the one that is the thread's: no stream, the process's, the thread's own.
+inline bool is_default_stream(const void* native) { return reinterpret_cast<std::uintptr_t>(native) <= 2; }
 /// Names memory of this process to another one of the host.
 using IpcHandle = std::array<std::byte, 64>;
 
@@ -82,6 +84,8 @@ class Driver {
 
   virtual Result<Stream> make_stream(int gpu) = 0;
   virtual void destroy(Stream stream) = 0;
+  /// The GPU that a stream of the program's works on; -1: a default stream, of a thread that has no GPU.
+  virtual Result<int> gpu_of_stream(void* native) = 0;
   /// Behind what the stream has to do. Both addresses may be of any GPU or of pinned memory; of pageable memory too,
   /// but then the call may wait.
   virtual Status copy(Stream stream, void* to, const void* from, std::uint64_t bytes) = 0;

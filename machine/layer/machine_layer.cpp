@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "base/topology.h"
 #include "machine/bootstrap/launch.h"
+#include "machine/gpu/device_memory.h"
 #include "machine/layer/host_memory.h"
 #include "machine/layer/job_setup.h"
 #include "machine/layer/net.h"
@@ -84,6 +85,7 @@ struct MachineLayer::State {
     config.net = net.get();
     config.ports = memory.ports();
     config.words = memory.one_sided_words();
+    config.device_memory = [] { return gpu::make_device_memory(); };
     one_sided = std::make_unique<OneSided>(config);
   }
 

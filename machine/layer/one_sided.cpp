@@ -15,42 +15,26 @@
 namespace periapt::machine {
 namespace {
 
-// What a request copies at most, and how many of one transfer may be under way: the other process's scheduler must not
-// stand still for long, and neither shall the transfer.
-constexpr std::uint64_t kRequestBytes = 256 << 10;
-constexpr unsigned kRequestsAtOnce = 4;
-
-constexpr char kHostMemoryOnly[] =
-    "processes of one host copy host memory only: memory of a device is reached by a device that can use its kind";
-
 std::string name_of(int process) { return "process " + std::to_string(process); }
 
 Status gone(int process) { return Status::failure(name_of(process) + " has gone"); }
-Status not_registered(int process) {
-  return Status::failure("that memory of " + name_of(process) + " is not registered (any more)");
+// How many call this.
+int pes_of(const OneSidedConfig& config) {
+  const bootstrap::HostLayout& layout = *config.layout;
+  return config.simulated ? layout.pes : layout.processes[static_cast<std::size_t>(*config.process)].pes;
 }
 
 }  // namespace
 
-// In a block of the heap of the PE that asks; it goes there and back.
-struct OneSided::RmaRequest {
-  Transfer* transfer;
-  std::uint64_t key, remote;
-  std::byte* place;      // in the arena: where to copy to, or from
-  std::uint64_t offset;  // in the transfer
-  std::uint64_t size;
-  std::int32_t asker;  // number in the whole run
-  bool is_put;
-  bool own_place;  // a block for this request only
-  enum : std::uint8_t { asked, done, refused } state;
-};
-
 OneSided::OneSided(const OneSidedConfig& config)
-    : config_(config), cookie_(clock::now_ns() * 0x9E37'79B9'7F4A'7C15u | 1), copies_(config.words.size()) {
+    : config_(config),
+      devices_(static_cast<std::size_t>(pes_of(config)), config.device_memory, config.simulated),
+      cookie_(clock::now_ns() * 0x9E37'79B9'7F4A'7C15u | 1),
+      copies_(config.words.size()) {
   const bootstrap::HostLayout& layout = *config.layout;
   const bootstrap::Process& own = layout.processes[static_cast<std::size_t>(*config.process)];
   first_pe_ = config.simulated ? 0 : own.first_pe - config.origin;
-  ended_ = std::make_unique<Ended[]>(static_cast<std::size_t>(config.simulated ? layout.pes : own.pes));
+  ended_ = std::make_unique<Ended[]>(static_cast<std::size_t>(pes_of(config)));
   table_ = static_cast<host::KeyTable*>(config.ports.front()->heap().allocate_permanent(sizeof(host::KeyTable)));
   ring_ = host::KeyRing(table_);
   OneSidedWords& words =
@@ -66,7 +50,11 @@ OneSided::OneSided(const OneSidedConfig& config)
 
 OneSided::~OneSided() = default;
 
-OneSided::Ended& OneSided::of_pe(int pe) const { return ended_[static_cast<std::size_t>(pe - first_pe_)]; }
+Status OneSided::not_registered(int process) {
+  return Status::failure("that memory of " + name_of(process) + " is not registered (any more)");
+}
+
+OneSided::Ended& OneSided::of_pe(int pe) const { return ended_[of_process(pe)]; }
 host::Port& OneSided::port(int pe) const {
   return *config_.ports[config_.simulated ? 0 : static_cast<std::size_t>(pe - first_pe_)];
 }
@@ -122,6 +110,10 @@ bool OneSided::is_registered(const MemoryKey& key) const {
   return (key.process == *config_.process || config_.simulated) && ring_.holds(key.id);
 }
 
+std::vector<std::byte> OneSided::describe(int pe, ucx::Place memory) {
+  return devices_.describe(of_process(pe), memory);
+}
+
 // What can be known here. The other side of a network looks for itself.
 Status OneSided::check(const MemoryKey& key, std::uint64_t remote, std::uint64_t size) const {
   if (!key || key.process < 0 || key.process >= config_.layout->process_count())
@@ -131,7 +123,6 @@ Status OneSided::check(const MemoryKey& key, std::uint64_t remote, std::uint64_t
                            std::to_string(static_cast<std::int64_t>(remote - key.address)) + " are not inside the " +
                            std::to_string(key.size) + " bytes that the key gives access to");
   if (!is_near(key.process)) return key.net_bytes != 0 ? Status() : not_registered(key.process);
-  if (key.kind != 0) return Status::failure(kHostMemoryOnly);
   host::CachedKey entry;
   entry.id = key.id;
   return entry.allows(*keys_of(key.process), remote, size) ? Status() : not_registered(key.process);
@@ -165,19 +156,19 @@ TransferStatus OneSided::begin(Transfer& transfer, const MemoryKey& key) {
   transfer.owner_ = this;
   transfer.process_ = key.process;
   transfer.key_ = key.id;
+  transfer.remote_kind_ = static_cast<ucx::MemoryKind>(key.kind);
   transfer.asked_ = 0;
   transfer.outstanding_ = 0;
   transfer.status_ = Status();
   Status allowed = check(key, transfer.remote_, transfer.size_);
-  if (allowed && transfer.kind_ != ucx::MemoryKind::host && is_near(key.process)) {
-    allowed = Status::failure(kHostMemoryOnly);
-  }
   if (!allowed || transfer.size_ == 0) return end(transfer, std::move(allowed));
-  if (key.process == *config_.process) return copy(transfer);
   if (!is_near(key.process)) {
     by_net(transfer, key);
     return TransferStatus::pending;
   }
+  if (transfer.kind_ != ucx::MemoryKind::host || transfer.remote_kind_ != ucx::MemoryKind::host)
+    return begin_on_device(transfer);
+  if (key.process == *config_.process) return copy(transfer);
   if (!config_.simulated) {
     if (in_arena(transfer.remote_, transfer.size_)) return copy(transfer);
     if (kernel_copies(key.process)) return copy_by_kernel(transfer);
@@ -186,8 +177,22 @@ TransferStatus OneSided::begin(Transfer& transfer, const MemoryKey& key) {
   return TransferStatus::pending;
 }
 
+TransferStatus OneSided::begin_on_device(Transfer& transfer) {
+  if (transfer.process_ == *config_.process) {
+    const ucx::Place remote{reinterpret_cast<std::byte*>(transfer.remote_), transfer.remote_kind_};
+    const ucx::Place local{transfer.local_, transfer.kind_};
+    devices_.copy(of_process(transfer.pe_), transfer.is_put_ ? remote : local, transfer.is_put_ ? local : remote,
+                  transfer.size_, ending(transfer));
+  } else if (!copy_mapped(transfer)) {
+    send_requests(transfer);
+  }
+  settle(transfer.pe_);
+  return TransferStatus::pending;
+}
+
 TransferStatus OneSided::end(Transfer& transfer, Status status) {
   const TransferStatus moved = status.ok() ? TransferStatus::complete : TransferStatus::pending;
+  transfer.mapping_.reset();
   transfer.status_ = std::move(status);
   Ended& ended = of_pe(transfer.pe_);
   std::lock_guard<std::mutex> lock(ended.mutex);
@@ -196,9 +201,15 @@ TransferStatus OneSided::end(Transfer& transfer, Status status) {
   return moved;
 }
 
+bool OneSided::has_events(int pe) const {
+  return of_pe(pe).holds.load(std::memory_order_acquire) || devices_.is_busy(of_process(pe));
+}
+
 int OneSided::poll(int pe) {
   Ended& ended = of_pe(pe);
-  if (!ended.holds.load(std::memory_order_acquire)) return 0;
+  if (devices_.is_busy(of_process(pe))) devices_.poll(of_process(pe));
+  const int served = std::exchange(ended.served, 0);
+  if (!ended.holds.load(std::memory_order_acquire)) return served;
   std::vector<Transfer*> transfers;
   {
     std::lock_guard<std::mutex> lock(ended.mutex);
@@ -209,10 +220,50 @@ int OneSided::poll(int pe) {
     const Status status = std::move(transfer->status_);  // the transfer may be gone when this returns
     transfer->done(*transfer, status);
   }
-  return static_cast<int>(transfers.size());
+  return served + static_cast<int>(transfers.size());
+}
+
+DeviceCopies::Ended OneSided::ending(Transfer& transfer) {
+  return [this, &transfer](Status status) { static_cast<void>(end(transfer, std::move(status))); };
+}
+
+// On a simulated machine no time passes while a GPU works.
+void OneSided::settle(int pe) {
+  if (config_.simulated) devices_.poll(of_process(pe));
+}
+
+// A transfer that names no key.
+Transfer& OneSided::of_own_process(int pe, Transfer& transfer) {
+  transfer.owner_ = this;
+  transfer.pe_ = pe;
+  return transfer;
+}
+
+void OneSided::copy(int pe, ucx::Place to, ucx::Place from, std::size_t size, Transfer& transfer) {
+  devices_.copy(of_process(pe), to, from, size, ending(of_own_process(pe, transfer)));
+  settle(pe);
+}
+
+void OneSided::when_reached(int pe, void* stream, ucx::Place memory, Transfer& transfer) {
+  devices_.when_reached(of_process(pe), stream, memory, ending(of_own_process(pe, transfer)));
+  settle(pe);
 }
 
 // ---- on this host
+
+// False: it cannot be mapped here, or nothing says how.
+bool OneSided::copy_mapped(Transfer& transfer) {
+  if (transfer.described.empty() || config_.simulated) return false;
+  const ucx::Place local{transfer.local_, transfer.kind_};
+  Result<ucx::Mapping> mapped =
+      devices_.map(of_process(transfer.pe_), transfer.described, transfer.remote_, transfer.size_, local);
+  if (!mapped) return false;
+  transfer.mapping_ = std::move(mapped->at);
+  const ucx::Place remote{transfer.mapping_.get(), mapped->kind};
+  devices_.copy(of_process(transfer.pe_), transfer.is_put_ ? remote : local, transfer.is_put_ ? local : remote,
+                transfer.size_, ending(transfer));
+  return true;
+}
 
 TransferStatus OneSided::copy(Transfer& transfer) {
   auto* remote = reinterpret_cast<std::byte*>(transfer.remote_);
@@ -260,79 +311,6 @@ TransferStatus OneSided::copy_by_kernel(Transfer& transfer) {
       send_requests(transfer);
       return TransferStatus::pending;
   }
-}
-
-// ---- requests: the other process copies. What it can't reach here is copied once more by us.
-
-void OneSided::send_requests(Transfer& transfer) {
-  host::Port& port = this->port(transfer.pe_);
-  const bootstrap::Process& other = config_.layout->processes[static_cast<std::size_t>(transfer.process_)];
-  const int to = other.first_pe - config_.origin + transfer.pe_ % other.pes;
-  const bool reachable =
-      config_.simulated || in_arena(reinterpret_cast<std::uintptr_t>(transfer.local_), transfer.size_);
-  while (transfer.asked_ < transfer.size_ && transfer.outstanding_ < kRequestsAtOnce && transfer.status_.ok()) {
-    auto* request = new (port.heap().allocate(sizeof(RmaRequest))) RmaRequest{};
-    request->transfer = &transfer;
-    request->key = transfer.key_;
-    request->offset = transfer.asked_;
-    request->remote = transfer.remote_ + transfer.asked_;
-    request->size = transfer.size_ - transfer.asked_;
-    if (!config_.simulated) request->size = std::min(request->size, kRequestBytes);
-    request->asker = transfer.pe_ + config_.origin;
-    request->is_put = transfer.is_put_;
-    request->own_place = !reachable;
-    request->place = transfer.local_ + transfer.asked_;
-    if (request->own_place) {
-      request->place = static_cast<std::byte*>(port.heap().allocate(request->size));
-      if (request->is_put) std::memcpy(request->place, transfer.local_ + request->offset, request->size);
-    }
-    transfer.asked_ += request->size;
-    ++transfer.outstanding_;
-    port.send(to, kRmaRequestMeta, request);
-  }
-}
-
-std::uint64_t OneSided::request_bytes(const void* block) {
-  const auto* request = static_cast<const RmaRequest*>(block);
-  const bool bears_bytes =
-      request->state == RmaRequest::asked ? request->is_put : request->state == RmaRequest::done && !request->is_put;
-  return sizeof(RmaRequest) + (bears_bytes ? request->size : 0);
-}
-
-void OneSided::take_request(int pe, void* block) {
-  auto& request = *static_cast<RmaRequest*>(block);
-  if (request.state != RmaRequest::asked) {
-    answered(request);
-    port(pe).heap().release(block);
-    return;
-  }
-  serve(request);
-  port(pe).send(request.asker - config_.origin, kRmaRequestMeta, block);
-}
-
-void OneSided::serve(RmaRequest& request) {
-  host::CachedKey entry;
-  entry.id = request.key;
-  if (!entry.allows(*table_, request.remote, request.size)) {
-    request.state = RmaRequest::refused;
-    return;
-  }
-  auto* own = reinterpret_cast<std::byte*>(request.remote);
-  std::memcpy(request.is_put ? own : request.place, request.is_put ? request.place : own, request.size);
-  request.state = RmaRequest::done;
-}
-
-void OneSided::answered(RmaRequest& request) {
-  Transfer& transfer = *request.transfer;
-  if (request.state == RmaRequest::refused) transfer.status_ = not_registered(transfer.process_);
-  if (request.own_place) {
-    if (!request.is_put && request.state == RmaRequest::done)
-      std::memcpy(transfer.local_ + request.offset, request.place, request.size);
-    port(transfer.pe_).heap().release(request.place);
-  }
-  --transfer.outstanding_;
-  send_requests(transfer);
-  if (transfer.outstanding_ == 0) static_cast<void>(end(transfer, std::move(transfer.status_)));
 }
 
 // ---- other hosts

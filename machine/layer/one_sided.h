@@ -9,6 +9,11 @@
 //                                    (a request, sent as a block to one of its PEs)
 //   on another host                  by Net, with what its transport has
 //   on a simulated node              by requests, which take virtual time
+// Where one of the two is memory of a GPU (device_copies.h):
+//   in this process                  copied by the GPU
+//   in another process of this host  copied by the GPU where it can be mapped by what describes it;
+//                                    else by requests, and each process copies its own into or out of the arena
+//   on another host                  by Net
 //
 // The end of a transfer is an event of the PE that asked: Transfer::done is called from poll(), never from inside
 // another call. What can go wrong is a Status: memory that was deregistered, a range outside of it, a process that has
@@ -28,6 +33,7 @@
 #include "machine/host/arena.h"
 #include "machine/host/inbox.h"
 #include "machine/host/keys.h"
+#include "machine/layer/device_copies.h"
 #include "machine/layer/memory_key.h"
 #include "machine/ucx-like/transport.h"
 
@@ -49,6 +55,8 @@ enum class TransferStatus : std::uint8_t { complete, pending };
 class Transfer {
  public:
   void (*done)(Transfer& self, const Status& status) = nullptr;
+  /// What describe() said of the other memory where it is: it can be mapped by that. Empty: then its bytes are brought.
+  std::span<const std::byte> described;
 
  private:
   friend class OneSided;
@@ -57,6 +65,8 @@ class Transfer {
   int pe_ = -1;
   bool is_put_ = false;
   ucx::MemoryKind kind_ = ucx::MemoryKind::host;  // of the local memory
+  ucx::MemoryKind remote_kind_ = ucx::MemoryKind::host;
+  std::shared_ptr<std::byte> mapping_;  // of the other memory
   std::byte* local_ = nullptr;
   std::uint64_t remote_ = 0, size_ = 0, key_ = 0;
   int process_ = -1;
@@ -81,6 +91,7 @@ struct OneSidedConfig {
   std::vector<OneSidedWords*> words;  ///< by process of this host, the first one first
   std::vector<host::Port*> ports;     ///< by own PE
   Net* net = nullptr;
+  ucx::MakeDeviceMemory device_memory;
   bool simulated = false;
   bool kernel_copies = true;  ///< false: don't even try
 };
@@ -93,12 +104,14 @@ class OneSided {
   // ---- memory; any thread of a PE
 
   /// Lets others reach those bytes until deregister_memory(). Fails when there are too many pieces.
-  /// Memory that is not the host's is reached over networks only, by devices that can use that kind.
   Result<MemoryKey> register_memory(void* address, std::size_t size, Audience audience = Audience::run,
                                     ucx::MemoryKind kind = ucx::MemoryKind::host);
   /// From now on the key gives no access. One that does so already, or another process's, is left alone.
   void deregister_memory(const MemoryKey& key);
   bool is_registered(const MemoryKey& key) const;
+  /// What others of the host map memory of a GPU by, at most 200 bytes: Transfer::described. On that PE's thread.
+  /// Empty: there is nothing to say.
+  std::vector<std::byte> describe(int pe, ucx::Place memory);
 
   // ---- transfers; from the thread of `pe`, one of this process, to which the event comes. The local memory is lent
   // until then; so is the remote one, though nothing stops it from being freed.
@@ -108,13 +121,19 @@ class OneSided {
   /// Its event says that the bytes are there.
   TransferStatus put(int pe, const void* local, std::size_t size, const MemoryKey& key, std::uint64_t remote,
                      Transfer& transfer, ucx::MemoryKind local_kind = ucx::MemoryKind::host);
-  /// Makes the call-backs that are due on that PE; returns how many.
+  /// Within this process; one of the places at least is memory of a GPU.
+  void copy(int pe, ucx::Place to, ucx::Place from, std::size_t size, Transfer& transfer);
+  /// Its event says that a stream of the program's, which works on that memory, has done what it has been given so far.
+  void when_reached(int pe, void* stream, ucx::Place memory, Transfer& transfer);
+  /// Makes the call-backs that are due on that PE; returns how many transfers and requests (take_request()) have ended.
   int poll(int pe);
-  bool has_events(int pe) const { return of_pe(pe).holds.load(std::memory_order_acquire); }
+  /// Is there something for poll() to do, now or without being told of it?
+  bool has_events(int pe) const;
 
-  /// A block that a Port has delivered with this meta is a request, and to be given to take_request() on that PE.
+  /// A block that a Port has delivered with this meta is a request, and to be given to take_request() on that PE. True:
+  /// its end comes from poll().
   static constexpr std::uint64_t kRmaRequestMeta = 2;
-  void take_request(int pe, void* block);
+  bool take_request(int pe, void* block);
   /// For a simulated network: what a request and the bytes that come with it are long.
   static std::uint64_t request_bytes(const void* block);
 
@@ -125,6 +144,7 @@ class OneSided {
     std::mutex mutex;
     std::vector<Transfer*> transfers;
     std::atomic<bool> holds{false};  // a hint that spares the lock
+    int served = 0;                  // requests that have ended later; the PE's alone
   };
   enum class Copies : std::uint8_t { unknown, work, forbidden };
 
@@ -135,18 +155,27 @@ class OneSided {
   bool is_near(int process) const;
   TransferStatus begin(Transfer& transfer, const MemoryKey& key);
   TransferStatus copy(Transfer& transfer);
+  TransferStatus begin_on_device(Transfer& transfer);
+  bool copy_mapped(Transfer& transfer);
+  DeviceCopies::Ended ending(Transfer& transfer);
+  void settle(int pe);
+  Transfer& of_own_process(int pe, Transfer& transfer);
+  static Status not_registered(int process);
+  std::size_t of_process(int pe) const { return static_cast<std::size_t>(pe - first_pe_); }
   bool in_arena(std::uint64_t address, std::uint64_t size) const;
   bool kernel_copies(int process);
   TransferStatus copy_by_kernel(Transfer& transfer);
   void by_net(Transfer& transfer, const MemoryKey& key);
   void send_requests(Transfer& transfer);
-  void serve(RmaRequest& request);
+  void send_request(RmaRequest& request);
   void answered(RmaRequest& request);
+  void request_ended(RmaRequest& request, Status status);
   TransferStatus end(Transfer& transfer, Status status);
 
   OneSidedConfig config_;
   int first_pe_ = 0;
   std::unique_ptr<Ended[]> ended_;
+  DeviceCopies devices_;
   std::uint64_t cookie_;
   std::vector<std::atomic<Copies>> copies_;  // by process of this host
 

@@ -40,8 +40,8 @@ class DeviceMemory {
   /// Between memory of any kinds, one of them at least not the host's, and of any size. Both sides are lent until the
   /// completion. A failure: nothing was begun, and it says why (memory that was freed, two vendors' GPUs).
   virtual Status copy(Place to, Place from, std::uint64_t bytes, Completion& completion) = 0;
-  /// `reached` when a stream of the program's, by its driver's own name, has done what it has been given so far, for
-  /// memory that it works on.
+  /// `reached` when a stream of the program's, by its driver's own name, has done what it has been given so far. The
+  /// memory says which driver's it is, and of a default stream the GPU.
   virtual Status when_reached(void* stream, Place memory, Completion& reached) = 0;
 
   /// The memory that an address lies in, for other workers to map: at most 200 bytes. Empty: there is nothing to say.

@@ -7,6 +7,7 @@
 #include <typeinfo>
 
 #include "base/platform.h"
+#include "runtime/api/device_marshal.h"
 #include "runtime/api/marshal.h"
 #include "runtime/api/proxies.h"
 #include "runtime/api/zero_copy_marshal.h"
@@ -95,6 +96,8 @@ constexpr bool is_single =
 
 template <class... A>
 constexpr bool any_ncpy = (zero_copy::is_ncpy<A>::value || ...);
+template <class... A>
+constexpr bool any_device = (zero_copy::is_device<A>::value || ...);
 
 // Some of the arguments are arrays sent without a copy.
 template <class P, class... A>
@@ -117,9 +120,28 @@ std::enable_if_t<any_ncpy<A...>> invoke(const P& proxy, int ep, unsigned send, c
   if (copied) (zero_copy::tell_if_copied(a), ...);
 }
 
+// Some are arrays in the memory of a GPU.
 template <class P, class... A>
-std::enable_if_t<!any_ncpy<A...>> invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options,
-                                         const A&... a) {
+std::enable_if_t<any_device<A...>> invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options,
+                                          const A&... a) {
+  using zero_copy::Where;
+  constexpr std::size_t arrays = (std::size_t{zero_copy::is_device<A>::value} + ...);
+  constexpr Where where = is_single<P> ? Where::at_sender : Where::in_message;
+  zero_copy::DeviceSizer sizer(arrays);
+  (sizer(a), ...);
+  void* message = new_marshalled(sizer.size(where, sizeof(zero_copy::DeviceSource)), options);
+  zero_copy::DeviceArray list[arrays];
+  zero_copy::DeviceWriter writer(message, arrays, sizer.tail(), where, list);
+  (writer(a), ...);
+  int to = -1;
+  if constexpr (is_single<P>) to = receiver_pe(proxy);
+  zero_copy::send_when_reached(message, list, arrays, where, to,
+                               [proxy, ep, send, message] { send_message(proxy, ep, send, message); });
+}
+
+template <class P, class... A>
+std::enable_if_t<!any_ncpy<A...> && !any_device<A...>> invoke(const P& proxy, int ep, unsigned send,
+                                                              const CkEntryOptions* options, const A&... a) {
   if constexpr (takes_call<P>::value && (marshal::is_fixed<A> && ...)) {
     constexpr std::size_t size = marshal::fixed_size<A...>();
     if constexpr (size <= inline_arguments_max) {

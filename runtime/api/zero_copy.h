@@ -109,6 +109,7 @@ struct CkNcpyBufferPost {
   // The runtime's.
   periapt::zero_copy::PostedCall* call = nullptr;
   void* assigned = nullptr;  // by a post entry method that sets the pointer itself
+  void* stream = nullptr;    // of a nocopydevice array: what works on that memory
   std::size_t assigned_bytes = 0;
 };
 

@@ -79,13 +79,17 @@ class Sizer {
   }
   template <class T>
   void operator()(const NcpyToSend<T>& a) {
-    elements_ += padded(a.bytes());
+    add_elements(a.bytes());
   }
   std::size_t elements() const { return elements_; }
   std::size_t tail() const { return padded(arguments_.size()); }
-  std::size_t size(Where where) const {
-    return tail() + (where == Where::at_sender ? arrays_ * sizeof(CkNcpyBuffer) : elements_);
+  std::size_t size(Where where) const { return size(where, sizeof(CkNcpyBuffer)); }
+  std::size_t size(Where where, std::size_t source) const {
+    return tail() + (where == Where::at_sender ? arrays_ * source : elements_);
   }
+
+ protected:
+  void add_elements(std::size_t bytes) { elements_ += padded(bytes); }
 
  private:
   marshal::Sizer arguments_;
@@ -107,15 +111,22 @@ class Writer {
   }
   template <class T>
   void operator()(const NcpyToSend<T>& a) {
-    records_of(head_)[next_++] = {a.count, a.bytes(), end_};
+    char* const place = base_ + add_record(a.count, a.bytes(), sizeof(CkNcpyBuffer));
     if (head_->where == Where::at_sender) {
       const CkNcpyBuffer source = ready_to_send(a.buffer, a.bytes());
-      std::memcpy(base_ + end_, static_cast<const void*>(&source), sizeof source);
-      end_ += sizeof source;
-    } else {
-      if (a.count) std::memcpy(base_ + end_, a.buffer.ptr, a.bytes());
-      end_ += padded(a.bytes());
+      std::memcpy(place, static_cast<const void*>(&source), sizeof source);
+    } else if (a.count) {
+      std::memcpy(place, a.buffer.ptr, a.bytes());
     }
+  }
+
+ protected:
+  // Returns where in the message its elements are to stand, or, in `source` bytes, what says where they are.
+  std::size_t add_record(std::size_t count, std::size_t bytes, std::size_t source) {
+    const std::size_t at = end_;
+    records_of(head_)[next_++] = {count, bytes, at};
+    end_ += head_->where == Where::at_sender ? source : padded(bytes);
+    return at;
   }
 
  private:

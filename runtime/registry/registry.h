@@ -41,6 +41,7 @@ enum ep_flag : unsigned {
   ep_aggregate = 1u << 20,   // calls to other hosts travel together
   ep_unordered =
       1u << 21,  // of the runtime: when and how often it is called depends on time, so a replay does not wait
+  ep_nocopydevice = 1u << 22,  // arrays that may be in the memory of a GPU; ep_nocopy and ep_nocopypost too
 };
 
 enum send_flag : unsigned { send_expedited = 1, send_immediate = 2, send_inline = 4 };

@@ -270,7 +270,7 @@ bool Pe::accept_other_line(std::uint64_t meta, const void* body, bool run_calls)
   void* block;
   std::memcpy(&block, body, sizeof block);
   if ((meta & 3) == machine::OneSided::kRmaRequestMeta) [[unlikely]]
-    process.layer().one_sided().take_request(index, block);
+    count_transfers(process.layer().one_sided().take_request(index, block) ? 1 : 0);
   else
     accept_message(Message(static_cast<Envelope*>(block)));
   return false;
@@ -336,14 +336,22 @@ void Pe::count_transfers(int change) {
 }
 
 machine::TransferStatus Pe::get(void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
-                                machine::Transfer& transfer) {
+                                machine::Transfer& transfer, ucx::MemoryKind local_kind) {
   count_transfers(1);
-  return process.layer().one_sided().get(index, local, size, key, remote, transfer);
+  return process.layer().one_sided().get(index, local, size, key, remote, transfer, local_kind);
 }
 machine::TransferStatus Pe::put(const void* local, std::size_t size, const machine::MemoryKey& key,
-                                std::uint64_t remote, machine::Transfer& transfer) {
+                                std::uint64_t remote, machine::Transfer& transfer, ucx::MemoryKind local_kind) {
   count_transfers(1);
-  return process.layer().one_sided().put(index, local, size, key, remote, transfer);
+  return process.layer().one_sided().put(index, local, size, key, remote, transfer, local_kind);
+}
+void Pe::copy(ucx::Place to, ucx::Place from, std::size_t size, machine::Transfer& transfer) {
+  count_transfers(1);
+  process.layer().one_sided().copy(index, to, from, size, transfer);
+}
+void Pe::when_reached(void* stream, ucx::Place memory, machine::Transfer& transfer) {
+  count_transfers(1);
+  process.layer().one_sided().when_reached(index, stream, memory, transfer);
 }
 
 // One piece of work at a time: what it takes, and what has arrived meanwhile, must be known before the next is chosen.

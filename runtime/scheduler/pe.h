@@ -116,9 +116,11 @@ class alignas(platform::kCacheLine) Pe {
   // --- one-sided access to registered memory (machine/layer/one_sided.h) ---------------------------------------------
   // The transfer's end comes from a later step of this PE.
   machine::TransferStatus get(void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
-                              machine::Transfer& transfer);
+                              machine::Transfer& transfer, ucx::MemoryKind local_kind = ucx::MemoryKind::host);
   machine::TransferStatus put(const void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
-                              machine::Transfer& transfer);
+                              machine::Transfer& transfer, ucx::MemoryKind local_kind = ucx::MemoryKind::host);
+  void copy(ucx::Place to, ucx::Place from, std::size_t size, machine::Transfer& transfer);
+  void when_reached(void* stream, ucx::Place memory, machine::Transfer& transfer);
 
   // --- queueing ----------------------------------------------------------------------------------------------------
   // Queues by the envelope's strategy and priority.

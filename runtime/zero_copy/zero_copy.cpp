@@ -5,7 +5,10 @@
 // registered is registered by its owner when a transfer from another process asks for it.
 #include "runtime/api/zero_copy.h"
 
+#include <span>
+
 #include "base/fatal.h"
+#include "machine/gpu/device_memory.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/zero_copy/zero_copy_parts.h"
@@ -43,24 +46,25 @@ bool opens(const Pe& pe, const MemoryKey& key) {
 void end_registration(CkNcpyBuffer& buffer) {
   if (buffer.deregMode == CK_BUFFER_DEREG) buffer.deregisterMem();
 }
-bool wants_to_know(const CkNcpyBuffer& buffer) {
-  return buffer.cb.type != CkCallback::ignore && !buffer.cb.isInvalid();
-}
 void tell(const CkNcpyBuffer& buffer) {
-  if (wants_to_know(buffer)) buffer.cb.send(static_cast<int>(sizeof buffer), &buffer);
+  if (wants_to_know(buffer.cb)) buffer.cb.send(static_cast<int>(sizeof buffer), &buffer);
 }
 
 struct RegisterCall {
   CkNcpyBuffer buffer;
   Access* access;
   int asker;
+  bool on_device;
 };
 struct RegisteredCall {
   CkNcpyBuffer buffer;
   Access* access;
+  DeviceDescription description;
 };
 
 }  // namespace
+
+bool wants_to_know(const CkCallback& callback) { return callback.type != CkCallback::ignore && !callback.isInvalid(); }
 
 void release(Pe& pe, CkNcpyBuffer buffer) {
   const bool here = pe.process.process_of(buffer.pe) == pe.process.rank();
@@ -69,7 +73,7 @@ void release(Pe& pe, CkNcpyBuffer buffer) {
     return tell(buffer);
   }
   const bool registered = NcpyAccess::key(buffer) && buffer.deregMode == CK_BUFFER_DEREG;
-  if (!registered && !wants_to_know(buffer)) return;
+  if (!registered && !wants_to_know(buffer.cb)) return;
   send_to(pe, buffer.pe, runtime_message(&buffer, sizeof buffer, entry_ended, 0));
 }
 
@@ -81,11 +85,13 @@ namespace {
 TransferStatus begin_unregistered(Pe& pe, Access& access) {
   access.fresh = true;
   if (pe.process.process_of(access.remote.pe) == pe.process.rank()) {
-    NcpyAccess::key(access.remote) = register_or_end(access.remote.ptr, access.remote.cnt, Audience::host);
+    NcpyAccess::key(access.remote) =
+        register_or_end(access.remote.ptr, access.remote.cnt, Audience::host,
+                        access.on_device ? gpu::kind_of(access.remote.ptr) : ucx::MemoryKind::host);
     access.borrowed = true;
     return move(pe, access);
   }
-  const RegisterCall call{access.remote, &access, pe.index};
+  const RegisterCall call{access.remote, &access, pe.index, access.on_device};
   send_to(pe, access.remote.pe, runtime_message(&call, sizeof call, entry_register, 0));
   return TransferStatus::pending;
 }
@@ -121,12 +127,13 @@ TransferStatus begin(Pe& pe, Access& access) {
 TransferStatus move(Pe& pe, Access& access) {
   const MemoryKey& key = NcpyAccess::key(access.remote);
   const auto at = reinterpret_cast<std::uintptr_t>(access.remote.ptr) + access.offset;
-  return access.is_put ? pe.put(access.local, access.size, key, at, access)
-                       : pe.get(access.local, access.size, key, at, access);
+  access.described = std::as_bytes(std::span(access.description.bytes)).first(access.description.length);
+  return access.is_put ? pe.put(access.local, access.size, key, at, access, access.local_kind)
+                       : pe.get(access.local, access.size, key, at, access, access.local_kind);
 }
 
-MemoryKey register_or_end(const void* memory, std::size_t size, Audience audience) {
-  Result<MemoryKey> key = one_sided().register_memory(const_cast<void*>(memory), size, audience);
+MemoryKey register_or_end(const void* memory, std::size_t size, Audience audience, ucx::MemoryKind kind) {
+  Result<MemoryKey> key = one_sided().register_memory(const_cast<void*>(memory), size, audience, kind);
   if (!key)
     fatal("memory of " + std::to_string(size) + " bytes could not be registered: " + key.message(),
           describe_running(*Pe::current()), "",
@@ -135,18 +142,35 @@ MemoryKey register_or_end(const void* memory, std::size_t size, Audience audienc
   return *key;
 }
 
+DeviceDescription register_device(Pe& pe, CkNcpyBuffer& buffer) {
+  const ucx::MemoryKind kind = gpu::kind_of(buffer.ptr);
+  MemoryKey& key = NcpyAccess::key(buffer);
+  if (!one_sided().is_registered(key)) key = register_or_end(buffer.ptr, buffer.cnt, Audience::run, kind);
+  DeviceDescription description;
+  if (kind == ucx::MemoryKind::host) return description;
+  const auto described = one_sided().describe(pe.index, {static_cast<std::byte*>(buffer.ptr), kind});
+  if (described.size() > sizeof description.bytes) return description;
+  description.length = static_cast<std::uint16_t>(described.size());
+  std::memcpy(description.bytes, described.data(), described.size());
+  return description;
+}
+
 namespace {
 
 // On the PE that made the buffer.
 void on_register(Pe& pe, Delivery& call) {
   auto asked = call.read<RegisterCall>();
-  asked.buffer.registerMem();
-  const RegisteredCall answer{asked.buffer, asked.access};
+  RegisteredCall answer{asked.buffer, asked.access, {}};
+  if (asked.on_device)
+    answer.description = register_device(pe, answer.buffer);
+  else
+    answer.buffer.registerMem();
   send_to(pe, asked.asker, runtime_message(&answer, sizeof answer, entry_registered, 0));
 }
 void on_registered(Pe& pe, Delivery& call) {
   const auto answer = call.read<RegisteredCall>();
   answer.access->remote = answer.buffer;
+  answer.access->description = answer.description;
   move(pe, *answer.access);
 }
 void on_ended(Pe& pe, Delivery& call) {

@@ -5,7 +5,8 @@
 //
 // nocopypost: the post entry method runs at once. Each array is moved when its tag has been matched and its buffer is
 // posted; when all of them are there, a message with the other arguments goes through the queue, which the entry runs
-// with. The receiver does not migrate as long.
+// with. The receiver does not migrate as long. nocopydevice is the same, for buffers that the post entry method
+// assigns.
 #include "runtime/zero_copy/zero_copy_entries.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/fatal.h"
+#include "machine/gpu/device_memory.h"
 #include "runtime/objects/node_groups.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/zero_copy/zero_copy_parts.h"
@@ -39,8 +41,11 @@ std::string name_of(int ep) { return std::string(chare_name_of_entry(ep)) + "::"
 
 ArraysHead* head_of(void* payload) { return static_cast<ArraysHead*>(payload); }
 
+bool is_on_device(int ep) { return entry_info(ep).flags & ep_nocopydevice; }
+
 // What says that a message was damaged, or written by another build.
-void check(const Message& message) {
+void check(int ep, const Message& message) {
+  const std::size_t source = is_on_device(ep) ? sizeof(DeviceSource) : sizeof(CkNcpyBuffer);
   const ArraysHead* head = head_of(message.payload());
   const std::uint64_t size = message->size;
   if (size >= sizeof *head && head->where == Where::posted) return;  // see Posts::take_ready()
@@ -48,14 +53,15 @@ void check(const Message& message) {
               head->tail <= size && head->tail >= arguments_at(head->arrays);
   for (std::uint32_t i = 0; good && i < head->arrays; ++i) {
     const ArrayRecord& record = records_of(head)[i];
-    const std::uint64_t needed = head->where == Where::at_sender ? sizeof(CkNcpyBuffer) : record.bytes;
+    const std::uint64_t needed = head->where == Where::at_sender ? source : record.bytes;
     good = record.offset >= head->tail && record.offset <= size && needed <= size - record.offset;
   }
   if (!good) marshal::truncated(0, size, 1);
 }
 
-CkNcpyBuffer source_of(const Message& message, unsigned index) {
-  CkNcpyBuffer source;
+template <class Source = CkNcpyBuffer>
+Source source_of(const Message& message, unsigned index) {
+  Source source;
   const ArraysHead* head = head_of(message.payload());
   std::memcpy(static_cast<void*>(&source), reinterpret_cast<const char*>(head) + records_of(head)[index].offset,
               sizeof source);
@@ -128,6 +134,8 @@ void fetch(PeObjects& objects, const Message& message) {
 
 // A call whose arrays go to buffers that its receiver posts.
 class PostedCall {
+  struct Array;
+
  public:
   PostedCall(PeObjects& objects, int ep, const Message& message)
       : objects_(objects), ep_(ep), call_(arguments_of(objects.pe, message, 0)) {
@@ -138,7 +146,17 @@ class PostedCall {
     for (std::uint32_t i = 0; i < head->arrays; ++i) {
       arrays_[i].call = this;
       arrays_[i].size = records_of(head)[i].bytes;
-      if (at_sender) arrays_[i].remote = source_of(message, i);
+      if (!is_on_device(ep)) {
+        if (at_sender) arrays_[i].remote = source_of(message, i);
+        continue;
+      }
+      arrays_[i].on_device = true;
+      arrays_[i].device = std::make_unique<Device>();
+      if (!at_sender) continue;
+      const auto source = source_of<DeviceSource>(message, i);
+      arrays_[i].remote = source.buffer;
+      arrays_[i].description = source.description;
+      arrays_[i].device->cb = source.cb;
     }
     if (!at_sender) {
       data_ = message.share();
@@ -169,10 +187,14 @@ class PostedCall {
       if (arrays_[i].matched) continue;
       if (!posts[i].assigned)
         fatal("a post entry method says nothing of array " + std::to_string(i), name_of(ep_), "",
-              "call CkMatchBuffer(post, " + std::to_string(i) +
-                  ", tag) in it, and CkPostBuffer(buffer, count, tag) there "
-                  "or anywhere else on this PE");
-      move_to(static_cast<int>(i), posts[i].assigned, posts[i].assigned_bytes);
+              is_on_device(ep_) ? "set the array's pointer there to the memory, of a GPU or not, where it is to go"
+                                : "call CkMatchBuffer(post, " + std::to_string(i) +
+                                      ", tag) in it, and CkPostBuffer(buffer, count, tag) there "
+                                      "or anywhere else on this PE");
+      if (arrays_[i].device)
+        move_to_device(arrays_[i], posts[i]);
+      else
+        move_to(static_cast<int>(i), posts[i].assigned, posts[i].assigned_bytes);
     }
     one_less();
   }
@@ -215,6 +237,27 @@ class PostedCall {
     begin(objects_.pe, array);
   }
 
+  // The same of an array that may come from or go to the memory of a GPU: behind what its stream has to do.
+  void move_to_device(Array& array, const CkNcpyBufferPost& post) {
+    array.local = post.assigned;
+    array.size = std::min(array.size, post.assigned_bytes);
+    array.local_kind = gpu::kind_of(array.local);
+    array.ended = [](Pe& pe, Access& access) {
+      auto& array = static_cast<Array&>(access);
+      release(pe, array.remote);
+      if (wants_to_know(array.device->cb)) array.device->cb.send();
+      array.call->one_less();
+    };
+    objects_.pe.begin_pending();
+    array.device->array = &array;
+    array.device->done = [](machine::Transfer& transfer, const Status& status) {
+      Array& array = *static_cast<Device&>(transfer).array;
+      array.call->objects_.pe.end_pending();
+      array.call->stream_reached(array, status);
+    };
+    objects_.pe.when_reached(post.stream, array.place(), *array.device);
+  }
+
   void* buffer(unsigned index) const { return arrays_[index].local; }
   std::size_t bytes(unsigned index) const { return arrays_[index].size; }
 
@@ -234,11 +277,36 @@ class PostedCall {
   }
 
  private:
+  // What an array of a GPU's needs beside; and its waiting for a stream, then for a copy from the message.
+  struct Device : machine::Transfer {
+    Array* array = nullptr;
+    CkCallback cb = CkCallback(CkCallback::ignore);  // the sender's
+  };
   struct Array : Access {
     PostedCall* call = nullptr;
     const char* here = nullptr;  // the elements, if they came with the message
     bool matched = false;
+    std::unique_ptr<Device> device;
+    ucx::Place place() const { return {static_cast<std::byte*>(local), local_kind}; }
   };
+
+  void stream_reached(Array& array, const Status& status) {
+    if (!status) device_failed(name_of(ep_), status);
+    if (!array.here) return static_cast<void>(begin(objects_.pe, array));
+    if (array.local_kind == ucx::MemoryKind::host) {
+      if (array.size) std::memcpy(array.local, array.here, array.size);
+      return one_less();
+    }
+    objects_.pe.begin_pending();
+    array.device->done = [](machine::Transfer& transfer, const Status& status) {
+      PostedCall& call = *static_cast<Device&>(transfer).array->call;
+      call.objects_.pe.end_pending();
+      if (!status) device_failed(name_of(call.ep_), status);
+      call.one_less();
+    };
+    auto* const here = reinterpret_cast<std::byte*>(const_cast<char*>(array.here));
+    objects_.pe.copy(array.place(), {here}, array.size, *array.device);
+  }
 
   void one_less() {
     if (--left_ != 0) return;
@@ -246,7 +314,7 @@ class PostedCall {
     ArraysHead* head = head_of(call_.payload());
     head->where = Where::posted;
     head->call = this;
-    posts_of(objects_).add_ready(this);
+    if (call_->target != Target::node_group) posts_of(objects_).add_ready(this);
     objects_.pe.enqueue(std::move(call_));
   }
 
@@ -296,11 +364,12 @@ void has_been_copied(const CkNcpyBuffer& buffer, std::size_t bytes) {
 void run(PeObjects& objects, Delivery& call) {
   const bool post = entry_info(call.entry).flags & ep_nocopypost;
   PostedCall* posted = nullptr;
-  check(call.message);
+  check(call.entry, call.message);
   switch (head_of(call.arguments)->where) {
     case Where::posted:
       posted = head_of(call.arguments)->call;
-      if (!posts_of(objects).take_ready(posted))
+      // One that waited for a node group's member to be free is run by any PE of the process.
+      if (call.message->target != Target::node_group && !posts_of(objects).take_ready(posted))
         fatal("the buffers that were posted for a call are on another PE", name_of(call.entry),
               "their owner has been destroyed and made again elsewhere meanwhile",
               "keep an object until what it has posted buffers for has run");
@@ -322,7 +391,7 @@ void run(PeObjects& objects, Delivery& call) {
 
 void run_for_element(PeObjects& objects, int ep, void* object, int array, std::uint64_t element,
                      const Message& message) {
-  check(message);
+  check(ep, message);
   auto* call = new PostedCall(objects, ep, message);
   call->envelope().target = Target::array;
   call->envelope().collection = static_cast<std::uint32_t>(array);

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "runtime/api/device_marshal.h"
 #include "runtime/api/zero_copy_marshal.h"
 #include "runtime/objects/pe_objects.h"
 

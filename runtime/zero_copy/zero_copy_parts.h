@@ -1,5 +1,6 @@
 // What the parts of the zero-copy API share: access to the memory of a buffer that may be anywhere in the run.
 #pragma once
+#include "runtime/api/device_buffer.h"
 #include "runtime/api/zero_copy.h"
 #include "runtime/scheduler/pe.h"
 
@@ -15,6 +16,9 @@ struct Access : machine::Transfer {
   void* local = nullptr;
   std::size_t size = 0;
   std::size_t offset = 0;  // in `remote`
+  ucx::MemoryKind local_kind = ucx::MemoryKind::host;
+  bool on_device = false;  // `remote` may be memory of a GPU; then it is described by this
+  DeviceDescription description;
   bool is_put = false;
   bool fresh = false;     // registered because this transfer needs it
   bool borrowed = false;  // by us, and for nothing else
@@ -24,9 +28,15 @@ struct Access : machine::Transfer {
 // Counts as a message under way until it has ended. What goes wrong ends the run.
 machine::TransferStatus begin(Pe& pe, Access& access);
 machine::TransferStatus move(Pe& pe, Access& access);
-machine::MemoryKey register_or_end(const void* memory, std::size_t size, machine::Audience audience);
+machine::MemoryKey register_or_end(const void* memory, std::size_t size, machine::Audience audience,
+                                   ucx::MemoryKind kind = ucx::MemoryKind::host);
+// For other processes: registers the buffer, which may be memory of a GPU, and says what they map it by.
+DeviceDescription register_device(Pe& pe, CkNcpyBuffer& buffer);
 // The transfers of a buffer have ended: its registration does, if it is to, and its callback is sent.
 void release(Pe& pe, CkNcpyBuffer buffer);
+bool wants_to_know(const CkCallback& callback);
+// Ends the run: memory of a GPU that a call of that entry brings, or is to be brought to, could not be copied.
+[[noreturn]] void device_failed(const std::string& entry, const Status& status);
 void register_entries();
 
 }  // namespace periapt::zero_copy

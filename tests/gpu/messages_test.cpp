@@ -472,6 +472,37 @@ TEST_P(MessagesTest, AStreamIsReachedWhenItHasDoneWhatItWasGiven) {
   driver.destroy(program);
 }
 
+// Pinned and managed memory do not say which GPU the stream is of that writes them.
+TEST_P(MessagesTest, AStreamOfAnotherGpuThanTheMemorys) {
+  start();
+  ucx::DeviceMemory& memory = *worker(1).device_memory();
+  const Stream program = *driver.make_stream(1);
+  std::byte *pinned = make(Kind::pinned, 100), *there = make(Kind::device, 100, 1), *here = make(Kind::device, 100);
+  write(there, pattern(100, 3));
+  struct Told : ucx::Completion {
+    int times = 0;
+  } told;
+  told.done = [](ucx::Completion& self, Outcome outcome) {
+    if (outcome == Outcome::ok) ++static_cast<Told&>(self).times;
+  };
+  ASSERT_TRUE(driver.copy(program, pinned, there, 100).ok());
+  ASSERT_TRUE(memory.when_reached(program.native, {pinned}, told).ok());
+  ASSERT_TRUE(memory.when_reached(program.native, {here, kind_of(Kind::device)}, told).ok());
+  ASSERT_TRUE(memory.when_reached(nullptr, {here, kind_of(Kind::device)}, told).ok());
+  until([&] { return told.times == 3; });
+  EXPECT_EQ(std::memcmp(pinned, pattern(100, 3).data(), 100), 0);
+  driver.destroy(program);
+}
+
+TEST_P(MessagesTest, MoreThanTheAllocationHolds) {
+  start();
+  ucx::DeviceMemory& memory = *worker(1).device_memory();
+  std::byte *from = make(Kind::device, 1000), *to = make(Kind::device, 500);
+  ucx::Completion never;
+  const Status copied = memory.copy({to + 100, kind_of(Kind::device)}, {from, kind_of(Kind::device)}, 401, never);
+  EXPECT_EQ(copied.message(), "401 bytes of an allocation that ends 400 bytes after the address");
+}
+
 INSTANTIATE_TEST_SUITE_P(Both, MessagesTest, ::testing::Values("cuda", "hip"),
                          [](const auto& info) { return std::string(info.param); });
 

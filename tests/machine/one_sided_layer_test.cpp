@@ -361,24 +361,31 @@ TEST_F(Neighbour, ThatHasDiedIsToldAsGone) {
   EXPECT_THAT(get(key).message(), HasSubstr("process 1 has gone"));
 }
 
-// Nothing here reads a device's memory: to copy it as if it were the host's would end the process.
-TEST_F(Neighbour, CopiesHostMemoryOnly) {
+// Memory of a GPU is copied by a GPU, here and over there, and by nothing else: to copy it as if it were the host's
+// would end the process. None is in use here.
+TEST_F(Neighbour, WithoutADriverMemoryOfAGpuIsNotTouched) {
   words_[1].pid = static_cast<std::uint32_t>(::getpid());
-  MemoryKey key = key_to(memory_, sizeof memory_);
-  key.kind = static_cast<std::uint16_t>(ucx::MemoryKind::cuda);
-  EXPECT_THAT(get(key).message(), HasSubstr("processes of one host copy host memory only"));
-
   auto own = access_->register_memory(memory_, sizeof memory_, machine::Audience::run, ucx::MemoryKind::cuda);
   ASSERT_TRUE(own.ok());
   EXPECT_EQ(own->kind, static_cast<std::uint16_t>(ucx::MemoryKind::cuda));
-  EXPECT_THAT(get(*own).message(), HasSubstr("host memory only"));
+  EXPECT_THAT(get(*own).message(), HasSubstr("no driver of a GPU is in use in this process"));
+  EXPECT_TRUE(access_->describe(0, {memory_, ucx::MemoryKind::cuda}).empty());
 
-  Told told;
   std::byte local[8];
+  Told put, got, reached;
   const MemoryKey host = key_to(memory_, sizeof memory_);
-  EXPECT_EQ(access_->put(0, local, 8, host, host.address, told, ucx::MemoryKind::cuda), TransferStatus::pending);
+  EXPECT_EQ(access_->put(0, local, 8, host, host.address, put, ucx::MemoryKind::cuda), TransferStatus::pending);
   EXPECT_EQ(access_->poll(0), 1);
-  EXPECT_THAT(told.status.message(), HasSubstr("host memory only"));
+  EXPECT_THAT(put.status.message(), HasSubstr("no driver of a GPU"));
+
+  access_->when_reached(0, nullptr, {local}, reached);  // nothing can be working on it
+  EXPECT_EQ(access_->poll(0), 1);
+  EXPECT_TRUE(reached.status.ok());
+
+  MemoryKey theirs = key_to(memory_, sizeof memory_);
+  theirs.kind = static_cast<std::uint16_t>(ucx::MemoryKind::cuda);
+  EXPECT_EQ(access_->get(0, local, 8, theirs, theirs.address, got), TransferStatus::pending);
+  EXPECT_EQ(access_->poll(0), 0) << "the other process is asked";
 }
 
 TEST_F(Neighbour, ThatHasUnmappedItsMemoryIsNamed) {

@@ -26,6 +26,7 @@ using AllocationHandle = unsigned long long;
 
 inline constexpr unsigned kStreamNonBlocking = 1, kEventWithoutTiming = 2, kHostPortable = 1, kManagedGlobal = 1,
                           kIpcLazyPeers = 1, kMemoryTypeDevice = 2;
+inline constexpr Result_ kNoContext = 201;
 
 // X(our name, the library's name, result, arguments)
 #define PERIAPT_CUDA_FUNCTIONS(X)                                               \
@@ -43,6 +44,7 @@ inline constexpr unsigned kStreamNonBlocking = 1, kEventWithoutTiming = 2, kHost
   X(retain_primary, cuDevicePrimaryCtxRetain, (Context*, Device))               \
   X(push_context, cuCtxPushCurrent_v2, (Context))                               \
   X(pop_context, cuCtxPopCurrent_v2, (Context*))                                \
+  X(current_device, cuCtxGetDevice, (Device*))                                  \
   X(enable_peer, cuCtxEnablePeerAccess, (Context, unsigned))                    \
   X(pointer_attribute, cuPointerGetAttribute, (void*, int, Address))            \
   X(memory_alloc, cuMemAlloc_v2, (Address*, std::size_t))                       \
@@ -58,6 +60,7 @@ inline constexpr unsigned kStreamNonBlocking = 1, kEventWithoutTiming = 2, kHost
   X(stream_create, cuStreamCreate, (NativeStream*, unsigned))                   \
   X(stream_destroy, cuStreamDestroy_v2, (NativeStream))                         \
   X(stream_finish, cuStreamSynchronize, (NativeStream))                         \
+  X(stream_context, cuStreamGetCtx, (NativeStream, Context*))                   \
   X(stream_wait, cuStreamWaitEvent, (NativeStream, NativeEvent, unsigned))      \
   X(event_create, cuEventCreate, (NativeEvent*, unsigned))                      \
   X(event_destroy, cuEventDestroy_v2, (NativeEvent))                            \

@@ -101,6 +101,18 @@ struct Calls {
     return {library.memory_free(of(memory)), "cuMemFree"};
   }
 
+  Answer gpu_of_stream(void* stream, int* gpu) {
+    if (is_default_stream(stream)) {
+      const int error = library.current_device(gpu);
+      return {error == kNoContext ? 0 : error, "cuCtxGetDevice"};
+    }
+    Context context = nullptr;
+    if (int error = library.stream_context(stream_of(stream), &context); error != 0) return {error, "cuStreamGetCtx"};
+    if (int error = library.push_context(context); error != 0) return {error, "cuCtxPushCurrent"};
+    const Answer answer{library.current_device(gpu), "cuCtxGetDevice"};
+    leave(nullptr);
+    return answer;
+  }
   Answer make_stream(void** stream) {
     return {library.stream_create(reinterpret_cast<NativeStream*>(stream), kStreamNonBlocking), "cuStreamCreate"};
   }

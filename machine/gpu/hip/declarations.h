@@ -69,6 +69,7 @@ struct Functions {
 #undef PERIAPT_DECLARE
   const char* (*error_string)(Result_) = nullptr;
   const char* (*error_name)(Result_) = nullptr;
+  Result_ (*stream_device)(NativeStream, int*) = nullptr;  ///< from 5.6 on
 };
 
 }  // namespace periapt::gpu::hip

@@ -78,6 +78,11 @@ struct Calls {
     return {library.memory_free(memory), "hipFree"};
   }
 
+  // Where the runtime does not say it, streams are taken for those of the thread's GPU.
+  Answer gpu_of_stream(void* stream, int* gpu) {
+    if (is_default_stream(stream) || library.stream_device == nullptr) return {library.get_device(gpu), "hipGetDevice"};
+    return {library.stream_device(stream_of(stream), gpu), "hipStreamGetDevice"};
+  }
   Answer make_stream(void** stream) {
     return {library.stream_create(reinterpret_cast<NativeStream*>(stream), kStreamNonBlocking),
             "hipStreamCreateWithFlags"};
@@ -161,6 +166,7 @@ Result<std::unique_ptr<Driver>> load() {
 #undef PERIAPT_FIND
   file.find(calls.library.error_string, "hipGetErrorString");
   file.find(calls.library.error_name, "hipGetErrorName");
+  calls.library.stream_device = file.find_if_there<Result_(NativeStream, int*)>("hipStreamGetDevice");
   int& version = calls.runtime_version;
   const bool says = calls.library.runtime_version != nullptr && calls.library.runtime_version(&version) == 0;
   if (says && version < kOldest) {

@@ -16,7 +16,7 @@ inline auto locked() { return std::lock_guard(machine().mutex); }
 template <class Native>
 Stream* stream_of(Native stream) {
   static Stream standard;
-  return stream == nullptr ? &standard : reinterpret_cast<Stream*>(stream);
+  return reinterpret_cast<std::uintptr_t>(stream) <= 2 ? &standard : reinterpret_cast<Stream*>(stream);
 }
 template <class Native>
 std::shared_ptr<Event>& event_of(Native event) {

@@ -19,7 +19,8 @@ void* pointer(Address address) { return reinterpret_cast<void*>(address); }
 /// What is wrong with the thread's context for work on that stream; 0: nothing.
 int misplaced(NativeStream stream) {
   if (contexts.empty()) return fake::kInvalidContext;
-  return stream != nullptr && stream_of(stream)->gpu != contexts.back() ? fake::kInvalidHandle : 0;
+  const bool standard = reinterpret_cast<std::uintptr_t>(stream) <= 2;
+  return !standard && stream_of(stream)->gpu != contexts.back() ? fake::kInvalidHandle : 0;
 }
 int allocate(fake::Kind kind, Address* made, std::size_t bytes) {
   const auto lock = locked();
@@ -154,6 +155,15 @@ int cuStreamCreate(NativeStream* stream, unsigned) {
 }
 int cuStreamDestroy_v2(NativeStream stream) {
   delete stream_of(stream);
+  return 0;
+}
+int cuStreamGetCtx(NativeStream stream, Context* context) {
+  *context = context_of(stream_of(stream)->gpu);
+  return 0;
+}
+int cuCtxGetDevice(int* device) {
+  if (contexts.empty()) return fake::kInvalidContext;
+  *device = contexts.back();
   return 0;
 }
 int cuStreamSynchronize(NativeStream stream) {

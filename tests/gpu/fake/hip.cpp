@@ -14,7 +14,8 @@ namespace {
 thread_local int current = 0;
 
 int misplaced(NativeStream stream) {
-  return stream != nullptr && stream_of(stream)->gpu != current ? fake::kInvalidHandle : 0;
+  const bool standard = reinterpret_cast<std::uintptr_t>(stream) <= 2;
+  return !standard && stream_of(stream)->gpu != current ? fake::kInvalidHandle : 0;
 }
 int allocate(fake::Kind kind, void** made, std::size_t bytes) {
   const auto lock = locked();
@@ -104,6 +105,10 @@ int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int, NativeStr
 int hipStreamCreateWithFlags(NativeStream* stream, unsigned) { return fake::make_stream(stream, current); }
 int hipStreamDestroy(NativeStream stream) {
   delete stream_of(stream);
+  return 0;
+}
+int hipStreamGetDevice(NativeStream stream, int* device) {
+  *device = stream_of(stream)->gpu;
   return 0;
 }
 int hipStreamSynchronize(NativeStream stream) {

@@ -1,0 +1,84 @@
+#include "machine/layer/device_copies.h"
+
+#include <utility>
+
+namespace periapt::machine {
+namespace {
+
+Status no_driver() { return Status::failure("no driver of a GPU is in use in this process (periapt-doctor says why)"); }
+
+}  // namespace
+
+struct DeviceCopies::UnderWay : ucx::Completion {
+  OfPe& pe;
+  Ended told;
+  UnderWay(OfPe& of, Ended then) : pe(of), told(std::move(then)) {
+    done = [](ucx::Completion& self, ucx::Outcome outcome) {
+      const std::unique_ptr<UnderWay> ended(static_cast<UnderWay*>(&self));
+      --ended->pe.under_way;
+      ended->pe.ended.emplace_back(std::move(ended->told), outcome == ucx::Outcome::ok
+                                                               ? Status()
+                                                               : Status::failure(ended->pe.memory->failure()));
+    };
+  }
+};
+
+DeviceCopies::DeviceCopies(std::size_t pes, ucx::MakeDeviceMemory make, bool simulated)
+    : make_(std::move(make)), simulated_(simulated), pes_(pes) {}
+
+DeviceCopies::~DeviceCopies() = default;
+
+ucx::DeviceMemory* DeviceCopies::memory(OfPe& pe) {
+  if (!pe.asked && make_) pe.memory = make_();
+  pe.asked = true;
+  return pe.memory.get();
+}
+
+template <class Begin>
+void DeviceCopies::begin(std::size_t number, Ended ended, const Begin& begin_it) {
+  OfPe& pe = pes_[number];
+  ucx::DeviceMemory* const devices = memory(pe);
+  if (devices == nullptr) return static_cast<void>(pe.ended.emplace_back(std::move(ended), no_driver()));
+  auto under_way = std::make_unique<UnderWay>(pe, std::move(ended));
+  if (Status begun = begin_it(*devices, *under_way); !begun)
+    return static_cast<void>(pe.ended.emplace_back(std::move(under_way->told), std::move(begun)));
+  ++pe.under_way;
+  static_cast<void>(under_way.release());
+}
+
+void DeviceCopies::copy(std::size_t pe, ucx::Place to, ucx::Place from, std::uint64_t bytes, Ended ended) {
+  begin(pe, std::move(ended), [&](ucx::DeviceMemory& devices, ucx::Completion& completion) {
+    return devices.copy(to, from, bytes, completion);
+  });
+}
+
+void DeviceCopies::when_reached(std::size_t pe, void* stream, ucx::Place place, Ended ended) {
+  if (place.kind == ucx::MemoryKind::host && memory(pes_[pe]) == nullptr)  // nothing can be working on it
+    return static_cast<void>(pes_[pe].ended.emplace_back(std::move(ended), Status()));
+  begin(pe, std::move(ended), [&](ucx::DeviceMemory& devices, ucx::Completion& completion) {
+    return devices.when_reached(stream, place, completion);
+  });
+}
+
+std::vector<std::byte> DeviceCopies::describe(std::size_t pe, ucx::Place place) {
+  ucx::DeviceMemory* const devices = memory(pes_[pe]);
+  return devices != nullptr ? devices->describe(place) : std::vector<std::byte>();
+}
+
+Result<ucx::Mapping> DeviceCopies::map(std::size_t pe, std::span<const std::byte> described, std::uint64_t address,
+                                       std::uint64_t bytes, ucx::Place local) {
+  ucx::DeviceMemory* const devices = memory(pes_[pe]);
+  return devices != nullptr ? devices->map(described, address, bytes, local) : no_driver();
+}
+
+void DeviceCopies::poll(std::size_t number) {
+  OfPe& pe = pes_[number];
+  do {
+    if (pe.under_way != 0) pe.memory->progress();
+    for (const auto& [told, status] : std::exchange(pe.ended, {})) told(status);
+  } while (simulated_ && is_busy(number));
+}
+
+bool DeviceCopies::is_busy(std::size_t pe) const { return pes_[pe].under_way != 0 || !pes_[pe].ended.empty(); }
+
+}  // namespace periapt::machine

@@ -1,0 +1,141 @@
+// Requests of OneSided: the other process of the host copies, into or out of the arena. What it can't reach there is
+// copied once more by the one that asked; memory of a GPU is copied by its own process, and takes time.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "machine/layer/one_sided.h"
+
+namespace periapt::machine {
+namespace {
+
+// What a request copies at most, and how many of one transfer may be under way: the other process's scheduler must not
+// stand still for long, and neither shall the transfer.
+constexpr std::uint64_t kRequestBytes = 256 << 10;
+constexpr unsigned kRequestsAtOnce = 4;
+
+}  // namespace
+
+// In a block of the heap of the PE that asks; it goes there and back.
+struct OneSided::RmaRequest {
+  Transfer* transfer;
+  std::uint64_t key, remote;
+  std::byte* place;      // in the arena: where to copy to, or from
+  std::uint64_t offset;  // in the transfer
+  std::uint64_t size;
+  std::int32_t asker;  // number in the whole run
+  bool is_put;
+  bool own_place;        // a block for this request only
+  ucx::MemoryKind kind;  // of the memory that is asked for
+  enum : std::uint8_t { asked, done, refused, failed } state;
+};
+
+void OneSided::send_requests(Transfer& transfer) {
+  host::Port& port = this->port(transfer.pe_);
+  const bool on_device = transfer.kind_ != ucx::MemoryKind::host;
+  const bool reachable =
+      !on_device && (config_.simulated || in_arena(reinterpret_cast<std::uintptr_t>(transfer.local_), transfer.size_));
+  while (transfer.asked_ < transfer.size_ && transfer.outstanding_ < kRequestsAtOnce && transfer.status_.ok()) {
+    auto* request = new (port.heap().allocate(sizeof(RmaRequest))) RmaRequest{};
+    request->transfer = &transfer;
+    request->key = transfer.key_;
+    request->offset = transfer.asked_;
+    request->remote = transfer.remote_ + transfer.asked_;
+    request->size = transfer.size_ - transfer.asked_;
+    if (!config_.simulated) request->size = std::min(request->size, kRequestBytes);
+    request->asker = transfer.pe_ + config_.origin;
+    request->is_put = transfer.is_put_;
+    request->kind = transfer.remote_kind_;
+    request->own_place = !reachable;
+    request->place = transfer.local_ + transfer.asked_;
+    transfer.asked_ += request->size;
+    ++transfer.outstanding_;
+    if (request->own_place) request->place = static_cast<std::byte*>(port.heap().allocate(request->size));
+    std::byte* const local = transfer.local_ + request->offset;
+    if (request->own_place && request->is_put && on_device) {
+      devices_.copy(of_process(transfer.pe_), {request->place}, {local, transfer.kind_}, request->size,
+                    [this, request](Status status) {
+                      if (!status) return request_ended(*request, std::move(status));
+                      send_request(*request);
+                    });
+      continue;
+    }
+    if (request->own_place && request->is_put) std::memcpy(request->place, local, request->size);
+    send_request(*request);
+  }
+}
+
+void OneSided::send_request(RmaRequest& request) {
+  const Transfer& transfer = *request.transfer;
+  const bootstrap::Process& other = config_.layout->processes[static_cast<std::size_t>(transfer.process_)];
+  port(transfer.pe_).send(other.first_pe - config_.origin + transfer.pe_ % other.pes, kRmaRequestMeta, &request);
+}
+
+std::uint64_t OneSided::request_bytes(const void* block) {
+  const auto* request = static_cast<const RmaRequest*>(block);
+  const bool bears_bytes =
+      request->state == RmaRequest::asked ? request->is_put : request->state == RmaRequest::done && !request->is_put;
+  return sizeof(RmaRequest) + (bears_bytes ? request->size : 0);
+}
+
+bool OneSided::take_request(int pe, void* block) {
+  auto& request = *static_cast<RmaRequest*>(block);
+  if (request.state != RmaRequest::asked) {
+    answered(request);
+    settle(pe);
+    return false;
+  }
+  host::CachedKey entry;
+  entry.id = request.key;
+  if (!entry.allows(*table_, request.remote, request.size)) {
+    request.state = RmaRequest::refused;
+  } else {
+    const ucx::Place own{reinterpret_cast<std::byte*>(request.remote), request.kind};
+    const ucx::Place place{request.place};
+    const ucx::Place &to = request.is_put ? own : place, &from = request.is_put ? place : own;
+    request.state = RmaRequest::done;
+    if (request.kind != ucx::MemoryKind::host) {
+      devices_.copy(of_process(pe), to, from, request.size, [this, pe, &request](const Status& status) {
+        if (!status) request.state = RmaRequest::failed;
+        if (!config_.simulated) ++of_pe(pe).served;
+        port(pe).send(request.asker - config_.origin, kRmaRequestMeta, &request);
+      });
+      settle(pe);
+      return !config_.simulated;
+    }
+    std::memcpy(to.at, from.at, request.size);
+  }
+  port(pe).send(request.asker - config_.origin, kRmaRequestMeta, block);
+  return false;
+}
+
+void OneSided::answered(RmaRequest& request) {
+  Transfer& transfer = *request.transfer;
+  if (request.state == RmaRequest::refused) return request_ended(request, not_registered(transfer.process_));
+  if (request.state == RmaRequest::failed)
+    return request_ended(request, Status::failure("process " + std::to_string(transfer.process_) +
+                                                  " could not copy its memory of a GPU: it may have been freed"));
+  if (request.own_place && !request.is_put) {
+    std::byte* const local = transfer.local_ + request.offset;
+    if (transfer.kind_ != ucx::MemoryKind::host) {
+      return devices_.copy(of_process(transfer.pe_), {local, transfer.kind_}, {request.place}, request.size,
+                           [this, &request](Status status) { request_ended(request, std::move(status)); });
+    }
+    std::memcpy(local, request.place, request.size);
+  }
+  request_ended(request, Status());
+}
+
+void OneSided::request_ended(RmaRequest& request, Status status) {
+  Transfer& transfer = *request.transfer;
+  host::Heap& heap = port(transfer.pe_).heap();
+  if (request.own_place) heap.release(request.place);
+  heap.release(&request);
+  if (!status) transfer.status_ = std::move(status);
+  --transfer.outstanding_;
+  send_requests(transfer);
+  if (transfer.outstanding_ == 0) static_cast<void>(end(transfer, std::move(transfer.status_)));
+}
+
+}  // namespace periapt::machine

@@ -1,0 +1,208 @@
+// Sending nocopydevice arrays, and CkDevicePersistent. See device_buffer.h.
+//
+// A call with such arrays is held back until their streams have done what they were given before it: then the elements
+// may be read. One for a collection takes them along, copied into its message.
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/fatal.h"
+#include "machine/gpu/device_memory.h"
+#include "runtime/api/device_marshal.h"
+#include "runtime/objects/pe_objects.h"
+#include "runtime/scheduler/process.h"
+#include "runtime/zero_copy/zero_copy_parts.h"
+
+namespace periapt::zero_copy {
+
+void device_failed(const std::string& entry, const Status& status) {
+  fatal("an array of a call could not be copied from or to the memory of a GPU: " + status.message(), entry, "",
+        "keep the memory until the callback of its CkDeviceBuffer comes, or the entry runs; periapt-doctor lists what "
+        "of this machine's GPUs is in use");
+}
+
+namespace {
+
+// A call that is held back.
+struct HeldCall {
+  struct Array : machine::Transfer {
+    HeldCall* call;
+    DeviceArray what;
+    ucx::MemoryKind kind;
+  };
+
+  Pe& pe;
+  char* message;
+  Where where;
+  bool leaves_process;
+  std::function<void()> send;
+  std::unique_ptr<Array[]> arrays;
+  std::size_t count, left;
+
+  void hold(Array& array);
+  void reached(Array& array);
+  void one_less();
+};
+
+ucx::Place place_of(const void* memory, ucx::MemoryKind kind) {
+  return {static_cast<std::byte*>(const_cast<void*>(memory)), kind};
+}
+
+void HeldCall::hold(Array& array) {
+  array.done = [](machine::Transfer& transfer, const Status& status) {
+    auto& array = static_cast<Array&>(transfer);
+    if (!status) device_failed("a call with a CkDeviceBuffer", status);
+    array.call->reached(array);
+  };
+  pe.when_reached(array.what.buffer.cuda_stream.native(), place_of(array.what.buffer.ptr, array.kind), array);
+}
+
+void HeldCall::reached(Array& array) {
+  const DeviceArray& what = array.what;
+  char* const place = message + what.offset;
+  if (where == Where::at_sender) {
+    DeviceSource source;
+    source.buffer =
+        CkNcpyBuffer::to_send(what.buffer.ptr, CkCallback(CkCallback::ignore), CK_BUFFER_UNREG, CK_BUFFER_DEREG);
+    source.buffer.cnt = what.bytes;
+    source.cb = what.buffer.cb;
+    if (leaves_process) source.description = register_device(pe, source.buffer);
+    std::memcpy(place, static_cast<const void*>(&source), sizeof source);
+    return one_less();
+  }
+  if (array.kind == ucx::MemoryKind::host) {
+    if (what.bytes) std::memcpy(place, what.buffer.ptr, what.bytes);
+    return one_less();
+  }
+  array.done = [](machine::Transfer& transfer, const Status& status) {
+    if (!status) device_failed("a call with a CkDeviceBuffer", status);
+    static_cast<Array&>(transfer).call->one_less();
+  };
+  pe.copy(place_of(place, ucx::MemoryKind::host), place_of(what.buffer.ptr, array.kind), what.bytes, array);
+}
+
+void HeldCall::one_less() {
+  if (--left != 0) return;
+  const std::unique_ptr<HeldCall> self(this);
+  send();
+  pe.end_pending();
+  if (where == Where::at_sender) return;
+  for (std::size_t i = 0; i < count; ++i)
+    if (wants_to_know(arrays[i].what.buffer.cb)) arrays[i].what.buffer.cb.send();
+}
+
+}  // namespace
+
+void send_when_reached(void* message, const DeviceArray* arrays, std::size_t count, Where where, int to,
+                       std::function<void()> send) {
+  Pe& pe = *Pe::current();
+  const bool leaves_process = to < 0 || pe.process.layer().route(to) != machine::Route::self_process;
+  auto* call = new HeldCall{pe,
+                            static_cast<char*>(message),
+                            where,
+                            leaves_process,
+                            std::move(send),
+                            std::make_unique<HeldCall::Array[]>(count),
+                            count,
+                            count};
+  pe.begin_pending();  // until it has been sent
+  for (std::size_t i = 0; i < count; ++i) {
+    call->arrays[i].call = call;
+    call->arrays[i].what = arrays[i];
+    call->arrays[i].kind = gpu::kind_of(arrays[i].buffer.ptr);
+    call->hold(call->arrays[i]);
+  }
+}
+
+namespace {
+
+// get() and put() of a CkDevicePersistent: first the stream of the one that is called, then the bytes.
+struct PersistentTransfer : Access {
+  struct Stream : machine::Transfer {
+    PersistentTransfer* transfer;
+  } stream;
+  struct Told {
+    CkCallback cb;
+    void* message;
+    void tell() {
+      if (wants_to_know(cb)) cb.send(message);
+    }
+  } mine, other;
+};
+
+}  // namespace
+
+}  // namespace periapt::zero_copy
+
+using periapt::Pe;
+using periapt::Status;
+using namespace periapt::zero_copy;
+
+CkDevicePersistent::CkDevicePersistent(const void* memory, std::size_t bytes, const CkCallback& callback,
+                                       periapt::DeviceStream stream)
+    : ptr(memory), cnt(bytes), cb(callback), cuda_stream(stream), pe(Pe::current()->index) {
+  buffer_ = CkNcpyBuffer::to_send(memory, CkCallback(CkCallback::ignore), CK_BUFFER_UNREG, CK_BUFFER_NODEREG);
+  buffer_.cnt = bytes;
+}
+
+void CkDevicePersistent::open() { description_ = register_device(*Pe::current(), buffer_); }
+
+void CkDevicePersistent::close() {
+  if (pe >= 0 && Pe::current()->process.process_of(pe) == Pe::current()->process.rank()) buffer_.deregisterMem();
+}
+
+CkDeviceStatus CkDevicePersistent::get(CkDevicePersistent& src) { return transfer(src, false); }
+CkDeviceStatus CkDevicePersistent::put(CkDevicePersistent& dst) { return transfer(dst, true); }
+
+CkDeviceStatus CkDevicePersistent::transfer(CkDevicePersistent& other, bool is_put) {
+  Pe& here = *Pe::current();
+  const std::string call = std::string("CkDevicePersistent::") + (is_put ? "put()" : "get()");
+  if (pe < 0 || here.process.process_of(pe) != here.process.rank())
+    periapt::fatal(call + " of a buffer that is not this process's", periapt::describe_running(here),
+                   "it was default-constructed, or is a copy of another object's",
+                   "destination.get(source) where the destination is, source.put(destination) where the source is");
+  const std::size_t size = is_put ? cnt : other.cnt;
+  if (const std::size_t room = is_put ? other.cnt : cnt; size > room)
+    periapt::fatal(call + " of " + std::to_string(size) + " bytes into a buffer of " + std::to_string(room),
+                   periapt::describe_running(here), "the source is larger than the destination",
+                   "make both of the same size");
+  auto* transfer = new PersistentTransfer;
+  transfer->remote = other.buffer_;
+  transfer->on_device = true;
+  transfer->description = other.description_;
+  transfer->local = const_cast<void*>(ptr);
+  transfer->local_kind = periapt::gpu::kind_of(ptr);
+  transfer->size = size;
+  transfer->is_put = is_put;
+  transfer->mine = {cb, std::exchange(cb_msg, nullptr)};
+  transfer->other = {other.cb, std::exchange(other.cb_msg, nullptr)};
+  transfer->ended = [](Pe& pe, Access& access) {
+    const std::unique_ptr<PersistentTransfer> ended(static_cast<PersistentTransfer*>(&access));
+    release(pe, ended->remote);
+    ended->other.tell();
+    ended->mine.tell();
+  };
+  transfer->stream.transfer = transfer;
+  transfer->stream.done = [](periapt::machine::Transfer& stream, const Status& status) {
+    PersistentTransfer& transfer = *static_cast<PersistentTransfer::Stream&>(stream).transfer;
+    if (!status) device_failed("a CkDevicePersistent", status);
+    Pe& pe = *Pe::current();
+    begin(pe, transfer);
+    pe.end_pending();
+  };
+  here.begin_pending();  // until begin()
+  here.when_reached(cuda_stream.native(), {static_cast<std::byte*>(transfer->local), transfer->local_kind},
+                    transfer->stream);
+  return CkDeviceStatus::incomplete;
+}
+
+void CkDevicePersistent::pup(PUP::er& p) {
+  p(reinterpret_cast<char*>(&ptr), sizeof ptr);
+  p | cnt;
+  p | pe;
+  p | cb;
+  p | buffer_;
+  p(reinterpret_cast<char*>(&description_), sizeof description_);
+}

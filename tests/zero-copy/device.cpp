@@ -1,0 +1,357 @@
+// Arrays in the memory of GPUs, of all kinds, to receivers of all kinds, while streams still write them and elements
+// migrate; buffers that two elements read and write by hand. It runs on the GPUs of the process's driver, which in
+// ./check is a fake one; without any, all memory is the host's.
+#include <array>
+#include <cstdlib>
+
+#include "device_arrays.decl.h"
+#include "machine/gpu/vendors.h"
+#include "tests/zero-copy/checked.h"
+
+/*readonly*/ CProxy_Main mainProxy;
+/*readonly*/ CProxy_Cell cells;
+/*readonly*/ CProxy_Branch branches;
+/*readonly*/ CProxy_NodeBranch nodes;
+
+namespace {
+
+using periapt::gpu::Driver;
+using periapt::gpu::Kind;
+using periapt::gpu::Stream;
+
+constexpr int cell_count = 11;
+constexpr Kind kinds[] = {Kind::device, Kind::host, Kind::pinned, Kind::managed, Kind::pool};
+constexpr int sizes[] = {0, 1, 700, 150'001, 900'001};
+
+Driver* find_driver() {
+  for (const periapt::gpu::Vendor& vendor : periapt::gpu::vendors()) {
+    const auto& driver = vendor.driver();
+    if (driver.ok() && !driver.value()->gpus().empty()) return driver.value();
+  }
+  return nullptr;
+}
+Driver* driver() {
+  static Driver* const found = find_driver();
+  return found;
+}
+template <class T>
+T must(periapt::Result<T> result) {
+  if (!result) CkAbort("%s", result.message().c_str());
+  return *result;
+}
+void must(const periapt::Status& status) {
+  if (!status) CkAbort("%s", status.message().c_str());
+}
+
+// Some memory of a kind, and a stream that works on it.
+class Memory {
+ public:
+  Memory(Kind kind, std::size_t bytes)
+      : kind_(driver() ? kind : Kind::host),
+        gpu_(driver() ? CkMyPe() % static_cast<int>(driver()->gpus().size()) : -1) {
+    at_ = kind_ == Kind::host ? static_cast<std::byte*>(std::malloc(bytes + 1))
+                              : must(driver()->allocate(gpu_, kind_, bytes + 1));
+    if (driver()) stream_ = must(driver()->make_stream(gpu_));
+  }
+  Memory(const Memory&) = delete;
+  ~Memory() {
+    if (driver()) driver()->destroy(stream_);
+    if (kind_ == Kind::host)
+      std::free(at_);
+    else
+      must(driver()->free(gpu_, kind_, at_));
+  }
+  // Behind what the stream has to do; the host's memory at once.
+  template <class T>
+  void write(const std::vector<T>& from) {
+    const std::size_t bytes = from.size() * sizeof(T);
+    if (kind_ == Kind::host) {
+      std::memcpy(at_, from.data(), bytes);
+    } else if (bytes != 0) {
+      written_.assign(reinterpret_cast<const std::byte*>(from.data()),
+                      reinterpret_cast<const std::byte*>(from.data()) + bytes);
+      must(driver()->copy(stream_, at_, written_.data(), bytes));
+    }
+  }
+  template <class T>
+  void fill(std::size_t n, int seed) {
+    std::vector<T> values(n);
+    checked::fill(values.data(), n, seed);
+    write(values);
+  }
+  template <class T>
+  bool holds(const T* at, std::size_t n, int seed) {
+    std::vector<T> values(n);
+    if (kind_ == Kind::host) {
+      std::memcpy(values.data(), at, n * sizeof(T));
+    } else if (n != 0) {
+      must(driver()->copy(stream_, values.data(), at, n * sizeof(T)));
+      must(driver()->finish(stream_));
+    }
+    return checked::holds(values.data(), n, seed);
+  }
+  void finish() {
+    if (driver()) must(driver()->finish(stream_));
+  }
+  template <class T>
+  T* at() const {
+    return reinterpret_cast<T*>(at_);
+  }
+  CkDeviceBuffer to_send(const CkCallback& cb) const { return CkDeviceBuffer(at_, cb, stream()); }
+  CUstream_st* stream() const { return static_cast<CUstream_st*>(stream_.native); }
+
+ private:
+  Kind kind_;
+  int gpu_;
+  std::byte* at_;
+  Stream stream_;
+  std::vector<std::byte> written_;  // stays until the stream has read it
+};
+
+// Memory of one object, by the arrays that lie in it.
+class Memories {
+ public:
+  Memory& make(Kind kind, std::size_t bytes) {
+    all_.push_back(std::make_unique<Memory>(kind, bytes));
+    return *all_.back();
+  }
+  // Of the next kind, for an array that arrives: a post entry method does this.
+  void take(int*& x, int n, CkDeviceBufferPost* post) {
+    const Memory& memory = make(kinds[all_.size() % 5], static_cast<std::size_t>(n) * sizeof(int));
+    x = memory.at<int>();
+    post[0].cuda_stream = memory.stream();
+  }
+  bool holds(const int* x, int n, int seed) const {
+    for (const auto& memory : all_)
+      if (memory->at<int>() == x) return memory->holds(x, static_cast<std::size_t>(n), seed);
+    return false;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Memory>> all_;
+};
+
+// To send, with a callback that tells the main chare that it has been read.
+CkDeviceBuffer to_send(const Memory& memory) { return memory.to_send(CkCallback(CkIndex_Main::one(), mainProxy)); }
+
+}  // namespace
+
+class Main : public CBase_Main {
+  int left_ = 0;
+  CthThread thread_ = nullptr;
+  Memories in_;
+
+  // Each of the calls that are made meanwhile tells one() when all is well.
+  void wait(int count) {
+    left_ += count;
+    while (left_ != 0) {
+      thread_ = CthSelf();
+      CthSuspend();
+      thread_ = nullptr;
+    }
+    CkWaitQD();  // nothing comes twice
+    DEMAND(left_ == 0);
+  }
+
+ public:
+  explicit Main(CkArgMsg* args) {
+    delete args;
+    mainProxy = thisProxy;
+    cells = CProxy_Cell::ckNew(cell_count);
+    branches = CProxy_Branch::ckNew();
+    nodes = CProxy_NodeBranch::ckNew();
+    thisProxy.run();
+  }
+  void one() {
+    --left_;
+    if (left_ == 0 && thread_) CthAwaken(thread_);
+  }
+  void toMain(int*& x, int n, int, CkDeviceBufferPost* post) { in_.take(x, n, post); }
+  void toMain(int* x, int n, int seed) {
+    DEMAND(in_.holds(x, n, seed));
+    one();
+  }
+
+  void run() {
+    CkPrintf("on %s\n", driver() ? driver()->vendor() : "no GPU");
+    for (int size : sizes) {
+      for (int kind = 0; kind < 5; ++kind) {
+        cells.sendAll(size, kind);
+        // x and y are read and arrive; then one to a branch, a node's branch, the main chare, a thread
+        wait(cell_count * (3 + 2 * 4));
+      }
+    }
+    // To collections: the elements go along.
+    for (int size : {0, 1, 5000, 150'001}) {
+      Memories sent;
+      for (int kind = 0; kind < 5; ++kind) {
+        Memory& memory = sent.make(kinds[kind], static_cast<std::size_t>(size) * sizeof(int));
+        memory.fill<int>(static_cast<std::size_t>(size), size + kind);
+        cells.all(to_send(memory), size, size + kind);
+        branches.all(to_send(memory), size, size + kind);
+        nodes.all(to_send(memory), size, size + kind);
+      }
+      wait(5 * (cell_count + CkNumPes() + CkNumNodes() + 3));
+    }
+    // Elements that are on the move.
+    for (int i = 0; i < cell_count; ++i) cells[i].wander(12);
+    {
+      Memories sent;
+      for (int i = 0; i < cell_count; ++i) {
+        Memory& memory = sent.make(Kind::device, 30'000 * sizeof(int));
+        memory.fill<int>(30'000, i);
+        for (int k = 0; k < 4; ++k) cells[i].chased(30'000, to_send(memory), i, k);
+      }
+      wait(cell_count + cell_count * 4 * 2);
+    }
+    cells.rounds(9);
+    wait(cell_count);
+    cells.read();
+    wait(cell_count);
+    CkPrintf("all arrays have arrived\n");
+    CkExit();
+  }
+};
+
+class Cell : public CBase_Cell {
+  Cell_SDAG_CODE Memories sent_, in_;
+  std::unique_ptr<Memory> x_, y_, a_, b_;
+  int round = 0;
+  CkDevicePersistent from_, to_;
+  int ends_ = 0;
+
+  int next() const { return (thisIndex + 1) % cell_count; }
+
+ public:
+  Cell() = default;
+  explicit Cell(CkMigrateMessage*) {}
+  void pup(PUP::er& p) { p | round; }
+
+  void sendAll(int size, int kind) {
+    const auto n = static_cast<std::size_t>(size);
+    const Kind of = kinds[kind];
+    const int seed = 100 * size + thisIndex;
+    Memory& x = sent_.make(of, n * sizeof(int));
+    Memory& y = sent_.make(kinds[(kind + 1) % 5], 2 * n + 1);
+    x.fill<int>(n, seed);
+    y.fill<char>(2 * n + 1, seed);
+    int z[3] = {size, kind, thisIndex};
+    cells[next()].take((kind + thisIndex) % 5, size, to_send(x), std::string(static_cast<std::size_t>(thisIndex), 'c'),
+                       to_send(y), z, thisIndex);
+    cells[next()].inThread(to_send(x), size, thisIndex);
+    branches[thisIndex % CkNumPes()].take(to_send(x), size, thisIndex);
+    nodes[thisIndex % CkNumNodes()].take(to_send(x), size, thisIndex);
+    mainProxy.toMain(to_send(x), size, seed);
+  }
+
+  void take(int kind, int n, int*& x, std::string&, char*& y, int* z, int from, CkDeviceBufferPost* post) {
+    DEMAND(z[0] == n && z[2] == from);
+    x_ = std::make_unique<Memory>(kinds[kind], static_cast<std::size_t>(n) * sizeof(int));
+    y_ = std::make_unique<Memory>(kinds[(kind + 2) % 5], 2 * static_cast<std::size_t>(n) + 1);
+    // What the stream still does to the memory comes before the elements.
+    x_->fill<int>(static_cast<std::size_t>(n), -1);
+    x = x_->at<int>();
+    y = y_->at<char>();
+    post[0].cuda_stream = x_->stream();
+    post[1].cuda_stream = y_->stream();
+  }
+  void take(int, int n, int* x, std::string name, char* y, int* z, int from) {
+    const auto size = static_cast<std::size_t>(n);
+    DEMAND(x == x_->at<int>() && y == y_->at<char>() && name.size() == static_cast<std::size_t>(from) && z[2] == from);
+    DEMAND(x_->holds(x, size, 100 * n + from));
+    DEMAND(y_->holds(y, 2 * size + 1, 100 * n + from));
+    mainProxy.one();
+  }
+  void inThread(int*& x, int n, int, CkDeviceBufferPost* post) { in_.take(x, n, post); }
+  void inThread(int* x, int n, int from) {
+    CthYield();
+    all(x, n, 100 * n + from);
+  }
+
+  // Its stream is the thread's default one.
+  void all(int*& x, int n, int, CkDeviceBufferPost*) {
+    x = in_.make(kinds[thisIndex % 5], static_cast<std::size_t>(n) * sizeof(int)).at<int>();
+  }
+  void all(int* x, int n, int seed) {
+    DEMAND(in_.holds(x, n, seed));
+    mainProxy.one();
+  }
+
+  void wander(int left) {
+    if (left == 0) return mainProxy.one();
+    thisProxy[thisIndex].wander(left - 1);
+    migrateMe((CkMyPe() + 1 + left % 2) % CkNumPes());
+  }
+  void chased(int n, int*& x, int, int, CkDeviceBufferPost* post) { in_.take(x, n, post); }
+  void chased(int n, int* x, int seed, int) { all(x, n, seed); }
+
+  // Neighbours exchange parts again and again; every second one is cut short by its receiver.
+  void sendRound() {
+    Memory& out = sent_.make(Kind::device, 4000 * sizeof(int));
+    out.fill<int>(4000, round);
+    cells[next()].halo(round, 4000, CkDeviceBuffer(out.at<int>(), out.stream()), thisIndex);
+  }
+  void halo(int ref, int& n, int*& x, int, CkDeviceBufferPost* post) {
+    in_.take(x, n, post);
+    if (ref % 2) n = 123;
+  }
+  void checkRound(const int* x, int n, int from) {
+    DEMAND(from == (thisIndex + cell_count - 1) % cell_count && n == (round % 2 ? 123 : 4000));
+    DEMAND(in_.holds(x, n, round));
+  }
+
+  // Reads its neighbour's buffer and writes into another one there.
+  void read() {
+    x_ = std::make_unique<Memory>(Kind::device, 50'000 * sizeof(int));
+    y_ = std::make_unique<Memory>(kinds[thisIndex % 5], 50'000 * sizeof(int));
+    x_->fill<int>(50'000, thisIndex);
+    x_->finish();  // the one that reads does not know this stream
+    from_ = CkDevicePersistent(x_->at<int>(), 50'000 * sizeof(int),
+                               CkCallback(CkIndex_Cell::exchanged(), thisProxy[thisIndex]), x_->stream());
+    to_ = CkDevicePersistent(y_->at<int>(), 50'000 * sizeof(int),
+                             CkCallback(CkIndex_Cell::exchanged(), thisProxy[thisIndex]), y_->stream());
+    if (thisIndex % 2) {
+      from_.open();
+      to_.open();
+    }
+    cells[next()].exchange(from_, to_);
+  }
+  void exchange(CkDevicePersistent from, CkDevicePersistent to) {
+    const CkCallback told(CkIndex_Cell::exchanged(), thisProxy[thisIndex]);
+    a_ = std::make_unique<Memory>(Kind::device, 50'000 * sizeof(int));
+    b_ = std::make_unique<Memory>(Kind::managed, 50'000 * sizeof(int));
+    CkDevicePersistent whole(a_->at<int>(), 50'000 * sizeof(int), told, a_->stream());
+    whole.get(from);
+    b_->fill<int>(40'000, 7);
+    CkDevicePersistent part(b_->at<int>(), 40'000 * sizeof(int), told, b_->stream());
+    part.put(to);
+  }
+  // Two of its own transfers, and two by the one that it has told of its buffers.
+  void exchanged() {
+    if (++ends_ != 4) return;
+    DEMAND(a_->holds(a_->at<int>(), 50'000, (thisIndex + cell_count - 1) % cell_count));
+    DEMAND(y_->holds(y_->at<int>(), 40'000, 7));
+    from_.close();
+    to_.close();
+    mainProxy.one();
+  }
+};
+
+// What a group's branches do, and a node group's.
+template <class Base>
+class Taking : public Base {
+  Memories in_;
+
+ public:
+  void take(int*& x, int n, int, CkDeviceBufferPost* post) { in_.take(x, n, post); }
+  void take(int* x, int n, int from) { all(x, n, 100 * n + from); }
+  void all(int*& x, int n, int, CkDeviceBufferPost* post) { in_.take(x, n, post); }
+  void all(int* x, int n, int seed) {
+    DEMAND(in_.holds(x, n, seed));
+    mainProxy.one();
+  }
+};
+class Branch : public Taking<CBase_Branch> {};
+class NodeBranch : public Taking<CBase_NodeBranch> {};
+
+#include "device_arrays.def.h"
