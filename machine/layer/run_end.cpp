@@ -14,6 +14,9 @@ namespace {
 // Looks for the end, each a fortieth of a second, before it is said that a process is missed, or that it ended the run.
 constexpr int kLooks = 60;
 constexpr int kTurn = 20, kTurnsMost = 10;
+// From the notice on that another process ends the run: the launcher hears of it, and ends us. To leave before it has
+// heard would be one more reason that it tells.
+constexpr int kLooksTold = 120;
 constexpr std::chrono::milliseconds kPause(25);
 }  // namespace
 
@@ -42,7 +45,12 @@ void RunEnd::end_for(int which, const std::string& what, const std::string& wher
 void RunEnd::end_after(int looks, std::function<void()> otherwise) {
   if (waits_.exchange(true, std::memory_order_relaxed)) return;
   waiting_ = make_thread("that waits for the end of the run", [this, looks, otherwise = std::move(otherwise)] {
-    for (int look = 0; look < looks; ++look) {
+    bool told = false;
+    for (int left = looks; left > 0; --left) {
+      if (!told && told_elsewhere_.load(std::memory_order_relaxed)) {
+        told = true;
+        left = kLooksTold;
+      }
       if (ending()) return;
       if (!job_.world->well(nullptr)) return memory_.announce_exit(1);
       std::unique_lock<std::mutex> lock(mutex_);
