@@ -3,6 +3,7 @@
 #   bin/        charmc, charmxi, charmrun, testrun, periapt-doctor, periapt-checkpoint, periapt-liveviz, lb-lab     where Charm++ users' Makefiles look for them
 #   include/    charm++.h, pup.h ...  conv-mach-opt.mak, .sh, conv-config.sh    what a program includes and a Makefile asks
 #   include/periapt/<floor>/...                                       what those headers include ("runtime/api/x.h")
+#   include/base, machine, runtime     links to these: a compiler that charmc does not call (nvcc) is told of include/ alone
 #   lib/        libperiapt.a  cmake/Periapt/  pkgconfig/periapt.pc
 #   tmp/        conv-config.sh, for programs that reach into a Charm++ build tree
 #
@@ -34,6 +35,7 @@ function(periapt_build_tree_layout)
   endforeach()
   foreach(floor IN LISTS periapt_header_floors)
     file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${floor}" "${periapt_layout}/include/periapt/${floor}" SYMBOLIC)
+    file(CREATE_LINK "periapt/${floor}" "${periapt_layout}/include/${floor}" SYMBOLIC)
   endforeach()
   foreach(file IN ITEMS conv-mach-opt.mak conv-mach-opt.sh conv-config.sh)
     configure_file("${periapt_templates}/${file}.in" "${periapt_layout}/include/${file}" @ONLY)
@@ -60,6 +62,7 @@ function(periapt_install_rules)
   endif()
   foreach(floor IN LISTS periapt_header_floors)
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${floor}" DESTINATION include/periapt FILES_MATCHING PATTERN "*.h")
+    install(FILES "${periapt_layout}/include/${floor}" DESTINATION include)
   endforeach()
   foreach(file IN ITEMS conv-mach-opt.mak conv-mach-opt.sh conv-config.sh)
     install(FILES "${periapt_layout}/include/${file}" DESTINATION include)

@@ -106,6 +106,7 @@ class GpuMemory final : public ucx::DeviceMemory {
 
   Status copy(Place to, Place from, std::uint64_t bytes, Completion& completion) override;
   Status when_reached(void* stream, Place memory, Completion& reached) override;
+  MemoryKind kind_of(const void* address) override;
   std::vector<std::byte> describe(Place memory) override;
   Result<Mapping> map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes,
                       Place local) override;
@@ -117,7 +118,7 @@ class GpuMemory final : public ucx::DeviceMemory {
   const std::string& failure() const override { return failure_; }
 
  private:
-  /// A copy from or to pageable memory.
+  /// A copy from or to pageable memory, or between GPUs that do not reach each other's.
   struct Staged {
     Seen to, from;
     std::uint64_t bytes = 0, begun = 0, ended = 0;
@@ -131,6 +132,7 @@ class GpuMemory final : public ucx::DeviceMemory {
     Staged* whole = nullptr;
     Buffer piece;
     std::uint64_t offset = 0, bytes = 0;
+    bool on_pinned = false;  ///< its second copy, from there to a GPU, is under way
     std::list<Flight>::iterator at;
   };
   struct Reached {
@@ -140,11 +142,18 @@ class GpuMemory final : public ucx::DeviceMemory {
   };
 
   Result<Seen> look(Place place, std::uint64_t bytes = 0);
+  OfVendor* vendor_of(MemoryKind kind) {
+    const auto found = std::find_if(vendors_.begin(), vendors_.end(), [&](const auto& vendor) {
+      return gpu::vendors()[vendor->number].on_device == kind;
+    });
+    return found != vendors_.end() ? found->get() : nullptr;
+  }
   Status failed(Status status) {
     failure_ = status.message();
     return status;
   }
   Status copy_staged(const Seen& to, const Seen& from, std::uint64_t bytes, Completion& completion);
+  static bool reach_each_other(const Seen& one, const Seen& other);
   bool advance(Staged& staged);
   Status fly(Staged& staged, Buffer piece);
   static void landed(Completion& self, Outcome outcome);
@@ -195,14 +204,22 @@ Status GpuMemory::copy(Place to, Place from, std::uint64_t bytes, Completion& co
     return {};
   }
   OfVendor& vendor = target->on_gpu() ? *target->vendor : *source->vendor;
-  if (target->vendor == &vendor && source->vendor == &vendor) {
+  if (target->vendor == &vendor && source->vendor == &vendor && reach_each_other(*target, *source)) {
     Status begun = vendor.copies.begin({to.at, from.at, bytes, target->gpu(), source->gpu()}, completion);
     return begun ? begun : failed(begun);
   }
-  if (target->on_gpu() && source->on_gpu()) {
+  if (target->on_gpu() && source->on_gpu() && target->vendor != source->vendor) {
     return failed(Status::failure("a copy between GPUs of two vendors: their drivers know only their own"));
   }
   return copy_staged(*target, *source, bytes, completion);
+}
+
+// Memory of a pool, or mapped by hand, is open to another GPU only where the program has said so.
+bool GpuMemory::reach_each_other(const Seen& one, const Seen& other) {
+  const auto is_closed = [](const Seen& seen) {
+    return seen.memory.kind == Kind::pool || seen.memory.kind == Kind::vmm;
+  };
+  return !one.on_gpu() || !other.on_gpu() || one.gpu() == other.gpu() || (!is_closed(one) && !is_closed(other));
 }
 
 // ---- through pinned pieces
@@ -247,8 +264,9 @@ Status GpuMemory::fly(Staged& staged, Buffer piece) {
   flight.piece = std::move(piece);
   std::byte* const pinned = flight.piece.data();
   Copy copy{pinned, staged.from.at + flight.offset, flight.bytes, -1, staged.from.gpu()};
-  if (staged.to.on_gpu()) {
+  if (!staged.from.on_gpu()) {
     std::memcpy(pinned, copy.from, flight.bytes);
+    flight.on_pinned = true;
     copy = {staged.to.at + flight.offset, pinned, flight.bytes, staged.to.gpu(), -1};
   }
   Status begun = vendor.copies.begin(copy, flight);
@@ -265,6 +283,15 @@ void GpuMemory::landed(Completion& self, Outcome outcome) {
   auto& flight = static_cast<Flight&>(self);
   Staged& staged = *flight.whole;
   GpuMemory& owner = *flight.owner;
+  OfVendor& vendor = *(staged.to.on_gpu() ? staged.to : staged.from).vendor;
+  if (outcome == Outcome::ok && staged.to.on_gpu() && !flight.on_pinned) {
+    flight.on_pinned = true;
+    const Copy copy{staged.to.at + flight.offset, flight.piece.data(), flight.bytes, staged.to.gpu(), -1};
+    const Status begun = vendor.copies.begin(copy, flight);
+    if (begun) return;
+    owner.failure_ = begun.message();
+    outcome = Outcome::failed;
+  }
   --staged.flights;
   if (outcome != Outcome::ok) {
     staged.failed = true;
@@ -295,16 +322,24 @@ int GpuMemory::tell_staged() {
 // ---- streams of the program's
 
 Status GpuMemory::when_reached(void* stream, Place memory, Completion& reached) {
-  Result<Seen> seen = look(memory);
+  Result<Seen> seen = memory.at == nullptr ? Seen{nullptr, vendor_of(memory.kind), {}} : look(memory);
   if (!seen) return failed(seen.status());
   OfVendor* vendor = seen->vendor;
   if (vendor == nullptr) {
     done_.push_back(&reached);
     return {};
   }
+  // Most streams have nothing to do, and that is known soonest without an event.
+  const int near = std::max(seen->memory.gpu, 0);
+  if (!is_default_stream(stream)) {
+    if (Result<bool> idle = vendor->driver.is_idle({stream, near}); idle && *idle) {
+      done_.push_back(&reached);
+      return {};
+    }
+  }
   const Result<int> streams = vendor->driver.gpu_of_stream(stream);
   if (!streams) return failed(streams.status());
-  const int gpu = *streams >= 0 ? *streams : std::max(seen->memory.gpu, 0);
+  const int gpu = *streams >= 0 ? *streams : near;
   Result<Event> event = vendor->driver.make_event(gpu);
   if (!event) return failed(event.status());
   if (Status recorded = vendor->driver.record(*event, {stream, gpu}); !recorded) {
@@ -334,6 +369,16 @@ int GpuMemory::tell_reached() {
 }
 
 // ---- other processes
+
+MemoryKind GpuMemory::kind_of(const void* address) {
+  for (const auto& vendor : vendors_) {
+    Result<Memory> found = vendor->kinds.look(address);
+    if (!found || found->kind == Kind::host || found->kind == Kind::pinned) continue;
+    const Vendor& of = vendors()[vendor->number];
+    return found->kind == Kind::managed ? of.managed : of.on_device;
+  }
+  return MemoryKind::host;
+}
 
 std::vector<std::byte> GpuMemory::describe(Place place) {
   Result<Seen> seen = look(place);

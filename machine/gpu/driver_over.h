@@ -98,6 +98,11 @@ class DriverOver final : public Driver {
   Status wait_for(Stream stream, Event event) override {
     return done(at(stream.gpu, [&] { return calls_.wait_for(stream.native, event.native); }), stream.gpu);
   }
+  Result<bool> is_idle(Stream stream) override {
+    const Answer answer = at(stream.gpu, [&] { return calls_.query_stream(stream.native); });
+    if (answer.error == kNotReady) return false;
+    return answer.error == 0 ? Result<bool>(true) : failed(answer, stream.gpu);
+  }
   Status finish(Stream stream) override {
     return done(at(stream.gpu, [&] { return calls_.finish(stream.native); }), stream.gpu);
   }

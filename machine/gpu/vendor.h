@@ -91,6 +91,8 @@ class Driver {
   virtual Status copy(Stream stream, void* to, const void* from, std::uint64_t bytes) = 0;
   /// What is given to the stream after this begins when the event is reached.
   virtual Status wait_for(Stream stream, Event event) = 0;
+  /// Has it nothing to do? A failure: it was not to be known.
+  virtual Result<bool> is_idle(Stream stream) = 0;
   /// Waits until the stream has nothing to do.
   virtual Status finish(Stream stream) = 0;
 

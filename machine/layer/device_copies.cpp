@@ -60,6 +60,11 @@ void DeviceCopies::when_reached(std::size_t pe, void* stream, ucx::Place place, 
   });
 }
 
+ucx::MemoryKind DeviceCopies::kind_of(std::size_t pe, const void* address) {
+  ucx::DeviceMemory* const devices = memory(pes_[pe]);
+  return devices != nullptr ? devices->kind_of(address) : ucx::MemoryKind::host;
+}
+
 std::vector<std::byte> DeviceCopies::describe(std::size_t pe, ucx::Place place) {
   ucx::DeviceMemory* const devices = memory(pes_[pe]);
   return devices != nullptr ? devices->describe(place) : std::vector<std::byte>();

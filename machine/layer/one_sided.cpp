@@ -110,6 +110,8 @@ bool OneSided::is_registered(const MemoryKey& key) const {
   return (key.process == *config_.process || config_.simulated) && ring_.holds(key.id);
 }
 
+ucx::MemoryKind OneSided::kind_of(int pe, const void* address) { return devices_.kind_of(of_process(pe), address); }
+
 std::vector<std::byte> OneSided::describe(int pe, ucx::Place memory) {
   return devices_.describe(of_process(pe), memory);
 }

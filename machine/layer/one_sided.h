@@ -109,6 +109,8 @@ class OneSided {
   /// From now on the key gives no access. One that does so already, or another process's, is left alone.
   void deregister_memory(const MemoryKey& key);
   bool is_registered(const MemoryKey& key) const;
+  /// What lies at an address, as the drivers of this process's GPUs say. On that PE's thread.
+  ucx::MemoryKind kind_of(int pe, const void* address);
   /// What others of the host map memory of a GPU by, at most 200 bytes: Transfer::described. On that PE's thread.
   /// Empty: there is nothing to say.
   std::vector<std::byte> describe(int pe, ucx::Place memory);

@@ -41,9 +41,11 @@ class DeviceMemory {
   /// completion. A failure: nothing was begun, and it says why (memory that was freed, two vendors' GPUs).
   virtual Status copy(Place to, Place from, std::uint64_t bytes, Completion& completion) = 0;
   /// `reached` when a stream of the program's, by its driver's own name, has done what it has been given so far. The
-  /// memory says which driver's it is, and of a default stream the GPU.
+  /// memory says which driver's it is, and of a default stream the GPU; without an address its kind alone does.
   virtual Status when_reached(void* stream, Place memory, Completion& reached) = 0;
 
+  /// What lies at an address; what no driver knows is the host's.
+  virtual MemoryKind kind_of(const void* address) = 0;
   /// The memory that an address lies in, for other workers to map: at most 200 bytes. Empty: there is nothing to say.
   virtual std::vector<std::byte> describe(Place memory) = 0;
   /// Where [address, address + bytes) of what a worker has described can be copied from and to here. The bytes come

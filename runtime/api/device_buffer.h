@@ -32,6 +32,10 @@ class DeviceStream {
   void* native_;
 };
 
+// The callback is sent from this PE, with the message, when a stream of CUDA's has done what it has been given so far.
+// Until then the run is not quiescent.
+void send_when_reached(CUstream_st* stream, const CkCallback& cb, void* message);
+
 // What the processes of a host map memory of a GPU by (OneSided::describe()).
 struct DeviceDescription {
   std::uint16_t length = 0;
@@ -51,6 +55,13 @@ class CkDeviceBuffer {
       : ptr(ptr), cnt(cnt), cuda_stream(stream) {}
   explicit CkDeviceBuffer(const void* ptr, std::size_t cnt, const CkCallback& cb, periapt::DeviceStream stream = {})
       : ptr(ptr), cnt(cnt), cb(cb), cuda_stream(stream) {}
+
+  // Means something in the process of the memory only.
+  void pup(PUP::er& p) {
+    p(reinterpret_cast<char*>(&ptr), sizeof ptr);
+    p | cnt;
+    p | cb;
+  }
 
   const void* ptr = nullptr;
   std::size_t cnt = 0;                             // bytes; of an argument, the .ci file says how many there are

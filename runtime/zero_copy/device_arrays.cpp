@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/fatal.h"
-#include "machine/gpu/device_memory.h"
 #include "runtime/api/device_marshal.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/scheduler/process.h"
@@ -111,7 +110,7 @@ void send_when_reached(void* message, const DeviceArray* arrays, std::size_t cou
   for (std::size_t i = 0; i < count; ++i) {
     call->arrays[i].call = call;
     call->arrays[i].what = arrays[i];
-    call->arrays[i].kind = gpu::kind_of(arrays[i].buffer.ptr);
+    call->arrays[i].kind = kind_of(pe, arrays[i].buffer.ptr);
     call->hold(call->arrays[i]);
   }
 }
@@ -135,6 +134,25 @@ struct PersistentTransfer : Access {
 }  // namespace
 
 }  // namespace periapt::zero_copy
+
+void periapt::send_when_reached(CUstream_st* stream, const CkCallback& cb, void* message) {
+  struct Waiting : machine::Transfer {
+    CkCallback cb;
+    void* message;
+  };
+  auto* const waiting = new Waiting;
+  waiting->cb = cb;
+  waiting->message = message;
+  waiting->done = [](machine::Transfer& transfer, const Status& status) {
+    const std::unique_ptr<Waiting> reached(static_cast<Waiting*>(&transfer));
+    if (!status) zero_copy::device_failed("a callback that waits for a stream", status);
+    reached->cb.send(reached->message);
+    Pe::current()->end_pending();
+  };
+  Pe& pe = *Pe::current();
+  pe.begin_pending();
+  pe.when_reached(stream, {nullptr, ucx::MemoryKind::cuda}, *waiting);
+}
 
 using periapt::Pe;
 using periapt::Status;
@@ -173,7 +191,7 @@ CkDeviceStatus CkDevicePersistent::transfer(CkDevicePersistent& other, bool is_p
   transfer->on_device = true;
   transfer->description = other.description_;
   transfer->local = const_cast<void*>(ptr);
-  transfer->local_kind = periapt::gpu::kind_of(ptr);
+  transfer->local_kind = kind_of(here, ptr);
   transfer->size = size;
   transfer->is_put = is_put;
   transfer->mine = {cb, std::exchange(cb_msg, nullptr)};

@@ -8,7 +8,6 @@
 #include <span>
 
 #include "base/fatal.h"
-#include "machine/gpu/device_memory.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/zero_copy/zero_copy_parts.h"
@@ -64,6 +63,8 @@ struct RegisteredCall {
 
 }  // namespace
 
+ucx::MemoryKind kind_of(Pe& pe, const void* memory) { return one_sided().kind_of(pe.index, memory); }
+
 bool wants_to_know(const CkCallback& callback) { return callback.type != CkCallback::ignore && !callback.isInvalid(); }
 
 void release(Pe& pe, CkNcpyBuffer buffer) {
@@ -87,7 +88,7 @@ TransferStatus begin_unregistered(Pe& pe, Access& access) {
   if (pe.process.process_of(access.remote.pe) == pe.process.rank()) {
     NcpyAccess::key(access.remote) =
         register_or_end(access.remote.ptr, access.remote.cnt, Audience::host,
-                        access.on_device ? gpu::kind_of(access.remote.ptr) : ucx::MemoryKind::host);
+                        access.on_device ? kind_of(pe, access.remote.ptr) : ucx::MemoryKind::host);
     access.borrowed = true;
     return move(pe, access);
   }
@@ -143,7 +144,7 @@ MemoryKey register_or_end(const void* memory, std::size_t size, Audience audienc
 }
 
 DeviceDescription register_device(Pe& pe, CkNcpyBuffer& buffer) {
-  const ucx::MemoryKind kind = gpu::kind_of(buffer.ptr);
+  const ucx::MemoryKind kind = kind_of(pe, buffer.ptr);
   MemoryKey& key = NcpyAccess::key(buffer);
   if (!one_sided().is_registered(key)) key = register_or_end(buffer.ptr, buffer.cnt, Audience::run, kind);
   DeviceDescription description;

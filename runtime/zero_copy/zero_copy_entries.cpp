@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/fatal.h"
-#include "machine/gpu/device_memory.h"
 #include "runtime/objects/node_groups.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/zero_copy/zero_copy_parts.h"
@@ -241,7 +240,7 @@ class PostedCall {
   void move_to_device(Array& array, const CkNcpyBufferPost& post) {
     array.local = post.assigned;
     array.size = std::min(array.size, post.assigned_bytes);
-    array.local_kind = gpu::kind_of(array.local);
+    array.local_kind = kind_of(objects_.pe, array.local);
     array.ended = [](Pe& pe, Access& access) {
       auto& array = static_cast<Array&>(access);
       release(pe, array.remote);

@@ -34,6 +34,7 @@ machine::MemoryKey register_or_end(const void* memory, std::size_t size, machine
 DeviceDescription register_device(Pe& pe, CkNcpyBuffer& buffer);
 // The transfers of a buffer have ended: its registration does, if it is to, and its callback is sent.
 void release(Pe& pe, CkNcpyBuffer buffer);
+ucx::MemoryKind kind_of(Pe& pe, const void* memory);
 bool wants_to_know(const CkCallback& callback);
 // Ends the run: memory of a GPU that a call of that entry brings, or is to be brought to, could not be copied.
 [[noreturn]] void device_failed(const std::string& entry, const Status& status);

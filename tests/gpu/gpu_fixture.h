@@ -85,8 +85,16 @@ class GpuTest : public ::testing::TestWithParam<const char*> {
  private:
   void move(void* to, const void* from, std::uint64_t bytes) {
     const std::int64_t pageable = settings.pageable, waits = settings.waits;
-    EXPECT_TRUE(driver.copy(stream_, to, from, bytes).ok());
-    EXPECT_TRUE(driver.finish(stream_).ok());
+    const std::int64_t questions = settings.questions;
+    Stream stream = stream_;  // of the GPU that the memory lies on: a pool is closed to others
+    for (const void* memory : {static_cast<const void*>(to), from}) {
+      const int gpu = driver.look(memory)->gpu;
+      if (gpu > 0 && stream.gpu == stream_.gpu) stream = *driver.make_stream(gpu);
+    }
+    EXPECT_TRUE(driver.copy(stream, to, from, bytes).ok());
+    EXPECT_TRUE(driver.finish(stream).ok());
+    if (stream.gpu != stream_.gpu) driver.destroy(stream);
+    settings.questions = questions;
     settings.pageable = pageable;
     settings.waits = waits;
   }

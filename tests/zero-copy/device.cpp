@@ -155,12 +155,16 @@ class Main : public CBase_Main {
 
  public:
   explicit Main(CkArgMsg* args) {
+    const std::string wrong = args->argc > 1 ? args->argv[1] : "";
     delete args;
     mainProxy = thisProxy;
     cells = CProxy_Cell::ckNew(cell_count);
     branches = CProxy_Branch::ckNew();
     nodes = CProxy_NodeBranch::ckNew();
-    thisProxy.run();
+    if (wrong.empty())
+      thisProxy.run();
+    else
+      cells[0].wrong(wrong);
   }
   void one() {
     --left_;
@@ -169,6 +173,12 @@ class Main : public CBase_Main {
   void toMain(int*& x, int n, int, CkDeviceBufferPost* post) { in_.take(x, n, post); }
   void toMain(int* x, int n, int seed) {
     DEMAND(in_.holds(x, n, seed));
+    one();
+  }
+
+  void reached(CkDataMsg* message) {
+    DEMAND(message->getSize() == 1);
+    delete message;
     one();
   }
 
@@ -206,6 +216,13 @@ class Main : public CBase_Main {
     }
     cells.rounds(9);
     wait(cell_count);
+    if (driver() && std::string(driver()->vendor()) == "cuda") {  // what hapiAddCallback() is
+      Memory& memory = in_.make(Kind::managed, 90'000);
+      memory.fill<char>(90'000, 5);
+      periapt::send_when_reached(memory.stream(), CkCallback(CkIndex_Main::reached(nullptr), thisProxy),
+                                 CkDataMsg::buildNew(1, "x"));
+      wait(1);
+    }
     cells.read();
     wait(cell_count);
     CkPrintf("all arrays have arrived\n");
@@ -262,6 +279,32 @@ class Cell : public CBase_Cell {
     DEMAND(y_->holds(y, 2 * size + 1, 100 * n + from));
     mainProxy.one();
   }
+  // What has to end with a sentence.
+  void wrong(const std::string& how) {
+    x_ = std::make_unique<Memory>(Kind::device, 4000);
+    const CkDevicePersistent mine(x_->at<int>(), 4000, x_->stream());
+    if (how == "freed") {
+      int* const freed = x_->at<int>();
+      x_.reset();
+      return cells[cell_count - 1].small(CkDeviceBuffer(freed), 1000);
+    }
+    if (how == "unset") cells[cell_count - 1].unset(CkDeviceBuffer(x_->at<int>(), x_->stream()), 1000);
+    if (how == "small") cells[cell_count - 1].small(CkDeviceBuffer(x_->at<int>(), x_->stream()), 1000);
+    if (how == "foreign") cells[cell_count - 1].misused(mine);
+    if (how == "large") {
+      CkDevicePersistent whole = mine, part(x_->at<int>(), 3999, x_->stream());
+      part.get(whole);
+    }
+  }
+  void unset(int*&, int, CkDeviceBufferPost*) {}
+  void unset(int*, int) {}
+  void small(int*& x, int, CkDeviceBufferPost* post) {
+    x = in_.make(Kind::device, 3000).at<int>();
+    post[0].cuda_stream = periapt::DeviceStream();
+  }
+  void small(int*, int) {}
+  void misused(CkDevicePersistent theirs) { theirs.get(theirs); }
+
   void inThread(int*& x, int n, int, CkDeviceBufferPost* post) { in_.take(x, n, post); }
   void inThread(int* x, int n, int from) {
     CthYield();

@@ -54,6 +54,7 @@ inline constexpr int kNewMemoryTypes = 60'000'000;
   X(stream_create, hipStreamCreateWithFlags, (NativeStream*, unsigned))               \
   X(stream_destroy, hipStreamDestroy, (NativeStream))                                 \
   X(stream_finish, hipStreamSynchronize, (NativeStream))                              \
+  X(stream_query, hipStreamQuery, (NativeStream))                                     \
   X(stream_wait, hipStreamWaitEvent, (NativeStream, NativeEvent, unsigned))           \
   X(event_create, hipEventCreateWithFlags, (NativeEvent*, unsigned))                  \
   X(event_destroy, hipEventDestroy, (NativeEvent))                                    \

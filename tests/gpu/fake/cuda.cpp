@@ -161,6 +161,10 @@ int cuStreamGetCtx(NativeStream stream, Context* context) {
   *context = context_of(stream_of(stream)->gpu);
   return 0;
 }
+int cuStreamQuery(NativeStream stream) {
+  const auto lock = locked();
+  return machine().query(*stream_of(stream));
+}
 int cuCtxGetDevice(int* device) {
   if (contexts.empty()) return fake::kInvalidContext;
   *device = contexts.back();

@@ -121,6 +121,12 @@ std::byte* Machine::translate(const void* address, std::uint64_t bytes) const {
 
 int Machine::copy(Stream* stream, void* to, const void* from, std::uint64_t bytes) {
   if (translate(to, bytes) == nullptr || translate(from, bytes) == nullptr) return kInvalidValue;
+  // Memory of a pool, or mapped by hand, is another GPU's only where its owner has said so.
+  for (const void* address : {static_cast<const void*>(to), from}) {
+    const Allocation* found = find(address);
+    if (found != nullptr && (found->kind == Kind::pool || found->kind == Kind::vmm) && found->gpu != stream->gpu)
+      return kInvalidValue;
+  }
   ++settings.copies;
   if (find(to) == nullptr || find(from) == nullptr) ++settings.pageable;
   Work work;
@@ -183,6 +189,11 @@ int Machine::query(Event& event) {
   if (!event.reached) run(*event.stream, false);
   if (!event.reached) return kNotReady;
   return event.error;
+}
+
+int Machine::query(Stream& stream) {
+  run(stream, false);
+  return !stream.work.empty() ? kNotReady : stream.error;
 }
 
 int Machine::finish(Stream* stream) {

@@ -80,6 +80,7 @@ class Machine {
   int record(Stream* stream, const std::shared_ptr<Event>& event);
   int wait(Stream* stream, const std::shared_ptr<Event>& event);
   int query(Event& event);
+  int query(Stream& stream);
   int finish(Stream* stream);
 
   int export_memory(const void* memory, Handle* handle);

@@ -107,6 +107,10 @@ int hipStreamDestroy(NativeStream stream) {
   delete stream_of(stream);
   return 0;
 }
+int hipStreamQuery(NativeStream stream) {
+  const auto lock = locked();
+  return machine().query(*stream_of(stream));
+}
 int hipStreamGetDevice(NativeStream stream, int* device) {
   *device = stream_of(stream)->gpu;
   return 0;

@@ -1,0 +1,3 @@
+// Part of charm++.h.
+#pragma once
+#include "charm++.h"
