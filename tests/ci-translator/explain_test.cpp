@@ -160,6 +160,14 @@ TEST_F(Linker, EntriesAndAMigrationConstructorThatAreOnlyDeclared) {
                                   HasSubstr("Part(CkMigrateMessage* m) : CBase_Part(m) {}")));
 }
 
+TEST_F(Linker, AFunctionOfALibraryIsLeftToTheLinker) {
+  // At -O2 it is called from where the entry is: the compiler has put it there.
+  const Outcome outcome =
+      charmc("-O2 '-DSTATEMENTS=extern int of_a_library(int); of_a_library(1);' -o pgm pgm.cpp part.o");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text, AllOf(HasSubstr("of_a_library"), Not(HasSubstr("charmc: error: entries of"))));
+}
+
 TEST_F(Linker, AReadonlyThatNothingDefines) {
   EXPECT_THAT(charmc("-DNOT_DEFINED -DSTATEMENTS= -o pgm pgm.cpp part.o").text,
               HasSubstr("charmc: error: the readonly mainProxy of the .ci file is defined in none"));

@@ -206,7 +206,8 @@ void explainOther(const std::string& symbol, const std::string& function, Explan
   } else if (std::regex_match(symbol, m, migration)) {
     out.add("class " + m[2].str() + " declares the constructor that migration calls, and defines it nowhere",
             m[2].str() + "(CkMigrateMessage* m) : CBase_" + m[2].str() + "(m) {}");
-  } else if (std::regex_search(function, entry)) {
+  } else if (std::regex_search(function, m, entry) && symbol.find(m[1].str() + "::") != std::string::npos) {
+    // (What an entry calls that the compiler has put there is a matter between the program and its libraries.)
     const std::string chare = symbol.substr(0, symbol.find("::"));
     out.add("entries of " + chare +
                 " are declared in the .ci file and defined in none of the files that are linked: " + symbol,
