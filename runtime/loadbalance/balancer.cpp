@@ -75,7 +75,7 @@ void Balancer::register_entries() {
   entry_resumed_element = register_runtime_entry("ResumeFromSync", on_late);  // a name for messages only
 }
 
-Balancer::Balancer(Pe& pe) : pe_(pe), meter_(pe), traffic_(pe, meter_) {
+Balancer::Balancer(Pe& pe) : pe_(pe), meter_(pe, options().processor_time), traffic_(pe, meter_) {
   if (options().test_speed) speed_ = measured_speed();
   meter_.restart();  // the first interval begins here
   if (pe.index == center_of(pe)) coordinator_ = std::make_unique<Coordinator>(*this, pe.process.pes());

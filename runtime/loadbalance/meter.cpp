@@ -12,7 +12,7 @@ void Meter::turn(bool on) {
   on_ = on;
   if (on) {
     pe_.subscribe(this, begin_execute | end_execute);
-    since_ns_ = clock::now_ns();
+    since_ns_ = now_ns();
     return;
   }
   charge();
@@ -47,8 +47,14 @@ void Meter::restart() {
   idle_before_ = pe_.idle_seconds();
 }
 
+std::uint64_t Meter::now_ns() const {
+  if (processor_time_) [[unlikely]]
+    return clock::thread_cpu_ns();
+  return clock::now_ns();
+}
+
 void Meter::charge() {
-  const std::uint64_t now = clock::now_ns();
+  const std::uint64_t now = now_ns();
   if (!frames_.empty()) {
     const double spent = 1e-9 * static_cast<double>(now - since_ns_);
     const std::int32_t record = frames_.innermost();

@@ -13,10 +13,12 @@ namespace periapt::loadbalance {
 
 class Meter : public Observer, ExecutionFrames<std::int32_t>::Owner {
  public:
-  explicit Meter(Pe& pe) : pe_(pe), frames_(pe, *this) {}
+  // `processor_time`: that is charged instead of wall time.
+  Meter(Pe& pe, bool processor_time) : pe_(pe), processor_time_(processor_time), frames_(pe, *this) {}
   ~Meter() override;
 
-  // Watching costs two looks at the clock an entry; off, it costs nothing.
+  // Watching costs two looks at the clock an entry; off, it costs nothing. The clock of processor time is a call of the
+  // system.
   void turn(bool on);
   bool is_on() const { return on_; }
   // The record that is charged now.
@@ -49,9 +51,11 @@ class Meter : public Observer, ExecutionFrames<std::int32_t>::Owner {
   void on_begin(Pe&, const Delivery& execution) override;
   void on_end(Pe&, const Delivery&) override { end(); }
   void before_change() override { charge(); }
+  std::uint64_t now_ns() const;
   void charge();  // the time since the last look, to the innermost frame
 
   Pe& pe_;
+  const bool processor_time_;
   bool on_ = false;
   FlatMap<std::int32_t> records_;
   std::vector<double> seconds_;

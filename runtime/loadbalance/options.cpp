@@ -93,6 +93,7 @@ void tell_balancers(const Options& o) {
   _lb_args.debug() = o.debug;
   _lb_args.ignoreBgLoad() = o.object_only;
   _lb_args.central_pe() = o.center;
+  _lb_args.useCpuTime() = o.processor_time;
   _lb_args.testPeSpeed() = o.test_speed;
   _lb_args.samePeSpeed() = !o.test_speed;
   _lb_args.traceComm() = o.count_messages;
@@ -135,12 +136,13 @@ void take_options(char** argv) {
   o.off = CmiGetArgFlag(argv, "+LBOff");
   const bool no_background = CmiGetArgFlag(argv, "+LBNoBackground");
   o.object_only = CmiGetArgFlag(argv, "+LBObjOnly") || no_background;
+  o.processor_time = CmiGetArgFlag(argv, "+LBUseCpuTime");
   o.test_speed = CmiGetArgFlag(argv, "+LBTestPESpeed");
   o.count_messages = CmiGetArgFlag(argv, "+LBCommOn");
   tell_balancers(o);
   // Asked for what always holds here: every element resumes after all have arrived; PEs count as equal unless tested.
   for (const char* name : {"+LBSyncResume", "+LBSameCpus", "+LBCommOff"}) CmiGetArgFlag(argv, name);
-  for (const char* name : {"+LBUseCpuTime", "+LBPrintSummary", "+LBShowDecisions", "+LBLoop"})
+  for (const char* name : {"+LBPrintSummary", "+LBShowDecisions", "+LBLoop"})
     if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
   double seconds;
   if (CmiGetArgDouble(argv, "+LBPeriod", &seconds)) log::note("+LBPeriod has no effect: balancing happens at AtSync");

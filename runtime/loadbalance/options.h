@@ -23,6 +23,7 @@ struct Options {
   bool object_only = false;        // +LBObjOnly, +LBNoBackground: as if nothing else ran
   bool test_speed = false;         // +LBTestPESpeed: PEs are timed, not taken to be equal
   bool meta = false;               // +MetaLB: most AtSyncs go on at once; `sequence` is what a balancing chooses from
+  bool processor_time = false;     // +LBUseCpuTime: loads are that, not wall time
   bool count_messages = false;     // +LBCommOn: for balancers of the program's own
 
   // Null: AtSync is a barrier, or +MetaLB chooses from several.

@@ -1,6 +1,11 @@
 // Whose time is it? Three elements on one PE: one waits in a thread while another works; one calls the other inline,
 // which is a plain call and so the caller's. With an argument: elements that ask for their time in the middle of an
-// entry and leave from it, taking it along.
+// entry and leave from it, taking it along. With "rest" or "work": one that sleeps, whose time that is or, with
+// +LBUseCpuTime, is not.
+#include <unistd.h>
+
+#include <string>
+
 #include "metered.decl.h"
 
 CProxy_Main mainProxy;
@@ -21,7 +26,8 @@ CthThread sleeper;
 class Main : public CBase_Main {
  public:
   Main(CkArgMsg* m) {
-    const bool walk = m->argc > 1;
+    const std::string mode = m->argc > 1 ? m->argv[1] : "";
+    const bool walk = mode == "walk";
     delete m;
     mainProxy = thisProxy;
     if (walk) {
@@ -31,10 +37,15 @@ class Main : public CBase_Main {
     }
     begin = CkWallTimer();
     boxes = CProxy_Box::ckNew(3);
+    if (mode == "rest" || mode == "work") {
+      boxes[0].rest(mode == "rest");
+      return;
+    }
     boxes[0].wait();
     boxes[1].work();
     boxes[2].outer();
   }
+  void slept() { CkExit(0); }
   void half() { CthAwaken(sleeper); }
   void done() { CkExit(0); }
 };
@@ -80,6 +91,19 @@ class Box : public CBase_Box {
     setObjTime(0.5);
     if (getObjTime() < 0.5) CkExit(1);
     contribute(CkCallback(CkReductionTarget(Main, done), mainProxy));
+  }
+  void rest(bool processor_time) {
+    setObjTime(0);
+    usleep(200'000);
+    const double rested = getObjTime(), processor = CmiCpuTimer();
+    while (CmiCpuTimer() < processor + spell) {
+    }
+    const double worked = getObjTime() - rested;
+    if (worked < 0.99 * spell || (processor_time ? rested > 0.1 : rested < 0.2)) {
+      CkPrintf("a box slept for 0.2 s and worked for %g s: measured %g s and %g s\n", spell, rested, worked);
+      CkExit(1);
+    }
+    mainProxy.slept();
   }
 };
 
