@@ -10,11 +10,13 @@
 #include "machine/sim/machine.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/array/array_migration.h"
+#include "runtime/face/startup.h"
 #include "runtime/loadbalance/classic/balancers.h"
 #include "runtime/loadbalance/coordinator.h"
 #include "runtime/loadbalance/lb_manager.h"
 #include "runtime/loadbalance/options.h"
 #include "runtime/loadbalance/part.h"
+#include "runtime/loadbalance/simulation.h"
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/process.h"
 
@@ -528,7 +530,12 @@ Part part() {
   };
   part.start = [](Pe& pe) {
     make_balancers(pe);
-    return false;
+    if (options().simulated_first < 0) return false;
+    if (pe.index == 0) {
+      simulate();
+      request_exit(0);
+    }
+    return true;  // instead of the program
   };
   return part;
 }

@@ -11,6 +11,7 @@
 #include "base/fatal.h"
 #include "base/log.h"
 #include "runtime/converse/cmi.h"
+#include "runtime/face/startup.h"
 #include "runtime/loadbalance/explain.h"
 #include "runtime/loadbalance/model.h"
 #include "runtime/loadbalance/options.h"
@@ -48,7 +49,7 @@ void Coordinator::ask(State state) {
 }
 
 bool Coordinator::wants_loads() const {
-  if (!options().record.empty()) return true;
+  if (!options().record.empty() || options().dumps(step_)) return true;
   return meta_ ? due_ : options().strategy(step_) || options().debug > 0 || options().explain;
 }
 
@@ -81,14 +82,25 @@ void Coordinator::answer(int pe, const Count& count) {
 
 namespace {
 // A line of JSON for each step.
-void record(const LoadDatabase& database) {
-  const std::string& name = options().record;
-  std::ofstream file(name, database.step == 1 ? std::ios::trunc : std::ios::app);
+void write(const LoadDatabase& database, const std::string& option, const std::string& name, std::ios::openmode mode) {
+  std::ofstream file(name, mode);
   file << to_json(database) << '\n';
   if (!file.flush())
-    fatal("+LBRecord " + name + " cannot be written: " + std::strerror(errno),
+    fatal(option + " " + name + " cannot be written: " + std::strerror(errno),
           "load balancing, step " + std::to_string(database.step), "",
           "name a file in a folder that can be written to");
+}
+
+// As with Charm++, the run ends when all steps that were asked for have been written.
+void dump(const LoadDatabase& database) {
+  const Options& o = options();
+  const int step = static_cast<int>(database.step) - 1;
+  if (step >= o.dump_first + o.dump_steps) return;
+  write(database, "+LBDumpFile", o.dump_name(step), std::ios::trunc);
+  CmiPrintf("LB step %u is in %s\n", database.step, o.dump_name(step).c_str());
+  if (step + 1 < o.dump_first + o.dump_steps) return;
+  CmiPrintf("+LBDump: that was all, and the run ends\n");
+  request_exit(0);
 }
 
 void print(const LoadDatabase& database, const Assignment& assignment, const Strategy* strategy, double seconds) {
@@ -124,7 +136,9 @@ void Coordinator::gather() {
   for (const LoadDatabase& own : loads_) objects += own.objects.size();
   database.objects.reserve(objects);
   for (const LoadDatabase& own : loads_) database.append(own);
-  if (!options().record.empty()) record(database);
+  const Options& o = options();
+  if (!o.record.empty()) write(database, "+LBRecord", o.record, step_ == 1 ? std::ios::trunc : std::ios::app);
+  if (o.dumps(step_)) dump(database);
   if (history_) {
     history_->add(database);
     database = history_->expected(std::move(database));

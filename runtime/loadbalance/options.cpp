@@ -66,12 +66,33 @@ bool Options::wants(bool StrategyInfo::*what, std::uint32_t step) const {
   if (meta && std::any_of(sequence.begin(), sequence.end(), [what](const Strategy& s) { return s.info->*what; }))
     return true;
   const Strategy* const chosen = strategy(step);
-  return !record.empty() || (chosen && chosen->info->*what);
+  return !record.empty() || dumps(step) || (chosen && chosen->info->*what);
 }
 bool Options::communication(std::uint32_t step) const {
   return (count_messages && !off) || wants(&StrategyInfo::communication, step);
 }
 bool Options::sizes(std::uint32_t step) const { return wants(&StrategyInfo::sizes, step); }
+
+namespace {
+void take_count(char** argv, const char* name, int least, int* value) {
+  if (CmiGetArgInt(argv, name, value) && *value < least)
+    fatal(std::string(name) + " " + std::to_string(*value) + " makes no sense", "the command line",
+          "it is a number from " + std::to_string(least) + " on");
+}
+// Recording of steps, and trying strategies on them, as Charm++ has it.
+void take_files(char** argv) {
+  Options& o = the_options;
+  char* text;
+  if (CmiGetArgString(argv, "+LBDumpFile", &text)) o.dump_file = text;
+  if (CmiGetArgInt(argv, "+LBDump", &o.dump_first)) o.dump_first = std::max(o.dump_first, 0);
+  take_count(argv, "+LBDumpSteps", 1, &o.dump_steps);
+  take_count(argv, "+LBSim", 0, &o.simulated_first);
+  take_count(argv, "+LBSimSteps", 1, &o.simulated_steps);
+  take_count(argv, "+LBSimProcs", 1, &o.simulated_pes);
+  o.show_moves = CmiGetArgFlag(argv, "+LBShowDecisions");
+  if (o.show_moves && o.simulated_first < 0) log::note("+LBShowDecisions has no effect without +LBSim STEP");
+}
+}  // namespace
 
 void set_default_strategy(const char* text) { linked = text; }
 
@@ -128,6 +149,7 @@ void take_options(char** argv) {
   if (o.meta && o.names.empty()) log::note("+MetaLB has no effect without +balancer NAME");
   if (class_balancers().empty()) read_names(where_from());
   if (CmiGetArgString(argv, "+LBRecord", &text)) o.record = text;
+  take_files(argv);
   if (CmiGetArgString(argv, "+LBModel", &text)) o.model = wanted_model(text);
   CmiGetArgInt(argv, "+LBDebug", &o.debug);
   o.explain = CmiGetArgFlag(argv, "+lb-explain");
@@ -142,7 +164,7 @@ void take_options(char** argv) {
   tell_balancers(o);
   // Asked for what always holds here: every element resumes after all have arrived; PEs count as equal unless tested.
   for (const char* name : {"+LBSyncResume", "+LBSameCpus", "+LBCommOff"}) CmiGetArgFlag(argv, name);
-  for (const char* name : {"+LBPrintSummary", "+LBShowDecisions", "+LBLoop"})
+  for (const char* name : {"+LBPrintSummary", "+LBLoop"})
     if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
   double seconds;
   if (CmiGetArgDouble(argv, "+LBPeriod", &seconds)) log::note("+LBPeriod has no effect: balancing happens at AtSync");

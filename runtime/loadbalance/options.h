@@ -26,6 +26,15 @@ struct Options {
   bool processor_time = false;     // +LBUseCpuTime: loads are that, not wall time
   bool count_messages = false;     // +LBCommOn: for balancers of the program's own
 
+  // Steps of +LBDump and +LBSim count from 0, as LBManager::step() does.
+  std::string dump_file = "lbdata.dat";  // +LBDumpFile: a step is in the file of this name, a point and its number
+  int dump_first = -1, dump_steps = 1;   // +LBDump: the first step that is written; -1: none. +LBDumpSteps
+  int simulated_first = -1, simulated_steps = 1;  // +LBSim: the first step that is tried; -1: none. +LBSimSteps
+  int simulated_pes = 0;                          // +LBSimProcs: 0: as many as were recorded
+  bool show_moves = false;                        // +LBShowDecisions: +LBSim writes what moves where
+  std::string dump_name(int step) const { return dump_file + "." + std::to_string(step); }
+  bool dumps(std::uint32_t step) const { return dump_first >= 0 && static_cast<int>(step) > dump_first; }
+
   // Null: AtSync is a barrier, or +MetaLB chooses from several.
   const Strategy* strategy(std::uint32_t step) const;
   // Whether messages between elements are recorded for that step.

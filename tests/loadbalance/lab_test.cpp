@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "runtime/loadbalance/model.h"
+#include "runtime/loadbalance/outcome.h"
 #include "tools/lb-lab/lbaf.h"
 #include "tools/lb-lab/optimum.h"
-#include "tools/lb-lab/outcome.h"
 #include "tools/lb-lab/page.h"
 #include "tools/lb-lab/problems.h"
 

@@ -7,14 +7,14 @@
 #include <optional>
 
 #include "runtime/loadbalance/load_model.h"
+#include "runtime/loadbalance/outcome.h"
 #include "runtime/loadbalance/plugin/plugin.h"
+#include "runtime/loadbalance/records.h"
 #include "tools/lb-lab/lbaf.h"
 #include "tools/lb-lab/memory.h"
 #include "tools/lb-lab/optimum.h"
-#include "tools/lb-lab/outcome.h"
 #include "tools/lb-lab/page.h"
 #include "tools/lb-lab/problems.h"
-#include "tools/lb-lab/records.h"
 
 using namespace periapt::lab;
 using namespace periapt::loadbalance;

@@ -7,7 +7,7 @@
 
 #include "runtime/loadbalance/model.h"
 
-namespace periapt::lab {
+namespace periapt::loadbalance {
 
 struct Outcome {
   std::string strategy;
@@ -15,7 +15,7 @@ struct Outcome {
   double above_bound = 0;                     // max_load over the lower bound, minus one
   std::optional<double> above_optimum;        // likewise, where the optimum is known
   std::uint64_t migrations = 0, bytes_moved = 0;
-  loadbalance::Crossing crossing;
+  Crossing crossing;
   double seconds = 0;              // that the strategy took
   std::uint64_t memory_bytes = 0;  // that it needed beside the database
 };
@@ -29,11 +29,11 @@ struct StepOutcomes {
 };
 
 // Everything but the strategy's cost.
-Outcome outcome_of(const loadbalance::LoadDatabase& database, const loadbalance::Assignment& assignment, double bound,
+Outcome outcome_of(const LoadDatabase& database, const Assignment& assignment, double bound,
                    std::optional<double> optimum);
 
 void print_table(std::ostream& out, const StepOutcomes& step);
 void print_csv(std::ostream& out, const std::vector<StepOutcomes>& steps);
 void print_json(std::ostream& out, const std::vector<StepOutcomes>& steps);
 
-}  // namespace periapt::lab
+}  // namespace periapt::loadbalance

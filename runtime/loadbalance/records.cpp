@@ -1,24 +1,25 @@
 // See records.h.
-#include "tools/lb-lab/records.h"
+#include "runtime/loadbalance/records.h"
 
 #include <fstream>
 #include <iostream>
 
-namespace periapt::lab {
+namespace periapt::loadbalance {
 
-bool read_records(const std::string& name, std::vector<loadbalance::LoadDatabase>* steps, Complaint* complaint) {
+bool read_records(const std::string& name, std::vector<LoadDatabase>* steps, Complaint* complaint) {
   std::ifstream file;
   if (name != "-") file.open(name);
   std::istream& in = name == "-" ? std::cin : file;
   if (!in) {
-    *complaint = {name + " cannot be read", "", "", "a program run with +LBRecord FILE writes such a file"};
+    *complaint = {name + " cannot be read", "", "",
+                  "a program run with +LBRecord FILE, or with +LBDump STEP, writes such a file"};
     return false;
   }
   for (std::string line; std::getline(in, line);) {
-    loadbalance::LoadDatabase database;
+    LoadDatabase database;
     std::string error;
     const bool whole = !in.eof();  // the last line ends as the others do, unless its writer was stopped
-    if (!loadbalance::from_json(line, &database, &error)) {
+    if (!from_json(line, &database, &error)) {
       const std::string where = name + ":" + std::to_string(steps->size() + 1);
       if (!whole && line.substr(0, 1) == "{")
         *complaint = {where + " is cut short: " + error, "",
@@ -34,4 +35,4 @@ bool read_records(const std::string& name, std::vector<loadbalance::LoadDatabase
   return true;
 }
 
-}  // namespace periapt::lab
+}  // namespace periapt::loadbalance

@@ -1,14 +1,12 @@
 // See outcome.h.
-#include "tools/lb-lab/outcome.h"
+#include "runtime/loadbalance/outcome.h"
 
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-namespace periapt::lab {
-
-using namespace loadbalance;
+namespace periapt::loadbalance {
 
 Outcome outcome_of(const LoadDatabase& database, const Assignment& assignment, double bound,
                    std::optional<double> optimum) {
@@ -103,4 +101,4 @@ void print_json(std::ostream& out, const std::vector<StepOutcomes>& steps) {
   out << json{{"version", 1}, {"steps", all}}.dump(2) << '\n';
 }
 
-}  // namespace periapt::lab
+}  // namespace periapt::loadbalance
