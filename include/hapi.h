@@ -88,7 +88,7 @@ class Pool {
 
 }  // namespace periapt::hapi
 
-// How many streams this PE's thread has now: as many as its GPU runs kernels beside each other, at most 32.
+// How many streams this PE's thread has now.
 inline int hapiCreateStreams() {
   std::vector<cudaStream_t>& all = periapt::hapi::Streams::of_thread().all;
   while (all.size() < 32) {

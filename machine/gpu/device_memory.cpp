@@ -28,6 +28,12 @@ using ucx::Place;
 // Pieces of one copy that are under way at a time.
 constexpr std::size_t kFlights = 8;
 
+// How the engine calls memory that a vendor's driver knows.
+MemoryKind in_engine(std::size_t vendor, Kind kind) {
+  if (kind == Kind::host || kind == Kind::pinned) return MemoryKind::host;
+  return kind == Kind::managed ? vendors()[vendor].managed : vendors()[vendor].on_device;
+}
+
 // A handle may be opened once in a process, so all workers share what is mapped. It stays until the process ends:
 // static destructors run when the driver may be gone.
 Imports& imports_of(std::size_t vendor, Driver& driver) {
@@ -373,9 +379,8 @@ int GpuMemory::tell_reached() {
 MemoryKind GpuMemory::kind_of(const void* address) {
   for (const auto& vendor : vendors_) {
     Result<Memory> found = vendor->kinds.look(address);
-    if (!found || found->kind == Kind::host || found->kind == Kind::pinned) continue;
-    const Vendor& of = vendors()[vendor->number];
-    return found->kind == Kind::managed ? of.managed : of.on_device;
+    if (!found) continue;
+    if (const MemoryKind kind = in_engine(vendor->number, found->kind); kind != MemoryKind::host) return kind;
   }
   return MemoryKind::host;
 }
@@ -498,8 +503,8 @@ ucx::MemoryKind kind_of(const void* address) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] == nullptr) continue;
     const Result<Memory> memory = found[i]->look(address);
-    if (!memory || memory->kind == Kind::host || memory->kind == Kind::pinned) continue;
-    return memory->kind == Kind::managed ? vendors()[i].managed : vendors()[i].on_device;
+    if (!memory) continue;
+    if (const MemoryKind kind = in_engine(i, memory->kind); kind != MemoryKind::host) return kind;
   }
   return ucx::MemoryKind::host;
 }

@@ -181,15 +181,18 @@ TransferStatus OneSided::begin(Transfer& transfer, const MemoryKey& key) {
 
 TransferStatus OneSided::begin_on_device(Transfer& transfer) {
   if (transfer.process_ == *config_.process) {
-    const ucx::Place remote{reinterpret_cast<std::byte*>(transfer.remote_), transfer.remote_kind_};
-    const ucx::Place local{transfer.local_, transfer.kind_};
-    devices_.copy(of_process(transfer.pe_), transfer.is_put_ ? remote : local, transfer.is_put_ ? local : remote,
-                  transfer.size_, ending(transfer));
+    copy_on_device(transfer, {reinterpret_cast<std::byte*>(transfer.remote_), transfer.remote_kind_});
   } else if (!copy_mapped(transfer)) {
     send_requests(transfer);
   }
   settle(transfer.pe_);
   return TransferStatus::pending;
+}
+
+void OneSided::copy_on_device(Transfer& transfer, ucx::Place remote) {
+  const ucx::Place local{transfer.local_, transfer.kind_};
+  devices_.copy(of_process(transfer.pe_), transfer.is_put_ ? remote : local, transfer.is_put_ ? local : remote,
+                transfer.size_, ending(transfer));
 }
 
 TransferStatus OneSided::end(Transfer& transfer, Status status) {
@@ -256,14 +259,11 @@ void OneSided::when_reached(int pe, void* stream, ucx::Place memory, Transfer& t
 // False: it cannot be mapped here, or nothing says how.
 bool OneSided::copy_mapped(Transfer& transfer) {
   if (transfer.described.empty() || config_.simulated) return false;
-  const ucx::Place local{transfer.local_, transfer.kind_};
-  Result<ucx::Mapping> mapped =
-      devices_.map(of_process(transfer.pe_), transfer.described, transfer.remote_, transfer.size_, local);
+  Result<ucx::Mapping> mapped = devices_.map(of_process(transfer.pe_), transfer.described, transfer.remote_,
+                                             transfer.size_, {transfer.local_, transfer.kind_});
   if (!mapped) return false;
   transfer.mapping_ = std::move(mapped->at);
-  const ucx::Place remote{transfer.mapping_.get(), mapped->kind};
-  devices_.copy(of_process(transfer.pe_), transfer.is_put_ ? remote : local, transfer.is_put_ ? local : remote,
-                transfer.size_, ending(transfer));
+  copy_on_device(transfer, {transfer.mapping_.get(), mapped->kind});
   return true;
 }
 

@@ -159,6 +159,7 @@ class OneSided {
   TransferStatus copy(Transfer& transfer);
   TransferStatus begin_on_device(Transfer& transfer);
   bool copy_mapped(Transfer& transfer);
+  void copy_on_device(Transfer& transfer, ucx::Place remote);
   DeviceCopies::Ended ending(Transfer& transfer);
   void settle(int pe);
   Transfer& of_own_process(int pe, Transfer& transfer);

@@ -129,6 +129,7 @@ struct PersistentTransfer : Access {
       if (wants_to_know(cb)) cb.send(message);
     }
   } mine, other;
+  DeviceDescription others;
 };
 
 }  // namespace
@@ -188,8 +189,8 @@ CkDeviceStatus CkDevicePersistent::transfer(CkDevicePersistent& other, bool is_p
                    "make both of the same size");
   auto* transfer = new PersistentTransfer;
   transfer->remote = other.buffer_;
-  transfer->on_device = true;
-  transfer->description = other.description_;
+  transfer->others = other.description_;
+  transfer->description = &transfer->others;
   transfer->local = const_cast<void*>(ptr);
   transfer->local_kind = kind_of(here, ptr);
   transfer->size = size;

@@ -58,6 +58,9 @@ struct RegisterCall {
 struct RegisteredCall {
   CkNcpyBuffer buffer;
   Access* access;
+};
+struct DeviceRegisteredCall {
+  RegisteredCall registered;  // first: the PE that asked looks at it before it knows which of the two came
   DeviceDescription description;
 };
 
@@ -88,11 +91,11 @@ TransferStatus begin_unregistered(Pe& pe, Access& access) {
   if (pe.process.process_of(access.remote.pe) == pe.process.rank()) {
     NcpyAccess::key(access.remote) =
         register_or_end(access.remote.ptr, access.remote.cnt, Audience::host,
-                        access.on_device ? kind_of(pe, access.remote.ptr) : ucx::MemoryKind::host);
+                        access.description != nullptr ? kind_of(pe, access.remote.ptr) : ucx::MemoryKind::host);
     access.borrowed = true;
     return move(pe, access);
   }
-  const RegisterCall call{access.remote, &access, pe.index, access.on_device};
+  const RegisterCall call{access.remote, &access, pe.index, access.description != nullptr};
   send_to(pe, access.remote.pe, runtime_message(&call, sizeof call, entry_register, 0));
   return TransferStatus::pending;
 }
@@ -128,7 +131,8 @@ TransferStatus begin(Pe& pe, Access& access) {
 TransferStatus move(Pe& pe, Access& access) {
   const MemoryKey& key = NcpyAccess::key(access.remote);
   const auto at = reinterpret_cast<std::uintptr_t>(access.remote.ptr) + access.offset;
-  access.described = std::as_bytes(std::span(access.description.bytes)).first(access.description.length);
+  if (access.description != nullptr)
+    access.described = std::as_bytes(std::span(access.description->bytes)).first(access.description->length);
   return access.is_put ? pe.put(access.local, access.size, key, at, access, access.local_kind)
                        : pe.get(access.local, access.size, key, at, access, access.local_kind);
 }
@@ -161,17 +165,21 @@ namespace {
 // On the PE that made the buffer.
 void on_register(Pe& pe, Delivery& call) {
   auto asked = call.read<RegisterCall>();
-  RegisteredCall answer{asked.buffer, asked.access, {}};
-  if (asked.on_device)
-    answer.description = register_device(pe, answer.buffer);
-  else
-    answer.buffer.registerMem();
-  send_to(pe, asked.asker, runtime_message(&answer, sizeof answer, entry_registered, 0));
+  const auto answer = [&](const auto& registered) {
+    send_to(pe, asked.asker, runtime_message(&registered, sizeof registered, entry_registered, 0));
+  };
+  if (asked.on_device) {
+    const DeviceDescription description = register_device(pe, asked.buffer);
+    return answer(DeviceRegisteredCall{{asked.buffer, asked.access}, description});
+  }
+  asked.buffer.registerMem();
+  answer(RegisteredCall{asked.buffer, asked.access});
 }
 void on_registered(Pe& pe, Delivery& call) {
   const auto answer = call.read<RegisteredCall>();
   answer.access->remote = answer.buffer;
-  answer.access->description = answer.description;
+  if (answer.access->description != nullptr)
+    *answer.access->description = call.read<DeviceRegisteredCall>().description;
   move(pe, *answer.access);
 }
 void on_ended(Pe& pe, Delivery& call) {

@@ -149,12 +149,12 @@ class PostedCall {
         if (at_sender) arrays_[i].remote = source_of(message, i);
         continue;
       }
-      arrays_[i].on_device = true;
       arrays_[i].device = std::make_unique<Device>();
+      arrays_[i].description = &arrays_[i].device->description;
       if (!at_sender) continue;
       const auto source = source_of<DeviceSource>(message, i);
       arrays_[i].remote = source.buffer;
-      arrays_[i].description = source.description;
+      arrays_[i].device->description = source.description;
       arrays_[i].device->cb = source.cb;
     }
     if (!at_sender) {
@@ -280,6 +280,7 @@ class PostedCall {
   struct Device : machine::Transfer {
     Array* array = nullptr;
     CkCallback cb = CkCallback(CkCallback::ignore);  // the sender's
+    DeviceDescription description;
   };
   struct Array : Access {
     PostedCall* call = nullptr;

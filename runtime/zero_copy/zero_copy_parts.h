@@ -17,8 +17,7 @@ struct Access : machine::Transfer {
   std::size_t size = 0;
   std::size_t offset = 0;  // in `remote`
   ucx::MemoryKind local_kind = ucx::MemoryKind::host;
-  bool on_device = false;  // `remote` may be memory of a GPU; then it is described by this
-  DeviceDescription description;
+  DeviceDescription* description = nullptr;  // of `remote`, if that may be memory of a GPU; as long as this lives
   bool is_put = false;
   bool fresh = false;     // registered because this transfer needs it
   bool borrowed = false;  // by us, and for nothing else

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <thread>
 
+#include "base/fatal.h"
 #include "tests/machine/job.h"
 
 namespace periapt::machine {
@@ -24,46 +25,47 @@ class CountingWorld : public bootstrap::PassingWorld {
   std::atomic<int>& looks_;
 };
 
-TEST(RunEnd, NothingOfItLooksForTheEndBehindItsOwn) {
-  std::atomic<int> looks{0};
-  auto alone = bootstrap::World::find();
-  ASSERT_TRUE(alone.ok()) << alone.message();
-  Job job;
-  job.world = std::make_unique<SharedWorld>(std::make_unique<CountingWorld>(std::move(*alone), looks));
-  const bootstrap::HostLayout layout = test::layout(1, 1);
-  auto arena = host::Arena::map(layout.process_of);
-  ASSERT_TRUE(arena.ok()) << arena.message();
-  HostMemory memory(layout, std::move(*arena));
-  {
-    RunEnd end(layout, 0, memory, job, nullptr);
-    end.disconnected();
-    while (looks == 0) std::this_thread::yield();
+template <class T>
+T must(Result<T> made) {
+  if (!made) fatal(made.message());
+  return std::move(*made);
+}
+
+// Processes of one host, of which this is the first.
+struct RunOf {
+  explicit RunOf(int processes) : layout(test::layout(processes, processes)) {
+    job.world = std::make_unique<SharedWorld>(std::make_unique<CountingWorld>(must(bootstrap::World::find()), looks));
   }
-  const int until_then = looks;
+  std::atomic<int> looks{0};
+  Job job;
+  const bootstrap::HostLayout layout;
+  HostMemory memory{layout, must(host::Arena::map(layout.process_of))};
+};
+
+TEST(RunEnd, NothingOfItLooksForTheEndBehindItsOwn) {
+  RunOf run(1);
+  {
+    RunEnd end(run.layout, 0, run.memory, run.job, nullptr);
+    end.disconnected();
+    while (run.looks == 0) std::this_thread::yield();
+  }
+  const int until_then = run.looks;
   std::this_thread::sleep_for(200ms);  // eight looks
-  EXPECT_EQ(looks, until_then);
-  EXPECT_FALSE(memory.control().exit_announced()) << "a process that leaves by itself ends no others";
+  EXPECT_EQ(run.looks, until_then);
+  EXPECT_FALSE(run.memory.control().exit_announced()) << "a process that leaves by itself ends no others";
 }
 
 // It had been missing a process for long when another one said so: the launcher may not have heard of that yet, and
 // would name this one too if it left at once.
 TEST(RunEnd, AfterANoticeTheLauncherHasTimeToHearOfIt) {
-  std::atomic<int> looks{0};
-  auto alone = bootstrap::World::find();
-  ASSERT_TRUE(alone.ok()) << alone.message();
-  Job job;
-  job.world = std::make_unique<SharedWorld>(std::make_unique<CountingWorld>(std::move(*alone), looks));
-  const bootstrap::HostLayout layout = test::layout(2, 2);
-  auto arena = host::Arena::map(layout.process_of);
-  ASSERT_TRUE(arena.ok()) << arena.message();
-  HostMemory memory(layout, std::move(*arena));
-  RunEnd end(layout, 0, memory, job, nullptr);
+  RunOf run(2);
+  RunEnd end(run.layout, 0, run.memory, run.job, nullptr);
   end.lost(1, "for this test");
-  while (looks < 50) std::this_thread::yield();
+  while (run.looks < 50) std::this_thread::yield();
   end.disconnected();
-  const int until_then = looks;
-  while (!memory.control().exit_announced()) std::this_thread::sleep_for(10ms);
-  EXPECT_GE(looks - until_then, 100);
+  const int until_then = run.looks;
+  while (!run.memory.control().exit_announced()) std::this_thread::sleep_for(10ms);
+  EXPECT_GE(run.looks - until_then, 100);
 }
 
 }  // namespace
