@@ -1,6 +1,7 @@
 #include "machine/gpu/device_memory.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <list>
 #include <optional>
@@ -194,7 +195,10 @@ Result<Seen> GpuMemory::look(Place place, std::uint64_t bytes) {
                            " bytes after the address");
   }
   if (place.kind == MemoryKind::host) return Seen{place.at, nullptr, {}};
-  return Status::failure("no driver of a GPU knows the memory that was said to be a GPU's: it may have been freed");
+  char address[32];
+  std::snprintf(address, sizeof(address), "%p", static_cast<void*>(place.at));
+  return Status::failure(std::string("no driver of a GPU knows the memory at ") + address +
+                         " that was said to be a GPU's: it may have been freed");
 }
 
 Status GpuMemory::copy(Place to, Place from, std::uint64_t bytes, Completion& completion) {

@@ -32,12 +32,14 @@ struct Allocation {
   int file = -1;               ///< that other processes map
   std::byte* bytes = nullptr;  ///< where they really are
   bool imported = false;
+  bool foreign = false;  ///< of a context that a program has made: streams of others cannot reach it
 };
 
 struct Handle {
   std::int32_t process, file;
   std::uint64_t id, size;
-  char rest[40];
+  std::int32_t physical;  ///< the GPU that it lies on
+  char rest[36];
 };
 static_assert(sizeof(Handle) == 64);
 
@@ -71,7 +73,7 @@ class Machine {
   int physical(int gpu) const { return visible_[static_cast<std::size_t>(gpu)]; }
   bool exists(int gpu) const { return gpu >= 0 && gpu < count(); }
 
-  int allocate(Kind kind, int gpu, std::uint64_t bytes, void** made);
+  int allocate(Kind kind, int gpu, std::uint64_t bytes, void** made, bool foreign = false);
   int free(void* memory);
   /// The allocation that holds it; nullptr: none does.
   const Allocation* find(const void* address, std::uintptr_t* begin = nullptr) const;

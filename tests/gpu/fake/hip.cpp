@@ -14,6 +14,7 @@ namespace {
 thread_local int current = 0;
 
 int misplaced(NativeStream stream) {
+  if (machine().settings.lost != 0) return fake::kLost;
   const bool standard = reinterpret_cast<std::uintptr_t>(stream) <= 2;
   return !standard && stream_of(stream)->gpu != current ? fake::kInvalidHandle : 0;
 }
