@@ -110,6 +110,10 @@ int cuCtxPushCurrent_v2(Context context) {
   contexts.push_back(gpu_of(context));
   return 0;
 }
+int cuCtxSetCurrent(Context context) {
+  if (!contexts.empty()) contexts.pop_back();
+  return cuCtxPushCurrent_v2(context);
+}
 int cuCtxPopCurrent_v2(Context* context) {
   if (contexts.empty()) return fake::kInvalidContext;
   *context = context_of(contexts.back());
@@ -166,10 +170,7 @@ int cuMemcpyAsync(Address to, Address from, std::size_t bytes, NativeStream stre
 int cuStreamCreate(NativeStream* stream, unsigned) {
   return contexts.empty() ? fake::kInvalidContext : unless_lost(fake::make_stream(stream, current()));
 }
-int cuStreamDestroy_v2(NativeStream stream) {
-  delete stream_of(stream);
-  return 0;
-}
+int cuStreamDestroy_v2(NativeStream stream) { return fake::destroy_stream(stream); }
 int cuStreamGetCtx(NativeStream stream, Context* context) {
   *context = context_of(stream_of(stream)->gpu);
   return 0;
@@ -182,6 +183,10 @@ int cuCtxGetDevice(int* device) {
   if (contexts.empty()) return fake::kInvalidContext;
   *device = current();
   return 0;
+}
+int cuCtxSynchronize() {
+  const auto lock = locked();
+  return contexts.empty() ? fake::kInvalidContext : unless_lost(machine().finish_all(current()));
 }
 int cuStreamSynchronize(NativeStream stream) {
   const auto lock = locked();

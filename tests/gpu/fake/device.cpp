@@ -206,6 +206,23 @@ int Machine::finish(Stream* stream) {
   return stream->error;
 }
 
+int Machine::finish_all(int gpu) {
+  ++settings.waits;
+  int error = 0;
+  for (Stream* stream : streams_) {
+    if (stream->gpu != gpu) continue;
+    run(*stream, true);
+    if (stream->error != 0) error = stream->error;
+  }
+  return error;
+}
+
+void Machine::destroy(Stream* stream) {
+  run(*stream, true);
+  streams_.erase(stream);
+  delete stream;
+}
+
 // ---- other processes
 
 int Machine::export_memory(const void* memory, Handle* handle) {

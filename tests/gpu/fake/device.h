@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,9 @@ class Machine {
   int query(Event& event);
   int query(Stream& stream);
   int finish(Stream* stream);
+  int finish_all(int gpu);
+  void add(Stream* stream) { streams_.insert(stream); }
+  void destroy(Stream* stream);  // what it was given is done
 
   int export_memory(const void* memory, Handle* handle);
   int import_memory(int gpu, const Handle& handle, void** made);
@@ -97,6 +101,7 @@ class Machine {
   int execute(Stream& stream, const Work& work);
 
   std::uintptr_t reserved_ = 0;
+  std::set<Stream*> streams_;
   std::map<std::uintptr_t, Allocation> allocations_;
   std::map<std::uint64_t, std::uintptr_t> imported_;
   std::uint64_t next_id_ = 1;
