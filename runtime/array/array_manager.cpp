@@ -7,6 +7,7 @@
 #include "runtime/objects/protocols.h"
 #include "runtime/registry/packing.h"
 #include "runtime/registry/runtime_message.h"
+#include "runtime/scheduler/nested_scheduling.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/zero_copy/zero_copy_entries.h"
 
@@ -345,7 +346,22 @@ void ArrayManager::refuse_second(const CkArrayIndex& index, int first) const {
 // --- elements that move ----------------------------------------------------------------------------------------------
 
 void ArrayManager::migrate_element(std::uint64_t id, int to, std::uint32_t follows) {
-  migrate(*this, find(id), to, follows);
+  if (follows || !keep_order(ArrayRouting::Order::migrate, id, to)) migrate(*this, find(id), to, follows);
+}
+void ArrayManager::destroy_element(std::uint64_t id) {
+  if (!keep_order(ArrayRouting::Order::destroy, id, 0)) find(id)->ckDestroy();
+}
+// An entry of it, or of one that moves along, looks after other messages, this order among them.
+bool ArrayManager::keep_order(ArrayRouting::Order what, std::uint64_t id, int to) {
+  for (ArrayManager* array : bound()) {
+    const std::uint64_t owner = ThreadOwner::of(array->find(id)).key;
+    if (owner == 0 || !scheduler::NestedScheduling::is_around(pe_, owner)) continue;
+    Message order = ArrayRouting::order_message(what, id_, id, index_of(id), to);
+    count_kept(order);
+    scheduler::NestedScheduling::keep(pe_, owner, std::move(order));
+    return true;
+  }
+  return false;
 }
 void ArrayManager::set_age(std::uint64_t id, Age age) {
   if (ArrayElement* element = find(id)) set_age(element, age);
