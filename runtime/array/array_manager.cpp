@@ -273,7 +273,8 @@ void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, 
     }
   });
   if (ArrayElement* element = find(id)) {
-    if (element->usesAtSync && element->load_slot_ < 0 && objects_.balance) objects_.balance->born(*element);
+    if (element->load_slot_ < 0 && objects_.balance && objects_.balance->takes_part(*element))
+      objects_.balance->born(*element);
     if (filling_first_ && !options_.getInitCallback().isInvalid()) element->contribute(options_.getInitCallback());
   }
   routing_.release_waiting(id);
@@ -399,7 +400,8 @@ void ArrayManager::arrive(std::uint64_t id, int from, Age age, const ElementTrav
         "arrival on PE " + std::to_string(pe_.index), "pup() does something else when unpacking than when packing",
         "pup the same members in both, in the same order");
   element = find(id);
-  if (element && element->usesAtSync && objects_.balance) objects_.balance->arrived(*element, travel.balance);
+  if (element && objects_.balance && objects_.balance->takes_part(*element))
+    objects_.balance->arrived(*element, travel.balance);
   broadcasts_.arrived(id, travel.broadcast_epoch, from, age);
 }
 
@@ -427,7 +429,7 @@ ArrayElement* ArrayManager::remake(const CkArrayIndex& index, std::uint32_t cont
 void ArrayManager::remade() {
   if (objects_.balance)
     for (ArrayElement* element : elements_.all())
-      if (element->usesAtSync && element->load_slot_ < 0) objects_.balance->born(*element);
+      if (element->load_slot_ < 0 && objects_.balance->takes_part(*element)) objects_.balance->born(*element);
   // By number: what they do may add or remove some.
   for (std::size_t i = 0; i < elements_.size(); ++i) elements_.all()[i]->ckJustRestored();
   if (!inserting_) reduction_.unhold();
