@@ -25,6 +25,7 @@
 #include "runtime/api/ck_future.h"
 #include "runtime/api/conditional.h"
 #include "runtime/api/delegation.h"
+#include "runtime/api/device_pup.h"
 #include "runtime/api/invoke.h"
 #include "runtime/api/marshal.h"
 #include "runtime/api/matches.h"

@@ -7,9 +7,11 @@
 //   -m MIN:MAX       sizes in bytes, each twice the one before   (8:4194304; up to 64 MB and more)
 //   -i N  -x N       round trips that count; that warm up        (1000, fewer for large messages; a tenth)
 //   --kinds LIST     of array,chare,group,nodegroup              (all)
-//   --ways LIST      of marshalled,message,threaded              (all)
+//   --ways LIST      of marshalled,message,threaded              (all; none of them with D D)
 //   --places LIST    of pe,process,processes                     (all there are)
 //   --json FILE      the same figures for a program
+//   D D  H D  D H  M M   an array that lies in the memory of a GPU (D), of the host (H), or in managed memory (M): of
+//                    the one that begins and keeps the time, then of the other; PE k uses GPU k modulo their number
 //
 // Columns, as OSU's benchmarks have them: one way latency, half of the mean round trip; then median and 99th percentile
 // of single round trips, halved; then bandwidth and messages a second of a stream in one direction, in windows of 64
@@ -25,12 +27,15 @@
 #include <string>
 #include <vector>
 
+#include "buffers.h"
 #include "pingpong.decl.h"
 
 /*readonly*/ CProxy_Main mainProxy;
 /*readonly*/ CProxy_ArrayPlayer arrayPlayers;
 /*readonly*/ CProxy_GroupPlayer groupPlayers;
 /*readonly*/ CProxy_NodePlayer nodePlayers;
+/*readonly*/ std::string buffers;  // two letters; "": none
+/*readonly*/ int largest;          // bytes of an array in them
 
 class Ball : public CMessage_Ball {
  public:
@@ -59,6 +64,7 @@ class Player {
   void begin(const Task& task) {
     task_ = task;
     bytes_ = pattern(task.size);
+    if (task.way == Task::device) fill(0, task.size);
     stamps_.clear();
     phase_ = warming;
     left_ = task.warm_up;
@@ -70,6 +76,23 @@ class Player {
     if (!(mode & there)) return returned(nullptr);
     if (!(mode & answer)) return;
     peer_.gotArray(mode & check, mode & shortly ? std::min(n, 8) : n, data);
+  }
+
+  // Where an array is to go, in the memory of this side.
+  char* room(int mode, int n) {
+    const int side = mode & there ? 1 : 0;
+    if (side == 1 && sides_[1].size < n) fill(1, n);
+    return sides_[side].in.room(buffers[side], largest);
+  }
+  void gotDevice(int mode, int n) {
+    if (mode & check) {
+      Buffer& in = sides_[mode & there ? 1 : 0].in;
+      verify(n, in.read(n).data());
+      in.write(std::vector<char>(n));
+    }
+    if (!(mode & there)) return returned(nullptr);
+    if (!(mode & answer)) return;
+    peer_.gotDevice(mode & check, mode & shortly ? std::min(n, 8) : n, CkDeviceBuffer(sides_[1].sent.at()));
   }
 
   void gotBall(Ball* ball, bool threaded) {
@@ -103,7 +126,14 @@ class Player {
     if (n && std::memcmp(data, bytes_.data(), n) != 0) CkAbort("pingpong: a message of %d bytes arrived changed", n);
   }
 
+  void fill(int side, int n) {
+    sides_[side].sent.room(buffers[side], largest);
+    sides_[side].sent.write(pattern(n));
+    sides_[side].size = n;
+  }
+
   void send(Ball* ball, int mode) {
+    if (task_.way == Task::device) return peer_.gotDevice(mode, task_.size, CkDeviceBuffer(sides_[0].sent.at()));
     if (task_.way == Task::marshalled) return peer_.gotArray(mode, task_.size, bytes_.data());
     if (!ball) {
       ball = make(task_.size, mode);
@@ -170,18 +200,25 @@ class Player {
   double since_ = 0;
   std::vector<double> stamps_;
   std::vector<char> bytes_;
+  // Of the one that begins, and of the other: within a PE both may be one object.
+  struct Side {
+    Buffer sent, in;
+    int size = 0;  // what was sent is the pattern of so many bytes
+  } sides_[2];
 };
 
-#define PLAYER(Class, Proxy)                                                      \
-  class Class : public CBase_##Class, public Player<Proxy> {                      \
-   public:                                                                        \
-    Class() {}                                                                    \
-    explicit Class(CkMigrateMessage*) {}                                          \
-    void meet(const Proxy& peer) { setPeer(peer); }                               \
-    void play(const Task& task) { begin(task); }                                  \
-    void gotArray(int mode, int n, const char* data) { gotBytes(mode, n, data); } \
-    void gotMessage(Ball* ball) { gotBall(ball, false); }                         \
-    void gotThreaded(Ball* ball) { gotBall(ball, true); }                         \
+#define PLAYER(Class, Proxy)                                                                      \
+  class Class : public CBase_##Class, public Player<Proxy> {                                      \
+   public:                                                                                        \
+    Class() {}                                                                                    \
+    explicit Class(CkMigrateMessage*) {}                                                          \
+    void meet(const Proxy& peer) { setPeer(peer); }                                               \
+    void play(const Task& task) { begin(task); }                                                  \
+    void gotArray(int mode, int n, const char* data) { gotBytes(mode, n, data); }                 \
+    void gotDevice(int& mode, int& n, char*& data, CkDeviceBufferPost*) { data = room(mode, n); } \
+    void gotDevice(int mode, int n, char*) { Player<Proxy>::gotDevice(mode, n); }                 \
+    void gotMessage(Ball* ball) { gotBall(ball, false); }                                         \
+    void gotThreaded(Ball* ball) { gotBall(ball, true); }                                         \
   };
 PLAYER(ArrayPlayer, CProxyElement_ArrayPlayer)
 PLAYER(CharePlayer, CProxy_CharePlayer)
@@ -190,7 +227,7 @@ PLAYER(NodePlayer, CProxyElement_NodePlayer)
 
 namespace {
 
-const char* const way_names[] = {"marshalled", "message", "threaded"};
+const char* const way_names[] = {"marshalled", "message", "threaded", "device"};
 
 struct Kind {
   const char* name;
@@ -213,7 +250,7 @@ struct Options {
   long least = 8, most = 4 << 20;
   int iterations = 0, warm_up = -1;  // not given: by size
   std::string kinds = "array,chare,group,nodegroup", ways = "marshalled,message,threaded",
-              places = "pe,process,processes", json;
+              places = "pe,process,processes", json, buffers;
 };
 
 bool listed(const std::string& list, const char* name) {
@@ -234,10 +271,17 @@ Options read_options(int argc, char** argv) {
   Options o;
   for (int i = 1; i < argc; ++i) {
     const std::string option = argv[i];
+    if (option == "H" || option == "D" || option == "M") {
+      o.buffers += option;
+      continue;
+    }
     if (option != "-m" && option != "-i" && option != "-x" && option != "--kinds" && option != "--ways" &&
         option != "--places" && option != "--json")
-      CkAbort("pingpong: what is %s? Options: -m MIN:MAX -i N -x N --kinds LIST --ways LIST --places LIST --json FILE",
-              option.c_str());
+      CkAbort(
+          "pingpong: what is %s? Options: -m MIN:MAX -i N -x N --kinds LIST --ways LIST --places LIST --json FILE, and "
+          "D D, H D, "
+          "D H, M M and so on",
+          option.c_str());
     if (++i == argc) CkAbort("pingpong: %s wants a value", option.c_str());
     const char* value = argv[i];
     if (option == "-m") {
@@ -260,6 +304,9 @@ Options read_options(int argc, char** argv) {
       o.json = value;
     }
   }
+  if (!o.buffers.empty() && o.buffers.size() != 2)
+    CkAbort("pingpong: where do the arrays of both lie? Two of H, D and M, as in D H");
+  if (!o.buffers.empty()) o.ways = way_names[Task::device];
   return o;
 }
 
@@ -277,6 +324,8 @@ class Main : public CBase_Main {
   explicit Main(CkArgMsg* m) : options_(read_options(m->argc, m->argv)) {
     delete m;
     mainProxy = thisProxy;
+    buffers = options_.buffers;
+    largest = static_cast<int>(options_.most);
     arrayPlayers = CProxy_ArrayPlayer::ckNew(2 * CkNumPes());  // 2k and 2k + 1 on PE k
     groupPlayers = CProxy_GroupPlayer::ckNew();
     nodePlayers = CProxy_NodePlayer::ckNew();
@@ -296,7 +345,7 @@ class Main : public CBase_Main {
     if (json_) std::fprintf(json_, "[");
     for (const Place& place : places())
       for (int kind = 0; kind < 4; ++kind)
-        for (int way = 0; way < 3; ++way)
+        for (int way = 0; way < 4; ++way)
           if (listed(options_.places, place.name) && listed(options_.kinds, kinds[kind].name) &&
               listed(options_.ways, way_names[way]))
             table(place, kind, way);
@@ -329,7 +378,7 @@ class Main : public CBase_Main {
     first.meet(second);
     second.meet(first);
     CthSuspend();
-    CkPrintf("\n# %s, %s, %s\n", kinds[kind].name, way_names[way], place.text);
+    CkPrintf("\n# %s, %s, %s\n", kinds[kind].name, text_of(way).c_str(), place.text);
     CkPrintf("# Size          Latency (us)        p50 (us)        p99 (us)  Bandwidth (MB/s)      Messages/s\n");
     double smallest = 0;
     for (long size = options_.least; size <= options_.most; size *= 2) {
@@ -338,7 +387,7 @@ class Main : public CBase_Main {
       if (size == options_.least) smallest = result_.latency;
       row(place, kind, way, size);
     }
-    CkPrintf("Roundtrip time for %s is %lf us\n", kinds[kind].classic[way], 2e6 * smallest);
+    if (way != Task::device) CkPrintf("Roundtrip time for %s is %lf us\n", kinds[kind].classic[way], 2e6 * smallest);
   }
 
   void table(const Place& place, int kind, int way) {
@@ -353,6 +402,13 @@ class Main : public CBase_Main {
       default:
         return table(nodePlayers[0], nodePlayers[CkNodeOf(place.pe)], place, kind, way);
     }
+  }
+
+  static std::string text_of(int way) {
+    std::string text = way_names[way];
+    if (way == Task::device)
+      for (char letter : buffers) text += std::string(" ") + letter;
+    return text;
   }
 
   Task task(int way, int size) const {
@@ -374,7 +430,7 @@ class Main : public CBase_Main {
     std::fprintf(json_,
                  "%s\n  {\"place\": \"%s\", \"kind\": \"%s\", \"way\": \"%s\", \"size\": %ld, \"latency_us\": %.4f, "
                  "\"p50_us\": %.4f, \"p99_us\": %.4f, \"bandwidth_mb_s\": %.3f, \"messages_s\": %.0f}",
-                 first_row_ ? "" : ",", place.name, kinds[kind].name, way_names[way], size, 1e6 * r.latency,
+                 first_row_ ? "" : ",", place.name, kinds[kind].name, text_of(way).c_str(), size, 1e6 * r.latency,
                  1e6 * r.p50, 1e6 * r.p99, 1e-6 * static_cast<double>(size) / r.per_message, 1 / r.per_message);
     first_row_ = false;
   }

@@ -4,7 +4,7 @@
 
 // One size of one table: how often, and by which entry.
 struct Task {
-  enum Way { marshalled, message, threaded };
+  enum Way { marshalled, message, threaded, device };
   int way;
   int size;        // bytes
   int warm_up;     // round trips that check every byte and don't count

@@ -194,7 +194,7 @@ Result<Seen> GpuMemory::look(Place place, std::uint64_t bytes) {
                            " bytes after the address");
   }
   if (place.kind == MemoryKind::host) return Seen{place.at, nullptr, {}};
-  return Status::failure("no driver of a GPU knows the memory that was said to be a GPU's: it may have been freed");
+  return unknown_memory(place.at);
 }
 
 Status GpuMemory::copy(Place to, Place from, std::uint64_t bytes, Completion& completion) {
@@ -473,17 +473,6 @@ void GpuMemory::finish() {
   staged_.clear();
   flights_.clear();
   done_.clear();
-}
-
-/// The drivers that are in use here, by vendor; nullptr: that vendor's is not.
-std::vector<Driver*> drivers() {
-  std::vector<Driver*> found;
-  for (const Vendor& vendor : vendors()) {
-    const Result<Driver*>& driver = vendor.driver();
-    const bool in_use = driver.ok() && !driver.value()->gpus().empty();
-    found.push_back(in_use ? driver.value() : nullptr);
-  }
-  return found;
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ class DriverOver final : public Driver {
     unsigned type = 0, managed = 0;
     if (Answer answer = calls_.ask(Question::memory_type, address, &type); answer.error != 0) return failed(answer);
     if (Answer answer = calls_.ask(Question::gpu, address, &memory.gpu); answer.error != 0) return failed(answer);
+    memory.made_for = memory.gpu;
     if (Answer answer = calls_.range(address, &memory.begin, &memory.size); answer.error != 0) return failed(answer);
     if (calls_.ask(Question::is_managed, address, &managed).error == 0 && (managed & 0xFF) != 0) {
       memory.kind = Kind::managed;
@@ -105,6 +106,10 @@ class DriverOver final : public Driver {
   }
   Status finish(Stream stream) override {
     return done(at(stream.gpu, [&] { return calls_.finish(stream.native); }), stream.gpu);
+  }
+
+  Status finish_all(int gpu) override {
+    return done(at(gpu, [&] { return calls_.finish_all(); }), gpu);
   }
 
   Result<Event> make_event(int gpu) override {

@@ -6,7 +6,7 @@
 // Rules that hold for all of it:
 //   - A Driver belongs to the process. Any thread may call it; what it leaves as the thread's current context or device
 //     is what it found.
-//   - Nothing waits for a GPU but finish(), allocate() and free(), which are for beginnings and ends.
+//   - Nothing waits for a GPU but finish(), finish_all(), allocate() and free(), which are for beginnings and ends.
 //   - A failure is a sentence: what was called, on which GPU, and what the driver says.
 //   - A process that forks after its first call must not use the child's Driver: drivers do not outlive a fork.
 #pragma once
@@ -31,6 +31,7 @@ constexpr bool is_on_device(Kind kind) { return kind == Kind::device || kind == 
 struct Memory {
   Kind kind = Kind::host;
   int gpu = -1;              ///< it lies on; -1: on none
+  int made_for = -1;         ///< the GPU that was its maker's; of pinned memory too
   std::uint64_t buffer = 0;  ///< the allocation's number: one that is freed and made anew has another. 0: host
   std::uintptr_t begin = 0;  ///< of the allocation
   std::uint64_t size = 0;
@@ -95,6 +96,8 @@ class Driver {
   virtual Result<bool> is_idle(Stream stream) = 0;
   /// Waits until the stream has nothing to do.
   virtual Status finish(Stream stream) = 0;
+  /// Waits until the GPU has done all that this process has given it so far, whatever the stream.
+  virtual Status finish_all(int gpu) = 0;
 
   virtual Result<Event> make_event(int gpu) = 0;
   virtual void destroy(Event event) = 0;

@@ -1,5 +1,7 @@
 #include "machine/gpu/vendors.h"
 
+#include <cstdio>
+
 #include "machine/gpu/cuda/driver.h"
 #include "machine/gpu/hip/driver.h"
 
@@ -12,6 +14,23 @@ const std::vector<Vendor>& vendors() {
       {"hip", "HIP", &hip::driver, &hip::is_installed, MemoryKind::hip, MemoryKind::hip_managed},
   };
   return all;
+}
+
+std::vector<Driver*> drivers() {
+  std::vector<Driver*> found;
+  for (const Vendor& vendor : vendors()) {
+    const Result<Driver*>& driver = vendor.driver();
+    const bool in_use = driver.ok() && !driver.value()->gpus().empty();
+    found.push_back(in_use ? driver.value() : nullptr);
+  }
+  return found;
+}
+
+Status unknown_memory(const void* address) {
+  char at[32];
+  std::snprintf(at, sizeof(at), "%p", address);
+  return Status::failure(std::string("no driver of a GPU knows the memory at ") + at +
+                         " that was said to be a GPU's: it may have been freed");
 }
 
 const char* name_of(Kind kind) {

@@ -22,5 +22,9 @@ struct Vendor {
 };
 
 const std::vector<Vendor>& vendors();
+/// The drivers that are in use in this process, by vendor; nullptr: that vendor's is not. Loads them.
+std::vector<Driver*> drivers();
+/// What is said of memory that none of them knows.
+Status unknown_memory(const void* address);
 
 }  // namespace periapt::gpu

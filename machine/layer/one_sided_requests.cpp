@@ -29,6 +29,7 @@ struct OneSided::RmaRequest {
   bool own_place;        // a block for this request only
   ucx::MemoryKind kind;  // of the memory that is asked for
   enum : std::uint8_t { asked, done, refused, failed } state;
+  char why[200];  // it failed; as much as there is room for
 };
 
 void OneSided::send_requests(Transfer& transfer) {
@@ -97,7 +98,10 @@ bool OneSided::take_request(int pe, void* block) {
     request.state = RmaRequest::done;
     if (request.kind != ucx::MemoryKind::host) {
       devices_.copy(of_process(pe), to, from, request.size, [this, pe, &request](const Status& status) {
-        if (!status) request.state = RmaRequest::failed;
+        if (!status) {
+          request.state = RmaRequest::failed;
+          request.why[status.message().copy(request.why, sizeof request.why - 1)] = '\0';
+        }
         if (!config_.simulated) ++of_pe(pe).served;
         port(pe).send(request.asker - config_.origin, kRmaRequestMeta, &request);
       });
@@ -115,7 +119,7 @@ void OneSided::answered(RmaRequest& request) {
   if (request.state == RmaRequest::refused) return request_ended(request, not_registered(transfer.process_));
   if (request.state == RmaRequest::failed)
     return request_ended(request, Status::failure("process " + std::to_string(transfer.process_) +
-                                                  " could not copy its memory of a GPU: it may have been freed"));
+                                                  " could not copy its memory of a GPU: " + request.why));
   if (request.own_place && !request.is_put) {
     std::byte* const local = transfer.local_ + request.offset;
     if (transfer.kind_ != ucx::MemoryKind::host) {

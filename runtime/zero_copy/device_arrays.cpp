@@ -17,7 +17,8 @@
 namespace periapt::zero_copy {
 
 void device_failed(const std::string& entry, const Status& status) {
-  fatal("an array of a call could not be copied from or to the memory of a GPU: " + status.message(), entry, "",
+  fatal("an array of a call could not be copied from or to the memory of a GPU: " + status.message(), entry,
+        "it was freed, or is not as long as the call says; or its GPU is lost",
         "keep the memory until the callback of its CkDeviceBuffer comes, or the entry runs; periapt-doctor lists what "
         "of this machine's GPUs is in use");
 }
@@ -39,10 +40,12 @@ struct HeldCall {
   std::function<void()> send;
   std::unique_ptr<Array[]> arrays;
   std::size_t count, left;
+  int caller = -1;  // the entry that makes it
 
   void hold(Array& array);
   void reached(Array& array);
   void one_less();
+  std::string caller_in_words() const { return "a call in " + (caller < 0 ? "a function" : name_of(caller)); }
 };
 
 ucx::Place place_of(const void* memory, ucx::MemoryKind kind) {
@@ -52,7 +55,7 @@ ucx::Place place_of(const void* memory, ucx::MemoryKind kind) {
 void HeldCall::hold(Array& array) {
   array.done = [](machine::Transfer& transfer, const Status& status) {
     auto& array = static_cast<Array&>(transfer);
-    if (!status) device_failed("a call with a CkDeviceBuffer", status);
+    if (!status) device_failed(array.call->caller_in_words(), status);
     array.call->reached(array);
   };
   pe.when_reached(array.what.buffer.cuda_stream.native(), place_of(array.what.buffer.ptr, array.kind), array);
@@ -76,8 +79,9 @@ void HeldCall::reached(Array& array) {
     return one_less();
   }
   array.done = [](machine::Transfer& transfer, const Status& status) {
-    if (!status) device_failed("a call with a CkDeviceBuffer", status);
-    static_cast<Array&>(transfer).call->one_less();
+    HeldCall& call = *static_cast<Array&>(transfer).call;
+    if (!status) device_failed(call.caller_in_words(), status);
+    call.one_less();
   };
   pe.copy(place_of(place, ucx::MemoryKind::host), place_of(what.buffer.ptr, array.kind), what.bytes, array);
 }
@@ -105,12 +109,13 @@ void send_when_reached(void* message, const DeviceArray* arrays, std::size_t cou
                             std::move(send),
                             std::make_unique<HeldCall::Array[]>(count),
                             count,
-                            count};
+                            count,
+                            pe.running ? static_cast<int>(pe.running->entry) : -1};
   pe.begin_pending();  // until it has been sent
   for (std::size_t i = 0; i < count; ++i) {
     call->arrays[i].call = call;
     call->arrays[i].what = arrays[i];
-    call->arrays[i].kind = kind_of(pe, arrays[i].buffer.ptr);
+    call->arrays[i].kind = kind_of(pe, arrays[i].buffer.ptr, arrays[i].bytes);
     call->hold(call->arrays[i]);
   }
 }
@@ -192,7 +197,7 @@ CkDeviceStatus CkDevicePersistent::transfer(CkDevicePersistent& other, bool is_p
   transfer->others = other.description_;
   transfer->description = &transfer->others;
   transfer->local = const_cast<void*>(ptr);
-  transfer->local_kind = kind_of(here, ptr);
+  transfer->local_kind = kind_of(here, ptr, size);
   transfer->size = size;
   transfer->is_put = is_put;
   transfer->mine = {cb, std::exchange(cb_msg, nullptr)};

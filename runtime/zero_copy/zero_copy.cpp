@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/fatal.h"
+#include "base/readable.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/zero_copy/zero_copy_parts.h"
@@ -66,7 +67,11 @@ struct DeviceRegisteredCall {
 
 }  // namespace
 
-ucx::MemoryKind kind_of(Pe& pe, const void* memory) { return one_sided().kind_of(pe.index, memory); }
+ucx::MemoryKind kind_of(Pe& pe, const void* memory, std::size_t bytes) {
+  const ucx::MemoryKind kind = one_sided().kind_of(pe.index, memory);
+  const bool is_unknown = kind == ucx::MemoryKind::host && bytes != 0 && !is_readable(memory);
+  return is_unknown ? ucx::MemoryKind::cuda : kind;
+}
 
 bool wants_to_know(const CkCallback& callback) { return callback.type != CkCallback::ignore && !callback.isInvalid(); }
 
@@ -89,9 +94,9 @@ namespace {
 TransferStatus begin_unregistered(Pe& pe, Access& access) {
   access.fresh = true;
   if (pe.process.process_of(access.remote.pe) == pe.process.rank()) {
-    NcpyAccess::key(access.remote) =
-        register_or_end(access.remote.ptr, access.remote.cnt, Audience::host,
-                        access.description != nullptr ? kind_of(pe, access.remote.ptr) : ucx::MemoryKind::host);
+    NcpyAccess::key(access.remote) = register_or_end(
+        access.remote.ptr, access.remote.cnt, Audience::host,
+        access.description != nullptr ? kind_of(pe, access.remote.ptr, access.remote.cnt) : ucx::MemoryKind::host);
     access.borrowed = true;
     return move(pe, access);
   }
@@ -106,6 +111,8 @@ void on_moved(machine::Transfer& transfer, const Status& status) {
   // A buffer may be used again although its registration ended with an earlier transfer.
   if (!status && !access.fresh) return static_cast<void>(begin_unregistered(pe, access));
   pe.end_pending();
+  if (!status && access.description != nullptr)
+    device_failed(access.entry >= 0 ? name_of(access.entry) : "a CkDevicePersistent", status);
   if (!status)
     fatal("a zero-copy transfer of " + std::to_string(access.size) + " bytes could not be made: " + status.message(),
           "", "the buffer's memory was freed, or the buffer deregistered, before the transfer had ended",
@@ -139,6 +146,7 @@ TransferStatus move(Pe& pe, Access& access) {
 
 MemoryKey register_or_end(const void* memory, std::size_t size, Audience audience, ucx::MemoryKind kind) {
   Result<MemoryKey> key = one_sided().register_memory(const_cast<void*>(memory), size, audience, kind);
+  if (!key && kind != ucx::MemoryKind::host) device_failed(describe_running(*Pe::current()), key.status());
   if (!key)
     fatal("memory of " + std::to_string(size) + " bytes could not be registered: " + key.message(),
           describe_running(*Pe::current()), "",
@@ -148,7 +156,7 @@ MemoryKey register_or_end(const void* memory, std::size_t size, Audience audienc
 }
 
 DeviceDescription register_device(Pe& pe, CkNcpyBuffer& buffer) {
-  const ucx::MemoryKind kind = kind_of(pe, buffer.ptr);
+  const ucx::MemoryKind kind = kind_of(pe, buffer.ptr, buffer.cnt);
   MemoryKey& key = NcpyAccess::key(buffer);
   if (!one_sided().is_registered(key)) key = register_or_end(buffer.ptr, buffer.cnt, Audience::run, kind);
   DeviceDescription description;

@@ -26,6 +26,8 @@ Posts& posts_of(PeObjects& objects) {
   return *objects.posts;
 }
 
+std::string name_of(int ep) { return std::string(chare_name_of_entry(ep)) + "::" + entry_name(ep); }
+
 namespace {
 ArrayPart& array_of(PeObjects& objects, int array) { return *objects.array(CkArrayID(CkGroupID{array})); }
 
@@ -35,8 +37,6 @@ std::unordered_map<int, PostFunction>& post_functions() {
   static std::unordered_map<int, PostFunction> functions;
   return functions;
 }
-
-std::string name_of(int ep) { return std::string(chare_name_of_entry(ep)) + "::" + entry_name(ep); }
 
 ArraysHead* head_of(void* payload) { return static_cast<ArraysHead*>(payload); }
 
@@ -145,6 +145,7 @@ class PostedCall {
     for (std::uint32_t i = 0; i < head->arrays; ++i) {
       arrays_[i].call = this;
       arrays_[i].size = records_of(head)[i].bytes;
+      arrays_[i].entry = ep;
       if (!is_on_device(ep)) {
         if (at_sender) arrays_[i].remote = source_of(message, i);
         continue;
@@ -240,7 +241,7 @@ class PostedCall {
   void move_to_device(Array& array, const CkNcpyBufferPost& post) {
     array.local = post.assigned;
     array.size = std::min(array.size, post.assigned_bytes);
-    array.local_kind = kind_of(objects_.pe, array.local);
+    array.local_kind = kind_of(objects_.pe, array.local, array.size);
     array.ended = [](Pe& pe, Access& access) {
       auto& array = static_cast<Array&>(access);
       release(pe, array.remote);

@@ -18,6 +18,7 @@ struct Access : machine::Transfer {
   std::size_t offset = 0;  // in `remote`
   ucx::MemoryKind local_kind = ucx::MemoryKind::host;
   DeviceDescription* description = nullptr;  // of `remote`, if that may be memory of a GPU; as long as this lives
+  int entry = -1;                            // whose call brings the memory of a GPU; -1: none's
   bool is_put = false;
   bool fresh = false;     // registered because this transfer needs it
   bool borrowed = false;  // by us, and for nothing else
@@ -33,7 +34,10 @@ machine::MemoryKey register_or_end(const void* memory, std::size_t size, machine
 DeviceDescription register_device(Pe& pe, CkNcpyBuffer& buffer);
 // The transfers of a buffer have ended: its registration does, if it is to, and its callback is sent.
 void release(Pe& pe, CkNcpyBuffer buffer);
-ucx::MemoryKind kind_of(Pe& pe, const void* memory);
+// Of so many bytes. Memory that neither a driver nor a processor knows is taken for a GPU's: to copy it fails, in
+// words.
+ucx::MemoryKind kind_of(Pe& pe, const void* memory, std::size_t bytes);
+std::string name_of(int ep);
 bool wants_to_know(const CkCallback& callback);
 // Ends the run: memory of a GPU that a call of that entry brings, or is to be brought to, could not be copied.
 [[noreturn]] void device_failed(const std::string& entry, const Status& status);

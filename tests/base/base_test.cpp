@@ -1,6 +1,7 @@
 // The small things of base/: the map of the hot path, the clock, values for failures, the block a fatal error prints.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -9,6 +10,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -33,6 +36,7 @@
 #include "base/output.h"
 #include "base/platform.h"
 #include "base/program.h"
+#include "base/readable.h"
 #include "base/secret.h"
 #include "base/status.h"
 #include "base/topology.h"
@@ -98,6 +102,27 @@ std::uint64_t kernel_now() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+TEST(Readable, SaysWhatAProcessorMayTouchAndTouchesNothing) {
+  const long page = ::sysconf(_SC_PAGESIZE);
+  void* range = ::mmap(nullptr, 3 * static_cast<std::size_t>(page), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(range, MAP_FAILED);
+  char* const at = static_cast<char*>(range);
+  ASSERT_EQ(::mprotect(at + page, static_cast<std::size_t>(page), PROT_READ), 0);
+  errno = 7;
+  EXPECT_FALSE(is_readable(at + page - 1)) << "reserved and no more, as GPUs' addresses are";
+  EXPECT_TRUE(is_readable(at + page));
+  EXPECT_TRUE(is_readable(at + 2 * page - 1));
+  EXPECT_FALSE(is_readable(at + 2 * page));
+  EXPECT_FALSE(is_readable(nullptr));
+  EXPECT_TRUE(is_readable(&page));
+  EXPECT_EQ(errno, 7);
+  sigset_t mask;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  EXPECT_FALSE(::sigismember(&mask, SIGTERM));
+  ::munmap(range, 3 * static_cast<std::size_t>(page));
+  EXPECT_FALSE(is_readable(at + page));
 }
 
 TEST(Clock, NeverGoesBackAndStaysWithTheKernelsClock) {

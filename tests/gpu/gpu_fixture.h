@@ -24,6 +24,7 @@ class GpuTest : public ::testing::TestWithParam<const char*> {
   }
   ~GpuTest() override {
     settings.copies_until_loss = -1;
+    settings.lost = 0;
     driver.destroy(stream_);
     for (auto& [memory, kind] : made_) EXPECT_TRUE(driver.free(0, kind, memory).ok());
     EXPECT_EQ(fake_gpu::function<std::size_t()>(GetParam(), "periapt_fake_gpu_contexts")(), 0u)

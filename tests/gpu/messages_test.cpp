@@ -422,6 +422,7 @@ TEST_P(MessagesTest, ALostGpuEndsMessagesOnBothSides) {
       send.reset();
       workers.clear();
       settings.copies_until_loss = -1;
+      settings.lost = 0;
     }
   }
 }

@@ -1,8 +1,12 @@
 // Arrays in the memory of GPUs, of all kinds, to receivers of all kinds, while streams still write them and elements
 // migrate; buffers that two elements read and write by hand. It runs on the GPUs of the process's driver, which in
 // ./check is a fake one; without any, all memory is the host's.
+#include <dlfcn.h>
+#include <unistd.h>
+
 #include <array>
 #include <cstdlib>
+#include <fstream>
 
 #include "device_arrays.decl.h"
 #include "machine/gpu/vendors.h"
@@ -23,7 +27,15 @@ constexpr int cell_count = 11;
 constexpr Kind kinds[] = {Kind::device, Kind::host, Kind::pinned, Kind::managed, Kind::pool};
 constexpr int sizes[] = {0, 1, 700, 150'001, 900'001};
 
+// Each process sees other GPUs than the next, under other numbers.
+void hide_gpus() {
+  const int node = CkMyNode();
+  const std::string first = std::to_string(node), second = std::to_string(node + 1);
+  setenv("CUDA_VISIBLE_DEVICES", (node % 2 ? first + "," + second : second + "," + first).c_str(), 1);
+}
+
 Driver* find_driver() {
+  if (getenv("GPUS_DIFFER")) hide_gpus();
   for (const periapt::gpu::Vendor& vendor : periapt::gpu::vendors()) {
     const auto& driver = vendor.driver();
     if (driver.ok() && !driver.value()->gpus().empty()) return driver.value();
@@ -131,6 +143,23 @@ class Memories {
   std::vector<std::unique_ptr<Memory>> all_;
 };
 
+// Of CUDA's driver, in a context that is not the GPU's primary one.
+int* make_in_other_context(std::size_t bytes) {
+  const char* file = getenv("PERIAPT_LIBCUDA");
+  void* const library = dlopen(file ? file : "libcuda.so.1", RTLD_NOW);
+  const auto find = [&](const char* name) {
+    void* found = library ? dlsym(library, name) : nullptr;
+    if (!found) CkAbort("no %s", name);
+    return found;
+  };
+  void* context = nullptr;
+  int* made = nullptr;
+  DEMAND(reinterpret_cast<int (*)(void**, unsigned, int)>(find("cuCtxCreate_v2"))(&context, 0, 0) == 0);
+  DEMAND(reinterpret_cast<int (*)(int**, std::size_t)>(find("cuMemAlloc_v2"))(&made, bytes) == 0);
+  DEMAND(reinterpret_cast<int (*)(void**)>(find("cuCtxPopCurrent_v2"))(&context) == 0);
+  return made;
+}
+
 // To send, with a callback that tells the main chare that it has been read.
 CkDeviceBuffer to_send(const Memory& memory) { return memory.to_send(CkCallback(CkIndex_Main::one(), mainProxy)); }
 
@@ -156,6 +185,7 @@ class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* args) {
     const std::string wrong = args->argc > 1 ? args->argv[1] : "";
+    const std::string file = args->argc > 2 ? args->argv[2] : "";
     delete args;
     mainProxy = thisProxy;
     cells = CProxy_Cell::ckNew(cell_count);
@@ -164,7 +194,7 @@ class Main : public CBase_Main {
     if (wrong.empty())
       thisProxy.run();
     else
-      cells[0].wrong(wrong);
+      cells[0].wrong(wrong, file);
   }
   void one() {
     --left_;
@@ -280,14 +310,23 @@ class Cell : public CBase_Cell {
     mainProxy.one();
   }
   // What has to end with a sentence.
-  void wrong(const std::string& how) {
+  void wrong(const std::string& how, const std::string& file) {
+    auto lower = std::make_unique<Memory>(Kind::device, 4000);
     x_ = std::make_unique<Memory>(Kind::device, 4000);
+    lower.reset();  // what is made next takes its place, and not that of what is freed
     const CkDevicePersistent mine(x_->at<int>(), 4000, x_->stream());
     if (how == "freed") {
       int* const freed = x_->at<int>();
       x_.reset();
       return cells[cell_count - 1].small(CkDeviceBuffer(freed), 1000);
     }
+    if (how == "freed_later") {
+      cells[cell_count - 1].stand(file);
+      cells[cell_count - 1].late(CkDeviceBuffer(x_->at<int>()), 1000, how);
+      return thisProxy[thisIndex].drop(200, file);
+    }
+    if (how == "context") return cells[cell_count - 1].late(CkDeviceBuffer(make_in_other_context(4000)), 1000, how);
+    if (how == "lost" || how.find("posted") == 0) cells[cell_count - 1].late(CkDeviceBuffer(x_->at<int>()), 1000, how);
     if (how == "unset") cells[cell_count - 1].unset(CkDeviceBuffer(x_->at<int>(), x_->stream()), 1000);
     if (how == "small") cells[cell_count - 1].small(CkDeviceBuffer(x_->at<int>(), x_->stream()), 1000);
     if (how == "foreign") cells[cell_count - 1].misused(mine);
@@ -303,6 +342,37 @@ class Cell : public CBase_Cell {
     post[0].cuda_stream = periapt::DeviceStream();
   }
   void small(int*, int) {}
+  // Until the sender has freed what it has sent.
+  void stand(const std::string& file) {
+    while (access(file.c_str(), F_OK) != 0) usleep(1000);
+  }
+  // When the call has left.
+  void drop(int rounds, const std::string& file) {
+    if (rounds != 0) return thisProxy[thisIndex].drop(rounds - 1, file);
+    x_.reset();
+    std::ofstream made(file);
+  }
+  void late(int*& x, int n, std::string& how, CkDeviceBufferPost* post) {
+    if (how == "posted_then_freed") a_ = std::make_unique<Memory>(Kind::device, 4000);
+    y_ = std::make_unique<Memory>(Kind::device, 4000);
+    x = y_->at<int>();
+    post[0].cuda_stream = y_->stream();
+    if (how == "posted_freed") y_.reset();
+    if (how != "posted_then_freed") return;
+    Memory& other = in_.make(Kind::device, 4000);
+    other.fill<int>(static_cast<std::size_t>(n), 1);  // it takes a while
+    post[0].cuda_stream = other.stream();
+    thisProxy[thisIndex].dropPosted();
+  }
+  void late(int*, int, const std::string&) {
+    CkPrintf("it has arrived\n");
+    CkExit();
+  }
+  // What is mapped then takes the first one's place.
+  void dropPosted() {
+    a_.reset();
+    y_.reset();
+  }
   void misused(CkDevicePersistent theirs) { theirs.get(theirs); }
 
   void inThread(int*& x, int n, int, CkDeviceBufferPost* post) { in_.take(x, n, post); }

@@ -45,6 +45,7 @@ inline constexpr Result_ kNoContext = 201;
   X(push_context, cuCtxPushCurrent_v2, (Context))                               \
   X(pop_context, cuCtxPopCurrent_v2, (Context*))                                \
   X(current_device, cuCtxGetDevice, (Device*))                                  \
+  X(context_finish, cuCtxSynchronize, ())                                       \
   X(enable_peer, cuCtxEnablePeerAccess, (Context, unsigned))                    \
   X(pointer_attribute, cuPointerGetAttribute, (void*, int, Address))            \
   X(memory_alloc, cuMemAlloc_v2, (Address*, std::size_t))                       \

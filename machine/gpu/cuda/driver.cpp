@@ -126,6 +126,7 @@ struct Calls {
     return {library.stream_wait(stream_of(stream), event_of(event), 0), "cuStreamWaitEvent"};
   }
   Answer finish(void* stream) { return {library.stream_finish(stream_of(stream)), "cuStreamSynchronize"}; }
+  Answer finish_all() { return {library.context_finish(), "cuCtxSynchronize"}; }
   Answer query_stream(void* stream) { return {library.stream_query(stream_of(stream)), "cuStreamQuery"}; }
   Answer make_event(void** event) {
     return {library.event_create(reinterpret_cast<NativeEvent*>(event), kEventWithoutTiming), "cuEventCreate"};

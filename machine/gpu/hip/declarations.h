@@ -38,6 +38,7 @@ inline constexpr int kNewMemoryTypes = 60'000'000;
   X(can_access_peer, hipDeviceCanAccessPeer, (int*, int, int))                        \
   X(get_device, hipGetDevice, (int*))                                                 \
   X(set_device, hipSetDevice, (int))                                                  \
+  X(device_finish, hipDeviceSynchronize, ())                                          \
   X(enable_peer, hipDeviceEnablePeerAccess, (int, unsigned))                          \
   X(pointer_attribute, hipPointerGetAttribute, (void*, int, void*))                   \
   X(address_range, hipMemGetAddressRange, (void**, std::size_t*, void*))              \

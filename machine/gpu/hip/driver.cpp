@@ -97,6 +97,7 @@ struct Calls {
     return {library.stream_wait(stream_of(stream), event_of(event), 0), "hipStreamWaitEvent"};
   }
   Answer finish(void* stream) { return {library.stream_finish(stream_of(stream)), "hipStreamSynchronize"}; }
+  Answer finish_all() { return {library.device_finish(), "hipDeviceSynchronize"}; }
   Answer query_stream(void* stream) { return {library.stream_query(stream_of(stream)), "hipStreamQuery"}; }
   Answer make_event(void** event) {
     return {library.event_create(reinterpret_cast<NativeEvent*>(event), kEventWithoutTiming),

@@ -26,7 +26,15 @@ template <class Native>
 int make_stream(Native* made, int gpu) {
   auto* stream = new Stream;
   stream->gpu = gpu;
+  const auto lock = locked();
+  machine().add(stream);
   *made = reinterpret_cast<Native>(stream);
+  return 0;
+}
+template <class Native>
+int destroy_stream(Native stream) {
+  const auto lock = locked();
+  machine().destroy(stream_of(stream));
   return 0;
 }
 template <class Native>

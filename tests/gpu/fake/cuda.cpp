@@ -11,26 +11,31 @@ using fake::machine, fake::locked, fake::stream_of, fake::event_of;
 
 namespace {
 
+constexpr int kOwn = 1000;               // and above: contexts that a program has made
 thread_local std::vector<int> contexts;  // of this thread, the current one last
 
 Context context_of(int gpu) { return reinterpret_cast<Context>(static_cast<std::intptr_t>(gpu + 1)); }
+int current() { return contexts.back() % kOwn; }
 int gpu_of(Context context) { return static_cast<int>(reinterpret_cast<std::intptr_t>(context)) - 1; }
 void* pointer(Address address) { return reinterpret_cast<void*>(address); }
 /// What is wrong with the thread's context for work on that stream; 0: nothing.
 int misplaced(NativeStream stream) {
   if (contexts.empty()) return fake::kInvalidContext;
+  if (machine().settings.lost != 0) return fake::kLost;
   const bool standard = reinterpret_cast<std::uintptr_t>(stream) <= 2;
-  return !standard && stream_of(stream)->gpu != contexts.back() ? fake::kInvalidHandle : 0;
+  return !standard && stream_of(stream)->gpu != current() ? fake::kInvalidHandle : 0;
 }
 int allocate(fake::Kind kind, Address* made, std::size_t bytes) {
   const auto lock = locked();
   if (contexts.empty()) return fake::kInvalidContext;
   void* memory = nullptr;
-  const int error = machine().allocate(kind, contexts.back(), bytes, &memory);
+  const int error = machine().allocate(kind, current(), bytes, &memory, contexts.back() >= kOwn);
   *made = reinterpret_cast<Address>(memory);
   return error;
 }
 int release(void* memory) { return contexts.empty() ? fake::kInvalidContext : fake::release(memory); }
+/// Of calls that ask for nothing but a context.
+int unless_lost(int answer) { return machine().settings.lost != 0 ? fake::kLost : answer; }
 
 }  // namespace
 
@@ -67,7 +72,10 @@ int cuGetErrorString(int error, const char** text) {
   return *text == nullptr ? 1 : 0;
 }
 int cuGetErrorName(int error, const char** text) {
-  *text = error == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : error == 800 ? "CUDA_ERROR_NOT_PERMITTED" : nullptr;
+  *text = error == 719   ? "CUDA_ERROR_LAUNCH_FAILED"
+          : error == 2   ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == 800 ? "CUDA_ERROR_NOT_PERMITTED"
+                         : nullptr;
   return *text == nullptr ? 1 : 0;
 }
 int cuDeviceGetCount(int* count) {
@@ -93,9 +101,18 @@ int cuDevicePrimaryCtxRetain(Context* context, int device) {
   *context = context_of(device);
   return 0;
 }
+int cuCtxCreate_v2(Context* context, unsigned, int device) {
+  *context = context_of(device + kOwn);
+  contexts.push_back(device + kOwn);
+  return 0;
+}
 int cuCtxPushCurrent_v2(Context context) {
   contexts.push_back(gpu_of(context));
   return 0;
+}
+int cuCtxSetCurrent(Context context) {
+  if (!contexts.empty()) contexts.pop_back();
+  return cuCtxPushCurrent_v2(context);
 }
 int cuCtxPopCurrent_v2(Context* context) {
   if (contexts.empty()) return fake::kInvalidContext;
@@ -105,9 +122,9 @@ int cuCtxPopCurrent_v2(Context* context) {
 }
 int cuCtxEnablePeerAccess(Context context, unsigned) {
   const auto lock = locked();
-  if (contexts.empty() || contexts.back() == gpu_of(context)) return fake::kInvalidContext;
+  if (contexts.empty() || current() == gpu_of(context)) return fake::kInvalidContext;
   if (machine().settings.peers == 0) return fake::kNotPermitted;
-  return fake::reached_before(contexts.back(), gpu_of(context)) ? fake::kPeerAlready : 0;
+  return fake::reached_before(current(), gpu_of(context)) ? fake::kPeerAlready : 0;
 }
 int cuPointerGetAttribute(void* data, int attribute, Address address) {
   const auto lock = locked();
@@ -151,28 +168,29 @@ int cuMemcpyAsync(Address to, Address from, std::size_t bytes, NativeStream stre
   return machine().copy(stream_of(stream), pointer(to), pointer(from), bytes);
 }
 int cuStreamCreate(NativeStream* stream, unsigned) {
-  return contexts.empty() ? fake::kInvalidContext : fake::make_stream(stream, contexts.back());
+  return contexts.empty() ? fake::kInvalidContext : unless_lost(fake::make_stream(stream, current()));
 }
-int cuStreamDestroy_v2(NativeStream stream) {
-  delete stream_of(stream);
-  return 0;
-}
+int cuStreamDestroy_v2(NativeStream stream) { return fake::destroy_stream(stream); }
 int cuStreamGetCtx(NativeStream stream, Context* context) {
   *context = context_of(stream_of(stream)->gpu);
   return 0;
 }
 int cuStreamQuery(NativeStream stream) {
   const auto lock = locked();
-  return machine().query(*stream_of(stream));
+  return unless_lost(machine().query(*stream_of(stream)));
 }
 int cuCtxGetDevice(int* device) {
   if (contexts.empty()) return fake::kInvalidContext;
-  *device = contexts.back();
+  *device = current();
   return 0;
+}
+int cuCtxSynchronize() {
+  const auto lock = locked();
+  return contexts.empty() ? fake::kInvalidContext : unless_lost(machine().finish_all(current()));
 }
 int cuStreamSynchronize(NativeStream stream) {
   const auto lock = locked();
-  return machine().finish(stream_of(stream));
+  return unless_lost(machine().finish(stream_of(stream)));
 }
 int cuStreamWaitEvent(NativeStream stream, NativeEvent event, unsigned) {
   const auto lock = locked();
@@ -180,7 +198,7 @@ int cuStreamWaitEvent(NativeStream stream, NativeEvent event, unsigned) {
   return machine().wait(stream_of(stream), event_of(event));
 }
 int cuEventCreate(NativeEvent* event, unsigned) {
-  return contexts.empty() ? fake::kInvalidContext : fake::make_event(event);
+  return contexts.empty() ? fake::kInvalidContext : unless_lost(fake::make_event(event));
 }
 int cuEventDestroy_v2(NativeEvent event) {
   delete &event_of(event);
@@ -193,7 +211,8 @@ int cuEventRecord(NativeEvent event, NativeStream stream) {
 }
 int cuEventQuery(NativeEvent event) {
   const auto lock = locked();
-  return machine().query(*event_of(event));
+  const int answer = machine().query(*event_of(event));
+  return answer == 0 || answer == fake::kNotReady ? unless_lost(answer) : answer;
 }
 int cuIpcGetMemHandle(cuda::MemoryHandle* handle, Address memory) {
   const auto lock = locked();
@@ -205,7 +224,7 @@ int cuIpcOpenMemHandle_v2(Address* made, cuda::MemoryHandle handle, unsigned) {
   fake::Handle named;
   std::memcpy(&named, &handle, sizeof(named));
   void* memory = nullptr;
-  const int error = machine().import_memory(contexts.back(), named, &memory);
+  const int error = machine().import_memory(current(), named, &memory);
   *made = reinterpret_cast<Address>(memory);
   return error;
 }

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -66,11 +67,12 @@ std::uintptr_t Machine::place_for(std::uint64_t bytes) const {
   return place;
 }
 
-int Machine::allocate(Kind kind, int gpu, std::uint64_t bytes, void** made) {
+int Machine::allocate(Kind kind, int gpu, std::uint64_t bytes, void** made, bool foreign) {
+  if (settings.lost != 0) return kLost;
   if (bytes == 0) return kInvalidValue;
   std::int64_t& left = kind == Kind::pinned ? settings.pinned : settings.memory;
   if (static_cast<std::int64_t>(bytes) > left) return kOutOfMemory;
-  Allocation allocation{kind, gpu, next_id_++, bytes, -1, nullptr, false};
+  Allocation allocation{kind, gpu, next_id_++, bytes, -1, nullptr, false, foreign};
   allocation.file = ::memfd_create(name_of_file(allocation.id).c_str(), MFD_CLOEXEC);
   if (allocation.file < 0 || ::ftruncate(allocation.file, static_cast<off_t>(bytes)) != 0) return kOutOfMemory;
   void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, allocation.file, 0);
@@ -124,6 +126,7 @@ int Machine::copy(Stream* stream, void* to, const void* from, std::uint64_t byte
   // Memory of a pool, or mapped by hand, is another GPU's only where its owner has said so.
   for (const void* address : {static_cast<const void*>(to), from}) {
     const Allocation* found = find(address);
+    if (found != nullptr && found->foreign) return kInvalidValue;
     if (found != nullptr && (found->kind == Kind::pool || found->kind == Kind::vmm) && found->gpu != stream->gpu)
       return kInvalidValue;
   }
@@ -160,7 +163,8 @@ int Machine::execute(Stream& stream, const Work& work) {
     return 0;
   }
   if (work.bytes == 0) return 0;
-  if (settings.copies_until_loss == 0) return kLost;
+  if (settings.copies_until_loss == 0) settings.lost = 1;
+  if (settings.lost != 0) return kLost;
   if (settings.copies_until_loss > 0) --settings.copies_until_loss;
   std::byte* to = translate(work.to, work.bytes);
   const std::byte* from = translate(work.from, work.bytes);
@@ -202,6 +206,23 @@ int Machine::finish(Stream* stream) {
   return stream->error;
 }
 
+int Machine::finish_all(int gpu) {
+  ++settings.waits;
+  int error = 0;
+  for (Stream* stream : streams_) {
+    if (stream->gpu != gpu) continue;
+    run(*stream, true);
+    if (stream->error != 0) error = stream->error;
+  }
+  return error;
+}
+
+void Machine::destroy(Stream* stream) {
+  run(*stream, true);
+  streams_.erase(stream);
+  delete stream;
+}
+
 // ---- other processes
 
 int Machine::export_memory(const void* memory, Handle* handle) {
@@ -209,13 +230,14 @@ int Machine::export_memory(const void* memory, Handle* handle) {
   std::uintptr_t begin = 0;
   const Allocation* allocation = find(memory, &begin);
   if (allocation == nullptr || allocation->kind != Kind::device || allocation->imported) return kInvalidValue;
-  *handle = {::getpid(), allocation->file, allocation->id, allocation->size, {}};
+  *handle = {::getpid(), allocation->file, allocation->id, allocation->size, physical(allocation->gpu), {}};
   return 0;
 }
 
 int Machine::import_memory(int gpu, const Handle& handle, void** made) {
   if (settings.ipc == 0) return kMapFailed;
   if (handle.process == ::getpid()) return kInvalidContext;
+  if (std::find(visible_.begin(), visible_.end(), handle.physical) == visible_.end()) return kInvalidDevice;
   if (imported_.count(handle.id) != 0) return kAlreadyMapped;
   const std::string path = "/proc/" + std::to_string(handle.process) + "/fd/" + std::to_string(handle.file);
   char link[128] = {};
@@ -223,8 +245,8 @@ int Machine::import_memory(int gpu, const Handle& handle, void** made) {
       std::string(link).find("memfd:" + name_of_file(handle.id) + " ") == std::string::npos) {
     return kInvalidValue;  // it was freed
   }
-  Allocation allocation{Kind::device, gpu, next_id_++, handle.size, ::open(path.c_str(), O_RDWR | O_CLOEXEC),
-                        nullptr,      true};
+  Allocation allocation{Kind::device, gpu,  next_id_++, handle.size, ::open(path.c_str(), O_RDWR | O_CLOEXEC),
+                        nullptr,      true, false};
   if (allocation.file < 0) return kMapFailed;
   void* mapped = ::mmap(nullptr, handle.size, PROT_READ | PROT_WRITE, MAP_SHARED, allocation.file, 0);
   if (mapped == MAP_FAILED) return kMapFailed;

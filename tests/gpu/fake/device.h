@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,12 +33,14 @@ struct Allocation {
   int file = -1;               ///< that other processes map
   std::byte* bytes = nullptr;  ///< where they really are
   bool imported = false;
+  bool foreign = false;  ///< of a context that a program has made: streams of others cannot reach it
 };
 
 struct Handle {
   std::int32_t process, file;
   std::uint64_t id, size;
-  char rest[40];
+  std::int32_t physical;  ///< the GPU that it lies on
+  char rest[36];
 };
 static_assert(sizeof(Handle) == 64);
 
@@ -71,7 +74,7 @@ class Machine {
   int physical(int gpu) const { return visible_[static_cast<std::size_t>(gpu)]; }
   bool exists(int gpu) const { return gpu >= 0 && gpu < count(); }
 
-  int allocate(Kind kind, int gpu, std::uint64_t bytes, void** made);
+  int allocate(Kind kind, int gpu, std::uint64_t bytes, void** made, bool foreign = false);
   int free(void* memory);
   /// The allocation that holds it; nullptr: none does.
   const Allocation* find(const void* address, std::uintptr_t* begin = nullptr) const;
@@ -82,6 +85,9 @@ class Machine {
   int query(Event& event);
   int query(Stream& stream);
   int finish(Stream* stream);
+  int finish_all(int gpu);
+  void add(Stream* stream) { streams_.insert(stream); }
+  void destroy(Stream* stream);  // what it was given is done
 
   int export_memory(const void* memory, Handle* handle);
   int import_memory(int gpu, const Handle& handle, void** made);
@@ -95,6 +101,7 @@ class Machine {
   int execute(Stream& stream, const Work& work);
 
   std::uintptr_t reserved_ = 0;
+  std::set<Stream*> streams_;
   std::map<std::uintptr_t, Allocation> allocations_;
   std::map<std::uint64_t, std::uintptr_t> imported_;
   std::uint64_t next_id_ = 1;

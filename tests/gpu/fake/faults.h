@@ -16,6 +16,7 @@ struct Settings {
   std::int64_t version = 0;             ///< that the driver says it has; 0: a new one
   std::int64_t init_error = 0;          ///< what it answers to its first call
   std::int64_t copies_until_loss = -1;  ///< after so many copies the GPU is lost: each answers with an error
+  std::int64_t lost = 0;                ///< it is: so do all calls that need its context
   // counted
   std::int64_t copies = 0;
   std::int64_t pageable = 0;   ///< copies from or to memory that the driver does not know, which may wait

@@ -14,6 +14,7 @@ namespace {
 thread_local int current = 0;
 
 int misplaced(NativeStream stream) {
+  if (machine().settings.lost != 0) return fake::kLost;
   const bool standard = reinterpret_cast<std::uintptr_t>(stream) <= 2;
   return !standard && stream_of(stream)->gpu != current ? fake::kInvalidHandle : 0;
 }
@@ -103,10 +104,7 @@ int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int, NativeStr
   return machine().copy(stream_of(stream), to, from, bytes);
 }
 int hipStreamCreateWithFlags(NativeStream* stream, unsigned) { return fake::make_stream(stream, current); }
-int hipStreamDestroy(NativeStream stream) {
-  delete stream_of(stream);
-  return 0;
-}
+int hipStreamDestroy(NativeStream stream) { return fake::destroy_stream(stream); }
 int hipStreamQuery(NativeStream stream) {
   const auto lock = locked();
   return machine().query(*stream_of(stream));
@@ -114,6 +112,10 @@ int hipStreamQuery(NativeStream stream) {
 int hipStreamGetDevice(NativeStream stream, int* device) {
   *device = stream_of(stream)->gpu;
   return 0;
+}
+int hipDeviceSynchronize() {
+  const auto lock = locked();
+  return machine().finish_all(current);
 }
 int hipStreamSynchronize(NativeStream stream) {
   const auto lock = locked();

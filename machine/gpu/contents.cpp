@@ -1,0 +1,63 @@
+#include "machine/gpu/contents.h"
+
+#include <algorithm>
+#include <string>
+
+#include "machine/gpu/vendors.h"
+
+namespace periapt::gpu {
+namespace {
+
+/// The GPU that is the calling thread's.
+int gpu_of_thread(Driver& driver) {
+  const Result<int> gpu = driver.gpu_of_stream(nullptr);
+  return gpu ? std::max(*gpu, 0) : 0;
+}
+
+}  // namespace
+
+Result<Contents> Contents::at(const void* address, std::uint64_t bytes) {
+  for (Driver* driver : drivers()) {
+    if (driver == nullptr) continue;
+    const Result<Memory> found = driver->look(address);
+    if (!found) return found.status();
+    if (found->kind == Kind::host) continue;
+    if (!found->holds(reinterpret_cast<std::uintptr_t>(address), bytes)) {
+      return Status::failure(std::to_string(bytes) + " bytes of an allocation of " + std::to_string(found->size));
+    }
+    return Contents(*driver, std::max(found->made_for, 0), found->kind,
+                    static_cast<std::byte*>(const_cast<void*>(address)));
+  }
+  return unknown_memory(address);
+}
+
+Result<Contents> Contents::make(Kind kind, std::uint64_t bytes) {
+  for (Driver* driver : drivers()) {
+    if (driver == nullptr) continue;
+    const int gpu = gpu_of_thread(*driver);
+    const Result<std::byte*> made = driver->allocate(gpu, kind, bytes);
+    if (!made) return made.status();
+    return Contents(*driver, gpu, kind, *made);
+  }
+  return Status::failure("no driver of a GPU is in use in this process (periapt-doctor says why)");
+}
+
+Status Contents::read(void* to, std::uint64_t offset, std::uint64_t bytes) const {
+  if (Status finished = driver_->finish_all(gpu_); !finished) return finished;
+  return copy(to, begin_ + offset, bytes);
+}
+
+Status Contents::write(const void* from, std::uint64_t offset, std::uint64_t bytes) const {
+  return copy(begin_ + offset, from, bytes);
+}
+
+Status Contents::copy(void* to, const void* from, std::uint64_t bytes) const {
+  const Result<Stream> stream = driver_->make_stream(gpu_);
+  if (!stream) return stream.status();
+  Status copied = driver_->copy(*stream, to, from, bytes);
+  if (copied) copied = driver_->finish(*stream);
+  driver_->destroy(*stream);
+  return copied;
+}
+
+}  // namespace periapt::gpu
