@@ -1,8 +1,11 @@
 """Scripts run on a program (scripts.cpp), by a client that does it rightly and wrongly: scripts_test.py PROGRAM PACK OPTIONS..."""
+import os
 import re
 import struct
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 from client import Program, expect, failures
 
@@ -223,6 +226,12 @@ def main():
             failures.append(f"it does not say {words}")
     without = subprocess.run([PROGRAM, *OPTIONS, "1"], capture_output=True, text=True, check=False)
     expect("outside", (without.returncode, "no script calls an entry method by this handle" in without.stderr), (1, True))
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "traceback.py").write_text("raise ImportError('broken')")
+        os.environ["PYTHONPATH"] = folder
+        broken = Program([PROGRAM, *OPTIONS, "++server"])
+        expect("no Python", broken.ask("main", 0, packed(b"1")), None)
+        expect("no Python", (broken.wait(), "broken" in broken.text, "Python does not start here" in broken.text), (1, True, True))
     print("\n".join(failures) if failures else "all as expected")
     if failures:
         print(program.text)

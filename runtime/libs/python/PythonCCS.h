@@ -13,6 +13,8 @@
 //
 // Methods that a script calls run with Python's lock held. A thread that waits gives it up meanwhile, by itself.
 #pragma once
+#include <pythonIncludes.h>  // Python.h first, as it asks
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,8 +22,7 @@
 #include <vector>
 
 #include "PythonCCS-client.h"
-#include "ckcallback-ccs.h"
-#include "pythonIncludes.h"
+#include "runtime/ccs/ccs_callback.h"
 
 class PythonObject;
 

@@ -108,7 +108,7 @@ Interpreters::~Interpreters() {
   if (all_.empty()) return;
   const Locked locked;
   for (auto& [number, interpreter] : all_) {
-    // (The element has moved. At the end of the run there is nobody to ask any more.)
+    // (The element has moved. At the end of the run no PE is there any more to answer.)
     if (interpreter.reader && Pe::current() != nullptr) answer(*interpreter.reader, 0);
     Py_XDECREF(interpreter.names);
   }
