@@ -8,6 +8,12 @@
 CProxy_Members members;
 CProxy_Cells cells;
 
+class Grid : public CBase_Grid {
+ public:
+  Grid() {}
+  explicit Grid(CkMigrateMessage*) {}
+};
+
 class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* m) {
@@ -22,8 +28,11 @@ class Main : public CBase_Main {
     cells[2].registerPython("cell");
     CProxy_Grid grid = CProxy_Grid::ckNew();
     grid(1, 2, 3, 4).insert();
+    grid(9, 9, 9, 9).insert(0);
     grid.doneInserting();
-    grid.registerPython("grid");
+    doomed_ = grid;
+    grid(9, 9, 9, 9).registerPython("doomed");
+    grid(1, 2, 3, 4).registerPython("grid");
     thisProxy.registerPython("main");
     CcsRegisterHandler("stop", CkCallback(CkIndex_Main::stop(nullptr), thisProxy));
     const CProxy_Derived derived = CProxy_Derived::ckNew(CkCallback(CkIndex_Main::begin(), thisProxy), CkNumPes() - 1);
@@ -64,6 +73,7 @@ class Main : public CBase_Main {
   }
   void fail(int) { throw std::runtime_error("out of cheese"); }
   void forget(int handle) { pythonReturn(handle); }
+  void destroy(int) { doomed_(9, 9, 9, 9).ckLocal()->ckDestroy(); }
   void move(int) { cells[2].move(CkNumPes() - 1); }
 
   PyObject* read(PyObject* where) override {
@@ -99,6 +109,7 @@ class Main : public CBase_Main {
 
  private:
   int value_ = 40;
+  CProxy_Grid doomed_;
   CthThread held_ = nullptr;
 };
 
@@ -120,12 +131,6 @@ class Cells : public CBase_Cells {
   explicit Cells(CkMigrateMessage*) {}
   void place(int handle) { pythonReturn(handle, Py_BuildValue("i", thisIndex)); }
   void move(int pe) { migrateMe(pe); }
-};
-
-class Grid : public CBase_Grid {
- public:
-  Grid() {}
-  explicit Grid(CkMigrateMessage*) {}
 };
 
 class Base : public CBase_Base {

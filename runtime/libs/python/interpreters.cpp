@@ -52,24 +52,28 @@ PyInterpreterState* python() {
 }
 
 /// Python's lock, and a Python thread of its own. A thread of the PE that has it gives up the lock while it waits.
+/// Where the lock is held already, a script's method destroys an object: that is a part of what the script does.
 class Locked {
  public:
-  Locked() : listener_(new Listener) {
+  Locked() {
+    if (is_held) return;
+    listener_ = new Listener;
     listener_->state = PyThreadState_New(python());
-    PyEval_RestoreThread(listener_->state);
     listener_->suspend = [](CthThreadListener* l) {
-      if (static_cast<Listener*>(l)->state != nullptr) PyEval_SaveThread();
+      if (static_cast<Listener*>(l)->state != nullptr) give_up();
     };
     listener_->resume = [](CthThreadListener* l) {
-      if (static_cast<Listener*>(l)->state != nullptr) PyEval_RestoreThread(static_cast<Listener*>(l)->state);
+      if (static_cast<Listener*>(l)->state != nullptr) take(static_cast<Listener*>(l)->state);
     };
     listener_->free = [](CthThreadListener* l) { delete static_cast<Listener*>(l); };
+    take(listener_->state);
     is_heard_ = Pe::current() != nullptr && CthSelf() != nullptr;
     if (is_heard_) CthAddListener(CthSelf(), listener_);
   }
   ~Locked() {
+    if (listener_ == nullptr) return;
     PyThreadState_Clear(listener_->state);
-    PyEval_SaveThread();
+    give_up();
     PyThreadState_Delete(listener_->state);
     listener_->state = nullptr;
     if (!is_heard_) delete listener_;
@@ -80,9 +84,20 @@ class Locked {
   struct Listener : CthThreadListener {
     PyThreadState* state;  // null: no Python runs in the thread any more
   };
-  Listener* listener_;
-  bool is_heard_;
+  static void take(PyThreadState* state) {
+    PyEval_RestoreThread(state);
+    is_held = true;
+  }
+  static void give_up() {
+    is_held = false;
+    PyEval_SaveThread();
+  }
+  static thread_local bool is_held;  // by this thread of the system
+
+  Listener* listener_ = nullptr;
+  bool is_heard_ = false;
 };
+thread_local bool Locked::is_held = false;
 
 /// The script's interpreter is named by its request: every object of a collection says the same.
 std::uint32_t number_of(const CcsDelayedReply& reply) {
