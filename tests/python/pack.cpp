@@ -4,11 +4,18 @@
 
 #include "scripts.h"
 
+void show(const char* bytes, int size) {
+  for (int i = 0; i < size; ++i) std::printf("%02x", static_cast<unsigned char>(bytes[i]));
+  std::printf("\n");
+}
+void show(PythonExecute request) {
+  char* bytes = request.pack();
+  show(bytes, request.size());
+  free(bytes);
+}
 template <class Request>
 void show(Request request) {
-  const char* bytes = request.pack();
-  for (int i = 0; i < request.size(); ++i) std::printf("%02x", static_cast<unsigned char>(bytes[i]));
-  std::printf("\n");
+  show(request.pack(), request.size());  // the request's own memory
 }
 
 int main() {

@@ -87,7 +87,7 @@ class Main : public CBase_Main {
     if (PyArg_ParseTuple(where, "s", &name) && PyArg_ParseTuple(what, "i", &value_)) CkPrintf("wrote %s\n", name);
   }
   int buildIterator(PyObject*& data, void* iterator) override {
-    const Range& range = *static_cast<Range*>(static_cast<PythonIterator*>(iterator));
+    const RangeBytes& range = *static_cast<RangeBytes*>(iterator);
     pythonSetInt(data, "number", range.first);
     pythonSetString(data, "name", "of");
     pythonSetComplex(data, "point", 1, 2);
@@ -104,7 +104,7 @@ class Main : public CBase_Main {
     if (PyErr_Occurred()) return 0;
     CkPrintf("visited %ld %g %s %g %ld\n", number, half, name, imaginary, PyLong_AsLong(result));
     pythonSetInt(data, "number", number + 1);
-    return number + 1 < static_cast<Range*>(static_cast<PythonIterator*>(iterator))->end;
+    return number + 1 < static_cast<RangeBytes*>(iterator)->end;
   }
 
  private:

@@ -8,3 +8,8 @@ class Range : public PythonIterator {
   int size() override { return static_cast<int>(sizeof(*this)); }
   int first, end;
 };
+// The same as it arrives: what the client's object begins with means nothing here.
+struct RangeBytes {
+  void* of_the_client;
+  int first, end;
+};

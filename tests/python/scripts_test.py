@@ -208,9 +208,9 @@ SAID = [r"seen by \d", "wrote there", r"visited 3 1.5 off 2 30\nvisited 4 2 off+
 
 
 def main():
+    lines = [bytes.fromhex(line) for line in subprocess.run([PACK], capture_output=True, text=True, check=True).stdout.split()]
     program = Program([PROGRAM, *OPTIONS, "++server"])
     client = Client(program)
-    lines = [bytes.fromhex(line) for line in subprocess.run([PACK], capture_output=True, text=True, check=True).stdout.split()]
     visits = lines[3][:-16]
     expect("packed", lines[:3] + lines[4:], [
         packed(b"print(1)", slack=1), packed(b"print(1)", KEEP | WAIT, slack=1),
