@@ -27,6 +27,12 @@ find_package(Boost 1.74 REQUIRED COMPONENTS context)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+# For -module PythonCCS. 3.10 brought all of the stable ABI that it uses; 3.14 takes stacks that it did not make for overflows.
+find_package(Python3 3.10...<3.14 COMPONENTS Development.Embed)
+set(PERIAPT_PYTHON_VERSION "")
+if(Python3_Development.Embed_FOUND)
+  set(PERIAPT_PYTHON_VERSION "${Python3_VERSION_MAJOR}.${Python3_VERSION_MINOR}")
+endif()
 
 # Settings that every file of ours is compiled with, and that a program need not have.
 add_library(periapt_settings INTERFACE)

@@ -1,18 +1,19 @@
 # Libraries of chares, which programs link with -module.
 #
-#   periapt_module(NAME CI a.ci SOURCES a.cpp ... HEADERS a.h ... [MODULES M ...])
+#   periapt_module(NAME CI a.ci SOURCES a.cpp ... HEADERS a.h ... [MODULES M ...] [LIBRARIES file ...])
 #
 # makes lib/libmoduleNAME.a, puts the headers, NAME.decl.h and NAME.def.h into include/, of the build tree and of what is installed,
-# and a target moduleNAME that periapt_add_executable(... MODULES NAME) takes. MODULES: others that this one needs.
+# and a target moduleNAME that periapt_add_executable(... MODULES NAME) takes. MODULES: others that this one needs;
+# LIBRARIES: what its programs are linked with besides.
 include_guard(GLOBAL)
 
 function(periapt_module name)
-  cmake_parse_arguments(ARG "" "CI" "SOURCES;HEADERS;MODULES" ${ARGN})
+  cmake_parse_arguments(ARG "" "CI" "SOURCES;HEADERS;MODULES;LIBRARIES" ${ARGN})
   set(target module${name})
   add_library(${target} STATIC ${ARG_SOURCES})
   set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
   list(TRANSFORM ARG_MODULES PREPEND module OUTPUT_VARIABLE needed)
-  target_link_libraries(${target} PUBLIC Periapt::charm ${needed})
+  target_link_libraries(${target} PUBLIC Periapt::charm ${needed} ${ARG_LIBRARIES})
   target_include_directories(${target} PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")
   periapt_add_ci(${target} ${ARG_CI})
   target_include_directories(${target} PUBLIC "${CMAKE_CURRENT_BINARY_DIR}/${target}.ci")
@@ -22,7 +23,8 @@ function(periapt_module name)
   set(include "${PROJECT_BINARY_DIR}/include")
   foreach(header IN LISTS ARG_HEADERS)
     get_filename_component(file "${header}" NAME)
-    file(CREATE_LINK "${CMAKE_CURRENT_SOURCE_DIR}/${header}" "${include}/${file}" SYMBOLIC)
+    get_filename_component(whole "${header}" ABSOLUTE)
+    file(CREATE_LINK "${whole}" "${include}/${file}" SYMBOLIC)
     install(FILES "${header}" DESTINATION include)
   endforeach()
   foreach(generated IN ITEMS decl def)  # what has templates includes its own NAME.def.h
@@ -38,6 +40,9 @@ function(periapt_module name)
   set(flags "")
   foreach(module IN LISTS ARG_MODULES)
     string(APPEND flags "-module ${module} ")
+  endforeach()
+  foreach(library IN LISTS ARG_LIBRARIES)
+    string(APPEND flags "${library} ")
   endforeach()
   if(flags)
     file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/lib/libmodule${name}.dep" CONTENT "${flags}\n" @ONLY)

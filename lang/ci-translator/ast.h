@@ -55,6 +55,7 @@ struct Attribute {
   Span span;
   std::string name;
   std::vector<std::pair<std::string, std::string>> arguments;  ///< aggregate(key: value, ...)
+  std::string documentation;                                   ///< python "what it does", with the quotes
 };
 
 struct TemplateParameter {

@@ -228,7 +228,7 @@ class Checker {
     const bool array = chare.kind == ChareKind::array;
     if (entry.isConstructor) {
       for (const char* a :
-           {"sync", "exclusive", "threaded", "reductiontarget", "local", "whenidle", "iget", "aggregate"})
+           {"sync", "exclusive", "threaded", "reductiontarget", "local", "whenidle", "iget", "aggregate", "python"})
         wrong(a, "cannot stand on a constructor");
     } else if (!array) {
       for (const char* a : {"createhere", "createhome"}) wrong(a, "is for array elements only");
@@ -388,7 +388,7 @@ void unsupportedTemplateEntry(const Entry& entry, Diagnostics& out) {
   const std::string instead = "make the class of the chare a template, or write an entry for each type";
   if (entry.isConstructor)
     out.error(entry.nameSpan, "a constructor that is a template entry is not supported", instead);
-  for (const char* word : {"reductiontarget", "whenidle"})
+  for (const char* word : {"reductiontarget", "whenidle", "python"})
     for (const Attribute& a : entry.attributes)
       if (a.name == word) out.error(a.span, "[" + a.name + "] cannot stand on a template entry", instead);
   for (const TemplateParameter& p : entry.header->parameters)
@@ -406,7 +406,7 @@ void unsupportedEntry(const Entry& entry, Diagnostics& out) {
               "make the class of the chare a template, or write an entry for each type");
   if (entry.header) unsupportedTemplateEntry(entry, out);
   for (const Attribute& a : entry.attributes)
-    for (const char* word : {"python", "iget", "appwork", "memcritical"})
+    for (const char* word : {"iget", "appwork", "memcritical"})
       if (a.name == word) out.error(a.span, "[" + a.name + "] entries are not supported yet");
   for (const Parameter& p : entry.parameters) {
     if (p.conditional)
@@ -417,16 +417,50 @@ void unsupportedEntry(const Entry& entry, Diagnostics& out) {
   }
 }
 
+/// What runs scripts of clients (PythonCCS.h), in a thread with room for the interpreter.
+Entry pythonRequest(const Chare& chare, const std::string& name, int ordinal) {
+  Parameter request;
+  request.span = request.nameSpan = chare.nameSpan;
+  request.type.name = "CkCcsRequestMsg";
+  request.type.pointers = {false};
+  Type result;
+  result.name = "void";
+  result.builtin = true;
+  Entry entry;
+  entry.span = entry.nameSpan = entry.stackSizeSpan = chare.nameSpan;
+  entry.attributes.push_back({chare.nameSpan, "threaded", {}, {}});
+  entry.result = result;
+  entry.name = name;
+  entry.parameters.push_back(request);
+  entry.stackSize = "periapt::python_stack_bytes";
+  entry.ordinal = ordinal;
+  return entry;
+}
+
+void addPythonRequests(std::vector<Item>& items) {
+  for (Item& item : items) {
+    if (auto* module = std::get_if<Module>(&item.node)) addPythonRequests(module->items);
+    if (auto* space = std::get_if<Namespace>(&item.node)) addPythonRequests(space->items);
+    if (auto* block = std::get_if<Block>(&item.node)) addPythonRequests(block->items);
+    auto* chare = std::get_if<Chare>(&item.node);
+    if (!chare || !chare->has("python") || chare->isInstantiation()) continue;
+    const int entries = static_cast<int>(entriesOf(*chare).size());
+    for (const auto& [name, ordinal] : {std::pair("pyRequest", entries + 1), std::pair("pyRequestAlone", entries + 2)})
+      chare->items.push_back({chare->nameSpan, false, pythonRequest(*chare, name, ordinal)});
+  }
+}
+
 }  // namespace
 
 void settle(File& file, Diagnostics& out) { settleItems(file.items, out); }
 
 void check(const File& file, Diagnostics& out) { Checker(file, out).run(); }
 
+void addPythonRequests(File& file) { addPythonRequests(file.items); }
+
 void checkSupported(const File& file, Diagnostics& out) {
   forEachItem(file.items, "", [&](const Item& item, const std::string&) {
     if (auto* chare = std::get_if<Chare>(&item.node)) {
-      if (chare->has("python")) out.error(chare->nameSpan, "[python] chares are not supported yet");
       for (const Entry* entry : entriesOf(*chare)) unsupportedEntry(*entry, out);
       for (const Item& member : chare->items)
         if (std::holds_alternative<Accel>(member.node)) out.error(member.span, "[accel] entries are not supported");

@@ -16,6 +16,9 @@ void check(const File& file, Diagnostics& out);
 /// The bodies of entries: whens that wait for what is not there, bodies that no message can begin (check_bodies.cpp).
 void checkBodies(const File& file, Diagnostics& out);
 
+/// Adds to [python] chares the entries that requests of clients come to.
+void addPythonRequests(File& file);
+
 /// What is read but not translated yet is an error that says so.
 void checkSupported(const File& file, Diagnostics& out);
 

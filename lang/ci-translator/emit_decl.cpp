@@ -23,6 +23,11 @@ class DeclEmitter {
     out_.line("#ifndef " + guard);
     out_.line("#define " + guard);
     out_.line("#include \"charm++.h\"");
+    bool python = false;
+    forEachItem(module_.items, "", [&python](const Item& item, const std::string&) {
+      if (auto* chare = std::get_if<Chare>(&item.node)) python |= chare->has("python");
+    });
+    if (python) out_.line("#include \"PythonCCS.h\"");
     Stretch first;
     gather(module_.items, {}, false, first);
     stretches_.push_back(std::move(first));
@@ -253,6 +258,8 @@ class DeclEmitter {
       if (entry->has("reductiontarget")) declareReductionTarget(*entry, entryNames);
     }
     if (names.migrates()) out_.line("  static void _call_migrate(periapt::Delivery& impl_call, void* impl_obj);");
+    if (names.chare.has("python"))
+      out_.line("  static void impl_python(std::vector<periapt::PythonMethod>& impl_all);");
     out_.line("};");
   }
 
@@ -301,7 +308,16 @@ class DeclEmitter {
     if (names.isArray() && prefix == "CProxySection_") sections(names);
     if (names.chare.bases.size() > 1) oneOfSeveral(names, prefix);
     for (const Function& method : methods) out_.line("  " + method.declaration());
+    if (names.chare.has("python") && prefix != "CProxySection_") registerPython(names, prefix);
     out_.line("};");
+  }
+
+  /// Requests of clients come to all of a collection, or to one object.
+  void registerPython(const ChareNames& names, const std::string& prefix) {
+    const bool all = prefix == "CProxy_" && !names.isSingle();
+    out_.line("  void registerPython(const char* impl_name) const { CcsRegisterHandler(impl_name, CkCallback(" +
+              names.index + "::" + (all ? "pyRequest" : "pyRequestAlone") + "(nullptr), " + names.self(prefix) +
+              ")); }");
   }
 
   /// Constructors take the same identity as those of the base classes.
@@ -421,7 +437,8 @@ class DeclEmitter {
   void declareBase(const ChareNames& names) {
     // The first one is where the object's machine is, if it has entries with bodies.
     const bool machine = hasBodies(names.chare);
-    const auto parent = [&](const std::string& type) {
+    const auto parent = [&](std::string type) {
+      if (names.chare.has("python")) type = "periapt::Scriptable<" + type + ", " + names.index + ">";
       return (machine ? "periapt::sdag::With<" + type + ", " + names.local + ">" : type) + ", ";
     };
     std::string parents;

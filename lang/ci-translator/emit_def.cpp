@@ -298,9 +298,23 @@ class DefEmitter {
       out_.line("  periapt::migrationConstruct<" + names.local + ">(impl_obj);");
       out_.line("}");
     }
+    if (chare.has("python")) pythonMethods(names, header);
     for (const auto& methods : {elementMethods(names), proxyMethods(names), sectionMethods(names)})
       for (const Function& method : methods)
         if (method.header.empty()) define(method, names.header);
+  }
+
+  /// What scripts call as charm.name(...).
+  void pythonMethods(const ChareNames& names, const std::string& header) {
+    out_.line(header + "void " + names.index + "::impl_python(std::vector<periapt::PythonMethod>& impl_all) {");
+    for (const Entry* entry : entriesOf(names.chare))
+      for (const Attribute& a : entry->attributes)
+        if (a.name == "python")
+          out_.lineAt(entry->nameSpan.begin, "  impl_all.push_back({\"" + entry->name + "\", " +
+                                                 (a.documentation.empty() ? "\"\"" : a.documentation) +
+                                                 ", [](PythonObject* impl_o, int impl_handle) { static_cast<" +
+                                                 names.local + "*>(impl_o)->" + entry->name + "(impl_handle); }});");
+    out_.line("}");
   }
 
   /// What the instances of template entries do; in the part that other modules may include for it.

@@ -315,7 +315,7 @@ std::vector<Attribute> Parser::attributes(const std::vector<std::string_view>& k
       out_.error(attribute.span, "unknown attribute '" + attribute.name + "'",
                  near.empty() ? "known here: " + all : "did you mean '" + std::string(near) + "'?");
     }
-    if (attribute.name == "python" && peek().kind == TokenKind::string) next();
+    if (attribute.name == "python" && peek().kind == TokenKind::string) attribute.documentation = next().text;
     if (accept("(")) {
       do {
         std::string key = name("the name of an argument");

@@ -18,6 +18,7 @@ TranslateOutput translate(const TranslateInput& input) {
   check(file, diagnostics);
   checkBodies(file, diagnostics);
   if (diagnostics.errors() == 0) checkSupported(file, diagnostics);
+  addPythonRequests(file);
   if (diagnostics.errors() == 0 && file.items.empty())
     diagnostics.error({0, 0}, "this file holds no module", "write module name { ... } or mainmodule name { ... }");
   out.messages = diagnostics.render();

@@ -79,6 +79,19 @@ TEST_F(Program, AModuleIsRegisteredByItsName) {
   EXPECT_THAT(run("./hello").text, HasSubstr("extra is here\n"));
 }
 
+/// The Python of PythonCCS, not the one that a Makefile of Charm++'s names.
+TEST_F(Program, ThePythonOfAMakefileIsLeftOut) {
+  write("PythonCCS.ci", "module PythonCCS { initnode announce; };\n");
+  write("own.cpp", "#include \"PythonCCS.decl.h\"\nvoid announce() {}\n#include \"PythonCCS.def.h\"\n");
+  ASSERT_EQ(charmc("PythonCCS.ci hello.ci").status, 0);
+  Outcome outcome = charmc("-o libmodulePythonCCS.a own.cpp");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  outcome = charmc("hello.cpp -o hello -module PythonCCS -lpython0.1 -lm");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("-lpython0.1 is left out"));
+  EXPECT_NE(charmc("hello.cpp -o hello -lpython0.1").status, 0);
+}
+
 /// Routines in C that call the runtime, in a library that the link line names first.
 TEST_F(Program, ChecksAreMadeUnlessProductionIsAskedFor) {
   write("checked.ci", "mainmodule checked { mainchare Main { entry Main(CkArgMsg*); }; };\n");

@@ -10,6 +10,9 @@ using namespace std;  // as ChaNGa has
 #include "completion.h"
 #include "liveViz.h"
 #include "searchEngine.h"
+#if __has_include("PythonCCS.h")  // where Python's library is
+#include "PythonCCS.h"
+#endif
 
 // Defined where there are checkpoints in memory: programs that show themselves ask for that, wave2d for one.
 #if !CMK_MEM_CHECKPOINT

@@ -168,6 +168,20 @@ void placeCharmrun(const Job& job) {
     std::fprintf(stderr, "charmc: warning: cannot put charmrun beside the program: %s\n", error.message().c_str());
 }
 
+/// -module PythonCCS brings the Python that it was built with. Makefiles name one beside it, with Charm++ a 2.7.
+std::vector<LinkItem> withoutPython(const std::vector<LinkItem>& items) {
+  std::vector<LinkItem> out;
+  for (const LinkItem& item : items) {
+    if (item.isFile || item.text.rfind("-lpython", 0) != 0) {
+      out.push_back(item);
+    } else {
+      std::fprintf(stderr, "charmc: warning: %s is left out: -module PythonCCS brings the Python that it is for\n",
+                   item.text.c_str());
+    }
+  }
+  return out;
+}
+
 std::optional<fs::path> compileModuleInit(const Job& job, const ModulePieces& modules,
                                           const std::vector<std::string>& traces) {
   const fs::path folder = job.options.save ? fs::path(".") : job.temporary;
@@ -214,7 +228,7 @@ bool program(const Job& job, const std::vector<LinkItem>& items) {
   addLibraries(traceArchives);
   libraries.push_back("-lperiapt");
   addLibraries(system_libraries);
-  add(linkLine(items, libraries));
+  add(linkLine(seen.count("PythonCCS") != 0 ? withoutPython(items) : items, libraries));
   add(job.layout.linkFlags);
   add({"-o", job.options.output});
   if (!runTool(job, std::move(command), Tool::linker)) return false;
