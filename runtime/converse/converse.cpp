@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/fatal.h"
 #include "runtime/converse/converse_state.h"
+#include "runtime/scheduler/nested_scheduling.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/scheduler/rare_conditions.h"
 
@@ -102,6 +103,7 @@ void count(Message& message) {
 // Runs what there is until `done`, without a message's handler but with everything else.
 template <class Done>
 void run_capturing(Pe& pe, Done done) {
+  const scheduler::NestedScheduling nested(pe);
   ConverseState& s = ConverseState::of(pe);
   s.capturing = true;
   while (!done()) pe.run_some(1);
@@ -440,12 +442,14 @@ void CmiLookupGroup(CmiGroup group, int* count, int** pes) {
 
 void CsdScheduleForever() {
   Pe& pe = here();
+  const scheduler::NestedScheduling nested(pe);
   release_captured(pe);
   pe.clear_stop();
   pe.run();
 }
 int CsdScheduleCount(int messages) {
   Pe& pe = here();
+  const scheduler::NestedScheduling nested(pe);
   release_captured(pe);
   pe.clear_stop();
   while (messages > 0 && !pe.stopping()) {
@@ -457,6 +461,7 @@ int CsdScheduleCount(int messages) {
 }
 void CsdSchedulePoll() {
   Pe& pe = here();
+  const scheduler::NestedScheduling nested(pe);
   release_captured(pe);
   pe.clear_stop();
   while (!pe.stopping() && pe.step()) {
@@ -478,6 +483,7 @@ int CsdLength() { return static_cast<int>(here().queue_length()); }
 
 int CmiDeliverMsgs(int messages) {
   Pe& pe = here();
+  const scheduler::NestedScheduling nested(pe);
   release_captured(pe);
   const int wanted = messages > 0 ? messages : -1;
   int left = wanted;
@@ -487,6 +493,7 @@ int CmiDeliverMsgs(int messages) {
 }
 void* CmiGetNonLocal() {
   Pe& pe = here();
+  const scheduler::NestedScheduling nested(pe);
   ConverseState& s = ConverseState::of(pe);
   if (s.captured.empty()) {
     s.capturing = true;
