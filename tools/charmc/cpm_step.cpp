@@ -1,5 +1,6 @@
 // -gen-cpm source: finds what the source declares as CpmInvokable and writes source.cpm.h, with a function Cpm_f for
 // each function f, which packs a call into a message, and one that unpacks and calls (runtime/converse/cpm.h).
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
