@@ -12,3 +12,7 @@
 #include "runtime/registry/messages.h"
 #include "runtime/registry/registry.h"
 #endif
+
+// Whether this PE takes part in loops that others share (CkLoop).
+#define CkSetPeHelpsOtherThreads CmiSetPeHelpsOtherThreads
+#define CkWithinNodeBroadcast CkBroadcastWithinNode

@@ -1,3 +1,3 @@
-// Random numbers: CrnRand, CrnDrand, CrnSrand.
+// Random numbers: CrnRand, CrnDrand, CrnSrand, and streams of a program's own. Plain C.
 #pragma once
 #include "converse.h"

@@ -39,6 +39,7 @@ constexpr NumberOption kNumbers[] = {
     {"p", &LayoutRequest::pes},        {"pe", &LayoutRequest::pes},      {"ppn", &LayoutRequest::pes_a_process},
     {"np", &LayoutRequest::processes}, {"n", &LayoutRequest::processes}, {"processPerHost", &LayoutRequest::processes},
 };
+constexpr const char* one_pe = "oneWthPerHost";  // what holds without any option
 struct SwitchOption {
   const char* name;
   bool LayoutRequest::*field;
@@ -204,7 +205,7 @@ std::string describe_binding(const HostLayout& layout) {
 void add_layout_options(std::vector<std::string_view>& names) {
   for (const NumberOption& option : kNumbers) names.push_back(option.name);
   for (const SwitchOption& option : kSwitches) names.push_back(option.name);
-  names.insert(names.end(), {"pemap", "excludecore", "commap"});
+  names.insert(names.end(), {"pemap", "excludecore", "commap", one_pe});
 }
 
 Result<LayoutRequest> take_layout_options(int& argc, char** argv) {
@@ -230,6 +231,10 @@ Result<LayoutRequest> take_layout_options(int& argc, char** argv) {
     return false;
   };
   auto take_switch = [&](const std::string& name) {
+    if (name == one_pe) {
+      arguments.take();
+      return true;
+    }
     for (const SwitchOption& option : kSwitches) {
       if (name != option.name) continue;
       arguments.take();

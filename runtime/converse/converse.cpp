@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/fatal.h"
 #include "runtime/converse/converse_state.h"
 #include "runtime/scheduler/nested_scheduling.h"
 #include "runtime/scheduler/process.h"
+#include "runtime/scheduler/rare_conditions.h"
 
 namespace periapt {
 
@@ -18,11 +20,6 @@ constexpr int tree_branching = 4;
 
 Pe& here() { return require_pe("a Converse call"); }
 ConverseState& state() { return ConverseState::of(here()); }
-
-void set_priority(Envelope* envelope, int strategy, const void* words) {
-  envelope->queueing = static_cast<Queueing>(strategy);
-  std::memcpy(priority_of(envelope), words, 4 * priority_words(envelope->priority_bits));
-}
 
 void check_size(int bytes) {
   if (bytes < CmiMsgHeaderSizeBytes) {
@@ -48,29 +45,59 @@ void address(Envelope* envelope) {
   envelope->extra = 0;
 }
 
-Message system_message(ConverseHandler handler, std::size_t payload, unsigned priority_bits = 0) {
-  Message message = Message::make(payload, priority_bits);
-  message->target = Target::converse;
-  message->entry = handler;
-  return message;
-}
-
-void resume_from_scheduler(Pe& pe, Thread* thread) {
-  const Delivery* const outer = pe.running;
-  pe.threads.resume(thread);
-  pe.running = outer;
-}
-
-[[noreturn]] void no_handler(int index, std::size_t registered) {
+[[noreturn]] void no_handler(int index, int next) {
   if (index == handler_none) {
     fatal("a Converse message arrived whose handler was never set", "handler 0", "CmiSetHandler was not called on it",
           "set the handler before sending");
   }
   fatal("a Converse message for handler " + std::to_string(index) + ", but this PE has only " +
-            std::to_string(registered - handlers_reserved) + " (numbers " + std::to_string(handlers_reserved) +
-            " and on)",
+            std::to_string(next - handlers_reserved) + " (numbers " + std::to_string(handlers_reserved) + " and on)",
         "CmiRegisterHandler", "handlers are registered on every PE, in the same order",
         "register it in the start function, or in an initproc");
+}
+
+void check_channel(Pe& from, int to, int bytes) {
+  if (from.converse && !from.converse->channels_in_use.empty()) [[unlikely]]
+    converse_check_channel(*from.converse, to, static_cast<std::size_t>(bytes));
+}
+
+void deferred_arrived(Pe& pe, Message message) {
+  void* inner;
+  std::memcpy(&inner, message.payload(), sizeof inner);
+  converse_run(pe, Message(static_cast<Envelope*>(inner)));
+}
+void thread_arrived(Pe& pe, Message message) {
+  Thread* thread;
+  std::memcpy(&thread, message.payload(), sizeof thread);
+  converse_resume(pe, thread);
+}
+
+// By number: the order of ConverseHandler.
+using InternalHandler = void (*)(Pe&, Message);
+constexpr InternalHandler internal_handlers[] = {
+    nullptr,
+    deferred_arrived,
+    thread_arrived,
+    converse_token_arrived,
+    converse_group_arrived,
+    converse_group_wanted,
+    converse_multicast_arrived,
+    converse_reduction_arrived,
+    converse_node_part_arrived,
+    converse_reduction_id_arrived,
+    converse_quiescence_arrived,
+    converse_future_arrived,
+    converse_seed_arrived,
+    converse_cpm_arrived,
+    converse_one_sided_arrived,
+};
+static_assert(sizeof internal_handlers / sizeof internal_handlers[0] == handlers_internal);
+
+// In Envelope::hops, which Converse has no other use for. Not written where it stands: others may have the message
+// already.
+constexpr std::uint8_t counted = 1;
+void count(Message& message) {
+  if (message->hops != counted) message->hops = counted;
 }
 
 // Runs what there is until `done`, without a message's handler but with everything else.
@@ -87,11 +114,16 @@ void run_capturing(Pe& pe, Done done) {
 void release_captured(Pe& pe) {
   if (!pe.converse) return;
   while (!pe.converse->captured.empty()) {
-    pe.enqueue(std::move(pe.converse->captured.front()));
+    converse_enqueue(pe, std::move(pe.converse->captured.front()));
     pe.converse->captured.pop_front();
   }
 }
 }  // namespace
+
+void converse_set_priority(Envelope* envelope, int strategy, const void* words) {
+  envelope->queueing = static_cast<Queueing>(strategy);
+  std::memcpy(priority_of(envelope), words, 4 * priority_words(envelope->priority_bits));
+}
 
 Pe& require_pe(const char* function) {
   Pe* pe = Pe::current();
@@ -120,79 +152,126 @@ Message converse_message(const void* source, int bytes) {
   return converse_take(copy, bytes);
 }
 
+void converse_send(Pe& pe, int to, Message message) {
+  if (static_cast<unsigned>(to) < static_cast<unsigned>(pe.process.pes())) {
+    ++ConverseState::of(pe).counts.created;
+    count(message);
+  }
+  pe.send(to, std::move(message));
+}
+void converse_enqueue(Pe& pe, Message message) {
+  ++ConverseState::of(pe).counts.created;
+  count(message);
+  pe.enqueue(std::move(message));
+}
+void converse_broadcast(Pe& pe, Message message) {
+  if (pe.process.pes() == 1) return;
+  ConverseState::of(pe).counts.created += pe.process.pes() - 1;
+  count(message);
+  pe.broadcast(message);
+}
+void converse_send_list(Pe& pe, int count, const int* pes, Message message) {
+  for (int i = 0; i < count; ++i) {
+    if (i + 1 == count) return converse_send(pe, pes[i], std::move(message));
+    converse_send(pe, pes[i], message.share());
+  }
+}
+
+Message converse_system_message(ConverseHandler handler, std::size_t payload, unsigned priority_bits) {
+  Message message = Message::make(payload, priority_bits);
+  message->target = Target::converse;
+  message->entry = handler;
+  return message;
+}
+
+void converse_resume(Pe& pe, Thread* thread) {
+  const Delivery* const outer = pe.running;
+  pe.threads.resume(thread);
+  pe.running = outer;
+}
+
 void converse_deliver(Pe& pe, Message message) {
+  ConverseState::of(pe).counts.processed += message->hops == counted;
+  converse_run(pe, std::move(message));
+}
+
+void converse_run(Pe& pe, Message message) {
   ConverseState& s = ConverseState::of(pe);
   const int index = message->entry & ~immediate_handler_bit;
-  switch (index) {
-    case handler_deferred: {
-      void* inner;
-      std::memcpy(&inner, message.payload(), sizeof inner);
-      return converse_deliver(pe, Message(static_cast<Envelope*>(inner)));
-    }
-    case handler_thread: {
-      Thread* thread;
-      std::memcpy(&thread, message.payload(), sizeof thread);
-      return resume_from_scheduler(pe, thread);
-    }
-    case handler_group:
-      return converse_group_arrived(pe, std::move(message));
-    case handler_multicast:
-      return converse_multicast_arrived(pe, std::move(message));
-    case handler_reduce:
-      return converse_reduction_arrived(pe, std::move(message));
-    default:
-      break;
-  }
+  if (index > handler_none && index < handlers_internal) return internal_handlers[index](pe, std::move(message));
   if (s.capturing) {
     s.captured.push_back(std::move(message));
     return;
   }
   if (static_cast<std::size_t>(index) >= s.handlers.size() || !s.handlers[index].hdlr)
-    no_handler(index, s.handlers.size());
+    no_handler(index, s.next_handler);
   // The handler may change what it gets: other holders of the same broadcast must not see it.
   if (message.shared()) message = message.copy();
   message->entry = static_cast<std::uint16_t>(index);
   message->flags = 0;
+  message->hops = 0;
   const CmiHandlerInfo handler = s.handlers[index];
   handler.hdlr(message.release(), handler.userPtr);
 }
 
 void converse_group_arrived(Pe& pe, Message message) {
   const int* pes = static_cast<const int*>(message.payload());
-  ConverseState::of(pe).groups[message->element].assign(pes, pes + message->size / sizeof(int));
+  const std::uint64_t key = message->element;
+  std::vector<int>& members = ConverseState::of(pe).groups[key];
+  if (members.empty()) members.assign(pes, pes + message->size / sizeof(int));  // it may have been asked for, too
+  converse_group_known(pe, {static_cast<int>(key >> 32), static_cast<int>(key)});
 }
 
-namespace {
-std::uint64_t key_of(CmiGroup group) {
+std::uint64_t converse_group_key(CmiGroup group) {
   return static_cast<std::uint64_t>(static_cast<std::uint32_t>(group.pe)) << 32 | static_cast<std::uint32_t>(group.id);
 }
 
-void send_list(Pe& pe, int count, const int* pes, Message message) {
-  for (int i = 0; i < count; ++i) {
-    if (i + 1 == count) return pe.send(pes[i], std::move(message));
-    pe.send(pes[i], message.share());
-  }
+namespace {
+[[noreturn]] void no_group() {
+  fatal("a CmiGroup that was never established", "CmiSyncMulticast, CmiGroupReduce",
+        "its value was not made by CmiEstablishGroup",
+        "send the CmiGroup that CmiEstablishGroup answered, or make it a readonly");
+}
+// Of a group that this PE made.
+const std::vector<int>& members_of(Pe& pe, std::uint64_t key) {
+  const auto found = ConverseState::of(pe).groups.find(key);
+  if (found == ConverseState::of(pe).groups.end()) no_group();
+  return found->second;
+}
+Message group_message(std::uint64_t key, const int* pes, std::size_t count) {
+  Message message = converse_system_message(handler_group, count * sizeof(int));
+  message->element = key;
+  if (count) std::memcpy(message.payload(), pes, message->size);
+  return message;
+}
+}  // namespace
+
+int converse_group_maker(std::uint64_t key) {
+  const auto maker = static_cast<std::uint32_t>(key >> 32);
+  if (maker >= static_cast<std::uint32_t>(CmiNumPes())) no_group();
+  return static_cast<int>(maker);
 }
 
-// Every PE but this one gets a reference to the same bytes.
-void broadcast(Pe& pe, const Message& message) {
-  if (pe.process.pes() > 1) pe.broadcast(message);
+void converse_group_wanted(Pe& pe, Message message) {
+  const std::vector<int>& pes = members_of(pe, message->element);
+  converse_send(pe, message->source, group_message(message->element, pes.data(), pes.size()));
 }
 
+namespace {
 void broadcast_to_processes(Pe& pe, const Message& message, bool mine_too) {
   for (int node = 0; node < pe.process.count(); ++node)
-    if (mine_too || node != pe.process.rank()) pe.send(CmiNodeFirst(node), message.share());
+    if (mine_too || node != pe.process.rank()) converse_send(pe, CmiNodeFirst(node), message.share());
 }
 
 void multicast(Pe& pe, std::uint64_t group, Message message) {
   auto found = ConverseState::of(pe).groups.find(group);
   if (found != ConverseState::of(pe).groups.end())
-    return send_list(pe, static_cast<int>(found->second.size()), found->second.data(), std::move(message));
+    return converse_send_list(pe, static_cast<int>(found->second.size()), found->second.data(), std::move(message));
   // Its maker knows it. The handler waits where nothing else uses the field.
   message->extra = message->entry;
   message->entry = handler_multicast;
   message->element = group;
-  pe.send(static_cast<int>(group >> 32), std::move(message));
+  converse_send(pe, converse_group_maker(group), std::move(message));
 }
 }  // namespace
 
@@ -201,78 +280,8 @@ void converse_multicast_arrived(Pe& pe, Message message) {
   message->entry = static_cast<std::uint16_t>(message->extra);
   message->extra = 0;
   message->element = 0;
-  auto found = ConverseState::of(pe).groups.find(group);
-  if (found == ConverseState::of(pe).groups.end()) {
-    fatal("a multicast to a CmiGroup that was never established", "CmiSyncMulticast",
-          "its value was not made by CmiEstablishGroup",
-          "send the CmiGroup that CmiEstablishGroup answered, or make it a readonly");
-  }
-  send_list(pe, static_cast<int>(found->second.size()), found->second.data(), std::move(message));
-}
-
-// --- reductions
-// --------------------------------------------------------------------------------------------------------
-
-namespace {
-void finish_reduction(Pe& pe, std::uint64_t number, ConverseReduction r) {
-  std::vector<void*> others;
-  for (void* child : r.children) others.push_back(r.pup ? payload_of(static_cast<Envelope*>(child)) : child);
-  int bytes = r.bytes;
-  void* result = others.empty() ? r.mine : r.merge(&bytes, r.mine, others.data(), static_cast<int>(others.size()));
-  for (void* child : r.children)
-    if (child != result) CmiFree(child);
-  if (!r.pup && result != r.mine) CmiFree(r.mine);
-
-  if (pe.index == 0) {
-    if (r.pup) return r.dest(result);
-    return converse_deliver(pe, converse_take(result, bytes));
-  }
-  Message up;
-  if (r.pup) {
-    const pup_er sizer = pup_new_sizer();
-    r.pup(sizer, result);
-    const std::size_t size = pup_size(sizer);
-    pup_destroy(sizer);
-    up = system_message(handler_reduce, size);
-    const pup_er packer = pup_new_toMem(up.payload());
-    r.pup(packer, result);
-    pup_destroy(packer);
-    if (r.del) r.del(result);
-  } else {
-    up = converse_take(result, bytes);
-    up->extra = up->entry;  // the program's handler
-    up->entry = handler_reduce;
-  }
-  up->element = number;
-  pe.send((pe.index - 1) / tree_branching, std::move(up));
-}
-
-void look_at_reduction(Pe& pe, std::uint64_t number) {
-  ConverseState& s = ConverseState::of(pe);
-  auto found = s.reductions.find(number);
-  ConverseReduction& r = found->second;
-  if (!r.contributed || static_cast<int>(r.children.size()) < CmiNumSpanTreeChildren(pe.index)) return;
-  ConverseReduction ready = std::move(r);
-  s.reductions.erase(found);
-  finish_reduction(pe, number, std::move(ready));
-}
-
-void contribute(ConverseReduction part) {
-  Pe& pe = here();
-  ConverseState& s = ConverseState::of(pe);
-  const std::uint64_t number = s.next_reduction++;
-  part.contributed = true;
-  part.children = std::move(s.reductions[number].children);
-  s.reductions[number] = std::move(part);
-  look_at_reduction(pe, number);
-}
-}  // namespace
-
-void converse_reduction_arrived(Pe& pe, Message message) {
-  const std::uint64_t number = message->element;
-  message->entry = static_cast<std::uint16_t>(message->extra);
-  ConverseState::of(pe).reductions[number].children.push_back(message.release());
-  look_at_reduction(pe, number);
+  const std::vector<int>& pes = members_of(pe, group);
+  converse_send_list(pe, static_cast<int>(pes.size()), pes.data(), std::move(message));
 }
 
 }  // namespace periapt
@@ -281,30 +290,13 @@ using namespace periapt;
 
 extern "C" {
 
-void CmiReduce(void* message, int bytes, CmiReduceMergeFn merge) {
-  ConverseReduction part;
-  part.mine = message;
-  part.bytes = bytes;
-  part.merge = merge;
-  contribute(std::move(part));
-}
-void CmiReduceStruct(void* data, CmiReducePupFn pup, CmiReduceMergeFn merge, CmiHandler dest, CmiReduceDeleteFn del) {
-  ConverseReduction part;
-  part.mine = data;
-  part.merge = merge;
-  part.pup = pup;
-  part.dest = dest;
-  part.del = del;
-  contribute(std::move(part));
-}
-
 // --- handlers --------------------------------------------------------------------------------------------------------
 
 int CmiRegisterHandlerEx(CmiHandlerEx handler, void* userPtr) {
   ConverseState& s = state();
-  if (s.handlers.size() >= immediate_handler_bit) fatal("more than 32752 Converse handlers", "CmiRegisterHandler");
-  s.handlers.push_back({handler, userPtr});
-  return static_cast<int>(s.handlers.size()) - 1;
+  if (s.next_handler >= handlers_apart) fatal("more than 16352 Converse handlers", "CmiRegisterHandler");
+  CmiNumberHandlerEx(s.next_handler, handler, userPtr);
+  return s.next_handler++;
 }
 int CmiRegisterHandler(CmiHandler handler) {
   return CmiRegisterHandlerEx(reinterpret_cast<CmiHandlerEx>(reinterpret_cast<void*>(handler)), nullptr);
@@ -324,7 +316,7 @@ void CmiNumberHandler(int index, CmiHandler handler) {
 }
 CmiHandlerInfo* CmiHandlerToInfo_(int index) {
   ConverseState& s = state();
-  if (index < 0 || static_cast<std::size_t>(index) >= s.handlers.size()) no_handler(index, s.handlers.size());
+  if (index < 0 || static_cast<std::size_t>(index) >= s.handlers.size()) no_handler(index, s.next_handler);
   return &s.handlers[index];
 }
 void CmiAssignOnce(int* variable, int value) {
@@ -343,25 +335,31 @@ void CmiHandleMessage(void* message) {
   Pe& pe = here();
   ConverseState& s = ConverseState::of(pe);
   const bool capturing = std::exchange(s.capturing, false);
-  converse_deliver(pe, Message(static_cast<Envelope*>(message)));
+  converse_run(pe, Message(static_cast<Envelope*>(message)));
   s.capturing = capturing;
 }
 
 // --- sending ---------------------------------------------------------------------------------------------------------
 
-void CmiFreeSendFn(int pe, int bytes, char* message) { here().send(pe, converse_take(message, bytes)); }
-void CmiFreeBroadcastFn(int bytes, char* message) { broadcast(here(), converse_take(message, bytes)); }
+void CmiFreeSendFn(int pe, int bytes, char* message) {
+  Pe& from = here();
+  check_channel(from, pe, bytes);
+  converse_send(from, pe, converse_take(message, bytes));
+}
+void CmiFreeBroadcastFn(int bytes, char* message) { converse_broadcast(here(), converse_take(message, bytes)); }
 void CmiFreeBroadcastAllFn(int bytes, char* message) {
   Pe& pe = here();
   Message mine = converse_take(message, bytes);
-  broadcast(pe, mine);
-  pe.send(pe.index, std::move(mine));
+  converse_broadcast(pe, mine.share());
+  converse_send(pe, pe.index, std::move(mine));
 }
 void CmiFreeListSendFn(int count, const int* pes, int bytes, char* message) {
-  send_list(here(), count, pes, converse_take(message, bytes));
+  Pe& from = here();
+  for (int i = 0; i < count; ++i) check_channel(from, pes[i], bytes);
+  converse_send_list(from, count, pes, converse_take(message, bytes));
 }
 void CmiFreeMulticastFn(CmiGroup group, int bytes, char* message) {
-  multicast(here(), key_of(group), converse_take(message, bytes));
+  multicast(here(), converse_group_key(group), converse_take(message, bytes));
 }
 void CmiFreeNodeSendFn(int node, int bytes, char* message) { CmiFreeSendFn(CmiNodeFirst(node), bytes, message); }
 void CmiFreeNodeBroadcastFn(int bytes, char* message) {
@@ -374,8 +372,8 @@ void CmiWithinNodeBroadcastFn(int bytes, char* message) {
   Pe& pe = here();
   Message mine = converse_take(message, bytes);
   for (int rank = 0; rank < pe.process.own_pes(); ++rank)
-    if (rank != pe.rank) pe.send(pe.process.first_pe() + rank, mine.share());
-  pe.send(pe.index, std::move(mine));
+    if (rank != pe.rank) converse_send(pe, pe.process.first_pe() + rank, mine.share());
+  converse_send(pe, pe.index, std::move(mine));
 }
 
 // The message goes on from a copy; the caller keeps the original.
@@ -417,22 +415,20 @@ void CmiPushPE(int rank, void* message) {
   Pe& pe = here();
   Envelope* envelope = static_cast<Envelope*>(message);
   address(envelope);
-  pe.send(pe.process.first_pe() + rank, Message(envelope));
+  converse_send(pe, pe.process.first_pe() + rank, Message(envelope));
 }
 
 CmiGroup CmiEstablishGroup(int count, int* pes) {
   Pe& pe = here();
   const CmiGroup group = {pe.index, ConverseState::of(pe).next_group++};
-  Message message = system_message(handler_group, static_cast<std::size_t>(count) * sizeof(int));
-  message->element = key_of(group);
-  if (count) std::memcpy(message.payload(), pes, message->size);
-  broadcast(pe, message);
+  Message message = group_message(converse_group_key(group), pes, static_cast<std::size_t>(count));
+  converse_broadcast(pe, message.share());
   converse_group_arrived(pe, std::move(message));
   return group;
 }
 void CmiLookupGroup(CmiGroup group, int* count, int** pes) {
   auto& groups = state().groups;
-  auto found = groups.find(key_of(group));
+  auto found = groups.find(converse_group_key(group));
   if (found == groups.end()) {
     fatal("a CmiGroup that this PE does not know", "CmiLookupGroup",
           "the message that tells of it is still on its way, or the value was not made by CmiEstablishGroup",
@@ -523,7 +519,7 @@ void CmiDeliverSpecificMsg(int handler) {
   Message message = std::move(*found);
   s.captured.erase(found);
   release_captured(pe);
-  converse_deliver(pe, std::move(message));
+  converse_run(pe, std::move(message));
 }
 
 void CsdEnqueueFifo(void* message) { CsdEnqueueGeneral(message, CQS_QUEUEING_FIFO, 0, nullptr); }
@@ -534,28 +530,16 @@ void CsdEnqueueGeneral(void* message, int strategy, int priority_bits, unsigned 
   address(envelope);
   if (priority_bits == 0 || strategy <= CQS_QUEUEING_LIFO) {
     envelope->queueing = static_cast<Queueing>(strategy == CQS_QUEUEING_LIFO ? CQS_QUEUEING_LIFO : CQS_QUEUEING_FIFO);
-    return pe.enqueue(Message(envelope));
+    return converse_enqueue(pe, Message(envelope));
   }
   // There is no room for the priority behind the payload, so a small message with room carries it.
-  Message deferred = system_message(handler_deferred, sizeof envelope, static_cast<unsigned>(priority_bits));
+  Message deferred = converse_system_message(handler_deferred, sizeof envelope, static_cast<unsigned>(priority_bits));
   std::memcpy(deferred.payload(), &envelope, sizeof envelope);
-  set_priority(deferred.envelope(), strategy, priority);
-  pe.enqueue(std::move(deferred));
+  converse_set_priority(deferred.envelope(), strategy, priority);
+  converse_enqueue(pe, std::move(deferred));
 }
 void CsdNodeEnqueueGeneral(void* message, int strategy, int priority_bits, unsigned int* priority) {
   CsdEnqueueGeneral(message, strategy, priority_bits, priority);
-}
-
-// --- threads with priorities (the rest is in cth.cpp)
-// --------------------------------------------------------------------
-
-void CthAwakenPrio(CthThread thread, int strategy, int priority_bits, unsigned* priority) {
-  Pe& pe = here();
-  if (priority_bits == 0) return pe.threads.awaken(thread);
-  Message message = system_message(handler_thread, sizeof thread, static_cast<unsigned>(priority_bits));
-  std::memcpy(message.payload(), &thread, sizeof thread);
-  set_priority(message.envelope(), strategy, priority);
-  pe.enqueue(std::move(message));
 }
 
 // --- conditions and timers -------------------------------------------------------------------------------------------
@@ -564,11 +548,17 @@ void CcdCallFnAfter(CcdVoidFn fn, void* argument, double milliseconds) {
   const double ns = milliseconds > 0 ? milliseconds * 1e6 : 0;
   here().conditions.call_after(fn, argument, static_cast<std::uint64_t>(ns), clock::now_ns());
 }
+// This PE, which looks for the condition from now on where that costs something.
+static Pe& listening(int condition) {
+  Pe& pe = here();
+  scheduler::watch_rare_condition(pe, condition);
+  return pe;
+}
 int CcdCallOnCondition(int condition, CcdCondFn fn, void* argument) {
-  return here().conditions.call_once(condition, fn, argument);
+  return listening(condition).conditions.call_once(condition, fn, argument);
 }
 int CcdCallOnConditionKeep(int condition, CcdCondFn fn, void* argument) {
-  return here().conditions.call_always(condition, fn, argument);
+  return listening(condition).conditions.call_always(condition, fn, argument);
 }
 void CcdCallFnAfterOnPE(CcdVoidFn fn, void* argument, double milliseconds, int) {
   CcdCallFnAfter(fn, argument, milliseconds);

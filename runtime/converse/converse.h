@@ -140,8 +140,9 @@ void CcdRaiseCondition(int condition);
 void CcdCallBacks(void);
 
 // --- reductions to PE 0 ----------------------------------------------------------------------------------------------
-// merge(&bytes, mine, others, count) answers the message (or the data) that stands for all of them. Every PE calls in
-// the same order. The message of PE 0 at last goes to its handler; the data to dest().
+// merge(&bytes, mine, others, count) answers the message (or the data) that stands for all of them; `mine` is merge's
+// to delete or to answer. Every PE calls in the same order. In the end PE 0's handler gets the message; dest() the
+// data.
 typedef void* (*CmiReduceMergeFn)(int* bytes, void* mine, void** others, int count);
 typedef void (*CmiReducePupFn)(pup_er p, void* data);
 typedef void (*CmiReduceDeleteFn)(void* data);
@@ -200,7 +201,7 @@ void CmiNodeSpanTreeChildren(int node, int* children);
 #define CmiSyncNodeBroadcastAll(s, m) CmiSyncNodeBroadcastAllFn((s), (char*)(m))
 #define CmiSyncNodeBroadcastAllAndFree(s, m) CmiFreeNodeBroadcastAllFn((s), (char*)(m))
 #define CmiWithinNodeBroadcast(s, m) CmiWithinNodeBroadcastFn((s), (char*)(m))
-#define CmiAsyncMsgSent(handle) 1
+#define CmiAsyncMsgSent(handle) ((void)(handle), 1)
 #define CmiReleaseCommHandle(handle) ((void)(handle))
 
 #define CsdEnqueue(m) CsdEnqueueFifo(m)

@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "runtime/converse/converse.h"
@@ -18,19 +19,35 @@ namespace periapt {
 // Handlers of the runtime's own; programs' numbers follow them. 0 is a message whose handler was never set.
 enum ConverseHandler : std::uint16_t {
   handler_none,
-  handler_deferred,   // a message that waits in the queue with a priority it has no room for
-  handler_thread,     // a thread that was awakened with a priority
-  handler_group,      // the members of a CmiGroup
-  handler_multicast,  // a multicast by a PE that doesn't know the group
-  handler_reduce,     // a child's part of CmiReduce
-  handlers_reserved = 16,
+  handler_deferred,      // a message that waits in the queue with a priority it has no room for
+  handler_thread,        // a thread that was awakened with a priority
+  handler_token,         // the token of a thread that has a strategy of its own (cth_hooks.h)
+  handler_group,         // the members of a CmiGroup
+  handler_group_wanted,  // a PE asks for them
+  handler_multicast,     // a multicast by a PE that doesn't know the group
+  handler_reduce,        // a child's part of a reduction
+  handler_node_part,     // a PE's part of a reduction over processes
+  handler_reduction_id,  // a PE asks for a number for a reduction
+  handler_quiescence,    // a word of the search for quiescence
+  handler_future,        // the value of a Cfuture
+  handler_seed,          // a message that CldEnqueue sent
+  handler_cpm,           // a call of a CpmInvokable function that is queued, or gets a thread
+  handler_one_sided,     // a word of CmiPut or CmiGet
+  handlers_internal,
+  handlers_reserved = 32,
 };
+static_assert(handlers_internal <= handlers_reserved, "programs' handlers begin behind the runtime's own");
+// Numbers that PEs give out for themselves alone, and PE 0 for all, by turns from here on.
+constexpr int handlers_apart = 0x4000;
 
-// One CmiReduce that isn't finished on this PE.
+// A reduction that isn't finished on this PE.
 struct ConverseReduction {
   bool contributed = false;
+  int parent = -1;  // PE; -1: the end is here
+  int children_wanted = 0;
   void* mine = nullptr;
   int bytes = 0;
+  std::uint16_t handler = 0;  // of `mine`, when that is a message
   CmiReduceMergeFn merge = nullptr;
   CmiReducePupFn pup = nullptr;  // set: `mine` is a program's data and no message
   CmiReduceDeleteFn del = nullptr;
@@ -38,9 +55,26 @@ struct ConverseReduction {
   std::vector<void*> children;  // messages
 };
 
+// What a program keeps with a thread; made when it is first asked for (cth_hooks.h).
+struct ThreadExtra;
+
+// Messages sent and handled here, for CmiStartQD (conv_qd.h).
+struct ConverseCounts {
+  std::int64_t created = 0, processed = 0;
+};
+struct QuiescenceSearch;
+
+// What a PersistentHandle of this PE stands for.
+struct PersistentChannel {
+  int to = 0;  // PE
+  int bytes_max = 0;
+  bool destroyed = false;
+};
+
 struct ConverseState {
   std::vector<CmiHandlerInfo> handlers;
-  std::uint32_t handlers_assigned = 0;
+  int next_handler = handlers_reserved;
+  int next_local_handler = handlers_apart, next_global_handler = handlers_apart + 1;
 
   // While the program waits for messages itself (CmiGetNonLocal, CmiDeliverSpecificMsg), those that arrive go here
   // instead of to their handlers.
@@ -49,12 +83,26 @@ struct ConverseState {
 
   std::unordered_map<std::uint64_t, std::vector<int>> groups;  // by CmiGroup: PE and number
   int next_group = 0;
+  // Parts of reductions over groups that this PE is yet to hear of.
+  std::vector<std::pair<CmiGroup, std::pair<std::uint16_t, ConverseReduction>>> group_parts;
 
-  std::map<std::uint64_t, ConverseReduction> reductions;
-  std::uint64_t next_reduction = 0;
+  std::map<std::uint64_t, ConverseReduction> reductions;  // by number: reductions.cpp says which
+  std::uint32_t next_reduction = 0;                       // how many CmiReduce have begun here
+  CmiUInt2 next_global_id = 1, next_dynamic_id = 2;       // the next CmiReductionID for all PEs that ask, and for PE 0
 
   std::uint64_t doomed_thread = ~std::uint64_t{0};    // CthFree(CthSelf()): ends when it suspends
   std::unordered_set<std::uint64_t> may_not_suspend;  // threads, by id
+  std::unordered_map<CthThread, std::shared_ptr<ThreadExtra>> thread_extras;
+
+  ConverseCounts counts;
+  std::shared_ptr<QuiescenceSearch> quiescence;
+
+  std::vector<PersistentChannel> channels;
+  std::vector<void*> channels_in_use;  // CmiUsePersistentHandle
+  std::size_t next_channel = 0;        // of those
+  double timer_resolution_s = 0.005;   // CcdSetResolution
+  std::vector<int (*)()> estimators;   // CldRegisterEstimator
+  bool helps_others = true;            // CmiSetPeHelpsOtherThreads
 
   std::vector<char*> arguments;  // the PE's own, with a null behind them; the program may keep their address
 
@@ -72,14 +120,48 @@ Pe& require_pe(const char* function);
 
 // The dispatcher's way in: runs the handler of a message, which owns it then.
 void converse_deliver(Pe& pe, Message message);
+// The same of a message that was delivered before, or never sent.
+void converse_run(Pe& pe, Message message);
+
+// How all of Converse sends and queues: counted for CmiStartQD, but for PEs of other partitions.
+void converse_send(Pe& pe, int to, Message message);
+void converse_enqueue(Pe& pe, Message message);
+void converse_broadcast(Pe& pe, Message message);  // to every PE but this one
+void converse_send_list(Pe& pe, int count, const int* pes, Message message);
 
 // A message of `bytes`, header included, ready to be sent to its handler.
 Message converse_message(const void* bytes_of_it, int bytes);
 // Takes a message that a program made.
 Message converse_take(void* message, int bytes);
 
+// Ends the run when a message to PE `to` doesn't fit the persistent channel in use; there is one.
+void converse_check_channel(ConverseState& state, int to, std::size_t bytes);
+
+// A message of the runtime's own.
+Message converse_system_message(ConverseHandler handler, std::size_t payload, unsigned priority_bits = 0);
+// The priority of a message with room for it. `strategy`: CQS_QUEUEING_*.
+void converse_set_priority(Envelope* envelope, int strategy, const void* words);
+// Runs a thread from the scheduler's context.
+void converse_resume(Pe& pe, scheduler::Thread* thread);
+
+// What the runtime's own handlers do.
+void converse_token_arrived(Pe& pe, Message message);
 void converse_group_arrived(Pe& pe, Message message);
+void converse_group_wanted(Pe& pe, Message message);
 void converse_multicast_arrived(Pe& pe, Message message);
 void converse_reduction_arrived(Pe& pe, Message message);
+void converse_node_part_arrived(Pe& pe, Message message);
+void converse_reduction_id_arrived(Pe& pe, Message message);
+void converse_quiescence_arrived(Pe& pe, Message message);
+void converse_future_arrived(Pe& pe, Message message);
+void converse_seed_arrived(Pe& pe, Message message);
+void converse_cpm_arrived(Pe& pe, Message message);
+void converse_one_sided_arrived(Pe& pe, Message message);
+
+// What a group is found by; and the PE that made it, or an end of the run when there is none.
+std::uint64_t converse_group_key(CmiGroup group);
+int converse_group_maker(std::uint64_t key);
+// Hears of the members of a group: contributes what has waited for them.
+void converse_group_known(Pe& pe, CmiGroup group);
 
 }  // namespace periapt

@@ -1,4 +1,4 @@
-// Cth, on the user-level threads of the PE (ult.h).
+// Cth, on the user-level threads of the PE (ult.h). What asks for strategies is in cth_hooks.cpp.
 #include "runtime/converse/cth.h"
 
 #include "base/fatal.h"
@@ -20,20 +20,6 @@ Pe& cth_pe() {
   Pe* pe = Pe::current();
   return pe ? *pe : require_pe("a Cth call");
 }
-
-// The few programs that told a thread to end, or not to stop, are asked about.
-void stop_as_told(Pe& pe) {
-  ConverseState& s = *pe.converse;
-  const CthThread self = pe.threads.current();
-  if (self && s.doomed_thread == self->id()) {
-    s.doomed_thread = ~std::uint64_t{0};
-    pe.threads.exit();
-  }
-  if (self && s.may_not_suspend.count(self->id())) {
-    fatal("a thread suspended that may not", "CthSuspend", "CthSetSuspendable(thread, 0) was called on it",
-          "call CthSetSuspendable(thread, 1) before it waits for anything");
-  }
-}
 }  // namespace
 
 extern "C" {
@@ -48,31 +34,11 @@ CthThread CthSelf() { return cth_pe().threads.current(); }
 int CthIsMainThread(CthThread t) { return t == nullptr; }
 int CthImplemented() { return 1; }
 
-void CthSuspend() {
-  Pe& pe = cth_pe();
-  if (pe.converse) [[unlikely]]
-    stop_as_told(pe);
-  pe.suspend();
-}
-void CthAwaken(CthThread t) { cth_pe().threads.awaken(t); }
-void CthYield() {
-  Pe& pe = cth_pe();
-  if (pe.converse) [[unlikely]]
-    stop_as_told(pe);
-  pe.yield();
-}
 void CthYieldPrio(int strategy, int priority_bits, unsigned* priority) {
   CthAwakenPrio(CthSelf(), strategy, priority_bits, priority);
   CthSuspend();
 }
 void CthResume(CthThread t) { cth_pe().threads.resume(t); }
-void CthFree(CthThread t) {
-  Pe& pe = cth_pe();
-  if (t == pe.threads.current())
-    ConverseState::of(pe).doomed_thread = t->id();
-  else
-    pe.threads.destroy(t);
-}
 void CthSetSuspendable(CthThread t, int may_suspend) {
   auto& fixed = ConverseState::of(cth_pe()).may_not_suspend;
   if (may_suspend)
@@ -81,7 +47,6 @@ void CthSetSuspendable(CthThread t, int may_suspend) {
     fixed.insert(t->id());
 }
 int CthIsSuspendable(CthThread t) { return !ConverseState::of(cth_pe()).may_not_suspend.count(t->id()); }
-void CthSetStrategyDefault(CthThread) {}
 void CthAddListener(CthThread t, CthThreadListener* listener) {
   cth_pe().threads.add_listener(t, reinterpret_cast<scheduler::ThreadListener*>(listener));
 }

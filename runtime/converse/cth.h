@@ -59,7 +59,7 @@ void CthFree(CthThread t);
 // A thread that may not suspend: an attempt is an error that ends the run.
 void CthSetSuspendable(CthThread t, int may_suspend);
 int CthIsSuspendable(CthThread t);
-// There is one strategy, the scheduler's queue; this is for programs that ask for it.
+// Back to the scheduler's queue, after CthSetStrategy (cth_hooks.h).
 void CthSetStrategyDefault(CthThread t);
 void CthAddListener(CthThread t, struct CthThreadListener* listener);
 

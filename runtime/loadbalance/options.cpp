@@ -183,6 +183,11 @@ void take_options(char** argv) {
   for (const char* name : {"+LBSyncResume", "+LBSameCpus", "+LBCommOff"}) CmiGetArgFlag(argv, name);
   for (const char* name : {"+LBPrintSummary", "+LBLoop"})
     if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
+  int number;
+  const bool predictor = CmiGetArgFlag(argv, "+LBPredictor");
+  const bool delay = CmiGetArgInt(argv, "+LBPredictorDelay", &number);
+  const bool window = CmiGetArgInt(argv, "+LBPredictorWindow", &number);
+  if (predictor || delay || window) log::note("+LBPredictor has no effect: an element's load is what it was last");
   for (const char* name : {"+LBTopo", "+LBVersion", "+LBAlpha", "+LBBeta", "+MetaLBModelDir", "+MetaLBNoObjTimer"})
     if (CmiGetArgString(argv, name, &text)) log::note(std::string(name) + " has no effect");
 }

@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "machine/sim/machine.h"
 #include "runtime/scheduler/arguments.h"
+#include "runtime/scheduler/rare_conditions.h"
 #include "runtime/scheduler/wire_check.h"
 
 namespace periapt {
@@ -172,6 +173,7 @@ Process::Process(int& argc, char** argv) : layer_(MachineLayer::start(argc, argv
     if (bytes <= 0) fatal("+stacksize " + std::to_string(bytes) + " makes no sense", "command line", "it is in bytes");
     Pe::thread_stack_bytes = static_cast<std::size_t>(bytes);
   }
+  scheduler::take_long_idle_option(argv);
   argc = CmiGetArgc(argv);
   make_carriers();
 }

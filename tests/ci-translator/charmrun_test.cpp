@@ -54,6 +54,14 @@ TEST(Charmrun, WhatMeansNothingHereIsARemark) {
   EXPECT_FALSE(parseCommandLine({"++local", "++nodelist", "hosts", "./pgm"}).hosts.wanted);
 }
 
+TEST(Charmrun, HowManyPesAHostHasIsTheProgramsToSay) {
+  EXPECT_THAT(argvOf({"++auto-provision", "./pgm"}), ElementsAre("./pgm", "+auto-provision"));
+  EXPECT_THAT(argvOf({"./pgm", "++oneWthPerHost", "x"}), ElementsAre("./pgm", "+oneWthPerHost", "x"));
+  const auto run = parseCommandLine({"++nodelist", "hosts", "++oneWthPerPU", "./pgm"});
+  EXPECT_THAT(run.notes, ElementsAre(HasSubstr("++oneWthPerPU has no effect with ++nodelist")));
+  EXPECT_THAT(parseCommandLine({"++in-xterm", "./pgm"}).notes, ElementsAre(HasSubstr("no windows are opened")));
+}
+
 TEST(Charmrun, RefusalsSayWhy) {
   EXPECT_THAT(errorOf({"++nodelist", "hosts", "++mpiexec", "./pgm"}), HasSubstr("exclude each other"));
   EXPECT_THAT(errorOf({"++debug", "./pgm"}), HasSubstr("not supported yet"));

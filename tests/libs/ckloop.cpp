@@ -28,10 +28,18 @@ struct Marks {
     return true;
   }
 };
+// By rank: whether the PE takes no part in loops of others, and whether it is in one of its own.
+bool refuses[1024], in_own_loop[1024];
+void help_others(bool yes) {
+  refuses[CkMyRank()] = !yes;
+  CkSetPeHelpsOtherThreads(yes);
+}
+
 void mark_closed(int first, int last, void* result, int count, void* param) {
   Marks& marks = *static_cast<Marks*>(param);
   for (int i = first; i <= last; ++i) ++marks.times[static_cast<std::size_t>(i)];
   *static_cast<int*>(result) = last - first + 1;
+  check(!refuses[CkMyRank()] || in_own_loop[CkMyRank()], "a PE that does not help", count, last - first + 1);
   if (count != 1) CkAbort("failed: the number of parameters is %d", count);
 }
 void mark_half_open(int first, int last, void* result, int, void* param) {
@@ -88,7 +96,10 @@ class Worker : public CBase_Worker {
     Marks marks(n);
     int sum = 0;
     bool called = false;
+    help_others(n % 3 != 0);  // until the next one that begins here
+    in_own_loop[CkMyRank()] = true;
     CkLoop_Parallelize(mark_closed, 1, &marks, chunks, 0, n - 1, 1, &sum, CKLOOP_INT_SUM, set_flag, 0, &called);
+    in_own_loop[CkMyRank()] = false;
     check(marks.each_once() && sum == n && called, "a loop", chunks, n);
   }
   void hybrid(int n, int chunks) {

@@ -171,6 +171,9 @@ TEST(Layout, TakesAllCpusWhenTold) {
   ASSERT_TRUE(layout.ok());
   EXPECT_EQ(layout->pes, 6);
   EXPECT_EQ(layout->carrier_count(), 6);
+  layout = layout_of({"+oneWthPerHost"}, cpus_of(6));
+  ASSERT_TRUE(layout.ok());
+  EXPECT_EQ(layout->pes, 1);
 }
 
 TEST(PeMap, ReadsTheFormsOfTheManual) {

@@ -196,7 +196,7 @@ class Ledger : public CBase_Ledger {
 
   Ledger() = default;
   void share() { CkBroadcastWithinNode(CkIndex_Members::look(nullptr), message(), members); }
-  void copies() { CkBroadcastWithinNode(CkIndex_Members::take(nullptr), message(), members); }
+  void copies() { CkWithinNodeBroadcast(CkIndex_Members::take(nullptr), message(), members); }
   void book() {
     write();
     if (entries == 2 * bookings * CkMyNodeSize()) finished();

@@ -104,9 +104,11 @@ int run(Job& job) {
   if (options.version) std::printf("%s\n", versionText().c_str());
   for (const std::string& file : options.ciFiles)
     if (!translateCi(job, file) && !options.touchOnFailure) return 1;
+  for (const std::string& file : options.cpmFiles)
+    if (!generateCpm(job, file)) return 1;
   bool hasFiles = !options.sources.empty();
   for (const LinkItem& item : options.link) hasFiles |= item.isFile;
-  if (!hasFiles) return options.ciFiles.empty() ? askCompiler(job) : 0;
+  if (!hasFiles) return options.ciFiles.empty() && options.cpmFiles.empty() ? askCompiler(job) : 0;
   if (!options.language.empty() && options.language != "charm++" && options.language != "converse++")
     return fail("-language " + options.language + " is not supported; there is charm++ and converse++");
   // `-o x.o` compiles, with or without -c; without -o nothing is linked.

@@ -86,6 +86,7 @@ class OptionParser {
     set({"-touch-on-failure"}, &Options::touchOnFailure);
     set({"-default-to-aout"}, &Options::defaultOutput);
     text("-language", &Options::language);
+    on({"-gen-cpm"}, [this] { out_.cpmFiles.push_back(value("-gen-cpm")); });
     for (const char* name : {"-module", "-modules"}) list(name, &Options::modules);
     for (const char* name : {"-balancer", "-lb"}) list(name, &Options::balancers);
     list("-tracemode", &Options::traceModes);
@@ -156,8 +157,8 @@ class OptionParser {
 
   /// Flags of Charm++ that choose between builds, of which there is one here, and those of languages that are not.
   void defineIgnored() {
-    for (const char* name : {"-memory", "-thread", "-machine", "-balance", "-queue", "-gen-cpm", "-cpmod", "-isysroot",
-                             "-f90", "-f90-option", "-fmoddir", "-ld"})
+    for (const char* name : {"-memory", "-thread", "-machine", "-balance", "-queue", "-cpmod", "-isysroot", "-f90",
+                             "-f90-option", "-fmoddir", "-ld"})
       on({name},
          [this, name] { out_.remarks.push_back(std::string(name) + " " + value(name) + " has no effect here"); });
     for (const char* name : {"-charm-shared",

@@ -18,6 +18,7 @@ struct LinkItem {
 
 struct Options {
   std::vector<std::string> ciFiles;
+  std::vector<std::string> cpmFiles;  ///< -gen-cpm
   std::vector<std::string> sources;
   std::vector<LinkItem> link;           ///< objects, archives, link flags and sources, in order
   std::vector<std::string> preprocess;  ///< -D -U -I -include ...: for .ci files and sources

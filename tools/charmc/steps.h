@@ -37,6 +37,9 @@ bool runTool(const Job& job, std::vector<std::string> argv, Tool tool);
 /// Translates one .ci file into the current folder.
 bool translateCi(const Job& job, const std::string& file);
 
+/// Writes source.cpm.h beside a source, for its CpmInvokable functions.
+bool generateCpm(const Job& job, const std::string& file);
+
 /// The command that compiles one source, without its output: compiler, standard, flags, include paths.
 std::vector<std::string> compileCommand(const Job& job, const std::string& source);
 bool compileSource(const Job& job, const std::string& source, const std::string& object);

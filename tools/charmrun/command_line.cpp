@@ -17,9 +17,11 @@ enum class Meaning {
   quiet,
   help,
   version,
-  ignored,   // means nothing here
-  passedOn,  // is the program's
-  nodelist,  // these begin runs over several hosts
+  ignored,    // means nothing here
+  passedOn,   // is the program's
+  window,     // of a terminal: said to be without effect
+  provision,  // is the program's on one host
+  nodelist,   // these begin runs over several hosts
   group,
   hostsAtMost,
   remoteShell,  // and these say how
@@ -64,8 +66,11 @@ constexpr Option options[] = {
     {"usehostname", false, Meaning::ignored},
     {"charmrun_port", true, Meaning::ignored},
     {"interactive", false, Meaning::ignored},
-    {"auto-provision", false, Meaning::ignored},
-    {"autoProvision", false, Meaning::ignored},
+    {"auto-provision", false, Meaning::provision},
+    {"autoProvision", false, Meaning::provision},
+    {"oneWthPerHost", false, Meaning::provision},
+    {"oneWthPerCore", false, Meaning::provision},
+    {"oneWthPerPU", false, Meaning::provision},
     {"ipcpoolsize", true, Meaning::ignored},
     {"ipccutoff", true, Meaning::ignored},
     {"skipmaster", false, Meaning::ignored},
@@ -81,9 +86,9 @@ constexpr Option options[] = {
     {"debug-no-xrdb", false, Meaning::unsupported},
     {"debug-commands", true, Meaning::unsupported},
     {"debugger", true, Meaning::unsupported},
-    {"xterm", true, Meaning::unsupported},
-    {"in-xterm", false, Meaning::unsupported},
-    {"display", true, Meaning::unsupported},
+    {"xterm", true, Meaning::window},
+    {"in-xterm", false, Meaning::window},
+    {"display", true, Meaning::window},
     {"shrinkexpand", false, Meaning::unsupported},
     {"newp", true, Meaning::unsupported},
     {"oldp", true, Meaning::unsupported},
@@ -91,10 +96,7 @@ constexpr Option options[] = {
     {"processPerSocket", true, Meaning::unsupported},
     {"processPerCore", true, Meaning::unsupported},
     {"processPerPU", true, Meaning::unsupported},
-    {"oneWthPerHost", false, Meaning::unsupported},
     {"oneWthPerSocket", false, Meaning::unsupported},
-    {"oneWthPerCore", false, Meaning::unsupported},
-    {"oneWthPerPU", false, Meaning::unsupported},
     {"nodelist", true, Meaning::nodelist},
     {"nodegroup", true, Meaning::group},
     {"numHosts", true, Meaning::hostsAtMost},
@@ -230,6 +232,12 @@ class Reader {
         runtime_.push_back(written);
         if (option.takesValue) runtime_.push_back(value);
         return;
+      case Meaning::window:
+        out_.notes.push_back(written + ": no windows are opened, the output of all processes comes here");
+        return;
+      case Meaning::provision:
+        provision_ = written;
+        return;
       case Meaning::nodelist:
         out_.hosts.wanted = true;
         out_.hosts.nodelist = value;
@@ -294,6 +302,10 @@ class Reader {
       return;
     }
     if (!out_.hosts.wanted) hintUnused();
+    if (!provision_.empty() && out_.hosts.wanted)
+      out_.notes.push_back(provision_ + " has no effect with ++nodelist: +p N says how many PEs there are in all");
+    else if (!provision_.empty())
+      runtime_.push_back(provision_.substr(1));  // as the program has it
     if (program_.find('/') == std::string::npos) program_ = "./" + program_;
     out_.argv.push_back(program_);
     out_.argv.insert(out_.argv.end(), runtime_.begin(), runtime_.end());
@@ -334,6 +346,7 @@ class Reader {
   std::size_t at_ = 0;
   std::string program_;
   bool local_ = false;
+  std::string provision_;
   std::vector<std::string> runtime_;  // the runtime's options from in front of the program
   std::vector<std::string> rest_;
   Run out_;

@@ -22,6 +22,7 @@ struct HostsWish {
 
 struct Run {
   std::string error;                          ///< not empty: what is wrong, with what to do about it
+  std::vector<std::string> notes;             ///< of options that do nothing here, shown always
   std::vector<std::string> remarks;           ///< options accepted without effect, shown with ++verbose
   std::vector<std::string> argv;              ///< the program and its arguments; on several hosts without +p and +ppn
   std::string pes, pes_a_process, processes;  ///< +p, ++ppn, ++n as given

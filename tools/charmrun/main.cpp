@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
   if (!run.error.empty()) return fail(run.error);
   if (run.help) return std::fputs(helpText().c_str(), stdout), 0;
   if (run.version) return std::puts("charmrun (Periapt)"), 0;
+  for (const std::string& note : run.notes) std::fprintf(stderr, "charmrun: %s\n", note.c_str());
   if (run.verbose) {
     for (const std::string& remark : run.remarks) std::fprintf(stderr, "charmrun: %s\n", remark.c_str());
   }

@@ -173,7 +173,7 @@ void FuncCkLoop::exit() { helpers_of_process.store(nullptr, std::memory_order_re
 
 void LoopHelper::help(CmiUInt8 address) {
   Loop* loop = reinterpret_cast<Loop*>(address);
-  loop->work(CkMyRank());
+  if (CmiPeHelpsOtherThreads()) loop->work(CkMyRank());
   loop->leave();
 }
 

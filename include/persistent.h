@@ -1,0 +1,3 @@
+// Persistent channels: see runtime/converse/persistent.h. Plain C.
+#pragma once
+#include "converse.h"

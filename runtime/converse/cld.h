@@ -1,0 +1,35 @@
+// Cld: messages that the runtime may put on any PE. Plain C, and C++17: reached from converse.h.
+//
+// info(message, &pack, &bytes, &strategy, &priority_bits, &priority) says how long a message is and how it is queued
+// where it arrives, and names a function that packs it for another process, or null; it is called again when that has
+// run. Both kinds of functions are registered on every PE in the same order, as handlers are.
+#pragma once
+#include "runtime/converse/converse.h"
+
+typedef void (*CldPackFn)(void* message);  // takes a void** : it may give another message
+typedef void (*CldInfoFn)(void* message, CldPackFn* pack, int* bytes, int* strategy, int* priority_bits,
+                          unsigned int** priority);
+typedef int (*CldEstimator)(void);
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+int CldRegisterInfoFn(CldInfoFn info);
+int CldRegisterPackFn(CldPackFn pack);
+// Each takes the message, which came from CmiAlloc; `pe` may be CLD_ANYWHERE, CLD_BROADCAST or CLD_BROADCAST_ALL, and
+// `node` too.
+void CldEnqueue(int pe, void* message, int info);
+void CldEnqueueMulti(int count, const int* pes, void* message, int info);
+void CldEnqueueGroup(CmiGroup group, void* message, int info);
+void CldNodeEnqueue(int node, void* message, int info);
+void CldEnqueueWithinNode(void* message, int info);  // to every PE of this process
+const char* CldGetStrategy(void);                    // "rand": CLD_ANYWHERE is any PE
+int CldLoad(void);                                   // messages that are queued here
+int CldEstimate(void);                               // the same, and what the estimators add
+void CldRegisterEstimator(CldEstimator estimator);
+// Another handler for a message, which keeps its own aside; and back.
+void CldSwitchHandler(char* message, int handler);
+void CldRestoreHandler(char* message);
+#ifdef __cplusplus
+}
+#endif
