@@ -1,6 +1,7 @@
 // The scheduler's queues: a ring alone, no priority, few priorities, a priority each; std::priority_queue beside them.
 #include <benchmark/benchmark.h>
 
+#include <functional>
 #include <queue>
 #include <random>
 #include <tuple>

@@ -2,6 +2,7 @@
 #include "examples/nbody/direct.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <numbers>

@@ -41,16 +41,16 @@ const Kernels* kernelsFor(const char* name) {
 }
 
 const Kernels& kernels() {
-  static const Kernels& chosen = []() -> const Kernels& {
+  static const Kernels* const chosen = [] {
     if (const char* asked = std::getenv("PERIAPT_NBODY_SIMD")) {
-      if (const Kernels* k = kernelsFor(asked)) return *k;
+      if (const Kernels* k = kernelsFor(asked)) return k;
     }
     for (const char* name : {"avx512", "avx2"}) {
-      if (const Kernels* k = kernelsFor(name)) return *k;
+      if (const Kernels* k = kernelsFor(name)) return k;
     }
-    return base::kernels;
+    return &base::kernels;
   }();
-  return chosen;
+  return *chosen;
 }
 
 }  // namespace periapt::nbody

@@ -2,6 +2,7 @@
 // shortest way to see how the parts fit.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>

@@ -1,6 +1,7 @@
 #include "lang/ci-translator/checks.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 

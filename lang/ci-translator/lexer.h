@@ -3,6 +3,7 @@
 // `::`, `...` and `->` are glued, every other sign is a token of its own, so that `>>` closes two template lists.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>

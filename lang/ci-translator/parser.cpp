@@ -1,6 +1,7 @@
 #include "lang/ci-translator/parser.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "lang/ci-translator/parser_impl.h"
 

@@ -1,6 +1,7 @@
 // Tokens -> tree. A mistake is reported and reading goes on behind it, so that one run shows several.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 

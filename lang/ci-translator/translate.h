@@ -1,6 +1,7 @@
 // The whole translator behind one call: text in, headers and messages out. No file is read or written here.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -111,7 +112,7 @@ void on_event(std::size_t, pmix_status_t status, const pmix_proc_t* source, pmix
         events().reason += " for process " + std::to_string(source->rank);
       }
       std::uint64_t one = 1;
-      static_cast<void>(::write(events().fd, &one, sizeof(one)));
+      [[maybe_unused]] const auto written = ::write(events().fd, &one, sizeof(one));
     }
   }
   if (done) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, data);

@@ -1,4 +1,5 @@
 // Requests, datatypes and status codes.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>

@@ -194,7 +194,7 @@ void ucp_worker_release_address(ucp_worker_h, ucp_address_t* address) { std::fre
 
 ucs_status_t ucp_worker_address_query(ucp_address_t* address, ucp_worker_address_attr_t* attr) {
   face::AddressHead head;
-  std::memcpy(&head, address, sizeof(head));
+  std::memcpy(static_cast<void*>(&head), static_cast<const void*>(address), sizeof(head));
   if (head.magic != face::AddressHead().magic) return UCS_ERR_INVALID_ADDR;
   if ((attr->field_mask & UCP_WORKER_ADDRESS_ATTR_FIELD_UID) != 0) attr->worker_uid = head.peer;
   return UCS_OK;

@@ -1,8 +1,9 @@
 // libfabric, loaded when a run asks for it: a binary runs where it is and where it is not. Only its headers are needed
 // to build. What is called on every message goes by the tables of the provider, not by these.
 #pragma once
-
 #include <rdma/fabric.h>
+
+#include <cstdint>
 
 #include "base/status.h"
 

@@ -149,7 +149,11 @@ std::string in_words(const Port& port, const Gid& gid) {
 struct Wish {
   std::string text;
   bool met = false;
-  bool fits(const Port& port) { return text == port.device || text == port.name() ? met = true : false; }
+  bool fits(const Port& port) {
+    const bool is = text == port.device || text == port.name();
+    met |= is;
+    return is;
+  }
 };
 std::vector<Wish> read_wishes(const std::string& list) {
   std::vector<Wish> wishes;

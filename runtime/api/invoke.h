@@ -75,6 +75,13 @@ void* marshalled(const CkEntryOptions* options, const A&... a) {
 struct alignas(16) InlineArguments {
   char bytes[inline_arguments_max];
   InlineArguments() { __asm__("" : "=m"(bytes)); }
+  // For arguments whose size is known at run time alone: the compiler loses sight of where they go, or it would warn of
+  // those that don't fit and never come here.
+  char* hidden() {
+    char* at = bytes;
+    __asm__("" : "+r"(at));
+    return at;
+  }
 };
 
 // Which receivers take inline calls: single ones, and whole groups.
@@ -170,7 +177,7 @@ std::enable_if_t<!any_ncpy<A...> && !any_device<A...>> invoke(const P& proxy, in
       (sizer(a), ...);
       if (sizer.size() <= inline_arguments_max) {
         InlineArguments arguments;
-        marshal::Writer writer(arguments.bytes);
+        marshal::Writer writer(arguments.hidden());
         (writer(a), ...);
         send_call(proxy, ep, send, arguments.bytes, static_cast<unsigned>(sizer.size()));
         return;

@@ -7,6 +7,7 @@
 #include "runtime/objects/protocols.h"
 #include "runtime/registry/packing.h"
 #include "runtime/registry/runtime_message.h"
+#include "runtime/scheduler/nested_scheduling.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/zero_copy/zero_copy_entries.h"
 
@@ -272,7 +273,8 @@ void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, 
     }
   });
   if (ArrayElement* element = find(id)) {
-    if (element->usesAtSync && element->load_slot_ < 0 && objects_.balance) objects_.balance->born(*element);
+    if (element->load_slot_ < 0 && objects_.balance && objects_.balance->takes_part(*element))
+      objects_.balance->born(*element);
     if (filling_first_ && !options_.getInitCallback().isInvalid()) element->contribute(options_.getInitCallback());
   }
   routing_.release_waiting(id);
@@ -345,7 +347,22 @@ void ArrayManager::refuse_second(const CkArrayIndex& index, int first) const {
 // --- elements that move ----------------------------------------------------------------------------------------------
 
 void ArrayManager::migrate_element(std::uint64_t id, int to, std::uint32_t follows) {
-  migrate(*this, find(id), to, follows);
+  if (follows || !keep_order(ArrayRouting::Order::migrate, id, to)) migrate(*this, find(id), to, follows);
+}
+void ArrayManager::destroy_element(std::uint64_t id) {
+  if (!keep_order(ArrayRouting::Order::destroy, id, 0)) find(id)->ckDestroy();
+}
+// An entry of it, or of one that moves along, looks after other messages, this order among them.
+bool ArrayManager::keep_order(ArrayRouting::Order what, std::uint64_t id, int to) {
+  for (ArrayManager* array : bound()) {
+    const std::uint64_t owner = ThreadOwner::of(array->find(id)).key;
+    if (owner == 0 || !scheduler::NestedScheduling::is_around(pe_, owner)) continue;
+    Message order = ArrayRouting::order_message(what, id_, id, index_of(id), to);
+    count_kept(order);
+    scheduler::NestedScheduling::keep(pe_, owner, std::move(order));
+    return true;
+  }
+  return false;
 }
 void ArrayManager::set_age(std::uint64_t id, Age age) {
   if (ArrayElement* element = find(id)) set_age(element, age);
@@ -383,7 +400,8 @@ void ArrayManager::arrive(std::uint64_t id, int from, Age age, const ElementTrav
         "arrival on PE " + std::to_string(pe_.index), "pup() does something else when unpacking than when packing",
         "pup the same members in both, in the same order");
   element = find(id);
-  if (element && element->usesAtSync && objects_.balance) objects_.balance->arrived(*element, travel.balance);
+  if (element && objects_.balance && objects_.balance->takes_part(*element))
+    objects_.balance->arrived(*element, travel.balance);
   broadcasts_.arrived(id, travel.broadcast_epoch, from, age);
 }
 
@@ -411,7 +429,7 @@ ArrayElement* ArrayManager::remake(const CkArrayIndex& index, std::uint32_t cont
 void ArrayManager::remade() {
   if (objects_.balance)
     for (ArrayElement* element : elements_.all())
-      if (element->usesAtSync && element->load_slot_ < 0) objects_.balance->born(*element);
+      if (element->load_slot_ < 0 && objects_.balance->takes_part(*element)) objects_.balance->born(*element);
   // By number: what they do may add or remove some.
   for (std::size_t i = 0; i < elements_.size(); ++i) elements_.all()[i]->ckJustRestored();
   if (!inserting_) reduction_.unhold();

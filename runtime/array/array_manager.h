@@ -79,7 +79,7 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   Age age_of(std::uint64_t id) override { return age_of(find(id)); }
   void set_age(std::uint64_t id, Age age) override;
   void migrate_element(std::uint64_t id, int to, std::uint32_t follows) override;
-  void destroy_element(std::uint64_t id) override { find(id)->ckDestroy(); }
+  void destroy_element(std::uint64_t id) override;
   void give(ArrayElement* element, const Message& message) override;
   void order_migration(std::uint64_t id, const CkArrayIndex& index, int to) override {
     routing_.order(ArrayRouting::Order::migrate, id, index, to);
@@ -184,6 +184,8 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   }
 
  private:
+  bool keep_order(ArrayRouting::Order what, std::uint64_t id, int to);
+
   // An element on its way to where it is to be made.
   struct Insertion {
     CkArrayIndex index;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/fatal.h"
 #include "runtime/converse/converse_state.h"
+#include "runtime/scheduler/nested_scheduling.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -75,6 +76,7 @@ void resume_from_scheduler(Pe& pe, Thread* thread) {
 // Runs what there is until `done`, without a message's handler but with everything else.
 template <class Done>
 void run_capturing(Pe& pe, Done done) {
+  const scheduler::NestedScheduling nested(pe);
   ConverseState& s = ConverseState::of(pe);
   s.capturing = true;
   while (!done()) pe.run_some(1);
@@ -444,12 +446,14 @@ void CmiLookupGroup(CmiGroup group, int* count, int** pes) {
 
 void CsdScheduleForever() {
   Pe& pe = here();
+  const scheduler::NestedScheduling nested(pe);
   release_captured(pe);
   pe.clear_stop();
   pe.run();
 }
 int CsdScheduleCount(int messages) {
   Pe& pe = here();
+  const scheduler::NestedScheduling nested(pe);
   release_captured(pe);
   pe.clear_stop();
   while (messages > 0 && !pe.stopping()) {
@@ -461,6 +465,7 @@ int CsdScheduleCount(int messages) {
 }
 void CsdSchedulePoll() {
   Pe& pe = here();
+  const scheduler::NestedScheduling nested(pe);
   release_captured(pe);
   pe.clear_stop();
   while (!pe.stopping() && pe.step()) {
@@ -482,6 +487,7 @@ int CsdLength() { return static_cast<int>(here().queue_length()); }
 
 int CmiDeliverMsgs(int messages) {
   Pe& pe = here();
+  const scheduler::NestedScheduling nested(pe);
   release_captured(pe);
   const int wanted = messages > 0 ? messages : -1;
   int left = wanted;
@@ -491,6 +497,7 @@ int CmiDeliverMsgs(int messages) {
 }
 void* CmiGetNonLocal() {
   Pe& pe = here();
+  const scheduler::NestedScheduling nested(pe);
   ConverseState& s = ConverseState::of(pe);
   if (s.captured.empty()) {
     s.capturing = true;

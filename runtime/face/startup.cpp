@@ -235,8 +235,11 @@ bool is_balancing(const Work& work) {
 }
 }  // namespace
 
-Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** argv, void (*register_main_module)()) {
-  register_everything(argv, register_main_module, {});
+Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** argv, void (*register_main_module)(),
+                       std::vector<Part> parts) {
+  register_everything(argv, register_main_module, std::move(parts));
+  for (const Part& part : the_parts)
+    if (part.take_options) part.take_options(argv);
   Watchdog::switch_off();
   auto* process = new Process(layout);
   the_argc = argc;

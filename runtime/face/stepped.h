@@ -5,10 +5,14 @@
 //
 // One such run a process: what programs register is global. There is no watchdog.
 #pragma once
+#include <vector>
+
+#include "runtime/face/part.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
 
-Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** argv, void (*register_main_module)());
+Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** argv, void (*register_main_module)(),
+                       std::vector<Part> parts = {});
 
 }  // namespace periapt

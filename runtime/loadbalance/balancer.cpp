@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/fatal.h"
@@ -18,13 +19,15 @@
 #include "runtime/loadbalance/part.h"
 #include "runtime/loadbalance/simulation.h"
 #include "runtime/registry/runtime_message.h"
+#include "runtime/scheduler/nested_scheduling.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt::loadbalance {
 
 namespace {
 int entry_ready, entry_probe, entry_count, entry_collect, entry_loads, entry_assign, entry_missing, entry_settled,
-    entry_resume, entry_late, entry_resumed_element, entry_ask_decision, entry_decided;
+    entry_resume, entry_late, entry_resumed_element, entry_ask_decision, entry_decided, entry_start, entry_set_period,
+    entry_period, entry_collect_now, entry_sleep, entry_awake;
 
 int center_of(const Pe& pe) { return options().center < pe.process.pes() ? options().center : 0; }
 
@@ -74,12 +77,22 @@ void Balancer::register_entries() {
   entry_late = register_runtime_entry("balancing: resume those who came late", on_late, ep_balancing);
   entry_ask_decision = register_runtime_entry("balancing: asks to decide", on_ask_decision, ep_balancing);
   entry_decided = register_runtime_entry("balancing: what leaves", on_decided, ep_balancing);
+  entry_start = register_runtime_entry("balancing: a step is to begin", on_start, ep_balancing);
+  entry_set_period = register_runtime_entry("balancing: asks for a period", on_set_period, ep_balancing);
+  entry_period = register_runtime_entry("balancing: the period", on_period, ep_balancing);
+  entry_collect_now = register_runtime_entry("balancing: asks for loads at any time", on_collect_now, ep_balancing);
+  entry_sleep = register_runtime_entry("balancing: sleeps until something runs", on_sleep, ep_balancing);
+  entry_awake = register_runtime_entry("balancing: something runs", on_awake, ep_balancing);
   entry_resumed_element = register_runtime_entry("ResumeFromSync", on_late);  // a name for messages only
 }
 
 Balancer::Balancer(Pe& pe) : pe_(pe), meter_(pe, options().processor_time), traffic_(pe, meter_) {
   if (options().test_speed) speed_ = measured_speed();
   meter_.restart();  // the first interval begins here
+  if (options().period > 0) {
+    period_ = options().period;
+    take_all();
+  }
   if (pe.index == center_of(pe)) coordinator_ = std::make_unique<Coordinator>(*this, pe.process.pes());
 }
 Balancer::~Balancer() = default;
@@ -87,6 +100,7 @@ Balancer::~Balancer() = default;
 // --- taking part -----------------------------------------------------------------------------------------------------
 
 int Balancer::add(ArrayElement& element, const BalanceTravel& state) {
+  if (all_take_part_) refuse_at_sync(element);
   if (free_.empty()) {
     free_.push_back(static_cast<std::int32_t>(records_.size()));
     records_.emplace_back();
@@ -190,7 +204,7 @@ char* Balancer::user_data(ArrayElement& element) {
 }
 
 std::string Balancer::describe_waiting() const {
-  if (members_ == 0) return "";
+  if (members_ == 0 || all_take_part_) return "";
   std::string text = std::to_string(waiting_) + " of " + std::to_string(members_) + " elements on PE " +
                      std::to_string(pe_.index) + " wait in AtSync";
   const char* before = "; not called yet by ";
@@ -260,6 +274,7 @@ void Balancer::decided(const std::vector<Move>& moves) {
 // --- a step ----------------------------------------------------------------------------------------------------------
 
 void Balancer::at_sync(ArrayElement& element) {
+  if (all_take_part_) refuse_at_sync(element);
   if (record_of(element) < 0) born(element);  // called from its constructor
   const std::int32_t number = record_of(element);
   if (records_[number].state.in_sync)
@@ -279,7 +294,7 @@ Count Balancer::count() {
 
 // (While a step's elements move every PE is ready, and the coordinator wants to hear of it for the next step only.)
 void Balancer::tell_when_ready() {
-  if (moving_) return;
+  if (moving_ || all_take_part_) return;
   if (members_ != waiting_ || (told_ && told_waiting_ == waiting_)) return;
   told_ = true;
   told_waiting_ = waiting_;
@@ -312,6 +327,9 @@ void Balancer::collect(bool loads) {
   }
   if (!loads || !count.ready()) return call_with(center_of(pe_), entry_count, count);
   LoadDatabase own = own_loads();
+  send_loads(count, own);
+}
+void Balancer::send_loads(const Count& count, LoadDatabase& own) {
   PUP::sizer sizer;
   own.pup(sizer);
   std::vector<char> bytes;
@@ -364,7 +382,8 @@ LoadDatabase Balancer::own_loads() {
     const ArrayElement& element = *record.element;
     ArrayManager& manager = array_manager(element.ckGetArrayID());
     const double seconds = load(element);
-    const bool migratable = element.ckIsMigratable() && !has_threads(manager, element.ckGetID());
+    const bool migratable = element.ckIsMigratable() && !has_threads(manager, element.ckGetID()) &&
+                            registry().chares[static_cast<std::size_t>(manager.type())].migration_constructor >= 0;
     if (manager.bound().size() > 1) {
       auto [known, first] = bound[&manager.location()].try_emplace(element.ckGetID(), own.objects.size());
       if (!first) {
@@ -414,10 +433,24 @@ void Balancer::assign(std::vector<Move> moves, int expected) {
 }
 void Balancer::move_away(const Move& move, MigrationBatch& batch) {
   ArrayElement* const element = find(move);
-  if (!element || has_threads(array_manager(element->ckGetArrayID()), move.element))
-    return call(move.to, entry_missing);  // destroyed, moved by the program, or a thread of it waits for the next step
+  if (!element || is_held(array_manager(element->ckGetArrayID()), move.element))
+    return call(move.to, entry_missing);  // destroyed, moved by the program, or held here
   records_[record_of(*element)].state.moved = true;
   batch.add(array_manager(element->ckGetArrayID()), element);
+  // It may go later, when buffers of its calls are filled or its home has heard of it. The step doesn't wait for that
+  // while the program goes on.
+  if (!all_take_part_ || find(move) != element) return;
+  records_[record_of(*element)].state.moved = false;
+  call(move.to, entry_missing);
+}
+// A thread of it, or of an element that moves along, waits for the next step; or an entry of theirs runs, which looks
+// after other messages meanwhile.
+bool Balancer::is_held(const ArrayManager& leader, std::uint64_t id) {
+  for (ArrayManager* manager : leader.bound()) {
+    ArrayElement* const element = manager->find(id);
+    if (element && scheduler::NestedScheduling::is_around(pe_, ThreadOwner::of(element).key)) return true;
+  }
+  return has_threads(array_manager(leader.id()), id);
 }
 ArrayElement* Balancer::find(const Move& move) {
   ArrayManager* const leader = find_array(*pe_.objects, CkArrayID(CkGroupID{move.array}));
@@ -439,7 +472,8 @@ void Balancer::tell_when_settled() {
 void Balancer::on_settled(Pe& pe, Delivery&) { Balancer::of(pe).coordinator_->settled(); }
 
 void Balancer::on_ask_decision(Pe& pe, Delivery& call) {
-  begin_distributed(call.read<int>(), Balancer::of(pe).own_loads());
+  Balancer& self = Balancer::of(pe);
+  begin_distributed(call.read<int>(), self.all_take_part_ ? self.collected_ : self.own_loads());
 }
 void Balancer::on_decided(Pe& pe, Delivery& call) {
   std::vector<Move> moves(call.length / sizeof(Move));
@@ -481,6 +515,7 @@ void Balancer::resume_up_to(std::uint32_t step) {
     Delivery resumption;
     resumption.entry = static_cast<std::uint16_t>(entry_resumed_element);
     resumption.object = element;
+    resumption.owner = ThreadOwner::of(element).key;
     pe_.running = &resumption;
     if (meter_.is_on()) meter_.begin(number);
     element->ResumeFromSync();
@@ -489,6 +524,71 @@ void Balancer::resume_up_to(std::uint32_t step) {
   }
   tell_when_ready();
 }
+
+// --- balancing at any time -------------------------------------------------------------------------------------------
+
+void Balancer::start_step() { call(center_of(pe_), entry_start); }
+void Balancer::ask_loads_now(int pe) { call(pe, entry_collect_now); }
+void Balancer::order_sleep(int pe) { call(pe, entry_sleep); }
+void Balancer::announce_period(double seconds) {
+  for (int pe = 0; pe < pe_.process.pes(); ++pe) call_with(pe, entry_period, seconds);
+}
+
+void Balancer::on_start(Pe& pe, Delivery&) { Balancer::of(pe).coordinator_->begin(); }
+
+void Balancer::set_period(double seconds) {
+  check_period(seconds, "LBSetPeriod(" + std::to_string(seconds) + ")", describe_running(pe_));
+  if (seconds < 0 && !all_take_part_) return;  // there has been none
+  period_ = seconds;
+  call_with(center_of(pe_), entry_set_period, seconds);
+}
+void Balancer::on_set_period(Pe& pe, Delivery& call) { Balancer::of(pe).coordinator_->set_period(call.read<double>()); }
+void Balancer::on_period(Pe& pe, Delivery& call) {
+  Balancer& self = Balancer::of(pe);
+  self.period_ = call.read<double>();
+  self.take_all();
+}
+
+void Balancer::take_all() {
+  if (all_take_part_) return;
+  all_take_part_ = true;
+  for (const Record& record : records_)
+    if (record.element) refuse_at_sync(*record.element);
+  pe_.objects->for_each_array([&](ArrayPart& array) {
+    for (ArrayElement* element : static_cast<ArrayManager&>(array).elements())
+      if (record_of(*element) < 0) born(*element);
+  });
+}
+void Balancer::refuse_at_sync(const ArrayElement& element) const {
+  if (!element.ckUsesAtSync()) return;
+  const ArrayManager& array = array_manager(element.ckGetArrayID());
+  fatal(array.describe(element.ckGetID()) + " sets usesAtSync, but balancing moves elements at any time",
+        "PE " + std::to_string(pe_.index),
+        "+LBPeriod, LBSetPeriod() or CkStartLB() asks for that; AtSync() is for elements that can be moved there only",
+        "leave that away, or don't set usesAtSync where pup() is right at any time");
+}
+
+// What runs during the step counts for the next one.
+void Balancer::on_collect_now(Pe& pe, Delivery&) { Balancer::of(pe).collect_now(); }
+void Balancer::collect_now() {
+  take_all();
+  const Count count = this->count();
+  collected_ = own_loads();
+  clear_loads();
+  ran_ = sleeping_ = false;
+  meter_.when_something_runs([](void* self) { static_cast<Balancer*>(self)->something_runs(); }, this);
+  send_loads(count, collected_);
+}
+void Balancer::something_runs() {
+  ran_ = true;
+  if (std::exchange(sleeping_, false)) call(center_of(pe_), entry_awake);
+}
+void Balancer::on_sleep(Pe& pe, Delivery&) {
+  Balancer& self = Balancer::of(pe);
+  self.sleeping_ = true;
+  if (self.ran_) self.something_runs();
+}
+void Balancer::on_awake(Pe& pe, Delivery&) { Balancer::of(pe).coordinator_->awake(); }
 
 }  // namespace periapt::loadbalance
 
@@ -499,11 +599,18 @@ using periapt::loadbalance::Balancer;
 
 void LBTurnInstrumentOn() { Balancer::of(*Pe::current()).turn_instrument(true); }
 void LBTurnInstrumentOff() { Balancer::of(*Pe::current()).turn_instrument(false); }
+void LBManager::SetLBPeriod(double seconds) {
+  const Pe* const pe = Pe::current();
+  if (pe && pe->objects && pe->objects->balance) return Balancer::of(*pe).set_period(seconds);
+  periapt::loadbalance::set_first_period(seconds);
+}
+double LBManager::GetLBPeriod() { return Balancer::of(*Pe::current()).period(); }
+void LBManager::StartLB() { Balancer::of(*Pe::current()).start_step(); }
 void LBClearLoads() { Balancer::of(*Pe::current()).clear_loads(); }
 void ArrayElement::setObjPosition(double x, double y, double z) {
-  if (!usesAtSync) return;
-  Balancer::of(*Pe::current())
-      .set_position(*this, {static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)});
+  Balancer& balancer = Balancer::of(*Pe::current());
+  if (!balancer.takes_part(*this)) return;
+  balancer.set_position(*this, {static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)});
 }
 void* ArrayElement::getObjUserData(int index) {
   Balancer& balancer = Balancer::of(*Pe::current());
@@ -513,7 +620,7 @@ void* ArrayElement::getObjUserData(int index) {
                    describe_running(*Pe::current()),
                    "elements have " + std::to_string(bytes) + " bytes of it, as balancers have asked for",
                    "give it what LBRegisterObjUserData() has returned on this PE");
-  if (usesAtSync) return balancer.user_data(*this) + index;
+  if (balancer.takes_part(*this)) return balancer.user_data(*this) + index;
   // One that takes no part: nothing reads what it says.
   static thread_local std::vector<char> unread;
   unread.resize(bytes);

@@ -1,7 +1,7 @@
-// AtSync on one PE, and the coordinator on one of them.
+// AtSync on one PE, balancing at any time, and the coordinator on one of them.
 //
-// A step: every element that takes part calls AtSync; their loads go to the coordinator; a strategy says which move
-// where; when everything has arrived, every element is resumed on its PE.
+// A step at AtSync: every element that takes part calls AtSync; their loads go to the coordinator; a strategy says
+// which move where; when everything has arrived, every element is resumed on its PE.
 //
 // Have all called? Each PE knows of its own elements only, while others are created, or on their way between PEs. A PE
 // whose elements have all called tells the coordinator (`ready`), which then asks all PEs (`probe`, answered by a
@@ -12,6 +12,13 @@
 //
 // Every element carries the step that it waits in and the last one it was resumed from. So it is resumed exactly once,
 // however it is moved, and one that arrives where the others were resumed already is resumed on arrival.
+//
+// Balancing at any time (+LBPeriod, LBSetPeriod(), CkStartLB()): all elements take part, none calls AtSync, and the
+// program goes on during a step. The coordinator asks all PEs for loads at once (`collect_now`) and orders moves; an
+// element that is no longer where it was seen, or is held there, is reported as missing and stays. Where an element is
+// named by two PEs, it has moved between their answers: merge_twins(). A step that finds no load puts balancing to
+// sleep: there is no timer and no message until an entry of an element runs somewhere (`awake`), so that a program in
+// which nothing moves any more is seen to stand still.
 #pragma once
 #include <memory>
 #include <vector>
@@ -69,9 +76,19 @@ class Balancer : public BalanceHook {
   void order(int pe, const std::vector<Move>& moves, int expected);
   // `forget`: measuring begins anew.
   void order_resume(int pe, std::uint32_t step, bool forget);
+  void ask_loads_now(int pe);
+  void order_sleep(int pe);
+  void announce_period(double seconds);
   // Balancers whose members agree by messages: each PE is asked, and answers with what leaves it.
   void ask_decision(int pe, int group);
   void decided(const std::vector<Move>& moves);
+
+  // --- balancing at any time ---
+  // Of the whole run, and a little later on other PEs; -1: none.
+  void set_period(double seconds);
+  double period() const { return period_; }
+  // Asks the coordinator; nothing happens while a step is in progress.
+  void start_step();
 
   // "Piece[3]", where its array is known here.
   static std::string describe(const ObjectLoad& object);
@@ -104,6 +121,12 @@ class Balancer : public BalanceHook {
   static void on_decided(Pe&, Delivery&);
   static void on_resume(Pe&, Delivery&);
   static void on_late(Pe&, Delivery&);
+  static void on_start(Pe&, Delivery&);
+  static void on_set_period(Pe&, Delivery&);
+  static void on_period(Pe&, Delivery&);
+  static void on_collect_now(Pe&, Delivery&);
+  static void on_sleep(Pe&, Delivery&);
+  static void on_awake(Pe&, Delivery&);
 
   int add(ArrayElement& element, const BalanceTravel& state);
   void remove(ArrayElement& element);
@@ -116,6 +139,12 @@ class Balancer : public BalanceHook {
   Count count();
   void tell_when_ready();
   void collect(bool loads);
+  void send_loads(const Count& count, LoadDatabase& own);
+  void take_all();
+  void refuse_at_sync(const ArrayElement& element) const;
+  void collect_now();
+  void something_runs();
+  bool is_held(const ArrayManager& leader, std::uint64_t id);
   LoadDatabase own_loads();
   void add_said(LoadDatabase& own, std::size_t object, const Record& record);
   ArrayElement* find(const Move& move);
@@ -141,6 +170,9 @@ class Balancer : public BalanceHook {
   bool moving_ = false;  // from the first order or arrival of a step's moves to its end
   bool assigned_ = false;
   int expected_ = 0;  // elements that still come
+  double period_ = -1;
+  bool ran_ = false, sleeping_ = false;  // since the last loads at any time: an entry of an element; we are to tell
+  LoadDatabase collected_;               // those loads, for members that decide by themselves
   double speed_ = 1;
   std::unique_ptr<Coordinator> coordinator_;  // on one PE
 };

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <unordered_map>
 #include <utility>
 
 #include "base/clock.h"
@@ -23,6 +24,8 @@ Coordinator::Coordinator(Balancer& balancer, int pes)
     : balancer_(balancer), answers_(pes), loads_(pes), ready_(pes, true) {
   if (options().model) history_.emplace(*options().model);
   if (options().meta && !options().sequence.empty()) meta_.emplace(options().sequence);
+  period_ = options().period;
+  arm();
 }
 
 bool Coordinator::Sum::operator==(const Sum& other) const {
@@ -31,7 +34,7 @@ bool Coordinator::Sum::operator==(const Sum& other) const {
 }
 
 void Coordinator::ready(int pe, std::uint32_t step) {
-  if (step != step_) return;  // said before it heard that the step is over
+  if (step != step_ || at_any_time_) return;  // said before it heard that the step is over
   ready_[pe] = true;
   consider();
 }
@@ -71,6 +74,7 @@ void Coordinator::answer(int pe, const Count& count) {
   answers_[pe] = count;
   ready_[pe] = count.ready();
   if (--outstanding_ > 0) return;
+  if (at_any_time_) return decide();
   const Sum now = sum();
   if (state_ == State::collecting && now.complete() && now == before_) return decide();
   before_ = now;
@@ -127,6 +131,36 @@ void print(const LoadDatabase& database, const Assignment& assignment, const Str
 }
 }  // namespace
 
+namespace {
+// An object that two PEs have named, as it moved between their answers, gets one place and the load of both. The PE
+// that it has left told most of its load, the one it came to what it has done there: it is at the latter.
+void merge_twins(LoadDatabase& database) {
+  std::unordered_map<ElementName, std::size_t> known;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < database.objects.size(); ++i) {
+    const ObjectLoad object = database.objects[i];
+    const auto [first, is_new] = known.try_emplace({object.array, object.element}, kept);
+    if (!is_new) {
+      ObjectLoad& other = database.objects[first->second];
+      if (object.seconds < other.seconds) other.pe = object.pe;
+      other.seconds += object.seconds;
+      other.migratable &= object.migratable;
+      continue;
+    }
+    if (kept != i) {
+      database.objects[kept] = object;
+      if (!database.positions.empty()) database.positions[kept] = database.positions[i];
+      const std::uint32_t bytes = database.user_bytes;
+      if (bytes > 0) std::copy_n(&database.user_data[i * bytes], bytes, &database.user_data[kept * bytes]);
+    }
+    ++kept;
+  }
+  database.objects.resize(kept);
+  if (!database.positions.empty()) database.positions.resize(kept);
+  database.user_data.resize(kept * database.user_bytes);
+}
+}  // namespace
+
 // What all PEs have measured, or what is expected of it.
 void Coordinator::gather() {
   LoadDatabase& database = database_;
@@ -136,6 +170,7 @@ void Coordinator::gather() {
   for (const LoadDatabase& own : loads_) objects += own.objects.size();
   database.objects.reserve(objects);
   for (const LoadDatabase& own : loads_) database.append(own);
+  if (at_any_time_) merge_twins(database);
   const Options& o = options();
   if (!o.record.empty()) write(database, "+LBRecord", o.record, step_ == 1 ? std::ios::trunc : std::ios::app);
   if (o.dumps(step_)) dump(database);
@@ -154,24 +189,32 @@ Interval Coordinator::interval() const {
   return interval;
 }
 
+namespace {
+// What depends on clocks goes into a recording of the run's messages, and comes out of it in a replay.
+bool as_recorded(bool choice) {
+  if (Ordering* const ordering = Pe::current()->ordering()) {
+    std::vector<std::byte> decision{std::byte{choice}};
+    ordering->settle(decision);
+    choice = decision.size() == 1 && decision[0] == std::byte{1};
+  }
+  return choice;
+}
+}  // namespace
+
 // Whether this AtSync is a balancing, in the eyes of the MetaBalancer. The first time that it is, loads are still to be
 // asked for.
 bool Coordinator::is_due() {
   due_since_ = clock::seconds();
-  due_ = meta_->is_due(interval());
-  if (Ordering* const ordering = Pe::current()->ordering()) {
-    std::vector<std::byte> decision{std::byte{due_}};
-    ordering->settle(decision);
-    due_ = decision.size() == 1 && decision[0] == std::byte{1};
-  }
+  due_ = as_recorded(meta_->is_due(interval()));
   if (options().debug > 0 || options().explain)
     CmiPrintf("LB step %u, MetaLB: %s: %s\n", step_, due_ ? "balances" : "goes on", meta_->reason().c_str());
   return due_;
 }
 
 void Coordinator::decide() {
+  if (at_any_time_ && !something_ran()) return sleep();
   if (meta_ && !due_) {
-    const bool have_loads = wants_loads();
+    const bool have_loads = at_any_time_ || wants_loads();
     if (!is_due()) {
       if (have_loads) gather();  // they are to be recorded
       return resume();
@@ -180,7 +223,7 @@ void Coordinator::decide() {
   }
   if (!wants_loads()) return resume();
   strategy_ = options().strategy(step_);
-  if (strategy_ && strategy_->info->wants && !strategy_->info->wants(step_)) {
+  if (!at_any_time_ && strategy_ && strategy_->info->wants && !strategy_->info->wants(step_)) {
     due_ = false;
     return resume(false);
   }
@@ -291,7 +334,62 @@ void Coordinator::resume(bool forget) {
   have_before_ = false;
   if (std::exchange(due_, false)) meta_->balanced(clock::seconds() - due_since_, std::exchange(moves_now_, 0));
   std::fill(ready_.begin(), ready_.end(), false);
-  for (int pe = 0; pe < pes(); ++pe) balancer_.order_resume(pe, done, forget);
+  for (int pe = 0; pe < pes(); ++pe) balancer_.order_resume(pe, done, forget && !at_any_time_);
+  if (at_any_time_) arm();
+}
+
+// --- balancing at any time -------------------------------------------------------------------------------------------
+
+void Coordinator::set_period(double seconds) {
+  if (seconds == period_) return;  // each PE may say it
+  period_ = seconds;
+  balancer_.announce_period(seconds);
+  if (state_ == State::waiting && !asleep_) arm();
+}
+
+// A message and not the timer begins a step: a replay has it in the right place among the others.
+void Coordinator::arm() {
+  if (period_ <= 0 || (!wants_loads() && !meta_)) return;
+  const std::uint64_t now_ns = clock::now_ns(), delay_ns = static_cast<std::uint64_t>(1e9 * period_);
+  armed_ = true;
+  deadline_ns_ = now_ns + delay_ns;
+  Pe::current()->conditions.call_after(
+      [](void* argument, double) {
+        Coordinator& self = *static_cast<Coordinator*>(argument);
+        // Not the timer of a period that another has taken the place of.
+        if (!self.armed_ || clock::now_ns() < self.deadline_ns_) return;
+        self.armed_ = false;
+        self.balancer_.start_step();
+      },
+      this, delay_ns, now_ns);
+}
+
+void Coordinator::begin() {
+  if (state_ != State::waiting) return arm();
+  if (!wants_loads() && !meta_) return;
+  at_any_time_ = true;
+  armed_ = asleep_ = false;
+  strategy_ = options().strategy(step_);
+  if (strategy_ && strategy_->info->wants && !strategy_->info->wants(step_)) return resume();
+  state_ = State::collecting;
+  outstanding_ = pes();
+  for (int pe = 0; pe < pes(); ++pe) balancer_.ask_loads_now(pe);
+}
+
+bool Coordinator::something_ran() const {
+  bool ran = false;
+  for (const LoadDatabase& own : loads_)
+    ran |= std::any_of(own.objects.begin(), own.objects.end(), [](const ObjectLoad& o) { return o.seconds != 0; });
+  return as_recorded(ran);
+}
+
+void Coordinator::sleep() {
+  state_ = State::waiting;
+  asleep_ = true;
+  for (int pe = 0; pe < pes(); ++pe) balancer_.order_sleep(pe);
+}
+void Coordinator::awake() {
+  if (std::exchange(asleep_, false)) arm();
 }
 
 }  // namespace periapt::loadbalance

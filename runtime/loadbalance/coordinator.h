@@ -19,6 +19,12 @@ class Coordinator {
   void decided(const std::vector<Balancer::Move>& moves);
   void settled();
 
+  // --- balancing at any time ---
+  void set_period(double seconds);
+  // A step, if there is none in progress.
+  void begin();
+  void awake();
+
  private:
   enum class State { waiting, probing, collecting, deciding, moving };
   struct Sum {
@@ -34,6 +40,9 @@ class Coordinator {
   Sum sum() const;
   void decide();
   bool is_due();
+  bool something_ran() const;
+  void sleep();
+  void arm();
   Interval interval() const;
   void gather();
   void carry_out(Assignment assignment, const std::string& wrong, double seconds);
@@ -56,6 +65,12 @@ class Coordinator {
   bool due_ = false;                    // it wants this AtSync to be a balancing
   double due_since_ = 0;
   const Strategy* strategy_ = nullptr;  // of this step
+
+  bool at_any_time_ = false;  // this step, and all that follow
+  double period_ = -1;        // seconds from the end of one to the next
+  bool armed_ = false;        // a timer runs, until:
+  std::uint64_t deadline_ns_ = 0;
+  bool asleep_ = false;  // no timer, until something runs
   // While members of a balancer decide: what they have said so far.
   std::vector<Balancer::Move> said_;
   double deciding_since_ = 0;

@@ -6,9 +6,6 @@ void LBTurnInstrumentOn();
 void LBTurnInstrumentOff();
 // Forgets what was measured on this PE since the last balancing.
 void LBClearLoads();
-// Balancing happens at AtSync; a period has no effect.
-inline void LBSetPeriod(double seconds) {}
-inline void LBTurnPeriodicOff() {}
 // What elements send to each other is measured where the balancer asks for it.
 inline void LBTurnCommOn() {}
 inline void LBTurnCommOff() {}
@@ -48,8 +45,16 @@ class LBManager {
   // How fast this processor computes, as multiplications and additions in a microsecond: measured once a process, in
   // ten milliseconds.
   static int ProcessorSpeed();
-  static void SetLBPeriod(double seconds) { LBSetPeriod(seconds); }
+  // Balancing at any time, of all elements, so many seconds after the balancing before. On one PE or on all; -1: no
+  // longer.
+  static void SetLBPeriod(double seconds);
+  static double GetLBPeriod();  // -1: there is none
+  // A balancing at any time, now. Nothing while one is in progress.
+  void StartLB();
 };
 typedef LBManager LBDatabase;
 inline LBManager* LBManagerObj() { return LBManager::Object(); }
+inline void CkStartLB() { LBManager::Object()->StartLB(); }
+inline void LBSetPeriod(double seconds) { LBManager::SetLBPeriod(seconds); }
+inline void LBTurnPeriodicOff() { LBManager::SetLBPeriod(-1); }
 inline LBManager* LBDatabaseObj() { return LBManager::Object(); }

@@ -1,6 +1,8 @@
 // See meter.h.
 #include "runtime/loadbalance/meter.h"
 
+#include <utility>
+
 #include "base/clock.h"
 
 namespace periapt::loadbalance {
@@ -66,6 +68,8 @@ void Meter::charge() {
 void Meter::on_begin(Pe&, const Delivery& execution) {
   const std::int32_t* record = records_.find(address(execution.object));
   begin(record ? *record : nobody);
+  if (record && on_next_) [[unlikely]]
+    std::exchange(on_next_, nullptr)(next_argument_);
 }
 
 }  // namespace periapt::loadbalance

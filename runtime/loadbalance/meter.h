@@ -24,6 +24,8 @@ class Meter : public Observer, ExecutionFrames<std::int32_t>::Owner {
   // The record that is charged now.
   static constexpr std::int32_t nobody = -1;
   std::int32_t running() const { return frames_.empty() ? nobody : frames_.innermost(); }
+  // Calls fn(argument) once, when the next entry of something that has a record begins.
+  void when_something_runs(void (*fn)(void*), void* argument) { on_next_ = fn, next_argument_ = argument; }
 
   // What is charged for an object: any number; the balancer's record of it. An object has one address for each base
   // that entries are called on.
@@ -57,6 +59,8 @@ class Meter : public Observer, ExecutionFrames<std::int32_t>::Owner {
   Pe& pe_;
   const bool processor_time_;
   bool on_ = false;
+  void (*on_next_)(void*) = nullptr;
+  void* next_argument_ = nullptr;
   FlatMap<std::int32_t> records_;
   std::vector<double> seconds_;
   ExecutionFrames<std::int32_t> frames_;

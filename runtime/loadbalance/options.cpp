@@ -94,6 +94,16 @@ void take_files(char** argv) {
 }
 }  // namespace
 
+void check_period(double seconds, const std::string& what, const std::string& where) {
+  if ((seconds > 0 && seconds < 1e9) || seconds == -1) return;
+  fatal(what + " is no period of balancing", where,
+        "it is a number of seconds from the end of one balancing to the next", "a few seconds are usual: +LBPeriod 5");
+}
+void set_first_period(double seconds) {
+  check_period(seconds, "LBSetPeriod(" + std::to_string(seconds) + ")", "");
+  the_options.period = seconds;
+}
+
 void set_default_strategy(const char* text) { linked = text; }
 
 namespace {
@@ -112,6 +122,7 @@ const char* where_from() { return linked.empty() ? "the command line" : "linking
 // The same for balancers over the classes of Charm++, which ask for it themselves.
 void tell_balancers(const Options& o) {
   _lb_args.debug() = o.debug;
+  _lb_args.lbperiod() = o.period;
   _lb_args.ignoreBgLoad() = o.object_only;
   _lb_args.central_pe() = o.center;
   _lb_args.useCpuTime() = o.processor_time;
@@ -161,13 +172,17 @@ void take_options(char** argv) {
   o.processor_time = CmiGetArgFlag(argv, "+LBUseCpuTime");
   o.test_speed = CmiGetArgFlag(argv, "+LBTestPESpeed");
   o.count_messages = CmiGetArgFlag(argv, "+LBCommOn");
+  if (CmiGetArgDouble(argv, "+LBPeriod", &o.period)) {
+    char period[32];
+    std::snprintf(period, sizeof period, "+LBPeriod %g", o.period);
+    check_period(o.period > 0 ? o.period : 0, period, "the command line");
+    if (o.names.empty() && o.sequence.empty()) log::note("+LBPeriod moves nothing without +balancer NAME");
+  }
   tell_balancers(o);
   // Asked for what always holds here: every element resumes after all have arrived; PEs count as equal unless tested.
   for (const char* name : {"+LBSyncResume", "+LBSameCpus", "+LBCommOff"}) CmiGetArgFlag(argv, name);
   for (const char* name : {"+LBPrintSummary", "+LBLoop"})
     if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
-  double seconds;
-  if (CmiGetArgDouble(argv, "+LBPeriod", &seconds)) log::note("+LBPeriod has no effect: balancing happens at AtSync");
   for (const char* name : {"+LBTopo", "+LBVersion", "+LBAlpha", "+LBBeta", "+MetaLBModelDir", "+MetaLBNoObjTimer"})
     if (CmiGetArgString(argv, name, &text)) log::note(std::string(name) + " has no effect");
 }

@@ -24,6 +24,7 @@ struct Options {
   bool test_speed = false;         // +LBTestPESpeed: PEs are timed, not taken to be equal
   bool meta = false;               // +MetaLB: most AtSyncs go on at once; `sequence` is what a balancing chooses from
   bool processor_time = false;     // +LBUseCpuTime: loads are that, not wall time
+  double period = -1;              // +LBPeriod: seconds between balancings at any time; -1: at AtSync
   bool count_messages = false;     // +LBCommOn: for balancers of the program's own
 
   // Steps of +LBDump and +LBSim count from 0, as LBManager::step() does.
@@ -51,6 +52,10 @@ const Options& options();
 void take_options(char** argv);
 // Once the program's initnode functions have registered its balancers. On every PE.
 void resolve(const Pe& pe);
+// A number of seconds, or -1 for none; everything else is refused. `what`: that is said to be wrong.
+void check_period(double seconds, const std::string& what, const std::string& where);
+// Called before there are PEs.
+void set_first_period(double seconds);
 // Where the command line names no balancer: the one that the program was linked with, as +balancer would name it.
 void set_default_strategy(const char* text);
 

@@ -1,6 +1,7 @@
 // See outcome.h.
 #include "runtime/loadbalance/outcome.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>

@@ -2,6 +2,7 @@
 #include "runtime/loadbalance/partition.h"
 
 #include <map>
+#include <tuple>
 
 namespace periapt::loadbalance {
 

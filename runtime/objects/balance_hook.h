@@ -20,7 +20,9 @@ struct BalanceTravel {
 class BalanceHook {
  public:
   virtual ~BalanceHook() = default;
-  // An element that usesAtSync was made here, or came from another PE.
+  // Whether an element does: those that use AtSync, or, where balancing comes at any time, all.
+  bool takes_part(const ArrayElement& element) const { return element.ckUsesAtSync() || all_take_part_; }
+  // An element that takes part was made here, or came from another PE.
   virtual void born(ArrayElement& element) = 0;
   virtual void arrived(ArrayElement& element, const BalanceTravel& travel) = 0;
   // It was destroyed, or leaves for another PE.
@@ -43,6 +45,7 @@ class BalanceHook {
  protected:
   static std::int32_t record_of(const ArrayElement& element) { return element.load_slot_; }
   static void set_record(ArrayElement& element, std::int32_t record) { element.load_slot_ = record; }
+  bool all_take_part_ = false;
   static bool measured(const ArrayElement& element) { return element.usesAutoMeasure; }
 };
 

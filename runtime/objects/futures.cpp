@@ -6,6 +6,7 @@
 
 #include "base/fatal.h"
 #include "runtime/api/ck_future.h"
+#include "runtime/scheduler/nested_scheduling.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -88,6 +89,7 @@ void Futures::suspend_for(const CkFuture* futures, std::size_t count) {
 // Charm++ programs make [sync] calls in ordinary entries too: the scheduler goes on above this frame. Of several that
 // wait like this the last one has to end first; [threaded] entries wait in any order.
 void Futures::wait_above() {
+  const scheduler::NestedScheduling nested(pe_);
   const auto mine = pe_.running;
   pe_.run_some(1);
   pe_.running = mine;

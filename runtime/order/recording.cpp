@@ -99,7 +99,7 @@ void RecordingWriter::add_decision(std::span<const std::byte> decision) {
 void RecordingWriter::end() {
   head_->whole = 1;
   // (A file that cannot be shortened is as good as one that can.)
-  static_cast<void>(::ftruncate(file_, static_cast<off_t>(sizeof *head_ + head_->bytes)));
+  [[maybe_unused]] const int cut = ::ftruncate(file_, static_cast<off_t>(sizeof *head_ + head_->bytes));
 }
 
 // --- reading ---------------------------------------------------------------------------------------------------------

@@ -245,7 +245,9 @@ class er {
 inline detail::scope::scope(er& p, const char* (*s)())
     : signature(s), outer(p.scope_), depth(outer ? outer->depth + 1 : 1), p_(p) {
   if (depth > depth_max) raise_depth(p);
-  p.scope_ = this;
+  const scope* self = this;
+  __asm__("" : "+r"(self));  // GCC 13 would warn in every program that the er keeps it: it does until the scope ends
+  p.scope_ = self;
 }
 inline detail::scope::~scope() { p_.scope_ = outer; }
 

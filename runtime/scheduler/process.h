@@ -12,12 +12,12 @@ namespace periapt {
 
 // What the floor above does at the turning points of a run.
 struct ProcessHooks {
-  std::function<void(Pe&)> begin;  // on each PE's own thread, when all PEs of the process exist
-  std::function<void(int)> end;    // once, on the thread that ends the process, with the exit code
+  std::function<void(Pe&)> begin{};  // on each PE's own thread, when all PEs of the process exist
+  std::function<void(int)> end{};    // once, on the thread that ends the process, with the exit code
   // Where the process goes on when the run is over, on its first PE, and does not come back; null: it exits.
   void (*left)() = nullptr;
   // Of a simulated run in which nothing will ever happen again: which object waits for what. Asked for each PE.
-  std::function<std::string(Pe&)> explain;
+  std::function<std::string(Pe&)> explain{};
 };
 
 // An OS thread that runs one PE, or several in turn when there are more PEs than cores.

@@ -2,6 +2,7 @@
 //
 // Events are kept as they are and written as text when there are many, or the program asks for it.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

@@ -19,7 +19,8 @@ PROGRAM = os.path.abspath(sys.argv[1])
 ONLY = sys.argv[2:]
 VICTIM = 1  # the host that dies; charmrun is on host 0
 SECONDS = 30  # that the others may take, on a machine with other tests on it
-POINTS = ["looking", "found", "fence", "met", "fence:2", "enter", "connecting", "small:200", "large:5", "cut:3", "broadcast:9",
+# "connection": its first one, whichever end began it; a process to which all others connect first begins none.
+POINTS = ["looking", "found", "fence", "met", "fence:2", "enter", "connection", "small:200", "large:5", "cut:3", "broadcast:9",
           "contribute:9", "leaving:2", "arriving:2", "leave", "finalize"]
 
 

@@ -177,7 +177,10 @@ int real_connect(int socket, const sockaddr* address, socklen_t size) REAL("conn
 int wrapped_connect(int socket, const sockaddr* address, socklen_t size) WRAPPED("connect");
 int wrapped_connect(int socket, const sockaddr* address, socklen_t size) {
   const int done = real_connect(socket, address, size);
-  if (is_network(socket)) point("connecting");
+  if (is_network(socket)) {
+    point("connecting");
+    point("connection");
+  }
   if (is_stream(socket, AF_UNIX) && address->sa_data[0] == 0) point("entering");  // the room of its host
   return done;
 }
@@ -186,7 +189,10 @@ int real_accept4(int socket, sockaddr* address, socklen_t* size, int flags) REAL
 int wrapped_accept4(int socket, sockaddr* address, socklen_t* size, int flags) WRAPPED("accept4");
 int wrapped_accept4(int socket, sockaddr* address, socklen_t* size, int flags) {
   const int done = real_accept4(socket, address, size, flags);
-  if (done >= 0 && is_network(socket)) point("accepted");
+  if (done >= 0 && is_network(socket)) {
+    point("accepted");
+    point("connection");
+  }
   return done;
 }
 

@@ -128,7 +128,10 @@ TEST(CompileCommand, EachLanguageGetsItsOwnStandard) {
   EXPECT_THAT(compileCommand(job, "b.cpp"), ElementsAre("CXX", "-std=gnu++17", "-D__CHARMC__=1", "-I/inc"));
   job.layout.cxxIsGnu = Gnu::yes;
   EXPECT_THAT(compileCommand(job, "b.cpp"),
-              ElementsAre("CXX", "-std=gnu++17", "-fno-lifetime-dse", "-D__CHARMC__=1", "-I/inc"));
+              ElementsAre("CXX", "-std=gnu++17", "-fno-stack-protector", "-U_FORTIFY_SOURCE", "-fno-lifetime-dse",
+                          "-D__CHARMC__=1", "-I/inc"));
+  job.options = parseOptions({"-fstack-protector", "b.cpp"});
+  EXPECT_THAT(compileCommand(job, "b.cpp")[4], "-fstack-protector") << "a program's own flag comes later, and holds";
   EXPECT_THAT(compileCommand(job, "a.c"), Not(Contains("-fno-lifetime-dse")));
 }
 

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <functional>
+
 #include "lang/ci-translator/lexer.h"
 #include "lang/ci-translator/parser.h"
 #include "lang/ci-translator/translate.h"

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "machine/ucx-like/plan.h"
 #include "tests/machine/engine_fixture.h"

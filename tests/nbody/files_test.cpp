@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "examples/nbody/density.h"
 #include "examples/nbody/options.h"

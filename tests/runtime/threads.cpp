@@ -14,7 +14,8 @@
 
 namespace {
 int idle_periods = 0;
-}
+bool looks = false;  // an entry on the main chare's PE looks after messages
+}  // namespace
 
 class Thinker : public CBase_Thinker {
  public:
@@ -84,6 +85,15 @@ class Thinker : public CBase_Thinker {
     migrateMe(to);
     if (sleeps) MUST(alive == this_is_alive);  // else it may be gone by now
   }
+  // Looks after other messages, which tell the element to go.
+  void look(CkFuture done) {
+    const int pe = CkMyPe();
+    looks = true;
+    while (looks) CsdSchedulePoll();
+    for (int i = 0; i < 3; ++i) CsdSchedulePoll();
+    MUST(alive == this_is_alive && CkMyPe() == pe && ckLocal_is_this());
+    CkSendToFuture(done, CkDataMsg::buildNew(0, nullptr));
+  }
   int where() { return CkMyPe(); }
 
  private:
@@ -118,6 +128,7 @@ class Main : public CBase_Main {
 
   void run() {
     move_waits_for_threads();
+    orders_wait_for_entries();
     thread_moves_its_element();
     thread_destroys_its_object();
     thread_ends_without_a_return();
@@ -158,6 +169,32 @@ class Main : public CBase_Main {
       thinkers[0].move(here);
       comes_to(here);
     }
+  }
+  // Of an entry that runs a scheduler of its own: this thread goes on in there.
+  void orders_wait_for_entries() {
+    const int here = CkMyPe(), there = (here + 1) % CkNumPes();
+    CkFuture done = CkCreateFuture();
+    thinkers[0].look(done);
+    while (!looks) CthYield();
+    thinkers[0].ckEmigrate(there);
+    CthYield();
+    looks = false;
+    finish(done);
+    comes_to(there);
+    thinkers[0].move(here);
+    comes_to(here);
+
+    done = CkCreateFuture();
+    CProxy_Thinker short_lived = CProxy_Thinker::ckNew();
+    short_lived[0].insert(here);
+    short_lived[0].look(done);
+    while (!looks) CthYield();
+    short_lived[0].ckDestroy();
+    CthYield();
+    looks = false;
+    finish(done);
+    while (short_lived[0].ckLocal()) CthYield();
+    short_lived.doneInserting();
   }
   void thread_moves_its_element() {
     for (int i = 0; i < 2 * CkNumPes(); ++i) {

@@ -2,6 +2,7 @@
 // sent with one tag in order. The seed of a failure is in its name.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 

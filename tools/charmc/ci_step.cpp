@@ -1,5 +1,6 @@
 // A .ci file: the C preprocessor, then the translator, then <module>.decl.h and <module>.def.h in the current folder.
 #include <cstdio>
+#include <functional>
 #include <set>
 #include <sstream>
 

@@ -22,6 +22,8 @@ struct Job {
   std::string cc() const { return options.cc.empty() ? layout.cc : options.cc; }
   /// Flags that sources with messages cannot do without.
   std::vector<std::string> neededFlags() const;
+  /// Flags that undo what some distributions add, at a cost.
+  std::vector<std::string> quickFlags() const;
   std::string ldxx() const { return options.ldxx.empty() ? cxx() : options.ldxx; }
 };
 

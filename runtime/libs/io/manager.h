@@ -3,6 +3,7 @@
 // their stripes when the session begins, and send what they are asked for. PE 0 numbers files and sessions, tells all
 // PEs of them, and of their end.
 #pragma once
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
