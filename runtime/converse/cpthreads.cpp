@@ -73,20 +73,20 @@ void end(Cpthread_s& thread, void* status) {
   if (thread.joiner) CthAwaken(thread.joiner);
   if (thread.detached) delete &thread;
 }
-void run(void* argument) {
+void run_cpthread(void* argument) {
   auto* thread = static_cast<Cpthread_s*>(argument);
   CtvAccess(running) = thread;
   end(*thread, thread->fn(thread->argument));
 }
 
-struct Start {
+struct StartCall {
   CmiStartFn fn;
   int argc;
   char** argv;
 };
 void* run_start(void* argument) {
-  const Start start = *static_cast<Start*>(argument);
-  delete static_cast<Start*>(argument);
+  const StartCall start = *static_cast<StartCall*>(argument);
+  delete static_cast<StartCall*>(argument);
   start.fn(start.argc, start.argv);
   return nullptr;
 }
@@ -132,7 +132,7 @@ int Cpthread_create(Cpthread_t* thread, Cpthread_attr_t* attr, void* (*fn)(void*
   (*thread)->fn = fn;
   (*thread)->argument = argument;
   (*thread)->detached = attr && attr->detached;
-  CthAwaken(CthCreate(run, *thread, attr ? static_cast<int>(attr->stacksize) : 0));
+  CthAwaken(CthCreate(run_cpthread, *thread, attr ? static_cast<int>(attr->stacksize) : 0));
   return 0;
 }
 void Cpthread_exit(void* status) {
@@ -266,6 +266,6 @@ void Cpthread_initialize() {}
 void Cpthread_start_main(CmiStartFn fn, int argc, char** argv) {
   Cpthread_t thread;
   Cpthread_attr_t attr = {CPTHREAD_CREATE_DETACHED, 0};
-  Cpthread_create(&thread, &attr, run_start, new Start{fn, argc, argv});
+  Cpthread_create(&thread, &attr, run_start, new StartCall{fn, argc, argv});
 }
 }

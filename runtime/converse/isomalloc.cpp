@@ -17,6 +17,7 @@
 #include <string>
 #include <utility>
 
+#include "base/bits.h"
 #include "base/fatal.h"
 #include "runtime/converse/cmi.h"
 
@@ -42,12 +43,10 @@ struct Books {
   Block* free[classes];
 };
 
-std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) & ~(to - 1); }
-
 // The smallest class whose blocks have so many bytes: 16, (none,) 32, 48, 64, 96, 128 ...
 int class_of(std::size_t bytes) {
   if (bytes <= 16) return 0;
-  bytes = round_up(bytes, 16);
+  bytes = periapt::round_up(bytes, 16);
   const int log = std::bit_width(bytes - 1);  // 2^(log-1) < bytes <= 2^log
   const std::size_t half = std::size_t{3} << (log - 2);
   return 2 * (log - 4) - (bytes <= half);
@@ -133,7 +132,7 @@ CmiIsomallocContext CmiIsomallocContextCreate(int unit, int units) {
   Books* books = map(unit, units, "CmiIsomallocContextCreate");
   books->unit = unit;
   books->units = units;
-  books->used = round_up(sizeof(Books), 16);
+  books->used = periapt::round_up(sizeof(Books), 16);
   return {books};
 }
 void CmiIsomallocContextDelete(CmiIsomallocContext context) {
@@ -150,7 +149,7 @@ void* CmiIsomallocContextMallocAlign(CmiIsomallocContext context, std::size_t al
   Books& books = books_of(context, "CmiIsomallocContextMallocAlign");
   if (alignment <= 16) return take(books, bytes);
   void* const memory = take(books, bytes + alignment);
-  auto* const aligned = reinterpret_cast<char*>(round_up(reinterpret_cast<std::uintptr_t>(memory), alignment));
+  auto* const aligned = reinterpret_cast<char*>(periapt::round_up(reinterpret_cast<std::uintptr_t>(memory), alignment));
   if (aligned == memory) return memory;
   Block* const block = static_cast<Block*>(memory) - 1;
   const std::size_t skipped = static_cast<std::size_t>(aligned - static_cast<char*>(memory));

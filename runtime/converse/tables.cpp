@@ -10,14 +10,14 @@
 #include "runtime/converse/cmi.h"
 
 namespace {
-struct Stored {
-  std::vector<int> tags;
-  void* message;
-};
 bool match(int a, int b) { return a == b || a == CmmWildCard || b == CmmWildCard; }
 }  // namespace
 
 struct CmmTableStruct {
+  struct Stored {
+    std::vector<int> tags;
+    void* message;
+  };
   std::list<Stored> stored;
   // The first whose first `count` tags match, of those with `exactly` so many.
   std::list<Stored>::iterator find(int count, const int* tags, bool exactly) {
@@ -37,7 +37,7 @@ extern "C" {
 CmmTable CmmNew() { return new CmmTableStruct; }
 void CmmFree(CmmTable t) {
   if (!t) return;
-  for (const Stored& s : t->stored) CmiFree(s.message);
+  for (const CmmTableStruct::Stored& s : t->stored) CmiFree(s.message);
   delete t;
 }
 void CmmFreeAll(CmmTable t) {
@@ -65,7 +65,7 @@ CmmTable CmmPup(pup_er p, CmmTable t, CmmPupMessageFn pup_message) {
   int entries = CmmEntries(t);
   pup_int(p, &entries);
   if (pup_isUnpacking(p)) t->stored.resize(static_cast<std::size_t>(entries));
-  for (Stored& s : t->stored) {
+  for (CmmTableStruct::Stored& s : t->stored) {
     int count = static_cast<int>(s.tags.size());
     pup_int(p, &count);
     s.tags.resize(static_cast<std::size_t>(count));
