@@ -352,17 +352,14 @@ void ArrayManager::migrate_element(std::uint64_t id, int to, std::uint32_t follo
 void ArrayManager::destroy_element(std::uint64_t id) {
   if (!keep_order(ArrayRouting::Order::destroy, id, 0)) find(id)->ckDestroy();
 }
-// An entry of it, or of one that moves along, looks after other messages, this order among them.
+// An entry looks after other messages, this order among them.
 bool ArrayManager::keep_order(ArrayRouting::Order what, std::uint64_t id, int to) {
-  for (ArrayManager* array : bound()) {
-    const std::uint64_t owner = ThreadOwner::of(array->find(id)).key;
-    if (owner == 0 || !scheduler::NestedScheduling::is_around(pe_, owner)) continue;
-    Message order = ArrayRouting::order_message(what, id_, id, index_of(id), to);
-    count_kept(order);
-    scheduler::NestedScheduling::keep(pe_, owner, std::move(order));
-    return true;
-  }
-  return false;
+  const ThreadOwner around = owner_around(*this, id);
+  if (around == ThreadOwner{}) return false;
+  Message order = ArrayRouting::order_message(what, id_, id, index_of(id), to);
+  count_kept(order);
+  scheduler::NestedScheduling::keep(pe_, around.key, std::move(order));
+  return true;
 }
 void ArrayManager::set_age(std::uint64_t id, Age age) {
   if (ArrayElement* element = find(id)) set_age(element, age);

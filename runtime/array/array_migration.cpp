@@ -6,6 +6,7 @@
 
 #include "base/fatal.h"
 #include "runtime/registry/runtime_message.h"
+#include "runtime/scheduler/nested_scheduling.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/zero_copy/zero_copy_entries.h"
 
@@ -179,6 +180,15 @@ bool has_threads(ArrayManager& array, std::uint64_t id) {
   for (ArrayManager* bound : array.bound())
     if (objects.running_threads.any(ThreadOwner::of(bound->find(id)))) return true;
   return false;
+}
+
+ThreadOwner owner_around(const ArrayManager& array, std::uint64_t id) {
+  const Pe& pe = *Pe::current();
+  for (ArrayManager* bound : array.bound()) {
+    const ThreadOwner owner = ThreadOwner::of(bound->find(id));
+    if (!(owner == ThreadOwner{}) && scheduler::NestedScheduling::is_around(pe, owner.key)) return owner;
+  }
+  return {};
 }
 
 void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t follows) {

@@ -42,6 +42,9 @@ class MigrationBatch {
 
 // Whether threads of its entries, or of those of elements bound to it, have begun and not ended.
 bool has_threads(ArrayManager& array, std::uint64_t id);
+// The element, or one bound to it, an entry of which looks after other messages now: nested_scheduling.h. None: no
+// such.
+ThreadOwner owner_around(const ArrayManager& array, std::uint64_t id);
 
 void register_migration_entries();
 

@@ -12,6 +12,14 @@ using namespace periapt;
 
 static_assert(offsetof(CmiMsgInfo, info) == offsetof(Envelope, spare), "Converse leaves this field to programs");
 
+namespace {
+// Local and global numbers are every other one.
+int give_number(int& next, CmiHandler handler) {
+  CmiNumberHandler(next, handler);
+  return std::exchange(next, next + 2);
+}
+}  // namespace
+
 extern "C" {
 
 CmiCommHandle CmiAsyncSendFn(int pe, int bytes, char* message) {
@@ -60,9 +68,7 @@ void CmiMultipleIsend(unsigned int pe, int count, int* bytes, char** messages) {
 }
 
 int CmiRegisterHandlerLocal(CmiHandler handler) {
-  int& next = ConverseState::of(require_pe("CmiRegisterHandlerLocal")).next_local_handler;
-  CmiNumberHandler(next, handler);
-  return std::exchange(next, next + 2);
+  return give_number(ConverseState::of(require_pe("CmiRegisterHandlerLocal")).next_local_handler, handler);
 }
 int CmiRegisterHandlerGlobal(CmiHandler handler) {
   Pe& pe = require_pe("CmiRegisterHandlerGlobal");
@@ -70,9 +76,7 @@ int CmiRegisterHandlerGlobal(CmiHandler handler) {
     fatal("CmiRegisterHandlerGlobal on PE " + std::to_string(pe.index), "CmiRegisterHandlerGlobal",
           "PE 0 alone gives out these numbers", "send them to the other PEs, which call CmiNumberHandler");
   }
-  int& next = ConverseState::of(pe).next_global_handler;
-  CmiNumberHandler(next, handler);
-  return std::exchange(next, next + 2);
+  return give_number(ConverseState::of(pe).next_global_handler, handler);
 }
 
 int HypercubeGetBcastDestinations(int pe, int pes, int k, int* destinations) {

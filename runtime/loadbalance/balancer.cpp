@@ -19,7 +19,6 @@
 #include "runtime/loadbalance/part.h"
 #include "runtime/loadbalance/simulation.h"
 #include "runtime/registry/runtime_message.h"
-#include "runtime/scheduler/nested_scheduling.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt::loadbalance {
@@ -445,12 +444,8 @@ void Balancer::move_away(const Move& move, MigrationBatch& batch) {
 }
 // A thread of it, or of an element that moves along, waits for the next step; or an entry of theirs runs, which looks
 // after other messages meanwhile.
-bool Balancer::is_held(const ArrayManager& leader, std::uint64_t id) {
-  for (ArrayManager* manager : leader.bound()) {
-    ArrayElement* const element = manager->find(id);
-    if (element && scheduler::NestedScheduling::is_around(pe_, ThreadOwner::of(element).key)) return true;
-  }
-  return has_threads(array_manager(leader.id()), id);
+bool Balancer::is_held(ArrayManager& leader, std::uint64_t id) const {
+  return !(owner_around(leader, id) == ThreadOwner{}) || has_threads(leader, id);
 }
 ArrayElement* Balancer::find(const Move& move) {
   ArrayManager* const leader = find_array(*pe_.objects, CkArrayID(CkGroupID{move.array}));

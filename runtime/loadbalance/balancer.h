@@ -144,7 +144,7 @@ class Balancer : public BalanceHook {
   void refuse_at_sync(const ArrayElement& element) const;
   void collect_now();
   void something_runs();
-  bool is_held(const ArrayManager& leader, std::uint64_t id);
+  bool is_held(ArrayManager& leader, std::uint64_t id) const;
   LoadDatabase own_loads();
   void add_said(LoadDatabase& own, std::size_t object, const Record& record);
   ArrayElement* find(const Move& move);

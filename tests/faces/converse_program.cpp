@@ -1,27 +1,19 @@
-// A Converse program that checks Converse: PE 0 starts one part after another, each part acknowledges so many times,
-// and the run ends with status 0 when all have. Run with several layouts (+p, +ppn). One argument: the part to run.
+// A Converse program that checks Converse, in parts (converse_parts.h). Run with several layouts (+p, +ppn).
 #include <converse.h>
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
-#define CHECK(what) CmiEnforceMsg(what, "in part %s", CpvAccess(part_name))
+#include "converse_parts.h"
 
-CpvDeclare(const char*, part_name);
-CpvDeclare(int, acks);
-CpvDeclare(int, acks_expected);
-CpvDeclare(int, next_part);
-CpvDeclare(const char*, only_part);
+#define CHECK(what) CmiEnforceMsg(what, "in part %s", CpvAccess(part_name))
 
 struct Plain {
   char head[CmiMsgHeaderSizeBytes];
   int number;
   int value[25];
 };
-CpvDeclare(int, ack_index);
-CpvDeclare(int, stop_index);
-
 static void send_to(int pe, int handler, int number = 0) {
   Plain* m = static_cast<Plain*>(CmiAlloc(sizeof(Plain)));
   CmiSetHandler(m, handler);
@@ -34,7 +26,6 @@ static bool intact(const Plain* m) {
     if (m->value[i] != i * m->number) return false;
   return true;
 }
-static void ack() { send_to(0, CpvAccess(ack_index)); }
 
 // --- ring: a message passed on again and again ----------------------------------------------------------------------
 CpvDeclare(int, ring_index);
@@ -438,52 +429,16 @@ static int reduce_start() {
 }
 
 // --- control ---------------------------------------------------------------------------------------------------------
-static const struct {
-  const char* name;
-  int (*start)();
-} parts[] = {{"ring", ring_start},   {"cast", cast_start},     {"list", list_start}, {"vector", vector_start},
-             {"node", node_start},   {"thread", thread_start}, {"prio", prio_start}, {"nest", nest_start},
-             {"count", count_start}, {"timer", timer_start},   {"lock", lock_start}, {"reduce", reduce_start}};
-
-static void next_part() {
-  while (CpvAccess(next_part) < static_cast<int>(sizeof parts / sizeof parts[0])) {
-    const auto& part = parts[CpvAccess(next_part)++];
-    if (CpvAccess(only_part) && std::strcmp(part.name, CpvAccess(only_part)) != 0) continue;
-    CpvAccess(part_name) = part.name;
-    CpvAccess(acks) = 0;
-    CpvAccess(acks_expected) = part.start();
-    CmiPrintf("%s\n", part.name);
-    return;
-  }
-  CmiSyncBroadcastAllAndFree(sizeof(Plain), seven(CpvAccess(stop_index)));
-}
-static void ack_arrived(void* message) {
-  CmiFree(message);
-  if (++CpvAccess(acks) < CpvAccess(acks_expected)) return;
-  CHECK(CpvAccess(acks) == CpvAccess(acks_expected));
-  next_part();
-}
-static void stop_arrived(void* message) {
-  CmiFree(message);
-  CsdExitScheduler();
-}
+static const Part parts[] = {{"ring", ring_start},     {"cast", cast_start}, {"list", list_start},
+                             {"vector", vector_start}, {"node", node_start}, {"thread", thread_start},
+                             {"prio", prio_start},     {"nest", nest_start}, {"count", count_start},
+                             {"timer", timer_start},   {"lock", lock_start}, {"reduce", reduce_start}};
 
 static void start(int argc, char** argv) {
-  CpvInitialize(const char*, part_name);
-  CpvInitialize(const char*, only_part);
-  CpvInitialize(int, acks);
-  CpvInitialize(int, acks_expected);
-  CpvInitialize(int, next_part);
+  initialize_parts(argc, argv);
   CpvInitialize(int, own_number);
   CtvInitialize(int, mine);
   CmiEnforce(CpvInitialized(acks) && CtvInitialized(mine) && argc == CmiGetArgc(argv));
-  CpvAccess(part_name) = "start";
-  CpvAccess(only_part) = argc > 1 ? argv[1] : nullptr;
-#define HANDLER(name, function) \
-  CpvInitialize(int, name);     \
-  CpvAccess(name) = CmiRegisterHandler(function)
-  HANDLER(ack_index, ack_arrived);
-  HANDLER(stop_index, stop_arrived);
   HANDLER(ring_index, ring_hop);
   HANDLER(cast_index, cast_arrived);
   HANDLER(cast_other_index, cast_other);
@@ -503,7 +458,7 @@ static void start(int argc, char** argv) {
   for (std::intptr_t i = 0; i < 8; ++i)
     CpvAccess(numbered_index)[i] = CmiRegisterHandlerEx(numbered_arrived, reinterpret_cast<void*>(i));
   CmiEnforce(CmiHandlerToFunction(CpvAccess(numbered_index)[0]) == numbered_arrived);
-  if (CmiMyPe() == 0) next_part();
+  start_parts(parts);
 }
 
 int main(int argc, char** argv) { ConverseInit(argc, argv, start, 0, 0); }

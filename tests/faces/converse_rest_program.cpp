@@ -1,7 +1,6 @@
 // A Converse program that checks what few programs need: reductions with numbers, over lists, groups and processes;
 // futures, tables, seeds, quiescence, persistent channels, strategies of threads, memory at fixed addresses, calls by
-// Cpm, threads of POSIX. PE 0 starts one part after another, each of which ends with so many acknowledgements. One
-// argument: the part to run.
+// Cpm, threads of POSIX. In parts (converse_parts.h).
 #include <converse.h>
 #include <signal.h>
 
@@ -10,15 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "converse_parts.h"
 #include "converse_rest.h"
-
-CpvDeclare(const char*, part_name);
-CpvDeclare(int, acks);
-CpvDeclare(int, acks_expected);
-CpvDeclare(int, next_part);
-CpvDeclare(const char*, only_part);
-CpvDeclare(int, ack_index);
-CpvDeclare(int, stop_index);
 
 struct Plain {
   char head[CmiMsgHeaderSizeBytes];
@@ -34,7 +26,6 @@ static Plain* make(int handler, int number = 0) {
   m->number = number;
   return m;
 }
-void ack() { CmiSyncSendAndFree(0, sizeof(Plain), make(CpvAccess(ack_index))); }
 
 // --- reductions ------------------------------------------------------------------------------------------------------
 CpvDeclare(int, reduce_index);
@@ -708,35 +699,11 @@ static int rare_start() {
 }
 
 // --- control ---------------------------------------------------------------------------------------------------------
-static const struct {
-  const char* name;
-  int (*start)();
-} parts[] = {{"reduce", reduce_start},     {"id", id_start},           {"async", async_start},
-             {"handler", handler_start},   {"future", future_start},   {"table", table_start},
-             {"seed", seed_start},         {"quiet", quiet_start},     {"persistent", persistent_start},
-             {"strategy", strategy_start}, {"context", context_start}, {"window", window_start},
-             {"rare", rare_start},         {"cpm", cpm_start},         {"posix", posix_start}};
-
-static void next_part() {
-  while (CpvAccess(next_part) < static_cast<int>(sizeof parts / sizeof parts[0])) {
-    const auto& part = parts[CpvAccess(next_part)++];
-    if (CpvAccess(only_part) && std::strcmp(part.name, CpvAccess(only_part)) != 0) continue;
-    CpvAccess(part_name) = part.name;
-    CpvAccess(acks) = 0;
-    CpvAccess(acks_expected) = part.start();
-    CmiPrintf("%s\n", part.name);
-    return;
-  }
-  CmiSyncBroadcastAllAndFree(sizeof(Plain), make(CpvAccess(stop_index)));
-}
-static void ack_arrived(void* message) {
-  CmiFree(message);
-  if (++CpvAccess(acks) == CpvAccess(acks_expected)) next_part();
-}
-static void stop_arrived(void* message) {
-  CmiFree(message);
-  CsdExitScheduler();
-}
+static const Part parts[] = {{"reduce", reduce_start},     {"id", id_start},           {"async", async_start},
+                             {"handler", handler_start},   {"future", future_start},   {"table", table_start},
+                             {"seed", seed_start},         {"quiet", quiet_start},     {"persistent", persistent_start},
+                             {"strategy", strategy_start}, {"context", context_start}, {"window", window_start},
+                             {"rare", rare_start},         {"cpm", cpm_start},         {"posix", posix_start}};
 
 // One mistake each: the run ends with a sentence.
 static void mistake(const std::string& name) {
@@ -786,22 +753,11 @@ static void mistake(const std::string& name) {
 }
 
 static void start(int argc, char** argv) {
-  CpvInitialize(const char*, part_name);
-  CpvInitialize(const char*, only_part);
-  CpvInitialize(int, acks);
-  CpvInitialize(int, acks_expected);
-  CpvInitialize(int, next_part);
+  initialize_parts(argc, argv);
   CpvInitialize(int, ids);
   CpvInitialize(int, node_id);
   CpvInitialize(int*, window);
   CpvInitialize(int, spread_seen);
-  CpvAccess(part_name) = "start";
-  CpvAccess(only_part) = argc > 1 ? argv[1] : nullptr;
-#define HANDLER(name, function) \
-  CpvInitialize(int, name);     \
-  CpvAccess(name) = CmiRegisterHandler(function)
-  HANDLER(ack_index, ack_arrived);
-  HANDLER(stop_index, stop_arrived);
   HANDLER(reduce_index, reduce);
   HANDLER(reduced_index, reduced);
   HANDLER(reduced_first_index, reduced_at_first);
@@ -832,7 +788,7 @@ static void start(int argc, char** argv) {
   CmiEnforce(CmiRegisterHandler(local_arrived) < own);
   cpm_initialize();
   if (argc > 2) mistake(argv[2]);
-  if (CmiMyPe() == 0 && argc < 3) next_part();
+  if (argc < 3) start_parts(parts);
 }
 
 int main(int argc, char** argv) { ConverseInit(argc, argv, start, 0, 0); }

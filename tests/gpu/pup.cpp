@@ -3,7 +3,6 @@
 //
 // gpu_pup roam; gpu_pup disk FOLDER, then gpu_pup +restart FOLDER; gpu_pup memory FILE, where the process of the last
 // PE is killed once if FILE is there. gpu_pup crowd, gpu_pup freed: what has to end with a sentence.
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -12,6 +11,7 @@
 
 #include "gpu_pup.decl.h"
 #include "machine/gpu/vendors.h"
+#include "tests/gpu/driver_function.h"
 #include "tests/zero-copy/checked.h"
 
 /*readonly*/ CProxy_Main mainProxy;
@@ -43,16 +43,9 @@ int gpu() { return CkMyPe() % static_cast<int>(driver().gpus().size()); }
 
 // What cudaSetDevice() does, by the driver's own functions. Each time: PEs may share a thread.
 void use_gpu() {
-  const char* file = getenv("PERIAPT_LIBCUDA");
-  void* const library = dlopen(file ? file : "libcuda.so.1", RTLD_NOW);
-  const auto find = [&](const char* name) {
-    void* found = library ? dlsym(library, name) : nullptr;
-    if (!found) CkAbort("no %s", name);
-    return found;
-  };
   void* context = nullptr;
-  DEMAND(reinterpret_cast<int (*)(void**, int)>(find("cuDevicePrimaryCtxRetain"))(&context, gpu()) == 0);
-  DEMAND(reinterpret_cast<int (*)(void*)>(find("cuCtxSetCurrent"))(context) == 0);
+  DEMAND(driver_function<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, gpu()) == 0);
+  DEMAND(driver_function<int(void*)>("cuCtxSetCurrent")(context) == 0);
 }
 
 }  // namespace

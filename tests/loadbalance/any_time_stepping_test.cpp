@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <random>
 #include <set>
 #include <string>
 
@@ -16,8 +15,13 @@
 #include "runtime/loadbalance/strategies/problem.h"
 #include "runtime/objects/pe_objects.h"
 #include "tests/machine/job.h"
+#include "tests/runtime/stepping.h"
 
-using periapt::Pe;
+using periapt::test::chance;
+using periapt::test::on;
+using periapt::test::pick;
+using periapt::test::settle;
+using periapt::test::some_pe;
 
 namespace {
 constexpr int pes = 5;
@@ -32,27 +36,6 @@ struct Model {
   std::string mistake;
 } model;
 int ordered = 0;  // moves that the strategy has wanted
-std::mt19937 chance;
-
-int pick(int below) { return static_cast<int>(chance() % static_cast<unsigned>(below)); }
-Pe& on(int pe) {
-  Pe& chosen = periapt::Process::current()->pe(pe);
-  Pe::set_current(&chosen);
-  return chosen;
-}
-int slow = 0;  // PEs that are so for a while, as bits
-int some_pe() {
-  if (pick(100) == 0) slow = pick(1 << pes);
-  const int pe = pick(pes);
-  return slow >> pe & 1 && pick(50) != 0 ? pick(pes) : pe;
-}
-bool settle() {
-  for (int idle = 0, steps = 0; idle < 100 * pes; ++steps) {
-    idle = on(pick(pes)).step() ? 0 : idle + 1;
-    if (steps > 10'000'000) return false;
-  }
-  return true;
-}
 int someone() { return std::next(model.alive.begin(), pick(static_cast<int>(model.alive.size())))->first; }
 
 // Everything anywhere; at times nothing.
@@ -225,7 +208,7 @@ TEST_P(AnyTime, NothingIsLostOrDoubledWhileEverythingMovesAndTheProgramGoesOn) {
   for (int i = 0; i < 6; ++i) born(next++);
   const int steps_before = steps(), ordered_before = ordered;
   for (int act = 0; act < 500; ++act) {
-    for (int steps = pick(8); steps > 0; --steps) on(some_pe()).step();
+    for (int steps = pick(8); steps > 0; --steps) on(some_pe(100)).step();
     const int one = someone();
     switch (pick(11)) {
       case 0:

@@ -6,7 +6,6 @@
 
 #include <cstdio>
 #include <map>
-#include <random>
 #include <string>
 
 #include "charm++.h"
@@ -14,8 +13,11 @@
 #include "runtime/face/stepped.h"
 #include "runtime/objects/pe_objects.h"
 #include "tests/machine/job.h"
+#include "tests/runtime/stepping.h"
 
 using periapt::Pe;
+using periapt::test::chance;
+using periapt::test::pick;
 
 namespace {
 constexpr int pes = 11;  // two levels of the trees
@@ -43,9 +45,6 @@ struct Model {
   int next_sparse = 0;
   bool quiet = false;
 } model;
-std::mt19937 chance;
-
-int pick(int below) { return static_cast<int>(chance() % static_cast<unsigned>(below)); }
 
 [[noreturn]] void wrong(const std::string& what) {
   std::fprintf(stderr, "PE %d: %s\n", CkMyPe(), what.c_str());

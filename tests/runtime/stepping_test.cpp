@@ -1,5 +1,7 @@
 // The runtime stepped by hand: five PEs in this one thread, each step's PE drawn from a seed that is printed with a
 // failure. A model beside it knows what was sent, what lives, and what each reduction must bring.
+#include "tests/runtime/stepping.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,6 +24,11 @@
 #include "tests/machine/job.h"
 
 using periapt::Pe;
+using periapt::test::chance;
+using periapt::test::on;
+using periapt::test::pick;
+using periapt::test::settle;
+using periapt::test::some_pe;
 
 namespace {
 constexpr int pes = 5;
@@ -46,29 +53,6 @@ struct Model {
   std::map<int, int> sung;  // contributions that have come, by section
   std::string mistake;
 } model;
-std::mt19937 chance;
-
-int pick(int below) { return static_cast<int>(chance() % static_cast<unsigned>(below)); }
-Pe& on(int pe) {
-  Pe& chosen = periapt::Process::current()->pe(pe);
-  Pe::set_current(&chosen);
-  return chosen;
-}
-// Some PEs are slow for a while: what is sent to them and by them takes long.
-int slow = 0;
-int some_pe() {
-  if (pick(200) == 0) slow = pick(1 << pes);
-  const int pe = pick(pes);
-  return slow >> pe & 1 && pick(50) != 0 ? pick(pes) : pe;
-}
-// Steps at random until nothing moves on any PE for long.
-bool settle() {
-  for (int idle = 0, steps = 0; idle < 100 * pes; ++steps) {
-    idle = on(pick(pes)).step() ? 0 : idle + 1;
-    if (steps > 10'000'000) return false;
-  }
-  return true;
-}
 }  // namespace
 
 class Main : public CBase_Main {

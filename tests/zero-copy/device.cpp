@@ -1,7 +1,6 @@
 // Arrays in the memory of GPUs, of all kinds, to receivers of all kinds, while streams still write them and elements
 // migrate; buffers that two elements read and write by hand. It runs on the GPUs of the process's driver, which in
 // ./check is a fake one; without any, all memory is the host's.
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +9,7 @@
 
 #include "device_arrays.decl.h"
 #include "machine/gpu/vendors.h"
+#include "tests/gpu/driver_function.h"
 #include "tests/zero-copy/checked.h"
 
 /*readonly*/ CProxy_Main mainProxy;
@@ -145,18 +145,11 @@ class Memories {
 
 // Of CUDA's driver, in a context that is not the GPU's primary one.
 int* make_in_other_context(std::size_t bytes) {
-  const char* file = getenv("PERIAPT_LIBCUDA");
-  void* const library = dlopen(file ? file : "libcuda.so.1", RTLD_NOW);
-  const auto find = [&](const char* name) {
-    void* found = library ? dlsym(library, name) : nullptr;
-    if (!found) CkAbort("no %s", name);
-    return found;
-  };
   void* context = nullptr;
   int* made = nullptr;
-  DEMAND(reinterpret_cast<int (*)(void**, unsigned, int)>(find("cuCtxCreate_v2"))(&context, 0, 0) == 0);
-  DEMAND(reinterpret_cast<int (*)(int**, std::size_t)>(find("cuMemAlloc_v2"))(&made, bytes) == 0);
-  DEMAND(reinterpret_cast<int (*)(void**)>(find("cuCtxPopCurrent_v2"))(&context) == 0);
+  DEMAND(driver_function<int(void**, unsigned, int)>("cuCtxCreate_v2")(&context, 0, 0) == 0);
+  DEMAND(driver_function<int(int**, std::size_t)>("cuMemAlloc_v2")(&made, bytes) == 0);
+  DEMAND(driver_function<int(void**)>("cuCtxPopCurrent_v2")(&context) == 0);
   return made;
 }
 
