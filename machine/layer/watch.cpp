@@ -33,7 +33,7 @@ Watch::Watch(WatchConfig watched) : watched_(std::move(watched)) {
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (epoll_ < 0 || bell_ < 0)
-    fatal("nobody can watch over this process: epoll or eventfd: " + error_text(), "start-up");
+    fatal("this process cannot be watched over: epoll or eventfd: " + error_text(), "start-up");
   add(epoll_, bell_, EPOLLIN, kBell);
   for (std::size_t i = 0; i < watched_.sockets.size(); ++i) add(epoll_, watched_.sockets[i], EPOLLIN | EPOLLRDHUP, i);
   if (watched_.launcher_fd >= 0) add(epoll_, watched_.launcher_fd, EPOLLIN, kLauncher);

@@ -661,8 +661,8 @@ bool ShmTransport::arm() {
   }
   for (auto& link : links_) link->ask_for_bell(true);
   armed_ = true;
-  // Our wish before our last look: by a barrier on the peers' threads, or, where that is forbidden, by a fence that
-  // they pay for too (ShmLink::fenced_).
+  // The bell is asked for before the last look: by a barrier on the peers' threads, or, where that is forbidden, by a
+  // fence that they pay for too (ShmLink::fenced_).
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!shared_.fenced) host::membarrier(true);
   bool found = std::any_of(links_.begin(), links_.end(),

@@ -5,6 +5,7 @@
 #include <net/if.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <sstream>
 
+#include "base/error_text.h"
 #include "base/this_host.h"
 
 namespace periapt::tcp {
@@ -35,9 +37,10 @@ static double speed_of(const std::string& name) {
   return megabits > 0 ? megabits / 8000 : 0;
 }
 
-std::vector<Interface> list_interfaces() {
+Result<std::vector<Interface>> list_interfaces() {
   ifaddrs* raw = nullptr;
-  if (::getifaddrs(&raw) != 0) return {};
+  if (::getifaddrs(&raw) != 0)
+    return Status::failure("the network interfaces could not be listed: " + error_text(errno));
   std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> all(raw, ::freeifaddrs);
   std::vector<Interface> list;
   for (const ifaddrs* one = all.get(); one != nullptr; one = one->ifa_next) {
@@ -64,7 +67,7 @@ std::vector<Interface> list_interfaces() {
 // ---- what is wanted
 
 /// A part of +net-devices.
-struct Wish {
+struct Selector {
   std::string text;
   int family = 0;  // 0: a name
   std::array<std::byte, 16> ip{};
@@ -83,32 +86,32 @@ struct Wish {
   }
 };
 
-static Wish read_wish(const std::string& text) {
-  Wish wish{.text = text};
+static Selector read_selector(const std::string& text) {
+  Selector selector{.text = text};
   std::size_t slash = text.find('/');
   std::string address = text.substr(0, slash);
   for (int family : {AF_INET, AF_INET6}) {
-    if (::inet_pton(family, address.c_str(), wish.ip.data()) != 1) continue;
-    wish.family = family;
-    wish.bits = family == AF_INET ? 32 : 128;
-    int bits = wish.bits;
+    if (::inet_pton(family, address.c_str(), selector.ip.data()) != 1) continue;
+    selector.family = family;
+    selector.bits = family == AF_INET ? 32 : 128;
+    int bits = selector.bits;
     if (slash != std::string::npos) {
       auto [end, error] = std::from_chars(text.data() + slash + 1, text.data() + text.size(), bits);
-      if (error != std::errc() || end != text.data() + text.size() || bits < 0 || bits > wish.bits)
-        wish.family = 0;  // no network: then it is a name that no interface has, and that is said
+      if (error != std::errc() || end != text.data() + text.size() || bits < 0 || bits > selector.bits)
+        selector.family = 0;  // no network: then it is a name that no interface has, and that is said
     }
-    wish.bits = bits;
+    selector.bits = bits;
     break;
   }
-  return wish;
+  return selector;
 }
 
-static std::vector<Wish> read_wishes(const std::string& wanted) {
-  std::vector<Wish> wishes;
+static std::vector<Selector> read_selectors(const std::string& wanted) {
+  std::vector<Selector> selectors;
   std::istringstream parts(wanted);
   for (std::string part; std::getline(parts, part, ',');)
-    if (!part.empty()) wishes.push_back(read_wish(part));
-  return wishes;
+    if (!part.empty()) selectors.push_back(read_selector(part));
+  return selectors;
 }
 
 // ---- what is chosen
@@ -145,11 +148,13 @@ static std::string fault_of(const Interface& interface) {
   return {};
 }
 
-/// Of the addresses of one interface: what fits the wishes, then what can be used, then IPv4.
-static const Interface& best_of(const std::vector<const Interface*>& addresses, const std::vector<Wish>& wishes) {
+/// Of the addresses of one interface: what fits the selectors, then what can be used, then IPv4.
+static const Interface& best_of(const std::vector<const Interface*>& addresses,
+                                const std::vector<Selector>& selectors) {
   auto rank = [&](const Interface* one) {
-    bool wished = std::any_of(wishes.begin(), wishes.end(), [&](const Wish& wish) { return wish.fits(*one); });
-    return (wished ? 4 : 0) + (fault_of(*one).empty() ? 2 : 0) + (one->family == AF_INET ? 1 : 0);
+    bool selected =
+        std::any_of(selectors.begin(), selectors.end(), [&](const Selector& selector) { return selector.fits(*one); });
+    return (selected ? 4 : 0) + (fault_of(*one).empty() ? 2 : 0) + (one->family == AF_INET ? 1 : 0);
   };
   const Interface* best = addresses[0];
   for (const Interface* one : addresses)
@@ -168,7 +173,7 @@ static std::string describe(const Interface& interface) {
 }
 
 std::vector<Choice> choose(const std::vector<Interface>& interfaces, const std::string& wanted, bool one_host) {
-  std::vector<Wish> wishes = read_wishes(wanted);
+  std::vector<Selector> selectors = read_selectors(wanted);
   std::vector<std::string> names;
   std::map<std::string, std::vector<const Interface*>> by_name;
   for (const Interface& interface : interfaces) {
@@ -178,18 +183,18 @@ std::vector<Choice> choose(const std::vector<Interface>& interfaces, const std::
   std::vector<Choice> choices;
   bool outside = false, loopback = false;
   for (const std::string& name : names) {
-    const Interface& interface = best_of(by_name[name], wishes);
+    const Interface& interface = best_of(by_name[name], selectors);
     Device device = describe_device(interface);
-    bool wished = false;
-    for (Wish& wish : wishes)
-      if (wish.fits(interface)) wished = wish.met = true;
+    bool selected = false;
+    for (Selector& selector : selectors)
+      if (selector.fits(interface)) selected = selector.met = true;
     device.detail = fault_of(interface);
     if (!device.detail.empty()) {
       device.remedy = interface.up ? "ip address add <address>/<bits> dev " + name : "ip link set " + name + " up";
-    } else if (!wishes.empty() && !wished) {
+    } else if (!selectors.empty() && !selected) {
       device.detail = describe(interface) + ": is not among +net-devices " + wanted;
       device.remedy = "+net-devices " + wanted + "," + name;
-    } else if (wishes.empty() && leads_to_containers(name)) {
+    } else if (selectors.empty() && leads_to_containers(name)) {
       device.detail = describe(interface) + ": looks like a bridge to containers of this host";
       device.remedy = "+net-devices " + name;
     } else {
@@ -202,17 +207,17 @@ std::vector<Choice> choose(const std::vector<Interface>& interfaces, const std::
   // Of loopback and the others, one is enough.
   const bool loopback_alone = one_host && loopback;
   for (Choice& choice : choices) {
-    if (!wishes.empty() || !choice.device.usable || choice.interface.loopback == loopback_alone) continue;
+    if (!selectors.empty() || !choice.device.usable || choice.interface.loopback == loopback_alone) continue;
     if (!loopback_alone && !outside) continue;
     choice.device.usable = false;
     choice.device.detail +=
         loopback_alone ? ": is not needed, for all processes are on this host" : ": is used when nothing else is there";
     choice.device.remedy = "+net-devices " + choice.device.name;
   }
-  for (const Wish& wish : wishes) {
-    if (wish.met) continue;
+  for (const Selector& selector : selectors) {
+    if (selector.met) continue;
     Interface none;
-    none.name = wish.text;
+    none.name = selector.text;
     Device device = describe_device(none);
     device.detail = "+net-devices names it, and no interface has this name or address; there are:";
     for (const std::string& name : names) device.detail += " " + name;
@@ -220,6 +225,12 @@ std::vector<Choice> choose(const std::vector<Interface>& interfaces, const std::
     choices.push_back({none, device});
   }
   return choices;
+}
+
+Device unlisted(const Status& why) {
+  Device device = describe_device({.name = "any"});
+  device.detail = why.message();
+  return device;
 }
 
 // ---- addresses

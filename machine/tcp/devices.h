@@ -28,7 +28,8 @@ struct Interface {
   double bytes_per_ns = 0;  ///< as its driver says; 0: it doesn't
 };
 
-std::vector<Interface> list_interfaces();
+/// Fails where the system does not tell them: no descriptor is left.
+Result<std::vector<Interface>> list_interfaces();
 
 struct Choice {
   Interface interface;
@@ -37,6 +38,9 @@ struct Choice {
 /// One entry an interface; also for each part of `wanted` that names nothing. `one_host`: no peer is on another host. A
 /// pure function.
 std::vector<Choice> choose(const std::vector<Interface>& interfaces, const std::string& wanted, bool one_host = false);
+
+/// What stands in the place of all interfaces where they could not be listed.
+ucx::Device unlisted(const Status& why);
 
 std::string ip_text(int family, const std::array<std::byte, 16>& ip);
 std::string text(const Address& address);

@@ -626,14 +626,18 @@ const ucx::TransportFactory factory = {
     .name = "tcp",
     .probe =
         [](const ucx::OpenRequest& request) {
+          const auto interfaces = list_interfaces();
+          if (!interfaces) return std::vector{unlisted(interfaces.status())};
           std::vector<ucx::Device> devices;
-          for (const Choice& choice : choose(list_interfaces(), option(request, "+net-devices"), request.one_host))
+          for (const Choice& choice : choose(*interfaces, option(request, "+net-devices"), request.one_host))
             devices.push_back(choice.device);
           return devices;
         },
     .open = [](const ucx::Device& device, const ucx::OpenRequest& request) -> Result<std::unique_ptr<ucx::Transport>> {
       if (auto timeout = timeout_ns(option(request, "+net-timeout")); !timeout) return timeout.status();
-      for (const Choice& choice : choose(list_interfaces(), option(request, "+net-devices"), request.one_host)) {
+      const auto interfaces = list_interfaces();
+      if (!interfaces) return interfaces.status();
+      for (const Choice& choice : choose(*interfaces, option(request, "+net-devices"), request.one_host)) {
         if (choice.device.name != device.name || !choice.device.usable) continue;
         auto transport = std::make_unique<TcpTransport>(choice, request);
         if (Status status = transport->listen(); !status) return status;

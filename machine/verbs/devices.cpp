@@ -146,7 +146,7 @@ std::string in_words(const Port& port, const Gid& gid) {
 }
 
 /// A part of +verbs-devices.
-struct Wish {
+struct Selector {
   std::string text;
   bool met = false;
   bool fits(const Port& port) {
@@ -155,13 +155,13 @@ struct Wish {
     return is;
   }
 };
-std::vector<Wish> read_wishes(const std::string& list) {
-  std::vector<Wish> wishes;
+std::vector<Selector> read_selectors(const std::string& list) {
+  std::vector<Selector> selectors;
   std::istringstream parts(list);
   for (std::string part; std::getline(parts, part, ',');) {
-    if (!part.empty()) wishes.push_back({part});
+    if (!part.empty()) selectors.push_back({part});
   }
-  return wishes;
+  return selectors;
 }
 
 }  // namespace
@@ -199,13 +199,14 @@ std::vector<Port> list_ports(std::string* why_none, std::string* remedy) {
 }
 
 std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wanted, const std::string& gid) {
-  std::vector<Wish> wishes = read_wishes(wanted);
+  std::vector<Selector> selectors = read_selectors(wanted);
   std::vector<Choice> choices;
   bool chosen = false;
   for (const Port& port : ports) {
     Choice choice{port, {}, describe_device(port)};
     Device& device = choice.device;
-    const bool wished = std::count_if(wishes.begin(), wishes.end(), [&](Wish& wish) { return wish.fits(port); }) > 0;
+    const bool selected =
+        std::count_if(selectors.begin(), selectors.end(), [&](Selector& selector) { return selector.fits(port); }) > 0;
     device.remedy = port.remedy;
     if (!port.fault.empty()) {
       device.detail = port.fault;
@@ -214,20 +215,20 @@ std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wa
       device.remedy = port.ethernet ? "ip link set the interface of " + port.device + " up" : "start a subnet manager";
     } else if (!choose_gid(port, gid, &choice.gid, &device.detail)) {
       device.remedy = gid.empty() ? "ip address add an address to its interface" : "leave +verbs-gid out";
-    } else if (!wishes.empty() ? !wished : chosen) {
+    } else if (!selectors.empty() ? !selected : chosen) {
       device.detail = in_words(port, choice.gid) +
-                      (wishes.empty() ? ": another port is used" : ": is not among +verbs-devices " + wanted);
-      device.remedy = "+verbs-devices " + (wishes.empty() ? "" : wanted + ",") + port.name();
+                      (selectors.empty() ? ": another port is used" : ": is not among +verbs-devices " + wanted);
+      device.remedy = "+verbs-devices " + (selectors.empty() ? "" : wanted + ",") + port.name();
     } else {
       device.usable = chosen = true;
       device.detail = in_words(port, choice.gid);
     }
     choices.push_back(std::move(choice));
   }
-  for (const Wish& wish : wishes) {
-    if (wish.met) continue;
+  for (const Selector& selector : selectors) {
+    if (selector.met) continue;
     Choice none;
-    none.port.device = wish.text;
+    none.port.device = selector.text;
     none.device = describe_device(none.port);
     none.device.detail = "+verbs-devices names it, and there is no such port; there are:";
     for (const Port& port : ports) none.device.detail += " " + port.name();

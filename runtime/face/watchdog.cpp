@@ -55,8 +55,8 @@ void Watchdog::register_entries() {
 }
 
 void Watchdog::take_option(char** argv) {
-  const char* wish = std::getenv("PERIAPT_STANDSTILL");
-  ends_run = wish != nullptr && std::strcmp(wish, "end") == 0;
+  const char* at_standstill = std::getenv("PERIAPT_STANDSTILL");
+  ends_run = at_standstill != nullptr && std::strcmp(at_standstill, "end") == 0;
   int seconds;
   if (!CmiGetArgIntDesc(argv, "+watchdog", &seconds, "seconds without any movement before the run is explained"))
     return;

@@ -405,20 +405,20 @@ void run_for_element(PeObjects& objects, int ep, void* object, int array, std::u
 bool Posts::holds(int array, std::uint64_t element, int to) {
   const auto held = held_.find({array, element});
   if (held == held_.end()) return false;
-  if (held->second.wish < 0) Pe::current()->begin_pending();  // until it goes
-  held->second.wish = to;
+  if (held->second.goes_to < 0) Pe::current()->begin_pending();  // until it goes
+  held->second.goes_to = to;
   return true;
 }
 
 void Posts::release(PeObjects& objects, int array, std::uint64_t element) {
   const auto held = held_.find({array, element});
   if (--held->second.calls != 0) return;
-  const int wish = held->second.wish;
+  const int goes_to = held->second.goes_to;
   held_.erase(held);
-  if (wish < 0) return;
+  if (goes_to < 0) return;
   objects.pe.end_pending();
   ArrayPart& part = array_of(objects, array);
-  if (part.has(element)) part.order_migration(element, wish);
+  if (part.has(element)) part.order_migration(element, goes_to);
 }
 
 std::string Posts::describe() const {

@@ -49,7 +49,7 @@ class Posts {
  private:
   struct Held {
     int calls = 0;
-    int wish = -1;  // PE to migrate to
+    int goes_to = -1;  // PE to migrate to
   };
   std::map<std::pair<int, std::uint64_t>, Held> held_;
   std::unordered_set<PostedCall*> ready_;

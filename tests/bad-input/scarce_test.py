@@ -175,6 +175,11 @@ def limits(here):
             case = f"limit of address space, {' '.join(options)}, {megabytes} MB"
             if RESULTS.wanted(case):
                 RESULTS.report(case, *runs_or_says(ways.Run(["prlimit", f"--as={megabytes << 20}", BAD, "code 0", *options]), ADDRESSES[1]))
+    for descriptors in range(4, 14):  # whichever of the calls that take one is the first without
+        for options in (["+p2"], ["+p2", "+ppn", "1", "+transports", "tcp"]):
+            if RESULTS.wanted(case := f"limit of open files, {' '.join(options)}, {descriptors}"):
+                run = ways.Run(["prlimit", f"--nofile={descriptors}", BAD, "code 0", *options])
+                RESULTS.report(case, *runs_or_says(run, FILES[1]))
     # Root has no such limit. It counts all processes of a user on the machine, so this run has a user of its own.
     user = str((1 << 30) + os.getpid())
     as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]

@@ -102,7 +102,8 @@ class Probes(unittest.TestCase):
 
     def test_locked_memory_matters_to_rdma_networks_only(self):
         low = ("prlimit", "--memlock=65536")
-        self.told(Host(words=low), "locked memory", "good", "64 KiB", "of use to RDMA networks only")
+        none = Host({"/sys/class/net/none": ""}, "mkdir /sys/class/infiniband", words=low)  # a driver, and no adapter
+        self.told(none, "locked memory", "good", "64 KiB", "of use to RDMA networks only")
         device = {"/sys/class/infiniband/mlx5_0/ports/1/state": "4: ACTIVE\n"}
         self.told(Host(device, words=low), "locked memory", "limited", "64 KiB", "can register no more",
                   remedy="ulimit -l unlimited")
@@ -221,7 +222,8 @@ class Probes(unittest.TestCase):
         self.assertEqual(findings["another host"]["state"], "broken")
         self.assertIn("ip link set lo up", findings["another host"]["remedy"])
         self.assertEqual(findings["same host"]["state"], "good")
-        self.told(Host(spaces=("--net",), script="ip link set lo up"), "tcp lo", "good", "127.0.0.1")
+        if shutil.which("ip"):
+            self.told(Host(spaces=("--net",), script="ip link set lo up"), "tcp lo", "good", "127.0.0.1")
 
     # ---- launchers
 
@@ -276,7 +278,8 @@ class Probes(unittest.TestCase):
         self.told(host("gpus=3"), "HIP 2", "good", "Fake GPU 2 at ")
         self.told(host("gpus=0"), "HIP", "limited", "no GPU for this process")
         self.told(host("init=1"), "HIP", "limited", "hipInit: an error", remedy="usermod -aG video,render")
-        self.told(Host(device), "HIP", "limited", "the kernel has the driver, but its library can't be loaded", remedy="install ROCm's runtime")
+        if "hipInit" not in Host(device).look()[0]["HIP"]["text"]:  # there is no ROCm here
+            self.told(Host(device), "HIP", "limited", "the kernel has the driver, but its library can't be loaded", remedy="install ROCm's runtime")
         if not os.path.exists("/dev/kfd"):
             self.told(Host(LD_LIBRARY_PATH=folder), "HIP", "absent", "not used: no driver (/dev/kfd)")
 

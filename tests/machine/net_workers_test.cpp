@@ -393,7 +393,9 @@ TEST_F(NetWorkers, WhatWasChosenIsToldOfEachWorker) {
     });
     return 0;
   };
-  test::JobResult one = run(line, exchange);
+  std::vector<std::string> one_worker = line;
+  one_worker.insert(one_worker.end(), {"+workers", "1"});
+  test::JobResult one = run(one_worker, exchange);
   EXPECT_THAT(one.errors, HasSubstr("network: 1 worker for"));
   EXPECT_THAT(one.errors, HasSubstr("\nprocess 0: over tcp/"));
   EXPECT_THAT(one.errors, Not(HasSubstr("of this process:")));

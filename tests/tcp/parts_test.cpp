@@ -217,7 +217,7 @@ const ucx::Device& named(const std::vector<Choice>& choices, const std::string& 
   throw std::runtime_error("no device " + name);
 }
 
-TEST(Devices, WithoutAWishEverythingThatLeadsSomewhere) {
+TEST(Devices, WithoutAChoiceEverythingThatLeadsSomewhere) {
   std::vector<Choice> choices = choose(host(), "");
   EXPECT_EQ(usable(choices), "eth0 eth1 ");
   EXPECT_NE(named(choices, "lo").detail.find("nothing else"), std::string::npos);
@@ -261,7 +261,7 @@ TEST(Devices, AnIpv6AddressIsTakenWhenItIsWanted) {
   EXPECT_EQ(usable(choose(host(), "fd00::/8")), "eth0 ");
 }
 
-TEST(Devices, AWishThatNothingMeetsIsSaid) {
+TEST(Devices, AChoiceThatNothingMeetsIsSaid) {
   std::vector<Choice> choices = choose(host(), "eth1,ib0,10.0.0.0/99");
   EXPECT_EQ(usable(choices), "eth1 ");
   EXPECT_NE(named(choices, "ib0").detail.find("there are: lo eth0"), std::string::npos);
@@ -269,7 +269,9 @@ TEST(Devices, AWishThatNothingMeetsIsSaid) {
 }
 
 TEST(Devices, WhatIsHereIsDescribed) {
-  for (const Choice& choice : choose(list_interfaces(), "")) {
+  const auto interfaces = list_interfaces();
+  ASSERT_TRUE(interfaces.ok());
+  for (const Choice& choice : choose(*interfaces, "")) {
     EXPECT_FALSE(choice.device.detail.empty());
     if (!choice.device.usable) {
       EXPECT_FALSE(choice.device.remedy.empty());

@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/this_host.h"
 #include "base/topology.h"
 #include "tools/doctor/finding.h"
 
@@ -126,7 +127,7 @@ void probe_limits(Findings& findings) {
   for (const Limit& limit : kLimits) {
     rlimit value{};
     ::getrlimit(static_cast<__rlimit_resource>(limit.resource), &value);
-    bool matters = limit.resource != RLIMIT_MEMLOCK || ::access("/sys/class/infiniband", F_OK) == 0;
+    bool matters = limit.resource != RLIMIT_MEMLOCK || kernel_lists_any("/sys/class/infiniband");
     bool enough = !matters || value.rlim_cur == RLIM_INFINITY || value.rlim_cur >= limit.enough;
     std::string text =
         limit_in_words(value.rlim_cur, limit.bytes) + (matters ? "" : " (of use to RDMA networks only; here is none)");
