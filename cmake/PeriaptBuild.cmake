@@ -17,6 +17,12 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
+set(join ON)
+if(CMAKE_BUILD_TYPE STREQUAL Debug)
+  set(join OFF)
+endif()
+option(PERIAPT_JOIN_SOURCES "Compile eight sources of a folder at a time as one" ${join})
+
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
@@ -55,12 +61,12 @@ endif()
 
 set_property(GLOBAL PROPERTY PERIAPT_FLOORS "")
 
-# With a sanitizer eight sources at a time are compiled as one, which takes a third of the time; the other builds show that
-# each can be compiled by itself. ALONE: sources that are never joined, because they give the same names to what is theirs.
+# Eight sources at a time are compiled as one, which takes a third of the time, but for debugging, where one source that has
+# changed is compiled by itself. ALONE: sources that are never joined, because they give the same names to what is theirs.
 function(periapt_floor name)
   cmake_parse_arguments(ARG "" "" "SOURCES;ALONE;LINK" ${ARGN})
   add_library(periapt_${name} OBJECT ${ARG_SOURCES} ${ARG_ALONE})
-  if(PERIAPT_SANITIZE)
+  if(PERIAPT_JOIN_SOURCES)
     set_target_properties(periapt_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()

@@ -205,7 +205,9 @@ TEST(CkQ, behaves_like_a_deque_under_random_use) {
         if (random() % 50 == 0 && !reference.empty()) q.removeFrom(place), reference.resize(place);
     }
     ASSERT_EQ(static_cast<std::size_t>(q.length()), reference.size());
-    if (!reference.empty()) ASSERT_EQ(q[reference.size() / 2], reference[reference.size() / 2]);
+    if (!reference.empty()) {
+      ASSERT_EQ(q[reference.size() / 2], reference[reference.size() / 2]);
+    }
   }
   CkQ<std::string> copy;
   through_memory(q, copy);
@@ -436,7 +438,9 @@ TEST(CkBitVector, agrees_with_a_string_of_bits_at_any_length) {
     for (char& c : inverted) c = c == '0' ? '1' : '0';
     ASSERT_EQ(CkBitVector(va).Invert().toString(), inverted);
     ASSERT_EQ(CkBitVector(va).Resize(n + by).toString(), std::string(by, '0') + a);
-    if (by < n) ASSERT_EQ(CkBitVector(va).Resize(n - by).toString(), a.substr(by));
+    if (by < n) {
+      ASSERT_EQ(CkBitVector(va).Resize(n - by).toString(), a.substr(by));
+    }
     CkBitVector copy;
     through_memory(va, copy);
     ASSERT_EQ(copy, va);

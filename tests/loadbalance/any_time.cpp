@@ -131,7 +131,8 @@ class Cell : public CBase_Cell {
     if (hops > 0) cells[(thisIndex + 1) % count].token(hops - 1);
   }
   void shout(int number) {
-    check(number == ++shouts_, "broadcast " + std::to_string(number) + " comes as number " + std::to_string(shouts_));
+    ++shouts_;
+    check(number == shouts_, "broadcast " + std::to_string(number) + " comes as number " + std::to_string(shouts_));
     const long long one = 1;
     contribute(sizeof one, &one, CkReduction::sum_long_long, CkCallback(CkReductionTarget(Main, reduced), mainProxy));
   }
