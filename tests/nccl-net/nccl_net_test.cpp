@@ -2,6 +2,7 @@
 // threads of one, each a rank with a connection to and from the other. A rank is a part below; its answer is an exit
 // status.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "machine/gpu/vendors.h"
+#include "machine/nccl-net/meeting.h"
 #include "tests/nccl-net/table.h"
 
 namespace periapt::nccl_net {
@@ -454,6 +456,56 @@ void mistakes(Rank& rank) {
   refused(answer, Answer::remote_error, "the process that listens cannot be reached over TCP: Connection refused");
 }
 
+// What comes to the port from outside is dropped, and one that is meant gets through; a port that belongs to another by
+// now is not taken for the one that was meant.
+void strangers(Rank& rank) {
+  std::array<char, kHandleBytes> bytes;
+  void *listening = nullptr, *made = nullptr;
+  rank.check(rank.net.listen(0, bytes.data(), &listening), "listen");
+  Handle handle;
+  std::memcpy(&handle, bytes.data(), sizeof(handle));
+  const auto visit = [&](const void* words, std::size_t size) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(handle.port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    rank.expect(::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof(to)) == 0, "a stranger's connect");
+    rank.expect(::send(fd, words, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size), "a stranger's send");
+    return fd;
+  };
+  const std::string garbage(100'000, 'x');
+  const std::uint64_t half[] = {Handle::kMagic, handle.token}, endless[] = {Handle::kMagic, handle.token, ~0ull},
+                      wrong[] = {Handle::kMagic, handle.token + 1, 0}, no_address[] = {Handle::kMagic, handle.token, 0};
+  for (const int fd : {visit(garbage.data(), 1000), visit(half, sizeof(half)), visit(endless, sizeof(endless)),
+                       visit(wrong, sizeof(wrong))}) {
+    rank.check(rank.net.memory.accept(listening, &made, nullptr), "accept");
+    rank.expect(made == nullptr, "a stranger was let in");
+    ::close(fd);
+  }
+  const int impostor = visit(no_address, sizeof(no_address));
+  Answer answer = Answer::success;
+  while (answer == Answer::success) answer = rank.net.memory.accept(listening, &made, nullptr);
+  rank.expect(answer == Answer::system_error, "an address that is none");
+  rank.expect_said("these 0 bytes are not the address of a worker");
+  ::close(impostor);
+  said.clear();
+  Comms comms;
+  while (comms.send == nullptr || comms.receive == nullptr) {
+    if (comms.send == nullptr) rank.check(rank.net.connect(0, bytes.data(), &comms.send), "connect");
+    if (comms.receive == nullptr) rank.check(rank.net.memory.accept(listening, &comms.receive, nullptr), "accept");
+  }
+  rank.close(comms);
+  ++handle.number;
+  std::memcpy(bytes.data(), &handle, sizeof(handle));
+  while ((answer = rank.net.connect(0, bytes.data(), &made)) == Answer::success) {
+    rank.check(rank.net.memory.accept(listening, &comms.receive, nullptr), "accept");
+  }
+  rank.expect(answer == Answer::remote_error, "another listener");
+  rank.expect_said("cannot be reached over TCP: another process listens there");
+  rank.check(rank.net.ends.close_listen(listening), "closeListen");
+}
+
 void no_transport(Rank& rank) {
   int count = 0;
   rank.expect(rank.net.devices(&count) == Answer::system_error && count == 0, "devices");
@@ -539,6 +591,7 @@ TEST_P(NcclNet, AProcessThatDiesBeforeItsFirstMessageIsMissed) {
 }
 TEST_P(NcclNet, AThreadConnectsToItself) { run(itself, GetParam(), kNewest); }
 TEST_P(NcclNet, MistakesAreSaidInASentence) { run(mistakes, GetParam(), kNewest); }
+TEST_P(NcclNet, StrangersAreTurnedAway) { run(strangers, GetParam(), kNewest); }
 INSTANTIATE_TEST_SUITE_P(Over, NcclNet, ::testing::Values("shm", "tcp"),
                          [](const auto& info) { return std::string(info.param); });
 
