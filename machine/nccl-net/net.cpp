@@ -59,12 +59,13 @@ Answer refuse(Operation& operation, ucx::Outcome outcome, std::size_t part) {
                              ": both sides of a call are to name the same count and type");
     case ucx::Outcome::no_memory:
       return comm.refuse(Answer::system_error, "there is no memory for a message");
-    case ucx::Outcome::failed: {
-      const ucx::DeviceMemory* const memory = comm.worker->engine->device_memory();
-      return comm.refuse(Answer::system_error,
-                         "memory of a GPU cannot be copied: " +
-                             (memory != nullptr ? memory->failure() : std::string("no driver of a GPU is in use")));
-    }
+    case ucx::Outcome::failed:
+      if (const ucx::DeviceMemory* const memory = comm.worker->engine->device_memory(); memory != nullptr) {
+        if (!memory->failure().empty()) {
+          return comm.refuse(Answer::system_error, "memory of a GPU cannot be copied: " + memory->failure());
+        }
+      }
+      [[fallthrough]];
     default:
       return comm.refuse(Answer::internal_error, std::string("a message has ended with: ") + ucx::describe(outcome));
   }

@@ -25,7 +25,9 @@
 //   internal_error   the rest
 //
 // A connection that is closed with operations under way ends those of all connections between the same two workers, at
-// both sides: their memory is the caller's again when close returns. NCCL does so only when a communicator is given up.
+// both sides: their memory is the caller's again when close returns. What the other side has received of a send that is
+// given up so is not defined, even where it was told that all is well. NCCL closes so only when a communicator is given
+// up.
 //
 // Environment: PERIAPT_NCCL_TRANSPORTS as +transports, PERIAPT_NCCL_DEVICES as +net-devices, PERIAPT_NCCL_SECRET for
 // users with a secret: the same text for all processes.

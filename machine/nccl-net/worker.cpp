@@ -72,8 +72,13 @@ Result<ucx::Context*> Process::context() {
   const auto bytes = std::as_bytes(std::span(secret));
   request.secret.assign(bytes.begin(), bytes.end());
   request.device_memory = [] { return gpu::make_device_memory(); };
-  request.option = [devices = devices()](const std::string& name) {
-    return name == "+net-devices" ? devices : std::string();
+  // A connection may be closed with operations under way, and its memory freed then: so no peer writes into it by
+  // itself (large messages are read by their receiver), and one in this process reads it through the kernel, which
+  // answers where nothing is any more.
+  request.option = [devices = devices()](const std::string& name) -> std::string {
+    if (name == "+net-devices") return devices;
+    if (name == "+rendezvous") return "get";
+    return name == "+shm-direct" ? "off" : "";
   };
   Status checked = ucx::check_request(request);
   if (!checked) return checked;
