@@ -4,7 +4,7 @@
 #   include/    charm++.h, pup.h ...  conv-mach-opt.mak, .sh, conv-config.sh    what a program includes and a Makefile asks
 #   include/periapt/<floor>/...                                       what those headers include ("runtime/api/x.h")
 #   include/base, machine, runtime     links to these: a compiler that charmc does not call (nvcc) is told of include/ alone
-#   lib/        libperiapt.a  cmake/Periapt/  pkgconfig/periapt.pc
+#   lib/        libperiapt.a  libnccl-net-periapt.so  cmake/Periapt/  pkgconfig/periapt.pc
 #   tmp/        conv-config.sh, for programs that reach into a Charm++ build tree
 #
 # Everything in it is found relative to the file that names it: the prefix can be moved (tests/install does).
@@ -49,6 +49,7 @@ function(periapt_install_rules)
   # charmc looks in bin/../lib and Makefiles in lib/, so a lib64 or lib/<triplet> of the system's taste is not followed.
   set(config_dir "lib/cmake/Periapt")
   install(TARGETS periapt ARCHIVE DESTINATION lib)
+  install(TARGETS periapt_nccl_net LIBRARY DESTINATION lib)
   foreach(tool IN ITEMS charmc charmrun testrun periapt-doctor periapt-checkpoint periapt-liveviz lb-lab)
     if(TARGET ${tool})
       install(TARGETS ${tool} RUNTIME DESTINATION bin)

@@ -34,8 +34,13 @@ class DevicePorts {
   const std::vector<Device>& devices() const { return devices_; }
   /// The same as lines of text; empty: all are used.
   std::string unused_devices() const;
-  /// Of those that a peer's devices have for large messages, as bits: what `+rendezvous` allows.
-  unsigned allowed_ways(const Plan& plan) const { return forced_ways_ != 0 ? forced_ways_ & plan.ways : plan.ways; }
+  /// Of those that a peer's devices have for large messages, as bits: what `+rendezvous` allows. By data where they do
+  /// not have what it names.
+  unsigned allowed_ways(const Plan& plan) const {
+    if (forced_ways_ == 0) return plan.ways;
+    const unsigned allowed = forced_ways_ & plan.ways;
+    return allowed != 0 ? allowed : bit_of(LargeWay::data);
+  }
   bool ways_are_forced() const { return forced_ways_ != 0; }
 
   /// Those that progress() asks: the loopback from its first use on.

@@ -148,6 +148,18 @@ TEST_F(Choice, AWayCanBeSetByHandAndAWrongWordIsNamed) {
   EXPECT_THAT(worker.message(), HasSubstr("putt"));
 }
 
+TEST_F(Choice, WhereTheWaySetByHandIsNotThereMessagesAreSent) {
+  wire.settings.can.max_get = wire.settings.can.max_put = 0;
+  wire.options["+rendezvous"] = "get";
+  start(2);
+  std::vector<std::byte> message = pattern(300'000), into(message.size());
+  RequestPtr receive = worker(2).tag_receive(into, 1);
+  RequestPtr send = endpoint(1, 2).tag_send(message, 1);
+  until([&] { return receive->ended() && send->ended(); });
+  EXPECT_EQ(receive->outcome(), Outcome::ok);
+  EXPECT_TRUE(into == message);
+}
+
 TEST_F(Choice, AnUnknownTransportIsNamedWithTheNearest) {
   try {
     wire.context(1, {}, "wier");

@@ -30,6 +30,8 @@ FLOORS = {
     "machine/layer": ["machine/host", "machine/shm", "machine/tcp", "machine/verbs", "machine/ofi", "machine/gpu", "machine/sim", "machine/bootstrap"],
     # libucp's functions over the engine: a library of its own, that nothing of ours uses.
     "machine/c-face": ["machine/layer"],
+    # NCCL's network over the engine: the same.
+    "machine/nccl-net": ["machine/layer"],
     # floor 2. pup stands alone.
     "runtime/pup": ["base"],
     "runtime/containers": ["runtime/pup"],
@@ -68,7 +70,7 @@ FLOORS = {
     "examples/pingpong": ["include"],
     "examples/nbody": ["include"],
     "bench": ["tools"],
-    "tests": ["tools", "bench", "machine/transport-template", "examples/pingpong", "examples/nbody"],
+    "tests": ["tools", "bench", "machine/transport-template", "machine/nccl-net", "examples/pingpong", "examples/nbody"],
 }
 
 # More units than these in one circle are a knot: none of them can be read, tested or changed alone.
