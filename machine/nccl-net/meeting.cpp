@@ -149,6 +149,8 @@ std::optional<Stream::Frame> Stream::receive() {
 // ---- the side that listens
 
 Result<std::unique_ptr<Listener>> Listener::open(const std::string& devices) {
+  const auto interfaces = tcp::list_interfaces();
+  if (!interfaces) return interfaces.status();
   const int fd = listening_socket();
   if (fd < 0) return Status::failure("no TCP port could be opened to listen on: " + error_text(errno));
   std::unique_ptr<Listener> listener(new Listener(fd));
@@ -162,7 +164,7 @@ Result<std::unique_ptr<Listener>> Listener::open(const std::string& devices) {
   handle.network = namespace_number("net");
   handle.port = ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port
                                                   : reinterpret_cast<sockaddr_in*>(&bound)->sin_port);
-  for (const tcp::Choice& choice : tcp::choose(tcp::list_interfaces(), devices)) {
+  for (const tcp::Choice& choice : tcp::choose(*interfaces, devices)) {
     const tcp::Interface& found = choice.interface;
     if (!choice.device.usable || found.loopback || found.link_local || handle.count == handle.addresses.size())
       continue;

@@ -27,9 +27,14 @@ constexpr std::size_t accept_below = 4096;
 constexpr int burst = 8;
 // Looks at the clock for timers and conditions: once in so many rounds.
 constexpr std::uint32_t periodic_mask = 63;
-// Idle rounds (each one Port::relax, 30 to 60 ns) before sleeping: waking costs 30 to 80 us, so spin about as long.
+// Idle rounds (each one Port::relax, 30 to 60 ns) before sleeping: waking costs 30 to 80 us, so spin about as long. A
+// PE that has its cpu for itself spins on for idle_spin_ns: cpus that sleep wake slowly and cold (N-body was a tenth
+// slower).
 constexpr std::uint32_t spins_before_sleep = 2000;
 constexpr std::uint32_t spins_when_crowded = 50;
+// A gap between two idle rounds in which something else had the cpu, and for how long a PE takes its cpu for shared
+// after one.
+constexpr std::uint64_t lost_cpu_ns = 1'000'000, shared_cpu_ns = 1'000'000'000;
 // Rounds without work before a PE counts as idle: an answer that is on its way should not meet the bookkeeping of that.
 constexpr std::uint32_t spins_before_idle = 8;
 // A PE that shares its thread lets the others run after so many rounds.
@@ -476,7 +481,7 @@ void Pe::begin_idle() {
   is_idle_ = true;
   ++idle_periods_;
   if (simulated_ && (idle_periods_ & trim_periods_mask) == 0) trim(0);
-  idle_since_ns_ = clock::now_ns();
+  idle_since_ns_ = looked_ns_ = clock::now_ns();
   heap.flush_returns();
   conditions.raise(scheduler::condition_begin_idle);
 }
@@ -492,6 +497,13 @@ double Pe::idle_seconds() const {
   return 1e-9 * static_cast<double>(idle_total_ns_ + (is_idle_ ? clock::now_ns() - idle_since_ns_ : 0));
 }
 
+bool Pe::spins_on() {
+  const std::uint64_t now = clock::now_ns();
+  if (now - std::exchange(looked_ns_, now) > lost_cpu_ns && idle_spin_ns != never_sleeps)
+    cpu_shared_until_ns_ = now + shared_cpu_ns;
+  return now >= cpu_shared_until_ns_ && now - idle_since_ns_ < idle_spin_ns;
+}
+
 void Pe::idle() {
   if (!is_idle_) {
     if (carrier->alone() && ++idle_rounds_ < spins_before_idle) return relax();
@@ -501,8 +513,10 @@ void Pe::idle() {
   conditions.raise(scheduler::condition_still_idle);
   if (has_work()) return;
   if (carrier->yield(true)) return;
-  const std::uint32_t spins = process.layout().oversubscribed ? spins_when_crowded : spins_before_sleep;
+  const bool crowded = process.layout().oversubscribed;
+  const std::uint32_t spins = crowded ? spins_when_crowded : spins_before_sleep;
   if (++idle_rounds_ < spins) return relax();
+  if (!crowded && spins_on()) return relax();
   periodic();
   if (has_work()) return;
   if (conditions.wanted(scheduler::condition_still_idle)) return relax();  // the program has work for idle times

@@ -60,6 +60,10 @@ class alignas(platform::kCacheLine) Pe {
   std::shared_ptr<Aggregator> aggregator;   // of calls to other hosts that may go together; null where there are none
   ThreadSystem threads;
   static inline std::size_t thread_stack_bytes = scheduler::ThreadOptions().stack_bytes;  // +stacksize
+  // For how long a PE that has its cpu for itself looks for work before it sleeps. +CmiSleepOnIdle: 0; +CmiSpinOnIdle:
+  // never_sleeps.
+  static constexpr std::uint64_t never_sleeps = ~std::uint64_t{0};
+  static inline std::uint64_t idle_spin_ns = 10'000'000;
   scheduler::Conditions conditions;
   const Delivery* running = nullptr;  // what runs, for error messages and observers; null between entries
   // Messages and lines that were sent here and those that were delivered here, for quiescence detection: it waits until
@@ -249,6 +253,7 @@ class alignas(platform::kCacheLine) Pe {
   }
   void begin_idle();
   void end_idle();
+  bool spins_on();
 
   static thread_local Pe* current_ __attribute__((tls_model("initial-exec")));
 
@@ -268,7 +273,7 @@ class alignas(platform::kCacheLine) Pe {
   std::uint32_t idle_rounds_ = 0;     // rounds without work since there was some
   std::uint32_t threads_chosen_ = 0;  // threads that went on without a round of the scheduler between them
   std::uint64_t trim_at_ns_ = 0;
-  std::uint64_t idle_since_ns_ = 0;
+  std::uint64_t idle_since_ns_ = 0, looked_ns_ = 0, cpu_shared_until_ns_ = 0;
   std::uint64_t idle_total_ns_ = 0;
   std::vector<std::pair<Observer*, std::uint32_t>> observers_;
   std::unique_ptr<Ordering> ordering_;

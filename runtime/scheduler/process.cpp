@@ -173,6 +173,8 @@ Process::Process(int& argc, char** argv) : layer_(MachineLayer::start(argc, argv
     if (bytes <= 0) fatal("+stacksize " + std::to_string(bytes) + " makes no sense", "command line", "it is in bytes");
     Pe::thread_stack_bytes = static_cast<std::size_t>(bytes);
   }
+  if (CmiGetArgFlag(argv, "+CmiSleepOnIdle")) Pe::idle_spin_ns = 0;
+  if (CmiGetArgFlag(argv, "+CmiSpinOnIdle")) Pe::idle_spin_ns = Pe::never_sleeps;
   scheduler::take_long_idle_option(argv);
   argc = CmiGetArgc(argv);
   make_carriers();
