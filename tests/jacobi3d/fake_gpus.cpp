@@ -103,7 +103,9 @@ class FakeGpus : public Device {
     must(driver_.wait_for(of(later), event));
     driver_.destroy(event);
   }
-  void call_back(Stream stream, const CkCallback& cb) override { send_when_reached(stream, cb, nullptr); }
+  void call_back(Stream stream, const CkCallback& cb) override {
+    send_when_reached(static_cast<CUstream_st*>(stream), cb, nullptr);
+  }
 };
 
 }  // namespace
