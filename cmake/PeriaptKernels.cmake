@@ -14,7 +14,7 @@ find_program(PERIAPT_NVCC nvcc HINTS ENV CUDA_HOME PATHS /usr/local/cuda PATH_SU
 find_program(PERIAPT_HIPCC hipcc HINTS ENV ROCM_PATH PATHS /opt/rocm PATH_SUFFIXES bin)
 if(PERIAPT_NVCC)
   set(PERIAPT_GPU_COMPILER "${PERIAPT_NVCC}")
-  set(kernel_flags -x cu -Xcompiler -fPIC -diag-suppress 2189)
+  set(kernel_flags -x cu -Xcompiler -fPIC --expt-relaxed-constexpr -diag-suppress 2189)
   foreach(architecture IN LISTS PERIAPT_CUDA_ARCHITECTURES)
     list(APPEND kernel_flags "-gencode=arch=compute_${architecture},code=sm_${architecture}")
   endforeach()

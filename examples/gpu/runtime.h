@@ -7,12 +7,16 @@
 #include "charm++.h"
 #define GPU(name) hip##name
 using GpuProperties = hipDeviceProp_t;
+#define PERIAPT_OF_WARP(name, ...) name(__VA_ARGS__)
+#define PERIAPT_LANES 64
 #else
 #include <cuda_runtime.h>
 
 #include "hapi.h"
 #define GPU(name) cuda##name
 using GpuProperties = cudaDeviceProp;
+#define PERIAPT_OF_WARP(name, ...) name##_sync(0xffffffff, __VA_ARGS__)
+#define PERIAPT_LANES 32
 #endif
 
 #include <string>
@@ -56,6 +60,30 @@ inline void follow(int gpu, GPU(Stream_t) later, GPU(Stream_t) earlier) {
   if (event == nullptr) check(GPU(EventCreateWithFlags)(&event, GPU(EventDisableTiming)), "an event");
   check(GPU(EventRecord)(event, earlier), "a record of an event");
   check(GPU(StreamWaitEvent)(later, event, 0), "a wait for an event");
+}
+
+// The threads of a warp, of which all must call these. (Of AMD's GPUs: those whose warps have 64.)
+inline constexpr int lanes = PERIAPT_LANES;
+template <class T>
+__device__ T from_lane_below(T value, int by) {
+  return PERIAPT_OF_WARP(__shfl_up, value, by);
+}
+template <class T>
+__device__ T from_lane_above(T value, int by) {
+  return PERIAPT_OF_WARP(__shfl_down, value, by);
+}
+template <class T>
+__device__ T from_lane(T value, int lane) {
+  return PERIAPT_OF_WARP(__shfl, value, lane);
+}
+/// What they have written to shared memory is seen by all of them.
+__device__ inline void meet_lanes() {
+#ifdef __HIPCC__
+  __threadfence_block();
+  __builtin_amdgcn_wave_barrier();
+#else
+  __syncwarp();
+#endif
 }
 
 }  // namespace periapt::gpu_example
