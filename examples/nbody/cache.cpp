@@ -9,7 +9,7 @@ extern CProxy_Cache cache;
 extern CProxy_Helper helpers;
 extern Settings settings;
 
-void Cache::plant(int n, const Root* roots, CkCallback done) {
+void Cache::plant(int n, const Root* roots, bool onGpu, CkCallback done) {
   {
     const std::lock_guard guard(lock_);
     nodes_.clear();
@@ -18,22 +18,23 @@ void Cache::plant(int n, const Root* roots, CkCallback done) {
     isAnyIdle_ = false;
     trunk_ = periapt::nbody::buildTrunk({roots, std::size_t(n)});
     roots_.clear();
-    for (const auto& [piece, tree] : trees_) {
-      for (const Node& root : tree->roots()) roots_[root.cell.bits] = &root;
+    for (const auto& [piece, planted] : trees_) {
+      for (const Node& root : planted.tree->roots()) roots_[root.cell.bits] = &root;
     }
+    if (onGpu) gpuWalks_.plant(trunk_, trees_);
   }
   contribute(done);
 }
 
 void Cache::publish(int piece, const Tree* tree) {
   const std::lock_guard guard(lock_);
-  trees_[piece] = tree;
+  trees_[piece] = {tree, CkMyPe()};
 }
 
 void Cache::withdraw(int piece, const Tree* tree) {
   const std::lock_guard guard(lock_);
   const auto found = trees_.find(piece);
-  if (found != trees_.end() && found->second == tree) trees_.erase(found);
+  if (found != trees_.end() && found->second.tree == tree) trees_.erase(found);
 }
 
 const Cache::Node* Cache::rootHere(Key cell) const {

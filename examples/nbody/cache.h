@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "examples/nbody/density.h"
+#include "examples/nbody/gpu_walks.h"
 #include "examples/nbody/helper.h"
 #include "examples/nbody/phases.h"
 #include "nbody.decl.h"
@@ -26,7 +28,7 @@ class Cache : public CBase_Cache {
   explicit Cache(CkMigrateMessage*) {}
 
   // By messages.
-  void plant(int n, const Root* roots, CkCallback done);
+  void plant(int n, const Root* roots, bool onGpu, CkCallback done);
   void reply(int n, const Byte* block);
   void picture(CkCallback done);
 
@@ -49,11 +51,12 @@ class Cache : public CBase_Cache {
   void giveBack(Part part);
   std::unique_ptr<periapt::nbody::Walk> walked(int piece);
   void draw(const std::vector<Particle>& particles);
+  GpuWalks& gpuWalks() { return gpuWalks_; }
 
  private:
   std::mutex lock_;
   Tree trunk_;
-  std::unordered_map<int, const Tree*> trees_;
+  std::map<int, PlantedTree> trees_;
   std::unordered_map<Key, const Node*> roots_;  // of all these trees
   std::deque<Tree> blocks_;
   std::unordered_map<Key, const Node*> nodes_;         // tops of blocks
@@ -63,4 +66,5 @@ class Cache : public CBase_Cache {
   std::set<int> idle_;                                 // PEs
   std::atomic<bool> isAnyIdle_ = false;
   std::optional<periapt::nbody::DensityMap> map_;
+  GpuWalks gpuWalks_;
 };

@@ -4,6 +4,7 @@
 
 #include "examples/nbody/multipole.h"
 #include "examples/nbody/simd.h"
+#include "examples/nbody/softening.h"
 
 namespace periapt::nbody::PERIAPT_NBODY_ISA {
 namespace {
@@ -82,30 +83,7 @@ void cells(const FarSource* sources, std::size_t count, float sinkScale, double*
   for (int k = 0; k < terms; ++k) local[k] += sum[k].sum();
 }
 
-constexpr double tiny = 1e-36;  // squares of distances below are none
-
-/// Potential depth and force / distance of a unit mass at distance r, softened over 2 h.
-struct Softened {
-  Lanes depth, pull;
-};
-[[gnu::noinline]] Softened softened(Lanes r2, Lanes twoH) {
-  const Lanes zero(0), least(tiny);
-  const Lanes inverse = reciprocalSqrt(select(r2 > least, r2, least));
-  const Lanes inverse3 = inverse * inverse * inverse;
-  // With h = 0 only pairs at distance 0 are within reach: 1/h = 0 makes all of it vanish.
-  const Lanes perH = select(twoH > zero, Lanes(Lanes(2).v / select(twoH > zero, twoH, Lanes(1)).v), zero);
-  const Lanes perH3 = perH * perH * perH;
-  const Lanes u = r2 * inverse * perH, u2 = u * u, u3 = u2 * u;
-  const Lanes innerDepth = perH * (Lanes(1.4) - u2 * (Lanes(2. / 3) - u2 * (Lanes(0.3) - Lanes(0.1) * u)));
-  const Lanes innerPull = perH3 * (Lanes(4. / 3) - u2 * (Lanes(1.2) - Lanes(0.5) * u));
-  const Lanes outerDepth = perH * (Lanes(1.6) - u2 * (Lanes(4. / 3) - u + u2 * (Lanes(0.3) - Lanes(1. / 30) * u))) -
-                           Lanes(1. / 15) * inverse;
-  const Lanes outerPull =
-      perH3 * (Lanes(8. / 3) - Lanes(3) * u + Lanes(1.2) * u2 - Lanes(1. / 6) * u3) - Lanes(1. / 15) * inverse3;
-  const auto inner = u < Lanes(1), within = r2 < twoH * twoH + least;
-  return {select(within, select(inner, innerDepth, outerDepth), inverse),
-          select(within, select(inner, innerPull, outerPull), inverse3)};
-}
+[[gnu::noinline]] Softened<Lanes> softenedLanes(Lanes r2, Lanes twoH) { return softened(r2, twoH); }
 
 /// All sources on `count` sinks at once, whose sums stay in registers.
 template <int count>
@@ -126,7 +104,7 @@ template <int count>
       Lanes massDepth = mj * inverse, massPull = massDepth * inverse * inverse;
       const Lanes reach2 = twoH * twoH;
       if (any(r2 < reach2 + Lanes(tiny))) [[unlikely]] {
-        const Softened s = softened(r2, twoH);
+        const Softened<Lanes> s = softenedLanes(r2, twoH);
         massDepth = mj * s.depth, massPull = mj * s.pull;
       }
       ax[i] = ax[i] + massPull * dx, ay[i] = ay[i] + massPull * dy, az[i] = az[i] + massPull * dz;

@@ -17,6 +17,8 @@
 
 #include <utility>
 
+#include "examples/gpu/both.h"
+
 namespace periapt::nbody {
 
 /// Highest degree held. 6 gave the least time for an accuracy (README.md).
@@ -27,21 +29,21 @@ inline constexpr int order = PERIAPT_NBODY_ORDER;
 inline constexpr int terms = (order + 1) * (order + 1);
 
 /// Place of Dx^a Dy^b Dz^c, c being 0 or 1.
-constexpr int place(int a, int b, int c) {
+PERIAPT_BOTH constexpr int place(int a, int b, int c) {
   const int n = a + b + c;
   return n * n + (c == 0 ? b : n + 1 + b);
 }
 
 struct Power {
   int a, b, c;
-  constexpr int degree() const { return a + b + c; }
+  PERIAPT_BOTH constexpr int degree() const { return a + b + c; }
 };
 /// One value a term. (A plain array: kernels.cpp may not use inline functions of the standard library.)
 template <class T>
 struct Series {
   T term[terms];
-  constexpr T& operator[](int k) { return term[k]; }
-  constexpr const T& operator[](int k) const { return term[k]; }
+  PERIAPT_BOTH constexpr T& operator[](int k) { return term[k]; }
+  PERIAPT_BOTH constexpr const T& operator[](int k) const { return term[k]; }
 };
 
 inline constexpr auto powers = [] {
@@ -57,7 +59,7 @@ namespace detail {
 
 /// Calls f(integral_constant<0>) ... f(integral_constant<N-1>): a loop that is gone at run time.
 template <int N, class F>
-[[gnu::always_inline]] inline void unrolled(F&& f) {
+[[gnu::always_inline]] PERIAPT_BOTH inline void unrolled(F&& f) {
   [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
     (f(std::integral_constant<int, I>{}), ...);
   }
@@ -66,7 +68,7 @@ template <int N, class F>
 
 /// Coefficient of Dx^a Dy^b Dz^c for c up to 2.
 template <int A, int B, int C, class T>
-[[gnu::always_inline]] inline T coefficient(const Series<T>& s) {
+[[gnu::always_inline]] PERIAPT_BOTH inline T coefficient(const Series<T>& s) {
   if constexpr (C < 2) {
     return s[place(A, B, C)];
   } else {
@@ -78,7 +80,7 @@ template <int A, int B, int C, class T>
 
 /// exp(x Dx + y Dy + z Dz): degree n is degree n-1 times (x Dx + y Dy + z Dz) / n.
 template <class T>
-[[gnu::always_inline]] inline void exponential(T x, T y, T z, Series<T>& e) {
+[[gnu::always_inline]] PERIAPT_BOTH inline void exponential(T x, T y, T z, Series<T>& e) {
   e[0] = T(1);
   detail::unrolled<terms - 1>([&](auto i) __attribute__((always_inline)) {
     constexpr Power p = powers[i + 1];
@@ -96,7 +98,7 @@ template <class T>
 /// All derivatives of 1/r at the point (x, y, z) of the unit sphere: r^2 n D_k = -(2n-1) sum k_i x_i D_{k-i}
 /// - (n-1) sum k_i (k_i - 1) D_{k-2i} (Duan and Krasny 2001).
 template <class T>
-[[gnu::always_inline]] inline void derivatives(T x, T y, T z, Series<T>& d) {
+[[gnu::always_inline]] PERIAPT_BOTH inline void derivatives(T x, T y, T z, Series<T>& d) {
   d[0] = T(1);
   detail::unrolled<terms - 1>([&](auto i) __attribute__((always_inline)) {
     constexpr Power p = powers[i + 1];
@@ -114,7 +116,7 @@ template <class T>
 
 /// sum += s * t as polynomials in D.
 template <class T>
-[[gnu::always_inline]] inline void multiply(const Series<T>& s, const Series<T>& t, Series<T>& sum) {
+[[gnu::always_inline]] PERIAPT_BOTH inline void multiply(const Series<T>& s, const Series<T>& t, Series<T>& sum) {
   detail::unrolled<terms>([&](auto i) __attribute__((always_inline)) {
     constexpr int I = i;
     constexpr int partners = (order - powers[I].degree() + 1) * (order - powers[I].degree() + 1);
@@ -134,7 +136,7 @@ template <class T>
 
 /// One coefficient of `contract`: sum over b of s_b f_{k+b}.
 template <int K, class T>
-[[gnu::always_inline]] inline T contracted(const Series<T>& s, const Series<T>& f) {
+[[gnu::always_inline]] PERIAPT_BOTH inline T contracted(const Series<T>& s, const Series<T>& f) {
   constexpr int partners = (order - powers[K].degree() + 1) * (order - powers[K].degree() + 1);
   T sum = s[0] * f[K];
   detail::unrolled<partners - 1>([&](auto j) __attribute__((always_inline)) {
@@ -148,7 +150,7 @@ template <int K, class T>
 
 /// out(K, sum_b s_b f_{K+b}) for every coefficient K.
 template <class T, class Out>
-[[gnu::always_inline]] inline void contract(const Series<T>& s, const Series<T>& f, Out&& out) {
+[[gnu::always_inline]] PERIAPT_BOTH inline void contract(const Series<T>& s, const Series<T>& f, Out&& out) {
   detail::unrolled<terms>([&](auto k) __attribute__((always_inline)) { out(k, contracted<int(k)>(s, f)); });
 }
 

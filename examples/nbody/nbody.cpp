@@ -84,6 +84,12 @@ class Main : public CBase_Main {
     settings.view = options_.period > 0 ? options_.period / 2 : viewOf(start_.particles);
     settings.bucket = options_.bucket;
     settings.pixels = options_.pixels;
+    settings.gpusOnHost = options_.gpusOnHost;
+    if (options_.gpu || options_.gpusOnHost) {
+      const std::string whyNot = GpuWalks::whyNot();
+      onGpu_ = whyNot.empty();
+      if (!onGpu_) fmt::print(stderr, "nbody: no GPU is used: {}\n", whyNot);
+    }
     if (options_.pieces == 0) options_.pieces = pieces_a_pe * CkNumPes();
     cache = CProxy_Cache::ckNew();
     helpers = CProxy_Helper::ckNew();
@@ -110,6 +116,8 @@ class Main : public CBase_Main {
   void clearProgress();
   double imbalance();
   void printHeader(const Tally& first, double seconds);
+  void timeForces();
+  std::vector<Particle> timedForces(const char* where);
 
   static void fail(const std::exception& e) {
     std::fflush(stdout);
@@ -121,6 +129,7 @@ class Main : public CBase_Main {
   Snapshot start_;
   double time_ = 0, a_ = 1;
   Count shuffled_ = 0;
+  bool onGpu_ = false;
   const bool isTerminal_ = isatty(STDOUT_FILENO) != 0;
 };
 
@@ -144,7 +153,7 @@ void Main::shuffle() {
 
 /// Moves all particles, then forces on rungs >= `rung`, and what follows from them.
 Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int rung) {
-  const Forces forces{options_.gravityAt(a_), closing, rung, a_};
+  const Forces forces{options_.gravityAt(a_), closing, rung, a_, onGpu_};
   const std::vector<double> extent = phase([&](const CkCallback& done) { pieces.move(motion, done); }).as<double>();
   Box box;
   std::vector<double> farField;
@@ -177,10 +186,10 @@ Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int 
                             }).as<Root>();
   std::ranges::sort(roots, {}, [](const Root& r) { return r.node.cell.begin(); });
   shuffle();
-  phase([&](const CkCallback& done) { cache.plant(int(roots.size()), roots.data(), done); });
+  phase([&](const CkCallback& done) { cache.plant(int(roots.size()), roots.data(), forces.onGpu, done); });
   const Sum tally = phase([&](const CkCallback& done) {
     pieces.walk(forces, int(farField.size()), farField.data(), done);
-    if (options_.share) helpers.help(Helper::whenIdle());
+    if (options_.share && !forces.onGpu) helpers.help(Helper::whenIdle());
   });
   shuffle();
   return tally.as<Tally>().at(0);
@@ -191,6 +200,36 @@ double Main::imbalance() {
   const auto busy = phase([&](const CkCallback& done) { pieces.report(done); }).as<double>();
   const double all = std::reduce(busy.begin(), busy.end());
   return all > 0 ? std::ranges::max(busy) * busy.size() / all : 1;
+}
+
+/// In the order of the file.
+std::vector<Particle> Main::timedForces(const char* where) {
+  std::vector<double> took;
+  for (int i = 0; i < options_.timeForces; ++i) {
+    const double began = CkWallTimer();
+    evaluate({}, {}, 0);
+    took.push_back(CkWallTimer() - began);
+  }
+  std::ranges::sort(took);
+  fmt::print("all forces by {}: {:.4f} s, median of {}; least {:.4f}, most {:.4f}\n", where, took[took.size() / 2],
+             took.size(), took.front(), took.back());
+  auto particles = phase([&](const CkCallback& done) { pieces.save(done); }).as<Particle>();
+  std::ranges::sort(particles, {}, &Particle::order);
+  return particles;
+}
+
+void Main::timeForces() {
+  const std::vector<Particle> mine = timedForces(onGpu_ ? GpuWalks::name().c_str() : "processors");
+  if (!onGpu_) return;
+  onGpu_ = false;
+  const std::vector<Particle> reference = timedForces("processors");
+  onGpu_ = true;
+  std::vector<double> apart;
+  for (std::size_t i = 0; i < mine.size(); ++i)
+    apart.push_back(norm(mine[i].acceleration - reference[i].acceleration) / norm(reference[i].acceleration));
+  std::ranges::sort(apart);
+  fmt::print("accelerations are apart by {:.1e} of themselves, median; 99 % within {:.1e}, all within {:.1e}\n",
+             apart[apart.size() / 2], apart[apart.size() * 99 / 100], apart.back());
 }
 
 void Main::write(int step) {
@@ -238,6 +277,7 @@ void Main::run() {
   int deepest = first.deepest();
   EnergyAccount account(first.totals, a_);
   printHeader(first, CkWallTimer() - began);
+  if (options_.timeForces > 0) timeForces();
   write(0);
   for (int step = 1; step <= options_.steps; ++step) {
     const double from = CkWallTimer();

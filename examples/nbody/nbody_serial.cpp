@@ -86,6 +86,10 @@ int main(int argc, char** argv) {
   Options options;
   int exitCode = 0;
   if (!parseOptions(argc, argv, "nbody_serial", options, exitCode)) return exitCode;
+  if (options.gpu || options.gpusOnHost || options.timeForces > 0) {
+    fmt::print(stderr, "nbody_serial: --gpu and --time-forces are nbody's\n");
+    return 1;
+  }
   try {
     run(options);
   } catch (const std::exception& e) {

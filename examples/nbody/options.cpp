@@ -72,6 +72,12 @@ bool parseOptions(int argc, char** argv, const char* name, Options& o, int& exit
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_flag("!--no-sharing", o.share, "PEs that have nothing to do walk no parts of others' walks in their process");
+  auto* gpu = app.add_flag("--gpu", o.gpu, "Walk the trees on GPUs, if there are any; in one process");
+  app.add_flag("--gpu-on-host", o.gpusOnHost, "For tests: what --gpu does, by the processor")->excludes(gpu);
+  app.add_option("--time-forces", o.timeForces,
+                 "Evaluate the first forces so many times more and say what it took; with --gpu by processors too, and "
+                 "how far apart they are")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("-o,--out", o.out, "Files are named after this")->capture_default_str();
   app.add_option("--frames", o.frames, "Write a picture every so many big steps")->check(CLI::NonNegativeNumber);
   app.add_option("--snapshots", o.snapshots, "Write a Tipsy file every so many big steps")

@@ -27,6 +27,7 @@ struct Settings {
   double view = 1;    // half the side of a picture
   int bucket = 16;
   int pixels = 0;
+  bool gpusOnHost = false;  // gpu_walk.h: for tests
 };
 
 /// The opening half kick of particles on rungs >= rung, then a drift of all.
@@ -42,6 +43,7 @@ struct Forces {
   periapt::nbody::BlockStep::Kicks kicks{};
   int rung = 0;
   double a = 1;
+  bool onGpu = false;
 };
 
 /// Sums over all pieces, after a force evaluation. Doubles alone, so that the reduction adds them up.

@@ -55,6 +55,8 @@ struct Lanes {
 /// a where the mask is set, b elsewhere.
 inline Lanes select(Lanes::Mask mask, Lanes a, Lanes b) { return mask ? a.v : b.v; }
 
+inline Lanes quotient(Lanes a, Lanes b) { return a.v / b.v; }
+
 inline bool any(Lanes::Mask mask) {
 #if defined(__AVX512F__)
   return _mm512_test_epi32_mask(__m512i(mask), __m512i(mask)) != 0;

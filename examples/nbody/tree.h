@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "examples/gpu/both.h"
 #include "examples/nbody/kernels.h"
 #include "examples/nbody/keys.h"
 #include "examples/nbody/multipole.h"
@@ -37,13 +38,13 @@ struct Node {
   std::int32_t particles = 0;  // leaf: from this node to its particles, in floats; 0: not here
   std::int32_t moments = 0;    // from this node to its moments, in floats
 
-  bool isLeaf() const { return first >= 0; }
+  PERIAPT_BOTH bool isLeaf() const { return first >= 0; }
   /// Whether what the node stands for, its children or its particles, is in this block.
-  bool isOpenable() const { return children != 0 || particles != 0; }
-  const Node& child(int which) const { return this[children + which]; }
+  PERIAPT_BOTH bool isOpenable() const { return children != 0 || particles != 0; }
+  PERIAPT_BOTH const Node& child(int which) const { return this[children + which]; }
   /// Leaf: x[count], y, z relative to the centre, then mass, softening.
-  const float* particleRuns() const { return reinterpret_cast<const float*>(this) + particles; }
-  const struct Moments& momentsHere() const {
+  PERIAPT_BOTH const float* particleRuns() const { return reinterpret_cast<const float*>(this) + particles; }
+  PERIAPT_BOTH const struct Moments& momentsHere() const {
     return *reinterpret_cast<const Moments*>(reinterpret_cast<const float*>(this) + moments);
   }
 };

@@ -148,7 +148,25 @@ void TreePiece::dropTree() {
 void TreePiece::walk(const Forces& forces, int n, const double* farField, CkCallback done) {
   done_ = done;
   walking_.reset(new Walking{*cache.ckLocalBranch(), forces, {farField, farField + n}});
-  schedule();
+  forces.onGpu ? stageWalk() : schedule();
+}
+
+/// The last piece of a GPU to do this starts its walk.
+void TreePiece::stageWalk() {
+  {
+    const Stopwatch watch(busy_);
+    startWalk();
+    walking_->staged = walking_->cache.gpuWalks().stage(thisIndex, *walking_->walk);
+  }
+  walking_->cache.gpuWalks().staged(thisIndex, walking_->forces.gravity);
+}
+
+void TreePiece::walked() {
+  {
+    const Stopwatch watch(busy_);
+    walking_->cache.gpuWalks().take(thisIndex, walking_->staged, *walking_->walk);
+  }
+  finishWalk();
 }
 
 void TreePiece::startWalk() {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "examples/nbody/gpu_walks.h"
 #include "examples/nbody/phases.h"
 #include "examples/nbody/walk.h"
 #include "nbody.decl.h"
@@ -31,6 +32,7 @@ class TreePiece : public CBase_TreePiece {
   void walk(const Forces& forces, int n, const double* farField, CkCallback done);
   void goOn();
   void join();
+  void walked();
   void request(Key cell, int node);
   void arrived(Key cell);
   void report(CkCallback done);
@@ -53,12 +55,14 @@ class TreePiece : public CBase_TreePiece {
     std::unordered_map<Key, const Node*> known = {};  // of other processes, to ask the cache for each only once
     std::optional<periapt::nbody::Walk> walk = std::nullopt;
     bool isScheduled = false;
+    Staged staged = {};  // with a GPU
   };
 
   void takeIfComplete();
   void plantTree();
   void dropTree();
   void startWalk();
+  void stageWalk();
   const Node* find(const Node& node);
   void schedule();
   void finishWalk();

@@ -246,6 +246,33 @@ void Walk::actNearby(std::int32_t sinkIndex) {
   }
 }
 
+std::span<const Sink> Walk::handOver() {
+  tasks_.clear();
+  sources_.clear();
+  return shared_->sinks;
+}
+
+void Walk::places(ActivePlace* to) const {
+  for (const Sink& sink : shared_->sinks) {
+    for (std::int32_t i = sink.firstActive; i < sink.firstActive + sink.actives; ++i) {
+      const Particle& p = particles_[shared_->actives[i]];
+      const Vec3 place = p.position - sink.centre;
+      to[i] = {float(place.x), float(place.y), float(place.z), p.softening};
+    }
+  }
+}
+
+void Walk::add(const float* locals, const ActiveField* fields, const Work& work) {
+  for (Series<double>& local : shared_->locals) {
+    for (int k = 0; k < terms; ++k) local[k] += *locals++;
+  }
+  for (const std::uint32_t index : shared_->actives) {
+    particles_[index].acceleration += {fields->x, fields->y, fields->z};
+    particles_[index].potential += fields++->potential;
+  }
+  work_ += work;
+}
+
 void Walk::finish() {
   // Parents come before their children.
   for (std::size_t i = 0; i < shared_->sinks.size(); ++i) handDown(std::int32_t(i));

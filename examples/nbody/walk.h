@@ -55,6 +55,24 @@ struct Work {
   }
 };
 
+/// A node that is acted on.
+struct Sink {
+  Vec3 centre;
+  float radius, softening;
+  std::int32_t child[2] = {-1, -1};           // sinks; -1: nothing is active there
+  std::int32_t firstActive = 0, actives = 0;  // leaf: its stretch of the active particles
+  bool leaf = false;
+};
+
+/// An active particle as the kernels see it: place relative to its leaf's centre.
+struct ActivePlace {
+  float x, y, z, softening;
+};
+/// What near particles do to it.
+struct ActiveField {
+  float x, y, z, potential;
+};
+
 class Walk {
  public:
   /// Where a node that is not openable can be found opened; null if it is not here (yet): then `arrived` must be called
@@ -82,14 +100,15 @@ class Walk {
 
   const Work& work() const { return work_; }
 
+  /// For another walker (pairs.h) that does it all: what is acted on, parents before children. Nothing is left to do
+  /// here but `add` and `finish`.
+  std::span<const Sink> handOver();
+  std::size_t actives() const { return shared_->actives.size(); }
+  void places(ActivePlace* to) const;
+  /// What it has found: `terms` floats a sink, and near fields of the active particles.
+  void add(const float* locals, const ActiveField* fields, const Work& work);
+
  private:
-  struct Sink {
-    Vec3 centre;
-    float radius, softening;
-    std::int32_t child[2] = {-1, -1};
-    std::int32_t firstActive = 0, actives = 0;  // leaf: its stretch of actives_
-    bool leaf = false;
-  };
   /// A copy of what is asked of a source again and again, so that lists are read in a row.
   struct Source {
     float x, y, z;  // centre of the image; good enough to decide by

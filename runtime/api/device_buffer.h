@@ -32,9 +32,10 @@ class DeviceStream {
   void* native_;
 };
 
-// The callback is sent from this PE, with the message, when a stream of CUDA's has done what it has been given so far.
-// Until then the run is not quiescent.
+// The callback is sent from this PE, with the message, when a stream of CUDA's or HIP's has done what it has been given
+// so far. Until then the run is not quiescent.
 void send_when_reached(CUstream_st* stream, const CkCallback& cb, void* message);
+void send_when_reached(ihipStream_t* stream, const CkCallback& cb, void* message);
 
 // What the processes of a host map memory of a GPU by (OneSided::describe()).
 struct DeviceDescription {

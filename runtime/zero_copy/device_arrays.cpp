@@ -141,7 +141,9 @@ struct PersistentTransfer : Access {
 
 }  // namespace periapt::zero_copy
 
-void periapt::send_when_reached(CUstream_st* stream, const CkCallback& cb, void* message) {
+namespace periapt {
+
+static void send_when_done(void* stream, ucx::MemoryKind kind, const CkCallback& cb, void* message) {
   struct Waiting : machine::Transfer {
     CkCallback cb;
     void* message;
@@ -157,8 +159,17 @@ void periapt::send_when_reached(CUstream_st* stream, const CkCallback& cb, void*
   };
   Pe& pe = *Pe::current();
   pe.begin_pending();
-  pe.when_reached(stream, {nullptr, ucx::MemoryKind::cuda}, *waiting);
+  pe.when_reached(stream, {nullptr, kind}, *waiting);
 }
+
+void send_when_reached(CUstream_st* stream, const CkCallback& cb, void* message) {
+  send_when_done(stream, ucx::MemoryKind::cuda, cb, message);
+}
+void send_when_reached(ihipStream_t* stream, const CkCallback& cb, void* message) {
+  send_when_done(stream, ucx::MemoryKind::hip, cb, message);
+}
+
+}  // namespace periapt
 
 using periapt::Pe;
 using periapt::Status;

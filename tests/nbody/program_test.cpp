@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -113,7 +114,8 @@ TEST_P(NbodyOn, AFolderThatIsNotThereEndsTheRunWithAMessage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, NbodyOn,
-                         testing::Values("+p1", "+p2", "+p4 +ppn 2", "+p3 +ppn 1", "+p7", "+sim nodes=16",
+                         testing::Values("+p1", "+p5 --gpu-on-host", "+p2", "+p4 +ppn 2", "+p3 +ppn 1", "+p7",
+                                         "+sim nodes=16",
                                          "+sim nodes=8,ppn=4,topology=torus:4x2,cost=1us,loss=0.05,reorder=0.1"),
                          [](const auto& layout) { return "Layout" + std::to_string(layout.index); });
 
@@ -132,6 +134,32 @@ TEST_F(NbodyProgram, HelpIsNoError) {
   const Outcome outcome = run(NBODY, "+p2 --help");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.output, HasSubstr("--balance-every"));
+}
+
+TEST_F(NbodyProgram, WalksByGpusAreThoseOfProcessorsButForRounding) {
+  const Outcome outcome = run(NBODY, "+p3 --gpu-on-host --time-forces 2 --steps 0 -n 3000 --bucket 5");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("all forces by what GPUs would do, by the processor: "));
+  double median = 1, all = 1;
+  const std::size_t at = outcome.output.find("accelerations are apart by ");
+  ASSERT_NE(at, std::string::npos) << outcome.output;
+  ASSERT_EQ(std::sscanf(outcome.output.c_str() + at,
+                        "accelerations are apart by %lf of themselves, median; 99 %% within %*f, all within %lf",
+                        &median, &all),
+            2);
+  EXPECT_LT(median, 1e-6);
+  EXPECT_LT(all, 1e-4);
+}
+
+TEST_F(NbodyProgram, WithoutAGpuItSaysWhyAndProcessorsWalk) {
+  setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  setenv("HIP_VISIBLE_DEVICES", "", 1);
+  const Outcome outcome = run(NBODY, "+p2 --gpu --steps 1 -n 300");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("nbody: no GPU is used: "));
+  const Outcome several = run(NBODY, "+p2 +ppn 1 --gpu --steps 1 -n 300");
+  EXPECT_EQ(several.status, 0);
+  EXPECT_THAT(several.output, HasSubstr("no GPU is used: a walk on GPUs needs all trees in one process"));
 }
 
 TEST_F(NbodyProgram, AnOptionThatIsNotThereIsAnError) {

@@ -21,9 +21,10 @@ LINES_MAX = 1000
 CONDITIONS_PER_1000 = 2.0
 
 # Where compilers, systems and processors differ, and the one place that says how.
-EDGES = ("base/platform", "base/sanitizer.h", "examples/nbody/simd.h", "examples/nbody/dispatch.cpp")
+EDGES = ("base/platform", "base/sanitizer.h", "examples/nbody/simd.h", "examples/nbody/dispatch.cpp",
+         "examples/gpu/")
 
-CPP = {".h", ".hpp", ".cpp", ".cc", ".C", ".c"}
+CPP = {".h", ".hpp", ".cpp", ".cc", ".C", ".c", ".cu"}
 # What a file of each kind may open with, after a shebang.
 OPENING = {**{suffix: ("//", "/*") for suffix in CPP | {".ci"}},
            ".py": ('"""', "#"), ".cmake": ("#",), ".sh": ("#",), ".txt": ("#",)}

@@ -239,11 +239,14 @@ class Main : public CBase_Main {
     }
     cells.rounds(9);
     wait(cell_count);
-    if (driver() && std::string(driver()->vendor()) == "cuda") {  // what hapiAddCallback() is
+    if (driver()) {  // what hapiAddCallback() is
       Memory& memory = in_.make(Kind::managed, 90'000);
       memory.fill<char>(90'000, 5);
-      periapt::send_when_reached(memory.stream(), CkCallback(CkIndex_Main::reached(nullptr), thisProxy),
-                                 CkDataMsg::buildNew(1, "x"));
+      const CkCallback told(CkIndex_Main::reached(nullptr), thisProxy);
+      if (std::string(driver()->vendor()) == "cuda")
+        periapt::send_when_reached(memory.stream(), told, CkDataMsg::buildNew(1, "x"));
+      else
+        periapt::send_when_reached(reinterpret_cast<ihipStream_t*>(memory.stream()), told, CkDataMsg::buildNew(1, "x"));
       wait(1);
     }
     cells.read();

@@ -48,6 +48,13 @@ int periapt_fake_gpu_map(void** made, std::size_t bytes) {
   const auto lock = locked();
   return machine().allocate(fake::Kind::vmm, 0, bytes, made);
 }
+/// In place of a kernel: `function` is called when the stream has got there. It may call periapt_fake_gpu_bytes().
+int periapt_fake_gpu_call(NativeStream stream, std::function<void()>* function) {
+  const auto lock = locked();
+  if (const int error = misplaced(stream); error != 0) return error;
+  return machine().call(stream_of(stream), std::move(*function));
+}
+void* periapt_fake_gpu_bytes(const void* address) { return machine().bytes_of(address); }
 
 int cuInit(unsigned) { return static_cast<int>(machine().settings.init_error); }
 int cuDriverGetVersion(int* version) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <utility>
 
 namespace periapt::fake_gpu {
 namespace {
@@ -141,6 +142,14 @@ int Machine::copy(Stream* stream, void* to, const void* from, std::uint64_t byte
   return 0;
 }
 
+int Machine::call(Stream* stream, std::function<void()> function) {
+  Work work;
+  work.call = std::move(function);
+  work.left = settings.delay;
+  stream->work.push_back(std::move(work));
+  return 0;
+}
+
 int Machine::record(Stream* stream, const std::shared_ptr<Event>& event) {
   *event = {true, false, 0, stream};
   Work work;
@@ -162,6 +171,11 @@ int Machine::execute(Stream& stream, const Work& work) {
     work.record->error = stream.error;
     return 0;
   }
+  if (work.call) {
+    if (settings.lost != 0) return kLost;
+    work.call();
+    return 0;
+  }
   if (work.bytes == 0) return 0;
   if (settings.copies_until_loss == 0) settings.lost = 1;
   if (settings.lost != 0) return kLost;
@@ -173,6 +187,8 @@ int Machine::execute(Stream& stream, const Work& work) {
   return 0;
 }
 
+// Streams that wait for each other's events come back here for a stream that is being run: so its front is looked at
+// anew.
 void Machine::run(Stream& stream, bool all) {
   while (!stream.work.empty()) {
     Work& front = stream.work.front();
@@ -181,11 +197,14 @@ void Machine::run(Stream& stream, bool all) {
       return;
     }
     if (front.wait != nullptr && !front.wait->reached) {
-      if (front.wait->stream != &stream) run(*front.wait->stream, all);
-      if (!front.wait->reached) return;
+      const std::shared_ptr<Event> event = front.wait;
+      if (event->stream != &stream) run(*event->stream, all);
+      if (!event->reached) return;
+      continue;
     }
-    if (const int error = execute(stream, front); error != 0) stream.error = error;
+    const Work work = std::move(front);
     stream.work.pop_front();
+    if (const int error = execute(stream, work); error != 0) stream.error = error;
   }
 }
 

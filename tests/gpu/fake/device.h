@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -55,7 +56,8 @@ struct Work {
   const std::byte* from = nullptr;
   std::uint64_t bytes = 0;
   std::shared_ptr<Event> record, wait;
-  std::int64_t left = 0;  ///< questions until it is done
+  std::function<void()> call;  // in place of a kernel
+  std::int64_t left = 0;       ///< questions until it is done
 };
 struct Stream {
   int gpu = 0;
@@ -80,6 +82,10 @@ class Machine {
   const Allocation* find(const void* address, std::uintptr_t* begin = nullptr) const;
 
   int copy(Stream* stream, void* to, const void* from, std::uint64_t bytes);
+  /// Behind what the stream has to do; the function may ask for bytes_of() and call nothing else of the machine's.
+  int call(Stream* stream, std::function<void()> function);
+  /// Where the bytes at an address really are: for what stands in for a kernel. nullptr: they are in no allocation.
+  std::byte* bytes_of(const void* address) const { return translate(address, 1); }
   int record(Stream* stream, const std::shared_ptr<Event>& event);
   int wait(Stream* stream, const std::shared_ptr<Event>& event);
   int query(Event& event);
