@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "machine/gpu/run_time_compiler.h"
 #include "machine/gpu/vendor.h"
 
 namespace periapt::gpu {
@@ -19,9 +20,11 @@ struct Answer {
 };
 
 /// Numbers of errors and of questions about an address, which are the same for both.
-inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotReady = 600, kAlreadyReached = 704;
+inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNoImage = 209, kNotReady = 600, kAlreadyReached = 704;
 enum class Question : int {
+  context = 1,
   memory_type = 2,
+  on_gpu = 3,
   buffer = 7,
   is_managed = 8,
   gpu = 9,
@@ -66,6 +69,7 @@ class DriverOver final : public Driver {
     } else {
       memory.kind = kind_on_device(address, memory.exportable);
     }
+    memory.open = is_open(address, memory);
     return memory;
   }
 
@@ -111,6 +115,29 @@ class DriverOver final : public Driver {
   Status finish_all(int gpu) override {
     return done(at(gpu, [&] { return calls_.finish_all(); }), gpu);
   }
+
+  Result<Kernel> load_kernel(int gpu, const KernelCode& code, const char* name) override {
+    Kernel kernel{nullptr, gpu};
+    Answer loaded{kNoImage, Calls::kLoadModule};
+    if (!code.image.empty())
+      loaded = at(gpu, [&] { return calls_.load_kernel(code.image.data(), name, &kernel.native); });
+    if (loaded.error == 0) return kernel;
+    if (!code.image.empty() && loaded.error != kNoImage) return failed(loaded, gpu);
+    Result<std::string> compiled = compile(code, calls_.compiler(gpu));
+    if (!compiled) return compiled.status();
+    loaded = at(gpu, [&] { return calls_.load_kernel(compiled->data(), name, &kernel.native); });
+    return loaded.error == 0 ? Result<Kernel>(kernel) : failed(loaded, gpu);
+  }
+  Status launch(Stream stream, Kernel kernel, unsigned threads, void** arguments) override {
+    return done(at(stream.gpu, [&] { return calls_.launch(kernel.native, threads, stream.native, arguments); }),
+                stream.gpu);
+  }
+  Result<Stream> make_urgent_stream(int gpu) override {
+    Stream stream{nullptr, gpu};
+    const Answer answer = at(gpu, [&] { return calls_.make_urgent_stream(&stream.native); });
+    return answer.error == 0 ? Result<Stream>(stream) : failed(answer, gpu);
+  }
+  bool runs_processes_together(int gpu) override { return calls_.runs_processes_together(gpu); }
 
   Result<Event> make_event(int gpu) override {
     Event event{nullptr, gpu};
@@ -168,6 +195,14 @@ class DriverOver final : public Driver {
     if (calls_.is_mapped_by_hand(address)) return Kind::vmm;
     exportable = !knows;  // a library that cannot say so is asked by trying
     return Kind::device;
+  }
+
+  // What a context of the program's own has made, kernels of ours cannot see; what is managed would be moved.
+  bool is_open(const void* address, const Memory& memory) {
+    if (memory.kind == Kind::pool) return true;
+    if (memory.kind == Kind::device) return calls_.is_of_ours(address, memory.gpu);
+    void* there = nullptr;
+    return memory.kind == Kind::pinned && calls_.ask(Question::on_gpu, address, &there).error == 0 && there == address;
   }
 
   template <class Call>

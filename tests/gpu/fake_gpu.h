@@ -16,6 +16,8 @@ struct InPlace {
   InPlace() {
     ::setenv("PERIAPT_LIBCUDA", PERIAPT_FAKE_CUDA, 1);
     ::setenv("PERIAPT_LIBAMDHIP64", PERIAPT_FAKE_HIP, 1);
+    ::setenv("PERIAPT_LIBNVRTC", PERIAPT_FAKE_CUDA, 1);
+    ::setenv("PERIAPT_LIBHIPRTC", PERIAPT_FAKE_HIP, 1);
   }
 };
 

@@ -137,6 +137,43 @@ struct Calls {
   }
   Answer query(void* event) { return {library.event_query(event_of(event)), "cuEventQuery"}; }
 
+  static constexpr const char* kLoadModule = "cuModuleLoadData";
+  Answer load_kernel(const void* image, const char* name, void** function) {
+    Module module = nullptr;
+    if (int error = library.module_load(&module, image); error != 0) return {error, kLoadModule};
+    return {library.module_function(reinterpret_cast<Function*>(function), module, name), "cuModuleGetFunction"};
+  }
+  RunTimeCompiler compiler(int) const {
+    return {"nvrtc",
+            {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"},
+            "PERIAPT_LIBNVRTC",
+            "PTX",
+            "--gpu-architecture=compute_75"};
+  }
+  Answer launch(void* function, unsigned threads, void* stream, void** arguments) {
+    return {library.launch(static_cast<Function>(function), 1, 1, 1, threads, 1, 1, 0, stream_of(stream), arguments,
+                           nullptr),
+            "cuLaunchKernel"};
+  }
+  Answer make_urgent_stream(void** stream) {
+    int lowest = 0, highest = 0;
+    if (int error = library.stream_priorities(&lowest, &highest); error != 0)
+      return {error, "cuCtxGetStreamPriorityRange"};
+    return {library.stream_create_at(reinterpret_cast<NativeStream*>(stream), kStreamNonBlocking, highest),
+            "cuStreamCreateWithPriority"};
+  }
+  // A driver that does not know the question has none that says so.
+  bool runs_processes_together(int gpu) {
+    int yes = 0;
+    Device device = 0;
+    return library.device_get(&device, gpu) == 0 && library.device_attribute(&yes, kMpsEnabled, device) == 0 &&
+           yes != 0;
+  }
+  bool is_of_ours(const void* address, int gpu) {
+    Context theirs = nullptr, ours = nullptr;
+    return ask(Question::context, address, &theirs).error == 0 && context_of(gpu, &ours).error == 0 && theirs == ours;
+  }
+
   Answer can_reach(int* can, int gpu, int other) {
     return {library.can_access_peer(can, gpu, other), "cuDeviceCanAccessPeer"};
   }

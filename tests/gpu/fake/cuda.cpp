@@ -133,6 +133,11 @@ int cuPointerGetAttribute(void* data, int attribute, Address address) {
   const fake::Allocation* found = machine().find(pointer(address), &begin);
   if (found == nullptr) return fake::kInvalidValue;
   switch (attribute) {
+    case 1: {
+      const Context context = context_of(found->gpu + (found->foreign ? kOwn : 0));
+      std::memcpy(data, &context, sizeof(context));
+      return 0;
+    }
     case 10:
       *static_cast<unsigned char*>(data) = found->kind == fake::Kind::device;
       return 0;
@@ -143,7 +148,7 @@ int cuPointerGetAttribute(void* data, int attribute, Address address) {
       std::memcpy(data, &found->size, 8);
       return 0;
     default:
-      return fake::answer(*found, attribute, found->kind == fake::Kind::pinned ? 1 : 2, data);
+      return fake::answer(*found, pointer(address), attribute, found->kind == fake::Kind::pinned ? 1 : 2, data);
   }
 }
 int cuMemAlloc_v2(Address* made, std::size_t bytes) { return allocate(fake::Kind::device, made, bytes); }
@@ -169,6 +174,25 @@ int cuMemcpyAsync(Address to, Address from, std::size_t bytes, NativeStream stre
 }
 int cuStreamCreate(NativeStream* stream, unsigned) {
   return contexts.empty() ? fake::kInvalidContext : unless_lost(fake::make_stream(stream, current()));
+}
+int cuStreamCreateWithPriority(NativeStream* stream, unsigned flags, int) { return cuStreamCreate(stream, flags); }
+int cuCtxGetStreamPriorityRange(int* lowest, int* highest) { return fake::priorities(lowest, highest); }
+int cuModuleLoadData(cuda::Module* module, const void*) {
+  *module = nullptr;
+  return contexts.empty() ? fake::kInvalidContext : unless_lost(0);
+}
+int cuModuleGetFunction(cuda::Function* function, cuda::Module, const char* name) {
+  return fake::find_function(function, name);
+}
+int cuLaunchKernel(cuda::Function function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                   NativeStream stream, void** arguments, void**) {
+  const auto lock = locked();
+  if (const int error = misplaced(stream); error != 0) return error;
+  return fake::launch(function, blocks, stream, arguments);
+}
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  *value = attribute == cuda::kMpsEnabled ? static_cast<int>(machine().settings.mps) : 0;
+  return attribute == cuda::kMpsEnabled ? 0 : fake::kInvalidValue;
 }
 int cuStreamDestroy_v2(NativeStream stream) { return fake::destroy_stream(stream); }
 int cuStreamGetCtx(NativeStream stream, Context* context) {
@@ -232,5 +256,7 @@ int cuIpcCloseMemHandle(Address memory) {
   const auto lock = locked();
   return machine().forget(pointer(memory));
 }
+
+PERIAPT_FAKE_COMPILER(nvrtc, PTX)
 
 }  // extern "C"

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <thread>
 
 namespace periapt::fake_gpu {
 namespace {
@@ -25,9 +26,19 @@ void take(Settings& settings, const std::string& word) {
   const struct {
     const char* name;
     std::int64_t* value;
-  } known[] = {{"gpus", &settings.gpus},       {"delay", &settings.delay},     {"ipc", &settings.ipc},
-               {"peers", &settings.peers},     {"memory", &settings.memory},   {"pinned", &settings.pinned},
-               {"version", &settings.version}, {"init", &settings.init_error}, {"copies", &settings.copies_until_loss}};
+  } known[] = {{"gpus", &settings.gpus},
+               {"delay", &settings.delay},
+               {"ipc", &settings.ipc},
+               {"peers", &settings.peers},
+               {"memory", &settings.memory},
+               {"pinned", &settings.pinned},
+               {"kernels", &settings.kernels},
+               {"launches", &settings.launches},
+               {"warps", &settings.warps},
+               {"mps", &settings.mps},
+               {"version", &settings.version},
+               {"init", &settings.init_error},
+               {"copies", &settings.copies_until_loss}};
   for (const auto& one : known) {
     if (name == one.name && sign != std::string::npos) *one.value = std::atoll(word.c_str() + sign + 1);
   }
@@ -36,7 +47,7 @@ void take(Settings& settings, const std::string& word) {
 }  // namespace
 
 Machine& Machine::of_process() {
-  static Machine machine;
+  static Machine& machine = *new Machine;  // kernels may run until the process ends
   return machine;
 }
 
@@ -156,6 +167,51 @@ int Machine::wait(Stream* stream, const std::shared_ptr<Event>& event) {
   return 0;
 }
 
+int Machine::launch(Stream* stream, KernelBody body, const void* arguments) {
+  if (settings.lost != 0) return kLost;
+  if (settings.launches == 0) return kLaunchRefused;
+  if (settings.launches > 0) --settings.launches;
+  ++settings.launched;
+  Work work;
+  work.kernel = std::make_shared<Launch>(body, stream->gpu, arguments);
+  stream->work.push_back(work);
+  run(*stream, false);
+  return 0;
+}
+
+// False: it is not done yet.
+bool Machine::run(Launch& kernel, bool all) {
+  if (!kernel.has_begun() && (settings.kernels != 0 || all))
+    kernel.begin(static_cast<unsigned>(std::max<std::int64_t>(settings.warps, 1)));
+  while (all && !kernel.has_ended()) {
+    mutex.unlock();  // it needs it to touch memory
+    std::this_thread::yield();
+    mutex.lock();
+  }
+  return kernel.has_ended();
+}
+
+bool Machine::may_touch(int gpu, const Allocation* found) const {
+  if (found == nullptr || found->foreign) return false;
+  if (found->kind == Kind::pinned || found->gpu == gpu) return true;
+  return found->kind == Kind::device && reached[gpu][found->gpu];
+}
+
+bool Machine::is_lost() {
+  std::lock_guard lock(mutex);
+  return settings.lost != 0;
+}
+
+bool Machine::touch(int gpu, void* to, const void* from, void* unit, std::uint64_t bytes) {
+  std::lock_guard lock(mutex);
+  const void* const there = to != nullptr ? to : from;
+  std::byte* const place = may_touch(gpu, find(there)) ? translate(there, bytes) : nullptr;
+  if (place == nullptr) settings.lost = 1;
+  if (settings.lost != 0) return false;
+  std::memcpy(to != nullptr ? place : static_cast<std::byte*>(unit), to != nullptr ? unit : place, bytes);
+  return true;
+}
+
 int Machine::execute(Stream& stream, const Work& work) {
   if (work.record != nullptr) {
     work.record->reached = true;
@@ -183,6 +239,10 @@ void Machine::run(Stream& stream, bool all) {
     if (front.wait != nullptr && !front.wait->reached) {
       if (front.wait->stream != &stream) run(*front.wait->stream, all);
       if (!front.wait->reached) return;
+    }
+    if (front.kernel != nullptr) {
+      const std::shared_ptr<Launch> kernel = front.kernel;
+      if (!run(*kernel, all)) return;
     }
     if (const int error = execute(stream, front); error != 0) stream.error = error;
     stream.work.pop_front();

@@ -17,12 +17,13 @@
 #include <vector>
 
 #include "tests/gpu/fake/faults.h"
+#include "tests/gpu/fake/kernels.h"
 
 namespace periapt::fake_gpu {
 
 inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidDevice = 101, kInvalidContext = 201, kMapFailed = 205,
-                     kAlreadyMapped = 208, kInvalidHandle = 400, kNotReady = 600, kPeerAlready = 704, kLost = 719,
-                     kNotPermitted = 800;
+                     kAlreadyMapped = 208, kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kPeerAlready = 704,
+                     kLost = 719, kLaunchRefused = 701, kNotPermitted = 800;
 
 enum class Kind { pinned, device, managed, pool, vmm };
 
@@ -55,6 +56,7 @@ struct Work {
   const std::byte* from = nullptr;
   std::uint64_t bytes = 0;
   std::shared_ptr<Event> record, wait;
+  std::shared_ptr<Launch> kernel;
   std::int64_t left = 0;  ///< questions until it is done
 };
 struct Stream {
@@ -82,6 +84,11 @@ class Machine {
   int copy(Stream* stream, void* to, const void* from, std::uint64_t bytes);
   int record(Stream* stream, const std::shared_ptr<Event>& event);
   int wait(Stream* stream, const std::shared_ptr<Event>& event);
+  int launch(Stream* stream, KernelBody body, const void* arguments);
+  /// What a kernel does to memory: writes `unit` there, or reads it. False: the GPU is lost. Takes the mutex by itself.
+  bool touch(int gpu, void* to, const void* from, void* unit, std::uint64_t bytes);
+  bool is_lost();
+  bool reached[64][64] = {};  ///< which other GPUs' memory a GPU has been allowed to read
   int query(Event& event);
   int query(Stream& stream);
   int finish(Stream* stream);
@@ -98,6 +105,8 @@ class Machine {
   std::byte* translate(const void* address, std::uint64_t bytes) const;
   std::uintptr_t place_for(std::uint64_t bytes) const;
   void run(Stream& stream, bool all);
+  bool run(Launch& kernel, bool all);
+  bool may_touch(int gpu, const Allocation* found) const;
   int execute(Stream& stream, const Work& work);
 
   std::uintptr_t reserved_ = 0;

@@ -16,12 +16,18 @@ struct Settings {
   std::int64_t version = 0;             ///< that the driver says it has; 0: a new one
   std::int64_t init_error = 0;          ///< what it answers to its first call
   std::int64_t copies_until_loss = -1;  ///< after so many copies the GPU is lost: each answers with an error
+  std::int64_t compile_error = 0;       ///< of the compiler that is a library
+  std::int64_t kernels = 1;             ///< 0: a kernel finds no room on its GPU, until something waits for it
+  std::int64_t launches = -1;           ///< after so many kernels each launch is refused
+  std::int64_t warps = 1;               ///< that a block has
+  std::int64_t mps = 0;                 ///< 1: kernels of several processes run together
   std::int64_t lost = 0;                ///< it is: so do all calls that need its context
   // counted
   std::int64_t copies = 0;
   std::int64_t pageable = 0;   ///< copies from or to memory that the driver does not know, which may wait
   std::int64_t questions = 0;  ///< about addresses
   std::int64_t imports = 0;    ///< handles that are open
+  std::int64_t launched = 0;   ///< kernels
   std::int64_t waits = 0;      ///< calls that wait for a GPU
 };
 

@@ -76,7 +76,7 @@ int hipPointerGetAttribute(void* data, int attribute, void* address) {
   if (found == nullptr) return fake::kInvalidValue;
   const bool old = machine().settings.version != 0 && machine().settings.version < hip::kNewMemoryTypes;
   const unsigned type = (found->kind == fake::Kind::pinned ? 1u : 2u) - (old ? 1u : 0u);
-  return fake::answer(*found, attribute, type, data);  // handles for other processes: can only be tried
+  return fake::answer(*found, address, attribute, type, data);  // handles for other processes: can only be tried
 }
 int hipMemGetAddressRange(void** begin, std::size_t* size, void* address) {
   const auto lock = locked();
@@ -104,6 +104,23 @@ int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int, NativeStr
   return machine().copy(stream_of(stream), to, from, bytes);
 }
 int hipStreamCreateWithFlags(NativeStream* stream, unsigned) { return fake::make_stream(stream, current); }
+int hipStreamCreateWithPriority(NativeStream* stream, unsigned flags, int) {
+  return hipStreamCreateWithFlags(stream, flags);
+}
+int hipDeviceGetStreamPriorityRange(int* lowest, int* highest) { return fake::priorities(lowest, highest); }
+int hipModuleLoadData(hip::Module* module, const void*) {
+  *module = nullptr;
+  return 0;
+}
+int hipModuleGetFunction(hip::Function* function, hip::Module, const char* name) {
+  return fake::find_function(function, name);
+}
+int hipModuleLaunchKernel(hip::Function function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned,
+                          unsigned, NativeStream stream, void** arguments, void**) {
+  const auto lock = locked();
+  if (const int error = misplaced(stream); error != 0) return error;
+  return fake::launch(function, blocks, stream, arguments);
+}
 int hipStreamDestroy(NativeStream stream) { return fake::destroy_stream(stream); }
 int hipStreamQuery(NativeStream stream) {
   const auto lock = locked();
@@ -154,5 +171,7 @@ int hipIpcCloseMemHandle(void* memory) {
   const auto lock = locked();
   return machine().forget(memory);
 }
+
+PERIAPT_FAKE_COMPILER(hiprtc, Code)
 
 }  // extern "C"
