@@ -67,8 +67,21 @@ std::uint64_t Courier::post(void* to, const void* from, std::uint64_t bytes) {
   word(place.bytes).store(command.bytes, std::memory_order_relaxed);
   // release: what this thread has written into the bytes themselves is there before.
   word(place.check).store(command.check, std::memory_order_release);
+  static_cast<void>(is_soon());
   if (has_ended()) wake();
   return number;
+}
+
+// A message has come: are more likely to?
+bool Courier::is_soon() {
+  const std::uint64_t now = clock::now_ns(), last = last_.exchange(now, std::memory_order_relaxed);
+  if (now - last > settings_.idle_ns) soon_.store(0, std::memory_order_relaxed);
+  return soon_.fetch_add(1, std::memory_order_relaxed) + 1 >= settings_.likely;
+}
+
+void Courier::missed() {
+  if (!is_soon() || (rests_.load(std::memory_order_acquire) && !end_rest())) return;
+  if (has_ended()) wake();
 }
 
 Courier::State Courier::forget(std::uint64_t number, State state) {

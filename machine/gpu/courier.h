@@ -30,8 +30,9 @@ struct CourierSettings {
   std::uint64_t rest_ns = 10'000'000;   ///< and there is no other one for so long
   std::uint64_t doubt_ns =
       2'000'000;  ///< between questions to the driver, when nothing gets done, whether the GPU lives
-  unsigned threads = 1024;
-  unsigned carriers = 4;  ///< warps of these that look for commands
+  unsigned threads = 512;
+  unsigned carriers = 2;  ///< warps of these that look for commands
+  unsigned likely = 3;    ///< after so many messages, each within idle_ns of the one before, more are likely
 };
 
 /// One a process and GPU. Any thread may call it.
@@ -49,6 +50,12 @@ class Courier {
   /// Copies, at once: what is written there before is done. The bytes are lent until look() says something else than
   /// under_way. Returns the command's number; 0: it was not taken, since too many are under way or it rests.
   std::uint64_t post(void* to, const void* from, std::uint64_t bytes);
+  /// Would a command find its kernel on the GPU? What does not had better go another way, and be told to missed().
+  bool is_awake() const {
+    return !rests_.load(std::memory_order_acquire) && launched_.load(std::memory_order_relaxed) != 0 && !has_ended();
+  }
+  /// A message went another way since it slept. Launches it where more are likely before it would sleep again.
+  void missed();
   /// done and given_back are said once, then the number is forgotten. given_back: nothing is touched any more, and
   /// some of it may have been copied.
   State look(std::uint64_t number);
@@ -72,6 +79,7 @@ class Courier {
   State forget(std::uint64_t number, State state);
   bool end_rest();
   void wake();
+  bool is_soon();
   void rest_for_good(const std::string& why);
   void doubt();
   bool call_off(std::uint64_t now);
@@ -88,6 +96,8 @@ class Courier {
   std::atomic<std::uint64_t> launched_{0};                          // how often
   std::atomic<bool> rests_{false};                                  // no kernel will touch a command
   std::atomic<std::uint64_t> given_back_below_{0};                  // commands that no kernel will touch any more
+  std::atomic<std::uint64_t> last_{0};                              // ns, when a message came
+  std::atomic<unsigned> soon_{0};                                   // messages that came soon after another one
   std::atomic<std::uint64_t> looks_{0};                             // in vain
   mutable std::mutex mutex_;                                        // of launches, and of what follows
   std::uint64_t launched_at_ = 0, rests_until_ = 0, asked_at_ = 0;  // ns

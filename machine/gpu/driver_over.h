@@ -20,7 +20,7 @@ struct Answer {
 };
 
 /// Numbers of errors and of questions about an address, which are the same for both.
-inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNoImage = 209, kNotReady = 600, kAlreadyReached = 704;
+inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNoCurrent = 201, kNoImage = 209, kNotReady = 600, kAlreadyReached = 704;
 enum class Question : int {
   context = 1,
   memory_type = 2,
@@ -104,7 +104,7 @@ class DriverOver final : public Driver {
     return done(at(stream.gpu, [&] { return calls_.wait_for(stream.native, event.native); }), stream.gpu);
   }
   Result<bool> is_idle(Stream stream) override {
-    const Answer answer = at(stream.gpu, [&] { return calls_.query_stream(stream.native); });
+    const Answer answer = anywhere(stream.gpu, [&] { return calls_.query_stream(stream.native); });
     if (answer.error == kNotReady) return false;
     return answer.error == 0 ? Result<bool>(true) : failed(answer, stream.gpu);
   }
@@ -151,7 +151,7 @@ class DriverOver final : public Driver {
     return done(at(stream.gpu, [&] { return calls_.record(event.native, stream.native); }), stream.gpu);
   }
   Result<bool> reached(Event event) override {
-    const Answer answer = at(event.gpu, [&] { return calls_.query(event.native); });
+    const Answer answer = anywhere(event.gpu, [&] { return calls_.query(event.native); });
     if (answer.error == kNotReady) return false;
     return answer.error == 0 ? Result<bool>(true) : failed(answer, event.gpu);
   }
@@ -213,6 +213,12 @@ class DriverOver final : public Driver {
     const Answer answer = call();
     calls_.leave(before);
     return answer;
+  }
+  /// For what says by itself which GPU it is about: needs one to be current for the thread, whichever.
+  template <class Call>
+  Answer anywhere(int gpu, Call call) {
+    const Answer answer = call();
+    return answer.error == kNoCurrent ? at(gpu, call) : answer;
   }
   Status failed(Answer answer, int gpu = -1, const std::string& what = {}) const {
     return Status::failure(answer.function + what + (gpu < 0 ? std::string() : " on GPU " + std::to_string(gpu)) +

@@ -37,6 +37,7 @@ struct Memory {
   std::uintptr_t begin = 0;  ///< of the allocation
   std::uint64_t size = 0;
   bool exportable = false;  ///< export_memory() is for such memory
+  bool imported = false;    ///< of another process: only the GPU that it was opened at, which is `gpu`, may touch it
   bool open = false;        ///< kernels of ours on its GPU may touch it at that address; of pinned memory: on any
 
   bool holds(std::uintptr_t address, std::uint64_t bytes) const {
@@ -109,7 +110,8 @@ class Driver {
   virtual Status copy(Stream stream, void* to, const void* from, std::uint64_t bytes) = 0;
   /// What is given to the stream after this begins when the event is reached.
   virtual Status wait_for(Stream stream, Event event) = 0;
-  /// Has it nothing to do? A failure: it was not to be known.
+  /// Has it nothing to do? Of a default stream, the thread's (`gpu`: where the thread has none): nor any that it waits
+  /// for; where that is not to be known, no. A failure: it was not to be known.
   virtual Result<bool> is_idle(Stream stream) = 0;
   /// Waits until the stream has nothing to do.
   virtual Status finish(Stream stream) = 0;

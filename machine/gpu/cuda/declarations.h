@@ -71,6 +71,7 @@ inline constexpr Result_ kNoContext = 201;
   X(stream_finish, cuStreamSynchronize, (NativeStream))                                                             \
   X(stream_context, cuStreamGetCtx, (NativeStream, Context*))                                                       \
   X(stream_query, cuStreamQuery, (NativeStream))                                                                    \
+  X(stream_capturing, cuStreamIsCapturing, (NativeStream, int*))                                                    \
   X(stream_wait, cuStreamWaitEvent, (NativeStream, NativeEvent, unsigned))                                          \
   X(event_create, cuEventCreate, (NativeEvent*, unsigned))                                                          \
   X(event_destroy, cuEventDestroy_v2, (NativeEvent))                                                                \

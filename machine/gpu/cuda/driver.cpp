@@ -26,6 +26,8 @@ std::string words(const Functions& library, int error) {
   return std::string(said) + (name == nullptr ? "" : std::string(" (") + name + ")");
 }
 
+const NativeStream kOfProcess = reinterpret_cast<NativeStream>(1), kOfThread = reinterpret_cast<NativeStream>(2);
+
 struct Calls {
   static constexpr const char* kVendor = "cuda";
 
@@ -127,7 +129,16 @@ struct Calls {
   }
   Answer finish(void* stream) { return {library.stream_finish(stream_of(stream)), "cuStreamSynchronize"}; }
   Answer finish_all() { return {library.context_finish(), "cuCtxSynchronize"}; }
-  Answer query_stream(void* stream) { return {library.stream_query(stream_of(stream)), "cuStreamQuery"}; }
+  // A default stream waits for the process's, which waits for all that do not say otherwise. Asked about while one of
+  // those is captured, the process's would break the capture: that it is captured is to be asked first, and does not.
+  Answer query_stream(void* stream) {
+    if (!is_default_stream(stream)) return {library.stream_query(stream_of(stream)), "cuStreamQuery"};
+    int captured = 0;
+    if (int error = library.stream_capturing(kOfProcess, &captured); error != 0) return {error, "cuStreamIsCapturing"};
+    int error = library.stream_query(kOfProcess);
+    if (error == 0 && stream == kOfThread) error = library.stream_query(kOfThread);
+    return {error, "cuStreamQuery"};
+  }
   Answer make_event(void** event) {
     return {library.event_create(reinterpret_cast<NativeEvent*>(event), kEventWithoutTiming), "cuEventCreate"};
   }

@@ -98,7 +98,10 @@ struct Calls {
   }
   Answer finish(void* stream) { return {library.stream_finish(stream_of(stream)), "hipStreamSynchronize"}; }
   Answer finish_all() { return {library.device_finish(), "hipDeviceSynchronize"}; }
-  Answer query_stream(void* stream) { return {library.stream_query(stream_of(stream)), "hipStreamQuery"}; }
+  Answer query_stream(void* stream) {
+    if (is_default_stream(stream)) return {kNotReady, "hipStreamQuery"};  // it does not say what that waits for
+    return {library.stream_query(stream_of(stream)), "hipStreamQuery"};
+  }
   Answer make_event(void** event) {
     return {library.event_create(reinterpret_cast<NativeEvent*>(event), kEventWithoutTiming),
             "hipEventCreateWithFlags"};

@@ -13,6 +13,9 @@ namespace periapt::fake_gpu {
 inline Machine& machine() { return Machine::of_process(); }
 inline auto locked() { return std::lock_guard(machine().mutex); }
 
+/// A call that a message might make.
+inline void count() { __atomic_fetch_add(&machine().settings.calls, 1, __ATOMIC_RELAXED); }
+
 template <class Native>
 Stream* stream_of(Native stream) {
   static Stream standard;
@@ -109,6 +112,7 @@ inline int describe_pci(char* pci, int length, int gpu) {
 template <class Uuid>
 int identify(Uuid* uuid, int gpu) {
   std::memset(uuid->bytes, machine().physical(gpu) + 1, sizeof(uuid->bytes));
+  if (machine().settings.salt != 0) std::memcpy(uuid->bytes, &machine().settings.salt, 8);
   return 0;
 }
 /// Whether `from` has been allowed to read `other`'s memory before; it is from now on.

@@ -107,6 +107,7 @@ int cuCtxCreate_v2(Context* context, unsigned, int device) {
   return 0;
 }
 int cuCtxPushCurrent_v2(Context context) {
+  fake::count();
   contexts.push_back(gpu_of(context));
   return 0;
 }
@@ -115,6 +116,7 @@ int cuCtxSetCurrent(Context context) {
   return cuCtxPushCurrent_v2(context);
 }
 int cuCtxPopCurrent_v2(Context* context) {
+  fake::count();
   if (contexts.empty()) return fake::kInvalidContext;
   *context = context_of(contexts.back());
   contexts.pop_back();
@@ -127,6 +129,7 @@ int cuCtxEnablePeerAccess(Context context, unsigned) {
   return fake::reached_before(current(), gpu_of(context)) ? fake::kPeerAlready : 0;
 }
 int cuPointerGetAttribute(void* data, int attribute, Address address) {
+  fake::count();
   const auto lock = locked();
   ++machine().settings.questions;
   std::uintptr_t begin = 0;
@@ -164,10 +167,12 @@ int cuMemAllocManaged(Address* made, std::size_t bytes, unsigned) { return alloc
 int cuMemAllocAsync(Address* made, std::size_t bytes, NativeStream) { return allocate(fake::Kind::pool, made, bytes); }
 int cuMemFreeAsync(Address memory, NativeStream) { return release(pointer(memory)); }
 int cuMemRetainAllocationHandle(cuda::AllocationHandle*, void* memory) {
+  fake::count();
   return fake::is_mapped_by_hand(memory) ? 0 : fake::kInvalidValue;
 }
 int cuMemRelease(cuda::AllocationHandle) { return 0; }
 int cuMemcpyAsync(Address to, Address from, std::size_t bytes, NativeStream stream) {
+  fake::count();
   const auto lock = locked();
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().copy(stream_of(stream), pointer(to), pointer(from), bytes);
@@ -179,13 +184,14 @@ int cuStreamCreateWithPriority(NativeStream* stream, unsigned flags, int) { retu
 int cuCtxGetStreamPriorityRange(int* lowest, int* highest) { return fake::priorities(lowest, highest); }
 int cuModuleLoadData(cuda::Module* module, const void*) {
   *module = nullptr;
-  return contexts.empty() ? fake::kInvalidContext : unless_lost(0);
+  return contexts.empty() ? fake::kInvalidContext : unless_lost(static_cast<int>(machine().settings.image_error));
 }
 int cuModuleGetFunction(cuda::Function* function, cuda::Module, const char* name) {
   return fake::find_function(function, name);
 }
 int cuLaunchKernel(cuda::Function function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                    NativeStream stream, void** arguments, void**) {
+  fake::count();
   const auto lock = locked();
   if (const int error = misplaced(stream); error != 0) return error;
   return fake::launch(function, blocks, stream, arguments);
@@ -196,14 +202,28 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
 }
 int cuStreamDestroy_v2(NativeStream stream) { return fake::destroy_stream(stream); }
 int cuStreamGetCtx(NativeStream stream, Context* context) {
+  fake::count();
   *context = context_of(stream_of(stream)->gpu);
   return 0;
 }
+int cuStreamIsCapturing(NativeStream, int* status) {
+  fake::count();
+  *status = 0;
+  if (contexts.empty()) return fake::kInvalidContext;
+  return machine().settings.capturing != 0 ? fake::kCaptureImplicit : 0;
+}
 int cuStreamQuery(NativeStream stream) {
+  fake::count();
   const auto lock = locked();
+  if (reinterpret_cast<std::uintptr_t>(stream) <= 2) {
+    if (contexts.empty()) return fake::kInvalidContext;
+    if (machine().settings.capturing != 0) machine().settings.capturing = -1;  // it is broken
+    if (reinterpret_cast<std::uintptr_t>(stream) < 2 && machine().settings.busy_default != 0) return fake::kNotReady;
+  }
   return unless_lost(machine().query(*stream_of(stream)));
 }
 int cuCtxGetDevice(int* device) {
+  fake::count();
   if (contexts.empty()) return fake::kInvalidContext;
   *device = current();
   return 0;
@@ -217,23 +237,28 @@ int cuStreamSynchronize(NativeStream stream) {
   return unless_lost(machine().finish(stream_of(stream)));
 }
 int cuStreamWaitEvent(NativeStream stream, NativeEvent event, unsigned) {
+  fake::count();
   const auto lock = locked();
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().wait(stream_of(stream), event_of(event));
 }
 int cuEventCreate(NativeEvent* event, unsigned) {
+  fake::count();
   return contexts.empty() ? fake::kInvalidContext : unless_lost(fake::make_event(event));
 }
 int cuEventDestroy_v2(NativeEvent event) {
+  fake::count();
   delete &event_of(event);
   return 0;
 }
 int cuEventRecord(NativeEvent event, NativeStream stream) {
+  fake::count();
   const auto lock = locked();
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().record(stream_of(stream), event_of(event));
 }
 int cuEventQuery(NativeEvent event) {
+  fake::count();
   const auto lock = locked();
   const int answer = machine().query(*event_of(event));
   return answer == 0 || answer == fake::kNotReady ? unless_lost(answer) : answer;

@@ -36,6 +36,9 @@ void take(Settings& settings, const std::string& word) {
                {"launches", &settings.launches},
                {"warps", &settings.warps},
                {"mps", &settings.mps},
+               {"clock", &settings.clock},
+               {"touches", &settings.touches},
+               {"salt", &settings.salt},
                {"version", &settings.version},
                {"init", &settings.init_error},
                {"copies", &settings.copies_until_loss}};
@@ -175,25 +178,33 @@ int Machine::launch(Stream* stream, KernelBody body, const void* arguments) {
   Work work;
   work.kernel = std::make_shared<Launch>(body, stream->gpu, arguments);
   stream->work.push_back(work);
+  const std::shared_ptr<Launch> kernel = work.kernel;
   run(*stream, false);
+  while (kernel->has_begun() && !kernel->has_met()) pass_time();
   return 0;
+}
+
+// For what kernels need the mutex for: to touch memory.
+void Machine::pass_time() {
+  mutex.unlock();
+  std::this_thread::yield();
+  mutex.lock();
 }
 
 // False: it is not done yet.
 bool Machine::run(Launch& kernel, bool all) {
-  if (!kernel.has_begun() && (settings.kernels != 0 || all))
+  if (!kernel.has_begun() && (settings.kernels != 0 || all)) {
+    kernel.clock = settings.clock;
     kernel.begin(static_cast<unsigned>(std::max<std::int64_t>(settings.warps, 1)));
-  while (all && !kernel.has_ended()) {
-    mutex.unlock();  // it needs it to touch memory
-    std::this_thread::yield();
-    mutex.lock();
   }
+  while (all && !kernel.has_ended()) pass_time();
   return kernel.has_ended();
 }
 
 bool Machine::may_touch(int gpu, const Allocation* found) const {
   if (found == nullptr || found->foreign) return false;
   if (found->kind == Kind::pinned || found->gpu == gpu) return true;
+  if (found->imported) return false;
   return found->kind == Kind::device && reached[gpu][found->gpu];
 }
 
@@ -206,7 +217,8 @@ bool Machine::touch(int gpu, void* to, const void* from, void* unit, std::uint64
   std::lock_guard lock(mutex);
   const void* const there = to != nullptr ? to : from;
   std::byte* const place = may_touch(gpu, find(there)) ? translate(there, bytes) : nullptr;
-  if (place == nullptr) settings.lost = 1;
+  if (place == nullptr || settings.touches == 0) settings.lost = 1;
+  if (settings.touches > 0) --settings.touches;
   if (settings.lost != 0) return false;
   std::memcpy(to != nullptr ? place : static_cast<std::byte*>(unit), to != nullptr ? unit : place, bytes);
   return true;

@@ -23,7 +23,7 @@ namespace periapt::fake_gpu {
 
 inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidDevice = 101, kInvalidContext = 201, kMapFailed = 205,
                      kAlreadyMapped = 208, kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kPeerAlready = 704,
-                     kLost = 719, kLaunchRefused = 701, kNotPermitted = 800;
+                     kLost = 719, kCaptureImplicit = 906, kLaunchRefused = 701, kNotPermitted = 800;
 
 enum class Kind { pinned, device, managed, pool, vmm };
 
@@ -106,6 +106,7 @@ class Machine {
   std::uintptr_t place_for(std::uint64_t bytes) const;
   void run(Stream& stream, bool all);
   bool run(Launch& kernel, bool all);
+  void pass_time();
   bool may_touch(int gpu, const Allocation* found) const;
   int execute(Stream& stream, const Work& work);
 

@@ -60,6 +60,7 @@ int hipGetDevice(int* device) {
   return 0;
 }
 int hipSetDevice(int device) {
+  fake::count();
   if (!machine().exists(device)) return fake::kInvalidDevice;
   current = device;
   return 0;
@@ -70,6 +71,7 @@ int hipDeviceEnablePeerAccess(int other, unsigned) {
   return fake::reached_before(current, other) ? fake::kPeerAlready : 0;
 }
 int hipPointerGetAttribute(void* data, int attribute, void* address) {
+  fake::count();
   const auto lock = locked();
   ++machine().settings.questions;
   const fake::Allocation* found = machine().find(address);
@@ -99,6 +101,7 @@ int hipMemRetainAllocationHandle(hip::AllocationHandle*, void* memory) {
 }
 int hipMemRelease(hip::AllocationHandle) { return 0; }
 int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int, NativeStream stream) {
+  fake::count();
   const auto lock = locked();
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().copy(stream_of(stream), to, from, bytes);
@@ -110,23 +113,26 @@ int hipStreamCreateWithPriority(NativeStream* stream, unsigned flags, int) {
 int hipDeviceGetStreamPriorityRange(int* lowest, int* highest) { return fake::priorities(lowest, highest); }
 int hipModuleLoadData(hip::Module* module, const void*) {
   *module = nullptr;
-  return 0;
+  return static_cast<int>(machine().settings.image_error);
 }
 int hipModuleGetFunction(hip::Function* function, hip::Module, const char* name) {
   return fake::find_function(function, name);
 }
 int hipModuleLaunchKernel(hip::Function function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned,
                           unsigned, NativeStream stream, void** arguments, void**) {
+  fake::count();
   const auto lock = locked();
   if (const int error = misplaced(stream); error != 0) return error;
   return fake::launch(function, blocks, stream, arguments);
 }
 int hipStreamDestroy(NativeStream stream) { return fake::destroy_stream(stream); }
 int hipStreamQuery(NativeStream stream) {
+  fake::count();
   const auto lock = locked();
   return machine().query(*stream_of(stream));
 }
 int hipStreamGetDevice(NativeStream stream, int* device) {
+  fake::count();
   *device = stream_of(stream)->gpu;
   return 0;
 }
@@ -145,15 +151,18 @@ int hipStreamWaitEvent(NativeStream stream, NativeEvent event, unsigned) {
 }
 int hipEventCreateWithFlags(NativeEvent* event, unsigned) { return fake::make_event(event); }
 int hipEventDestroy(NativeEvent event) {
+  fake::count();
   delete &event_of(event);
   return 0;
 }
 int hipEventRecord(NativeEvent event, NativeStream stream) {
+  fake::count();
   const auto lock = locked();
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().record(stream_of(stream), event_of(event));
 }
 int hipEventQuery(NativeEvent event) {
+  fake::count();
   const auto lock = locked();
   return machine().query(*event_of(event));
 }

@@ -39,7 +39,8 @@ void wait_for_block() {
   while (launch.round.load() == round) pass_time();
 }
 Word time_ns() {
-  return static_cast<Word>(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+  const auto ns = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return static_cast<Word>(ns) * static_cast<Word>(launch_of_thread->clock) / 1000;
 }
 template <class T>
 T same_in_warp(T value) {

@@ -21,10 +21,13 @@ struct Launch {
   /// Its GPU has room for it from now on.
   void begin(unsigned warps);
   bool has_begun() const { return !threads_.empty(); }
+  /// At the block's first barrier, or it has ended before.
+  bool has_met() const { return round.load() != 0 || has_ended(); }
   bool has_ended() const { return has_begun() && left_.load(std::memory_order_acquire) == 0; }
 
   const KernelBody body;
   const int gpu;
+  std::int64_t clock = 1000;  ///< Settings::clock
   unsigned warps = 0;
   std::vector<unsigned char> arguments;
   std::atomic<unsigned> waiting{0}, round{0};  ///< at the block's barrier
