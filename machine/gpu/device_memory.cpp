@@ -157,7 +157,8 @@ class GpuMemory final : public ucx::DeviceMemory {
   };
 
   Result<Seen> look(Place place, std::uint64_t bytes = 0);
-  Result<Seen> seen_or_look(Place place);
+  Result<Seen> seen_or_look(Place place, std::uint64_t bytes = 0);
+  Result<Seen> with_room(const Seen& seen, std::uint64_t bytes);
   void use(const Seen& seen);
   OfVendor* vendor_of(MemoryKind kind) {
     const auto found = std::find_if(vendors_.begin(), vendors_.end(), [&](const auto& vendor) {
@@ -185,7 +186,7 @@ class GpuMemory final : public ucx::DeviceMemory {
   std::vector<Completion*> done_;  ///< within the call that began it
   OfVendor* last_ = nullptr;       ///< whose memory came last
   int last_gpu_ = 0;
-  Seen seen_;                      ///< what kind_of() was asked last, until the next call, which is about the same
+  Seen seen_;                      ///< by kind_of() or map(), for the next call, which is about the same
   std::string failure_;
 };
 
@@ -196,14 +197,24 @@ Result<Seen> GpuMemory::look(Place place, std::uint64_t bytes) {
     if (!found) return found.status();
     if (found->kind == Kind::host) continue;
     const Seen seen{place.at, vendor.get(), *found};
-    use(seen);
-    const std::uint64_t room = found->begin + found->size - reinterpret_cast<std::uintptr_t>(place.at);
-    if (bytes <= room) return seen;
-    return Status::failure(std::to_string(bytes) + " bytes of an allocation that ends " + std::to_string(room) +
-                           " bytes after the address");
+    return with_room(seen, bytes);
   }
   if (place.kind == MemoryKind::host) return Seen{place.at, nullptr, {}};
   return unknown_memory(place.at);
+}
+
+Result<Seen> GpuMemory::with_room(const Seen& seen, std::uint64_t bytes) {
+  use(seen);
+  const std::uint64_t room = seen.memory.begin + seen.memory.size - reinterpret_cast<std::uintptr_t>(seen.at);
+  if (bytes <= room) return seen;
+  return Status::failure(std::to_string(bytes) + " bytes of an allocation that ends " + std::to_string(room) +
+                         " bytes after the address");
+}
+
+// What was asked about just now is not asked about again.
+Result<Seen> GpuMemory::seen_or_look(Place place, std::uint64_t bytes) {
+  if (seen_.vendor == nullptr || seen_.at != place.at) return look(place, bytes);
+  return with_room(std::exchange(seen_, {}), bytes);
 }
 
 Status GpuMemory::copy(Place to, Place from, std::uint64_t bytes, Completion& completion) {
@@ -211,7 +222,8 @@ Status GpuMemory::copy(Place to, Place from, std::uint64_t bytes, Completion& co
     done_.push_back(&completion);
     return {};
   }
-  Result<Seen> target = look(to, bytes), source = look(from, bytes);
+  Result<Seen> target = seen_or_look(to, bytes), source = seen_or_look(from, bytes);
+  seen_ = {};
   if (!target || !source) return failed(target ? source.status() : target.status());
   if (!target->on_gpu() && !source->on_gpu()) {
     std::memcpy(to.at, from.at, bytes);
@@ -342,6 +354,7 @@ int GpuMemory::tell_staged() {
 
 Status GpuMemory::when_reached(void* stream, Place memory, Completion& reached) {
   Result<Seen> seen = memory.at == nullptr ? Seen{nullptr, vendor_of(memory.kind), {}} : seen_or_look(memory);
+  seen_ = {};
   if (!seen) return failed(seen.status());
   OfVendor* vendor = seen->vendor;
   if (vendor == nullptr) {
@@ -398,14 +411,6 @@ MemoryKind GpuMemory::kind_of(const void* address) {
   return MemoryKind::host;
 }
 
-// What was asked about just now is not asked about again.
-Result<Seen> GpuMemory::seen_or_look(Place place) {
-  const Seen seen = std::exchange(seen_, {});
-  if (seen.at != place.at || seen.vendor == nullptr) return look(place);
-  use(seen);
-  return seen;
-}
-
 void GpuMemory::use(const Seen& seen) {
   if (!seen.on_gpu()) return;
   last_ = seen.vendor;
@@ -414,6 +419,7 @@ void GpuMemory::use(const Seen& seen) {
 
 std::vector<std::byte> GpuMemory::describe(Place place) {
   Result<Seen> seen = seen_or_look(place);
+  seen_ = {};
   if (!seen || !seen->on_gpu()) return {};
   const Memory& memory = seen->memory;
   OfVendor& vendor = *seen->vendor;
@@ -461,6 +467,7 @@ Result<Mapping> GpuMemory::map(std::span<const std::byte> described, std::uint64
     log::detail(here.message());
     return here.status();
   }
+  if (copies && copies->vendor != nullptr) seen_ = *copies;
   const auto forget = [exported, &imports = vendor.imports](std::byte*) { imports.release(exported); };
   return Mapping{std::shared_ptr<std::byte>(*here + (address - exported.begin), forget), named.on_device};
 }
@@ -474,6 +481,7 @@ Result<Buffer> GpuMemory::piece() {
 
 int GpuMemory::progress() {
   int told = 0;
+  seen_ = {};  // the program may have freed it since
   for (const auto& vendor : vendors_) {
     told += vendor->copies.progress();
     if (!vendor->copies.failure().empty()) failure_ = vendor->copies.failure();

@@ -63,6 +63,7 @@ struct Stream {
   int gpu = 0;
   int error = 0;
   std::deque<Work> work;
+  bool has_kernel() const { return !work.empty() && work.front().kernel != nullptr; }
 };
 
 class Machine {

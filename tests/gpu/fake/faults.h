@@ -26,7 +26,7 @@ struct Settings {
   std::int64_t lost = 0;                ///< it is: so do all calls that need its context
   std::int64_t capturing = 0;     ///< 1: a stream is captured; -1: a question has broken that
   std::int64_t busy_default = 0;  ///< 1: the process's default stream has something to do
-  std::int64_t clock = 1000;      ///< a kernel's clock: 1 goes a thousand times slower, for hosts that are busy
+  std::int64_t clock = 1000;      ///< a kernel's: 1 goes a thousand times slower, for hosts that are busy; 0 stands still
   std::int64_t touches = -1;      ///< after so many loads and stores of kernels the GPU is lost
   // counted
   std::int64_t calls = 0;      ///< of those that a message might make
