@@ -111,7 +111,8 @@ bool Copies::may_touch(int gpu, int lies_on, Touch touch) {
 
 // Writing to another GPU is faster than reading from there: that of the source comes first.
 Courier* Copies::courier_for(const Copy& copy) {
-  if (use_ == CourierUse::off || copy.after != nullptr || !Courier::takes(copy.to, copy.from, copy.bytes)) return nullptr;
+  if (use_ == CourierUse::off || copy.after != nullptr || !Courier::takes(copy.to, copy.from, copy.bytes))
+    return nullptr;
   if (copy.from_gpu < 0 && copy.bytes > kMostFromHost) return nullptr;
   for (const int gpu : {copy.from_gpu, copy.to_gpu}) {
     if (gpu >= 0 && may_touch(gpu, copy.to_gpu, copy.to_touch) && may_touch(gpu, copy.from_gpu, copy.from_touch))

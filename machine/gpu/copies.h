@@ -3,8 +3,8 @@
 //
 // Each GPU has a stream for what comes in, one for what goes out and one for what stays on GPUs, so that the three go
 // on at the same time. Copies of one stream end in the order in which they were begun. Small ones go by a courier
-// (courier.h) where there is one that is awake and may touch both sides; that is seen by a load, and these may end before
-// what was begun earlier.
+// (courier.h) where there is one that is awake and may touch both sides; that is seen by a load, and these may end
+// before what was begun earlier.
 #pragma once
 
 #include <array>
@@ -44,11 +44,7 @@ class Copies {
  public:
   explicit Copies(Driver& driver, CourierUse use = CourierUse::off) : Copies(driver, Couriers::of(driver), use) {}
   Copies(Driver& driver, Couriers& couriers, CourierUse use)
-      : driver_(driver),
-        couriers_(couriers),
-        use_(use),
-        lanes_(driver.gpus().size()),
-        reached_(driver.gpus().size()) {}
+      : driver_(driver), couriers_(couriers), use_(use), lanes_(driver.gpus().size()), reached_(driver.gpus().size()) {}
   Copies(const Copies&) = delete;
   Copies& operator=(const Copies&) = delete;
   /// As finish().
@@ -104,7 +100,7 @@ class Copies {
   std::vector<std::vector<Reach>> reached_;                  ///< which other GPUs a GPU has been let to
   std::vector<WithCourier> with_couriers_;
   std::uint64_t carried_ = 0;
-  std::vector<Event> events_;                                ///< that are not used
+  std::vector<Event> events_;  ///< that are not used
   std::size_t under_way_ = 0;
   std::string failure_;
 };

@@ -26,8 +26,8 @@ int take_name(const Gpu& gpu, int which) {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   char* const text = name.sun_path + 1;
-  const int length = std::snprintf(text, sizeof(name.sun_path) - 1, "periapt-gpu-%s-%d", hexadecimal(gpu.uuid).c_str(),
-                                   which);
+  const int length =
+      std::snprintf(text, sizeof(name.sun_path) - 1, "periapt-gpu-%s-%d", hexadecimal(gpu.uuid).c_str(), which);
   const int taken = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
   if (taken >= 0 && ::bind(taken, reinterpret_cast<const sockaddr*>(&name), size) == 0) return taken;
@@ -152,8 +152,7 @@ bool Couriers::compare(OfGpu& of, int gpu, Verdict& verdict) {
   if (courier == 0) {
     verdict = {false, of.courier->failure()};
   } else {
-    verdict = {courier < engine,
-               "8 bytes take it " + in_us(courier) + ", and a copy engine " + in_us(engine)};
+    verdict = {courier < engine, "8 bytes take it " + in_us(courier) + ", and a copy engine " + in_us(engine)};
   }
   return true;
 }

@@ -186,7 +186,7 @@ class GpuMemory final : public ucx::DeviceMemory {
   std::vector<Completion*> done_;  ///< within the call that began it
   OfVendor* last_ = nullptr;       ///< whose memory came last
   int last_gpu_ = 0;
-  Seen seen_;                      ///< by kind_of() or map(), for the next call, which is about the same
+  Seen seen_;  ///< by kind_of() or map(), for the next call, which is about the same
   std::string failure_;
 };
 
@@ -291,13 +291,25 @@ Status GpuMemory::fly(Staged& staged, Buffer piece) {
   flight.bytes = std::min(settings_.piece_bytes, staged.bytes - staged.begun);
   flight.piece = std::move(piece);
   std::byte* const pinned = flight.piece.data();
-  Copy copy{pinned,     staged.from.at + flight.offset, flight.bytes, -1, staged.from.gpu(), nullptr,
-            Touch::any, staged.from.touch()};
+  Copy copy{pinned,
+            staged.from.at + flight.offset,
+            flight.bytes,
+            -1,
+            staged.from.gpu(),
+            nullptr,
+            Touch::any,
+            staged.from.touch()};
   if (!staged.from.on_gpu()) {
     std::memcpy(pinned, copy.from, flight.bytes);
     flight.on_pinned = true;
-    copy = {
-        staged.to.at + flight.offset, pinned, flight.bytes, staged.to.gpu(), -1, nullptr, staged.to.touch(), Touch::any};
+    copy = {staged.to.at + flight.offset,
+            pinned,
+            flight.bytes,
+            staged.to.gpu(),
+            -1,
+            nullptr,
+            staged.to.touch(),
+            Touch::any};
   }
   Status begun = vendor.copies.begin(copy, flight);
   if (!begun) {
@@ -316,8 +328,14 @@ void GpuMemory::landed(Completion& self, Outcome outcome) {
   OfVendor& vendor = *(staged.to.on_gpu() ? staged.to : staged.from).vendor;
   if (outcome == Outcome::ok && staged.to.on_gpu() && !flight.on_pinned) {
     flight.on_pinned = true;
-    const Copy copy{staged.to.at + flight.offset, flight.piece.data(), flight.bytes, staged.to.gpu(), -1, nullptr,
-                    staged.to.touch(), Touch::any};
+    const Copy copy{staged.to.at + flight.offset,
+                    flight.piece.data(),
+                    flight.bytes,
+                    staged.to.gpu(),
+                    -1,
+                    nullptr,
+                    staged.to.touch(),
+                    Touch::any};
     const Status begun = vendor.copies.begin(copy, flight);
     if (begun) return;
     owner.failure_ = begun.message();

@@ -20,7 +20,8 @@ struct Answer {
 };
 
 /// Numbers of errors and of questions about an address, which are the same for both.
-inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNoCurrent = 201, kNoImage = 209, kNotReady = 600, kAlreadyReached = 704;
+inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNoCurrent = 201, kNoImage = 209, kNotReady = 600,
+                     kAlreadyReached = 704;
 enum class Question : int {
   context = 1,
   memory_type = 2,

@@ -23,7 +23,8 @@ constexpr SizeOption kSizes[] = {{"eager-copy-max", &ucx::Limits::eager_copy_max
                                  {"unexpected-bytes", &ucx::Limits::unexpected_bytes},
                                  {"registrations", &ucx::Limits::registrations}};
 // Beside these, transports have options of their own.
-constexpr const char* kWithValue[] = {"transports", "transport-path", "cost-file", "rendezvous", "workers", "gpu-courier"};
+constexpr const char* kWithValue[] = {"transports", "transport-path", "cost-file",
+                                      "rendezvous", "workers",        "gpu-courier"};
 constexpr const char* kFlags[] = {"no-shared-memory", "explain-transport"};
 // Of the runtime above, and of simulated runs.
 constexpr const char* kOfOthers[] = {"sim", "verbose", "balancer", "watchdog", "stacksize"};

@@ -150,8 +150,7 @@ TEST_P(CarriedTest, AKernelThatEndsInTheMiddleLosesNone) {
   std::byte *from = make(Kind::device, kMany), *to = make(Kind::device, kMany);
   const std::vector<std::byte> bytes = pattern(kMany, 5);
   write(from, bytes);
-  for (unsigned i = 0; i < kMany; ++i)
-    move(copies, {to + i, from + i, 1, 0, 0, nullptr, Touch::peers, Touch::peers});
+  for (unsigned i = 0; i < kMany; ++i) move(copies, {to + i, from + i, 1, 0, 0, nullptr, Touch::peers, Touch::peers});
   EXPECT_EQ(read(to, kMany), bytes);
 }
 

@@ -47,11 +47,11 @@ void probe_gpus(const gpu::Vendor& vendor, Findings& findings) {
                             vendor.title + " " + driver.value()->version(),
                         {}});
     const gpu::Couriers::Verdict courier = couriers.judge(static_cast<int>(i));
-    findings.push_back({"devices",
-                        vendor.title + (" " + std::to_string(i)) + " courier",
-                        courier.is_used ? State::good : State::limited,
-                        (courier.is_used ? "small messages go by it: " : "not used: ") + courier.why,
-                        courier.is_used ? "" : "nothing: copy engines take them; +gpu-courier on tries it all the same"});
+    findings.push_back(
+        {"devices", vendor.title + (" " + std::to_string(i)) + " courier",
+         courier.is_used ? State::good : State::limited,
+         (courier.is_used ? "small messages go by it: " : "not used: ") + courier.why,
+         courier.is_used ? "" : "nothing: copy engines take them; +gpu-courier on tries it all the same"});
   }
 }
 

@@ -24,12 +24,12 @@ struct Settings {
   std::int64_t salt = 0;                ///< GPUs of another one are others, although they have the same numbers
   std::int64_t mps = 0;                 ///< 1: kernels of several processes run together
   std::int64_t lost = 0;                ///< it is: so do all calls that need its context
-  std::int64_t capturing = 0;     ///< 1: a stream is captured; -1: a question has broken that
-  std::int64_t busy_default = 0;  ///< 1: the process's default stream has something to do
-  std::int64_t clock = 1000;      ///< a kernel's: 1 goes a thousand times slower, for hosts that are busy; 0 stands still
-  std::int64_t touches = -1;      ///< after so many loads and stores of kernels the GPU is lost
+  std::int64_t capturing = 0;           ///< 1: a stream is captured; -1: a question has broken that
+  std::int64_t busy_default = 0;        ///< 1: the process's default stream has something to do
+  std::int64_t clock = 1000;  ///< a kernel's: 1 goes a thousand times slower, for hosts that are busy; 0 stands still
+  std::int64_t touches = -1;  ///< after so many loads and stores of kernels the GPU is lost
   // counted
-  std::int64_t calls = 0;      ///< of those that a message might make
+  std::int64_t calls = 0;  ///< of those that a message might make
   std::int64_t copies = 0;
   std::int64_t pageable = 0;   ///< copies from or to memory that the driver does not know, which may wait
   std::int64_t questions = 0;  ///< about addresses
