@@ -211,11 +211,8 @@ TEST_P(CarriedTest, OneIsMadeWhenMessagesAreManyAndAComparisonSaysSo) {
   unsigned asked = 0;
   while (couriers.at(0, CourierUse::automatic) == nullptr && asked < 200) ++asked;
   EXPECT_GE(asked, 15u);
-  if (asked == 200) {  // on a busy host the engine of a fake may be faster
-    EXPECT_FALSE(couriers.judge(0).is_used);
-  } else {
-    EXPECT_THAT(couriers.judge(0).why, HasSubstr("8 bytes take it "));
-  }
+  // What it comes to is a busy host's to say; that it is said is not.
+  EXPECT_THAT(couriers.judge(0).why, ::testing::AnyOf(HasSubstr("8 bytes take it "), HasSubstr("is too busy")));
   EXPECT_EQ(couriers.at(0, CourierUse::off), nullptr);
 }
 
