@@ -93,8 +93,9 @@ Pair::Pair(const gpu::Vendor& vendor, Way way, int rank, int socket)
   request.host = "here";
   request.secret.assign(16, std::byte{7});
   request.option = [](const std::string& name) { return name == "+net-devices" ? std::string("lo") : std::string(); };
-  request.device_memory = [maps = way_.maps]() -> std::unique_ptr<ucx::DeviceMemory> {
-    auto real = gpu::make_device_memory();
+  const auto use = way_.courier ? gpu::CourierUse::on : gpu::CourierUse::off;
+  request.device_memory = [maps = way_.maps, use]() -> std::unique_ptr<ucx::DeviceMemory> {
+    auto real = gpu::make_device_memory({.courier = use});
     if (maps || real == nullptr) return real;
     return std::make_unique<Unmapped>(std::move(real));
   };
@@ -220,7 +221,7 @@ std::optional<int> other_of_pair(const Parts& parts) {
   std::size_t vendor = 0;
   int socket = -1;
   Way way;
-  words >> part >> vendor >> socket >> way.transport >> way.maps >> way.largest;
+  words >> part >> vendor >> socket >> way.transport >> way.maps >> way.largest >> way.courier;
   Pair pair(gpu::vendors()[vendor], way, 1, socket);
   const int status = parts.at(part)(pair);
   std::fflush(nullptr);
@@ -232,7 +233,7 @@ int run_pair(const Parts& parts, const std::string& part, const gpu::Vendor& ven
   if (::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0) give_up(0, "no socket");
   std::ostringstream words;
   words << part << ' ' << &vendor - gpu::vendors().data() << ' ' << sockets[1] << ' ' << way.transport << ' '
-        << way.maps << ' ' << way.largest;
+        << way.maps << ' ' << way.largest << ' ' << way.courier;
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {

@@ -21,6 +21,7 @@ struct Way {
   std::string transport = "shm";
   bool maps = true;  ///< false: as if the other's memory could not be mapped, so that it goes through pinned memory
   std::uint64_t largest = std::uint64_t{256} << 20;  ///< bytes of a message
+  bool courier = false;
 };
 
 class Pair {

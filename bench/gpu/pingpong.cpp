@@ -1,6 +1,6 @@
 // gpu_pingpong: latency and bandwidth between memory of GPUs of two processes of this host, through the engine. For
-// each vendor whose GPUs are here, and each way there is: mapped and copied once; through pinned memory over shm and
-// tcp.
+// each vendor whose GPUs are here, and each way there is: mapped and copied once, by copy engines and, where they are
+// small, by the courier; through pinned memory over shm and tcp.
 //
 //   gpu_pingpong [LARGEST] [WAY...]     e.g. gpu_pingpong 1M shm-mapped
 //
@@ -120,7 +120,11 @@ struct Named {
   const char* name;
   Way way;
 };
-const Named kWays[] = {{"shm-mapped", {"shm", true}}, {"shm-staged", {"shm", false}}, {"tcp-staged", {"tcp", false}}};
+const std::uint64_t kLargest = Way().largest;
+const Named kWays[] = {{"shm-mapped", {"shm", true}},
+                       {"shm-courier", {"shm", true, kLargest, true}},
+                       {"shm-staged", {"shm", false}},
+                       {"tcp-staged", {"tcp", false}}};
 
 }  // namespace
 }  // namespace periapt::bench

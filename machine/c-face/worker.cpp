@@ -85,7 +85,7 @@ Status start(ucp_worker& worker) {
   request.self = random_id();
   request.host = host_name();
   request.secret = secret();
-  request.device_memory = [] { return periapt::gpu::make_device_memory(); };
+  request.device_memory = periapt::gpu::device_memory_maker({.courier = periapt::gpu::CourierUse::automatic});
   std::string devices = value_of(config, "NET_DEVICES");
   request.option = [devices](const std::string& name) {
     return name == "+net-devices" && devices != "all" ? devices : std::string();

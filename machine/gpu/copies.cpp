@@ -10,10 +10,17 @@ namespace {
 
 /// Ends of one stream in one progress(), so that others get their turn.
 constexpr int kMostEnds = 16;
+// Bytes up to which a courier is faster than a copy engine where it reads memory of the host.
+constexpr std::uint64_t kMostFromHost = 8 << 10;
 
 }  // namespace
 
 void Copies::finish() {
+  for (const WithCourier& one : with_couriers_) {
+    while (one.courier->look(one.number) == Courier::State::under_way) {
+    }
+  }
+  with_couriers_.clear();
   for (auto& lanes : lanes_) {
     for (auto& lane : lanes) {
       if (lane == nullptr) continue;
@@ -53,17 +60,21 @@ Result<Copies::Lane*> Copies::lane_for(const Copy& copy) {
     if (!stream) return stream.status();
     lane = std::make_unique<Lane>(Lane{*stream, {}});
   }
-  if (direction == across && copy.from_gpu != gpu) reach(gpu, copy.from_gpu);
+  if (direction == across && copy.from_gpu != gpu) static_cast<void>(reach(gpu, copy.from_gpu));
   return lane.get();
 }
 
 // Tried once: where it is not allowed, the driver copies through the host.
-void Copies::reach(int gpu, int other) {
-  std::vector<bool>& tried = reached_[static_cast<std::size_t>(gpu)];
-  tried.resize(lanes_.size());
-  if (tried[static_cast<std::size_t>(other)]) return;
-  tried[static_cast<std::size_t>(other)] = true;
-  if (Status reached = driver_.reach(gpu, other); !reached) log::detail(reached.message());
+bool Copies::reach(int gpu, int other) {
+  std::vector<Reach>& of_gpu = reached_[static_cast<std::size_t>(gpu)];
+  of_gpu.resize(lanes_.size());
+  Reach& known = of_gpu[static_cast<std::size_t>(other)];
+  if (known == Reach::untried) {
+    const Status reached = driver_.reach(gpu, other);
+    known = reached ? Reach::granted : Reach::refused;
+    if (!reached) log::detail(reached.message());
+  }
+  return known == Reach::granted;
 }
 
 Result<Event> Copies::take_event(int gpu) {
@@ -90,7 +101,70 @@ Status Copies::order_after(const Copy& copy, Lane& lane, Event* event) {
   return driver_.wait_for(lane.stream, *taken);
 }
 
+// ---- by couriers
+
+bool Copies::may_touch(int gpu, int lies_on, Touch touch) {
+  if (touch == Touch::any) return true;
+  if (touch == Touch::none || lies_on == gpu) return touch != Touch::none;
+  return touch == Touch::peers && reach(gpu, lies_on);
+}
+
+// Writing to another GPU is faster than reading from there: that of the source comes first.
+Courier* Copies::courier_for(const Copy& copy) {
+  if (use_ == CourierUse::off || copy.after != nullptr || !Courier::takes(copy.to, copy.from, copy.bytes))
+    return nullptr;
+  if (copy.from_gpu < 0 && copy.bytes > kMostFromHost) return nullptr;
+  for (const int gpu : {copy.from_gpu, copy.to_gpu}) {
+    if (gpu >= 0 && may_touch(gpu, copy.to_gpu, copy.to_touch) && may_touch(gpu, copy.from_gpu, copy.from_touch))
+      return couriers_.at(gpu, use_);
+  }
+  return nullptr;
+}
+
+int Copies::look_for_couriers() {
+  int told = 0;
+  for (std::size_t i = 0; i < with_couriers_.size();) {
+    const WithCourier one = with_couriers_[i];
+    const Courier::State state = one.courier->look(one.number);
+    if (state == Courier::State::under_way) {
+      ++i;
+      continue;
+    }
+    with_couriers_[i] = with_couriers_.back();
+    with_couriers_.pop_back();
+    --under_way_;
+    ucx::Outcome outcome = ucx::Outcome::ok;
+    if (state == Courier::State::done) {
+      ++carried_;
+    } else {
+      const Status begun = begin_by_engine(one.copy, *one.completion);
+      if (begun) continue;
+      failure_ = begun.message();
+      outcome = ucx::Outcome::failed;
+    }
+    ++told;
+    one.completion->done(*one.completion, outcome);
+  }
+  return told;
+}
+
 Status Copies::begin(const Copy& copy, ucx::Completion& completion) {
+  Courier* const courier = courier_for(copy);
+  if (courier != nullptr && courier->is_awake()) {
+    if (const std::uint64_t number = courier->post(copy.to, const_cast<void*>(copy.from), copy.bytes); number != 0) {
+      with_couriers_.push_back({courier, number, copy, &completion});
+      ++under_way_;
+      return {};
+    }
+  }
+  Status begun = begin_by_engine(copy, completion);
+  if (courier != nullptr && begun) courier->missed();
+  return begun;
+}
+
+// ---- by engines
+
+Status Copies::begin_by_engine(const Copy& copy, ucx::Completion& completion) {
   Result<Lane*> found = lane_for(copy);
   if (!found) return found.status();
   Lane& lane = **found;
@@ -115,6 +189,7 @@ Status Copies::begin(const Copy& copy, ucx::Completion& completion) {
 int Copies::progress() {
   int told = 0;
   if (under_way_ == 0) return told;
+  told += look_for_couriers();
   for (auto& lanes : lanes_) {
     for (auto& lane : lanes) {
       if (lane != nullptr) told += progress(*lane);

@@ -2,7 +2,9 @@
 // progress() when an event says that they are done.
 //
 // Each GPU has a stream for what comes in, one for what goes out and one for what stays on GPUs, so that the three go
-// on at the same time. Copies of one stream end in the order in which they were begun.
+// on at the same time. Copies of one stream end in the order in which they were begun. Small ones go by a courier
+// (courier.h) where there is one that is awake and may touch both sides; that is seen by a load, and these may end
+// before what was begun earlier.
 #pragma once
 
 #include <array>
@@ -12,10 +14,19 @@
 #include <string>
 #include <vector>
 
+#include "machine/gpu/couriers.h"
 #include "machine/gpu/vendor.h"
 #include "machine/ucx-like/transport.h"
 
 namespace periapt::gpu {
+
+/// Which GPUs' kernels of ours may touch memory.
+enum class Touch : std::uint8_t {
+  none,
+  own,    ///< its own GPU's
+  peers,  ///< and those of others that have been let to that one
+  any
+};
 
 struct Copy {
   void* to = nullptr;
@@ -25,12 +36,15 @@ struct Copy {
   /// A stream of the program's, by the driver's own name: the copy begins when that has done what it has been given so
   /// far. nullptr: at once.
   void* after = nullptr;
+  Touch to_touch = Touch::none, from_touch = Touch::none;
 };
 
 /// Used by one thread at a time.
 class Copies {
  public:
-  explicit Copies(Driver& driver) : driver_(driver), lanes_(driver.gpus().size()), reached_(driver.gpus().size()) {}
+  explicit Copies(Driver& driver, CourierUse use = CourierUse::off) : Copies(driver, Couriers::of(driver), use) {}
+  Copies(Driver& driver, Couriers& couriers, CourierUse use)
+      : driver_(driver), couriers_(couriers), use_(use), lanes_(driver.gpus().size()), reached_(driver.gpus().size()) {}
   Copies(const Copies&) = delete;
   Copies& operator=(const Copies&) = delete;
   /// As finish().
@@ -43,8 +57,14 @@ class Copies {
   /// Tells what has ended, with Outcome::ok or failed, and how many that were.
   int progress();
   std::size_t under_way() const { return under_way_; }
+  /// How many couriers have done.
+  std::uint64_t carried() const { return carried_; }
   /// What the driver has said when a copy has failed; "": none has.
   const std::string& failure() const { return failure_; }
+
+  /// An event that is not used, until it is given back.
+  Result<Event> take_event(int gpu);
+  void give_event(Event event);
 
  private:
   struct Pending {
@@ -55,19 +75,32 @@ class Copies {
     Stream stream;
     std::deque<Pending> pending;
   };
+  struct WithCourier {
+    Courier* courier;
+    std::uint64_t number;
+    Copy copy;
+    ucx::Completion* completion;
+  };
   enum Direction : std::size_t { in, out, across };
+  enum class Reach : std::uint8_t { untried, granted, refused };
 
   Result<Lane*> lane_for(const Copy& copy);
-  Result<Event> take_event(int gpu);
-  void give_event(Event event);
   Status order_after(const Copy& copy, Lane& lane, Event* event);
+  Status begin_by_engine(const Copy& copy, ucx::Completion& completion);
+  Courier* courier_for(const Copy& copy);
+  bool may_touch(int gpu, int lies_on, Touch touch);
   int progress(Lane& lane);
-  void reach(int gpu, int other);
+  int look_for_couriers();
+  bool reach(int gpu, int other);
 
   Driver& driver_;
+  Couriers& couriers_;
+  const CourierUse use_;
   std::vector<std::array<std::unique_ptr<Lane>, 3>> lanes_;  ///< by GPU and direction, made at their first use
-  std::vector<std::vector<bool>> reached_;                   ///< which other GPUs a GPU has been let to
-  std::vector<Event> events_;                                ///< that are not used
+  std::vector<std::vector<Reach>> reached_;                  ///< which other GPUs a GPU has been let to
+  std::vector<WithCourier> with_couriers_;
+  std::uint64_t carried_ = 0;
+  std::vector<Event> events_;  ///< that are not used
   std::size_t under_way_ = 0;
   std::string failure_;
 };

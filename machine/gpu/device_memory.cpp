@@ -76,8 +76,12 @@ std::optional<Description> unpack_description(std::span<const std::byte> packed)
 
 /// What one vendor's driver does for a worker.
 struct OfVendor {
-  OfVendor(std::size_t number, Driver& driver)
-      : number(number), driver(driver), kinds(driver), copies(driver), imports(imports_of(number, driver)) {}
+  OfVendor(std::size_t number, Driver& driver, CourierUse courier)
+      : number(number),
+        driver(driver),
+        imports(imports_of(number, driver)),
+        kinds(driver, &imports),
+        copies(driver, courier) {}
 
   /// At the GPU that they are first needed for.
   PinnedPool& pool(std::unique_ptr<PinnedPool>& one, int gpu, const DeviceMemorySettings& settings) {
@@ -87,10 +91,10 @@ struct OfVendor {
 
   const std::size_t number;
   Driver& driver;
+  Imports& imports;
   KindCache kinds;
   std::unique_ptr<PinnedPool> lent, own;
   Copies copies;
-  Imports& imports;
   std::map<std::uint64_t, Description> described;  ///< by Memory::buffer
 };
 
@@ -102,6 +106,11 @@ struct Seen {
 
   bool on_gpu() const { return vendor != nullptr && memory.kind != Kind::pinned; }
   int gpu() const { return on_gpu() ? std::max(memory.gpu, 0) : -1; }
+  Touch touch() const {
+    if (!memory.open) return Touch::none;
+    if (memory.kind == Kind::pinned) return Touch::any;
+    return memory.kind == Kind::device && !memory.imported ? Touch::peers : Touch::own;
+  }
 };
 
 class GpuMemory final : public ucx::DeviceMemory {
@@ -148,6 +157,9 @@ class GpuMemory final : public ucx::DeviceMemory {
   };
 
   Result<Seen> look(Place place, std::uint64_t bytes = 0);
+  Result<Seen> seen_or_look(Place place, std::uint64_t bytes = 0);
+  Result<Seen> with_room(const Seen& seen, std::uint64_t bytes);
+  void use(const Seen& seen);
   OfVendor* vendor_of(MemoryKind kind) {
     const auto found = std::find_if(vendors_.begin(), vendors_.end(), [&](const auto& vendor) {
       return gpu::vendors()[vendor->number].on_device == kind;
@@ -174,6 +186,7 @@ class GpuMemory final : public ucx::DeviceMemory {
   std::vector<Completion*> done_;  ///< within the call that began it
   OfVendor* last_ = nullptr;       ///< whose memory came last
   int last_gpu_ = 0;
+  Seen seen_;  ///< by kind_of() or map(), for the next call, which is about the same
   std::string failure_;
 };
 
@@ -184,17 +197,24 @@ Result<Seen> GpuMemory::look(Place place, std::uint64_t bytes) {
     if (!found) return found.status();
     if (found->kind == Kind::host) continue;
     const Seen seen{place.at, vendor.get(), *found};
-    if (seen.on_gpu()) {
-      last_ = vendor.get();
-      last_gpu_ = seen.gpu();
-    }
-    const std::uint64_t room = found->begin + found->size - reinterpret_cast<std::uintptr_t>(place.at);
-    if (bytes <= room) return seen;
-    return Status::failure(std::to_string(bytes) + " bytes of an allocation that ends " + std::to_string(room) +
-                           " bytes after the address");
+    return with_room(seen, bytes);
   }
   if (place.kind == MemoryKind::host) return Seen{place.at, nullptr, {}};
   return unknown_memory(place.at);
+}
+
+Result<Seen> GpuMemory::with_room(const Seen& seen, std::uint64_t bytes) {
+  use(seen);
+  const std::uint64_t room = seen.memory.begin + seen.memory.size - reinterpret_cast<std::uintptr_t>(seen.at);
+  if (bytes <= room) return seen;
+  return Status::failure(std::to_string(bytes) + " bytes of an allocation that ends " + std::to_string(room) +
+                         " bytes after the address");
+}
+
+// What was asked about just now is not asked about again.
+Result<Seen> GpuMemory::seen_or_look(Place place, std::uint64_t bytes) {
+  if (seen_.vendor == nullptr || seen_.at != place.at) return look(place, bytes);
+  return with_room(std::exchange(seen_, {}), bytes);
 }
 
 Status GpuMemory::copy(Place to, Place from, std::uint64_t bytes, Completion& completion) {
@@ -202,7 +222,8 @@ Status GpuMemory::copy(Place to, Place from, std::uint64_t bytes, Completion& co
     done_.push_back(&completion);
     return {};
   }
-  Result<Seen> target = look(to, bytes), source = look(from, bytes);
+  Result<Seen> target = seen_or_look(to, bytes), source = seen_or_look(from, bytes);
+  seen_ = {};
   if (!target || !source) return failed(target ? source.status() : target.status());
   if (!target->on_gpu() && !source->on_gpu()) {
     std::memcpy(to.at, from.at, bytes);
@@ -211,7 +232,8 @@ Status GpuMemory::copy(Place to, Place from, std::uint64_t bytes, Completion& co
   }
   OfVendor& vendor = target->on_gpu() ? *target->vendor : *source->vendor;
   if (target->vendor == &vendor && source->vendor == &vendor && reach_each_other(*target, *source)) {
-    Status begun = vendor.copies.begin({to.at, from.at, bytes, target->gpu(), source->gpu()}, completion);
+    Status begun = vendor.copies.begin(
+        {to.at, from.at, bytes, target->gpu(), source->gpu(), nullptr, target->touch(), source->touch()}, completion);
     return begun ? begun : failed(begun);
   }
   if (target->on_gpu() && source->on_gpu() && target->vendor != source->vendor) {
@@ -269,11 +291,25 @@ Status GpuMemory::fly(Staged& staged, Buffer piece) {
   flight.bytes = std::min(settings_.piece_bytes, staged.bytes - staged.begun);
   flight.piece = std::move(piece);
   std::byte* const pinned = flight.piece.data();
-  Copy copy{pinned, staged.from.at + flight.offset, flight.bytes, -1, staged.from.gpu()};
+  Copy copy{pinned,
+            staged.from.at + flight.offset,
+            flight.bytes,
+            -1,
+            staged.from.gpu(),
+            nullptr,
+            Touch::any,
+            staged.from.touch()};
   if (!staged.from.on_gpu()) {
     std::memcpy(pinned, copy.from, flight.bytes);
     flight.on_pinned = true;
-    copy = {staged.to.at + flight.offset, pinned, flight.bytes, staged.to.gpu(), -1};
+    copy = {staged.to.at + flight.offset,
+            pinned,
+            flight.bytes,
+            staged.to.gpu(),
+            -1,
+            nullptr,
+            staged.to.touch(),
+            Touch::any};
   }
   Status begun = vendor.copies.begin(copy, flight);
   if (!begun) {
@@ -292,7 +328,14 @@ void GpuMemory::landed(Completion& self, Outcome outcome) {
   OfVendor& vendor = *(staged.to.on_gpu() ? staged.to : staged.from).vendor;
   if (outcome == Outcome::ok && staged.to.on_gpu() && !flight.on_pinned) {
     flight.on_pinned = true;
-    const Copy copy{staged.to.at + flight.offset, flight.piece.data(), flight.bytes, staged.to.gpu(), -1};
+    const Copy copy{staged.to.at + flight.offset,
+                    flight.piece.data(),
+                    flight.bytes,
+                    staged.to.gpu(),
+                    -1,
+                    nullptr,
+                    staged.to.touch(),
+                    Touch::any};
     const Status begun = vendor.copies.begin(copy, flight);
     if (begun) return;
     owner.failure_ = begun.message();
@@ -328,7 +371,8 @@ int GpuMemory::tell_staged() {
 // ---- streams of the program's
 
 Status GpuMemory::when_reached(void* stream, Place memory, Completion& reached) {
-  Result<Seen> seen = memory.at == nullptr ? Seen{nullptr, vendor_of(memory.kind), {}} : look(memory);
+  Result<Seen> seen = memory.at == nullptr ? Seen{nullptr, vendor_of(memory.kind), {}} : seen_or_look(memory);
+  seen_ = {};
   if (!seen) return failed(seen.status());
   OfVendor* vendor = seen->vendor;
   if (vendor == nullptr) {
@@ -337,19 +381,17 @@ Status GpuMemory::when_reached(void* stream, Place memory, Completion& reached) 
   }
   // Most streams have nothing to do, and that is known soonest without an event.
   const int near = std::max(seen->memory.gpu, 0);
-  if (!is_default_stream(stream)) {
-    if (Result<bool> idle = vendor->driver.is_idle({stream, near}); idle && *idle) {
-      done_.push_back(&reached);
-      return {};
-    }
+  if (Result<bool> idle = vendor->driver.is_idle({stream, near}); idle && *idle) {
+    done_.push_back(&reached);
+    return {};
   }
   const Result<int> streams = vendor->driver.gpu_of_stream(stream);
   if (!streams) return failed(streams.status());
   const int gpu = *streams >= 0 ? *streams : near;
-  Result<Event> event = vendor->driver.make_event(gpu);
+  Result<Event> event = vendor->copies.take_event(gpu);
   if (!event) return failed(event.status());
   if (Status recorded = vendor->driver.record(*event, {stream, gpu}); !recorded) {
-    vendor->driver.destroy(*event);
+    vendor->copies.give_event(*event);
     return failed(recorded);
   }
   reached_.push_back({vendor, *event, &reached});
@@ -366,7 +408,7 @@ int GpuMemory::tell_reached() {
       continue;
     }
     if (!there) failure_ = there.message();
-    one.vendor->driver.destroy(one.event);
+    one.vendor->copies.give_event(one.event);
     reached_.erase(reached_.begin() + static_cast<std::ptrdiff_t>(i));
     ++told;
     one.told->done(*one.told, there ? Outcome::ok : Outcome::failed);
@@ -380,13 +422,22 @@ MemoryKind GpuMemory::kind_of(const void* address) {
   for (const auto& vendor : vendors_) {
     Result<Memory> found = vendor->kinds.look(address);
     if (!found) continue;
-    if (const MemoryKind kind = in_engine(vendor->number, found->kind); kind != MemoryKind::host) return kind;
+    if (found->kind == Kind::host) continue;
+    seen_ = {static_cast<std::byte*>(const_cast<void*>(address)), vendor.get(), *found};
+    return in_engine(vendor->number, found->kind);
   }
   return MemoryKind::host;
 }
 
+void GpuMemory::use(const Seen& seen) {
+  if (!seen.on_gpu()) return;
+  last_ = seen.vendor;
+  last_gpu_ = seen.gpu();
+}
+
 std::vector<std::byte> GpuMemory::describe(Place place) {
-  Result<Seen> seen = look(place);
+  Result<Seen> seen = seen_or_look(place);
+  seen_ = {};
   if (!seen || !seen->on_gpu()) return {};
   const Memory& memory = seen->memory;
   OfVendor& vendor = *seen->vendor;
@@ -434,6 +485,7 @@ Result<Mapping> GpuMemory::map(std::span<const std::byte> described, std::uint64
     log::detail(here.message());
     return here.status();
   }
+  if (copies && copies->vendor != nullptr) seen_ = *copies;
   const auto forget = [exported, &imports = vendor.imports](std::byte*) { imports.release(exported); };
   return Mapping{std::shared_ptr<std::byte>(*here + (address - exported.begin), forget), named.on_device};
 }
@@ -447,6 +499,7 @@ Result<Buffer> GpuMemory::piece() {
 
 int GpuMemory::progress() {
   int told = 0;
+  seen_ = {};  // the program may have freed it since
   for (const auto& vendor : vendors_) {
     told += vendor->copies.progress();
     if (!vendor->copies.failure().empty()) failure_ = vendor->copies.failure();
@@ -468,7 +521,7 @@ bool GpuMemory::is_busy() const {
 
 void GpuMemory::finish() {
   for (const auto& vendor : vendors_) vendor->copies.finish();
-  for (const Reached& one : reached_) one.vendor->driver.destroy(one.event);
+  for (const Reached& one : reached_) one.vendor->copies.give_event(one.event);
   reached_.clear();
   staged_.clear();
   flights_.clear();
@@ -481,7 +534,7 @@ std::unique_ptr<ucx::DeviceMemory> make_device_memory(const DeviceMemorySettings
   std::vector<std::unique_ptr<OfVendor>> in_use;
   const std::vector<Driver*> found = drivers();
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (found[i] != nullptr) in_use.push_back(std::make_unique<OfVendor>(i, *found[i]));
+    if (found[i] != nullptr) in_use.push_back(std::make_unique<OfVendor>(i, *found[i], settings.courier));
   }
   if (in_use.empty()) return nullptr;
   return std::make_unique<GpuMemory>(settings, std::move(in_use));

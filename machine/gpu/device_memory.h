@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "machine/gpu/couriers.h"
 #include "machine/ucx-like/device_memory.h"
 
 namespace periapt::gpu {
@@ -16,10 +17,15 @@ namespace periapt::gpu {
 struct DeviceMemorySettings {
   std::uint64_t piece_bytes = 512 << 10;
   std::size_t pieces = 32;  ///< for what goes out to others, and as many for copies from and to pageable memory
+  CourierUse courier = CourierUse::off;
 };
 
 /// nullptr: no driver of a GPU is in use in this process. Loads them.
 std::unique_ptr<ucx::DeviceMemory> make_device_memory(const DeviceMemorySettings& settings = {});
+/// What makes it, later.
+inline ucx::MakeDeviceMemory device_memory_maker(const DeviceMemorySettings& settings) {
+  return [settings] { return make_device_memory(settings); };
+}
 
 /// What an address is, as the engine calls it; what no driver that has been loaded knows is the host's. Any thread.
 ucx::MemoryKind kind_of(const void* address);

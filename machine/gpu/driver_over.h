@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "machine/gpu/run_time_compiler.h"
 #include "machine/gpu/vendor.h"
 
 namespace periapt::gpu {
@@ -19,9 +20,12 @@ struct Answer {
 };
 
 /// Numbers of errors and of questions about an address, which are the same for both.
-inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotReady = 600, kAlreadyReached = 704;
+inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNoCurrent = 201, kNoImage = 209, kNotReady = 600,
+                     kAlreadyReached = 704;
 enum class Question : int {
+  context = 1,
   memory_type = 2,
+  on_gpu = 3,
   buffer = 7,
   is_managed = 8,
   gpu = 9,
@@ -66,6 +70,7 @@ class DriverOver final : public Driver {
     } else {
       memory.kind = kind_on_device(address, memory.exportable);
     }
+    memory.open = is_open(address, memory);
     return memory;
   }
 
@@ -100,7 +105,7 @@ class DriverOver final : public Driver {
     return done(at(stream.gpu, [&] { return calls_.wait_for(stream.native, event.native); }), stream.gpu);
   }
   Result<bool> is_idle(Stream stream) override {
-    const Answer answer = at(stream.gpu, [&] { return calls_.query_stream(stream.native); });
+    const Answer answer = anywhere(stream.gpu, [&] { return calls_.query_stream(stream.native); });
     if (answer.error == kNotReady) return false;
     return answer.error == 0 ? Result<bool>(true) : failed(answer, stream.gpu);
   }
@@ -111,6 +116,29 @@ class DriverOver final : public Driver {
   Status finish_all(int gpu) override {
     return done(at(gpu, [&] { return calls_.finish_all(); }), gpu);
   }
+
+  Result<Kernel> load_kernel(int gpu, const KernelCode& code, const char* name) override {
+    Kernel kernel{nullptr, gpu};
+    Answer loaded{kNoImage, Calls::kLoadModule};
+    if (!code.image.empty())
+      loaded = at(gpu, [&] { return calls_.load_kernel(code.image.data(), name, &kernel.native); });
+    if (loaded.error == 0) return kernel;
+    if (!code.image.empty() && loaded.error != kNoImage) return failed(loaded, gpu);
+    Result<std::string> compiled = compile(code, calls_.compiler(gpu));
+    if (!compiled) return compiled.status();
+    loaded = at(gpu, [&] { return calls_.load_kernel(compiled->data(), name, &kernel.native); });
+    return loaded.error == 0 ? Result<Kernel>(kernel) : failed(loaded, gpu);
+  }
+  Status launch(Stream stream, Kernel kernel, unsigned threads, void** arguments) override {
+    return done(at(stream.gpu, [&] { return calls_.launch(kernel.native, threads, stream.native, arguments); }),
+                stream.gpu);
+  }
+  Result<Stream> make_urgent_stream(int gpu) override {
+    Stream stream{nullptr, gpu};
+    const Answer answer = at(gpu, [&] { return calls_.make_urgent_stream(&stream.native); });
+    return answer.error == 0 ? Result<Stream>(stream) : failed(answer, gpu);
+  }
+  bool runs_processes_together(int gpu) override { return calls_.runs_processes_together(gpu); }
 
   Result<Event> make_event(int gpu) override {
     Event event{nullptr, gpu};
@@ -124,7 +152,7 @@ class DriverOver final : public Driver {
     return done(at(stream.gpu, [&] { return calls_.record(event.native, stream.native); }), stream.gpu);
   }
   Result<bool> reached(Event event) override {
-    const Answer answer = at(event.gpu, [&] { return calls_.query(event.native); });
+    const Answer answer = anywhere(event.gpu, [&] { return calls_.query(event.native); });
     if (answer.error == kNotReady) return false;
     return answer.error == 0 ? Result<bool>(true) : failed(answer, event.gpu);
   }
@@ -170,6 +198,14 @@ class DriverOver final : public Driver {
     return Kind::device;
   }
 
+  // What a context of the program's own has made, kernels of ours cannot see; what is managed would be moved.
+  bool is_open(const void* address, const Memory& memory) {
+    if (memory.kind == Kind::pool) return true;
+    if (memory.kind == Kind::device) return calls_.is_of_ours(address, memory.gpu);
+    void* there = nullptr;
+    return memory.kind == Kind::pinned && calls_.ask(Question::on_gpu, address, &there).error == 0 && there == address;
+  }
+
   template <class Call>
   Answer at(int gpu, Call call) {
     if (gpu < 0 || static_cast<std::size_t>(gpu) >= gpus_.size()) return {kInvalidValue, "the number of a GPU"};
@@ -178,6 +214,12 @@ class DriverOver final : public Driver {
     const Answer answer = call();
     calls_.leave(before);
     return answer;
+  }
+  /// For what says by itself which GPU it is about: needs one to be current for the thread, whichever.
+  template <class Call>
+  Answer anywhere(int gpu, Call call) {
+    const Answer answer = call();
+    return answer.error == kNoCurrent ? at(gpu, call) : answer;
   }
   Status failed(Answer answer, int gpu = -1, const std::string& what = {}) const {
     return Status::failure(answer.function + what + (gpu < 0 ? std::string() : " on GPU " + std::to_string(gpu)) +

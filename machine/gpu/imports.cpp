@@ -103,6 +103,14 @@ void Imports::unmap(Mappings::iterator at) {
   if (Status forgotten = driver_.forget(gone.gpu, gone.here); !forgotten) log::detail(forgotten.message());
 }
 
+std::optional<int> Imports::opened_at(std::uintptr_t here) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& [name, mapping] : mappings_) {
+    if (reinterpret_cast<std::uintptr_t>(mapping.here) == here) return mapping.gpu;
+  }
+  return std::nullopt;
+}
+
 std::size_t Imports::mapped() const {
   std::lock_guard lock(mutex_);
   return mappings_.size();

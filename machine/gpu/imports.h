@@ -50,6 +50,9 @@ class Imports {
   Result<std::byte*> acquire(int gpu, const Export& exported);
   void release(const Export& exported);
 
+  /// The GPU at which the memory that begins here was opened; nothing: it is this process's own.
+  std::optional<int> opened_at(std::uintptr_t here) const;
+
   std::size_t mapped() const;
   std::uint64_t maps() const { return maps_; }  ///< made so far
 

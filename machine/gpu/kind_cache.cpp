@@ -16,7 +16,12 @@ Result<Memory> KindCache::look(const void* address) {
   }
   ++misses;
   Result<Memory> found = driver_.look(address);
-  if (found && found->buffer != 0) remember(*found);
+  if (!found || found->buffer == 0) return found;
+  if (const auto gpu = imports_ != nullptr ? imports_->opened_at(found->begin) : std::nullopt) {
+    found->gpu = *gpu;
+    found->imported = found->open = true;
+  }
+  remember(*found);
   return found;
 }
 

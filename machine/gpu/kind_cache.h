@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 
+#include "machine/gpu/imports.h"
 #include "machine/gpu/vendor.h"
 
 namespace periapt::gpu {
@@ -14,7 +15,8 @@ namespace periapt::gpu {
 /// Used by one thread at a time.
 class KindCache {
  public:
-  explicit KindCache(Driver& driver) : driver_(driver) {}
+  /// `imports`: says of addresses that they are another process's memory.
+  explicit KindCache(Driver& driver, const Imports* imports = nullptr) : driver_(driver), imports_(imports) {}
 
   Result<Memory> look(const void* address);
 
@@ -27,6 +29,7 @@ class KindCache {
   void remember(const Memory& memory);
 
   Driver& driver_;
+  const Imports* const imports_;
   std::map<std::uintptr_t, Memory> ranges_;  ///< by their begins; disjoint
 };
 

@@ -14,6 +14,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct Memory {
   std::uintptr_t begin = 0;  ///< of the allocation
   std::uint64_t size = 0;
   bool exportable = false;  ///< export_memory() is for such memory
+  bool imported = false;    ///< of another process: only the GPU that it was opened at, which is `gpu`, may touch it
+  bool open = false;        ///< kernels of ours on its GPU may touch it at that address; of pinned memory: on any
 
   bool holds(std::uintptr_t address, std::uint64_t bytes) const {
     return address >= begin && bytes <= size && address - begin <= size - bytes;
@@ -59,6 +62,21 @@ struct Event {
 };
 /// Streams that belong to no GPU but work on the one that is the thread's: no stream, the process's, the thread's own.
 inline bool is_default_stream(const void* native) { return reinterpret_cast<std::uintptr_t>(native) <= 2; }
+/// Code for GPUs of one vendor: machine code, where the build had the vendor's compiler; and its source, with what that
+/// includes, for the compiler that the vendor has as a library. Texts end with a zero.
+struct KernelCode {
+  struct Text {
+    const char* name;  ///< by which it is included
+    const char* text;
+  };
+  std::span<const unsigned char> image;  ///< empty: the build had no compiler
+  Text source;
+  std::vector<Text> headers;
+};
+struct Kernel {
+  void* native = nullptr;
+  int gpu = -1;
+};
 /// Names memory of this process to another one of the host.
 using IpcHandle = std::array<std::byte, 64>;
 
@@ -92,12 +110,25 @@ class Driver {
   virtual Status copy(Stream stream, void* to, const void* from, std::uint64_t bytes) = 0;
   /// What is given to the stream after this begins when the event is reached.
   virtual Status wait_for(Stream stream, Event event) = 0;
-  /// Has it nothing to do? A failure: it was not to be known.
+  /// Has it nothing to do? Of a default stream, the thread's (`gpu`: where the thread has none): nor any that it waits
+  /// for; where that is not to be known, no. A failure: it was not to be known.
   virtual Result<bool> is_idle(Stream stream) = 0;
   /// Waits until the stream has nothing to do.
   virtual Status finish(Stream stream) = 0;
   /// Waits until the GPU has done all that this process has given it so far, whatever the stream.
   virtual Status finish_all(int gpu) = 0;
+
+  // ---- kernels
+
+  /// The function of that name; loaded anew each time, for the rest of the process. Compiles it where the image is none
+  /// for this GPU, which may take a second.
+  virtual Result<Kernel> load_kernel(int gpu, const KernelCode& code, const char* name) = 0;
+  /// One block of it, behind what the stream has to do. `arguments`: as the function declares them, copied by the call.
+  virtual Status launch(Stream stream, Kernel kernel, unsigned threads, void** arguments) = 0;
+  /// As make_stream(), of the highest priority: its kernels begin before others' that wait.
+  virtual Result<Stream> make_urgent_stream(int gpu) = 0;
+  /// Do kernels of several processes run on it at the same time? Else they take turns, of some ms.
+  virtual bool runs_processes_together(int gpu) = 0;
 
   virtual Result<Event> make_event(int gpu) = 0;
   virtual void destroy(Event event) = 0;

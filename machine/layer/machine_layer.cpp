@@ -59,6 +59,7 @@ struct MachineLayer::State {
     simulated->set_heap(&memory.heap(0));
     OneSidedConfig config;
     config.simulated = true;
+    config.device_memory = gpu::device_memory_maker({});  // no time passes that a courier would save
     open_one_sided(std::move(config));
   }
 
@@ -74,6 +75,7 @@ struct MachineLayer::State {
     if (net) net->set_ports(memory.ports());
     OneSidedConfig config;
     config.kernel_copies = options.kernel_copies();
+    config.device_memory = gpu::device_memory_maker({.courier = options.gpu_courier()});
     open_one_sided(std::move(config));
   }
 
@@ -85,7 +87,6 @@ struct MachineLayer::State {
     config.net = net.get();
     config.ports = memory.ports();
     config.words = memory.one_sided_words();
-    config.device_memory = [] { return gpu::make_device_memory(); };
     one_sided = std::make_unique<OneSided>(config);
   }
 

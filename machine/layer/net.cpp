@@ -36,7 +36,7 @@ ucx::ContextRequest request_of(const NetSettings& settings) {
   request.transports = settings.wanted;
   request.option = settings.option;
   request.limits = settings.limits;
-  request.device_memory = [] { return gpu::make_device_memory(); };
+  request.device_memory = gpu::device_memory_maker({.courier = NetOptions::courier_use(settings.option)});
   if (settings.option) request.cost_file = settings.option("+cost-file");
   return request;
 }

@@ -23,12 +23,13 @@ constexpr SizeOption kSizes[] = {{"eager-copy-max", &ucx::Limits::eager_copy_max
                                  {"unexpected-bytes", &ucx::Limits::unexpected_bytes},
                                  {"registrations", &ucx::Limits::registrations}};
 // Beside these, transports have options of their own.
-constexpr const char* kWithValue[] = {"transports", "transport-path", "cost-file", "rendezvous", "workers"};
+constexpr const char* kWithValue[] = {"transports", "transport-path", "cost-file",
+                                      "rendezvous", "workers",        "gpu-courier"};
 constexpr const char* kFlags[] = {"no-shared-memory", "explain-transport"};
 // Of the runtime above, and of simulated runs.
 constexpr const char* kOfOthers[] = {"sim", "verbose", "balancer", "watchdog", "stacksize"};
 // An option that begins like this is meant to be one of these; the beginning of a transport's option up to its '-' too.
-constexpr const char* kOurs[] = {"transport", "eager-", "rendezvous-", "credit-", "explain-"};
+constexpr const char* kOurs[] = {"transport", "eager-", "rendezvous-", "credit-", "explain-", "gpu-cour"};
 
 using Factories = std::vector<const ucx::TransportFactory*>;
 
@@ -128,6 +129,10 @@ Result<bool> take_option(bootstrap::Arguments& arguments, const std::string& nam
     options.workers = *workers;
     return true;
   }
+  if (name == "gpu-courier" && *value != "on" && *value != "off") {
+    return Status::failure("+gpu-courier wants on or off, not \"" + *value +
+                           "\"; without it small messages of GPUs go by the courier where it is faster");
+  }
   if (size == nullptr) {
     options.others["+" + name] = *value;
     return true;
@@ -168,6 +173,11 @@ Status check_option_names(const Factories& transports) {
 bool NetOptions::apart() const { return no_shared_memory || (!transports.empty() && !name_shared_memory(transports)); }
 
 bool NetOptions::kernel_copies() const { return wants_kernel_copies(texts()); }
+
+gpu::CourierUse NetOptions::courier_use(const ucx::OptionText& texts) {
+  const std::string said = texts ? texts("+gpu-courier") : std::string();
+  return said == "on" ? gpu::CourierUse::on : said == "off" ? gpu::CourierUse::off : gpu::CourierUse::automatic;
+}
 
 ucx::OptionText NetOptions::texts() const {
   return [texts = others](const std::string& name) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "machine/gpu/couriers.h"
 #include "machine/layer/transports.h"
 #include "machine/ucx-like/context.h"
 
@@ -30,6 +31,9 @@ struct NetOptions {
   bool apart() const;
   /// May processes of one host copy from each other by the kernel, where it lets them? (+shm-cma off)
   bool kernel_copies() const;
+  /// +gpu-courier on or off: do couriers (machine/gpu/couriers.h) take small messages of GPUs?
+  gpu::CourierUse gpu_courier() const { return courier_use(texts()); }
+  static gpu::CourierUse courier_use(const ucx::OptionText& texts);
 };
 
 /// Takes them out of argv, which stays null-terminated, after loading the transports of +transport-path.

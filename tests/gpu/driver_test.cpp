@@ -158,6 +158,20 @@ TEST_P(DriverTest, AnotherProcessReadsAndWritesByAHandle) {
   driver.destroy(stream);
 }
 
+TEST_P(DriverTest, ADefaultStreamIsIdleWhenAllThatItWaitsForIs) {
+  void* const of_thread = reinterpret_cast<void*>(2);
+  const bool is_said = std::string(GetParam()) == "cuda";
+  EXPECT_EQ(*driver.is_idle({of_thread, 0}), is_said) << "where it is not said an event has to";
+  settings.busy_default = 1;
+  EXPECT_FALSE(*driver.is_idle({of_thread, 0})) << "it waits for the process's";
+  settings.busy_default = 0;
+  settings.capturing = 1;
+  if (is_said) {
+    EXPECT_FALSE(driver.is_idle({of_thread, 0}).ok());
+  }
+  EXPECT_EQ(settings.capturing, 1) << "a question has broken the capture of a stream of the program's";
+}
+
 // ---- the cache of kinds
 
 TEST_P(DriverTest, WhatIsKnownOfARangeCostsOneQuestion) {

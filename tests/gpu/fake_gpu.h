@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <string>
@@ -14,8 +15,13 @@ namespace periapt::fake_gpu {
 /// To be made before a driver is asked for the first time: a global of the test.
 struct InPlace {
   InPlace() {
+    // Other tests that run meanwhile have other GPUs.
+    const char* given = std::getenv("PERIAPT_FAKE_GPU");
+    ::setenv("PERIAPT_FAKE_GPU", (std::string(given ? given : "") + ",salt=" + std::to_string(::getpid())).c_str(), 1);
     ::setenv("PERIAPT_LIBCUDA", PERIAPT_FAKE_CUDA, 1);
     ::setenv("PERIAPT_LIBAMDHIP64", PERIAPT_FAKE_HIP, 1);
+    ::setenv("PERIAPT_LIBNVRTC", PERIAPT_FAKE_CUDA, 1);
+    ::setenv("PERIAPT_LIBHIPRTC", PERIAPT_FAKE_HIP, 1);
   }
 };
 

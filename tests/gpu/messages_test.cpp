@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "machine/gpu/device_memory.h"
 #include "machine/ucx-like/engine.h"
@@ -63,7 +64,10 @@ class MessagesTest : public GpuTest {
   Endpoint& endpoint(PeerId from, PeerId to) { return **worker(from).connect(worker(to).address()); }
   template <class Condition>
   void until(Condition&& condition) {
-    for (unsigned i = 0; i < 2'000'000 && !condition(); ++i) workers[wire.up_to(workers.size() - 1)]->progress();
+    for (unsigned i = 0; i < 2'000'000 && !condition(); ++i) {
+      if (pieces.courier == CourierUse::on) std::this_thread::yield();  // to its kernel
+      workers[wire.up_to(workers.size() - 1)]->progress();
+    }
     EXPECT_TRUE(condition()) << "this has not come true after two million steps";
   }
   void finish(const RequestPtr& request) {
@@ -503,6 +507,29 @@ TEST_P(MessagesTest, MoreThanTheAllocationHolds) {
   ucx::Completion never;
   const Status copied = memory.copy({to + 100, kind_of(Kind::device)}, {from, kind_of(Kind::device)}, 401, never);
   EXPECT_EQ(copied.message(), "401 bytes of an allocation that ends 400 bytes after the address");
+}
+
+// The courier's, whose kernel is run by threads here.
+TEST_P(MessagesTest, SmallOnesArriveByTheCourierToo) {
+  settings.clock = 1;
+  settings.warps = 2;
+  pieces.courier = CourierUse::on;
+  start();
+  for (unsigned round = 0; round < 40; ++round) {
+    for (const Kind from : {Kind::device, Kind::pinned, Kind::host, Kind::pool}) {
+      for (const Kind to : {Kind::device, Kind::host}) {
+        const std::uint64_t size = 1 + 97 * round;
+        std::byte *source = memory_of(from, size, 0), *target = memory_of(to, size, 1);
+        put_in(from, source, pattern(size, round));
+        const RequestPtr got = worker(2).tag_receive_into(kind_of(to), {target, size}, round);
+        finish(endpoint(1, 2).tag_send_from(kind_of(from), {source, size}, round));
+        finish(got);
+        ASSERT_EQ(outcome_of(got), Outcome::ok);
+        ASSERT_EQ(taken_from(to, target, size), pattern(size, round))
+            << name_of(from) << " to " << name_of(to) << ", " << size << " bytes";
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, MessagesTest, ::testing::Values("cuda", "hip"),

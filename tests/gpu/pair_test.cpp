@@ -142,7 +142,7 @@ const bench::Parts kParts = {{"contents", contents}, {"freed", freed}, {"one_sid
 struct Case {
   unsigned vendor;
   const char* transport;
-  bool maps;
+  bool maps, courier = false;
 };
 
 class PairTest : public ::testing::TestWithParam<Case> {
@@ -150,7 +150,7 @@ class PairTest : public ::testing::TestWithParam<Case> {
   static void run(const char* part) {
     const Vendor& vendor = vendors()[GetParam().vendor];
     if (!vendor.driver()) GTEST_SKIP() << vendor.title << ": " << vendor.driver().message();
-    Way way{GetParam().transport, GetParam().maps, kLargest};
+    Way way{GetParam().transport, GetParam().maps, kLargest, GetParam().courier};
     EXPECT_EQ(bench::run_pair(kParts, part, vendor, way), 0) << "what was found wrong stands above";
   }
   static constexpr std::uint64_t kLargest = kOnFakes ? 1'500'001 : (std::uint64_t{32} << 20) + 1;
@@ -163,10 +163,12 @@ TEST_P(PairTest, APeerThatDiesInTheMiddleIsAnEndOfItsMessages) { run("dies"); }
 
 INSTANTIATE_TEST_SUITE_P(Ways, PairTest,
                          ::testing::Values(Case{0, "shm", true}, Case{0, "shm", false}, Case{0, "tcp", true},
-                                           Case{0, "tcp", false}, Case{1, "shm", true}, Case{1, "tcp", false}),
+                                           Case{0, "tcp", false}, Case{1, "shm", true}, Case{1, "tcp", false},
+                                           Case{0, "shm", true, true}, Case{0, "tcp", false, true},
+                                           Case{1, "shm", true, true}),
                          [](const auto& info) {
                            return std::string(vendors()[info.param.vendor].name) + "_" + info.param.transport +
-                                  (info.param.maps ? "_mapped" : "_staged");
+                                  (info.param.maps ? "_mapped" : "_staged") + (info.param.courier ? "_courier" : "");
                          });
 
 }  // namespace
@@ -174,6 +176,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, PairTest,
 
 int main(int argc, char** argv) {
   if (periapt::gpu::kOnFakes) {
+    ::setenv("PERIAPT_FAKE_GPU", "warps=2,clock=1", 0);
     ::setenv("PERIAPT_LIBCUDA", PERIAPT_FAKE_CUDA, 1);
     ::setenv("PERIAPT_LIBAMDHIP64", PERIAPT_FAKE_HIP, 1);
   }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "machine/gpu/couriers.h"
 #include "machine/gpu/vendors.h"
 #include "tools/doctor/finding.h"
 
@@ -37,6 +38,7 @@ void probe_gpus(const gpu::Vendor& vendor, Findings& findings) {
     return;
   }
   const std::vector<gpu::Gpu>& gpus = driver.value()->gpus();
+  gpu::Couriers& couriers = gpu::Couriers::of(*driver.value());
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     findings.push_back({"devices",
                         vendor.title + (" " + std::to_string(i)),
@@ -44,6 +46,12 @@ void probe_gpus(const gpu::Vendor& vendor, Findings& findings) {
                         gpus[i].name + " at " + gpus[i].pci + ", " + bytes_in_words(gpus[i].bytes) + ", driver for " +
                             vendor.title + " " + driver.value()->version(),
                         {}});
+    const gpu::Couriers::Verdict courier = couriers.judge(static_cast<int>(i));
+    findings.push_back(
+        {"devices", vendor.title + (" " + std::to_string(i)) + " courier",
+         courier.is_used ? State::good : State::limited,
+         (courier.is_used ? "small messages go by it: " : "not used: ") + courier.why,
+         courier.is_used ? "" : "nothing: copy engines take them; +gpu-courier on tries it all the same"});
   }
 }
 

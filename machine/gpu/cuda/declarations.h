@@ -13,9 +13,13 @@ using Device = int;
 struct OpaqueContext;
 struct OpaqueStream;
 struct OpaqueEvent;
+struct OpaqueModule;
+struct OpaqueFunction;
 using Context = OpaqueContext*;
 using NativeStream = OpaqueStream*;
 using NativeEvent = OpaqueEvent*;
+using Module = OpaqueModule*;
+using Function = OpaqueFunction*;
 struct Uuid {
   char bytes[16];
 };
@@ -26,50 +30,59 @@ using AllocationHandle = unsigned long long;
 
 inline constexpr unsigned kStreamNonBlocking = 1, kEventWithoutTiming = 2, kHostPortable = 1, kManagedGlobal = 1,
                           kIpcLazyPeers = 1, kMemoryTypeDevice = 2;
+inline constexpr int kMpsEnabled = 133;  ///< of device_attribute()
 inline constexpr Result_ kNoContext = 201;
 
 // X(our name, the library's name, result, arguments)
-#define PERIAPT_CUDA_FUNCTIONS(X)                                               \
-  X(init, cuInit, (unsigned))                                                   \
-  X(driver_version, cuDriverGetVersion, (int*))                                 \
-  X(error_string, cuGetErrorString, (Result_, const char**))                    \
-  X(error_name, cuGetErrorName, (Result_, const char**))                        \
-  X(device_count, cuDeviceGetCount, (int*))                                     \
-  X(device_get, cuDeviceGet, (Device*, int))                                    \
-  X(device_name, cuDeviceGetName, (char*, int, Device))                         \
-  X(device_uuid, cuDeviceGetUuid_v2, (Uuid*, Device))                           \
-  X(device_bytes, cuDeviceTotalMem_v2, (std::size_t*, Device))                  \
-  X(device_pci, cuDeviceGetPCIBusId, (char*, int, Device))                      \
-  X(can_access_peer, cuDeviceCanAccessPeer, (int*, Device, Device))             \
-  X(retain_primary, cuDevicePrimaryCtxRetain, (Context*, Device))               \
-  X(push_context, cuCtxPushCurrent_v2, (Context))                               \
-  X(pop_context, cuCtxPopCurrent_v2, (Context*))                                \
-  X(current_device, cuCtxGetDevice, (Device*))                                  \
-  X(context_finish, cuCtxSynchronize, ())                                       \
-  X(enable_peer, cuCtxEnablePeerAccess, (Context, unsigned))                    \
-  X(pointer_attribute, cuPointerGetAttribute, (void*, int, Address))            \
-  X(memory_alloc, cuMemAlloc_v2, (Address*, std::size_t))                       \
-  X(memory_free, cuMemFree_v2, (Address))                                       \
-  X(host_alloc, cuMemHostAlloc, (void**, std::size_t, unsigned))                \
-  X(host_free, cuMemFreeHost, (void*))                                          \
-  X(managed_alloc, cuMemAllocManaged, (Address*, std::size_t, unsigned))        \
-  X(pool_alloc, cuMemAllocAsync, (Address*, std::size_t, NativeStream))         \
-  X(pool_free, cuMemFreeAsync, (Address, NativeStream))                         \
-  X(retain_allocation, cuMemRetainAllocationHandle, (AllocationHandle*, void*)) \
-  X(release_allocation, cuMemRelease, (AllocationHandle))                       \
-  X(copy_async, cuMemcpyAsync, (Address, Address, std::size_t, NativeStream))   \
-  X(stream_create, cuStreamCreate, (NativeStream*, unsigned))                   \
-  X(stream_destroy, cuStreamDestroy_v2, (NativeStream))                         \
-  X(stream_finish, cuStreamSynchronize, (NativeStream))                         \
-  X(stream_context, cuStreamGetCtx, (NativeStream, Context*))                   \
-  X(stream_query, cuStreamQuery, (NativeStream))                                \
-  X(stream_wait, cuStreamWaitEvent, (NativeStream, NativeEvent, unsigned))      \
-  X(event_create, cuEventCreate, (NativeEvent*, unsigned))                      \
-  X(event_destroy, cuEventDestroy_v2, (NativeEvent))                            \
-  X(event_record, cuEventRecord, (NativeEvent, NativeStream))                   \
-  X(event_query, cuEventQuery, (NativeEvent))                                   \
-  X(ipc_export, cuIpcGetMemHandle, (MemoryHandle*, Address))                    \
-  X(ipc_import, cuIpcOpenMemHandle_v2, (Address*, MemoryHandle, unsigned))      \
+#define PERIAPT_CUDA_FUNCTIONS(X)                                                                                   \
+  X(init, cuInit, (unsigned))                                                                                       \
+  X(driver_version, cuDriverGetVersion, (int*))                                                                     \
+  X(error_string, cuGetErrorString, (Result_, const char**))                                                        \
+  X(error_name, cuGetErrorName, (Result_, const char**))                                                            \
+  X(device_count, cuDeviceGetCount, (int*))                                                                         \
+  X(device_get, cuDeviceGet, (Device*, int))                                                                        \
+  X(device_name, cuDeviceGetName, (char*, int, Device))                                                             \
+  X(device_uuid, cuDeviceGetUuid_v2, (Uuid*, Device))                                                               \
+  X(device_bytes, cuDeviceTotalMem_v2, (std::size_t*, Device))                                                      \
+  X(device_pci, cuDeviceGetPCIBusId, (char*, int, Device))                                                          \
+  X(device_attribute, cuDeviceGetAttribute, (int*, int, Device))                                                    \
+  X(can_access_peer, cuDeviceCanAccessPeer, (int*, Device, Device))                                                 \
+  X(retain_primary, cuDevicePrimaryCtxRetain, (Context*, Device))                                                   \
+  X(push_context, cuCtxPushCurrent_v2, (Context))                                                                   \
+  X(pop_context, cuCtxPopCurrent_v2, (Context*))                                                                    \
+  X(current_device, cuCtxGetDevice, (Device*))                                                                      \
+  X(context_finish, cuCtxSynchronize, ())                                                                           \
+  X(enable_peer, cuCtxEnablePeerAccess, (Context, unsigned))                                                        \
+  X(pointer_attribute, cuPointerGetAttribute, (void*, int, Address))                                                \
+  X(memory_alloc, cuMemAlloc_v2, (Address*, std::size_t))                                                           \
+  X(memory_free, cuMemFree_v2, (Address))                                                                           \
+  X(host_alloc, cuMemHostAlloc, (void**, std::size_t, unsigned))                                                    \
+  X(host_free, cuMemFreeHost, (void*))                                                                              \
+  X(managed_alloc, cuMemAllocManaged, (Address*, std::size_t, unsigned))                                            \
+  X(pool_alloc, cuMemAllocAsync, (Address*, std::size_t, NativeStream))                                             \
+  X(pool_free, cuMemFreeAsync, (Address, NativeStream))                                                             \
+  X(retain_allocation, cuMemRetainAllocationHandle, (AllocationHandle*, void*))                                     \
+  X(release_allocation, cuMemRelease, (AllocationHandle))                                                           \
+  X(copy_async, cuMemcpyAsync, (Address, Address, std::size_t, NativeStream))                                       \
+  X(stream_create, cuStreamCreate, (NativeStream*, unsigned))                                                       \
+  X(stream_create_at, cuStreamCreateWithPriority, (NativeStream*, unsigned, int))                                   \
+  X(stream_priorities, cuCtxGetStreamPriorityRange, (int*, int*))                                                   \
+  X(stream_destroy, cuStreamDestroy_v2, (NativeStream))                                                             \
+  X(stream_finish, cuStreamSynchronize, (NativeStream))                                                             \
+  X(stream_context, cuStreamGetCtx, (NativeStream, Context*))                                                       \
+  X(stream_query, cuStreamQuery, (NativeStream))                                                                    \
+  X(stream_capturing, cuStreamIsCapturing, (NativeStream, int*))                                                    \
+  X(stream_wait, cuStreamWaitEvent, (NativeStream, NativeEvent, unsigned))                                          \
+  X(event_create, cuEventCreate, (NativeEvent*, unsigned))                                                          \
+  X(event_destroy, cuEventDestroy_v2, (NativeEvent))                                                                \
+  X(event_record, cuEventRecord, (NativeEvent, NativeStream))                                                       \
+  X(event_query, cuEventQuery, (NativeEvent))                                                                       \
+  X(module_load, cuModuleLoadData, (Module*, const void*))                                                          \
+  X(module_function, cuModuleGetFunction, (Function*, Module, const char*))                                         \
+  X(launch, cuLaunchKernel,                                                                                         \
+    (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, NativeStream, void**, void**)) \
+  X(ipc_export, cuIpcGetMemHandle, (MemoryHandle*, Address))                                                        \
+  X(ipc_import, cuIpcOpenMemHandle_v2, (Address*, MemoryHandle, unsigned))                                          \
   X(ipc_forget, cuIpcCloseMemHandle, (Address))
 
 struct Functions {

@@ -26,6 +26,8 @@ std::string words(const Functions& library, int error) {
   return std::string(said) + (name == nullptr ? "" : std::string(" (") + name + ")");
 }
 
+const NativeStream kOfProcess = reinterpret_cast<NativeStream>(1), kOfThread = reinterpret_cast<NativeStream>(2);
+
 struct Calls {
   static constexpr const char* kVendor = "cuda";
 
@@ -127,7 +129,16 @@ struct Calls {
   }
   Answer finish(void* stream) { return {library.stream_finish(stream_of(stream)), "cuStreamSynchronize"}; }
   Answer finish_all() { return {library.context_finish(), "cuCtxSynchronize"}; }
-  Answer query_stream(void* stream) { return {library.stream_query(stream_of(stream)), "cuStreamQuery"}; }
+  // A default stream waits for the process's, which waits for all that do not say otherwise. Asked about while one of
+  // those is captured, the process's would break the capture: that it is captured is to be asked first, and does not.
+  Answer query_stream(void* stream) {
+    if (!is_default_stream(stream)) return {library.stream_query(stream_of(stream)), "cuStreamQuery"};
+    int captured = 0;
+    if (int error = library.stream_capturing(kOfProcess, &captured); error != 0) return {error, "cuStreamIsCapturing"};
+    int error = library.stream_query(kOfProcess);
+    if (error == 0 && stream == kOfThread) error = library.stream_query(kOfThread);
+    return {error, "cuStreamQuery"};
+  }
   Answer make_event(void** event) {
     return {library.event_create(reinterpret_cast<NativeEvent*>(event), kEventWithoutTiming), "cuEventCreate"};
   }
@@ -136,6 +147,43 @@ struct Calls {
     return {library.event_record(event_of(event), stream_of(stream)), "cuEventRecord"};
   }
   Answer query(void* event) { return {library.event_query(event_of(event)), "cuEventQuery"}; }
+
+  static constexpr const char* kLoadModule = "cuModuleLoadData";
+  Answer load_kernel(const void* image, const char* name, void** function) {
+    Module module = nullptr;
+    if (int error = library.module_load(&module, image); error != 0) return {error, kLoadModule};
+    return {library.module_function(reinterpret_cast<Function*>(function), module, name), "cuModuleGetFunction"};
+  }
+  RunTimeCompiler compiler(int) const {
+    return {"nvrtc",
+            {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"},
+            "PERIAPT_LIBNVRTC",
+            "PTX",
+            "--gpu-architecture=compute_75"};
+  }
+  Answer launch(void* function, unsigned threads, void* stream, void** arguments) {
+    return {library.launch(static_cast<Function>(function), 1, 1, 1, threads, 1, 1, 0, stream_of(stream), arguments,
+                           nullptr),
+            "cuLaunchKernel"};
+  }
+  Answer make_urgent_stream(void** stream) {
+    int lowest = 0, highest = 0;
+    if (int error = library.stream_priorities(&lowest, &highest); error != 0)
+      return {error, "cuCtxGetStreamPriorityRange"};
+    return {library.stream_create_at(reinterpret_cast<NativeStream*>(stream), kStreamNonBlocking, highest),
+            "cuStreamCreateWithPriority"};
+  }
+  // A driver that does not know the question has none that says so.
+  bool runs_processes_together(int gpu) {
+    int yes = 0;
+    Device device = 0;
+    return library.device_get(&device, gpu) == 0 && library.device_attribute(&yes, kMpsEnabled, device) == 0 &&
+           yes != 0;
+  }
+  bool is_of_ours(const void* address, int gpu) {
+    Context theirs = nullptr, ours = nullptr;
+    return ask(Question::context, address, &theirs).error == 0 && context_of(gpu, &ours).error == 0 && theirs == ours;
+  }
 
   Answer can_reach(int* can, int gpu, int other) {
     return {library.can_access_peer(can, gpu, other), "cuDeviceCanAccessPeer"};

@@ -98,7 +98,10 @@ struct Calls {
   }
   Answer finish(void* stream) { return {library.stream_finish(stream_of(stream)), "hipStreamSynchronize"}; }
   Answer finish_all() { return {library.device_finish(), "hipDeviceSynchronize"}; }
-  Answer query_stream(void* stream) { return {library.stream_query(stream_of(stream)), "hipStreamQuery"}; }
+  Answer query_stream(void* stream) {
+    if (is_default_stream(stream)) return {kNotReady, "hipStreamQuery"};  // it does not say what that waits for
+    return {library.stream_query(stream_of(stream)), "hipStreamQuery"};
+  }
   Answer make_event(void** event) {
     return {library.event_create(reinterpret_cast<NativeEvent*>(event), kEventWithoutTiming),
             "hipEventCreateWithFlags"};
@@ -108,6 +111,30 @@ struct Calls {
     return {library.event_record(event_of(event), stream_of(stream)), "hipEventRecord"};
   }
   Answer query(void* event) { return {library.event_query(event_of(event)), "hipEventQuery"}; }
+
+  static constexpr const char* kLoadModule = "hipModuleLoadData";
+  Answer load_kernel(const void* image, const char* name, void** function) {
+    Module module = nullptr;
+    if (int error = library.module_load(&module, image); error != 0) return {error, kLoadModule};
+    return {library.module_function(reinterpret_cast<Function*>(function), module, name), "hipModuleGetFunction"};
+  }
+  RunTimeCompiler compiler(int) const {
+    return {"hiprtc", {"libhiprtc.so", "libhiprtc.so.7", "libhiprtc.so.6"}, "PERIAPT_LIBHIPRTC", "Code", ""};
+  }
+  Answer launch(void* function, unsigned threads, void* stream, void** arguments) {
+    return {library.launch(static_cast<Function>(function), 1, 1, 1, threads, 1, 1, 0, stream_of(stream), arguments,
+                           nullptr),
+            "hipModuleLaunchKernel"};
+  }
+  Answer make_urgent_stream(void** stream) {
+    int lowest = 0, highest = 0;
+    if (int error = library.stream_priorities(&lowest, &highest); error != 0)
+      return {error, "hipDeviceGetStreamPriorityRange"};
+    return {library.stream_create_at(reinterpret_cast<NativeStream*>(stream), kStreamNonBlocking, highest),
+            "hipStreamCreateWithPriority"};
+  }
+  bool runs_processes_together(int) const { return true; }
+  bool is_of_ours(const void*, int) const { return true; }  // there are no contexts beside the GPUs'
 
   Answer can_reach(int* can, int gpu, int other) {
     return {library.can_access_peer(can, gpu, other), "hipDeviceCanAccessPeer"};

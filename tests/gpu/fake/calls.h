@@ -13,6 +13,9 @@ namespace periapt::fake_gpu {
 inline Machine& machine() { return Machine::of_process(); }
 inline auto locked() { return std::lock_guard(machine().mutex); }
 
+/// A call that a message might make.
+inline void count() { __atomic_fetch_add(&machine().settings.calls, 1, __ATOMIC_RELAXED); }
+
 template <class Native>
 Stream* stream_of(Native stream) {
   static Stream standard;
@@ -30,6 +33,57 @@ int make_stream(Native* made, int gpu) {
   machine().add(stream);
   *made = reinterpret_cast<Native>(stream);
   return 0;
+}
+inline int priorities(int* lowest, int* highest) {
+  *lowest = 0;
+  *highest = -5;
+  return 0;
+}
+/// The compiler that a vendor has as a library: what it makes is nothing.
+struct Program {};
+inline int make_program(Program** made, const char* source, int headers, const char* const* texts,
+                        const char* const* names) {
+  if (std::strstr(source, "periapt_courier") == nullptr || headers != 2 || texts[0] == nullptr || names[1] == nullptr)
+    return 1;
+  *made = new Program;
+  return 0;
+}
+inline int compile_program() { return static_cast<int>(machine().settings.compile_error); }
+inline int text_size(std::size_t* size) {
+  *size = 6;
+  return 0;
+}
+inline int write_text(char* text) {
+  std::memcpy(text, "error", 6);
+  return 0;
+}
+inline int destroy_program(Program** program) {
+  delete *program;
+  return 0;
+}
+// Its functions, whose names begin with the library's.
+#define PERIAPT_FAKE_COMPILER(prefix, product)                                                            \
+  int prefix##CreateProgram(fake::Program** made, const char* source, const char*, int headers,           \
+                            const char* const* texts, const char* const* names) {                         \
+    return fake::make_program(made, source, headers, texts, names);                                       \
+  }                                                                                                       \
+  int prefix##CompileProgram(fake::Program*, int, const char* const*) { return fake::compile_program(); } \
+  int prefix##GetProgramLogSize(fake::Program*, std::size_t* size) { return fake::text_size(size); }      \
+  int prefix##GetProgramLog(fake::Program*, char* text) { return fake::write_text(text); }                \
+  int prefix##Get##product##Size(fake::Program*, std::size_t* size) { return fake::text_size(size); }     \
+  int prefix##Get##product(fake::Program*, char* text) { return fake::write_text(text); }                 \
+  int prefix##DestroyProgram(fake::Program** program) { return fake::destroy_program(program); }
+
+/// A module is the library itself, a function its body.
+template <class Native>
+int find_function(Native* function, const char* name) {
+  *function = reinterpret_cast<Native>(find_kernel(name));
+  return *function == nullptr ? kNotFound : 0;
+}
+template <class Function, class Native>
+int launch(Function function, unsigned blocks, Native stream, void** arguments) {
+  if (blocks != 1) return kInvalidValue;
+  return machine().launch(stream_of(stream), reinterpret_cast<KernelBody>(function), arguments[0]);
 }
 template <class Native>
 int destroy_stream(Native stream) {
@@ -58,13 +112,11 @@ inline int describe_pci(char* pci, int length, int gpu) {
 template <class Uuid>
 int identify(Uuid* uuid, int gpu) {
   std::memset(uuid->bytes, machine().physical(gpu) + 1, sizeof(uuid->bytes));
+  if (machine().settings.salt != 0) std::memcpy(uuid->bytes, &machine().settings.salt, 8);
   return 0;
 }
 /// Whether `from` has been allowed to read `other`'s memory before; it is from now on.
-inline bool reached_before(int from, int other) {
-  static bool reached[64][64] = {};
-  return std::exchange(reached[from][other], true);
-}
+inline bool reached_before(int from, int other) { return std::exchange(machine().reached[from][other], true); }
 inline bool is_mapped_by_hand(const void* memory) {
   const auto lock = locked();
   const Allocation* found = machine().find(memory);
@@ -72,11 +124,14 @@ inline bool is_mapped_by_hand(const void* memory) {
 }
 
 /// A question about an allocation, by the numbers that both vendors share; `type` is the vendor's word for its kind.
-inline int answer(const Allocation& found, int attribute, unsigned type, void* data) {
+inline int answer(const Allocation& found, const void* address, int attribute, unsigned type, void* data) {
   const std::uintptr_t pool = found.kind == Kind::pool ? 1 : 0;
   switch (attribute) {
     case 2:
       *static_cast<unsigned*>(data) = type;
+      return 0;
+    case 3:
+      std::memcpy(data, &address, sizeof(address));
       return 0;
     case 7:
       std::memcpy(data, &found.id, 8);

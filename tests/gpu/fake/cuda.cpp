@@ -114,6 +114,7 @@ int cuCtxCreate_v2(Context* context, unsigned, int device) {
   return 0;
 }
 int cuCtxPushCurrent_v2(Context context) {
+  fake::count();
   contexts.push_back(gpu_of(context));
   return 0;
 }
@@ -122,6 +123,7 @@ int cuCtxSetCurrent(Context context) {
   return cuCtxPushCurrent_v2(context);
 }
 int cuCtxPopCurrent_v2(Context* context) {
+  fake::count();
   if (contexts.empty()) return fake::kInvalidContext;
   *context = context_of(contexts.back());
   contexts.pop_back();
@@ -134,12 +136,18 @@ int cuCtxEnablePeerAccess(Context context, unsigned) {
   return fake::reached_before(current(), gpu_of(context)) ? fake::kPeerAlready : 0;
 }
 int cuPointerGetAttribute(void* data, int attribute, Address address) {
+  fake::count();
   const auto lock = locked();
   ++machine().settings.questions;
   std::uintptr_t begin = 0;
   const fake::Allocation* found = machine().find(pointer(address), &begin);
   if (found == nullptr) return fake::kInvalidValue;
   switch (attribute) {
+    case 1: {
+      const Context context = context_of(found->gpu + (found->foreign ? kOwn : 0));
+      std::memcpy(data, &context, sizeof(context));
+      return 0;
+    }
     case 10:
       *static_cast<unsigned char*>(data) = found->kind == fake::Kind::device;
       return 0;
@@ -150,7 +158,7 @@ int cuPointerGetAttribute(void* data, int attribute, Address address) {
       std::memcpy(data, &found->size, 8);
       return 0;
     default:
-      return fake::answer(*found, attribute, found->kind == fake::Kind::pinned ? 1 : 2, data);
+      return fake::answer(*found, pointer(address), attribute, found->kind == fake::Kind::pinned ? 1 : 2, data);
   }
 }
 int cuMemAlloc_v2(Address* made, std::size_t bytes) { return allocate(fake::Kind::device, made, bytes); }
@@ -166,10 +174,12 @@ int cuMemAllocManaged(Address* made, std::size_t bytes, unsigned) { return alloc
 int cuMemAllocAsync(Address* made, std::size_t bytes, NativeStream) { return allocate(fake::Kind::pool, made, bytes); }
 int cuMemFreeAsync(Address memory, NativeStream) { return release(pointer(memory)); }
 int cuMemRetainAllocationHandle(cuda::AllocationHandle*, void* memory) {
+  fake::count();
   return fake::is_mapped_by_hand(memory) ? 0 : fake::kInvalidValue;
 }
 int cuMemRelease(cuda::AllocationHandle) { return 0; }
 int cuMemcpyAsync(Address to, Address from, std::size_t bytes, NativeStream stream) {
+  fake::count();
   const auto lock = locked();
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().copy(stream_of(stream), pointer(to), pointer(from), bytes);
@@ -177,16 +187,50 @@ int cuMemcpyAsync(Address to, Address from, std::size_t bytes, NativeStream stre
 int cuStreamCreate(NativeStream* stream, unsigned) {
   return contexts.empty() ? fake::kInvalidContext : unless_lost(fake::make_stream(stream, current()));
 }
+int cuStreamCreateWithPriority(NativeStream* stream, unsigned flags, int) { return cuStreamCreate(stream, flags); }
+int cuCtxGetStreamPriorityRange(int* lowest, int* highest) { return fake::priorities(lowest, highest); }
+int cuModuleLoadData(cuda::Module* module, const void*) {
+  *module = nullptr;
+  return contexts.empty() ? fake::kInvalidContext : unless_lost(static_cast<int>(machine().settings.image_error));
+}
+int cuModuleGetFunction(cuda::Function* function, cuda::Module, const char* name) {
+  return fake::find_function(function, name);
+}
+int cuLaunchKernel(cuda::Function function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                   NativeStream stream, void** arguments, void**) {
+  fake::count();
+  const auto lock = locked();
+  if (const int error = misplaced(stream); error != 0) return error;
+  return fake::launch(function, blocks, stream, arguments);
+}
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  *value = attribute == cuda::kMpsEnabled ? static_cast<int>(machine().settings.mps) : 0;
+  return attribute == cuda::kMpsEnabled ? 0 : fake::kInvalidValue;
+}
 int cuStreamDestroy_v2(NativeStream stream) { return fake::destroy_stream(stream); }
 int cuStreamGetCtx(NativeStream stream, Context* context) {
+  fake::count();
   *context = context_of(stream_of(stream)->gpu);
   return 0;
 }
+int cuStreamIsCapturing(NativeStream, int* status) {
+  fake::count();
+  *status = 0;
+  if (contexts.empty()) return fake::kInvalidContext;
+  return machine().settings.capturing != 0 ? fake::kCaptureImplicit : 0;
+}
 int cuStreamQuery(NativeStream stream) {
   const auto lock = locked();
+  if (!stream_of(stream)->has_kernel()) fake::count();  // whether a kernel lives is no message's question
+  if (reinterpret_cast<std::uintptr_t>(stream) <= 2) {
+    if (contexts.empty()) return fake::kInvalidContext;
+    if (machine().settings.capturing != 0) machine().settings.capturing = -1;  // it is broken
+    if (reinterpret_cast<std::uintptr_t>(stream) < 2 && machine().settings.busy_default != 0) return fake::kNotReady;
+  }
   return unless_lost(machine().query(*stream_of(stream)));
 }
 int cuCtxGetDevice(int* device) {
+  fake::count();
   if (contexts.empty()) return fake::kInvalidContext;
   *device = current();
   return 0;
@@ -200,23 +244,28 @@ int cuStreamSynchronize(NativeStream stream) {
   return unless_lost(machine().finish(stream_of(stream)));
 }
 int cuStreamWaitEvent(NativeStream stream, NativeEvent event, unsigned) {
+  fake::count();
   const auto lock = locked();
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().wait(stream_of(stream), event_of(event));
 }
 int cuEventCreate(NativeEvent* event, unsigned) {
+  fake::count();
   return contexts.empty() ? fake::kInvalidContext : unless_lost(fake::make_event(event));
 }
 int cuEventDestroy_v2(NativeEvent event) {
+  fake::count();
   delete &event_of(event);
   return 0;
 }
 int cuEventRecord(NativeEvent event, NativeStream stream) {
+  fake::count();
   const auto lock = locked();
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().record(stream_of(stream), event_of(event));
 }
 int cuEventQuery(NativeEvent event) {
+  fake::count();
   const auto lock = locked();
   const int answer = machine().query(*event_of(event));
   return answer == 0 || answer == fake::kNotReady ? unless_lost(answer) : answer;
@@ -239,5 +288,7 @@ int cuIpcCloseMemHandle(Address memory) {
   const auto lock = locked();
   return machine().forget(pointer(memory));
 }
+
+PERIAPT_FAKE_COMPILER(nvrtc, PTX)
 
 }  // extern "C"

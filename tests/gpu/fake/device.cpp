@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <thread>
 #include <utility>
 
 namespace periapt::fake_gpu {
@@ -26,9 +27,14 @@ void take(Settings& settings, const std::string& word) {
   const struct {
     const char* name;
     std::int64_t* value;
-  } known[] = {{"gpus", &settings.gpus},       {"delay", &settings.delay},     {"ipc", &settings.ipc},
-               {"peers", &settings.peers},     {"memory", &settings.memory},   {"pinned", &settings.pinned},
-               {"version", &settings.version}, {"init", &settings.init_error}, {"copies", &settings.copies_until_loss}};
+  } known[] = {{"gpus", &settings.gpus},       {"delay", &settings.delay},
+               {"ipc", &settings.ipc},         {"peers", &settings.peers},
+               {"memory", &settings.memory},   {"pinned", &settings.pinned},
+               {"kernels", &settings.kernels}, {"launches", &settings.launches},
+               {"warps", &settings.warps},     {"mps", &settings.mps},
+               {"clock", &settings.clock},     {"touches", &settings.touches},
+               {"salt", &settings.salt},       {"version", &settings.version},
+               {"init", &settings.init_error}, {"copies", &settings.copies_until_loss}};
   for (const auto& one : known) {
     if (name == one.name && sign != std::string::npos) *one.value = std::atoll(word.c_str() + sign + 1);
   }
@@ -37,7 +43,7 @@ void take(Settings& settings, const std::string& word) {
 }  // namespace
 
 Machine& Machine::of_process() {
-  static Machine machine;
+  static Machine& machine = *new Machine;  // kernels may run until the process ends
   return machine;
 }
 
@@ -165,6 +171,60 @@ int Machine::wait(Stream* stream, const std::shared_ptr<Event>& event) {
   return 0;
 }
 
+int Machine::launch(Stream* stream, KernelBody body, const void* arguments) {
+  if (settings.lost != 0) return kLost;
+  if (settings.launches == 0) return kLaunchRefused;
+  if (settings.launches > 0) --settings.launches;
+  ++settings.launched;
+  Work work;
+  work.kernel = std::make_shared<Launch>(body, stream->gpu, arguments);
+  stream->work.push_back(work);
+  const std::shared_ptr<Launch> kernel = work.kernel;
+  run(*stream, false);
+  while (kernel->has_begun() && !kernel->has_met()) pass_time();
+  return 0;
+}
+
+// For what kernels need the mutex for: to touch memory.
+void Machine::pass_time() {
+  mutex.unlock();
+  std::this_thread::yield();
+  mutex.lock();
+}
+
+// False: it is not done yet.
+bool Machine::run(Launch& kernel, bool all) {
+  if (!kernel.has_begun() && (settings.kernels != 0 || all)) {
+    kernel.clock = settings.clock;
+    kernel.begin(static_cast<unsigned>(std::max<std::int64_t>(settings.warps, 1)));
+  }
+  while (all && !kernel.has_ended()) pass_time();
+  return kernel.has_ended();
+}
+
+bool Machine::may_touch(int gpu, const Allocation* found) const {
+  if (found == nullptr || found->foreign) return false;
+  if (found->kind == Kind::pinned || found->gpu == gpu) return true;
+  if (found->imported) return false;
+  return found->kind == Kind::device && reached[gpu][found->gpu];
+}
+
+bool Machine::is_lost() {
+  std::lock_guard lock(mutex);
+  return settings.lost != 0;
+}
+
+bool Machine::touch(int gpu, void* to, const void* from, void* unit, std::uint64_t bytes) {
+  std::lock_guard lock(mutex);
+  const void* const there = to != nullptr ? to : from;
+  std::byte* const place = may_touch(gpu, find(there)) ? translate(there, bytes) : nullptr;
+  if (place == nullptr || settings.touches == 0) settings.lost = 1;
+  if (settings.touches > 0) --settings.touches;
+  if (settings.lost != 0) return false;
+  std::memcpy(to != nullptr ? place : static_cast<std::byte*>(unit), to != nullptr ? unit : place, bytes);
+  return true;
+}
+
 int Machine::execute(Stream& stream, const Work& work) {
   if (work.record != nullptr) {
     work.record->reached = true;
@@ -202,7 +262,11 @@ void Machine::run(Stream& stream, bool all) {
       if (!event->reached) return;
       continue;
     }
-    const Work work = std::move(front);
+    if (front.kernel != nullptr) {
+      const std::shared_ptr<Launch> kernel = front.kernel;
+      if (!run(*kernel, all)) return;
+    }
+    const Work work = std::move(stream.work.front());
     stream.work.pop_front();
     if (const int error = execute(stream, work); error != 0) stream.error = error;
   }

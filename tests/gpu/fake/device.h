@@ -18,12 +18,13 @@
 #include <vector>
 
 #include "tests/gpu/fake/faults.h"
+#include "tests/gpu/fake/kernels.h"
 
 namespace periapt::fake_gpu {
 
 inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidDevice = 101, kInvalidContext = 201, kMapFailed = 205,
-                     kAlreadyMapped = 208, kInvalidHandle = 400, kNotReady = 600, kPeerAlready = 704, kLost = 719,
-                     kNotPermitted = 800;
+                     kAlreadyMapped = 208, kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kPeerAlready = 704,
+                     kLost = 719, kCaptureImplicit = 906, kLaunchRefused = 701, kNotPermitted = 800;
 
 enum class Kind { pinned, device, managed, pool, vmm };
 
@@ -56,13 +57,15 @@ struct Work {
   const std::byte* from = nullptr;
   std::uint64_t bytes = 0;
   std::shared_ptr<Event> record, wait;
-  std::function<void()> call;  // in place of a kernel
-  std::int64_t left = 0;       ///< questions until it is done
+  std::function<void()> call;  // in place of a kernel of a program's
+  std::shared_ptr<Launch> kernel;
+  std::int64_t left = 0;  ///< questions until it is done
 };
 struct Stream {
   int gpu = 0;
   int error = 0;
   std::deque<Work> work;
+  bool has_kernel() const { return !work.empty() && work.front().kernel != nullptr; }
 };
 
 class Machine {
@@ -88,6 +91,11 @@ class Machine {
   std::byte* bytes_of(const void* address) const { return translate(address, 1); }
   int record(Stream* stream, const std::shared_ptr<Event>& event);
   int wait(Stream* stream, const std::shared_ptr<Event>& event);
+  int launch(Stream* stream, KernelBody body, const void* arguments);
+  /// What a kernel does to memory: writes `unit` there, or reads it. False: the GPU is lost. Takes the mutex by itself.
+  bool touch(int gpu, void* to, const void* from, void* unit, std::uint64_t bytes);
+  bool is_lost();
+  bool reached[64][64] = {};  ///< which other GPUs' memory a GPU has been allowed to read
   int query(Event& event);
   int query(Stream& stream);
   int finish(Stream* stream);
@@ -104,6 +112,9 @@ class Machine {
   std::byte* translate(const void* address, std::uint64_t bytes) const;
   std::uintptr_t place_for(std::uint64_t bytes) const;
   void run(Stream& stream, bool all);
+  bool run(Launch& kernel, bool all);
+  void pass_time();
+  bool may_touch(int gpu, const Allocation* found) const;
   int execute(Stream& stream, const Work& work);
 
   std::uintptr_t reserved_ = 0;

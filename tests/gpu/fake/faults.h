@@ -16,12 +16,25 @@ struct Settings {
   std::int64_t version = 0;             ///< that the driver says it has; 0: a new one
   std::int64_t init_error = 0;          ///< what it answers to its first call
   std::int64_t copies_until_loss = -1;  ///< after so many copies the GPU is lost: each answers with an error
+  std::int64_t compile_error = 0;       ///< of the compiler that is a library
+  std::int64_t image_error = 0;         ///< of machine code that the build has
+  std::int64_t kernels = 1;             ///< 0: a kernel finds no room on its GPU, until something waits for it
+  std::int64_t launches = -1;           ///< after so many kernels each launch is refused
+  std::int64_t warps = 1;               ///< that a block has
+  std::int64_t salt = 0;                ///< GPUs of another one are others, although they have the same numbers
+  std::int64_t mps = 0;                 ///< 1: kernels of several processes run together
   std::int64_t lost = 0;                ///< it is: so do all calls that need its context
+  std::int64_t capturing = 0;           ///< 1: a stream is captured; -1: a question has broken that
+  std::int64_t busy_default = 0;        ///< 1: the process's default stream has something to do
+  std::int64_t clock = 1000;  ///< a kernel's: 1 goes a thousand times slower, for hosts that are busy; 0 stands still
+  std::int64_t touches = -1;  ///< after so many loads and stores of kernels the GPU is lost
   // counted
+  std::int64_t calls = 0;  ///< of those that a message might make
   std::int64_t copies = 0;
   std::int64_t pageable = 0;   ///< copies from or to memory that the driver does not know, which may wait
   std::int64_t questions = 0;  ///< about addresses
   std::int64_t imports = 0;    ///< handles that are open
+  std::int64_t launched = 0;   ///< kernels
   std::int64_t waits = 0;      ///< calls that wait for a GPU
 };
 

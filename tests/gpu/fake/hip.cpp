@@ -60,6 +60,7 @@ int hipGetDevice(int* device) {
   return 0;
 }
 int hipSetDevice(int device) {
+  fake::count();
   if (!machine().exists(device)) return fake::kInvalidDevice;
   current = device;
   return 0;
@@ -70,13 +71,14 @@ int hipDeviceEnablePeerAccess(int other, unsigned) {
   return fake::reached_before(current, other) ? fake::kPeerAlready : 0;
 }
 int hipPointerGetAttribute(void* data, int attribute, void* address) {
+  fake::count();
   const auto lock = locked();
   ++machine().settings.questions;
   const fake::Allocation* found = machine().find(address);
   if (found == nullptr) return fake::kInvalidValue;
   const bool old = machine().settings.version != 0 && machine().settings.version < hip::kNewMemoryTypes;
   const unsigned type = (found->kind == fake::Kind::pinned ? 1u : 2u) - (old ? 1u : 0u);
-  return fake::answer(*found, attribute, type, data);  // handles for other processes: can only be tried
+  return fake::answer(*found, address, attribute, type, data);  // handles for other processes: can only be tried
 }
 int hipMemGetAddressRange(void** begin, std::size_t* size, void* address) {
   const auto lock = locked();
@@ -99,17 +101,38 @@ int hipMemRetainAllocationHandle(hip::AllocationHandle*, void* memory) {
 }
 int hipMemRelease(hip::AllocationHandle) { return 0; }
 int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int, NativeStream stream) {
+  fake::count();
   const auto lock = locked();
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().copy(stream_of(stream), to, from, bytes);
 }
 int hipStreamCreateWithFlags(NativeStream* stream, unsigned) { return fake::make_stream(stream, current); }
+int hipStreamCreateWithPriority(NativeStream* stream, unsigned flags, int) {
+  return hipStreamCreateWithFlags(stream, flags);
+}
+int hipDeviceGetStreamPriorityRange(int* lowest, int* highest) { return fake::priorities(lowest, highest); }
+int hipModuleLoadData(hip::Module* module, const void*) {
+  *module = nullptr;
+  return static_cast<int>(machine().settings.image_error);
+}
+int hipModuleGetFunction(hip::Function* function, hip::Module, const char* name) {
+  return fake::find_function(function, name);
+}
+int hipModuleLaunchKernel(hip::Function function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned,
+                          unsigned, NativeStream stream, void** arguments, void**) {
+  fake::count();
+  const auto lock = locked();
+  if (const int error = misplaced(stream); error != 0) return error;
+  return fake::launch(function, blocks, stream, arguments);
+}
 int hipStreamDestroy(NativeStream stream) { return fake::destroy_stream(stream); }
 int hipStreamQuery(NativeStream stream) {
+  fake::count();
   const auto lock = locked();
   return machine().query(*stream_of(stream));
 }
 int hipStreamGetDevice(NativeStream stream, int* device) {
+  fake::count();
   *device = stream_of(stream)->gpu;
   return 0;
 }
@@ -128,15 +151,18 @@ int hipStreamWaitEvent(NativeStream stream, NativeEvent event, unsigned) {
 }
 int hipEventCreateWithFlags(NativeEvent* event, unsigned) { return fake::make_event(event); }
 int hipEventDestroy(NativeEvent event) {
+  fake::count();
   delete &event_of(event);
   return 0;
 }
 int hipEventRecord(NativeEvent event, NativeStream stream) {
+  fake::count();
   const auto lock = locked();
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().record(stream_of(stream), event_of(event));
 }
 int hipEventQuery(NativeEvent event) {
+  fake::count();
   const auto lock = locked();
   return machine().query(*event_of(event));
 }
@@ -154,5 +180,7 @@ int hipIpcCloseMemHandle(void* memory) {
   const auto lock = locked();
   return machine().forget(memory);
 }
+
+PERIAPT_FAKE_COMPILER(hiprtc, Code)
 
 }  // extern "C"

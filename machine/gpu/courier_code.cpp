@@ -1,0 +1,24 @@
+#include "machine/gpu/courier_code.h"
+
+namespace periapt::gpu {
+
+// Written by embed.cmake. Texts end with a zero; an image is that zero alone where the build had no compiler for it.
+namespace embedded {
+extern const unsigned char board[], kernel[], cuda_source[], hip_source[], cuda_image[], hip_image[];
+extern const unsigned long cuda_image_size, hip_image_size;
+}  // namespace embedded
+
+KernelCode courier_code(std::string_view vendor) {
+  const auto text = [](const unsigned char* bytes) { return reinterpret_cast<const char*>(bytes); };
+  const bool is_cuda = vendor == "cuda";
+  KernelCode code;
+  code.image = is_cuda ? std::span(embedded::cuda_image, embedded::cuda_image_size)
+                       : std::span(embedded::hip_image, embedded::hip_image_size);
+  code.source = is_cuda ? KernelCode::Text{"courier.cu", text(embedded::cuda_source)}
+                        : KernelCode::Text{"courier.hip", text(embedded::hip_source)};
+  code.headers = {{"machine/gpu/courier_board.h", text(embedded::board)},
+                  {"machine/gpu/courier_kernel.inc", text(embedded::kernel)}};
+  return code;
+}
+
+}  // namespace periapt::gpu

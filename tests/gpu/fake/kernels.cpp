@@ -1,0 +1,132 @@
+#include "tests/gpu/fake/kernels.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "tests/gpu/fake/device.h"
+
+#define PERIAPT_ON_GPU inline
+#include "machine/gpu/courier_board.h"
+
+// ---- the courier's words for this machine
+
+namespace periapt::gpu {
+namespace {
+
+using fake_gpu::Launch;
+
+thread_local Launch* launch_of_thread;
+thread_local unsigned warp_of_thread;
+
+unsigned lanes_of_warp() { return 1; }
+unsigned lane_number() { return 0; }
+unsigned warp_number() { return warp_of_thread; }
+unsigned warps_of_block() { return launch_of_thread->warps; }
+void wait_for_warp() {}
+// What a kernel may not touch costs it its GPU: it is stopped where it is.
+struct Stopped {};
+void pass_time() {
+  std::this_thread::yield();
+  if (fake_gpu::Machine::of_process().is_lost()) throw Stopped();
+}
+void wait_for_block() {
+  Launch& launch = *launch_of_thread;
+  const unsigned round = launch.round.load();
+  if (launch.waiting.fetch_add(1) + 1 == launch.warps) {
+    launch.waiting.store(0);
+    launch.round.store(round + 1);
+  }
+  while (launch.round.load() == round) pass_time();
+}
+Word time_ns() {
+  const auto ns = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return static_cast<Word>(ns) * static_cast<Word>(launch_of_thread->clock) / 1000;
+}
+template <class T>
+T same_in_warp(T value) {
+  return value;
+}
+template <class T>
+T read_shared(T* at) {
+  return __atomic_load_n(at, __ATOMIC_ACQUIRE);
+}
+template <class T>
+void write_shared(T* at, T value) {
+  __atomic_store_n(at, value, __ATOMIC_RELEASE);
+}
+void add_shared(unsigned* at, unsigned more) { __atomic_fetch_add(at, more, __ATOMIC_ACQ_REL); }
+bool replace_shared(Word* at, Word expected, Word value) {
+  return __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+bool take_shared(unsigned* at) { return __atomic_exchange_n(at, 1u, __ATOMIC_ACQ_REL) == 0; }
+void fence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+Word read_system(const Word* at) { return __atomic_load_n(at, __ATOMIC_SEQ_CST); }
+void write_system(Word* at, Word value) { __atomic_store_n(at, value, __ATOMIC_SEQ_CST); }
+CourierCommand read_command(const CourierCommand* at) {
+  return {read_system(&at->to), read_system(&at->from), read_system(&at->bytes), read_system(&at->check)};
+}
+
+struct Unit16 {
+  Word low, high;
+};
+using Unit8 = Word;
+using Unit4 = unsigned;
+using Unit1 = unsigned char;
+
+template <class Unit>
+Unit load_unit(Word from) {
+  Unit unit{};
+  if (!fake_gpu::Machine::of_process().touch(launch_of_thread->gpu, nullptr, reinterpret_cast<const void*>(from), &unit,
+                                             sizeof(unit)))
+    throw Stopped();
+  return unit;
+}
+template <class Unit>
+void store_unit(Word to, Unit unit) {
+  if (!fake_gpu::Machine::of_process().touch(launch_of_thread->gpu, reinterpret_cast<void*>(to), nullptr, &unit,
+                                             sizeof(unit)))
+    throw Stopped();
+}
+
+}  // namespace
+}  // namespace periapt::gpu
+
+#include "machine/gpu/courier_kernel.inc"
+
+namespace periapt::fake_gpu {
+
+KernelBody find_kernel(const char* name) {
+  if (std::strcmp(name, "periapt_courier") != 0) return nullptr;
+  return [](Launch& launch, unsigned warp) {
+    gpu::launch_of_thread = &launch;
+    gpu::warp_of_thread = warp;
+    gpu::CourierOrders orders;
+    std::memcpy(&orders, launch.arguments.data(), sizeof(orders));
+    try {
+      gpu::courier_run(*reinterpret_cast<gpu::CourierBlock*>(launch.shared.data()), orders);
+    } catch (gpu::Stopped) {
+    }
+  };
+}
+
+Launch::Launch(KernelBody the_body, int the_gpu, const void* the_arguments) : body(the_body), gpu(the_gpu), shared(64) {
+  const auto* bytes = static_cast<const unsigned char*>(the_arguments);
+  arguments.assign(bytes, bytes + sizeof(gpu::CourierOrders));
+}
+
+Launch::~Launch() {
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Launch::begin(unsigned count) {
+  warps = count;
+  left_.store(count);
+  for (unsigned warp = 0; warp < count; ++warp) {
+    threads_.emplace_back([this, warp] {
+      body(*this, warp);
+      left_.fetch_sub(1, std::memory_order_release);
+    });
+  }
+}
+
+}  // namespace periapt::fake_gpu
