@@ -118,6 +118,19 @@ TEST(NetOptions, TheNumberOfWorkersIsANumberThatAProcessCanHave) {
   }
 }
 
+TEST(NetOptions, TheCourierIsOnOrOffOrWhatIsFaster) {
+  for (const auto& [word, use] : {std::pair{"on", gpu::CourierUse::on}, {"off", gpu::CourierUse::off}}) {
+    Line line({"+gpu-courier", word});
+    auto options = take_net_options(line.argc, line.argv.data());
+    ASSERT_TRUE(options) << options.message();
+    EXPECT_EQ(options->gpu_courier(), use);
+  }
+  EXPECT_EQ(NetOptions().gpu_courier(), gpu::CourierUse::automatic);
+  Line line({"+gpu-courier", "maybe"});
+  EXPECT_THAT(take_net_options(line.argc, line.argv.data()).message(),
+              HasSubstr("+gpu-courier wants on or off, not \"maybe\""));
+}
+
 TEST(NetOptions, SizesThatAreNoSizesAreRefused) {
   for (const char* wrong : {"", "much", "-1", "64Q", "1 K", "64KK", "99999999999999999999", "99999999999T", "K"}) {
     Line line({"+eager-copy-max", wrong});

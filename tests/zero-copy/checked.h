@@ -10,7 +10,9 @@
 
 namespace checked {
 
-inline int element(std::size_t i, int seed) { return static_cast<int>(i * 2654435761u) ^ (seed * 40503); }
+inline int element(std::size_t i, int seed) {
+  return static_cast<int>(static_cast<unsigned>(i * 2654435761u) ^ static_cast<unsigned>(seed) * 40503u);
+}
 template <class T>
 void fill(T* x, std::size_t n, int seed) {
   for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<T>(element(i, seed));

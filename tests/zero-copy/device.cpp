@@ -77,9 +77,10 @@ class Memory {
   template <class T>
   void write(const std::vector<T>& from) {
     const std::size_t bytes = from.size() * sizeof(T);
+    if (bytes == 0) return;
     if (kind_ == Kind::host) {
       std::memcpy(at_, from.data(), bytes);
-    } else if (bytes != 0) {
+    } else {
       written_.assign(reinterpret_cast<const std::byte*>(from.data()),
                       reinterpret_cast<const std::byte*>(from.data()) + bytes);
       must(driver()->copy(stream_, at_, written_.data(), bytes));
@@ -94,7 +95,7 @@ class Memory {
   template <class T>
   bool holds(const T* at, std::size_t n, int seed) {
     std::vector<T> values(n);
-    if (kind_ == Kind::host) {
+    if (kind_ == Kind::host && n != 0) {
       std::memcpy(values.data(), at, n * sizeof(T));
     } else if (n != 0) {
       must(driver()->copy(stream_, values.data(), at, n * sizeof(T)));

@@ -43,8 +43,23 @@ void take(Settings& settings, const std::string& word) {
 }  // namespace
 
 Machine& Machine::of_process() {
-  static Machine& machine = *new Machine;  // kernels may run until the process ends
+  static Machine& machine = *new Machine;
+  static struct End {
+    ~End() { machine.stop(); }
+  } end;
   return machine;
+}
+
+// Threads that still run disturb what sanitizers do at the end of the process.
+void Machine::stop() {
+  std::lock_guard lock(mutex);
+  settings.lost = 1;
+  for (Stream* stream : streams_) {
+    for (const Work& work : stream->work) {
+      while (work.kernel != nullptr && work.kernel->has_begun() && !work.kernel->has_ended()) pass_time();
+    }
+    stream->work.clear();
+  }
 }
 
 Machine::Machine() {

@@ -100,6 +100,7 @@ class Machine {
   int query(Stream& stream);
   int finish(Stream* stream);
   int finish_all(int gpu);
+  void stop();  // the process ends: so do kernels
   void add(Stream* stream) { streams_.insert(stream); }
   void destroy(Stream* stream);  // what it was given is done
 
