@@ -7,14 +7,6 @@
 #include "runtime/api/reducers.h"
 #include "runtime/array/default_map.h"
 
-class CkReductionMsg {};
-namespace periapt::chare {  // no messages here
-CkReductionMsg* new_reduction_message(std::size_t, CkReduction::reducerType) { return nullptr; }
-void delete_reduction_message(CkReductionMsg*) {}
-Contribution contribution_of(CkReductionMsg*) { return {}; }
-void set_contribution(CkReductionMsg*, CkReduction::reducerType, const Contribution&) {}
-}  // namespace periapt::chare
-
 namespace {
 
 using namespace periapt::chare;
