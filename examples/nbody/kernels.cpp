@@ -2,6 +2,7 @@
 // the standard library: such a function compiled here could be the copy the linker keeps for the whole program.
 #include "examples/nbody/kernels.h"
 
+#include "examples/nbody/far.h"
 #include "examples/nbody/multipole.h"
 #include "examples/nbody/simd.h"
 #include "examples/nbody/softening.h"
@@ -57,28 +58,10 @@ void cells(const FarSource* sources, std::size_t count, float sinkScale, double*
       rows[lane] = real ? s.moments : nothing;
     }
     const Lanes x = Lanes::load(xs), y = Lanes::load(ys), z = Lanes::load(zs);
-    const Lanes inverse = reciprocalSqrt(x * x + y * y + z * z);
-    Series<Lanes> field, moments;
-    derivatives(x * inverse, y * inverse, z * inverse, field);
-    gather(rows, moments);
-
-    // Every length is taken in units of the distance, then of the sink's scale, so that all numbers stay near 1.
-    const Lanes sourceRatio = Lanes::load(scales) * inverse, sinkRatio = Lanes(sinkScale) * inverse;
-    Lanes sourcePower[order + 1], sinkPower[order + 1];
-    sourcePower[0] = Lanes(1), sinkPower[0] = inverse;
-    for (int n = 0; n < order; ++n) {
-      sourcePower[n + 1] = sourcePower[n] * sourceRatio;
-      sinkPower[n + 1] = sinkPower[n] * sinkRatio;
-    }
-    detail::unrolled<terms>([&](auto k) __attribute__((always_inline)) {
-      constexpr int degree = powers[k].degree();
-      moments[k] = moments[k] * sourcePower[degree];
-    });
-    contract(
-        moments, field, [&](auto k, Lanes value) __attribute__((always_inline)) {
-          constexpr int degree = powers[k].degree();
-          sum[k] = sum[k] + value * sinkPower[degree];
-        });
+    actFromAfar(
+        x, y, z, Lanes::load(scales),
+        Lanes(sinkScale), [&rows](Series<Lanes> & moments) __attribute__((always_inline)) { gather(rows, moments); },
+        sum);
   }
   for (int k = 0; k < terms; ++k) local[k] += sum[k].sum();
 }

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "examples/nbody/far.h"
 #include "examples/nbody/softening.h"
 #include "examples/nbody/walk.h"
 
@@ -85,32 +86,18 @@ PERIAPT_BOTH inline int open(const PairScene& scene, const Pair& pair, Fate fate
   return count;
 }
 
-/// What a source does to a sink's local expansion, from afar: kernels.cpp has the same for many lanes.
 PERIAPT_BOTH inline void addFar(const PairScene& scene, const Sink& sink, ImageOf source, Series<float>& sum) {
   const Node& node = scene.nodes[source / 32];
   const Shift shift(scene.rules.period, int(source % 32));
   const float x = float(sink.centre.x - node.centre.x - shift.x), y = float(sink.centre.y - node.centre.y - shift.y),
               z = float(sink.centre.z - node.centre.z - shift.z);
-  const float inverse = gpu_example::reciprocal_sqrt(x * x + y * y + z * z);
-  Series<float> field, moments;
-  derivatives(x * inverse, y * inverse, z * inverse, field);
   const float* const given = node.momentsHere().term;
-  const float sourceRatio = node.radius * inverse, sinkRatio = sink.radius * inverse;
-  float sourcePower[order + 1], sinkPower[order + 1];
-  sourcePower[0] = 1, sinkPower[0] = inverse;
-  for (int n = 0; n < order; ++n) {
-    sourcePower[n + 1] = sourcePower[n] * sourceRatio;
-    sinkPower[n + 1] = sinkPower[n] * sinkRatio;
-  }
-  detail::unrolled<terms>([&](auto k) __attribute__((always_inline)) {
-    constexpr int degree = powers[k].degree();
-    moments[k] = given[k] * sourcePower[degree];
-  });
-  contract(
-      moments, field, [&](auto k, float value) __attribute__((always_inline)) {
-        constexpr int degree = powers[k].degree();
-        sum[k] = sum[k] + value * sinkPower[degree];
-      });
+  actFromAfar(
+      x, y, z, node.radius, sink.radius,
+      [given](Series<float> & moments) __attribute__((always_inline)) {
+        detail::unrolled<terms>([&](auto k) __attribute__((always_inline)) { moments[k] = given[k]; });
+      },
+      sum);
 }
 
 /// A particle, in the frame of the sink that it acts on.
