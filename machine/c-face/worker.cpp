@@ -11,11 +11,10 @@
 #include <new>
 
 #include "base/log.h"
-#include "base/secret.h"
-#include "base/this_host.h"
 #include "machine/c-face/face.h"
 #include "machine/gpu/device_memory.h"
 #include "machine/layer/transports.h"
+#include "machine/ucx-like/stand_alone.h"
 
 namespace periapt::face {
 namespace {
@@ -50,27 +49,6 @@ std::string transports_of(const std::string& tls) {
   return wanted;
 }
 
-// Processes of one boot of one machine, in one set of namespaces, are of one host.
-std::string host_name() {
-  char name[256] = {};
-  ::gethostname(name, sizeof(name) - 1);
-  return std::string(name) + "-" + boot_id();
-}
-
-ucx::PeerId random_id() {
-  ucx::PeerId id = 0;
-  while (id == 0) fill_random(&id, sizeof(id));
-  return id;
-}
-
-// The jobs of UCX share no secret; a user with one gives it to all processes.
-std::vector<std::byte> secret() {
-  const char* given = std::getenv("PERIAPT_UCP_SECRET");
-  std::string text = given != nullptr ? given : "a program for UCX, without a secret of its own";
-  auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
-}
-
 std::string value_of(const ucp_config& config, const char* name) {
   auto found = config.values.find(name);
   return found == config.values.end() ? std::string() : found->second;
@@ -82,9 +60,7 @@ Status start(ucp_worker& worker) {
   request.factories = machine::transports();
   std::string tls = value_of(config, "TLS");
   request.transports = tls.empty() ? "" : transports_of(tls);
-  request.self = random_id();
-  request.host = host_name();
-  request.secret = secret();
+  ucx::stand_alone(request, "PERIAPT_UCP_SECRET", "a program for UCX, without a secret of its own");
   request.device_memory = periapt::gpu::device_memory_maker({.courier = periapt::gpu::CourierUse::automatic});
   std::string devices = value_of(config, "NET_DEVICES");
   request.option = [devices](const std::string& name) {

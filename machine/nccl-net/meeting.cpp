@@ -39,19 +39,12 @@ Ip mapped(const void* four) {
 int nonblocking_socket(int family) { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 
 socklen_t to_socket(const Ip& ip, std::uint16_t port, sockaddr_storage* socket) {
-  *socket = {};
+  tcp::Address address{.family = 6, .port = port, .ip = ip};
   if (std::memcmp(ip.data(), kMappedPrefix.data(), 12) == 0) {
-    auto* four = reinterpret_cast<sockaddr_in*>(socket);
-    four->sin_family = AF_INET;
-    four->sin_port = htons(port);
-    std::memcpy(&four->sin_addr, &ip[12], 4);
-    return sizeof(*four);
+    address.family = 4;
+    std::memcpy(address.ip.data(), &ip[12], 4);
   }
-  auto* six = reinterpret_cast<sockaddr_in6*>(socket);
-  six->sin6_family = AF_INET6;
-  six->sin6_port = htons(port);
-  std::memcpy(&six->sin6_addr, ip.data(), 16);
-  return sizeof(*six);
+  return tcp::to_socket(address, socket);
 }
 
 // Bound to all addresses of this host; which of them others are told is another matter.
@@ -162,8 +155,7 @@ Result<std::unique_ptr<Listener>> Listener::open(const std::string& devices) {
   handle.token = random_number();
   handle.boot = boot_number();
   handle.network = namespace_number("net");
-  handle.port = ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port
-                                                  : reinterpret_cast<sockaddr_in*>(&bound)->sin_port);
+  handle.port = tcp::from_socket(bound).port;
   for (const tcp::Choice& choice : tcp::choose(*interfaces, devices)) {
     const tcp::Interface& found = choice.interface;
     if (!choice.device.usable || found.loopback || found.link_local || handle.count == handle.addresses.size())

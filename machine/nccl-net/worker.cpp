@@ -1,17 +1,14 @@
 #include "machine/nccl-net/worker.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
-#include "base/secret.h"
-#include "base/this_host.h"
 #include "machine/gpu/device_memory.h"
 #include "machine/layer/transports.h"
+#include "machine/ucx-like/stand_alone.h"
 
 namespace periapt::nccl_net {
 namespace {
@@ -19,22 +16,9 @@ namespace {
 constexpr std::uint16_t kControl = 1;
 std::atomic<Logger> logger_of_nccl{nullptr};
 
-std::string variable(const char* name, const char* otherwise = "") {
+std::string variable(const char* name) {
   const char* const text = std::getenv(name);
-  return text != nullptr ? text : otherwise;
-}
-
-// Processes of one boot of one machine, in one set of namespaces, are of one host.
-std::string host_name() {
-  char name[256] = {};
-  ::gethostname(name, sizeof(name) - 1);
-  return std::string(name) + "-" + boot_id();
-}
-
-ucx::PeerId random_id() {
-  ucx::PeerId id = 0;
-  while (id == 0) fill_random(&id, sizeof(id));
-  return id;
+  return text != nullptr ? text : "";
 }
 
 }  // namespace
@@ -66,12 +50,8 @@ Result<ucx::Context*> Process::context() {
   ucx::ContextRequest request;
   request.factories = machine::transports();
   request.transports = variable("PERIAPT_NCCL_TRANSPORTS");
-  request.self = random_id();
-  request.host = host_name();
-  const std::string secret = variable("PERIAPT_NCCL_SECRET", "a program for NCCL, without a secret of its own");
-  const auto bytes = std::as_bytes(std::span(secret));
-  request.secret.assign(bytes.begin(), bytes.end());
-  request.device_memory = [] { return gpu::make_device_memory(); };
+  ucx::stand_alone(request, "PERIAPT_NCCL_SECRET", "a program for NCCL, without a secret of its own");
+  request.device_memory = gpu::device_memory_maker({});
   // A connection may be closed with operations under way, and its memory freed then: so no peer writes into it by
   // itself (large messages are read by their receiver), and one in this process reads it through the kernel, which
   // answers where nothing is any more.
@@ -130,7 +110,7 @@ Result<std::shared_ptr<CommWorker>> CommWorker::of_thread() {
   std::erase_if(process.workers_, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<CommWorker>& known = process.workers_[std::this_thread::get_id()];
   if (std::shared_ptr<CommWorker> worker = known.lock()) return worker;
-  Result<std::unique_ptr<ucx::Worker>> engine = ucx::Worker::create(**context, random_id());
+  Result<std::unique_ptr<ucx::Worker>> engine = ucx::Worker::create(**context, ucx::random_peer_id());
   if (!engine) return engine.status();
   auto worker = std::make_shared<CommWorker>(std::move(*engine));
   known = worker;
@@ -150,29 +130,31 @@ CommWorker::CommWorker(std::unique_ptr<ucx::Worker> made) : engine(std::move(mad
   engine->on_peer_disconnected(gone);
 }
 
-Result<std::unique_ptr<Comm>> CommWorker::connect_sending(std::uint32_t number, std::span<const std::byte> address,
-                                                          std::shared_ptr<CommWorker> self) {
+Result<std::unique_ptr<Comm>> CommWorker::connect(std::uint32_t number, std::span<const std::byte> address,
+                                                  std::shared_ptr<CommWorker> self) {
   Result<ucx::Endpoint*> peer = engine->connect(address);
   if (!peer) return peer.status();
   auto comm = std::make_unique<Comm>();
   comm->worker = std::move(self);
   comm->peer = *peer;
   comm->number = number;
-  comm->sends = true;
-  sending_[{(*peer)->peer(), number}] = comm.get();
-  tell(*comm, Word::hello);
+  return comm;
+}
+
+Result<std::unique_ptr<Comm>> CommWorker::connect_sending(std::uint32_t number, std::span<const std::byte> address,
+                                                          std::shared_ptr<CommWorker> self) {
+  Result<std::unique_ptr<Comm>> comm = connect(number, address, std::move(self));
+  if (!comm) return comm;
+  (*comm)->sends = true;
+  sending_[{(*comm)->peer->peer(), number}] = comm->get();
+  tell(**comm, Word::hello);
   return comm;
 }
 
 Result<std::unique_ptr<Comm>> CommWorker::connect_receiving(std::span<const std::byte> address,
                                                             std::shared_ptr<CommWorker> self) {
-  Result<ucx::Endpoint*> peer = engine->connect(address);
-  if (!peer) return peer.status();
-  auto comm = std::make_unique<Comm>();
-  comm->worker = std::move(self);
-  comm->peer = *peer;
-  comm->number = next_number_++;
-  receiving_[comm->number] = comm.get();
+  Result<std::unique_ptr<Comm>> comm = connect(next_number_, address, std::move(self));
+  if (comm) receiving_[next_number_++] = comm->get();
   return comm;
 }
 

@@ -84,6 +84,8 @@ class CommWorker {
     std::uint32_t number = 0;
     std::int32_t tag = 0;
   };
+  Result<std::unique_ptr<Comm>> connect(std::uint32_t number, std::span<const std::byte> address,
+                                        std::shared_ptr<CommWorker> self);
   static bool heard(void* context, ucx::Endpoint& from, std::span<const std::byte> header, std::span<const std::byte>);
   void take(const Control& control, ucx::PeerId from);
   void tell(Comm& comm, Word word, int tag = 0);
