@@ -11,6 +11,14 @@ namespace periapt::gpu {
 
 using Word = unsigned long long;
 
+/// What the kernel copies by.
+struct Unit16 {
+  Word low, high;
+};
+using Unit8 = Word;
+using Unit4 = unsigned;
+using Unit1 = unsigned char;
+
 /// Copy so many bytes. Commands have numbers, which count from 1; a command lies in the place of its number.
 struct CourierCommand {
   Word to, from, bytes;

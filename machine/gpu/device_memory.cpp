@@ -149,6 +149,11 @@ class GpuMemory final : public ucx::DeviceMemory {
     std::uint64_t offset = 0, bytes = 0;
     bool on_pinned = false;  ///< its second copy, from there to a GPU, is under way
     std::list<Flight>::iterator at;
+
+    Copy from_pinned() const {
+      const Seen& to = whole->to;
+      return {to.at + offset, piece.data(), bytes, to.gpu(), -1, nullptr, to.touch(), Touch::any};
+    }
   };
   struct Reached {
     OfVendor* vendor;
@@ -302,14 +307,7 @@ Status GpuMemory::fly(Staged& staged, Buffer piece) {
   if (!staged.from.on_gpu()) {
     std::memcpy(pinned, copy.from, flight.bytes);
     flight.on_pinned = true;
-    copy = {staged.to.at + flight.offset,
-            pinned,
-            flight.bytes,
-            staged.to.gpu(),
-            -1,
-            nullptr,
-            staged.to.touch(),
-            Touch::any};
+    copy = flight.from_pinned();
   }
   Status begun = vendor.copies.begin(copy, flight);
   if (!begun) {
@@ -328,15 +326,7 @@ void GpuMemory::landed(Completion& self, Outcome outcome) {
   OfVendor& vendor = *(staged.to.on_gpu() ? staged.to : staged.from).vendor;
   if (outcome == Outcome::ok && staged.to.on_gpu() && !flight.on_pinned) {
     flight.on_pinned = true;
-    const Copy copy{staged.to.at + flight.offset,
-                    flight.piece.data(),
-                    flight.bytes,
-                    staged.to.gpu(),
-                    -1,
-                    nullptr,
-                    staged.to.touch(),
-                    Touch::any};
-    const Status begun = vendor.copies.begin(copy, flight);
+    const Status begun = vendor.copies.begin(flight.from_pinned(), flight);
     if (begun) return;
     owner.failure_ = begun.message();
     outcome = Outcome::failed;

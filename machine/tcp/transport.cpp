@@ -622,22 +622,27 @@ constexpr ucx::TransportOption kOptions[] = {
      [](const std::string& text) { return timeout_ns(text).status(); }},
 };
 
+Result<std::vector<Choice>> choices_for(const ucx::OpenRequest& request) {
+  const auto interfaces = list_interfaces();
+  if (!interfaces) return interfaces.status();
+  return choose(*interfaces, option(request, "+net-devices"), request.one_host);
+}
+
 const ucx::TransportFactory factory = {
     .name = "tcp",
     .probe =
         [](const ucx::OpenRequest& request) {
-          const auto interfaces = list_interfaces();
-          if (!interfaces) return std::vector{unlisted(interfaces.status())};
+          const auto choices = choices_for(request);
+          if (!choices) return std::vector{unlisted(choices.status())};
           std::vector<ucx::Device> devices;
-          for (const Choice& choice : choose(*interfaces, option(request, "+net-devices"), request.one_host))
-            devices.push_back(choice.device);
+          for (const Choice& choice : *choices) devices.push_back(choice.device);
           return devices;
         },
     .open = [](const ucx::Device& device, const ucx::OpenRequest& request) -> Result<std::unique_ptr<ucx::Transport>> {
       if (auto timeout = timeout_ns(option(request, "+net-timeout")); !timeout) return timeout.status();
-      const auto interfaces = list_interfaces();
-      if (!interfaces) return interfaces.status();
-      for (const Choice& choice : choose(*interfaces, option(request, "+net-devices"), request.one_host)) {
+      const auto choices = choices_for(request);
+      if (!choices) return choices.status();
+      for (const Choice& choice : *choices) {
         if (choice.device.name != device.name || !choice.device.usable) continue;
         auto transport = std::make_unique<TcpTransport>(choice, request);
         if (Status status = transport->listen(); !status) return status;

@@ -2,16 +2,14 @@
 // needs has been made: counted by the fake driver (fake/cuda.cpp), which the run is to have.
 //
 //   gpu_calls [default] ...     default: by the thread's default stream, else by one of the program's
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <climits>
-#include <cstdlib>
 #include <string>
 #include <utility>
 
 #include "calls.decl.h"
 #include "machine/gpu/vendors.h"
+#include "tests/gpu/driver_function.h"
 #include "tests/gpu/fake/faults.h"
 
 /*readonly*/ CProxy_Main mainProxy;
@@ -28,10 +26,8 @@ T must(periapt::Result<T> result) {
   return *result;
 }
 long calls() {
-  void* const library = dlopen(std::getenv("PERIAPT_LIBCUDA"), RTLD_NOW | RTLD_NOLOAD);
-  void* const found = library != nullptr ? dlsym(library, "periapt_fake_gpu_settings") : nullptr;
-  if (found == nullptr) CkAbort("gpu_calls wants the fake driver");
-  return __atomic_load_n(&reinterpret_cast<periapt::fake_gpu::Settings* (*)()>(found)()->calls, __ATOMIC_RELAXED);
+  static auto* const settings = driver_function<periapt::fake_gpu::Settings*()>("periapt_fake_gpu_settings");
+  return __atomic_load_n(&settings()->calls, __ATOMIC_RELAXED);
 }
 
 }  // namespace

@@ -9,16 +9,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-struct Told : ucx::Completion {
-  Told() { done = tell; }
-  static void tell(ucx::Completion& self, ucx::Outcome outcome) {
-    static_cast<Told&>(self).outcome = outcome;
-    ++static_cast<Told&>(self).count;
-  }
-  ucx::Outcome outcome = ucx::Outcome::unsupported;
-  unsigned count = 0;
-};
-
 class CarriedTest : public GpuTest {
  protected:
   CarriedTest() {

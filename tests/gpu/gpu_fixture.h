@@ -10,11 +10,23 @@
 #include <vector>
 
 #include "machine/gpu/vendors.h"
+#include "machine/ucx-like/transport.h"
 #include "tests/gpu/fake_gpu.h"
 
 namespace periapt::gpu {
 
 inline const fake_gpu::InPlace fakes_in_place;
+
+/// The end of a copy: how often, and with what.
+struct Told : ucx::Completion {
+  Told() { done = tell; }
+  static void tell(ucx::Completion& self, ucx::Outcome outcome) {
+    static_cast<Told&>(self).outcome = outcome;
+    ++static_cast<Told&>(self).count;
+  }
+  ucx::Outcome outcome = ucx::Outcome::unsupported;
+  unsigned count = 0;
+};
 
 class GpuTest : public ::testing::TestWithParam<const char*> {
  protected:

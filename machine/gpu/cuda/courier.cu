@@ -67,13 +67,6 @@ PERIAPT_ON_GPU CourierCommand read_command(const CourierCommand* at) {
   return {__shfl_sync(~0u, word, 0), __shfl_sync(~0u, word, 1), __shfl_sync(~0u, word, 2), __shfl_sync(~0u, word, 3)};
 }
 
-struct Unit16 {
-  Word low, high;
-};
-using Unit8 = Word;
-using Unit4 = unsigned;
-using Unit1 = unsigned char;
-
 template <class Unit>
 PERIAPT_ON_GPU Unit load_unit(Word from);
 template <>

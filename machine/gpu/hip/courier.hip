@@ -66,13 +66,6 @@ PERIAPT_ON_GPU CourierCommand read_command(const CourierCommand* at) {
   return {__shfl(word, 0), __shfl(word, 1), __shfl(word, 2), __shfl(word, 3)};
 }
 
-struct Unit16 {
-  Word low, high;
-};
-using Unit8 = Word;
-using Unit4 = unsigned;
-using Unit1 = unsigned char;
-
 template <class Unit>
 PERIAPT_ON_GPU Unit load_unit(Word from) {
   return __hip_atomic_load(reinterpret_cast<const Unit*>(from), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);

@@ -66,13 +66,6 @@ CourierCommand read_command(const CourierCommand* at) {
   return {read_system(&at->to), read_system(&at->from), read_system(&at->bytes), read_system(&at->check)};
 }
 
-struct Unit16 {
-  Word low, high;
-};
-using Unit8 = Word;
-using Unit4 = unsigned;
-using Unit1 = unsigned char;
-
 template <class Unit>
 Unit load_unit(Word from) {
   Unit unit{};
