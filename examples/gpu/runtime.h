@@ -36,11 +36,12 @@ inline std::string describe(int count) {
 }
 
 /// How many GPUs this process may use; 0 with the reason.
-inline int count(const char*& why_none) {
+inline int count(std::string& why_none) {
   int found = 0;
   const GPU(Error_t) error = GPU(GetDeviceCount)(&found);
+  if (error == GPU(Success) && found > 0) return found;
   why_none = error == GPU(Success) ? "the driver shows none to this process" : GPU(GetErrorString)(error);
-  return error == GPU(Success) ? found : 0;
+  return 0;
 }
 
 /// The callback is sent when the stream has done what it has been given so far.

@@ -188,11 +188,8 @@ class Gpus : public Device {
 }  // namespace
 
 std::unique_ptr<Device> make_gpus(std::string& why_not) {
-  const char* why = nullptr;
-  const int count = gpu_example::count(why);
-  if (count > 0) return std::make_unique<Gpus>(count);
-  why_not = why;
-  return nullptr;
+  const int count = gpu_example::count(why_not);
+  return count > 0 ? std::make_unique<Gpus>(count) : nullptr;
 }
 
 }  // namespace periapt::jacobi3d

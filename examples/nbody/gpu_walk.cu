@@ -385,11 +385,8 @@ class Gpus : public GpuWalk {
 }  // namespace
 
 std::unique_ptr<GpuWalk> makeGpuWalk(std::string& whyNot) {
-  const char* why = nullptr;
-  const int count = gpu_example::count(why);
-  if (count > 0) return std::make_unique<Gpus>(count);
-  whyNot = why;
-  return nullptr;
+  const int count = gpu_example::count(whyNot);
+  return count > 0 ? std::make_unique<Gpus>(count) : nullptr;
 }
 
 }  // namespace periapt::nbody
