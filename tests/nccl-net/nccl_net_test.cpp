@@ -79,6 +79,7 @@ class Rank {
       let_others_run();
     }
     check(net.ends.close_listen(listening), "closeListen");
+    barrier();  // a process that closes now would make the other one's accept() fail
     return made;
   }
   void close(Comms comms) const {
