@@ -35,7 +35,7 @@ void serve(ucp_ep& ep) {
   }
 }
 
-void arrived(void* context, ucx::Endpoint& from, std::span<const std::byte> header, ucx::Buffer payload) {
+void stream_arrived(void* context, ucx::Endpoint& from, std::span<const std::byte> header, ucx::Buffer payload) {
   std::uint64_t number = 0;
   if (header.size() != sizeof(number)) return;
   std::memcpy(&number, header.data(), sizeof(number));
@@ -87,7 +87,7 @@ ucs_status_ptr_t receive(ucp_ep_h ep, Request* request, void* buffer, size_t cou
 
 namespace periapt::face {
 
-void start_streams(ucp_worker* worker) { worker->engine->on_active(kStreamHandler, {worker, nullptr, arrived}); }
+void start_streams(ucp_worker* worker) { worker->engine->on_active(kStreamHandler, {worker, nullptr, stream_arrived}); }
 
 }  // namespace periapt::face
 

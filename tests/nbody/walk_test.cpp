@@ -21,8 +21,8 @@ namespace {
 constexpr std::size_t patience = 10;
 
 /// Two pieces of a periodic box; the first one walks.
-struct Pieces {
-  Pieces() {
+struct TwoPieces {
+  TwoPieces() {
     gravity.periodic = true;
     const Box box = gravity.box({});
     std::vector<Particle> all = strewnParticles(4000, 0.002f);
@@ -62,7 +62,7 @@ void walkInParts(Walk& walk, const Walk::Finder& find, std::deque<std::unique_pt
 }
 
 TEST(Walk, InPartsDoesTheSameSumsInTheSameOrder) {
-  Pieces whole, split;
+  TwoPieces whole, split;
   Walk walk(whole.gravity, whole.trunk, whole.ownTree, whole.own, 0,
             [&](const Node& node) { return whole.find(node); });
   while (walk.advance()) {
@@ -90,7 +90,7 @@ TEST(Walk, InPartsDoesTheSameSumsInTheSameOrder) {
 }
 
 TEST(Walk, WhatArrivesWaitsUntilAllPartsAreBack) {
-  Pieces whole, split;
+  TwoPieces whole, split;
   Walk walk(whole.gravity, whole.trunk, whole.ownTree, whole.own, 0,
             [&](const Node& node) { return whole.find(node); });
   while (walk.advance()) {

@@ -101,9 +101,9 @@ Status take_qualifiers(const Words& words, std::size_t at, Host& host) {
   return {};
 }
 
-class Reader {
+class NodelistReader {
  public:
-  Reader(const std::string& group, const std::string& source) : wanted_(group), source_(source) {}
+  NodelistReader(const std::string& group, const std::string& source) : wanted_(group), source_(source) {}
 
   Status line(int number, const std::string& text) {
     number_ = number;
@@ -187,7 +187,7 @@ std::string default_file() {
 }  // namespace
 
 Result<std::vector<Host>> parse_nodelist(const std::string& text, const std::string& group, const std::string& source) {
-  Reader reader(group, source);
+  NodelistReader reader(group, source);
   std::istringstream lines(text);
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
