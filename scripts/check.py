@@ -29,6 +29,9 @@ HANG_S = 900
 WAITS = "waits"
 WAITING_AT_ONCE = 3
 
+# One more than there are cores: what they start has to begin and to end, and is waited for.
+COMPUTING_AT_ONCE = (os.cpu_count() or 2) + 1
+
 
 @dataclass
 class Run:
@@ -228,7 +231,7 @@ def run_tests(run: Run, tests: list[dict], options, log: Path) -> None:
     labels = [next((entry["value"] for entry in test["properties"] if entry["name"] == "LABELS"), []) for test in tests]
     there = {WAITS in of_test for of_test in labels}
     with ThreadPoolExecutor() as pool:
-        lanes = [pool.submit(run_lane, run, waits, WAITING_AT_ONCE if waits else options.jobs or os.cpu_count() or 2, options)
+        lanes = [pool.submit(run_lane, run, waits, WAITING_AT_ONCE if waits else options.jobs or COMPUTING_AT_ONCE, options)
                  for waits in sorted(there)]
     for code, junit in (lane.result() for lane in lanes):
         before, unsteady = len(run.failed), len(run.unsteady)
