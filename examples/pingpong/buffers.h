@@ -14,7 +14,9 @@ class Buffer {
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer() {
     if (letter_ == 'H') delete[] at_;
-    if (letter_ != 'H' && at_) must(driver().free(gpu_, kind(), reinterpret_cast<std::byte*>(at_)));
+    if (letter_ == 'H' || !at_) return;
+    driver().destroy(stream_);
+    must(driver().free(gpu_, kind(), reinterpret_cast<std::byte*>(at_)));
   }
 
   // So many bytes of that memory, on the GPU of the PE that asks first. They stay until the run ends: arrays that a
@@ -24,9 +26,14 @@ class Buffer {
     letter_ = letter;
     if (letter == 'H') return at_ = new char[bytes];
     gpu_ = CkMyPe() % static_cast<int>(driver().gpus().size());
+    stream_ = must(driver().make_stream(gpu_));
     return at_ = reinterpret_cast<char*>(must(driver().allocate(gpu_, kind(), bytes)));
   }
   char* at() const { return at_; }
+  // What its elements are written and read by: of its own, as in programs that keep a GPU busy.
+  periapt::DeviceStream stream() const {
+    return letter_ == 'H' ? periapt::DeviceStream() : periapt::DeviceStream(static_cast<CUstream_st*>(stream_.native));
+  }
   void write(const std::vector<char>& bytes) { copy(at_, bytes.data(), bytes.size()); }
   std::vector<char> read(std::size_t count) const {
     std::vector<char> bytes(count);
@@ -56,13 +63,12 @@ class Buffer {
   // Waits: not for what is measured.
   void copy(char* to, const char* from, std::size_t bytes) const {
     if (letter_ == 'H') return static_cast<void>(std::memcpy(to, from, bytes));
-    const periapt::gpu::Stream stream = must(driver().make_stream(gpu_));
-    must(driver().copy(stream, to, from, bytes));
-    must(driver().finish(stream));
-    driver().destroy(stream);
+    must(driver().copy(stream_, to, from, bytes));
+    must(driver().finish(stream_));
   }
 
   char letter_ = 'H';
   int gpu_ = 0;
+  periapt::gpu::Stream stream_;
   char* at_ = nullptr;
 };

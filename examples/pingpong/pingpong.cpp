@@ -79,10 +79,12 @@ class Player {
   }
 
   // Where an array is to go, in the memory of this side.
-  char* room(int mode, int n) {
+  char* room(int mode, int n, CkDeviceBufferPost* post) {
     const int side = mode & there ? 1 : 0;
     if (side == 1 && sides_[1].size < n) fill(1, n);
-    return sides_[side].in.room(buffers[side], largest);
+    char* const at = sides_[side].in.room(buffers[side], largest);
+    post->cuda_stream = sides_[side].in.stream();
+    return at;
   }
   void gotDevice(int mode, int n) {
     if (mode & check) {
@@ -92,7 +94,8 @@ class Player {
     }
     if (!(mode & there)) return returned(nullptr);
     if (!(mode & answer)) return;
-    peer_.gotDevice(mode & check, mode & shortly ? std::min(n, 8) : n, CkDeviceBuffer(sides_[1].sent.at()));
+    peer_.gotDevice(mode & check, mode & shortly ? std::min(n, 8) : n,
+                    CkDeviceBuffer(sides_[1].sent.at(), sides_[1].sent.stream()));
   }
 
   void gotBall(Ball* ball, bool threaded) {
@@ -133,7 +136,8 @@ class Player {
   }
 
   void send(Ball* ball, int mode) {
-    if (task_.way == Task::device) return peer_.gotDevice(mode, task_.size, CkDeviceBuffer(sides_[0].sent.at()));
+    if (task_.way == Task::device)
+      return peer_.gotDevice(mode, task_.size, CkDeviceBuffer(sides_[0].sent.at(), sides_[0].sent.stream()));
     if (task_.way == Task::marshalled) return peer_.gotArray(mode, task_.size, bytes_.data());
     if (!ball) {
       ball = make(task_.size, mode);
@@ -207,18 +211,18 @@ class Player {
   } sides_[2];
 };
 
-#define PLAYER(Class, Proxy)                                                                      \
-  class Class : public CBase_##Class, public Player<Proxy> {                                      \
-   public:                                                                                        \
-    Class() {}                                                                                    \
-    explicit Class(CkMigrateMessage*) {}                                                          \
-    void meet(const Proxy& peer) { setPeer(peer); }                                               \
-    void play(const Task& task) { begin(task); }                                                  \
-    void gotArray(int mode, int n, const char* data) { gotBytes(mode, n, data); }                 \
-    void gotDevice(int& mode, int& n, char*& data, CkDeviceBufferPost*) { data = room(mode, n); } \
-    void gotDevice(int mode, int n, char*) { Player<Proxy>::gotDevice(mode, n); }                 \
-    void gotMessage(Ball* ball) { gotBall(ball, false); }                                         \
-    void gotThreaded(Ball* ball) { gotBall(ball, true); }                                         \
+#define PLAYER(Class, Proxy)                                                                                 \
+  class Class : public CBase_##Class, public Player<Proxy> {                                                 \
+   public:                                                                                                   \
+    Class() {}                                                                                               \
+    explicit Class(CkMigrateMessage*) {}                                                                     \
+    void meet(const Proxy& peer) { setPeer(peer); }                                                          \
+    void play(const Task& task) { begin(task); }                                                             \
+    void gotArray(int mode, int n, const char* data) { gotBytes(mode, n, data); }                            \
+    void gotDevice(int& mode, int& n, char*& data, CkDeviceBufferPost* post) { data = room(mode, n, post); } \
+    void gotDevice(int mode, int n, char*) { Player<Proxy>::gotDevice(mode, n); }                            \
+    void gotMessage(Ball* ball) { gotBall(ball, false); }                                                    \
+    void gotThreaded(Ball* ball) { gotBall(ball, true); }                                                    \
   };
 PLAYER(ArrayPlayer, CProxyElement_ArrayPlayer)
 PLAYER(CharePlayer, CProxy_CharePlayer)

@@ -303,8 +303,10 @@ Result<HostLayout> resolve_layout(const LayoutRequest& request, const UsableCpus
     }
     follow_map(layout, *map);
   } else {
-    // A single thread is left to the kernel: bound, several such runs could sit on one cpu for good.
-    spread(layout, *cpus, layout.pes > 1 || request.bind);
+    // Threads are bound where the run takes every cpu that it may use. Others are left to the kernel, which gives them
+    // those cpus that nothing else keeps busy: bound, several such runs could sit on the same ones for good.
+    const bool takes_all = layout.pes > 1 && layout.pes >= static_cast<int>(usable.cpus.size());
+    spread(layout, *cpus, takes_all || request.bind || !request.excluded.empty());
   }
   layout.binding = describe_binding(layout);
   return layout;

@@ -87,6 +87,23 @@ TEST(Layout, GivesEachPeItsThreadAndCpuWhileThereAreCpus) {
   EXPECT_EQ(layout->describe(), "4 PEs in 2 processes of 2, 4 threads on 4 cpus, bound to cpus 0-3");
 }
 
+// Several such runs share a host: bound, they could sit on the same cpus for good.
+TEST(Layout, ThreadsOfARunThatLeavesCpusAreNotBound) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"+p4"}, {"+p4", "+ppn", "2"}}) {
+    Result<HostLayout> layout = layout_of(words, cpus_of(5));
+    ASSERT_TRUE(layout.ok());
+    EXPECT_EQ(layout->carrier_count(), 4);
+    for (const Carrier& carrier : layout->carriers) EXPECT_EQ(carrier.cpu, -1);
+    EXPECT_THAT(layout->describe(), HasSubstr("not bound to a cpu"));
+  }
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"+p4", "+setcpuaffinity"}, {"+p4", "+excludecore", "4"}}) {
+    Result<HostLayout> layout = layout_of(words, cpus_of(5));
+    ASSERT_TRUE(layout.ok());
+    EXPECT_THAT(layout->describe(), HasSubstr("bound to cpus 0-3"));
+  }
+}
+
 TEST(Layout, PutsBlocksOfPesOnAThreadWhenThereAreTooFewCpus) {
   Result<HostLayout> layout = layout_of({"+p16"}, cpus_of(2));
   ASSERT_TRUE(layout.ok());
