@@ -6,8 +6,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
+#include <mutex>
 
 namespace periapt::leaving {
 namespace {
@@ -24,8 +27,26 @@ void look(const char* function, int status) {
   if (mistake != nullptr && ::getpid() == watched) mistake(function, status);
 }
 
+// Read where a lock may not be taken: a crash ends here, too.
+struct File {
+  std::atomic<bool> is_set{false};
+  char path[128];
+};
+std::array<File, 32> files;
+std::mutex files_mutex;  // of those that set and clear them
+pid_t owner_of_files = 0;
+
+void remove_files() {
+  if (::getpid() != owner_of_files) return;
+  for (File& file : files) {
+    // acquire: partner is the release in remove_at_end(); it carries the path.
+    if (file.is_set.exchange(false, std::memory_order_acquire)) ::unlink(file.path);
+  }
+}
+
 [[noreturn]] void leave(const char* function, int status) {
   look(function, status);
+  remove_files();
   if (next_exit != nullptr) next_exit(status);
   while (true) ::syscall(SYS_exit_group, status);
 }
@@ -37,6 +58,32 @@ void watch(void (*mistake)(const char* function, int status)) {
   watcher.store(mistake, std::memory_order_release);
   ::on_exit([](int status, void*) { look("exit", status); }, nullptr);
   ::at_quick_exit([] { look("quick_exit", 0); });
+}
+
+bool remove_at_end(const char* path) {
+  const std::size_t length = std::strlen(path);
+  std::lock_guard lock(files_mutex);
+  if (owner_of_files == 0) ::on_exit([](int, void*) { remove_files(); }, nullptr);
+  if (owner_of_files != ::getpid()) {  // what was told before a fork is the parent's
+    for (File& file : files) file.is_set.store(false, std::memory_order_relaxed);
+    owner_of_files = ::getpid();
+  }
+  for (File& file : files) {
+    if (file.is_set.load(std::memory_order_relaxed)) continue;
+    if (length >= sizeof file.path) return false;
+    std::memcpy(file.path, path, length + 1);
+    file.is_set.store(true, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+void keep_at_end(const char* path) {
+  std::lock_guard lock(files_mutex);
+  for (File& file : files) {
+    if (file.is_set.load(std::memory_order_relaxed) && std::strcmp(file.path, path) == 0)
+      file.is_set.store(false, std::memory_order_relaxed);
+  }
 }
 
 void is_meant() { watcher.store(nullptr, std::memory_order_relaxed); }

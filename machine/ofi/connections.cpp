@@ -91,6 +91,10 @@ Status OfiTransport::take_here(OfiLink& link, const Here& here, Bytes rest) {
     link.memory = *memory;
   }
   link.messages = *messages;
+  if (domain_.provider.reaches_this_host_only()) {
+    link.names.emplace_back(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(first));
+    link.names.emplace_back(rest.begin() + static_cast<std::ptrdiff_t>(first), rest.end());
+  }
   link.peers_token = here.token;
   --connecting_;
   attend_to(link);
@@ -101,6 +105,7 @@ void OfiTransport::left(void* user, const std::string& reason) {
   auto* link = static_cast<OfiLink*>(user);
   if (link == nullptr) return;
   link->seat.link = nullptr;
+  link->remove_files();
   if (link->alive()) lost_.push_back({link, reason});
 }
 
@@ -120,6 +125,7 @@ void OfiTransport::leave(OfiLink& link, Outcome outcome, std::string reason) {
 void OfiTransport::fail(OfiLink& link, const std::string& reason) {
   if (!link.alive()) return;
   link.state = OfiLink::State::lost;
+  link.remove_files();
   // What the TCP transport says names the worker already.
   const std::string name = "worker " + std::to_string(link.peer());
   leave(link, Outcome::peer_lost, reason.starts_with(name) ? reason : name + ": " + reason);

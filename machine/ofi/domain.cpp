@@ -1,21 +1,52 @@
 #include "machine/ofi/domain.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
 #include "base/error_text.h"
+#include "base/leaving.h"
 #include "base/secret.h"
 #include "machine/ucx-like/range_key.h"
 
 namespace periapt::ofi {
+namespace {
+
+// The provider shm keeps the messages for an endpoint in a file of this name, 16 MB, which only the endpoint's close
+// removes. Empty: another provider's endpoint.
+std::string file_of(std::span<const std::byte> name) {
+  constexpr std::string_view kScheme = "fi_shm://";
+  std::string text(reinterpret_cast<const char*>(name.data()), name.size());
+  text.resize(std::strlen(text.c_str()));
+  return text.starts_with(kScheme) && text.find('/', kScheme.size()) == std::string::npos
+             ? "/dev/shm/" + text.substr(kScheme.size())
+             : std::string();
+}
+
+// Has the process of such a file, PID:USER:NUMBER, died? Its number may be kept for a parent that has not asked.
+bool is_of_the_dead(const std::string& file) {
+  const std::string process = file.substr(file.rfind('/') + 1, file.find(':') - file.rfind('/') - 1);
+  std::ifstream status("/proc/" + process + "/stat");
+  std::string text;
+  if (!std::getline(status, text)) return true;
+  const std::size_t state = text.rfind(')') + 2;  // "PID (NAME) STATE ..."
+  return state < text.size() && (text[state] == 'Z' || text[state] == 'X');
+}
+
+}  // namespace
+
 void Domain::Unmap::operator()(std::byte* at) const { ::munmap(at, bytes); }
 
 Domain::~Domain() {
   // Endpoints before what they are bound to; the memory is unmapped when the provider looks at it no more.
   for_memory_.reset();
   messages_.reset();
+  for (const auto* name : {&memory_name_, &messages_name_}) {
+    if (const std::string file = file_of(*name); !file.empty()) leaving::keep_at_end(file.c_str());
+  }
   region_.reset();
   addresses_.reset();
   completions_.reset();
@@ -83,6 +114,7 @@ Status Domain::open_endpoint(Held<fid_ep>* endpoint, std::vector<std::byte>* nam
   error = ::fi_getname(&made->fid, room.data(), &size);
   if (error != 0) return refused("address", error);
   name->assign(room.begin(), room.begin() + static_cast<std::ptrdiff_t>(size));
+  if (const std::string file = file_of(*name); !file.empty()) leaving::remove_at_end(file.c_str());
   return {};
 }
 
@@ -106,6 +138,10 @@ Status Domain::make_slots() {
   }
   post_receives();  // what is not taken now is posted later
   return {};
+}
+
+void Domain::remove_file_of(std::span<const std::byte> name) {
+  if (const std::string file = file_of(name); !file.empty() && is_of_the_dead(file)) ::unlink(file.c_str());
 }
 
 Result<fi_addr_t> Domain::address_of(std::span<const std::byte> name) {

@@ -69,6 +69,8 @@ class Domain {
   const std::vector<std::byte>& memory_name() const { return memory_name_; }
   /// The number of a peer's endpoint, from its name.
   Result<fi_addr_t> address_of(std::span<const std::byte> name);
+  /// What a peer of this host that has died could not remove; nothing while it lives.
+  static void remove_file_of(std::span<const std::byte> name);
 
   /// Takes at most kLook completions: take(Request&, bytes) of those that are good, fail(Request*, error, text) of
   /// others; the request is nullptr where the provider does not know any more which it was. Returns how many.

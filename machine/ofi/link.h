@@ -42,8 +42,12 @@ class OfiLink : public ucx::Link {
   // Where the peer is; unspecified until it has said so.
   tcp::Seat seat;
   fi_addr_t messages = FI_ADDR_UNSPEC, memory = FI_ADDR_UNSPEC;
-  std::uint64_t token = 0;        ///< in front of what the peer sends
-  std::uint64_t peers_token = 0;  ///< in front of what we send
+  std::vector<std::vector<std::byte>> names;  ///< of its endpoints, where they have files on this host
+  std::uint64_t token = 0;                    ///< in front of what the peer sends
+  std::uint64_t peers_token = 0;              ///< in front of what we send
+  void remove_files() const {
+    for (const std::vector<std::byte>& name : names) Domain::remove_file_of(name);
+  }
   bool open() const { return messages != FI_ADDR_UNSPEC; }
 
   // Messages.

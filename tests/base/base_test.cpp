@@ -357,6 +357,36 @@ TEST(LeavingDeathTest, ExitsAreMistakesOfTheProgramUnlessTheyAreMeant) {
               ::testing::ExitedWithCode(5), "^$");
 }
 
+TEST_F(Files, AreRemovedWhenTheProcessThatAskedEndsAndNotItsChildren) {
+  const std::string kept = path_ + ".kept";
+  const auto there = [](const std::string& path) { return std::filesystem::exists(path); };
+  const auto end_with = [&](auto leave) {
+    for (const std::string& path : {path_, kept}) std::ofstream(path) << "a line";
+    const pid_t child = ::fork();
+    if (child == 0) {
+      leaving::remove_at_end(path_.c_str());
+      leaving::remove_at_end(kept.c_str());
+      leaving::keep_at_end(kept.c_str());
+      if (const pid_t grandchild = ::fork(); grandchild == 0)
+        ::_exit(0);
+      else
+        ::waitpid(grandchild, nullptr, 0);
+      if (!there(path_)) ::raise(SIGKILL);
+      leave();
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status)) << "a child of its had removed it";
+    EXPECT_FALSE(there(path_));
+    EXPECT_TRUE(there(kept));
+  };
+  end_with([] { std::exit(0); });
+  end_with([] { ::_exit(0); });
+  end_with([] { fatal("a reason", "a test", "none", "nothing"); });
+  std::filesystem::remove(kept);
+  EXPECT_FALSE(leaving::remove_at_end(std::string(200, 'x').c_str())) << "no path that it can keep";
+}
+
 TEST(OutputDeathTest, StandardFilesThatAreClosedBecomeTheNullDevice) {
   const auto without = [](std::initializer_list<int> closed) {
     for (int file : closed) ::close(file);

@@ -1,6 +1,10 @@
 // Ofi passes the suite over the providers of libfabric that need no adapter.
 #include "tests/machine/conformance.h"
 
+#include <filesystem>
+#include <regex>
+#include <string>
+
 #include "machine/ofi/transport.h"
 
 namespace {
@@ -24,3 +28,20 @@ PERIAPT_CONFORMS(Tcp, (over("tcp/lo")));
 PERIAPT_CONFORMS(Shm, (over("shm")));
 PERIAPT_CONFORMS(Sockets, (over("sockets/lo")));
 PERIAPT_CONFORMS(Udp, (over_udp()));
+
+namespace {
+// Peers that are killed before they have told anybody who they are leave files of libfabric's behind.
+class DeadPeersFiles : public ::testing::Environment {
+  void TearDown() override {
+    const std::regex of_a_process("([0-9]+):[0-9]+:[0-9]+");
+    std::error_code ignored;
+    for (const auto& file : std::filesystem::directory_iterator("/dev/shm", ignored)) {
+      const std::string name = file.path().filename();
+      std::smatch parts;
+      if (std::regex_match(name, parts, of_a_process) && !std::filesystem::exists("/proc/" + parts[1].str(), ignored))
+        std::filesystem::remove(file.path(), ignored);
+    }
+  }
+};
+[[maybe_unused]] const auto* const kDeadPeersFiles = ::testing::AddGlobalTestEnvironment(new DeadPeersFiles);
+}  // namespace
