@@ -13,7 +13,7 @@ class CarriedTest : public GpuTest {
  protected:
   CarriedTest() {
     settings.warps = 2;
-    settings.clock = 0;  // kernels stay, however busy this host is
+    settings.clock = 1;  // kernels stay, unless this host is very busy
   }
   static CourierSettings patient() { return {.patience_ns = 1'000'000'000'000, .doubt_ns = 1000}; }
 
@@ -75,7 +75,14 @@ TEST_P(CarriedTest, SmallOnesAreTakenWhereItIsFasterAndMayTouchBothSides) {
   };
   for (const auto& way : ways) {
     SCOPED_TRACE(way.name);
-    EXPECT_EQ(is_carried(copies, way.copy), way.carried);
+    bool carried = is_carried(copies, way.copy);
+    // One of them may have fallen asleep meanwhile.
+    for (int again = 0; way.carried && !carried && again < 20; ++again) {
+      wake(copies, 0);
+      wake(copies, 1);
+      carried = is_carried(copies, way.copy);
+    }
+    EXPECT_EQ(carried, way.carried);
   }
   Told told;
   EXPECT_FALSE(copies.begin({pool, other, 8, 1, 0, nullptr, Touch::own, Touch::own}, told).ok())
