@@ -6,8 +6,8 @@
 #include "runtime/objects/node_groups.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/scheduler/process.h"
-#include "runtime/seeds/pool.h"
 #include "runtime/seeds/policies.h"
+#include "runtime/seeds/pool.h"
 
 namespace periapt {
 

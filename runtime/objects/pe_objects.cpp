@@ -32,9 +32,8 @@ void PeObjects::register_entries() {
     pe.objects->moved_chares_[call.element] = call.read<int>();
     pe.objects->release_calls(call.element);
   });
-  entry_chare_gone = register_runtime_entry("the chare of a seed is gone", [](Pe& pe, Delivery& call) {
-    pe.objects->moved_chares_.erase(call.element);
-  });
+  entry_chare_gone = register_runtime_entry(
+      "the chare of a seed is gone", [](Pe& pe, Delivery& call) { pe.objects->moved_chares_.erase(call.element); });
 }
 
 void* allocate_object(std::size_t bytes) {

@@ -148,9 +148,9 @@ class PeObjects {
   ChareRecord* find_chare_record(std::uint64_t serial) { return chares_.find(serial); }
   void wait_for_chare(Delivery& call) { waiting_for_chare_[call.element].push_back(keep(pe, call)); }
   void forget_chare(std::uint64_t serial);
-  // A chare that is made without a PE may be constructed elsewhere than its maker's handle says, which names the maker's
-  // PE. That one hears when it is constructed, and when it is deleted: in between it sends on the calls that it gets
-  // for it. Earlier ones wait there, as for any chare that is not made yet.
+  // A chare that is made without a PE may be constructed elsewhere than its maker's handle says, which names the
+  // maker's PE. That one hears when it is constructed, and when it is deleted: in between it sends on the calls that it
+  // gets for it. Earlier ones wait there, as for any chare that is not made yet.
   static int maker_of(std::uint64_t serial) { return static_cast<int>(serial >> 40); }
   // Of a chare here, which may have come as a seed.
   void tell_maker(std::uint64_t serial);
@@ -218,7 +218,7 @@ class PeObjects {
   std::vector<GroupRecord> groups_;                  // made on PE 0: 1, 2, 3 ...
   std::unordered_map<int, GroupRecord> far_groups_;  // made elsewhere: negative
   FlatMap<ChareRecord> chares_;
-  FlatMap<int> moved_chares_;  // PE by serial number
+  FlatMap<int> moved_chares_;                                                  // PE by serial number
   std::unordered_map<std::uint64_t, std::vector<Message>> waiting_for_chare_;  // came before the chare
   std::vector<CProxySection_ArrayBase> sections_;
   std::uint64_t chare_serial_ = 0;

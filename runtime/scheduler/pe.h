@@ -271,8 +271,8 @@ class alignas(platform::kCacheLine) Pe {
   const bool simulated_;  // so are all, in this process
   bool one_at_a_time_;    // simulated, or with an Ordering: a step runs one piece of work
   std::uint32_t rounds_ = 0;
-  // Pieces of work between two looks into the inbox; one, while there is work with priorities: what has come may be more
-  // urgent than what is next, which may take long.
+  // Pieces of work between two looks into the inbox; one, while there is work with priorities: what has come may be
+  // more urgent than what is next, which may take long.
   int burst_ = 8;
   int transfers_ = 0;  // begun here, and their end not told
   std::uint32_t idle_periods_ = 0;

@@ -86,8 +86,8 @@ TEST(Options, FlagsOfCharmsOwnThatTakeNoValueLeaveTheNextWordAlone) {
 }
 
 TEST(Options, FlagsOfCharmsOwnThatTakeAValueTakeIt) {
-  for (const char* flag : {"-memory", "-thread", "-machine", "-balance", "-queue", "-gen-cpm", "-cpmod", "-isysroot",
-                           "-fmoddir", "-f90", "-ld"}) {
+  for (const char* flag :
+       {"-memory", "-thread", "-machine", "-queue", "-gen-cpm", "-cpmod", "-isysroot", "-fmoddir", "-f90", "-ld"}) {
     const Options o = parseOptions({flag, "value", "a.C"});
     EXPECT_THAT(linkTexts(o), ElementsAre("a.C")) << flag;
     EXPECT_THAT(o.compile, IsEmpty()) << flag;

@@ -126,7 +126,8 @@ class OptionParser {
       out_.warnings.push_back("-balance " + name + " is not there; chares that are made without a PE go to any");
     } else {
       const std::string_view near = ci::nearest(name, known);
-      out_.error = "there is no seed balancer called " + name + ": -balance takes rand, neighbor, spray, workstealing or none";
+      out_.error =
+          "there is no seed balancer called " + name + ": -balance takes rand, neighbor, spray, workstealing or none";
       if (!near.empty()) out_.error += "; did you mean " + std::string(near) + "?";
     }
   }
@@ -174,8 +175,8 @@ class OptionParser {
 
   /// Flags of Charm++ that choose between builds, of which there is one here, and those of languages that are not.
   void defineIgnored() {
-    for (const char* name : {"-memory", "-thread", "-machine", "-queue", "-cpmod", "-isysroot", "-f90",
-                             "-f90-option", "-fmoddir", "-ld"})
+    for (const char* name :
+         {"-memory", "-thread", "-machine", "-queue", "-cpmod", "-isysroot", "-f90", "-f90-option", "-fmoddir", "-ld"})
       on({name},
          [this, name] { out_.remarks.push_back(std::string(name) + " " + value(name) + " has no effect here"); });
     for (const char* name : {"-charm-shared",
