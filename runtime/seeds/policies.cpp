@@ -23,7 +23,8 @@ struct Balancer {
   Pool::Make make;  // null: seeds wait nowhere
 };
 constexpr Balancer balancers[] = {
-    {"rand", First::by_chance, nullptr},         {"neighbor", First::here, neighbor}, {"spray", First::here, spray},
+    {"rand", First::by_chance, nullptr},  // where nothing is said
+    {"neighbor", First::here, neighbor},         {"spray", First::here, spray},
     {"workstealing", First::here, workstealing}, {"none", First::here, nullptr},
 };
 const Balancer* chosen = &balancers[0];
