@@ -24,8 +24,11 @@ struct Balancer {
 };
 constexpr Balancer balancers[] = {
     {"rand", First::by_chance, nullptr},  // where nothing is said
-    {"neighbor", First::here, neighbor},         {"spray", First::here, spray},
-    {"workstealing", First::here, workstealing}, {"none", First::here, nullptr},
+    // Each in its file.
+    {"neighbor", First::here, neighbor},
+    {"spray", First::here, spray},
+    {"workstealing", First::here, workstealing},
+    {"none", First::here, nullptr},
 };
 const Balancer* chosen = &balancers[0];
 
