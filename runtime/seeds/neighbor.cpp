@@ -2,7 +2,8 @@
 // more than the average of itself and its neighbours gives the rest to those that have fewer.
 //
 // A PE tells its neighbours when its number has doubled, or halved, since it told them last, and when it has nothing
-// more to do; so it sends nothing while no seed comes or goes.
+// more to do; so it sends nothing while no seed comes or goes. It also says how many seeds have come from the one that
+// hears it, which adds those that were on the way.
 #include <algorithm>
 #include <vector>
 
@@ -34,23 +35,27 @@ class Neighbor final : public Policy {
   void idle() override {
     if (!told_all_ && pool_.size() == 0) tell(0);
   }
+  void came(int from) override {
+    for (Other& other : neighbors_) other.taken += other.pe == from;
+  }
   void heard(const Word& word) override {
     for (Other& other : neighbors_)
-      if (other.pe == word.from) other.load = static_cast<std::size_t>(word.number);
+      if (other.pe == word.from) other.load = static_cast<std::size_t>(word.number + other.given - word.second);
     balance();
   }
 
  private:
   struct Other {
     int pe;
-    std::size_t load = 0;  // as it said last, and what it was given since
+    std::size_t load = 0;               // as it said last, and what it was given since
+    std::int64_t given = 0, taken = 0;  // in all: from here, and from there
   };
 
   void tell(std::size_t load) {
     told_ = load;
     told_all_ = true;
     for (const Other& other : neighbors_)
-      pool_.tell(other.pe, 0, static_cast<std::int64_t>(load), Pool::Hurry::at_once);
+      pool_.tell(other.pe, {.number = static_cast<std::int64_t>(load), .second = other.taken}, Pool::Hurry::at_once);
   }
 
   void balance() {
@@ -63,6 +68,7 @@ class Neighbor final : public Policy {
       if (other.load >= average) continue;
       const std::size_t given = std::min(average - other.load, pool_.size() - average);
       other.load += given;
+      other.given += static_cast<std::int64_t>(given);
       pool_.give(other.pe, given);
     }
   }

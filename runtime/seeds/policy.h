@@ -15,13 +15,16 @@ class Pool;
 // What one PE's policy tells another's.
 struct Word {
   std::int32_t from = 0;  // PE
-  std::int32_t kind = 0;  // of the policy's own
+  std::int32_t kind = 0;  // of the policy's own, as the rest
   std::int64_t number = 0;
+  std::int64_t second = 0;
 };
 
 class Policy {
  public:
   virtual ~Policy() = default;
+  // Another PE has given the seed that comes to the pool next.
+  virtual void came(int from) { static_cast<void>(from); }
   // A seed has come to the pool, or was taken from it to be run.
   virtual void changed() = 0;
   // The PE has nothing more to do.

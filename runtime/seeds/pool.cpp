@@ -12,7 +12,7 @@ namespace periapt::seeds {
 namespace {
 int entry_makes_chare, entry_seed, entry_token, entry_urgent_token, entry_word;
 
-// Where a creation message has nothing else to say.
+// In `collection`, where a creation message has nothing else to say. Of a seed on its way it is the PE that gave it.
 enum : std::uint32_t { never_moved = 0, moved = 1 };
 
 bool is_plain(const Message& seed) {
@@ -36,9 +36,11 @@ void Pool::register_entries(int makes_chare) {
   entry_makes_chare = makes_chare;
   entry_seed = register_runtime_entry("seed", [](Pe& pe, Delivery& call) {
     Message seed = std::move(call.message);
+    Pool& pool = *pe.objects->seeds;
+    pool.policy_->came(static_cast<int>(seed->collection));
     seed->entry = static_cast<std::uint16_t>(entry_makes_chare);
     seed->collection = moved;
-    pe.objects->seeds->put(std::move(seed));
+    pool.put(std::move(seed));
   });
   entry_token = register_runtime_entry(
       "the next seed", [](Pe& pe, Delivery&) { pe.objects->seeds->run_next(); }, ep_uncounted);
@@ -121,13 +123,14 @@ void Pool::give(int to, std::size_t count) {
     uncount(pe, seed);
     pack_for(pe, to, seed);
     seed->entry = static_cast<std::uint16_t>(entry_seed);
+    seed->collection = static_cast<std::uint32_t>(pe.index);  // on the way
     pe.send(to, std::move(seed));
   }
 }
 
-void Pool::tell(int to, int kind, std::int64_t number, Hurry hurry) {
-  Message message = Message::make(sizeof(Word));
-  const Word word{pe.index, kind, number};
+void Pool::tell(int to, Word word, Hurry hurry) {
+  word.from = pe.index;
+  Message message = Message::make(sizeof word);
   std::memcpy(message.payload(), &word, sizeof word);
   message = runtime_message(std::move(message), entry_word, 0);
   if (hurry == Hurry::at_once) message->flags |= envelope_expedited;

@@ -35,9 +35,10 @@ class Pool {
   void put(Message seed);
   // The oldest that wait go to the pool of another PE.
   void give(int to, std::size_t count);
-  // Sends a word to the policy of another PE; `at_once`: before what is queued there.
+  // Sends a word, of this PE, to the policy of another; `at_once`: before what is queued there.
   enum class Hurry : bool { no, at_once };
-  void tell(int to, int kind, std::int64_t number, Hurry hurry);
+  void tell(int to, Word word, Hurry hurry);
+  void tell(int to, int kind, std::int64_t number, Hurry hurry) { tell(to, {.kind = kind, .number = number}, hurry); }
   // Another PE, by chance. There must be one.
   int other_by_chance();
 

@@ -1,6 +1,8 @@
 // spray: the average over all PEs is found by a tree, and what a PE has above it goes to PEs by chance.
 //
 // PE 0, the root, begins a round when a PE says that seeds wait there, and another some time after each that found any.
+#include <algorithm>
+
 #include "base/clock.h"
 #include "runtime/collective/sender.h"
 #include "runtime/scheduler/process.h"
@@ -54,7 +56,8 @@ class Spray final : public Policy {
   }
   void add_up() {
     tell_children(count, 0);
-    sum_ += static_cast<std::int64_t>(pool_.size());
+    counted_ = static_cast<std::int64_t>(pool_.size());
+    sum_ += counted_;
     ++reports_;
     report();
   }
@@ -80,11 +83,13 @@ class Spray final : public Policy {
     changed();
   }
 
-  // Gives away what is above the average of `total`; a little more than that is none of it.
+  // Gives away what was above the average of `total` when it was counted, and still waits; a little more than the
+  // average is as good.
   void level(std::int64_t total) {
     tell_children(average, total);
     rounds_go_on_ = total > 0;
-    const std::int64_t pes = pool_.pe.process.pes(), mine = static_cast<std::int64_t>(pool_.size());
+    const std::int64_t pes = pool_.pe.process.pes();
+    const std::int64_t mine = std::min(counted_, static_cast<std::int64_t>(pool_.size()));
     const std::int64_t mean = (total + pes - 1) / pes;
     if (mine > mean + mean / 5)
       for (std::int64_t left = mine - mean; left > 0; --left) pool_.give(pool_.other_by_chance(), 1);
@@ -93,6 +98,7 @@ class Spray final : public Policy {
 
   Pool& pool_;
   const TreePlace place_;
+  std::int64_t counted_ = 0;   // that waited here, for this round
   std::int64_t sum_ = 0;       // of this round, as far as it is known here
   std::size_t reports_ = 0;    // that are in it: of this PE and of its children
   bool in_round_ = false;      // of the root: a round, or the time until the next one
