@@ -1,13 +1,18 @@
 // Chares that are made without a PE, under each seed balancer: a tree of them, each made by its parent, from PE 0.
 //
-//   tree spread|stay|priorities [+seed-balancer NAME]
+//   tree spread|stay|priorities|pairs [+seed-balancer NAME]
 //
 // A parent calls its children as soon as it has made them, by the handles that it got: numbered calls, which must come
 // in that order, and one that has the left child call the right one. So a call is on its way before anybody knows where
 // its receiver will be. A node answers its parent, which knows it as `thisProxy`, when all have come and the trees
 // below are done, and deletes itself. `spread`: after some trees every PE has had some node; `stay`: PE 0 has had all;
-// `priorities`: a seed that PE 0 has given away does not come back soon, so what runs there runs by priority.
+// `priorities`: a seed that PE 0 has given away does not come back soon, so what runs there runs by priority;
+// `pairs`: no tree, but two seeds again and again, and two PEs that have nothing else to do: each gets one.
 #include "tree.h"
+
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/objects/pe_objects.h"
 #include "tree.decl.h"
@@ -15,7 +20,7 @@
 CProxy_Main main_proxy;
 
 namespace {
-constexpr int depth = 9, calls = 3, trees_max = 200, asked_count = 40, ranked_count = 30;
+constexpr int depth = 9, calls = 3, trees_max = 200, asked_count = 40, ranked_count = 30, pairs_max = 10;
 constexpr int tree_nodes = (2 << depth) - 1;
 
 void fail(const char* what) { CkAbort("tree: %s\n", what); }
@@ -92,6 +97,14 @@ class Ranked : public CBase_Ranked {
   }
 };
 
+class Pair : public CBase_Pair {
+ public:
+  Pair() {
+    main_proxy.paired(CkMyPe());
+    delete this;
+  }
+};
+
 class Watch : public CBase_Watch {
  public:
   Watch() { contribute(CkCallback(CkIndex_Main::started(), main_proxy)); }
@@ -110,7 +123,23 @@ class Main : public CBase_Main {
     main_proxy = thisProxy;
     watch_ = CProxy_Watch::ckNew();
   }
-  void started() { grow(); }
+  void started() {
+    if (mode_ == "pairs") return pair();
+    grow();
+  }
+  void pair() {
+    if (pairs_++ == pairs_max) return watch_.count();
+    CProxy_Pair::ckNew();
+    CProxy_Pair::ckNew();
+  }
+  void paired(int pe) {
+    if (pair_pe_ == -1) {
+      pair_pe_ = pe;
+      return;
+    }
+    if (std::exchange(pair_pe_, -1) == pe) fail("one PE has got both chares, and the other none");
+    CkStartQD(CkCallback(CkIndex_Main::pair(), thisProxy));
+  }
   void grown(Seen seen) {
     if (seen.nodes != tree_nodes) fail("a tree has lost nodes");
     seen_.pes |= seen.pes;
@@ -162,6 +191,7 @@ class Main : public CBase_Main {
   const std::string mode_;
   CProxy_Watch watch_;
   Seen seen_;
+  int pairs_ = 0, pair_pe_ = -1;
   int trees_ = 0, ranked_ = 0, last_ranked_ = ranked_count;
 };
 
