@@ -22,8 +22,6 @@ namespace {
 // Messages taken from the inbox in one look; more stay where they are, and a full ring slows its sender.
 constexpr int accept_budget = 64;
 constexpr std::size_t accept_below = 4096;
-// Looks at the clock for timers and conditions: once in so many rounds.
-constexpr std::uint32_t periodic_mask = 63;
 // Idle rounds (each one Port::relax, 30 to 60 ns) before sleeping: waking costs 30 to 80 us, so spin about as long. A
 // PE that has its cpu for itself spins on for idle_spin_ns: cpus that sleep wake slowly and cold (N-body was a tenth
 // slower).
@@ -383,7 +381,7 @@ void Pe::hand_over(int source) {
 }
 
 bool Pe::step_ordered() {
-  if ((++rounds_ & periodic_mask) == 0) periodic();
+  if ((++rounds_ & periodic_mask_) == 0) periodic();
   threads_chosen_ = thread_burst;  // a thread that stops does not pass on to the next one by itself
   hand_over(index);
   const auto accept = [this](std::uint64_t meta, const void* body, int source) {
@@ -406,7 +404,7 @@ bool Pe::step_ordered() {
 bool Pe::step() {
   if (one_at_a_time_) [[unlikely]]
     return step_alone();
-  if ((++rounds_ & periodic_mask) == 0) [[unlikely]]
+  if ((++rounds_ & periodic_mask_) == 0) [[unlikely]]
     periodic();
   threads_chosen_ = 0;
   const int arrived = accept(true);
@@ -446,7 +444,7 @@ void Pe::run_some(int count) {
         idle();
       continue;
     }
-    if ((++rounds_ & periodic_mask) == 0) periodic();
+    if ((++rounds_ & periodic_mask_) == 0) periodic();
     accept(false);
     if (looks_outside_ && (!has_work() || (rounds_ & outside_mask) == 0)) look_outside();
     if (take(work)) {
