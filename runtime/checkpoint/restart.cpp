@@ -146,6 +146,7 @@ void Restart::restore_chare(UnpackPart& in, const RecordHead& head) {
   const std::size_t begin = in.size();
   chare.virtual_pup(in);
   in.check_taken(begin, head.bytes, describe(head));
+  objects_.tell_maker(static_cast<std::uint64_t>(head.id));  // whose handles may be of a seed
 }
 
 void Restart::restore_group(UnpackPart& in, const RecordHead& head) {

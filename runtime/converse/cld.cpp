@@ -42,8 +42,15 @@ void enqueue_here(void* message, int info) {
   CsdEnqueueGeneral(message, said.strategy, said.priority_bits, said.priority);
 }
 
+const char* strategy = "rand";
+bool seeds_stay = false;
 int any_of(int count) { return static_cast<int>(static_cast<unsigned>(CrnRand()) % static_cast<unsigned>(count)); }
 }  // namespace
+
+void cld_strategy(const char* name, SeedsStay stay) {
+  strategy = name;
+  seeds_stay = stay == SeedsStay::yes;
+}
 
 void converse_seed_arrived(Pe&, Message message) {
   if (message.shared()) message = message.copy();
@@ -69,7 +76,7 @@ int CldRegisterPackFn(CldPackFn pack) {
 }
 
 void CldEnqueue(int pe, void* message, int info) {
-  if (pe == CLD_ANYWHERE) pe = any_of(CmiNumPes());
+  if (pe == CLD_ANYWHERE) pe = seeds_stay ? CmiMyPe() : any_of(CmiNumPes());
   if (pe == CmiMyPe()) return enqueue_here(message, info);
   const bool one = pe != CLD_BROADCAST && pe != CLD_BROADCAST_ALL;
   if (one && (pe < 0 || pe >= CmiNumPes())) {
@@ -90,7 +97,7 @@ void CldEnqueueGroup(CmiGroup group, void* message, int info) {
   CmiSyncMulticastAndFree(group, bytes, message);
 }
 void CldNodeEnqueue(int node, void* message, int info) {
-  if (node == CLD_ANYWHERE) node = any_of(CmiNumNodes());
+  if (node == CLD_ANYWHERE) node = seeds_stay ? CmiMyNode() : any_of(CmiNumNodes());
   if (node == CmiMyNode()) return enqueue_here(message, info);
   const int bytes = make_ready(message, info, true);
   if (node == CLD_BROADCAST) return CmiSyncNodeBroadcastAndFree(bytes, message);
@@ -102,7 +109,7 @@ void CldEnqueueWithinNode(void* message, int info) {
   CmiWithinNodeBroadcast(bytes, message);
 }
 
-const char* CldGetStrategy() { return "rand"; }
+const char* CldGetStrategy() { return strategy; }
 int CldLoad() { return CsdLength(); }
 int CldEstimate() {
   int load = CldLoad();

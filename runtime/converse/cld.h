@@ -23,7 +23,7 @@ void CldEnqueueMulti(int count, const int* pes, void* message, int info);
 void CldEnqueueGroup(CmiGroup group, void* message, int info);
 void CldNodeEnqueue(int node, void* message, int info);
 void CldEnqueueWithinNode(void* message, int info);  // to every PE of this process
-const char* CldGetStrategy(void);                    // "rand": CLD_ANYWHERE is any PE
+const char* CldGetStrategy(void);                    // charmc -balance, +seed-balancer (runtime/seeds)
 int CldLoad(void);                                   // messages that are queued here
 int CldEstimate(void);                               // the same, and what the estimators add
 void CldRegisterEstimator(CldEstimator estimator);
@@ -32,4 +32,10 @@ void CldSwitchHandler(char* message, int handler);
 void CldRestoreHandler(char* message);
 #ifdef __cplusplus
 }
+
+namespace periapt {
+enum class SeedsStay : bool { no, yes };
+// What CldGetStrategy() answers, and whether CLD_ANYWHERE is the PE that sends; else it is any. Before the PEs run.
+void cld_strategy(const char* name, SeedsStay stay);
+}  // namespace periapt
 #endif

@@ -6,6 +6,8 @@
 #include "runtime/objects/node_groups.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/scheduler/process.h"
+#include "runtime/seeds/policies.h"
+#include "runtime/seeds/pool.h"
 
 namespace periapt {
 
@@ -28,8 +30,10 @@ struct Made {
 void register_creation_entries() {
   entry_new_chare = register_runtime_entry("new chare", [](Pe& pe, Delivery& call) {
     const Made made(call);
-    pe.objects->create_chare(call.element, made.type, made.constructor, std::move(call.message));
+    const bool came = seeds::Pool::has_moved(*call.message.envelope());
+    pe.objects->create_chare(call.element, made.type, made.constructor, std::move(call.message), came);
   });
+  seeds::Pool::register_entries(entry_new_chare);
   entry_new_group = register_runtime_entry(
       "new group",
       [](Pe& pe, Delivery& call) {
@@ -86,18 +90,18 @@ CkChareID new_chare(int type, int ep, int to, void* payload) {
   PeObjects& objects = PeObjects::current();
   Pe& pe = objects.pe;
   const int pes = pe.process.pes();
-  if (to == CK_PE_ANY || to == CK_PE_ALL) {
-    // Seeds go anywhere: to a PE by chance, which is what Charm++ does by default too.
-    pe.random_state = pe.random_state * 6364136223846793005u + 1442695040888963407u;
-    to = static_cast<int>((pe.random_state >> 33) % static_cast<unsigned>(pes));
-  }
+  const bool anywhere = to == CK_PE_ANY || to == CK_PE_ALL;
+  if (anywhere) to = seeds::first_place(pe);
   if (to < 0 || to >= pes) bad_pe(to, "PE", ep);
   const CkChareID id{to, objects.new_chare_serial()};
   Message argument = Message::from_payload(payload);
   if (to != pe.index && pe.process.layer().route(to) == machine::Route::other_host) pack(argument);
   Message message = creation(std::move(argument), entry_new_chare, type, ep, 0, id.serial);
   note_created(pe, to, ep, message->size);
-  send_to(pe, to, std::move(message));
+  if (anywhere && objects.seeds)
+    objects.seeds->put(std::move(message));
+  else
+    send_to(pe, to, std::move(message));
   return id;
 }
 

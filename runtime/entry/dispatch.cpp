@@ -50,10 +50,16 @@ void deliver_group(PeObjects& objects, Delivery& call) {
   objects.run_entry(call);
 }
 
+void chare_is_not_here(PeObjects& objects, Delivery& call) {
+  const int* const place = objects.place_of_moved(call.element);
+  if (!place) return objects.wait_for_chare(call);
+  send_to(objects.pe, *place, to_message(call));
+}
+
 void deliver_chare(PeObjects& objects, Delivery& call) {
   ChareRecord* record = objects.find_chare_record(call.element);
   if (!record) [[unlikely]]
-    return objects.wait_for_chare(call);
+    return chare_is_not_here(objects, call);
   call.object = object_for_entry(record->type, call.entry, record->object);
   call.owner = ThreadOwner::of_chare(call.element).key;
   objects.run_entry(call);

@@ -32,6 +32,7 @@
 #include "runtime/scheduler/process.h"
 #include "runtime/sections/multicast_manager.h"
 #include "runtime/sections/sections.h"
+#include "runtime/seeds/policies.h"
 #include "runtime/zero_copy/zero_copy_entries.h"
 #include "runtime/zero_copy/zero_copy_parts.h"
 
@@ -128,6 +129,7 @@ void begin(Pe& pe) {
   begin_aggregation(pe);
   for (const Part& part : the_parts)
     if (part.begin) part.begin(pe);
+  seeds::begin(pe);
   for (const Registry::InitCall& call : registry().init_calls)
     if (call.per_pe) call.function();
   bool started = false;
@@ -240,6 +242,7 @@ Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** arg
   register_everything(argv, register_main_module, std::move(parts));
   for (const Part& part : the_parts)
     if (part.take_options) part.take_options(argv);
+  seeds::take_option(argv);
   Watchdog::switch_off();
   auto* process = new Process(layout);
   the_argc = argc;
@@ -254,6 +257,7 @@ int run_program(int argc, char** argv, void (*register_main_module)(), std::vect
   MachineLayer::expect_start();
   for (const Part& part : the_parts)
     if (part.take_options) part.take_options(argv);
+  seeds::take_option(argv);
   Watchdog::take_option(argv);
   if (setDefaultPartitionParams) setDefaultPartitionParams();
   argc = 0;

@@ -15,7 +15,7 @@
 namespace periapt {
 
 namespace {
-int entry_to_section;
+int entry_to_section, entry_chare_made, entry_chare_gone;
 }
 
 GroupRecord::GroupRecord() = default;
@@ -28,6 +28,12 @@ void PeObjects::register_entries() {
     pe.objects->send_to_section(pe.index, call.element >> 16, static_cast<int>(call.element & 65535),
                                 payload_of(received_whole(call).release()));
   });
+  entry_chare_made = register_runtime_entry("a seed has become a chare", [](Pe& pe, Delivery& call) {
+    pe.objects->moved_chares_[call.element] = call.read<int>();
+    pe.objects->release_calls(call.element);
+  });
+  entry_chare_gone = register_runtime_entry(
+      "the chare of a seed is gone", [](Pe& pe, Delivery& call) { pe.objects->moved_chares_.erase(call.element); });
 }
 
 void* allocate_object(std::size_t bytes) {
@@ -116,18 +122,27 @@ void PeObjects::for_each_reduction(const std::function<void(const Reduction&)>& 
 // --- chares
 // -----------------------------------------------------------------------------------------------------------
 
-void PeObjects::create_chare(std::uint64_t serial, int type, int ep, Message message) {
+void PeObjects::create_chare(std::uint64_t serial, int type, int ep, Message message, bool came) {
   void* object = allocate_object(registry().chares[type].size);
   const Creation outer = creating;
   creating = {};
   creating.chare = {pe.index, serial};
   chares_[serial] = {object, type};
+  if (came) tell_maker(serial);
   construct(ep, object, std::move(message));
   creating = outer;
-  if (!waiting_for_chare_.empty()) [[unlikely]] {
-    auto waiting = waiting_for_chare_.extract(serial);
-    if (waiting) pe.enqueue_front(std::move(waiting.mapped()));
-  }
+  release_calls(serial);
+}
+void PeObjects::release_calls(std::uint64_t chare) {
+  if (waiting_for_chare_.empty()) [[likely]]
+    return;
+  auto waiting = waiting_for_chare_.extract(chare);
+  if (waiting) pe.enqueue_front(std::move(waiting.mapped()));
+}
+void PeObjects::tell_maker(std::uint64_t serial) {
+  if (maker_of(serial) == pe.index) return;
+  chares_[serial].far_from_handle = true;
+  send_runtime(pe, maker_of(serial), entry_chare_made, 0, serial, pe.index);
 }
 
 void* PeObjects::find_chare(std::uint64_t serial) {
@@ -138,6 +153,8 @@ void PeObjects::forget_chare(std::uint64_t serial) {
   running_threads.owner_dies(ThreadOwner::of_chare(serial), [&] {
     return std::string("chare ") + registry().chares[static_cast<std::size_t>(chares_[serial].type)].name;
   });
+  if (chares_[serial].far_from_handle) [[unlikely]]
+    send_runtime(pe, maker_of(serial), entry_chare_gone, 0, serial, 0);
   chares_.erase(serial);
 }
 

@@ -26,6 +26,9 @@ class PeProtocols;
 class Quiescence;
 class Sections;
 class StartGate;
+namespace seeds {
+class Pool;
+}
 class Watchdog;
 namespace zero_copy {
 class Posts;
@@ -62,7 +65,8 @@ struct GroupRecord {
 struct ChareRecord {
   void* object = nullptr;
   int type = -1;
-  Chare* base = nullptr;  // the same object
+  bool far_from_handle = false;  // it came as a seed: the PE that its maker's handle names is told of its end
+  Chare* base = nullptr;         // the same object
 };
 
 // What the constructor being run is for: the bases of objects read it.
@@ -89,6 +93,7 @@ class PeObjects {
   // Made by floors above this one, which know what they are.
   std::shared_ptr<Sections> sections;
   std::shared_ptr<StartGate> start_gate;
+  std::shared_ptr<seeds::Pool> seeds;  // null: chares that are made without a PE wait nowhere (runtime/seeds)
   std::shared_ptr<Watchdog> watchdog;
   std::shared_ptr<checkpoint::Checkpoints> checkpoints;
   std::shared_ptr<trace::Recorder> trace;         // null: nothing of this PE is recorded
@@ -137,11 +142,21 @@ class PeObjects {
 
   // --- chares ---
   std::uint64_t new_chare_serial() { return (static_cast<std::uint64_t>(pe.index) << 40) | ++chare_serial_; }
-  void create_chare(std::uint64_t serial, int type, int ep, Message message);
+  // `came`: as a seed, which tells its maker.
+  void create_chare(std::uint64_t serial, int type, int ep, Message message, bool came = false);
   void* find_chare(std::uint64_t serial);
   ChareRecord* find_chare_record(std::uint64_t serial) { return chares_.find(serial); }
   void wait_for_chare(Delivery& call) { waiting_for_chare_[call.element].push_back(keep(pe, call)); }
   void forget_chare(std::uint64_t serial);
+  // A chare that is made without a PE may be constructed elsewhere than its maker's handle says, which names the
+  // maker's PE. That one hears when it is constructed, and when it is deleted: in between it sends on the calls that it
+  // gets for it. Earlier ones wait there, as for any chare that is not made yet.
+  static int maker_of(std::uint64_t serial) { return static_cast<int>(serial >> 40); }
+  // Of a chare here, which may have come as a seed.
+  void tell_maker(std::uint64_t serial);
+  // Where a chare of this PE's handle was constructed; null: here, or nowhere yet.
+  const int* place_of_moved(std::uint64_t serial) const { return moved_chares_.find(serial); }
+  std::size_t moved_chares() const { return moved_chares_.size(); }
 
   template <class Visit>
   void for_each_chare(Visit&& visit) {  // visit(serial number, record)
@@ -199,9 +214,11 @@ class PeObjects {
  private:
   GroupRecord* find_group_slow(int index);
   void start_thread(Delivery& call);
+  void release_calls(std::uint64_t chare);
   std::vector<GroupRecord> groups_;                  // made on PE 0: 1, 2, 3 ...
   std::unordered_map<int, GroupRecord> far_groups_;  // made elsewhere: negative
   FlatMap<ChareRecord> chares_;
+  FlatMap<int> moved_chares_;                                                  // PE by serial number
   std::unordered_map<std::uint64_t, std::vector<Message>> waiting_for_chare_;  // came before the chare
   std::vector<CProxySection_ArrayBase> sections_;
   std::uint64_t chare_serial_ = 0;

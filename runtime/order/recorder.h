@@ -40,6 +40,7 @@ class Recorder final : public Ordering {
     chooser_->settle(decision);
     writer_->add_decision(decision);
   }
+  bool is_recorded() const override { return true; }
   void end() override {
     if (writer_) writer_->end();
   }

@@ -23,6 +23,7 @@ class Replay final : public Ordering {
   void open();
   void add(const Arrival& arrival) override;
   bool take(Arrival& next) override;
+  bool is_recorded() const override { return true; }
   bool has_next() const override;
   std::size_t size() const override { return unordered_.size() + held_ + (free_ ? free_->size() : 0); }
   void settle(std::vector<std::byte>& decision) override;

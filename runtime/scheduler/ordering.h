@@ -39,6 +39,8 @@ class Ordering {
   // What the runtime has decided by its clocks, which no order of messages gives again: a replay puts in what was
   // decided then.
   virtual void settle(std::vector<std::byte>&) {}
+  // Whether its order is written down, or given: what clocks decide beside it would not come again.
+  virtual bool is_recorded() const { return false; }
   // The run has ended for this PE.
   virtual void end() {}
 };

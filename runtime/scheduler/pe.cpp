@@ -22,11 +22,6 @@ namespace {
 // Messages taken from the inbox in one look; more stay where they are, and a full ring slows its sender.
 constexpr int accept_budget = 64;
 constexpr std::size_t accept_below = 4096;
-// Pieces of work between two looks into the inbox; one, while there is work with priorities: what has come may be more
-// urgent than what is next, which may take long.
-constexpr int burst = 8;
-// Looks at the clock for timers and conditions: once in so many rounds.
-constexpr std::uint32_t periodic_mask = 63;
 // Idle rounds (each one Port::relax, 30 to 60 ns) before sleeping: waking costs 30 to 80 us, so spin about as long. A
 // PE that has its cpu for itself spins on for idle_spin_ns: cpus that sleep wake slowly and cold (N-body was a tenth
 // slower).
@@ -386,7 +381,7 @@ void Pe::hand_over(int source) {
 }
 
 bool Pe::step_ordered() {
-  if ((++rounds_ & periodic_mask) == 0) periodic();
+  if ((++rounds_ & periodic_mask_) == 0) periodic();
   threads_chosen_ = thread_burst;  // a thread that stops does not pass on to the next one by itself
   hand_over(index);
   const auto accept = [this](std::uint64_t meta, const void* body, int source) {
@@ -409,15 +404,15 @@ bool Pe::step_ordered() {
 bool Pe::step() {
   if (one_at_a_time_) [[unlikely]]
     return step_alone();
-  if ((++rounds_ & periodic_mask) == 0) [[unlikely]]
+  if ((++rounds_ & periodic_mask_) == 0) [[unlikely]]
     periodic();
   threads_chosen_ = 0;
   const int arrived = accept(true);
-  if (looks_outside_ && ((arrived == 0 && !has_work()) || (rounds_ & outside_mask) == 0)) [[unlikely]]
+  if (looks_outside_ && ((arrived == 0 && !has_work()) || (rounds_ & outside_mask) == 0 || burst_ == 1)) [[unlikely]]
     look_outside();
   Work work;
   int ran = 0;
-  while (ran < burst && !stop_requested_ && take(work)) {
+  while (ran < burst_ && !stop_requested_ && take(work)) {
     if (ran == 0 && is_idle_) [[unlikely]]
       end_idle();
     execute(work);
@@ -449,7 +444,7 @@ void Pe::run_some(int count) {
         idle();
       continue;
     }
-    if ((++rounds_ & periodic_mask) == 0) periodic();
+    if ((++rounds_ & periodic_mask_) == 0) periodic();
     accept(false);
     if (looks_outside_ && (!has_work() || (rounds_ & outside_mask) == 0)) look_outside();
     if (take(work)) {

@@ -174,6 +174,12 @@ class alignas(platform::kCacheLine) Pe {
   void stop() { stop_requested_ = true; }
   bool stopping() const { return stop_requested_; }
   void clear_stop() { stop_requested_ = false; }
+  // From now on it looks into its inbox, outside, and at its timers after each piece of work: what has come may be a
+  // request of a PE that has nothing to do.
+  void look_often() {
+    burst_ = 1;
+    periodic_mask_ = 0;
+  }
   // Nothing to do: lets other PEs of the thread run, spins, sleeps. Returns when there may be something.
   void idle();
   // Is a part of the latest broadcast rooted at `root` still parked here for want of room?
@@ -268,6 +274,11 @@ class alignas(platform::kCacheLine) Pe {
   const bool simulated_;  // so are all, in this process
   bool one_at_a_time_;    // simulated, or with an Ordering: a step runs one piece of work
   std::uint32_t rounds_ = 0;
+  // Pieces of work between two looks into the inbox; one, while there is work with priorities: what has come may be
+  // more urgent than what is next, which may take long.
+  int burst_ = 8;
+  // Looks at the clock for timers and conditions: once in so many rounds, less one.
+  std::uint32_t periodic_mask_ = 63;
   int transfers_ = 0;  // begun here, and their end not told
   std::uint32_t idle_periods_ = 0;
   std::uint32_t idle_rounds_ = 0;     // rounds without work since there was some

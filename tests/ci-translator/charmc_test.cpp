@@ -86,8 +86,8 @@ TEST(Options, FlagsOfCharmsOwnThatTakeNoValueLeaveTheNextWordAlone) {
 }
 
 TEST(Options, FlagsOfCharmsOwnThatTakeAValueTakeIt) {
-  for (const char* flag : {"-memory", "-thread", "-machine", "-balance", "-queue", "-gen-cpm", "-cpmod", "-isysroot",
-                           "-fmoddir", "-f90", "-ld"}) {
+  for (const char* flag :
+       {"-memory", "-thread", "-machine", "-queue", "-gen-cpm", "-cpmod", "-isysroot", "-fmoddir", "-f90", "-ld"}) {
     const Options o = parseOptions({flag, "value", "a.C"});
     EXPECT_THAT(linkTexts(o), ElementsAre("a.C")) << flag;
     EXPECT_THAT(o.compile, IsEmpty()) << flag;
@@ -135,11 +135,21 @@ TEST(CompileCommand, EachLanguageGetsItsOwnStandard) {
   EXPECT_THAT(compileCommand(job, "a.c"), Not(Contains("-fno-lifetime-dse")));
 }
 
+TEST(Options, ASeedBalancerIsOneOfThoseThatThereAre) {
+  EXPECT_EQ(parseOptions({"-balance", "workstealing"}).seedBalancer, "workstealing");
+  EXPECT_THAT(parseOptions({"-balance", "workstealin"}).error, HasSubstr("did you mean workstealing?"));
+  const Options other = parseOptions({"-balance", "prioritycentralized"});
+  EXPECT_EQ(other.seedBalancer, "");
+  EXPECT_THAT(other.warnings, ElementsAre(HasSubstr("is not there")));
+  EXPECT_THAT(parseOptions({"-balance"}).error, HasSubstr("-balance needs a value"));
+}
+
 TEST(ModuleInit, RegistersWhatWasNamed) {
-  Job job{parseOptions({"-balancer", "GreedyLB", "-nomain-module"}), {}, {}};
+  Job job{parseOptions({"-balancer", "GreedyLB", "-balance", "spray", "-nomain-module"}), {}, {}};
   const std::string text = moduleInit(job, {"A", "B"}, {"projections", "mine"});
   EXPECT_THAT(text, HasSubstr("_registerA();\n  _registerB();"));
   EXPECT_THAT(text, HasSubstr("LBDefaultCreate(\"GreedyLB\")"));
+  EXPECT_THAT(text, HasSubstr("CldDefaultStrategy(\"spray\")"));
   EXPECT_THAT(text, HasSubstr("TraceDefaultMode(\"projections\")"));
   EXPECT_THAT(text, HasSubstr("_createTracemine(argv)"));
   EXPECT_THAT(text, Not(HasSubstr("_createTraceprojections")));

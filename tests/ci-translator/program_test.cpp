@@ -80,6 +80,21 @@ TEST_F(Program, AModuleIsRegisteredByItsName) {
 }
 
 /// The Python of PythonCCS, not the one that a Makefile of Charm++'s names.
+TEST_F(Program, ASeedBalancerIsLinkedByItsName) {
+  write("seeds.ci", "mainmodule seeds { mainchare Main { entry Main(CkArgMsg*); }; };\n");
+  write("seeds.cpp", R"(#include "seeds.decl.h"
+struct Main : CBase_Main {
+  Main(CkArgMsg*) { CkPrintf("seeds: %s\n", CldGetStrategy()); CkExit(); }
+};
+#include "seeds.def.h"
+)");
+  ASSERT_EQ(charmc("seeds.ci").status, 0);
+  Outcome outcome = charmc("seeds.cpp -o seeds -language charm++ -balance workstealing");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(run("./seeds +p2").text, HasSubstr("seeds: workstealing\n"));
+  EXPECT_THAT(run("./seeds +p2 +seed-balancer none").text, HasSubstr("seeds: none\n"));
+}
+
 TEST_F(Program, ThePythonOfAMakefileIsLeftOut) {
   write("PythonCCS.ci", "module PythonCCS { initnode announce; };\n");
   write("own.cpp", "#include \"PythonCCS.decl.h\"\nvoid announce() {}\n#include \"PythonCCS.def.h\"\n");

@@ -48,7 +48,9 @@ FLOORS = {
     "runtime/zero_copy": ["runtime/objects"],
     "runtime/array": ["runtime/zero_copy"],
     "runtime/sections": ["runtime/array"],
-    "runtime/entry": ["runtime/sections", "runtime/converse"],
+    # Where chares go that are made without a PE.
+    "runtime/seeds": ["runtime/objects"],
+    "runtime/entry": ["runtime/sections", "runtime/converse", "runtime/seeds"],
     "runtime/face": ["runtime/entry", "runtime/aggregation"],
     # The bodies of entries: generated code and include/ reach it.
     "runtime/sdag": ["runtime/face"],

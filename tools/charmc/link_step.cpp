@@ -248,10 +248,12 @@ std::string moduleInit(const Job& job, const std::vector<std::string>& modules,
     if (!isOwnTraceMode(t)) out += "void _createTrace" + t + "(char** argv);\n";
   }
   if (ownTraces) out += "void TraceDefaultMode(const char* mode);\n";
+  if (!job.options.seedBalancer.empty()) out += "void CldDefaultStrategy(const char* name);\n";
   if (!job.options.balancers.empty()) out += "void LBDefaultCreate(const char* name);\n";
   out += "void _registerExternalModules(char**) {\n";
   for (const std::string& m : modules) out += "  _register" + m + "();\n";
   for (const std::string& b : job.options.balancers) out += "  LBDefaultCreate(\"" + b + "\");\n";
+  if (!job.options.seedBalancer.empty()) out += "  CldDefaultStrategy(\"" + job.options.seedBalancer + "\");\n";
   for (const std::string& t : traces)
     if (isOwnTraceMode(t)) out += "  TraceDefaultMode(\"" + t + "\");\n";
   out += "}\nvoid _createTraces(char** argv) {\n  (void)argv;\n";

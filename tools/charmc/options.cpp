@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 
+#include "lang/ci-translator/diagnostics.h"
+#include "runtime/seeds/names.h"
 #include "tools/charmc/files.h"
 
 namespace periapt::charmc {
@@ -89,6 +91,7 @@ class OptionParser {
     on({"-gen-cpm"}, [this] { out_.cpmFiles.push_back(value("-gen-cpm")); });
     for (const char* name : {"-module", "-modules"}) list(name, &Options::modules);
     for (const char* name : {"-balancer", "-lb"}) list(name, &Options::balancers);
+    on({"-balance"}, [this] { seedBalancer(value("-balance")); });
     list("-tracemode", &Options::traceModes);
     text("-c++", &Options::cxx);
     text("-cc", &Options::cc);
@@ -112,6 +115,21 @@ class OptionParser {
     defineLinking();
     defineDependencies();
     defineIgnored();
+  }
+
+  void seedBalancer(const std::string& name) {
+    if (!out_.error.empty()) return;
+    const std::vector<std::string_view> known = seeds::names();
+    if (std::find(known.begin(), known.end(), name) != known.end()) {
+      out_.seedBalancer = name;
+    } else if (isOneOf(name, {"test", "prioritycentralized"})) {
+      out_.warnings.push_back("-balance " + name + " is not there; chares that are made without a PE go to any");
+    } else {
+      const std::string_view near = ci::nearest(name, known);
+      out_.error =
+          "there is no seed balancer called " + name + ": -balance takes rand, neighbor, spray, workstealing or none";
+      if (!near.empty()) out_.error += "; did you mean " + std::string(near) + "?";
+    }
   }
 
   void defineLinking() {
@@ -157,8 +175,8 @@ class OptionParser {
 
   /// Flags of Charm++ that choose between builds, of which there is one here, and those of languages that are not.
   void defineIgnored() {
-    for (const char* name : {"-memory", "-thread", "-machine", "-balance", "-queue", "-cpmod", "-isysroot", "-f90",
-                             "-f90-option", "-fmoddir", "-ld"})
+    for (const char* name :
+         {"-memory", "-thread", "-machine", "-queue", "-cpmod", "-isysroot", "-f90", "-f90-option", "-fmoddir", "-ld"})
       on({name},
          [this, name] { out_.remarks.push_back(std::string(name) + " " + value(name) + " has no effect here"); });
     for (const char* name : {"-charm-shared",
@@ -332,6 +350,8 @@ Without -o nothing is linked. Flags that are not listed here go to the compiler 
   -language charm++|converse++   what the program is written in (charm++)
   -module M[,N]                  links libmoduleM.a and registers the module M
   -balancer NAME                 the load balancer to start with
+  -balance NAME                  where chares go that are made without a PE: rand (to any), neighbor, spray,
+                                 workstealing, none (they stay)
   -tracemode MODE                links tracing of that kind
   -O, -optimize                  -O3;   -g and all other levels as usual
   -production                    the same, without the checks of CkAssert and of indices into CkVec

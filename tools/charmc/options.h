@@ -50,6 +50,7 @@ struct Options {
   std::string language;
   std::vector<std::string> modules;
   std::vector<std::string> balancers;
+  std::string seedBalancer;  ///< -balance
   std::vector<std::string> traceModes;
   std::string cxx, cc, ldxx;  ///< compilers to use instead of ours
   std::vector<std::string> cxxOptions, ccOptions, ldOptions;
