@@ -30,7 +30,7 @@ PERIAPT_CONFORMS(Sockets, (over("sockets/lo")));
 PERIAPT_CONFORMS(Udp, (over_udp()));
 
 namespace {
-// Peers that are killed before they have told anybody who they are leave files of libfabric's behind.
+// Peers that are killed before another one has heard their names leave files of libfabric behind.
 class DeadPeersFiles : public ::testing::Environment {
   void TearDown() override {
     const std::regex of_a_process("([0-9]+):[0-9]+:[0-9]+");
