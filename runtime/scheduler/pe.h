@@ -174,6 +174,10 @@ class alignas(platform::kCacheLine) Pe {
   void stop() { stop_requested_ = true; }
   bool stopping() const { return stop_requested_; }
   void clear_stop() { stop_requested_ = false; }
+  // What step() would run next, taken out of the queues for a caller that runs it by execute(). False: nothing may run
+  // now.
+  bool take_next(Work& work);
+  void execute(Work& work);
   // Nothing to do: lets other PEs of the thread run, spins, sleeps. Returns when there may be something.
   void idle();
   // Is a part of the latest broadcast rooted at `root` still parked here for want of room?
@@ -235,7 +239,6 @@ class alignas(platform::kCacheLine) Pe {
   void accept_message(Message&& message);
   Message unfold(std::uint64_t meta, const void* body);
   bool take(Work& work);
-  void execute(Work& work);
   void forward_tree(const Message& message);
   template <class Child>
   void for_tree_children(int root, Child&& child) const;
