@@ -95,6 +95,8 @@ constexpr InternalHandler internal_handlers[] = {
     converse_seed_arrived,
     converse_cpm_arrived,
     converse_one_sided_arrived,
+    converse_path_arrived,
+    converse_path_reduction_arrived,
     converse_seed_token_arrived,
     work_arrived,
 };
