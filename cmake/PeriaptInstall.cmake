@@ -4,7 +4,7 @@
 #   include/    charm++.h, pup.h ...  conv-mach-opt.mak, .sh, conv-config.sh    what a program includes and a Makefile asks
 #   include/periapt/<floor>/...                                       what those headers include ("runtime/api/x.h")
 #   include/base, machine, runtime     links to these: a compiler that charmc does not call (nvcc) is told of include/ alone
-#   lib/        libperiapt.a  libnccl-net-periapt.so  cmake/Periapt/  pkgconfig/periapt.pc
+#   lib/        libperiapt.a  libccs-client.a  libnccl-net-periapt.so  cmake/Periapt/  pkgconfig/periapt.pc
 #   tmp/        conv-config.sh, for programs that reach into a Charm++ build tree
 #
 # Everything in it is found relative to the file that names it: the prefix can be moved (tests/install does).
@@ -62,7 +62,8 @@ function(periapt_install_rules)
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION include)
   endif()
   foreach(floor IN LISTS periapt_header_floors)
-    install(DIRECTORY "${PROJECT_SOURCE_DIR}/${floor}" DESTINATION include/periapt FILES_MATCHING PATTERN "*.h")
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/${floor}" DESTINATION include/periapt FILES_MATCHING PATTERN "*.h"
+            PATTERN "client.c")  # of runtime/ccs, which include/ccs-client.C includes
     install(FILES "${periapt_layout}/include/${floor}" DESTINATION include)
   endforeach()
   foreach(file IN ITEMS conv-mach-opt.mak conv-mach-opt.sh conv-config.sh)

@@ -8,6 +8,7 @@
 #include "runtime/converse/cmi_rest.h"
 #include "runtime/converse/conv_qd.h"
 #include "runtime/converse/converse.h"
+#include "runtime/converse/cpath.h"
 #include "runtime/converse/cpm.h"
 #include "runtime/converse/crn.h"
 #include "runtime/converse/cth_hooks.h"

@@ -6,13 +6,10 @@
 // is all PEs, and PE -n the n PEs whose numbers the request begins with, each a big-endian int: the answers are joined
 // in that order by the handler's merge function.
 #pragma once
+#include "runtime/ccs/address.h"
 #include "runtime/converse/converse.h"
 
 #define CMK_CCS_VERSION "2"
-
-typedef struct {
-  unsigned char data[4];
-} skt_ip_t;
 
 /// What a request is answered with. Any copy of it may be used, on any PE, once.
 typedef struct CcsDelayedReply_struct {

@@ -1,12 +1,17 @@
 // Cld: messages that are sent with the function that says how they are queued.
 #include "runtime/converse/cld.h"
 
+#include <algorithm>
+#include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fatal.h"
 #include "runtime/converse/async.h"
+#include "runtime/converse/cld_tokens.h"
 #include "runtime/converse/converse_state.h"
+#include "runtime/scheduler/message_priority.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -110,7 +115,7 @@ void CldEnqueueWithinNode(void* message, int info) {
 }
 
 const char* CldGetStrategy() { return strategy; }
-int CldLoad() { return CsdLength(); }
+int CldLoad() { return CsdLength() - ConverseState::of(require_pe("CldLoad")).seed_places_left; }
 int CldEstimate() {
   int load = CldLoad();
   for (const CldEstimator estimator : ConverseState::of(require_pe("CldEstimate")).estimators) load += estimator();
@@ -124,4 +129,119 @@ void CldSwitchHandler(char* message, int handler) {
   CmiSetHandler(message, handler);
 }
 void CldRestoreHandler(char* message) { CmiSetHandler(message, CmiGetXHandler(message)); }
+}
+
+// --- tokens ----------------------------------------------------------------------------------------------------------
+
+namespace periapt {
+struct SeedToken {
+  char* seed;        // null: it was taken back
+  Envelope* queued;  // what stands for it in the queue
+  std::list<SeedToken*>::iterator place;
+};
+
+namespace {
+std::list<SeedToken*>& tokens() { return ConverseState::of(require_pe("a token of Cld")).seed_tokens; }
+scheduler::PriorityKey key_of(const SeedToken& token) {
+  return token.queued->priority_bits == 0 ? scheduler::PriorityKey::none() : scheduler::key_of(token.queued);
+}
+
+SeedToken* put(char* seed) {
+  Pe& pe = require_pe("CldPutToken");
+  const Said said = ask(seed, CmiGetInfo(seed));
+  const bool urgent = said.priority_bits > 0 && said.strategy > CQS_QUEUEING_LIFO;
+  auto* token = new SeedToken{seed, nullptr, {}};
+  Message message =
+      converse_system_message(handler_seed_token, sizeof token, urgent ? static_cast<unsigned>(said.priority_bits) : 0);
+  std::memcpy(message.payload(), &token, sizeof token);
+  if (urgent)
+    converse_set_priority(message.envelope(), said.strategy, said.priority);
+  else
+    message->queueing = said.strategy == CQS_QUEUEING_LIFO ? Queueing::lifo : Queueing::fifo;
+  token->queued = message.envelope();
+  converse_enqueue(pe, std::move(message));
+  return token;
+}
+
+// How many were sent.
+int send_taken(int pe, int count, bool immediate) {
+  int sent = 0;
+  for (char* seed = nullptr; sent < count; ++sent) {
+    CldGetToken(&seed);
+    if (seed == nullptr) break;
+    const int info = CmiGetInfo(seed);
+    void* message = seed;
+    Said said = ask(message, info);
+    if (said.pack && CmiNodeOf(pe) != CmiMyNode()) {
+      said.pack(&message);
+      said = ask(message, info);
+      CmiSetInfo(message, info);
+    }
+    CldSwitchHandler(static_cast<char*>(message), CpvAccess(CldBalanceHandlerIndex));
+    if (immediate) CmiBecomeImmediate(message);
+    CmiSyncSendAndFree(pe, said.bytes, message);
+  }
+  return sent;
+}
+
+void check_rank(const char* function, int rank) {
+  if (rank != CmiMyRank())
+    fatal(std::string(function) + "() of the PE with the rank " + std::to_string(rank) + " on the one with the rank " +
+              std::to_string(CmiMyRank()),
+          function, "a PE's tokens are its own, and have no lock", "send that PE a message that asks for them");
+}
+}  // namespace
+
+void converse_seed_token_arrived(Pe& pe, Message message) {
+  SeedToken* token;
+  std::memcpy(&token, message.payload(), sizeof token);
+  ConverseState& state = ConverseState::of(pe);
+  char* const seed = token->seed;
+  if (seed == nullptr)
+    --state.seed_places_left;
+  else
+    state.seed_tokens.erase(token->place);
+  delete token;
+  if (seed != nullptr) converse_run(pe, Message(reinterpret_cast<Envelope*>(seed)));
+}
+}  // namespace periapt
+
+CpvDeclare(int, CldHandlerIndex);
+CpvDeclare(int, CldBalanceHandlerIndex);
+CpvDeclare(int, CldRelocatedMessages);
+CpvDeclare(int, CldLoadBalanceMessages);
+CpvDeclare(int, CldMessageChunks);
+
+extern "C" {
+void CldPutToken(char* seed) {
+  SeedToken* const token = put(seed);
+  token->place = tokens().insert(tokens().end(), token);
+}
+void CldPutTokenPrio(char* seed) {
+  SeedToken* const token = put(seed);
+  const auto later = std::find_if(tokens().begin(), tokens().end(),
+                                  [&](const SeedToken* other) { return !(key_of(*other) < key_of(*token)); });
+  token->place = tokens().insert(later, token);
+}
+void CldGetToken(char** seed) {
+  ConverseState& state = ConverseState::of(require_pe("CldGetToken"));
+  *seed = nullptr;
+  if (state.seed_tokens.empty()) return;
+  std::swap(*seed, state.seed_tokens.front()->seed);
+  state.seed_tokens.pop_front();
+  ++state.seed_places_left;
+}
+int CldCountTokens() { return static_cast<int>(tokens().size()); }
+void CldMultipleSend(int pe, int count, int rank, int immediate) {
+  check_rank("CldMultipleSend", rank);
+  const int sent = send_taken(pe, count, immediate != 0);
+  if (sent == 0) return;
+  if (CpvInitialized(CldRelocatedMessages)) CpvAccess(CldRelocatedMessages) += sent;
+  if (CpvInitialized(CldMessageChunks)) ++CpvAccess(CldMessageChunks);
+}
+void CldSimpleMultipleSend(int pe, int count, int rank) {
+  check_rank("CldSimpleMultipleSend", rank);
+  send_taken(pe, count, false);
+}
+void CldModuleGeneralInit(char**) {}
 }

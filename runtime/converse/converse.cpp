@@ -71,6 +71,11 @@ void thread_arrived(Pe& pe, Message message) {
   std::memcpy(&thread, message.payload(), sizeof thread);
   converse_resume(pe, thread);
 }
+void work_arrived(Pe& pe, Message message) {
+  Work work;
+  std::memcpy(static_cast<void*>(&work), message.payload(), sizeof work);
+  pe.execute(work);
+}
 
 // By number: the order of ConverseHandler.
 using InternalHandler = void (*)(Pe&, Message);
@@ -90,6 +95,10 @@ constexpr InternalHandler internal_handlers[] = {
     converse_seed_arrived,
     converse_cpm_arrived,
     converse_one_sided_arrived,
+    converse_path_arrived,
+    converse_path_reduction_arrived,
+    converse_seed_token_arrived,
+    work_arrived,
 };
 static_assert(sizeof internal_handlers / sizeof internal_handlers[0] == handlers_internal);
 
@@ -163,6 +172,29 @@ void converse_enqueue(Pe& pe, Message message) {
   ++ConverseState::of(pe).counts.created;
   count(message);
   pe.enqueue(std::move(message));
+}
+Message converse_take_next(Pe& pe) {
+  Work work;
+  if (!pe.take_next(work)) return {};
+  const int index = work.kind() == WorkKind::message && work.message()->target == Target::converse
+                        ? work.message()->entry & ~immediate_handler_bit
+                        : static_cast<int>(handler_work);
+  if (index < handlers_reserved && index != handler_none && index != handler_deferred) {
+    Message message = converse_system_message(handler_work, sizeof work);
+    std::memcpy(message.payload(), &work, sizeof work);
+    return message;
+  }
+  Message message(work.message());
+  ConverseState::of(pe).counts.processed += message->hops == counted;
+  if (index == handler_deferred) {
+    void* inner;
+    std::memcpy(&inner, message.payload(), sizeof inner);
+    return Message(static_cast<Envelope*>(inner));
+  }
+  if (message.shared()) message = message.copy();
+  message->flags = 0;
+  message->hops = 0;
+  return message;
 }
 void converse_broadcast(Pe& pe, Message message) {
   if (pe.process.pes() == 1) return;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,20 +20,24 @@ namespace periapt {
 // Handlers of the runtime's own; programs' numbers follow them. 0 is a message whose handler was never set.
 enum ConverseHandler : std::uint16_t {
   handler_none,
-  handler_deferred,      // a message that waits in the queue with a priority it has no room for
-  handler_thread,        // a thread that was awakened with a priority
-  handler_token,         // the token of a thread that has a strategy of its own (cth_hooks.h)
-  handler_group,         // the members of a CmiGroup
-  handler_group_wanted,  // a PE asks for them
-  handler_multicast,     // a multicast by a PE that doesn't know the group
-  handler_reduce,        // a child's part of a reduction
-  handler_node_part,     // a PE's part of a reduction over processes
-  handler_reduction_id,  // a PE asks for a number for a reduction
-  handler_quiescence,    // a word of the search for quiescence
-  handler_future,        // the value of a Cfuture
-  handler_seed,          // a message that CldEnqueue sent
-  handler_cpm,           // a call of a CpmInvokable function that is queued, or gets a thread
-  handler_one_sided,     // a word of CmiPut or CmiGet
+  handler_deferred,        // a message that waits in the queue with a priority it has no room for
+  handler_thread,          // a thread that was awakened with a priority
+  handler_token,           // the token of a thread that has a strategy of its own (cth_hooks.h)
+  handler_group,           // the members of a CmiGroup
+  handler_group_wanted,    // a PE asks for them
+  handler_multicast,       // a multicast by a PE that doesn't know the group
+  handler_reduce,          // a child's part of a reduction
+  handler_node_part,       // a PE's part of a reduction over processes
+  handler_reduction_id,    // a PE asks for a number for a reduction
+  handler_quiescence,      // a word of the search for quiescence
+  handler_future,          // the value of a Cfuture
+  handler_seed,            // a message that CldEnqueue sent
+  handler_cpm,             // a call of a CpmInvokable function that is queued, or gets a thread
+  handler_one_sided,       // a word of CmiPut or CmiGet
+  handler_path,            // what CPathSend sends
+  handler_path_reduction,  // a PE's part of a CPathReduce
+  handler_seed_token,      // the place of a seed in the queue, from which it may be taken back
+  handler_work,            // what a program took from the scheduler's queue, and is no message for a handler of its own
   handlers_internal,
   handlers_reserved = 32,
 };
@@ -55,6 +60,9 @@ struct ConverseReduction {
   std::vector<void*> children;  // messages
 };
 
+// A seed that waits in the queue, or the place of one that was taken back (cld.cpp).
+struct SeedToken;
+
 // What a program keeps with a thread; made when it is first asked for (cth_hooks.h).
 struct ThreadExtra;
 
@@ -63,6 +71,8 @@ struct ConverseCounts {
   std::int64_t created = 0, processed = 0;
 };
 struct QuiescenceSearch;
+// Arrays of threads (cpath.cpp).
+struct Paths;
 
 // What a PersistentHandle of this PE stands for.
 struct PersistentChannel {
@@ -96,13 +106,18 @@ struct ConverseState {
 
   ConverseCounts counts;
   std::shared_ptr<QuiescenceSearch> quiescence;
+  std::shared_ptr<Paths> paths;
 
   std::vector<PersistentChannel> channels;
   std::vector<void*> channels_in_use;  // CmiUsePersistentHandle
   std::size_t next_channel = 0;        // of those
   double timer_resolution_s = 0.005;   // CcdSetResolution
   std::vector<int (*)()> estimators;   // CldRegisterEstimator
+  std::list<SeedToken*> seed_tokens;   // the next to be taken back first
+  int seed_places_left = 0;            // in the queue, of those that were taken back
   bool helps_others = true;            // CmiSetPeHelpsOtherThreads
+
+  std::shared_ptr<Queue_struct> scheduler_queue;  // CpvAccess(CsdSchedQueue), once it was asked for (cqs.cpp)
 
   std::vector<char*> arguments;  // the PE's own, with a null behind them; the program may keep their address
 
@@ -126,6 +141,8 @@ void converse_run(Pe& pe, Message message);
 // How all of Converse sends and queues: counted for CmiStartQD, but for PEs of other partitions.
 void converse_send(Pe& pe, int to, Message message);
 void converse_enqueue(Pe& pe, Message message);
+// What the scheduler would run next, for CmiHandleMessage; a null message: there is nothing.
+Message converse_take_next(Pe& pe);
 void converse_broadcast(Pe& pe, Message message);  // to every PE but this one
 void converse_send_list(Pe& pe, int count, const int* pes, Message message);
 
@@ -155,6 +172,9 @@ void converse_reduction_id_arrived(Pe& pe, Message message);
 void converse_quiescence_arrived(Pe& pe, Message message);
 void converse_future_arrived(Pe& pe, Message message);
 void converse_seed_arrived(Pe& pe, Message message);
+void converse_seed_token_arrived(Pe& pe, Message message);
+void converse_path_arrived(Pe& pe, Message message);
+void converse_path_reduction_arrived(Pe& pe, Message message);
 void converse_cpm_arrived(Pe& pe, Message message);
 void converse_one_sided_arrived(Pe& pe, Message message);
 

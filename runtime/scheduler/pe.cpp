@@ -302,6 +302,15 @@ bool Pe::take(Work& work) {
   return true;
 }
 
+bool Pe::take_next(Work& work) {
+  if (!ordering_) return take(work);
+  hand_over(index);
+  Arrival next;
+  if (!ordering_->take(next)) return false;
+  work = next.work;
+  return true;
+}
+
 void Pe::execute(Work& work) {
   if (work.kind() == WorkKind::thread) {
     const Delivery* const outer = running;

@@ -180,6 +180,10 @@ class alignas(platform::kCacheLine) Pe {
     burst_ = 1;
     periodic_mask_ = 0;
   }
+  // What step() would run next, taken out of the queues for a caller that runs it by execute(). False: nothing may run
+  // now.
+  bool take_next(Work& work);
+  void execute(Work& work);
   // Nothing to do: lets other PEs of the thread run, spins, sleeps. Returns when there may be something.
   void idle();
   // Is a part of the latest broadcast rooted at `root` still parked here for want of room?
@@ -241,7 +245,6 @@ class alignas(platform::kCacheLine) Pe {
   void accept_message(Message&& message);
   Message unfold(std::uint64_t meta, const void* body);
   bool take(Work& work);
-  void execute(Work& work);
   void forward_tree(const Message& message);
   template <class Child>
   void for_tree_children(int root, Child&& child) const;

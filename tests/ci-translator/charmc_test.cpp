@@ -222,6 +222,14 @@ TEST_F(Charmc, ALibraryMayStandInFrontOfTheObjectsThatUseIt) {
   EXPECT_EQ(run("./main").status, 7);
 }
 
+TEST_F(Charmc, AProgramWithoutCharmFindsOurHeadersAndLibraries) {
+  write("client.cpp", "#include <ccs-client.h>\nint main() { return CCS_HANDLERLEN - 32; }\n");
+  const Outcome outcome = charmc("-verbose -language c++ -seq -o client client.cpp");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("/lib "));
+  EXPECT_EQ(run("./client").status, 0);
+}
+
 TEST_F(Charmc, LibrariesMayUseEachOtherInAnyOrder) {
   write("one.cpp", "int two();\nint one() { return two() + 1; }\n");
   write("two.cpp", "int three();\nint two() { return three() + 1; }\n");
@@ -323,6 +331,7 @@ TEST_F(Charmc, SaysWhatIsWrongWithItsCommandLine) {
   EXPECT_THAT(charmc("").text, HasSubstr("no input files"));
   EXPECT_THAT(charmc("missing.ci").text, HasSubstr("cannot read missing.ci"));
   EXPECT_THAT(charmc("-language f90charm a.o -o x").text, HasSubstr("-language f90charm is not supported"));
+  EXPECT_THAT(charmc("-language c++ a.o -o x").text, HasSubstr("-language c++ is not supported"));  // but with -seq
   EXPECT_THAT(charmc("-c a.cpp b.cpp -o x.o").text, HasSubstr("names one file, and there are 2 sources"));
   EXPECT_THAT(charmc("a.o -o x -module Nowhere").text, HasSubstr("there is no libmoduleNowhere.a in"));
 }

@@ -58,7 +58,8 @@ def install_and_move(options) -> None:
              if file.is_symlink() and (file.readlink().is_absolute() or ".." in file.readlink().parts)]
     if traces or links:
         sys.exit("failed: the prefix names places that another machine does not have:\n" + "\n".join(traces + links))
-    for part in ("lib/libperiapt.a", "lib/cmake/Periapt/PeriaptConfig.cmake", "lib/pkgconfig/periapt.pc", "bin/charmxi",
+    for part in ("lib/libperiapt.a", "lib/libccs-client.a", "include/ccs-client.C", "include/periapt/runtime/ccs/client.c",
+                 "lib/cmake/Periapt/PeriaptConfig.cmake", "lib/pkgconfig/periapt.pc", "bin/charmxi",
                  "include/conv-mach-opt.mak", "include/conv-mach-opt.sh", "include/conv-config.sh", "tmp/conv-config.sh"):
         if not (prefix_of(options) / part).exists():
             sys.exit(f"failed: the prefix has no {part}")

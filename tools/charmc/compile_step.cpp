@@ -70,8 +70,7 @@ std::vector<std::string> compileCommand(const Job& job, const std::string& sourc
   append(command, isC ? job.options.ccOptions : job.options.cxxOptions);
   command.push_back(charmc_macro);
   append(command, job.options.preprocess);
-  if (!job.options.seq)
-    for (const std::string& folder : job.layout.includes) command.push_back("-I" + folder);
+  for (const std::string& folder : job.layout.includes) command.push_back("-I" + folder);
   return command;
 }
 

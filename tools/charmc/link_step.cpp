@@ -145,11 +145,12 @@ bool sharedObject(const Job& job, const std::vector<LinkItem>& items) {
   return runStep(job, command) == 0;
 }
 
-/// A program without Charm++.
+/// A program without Charm++, as a client of CCS (-lccs-client) is.
 bool plainProgram(const Job& job, const std::vector<LinkItem>& items) {
   std::vector<std::string> command = {job.ldxx()};
   for (const auto* list : {&job.options.compile, &job.options.ldOptions})
     command.insert(command.end(), list->begin(), list->end());
+  for (const std::string& folder : job.layout.libraries) command.push_back("-L" + folder);
   for (std::string& text : linkLine(items, {})) command.push_back(std::move(text));
   command.insert(command.end(), {"-o", job.options.output});
   return runStep(job, command) == 0;

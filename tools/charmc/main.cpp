@@ -109,7 +109,8 @@ int run(Job& job) {
   bool hasFiles = !options.sources.empty();
   for (const LinkItem& item : options.link) hasFiles |= item.isFile;
   if (!hasFiles) return options.ciFiles.empty() && options.cpmFiles.empty() ? askCompiler(job) : 0;
-  if (!options.language.empty() && options.language != "charm++" && options.language != "converse++")
+  if (!options.language.empty() && options.language != "charm++" && options.language != "converse++" &&
+      !(options.seq && (options.language == "c" || options.language == "c++")))
     return fail("-language " + options.language + " is not supported; there is charm++ and converse++");
   // `-o x.o` compiles, with or without -c; without -o nothing is linked.
   const bool compiles = options.compileOnly || options.preprocessOnly || options.assembleOnly || options.dependOnly ||

@@ -347,7 +347,7 @@ std::string helpText() {
 
 Without -o nothing is linked. Flags that are not listed here go to the compiler and the linker.
 
-  -language charm++|converse++   what the program is written in (charm++)
+  -language charm++|converse++   what the program is written in (charm++); with -seq also c, c++
   -module M[,N]                  links libmoduleM.a and registers the module M
   -balancer NAME                 the load balancer to start with
   -balance NAME                  where chares go that are made without a PE: rand (to any), neighbor, spray,
@@ -363,7 +363,7 @@ Without -o nothing is linked. Flags that are not listed here go to the compiler 
   -nomain, -nomain-module        the program brings its own main(), or has no mainmodule
   -no-charmrun                   does not put charmrun beside the program
   -cp DIR                        copies the result into DIR as well
-  -seq                           calls the compiler alone
+  -seq                           a program without Charm++: calls the compiler alone
   -save                          keeps intermediate files
   -print-building-blocks         prints compilers, flags and paths, for other build systems
   -clear-input                   forgets the files named so far

@@ -1,0 +1,3 @@
+// Arrays of threads: see runtime/converse/cpath.h. Plain C.
+#pragma once
+#include "converse.h"
