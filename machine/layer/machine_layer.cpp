@@ -430,7 +430,10 @@ void MachineLayer::wait_for_partitions(int pe) {
 }
 
 void MachineLayer::leave(int pe) {
-  if (simulated_ != nullptr) return state_->simulated->report();
+  if (simulated_ != nullptr) {
+    simulated_->note_end();  // of programs that have not said it: those on Converse alone
+    return state_->simulated->report();
+  }
   if (state_->partitions.count() > 1) wait_for_partitions(pe);
   if (!state_->job) return;
   state_->memory.control().note_end();
