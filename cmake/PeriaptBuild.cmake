@@ -1,4 +1,4 @@
-# What every folder of the tree uses: compile settings, and three functions.
+# What every folder of the tree uses: compile settings, and functions.
 #
 #   periapt_floor(NAME [OFF_PATH] SOURCES a.cpp ... [ALONE b.cpp ...] [LINK lib ...])   an object library of one folder, part of libperiapt
 #   periapt_join(TARGET [ALONE b.cpp ...])                 compiles the sources of a target together
