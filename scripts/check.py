@@ -44,6 +44,7 @@ class Run:
     failed: list[str] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)  # name, reason
     unsteady: list[str] = field(default_factory=list)  # failed, and passed alone
+    printed: dict[str, list[str]] = field(default_factory=dict)  # by failed test: the part of its output that says why
     seconds: float = 0.0
     note: str = ""
 
@@ -160,12 +161,13 @@ def count_cases(run: Run, name: str, output: list[str], failed: bool) -> None:
         run.failed.append(f"{name} (ended outside its cases: a crash, a sanitizer's finding, or too slow)")
 
 
-def print_part(name: str, output: list[str], limit: int = 80) -> None:
+FAILURE = re.compile(r": Failure$|^==\d+==ERROR|^WARNING: .*Sanitizer|^(?:\s*[\d.]+ s\s+)?FAILED ")
+
+
+def part_of_failure(output: list[str], limit: int = 60) -> list[str]:
     """What a failed test printed: from its first failed case on where that is known, its end where it is not."""
-    start = next((i for i, line in enumerate(output) if re.search(r": Failure$|^==\d+==ERROR|^WARNING: .*Sanitizer", line)),
-                 max(0, len(output) - limit))
-    print(f"   --- {name} failed:")
-    print("\n".join("    " + line for line in output[start:start + limit]), flush=True)
+    start = next((i for i, line in enumerate(output) if FAILURE.search(line)), max(0, len(output) - limit))
+    return output[start:start + limit]
 
 
 # Tests that start programs by launchers that are not ours, on hosts made of name spaces, beside other tests: what fails
@@ -184,8 +186,9 @@ def read_results(run: Run, junit: Path, log: Path, options) -> None:
         name = case.get("name")
         output = (case.findtext("system-out") or "").splitlines()
         failed = case.find("failure") is not None or case.get("status") == "fail"
-        if failed and not options.verbose:
-            print_part(name, output)
+        if failed:
+            print(f"   {name} failed", flush=True)
+            run.printed[name] = part_of_failure(output)
         if failed and FOREIGN.match(name) and passes_alone(run, name, log, options):
             run.unsteady.append(name)
             run.passed += 1
@@ -267,18 +270,40 @@ def go(run: Run, options) -> None:
           + (f" ({run.note})" if run.note else ""), flush=True)
 
 
+def skipped_by_reason(runs: list[Run]) -> list[str]:
+    """A line for each test and reason, with the presets and the number of cases where there are several."""
+    cases: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for run in runs:
+        for name, why in run.skipped:
+            test, _, case = name.partition(": ")
+            cases.setdefault((test, why), []).append((run.preset, case))
+    lines = []
+    for (test, why), of in cases.items():
+        presets = ", ".join(dict.fromkeys(preset for preset, _ in of))
+        which = f": {of[0][1]}" if len(of) == 1 and of[0][1] else f" ({len(of)} cases)" if len(of) > 1 else ""
+        lines.append(f"[{presets}] {test}{which}: {why}")
+    return lines
+
+
+def print_list(title: str, lines: list[str]) -> None:
+    if lines:
+        print(f"\n   {title}:")
+        print("\n".join(f"   - {line}" for line in lines))
+
+
 def summary(runs: list[Run], seconds: float) -> int:
+    """What failed and why comes last: where only the end of the output is kept, that is what it has to show."""
     print(f"\n== Summary ({seconds / 60:.1f} minutes)")
     for run in runs:
         print(f"   {run.preset:8} {run.passed:5} passed {len(run.failed):4} failed {len(run.skipped):4} skipped"
               f"  {run.seconds:5.0f} s  {run.note}")
-    for title, entries in (("Skipped", [(run, f"{name}: {why}") for run in runs for name, why in run.skipped]),
-                           ("Unsteady: failed among others, passed alone", [(run, name) for run in runs for name in run.unsteady]),
-                           ("Failed", [(run, name) for run in runs for name in run.failed])):
-        if entries:
-            print(f"\n   {title}:")
-            for run, text in entries:
-                print(f"   - [{run.preset}] {text}")
+    print_list("Skipped", skipped_by_reason(runs))
+    print_list("Unsteady: failed among others, passed alone", [f"[{run.preset}] {name}" for run in runs for name in run.unsteady])
+    print_list("Failed", [f"[{run.preset}] {name}" for run in runs for name in run.failed])
+    for run in runs:
+        for name, part in run.printed.items():
+            print(f"\n   [{run.preset}] {name} printed:")
+            print("\n".join("    " + line for line in part))
     failed = sum(len(run.failed) for run in runs)
     if failed:
         print("\n   Logs: build/check/. One test again: ctest --test-dir build/<preset> -R <name> --output-on-failure")
