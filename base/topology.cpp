@@ -125,14 +125,17 @@ std::vector<int> distinct_cores_first(const std::vector<int>& cpus, int wanted) 
 
 int current_cpu() { return sched_getcpu(); }
 
-Status pin_this_thread(int cpu) {
-  std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(cpu + 1), [](cpu_set_t* s) { CPU_FREE(s); });
-  std::size_t bytes = CPU_ALLOC_SIZE(cpu + 1);
+Status pin_this_thread(int cpu) { return pin_this_thread(std::vector<int>{cpu}); }
+
+Status pin_this_thread(const std::vector<int>& cpus) {
+  const int last = *std::max_element(cpus.begin(), cpus.end());
+  std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(last + 1), [](cpu_set_t* s) { CPU_FREE(s); });
+  std::size_t bytes = CPU_ALLOC_SIZE(last + 1);
   CPU_ZERO_S(bytes, set.get());
-  CPU_SET_S(cpu, bytes, set.get());
+  for (int cpu : cpus) CPU_SET_S(cpu, bytes, set.get());
   int error = pthread_setaffinity_np(pthread_self(), bytes, set.get());
   if (error == 0) return {};
-  return Status::failure("could not bind a thread to cpu " + std::to_string(cpu) + ": " + std::strerror(error));
+  return Status::failure("could not bind a thread to cpu " + std::to_string(last) + ": " + std::strerror(error));
 }
 
 int count_packages(const std::vector<int>& cpus) {

@@ -23,8 +23,9 @@ std::vector<int> distinct_cores_first(const std::vector<int>& cpus, int wanted);
 /// The cpu this thread runs on now.
 int current_cpu();
 
-/// Binds the calling thread to one cpu.
+/// Binds the calling thread to one cpu, or to several.
 Status pin_this_thread(int cpu);
+Status pin_this_thread(const std::vector<int>& cpus);
 
 /// Sockets (packages) among the given cpus; 1 when /sys does not say.
 int count_packages(const std::vector<int>& cpus);

@@ -43,6 +43,7 @@ enum class FrameKind : std::uint8_t {
   drained,     ///< the input given so far has been taken
   pong,
   stopped,  ///< the host's processes have ended; number: host, detail: the number of its checkpoint, 0: there is none
+  start_again,  ///< when all have left, the run is started again; body: how (resized_start.h)
 };
 bool is_frame_kind(unsigned value);
 

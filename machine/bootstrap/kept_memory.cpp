@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "base/file_text.h"
 #include "base/program.h"
 #include "base/secret.h"
+#include "machine/bootstrap/resized_start.h"
 
 namespace periapt::bootstrap {
 namespace {
@@ -51,15 +53,31 @@ struct KeptMemory::Words {
   std::atomic<std::uint64_t> number;
   std::atomic<std::uint64_t> description_bytes[2];  // of even and of odd numbers
   std::atomic<std::uint32_t> starts;                // again, since the last commit
+  std::atomic<std::uint32_t> resizing;              // 1: the run ends to be started again
+  std::atomic<std::uint32_t> only_for_resize;       // what is whole
+  char start[1024];                                 // of all starts from here on; "": as the first one
 };
 
 KeptMemory* KeptMemory::the_one_ = nullptr;
+bool KeptMemory::watched_ = false;
 std::string KeptMemory::why_none_ =
     "no parent of ours watches its processes: it is one process, or another launcher started it";
 
-void KeptMemory::open() { keep(make(left_file())); }
+void KeptMemory::open() {
+  keep(make(left_file()));
+  watched_ = true;
+}
+
+Status KeptMemory::open_here() {
+  if (the_one_ == nullptr) keep(make(-1));
+  return the_one_ != nullptr ? Status() : Status::failure(why_none_);
+}
 
 void KeptMemory::adopt() {
+  adopt_own();
+  watched_ = true;
+}
+void KeptMemory::adopt_own() {
   const int left = left_file();
   if (left >= 0) keep(make(left));
 }
@@ -123,12 +141,32 @@ char* KeptMemory::block(int region, std::uint64_t number) {
   return mapped + behind % kMappedBytes;
 }
 
+void KeptMemory::drop_what_a_resize_left() {
+  if (words_->only_for_resize.exchange(0, std::memory_order_relaxed) == 0) return;
+  words_->number.store(0, std::memory_order_release);
+  // Pages that are mapped are given back too; they are zeros when they are touched again.
+  static_cast<void>(
+      ::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin_of(0), kFileBytes - begin_of(0)));
+}
+
+Status KeptMemory::resize(const std::string& start) {
+  if (start.size() >= sizeof words_->start) return Status::failure("the description of the next start is too long");
+  std::memcpy(words_->start, start.c_str(), start.size() + 1);
+  words_->only_for_resize.store(number() == 1 || !is_watched() ? 1 : 0, std::memory_order_relaxed);
+  // release: partner is the acquire in is_resizing().
+  words_->resizing.store(1, std::memory_order_release);
+  return Status();
+}
+bool KeptMemory::is_resizing() const { return words_->resizing.load(std::memory_order_acquire) != 0; }
+
 bool KeptMemory::may_start_again() const {
   return number() != 0 && words_->starts.load(std::memory_order_relaxed) < kStartsMost;
 }
 
 Status KeptMemory::start_again() {
   words_->starts.fetch_add(1, std::memory_order_relaxed);
+  words_->resizing.store(0, std::memory_order_relaxed);
+  if (words_->start[0] != '\0') ::setenv(ResizedStart::kVariable, words_->start, 1);
   std::vector<std::string> words = command_line();
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());

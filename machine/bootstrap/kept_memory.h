@@ -1,7 +1,10 @@
 // Memory of a run that stays when its processes are killed, all of them: a file without a name (memfd) that the parent
-// which watches them makes before it starts them. Processes write what they could go on from into it, and say when it
+// that watches them makes before it starts them. Processes write what they could go on from into it, and say when it
 // is whole; when one of them is killed the parent ends the others, starts the program again, and leaves it the memory.
 // charmrun's agent is that parent on each host of a nodelist: then each host has a memory of its own.
+//
+// A run that is to go on with another number of PEs ends by itself, and is started again in the same way: by the
+// parent, or, where it was one process without any, by itself.
 //
 // The file is a page of words, and behind it regions of 1 TB each. Only what is written takes memory.
 #pragma once
@@ -20,13 +23,19 @@ class KeptMemory {
  public:
   /// In the parent, before it starts processes: what an earlier start of this run has left, or new memory, or none.
   static void open();
+  /// In a process without a parent of ours, which is to be started again by itself.
+  static Status open_here();
   /// In a process that was started with variable() in its environment and file() open.
   static void adopt();
+  /// The same in one without a parent, that has started itself again.
+  static void adopt_own();
   int file() const { return file_; }
   std::string variable() const;
   /// Of this run; null when no parent keeps any, for the reason that why_none() says.
   static KeptMemory* of_run() { return the_one_; }
   static const std::string& why_none() { return why_none_; }
+  /// Whether a parent would go back to what is whole there when a process is killed.
+  static bool is_watched() { return the_one_ != nullptr && watched_; }
 
   /// A region consists of blocks, which stay mapped where they are: to write a block that this process wrote before
   /// costs no more than a memcpy. Null when there is no room for it; the reason stands in errno. From any thread.
@@ -44,6 +53,14 @@ class KeptMemory {
   void commit(std::uint64_t number, std::uint64_t description_bytes);
   /// `number` counts again, which is the one that counts or the one before it: another host has come no farther.
   void go_back_to(std::uint64_t number);
+
+  /// When all processes have left with status 0 the run is started again, with `start` (resized_start.h) in its
+  /// environment, as in that of all starts behind it.
+  Status resize(const std::string& start);
+  bool is_resizing() const;
+  /// When the run has been started again: where nothing was whole before the resize, nothing counts from here on, and
+  /// the memory is given back.
+  void drop_what_a_resize_left();
 
   /// When the run was first started (clock::now_ns()).
   std::uint64_t began_ns() const;
@@ -67,6 +84,7 @@ class KeptMemory {
 
   static KeptMemory* the_one_;
   static std::string why_none_;
+  static bool watched_;
   int file_;
   Words* words_;
   std::mutex mapping_;

@@ -266,7 +266,8 @@ int launch_processes(const HostLayout& layout, const RunWatch& watch) {
   }
   Watcher watcher(layout, watch, std::move(pids), signals);
   int code = watcher.run();
-  if (watcher.goes_on()) {
+  const KeptMemory* const kept = KeptMemory::of_run();
+  if (watcher.goes_on() || (code == 0 && kept != nullptr && kept->is_resizing())) {
     ::sigprocmask(SIG_SETMASK, &former, nullptr);
     Status again = KeptMemory::of_run()->start_again();
     write_all(("periapt: " + again.message() + "\n").c_str());

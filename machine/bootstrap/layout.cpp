@@ -7,6 +7,7 @@
 
 #include "base/topology.h"
 #include "machine/bootstrap/arguments.h"
+#include "machine/bootstrap/resized_start.h"
 
 namespace periapt::bootstrap {
 namespace {
@@ -264,6 +265,11 @@ Result<LayoutRequest> take_layout_options(int& argc, char** argv) {
       continue;
     }
     arguments.skip();
+  }
+  if (const ResizedStart* resized = ResizedStart::current()) {
+    request.pes = resized->pes;
+    request.pes_a_process = resized->pes_a_process > 0 ? resized->pes_a_process : resized->pes;
+    request.processes = -1;
   }
   return request;
 }

@@ -92,7 +92,8 @@ struct LayoutRequest {
 };
 
 /// Takes the options of the layout out of argv (argc shrinks, argv stays null-terminated); what it does not know stays.
-/// `+name` and `++name` mean the same; numbers may be attached or follow (`+p4`, `+p 4`).
+/// `+name` and `++name` mean the same; numbers may be attached or follow (`+p4`, `+p 4`). A run that was resized has
+/// its counts from its start (resized_start.h).
 Result<LayoutRequest> take_layout_options(int& argc, char** argv);
 /// Their names, without plus signs.
 void add_layout_options(std::vector<std::string_view>& names);

@@ -43,6 +43,7 @@ class OwnWire final : public Wire {
     facts_.longest_key = 1000;
     facts_.longest_value = std::size_t{1} << 24;
     facts_.watched = true;
+    facts_.starts_again = StartsAgain::launcher;
     return send({FrameKind::here, static_cast<std::int32_t>(::getpid()), 0, {}});
   }
 
@@ -81,6 +82,7 @@ class OwnWire final : public Wire {
     return false;
   }
   int wait_fd() const override { return fd_; }
+  Status start_again(const std::string& start) override { return send({FrameKind::start_again, 0, 0, start}); }
 
  private:
   Status send(const Frame& frame) {

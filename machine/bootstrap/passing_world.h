@@ -25,6 +25,8 @@ class PassingWorld : public World {
   void finalize() override { inner_->finalize(); }
   bool well(std::string* reason) override { return inner_->well(reason); }
   int wait_fd() const override { return inner_->wait_fd(); }
+  StartsAgain starts_again() const override { return inner_->starts_again(); }
+  Status start_again(const std::string& start) override { return inner_->start_again(start); }
   const std::string& describe() const override { return inner_->describe(); }
   const std::vector<std::string>& passed_over() const override { return inner_->passed_over(); }
 

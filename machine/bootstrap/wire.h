@@ -18,12 +18,13 @@ namespace periapt::bootstrap {
 struct WireFacts {
   int rank = 0;
   int size = 1;
-  std::string job;               ///< the launcher's name of the job; empty: it has none
-  std::vector<int> host_of;      ///< by rank; empty: the launcher does not say
-  std::string host_source;       ///< where host_of is from, in words
-  std::string secret;            ///< empty: has to be made and exchanged
-  std::string describe;          ///< "PMI-1 (hydra, job kvs_1)"
-  bool watched = false;          ///< the launcher itself says which process is waited for
+  std::string job;           ///< the launcher's name of the job; empty: it has none
+  std::vector<int> host_of;  ///< by rank; empty: the launcher does not say
+  std::string host_source;   ///< where host_of is from, in words
+  std::string secret;        ///< empty: has to be made and exchanged
+  std::string describe;      ///< "PMI-1 (hydra, job kvs_1)"
+  bool watched = false;      ///< the launcher itself says which process is waited for
+  StartsAgain starts_again = StartsAgain::never;
   std::size_t longest_key = 63;  ///< characters
   std::size_t longest_value = 1023;
 };
@@ -44,6 +45,8 @@ class Wire {
   virtual void finalize() = 0;
   virtual bool well(std::string* reason) = 0;
   virtual int wait_fd() const = 0;
+  /// Like World's.
+  virtual Status start_again(const std::string&) { return Status::failure("nothing starts this run again"); }
 };
 
 /// What looking for a launcher came to: a wire, or why there is none. `broken` instead of `absent`: the launcher is

@@ -21,6 +21,7 @@ class AloneWire final : public Wire {
     facts_.host_of = {0};
     facts_.describe = "alone" + why;
     facts_.longest_value = std::size_t{1} << 30;
+    facts_.starts_again = StartsAgain::itself;
   }
   const WireFacts& facts() const override { return facts_; }
   Status put(const std::string& key, const std::string& value) override {

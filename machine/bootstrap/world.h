@@ -14,6 +14,9 @@
 
 namespace periapt::bootstrap {
 
+/// By what a run that ends can be started again with another number of PEs (resized_start.h).
+enum class StartsAgain { never, itself, launcher };
+
 class World {
  public:
   virtual ~World() = default;
@@ -46,6 +49,11 @@ class World {
   /// `reason` says why; empty: it has been said. Never blocks. `wait_fd()` becomes readable then (-1: there is none).
   virtual bool well(std::string* reason) = 0;
   virtual int wait_fd() const = 0;
+
+  virtual StartsAgain starts_again() const { return StartsAgain::never; }
+  /// Where it is the launcher: when all processes have left with status 0 it starts the run again, with `start` in its
+  /// environment.
+  virtual Status start_again(const std::string&) { return Status::failure("nothing starts this run again"); }
 
   /// "PMIx 4.2 (Slurm, step 7.0)", for +verbose.
   virtual const std::string& describe() const = 0;

@@ -136,6 +136,8 @@ class WireWorld final : public World {
   void finalize() override { wire_->finalize(); }
   bool well(std::string* reason) override { return wire_->well(reason); }
   int wait_fd() const override { return wire_->wait_fd(); }
+  StartsAgain starts_again() const override { return facts_.starts_again; }
+  Status start_again(const std::string& start) override { return wire_->start_again(start); }
   const std::string& describe() const override { return describe_; }
   const std::vector<std::string>& passed_over() const override { return passed_over_; }
 

@@ -233,6 +233,7 @@ Result<std::unique_ptr<Job>> set_up_job(const JobRequest& request) {
                              std::to_string(layout->process_count()) + ". Start as many with mpirun");
     }
     if (layout->process_count() == 1 || !request.apart) {
+      job->world_of_one = std::move(world);
       job->job_layout.layout = std::move(*layout);
       return job;
     }

@@ -15,9 +15,10 @@ namespace periapt::machine {
 
 struct Job {
   bootstrap::JobLayout job_layout;
-  std::unique_ptr<SharedWorld> world;            ///< null: there is no launcher, and one host's memory serves all
-  std::unique_ptr<bootstrap::LocalBoard> board;  ///< of processes that we forked ourselves; the world stands on it
-  bool watched_by_parent = false;                ///< by a process of ours that knows best which one died
+  std::unique_ptr<SharedWorld> world;              ///< null: there is no launcher, and one host's memory serves all
+  std::unique_ptr<bootstrap::LocalBoard> board;    ///< of processes that we forked ourselves; the world stands on it
+  std::unique_ptr<bootstrap::World> world_of_one;  ///< where world is null: of the process before it forks others
+  bool watched_by_parent = false;                  ///< by a process of ours that knows best which one died
 };
 
 /// What set_up_job() is told.

@@ -14,6 +14,8 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/topology.h"
+#include "machine/bootstrap/communicator.h"
+#include "machine/bootstrap/kept_memory.h"
 #include "machine/bootstrap/launch.h"
 #include "machine/gpu/device_memory.h"
 #include "machine/layer/host_memory.h"
@@ -102,6 +104,14 @@ struct MachineLayer::State {
     watch = std::make_unique<Watch>(std::move(watched));
   }
 
+  // A run is started again with another number of PEs by the process that is alone, by the parent that forked it, or by
+  // its launcher.
+  bool is_forked() const { return (!job && layout.process_count() > 1) || (job && job->watched_by_parent); }
+  bootstrap::World* launcher() const { return job ? job->world.get() : world_of_one.get(); }
+  bool starts_itself() const {
+    return !is_forked() && launcher() != nullptr && launcher()->starts_again() == bootstrap::StartsAgain::itself;
+  }
+
   const bootstrap::Process& own() const { return layout.processes[static_cast<std::size_t>(process)]; }
 
   void divide(bootstrap::Partitions into, int rank) {
@@ -123,6 +133,8 @@ struct MachineLayer::State {
 
   // Of a run that was not simply forked on one host.
   std::unique_ptr<Job> job;
+  std::unique_ptr<bootstrap::World> world_of_one;  // where there is no job
+  const std::vector<int> cpus_at_start = topology::allowed_cpus();
   ShmHandshake handshake;
   std::unique_ptr<Net> net;
   std::unique_ptr<Simulated> simulated;
@@ -249,6 +261,7 @@ std::unique_ptr<MachineLayer> MachineLayer::start(int& argc, char** argv) {
   if (forks) {
     Result<std::unique_ptr<MachineLayer>> layer = start(layout, *partitions, *options);
     if (!layer) refuse_start(layer.status());
+    (*layer)->state_->world_of_one = std::move((*job)->world_of_one);
     output->redirect((*layer)->partition());
     return std::move(*layer);
   }
@@ -285,6 +298,8 @@ Result<std::unique_ptr<MachineLayer>> MachineLayer::start(const bootstrap::HostL
     HostControlBlock* control = &state->memory.control();
     rank = bootstrap::launch_processes(
         state->layout, {[control] { return control->exit_announced(); }, [control] { return control->has_ended(); }});
+  } else {
+    bootstrap::KeptMemory::adopt_own();
   }
   state->divide(partitions, rank);
   state->open_pes(rank, options);
@@ -435,6 +450,7 @@ void MachineLayer::leave(int pe) {
     return state_->simulated->report();
   }
   if (state_->partitions.count() > 1) wait_for_partitions(pe);
+  if (!state_->job && state_->world_of_one) state_->world_of_one->finalize();
   if (!state_->job) return;
   state_->memory.control().note_end();
   state_->watch->expect_ends();
@@ -455,6 +471,43 @@ void MachineLayer::leave(int pe) {
   ::usleep(1'500'000);  // the launcher is about to name the lost process, and to end us
   fatal("not all processes came to the end of the run: " + together.message(), "CkExit",
         "one of them was killed, perhaps", "look at what the others said last");
+}
+
+// ---- another number of PEs
+
+Status MachineLayer::may_be_resized() const {
+  if (simulated_ != nullptr) return Status::failure("the machine is simulated (+sim)");
+  if (state_->partitions.count() > 1) return Status::failure("it has partitions");
+  if (bootstrap::runs_on_communicator()) return Status::failure("MPI has started its processes");
+  if (state_->is_forked() && bootstrap::KeptMemory::of_run() == nullptr)
+    return Status::failure(bootstrap::KeptMemory::why_none());
+  if (state_->is_forked() || state_->starts_itself()) return Status();
+  if (state_->launcher() != nullptr && state_->launcher()->starts_again() == bootstrap::StartsAgain::launcher)
+    return Status();
+  return Status::failure("what started its processes cannot start them again; charmrun can" +
+                         (state_->launcher() != nullptr ? " (" + state_->launcher()->describe() + ")" : std::string()));
+}
+
+Result<bool> MachineLayer::keep_memory_for_resize() {
+  if (state_->is_forked()) return true;
+  if (!state_->starts_itself()) return false;
+  const Status opened = bootstrap::KeptMemory::open_here();
+  if (!opened) return opened;
+  return true;
+}
+
+Status MachineLayer::resize(const bootstrap::ResizedStart& start) {
+  if (!state_->is_forked() && !state_->starts_itself()) return state_->launcher()->start_again(start.text());
+  return bootstrap::KeptMemory::of_run()->resize(start.text());
+}
+
+void MachineLayer::start_again_if_resized() {
+  bootstrap::KeptMemory* const kept = bootstrap::KeptMemory::of_run();
+  if (kept == nullptr || !kept->is_resizing() || !state_->starts_itself()) return;
+  // This thread may be bound to a cpu, which the new program would take for all that it may use.
+  const Status freed = topology::pin_this_thread(state_->cpus_at_start);
+  if (!freed) log::warn(freed.message());
+  fatal(kept->start_again().message(), "another number of PEs");
 }
 
 bool MachineLayer::exit_announced() const { return state_->memory.control().exit_announced(); }

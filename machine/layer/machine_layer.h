@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "machine/bootstrap/layout.h"
 #include "machine/bootstrap/partitions.h"
+#include "machine/bootstrap/resized_start.h"
 #include "machine/host/arena.h"
 #include "machine/host/heap.h"
 #include "machine/host/inbox.h"
@@ -126,6 +127,14 @@ class MachineLayer {
   /// All is done: waits until all processes of the run have come here, for none may miss another. From the last thread
   /// of the process that is still busy; `pe`: its.
   void leave(int pe);
+  /// Whether the run, when it ends, can be started again with another number of PEs; else why not.
+  Status may_be_resized() const;
+  /// Where it can: whether its checkpoint is kept in memory, which there is from here on; else it goes to a folder.
+  Result<bool> keep_memory_for_resize();
+  /// On one PE, before the end: the run is then started again with `start`.
+  Status resize(const bootstrap::ResizedStart& start);
+  /// The last thing in a process: does not come back where the process itself is to be the program again.
+  void start_again_if_resized();
   /// The program has ended as it should: every process is about to leave with the program's exit status. One that has
   /// several partitions has ended when all have come to leave(), so nothing is announced yet.
   void announce_end();

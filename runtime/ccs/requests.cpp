@@ -16,6 +16,7 @@
 #include "base/hexadecimal.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "machine/bootstrap/resized_start.h"
 #include "runtime/ccs/ccs_callback.h"
 #include "runtime/ccs/part.h"
 #include "runtime/ccs/server.h"
@@ -291,7 +292,11 @@ void take_options(char** argv) {
     fatal("++server-port " + std::to_string(port) + " is no port", "command line", "",
           "0 to 65535; 0: any that is free");
   config.port = port;
-  if (!open) {
+  // Clients of a run that goes on with another number of PEs know its port and token.
+  if (const auto* resized = bootstrap::ResizedStart::current(); resized != nullptr && resized->server_port != 0) {
+    config.port = resized->server_port;
+    config.token = resized->server_token;
+  } else if (!open) {
     unsigned char bytes[Server::kTokenBytes / 2];
     fill_random(bytes, sizeof bytes);
     config.token = hexadecimal(bytes);
@@ -306,10 +311,15 @@ void begin(Pe& pe) {
   if (!server) fatal(server.message(), "command line", "", "++server-port 0 takes any that is free");
   front = new Front;
   front->server = std::move(*server);
-  CmiPrintf("ccs: Server IP = %s, Server port = %d $\n", config.address.c_str(), front->server->port());
-  if (!config.token.empty()) CmiPrintf("ccs: token %s\n", config.token.c_str());
-  registerExitFn([] { front->server->finish(); });
+  if (bootstrap::ResizedStart::current() == nullptr) {
+    CmiPrintf("ccs: Server IP = %s, Server port = %d $\n", config.address.c_str(), front->server->port());
+    if (!config.token.empty()) CmiPrintf("ccs: token %s\n", config.token.c_str());
+  }
   look(&pe, 0);
+}
+
+void end(Pe& pe) {
+  if (front != nullptr && pe.index == 0) front->server->finish();
 }
 
 void register_entries() {
@@ -340,8 +350,11 @@ Part part() {
   part.register_entries = register_entries;
   part.take_options = take_options;
   part.begin = begin;
+  part.end = end;
   return part;
 }
+
+Contact contact() { return front != nullptr ? Contact{front->server->port(), config.token} : Contact{}; }
 
 }  // namespace periapt::ccs
 

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "machine/bootstrap/kept_memory.h"
+#include "machine/bootstrap/resized_start.h"
 #include "runtime/checkpoint/blocks.h"
 #include "runtime/checkpoint/ck_checkpoint.h"
 #include "runtime/checkpoint/kill_file.h"
@@ -117,11 +118,21 @@ void Checkpoints::on_ask(Pe& pe, Delivery& call) {
     return;
   }
   if (ask.writers > 0) self.writers_ = ask.writers;
-  self.run_.emplace();
-  self.run_->target = target;
-  self.run_->storage = std::move(storage);
+  self.begin(target, std::move(storage));
   self.run_->afterwards = ask.afterwards;
-  self.wait_for_quiescence();
+}
+
+void Checkpoints::write_for_resize(const Target& target, Done done) {
+  if (run_) return done("a checkpoint in " + run_->storage->name() + " is being written");
+  begin(target, storage_of(target));
+  run_->done = std::move(done);
+}
+
+void Checkpoints::begin(const Target& target, std::unique_ptr<Storage> storage) {
+  run_.emplace();
+  run_->target = target;
+  run_->storage = std::move(storage);
+  wait_for_quiescence();
 }
 
 void Checkpoints::wait_for_quiescence() {
@@ -267,6 +278,7 @@ void Checkpoints::end(std::string failure) {
     log::warn("no checkpoint was written: " + failure +
               (run.storage->manifest().ok() ? "; the one before, in " + run.storage->name() + ", stays good" : ""));
   }
+  if (run.done) return run.done(failure);
   CkCheckpointStatusMsg* status = nullptr;
   if (run.afterwards.wants_status)
     status = new CkCheckpointStatusMsg(failure.empty() ? CK_CHECKPOINT_SUCCESS : CK_CHECKPOINT_FAILURE);
@@ -318,6 +330,7 @@ void Checkpoints::all_restored() {
 }
 
 void Checkpoints::on_over(Pe& pe, Delivery&) {
+  if (pe.objects->balance) pe.objects->balance->remade();
   if (pe.rank == 0) _inrestart = false;
   send_runtime(pe, 0, entry_heard, 0, 0, 0);
 }
@@ -326,9 +339,23 @@ void Checkpoints::on_heard(Pe& pe, Delivery&) {
   if (++of(pe).restored_ == pe.process.pes()) of(pe).go_on();
 }
 
+namespace {
+// What was written only so that the run goes on with another number of PEs has done its work.
+void forget_resize() {
+  if (has_memory_storage()) bootstrap::KeptMemory::of_run()->drop_what_a_resize_left();
+  const bootstrap::ResizedStart* const start = bootstrap::ResizedStart::current();
+  if (start == nullptr || start->folder.empty()) return;
+  std::error_code error;
+  fs::remove_all(start->folder, error);
+  if (error) log::warn("the folder " + start->folder + " cannot be removed: " + error.message());
+}
+}  // namespace
+
 void Checkpoints::go_on() {
   log::note(fmt::format("restarted from {}: written by {} PEs, on {} now", storage_to_restart_from()->name(),
                         _oldNumPes, pe_.process.pes()));
+  forget_resize();
+  if (afterwards_.callback.isInvalid()) return;  // the elements wait in AtSync, and go on from there
   afterwards_.callback.send(afterwards_.wants_status ? new CkCheckpointStatusMsg(CK_CHECKPOINT_SUCCESS) : nullptr);
 }
 
@@ -340,6 +367,8 @@ Part part() {
   part.take_options = [](char** argv) {
     char* folder = nullptr;
     if (CmiGetArgString(argv, "+restart", &folder)) restart_folder = folder;
+    const bootstrap::ResizedStart* const start = bootstrap::ResizedStart::current();
+    if (start != nullptr && !start->folder.empty()) restart_folder = start->folder;
     char* file = nullptr;
     if (CmiGetArgString(argv, "+killFile", &file)) kill_file = file;
   };
@@ -373,7 +402,7 @@ void check_callback(const std::string& call, const CkCallback& cb) {
 
 // Why there can be no checkpoint in memory; empty when there can.
 std::string why_no_memory() {
-  if (!periapt::checkpoint::has_memory_storage()) return periapt::bootstrap::KeptMemory::why_none();
+  if (!periapt::bootstrap::KeptMemory::is_watched()) return periapt::bootstrap::KeptMemory::why_none();
   if (periapt::Process::current()->layer().partitions().count() > 1)
     return "its partitions would have one memory for all, and each goes back by itself";
   return "";

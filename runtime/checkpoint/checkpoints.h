@@ -12,6 +12,7 @@
 // A checkpoint in memory is made in the same way, and when a process was killed all processes are new ones, which begin
 // with a restart from it (machine/bootstrap/launch.h). So nothing of the time between can reach them.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,6 +41,10 @@ class Checkpoints {
   };
   // Asks PE 0.
   static void start(const Target& target, const Afterwards& afterwards, int writers);
+  // On PE 0, before the run goes on in another start of the program: `done` is called when the checkpoint is there, or
+  // with why there is none. Nothing is called after the restart from it.
+  using Done = std::function<void(const std::string& failure)>;
+  void write_for_resize(const Target& target, Done done);
   // On each PE, at the start of a run.
   void restart();
 
@@ -71,6 +76,7 @@ class Checkpoints {
     Target target;
     std::unique_ptr<Storage> storage;
     Afterwards afterwards;
+    Done done;  // of one for a resize
     Manifest manifest;
     std::uint64_t began_ns = 0;
     int answers = 0;
@@ -92,6 +98,7 @@ class Checkpoints {
   static void on_heard(Pe&, Delivery&);
 
   Quiescence::Counts counts() const { return {pe_.created, pe_.processed}; }
+  void begin(const Target& target, std::unique_ptr<Storage> storage);
   void wait_for_quiescence();
   void prepare();
   void prepared(const Prepared& answer);

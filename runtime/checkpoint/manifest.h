@@ -14,7 +14,7 @@
 namespace periapt::checkpoint {
 
 struct Manifest {
-  static constexpr int this_version = 1;
+  static constexpr int this_version = 2;
 
   struct Part {
     std::string name;  // of its file

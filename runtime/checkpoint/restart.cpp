@@ -257,7 +257,7 @@ void Restart::restore_places(UnpackPart& in, const RecordHead& head, const Share
       MemberHead member;
       in.bytes(&member, 1, sizeof member, PUP::Tbyte);
       if (i < first)
-        in.pass_over(member.bytes);
+        in.pass_over(member.bytes + (member.in_sync ? sizeof(double) : 0));
       else
         restore_member(in, place.index.asChild(), member);
     }
@@ -268,9 +268,13 @@ void Restart::restore_member(UnpackPart& in, const CkArrayIndex& index, const Me
   ArrayManager* array = find_array(objects_, CkArrayID(CkGroupID{member.array}));
   if (!array) refuse("an element in it is of an array that is not there");
   ArrayElement* element = array->remake(index, member.contributions);
+  double seconds = 0;
+  if (member.in_sync) in.bytes(&seconds, 1, sizeof seconds, PUP::Tbyte);
   const std::size_t begin = in.size();
   element->virtual_pup(in);
   in.check_taken(begin, member.bytes, array->describe(array->id_of(index)));
+  if (member.in_sync && objects_.balance && objects_.balance->takes_part(*element))
+    objects_.balance->waits_again(*element, seconds);
 }
 
 }  // namespace periapt::checkpoint

@@ -115,14 +115,23 @@ class Places {
           PUP::sizer sizer(PUP::er::IS_CHECKPOINT);
           element->virtual_pup(sizer);
           bytes_.push_back(sizer.size());
-          total += sizeof(MemberHead) + sizer.size();
+          total += sizeof(MemberHead) + (waits(*element) ? sizeof(double) : 0) + sizer.size();
         }
     return total;
   }
 
+  static bool waits(const ArrayElement& element) {
+    const BalanceHook* const balance = PeObjects::current().balance;
+    return balance != nullptr && balance->takes_part(element) && balance->waits(element);
+  }
+
   static void write_member(PackPart& part, ArrayManager& array, ArrayElement& element, std::uint64_t bytes) {
-    MemberHead member{array.id().index(), ArrayManager::contributions_of(&element), bytes};
+    MemberHead member{array.id().index(), ArrayManager::contributions_of(&element), bytes, waits(element)};
     part.bytes(&member, 1, sizeof member, PUP::Tbyte);
+    if (member.in_sync) {
+      double seconds = PeObjects::current().balance->load(element);
+      part.bytes(&seconds, 1, sizeof seconds, PUP::Tbyte);
+    }
     const std::size_t begin = part.size();
     element.virtual_pup(part);
     if (part.size() - begin == bytes) return;

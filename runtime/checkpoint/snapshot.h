@@ -1,7 +1,7 @@
 // Writes the parts of a checkpoint: what lives on a PE, in a process, and once a program.
 //
 // All is quiet meanwhile (checkpoints.h), so that the objects are all there is: no message is on its way, none waits,
-// no element migrates, and broadcasts have reached everybody. What remains are reductions in which some have
+// no element migrates, and broadcasts have come everywhere. What remains are reductions in which some have
 // contributed and others have not.
 #pragma once
 #include <cstdint>
@@ -46,7 +46,8 @@ WrittenPart write_process(PeObjects& objects, const Destination& to);
 // On PE 0.
 WrittenPart write_program(PeObjects& objects, const Destination& to, Afterwards afterwards);
 
-// In front of the elements that stand at one index, and in front of each of them.
+// In front of the elements that stand at one index, and in front of each of them. Of one that waits in AtSync its load
+// comes next, a double.
 struct PlaceHead {
   CkArrayIndexBase index;
   std::uint32_t members;
@@ -55,7 +56,8 @@ struct PlaceHead {
 struct MemberHead {
   std::int32_t array;
   std::uint32_t contributions;
-  std::uint64_t bytes;
+  std::uint64_t bytes : 63;  // of pup()
+  std::uint64_t in_sync : 1;
 };
 static_assert(sizeof(PlaceHead) == 24 && sizeof(MemberHead) == 16);
 

@@ -154,12 +154,18 @@ void begin(Pe& pe) {
   pe.process.finish(pe, code);
 }
 
+struct ExitRequest {
+  std::int32_t code;
+  bool goes_on;  // in another start of the program
+};
+
 void on_exit_request(Pe& pe, Delivery& call) {
   static bool ending = false;
   if (ending) return;
   ending = true;
-  const int code = call.read<int>();
-  for (void (*fn)() : exit_functions()) fn();
+  const auto [code, goes_on] = call.read<ExitRequest>();
+  if (!goes_on)
+    for (void (*fn)() : exit_functions()) fn();
   pe.process.layer().announce_end();
   Message message = Message::make(sizeof code);
   std::memcpy(message.payload(), &code, sizeof code);
@@ -183,15 +189,20 @@ std::string place() {
 
 }  // namespace
 
-void request_exit(int code) {
+namespace {
+void request(ExitRequest what) {
   Pe& pe = *Pe::current();
-  Message message = Message::make(sizeof code);
-  std::memcpy(message.payload(), &code, sizeof code);
+  Message message = Message::make(sizeof what);
+  std::memcpy(message.payload(), &what, sizeof what);
   message->target = Target::runtime;
   message->entry = static_cast<std::uint16_t>(entry_exit_request);
   message->flags |= envelope_expedited;
   pe.send(0, std::move(message));
 }
+}  // namespace
+
+void request_exit(int code) { request({code, false}); }
+void request_end_of_start() { request({0, true}); }
 
 namespace {
 bool is_balancing(const Work& work);

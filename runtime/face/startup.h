@@ -19,6 +19,9 @@ namespace periapt {
 class Pe;
 // Asks PE 0 to end the run; returns.
 void request_exit(int code);
+// The same where the run goes on in another start of the program (MachineLayer::resize()): what the program wants done
+// at its end is not.
+void request_end_of_start();
 // Runs the constructors of the mainchares, on PE 0. StartGate::announce() tells the others what they made.
 void make_mainchares(Pe& pe);
 int run_program(int argc, char** argv, void (*register_main_module)(), std::vector<Part> parts);

@@ -26,7 +26,7 @@ namespace periapt::loadbalance {
 namespace {
 int entry_ready, entry_probe, entry_count, entry_collect, entry_loads, entry_assign, entry_missing, entry_settled,
     entry_resume, entry_late, entry_resumed_element, entry_ask_decision, entry_decided, entry_start, entry_set_period,
-    entry_period, entry_collect_now, entry_sleep, entry_awake;
+    entry_period, entry_collect_now, entry_sleep, entry_awake, entry_hold, entry_go_on;
 
 int center_of(const Pe& pe) { return options().center < pe.process.pes() ? options().center : 0; }
 
@@ -82,6 +82,8 @@ void Balancer::register_entries() {
   entry_collect_now = register_runtime_entry("balancing: asks for loads at any time", on_collect_now, ep_balancing);
   entry_sleep = register_runtime_entry("balancing: sleeps until something runs", on_sleep, ep_balancing);
   entry_awake = register_runtime_entry("balancing: something runs", on_awake, ep_balancing);
+  entry_hold = register_runtime_entry("balancing: the next step is held", on_hold, ep_balancing);
+  entry_go_on = register_runtime_entry("balancing: the step goes on", on_go_on, ep_balancing);
   entry_resumed_element = register_runtime_entry("ResumeFromSync", on_late);  // a name for messages only
 }
 
@@ -286,6 +288,28 @@ void Balancer::at_sync(ArrayElement& element) {
   ++waiting_;
   tell_when_ready();
 }
+
+bool Balancer::waits(const ArrayElement& element) const {
+  return record_of(element) >= 0 && records_[record_of(element)].state.in_sync;
+}
+// Until all are there it is not counted, so that no step begins.
+void Balancer::waits_again(ArrayElement& element, double seconds) {
+  if (record_of(element) < 0) born(element);
+  BalanceTravel& state = records_[record_of(element)].state;
+  state.in_sync = true;
+  state.step = step_;
+  state.seconds = seconds;
+}
+void Balancer::remade() {
+  waiting_ = 0;
+  for (const Record& record : records_) waiting_ += record.element && counts(record);
+  if (waiting_ > 0) tell_when_ready();
+}
+
+void Balancer::hold_next_step() { call(center_of(pe_), entry_hold); }
+void Balancer::go_on() { call(center_of(pe_), entry_go_on); }
+void Balancer::on_hold(Pe& pe, Delivery&) { Balancer::of(pe).coordinator_->hold_next_step(); }
+void Balancer::on_go_on(Pe& pe, Delivery&) { Balancer::of(pe).coordinator_->go_on(); }
 
 Count Balancer::count() {
   return {members_, waiting_, elements_sent, elements_received, arrays_known, meter_.wall() - meter_.idle()};

@@ -13,6 +13,9 @@
 // Every element carries the step that it waits in and the last one it was resumed from. So it is resumed exactly once,
 // however it is moved, and one that arrives where the others were resumed already is resumed on arrival.
 //
+// A step can be held when all have called (hold_next_step()), before anything else happens: runtime/resize writes a
+// checkpoint then. Elements that wait come back from it as they were (waits_again()), and their step begins anew.
+//
 // Balancing at any time (+LBPeriod, LBSetPeriod(), CkStartLB()): all elements take part, none calls AtSync, and the
 // program goes on during a step. The coordinator asks all PEs for loads at once (`collect_now`) and orders moves; an
 // element that is no longer where it was seen, or is held there, is reported as missing and stays. Where an element is
@@ -65,6 +68,11 @@ class Balancer : public BalanceHook {
   void died(ArrayElement& element) override;
   BalanceTravel left(ArrayElement& element) override;
   void at_sync(ArrayElement& element) override;
+  bool waits(const ArrayElement& element) const override;
+  void waits_again(ArrayElement& element, double seconds) override;
+  void remade() override;
+  void hold_next_step() override;
+  void go_on() override;
   double load(const ArrayElement& element) const override;
   void set_load(ArrayElement& element, double seconds) override;
   std::size_t waiting() const override { return waiting_; }
@@ -127,6 +135,8 @@ class Balancer : public BalanceHook {
   static void on_collect_now(Pe&, Delivery&);
   static void on_sleep(Pe&, Delivery&);
   static void on_awake(Pe&, Delivery&);
+  static void on_hold(Pe&, Delivery&);
+  static void on_go_on(Pe&, Delivery&);
 
   int add(ArrayElement& element, const BalanceTravel& state);
   void remove(ArrayElement& element);

@@ -211,7 +211,16 @@ bool Coordinator::is_due() {
   return due_;
 }
 
+void Coordinator::go_on() {
+  if (state_ == State::held) decide();
+}
+
 void Coordinator::decide() {
+  if (!at_any_time_ && std::exchange(holds_, false)) {
+    state_ = State::held;
+    Pe& pe = *Pe::current();
+    return pe.objects->all_wait_in_sync(pe);
+  }
   if (at_any_time_ && !something_ran()) return sleep();
   if (meta_ && !due_) {
     const bool have_loads = at_any_time_ || wants_loads();

@@ -18,6 +18,8 @@ class Coordinator {
   // What leaves one PE, where the members of a balancer decide by themselves.
   void decided(const std::vector<Balancer::Move>& moves);
   void settled();
+  void hold_next_step() { holds_ = true; }
+  void go_on();
 
   // --- balancing at any time ---
   void set_period(double seconds);
@@ -26,7 +28,7 @@ class Coordinator {
   void awake();
 
  private:
-  enum class State { waiting, probing, collecting, deciding, moving };
+  enum class State { waiting, probing, collecting, held, deciding, moving };
   struct Sum {
     Count total;
     bool all_ready = true, same_arrays = true;
@@ -68,6 +70,7 @@ class Coordinator {
 
   bool at_any_time_ = false;  // this step, and all that follow
   double period_ = -1;        // seconds from the end of one to the next
+  bool holds_ = false;        // the step that all elements come to next
   bool armed_ = false;        // a timer runs, until:
   std::uint64_t deadline_ns_ = 0;
   bool asleep_ = false;  // no timer, until something runs

@@ -30,6 +30,18 @@ class BalanceHook {
   virtual BalanceTravel left(ArrayElement& element) = 0;
 
   virtual void at_sync(ArrayElement& element) = 0;
+  // Whether it waits for the others there, and that it has done so in the run that a checkpoint is of, with this load.
+  // It is resumed when all others of this run are there.
+  virtual bool waits(const ArrayElement& element) const = 0;
+  virtual void waits_again(ArrayElement& element, double seconds) = 0;
+  // Elements that have been made again from a checkpoint are all there.
+  virtual void remade() = 0;
+
+  // When all elements wait in AtSync next, PeObjects::all_wait_in_sync is called on one PE instead of a balancing, and
+  // nothing more happens until go_on().
+  virtual void hold_next_step() = 0;
+  virtual void go_on() = 0;
+  bool at_any_time() const { return all_take_part_; }
   virtual double load(const ArrayElement& element) const = 0;
   virtual void set_load(ArrayElement& element, double seconds) = 0;
 

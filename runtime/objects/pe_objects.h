@@ -98,6 +98,7 @@ class PeObjects {
   std::shared_ptr<checkpoint::Checkpoints> checkpoints;
   std::shared_ptr<trace::Recorder> trace;         // null: nothing of this PE is recorded
   BalanceHook* balance = nullptr;                 // set by runtime/loadbalance
+  void (*all_wait_in_sync)(Pe&) = nullptr;        // set by runtime/resize: called where BalanceHook holds a step
   std::unique_ptr<WaitingBodies> waiting_bodies;  // set by runtime/sdag; null: there have been none
 
   // --- groups ---

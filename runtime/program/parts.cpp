@@ -5,10 +5,11 @@
 #include "runtime/checkpoint/part.h"
 #include "runtime/loadbalance/part.h"
 #include "runtime/order/part.h"
+#include "runtime/resize/part.h"
 #include "runtime/trace/part.h"
 
 namespace periapt::program {
 std::vector<Part> parts() {
-  return {order::part(), loadbalance::part(), checkpoint::part(), ccs::part(), trace::part()};
+  return {order::part(), loadbalance::part(), checkpoint::part(), ccs::part(), resize::part(), trace::part()};
 }
 }  // namespace periapt::program

@@ -299,6 +299,7 @@ void Process::end(int code) {
   for (std::thread& thread : threads_) thread.detach();
   std::fflush(nullptr);
   if (hooks_.left) hooks_.left();
+  if (code == 0) layer().start_again_if_resized();
   std::exit(code);
 }
 

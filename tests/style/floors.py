@@ -58,11 +58,12 @@ FLOORS = {
     "runtime/loadbalance": ["runtime/face"],
     "runtime/ccs": ["runtime/face"],
     "runtime/checkpoint": ["runtime/face"],
+    "runtime/resize": ["runtime/ccs", "runtime/checkpoint"],
     "runtime/order": ["runtime/face"],
     "runtime/trace": ["runtime/face"],
     "runtime/libs": ["runtime/ccs"],
     # names the parts of a program, and main()
-    "runtime/program": ["runtime/sdag", "runtime/loadbalance", "runtime/ccs", "runtime/checkpoint", "runtime/order", "runtime/trace", "runtime/libs"],
+    "runtime/program": ["runtime/sdag", "runtime/loadbalance", "runtime/ccs", "runtime/resize", "runtime/order", "runtime/trace", "runtime/libs"],
     # floor 5
     "include": ["runtime/program"],
     # floor 6. The translator is a library that knows C++ text and no runtime.

@@ -89,7 +89,7 @@ constexpr Option options[] = {
     {"xterm", true, Meaning::window},
     {"in-xterm", false, Meaning::window},
     {"display", true, Meaning::window},
-    {"shrinkexpand", false, Meaning::unsupported},
+    {"shrinkexpand", false, Meaning::passedOn},
     {"newp", true, Meaning::unsupported},
     {"oldp", true, Meaning::unsupported},
     {"processPerHost", true, Meaning::perHost},

@@ -460,6 +460,9 @@ void Hub::from_process(Local& local, Frame& frame) {
       local.finalized = true;
       up({FrameKind::finalized, local.rank, 0, {}});
       break;
+    case FrameKind::start_again:
+      up(frame);
+      break;
     default:
       break;  // nothing that a process may say
   }

@@ -146,8 +146,12 @@ std::string own_path();
 /// What an agent says before its first frame, so that what a host's shell start-up files print is told from it.
 inline constexpr char kAgentMark[] = "\n<periapt-charmrun-agent-1>\n";
 
-/// Charmrun's own work: from the plan to the status of the run. `time_limit` in seconds, 0: none.
-int run_root(const RunPlan& plan, int time_limit);
+struct RunEnd {
+  int status = 0;
+  std::string next_start;  ///< the run is to be started again, so (machine/bootstrap/resized_start.h); "": it is over
+};
+/// Charmrun's own work: from the plan to the end of the run. `time_limit` in seconds, 0: none.
+RunEnd run_root(const RunPlan& plan, int time_limit);
 /// `charmrun ++agent`: plan and everything else come over standard input and go over standard output.
 int run_agent();
 

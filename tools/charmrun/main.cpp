@@ -5,9 +5,11 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/output.h"
+#include "machine/bootstrap/resized_start.h"
 #include "tools/charmrun/command_line.h"
 #include "tools/charmrun/hub.h"
 #include "tools/charmrun/launch.h"
@@ -17,6 +19,7 @@ extern char** environ;
 namespace {
 
 using namespace periapt::charmrun;
+using periapt::bootstrap::ResizedStart;
 
 int fail(const std::string& what) {
   std::fprintf(stderr, "charmrun: error: %s\n", what.c_str());
@@ -30,7 +33,21 @@ void announce(const std::vector<std::string>& words) {
   std::fflush(stdout);
 }
 
-int run_over_hosts(Run& run) {
+// The same run with another number of PEs: charmrun starts itself again, with the words that it was started with.
+int start_again(const std::string& start, char** argv) {
+  ::setenv(ResizedStart::kVariable, start.c_str(), 1);
+  ::execv("/proc/self/exe", argv);
+  return fail("charmrun could not start itself again: " + std::string(std::strerror(errno)));
+}
+
+int run_over_hosts(Run& run, char** argv) {
+  const ResizedStart* const resized = ResizedStart::current();
+  if (resized != nullptr) {
+    run.pes = std::to_string(resized->pes);
+    run.pes_a_process = std::to_string(resized->pes_a_process);
+    run.processes = run.hosts.per_host = "";
+    run.quiet = true;
+  }
   periapt::Result<std::vector<Host>> hosts = read_nodelist(run.hosts.nodelist, run.hosts.group);
   if (!hosts) return fail(hosts.message());
   char folder[PATH_MAX];
@@ -38,10 +55,12 @@ int run_over_hosts(Run& run) {
   periapt::Result<RunPlan> plan = plan_run(run, std::move(*hosts), own_path(), folder);
   if (!plan) return fail(plan.message());
   plan->environment = environment_to_take(environ);
+  if (resized != nullptr) plan->environment.push_back(std::string(ResizedStart::kVariable) + "=" + resized->text());
   if (!run.quiet) announce(run.argv);
   if (run.verbose)
     std::fprintf(stderr, "charmrun: %s, hosts as in %s\n", plan->describe.c_str(), plan->mapping.c_str());
-  return run_root(*plan, run.time_limit.empty() ? 0 : std::stoi(run.time_limit));
+  const RunEnd end = run_root(*plan, run.time_limit.empty() ? 0 : std::stoi(run.time_limit));
+  return end.next_start.empty() ? end.status : start_again(end.next_start, argv);
 }
 
 int become(std::vector<std::string> words) {
@@ -68,7 +87,7 @@ int main(int argc, char** argv) {
   if (run.verbose) {
     for (const std::string& remark : run.remarks) std::fprintf(stderr, "charmrun: %s\n", remark.c_str());
   }
-  if (run.hosts.wanted) return run_over_hosts(run);
+  if (run.hosts.wanted) return run_over_hosts(run, argv);
   std::vector<std::string> words = local_command(run);
   if (!run.quiet) announce(words);
   return become(std::move(words));

@@ -62,6 +62,9 @@ class Root final : public Hub {
         return;
       case FrameKind::stopped:
         return stopped(frame);
+      case FrameKind::start_again:
+        next_start_ = frame.body;
+        return;
       case FrameKind::drained:
         input_in_flight_ = false;
         return;
@@ -113,6 +116,9 @@ class Root final : public Hub {
   }
 
   bool finished() override { return all_ended(); }
+
+ public:
+  const std::string& next_start() const { return next_start_; }
 
  private:
   static void say(const std::string& text) {
@@ -251,10 +257,15 @@ class Root final : public Hub {
   int hosts_stopped_ = 0, checkpoint_ = 0;  // while the run goes back
   int started_from_ = 0, starts_ = 0;       // the checkpoint that it went back to last, and how often
   bool input_ended_ = false, input_in_flight_ = false;
+  std::string next_start_;  // of the run, when it ends as it should
 };
 
 }  // namespace
 
-int run_root(const RunPlan& plan, int time_limit) { return Root(plan, time_limit).run(); }
+RunEnd run_root(const RunPlan& plan, int time_limit) {
+  Root root(plan, time_limit);
+  const int status = root.run();
+  return {status, status == 0 ? root.next_start() : ""};
+}
 
 }  // namespace periapt::charmrun

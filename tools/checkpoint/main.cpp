@@ -94,7 +94,7 @@ class Contents {
       for (std::uint32_t k = 0; k < place.members; ++k) {
         MemberHead member;
         in.bytes(&member, 1, sizeof member, PUP::Tbyte);
-        in.pass_over(member.bytes);
+        in.pass_over(member.bytes + (member.in_sync ? sizeof(double) : 0));
         add("elements of array " + std::to_string(member.array) + arrays_[member.array], 1, member.bytes);
       }
     }
