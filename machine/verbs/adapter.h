@@ -20,10 +20,11 @@ inline constexpr std::uint32_t kSendSlots = 128;
 inline constexpr int kSendsMax = 4096;
 inline constexpr int kLook = 64;  ///< completions that one look takes
 
-/// How packets are marked and where they go out.
 struct Settings {
+  // How packets are marked.
   int service_level = 0;
   int traffic_class = 0;
+  int patience_seconds = 20;  ///< for a connection that broke to be there again
 };
 
 class Adapter {

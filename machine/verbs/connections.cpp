@@ -58,13 +58,15 @@ void VerbsTransport::make_pair(VerbsLink& link, Queue queue, std::uint32_t gener
   if (Status made = pair->make(); !made) return fail(link, made.message());
   by_number_[pair->number()] = by_serial_[pair->serial] = pair.get();
   ++connecting_;
-  tell(link, pair->here());
+  Call here = pair->here();
+  here.received = static_cast<std::uint16_t>(link.received);
+  tell(link, here);
   link.pair_of(queue) = std::move(pair);
 }
 
 void VerbsTransport::give_up_pair(std::unique_ptr<QueuePair>& pair) {
   if (pair == nullptr) return;
-  if (!pair->open) --connecting_;
+  if (!pair->open && !pair->halted) --connecting_;
   pair->stop();
   given_up_.push_back(std::move(pair));
 }
@@ -115,13 +117,18 @@ void VerbsTransport::take_here(VerbsLink& link, const Call& call) {
   std::unique_ptr<QueuePair>& pair = link.pair_of(call.queue);
   if (pair != nullptr && call.generation < pair->generation) return;  // it has not heard of the newer one yet
   if (pair != nullptr && call.generation > pair->generation) {
-    if (call.queue == Queue::messages) return fail(link, "it sent what this version does not understand");
+    if (call.queue == Queue::messages) {
+      link.called = call;  // when this side's is drained
+      return mend(link, "the other side's queue pair broke");
+    }
     give_up_pair(pair);
     link.posted = 0;
   }
   if (pair == nullptr) make_pair(link, call.queue, call.generation);
   if (pair == nullptr || pair->connected) return;
   if (Status connected = pair->connect(call); !connected) return fail(link, connected.message());
+  if (call.queue == Queue::messages && !drop_received(link, call.received))
+    return fail(link, "it sent what this version does not understand");
   Call ready;
   ready.kind = Call::Kind::ready;
   ready.queue = call.queue;
@@ -148,6 +155,7 @@ void VerbsTransport::left(void* user, const std::string& reason) {
 }
 
 void VerbsTransport::end_all(VerbsLink& link, Outcome outcome) {
+  forget_mending(link);
   for (const Operation& operation : link.operations) deferred_.end(operation.completion, outcome);
   link.flushes.end_all(outcome, deferred_);
   link.operations.clear();
@@ -200,12 +208,12 @@ void VerbsTransport::take_device_event(const ibv_async_event& event) {
       if (known == by_number_.end() || known->second->link == nullptr) return;
       QueuePair& pair = *known->second;
       // Of memory: the peer asked for what it may not have. Its own end breaks as well, and it makes the next one.
-      if (pair.queue == Queue::messages) fail(*pair.link, "its queue pair broke");
+      if (pair.queue == Queue::messages) mend(*pair.link, "its queue pair broke");
       return;
     }
     case IBV_EVENT_PORT_ERR:
       if (event.element.port_num == static_cast<int>(adapter_.port.number))
-        log::warn("verbs: port " + name + " is down: its links are lost if it is not up again within some seconds");
+        log::warn("verbs: port " + name + " is down: its links are lost if it is not up again soon (+verbs-patience)");
       return;
     case IBV_EVENT_DEVICE_FATAL:
       broken_ = "the device " + name + " has gone or is broken: dmesg may say why";

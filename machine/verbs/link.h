@@ -4,6 +4,8 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "machine/tcp/meeting.h"
 #include "machine/ucx-like/flushes.h"
@@ -13,8 +15,9 @@ namespace periapt::verbs {
 
 /// Puts and gets that one link has accepted at a time, posted or not.
 inline constexpr std::size_t kOperationsMax = 64;
-/// So often a queue pair of memory breaks without an operation having ended before the link is given up.
-inline constexpr int kBreaksMax = 3;
+/// So often a queue pair breaks without a message or an operation having ended before the link is given up: each time
+/// takes the device some two seconds. (How long the other side may take is Settings::patience_seconds.)
+inline constexpr int kBreaksMax = 8;
 
 struct Operation {
   ibv_wr_opcode code = IBV_WR_RDMA_WRITE;
@@ -35,6 +38,16 @@ class VerbsLink : public ucx::Link {
   std::unique_ptr<QueuePair> memory;  ///< made at the first put or get of either side
   bool attended = false;              ///< is in the transport's list of links that have something to do
   bool wants_mark = false;
+
+  // Messages, and what is needed to send those again that have not come when a queue pair broke (mending.cpp).
+  std::uint32_t sent = 0, received = 0;  ///< in all, modulo 2^32
+  std::deque<Unended> unended;           ///< to be sent again before anything else
+  int message_breaks = 0;
+  bool mending = false;  ///< is in the transport's list of links whose queue pair of messages broke
+  std::uint64_t mending_since_ns = 0;
+  int sent_again = 0;
+  std::string broke_because;
+  std::optional<Call> called;  ///< where the peer's next one is, of which it has told before this side knew
 
   bool alive() const { return state == State::alive; }
   std::unique_ptr<QueuePair>& pair_of(Queue queue) { return queue == Queue::memory ? memory : messages; }

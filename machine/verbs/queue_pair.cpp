@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/error_text.h"
 #include "base/secret.h"
@@ -15,6 +16,8 @@ namespace {
 constexpr std::uint8_t kTimeout = 16, kRetries = 7, kRetriesForEver = 7, kWaitForRoom = 12;
 constexpr std::uint8_t kHopsMax = 64;
 constexpr std::uint32_t kPacketBits = 0xff'ffff;
+// Of what is kept, before it is moved to the front, or its memory is given back.
+constexpr std::size_t kKeptMost = 8 << 10;
 
 }  // namespace
 
@@ -93,9 +96,9 @@ Status QueuePair::connect(const Call& there) {
   return connected ? Status() : Status::failure("its queue pair can't be reached: " + error_text(error));
 }
 
-void QueuePair::stop() {
+void QueuePair::halt() {
   open = false;
-  link = nullptr;
+  if (std::exchange(halted, true)) return;
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_ERR;
   if (pair_ != nullptr) modify(attributes, 0);  // one that is broken already answers that it is
@@ -109,15 +112,52 @@ int QueuePair::post(ibv_send_wr& request, std::uint32_t slot, std::uint32_t sile
   if (const int error = ibv_post_send(pair_, &request, &refused); error != 0) return error;
   ++next_;
   ++adapter_.sends;
-  under_way_.push_back(slot);
+  keep(request, slot);
   silent_ = tells ? 0 : silent_ + 1;
   return 0;
 }
 
+void QueuePair::keep(const ibv_send_wr& request, std::uint32_t slot) {
+  std::uint32_t size = 0;
+  if (queue == Queue::messages) {
+    for (int i = 0; i < request.num_sge; ++i) {
+      const ibv_sge& part = request.sg_list[i];
+      size += part.length;
+      if (slot != kNoSlot) continue;
+      const auto* at = reinterpret_cast<const std::byte*>(part.addr);
+      kept_.insert(kept_.end(), at, at + part.length);
+    }
+  }
+  under_way_.push_back({slot, size});
+}
+
 void QueuePair::release_first() {
-  if (under_way_.front() != kNoSlot) adapter_.give_slot(under_way_.front());
+  const Send& first = under_way_.front();
+  if (first.slot != kNoSlot)
+    adapter_.give_slot(first.slot);
+  else
+    kept_from_ += first.size;
   under_way_.pop_front();
   --adapter_.sends;
+  if (kept_from_ == kept_.size() || kept_from_ >= kKeptMost) {
+    kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(std::exchange(kept_from_, 0)));
+    if (kept_.empty() && kept_.capacity() > kKeptMost) kept_ = {};
+  }
+}
+
+std::deque<Unended> QueuePair::take_unended() {
+  std::deque<Unended> taken;
+  for (std::size_t at = kept_from_; !under_way_.empty(); under_way_.pop_front(), --adapter_.sends) {
+    const Send& first = under_way_.front();
+    Unended& message = taken.emplace_back(Unended{first.slot, first.size, {}});
+    if (first.slot != kNoSlot) continue;
+    const auto from = kept_.begin() + static_cast<std::ptrdiff_t>(at);
+    message.bytes.assign(from, from + first.size);
+    at += first.size;
+  }
+  kept_.clear();
+  kept_from_ = 0;
+  return taken;
 }
 
 std::uint32_t QueuePair::ended(std::uint32_t number) {

@@ -2,10 +2,14 @@
 //
 // Sends are numbered. Only some ask for a completion (selective signalling); one that comes tells the end of all before
 // it too. A queue pair that broke is not mended: another one with the next generation takes its place, and what the
-// device still tells of the old one is known by its serial number.
+// device still tells of the old one is known by its serial number. Messages are kept until their send has ended, so
+// that the next one can send them again (mending.cpp).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <vector>
 
 #include "machine/verbs/adapter.h"
 
@@ -16,12 +20,19 @@ inline constexpr std::uint32_t kReserved = 8;  ///< of those, for answers
 /// At most so many sends without a completion of their own, one behind the other.
 inline constexpr std::uint32_t kSilentMax = 16;
 
+inline constexpr std::uint32_t kNoSlot = ~0u;
+
 class VerbsLink;
+
+/// A message whose send has not ended: in its slot, or, if it went within the request, copied.
+struct Unended {
+  std::uint32_t slot = kNoSlot;
+  std::uint32_t size = 0;
+  std::vector<std::byte> bytes;
+};
 
 class QueuePair {
  public:
-  static constexpr std::uint32_t kNoSlot = ~0u;
-
   QueuePair(Adapter& adapter, VerbsLink& link, Queue queue, std::uint32_t generation, std::uint32_t serial);
   ~QueuePair();
   QueuePair(const QueuePair&) = delete;
@@ -32,15 +43,18 @@ class QueuePair {
   Call here() const;
   /// Connects it to the peer's.
   Status connect(const Call& there);
-  /// From now on it ends what is under way, and takes nothing.
-  void stop();
+  /// From now on it takes nothing, and is silent when what has come is taken (drained).
+  void halt();
+  /// The same, and what is still told of it is of no link.
+  void stop() { halt(), link = nullptr; }
 
   VerbsLink* link;  ///< nullptr: it has been given up
   const Queue queue;
   const std::uint32_t generation, serial;
   bool connected = false;
-  bool open = false;     ///< the peer's is ready
-  bool drained = false;  ///< since stop()
+  bool open = false;  ///< the peer's is ready
+  bool halted = false;
+  bool drained = false;  ///< since halt()
 
   std::uint32_t number() const { return pair_->qp_num; }
   std::uint32_t inline_max() const { return inline_max_; }
@@ -53,6 +67,8 @@ class QueuePair {
   /// Posts a request of one or more parts; `silent_max` as above. A slot is the queue pair's until the send has ended,
   /// if it was taken. 0, or what errno says: ENOMEM means that there is no room.
   int post(ibv_send_wr& request, std::uint32_t slot, std::uint32_t silent_max);
+  /// Takes out what has not ended, the oldest first, with the slots. Of a queue pair of messages that is drained.
+  std::deque<Unended> take_unended();
   /// The device tells the end of that send. Returns how many have ended by it; the slots are free again.
   std::uint32_t ended(std::uint32_t number);
   bool idle() const { return under_way_.empty(); }
@@ -61,14 +77,22 @@ class QueuePair {
 
  private:
   int modify(ibv_qp_attr& attributes, int which);
+  void keep(const ibv_send_wr& request, std::uint32_t slot);
   void release_first();
+
+  struct Send {
+    std::uint32_t slot;
+    std::uint32_t size;  // of a message
+  };
 
   Adapter& adapter_;
   ibv_qp* pair_ = nullptr;
   std::uint32_t first_packet_ = 0;
   std::uint32_t inline_max_ = 0;
-  std::uint32_t next_ = 0;               // number of the next send
-  std::deque<std::uint32_t> under_way_;  // the slots of those before, the oldest first
+  std::uint32_t next_ = 0;       // number of the next send
+  std::deque<Send> under_way_;   // those before, the oldest first
+  std::vector<std::byte> kept_;  // the messages among them without a slot, behind each other,
+  std::size_t kept_from_ = 0;    // from here on
   std::uint32_t silent_ = 0;
 };
 

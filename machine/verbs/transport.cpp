@@ -85,7 +85,7 @@ int VerbsTransport::post_message(QueuePair& pair, const Prefix& prefix, Header h
     add(header.data(), header.size());
     add(payload.data(), payload.size());
     request.send_flags = IBV_SEND_INLINE;
-    return pair.post(request, QueuePair::kNoSlot, silent_max());
+    return pair.post(request, kNoSlot, silent_max());
   }
   std::uint32_t slot = 0;
   if (!adapter_.take_slot(&slot)) return ENOMEM;
@@ -103,11 +103,11 @@ int VerbsTransport::post_message(QueuePair& pair, const Prefix& prefix, Header h
 Accepted VerbsTransport::send_inline(Link& to, Header header, Bytes payload) {
   VerbsLink& link = of(to);
   if (!link.alive()) return Accepted::lost;
-  if (!link.messages->open || !link.messages->has_room(kReserved)) return refuse();
+  if (!can_send(link, kReserved)) return refuse();
   Prefix prefix;
   prefix.header_bytes = static_cast<std::uint8_t>(header.size());
   const int error = post_message(*link.messages, prefix, header, payload);
-  if (error == 0) return Accepted::done;
+  if (error == 0) return ++link.sent, Accepted::done;
   if (error == ENOMEM) return refuse();
   fail(link, "a message can't be sent: " + error_text(error));
   return Accepted::lost;
@@ -115,11 +115,12 @@ Accepted VerbsTransport::send_inline(Link& to, Header header, Bytes payload) {
 
 /// False: there is no room now. A link that fails has nothing more to say.
 bool VerbsTransport::post_prefix(VerbsLink& link, Prefix::Kind kind, std::uint32_t number, std::uint32_t reserved) {
-  if (!link.messages->open || !link.messages->has_room(reserved)) return false;
+  if (!can_send(link, reserved)) return false;
   Prefix prefix;
   prefix.kind = kind;
   prefix.number = number;
   const int error = post_message(*link.messages, prefix, {}, {});
+  link.sent += error == 0;
   if (error != 0 && error != ENOMEM) fail(link, "a message can't be sent: " + error_text(error));
   return error == 0;
 }
@@ -141,7 +142,7 @@ bool VerbsTransport::handed_over(Link& which) const {
     link.wants_mark = true;
     static_cast<VerbsTransport&>(which.transport()).attend_to(link);
   }
-  return link.messages->idle() && link.operations.empty();
+  return link.messages->idle() && link.unended.empty() && link.operations.empty();
 }
 
 // ---- puts and gets
@@ -191,7 +192,7 @@ void VerbsTransport::post_operations(VerbsLink& link) {
     request.num_sge = operation.local.length == 0 ? 0 : 1;
     request.wr.rdma.remote_addr = operation.remote;
     request.wr.rdma.rkey = operation.key;
-    const int error = link.memory->post(request, QueuePair::kNoSlot, 1);
+    const int error = link.memory->post(request, kNoSlot, 1);
     if (error == ENOMEM) return attend_to(link);
     if (error != 0) return fail(link, "a put or get can't be posted: " + error_text(error));
     ++link.posted;
@@ -234,6 +235,7 @@ void VerbsTransport::attend() {
 /// False: something is left.
 bool VerbsTransport::attend_once(VerbsLink& link) {
   if (!meeting_.say_all(link.seat)) return false;
+  if (link.mending && link.messages->open && !send_again(link)) return false;
   if (link.flushes.owes_answer) {
     if (!post_prefix(link, Prefix::Kind::flushed, link.flushes.answer, 0)) return false;
     link.flushes.owes_answer = false;
@@ -253,11 +255,12 @@ int VerbsTransport::progress() {
   if (links_.has_retired()) links_.reap();
   if (armed_ && adapter_.take_events()) adapter_.ask_for_event();
   if (meeting_.look(armed_ || connecting_ > 0)) take_device_events();
-  look_at_completions(!lost_.empty() || !given_up_.empty());
+  look_at_completions(!lost_.empty() || !given_up_.empty() || !mending_.empty());
   for (; !lost_.empty();) {
     const Lost lost = lost_.front();
     fail(*lost.link, lost.reason);
   }
+  if (!mending_.empty()) mend_all();
   if (!attended_.empty()) attend();
   adapter_.post_receives();
   if (!deferred_.empty()) handed_up_ += tell_deferred();
@@ -279,6 +282,8 @@ void VerbsTransport::look_at_completions(bool all) {
     if (found.empty()) break;
   }
   for (auto& pair : given_up_) pair->drained = all;
+  for (VerbsLink* link : mending_)
+    if (link->messages->halted) link->messages->drained = all;
 }
 
 void VerbsTransport::take_completion(const ibv_wc& completion) {
@@ -294,8 +299,11 @@ void VerbsTransport::take_arrival(const ibv_wc& completion) {
   const auto slot = static_cast<std::uint32_t>(completion.wr_id);
   const auto known = by_number_.find(completion.qp_num);
   VerbsLink* link = known == by_number_.end() ? nullptr : known->second->link;
-  if (completion.status == IBV_WC_SUCCESS && link != nullptr)
+  if (completion.status == IBV_WC_SUCCESS && link != nullptr) {
+    ++link->received;
+    link->message_breaks = 0;
     take_message(*link, {adapter_.slot(slot), completion.byte_len});
+  }
   adapter_.give_receive(slot);
 }
 
@@ -326,14 +334,26 @@ void VerbsTransport::end_flushes(VerbsLink& link) {
 
 void VerbsTransport::take_end(QueuePair& pair, const ibv_wc& completion) {
   freed_ = true;
-  const std::uint32_t count = pair.ended(static_cast<std::uint32_t>(completion.wr_id));
   VerbsLink* link = pair.link;
+  const bool good = completion.status == IBV_WC_SUCCESS;
+  // A message that has not gone out stays: it may be sent again.
+  if (link != nullptr && pair.queue == Queue::messages && !good) return message_failed(*link, completion);
+  const std::uint32_t count = pair.ended(static_cast<std::uint32_t>(completion.wr_id));
   if (link == nullptr || count == 0) return;  // given up: what was under way has been seen to
   if (pair.queue == Queue::memory) return end_operation(*link, completion);
-  if (completion.status == IBV_WC_SUCCESS)
-    return link->wants_mark || link->flushes.owes_answer ? attend_to(*link) : void();
-  // The first one says why; those behind it only that they were flushed.
-  fail(*link, fault_of(completion));
+  link->message_breaks = 0;
+  if (link->wants_mark || link->flushes.owes_answer) attend_to(*link);
+}
+
+void VerbsTransport::message_failed(VerbsLink& link, const ibv_wc& completion) {
+  switch (completion.status) {
+    case IBV_WC_RETRY_EXC_ERR:
+    case IBV_WC_RNR_RETRY_EXC_ERR:
+    case IBV_WC_WR_FLUSH_ERR:  // the first one says why; those behind it only this
+      return mend(link, fault_of(completion));
+    default:
+      fail(link, fault_of(completion));
+  }
 }
 
 /// All of these ask for a completion, so each that comes is the oldest one's.
@@ -385,7 +405,8 @@ std::string VerbsTransport::fault_of(const ibv_wc& completion) const {
 bool VerbsTransport::arm() {
   if (!attended_.empty()) attend();
   adapter_.post_receives();
-  if (!deferred_.empty() || !lost_.empty() || !given_up_.empty() || meeting_.has_moved() || !early_.empty())
+  if (!deferred_.empty() || !lost_.empty() || !given_up_.empty() || !mending_.empty() || meeting_.has_moved() ||
+      !early_.empty())
     return false;
   adapter_.take_events();
   if (!adapter_.ask_for_event()) return false;
@@ -405,7 +426,7 @@ Status check_number(const char* name, const std::string& text, int most) {
   return read_number(name, text, most, 0).status();
 }
 
-constexpr int kGidMost = 255, kServiceLevelMost = 15, kTrafficClassMost = 255;
+constexpr int kGidMost = 255, kServiceLevelMost = 15, kTrafficClassMost = 255, kPatienceMost = 86400;
 
 constexpr ucx::TransportOption kOptions[] = {
     {"verbs-devices", "LIST", "the RDMA devices and ports to be used"},
@@ -415,19 +436,25 @@ constexpr ucx::TransportOption kOptions[] = {
      [](const std::string& text) { return check_number("+verbs-service-level", text, kServiceLevelMost); }},
     {"verbs-traffic-class", "N", "the traffic class of what is sent, 0 to 255",
      [](const std::string& text) { return check_number("+verbs-traffic-class", text, kTrafficClassMost); }},
+    {"verbs-patience", "SECONDS", "how long a connection that broke may take to be there again; 20",
+     [](const std::string& text) { return check_number("+verbs-patience", text, kPatienceMost); }},
 };
 
 Result<std::unique_ptr<ucx::Transport>> open_transport(const ucx::Device& device, const ucx::OpenRequest& request) {
-  const auto number = [&](const char* name, int most) {
-    return read_number(name, request.option ? request.option(name) : std::string(), most, 0);
+  const auto number = [&](const char* name, int most, int otherwise) {
+    return read_number(name, request.option ? request.option(name) : std::string(), most, otherwise);
   };
-  const Result<int> level = number("+verbs-service-level", kServiceLevelMost);
-  const Result<int> traffic = number("+verbs-traffic-class", kTrafficClassMost);
+  const Settings usual;
+  const Result<int> level = number("+verbs-service-level", kServiceLevelMost, usual.service_level);
+  const Result<int> traffic = number("+verbs-traffic-class", kTrafficClassMost, usual.traffic_class);
+  const Result<int> patience = number("+verbs-patience", kPatienceMost, usual.patience_seconds);
   if (!level) return level.status();
   if (!traffic) return traffic.status();
+  if (!patience) return patience.status();
   for (const Choice& choice : choices_for(request.option)) {
     if (choice.device.name != device.name || !choice.device.usable) continue;
-    auto transport = std::make_unique<VerbsTransport>(library().value(), choice, Settings{*level, *traffic}, request);
+    auto transport =
+        std::make_unique<VerbsTransport>(library().value(), choice, Settings{*level, *traffic, *patience}, request);
     if (Status opened = transport->open(request); !opened) return opened;
     return std::unique_ptr<ucx::Transport>(std::move(transport));
   }

@@ -9,6 +9,9 @@
 // that all links share, handed up where they lie. Larger messages are the engine's business, by put or get, without a
 // copy. With nothing to do, a completion channel is slept on.
 //
+// A queue pair that breaks because the network did (a cable, a port, a switch) is made anew, and what had not come is
+// sent again, each message once: mending.cpp.
+//
 // Options: devices.h, and kOptions in transport.cpp.
 #pragma once
 
@@ -72,6 +75,16 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   void take_call(ucx::Link& from, ucx::Header header, Bytes rest) override;
   void left(void* user, const std::string& reason) override;
   void take_here(VerbsLink& link, const Call& call);
+  // messages of a queue pair that broke (mending.cpp)
+  void mend(VerbsLink& link, const std::string& reason);
+  void mend_all();
+  void begin_again(VerbsLink& link);
+  void forget_mending(VerbsLink& link);
+  bool drop_received(VerbsLink& link, std::uint16_t received);
+  bool send_again(VerbsLink& link);
+  bool can_send(const VerbsLink& link, std::uint32_t reserved) const {
+    return link.messages->open && !link.mending && link.messages->has_room(reserved);
+  }
   void take_ready(VerbsLink& link, const Call& call);
   void end_all(VerbsLink& link, ucx::Outcome outcome);
   void fail(VerbsLink& link, const std::string& reason);
@@ -98,6 +111,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   void take_arrival(const ibv_wc& completion);
   void take_message(VerbsLink& link, Bytes bytes);
   void take_end(QueuePair& pair, const ibv_wc& completion);
+  void message_failed(VerbsLink& link, const ibv_wc& completion);
   void end_operation(VerbsLink& link, const ibv_wc& completion);
   void end_flushes(VerbsLink& link);
   std::string fault_of(const ibv_wc& completion) const;
@@ -111,7 +125,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   std::unordered_map<std::uint32_t, QueuePair*> by_number_, by_serial_;
   std::uint32_t last_serial_ = 0;
   std::vector<std::unique_ptr<QueuePair>> given_up_;  // until the device tells no more of them
-  std::vector<VerbsLink*> attended_;
+  std::vector<VerbsLink*> attended_, mending_;
   struct Lost {
     VerbsLink* link;
     std::string reason;

@@ -16,7 +16,7 @@ namespace periapt::verbs {
 
 static_assert(std::endian::native == std::endian::little, "wire.h writes structures as they lie in memory");
 
-inline constexpr std::uint32_t kMagic = 0x3176'7069;  // "ipv1": changes with all that is in this file
+inline constexpr std::uint32_t kMagic = 0x3276'7069;  // "ipv2": changes with all that is in this file
 
 /// In front of what an address of the TCP transport holds.
 struct Address {
@@ -44,7 +44,7 @@ struct Call {
   std::uint32_t number = 0;        ///< of the queue pair
   std::uint32_t first_packet = 0;  ///< its first packet's number
   std::uint16_t lid = 0;
-  std::uint16_t zero = 0;
+  std::uint16_t received = 0;  ///< messages that the sender has taken on this link, modulo 2^16
   std::array<std::uint8_t, 16> gid{};
 };
 static_assert(sizeof(Call) == ucx::kHeaderBytes);

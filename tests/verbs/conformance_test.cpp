@@ -1,5 +1,5 @@
-// Verbs over the fake library pass the suite: as it is, and with a device that takes nothing within a request and tells
-// the completions of different queue pairs in any order.
+// Verbs over the fake library pass the suite: as it is; with a device that takes nothing within a request and tells the
+// completions of different queue pairs in any order; and where queue pairs break again and again.
 #include "tests/machine/conformance.h"
 
 #include "machine/verbs/transport.h"
@@ -11,7 +11,8 @@ using periapt::verbs::factory;
 
 periapt::fake_verbs::InPlace in_place;
 
-void set_device(unsigned seed, unsigned inline_most) {
+void set_device(unsigned seed, unsigned inline_most, unsigned break_one_in = 0) {
+  periapt::fake_verbs::faults().break_one_in = break_one_in;
   periapt::fake_verbs::faults().seed = seed;
   periapt::fake_verbs::faults().inline_most = inline_most;
 }
@@ -35,9 +36,21 @@ const periapt::ucx::TransportFactory shuffled = {
         },
 };
 
+const periapt::ucx::TransportFactory breaking = {
+    .name = factory.name,
+    .probe = factory.probe,
+    .open =
+        [](const periapt::ucx::Device& device, const periapt::ucx::OpenRequest& request) {
+          set_device(0, 256, 30);
+          return factory.open(device, request);
+        },
+};
+
 }  // namespace
 
 PERIAPT_CONFORMS(Plain, (periapt::conformance::Subject{
                             .factory = &plain, .options = {{"+net-devices", "127.0.0.1"}}, .many = 16}));
 PERIAPT_CONFORMS(Shuffled, (periapt::conformance::Subject{
                                .factory = &shuffled, .options = {{"+net-devices", "127.0.0.1"}}, .many = 16}));
+PERIAPT_CONFORMS(Breaking, (periapt::conformance::Subject{
+                               .factory = &breaking, .options = {{"+net-devices", "127.0.0.1"}}, .many = 16}));

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "base/clock.h"
 #include "machine/verbs/link.h"
 #include "machine/verbs/transport.h"
 #include "tests/machine/conformance.h"
@@ -137,19 +138,115 @@ void break_link(const Subject& subject, ibv_wc_status status, const std::string&
 }
 
 TEST_F(VerbsFaults, AMessageThatFailsIsALossWithItsReason) {
-  break_link(subject, IBV_WC_RETRY_EXC_ERR, "does not answer any more");
-  break_link(subject, IBV_WC_RNR_RETRY_EXC_ERR, "takes no more messages");
   break_link(subject, IBV_WC_REM_OP_ERR, "a message to it failed: remote operation error");
   break_link(subject, IBV_WC_LOC_PROT_ERR, "a message to it failed");
 }
 
-TEST_F(VerbsFaults, APortThatIsDownEndsItsLinks) {
+// ---- connections that break and are made anew: each message comes once, in its order (the worker looks at that)
+
+/// Messages of all sizes, those that go within the request and those that do not, both ways.
+void send_some(Pair& pair, int count) {
+  for (int i = 0; i < count; ++i) {
+    pair.a.push(*pair.ab, static_cast<std::size_t>(i) * 37 % 6000, i % 3, {&pair.b});
+    pair.b.push(*pair.ba, static_cast<std::size_t>(i) * 53 % 300, i % 3, {&pair.a});
+  }
+}
+void all_come(Pair& pair) {
+  pump(pair.both(),
+       [&] { return pair.b.arrived_from(1) == pair.a.sent_to(2) && pair.a.arrived_from(2) == pair.b.sent_to(1); });
+  EXPECT_TRUE(pair.a.losses.empty() && pair.b.losses.empty());
+}
+
+TEST_F(VerbsFaults, AMessageThatTimesOutIsSentAgain) {
+  for (const ibv_wc_status status : {IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR}) {
+    Pair pair(subject);
+    Ticket flush;
+    faults().next_sends = {IBV_WC_SUCCESS, status};
+    send_some(pair, 20);
+    ASSERT_EQ(pair.a.flush(*pair.ab, flush), Accepted::pending);
+    send_some(pair, 20);
+    all_come(pair);
+    pump(pair.both(), [&] { return flush.ended(); });
+    EXPECT_EQ(flush.outcome, Outcome::ok);
+    EXPECT_TRUE(faults().next_sends.empty());
+  }
+}
+
+TEST_F(VerbsFaults, AMessageWhoseAnswerIsLostIsNotSentTwice) {
+  for (int round = 0; round < 10; ++round) {
+    Pair pair(subject);
+    send_some(pair, 3 + round);
+    faults().answers_lost = 1;
+    send_some(pair, 30);
+    all_come(pair);
+    pump(pair.both(), [] { return faults().answers_lost == 0; });
+    send_some(pair, 3);
+    all_come(pair);
+  }
+}
+
+TEST_F(VerbsFaults, BothSidesBreakAtOnceAndAgainWhileTheyMend) {
+  for (unsigned one_in : {2u, 3u, 5u, 20u}) {
+    Pair pair(subject);
+    faults().chance = one_in;
+    for (int round = 0; round < 30; ++round) {
+      faults().break_one_in = one_in;
+      send_some(pair, 20);
+      // Not for ever: each message would have to pass kBreaksMax times.
+      for (int i = 0; i < 50; ++i) pair.a.progress(), pair.b.progress();
+      faults().break_one_in = 0;
+      if (!pair.a.losses.empty() || !pair.b.losses.empty()) return;  // one in two may really break as often
+      all_come(pair);
+    }
+  }
+}
+
+TEST_F(VerbsFaults, ItBreaksAgainBeforeAllIsSentAgain) {
+  Pair pair(subject);
+  faults().next_sends = {IBV_WC_RETRY_EXC_ERR};
+  for (int i = 0; i < 30; ++i) pair.a.push(*pair.ab, static_cast<std::size_t>(i) * 97 % 3000, 0, {&pair.b});
+  faults().next_sends = {IBV_WC_SUCCESS, IBV_WC_RETRY_EXC_ERR};
+  faults().fails["ibv_post_send"] = {3, ENOMEM};
+  while (!faults().next_sends.empty()) pair.a.progress(), pair.b.progress();
+  for (int i = 0; i < 50; ++i) pair.a.progress(), pair.b.progress();
+  faults().fails.clear();
+  all_come(pair);
+}
+
+TEST_F(VerbsFaults, APortThatIsDownForAWhileLosesNothing) {
+  Pair pair(subject);
+  send_some(pair, 5);
+  all_come(pair);
+  faults().port_down = true;
+  fake_verbs::raise(IBV_EVENT_PORT_ERR);
+  send_some(pair, 30);
+  for (int breaks = 0; breaks < 2; ++breaks) {
+    const std::uint64_t before = clock::now_ns();
+    while (clock::now_ns() - before < 250'000'000) pair.a.progress(), pair.b.progress();
+  }
+  EXPECT_TRUE(pair.a.losses.empty() && pair.b.losses.empty());
+  faults().port_down = false;
+  all_come(pair);
+}
+
+TEST_F(VerbsFaults, APortThatStaysDownEndsItsLinks) {
   Pair pair(subject);
   faults().port_down = true;
   fake_verbs::raise(IBV_EVENT_PORT_ERR);
   EXPECT_EQ(pair.a.send_inline(*pair.ab, 100), Accepted::done);
   pump(pair.both(), [&] { return pair.a.losses.size() == 1; });
   EXPECT_NE(pair.a.losses[0].reason.find("does not answer any more"), std::string::npos) << pair.a.losses[0].reason;
+}
+
+TEST_F(VerbsFaults, AnotherSideThatDoesNotMendItsOwnIsALoss) {
+  Subject impatient = subject;
+  impatient.options["+verbs-patience"] = "0";
+  Pair pair(impatient);
+  faults().next_sends = {IBV_WC_RETRY_EXC_ERR};
+  EXPECT_EQ(pair.a.send_inline(*pair.ab, 100), Accepted::done);
+  pump({&pair.a}, [&] { return pair.a.losses.size() == 1; });
+  EXPECT_NE(pair.a.losses[0].reason.find("was not there again within 0 s (+verbs-patience)"), std::string::npos)
+      << pair.a.losses[0].reason;
 }
 
 TEST_F(VerbsFaults, ADeviceThatIsGoneEndsAllLinksAndMakesNoMore) {

@@ -95,6 +95,10 @@ int Pair::post(const ibv_send_wr& wr) {
     request.status = faults().next_sends.front();
     faults().next_sends.pop_front();
   }
+  if (!request.forced && faults().breaks()) {
+    request.forced = true;
+    request.status = IBV_WC_RETRY_EXC_ERR;
+  }
   request.number = ++posted;
   requests.push_back(std::move(request));
   if (state == IBV_QPS_ERR) return fail(), 0;
@@ -165,6 +169,13 @@ void Pair::take_answer(const Packet& packet, Bytes bytes) {
   const auto status = static_cast<ibv_wc_status>(packet.status);
   // No queue pair is there, or none that listens: a device that is asked in vain gives up after a while.
   if (status == IBV_WC_RETRY_EXC_ERR) return doom();
+  const bool lost = status == IBV_WC_SUCCESS && requests.front().code == IBV_WR_SEND &&
+                    (faults().answers_lost > 0 || faults().breaks());
+  if (lost) {
+    faults().answers_lost -= faults().answers_lost > 0;
+    end_first(IBV_WC_RETRY_EXC_ERR);
+    return fail();
+  }
   end_first(status);
   status == IBV_WC_SUCCESS ? transmit() : fail();
 }

@@ -4,6 +4,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <string>
@@ -18,16 +19,25 @@ struct Faults {
   };
   std::map<std::string, Failure> fails;  ///< by the name of the function, "ibv_create_qp"; from then on, always
   std::deque<ibv_wc_status> next_sends;  ///< how the next sends, puts and gets end that are posted anywhere
+  unsigned break_one_in = 0;             ///< not 0: so many of what is posted break their queue pair, by chance
   unsigned seed = 0;                     ///< not 0: completions of different queue pairs come in another order
-  bool port_down = false;                ///< what is sent does not arrive, and ends with a timeout
-  bool without_gid = false;              ///< a port that nothing can address
-  bool port_inactive = false;            ///< as ibv_query_port tells it
-  bool infiniband = false;               ///< otherwise RoCE
-  bool soft_roce = false;                ///< as its vendor's number tells it
-  int receives_most = 1 << 14;           ///< of a shared receive queue
-  int completions_most = 1 << 16;        ///< of a completion queue
-  unsigned inline_most = 256;            ///< more is refused
+  int answers_lost = 0;            ///< of so many messages the sender hears that they timed out, and they are there
+  bool port_down = false;          ///< what is sent does not arrive, and ends with a timeout
+  bool without_gid = false;        ///< a port that nothing can address
+  bool port_inactive = false;      ///< as ibv_query_port tells it
+  bool infiniband = false;         ///< otherwise RoCE
+  bool soft_roce = false;          ///< as its vendor's number tells it
+  int receives_most = 1 << 14;     ///< of a shared receive queue
+  int completions_most = 1 << 16;  ///< of a completion queue
+  unsigned inline_most = 256;      ///< more is refused
   int devices = 1;
+
+  /// Whether this one breaks.
+  bool breaks() {
+    chance = chance * 6364136223846793005u + 1442695040888963407u;
+    return break_one_in != 0 && (chance >> 33) % break_one_in == 0;
+  }
+  std::uint64_t chance = 1;
 
   /// 0, or the error with which this call fails.
   int hit(const char* call) {

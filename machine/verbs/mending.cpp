@@ -1,0 +1,108 @@
+// What becomes of a link whose queue pair of messages broke: a cable was pulled, a port or a switch went down for a
+// while.
+//
+// Both sides halt their queue pair, take what has come over it, and make another one of the next generation. Its first
+// call says how many messages have come on the link in all. So each side knows which of those whose send has not ended
+// are there nevertheless, and sends the others again, in their order, before anything else: each message comes once.
+// The side that did not notice hears of it by that call.
+//
+// The link is given up when this happens kBreaksMax times with no message having come through in between, or when the
+// other side does not answer for as long as +verbs-patience says. That a process has gone is told by the TCP transport
+// before.
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error_text.h"
+#include "base/log.h"
+#include "machine/verbs/transport.h"
+
+namespace periapt::verbs {
+
+void VerbsTransport::mend(VerbsLink& link, const std::string& reason) {
+  if (!link.alive() || link.messages->halted) return;
+  if (++link.message_breaks > kBreaksMax) return fail(link, reason);
+  if (!link.messages->open) --connecting_;
+  link.messages->halt();
+  if (std::exchange(link.mending, true)) return;
+  link.broke_because = reason;
+  link.mending_since_ns = clock::now_ns();
+  mending_.push_back(&link);
+}
+
+void VerbsTransport::forget_mending(VerbsLink& link) {
+  for (Unended& message : std::exchange(link.unended, {}))
+    if (message.slot != kNoSlot) adapter_.give_slot(message.slot);
+  link.called.reset();
+  if (std::exchange(link.mending, false)) std::erase(mending_, &link);
+}
+
+void VerbsTransport::mend_all() {
+  const std::vector<VerbsLink*> links = mending_;
+  for (VerbsLink* link : links) {
+    if (!link->mending) continue;  // lost with another
+    if (link->messages->halted && link->messages->drained) begin_again(*link);
+    const std::uint64_t patience_ns = static_cast<std::uint64_t>(adapter_.settings.patience_seconds) * 1'000'000'000;
+    if (link->mending && clock::now_ns() - link->mending_since_ns > patience_ns)
+      fail(*link, link->broke_because + "; it was not there again within " +
+                      std::to_string(adapter_.settings.patience_seconds) + " s (+verbs-patience)");
+  }
+}
+
+void VerbsTransport::begin_again(VerbsLink& link) {
+  // What was not sent again yet, when this is not the first time, comes behind what was.
+  std::deque<Unended> unended = link.messages->take_unended();
+  std::move(link.unended.begin(), link.unended.end(), std::back_inserter(unended));
+  link.unended = std::move(unended);
+  const std::optional<Call> called = std::exchange(link.called, std::nullopt);
+  const std::uint32_t next = link.messages->generation + 1;
+  give_up_pair(link.messages);
+  make_pair(link, Queue::messages, called ? std::max(next, called->generation) : next);
+  if (called && link.alive()) take_here(link, *called);
+}
+
+// False: the number makes no sense.
+bool VerbsTransport::drop_received(VerbsLink& link, std::uint16_t received) {
+  const auto unended = static_cast<std::uint32_t>(link.unended.size());
+  const auto there = static_cast<std::uint16_t>(received - (link.sent - unended));
+  if (there > unended) return false;
+  for (std::uint32_t i = 0; i < there; ++i) {
+    if (link.unended.front().slot != kNoSlot) adapter_.give_slot(link.unended.front().slot);
+    link.unended.pop_front();
+  }
+  return true;
+}
+
+// The new queue pair is open. False: something is left.
+bool VerbsTransport::send_again(VerbsLink& link) {
+  while (!link.unended.empty()) {
+    if (!link.messages->has_room(0)) return false;
+    Unended& message = link.unended.front();
+    const bool copied = message.slot == kNoSlot;
+    ibv_sge part{reinterpret_cast<std::uint64_t>(copied ? message.bytes.data() : adapter_.slot(message.slot)),
+                 message.size, copied ? 0 : adapter_.key()};
+    ibv_send_wr request{};
+    request.opcode = IBV_WR_SEND;
+    request.sg_list = &part;
+    request.num_sge = 1;
+    if (copied) request.send_flags = IBV_SEND_INLINE;
+    const int error = link.messages->post(request, message.slot, 1);
+    if (error == ENOMEM) return false;
+    if (error != 0) return fail(link, "a message can't be sent: " + error_text(error)), true;
+    link.unended.pop_front();
+    ++link.sent_again;
+  }
+  link.mending = false;
+  std::erase(mending_, &link);
+  freed_ = true;
+  log::warn("verbs: the connection to worker " + std::to_string(link.peer()) + " over " + adapter_.port.name() +
+            " broke (" + link.broke_because +
+            ") and was made anew; messages sent again: " + std::to_string(std::exchange(link.sent_again, 0)));
+  return true;
+}
+
+}  // namespace periapt::verbs
