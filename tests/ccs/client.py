@@ -4,6 +4,7 @@ import socket
 import struct
 import subprocess
 import threading
+import time
 
 failures = []
 
@@ -16,10 +17,10 @@ def expect(what, found, wanted):
 class Program:
     """Runs; `begun` is in its output when clients may ask."""
 
-    def __init__(self, command, begun="there is a server"):
+    def __init__(self, command, begun="there is a server", env=None):
         self.words = begun
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                        errors="replace")
+                                        errors="replace", env=env)
         self.text, self.port, self.token, self.begun = "", 0, "", threading.Event()
         self.reader = threading.Thread(target=self.read)
         self.reader.start()
@@ -39,7 +40,25 @@ class Program:
     def wait(self):
         self.process.wait()
         self.reader.join()
+        self.process.stdout.close()
         return self.process.returncode
+
+    def wait_for(self, words):
+        """Until they are in the output; it is a failure if the program ends before."""
+        while words not in self.text and self.process.poll() is None:
+            time.sleep(0.02)
+        expect(f"'{words}' is said", words in self.text, True)
+
+    def ask_in_background(self, handler, pe=0, data=b""):
+        """For a request that is answered later: a function that waits for the answer."""
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(self.ask(handler, pe, data)))
+        thread.start()
+
+        def answer():
+            thread.join()
+            return answers[0]
+        return answer
 
     def open(self):
         try:

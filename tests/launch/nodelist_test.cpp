@@ -7,6 +7,7 @@
 #include "tools/charmrun/launch.h"
 #include "tools/charmrun/plan.h"
 #include "tools/charmrun/remote_shell.h"
+#include "tools/charmrun/slurm.h"
 
 namespace periapt::charmrun {
 namespace {
@@ -224,4 +225,19 @@ TEST(LocalCommand, MpiexecGetsTheNumberOfProcesses) {
 }
 
 }  // namespace
+TEST(RemoteShell, SrunStartsAStepBesideOthersOfTheJob) {
+  Host host;
+  host.name = "n3";
+  const std::vector<std::string> words = shell_words(host, "srun", 60);
+  EXPECT_THAT(words, IsSupersetOf({"--overlap", "--unbuffered", "--ntasks=1", "--nodelist=n3"}));
+  EXPECT_EQ(std::vector<std::string>(words.end() - 2, words.end()), (std::vector<std::string>{"sh", "-c"}));
+}
+
+TEST(Slurm, ProcessorsOfNodesAreReadAsSlurmWritesThem) {
+  EXPECT_EQ(cpus_of_nodes("4(x2),2"), (std::vector<int>{4, 4, 2}));
+  EXPECT_EQ(cpus_of_nodes("16"), std::vector<int>{16});
+  for (const char* nonsense : {"", "x", "4(x", "4(x2", "4(x0)", "0", "4,,2", "4;2", "-1", "4(y2)", "99999999999"})
+    EXPECT_TRUE(cpus_of_nodes(nonsense).empty()) << nonsense;
+}
+
 }  // namespace periapt::charmrun

@@ -118,8 +118,15 @@ class Lab(launchers.Lab):
     def srun(self, *words, **variables):
         return self.job(*words, **variables).finish()
 
+    def salloc(self, *words, **variables):
+        """A command in an allocation of its own, on this machine."""
+        return self.job_of("salloc", "-Q", *words, **variables).finish()
+
     def job(self, *words, **variables):
-        return launchers.Job(["srun", *words], SLURM_CONF=self.path("slurm.conf"), **variables)
+        return self.job_of("srun", *words, **variables)
+
+    def job_of(self, *command, **variables):
+        return launchers.Job(command, SLURM_CONF=self.path("slurm.conf"), **variables)
 
     def offers(self, kind):
         """Whether this Slurm has an MPI plug-in."""

@@ -9,6 +9,7 @@ import launchers
 import slurm_lab
 
 PROGRAM = sys.argv.pop(1) + "/world_prog"
+CHARMRUN = os.environ["PERIAPT_BIN"] + "/charmrun"
 LAB = slurm_lab.Lab()
 
 
@@ -109,6 +110,26 @@ class Slurm(unittest.TestCase):
             os.kill(job.process.pid, signal.SIGTERM)
             job.finish()
             self.assertEqual(launchers.gone(pids), [])
+
+    def test_charmrun_in_an_allocation(self):
+        for layout, hosts, count in ((["+p4", "++ppn", "1"], 2, 4), (["++n", "3"], 3, 3), ([], 2, 2)):
+            run = LAB.salloc(f"-N{hosts}", CHARMRUN, "++quiet", "++slurm", *layout, PROGRAM, "--", "--hosts", str(hosts), WORLD_VERBOSE=1)
+            self.good(run, "charmrun (job", count)
+
+    def test_charmrun_without_an_allocation(self):
+        run = launchers.run(CHARMRUN, "++slurm", "+p2", PROGRAM)
+        self.assertEqual((run.code, run.out), (1, ""), run)
+        self.assertIn("++slurm: there is no allocation of Slurm's here", run.err)
+        run = launchers.run(CHARMRUN, "++slurm", "++nodelist", "none", "+p2", PROGRAM)
+        self.assertEqual(run.code, 1, run)
+        self.assertIn("++slurm and ++nodelist exclude each other", run.err)
+
+    def test_the_end_of_charmrun_in_an_allocation_ends_the_processes(self):
+        job = LAB.job_of("salloc", "-Q", "-N2", CHARMRUN, "++slurm", "+p2", "++ppn", "1", PROGRAM, "--", "idle")
+        pids = [int(line.split()[2]) for line in job.lines_until(2, "idle")]
+        os.killpg(job.process.pid, signal.SIGTERM)
+        job.finish()
+        self.assertEqual(launchers.gone(pids), [])
 
     def test_the_watchdog_names_hosts_that_wait_and_who_is_missing(self):
         run = self.run_on_nodes("pmi2", "late", 0, 4, options=["--ntasks-per-node=2"], PERIAPT_STARTUP_WATCHDOG=1)

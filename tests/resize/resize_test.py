@@ -11,8 +11,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from pathlib import Path
 
 from client import Program, expect, failures
@@ -67,11 +65,6 @@ class Run(Program):
         self.layout = layout
         super().__init__(command_of(self.folder, layout, base), "breathe: round 1")
 
-    def wait_for(self, words):
-        while words not in self.text and self.process.poll() is None:
-            time.sleep(0.02)
-        expect(f"{self.layout}: says '{words}'", words in self.text, True)
-
     def go_on(self, number):
         (self.folder / f"wait.{number}").unlink()
         self.wait_for(f"breathe: round {number + 1},")
@@ -84,28 +77,19 @@ class Run(Program):
         shutil.rmtree(self.folder)
 
 
-def ask_in_background(run, data):
-    """The answer comes when the run ends its start, so behind the next round."""
-    answer = []
-    thread = threading.Thread(target=lambda: answer.append(run.ask("set_bitmap", 0, data)))
-    thread.start()
-    return thread, answer
-
-
 def check(layout, wishes, whole):
     run = Run(layout)
     now = pes_of_rounds(run.text)[0]
     wanted = [now]
     for number, (pes, possible) in enumerate(wishes, 1):
-        thread, answer = ask_in_background(run, bitmap(now, pes))
+        answer = run.ask_in_background("set_bitmap", 0, bitmap(now, pes))
         if possible and pes != now:
             run.wait_for(f"set_bitmap: {pes} PEs in place of {now}")
             now = pes
         else:
-            thread.join()
+            answer()
         run.go_on(number)
-        thread.join()
-        said = answer[0]
+        said = answer()
         expect(f"{layout}, {pes} PEs: answered", said is not None and (said == b"") == possible, True)
         wanted.append(now)
     run.finish(len(wishes) + 1)
@@ -130,13 +114,12 @@ def refusals(whole):
         expect(f"refused: {why}", why in said and said.startswith("the run keeps its PEs: "), True)
         run.wait_for("set_bitmap: the run keeps its PEs: " + why)
     expect("as many as there are", run.ask("set_bitmap", 2, bitmap(3, 3)), b"")
-    thread, answer = ask_in_background(run, bitmap(3, 2))
+    answer = run.ask_in_background("set_bitmap", 0, bitmap(3, 2))
     run.wait_for("set_bitmap: 2 PEs in place of 3")
     said = run.ask("set_bitmap", 1, bitmap(3, 1)).decode()
     expect("two at once", "another client has asked for 2 PEs" in said, True)
     run.go_on(1)
-    thread.join()
-    expect("the first one's answer", answer, [b""])
+    expect("the first one's answer", answer(), b"")
     run.finish(2)
     expect("sums after refusals", sums(run.text), whole)
 
@@ -144,11 +127,10 @@ def refusals(whole):
 def no_checkpoint(whole):
     """Nowhere to write it: the run goes on as it was."""
     run = Run("2 hosts: +p2 ++ppn 1", "/proc/none")
-    thread, answer = ask_in_background(run, bitmap(2, 1))
+    answer = run.ask_in_background("set_bitmap", 0, bitmap(2, 1))
     run.wait_for("set_bitmap: 1 PEs in place of 2")
     run.go_on(1)
-    thread.join()
-    expect("no folder", b"cannot make the folder" in (answer[0] or b""), True)
+    expect("no folder", b"cannot make the folder" in (answer() or b""), True)
     run.finish(2)
     expect("no folder: sums", sums(run.text), whole)
     expect("no folder: PEs", set(pes_of_rounds(run.text)), {2})

@@ -29,6 +29,7 @@ enum class Meaning {
   timeout,
   perHost,
   tree,
+  slurm,
   local,
   runscript,
   mpiexec,
@@ -62,6 +63,7 @@ constexpr Option options[] = {
     {"batch", true, Meaning::atOnce},
     {"scalable-start", false, Meaning::ignored},
     {"hierarchical-start", false, Meaning::tree},
+    {"slurm", false, Meaning::slurm},
     {"useip", true, Meaning::ignored},
     {"usehostname", false, Meaning::ignored},
     {"charmrun_port", true, Meaning::ignored},
@@ -261,6 +263,9 @@ class Reader {
       case Meaning::tree:
         out_.hosts.tree = true;
         return;
+      case Meaning::slurm:
+        out_.hosts.wanted = out_.hosts.slurm = true;
+        return;
       case Meaning::local:
         local_ = true;
         return;
@@ -299,6 +304,10 @@ class Reader {
       out_.error =
           "++mpiexec and ++nodelist exclude each other\n      the hosts of a run under mpiexec are mpiexec's: its own "
           "options name them";
+      return;
+    }
+    if (out_.hosts.slurm && !out_.hosts.nodelist.empty()) {
+      out_.error = "++slurm and ++nodelist exclude each other: with ++slurm the hosts are those of the allocation";
       return;
     }
     if (!out_.hosts.wanted) hintUnused();
@@ -386,6 +395,7 @@ Several hosts:
   ++timeout S           until a host has to answer (60)
   ++batch N, ++maxssh N so many hosts are being reached at a time (64)
   ++hierarchical-start  hosts start further hosts; for hundreds
+  ++slurm               the hosts of the allocation that charmrun runs in (salloc, sbatch), reached by srun
   ++local               no nodelist: this host only
   ++mpiexec             starts the program under mpiexec (++remote-shell names another such command);
                         ++mpiexec-no-n: without giving it the number of processes

@@ -9,7 +9,8 @@ namespace periapt::charmrun {
 
 /// What was asked for beside the program, for runs over several hosts (launch.h).
 struct HostsWish {
-  bool wanted = false;   ///< ++nodelist, ++nodegroup or ++numHosts; not with ++local
+  bool wanted = false;   ///< ++nodelist, ++nodegroup, ++numHosts or ++slurm; not with ++local
+  bool slurm = false;    ///< ++slurm: those of the allocation
   std::string nodelist;  ///< empty: where Charm++ looks
   std::string group = "main";
   std::string hosts_at_most;  ///< ++numHosts

@@ -13,6 +13,7 @@
 #include "tools/charmrun/command_line.h"
 #include "tools/charmrun/hub.h"
 #include "tools/charmrun/launch.h"
+#include "tools/charmrun/slurm.h"
 
 extern char** environ;
 
@@ -48,7 +49,8 @@ int run_over_hosts(Run& run, char** argv) {
     run.processes = run.hosts.per_host = "";
     run.quiet = true;
   }
-  periapt::Result<std::vector<Host>> hosts = read_nodelist(run.hosts.nodelist, run.hosts.group);
+  periapt::Result<std::vector<Host>> hosts =
+      run.hosts.slurm ? hosts_of_allocation() : read_nodelist(run.hosts.nodelist, run.hosts.group);
   if (!hosts) return fail(hosts.message());
   char folder[PATH_MAX];
   if (::getcwd(folder, sizeof(folder)) == nullptr) return fail("there is no current folder");

@@ -99,6 +99,13 @@ std::vector<std::string> shell_words(const Host& host, const std::string& shell,
     for (const char* word : {"-T", "-x", "-o", "BatchMode=yes", "-o"}) words.push_back(word);
     words.push_back("ConnectTimeout=" + std::to_string(timeout_seconds));
   }
+  if (base == "srun") {  // a step beside others of the job, with all of the node's processors
+    for (const char* word :
+         {"--quiet", "--overlap", "--unbuffered", "--nodes=1", "--ntasks=1", "--cpu-bind=none", "--mpi=none"})
+      words.push_back(word);
+    words.insert(words.end(), {"--nodelist=" + host.name, "sh", "-c"});
+    return words;
+  }
   if (!host.login.empty()) words.insert(words.end(), {"-l", host.login});
   words.push_back(host.name);
   return words;

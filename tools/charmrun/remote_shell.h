@@ -14,7 +14,8 @@ std::vector<std::string> split_command(const std::string& command);
 /// What ++remote-shell says, else $CONV_RSH, else ssh.
 std::string default_shell(const std::string& option);
 
-/// The words that reach a host. ssh is told to ask nothing (several at once cannot), and to give up after the time-out.
+/// The words that reach a host. ssh is told to ask nothing (several at once cannot), and to give up after the time-out;
+/// srun starts a step there.
 std::vector<std::string> shell_words(const Host& host, const std::string& shell, int timeout_seconds);
 
 /// The text that the host's own shell executes.

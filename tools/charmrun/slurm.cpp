@@ -1,0 +1,83 @@
+#include "tools/charmrun/slurm.h"
+
+#include <sys/wait.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+
+#include "base/error_text.h"
+
+namespace periapt::charmrun {
+namespace {
+
+constexpr int kMostNodes = 1 << 20;
+
+// The names that a text like n[0-3,7] stands for. Slurm's own command knows all forms.
+Result<std::vector<std::string>> expand(const std::string& list) {
+  for (const char c : list)
+    if (c == '\'' || c == '\\') return Status::failure("SLURM_JOB_NODELIST is no list of nodes: " + list);
+  const std::string command = "scontrol show hostnames '" + list + "'";
+  std::FILE* const out = ::popen(command.c_str(), "r");
+  if (out == nullptr) return Status::failure("scontrol cannot be started: " + error_text());
+  std::string text;
+  char bytes[4096];
+  for (std::size_t n; (n = std::fread(bytes, 1, sizeof bytes, out)) > 0;) text.append(bytes, n);
+  const int status = ::pclose(out);
+  if (status != 0)
+    return Status::failure("`" + command + "` left with status " + std::to_string(WEXITSTATUS(status)) +
+                           ", and charmrun learns the nodes of the allocation from it");
+  std::vector<std::string> names;
+  std::istringstream lines(text);
+  for (std::string name; lines >> name;) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
+std::vector<int> cpus_of_nodes(const std::string& text) {
+  std::vector<int> cpus;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const auto number = [&](int* to) {
+    const auto [behind, error] = std::from_chars(at, end, *to);
+    at = behind;
+    return error == std::errc() && *to > 0 && *to <= kMostNodes;
+  };
+  while (at < end) {
+    int each = 0, times = 1;
+    if (!number(&each)) return {};
+    if (at + 2 < end && at[0] == '(' && at[1] == 'x') {
+      at += 2;
+      if (!number(&times) || at == end || *at++ != ')') return {};
+    }
+    cpus.insert(cpus.end(), static_cast<std::size_t>(times), each);
+    if (at < end && *at++ != ',') return {};
+  }
+  return cpus;
+}
+
+Result<std::vector<Host>> hosts_of_allocation() {
+  const char* const list = std::getenv("SLURM_JOB_NODELIST");
+  if (list == nullptr || *list == '\0')
+    return Status::failure(
+        "++slurm: there is no allocation of Slurm's here (SLURM_JOB_NODELIST is not set)\n      run charmrun in salloc "
+        "or in a script of sbatch, or name the hosts with ++nodelist");
+  Result<std::vector<std::string>> names = expand(list);
+  if (!names) return Status::failure("++slurm: " + names.message());
+  const char* const text = std::getenv("SLURM_JOB_CPUS_PER_NODE");
+  const std::vector<int> cpus = cpus_of_nodes(text != nullptr ? text : "");
+  std::vector<Host> hosts;
+  for (const std::string& name : *names) {
+    Host& host = hosts.emplace_back();
+    host.name = name;
+    host.shell = "srun";
+    if (cpus.size() == names->size()) host.cpus = cpus[hosts.size() - 1];
+  }
+  if (hosts.empty()) return Status::failure("++slurm: the allocation has no nodes");
+  return hosts;
+}
+
+}  // namespace periapt::charmrun
