@@ -29,9 +29,15 @@ Status Meeting::open(const ucx::OpenRequest& request) {
   return Status::failure("its workers meet over TCP, and no network interface can be used" + why);
 }
 
+void Meeting::turn_away(ucx::Link& link) {
+  coming_.erase(&link);
+  tcp_->close(link);
+}
+
 void Meeting::leave(Seat& seat) {
   seat.calls.clear();
   if (seat.link == nullptr) return;
+  coming_.erase(seat.link);
   seat.link->user = nullptr;
   tcp_->close(*std::exchange(seat.link, nullptr));
   moved_ = true;
@@ -54,8 +60,22 @@ bool Meeting::look(bool busy) {
   return true;
 }
 
+std::byte* Meeting::place(ucx::Link& from, ucx::Header header, std::uint64_t size) {
+  if (size > kCallMost) return nullptr;
+  Seat::Call& call = coming_[&from];
+  call.head.assign(header.begin(), header.end());
+  call.rest.resize(size);
+  return call.rest.data();
+}
+
+void Meeting::placed(ucx::Link& from) {
+  const auto call = coming_.extract(&from);
+  if (!call.empty()) guest_.take_call(from, call.mapped().head, call.mapped().rest);
+}
+
 void Meeting::link_lost(ucx::Link& link, const std::string& reason) {
   void* user = std::exchange(link.user, nullptr);
+  coming_.erase(&link);
   tcp_->close(link);
   guest_.left(user, reason);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,7 +47,7 @@ class Meeting final : private ucx::Receiver {
   }
   static void take_seat(Seat& seat, ucx::Link& link, void* user) { (seat.link = &link)->user = user; }
   void leave(Seat& seat);
-  void turn_away(ucx::Link& link) { tcp_->close(link); }
+  void turn_away(ucx::Link& link);
   /// Sends what the seat has to say. False: something is left.
   bool say_all(Seat& seat);
 
@@ -63,13 +64,18 @@ class Meeting final : private ucx::Receiver {
     guest_.take_call(from, header, payload);
     return true;
   }
-  // Calls are small, so no peer of this version sends one that changes owner or is placed.
-  void arrived_owned(ucx::Link& from, ucx::Header, ucx::Buffer) override { guest_.take_call(from, {}, {}); }
-  std::byte* place(ucx::Link&, ucx::Header, std::uint64_t) override { return nullptr; }
-  void placed(ucx::Link&) override {}
+  // As a call of some KB comes.
+  void arrived_owned(ucx::Link& from, ucx::Header header, ucx::Buffer payload) override {
+    guest_.take_call(from, header, payload.bytes());
+  }
+  std::byte* place(ucx::Link& from, ucx::Header header, std::uint64_t size) override;
+  void placed(ucx::Link& from) override;
   void link_lost(ucx::Link& link, const std::string& reason) override;
 
+  static constexpr std::uint64_t kCallMost = 64 << 10;
+
   Guest& guest_;
+  std::map<ucx::Link*, Seat::Call> coming_;  ///< calls whose bytes are still to come
   std::unique_ptr<ucx::Transport> tcp_;
   bool moved_ = false;  // something was sent or closed since the latest look
   unsigned looks_ = 0;

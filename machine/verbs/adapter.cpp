@@ -62,7 +62,8 @@ Status Adapter::make_slots(std::uint32_t receives) {
   memory_ = {static_cast<std::byte*>(memory), Unmap{bytes}};
   // A child of this process (system(), popen()) must not take the pages from under the device.
   ::madvise(memory, bytes, MADV_DONTFORK);
-  Result<ibv_mr*> region = register_memory(memory_.get(), bytes);
+  bool writable = false;
+  Result<ibv_mr*> region = register_memory(memory_.get(), bytes, &writable);
   if (!region) return region.status();
   region_ = *region;
   for (std::uint32_t number = 0; number < receives; ++number) unposted_.push_back(number);
@@ -83,11 +84,11 @@ bool Adapter::take_events() {
   return count > 0;
 }
 
-Result<ibv_mr*> Adapter::register_memory(std::byte* address, std::uint64_t size) {
+Result<ibv_mr*> Adapter::register_memory(std::byte* address, std::uint64_t size, bool* writable) {
   errno = 0;
   ibv_mr* region =
       verbs.reg_mr(domain_, address, size, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
-  // Memory that may only be read can at least be read by others.
+  *writable = region != nullptr;
   if (region == nullptr && (errno == EFAULT || errno == EACCES))
     region = verbs.reg_mr(domain_, address, size, IBV_ACCESS_REMOTE_READ);
   if (region == nullptr) return Status::failure(port.name() + ": " + ucx::registration_fault(size, errno));

@@ -48,7 +48,8 @@ class Adapter {
   /// What the device says of itself. False: nothing.
   bool next_device_event(ibv_async_event* event) { return verbs.get_async_event(context_, event) == 0; }
 
-  Result<ibv_mr*> register_memory(std::byte* address, std::uint64_t size);
+  /// Memory that may only be read can be read by others: then it is not `writable`.
+  Result<ibv_mr*> register_memory(std::byte* address, std::uint64_t size, bool* writable);
   ibv_qp* create_queue_pair(std::uint32_t depth, std::uint32_t* inline_max);
 
   // ---- slots

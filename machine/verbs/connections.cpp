@@ -99,9 +99,9 @@ void VerbsTransport::tell(VerbsLink& link, const Call& call) {
   attend_to(link);
 }
 
-void VerbsTransport::take_call(ucx::Link& from, Bytes header, Bytes) {
+void VerbsTransport::take_call(ucx::Link& from, Bytes header, Bytes rest) {
   Call call;
-  if (!ucx::unpack(header, &call) || call.magic != kMagic || call.kind > Call::Kind::ready ||
+  if (!ucx::unpack(header, &call) || call.magic != kMagic || call.kind > Call::kLastKind ||
       call.queue > Queue::memory || call.generation == 0) {
     if (auto* link = static_cast<VerbsLink*>(from.user))
       return fail(*link, "it sent what this version does not understand");
@@ -110,10 +110,14 @@ void VerbsTransport::take_call(ucx::Link& from, Bytes header, Bytes) {
   VerbsLink* link = static_cast<VerbsLink*>(from.user);
   if (link == nullptr) link = &new_link(from.peer(), from);
   if (!link->alive()) return;
-  call.kind == Call::Kind::here ? take_here(*link, call) : take_ready(*link, call);
+  if (call.kind == Call::Kind::here) return take_here(*link, call);
+  if (call.kind == Call::Kind::ready) return take_ready(*link, call);
+  if (call.kind == Call::Kind::around) return take_around(*link, call);
+  take_carried(*link, call.kind, rest);
 }
 
 void VerbsTransport::take_here(VerbsLink& link, const Call& call) {
+  if (link.detour != VerbsLink::Detour::none) return;  // it has not heard of that yet
   std::unique_ptr<QueuePair>& pair = link.pair_of(call.queue);
   if (pair != nullptr && call.generation < pair->generation) return;  // it has not heard of the newer one yet
   if (pair != nullptr && call.generation > pair->generation) {
@@ -175,8 +179,8 @@ void VerbsTransport::fail(VerbsLink& link, const std::string& reason) {
   deferred_.lose(link, reason.starts_with(name) ? reason : name + ": " + reason);
 }
 
-void VerbsTransport::fail_all(const std::string& reason) {
-  for (std::size_t i = 0; i < links_.size(); ++i) fail(links_[i], reason);
+void VerbsTransport::all_go_around(const std::string& reason) {
+  for (std::size_t i = 0; i < links_.size(); ++i) go_around(links_[i], reason);
 }
 
 void VerbsTransport::close(ucx::Link& which) {
@@ -213,15 +217,16 @@ void VerbsTransport::take_device_event(const ibv_async_event& event) {
     }
     case IBV_EVENT_PORT_ERR:
       if (event.element.port_num == static_cast<int>(adapter_.port.number))
-        log::warn("verbs: port " + name + " is down: its links are lost if it is not up again soon (+verbs-patience)");
+        log::warn("verbs: port " + name +
+                  " is down: its links go over TCP if it is not up again soon (+verbs-patience)");
       return;
     case IBV_EVENT_DEVICE_FATAL:
       broken_ = "the device " + name + " has gone or is broken: dmesg may say why";
-      return fail_all(broken_);
+      return all_go_around(broken_);
     case IBV_EVENT_CQ_ERR:
     case IBV_EVENT_SRQ_ERR:
       broken_ = "a queue of " + name + " that all its links share broke: dmesg may say why";
-      return fail_all(broken_);
+      return all_go_around(broken_);
     default:
       return;
   }

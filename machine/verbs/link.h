@@ -25,6 +25,7 @@ struct Operation {
   std::uint64_t remote = 0;
   std::uint32_t key = 0;
   ucx::Completion* completion = nullptr;
+  std::uint32_t around = 0;  ///< bytes of it that have gone, or come, over TCP
 };
 
 class VerbsLink : public ucx::Link {
@@ -47,6 +48,18 @@ class VerbsLink : public ucx::Link {
   std::uint64_t mending_since_ns = 0;
   int sent_again = 0;
   std::string broke_because;
+  // The way over TCP that is left when it stays broken (detour.cpp).
+  enum class Detour : std::uint8_t { none, begun, called, on };
+  Detour detour = Detour::none;
+  std::optional<std::uint16_t> peer_received;  ///< as its call said
+  bool wrong_put = false;                      ///< a piece of the put that comes had a wrong key
+  struct Owed {
+    std::uint64_t remote, bytes;  ///< of a get, that are still to go
+    ucx::Outcome outcome;
+    std::uint32_t key = 0;
+  };
+  std::deque<Owed> owed;  ///< answers to the peer's puts and gets, the oldest first
+
   std::optional<Call> called;  ///< where the peer's next one is, of which it has told before this side knew
 
   bool alive() const { return state == State::alive; }

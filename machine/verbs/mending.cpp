@@ -6,9 +6,9 @@
 // are there nevertheless, and sends the others again, in their order, before anything else: each message comes once.
 // The side that did not notice hears of it by that call.
 //
-// The link is given up when this happens kBreaksMax times with no message having come through in between, or when the
-// other side does not answer for as long as +verbs-patience says. That a process has gone is told by the TCP transport
-// before.
+// The link goes over TCP (detour.cpp) when this happens kBreaksMax times with no message having come through in
+// between, or when the other side does not answer for as long as +verbs-patience says. That a process has gone is told
+// by the TCP transport before.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -25,7 +25,7 @@ namespace periapt::verbs {
 
 void VerbsTransport::mend(VerbsLink& link, const std::string& reason) {
   if (!link.alive() || link.messages->halted) return;
-  if (++link.message_breaks > kBreaksMax) return fail(link, reason);
+  if (++link.message_breaks > kBreaksMax) return go_around(link, reason);
   if (!link.messages->open) --connecting_;
   link.messages->halt();
   if (std::exchange(link.mending, true)) return;
@@ -38,6 +38,7 @@ void VerbsTransport::forget_mending(VerbsLink& link) {
   for (Unended& message : std::exchange(link.unended, {}))
     if (message.slot != kNoSlot) adapter_.give_slot(message.slot);
   link.called.reset();
+  if (std::exchange(link.detour, VerbsLink::Detour::none) == VerbsLink::Detour::on) --detours_;
   if (std::exchange(link.mending, false)) std::erase(mending_, &link);
 }
 
@@ -45,11 +46,13 @@ void VerbsTransport::mend_all() {
   const std::vector<VerbsLink*> links = mending_;
   for (VerbsLink* link : links) {
     if (!link->mending) continue;  // lost with another
+    if (link->detour != VerbsLink::Detour::none) {
+      if (link->messages->drained) go_on_around(*link);
+      continue;
+    }
     if (link->messages->halted && link->messages->drained) begin_again(*link);
     const std::uint64_t patience_ns = static_cast<std::uint64_t>(adapter_.settings.patience_seconds) * 1'000'000'000;
-    if (link->mending && clock::now_ns() - link->mending_since_ns > patience_ns)
-      fail(*link, link->broke_because + "; it was not there again within " +
-                      std::to_string(adapter_.settings.patience_seconds) + " s (+verbs-patience)");
+    if (link->mending && clock::now_ns() - link->mending_since_ns > patience_ns) go_around(*link, link->broke_because);
   }
 }
 

@@ -103,9 +103,11 @@ int VerbsTransport::post_message(QueuePair& pair, const Prefix& prefix, Header h
 Accepted VerbsTransport::send_inline(Link& to, Header header, Bytes payload) {
   VerbsLink& link = of(to);
   if (!link.alive()) return Accepted::lost;
-  if (!can_send(link, kReserved)) return refuse();
   Prefix prefix;
   prefix.header_bytes = static_cast<std::uint8_t>(header.size());
+  if (link.detour == VerbsLink::Detour::on) [[unlikely]]
+    return send_around(link, prefix, header, payload) ? Accepted::done : refuse();
+  if (!can_send(link, kReserved)) return refuse();
   const int error = post_message(*link.messages, prefix, header, payload);
   if (error == 0) return ++link.sent, Accepted::done;
   if (error == ENOMEM) return refuse();
@@ -115,10 +117,11 @@ Accepted VerbsTransport::send_inline(Link& to, Header header, Bytes payload) {
 
 /// False: there is no room now. A link that fails has nothing more to say.
 bool VerbsTransport::post_prefix(VerbsLink& link, Prefix::Kind kind, std::uint32_t number, std::uint32_t reserved) {
-  if (!can_send(link, reserved)) return false;
   Prefix prefix;
   prefix.kind = kind;
   prefix.number = number;
+  if (link.detour == VerbsLink::Detour::on) return send_around(link, prefix, {}, {});
+  if (!can_send(link, reserved)) return false;
   const int error = post_message(*link.messages, prefix, {}, {});
   link.sent += error == 0;
   if (error != 0 && error != ENOMEM) fail(link, "a message can't be sent: " + error_text(error));
@@ -142,6 +145,7 @@ bool VerbsTransport::handed_over(Link& which) const {
     link.wants_mark = true;
     static_cast<VerbsTransport&>(which.transport()).attend_to(link);
   }
+  if (link.detour == VerbsLink::Detour::on) return link.seat.calls.empty() && link.operations.empty();
   return link.messages->idle() && link.unended.empty() && link.operations.empty();
 }
 
@@ -174,15 +178,17 @@ Accepted VerbsTransport::operate(VerbsLink& link, Operation operation, const Mem
     return Accepted::pending;
   }
   if (link.operations.size() >= kOperationsMax) return refuse();
-  operation.local.lkey = static_cast<const ibv_mr*>(handle->detail)->lkey;
+  if (handle->detail != nullptr) operation.local.lkey = static_cast<const ibv_mr*>(handle->detail)->lkey;
   operation.key = static_cast<std::uint32_t>(memory.key);
   link.operations.push_back(operation);
-  if (link.memory == nullptr) make_pair(link, Queue::memory, 1);  // if it fails, all ends with the link
+  if (link.memory == nullptr && link.detour == VerbsLink::Detour::none)
+    make_pair(link, Queue::memory, 1);  // if it fails, all ends with the link
   post_operations(link);
   return Accepted::pending;
 }
 
 void VerbsTransport::post_operations(VerbsLink& link) {
+  if (link.detour == VerbsLink::Detour::on) return post_around(link);
   while (link.alive() && link.memory != nullptr && link.memory->open && link.posted < link.operations.size() &&
          link.memory->has_room(0)) {
     Operation& operation = link.operations[link.posted];
@@ -204,13 +210,22 @@ void VerbsTransport::post_operations(VerbsLink& link) {
 
 Result<MemoryHandle> VerbsTransport::register_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind) {
   if (kind != ucx::MemoryKind::host) return Status::failure("the verbs transport reads and writes host memory only");
-  Result<ibv_mr*> region = adapter_.register_memory(address, size);
+  if (!broken_.empty()) {  // what is left goes over TCP
+    do --last_key_;
+    while (regions_.count(last_key_) != 0);
+    regions_[last_key_] = {address, size, true};
+    return MemoryHandle{address, size, kind, last_key_, nullptr};
+  }
+  bool writable = true;
+  Result<ibv_mr*> region = adapter_.register_memory(address, size, &writable);
   if (!region) return region.status();
+  regions_[(*region)->rkey] = {address, size, writable};
   return MemoryHandle{address, size, kind, (*region)->rkey, *region};
 }
 
 void VerbsTransport::deregister_memory(MemoryHandle& handle) {
-  adapter_.verbs.dereg_mr(static_cast<ibv_mr*>(handle.detail));
+  regions_.erase(static_cast<std::uint32_t>(handle.id));
+  if (handle.detail != nullptr) adapter_.verbs.dereg_mr(static_cast<ibv_mr*>(handle.detail));
 }
 
 std::vector<std::byte> VerbsTransport::pack_key(const MemoryHandle& handle) const {
@@ -236,6 +251,7 @@ void VerbsTransport::attend() {
 bool VerbsTransport::attend_once(VerbsLink& link) {
   if (!meeting_.say_all(link.seat)) return false;
   if (link.mending && link.messages->open && !send_again(link)) return false;
+  if (!link.owed.empty()) answer_around(link);
   if (link.flushes.owes_answer) {
     if (!post_prefix(link, Prefix::Kind::flushed, link.flushes.answer, 0)) return false;
     link.flushes.owes_answer = false;
@@ -254,7 +270,7 @@ int VerbsTransport::progress() {
   if (!given_up_.empty()) bury();
   if (links_.has_retired()) links_.reap();
   if (armed_ && adapter_.take_events()) adapter_.ask_for_event();
-  if (meeting_.look(armed_ || connecting_ > 0)) take_device_events();
+  if (meeting_.look(armed_ || connecting_ > 0 || detours_ > 0)) take_device_events();
   look_at_completions(!lost_.empty() || !given_up_.empty() || !mending_.empty());
   for (; !lost_.empty();) {
     const Lost lost = lost_.front();
@@ -299,7 +315,8 @@ void VerbsTransport::take_arrival(const ibv_wc& completion) {
   const auto slot = static_cast<std::uint32_t>(completion.wr_id);
   const auto known = by_number_.find(completion.qp_num);
   VerbsLink* link = known == by_number_.end() ? nullptr : known->second->link;
-  if (completion.status == IBV_WC_SUCCESS && link != nullptr) {
+  // What comes when all had come that the peer was told of will be sent again.
+  if (completion.status == IBV_WC_SUCCESS && link != nullptr && !known->second->drained) {
     ++link->received;
     link->message_breaks = 0;
     take_message(*link, {adapter_.slot(slot), completion.byte_len});
@@ -356,16 +373,18 @@ void VerbsTransport::message_failed(VerbsLink& link, const ibv_wc& completion) {
   }
 }
 
+void VerbsTransport::end_first_operation(VerbsLink& link, Outcome outcome) {
+  deferred_.end(link.operations.front().completion, outcome);
+  link.operations.pop_front();
+  --link.posted;
+  ++link.operations_ended;
+  link.breaks = 0;
+  end_flushes(link);
+}
+
 /// All of these ask for a completion, so each that comes is the oldest one's.
 void VerbsTransport::end_operation(VerbsLink& link, const ibv_wc& completion) {
-  const auto end_first = [&](Outcome outcome) {
-    deferred_.end(link.operations.front().completion, outcome);
-    link.operations.pop_front();
-    --link.posted;
-    ++link.operations_ended;
-    link.breaks = 0;
-    end_flushes(link);
-  };
+  const auto end_first = [&](Outcome outcome) { end_first_operation(link, outcome); };
   if (completion.status == IBV_WC_SUCCESS) {
     end_first(Outcome::ok);
     if (link.posted < link.operations.size()) post_operations(link);
@@ -379,7 +398,7 @@ void VerbsTransport::end_operation(VerbsLink& link, const ibv_wc& completion) {
     case IBV_WC_RETRY_EXC_ERR:
     case IBV_WC_RNR_RETRY_EXC_ERR:
       // The peer may have made another one in the meantime, and be too busy to have said so.
-      if (++link.breaks > kBreaksMax) return fail(link, fault_of(completion));
+      if (++link.breaks > kBreaksMax) return go_around(link, fault_of(completion));
       break;
     default:
       end_first(Outcome::failed);

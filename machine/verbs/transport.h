@@ -10,7 +10,7 @@
 // copy. With nothing to do, a completion channel is slept on.
 //
 // A queue pair that breaks because the network did (a cable, a port, a switch) is made anew, and what had not come is
-// sent again, each message once: mending.cpp.
+// sent again, each message once: mending.cpp. Where that does not succeed the link goes over TCP: detour.cpp.
 //
 // Options: devices.h, and kOptions in transport.cpp.
 #pragma once
@@ -82,13 +82,25 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   void forget_mending(VerbsLink& link);
   bool drop_received(VerbsLink& link, std::uint16_t received);
   bool send_again(VerbsLink& link);
+  // over TCP, when a link stays broken (detour.cpp)
+  void go_around(VerbsLink& link, const std::string& reason);
+  void go_on_around(VerbsLink& link);
+  void take_around(VerbsLink& link, const Call& call);
+  void call_around(VerbsLink& link, Call::Kind kind, std::vector<std::byte> rest);
+  bool has_room_around(VerbsLink& link);
+  bool send_around(VerbsLink& link, const Prefix& prefix, ucx::Header header, Bytes payload);
+  void post_around(VerbsLink& link);
+  const std::byte* registered(std::uint32_t key, std::uint64_t at, std::uint64_t size, bool write) const;
+  void take_carried(VerbsLink& link, Call::Kind kind, Bytes rest);
+  void answer_around(VerbsLink& link);
+  void take_answer(VerbsLink& link, Call::Kind kind, ucx::Outcome outcome, Bytes bytes);
   bool can_send(const VerbsLink& link, std::uint32_t reserved) const {
     return link.messages->open && !link.mending && link.messages->has_room(reserved);
   }
   void take_ready(VerbsLink& link, const Call& call);
   void end_all(VerbsLink& link, ucx::Outcome outcome);
   void fail(VerbsLink& link, const std::string& reason);
-  void fail_all(const std::string& reason);
+  void all_go_around(const std::string& reason);
   void take_device_events();
   void take_device_event(const ibv_async_event& event);
   void bury();
@@ -113,6 +125,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   void take_end(QueuePair& pair, const ibv_wc& completion);
   void message_failed(VerbsLink& link, const ibv_wc& completion);
   void end_operation(VerbsLink& link, const ibv_wc& completion);
+  void end_first_operation(VerbsLink& link, ucx::Outcome outcome);
   void end_flushes(VerbsLink& link);
   std::string fault_of(const ibv_wc& completion) const;
 
@@ -133,6 +146,14 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   std::vector<Lost> lost_;     // told by the TCP transport; what has come before is handed up first
   std::vector<ibv_wc> early_;  // completions that arm() has found
   int connecting_ = 0;         // queue pairs that are not open yet
+  int detours_ = 0;            // links that go over TCP
+  struct Region {
+    const std::byte* address;
+    std::uint64_t size;
+    bool writable;
+  };
+  std::unordered_map<std::uint32_t, Region> regions_;  // by key: what peers may reach over TCP
+  std::uint32_t last_key_ = 0;                         // of memory that no device knows
   bool armed_ = false;
   bool refused_ = false;  // no_resource was answered, and nothing has been freed since
   bool freed_ = false;    // in this progress()

@@ -34,7 +34,16 @@ struct Call {
   enum class Kind : std::uint8_t {
     here,   ///< where the sender's queue pair is: the receiver connects its own to it
     ready,  ///< the sender's queue pair takes what is sent to it
+    // The way around broken queue pairs (detour.cpp); all but the first have bytes behind them.
+    around,      ///< from here on messages come as calls: the sender has taken `received` of them
+    carried,     ///< a message
+    put_begins,  ///< a piece of a put
+    put,         ///< its last piece
+    get,
+    data,   ///< the bytes of a get, a piece
+    ended,  ///< the oldest put or get
   };
+  static constexpr Kind kLastKind = Kind::ended;
   std::uint32_t magic = kMagic;
   Kind kind = Kind::here;
   Queue queue = Queue::messages;

@@ -1,5 +1,6 @@
 // Verbs over the fake library pass the suite: as it is; with a device that takes nothing within a request and tells the
-// completions of different queue pairs in any order; and where queue pairs break again and again.
+// completions of different queue pairs in any order; where queue pairs break again and again; and where none ever
+// carries anything, so that all goes over TCP.
 #include "tests/machine/conformance.h"
 
 #include "machine/verbs/transport.h"
@@ -11,7 +12,8 @@ using periapt::verbs::factory;
 
 periapt::fake_verbs::InPlace in_place;
 
-void set_device(unsigned seed, unsigned inline_most, unsigned break_one_in = 0) {
+void set_device(unsigned seed, unsigned inline_most, unsigned break_one_in = 0, bool port_down = false) {
+  periapt::fake_verbs::faults().port_down = port_down;
   periapt::fake_verbs::faults().break_one_in = break_one_in;
   periapt::fake_verbs::faults().seed = seed;
   periapt::fake_verbs::faults().inline_most = inline_most;
@@ -45,6 +47,15 @@ const periapt::ucx::TransportFactory breaking = {
           return factory.open(device, request);
         },
 };
+const periapt::ucx::TransportFactory around = {
+    .name = factory.name,
+    .probe = factory.probe,
+    .open =
+        [](const periapt::ucx::Device& device, const periapt::ucx::OpenRequest& request) {
+          set_device(0, 256, 0, true);
+          return factory.open(device, request);
+        },
+};
 
 }  // namespace
 
@@ -54,3 +65,7 @@ PERIAPT_CONFORMS(Shuffled, (periapt::conformance::Subject{
                                .factory = &shuffled, .options = {{"+net-devices", "127.0.0.1"}}, .many = 16}));
 PERIAPT_CONFORMS(Breaking, (periapt::conformance::Subject{
                                .factory = &breaking, .options = {{"+net-devices", "127.0.0.1"}}, .many = 16}));
+PERIAPT_CONFORMS(Around,
+                 (periapt::conformance::Subject{.factory = &around,
+                                                .options = {{"+net-devices", "127.0.0.1"}, {"+verbs-patience", "0"}},
+                                                .many = 16}));
