@@ -31,6 +31,8 @@ const char* name_of(RecordKind kind) {
       return "chare";
     case RecordKind::group:
       return "group";
+    case RecordKind::futures:
+      return "futures";
     case RecordKind::node_group:
       return "node group";
     case RecordKind::places:

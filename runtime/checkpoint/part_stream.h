@@ -26,6 +26,7 @@ enum class RecordKind : std::uint32_t {
   group,       // id: the group
   node_group,  // id: the node group
   places,      // id: the array that leads those bound to each other; count: indices with elements here
+  futures,     // count: so many
 };
 const char* name_of(RecordKind kind);
 

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "base/fatal.h"
+#include "base/log.h"
 #include "base/program.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/checkpoint/blocks.h"
+#include "runtime/objects/futures.h"
 #include "runtime/objects/node_groups.h"
 #include "runtime/registry/c_calls.h"
 #include "runtime/registry/registered_text.h"
@@ -239,8 +241,20 @@ std::vector<Restart::Share> Restart::shares() const {
 
 void Restart::restore_elements(const Share& share) {
   const auto in = open(pe_part(share.part));
-  for (RecordHead head = in->next(); head.kind != RecordKind::end; head = in->next())
+  for (RecordHead head = in->next(); head.kind != RecordKind::end; head = in->next()) {
+    if (head.kind == RecordKind::futures && share.share == 0) restore_futures(*in, head, share);
     if (head.kind == RecordKind::places) restore_places(*in, head, share);
+  }
+}
+
+// A future belongs to its PE.
+void Restart::restore_futures(UnpackPart& in, const RecordHead& head, const Share& share) {
+  if (share.part == pe_.index) {
+    objects_.futures->pup(in);
+  } else if (head.count > 0) {
+    log::warn(std::to_string(head.count) + " futures of PE " + std::to_string(share.part) +
+              " are not there any more: the run has fewer PEs than the checkpoint");
+  }
 }
 
 void Restart::restore_places(UnpackPart& in, const RecordHead& head, const Share& share) {

@@ -58,6 +58,7 @@ class Restart {
   bool make_array(int number, const Definition& definition);
   std::vector<Share> shares() const;
   void restore_elements(const Share& share);
+  void restore_futures(UnpackPart& in, const RecordHead& head, const Share& share);
   void restore_places(UnpackPart& in, const RecordHead& head, const Share& share);
   void restore_member(UnpackPart& in, const CkArrayIndex& index, const MemberHead& member);
 

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/checkpoint/part_stream.h"
+#include "runtime/objects/futures.h"
 #include "runtime/objects/node_groups.h"
 #include "runtime/registry/registered_text.h"
 #include "runtime/scheduler/process.h"
@@ -200,6 +201,9 @@ WrittenPart write_pe(PeObjects& objects, const Destination& to) {
     if (!is_mainchare(serial)) write_chare(part, RecordKind::chare, serial, record);
   });
   objects.for_each_group([&](int number, GroupRecord& record) { write_group(part, number, record); });
+  RecordHead futures = head_of(RecordKind::futures, -1, 0);
+  futures.count = objects.futures->kept();
+  part.record(futures, "futures", [&](PUP::er& p) { objects.futures->pup(p); });
   objects.for_each_array([&](ArrayPart& found) {
     auto& array = static_cast<ArrayManager&>(found);
     if (array.bound().front() == &array) Places(array).write(part);

@@ -122,6 +122,37 @@ void Futures::release(std::uint64_t id) {
   }
 }
 
+std::size_t Futures::kept() const {
+  std::size_t count = 0;
+  values_.for_each([&](std::uint64_t, const Value& value) { count += value.is_kept(); });
+  return count;
+}
+
+void Futures::pup(PUP::er& p) {
+  p | serial_;
+  std::uint64_t count = kept();
+  p | count;
+  const auto pup_one = [&p](std::uint64_t id, Value& value) {
+    p | id;
+    p | value.set;
+    if (value.set) CkPupMessage(p, &value.message);
+  };
+  if (!p.isUnpacking()) {
+    values_.for_each([&](std::uint64_t id, Value& value) {
+      if (value.is_kept()) pup_one(id, value);
+    });
+    return;
+  }
+  for (; count > 0; --count) {
+    Value value;
+    std::uint64_t id = 0;
+    p | id;
+    p | value.set;
+    if (value.set) CkPupMessage(p, &value.message);
+    values_[id] = std::move(value);
+  }
+}
+
 // The message travels as itself, addressed to the future's entry.
 void Futures::send(Pe& pe, CkFuture future, void* payload) {
   Message message = payload ? Message::from_payload(payload) : Message::make(0);

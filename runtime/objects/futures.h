@@ -26,6 +26,10 @@ class Futures {
   void release(std::uint64_t id);
   // Sets a future of any PE.
   static void send(Pe& pe, CkFuture future, void* message);
+  // For checkpoints: those that no thread waits for and whose value no thread has taken, with their values; and how
+  // many these are. A thread, and what only it would take, does not come back.
+  void pup(PUP::er& p);
+  std::size_t kept() const;
   // Threads waiting, for the watchdog.
   std::size_t waiting() const { return waiting_; }
 
@@ -40,6 +44,7 @@ class Futures {
     bool set = false;
     bool given = false;  // a waiter has the message: it is the program's
     std::vector<Waiter*> waiters;
+    bool is_kept() const { return waiters.empty() && !given; }
   };
   static void on_set_small(Pe&, Delivery&);
   static void on_set_whole(Pe&, Delivery&);
