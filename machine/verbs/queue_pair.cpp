@@ -157,6 +157,7 @@ std::deque<Unended> QueuePair::take_unended() {
   }
   kept_.clear();
   kept_from_ = 0;
+  silent_ = 0;
   return taken;
 }
 

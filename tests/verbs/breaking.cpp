@@ -1,0 +1,46 @@
+// The system's libibverbs, but for queue pairs that break: of so many sends, puts and gets one finds its queue pair in
+// the error state, as after a fault of the network. For the suite on a real device (device_conformance_test.cpp):
+//
+//   PERIAPT_LIBIBVERBS=libbreaking_ibverbs.so PERIAPT_BREAK_ONE_IN=50 verbs_device_conformance_test
+//
+// What is not defined here is found in libibverbs itself, which this library needs.
+#include <dlfcn.h>
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <cstdlib>
+
+namespace {
+
+using PostSend = int (*)(ibv_qp*, ibv_send_wr*, ibv_send_wr**);
+PostSend post_send = nullptr;
+std::atomic<unsigned> posts{0};
+
+unsigned break_one_in() {
+  static const unsigned one_in = [] {
+    const char* text = std::getenv("PERIAPT_BREAK_ONE_IN");
+    return text == nullptr ? 0u : static_cast<unsigned>(std::atoi(text));
+  }();
+  return one_in;
+}
+
+int post(ibv_qp* pair, ibv_send_wr* request, ibv_send_wr** bad) {
+  if (break_one_in() != 0 && ++posts % break_one_in() == 0) {
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_ERR;
+    ibv_modify_qp(pair, &attributes, IBV_QP_STATE);
+  }
+  return post_send(pair, request, bad);
+}
+
+}  // namespace
+
+#undef ibv_open_device
+extern "C" ibv_context* ibv_open_device(ibv_device* device) {
+  static const auto open = reinterpret_cast<ibv_context* (*)(ibv_device*)>(::dlsym(RTLD_NEXT, "ibv_open_device"));
+  ibv_context* const context = open == nullptr ? nullptr : open(device);
+  if (context == nullptr) return nullptr;
+  post_send = context->ops.post_send;
+  context->ops.post_send = post;
+  return context;
+}
