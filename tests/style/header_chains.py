@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Which headers one file can show to compile alone, so that few files show it of all.
+
+Usage: header_chains.py ROOT HEADER...  Prints a line for each file: the headers that it is to include, in that order,
+separated by blanks. Each header includes the one before it, directly or by others, so that having it there first adds nothing
+that the header would not have without it: what it leans on is its own includes', or theirs, of which another line shows the
+same. The lines are as few as can be (a least cover of the headers by chains, by matching).
+"""
+import re
+import sys
+from pathlib import Path
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
+
+
+def includes_of(root: Path, header: Path) -> list[Path]:
+    """Those that lie in the tree."""
+    found = []
+    for name in INCLUDE.findall(header.read_text(encoding="utf-8", errors="replace")):
+        for folder in (header.parent, root, root / "include"):
+            if (folder / name).is_file():
+                found.append((folder / name).resolve())
+                break
+    return found
+
+
+class Tree:
+    def __init__(self, root: Path):
+        self.root = root
+        self.reached: dict[Path, set[Path]] = {}
+
+    def reaches(self, header: Path) -> set[Path]:
+        """All that it includes, directly or not."""
+        if header not in self.reached:
+            self.reached[header] = set()  # a circle ends here
+            for other in includes_of(self.root, header):
+                self.reached[header] |= {other} | self.reaches(other)
+        return self.reached[header]
+
+
+def chains(tree: Tree, headers: list[Path]) -> list[list[Path]]:
+    behind = {one: [other for other in headers if one in tree.reaches(other)] for one in headers}
+    before: dict[Path, Path] = {}  # the one before it in its chain
+
+    def place(one: Path, seen: set[Path]) -> bool:
+        for other in behind[one]:
+            if other not in seen:
+                seen.add(other)
+                if other not in before or place(before[other], seen):
+                    before[other] = one
+                    return True
+        return False
+
+    for one in headers:
+        place(one, set())
+    after = {one: other for other, one in before.items()}
+    lines = []
+    for first in headers:
+        if first in before:
+            continue
+        lines.append([first])
+        while lines[-1][-1] in after:
+            lines[-1].append(after[lines[-1][-1]])
+    return lines
+
+
+def main() -> None:
+    root = Path(sys.argv[1]).resolve()
+    sys.setrecursionlimit(10000)
+    for line in chains(Tree(root), [Path(name).resolve() for name in sys.argv[2:]]):
+        print(" ".join(str(header) for header in line))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""header_chains.py on a small tree: every header is in one line, each behind such as it includes, and the lines are few."""
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parent / "header_chains.py"
+
+
+def lines_of(tree: dict[str, list[str]]) -> list[list[str]]:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder).resolve()
+        for name, includes in tree.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text("".join(f'#include "{other}"\n' for other in includes), encoding="utf-8")
+        done = subprocess.run([sys.executable, SCRIPT, root, *(root / name for name in tree)], capture_output=True, text=True,
+                              check=True)
+        return [[str(Path(word).relative_to(root)) for word in line.split()] for line in done.stdout.splitlines()]
+
+
+class Chains(unittest.TestCase):
+    def test_a_row_of_headers_is_one_file(self):
+        self.assertEqual(lines_of({"c.h": ["b.h"], "a.h": [], "b.h": ["a.h", "vector"]}), [["a.h", "b.h", "c.h"]])
+
+    def test_headers_that_do_not_include_each_other_are_apart(self):
+        self.assertEqual(sorted(lines_of({"a.h": [], "b.h": []})), [["a.h"], ["b.h"]])
+
+    def test_the_one_before_may_be_included_by_others_in_between(self):
+        lines = lines_of({"x/a.h": [], "x/b.h": ["a.h"], "c.h": ["x/b.h"], "d.h": ["x/a.h"]})
+        self.assertEqual(len(lines), 2)
+        self.assertEqual(sorted(name for line in lines for name in line), ["c.h", "d.h", "x/a.h", "x/b.h"])
+        for line in lines:
+            self.assertIn(line, [["x/a.h", "x/b.h", "c.h"], ["x/b.h", "c.h"], ["d.h"], ["x/a.h", "d.h"]])
+
+    def test_lines_are_as_few_as_can_be(self):
+        # Taken as they come, a.h would be before c.h, and b.h alone.
+        self.assertEqual(len(lines_of({"a.h": [], "b.h": [], "c.h": ["a.h", "b.h"], "d.h": ["a.h"]})), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
