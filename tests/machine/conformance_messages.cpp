@@ -267,7 +267,10 @@ TEST_P(Conformance, AClosedPairMayConnectAgain) {
 TEST_P(Conformance, BothMayCloseAtTheSameTime) {
   for (int variant = 0; variant < 4; ++variant) {
     Pair pair(subject());
-    for (int i = 0; i < 5; ++i) pair.a.push(*pair.ab, 1000, i % 3, {}), pair.b.push(*pair.ba, 1000, i % 3, {});
+    for (int i = 0; i < 5; ++i) {
+      pair.a.push(*pair.ab, 1000, i % 3, {&pair.b});
+      pair.b.push(*pair.ba, 1000, i % 3, {&pair.a});
+    }
     pair.a.close(*pair.ab);
     if (variant % 2 == 1) pair.b.progress();
     if (pair.b.losses.empty() || variant >= 2) pair.b.close(*pair.ba);
