@@ -116,6 +116,12 @@ class Slurm(unittest.TestCase):
             run = LAB.salloc(f"-N{hosts}", CHARMRUN, "++quiet", "++slurm", *layout, PROGRAM, "--", "--hosts", str(hosts), WORLD_VERBOSE=1)
             self.good(run, "charmrun (job", count)
 
+    def test_charmrun_on_one_of_several_nodes_says_so(self):
+        for words, said in (([], True), (["++local"], False)):
+            run = LAB.salloc("-N2", CHARMRUN, "++quiet", *words, "+p1", PROGRAM)
+            self.assertEqual(run.code, 0, run)
+            self.assertEqual("the allocation has 2 nodes, and the run uses this one" in run.err, said, run)
+
     def test_charmrun_without_an_allocation(self):
         run = launchers.run(CHARMRUN, "++slurm", "+p2", PROGRAM)
         self.assertEqual((run.code, run.out), (1, ""), run)

@@ -300,6 +300,7 @@ class Reader {
     }
     if (local_ && out_.hosts.wanted) out_.remarks.push_back("++local: the nodelist is not used");
     out_.hosts.wanted = out_.hosts.wanted && !local_;
+    out_.hosts.one = local_;
     if (out_.hosts.wanted && out_.mpiexec) {
       out_.error =
           "++mpiexec and ++nodelist exclude each other\n      the hosts of a run under mpiexec are mpiexec's: its own "

@@ -11,6 +11,7 @@ namespace periapt::charmrun {
 struct HostsWish {
   bool wanted = false;   ///< ++nodelist, ++nodegroup, ++numHosts or ++slurm; not with ++local
   bool slurm = false;    ///< ++slurm: those of the allocation
+  bool one = false;      ///< ++local: this host is meant
   std::string nodelist;  ///< empty: where Charm++ looks
   std::string group = "main";
   std::string hosts_at_most;  ///< ++numHosts

@@ -90,6 +90,8 @@ int main(int argc, char** argv) {
     for (const std::string& remark : run.remarks) std::fprintf(stderr, "charmrun: %s\n", remark.c_str());
   }
   if (run.hosts.wanted) return run_over_hosts(run, argv);
+  if (const std::string idle = nodes_left_idle(); !idle.empty() && !run.hosts.one && !run.mpiexec)
+    std::fprintf(stderr, "charmrun: %s\n", idle.c_str());
   std::vector<std::string> words = local_command(run);
   if (!run.quiet) announce(words);
   return become(std::move(words));

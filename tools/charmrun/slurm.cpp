@@ -59,6 +59,13 @@ std::vector<int> cpus_of_nodes(const std::string& text) {
   return cpus;
 }
 
+std::string nodes_left_idle() {
+  const char* const nodes = std::getenv("SLURM_JOB_NUM_NODES");
+  if (nodes == nullptr || std::atoi(nodes) < 2) return "";
+  return "the allocation has " + std::string(nodes) +
+         " nodes, and the run uses this one; ++slurm uses all, ++local says that one is meant";
+}
+
 Result<std::vector<Host>> hosts_of_allocation() {
   const char* const list = std::getenv("SLURM_JOB_NODELIST");
   if (list == nullptr || *list == '\0')

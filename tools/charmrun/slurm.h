@@ -13,6 +13,9 @@ namespace periapt::charmrun {
 /// Of the job that charmrun runs in: its nodes, in Slurm's order, with their processors as their shares.
 Result<std::vector<Host>> hosts_of_allocation();
 
+/// What is to be said where charmrun uses this host alone, and the job that it runs in has more; "": nothing.
+std::string nodes_left_idle();
+
 /// "4(x2),2": the number of processors on each node, as SLURM_JOB_CPUS_PER_NODE has it. Empty: it makes no sense.
 std::vector<int> cpus_of_nodes(const std::string& text);
 
