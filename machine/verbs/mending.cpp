@@ -11,6 +11,7 @@
 // by the TCP transport before.
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -86,8 +87,9 @@ bool VerbsTransport::send_again(VerbsLink& link) {
     if (!link.messages->has_room(0)) return false;
     Unended& message = link.unended.front();
     const bool copied = message.slot == kNoSlot;
-    ibv_sge part{reinterpret_cast<std::uint64_t>(copied ? message.bytes.data() : adapter_.slot(message.slot)),
-                 message.size, copied ? 0 : adapter_.key()};
+    std::byte* at = copied ? link.messages->room_for(message.size) : adapter_.slot(message.slot);
+    if (copied) std::memcpy(at, message.bytes.data(), message.size);
+    ibv_sge part{reinterpret_cast<std::uint64_t>(at), message.size, copied ? 0 : adapter_.key()};
     ibv_send_wr request{};
     request.opcode = IBV_WR_SEND;
     request.sg_list = &part;

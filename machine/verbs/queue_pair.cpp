@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint8_t kTimeout = 16, kRetries = 7, kRetriesForEver = 7, kWaitForRoom = 12;
 constexpr std::uint8_t kHopsMax = 64;
 constexpr std::uint32_t kPacketBits = 0xff'ffff;
-// Of what is kept, before it is moved to the front, or its memory is given back.
+// Of what has ended, before what is kept is moved to the front.
 constexpr std::size_t kKeptMost = 8 << 10;
 
 }  // namespace
@@ -29,7 +29,7 @@ QueuePair::QueuePair(Adapter& adapter, VerbsLink& owner, Queue which, std::uint3
 
 QueuePair::~QueuePair() {
   if (pair_ != nullptr) adapter_.verbs.destroy_qp(pair_);
-  while (!under_way_.empty()) release_first();  // the device looks at none of them any more
+  while (under_way() > 0) release_first();  // the device looks at none of them any more
 }
 
 int QueuePair::modify(ibv_qp_attr& attributes, int which) {
@@ -37,6 +37,7 @@ int QueuePair::modify(ibv_qp_attr& attributes, int which) {
 }
 
 Status QueuePair::make() {
+  sends_ = std::make_unique<Send[]>(kDepth);
   pair_ = adapter_.create_queue_pair(kDepth, &inline_max_);
   if (pair_ == nullptr)
     return Status::failure(adapter_.port.name() + " gives no queue pair for it: " + error_text() +
@@ -110,63 +111,53 @@ int QueuePair::post(ibv_send_wr& request, std::uint32_t slot, std::uint32_t sile
   if (tells) request.send_flags |= IBV_SEND_SIGNALED;
   ibv_send_wr* refused = nullptr;
   if (const int error = ibv_post_send(pair_, &request, &refused); error != 0) return error;
-  ++next_;
+  Send& send = at(next_++);
   ++adapter_.sends;
-  keep(request, slot);
+  send.slot = slot;
+  send.size = queue == Queue::messages ? request.sg_list[0].length : 0;
+  if (slot == kNoSlot && send.size > kSmall) kept_to_ += send.size;
   silent_ = tells ? 0 : silent_ + 1;
   return 0;
 }
 
-void QueuePair::keep(const ibv_send_wr& request, std::uint32_t slot) {
-  std::uint32_t size = 0;
-  if (queue == Queue::messages) {
-    for (int i = 0; i < request.num_sge; ++i) {
-      const ibv_sge& part = request.sg_list[i];
-      size += part.length;
-      if (slot != kNoSlot) continue;
-      const auto* at = reinterpret_cast<const std::byte*>(part.addr);
-      kept_.insert(kept_.end(), at, at + part.length);
-    }
-  }
-  under_way_.push_back({slot, size});
+std::byte* QueuePair::room_for(std::uint32_t size) {
+  if (size <= kSmall) return at(next_).bytes;
+  kept_.resize(kept_to_ + size);
+  return kept_.data() + kept_to_;
 }
 
 void QueuePair::release_first() {
-  const Send& first = under_way_.front();
-  if (first.slot != kNoSlot)
-    adapter_.give_slot(first.slot);
-  else
-    kept_from_ += first.size;
-  under_way_.pop_front();
+  const Send& first = at(oldest_++);
   --adapter_.sends;
-  if (kept_from_ == kept_.size() || kept_from_ >= kKeptMost) {
-    kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(std::exchange(kept_from_, 0)));
-    if (kept_.empty() && kept_.capacity() > kKeptMost) kept_ = {};
-  }
+  if (first.slot != kNoSlot) return adapter_.give_slot(first.slot);
+  if (first.size <= kSmall) return;
+  kept_from_ += first.size;
+  if (kept_from_ < kept_to_ && kept_from_ < kKeptMost) return;
+  kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(kept_from_));
+  kept_to_ -= std::exchange(kept_from_, 0);
 }
 
 std::deque<Unended> QueuePair::take_unended() {
   std::deque<Unended> taken;
-  for (std::size_t at = kept_from_; !under_way_.empty(); under_way_.pop_front(), --adapter_.sends) {
-    const Send& first = under_way_.front();
+  for (std::size_t from = kept_from_; under_way() > 0; --adapter_.sends) {
+    const Send& first = at(oldest_++);
     Unended& message = taken.emplace_back(Unended{first.slot, first.size, {}});
     if (first.slot != kNoSlot) continue;
-    const auto from = kept_.begin() + static_cast<std::ptrdiff_t>(at);
-    message.bytes.assign(from, from + first.size);
-    at += first.size;
+    const std::byte* bytes = first.size <= kSmall ? first.bytes : kept_.data() + from;
+    message.bytes.assign(bytes, bytes + first.size);
+    if (first.size > kSmall) from += first.size;
   }
-  kept_.clear();
-  kept_from_ = 0;
+  kept_ = {};
+  kept_from_ = kept_to_ = 0;
   silent_ = 0;
   return taken;
 }
 
 std::uint32_t QueuePair::ended(std::uint32_t number) {
-  const std::uint32_t oldest = next_ - static_cast<std::uint32_t>(under_way_.size());
-  const std::uint32_t count = number - oldest + 1;
-  if (count > under_way_.size()) return 0;  // told before, with one that came after it
+  const std::uint32_t count = number - oldest_ + 1;
+  if (count > under_way()) return 0;  // told before, with one that came after it
   for (std::uint32_t i = 0; i < count; ++i) release_first();
-  silent_ = std::min(silent_, static_cast<std::uint32_t>(under_way_.size()));
+  silent_ = std::min(silent_, under_way());
   return count;
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "machine/verbs/adapter.h"
@@ -62,37 +63,42 @@ class QueuePair {
   // ---- sends
 
   bool has_room(std::uint32_t reserved) const {
-    return under_way_.size() + reserved < kDepth && adapter_.sends < adapter_.sends_max;
+    return under_way() + reserved < kDepth && adapter_.sends < adapter_.sends_max;
   }
-  /// Posts a request of one or more parts; `silent_max` as above. A slot is the queue pair's until the send has ended,
+  /// Where the bytes of the next message are kept that goes within its request; its one part is there.
+  std::byte* room_for(std::uint32_t size);
+  /// Posts a request of one part, or none; `silent_max` as above. A slot is the queue pair's until the send has ended,
   /// if it was taken. 0, or what errno says: ENOMEM means that there is no room.
   int post(ibv_send_wr& request, std::uint32_t slot, std::uint32_t silent_max);
   /// Takes out what has not ended, the oldest first, with the slots. Of a queue pair of messages that is drained.
   std::deque<Unended> take_unended();
   /// The device tells the end of that send. Returns how many have ended by it; the slots are free again.
   std::uint32_t ended(std::uint32_t number);
-  bool idle() const { return under_way_.empty(); }
+  bool idle() const { return under_way() == 0; }
   /// Are the last ones on their way without a completion of their own?
   bool silent() const { return silent_ > 0; }
 
  private:
-  int modify(ibv_qp_attr& attributes, int which);
-  void keep(const ibv_send_wr& request, std::uint32_t slot);
-  void release_first();
-
+  static constexpr std::uint32_t kSmall = 56;  // bytes of a message that is kept with its send
   struct Send {
     std::uint32_t slot;
     std::uint32_t size;  // of a message
+    std::byte bytes[kSmall];
   };
+
+  std::uint32_t under_way() const { return next_ - oldest_; }
+  Send& at(std::uint32_t number) { return sends_[number % kDepth]; }
+  int modify(ibv_qp_attr& attributes, int which);
+  void release_first();
 
   Adapter& adapter_;
   ibv_qp* pair_ = nullptr;
   std::uint32_t first_packet_ = 0;
   std::uint32_t inline_max_ = 0;
-  std::uint32_t next_ = 0;       // number of the next send
-  std::deque<Send> under_way_;   // those before, the oldest first
-  std::vector<std::byte> kept_;  // the messages among them without a slot, behind each other,
-  std::size_t kept_from_ = 0;    // from here on
+  std::uint32_t next_ = 0, oldest_ = 0;      // numbers of the next send, and of the oldest that is under way
+  std::unique_ptr<Send[]> sends_;            // those, each at its number modulo kDepth
+  std::vector<std::byte> kept_;              // messages among them that are larger and have no slot, behind each other,
+  std::size_t kept_from_ = 0, kept_to_ = 0;  // from here to there
   std::uint32_t silent_ = 0;
 };
 

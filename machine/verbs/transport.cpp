@@ -74,27 +74,21 @@ int VerbsTransport::post_message(QueuePair& pair, const Prefix& prefix, Header h
   const std::size_t size = sizeof prefix + header.size() + payload.size();
   ibv_send_wr request{};
   request.opcode = IBV_WR_SEND;
-  ibv_sge parts[3];
-  request.sg_list = parts;
-  if (size <= pair.inline_max()) {
-    const auto add = [&](const void* at, std::size_t bytes) {
-      if (bytes != 0)
-        parts[request.num_sge++] = {reinterpret_cast<std::uint64_t>(at), static_cast<std::uint32_t>(bytes), 0};
-    };
-    add(&prefix, sizeof prefix);
-    add(header.data(), header.size());
-    add(payload.data(), payload.size());
-    request.send_flags = IBV_SEND_INLINE;
-    return pair.post(request, kNoSlot, silent_max());
-  }
-  std::uint32_t slot = 0;
-  if (!adapter_.take_slot(&slot)) return ENOMEM;
-  std::byte* at = adapter_.slot(slot);
+  ibv_sge part;
+  request.sg_list = &part;
+  const bool inside = size <= pair.inline_max();
+  std::uint32_t slot = kNoSlot;
+  if (!inside && !adapter_.take_slot(&slot)) return ENOMEM;
+  std::byte* at = inside ? pair.room_for(static_cast<std::uint32_t>(size)) : adapter_.slot(slot);
   std::memcpy(at, &prefix, sizeof prefix);
   if (!header.empty()) std::memcpy(at + sizeof prefix, header.data(), header.size());
   if (!payload.empty()) std::memcpy(at + sizeof prefix + header.size(), payload.data(), payload.size());
-  parts[0] = {reinterpret_cast<std::uint64_t>(at), static_cast<std::uint32_t>(size), adapter_.key()};
+  part = {reinterpret_cast<std::uint64_t>(at), static_cast<std::uint32_t>(size), inside ? 0 : adapter_.key()};
   request.num_sge = 1;
+  if (inside) {
+    request.send_flags = IBV_SEND_INLINE;
+    return pair.post(request, kNoSlot, silent_max());
+  }
   const int error = pair.post(request, slot, 1);
   if (error != 0) adapter_.give_slot(slot);
   return error;
