@@ -213,6 +213,17 @@ TEST_F(VerbsFaults, ItBreaksAgainBeforeAllIsSentAgain) {
   all_come(pair);
 }
 
+TEST_F(VerbsFaults, ASideThatOnlyReceivesKeepsItsQueuePairs) {
+  testing::internal::CaptureStderr();
+  Pair pair(subject);
+  for (int breaks = 0; breaks < 3 * verbs::kBreaksMax; ++breaks) {
+    faults().next_sends = {IBV_WC_SUCCESS, IBV_WC_RETRY_EXC_ERR};
+    for (int i = 0; i < 5; ++i) pair.a.push(*pair.ab, 100, 0, {&pair.b});
+    all_come(pair);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr().find("TCP is used"), std::string::npos);
+}
+
 TEST_F(VerbsFaults, APortThatIsDownForAWhileLosesNothing) {
   Pair pair(subject);
   send_some(pair, 5);

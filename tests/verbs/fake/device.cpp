@@ -172,7 +172,7 @@ void Pair::take_answer(const Packet& packet, Bytes bytes) {
   const bool lost = status == IBV_WC_SUCCESS && requests.front().code == IBV_WR_SEND &&
                     (faults().answers_lost > 0 || faults().breaks());
   if (lost) {
-    faults().answers_lost -= faults().answers_lost > 0;
+    if (faults().answers_lost > 0) --faults().answers_lost;
     end_first(IBV_WC_RETRY_EXC_ERR);
     return fail();
   }

@@ -32,10 +32,12 @@ struct Faults {
   unsigned inline_most = 256;      ///< more is refused
   int devices = 1;
 
-  /// Whether this one breaks.
+  /// Whether this one breaks. From any thread.
   bool breaks() {
-    chance = chance * 6364136223846793005u + 1442695040888963407u;
-    return break_one_in != 0 && (chance >> 33) % break_one_in == 0;
+    if (break_one_in == 0) return false;
+    const std::uint64_t next = __atomic_load_n(&chance, __ATOMIC_RELAXED) * 6364136223846793005u + 1442695040888963407u;
+    __atomic_store_n(&chance, next, __ATOMIC_RELAXED);
+    return (next >> 33) % break_one_in == 0;
   }
   std::uint64_t chance = 1;
 
