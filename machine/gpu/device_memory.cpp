@@ -130,7 +130,7 @@ class GpuMemory final : public ucx::DeviceMemory {
   int progress() override;
   bool is_busy() const override;
   void finish() override;
-  const std::string& failure() const override { return failure_; }
+  const std::string& failure() const override;
 
  private:
   /// A copy from or to pageable memory, or between GPUs that do not reach each other's.
@@ -487,13 +487,17 @@ Result<Buffer> GpuMemory::piece() {
   return vendor.pool(vendor.lent, last_gpu_, settings_).take();
 }
 
+// Asked by completions, too, while their copies tell their end.
+const std::string& GpuMemory::failure() const {
+  for (const auto& vendor : vendors_)
+    if (!vendor->copies.failure().empty()) return vendor->copies.failure();
+  return failure_;
+}
+
 int GpuMemory::progress() {
   int told = 0;
   seen_ = {};  // the program may have freed it since
-  for (const auto& vendor : vendors_) {
-    told += vendor->copies.progress();
-    if (!vendor->copies.failure().empty()) failure_ = vendor->copies.failure();
-  }
+  for (const auto& vendor : vendors_) told += vendor->copies.progress();
   if (!staged_.empty()) told += tell_staged();
   if (!reached_.empty()) told += tell_reached();
   for (Completion* completion : std::exchange(done_, {})) {

@@ -1,9 +1,11 @@
 // Copies that nothing waits for, pinned pieces, and memory of other processes: on fake GPUs.
 #include "machine/gpu/copies.h"
 
+#include <memory>
 #include <string>
 
 #include "base/this_host.h"
+#include "machine/gpu/device_memory.h"
 #include "machine/gpu/imports.h"
 #include "machine/gpu/pinned_pool.h"
 #include "tests/gpu/gpu_fixture.h"
@@ -107,6 +109,25 @@ TEST_P(CopiesTest, ALostGpuIsToldToEveryCopy) {
   EXPECT_EQ(told[1].outcome, ucx::Outcome::ok);
   for (unsigned i = 2; i < told.size(); ++i) EXPECT_EQ(told[i].outcome, ucx::Outcome::failed);
   EXPECT_THAT(copies.failure(), HasSubstr("EventQuery on GPU 0: "));
+}
+
+// A completion asks for the reason while it is called.
+TEST_P(CopiesTest, TheFirstCopyThatFailsHasItsReasonAtHand) {
+  struct Asks : ucx::Completion {
+    ucx::DeviceMemory* memory = nullptr;
+    std::string why = "it is under way";
+  } asks;
+  asks.done = [](ucx::Completion& self, ucx::Outcome) {
+    auto& asks = static_cast<Asks&>(self);
+    asks.why = asks.memory->failure();
+  };
+  const std::unique_ptr<ucx::DeviceMemory> memory = make_device_memory();
+  asks.memory = memory.get();
+  std::byte *device = make(Kind::device, 100), *pinned = make(Kind::pinned, 100);
+  settings.copies_until_loss = 0;
+  ASSERT_TRUE(memory->copy({device, memory->kind_of(device)}, {pinned, memory->kind_of(pinned)}, 100, asks).ok());
+  for (unsigned i = 0; i < 100'000 && asks.why == "it is under way"; ++i) memory->progress();
+  EXPECT_THAT(asks.why, HasSubstr(" on GPU 0: "));
 }
 
 TEST_P(CopiesTest, TheEndWaitsForWhatIsUnderWayAndTellsNothing) {
