@@ -481,23 +481,22 @@ Status MachineLayer::may_be_resized() const {
   if (bootstrap::runs_on_communicator()) return Status::failure("MPI has started its processes");
   if (state_->is_forked() && bootstrap::KeptMemory::of_run() == nullptr)
     return Status::failure(bootstrap::KeptMemory::why_none());
-  if (state_->is_forked() || state_->starts_itself()) return Status();
+  if (resizes_in_memory()) return Status();
   if (state_->launcher() != nullptr && state_->launcher()->starts_again() == bootstrap::StartsAgain::launcher)
     return Status();
   return Status::failure("what started its processes cannot start them again; charmrun can" +
                          (state_->launcher() != nullptr ? " (" + state_->launcher()->describe() + ")" : std::string()));
 }
 
-Result<bool> MachineLayer::keep_memory_for_resize() {
-  if (state_->is_forked()) return true;
-  if (!state_->starts_itself()) return false;
-  const Status opened = bootstrap::KeptMemory::open_here();
-  if (!opened) return opened;
-  return true;
+bool MachineLayer::resizes_in_memory() const { return state_->is_forked() || state_->starts_itself(); }
+
+// Processes that were forked have it from their parent.
+Status MachineLayer::keep_memory_for_resize() {
+  return state_->is_forked() ? Status() : bootstrap::KeptMemory::open_here();
 }
 
 Status MachineLayer::resize(const bootstrap::ResizedStart& start) {
-  if (!state_->is_forked() && !state_->starts_itself()) return state_->launcher()->start_again(start.text());
+  if (!resizes_in_memory()) return state_->launcher()->start_again(start.text());
   return bootstrap::KeptMemory::of_run()->resize(start.text());
 }
 

@@ -129,8 +129,10 @@ class MachineLayer {
   void leave(int pe);
   /// Whether the run, when it ends, can be started again with another number of PEs; else why not.
   Status may_be_resized() const;
-  /// Where it can: whether its checkpoint is kept in memory, which there is from here on; else it goes to a folder.
-  Result<bool> keep_memory_for_resize();
+  /// Where it can: whether its checkpoint is kept in memory; else it goes to a folder.
+  bool resizes_in_memory() const;
+  /// The memory for it, where it is kept there: it is there from here on.
+  Status keep_memory_for_resize();
   /// On one PE, before the end: the run is then started again with `start`.
   Status resize(const bootstrap::ResizedStart& start);
   /// The last thing in a process: does not come back where the process itself is to be the program again.

@@ -9,8 +9,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdint>
+#include <algorithm>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -52,10 +53,10 @@ void refuse(CcsDelayedReply reply, const std::string& why) {
 }
 
 // 0: all PEs are of one process, whose number of threads is another one then.
-int pes_a_process(const Pe& pe, bool in_memory) {
+int pes_a_process(const Pe& pe) {
   if (const ResizedStart* const start = ResizedStart::current()) return start->pes_a_process;
   const int processes = pe.process.count();
-  return processes > 1 || !in_memory ? pe.process.pes() / processes : 0;
+  return processes > 1 || !pe.process.layer().resizes_in_memory() ? pe.process.pes() / processes : 0;
 }
 
 // The bytes of a request: one a PE, 1 where it stays, and the number of PEs as an int of this machine. What may stand
@@ -82,7 +83,7 @@ std::string obstacle(const Pe& pe, int pes) {
   if (UserDriven::is_on()) return "the program drives the scheduler itself";
   if (pe.ordering() != nullptr) return "its messages are recorded or replayed";
   if (Status can = pe.process.layer().may_be_resized(); !can) return can.message();
-  const int each = pes_a_process(pe, true);
+  const int each = pes_a_process(pe);
   if (each == 0 || pes % each == 0) return "";
   return fmt::format("its processes have {} PEs each, and {} cannot be shared among such; {} or {} can", each, pes,
                      std::max(1, pes / each) * each, (pes / each + 1) * each);
@@ -125,21 +126,23 @@ void go_on_as_before(Pe& pe, const std::string& why) {
   pe.objects->balance->go_on();
 }
 
-void end_this_start(Pe& pe, bool in_memory, const std::string& folder) {
+void end_this_start(Pe& pe, const std::string& folder) {
   const ccs::Contact contact = ccs::contact();
-  const ResizedStart start{wanted->pes, pes_a_process(pe, in_memory), contact.port, contact.token, folder};
+  const ResizedStart start{wanted->pes, pes_a_process(pe), contact.port, contact.token, folder};
   if (const Status told = pe.process.layer().resize(start); !told) return go_on_as_before(pe, told.message());
   CcsSendDelayedReply(wanted->reply, 0, nullptr);
   request_end_of_start();
 }
 
 void on_all_wait(Pe& pe, Delivery&) {
-  Result<bool> in_memory = pe.process.layer().keep_memory_for_resize();
-  if (!in_memory) return go_on_as_before(pe, in_memory.message());
-  const Checkpoints::Target target{*in_memory, *in_memory ? "" : new_folder()};
+  const bool in_memory = pe.process.layer().resizes_in_memory();
+  if (in_memory)
+    if (const Status kept = pe.process.layer().keep_memory_for_resize(); !kept)
+      return go_on_as_before(pe, kept.message());
+  const Checkpoints::Target target{in_memory, in_memory ? "" : new_folder()};
   Checkpoints::of(pe).write_for_resize(target, [&pe, target](const std::string& failure) {
     if (!failure.empty()) return go_on_as_before(pe, failure);
-    end_this_start(pe, target.memory, target.folder);
+    end_this_start(pe, target.folder);
   });
 }
 

@@ -29,7 +29,8 @@ RUNS = [("+p4", [(2, True), (6, True), (1, True), (3, True)]),
         ("+p4 +balancer DistributedLB +LBCentPE 1", [(2, True), (1, True), (3, True)]),
         ("2 hosts: +p4 ++ppn 1", [(2, True), (1, True), (6, True)]),
         ("2 hosts: +p4", [(2, True), (5, False), (8, True)]),
-        ("1 hosts: +p2 ++ppn 2", [(4, True), (3, False), (2, True)])]
+        ("1 hosts: +p2 ++ppn 2", [(4, True), (3, False), (2, True)]),
+        ("1 hosts: +p2 ++ppn 2", [(3, False), (4, True)])]
 HOSTS = ["localhost", "127.0.0.1"]
 
 
@@ -140,16 +141,15 @@ def other_launcher(whole):
     mpiexec = shutil.which("mpiexec.hydra")
     if not mpiexec:
         return
-    run = Run.__new__(Run)
-    run.folder, run.layout = Path(tempfile.mkdtemp()), "hydra"
-    (run.folder / "wait.1").touch()
-    Program.__init__(run, [mpiexec, "-n", "2", *command_of(run.folder, "+ppn 1")], "breathe: round 1")
+    folder = Path(tempfile.mkdtemp())
+    (folder / "wait.1").touch()
+    run = Program([mpiexec, "-n", "2", *command_of(folder, "+ppn 1")], "breathe: round 1")
     said = run.ask("set_bitmap", 0, bitmap(2, 1)).decode()
     expect("under hydra", "what started its processes cannot start them again; charmrun can" in said, True)
-    (run.folder / "wait.1").unlink()
+    (folder / "wait.1").unlink()
     expect("hydra: status", run.wait(), STATUS)
     expect("hydra: sums", sums(run.text), whole)
-    shutil.rmtree(run.folder)
+    shutil.rmtree(folder)
 
 
 def main():
