@@ -103,8 +103,7 @@ void VerbsTransport::take_call(ucx::Link& from, Bytes header, Bytes rest) {
   Call call;
   if (!ucx::unpack(header, &call) || call.magic != kMagic || call.kind > Call::kLastKind ||
       call.queue > Queue::memory || call.generation == 0) {
-    if (auto* link = static_cast<VerbsLink*>(from.user))
-      return fail(*link, "it sent what this version does not understand");
+    if (auto* link = static_cast<VerbsLink*>(from.user)) return fail(*link, kNotUnderstood);
     return meeting_.turn_away(from);
   }
   VerbsLink* link = static_cast<VerbsLink*>(from.user);
@@ -131,8 +130,7 @@ void VerbsTransport::take_here(VerbsLink& link, const Call& call) {
   if (pair == nullptr) make_pair(link, call.queue, call.generation);
   if (pair == nullptr || pair->connected) return;
   if (Status connected = pair->connect(call); !connected) return fail(link, connected.message());
-  if (call.queue == Queue::messages && !drop_received(link, call.received))
-    return fail(link, "it sent what this version does not understand");
+  if (call.queue == Queue::messages && !drop_received(link, call.received)) return fail(link, kNotUnderstood);
   Call ready;
   ready.kind = Call::Kind::ready;
   ready.queue = call.queue;

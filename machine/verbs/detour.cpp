@@ -60,8 +60,7 @@ void VerbsTransport::go_around(VerbsLink& link, const std::string& reason) {
   if (link.seat.link == nullptr) return fail(link, reason);
   link.detour = VerbsLink::Detour::begun;
   link.broke_because = reason;
-  if (!link.messages->halted && !link.messages->open) --connecting_;
-  link.messages->halt();
+  halt_messages(link);
   give_up_pair(link.memory);
   link.posted = 0;
   if (!std::exchange(link.mending, true)) mending_.push_back(&link);
@@ -70,9 +69,7 @@ void VerbsTransport::go_around(VerbsLink& link, const std::string& reason) {
 /// Its queue pair of messages is drained.
 void VerbsTransport::go_on_around(VerbsLink& link) {
   if (link.detour == VerbsLink::Detour::begun) {
-    std::deque<Unended> unended = link.messages->take_unended();
-    std::move(link.unended.begin(), link.unended.end(), std::back_inserter(unended));
-    link.unended = std::move(unended);
+    take_unended(link);
     Call call;
     call.kind = Call::Kind::around;
     call.generation = 1;
@@ -81,18 +78,16 @@ void VerbsTransport::go_on_around(VerbsLink& link) {
     tell(link, call);
   }
   if (!link.peer_received) return;
-  if (!drop_received(link, *link.peer_received)) return fail(link, "it sent what this version does not understand");
+  if (!drop_received(link, *link.peer_received)) return fail(link, kNotUnderstood);
   link.detour = VerbsLink::Detour::on;
   ++detours_;
   const std::size_t again = link.unended.size();
-  for (Unended& message : std::exchange(link.unended, {})) {
-    const bool copied = message.slot == kNoSlot;
-    const std::byte* at = copied ? message.bytes.data() : adapter_.slot(message.slot);
+  for (const Unended& message : std::exchange(link.unended, {})) {
+    const std::byte* at = message.slot == kNoSlot ? message.bytes.data() : adapter_.slot(message.slot);
     call_around(link, Call::Kind::carried, {at, at + message.size});
-    if (!copied) adapter_.give_slot(message.slot);
+    give_slot_of(message);
   }
-  link.mending = false;
-  std::erase(mending_, &link);
+  end_mending(link);
   freed_ = true;
   log::warn("verbs: the connection to worker " + std::to_string(link.peer()) + " over " + adapter_.port.name() +
             " stays broken (" + link.broke_because +
@@ -101,7 +96,7 @@ void VerbsTransport::go_on_around(VerbsLink& link) {
 }
 
 void VerbsTransport::take_around(VerbsLink& link, const Call& call) {
-  if (link.peer_received) return fail(link, "it sent what this version does not understand");
+  if (link.peer_received) return fail(link, kNotUnderstood);
   link.peer_received = call.received;
   go_around(link, "the other side found it so");
 }
@@ -122,7 +117,6 @@ bool VerbsTransport::has_room_around(VerbsLink& link) {
 
 bool VerbsTransport::send_around(VerbsLink& link, const Prefix& prefix, ucx::Header header, Bytes payload) {
   if (!has_room_around(link)) return false;
-  ++link.sent;
   call_around(link, Call::Kind::carried, joined({bytes_of(prefix), header, payload}));
   return true;
 }
@@ -159,12 +153,10 @@ const std::byte* VerbsTransport::registered(std::uint32_t key, std::uint64_t at,
 }
 
 void VerbsTransport::take_carried(VerbsLink& link, Call::Kind kind, Bytes rest) {
-  if (link.detour == VerbsLink::Detour::none || !link.peer_received)
-    return fail(link, "it sent what this version does not understand");
+  if (link.detour == VerbsLink::Detour::none || !link.peer_received) return fail(link, kNotUnderstood);
   if (kind == Call::Kind::carried) return take_message(link, rest);
   Piece piece;
-  if (rest.size() < sizeof piece || !ucx::unpack(rest.first(sizeof piece), &piece))
-    return fail(link, "it sent what this version does not understand");
+  if (rest.size() < sizeof piece || !ucx::unpack(rest.first(sizeof piece), &piece)) return fail(link, kNotUnderstood);
   const Bytes bytes = rest.subspan(sizeof piece);
   switch (kind) {
     case Call::Kind::put_begins:
@@ -186,6 +178,7 @@ void VerbsTransport::take_carried(VerbsLink& link, Call::Kind kind, Bytes rest) 
       break;
     }
     default:
+      if (piece.outcome > static_cast<std::uint32_t>(Outcome::failed)) return fail(link, kNotUnderstood);
       return take_answer(link, kind, static_cast<Outcome>(piece.outcome), bytes);
   }
   answer_around(link);
@@ -215,11 +208,11 @@ void VerbsTransport::answer_around(VerbsLink& link) {
 }
 
 void VerbsTransport::take_answer(VerbsLink& link, Call::Kind kind, Outcome outcome, Bytes bytes) {
-  if (link.posted == 0) return fail(link, "it sent what this version does not understand");
+  if (link.posted == 0) return fail(link, kNotUnderstood);
   Operation& first = link.operations.front();
   if (kind == Call::Kind::data) {
     if (first.code != IBV_WR_RDMA_READ || bytes.size() > first.local.length - first.around)
-      return fail(link, "it sent what this version does not understand");
+      return fail(link, kNotUnderstood);
     std::memcpy(reinterpret_cast<std::byte*>(first.local.addr) + first.around, bytes.data(), bytes.size());
     first.around += static_cast<std::uint32_t>(bytes.size());
     return;

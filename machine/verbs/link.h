@@ -15,9 +15,12 @@ namespace periapt::verbs {
 
 /// Puts and gets that one link has accepted at a time, posted or not.
 inline constexpr std::size_t kOperationsMax = 64;
-/// So often a queue pair breaks without a message or an operation having ended before the link is given up: each time
+/// So often a queue pair breaks without a message or an operation having ended before the link goes over TCP: each time
 /// takes the device some two seconds. (How long the other side may take is Settings::patience_seconds.)
 inline constexpr int kBreaksMax = 8;
+
+/// Why a link fails whose peer says what makes no sense.
+inline constexpr char kNotUnderstood[] = "it sent what this version does not understand";
 
 struct Operation {
   ibv_wr_opcode code = IBV_WR_RDMA_WRITE;

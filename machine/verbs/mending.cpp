@@ -27,20 +27,38 @@ namespace periapt::verbs {
 void VerbsTransport::mend(VerbsLink& link, const std::string& reason) {
   if (!link.alive() || link.messages->halted) return;
   if (++link.message_breaks > kBreaksMax) return go_around(link, reason);
-  if (!link.messages->open) --connecting_;
-  link.messages->halt();
+  halt_messages(link);
   if (std::exchange(link.mending, true)) return;
   link.broke_because = reason;
   link.mending_since_ns = clock::now_ns();
   mending_.push_back(&link);
 }
 
+void VerbsTransport::halt_messages(VerbsLink& link) {
+  if (!link.messages->halted && !link.messages->open) --connecting_;
+  link.messages->halt();
+}
+
+/// From its queue pair, which is drained. What was not sent again yet, when this is not the first time, comes behind.
+void VerbsTransport::take_unended(VerbsLink& link) {
+  std::deque<Unended> unended = link.messages->take_unended();
+  std::move(link.unended.begin(), link.unended.end(), std::back_inserter(unended));
+  link.unended = std::move(unended);
+}
+
+void VerbsTransport::end_mending(VerbsLink& link) {
+  if (std::exchange(link.mending, false)) std::erase(mending_, &link);
+}
+
+void VerbsTransport::give_slot_of(const Unended& message) {
+  if (message.slot != kNoSlot) adapter_.give_slot(message.slot);
+}
+
 void VerbsTransport::forget_mending(VerbsLink& link) {
-  for (Unended& message : std::exchange(link.unended, {}))
-    if (message.slot != kNoSlot) adapter_.give_slot(message.slot);
+  for (const Unended& message : std::exchange(link.unended, {})) give_slot_of(message);
   link.called.reset();
   if (std::exchange(link.detour, VerbsLink::Detour::none) == VerbsLink::Detour::on) --detours_;
-  if (std::exchange(link.mending, false)) std::erase(mending_, &link);
+  end_mending(link);
 }
 
 void VerbsTransport::mend_all() {
@@ -58,10 +76,7 @@ void VerbsTransport::mend_all() {
 }
 
 void VerbsTransport::begin_again(VerbsLink& link) {
-  // What was not sent again yet, when this is not the first time, comes behind what was.
-  std::deque<Unended> unended = link.messages->take_unended();
-  std::move(link.unended.begin(), link.unended.end(), std::back_inserter(unended));
-  link.unended = std::move(unended);
+  take_unended(link);
   const std::optional<Call> called = std::exchange(link.called, std::nullopt);
   const std::uint32_t next = link.messages->generation + 1;
   give_up_pair(link.messages);
@@ -75,7 +90,7 @@ bool VerbsTransport::drop_received(VerbsLink& link, std::uint16_t received) {
   const auto there = static_cast<std::uint16_t>(received - (link.sent - unended));
   if (there > unended) return false;
   for (std::uint32_t i = 0; i < there; ++i) {
-    if (link.unended.front().slot != kNoSlot) adapter_.give_slot(link.unended.front().slot);
+    give_slot_of(link.unended.front());
     link.unended.pop_front();
   }
   return true;
@@ -89,20 +104,13 @@ bool VerbsTransport::send_again(VerbsLink& link) {
     const bool copied = message.slot == kNoSlot;
     std::byte* at = copied ? link.messages->room_for(message.size) : adapter_.slot(message.slot);
     if (copied) std::memcpy(at, message.bytes.data(), message.size);
-    ibv_sge part{reinterpret_cast<std::uint64_t>(at), message.size, copied ? 0 : adapter_.key()};
-    ibv_send_wr request{};
-    request.opcode = IBV_WR_SEND;
-    request.sg_list = &part;
-    request.num_sge = 1;
-    if (copied) request.send_flags = IBV_SEND_INLINE;
-    const int error = link.messages->post(request, message.slot, 1);
+    const int error = post_bytes(*link.messages, at, message.size, message.slot, 1);
     if (error == ENOMEM) return false;
     if (error != 0) return fail(link, "a message can't be sent: " + error_text(error)), true;
     link.unended.pop_front();
     ++link.sent_again;
   }
-  link.mending = false;
-  std::erase(mending_, &link);
+  end_mending(link);
   freed_ = true;
   log::warn("verbs: the connection to worker " + std::to_string(link.peer()) + " over " + adapter_.port.name() +
             " broke (" + link.broke_because +

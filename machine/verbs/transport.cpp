@@ -70,27 +70,30 @@ std::uint32_t VerbsTransport::silent_max() const {
   return std::clamp(share, 1u, kSilentMax);
 }
 
-int VerbsTransport::post_message(QueuePair& pair, const Prefix& prefix, Header header, Bytes payload) {
-  const std::size_t size = sizeof prefix + header.size() + payload.size();
+/// A message that lies in a slot, or, with kNoSlot, goes within the request.
+int VerbsTransport::post_bytes(QueuePair& pair, const std::byte* at, std::uint32_t size, std::uint32_t slot,
+                               std::uint32_t silent_max) {
+  const bool inside = slot == kNoSlot;
+  ibv_sge part{reinterpret_cast<std::uint64_t>(at), size, inside ? 0 : adapter_.key()};
   ibv_send_wr request{};
   request.opcode = IBV_WR_SEND;
-  ibv_sge part;
   request.sg_list = &part;
+  request.num_sge = 1;
+  if (inside) request.send_flags = IBV_SEND_INLINE;
+  return pair.post(request, slot, silent_max);
+}
+
+int VerbsTransport::post_message(QueuePair& pair, const Prefix& prefix, Header header, Bytes payload) {
+  const auto size = static_cast<std::uint32_t>(sizeof prefix + header.size() + payload.size());
   const bool inside = size <= pair.inline_max();
   std::uint32_t slot = kNoSlot;
   if (!inside && !adapter_.take_slot(&slot)) return ENOMEM;
-  std::byte* at = inside ? pair.room_for(static_cast<std::uint32_t>(size)) : adapter_.slot(slot);
+  std::byte* at = inside ? pair.room_for(size) : adapter_.slot(slot);
   std::memcpy(at, &prefix, sizeof prefix);
   if (!header.empty()) std::memcpy(at + sizeof prefix, header.data(), header.size());
   if (!payload.empty()) std::memcpy(at + sizeof prefix + header.size(), payload.data(), payload.size());
-  part = {reinterpret_cast<std::uint64_t>(at), static_cast<std::uint32_t>(size), inside ? 0 : adapter_.key()};
-  request.num_sge = 1;
-  if (inside) {
-    request.send_flags = IBV_SEND_INLINE;
-    return pair.post(request, kNoSlot, silent_max());
-  }
-  const int error = pair.post(request, slot, 1);
-  if (error != 0) adapter_.give_slot(slot);
+  const int error = post_bytes(pair, at, size, slot, inside ? silent_max() : 1);
+  if (error != 0 && !inside) adapter_.give_slot(slot);
   return error;
 }
 
@@ -333,7 +336,7 @@ void VerbsTransport::take_message(VerbsLink& link, Bytes bytes) {
     link.flushes.answered(prefix.number);
     end_flushes(link);
   } else if (!whole || prefix.kind != Prefix::Kind::mark) {
-    fail(link, "it sent what this version does not understand");
+    fail(link, kNotUnderstood);
   }
 }
 

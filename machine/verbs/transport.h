@@ -78,6 +78,10 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   // messages of a queue pair that broke (mending.cpp)
   void mend(VerbsLink& link, const std::string& reason);
   void mend_all();
+  void halt_messages(VerbsLink& link);
+  void take_unended(VerbsLink& link);
+  void end_mending(VerbsLink& link);
+  void give_slot_of(const Unended& message);
   void begin_again(VerbsLink& link);
   void forget_mending(VerbsLink& link);
   bool drop_received(VerbsLink& link, std::uint16_t received);
@@ -109,6 +113,8 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   ucx::Accepted refuse() { return refused_ = true, ucx::Accepted::no_resource; }
   std::uint32_t silent_max() const;
   bool post_prefix(VerbsLink& link, Prefix::Kind kind, std::uint32_t number, std::uint32_t reserved);
+  int post_bytes(QueuePair& pair, const std::byte* at, std::uint32_t size, std::uint32_t slot,
+                 std::uint32_t silent_max);
   int post_message(QueuePair& pair, const Prefix& prefix, ucx::Header header, Bytes payload);
   ucx::Accepted operate(VerbsLink& link, Operation operation, const ucx::MemoryHandle* handle,
                         const ucx::RemoteKey& key);
