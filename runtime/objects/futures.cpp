@@ -132,7 +132,7 @@ void Futures::pup(PUP::er& p) {
   p | serial_;
   std::uint64_t count = kept();
   p | count;
-  const auto pup_one = [&p](std::uint64_t id, Value& value) {
+  const auto pup_one = [&p](std::uint64_t& id, Value& value) {
     p | id;
     p | value.set;
     if (value.set) CkPupMessage(p, &value.message);
@@ -146,9 +146,7 @@ void Futures::pup(PUP::er& p) {
   for (; count > 0; --count) {
     Value value;
     std::uint64_t id = 0;
-    p | id;
-    p | value.set;
-    if (value.set) CkPupMessage(p, &value.message);
+    pup_one(id, value);
     values_[id] = std::move(value);
   }
 }

@@ -224,7 +224,6 @@ TEST(LocalCommand, MpiexecGetsTheNumberOfProcesses) {
   EXPECT_THAT(command({"++timelimit", "9", "./p"}), ElementsAre("timeout", "9", "./p"));
 }
 
-}  // namespace
 TEST(RemoteShell, SrunStartsAStepBesideOthersOfTheJob) {
   Host host;
   host.name = "n3";
@@ -240,4 +239,5 @@ TEST(Slurm, ProcessorsOfNodesAreReadAsSlurmWritesThem) {
     EXPECT_TRUE(cpus_of_nodes(nonsense).empty()) << nonsense;
 }
 
+}  // namespace
 }  // namespace periapt::charmrun

@@ -133,6 +133,11 @@ class Lab(launchers.Lab):
         shown = launchers.run("srun", "--mpi=list", SLURM_CONF=self.path("slurm.conf"))
         return kind in (shown.out + shown.err).replace(",", " ").split()
 
+    def stop_with_no_steps_left(self):
+        self.stop()
+        left = self.steps()
+        assert not left, f"left behind: {left}"
+
     def steps(self):
         """What runs under this Slurm beside its daemons: keepers of steps and their tasks, known by our configuration."""
         mine = f"SLURM_CONF={self.path('slurm.conf')}".encode()

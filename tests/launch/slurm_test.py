@@ -14,9 +14,7 @@ LAB = slurm_lab.Lab()
 
 
 def tearDownModule():
-    LAB.stop()
-    left = LAB.steps()
-    assert not left, f"left behind: {left}"
+    LAB.stop_with_no_steps_left()
 
 
 class Slurm(unittest.TestCase):
