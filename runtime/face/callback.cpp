@@ -4,6 +4,7 @@
 #include "base/fatal.h"
 #include "runtime/api/ck_future.h"
 #include "runtime/collective/quiescence.h"
+#include "runtime/face/qd.h"
 #include "runtime/face/startup.h"
 #include "runtime/face/user_driven.h"
 #include "runtime/objects/futures.h"
@@ -231,3 +232,5 @@ void CkWaitQD() {
   CkStartQD(done);
   CkFreeMsg(done.thread_delay());
 }
+void QdCreate(int n) { Pe::current()->created += static_cast<std::uint64_t>(n); }
+void QdProcess(int n) { Pe::current()->processed += static_cast<std::uint64_t>(n); }

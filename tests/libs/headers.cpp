@@ -5,6 +5,7 @@ using namespace std;  // as ChaNGa has
 
 #include "CkCache.h"
 #include "CkLoopAPI.h"
+#include "NDMeshStreamer.h"
 #include "allGather.h"
 #include "ckio.h"
 #include "completion.h"

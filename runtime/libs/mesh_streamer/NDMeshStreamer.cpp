@@ -1,0 +1,4 @@
+// See NDMeshStreamer.h.
+#include "NDMeshStreamer.h"
+
+#include "NDMeshStreamer.def.h"

@@ -1,0 +1,490 @@
+// Streams of small items to groups and arrays (-module NDMeshStreamer, TRAM in Charm++'s words): what is for the same
+// peer in a grid of PEs travels in one message. The classes that a program uses by itself are below; calls of entries
+// that are [aggregate] need none of them (runtime/aggregation). C++17: programs include it.
+//
+//   group GroupMeshStreamer<Item, Client, SimpleMeshRouter>;  message MeshStreamerMessage<Item>;
+//   group MeshStreamer<Item, SimpleMeshRouter>;                                       // in the .ci
+//   auto streamer = CProxy_GroupMeshStreamer<Item, Client, SimpleMeshRouter>::ckNew(1024, 2, sizes, client);
+//   streamer.init(1, start, end, 0, false);
+//   streamer.ckLocalBranch()->insertData(item, pe); ... ->done();
+//
+// Client::process(const Item&) is called where the item is for. Items are copied as bytes. 1024 is how many a PE keeps
+// in all; in the other order of arguments (sizes, client, 64), how many it keeps for one peer. A buffer is sent when it
+// is full, when the PE has nothing else to do, when more is kept than was said, at the end of the stream, and every
+// progressPeriodInMs with periodic flushing.
+//
+// init(n, ...): `start` is called when all members are ready, `end` when n contributors on each PE have called done()
+// and all items have been delivered. With an array: its elements contribute; with a detector, n contributors in all.
+// With a callback alone the stream has no end of its own; every item counts for quiescence.
+#pragma once
+#include <completion.h>  // of the module completion, as programs have it
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "VirtualRouter.h"
+#include "runtime/api/array_map.h"
+#include "runtime/api/objects.h"
+#include "runtime/converse/converse.h"
+#include "runtime/converse/cth.h"
+#include "runtime/face/qd.h"
+
+namespace periapt::mesh_streamer {
+template <class Item>
+void pup_bytes(PUP::er& p, std::vector<Item>& items) {
+  std::size_t count = items.size();
+  p | count;
+  items.resize(count);
+  p(reinterpret_cast<char*>(items.data()), count * sizeof(Item));
+}
+}  // namespace periapt::mesh_streamer
+
+// An item for an element of an array.
+template <class dtype, class itype>
+struct ArrayDataItem {
+  itype arrayIndex;
+  dtype dataItem;
+};
+
+#include "NDMeshStreamer.decl.h"
+
+// Items for PE destinations[i], or, where none is routed on, for the PE that gets it.
+template <class dtype>
+class MeshStreamerMessage : public CMessage_MeshStreamerMessage<dtype> {
+ public:
+  int* destinations;
+  dtype* items;
+  int count = 0;
+  bool routed = false;
+};
+
+template <class dtype, class RouterType>
+class MeshStreamer : public CBase_MeshStreamer<dtype, RouterType> {
+ public:
+  MeshStreamer(const RouterType& router, int kept, int kept_for_one, bool yields, double period_ms);
+  explicit MeshStreamer(CkMigrateMessage*) { watch(); }
+  ~MeshStreamer() override {
+    CcdCancelCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, on_idle_);
+    if (timer_) timer_->streamer = nullptr;
+  }
+  void pup(PUP::er& p) override;
+
+  // So many contributors on this PE will insert no more.
+  void done(int contributors = 1) {
+    done_ += contributors;
+    if (runs_ && done_ >= contributors_here_) tell();
+  }
+
+  // --- entries ---
+  void init(int contributors_here, CkCallback start, CkCallback end, int priority, bool periodic) {
+    begin(contributors_here, contributors_here, start, end, priority, periodic);
+  }
+  void init(int contributors, CkCallback start, CkCallback end, CProxy_CompletionDetector, int priority,
+            bool periodic) {
+    begin(0, CkMyPe() == 0 ? contributors : 0, start, end, priority, periodic);
+  }
+  void init(CkArrayID senders, CkCallback start, CkCallback end, int priority, bool periodic) {
+    const int elements = static_cast<int>(senders.ckLocalBranch()->getNumLocalElems());
+    begin(elements, elements, start, end, priority, periodic);
+  }
+  void init(CkCallback start, int priority) {
+    priority_ = priority;
+    this->contribute(start);
+  }
+  void enablePeriodicFlushing() {
+    if (period_ms_ <= 0) period_ms_ = 10;
+    if (!timer_) arm();
+  }
+  void finish() { flush(); }
+  void receiveAlongRoute(MeshStreamerMessage<dtype>* message);
+  void report(int begun, int contributors, int done);
+  void settle() {
+    flush();
+    const CmiInt8 counts[] = {inserted_, delivered_};
+    this->contribute(
+        sizeof counts, counts, CkReduction::sum_long_long,
+        CkCallback(CkIndex_MeshStreamer<dtype, RouterType>::redn_wrapper_counted(nullptr), this->thisProxy));
+  }
+  void counted(CmiInt8 inserted, CmiInt8 delivered);
+
+ protected:
+  // An item that is for this PE. It may insert others.
+  virtual void deliver(const dtype&) {}
+  void insert(const dtype& item, int pe) {
+    ++inserted_;
+    QdCreate(1);
+    pass_on(item, pe);
+    if (yields_ && ++since_yield_ == 1024) {
+      since_yield_ = 0;
+      CthYield();
+    }
+  }
+  void pass_on(const dtype& item, int pe);
+  void was_delivered() {
+    ++delivered_;
+    QdProcess(1);
+  }
+  virtual void before_flush() {}
+  void flush();
+
+ private:
+  struct Buffer {
+    std::vector<dtype> items;
+    std::vector<int> destinations;  // where some are for other PEs than the peer
+  };
+  struct Timer {
+    MeshStreamer* streamer;
+  };
+
+  void watch() {
+    on_idle_ = CcdCallOnConditionKeep(
+        CcdPROCESSOR_BEGIN_IDLE, [](void* self) { static_cast<MeshStreamer*>(self)->idle(); }, this);
+  }
+  void arm() {
+    timer_ = new Timer{this};
+    CcdCallFnAfter(
+        [](void* argument, double) {
+          Timer* const timer = static_cast<Timer*>(argument);
+          MeshStreamer* const self = timer->streamer;
+          delete timer;
+          if (self == nullptr) return;
+          self->flush();
+          self->arm();
+        },
+        timer_, period_ms_);
+  }
+  void disarm() {
+    if (timer_) timer_->streamer = nullptr;
+    timer_ = nullptr;
+  }
+  void begin(int contributors_here, int contributors, const CkCallback& start, const CkCallback& end, int priority,
+             bool periodic);
+  void tell() {
+    if (done_ > 0) this->thisProxy[0].report(0, 0, done_);
+    done_ = 0;
+  }
+  void idle() {
+    flush();
+    if (runs_) tell();  // also of contributors that have come here since
+  }
+  void send(int peer);
+
+  RouterType router_;
+  std::vector<Buffer> buffers_;  // by peer
+  std::size_t kept_ = 0, kept_max_ = 0, kept_for_one_max_ = 0;
+  bool yields_ = false;
+  int since_yield_ = 0;
+  double period_ms_ = -1;
+  int priority_ = 0;
+  int on_idle_ = -1;
+  Timer* timer_ = nullptr;
+
+  CmiInt8 inserted_ = 0, delivered_ = 0;  // here, of all streams
+  // Of the stream that runs.
+  bool runs_ = false;
+  int contributors_here_ = 0, done_ = 0;  // that have not been reported
+  CkCallback end_;
+  CmiInt8 inserted_before_ = -1, delivered_before_ = -1;  // the sums of the last wave
+  // On PE 0: what all PEs have reported.
+  int begun_ = 0, contributors_ = 0, contributors_done_ = 0;
+};
+
+template <class dtype, class ClientType, class RouterType>
+class GroupMeshStreamer : public CBase_GroupMeshStreamer<dtype, ClientType, RouterType> {
+  using Base = CBase_GroupMeshStreamer<dtype, ClientType, RouterType>;
+
+ public:
+  GroupMeshStreamer(int kept, int dimensions, int* sizes, CkGroupID client, bool yields, double period_ms)
+      : Base(RouterType(dimensions, sizes), kept, 0, yields, period_ms), client_(client) {}
+  GroupMeshStreamer(int dimensions, int* sizes, CkGroupID client, int kept_for_one, bool yields, double period_ms)
+      : Base(RouterType(dimensions, sizes), 0, kept_for_one, yields, period_ms), client_(client) {}
+  explicit GroupMeshStreamer(CkMigrateMessage* m) : Base(m) {}
+  void pup(PUP::er& p) override { p | client_; }
+
+  void insertData(const dtype& item, int pe) {
+    if (pe < 0 || pe >= CkNumPes()) CkAbort("GroupMeshStreamer::insertData() for PE %d: there are %d", pe, CkNumPes());
+    this->insert(item, pe);
+  }
+  void broadcast(const dtype& item) {
+    for (int pe = 0; pe < CkNumPes(); ++pe) this->insert(item, pe);
+  }
+
+ private:
+  void deliver(const dtype& item) override {
+    if (object_ == nullptr) object_ = static_cast<ClientType*>(CkLocalBranch(client_));
+    object_->process(item);
+    this->was_delivered();
+  }
+
+  CkGroupID client_;
+  ClientType* object_ = nullptr;  // its member here
+};
+
+template <class dtype, class itype, class ClientType, class RouterType>
+class ArrayMeshStreamer : public CBase_ArrayMeshStreamer<dtype, itype, ClientType, RouterType> {
+  using Base = CBase_ArrayMeshStreamer<dtype, itype, ClientType, RouterType>;
+  using Item = ArrayDataItem<dtype, itype>;
+
+ public:
+  ArrayMeshStreamer(int kept, int dimensions, int* sizes, CkArrayID client, bool yields, double period_ms)
+      : Base(RouterType(dimensions, sizes), kept, 0, yields, period_ms), client_(client) {}
+  ArrayMeshStreamer(int dimensions, int* sizes, CkArrayID client, int kept_for_one, bool yields, double period_ms)
+      : Base(RouterType(dimensions, sizes), 0, kept_for_one, yields, period_ms), client_(client) {}
+  explicit ArrayMeshStreamer(CkMigrateMessage* m) : Base(m) {}
+  void pup(PUP::er& p) override {
+    p | client_;
+    p | waiting_;
+    p | questions_;
+  }
+
+  void insertData(const dtype& item, const itype& index) {
+    this->insert(Item{index, item}, array()->lastKnown(index_of(index)));
+  }
+
+  // --- entries ---
+  // To the home of an element, and what it answers.
+  void where(const CkArrayIndex& index, int asker) {
+    if (!answer(index, asker)) questions_.push_back({index, asker});
+  }
+  void at(const CkArrayIndex& index, int pe) {
+    const auto found = waiting_.find(index);
+    if (found == waiting_.end()) return;
+    found->second.asked = false;
+    if (pe == CkMyPe() && !array()->lookup(index)) return;  // it is on its way here
+    const std::vector<Item> items = std::move(found->second.items);
+    waiting_.erase(found);
+    for (const Item& item : items) this->pass_on(item, pe);
+  }
+
+ private:
+  struct Waiting {
+    std::vector<Item> items;
+    bool asked = false;
+    void pup(PUP::er& p) {
+      p | asked;
+      periapt::mesh_streamer::pup_bytes(p, items);
+    }
+  };
+  struct Question {
+    CkArrayIndex index;
+    int asker;
+    void pup(PUP::er& p) {
+      p | index;
+      p | asker;
+    }
+  };
+
+  CkArray* array() const { return client_.ckLocalBranch(); }
+  static CkArrayIndex index_of(const itype& index) {
+    if constexpr (std::is_integral_v<itype>) {
+      return CkArrayIndex1D(static_cast<int>(index));
+    } else {
+      return index;
+    }
+  }
+  void deliver(const Item& item) override {
+    const CkArrayIndex index = index_of(item.arrayIndex);
+    if (ArrayElement* const element = array()->lookup(index)) {
+      static_cast<ClientType*>(element)->process(item.dataItem);
+      return this->was_delivered();
+    }
+    Waiting& waiting = waiting_[index];
+    waiting.items.push_back(item);
+    ask(index, waiting);
+  }
+  // Of an element that has moved, or is not there yet. (Items that were sent on at once could go round in circles, with
+  // a priority before what the element travels in.)
+  void ask(const CkArrayIndex& index, Waiting& waiting) {
+    if (!std::exchange(waiting.asked, true)) this->thisProxy[array()->homePe(index)].where(index, CkMyPe());
+  }
+  bool answer(const CkArrayIndex& index, int asker) {
+    const int pe = array()->lookup(index) ? CkMyPe() : array()->lastKnown(index);
+    if (pe == CkMyPe() && !array()->lookup(index)) return false;  // not there yet
+    this->thisProxy[asker].at(index, pe);
+    return true;
+  }
+  void before_flush() override {
+    questions_.erase(std::remove_if(questions_.begin(), questions_.end(),
+                                    [this](const Question& q) { return answer(q.index, q.asker); }),
+                     questions_.end());
+    std::vector<CkArrayIndex> here;
+    for (auto& [index, waiting] : waiting_) {
+      if (array()->lookup(index))
+        here.push_back(index);
+      else
+        ask(index, waiting);
+    }
+    for (const CkArrayIndex& index : here) at(index, CkMyPe());
+  }
+
+  CkArrayID client_;
+  std::map<CkArrayIndex, Waiting> waiting_;  // by element
+  std::vector<Question> questions_;          // to this PE as the home, which does not know yet
+};
+
+template <class dtype, class RouterType>
+MeshStreamer<dtype, RouterType>::MeshStreamer(const RouterType& router, int kept, int kept_for_one, bool yields,
+                                              double period_ms)
+    : router_(router), buffers_(static_cast<std::size_t>(router.peers())), yields_(yields), period_ms_(period_ms) {
+  static_assert(std::is_trivially_destructible_v<dtype>,
+                "a MeshStreamer copies items as bytes: they may have no pointers to what they own (vectors, strings)");
+  if (kept < 0 || kept_for_one < 0 || kept + kept_for_one == 0)
+    CkAbort("MeshStreamer: a buffer for %d items is asked for", kept + kept_for_one);
+  // Buffers fill unevenly: one may hold more than its share of what is kept in all.
+  const int uneven = 4;
+  const int others = std::max(router.peers() - 1, 1);
+  if (kept_for_one == 0) kept_for_one = std::max(uneven * kept / others, 1);
+  if (kept == 0) kept = std::max(kept_for_one * others / uneven, kept_for_one);
+  kept_max_ = static_cast<std::size_t>(kept);
+  kept_for_one_max_ = static_cast<std::size_t>(kept_for_one);
+  watch();
+}
+
+template <class dtype, class RouterType>
+void MeshStreamer<dtype, RouterType>::pass_on(const dtype& item, int pe) {
+  if (pe == CkMyPe()) {
+    const dtype copy = item;  // the place that it is in may be used again meanwhile
+    return deliver(copy);
+  }
+  const SimpleMeshRouter::Hop hop = router_.toward(pe);
+  Buffer& buffer = buffers_[static_cast<std::size_t>(hop.peer)];
+  if (!hop.last || !buffer.destinations.empty()) {
+    // Those before it were for the peer.
+    buffer.destinations.resize(buffer.items.size(), router_.pe_of(hop.peer));
+    buffer.destinations.push_back(pe);
+  }
+  buffer.items.push_back(item);
+  ++kept_;
+  if (buffer.items.size() >= kept_for_one_max_) return send(hop.peer);
+  if (kept_ < kept_max_) return;
+  const auto fullest = std::max_element(buffers_.begin(), buffers_.end(), [](const Buffer& a, const Buffer& b) {
+    return a.items.size() < b.items.size();
+  });
+  send(static_cast<int>(fullest - buffers_.begin()));
+}
+
+template <class dtype, class RouterType>
+void MeshStreamer<dtype, RouterType>::send(int peer) {
+  Buffer& buffer = buffers_[static_cast<std::size_t>(peer)];
+  int sizes[] = {static_cast<int>(buffer.destinations.size()), static_cast<int>(buffer.items.size())};
+  const int priority_bits = priority_ == 0 ? 0 : 8 * static_cast<int>(sizeof(int));
+  auto* const message = new (sizes, priority_bits) MeshStreamerMessage<dtype>();
+  message->count = sizes[1];
+  message->routed = sizes[0] > 0;
+  std::copy(buffer.destinations.begin(), buffer.destinations.end(), message->destinations);
+  std::memcpy(static_cast<void*>(message->items), static_cast<const void*>(buffer.items.data()),
+              buffer.items.size() * sizeof(dtype));
+  kept_ -= buffer.items.size();
+  buffer.items.clear();
+  buffer.destinations.clear();
+  if (priority_ != 0) {
+    CkSetQueueing(message, CK_QUEUEING_IFIFO);
+    *static_cast<int*>(CkPriorityPtr(message)) = priority_;
+  }
+  this->thisProxy[router_.pe_of(peer)].receiveAlongRoute(message);
+}
+
+template <class dtype, class RouterType>
+void MeshStreamer<dtype, RouterType>::flush() {
+  before_flush();
+  if (kept_ == 0) return;
+  for (int peer = 0; peer < router_.peers(); ++peer)
+    if (!buffers_[static_cast<std::size_t>(peer)].items.empty()) send(peer);
+}
+
+template <class dtype, class RouterType>
+void MeshStreamer<dtype, RouterType>::receiveAlongRoute(MeshStreamerMessage<dtype>* message) {
+  for (int i = 0; i < message->count; ++i) {
+    const int pe = message->routed ? message->destinations[i] : CkMyPe();
+    if (pe == CkMyPe())
+      deliver(message->items[i]);
+    else
+      pass_on(message->items[i], pe);
+  }
+  delete message;
+}
+
+// --- the end of a stream ---
+// PE 0 hears from all that they have begun and how many contributors there are, and then that they are done. From then
+// on nothing is inserted but by clients. Waves follow, in each of which every PE sends what it keeps and counts; two
+// waves with the same sums, and as many items delivered as inserted, have seen all. (F. Mattern, "Algorithms for
+// distributed termination detection", 1987.)
+
+template <class dtype, class RouterType>
+void MeshStreamer<dtype, RouterType>::begin(int contributors_here, int contributors, const CkCallback& start,
+                                            const CkCallback& end, int priority, bool periodic) {
+  if (runs_)
+    CkAbort("MeshStreamer::init() on PE %d while a stream runs: begin it when the last one has ended", CkMyPe());
+  runs_ = true;
+  contributors_here_ = contributors_here;
+  end_ = end;
+  priority_ = priority;
+  if (periodic) enablePeriodicFlushing();
+  if (!start.isInvalid()) this->contribute(start);
+  this->thisProxy[0].report(1, contributors, 0);
+  if (done_ >= contributors_here_) tell();
+}
+
+template <class dtype, class RouterType>
+void MeshStreamer<dtype, RouterType>::report(int begun, int contributors, int done) {
+  begun_ += begun;
+  contributors_ += contributors;
+  contributors_done_ += done;
+  if (begun_ < CkNumPes() || contributors_done_ < contributors_) return;
+  if (contributors_done_ > contributors_)
+    CkAbort("MeshStreamer::done() is called by %d contributors: init() was told of %d", contributors_done_,
+            contributors_);
+  begun_ = contributors_ = contributors_done_ = 0;
+  this->thisProxy.settle();
+}
+
+template <class dtype, class RouterType>
+void MeshStreamer<dtype, RouterType>::counted(CmiInt8 inserted, CmiInt8 delivered) {
+  const bool ended = inserted == delivered && inserted == inserted_before_ && delivered == delivered_before_;
+  inserted_before_ = inserted;
+  delivered_before_ = delivered;
+  if (!ended) return settle();
+  inserted_before_ = delivered_before_ = -1;
+  runs_ = false;
+  disarm();
+  if (!end_.isInvalid()) this->contribute(end_);
+}
+
+template <class dtype, class RouterType>
+void MeshStreamer<dtype, RouterType>::pup(PUP::er& p) {
+  p | router_;
+  buffers_.resize(static_cast<std::size_t>(router_.peers()));
+  for (Buffer& buffer : buffers_) {
+    p | buffer.destinations;
+    periapt::mesh_streamer::pup_bytes(p, buffer.items);
+  }
+  p | kept_;
+  p | kept_max_;
+  p | kept_for_one_max_;
+  p | yields_;
+  p | period_ms_;
+  p | priority_;
+  p | inserted_;
+  p | delivered_;
+  p | runs_;
+  p | contributors_here_;
+  p | done_;
+  p | end_;
+  p | inserted_before_;
+  p | delivered_before_;
+  p | begun_;
+  p | contributors_;
+  p | contributors_done_;
+  bool periodic = timer_ != nullptr;
+  p | periodic;
+  if (p.isUnpacking() && periodic) arm();
+}
+
+#define CK_TEMPLATES_ONLY
+#include "NDMeshStreamer.def.h"
+#undef CK_TEMPLATES_ONLY

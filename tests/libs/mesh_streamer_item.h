@@ -1,0 +1,8 @@
+// What the streams of mesh_streamer.cpp carry: it leads to `further` others, one after the other.
+#pragma once
+#include "charm++.h"
+
+struct Item {
+  int value, further;
+  CkGroupID streamer;  // that it came by
+};
