@@ -3,8 +3,8 @@
 // An iteration is `rounds` rounds of rumours, in each of which a member sends `fanout` messages, empty ones where it
 // has nothing new, and waits for as many; then transfers, each of which is acknowledged. A member whose gifts have all
 // arrived says so up the tree (`sum_up`), and when the sum comes down, all gifts of the iteration have arrived.
-// In between PEs wait for those that tell them only, so what belongs to a later round or iteration may come early, and
-// is kept.
+// In between a PE waits only for PEs that tell it something, so rumours of a later round or iteration may come early,
+// and are kept. A gift cannot: a PE is given something only when it has made itself known in that iteration.
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -91,7 +91,7 @@ class GossipMember final : public Member {
   int underway_ = 0;                                   // gifts that have not been acknowledged
   std::int64_t given_ = 0;                             // by this PE in this iteration; then by all
   std::map<std::pair<int, int>, Round> rounds_heard_;  // by iteration and round
-  std::map<int, std::vector<Token>> gifts_;            // to this PE, by iteration
+  std::vector<Token> gifts_;                           // to this PE, in this iteration
 
   GossipSum own_;
   bool contributed_ = false;
@@ -127,8 +127,7 @@ void GossipMember::on_sum(const GossipSum& total) {
     case Stage::loads:
       return start(total);
     case Stage::transfers:
-      self_->take(std::move(gifts_[iteration_]));
-      gifts_.erase(iteration_);
+      self_->take(std::exchange(gifts_, {}));
       given_ = total.given;
       if (!rules_.keep_best) return proceed();
       stage_ = Stage::maximum;
@@ -259,8 +258,8 @@ void GossipMember::hear(int from, const char* bytes, std::size_t length) {
     }
     case Head::Kind::tokens: {
       const std::vector<Token> tokens = body_of<Token>(bytes, length);
-      std::vector<Token>& gifts = gifts_[head.iteration];
-      gifts.insert(gifts.end(), tokens.begin(), tokens.end());
+      assert(head.iteration == iteration_);
+      gifts_.insert(gifts_.end(), tokens.begin(), tokens.end());
       return send(from, {Head::Kind::arrived}, std::span<const Token>());
     }
     case Head::Kind::arrived:

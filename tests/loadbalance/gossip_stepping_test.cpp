@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "runtime/loadbalance/model.h"
 #include "runtime/loadbalance/options.h"
 #include "runtime/loadbalance/part.h"
+#include "runtime/registry/registry.h"
 #include "tests/machine/job.h"
 #include "tests/runtime/stepping.h"
 
@@ -38,6 +40,15 @@ struct Model {
   std::vector<int> where = std::vector<int>(count), resumed = std::vector<int>(count);
 } model;
 int moved = 0;  // steps at which something has
+
+// Counts messages with loads.
+class Gathering : public periapt::Observer {
+ public:
+  int messages = 0;
+  void on_enqueued(periapt::Pe&, std::uint16_t entry) override {
+    messages += std::strcmp(periapt::entry_info(entry).name, "balancing: loads") == 0;
+  }
+} gathering;
 }  // namespace
 
 class Main : public CBase_Main {
@@ -77,6 +88,7 @@ void start() {
     for (int pe = 0; pe < pes; ++pe) {
       on(pe);
       LBTurnInstrumentOff();  // loads are what this test says, and nothing else
+      on(pe).subscribe(&gathering, periapt::Observer::enqueued);
     }
     return true;
   }();
@@ -137,7 +149,12 @@ TEST_P(Stepped, MovesWhatTheStrategySaysOfTheSameLoads) {
   for (char& one : stays) one = pick(5) == 0;
   const std::vector<double> loads = some_loads();
   const LoadDatabase before = database(loads, stays);
+  gathering.messages = 0;
   sync(loads, stays);
+  if (options().strategy(before.step)->info->member && options().debug == 0)
+    EXPECT_EQ(gathering.messages, 0) << seed();
+  else
+    EXPECT_GE(gathering.messages, pes) << seed();
   moved += model.where != present(before);
   EXPECT_EQ(model.where, options().strategy(before.step)->solve(before))
       << "step " << before.step << ", " << options().strategy(before.step)->info->name << ", " << seed();

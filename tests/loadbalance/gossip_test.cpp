@@ -246,6 +246,23 @@ TEST_P(Members, ComeToTheSameInAnyOrderOfMessagesOnAnyNumberOfPes) {
     }
   }
 }
+// Many PEs have just what all have on average, so that the last bit of a sum decides which of them give.
+TEST_P(Members, AddUpInTheSameOrder) {
+  const Strategy strategy = named(GetParam());
+  for (int pes = 5; pes < 60; ++pes) {
+    LoadDatabase database;
+    database.step = static_cast<std::uint32_t>(pes);
+    database.pes.resize(static_cast<std::size_t>(pes));
+    std::mt19937 random(static_cast<unsigned>(pes));
+    for (int i = 0; i < 3 * pes; ++i) {
+      const int pe = i < 2 * pes ? i % pes : static_cast<int>(random() % static_cast<unsigned>(pes));
+      database.objects.push_back({1, static_cast<std::uint64_t>(i), pe, 0.1, 0, true});
+    }
+    Network network(database, strategy, 1);
+    network.run();
+    ASSERT_EQ(network.assignment, strategy.solve(database)) << pes << " PEs";
+  }
+}
 TEST_P(Members, LeaveAllWhereItIsWhenALoadIsNone) {
   const Strategy strategy = named(GetParam());
   unsigned seed = 0;
