@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fatal.h"
+#include "base/log.h"
 #include "machine/sim/machine.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/array/array_migration.h"
@@ -25,8 +26,9 @@ namespace periapt::loadbalance {
 
 namespace {
 int entry_ready, entry_probe, entry_count, entry_collect, entry_loads, entry_assign, entry_missing, entry_settled,
-    entry_resume, entry_late, entry_resumed_element, entry_ask_decision, entry_decided, entry_start, entry_set_period,
-    entry_period, entry_collect_now, entry_sleep, entry_awake, entry_hold, entry_go_on;
+    entry_resume, entry_late, entry_resumed_element, entry_ask_decision, entry_decided, entry_claimed, entry_agree,
+    entry_claim, entry_start, entry_set_period, entry_period, entry_collect_now, entry_sleep, entry_awake, entry_hold,
+    entry_go_on;
 
 int center_of(const Pe& pe) { return options().center < pe.process.pes() ? options().center : 0; }
 
@@ -35,6 +37,13 @@ void append(std::vector<char>& bytes, const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
   bytes.resize(bytes.size() + sizeof value);
   std::memcpy(bytes.data() + bytes.size() - sizeof value, &value, sizeof value);
+}
+
+template <class T>
+std::vector<T> all_of(const Delivery& call) {
+  std::vector<T> all(call.length / sizeof(T));
+  if (!all.empty()) std::memcpy(all.data(), call.arguments, all.size() * sizeof(T));
+  return all;
 }
 
 // An object and its bases that lie elsewhere in it: what entries of its class may be called on.
@@ -76,6 +85,9 @@ void Balancer::register_entries() {
   entry_late = register_runtime_entry("balancing: resume those who came late", on_late, ep_balancing);
   entry_ask_decision = register_runtime_entry("balancing: asks to decide", on_ask_decision, ep_balancing);
   entry_decided = register_runtime_entry("balancing: what leaves", on_decided, ep_balancing);
+  entry_claimed = register_runtime_entry("balancing: what comes", on_claimed, ep_balancing);
+  entry_agree = register_runtime_entry("balancing: PEs agree", on_agree, ep_balancing);
+  entry_claim = register_runtime_entry("balancing: asks for elements", on_claim, ep_balancing);
   entry_start = register_runtime_entry("balancing: a step is to begin", on_start, ep_balancing);
   entry_set_period = register_runtime_entry("balancing: asks for a period", on_set_period, ep_balancing);
   entry_period = register_runtime_entry("balancing: the period", on_period, ep_balancing);
@@ -242,6 +254,12 @@ void Balancer::call_with(int to, int entry, const T& value) {
 }
 
 void Balancer::send_bytes(int to, int entry, const std::vector<char>& bytes) {
+  if (bytes.size() <= inline_arguments_max) {
+    alignas(16) char room[inline_arguments_max] = {};
+    std::copy(bytes.begin(), bytes.end(), room);
+    return pe_.send_call(to, call_meta(entry, 0, bytes.size()), static_cast<std::uint64_t>(pe_.index), room,
+                         counting(entry));
+  }
   Message message = Message::make(bytes.size());
   std::memcpy(message.payload(), bytes.data(), bytes.size());
   send_to(pe_, to, runtime_message(std::move(message), entry, 0, static_cast<std::uint64_t>(pe_.index)));
@@ -265,7 +283,14 @@ struct Resumption {
 void Balancer::order_resume(int pe, std::uint32_t step, bool forget) {
   call_with(pe, entry_resume, Resumption{step, forget});
 }
-void Balancer::ask_decision(int pe, int group) { call_with(pe, entry_ask_decision, group); }
+namespace {
+struct Question {
+  int group;     // whose member decides; 0: that of the step's strategy
+  bool reports;  // to the coordinator
+};
+}  // namespace
+void Balancer::ask_decision(int pe, int group) { call_with(pe, entry_ask_decision, Question{group, true}); }
+void Balancer::ask_to_balance(int pe) { call_with(pe, entry_ask_decision, Question{0, false}); }
 void Balancer::decided(const std::vector<Move>& moves) {
   std::vector<char> bytes;
   for (const Move& move : moves) append(bytes, move);
@@ -351,6 +376,8 @@ void Balancer::collect(bool loads) {
   if (!loads || !count.ready()) return call_with(center_of(pe_), entry_count, count);
   LoadDatabase own = own_loads();
   send_loads(count, own);
+  const Strategy* const strategy = options().strategy(step_);
+  if (strategy && strategy->info->member) collected_ = std::move(own);
 }
 void Balancer::send_loads(const Count& count, LoadDatabase& own) {
   PUP::sizer sizer;
@@ -492,12 +519,67 @@ void Balancer::on_settled(Pe& pe, Delivery&) { Balancer::of(pe).coordinator_->se
 
 void Balancer::on_ask_decision(Pe& pe, Delivery& call) {
   Balancer& self = Balancer::of(pe);
-  begin_distributed(call.read<int>(), self.all_take_part_ ? self.collected_ : self.own_loads());
+  const auto question = call.read<Question>();
+  if (question.group == 0) return self.begin_member(question.reports);
+  begin_distributed(question.group, self.all_take_part_ ? self.collected_ : self.own_loads());
 }
-void Balancer::on_decided(Pe& pe, Delivery& call) {
-  std::vector<Move> moves(call.length / sizeof(Move));
-  if (!moves.empty()) std::memcpy(moves.data(), call.arguments, moves.size() * sizeof(Move));
-  Balancer::of(pe).coordinator_->decided(moves);
+void Balancer::on_decided(Pe& pe, Delivery& call) { Balancer::of(pe).coordinator_->decided(all_of<Move>(call)); }
+
+// --- members of a strategy -------------------------------------------------------------------------------------------
+
+// Messages of others may be here before this PE is asked.
+Member& Balancer::member() {
+  if (!member_) {
+    const Strategy& strategy = *options().strategy(step_);
+    const Seat seat{
+        pe_.index, pe_.process.pes(), step_,
+        [this](int to, const std::vector<char>& bytes) { send_bytes(to, entry_agree, bytes); },
+        [this](const std::vector<Claim>& claims, const std::string& wrong) { member_decided(claims, wrong); }};
+    member_ = strategy.info->member(strategy.options, seat);
+  }
+  return *member_;
+}
+void Balancer::begin_member(bool reports) {
+  reports_ = reports;
+  if (!reports) collected_ = own_loads();
+  member().begin(collected_);
+}
+void Balancer::on_agree(Pe& pe, Delivery& call) {
+  Balancer::of(pe).member().hear(static_cast<int>(call.element), static_cast<const char*>(call.arguments), call.length);
+}
+void Balancer::member_decided(const std::vector<Claim>& claims, const std::string& wrong) {
+  if (!reports_) {
+    if (!wrong.empty()) log::warn(nothing_moves(step_, wrong));
+    return claim(claims);
+  }
+  std::vector<char> bytes;
+  for (const Claim& claim : claims) append(bytes, claim);
+  send_bytes(center_of(pe_), entry_claimed, bytes);
+}
+void Balancer::on_claimed(Pe& pe, Delivery& call) {
+  Balancer::of(pe).coordinator_->claimed(static_cast<int>(call.element), all_of<Claim>(call));
+}
+void Balancer::claim(std::vector<Claim> claims) {
+  assigned_ = moving_ = true;
+  expected_ += static_cast<int>(claims.size());
+  std::stable_sort(claims.begin(), claims.end(), [](const Claim& a, const Claim& b) { return a.home < b.home; });
+  for (auto first = claims.begin(); first != claims.end();) {
+    std::vector<char> bytes;
+    const int home = first->home;
+    for (; first != claims.end() && first->home == home; ++first) append(bytes, first->object);
+    send_bytes(home, entry_claim, bytes);
+  }
+  tell_when_settled();
+}
+void Balancer::on_claim(Pe& pe, Delivery& call) {
+  Balancer& self = Balancer::of(pe);
+  const int to = static_cast<int>(call.element);
+  self.moving_ = true;
+  MigrationBatch batch(pe, to);
+  for (const std::uint32_t i : all_of<std::uint32_t>(call)) {
+    const ObjectLoad& object = self.collected_.objects.at(i);
+    self.move_away({object.array, to, object.element}, batch);
+  }
 }
 
 void Balancer::on_resume(Pe& pe, Delivery& call) {
@@ -505,6 +587,8 @@ void Balancer::on_resume(Pe& pe, Delivery& call) {
   const auto [step, forget] = call.read<Resumption>();
   self.step_ = step + 1;
   self.closed_ = self.told_ = self.moving_ = false;
+  self.member_.reset();
+  self.collected_ = {};
   if (forget) self.clear_loads();
   if (!self.records_.empty()) self.measure();
   self.waiting_ = 0;

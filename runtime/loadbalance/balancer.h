@@ -16,6 +16,11 @@
 // A step can be held when all have called (hold_next_step()), before anything else happens: runtime/resize writes a
 // checkpoint then. Elements that wait come back from it as they were (waits_again()), and their step begins anew.
 //
+// With a strategy whose PEs decide for themselves (StrategyInfo::member) a step brings no loads to the coordinator,
+// where nothing else there reads them. Its members agree by messages (`agree`); then each PE asks the homes of the
+// objects that are to come to it (`claim`), and has settled when they are there. The coordinator only begins such a
+// step and ends it.
+//
 // Balancing at any time (+LBPeriod, LBSetPeriod(), CkStartLB()): all elements take part, none calls AtSync, and the
 // program goes on during a step. The coordinator asks all PEs for loads at once (`collect_now`) and orders moves; an
 // element that is no longer where it was seen, or is held there, is reported as missing and stays. Where an element is
@@ -27,6 +32,7 @@
 #include <vector>
 
 #include "runtime/loadbalance/database.h"
+#include "runtime/loadbalance/member.h"
 #include "runtime/loadbalance/meter.h"
 #include "runtime/loadbalance/traffic.h"
 #include "runtime/objects/balance_hook.h"
@@ -87,9 +93,12 @@ class Balancer : public BalanceHook {
   void ask_loads_now(int pe);
   void order_sleep(int pe);
   void announce_period(double seconds);
-  // Balancers whose members agree by messages: each PE is asked, and answers with what leaves it.
+  // Balancers whose members agree by messages: each PE is asked, and answers with what leaves it. (Of a strategy's
+  // members, which have no group: with what comes to it.)
   void ask_decision(int pe, int group);
   void decided(const std::vector<Move>& moves);
+  // The same, but nothing is answered: objects move as their PEs have decided, and each PE settles.
+  void ask_to_balance(int pe);
 
   // --- balancing at any time ---
   // Of the whole run, and a little later on other PEs; -1: none.
@@ -127,6 +136,9 @@ class Balancer : public BalanceHook {
   static void on_settled(Pe&, Delivery&);
   static void on_ask_decision(Pe&, Delivery&);
   static void on_decided(Pe&, Delivery&);
+  static void on_claimed(Pe&, Delivery&);
+  static void on_agree(Pe&, Delivery&);
+  static void on_claim(Pe&, Delivery&);
   static void on_resume(Pe&, Delivery&);
   static void on_late(Pe&, Delivery&);
   static void on_start(Pe&, Delivery&);
@@ -159,6 +171,10 @@ class Balancer : public BalanceHook {
   void add_said(LoadDatabase& own, std::size_t object, const Record& record);
   ArrayElement* find(const Move& move);
   void measure();
+  Member& member();
+  void begin_member(bool reports);
+  void member_decided(const std::vector<Claim>& claims, const std::string& wrong);
+  void claim(std::vector<Claim> claims);
   void assign(std::vector<Move> moves, int expected);
   void move_away(const Move& move, MigrationBatch& batch);
   void tell_when_settled();
@@ -182,7 +198,10 @@ class Balancer : public BalanceHook {
   int expected_ = 0;  // elements that still come
   double period_ = -1;
   bool ran_ = false, sleeping_ = false;  // since the last loads at any time: an entry of an element; we are to tell
-  LoadDatabase collected_;               // those loads, for members that decide by themselves
+  // What was told last, for members that decide by themselves: loads at any time, or those of this step.
+  LoadDatabase collected_;
+  std::unique_ptr<Member> member_;  // of a strategy, in this step
+  bool reports_ = false;            // the coordinator carries out what it decides
   double speed_ = 1;
   std::unique_ptr<Coordinator> coordinator_;  // on one PE
 };

@@ -51,9 +51,22 @@ void Coordinator::ask(State state) {
     state == State::probing ? balancer_.ask_count(pe) : balancer_.ask_loads(pe, wants_loads());
 }
 
-bool Coordinator::wants_loads() const {
+bool Coordinator::is_wanted() const {
   if (!options().record.empty() || options().dumps(step_)) return true;
-  return meta_ ? due_ : options().strategy(step_) || options().debug > 0 || options().explain;
+  return meta_ ? due_ : options().strategy(step_) || shows_loads();
+}
+bool Coordinator::wants_loads() const { return is_wanted() && (shows_loads() || !members_decide()); }
+bool Coordinator::shows_loads() const {
+  const Options& o = options();
+  return !o.record.empty() || o.dumps(step_) || o.debug > 0 || o.explain;
+}
+// What changes loads before they are seen, or decisions after they are made, does so here. (A replay has the decisions
+// of the run that it follows.) It comes to the same.
+bool Coordinator::members_decide() const {
+  const Strategy* const strategy = options().strategy(step_);
+  if (!strategy || !strategy->info->member || history_ || meta_ || at_any_time_) return false;
+  const Ordering* const ordering = Pe::current()->ordering();
+  return !ordering || !ordering->is_recorded();
 }
 
 Coordinator::Sum Coordinator::sum() const {
@@ -230,16 +243,22 @@ void Coordinator::decide() {
     }
     if (!have_loads) return ask(State::collecting);
   }
-  if (!wants_loads()) return resume();
+  if (!is_wanted()) return resume();
   strategy_ = options().strategy(step_);
   if (!at_any_time_ && strategy_ && strategy_->info->wants && !strategy_->info->wants(step_)) {
     due_ = false;
     return resume(false);
   }
+  if (!wants_loads()) {  // and so members decide
+    state_ = State::moving;
+    outstanding_ = pes();
+    for (int pe = 0; pe < pes(); ++pe) balancer_.ask_to_balance(pe);
+    return;
+  }
   gather();
   const LoadDatabase& database = database_;
   const double start = clock::seconds();
-  if (strategy_ && strategy_->info->distributed) {
+  if (strategy_ && (strategy_->info->distributed || members_decide())) {
     said_.clear();
     deciding_since_ = start;
     state_ = State::deciding;
@@ -280,6 +299,20 @@ void Coordinator::decided(const std::vector<Balancer::Move>& moves) {
   carry_out(assignment, wrong, clock::seconds() - deciding_since_);
 }
 
+void Coordinator::claimed(int pe, const std::vector<Claim>& claims) {
+  std::vector<Balancer::Move> moves;
+  moves.reserve(claims.size());
+  for (const Claim& claim : claims) {
+    const ObjectLoad& object = loads_.at(static_cast<std::size_t>(claim.home)).objects.at(claim.object);
+    moves.push_back({object.array, pe, object.element});
+  }
+  decided(moves);
+}
+
+std::string nothing_moves(std::uint32_t step, const std::string& wrong) {
+  return "load balancing, step " + std::to_string(step) + ": nothing is moved, as " + wrong;
+}
+
 namespace {
 // The loads of a run that is recorded are in no replay of it: there objects move as they did then.
 void settle(const LoadDatabase& database, Assignment* assignment) {
@@ -303,7 +336,7 @@ void Coordinator::carry_out(Assignment assignment, const std::string& wrong, dou
   const LoadDatabase& database = database_;
   settle(database, &assignment);
   const Strategy* const strategy = strategy_;
-  if (!wrong.empty()) log::warn("load balancing, step " + std::to_string(step_) + ": nothing is moved, as " + wrong);
+  if (!wrong.empty()) log::warn(nothing_moves(step_, wrong));
   if (options().debug > 0) print(database, assignment, strategy, seconds);
   if (options().explain) {
     const Decision decision{database,       assignment, strategy,          wrong, seconds, predicted_,
@@ -358,7 +391,7 @@ void Coordinator::set_period(double seconds) {
 
 // A message and not the timer begins a step: a replay has it in the right place among the others.
 void Coordinator::arm() {
-  if (period_ <= 0 || (!wants_loads() && !meta_)) return;
+  if (period_ <= 0 || (!is_wanted() && !meta_)) return;
   const std::uint64_t now_ns = clock::now_ns(), delay_ns = static_cast<std::uint64_t>(1e9 * period_);
   armed_ = true;
   deadline_ns_ = now_ns + delay_ns;
@@ -375,7 +408,7 @@ void Coordinator::arm() {
 
 void Coordinator::begin() {
   if (state_ != State::waiting) return arm();
-  if (!wants_loads() && !meta_) return;
+  if (!is_wanted() && !meta_) return;
   at_any_time_ = true;
   armed_ = asleep_ = false;
   strategy_ = options().strategy(step_);

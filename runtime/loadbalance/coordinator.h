@@ -1,12 +1,17 @@
-// The one PE that decides when a step is complete, runs the strategy and hands out its result. See balancer.h.
+// The one PE that decides when a step is complete, runs the strategy and hands out its result, or lets the PEs decide.
+// See balancer.h.
 #pragma once
 #include <optional>
 
 #include "runtime/loadbalance/balancer.h"
 #include "runtime/loadbalance/load_model.h"
+#include "runtime/loadbalance/member.h"
 #include "runtime/loadbalance/meta_balancer.h"
 
 namespace periapt::loadbalance {
+
+// The warning of a step that is refused.
+std::string nothing_moves(std::uint32_t step, const std::string& wrong);
 
 class Coordinator {
  public:
@@ -17,6 +22,8 @@ class Coordinator {
   void answer(int pe, const Count& count);
   // What leaves one PE, where the members of a balancer decide by themselves.
   void decided(const std::vector<Balancer::Move>& moves);
+  // What comes to one PE, where the members of a strategy decide.
+  void claimed(int pe, const std::vector<Claim>& claims);
   void settled();
   void hold_next_step() { holds_ = true; }
   void go_on();
@@ -36,7 +43,11 @@ class Coordinator {
     bool complete() const { return all_ready && same_arrays && total.sent == total.received && total.waiting > 0; }
   };
 
-  bool wants_loads() const;  // of this step: a strategy, a line of output or a file needs them
+  // Of this step: a strategy, a line of output or a file needs it; its loads on this PE; those but for the strategy.
+  bool is_wanted() const;
+  bool wants_loads() const;
+  bool shows_loads() const;
+  bool members_decide() const;  // for a strategy that PEs can decide without this one
   void consider();
   void ask(State state);
   Sum sum() const;

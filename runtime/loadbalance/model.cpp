@@ -101,26 +101,29 @@ namespace {
 bool is_amount(double value) { return value >= 0 && value <= 1e12; }
 }  // namespace
 
-std::string check_database(const LoadDatabase& database) {
-  for (std::size_t i = 0; i < database.pes.size(); ++i) {
-    const PeLoad& pe = database.pes[i];
+std::string check_part(const LoadDatabase& part, int first, int pes) {
+  for (std::size_t i = 0; i < part.pes.size(); ++i) {
+    const PeLoad& pe = part.pes[i];
+    const auto number = [&] { return std::to_string(static_cast<std::size_t>(first) + i); };
     if (!is_amount(pe.background))
-      return "the background of PE " + std::to_string(i) + " is " + std::to_string(pe.background) + " s";
+      return "the background of PE " + number() + " is " + std::to_string(pe.background) + " s";
     if (!(pe.speed >= 1e-12 && pe.speed <= 1e12))
-      return "the speed of PE " + std::to_string(i) + " is " + std::to_string(pe.speed);
+      return "the speed of PE " + number() + " is " + std::to_string(pe.speed);
   }
-  for (const ObjectLoad& object : database.objects) {
+  for (const ObjectLoad& object : part.objects) {
     const auto name = [&] {
       return "element " + std::to_string(object.element) + " of array " + std::to_string(object.array);
     };
-    if (object.pe < 0 || static_cast<std::size_t>(object.pe) >= database.pes.size())
-      return name() + " is on PE " + std::to_string(object.pe) + " of " + std::to_string(database.pes.size());
+    if (object.pe < 0 || object.pe >= pes)
+      return name() + " is on PE " + std::to_string(object.pe) + " of " + std::to_string(pes);
     if (!is_amount(object.seconds)) return "the load of " + name() + " is " + std::to_string(object.seconds) + " s";
   }
-  if (!database.positions.empty() && database.positions.size() != database.objects.size())
-    return std::to_string(database.positions.size()) + " positions for " + std::to_string(database.objects.size()) +
-           " objects";
+  if (!part.positions.empty() && part.positions.size() != part.objects.size())
+    return std::to_string(part.positions.size()) + " positions for " + std::to_string(part.objects.size()) + " objects";
   return "";
+}
+std::string check_database(const LoadDatabase& database) {
+  return check_part(database, 0, static_cast<int>(database.pes.size()));
 }
 
 std::string check_assignment(const LoadDatabase& database, const Assignment& assignment) {

@@ -39,6 +39,8 @@ struct Capacity {
 Capacity capacity_of(const LoadDatabase& database);
 // Empty when strategies can work on it. Otherwise, what is wrong: a load that is no number, a PE that there is not.
 std::string check_database(const LoadDatabase& database);
+// The same of what some PEs have measured, the first of which is number `first` of `pes` in all.
+std::string check_part(const LoadDatabase& part, int first, int pes);
 // Empty when it is one: every object on an existing and available PE, what cannot move where it was. Otherwise, what is
 // wrong with it.
 std::string check_assignment(const LoadDatabase& database, const Assignment& assignment);

@@ -1,8 +1,10 @@
 // A strategy: a function from a load database and the values of its options to an assignment, and nothing else. No
-// state, no runtime, no clock; chance comes from the step's number. A new one is a .cpp in strategies/, which describes
+// state, no runtime, no clock; chance comes from the step's number. Where PEs can decide for themselves it has a second
+// function, for one PE's part in that (member.h). A new one is a .cpp in strategies/, which describes
 // it in a StrategyInfo, and one line in strategies/list.inc.
 #pragma once
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 
 #include "base/fatal.h"
 #include "runtime/loadbalance/database.h"
+#include "runtime/loadbalance/member.h"
 
 namespace periapt::loadbalance {
 
@@ -52,6 +55,9 @@ struct StrategyInfo {
   const char* classic;  // "GreedyRefineLB", as programs written for Charm++ ask for it
   const char* summary;
   Solve solve;
+  // Set where PEs can decide for themselves, too: makes one PE's part in a step. In a run whose PEs are all available
+  // the members come to what solve() says of their loads together.
+  std::function<std::unique_ptr<Member>(const StrategyOptions&, Seat)> member = {};
   std::vector<StrategyOption> options = {};
   bool communication = false;  // wants LoadDatabase::communication, which is recorded for this strategy alone
   bool sizes = false;          // wants ObjectLoad::bytes, for which each object is packed to be measured

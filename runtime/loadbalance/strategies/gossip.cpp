@@ -1,31 +1,30 @@
 // Gossip: Grapevine. PEs with less than the average tell a few others at random, which tell on what they heard; then
 // each PE with more than the average gives objects to PEs that it has heard of, the emptier the likelier. (H. Menon, L.
-// V. Kale, "A distributed dynamic load balancer for iterative applications", SC 2013.) One PE plays all of them here.
+// V. Kale, "A distributed dynamic load balancer for iterative applications", SC 2013.)
 #include "runtime/loadbalance/rumours.h"
 
 namespace periapt::loadbalance {
 
 namespace {
-Assignment spread(const LoadDatabase& database, const StrategyOptions& options) {
-  Standing standing(database);
-  if (standing.problem.available.empty()) return standing.problem.assignment;
+GossipRules rules_of(const StrategyOptions& options) {
   GossipRules rules;
+  rules.iterations = static_cast<int>(options["iterations"]);
   rules.fanout = static_cast<int>(options["fanout"]);
   rules.rounds = static_cast<int>(options["rounds"]);
   rules.known = static_cast<int>(options["known"]);
   rules.overload = options["overload"];
-  Chance chance(database.step);
-  for (int k = 0; k < static_cast<int>(options["iterations"]); ++k)
-    if (gossip_once(standing, rules, chance) == 0) break;
-  return standing.problem.assignment;
+  return rules;
 }
 }  // namespace
 
 StrategyInfo gossip() {
   return {.name = "Gossip",
           .classic = "DistributedLB",
-          .summary = "Grapevine: PEs hear of emptier ones by rumour (played by one PE)",
-          .solve = spread,
+          .summary = "Grapevine: PEs hear of emptier ones by rumour, and each decides for itself",
+          .solve = [](const LoadDatabase& database,
+                      const StrategyOptions& options) { return play_gossip(database, rules_of(options)); },
+          .member = [](const StrategyOptions& options,
+                       Seat seat) { return gossip_member(rules_of(options), std::move(seat)); },
           .options = {{"overload", 1.05, 1, 10, "from where a PE gives away, in times of the average"},
                       {"iterations", 3, 1, 100, "how often rumours go round, and objects after them"},
                       {"fanout", 2, 1, 64, "how many PEs are told"},

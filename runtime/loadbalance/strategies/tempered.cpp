@@ -1,8 +1,7 @@
 // Tempered: Gossip with a milder criterion (an object may go wherever the receiver stays below the giver), chances that
 // are computed anew after each object, a choice of which objects go first, and several trials of several iterations of
 // which the best is kept. (J. Lifflander, N. L. Slattengren, P. P. Pebay, P. Miller, F. Rizzi, M. T. Bettencourt,
-// "Optimizing distributed load balancing for workloads with time-varying imbalance", CLUSTER 2021.) One PE plays all of
-// them here.
+// "Optimizing distributed load balancing for workloads with time-varying imbalance", CLUSTER 2021.)
 #include "runtime/loadbalance/rumours.h"
 
 namespace periapt::loadbalance {
@@ -10,6 +9,9 @@ namespace periapt::loadbalance {
 namespace {
 GossipRules rules_of(const StrategyOptions& options) {
   GossipRules rules;
+  rules.trials = static_cast<int>(options["trials"]);
+  rules.iterations = static_cast<int>(options["iterations"]);
+  rules.keep_best = true;
   rules.fanout = static_cast<int>(options["fanout"]);
   rules.rounds = static_cast<int>(options["rounds"]);
   rules.known = static_cast<int>(options["known"]);
@@ -20,32 +22,16 @@ GossipRules rules_of(const StrategyOptions& options) {
   rules.order = static_cast<GossipRules::Order>(options["order"]);
   return rules;
 }
-
-Assignment temper(const LoadDatabase& database, const StrategyOptions& options) {
-  const Standing before(database);
-  Assignment best = before.problem.assignment;
-  if (before.problem.available.empty()) return best;
-  const GossipRules rules = rules_of(options);
-  double best_max = before.problem.max_load();
-  Chance chance(database.step);
-  for (int trial = 0; trial < static_cast<int>(options["trials"]); ++trial) {
-    Standing standing(database);
-    for (int k = 0; k < static_cast<int>(options["iterations"]); ++k) {
-      if (gossip_once(standing, rules, chance) == 0) break;
-      if (standing.problem.max_load() >= best_max) continue;
-      best_max = standing.problem.max_load();
-      best = standing.problem.assignment;
-    }
-  }
-  return best;
-}
 }  // namespace
 
 StrategyInfo tempered() {
   return {.name = "Tempered",
           .classic = "TemperedLB",
-          .summary = "Gossip with a milder criterion, tried several times (played by one PE)",
-          .solve = temper,
+          .summary = "Gossip with a milder criterion, tried several times",
+          .solve = [](const LoadDatabase& database,
+                      const StrategyOptions& options) { return play_gossip(database, rules_of(options)); },
+          .member = [](const StrategyOptions& options,
+                       Seat seat) { return gossip_member(rules_of(options), std::move(seat)); },
           .options = {{"trials", 2, 1, 100, "how often it begins anew; the best is kept"},
                       {"iterations", 6, 1, 100, "of rumours and transfers in each trial"},
                       {"criterion", 1, 0, 1, "a receiver stays below 0: the average, 1: the giver"},

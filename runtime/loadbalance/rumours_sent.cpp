@@ -1,0 +1,277 @@
+// Gossip by messages: one PE of it. See rumours.h and member.h.
+//
+// An iteration is `rounds` rounds of rumours, in each of which a member sends `fanout` messages, empty ones where it
+// has nothing new, and waits for as many; then transfers, each of which is acknowledged. A member whose gifts have all
+// arrived says so up the tree (`sum_up`), and when the sum comes down, all gifts of the iteration have arrived.
+// In between a PE waits only for PEs that tell it something, so rumours of a later round or iteration may come early,
+// and are kept. A gift cannot: a PE is given something only when it has made itself known in that iteration.
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "runtime/loadbalance/rumours.h"
+
+namespace periapt::loadbalance {
+
+namespace {
+// What a message begins with. Behind it: a sum, rumours, tokens, or nothing.
+struct Head {
+  enum class Kind : std::int32_t { sum_up, sum_down, rumours, tokens, arrived } kind;
+  std::int32_t iteration = 0;  // counted on over all trials
+  std::int32_t round = 0, number = 0;
+};
+
+template <class T>
+std::vector<char> message(const Head& head, std::span<const T> body) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::vector<char> bytes(sizeof head + body.size_bytes());
+  std::memcpy(bytes.data(), &head, sizeof head);
+  if (!body.empty()) std::memcpy(bytes.data() + sizeof head, body.data(), body.size_bytes());
+  return bytes;
+}
+template <class T>
+std::vector<T> body_of(const char* bytes, std::size_t length) {
+  std::vector<T> body((length - sizeof(Head)) / sizeof(T));
+  if (!body.empty()) std::memcpy(body.data(), bytes + sizeof(Head), body.size() * sizeof(T));
+  return body;
+}
+
+class GossipMember final : public Member {
+ public:
+  GossipMember(const GossipRules& rules, Seat seat)
+      : rules_(rules), seat_(std::move(seat)), rounds_(seat_.pes > 1 ? rules.rounds : 0) {
+    const int first = GossipTree::first_child(seat_.pe);
+    children_.resize(static_cast<std::size_t>(std::clamp(seat_.pes - first, 0, GossipTree::arity)));
+  }
+  void begin(const LoadDatabase& own) override;
+  void hear(int from, const char* bytes, std::size_t length) override;
+
+ private:
+  // What a member waits for.
+  enum class Stage { loads, rumours, transfers, maximum, nothing };
+  struct Round {
+    explicit Round(int fanout) : told(static_cast<std::size_t>(fanout)) {}
+    std::vector<std::vector<Rumour>> told;  // by number
+    int heard = 0;
+  };
+
+  template <class T>
+  void send(int to, const Head& head, std::span<const T> body) {
+    seat_.send(to, message(head, body));
+  }
+
+  void contribute(const GossipSum& own);
+  void pass_up();
+  void pass_down(const GossipSum& total);
+  void on_sum(const GossipSum& total);
+
+  void start(const GossipSum& total);
+  void iterate();
+  void tell();
+  void listen();
+  void give();
+  void proceed();
+  void finish();
+
+  const GossipRules rules_;
+  const Seat seat_;
+  const int rounds_;
+  Stage stage_ = Stage::loads;
+  std::string wrong_;  // with the loads of this PE
+  std::optional<GossipPe> self_;
+  std::vector<Token> start_, best_;
+  std::optional<Gossiper> gossiper_;
+  std::optional<GossipCourse> course_;
+
+  int iteration_ = 0;                                  // as Head has it; the first is 1
+  bool has_news_ = false;                              // to tell in the next round
+  int underway_ = 0;                                   // gifts that have not been acknowledged
+  std::int64_t given_ = 0;                             // by this PE in this iteration; then by all
+  std::map<std::pair<int, int>, Round> rounds_heard_;  // by iteration and round
+  std::vector<Token> gifts_;                           // to this PE, in this iteration
+
+  GossipSum own_;
+  bool contributed_ = false;
+  std::vector<GossipSum> children_;  // what they said
+  std::size_t children_heard_ = 0;
+};
+
+// --- sums ------------------------------------------------------------------------------------------------------------
+
+void GossipMember::contribute(const GossipSum& own) {
+  own_ = own;
+  contributed_ = true;
+  pass_up();
+}
+// The last child first: see GossipTree.
+void GossipMember::pass_up() {
+  if (!contributed_ || children_heard_ < children_.size()) return;
+  contributed_ = false;
+  children_heard_ = 0;
+  GossipSum total = own_;
+  for (auto child = children_.rbegin(); child != children_.rend(); ++child) total += *child;
+  if (seat_.pe == 0) return pass_down(total);
+  send(GossipTree::parent(seat_.pe), {Head::Kind::sum_up}, std::span<const GossipSum>(&total, 1));
+}
+void GossipMember::pass_down(const GossipSum& total) {
+  for (std::size_t k = 0; k < children_.size(); ++k)
+    send(GossipTree::first_child(seat_.pe) + static_cast<int>(k), {Head::Kind::sum_down},
+         std::span<const GossipSum>(&total, 1));
+  on_sum(total);
+}
+void GossipMember::on_sum(const GossipSum& total) {
+  switch (stage_) {
+    case Stage::loads:
+      return start(total);
+    case Stage::transfers:
+      self_->take(std::exchange(gifts_, {}));
+      given_ = total.given;
+      if (!rules_.keep_best) return proceed();
+      stage_ = Stage::maximum;
+      return contribute({.max = self_->load});
+    case Stage::maximum:
+      if (course_->is_better(total.max)) best_ = self_->held;
+      return proceed();
+    default:
+      assert(false);  // a sum comes down when all have said their part
+  }
+}
+
+// --- a step ----------------------------------------------------------------------------------------------------------
+
+void GossipMember::begin(const LoadDatabase& own) {
+  wrong_ = check_part(own, seat_.pe, seat_.pes);
+  const PeLoad& pe = own.pes.front();
+  double fixed = pe.background;
+  for (std::size_t i = 0; i < own.objects.size(); ++i) {
+    const ObjectLoad& object = own.objects[i];
+    if (object.migratable)
+      start_.push_back({object.seconds * pe.speed, seat_.pe, static_cast<std::uint32_t>(i)});
+    else
+      fixed += object.seconds;
+  }
+  // A load that is none has no place among others.
+  self_.emplace(seat_.pe, pe.speed, fixed, wrong_.empty() ? start_ : std::vector<Token>());
+  start_ = self_->held;
+  GossipSum sum{.work = self_->load * self_->speed, .speed = self_->speed, .max = self_->load};
+  if (!wrong_.empty()) sum = {.wrong = seat_.pe};
+  contribute(sum);
+}
+void GossipMember::start(const GossipSum& total) {
+  if (total.wrong != GossipSum::none) {
+    stage_ = Stage::nothing;
+    return seat_.decided({}, total.wrong == seat_.pe ? wrong_ : std::string());
+  }
+  gossiper_.emplace(rules_, static_cast<std::size_t>(seat_.pes), total.average());
+  course_.emplace(rules_, seat_.step, total.max);
+  best_ = start_;
+  iterate();
+}
+void GossipMember::iterate() {
+  stage_ = Stage::rumours;
+  ++iteration_;
+  gossiper_->begin(*self_);
+  has_news_ = !self_->known.empty();
+  if (rounds_ > 0) tell();
+  listen();
+}
+void GossipMember::tell() {
+  const Moment& now = course_->now;
+  const auto pes = static_cast<std::size_t>(seat_.pes);
+  for (int k = 0; k < rules_.fanout; ++k) {
+    const std::size_t to = (static_cast<std::size_t>(seat_.pe) + stride(now, k, pes)) % pes;
+    send(static_cast<int>(to), {Head::Kind::rumours, iteration_, now.round, k},
+         has_news_ ? std::span<const Rumour>(self_->known) : std::span<const Rumour>());
+  }
+}
+// Through the rounds that have all been heard.
+void GossipMember::listen() {
+  Moment& now = course_->now;
+  while (now.round < rounds_) {
+    const auto found = rounds_heard_.find({iteration_, now.round});
+    if (found == rounds_heard_.end() || found->second.heard < rules_.fanout) return;
+    has_news_ = false;
+    for (int k = 0; k < rules_.fanout; ++k)
+      has_news_ |= gossiper_->hear(*self_, now, k, found->second.told[static_cast<std::size_t>(k)]);
+    rounds_heard_.erase(found);
+    if (++now.round < rounds_) tell();
+  }
+  give();
+}
+void GossipMember::give() {
+  stage_ = Stage::transfers;
+  Moment now = course_->now;
+  now.round = rules_.rounds;
+  std::map<int, std::vector<Token>> by_pe;
+  const std::vector<Gossiper::Gift> gifts = gossiper_->give(*self_, now);
+  for (const auto& [to, token] : gifts) by_pe[to].push_back(token);
+  given_ = static_cast<std::int64_t>(gifts.size());
+  underway_ = static_cast<int>(by_pe.size());
+  for (const auto& [to, tokens] : by_pe) send(to, {Head::Kind::tokens, iteration_}, std::span<const Token>(tokens));
+  if (underway_ == 0) contribute({.given = given_});
+}
+void GossipMember::proceed() {
+  switch (course_->next(given_)) {
+    case GossipCourse::Next::trial:
+      self_->hold(start_);
+      [[fallthrough]];
+    case GossipCourse::Next::iteration:
+      return iterate();
+    case GossipCourse::Next::end:
+      return finish();
+  }
+}
+void GossipMember::finish() {
+  stage_ = Stage::nothing;
+  assert(rounds_heard_.empty() && gifts_.empty() && underway_ == 0);
+  std::vector<Claim> claims;
+  for (const Token& token : rules_.keep_best ? best_ : self_->held)
+    if (token.home != seat_.pe) claims.push_back({token.home, token.object});
+  seat_.decided(claims, "");
+}
+
+void GossipMember::hear(int from, const char* bytes, std::size_t length) {
+  assert(length >= sizeof(Head));
+  Head head;
+  std::memcpy(&head, bytes, sizeof head);
+  switch (head.kind) {
+    case Head::Kind::sum_up: {
+      const auto child = static_cast<std::size_t>(from - GossipTree::first_child(seat_.pe));
+      assert(child < children_.size() && length == sizeof head + sizeof(GossipSum));
+      children_[child] = body_of<GossipSum>(bytes, length).front();
+      ++children_heard_;
+      return pass_up();
+    }
+    case Head::Kind::sum_down:
+      assert(length == sizeof head + sizeof(GossipSum));
+      return pass_down(body_of<GossipSum>(bytes, length).front());
+    case Head::Kind::rumours: {
+      assert(head.number >= 0 && head.number < rules_.fanout);
+      Round& round = rounds_heard_.try_emplace({head.iteration, head.round}, rules_.fanout).first->second;
+      round.told[static_cast<std::size_t>(head.number)] = body_of<Rumour>(bytes, length);
+      ++round.heard;
+      if (stage_ == Stage::rumours) listen();
+      return;
+    }
+    case Head::Kind::tokens: {
+      const std::vector<Token> tokens = body_of<Token>(bytes, length);
+      assert(head.iteration == iteration_);
+      gifts_.insert(gifts_.end(), tokens.begin(), tokens.end());
+      return send(from, {Head::Kind::arrived}, std::span<const Token>());
+    }
+    case Head::Kind::arrived:
+      assert(underway_ > 0);
+      if (--underway_ == 0) contribute({.given = given_});
+      return;
+  }
+}
+}  // namespace
+
+std::unique_ptr<Member> gossip_member(const GossipRules& rules, Seat seat) {
+  return std::make_unique<GossipMember>(rules, std::move(seat));
+}
+
+}  // namespace periapt::loadbalance
