@@ -336,9 +336,18 @@ void pup_base(T* object, PUP::er& p) {
     static_cast<local_t*>(this)->local_t::pup(p);        \
   }
 
+namespace periapt {
+// Whether arguments of a constructor are an object of the same class, to be copied. (Whether a base takes them cannot
+// be asked: it may be abstract, or its constructor protected.)
+template <class T, class... Args>
+struct IsCopied : std::false_type {};
+template <class T, class Arg>
+struct IsCopied<T, Arg> : std::is_base_of<T, std::decay_t<Arg>> {};
+}  // namespace periapt
+
 template <class Parent, class Proxy>
 struct CBaseT1 : public Parent {
-  template <class... Args, class = std::enable_if_t<std::is_constructible<Parent, Args...>::value>>
+  template <class... Args, class = std::enable_if_t<!periapt::IsCopied<CBaseT1, Args...>::value>>
   CBaseT1(Args&&... args) : Parent(std::forward<Args>(args)...), thisProxy(static_cast<Parent*>(this)) {}
   void parent_pup(PUP::er& p) { periapt::pup_base<Parent>(this, p); }
   PERIAPT_CBASE_MEMBERS

@@ -367,6 +367,7 @@ void Balancer::collect(bool loads) {
   const Count count = this->count();
   if (count.ready()) {
     closed_ = true;
+    begin_step();
     // Also those elements that called after an attempt that was given up.
     for (Record& record : records_)
       if (record.element && counts(record)) record.state.step = step_;
@@ -378,6 +379,21 @@ void Balancer::collect(bool loads) {
   send_loads(count, own);
   const Strategy* const strategy = options().strategy(step_);
   if (strategy && strategy->info->member) collected_ = std::move(own);
+}
+void Balancer::begin_step() {
+  if (!std::exchange(began_, true)) at_begin.call();
+}
+int Balancer::Calls::add(std::function<void()> fn) {
+  calls_.push_back({std::move(fn)});
+  return static_cast<int>(calls_.size()) - 1;
+}
+void Balancer::Calls::turn(int handle, bool on) { calls_.at(static_cast<std::size_t>(handle)).on = on; }
+void Balancer::Calls::call() const {
+  const std::size_t count = calls_.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Call call = calls_[i];
+    if (call.fn && call.on) call.fn();
+  }
 }
 void Balancer::send_loads(const Count& count, LoadDatabase& own) {
   PUP::sizer sizer;
@@ -593,6 +609,7 @@ void Balancer::on_resume(Pe& pe, Delivery& call) {
   if (!self.records_.empty()) self.measure();
   self.waiting_ = 0;
   for (const Record& record : self.records_) self.waiting_ += record.element && self.counts(record);
+  if (std::exchange(self.began_, false)) self.at_end.call();
   self.resume_up_to(step);
 }
 void Balancer::on_late(Pe& pe, Delivery&) {
@@ -675,6 +692,7 @@ void Balancer::refuse_at_sync(const ArrayElement& element) const {
 void Balancer::on_collect_now(Pe& pe, Delivery&) { Balancer::of(pe).collect_now(); }
 void Balancer::collect_now() {
   take_all();
+  begin_step();
   const Count count = this->count();
   collected_ = own_loads();
   clear_loads();
@@ -709,6 +727,17 @@ void LBManager::SetLBPeriod(double seconds) {
 }
 double LBManager::GetLBPeriod() { return Balancer::of(*Pe::current()).period(); }
 void LBManager::StartLB() { Balancer::of(*Pe::current()).start_step(); }
+void LBManager::TurnManualLBOn() { Balancer::of(*Pe::current()).take_all(); }
+int LBManager::AddStartLBFn(std::function<void()> fn) {
+  return Balancer::of(*Pe::current()).at_begin.add(std::move(fn));
+}
+void LBManager::TurnOnStartLBFn(int handle) { Balancer::of(*Pe::current()).at_begin.turn(handle, true); }
+void LBManager::TurnOffStartLBFn(int handle) { Balancer::of(*Pe::current()).at_begin.turn(handle, false); }
+void LBManager::RemoveStartLBFn(int handle) { Balancer::of(*Pe::current()).at_begin.remove(handle); }
+int LBManager::AddMigrationDoneFn(std::function<void()> fn) {
+  return Balancer::of(*Pe::current()).at_end.add(std::move(fn));
+}
+void LBManager::RemoveMigrationDoneFn(int handle) { Balancer::of(*Pe::current()).at_end.remove(handle); }
 void LBClearLoads() { Balancer::of(*Pe::current()).clear_loads(); }
 void ArrayElement::setObjPosition(double x, double y, double z) {
   Balancer& balancer = Balancer::of(*Pe::current());

@@ -28,6 +28,7 @@
 // sleep: there is no timer and no message until an entry of an element runs somewhere (`awake`), so that a program in
 // which nothing moves any more is seen to stand still.
 #pragma once
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -106,6 +107,8 @@ class Balancer : public BalanceHook {
   double period() const { return period_; }
   // Asks the coordinator; nothing happens while a step is in progress.
   void start_step();
+  // All elements here take part, and none may call AtSync.
+  void take_all();
 
   // "Piece[3]", where its array is known here.
   static std::string describe(const ObjectLoad& object);
@@ -117,6 +120,24 @@ class Balancer : public BalanceHook {
   int balancings() const { return static_cast<int>(step_) - 1; }
   void turn_instrument(bool on);
   void clear_loads();
+
+  // What the program wants to be called, by handle.
+  class Calls {
+   public:
+    int add(std::function<void()> fn);
+    void turn(int handle, bool on);
+    void remove(int handle) { calls_.at(static_cast<std::size_t>(handle)).fn = nullptr; }
+    // They may add others, which are not called this time.
+    void call() const;
+
+   private:
+    struct Call {
+      std::function<void()> fn;
+      bool on = true;
+    };
+    std::vector<Call> calls_;
+  };
+  Calls at_begin, at_end;  // of a step
 
  private:
   struct Record {
@@ -157,12 +178,12 @@ class Balancer : public BalanceHook {
   void call_with(int to, int entry, const T& value);
   void send_bytes(int to, int entry, const std::vector<char>& bytes);
 
+  void begin_step();
   bool counts(const Record& record) const { return record.state.in_sync && record.state.step >= step_; }
   Count count();
   void tell_when_ready();
   void collect(bool loads);
   void send_loads(const Count& count, LoadDatabase& own);
-  void take_all();
   void refuse_at_sync(const ArrayElement& element) const;
   void collect_now();
   void something_runs();
@@ -192,6 +213,7 @@ class Balancer : public BalanceHook {
   std::uint32_t step_ = 1;  // the one we are in or before
   bool closed_ = false;     // our part of it is told: later calls are for the next
   bool told_ = false;       // that we are ready
+  bool began_ = false;      // at_begin has been called
   std::uint32_t told_waiting_ = 0;
   bool moving_ = false;  // from the first order or arrival of a step's moves to its end
   bool assigned_ = false;

@@ -1,5 +1,6 @@
 // The calls of Charm++ programs that are about load balancing. C++17: reached from charm++.h.
 #pragma once
+#include <functional>
 
 // Measuring of loads on this PE: on by itself once an element takes part.
 void LBTurnInstrumentOn();
@@ -51,10 +52,32 @@ class LBManager {
   static double GetLBPeriod();  // -1: there is none
   // A balancing at any time, now. Nothing while one is in progress.
   void StartLB();
+  // All elements on this PE take part from here on, not from the first StartLB() on, which then knows their loads.
+  void TurnManualLBOn();
+  void TurnManualLBOff() {}
+
+  // What is called on this PE when a balancing begins, and when it has ended, before any element is resumed. The answer
+  // names it.
+  int AddStartLBFn(std::function<void()> fn);
+  template <class T>
+  int AddStartLBFn(T* object, void (T::*method)()) {
+    return AddStartLBFn([object, method] { (object->*method)(); });
+  }
+  void TurnOnStartLBFn(int handle);
+  void TurnOffStartLBFn(int handle);
+  void RemoveStartLBFn(int handle);
+  int AddMigrationDoneFn(std::function<void()> fn);
+  template <class T>
+  int AddMigrationDoneFn(T* object, void (T::*method)()) {
+    return AddMigrationDoneFn([object, method] { (object->*method)(); });
+  }
+  void RemoveMigrationDoneFn(int handle);
 };
 typedef LBManager LBDatabase;
 inline LBManager* LBManagerObj() { return LBManager::Object(); }
 inline void CkStartLB() { LBManager::Object()->StartLB(); }
 inline void LBSetPeriod(double seconds) { LBManager::SetLBPeriod(seconds); }
+inline void TurnManualLBOn() { LBManager::Object()->TurnManualLBOn(); }
+inline void TurnManualLBOff() {}
 inline void LBTurnPeriodicOff() { LBManager::SetLBPeriod(-1); }
 inline LBManager* LBDatabaseObj() { return LBManager::Object(); }

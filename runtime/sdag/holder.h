@@ -92,7 +92,7 @@ class Holding<Parent, X, false> : public Parent, public Holder {
  public:
   typedef Holding impl_sdag_root;
   typedef void pups_bases_t;
-  template <class... Args, class = std::enable_if_t<std::is_constructible<Parent, Args...>::value>>
+  template <class... Args, class = std::enable_if_t<!IsCopied<Holding, Args...>::value>>
   Holding(Args&&... args) : Parent(std::forward<Args>(args)...), Holder(kind) {}
   // These override Parent's, those that it has.
   void virtual_pup(PUP::er& p) {

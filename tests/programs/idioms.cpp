@@ -144,6 +144,16 @@ class Main : public CBase_Main {
       case 12:  // a place at a time
         expected_ = 2;
         return lookers_.clear();
+      case 13: {  // bases that cannot be made, by the proxies of their own
+        const CProxy_Square squares = CProxy_Square::ckNew(3, 4);
+        return CProxy_Shape(squares.ckGetArrayID()).measure();
+      }
+      case 14: {
+        const CProxy_Summer summers = CProxy_Summer::ckNew(100);
+        summers.count(3);
+        for (int number = 0; number < 3; ++number) summers.next(number);
+        return;
+      }
       default:
         require(idioms_in_c() == 41 + CkMyPe(), "routines in C answer something else");
         CkPrintf("all checks passed\n");
@@ -187,6 +197,59 @@ class Main : public CBase_Main {
     thisProxy.step();
   }
   void settled() { lookers_.look(); }
+  void measured(int sum) {
+    require(sum == 4 * 9, "an area comes from the base");
+    thisProxy.step();
+  }
+  void summed(int sum) {
+    require(sum == CkNumPes() * (100 + 2 * (0 + 1 + 2)), "a sum comes from the base");
+    thisProxy.step();
+  }
+};
+
+class Shape : public CBase_Shape {
+ public:
+  explicit Shape(CkMigrateMessage* m) : CBase_Shape(m) {}
+  virtual int area() const = 0;
+  void measure() {
+    const int here = area();
+    contribute(sizeof here, &here, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, measured), mainProxy));
+  }
+
+ protected:
+  Shape() = default;
+};
+
+class Square final : public CBase_Square {
+ public:
+  explicit Square(int side) : side_(side) {}
+  explicit Square(CkMigrateMessage* m) : CBase_Square(m) {}
+  int area() const override { return side_ * side_; }
+
+ private:
+  int side_ = 0;
+};
+
+class Counter : public CBase_Counter {
+ public:
+  Counter_SDAG_CODE virtual int worth(int number) const = 0;
+  void take(int number) { sum_ += worth(number); }
+  void tell() {
+    contribute(sizeof sum_, &sum_, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, summed), mainProxy));
+  }
+
+ protected:
+  explicit Counter(int start) : sum_(start) {}
+  int turn = 0;
+
+ private:
+  int sum_;
+};
+
+class Summer : public CBase_Summer {
+ public:
+  explicit Summer(int start) : CBase_Summer(start) {}
+  int worth(int number) const override { return 2 * number; }
 };
 
 class Second : public CBase_Second {
