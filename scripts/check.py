@@ -133,9 +133,9 @@ RUNNING = re.compile(r"^\[ RUN +\] ")
 
 
 def skip_reason(output: list[str]) -> str:
-    """What a test said before it left: the first line about skipping, otherwise its last line."""
+    """What a test said before it left: the first line about skipping or a warning, otherwise its last line."""
     said = [line.strip() for line in output if line.strip()]
-    about = [line for line in said if re.match(r"skip", line, re.IGNORECASE)]
+    about = [line for line in said if re.match(r"skip|periapt: warning: ", line, re.IGNORECASE)]
     return re.sub(r"^skip\w*[:,]? *", "", (about or said[-1:])[0], flags=re.IGNORECASE) if said else "it did not say why"
 
 

@@ -1,7 +1,6 @@
 // See start_gate.h.
 #include "runtime/entry/start_gate.h"
 
-#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -15,8 +14,6 @@ namespace periapt {
 
 namespace {
 int entry_start, entry_process_ready;
-// Of this process: its first PE has set the readonlys.
-std::atomic<bool> process_has_readonlys{false};
 
 template <class Puper>
 void pup_readonlys(Puper& p) {
@@ -32,8 +29,9 @@ bool is_creation(const Envelope* envelope) {
 
 void StartGate::register_entries() {
   NodeGroups::register_entries([](Pe& pe, Delivery& call) {
-    if (!pe.objects->started) return pe.objects->start_gate->try_open();
-    pe.objects->group_ready(CkGroupID{static_cast<int>(call.collection)});
+    const int number = static_cast<int>(call.collection);
+    if (!pe.objects->started) return pe.objects->start_gate->node_group_is_made(number);
+    pe.objects->group_ready(CkGroupID{number});
   });
   entry_start = register_runtime_entry("start", on_start, ep_expedited | ep_uncounted);
   entry_process_ready =
@@ -69,7 +67,15 @@ void StartGate::on_start(Pe& pe, Delivery& call) {
   gate.expected_ = static_cast<int>(call.element);
   gate.try_open();
 }
-void StartGate::on_process_ready(Pe& pe, Delivery&) { pe.objects->start_gate->try_open(); }
+void StartGate::on_process_ready(Pe& pe, Delivery&) {
+  StartGate& gate = *pe.objects->start_gate;
+  gate.readonlys_set_ = true;
+  gate.try_open();
+}
+void StartGate::node_group_is_made(int number) {
+  node_groups_.insert(number);
+  try_open();
+}
 
 bool StartGate::complete() const {
   if (!start_) return false;
@@ -82,16 +88,10 @@ bool StartGate::complete() const {
 bool StartGate::set_readonlys() {
   const Process& process = pe_.process;
   if (readonlys_set_ || process.is_simulated() || process.rank() == process.process_of(0)) return true;
-  if (pe_.rank != 0) {
-    // acquire: partner is the release below, which carries the readonlys.
-    readonlys_set_ = process_has_readonlys.load(std::memory_order_acquire);
-    return readonlys_set_;
-  }
+  if (pe_.rank != 0) return false;
   PUP::fromMem p(start_.payload());
   pup_readonlys(p);
   readonlys_set_ = true;
-  // release: partner is the acquire above; it carries the readonlys.
-  process_has_readonlys.store(true, std::memory_order_release);
   for (int rank = 1; rank < process.own_pes(); ++rank)
     send_runtime(pe_, pe_.index + rank, entry_process_ready, 0, 0, 0);
   return true;
@@ -102,7 +102,7 @@ bool StartGate::create_collections() {
   while (!creations_.empty()) {
     const auto next = creations_.begin();
     const int number = next->first;
-    if (pe_.rank != 0 && makes_node_group(next->second.envelope()) && !node_groups().find(number)) return false;
+    if (pe_.rank != 0 && makes_node_group(next->second.envelope()) && node_groups_.count(number) == 0) return false;
     Message creation = std::move(next->second);
     creations_.erase(next);
     created_ += number <= expected_;

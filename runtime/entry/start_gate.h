@@ -8,9 +8,11 @@
 // finds, on every PE, all that the constructor made.
 //
 // The first PE of a process sets the readonlys and makes the members of node groups; the other ones wait for that at
-// its place in the order, and are told.
+// its place in the order, until they are told. (They go by the message, although they share what it tells of: so the
+// order of messages says when a gate opens, and a replay has it as it was.)
 #pragma once
 #include <map>
+#include <set>
 #include <vector>
 
 #include "runtime/objects/pe_objects.h"
@@ -27,12 +29,14 @@ class StartGate {
   void hold(Delivery& call);
   // Opens: what has been made again from a checkpoint is here.
   void open();
-  // Opens if what it waited for has come.
-  void try_open();
+  // Told by the first PE of the process.
+  void node_group_is_made(int number);
 
  private:
   static void on_start(Pe&, Delivery&);
   static void on_process_ready(Pe&, Delivery&);
+  // Opens if what it waited for has come.
+  void try_open();
   bool complete() const;
   bool set_readonlys();
   bool create_collections();
@@ -42,6 +46,7 @@ class StartGate {
   Message start_;  // the readonlys; empty until they have come
   bool readonlys_set_ = false;
   std::map<int, Message> creations_;  // of collections made on PE 0, by number
+  std::set<int> node_groups_;         // that the first PE of the process has told of
   int expected_ = 0;                  // the mainchares' constructors have made collections 1 to this
   int created_ = 0;                   // of these, so many are made here
   std::vector<Message> held_;         // all else, in order of arrival

@@ -40,10 +40,11 @@ def fuzzed():
               outputs)
 
 
-# The balancers go by loads that no two runs have in common, but Rotate.
+# The balancers go by loads that no two runs have in common, but Rotate. Several PEs in each of several processes, with a cpu
+# each, see what their process shares at other times in each run.
 LAYOUTS = [["+p1"], ["+p4", "+balancer", "GreedyLB"], ["+p4", "+ppn", "2", "+balancer", "RotateLB"],
            ["+p6", "+balancer", "GreedyRefineLB", "+balancer", "RandCentLB", "+MetaLB"],
-           ["+p3", "+ppn", "1", "+balancer", "GreedyLB"]]
+           ["+p3", "+ppn", "1", "+balancer", "GreedyLB"], ["+p8", "+ppn", "2"]]
 
 
 def replayed():
