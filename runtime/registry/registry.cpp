@@ -16,9 +16,20 @@ Registry& registry() {
   return the_registry;
 }
 
+namespace {
+// What the numbers of entries are before they are registered, and stay for a chare's that never is.
+[[noreturn]] void refuse_unregistered(Pe&, Delivery&) {
+  fatal("a call is for an entry that is not registered", "",
+        "its chare is a template, and no .ci file of the program names the instance that is called",
+        "name it in a .ci file: array [1D] Ring<double, 3>;");
+}
+}  // namespace
+
 int add_entry(EntryInfo info);
 int add_entry(EntryInfo info) {
   auto& entries = registry().entries;
+  if (entries.empty())
+    entries.push_back({nullptr, refuse_unregistered, ep_marshalled, 0, 0, 0, Target::runtime, "(not registered)"});
   if (entries.size() == 65535)
     fatal("more than 65535 entry points are registered", info.name, "an entry's number is 16 bits on the wire");
   entries.push_back(info);
