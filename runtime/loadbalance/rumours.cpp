@@ -26,6 +26,16 @@ bool larger(const Token& a, const Token& b) {
 }
 }  // namespace
 
+GossipRules gossip_rules(const StrategyOptions& options) {
+  GossipRules rules;
+  rules.iterations = static_cast<int>(options["iterations"]);
+  rules.fanout = static_cast<int>(options["fanout"]);
+  rules.rounds = static_cast<int>(options["rounds"]);
+  rules.known = static_cast<int>(options["known"]);
+  rules.overload = options["overload"];
+  return rules;
+}
+
 std::size_t stride(const Moment& moment, int k, std::size_t pes) {
   return pes > 1 ? 1 + chance_of(moment, Purpose::telling, k).below(pes - 1) : 0;
 }

@@ -32,6 +32,9 @@ struct GossipRules {
   enum class Order { any, largest_first, fewest_moves, smallest_first } order = Order::any;
 };
 
+// With the options that all ways of gossip have: iterations, fanout, rounds, known, overload.
+GossipRules gossip_rules(const StrategyOptions& options);
+
 // Stands for an object, which is named by its home, the PE where it is, and its place there.
 struct Token {
   double work = 0;

@@ -66,11 +66,9 @@ class MeshStreamerMessage : public CMessage_MeshStreamerMessage<dtype> {
 template <class dtype, class RouterType>
 class MeshStreamer : public CBase_MeshStreamer<dtype, RouterType> {
  public:
-  MeshStreamer(const RouterType& router, int kept, int kept_for_one, bool yields, double period_ms);
-  explicit MeshStreamer(CkMigrateMessage*) { watch(); }
   ~MeshStreamer() override {
     CcdCancelCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, on_idle_);
-    if (timer_) timer_->streamer = nullptr;
+    disarm();
   }
   void pup(PUP::er& p) override;
 
@@ -113,8 +111,10 @@ class MeshStreamer : public CBase_MeshStreamer<dtype, RouterType> {
   void counted(CmiInt8 inserted, CmiInt8 delivered);
 
  protected:
+  MeshStreamer(const RouterType& router, int kept, int kept_for_one, bool yields, double period_ms);
+  explicit MeshStreamer(CkMigrateMessage*) { watch(); }
   // An item that is for this PE. It may insert others.
-  virtual void deliver(const dtype&) {}
+  virtual void deliver(const dtype& item) = 0;
   void insert(const dtype& item, int pe) {
     ++inserted_;
     QdCreate(1);
@@ -303,8 +303,9 @@ class ArrayMeshStreamer : public CBase_ArrayMeshStreamer<dtype, itype, ClientTyp
     if (!std::exchange(waiting.asked, true)) this->thisProxy[array()->homePe(index)].where(index, CkMyPe());
   }
   bool answer(const CkArrayIndex& index, int asker) {
-    const int pe = array()->lookup(index) ? CkMyPe() : array()->lastKnown(index);
-    if (pe == CkMyPe() && !array()->lookup(index)) return false;  // not there yet
+    const bool here = array()->lookup(index) != nullptr;
+    const int pe = here ? CkMyPe() : array()->lastKnown(index);
+    if (pe == CkMyPe() && !here) return false;  // not there yet
     this->thisProxy[asker].at(index, pe);
     return true;
   }

@@ -5,26 +5,14 @@
 
 namespace periapt::loadbalance {
 
-namespace {
-GossipRules rules_of(const StrategyOptions& options) {
-  GossipRules rules;
-  rules.iterations = static_cast<int>(options["iterations"]);
-  rules.fanout = static_cast<int>(options["fanout"]);
-  rules.rounds = static_cast<int>(options["rounds"]);
-  rules.known = static_cast<int>(options["known"]);
-  rules.overload = options["overload"];
-  return rules;
-}
-}  // namespace
-
 StrategyInfo gossip() {
   return {.name = "Gossip",
           .classic = "DistributedLB",
           .summary = "Grapevine: PEs hear of emptier ones by rumour, and each decides for itself",
           .solve = [](const LoadDatabase& database,
-                      const StrategyOptions& options) { return play_gossip(database, rules_of(options)); },
+                      const StrategyOptions& options) { return play_gossip(database, gossip_rules(options)); },
           .member = [](const StrategyOptions& options,
-                       Seat seat) { return gossip_member(rules_of(options), std::move(seat)); },
+                       Seat seat) { return gossip_member(gossip_rules(options), std::move(seat)); },
           .options = {{"overload", 1.05, 1, 10, "from where a PE gives away, in times of the average"},
                       {"iterations", 3, 1, 100, "how often rumours go round, and objects after them"},
                       {"fanout", 2, 1, 64, "how many PEs are told"},

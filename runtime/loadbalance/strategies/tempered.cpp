@@ -8,14 +8,9 @@ namespace periapt::loadbalance {
 
 namespace {
 GossipRules rules_of(const StrategyOptions& options) {
-  GossipRules rules;
+  GossipRules rules = gossip_rules(options);
   rules.trials = static_cast<int>(options["trials"]);
-  rules.iterations = static_cast<int>(options["iterations"]);
   rules.keep_best = true;
-  rules.fanout = static_cast<int>(options["fanout"]);
-  rules.rounds = static_cast<int>(options["rounds"]);
-  rules.known = static_cast<int>(options["known"]);
-  rules.overload = options["overload"];
   rules.only_below_mean = options["criterion"] < 1;
   rules.weigh_against_max = options["chances"] >= 1;
   rules.again_each_time = true;
