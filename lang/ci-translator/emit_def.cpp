@@ -491,7 +491,7 @@ class DefEmitter {
     if (entry.has("whenidle"))
       out_.line("  CkRegisterIdleEntry(" + entryNames.ep + ", [](void* impl_o) -> bool { return static_cast<" +
                 names.local + "*>(impl_o)->" + entry.name + "(); });");
-    if (entry.has("aggregate")) out_.line("  CkRegisterAggregate(" + entryNames.ep + ", " + bufferBytes(entry) + ");");
+    if (entry.has("aggregate")) out_.line("  CkRegisterAggregate(" + bufferBytes(entry) + ");");
     if (hasReductionWrapper(entry))
       out_.line("  ep_redn_wrapper_" + entry.name + " = CkRegisterEp(\"redn_wrapper_" + entry.name +
                 "(CkReductionMsg*)\", _call_redn_wrapper_" + entry.name + ", 0, __idx, periapt::ep_reductiontarget | " +
@@ -528,7 +528,7 @@ class DefEmitter {
     if (!takesMessage(entry)) add("marshalled");
     if (entry.isConstructor) add("constructor");
     for (const char* name : {"nokeep", "threaded", "sync", "exclusive", "expedited", "immediate", "inline", "notrace",
-                             "createhere", "createhome", "reductiontarget", "aggregate"})
+                             "createhere", "createhome", "reductiontarget"})
       if (entry.has(name)) add(name);
     // The machine of a node group's member is one PE's at a time.
     if (chare.kind == ChareKind::nodegroup && isStructured(chare, entry) && !entry.has("exclusive")) add("exclusive");

@@ -71,8 +71,12 @@ std::string directArguments(const Entry& entry) {
 
 std::string sendFlags(const Entry& entry) {
   std::string out;
-  if (entry.has("expedited")) out = "periapt::send_expedited";
-  if (entry.has("immediate")) out += (out.empty() ? "" : " | ") + std::string("periapt::send_immediate");
+  const auto add = [&](const char* attribute, const char* flag) {
+    if (entry.has(attribute)) out += (out.empty() ? "periapt::" : " | periapt::") + std::string(flag);
+  };
+  add("expedited", "send_expedited");
+  add("immediate", "send_immediate");
+  add("aggregate", "send_together");
   return out.empty() ? "0" : out;
 }
 

@@ -1,9 +1,9 @@
-// Calls of [aggregate] entries to PEs of other hosts travel together (TRAM, in Charm++'s words).
+// Calls of [aggregate] entries travel together (TRAM, in Charm++'s words).
 //
 // PEs form a grid: a row is a host, a column holds the PEs of equal rank on all hosts. A call goes along the column in
-// a message with others for any PE of that host, and along the row in the host's memory, as every call does. So a PE
-// keeps at most one buffer for each other host. A buffer is sent when it is full, when the PE has nothing else to do,
-// and after a millisecond of work. Within a host nothing waits: a call costs there less than its way into a buffer.
+// a message with others for any PE of that host, and along the row in one with others for the same PE. So a PE keeps at
+// most one buffer for each other host and for each PE of its own. A buffer is sent when it is full, when the PE has
+// nothing else to do, and after a millisecond of work.
 //
 // A call counts for quiescence when it is made and when it is delivered, so nothing is quiet while one lies in a
 // buffer. C++17: reached from charm++.h.
@@ -14,7 +14,7 @@
 
 // What generated code says of an entry [aggregate]: bytes of a buffer for one host, of which the largest that an entry
 // of the program asks for counts.
-void CkRegisterAggregate(int ep, int buffer_bytes);
+void CkRegisterAggregate(int buffer_bytes);
 
 namespace periapt {
 

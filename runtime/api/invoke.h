@@ -27,6 +27,10 @@ void send_call(const CProxy_Chare&, int ep, unsigned send, const void* arguments
 OpenCall open_call(const CProxyElement_ArrayBase&, int ep, unsigned length);
 OpenCall open_call(const CProxyElement_Group&, int ep, unsigned length);
 OpenCall open_call(const CProxy_Chare&, int ep, unsigned length);
+// The same of an [aggregate] entry, which chares have none of.
+OpenCall open_together(const CProxyElement_ArrayBase&, int ep, unsigned length);
+OpenCall open_together(const CProxyElement_Group&, int ep, unsigned length);
+inline OpenCall open_together(const CProxy_Chare&, int, unsigned) { return {}; }
 // `message` is the payload; ownership moves.
 void send_message(const CProxyElement_ArrayBase&, int ep, unsigned send, void* message);
 void send_message(const CProxy_ArrayBase&, int ep, unsigned send, void* message);
@@ -154,8 +158,8 @@ std::enable_if_t<!any_ncpy<A...> && !any_device<A...>> invoke(const P& proxy, in
     if constexpr (size <= inline_arguments_max) {
       if (!options) {
         if constexpr (opens_call<P>) {
-          if (send == 0) {
-            const OpenCall call = open_call(proxy, ep, size);
+          if (send == 0 || send == send_together) {
+            const OpenCall call = send == 0 ? open_call(proxy, ep, size) : open_together(proxy, ep, size);
             if (PERIAPT_LIKELY(call.arguments != nullptr)) {
               marshal::Writer writer(call.arguments);
               (writer(a), ...);

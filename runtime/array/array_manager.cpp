@@ -536,12 +536,14 @@ void ArrayManager::end_filling() {
 
 // --- messages --------------------------------------------------------------------------------------------------------
 
-void ArrayManager::call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length) {
+void ArrayManager::call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length,
+                        bool together) {
   if (!chare::is_compact_id(id)) [[unlikely]]
     return send(id, index, message_of_call(Target::array, ep, id_.index(), id, arguments, length));
   const int to = locate(id, index);
   note_created(id, to, ep, length);
-  pe_.send_call(to, call_meta(static_cast<std::uint16_t>(ep), id_.index(), length), id, arguments, Pe::Counting::yes);
+  pe_.send_call(to, call_meta(static_cast<std::uint16_t>(ep), id_.index(), length), id, arguments, Pe::Counting::yes,
+                together);
 }
 
 void ArrayManager::send(std::uint64_t id, const CkArrayIndex& index, Message&& message) {

@@ -115,7 +115,7 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
     if (id == 0) id = id_of(index);
     return find(id) ? pe_.index : routing_.destination(id, index);
   }
-  void call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length);
+  void call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length, bool together);
   void send(std::uint64_t id, const CkArrayIndex& index, Message&& message);
   void deliver(Delivery& call) {
     if (call.message && (call.message->flags & envelope_index)) [[unlikely]]

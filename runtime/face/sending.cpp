@@ -50,7 +50,7 @@ int pe_of_node(Pe& pe, int node, int ep) {
   return process.first_pe + static_cast<int>(pe.objects->round_robin++ % process.pes);
 }
 // Expedited calls are messages, because their urgency is in the envelope.
-bool inline_fits(unsigned send) { return send == 0; }
+bool inline_fits(unsigned send) { return (send & ~send_together) == 0; }
 }  // namespace
 
 void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
@@ -63,28 +63,24 @@ void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const vo
   if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes())) bad_pe(to, "PE", ep);
   note_created(pe, to, ep, length);
   pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments,
-               Pe::Counting::yes);
+               Pe::Counting::yes, send & send_together);
 }
 
 // Observers that want to hear of every message are told by send_call().
-OpenCall open_call(const CProxyElement_Group& proxy, int ep, unsigned length) {
+namespace {
+template <auto reserve>
+OpenCall open(const CProxyElement_Group& proxy, int ep, unsigned length) {
   Pe& pe = *Pe::current();
   const int to = proxy.ckGetGroupPe();
   if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes()) || pe.watched(Observer::created) ||
       proxy.ckIsDelegated())
     return {};
   const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length);
-  return pe.reserve(to, meta, 0, Pe::Counting::yes);
-}
-OpenCall open_call(const CProxy_Chare& proxy, int ep, unsigned length) {
-  Pe& pe = *Pe::current();
-  const CkChareID id = proxy.ckGetChareID();
-  if (id.onPE < 0 || pe.watched(Observer::created) || proxy.ckIsDelegated()) return {};
-  const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), 0, length);
-  return pe.reserve(id.onPE, meta, id.serial, Pe::Counting::yes);
+  return (pe.*reserve)(to, meta, 0, Pe::Counting::yes);
 }
 // An element without a compact id has to be named whole.
-OpenCall open_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned length) {
+template <auto reserve>
+OpenCall open(const CProxyElement_ArrayBase& proxy, int ep, unsigned length) {
   Pe& pe = *Pe::current();
   ArrayManager* array = find_array(*pe.objects, proxy.ckGetArrayID());
   const std::uint64_t id = proxy.ckGetID();
@@ -92,7 +88,28 @@ OpenCall open_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned length
     return {};
   const int to = array->locate(id, proxy.ckGetIndex());
   const auto collection = static_cast<std::uint32_t>(proxy.ckGetArrayID().index());
-  return pe.reserve(to, call_meta(static_cast<std::uint16_t>(ep), collection, length), id, Pe::Counting::yes);
+  return (pe.*reserve)(to, call_meta(static_cast<std::uint16_t>(ep), collection, length), id, Pe::Counting::yes);
+}
+}  // namespace
+
+OpenCall open_call(const CProxyElement_Group& proxy, int ep, unsigned length) {
+  return open<&Pe::reserve>(proxy, ep, length);
+}
+OpenCall open_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned length) {
+  return open<&Pe::reserve>(proxy, ep, length);
+}
+OpenCall open_together(const CProxyElement_Group& proxy, int ep, unsigned length) {
+  return open<&Pe::reserve_together>(proxy, ep, length);
+}
+OpenCall open_together(const CProxyElement_ArrayBase& proxy, int ep, unsigned length) {
+  return open<&Pe::reserve_together>(proxy, ep, length);
+}
+OpenCall open_call(const CProxy_Chare& proxy, int ep, unsigned length) {
+  Pe& pe = *Pe::current();
+  const CkChareID id = proxy.ckGetChareID();
+  if (id.onPE < 0 || pe.watched(Observer::created) || proxy.ckIsDelegated()) return {};
+  const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), 0, length);
+  return pe.reserve(id.onPE, meta, id.serial, Pe::Counting::yes);
 }
 
 void send_message(const CProxyElement_Group& proxy, int ep, unsigned send, void* payload) {
@@ -237,7 +254,7 @@ void send_message(const CProxy_Chare& proxy, int ep, unsigned send, void* payloa
 void send_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
   ArrayManager* manager = find_array(PeObjects::current(), proxy.ckGetArrayID());
   if (manager && inline_fits(send) && !proxy.ckIsDelegated())
-    return manager->call(proxy.ckGetID(), proxy.ckGetIndex(), ep, arguments, length);
+    return manager->call(proxy.ckGetID(), proxy.ckGetIndex(), ep, arguments, length, send & send_together);
   send_message(proxy, ep, send, payload_of(message_of_call(Target::array, ep, 0, 0, arguments, length).release()));
 }
 int receiver_pe(const CProxyElement_ArrayBase& proxy) {

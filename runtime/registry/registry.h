@@ -38,13 +38,12 @@ enum ep_flag : unsigned {
   ep_creation = 1u << 17,    // of the runtime: makes its collection on a PE
   ep_uncounted = 1u << 18,   // of the runtime: quiescence does not wait for calls of it
   ep_balancing = 1u << 19,   // of the runtime: balances loads; the accounts of a simulated run tell it apart
-  ep_aggregate = 1u << 20,   // calls to other hosts travel together
   ep_unordered =
       1u << 21,  // of the runtime: when and how often it is called depends on time, so a replay does not wait
   ep_nocopydevice = 1u << 22,  // arrays that may be in the memory of a GPU; ep_nocopy and ep_nocopypost too
 };
 
-enum send_flag : unsigned { send_expedited = 1, send_immediate = 2, send_inline = 4 };
+enum send_flag : unsigned { send_expedited = 1, send_immediate = 2, send_inline = 4, send_together = 8 };
 
 class Pe;
 

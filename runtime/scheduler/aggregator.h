@@ -1,4 +1,4 @@
-// What a PE asks about a call that is to go to another host, where one is set (runtime/aggregation).
+// What a PE asks about a call that may go together with others, where one is set (runtime/aggregation).
 #pragma once
 #include <cstdint>
 
@@ -7,8 +7,9 @@ namespace periapt {
 class Aggregator {
  public:
   virtual ~Aggregator() = default;
-  // Whether it takes the line, to send it later; the line is copied. `meta` and `body` as in Work.
-  virtual bool take(int to, std::uint64_t meta, const void* body) = 0;
+  // Room for the arguments of the call in what is sent later: inline_arguments_max bytes, to be written before the PE
+  // does anything else; nullptr: the call is to go by itself. `meta` and `element` as in Work.
+  virtual void* reserve(int to, std::uint64_t meta, std::uint64_t element) = 0;
 };
 
 }  // namespace periapt

@@ -80,7 +80,6 @@ void OpenCall::commit() const {
   if (slot != &pe.spare_) [[likely]]
     return pe.port.publish(to, static_cast<host::Slot*>(slot), meta);
   if (!pe.port.is_far(to)) return pe.port.park(to, meta, &pe.spare_.element);
-  if (pe.aggregator && pe.aggregator->take(to, meta, &pe.spare_.element)) return;
   pe.port.far()->send_line(pe.port, to, &pe.spare_, sizeof meta + body_bytes(meta));
 }
 
@@ -274,6 +273,12 @@ bool Pe::accept_other_line(std::uint64_t meta, const void* body, bool run_calls)
   else
     accept_message(Message(static_cast<Envelope*>(block)));
   return false;
+}
+
+void Pe::accept_call(Work& work) {
+  if (!one_at_a_time_ && !has_work() && !stop_requested_) [[likely]]
+    return dispatch(*this, work);
+  fifo_.push_back() = work;
 }
 
 int Pe::accept(bool run_calls) {

@@ -57,7 +57,7 @@ class alignas(platform::kCacheLine) Pe {
   PeObjects* objects = nullptr;  // set by runtime/face before the first step
   Carrier* carrier = nullptr;
   std::shared_ptr<ConverseState> converse;  // of a program's own handlers; made, and known, by runtime/converse
-  std::shared_ptr<Aggregator> aggregator;   // of calls to other hosts that may go together; null where there are none
+  std::shared_ptr<Aggregator> aggregator;   // of calls that may go together; null where there are none
   ThreadSystem threads;
   static inline std::size_t thread_stack_bytes = scheduler::ThreadOptions().stack_bytes;  // +stacksize
   // For how long a PE that has its cpu for itself looks for work before it sleeps. +CmiSleepOnIdle: 0; +CmiSpinOnIdle:
@@ -92,9 +92,18 @@ class alignas(platform::kCacheLine) Pe {
     spare_.element = element;
     return {spare_.arguments, &spare_, meta, to};
   }
-  // The same in one step: `arguments` points to inline_arguments_max readable bytes of which length (in meta) count.
-  void send_call(int to, std::uint64_t meta, std::uint64_t element, const void* arguments, Counting counting) {
-    const OpenCall call = reserve(to, meta, element, counting);
+  // The same of a call that may travel with others, and does where they are kept: there is nothing to commit then.
+  OpenCall reserve_together(int to, std::uint64_t meta, std::uint64_t element, Counting counting) {
+    void* const arguments = aggregator && to != index ? aggregator->reserve(to, meta, element) : nullptr;
+    if (!arguments) return reserve(to, meta, element, counting);
+    created += static_cast<unsigned>(counting);
+    return {arguments, nullptr, meta, to};
+  }
+  // Either in one step: `arguments` points to inline_arguments_max readable bytes of which length (in meta) count.
+  void send_call(int to, std::uint64_t meta, std::uint64_t element, const void* arguments, Counting counting,
+                 bool together = false) {
+    const OpenCall call =
+        together ? reserve_together(to, meta, element, counting) : reserve(to, meta, element, counting);
     std::memcpy(call.arguments, arguments, inline_arguments_max);
     if (call.slot) call.commit();
   }
@@ -132,6 +141,8 @@ class alignas(platform::kCacheLine) Pe {
   // The same of messages that came before all that is queued now and had to wait: they keep their order, and come first
   // among those of their urgency.
   void enqueue_front(std::vector<Message>&& messages);
+  // A call that has come in a message with others: it runs at once where it would have, had it come by itself.
+  void accept_call(Work& work);
   void enqueue_thread(Thread* thread) {
     Work& work = fifo_.push_back();
     work.meta = thread_meta;
@@ -219,6 +230,8 @@ class alignas(platform::kCacheLine) Pe {
     one_at_a_time_ = true;
   }
   Ordering* ordering() const { return ordering_.get(); }
+  // A step runs one piece of work, in simulated runs and where there is an Ordering.
+  bool runs_one_at_a_time() const { return one_at_a_time_; }
 
   // --- watching ----------------------------------------------------------------------------------------------------
   void subscribe(Observer* observer, std::uint32_t points);
@@ -275,7 +288,7 @@ class alignas(platform::kCacheLine) Pe {
   bool is_idle_ = false;
   bool looks_outside_;    // there are other hosts, or transfers are under way
   const bool simulated_;  // so are all, in this process
-  bool one_at_a_time_;    // simulated, or with an Ordering: a step runs one piece of work
+  bool one_at_a_time_;    // see runs_one_at_a_time()
   std::uint32_t rounds_ = 0;
   // Pieces of work between two looks into the inbox; one, while there is work with priorities: what has come may be
   // more urgent than what is next, which may take long.

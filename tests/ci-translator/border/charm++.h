@@ -280,7 +280,7 @@ class CProxySection_CkArrayMap : public CProxySection_Group {
 enum ChareType { TypeChare, TypeMainChare, TypeGroup, TypeNodeGroup, TypeArray };
 int CkRegisterMsg(const char* name, CkPackFnPtr, CkUnpackFnPtr, CkDeallocFnPtr, std::size_t size, bool relocatable);
 int CkRegisterEp(const char* name, CkCallFnPtr call, int message, int chare, unsigned flags, unsigned stackSize = 0);
-void CkRegisterAggregate(int ep, int bufferBytes);
+void CkRegisterAggregate(int bufferBytes);
 int CkRegisterChare(const char* name, std::size_t size, ChareType type);
 void CkRegisterArrayDimensions(int chare, int dimensions);
 int CkRegisterMainChare(int chare, int constructor);
@@ -310,10 +310,9 @@ enum ep_flag : unsigned {
   ep_whenidle = 8192,
   ep_constructor = 16384,
   ep_nocopy = 32768,
-  ep_nocopypost = 65536,
-  ep_aggregate = 1048576
+  ep_nocopypost = 65536
 };
-enum send_flag : unsigned { send_expedited = 1, send_immediate = 2 };
+enum send_flag : unsigned { send_expedited = 1, send_immediate = 2, send_together = 8 };
 template <class T>
 struct ArrayToSend {};
 template <class T, class N>
