@@ -11,6 +11,8 @@
 
 #include "base/clock.h"
 #include "base/fatal.h"
+#include "base/platform.h"
+#include "runtime/entry/dispatch.h"
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/pe.h"
 #include "runtime/scheduler/process.h"
@@ -21,7 +23,7 @@ namespace {
 
 constexpr int buffer_bytes_min = 256;
 constexpr std::uint64_t held_ns = 1'000'000;
-// So few calls to another PE of this host go each by itself: a message is an allocation and three lines.
+// So few calls of one entry to a PE of this host go each by itself: a message is an allocation and three lines.
 constexpr std::uint32_t few_calls = 4;
 
 int entry_runs;
@@ -44,9 +46,9 @@ constexpr std::size_t call_bytes_max = alignof(Run) + sizeof(Run) + sizeof(std::
         "install the same program on every host");
 }
 
-// Calls visit(to, work) for each call in a buffer.
+// Calls visit(run, bytes) for each run in a buffer, with the bytes from its first body on.
 template <class Visit>
-void for_each_call(std::span<const std::byte> buffer, Visit&& visit) {
+void for_each_run(std::span<const std::byte> buffer, Visit&& visit) {
   std::size_t at = 0;
   while (at < buffer.size()) {
     Run run;
@@ -58,13 +60,18 @@ void for_each_call(std::span<const std::byte> buffer, Visit&& visit) {
       refuse(buffer.size(), "a run of it is longer than what there is");
     if (const char* why = scheduler::wrong_line(run.meta, buffer.subspan(at, length))) refuse(buffer.size(), why);
     if (static_cast<WorkKind>(run.meta & 3) != WorkKind::call) refuse(buffer.size(), "a line of it is no call");
-    Work work;
-    for (std::uint32_t i = 0; i < run.calls; ++i, at += length) {
-      work.meta = run.meta;
-      std::memcpy(&work.element, buffer.data() + at, length);
-      visit(run.to, work);
-    }
-    at = next_run(at);
+    visit(run, buffer.subspan(at));
+    at = next_run(at + run.calls * length);
+  }
+}
+
+// Sends each call of a run by itself, or together with others.
+void send_run(Pe& pe, const Run& run, const std::byte* bodies, bool together) {
+  const std::size_t length = body_bytes(run.meta);
+  Work work;
+  for (std::uint32_t i = 0; i < run.calls; ++i, bodies += length) {
+    std::memcpy(&work.element, bodies, length);
+    pe.send_call(run.to, run.meta, work.element, work.arguments, Pe::Counting::no, together);
   }
 }
 
@@ -83,27 +90,22 @@ class Buffers final : public Aggregator {
   void* reserve(int to, std::uint64_t meta, std::uint64_t element) override {
     Buffer* const buffer = buffer_for(to);
     if (!buffer) return nullptr;
-    auto* const bytes = static_cast<std::byte*>(buffer->message.payload());
-    Run* run = reinterpret_cast<Run*>(bytes + buffer->last_run);
-    if (buffer->calls == 0 || run->meta != meta || run->to != to) {
-      buffer->last_run = next_run(buffer->filled);
-      buffer->filled = buffer->last_run + sizeof(Run);
-      run = new (bytes + buffer->last_run) Run{meta, to, 0};
-    }
-    ++run->calls;
-    ++buffer->calls;
-    std::byte* const body = bytes + buffer->filled;
-    buffer->filled += body_bytes(meta);
+    if (static_cast<std::size_t>(buffer->end - buffer->at) < call_bytes_max) [[unlikely]]
+      open(*buffer, to);
+    if (!buffer->run || buffer->run->meta != meta || buffer->run->to != to) [[unlikely]]
+      begin_run(*buffer, to, meta);
+    ++buffer->run->calls;
+    std::byte* const body = std::exchange(buffer->at, buffer->at + body_bytes(meta));
     std::memcpy(body, &element, sizeof element);
     return body + sizeof element;
   }
 
  private:
   struct Buffer {
-    Message message;  // there while the buffer is in open_
-    std::size_t filled = 0;
-    std::size_t last_run = 0;
-    std::uint32_t calls = 0;
+    std::byte* at = nullptr;  // where the next call goes; null, as `end`: the buffer is empty, and not in open_
+    std::byte* end = nullptr;
+    Run* run = nullptr;  // the last; null: none yet
+    Message message;
   };
   struct Open {
     Buffer* buffer;
@@ -112,29 +114,37 @@ class Buffers final : public Aggregator {
 
   bool is_near(int pe) const { return pe >= here_.first_pe && pe < here_.first_pe + here_.pes; }
 
-  // One with room for a call. None for PEs of this host where a step runs one piece of work: a record of arrivals could
-  // not name the calls in a buffer, and in a simulated run the way to PEs of other hosts leads here, too.
+  // None for PEs of this host where a step runs one piece of work: a record of arrivals could not name the calls in a
+  // buffer, and in a simulated run the way to PEs of other hosts leads here, too.
   Buffer* buffer_for(int to) {
-    Buffer* buffer;
-    if (is_near(to)) {
-      if (pe_.runs_one_at_a_time()) return nullptr;
-      buffer = &pes_[static_cast<std::size_t>(to - here_.first_pe)];
+    if (!is_near(to)) return &hosts_[static_cast<std::size_t>(layout_.host_of(to))];
+    return pe_.runs_one_at_a_time() ? nullptr : &pes_[static_cast<std::size_t>(to - here_.first_pe)];
+  }
+  // The PE that gets the message with calls for `to`.
+  int receiver(int to) const {
+    if (is_near(to)) return to;
+    const bootstrap::Host& there = layout_.hosts[static_cast<std::size_t>(layout_.host_of(to))];
+    return there.first_pe + (pe_.index - here_.first_pe) % there.pes;
+  }
+
+  // Makes room for a call: what the buffer holds is sent. Not inline, as reserve() would save its registers for it.
+  PERIAPT_COLD void open(Buffer& buffer, int to) {
+    if (buffer.at) {
+      send({&buffer, receiver(to)});
     } else {
-      const int host = layout_.host_of(to);
-      const bootstrap::Host& there = layout_.hosts[static_cast<std::size_t>(host)];
-      buffer = &hosts_[static_cast<std::size_t>(host)];
-      to = there.first_pe + (pe_.index - here_.first_pe) % there.pes;
-    }
-    if (!buffer->message) {
-      open_.push_back({buffer, to});
+      open_.push_back({&buffer, receiver(to)});
       flush_in_time();
-    } else if (buffer->filled + call_bytes_max > static_cast<std::size_t>(buffer_bytes)) {
-      send({buffer, to});
-    } else {
-      return buffer;
     }
-    buffer->message = Message::make(static_cast<std::size_t>(buffer_bytes));
-    return buffer;
+    buffer.message = Message::make(static_cast<std::size_t>(buffer_bytes));
+    buffer.at = static_cast<std::byte*>(buffer.message.payload());
+    buffer.end = buffer.at + buffer_bytes;
+  }
+
+  void begin_run(Buffer& buffer, int to, std::uint64_t meta) {
+    auto* const payload = static_cast<std::byte*>(buffer.message.payload());
+    std::byte* const head = payload + next_run(static_cast<std::size_t>(buffer.at - payload));
+    buffer.run = new (head) Run{meta, to, 0};
+    buffer.at = head + sizeof(Run);
   }
 
   void flush_in_time() {
@@ -149,13 +159,15 @@ class Buffers final : public Aggregator {
   }
 
   void send(const Open& open) {
-    Message message = std::move(open.buffer->message);
-    message->size = std::exchange(open.buffer->filled, 0);
-    if (std::exchange(open.buffer->calls, 0) > few_calls || !is_near(open.to))
-      return pe_.send(open.to, runtime_message(std::move(message), entry_runs, 0));
-    for_each_call({static_cast<const std::byte*>(message.payload()), message->size}, [this](int to, Work& work) {
-      pe_.send_call(to, work.meta, work.element, work.arguments, Pe::Counting::no);
-    });
+    Buffer buffer = std::exchange(*open.buffer, {});
+    Message& message = buffer.message;
+    const auto* const payload = static_cast<std::byte*>(message.payload());
+    message->size = static_cast<std::size_t>(buffer.at - payload);
+    const Run* const first = reinterpret_cast<const Run*>(payload);
+    if (buffer.run == first && first->calls <= few_calls && is_near(open.to))
+      send_run(pe_, *first, payload + sizeof(Run), false);
+    else
+      pe_.send(open.to, runtime_message(std::move(message), entry_runs, 0));
   }
 
   void flush() {
@@ -176,10 +188,11 @@ void on_runs(Pe& pe, Delivery& call) {
   const bootstrap::HostLayout& layout = pe.process.layout();
   const bootstrap::Host& host = layout.hosts[static_cast<std::size_t>(layout.host_of(pe.index))];
   const std::span buffer(static_cast<const std::byte*>(call.arguments), call.length);
-  for_each_call(buffer, [&](int to, Work& work) {
-    if (to == pe.index) return pe.accept_call(work);
-    if (to < host.first_pe || to >= host.first_pe + host.pes) refuse(buffer.size(), "a call is for another host");
-    pe.send_call(to, work.meta, work.element, work.arguments, Pe::Counting::no, true);
+  for_each_run(buffer, [&](const Run& run, std::span<const std::byte> bytes) {
+    if (run.to == pe.index) return deliver_run(*pe.objects, run.meta, run.calls, bytes);
+    if (run.to < host.first_pe || run.to >= host.first_pe + host.pes)
+      refuse(buffer.size(), "a call is for another host");
+    send_run(pe, run, bytes.data(), true);
   });
 }
 

@@ -107,4 +107,32 @@ void deliver(PeObjects& objects, Delivery& call) {
   }
 }
 
+void deliver_run(PeObjects& objects, std::uint64_t meta, std::uint32_t calls, std::span<const std::byte> bytes) {
+  Work work;
+  work.meta = meta;
+  const std::size_t length = body_bytes(meta);
+  const auto for_each = [&](auto&& deliver_one) {
+    for (std::uint32_t i = 0; i < calls && !objects.pe.stopping(); ++i, bytes = bytes.subspan(length)) {
+      constexpr std::size_t whole = sizeof(Work) - sizeof work.meta;
+      if (bytes.size() >= whole) [[likely]]
+        std::memcpy(&work.element, bytes.data(), whole);
+      else
+        std::memcpy(&work.element, bytes.data(), length);
+      Delivery call = delivery_of(work);
+      deliver_one(call);
+    }
+  };
+  const EntryInfo& entry = entry_info(work.entry());
+  const GroupRecord* const record =
+      entry.target == Target::group ? objects.find_group(static_cast<int>(work.collection())) : nullptr;
+  if (!record || !record->object) return for_each([&](Delivery& call) { deliver(objects, call); });
+  // A member of a group is the same for all of them.
+  void* const object = object_for_entry(record->type, work.entry(), record->object);
+  for_each([&](Delivery& call) {
+    objects.pe.processed += is_counted(call);
+    call.object = object;
+    objects.run_entry(call);
+  });
+}
+
 }  // namespace periapt

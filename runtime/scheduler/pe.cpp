@@ -275,12 +275,6 @@ bool Pe::accept_other_line(std::uint64_t meta, const void* body, bool run_calls)
   return false;
 }
 
-void Pe::accept_call(Work& work) {
-  if (!one_at_a_time_ && !has_work() && !stop_requested_) [[likely]]
-    return dispatch(*this, work);
-  fifo_.push_back() = work;
-}
-
 int Pe::accept(bool run_calls) {
   if (fifo_.size() > accept_below) [[unlikely]]
     return 0;

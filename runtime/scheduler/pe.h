@@ -94,7 +94,7 @@ class alignas(platform::kCacheLine) Pe {
   }
   // The same of a call that may travel with others, and does where they are kept: there is nothing to commit then.
   OpenCall reserve_together(int to, std::uint64_t meta, std::uint64_t element, Counting counting) {
-    void* const arguments = aggregator && to != index ? aggregator->reserve(to, meta, element) : nullptr;
+    void* const arguments = aggregator ? aggregator->reserve(to, meta, element) : nullptr;
     if (!arguments) return reserve(to, meta, element, counting);
     created += static_cast<unsigned>(counting);
     return {arguments, nullptr, meta, to};
@@ -141,8 +141,6 @@ class alignas(platform::kCacheLine) Pe {
   // The same of messages that came before all that is queued now and had to wait: they keep their order, and come first
   // among those of their urgency.
   void enqueue_front(std::vector<Message>&& messages);
-  // A call that has come in a message with others: it runs at once where it would have, had it come by itself.
-  void accept_call(Work& work);
   void enqueue_thread(Thread* thread) {
     Work& work = fifo_.push_back();
     work.meta = thread_meta;

@@ -41,7 +41,6 @@ FLOORS = {
     "runtime/converse": ["runtime/scheduler"],
     # floor 3. Charm++'s objects, from what is registered up to what programs call.
     "runtime/registry": ["runtime/scheduler"],
-    "runtime/aggregation": ["runtime/registry"],
     "runtime/api": ["runtime/registry", "runtime/converse"],
     "runtime/collective": ["runtime/api"],
     "runtime/objects": ["runtime/collective"],
@@ -51,7 +50,8 @@ FLOORS = {
     # Where chares go that are made without a PE.
     "runtime/seeds": ["runtime/objects"],
     "runtime/entry": ["runtime/sections", "runtime/converse", "runtime/seeds"],
-    "runtime/face": ["runtime/entry", "runtime/aggregation"],
+    "runtime/aggregation": ["runtime/entry"],
+    "runtime/face": ["runtime/aggregation"],
     # The bodies of entries: generated code and include/ reach it.
     "runtime/sdag": ["runtime/face"],
     # floor 4. Siblings.
