@@ -76,12 +76,15 @@ class Table : public CBase_Table {
   void begin() {
     const int round = round_++;
     for (int i = 0; i < calls(round); ++i)
-      for (int pe = 0; pe < CkNumPes(); ++pe) thisProxy[pe].add(1);
+      for (int pe = 0; pe < CkNumPes(); ++pe) thisProxy[pe].add(pe);
     const std::vector<CmiInt8> ones(static_cast<std::size_t>(1 + round * 3), 1);  // short enough for a line, or not
     for (int pe = 0; pe < CkNumPes(); ++pe) thisProxy[pe].addMany(static_cast<int>(ones.size()), ones.data());
     thisProxy[(CkMyPe() + 1) % CkNumPes()].passOn(hops, ones);
   }
-  void add(CmiInt8 value) { came_ += value; }
+  void add(CmiInt8 to) {
+    if (to != CkMyPe()) CkAbort("PE %d got a call for PE %d", CkMyPe(), static_cast<int>(to));
+    ++came_;
+  }
   void addMany(int n, CmiInt8* values) { came_ += std::accumulate(values, values + n, CmiInt8{0}) == n; }
   void passOn(int left, const std::vector<CmiInt8>& values) {
     came_ += values.front();
