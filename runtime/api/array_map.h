@@ -71,12 +71,19 @@ class CkArray {
   void insertInitial(const CkArrayIndex& index, void* ctorMsg);
   void doneInserting() {}
   std::size_t getNumLocalElems() const;
+  // Of an element that is here; else null.
   ArrayElement* lookup(const CkArrayIndex& index) const;
+  ArrayElement* lookup(CmiUInt8 id) const;
+  const CkArrayIndex& getNumInitial() const;
+  // On this PE only. It hears of what happens from here on; the array owns it.
+  void addListener(CkArrayListener* listener);
   int homePe(const CkArrayIndex& index) const;
   int procNum(const CkArrayIndex& index) const;
   int lastKnown(const CkArrayIndex& index) const;
   CkArrayID getArrayID() const;
   CkGroupID getGroupID() const { return getArrayID(); }
+  CkGroupID ckGetGroupID() const { return getArrayID(); }
+  CkGroupID CkGetGroupID() const { return getArrayID(); }
   CkArray* getLocMgr() { return this; }
   // Shows each place where this PE has an element of the array, or of one that is bound to it.
   void iterate(CkLocIterator& visitor);

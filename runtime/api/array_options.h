@@ -1,7 +1,11 @@
 // What an array is to be: bounds, first elements, map, binding. C++17: reached from charm++.h.
 #pragma once
+#include <vector>
+
 #include "runtime/api/array_index.h"
+#include "runtime/api/array_listener.h"
 #include "runtime/api/callback.h"
+#include "runtime/containers/vec.h"
 
 class CProxy_ArrayBase;
 
@@ -59,6 +63,11 @@ class CkArrayOptions {
     reduction_client_ = cb;
     return *this;
   }
+  // Each PE gets a copy of it, which hears of the elements there; the options own this one.
+  CkArrayOptions& addListener(CkArrayListener* listener) {
+    listeners_.push_back(listener);
+    return *this;
+  }
   CkArrayOptions& setAnytimeMigration(bool on) { return flag(anytime_migration_, on); }
   CkArrayOptions& setStaticInsertion(bool on) { return flag(static_insertion_, on); }
   CkArrayOptions& setBroadcastViaScheduler(bool on) { return flag(broadcast_via_scheduler_, on); }
@@ -75,6 +84,32 @@ class CkArrayOptions {
   const CkCallback& getInitCallback() const { return init_callback_; }
   const CkCallback& getReductionClient() const { return reduction_client_; }
   bool isStaticInsertion() const { return static_insertion_; }
+  int getListeners() const { return static_cast<int>(listeners_.size()); }
+  // Gives it up; all of them.
+  CkArrayListener* getListener(int number) { return listeners_[number].release(); }
+  std::vector<CkArrayListener*> releaseListeners() {
+    std::vector<CkArrayListener*> all;
+    for (auto& listener : listeners_) all.push_back(listener.release());
+    listeners_.destroy();
+    return all;
+  }
+
+  void pup(PUP::er& p) {
+    p | start_;
+    p | end_;
+    p | step_;
+    p | bounds_;
+    p | map_;
+    p | bound_to_;
+    p | init_callback_;
+    p | reduction_client_;
+    p | listeners_;
+    p | populated_;
+    p | anytime_migration_;
+    p | static_insertion_;
+    p | broadcast_via_scheduler_;
+    p | section_auto_delegate_;
+  }
 
  private:
   CkArrayOptions& set(CkArrayIndex& which, const CkArrayIndex& i) {
@@ -93,10 +128,10 @@ class CkArrayOptions {
   CkGroupID map_;
   CkArrayID bound_to_;
   CkCallback init_callback_, reduction_client_;
+  CkPupAblePtrVec<CkArrayListener> listeners_;
   bool populated_ = false;
   bool anytime_migration_ = true;
   bool static_insertion_ = false;
   bool broadcast_via_scheduler_ = false;
   bool section_auto_delegate_ = true;
 };
-PUPbytes(CkArrayOptions)

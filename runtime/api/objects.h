@@ -155,7 +155,7 @@ class CkLocRec {
  private:
   friend class ArrayElement;
   friend class periapt::ArrayManager;
-  periapt::ArrayManager* manager_;
+  CkArray* array_;
   std::uint64_t id_;
 };
 
@@ -168,7 +168,7 @@ class ArrayElement : public CkMigratable {
   CkArrayIndex ckGetArrayIndex() const;
   CkArrayID ckGetArrayID() const { return thisArrayID; }
   std::uint64_t ckGetID() const { return myRec.id_; }
-  CkArray* ckGetArrayManager() const;
+  CkArray* ckGetArrayManager() const { return myRec.array_; }
   int ckGetArraySize() const;
 
   PERIAPT_CONTRIBUTE_METHODS
@@ -214,7 +214,11 @@ class ArrayElement : public CkMigratable {
   bool migratable_ = true;
 
  protected:
-  CkLocRec myRec;
+  // One pointer under two names: an element is as large as it was without the second.
+  union {
+    CkLocRec myRec;
+    CkArray* thisArray;  // myRec.array_
+  };
 
  private:
   void contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,

@@ -16,10 +16,22 @@ namespace periapt {
 namespace {
 int entry_create, entry_insert, entry_inserting;
 
+// In front of the options, packed, which the constructor's message follows.
 struct CreateHeader {
   std::int32_t type, ep;
-  CkArrayOptions options;
+  std::uint64_t options_bytes;
 };
+
+Message creation_message(int type, int ep, CkArrayOptions options, Message constructor) {
+  PUP::sizer sizer;
+  sizer | options;
+  const CreateHeader header{type, ep, sizer.size()};
+  std::vector<char> front(sizeof header + sizer.size());
+  std::memcpy(front.data(), &header, sizeof header);
+  PUP::toMem p(front.data() + sizeof header);
+  p | options;
+  return enclosing::wrap(front.data(), front.size(), std::move(constructor));
+}
 struct InsertingCall {
   bool begins;
   bool for_all;  // it has waited for the array on the PE of the call: all PEs are to be told
@@ -35,6 +47,7 @@ void ArrayManager::register_entries() {
   entry_create = register_runtime_entry("create array", on_create, ep_creation);
   entry_insert = register_runtime_entry("insert element", on_insert);
   entry_inserting = register_runtime_entry("insertion begins or ends", on_inserting);
+  PUPable_reg(CkVerboseListener);
   Location::register_entries(for_part<&ArrayManager::location>);
   ArrayRouting::register_entries(for_part<&ArrayManager::routing>);
   ArrayBroadcasts::register_entries(for_part<&ArrayManager::broadcasts>);
@@ -123,7 +136,7 @@ void ArrayManager::announce(PeObjects& objects, CkArrayID id, int type, int ep, 
   Message constructor = message ? Message::from_payload(message) : Message();
   if (constructor) pack(constructor);  // every element gets a copy
   if (pe.process.pes() > 1) {
-    Message news = wrap(CreateHeader{type, ep, options}, constructor ? constructor.copy() : Message());
+    Message news = creation_message(type, ep, options, constructor ? constructor.copy() : Message());
     news = runtime_message(std::move(news), entry_create, static_cast<std::uint32_t>(id.index()));
     periapt::announce(pe, news);
     if (GroupRecord* coming = missing_collection(objects, options)) {
@@ -157,9 +170,12 @@ ArrayManager* ArrayManager::make_empty(PeObjects& objects, CkArrayID id, int typ
   return manager;
 }
 
-void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
+void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, CkArrayOptions options,
                         Message constructor) {
+  const std::vector<CkArrayListener*> listeners = options.releaseListeners();
   ArrayManager* manager = make_empty(objects, id, type, options);
+  for (CkArrayListener* listener : listeners) manager->add_listener(listener);
+  if (manager->listeners_) manager->listeners_->begin_inserting();
   // An array that begins empty is being filled until doneInserting().
   if (options.populated()) {
     if (ep >= 0) manager->populate(ep, constructor);
@@ -172,12 +188,28 @@ void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, cons
 
 void ArrayManager::on_create(Pe& pe, Delivery& call) {
   PeObjects& objects = *pe.objects;
-  CreateHeader header;
-  Message constructor = unwrap(call, header);
+  const auto header = call.read<CreateHeader>();
+  CkArrayOptions options;
+  PUP::fromMem p(static_cast<const char*>(call.arguments) + sizeof header, header.options_bytes);
+  p | options;
   const CkArrayID id(CkGroupID{static_cast<int>(call.collection)});
-  if (GroupRecord* coming = missing_collection(objects, header.options))
+  if (GroupRecord* coming = missing_collection(objects, options))
     return coming->waiting.push_back(periapt::keep(pe, call));
-  make(objects, id, header.type, header.ep, header.options, std::move(constructor));
+  Message constructor = enclosing::unwrap(call, part_bytes(sizeof header + header.options_bytes));
+  make(objects, id, header.type, header.ep, std::move(options), std::move(constructor));
+}
+
+void ArrayManager::add_listener(CkArrayListener* listener) {
+  if (!listeners_) listeners_ = std::make_unique<ArrayListeners>(*this);
+  listeners_->add(listener);
+}
+
+CkArrayOptions ArrayManager::options_with_listeners() const {
+  CkArrayOptions options = options_;
+  if (listeners_)
+    for (const CkArrayListener* listener : listeners_->all())
+      options.addListener(static_cast<CkArrayListener*>(listener->clone()));
+  return options;
 }
 
 // --- its first elements ----------------------------------------------------------------------------------------------
@@ -227,14 +259,15 @@ void ArrayManager::populate_run(const chare::Placement& placement, const chare::
 
 // Runs `constructor(object)` for an element that is to have this number and age; adopt() is called within.
 template <class Constructor>
-void ArrayManager::construct(std::uint64_t id, Age age, const ElementTravel* travel, const Constructor& constructor) {
+void ArrayManager::construct(std::uint64_t id, const Construction& construction, const Constructor& constructor) {
   void* object = allocate_object(registry().chares[type_].size);
   const Creation outer = objects_.creating;
   const Construction outer_construction = construction_;
   objects_.creating = {};
   objects_.creating.manager = this;
   objects_.creating.element = id;
-  construction_ = {object, age, travel};
+  construction_ = construction;
+  construction_.object = object;
   constructor(object);
   construction_ = outer_construction;
   objects_.creating = outer;
@@ -253,14 +286,20 @@ void ArrayManager::create_after_bound(const CkArrayIndex& index, std::uint64_t i
   insertion.travel.next_reduction = reduction_.born();
   insertion.travel.broadcast_epoch = broadcasts_.leaves_unmade(id);
   reduction_.left(insertion.travel.next_reduction);
+  if (listeners_) insertion.stamp = listeners_->stamp();
   create_beside(insertion, message.copy());
 }
 
 void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, int ep, const Message& message,
-                          const ElementTravel* travel) {
+                          const ListenerInts* stamp, const ElementTravel* travel) {
+  ListenerInts own;
+  if (listeners_ && !stamp) [[unlikely]] {
+    own = listeners_->stamp();
+    stamp = &own;
+  }
   ids_.came(id, index);
   if (find(id)) refuse_second(index, pe_.index);
-  construct(id, age, travel, [&](void* object) {
+  construct(id, {nullptr, age, travel, stamp}, [&](void* object) {
     if (entry_info(ep).runtime_frees()) {
       Delivery call = Delivery::view(message);
       call.entry = static_cast<std::uint16_t>(ep);
@@ -275,7 +314,9 @@ void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, 
   if (ArrayElement* element = find(id)) {
     if (element->load_slot_ < 0 && objects_.balance && objects_.balance->takes_part(*element))
       objects_.balance->born(*element);
-    if (filling_first_ && !options_.getInitCallback().isInvalid()) element->contribute(options_.getInitCallback());
+    const bool stays = !listeners_ || listeners_->created(id);
+    if (stays && filling_first_ && !options_.getInitCallback().isInvalid())
+      element->contribute(options_.getInitCallback());
   }
   routing_.release_waiting(id);
 }
@@ -289,7 +330,7 @@ void ArrayManager::create_on_demand(const CkArrayIndex& index, int pe) {
           "declare `entry " + std::string(registry().chares[type_].name) + "();`");
   Message none = Message::make(0);
   none->message_type = static_cast<std::uint16_t>(CMessage_CkMarshallMsg::__idx);
-  insert(index, constructor, pe, std::move(none));
+  insert({index, constructor, pe}, std::move(none));
 }
 
 void ArrayManager::first_waits(int entry, int source, const CkArrayIndex& index) {
@@ -298,7 +339,7 @@ void ArrayManager::first_waits(int entry, int source, const CkArrayIndex& index)
 }
 
 void ArrayManager::adopt(ArrayElement* element) {
-  element->myRec.manager_ = this;
+  element->thisArray = &face_;
   element->thisArrayID = id_;
   element->myRec.id_ = objects_.creating.element;
   elements_.add(element, construction_.object);
@@ -311,6 +352,8 @@ void ArrayManager::adopt(ArrayElement* element) {
     element->next_reduction_ = reduction_.born();
     broadcasts_.born(element);
   }
+  if (listeners_) [[unlikely]]
+    listeners_->came(element, construction_.stamp);
 }
 
 void ArrayManager::remove(ArrayElement* element) {
@@ -326,12 +369,15 @@ void ArrayManager::drop(ArrayElement* element) {
   remove(element);
   broadcasts_.died(element->myRec.id_);
   reduction_.died(element->next_reduction_);
+  if (listeners_) listeners_->went(element->myRec.id_);
   const CkArrayIndex index = index_of(element->myRec.id_);
   ids_.went(element->myRec.id_);
   location().died(element->myRec.id_, index, age_of(element));
 }
 
 void ArrayManager::destroy(ArrayElement* element) {
+  if (listeners_ && find(element->myRec.id_) == element) [[unlikely]]
+    listeners_->died(element);
   void* object = object_of(element);
   element->~ArrayElement();  // virtual; ends in drop()
   free_object(object);
@@ -382,12 +428,13 @@ void ArrayManager::leave(ArrayElement* element, Age age) {
   broadcasts_.left(element, age);
   const std::uint64_t id = element->ckGetID();
   destroy(element);  // drop() finds it gone
+  if (listeners_) listeners_->went(id);
   ids_.went(id);
 }
 
 void ArrayManager::arrive(std::uint64_t id, int from, Age age, const ElementTravel& travel, const char* bytes,
                           std::size_t size) {
-  construct(id, age, &travel, [&](void* object) { construct_migrated(type_, object); });
+  construct(id, {nullptr, age, &travel, nullptr}, [&](void* object) { construct_migrated(type_, object); });
   ArrayElement* element = find(id);
   PUP::fromMem p(bytes, size);
   element->virtual_pup(p);
@@ -404,9 +451,11 @@ void ArrayManager::arrive(std::uint64_t id, int from, Age age, const ElementTrav
 
 // --- elements that come back from a checkpoint -----------------------------------------------------------------------
 
-ArrayManager& ArrayManager::remake(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options,
-                                   bool inserting) {
+ArrayManager& ArrayManager::remake(PeObjects& objects, CkArrayID id, int type, CkArrayOptions options, bool inserting) {
+  const std::vector<CkArrayListener*> listeners = options.releaseListeners();
   ArrayManager* manager = make_empty(objects, id, type, options);
+  if (!listeners.empty()) manager->listeners_ = std::make_unique<ArrayListeners>(*manager);
+  for (CkArrayListener* listener : listeners) manager->listeners_->restore(listener);
   manager->inserting_ = inserting;
   manager->filling_first_ = false;
   return *manager;
@@ -418,7 +467,7 @@ ArrayElement* ArrayManager::remake(const CkArrayIndex& index, std::uint32_t cont
   if (find(id)) refuse_second(index, pe_.index);
   ElementTravel travel{};
   travel.next_reduction = contributions;
-  construct(id, location().birth(*this, id, index, false), &travel,
+  construct(id, {nullptr, location().birth(*this, id, index, false), &travel, nullptr},
             [&](void* object) { construct_migrated(type_, object); });
   return find(id);
 }
@@ -428,8 +477,12 @@ void ArrayManager::remade() {
     for (ArrayElement* element : elements_.all())
       if (element->load_slot_ < 0 && objects_.balance->takes_part(*element)) objects_.balance->born(*element);
   // By number: what they do may add or remove some.
-  for (std::size_t i = 0; i < elements_.size(); ++i) elements_.all()[i]->ckJustRestored();
-  if (!inserting_) reduction_.unhold();
+  for (std::size_t i = 0; i < elements_.size(); ++i) {
+    const std::uint64_t id = elements_.all()[i]->ckGetID();
+    tell_arriving(id);
+    if (ArrayElement* element = find(id)) element->ckJustRestored();
+  }
+  if (!inserting_) end_filling();
 }
 
 // --- insertion -------------------------------------------------------------------------------------------------------
@@ -440,25 +493,30 @@ void insert_element(const CProxyElement_ArrayBase& proxy, int ep, int pe, void* 
 
 void ArrayManager::insert(CkArrayID id, const CkArrayIndex& index, int ep, int to, Message message) {
   PeObjects& objects = PeObjects::current();
-  if (ArrayManager* manager = find_array(objects, id)) return manager->insert(index, ep, to, std::move(message));
+  if (ArrayManager* manager = find_array(objects, id)) return manager->insert({index, ep, to}, std::move(message));
   if (objects.balance) ++objects.balance->elements_sent;
   keep(objects, id, insertion_message(id, {index, ep, to}, std::move(message)));
 }
 
-void ArrayManager::insert(const CkArrayIndex& index, int ep, int to, Message message) {
+void ArrayManager::insert(Insertion insertion, Message arguments) {
+  const CkArrayIndex& index = insertion.index;
+  int& to = insertion.to;
   if (to < 0) to = map().place(index);
   if (to >= pe_.process.pes())
     fatal("element " + index.toString() + " is to be inserted on PE " + std::to_string(to) + ", but there are " +
               std::to_string(pe_.process.pes()) + " PEs",
           describe_running(pe_));
-  Insertion insertion{index, ep, to};
+  if (listeners_ && !insertion.stamped) [[unlikely]] {
+    insertion.stamp = listeners_->stamp();
+    insertion.stamped = true;
+  }
   if (location().bound.size() > 1) {
     insertion.beside = true;
-    return create_beside(insertion, std::move(message));
+    return create_beside(insertion, std::move(arguments));
   }
-  if (to != pe_.index) return send_insertion(to, insertion, std::move(message));
+  if (to != pe_.index) return send_insertion(to, insertion, std::move(arguments));
   const std::uint64_t id = ids_.id_of(index);
-  create(index, id, location().birth(*this, id, index, false), ep, message);
+  create(index, id, location().birth(*this, id, index, false), insertion.ep, arguments, &insertion.stamp);
 }
 
 void ArrayManager::send_insertion(int to, const Insertion& insertion, Message arguments) {
@@ -490,8 +548,8 @@ void ArrayManager::create_beside(Insertion insertion, Message arguments) {
 }
 
 void ArrayManager::create_beside_here(const Insertion& insertion, std::uint64_t id, Age age, const Message& arguments) {
-  if (insertion.born < 0) return create(insertion.index, id, age, insertion.ep, arguments);
-  create(insertion.index, id, age, insertion.ep, arguments, &insertion.travel);
+  if (insertion.born < 0) return create(insertion.index, id, age, insertion.ep, arguments, &insertion.stamp);
+  create(insertion.index, id, age, insertion.ep, arguments, &insertion.stamp, &insertion.travel);
   broadcasts_.arrived(id, insertion.travel.broadcast_epoch, insertion.born, Age());
   broadcasts_.catch_up(id);
 }
@@ -503,7 +561,7 @@ void ArrayManager::on_insert(Pe& pe, Delivery& call) {
   Insertion insertion;
   Message arguments = unwrap(call, insertion);
   if (insertion.beside) return manager->create_beside(insertion, std::move(arguments));
-  manager->insert(insertion.index, insertion.ep, insertion.to, std::move(arguments));
+  manager->insert(std::move(insertion), std::move(arguments));
 }
 
 void ArrayManager::tell_inserting(CkArrayID id, bool begins) {
@@ -527,10 +585,13 @@ void ArrayManager::on_inserting(Pe& pe, Delivery& call) {
   }
   if (news.begins == manager->inserting_) return;
   manager->inserting_ = news.begins;
-  news.begins ? manager->reduction_.hold() : manager->end_filling();
+  if (!news.begins) return manager->end_filling();
+  manager->reduction_.hold();
+  if (manager->listeners_) manager->listeners_->begin_inserting();
 }
 void ArrayManager::end_filling() {
   filling_first_ = false;
+  if (listeners_) listeners_->end_inserting();
   reduction_.unhold();
 }
 

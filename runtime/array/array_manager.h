@@ -7,6 +7,7 @@
 //   ArrayRouting     the way of a message to an element that is not here
 //   ArrayBroadcasts  messages to all elements, also those that move meanwhile
 //   Reduction        contributions of all elements
+//   ArrayListeners   who hears of the elements, if anybody does
 // and array_migration.h takes elements to other PEs.
 #pragma once
 #include <memory>
@@ -15,6 +16,7 @@
 
 #include "runtime/array/array_broadcasts.h"
 #include "runtime/array/array_host.h"
+#include "runtime/array/array_listeners.h"
 #include "runtime/array/array_routing.h"
 #include "runtime/array/element_ids.h"
 #include "runtime/array/element_map.h"
@@ -59,6 +61,9 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   const ElementMap& map() const { return shared_->map; }
   Location& location() { return shared_->location; }
   const std::vector<ArrayManager*>& bound() const { return shared_->arrays; }
+  // Null when it has none.
+  ArrayListeners* listeners() { return listeners_.get(); }
+  void add_listener(CkArrayListener* listener);
   ArrayRouting& routing() { return routing_; }
   ArrayBroadcasts& broadcasts() { return broadcasts_; }
 
@@ -155,6 +160,15 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   void drop(ArrayElement* element);
 
   // --- elements that move, for array_migration.cpp ---
+  // Listeners hear that it is about to be packed, and that it has been unpacked.
+  void tell_leaving(ArrayElement* element) {
+    if (listeners_) [[unlikely]]
+      listeners_->leaving(element);
+  }
+  void tell_arriving(std::uint64_t id) {
+    if (listeners_) [[unlikely]]
+      listeners_->arriving(id);
+  }
   // What the element is to bring along. The balancer gives it up.
   ElementTravel prepare_travel(ArrayElement* element);
   // It has been packed, and will have this age where it comes to: it is gone from here.
@@ -164,8 +178,9 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
 
   // --- elements that come back from a checkpoint, for runtime/checkpoint ---
   // The array, without elements. No reduction ends here before remade().
-  static ArrayManager& remake(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options,
-                              bool inserting);
+  static ArrayManager& remake(PeObjects& objects, CkArrayID id, int type, CkArrayOptions options, bool inserting);
+  // With copies of its listeners: what it is remade from.
+  CkArrayOptions options_with_listeners() const;
   // An element of it that has given all contributions below `contributions`; its pup() is to be called.
   ArrayElement* remake(const CkArrayIndex& index, std::uint32_t contributions);
   // All elements of this PE are there.
@@ -197,19 +212,21 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
     ElementTravel travel{};  // what it has from there
     Age age{};               // its home knows of none that it is bound to: it begins this life
     std::uint32_t hops = 0;
+    bool stamped = false;  // by listeners, where insert() was called
+    ListenerInts stamp{};
   };
   // What the element whose constructor runs is to become.
   struct Construction {
     void* object = nullptr;
     Age age;
     const ElementTravel* travel = nullptr;  // not null: it comes from another PE
+    const ListenerInts* stamp = nullptr;    // null: it is no new element, or there are no listeners
   };
 
   // Its own, or those of the array it is bound to.
   static std::shared_ptr<BoundArrays> shared_for(PeObjects& objects, CkArrayID id, const CkArrayOptions& options);
   static ArrayManager* make_empty(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options);
-  static void make(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
-                   Message constructor);
+  static void make(PeObjects& objects, CkArrayID id, int type, int ep, CkArrayOptions options, Message constructor);
   static GroupRecord* missing_collection(PeObjects& objects, const CkArrayOptions& options);
   // The message carries its index: an index too large to be an id.
   void deliver_named(Delivery& call);
@@ -225,17 +242,18 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   void end_filling();
   void populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
                     const Message& constructor);
-  void insert(const CkArrayIndex& index, int ep, int pe, Message message);
+  void insert(Insertion insertion, Message arguments);
   static Message insertion_message(CkArrayID array, const Insertion& insertion, Message arguments);
   void send_insertion(int to, const Insertion& insertion, Message arguments);
   // The element goes where those are that it is bound to, and is made there.
   void create_beside(Insertion insertion, Message arguments);
   void create_beside_here(const Insertion& insertion, std::uint64_t id, Age age, const Message& arguments);
   // Runs constructor `ep` for a new element here. `travel`: not null: what it has as one of the first of another PE.
+  // `stamp`: null: listeners are to stamp it here.
   void create(const CkArrayIndex& index, std::uint64_t id, Age age, int ep, const Message& message,
-              const ElementTravel* travel = nullptr);
+              const ListenerInts* stamp = nullptr, const ElementTravel* travel = nullptr);
   template <class Constructor>
-  void construct(std::uint64_t id, Age age, const ElementTravel* travel, const Constructor& constructor);
+  void construct(std::uint64_t id, const Construction& construction, const Constructor& constructor);
   PERIAPT_COLD void create_after_bound(const CkArrayIndex& index, std::uint64_t id, int ep, const Message& message);
   void remove(ArrayElement* element);
   void note_created(std::uint64_t id, int to, int ep, std::uint64_t bytes) {
@@ -255,6 +273,7 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   ArrayRouting routing_;
   ArrayBroadcasts broadcasts_;
   Reduction reduction_;
+  std::unique_ptr<ArrayListeners> listeners_;
   Construction construction_;
   int populate_entry_ = -1;    // constructor of the first elements
   bool inserting_ = false;     // between beginInserting() and doneInserting()

@@ -116,6 +116,7 @@ Members members_of(const ArrayManager& array, std::uint64_t id, int to) {
 std::size_t prepare(Members& members) {
   std::size_t total = part_bytes(sizeof(JourneyHeader));
   for (Member& member : members) {
+    member.array->tell_leaving(member.element);
     member.element->ckAboutToMigrate();
     PUP::sizer sizer;
     member.element->virtual_pup(sizer);
@@ -282,6 +283,11 @@ Arrived unpack_all(PeObjects& objects, const JourneyHeader& header, Reader reade
   return arrived;
 }
 
+void welcome(ArrayManager& array, std::uint64_t id) {
+  array.tell_arriving(id);
+  if (ArrayElement* element = array.find(id)) element->ckJustMigrated();
+}
+
 // They have come by themselves.
 void join(ArrayManager& leader, const JourneyHeader& header, const Arrived& arrived, HomeNews& news) {
   Location& location = leader.location();
@@ -291,7 +297,7 @@ void join(ArrayManager& leader, const JourneyHeader& header, const Arrived& arri
   if (home != here && home != header.from) news.add(home, {header.id, header.age, here, home});
   for (ArrayManager* array : arrived) {
     array->routing().release_waiting(header.id);
-    if (ArrayElement* element = array->find(header.id)) element->ckJustMigrated();
+    welcome(*array, header.id);
     array->broadcasts().catch_up(header.id);
   }
   if (pending >= 0) leader.order_migration(header.id, header.index, pending);
@@ -305,7 +311,7 @@ void join_host(Location& location, const JourneyHeader& header, ArrayHost* host,
     if (host && element) array->set_age(element, host->age_of(header.id));
   }
   for (ArrayManager* array : arrived) {
-    if (ArrayElement* element = array->find(header.id)) element->ckJustMigrated();
+    welcome(*array, header.id);
     array->broadcasts().catch_up(header.id);
     array->routing().release_waiting(header.id);
   }

@@ -14,7 +14,7 @@
 namespace periapt::checkpoint {
 
 struct Manifest {
-  static constexpr int this_version = 2;
+  static constexpr int this_version = 3;
 
   struct Part {
     std::string name;  // of its file

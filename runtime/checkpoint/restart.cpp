@@ -110,6 +110,23 @@ void Restart::read_definitions() {
   }
 }
 
+// Listeners of arrays know of the elements of their PE, as members of groups know of what is theirs.
+void Restart::read_listeners() {
+  if (!same_pes() || pe_.index == 0) return;
+  if (std::none_of(arrays_.begin(), arrays_.end(),
+                   [](const auto& a) { return a.second.array.options.getListeners() > 0; }))
+    return;
+  const auto in = open(pe_part(pe_.index));
+  for (RecordHead head = in->next();
+       head.kind == RecordKind::numbers || head.kind == RecordKind::reduction || head.kind == RecordKind::array;
+       head = in->next())
+    if (head.kind == RecordKind::array) {
+      ArrayDefinition own;
+      *in | own;
+      arrays_[static_cast<int>(head.id)].array = own;
+    }
+}
+
 // Numbers of what this PE makes go on behind those of the PE that had its number.
 void Restart::continue_numbers() {
   const auto in = open(pe_part(pe_.index < manifest_.pes ? pe_.index : 0));
@@ -124,6 +141,7 @@ void Restart::continue_numbers() {
 
 void Restart::restore() {
   read_definitions();
+  read_listeners();
   if (pe_.index == 0)
     for (int part = 1; part < manifest_.pes; ++part) add_reductions(part);
   if (pe_.rank != 0) continue_numbers();

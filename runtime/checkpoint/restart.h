@@ -48,6 +48,7 @@ class Restart {
   void check_program(UnpackPart& in) const;
   void continue_numbers();
   void read_definitions();
+  void read_listeners();
   void add_reductions(int part);
   void restore_objects(UnpackPart& in);
   void restore_chare(UnpackPart& in, const RecordHead& head);

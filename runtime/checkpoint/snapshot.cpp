@@ -169,7 +169,7 @@ void write_collections(PackPart& part, PeObjects& objects) {
   objects.for_each_array([&](ArrayPart& found) {
     auto& array = static_cast<ArrayManager&>(found);
     write_reduction(array.id().index(), array.reduction());
-    ArrayDefinition definition{array.options(), array.inserting()};
+    ArrayDefinition definition{array.options_with_listeners(), array.inserting()};
     part.record(head_of(RecordKind::array, array.type(), array.id().index()), "an array",
                 [&](PUP::er& p) { p | definition; });
   });

@@ -236,7 +236,7 @@ class CkPupAblePtrVec : public CkVec<CkZeroPtr<T, CkPupAblePtr<T>>> {
   }
   ~CkPupAblePtrVec() { destroy(); }
   void copy_from(const CkPupAblePtrVec& other) {
-    for (const auto& pointer : other) this->push_back(static_cast<T*>(pointer->clone()));
+    for (const auto& pointer : other) this->push_back(pointer ? static_cast<T*>(pointer->clone()) : nullptr);
   }
   void destroy() {
     for (auto& pointer : *this) pointer.destroy();

@@ -92,31 +92,28 @@ void NodeGroup::ckSetReductionClient(CkCallback* cb) {
 // --- array elements --------------------------------------------------------------------------------------------------
 
 ArrayElement::ArrayElement() {
-  myRec.manager_ = PeObjects::current().creating.manager;
-  if (!myRec.manager_)
+  ArrayManager* const manager = PeObjects::current().creating.manager;
+  if (!manager)
     periapt::fatal("an array element is constructed outside of its array", describe_running(*periapt::Pe::current()),
                    "elements are made by the runtime", "use ckNew() or insert() of the array's proxy");
-  myRec.manager_->adopt(this);
+  manager->adopt(this);
 }
-ArrayElement::~ArrayElement() {
-  if (myRec.manager_) myRec.manager_->drop(this);
-}
+ArrayElement::~ArrayElement() { thisArray->manager().drop(this); }
 CkArrayIndex ArrayElement::ckGetArrayIndex() const { return myRec.getIndex(); }
-CkArrayIndex CkLocRec::getIndex() const { return manager_->index_of(id_); }
-CkArray* ArrayElement::ckGetArrayManager() const { return &myRec.manager_->face(); }
-int ArrayElement::ckGetArraySize() const { return myRec.manager_->options().getEnd().getCombinedCount(); }
+CkArrayIndex CkLocRec::getIndex() const { return array_->manager().index_of(id_); }
+int ArrayElement::ckGetArraySize() const { return thisArray->manager().options().getEnd().getCombinedCount(); }
 void ArrayElement::contributeData(std::size_t size, const void* data, CkReduction::reducerType type,
                                   const CkCallback* cb, CMK_REFNUM_TYPE user_flag) {
-  give(myRec.manager_->reduction(), next_reduction_++, size, data, type, cb, user_flag);
+  give(thisArray->manager().reduction(), next_reduction_++, size, data, type, cb, user_flag);
 }
 void ArrayElement::contributeMessage(CkReductionMsg* message) {
-  give_message(myRec.manager_->reduction(), next_reduction_++, message);
+  give_message(thisArray->manager().reduction(), next_reduction_++, message);
 }
 void ArrayElement::ckMigrate(int to) {
   if (!migratable_) return;
-  migrate(*myRec.manager_, this, to);
+  migrate(thisArray->manager(), this, to);
 }
-void ArrayElement::ckDestroy() { myRec.manager_->destroy(this); }
+void ArrayElement::ckDestroy() { thisArray->manager().destroy(this); }
 namespace {
 periapt::BalanceHook& balance() {
   if (periapt::BalanceHook* hook = PeObjects::current().balance) return *hook;
@@ -140,6 +137,7 @@ void ArrayElement::pup(PUP::er& p) {
   p | usesAtSync;
   p | usesAutoMeasure;
   p | migratable_;
+  if (periapt::ArrayListeners* listeners = thisArray->manager().listeners()) listeners->pup_ints(p, this);
 }
 
 // --- proxies ---------------------------------------------------------------------------------------------------------
@@ -233,6 +231,9 @@ void CkArray::insertInitial(const CkArrayIndex& index, void* ctorMsg) {
 }
 std::size_t CkArray::getNumLocalElems() const { return manager_.size(); }
 ArrayElement* CkArray::lookup(const CkArrayIndex& index) const { return manager_.find(0, index); }
+ArrayElement* CkArray::lookup(CmiUInt8 id) const { return manager_.find(id); }
+const CkArrayIndex& CkArray::getNumInitial() const { return manager_.options().getNumInitial(); }
+void CkArray::addListener(CkArrayListener* listener) { manager_.add_listener(listener); }
 int CkArray::homePe(const CkArrayIndex& index) const { return manager_.map().home(index); }
 int CkArray::procNum(const CkArrayIndex& index) const { return manager_.map().place(index); }
 int CkArray::lastKnown(const CkArrayIndex& index) const {

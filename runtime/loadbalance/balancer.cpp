@@ -217,7 +217,13 @@ char* Balancer::user_data(ArrayElement& element) {
 }
 
 std::string Balancer::describe_waiting() const {
-  if (members_ == 0 || all_take_part_) return "";
+  if (all_take_part_) return "";
+  std::string clients;
+  if (barrier_.members() > 0)
+    clients = std::to_string(barrier_.waiting(step_)) + " of " + std::to_string(barrier_.clients_.size()) +
+              " clients of CkSyncBarrier on PE " + std::to_string(pe_.index) + " wait" +
+              (barrier_.on_ ? "\n" : "; it is turned off\n");
+  if (members_ == 0) return clients;
   std::string text = std::to_string(waiting_) + " of " + std::to_string(members_) + " elements on PE " +
                      std::to_string(pe_.index) + " wait in AtSync";
   const char* before = "; not called yet by ";
@@ -226,7 +232,7 @@ std::string Balancer::describe_waiting() const {
     text += before + array_manager(record.element->ckGetArrayID()).describe(record.element->ckGetID());
     before = ", ";
   }
-  return text + "\n";
+  return text + "\n" + clients;
 }
 
 void Balancer::turn_instrument(bool on) {
@@ -337,15 +343,22 @@ void Balancer::on_hold(Pe& pe, Delivery&) { Balancer::of(pe).coordinator_->hold_
 void Balancer::on_go_on(Pe& pe, Delivery&) { Balancer::of(pe).coordinator_->go_on(); }
 
 Count Balancer::count() {
-  return {members_, waiting_, elements_sent, elements_received, arrays_known, meter_.wall() - meter_.idle()};
+  return {members_ + barrier_.members(),
+          waiting_ + barrier_.waiting(step_),
+          elements_sent,
+          elements_received,
+          arrays_known,
+          meter_.wall() - meter_.idle(),
+          barrier_.members()};
 }
 
 // (While a step's elements move every PE is ready, and the coordinator wants to hear of it for the next step only.)
 void Balancer::tell_when_ready() {
-  if (moving_ || all_take_part_) return;
-  if (members_ != waiting_ || (told_ && told_waiting_ == waiting_)) return;
+  if (moving_ || all_take_part_ || members_ != waiting_) return;
+  const std::uint32_t clients = barrier_.waiting(step_);
+  if (clients != barrier_.members() || (told_ && told_waiting_ == waiting_ + clients)) return;
   told_ = true;
-  told_waiting_ = waiting_;
+  told_waiting_ = waiting_ + clients;
   call(center_of(pe_), entry_ready, step_);
 }
 void Balancer::on_ready(Pe& pe, Delivery& call) {
@@ -381,7 +394,10 @@ void Balancer::collect(bool loads) {
   if (strategy && strategy->info->member) collected_ = std::move(own);
 }
 void Balancer::begin_step() {
-  if (!std::exchange(began_, true)) at_begin.call();
+  if (std::exchange(began_, true)) return;
+  if (!all_take_part_) CkSyncBarrier::call(barrier_.begin_receivers_);
+  at_begin.call();
+  if (!all_take_part_) CkSyncBarrier::call(barrier_.receivers_);
 }
 int Balancer::Calls::add(std::function<void()> fn) {
   calls_.push_back({std::move(fn)});
@@ -610,6 +626,7 @@ void Balancer::on_resume(Pe& pe, Delivery& call) {
   self.waiting_ = 0;
   for (const Record& record : self.records_) self.waiting_ += record.element && self.counts(record);
   if (std::exchange(self.began_, false)) self.at_end.call();
+  if (!self.all_take_part_) self.barrier_.resume(step);
   self.resume_up_to(step);
 }
 void Balancer::on_late(Pe& pe, Delivery&) {
@@ -686,6 +703,13 @@ void Balancer::refuse_at_sync(const ArrayElement& element) const {
         "PE " + std::to_string(pe_.index),
         "+LBPeriod, LBSetPeriod() or CkStartLB() asks for that; AtSync() is for elements that can be moved there only",
         "leave that away, or don't set usesAtSync where pup() is right at any time");
+}
+
+void Balancer::refuse_at_barrier() const {
+  if (!all_take_part_) return;
+  fatal("CkSyncBarrier's atBarrier() is called, but balancing moves elements at any time", describe_running(pe_),
+        "+LBPeriod, LBSetPeriod() or CkStartLB() asks for that; then there is no AtSync to wait with",
+        "leave that away, or don't wait where LBManager::GetLBPeriod() is not -1");
 }
 
 // What runs during the step counts for the next one.

@@ -21,6 +21,9 @@
 // objects that are to come to it (`claim`), and has settled when they are there. The coordinator only begins such a
 // step and ends it.
 //
+// What is no element may wait too: the clients of CkSyncBarrier (sync_barrier.h). They count like elements until the
+// step begins, and no strategy hears of them.
+//
 // Balancing at any time (+LBPeriod, LBSetPeriod(), CkStartLB()): all elements take part, none calls AtSync, and the
 // program goes on during a step. The coordinator asks all PEs for loads at once (`collect_now`) and orders moves; an
 // element that is no longer where it was seen, or is held there, is reported as missing and stays. Where an element is
@@ -35,6 +38,7 @@
 #include "runtime/loadbalance/database.h"
 #include "runtime/loadbalance/member.h"
 #include "runtime/loadbalance/meter.h"
+#include "runtime/loadbalance/sync_barrier.h"
 #include "runtime/loadbalance/traffic.h"
 #include "runtime/objects/balance_hook.h"
 #include "runtime/objects/pe_objects.h"
@@ -47,10 +51,11 @@ namespace periapt::loadbalance {
 
 // What a PE answers.
 struct Count {
-  std::uint32_t members = 0, waiting = 0;  // elements that take part; in AtSync
+  std::uint32_t members = 0, waiting = 0;  // elements that take part, and clients; in AtSync
   std::uint64_t sent = 0, received = 0;    // elements of any array
   std::uint64_t arrays = 0;
-  double busy = 0;  // seconds of this interval, for +MetaLB
+  double busy = 0;            // seconds of this interval, for +MetaLB
+  std::uint32_t clients = 0;  // of the members
   bool ready() const { return members == waiting; }
 };
 
@@ -82,7 +87,7 @@ class Balancer : public BalanceHook {
   void go_on() override;
   double load(const ArrayElement& element) const override;
   void set_load(ArrayElement& element, double seconds) override;
-  std::size_t waiting() const override { return waiting_; }
+  std::size_t waiting() const override { return waiting_ + barrier_.waiting(step_); }
   std::string describe_waiting() const override;
 
   // --- for the coordinator ---
@@ -100,6 +105,14 @@ class Balancer : public BalanceHook {
   void decided(const std::vector<Move>& moves);
   // The same, but nothing is answered: objects move as their PEs have decided, and each PE settles.
   void ask_to_balance(int pe);
+
+  // --- for CkSyncBarrier ---
+  CkSyncBarrier& barrier() { return barrier_; }
+  // The last step that this PE's part of is told, or that is over.
+  int epoch() const { return static_cast<int>(step_) - 1 + closed_; }
+  // A client has come, or gone.
+  void barrier_changed() { tell_when_ready(); }
+  void refuse_at_barrier() const;
 
   // --- balancing at any time ---
   // Of the whole run, and a little later on other PEs; -1: none.
@@ -209,6 +222,7 @@ class Balancer : public BalanceHook {
   std::vector<Record> records_;
   std::vector<std::int32_t> free_;
   std::uint32_t members_ = 0, waiting_ = 0;
+  CkSyncBarrier barrier_{*this};
 
   std::uint32_t step_ = 1;  // the one we are in or before
   bool closed_ = false;     // our part of it is told: later calls are for the next

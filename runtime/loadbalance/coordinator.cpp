@@ -74,6 +74,7 @@ Coordinator::Sum Coordinator::sum() const {
   for (const Count& count : answers_) {
     result.total.members += count.members;
     result.total.waiting += count.waiting;
+    result.total.clients += count.clients;
     result.total.sent += count.sent;
     result.total.received += count.received;
     result.all_ready &= count.ready();
@@ -243,7 +244,8 @@ void Coordinator::decide() {
     }
     if (!have_loads) return ask(State::collecting);
   }
-  if (!is_wanted()) return resume();
+  const bool nobody_moves = !at_any_time_ && before_.total.members == before_.total.clients;
+  if (nobody_moves || !is_wanted()) return resume();
   strategy_ = options().strategy(step_);
   if (!at_any_time_ && strategy_ && strategy_->info->wants && !strategy_->info->wants(step_)) {
     due_ = false;

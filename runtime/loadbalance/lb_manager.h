@@ -2,6 +2,8 @@
 #pragma once
 #include <functional>
 
+#include "runtime/loadbalance/sync_barrier.h"
+
 // Measuring of loads on this PE: on by itself once an element takes part.
 void LBTurnInstrumentOn();
 void LBTurnInstrumentOff();
@@ -72,6 +74,23 @@ class LBManager {
     return AddMigrationDoneFn([object, method] { (object->*method)(); });
   }
   void RemoveMigrationDoneFn(int handle);
+
+  // The same as those of CkSyncBarrier.
+  template <class... A>
+  LDBarrierClient AddLocalBarrierClient(A&&... a) {
+    return CkSyncBarrier::object()->addClient(std::forward<A>(a)...);
+  }
+  void RemoveLocalBarrierClient(LDBarrierClient client) { CkSyncBarrier::object()->removeClient(client); }
+  void AtLocalBarrier(LDBarrierClient client) { CkSyncBarrier::object()->atBarrier(client); }
+  template <class... A>
+  LDBarrierReceiver AddLocalBarrierReceiver(A&&... a) {
+    return CkSyncBarrier::object()->addReceiver(std::forward<A>(a)...);
+  }
+  void RemoveLocalBarrierReceiver(LDBarrierReceiver receiver) { CkSyncBarrier::object()->removeReceiver(receiver); }
+  void TurnOnBarrierReceiver(LDBarrierReceiver receiver) { CkSyncBarrier::turnOnReceiver(receiver); }
+  void TurnOffBarrierReceiver(LDBarrierReceiver receiver) { CkSyncBarrier::turnOffReceiver(receiver); }
+  void LocalBarrierOn() { CkSyncBarrier::object()->turnOn(); }
+  void LocalBarrierOff() { CkSyncBarrier::object()->turnOff(); }
 };
 typedef LBManager LBDatabase;
 inline LBManager* LBManagerObj() { return LBManager::Object(); }

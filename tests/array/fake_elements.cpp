@@ -36,7 +36,7 @@ Message enclosing::unwrap(Delivery& call, std::size_t at) {
 }  // namespace periapt
 
 ArrayElement::ArrayElement() {
-  myRec.manager_ = nullptr;
+  thisArray = nullptr;
   myRec.id_ = periapt::test::next_element;
 }
 ArrayElement::~ArrayElement() = default;

@@ -69,8 +69,8 @@ DAMAGES = {
     "manifest edited": (lambda f: edit(f / "manifest", "pes 2", "pes 3"), ["manifest is damaged"]),
     "manifest missing": (lambda f: (f / "manifest").unlink(), ["there is no finished checkpoint in"]),
     "other manifest": (lambda f: (f / "manifest").write_text("galaxies\n"), ["is not the manifest of a checkpoint"]),
-    "other version": (lambda f: edit(f / "manifest", "version 2", "version 99"),
-                      ["another version of Periapt wrote .format 99; this one reads format 2"]),
+    "other version": (lambda f: edit(f / "manifest", "version 3", "version 99"),
+                      ["another version of Periapt wrote .format 99; this one reads format 3"]),
 }
 
 

@@ -200,7 +200,7 @@ int BaseLB::LDStats::useMem() {
 
 LDObjHandle CkLocRec::getLdHandle() const {
   LDObjHandle handle;
-  handle.omhandle.id.id = manager_->id();
+  handle.omhandle.id.id = array_->getArrayID();
   handle.id = id_;
   return handle;
 }
