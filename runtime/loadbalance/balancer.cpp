@@ -32,6 +32,9 @@ int entry_ready, entry_probe, entry_count, entry_collect, entry_loads, entry_ass
 
 int center_of(const Pe& pe) { return options().center < pe.process.pes() ? options().center : 0; }
 
+// What strategies see.
+double load_of(const TimeSpent& spent) { return options().processor_time ? spent.processor : spent.wall; }
+
 template <class T>
 void append(std::vector<char>& bytes, const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -127,7 +130,7 @@ int Balancer::add(ArrayElement& element, const BalanceTravel& state) {
   record.position = {};
   record.user_data.clear();
   set_record(element, number);
-  meter_.seconds(number) = 0;
+  meter_.spent(number) = {};
   traffic_.set_name(number, name_of(*pe_.objects, {element.ckGetArrayID().index(), element.ckGetID()}));
   for_each_address(element, [&](void* address) { meter_.add(address, number); });
   ++members_;
@@ -180,19 +183,21 @@ void Balancer::died(ArrayElement& element) {
 BalanceTravel Balancer::left(ArrayElement& element) {
   const std::int32_t number = record_of(element);
   BalanceTravel state = records_[number].state;
-  state.seconds += meter_.up_to_now(number);  // mostly in the entry that it leaves from
+  state.spent += meter_.up_to_now(number);  // mostly in the entry that it leaves from
   remove(element);
   tell_when_ready();
   return state;
 }
 
-double Balancer::load(const ArrayElement& element) const {
+TimeSpent Balancer::spent(const ArrayElement& element) const {
   const std::int32_t number = record_of(element);
-  return records_[number].state.seconds + const_cast<Meter&>(meter_).up_to_now(number);
+  TimeSpent sum = records_[number].state.spent;
+  return sum += const_cast<Meter&>(meter_).up_to_now(number);
 }
+double Balancer::load(const ArrayElement& element) const { return load_of(spent(element)); }
 void Balancer::set_load(ArrayElement& element, double seconds) {
-  records_[record_of(element)].state.seconds = seconds;
-  meter_.up_to_now(record_of(element)) = 0;
+  records_[record_of(element)].state.spent = {seconds, seconds};
+  meter_.up_to_now(record_of(element)) = {};
 }
 std::string Balancer::describe(const ObjectLoad& object) {
   ArrayManager* const array = find_array(*Pe::current()->objects, CkArrayID(CkGroupID{object.array}));
@@ -247,7 +252,7 @@ void Balancer::measure() {
 void Balancer::clear_loads() {
   meter_.restart();
   traffic_.restart();
-  for (std::size_t i = 0; i < records_.size(); ++i) records_[i].state.seconds = meter_.seconds(static_cast<int>(i)) = 0;
+  for (std::size_t i = 0; i < records_.size(); ++i) records_[i].state.spent = meter_.spent(static_cast<int>(i)) = {};
 }
 
 // --- sending ---------------------------------------------------------------------------------------------------------
@@ -329,7 +334,7 @@ void Balancer::waits_again(ArrayElement& element, double seconds) {
   BalanceTravel& state = records_[record_of(element)].state;
   state.in_sync = true;
   state.step = step_;
-  state.seconds = seconds;
+  state.spent = {seconds, seconds};
 }
 void Balancer::remade() {
   waiting_ = 0;
@@ -449,8 +454,11 @@ LoadDatabase Balancer::own_loads() {
   LoadDatabase own;
   own.step = step_;
   own.communication = traffic_.recorded();
-  own.pes.push_back({meter_.wall(), meter_.idle(), options().object_only ? 0 : meter_.background(), speed_, true,
-                     pe_.process.rank(), pe_.process.layout().host_of(pe_.index)});
+  own.processor_time = options().processor_time;
+  const TimeSpent background = options().object_only ? TimeSpent() : meter_.background();
+  own.pes.push_back({meter_.wall(), meter_.idle(), load_of(background), speed_, true, pe_.process.rank(),
+                     pe_.process.layout().host_of(pe_.index)});
+  if (own.processor_time) own.pes.back().background_wall = background.wall;
   if (const sim::Machine* const machine = pe_.process.simulated()) {
     own.pes.back().host = machine->node_of(pe_.index);
     if (pe_.index == 0) own.topology = machine->options().topology;
@@ -463,13 +471,15 @@ LoadDatabase Balancer::own_loads() {
     if (!record.element) continue;
     const ArrayElement& element = *record.element;
     ArrayManager& manager = array_manager(element.ckGetArrayID());
-    const double seconds = load(element);
+    const TimeSpent spent = this->spent(element);
+    const double seconds = load_of(spent), wall = own.processor_time ? spent.wall : 0;
     const bool migratable = element.ckIsMigratable() && !has_threads(manager, element.ckGetID()) &&
                             registry().chares[static_cast<std::size_t>(manager.type())].migration_constructor >= 0;
     if (manager.bound().size() > 1) {
       auto [known, first] = bound[&manager.location()].try_emplace(element.ckGetID(), own.objects.size());
       if (!first) {
         own.objects[known->second].seconds += seconds;
+        own.objects[known->second].wall += wall;
         own.objects[known->second].migratable &= migratable;
         add_said(own, known->second, record);
         continue;
@@ -477,7 +487,7 @@ LoadDatabase Balancer::own_loads() {
     }
     const ElementName name = name_of(*pe_.objects, {manager.id().index(), element.ckGetID()});
     const std::uint64_t bytes = measures_sizes ? packed_bytes(manager, element.ckGetID()) : 0;
-    own.objects.push_back({name.array, name.element, pe_.index, seconds, bytes, migratable});
+    own.objects.push_back({name.array, name.element, pe_.index, seconds, bytes, migratable, wall});
     add_said(own, own.objects.size() - 1, record);
   }
   if (!own.positions.empty()) own.positions.resize(own.objects.size());

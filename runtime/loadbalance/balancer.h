@@ -156,7 +156,7 @@ class Balancer : public BalanceHook {
   struct Record {
     ArrayElement* element = nullptr;  // null: free
     std::uint32_t serial = 0;         // of uses of this place
-    BalanceTravel state;              // seconds: those the element came with; the meter has the rest
+    BalanceTravel state;              // spent: what the element came with; the meter has the rest
     Position position;                // as it said since it is here
     std::vector<char> user_data;      // the same
   };
@@ -202,6 +202,7 @@ class Balancer : public BalanceHook {
   void something_runs();
   bool is_held(ArrayManager& leader, std::uint64_t id) const;
   LoadDatabase own_loads();
+  TimeSpent spent(const ArrayElement& element) const;
   void add_said(LoadDatabase& own, std::size_t object, const Record& record);
   ArrayElement* find(const Move& move);
   void measure();

@@ -158,6 +158,7 @@ void merge_twins(LoadDatabase& database) {
       ObjectLoad& other = database.objects[first->second];
       if (object.seconds < other.seconds) other.pe = object.pe;
       other.seconds += object.seconds;
+      other.wall += object.wall;
       other.migratable &= object.migratable;
       continue;
     }

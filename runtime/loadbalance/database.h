@@ -22,6 +22,7 @@ struct PeLoad {
   bool available = true;  // objects may be put here
   std::int32_t process = 0;
   std::int32_t host = 0;
+  double background_wall = 0;  // see LoadDatabase::processor_time
   void pup(PUP::er& p);
 };
 
@@ -34,6 +35,7 @@ struct ObjectLoad {
   double seconds = 0;       // in its entry methods, on that PE
   std::uint64_t bytes = 0;  // its state, packed; 0: not asked for
   bool migratable = true;
+  double wall = 0;  // see LoadDatabase::processor_time
 };
 
 // Where an object's work is, in the program's own coordinates. Not a number: it gave none.
@@ -65,6 +67,9 @@ namespace periapt::loadbalance {
 
 struct LoadDatabase {
   std::uint32_t step = 0;
+  // Loads (`seconds` and `background`) are processor time, and the wall time of the same is known besides. Otherwise
+  // they are wall time, which stands nowhere else.
+  bool processor_time = false;
   std::string topology;  // of the network between hosts, "torus:8x8x16" as +sim names it; empty: not known
   std::vector<PeLoad> pes;
   std::vector<ObjectLoad> objects;

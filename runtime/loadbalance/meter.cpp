@@ -14,7 +14,7 @@ void Meter::turn(bool on) {
   on_ = on;
   if (on) {
     pe_.subscribe(this, begin_execute | end_execute);
-    since_ns_ = now_ns();
+    charge();  // to none: from now on
     return;
   }
   charge();
@@ -27,42 +27,42 @@ void Meter::forget(std::int32_t record) {
   frames_.for_each([record](std::int32_t& charged) {
     if (charged == record) charged = nobody;
   });
-  seconds(record) = 0;
+  spent(record) = {};
 }
 
-double& Meter::seconds(std::int32_t record) {
-  if (static_cast<std::size_t>(record) >= seconds_.size()) seconds_.resize(record + 1);
-  return seconds_[record];
+TimeSpent& Meter::spent(std::int32_t record) {
+  if (static_cast<std::size_t>(record) >= spent_.size()) spent_.resize(record + 1);
+  return spent_[record];
 }
 
-double& Meter::up_to_now(std::int32_t record) {
+TimeSpent& Meter::up_to_now(std::int32_t record) {
   if (on_ && !frames_.empty()) charge();
-  return seconds(record);
+  return spent(record);
 }
 
 double Meter::wall() const { return 1e-9 * static_cast<double>(clock::now_ns() - interval_ns_); }
 
 void Meter::restart() {
   charge();
-  background_ = 0;
+  background_ = {};
   interval_ns_ = clock::now_ns();
   idle_before_ = pe_.idle_seconds();
 }
 
-std::uint64_t Meter::now_ns() const {
-  if (processor_time_) [[unlikely]]
-    return clock::thread_cpu_ns();
-  return clock::now_ns();
+namespace {
+// The seconds since then, which becomes now.
+double seconds_since(std::uint64_t& then_ns, std::uint64_t now_ns) {
+  return 1e-9 * static_cast<double>(now_ns - std::exchange(then_ns, now_ns));
 }
+}  // namespace
 
 void Meter::charge() {
-  const std::uint64_t now = now_ns();
-  if (!frames_.empty()) {
-    const double spent = 1e-9 * static_cast<double>(now - since_ns_);
-    const std::int32_t record = frames_.innermost();
-    (record == nobody ? background_ : seconds(record)) += spent;
-  }
-  since_ns_ = now;
+  TimeSpent passed{seconds_since(since_ns_, clock::now_ns())};
+  if (processor_time_) [[unlikely]]
+    passed.processor = seconds_since(processor_since_ns_, clock::thread_cpu_ns());
+  if (frames_.empty()) return;
+  const std::int32_t record = frames_.innermost();
+  (record == nobody ? background_ : spent(record)) += passed;
 }
 
 void Meter::on_begin(Pe&, const Delivery& execution) {

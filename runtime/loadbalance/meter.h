@@ -1,4 +1,5 @@
-// Measures: seconds spent in the entry methods of each element that takes part, and in all others of this PE.
+// Measures: seconds spent in the entry methods of each element that takes part, and in all others of this PE. They are
+// wall time, and where that is asked for processor time besides.
 //
 // It watches begin and end of entries. No record pays for the time in which a threaded entry waits: see
 // execution_frames.h.
@@ -7,13 +8,14 @@
 #include <vector>
 
 #include "base/flat_map.h"
+#include "runtime/objects/balance_hook.h"
 #include "runtime/scheduler/execution_frames.h"
 
 namespace periapt::loadbalance {
 
 class Meter : public Observer, ExecutionFrames<std::int32_t>::Owner {
  public:
-  // `processor_time`: that is charged instead of wall time.
+  // `processor_time`: that is measured, too.
   Meter(Pe& pe, bool processor_time) : pe_(pe), processor_time_(processor_time), frames_(pe, *this) {}
   ~Meter() override;
 
@@ -36,9 +38,9 @@ class Meter : public Observer, ExecutionFrames<std::int32_t>::Owner {
 
   // Charged so far; up_to_now() charges what has passed since the last look first, so that a reading in the middle of
   // an entry counts the entry up to there.
-  double& seconds(std::int32_t record);
-  double& up_to_now(std::int32_t record);
-  double background() const { return background_; }
+  TimeSpent& spent(std::int32_t record);
+  TimeSpent& up_to_now(std::int32_t record);
+  const TimeSpent& background() const { return background_; }
   double wall() const;
   double idle() const { return pe_.idle_seconds() - idle_before_; }
   // A new interval: background, wall and idle start at 0.
@@ -53,7 +55,6 @@ class Meter : public Observer, ExecutionFrames<std::int32_t>::Owner {
   void on_begin(Pe&, const Delivery& execution) override;
   void on_end(Pe&, const Delivery&) override { end(); }
   void before_change() override { charge(); }
-  std::uint64_t now_ns() const;
   void charge();  // the time since the last look, to the innermost frame
 
   Pe& pe_;
@@ -62,10 +63,10 @@ class Meter : public Observer, ExecutionFrames<std::int32_t>::Owner {
   void (*on_next_)(void*) = nullptr;
   void* next_argument_ = nullptr;
   FlatMap<std::int32_t> records_;
-  std::vector<double> seconds_;
+  std::vector<TimeSpent> spent_;  // by record
   ExecutionFrames<std::int32_t> frames_;
-  std::uint64_t since_ns_ = 0;
-  double background_ = 0;
+  std::uint64_t since_ns_ = 0, processor_since_ns_ = 0;
+  TimeSpent background_;
   std::uint64_t interval_ns_ = 0;
   double idle_before_ = 0;
 };

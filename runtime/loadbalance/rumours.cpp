@@ -40,15 +40,6 @@ std::size_t stride(const Moment& moment, int k, std::size_t pes) {
   return pes > 1 ? 1 + chance_of(moment, Purpose::telling, k).below(pes - 1) : 0;
 }
 
-GossipSum& GossipSum::operator+=(const GossipSum& other) {
-  work += other.work;
-  speed += other.speed;
-  max = std::max(max, other.max);
-  given += other.given;
-  wrong = std::min(wrong, other.wrong);
-  return *this;
-}
-
 GossipPe::GossipPe(int pe, double speed, double fixed, std::vector<Token> held) : pe(pe), speed(speed), fixed(fixed) {
   hold(std::move(held));
 }

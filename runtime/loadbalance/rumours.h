@@ -6,7 +6,6 @@
 // moment and the PE; so it is the same whether the PEs are played, all in one memory (play_gossip()), or send each
 // other messages (gossip_member()), in whichever order these come.
 #pragma once
-#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -14,6 +13,7 @@
 
 #include "runtime/loadbalance/member.h"
 #include "runtime/loadbalance/strategies/problem.h"
+#include "runtime/loadbalance/tree_sum.h"
 
 namespace periapt::loadbalance {
 
@@ -56,23 +56,6 @@ struct Moment {
 // In a round each PE tells `fanout` others: the k-th is so many places behind it, in a ring of all. So each PE also
 // hears from so many, and nothing has to say that a round is over. 0 where there is one PE.
 std::size_t stride(const Moment& moment, int k, std::size_t pes);
-
-// What all hear of all.
-struct GossipSum {
-  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
-  double work = 0, speed = 0, max = 0;
-  std::int64_t given = 0;     // objects of this iteration
-  std::int64_t wrong = none;  // the first PE whose loads are none
-  GossipSum& operator+=(const GossipSum& other);
-  double average() const { return speed > 0 ? work / speed : 0; }
-};
-// It is added up along a tree of all. As sums of floating-point numbers depend on their order, that is one for both
-// ways of gossip: to what a PE says the sums of its children are added, from the last child on.
-struct GossipTree {
-  static constexpr int arity = 4;
-  static int parent(int place) { return (place - 1) / arity; }
-  static int first_child(int place) { return arity * place + 1; }
-};
 
 // What one PE holds and has heard.
 struct GossipPe {

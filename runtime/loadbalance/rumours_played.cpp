@@ -14,7 +14,7 @@ class Play {
  private:
   using Holdings = std::vector<std::vector<Token>>;  // by place
 
-  GossipSum sum() const;
+  LoadSum sum() const;
   void hold(const Holdings& holdings);
   Holdings holdings() const;
   std::int64_t iterate(Gossiper& gossiper, Moment now);
@@ -47,13 +47,11 @@ Play::Play(const LoadDatabase& database, const GossipRules& rules)
   }
 }
 
-GossipSum Play::sum() const {
-  std::vector<GossipSum> sums;
+LoadSum Play::sum() const {
+  std::vector<LoadSum> sums;
   sums.reserve(pes_.size());
   for (const GossipPe& pe : pes_) sums.push_back({.work = pe.load * pe.speed, .speed = pe.speed, .max = pe.load});
-  for (std::size_t place = sums.size() - 1; place > 0; --place)
-    sums[static_cast<std::size_t>(GossipTree::parent(static_cast<int>(place)))] += sums[place];
-  return sums[0];
+  return sum_of_all(std::move(sums));
 }
 
 Play::Holdings Play::holdings() const {
@@ -68,7 +66,7 @@ void Play::hold(const Holdings& holdings) {
 
 Assignment Play::result() {
   if (pes_.empty()) return problem_.assignment;
-  const GossipSum all = sum();
+  const LoadSum all = sum();
   Gossiper gossiper(rules_, database_.pes.size(), all.average());
   GossipCourse course(rules_, database_.step, all.max);
   const Holdings start = rules_.trials > 1 ? holdings() : Holdings();

@@ -42,10 +42,16 @@ std::vector<T> body_of(const char* bytes, std::size_t length) {
 class GossipMember final : public Member {
  public:
   GossipMember(const GossipRules& rules, Seat seat)
-      : rules_(rules), seat_(std::move(seat)), rounds_(seat_.pes > 1 ? rules.rounds : 0) {
-    const int first = GossipTree::first_child(seat_.pe);
-    children_.resize(static_cast<std::size_t>(std::clamp(seat_.pes - first, 0, GossipTree::arity)));
-  }
+      : rules_(rules),
+        seat_(std::move(seat)),
+        rounds_(seat_.pes > 1 ? rules.rounds : 0),
+        sum_(
+            seat_.pe, seat_.pes,
+            [this](int to, TreeSum::Way way, const LoadSum& sum) {
+              send(to, {way == TreeSum::Way::up ? Head::Kind::sum_up : Head::Kind::sum_down},
+                   std::span<const LoadSum>(&sum, 1));
+            },
+            [this](const LoadSum& total) { on_sum(total); }) {}
   void begin(const LoadDatabase& own) override;
   void hear(int from, const char* bytes, std::size_t length) override;
 
@@ -63,12 +69,9 @@ class GossipMember final : public Member {
     seat_.send(to, message(head, body));
   }
 
-  void contribute(const GossipSum& own);
-  void pass_up();
-  void pass_down(const GossipSum& total);
-  void on_sum(const GossipSum& total);
+  void on_sum(const LoadSum& total);
 
-  void start(const GossipSum& total);
+  void start(const LoadSum& total);
   void iterate();
   void tell();
   void listen();
@@ -79,6 +82,7 @@ class GossipMember final : public Member {
   const GossipRules rules_;
   const Seat seat_;
   const int rounds_;
+  TreeSum sum_;
   Stage stage_ = Stage::loads;
   std::string wrong_;  // with the loads of this PE
   std::optional<GossipPe> self_;
@@ -92,37 +96,9 @@ class GossipMember final : public Member {
   std::int64_t given_ = 0;                             // by this PE in this iteration; then by all
   std::map<std::pair<int, int>, Round> rounds_heard_;  // by iteration and round
   std::vector<Token> gifts_;                           // to this PE, in this iteration
-
-  GossipSum own_;
-  bool contributed_ = false;
-  std::vector<GossipSum> children_;  // what they said
-  std::size_t children_heard_ = 0;
 };
 
-// --- sums ------------------------------------------------------------------------------------------------------------
-
-void GossipMember::contribute(const GossipSum& own) {
-  own_ = own;
-  contributed_ = true;
-  pass_up();
-}
-// The last child first: see GossipTree.
-void GossipMember::pass_up() {
-  if (!contributed_ || children_heard_ < children_.size()) return;
-  contributed_ = false;
-  children_heard_ = 0;
-  GossipSum total = own_;
-  for (auto child = children_.rbegin(); child != children_.rend(); ++child) total += *child;
-  if (seat_.pe == 0) return pass_down(total);
-  send(GossipTree::parent(seat_.pe), {Head::Kind::sum_up}, std::span<const GossipSum>(&total, 1));
-}
-void GossipMember::pass_down(const GossipSum& total) {
-  for (std::size_t k = 0; k < children_.size(); ++k)
-    send(GossipTree::first_child(seat_.pe) + static_cast<int>(k), {Head::Kind::sum_down},
-         std::span<const GossipSum>(&total, 1));
-  on_sum(total);
-}
-void GossipMember::on_sum(const GossipSum& total) {
+void GossipMember::on_sum(const LoadSum& total) {
   switch (stage_) {
     case Stage::loads:
       return start(total);
@@ -131,7 +107,7 @@ void GossipMember::on_sum(const GossipSum& total) {
       given_ = total.given;
       if (!rules_.keep_best) return proceed();
       stage_ = Stage::maximum;
-      return contribute({.max = self_->load});
+      return sum_.contribute({.max = self_->load});
     case Stage::maximum:
       if (course_->is_better(total.max)) best_ = self_->held;
       return proceed();
@@ -156,12 +132,12 @@ void GossipMember::begin(const LoadDatabase& own) {
   // A load that is none has no place among others.
   self_.emplace(seat_.pe, pe.speed, fixed, wrong_.empty() ? start_ : std::vector<Token>());
   start_ = self_->held;
-  GossipSum sum{.work = self_->load * self_->speed, .speed = self_->speed, .max = self_->load};
+  LoadSum sum{.work = self_->load * self_->speed, .speed = self_->speed, .max = self_->load};
   if (!wrong_.empty()) sum = {.wrong = seat_.pe};
-  contribute(sum);
+  sum_.contribute(sum);
 }
-void GossipMember::start(const GossipSum& total) {
-  if (total.wrong != GossipSum::none) {
+void GossipMember::start(const LoadSum& total) {
+  if (total.wrong != LoadSum::none) {
     stage_ = Stage::nothing;
     return seat_.decided({}, total.wrong == seat_.pe ? wrong_ : std::string());
   }
@@ -211,7 +187,7 @@ void GossipMember::give() {
   given_ = static_cast<std::int64_t>(gifts.size());
   underway_ = static_cast<int>(by_pe.size());
   for (const auto& [to, tokens] : by_pe) send(to, {Head::Kind::tokens, iteration_}, std::span<const Token>(tokens));
-  if (underway_ == 0) contribute({.given = given_});
+  if (underway_ == 0) sum_.contribute({.given = given_});
 }
 void GossipMember::proceed() {
   switch (course_->next(given_)) {
@@ -238,16 +214,11 @@ void GossipMember::hear(int from, const char* bytes, std::size_t length) {
   Head head;
   std::memcpy(&head, bytes, sizeof head);
   switch (head.kind) {
-    case Head::Kind::sum_up: {
-      const auto child = static_cast<std::size_t>(from - GossipTree::first_child(seat_.pe));
-      assert(child < children_.size() && length == sizeof head + sizeof(GossipSum));
-      children_[child] = body_of<GossipSum>(bytes, length).front();
-      ++children_heard_;
-      return pass_up();
-    }
+    case Head::Kind::sum_up:
     case Head::Kind::sum_down:
-      assert(length == sizeof head + sizeof(GossipSum));
-      return pass_down(body_of<GossipSum>(bytes, length).front());
+      assert(length == sizeof head + sizeof(LoadSum));
+      return sum_.hear(from, head.kind == Head::Kind::sum_up ? TreeSum::Way::up : TreeSum::Way::down,
+                       body_of<LoadSum>(bytes, length).front());
     case Head::Kind::rumours: {
       assert(head.number >= 0 && head.number < rules_.fanout);
       Round& round = rounds_heard_.try_emplace({head.iteration, head.round}, rules_.fanout).first->second;
@@ -264,7 +235,7 @@ void GossipMember::hear(int from, const char* bytes, std::size_t length) {
     }
     case Head::Kind::arrived:
       assert(underway_ > 0);
-      if (--underway_ == 0) contribute({.given = given_});
+      if (--underway_ == 0) sum_.contribute({.given = given_});
       return;
   }
 }

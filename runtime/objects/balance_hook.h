@@ -8,9 +8,20 @@
 
 namespace periapt {
 
+// In entry methods, in seconds.
+struct TimeSpent {
+  double wall = 0;
+  double processor = 0;  // where that is measured
+  TimeSpent& operator+=(const TimeSpent& other) {
+    wall += other.wall;
+    processor += other.processor;
+    return *this;
+  }
+};
+
 // What an element that takes part brings along to another PE.
 struct BalanceTravel {
-  double seconds = 0;         // measured since the last balancing
+  TimeSpent spent;            // measured since the last balancing
   std::uint32_t step = 0;     // of the AtSync it waits in, when in_sync
   std::uint32_t resumed = 0;  // last step it was resumed from
   bool in_sync = false;

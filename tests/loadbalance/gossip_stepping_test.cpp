@@ -182,11 +182,15 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   if (argc > 1) pes = std::atoi(argv[1]);
   static char balancer[] = "+balancer", no_background[] = "+LBNoBackground";
-  static char names[][40] = {"DistributedLB", "TemperedLB:trials=3,iterations=3", "DistributedLB:iterations=9,fanout=1",
-                             "TemperedLB", "RotateLB"};
+  static char names[][40] = {"DistributedLB",
+                             "TemperedLB:trials=3,iterations=3",
+                             "DistributedLB:iterations=9,fanout=1",
+                             "TemperedLB",
+                             "DiffusionLB",
+                             "RotateLB"};
   arguments = {argv[0], no_background};
   for (int i = 2; i < argc; ++i) arguments.push_back(argv[i]);
-  for (int step = 0; step < 4 * 30; ++step) arguments.insert(arguments.end(), {balancer, names[step % 5]});
+  for (int step = 0; step < 4 * 30; ++step) arguments.insert(arguments.end(), {balancer, names[step % 6]});
   const int failed = RUN_ALL_TESTS();
   if (pes > 1 && moved == 0) std::puts("nothing has moved");
   return failed != 0 || (pes > 1 && moved == 0);

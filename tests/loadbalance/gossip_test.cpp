@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "runtime/loadbalance/flow.h"
 #include "runtime/loadbalance/rumours.h"
 #include "tests/loadbalance/random_databases.h"
 
@@ -132,6 +133,61 @@ TEST(GossipCourse, EndsATrialWhereNothingIsGivenAndKeepsTheBestOfAll) {
   EXPECT_EQ(course.next(0), Next::end);
 }
 
+FlowPe flow_pe(int pe, std::initializer_list<double> works) {
+  std::vector<Parcel> held;
+  for (const double work : works) held.push_back({work, pe, static_cast<std::uint32_t>(held.size()), {}});
+  return FlowPe(pe, 1, 0, std::move(held));
+}
+
+TEST(FlowPe, ChoosesThoseThatItsObjectsExchangeMostWith) {
+  const FlowPe self(3, 1, 0, {{1, 3, 0, {{5, 0, 10}, {7, 0, 40}, {3, 1, 99}}}, {1, 3, 1, {{5, 1, 20}, {6, 0, 20}}}});
+  EXPECT_THAT(self.choice(2), ElementsAre(7, 5));
+  EXPECT_THAT(self.choice(9), ElementsAre(7, 5, 6));
+  EXPECT_TRUE(self.choice(0).empty());
+}
+TEST(FlowPe, LosesInAStepWhatItsNeighboursGain) {
+  FlowPe full = flow_pe(0, {4, 2}), empty = flow_pe(1, {1}), other = flow_pe(2, {1});
+  full.connect({2, 1, 0, 1});
+  empty.connect({0});
+  other.connect({0});
+  EXPECT_THAT(full.near(), ElementsAre(1, 2));
+  const std::vector<Level> of_full = {full.expected()}, of_others = {empty.expected(), other.expected()};
+  full.flow(of_others);
+  empty.flow(of_full);
+  EXPECT_DOUBLE_EQ(empty.expected().load, 1 + 5.0 / 3);
+  EXPECT_DOUBLE_EQ(full.expected().load, 6 - 10.0 / 3);
+  EXPECT_EQ(full.present().load, 6) << "nothing has moved yet";
+}
+TEST(FlowPe, GivesWhatTheOtherHearsMostFromAndNoMoreThanFlows) {
+  FlowPe self(0, 1, 0, {{1, 0, 0, {}}, {1, 0, 1, {{1, 0, 50}}}, {1, 0, 2, {}}, {1, 0, 3, {{0, 1, 70}}}, {9, 0, 4, {}}});
+  self.connect({1});
+  const std::vector<Level> other = {{9, 1, 1}};
+  self.flow(other);  // 2 of 13 - 9
+  auto gifts = self.give(other);
+  ASSERT_EQ(gifts.size(), 1u);
+  ASSERT_EQ(gifts[0].size(), 2u);
+  EXPECT_EQ(gifts[0][0].object, 1u);
+  EXPECT_NE(gifts[0][1].object, 4u) << "more than flows";
+  EXPECT_EQ(self.present().load, 11);
+  EXPECT_TRUE(self.give(other)[0].empty()) << "all has flowed";
+}
+TEST(FlowPe, KnowsWhereAnObjectIsThatItHasGivenAway) {
+  FlowPe self(
+      0, 1, 2,
+      {{4, 0, 0, {{1, 0, 10}, {0, 1, 90}}}, {2, 0, 1, {{0, 0, 90}}}, {2, 0, 2, {{1, 0, 20}}}, {2, 0, 3, {{0, 9, 85}}}});
+  self.connect({1});
+  const std::vector<Level> none = {{0, 1, 1}};
+  self.flow(none);
+  auto gifts = self.give(none);  // 6 of 12
+  ASSERT_EQ(gifts[0].size(), 2u);
+  EXPECT_EQ(gifts[0][0].object, 2u);
+  EXPECT_EQ(gifts[0][1].object, 0u);
+  self.flow(none);
+  gifts = self.give(none);
+  ASSERT_FALSE(gifts[0].empty());
+  EXPECT_EQ(gifts[0][0].object, 1u) << "what it exchanges most with is there now";
+}
+
 // --- all of them -----------------------------------------------------------------------------------------------------
 
 // Members in one thread. What arrives next is drawn from a seed, as is which PE begins when.
@@ -150,6 +206,8 @@ class Network {
       parts_[pe].objects.push_back(database.objects[i]);
       places_[pe].push_back(i);
     }
+    // Where it was recorded: mostly with the sender, which may have moved since.
+    for (const Communication& c : database.communication) parts_[random_() % parts_.size()].communication.push_back(c);
     assignment = present(database);
     for (int pe = 0; pe < pes; ++pe)
       members_.push_back(strategy.info->member(
@@ -289,7 +347,8 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Members,
                          testing::Values("Gossip", "Gossip:fanout=1,rounds=1,iterations=9", "Gossip:known=2",
                                          "Tempered", "Tempered:trials=3,fanout=1,rounds=2",
                                          "Tempered:order=0,criterion=0", "Tempered:order=1,chances=0",
-                                         "Tempered:order=3"),
+                                         "Tempered:order=3", "Diffusion", "Diffusion:tolerance=1,rounds=3",
+                                         "Diffusion:neighbours=0,steps=3", "Diffusion:neighbours=1"),
                          [](const auto& info) { return "Case" + std::to_string(info.index); });
 
 }  // namespace

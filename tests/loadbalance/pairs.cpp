@@ -1,10 +1,12 @@
 // Talker i and talker i + count/2 talk to each other: in words of several sizes, and through the echo of the other.
 // The default map puts them on different PEs; a strategy that knows what they say brings them together.
 //
-//   pairs COUNT WORDS [apart] [+balancer ...]
+//   pairs COUNT WORDS [apart | uneven] [+balancer ...]
 //
-// Prints how many talkers are on their partner's PE; exits 1 unless all are ("apart": unless none is).
+// Prints how many talkers are on their partner's PE; exits 1 unless all are ("apart": unless none is; "uneven", where
+// some have more to do than others: never).
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "pairs.decl.h"
@@ -14,19 +16,22 @@ CProxy_Talker talkers;
 CProxy_Echo echoes;
 int count;
 int words;
+bool uneven;
 
 namespace {
 int partner_of(int index) { return (index + count / 2) % count; }
 }  // namespace
 
 class Main : public CBase_Main {
-  bool apart_ = false;
+  int wanted_;
 
  public:
   Main(CkArgMsg* m) {
     count = std::atoi(m->argv[1]);
     words = std::atoi(m->argv[2]);
-    apart_ = m->argc > 3;
+    const std::string mode = m->argc > 3 ? m->argv[3] : "";
+    wanted_ = mode == "apart" ? 0 : count;
+    uneven = mode == "uneven";
     delete m;
     mainProxy = thisProxy;
     talkers = CProxy_Talker::ckNew(count);
@@ -37,7 +42,7 @@ class Main : public CBase_Main {
   }
   void together(int n) {
     CkPrintf("%d of %d are with their partner\n", n, count);
-    CkExit(n == (apart_ ? 0 : count) ? 0 : 1);
+    CkExit(uneven || n == wanted_ ? 0 : 1);
   }
 };
 
@@ -58,7 +63,7 @@ class Talker : public CBase_Talker {
   // The words of the partner, and what the partner's echo has passed on.
   void listen() {
     if (++heard_ < words + 1) return;
-    setObjTime(1e-3);
+    setObjTime(uneven ? 1e-3 * (1 + thisIndex) : 1e-3);
     AtSync();
   }
   void ResumeFromSync() override {

@@ -227,10 +227,17 @@ TEST(Database, SurvivesJsonAndBytes) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     LoadDatabase db = random_database(seed, kinds[6]);
     db.communication = ring(3, 5, seed).communication;
+    db.processor_time = seed % 2;
+    for (PeLoad& pe : db.pes) pe.background_wall = db.processor_time ? 2 * pe.background : 0;
+    for (ObjectLoad& object : db.objects) object.wall = db.processor_time ? 3 * object.seconds : 0;
     LoadDatabase read;
     std::string error;
     ASSERT_TRUE(from_json(to_json(db), &read, &error)) << error;
     EXPECT_EQ(to_json(read), to_json(db));
+    EXPECT_EQ(read.processor_time, db.processor_time);
+    for (std::size_t i = 0; i < db.objects.size(); ++i) ASSERT_EQ(read.objects[i].wall, db.objects[i].wall);
+    for (std::size_t pe = 0; pe < db.pes.size(); ++pe)
+      ASSERT_EQ(read.pes[pe].background_wall, db.pes[pe].background_wall);
     PUP::sizer sizer;
     db.pup(sizer);
     std::vector<char> bytes(sizer.size());
@@ -241,6 +248,28 @@ TEST(Database, SurvivesJsonAndBytes) {
     again.pup(in);
     EXPECT_EQ(to_json(again), to_json(db));
   }
+}
+
+// As records were written before processor time was in them.
+TEST(Database, ReadsARecordOfWallTimeAlone) {
+  LoadDatabase read;
+  std::string error;
+  ASSERT_TRUE(from_json(R"({"version":1,"step":2,"communication":[],)"
+                        R"("pes":[{"wall_s":3,"idle_s":1,"background_s":0.5,"speed":1,"available":true}],)"
+                        R"("objects":[{"array":1,"element":4,"pe":0,"load_s":1.5,"bytes":8,"migratable":true}]})",
+                        &read, &error))
+      << error;
+  EXPECT_FALSE(read.processor_time);
+  EXPECT_EQ(read.objects.at(0).seconds, 1.5);
+  EXPECT_EQ(to_json(read).find("wall_s\":0.0,"), std::string::npos) << "what is not measured is not written";
+}
+TEST(Database, IsOfProcessorTimeWhereAPartOfItIs) {
+  LoadDatabase all, part;
+  part.processor_time = true;
+  all.append(part);
+  EXPECT_TRUE(all.processor_time);
+  all.clear();
+  EXPECT_FALSE(all.processor_time);
 }
 
 TEST(Database, RefusesJsonThatIsNone) {

@@ -58,9 +58,11 @@ class BaseLB : public Group {
     double total_walltime = 0;  // seconds since the last balancing
     double idletime = 0;
     double bg_walltime = 0;  // in entry methods of anything that cannot be moved
+    // In entry methods; the same as wall time, unless +LBUseCpuTime measures it.
+    double total_cputime = 0, bg_cputime = 0;
     int pe = -1;
     bool available = true;
-    void clearBgLoad() { idletime = bg_walltime = 0; }
+    void clearBgLoad() { idletime = bg_walltime = bg_cputime = 0; }
     void pup(PUP::er& p);
   };
 

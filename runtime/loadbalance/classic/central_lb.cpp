@@ -41,6 +41,8 @@ void CLBStatsMsg::pup(PUP::er& p) {
   p | total_walltime;
   p | idletime;
   p | bg_walltime;
+  p | total_cputime;
+  p | bg_cputime;
   p | objData;
   p | commData;
 }

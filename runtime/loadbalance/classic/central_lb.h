@@ -32,6 +32,7 @@ class CLBStatsMsg {
   int from_pe = 0;
   int pe_speed = 1;
   LBRealType total_walltime = 0, idletime = 0, bg_walltime = 0;
+  LBRealType total_cputime = 0, bg_cputime = 0;
   std::vector<LDObjData> objData;
   std::vector<LDCommData> commData;
   CLBStatsMsg() = default;

@@ -23,7 +23,12 @@ void DistBaseLB::impl_begin(const LoadDatabase& own) {
   myStats.total_walltime = pe.total_walltime;
   myStats.idletime = pe.idletime;
   myStats.bg_walltime = pe.bg_walltime;
-  for (const LDObjData& object : stats.objData) myStats.obj_walltime += object.wallTime;
+  myStats.total_cputime = pe.total_cputime;
+  myStats.bg_cputime = pe.bg_cputime;
+  for (const LDObjData& object : stats.objData) {
+    myStats.obj_walltime += object.wallTime;
+    myStats.obj_cputime += object.cpuTime;
+  }
   myStats.objData = std::move(stats.objData);
   myStats.commData = std::move(stats.commData);
   Strategy(&myStats);

@@ -10,12 +10,13 @@ class DistBaseLB : public BaseLB {
   struct LDStats {
     int from_pe = 0;
     LBRealType total_walltime = 0, idletime = 0, bg_walltime = 0, obj_walltime = 0;
+    LBRealType total_cputime = 0, bg_cputime = 0, obj_cputime = 0;
     int pe_speed = 1;
     bool available = true;
     bool move = true;
     std::vector<LDObjData> objData;
     std::vector<LDCommData> commData;
-    void clearBgLoad() { bg_walltime = idletime = 0; }
+    void clearBgLoad() { bg_walltime = bg_cputime = idletime = 0; }
   };
 
   explicit DistBaseLB(const CkLBOptions& options) : BaseLB(options) { lbname = "DistBaseLB"; }

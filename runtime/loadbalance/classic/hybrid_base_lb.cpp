@@ -30,6 +30,8 @@ BaseLB::ProcStats sum(const std::vector<BaseLB::ProcStats>& pes, int first, int 
     all.total_walltime += pes[pe].total_walltime;
     all.idletime += pes[pe].idletime;
     all.bg_walltime += pes[pe].bg_walltime;
+    all.total_cputime += pes[pe].total_cputime;
+    all.bg_cputime += pes[pe].bg_cputime;
   }
   return all;
 }
@@ -42,6 +44,8 @@ CLBStatsMsg* HybridBaseLB::AssembleStats() {
   message->total_walltime = pe.total_walltime;
   message->idletime = pe.idletime;
   message->bg_walltime = pe.bg_walltime;
+  message->total_cputime = pe.total_cputime;
+  message->bg_cputime = pe.bg_cputime;
   for (std::size_t i = 0; i < all_->objData.size(); ++i)
     if (all_->from_proc[i] == leaf_) message->objData.push_back(all_->objData[i]);
   return message;
@@ -58,6 +62,8 @@ HybridBaseLB::LDStats HybridBaseLB::gather(const LoadDatabase& database) {
     stats.procs[leaf_].total_walltime = message->total_walltime;
     stats.procs[leaf_].idletime = message->idletime;
     stats.procs[leaf_].bg_walltime = message->bg_walltime;
+    stats.procs[leaf_].total_cputime = message->total_cputime;
+    stats.procs[leaf_].bg_cputime = message->bg_cputime;
     for (LDObjData& data : message->objData) said.push_back(std::move(data));
   }
   all_ = nullptr;

@@ -10,7 +10,7 @@
 #include "runtime/registry/ids.h"
 
 #define CMK_LBDB_ON 1
-#define CMK_LB_CPUTIMER 0
+#define CMK_LB_CPUTIMER 1
 #define CMK_LB_USER_DATA 1
 
 typedef double LBRealType;
@@ -79,6 +79,7 @@ class LBObjUserData {
 struct LDObjData {
   LDObjHandle handle;
   LBRealType wallTime = 0;
+  LBRealType cpuTime = 0;  // the same as wallTime, unless +LBUseCpuTime measures it
   bool migratable = true;
   bool asyncArrival = false;
   LBObjUserData userData;
@@ -92,6 +93,7 @@ struct LDObjData {
   void pup(PUP::er& p) {
     p | handle;
     p | wallTime;
+    p | cpuTime;
     p | migratable;
     p | asyncArrival;
     p | userData;

@@ -28,7 +28,8 @@ void Refiner::Refine(int, BaseLB::LDStats* stats, int* from, int* to) {
 
 ProcArray::ProcArray(BaseLB::LDStats* stats) {
   for (const BaseLB::ProcStats& pe : stats->procs) {
-    procs.emplace_back(pe.pe, pe.bg_walltime, pe.total_walltime - pe.idletime, pe.pe_speed, pe.available);
+    const double busy = balances_processor_time() ? pe.total_cputime : pe.total_walltime - pe.idletime;
+    procs.emplace_back(pe.pe, background_of(pe), busy, pe.pe_speed, pe.available);
     average_ += procs.back().getTotalLoad();
   }
   if (!procs.empty()) average_ /= static_cast<double>(procs.size());
@@ -40,7 +41,7 @@ void ProcArray::resetTotalLoad() {
 ObjGraph::ObjGraph(BaseLB::LDStats* stats) {
   for (std::size_t i = 0; i < stats->objData.size(); ++i) {
     const LDObjData& data = stats->objData[i];
-    vertices.emplace_back(static_cast<int>(i), data.wallTime, data.migratable, stats->from_proc[i], -1,
+    vertices.emplace_back(static_cast<int>(i), load_of(data), data.migratable, stats->from_proc[i], -1,
                           pup_decodeSize(data.pupSize));
   }
   for (LDCommData& c : stats->commData) {

@@ -5,6 +5,7 @@
 
 #include "runtime/array/array_manager.h"
 #include "runtime/converse/cmi.h"
+#include "runtime/loadbalance/options.h"
 #include "runtime/loadbalance/partners.h"
 #include "runtime/pup/pup_c.h"
 
@@ -19,7 +20,8 @@ LDObjData data_of(const LoadDatabase& database, std::size_t i) {
   data.handle.omhandle.id.id.idx = object.array;
   data.handle.id = object.element;
   data.handle.handle = static_cast<int>(i);
-  data.wallTime = object.seconds;
+  data.wallTime = database.processor_time ? object.wall : object.seconds;
+  data.cpuTime = object.seconds;
   data.migratable = object.migratable;
   data.pupSize = pup_encodeSize(object.bytes);
   if (const std::size_t bytes = database.user_bytes; bytes > 0) {
@@ -29,6 +31,10 @@ LDObjData data_of(const LoadDatabase& database, std::size_t i) {
   return data;
 }
 }  // namespace
+
+bool balances_processor_time() { return options().processor_time; }
+double load_of(const LDObjData& object) { return balances_processor_time() ? object.cpuTime : object.wallTime; }
+double background_of(const BaseLB::ProcStats& pe) { return balances_processor_time() ? pe.bg_cputime : pe.bg_walltime; }
 
 std::vector<LDCommData> messages_of(const LoadDatabase& database) {
   std::vector<LDCommData> all;
@@ -56,7 +62,9 @@ BaseLB::LDStats statistics_of(const LoadDatabase& database) {
     to.pe_speed = load.speed;
     to.total_walltime = load.wall;
     to.idletime = load.idle;
-    to.bg_walltime = load.background;
+    to.bg_walltime = database.processor_time ? load.background_wall : load.background;
+    to.bg_cputime = load.background;
+    to.total_cputime = database.processor_time ? load.background : load.wall;  // and what its objects add
     to.available = load.available;
   }
   stats.objData.reserve(database.objects.size());
@@ -66,6 +74,7 @@ BaseLB::LDStats statistics_of(const LoadDatabase& database) {
     stats.from_proc.push_back(object.pe);
     stats.n_migrateobjs += object.migratable;
     ++stats.procs[object.pe].n_objs;
+    if (database.processor_time) stats.procs[object.pe].total_cputime += object.seconds;
   }
   stats.to_proc = stats.from_proc;
   stats.commData = messages_of(database);
@@ -77,19 +86,19 @@ LoadDatabase database_of(const BaseLB::LDStats& stats, const int* places) {
   const int pes = static_cast<int>(stats.nprocs());
   std::vector<double> loads;
   for (const BaseLB::ProcStats& pe : stats.procs) {
-    database.pes.push_back({pe.total_walltime, pe.idletime, pe.bg_walltime, pe.pe_speed, pe.available, 0});
-    loads.push_back(pe.available ? pe.bg_walltime : std::numeric_limits<double>::infinity());
+    database.pes.push_back({pe.total_walltime, pe.idletime, background_of(pe), pe.pe_speed, pe.available, 0});
+    loads.push_back(pe.available ? background_of(pe) : std::numeric_limits<double>::infinity());
   }
   for (std::size_t i = 0; i < stats.objData.size(); ++i)
-    if (places[i] >= 0 && places[i] < pes) loads[places[i]] += stats.objData[i].wallTime;
+    if (places[i] >= 0 && places[i] < pes) loads[places[i]] += load_of(stats.objData[i]);
   for (std::size_t i = 0; i < stats.objData.size(); ++i) {
     const LDObjData& data = stats.objData[i];
     int pe = places[i];
     if (pe < 0 || pe >= pes) {
       pe = static_cast<int>(std::min_element(loads.begin(), loads.end()) - loads.begin());
-      loads[pe] += data.wallTime;
+      loads[pe] += load_of(data);
     }
-    database.objects.push_back({data.omID().id.idx, data.objID(), pe, data.wallTime, 0, data.migratable});
+    database.objects.push_back({data.omID().id.idx, data.objID(), pe, load_of(data), 0, data.migratable});
   }
   return database;
 }
@@ -102,6 +111,8 @@ void BaseLB::ProcStats::pup(PUP::er& p) {
   p | total_walltime;
   p | idletime;
   p | bg_walltime;
+  p | total_cputime;
+  p | bg_cputime;
   p | pe;
   p | available;
 }
@@ -151,10 +162,10 @@ void BaseLB::LDStats::computeNonlocalComm(int& messages, int& bytes) {
 double BaseLB::LDStats::computeAverageLoad() {
   double total = 0;
   int pes = 0;
-  for (const LDObjData& data : objData) total += data.wallTime;
+  for (const LDObjData& data : objData) total += periapt::loadbalance::load_of(data);
   for (const ProcStats& pe : procs) {
     if (!pe.available) continue;
-    total += pe.bg_walltime;
+    total += periapt::loadbalance::background_of(pe);
     ++pes;
   }
   return pes > 0 ? total / pes : 0;
@@ -165,17 +176,19 @@ void BaseLB::LDStats::normalize_speed() {
   for (const ProcStats& pe : procs) fastest = std::max(fastest, pe.pe_speed);
   if (fastest <= 0) return;
   for (ProcStats& pe : procs) pe.pe_speed /= fastest;
-  for (std::size_t i = 0; i < objData.size(); ++i)
-    if (from_proc[i] >= 0 && from_proc[i] < static_cast<int>(nprocs()))
-      objData[i].wallTime *= procs[from_proc[i]].pe_speed;
+  for (std::size_t i = 0; i < objData.size(); ++i) {
+    if (from_proc[i] < 0 || from_proc[i] >= static_cast<int>(nprocs())) continue;
+    objData[i].wallTime *= procs[from_proc[i]].pe_speed;
+    objData[i].cpuTime *= procs[from_proc[i]].pe_speed;
+  }
 }
 void BaseLB::LDStats::print() {
   for (const ProcStats& pe : procs)
     CmiPrintf("PE %d: wall %g, idle %g, background %g, %d objects\n", pe.pe, pe.total_walltime, pe.idletime,
-              pe.bg_walltime, pe.n_objs);
+              periapt::loadbalance::background_of(pe), pe.n_objs);
   for (std::size_t i = 0; i < objData.size(); ++i)
-    CmiPrintf("object %zu: load %g, PE %d -> %d%s\n", i, objData[i].wallTime, from_proc[i], to_proc[i],
-              objData[i].migratable ? "" : ", not migratable");
+    CmiPrintf("object %zu: load %g, PE %d -> %d%s\n", i, periapt::loadbalance::load_of(objData[i]), from_proc[i],
+              to_proc[i], objData[i].migratable ? "" : ", not migratable");
 }
 void BaseLB::LDStats::removeObject(int object) {
   n_migrateobjs -= objData[object].migratable;

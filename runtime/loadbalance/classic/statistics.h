@@ -5,6 +5,11 @@
 
 namespace periapt::loadbalance {
 
+// What our own code balances, of statistics: what +LBUseCpuTime says.
+bool balances_processor_time();
+double load_of(const LDObjData& object);
+double background_of(const BaseLB::ProcStats& pe);
+
 BaseLB::LDStats statistics_of(const LoadDatabase& database);
 // Objects on places[i], their loads and the PEs. What is on no PE is put where there is least to do.
 LoadDatabase database_of(const BaseLB::LDStats& stats, const int* places);
