@@ -16,7 +16,7 @@ std::uint64_t key_of(std::int32_t home, std::uint32_t object) {
 }
 }  // namespace
 
-void Parcel::pup(PUP::er& p) {
+void LinkedToken::pup(PUP::er& p) {
   p | work;
   p | home;
   p | object;
@@ -32,24 +32,24 @@ FlowRules flow_rules(const StrategyOptions& options) {
   return rules;
 }
 
-FlowPe::FlowPe(int pe, double speed, double fixed, std::vector<Parcel> held)
+FlowPe::FlowPe(int pe, double speed, double fixed, std::vector<LinkedToken> held)
     : pe_(pe), speed_(speed), fixed_(fixed), held_(std::move(held)) {
   put_in_order();
   expected_ = load_;
 }
 
 void FlowPe::put_in_order() {
-  std::sort(held_.begin(), held_.end(), [](const Parcel& a, const Parcel& b) {
+  std::sort(held_.begin(), held_.end(), [](const LinkedToken& a, const LinkedToken& b) {
     return std::tuple(-a.work, a.home, a.object) < std::tuple(-b.work, b.home, b.object);
   });
   load_ = fixed_;
-  for (const Parcel& parcel : held_) load_ += parcel.work / speed_;
+  for (const LinkedToken& token : held_) load_ += token.work / speed_;
 }
 
 std::vector<int> FlowPe::choice(std::size_t most) const {
   std::map<int, std::uint64_t> traffic;
-  for (const Parcel& parcel : held_)
-    for (const Link& link : parcel.links)
+  for (const LinkedToken& token : held_)
+    for (const Link& link : token.links)
       if (link.home != pe_) traffic[link.home] += link.exchange;
   std::vector<std::pair<int, std::uint64_t>> by_traffic(traffic.begin(), traffic.end());
   std::stable_sort(by_traffic.begin(), by_traffic.end(),
@@ -86,9 +86,9 @@ int FlowPe::where(const Link& link) const {
   return found == seen_.end() ? link.home : found->second;
 }
 // What it would exchange with objects here, less what it would with those there.
-std::int64_t FlowPe::loss(const Parcel& parcel, int to) const {
+std::int64_t FlowPe::loss(const LinkedToken& token, int to) const {
   std::uint64_t here = 0, there = 0;
-  for (const Link& link : parcel.links) {
+  for (const Link& link : token.links) {
     const int at = where(link);
     if (at == pe_) here += link.exchange;
     if (at == to) there += link.exchange;
@@ -97,8 +97,8 @@ std::int64_t FlowPe::loss(const Parcel& parcel, int to) const {
 }
 
 // The object that fits into what is to flow and saves most traffic, until none does.
-std::vector<std::vector<Parcel>> FlowPe::give(std::span<const Level> neighbours) {
-  std::vector<std::vector<Parcel>> gifts(near_.size());
+std::vector<std::vector<LinkedToken>> FlowPe::give(std::span<const Level> neighbours) {
+  std::vector<std::vector<LinkedToken>> gifts(near_.size());
   std::vector<bool> gone(held_.size());
   for (std::size_t k = 0; k < near_.size(); ++k) {
     if (work_[k] <= 0) continue;
@@ -108,15 +108,15 @@ std::vector<std::vector<Parcel>> FlowPe::give(std::span<const Level> neighbours)
     std::sort(order.begin(), order.end());
     double there = neighbours[k].load;
     for (const auto& [value, i] : order) {
-      Parcel& parcel = held_[i];
-      if (parcel.work <= 0 || parcel.work / 2 > work_[k]) continue;
-      if (there + parcel.work / neighbours[k].speed >= load_) continue;
-      there += parcel.work / neighbours[k].speed;
-      load_ -= parcel.work / speed_;
-      work_[k] -= parcel.work;
-      seen_[key_of(parcel.home, parcel.object)] = near_[k];
+      LinkedToken& token = held_[i];
+      if (token.work <= 0 || token.work / 2 > work_[k]) continue;
+      if (there + token.work / neighbours[k].speed >= load_) continue;
+      there += token.work / neighbours[k].speed;
+      load_ -= token.work / speed_;
+      work_[k] -= token.work;
+      seen_[key_of(token.home, token.object)] = near_[k];
       gone[i] = true;
-      gifts[k].push_back(std::move(parcel));
+      gifts[k].push_back(std::move(token));
     }
   }
   std::size_t left = 0;
@@ -129,10 +129,10 @@ std::vector<std::vector<Parcel>> FlowPe::give(std::span<const Level> neighbours)
   return gifts;
 }
 
-void FlowPe::take(std::vector<Parcel> parcels) {
-  for (Parcel& parcel : parcels) {
-    seen_[key_of(parcel.home, parcel.object)] = pe_;
-    held_.push_back(std::move(parcel));
+void FlowPe::take(std::vector<LinkedToken> tokens) {
+  for (LinkedToken& token : tokens) {
+    seen_[key_of(token.home, token.object)] = pe_;
+    held_.push_back(std::move(token));
   }
   put_in_order();
 }

@@ -35,8 +35,8 @@ struct Link {
 };
 inline std::uint64_t exchange_of(const Communication& c) { return c.bytes + 1000 * c.messages; }
 
-// Stands for an object, and goes from PE to PE.
-struct Parcel {
+// Stands for an object, as a Token of rumours.h, and knows what that exchanges with which others.
+struct LinkedToken {
   double work = 0;
   std::int32_t home = 0;
   std::uint32_t object = 0;
@@ -53,7 +53,7 @@ struct Level {
 class FlowPe {
  public:
   // `fixed`: seconds of what cannot leave it.
-  FlowPe(int pe, double speed, double fixed, std::vector<Parcel> held);
+  FlowPe(int pe, double speed, double fixed, std::vector<LinkedToken> held);
 
   // Which PEs it wants for neighbours.
   std::vector<int> choice(std::size_t most) const;
@@ -68,24 +68,24 @@ class FlowPe {
   Level present() const { return {load_, speed_, static_cast<std::int64_t>(near_.size())}; }
   // What it gives to each neighbour, and no longer holds. It reckons with their loads as they were when they told, and
   // with what it gives them itself.
-  std::vector<std::vector<Parcel>> give(std::span<const Level> neighbours);
-  void take(std::vector<Parcel> parcels);
+  std::vector<std::vector<LinkedToken>> give(std::span<const Level> neighbours);
+  void take(std::vector<LinkedToken> tokens);
 
   int pe() const { return pe_; }
-  const std::vector<Parcel>& held() const { return held_; }
+  const std::vector<LinkedToken>& held() const { return held_; }
 
  private:
   void put_in_order();
   int where(const Link& link) const;
-  std::int64_t loss(const Parcel& parcel, int to) const;
+  std::int64_t loss(const LinkedToken& token, int to) const;
 
   int pe_;
   double speed_, fixed_;
-  std::vector<Parcel> held_;  // largest first
-  double load_ = 0;           // a sum in the order of `held`: however that came about, it is the same
-  double expected_ = 0;       // as far as the flow is computed
-  std::vector<int> near_;     // ascending
-  std::vector<double> work_;  // that is still to flow there
+  std::vector<LinkedToken> held_;  // largest first
+  double load_ = 0;                // a sum in the order of `held`: however that came about, it is the same
+  double expected_ = 0;            // as far as the flow is computed
+  std::vector<int> near_;          // ascending
+  std::vector<double> work_;       // that is still to flow there
   // Objects that have been here, and which PE they went to, or this one. Of others it knows their home.
   std::unordered_map<std::uint64_t, int> seen_;
 };

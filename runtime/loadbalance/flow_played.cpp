@@ -40,7 +40,7 @@ FlowPlay::FlowPlay(const LoadDatabase& database, const FlowRules& rules)
   if (available.size() < database.pes.size()) problem_.assignment = Standing(database).problem.assignment;
   std::vector<std::vector<Link>> links(database.objects.size());
   link(problem_.assignment, links);
-  std::vector<std::vector<Parcel>> held(database.pes.size());
+  std::vector<std::vector<LinkedToken>> held(database.pes.size());
   for (std::size_t i : problem_.movable) {
     const int home = problem_.assignment[i];
     held[static_cast<std::size_t>(home)].push_back(
@@ -76,7 +76,7 @@ Assignment FlowPlay::result() {
     send();
   }
   for (const FlowPe& pe : pes_)
-    for (const Parcel& parcel : pe.held()) problem_.assignment[parcel.object] = pe.pe();
+    for (const LinkedToken& token : pe.held()) problem_.assignment[token.object] = pe.pe();
   return std::move(problem_.assignment);
 }
 
@@ -123,14 +123,14 @@ void FlowPlay::send() {
   for (int round = 0; round < rules_.rounds; ++round) {
     std::vector<std::vector<Level>> levels;
     for (const FlowPe& pe : pes_) levels.push_back(told(pe, &FlowPe::present));
-    std::vector<std::vector<Parcel>> given(pes_.size());
+    std::vector<std::vector<LinkedToken>> given(pes_.size());
     bool any = false;
     for (std::size_t place = 0; place < pes_.size(); ++place) {
       FlowPe& self = pes_[place];
-      std::vector<std::vector<Parcel>> gifts = self.give(levels[place]);
+      std::vector<std::vector<LinkedToken>> gifts = self.give(levels[place]);
       for (std::size_t k = 0; k < gifts.size(); ++k) {
         any |= !gifts[k].empty();
-        std::vector<Parcel>& to = given[place_of(self.near()[k])];
+        std::vector<LinkedToken>& to = given[place_of(self.near()[k])];
         std::move(gifts[k].begin(), gifts[k].end(), std::back_inserter(to));
       }
     }

@@ -61,7 +61,7 @@ class FlowMember final : public Member {
   // What a message begins with.
   enum class Kind : std::int32_t { sum_up, sum_down, enter, ask, answer, links, choice, arrived, turn };
   // What a member waits for.
-  enum class Stage { entering, asking, linking, choosing, flow, fullest, levels, parcels, nothing };
+  enum class Stage { entering, asking, linking, choosing, flow, fullest, levels, tokens, nothing };
 
   template <class... T>
   void send(int to, Kind kind, T&&... values);
@@ -99,7 +99,7 @@ class FlowMember final : public Member {
   std::unordered_map<ElementName, Place> directory_;  // this PE's part
   std::vector<Communication> communication_;
   std::unordered_map<ElementName, Place> places_;  // of what this PE's objects exchange something with
-  std::vector<Parcel> objects_;                    // of this PE as the step begins; those that move go to self_
+  std::vector<LinkedToken> objects_;               // of this PE as the step begins; those that move go to self_
   std::vector<bool> fixed_;
   double speed_ = 1, background_ = 0;  // with what cannot leave
 
@@ -108,7 +108,7 @@ class FlowMember final : public Member {
   int number_ = 0;                                         // of the turn
   int steps_ = 0, rounds_ = 0;                             // that are over
   std::map<int, std::map<int, std::vector<char>>> heard_;  // by turn and PE
-  std::vector<std::vector<Parcel>> gifts_;                 // to neighbours, in this turn
+  std::vector<std::vector<LinkedToken>> gifts_;            // to neighbours, in this turn
 };
 
 template <class... T>
@@ -171,7 +171,7 @@ void FlowMember::begin(const LoadDatabase& own) {
   background_ = own.pes.front().background;
   communication_ = own.communication;
   std::map<int, std::vector<Place>> entries;
-  std::vector<Parcel> held;
+  std::vector<LinkedToken> held;
   for (std::size_t i = 0; i < own.objects.size(); ++i) {
     const ObjectLoad& object = own.objects[i];
     const ElementName name{object.array, object.element};
@@ -221,7 +221,7 @@ void FlowMember::link() {
 
 void FlowMember::choose() {
   stage_ = Stage::choosing;
-  std::vector<Parcel> held;
+  std::vector<LinkedToken> held;
   for (std::size_t i = 0; i < objects_.size(); ++i)
     if (!fixed_[i]) held.push_back(std::move(objects_[i]));
   self_.emplace(seat_.pe, speed_, background_, std::move(held));
@@ -246,7 +246,7 @@ void FlowMember::connect() {
 void FlowMember::speak() {
   const std::vector<int>& near = self_->near();
   for (std::size_t k = 0; k < near.size(); ++k) {
-    if (stage_ == Stage::parcels)
+    if (stage_ == Stage::tokens)
       send(near[k], Kind::turn, number_, gifts_[k]);
     else
       send(near[k], Kind::turn, number_, stage_ == Stage::flow ? self_->expected() : self_->present());
@@ -254,7 +254,7 @@ void FlowMember::speak() {
 }
 // Through the turns in which all have spoken.
 void FlowMember::listen() {
-  while (stage_ == Stage::flow || stage_ == Stage::levels || stage_ == Stage::parcels) {
+  while (stage_ == Stage::flow || stage_ == Stage::levels || stage_ == Stage::tokens) {
     std::map<int, std::vector<char>>& said = heard_[number_];
     if (said.size() < self_->near().size()) return;
     const std::map<int, std::vector<char>> all = std::move(said);
@@ -264,7 +264,7 @@ void FlowMember::listen() {
 }
 void FlowMember::turn(const std::map<int, std::vector<char>>& said) {
   std::vector<Level> levels;
-  if (stage_ != Stage::parcels)
+  if (stage_ != Stage::tokens)
     for (const auto& [from, bytes] : said) levels.push_back(read<Level>(bytes));
   switch (stage_) {
     case Stage::flow:
@@ -278,12 +278,12 @@ void FlowMember::turn(const std::map<int, std::vector<char>>& said) {
       break;
     case Stage::levels:
       gifts_ = self_->give(levels);
-      stage_ = Stage::parcels;
+      stage_ = Stage::tokens;
       break;
     default: {
-      std::vector<Parcel> taken;
+      std::vector<LinkedToken> taken;
       for (const auto& [from, bytes] : said)
-        for (Parcel& parcel : read<std::vector<Parcel>>(bytes)) taken.push_back(std::move(parcel));
+        for (LinkedToken& token : read<std::vector<LinkedToken>>(bytes)) taken.push_back(std::move(token));
       self_->take(std::move(taken));
       if (++rounds_ == rules_.rounds) return finish();
       stage_ = Stage::levels;
@@ -295,8 +295,8 @@ void FlowMember::finish() {
   stage_ = Stage::nothing;
   assert(heard_.empty() && underway_ == 0);
   std::vector<Claim> claims;
-  for (const Parcel& parcel : self_->held())
-    if (parcel.home != seat_.pe) claims.push_back({parcel.home, parcel.object});
+  for (const LinkedToken& token : self_->held())
+    if (token.home != seat_.pe) claims.push_back({token.home, token.object});
   seat_.decided(claims, "");
 }
 

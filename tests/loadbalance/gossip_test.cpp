@@ -134,7 +134,7 @@ TEST(GossipCourse, EndsATrialWhereNothingIsGivenAndKeepsTheBestOfAll) {
 }
 
 FlowPe flow_pe(int pe, std::initializer_list<double> works) {
-  std::vector<Parcel> held;
+  std::vector<LinkedToken> held;
   for (const double work : works) held.push_back({work, pe, static_cast<std::uint32_t>(held.size()), {}});
   return FlowPe(pe, 1, 0, std::move(held));
 }
