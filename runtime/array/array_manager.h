@@ -7,7 +7,7 @@
 //   ArrayRouting     the way of a message to an element that is not here
 //   ArrayBroadcasts  messages to all elements, also those that move meanwhile
 //   Reduction        contributions of all elements
-//   ArrayListeners   the listeners of the program, if there are any
+//   ArrayListeners   objects of the program that hear of the elements; only where there are any
 // and array_migration.h takes elements to other PEs.
 #pragma once
 #include <memory>

@@ -2,8 +2,8 @@
 //
 // Each PE has one. A client takes part like an element that uses AtSync: a step begins when all elements and all
 // clients of all PEs wait, and a client's function is called when the elements are resumed. Receivers are called on
-// each PE when a step begins there, also where nobody waits. A client or receiver stays until it is removed; none lasts
-// beyond a restart from a checkpoint.
+// each PE when a step begins there, also one without elements and clients. A client or receiver stays until it is
+// removed; none lasts beyond a restart from a checkpoint.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -14,6 +14,7 @@ CProxy_Worker workers;
 
 namespace {
 constexpr int workers_made = 5;
+constexpr int long_enough = 5000;     // messages of a PE to itself, in which a step could begin
 constexpr int rounds_of_workers = 6;  // then there are none
 enum Round { joins = 1, twice = 3, again, turned_off = 6, absent, travels };
 constexpr int rounds = travels + 1;
@@ -97,7 +98,7 @@ class Watcher : public CBase_Watcher {
     require(state_ == outside && waits_, "it is resumed within a step, or where it doesn't wait");
     waits_ = false;
     ++resumed_;
-    if (has_absent_) thisProxy[CkMyPe()].vanish(20);
+    if (has_absent_) thisProxy[CkMyPe()].vanish(long_enough);
     if (++round_ == rounds) return end();
     begin_round();
   }
@@ -112,11 +113,11 @@ class Watcher : public CBase_Watcher {
     if (round_ == turned_off && is_last()) {
       off_ = true;
       barrier_->turnOff();
-      thisProxy[CkMyPe()].turn(20);
+      thisProxy[CkMyPe()].turn(long_enough);
     }
     if (round_ == absent && is_first()) {
       add_absent();
-      thisProxy[CkMyPe()].vanish(20);
+      thisProxy[CkMyPe()].vanish(long_enough);
     }
     if (round_ == travels && is_first()) return travel();
     if (round_ == travels && is_last()) return;  // when the other one is there
