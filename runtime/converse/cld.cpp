@@ -31,13 +31,13 @@ Said ask(void* message, int info) {
 }
 
 // Packs it and gives it the handler that queues it; the answer is its length.
-int make_ready(void*& message, int info, bool leaves_process) {
+int make_ready(void*& message, int info, bool leaves_process, ConverseHandler handler = handler_seed) {
   Said said = ask(message, info);
   if (said.pack && leaves_process) {
     said.pack(&message);
     said = ask(message, info);
   }
-  CldSwitchHandler(static_cast<char*>(message), handler_seed);
+  CldSwitchHandler(static_cast<char*>(message), handler);
   CmiSetInfo(message, info);
   return said.bytes;
 }
@@ -49,6 +49,7 @@ void enqueue_here(void* message, int info) {
 
 const char* strategy = "rand";
 bool seeds_stay = false;
+SeedKeeper* keeper_here() { return ConverseState::of(require_pe("CldEnqueue")).seed_keeper; }
 int any_of(int count) { return static_cast<int>(static_cast<unsigned>(CrnRand()) % static_cast<unsigned>(count)); }
 }  // namespace
 
@@ -57,14 +58,50 @@ void cld_strategy(const char* name, SeedsStay stay) {
   seeds_stay = stay == SeedsStay::yes;
 }
 
-void converse_seed_arrived(Pe&, Message message) {
+namespace {
+// As its sender gave it to Cld.
+char* restored(Message message) {
   if (message.shared()) message = message.copy();
   message->flags = 0;
   message->hops = 0;
-  char* seed = reinterpret_cast<char*>(message.release());
-  const int info = CmiGetInfo(seed);
+  char* const seed = reinterpret_cast<char*>(message.release());
   CldRestoreHandler(seed);
-  enqueue_here(seed, info);
+  return seed;
+}
+void keep(Pe& pe, void* message, int from) {
+  Message seed = converse_take(message, ask(message, CmiGetInfo(message)).bytes);
+  converse_count(pe, seed);
+  ConverseState::of(pe).seed_keeper->keep(std::move(seed), from);
+}
+}  // namespace
+
+void converse_seed_arrived(Pe&, Message message) {
+  char* const seed = restored(std::move(message));
+  enqueue_here(seed, CmiGetInfo(seed));
+}
+void converse_seed_given_arrived(Pe& pe, Message message) {
+  const int from = message->source;
+  keep(pe, restored(std::move(message)), from);
+}
+
+void cld_keeper(Pe& pe, SeedKeeper* keeper) { ConverseState::of(pe).seed_keeper = keeper; }
+Message cld_place_of(const Message& seed) {
+  void* const message = const_cast<Envelope*>(seed.envelope());
+  const Said said = ask(message, CmiGetInfo(message));
+  const bool urgent = said.priority_bits > 0 && said.strategy > CQS_QUEUEING_LIFO;
+  if (!urgent && said.strategy != CQS_QUEUEING_LIFO) return {};
+  Message place = Message::make(0, urgent ? static_cast<unsigned>(said.priority_bits) : 0);
+  if (urgent)
+    converse_set_priority(place.envelope(), said.strategy, said.priority);
+  else
+    place->queueing = Queueing::lifo;
+  return place;
+}
+void cld_give(Pe& pe, int to, Message seed) {
+  ++ConverseState::of(pe).counts.processed;  // here; it counts anew where it arrives
+  void* message = seed.release();
+  const int bytes = make_ready(message, CmiGetInfo(message), !pe.process.is_mine(to), handler_seed_given);
+  converse_send(pe, to, converse_take(message, bytes));
 }
 
 }  // namespace periapt
@@ -81,6 +118,11 @@ int CldRegisterPackFn(CldPackFn pack) {
 }
 
 void CldEnqueue(int pe, void* message, int info) {
+  if (pe == CLD_ANYWHERE && keeper_here()) {
+    CmiSetInfo(message, info);
+    Pe& here = *Pe::current();
+    return keep(here, message, here.index);
+  }
   if (pe == CLD_ANYWHERE) pe = seeds_stay ? CmiMyPe() : any_of(CmiNumPes());
   if (pe == CmiMyPe()) return enqueue_here(message, info);
   const bool one = pe != CLD_BROADCAST && pe != CLD_BROADCAST_ALL;
@@ -102,6 +144,7 @@ void CldEnqueueGroup(CmiGroup group, void* message, int info) {
   CmiSyncMulticastAndFree(group, bytes, message);
 }
 void CldNodeEnqueue(int node, void* message, int info) {
+  if (node == CLD_ANYWHERE && keeper_here()) return CldEnqueue(CLD_ANYWHERE, message, info);  // any PE of any node
   if (node == CLD_ANYWHERE) node = seeds_stay ? CmiMyNode() : any_of(CmiNumNodes());
   if (node == CmiMyNode()) return enqueue_here(message, info);
   const int bytes = make_ready(message, info, true);
@@ -115,7 +158,10 @@ void CldEnqueueWithinNode(void* message, int info) {
 }
 
 const char* CldGetStrategy() { return strategy; }
-int CldLoad() { return CsdLength() - ConverseState::of(require_pe("CldLoad")).seed_places_left; }
+int CldLoad() {
+  const ConverseState& state = ConverseState::of(require_pe("CldLoad"));
+  return CsdLength() - state.seed_places_left + (state.seed_keeper ? state.seed_keeper->unqueued() : 0);
+}
 int CldEstimate() {
   int load = CldLoad();
   for (const CldEstimator estimator : ConverseState::of(require_pe("CldEstimate")).estimators) load += estimator();

@@ -34,8 +34,29 @@ void CldRestoreHandler(char* message);
 }
 
 namespace periapt {
+class Message;
+class Pe;
+
 enum class SeedsStay : bool { no, yes };
 // What CldGetStrategy() answers, and whether CLD_ANYWHERE is the PE that sends; else it is any. Before the PEs run.
 void cld_strategy(const char* name, SeedsStay stay);
+
+// Where messages for CLD_ANYWHERE wait on a PE, and go on from to others: runtime/seeds.
+class SeedKeeper {
+ public:
+  // To be run by Pe::dispatch() when its turn comes, or given away. `from`: the PE that gave it, or this one.
+  virtual void keep(Message seed, int from) = 0;
+  // Those that have no place in the scheduler's queue.
+  virtual int unqueued() const = 0;
+
+ protected:
+  ~SeedKeeper() = default;
+};
+// Of this PE, as long as it lives.
+void cld_keeper(Pe& pe, SeedKeeper* keeper);
+// An empty message that is queued as the seed says; null: first come, first served.
+Message cld_place_of(const Message& seed);
+// To the keeper of another PE. The seed isn't there any more.
+void cld_give(Pe& pe, int to, Message seed);
 }  // namespace periapt
 #endif

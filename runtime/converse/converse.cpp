@@ -98,6 +98,7 @@ constexpr InternalHandler internal_handlers[] = {
     converse_path_arrived,
     converse_path_reduction_arrived,
     converse_seed_token_arrived,
+    converse_seed_given_arrived,
     work_arrived,
 };
 static_assert(sizeof internal_handlers / sizeof internal_handlers[0] == handlers_internal);
@@ -168,9 +169,12 @@ void converse_send(Pe& pe, int to, Message message) {
   }
   pe.send(to, std::move(message));
 }
-void converse_enqueue(Pe& pe, Message message) {
+void converse_count(Pe& pe, Message& message) {
   ++ConverseState::of(pe).counts.created;
   count(message);
+}
+void converse_enqueue(Pe& pe, Message message) {
+  converse_count(pe, message);
   pe.enqueue(std::move(message));
 }
 Message converse_take_next(Pe& pe) {

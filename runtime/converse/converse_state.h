@@ -37,6 +37,7 @@ enum ConverseHandler : std::uint16_t {
   handler_path,            // what CPathSend sends
   handler_path_reduction,  // a PE's part of a CPathReduce
   handler_seed_token,      // the place of a seed in the queue, from which it may be taken back
+  handler_seed_given,      // a seed that its keeper has given away (cld.h)
   handler_work,            // what a program took from the scheduler's queue, and is no message for a handler of its own
   handlers_internal,
   handlers_reserved = 32,
@@ -62,6 +63,8 @@ struct ConverseReduction {
 
 // A seed that waits in the queue, or the place of one that was taken back (cld.cpp).
 struct SeedToken;
+
+class SeedKeeper;
 
 // What a program keeps with a thread; made when it is first asked for (cth_hooks.h).
 struct ThreadExtra;
@@ -115,6 +118,7 @@ struct ConverseState {
   std::vector<int (*)()> estimators;   // CldRegisterEstimator
   std::list<SeedToken*> seed_tokens;   // the next to be taken back first
   int seed_places_left = 0;            // in the queue, of those that were taken back
+  SeedKeeper* seed_keeper = nullptr;   // null: seeds wait nowhere
   bool helps_others = true;            // CmiSetPeHelpsOtherThreads
 
   std::shared_ptr<Queue_struct> scheduler_queue;  // CpvAccess(CsdSchedQueue), once it was asked for (cqs.cpp)
@@ -141,6 +145,8 @@ void converse_run(Pe& pe, Message message);
 // How all of Converse sends and queues: counted for CmiStartQD, but for PEs of other partitions.
 void converse_send(Pe& pe, int to, Message message);
 void converse_enqueue(Pe& pe, Message message);
+// One that waits elsewhere counts as if it were queued, until it is delivered.
+void converse_count(Pe& pe, Message& message);
 // What the scheduler would run next, for CmiHandleMessage; a null message: there is nothing.
 Message converse_take_next(Pe& pe);
 void converse_broadcast(Pe& pe, Message message);  // to every PE but this one
@@ -173,6 +179,7 @@ void converse_quiescence_arrived(Pe& pe, Message message);
 void converse_future_arrived(Pe& pe, Message message);
 void converse_seed_arrived(Pe& pe, Message message);
 void converse_seed_token_arrived(Pe& pe, Message message);
+void converse_seed_given_arrived(Pe& pe, Message message);
 void converse_path_arrived(Pe& pe, Message message);
 void converse_path_reduction_arrived(Pe& pe, Message message);
 void converse_cpm_arrived(Pe& pe, Message message);

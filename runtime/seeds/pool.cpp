@@ -15,9 +15,24 @@ int entry_makes_chare, entry_seed, entry_token, entry_urgent_token, entry_word;
 // In `collection`, where a creation message has nothing else to say. Of a seed on its way it is the PE that gave it.
 enum : std::uint32_t { never_moved = 0, moved = 1 };
 
+bool is_of_converse(const Message& seed) { return seed->target == Target::converse; }
+
 bool is_plain(const Message& seed) {
   return seed->priority_bits == 0 && seed->queueing != Queueing::lifo &&
          (seed->flags & (envelope_expedited | envelope_immediate)) == 0;
+}
+
+// What stands for it in the queue; null: it has none of its own.
+Message token_of(const Message& seed) {
+  if (is_of_converse(seed)) return cld_place_of(seed);
+  if (is_plain(seed)) return {};
+  Message token = Message::make(0, seed->priority_bits);
+  if (seed->priority_bits)
+    std::memcpy(priority_of(token.envelope()), priority_of(seed.envelope()),
+                sizeof(std::uint32_t) * priority_words(seed->priority_bits));
+  token->queueing = seed->queueing;
+  token->flags = static_cast<std::uint8_t>(seed->flags & (envelope_expedited | envelope_immediate));
+  return token;
 }
 
 // What will be delivered here after all does not count a second time.
@@ -55,35 +70,32 @@ void Pool::register_entries(int makes_chare) {
 bool Pool::has_moved(const Envelope& seed) { return seed.collection == moved; }
 
 Pool::Pool(Pe& pe, Make make) : pe(pe), policy_(make(*this)) {
+  cld_keeper(pe, this);
   pe.look_often();
   pe.conditions.call_always(
       scheduler::condition_begin_idle, [](void* self) { static_cast<Pool*>(self)->policy_->idle(); }, this);
 }
 
 void Pool::put(Message seed) {
-  pe.count(seed);
-  if (is_plain(seed)) {
+  if (!is_of_converse(seed)) pe.count(seed);
+  if (Message token = token_of(seed)) {
+    pe.send(pe.index, runtime_message(std::move(token), entry_urgent_token, 0, ++last_number_));
+    urgent_.emplace(last_number_, std::move(seed));
+  } else {
     plain_.push_back(std::move(seed));
     queue_token();
-  } else {
-    queue_token(seed, ++last_number_);
-    urgent_.emplace(last_number_, std::move(seed));
   }
   policy_->changed();
 }
+void Pool::keep(Message seed, int from) {
+  if (from != pe.index) policy_->came(from);
+  put(std::move(seed));
+}
+int Pool::unqueued() const { return static_cast<int>(plain_.size()) - token_queued_; }
 
 void Pool::queue_token() {
   if (std::exchange(token_queued_, true)) return;
   send_runtime(pe, pe.index, entry_token, 0, 0, 0);
-}
-void Pool::queue_token(const Message& seed, std::uint64_t number) {
-  Message token = Message::make(0, seed->priority_bits);
-  if (seed->priority_bits)
-    std::memcpy(priority_of(token.envelope()), priority_of(seed.envelope()),
-                sizeof(std::uint32_t) * priority_words(seed->priority_bits));
-  token->queueing = seed->queueing;
-  token->flags = static_cast<std::uint8_t>(seed->flags & (envelope_expedited | envelope_immediate));
-  pe.send(pe.index, runtime_message(std::move(token), entry_urgent_token, 0, number));
 }
 
 void Pool::run_next() {
@@ -120,6 +132,10 @@ void Pool::give(int to, std::size_t count) {
   while (count-- > 0) {
     Message seed = take_oldest();
     if (!seed) return;
+    if (is_of_converse(seed)) {
+      cld_give(pe, to, std::move(seed));
+      continue;
+    }
     uncount(pe, seed);
     pack_for(pe, to, seed);
     seed->entry = static_cast<std::uint16_t>(entry_seed);

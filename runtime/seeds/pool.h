@@ -1,11 +1,11 @@
-// Seeds that wait on one PE: chares that were made without a PE and are not constructed yet. Each may still go to
-// another PE.
+// Seeds that wait on one PE: chares that were made without a PE and are not constructed yet, and messages of Converse's
+// for CLD_ANYWHERE. Each may still go to another PE.
 //
-// A seed is the message that makes its chare. Those without a priority wait in a queue of their own, for which one
-// token is in the scheduler's queue: when its turn comes the oldest seed runs, and the token goes to the end. (So a
-// hundred thousand seeds do not keep the PE from looking into its inbox, which it does only while its queue is short.)
-// A seed with a priority has a token of its own, with the same priority; when the seed has been given away the token
-// means nothing.
+// A seed is the message that makes its chare, or Converse's own. Those without a priority wait in a queue of their own,
+// for which one token is in the scheduler's queue: when its turn comes the oldest seed runs, and the token goes to the
+// end. (So a hundred thousand seeds do not keep the PE from looking into its inbox, which it does only while its queue
+// is short.) A seed with a priority has a token of its own, with the same priority; when the seed has been given away
+// the token means nothing.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,12 +13,13 @@
 #include <map>
 #include <memory>
 
+#include "runtime/converse/cld.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/seeds/policy.h"
 
 namespace periapt::seeds {
 
-class Pool {
+class Pool final : public SeedKeeper {
  public:
   using Make = std::unique_ptr<Policy> (*)(Pool&);
   Pool(Pe& pe, Make make);
@@ -31,8 +32,10 @@ class Pool {
 
   Pe& pe;
   std::size_t size() const { return plain_.size() + urgent_.size(); }
-  // A message for the entry that makes chares, not counted as sent yet.
+  // A message for the entry that makes chares, not counted as sent yet; or one of Converse's, which counts itself.
   void put(Message seed);
+  void keep(Message seed, int from) override;
+  int unqueued() const override;
   // The oldest that wait go to the pool of another PE.
   void give(int to, std::size_t count);
   // Sends a word, of this PE, to the policy of another; `at_once`: before what is queued there.
@@ -48,7 +51,6 @@ class Pool {
   void run_next();
   void run_urgent(std::uint64_t number);
   void queue_token();
-  void queue_token(const Message& seed, std::uint64_t number);
 
   std::unique_ptr<Policy> policy_;
   std::deque<Message> plain_;                // the oldest first
