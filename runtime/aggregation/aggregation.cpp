@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bits.h"
 #include "base/clock.h"
 #include "base/fatal.h"
 #include "base/platform.h"
@@ -36,7 +37,7 @@ struct Run {
   std::int32_t to;
   std::uint32_t calls;
 };
-constexpr std::size_t next_run(std::size_t filled) { return (filled + alignof(Run) - 1) & ~(alignof(Run) - 1); }
+constexpr std::size_t next_run(std::size_t filled) { return round_up(filled, alignof(Run)); }
 // What a call may need: the head of a run, and a line that is written whole.
 constexpr std::size_t call_bytes_max = alignof(Run) + sizeof(Run) + sizeof(std::uint64_t) + inline_arguments_max;
 

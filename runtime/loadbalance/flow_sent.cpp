@@ -71,6 +71,13 @@ class FlowMember final : public Member {
     ++underway_;
     send(to, kind, values...);
   }
+  // Each PE its part; what follows is done when all have it, at once where there are none.
+  template <class Part>
+  void tell_each(std::map<int, Part>& parts, Kind kind) {
+    ++underway_;
+    for (auto& [to, part] : parts) tell(to, kind, part);
+    arrived();
+  }
   void arrived();
   void all_arrived();
   void on_sum(const LoadSum& total);
@@ -187,9 +194,7 @@ void FlowMember::begin(const LoadDatabase& own) {
   }
   const Level level = FlowPe(seat_.pe, speed_, background_, std::move(held)).present();
   own_ = {.work = level.load * level.speed, .speed = level.speed, .max = level.load};
-  ++underway_;
-  for (auto& [to, places] : entries) tell(to, Kind::enter, places);
-  arrived();
+  tell_each(entries, Kind::enter);
 }
 
 void FlowMember::ask() {
@@ -198,9 +203,7 @@ void FlowMember::ask() {
   for (const Communication& c : communication_)
     for (const ElementName& name : {c.from, c.to})
       if (places_.try_emplace(name, Place{name, -1, 0}).second) unknown[directory_of(name)].push_back(name);
-  ++underway_;
-  for (auto& [to, names] : unknown) tell(to, Kind::ask, names);
-  arrived();
+  tell_each(unknown, Kind::ask);
 }
 
 // An element that is no object takes no part; nor does what one sends itself. (One that has sent something may have
@@ -214,9 +217,7 @@ void FlowMember::link() {
     links[from.home].push_back({from.object, {to.home, to.object, exchange_of(c)}});
     links[to.home].push_back({to.object, {from.home, from.object, exchange_of(c)}});
   }
-  ++underway_;
-  for (auto& [to, all] : links) tell(to, Kind::links, all);
-  arrived();
+  tell_each(links, Kind::links);
 }
 
 void FlowMember::choose() {
