@@ -51,7 +51,7 @@ class CkRect {
   }
 };
 
-// Pixels that belong to somebody else.
+// Pixels that the caller owns.
 class CkImage {
  public:
   typedef unsigned char channel_t;
