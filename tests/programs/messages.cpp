@@ -220,6 +220,24 @@ class Main : public CBase_Main {
     require(CkProbeFutureID(attached) && answer->count == 4, "the answer to a call with a future");
     CkReleaseFutureID(attached);
     delete answer;
+    // Of several: the first that is set, then all.
+    const std::vector<CkFutureID> ids = {CkCreateFuture().id, CkCreateFuture().id, CkCreateFuture().id};
+    posts_[CkNumPes() - 1].answer(ids[1], CkMyPe());
+    const std::pair<void*, CkFutureID> first = CkWaitAnyID(ids);
+    require(first.second == ids[1] && static_cast<Record*>(first.first)->count == 5, "the first of several futures");
+    posts_[CkMyPe()].answer(ids[2], CkMyPe());
+    posts_[0].answer(ids[0], CkMyPe());
+    const std::vector<void*> all = CkWaitAllIDs(ids);
+    require(all.size() == 3 && all[1] == first.first, "several futures");
+    for (void* one : all) require(static_cast<Record*>(one)->count == 5, "one of several futures");
+    for (const CkFutureID one : ids) CkReleaseFutureID(one);
+    for (void* one : all) delete static_cast<Record*>(one);
+    // What options and names of the oldest programs say.
+    CkArrayOptions options(3);
+    options.setLocationCache(posts_).setMcastManager(posts_).setSectionAutoDelegate(false);
+    require(!options.isSectionAutoDelegated() && CkPriobitsToInts(33) == 2, "options and priorities");
+    CkNetworkProgress();
+    CkNetworkProgressAfter(3);
     thisProxy.step();
   }
 };
