@@ -1,6 +1,7 @@
 // Futures as programs see them. C++17: reached from charm++.h.
 #pragma once
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -54,6 +55,22 @@ inline std::pair<void*, CkFutureID> CkWaitAnyID(const std::vector<CkFutureID>& i
 }
 inline void CkSendToFutureID(CkFutureID id, void* message, int pe) { CkSendToFuture(CkFuture{id, pe}, message); }
 inline void CkSendToFuture(CkFutureID id, void* message, int pe) { CkSendToFutureID(id, message, pe); }
+
+// Semaphores: any PE signals with a message, which is one waiting thread's. The PE that made one has its threads wait
+// for it and destroys it, with the messages that are left.
+struct CkSemaID {
+  int pe;
+  std::uint64_t id;
+  void pup(PUP::er& p) {
+    p | pe;
+    p | id;
+  }
+};
+CkSemaID CkSemaCreate();
+void* CkSemaWait(CkSemaID id);
+void CkSemaWaitN(CkSemaID id, int count, void* messages[]);  // until there are so many: one thread's alone
+void CkSemaSignal(CkSemaID id, void* message);
+void CkSemaDestroy(CkSemaID id);
 
 namespace ck {
 
