@@ -406,8 +406,8 @@ void unsupportedEntry(const Entry& entry, Diagnostics& out) {
               "make the class of the chare a template, or write an entry for each type");
   if (entry.header) unsupportedTemplateEntry(entry, out);
   for (const Attribute& a : entry.attributes)
-    for (const char* word : {"iget", "appwork", "memcritical"})
-      if (a.name == word) out.error(a.span, "[" + a.name + "] entries are not supported yet");
+    if (a.name == "iget")
+      out.error(a.span, "[iget] entries are not supported", "make it [sync], and call it from a thread");
   for (const Parameter& p : entry.parameters) {
     if (p.conditional)
       out.error(p.span, "conditional parameters are not supported", "send a message with a conditional field");
