@@ -361,13 +361,18 @@ class DeclEmitter {
                 "(impl_id).ckLocalBranch(); }");
     }
     if (!names.isArray()) return;
-    const std::string make =
-        "{ return periapt::elementOf(" + names.self("CProxy_") + ", " + names.element + "(this->ckGetArrayID(), ";
+    byIndex(names,
+            "{ return periapt::elementOf(" + names.self("CProxy_") + ", " + names.element + "(this->ckGetArrayID(), ",
+            ")); }", 1);
+  }
+
+  /// proxy[index], proxy(index), and proxy(i, j) for at least `dimensions` numbers.
+  void byIndex(const ChareNames& names, const std::string& make, const std::string& end, int dimensions) {
     out_.line("  " + names.element + " operator[](const " + names.arrayIndex + "& impl_index) const " + make +
-              "impl_index)); }");
+              "impl_index" + end);
     out_.line("  " + names.element + " operator()(const " + names.arrayIndex + "& impl_index) const " + make +
-              "impl_index)); }");
-    if (names.dimensions < 1) return;
+              "impl_index" + end);
+    if (names.dimensions < dimensions) return;
     std::string formals;
     std::string arguments;
     for (int i = 0; i < names.dimensions; ++i) {
@@ -376,18 +381,20 @@ class DeclEmitter {
       arguments += (i ? ", " : "") + name;
     }
     out_.line("  " + names.element + " operator()(" + formals + ") const " + make + names.arrayIndex + "(" + arguments +
-              "))); }");
+              ")" + end);
   }
 
-  /// CProxySection_X::ckNew: elements listed, or a range (first, last, step) in each dimension; section[i].
+  /// CProxySection_X::ckNew: elements listed, or a range (first, last, step) in each dimension; section[i], and an
+  /// element of the array by its index.
   void sections(const ChareNames& names) {
     const std::string factor = "int impl_factor = USE_DEFAULT_BRANCH_FACTOR";
     const std::string head = "  static CkSectionID ckNew(const CkArrayID& impl_id, ";
     const std::string index = names.arrayIndex;
-    out_.line("  " + names.element + " operator[](int impl_i) const { return " + names.element +
-              "(this->ckGetArrayID(), static_cast<const " + index + "&>(" + names.bases("CProxySection_").front() +
-              "::ckGetArrayElements()[impl_i])); }");
+    const std::string make = "{ return " + names.element + "(this->ckGetArrayID(), ";
+    out_.line("  " + names.element + " operator[](int impl_i) const " + make + "static_cast<const " + index + "&>(" +
+              names.bases("CProxySection_").front() + "::ckGetArrayElements()[impl_i])); }");
     out_.line("  " + names.element + " operator()(int impl_i) const { return (*this)[impl_i]; }");
+    byIndex(names, make, "); }", 2);  // one number says which member
     out_.line(head + "const " + index + "* impl_elements, int impl_count, " + factor + ") {");
     out_.line(
         "    return CkSectionID(impl_id, std::vector<CkArrayIndex>(impl_elements, impl_elements + impl_count), "

@@ -638,10 +638,12 @@ class DefEmitter {
     auto* readonly = std::get_if<Readonly>(&item.node);
     if (!readonly || item.isExtern) return;
     const std::string name = scope + owner + readonly->name;
+    const std::string variable = "::" + name;  // size is std::size too where a program is using namespace std
     const std::string type = readonly->type.text() + dimensions(*readonly);
     out_.lineAt(readonly->nameSpan.begin, "  CkRegisterReadonly(\"" + name + "\", \"" + escaped(type) + "\", sizeof(" +
-                                              name + "), &" + name + ", periapt::pupReadonly" +
-                                              (readonly->isMessage ? "Message" : "") + "<decltype(" + name + ")>, 0);");
+                                              variable + "), &" + variable + ", periapt::pupReadonly" +
+                                              (readonly->isMessage ? "Message" : "") + "<decltype(" + variable +
+                                              ")>, 0);");
   }
 
   void registerMessage(const Item& item, const std::string& scope) {

@@ -8,10 +8,10 @@
 
 #include "runtime/pup/stl.h"
 
+typedef unsigned int prio_t;  // a word of a priority
+
 class CkBitVector {
  public:
-  typedef unsigned int prio_t;
-
   CkBitVector() = default;
   explicit CkBitVector(prio_t bits) : usedBits(bits), data(words(bits)) {}
   // `value` out of `choices`, in as few bits as tell them apart.

@@ -101,7 +101,7 @@ class Main : public CBase_Main {
         CkEntryOptions late, options;
         late.setPriority(20);
         CkGroupID first = CProxy_First::ckNew(&late);
-        options.setPriority(static_cast<unsigned>(-1));
+        options.setPriority(static_cast<prio_t>(-1));
         options.setGroupDepID(first);
         return members_.behind(first, &options);
       }

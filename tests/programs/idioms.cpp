@@ -9,6 +9,7 @@ CProxy_Main mainProxy;
 CProxy_Second secondProxy;
 CProxy_Row rows;
 CProxy_Row pairs;
+int size = 4;
 extern "C" int idioms_in_c(void);
 
 namespace {
@@ -117,8 +118,10 @@ class Main : public CBase_Main {
         const CkArrayIndex two[] = {CkArrayIndex1D(1), CkArrayIndex1D(2)};
         CProxySection_Row listed = CProxySection_Row::ckNew(rows.ckGetArrayID(), some);
         CProxySection_Row pointed = CProxySection_Row::ckNew(rows.ckGetArrayID(), two, 2);
-        expected_ = static_cast<int>(some.size()) + 2;
+        expected_ = static_cast<int>(some.size()) + 4;
         listed.poke();
+        listed(CkArrayIndex1D(9)).poke();  // an element by its index, and not a member by its number
+        listed[CkArrayIndex1D(9)].poke();
         return pointed.poke();
       }
       case 8: {  // the end of some elements, and then of all, while they move
@@ -337,4 +340,5 @@ class Looker : public CBase_Looker {
   }
 };
 
+using namespace std;  // as programs have it in front of the .def.h
 #include "idioms.def.h"

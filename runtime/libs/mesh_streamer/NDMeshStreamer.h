@@ -44,13 +44,6 @@ void pup_bytes(PUP::er& p, std::vector<Item>& items) {
 }
 }  // namespace periapt::mesh_streamer
 
-// An item for an element of an array.
-template <class dtype, class itype>
-struct ArrayDataItem {
-  itype arrayIndex;
-  dtype dataItem;
-};
-
 #include "NDMeshStreamer.decl.h"
 
 // Items for PE destinations[i], or, where none is routed on, for the PE that gets it.
