@@ -25,7 +25,7 @@
 #define CMK_NODE_QUEUE_AVAILABLE 1
 #define CMK_IMMEDIATE_MSG 1
 #define CMK_CONVERSE_MPI 0
-#define CMK_HAS_PARTITION 0
+#define CMK_HAS_PARTITION 1
 #define CMK_HAS_INTEROP 0
 #define CMK_ONESIDED_IMPL 1
 #define CMK_USE_SHMEM 1            /* cmishmem.h */

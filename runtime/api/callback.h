@@ -87,8 +87,8 @@ class CkCallback {
   bool operator==(const CkCallback& other) const;
   bool operator!=(const CkCallback& other) const { return !(*this == other); }
 
-  // Hands over `message` (owned from here on; null is an empty one).
-  void send(void* message = nullptr) const;
+  // Hands over `message` (owned from here on; null is an empty one); `options` such as CK_MSG_EXPEDITED.
+  void send(void* message = nullptr, int options = 0) const;
   void send(int length, const void* data) const;
   // Waits in a threaded entry for a resumeThread callback; returns its message.
   void* thread_delay() const;

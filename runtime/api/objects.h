@@ -20,6 +20,7 @@ class GroupReduction;
 class LocalElements;
 class PeObjects;
 }  // namespace periapt
+class LBManager;
 
 #define CHARM_INPLACE_NEW
 
@@ -183,6 +184,7 @@ class ArrayElement : public CkMigratable {
   // ResumeFromSync(), on its new PE.
   void AtSync(int waitForMigration = 1);
   bool ckUsesAtSync() const { return usesAtSync; }
+  LBManager* getLBMgr() const;
   void setMigratable(bool migratable) { migratable_ = migratable; }
   bool ckIsMigratable() const { return migratable_; }
   double getObjTime() const;

@@ -132,8 +132,8 @@ std::pair<CmiIpcBlock*, CmiIpcAllocStatus> CmiAllocIpcBlock(CmiIpcManager* manag
   if (!shares_memory(pe, node)) return {nullptr, CMI_IPC_REMOTE_DESTINATION};
   BlockQueue* queue = manager->queues[static_cast<std::size_t>(node)];
   if (!queue)
-    fatal("a block for process " + std::to_string(node) + ", whose manager is not known yet", "CmiAllocIpcBlock", "",
-          "wait for the thread that CmiMakeIpcManager was given");
+    fatal("a block for process " + std::to_string(node) + ", whose manager is not known yet", "CmiAllocIpcBlock",
+          "its word that it has made one is on its way", "wait for the thread that CmiMakeIpcManager was given");
   if (queue->bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes > ipc_pool_bytes) {
     queue->bytes.fetch_sub(bytes, std::memory_order_relaxed);
     return {nullptr, CMI_IPC_OUT_OF_MEMORY};

@@ -148,9 +148,10 @@ void CkCallback::transformBcastToLocalElem(int to) {
 
 void CkCallback::send(int length, const void* data) const { send(CkDataMsg::buildNew(length, data)); }
 
-void CkCallback::send(void* message) const {
+void CkCallback::send(void* message, int options) const {
   Pe& here = *Pe::current();
   using namespace periapt;
+  const unsigned how = send_flags(options);
   if (message && has_refnum) CkSetRefNum(message, refnum);
   // An entry gets an empty message where there is none; entries of other types must match what the sender built.
   const auto usable = [this](void* given) {
@@ -180,35 +181,35 @@ void CkCallback::send(void* message) const {
       return send_runtime(here, pe, entry_call_c_function, 0, 0, CCall{d.cfn.fn, d.cfn.param, message});
     }
     case sendChare:
-      return send_message(CProxy_Chare(d.chare.id), ep, 0, usable(message));
+      return send_message(CProxy_Chare(d.chare.id), ep, how, usable(message));
     case isendChare: {
       void* object = d.chare.id.onPE == here.index ? PeObjects::current().find_chare(d.chare.id.serial) : nullptr;
-      if (!object) return send_message(CProxy_Chare(d.chare.id), ep, 0, usable(message));
+      if (!object) return send_message(CProxy_Chare(d.chare.id), ep, how, usable(message));
       return PeObjects::current().run_now(ep, object, usable(message), ThreadOwner::of_chare(d.chare.id.serial));
     }
     case sendGroup:
-      return send_message(CProxyElement_Group(d.group.id, pe), ep, 0, usable(message));
+      return send_message(CProxyElement_Group(d.group.id, pe), ep, how, usable(message));
     case isendGroup: {
       void* object = pe == here.index ? local_branch(d.group.id) : nullptr;
-      if (!object) return send_message(CProxyElement_Group(d.group.id, pe), ep, 0, usable(message));
+      if (!object) return send_message(CProxyElement_Group(d.group.id, pe), ep, how, usable(message));
       return PeObjects::current().run_now(ep, object, usable(message), {});
     }
     case isendNodeGroup:
     case sendNodeGroup:
-      return send_message(CProxyElement_NodeGroup(d.group.id, pe), ep, 0, usable(message));
+      return send_message(CProxyElement_NodeGroup(d.group.id, pe), ep, how, usable(message));
     case sendArray:
     case isendArray: {
       const CProxyElement_ArrayBase element(d.array.id, d.array.index.asChild());
       void* object = type == isendArray ? local_object(element) : nullptr;
-      if (!object) return send_message(element, ep, 0, usable(message));
+      if (!object) return send_message(element, ep, how, usable(message));
       return PeObjects::current().run_now(ep, object, usable(message), ThreadOwner::of(element.ckLocal()));
     }
     case bcastGroup:
-      return send_message(CProxy_Group(d.group.id), ep, 0, usable(message));
+      return send_message(CProxy_Group(d.group.id), ep, how, usable(message));
     case bcastNodeGroup:
-      return send_message(CProxy_NodeGroup(d.group.id), ep, 0, usable(message));
+      return send_message(CProxy_NodeGroup(d.group.id), ep, how, usable(message));
     case bcastArray:
-      return send_message(CProxy_ArrayBase(d.array.id), ep, 0, usable(message));
+      return send_message(CProxy_ArrayBase(d.array.id), ep, how, usable(message));
     case bcastSection:
       return PeObjects::current().send_to_section(pe, d.section.id, ep, usable(message));
     case replyCCS:

@@ -8,20 +8,26 @@
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/process.h"
 
-void CkSendMsg(int entry, void* message, const CkChareID* chare, int) {
-  periapt::send_message(CProxy_Chare(*chare), entry, 0, message);
+void CkSendMsg(int entry, void* message, const CkChareID* chare, int opts) {
+  periapt::send_message(CProxy_Chare(*chare), entry, periapt::send_flags(opts), message);
 }
-void CkSendMsgBranch(int entry, void* message, int pe, CkGroupID group, int) {
-  periapt::send_message(CProxyElement_Group(group, pe), entry, 0, message);
+void CkSendMsgBranch(int entry, void* message, int pe, CkGroupID group, int opts) {
+  periapt::send_message(CProxyElement_Group(group, pe), entry, periapt::send_flags(opts), message);
 }
-void CkSendMsgNodeBranch(int entry, void* message, int node, CkGroupID group, int) {
-  periapt::send_message(CProxyElement_NodeGroup(group, node), entry, 0, message);
+void CkSendMsgNodeBranch(int entry, void* message, int node, CkGroupID group, int opts) {
+  periapt::send_message(CProxyElement_NodeGroup(group, node), entry, periapt::send_flags(opts), message);
 }
-void CkBroadcastMsgBranch(int entry, void* message, CkGroupID group, int) {
-  periapt::send_message(CProxy_Group(group), entry, 0, message);
+void CkBroadcastMsgBranch(int entry, void* message, CkGroupID group, int opts) {
+  periapt::send_message(CProxy_Group(group), entry, periapt::send_flags(opts), message);
 }
-void CkBroadcastMsgNodeBranch(int entry, void* message, CkGroupID group, int) {
-  periapt::send_message(CProxy_NodeGroup(group), entry, 0, message);
+void CkBroadcastMsgNodeBranch(int entry, void* message, CkGroupID group, int opts) {
+  periapt::send_message(CProxy_NodeGroup(group), entry, periapt::send_flags(opts), message);
+}
+void CkSendMsgArray(int entry, void* message, CkArrayID array, const CkArrayIndex& index, int opts) {
+  periapt::send_message(CProxyElement_ArrayBase(array, index), entry, periapt::send_flags(opts), message);
+}
+void CkBroadcastMsgArray(int entry, void* message, CkArrayID array, int opts) {
+  periapt::send_message(CProxy_ArrayBase(array), entry, periapt::send_flags(opts), message);
 }
 
 void CkBroadcastWithinNode(int entry, void* payload, CkGroupID group, int) {

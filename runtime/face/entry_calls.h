@@ -4,11 +4,15 @@
 #pragma once
 #include "runtime/registry/ids.h"
 
+class CkArrayIndex;
+
 void CkSendMsg(int entry, void* message, const CkChareID* chare, int opts = 0);
 void CkSendMsgBranch(int entry, void* message, int pe, CkGroupID group, int opts = 0);
 void CkSendMsgNodeBranch(int entry, void* message, int node, CkGroupID group, int opts = 0);
 void CkBroadcastMsgBranch(int entry, void* message, CkGroupID group, int opts = 0);
 void CkBroadcastMsgNodeBranch(int entry, void* message, CkGroupID group, int opts = 0);
+void CkSendMsgArray(int entry, void* message, CkArrayID array, const CkArrayIndex& index, int opts = 0);
+void CkBroadcastMsgArray(int entry, void* message, CkArrayID array, int opts = 0);
 // To the members of a group on the PEs of this process. Where the entry is [nokeep] they get one message, which none of
 // them owns.
 void CkBroadcastWithinNode(int entry, void* message, CkGroupID group, int opts = 0);

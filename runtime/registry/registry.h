@@ -45,6 +45,9 @@ enum ep_flag : unsigned {
 
 enum send_flag : unsigned { send_expedited = 1, send_immediate = 2, send_inline = 4, send_together = 8 };
 
+/// Of the options of a call without a proxy (CK_MSG_EXPEDITED, ... below), those that say how it is sent.
+inline unsigned send_flags(int options) { return static_cast<unsigned>(options) & (send_expedited | send_immediate); }
+
 class Pe;
 
 // An entry of the runtime itself.
@@ -143,6 +146,14 @@ void pupReadonly(void* p, void* address) {
 }
 
 }  // namespace periapt
+
+// For CkCallback::send(), CkSendMsg() and their like. The others have no effect.
+enum {
+  CK_MSG_INLINE = periapt::send_inline,
+  CK_MSG_IMMEDIATE = periapt::send_immediate,
+  CK_MSG_EXPEDITED = periapt::send_expedited,
+  CK_MSG_LB_NOTRACE = 8
+};
 
 // In place of the mainmodule of a program that has none: called by what charmc writes.
 void CkRegisterNoMainModule();

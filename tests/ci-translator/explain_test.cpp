@@ -103,6 +103,14 @@ TEST_P(Compilers, CallsWithOtherArguments) {
   EXPECT_THAT(outcome.text, HasSubstr("the .ci file says done(int"));
 }
 
+TEST_P(Compilers, ANameThatStdHasToo) {
+  write("pgm.cpp", "#include <vector>\nusing namespace std;\nint size;\nint twice() { return 2 * size; }\n");
+  const Outcome outcome = compileWith("");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text, AllOf(HasSubstr("charmc: error: size is a name of this program and"),
+                                  HasSubstr("= hint: write ::size where the program's own is meant")));
+}
+
 TEST_P(Compilers, AMistakeOfCxxAloneIsLeftToTheCompiler) {
   const Outcome outcome = compileWith("int x = parts;");
   EXPECT_EQ(outcome.status, 1);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "charm++_type_traits.h"
 #include "idioms.decl.h"
 
 CProxy_Main mainProxy;
@@ -11,6 +12,15 @@ CProxy_Row rows;
 CProxy_Row pairs;
 int size = 4;
 extern "C" int idioms_in_c(void);
+
+static_assert(charmxx::is_array_proxy<CProxy_Row>::value && !charmxx::is_array_proxy<CProxyElement_Row>::value);
+static_assert(charmxx::is_group_proxy<CProxy_Counter>::value && !charmxx::is_node_group_proxy<CProxy_Counter>::value);
+static_assert(charmxx::is_chare_proxy<CProxy_Main>::value && !charmxx::is_chare_proxy<CProxy_Row>::value);
+static_assert(charmxx::is_pupable<std::vector<int>>::value && !charmxx::is_pupable<std::vector<int>*>::value);
+static_assert(charmxx::has_pup_member_v<CProxy_Row> && !charmxx::is_bound_array<CProxy_Row>::value);
+#if !CMK_HAS_PARTITION
+#error "a run may have partitions"
+#endif
 
 namespace {
 constexpr int row_length = 12;
@@ -61,6 +71,7 @@ class Main : public CBase_Main {
   CProxy_Looker lookers_;
   CProxy_Any any_;
   int step_ = 0, expected_ = 0;
+  bool expressed_ = false;
 
  public:
   Main(CkArgMsg* m) {
@@ -157,13 +168,29 @@ class Main : public CBase_Main {
         for (int number = 0; number < 3; ++number) summers.next(number);
         return;
       }
+      case 15: {  // options of a call: an expedited one waits behind nothing that has a priority
+        expected_ = 3;
+        rows[2].insert();
+        CkEntryOptions options;
+        options.setPriority(static_cast<prio_t>(-1));
+        thisProxy.urgent(&options);
+        CkCallback(CkIndex_Main::express(), thishandle).send(nullptr, CK_MSG_EXPEDITED);
+        CkSendMsgArray(CkIndex_Row::poke(), CkAllocSysMsg(), rows, CkArrayIndex1D(2));
+        return CkBroadcastMsgArray(CkIndex_Row::poke(), CkAllocSysMsg(), rows, CK_MSG_EXPEDITED);
+      }
       default:
+        CkNetworkProgressAfter(5);
         require(idioms_in_c() == 41 + CkMyPe(), "routines in C answer something else");
         CkPrintf("all checks passed\n");
         CkExit();
     }
   }
 
+  void express() { expressed_ = true; }
+  void urgent() {
+    require(expressed_, "an expedited message has waited behind one with a priority");
+    taken(0);
+  }
   void carried(Parcel* parcel) {
     require(parcel->weight == 5, "a parcel has lost weight");
     delete parcel;
@@ -286,6 +313,7 @@ class Row : public InFront, public CBase_Row {
   void wander() { migrateMe((CkMyPe() + 1) % CkNumPes()); }
   void poke() {
     require(value == 3, "an element was called at another address");
+    require(getLBMgr() == LBManager::Object(), "an element has another load balancing manager");
     mainProxy.taken(thisIndex);
   }
   void ckDestroy() override {

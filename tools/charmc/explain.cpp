@@ -147,6 +147,21 @@ void explainWithContext(const std::vector<std::string>& lines, std::size_t at, E
   }
 }
 
+/// A name of the program that C++17 has put into std, which the program is using.
+void explainAmbiguousName(const std::vector<std::string>& lines, std::size_t at, Explanations& out) {
+  static const std::regex ambiguous("error: reference to '(\\w+)' is ambiguous");
+  std::smatch m;
+  if (!std::regex_search(lines[at], m, ambiguous)) return;
+  const std::string name = m[1];
+  const std::regex of_std("std::" + name + "\\b");
+  for (std::size_t i = at + 1; i < lines.size() && lines[i].find("error:") == std::string::npos; ++i)
+    if (std::regex_search(lines[i], of_std))
+      return out.add(name +
+                         " is a name of this program and, as programs are compiled as C++17 here, one of the standard "
+                         "library, all of which it uses (using namespace std)",
+                     "write ::" + name + " where the program's own is meant, or give it another name");
+}
+
 /// Clang names the declaration in a note, and quotes it below.
 void explainByDeclaration(const std::vector<std::string>& lines, std::size_t at, Explanations& out) {
   static const std::regex call(
@@ -242,6 +257,7 @@ std::vector<Explanation> explainCompiler(const std::string& printed) {
     if (lines[i].find("error:") == std::string::npos) continue;
     explainLine(lines[i], out);
     explainWithContext(lines, i, out);
+    explainAmbiguousName(lines, i, out);
     explainByDeclaration(lines, i, out);
   }
   return out.take();

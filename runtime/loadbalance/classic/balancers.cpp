@@ -99,6 +99,8 @@ void begin_distributed(int group, const LoadDatabase& own) { static_cast<DistBas
 using periapt::Pe;
 using periapt::loadbalance::Balancer;
 
+LBManager* ArrayElement::getLBMgr() const { return LBManager::Object(); }
+
 LBManager* LBManager::Object() {
   static LBManager manager;
   return &manager;
