@@ -586,9 +586,9 @@ class DefEmitter {
     if (entry.isConstructor)
       return out_.lineAt(entry.nameSpan.begin,
                          "  static_assert(periapt::constructible<" + names.local + givenTypes + ">(), " + sentence);
-    out_.lineAt(entry.nameSpan.begin, "  static_assert(periapt::has<" + names.local +
+    out_.lineAt(entry.nameSpan.begin, "  static_assert(PERIAPT_ASKED(periapt::has<" + names.local +
                                           ">([](auto& impl_o) -> decltype(void(impl_o." + entry.name + "(" + values +
-                                          "))) {}), " + sentence);
+                                          "))) {})), " + sentence);
     if (isPosted(entry)) postAssertion(names, entry);
   }
 
@@ -603,12 +603,12 @@ class DefEmitter {
       values += "std::declval<" + type + "&>(), ";
     }
     out_.lineAt(entry.nameSpan.begin,
-                "  static_assert(periapt::has<" + names.local + ">([](auto& impl_o) -> decltype(void(impl_o." +
-                    entry.name + "(" + values + "std::declval<" + posts + ">()))) {}), \"" +
-                    place(entry.nameSpan.begin) + ": class " + names.local + " has no post entry method " +
-                    escaped(entry.name + "(" + types + posts + ")") + " that is public, which says where the " +
-                    (isForDevice(entry) ? "nocopydevice" : "nocopypost") + " arrays of 'entry " +
-                    escaped(signature(entry)) + "' go\");");
+                "  static_assert(PERIAPT_ASKED(periapt::has<" + names.local +
+                    ">([](auto& impl_o) -> decltype(void(impl_o." + entry.name + "(" + values + "std::declval<" +
+                    posts + ">()))) {})), \"" + place(entry.nameSpan.begin) + ": class " + names.local +
+                    " has no post entry method " + escaped(entry.name + "(" + types + posts + ")") +
+                    " that is public, which says where the " + (isForDevice(entry) ? "nocopydevice" : "nocopypost") +
+                    " arrays of 'entry " + escaped(signature(entry)) + "' go\");");
   }
 
   void registration() {

@@ -19,6 +19,13 @@ struct is_made_from : std::false_type {};
 template <class T, class... Args>
 struct is_made_from<std::void_t<decltype(::new (static_cast<void*>(nullptr)) T(std::declval<Args>()...))>, T, Args...>
     : std::true_type {};
+
+// std::is_invocable, which is C++17's.
+template <class Void, class F, class... Args>
+struct is_called_with : std::false_type {};
+template <class F, class... Args>
+struct is_called_with<std::void_t<decltype(std::declval<F>()(std::declval<Args>()...))>, F, Args...> : std::true_type {
+};
 }  // namespace matches
 
 /// An argument for a parameter that the .ci calls `T&`: the method may take it as T&, T&&, const T& or T.
@@ -52,17 +59,24 @@ constexpr bool constructible() {
   return matches::is_made_from<void, T, Args...>::value;
 }
 
+/// Around a question with a lambda, which C++14 cannot ask at compile time: there the compiler's own words have to do.
+#if __cplusplus >= 201703L
+#define PERIAPT_ASKED(...) (__VA_ARGS__)
+#else
+#define PERIAPT_ASKED(...) true
+#endif
+
 /// Does `probe(object)` compile? The probe is a generic lambda whose result type calls the method in question.
 template <class T, class Probe>
 constexpr bool has(Probe) {
-  return std::is_invocable<Probe, T&>::value;
+  return matches::is_called_with<void, Probe, T&>::value;
 }
 
 /// Calls `first(object)` if that compiles, else `second(object)`: an argument that the .ci file declares T& is handed
 /// to a method that takes T&& (or T) as well as to one that takes T&.
 template <class T, class First, class Second>
 decltype(auto) either(T& object, First first, Second second) {
-  if constexpr (std::is_invocable<First, T&>::value)
+  if constexpr (matches::is_called_with<void, First, T&>::value)
     return first(object);
   else
     return second(object);

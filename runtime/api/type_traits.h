@@ -10,8 +10,8 @@ namespace charmxx {
 
 /// Of a whole array; an element's is none.
 template <class T>
-struct is_array_proxy : std::bool_constant<std::is_base_of<CProxy_ArrayElement, T>::value &&
-                                           !std::is_base_of<CProxyElement_ArrayBase, T>::value> {};
+struct is_array_proxy : std::integral_constant<bool, std::is_base_of<CProxy_ArrayElement, T>::value &&
+                                                         !std::is_base_of<CProxyElement_ArrayBase, T>::value> {};
 template <class T>
 struct is_chare_proxy : std::is_base_of<CProxy_Chare, T>::type {};
 template <class T>
@@ -37,7 +37,7 @@ using has_pup_member_t = typename has_pup_member<T>::type;
 
 /// Whether p | t compiles, in whatever way.
 template <class T>
-struct is_pupable : std::bool_constant<PUP::is_pupable<T>::value> {};
+struct is_pupable : std::integral_constant<bool, PUP::is_pupable<T>::value> {};
 template <class T>
 constexpr bool is_pupable_v = is_pupable<T>::value;
 template <class T>

@@ -102,7 +102,7 @@ TEST(ArrayIndex, ACustomIndexIsWhatItWroteIntoTheBase) {
   EXPECT_EQ(sliced, CkArrayIndexPlace(Place{3, 12}));
   EXPECT_NE(sliced, CkArrayIndexPlace(Place{12, 3}));
   EXPECT_EQ(sliced.toString(), "<3,12>");
-  EXPECT_EQ(index_of(*compact_id(sliced)), sliced);
+  EXPECT_EQ(index_of(compact_id(sliced)), sliced);
   EXPECT_EQ(CkArrayIndexT<Place>(Place{3, 12}), sliced);
 }
 

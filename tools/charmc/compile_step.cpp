@@ -19,6 +19,19 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
 bool isStandard(const std::string& flag) { return flag.rfind("-std=", 0) == 0; }
 bool isCxxStandard(const std::string& flag) { return isStandard(flag) && flag.find("++") != flag.npos; }
 
+/// What is right as C++11, as which Charm++'s charmc compiles, and an error since C++17: the command as C++14, which
+/// the headers compile as too, without a word for what they have of C++17. Empty: nothing in these errors is of that
+/// kind.
+std::vector<std::string> asOlderStandard(std::vector<std::string> command, const std::string& errors) {
+  const auto standard = std::find_if(command.begin(), command.end(), [](const std::string& flag) {
+    return flag == "-std=gnu++17" || flag == "-std=c++17";
+  });
+  if (standard == command.end() || !isOfNewerStandard(errors)) return {};
+  standard->replace(standard->size() - 2, 2, "14");
+  command.insert(command.begin() + 1, "-Wno-c++17-extensions");
+  return command;
+}
+
 bool isGnu(const Job& job) {
   if (job.options.cxx.empty() && job.layout.cxxIsGnu != Gnu::unknown) return job.layout.cxxIsGnu == Gnu::yes;
   std::string text;
@@ -52,6 +65,12 @@ bool runTool(const Job& job, std::vector<std::string> argv, Tool tool) {
     argv.insert(argv.begin() + 1, "-fdiagnostics-color=always");
   std::string errors;
   if (runProcessShowingErrors(argv, errors) == 0) return true;
+  if (tool == Tool::compiler) {
+    if (const std::vector<std::string> older = asOlderStandard(argv, errors); !older.empty()) {
+      std::fprintf(stderr, "charmc: note: that is an error since C++17; once more, as C++14\n");
+      return runTool(job, older, tool);
+    }
+  }
   if (!job.options.seq) printExplanations(tool == Tool::compiler ? explainCompiler(errors) : explainLinker(errors));
   return false;
 }

@@ -263,6 +263,12 @@ std::vector<Explanation> explainCompiler(const std::string& printed) {
   return out.take();
 }
 
+bool isOfNewerStandard(const std::string& printed) {
+  static const std::regex of_newer(
+      "error: (reference to '\\w+' is ambiguous|ISO C\\+\\+17 does not allow|.* is forbidden in C\\+\\+17)");
+  return std::regex_search(plain(printed), of_newer);
+}
+
 std::vector<Explanation> explainLinker(const std::string& printed) {
   const std::vector<std::string> lines = linesOf(plain(printed));
   const Missing missing = missingSymbols(lines);
