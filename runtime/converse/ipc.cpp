@@ -63,8 +63,9 @@ Managers& managers_of(Pe& pe) {
   std::lock_guard lock(mutex);
   return of_process[pe.process.process_of(pe.index)];
 }
-int first_pe(int node) { return CmiNodeFirst(node); }
-bool shares_memory(Pe& pe, int node) { return pe.process.layer().route(first_pe(node)) == machine::Route::same_host; }
+bool shares_memory(Pe& pe, int node) {
+  return pe.process.layer().route(CmiNodeFirst(node)) == machine::Route::same_host;
+}
 
 void say(Pe& pe, int to, const Word& word) {
   Message message = converse_system_message(handler_ipc, sizeof word);
@@ -84,7 +85,7 @@ CmiIpcManager& manager_of(Pe& pe, std::uint32_t number) {
     auto* queue = new (pe.heap.allocate(sizeof(BlockQueue))) BlockQueue;
     manager->queues[static_cast<std::size_t>(CmiMyNode())] = queue;
     for (int node = 0; node < CmiNumNodes(); ++node)
-      if (shares_memory(pe, node)) say(pe, first_pe(node), {manager->number, CmiMyNode(), queue});
+      if (shares_memory(pe, node)) say(pe, CmiNodeFirst(node), {manager->number, CmiMyNode(), queue});
     managers.all.push_back(std::move(manager));
   }
   return *managers.all[number];
@@ -100,7 +101,7 @@ void converse_ipc_arrived(Pe& pe, Message message) {
     manager.queues[static_cast<std::size_t>(word.node)] = word.queue;
     if (--manager.awaited > 0) return;
     for (int rank = 0; rank < CmiMyNodeSize(); ++rank)
-      if (rank != CmiMyRank()) say(pe, first_pe(CmiMyNode()) + rank, {word.manager, -1, nullptr});
+      if (rank != CmiMyRank()) say(pe, CmiNodeFirst(CmiMyNode()) + rank, {word.manager, -1, nullptr});
   }
   const CthThread sleeper = std::exchange(manager.sleepers[static_cast<std::size_t>(CmiMyRank())], nullptr);
   lock.unlock();
@@ -199,7 +200,7 @@ void CmiDeliverIpcBlockMsg(CmiIpcBlock* block) {
   Message message = converse_message(CmiIpcBlockToMsg(block), static_cast<int>(block->size - CmiChunkHeaderSize));
   const int rank = block->rank == cmi::ipc::nodeDatagram ? CmiMyRank() : block->rank;
   CmiFreeIpcBlock(nullptr, block);
-  converse_send(pe, first_pe(CmiMyNode()) + rank, std::move(message));
+  converse_send(pe, CmiNodeFirst(CmiMyNode()) + rank, std::move(message));
 }
 
 const std::size_t& CmiRecommendedIpcBlockCutoff() { return ipc_cutoff; }

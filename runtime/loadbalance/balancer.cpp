@@ -32,9 +32,6 @@ int entry_ready, entry_probe, entry_count, entry_collect, entry_loads, entry_ass
 
 int center_of(const Pe& pe) { return options().center < pe.process.pes() ? options().center : 0; }
 
-// What strategies see.
-double load_of(const TimeSpent& spent) { return options().processor_time ? spent.processor : spent.wall; }
-
 template <class T>
 void append(std::vector<char>& bytes, const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -73,6 +70,8 @@ double measured_speed() {
   return 1e7 / static_cast<double>(std::max<std::uint64_t>(clock::thread_cpu_ns() - start, 1));
 }
 }  // namespace
+
+double load_of(const TimeSpent& spent) { return options().processor_time ? spent.processor : spent.wall; }
 
 void Balancer::register_entries() {
   register_base_classes();

@@ -60,6 +60,9 @@ struct Count {
   bool ready() const { return members == waiting; }
 };
 
+// What strategies see of it.
+double load_of(const TimeSpent& spent);
+
 class Coordinator;
 
 class Balancer : public BalanceHook {

@@ -6,20 +6,22 @@
 #include "base/fatal.h"
 #include "runtime/loadbalance/balancer.h"
 #include "runtime/loadbalance/lb_manager.h"
-#include "runtime/loadbalance/options.h"
 
 namespace periapt::loadbalance {
 
-LDOMHandle ObjectManagers::handle_of(std::int32_t array) const {
+ObjectManagers::Manager* ObjectManagers::find(std::int32_t array) {
+  const auto place = static_cast<std::size_t>(-array) - 1;
+  return place < managers_.size() ? &managers_[place] : nullptr;
+}
+LDOMHandle ObjectManagers::handle_of(std::int32_t array) {
   LDOMHandle handle;
   handle.handle = -array;
-  const auto place = static_cast<std::size_t>(-array) - 1;
-  if (place < managers_.size()) handle.id = managers_[place].id;
+  if (const Manager* manager = find(array)) handle.id = manager->id;
   return handle;
 }
 
-LDOMHandle ObjectManagers::add_manager(LDOMid id, void* user, const LDCallbacks& calls) {
-  managers_.push_back({id, user, calls, {}, false});
+LDOMHandle ObjectManagers::add_manager(LDOMid id, const LDCallbacks& calls) {
+  managers_.push_back({id, calls, {}, false});
   return handle_of(-static_cast<std::int32_t>(managers_.size()));
 }
 void ObjectManagers::remove_manager(const LDOMHandle& manager) {
@@ -31,13 +33,13 @@ void ObjectManagers::remove_manager(const LDOMHandle& manager) {
 }
 
 ObjectManagers::Manager& ObjectManagers::at(const LDOMHandle& manager, const char* caller) {
-  const auto place = static_cast<std::size_t>(manager.handle) - 1;
-  if (place >= managers_.size() || managers_[place].gone)
+  Manager* const found = find(array_of(manager));
+  if (!found || found->gone)
     fatal(std::string(caller) + " is given no manager of this PE", describe_running(*Pe::current()),
           "the number of its handle is " + std::to_string(manager.handle) + ", and RegisterOM() has given 1 to " +
               std::to_string(managers_.size()),
           "give it what RegisterOM() has returned on this PE");
-  return managers_[place];
+  return *found;
 }
 ObjectManagers::Object& ObjectManagers::at(const LDObjHandle& object, const char* caller) {
   Manager& manager = at(object.omhandle, caller);
@@ -96,12 +98,12 @@ void ObjectManagers::sent(const LDOMHandle& to_manager, CmiUInt8 to, std::uint64
 }
 
 bool ObjectManagers::move(std::int32_t array, std::uint64_t id, int to) {
-  const auto place = static_cast<std::size_t>(-array) - 1;
-  if (place >= managers_.size()) return false;
-  const auto found = managers_[place].objects.find(id);
-  if (found == managers_[place].objects.end() || !managers_[place].calls.migrate) return false;
-  const LDObjHandle handle = found->second.handle;
-  managers_[place].calls.migrate(handle, to);  // it may unregister the object
+  Manager* const manager = find(array);
+  if (!manager || !manager->calls.migrate) return false;
+  const auto found = manager->objects.find(id);
+  if (found == manager->objects.end()) return false;
+  const LDObjHandle handle = found->second.handle;  // a copy: the call may unregister the object
+  manager->calls.migrate(handle, to);
   return true;
 }
 
@@ -112,12 +114,13 @@ bool ObjectManagers::move(std::int32_t array, std::uint64_t id, int to) {
 namespace {
 using periapt::TimeSpent;
 using periapt::loadbalance::Balancer;
+using periapt::loadbalance::load_of;
 
 Balancer& here() { return Balancer::of(*periapt::Pe::current()); }
 }  // namespace
 
-LDOMHandle LBManager::RegisterOM(LDOMid id, void* user, LDCallbacks calls) {
-  return here().own_objects().add_manager(id, user, calls);
+LDOMHandle LBManager::RegisterOM(LDOMid id, void*, LDCallbacks calls) {
+  return here().own_objects().add_manager(id, calls);
 }
 void LBManager::UnregisterOM(LDOMHandle manager) { here().own_objects().remove_manager(manager); }
 LDObjHandle LBManager::RegisterObj(LDOMHandle manager, CmiUInt8 id, void* user, int migratable) {
@@ -140,7 +143,7 @@ void LBManager::EstObjLoad(const LDObjHandle& object, double seconds) {
 void LBManager::GetObjLoad(LDObjHandle& object, LBRealType& wall, LBRealType& processor) {
   const TimeSpent spent = here().own_objects().spent(object);
   wall = spent.wall;
-  processor = periapt::loadbalance::options().processor_time ? spent.processor : spent.wall;
+  processor = load_of(spent);
 }
 void* LBManager::GetObjUserData(LDObjHandle& object) { return here().own_objects().user(object); }
 void* LBManager::GetDBObjUserData(LDObjHandle& object, int index) {
@@ -164,7 +167,7 @@ void LBManager::TotalTime(LBRealType* wall, LBRealType* processor) { *wall = *pr
 void LBManager::BackgroundLoad(LBRealType* wall, LBRealType* processor) {
   const TimeSpent& spent = here().meter().background();
   *wall = spent.wall;
-  *processor = periapt::loadbalance::options().processor_time ? spent.processor : spent.wall;
+  *processor = load_of(spent);
 }
 void LBManager::GetTime(LBRealType* total_wall, LBRealType* total_processor, LBRealType* idle,
                         LBRealType* background_wall, LBRealType* background_processor) {

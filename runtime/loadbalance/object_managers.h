@@ -22,10 +22,10 @@ class ObjectManagers {
 
   static bool is_own(std::int32_t array) { return array < 0; }
   // What a program and its balancers know the number as; and back.
-  LDOMHandle handle_of(std::int32_t array) const;
+  LDOMHandle handle_of(std::int32_t array);
   static std::int32_t array_of(const LDOMHandle& manager) { return -manager.handle; }
 
-  LDOMHandle add_manager(LDOMid id, void* user, const LDCallbacks& calls);
+  LDOMHandle add_manager(LDOMid id, const LDCallbacks& calls);
   void remove_manager(const LDOMHandle& manager);
   // `record`: of the meter, for this object alone.
   LDObjHandle add(const LDOMHandle& manager, CmiUInt8 id, void* user, bool migratable, std::int32_t record);
@@ -56,15 +56,16 @@ class ObjectManagers {
     bool migratable;
     bool running = false;  // its clock
     std::uint64_t bytes = 0;
-    std::vector<char> user_data;
+    std::vector<char> user_data{};
   };
   struct Manager {
     LDOMid id;
-    void* user;
     LDCallbacks calls;
     std::unordered_map<CmiUInt8, Object> objects;
     bool gone = false;
   };
+  // Null: there is none.
+  Manager* find(std::int32_t array);
   Manager& at(const LDOMHandle& manager, const char* caller);
   Object& at(const LDObjHandle& object, const char* caller);
 
@@ -77,7 +78,7 @@ template <class Visit>
 void ObjectManagers::for_each_load(Visit&& visit) {
   for (const Manager& manager : managers_) {
     for (const auto& [id, object] : manager.objects) {
-      const TimeSpent spent = this->spent(object.handle);
+      const TimeSpent spent = meter_.up_to_now(object.handle.handle);
       ObjectLoad load;
       load.array = array_of(object.handle.omhandle);
       load.element = id;

@@ -91,13 +91,28 @@ class MSAHandle {
 
  protected:
   explicit MSAHandle(ARRAY* array) : array_(array), valid_(true) {}
+  template <class... I>
+  T& entry(MSA_Page_Fault_t mode, I... i) {
+    return array()->entry(mode, i...);
+  }
+  template <class... I>
+  const T& entry_here(I... i) {
+    return array()->entry_here(i...);
+  }
+  // visit(x, y, z) in the box from one corner to the other, both inclusive, row by row.
+  template <class VISIT>
+  static void for_each_in_box(int x1, int y1, int z1, int x2, int y2, int z2, VISIT visit) {
+    for (int x = x1; x <= x2; ++x)
+      for (int y = y1; y <= y2; ++y)
+        for (int z = z1; z <= z2; ++z) visit(x, y, z);
+  }
+
+ private:
   // The array, while the handle is valid.
   ARRAY* array() const {
     if (!valid_) throw MSA_InvalidHandle();
     return array_;
   }
-
- private:
   ARRAY* end() {
     ARRAY* array = this->array();
     valid_ = false;
@@ -124,7 +139,7 @@ class MSARead : public MSAHandle<ARRAY> {
 
   template <class... I>
   const ENTRY& get(I... i) {
-    return this->array()->entry(Read_Fault, i...);
+    return this->entry(Read_Fault, i...);
   }
   template <class... I>
   const ENTRY& operator()(I... i) {
@@ -133,13 +148,11 @@ class MSARead : public MSAHandle<ARRAY> {
   // Of an entry that Prefetch() has brought: never waits.
   template <class... I>
   const ENTRY& get2(I... i) {
-    return this->array()->entry_here(i...);
+    return this->entry_here(i...);
   }
-  // The box from one corner to the other, both inclusive, row by row.
+  // The box from one corner to the other, both inclusive, row by row; so for write() and accumulate().
   void read(ENTRY* to, int x1, int y1, int z1, int x2, int y2, int z2) {
-    for (int x = x1; x <= x2; ++x)
-      for (int y = y1; y <= y2; ++y)
-        for (int z = z1; z <= z2; ++z) *to++ = get(x, y, z);
+    this->for_each_in_box(x1, y1, z1, x2, y2, z2, [&](int x, int y, int z) { *to++ = get(x, y, z); });
   }
 };
 
@@ -152,16 +165,14 @@ class MSAWrite : public MSAHandle<ARRAY> {
 
   template <class... I>
   Writable<ENTRY> set(I... i) {
-    return Writable<ENTRY>(this->array()->entry(Write_Fault, i...));
+    return Writable<ENTRY>(this->entry(Write_Fault, i...));
   }
   template <class... I>
   Writable<ENTRY> operator()(I... i) {
     return set(i...);
   }
   void write(int x1, int y1, int z1, int x2, int y2, int z2, const ENTRY* from) {
-    for (int x = x1; x <= x2; ++x)
-      for (int y = y1; y <= y2; ++y)
-        for (int z = z1; z <= z2; ++z) set(x, y, z) = *from++;
+    this->for_each_in_box(x1, y1, z1, x2, y2, z2, [&](int x, int y, int z) { set(x, y, z) = *from++; });
   }
 };
 
@@ -174,16 +185,15 @@ class MSAAccum : public MSAHandle<ARRAY> {
 
   template <class... I>
   Accumulable<ARRAY> accumulate(I... i) {
-    return Accumulable<ARRAY>(this->array()->entry(Accumulate_Fault, i...));
+    return Accumulable<ARRAY>(this->entry(Accumulate_Fault, i...));
   }
   template <class... I>
   Accumulable<ARRAY> operator()(I... i) {
     return accumulate(i...);
   }
   void accumulate(int x1, int y1, int z1, int x2, int y2, int z2, const ENTRY* from) {
-    for (int x = x1; x <= x2; ++x)
-      for (int y = y1; y <= y2; ++y)
-        for (int z = z1; z <= z2; ++z) accumulate(x, y, z).accumulate(*from++);
+    this->for_each_in_box(x1, y1, z1, x2, y2, z2,
+                          [&](int x, int y, int z) { accumulate(x, y, z).accumulate(*from++); });
   }
 };
 
@@ -250,12 +260,6 @@ class MSA1D {
  protected:
   template <class ARRAY>
   friend class MSAHandle;
-  template <class ARRAY>
-  friend class MSARead;
-  template <class ARRAY>
-  friend class MSAWrite;
-  template <class ARRAY>
-  friend class MSAAccum;
 
   CacheGroup_t* cache() {
     if (cache_ == nullptr) cache_ = caches_.ckLocalBranch();
@@ -325,12 +329,6 @@ class MSA2D : public MSA1D<ENTRY, ENTRY_OPS_CLASS, ENTRIES_PER_PAGE> {
  protected:
   template <class ARRAY>
   friend class MSAHandle;
-  template <class ARRAY>
-  friend class MSARead;
-  template <class ARRAY>
-  friend class MSAWrite;
-  template <class ARRAY>
-  friend class MSAAccum;
 
   using super::entry;
   using super::entry_here;
@@ -396,12 +394,6 @@ class MSA3D : public MSA1D<ENTRY, ENTRY_OPS_CLASS, ENTRIES_PER_PAGE> {
  protected:
   template <class ARRAY>
   friend class MSAHandle;
-  template <class ARRAY>
-  friend class MSARead;
-  template <class ARRAY>
-  friend class MSAWrite;
-  template <class ARRAY>
-  friend class MSAAccum;
 
   using super::entry;
   using super::entry_here;
