@@ -2,6 +2,7 @@
 #pragma once
 #include <type_traits>
 
+#include "base/void_t.h"
 #include "runtime/api/proxies.h"
 #include "runtime/pup/stl.h"
 
@@ -22,7 +23,7 @@ struct is_node_group_proxy : std::is_base_of<CProxy_NodeGroup, T>::type {};
 template <class T, class = void>
 struct is_bound_array : std::false_type {};
 template <class T>
-struct is_bound_array<T, std::void_t<typename T::bind_to>> : std::true_type {};
+struct is_bound_array<T, periapt::void_t<typename T::bind_to>> : std::true_type {};
 
 /// Whether T has a method pup(PUP::er&).
 template <class T>

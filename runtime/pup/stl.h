@@ -30,6 +30,7 @@
 #include <variant>
 #endif
 
+#include "base/void_t.h"
 #include "runtime/pup/operators.h"
 #include "runtime/pup/pointer.h"
 #include "runtime/pup/random.h"
@@ -116,7 +117,7 @@ inline std::size_t reservable(const er& p, std::size_t n) {
 template <class C, class = void>
 struct can_reserve : std::false_type {};
 template <class C>
-struct can_reserve<C, std::void_t<decltype(std::declval<C&>().reserve(std::size_t()))>> : std::true_type {};
+struct can_reserve<C, periapt::void_t<decltype(std::declval<C&>().reserve(std::size_t()))>> : std::true_type {};
 
 // ---- sequences
 // --------------------------------------------------------------------------------------------------------
