@@ -590,8 +590,8 @@ class DefEmitter {
     if (isPosted(entry)) postAssertion(names, entry);
   }
 
-  /// An assertion up to its sentence: an object of the class can be called so. The block keeps the name of the question,
-  /// and ends behind the sentence.
+  /// An assertion up to its sentence: an object of the class can be called so. The block keeps the name of the
+  /// question, and ends behind the sentence.
   static std::string hasMethod(const ChareNames& names, const std::string& call) {
     return "  { auto impl_call = [](auto& impl_o) -> decltype(void(impl_o." + call +
            ")) {}; static_assert(periapt::has<" + names.local + ", decltype(impl_call)>(), ";
@@ -609,10 +609,10 @@ class DefEmitter {
     }
     out_.lineAt(entry.nameSpan.begin,
                 hasMethod(names, entry.name + "(" + values + "std::declval<" + posts + ">())") + "\"" +
-                    place(entry.nameSpan.begin) + ": class " + names.local +
-                    " has no post entry method " + escaped(entry.name + "(" + types + posts + ")") +
-                    " that is public, which says where the " + (isForDevice(entry) ? "nocopydevice" : "nocopypost") +
-                    " arrays of 'entry " + escaped(signature(entry)) + "' go\"); }");
+                    place(entry.nameSpan.begin) + ": class " + names.local + " has no post entry method " +
+                    escaped(entry.name + "(" + types + posts + ")") + " that is public, which says where the " +
+                    (isForDevice(entry) ? "nocopydevice" : "nocopypost") + " arrays of 'entry " +
+                    escaped(signature(entry)) + "' go\"); }");
   }
 
   void registration() {

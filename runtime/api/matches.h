@@ -19,15 +19,15 @@ struct is_defined<T, periapt::void_t<decltype(sizeof(T))>> : std::true_type {};
 template <class Void, class T, class... Args>
 struct is_made_from : std::false_type {};
 template <class T, class... Args>
-struct is_made_from<periapt::void_t<decltype(::new (static_cast<void*>(nullptr)) T(std::declval<Args>()...))>, T, Args...>
-    : std::true_type {};
+struct is_made_from<periapt::void_t<decltype(::new (static_cast<void*>(nullptr)) T(std::declval<Args>()...))>, T,
+                    Args...> : std::true_type {};
 
 // std::is_invocable, which is C++17's.
 template <class Void, class F, class... Args>
 struct is_called_with : std::false_type {};
 template <class F, class... Args>
-struct is_called_with<periapt::void_t<decltype(std::declval<F>()(std::declval<Args>()...))>, F, Args...> : std::true_type {
-};
+struct is_called_with<periapt::void_t<decltype(std::declval<F>()(std::declval<Args>()...))>, F, Args...>
+    : std::true_type {};
 }  // namespace matches
 
 /// An argument for a parameter that the .ci calls `T&`: the method may take it as T&, T&&, const T& or T.
