@@ -29,8 +29,8 @@ class Programs : public Compile, public testing::WithParamInterface<const char*>
 
 TEST_P(Programs, CompileAgainstTheBorder) {
   ASSERT_EQ(charmc(programs() + "/" + GetParam() + ".ci").status, 0);
-  for (const char* standard : {"-std=c++17", "-std=c++14 -Wno-c++17-extensions"}) {
-    const Outcome outcome = check(programs() + "/" + GetParam() + ".cpp", border(), std::string("-Werror ") + standard);
+  for (const char* standard : {"-std=c++17 -Werror", "-std=c++14 -Wno-c++17-extensions"}) {
+    const Outcome outcome = check(programs() + "/" + GetParam() + ".cpp", border(), standard);
     EXPECT_EQ(outcome.status, 0) << outcome.text;
   }
 }
