@@ -128,9 +128,10 @@ class FlatMap {
   void grow() { rehash(capacity() == 0 ? 8 : capacity() * 2); }
 
   PERIAPT_NOINLINE void rehash(std::size_t capacity) {
+    static_assert(alignof(Entry) <= alignof(std::max_align_t), "operator new aligns them");
     Entry* old = entries_;
     std::size_t old_places = mask_ + 1;
-    entries_ = static_cast<Entry*>(::operator new (capacity * sizeof(Entry), std::align_val_t{alignof(Entry)}));
+    entries_ = static_cast<Entry*>(::operator new(capacity * sizeof(Entry)));
     for (std::size_t i = 0; i < capacity; ++i) entries_[i].key = kEmpty;
     mask_ = capacity - 1;
     shift_ = 64 - floor_log2(capacity);
@@ -142,7 +143,7 @@ class FlatMap {
       new (&entries_[i].value) T(std::move(old[from].value));
       old[from].value.~T();
     }
-    if (old != empty_table()) ::operator delete (old, std::align_val_t{alignof(Entry)});
+    if (old != empty_table()) ::operator delete(old);
   }
 
   void destroy() {
@@ -150,7 +151,7 @@ class FlatMap {
     for (std::size_t i = 0; i <= mask_; ++i) {
       if (entries_[i].key != kEmpty) entries_[i].value.~T();
     }
-    ::operator delete (entries_, std::align_val_t{alignof(Entry)});
+    ::operator delete(entries_);
   }
 
   void swap(FlatMap& other) noexcept {

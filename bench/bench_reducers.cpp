@@ -48,7 +48,7 @@ void id_and_back(benchmark::State& state) {
   for (auto _ : state) {
     const CkArrayIndex index =
         state.range(0) == 1 ? CkArrayIndex(CkArrayIndex1D(++i)) : CkArrayIndex3D(++i & 1023, 2, 3);
-    benchmark::DoNotOptimize(index_of(*compact_id(index)));
+    benchmark::DoNotOptimize(index_of(compact_id(index)));
   }
 }
 BENCHMARK(id_and_back)->Arg(1)->Arg(3);

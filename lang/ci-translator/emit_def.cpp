@@ -586,10 +586,15 @@ class DefEmitter {
     if (entry.isConstructor)
       return out_.lineAt(entry.nameSpan.begin,
                          "  static_assert(periapt::constructible<" + names.local + givenTypes + ">(), " + sentence);
-    out_.lineAt(entry.nameSpan.begin, "  static_assert(periapt::has<" + names.local +
-                                          ">([](auto& impl_o) -> decltype(void(impl_o." + entry.name + "(" + values +
-                                          "))) {}), " + sentence);
+    out_.lineAt(entry.nameSpan.begin, hasMethod(names, entry.name + "(" + values + ")") + sentence + " }");
     if (isPosted(entry)) postAssertion(names, entry);
+  }
+
+  /// An assertion up to its sentence: an object of the class can be called so. The block keeps the name of the
+  /// question, and ends behind the sentence.
+  static std::string hasMethod(const ChareNames& names, const std::string& call) {
+    return "  { auto impl_call = [](auto& impl_o) -> decltype(void(impl_o." + call +
+           ")) {}; static_assert(periapt::has<" + names.local + ", decltype(impl_call)>(), ";
   }
 
   /// Beside the method itself there has to be one that names buffers for the arrays.
@@ -603,12 +608,11 @@ class DefEmitter {
       values += "std::declval<" + type + "&>(), ";
     }
     out_.lineAt(entry.nameSpan.begin,
-                "  static_assert(periapt::has<" + names.local + ">([](auto& impl_o) -> decltype(void(impl_o." +
-                    entry.name + "(" + values + "std::declval<" + posts + ">()))) {}), \"" +
+                hasMethod(names, entry.name + "(" + values + "std::declval<" + posts + ">())") + "\"" +
                     place(entry.nameSpan.begin) + ": class " + names.local + " has no post entry method " +
                     escaped(entry.name + "(" + types + posts + ")") + " that is public, which says where the " +
                     (isForDevice(entry) ? "nocopydevice" : "nocopypost") + " arrays of 'entry " +
-                    escaped(signature(entry)) + "' go\");");
+                    escaped(signature(entry)) + "' go\"); }");
   }
 
   void registration() {

@@ -12,10 +12,10 @@ struct MemoryKey {
   std::uint64_t id;  ///< 0: of no memory
   std::uint64_t address;
   std::uint64_t size;
-  std::int32_t process;      ///< whose memory it is
-  std::uint16_t net_bytes;   ///< 0: other hosts can't use it
-  std::uint16_t kind;        ///< of the memory, a ucx::MemoryKind; 0: host memory
-  std::byte net[kNetBytes];  ///< the engine's part
+  std::int32_t process;          ///< whose memory it is
+  std::uint16_t net_bytes;       ///< 0: other hosts can't use it
+  std::uint16_t kind;            ///< of the memory, a ucx::MemoryKind; 0: host memory
+  unsigned char net[kNetBytes];  ///< the engine's part
   explicit operator bool() const { return id != 0; }
 };
 

@@ -324,7 +324,8 @@ void OneSided::by_net(Transfer& transfer, const MemoryKey& key) {
   access.local = {transfer.local_, transfer.size_};
   access.kind = transfer.kind_;
   access.remote = transfer.remote_;
-  access.key.assign(key.net, key.net + std::min<std::size_t>(key.net_bytes, MemoryKey::kNetBytes));
+  const auto* const net = reinterpret_cast<const std::byte*>(key.net);
+  access.key.assign(net, net + std::min<std::size_t>(key.net_bytes, MemoryKey::kNetBytes));
   access.context = &transfer;
   access.ended = [](void* context, Status status, int driver) {
     auto& transfer = *static_cast<Transfer*>(context);

@@ -16,7 +16,6 @@
 #include <functional>
 #include <iosfwd>
 #include <iterator>
-#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -286,7 +285,7 @@ constexpr std::int64_t sign_extend(std::uint64_t value, int bits) {
   return static_cast<std::int64_t>(value << (64 - bits)) >> (64 - bits);
 }
 
-inline std::optional<std::uint64_t> pack_id(const IdCode& code, const CkArrayIndex& index) {
+inline std::uint64_t pack_id(const IdCode& code, const CkArrayIndex& index) {
   const std::uint64_t mask = (1ull << code.bits) - 1;
   std::uint64_t id = 0;
   bool fits = true;
@@ -296,23 +295,22 @@ inline std::optional<std::uint64_t> pack_id(const IdCode& code, const CkArrayInd
     fits = fits && sign_extend(field, code.bits) == value;
     id = id << code.bits | field;
   }
-  if (!fits) return std::nullopt;
-  return id | code.tag;
+  return fits ? id | code.tag : 0;
 }
 }  // namespace detail
 
-// The index as an id, or nothing when it is too large and the home has to number it.
-inline std::optional<std::uint64_t> compact_id(const CkArrayIndex& index) {
+// The index as an id, or 0 when it is too large and the home has to number it.
+inline std::uint64_t compact_id(const CkArrayIndex& index) {
   if (index.dimension == 1 && index.nInts == 1)
     return detail::id_codes[1].tag | static_cast<std::uint32_t>(index.index[0]);
   const int dimension = index.dimension;
   if (dimension == 0) {
     if (index.nInts == 1) return detail::pack_id(detail::id_codes[0], index);
     if (index.nInts == 2) return detail::pack_id(detail::id_codes[7], index);
-    return std::nullopt;
+    return 0;
   }
-  if (dimension > 6 || index.nInts != (dimension <= 3 ? dimension : (dimension + 1) / 2)) return std::nullopt;
-  if (dimension == 5 && index.indexShorts[5] != 0) return std::nullopt;  // a hand-made index: == looks at it
+  if (dimension > 6 || index.nInts != (dimension <= 3 ? dimension : (dimension + 1) / 2)) return 0;
+  if (dimension == 5 && index.indexShorts[5] != 0) return 0;  // a hand-made index: == looks at it
   return detail::pack_id(detail::id_codes[dimension], index);
 }
 

@@ -7,6 +7,7 @@
 #include <typeinfo>
 
 #include "base/platform.h"
+#include "base/void_t.h"
 #include "runtime/api/device_marshal.h"
 #include "runtime/api/marshal.h"
 #include "runtime/api/proxies.h"
@@ -92,7 +93,7 @@ struct alignas(16) InlineArguments {
 template <class P, class = void>
 struct takes_call : std::false_type {};
 template <class P>
-struct takes_call<P, std::void_t<decltype(send_call(std::declval<const P&>(), 0, 0u, nullptr, 0u))>>
+struct takes_call<P, periapt::void_t<decltype(send_call(std::declval<const P&>(), 0, 0u, nullptr, 0u))>>
     : std::integral_constant<bool, !std::is_base_of<CProxySection_Group, P>::value> {};
 
 template <class P>

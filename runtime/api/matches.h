@@ -5,19 +5,28 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/void_t.h"
+
 namespace periapt {
 
 namespace matches {
 template <class T, class = void>
 struct is_defined : std::false_type {};
 template <class T>
-struct is_defined<T, std::void_t<decltype(sizeof(T))>> : std::true_type {};
+struct is_defined<T, periapt::void_t<decltype(sizeof(T))>> : std::true_type {};
 
 // Not std::is_constructible: that asks for a public destructor too.
 template <class Void, class T, class... Args>
 struct is_made_from : std::false_type {};
 template <class T, class... Args>
-struct is_made_from<std::void_t<decltype(::new (static_cast<void*>(nullptr)) T(std::declval<Args>()...))>, T, Args...>
+struct is_made_from<periapt::void_t<decltype(::new (static_cast<void*>(nullptr)) T(std::declval<Args>()...))>, T,
+                    Args...> : std::true_type {};
+
+// std::is_invocable, which is C++17's.
+template <class Void, class F, class... Args>
+struct is_called_with : std::false_type {};
+template <class F, class... Args>
+struct is_called_with<periapt::void_t<decltype(std::declval<F>()(std::declval<Args>()...))>, F, Args...>
     : std::true_type {};
 }  // namespace matches
 
@@ -52,17 +61,18 @@ constexpr bool constructible() {
   return matches::is_made_from<void, T, Args...>::value;
 }
 
-/// Does `probe(object)` compile? The probe is a generic lambda whose result type calls the method in question.
+/// Does `probe(object)` compile? The probe is a generic lambda whose result type calls the method in question. It is
+/// given as a type, as C++14 has no lambdas among its constants.
 template <class T, class Probe>
-constexpr bool has(Probe) {
-  return std::is_invocable<Probe, T&>::value;
+constexpr bool has() {
+  return matches::is_called_with<void, Probe, T&>::value;
 }
 
 /// Calls `first(object)` if that compiles, else `second(object)`: an argument that the .ci file declares T& is handed
 /// to a method that takes T&& (or T) as well as to one that takes T&.
 template <class T, class First, class Second>
 decltype(auto) either(T& object, First first, Second second) {
-  if constexpr (std::is_invocable<First, T&>::value)
+  if constexpr (matches::is_called_with<void, First, T&>::value)
     return first(object);
   else
     return second(object);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/void_t.h"
 #include "runtime/api/array_index.h"
 #include "runtime/api/callback.h"
 #include "runtime/api/reducers.h"
@@ -317,7 +318,7 @@ namespace periapt {
 template <class T, class = void>
 struct PupsBases : std::false_type {};
 template <class T>
-struct PupsBases<T, std::void_t<typename T::pups_bases_t>> : std::true_type {};
+struct PupsBases<T, periapt::void_t<typename T::pups_bases_t>> : std::true_type {};
 // Pups a class and its bases once each: user classes write pup() for their own members only.
 template <class T>
 void pup_base(T* object, PUP::er& p) {

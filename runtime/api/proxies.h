@@ -216,7 +216,7 @@ class CProxyElement_ArrayBase : public CProxy_ArrayBase {
  public:
   CProxyElement_ArrayBase() = default;
   CProxyElement_ArrayBase(const CkArrayID& array, const CkArrayIndex& index)
-      : CProxy_ArrayBase(array), id_(periapt::chare::compact_id(index).value_or(0)), index_(index) {}
+      : CProxy_ArrayBase(array), id_(periapt::chare::compact_id(index)), index_(index) {}
   CProxyElement_ArrayBase(const ArrayElement* e)
       : CProxy_ArrayBase(e), id_(e->ckGetID()), index_(e->ckGetArrayIndex()) {}
   const CkArrayIndex& ckGetIndex() const { return index_; }

@@ -2,6 +2,7 @@
 #pragma once
 #include <type_traits>
 
+#include "base/void_t.h"
 #include "runtime/api/proxies.h"
 #include "runtime/pup/stl.h"
 
@@ -9,8 +10,8 @@ namespace charmxx {
 
 /// Of a whole array; an element's is none.
 template <class T>
-struct is_array_proxy : std::bool_constant<std::is_base_of<CProxy_ArrayElement, T>::value &&
-                                           !std::is_base_of<CProxyElement_ArrayBase, T>::value> {};
+struct is_array_proxy : std::integral_constant<bool, std::is_base_of<CProxy_ArrayElement, T>::value &&
+                                                         !std::is_base_of<CProxyElement_ArrayBase, T>::value> {};
 template <class T>
 struct is_chare_proxy : std::is_base_of<CProxy_Chare, T>::type {};
 template <class T>
@@ -22,7 +23,7 @@ struct is_node_group_proxy : std::is_base_of<CProxy_NodeGroup, T>::type {};
 template <class T, class = void>
 struct is_bound_array : std::false_type {};
 template <class T>
-struct is_bound_array<T, std::void_t<typename T::bind_to>> : std::true_type {};
+struct is_bound_array<T, periapt::void_t<typename T::bind_to>> : std::true_type {};
 
 /// Whether T has a method pup(PUP::er&).
 template <class T>
@@ -34,7 +35,7 @@ using has_pup_member_t = typename has_pup_member<T>::type;
 
 /// Whether p | t compiles, in whatever way.
 template <class T>
-struct is_pupable : std::bool_constant<PUP::is_pupable<T>::value> {};
+struct is_pupable : std::integral_constant<bool, PUP::is_pupable<T>::value> {};
 template <class T>
 constexpr bool is_pupable_v = is_pupable<T>::value;
 template <class T>

@@ -9,7 +9,7 @@
 namespace periapt {
 
 std::uint64_t ElementIds::id_of(const CkArrayIndex& index) {
-  if (auto id = chare::compact_id(index)) return *id;
+  if (const std::uint64_t id = chare::compact_id(index)) return id;
   return std::uint64_t{1} << 63 | (index.hash64() >> 2);
 }
 

@@ -42,7 +42,7 @@ struct Delivery {
   // What was given to send_runtime(), or what the arguments begin with.
   template <class T>
   T read() const {
-    static_assert(std::is_trivially_copyable_v<T>);
+    static_assert(std::is_trivially_copyable<T>::value);
     T value;
     std::memcpy(static_cast<void*>(&value), arguments, sizeof value);
     return value;

@@ -17,7 +17,6 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -25,9 +24,13 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
-#include <variant>
 #include <vector>
+#if __cplusplus >= 201703L
+#include <optional>
+#include <variant>
+#endif
 
+#include "base/void_t.h"
 #include "runtime/pup/operators.h"
 #include "runtime/pup/pointer.h"
 #include "runtime/pup/random.h"
@@ -114,7 +117,7 @@ inline std::size_t reservable(const er& p, std::size_t n) {
 template <class C, class = void>
 struct can_reserve : std::false_type {};
 template <class C>
-struct can_reserve<C, std::void_t<decltype(std::declval<C&>().reserve(std::size_t()))>> : std::true_type {};
+struct can_reserve<C, periapt::void_t<decltype(std::declval<C&>().reserve(std::size_t()))>> : std::true_type {};
 
 // ---- sequences
 // --------------------------------------------------------------------------------------------------------
@@ -369,13 +372,19 @@ inline void operator|(er& p, std::pair<A, B>& v) {
   detail::parts<std::pair<A, B>>::each(p, v);
 }
 
+namespace detail {
+template <class Tuple, std::size_t... I>
+inline void pup_items(er& p, Tuple& v, std::index_sequence<I...>) {
+  (void(p | std::get<I>(v)), ...);
+  (void)p;
+}
+}  // namespace detail
 template <class... T>
 struct min_bytes<std::tuple<T...>, false>
     : std::integral_constant<std::size_t, (std::size_t(0) + ... + min_bytes<T>::value)> {};
 template <class... T>
 inline void operator|(er& p, std::tuple<T...>& v) {
-  std::apply([&p](auto&... item) { (void(p | item), ...); }, v);
-  (void)p;
+  detail::pup_items(p, v, std::index_sequence_for<T...>());
 }
 
 template <class T, std::size_t N>
@@ -393,6 +402,7 @@ inline void operator|(er& p, std::complex<T>& v) {
   v = std::complex<T>(re, im);
 }
 
+#if __cplusplus >= 201703L
 inline void operator|(er&, std::monostate&) {}
 
 template <class T>
@@ -443,6 +453,7 @@ inline void operator|(er& p, std::variant<T...>& v) {
     std::visit([&p](auto& item) { p | item; }, v);
   }
 }
+#endif
 
 template <class T>
 inline void operator|(er& p, std::atomic<T>& v) {

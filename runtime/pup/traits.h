@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/void_t.h"
+
 /// Names the migration constructor: X(CkMigrateMessage*) makes an object that is about to be unpacked.
 typedef struct CkMigrateMessage {
   int is_only_a_name;
@@ -141,7 +143,7 @@ namespace details {
 template <class T, class = void>
 struct is_pupable : std::false_type {};
 template <class T>
-struct is_pupable<T, std::void_t<decltype(std::declval<T&>().pup(std::declval<er&>()))>> : std::true_type {};
+struct is_pupable<T, periapt::void_t<decltype(std::declval<T&>().pup(std::declval<er&>()))>> : std::true_type {};
 
 }  // namespace details
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <type_traits>
 
+#include "base/void_t.h"
 #include "runtime/api/invoke.h"
 #include "runtime/api/objects.h"
 #include "runtime/sdag/bodies.h"
@@ -141,7 +142,7 @@ void call(Holder& holder, int fragment, Frame& frame) {
 template <class X, class = void>
 struct HasCode : std::false_type {};
 template <class X>
-struct HasCode<X, std::void_t<typename X::impl_sdag_class>> : std::is_same<typename X::impl_sdag_class, X> {};
+struct HasCode<X, periapt::void_t<typename X::impl_sdag_class>> : std::is_same<typename X::impl_sdag_class, X> {};
 template <class X>
 constexpr bool hasCode() {
   return HasCode<X>::value;

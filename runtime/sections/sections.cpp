@@ -117,7 +117,7 @@ void Sections::define(Section& section, std::uint32_t number, const std::vector<
       root.members.push_back({index, id, part._cookie.aid.index(), static_cast<std::uint32_t>(root.members.size())});
       root.places.push_back(place);
     };
-    for (const CkArrayIndex& index : part._elems) add(index, chare::compact_id(index).value_or(0), -1);
+    for (const CkArrayIndex& index : part._elems) add(index, chare::compact_id(index), -1);
     for (int pe : part.pelist) add(CkArrayIndex(), 0, pe);
   }
   make_room();

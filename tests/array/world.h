@@ -122,7 +122,7 @@ class World final : public Homes {
   int place_of(int array, int index) const;  // -1: nowhere
   Location& location(int pe) { return *at(pe).location; }
   Host& host(int pe, int array) { return *at(pe).hosts[static_cast<std::size_t>(array)]; }
-  static std::uint64_t id_of(int index) { return *chare::compact_id(CkArrayIndex1D(index)); }
+  static std::uint64_t id_of(int index) { return chare::compact_id(CkArrayIndex1D(index)); }
   std::uint32_t broadcasts_sent(int array) const { return broadcasts_[static_cast<std::size_t>(array)]; }
 
   // Homes

@@ -56,9 +56,11 @@ TEST(Options, AFlagWithoutItsValueIsAnError) {
   EXPECT_THAT(parseOptions({"a.o", "-o"}).error, HasSubstr("-o needs a value"));
 }
 
-TEST(Options, StandardsBelowCxx17AreRaised) {
-  EXPECT_EQ(raisedStandard("-std=c++11"), "-std=c++17");
-  EXPECT_EQ(raisedStandard("-std=gnu++14"), "-std=gnu++17");
+TEST(Options, StandardsBelowCxx14AreRaised) {
+  EXPECT_EQ(raisedStandard("-std=c++11"), "-std=c++14");
+  EXPECT_EQ(raisedStandard("-std=gnu++98"), "-std=gnu++14");
+  EXPECT_EQ(raisedStandard("-std=gnu++14"), "-std=gnu++14");
+  EXPECT_EQ(raisedStandard("-std=c++17"), "-std=c++17");
   EXPECT_EQ(raisedStandard("-std=c++20"), "-std=c++20");
   EXPECT_EQ(raisedStandard("-std=c11"), "-std=c11");
 }
@@ -126,6 +128,13 @@ TEST(CompileCommand, EachLanguageGetsItsOwnStandard) {
   EXPECT_THAT(compileCommand(job, "b.cpp"), ElementsAre("CXX", "-std=c++20", "-D__CHARMC__=1", "-I/inc"));
   job.options = parseOptions({"b.cpp"});
   EXPECT_THAT(compileCommand(job, "b.cpp"), ElementsAre("CXX", "-std=gnu++17", "-D__CHARMC__=1", "-I/inc"));
+  job.options = parseOptions({"-std=c99", "a.c", "b.cpp"});
+  EXPECT_THAT(compileCommand(job, "b.cpp"), ElementsAre("CXX", "-std=gnu++17", "-D__CHARMC__=1", "-I/inc"));
+  job.options = parseOptions({"-std=c++11", "a.c", "b.cpp"});
+  EXPECT_THAT(compileCommand(job, "b.cpp"),
+              ElementsAre("CXX", "-std=c++14", "-Wno-c++17-extensions", "-D__CHARMC__=1", "-I/inc"));
+  EXPECT_THAT(compileCommand(job, "a.c"), ElementsAre("CC", "-D__CHARMC__=1", "-I/inc"));
+  job.options = parseOptions({"b.cpp"});
   job.layout.cxxIsGnu = Gnu::yes;
   EXPECT_THAT(compileCommand(job, "b.cpp"),
               ElementsAre("CXX", "-std=gnu++17", "-fno-stack-protector", "-U_FORTIFY_SOURCE", "-fno-lifetime-dse",

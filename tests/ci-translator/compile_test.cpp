@@ -1,6 +1,6 @@
-// Generated code is code: the programs of programs/ are translated by charmc and given to the compiler, in C++17,
-// against the border (border/charm++.h) and, when the tree has it, against the runtime's own headers. A class that does
-// not match its .ci gets a sentence.
+// Generated code is code: the programs of programs/ are translated by charmc and given to the compiler, in C++17 and
+// C++14, against the border (border/charm++.h) and, when the tree has it, against the runtime's own headers. A class
+// that does not match its .ci gets a sentence.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,9 +16,9 @@ using testing::Not;
 class Compile : public CharmcFixture {
  protected:
   /// Compiles `source` of the folder without writing anything. `headers` is where charm++.h is.
-  Outcome check(const std::string& source, const std::string& headers, const std::string& more = "") {
-    return run(std::string(PERIAPT_CXX) + " -std=c++17 -fsyntax-only -Wall -Wextra -Wno-unused-parameter " + more +
-               " -I. " + headers + " -I" + programs() + " " + source);
+  Outcome check(const std::string& source, const std::string& headers, const std::string& more = "-std=c++17") {
+    return run(std::string(PERIAPT_CXX) + " -fsyntax-only -Wall -Wextra -Wno-unused-parameter " + more + " -I. " +
+               headers + " -I" + programs() + " " + source);
   }
   static std::string programs() { return std::string(PERIAPT_GOLDEN_DIR) + "/programs"; }
   static std::string border() { return std::string("-I") + PERIAPT_GOLDEN_DIR + "/border -I" + PERIAPT_SOURCE_DIR; }
@@ -29,8 +29,10 @@ class Programs : public Compile, public testing::WithParamInterface<const char*>
 
 TEST_P(Programs, CompileAgainstTheBorder) {
   ASSERT_EQ(charmc(programs() + "/" + GetParam() + ".ci").status, 0);
-  const Outcome outcome = check(programs() + "/" + GetParam() + ".cpp", border(), "-Werror");
-  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  for (const char* standard : {"-std=c++17 -Werror", "-std=c++14 -Wno-c++17-extensions"}) {
+    const Outcome outcome = check(programs() + "/" + GetParam() + ".cpp", border(), standard);
+    EXPECT_EQ(outcome.status, 0) << outcome.text;
+  }
 }
 
 TEST_P(Programs, CompileAgainstTheRuntime) {
@@ -46,13 +48,13 @@ INSTANTIATE_TEST_SUITE_P(All, Programs, testing::Values("kinds", "more"));
 /// A module with one chare, whose class is written in each test.
 class Mismatch : public Compile {
  protected:
-  Outcome compileClass(const std::string& text) {
+  Outcome compileClass(const std::string& text, const std::string& standard = "-std=c++17") {
     write("m.ci",
           "module m {\n  message Note;\n  group G {\n    entry G(int k);\n    entry void work(int n, double x[n]);\n"
           "    entry void take(Note* m);\n  };\n};\n");
     write("m.cpp", "#include \"m.decl.h\"\n" + text + "\n#include \"m.def.h\"\n");
     EXPECT_EQ(charmc("m.ci").status, 0);
-    return check("m.cpp", border());
+    return check("m.cpp", border(), standard);
   }
   static constexpr const char* note = "class Note : public CMessage_Note {};\n";
 };
@@ -64,12 +66,15 @@ TEST_F(Mismatch, NoneIsNoError) {
 }
 
 TEST_F(Mismatch, AMethodIsMissing) {
-  const Outcome outcome = compileClass(
-      std::string(note) + "struct G : CBase_G { G(int) {} void work(int, float*) {} void take(Note*) {} };");
-  EXPECT_NE(outcome.status, 0);
-  EXPECT_THAT(outcome.text, HasSubstr("m.ci:5: class G has no method work(int, double*) that is public, which "
-                                      "'entry void work(int n, double x[n])' asks for"));
-  EXPECT_THAT(outcome.text, Not(HasSubstr("has no method take")));
+  const std::string text =
+      std::string(note) + "struct G : CBase_G { G(int) {} void work(int, float*) {} void take(Note*) {} };";
+  for (const char* standard : {"-std=c++17", "-std=c++14 -Wno-c++17-extensions"}) {
+    const Outcome outcome = compileClass(text, standard);
+    EXPECT_NE(outcome.status, 0);
+    EXPECT_THAT(outcome.text, HasSubstr("m.ci:5: class G has no method work(int, double*) that is public, which "
+                                        "'entry void work(int n, double x[n])' asks for"));
+    EXPECT_THAT(outcome.text, Not(HasSubstr("has no method take")));
+  }
 }
 
 TEST_F(Mismatch, AMethodIsPrivate) {

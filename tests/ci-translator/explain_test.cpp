@@ -11,9 +11,11 @@ namespace periapt::charmc {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::StartsWith;
 
 /// A program of two modules without a mistake; each test puts one in. Those of the compiler run once with each
 /// compiler.
@@ -53,9 +55,14 @@ class Compilers : public Program, public testing::WithParamInterface<const char*
       GTEST_SKIP() << GetParam() << " is not here";
     Program::SetUp();
   }
-  Outcome compileWith(const std::string& statements) {
+  Outcome compileWith(const std::string& statements, const std::string& more = "") {
     const std::string compiler = *GetParam() ? std::string("-c++ ") + GetParam() + " " : "";
-    return charmc(compiler + "'-DSTATEMENTS=" + statements + "' -c pgm.cpp");
+    return charmc(more + compiler + "'-DSTATEMENTS=" + statements + "' -c pgm.cpp");
+  }
+  static int occurrences(const std::string& text, const std::string& word) {
+    int out = 0;
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++out;
+    return out;
   }
 };
 
@@ -103,12 +110,58 @@ TEST_P(Compilers, CallsWithOtherArguments) {
   EXPECT_THAT(outcome.text, HasSubstr("the .ci file says done(int"));
 }
 
-TEST_P(Compilers, ANameThatStdHasToo) {
-  write("pgm.cpp", "#include <vector>\nusing namespace std;\nint size;\nint twice() { return 2 * size; }\n");
+constexpr const char* name_of_std =
+    "#include <vector>\nusing namespace std;\nint size;\nint twice() { return 2 * size; }\n";
+
+TEST_P(Compilers, ANameThatStdHasTooIsTheProgramsInCxx14) {
+  write("pgm.cpp", name_of_std);
+  const Outcome outcome = compileWith("");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.text,
+              AllOf(StartsWith("charmc: note: compiled as C++14"),
+                    EndsWith("pgm.cpp:4:26: reference to 'size' is ambiguous\n"), Not(HasSubstr("error: "))));
+  EXPECT_TRUE(exists("pgm.o"));
+}
+
+TEST_P(Compilers, TheStandardThatAProgramAsksForIsNotLowered) {
+  write("pgm.cpp", name_of_std);
+  for (const char* standard : {"-std=c++17 ", "-std=gnu++17 ", "-std=c++20 ", "-c++-option -std=c++17 "}) {
+    const Outcome outcome = compileWith("", standard);
+    EXPECT_EQ(outcome.status, 1) << standard;
+    EXPECT_THAT(outcome.text, AllOf(HasSubstr("charmc: error: size is a name of this program and"),
+                                    HasSubstr("= hint: write ::size where the program's own is meant"),
+                                    HasSubstr("or compile with -std=c++14"), Not(HasSubstr("note: compiled as"))))
+        << standard;
+    EXPECT_EQ(occurrences(outcome.text, "reference to"), 1) << outcome.text;
+  }
+}
+
+TEST_P(Compilers, ThePastThatAProgramAsksForIsTakenAtItsWord) {
+  write("pgm.cpp", std::string(name_of_std) + "static_assert(__cplusplus == 201402L, \"\");\n");
+  for (const char* standard : {"-std=c++11 ", "-std=gnu++14 "}) {
+    const Outcome outcome = compileWith("", standard);
+    EXPECT_EQ(outcome.status, 0) << standard;
+    EXPECT_EQ(outcome.text, "") << standard;
+  }
+}
+
+TEST_P(Compilers, WhatIsWrongInCxx14TooIsShownOnceAndAsCxx17) {
+  write("pgm.cpp",
+        std::string(name_of_std) + "#if __cplusplus == 201402L\n#error as C++14\n#endif\nint n = nowhere;\n");
   const Outcome outcome = compileWith("");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.text, AllOf(HasSubstr("charmc: error: size is a name of this program and"),
-                                  HasSubstr("= hint: write ::size where the program's own is meant")));
+  EXPECT_EQ(occurrences(outcome.text, "nowhere"), occurrences(compileWith("", "-std=c++17 ").text, "nowhere"));
+  EXPECT_EQ(occurrences(outcome.text, "reference to"), 1) << outcome.text;
+  EXPECT_THAT(outcome.text, AllOf(Not(HasSubstr("as C++14")), HasSubstr("charmc: error: size is a name")));
+  EXPECT_FALSE(exists("pgm.o"));
+}
+
+TEST_P(Compilers, AFileWithoutSuchAnErrorIsCompiledOnce) {
+  for (const char* text : {"int n = nowhere;\n", "int n;\n", "#warning as it goes\n"}) {
+    write("pgm.cpp", text);
+    EXPECT_EQ(occurrences(compileWith("", "-verbose ").text, "charmc> "), 1) << text;
+  }
+  EXPECT_THAT(compileWith("").text, HasSubstr("as it goes"));
 }
 
 TEST_P(Compilers, AMistakeOfCxxAloneIsLeftToTheCompiler) {
@@ -207,6 +260,52 @@ TEST(Explanations, GeneratedCodeOfAModuleThatNothingNames) {
       "CkEntryOptions const*) const'\nld: user.cpp:(.text+0x6a): undefined reference to `CkIndex_Part::__idx'\n";
   ASSERT_EQ(explainLinker(printed).size(), 1u);
   EXPECT_EQ(explainLinker(printed)[0].what, "what charmc generated for Part is in none of the files that are linked");
+}
+
+TEST(Explanations, WhatIsAnErrorSinceCxx17IsKnown) {
+  for (const char* text : {
+           "a.cpp:16:9: error: ISO C++17 does not allow dynamic exception specifications",
+           "a.cpp:19:11: error: ISO C++17 does not allow 'register' storage class specifier [-Wregister]",
+           "a.cpp:18:18: error: use of an operand of type \xe2\x80\x98"
+           "bool\xe2\x80\x99 in \xe2\x80\x98operator++\xe2\x80\x99 is forbidden in C++17",
+           "a.cpp:18:19: error: ISO C++17 does not allow incrementing expression of type bool [-Wincrement-bool]",
+           "a.cpp:16:29: error: reference to 'size' is ambiguous\na.h:2: note: candidates are: 'std::size_t "
+           "std::size(const T&)'",
+           "a.cpp:20:11: error: reference to 'byte' is ambiguous\na.cpp:2: note: candidate is 'byte'\na.h:2: note: "
+           "candidate "
+           "found by name lookup is 'std::byte'",
+           "a.cpp:20:75: error: call of overloaded 'empty(std::vector<int>)' is ambiguous\na.h:2: note: candidate: "
+           "'bool "
+           "std::empty(const C&) [with C = vector<int>]'",
+           "a.cpp:20:70: error: call to 'empty' is ambiguous\n/usr/include/c++/12/bits/range_access.h:283:5: note: "
+           "candidate "
+           "function [with C = std::vector<int>]",
+           "a.cpp:2:1: error: no template named 'auto_ptr' in namespace 'std'",
+           "a.cpp:2:1: error: use of undeclared identifier 'random_shuffle'",
+           "a.cpp:2:1: error: 'bind2nd' is not a member of 'std'",
+       }) {
+    const std::string first = errorSinceCxx17(std::string("a.cpp:1:1: error: another one\n") + text + "\n");
+    EXPECT_THAT(first, AllOf(StartsWith("a.cpp:"), Not(HasSubstr("error:")), Not(HasSubstr("another one")))) << text;
+  }
+}
+
+TEST(Explanations, WhatIsAnErrorInEachStandardIsNoneSinceCxx17) {
+  for (const char* text : {
+           "",
+           "a.cpp:1:1: error: 'nowhere' was not declared in this scope",
+           "a.cpp:1:1: error: reference to 'here' is ambiguous\na.cpp:2: note: candidates are: 'int ours::here'",
+           "a.cpp:1:1: error: reference to 'size' is ambiguous\na.cpp:2: note: candidates are: 'int ours::size'\n"
+           "a.cpp:9:1: error: no 'std::size'",
+           "a.cpp:1:1: error: reference to 'here' is ambiguous\na.cpp:2: note: candidates are: 'std::vector<int> "
+           "a::here'",
+           "a.cpp:1:1: error: call to 'f' is ambiguous\na.cpp:2:1: note: candidate function",
+           "a.cpp:1:1: error: call of overloaded 'f(std::string)' is ambiguous\na.cpp:2: note: candidate: 'f(const "
+           "char*)'",
+           "a.cpp:1:1: error: 'optional' is not a member of 'std'",
+           "a.cpp:1:1: error: no member named 'work' in 'auto_ptr_of_mine'",
+           "a.cpp:19:24: warning: ISO C++17 does not allow 'register' storage class specifier [-Wregister]",
+       })
+    EXPECT_EQ(errorSinceCxx17(text), "") << text;
 }
 
 TEST(Explanations, ColoursAreReadOver) {

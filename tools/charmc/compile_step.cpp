@@ -18,11 +18,70 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
 
 bool isStandard(const std::string& flag) { return flag.rfind("-std=", 0) == 0; }
 bool isCxxStandard(const std::string& flag) { return isStandard(flag) && flag.find("++") != flag.npos; }
+bool isCxx14(const std::string& flag) { return flag == "-std=c++14" || flag == "-std=gnu++14"; }
 
-bool isGnu(const Job& job) {
-  if (job.options.cxx.empty() && job.layout.cxxIsGnu != Gnu::unknown) return job.layout.cxxIsGnu == Gnu::yes;
+constexpr const char* default_standard = "-std=gnu++17";
+
+/// Whether the program says no standard: it is compiled as C++17 then, or as what that has taken away.
+bool saysNoStandard(const Options& options) {
+  return std::none_of(options.compile.begin(), options.compile.end(), isCxxStandard) &&
+         std::none_of(options.cxxOptions.begin(), options.cxxOptions.end(), isCxxStandard);
+}
+
+/// Of a compiler that the command line names.
+std::string versionOf(const Job& job) {
   std::string text;
-  return runProcess({job.cxx(), "--version"}, &text) == 0 && text.find("Free Software Foundation") != text.npos;
+  return runProcess({job.cxx(), "--version"}, &text) == 0 ? text : "";
+}
+bool isBuildsCompiler(const Job& job) { return job.options.cxx.empty() && job.layout.cxxIsGnu != Gnu::unknown; }
+bool isGnu(const Job& job) {
+  if (isBuildsCompiler(job)) return job.layout.cxxIsGnu == Gnu::yes;
+  return versionOf(job).find("Free Software Foundation") != std::string::npos;
+}
+
+void show(const Job& job, const std::vector<std::string>& command) {
+  if (job.options.verbose) std::fprintf(stderr, "charmc> %s\n", commandText(command).c_str());
+}
+bool runHolding(const Job& job, const std::vector<std::string>& command, std::string& printed) {
+  show(job, command);
+  return runProcessHoldingErrors(command, printed) == 0;
+}
+
+/// The headers are C++14 but for what GCC and Clang take as extensions; they say nothing about these then.
+std::vector<std::string> flagsOfCxx14(const Job& job) {
+  if (!isBuildsCompiler(job) && !isGnu(job) && versionOf(job).find("clang") == std::string::npos) return {};
+  return {"-Wno-c++17-extensions"};
+}
+
+/// A compiler colours what it prints to a terminal, and does not see ours any more.
+void keepColours(std::vector<std::string>& command) {
+  if (::isatty(STDERR_FILENO) && !std::getenv("NO_COLOR"))
+    command.insert(command.begin() + 1, "-fdiagnostics-color=always");
+}
+
+/// Charm++ compiles as C++11 what says no standard. What was right then and is an error in C++17 is compiled once more,
+/// as C++14. What the compiler prints is held until then: of a file that is wrong in both, C++17's errors are shown.
+bool compileWithoutAStandard(const Job& job, std::vector<std::string> command) {
+  keepColours(command);
+  std::string printed;
+  const bool compiles = runHolding(job, command, printed);
+  const std::string reason = compiles ? "" : errorSinceCxx17(printed);
+  if (!reason.empty()) {
+    *std::find(command.begin(), command.end(), default_standard) = "-std=gnu++14";
+    const std::vector<std::string> more = flagsOfCxx14(job);
+    command.insert(command.begin() + 1, more.begin(), more.end());
+    std::string asOlder;
+    if (runHolding(job, command, asOlder)) {
+      std::fprintf(
+          stderr,
+          "charmc: note: compiled as C++14 (-std=c++14 says so at once), since C++17 has an error in it: %s\n%s",
+          reason.c_str(), asOlder.c_str());
+      return true;
+    }
+  }
+  std::fputs(printed.c_str(), stderr);
+  if (!compiles && !job.options.seq) printExplanations(explainCompiler(printed));
+  return compiles;
 }
 
 }  // namespace
@@ -41,15 +100,13 @@ std::vector<std::string> Job::quickFlags() const {
 }
 
 int runStep(const Job& job, const std::vector<std::string>& argv, std::string* output) {
-  if (job.options.verbose) std::fprintf(stderr, "charmc> %s\n", commandText(argv).c_str());
+  show(job, argv);
   return runProcess(argv, output);
 }
 
 bool runTool(const Job& job, std::vector<std::string> argv, Tool tool) {
-  if (job.options.verbose) std::fprintf(stderr, "charmc> %s\n", commandText(argv).c_str());
-  // A compiler colours what it prints to a terminal, and does not see ours any more.
-  if (tool == Tool::compiler && ::isatty(STDERR_FILENO) && !std::getenv("NO_COLOR"))
-    argv.insert(argv.begin() + 1, "-fdiagnostics-color=always");
+  show(job, argv);
+  if (tool == Tool::compiler) keepColours(argv);
   std::string errors;
   if (runProcessShowingErrors(argv, errors) == 0) return true;
   if (!job.options.seq) printExplanations(tool == Tool::compiler ? explainCompiler(errors) : explainLinker(errors));
@@ -61,11 +118,12 @@ std::vector<std::string> compileCommand(const Job& job, const std::string& sourc
   const std::vector<std::string>& flags = job.options.compile;
   std::vector<std::string> command = {isC ? job.cc() : job.cxx()};
   const bool forced = std::find(flags.begin(), flags.end(), "-x") != flags.end();
-  if (!isC && !forced && kindOf(source) == InputKind::cxx && std::none_of(flags.begin(), flags.end(), isStandard))
-    command.push_back("-std=gnu++17");
+  if (!isC && !forced && kindOf(source) == InputKind::cxx && saysNoStandard(job.options))
+    command.push_back(default_standard);
   append(command, job.quickFlags());
   for (const std::string& flag : flags)  // each language's standard goes to its own compiler
     if (!isStandard(flag) || isCxxStandard(flag) != isC) command.push_back(flag);
+  if (!isC && std::any_of(flags.begin(), flags.end(), isCxx14)) append(command, flagsOfCxx14(job));
   if (!isC) append(command, job.neededFlags());
   append(command, isC ? job.options.ccOptions : job.options.cxxOptions);
   command.push_back(charmc_macro);
@@ -87,6 +145,8 @@ bool compileSource(const Job& job, const std::string& source, const std::string&
     command.push_back(job.options.assembleOnly ? "-S" : "-c");
   command.push_back(source);
   if (!object.empty()) append(command, {"-o", object});
+  if (std::find(command.begin(), command.end(), default_standard) != command.end() && saysNoStandard(job.options))
+    return compileWithoutAStandard(job, std::move(command));
   return runTool(job, std::move(command), Tool::compiler);
 }
 

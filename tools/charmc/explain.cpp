@@ -147,19 +147,28 @@ void explainWithContext(const std::vector<std::string>& lines, std::size_t at, E
   }
 }
 
-/// A name of the program that C++17 has put into std, which the program is using.
-void explainAmbiguousName(const std::vector<std::string>& lines, std::size_t at, Explanations& out) {
-  static const std::regex ambiguous("error: reference to '(\\w+)' is ambiguous");
+/// A name that is the program's and one of std, which the program is using; empty if the error is another.
+std::string ambiguousName(const std::vector<std::string>& lines, std::size_t at) {
+  static const std::regex ambiguous(
+      "error: (reference to|call of overloaded|call to) '(\\w+)(\\(.*\\))?' is ambiguous");
+  static const std::regex std_header("/c\\+\\+/\\S*: note: candidate function");  // Clang does not write std:: there
   std::smatch m;
-  if (!std::regex_search(lines[at], m, ambiguous)) return;
-  const std::string name = m[1];
-  const std::regex of_std("std::" + name + "\\b");
+  if (!std::regex_search(lines[at], m, ambiguous)) return {};
+  const std::string name = m[2];
+  const std::regex of_std("\\bstd::" + name + "\\b");
   for (std::size_t i = at + 1; i < lines.size() && lines[i].find("error:") == std::string::npos; ++i)
-    if (std::regex_search(lines[i], of_std))
-      return out.add(name +
-                         " is a name of this program and, as programs are compiled as C++17 here, one of the standard "
-                         "library, all of which it uses (using namespace std)",
-                     "write ::" + name + " where the program's own is meant, or give it another name");
+    if (std::regex_search(lines[i], of_std) || std::regex_search(lines[i], std_header)) return name;
+  return {};
+}
+
+void explainAmbiguousName(const std::vector<std::string>& lines, std::size_t at, Explanations& out) {
+  const std::string name = ambiguousName(lines, at);
+  if (!name.empty())
+    out.add(
+        name +
+            " is a name of this program and, since C++17, one of the standard library, all of which it uses (using "
+            "namespace std)",
+        "write ::" + name + " where the program's own is meant, or give it another name, or compile with -std=c++14");
 }
 
 /// Clang names the declaration in a note, and quotes it below.
@@ -261,6 +270,26 @@ std::vector<Explanation> explainCompiler(const std::string& printed) {
     explainByDeclaration(lines, i, out);
   }
   return out.take();
+}
+
+std::string errorSinceCxx17(const std::string& printed) {
+  static const std::regex of_language("error: (ISO C\\+\\+17 does not allow|.* is forbidden in C\\+\\+17)");
+  static const std::regex unknown(
+      "error: .*(no (template|type|member) named|unknown type name|undeclared identifier|is not a member of|"
+      "was not declared|does not name a)");
+  static const std::regex of_library(
+      "'(std::)?(auto_ptr|random_shuffle|(unary|binary)_function|bind(1st|2nd)|mem_fun(_ref)?|ptr_fun|"
+      "(set_)?unexpected)'");
+  static const std::regex word("(fatal )?error: ");
+  const std::vector<std::string> lines = linesOf(plain(printed));
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string& line = lines[i];
+    if (line.find("error: ") == std::string::npos) continue;
+    if (std::regex_search(line, of_language) || !ambiguousName(lines, i).empty() ||
+        (std::regex_search(line, unknown) && std::regex_search(line, of_library)))
+      return std::regex_replace(line, word, "", std::regex_constants::format_first_only);
+  }
+  return {};
 }
 
 std::vector<Explanation> explainLinker(const std::string& printed) {

@@ -17,6 +17,11 @@ struct Explanation {
 /// From what the compiler printed (GCC's or Clang's words); empty when none is known. Each mistake once.
 std::vector<Explanation> explainCompiler(const std::string& printed);
 
+/// The first error of the compiler's that may be one since C++17 only, without the word `error`: a name of the program
+/// that is one of std's too, which the program is using, or what was taken out of the language or the library. Empty if
+/// there is none.
+std::string errorSinceCxx17(const std::string& printed);
+
 /// From what the linker printed (GNU ld's, gold's or lld's words).
 std::vector<Explanation> explainLinker(const std::string& printed);
 

@@ -331,7 +331,7 @@ std::string raisedStandard(const std::string& flag) {
     const std::string prefix = std::string("-std=") + dialect;
     if (!startsWith(flag, prefix)) continue;
     const std::string version = flag.substr(prefix.size());
-    if (isOneOf(version, {"98", "03", "0x", "11", "1y", "14"})) return prefix + "17";
+    if (isOneOf(version, {"98", "03", "0x", "11", "1y"})) return prefix + "14";
   }
   return flag;
 }

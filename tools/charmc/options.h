@@ -70,7 +70,8 @@ Options parseCharmxiOptions(const std::vector<std::string>& arguments);
 /// By suffix; -x LANG is the compiler's business and makes any file a source.
 InputKind kindOf(const std::string& file);
 
-/// A language standard below C++17 raised to it, since the headers need that: -std=c++11 -> -std=c++17.
+/// A language standard below C++14 raised to it, since the headers need that: -std=c++11 -> -std=c++14. Compilers know
+/// C++14 by an older name too (-std=c++1y), which becomes its own.
 std::string raisedStandard(const std::string& flag);
 
 std::string helpText();

@@ -28,8 +28,9 @@ void collect(int from, std::string& into, bool shown) {
   }
 }
 
-/// Runs and waits, with descriptor `stream` of the program (stdout or stderr) collected when `into` is there.
-int spawn(const std::vector<std::string>& argv, int stream, std::string* into) {
+/// Runs and waits, with descriptor `stream` of the program (stdout or stderr) collected when `into` is there, and
+/// shown.
+int spawn(const std::vector<std::string>& argv, int stream, std::string* into, bool shown = false) {
   std::vector<char*> raw;
   for (const std::string& argument : argv) raw.push_back(const_cast<char*>(argument.c_str()));
   raw.push_back(nullptr);
@@ -55,7 +56,7 @@ int spawn(const std::vector<std::string>& argv, int stream, std::string* into) {
     return 127;
   }
   if (into) {
-    collect(ends[0], *into, stream == STDERR_FILENO);
+    collect(ends[0], *into, shown);
     ::close(ends[0]);
   }
   int status = 0;
@@ -69,6 +70,10 @@ int spawn(const std::vector<std::string>& argv, int stream, std::string* into) {
 int runProcess(const std::vector<std::string>& argv, std::string* output) { return spawn(argv, STDOUT_FILENO, output); }
 
 int runProcessShowingErrors(const std::vector<std::string>& argv, std::string& errors) {
+  return spawn(argv, STDERR_FILENO, &errors, true);
+}
+
+int runProcessHoldingErrors(const std::vector<std::string>& argv, std::string& errors) {
   return spawn(argv, STDERR_FILENO, &errors);
 }
 

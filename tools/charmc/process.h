@@ -13,6 +13,9 @@ int runProcess(const std::vector<std::string>& argv, std::string* output = nullp
 /// The same, with what it prints on stderr collected in `errors`, and shown as it comes.
 int runProcessShowingErrors(const std::vector<std::string>& argv, std::string& errors);
 
+/// The same, collected only.
+int runProcessHoldingErrors(const std::vector<std::string>& argv, std::string& errors);
+
 /// The command as a person would type it.
 std::string commandText(const std::vector<std::string>& argv);
 

@@ -229,7 +229,7 @@ class CkCacheManager : public CBase_CkCacheManager<CkCacheKey>, private CkCacheW
   }
   // For keys that are numbers.
   static std::string name(const CkCacheKey& key) {
-    if constexpr (std::is_integral_v<CkCacheKey> && sizeof(CkCacheKey) <= 8)
+    if constexpr (std::is_integral<CkCacheKey>::value && sizeof(CkCacheKey) <= 8)
       return "key " + std::to_string(key);
     else
       return "a key";

@@ -274,7 +274,7 @@ class ArrayMeshStreamer : public CBase_ArrayMeshStreamer<dtype, itype, ClientTyp
 
   CkArray* array() const { return client_.ckLocalBranch(); }
   static CkArrayIndex index_of(const itype& index) {
-    if constexpr (std::is_integral_v<itype>) {
+    if constexpr (std::is_integral<itype>::value) {
       return CkArrayIndex1D(static_cast<int>(index));
     } else {
       return index;
@@ -325,7 +325,7 @@ template <class dtype, class RouterType>
 MeshStreamer<dtype, RouterType>::MeshStreamer(const RouterType& router, int kept, int kept_for_one, bool yields,
                                               double period_ms)
     : router_(router), buffers_(static_cast<std::size_t>(router.peers())), yields_(yields), period_ms_(period_ms) {
-  static_assert(std::is_trivially_destructible_v<dtype>,
+  static_assert(std::is_trivially_destructible<dtype>::value,
                 "a MeshStreamer copies items as bytes: they may have no pointers to what they own (vectors, strings)");
   if (kept < 0 || kept_for_one < 0 || kept + kept_for_one == 0)
     CkAbort("MeshStreamer: a buffer for %d items is asked for", kept + kept_for_one);
