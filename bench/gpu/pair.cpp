@@ -1,11 +1,13 @@
 #include "bench/gpu/pair.h"
 
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -237,6 +239,7 @@ int run_pair(const Parts& parts, const std::string& part, const gpu::Vendor& ven
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the other one polls, and would for ever if this one were killed
     ::setenv(kOther, words.str().c_str(), 1);
     ::close(sockets[0]);
     ::execl("/proc/self/exe", "other-of-pair", nullptr);
