@@ -182,6 +182,8 @@ void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, CkAr
     manager->end_filling();
   } else {
     manager->inserting_ = true;
+    // A map of the program may know elements that the options do not name, and then says doneInserting() itself.
+    if (ep >= 0 && manager->map().of_group()) manager->populate(ep, constructor);
   }
   objects.group_ready(id);
 }
@@ -584,10 +586,15 @@ void ArrayManager::on_inserting(Pe& pe, Delivery& call) {
     return tell_inserting(manager->id(), news.begins);
   }
   if (news.begins == manager->inserting_) return;
-  manager->inserting_ = news.begins;
-  if (!news.begins) return manager->end_filling();
+  if (!news.begins) return manager->done_inserting();
+  manager->inserting_ = true;
   manager->reduction_.hold();
   if (manager->listeners_) manager->listeners_->begin_inserting();
+}
+void ArrayManager::done_inserting() {
+  if (!inserting_) return;
+  inserting_ = false;
+  end_filling();
 }
 void ArrayManager::end_filling() {
   filling_first_ = false;

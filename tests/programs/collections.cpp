@@ -102,6 +102,11 @@ class Main : public CBase_Main {
         CProxy_Left left(child.ckGetChareID());
         return left.left(16);
       }
+      case 16: {  // elements that a map knows, and no options name
+        CkArrayOptions options;
+        options.setMap(CProxy_Spreading::ckNew());
+        return CProxy_Grain(CProxy_Grain::ckNew(options)).count();
+      }
       default:
         CkPrintf("all checks passed\n");
         CkExit();
@@ -113,6 +118,10 @@ class Main : public CBase_Main {
   }
   void summed(int sum) {
     require(sum == expected_, step_ == 12 ? "a message within a process is not shared" : "a message has two owners");
+    thisProxy.step();
+  }
+  void counted(int grains) {
+    require(grains == CkNumPes(), "a map has not made the elements that it knows");
     thisProxy.step();
   }
   void made(int index, int pe, int wanted) {
@@ -156,6 +165,26 @@ class Shifted : public CBase_Shifted {
  public:
   Shifted() = default;
   int procNum(int array, const CkArrayIndex& index) override { return (RRMap::procNum(array, index) + 1) % CkNumPes(); }
+};
+
+/// An element a PE, whatever the options say.
+class Spreading : public CBase_Spreading {
+ public:
+  Spreading() = default;
+  int procNum(int, const CkArrayIndex& index) override { return index.data()[0] / 3; }
+  void populateInitial(int, CkArrayOptions&, void* message, CkArray* manager) override {
+    manager->insertInitial(CkArrayIndex1D(3 * CkMyPe()), message);
+    manager->doneInserting();
+  }
+};
+class Grain : public CBase_Grain {
+ public:
+  Grain() = default;
+  Grain(CkMigrateMessage*) {}
+  void count() {
+    const int here = thisIndex == 3 * CkMyPe();
+    contribute(sizeof here, &here, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, counted), mainProxy));
+  }
 };
 
 class Cell : public CBase_Cell {
