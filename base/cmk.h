@@ -28,6 +28,8 @@
 #define CMK_HAS_PARTITION 1
 #define CMK_HAS_INTEROP 0
 #define CMK_ONESIDED_IMPL 1
+#define CMK_USE_SHMEM 1            /* cmishmem.h */
+#define CMK_GRID_QUEUE_AVAILABLE 1 /* CmiGridQueueRegister */
 #define CMK_CUDA 0
 #define CMK_OMP 0
 #define CMK_TASKQUEUE 0

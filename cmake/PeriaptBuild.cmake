@@ -2,6 +2,8 @@
 #
 #   periapt_floor(NAME [OFF_PATH] SOURCES a.cpp ... [ALONE b.cpp ...] [LINK lib ...])   an object library of one folder, part of libperiapt
 #   periapt_join(TARGET [ALONE b.cpp ...])                 compiles the sources of a target together
+#   periapt_headers(NAME LIBRARY|PROGRAM INCLUDES <a.h> ... [OPTIONS ...] [LINK lib ...])   headers, compiled once for all that include them
+#   periapt_use_headers(TARGET NAME)                       ... and a target that does
 #   periapt_library(NAME [EXCLUDE_FROM_ALL])               a static library of all floors so far
 #   periapt_test(NAME SOURCES a.cpp ... [LINK lib ...] [LABELS unit ...] [ARGS ...])   a GoogleTest program, run by ctest
 
@@ -23,6 +25,12 @@ if(CMAKE_BUILD_TYPE STREQUAL Debug)
   set(join OFF)
 endif()
 option(PERIAPT_JOIN_SOURCES "Compile eight sources of a folder at a time as one" ${join})
+
+# ccache knows precompiled headers by their bytes, but keeps what was compiled with them only where it need not look for macros that
+# they read, and for the time of day.
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache$")
+  list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros)
+endif()
 
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
@@ -76,17 +84,58 @@ function(periapt_join target)
   endif()
 endfunction()
 
-# OFF_PATH: no message passes through it. Where sanitizers are, the message path alone is optimized, and elsewhere the alignment of
-# pointers is not looked at each time they are used: what is off the path takes half the time to compile.
+# NAME: headers that are compiled once, with the options of the folder that calls this, and stand before each source of the targets that
+# use them, but for debugging; such as these sources include in any case (style.standard_headers sees to it). The compiler takes them
+# only at the same level of optimization, and what it made for a PROGRAM for no LIBRARY.
+function(periapt_headers name kind)
+  cmake_parse_arguments(ARG "" "" "INCLUDES;OPTIONS;LINK" ${ARGN})
+  if(NOT PERIAPT_JOIN_SOURCES)
+    return()
+  endif()
+  set(source "${PROJECT_BINARY_DIR}/headers.cpp")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "int main() {}\n")
+  if(kind STREQUAL LIBRARY)
+    add_library(${name} OBJECT EXCLUDE_FROM_ALL "${source}")
+  else()
+    add_executable(${name} EXCLUDE_FROM_ALL "${source}")
+  endif()
+  target_compile_options(${name} PRIVATE ${ARG_OPTIONS})
+  target_link_libraries(${name} PRIVATE periapt_settings ${ARG_LINK})
+  target_precompile_headers(${name} PRIVATE ${ARG_INCLUDES})
+endfunction()
+
+function(periapt_use_headers target name)
+  get_target_property(sources ${target} SOURCES)
+  if(TARGET ${name} AND NOT "${sources}" MATCHES "\\.c(;|$)")
+    target_precompile_headers(${target} REUSE_FROM ${name})
+  endif()
+endfunction()
+
+set(standard_headers <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <deque> <filesystem> <fstream> <functional> <map> <memory>
+  <mutex> <optional> <random> <set> <span> <sstream> <string> <thread> <unordered_map> <vector> <fmt/format.h>)
+
+# Where sanitizers are, the message path alone is optimized, and elsewhere the alignment of pointers is not looked at each time they are
+# used: what is off the path takes half the time to compile.
+set(on_path_options "")
+set(off_path_options "")
+if(PERIAPT_SANITIZE)
+  set(on_path_options -O1)
+  set(off_path_options -O0 $<$<IN_LIST:undefined,${PERIAPT_SANITIZE}>:-fno-sanitize=alignment>)
+endif()
+periapt_headers(on_path_headers LIBRARY INCLUDES ${standard_headers} OPTIONS ${on_path_options})
+periapt_headers(off_path_headers LIBRARY INCLUDES ${standard_headers} OPTIONS ${off_path_options})
+
+# OFF_PATH: no message passes through it.
 function(periapt_floor name)
   cmake_parse_arguments(ARG "OFF_PATH" "" "SOURCES;ALONE;LINK" ${ARGN})
   add_library(periapt_${name} OBJECT ${ARG_SOURCES} ${ARG_ALONE})
   periapt_join(periapt_${name} ALONE ${ARG_ALONE})
+  set(path on_path)
   if(ARG_OFF_PATH AND PERIAPT_SANITIZE)
-    target_compile_options(periapt_${name} PRIVATE -O0 $<$<IN_LIST:undefined,${PERIAPT_SANITIZE}>:-fno-sanitize=alignment>)
-  elseif(PERIAPT_SANITIZE)
-    target_compile_options(periapt_${name} PRIVATE -O1)
+    set(path off_path)
   endif()
+  target_compile_options(periapt_${name} PRIVATE ${${path}_options})
+  periapt_use_headers(periapt_${name} ${path}_headers)
   target_link_libraries(periapt_${name} PUBLIC periapt_settings ${ARG_LINK})
   set_property(GLOBAL APPEND PROPERTY PERIAPT_FLOORS periapt_${name})
 endfunction()
@@ -101,34 +150,12 @@ function(periapt_library name)
   target_link_libraries(${name} PUBLIC periapt_settings)
 endfunction()
 
-# The tests themselves; what they link is optimized as everything is. Compiling them was a third longer at -O3, and with the
-# address sanitizer more than twice as long at -O1.
-set(test_options $<IF:$<CONFIG:Release>,-O1,-O0>)
-
-# periapt_test_headers(NAME a.cpp ...): what every test includes is compiled once for all, but for debugging.
-function(periapt_test_headers name)
-  if(NOT PERIAPT_JOIN_SOURCES OR "${ARGN}" MATCHES "\\.c(;|$)")
-    return()
-  endif()
-  if(NOT TARGET periapt_test_headers)
-    file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/test_headers.cpp" CONTENT "int main() {}\n")
-    add_executable(periapt_test_headers EXCLUDE_FROM_ALL "${PROJECT_BINARY_DIR}/test_headers.cpp")
-    target_link_libraries(periapt_test_headers PRIVATE GTest::gtest periapt_settings)
-    target_compile_options(periapt_test_headers PRIVATE ${test_options})
-    target_precompile_headers(periapt_test_headers PRIVATE <gtest/gtest.h> <algorithm> <array> <atomic> <chrono> <cstdint> <cstring>
-      <deque> <filesystem> <fstream> <functional> <map> <memory> <mutex> <optional> <random> <set> <span> <sstream> <string>
-      <thread> <unordered_map> <vector> <fmt/format.h>)
-  endif()
-  target_precompile_headers(${name} REUSE_FROM periapt_test_headers)
-endfunction()
-
 function(periapt_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;LABELS;ARGS" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE GTest::gtest_main GTest::gmock GTest::gtest ${ARG_LINK} periapt_settings)
-  target_compile_options(${name} PRIVATE ${test_options})
-  periapt_test_headers(${name} ${ARG_SOURCES})
+  periapt_use_headers(${name} test_headers)
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)

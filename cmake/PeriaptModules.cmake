@@ -1,14 +1,14 @@
 # Libraries of chares, which programs link with -module.
 #
-#   periapt_module(NAME CI a.ci SOURCES a.cpp ... HEADERS a.h ... [MODULES M ...] [LIBRARIES file ...])
+#   periapt_module(NAME CI a.ci SOURCES a.cpp ... HEADERS a.h ... [MODULES M ...] [LIBRARIES file ...] [FOLDER f])
 #
 # makes lib/libmoduleNAME.a, puts the headers, NAME.decl.h and NAME.def.h into include/, of the build tree and of what is installed,
 # and a target moduleNAME that periapt_add_executable(... MODULES NAME) takes. MODULES: others that this one needs;
-# LIBRARIES: what its programs are linked with besides.
+# LIBRARIES: what its programs are linked with besides. FOLDER: of include/, where the headers are put instead.
 include_guard(GLOBAL)
 
 function(periapt_module name)
-  cmake_parse_arguments(ARG "" "CI" "SOURCES;HEADERS;MODULES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "CI;FOLDER" "SOURCES;HEADERS;MODULES;LIBRARIES" ${ARGN})
   set(target module${name})
   add_library(${target} STATIC ${ARG_SOURCES})
   set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
@@ -21,11 +21,12 @@ function(periapt_module name)
   set_property(GLOBAL APPEND PROPERTY PERIAPT_MODULES ${target})
 
   set(include "${PROJECT_BINARY_DIR}/include")
+  file(MAKE_DIRECTORY "${include}/${ARG_FOLDER}")
   foreach(header IN LISTS ARG_HEADERS)
     get_filename_component(file "${header}" NAME)
     get_filename_component(whole "${header}" ABSOLUTE)
-    file(CREATE_LINK "${whole}" "${include}/${file}" SYMBOLIC)
-    install(FILES "${header}" DESTINATION include)
+    file(CREATE_LINK "${whole}" "${include}/${ARG_FOLDER}/${file}" SYMBOLIC)
+    install(FILES "${header}" DESTINATION "include/${ARG_FOLDER}")
   endforeach()
   foreach(generated IN ITEMS decl def)  # what has templates includes its own NAME.def.h
     set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}.ci/${name}.${generated}.h")

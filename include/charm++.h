@@ -1,5 +1,7 @@
 // Charm++: what a program's .decl.h includes. Every part stands in a header of its own, in runtime/.
 #pragma once
+#include <fcntl.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -39,9 +41,11 @@
 #include "runtime/api/zero_copy.h"
 #include "runtime/array/array_locations.h"
 #include "runtime/array/built_in_maps.h"
+#include "runtime/ccs/ccs_callback.h"
 #include "runtime/checkpoint/ck_checkpoint.h"
 #include "runtime/loadbalance/classic/load_data.h"
 #include "runtime/loadbalance/lb_manager.h"
 #include "runtime/registry/ids.h"
 #include "runtime/registry/user_envelope.h"
 #include "runtime/sdag/sdag.h"
+#include "runtime/sections/multicast_manager.h"

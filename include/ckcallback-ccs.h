@@ -1,5 +1,3 @@
-// Requests from outside that come to a CkCallback.
+// Requests from outside that come to a CkCallback: part of charm++.h.
 #pragma once
 #include "charm++.h"
-#include "conv-ccs.h"
-#include "runtime/ccs/ccs_callback.h"

@@ -1,4 +1,3 @@
-// Sections and CkMulticastMgr.
+// Sections and CkMulticastMgr: part of charm++.h.
 #pragma once
 #include "charm++.h"
-#include "runtime/sections/multicast_manager.h"

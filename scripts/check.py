@@ -181,14 +181,19 @@ def passes_alone(run: Run, name: str, log: Path, options) -> bool:
                     "--no-tests=error", "-R", f"^{re.escape(name)}$"], log, options) == 0
 
 
+def show_failure(run: Run, name: str) -> None:
+    print(f"\n   [{run.preset}] {name} failed and printed:")
+    print("\n".join("    " + line for line in run.printed[name]), flush=True)
+
+
 def read_results(run: Run, junit: Path, log: Path, options) -> None:
     for case in ElementTree.parse(junit).getroot().iter("testcase"):
         name = case.get("name")
         output = (case.findtext("system-out") or "").splitlines()
         failed = case.find("failure") is not None or case.get("status") == "fail"
         if failed:
-            print(f"   {name} failed", flush=True)
             run.printed[name] = part_of_failure(output)
+            show_failure(run, name)
         if failed and FOREIGN.match(name) and passes_alone(run, name, log, options):
             run.unsteady.append(name)
             run.passed += 1
@@ -301,9 +306,8 @@ def summary(runs: list[Run], seconds: float) -> int:
     print_list("Unsteady: failed among others, passed alone", [f"[{run.preset}] {name}" for run in runs for name in run.unsteady])
     print_list("Failed", [f"[{run.preset}] {name}" for run in runs for name in run.failed])
     for run in runs:
-        for name, part in run.printed.items():
-            print(f"\n   [{run.preset}] {name} printed:")
-            print("\n".join("    " + line for line in part))
+        for name in run.printed:
+            show_failure(run, name)
     failed = sum(len(run.failed) for run in runs)
     if failed:
         print("\n   Logs: build/check/. One test again: ctest --test-dir build/<preset> -R <name> --output-on-failure")

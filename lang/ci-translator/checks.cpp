@@ -215,6 +215,11 @@ class Checker {
     if (entry.has("sync") && entry.result->builtin && !entry.result->pointers.empty())
       out_.error(entry.result->span,
                  "a [sync] entry returns a value or a message, not a pointer to " + entry.result->name);
+    if (entry.has("iget") && !entry.result->isVoid() && !returnsMessage(entry))
+      out_.error(
+          entry.result->span,
+          "an [iget] entry returns a message: the caller's future holds no value of type " + entry.result->text(),
+          "declare it [sync], or put the value into a message");
   }
 
   void checkAttributes(const Chare& chare, const Entry& entry) {
@@ -405,9 +410,6 @@ void unsupportedEntry(const Entry& entry, Diagnostics& out) {
     out.error(entry.header->span, "a template entry with a body is not supported",
               "make the class of the chare a template, or write an entry for each type");
   if (entry.header) unsupportedTemplateEntry(entry, out);
-  for (const Attribute& a : entry.attributes)
-    if (a.name == "iget")
-      out.error(a.span, "[iget] entries are not supported", "make it [sync], and call it from a thread");
   for (const Parameter& p : entry.parameters) {
     if (p.conditional)
       out.error(p.span, "conditional parameters are not supported", "send a message with a conditional field");

@@ -363,7 +363,7 @@ class DefEmitter {
     if (takesMessage(entry)) {
       const std::string message = entry.parameters[0].type.plain();
       arguments = "static_cast<" + message + "*>(impl_call.arguments)";
-      if (entry.has("sync")) out_.line("  const auto impl_caller = periapt::syncCaller(impl_call);");
+      if (isAnswered(entry)) out_.line("  const auto impl_caller = periapt::syncCaller(impl_call);");
     } else if (!entry.parameters.empty()) {
       openUnmarshal(entry);
       for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
@@ -375,7 +375,7 @@ class DefEmitter {
       }
     }
     out_.lineAt(entry.nameSpan.begin, "  " + statement(names, entry, arguments));
-    if (entry.has("sync") && entry.result->isVoid())
+    if (isAnswered(entry) && entry.result->isVoid())
       out_.line(std::string("  periapt::replySync(") + (takesMessage(entry) ? "impl_caller);" : "impl_call);"));
     out_.line("}");
   }
@@ -423,7 +423,7 @@ class DefEmitter {
     const std::string object = "static_cast<" + names.local + "*>(impl_obj)";
     const std::string method = entry.header ? "template " + entry.name + entry.header->arguments() : entry.name;
     const std::string made = object + "->" + method + "(" + arguments + ")";
-    if (!entry.has("sync") || entry.result->isVoid()) return made + ";";
+    if (!isAnswered(entry) || entry.result->isVoid()) return made + ";";
     return std::string("periapt::replySync(") + (takesMessage(entry) ? "impl_caller, " : "impl_call, ") + made + ");";
   }
 
@@ -530,6 +530,7 @@ class DefEmitter {
     for (const char* name : {"nokeep", "threaded", "sync", "exclusive", "expedited", "immediate", "inline", "notrace",
                              "createhere", "createhome", "reductiontarget"})
       if (entry.has(name)) add(name);
+    if (entry.has("iget")) add("sync");  // the future gets its answer as a waiting call does
     // The machine of a node group's member is one PE's at a time.
     if (chare.kind == ChareKind::nodegroup && isStructured(chare, entry) && !entry.has("exclusive")) add("exclusive");
     if (ncpyCount(entry) != 0) add("nocopy");

@@ -118,6 +118,8 @@ class Methods {
         local(*entry);
       } else if (entry->has("sync")) {
         if (receiver_ == Receiver::element) sync(*entry);
+      } else if (entry->has("iget")) {
+        if (receiver_ == Receiver::element) iget(*entry);
       } else {
         ordinary(*entry);
       }
@@ -204,6 +206,14 @@ class Methods {
     f.body.push_back((entry.result->isVoid() ? "" : "return ") + std::string("periapt::invokeSync") +
                      (takesMessage(entry) ? "Message" : "") + "<" + f.result + ">" +
                      callArguments(entry, {self_, ep(entry)}));
+    out_.push_back(std::move(f));
+  }
+
+  void iget(const Entry& entry) {
+    Function f = start(entry, "CkFutureID", entry.name);
+    f.isConst = true;
+    withOptions(f, entry);
+    f.body.push_back("return periapt::" + messageForm("invokeGet", entry) + callArguments(entry, {self_, ep(entry)}));
     out_.push_back(std::move(f));
   }
 

@@ -14,6 +14,11 @@ bool takesMessage(const Entry& entry) {
   return entry.parameters.size() == 1 && isMessagePointer(entry.parameters.front());
 }
 
+bool returnsMessage(const Entry& entry) {
+  return entry.result && !entry.result->builtin && entry.result->pointers.size() == 1;
+}
+bool isAnswered(const Entry& entry) { return entry.has("sync") || entry.has("iget"); }
+
 bool isNcpy(const Parameter& p) { return p.transfer != Transfer::marshalled; }
 bool isOnDevice(const Parameter& p) { return p.transfer == Transfer::nocopydevice; }
 

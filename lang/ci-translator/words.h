@@ -12,6 +12,10 @@ namespace periapt::ci {
 bool isMessagePointer(const Parameter& parameter);
 /// The entry takes one message, not marshalled arguments.
 bool takesMessage(const Entry& entry);
+/// The entry returns one.
+bool returnsMessage(const Entry& entry);
+/// What the method returns goes back to the caller: [sync], [iget].
+bool isAnswered(const Entry& entry);
 /// An array that is sent without a copy: nocopy, nocopypost or nocopydevice.
 bool isNcpy(const Parameter& parameter);
 /// Its elements may be in the memory of a GPU: nocopydevice.

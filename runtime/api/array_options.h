@@ -72,6 +72,9 @@ class CkArrayOptions {
   CkArrayOptions& setStaticInsertion(bool on) { return flag(static_insertion_, on); }
   CkArrayOptions& setBroadcastViaScheduler(bool on) { return flag(broadcast_via_scheduler_, on); }
   CkArrayOptions& setSectionAutoDelegate(bool on) { return flag(section_auto_delegate_, on); }
+  // There is one of each: what is asked for has no effect.
+  CkArrayOptions& setLocationCache(const CkGroupID&) { return *this; }
+  CkArrayOptions& setMcastManager(const CkGroupID&) { return *this; }
 
   const CkArrayIndex& getStart() const { return start_; }
   const CkArrayIndex& getEnd() const { return end_; }
@@ -84,6 +87,7 @@ class CkArrayOptions {
   const CkCallback& getInitCallback() const { return init_callback_; }
   const CkCallback& getReductionClient() const { return reduction_client_; }
   bool isStaticInsertion() const { return static_insertion_; }
+  bool isSectionAutoDelegated() const { return section_auto_delegate_; }
   int getListeners() const { return static_cast<int>(listeners_.size()); }
   // Gives it up; all of them.
   CkArrayListener* getListener(int number) { return listeners_[number].release(); }

@@ -1,6 +1,7 @@
 // Futures as programs see them. C++17: reached from charm++.h.
 #pragma once
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -16,6 +17,11 @@ int CkProbeFuture(CkFuture future);
 void* CkWaitFuture(CkFuture future);
 void CkWaitVoidFuture(CkFuture future);
 void CkSendToFuture(CkFuture future, void* message);
+
+namespace ck {
+// Until one of them has a value.
+void wait_for_one(const CkFuture* futures, std::size_t count);
+}  // namespace ck
 
 // By its number alone, on the PE that made it.
 namespace periapt {
@@ -33,8 +39,38 @@ inline void* CkWaitReleaseFuture(CkFutureID id) {
   CkReleaseFutureID(id);
   return message;
 }
+// The values of all, in their order.
+inline std::vector<void*> CkWaitAllIDs(const std::vector<CkFutureID>& ids) {
+  std::vector<void*> messages;
+  for (const CkFutureID id : ids) messages.push_back(CkWaitFutureID(id));
+  return messages;
+}
+// The first of the list that has a value by the time that one has.
+inline std::pair<void*, CkFutureID> CkWaitAnyID(const std::vector<CkFutureID>& ids) {
+  std::vector<CkFuture> futures;
+  for (const CkFutureID id : ids) futures.push_back(periapt::future_here(id));
+  ck::wait_for_one(futures.data(), futures.size());
+  const CkFutureID first = *std::find_if(ids.begin(), ids.end(), [](CkFutureID id) { return CkProbeFutureID(id); });
+  return {CkWaitFutureID(first), first};
+}
 inline void CkSendToFutureID(CkFutureID id, void* message, int pe) { CkSendToFuture(CkFuture{id, pe}, message); }
 inline void CkSendToFuture(CkFutureID id, void* message, int pe) { CkSendToFutureID(id, message, pe); }
+
+// Semaphores: any PE signals with a message, which is one waiting thread's. The PE that made one has its threads wait
+// for it and destroys it, with the messages that are left.
+struct CkSemaID {
+  int pe;
+  std::uint64_t id;
+  void pup(PUP::er& p) {
+    p | pe;
+    p | id;
+  }
+};
+CkSemaID CkSemaCreate();
+void* CkSemaWait(CkSemaID id);
+void CkSemaWaitN(CkSemaID id, int count, void* messages[]);  // until there are so many: one thread's alone
+void CkSemaSignal(CkSemaID id, void* message);
+void CkSemaDestroy(CkSemaID id);
 
 namespace ck {
 
@@ -91,8 +127,6 @@ class future<M*> {
   void release() { CkReleaseFuture(handle_); }
   void pup(PUP::er& p) { p | handle_; }
 };
-
-void wait_for_one(const CkFuture* futures, std::size_t count);
 
 // The values of all, in their order.
 template <typename Iterator, typename T = typename std::iterator_traits<Iterator>::value_type::value_type>

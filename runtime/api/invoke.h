@@ -232,6 +232,18 @@ template <class Ret, class P, class... A>
 Ret invokeSync(const P& proxy, int ep, const CkEntryOptions* options, const A&... a) {
   return invokeSyncMessage<Ret>(proxy, ep, marshalled(options, a...));
 }
+// [iget]: the caller goes on, and waits for the future when it likes.
+template <class P>
+std::uint64_t invokeGetMessage(const P& proxy, int ep, void* message) {
+  const std::uint64_t future = sync_begin();
+  set_reply_future(message, future);
+  send_message(proxy, ep, 0, message);
+  return future;
+}
+template <class P, class... A>
+std::uint64_t invokeGet(const P& proxy, int ep, const CkEntryOptions* options, const A&... a) {
+  return invokeGetMessage(proxy, ep, marshalled(options, a...));
+}
 inline void replySync(const SyncCaller& caller) { send_reply(caller, reply_message(0)); }
 inline void replySync(const Delivery& call) { replySync(syncCaller(call)); }
 template <class T>

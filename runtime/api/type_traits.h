@@ -1,7 +1,6 @@
 // What a type is to Charm++, asked at compile time: charm++_type_traits.h. C++17: programs include it.
 #pragma once
 #include <type_traits>
-#include <utility>
 
 #include "runtime/api/proxies.h"
 #include "runtime/pup/stl.h"
@@ -26,10 +25,8 @@ template <class T>
 struct is_bound_array<T, std::void_t<typename T::bind_to>> : std::true_type {};
 
 /// Whether T has a method pup(PUP::er&).
-template <class T, class = void>
-struct has_pup_member : std::false_type {};
 template <class T>
-struct has_pup_member<T, std::void_t<decltype(std::declval<T&>().pup(std::declval<PUP::er&>()))>> : std::true_type {};
+struct has_pup_member : PUP::details::is_pupable<T> {};
 template <class T>
 constexpr bool has_pup_member_v = has_pup_member<T>::value;
 template <class T>

@@ -26,6 +26,7 @@
 #include "runtime/checkpoint/restart.h"
 #include "runtime/converse/converse.h"
 #include "runtime/entry/start_gate.h"
+#include "runtime/objects/balance_hook.h"
 #include "runtime/registry/registered_text.h"
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/process.h"
@@ -129,7 +130,7 @@ void Checkpoints::write_for_resize(const Target& target, Done done) {
 }
 
 void Checkpoints::begin(const Target& target, std::unique_ptr<Storage> storage) {
-  run_.emplace();
+  run_.emplace(Run());
   run_->target = target;
   run_->storage = std::move(storage);
   wait_for_quiescence();

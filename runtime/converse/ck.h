@@ -25,4 +25,18 @@
 #define CkAssertMsg CmiAssertMsg
 #define CkEnforce CmiEnforce
 #define CkEnforceMsg CmiEnforceMsg
+// Of the oldest programs.
+#define CkReduce CmiReduce
+#define CkRegisterHandler(handler) CmiRegisterHandler((CmiHandler)(handler))
+#define CkRegisterHandlerEx(handler, data) CmiRegisterHandlerEx((CmiHandlerEx)(handler), (data))
+#define CkNumberHandler(number, handler) CmiNumberHandler((number), (CmiHandler)(handler))
+#define CkNumberHandlerEx(number, handler, data) CmiNumberHandlerEx((number), (CmiHandlerEx)(handler), (data))
+#define CksdScheduler CsdScheduler
+#define CksdExitScheduler CsdExitScheduler
+#define CkDeliverMsgs CmiDeliverMsgs
+#define CkNetworkProgress CmiNetworkProgress
+#define CkNetworkProgressAfter CmiNetworkProgressAfter
+#define CkVTimer(x) 0
+#define CkElapse(x)
+
 #define CkMemError(p) _MEMCHECK(p)

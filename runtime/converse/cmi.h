@@ -156,8 +156,6 @@ int CmiEndianness(void);  // 0: little
 #define CmiTurnOffStats()
 #define CmiNetworkProgress()
 #define CmiNetworkProgressAfter(n)
-#define CkNetworkProgress()
-#define CkNetworkProgressAfter(n)
 #define CmiProbeImmediateMsg()
 #define CmiEnableUrgentSend(yes)
 #define _MEMCHECK(p) ((p) ? (void)0 : CmiOutOfMemory(-1))

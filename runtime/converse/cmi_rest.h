@@ -1,6 +1,7 @@
 // Cmi and Csd, calls that few programs need. Plain C, and C++17: reached from converse.h.
 #pragma once
 #include "runtime/converse/converse.h"
+#include "runtime/converse/grid_queue.h"
 
 #ifdef __cplusplus
 extern "C" {

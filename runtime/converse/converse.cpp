@@ -100,6 +100,7 @@ constexpr InternalHandler internal_handlers[] = {
     converse_seed_token_arrived,
     converse_seed_given_arrived,
     work_arrived,
+    converse_ipc_arrived,
 };
 static_assert(sizeof internal_handlers / sizeof internal_handlers[0] == handlers_internal);
 

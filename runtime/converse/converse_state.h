@@ -1,10 +1,12 @@
 // What Converse keeps for one PE, and the way in from the dispatcher.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -39,6 +41,7 @@ enum ConverseHandler : std::uint16_t {
   handler_seed_token,      // the place of a seed in the queue, from which it may be taken back
   handler_seed_given,      // a seed that its keeper has given away (cld.h)
   handler_work,            // what a program took from the scheduler's queue, and is no message for a handler of its own
+  handler_ipc,             // a process has made a CmiIpcManager, or all of the host have
   handlers_internal,
   handlers_reserved = 32,
 };
@@ -112,6 +115,8 @@ struct ConverseState {
   std::shared_ptr<Paths> paths;
 
   std::vector<PersistentChannel> channels;
+  std::uint32_t next_ipc_manager = 0;  // CmiMakeIpcManager
+  std::set<std::array<int, 5>> grid;   // CmiGridQueueRegister
   std::vector<void*> channels_in_use;  // CmiUsePersistentHandle
   std::size_t next_channel = 0;        // of those
   double timer_resolution_s = 0.005;   // CcdSetResolution
@@ -184,6 +189,7 @@ void converse_path_arrived(Pe& pe, Message message);
 void converse_path_reduction_arrived(Pe& pe, Message message);
 void converse_cpm_arrived(Pe& pe, Message message);
 void converse_one_sided_arrived(Pe& pe, Message message);
+void converse_ipc_arrived(Pe& pe, Message message);
 
 // What a group is found by; and the PE that made it, or an end of the run when there is none.
 std::uint64_t converse_group_key(CmiGroup group);

@@ -75,6 +75,9 @@ inline void traceEnd() { periapt::trace_calls::record(&periapt::TraceCalls::turn
 inline void traceFlushLog() { periapt::trace_calls::record(&periapt::TraceCalls::flush); }
 inline int traceIsOn() { return periapt::TraceCalls::recorder && periapt::TraceCalls::recorder->is_on(); }
 inline int traceAvailable() { return periapt::TraceCalls::recorder != nullptr; }
+// Marks of the oldest programs: events. Phases are not told apart.
+inline void CkSummary_MarkEvent(int event) { traceUserEvent(event); }
+inline void CkSummary_StartPhase(int) {}
 // The end of the run does it.
 inline void traceWriteSts() {}
 inline void traceClose() {}

@@ -32,9 +32,6 @@ int entry_ready, entry_probe, entry_count, entry_collect, entry_loads, entry_ass
 
 int center_of(const Pe& pe) { return options().center < pe.process.pes() ? options().center : 0; }
 
-// What strategies see.
-double load_of(const TimeSpent& spent) { return options().processor_time ? spent.processor : spent.wall; }
-
 template <class T>
 void append(std::vector<char>& bytes, const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -73,6 +70,8 @@ double measured_speed() {
   return 1e7 / static_cast<double>(std::max<std::uint64_t>(clock::thread_cpu_ns() - start, 1));
 }
 }  // namespace
+
+double load_of(const TimeSpent& spent) { return options().processor_time ? spent.processor : spent.wall; }
 
 void Balancer::register_entries() {
   register_base_classes();
@@ -115,8 +114,7 @@ Balancer::~Balancer() = default;
 
 // --- taking part -----------------------------------------------------------------------------------------------------
 
-int Balancer::add(ArrayElement& element, const BalanceTravel& state) {
-  if (all_take_part_) refuse_at_sync(element);
+std::int32_t Balancer::take_record() {
   if (free_.empty()) {
     free_.push_back(static_cast<std::int32_t>(records_.size()));
     records_.emplace_back();
@@ -124,6 +122,12 @@ int Balancer::add(ArrayElement& element, const BalanceTravel& state) {
   }
   const std::int32_t number = free_.back();
   free_.pop_back();
+  return number;
+}
+
+int Balancer::add(ArrayElement& element, const BalanceTravel& state) {
+  if (all_take_part_) refuse_at_sync(element);
+  const std::int32_t number = take_record();
   Record& record = records_[number];
   record.element = &element;
   record.state = state;
@@ -200,8 +204,22 @@ void Balancer::set_load(ArrayElement& element, double seconds) {
   meter_.up_to_now(record_of(element)) = {};
 }
 std::string Balancer::describe(const ObjectLoad& object) {
+  if (ObjectManagers::is_own(object.array))
+    return "object " + std::to_string(object.element) + " of manager " + std::to_string(-object.array);
   ArrayManager* const array = find_array(*Pe::current()->objects, CkArrayID(CkGroupID{object.array}));
   return array ? array->describe(object.element) : "element " + std::to_string(object.element);
+}
+LDObjHandle Balancer::add_own(const LDOMHandle& manager, CmiUInt8 id, void* user, bool migratable) {
+  const std::int32_t record = take_record();
+  meter_.spent(record) = {};
+  return own_objects_.add(manager, id, user, migratable, record);
+}
+void Balancer::remove_own(const LDObjHandle& object) { free_.push_back(own_objects_.remove(object)); }
+void Balancer::own_arrived(const LDObjHandle&, bool is_awaited) {
+  if (!is_awaited || !began_) return;  // the program has moved it
+  moving_ = true;
+  --expected_;
+  tell_when_settled();
 }
 void Balancer::set_position(ArrayElement& element, Position position) {
   if (record_of(element) < 0) born(element);  // called from its constructor
@@ -490,6 +508,13 @@ LoadDatabase Balancer::own_loads() {
     own.objects.push_back({name.array, name.element, pe_.index, seconds, bytes, migratable, wall});
     add_said(own, own.objects.size() - 1, record);
   }
+  own_objects_.for_each_load([&](ObjectLoad load, const TimeSpent& spent, const std::vector<char>& user_data) {
+    load.pe = pe_.index;
+    load.seconds = load_of(spent);
+    if (own.processor_time) load.wall = spent.wall;
+    own.objects.push_back(load);
+    add_user_data(own, own.objects.size() - 1, user_data);
+  });
   if (!own.positions.empty()) own.positions.resize(own.objects.size());
   own.user_data.resize(own.objects.size() * user_bytes_);
   return own;
@@ -500,9 +525,12 @@ void Balancer::add_said(LoadDatabase& own, std::size_t object, const Record& rec
     own.positions.resize(own.objects.size());
     own.positions[object] = record.position;
   }
-  if (record.user_data.empty()) return;
+  add_user_data(own, object, record.user_data);
+}
+void Balancer::add_user_data(LoadDatabase& own, std::size_t object, const std::vector<char>& user_data) {
+  if (user_data.empty()) return;
   own.user_data.resize(own.objects.size() * user_bytes_);
-  std::copy(record.user_data.begin(), record.user_data.end(), &own.user_data[object * user_bytes_]);
+  std::copy(user_data.begin(), user_data.end(), &own.user_data[object * user_bytes_]);
 }
 
 void Balancer::on_assign(Pe& pe, Delivery& call) {
@@ -524,6 +552,10 @@ void Balancer::assign(std::vector<Move> moves, int expected) {
   tell_when_settled();
 }
 void Balancer::move_away(const Move& move, MigrationBatch& batch) {
+  if (ObjectManagers::is_own(move.array)) {
+    if (!own_objects_.move(move.array, move.element, move.to)) call(move.to, entry_missing);
+    return;
+  }
   ArrayElement* const element = find(move);
   if (!element || is_held(array_manager(element->ckGetArrayID()), move.element))
     return call(move.to, entry_missing);  // destroyed, moved by the program, or held here

@@ -38,6 +38,7 @@
 #include "runtime/loadbalance/database.h"
 #include "runtime/loadbalance/member.h"
 #include "runtime/loadbalance/meter.h"
+#include "runtime/loadbalance/object_managers.h"
 #include "runtime/loadbalance/sync_barrier.h"
 #include "runtime/loadbalance/traffic.h"
 #include "runtime/objects/balance_hook.h"
@@ -58,6 +59,9 @@ struct Count {
   std::uint32_t clients = 0;  // of the members
   bool ready() const { return members == waiting; }
 };
+
+// What strategies see of it.
+double load_of(const TimeSpent& spent);
 
 class Coordinator;
 
@@ -114,6 +118,15 @@ class Balancer : public BalanceHook {
   void barrier_changed() { tell_when_ready(); }
   void refuse_at_barrier() const;
 
+  // --- objects of the program's own ---
+  ObjectManagers& own_objects() { return own_objects_; }
+  LDObjHandle add_own(const LDOMHandle& manager, CmiUInt8 id, void* user, bool migratable);
+  void remove_own(const LDObjHandle& object);
+  // It has come from another PE; by the order of a step, if it `is_awaited`.
+  void own_arrived(const LDObjHandle& object, bool is_awaited);
+  const Meter& meter() const { return meter_; }
+  bool measures() const { return meter_.is_on(); }
+
   // --- balancing at any time ---
   // Of the whole run, and a little later on other PEs; -1: none.
   void set_period(double seconds);
@@ -154,7 +167,7 @@ class Balancer : public BalanceHook {
 
  private:
   struct Record {
-    ArrayElement* element = nullptr;  // null: free
+    ArrayElement* element = nullptr;  // null: free, or of an object of the program's own
     std::uint32_t serial = 0;         // of uses of this place
     BalanceTravel state;              // spent: what the element came with; the meter has the rest
     Position position;                // as it said since it is here
@@ -184,6 +197,7 @@ class Balancer : public BalanceHook {
   static void on_hold(Pe&, Delivery&);
   static void on_go_on(Pe&, Delivery&);
 
+  std::int32_t take_record();
   int add(ArrayElement& element, const BalanceTravel& state);
   void remove(ArrayElement& element);
   void call(int to, int entry, std::uint32_t value = 0);
@@ -204,6 +218,7 @@ class Balancer : public BalanceHook {
   LoadDatabase own_loads();
   TimeSpent spent(const ArrayElement& element) const;
   void add_said(LoadDatabase& own, std::size_t object, const Record& record);
+  void add_user_data(LoadDatabase& own, std::size_t object, const std::vector<char>& user_data);
   ArrayElement* find(const Move& move);
   void measure();
   Member& member();
@@ -218,6 +233,7 @@ class Balancer : public BalanceHook {
   Pe& pe_;
   Meter meter_;
   Traffic traffic_;
+  ObjectManagers own_objects_{meter_, traffic_};
   bool instrument_wanted_ = true;
   std::uint32_t user_bytes_ = 0;  // that balancers have claimed
   std::vector<Record> records_;

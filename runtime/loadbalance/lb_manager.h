@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 
+#include "runtime/loadbalance/classic/load_data.h"
 #include "runtime/loadbalance/sync_barrier.h"
 
 // Measuring of loads on this PE: on by itself once an element takes part.
@@ -91,6 +92,42 @@ class LBManager {
   void TurnOffBarrierReceiver(LDBarrierReceiver receiver) { CkSyncBarrier::turnOffReceiver(receiver); }
   void LocalBarrierOn() { CkSyncBarrier::object()->turnOn(); }
   void LocalBarrierOff() { CkSyncBarrier::object()->turnOff(); }
+
+  // Objects of the program's own that balancing moves as it moves elements. All PEs register their managers in the same
+  // order; an object's id is its own within its manager. Loads are seconds.
+  LDOMHandle RegisterOM(LDOMid id, void* user, LDCallbacks calls);
+  void UnregisterOM(LDOMHandle manager);
+  // No step begins on this PE in between.
+  void RegisteringObjects(LDOMHandle) { LocalBarrierOff(); }
+  void DoneRegisteringObjects(LDOMHandle) { LocalBarrierOn(); }
+  LDObjHandle RegisterObj(LDOMHandle manager, CmiUInt8 id, void* user, int migratable);
+  void UnregisterObj(LDObjHandle object);
+  // Asks its manager to move it. 0: it is not here, or its manager moves nothing.
+  int Migrate(LDObjHandle object, int to);
+  // On the PE that it has come to, after RegisterObj(). `wait_barrier` 0: the step does not wait for it.
+  void Migrated(LDObjHandle object, int wait_barrier = 1);
+  void Migratable(LDObjHandle object);
+  void NonMigratable(LDObjHandle object);
+  void UseAsyncMigrate(LDObjHandle, bool) {}
+  void ObjectStart(const LDObjHandle& object);
+  void ObjectStop(const LDObjHandle& object);
+  void ObjTime(LDObjHandle object, double wall, double processor);  // spent besides
+  void EstObjLoad(const LDObjHandle& object, double seconds);       // spent in all
+  void GetObjLoad(LDObjHandle& object, LBRealType& wall, LBRealType& processor);
+  void* GetObjUserData(LDObjHandle& object);               // what RegisterObj() was given
+  void* GetDBObjUserData(LDObjHandle& object, int index);  // see LBRegisterObjUserData()
+  void setPupSize(LDObjHandle object, std::size_t bytes);
+  // Between ObjectStart() and ObjectStop(): that object has sent it.
+  void Send(const LDOMHandle& manager, const CmiUInt8& to, unsigned int bytes, int pe, int force = 0);
+  void MulticastSend(const LDOMHandle& manager, CmiUInt8* to, int count, unsigned int bytes, int messages = 1);
+
+  // Of this PE since the last balancing, in seconds.
+  bool StatsOn();
+  void IdleTime(LBRealType* wall);
+  void TotalTime(LBRealType* wall, LBRealType* processor);
+  void BackgroundLoad(LBRealType* wall, LBRealType* processor);
+  void GetTime(LBRealType* total_wall, LBRealType* total_processor, LBRealType* idle, LBRealType* background_wall,
+               LBRealType* background_processor);
 };
 typedef LBManager LBDatabase;
 inline LBManager* LBManagerObj() { return LBManager::Object(); }

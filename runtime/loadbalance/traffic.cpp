@@ -23,12 +23,16 @@ void Traffic::set_name(std::int32_t record, ElementName name) {
 }
 
 void Traffic::on_created(Pe&, const Created& created) {
-  const std::int32_t sender = meter_.running();
-  if (sender == Meter::nobody || created.element == 0) return;
-  const ElementName to = name_of(*pe_.objects, {static_cast<std::int32_t>(created.collection), created.element});
-  Amount& amount = amounts_[{names_[sender], to}];
-  ++amount.messages;
-  amount.bytes += created.bytes;
+  if (meter_.running() == Meter::nobody || created.element == 0) return;
+  add(name_of(*pe_.objects, {static_cast<std::int32_t>(created.collection), created.element}), 1, created.bytes);
+}
+void Traffic::sent(ElementName to, std::uint64_t messages, std::uint64_t bytes) {
+  if (on_ && meter_.running() != Meter::nobody) add(to, messages, bytes);
+}
+void Traffic::add(const ElementName& to, std::uint64_t messages, std::uint64_t bytes) {
+  Amount& amount = amounts_[{names_[meter_.running()], to}];
+  amount.messages += messages;
+  amount.bytes += bytes;
 }
 
 std::vector<Communication> Traffic::recorded() const {

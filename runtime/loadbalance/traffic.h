@@ -20,6 +20,8 @@ class Traffic : public Observer {
   void turn(bool on);
   // Which element a record of the meter is, from now on.
   void set_name(std::int32_t record, ElementName name);
+  // What runs now has sent so much.
+  void sent(ElementName to, std::uint64_t messages, std::uint64_t bytes);
   // What was recorded since the last restart().
   std::vector<Communication> recorded() const;
   void restart() { amounts_.clear(); }
@@ -38,6 +40,7 @@ class Traffic : public Observer {
     std::uint64_t messages = 0, bytes = 0;
   };
   void on_created(Pe&, const Created& created) override;
+  void add(const ElementName& to, std::uint64_t messages, std::uint64_t bytes);  // from what runs
 
   Pe& pe_;
   const Meter& meter_;

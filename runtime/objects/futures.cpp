@@ -69,13 +69,18 @@ void Futures::wait_for_one(const CkFuture* futures, std::size_t count) {
   while (std::none_of(futures, futures + count, is_set)) suspend_for(futures, count);
 }
 
-// Until one of them is set, or the program itself awakens the thread.
-void Futures::suspend_for(const CkFuture* futures, std::size_t count) {
-  Waiter self{pe_.threads.current()};
-  if (!self.thread)
+Thread* Futures::waiting_thread() {
+  Thread* thread = pe_.threads.current();
+  if (!thread)
     fatal("something waits that is no thread", describe_running(pe_),
           "only a [threaded] entry method can wait (for a future, quiescence or a callback)",
           "declare the entry [threaded] in the .ci file");
+  return thread;
+}
+
+// Until one of them is set, or the program itself awakens the thread.
+void Futures::suspend_for(const CkFuture* futures, std::size_t count) {
+  Waiter self{waiting_thread()};
   for (std::size_t i = 0; i < count; ++i) get(futures[i].id).waiters.push_back(&self);
   ++waiting_;
   pe_.suspend();
@@ -102,6 +107,13 @@ void* Futures::take(std::uint64_t id, bool of_sync_call) {
 }
 
 void Futures::set(std::uint64_t id, void* message) {
+  if (id & semaphore_bit) {
+    Semaphore& s = semaphore(id);
+    s.messages.push_back(message);
+    // All of them: one may wait for more than there are, and another one for less.
+    for (Thread* waiter : std::exchange(s.waiters, {})) pe_.enqueue_thread(waiter);
+    return;
+  }
   Value& value = get(id);
   if (value.set) {
     if (!value.given) CkFreeMsg(value.message);
@@ -113,6 +125,37 @@ void Futures::set(std::uint64_t id, void* message) {
   value.set = true;
   for (Waiter* waiter : std::exchange(value.waiters, {}))
     if (!std::exchange(waiter->awake, true)) pe_.enqueue_thread(waiter->thread);
+}
+
+std::uint64_t Futures::create_semaphore() {
+  const std::uint64_t id = ++serial_ | semaphore_bit;
+  semaphores_[id];
+  return id;
+}
+
+Futures::Semaphore& Futures::semaphore(std::uint64_t id) {
+  const auto found = semaphores_.find(id);
+  if (found == semaphores_.end())
+    fatal("a semaphore is used that doesn't exist on PE " + std::to_string(pe_.index), describe_running(pe_),
+          "it was destroyed, or belongs to another PE", "wait for a semaphore on the PE that made it");
+  return found->second;
+}
+
+void Futures::wait_for_signals(std::uint64_t id, int count, void** messages) {
+  while (semaphore(id).messages.size() < static_cast<std::size_t>(count)) {
+    semaphore(id).waiters.push_back(waiting_thread());
+    ++waiting_;
+    pe_.suspend();
+    --waiting_;
+  }
+  std::deque<void*>& waiting = semaphore(id).messages;
+  std::copy_n(waiting.begin(), count, messages);
+  waiting.erase(waiting.begin(), waiting.begin() + count);
+}
+
+void Futures::destroy_semaphore(std::uint64_t id) {
+  for (void* message : semaphore(id).messages) CkFreeMsg(message);
+  semaphores_.erase(id);
 }
 
 void Futures::release(std::uint64_t id) {
@@ -229,3 +272,15 @@ void CkSendToFuture(CkFuture future, void* message) { periapt::Futures::send(*Pe
 void ck::wait_for_one(const CkFuture* futures, std::size_t count) {
   PeObjects::current().futures->wait_for_one(futures, count);
 }
+
+CkSemaID CkSemaCreate() { return {Pe::current()->index, PeObjects::current().futures->create_semaphore()}; }
+void* CkSemaWait(CkSemaID id) {
+  void* message = nullptr;
+  CkSemaWaitN(id, 1, &message);
+  return message;
+}
+void CkSemaWaitN(CkSemaID id, int count, void* messages[]) {
+  PeObjects::current().futures->wait_for_signals(id.id, count, messages);
+}
+void CkSemaSignal(CkSemaID id, void* message) { CkSendToFuture(CkFuture{id.id, id.pe}, message); }
+void CkSemaDestroy(CkSemaID id) { PeObjects::current().futures->destroy_semaphore(id.id); }

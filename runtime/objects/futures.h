@@ -1,6 +1,7 @@
 // Futures of one PE: values that user-level threads wait for. Also what [sync] calls and CkCallbackResumeThread use.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <unordered_map>
 #include <vector>
 
@@ -26,6 +27,10 @@ class Futures {
   void release(std::uint64_t id);
   // Sets a future of any PE.
   static void send(Pe& pe, CkFuture future, void* message);
+  // A semaphore is set like a future, by its number, and keeps each message for a thread that takes it.
+  std::uint64_t create_semaphore();
+  void wait_for_signals(std::uint64_t id, int count, void** messages);
+  void destroy_semaphore(std::uint64_t id);
   // For checkpoints: those that no thread waits for and whose value no thread has taken, with their values; and how
   // many these are. A thread, and what only it would take, does not come back.
   void pup(PUP::er& p);
@@ -46,6 +51,13 @@ class Futures {
     std::vector<Waiter*> waiters;
     bool is_kept() const { return waiters.empty() && !given; }
   };
+  struct Semaphore {
+    std::deque<void*> messages;
+    std::vector<Thread*> waiters;
+  };
+  static constexpr std::uint64_t semaphore_bit = std::uint64_t{1} << 63;
+  Semaphore& semaphore(std::uint64_t id);
+  Thread* waiting_thread();
   static void on_set_small(Pe&, Delivery&);
   static void on_set_whole(Pe&, Delivery&);
   static void on_set(Pe&, Delivery&);
@@ -57,6 +69,7 @@ class Futures {
   std::uint32_t serial_ = 0;
   std::size_t waiting_ = 0;
   FlatMap<Value> values_;
+  std::unordered_map<std::uint64_t, Semaphore> semaphores_;
 };
 
 }  // namespace periapt

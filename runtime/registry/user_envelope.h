@@ -16,6 +16,10 @@ enum CkEnvelopeType : unsigned char {
   ArrayEltInitMsg
 };
 
+// Priorities of bits are given in words.
+#define CkIntbits (sizeof(int) * 8)
+#define CkPriobitsToInts(bits) (((bits) + CkIntbits - 1) / CkIntbits)
+
 class envelope {
  public:
   // Group number `i` of the `GroupDepNum` that the message was allocated with.

@@ -195,11 +195,14 @@ def limits(here):
 
 def main():
     if os.geteuid() != 0:
-        print("skipped: file systems are mounted by root only")
-        sys.exit(launchers.SKIPPED)
+        launchers.skip("file systems are mounted by root only")
     if os.environ.pop("PERIAPT_TEST_OWN_MOUNTS", None) is None:
         os.environ["PERIAPT_TEST_OWN_MOUNTS"] = "1"
-        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv])
+        own_mounts = ["unshare", "--mount", "--propagation", "private"]
+        tried = subprocess.run([*own_mounts, "true"], capture_output=True, text=True, check=False)
+        if tried.returncode != 0:
+            launchers.skip(f"no mount name space can be made here: {tried.stderr.strip()}")
+        os.execvp("unshare", [*own_mounts, sys.executable, *sys.argv])
     here = ways.Ways(slurm=False)  # as hydra's, and to start it takes as long as all of this
     try:
         full_disks(here)

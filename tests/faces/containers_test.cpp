@@ -9,11 +9,14 @@
 #include "ckbitvector.h"
 #include "ckcomplex.h"
 #include "ckhashtable.h"
+#include "ckimage.h"
 #include "cklists.h"
+#include "ckliststring.h"
 #include "cksequence.h"
 #include "ckstatistics.h"
 #include "ckvector3d.h"
 #include "pup_stl.h"
+#include "vector2d.h"
 
 namespace {
 
@@ -445,6 +448,128 @@ TEST(CkBitVector, agrees_with_a_string_of_bits_at_any_length) {
     through_memory(va, copy);
     ASSERT_EQ(copy, va);
   }
+}
+
+// --- what C programs have of the hash table --------------------------------------------------------------------------
+
+TEST(HashtableForC, KeepsObjectsByIntsStringsAndPointers) {
+  CkHashtable_c squares = CkCreateHashtable_int(sizeof(double), 5);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(*static_cast<double*>(CkHashtablePut(squares, &i)), 0.0);
+    *static_cast<double*>(CkHashtablePut(squares, &i)) = i * i;
+  }
+  EXPECT_EQ(CkHashtableSize(squares), 100);
+  const int seven = 7;
+  void* object = CkHashtableGet(squares, &seven);
+  EXPECT_EQ(*static_cast<double*>(object), 49);
+  EXPECT_EQ(*static_cast<int*>(CkHashtableKeyFromObject(squares, object)), 7);
+  EXPECT_EQ(CkHashtableRemove(squares, &seven), 1);
+  EXPECT_EQ(CkHashtableRemove(squares, &seven), 0);
+  EXPECT_EQ(CkHashtableGet(squares, &seven), nullptr);
+  CkHashtableIterator_c all = CkHashtableGetIterator(squares);
+  std::set<int> keys;
+  void* key = nullptr;
+  while (void* next = CkHashtableIteratorNext(all, &key)) {
+    const int k = *static_cast<int*>(key);
+    EXPECT_EQ(*static_cast<double*>(next), k * k);
+    EXPECT_TRUE(keys.insert(k).second);
+  }
+  EXPECT_EQ(keys.size(), 99u);
+  CkHashtableIteratorSeekStart(all);
+  EXPECT_NE(CkHashtableIteratorNext(all, &key), nullptr);
+  CkHashtableDestroyIterator(all);
+  CkDeleteHashtable(squares);
+
+  CkHashtable_c lengths = CkCreateHashtable_string(sizeof(int), 5);
+  std::string name = "a name";
+  const char *one = "a name", *other = name.c_str();
+  *static_cast<int*>(CkHashtablePut(lengths, &one)) = 6;
+  EXPECT_EQ(*static_cast<int*>(CkHashtableGet(lengths, &other)), 6);
+  CkDeleteHashtable(lengths);
+
+  CkHashtable_c places = CkCreateHashtable_pointer(1, 5);
+  const void *here = &name, *there = &lengths;
+  *static_cast<char*>(CkHashtablePut(places, &here)) = 'h';
+  *static_cast<char*>(CkHashtablePut(places, &there)) = 't';
+  EXPECT_EQ(*static_cast<char*>(CkHashtableGet(places, &here)), 'h');
+  EXPECT_EQ(CkHashtableKeyFromObject(places, CkHashtableGet(places, &there)) != nullptr, true);
+  CkDeleteHashtable(places);
+}
+
+// --- vector2d, CkRect, CkImage, CkListString -------------------------------------------------------------------------
+
+TEST(Vector2d, Computes) {
+  const vector2d a(3, 4), b(-1, 2);
+  EXPECT_EQ(a + b, vector2d(2, 6));
+  EXPECT_EQ(2.0 * a - b, vector2d(7, 6));
+  EXPECT_EQ(a.mag(), 5);
+  EXPECT_EQ(a.dot(b), 5);
+  EXPECT_EQ(a.dist(b), std::sqrt(20.0));
+  EXPECT_EQ(a.dir(), vector2d(0.6, 0.8));
+  EXPECT_EQ(a.perp(), vector2d(-4, 3));
+  vector2d c(7);
+  c.scale(b);
+  EXPECT_EQ(c, vector2d(-7, 14));
+  c.enlarge(a);
+  EXPECT_EQ(c, vector2d(3, 14));
+  c[0] = 20;
+  EXPECT_EQ(c.max(), 20);
+}
+
+TEST(CkRect, UnitesMeetsAndGrows) {
+  const CkRect a(1, 2, 5, 7), b(3, 0, 9, 4);
+  EXPECT_EQ(a.wid() * a.ht(), a.area());
+  EXPECT_TRUE(a.getUnion(b) == CkRect(1, 0, 9, 7));
+  EXPECT_TRUE(a.getIntersect(b) == CkRect(3, 2, 5, 4));
+  EXPECT_TRUE(a.getIntersect(b.getShift(100, 0)).isEmpty());
+  EXPECT_TRUE(a.inbounds(1, 2) && !a.inbounds(5, 2) && !a.inbounds(1, 7));
+  CkRect c;
+  c.makeEmpty();
+  EXPECT_TRUE(c.isEmpty());
+  c.add(4, 5);
+  c.add(2, 9);
+  EXPECT_TRUE(c == CkRect(2, 5, 4, 9));
+  c.enlarge(1, 2);
+  EXPECT_TRUE(c == CkRect(1, 3, 5, 11));
+}
+
+TEST(CkImage, PutsAddsAndClips) {
+  CkAllocImage whole(6, 4, 3), part(2, 2, 3);
+  whole.clear();
+  for (int i = 0; i < 12; ++i) part.getData()[i] = static_cast<CkImage::channel_t>(20 * i);
+  whole.put(3, 1, part);
+  EXPECT_EQ(whole.getPixel(4, 2)[2], 220);
+  EXPECT_EQ(whole.getPixel(3, 1)[1], 20);
+  EXPECT_EQ(whole.getPixel(5, 2)[0], 0);
+  whole.add(3, 1, part);
+  EXPECT_EQ(whole.getPixel(4, 2)[2], 440 - 256);
+  CkImage::channel_t* clip = CkImage::newClip();
+  whole.addClip(3, 1, part, clip);
+  EXPECT_EQ(whole.getPixel(4, 2)[2], 255);
+  EXPECT_EQ(whole.getPixel(4, 1)[0], 180);
+  delete[] clip;
+
+  CkAllocImage copy;
+  through_memory(whole, copy);
+  EXPECT_EQ(copy.getRow(), 18);
+  EXPECT_TRUE(copy.getRect() == CkRect(0, 0, 6, 4));
+  EXPECT_EQ(copy.getPixel(4, 1)[0], 180);
+  copy.window(CkRect(4, 1, 6, 3));
+  EXPECT_EQ(copy.getWidth(), 2);
+  EXPECT_EQ(copy.getPixel(0, 0)[0], 180);
+  copy.clear();
+  EXPECT_EQ(copy.getPixel(0, 1)[2], 0);
+}
+
+TEST(CkListString, IncludesWhatItNames) {
+  CkListString list("0-10,20-40:2,100,200-300:10.3");
+  std::set<int> in;
+  for (int i = 0; i < 400; ++i)
+    if (list.includes(i)) in.insert(i);
+  EXPECT_EQ(in.size(), 11u + 11u + 1u + 31u);
+  for (int i : {0, 10, 20, 22, 40, 100, 200, 202, 290, 300}) EXPECT_TRUE(in.count(i)) << i;
+  for (int i : {11, 21, 99, 203}) EXPECT_FALSE(in.count(i)) << i;
+  EXPECT_TRUE(CkListString().isEmpty() && CkListString().includes(7));
 }
 
 }  // namespace

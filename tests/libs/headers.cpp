@@ -10,6 +10,7 @@ using namespace std;  // as ChaNGa has
 #include "ckio.h"
 #include "completion.h"
 #include "liveViz.h"
+#include "msa/msa.h"
 #include "searchEngine.h"
 #if __has_include("PythonCCS.h")  // where Python's library is
 #include "PythonCCS.h"

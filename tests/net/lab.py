@@ -23,8 +23,9 @@ def reason_not_to_run():
         return "the command ip is not installed (apt-get install iproute2)"
     if made.returncode != 0:
         return "no network namespace can be made: " + made.stderr.strip()
+    entered = subprocess.run(["ip", "netns", "exec", name, "true"], capture_output=True, text=True)
     subprocess.run(["ip", "netns", "delete", name], check=True)
-    return None
+    return "no network namespace can be entered: " + entered.stderr.strip() if entered.returncode != 0 else None
 
 
 class Lab:

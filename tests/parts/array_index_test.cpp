@@ -8,7 +8,9 @@
 #include <random>
 #include <set>
 #include <sstream>
+#include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 namespace {
 

@@ -64,10 +64,63 @@ class Main : public CBase_Main {
   void summed(double sum) {
     const double wanted = elements * (1 + 5 + 30 + 300 + 4 + 4 + 1000 + 7.5) + 5;
     if (sum != wanted) CkAbort("template entries took %g, not %g", sum, wanted);
-    CkPrintf("all checks passed\n");
-    CkExit();
+    thisProxy.get();
   }
+  // Answers that a thread waits for when it likes, in another order than they were asked for.
+  void get();
 };
+
+class Number : public CMessage_Number {
+ public:
+  explicit Number(int number) : value(number) {}
+  int value;
+};
+
+class Source : public CBase_Source {
+ public:
+  Source() {}
+  Source(CkMigrateMessage* message) : CBase_Source(message) {}
+  Number* after(int number, std::vector<int> more) {
+    return new Number(std::accumulate(more.begin(), more.end(), number) + 1);
+  }
+  Number* afterMessage(Number* number) {
+    CthYield();
+    ++number->value;
+    return number;
+  }
+  void seen() {}
+};
+
+class Single : public CBase_Single {
+ public:
+  Single() {}
+  Number* after(int number) { return new Number(number + 1); }
+};
+
+void Main::get() {
+  const auto value = [](CkFutureID future) {
+    Number* number = static_cast<Number*>(CkWaitReleaseFuture(future));
+    const int is = number->value;
+    delete number;
+    return is;
+  };
+  CProxy_Source sources = CProxy_Source::ckNew(elements);
+  std::vector<CkFutureID> asked, again;
+  for (int i = 0; i < elements; ++i) asked.push_back(sources[i].after(i, std::vector<int>{100, 1000}));
+  for (int i = 0; i < elements; ++i) again.push_back(sources[i].afterMessage(new Number(i)));
+  const CkFutureID seen = sources[0].seen();
+  CProxy_Single made = CProxy_Single::ckNew(CkNumPes() - 1);
+  const CkFutureID single = made.after(41);
+  for (int i = elements; i-- > 0;) {
+    if (value(again[i]) != i + 1) CkAbort("element %d has another answer to a message", i);
+    if (value(asked[i]) != i + 1101) CkAbort("element %d has another answer", i);
+  }
+  if (value(single) != 42) CkAbort("a chare has another answer");
+  CkWaitVoidFuture(seen);
+  CkReleaseFutureID(seen);
+  CkPrintf("all checks passed\n");
+  CkExit();
+}
 
 class Idler : public CBase_Idler {
  public:

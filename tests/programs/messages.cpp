@@ -220,6 +220,53 @@ class Main : public CBase_Main {
     require(CkProbeFutureID(attached) && answer->count == 4, "the answer to a call with a future");
     CkReleaseFutureID(attached);
     delete answer;
+    // Of several: the first that is set, then all.
+    const std::vector<CkFutureID> ids = {CkCreateFuture().id, CkCreateFuture().id, CkCreateFuture().id};
+    posts_[CkNumPes() - 1].answer(ids[1], CkMyPe());
+    const std::pair<void*, CkFutureID> first = CkWaitAnyID(ids);
+    require(first.second == ids[1] && static_cast<Record*>(first.first)->count == 5, "the first of several futures");
+    posts_[CkMyPe()].answer(ids[2], CkMyPe());
+    posts_[0].answer(ids[0], CkMyPe());
+    const std::vector<void*> all = CkWaitAllIDs(ids);
+    require(all.size() == 3 && all[1] == first.first, "several futures");
+    for (void* one : all) require(static_cast<Record*>(one)->count == 5, "one of several futures");
+    for (const CkFutureID one : ids) CkReleaseFutureID(one);
+    for (void* one : all) delete static_cast<Record*>(one);
+    // Semaphores: a thread of its own for each message, or all for one thread.
+    const CkSemaID signals = CkSemaCreate();
+    void* records_of_three[3];
+    for (int pe = 0; pe < CkNumPes(); ++pe) posts_[pe].signal(signals);
+    std::vector<void*> records(static_cast<std::size_t>(CkNumPes()));
+    CkSemaWaitN(signals, CkNumPes(), records.data());
+    std::vector<bool> seen(records.size());
+    for (void* one : records) {
+      Record* signalled = static_cast<Record*>(one);
+      require(signalled->count == 4 && signalled->values[3] == 3, "a message of a semaphore");
+      seen[static_cast<std::size_t>(signalled->values[0])] = true;
+      delete signalled;
+    }
+    require(std::find(seen.begin(), seen.end(), false) == seen.end(), "the messages of a semaphore");
+    // A thread that waits for three holds up none that waits for one.
+    posts_[CkMyPe()].take(signals, 3);
+    for (int i = 0; i < 4; ++i) posts_[CkMyPe()].take(signals, 1);
+    posts_[CkMyPe()].signal(signals);
+    posts_[CkMyPe()].signal(signals);
+    posts_[CkMyPe()].signal(signals);
+    CkWaitQD();
+    CkSemaWaitN(signals, 3, records_of_three);
+    for (void* one : records_of_three) delete static_cast<Record*>(one);
+    CkSemaSignal(signals, record(3));
+    CkSemaSignal(signals, record(2));
+    Record* third = static_cast<Record*>(CkSemaWait(signals));
+    require(third->count == 3, "the order of signals");
+    delete third;
+    CkSemaDestroy(signals);  // with a message
+    // What options and names of the oldest programs say.
+    CkArrayOptions options(3);
+    options.setLocationCache(posts_).setMcastManager(posts_).setSectionAutoDelegate(false);
+    require(!options.isSectionAutoDelegated() && CkPriobitsToInts(33) == 2, "options and priorities");
+    CkNetworkProgress();
+    CkNetworkProgressAfter(3);
     thisProxy.step();
   }
 };
@@ -243,6 +290,17 @@ class Posts : public CBase_Posts {
   void pooled(Pooled* message) { mainProxy.pooled(message); }
   void read(Record* message) { mainProxy.told(message->count == 400 && message->values[200] == 200); }
   void answer(CkFutureID future, int pe) { CkSendToFutureID(future, record(5), pe); }
+  void signal(CkSemaID semaphore) {
+    Record* message = record(4);
+    message->values[0] = CkMyPe();
+    CkSemaSignal(semaphore, message);
+  }
+  // Gives back what it took.
+  void take(CkSemaID semaphore, int count) {
+    std::vector<void*> messages(static_cast<std::size_t>(count));
+    CkSemaWaitN(semaphore, count, messages.data());
+    for (void* message : messages) CkSemaSignal(semaphore, message);
+  }
   Record* half(Record* message) {
     Record* answer = record(message->count / 2);
     delete message;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Shows that standard_headers.py catches what it is for: trees of a few files."""
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -31,6 +32,11 @@ class StandardHeaders(unittest.TestCase):
 
     def test_comments_use_nothing(self):
         self.assertEqual(self.problems({"base/a.h": "// std::mutex is too slow\n"}), [])
+
+    def test_what_is_there_before_every_source_is_looked_for(self):
+        build = (Path(__file__).resolve().parents[2] / "cmake/PeriaptBuild.cmake").read_text()
+        there = re.search(r"set\(standard_headers ([^)]+)\)", build)[1]
+        self.assertEqual(set(re.findall(r"<(.+?)>", there)) - set(standard_headers.NAMES), set())
 
     def test_headers_that_are_generated_bring_in_charm(self):
         text = '#include "a.decl.h"\nstd::uint32_t i;\n'

@@ -17,7 +17,7 @@ typedef double LBRealType;
 typedef int LDObjIndex;
 typedef int LDOMIndex;
 
-// An array.
+// An array, or a manager of a program's own objects, whose handle has a number from 1 on.
 struct LDOMid {
   CkGroupID id;
   bool operator==(const LDOMid& o) const { return id == o.id; }
@@ -62,6 +62,21 @@ struct LDObjHandle {
     p | id;
     p | handle;
   }
+};
+
+// What balancing asks a manager of a program's own objects for. Only `migrate` is called here: the object moves to that
+// PE, registers there and calls LBManager::Migrated().
+typedef void (*LDMigrateFn)(LDObjHandle object, int to);
+typedef void (*LDStatsFn)(LDOMHandle manager, int state);
+typedef void (*LDQueryEstLoadFn)(LDOMHandle manager);
+typedef void (*LDMetaLBResumeWaitingCharesFn)(LDObjHandle object, int period);
+typedef void (*LDMetaLBCallLBOnCharesFn)(LDObjHandle object);
+struct LDCallbacks {
+  LDMigrateFn migrate = nullptr;
+  LDStatsFn setStats = nullptr;
+  LDQueryEstLoadFn queryEstLoad = nullptr;
+  LDMetaLBResumeWaitingCharesFn metaLBResumeWaitingChares = nullptr;
+  LDMetaLBCallLBOnCharesFn metaLBCallLBOnChares = nullptr;
 };
 
 // What an element has written to getObjUserData().

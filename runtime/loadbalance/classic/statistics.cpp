@@ -5,6 +5,7 @@
 
 #include "runtime/array/array_manager.h"
 #include "runtime/converse/cmi.h"
+#include "runtime/loadbalance/balancer.h"
 #include "runtime/loadbalance/options.h"
 #include "runtime/loadbalance/partners.h"
 #include "runtime/pup/pup_c.h"
@@ -12,12 +13,22 @@
 namespace periapt::loadbalance {
 
 namespace {
-LDObjKey key_of(const ElementName& name) { return {LDOMid{CkGroupID{name.array}}, name.element}; }
+LDOMHandle manager_of(std::int32_t array) {
+  const Pe* const pe = Pe::current();
+  if (ObjectManagers::is_own(array) && pe) return Balancer::of(*pe).own_objects().handle_of(array);
+  LDOMHandle handle;
+  handle.id.id.idx = array;
+  return handle;
+}
+std::int32_t array_of(const LDOMHandle& manager) {
+  return manager.handle > 0 ? ObjectManagers::array_of(manager) : manager.id.id.idx;
+}
+LDObjKey key_of(const ElementName& name) { return {manager_of(name.array).id, name.element}; }
 
 LDObjData data_of(const LoadDatabase& database, std::size_t i) {
   const ObjectLoad& object = database.objects[i];
   LDObjData data;
-  data.handle.omhandle.id.id.idx = object.array;
+  data.handle.omhandle = manager_of(object.array);
   data.handle.id = object.element;
   data.handle.handle = static_cast<int>(i);
   data.wallTime = database.processor_time ? object.wall : object.seconds;
@@ -45,7 +56,7 @@ std::vector<LDCommData> messages_of(const LoadDatabase& database) {
     if (to == ObjectIndex::none || index.find(c.from) == ObjectIndex::none) continue;
     LDCommData data;
     data.sender = key_of(c.from);
-    data.receiver.init_objmsg(LDOMid{CkGroupID{c.to.array}}, c.to.element, database.objects[to].pe);
+    data.receiver.init_objmsg(manager_of(c.to.array).id, c.to.element, database.objects[to].pe);
     data.messages = static_cast<int>(c.messages);
     data.bytes = static_cast<int>(c.bytes);
     all.push_back(data);
@@ -98,7 +109,7 @@ LoadDatabase database_of(const BaseLB::LDStats& stats, const int* places) {
       pe = static_cast<int>(std::min_element(loads.begin(), loads.end()) - loads.begin());
       loads[pe] += load_of(data);
     }
-    database.objects.push_back({data.omID().id.idx, data.objID(), pe, load_of(data), 0, data.migratable});
+    database.objects.push_back({array_of(data.omHandle()), data.objID(), pe, load_of(data), 0, data.migratable});
   }
   return database;
 }

@@ -32,6 +32,7 @@ struct CkGroupID {
   int idx = 0;
 };
 struct CkChareID {};
+typedef unsigned long CkFutureID;
 struct CkArrayID {
   CkGroupID group;
 };
@@ -325,6 +326,10 @@ template <class Result, class Proxy, class... Args>
 Result invokeSync(const Proxy&, int ep, const CkEntryOptions*, const Args&...);
 template <class Result, class Proxy>
 Result invokeSyncMessage(const Proxy&, int ep, CkMessage*);
+template <class Proxy, class... Args>
+CkFutureID invokeGet(const Proxy&, int ep, const CkEntryOptions*, const Args&...);
+template <class Proxy>
+CkFutureID invokeGetMessage(const Proxy&, int ep, CkMessage*);
 struct SyncCaller {};
 SyncCaller syncCaller(const Delivery&);
 void replySync(const Delivery&);

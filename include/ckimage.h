@@ -1,0 +1,3 @@
+// CkRect, CkImage, CkAllocImage: see runtime/containers/image.h.
+#pragma once
+#include "runtime/containers/image.h"

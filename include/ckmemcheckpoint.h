@@ -1,0 +1,3 @@
+// CkStartMemCheckpoint: part of charm++.h.
+#pragma once
+#include "charm++.h"

@@ -1,0 +1,3 @@
+// CmiIpcBlock: see runtime/converse/ipc.h.
+#pragma once
+#include "runtime/converse/ipc.h"

@@ -1,0 +1,3 @@
+// vector2d: see runtime/containers/vector2d.h.
+#pragma once
+#include "runtime/containers/vector2d.h"
