@@ -139,6 +139,9 @@ __extension__ typedef unsigned __int128 CmiUInt16;
 #ifndef ALIGN_DEFAULT
 #define ALIGN_DEFAULT(x) CMIALIGN(x, ALIGN_BYTES)
 #endif
+/* what the parts of a message with arrays take */
+#define CkMsgAlignLength(x) ALIGN_DEFAULT(x)
+#define CkMsgAlignOffset(x) CMIPADDING(x, ALIGN_BYTES)
 #define CmiIsPow2OrZero(v) (((v) & ((v)-1)) == 0)
 #define CmiIsPow2(v) (CmiIsPow2OrZero(v) && (v))
 

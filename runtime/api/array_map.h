@@ -19,7 +19,8 @@ class CkArrayMap : public Group {
   // The PE of an index. Must answer the same on every PE.
   virtual int procNum(int arrayHdl, const CkArrayIndex& index);
   virtual int homePe(int arrayHdl, const CkArrayIndex& index) { return procNum(arrayHdl, index); }
-  // Makes the first elements that belong on this PE: each index of the options that procNum puts here.
+  // Makes the first elements that belong on this PE: each index of the options that procNum puts here; another map may
+  // make others, also where the options name none.
   virtual void populateInitial(int arrayHdl, CkArrayOptions& options, void* ctorMsg, CkArray* manager);
 };
 
@@ -69,7 +70,8 @@ class CkArray {
   explicit CkArray(periapt::ArrayManager& manager) : manager_(manager) {}
   // From populateInitial: makes an element here. Owns ctorMsg.
   void insertInitial(const CkArrayIndex& index, void* ctorMsg);
-  void doneInserting() {}
+  // From populateInitial of an array that begins empty: no others follow on this PE.
+  void doneInserting();
   std::size_t getNumLocalElems() const;
   // Of an element that is here; else null.
   ArrayElement* lookup(const CkArrayIndex& index) const;

@@ -98,6 +98,7 @@ class CkCallback {
   }
   void setRefNum(std::int64_t reference) { setRefnum(reference); }
   void transformBcastToLocalElem(int pe = -1);
+  void pup(PUP::er& p) { p(reinterpret_cast<char*>(this), sizeof *this); }
 
   callbackType type = invalid;
   bool has_refnum = false;

@@ -87,6 +87,7 @@ class IrrGroup : public Chare {
   CkGroupID CkGetGroupID() const { return thisgroup; }
   virtual bool isNodeGroup() { return false; }
   virtual bool isLocMgr() { return false; }
+  virtual bool isArrMgr() { return false; }
   virtual bool isReductionMgr() { return false; }
   virtual void flushStates() {}
 };
@@ -169,7 +170,7 @@ class ArrayElement : public CkMigratable {
 
   CkArrayIndex ckGetArrayIndex() const;
   CkArrayID ckGetArrayID() const { return thisArrayID; }
-  std::uint64_t ckGetID() const { return myRec.id_; }
+  ck::ObjID ckGetID() const { return {thisArrayID, myRec.id_}; }
   CkArray* ckGetArrayManager() const { return myRec.array_; }
   int ckGetArraySize() const;
 
@@ -235,6 +236,9 @@ class ArrayElement : public CkMigratable {
   std::uint32_t migrations_ = 0;
   std::int32_t load_slot_ = -1;  // number of the balancer's record, when it takes part
 };
+
+// The index as old programs name it, of an element of any kind. (No member: an element does not hold it.)
+#define thisIndexMax ckGetArrayIndex()
 
 namespace periapt {
 // The member thisIndex. `array [Fancy]`: a Fancy, which CkArrayIndexFancy has put into the words of the index.

@@ -199,6 +199,9 @@ class CProxy_ArrayBase : public CProxy {
   // Destroys all elements that the array has when this comes to them; new ones may be inserted behind it.
   void ckDestroy() const;
   CkArray* ckLocMgr() const { return ckLocalBranch(); }
+  // Calls by the number of an entry (runtime/face/entry_calls.h). They own the message.
+  void ckBroadcast(void* message, int entry, int opts = 0) const;
+  void ckInsertIdx(void* message, int constructor, int onPe, const CkArrayIndex& index) const;
   void ckSetReductionClient(CkCallback* cb) const;
   void setReductionClient(CkReductionClientFn fn, void* param = nullptr) const;
   void ckSetReductionClient(CkReductionClientFn fn, void* param = nullptr) const { setReductionClient(fn, param); }
@@ -211,6 +214,16 @@ class CProxy_ArrayBase : public CProxy {
   CkArrayID array_;
 };
 typedef CProxy_ArrayBase CProxy_ArrayElement;
+
+// The managers of an array, which is its location manager too: for ckLocalBranch() alone.
+class CProxy_CkArray : public CProxy_Group {
+ public:
+  using CProxy_Group::CProxy_Group;
+  CProxy_CkArray() = default;
+  CkArray* ckLocalBranch() const { return CkArrayID(ckGetGroupID()).ckLocalBranch(); }
+  static CkArray* ckLocalBranch(CkGroupID array) { return CkArrayID(array).ckLocalBranch(); }
+};
+typedef CProxy_CkArray CProxy_CkLocMgr;
 
 class CProxyElement_ArrayBase : public CProxy_ArrayBase {
  public:
@@ -228,6 +241,8 @@ class CProxyElement_ArrayBase : public CProxy_ArrayBase {
   ArrayElement* ckLocal() const;
   void ckDestroy() const;
   void ckEmigrate(int toPe) const;
+  void ckSend(void* message, int entry, int opts = 0) const;
+  void ckInsert(void* message, int constructor, int onPe) const { ckInsertIdx(message, constructor, onPe, index_); }
   void pup(PUP::er& p) {
     CProxy_ArrayBase::pup(p);
     p | id_;
@@ -281,6 +296,7 @@ class CProxySection_ArrayBase : public CProxy_ArrayBase {
   CkArrayIndex* ckGetArrayElements(int i = 0) const { return const_cast<CkArrayIndex*>(sections_[i]._elems.data()); }
   int ckGetNumElements(int i = 0) const { return static_cast<int>(sections_[i]._elems.size()); }
   void ckDestroy() const;  // the elements of the section
+  void ckSend(void* message, int entry, int opts = 0) const;
   void pup(PUP::er& p);
 
  private:

@@ -53,8 +53,7 @@ class ArrayBroadcasts {
   // It leaves for another PE, where it will have this age. Call it after removing().
   void left(const ArrayElement* element, Age age);
   // It is to be made on another PE, with what it has seen here: the answer.
-  std::uint32_t leaves_unmade(std::uint64_t id) {
-    static_cast<void>(id);
+  std::uint32_t leaves_unmade() {
     ++departures_[epoch_];
     return epoch_;
   }

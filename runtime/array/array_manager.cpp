@@ -182,6 +182,8 @@ void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, CkAr
     manager->end_filling();
   } else {
     manager->inserting_ = true;
+    // A map of the program may know elements that the options do not name, and then says doneInserting() itself.
+    if (ep >= 0 && manager->map().of_group()) manager->populate(ep, constructor);
   }
   objects.group_ready(id);
 }
@@ -280,14 +282,22 @@ void ArrayManager::create_first(const CkArrayIndex& index, int ep, const Message
   create_after_bound(index, id, ep, message);
 }
 
-// Those it is bound to have left before it could be made. It is counted as born here, and as one that has left.
+// Those it is bound to have left before it could be made.
 void ArrayManager::create_after_bound(const CkArrayIndex& index, std::uint64_t id, int ep, const Message& message) {
-  Insertion insertion{index, ep, pe_.index, true, pe_.index};
-  insertion.travel.next_reduction = reduction_.born();
-  insertion.travel.broadcast_epoch = broadcasts_.leaves_unmade(id);
-  reduction_.left(insertion.travel.next_reduction);
+  Insertion insertion{index, ep, pe_.index, true};
+  bear_unmade(insertion);
   if (listeners_) insertion.stamp = listeners_->stamp();
   create_beside(insertion, message.copy());
+}
+
+// Counted as born here, and as one that has left: of what is sent to all, and of reductions, it gets and gives what an
+// element that is here now would, however late it is made.
+void ArrayManager::bear_unmade(Insertion& insertion) {
+  if (insertion.born >= 0) return;
+  insertion.born = pe_.index;
+  insertion.travel.next_reduction = reduction_.born();
+  insertion.travel.broadcast_epoch = broadcasts_.leaves_unmade();
+  reduction_.left(insertion.travel.next_reduction);
 }
 
 void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, int ep, const Message& message,
@@ -516,10 +526,11 @@ void ArrayManager::insert(Insertion insertion, Message arguments) {
   }
   if (to != pe_.index) return send_insertion(to, insertion, std::move(arguments));
   const std::uint64_t id = ids_.id_of(index);
-  create(index, id, location().birth(*this, id, index, false), insertion.ep, arguments, &insertion.stamp);
+  create_inserted(insertion, id, location().birth(*this, id, index, false), arguments);
 }
 
-void ArrayManager::send_insertion(int to, const Insertion& insertion, Message arguments) {
+void ArrayManager::send_insertion(int to, Insertion& insertion, Message arguments) {
+  bear_unmade(insertion);
   if (objects_.balance) ++objects_.balance->elements_sent;
   send_to(pe_, to, insertion_message(id_, insertion, std::move(arguments)));
 }
@@ -528,10 +539,10 @@ void ArrayManager::send_insertion(int to, const Insertion& insertion, Message ar
 // the PE that the insertion names.
 void ArrayManager::create_beside(Insertion insertion, Message arguments) {
   const std::uint64_t id = ids_.id_of(insertion.index);
-  if (ArrayHost* host = location().here(id)) return create_beside_here(insertion, id, host->age_of(id), arguments);
+  if (ArrayHost* host = location().here(id)) return create_inserted(insertion, id, host->age_of(id), arguments);
   if (!insertion.age.unconfirmed() && insertion.to == pe_.index) {
     location().forget(id);
-    return create_beside_here(insertion, id, insertion.age, arguments);
+    return create_inserted(insertion, id, insertion.age, arguments);
   }
   const Location::Hint* hint = location().find(id);
   const int home = location().home(insertion.index);
@@ -539,15 +550,16 @@ void ArrayManager::create_beside(Insertion insertion, Message arguments) {
   if (hint) return send_insertion(hint->pe, insertion, std::move(arguments));
   if (home != pe_.index) return send_insertion(home, insertion, std::move(arguments));
   if (location().is_claimed(id)) {
+    bear_unmade(insertion);
     if (objects_.balance) ++objects_.balance->elements_sent;
     return routing_.wait_until_known(id, insertion_message(id_, insertion, std::move(arguments)));
   }
   insertion.age = location().begin_life(id, insertion.to);
-  if (insertion.to == pe_.index) return create_beside_here(insertion, id, insertion.age, arguments);
+  if (insertion.to == pe_.index) return create_inserted(insertion, id, insertion.age, arguments);
   send_insertion(insertion.to, insertion, std::move(arguments));
 }
 
-void ArrayManager::create_beside_here(const Insertion& insertion, std::uint64_t id, Age age, const Message& arguments) {
+void ArrayManager::create_inserted(const Insertion& insertion, std::uint64_t id, Age age, const Message& arguments) {
   if (insertion.born < 0) return create(insertion.index, id, age, insertion.ep, arguments, &insertion.stamp);
   create(insertion.index, id, age, insertion.ep, arguments, &insertion.stamp, &insertion.travel);
   broadcasts_.arrived(id, insertion.travel.broadcast_epoch, insertion.born, Age());
@@ -584,10 +596,15 @@ void ArrayManager::on_inserting(Pe& pe, Delivery& call) {
     return tell_inserting(manager->id(), news.begins);
   }
   if (news.begins == manager->inserting_) return;
-  manager->inserting_ = news.begins;
-  if (!news.begins) return manager->end_filling();
+  if (!news.begins) return manager->done_inserting();
+  manager->inserting_ = true;
   manager->reduction_.hold();
   if (manager->listeners_) manager->listeners_->begin_inserting();
+}
+void ArrayManager::done_inserting() {
+  if (!inserting_) return;
+  inserting_ = false;
+  end_filling();
 }
 void ArrayManager::end_filling() {
   filling_first_ = false;

@@ -191,6 +191,7 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   }
   static std::uint32_t contributions_of(const ArrayElement* element) { return element->next_reduction_; }
   bool inserting() const { return inserting_; }
+  void done_inserting();  // on this PE
 
   Age age_of(const ArrayElement* element) const { return {element->life_, element->migrations_}; }
   void set_age(ArrayElement* element, Age age) {
@@ -208,7 +209,7 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
     std::int32_t to;      // the PE; -1: where the map says
     bool beside = false;  // ... but those that it is bound to decide, if there are any
     std::int32_t born =
-        -1;  // PE of whose first elements it is: what is contributed and sent to all counts it from there on
+        -1;  // the PE that counts it as born and as one that has left, if it was not made where it is told
     ElementTravel travel{};  // what it has from there
     Age age{};               // its home knows of none that it is bound to: it begins this life
     std::uint32_t hops = 0;
@@ -243,11 +244,12 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   void populate_run(const chare::Placement& placement, const chare::IndexRange& range, int ep,
                     const Message& constructor);
   void insert(Insertion insertion, Message arguments);
+  void bear_unmade(Insertion& insertion);
   static Message insertion_message(CkArrayID array, const Insertion& insertion, Message arguments);
-  void send_insertion(int to, const Insertion& insertion, Message arguments);
+  void send_insertion(int to, Insertion& insertion, Message arguments);
   // The element goes where those are that it is bound to, and is made there.
   void create_beside(Insertion insertion, Message arguments);
-  void create_beside_here(const Insertion& insertion, std::uint64_t id, Age age, const Message& arguments);
+  void create_inserted(const Insertion& insertion, std::uint64_t id, Age age, const Message& arguments);
   // Runs constructor `ep` for a new element here. `travel`: not null: what it has as one of the first of another PE.
   // `stamp`: null: listeners are to stamp it here.
   void create(const CkArrayIndex& index, std::uint64_t id, Age age, int ep, const Message& message,

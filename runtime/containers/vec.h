@@ -127,9 +127,10 @@ class CkVec {
   void free() { clear(); }
 
   // Ascending. Needs the elements' >= alone, which need not be a const one.
-  void quickSort(std::size_t = 128) {
-    std::sort(begin(), end(), [](const T& a, const T& b) { return !(const_cast<T&>(a) >= const_cast<T&>(b)); });
-  }
+  void quickSort(std::size_t = 128) { std::sort(begin(), end(), less); }
+
+  // The elements from `first` to `last`, both of them included.
+  void bubbleSort(std::size_t first, std::size_t last) { std::sort(begin() + first, begin() + last + 1, less); }
 
   // Pups the length alone, and answers it.
   std::size_t pupbase(PUP::er& p) {
@@ -143,6 +144,7 @@ class CkVec {
   }
 
  private:
+  static bool less(const T& a, const T& b) { return !(const_cast<T&>(a) >= const_cast<T&>(b)); }
   void allocate(std::size_t capacity, std::size_t used) {
     block_ = capacity ? new T[capacity] : nullptr;
     capacity_ = capacity;

@@ -73,6 +73,7 @@ inline void updateStat(int stat, double value) { updateStatPair(stat, value, -1)
 inline void traceBegin() { periapt::trace_calls::record(&periapt::TraceCalls::turn, true); }
 inline void traceEnd() { periapt::trace_calls::record(&periapt::TraceCalls::turn, false); }
 inline void traceFlushLog() { periapt::trace_calls::record(&periapt::TraceCalls::flush); }
+inline void traceClearEps() {}  // what was summed up so far stays
 inline int traceIsOn() { return periapt::TraceCalls::recorder && periapt::TraceCalls::recorder->is_on(); }
 inline int traceAvailable() { return periapt::TraceCalls::recorder != nullptr; }
 // Marks of the oldest programs: events. Phases are not told apart.

@@ -29,6 +29,28 @@ void CkSendMsgArray(int entry, void* message, CkArrayID array, const CkArrayInde
 void CkBroadcastMsgArray(int entry, void* message, CkArrayID array, int opts) {
   periapt::send_message(CProxy_ArrayBase(array), entry, periapt::send_flags(opts), message);
 }
+void CkBroadcastMsgSection(int entry, void* message, CkSectionID section, int opts) {
+  periapt::send_message(CProxySection_ArrayBase(section), entry, periapt::send_flags(opts), message);
+}
+void CkSendMsgBranchMulti(int entry, void* message, CkGroupID group, int count, const int* pes, int opts) {
+  periapt::send_message(periapt::listed(group, count, pes), entry, periapt::send_flags(opts), message);
+}
+void CkSendMsgBranchGroup(int entry, void* message, CkGroupID group, CmiGroup pes, int opts) {
+  periapt::send_message(periapt::listed(group, pes), entry, periapt::send_flags(opts), message);
+}
+
+void CProxy_ArrayBase::ckBroadcast(void* message, int entry, int opts) const {
+  periapt::send_message(*this, entry, periapt::send_flags(opts), message);
+}
+void CProxyElement_ArrayBase::ckSend(void* message, int entry, int opts) const {
+  periapt::send_message(*this, entry, periapt::send_flags(opts), message);
+}
+void CProxySection_ArrayBase::ckSend(void* message, int entry, int opts) const {
+  periapt::send_message(*this, entry, periapt::send_flags(opts), message);
+}
+void CProxy_ArrayBase::ckInsertIdx(void* message, int constructor, int onPe, const CkArrayIndex& index) const {
+  periapt::insertElementMessage(CProxyElement_ArrayBase(array_, index), constructor, onPe, message);
+}
 
 void CkBroadcastWithinNode(int entry, void* payload, CkGroupID group, int) {
   periapt::Pe& pe = *periapt::Pe::current();

@@ -5,6 +5,8 @@
 #include "runtime/registry/ids.h"
 
 class CkArrayIndex;
+class CkSectionID;
+struct CmiGroup;
 
 void CkSendMsg(int entry, void* message, const CkChareID* chare, int opts = 0);
 void CkSendMsgBranch(int entry, void* message, int pe, CkGroupID group, int opts = 0);
@@ -13,6 +15,10 @@ void CkBroadcastMsgBranch(int entry, void* message, CkGroupID group, int opts = 
 void CkBroadcastMsgNodeBranch(int entry, void* message, CkGroupID group, int opts = 0);
 void CkSendMsgArray(int entry, void* message, CkArrayID array, const CkArrayIndex& index, int opts = 0);
 void CkBroadcastMsgArray(int entry, void* message, CkArrayID array, int opts = 0);
+// To the elements of a section, and to the members of a group on some PEs.
+void CkBroadcastMsgSection(int entry, void* message, CkSectionID section, int opts = 0);
+void CkSendMsgBranchMulti(int entry, void* message, CkGroupID group, int count, const int* pes, int opts = 0);
+void CkSendMsgBranchGroup(int entry, void* message, CkGroupID group, CmiGroup pes, int opts = 0);
 // To the members of a group on the PEs of this process. Where the entry is [nokeep] they get one message, which none of
 // them owns.
 void CkBroadcastWithinNode(int entry, void* message, CkGroupID group, int opts = 0);

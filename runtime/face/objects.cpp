@@ -214,6 +214,7 @@ int CkArrayMap::procNum(int, const CkArrayIndex& index) {
   return static_cast<int>(index.hash64() % static_cast<std::uint64_t>(periapt::Pe::current()->process.pes()));
 }
 void CkArrayMap::populateInitial(int handle, CkArrayOptions& options, void* ctorMsg, CkArray* manager) {
+  if (!options.populated()) return CkFreeMsg(ctorMsg);
   const periapt::chare::IndexRange range(options.getStart(), options.getEnd(), options.getStep());
   const int me = periapt::Pe::current()->index;
   for (const CkArrayIndex& index : range)
@@ -229,6 +230,7 @@ CkArray* CkArrayID::ckLocalBranch() const {
 void CkArray::insertInitial(const CkArrayIndex& index, void* ctorMsg) {
   manager_.create_first(index, manager_.populate_entry(), periapt::Message::from_payload(ctorMsg));
 }
+void CkArray::doneInserting() { manager_.done_inserting(); }
 std::size_t CkArray::getNumLocalElems() const { return manager_.size(); }
 ArrayElement* CkArray::lookup(const CkArrayIndex& index) const { return manager_.find(0, index); }
 ArrayElement* CkArray::lookup(CmiUInt8 id) const { return manager_.find(id); }

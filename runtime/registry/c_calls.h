@@ -13,7 +13,8 @@ CMK_NORETURN void realCkExit(int code);
 #endif
 int CkGetArgc(void);
 char** CkGetArgv(void);
-void registerExitFn(void (*fn)(void));
+typedef void (*CkExitFn)(void);
+void registerExitFn(CkExitFn fn);
 void CkFreeMsg(void* message);
 #ifdef __cplusplus
 }

@@ -27,6 +27,7 @@ class CkArrayID {
   CkArrayID(CkGroupID group) : group_(group) {}
   operator CkGroupID() const { return group_; }
   CkArray* ckLocalBranch() const;
+  static CkArray* CkLocalBranch(CkArrayID array) { return array.ckLocalBranch(); }
   bool isZero() const { return group_.isZero(); }
   void setZero() { group_.setZero(); }
   bool operator==(const CkArrayID& o) const { return group_ == o.group_; }
@@ -34,6 +35,26 @@ class CkArrayID {
   int index() const { return group_.idx; }
 };
 PUPbytes(CkArrayID)
+
+    // An element of an array: which array, and its number in it. It may be taken for the number.
+    namespace ck {
+  class ObjID {
+   public:
+    ObjID() = default;
+    ObjID(CkGroupID collection, std::uint64_t element) : collection_(collection), element_(element) {}
+    CkGroupID getCollectionID() const { return collection_; }
+    std::uint64_t getElementID() const { return element_; }
+    std::uint64_t getID() const { return element_; }
+    operator std::uint64_t() const { return element_; }
+    bool operator==(const ObjID& o) const { return collection_ == o.collection_ && element_ == o.element_; }
+    bool operator!=(const ObjID& o) const { return !(*this == o); }
+
+   private:
+    CkGroupID collection_;
+    std::uint64_t element_ = 0;
+  };
+}
+PUPbytes(ck::ObjID)
 
     // A single chare: the PE it was made for and a number given by its maker (which is part of the number).
     struct CkChareID {

@@ -21,6 +21,9 @@ class CkMulticastMgr : public CkDelegateMgr {
   // Nothing is to be done when the section is used from another PE than where it was made.
   void resetSection(CProxySection_ArrayBase&) {}
   void rebuild(CkSectionInfo&) {}
+  // Nor when it is made.
+  void setSection(CkSectionInfo&) {}
+  void setSection(CProxySection_ArrayBase&) {}
 
  private:
   int branching_ = USE_DEFAULT_BRANCH_FACTOR;

@@ -8,6 +8,8 @@
 #include "TopoManager.h"
 #include "ckstream.h"
 #include "converse.h"
+#include "crc32.h"
+#include "hrctimer.h"
 #include "msgq.h"
 #include "queueing.h"
 
@@ -249,6 +251,27 @@ TEST(Locks, are_taken_once) {
   CmiLock(lock);
   CmiUnlock(lock);
   CmiDestroyLock(lock);
+}
+
+// The figures are what Charm++ 8.0.1 answers.
+TEST(Checksums, are_those_of_charm) {
+  unsigned char digits[] = "123456789";
+  EXPECT_EQ(crc32_initial(digits, 0), 0u);
+  EXPECT_EQ(crc32_initial(digits, 3), 0x313233u);
+  EXPECT_EQ(crc32_initial(digits, 9), 0x74527081u);
+  EXPECT_EQ(crc32_update(digits + 6, 3, crc32_initial(digits, 6)), 0x74527081u);
+  EXPECT_EQ(crc32_update(digits, 3, 0x12345678), 0x39564b9bu);
+  EXPECT_EQ(checksum_initial(digits, 9), 0x0c04043du);
+  EXPECT_EQ(checksum_update(digits + 4, 5, checksum_initial(digits, 4)), 0x0c04043du);
+}
+
+TEST(Hrctimer, counts_from_its_beginning_in_both_units) {
+  const double begin = inithrc();
+  const double now = gethrctime();
+  const double micro = static_cast<double>(gethrctime_micro());
+  EXPECT_GE(now, 0);
+  EXPECT_LE(now * 1e6, micro + 1);
+  EXPECT_LE(begin, inithrc());
 }
 
 }  // namespace

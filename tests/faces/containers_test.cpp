@@ -9,12 +9,16 @@
 #include "ckbitvector.h"
 #include "ckcomplex.h"
 #include "ckhashtable.h"
+#include "ckheap.h"
 #include "ckimage.h"
 #include "cklists.h"
 #include "ckliststring.h"
 #include "cksequence.h"
+#include "ckset.h"
 #include "ckstatistics.h"
 #include "ckvector3d.h"
+#include "elements.h"
+#include "pcqueue.h"
 #include "pup_stl.h"
 #include "vector2d.h"
 
@@ -570,6 +574,72 @@ TEST(CkListString, IncludesWhatItNames) {
   for (int i : {0, 10, 20, 22, 40, 100, 200, 202, 290, 300}) EXPECT_TRUE(in.count(i)) << i;
   for (int i : {11, 21, 99, 203}) EXPECT_FALSE(in.count(i)) << i;
   EXPECT_TRUE(CkListString().isEmpty() && CkListString().includes(7));
+}
+
+// --- what balancers and threads keep things in
+// -------------------------------------------------------------------------
+
+TEST(CkVec, bubble_sort_takes_both_ends) {
+  CkVec<int> v;
+  for (int value : {9, 4, 3, 2, 1}) v.push_back(value);
+  v.bubbleSort(1, 3);
+  EXPECT_EQ(std::vector<int>(v.begin(), v.end()), (std::vector<int>{9, 2, 3, 4, 1}));
+}
+
+TEST(RecordHeap, gives_the_least_and_the_largest_load_first) {
+  InfoRecord records[5];
+  minHeap light(5);
+  maxHeap heavy(5);
+  for (int i = 0; i < 5; ++i) {
+    records[i].load = 3 * i % 5;  // 0 3 1 4 2
+    records[i].Id = i;
+    light.insert(&records[i]);
+    heavy.insert(&records[i]);
+  }
+  records[1].load = 5;
+  light.update(&records[1]);
+  heapIterator at;
+  std::set<int> seen;
+  for (InfoRecord* r = light.iterator(&at); r; r = light.next(&at)) seen.insert(r->Id);
+  EXPECT_EQ(seen, (std::set<int>{0, 1, 2, 3, 4}));
+  std::vector<double> loads;
+  while (InfoRecord* r = light.deleteMin()) loads.push_back(r->load);
+  EXPECT_EQ(loads, (std::vector<double>{0, 1, 2, 4, 5}));
+  EXPECT_EQ(light.numElements(), 0);
+  records[1].load = 3;
+  EXPECT_EQ(heavy.deleteMax(), &records[3]);
+  EXPECT_EQ(heavy.numElements(), 4);
+}
+
+TEST(RecordSet, holds_a_record_once) {
+  processorInfo pe;
+  Set set;
+  computeInfo objects[3];
+  for (computeInfo& object : objects) set.insert(&object);
+  set.insert(&objects[0]);
+  pe.computeSet = &set;
+  EXPECT_EQ(pe.computeSet->numElements(), 3);
+  Iterator at;
+  EXPECT_EQ(set.iterator(&at), &objects[2]);
+  EXPECT_EQ(set.next(&at), &objects[1]);
+  set.remove(&objects[2]);
+  EXPECT_FALSE(set.find(&objects[2]));
+  EXPECT_TRUE(set.find(&objects[0]));
+}
+
+TEST(PCQueue, keeps_the_order_and_answers_null_when_empty) {
+  PCQueue queue = PCQueueCreate();
+  char letters[] = "ab";
+  PCQueuePush(queue, letters);
+  PCQueuePush(queue, letters + 1);
+  EXPECT_EQ(PCQueueLength(queue), 2);
+  EXPECT_EQ(PCQueuePop(queue), letters);
+  EXPECT_EQ(PCQueueTop(queue), letters + 1);
+  EXPECT_FALSE(PCQueueEmpty(queue));
+  EXPECT_EQ(PCQueuePop(queue), letters + 1);
+  EXPECT_EQ(PCQueuePop(queue), nullptr);
+  EXPECT_TRUE(PCQueueEmpty(queue));
+  PCQueueDestroy(queue);
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ CProxy_Ledger ledger;
 namespace {
 constexpr int cells = 11;
 constexpr int bookings = 20;
+constexpr int late_arrays = 20;
+constexpr int late_elements = 12;
 
 void require(bool right, const char* wrong) {
   if (!right) CkAbort("%s", wrong);
@@ -31,6 +33,7 @@ class Main : public CBase_Main {
   int step_ = 0, expected_ = 0;
   CProxy_Cell array_;
   CProxy_Lazy lazy_;
+  CProxy_Late late_[late_arrays];
 
  public:
   Main(CkArgMsg* m) {
@@ -102,6 +105,27 @@ class Main : public CBase_Main {
         CProxy_Left left(child.ckGetChareID());
         return left.left(16);
       }
+      case 16: {  // elements that a map knows, and no options name
+        CkArrayOptions options;
+        options.setMap(CProxy_Spreading::ckNew());
+        return CProxy_Grain(CProxy_Grain::ckNew(options)).count();
+      }
+      case 17:  // elements that are inserted far away and sent for at once, by what goes to all and comes another way
+        expected_ = late_arrays;
+        for (CProxy_Late& late : late_) {
+          late = CProxy_Late::ckNew();
+          for (int i = 0; i < late_elements; ++i) late[i].insert(7 * i % CkNumPes());
+          late.doneInserting();
+          late.count();
+        }
+        return;
+      case 18:  // into arrays that are in use
+        expected_ = late_arrays;
+        for (CProxy_Late& late : late_) {
+          late[late_elements].insert(CkNumPes() - 1);
+          late.count();
+        }
+        return;
       default:
         CkPrintf("all checks passed\n");
         CkExit();
@@ -114,6 +138,15 @@ class Main : public CBase_Main {
   void summed(int sum) {
     require(sum == expected_, step_ == 12 ? "a message within a process is not shared" : "a message has two owners");
     thisProxy.step();
+  }
+  void counted(int grains) {
+    require(grains == CkNumPes(), "a map has not made the elements that it knows");
+    thisProxy.step();
+  }
+  void heard(int elements) {
+    require(elements == late_elements + (step_ == 19),
+            "an element that was inserted before a broadcast has not heard it");
+    answered(0);
   }
   void made(int index, int pe, int wanted) {
     if (pe != wanted) CkAbort("element %d was made on PE %d, not %d", index, pe, wanted);
@@ -156,6 +189,36 @@ class Shifted : public CBase_Shifted {
  public:
   Shifted() = default;
   int procNum(int array, const CkArrayIndex& index) override { return (RRMap::procNum(array, index) + 1) % CkNumPes(); }
+};
+
+/// An element a PE, whatever the options say.
+class Spreading : public CBase_Spreading {
+ public:
+  Spreading() = default;
+  int procNum(int, const CkArrayIndex& index) override { return index.data()[0] / 3; }
+  void populateInitial(int, CkArrayOptions&, void* message, CkArray* manager) override {
+    manager->insertInitial(CkArrayIndex1D(3 * CkMyPe()), message);
+    manager->doneInserting();
+  }
+};
+class Grain : public CBase_Grain {
+ public:
+  Grain() = default;
+  Grain(CkMigrateMessage*) {}
+  void count() {
+    const int here = thisIndex == 3 * CkMyPe();
+    contribute(sizeof here, &here, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, counted), mainProxy));
+  }
+};
+
+class Late : public CBase_Late {
+ public:
+  Late() = default;
+  Late(CkMigrateMessage*) {}
+  void count() {
+    const int one = 1;
+    contribute(sizeof one, &one, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, heard), mainProxy));
+  }
 };
 
 class Cell : public CBase_Cell {

@@ -178,6 +178,26 @@ class Main : public CBase_Main {
         CkSendMsgArray(CkIndex_Row::poke(), CkAllocSysMsg(), rows, CkArrayIndex1D(2));
         return CkBroadcastMsgArray(CkIndex_Row::poke(), CkAllocSysMsg(), rows, CK_MSG_EXPEDITED);
       }
+      case 16: {  // calls by numbers, of a proxy's base
+        const std::vector<CkArrayIndex> both{CkArrayIndex1D(2), CkArrayIndex1D(20)};
+        expected_ = 2 + 2 + 2 + 1;
+        rows[20].ckInsert(CkAllocSysMsg(), CkIndex_Row::ckNew(), CkNumPes() - 1);
+        rows.ckBroadcast(CkAllocSysMsg(), CkIndex_Row::poke());
+        CProxySection_Row(CProxySection_Row::ckNew(rows.ckGetArrayID(), both))
+            .ckSend(CkAllocSysMsg(), CkIndex_Row::poke());
+        CkBroadcastMsgSection(CkIndex_Row::poke(), CkAllocSysMsg(),
+                              CProxySection_Row::ckNew(rows.ckGetArrayID(), both));
+        return CProxyElement_ArrayBase(rows, CkArrayIndex1D(20)).ckSend(CkAllocSysMsg(), CkIndex_Row::poke());
+      }
+      case 17: {  // of a group, on some PEs
+        int last = CkNumPes() - 1;
+        expected_ = 2;
+        CkSendMsgBranchMulti(CkIndex_Looker::named(), CkAllocSysMsg(), lookers_, 1, &last);
+        return CkSendMsgBranchGroup(CkIndex_Looker::named(), CkAllocSysMsg(), lookers_, CmiEstablishGroup(1, &last));
+      }
+      case 18:
+        expected_ = 1;
+        return rows[2].knowsItself();
       default:
         CkNetworkProgressAfter(5);
         require(idioms_in_c() == 41 + CkMyPe(), "routines in C answer something else");
@@ -316,6 +336,30 @@ class Row : public InFront, public CBase_Row {
     require(getLBMgr() == LBManager::Object(), "an element has another load balancing manager");
     mainProxy.taken(thisIndex);
   }
+  /// By all names that programs have for it.
+  void knowsItself() {
+    const ck::ObjID id = ckGetID();
+    CkArrayIndexMax index = thisIndexMax;
+    require(index == CkArrayIndex1D(thisIndex) && this->thisIndexMax.nInts == 1 && thisIndexMax.data()[0] == thisIndex,
+            "an element has another index");
+    require(id.getCollectionID() == CkGroupID(thisArrayID) && id.getElementID() == myRec->getID() &&
+                thisArray->lookup(id) == this,
+            "an element has another number");
+    require(CProxy_CkArray(thisArrayID).ckLocalBranch() == thisArray &&
+                CProxy_CkLocMgr::ckLocalBranch(thisArrayID) == thisArray->getLocMgr() &&
+                CkArrayID::CkLocalBranch(thisArrayID) == thisArray,
+            "an array has another manager");
+    const CkCallback call(CkIndex_Main::step(), mainProxy);
+    std::vector<char> bytes(PUP::size(call));
+    PUP::toMem packer(bytes.data());
+    CkCallback(call).pup(packer);
+    CkCallback other;
+    PUP::fromMem unpacker(bytes.data());
+    other.pup(unpacker);
+    require(other == call, "a callback is not what was packed");
+    require(CkMsgAlignLength(17) == ALIGN_DEFAULT(17), "another length");
+    mainProxy.taken(thisIndex);
+  }
   void ckDestroy() override {
     mainProxy.taken(thisIndex);
     CBase_Row::ckDestroy();
@@ -360,6 +404,10 @@ class Looker : public CBase_Looker {
     }
     require(count.places == 0, "a destroyed array has elements");
     contribute(CkCallback(CkIndex_Main::step(), mainProxy));
+  }
+  void named() {
+    require(CkMyPe() == CkNumPes() - 1, "a call of a group's members has come to another");
+    mainProxy.taken(0);
   }
   void clear() {
     Count count;

@@ -1,0 +1,3 @@
+// ckheap.h as balancers include it: see runtime/loadbalance/classic/records.h.
+#pragma once
+#include "runtime/loadbalance/classic/records.h"

@@ -1,0 +1,3 @@
+// ckset.h as balancers include it: see runtime/loadbalance/classic/records.h.
+#pragma once
+#include "runtime/loadbalance/classic/records.h"

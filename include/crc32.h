@@ -1,0 +1,3 @@
+/* Checksums: see runtime/converse/checksum.h. Plain C. */
+#pragma once
+#include "runtime/converse/checksum.h"

@@ -1,0 +1,80 @@
+// A wave is what one grower inserts and then calls all leaves with: those leaves must hear of it, and no leaf twice.
+#include <map>
+
+#include "insertions.decl.h"
+#include "pup_stl.h"
+
+CProxy_Main mainProxy;
+CProxy_Leaf leaves;
+
+namespace {
+constexpr int growers = 8;
+constexpr int leaves_a_wave = 20;
+constexpr int turns = 5;
+}  // namespace
+
+class Main : public CBase_Main {
+  CProxy_Grower growers_;
+  int turn_ = 0;
+
+ public:
+  Main(CkArgMsg* m) {
+    delete m;
+    mainProxy = thisProxy;
+    leaves = CProxy_Leaf::ckNew();
+    leaves.doneInserting();
+    growers_ = CProxy_Grower::ckNew(growers);
+    grow();
+  }
+  void grow() {
+    ++turn_;
+    growers_.grow();
+    CkStartQD(CkCallback(CkIndex_Main::quiet(), thisProxy));
+  }
+  void quiet() { leaves.tell(); }
+  void told(int, int* sums) {
+    if (sums[0] != turn_ * growers * leaves_a_wave) CkAbort("%d leaves in turn %d", sums[0], turn_);
+    if (sums[1] != 0) CkAbort("%d leaves have not heard of their own wave once", sums[1]);
+    if (sums[2] != 0) CkAbort("%d leaves have heard of a wave twice", sums[2]);
+    if (turn_ < turns) return grow();
+    CkPrintf("all checks passed\n");
+    CkExit();
+  }
+};
+
+class Grower : public CBase_Grower {
+  int turn_ = 0;
+
+ public:
+  Grower() = default;
+  Grower(CkMigrateMessage*) {}
+  void grow() {
+    const int wave = turn_++ * growers + thisIndex;
+    for (int i = 0; i < leaves_a_wave; ++i) leaves[wave * leaves_a_wave + i].insert(wave, (thisIndex + i) % CkNumPes());
+    leaves.hear(wave);
+  }
+};
+
+class Leaf : public CBase_Leaf {
+  int wave_ = 0;
+  std::map<int, int> heard_;  // how often, by wave
+
+ public:
+  Leaf(int wave) : wave_(wave) {}
+  Leaf(CkMigrateMessage* m) : CBase_Leaf(m) {}
+  void pup(PUP::er& p) override {
+    p | wave_;
+    p | heard_;
+  }
+  void hear(int wave) {
+    ++heard_[wave];
+    if ((wave + thisIndex) % 3 == 0) migrateMe((CkMyPe() + 1 + wave) % CkNumPes());
+  }
+  void tell() {
+    int sums[] = {1, heard_[wave_] != 1, 0};
+    for (const auto& [_, times] : heard_) sums[2] += times > 1;
+    contribute(sizeof sums, sums, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, told), mainProxy));
+  }
+};
+
+#include "insertions.def.h"
