@@ -32,6 +32,11 @@ class CkArrayID {
   void setZero() { group_.setZero(); }
   bool operator==(const CkArrayID& o) const { return group_ == o.group_; }
   bool operator!=(const CkArrayID& o) const { return group_ != o.group_; }
+  // Proxies compare with both, and each becomes the other: said for the two, none is in doubt.
+  friend bool operator==(const CkArrayID& a, const CkGroupID& b) { return a.group_ == b; }
+  friend bool operator==(const CkGroupID& a, const CkArrayID& b) { return a == b.group_; }
+  friend bool operator!=(const CkArrayID& a, const CkGroupID& b) { return a.group_ != b; }
+  friend bool operator!=(const CkGroupID& a, const CkArrayID& b) { return a != b.group_; }
   int index() const { return group_.idx; }
 };
 PUPbytes(CkArrayID)
