@@ -254,14 +254,6 @@ TEST(Locks, are_taken_once) {
 }
 
 // The figures are what Charm++ 8.0.1 answers.
-TEST(Names, of_an_array_and_of_the_group_of_its_managers_are_compared) {
-  const CkGroupID group{7};
-  const CkArrayID array(group);
-  EXPECT_TRUE(array == group && group == array && array == CkGroupID{7});
-  EXPECT_FALSE(array != group || group != array);
-  EXPECT_TRUE(array != CkGroupID{8} && CkGroupID{8} != array);
-}
-
 TEST(Checksums, are_those_of_charm) {
   unsigned char digits[] = "123456789";
   EXPECT_EQ(crc32_initial(digits, 0), 0u);

@@ -349,6 +349,10 @@ class Row : public InFront, public CBase_Row {
                 CProxy_CkLocMgr::ckLocalBranch(thisArrayID) == thisArray->getLocMgr() &&
                 CkArrayID::CkLocalBranch(thisArrayID) == thisArray,
             "an array has another manager");
+    const CkGroupID managers = thisArrayID;
+    require(
+        thisArrayID == managers && managers == thisArrayID && thisArrayID != CkGroupID() && CkGroupID() != thisArrayID,
+        "the name of an array is another than that of its managers");
     const CkCallback call(CkIndex_Main::step(), mainProxy);
     std::vector<char> bytes(PUP::size(call));
     PUP::toMem packer(bytes.data());
