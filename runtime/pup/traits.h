@@ -149,8 +149,8 @@ struct is_pupable<T, periapt::void_t<decltype(std::declval<T&>().pup(std::declva
 
 namespace detail {
 
-/// Value of T that is about to be unpacked over: made by T(PUP::reconstruct), T(), or T((CkMigrateMessage*)nullptr). It is
-/// made where it stays: a T need not be movable.
+/// Value of T that is about to be unpacked over: made by T(PUP::reconstruct), T(), or T((CkMigrateMessage*)nullptr). It
+/// is made where it stays: a T need not be movable.
 template <class T, bool b = std::is_constructible<T, reconstruct>::value>
 struct TemporaryObjectHolder;
 template <class T>
@@ -162,11 +162,10 @@ struct TemporaryObjectHolder<T, true> {
 template <class T>
 struct TemporaryObjectHolder<T, false> {
   typedef typename std::remove_cv<typename std::remove_reference<T>::type>::type value_type;
+  static constexpr bool made_of_nothing =
+      std::is_default_constructible<value_type>::value || !std::is_class<value_type>::value;
   value_type t;
-  TemporaryObjectHolder()
-      : TemporaryObjectHolder(
-            std::integral_constant<bool, std::is_default_constructible<value_type>::value ||
-                                             !std::is_class<value_type>::value>()) {}
+  TemporaryObjectHolder() : TemporaryObjectHolder(std::integral_constant<bool, made_of_nothing>()) {}
   static CkMigrateMessage* migrating() {
     static_assert(std::is_constructible<value_type, CkMigrateMessage*>::value,
                   "PUP: to unpack an object of this type one must first be made. Give it a default constructor, or a "
