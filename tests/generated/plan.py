@@ -429,7 +429,8 @@ class Plan(TalkPlans, MusterPlans):
     def use(self, e, guard, i):
         if i.population == "mortal":
             return
-        everyone = i.kind in ("array", "group", "nodegroup") and i.population == "whole" and self.r.random() < 0.6
+        # What made an array has inserted all that it has: what is sent to all behind that reaches each of them.
+        everyone = i.kind in ("array", "group", "nodegroup") and i.population in ("whole", "inserted") and self.r.random() < 0.6
         entry = self.entry(i, e, everyone)
         if entry in ("inl", "loc"):
             entry = "h0"
