@@ -88,13 +88,9 @@ class future {
 
   T get() const {
     void* message = CkWaitFuture(handle_);
-    const auto in = [](auto* m) { return PUP::fromMem(m->getData(), static_cast<std::size_t>(m->getSize())); };
     // A reduction's result, when the future's handle was its callback.
     const bool reduced = periapt::envelope_of(message)->message_type == CMessage_CkReductionMsg::__idx;
-    PUP::fromMem p = reduced ? in(static_cast<CkReductionMsg*>(message)) : in(static_cast<CkDataMsg*>(message));
-    PUP::detail::TemporaryObjectHolder<T> value;
-    p | value.t;
-    return std::move(value.t);
+    return reduced ? unpacked(static_cast<CkReductionMsg*>(message)) : unpacked(static_cast<CkDataMsg*>(message));
   }
   void set(const T& value) const {
     PUP::sizer size;
@@ -109,6 +105,15 @@ class future {
   bool operator==(const future& o) const { return handle_ == o.handle_; }
   bool operator!=(const future& o) const { return handle_ != o.handle_; }
   void pup(PUP::er& p) { p | handle_; }
+
+ private:
+  template <class M>
+  static T unpacked(M* message) {
+    PUP::fromMem p(message->getData(), static_cast<std::size_t>(message->getSize()));
+    PUP::detail::TemporaryObjectHolder<T> value;
+    p | value.t;
+    return std::move(value.t);
+  }
 };
 
 // For messages, which pass without being copied.

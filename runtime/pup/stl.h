@@ -186,13 +186,13 @@ inline void pup_contiguous(P& p, C& c) {
     for (std::size_t done = 0; done < n;) {
       const std::size_t step = std::min(n - done, chunk);
       c.resize(done + step);
-      p.array(c.data() + done, step);
+      p.array(const_cast<T*>(c.data()) + done, step);
       done += step;
     }
     return;
   }
   c.resize(n);
-  p.array(c.data(), n);
+  p.array(const_cast<T*>(c.data()), n);  // a string's are const in C++14
 }
 
 template <class T>
@@ -301,7 +301,7 @@ inline typename C::iterator emplace_blank_at_end(C& c, K&& key) {
     return c.emplace_hint(c.end(), std::piecewise_construct, std::move(keys), std::tuple<>());
   } else {
     return c.emplace_hint(c.end(), std::piecewise_construct, std::move(keys),
-                          std::make_tuple(TemporaryObjectHolder<V>::make()));
+                          std::make_tuple(TemporaryObjectHolder<V>::migrating()));
   }
 }
 

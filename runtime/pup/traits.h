@@ -149,29 +149,33 @@ struct is_pupable<T, periapt::void_t<decltype(std::declval<T&>().pup(std::declva
 
 namespace detail {
 
-/// Value of T that is about to be unpacked over: made by T(PUP::reconstruct), T(), or T((CkMigrateMessage*)nullptr).
+/// Value of T that is about to be unpacked over: made by T(PUP::reconstruct), T(), or T((CkMigrateMessage*)nullptr). It
+/// is made where it stays: a T need not be movable.
 template <class T, bool b = std::is_constructible<T, reconstruct>::value>
 struct TemporaryObjectHolder;
 template <class T>
 struct TemporaryObjectHolder<T, true> {
   typedef typename std::remove_cv<typename std::remove_reference<T>::type>::type value_type;
-  static value_type make() { return value_type(reconstruct()); }
-  value_type t = make();
+  value_type t;
+  TemporaryObjectHolder() : t(reconstruct()) {}
 };
 template <class T>
 struct TemporaryObjectHolder<T, false> {
   typedef typename std::remove_cv<typename std::remove_reference<T>::type>::type value_type;
-  static value_type make() {
-    if constexpr (std::is_default_constructible<value_type>::value || !std::is_class<value_type>::value) {
-      return value_type{};
-    } else {
-      static_assert(std::is_constructible<value_type, CkMigrateMessage*>::value,
-                    "PUP: to unpack an object of this type one must first be made. Give it a default constructor, or a "
-                    "constructor that takes PUP::reconstruct.");
-      return value_type(static_cast<CkMigrateMessage*>(nullptr));
-    }
+  value_type t;
+  TemporaryObjectHolder()
+      : TemporaryObjectHolder(std::integral_constant < bool, std::is_default_constructible<value_type>::value ||
+                                                                 !std::is_class<value_type>::value > ()) {}
+  static CkMigrateMessage* migrating() {
+    static_assert(std::is_constructible<value_type, CkMigrateMessage*>::value,
+                  "PUP: to unpack an object of this type one must first be made. Give it a default constructor, or a "
+                  "constructor that takes PUP::reconstruct.");
+    return nullptr;
   }
-  value_type t = make();
+
+ private:
+  explicit TemporaryObjectHolder(std::true_type) : t{} {}
+  explicit TemporaryObjectHolder(std::false_type) : t(migrating()) {}
 };
 
 /// new T, in the same order of preference.

@@ -34,7 +34,8 @@ inline File temporary_file() { return File(std::tmpfile()); }
 
 template <class T>
 T blank() {
-  return PUP::detail::TemporaryObjectHolder<T>::make();
+  PUP::detail::TemporaryObjectHolder<T> holder;
+  return std::move(holder.t);
 }
 
 /// Packed through the streams' own types, as arguments of entry methods are.

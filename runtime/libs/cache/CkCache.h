@@ -298,7 +298,7 @@ void* CkCacheManager<CkCacheKey>::requestData(CkCacheKey key, CkArrayIndex& home
         "requestData() of " + name(key) + " in chunk " + std::to_string(number) + ", which all elements have finished",
         "call finishedChunk() when the last answer has been used");
   ++requests_;
-  Entry*& entry = chunk.table().try_emplace(key, nullptr).first->second;
+  Entry*& entry = chunk.table()[key];
   if (!entry) entry = new Entry(key, home, type);
   if (entry->data) return entry->data;
   if (!entry->requestSent) {
@@ -333,7 +333,7 @@ void CkCacheManager<CkCacheKey>::answered(CkCacheKey key, void* data, CkCacheFil
 
 template <class CkCacheKey>
 void CkCacheManager<CkCacheKey>::recvData(CkCacheKey key, CkArrayIndex& home, Type* type, int number, void* data) {
-  Entry*& entry = chunk_at(number, "recvData").table().try_emplace(key, nullptr).first->second;
+  Entry*& entry = chunk_at(number, "recvData").table()[key];
   if (!entry) {
     entry = new Entry(key, home, type);
   } else if (entry->data) {
