@@ -86,7 +86,7 @@ void pup_engine(er& p, Engine& engine) {
     if (length > p.remaining() || length > 24 * engine_numbers<Engine>()) raise_length(p, length, 1);
     text.resize(length);
   }
-  p(text.data(), length);
+  p(const_cast<char*>(text.data()), length);
   if (!p.isUnpacking()) return;
   std::vector<unsigned long long> numbers;
   if (!read_numbers(text, numbers) || numbers.size() != engine_numbers<Engine>() ||

@@ -90,10 +90,6 @@ template <>
 struct Samples<bool> {
   static std::vector<bool> get() { return {true, false}; }
 };
-template <>
-struct Samples<std::byte> {
-  static std::vector<std::byte> get() { return {std::byte{0}, std::byte{255}}; }
-};
 template <class T>
 struct Samples<T, typename std::enable_if<std::is_floating_point<T>::value>::type> {
   static std::vector<T> get() {
@@ -155,10 +151,13 @@ PUP_TEST_SAMPLES(std::array<std::string PUP_TEST_COMMA 2>, {"a", "b"})
 PUP_TEST_SAMPLES(std::array<int PUP_TEST_COMMA 0>, {})
 PUP_TEST_SAMPLES(std::array<std::array<short PUP_TEST_COMMA 2> PUP_TEST_COMMA 2>, {{{1, 2}, {3, 4}}})
 PUP_TEST_SAMPLES(std::complex<double>, {1, -2})
+#if __cplusplus >= 201703L
+PUP_TEST_SAMPLES(std::byte, std::byte{0}, std::byte{255})
 PUP_TEST_SAMPLES(std::optional<std::string>, {}, {"there"})
 PUP_TEST_SAMPLES(std::optional<Reconstructed>, {}, {Reconstructed(1)})
 typedef std::variant<std::monostate, int, std::string> Choice;
 PUP_TEST_SAMPLES(Choice, {}, {1}, {"two"})
+#endif
 PUP_TEST_SAMPLES(std::bitset<77>, std::bitset<77>(), std::bitset<77>(0x123456789abcdef0).flip())
 PUP_TEST_SAMPLES(std::chrono::nanoseconds, std::chrono::nanoseconds(-5))
 PUP_TEST_SAMPLES(std::chrono::system_clock::time_point, std::chrono::system_clock::time_point(std::chrono::hours(9)))
