@@ -22,11 +22,22 @@ struct Overflow {
 
 namespace {
 
-// Without membarrier there is no way to see the senders' stores in time; then a sleep is short.
-constexpr std::uint64_t kBoundedSleepNs = 200'000;
+// A sleep begins with short ones that need no membarrier: that interrupts every cpu on which a process of such runs is
+// at work, and the kernel lets one caller after the other, so where many PEs of a host go idle together each would wait
+// for milliseconds, deaf to what comes. The look after a short sleep sees what was late for the look before it. Without
+// membarrier all sleeps are short.
+constexpr std::uint64_t kShortSleepsNs[] = {1'000'000, 10'000'000};
+// Gaps between saying that one sleeps and the first look: most stores that are on their way arrive meanwhile.
+constexpr int kGapsBeforeLook = 4;
 
 // Rings of fewer slots when there are many of them: with n PEs there may be n * n.
 std::uint32_t default_capacity(int pes) { return pes <= 16 ? 512 : pes <= 64 ? 256 : pes <= 256 ? 64 : 16; }
+
+std::uint64_t time_until(std::uint64_t deadline_ns) {
+  if (deadline_ns == kNoLimit) return kNoLimit;
+  const std::uint64_t now = clock::now_ns();
+  return deadline_ns > now ? deadline_ns - now : 0;
+}
 
 }  // namespace
 
@@ -276,6 +287,19 @@ bool Port::anything_to_do() {
   return found;
 }
 
+bool Port::anything_for_carrier() {
+  bool found = sleep_word_->news.load(std::memory_order_relaxed) != 0;
+  for (Port* port : siblings_) found = port->anything_to_do() || found;
+  return found;
+}
+
+// Sleeps on the announced word; true: a sender has ended it, or there is something.
+bool Port::sleep_announced(std::uint64_t limit_ns) {
+  SleepWord& word = *sleep_word_;
+  if (limit_ns != 0) futex_wait(word.sleeping, 1, limit_ns, config_.across_processes);
+  return word.sleeping.load(std::memory_order_relaxed) == 0 || anything_for_carrier();
+}
+
 void Port::sleep(std::uint64_t deadline_ns) {
   for (Port* port : siblings_) {
     port->heap_->flush_returns();
@@ -285,21 +309,17 @@ void Port::sleep(std::uint64_t deadline_ns) {
   }
   SleepWord& word = *sleep_word_;
   word.sleeping.store(1, std::memory_order_relaxed);
-  // After this call every thread of the run has either made the stores visible that came before its latest load of
-  // `sleeping`, or will see the 1: the heavy half of the fence whose light half is the signal fence in publish().
-  if (can_sleep_long_) {
-    membarrier(config_.across_processes);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // senders see it from here on
+  for (int i = 0; i < kGapsBeforeLook; ++i) relax();
+  bool over = anything_for_carrier();
+  for (std::uint64_t ns : kShortSleepsNs) {
+    over = over || sleep_announced(std::min(ns, time_until(deadline_ns)));
   }
-  bool found = word.news.load(std::memory_order_relaxed) != 0;
-  for (Port* port : siblings_) found = port->anything_to_do() || found;
-  if (!found) {
-    std::uint64_t ns = ~std::uint64_t{0};
-    if (deadline_ns != ns) {
-      std::uint64_t now = clock::now_ns();
-      ns = deadline_ns > now ? deadline_ns - now : 0;
-    }
-    if (!can_sleep_long_) ns = std::min(ns, kBoundedSleepNs);
-    if (ns != 0) futex_wait(word.sleeping, 1, ns, config_.across_processes);
+  if (!over && can_sleep_long_ && time_until(deadline_ns) != 0) {
+    // After this call every thread of the run has either made the stores visible that came before its latest load of
+    // `sleeping`, or will see the 1: the heavy half of the fence whose light half is the signal fence in put_word().
+    membarrier(config_.across_processes);
+    if (!anything_for_carrier()) sleep_announced(time_until(deadline_ns));
   }
   word.sleeping.store(0, std::memory_order_relaxed);
   // acquire: partner is the release in tell_news().

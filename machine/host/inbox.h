@@ -8,9 +8,9 @@
 // every ring; beyond, at a bitmap of those that may hold something (and at one more ring a poll, because a bit is a
 // hint: see Port::mark).
 //
-// Sleeping is asymmetric: a sender pays one plain load after publishing; the receiver pays a membarrier(2) between
-// saying that it sleeps and looking a last time. So one of the two always sees the other.
-// C++17.
+// Sleeping is asymmetric: a sender pays one plain load after publishing; the receiver, after it has said that it
+// sleeps, looks again after a short sleep, and after a membarrier(2) before a long one. So one of the two always sees
+// the other. C++17.
 #pragma once
 
 #include <atomic>
@@ -321,6 +321,8 @@ class alignas(platform::kCacheLine) Port {
   static void mark(Inbox& inbox, int host_source);
   std::uint64_t take_marks(int word);
   bool anything_to_do();
+  bool anything_for_carrier();
+  bool sleep_announced(std::uint64_t limit_ns);
 
   // Hot on both ways.
   Outgoing* outgoing_ = nullptr;  ///< by PE of this host

@@ -1,4 +1,4 @@
-// The kernel's asymmetric barrier: a PE about to sleep pays for the ordering, a sender pays nothing.
+// The kernel's asymmetric barrier: a PE about to sleep for long pays for the ordering, a sender pays nothing.
 #pragma once
 
 namespace periapt::host {

@@ -524,6 +524,7 @@ void Pe::idle() {
   if (has_work()) return;
   if (conditions.wanted(scheduler::condition_still_idle)) return relax();  // the program has work for idle times
   process.layer().sleep(index, next_deadline_ns());
+  looked_ns_ = clock::now_ns();  // a sleep is no loss of the cpu
   idle_rounds_ = spins / 2;
   periodic();
 }

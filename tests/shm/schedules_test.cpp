@@ -13,15 +13,33 @@
 
 namespace periapt {
 
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint64_t, bool) {
+// What sleeps have asked of the system, and what happens during them, where no explorer runs.
+struct System {
+  int barriers = 0;
+  std::vector<std::uint64_t> sleeps;  // their limits
+  std::function<void(std::uint64_t limit_ns)> meanwhile;
+};
+static System the_system;
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::uint64_t limit_ns, bool) {
+  if (explore::Explorer::current() == nullptr) {
+    the_system.sleeps.push_back(limit_ns);
+    return the_system.meanwhile(limit_ns);
+  }
+  if (limit_ns != kNoLimit) return;  // its time is up before another thread comes on, the worst that can be
   explore::Explorer::current()->sleep_while(word.address(), expected);
 }
-void futex_wake_one(std::atomic<std::uint32_t>& word, bool) { explore::Explorer::current()->wake_one(word.address()); }
+void futex_wake_one(std::atomic<std::uint32_t>& word, bool) {
+  if (explore::Explorer* explorer = explore::Explorer::current()) explorer->wake_one(word.address());
+}
 
 namespace host {
 
 bool register_membarrier(bool) { return true; }
-void membarrier(bool) { explore::Explorer::current()->fence_all(); }
+void membarrier(bool) {
+  ++the_system.barriers;
+  if (explore::Explorer* explorer = explore::Explorer::current()) explorer->fence_all();
+}
 
 }  // namespace host
 
@@ -159,6 +177,30 @@ TEST(Schedules, NewsEndASleepThatIsJustBeginning) {
                                   threads.add([=] { ports->host.port(1).wake(0); });
                                 }),
                10);
+}
+
+// On a host of 64 cpus whose PEs went idle and were woken all the time, each barrier took milliseconds.
+TEST(Sleep, AShortOneNeedsNoBarrierAndALongOneHasOne) {
+  Host host(2, 4);
+  std::uint64_t sent = 0;
+  for (const bool in_time : {true, false}) {
+    the_system = {};
+    the_system.meanwhile = [&](std::uint64_t limit_ns) {
+      if (in_time || limit_ns == kNoLimit) post_letter(host.port(1), {1, 0, sent++, 0, 0});
+    };
+    host.port(0).sleep(kForever);
+    EXPECT_EQ(the_system.barriers, in_time ? 0 : 1);
+    ASSERT_EQ(the_system.sleeps.size(), in_time ? 1u : 3u);
+    EXPECT_GE(the_system.sleeps.front(), 100'000u);
+    EXPECT_LE(the_system.sleeps.front(), 10'000'000u);
+    EXPECT_EQ(the_system.sleeps.back() == kNoLimit, !in_time);
+    EXPECT_EQ(host.port(0).poll([](std::uint64_t, const void*, int) {}, 10), 1);
+  }
+  // None behind a deadline that passes during the short ones.
+  the_system = {};
+  the_system.meanwhile = [](std::uint64_t limit_ns) { ::usleep(static_cast<useconds_t>(limit_ns / 1000 + 1)); };
+  host.port(0).sleep(clock::now_ns() + 2'000'000);
+  EXPECT_EQ(the_system.barriers, 0);
 }
 
 // ---- heaps
