@@ -71,7 +71,13 @@ void Parser::code(Sdag& of, std::string_view stop, std::string_view what) {
 Sdag Parser::serial() {
   Sdag out;
   out.kind = Sdag::Kind::serial;
-  if (!is("{")) next();
+  if (!is("{")) {
+    next();
+  } else if ((is("when", 1) && isWord(2)) || (is("overlap", 1) && is("{", 2)) || (is("forall", 1) && is("[", 2))) {
+    fail(peek(1).span,
+         "braces alone hold C++, and '" + std::string(peek(1).text) + "' is a statement of an entry's body",
+         "leave the braces out");
+  }
   if (peek().kind == TokenKind::string) out.name = next().text;
   expect("{", "to open the C++ statements of a serial block");
   const std::size_t from = lastEnd();
@@ -100,12 +106,30 @@ Sdag Parser::loop() {
 Sdag Parser::forLoop() {
   Sdag out = begun(Sdag::Kind::forLoop);
   expect("(", "after 'for'");
+  refuseDeclaration();
   for (const char* part : {"the start of a for loop", "the condition of a for loop"}) {
     code(out, ";", part);
   }
   code(out, ")", "the step of a for loop");
   out.body = sdagBody("the for loop");
   return out;
+}
+
+/// At the start of a for loop: `int i`, `const std::size_t i`. No variable of C++ outlives a statement of a body.
+void Parser::refuseDeclaration() {
+  std::size_t at = 0;
+  while (is("const", at) || (peek(at).kind == TokenKind::word && isBuiltinWord(peek(at).text) && isWord(at + 1))) ++at;
+  while (isWord(at) && is("::", at + 1)) at += 2;
+  if (isWord(at) && isWord(at + 1))
+    ++at;
+  else if (at == 0 || !is("=", at + 1) || is("::", at - 1))
+    return;
+  const std::string variable(peek(at).text);
+  fail({begin(), peek(at).span.end},
+       "a for loop of an entry's body cannot declare '" + variable +
+           "': each statement is a call of its own, in which it is unknown",
+       "make it a member of the class and write for (" + variable + " = ...; a forall [" + variable +
+           "] declares its index");
 }
 
 /// `forall [i] (first : last, stride)`.

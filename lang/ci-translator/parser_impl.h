@@ -130,6 +130,7 @@ class Parser {
   Sdag conditional();
   Sdag loop();
   Sdag forLoop();
+  void refuseDeclaration();
   Sdag forall();
   Sdag when();
   Awaited awaited();
