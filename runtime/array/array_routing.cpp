@@ -96,24 +96,26 @@ void ArrayRouting::on_chase(Delivery& call) {
 
 // --- waiting ---------------------------------------------------------------------------------------------------------
 
-// At home, for an element that doesn't exist (yet).
+// At home, for an element that doesn't exist (yet). Quiescence does not wait for it: a program may make the element
+// after that. What is on its way to make the element, or to say that it is made elsewhere, is counted itself.
 void ArrayRouting::wait_for(std::uint64_t id, Message message) {
   const int entry = message->entry, source = message->source;
   const CkArrayIndex index = ElementIds::index_in(message);
-  auto& queue = waiting_[id];
-  const bool first = queue.empty();
-  host_.count_kept(message);
-  queue.push_back(std::move(message));
+  Queue& queue = waiting_[id];
+  const bool first = queue.messages.empty();
+  add(queue, std::move(message), false);
   if (first) host_.first_waits(entry, source, index);
 }
 
 void ArrayRouting::requeue_waiting(std::uint64_t id) {
   auto found = waiting_.find(id);
   if (found == waiting_.end()) return;
-  std::vector<Message> messages = std::move(found->second);
+  Queue queue = std::move(found->second);
   waiting_.erase(found);
+  for (std::size_t i = 0; i < queue.messages.size(); ++i)
+    if (!queue.counted[i]) host_.count_kept(queue.messages[i]);
   // Through the queue: the caller may be in the middle of something.
-  host_.requeue(std::move(messages));
+  host_.requeue(std::move(queue.messages));
 }
 
 // --- news of places --------------------------------------------------------------------------------------------------

@@ -205,7 +205,16 @@ void Checkpoints::on_write(Pe& pe, Delivery&) {
 }
 void Checkpoints::on_turn(Pe& pe, Delivery&) { of(pe).write(); }
 
+// For an element that is not made: quiescence does not wait for such messages, and no checkpoint keeps them.
+static void warn_of_waiting(PeObjects& objects) {
+  objects.for_each_waiting([&](const std::string& receiver, const std::vector<Message>& messages) {
+    log::warn(fmt::format("the checkpoint leaves out {} message{} that wait{} for {}, which does not exist",
+                          messages.size(), messages.size() == 1 ? "" : "s", messages.size() == 1 ? "s" : "", receiver));
+  });
+}
+
 void Checkpoints::write() {
+  warn_of_waiting(*pe_.objects);
   Answer answer;
   answer.pe = pe_.index;
   const Destination to{*storage_, order_.number, order_.id};

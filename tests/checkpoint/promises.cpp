@@ -1,4 +1,5 @@
-// Futures in a checkpoint: those with a value have it after the restart, those without get it there.
+// Futures in a checkpoint: those with a value have it after the restart, those without get it there. Calls that wait
+// for an element that does not exist are left out.
 //
 //   promises FOLDER, and then promises FOLDER +restart FOLDER
 #include <string>
@@ -21,6 +22,8 @@ class Main : public CBase_Main {
     keepers_ = CProxy_Keeper::ckNew();
     early_.set("said before");
     keepers_.promise(late_.handle());
+    const CProxy_Nobody nobody = CProxy_Nobody::ckNew();
+    for (int i = 0; i < 2; ++i) nobody[3].call();
     CkStartCheckpoint(folder_.c_str(), CkCallback(CkIndex_Main::resume(), thisProxy));
   }
   explicit Main(CkMigrateMessage* m) : CBase_Main(m), early_(PUP::reconstruct()), late_(PUP::reconstruct()) {}
@@ -48,6 +51,13 @@ class Main : public CBase_Main {
   CProxy_Keeper keepers_;
   ck::future<std::string> early_;
   ck::future<int> late_;
+};
+
+class Nobody : public CBase_Nobody {
+ public:
+  Nobody() = default;
+  explicit Nobody(CkMigrateMessage* m) : CBase_Nobody(m) {}
+  void call() { CkAbort("nobody has made me"); }
 };
 
 class Keeper : public CBase_Keeper {

@@ -11,11 +11,14 @@ namespace {
 constexpr int growers = 8;
 constexpr int leaves_a_wave = 20;
 constexpr int turns = 5;
+constexpr int late_ones = 40;
 }  // namespace
 
 class Main : public CBase_Main {
   CProxy_Grower growers_;
+  CProxy_Late late_;
   int turn_ = 0;
+  int heard_ = 0;
 
  public:
   Main(CkArgMsg* m) {
@@ -24,6 +27,20 @@ class Main : public CBase_Main {
     leaves = CProxy_Leaf::ckNew();
     leaves.doneInserting();
     growers_ = CProxy_Grower::ckNew(growers);
+    late_ = CProxy_Late::ckNew();
+    growers_.call_late(late_);
+    CkStartQD(CkCallback(CkIndex_Main::nobody(), thisProxy));
+  }
+  // What waits for an element that does not exist is not under way.
+  void nobody() {
+    if (heard_ != 0) CkAbort("%d calls of elements that do not exist", heard_);
+    for (int i = 0; i < late_ones; ++i) late_[i].insert((i * 3) % CkNumPes());
+    late_.doneInserting();
+    CkStartQD(CkCallback(CkIndex_Main::all_late(), thisProxy));
+  }
+  void heard(int n) { heard_ += n; }
+  void all_late() {
+    if (heard_ != growers * late_ones * 2) CkAbort("%d calls of elements that came late", heard_);
     grow();
   }
   void grow() {
@@ -42,12 +59,27 @@ class Main : public CBase_Main {
   }
 };
 
+class Late : public CBase_Late {
+  std::map<int, int> calls_;  // by caller
+
+ public:
+  Late() = default;
+  Late(CkMigrateMessage*) {}
+  void hear(int n) {
+    if (calls_[n / 2]++ != n % 2) CkAbort("the calls of %d came in the wrong order", n / 2);
+    mainProxy.heard(1);
+  }
+};
+
 class Grower : public CBase_Grower {
   int turn_ = 0;
 
  public:
   Grower() = default;
   Grower(CkMigrateMessage*) {}
+  void call_late(CProxy_Late late) {
+    for (int i = 0; i < 2 * late_ones; ++i) late[i % late_ones].hear(2 * thisIndex + i / late_ones);
+  }
   void grow() {
     const int wave = turn_++ * growers + thisIndex;
     for (int i = 0; i < leaves_a_wave; ++i) leaves[wave * leaves_a_wave + i].insert(wave, (thisIndex + i) % CkNumPes());
