@@ -70,10 +70,11 @@ void CkSendMsgArrayInline(int entry, void* message, CkArrayID array, const CkArr
   objects.run_now(entry, periapt::object_for_entry(type, entry, object), message,
                   periapt::ThreadOwner::of(proxy.ckLocal()));
 }
-// Another PE may be in an [exclusive] entry, which such a call waits for.
+// Another PE may be in an [exclusive] entry, which such a call waits for. Where a base lies at an offset, its member's
+// address is known where calls are delivered.
 void CkSendMsgNodeBranchInline(int entry, void* message, int node, CkGroupID group, int opts) {
   void* const object = node == CkMyNode() ? CkLocalNodeBranch(group) : nullptr;
-  if (!object || periapt::entry_info(entry).flags & periapt::ep_exclusive)
+  if (!object || periapt::bases_have_offsets || periapt::entry_info(entry).flags & periapt::ep_exclusive)
     return CkSendMsgNodeBranch(entry, message, node, group, opts);
   periapt::PeObjects::current().run_now(entry, object, message, {});
 }

@@ -156,6 +156,8 @@ class LBManager {
 typedef LBManager LBDatabase;
 inline LBManager* LBManagerObj() { return LBManager::Object(); }
 inline void set_avail_vector(const std::vector<char>& available) { LBManager::Object()->set_avail_vector(available); }
+inline void set_avail_vector(const char* available) { LBManager::Object()->set_avail_vector(available); }
+inline void get_avail_vector(char* available) { LBManager::Object()->get_avail_vector(available); }
 inline void get_avail_vector(std::vector<char>& available) { LBManager::Object()->get_avail_vector(available); }
 inline void CkStartLB() { LBManager::Object()->StartLB(); }
 inline void LBSetPeriod(double seconds) { LBManager::SetLBPeriod(seconds); }
