@@ -82,6 +82,16 @@ class CkArray {
   int homePe(const CkArrayIndex& index) const;
   int procNum(const CkArrayIndex& index) const;
   int lastKnown(const CkArrayIndex& index) const;
+  int whichPe(const CkArrayIndex& index) const;  // as lastKnown(), but -1 where this PE has heard nothing of it
+  bool isHome(const CkArrayIndex& index) const { return homePe(index) == CmiMyPe(); }
+  // The number that stands for an index, and back: of an element that is here, or a number that holds its index, as
+  // those of small indices do.
+  CmiUInt8 lookupID(const CkArrayIndex& index) const;
+  bool lookupID(const CkArrayIndex& index, CmiUInt8& id) const {
+    id = lookupID(index);
+    return true;
+  }
+  CkArrayIndex lookupIdx(const CmiUInt8& id) const;
   CkArrayID getArrayID() const;
   CkGroupID getGroupID() const { return getArrayID(); }
   CkGroupID ckGetGroupID() const { return getArrayID(); }

@@ -53,6 +53,22 @@ inline std::pair<void*, CkFutureID> CkWaitAnyID(const std::vector<CkFutureID>& i
   const CkFutureID first = *std::find_if(ids.begin(), ids.end(), [](CkFutureID id) { return CkProbeFutureID(id); });
   return {CkWaitFutureID(first), first};
 }
+// Calls of [sync] entries by their numbers: what is answered, for which the calling thread waits, or its future.
+CkFutureID CkRemoteCallAsync(int entry, void* message, const CkChareID* chare);
+CkFutureID CkRemoteBranchCallAsync(int entry, void* message, CkGroupID group, int pe);
+CkFutureID CkRemoteNodeBranchCallAsync(int entry, void* message, CkGroupID group, int node);
+inline void* CkRemoteCall(int entry, void* message, const CkChareID* chare) {
+  return CkWaitReleaseFuture(CkRemoteCallAsync(entry, message, chare));
+}
+inline void* CkRemoteBranchCall(int entry, void* message, CkGroupID group, int pe) {
+  return CkWaitReleaseFuture(CkRemoteBranchCallAsync(entry, message, group, pe));
+}
+inline void* CkRemoteNodeBranchCall(int entry, void* message, CkGroupID group, int node) {
+  return CkWaitReleaseFuture(CkRemoteNodeBranchCallAsync(entry, message, group, node));
+}
+// `send`: what sends the message, CkSendMsgArray or the like.
+CkFutureID CkCreateAttachedFutureSend(void* message, int entry, CkArrayID array, CkArrayIndex index,
+                                      void (*send)(CkArrayID, CkArrayIndex, void*, int, int), int size = 0);
 inline void CkSendToFutureID(CkFutureID id, void* message, int pe) { CkSendToFuture(CkFuture{id, pe}, message); }
 inline void CkSendToFuture(CkFutureID id, void* message, int pe) { CkSendToFutureID(id, message, pe); }
 
@@ -101,6 +117,7 @@ class future {
     CkSendToFuture(handle_, message);
   }
   bool is_ready() const { return CkProbeFuture(handle_); }
+  bool is_local() const { return handle_.pe == CkMyPe(); }
   void release() { CkReleaseFuture(handle_); }
   bool operator==(const future& o) const { return handle_ == o.handle_; }
   bool operator!=(const future& o) const { return handle_ != o.handle_; }
@@ -129,6 +146,7 @@ class future<M*> {
   M* get() const { return static_cast<M*>(CkWaitFuture(handle_)); }
   void set(M* message) const { CkSendToFuture(handle_, message); }
   bool is_ready() const { return CkProbeFuture(handle_); }
+  bool is_local() const { return handle_.pe == CkMyPe(); }
   void release() { CkReleaseFuture(handle_); }
   void pup(PUP::er& p) { p | handle_; }
 };

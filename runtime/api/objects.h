@@ -85,6 +85,7 @@ class IrrGroup : public Chare {
   explicit IrrGroup(CkMigrateMessage*) : IrrGroup() {}
   const CkGroupID& ckGetGroupID() const { return thisgroup; }
   CkGroupID CkGetGroupID() const { return thisgroup; }
+  CkGroupID getGroupID() const { return thisgroup; }
   virtual bool isNodeGroup() { return false; }
   virtual bool isLocMgr() { return false; }
   virtual bool isArrMgr() { return false; }
@@ -120,6 +121,7 @@ class NodeGroup : public IrrGroup {
   explicit NodeGroup(CkMigrateMessage*) : NodeGroup() {}
   ~NodeGroup() override;
   bool isNodeGroup() override { return true; }
+  CkGroupID CkGetNodeGroupID() const { return thisgroup; }
   PERIAPT_CONTRIBUTE_METHODS
   void ckSetReductionClient(CkCallback* cb);
 
@@ -179,6 +181,7 @@ class ArrayElement : public CkMigratable {
   // threads of its entries run it stays, and goes when the last of them has ended.)
   void ckMigrate(int toPe);
   void migrateMe(int toPe) { ckMigrate(toPe); }
+  void ckEmigrate(int toPe) { ckMigrate(toPe); }
   // Removes this element from its array; likewise the last thing done.
   void ckDestroy() override;
 
@@ -191,6 +194,8 @@ class ArrayElement : public CkMigratable {
   bool ckIsMigratable() const { return migratable_; }
   double getObjTime() const;
   void setObjTime(double seconds);
+  // It has nothing to do: a balancer that looks at sizes is told what pup() packs.
+  void setPupSize(std::size_t) {}
   // Where its work is, in the program's own coordinates: for strategies that keep near what is near. To be said before
   // each AtSync(), as it is forgotten when the element moves.
   void setObjPosition(double x, double y = 0, double z = 0);

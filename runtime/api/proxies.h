@@ -190,6 +190,7 @@ class CProxy_ArrayBase : public CProxy {
   CkArrayID ckGetArrayID() const { return array_; }
   operator CkArrayID() const { return array_; }
   CkArray* ckLocalBranch() const { return array_.ckLocalBranch(); }
+  CkArray* ckLocalBranchOther(int rank) const { return array_.ckLocalBranchOther(rank); }
   bool operator==(const CProxy_ArrayBase& o) const { return array_ == o.array_; }
   bool operator!=(const CProxy_ArrayBase& o) const { return array_ != o.array_; }
   unsigned int numLocalElements() const;

@@ -5,6 +5,7 @@
 #include "runtime/array/array_migration.h"
 #include "runtime/objects/announce.h"
 #include "runtime/objects/protocols.h"
+#include "runtime/objects/shown_branches.h"
 #include "runtime/registry/packing.h"
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/nested_scheduling.h"
@@ -186,7 +187,11 @@ void ArrayManager::make(PeObjects& objects, CkArrayID id, int type, int ep, CkAr
     // A map of the program may know elements that the options do not name, and then says doneInserting() itself.
     if (ep >= 0 && manager->map().of_group()) manager->populate(ep, constructor);
   }
-  objects.group_ready(id);
+  manager->ready();
+}
+void ArrayManager::ready() {
+  show_branch(objects_.pe, id().index(), &face_);
+  objects_.group_ready(id());
 }
 
 void ArrayManager::on_create(Pe& pe, Delivery& call) {

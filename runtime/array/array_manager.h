@@ -57,6 +57,8 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   int type() const { return type_; }
   const CkArrayOptions& options() const { return options_; }
   CkArray& face() { return face_; }
+  // It is made: what waited for it goes on, and other PEs of the process may see it.
+  void ready();
   ElementIds& ids() { return ids_; }
   const ElementMap& map() const { return shared_->map; }
   Location& location() { return shared_->location; }

@@ -150,7 +150,7 @@ void Restart::restore() {
   make_arrays();
   for (const Share& share : shares()) restore_elements(share);
   for (ArrayManager* array : made_) array->remade();
-  for (ArrayManager* array : made_) objects_.group_ready(array->id());
+  for (ArrayManager* array : made_) array->ready();
 }
 
 void Restart::restore_objects(UnpackPart& in) {

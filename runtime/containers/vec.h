@@ -23,7 +23,9 @@ struct CkNoncopyable {
 };
 
 namespace periapt {
-[[noreturn]] void index_out_of_bounds(const char* container, std::size_t index, std::size_t length);
+// `first`: those before it are no longer there.
+[[noreturn]] void index_out_of_bounds(const char* container, std::size_t index, std::size_t length,
+                                      std::size_t first = 0);
 inline void check_index(const char* container, std::size_t index, std::size_t length) {
   if (CMK_ERROR_CHECKING && index >= length) index_out_of_bounds(container, index, length);
 }

@@ -1,8 +1,10 @@
 // See entry_calls.h.
 #include "runtime/face/entry_calls.h"
 
+#include "runtime/api/ck_future.h"
 #include "runtime/api/invoke.h"
 #include "runtime/api/proxies.h"
+#include "runtime/face/startup.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/registry/packing.h"
 #include "runtime/registry/runtime_message.h"
@@ -38,6 +40,44 @@ void CkSendMsgBranchMulti(int entry, void* message, CkGroupID group, int count, 
 void CkSendMsgBranchGroup(int entry, void* message, CkGroupID group, CmiGroup pes, int opts) {
   periapt::send_message(periapt::listed(group, pes), entry, periapt::send_flags(opts), message);
 }
+// A message that is sent belongs to the one that gets it.
+void CkSendMsgNodeBranchMulti(int entry, void* message, CkGroupID group, int count, const int* nodes, int opts) {
+  for (int i = 0; i < count; ++i)
+    CkSendMsgNodeBranch(entry, i + 1 < count ? CkCopyMsg(&message) : message, nodes[i], group, opts);
+  if (count == 0) CkFreeMsg(message);
+}
+
+void CkSendMsgInline(int entry, void* message, const CkChareID* chare, int opts) {
+  periapt::PeObjects& objects = periapt::PeObjects::current();
+  const periapt::ChareRecord* record =
+      chare->onPE == objects.pe.index ? objects.find_chare_record(chare->serial) : nullptr;
+  if (!record || !record->object) return CkSendMsg(entry, message, chare, opts);
+  objects.run_now(entry, periapt::object_for_entry(record->type, entry, record->object), message,
+                  periapt::ThreadOwner::of_chare(chare->serial));
+}
+void CkSendMsgBranchInline(int entry, void* message, int pe, CkGroupID group, int opts) {
+  periapt::PeObjects& objects = periapt::PeObjects::current();
+  const periapt::GroupRecord* record = pe == objects.pe.index ? objects.find_group(group.idx) : nullptr;
+  if (!record || !record->object) return CkSendMsgBranch(entry, message, pe, group, opts);
+  objects.run_now(entry, periapt::object_for_entry(record->type, entry, record->object), message, {});
+}
+void CkSendMsgArrayInline(int entry, void* message, CkArrayID array, const CkArrayIndex& index, int opts) {
+  const CProxyElement_ArrayBase proxy(array, index);
+  void* const object = periapt::local_object(proxy);
+  if (!object) return CkSendMsgArray(entry, message, array, index, opts);
+  periapt::PeObjects& objects = periapt::PeObjects::current();
+  const int type = objects.find_group(array.index())->type;
+  objects.run_now(entry, periapt::object_for_entry(type, entry, object), message,
+                  periapt::ThreadOwner::of(proxy.ckLocal()));
+}
+// Another PE may be in an [exclusive] entry, which such a call waits for. Where a base lies at an offset, its member's
+// address is known where calls are delivered.
+void CkSendMsgNodeBranchInline(int entry, void* message, int node, CkGroupID group, int opts) {
+  void* const object = node == CkMyNode() ? CkLocalNodeBranch(group) : nullptr;
+  if (!object || periapt::bases_have_offsets || periapt::entry_info(entry).flags & periapt::ep_exclusive)
+    return CkSendMsgNodeBranch(entry, message, node, group, opts);
+  periapt::PeObjects::current().run_now(entry, object, message, {});
+}
 
 void CProxy_ArrayBase::ckBroadcast(void* message, int entry, int opts) const {
   periapt::send_message(*this, entry, periapt::send_flags(opts), message);
@@ -64,4 +104,33 @@ void CkBroadcastWithinNode(int entry, void* payload, CkGroupID group, int) {
     periapt::note_created(pe, to, entry, message->size);
     pe.send(to, message.share());
   }
+}
+
+CkFutureID CkRemoteCallAsync(int entry, void* message, const CkChareID* chare) {
+  const CkFutureID future = CkCreateAttachedFuture(message);
+  CkSendMsg(entry, message, chare);
+  return future;
+}
+CkFutureID CkRemoteBranchCallAsync(int entry, void* message, CkGroupID group, int pe) {
+  const CkFutureID future = CkCreateAttachedFuture(message);
+  CkSendMsgBranch(entry, message, pe, group);
+  return future;
+}
+CkFutureID CkRemoteNodeBranchCallAsync(int entry, void* message, CkGroupID group, int node) {
+  const CkFutureID future = CkCreateAttachedFuture(message);
+  CkSendMsgNodeBranch(entry, message, node, group);
+  return future;
+}
+CkFutureID CkCreateAttachedFutureSend(void* message, int entry, CkArrayID array, CkArrayIndex index,
+                                      void (*send)(CkArrayID, CkArrayIndex, void*, int, int), int) {
+  const CkFutureID future = CkCreateAttachedFuture(message);
+  send(array, index, message, entry, 0);
+  return future;
+}
+
+void CkPrintEntryMethod(int entry) { CkPrintf("%s", periapt::entry_name(entry)); }
+void CkPrintChareName(int chare) {
+  const auto& chares = periapt::registry().chares;
+  const bool known = chare >= 0 && static_cast<std::size_t>(chare) < chares.size();
+  CkPrintf("%s", known ? chares[static_cast<std::size_t>(chare)].name : "(no chare)");
 }

@@ -15,10 +15,16 @@ void CkBroadcastMsgBranch(int entry, void* message, CkGroupID group, int opts = 
 void CkBroadcastMsgNodeBranch(int entry, void* message, CkGroupID group, int opts = 0);
 void CkSendMsgArray(int entry, void* message, CkArrayID array, const CkArrayIndex& index, int opts = 0);
 void CkBroadcastMsgArray(int entry, void* message, CkArrayID array, int opts = 0);
+// Where the receiver is on this PE its entry runs now, and has when the call returns.
+void CkSendMsgInline(int entry, void* message, const CkChareID* chare, int opts = 0);
+void CkSendMsgBranchInline(int entry, void* message, int pe, CkGroupID group, int opts = 0);
+void CkSendMsgNodeBranchInline(int entry, void* message, int node, CkGroupID group, int opts = 0);
+void CkSendMsgArrayInline(int entry, void* message, CkArrayID array, const CkArrayIndex& index, int opts = 0);
 // To the elements of a section, and to the members of a group on some PEs.
 void CkBroadcastMsgSection(int entry, void* message, CkSectionID section, int opts = 0);
 void CkSendMsgBranchMulti(int entry, void* message, CkGroupID group, int count, const int* pes, int opts = 0);
 void CkSendMsgBranchGroup(int entry, void* message, CkGroupID group, CmiGroup pes, int opts = 0);
+void CkSendMsgNodeBranchMulti(int entry, void* message, CkGroupID group, int count, const int* nodes, int opts = 0);
 // To the members of a group on the PEs of this process. Where the entry is [nokeep] they get one message, which none of
 // them owns.
 void CkBroadcastWithinNode(int entry, void* message, CkGroupID group, int opts = 0);

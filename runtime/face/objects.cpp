@@ -243,4 +243,9 @@ int CkArray::lastKnown(const CkArrayIndex& index) const {
   const int guess = manager_.location().guess(manager_.id_of(index));
   return guess >= 0 ? guess : homePe(index);
 }
+int CkArray::whichPe(const CkArrayIndex& index) const {
+  return lookup(index) ? periapt::Pe::current()->index : manager_.location().guess(manager_.id_of(index));
+}
+CmiUInt8 CkArray::lookupID(const CkArrayIndex& index) const { return manager_.id_of(index); }
+CkArrayIndex CkArray::lookupIdx(const CmiUInt8& id) const { return manager_.index_of(id); }
 CkArrayID CkArray::getArrayID() const { return manager_.id(); }

@@ -28,6 +28,7 @@
 #include "runtime/objects/futures.h"
 #include "runtime/objects/node_groups.h"
 #include "runtime/objects/protocols.h"
+#include "runtime/objects/shown_branches.h"
 #include "runtime/scheduler/misspelt.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/sections/multicast_manager.h"
@@ -317,6 +318,17 @@ void registerExitFn(void (*fn)()) { periapt::exit_functions().push_back(fn); }
 void* CkLocalBranch(CkGroupID group) {
   CkArray* const array = CkArrayID(group).ckLocalBranch();
   return array ? array : periapt::local_branch(group);
+}
+void* CkLocalBranchOther(CkGroupID group, int rank) {
+  const Pe& here = *Pe::current();
+  if (rank < 0 || rank >= here.process.own_pes())
+    periapt::fatal("CkLocalBranchOther() is asked for rank " + std::to_string(rank), describe_running(here),
+                   "the ranks of this process are 0 to " + std::to_string(here.process.own_pes() - 1),
+                   "give it the rank of a PE, which is CkRankOf(pe), of this process");
+  return rank == here.rank ? CkLocalBranch(group) : periapt::shown_branch(here, rank, group.idx);
+}
+CkArray* CkArrayID::ckLocalBranchOther(int rank) const {
+  return static_cast<CkArray*>(::CkLocalBranchOther(group_, rank));
 }
 void* CkLocalNodeBranch(CkGroupID group) { return periapt::local_node_branch(group); }
 void* CkLocalChare(const CkChareID* chare) {

@@ -12,6 +12,9 @@ void CkStartQD(int ep, const CkChareID* chare);
 void CkWaitQD();
 
 void* CkLocalBranch(CkGroupID group);
+// The same of another PE of this process; null where that has not made it yet. What both use at the same time, they
+// lock.
+void* CkLocalBranchOther(CkGroupID group, int rank);
 void* CkLocalNodeBranch(CkGroupID group);
 void* CkLocalChare(const CkChareID* chare);
 

@@ -13,6 +13,7 @@
 #include "runtime/array/array_manager.h"
 #include "runtime/array/array_migration.h"
 #include "runtime/face/startup.h"
+#include "runtime/loadbalance/available_pes.h"
 #include "runtime/loadbalance/classic/balancers.h"
 #include "runtime/loadbalance/coordinator.h"
 #include "runtime/loadbalance/lb_manager.h"
@@ -474,8 +475,8 @@ LoadDatabase Balancer::own_loads() {
   own.communication = traffic_.recorded();
   own.processor_time = options().processor_time;
   const TimeSpent background = options().object_only ? TimeSpent() : meter_.background();
-  own.pes.push_back({meter_.wall(), meter_.idle(), load_of(background), speed_, true, pe_.process.rank(),
-                     pe_.process.layout().host_of(pe_.index)});
+  own.pes.push_back({meter_.wall(), meter_.idle(), load_of(background), speed_, available_pes().may_get(pe_.index),
+                     pe_.process.rank(), pe_.process.layout().host_of(pe_.index)});
   if (own.processor_time) own.pes.back().background_wall = background.wall;
   if (const sim::Machine* const machine = pe_.process.simulated()) {
     own.pes.back().host = machine->node_of(pe_.index);

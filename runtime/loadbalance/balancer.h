@@ -126,6 +126,8 @@ class Balancer : public BalanceHook {
   void own_arrived(const LDObjHandle& object, bool is_awaited);
   const Meter& meter() const { return meter_; }
   bool measures() const { return meter_.is_on(); }
+  // What is on this PE, as it is told to the coordinator.
+  LoadDatabase own_loads();
 
   // --- balancing at any time ---
   // Of the whole run, and a little later on other PEs; -1: none.
@@ -215,7 +217,6 @@ class Balancer : public BalanceHook {
   void collect_now();
   void something_runs();
   bool is_held(ArrayManager& leader, std::uint64_t id) const;
-  LoadDatabase own_loads();
   TimeSpent spent(const ArrayElement& element) const;
   void add_said(LoadDatabase& own, std::size_t object, const Record& record);
   void add_user_data(LoadDatabase& own, std::size_t object, const std::vector<char>& user_data);

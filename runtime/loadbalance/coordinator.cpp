@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "runtime/converse/cmi.h"
 #include "runtime/face/startup.h"
+#include "runtime/loadbalance/available_pes.h"
 #include "runtime/loadbalance/explain.h"
 #include "runtime/loadbalance/model.h"
 #include "runtime/loadbalance/options.h"
@@ -185,6 +186,7 @@ void Coordinator::gather() {
   for (const LoadDatabase& own : loads_) objects += own.objects.size();
   database.objects.reserve(objects);
   for (const LoadDatabase& own : loads_) database.append(own);
+  available_pes().mark(database);
   if (at_any_time_) merge_twins(database);
   const Options& o = options();
   if (!o.record.empty()) write(database, "+LBRecord", o.record, step_ == 1 ? std::ios::trunc : std::ios::app);
@@ -252,6 +254,7 @@ void Coordinator::decide() {
     due_ = false;
     return resume(false);
   }
+  if (strategy_ && strategy_->info->member) available_pes().say_unread(strategy_->info->classic);
   if (!wants_loads()) {  // and so members decide
     state_ = State::moving;
     outstanding_ = pes();

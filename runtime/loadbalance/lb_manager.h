@@ -1,6 +1,7 @@
 // The calls of Charm++ programs that are about load balancing. C++17: reached from charm++.h.
 #pragma once
 #include <functional>
+#include <vector>
 
 #include "runtime/loadbalance/classic/load_data.h"
 #include "runtime/loadbalance/sync_barrier.h"
@@ -38,6 +39,7 @@ class BaseLB;
 class LBManager {
  public:
   static LBManager* Object();
+  LBManager* getLBDB() { return this; }  // both are one here
   // How many balancings this PE has been through.
   int step() const;
   // The balancers of the program's own that were asked for.
@@ -58,6 +60,20 @@ class LBManager {
   // All elements on this PE take part from here on, not from the first StartLB() on, which then knows their loads.
   void TurnManualLBOn();
   void TurnManualLBOff() {}
+
+  // Which PEs may get objects, 1 or 0 for each: all, at first. What is said on the PE that balances, PE 0 unless
+  // +LBCentPE names another, holds for the run; what is said elsewhere, for the PEs of that process.
+  void set_avail_vector(const char* available, int next_center = -1);
+  void set_avail_vector(const std::vector<char>& available, int next_center = -1) {
+    set_avail_vector(available.data(), next_center);
+  }
+  void get_avail_vector(char* available) const;
+  void get_avail_vector(std::vector<char>& available) const;
+  // The same as LBTurnPredictorOn() and its like.
+  void PredictorOn(LBPredictorFunction* model) { LBTurnPredictorOn(model); }
+  void PredictorOn(LBPredictorFunction* model, int window) { LBTurnPredictorOn(model, window); }
+  void PredictorOff() { LBTurnPredictorOff(); }
+  void ChangePredictor(LBPredictorFunction* model) { LBChangePredictor(model); }
 
   // What is called on this PE when a balancing begins, and when it has ended, before any element is resumed. The answer
   // names it.
@@ -117,6 +133,14 @@ class LBManager {
   void* GetObjUserData(LDObjHandle& object);               // what RegisterObj() was given
   void* GetDBObjUserData(LDObjHandle& object, int index);  // see LBRegisterObjUserData()
   void setPupSize(LDObjHandle object, std::size_t bytes);
+  // What takes part on this PE, elements and objects of the program's own, as a balancer would be told of it now; and
+  // what it has sent since the last balancing, where that is recorded (+LBCommOn, or a balancer wants it). The receiver
+  // may be on another PE. `data` has room for as many as the ...Sz() before has answered.
+  int GetObjDataSz();
+  void GetObjData(LDObjData* data);
+  int GetCommDataSz();
+  void GetCommData(LDCommData* data);
+  int CollectingCommStats();
   // Between ObjectStart() and ObjectStop(): that object has sent it.
   void Send(const LDOMHandle& manager, const CmiUInt8& to, unsigned int bytes, int pe, int force = 0);
   void MulticastSend(const LDOMHandle& manager, CmiUInt8* to, int count, unsigned int bytes, int messages = 1);
@@ -131,6 +155,10 @@ class LBManager {
 };
 typedef LBManager LBDatabase;
 inline LBManager* LBManagerObj() { return LBManager::Object(); }
+inline void set_avail_vector(const std::vector<char>& available) { LBManager::Object()->set_avail_vector(available); }
+inline void set_avail_vector(const char* available) { LBManager::Object()->set_avail_vector(available); }
+inline void get_avail_vector(char* available) { LBManager::Object()->get_avail_vector(available); }
+inline void get_avail_vector(std::vector<char>& available) { LBManager::Object()->get_avail_vector(available); }
 inline void CkStartLB() { LBManager::Object()->StartLB(); }
 inline void LBSetPeriod(double seconds) { LBManager::SetLBPeriod(seconds); }
 inline void TurnManualLBOn() { LBManager::Object()->TurnManualLBOn(); }

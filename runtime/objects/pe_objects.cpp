@@ -10,6 +10,7 @@
 #include "runtime/objects/futures.h"
 #include "runtime/objects/protocols.h"
 #include "runtime/objects/serial_block.h"
+#include "runtime/objects/shown_branches.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -91,7 +92,10 @@ void PeObjects::create_group(CkGroupID id, int type, int ep, Message message) {
   group_ready(id);
 }
 
-void PeObjects::group_ready(CkGroupID id) { pe.enqueue_front(std::exchange(group(id.idx).waiting, {})); }
+void PeObjects::group_ready(CkGroupID id) {
+  if (void* const member = group(id.idx).object) show_branch(pe, id.idx, member);
+  pe.enqueue_front(std::exchange(group(id.idx).waiting, {}));
+}
 
 // --- what waits -----------------------------------------------------------------------------------------------------
 

@@ -360,6 +360,63 @@ PUP_STL_MAP(std::unordered_multimap)
 #undef PUP_STL_SET
 #undef PUP_STL_MAP
 
+// ---- a program's own containers
+// ----------------------------------------------------------------------------------------
+
+namespace detail {
+template <class C, class T, class = void>
+struct can_emplace_back : std::false_type {};
+template <class C, class T>
+struct can_emplace_back<C, T, periapt::void_t<decltype(std::declval<C&>().emplace_back(std::declval<T>()))>>
+    : std::true_type {};
+}  // namespace detail
+
+/// The length of a container, which is answered.
+template <class container>
+inline std::size_t PUP_stl_container_size(er& p, container& c) {
+  return detail::pup_length(p, c.size(), 0);
+}
+/// So many items, each a T. What was there before they are unpacked is not any more.
+template <class container, class T>
+inline void PUP_stl_container_items(er& p, container& c, std::size_t n) {
+  if (!p.isUnpacking()) {
+    for (auto&& item : c) {
+      p.syncComment(sync_item);
+      if constexpr (std::is_lvalue_reference<decltype(*c.begin())>::value) {
+        p | const_cast<T&>(item);
+      } else {  // a vector of bools has none that could be referred to
+        T value(item);
+        p | value;
+      }
+    }
+    return;
+  }
+  c.clear();
+  if constexpr (detail::can_reserve<container>::value) c.reserve(detail::reservable<T>(p, n));
+  for (std::size_t i = 0; i < n; ++i) {
+    p.syncComment(sync_item);
+    detail::TemporaryObjectHolder<T> item;
+    p | item.t;
+    if constexpr (detail::can_emplace_back<container, T&&>::value) {
+      c.emplace_back(std::move(item.t));
+    } else {
+      c.emplace(std::move(item.t));
+    }
+  }
+}
+/// Both.
+template <class container, class T>
+inline void PUP_stl_container(er& p, container& c) {
+  p.syncComment(sync_begin_array);
+  PUP_stl_container_items<container, T>(p, c, PUP_stl_container_size(p, c));
+  p.syncComment(sync_end_array);
+}
+/// The same of one that has keys and values.
+template <class container, class...>
+inline void PUP_stl_map(er& p, container& c) {
+  detail::pup_map(p, c);
+}
+
 // ---- small aggregates
 // -------------------------------------------------------------------------------------------------
 

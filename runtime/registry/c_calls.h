@@ -16,6 +16,12 @@ char** CkGetArgv(void);
 typedef void (*CkExitFn)(void);
 void registerExitFn(CkExitFn fn);
 void CkFreeMsg(void* message);
+// Whether traces record what PEs of this process execute of an entry, by its number. What it was before is answered.
+int CkDisableTracing(int entry);
+void CkEnableTracing(int entry);
+// Prints "Hello::work(int n)" of an entry, or "Hello" of a chare by its number.
+void CkPrintEntryMethod(int entry);
+void CkPrintChareName(int chare);
 #ifdef __cplusplus
 }
 #endif

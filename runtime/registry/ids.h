@@ -28,6 +28,9 @@ class CkArrayID {
   operator CkGroupID() const { return group_; }
   CkArray* ckLocalBranch() const;
   static CkArray* CkLocalBranch(CkArrayID array) { return array.ckLocalBranch(); }
+  // On another PE of this process: see startup.h.
+  CkArray* ckLocalBranchOther(int rank) const;
+  static CkArray* CkLocalBranchOther(CkArrayID array, int rank) { return array.ckLocalBranchOther(rank); }
   bool isZero() const { return group_.isZero(); }
   void setZero() { group_.setZero(); }
   bool operator==(const CkArrayID& o) const { return group_ == o.group_; }

@@ -1,6 +1,8 @@
 // The tables of what is registered.
 #include "runtime/registry/registry.h"
 
+#include <array>
+#include <atomic>
 #include <string>
 
 #include "base/fatal.h"
@@ -25,16 +27,43 @@ namespace {
 }
 }  // namespace
 
+namespace {
+constexpr int entries_most = 65536;  // an entry's number is 16 bits on the wire
+// A bit for each that is not traced. PEs set and read them at any time, and wait for nothing that another one sets.
+std::array<std::atomic<std::uint64_t>, entries_most / 64> untraced;
+std::uint64_t bit_of(int ep) { return std::uint64_t{1} << (ep % 64); }
+// Whether that changes it.
+bool set_traced(int ep, bool traced) {
+  std::atomic<std::uint64_t>& word = untraced[static_cast<std::size_t>(ep) / 64];
+  const std::uint64_t bit = bit_of(ep);
+  const std::uint64_t before =
+      traced ? word.fetch_and(~bit, std::memory_order_relaxed) : word.fetch_or(bit, std::memory_order_relaxed);
+  return traced == ((before & bit) != 0);
+}
+void check_entry(int ep, const char* caller) {
+  const std::size_t entries = registry().entries.size();
+  if (ep <= 0 || static_cast<std::size_t>(ep) >= entries)
+    fatal(std::string(caller) + " is given " + std::to_string(ep) + ", which is no entry", "",
+          "the numbers of entries are 1 to " + std::to_string(entries - 1),
+          "give it what CkIndex_Chare::method() answers");
+}
+}  // namespace
+bool is_traced(int ep) {
+  return !(untraced[static_cast<std::size_t>(ep) / 64].load(std::memory_order_relaxed) & bit_of(ep));
+}
+
 int add_entry(EntryInfo info);
 int add_entry(EntryInfo info) {
   auto& entries = registry().entries;
   if (entries.empty())
     entries.push_back({nullptr, refuse_unregistered, ep_marshalled, 0, 0, 0, Target::runtime, "(not registered)"});
-  if (entries.size() == 65535)
+  if (entries.size() == entries_most - 1)
     fatal("more than 65535 entry points are registered", info.name, "an entry's number is 16 bits on the wire");
   entries.push_back(info);
   entry_table = entries.data();
-  return static_cast<int>(entries.size()) - 1;
+  const int ep = static_cast<int>(entries.size()) - 1;
+  if (info.flags & ep_notrace) set_traced(ep, false);
+  return ep;
 }
 
 int register_runtime_entry(const char* name, RuntimeFunction function, unsigned flags) {
@@ -105,3 +134,12 @@ void CkRegisterReadonly(const char* name, const char* type, std::size_t size, vo
   registry().readonlys.push_back({name, type, size, address, pup});
 }
 void CkRegisterInitCall(void (*function)(), bool per_pe) { registry().init_calls.push_back({function, per_pe}); }
+
+int CkDisableTracing(int entry) {
+  periapt::check_entry(entry, "CkDisableTracing()");
+  return periapt::set_traced(entry, false);
+}
+void CkEnableTracing(int entry) {
+  periapt::check_entry(entry, "CkEnableTracing()");
+  periapt::set_traced(entry, true);
+}

@@ -128,6 +128,9 @@ inline const EntryInfo& entry_info(int ep) { return entry_table[ep]; }
 extern const MessageInfo* message_table;
 inline const MessageInfo& message_info(int type) { return message_table[type]; }
 
+// Whether executions of an entry are recorded in traces: not those of [notrace], until CkEnableTracing() is called.
+bool is_traced(int ep);
+
 int register_runtime_entry(const char* name, RuntimeFunction function, unsigned flags = 0);
 // "Hello::work(int n)" of an entry, for messages.
 const char* entry_name(int ep);

@@ -98,7 +98,7 @@ void Recorder::on_begin(Pe&, const Delivery& call) {
   const EntryInfo& entry = entry_info(call.entry);
   Execution execution;
   execution.entry = call.entry;
-  execution.traced = !(entry.flags & ep_notrace);
+  execution.traced = is_traced(call.entry);
   execution.bytes = call.length;
   if (const int dimensions = registry().chares[entry.chare].dimensions; dimensions > 0) {
     execution.dimensions = static_cast<std::uint8_t>(dimensions);

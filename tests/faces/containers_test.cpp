@@ -17,6 +17,7 @@
 #include "ckset.h"
 #include "ckstatistics.h"
 #include "ckvector3d.h"
+#include "cmiqueue.h"
 #include "elements.h"
 #include "pcqueue.h"
 #include "pup_stl.h"
@@ -625,6 +626,94 @@ TEST(RecordSet, holds_a_record_once) {
   set.remove(&objects[2]);
   EXPECT_FALSE(set.find(&objects[2]));
   EXPECT_TRUE(set.find(&objects[0]));
+}
+
+TEST(CMIQueue, is_a_PCQueue) {
+  CMIQueue queue = CMIQueueCreate();
+  char letter = 'a';
+  CMIQueuePush(queue, &letter);
+  EXPECT_EQ(PCQueueLength(queue), 1);
+  EXPECT_EQ(CMIQueuePop(queue), &letter);
+  EXPECT_TRUE(CMIQueueEmpty(queue));
+  PCQueueDestroy(queue);
+}
+
+// --- CkCompactVec, SafePool ------------------------------------------------------------------------------------------
+
+TEST(CkCompactVec, forgets_what_is_done_with_at_the_front) {
+  std::vector<int> numbers(1000);
+  CkCompactVec<int*> v;
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(v.push_back_v(&numbers[i]), static_cast<std::size_t>(i));
+    if (i >= 10) v.marknull(i - 10);
+  }
+  EXPECT_EQ(v.length(), 1000u);
+  EXPECT_LT(v.capacity(), 200u);
+  const CkCompactVec<int*>& seen = v;
+  EXPECT_EQ(seen[3], nullptr);
+  EXPECT_EQ(seen[989], nullptr);
+  for (int i = 990; i < 1000; ++i) EXPECT_EQ(v[i], &numbers[i]);
+  v.shrink();
+  EXPECT_EQ(v.getVec()[0], &numbers[990]);
+}
+
+TEST(CkCompactVec, keeps_what_is_behind_something_in_use) {
+  CkCompactVec<int> v(4, 0);
+  for (int i = 1; i <= 20; ++i) v.insertAtEnd(i);
+  for (int i = 1; i < 19; ++i) v.marknull(i);
+  EXPECT_EQ(v[0], 1);
+  EXPECT_EQ(v[5], 0);
+  EXPECT_EQ(v[19], 20);
+  v.insert(5, 50);
+  v.marknull(0);
+  v.shrink();
+  EXPECT_EQ(v.size(), 20u);
+  EXPECT_EQ(v.getVec()[0], 50);
+  v.remove(5);
+  EXPECT_EQ(v.size(), 19u);
+  EXPECT_EQ(v[18], 20);
+  v.resize(25);
+  EXPECT_EQ(v[24], 0);
+  v.clear();
+  EXPECT_EQ(v.length(), 0u);
+}
+
+TEST(CkCompactVec, pups) {
+  CkCompactVec<long> from, to, length;
+  for (int i = 1; i <= 9; ++i) from.push_back(i);
+  for (int i = 0; i < 4; ++i) from.marknull(i);
+  through_memory(from, to);
+  EXPECT_EQ(to.length(), 9u);
+  EXPECT_EQ(static_cast<const CkCompactVec<long>&>(to)[1], 0);
+  for (int i = 4; i < 9; ++i) EXPECT_EQ(to[i], i + 1);
+  PUP::sizer sizer;
+  EXPECT_EQ(from.pupbase(sizer), 9u);
+}
+
+TEST(CkCompactVecDeathTest, says_where_its_elements_begin) {
+  CkCompactVec<int> v;
+  for (int i = 1; i <= 8; ++i) v.push_back(i);
+  for (int i = 0; i < 8; ++i) v.marknull(i);
+  v.shrink();
+  EXPECT_DEATH(v.remove(2), "index 2 of a CkCompactVec::remove that holds 8(.|\n)*from 8");
+}
+
+int made, destroyed, cleaned;
+TEST(SafePool, uses_objects_again) {
+  {
+    SafePool<int*> pool([] { return ++made, new int(0); }, [](int* n) { ++destroyed, delete n; },
+                        [](int* n) { ++cleaned, *n = 0; });
+    std::vector<int*> taken;
+    for (int i = 0; i < 40; ++i) *taken.emplace_back(pool.get()) = 7;
+    EXPECT_EQ(made, 40);
+    for (int* n : taken) pool.put(n);
+    EXPECT_EQ(destroyed, 8);
+    EXPECT_EQ(cleaned, 32);
+    int* again = pool.get();
+    EXPECT_EQ(*again, 0);
+    pool.put(again);
+  }
+  EXPECT_EQ(made, destroyed);
 }
 
 TEST(PCQueue, keeps_the_order_and_answers_null_when_empty) {

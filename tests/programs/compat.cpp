@@ -1,4 +1,5 @@
 // Each step of Main is one check; a step ends when the calls that it expects have come back.
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -57,10 +58,28 @@ class Chain : public CMessage_Chain {
   }
 };
 romsg<Chain> carved;
+CProxy_Grid theGrid;  // after the start: of PE 0's process alone
+
+namespace {
+Chain* echoed(Chain* chain) {
+  chain->text += ", echoed";
+  return chain;
+}
+}  // namespace
+
+class Office : public CBase_Office {
+ public:
+  Chain* echo(Chain* chain) { return echoed(chain); }
+  void poked() { ++pokes; }
+  void pokedAlone() { pokes += 100; }
+  void counted() { mainProxy.taken(0); }
+  std::atomic<int> pokes{0};
+};
 
 class Main : public CBase_Main {
   CProxy_Members members_;
   CProxy_Grid grid_;
+  CProxy_Office offices_;
   int step_ = 0, expected_ = 0, turn = 0;
 
  public:
@@ -71,6 +90,7 @@ class Main : public CBase_Main {
     for (int i = 0; i < 3; ++i) weights[i] = i * i + 7;
     carved = new Chain("set in Main");
     members_ = CProxy_Members::ckNew();
+    offices_ = CProxy_Office::ckNew();
     grid_ = CProxy_Grid::ckNew();
     for (int i = 0; i < 8; ++i) grid_[Pair{i, 1000 + i}].insert();
     grid_.doneInserting();
@@ -134,10 +154,41 @@ class Main : public CBase_Main {
       case 9:
         CProxy_Grid::ckNew(CkArrayOptions(), CkCallback());  // is not told when it is made
         return thisProxy.step();
+      case 10:  // what other PEs of the process have, and calls that run at once
+        expect(pes);
+        theGrid = grid_;
+        return members_.others(offices_);
+      case 11: {  // [sync] entries by their numbers
+        return thisProxy.asks();
+      }
+      case 12: {
+        expect(CkNumNodes());
+        std::vector<int> nodes(CkNumNodes());
+        for (int i = 0; i < CkNumNodes(); ++i) nodes[i] = i;
+        return CkSendMsgNodeBranchMulti(CkIndex_Office::counted(), CkAllocSysMsg(), offices_, CkNumNodes(),
+                                        nodes.data());
+      }
       default:
         CkPrintf("all checks passed\n");
         CkExit();
     }
+  }
+
+  void asks() {
+    const CkChareID squarer = CProxy_Squarer::ckNew(CkNumPes() - 1);
+    const auto check = [](void* answer, const char* what) {
+      Chain* chain = static_cast<Chain*>(answer);
+      if (chain->text != what) CkAbort("a [sync] call by its number is answered with something else");
+      delete chain;
+    };
+    const int pe = CkNumPes() - 1, node = CkNumNodes() - 1;
+    check(CkRemoteCall(CkIndex_Squarer::echo(nullptr), new Chain("chare"), &squarer), "chare, echoed");
+    check(CkRemoteBranchCall(CkIndex_Members::echo(nullptr), new Chain("group"), members_, pe), "group, echoed");
+    const CkFutureID first = CkRemoteNodeBranchCallAsync(CkIndex_Office::echo(nullptr), new Chain("1"), offices_, node);
+    const CkFutureID second = CkRemoteBranchCallAsync(CkIndex_Members::echo(nullptr), new Chain("2"), members_, 0);
+    check(CkWaitReleaseFuture(second), "2, echoed");
+    check(CkWaitReleaseFuture(first), "1, echoed");
+    thisProxy.step();
   }
 
   bool came_ = false;
@@ -160,6 +211,9 @@ class Main : public CBase_Main {
 class Squarer : public CBase_Squarer {
  public:
   int square(int x) { return x * x; }
+  Chain* echo(Chain* chain) { return echoed(chain); }
+  void poked() { ++pokes; }
+  int pokes = 0;
 };
 
 class First : public CBase_First {
@@ -184,6 +238,50 @@ class Members : public CBase_Members {
     if (chest.gold != std::vector<int>{1, 2, 3}) CkAbort("an argument that is moved is not what was sent");
     mainProxy.taken(0);
   }
+  Chain* echo(Chain* chain) { return echoed(chain); }
+  void poked() { ++pokes_; }
+
+  // Quiescence has been: all is made everywhere.
+  void others(CkNodeGroupID offices) {
+    for (int rank = 0; rank < CkMyNodeSize(); ++rank) {
+      const auto* other = static_cast<Members*>(CkLocalBranchOther(thisgroup, rank));
+      if (!other || other->thisIndex != CkNodeFirst(CkMyNode()) + rank) CkAbort("another PE has another member");
+      if ((rank == CkMyRank()) != (other == this)) CkAbort("the own member is another PE's");
+      CkGroupID none;
+      none.idx = 1 << 20;
+      if (CkLocalBranchOther(none, rank)) CkAbort("another PE has a member of a group that is not there");
+      if (CkMyNode() != 0) continue;
+      CkArray* const manager = theGrid.ckLocalBranchOther(rank);
+      if (!manager || manager != CkLocalBranchOther(theGrid.ckGetArrayID(), rank) ||
+          manager != CkArrayID::CkLocalBranchOther(theGrid, rank) || manager->getArrayID() != theGrid.ckGetArrayID())
+        CkAbort("another PE has another manager of an array");
+      if ((rank == CkMyRank()) != (manager == theGrid.ckLocalBranch())) CkAbort("the own manager is another PE's");
+    }
+    atOnce(offices);
+    mainProxy.taken(0);
+  }
+
+ private:
+  void atOnce(CkNodeGroupID offices) {
+    const int first = pokes_;  // others may have called already
+    CkSendMsgBranchInline(CkIndex_Members::poked(), CkAllocSysMsg(), CkMyPe(), thisgroup);
+    if (pokes_ != first + 1) CkAbort("a member of a group is not called at once");
+    CkSendMsgBranchInline(CkIndex_Members::poked(), CkAllocSysMsg(), (CkMyPe() + 1) % CkNumPes(), thisgroup);
+    if (pokes_ != first + (CkNumPes() == 1 ? 2 : 1)) CkAbort("a member on another PE is called here");
+    const CkChareID squarer = CProxy_Squarer::ckNew(CkMyPe());
+    auto* chare = static_cast<Squarer*>(CkLocalChare(&squarer));
+    CkSendMsgInline(CkIndex_Squarer::poked(), CkAllocSysMsg(), &squarer);
+    if (chare && chare->pokes != 1) CkAbort("a chare is not called at once");
+    auto* office = CProxy_Office(offices).ckLocalBranch();
+    const int before = office->pokes;
+    CkSendMsgNodeBranchInline(CkIndex_Office::poked(), CkAllocSysMsg(), CkMyNode(), offices);
+    if (office->pokes <= before) CkAbort("a member of a node group is not called at once");
+    CkSendMsgNodeBranchInline(CkIndex_Office::pokedAlone(), CkAllocSysMsg(), CkMyNode(), offices);
+    if (CkMyNode() != 0) return;
+    for (int i = 0; i < 8; ++i) pokeAtOnce(Pair{i, 1000 + i});
+  }
+  static void pokeAtOnce(const Pair& place);
+  int pokes_ = 0;
 };
 
 class Grid : public CBase_Grid {
@@ -194,6 +292,14 @@ class Grid : public CBase_Grid {
     if (thisIndex.b != 1000 + thisIndex.a) CkAbort("an element does not know its own index");
     mainProxy.taken(0);
   }
+  void poked() { ++pokes; }
+  int pokes = 0;
 };
+
+void Members::pokeAtOnce(const Pair& place) {
+  Grid* const element = theGrid[place].ckLocal();
+  CkSendMsgArrayInline(CkIndex_Grid::poked(), CkAllocSysMsg(), theGrid, CkArrayIndexPair(place));
+  if (element && element->pokes == 0) CkAbort("an element is not called at once");
+}
 
 #include "compat.def.h"

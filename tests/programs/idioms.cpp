@@ -345,6 +345,12 @@ class Row : public InFront, public CBase_Row {
     require(id.getCollectionID() == CkGroupID(thisArrayID) && id.getElementID() == myRec->getID() &&
                 thisArray->lookup(id) == this,
             "an element has another number");
+    CkLocMgr* const places = thisArray->getLocMgr();
+    CmiUInt8 number = 0;
+    require(places->lookupID(index, number) && number == id.getID() && places->lookupID(index) == number &&
+                places->lookupIdx(number) == index && places->whichPe(index) == CkMyPe() &&
+                places->isHome(index) == (places->homePe(index) == CkMyPe()),
+            "an element is known by another number, or elsewhere");
     require(CProxy_CkArray(thisArrayID).ckLocalBranch() == thisArray &&
                 CProxy_CkLocMgr::ckLocalBranch(thisArrayID) == thisArray->getLocMgr() &&
                 CkArrayID::CkLocalBranch(thisArrayID) == thisArray,

@@ -1,6 +1,6 @@
 // Each PE's keeper has a manager of objects, which all begin on PE 0, and says what they cost; elements of an array
 // take part in the same steps. After each step every object is where the balancer has sent it, exactly once. Usage:
-// own_objects [twice | stranger]: a mistake.
+// own_objects [even | away]: nothing more may be on the last PE; [twice | stranger | nowhere]: a mistake.
 #include <map>
 #include <string>
 
@@ -113,6 +113,15 @@ class Keeper : public CBase_Keeper {
       require(!balancing_->StatsOn() || wall >= 1e-5, "the clock of an object stands");
       balancing_->EstObjLoad(object.handle, load_of(id));
     }
+    check_data();
+    if (what == "away" || what == "nowhere") {
+      std::vector<char> available(CkNumPes(), what == "away");
+      available.back() = 0;
+      set_avail_vector(available);
+      std::vector<char> said;
+      get_avail_vector(said);
+      require(said == available, "what is said of PEs is not what is known");
+    }
     if (what == "stranger" && CkMyPe() == 0) balancing_->ObjectStart({manager_, 1000, 0});
     balancing_->AtLocalBarrier(client_);
   }
@@ -127,9 +136,35 @@ class Keeper : public CBase_Keeper {
     require(CkMyPe() != 0 || objects_.count(stays) == 1, "an object that may not be moved has gone");
     contribute(sizeof sums, sums, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, finished), mainProxy));
     if (what == "even") check_even();
+    if (what == "away" && CkMyPe() == CkNumPes() - 1)
+      require(objects_.empty(), "an object is on a PE that may not get any");
   }
 
  private:
+  // What the load data base says of this PE: each object once, as it is.
+  void check_data() {
+    LBManager& base = *balancing_->getLBDB();
+    std::vector<LDObjData> data(base.GetObjDataSz());
+    base.GetObjData(data.data());
+    std::size_t own = 0;
+    for (const LDObjData& object : data) {
+      if (!(object.omHandle() == manager_)) continue;
+      ++own;
+      const auto found = objects_.find(static_cast<int>(object.objID()));
+      require(found != objects_.end(), "the data base has an object that is not here");
+      require(object.migratable == (found->first != stays), "the data base does not know what may move");
+      require(!base.StatsOn() || object.wallTime == load_of(found->first), "the data base has another load");
+    }
+    require(own == objects_.size(), "the data base does not have all objects");
+    std::vector<LDCommData> sent(base.GetCommDataSz());
+    base.GetCommData(sent.data());
+    require(base.CollectingCommStats() || sent.empty(), "messages are known that nothing records");
+    if (!base.CollectingCommStats()) return;
+    own = 0;
+    for (const LDCommData& c : sent)
+      if (c.sender.omID() == manager_.id && c.bytes == 100 && c.messages == 1) ++own;
+    require(own == objects_.size(), "the data base does not have what each object has sent");
+  }
   void check_even() {
     double load = 0;
     for (const auto& [id, object] : objects_) load += load_of(id);

@@ -100,6 +100,61 @@ void expect_scalar(T value) {
   EXPECT_TRUE(out == value);
 }
 
+/// A program's own container: what grows in front, and what keeps things by themselves.
+class Pile {
+ public:
+  std::size_t size() const { return items_.size(); }
+  void clear() { items_.clear(); }
+  std::list<int>::const_iterator begin() const { return items_.begin(); }
+  std::list<int>::const_iterator end() const { return items_.end(); }
+  void emplace(int item) { items_.push_back(item); }
+  bool operator==(const Pile& o) const { return items_ == o.items_; }
+  void pup(PUP::er& p) { PUP::PUP_stl_container<Pile, int>(p, *this); }
+
+ private:
+  std::list<int> items_;
+};
+struct Book : std::map<std::string, int> {
+  void pup(PUP::er& p) { PUP::PUP_stl_map<std::map<std::string, int>, std::string, int>(p, *this); }
+};
+struct Row : std::vector<std::string> {
+  void pup(PUP::er& p) {
+    const std::size_t n = PUP::PUP_stl_container_size(p, *this);
+    PUP::PUP_stl_container_items<std::vector<std::string>, std::string>(p, *this, n);
+  }
+};
+struct Flags : std::vector<bool> {
+  void pup(PUP::er& p) { PUP::PUP_stl_container<std::vector<bool>, bool>(p, *this); }
+};
+template <class T>
+void expect_own_container(T& in) {
+  T out;
+  through_memory(in, out);
+  EXPECT_TRUE(out == in);
+  through_memory(in, out);  // what is there before is not any more
+  EXPECT_TRUE(out == in);
+  through_text_file(in, out);
+  EXPECT_TRUE(out == in);
+  through_network(in, out);
+  EXPECT_TRUE(out == in);
+}
+TEST(OwnContainers, ByTheHelpersOfCharm) {
+  Pile pile;
+  for (int i : {3, 1, 2}) pile.emplace(i);
+  expect_own_container(pile);
+  Book book;
+  book["one"] = 1;
+  book["two"] = 2;
+  expect_own_container(book);
+  Row row;
+  row.push_back("");
+  row.push_back("text");
+  expect_own_container(row);
+  Flags flags;
+  for (bool flag : {true, false, true, true}) flags.push_back(flag);
+  expect_own_container(flags);
+}
+
 TEST(Wide, LongDoubleKeepsItsBits) {
   for (long double v : Samples<long double>::get()) expect_scalar(v);
 }

@@ -153,6 +153,8 @@ class Logs(unittest.TestCase):
         self.assertEqual(self.begun["wake"], LENGTH)
         self.assertIn(self.begun["wait"], range(LENGTH, 2 * LENGTH + 1))
         self.assertEqual(self.begun["secret"], 0)
+        self.assertEqual(self.begun["hidden"], 0)  # by CkDisableTracing() and CkEnableTracing()
+        self.assertEqual(self.begun["shown"], LENGTH)
 
     def test_elements_are_named(self):
         seen = {}

@@ -72,10 +72,17 @@ class Line : public CBase_Line {
     thisProxy[thisIndex].within();
     work(100);
     thisProxy[thisIndex].secret();
+    CkDisableTracing(CkIndex_Line::hidden());
+    CkEnableTracing(CkIndex_Line::shown());
+    if (CkDisableTracing(CkIndex_Line::hidden())) CkAbort("an entry is traced right after CkDisableTracing()");
+    thisProxy[thisIndex].hidden();
+    thisProxy[thisIndex].shown();
     contribute(CkCallback(CkReductionTarget(Main, stepped), main_proxy));
   }
   void within() { work(50); }
   void secret() {}
+  void hidden() {}
+  void shown() {}
   // The thread stops until wake() has come, which may be there before.
   void wait() {
     if (!woken_) {

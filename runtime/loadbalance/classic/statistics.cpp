@@ -6,6 +6,7 @@
 #include "runtime/array/array_manager.h"
 #include "runtime/converse/cmi.h"
 #include "runtime/loadbalance/balancer.h"
+#include "runtime/loadbalance/lb_manager.h"
 #include "runtime/loadbalance/options.h"
 #include "runtime/loadbalance/partners.h"
 #include "runtime/pup/pup_c.h"
@@ -24,6 +25,15 @@ std::int32_t array_of(const LDOMHandle& manager) {
   return manager.handle > 0 ? ObjectManagers::array_of(manager) : manager.id.id.idx;
 }
 LDObjKey key_of(const ElementName& name) { return {manager_of(name.array).id, name.element}; }
+LDCommData message_of(const Communication& c, int receiver_pe) {
+  LDCommData data;
+  data.sender = key_of(c.from);
+  data.receiver.init_objmsg(manager_of(c.to.array).id, c.to.element, receiver_pe);
+  data.messages = static_cast<int>(c.messages);
+  data.bytes = static_cast<int>(c.bytes);
+  return data;
+}
+}  // namespace
 
 LDObjData data_of(const LoadDatabase& database, std::size_t i) {
   const ObjectLoad& object = database.objects[i];
@@ -41,7 +51,6 @@ LDObjData data_of(const LoadDatabase& database, std::size_t i) {
   }
   return data;
 }
-}  // namespace
 
 bool balances_processor_time() { return options().processor_time; }
 double load_of(const LDObjData& object) { return balances_processor_time() ? object.cpuTime : object.wallTime; }
@@ -54,12 +63,7 @@ std::vector<LDCommData> messages_of(const LoadDatabase& database) {
   for (const Communication& c : database.communication) {
     const std::uint32_t to = index.find(c.to);
     if (to == ObjectIndex::none || index.find(c.from) == ObjectIndex::none) continue;
-    LDCommData data;
-    data.sender = key_of(c.from);
-    data.receiver.init_objmsg(manager_of(c.to.array).id, c.to.element, database.objects[to].pe);
-    data.messages = static_cast<int>(c.messages);
-    data.bytes = static_cast<int>(c.bytes);
-    all.push_back(data);
+    all.push_back(message_of(c, database.objects[to].pe));
   }
   return all;
 }
@@ -220,6 +224,37 @@ void BaseLB::LDStats::pup(PUP::er& p) {
 int BaseLB::LDStats::useMem() {
   return static_cast<int>(sizeof *this + objData.size() * sizeof(LDObjData) + commData.size() * sizeof(LDCommData) +
                           procs.size() * sizeof(ProcStats) + 2 * to_proc.size() * sizeof(int));
+}
+
+// --- what is on this PE ----------------------------------------------------------------------------------------------
+
+namespace {
+using periapt::loadbalance::Balancer;
+using periapt::loadbalance::LoadDatabase;
+
+Balancer& here() { return Balancer::of(*periapt::Pe::current()); }
+// Where it is, as far as it is known here; -1: it is not.
+int place_of(const LoadDatabase& own, const periapt::loadbalance::ElementName& name) {
+  for (const periapt::loadbalance::ObjectLoad& object : own.objects)
+    if (object.array == name.array && object.element == name.element) return object.pe;
+  periapt::ArrayManager* const manager = periapt::find_array(periapt::PeObjects::current(), CkGroupID{name.array});
+  return manager ? manager->location().guess(name.element) : -1;
+}
+}  // namespace
+
+int LBManager::GetObjDataSz() { return static_cast<int>(here().own_loads().objects.size()); }
+void LBManager::GetObjData(LDObjData* data) {
+  const LoadDatabase own = here().own_loads();
+  for (std::size_t i = 0; i < own.objects.size(); ++i) data[i] = periapt::loadbalance::data_of(own, i);
+}
+int LBManager::GetCommDataSz() { return static_cast<int>(here().own_loads().communication.size()); }
+void LBManager::GetCommData(LDCommData* data) {
+  const LoadDatabase own = here().own_loads();
+  for (const periapt::loadbalance::Communication& c : own.communication)
+    *data++ = periapt::loadbalance::message_of(c, place_of(own, c.to));
+}
+int LBManager::CollectingCommStats() {
+  return StatsOn() && periapt::loadbalance::options().communication(static_cast<std::uint32_t>(step()) + 1);
 }
 
 LDObjHandle CkLocRec::getLdHandle() const {

@@ -11,6 +11,7 @@ double load_of(const LDObjData& object);
 double background_of(const BaseLB::ProcStats& pe);
 
 BaseLB::LDStats statistics_of(const LoadDatabase& database);
+LDObjData data_of(const LoadDatabase& database, std::size_t object);
 // Objects on places[i], their loads and the PEs. What is on no PE is put where there is least to do.
 LoadDatabase database_of(const BaseLB::LDStats& stats, const int* places);
 // Messages between objects; `pe_of`: where each is.
