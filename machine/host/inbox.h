@@ -8,9 +8,9 @@
 // every ring; beyond, at a bitmap of those that may hold something (and at one more ring a poll, because a bit is a
 // hint: see Port::mark).
 //
-// Sleeping is asymmetric: a sender pays one plain load after publishing; the receiver, after it has said that it
-// sleeps, looks again after a short sleep, and after a membarrier(2) before a long one. So one of the two always sees
-// the other. C++17.
+// Sleeping is asymmetric: a sender pays one plain load after publishing; the receiver says that it sleeps, and looks
+// again after a short sleep and after the membarrier(2) before a long one. So one of the two always sees the other.
+// C++17.
 #pragma once
 
 #include <atomic>

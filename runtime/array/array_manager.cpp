@@ -68,8 +68,7 @@ ArrayManager& array_manager(CkArrayID id) {
 }
 
 void ArrayManager::for_each_waiting(const WaitingVisitor& visit) const {
-  for (const auto& [id, queue] : routing_.waiting())
-    visit(ids_.describe_receiver(queue.messages.front()), queue.messages);
+  for (const auto& [id, messages] : routing_.waiting()) visit(ids_.describe_receiver(messages.front()), messages);
 }
 
 std::string ArrayManager::describe_holder(const void* object) const {

@@ -101,21 +101,22 @@ void ArrayRouting::on_chase(Delivery& call) {
 void ArrayRouting::wait_for(std::uint64_t id, Message message) {
   const int entry = message->entry, source = message->source;
   const CkArrayIndex index = ElementIds::index_in(message);
-  Queue& queue = waiting_[id];
-  const bool first = queue.messages.empty();
-  add(queue, std::move(message), false);
+  auto& queue = waiting_[id];
+  const bool first = queue.empty();
+  queue.push_back(std::move(message));
   if (first) host_.first_waits(entry, source, index);
 }
 
 void ArrayRouting::requeue_waiting(std::uint64_t id) {
   auto found = waiting_.find(id);
   if (found == waiting_.end()) return;
-  Queue queue = std::move(found->second);
+  std::vector<Message> messages = std::move(found->second);
   waiting_.erase(found);
-  for (std::size_t i = 0; i < queue.messages.size(); ++i)
-    if (!queue.counted[i]) host_.count_kept(queue.messages[i]);
+  // Those of the runtime's own were counted when they began to wait.
+  for (const Message& message : messages)
+    if (message->target != Target::runtime) host_.count_kept(message);
   // Through the queue: the caller may be in the middle of something.
-  host_.requeue(std::move(queue.messages));
+  host_.requeue(std::move(messages));
 }
 
 // --- news of places --------------------------------------------------------------------------------------------------

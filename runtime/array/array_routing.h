@@ -22,11 +22,7 @@ namespace periapt {
 
 class ArrayRouting {
  public:
-  struct Queue {
-    std::vector<Message> messages;
-    std::vector<bool> counted;  // whether quiescence waits for the message
-  };
-  using Waiting = std::unordered_map<std::uint64_t, Queue>;  // by element
+  using Waiting = std::unordered_map<std::uint64_t, std::vector<Message>>;  // by element
 
   ArrayRouting(ArrayHost& host, Sender& sender, Location& location, int collection);
 
@@ -49,10 +45,10 @@ class ArrayRouting {
   // Whether what has made so many hops, and is no message to the element itself, goes by way of the home now: hints of
   // one that has died may point in a circle.
   static bool asks_home(std::uint32_t hops) { return hops % 8 == 0; }
-  // A message that is not for the element itself, but has to know where it is: that is on its way.
+  // A message of the runtime's own that has to know where the element is: that is on its way, and quiescence waits.
   void wait_until_known(std::uint64_t id, Message message) {
     host_.count_kept(message);
-    add(waiting_[id], std::move(message), true);
+    waiting_[id].push_back(std::move(message));
   }
   // Something is known of the element: what waits for it goes through the queue, and so to the element or on its way.
   void release_waiting(std::uint64_t id) {
@@ -103,10 +99,6 @@ class ArrayRouting {
   // `youngest`: the age of the places it has been sent on to, if it knows.
   void forward(Message message, std::uint64_t id, Age youngest);
   void tell_sender(const Message& message, const Place& place);
-  static void add(Queue& queue, Message message, bool counted) {
-    queue.messages.push_back(std::move(message));
-    queue.counted.push_back(counted);
-  }
   void wait_for(std::uint64_t id, Message message);
   void requeue_waiting(std::uint64_t id);
 

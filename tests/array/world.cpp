@@ -500,8 +500,9 @@ void World::check_calls() {
         << " from PE " << calls_[number].from;
   for (int pe = 0; pe < options_.pes; ++pe)
     for (const auto& host : at(pe).hosts)
-      for (const auto& [id, queue] : host->routing.waiting())  // orders to one that has died may wait for the next life
-        for (const Message& message : queue.messages) EXPECT_EQ(message->target, Target::runtime);
+      for (const auto& [id, messages] :
+           host->routing.waiting())  // orders to one that has died may wait for the next life
+        for (const Message& message : messages) EXPECT_EQ(message->target, Target::runtime);
 }
 
 void World::check_broadcasts() {
