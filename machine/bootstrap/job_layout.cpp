@@ -221,4 +221,20 @@ Result<JobLayout> resolve_job(const LayoutRequest& request, const std::vector<Me
   return job;
 }
 
+Member forked_member(const HostLayout& layout, int process, const UsableCpus& usable) {
+  const Process& own = layout.processes[static_cast<std::size_t>(process)];
+  Member member;
+  member.pes = own.pes;
+  member.crowded = layout.oversubscribed;
+  for (int c = own.first_carrier; c < own.first_carrier + own.carriers; ++c) {
+    const int cpu = layout.carriers[static_cast<std::size_t>(c)].cpu;
+    if (cpu >= 0) member.usable.cpus.push_back(cpu);
+  }
+  if (!member.usable.cpus.empty()) return member;
+  // Threads that the layout leaves to the kernel may run on every cpu: no fewer are told, or they would be bound.
+  member.usable.cpus = usable.cpus;
+  if (own.carriers < own.pes) member.usable.quota = own.carriers;
+  return member;
+}
+
 }  // namespace periapt::bootstrap

@@ -42,4 +42,8 @@ Result<int> pes_of_member(const LayoutRequest& request, int members);
 /// program or was given other options, and when the layout of any host is impossible.
 Result<JobLayout> resolve_job(const LayoutRequest& request, const std::vector<Member>& members, int self);
 
+/// What a process tells the others that one start has forked after `layout`, each to be a host of its own. Where the
+/// layout binds no thread, it may use all of `usable`.
+Member forked_member(const HostLayout& layout, int process, const UsableCpus& usable);
+
 }  // namespace periapt::bootstrap

@@ -170,7 +170,7 @@ bootstrap::Member member_of_launcher(const JobRequest& request, int size) {
 }
 
 // Forks the processes of the layout, which share no memory but the board where they meet; returns in each of them.
-Result<bootstrap::Member> fork_apart(const bootstrap::HostLayout& layout, Job& job,
+Result<bootstrap::Member> fork_apart(const bootstrap::HostLayout& layout, const bootstrap::UsableCpus& usable, Job& job,
                                      std::unique_ptr<bootstrap::World>& world) {
   Result<bootstrap::LocalBoard> made = bootstrap::LocalBoard::make(layout.process_count());
   if (!made) return made.status();
@@ -180,15 +180,7 @@ Result<bootstrap::Member> fork_apart(const bootstrap::HostLayout& layout, Job& j
   const int rank =
       bootstrap::launch_processes(layout, {[&board] { return board.aborted(); }, [&board] { return board.ended(); }});
   world = board.world(rank);
-  const bootstrap::Process& mine = layout.processes[static_cast<std::size_t>(rank)];
-  bootstrap::Member own;
-  own.pes = mine.pes;
-  for (int c = mine.first_carrier; c < mine.first_carrier + mine.carriers; ++c) {
-    const int cpu = layout.carriers[static_cast<std::size_t>(c)].cpu;
-    own.usable.cpus.push_back(cpu >= 0 ? cpu : 0);
-  }
-  own.crowded = layout.oversubscribed;
-  return own;
+  return bootstrap::forked_member(layout, rank, usable);
 }
 
 }  // namespace
@@ -225,8 +217,8 @@ Result<std::unique_ptr<Job>> set_up_job(const JobRequest& request) {
   } else if (request.alone) {
     return job;
   } else {
-    Result<bootstrap::HostLayout> layout =
-        bootstrap::resolve_layout(request.layout, bootstrap::find_usable_cpus(request.layout.pes));
+    const bootstrap::UsableCpus usable = bootstrap::find_usable_cpus(request.layout.pes);
+    Result<bootstrap::HostLayout> layout = bootstrap::resolve_layout(request.layout, usable);
     if (!layout) return layout.status();
     if (layout->process_count() > 1 && bootstrap::runs_on_communicator()) {
       return Status::failure("MPI has started the processes of this run, one; +p, +ppn and +np make it " +
@@ -237,7 +229,7 @@ Result<std::unique_ptr<Job>> set_up_job(const JobRequest& request) {
       job->job_layout.layout = std::move(*layout);
       return job;
     }
-    own = fork_apart(*layout, *job, world);
+    own = fork_apart(*layout, usable, *job, world);
   }
   if (!own) return own.status();
 

@@ -52,6 +52,49 @@ TEST(JobLayout, ProcessesOfOneHostShareItsCpus) {
   EXPECT_EQ(job->layout.carriers[1].cpu, 5);
 }
 
+// Of 64 cpus four are wanted: threads that one start leaves to the kernel stay free where its processes count as hosts.
+TEST(JobLayout, ForkedHostsBindNoThreadThatTheStartDidNotBind) {
+  UsableCpus usable;
+  for (int cpu = 0; cpu < 64; ++cpu) usable.cpus.push_back((cpu + 17) % 64);
+  LayoutRequest request;
+  request.pes = 4;
+  request.pes_a_process = 2;
+  auto start = resolve_layout(request, usable);
+  ASSERT_TRUE(start) << start.message();
+  std::vector<Member> members;
+  for (int process = 0; process < 2; ++process) {
+    members.push_back(forked_member(*start, process, usable));
+    members.back().host = process;
+  }
+  auto job = resolve_job(request, members, 1);
+  ASSERT_TRUE(job) << job.message();
+  EXPECT_EQ(job->layout.carrier_count(), 2);
+  for (const Carrier& carrier : job->layout.carriers) EXPECT_EQ(carrier.cpu, -1);
+  EXPECT_EQ(job->layout.binding, "not bound to a cpu");
+}
+
+TEST(JobLayout, ForkedHostsKeepTheThreadsThatTheStartGaveThem) {
+  LayoutRequest request;
+  request.pes = 4;
+  request.pes_a_process = 2;
+  for (const double quota : {0.0, 2.0}) {  // two cpus, and two of eight
+    UsableCpus usable;
+    for (int cpu = 0; cpu < (quota > 0 ? 8 : 2); ++cpu) usable.cpus.push_back(cpu);
+    usable.quota = quota;
+    auto start = resolve_layout(request, usable);
+    ASSERT_TRUE(start) << start.message();
+    for (int process = 0; process < 2; ++process) {
+      std::vector<Member> members = {forked_member(*start, 0, usable), forked_member(*start, 1, usable)};
+      members[1].host = 1;
+      auto job = resolve_job(request, members, process);
+      ASSERT_TRUE(job) << job.message();
+      ASSERT_EQ(job->layout.carrier_count(), 1);
+      EXPECT_EQ(job->layout.carriers[0].cpu, quota > 0 ? -1 : process);
+      EXPECT_TRUE(job->layout.oversubscribed);
+    }
+  }
+}
+
 TEST(JobLayout, CpusThatTheLauncherDealtOutAreKept) {
   std::vector<Member> members = {member(0, 2, {2, 3}), member(0, 2, {6, 7})};
   auto job = resolve_job({}, members, 0);
