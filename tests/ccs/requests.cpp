@@ -72,6 +72,9 @@ class Main : public CBase_Main {
     CcsSetMergeFn("highest", CcsMerge_max_int);
     CcsRegisterHandler("count", CkCallback(CkIndex_Main::count(nullptr), thisProxy));
     CcsRegisterHandler("stop", CkCallback(CkIndex_Main::stop(nullptr), thisProxy));
+  }
+  // The handlers are there on every PE: before, a request for one may be refused.
+  void ready() {
     CkPrintf("there is %s server\n", CcsEnabled() ? "a" : "no");
     if (!CcsEnabled()) CkExit();
   }
@@ -102,6 +105,7 @@ class Server : public CBase_Server {
     CcsRegisterHandlerFn("twice", twice, nullptr);
     CcsRegisterHandlerFn("reverse", reverse, nullptr);
     CcsRegisterHandlerFn("caller", caller, nullptr);
+    contribute(CkCallback(CkReductionTarget(Main, ready), mainProxy));
   }
   void answerLater(CcsDelayedReply reply, int n, const char* text) {
     const std::string answer = std::string(text, text + n) + " from PE " + std::to_string(CkMyPe());
