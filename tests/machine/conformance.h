@@ -38,8 +38,10 @@ struct Subject {
   std::map<std::string, std::string> options = {};
   bool checks_secret = true;  ///< false: no connection is made (memory that only the job has), so none can be refused
   bool outlives_peer = true;  ///< false: peers of one process only, so none dies alone
-  bool beyond_4_gib = true;   ///< false: nothing but the address differs from another subject, which shows it
-  int many = 32;              ///< workers in the tests with many
+  bool dies_anywhere =
+      true;  ///< false: its library has locks in memory that processes share, and waits for a dead one's
+  bool beyond_4_gib = true;             ///< false: nothing but the address differs from another subject, which shows it
+  int many = 32;                        ///< workers in the tests with many
   std::string not_by_two_threads = {};  ///< why its workers are not tried by two threads at once; empty: they are
 };
 std::ostream& operator<<(std::ostream& out, const Subject& subject);
