@@ -97,11 +97,14 @@ class Lab(launchers.Lab):
         return [int(pid) for pid in quiet("ip", "netns", "pids", self.spaces[i]).stdout.split()]
 
     def kill_host(self, i):
-        for pid in self.processes_on(i):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        # A host dies in one moment: none of its processes lives to tell of the others.
+        processes = self.processes_on(i)
+        for sign in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in processes:
+                try:
+                    os.kill(pid, sign)
+                except ProcessLookupError:
+                    pass
         if os.path.exists(self.path(f"sshd{i}.pid")):
             os.unlink(self.path(f"sshd{i}.pid"))
 

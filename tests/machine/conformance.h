@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "base/platform.h"
 #include "machine/ucx-like/transport.h"
 #include "tests/machine/standstill.h"
 
