@@ -65,6 +65,7 @@ void CqsEnqueueGeneral(Queue q, void* item, int strategy, int priority_bits, uns
   switch (strategy) {
     case CQS_QUEUEING_IFIFO:
     case CQS_QUEUEING_ILIFO:
+      if (*priority == 0) return q->items.push(item, PriorityKey::just_behind_none(), order);
       return q->items.push_int(item, static_cast<int>(*priority), order);
     case CQS_QUEUEING_BFIFO:
     case CQS_QUEUEING_BLIFO:

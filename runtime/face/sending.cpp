@@ -107,7 +107,8 @@ OpenCall open_together(const CProxyElement_ArrayBase& proxy, int ep, unsigned le
 OpenCall open_call(const CProxy_Chare& proxy, int ep, unsigned length) {
   Pe& pe = *Pe::current();
   const CkChareID id = proxy.ckGetChareID();
-  if (id.onPE < 0 || pe.watched(Observer::created) || proxy.ckIsDelegated()) return {};
+  const bool is_here = static_cast<unsigned>(id.onPE) < static_cast<unsigned>(pe.process.pes());
+  if (!is_here || pe.watched(Observer::created) || proxy.ckIsDelegated()) return {};
   const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), 0, length);
   return pe.reserve(id.onPE, meta, id.serial, Pe::Counting::yes);
 }
@@ -226,9 +227,19 @@ PERIAPT_NOINLINE CkChareID receiver_unset(int ep) {
         std::string("the call is of ") + chare_name_of_entry(ep) + "::" + entry_name(ep),
         "give it a chare with ckNew() or an assignment first; a readonly is set in the mainchare's constructor");
 }
+[[noreturn]] PERIAPT_NOINLINE void receiver_elsewhere(int pe, int ep) {
+  const int pes = Process::current()->pes();
+  fatal("a proxy is of a chare on PE " + std::to_string(pe) + ", and this run has PEs 0 to " + std::to_string(pes - 1),
+        describe_running(*Pe::current()),
+        std::string("the call is of ") + chare_name_of_entry(ep) + "::" + entry_name(ep) +
+            "; a proxy from a checkpoint of a run with more PEs is such a one, or bytes that never were one",
+        "restart with as many PEs as the checkpoint has: single chares come back on no other number");
+}
 CkChareID receiver(const CProxy_Chare& proxy, int ep) {
   const CkChareID& id = proxy.ckGetChareID();
-  return id.onPE >= 0 ? id : receiver_unset(ep);
+  if (id.onPE < 0) return receiver_unset(ep);
+  if (id.onPE >= Process::current()->pes()) receiver_elsewhere(id.onPE, ep);
+  return id;
 }
 }  // namespace
 
@@ -270,7 +281,10 @@ int receiver_pe(const CProxyElement_NodeGroup& proxy) {
   const Process& process = *Process::current();
   return node >= 0 && node < process.count() ? process.layout().processes[node].first_pe : -1;
 }
-int receiver_pe(const CProxy_Chare& proxy) { return proxy.ckGetChareID().onPE; }
+int receiver_pe(const CProxy_Chare& proxy) {
+  const int to = proxy.ckGetChareID().onPE;
+  return static_cast<unsigned>(to) < static_cast<unsigned>(Process::current()->pes()) ? to : -1;
+}
 
 void send_message(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, void* payload) {
   if (delegate(proxy, ep, payload)) return;

@@ -1,4 +1,4 @@
-// Start and end of a program.
+// Start of a program.
 //
 // Every process registers the same things in the same order. PE 0 then runs the constructors of the mainchares. What
 // they set and made is there on every other PE before anything else runs there (start_gate.h).
@@ -23,6 +23,7 @@
 #include "runtime/entry/dispatch.h"
 #include "runtime/entry/start_gate.h"
 #include "runtime/face/crash.h"
+#include "runtime/face/exit.h"
 #include "runtime/face/stepped.h"
 #include "runtime/face/watchdog.h"
 #include "runtime/objects/futures.h"
@@ -45,6 +46,7 @@ extern "C" void setDefaultPartitionParams(void) __attribute__((weak));
 int CkIndex_Chare::__idx, CkIndex_Group::__idx, CkIndex_NodeGroup::__idx, CkIndex_ArrayBase::__idx,
     CkIndex_ArrayElement::__idx, CkIndex_CkArrayMap::__idx;
 int CMessage_CkArrayCreatedMsg::__idx;
+int quietModeRequested;
 
 namespace periapt {
 
@@ -52,14 +54,8 @@ void register_callback_entries();
 
 namespace {
 
-int entry_exit_request, entry_exit;
-int the_argc;
 char** the_argv;
 std::vector<Part> the_parts;
-std::vector<void (*)()>& exit_functions() {
-  static std::vector<void (*)()> functions;
-  return functions;
-}
 
 void register_core() {
   CMessage_CkMessage::__idx = CkRegisterMsg("CkMessage", nullptr, nullptr, nullptr, 0);
@@ -97,7 +93,7 @@ void register_core() {
 
 CkArgMsg* argument_message() {
   auto* arguments = new CkArgMsg;
-  arguments->argc = the_argc;
+  arguments->argc = CkGetArgc();
   arguments->argv = the_argv;
   return arguments;
 }
@@ -144,39 +140,14 @@ void begin(Pe& pe) {
     make_mainchares(pe);
     StartGate::announce(*pe.objects);
   }
+  program_has_begun();
   pe.objects->watchdog->start();
 }
 
-// --- end -------------------------------------------------------------------------------------------------------------
-
-[[noreturn]] void leave(Pe& pe, int code) {
+void end_parts(Pe& pe) {
   for (const Part& part : the_parts)
     if (part.end) part.end(pe);
-  pe.process.finish(pe, code);
 }
-
-struct ExitRequest {
-  std::int32_t code;
-  bool goes_on;  // in another start of the program
-};
-
-void on_exit_request(Pe& pe, Delivery& call) {
-  static bool ending = false;
-  if (ending) return;
-  ending = true;
-  const auto [code, goes_on] = call.read<ExitRequest>();
-  if (!goes_on)
-    for (void (*fn)() : exit_functions()) fn();
-  pe.process.layer().announce_end();
-  Message message = Message::make(sizeof code);
-  std::memcpy(message.payload(), &code, sizeof code);
-  message->target = Target::runtime;
-  message->entry = static_cast<std::uint16_t>(entry_exit);
-  message->flags |= envelope_expedited;
-  pe.broadcast(message);
-  leave(pe, code);
-}
-void on_exit(Pe& pe, Delivery& call) { leave(pe, call.read<int>()); }
 
 std::string place() {
   Pe* pe = Pe::current();
@@ -189,21 +160,6 @@ std::string place() {
 }
 
 }  // namespace
-
-namespace {
-void request(ExitRequest what) {
-  Pe& pe = *Pe::current();
-  Message message = Message::make(sizeof what);
-  std::memcpy(message.payload(), &what, sizeof what);
-  message->target = Target::runtime;
-  message->entry = static_cast<std::uint16_t>(entry_exit_request);
-  message->flags |= envelope_expedited;
-  pe.send(0, std::move(message));
-}
-}  // namespace
-
-void request_exit(int code) { request({code, false}); }
-void request_end_of_start() { request({0, true}); }
 
 namespace {
 bool is_balancing(const Work& work);
@@ -220,8 +176,7 @@ void register_everything(char** argv, void (*register_main_module)(), std::vecto
   set_place_hook(place);
   set_fatal_exit_hook(Process::abort_run);
   register_core();
-  entry_exit_request = register_runtime_entry("exit request", on_exit_request, ep_expedited | ep_uncounted);
-  entry_exit = register_runtime_entry("exit", on_exit, ep_expedited | ep_uncounted);
+  register_exit_entries(end_parts);
   for (const Part& part : the_parts)
     if (part.register_entries) part.register_entries();
   register_main_module();
@@ -231,6 +186,15 @@ void register_everything(char** argv, void (*register_main_module)(), std::vecto
   Pe::describe = describe_running;
   Pe::is_balancing = is_balancing;
   Pe::for_other_host = packed_for_other_host;
+}
+
+// Options of Charm++ that programs are started with, for what is always so here or has nothing to act on.
+void take_accepted_options(char** argv) {
+  quietModeRequested = CmiGetArgFlag(argv, "++quiet");
+  log::set_quiet(quietModeRequested);
+  for (const char* name : {"+cs", "+ss", "+stats", "+noAnytimeMigration", "+skip_cpu_topology", "+noisomalloc",
+                           "+isomalloc_sync", "+CmiNoProcForComThread"})
+    if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
 }
 
 void run_init_calls() {
@@ -257,7 +221,6 @@ Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** arg
   seeds::take_option(argv);
   Watchdog::switch_off();
   auto* process = new Process(layout);
-  the_argc = argc;
   the_argv = argv;
   run_init_calls();
   process->begin_stepped({.begin = begin});
@@ -271,6 +234,7 @@ int run_program(int argc, char** argv, void (*register_main_module)(), std::vect
     if (part.take_options) part.take_options(argv);
   seeds::take_option(argv);
   Watchdog::take_option(argv);
+  take_accepted_options(argv);
   if (setDefaultPartitionParams) setDefaultPartitionParams();
   argc = 0;
   while (argv[argc]) ++argc;
@@ -280,7 +244,6 @@ int run_program(int argc, char** argv, void (*register_main_module)(), std::vect
   if (process->is_simulated()) Watchdog::switch_off();  // a standstill is seen at once: nothing is left to happen
   if (layer.partitions().count() > 1) Watchdog::switch_off();  // what goes on may come from another one
   for (argc = 0; argv[argc];) ++argc;
-  the_argc = argc;
   the_argv = argv;
   catch_crashes();
   if (process->is_simulated()) {
@@ -289,8 +252,8 @@ int run_program(int argc, char** argv, void (*register_main_module)(), std::vect
     const std::string partitions = layer.partitions().count() > 1 ? ", " + layer.partitions().describe() : "";
     log::note(layer.whole_run().describe() + partitions);
   }
-  if (process->rank() == 0 && layer.partition() == 0) warn_of_misspelt_options(argv);
   run_init_calls();
+  if (process->rank() == 0 && layer.partition() == 0) warn_of_misspelt_options(argv);
   ProcessHooks hooks{.begin = begin, .explain = [](Pe& pe) { return Watchdog::explain(*pe.objects); }};
   for (const Part& part : the_parts)
     if (part.left) hooks.left = part.left;
@@ -302,18 +265,12 @@ int run_program(int argc, char** argv, void (*register_main_module)(), std::vect
 using periapt::Pe;
 using periapt::PeObjects;
 
-void realCkExit(int code) {
-  periapt::request_exit(code);
-  // The end comes as a message; until then this PE goes on like any other.
-  Pe& pe = *Pe::current();
-  if (pe.threads.current()) {
-    while (true) pe.threads.suspend();
-  }
-  while (true) pe.run();
+int CkGetArgc() {  // what CmiGetArg*() takes is gone from it
+  int count = 0;
+  while (periapt::the_argv[count] != nullptr) ++count;
+  return count;
 }
-int CkGetArgc() { return periapt::the_argc; }
 char** CkGetArgv() { return periapt::the_argv; }
-void registerExitFn(void (*fn)()) { periapt::exit_functions().push_back(fn); }
 // The number of an array is that of its location manager too.
 void* CkLocalBranch(CkGroupID group) {
   CkArray* const array = CkArrayID(group).ckLocalBranch();

@@ -69,7 +69,8 @@ bool Options::wants(bool StrategyInfo::*what, std::uint32_t step) const {
   return !record.empty() || dumps(step) || (chosen && chosen->info->*what);
 }
 bool Options::communication(std::uint32_t step) const {
-  return (count_messages && !off) || wants(&StrategyInfo::communication, step);
+  if (off || never_count_messages) return false;
+  return count_messages || wants(&StrategyInfo::communication, step);
 }
 bool Options::sizes(std::uint32_t step) const { return wants(&StrategyInfo::sizes, step); }
 
@@ -128,7 +129,7 @@ void tell_balancers(const Options& o) {
   _lb_args.useCpuTime() = o.processor_time;
   _lb_args.testPeSpeed() = o.test_speed;
   _lb_args.samePeSpeed() = !o.test_speed;
-  _lb_args.traceComm() = o.count_messages;
+  _lb_args.traceComm() = !o.never_count_messages;
 }
 }  // namespace
 
@@ -172,6 +173,7 @@ void take_options(char** argv) {
   o.processor_time = CmiGetArgFlag(argv, "+LBUseCpuTime");
   o.test_speed = CmiGetArgFlag(argv, "+LBTestPESpeed");
   o.count_messages = CmiGetArgFlag(argv, "+LBCommOn");
+  o.never_count_messages = CmiGetArgFlag(argv, "+LBCommOff");
   if (CmiGetArgDouble(argv, "+LBPeriod", &o.period)) {
     char period[32];
     std::snprintf(period, sizeof period, "+LBPeriod %g", o.period);
@@ -180,7 +182,7 @@ void take_options(char** argv) {
   }
   tell_balancers(o);
   // Asked for what always holds here: every element resumes after all have arrived; PEs count as equal unless tested.
-  for (const char* name : {"+LBSyncResume", "+LBSameCpus", "+LBCommOff"}) CmiGetArgFlag(argv, name);
+  for (const char* name : {"+LBSyncResume", "+LBSameCpus"}) CmiGetArgFlag(argv, name);
   for (const char* name : {"+LBPrintSummary", "+LBLoop"})
     if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
   int number;

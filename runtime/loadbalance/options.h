@@ -25,7 +25,8 @@ struct Options {
   bool meta = false;               // +MetaLB: most AtSyncs go on at once; `sequence` is what a balancing chooses from
   bool processor_time = false;     // +LBUseCpuTime: loads are that, not wall time
   double period = -1;              // +LBPeriod: seconds between balancings at any time; -1: at AtSync
-  bool count_messages = false;     // +LBCommOn: for balancers of the program's own
+  // +LBCommOn: in all steps; +LBCommOff: in none. Otherwise where the strategy of the step wants it.
+  bool count_messages = false, never_count_messages = false;
 
   // Steps of +LBDump and +LBSim count from 0, as LBManager::step() does.
   std::string dump_file = "lbdata.dat";  // +LBDumpFile: a step is in the file of this name, a point and its number

@@ -68,7 +68,7 @@ PUP_BASIC_DATATYPE(uint, unsigned int)
 PUP_BASIC_DATATYPE(ulong, unsigned long)
 PUP_BASIC_DATATYPE(float, float)
 PUP_BASIC_DATATYPE(double, double)
-PUP_BASIC_DATATYPE(int8, long long)
+PUP_BASIC_DATATYPE(int8, CmiInt8)
 PUP_BASIC_DATATYPE(size_t, size_t)
 
 void pup_pointer(pup_er p, void** v) { stream(p)(v, 1, nullptr); }

@@ -12,6 +12,8 @@
 
 #include <stddef.h>
 
+#include "base/cmk.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -65,7 +67,7 @@ PUP_BASIC_DATATYPE(ulong, unsigned long)
 PUP_BASIC_DATATYPE(float, float)
 PUP_BASIC_DATATYPE(double, double)
 PUP_BASIC_DATATYPE(pointer, void*)
-PUP_BASIC_DATATYPE(int8, long long)
+PUP_BASIC_DATATYPE(int8, CmiInt8)
 PUP_BASIC_DATATYPE(size_t, size_t)
 #undef PUP_BASIC_DATATYPE
 

@@ -14,7 +14,10 @@ CMK_NORETURN void realCkExit(int code);
 int CkGetArgc(void);
 char** CkGetArgv(void);
 typedef void (*CkExitFn)(void);
+// Called on PE 0 when CkExit() is, each after the one before it is over: when CkContinueExit() is called (on any PE),
+// or when no message is left of what it has begun.
 void registerExitFn(CkExitFn fn);
+void CkContinueExit(void);
 void CkFreeMsg(void* message);
 // Whether traces record what PEs of this process execute of an entry, by its number. What it was before is answered.
 int CkDisableTracing(int entry);

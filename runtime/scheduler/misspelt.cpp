@@ -1,5 +1,6 @@
 #include "runtime/scheduler/misspelt.h"
 
+#include <cctype>
 #include <string_view>
 #include <vector>
 
@@ -19,10 +20,11 @@ std::string meant_option(const std::string& argument) {
   // In a short name a letter is half of it.
   constexpr std::size_t kShort = 3, kLong = 8;
   if (name.size() < kShort) return {};
-  std::vector<std::string_view> known = {"balancer",  "watchdog",  "stacksize",      "sim",          "LBDebug",
-                                         "LBOff",     "LBCentPE",  "LBObjOnly",      "LBRecord",     "verbose",
-                                         "restart",   "fuzz",      "record",         "replay",       "stdout",
-                                         "tracemode", "traceroot", "longIdleThresh", "seed-balancer"};
+  std::vector<std::string_view> known = {
+      "balancer",  "watchdog",       "stacksize",     "sim",          "LBDebug",  "LBOff",     "LBCentPE", "LBObjOnly",
+      "LBRecord",  "verbose",        "restart",       "fuzz",         "record",   "replay",    "stdout",   "tracemode",
+      "traceroot", "longIdleThresh", "seed-balancer", "LBPeriod",     "LBCommOn", "LBCommOff", "LBModel",  "LBDump",
+      "LBSim",     "MetaLB",         "LBUseCpuTime",  "LBTestPESpeed"};
   bootstrap::add_layout_options(known);
   bootstrap::add_partition_options(known);
   machine::add_net_options(known);
@@ -31,9 +33,12 @@ std::string meant_option(const std::string& argument) {
 
 void warn_of_misspelt_options(char** argv) {
   for (++argv; *argv != nullptr; ++argv) {
-    const std::string meant = meant_option(*argv);
-    if (meant.empty()) continue;
-    log::warn(std::string(*argv) + " is no option of Periapt's and goes to the program: did you mean +" + meant + "?");
+    const std::string argument = *argv, meant = meant_option(argument);
+    const std::size_t begin = argument.find_first_not_of('+');
+    if (begin == 0 || begin == std::string::npos || !std::isalpha(static_cast<unsigned char>(argument[begin])))
+      continue;
+    log::warn(argument + " is no option of Periapt's and goes to the program" +
+              (meant.empty() ? std::string() : ": did you mean +" + meant + "?"));
   }
 }
 

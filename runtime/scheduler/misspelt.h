@@ -1,5 +1,5 @@
-// Options that were probably meant for us: what begins with a plus sign and is none of ours goes to the program, which
-// may have such options of its own; but +pnn is no other program's +ppn.
+// What begins with a plus sign and is none of our options goes to the program, which may have such options of its own,
+// with a warning, as in Charm++; and +pnn was probably meant to be +ppn.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace periapt {
 /// left when ours have been taken.
 std::string meant_option(const std::string& argument);
 
-/// Warns of each of them.
+/// Warns of all that begin with plus signs and a letter.
 void warn_of_misspelt_options(char** argv);
 
 }  // namespace periapt

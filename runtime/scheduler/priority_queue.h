@@ -36,6 +36,7 @@ struct PriorityKey {
   const std::uint32_t* tail = nullptr;  // words 2 and on; belongs to the maker of the key
 
   static PriorityKey none() { return of_int(0); }
+  static PriorityKey just_behind_none() { return {1ull << 63, 2, nullptr}; }
   static PriorityKey of_int(std::int32_t p) {
     return {std::uint64_t{static_cast<std::uint32_t>(p) ^ 0x80000000u} << 32, 1, nullptr};
   }

@@ -157,6 +157,11 @@ class Victim : public CBase_Victim {
     if (mistake == "proxy of an array") never[0].hello(1);
     if (mistake == "proxy of a group") neverGroup.hello();
     if (mistake == "proxy of a chare") CProxy_Single().hello();
+    if (mistake == "chare on no PE") {
+      CkChareID id;
+      id.onPE = CkNumPes() + 2;
+      CProxy_Single(id).hello();
+    }
     if (mistake == "instance of a template entry") thisProxy[2].any(1.5);
     if (mistake == "number of a message") CkSetRefNum(CkDataMsg::buildNew(4, "four"), 1L << 32);
     if (mistake == "number of a callback") CkCallback(CkCallback::ckExit).setRefNum(-(1L << 32));

@@ -125,6 +125,22 @@ TEST(Cqs, lists_its_items_in_memory_to_be_freed) {
   CqsDelete(q);
 }
 
+TEST(Cqs, has_items_without_a_priority_before_those_with_the_priority_0) {
+  Queue q = CqsCreate();
+  int items[4];
+  unsigned zero = 0;
+  CqsEnqueueGeneral(q, &items[2], CQS_QUEUEING_IFIFO, 32, &zero);
+  CqsEnqueueFifo(q, &items[0]);
+  CqsEnqueueGeneral(q, &items[3], CQS_QUEUEING_IFIFO, 32, &zero);
+  CqsEnqueueFifo(q, &items[1]);
+  for (int& item : items) {
+    void* next = nullptr;
+    CqsDequeue(q, &next);
+    EXPECT_EQ(next, &item);
+  }
+  CqsDelete(q);
+}
+
 TEST(msgQ, gives_smaller_priorities_first_and_keeps_order_among_equals) {
   conv::msgQ<int> q;
   char item[6];

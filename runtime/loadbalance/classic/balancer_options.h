@@ -60,7 +60,7 @@ class CkLBArgs {
   double period_ = -1, alpha_ = 3.5e-5, beta_ = 8.5e-9, ratio_ = 1.05;
   bool print_summary_ = false, loop_ = false, ignore_background_ = false, migratable_only_ = false;
   bool sync_resume_ = true, same_speed_ = true, test_speed_ = false, cpu_time_ = false, statistics_ = true;
-  bool communication_ = false, meta_ = false;
+  bool communication_ = true, meta_ = false;
   char* meta_models_ = nullptr;
 };
 extern CkLBArgs _lb_args;

@@ -71,6 +71,7 @@ void register_class_balancer(const std::string& name, const std::string& summary
                       return member(group).impl_solve(database);
                     }};
   info.wants = [group](std::uint32_t step) { return member(group).impl_wants(static_cast<int>(step) - 1); };
+  info.communication = true;  // as Charm++ does: what the class reads of its database is not known
   info.group = group;
   info.distributed = distributed;
   add_strategy(std::move(info));

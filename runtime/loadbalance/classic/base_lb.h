@@ -72,7 +72,7 @@ class BaseLB : public Group {
     int n_migrateobjs = 0;
     std::vector<LDObjData> objData;
     std::vector<int> from_proc, to_proc;
-    std::vector<LDCommData> commData;  // with +LBCommOn
+    std::vector<LDCommData> commData;  // empty with +LBCommOff
     int complete_flag = 1;
     int is_prev_lb_refine = -1;
     double after_lb_max = 0, after_lb_avg = 0;
