@@ -144,6 +144,17 @@ TEST(CompileCommand, EachLanguageGetsItsOwnStandard) {
   EXPECT_THAT(compileCommand(job, "a.c"), Not(Contains("-fno-lifetime-dse")));
 }
 
+TEST(CompileCommand, ACompilerMayBeSeveralWords) {
+  Job job{parseOptions({"-c++", "ccache g++ '-DQ=a b'", "-cc", "distcc gcc", "a.c", "b.cpp"}), {}, {}};
+  EXPECT_THAT(job.cxx(), ElementsAre("ccache", "g++", "-DQ=a b"));
+  EXPECT_THAT(job.ldxx(), ElementsAre("ccache", "g++", "-DQ=a b"));
+  EXPECT_THAT(job.cc(), ElementsAre("distcc", "gcc"));
+  job.options = parseOptions({"-ld++", "ccache ld"});
+  job.layout.cxx = "CXX";
+  EXPECT_THAT(job.ldxx(), ElementsAre("ccache", "ld"));
+  EXPECT_THAT(job.cxx(), ElementsAre("CXX"));
+}
+
 TEST(Options, ASeedBalancerIsOneOfThoseThatThereAre) {
   EXPECT_EQ(parseOptions({"-balance", "workstealing"}).seedBalancer, "workstealing");
   EXPECT_THAT(parseOptions({"-balance", "workstealin"}).error, HasSubstr("did you mean workstealing?"));
@@ -343,6 +354,35 @@ TEST_F(Charmc, SaysWhatIsWrongWithItsCommandLine) {
   EXPECT_THAT(charmc("-language c++ a.o -o x").text, HasSubstr("-language c++ is not supported"));  // but with -seq
   EXPECT_THAT(charmc("-c a.cpp b.cpp -o x.o").text, HasSubstr("names one file, and there are 2 sources"));
   EXPECT_THAT(charmc("a.o -o x -module Nowhere").text, HasSubstr("there is no libmoduleNowhere.a in"));
+}
+
+TEST_F(Charmc, ACompilerOfSeveralWordsCompilesAndLinks) {
+  write("m.ci", "module m {\n#if Q\n  readonly int x;\n#endif\n};\n");
+  write("main.cpp", "int main() { return Q - 1; }\n");
+  const std::string compiler = std::string("-c++ 'env ") + PERIAPT_CXX + " -DQ=1' ";
+  EXPECT_EQ(charmc(compiler + "m.ci").text, "");
+  EXPECT_THAT(read("m.def.h"), HasSubstr("extern int x;"));
+  const Outcome outcome = charmc(compiler + "-seq main.cpp -o main");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(run("./main").status, 0);
+}
+
+TEST_F(Charmc, ACompilerWithSpacesInItsPathIsOneWord) {
+  ASSERT_EQ(run(std::string("mkdir 'a b' && printf '#!/bin/sh\\nexec \"") + PERIAPT_CXX +
+                "\" \"$@\"\\n' > 'a b/cxx' && chmod +x 'a b/cxx'")
+                .status,
+            0);
+  write("main.cpp", "int main() { return 0; }\n");
+  const Outcome outcome = charmc("-c++ './a b/cxx' -seq main.cpp -o main");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+}
+
+TEST_F(Charmc, ThatACompilerCannotBeRunIsSaidOnce) {
+  write("a.cpp", "int f() { return 1; }\n");
+  for (const char* flags : {"", "-std=c++11 "})
+    EXPECT_EQ(charmc(std::string(flags) + "-c++ nosuch-c++ -c a.cpp").text,
+              "charmc: cannot run nosuch-c++: No such file or directory\n");
+  EXPECT_THAT(charmc("-c++ 'env nosuch-c++' -c a.cpp").text, testing::MatchesRegex("env: [^\n]*nosuch-c..[^\n]*\n"));
 }
 
 TEST_F(Charmc, QuestionsGoToTheCompiler) {

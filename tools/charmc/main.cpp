@@ -26,14 +26,14 @@ bool endsWith(const std::string& text, const std::string& end) {
 
 /// No file at all: questions to the compiler, such as -dumpversion or -print-search-dirs.
 int askCompiler(const Job& job) {
-  std::vector<std::string> command = {job.cxx()};
+  std::vector<std::string> command = job.cxx();
   const Options& options = job.options;
   for (const auto* list : {&options.compile, &options.preprocess, &options.depend})
     command.insert(command.end(), list->begin(), list->end());
   for (const LinkItem& item : options.link) command.push_back(item.text);
   if (options.preprocessOnly) command.push_back("-E");
   if (options.version) command.push_back("--version");
-  if (command.size() == 1) return fail("no input files; charmc --help says what there is");
+  if (command.size() == job.cxx().size()) return fail("no input files; charmc --help says what there is");
   return runStep(job, command);
 }
 

@@ -355,8 +355,9 @@ Without -o nothing is linked. Flags that are not listed here go to the compiler 
   -tracemode MODE                links tracing of that kind
   -O, -optimize                  -O3;   -g and all other levels as usual
   -production                    the same, without the checks of CkAssert and of indices into CkVec
-  -c++ CXX, -cc CC, -ld++ LD     uses other compilers; -c++-option, -cc-option, -ld++-option give them flags,
-                                 -cpp-option the preprocessor, -ldro-option the linker of shared objects
+  -c++ CXX, -cc CC, -ld++ LD     uses other compilers, of several words too ('ccache g++'); -c++-option, -cc-option,
+                                 -ld++-option give them flags, -cpp-option the preprocessor, -ldro-option the linker
+                                 of shared objects
   -E FILE.ci                     translates, as does FILE.ci alone
   -M, -MD, -MF FILE, -MT NAME    writes dependencies, of .ci files too
   -no-preprocess-ci              does not run the C preprocessor over .ci files
