@@ -104,6 +104,15 @@ TEST(Options, EachToolHasFlagsOfItsOwn) {
   EXPECT_THAT(o.cxxOptions, ElementsAre("-Wextra"));
 }
 
+TEST(Options, LanguagesHaveOlderNames) {
+  for (const char* name : {"charm", "charm++f", "f90charm", "charm++"})
+    EXPECT_EQ(parseOptions({"-language", name}).language, "charm++") << name;
+  for (const char* name : {"converse", "converse++"})
+    EXPECT_EQ(parseOptions({"-language", name}).language, "converse++") << name;
+  EXPECT_EQ(parseOptions({"-language", "C++", "-seq"}).language, "c++");
+  EXPECT_EQ(parseOptions({"-language", "ampi"}).language, "ampi");
+}
+
 TEST(Options, ClearInputForgetsTheFilesAndKeepsTheFlags) {
   const Options o = parseOptions({"-g", "old.ci", "old.C", "old.o", "-lold", "-clear-input", "new.C"});
   EXPECT_THAT(o.ciFiles, IsEmpty());
@@ -350,7 +359,7 @@ TEST_F(Charmc, ACompileErrorIsItsExitStatus) {
 TEST_F(Charmc, SaysWhatIsWrongWithItsCommandLine) {
   EXPECT_THAT(charmc("").text, HasSubstr("no input files"));
   EXPECT_THAT(charmc("missing.ci").text, HasSubstr("cannot read missing.ci"));
-  EXPECT_THAT(charmc("-language f90charm a.o -o x").text, HasSubstr("-language f90charm is not supported"));
+  EXPECT_THAT(charmc("-language ampi a.o -o x").text, HasSubstr("-language ampi is not supported"));
   EXPECT_THAT(charmc("-language c++ a.o -o x").text, HasSubstr("-language c++ is not supported"));  // but with -seq
   EXPECT_THAT(charmc("-c a.cpp b.cpp -o x.o").text, HasSubstr("names one file, and there are 2 sources"));
   EXPECT_THAT(charmc("a.o -o x -module Nowhere").text, HasSubstr("there is no libmoduleNowhere.a in"));

@@ -111,7 +111,9 @@ int run(Job& job) {
   if (!hasFiles) return options.ciFiles.empty() && options.cpmFiles.empty() ? askCompiler(job) : 0;
   if (!options.language.empty() && options.language != "charm++" && options.language != "converse++" &&
       !(options.seq && (options.language == "c" || options.language == "c++")))
-    return fail("-language " + options.language + " is not supported; there is charm++ and converse++");
+    return fail("-language " + options.language +
+                " is not supported; there is charm++ and converse++, which charm, charm++f, f90charm and converse mean "
+                "too");
   // `-o x.o` compiles, with or without -c; without -o nothing is linked.
   const bool compiles = options.compileOnly || options.preprocessOnly || options.assembleOnly || options.dependOnly ||
                         (!options.sources.empty() && (options.output.empty() || endsWith(options.output, ".o")));

@@ -87,7 +87,7 @@ class OptionParser {
     set({"-standalone", "-skip-module-init"}, &Options::noModuleInit);
     set({"-touch-on-failure"}, &Options::touchOnFailure);
     set({"-default-to-aout"}, &Options::defaultOutput);
-    text("-language", &Options::language);
+    on({"-language"}, [this] { language(value("-language")); });
     on({"-gen-cpm"}, [this] { out_.cpmFiles.push_back(value("-gen-cpm")); });
     for (const char* name : {"-module", "-modules"}) list(name, &Options::modules);
     for (const char* name : {"-balancer", "-lb"}) list(name, &Options::balancers);
@@ -115,6 +115,15 @@ class OptionParser {
     defineLinking();
     defineDependencies();
     defineIgnored();
+  }
+
+  /// The older words for the same, and those of C and C++ in capitals.
+  void language(const std::string& name) {
+    static const std::map<std::string, std::string> same = {
+        {"charm", "charm++"}, {"charm++f", "charm++"}, {"f90charm", "charm++"}, {"converse", "converse++"},
+        {"C", "c"},           {"C++", "c++"}};
+    const auto known = same.find(name);
+    out_.language = known == same.end() ? name : known->second;
   }
 
   void seedBalancer(const std::string& name) {
@@ -347,7 +356,8 @@ std::string helpText() {
 
 Without -o nothing is linked. Flags that are not listed here go to the compiler and the linker.
 
-  -language charm++|converse++   what the program is written in (charm++); with -seq also c, c++
+  -language charm++|converse++   what the program is written in (charm++); charm, charm++f, f90charm and converse mean
+                                 these; with -seq also c, c++
   -module M[,N]                  links libmoduleM.a and registers the module M
   -balancer NAME                 the load balancer to start with
   -balance NAME                  where chares go that are made without a PE: rand (to any), neighbor, spray,
