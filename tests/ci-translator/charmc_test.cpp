@@ -283,6 +283,18 @@ TEST_F(Charmc, ALinkLineMayHaveGroupsOfItsOwn) {
   EXPECT_EQ(run("./main").status, 7);
 }
 
+TEST_F(Charmc, FortranLibrariesAreLinkedWhenAskedFor) {
+  write("seven.f90", "integer function seven() bind(c)\n  print *, 'seven'\n  seven = 7\nend function\n");
+  write("main.cpp", "extern \"C\" int seven();\nint main() { return seven(); }\n");
+  if (run("gfortran -c seven.f90").status != 0) GTEST_SKIP() << "gfortran is not here";
+  for (const char* flag : {"-flib", "-flibs", "-fortran", "-fortran77", "-f77lib", "-f77libs"}) {
+    const Outcome outcome = charmc(std::string("-seq ") + flag + " main.cpp seven.o -o main");
+    EXPECT_EQ(outcome.status, 0) << outcome.text;
+    EXPECT_EQ(run("./main").status, 7) << flag;
+  }
+  EXPECT_NE(charmc("-seq main.cpp seven.o -o main").status, 0) << "the libraries are not needed";
+}
+
 TEST_F(Charmc, TouchOnFailureGoesOnWithAnEmptyFile) {
   write("wrong.cpp", "int f( { return 1; }\n");
   write("right.cpp", "int f() { return 1; }\n");

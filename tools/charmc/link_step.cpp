@@ -131,6 +131,11 @@ std::vector<std::string> linkLine(const std::vector<LinkItem>& items, const std:
   return out;
 }
 
+/// Behind all objects, whatever stands before it on the line.
+std::vector<std::string> languageLibraries(const Options& options) {
+  return options.fortran ? std::vector<std::string>{"-lgfortran"} : std::vector<std::string>{};
+}
+
 bool archive(const Job& job, const std::vector<LinkItem>& items) {
   std::error_code error;
   fs::remove(job.options.output, error);  // `ar` would keep members that are no longer there
@@ -146,7 +151,7 @@ bool sharedObject(const Job& job, const std::vector<LinkItem>& items) {
   const Options& options = job.options;
   for (const auto* list : {&options.compile, &options.ldOptions, &options.sharedOptions})
     command.insert(command.end(), list->begin(), list->end());
-  for (std::string& text : linkLine(items, {})) command.push_back(std::move(text));
+  for (std::string& text : linkLine(items, languageLibraries(options))) command.push_back(std::move(text));
   command.insert(command.end(), {"-o", options.output});
   return runStep(job, command) == 0;
 }
@@ -157,7 +162,7 @@ bool plainProgram(const Job& job, const std::vector<LinkItem>& items) {
   for (const auto* list : {&job.options.compile, &job.options.ldOptions})
     command.insert(command.end(), list->begin(), list->end());
   for (const std::string& folder : job.layout.libraries) command.push_back("-L" + folder);
-  for (std::string& text : linkLine(items, {})) command.push_back(std::move(text));
+  for (std::string& text : linkLine(items, languageLibraries(job.options))) command.push_back(std::move(text));
   command.insert(command.end(), {"-o", job.options.output});
   return runStep(job, command) == 0;
 }
@@ -234,6 +239,7 @@ bool program(const Job& job, const std::vector<LinkItem>& items) {
   for (const std::string& folder : job.layout.libraries) libraries.push_back("-L" + folder);
   addLibraries(modules.flags);
   addLibraries(traceArchives);
+  addLibraries(languageLibraries(job.options));
   libraries.push_back("-lperiapt");
   addLibraries(system_libraries);
   add(linkLine(seen.count("PythonCCS") != 0 ? withoutPython(items) : items, libraries));

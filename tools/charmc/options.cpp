@@ -85,6 +85,7 @@ class OptionParser {
     set({"--version"}, &Options::version);
     set({"-V"}, &Options::charmVersion);
     set({"-standalone", "-skip-module-init"}, &Options::noModuleInit);
+    set({"-flib", "-flibs", "-fortran", "-fortran77", "-f77lib", "-f77libs"}, &Options::fortran);
     set({"-touch-on-failure"}, &Options::touchOnFailure);
     set({"-default-to-aout"}, &Options::defaultOutput);
     on({"-language"}, [this] { language(value("-language")); });
@@ -123,6 +124,7 @@ class OptionParser {
         {"charm", "charm++"}, {"charm++f", "charm++"}, {"f90charm", "charm++"}, {"converse", "converse++"},
         {"C", "c"},           {"C++", "c++"}};
     const auto known = same.find(name);
+    out_.fortran |= name == "f90charm";
     out_.language = known == same.end() ? name : known->second;
   }
 
@@ -188,40 +190,20 @@ class OptionParser {
          {"-memory", "-thread", "-machine", "-queue", "-cpmod", "-isysroot", "-f90", "-f90-option", "-fmoddir", "-ld"})
       on({name},
          [this, name] { out_.remarks.push_back(std::string(name) + " " + value(name) + " has no effect here"); });
-    for (const char* name : {"-charm-shared",
-                             "-cs",
-                             "-no-build-shared",
-                             "-count-tokens",
-                             "-no-trace-mpi",
-                             "-whole-archive",
-                             "-custom-part",
-                             "-use-fastest-cc",
-                             "-use-reliable-cc",
-                             "-use-new-std",
-                             "-no-use-new-std",
-                             "-host",
-                             "-intrinsic",
-                             "-use-build-options",
-                             "-noinclude-charm",
-                             "-swapglobal",
-                             "-swapglobals",
-                             "-tlsglobal",
-                             "-tlsglobals",
-                             "-roseomptlsglobals",
-                             "-pieglobals",
-                             "-debug",
-                             "-debug-script",
-                             "-purify",
-                             "-preprocess",
-                             "-fortran",
-                             "-flib",
-                             "-flibs",
-                             "-fortran77",
-                             "-f77",
-                             "-f77lib",
-                             "-f77libs",
-                             "-f90main",
-                             "-nof90main",
+    for (const char* name : {"-charm-shared",    "-cs",
+                             "-no-build-shared", "-count-tokens",
+                             "-no-trace-mpi",    "-whole-archive",
+                             "-custom-part",     "-use-fastest-cc",
+                             "-use-reliable-cc", "-use-new-std",
+                             "-no-use-new-std",  "-host",
+                             "-intrinsic",       "-use-build-options",
+                             "-noinclude-charm", "-swapglobal",
+                             "-swapglobals",     "-tlsglobal",
+                             "-tlsglobals",      "-roseomptlsglobals",
+                             "-pieglobals",      "-debug",
+                             "-debug-script",    "-purify",
+                             "-preprocess",      "-f77",
+                             "-f90main",         "-nof90main",
                              "-c++stl"})
       on({name}, [this, name] { out_.remarks.push_back(std::string(name) + " has no effect here"); });
   }
@@ -373,6 +355,7 @@ Without -o nothing is linked. Flags that are not listed here go to the compiler 
   -no-preprocess-ci              does not run the C preprocessor over .ci files
   -nomain, -nomain-module        the program brings its own main(), or has no mainmodule
   -no-charmrun                   does not put charmrun beside the program
+  -flib, -fortran, -f77lib       links what objects of a Fortran compiler need (-lgfortran)
   -cp DIR                        copies the result into DIR as well
   -seq                           a program without Charm++: calls the compiler alone
   -save                          keeps intermediate files
