@@ -350,6 +350,12 @@ TEST_F(Charmc, MakesArchives) {
   const Outcome outcome = charmc("-seq -o libmoduleX.a a.o b.cpp");
   EXPECT_EQ(outcome.status, 0) << outcome.text;
   EXPECT_EQ(run("ar t libmoduleX.a").text, "a.o\nb.o\n");
+  write("one.c", "int one(void) { return 1; }\n");
+  for (const char* sources : {"one.c b.cpp", "one.c"}) {  // with -c too
+    EXPECT_EQ(charmc(std::string("-seq -o one.a -c ") + sources).text, "");
+    EXPECT_THAT(run("ar t one.a").text, HasSubstr("one.o\n"));
+    EXPECT_EQ(run("ar t one.a | wc -l").text, std::string(sources) == "one.c" ? "1\n" : "2\n");
+  }
 }
 
 TEST_F(Charmc, CompilesAndLinksInOneStepWithResponseFiles) {

@@ -114,8 +114,9 @@ int run(Job& job) {
     return fail("-language " + options.language +
                 " is not supported; there is charm++ and converse++, which charm, charm++f, f90charm and converse mean "
                 "too");
-  // `-o x.o` compiles, with or without -c; without -o nothing is linked.
-  const bool compiles = options.compileOnly || options.preprocessOnly || options.assembleOnly || options.dependOnly ||
+  // `-o x.o` compiles, with or without -c; `-o x.a` makes an archive, likewise; without -o nothing is linked.
+  const bool compiles = (options.compileOnly && !endsWith(options.output, ".a")) || options.preprocessOnly ||
+                        options.assembleOnly || options.dependOnly ||
                         (!options.sources.empty() && (options.output.empty() || endsWith(options.output, ".o")));
   if (compiles) return compileAll(job);
   if (options.output.empty()) return 0;  // objects and nothing to make of them
