@@ -91,7 +91,7 @@ class Checker {
   void gather(const Item& item, const std::string& scope) {
     if (auto* message = std::get_if<Message>(&item.node)) {
       messages_.insert(message->name);
-      declare(scope + message->name + message->arguments, message->nameSpan, "message");
+      if (!item.isExtern) declare(scope + message->name + message->arguments, message->nameSpan, "message");
     }
     if (auto* chare = std::get_if<Chare>(&item.node)) {
       chares_.insert(chare->name);

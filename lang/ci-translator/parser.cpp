@@ -19,6 +19,15 @@ const std::vector<std::string_view> entry_attributes = {
 const std::vector<std::string_view> chare_attributes = {"migratable", "python"};
 const std::vector<std::string_view> message_attributes = {"packed", "varsize"};
 
+/// `extern { ... }` says it of all that stands inside.
+void setExtern(Item& item) {
+  item.isExtern = true;
+  if (auto* block = std::get_if<Block>(&item.node))
+    for (Item& inner : block->items) setExtern(inner);
+  if (auto* space = std::get_if<Namespace>(&item.node))
+    for (Item& inner : space->items) setExtern(inner);
+}
+
 }  // namespace
 
 File parse(const SourceText& source, const std::set<std::string, std::less<>>& defines, Diagnostics& out) {
@@ -150,7 +159,7 @@ Item Parser::externThing(std::size_t from) {
   if (!is("entry")) {
     if (is("extern")) fail(peek().span, "'extern' stands here twice");
     Item out = construct();
-    out.isExtern = true;
+    setExtern(out);
     return out;
   }
   next();
