@@ -25,7 +25,8 @@ std::string TemplateHeader::text(bool withDefaults) const {
   std::string out = "template <";
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const TemplateParameter& p = parameters[i];
-    out += (i ? ", " : "") + p.kind + (p.pack ? "..." : "") + " " + p.name;
+    out += (i ? ", " : "") + p.kind + (p.pack ? "..." : "") + " ";
+    out += p.functionParameters.empty() ? p.name : "(*" + p.name + ")" + p.functionParameters;
     if (withDefaults && !p.defaultValue.empty()) out += " = " + p.defaultValue;
   }
   return out + ">";

@@ -59,7 +59,8 @@ struct Attribute {
 };
 
 struct TemplateParameter {
-  std::string kind;  ///< "class", "typename" or a type
+  std::string kind;  ///< "class", "typename" or a type; of a pointer to functions the type of their result
+  std::string functionParameters;  ///< "(int, char)" of a pointer to functions
   bool pack = false;
   std::string name;
   std::string defaultValue;

@@ -91,7 +91,7 @@ class Checker {
   void gather(const Item& item, const std::string& scope) {
     if (auto* message = std::get_if<Message>(&item.node)) {
       messages_.insert(message->name);
-      declare(scope + message->name + message->arguments, message->nameSpan, "message");
+      if (!item.isExtern) declare(scope + message->name + message->arguments, message->nameSpan, "message");
     }
     if (auto* chare = std::get_if<Chare>(&item.node)) {
       chares_.insert(chare->name);
@@ -127,12 +127,11 @@ class Checker {
         out_.error(readonly.type.span, "a readonly message is a pointer",
                    "write readonly message " + readonly.type.plain() + "* " + readonly.name + ";");
       if (!readonly.dimensions.empty()) out_.error(readonly.nameSpan, "a readonly message cannot be an array");
-    } else if (!readonly.type.pointers.empty()) {
+    } else if (!readonly.type.pointers.empty() && messages_.count(readonly.type.name)) {
+      // Others may have an operator that makes them on other processes, which the generated code asks for.
       out_.error(readonly.type.span,
                  "a readonly cannot be a pointer: what it points to does not exist on other processes",
-                 messages_.count(readonly.type.name)
-                     ? "of a message, write readonly message " + readonly.type.text() + " " + readonly.name + ";"
-                     : "use an array of a fixed size, or a std::vector");
+                 "of a message, write readonly message " + readonly.type.text() + " " + readonly.name + ";");
     }
     if (readonly.type.isVoid()) out_.error(readonly.type.span, "a readonly cannot be void");
   }

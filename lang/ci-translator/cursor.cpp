@@ -18,6 +18,7 @@ std::string numberText(std::string_view text) {
 
 bool opens(std::string_view t) { return t == "(" || t == "[" || t == "{"; }
 bool closes(std::string_view t) { return t == ")" || t == "]" || t == "}"; }
+std::string_view closing(std::string_view open) { return open == "(" ? ")" : open == "[" ? "]" : "}"; }
 
 }  // namespace
 
@@ -92,23 +93,37 @@ void Parser::enter(std::size_t levels_max) {
   fail(peek().span, "this is nested too deeply (more than " + std::to_string(levels_max) + " levels)");
 }
 
+/// `open` has no partner before `end`, which ends what it stands in.
+void Parser::failUnclosedIn(std::string_view what, const Token& open, const Token& end) {
+  endReported_ |= open.text == "{";  // it takes a '}' from its surroundings
+  fail(open.span, "the '" + std::string(open.text) + "' in " + std::string(what) + " is never closed",
+       "write '" + std::string(closing(open.text)) + "' before the '" + std::string(end.text) + "' behind it");
+}
+
 std::size_t Parser::findStop(std::initializer_list<std::string_view> stops, std::string_view what, bool angles) {
-  std::size_t depth = 0;
+  std::vector<std::size_t> open;  // brackets, by their tokens
   std::size_t angleDepth = 0;
+  auto isStop = [&stops](const Token& token) {
+    return std::find(stops.begin(), stops.end(), token.text) != stops.end();
+  };
   for (std::size_t i = at_; i < tokens_.size(); ++i) {
     const Token& token = tokens_[i];
     if (token.kind == TokenKind::end) break;
     if (token.kind == TokenKind::string) continue;
-    if (depth == 0 && angleDepth == 0 && std::find(stops.begin(), stops.end(), token.text) != stops.end()) return i;
-    if (opens(token.text)) ++depth;
+    if (open.empty() && angleDepth == 0 && isStop(token)) return i;
+    if (opens(token.text)) open.push_back(i);
     if (closes(token.text)) {
-      if (depth == 0)
+      auto closesIt = [&](std::size_t at) { return closing(tokens_[at].text) == token.text; };
+      if (open.empty() || !closesIt(open.back())) {
+        const bool closesOther = token.text == "}" || isStop(token) || std::any_of(open.begin(), open.end(), closesIt);
+        if (!open.empty() && closesOther) failUnclosedIn(what, tokens_[open.back()], token);
         fail(token.span, "unexpected '" + std::string(token.text) + "' in " + std::string(what),
              angles ? "is a '>' missing?" : "");
-      --depth;
+      }
+      open.pop_back();
     }
-    if (angles && depth == 0 && token.text == "<") ++angleDepth;
-    if (angles && depth == 0 && token.text == ">" && angleDepth > 0) --angleDepth;
+    if (angles && open.empty() && token.text == "<") ++angleDepth;
+    if (angles && open.empty() && token.text == ">" && angleDepth > 0) --angleDepth;
   }
   fail(peek().span, std::string(what) + " that begins here has no end",
        "expected '" + std::string(*stops.begin()) + "' before the end of the file");

@@ -644,10 +644,28 @@ class DefEmitter {
     const std::string name = scope + owner + readonly->name;
     const std::string variable = "::" + name;  // size is std::size too where a program is using namespace std
     const std::string type = readonly->type.text() + dimensions(*readonly);
+    std::string pup =
+        std::string("periapt::pupReadonly") + (readonly->isMessage ? "Message" : "") + "<decltype(" + variable + ")>";
+    if (!readonly->isMessage && !readonly->type.pointers.empty()) {
+      pointerAssertion(*readonly, variable);
+      pup = "[](void* impl_p, void*) { *static_cast<PUP::er*>(impl_p) | " + variable + "; }";
+    }
     out_.lineAt(readonly->nameSpan.begin, "  CkRegisterReadonly(\"" + name + "\", \"" + escaped(type) + "\", sizeof(" +
-                                              variable + "), &" + variable + ", periapt::pupReadonly" +
-                                              (readonly->isMessage ? "Message" : "") + "<decltype(" + variable +
-                                              ")>, 0);");
+                                              variable + "), &" + variable + ", " + pup + ", 0);");
+  }
+
+  /// A pointer is made on other processes by an operator of the program's own. That of a type such as double* is found
+  /// here, where all that the program declares is seen, but not in a template of the runtime's.
+  void pointerAssertion(const Readonly& readonly, const std::string& variable) {
+    std::string element = variable;
+    for (std::size_t i = 0; i < readonly.dimensions.size(); ++i) element += "[0]";
+    const std::string type = escaped(readonly.type.text());
+    out_.lineAt(readonly.type.span.begin,
+                "  static_assert(periapt::isPacked<decltype(std::declval<PUP::er&>() | " + element + ")>(), \"" +
+                    place(readonly.type.span.begin) + ": the readonly " + readonly.name +
+                    " is a pointer, and what it points to does not exist on other processes: use an array of a fixed "
+                    "size or a std::vector, or write operator|(PUP::er&, " +
+                    type + "&), which makes it there (a class derived from PUP::able has one)\");");
   }
 
   void registerMessage(const Item& item, const std::string& scope) {

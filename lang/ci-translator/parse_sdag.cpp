@@ -149,6 +149,11 @@ Sdag Parser::forall() {
 Sdag Parser::when() {
   Sdag out = begun(Sdag::Kind::when);
   do {
+    if (is("when") && !out.awaited.empty()) {
+      out_.error(peek().span, "unexpected 'when' in the list of entries that a when waits for",
+                 "leave the second when out: when a(...), b(...)");
+      next();
+    }
     out.awaited.push_back(awaited());
   } while (accept(","));
   if (is(";")) fail(peek().span, "a when needs a body", "write {} if there is nothing to do");

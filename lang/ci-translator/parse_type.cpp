@@ -1,4 +1,6 @@
 // Types, parameters and template headers: full C++ types, as far as they can stand in a .ci file.
+#include <utility>
+
 #include "lang/ci-translator/parser_impl.h"
 
 namespace periapt::ci {
@@ -152,10 +154,11 @@ TemplateParameter Parser::templateParameter() {
     out.pack = accept("...");
     out.name = name("the name of a template parameter");
   } else {
-    const Type kind = type("a template parameter");
+    Type kind = type("a template parameter");
+    out.functionParameters = std::exchange(kind.functionParameters, "");
     out.kind = kind.text();
     out.pack = false;
-    out.name = name("the name of a template parameter");
+    out.name = kind.functionName.empty() ? name("the name of a template parameter") : kind.functionName;
   }
   if (accept("=")) out.defaultValue = textUntil({",", ">"}, "a default template argument", true);
   return out;

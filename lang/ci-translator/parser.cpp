@@ -19,6 +19,15 @@ const std::vector<std::string_view> entry_attributes = {
 const std::vector<std::string_view> chare_attributes = {"migratable", "python"};
 const std::vector<std::string_view> message_attributes = {"packed", "varsize"};
 
+/// `extern { ... }` says it of all that stands inside.
+void setExtern(Item& item) {
+  item.isExtern = true;
+  if (auto* block = std::get_if<Block>(&item.node))
+    for (Item& inner : block->items) setExtern(inner);
+  if (auto* space = std::get_if<Namespace>(&item.node))
+    for (Item& inner : space->items) setExtern(inner);
+}
+
 }  // namespace
 
 File parse(const SourceText& source, const std::set<std::string, std::less<>>& defines, Diagnostics& out) {
@@ -74,7 +83,7 @@ std::vector<Item> Parser::items(std::string_view of) {
   const Span open{lastEnd() - 1, lastEnd()};
   std::vector<Item> out;
   while (!accept("}")) {
-    if (accept(";")) continue;
+    if (accept(";") || misplacedDirective()) continue;
     if (atEnd()) failUnclosed(open, "the '{' of " + std::string(of) + " is never closed", "add '}' at its end");
     if (out_.full()) throw Bail{};
     const std::size_t start = at_;
@@ -140,6 +149,9 @@ std::optional<Item> Parser::commonMember() {
   if (is("class")) {
     next();
     ForwardClass out{name("the name of a class")};
+    if (isAny({"{", ":"}))
+      fail(peek().span, "expected ';' after the class declaration, found " + found(),
+           "what has entries is no class here: write chare, group or array");
     semicolon("the class declaration");
     return Item{{}, false, std::move(out)};
   }
@@ -150,7 +162,7 @@ Item Parser::externThing(std::size_t from) {
   if (!is("entry")) {
     if (is("extern")) fail(peek().span, "'extern' stands here twice");
     Item out = construct();
-    out.isExtern = true;
+    setExtern(out);
     return out;
   }
   next();
@@ -339,7 +351,7 @@ void Parser::chareBody(Chare& chare) {
   chare.hasBody = true;
   int ordinal = 0;
   while (!accept("}")) {
-    if (accept(";")) continue;
+    if (accept(";") || misplacedDirective() || accessSpecifier()) continue;
     if (atEnd())
       failUnclosed(chare.nameSpan, std::string(toText(chare.kind)) + " '" + chare.name + "' is never closed",
                    "add '};' at its end");
@@ -435,9 +447,43 @@ Item Parser::accel(std::size_t from) {
   return {{from, lastEnd()}, false, Accel{}};
 }
 
+/// A '#' that does not begin its line, which the C preprocessor has left there.
+bool Parser::misplacedDirective() {
+  if (!is("#")) return false;
+  const Span sign = next().span;
+  if (!accept("include")) {
+    out_.error(sign, "a line of the C preprocessor begins with its '#'", "put it on a line of its own");
+    while (!peek().firstOnLine && !atEnd()) next();
+    return true;
+  }
+  const std::size_t from = begin();
+  if (peek().kind == TokenKind::string)
+    next();
+  else
+    while (!peek().firstOnLine && !atEnd() && !accept(">")) next();
+  std::string file(source_.slice({from, std::max(from, lastEnd())}));
+  const bool isNamed = file.size() > 2 && (file[0] == '"' || file[0] == '<');
+  file = isNamed ? file.substr(1, file.size() - 2) : "name.h";
+  out_.error({sign.begin, lastEnd()}, "an #include stands on a line of its own",
+             "put it there; or write include \"" + file + "\";");
+  return true;
+}
+
+/// `public:`
+bool Parser::accessSpecifier() {
+  if (!isAny({"public", "protected", "private"}) || !is(":", 1)) return false;
+  const Token& word = next();
+  next();
+  out_.error({word.span.begin, lastEnd()}, "a .ci file has no access specifiers",
+             "leave '" + std::string(word.text) + ":' out");
+  return true;
+}
+
 void Parser::unknownConstruct() {
   if (is("entry"))
     fail(peek().span, "an entry stands inside a chare, group, nodegroup or array", "is a '}' too many before it?");
+  if (is("struct"))
+    fail(peek().span, "unknown construct " + found(), "what has entries is no class here: write chare, group or array");
   const std::string_view near = isWord() ? nearest(peek().text, construct_words) : "";
   fail(peek().span, isWord() ? "unknown construct " + found() : "expected a construct of a module, found " + found(),
        near.empty() ? "known here: readonly, message, mainchare, chare, group, nodegroup, array, initnode, initproc, "

@@ -62,6 +62,7 @@ class Parser {
   // --- text kept as it is ---
   /// Index of the first token at nesting depth 0 that is one of `stops`; fails at the end of the file.
   std::size_t findStop(std::initializer_list<std::string_view> stops, std::string_view what, bool angles = false);
+  [[noreturn]] void failUnclosedIn(std::string_view what, const Token& open, const Token& end);
   /// Takes the tokens up to `stop` as one line of text; numbers with K or M are written out.
   std::string takeText(std::size_t stop);
   std::string textUntil(std::initializer_list<std::string_view> stops, std::string_view what, bool angles = false) {
@@ -103,6 +104,9 @@ class Parser {
   Entry entry(std::optional<TemplateHeader> header, const std::string& chare);
   void entryTail(Entry& entry);
   Item accel(std::size_t from);
+  /// Both report what they skip, and answer whether there was any.
+  bool misplacedDirective();
+  bool accessSpecifier();
   [[noreturn]] void unknownConstruct();
   [[noreturn]] void unknownMember(const std::string& chare);
 

@@ -7,6 +7,12 @@
 
 #include "base/void_t.h"
 
+namespace PUP {
+namespace detail {
+struct not_pupable;
+}
+}  // namespace PUP
+
 namespace periapt {
 
 namespace matches {
@@ -59,6 +65,13 @@ constexpr bool isDefined() {
 template <class T, class... Args>
 constexpr bool constructible() {
   return matches::is_made_from<void, T, Args...>::value;
+}
+
+/// Does `p | x` pack x, given the type of that expression? For what cannot be packed it is one that stops with a
+/// static_assert once it is compiled.
+template <class Result>
+constexpr bool isPacked() {
+  return !std::is_same<Result, PUP::detail::not_pupable>::value;
 }
 
 /// Does `probe(object)` compile? The probe is a generic lambda whose result type calls the method in question. It is

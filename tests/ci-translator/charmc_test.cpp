@@ -104,6 +104,15 @@ TEST(Options, EachToolHasFlagsOfItsOwn) {
   EXPECT_THAT(o.cxxOptions, ElementsAre("-Wextra"));
 }
 
+TEST(Options, LanguagesHaveOlderNames) {
+  for (const char* name : {"charm", "charm++f", "f90charm", "charm++"})
+    EXPECT_EQ(parseOptions({"-language", name}).language, "charm++") << name;
+  for (const char* name : {"converse", "converse++"})
+    EXPECT_EQ(parseOptions({"-language", name}).language, "converse++") << name;
+  EXPECT_EQ(parseOptions({"-language", "C++", "-seq"}).language, "c++");
+  EXPECT_EQ(parseOptions({"-language", "ampi"}).language, "ampi");
+}
+
 TEST(Options, ClearInputForgetsTheFilesAndKeepsTheFlags) {
   const Options o = parseOptions({"-g", "old.ci", "old.C", "old.o", "-lold", "-clear-input", "new.C"});
   EXPECT_THAT(o.ciFiles, IsEmpty());
@@ -142,6 +151,17 @@ TEST(CompileCommand, EachLanguageGetsItsOwnStandard) {
   job.options = parseOptions({"-fstack-protector", "b.cpp"});
   EXPECT_THAT(compileCommand(job, "b.cpp")[4], "-fstack-protector") << "a program's own flag comes later, and holds";
   EXPECT_THAT(compileCommand(job, "a.c"), Not(Contains("-fno-lifetime-dse")));
+}
+
+TEST(CompileCommand, ACompilerMayBeSeveralWords) {
+  Job job{parseOptions({"-c++", "ccache g++ '-DQ=a b'", "-cc", "distcc gcc", "a.c", "b.cpp"}), {}, {}};
+  EXPECT_THAT(job.cxx(), ElementsAre("ccache", "g++", "-DQ=a b"));
+  EXPECT_THAT(job.ldxx(), ElementsAre("ccache", "g++", "-DQ=a b"));
+  EXPECT_THAT(job.cc(), ElementsAre("distcc", "gcc"));
+  job.options = parseOptions({"-ld++", "ccache ld"});
+  job.layout.cxx = "CXX";
+  EXPECT_THAT(job.ldxx(), ElementsAre("ccache", "ld"));
+  EXPECT_THAT(job.cxx(), ElementsAre("CXX"));
 }
 
 TEST(Options, ASeedBalancerIsOneOfThoseThatThereAre) {
@@ -263,6 +283,18 @@ TEST_F(Charmc, ALinkLineMayHaveGroupsOfItsOwn) {
   EXPECT_EQ(run("./main").status, 7);
 }
 
+TEST_F(Charmc, FortranLibrariesAreLinkedWhenAskedFor) {
+  write("seven.f90", "integer function seven() bind(c)\n  print *, 'seven'\n  seven = 7\nend function\n");
+  write("main.cpp", "extern \"C\" int seven();\nint main() { return seven(); }\n");
+  if (run("gfortran -c seven.f90").status != 0) GTEST_SKIP() << "gfortran is not here";
+  for (const char* flag : {"-flib", "-flibs", "-fortran", "-fortran77", "-f77lib", "-f77libs"}) {
+    const Outcome outcome = charmc(std::string("-seq ") + flag + " main.cpp seven.o -o main");
+    EXPECT_EQ(outcome.status, 0) << outcome.text;
+    EXPECT_EQ(run("./main").status, 7) << flag;
+  }
+  EXPECT_NE(charmc("-seq main.cpp seven.o -o main").status, 0) << "the libraries are not needed";
+}
+
 TEST_F(Charmc, TouchOnFailureGoesOnWithAnEmptyFile) {
   write("wrong.cpp", "int f( { return 1; }\n");
   write("right.cpp", "int f() { return 1; }\n");
@@ -318,6 +350,12 @@ TEST_F(Charmc, MakesArchives) {
   const Outcome outcome = charmc("-seq -o libmoduleX.a a.o b.cpp");
   EXPECT_EQ(outcome.status, 0) << outcome.text;
   EXPECT_EQ(run("ar t libmoduleX.a").text, "a.o\nb.o\n");
+  write("one.c", "int one(void) { return 1; }\n");
+  for (const char* sources : {"one.c b.cpp", "one.c"}) {  // with -c too
+    EXPECT_EQ(charmc(std::string("-seq -o one.a -c ") + sources).text, "");
+    EXPECT_THAT(run("ar t one.a").text, HasSubstr("one.o\n"));
+    EXPECT_EQ(run("ar t one.a | wc -l").text, std::string(sources) == "one.c" ? "1\n" : "2\n");
+  }
 }
 
 TEST_F(Charmc, CompilesAndLinksInOneStepWithResponseFiles) {
@@ -339,10 +377,39 @@ TEST_F(Charmc, ACompileErrorIsItsExitStatus) {
 TEST_F(Charmc, SaysWhatIsWrongWithItsCommandLine) {
   EXPECT_THAT(charmc("").text, HasSubstr("no input files"));
   EXPECT_THAT(charmc("missing.ci").text, HasSubstr("cannot read missing.ci"));
-  EXPECT_THAT(charmc("-language f90charm a.o -o x").text, HasSubstr("-language f90charm is not supported"));
+  EXPECT_THAT(charmc("-language ampi a.o -o x").text, HasSubstr("-language ampi is not supported"));
   EXPECT_THAT(charmc("-language c++ a.o -o x").text, HasSubstr("-language c++ is not supported"));  // but with -seq
   EXPECT_THAT(charmc("-c a.cpp b.cpp -o x.o").text, HasSubstr("names one file, and there are 2 sources"));
   EXPECT_THAT(charmc("a.o -o x -module Nowhere").text, HasSubstr("there is no libmoduleNowhere.a in"));
+}
+
+TEST_F(Charmc, ACompilerOfSeveralWordsCompilesAndLinks) {
+  write("m.ci", "module m {\n#if Q\n  readonly int x;\n#endif\n};\n");
+  write("main.cpp", "int main() { return Q - 1; }\n");
+  const std::string compiler = std::string("-c++ 'env ") + PERIAPT_CXX + " -DQ=1' ";
+  EXPECT_EQ(charmc(compiler + "m.ci").text, "");
+  EXPECT_THAT(read("m.def.h"), HasSubstr("extern int x;"));
+  const Outcome outcome = charmc(compiler + "-seq main.cpp -o main");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(run("./main").status, 0);
+}
+
+TEST_F(Charmc, ACompilerWithSpacesInItsPathIsOneWord) {
+  ASSERT_EQ(run(std::string("mkdir 'a b' && printf '#!/bin/sh\\nexec \"") + PERIAPT_CXX +
+                "\" \"$@\"\\n' > 'a b/cxx' && chmod +x 'a b/cxx'")
+                .status,
+            0);
+  write("main.cpp", "int main() { return 0; }\n");
+  const Outcome outcome = charmc("-c++ './a b/cxx' -seq main.cpp -o main");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+}
+
+TEST_F(Charmc, ThatACompilerCannotBeRunIsSaidOnce) {
+  write("a.cpp", "int f() { return 1; }\n");
+  for (const char* flags : {"", "-std=c++11 "})
+    EXPECT_EQ(charmc(std::string(flags) + "-c++ nosuch-c++ -c a.cpp").text,
+              "charmc: cannot run nosuch-c++: No such file or directory\n");
+  EXPECT_THAT(charmc("-c++ 'env nosuch-c++' -c a.cpp").text, testing::MatchesRegex("env: [^\n]*nosuch-c..[^\n]*\n"));
 }
 
 TEST_F(Charmc, QuestionsGoToTheCompiler) {

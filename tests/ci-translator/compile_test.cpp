@@ -99,6 +99,26 @@ TEST_F(Mismatch, APostEntryMethodIsMissing) {
   EXPECT_EQ(check("p.cpp", border()).status, 0);
 }
 
+TEST_F(Mismatch, AReadonlyPointerHasNoOperator) {
+  write("r.ci", "module r {\n  readonly int* numbers;\n  readonly Config* configs[3];\n};\n");
+  ASSERT_EQ(charmc("r.ci").status, 0);
+  const std::string begin = "#include \"r.decl.h\"\nstruct Config {};\nint* numbers;\nConfig* configs[3];\n";
+  const std::string end = "#include \"r.def.h\"\n";
+  const std::string why =
+      " is a pointer, and what it points to does not exist on other processes: use an array of a "
+      "fixed size or a std::vector, or write operator|(PUP::er&, ";
+  for (const char* standard : {"-std=c++17", "-std=c++14 -Wno-c++17-extensions"}) {
+    write("r.cpp", begin + end);
+    const Outcome outcome = check("r.cpp", runtime(), standard);
+    EXPECT_NE(outcome.status, 0);
+    EXPECT_THAT(outcome.text, HasSubstr("r.ci:2: the readonly numbers" + why + "int*&)"));
+    EXPECT_THAT(outcome.text, HasSubstr("r.ci:3: the readonly configs" + why + "Config*&)"));
+    write("r.cpp", begin + "void operator|(PUP::er&, int*&) {}\nvoid operator|(PUP::er&, Config*&) {}\n" + end);
+    const Outcome right = check("r.cpp", runtime(), standard);
+    EXPECT_EQ(right.status, 0) << right.text;
+  }
+}
+
 TEST_F(Mismatch, AConstructorIsMissing) {
   const Outcome outcome =
       compileClass(std::string(note) + "struct G : CBase_G { void work(int, double*) {} void take(Note*) {} };");

@@ -23,9 +23,45 @@ class CkArrayIndexPair : public CkArrayIndex {
   }
 };
 
+struct Settings {
+  int steps = 0;
+};
+inline void operator|(PUP::er& p, Settings*& settings) {
+  if (p.isUnpacking()) settings = new Settings;
+  p | settings->steps;
+}
+inline void operator|(PUP::er& p, double*& table) {
+  if (p.isUnpacking()) table = new double[2];
+  PUParray(p, table, 2);
+}
+class Shape : public PUP::able {
+ public:
+  Shape() = default;
+  explicit Shape(CkMigrateMessage* m) : PUP::able(m) {}
+  virtual int area() const = 0;
+  PUPable_abstract(Shape);
+};
+class Square : public Shape {
+ public:
+  explicit Square(int side) : side_(side) {}
+  explicit Square(CkMigrateMessage* m) : Shape(m) {}
+  int area() const override { return side_ * side_; }
+  void pup(PUP::er& p) override {
+    PUP::able::pup(p);
+    p | side_;
+  }
+  PUPable_decl(Square);
+
+ private:
+  int side_ = 0;
+};
+
 #include "compat.decl.h"
 
 CProxy_Main mainProxy;
+Settings* settings;
+Shape* shapes[2];
+double* table;
 readonly<int> number;
 roarray<int, 3> weights;
 
@@ -89,6 +125,10 @@ class Main : public CBase_Main {
     number = 41;
     for (int i = 0; i < 3; ++i) weights[i] = i * i + 7;
     carved = new Chain("set in Main");
+    settings = new Settings;
+    settings->steps = 12;
+    shapes[1] = new Square(9);
+    table = new double[2]{1.5, 2.5};
     members_ = CProxy_Members::ckNew();
     offices_ = CProxy_Office::ckNew();
     grid_ = CProxy_Grid::ckNew();
@@ -226,6 +266,7 @@ class Members : public CBase_Members {
   void check() {
     bool right = number == 41 && carved->text == "set in Main" && thisIndex == CkMyPe();
     for (int i = 0; i < 3; ++i) right = right && weights[i] == i * i + 7;
+    right = right && settings->steps == 12 && !shapes[0] && shapes[1]->area() == 81 && table[1] == 2.5;
     if (!right) CkAbort("a readonly is not what Main set");
     mainProxy.taken(0);
   }

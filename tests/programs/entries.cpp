@@ -3,6 +3,9 @@
 #include <numeric>
 #include <vector>
 
+inline double times(int factor, double value) { return factor * value; }
+inline int four() { return 4; }
+
 #include "entries.decl.h"
 
 CProxy_Main mainProxy;
@@ -58,11 +61,12 @@ class Main : public CBase_Main {
     helpers[CkNumPes() - 1].on(1000L, takers);
     CProxy_Holder<int> holder = CProxy_Holder<int>::ckNew(CkNumPes() - 1);
     holder.pass(7, 0.5, takers);
+    CProxy_Scaled<times>::ckNew(1.5, takers, CkNumPes() - 1);
     // Each way above is counted: what has come is known when nothing is under way.
     CkStartQD(CkCallback(CkIndex_Taker::finish(), takers));
   }
   void summed(double sum) {
-    const double wanted = elements * (1 + 5 + 30 + 300 + 4 + 4 + 1000 + 7.5) + 5;
+    const double wanted = elements * (1 + 5 + 30 + 300 + 4 + 4 + 1000 + 7.5 + 6) + 5;
     if (sum != wanted) CkAbort("template entries took %g, not %g", sum, wanted);
     thisProxy.get();
   }
@@ -188,6 +192,12 @@ class Holder : public CBase_Holder<K> {
   void pass(K key, T value, CProxy_Taker takers) {
     takers.take(key + value);
   }
+};
+
+template <double (*scale)(int, double), int (*factor)(), bool really>
+class Scaled : public CBase_Scaled<scale, factor, really> {
+ public:
+  Scaled(double value, CProxy_Taker takers) { takers.take(scale(factor(), value)); }
 };
 
 #include "entries.def.h"

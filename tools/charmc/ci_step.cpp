@@ -28,7 +28,8 @@ std::set<std::string> filesIn(const std::string& text) {
 
 /// Comments are kept (-C), so that columns stay what they are; only line markers tell where a line was.
 bool preprocess(const Job& job, const std::string& file, std::string& text) {
-  std::vector<std::string> command = {job.cxx(), "-E", "-C", "-w", "-x", "c++", "-std=c++17", charmc_macro};
+  std::vector<std::string> command = job.cxx();
+  command.insert(command.end(), {"-E", "-C", "-w", "-x", "c++", "-std=c++17", charmc_macro});
   command.insert(command.end(), job.options.preprocess.begin(), job.options.preprocess.end());
   command.push_back(file);
   return runStep(job, command, &text) == 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 
 #include "tools/charmc/explain.h"
 #include "tools/charmc/process.h"
@@ -28,10 +29,15 @@ bool saysNoStandard(const Options& options) {
          std::none_of(options.cxxOptions.begin(), options.cxxOptions.end(), isCxxStandard);
 }
 
-/// Of a compiler that the command line names.
-std::string versionOf(const Job& job) {
-  std::string text;
-  return runProcess({job.cxx(), "--version"}, &text) == 0 ? text : "";
+/// Of a compiler that the command line names; it is asked once. What keeps it from running it says itself when it is
+/// to compile.
+const std::string& versionOf(const Job& job) {
+  static std::map<std::vector<std::string>, std::string> known;
+  std::vector<std::string> command = job.cxx();
+  const auto [version, fresh] = known.try_emplace(command);
+  command.push_back("--version");
+  if (std::string text; fresh && runProcessQuietly(command, text) == 0) version->second = text;
+  return version->second;
 }
 bool isBuildsCompiler(const Job& job) { return job.options.cxx.empty() && job.layout.cxxIsGnu != Gnu::unknown; }
 bool isGnu(const Job& job) {
@@ -55,8 +61,10 @@ std::vector<std::string> flagsOfCxx14(const Job& job) {
 
 /// A compiler colours what it prints to a terminal, and does not see ours any more.
 void keepColours(std::vector<std::string>& command) {
-  if (::isatty(STDERR_FILENO) && !std::getenv("NO_COLOR"))
-    command.insert(command.begin() + 1, "-fdiagnostics-color=always");
+  const bool said = std::any_of(command.begin(), command.end(), [](const std::string& word) {
+    return word.find("diagnostics-color") != std::string::npos;
+  });
+  if (!said && ::isatty(STDERR_FILENO) && !std::getenv("NO_COLOR")) command.push_back("-fdiagnostics-color=always");
 }
 
 /// Charm++ compiles as C++11 what says no standard. What was right then and is an error in C++17 is compiled once more,
@@ -67,9 +75,10 @@ bool compileWithoutAStandard(const Job& job, std::vector<std::string> command) {
   const bool compiles = runHolding(job, command, printed);
   const std::string reason = compiles ? "" : errorSinceCxx17(printed);
   if (!reason.empty()) {
-    *std::find(command.begin(), command.end(), default_standard) = "-std=gnu++14";
+    const auto standard = std::find(command.begin(), command.end(), default_standard);
+    *standard = "-std=gnu++14";
     const std::vector<std::string> more = flagsOfCxx14(job);
-    command.insert(command.begin() + 1, more.begin(), more.end());
+    command.insert(standard, more.begin(), more.end());
     std::string asOlder;
     if (runHolding(job, command, asOlder)) {
       std::fprintf(
@@ -116,7 +125,7 @@ bool runTool(const Job& job, std::vector<std::string> argv, Tool tool) {
 std::vector<std::string> compileCommand(const Job& job, const std::string& source) {
   const bool isC = kindOf(source) == InputKind::c;
   const std::vector<std::string>& flags = job.options.compile;
-  std::vector<std::string> command = {isC ? job.cc() : job.cxx()};
+  std::vector<std::string> command = isC ? job.cc() : job.cxx();
   const bool forced = std::find(flags.begin(), flags.end(), "-x") != flags.end();
   if (!isC && !forced && kindOf(source) == InputKind::cxx && saysNoStandard(job.options))
     command.push_back(default_standard);

@@ -101,6 +101,12 @@ bool endsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
 bool isLibrary(const LinkItem& item) {
   if (!item.isFile)
     return item.text.rfind("-l", 0) == 0 || item.text.rfind("-L", 0) == 0 || item.text.rfind("-Wl,", 0) == 0;
@@ -125,6 +131,11 @@ std::vector<std::string> linkLine(const std::vector<LinkItem>& items, const std:
   return out;
 }
 
+/// Behind all objects, whatever stands before it on the line.
+std::vector<std::string> languageLibraries(const Options& options) {
+  return options.fortran ? std::vector<std::string>{"-lgfortran"} : std::vector<std::string>{};
+}
+
 bool archive(const Job& job, const std::vector<LinkItem>& items) {
   std::error_code error;
   fs::remove(job.options.output, error);  // `ar` would keep members that are no longer there
@@ -135,22 +146,23 @@ bool archive(const Job& job, const std::vector<LinkItem>& items) {
 }
 
 bool sharedObject(const Job& job, const std::vector<LinkItem>& items) {
-  std::vector<std::string> command = {job.ldxx(), "-shared", "-fPIC"};
+  std::vector<std::string> command = job.ldxx();
+  command.insert(command.end(), {"-shared", "-fPIC"});
   const Options& options = job.options;
   for (const auto* list : {&options.compile, &options.ldOptions, &options.sharedOptions})
     command.insert(command.end(), list->begin(), list->end());
-  for (std::string& text : linkLine(items, {})) command.push_back(std::move(text));
+  for (std::string& text : linkLine(items, languageLibraries(options))) command.push_back(std::move(text));
   command.insert(command.end(), {"-o", options.output});
   return runStep(job, command) == 0;
 }
 
 /// A program without Charm++, as a client of CCS (-lccs-client) is.
 bool plainProgram(const Job& job, const std::vector<LinkItem>& items) {
-  std::vector<std::string> command = {job.ldxx()};
+  std::vector<std::string> command = job.ldxx();
   for (const auto* list : {&job.options.compile, &job.options.ldOptions})
     command.insert(command.end(), list->begin(), list->end());
   for (const std::string& folder : job.layout.libraries) command.push_back("-L" + folder);
-  for (std::string& text : linkLine(items, {})) command.push_back(std::move(text));
+  for (std::string& text : linkLine(items, languageLibraries(job.options))) command.push_back(std::move(text));
   command.insert(command.end(), {"-o", job.options.output});
   return runStep(job, command) == 0;
 }
@@ -193,8 +205,9 @@ std::optional<fs::path> compileModuleInit(const Job& job, const ModulePieces& mo
     std::fprintf(stderr, "charmc: %s\n", error.c_str());
     return std::nullopt;
   }
-  if (runStep(job, {job.cxx(), "-std=gnu++17", "-fPIC", "-c", source.string(), "-o", object.string()}) != 0)
-    return std::nullopt;
+  std::vector<std::string> command = job.cxx();
+  command.insert(command.end(), {"-std=gnu++17", "-fPIC", "-c", source.string(), "-o", object.string()});
+  if (runStep(job, command) != 0) return std::nullopt;
   return object;
 }
 
@@ -208,7 +221,7 @@ bool program(const Job& job, const std::vector<LinkItem>& items) {
     if (findIn(folders, "libmodule" + name + ".a") && !gatherModule(name, folders, modules, seen)) return false;
   std::vector<std::string> traceArchives;
   const std::vector<std::string> traces = traceModes(job, traceArchives);
-  std::vector<std::string> command = {job.ldxx()};
+  std::vector<std::string> command = job.ldxx();
   auto add = [&command](const std::vector<std::string>& words) {
     command.insert(command.end(), words.begin(), words.end());
   };
@@ -226,6 +239,7 @@ bool program(const Job& job, const std::vector<LinkItem>& items) {
   for (const std::string& folder : job.layout.libraries) libraries.push_back("-L" + folder);
   addLibraries(modules.flags);
   addLibraries(traceArchives);
+  addLibraries(languageLibraries(job.options));
   libraries.push_back("-lperiapt");
   addLibraries(system_libraries);
   add(linkLine(seen.count("PythonCCS") != 0 ? withoutPython(items) : items, libraries));
@@ -296,13 +310,15 @@ void printBuildingBlocks(const Job& job) {
   for (const std::string& library : system_libraries) libraries += " " + library;
   for (const std::string& flag : job.layout.linkFlags) libraries += " " + flag;
   const std::string lib = job.layout.libraries.front();
-  std::printf("CHARM_CC='%s'\nCHARM_CC_FLAGS='%s %s'\n", job.cc().c_str(), charmc_macro, includes.c_str());
+  const std::string cc = joined(job.cc());
+  std::printf("CHARM_CC='%s'\nCHARM_CC_FLAGS='%s %s'\n", cc.c_str(), charmc_macro, includes.c_str());
   std::string needed;
   for (const std::string& flag : job.neededFlags()) needed += flag + " ";
-  std::printf("CHARM_CXX='%s'\nCHARM_CXX_FLAGS='-std=gnu++17 %s%s %s'\n", job.cxx().c_str(), needed.c_str(),
-              charmc_macro, includes.c_str());
-  std::printf("CHARM_LD='%s'\nCHARM_LD_FLAGS=''\n", job.cc().c_str());
-  std::printf("CHARM_LDXX='%s'\nCHARM_LDXX_FLAGS=''\nCHARM_LIBS='%s'\n", job.ldxx().c_str(), libraries.c_str());
+  const std::string cxx = joined(job.cxx());
+  std::printf("CHARM_CXX='%s'\nCHARM_CXX_FLAGS='-std=gnu++17 %s%s %s'\n", cxx.c_str(), needed.c_str(), charmc_macro,
+              includes.c_str());
+  std::printf("CHARM_LD='%s'\nCHARM_LD_FLAGS=''\n", cc.c_str());
+  std::printf("CHARM_LDXX='%s'\nCHARM_LDXX_FLAGS=''\nCHARM_LIBS='%s'\n", joined(job.ldxx()).c_str(), libraries.c_str());
   std::printf("CHARMBIN='%s'\nCHARMINC='%s'\nCHARMLIB='%s'\n", job.layout.bin.c_str(),
               job.layout.includes.front().c_str(), lib.c_str());
 }

@@ -26,14 +26,14 @@ bool endsWith(const std::string& text, const std::string& end) {
 
 /// No file at all: questions to the compiler, such as -dumpversion or -print-search-dirs.
 int askCompiler(const Job& job) {
-  std::vector<std::string> command = {job.cxx()};
+  std::vector<std::string> command = job.cxx();
   const Options& options = job.options;
   for (const auto* list : {&options.compile, &options.preprocess, &options.depend})
     command.insert(command.end(), list->begin(), list->end());
   for (const LinkItem& item : options.link) command.push_back(item.text);
   if (options.preprocessOnly) command.push_back("-E");
   if (options.version) command.push_back("--version");
-  if (command.size() == 1) return fail("no input files; charmc --help says what there is");
+  if (command.size() == job.cxx().size()) return fail("no input files; charmc --help says what there is");
   return runStep(job, command);
 }
 
@@ -111,9 +111,12 @@ int run(Job& job) {
   if (!hasFiles) return options.ciFiles.empty() && options.cpmFiles.empty() ? askCompiler(job) : 0;
   if (!options.language.empty() && options.language != "charm++" && options.language != "converse++" &&
       !(options.seq && (options.language == "c" || options.language == "c++")))
-    return fail("-language " + options.language + " is not supported; there is charm++ and converse++");
-  // `-o x.o` compiles, with or without -c; without -o nothing is linked.
-  const bool compiles = options.compileOnly || options.preprocessOnly || options.assembleOnly || options.dependOnly ||
+    return fail("-language " + options.language +
+                " is not supported; there is charm++ and converse++, which charm, charm++f, f90charm and converse mean "
+                "too");
+  // `-o x.o` compiles, with or without -c; `-o x.a` makes an archive, likewise; without -o nothing is linked.
+  const bool compiles = (options.compileOnly && !endsWith(options.output, ".a")) || options.preprocessOnly ||
+                        options.assembleOnly || options.dependOnly ||
                         (!options.sources.empty() && (options.output.empty() || endsWith(options.output, ".o")));
   if (compiles) return compileAll(job);
   if (options.output.empty()) return 0;  // objects and nothing to make of them

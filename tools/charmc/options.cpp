@@ -85,9 +85,10 @@ class OptionParser {
     set({"--version"}, &Options::version);
     set({"-V"}, &Options::charmVersion);
     set({"-standalone", "-skip-module-init"}, &Options::noModuleInit);
+    set({"-flib", "-flibs", "-fortran", "-fortran77", "-f77lib", "-f77libs"}, &Options::fortran);
     set({"-touch-on-failure"}, &Options::touchOnFailure);
     set({"-default-to-aout"}, &Options::defaultOutput);
-    text("-language", &Options::language);
+    on({"-language"}, [this] { language(value("-language")); });
     on({"-gen-cpm"}, [this] { out_.cpmFiles.push_back(value("-gen-cpm")); });
     for (const char* name : {"-module", "-modules"}) list(name, &Options::modules);
     for (const char* name : {"-balancer", "-lb"}) list(name, &Options::balancers);
@@ -115,6 +116,16 @@ class OptionParser {
     defineLinking();
     defineDependencies();
     defineIgnored();
+  }
+
+  /// The older words for the same, and those of C and C++ in capitals.
+  void language(const std::string& name) {
+    static const std::map<std::string, std::string> same = {
+        {"charm", "charm++"}, {"charm++f", "charm++"}, {"f90charm", "charm++"}, {"converse", "converse++"},
+        {"C", "c"},           {"C++", "c++"}};
+    const auto known = same.find(name);
+    out_.fortran |= name == "f90charm";
+    out_.language = known == same.end() ? name : known->second;
   }
 
   void seedBalancer(const std::string& name) {
@@ -179,40 +190,20 @@ class OptionParser {
          {"-memory", "-thread", "-machine", "-queue", "-cpmod", "-isysroot", "-f90", "-f90-option", "-fmoddir", "-ld"})
       on({name},
          [this, name] { out_.remarks.push_back(std::string(name) + " " + value(name) + " has no effect here"); });
-    for (const char* name : {"-charm-shared",
-                             "-cs",
-                             "-no-build-shared",
-                             "-count-tokens",
-                             "-no-trace-mpi",
-                             "-whole-archive",
-                             "-custom-part",
-                             "-use-fastest-cc",
-                             "-use-reliable-cc",
-                             "-use-new-std",
-                             "-no-use-new-std",
-                             "-host",
-                             "-intrinsic",
-                             "-use-build-options",
-                             "-noinclude-charm",
-                             "-swapglobal",
-                             "-swapglobals",
-                             "-tlsglobal",
-                             "-tlsglobals",
-                             "-roseomptlsglobals",
-                             "-pieglobals",
-                             "-debug",
-                             "-debug-script",
-                             "-purify",
-                             "-preprocess",
-                             "-fortran",
-                             "-flib",
-                             "-flibs",
-                             "-fortran77",
-                             "-f77",
-                             "-f77lib",
-                             "-f77libs",
-                             "-f90main",
-                             "-nof90main",
+    for (const char* name : {"-charm-shared",    "-cs",
+                             "-no-build-shared", "-count-tokens",
+                             "-no-trace-mpi",    "-whole-archive",
+                             "-custom-part",     "-use-fastest-cc",
+                             "-use-reliable-cc", "-use-new-std",
+                             "-no-use-new-std",  "-host",
+                             "-intrinsic",       "-use-build-options",
+                             "-noinclude-charm", "-swapglobal",
+                             "-swapglobals",     "-tlsglobal",
+                             "-tlsglobals",      "-roseomptlsglobals",
+                             "-pieglobals",      "-debug",
+                             "-debug-script",    "-purify",
+                             "-preprocess",      "-f77",
+                             "-f90main",         "-nof90main",
                              "-c++stl"})
       on({name}, [this, name] { out_.remarks.push_back(std::string(name) + " has no effect here"); });
   }
@@ -347,7 +338,8 @@ std::string helpText() {
 
 Without -o nothing is linked. Flags that are not listed here go to the compiler and the linker.
 
-  -language charm++|converse++   what the program is written in (charm++); with -seq also c, c++
+  -language charm++|converse++   what the program is written in (charm++); charm, charm++f, f90charm and converse mean
+                                 these; with -seq also c, c++
   -module M[,N]                  links libmoduleM.a and registers the module M
   -balancer NAME                 the load balancer to start with
   -balance NAME                  where chares go that are made without a PE: rand (to any), neighbor, spray,
@@ -355,13 +347,15 @@ Without -o nothing is linked. Flags that are not listed here go to the compiler 
   -tracemode MODE                links tracing of that kind
   -O, -optimize                  -O3;   -g and all other levels as usual
   -production                    the same, without the checks of CkAssert and of indices into CkVec
-  -c++ CXX, -cc CC, -ld++ LD     uses other compilers; -c++-option, -cc-option, -ld++-option give them flags,
-                                 -cpp-option the preprocessor, -ldro-option the linker of shared objects
+  -c++ CXX, -cc CC, -ld++ LD     uses other compilers, of several words too ('ccache g++'); -c++-option, -cc-option,
+                                 -ld++-option give them flags, -cpp-option the preprocessor, -ldro-option the linker
+                                 of shared objects
   -E FILE.ci                     translates, as does FILE.ci alone
   -M, -MD, -MF FILE, -MT NAME    writes dependencies, of .ci files too
   -no-preprocess-ci              does not run the C preprocessor over .ci files
   -nomain, -nomain-module        the program brings its own main(), or has no mainmodule
   -no-charmrun                   does not put charmrun beside the program
+  -flib, -fortran, -f77lib       links what objects of a Fortran compiler need (-lgfortran)
   -cp DIR                        copies the result into DIR as well
   -seq                           a program without Charm++: calls the compiler alone
   -save                          keeps intermediate files

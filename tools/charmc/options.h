@@ -40,6 +40,7 @@ struct Options {
   bool noMain = false;
   bool noMainModule = false;
   bool noCharmrun = false;
+  bool fortran = false;         ///< -flib and its like: what objects of a Fortran compiler need
   bool noModuleInit = false;    ///< -standalone, -skip-module-init: nothing registers modules
   bool touchOnFailure = false;  ///< -touch-on-failure: an empty file in place of what did not come about, and go on
   bool noPreprocessCi = false;

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "tools/charmc/files.h"
+
 extern char** environ;
 
 namespace periapt::charmc {
@@ -28,9 +30,11 @@ void collect(int from, std::string& into, bool shown) {
   }
 }
 
-/// Runs and waits, with descriptor `stream` of the program (stdout or stderr) collected when `into` is there, and
-/// shown.
-int spawn(const std::vector<std::string>& argv, int stream, std::string* into, bool shown = false) {
+/// What becomes of what a program prints.
+enum class Printed { held, shown, quiet };  // quiet: both streams are held, and that it cannot be run is not said
+
+/// Runs and waits, with descriptor `stream` of the program (stdout or stderr) collected when `into` is there.
+int spawn(const std::vector<std::string>& argv, int stream, std::string* into, Printed printed = Printed::held) {
   std::vector<char*> raw;
   for (const std::string& argument : argv) raw.push_back(const_cast<char*>(argument.c_str()));
   raw.push_back(nullptr);
@@ -44,6 +48,7 @@ int spawn(const std::vector<std::string>& argv, int stream, std::string* into, b
       return 127;
     }
     posix_spawn_file_actions_adddup2(&actions, ends[1], stream);
+    if (printed == Printed::quiet) posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
   }
   std::fflush(nullptr);
   pid_t pid = 0;
@@ -51,12 +56,12 @@ int spawn(const std::vector<std::string>& argv, int stream, std::string* into, b
   posix_spawn_file_actions_destroy(&actions);
   if (into) ::close(ends[1]);
   if (failed) {
-    std::fprintf(stderr, "charmc: cannot run %s: %s\n", raw[0], std::strerror(failed));
+    if (printed != Printed::quiet) std::fprintf(stderr, "charmc: cannot run %s: %s\n", raw[0], std::strerror(failed));
     if (into) ::close(ends[0]);
     return 127;
   }
   if (into) {
-    collect(ends[0], *into, shown);
+    collect(ends[0], *into, printed == Printed::shown);
     ::close(ends[0]);
   }
   int status = 0;
@@ -70,11 +75,21 @@ int spawn(const std::vector<std::string>& argv, int stream, std::string* into, b
 int runProcess(const std::vector<std::string>& argv, std::string* output) { return spawn(argv, STDOUT_FILENO, output); }
 
 int runProcessShowingErrors(const std::vector<std::string>& argv, std::string& errors) {
-  return spawn(argv, STDERR_FILENO, &errors, true);
+  return spawn(argv, STDERR_FILENO, &errors, Printed::shown);
 }
 
 int runProcessHoldingErrors(const std::vector<std::string>& argv, std::string& errors) {
   return spawn(argv, STDERR_FILENO, &errors);
+}
+
+int runProcessQuietly(const std::vector<std::string>& argv, std::string& printed) {
+  return spawn(argv, STDOUT_FILENO, &printed, Printed::quiet);
+}
+
+std::vector<std::string> commandWords(const std::string& text) {
+  std::vector<std::string> words = splitCommandLine(text);
+  if (words.empty() || (words.size() > 1 && ::access(text.c_str(), X_OK) == 0)) return {text};
+  return words;
 }
 
 std::string commandText(const std::vector<std::string>& argv) {

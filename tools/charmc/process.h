@@ -16,6 +16,13 @@ int runProcessShowingErrors(const std::vector<std::string>& argv, std::string& e
 /// The same, collected only.
 int runProcessHoldingErrors(const std::vector<std::string>& argv, std::string& errors);
 
+/// The same, with what it prints on both collected; that it could not be started is not said.
+int runProcessQuietly(const std::vector<std::string>& argv, std::string& printed);
+
+/// The words of a text that names a program, such as "ccache g++ -DX". A file of that whole name is one word, spaces
+/// and all. Never empty.
+std::vector<std::string> commandWords(const std::string& text);
+
 /// The command as a person would type it.
 std::string commandText(const std::vector<std::string>& argv);
 

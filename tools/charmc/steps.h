@@ -7,6 +7,7 @@
 
 #include "tools/charmc/layout.h"
 #include "tools/charmc/options.h"
+#include "tools/charmc/process.h"
 
 namespace periapt::charmc {
 
@@ -18,13 +19,14 @@ struct Job {
   Layout layout;
   std::filesystem::path temporary;  ///< for intermediate files
 
-  std::string cxx() const { return options.cxx.empty() ? layout.cxx : options.cxx; }
-  std::string cc() const { return options.cc.empty() ? layout.cc : options.cc; }
+  /// What runs a compiler: one word, or several such as `ccache g++`.
+  std::vector<std::string> cxx() const { return commandWords(options.cxx.empty() ? layout.cxx : options.cxx); }
+  std::vector<std::string> cc() const { return commandWords(options.cc.empty() ? layout.cc : options.cc); }
   /// Flags that sources with messages cannot do without.
   std::vector<std::string> neededFlags() const;
   /// Flags that undo what some distributions add, at a cost.
   std::vector<std::string> quickFlags() const;
-  std::string ldxx() const { return options.ldxx.empty() ? cxx() : options.ldxx; }
+  std::vector<std::string> ldxx() const { return options.ldxx.empty() ? cxx() : commandWords(options.ldxx); }
 };
 
 /// Shows a command when asked to, and runs it.

@@ -5,6 +5,7 @@
 /*readonly*/ double weight[SIZE];
 /*readonly*/ int grid[2][SIZE];
 /*readonly*/ std::vector<int> table;
+/*readonly*/ Settings* settings;
 
 class Plain : public CMessage_Plain {
  public:

@@ -5,4 +5,5 @@ constexpr int SIZE = 4;
 struct Particle {
   double x, y, z;
 };
-PUPbytes(Particle)
+PUPbytes(Particle) struct Settings { int steps; };
+inline void operator|(PUP::er& p, Settings*& settings) { p | settings->steps; }
