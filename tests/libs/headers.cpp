@@ -8,6 +8,8 @@ using namespace std;  // as ChaNGa has
 #include "NDMeshStreamer.h"
 #include "allGather.h"
 #include "ckio.h"
+#include "cksparsecontiguousreducer.h"
+#include "cksparsereducer.h"
 #include "completion.h"
 #include "liveViz.h"
 #include "msa/msa.h"
