@@ -7,6 +7,7 @@ using namespace std;  // as ChaNGa has
 #include "CkLoopAPI.h"
 #include "NDMeshStreamer.h"
 #include "allGather.h"
+#include "barrier.h"
 #include "ckio.h"
 #include "cksparsecontiguousreducer.h"
 #include "cksparsereducer.h"
