@@ -11,6 +11,7 @@ using namespace std;  // as ChaNGa has
 #include "ckio.h"
 #include "cksparsecontiguousreducer.h"
 #include "cksparsereducer.h"
+#include "collidecharm.h"
 #include "completion.h"
 #include "liveViz.h"
 #include "msa/msa.h"

@@ -1,9 +1,9 @@
 // A barrier of all PEs (-module barrier). C++17: programs include it.
 //
-//   CkGroupID all = barrierInit();                    // once, for all PEs
+//   CkGroupID all = barrierInit();                     // once, for all PEs
 //   FP* message = new FP;
-//   message->fp = go_on;                                  // void go_on()
-//   CProxy_Barrier(all)[CkMyPe()].atBarrier(message); // on each PE, for itself
+//   message->fp = go_on;                               // void go_on()
+//   CProxy_Barrier(all)[CkMyPe()].atBarrier(message);  // on each PE, for itself
 //
 // When every PE has come, each calls its own function, which may come to the barrier again. The message is the
 // barrier's from then on. A PE that comes twice to one barrier ends the run with a sentence.
