@@ -19,6 +19,7 @@
 #include "ckvector3d.h"
 #include "cmiqueue.h"
 #include "elements.h"
+#include "hilbert.h"
 #include "pcqueue.h"
 #include "pup_stl.h"
 #include "vector2d.h"
@@ -729,6 +730,54 @@ TEST(PCQueue, keeps_the_order_and_answers_null_when_empty) {
   EXPECT_EQ(PCQueuePop(queue), nullptr);
   EXPECT_TRUE(PCQueueEmpty(queue));
   PCQueueDestroy(queue);
+}
+
+// --- Hilbert curves --------------------------------------------------------------------------------------------------
+
+TEST(Hilbert, neighbours_follow_each_other_and_cubes_are_filled) {
+  for (int dim = 1; dim <= 5; ++dim) {
+    std::set<std::vector<int>> points;
+    std::vector<int> before(static_cast<std::size_t>(dim));
+    const int side = dim == 1 ? 64 : dim == 2 ? 16 : dim == 3 ? 8 : 4;
+    int count = 1;
+    for (int axis = 0; axis < dim; ++axis) count *= side;
+    for (int i = 0; i < count; ++i) {
+      const std::vector<int> at = int_to_Hilbert(i, dim);
+      ASSERT_EQ(at.size(), before.size());
+      int distance = 0;
+      for (int axis = 0; axis < dim; ++axis) {
+        ASSERT_GE(at[axis], 0);
+        ASSERT_LT(at[axis], side);
+        distance += std::abs(at[axis] - before[axis]);
+      }
+      ASSERT_EQ(distance, i == 0 ? 0 : 1) << "point " << i << " of " << dim << " dimensions";
+      ASSERT_EQ(Hilbert_to_int(at, dim), i);
+      points.insert(at);
+      before = at;
+    }
+    EXPECT_EQ(static_cast<int>(points.size()), count);
+  }
+}
+
+TEST(Hilbert, points_are_those_of_charm) {
+  EXPECT_EQ(int_to_Hilbert(23, 2), (std::vector<int>{6, 1}));
+  EXPECT_EQ(int_to_Hilbert(200, 2), (std::vector<int>{13, 5}));
+  EXPECT_EQ(int_to_Hilbert(19, 3), (std::vector<int>{2, 3, 0}));
+  EXPECT_EQ(int_to_Hilbert(500, 3), (std::vector<int>{7, 3, 0}));
+  EXPECT_EQ(int_to_Hilbert(599, 4), (std::vector<int>{3, 4, 7, 3}));
+}
+
+TEST(Hilbert, large_numbers_come_back) {
+  for (int dim = 1; dim <= 31; ++dim)
+    for (const int i : {0, 1, 12345, 99999999, 2147483647}) EXPECT_EQ(Hilbert_to_int(int_to_Hilbert(i, dim), dim), i);
+}
+
+TEST(Hilbert, what_is_no_point_is_said) {
+  EXPECT_DEATH(int_to_Hilbert(-1, 2), "point -1 of a Hilbert curve");
+  EXPECT_DEATH(int_to_Hilbert(1, 0), "a Hilbert curve of 0 dimensions");
+  EXPECT_DEATH(Hilbert_to_int({1, 2}, 3), "a point of 2 coordinates on a Hilbert curve of 3 dimensions");
+  EXPECT_DEATH(Hilbert_to_int({1, -2}, 2), "a point with coordinate -2");
+  EXPECT_DEATH(Hilbert_to_int({1 << 20, 1 << 20}, 2), "2 dimensions is no int");
 }
 
 }  // namespace

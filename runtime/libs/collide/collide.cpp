@@ -1,0 +1,3 @@
+// See collide.ci.
+#include "collide.decl.h"
+#include "collide.def.h"
