@@ -229,7 +229,7 @@ PERIAPT_NOINLINE CkChareID receiver_unset(int ep) {
 }
 [[noreturn]] PERIAPT_NOINLINE void receiver_elsewhere(int pe, int ep) {
   const int pes = Process::current()->pes();
-  fatal("a proxy is of a chare on PE " + std::to_string(pe) + ", and this run has PEs 0 to " + std::to_string(pes - 1),
+  fatal("a chare on PE " + std::to_string(pe) + " is called, and this run has PEs 0 to " + std::to_string(pes - 1),
         describe_running(*Pe::current()),
         std::string("the call is of ") + chare_name_of_entry(ep) + "::" + entry_name(ep) +
             "; a proxy from a checkpoint of a run with more PEs is such a one, or bytes that never were one",

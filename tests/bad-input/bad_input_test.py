@@ -36,7 +36,7 @@ MISTAKES = {
     "proxy of an array": (1, ["array proxy is used that was never set", r"Victim\[2\]"], LAYOUTS),
     "proxy of a group": (1, ["group proxy is used that was never set", r"Victim\[2\]"], LAYOUTS),
     "proxy of a chare": (1, ["chare proxy is used that was never set", r"Victim\[2\]"], LAYOUTS),
-    "chare on no PE": (1, [r"a proxy is of a chare on PE \d+, and this run has PEs 0 to", "Single::hello", r"Victim\[2\]"], LAYOUTS),
+    "chare on no PE": (1, [r"a chare on PE \d+ is called, and this run has PEs 0 to", r"Victim\[2\]", "Single::void hello"], LAYOUTS),
     "instance of a template entry": (1, ["template entry is used with types", r"Victim\[2\]", "double", "extern entry"],
                                      LAYOUTS),
     "number of a message": (1, ["reference number 4294967296 of a message or callback is too large", r"Victim\[2\]"], LAYOUTS),
