@@ -13,6 +13,7 @@
 #include "runtime/entry/dispatch.h"
 #include "runtime/face/startup.h"
 #include "runtime/objects/pe_objects.h"
+#include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt {
@@ -50,10 +51,8 @@ template <class T>
 Message message_of(int entry, const T& value) {
   Message message = Message::make(sizeof value);
   std::memcpy(message.payload(), &value, sizeof value);
-  message->target = Target::runtime;
-  message->entry = static_cast<std::uint16_t>(entry);
   message->flags |= envelope_expedited;
-  return message;
+  return runtime_message(std::move(message), entry, 0);
 }
 
 [[noreturn]] void leave(Pe& pe, int code) {

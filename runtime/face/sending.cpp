@@ -43,6 +43,7 @@ void check_group(CkGroupID id, int ep) {
         std::string("the call is of ") + chare_name_of_entry(ep) + "::" + entry_name(ep),
         "give it a group with ckNew() or an assignment first; a readonly is set in the mainchare's constructor");
 }
+bool is_pe(const Process& process, int pe) { return static_cast<unsigned>(pe) < static_cast<unsigned>(process.pes()); }
 // The PE of a process that takes a call to a node group: each in turn.
 int pe_of_node(Pe& pe, int node, int ep) {
   if (node < 0 || node >= pe.process.count()) bad_pe(node, "process", ep);
@@ -60,7 +61,7 @@ void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const vo
   if (!inline_fits(send) || proxy.ckIsDelegated())
     return send_message(proxy, ep, send,
                         payload_of(message_of_call(Target::group, ep, 0, 0, arguments, length).release()));
-  if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes())) bad_pe(to, "PE", ep);
+  if (!is_pe(pe.process, to)) bad_pe(to, "PE", ep);
   note_created(pe, to, ep, length);
   pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments,
                Pe::Counting::yes, send & send_together);
@@ -72,9 +73,7 @@ template <auto reserve>
 OpenCall open(const CProxyElement_Group& proxy, int ep, unsigned length) {
   Pe& pe = *Pe::current();
   const int to = proxy.ckGetGroupPe();
-  if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes()) || pe.watched(Observer::created) ||
-      proxy.ckIsDelegated())
-    return {};
+  if (!is_pe(pe.process, to) || pe.watched(Observer::created) || proxy.ckIsDelegated()) return {};
   const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length);
   return (pe.*reserve)(to, meta, 0, Pe::Counting::yes);
 }
@@ -107,8 +106,7 @@ OpenCall open_together(const CProxyElement_ArrayBase& proxy, int ep, unsigned le
 OpenCall open_call(const CProxy_Chare& proxy, int ep, unsigned length) {
   Pe& pe = *Pe::current();
   const CkChareID id = proxy.ckGetChareID();
-  const bool is_here = static_cast<unsigned>(id.onPE) < static_cast<unsigned>(pe.process.pes());
-  if (!is_here || pe.watched(Observer::created) || proxy.ckIsDelegated()) return {};
+  if (!is_pe(pe.process, id.onPE) || pe.watched(Observer::created) || proxy.ckIsDelegated()) return {};
   const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), 0, length);
   return pe.reserve(id.onPE, meta, id.serial, Pe::Counting::yes);
 }
@@ -118,7 +116,7 @@ void send_message(const CProxyElement_Group& proxy, int ep, unsigned send, void*
   Pe& pe = *Pe::current();
   check_group(proxy.ckGetGroupID(), ep);
   const int to = proxy.ckGetGroupPe();
-  if (static_cast<unsigned>(to) >= static_cast<unsigned>(pe.process.pes())) bad_pe(to, "PE", ep);
+  if (!is_pe(pe.process, to)) bad_pe(to, "PE", ep);
   note_created(pe, to, ep, envelope_of(payload)->size);
   send_to(pe, to, addressed(payload, Target::group, ep, send, static_cast<std::uint32_t>(proxy.ckGetGroupID().idx), 0));
 }
@@ -237,9 +235,9 @@ PERIAPT_NOINLINE CkChareID receiver_unset(int ep) {
 }
 CkChareID receiver(const CProxy_Chare& proxy, int ep) {
   const CkChareID& id = proxy.ckGetChareID();
+  if (is_pe(*Process::current(), id.onPE)) return id;
   if (id.onPE < 0) return receiver_unset(ep);
-  if (id.onPE >= Process::current()->pes()) receiver_elsewhere(id.onPE, ep);
-  return id;
+  receiver_elsewhere(id.onPE, ep);
 }
 }  // namespace
 
@@ -274,7 +272,7 @@ int receiver_pe(const CProxyElement_ArrayBase& proxy) {
 }
 int receiver_pe(const CProxyElement_Group& proxy) {
   const int to = proxy.ckGetGroupPe();
-  return static_cast<unsigned>(to) < static_cast<unsigned>(Process::current()->pes()) ? to : -1;
+  return is_pe(*Process::current(), to) ? to : -1;
 }
 int receiver_pe(const CProxyElement_NodeGroup& proxy) {
   const int node = proxy.ckGetGroupPe();
@@ -283,7 +281,7 @@ int receiver_pe(const CProxyElement_NodeGroup& proxy) {
 }
 int receiver_pe(const CProxy_Chare& proxy) {
   const int to = proxy.ckGetChareID().onPE;
-  return static_cast<unsigned>(to) < static_cast<unsigned>(Process::current()->pes()) ? to : -1;
+  return is_pe(*Process::current(), to) ? to : -1;
 }
 
 void send_message(const CProxyElement_ArrayBase& proxy, int ep, unsigned send, void* payload) {

@@ -12,9 +12,19 @@
 
 namespace periapt {
 
-std::string meant_option(const std::string& argument) {
+namespace {
+// Where the name behind the plus signs begins; npos: the argument has none.
+std::size_t begin_of_name(const std::string& argument) {
   const std::size_t begin = argument.find_first_not_of('+');
-  if (begin == 0 || begin == std::string::npos) return {};
+  const bool is_name =
+      begin != 0 && begin != std::string::npos && std::isalpha(static_cast<unsigned char>(argument[begin]));
+  return is_name ? begin : std::string::npos;
+}
+}  // namespace
+
+std::string meant_option(const std::string& argument) {
+  const std::size_t begin = begin_of_name(argument);
+  if (begin == std::string::npos) return {};
   // What may follow a name directly: +ppn2, +ppn=2.
   const std::string name = argument.substr(begin, argument.find_first_of("=0123456789", begin) - begin);
   // In a short name a letter is half of it.
@@ -33,10 +43,9 @@ std::string meant_option(const std::string& argument) {
 
 void warn_of_misspelt_options(char** argv) {
   for (++argv; *argv != nullptr; ++argv) {
-    const std::string argument = *argv, meant = meant_option(argument);
-    const std::size_t begin = argument.find_first_not_of('+');
-    if (begin == 0 || begin == std::string::npos || !std::isalpha(static_cast<unsigned char>(argument[begin])))
-      continue;
+    const std::string argument = *argv;
+    if (begin_of_name(argument) == std::string::npos) continue;
+    const std::string meant = meant_option(argument);
     log::warn(argument + " is no option of Periapt's and goes to the program" +
               (meant.empty() ? std::string() : ": did you mean +" + meant + "?"));
   }

@@ -19,18 +19,18 @@ struct CollideObjID {
   // Whether this one is A, and `b` is B, where they meet.
   int shouldCollide(const CollideObjID& b) const { return prio < b.prio ? 1 : 0; }
 };
-PUPbytes(CollideObjID)
+PUPbytes(CollideObjID);
 
-    // Two boxes that meet. A has the lower prio.
-    class Collision {
+// Two boxes that meet. A has the lower prio.
+class Collision {
  public:
   CollideObjID A, B;
   Collision() = default;
   Collision(const CollideObjID& a, const CollideObjID& b) : A(a), B(b) {}
 };
-PUPbytes(Collision)
+PUPbytes(Collision);
 
-    class CollisionList {
+class CollisionList {
  public:
   void add(const CollideObjID& a, const CollideObjID& b) { push_back(Collision(a, b)); }
   void push_back(const Collision& collision) { all_.push_back(collision); }
@@ -53,10 +53,10 @@ struct CollideObjRec {
   CollideObjRec(const CollideObjID& id, const bbox3d& box) : id(id), box(box) {}
   const bbox3d& getBbox() const { return box; }
 };
-PUPbytes(CollideObjRec)
+PUPbytes(CollideObjRec);
 
-    // A voxel: a cell of the grid.
-    class CollideLoc3d {
+// A voxel: a cell of the grid.
+class CollideLoc3d {
  public:
   int x, y, z;
   CollideLoc3d() = default;
