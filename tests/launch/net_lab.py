@@ -4,6 +4,7 @@ All of them see the same files and processes; network, host name and log-in are 
 under names of this process and removed at the end.
 """
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,10 +18,21 @@ def quiet(*words, check=True):
     return subprocess.run([str(word) for word in words], check=check, capture_output=True, text=True)
 
 
+def remove_leftovers():
+    """Removes the name spaces of labs whose process was killed before it could."""
+    for space in os.listdir("/run/netns") if os.path.isdir("/run/netns") else []:
+        of = re.fullmatch(r"plb?(\d+)(x\d+)?", space)
+        if of and not os.path.exists(f"/proc/{of[1]}"):
+            for pid in quiet("ip", "netns", "pids", space, check=False).stdout.split():
+                quiet("kill", "-KILL", pid, check=False)
+            quiet("ip", "netns", "del", space, check=False)
+            shutil.rmtree(f"/etc/netns/{space}", ignore_errors=True)
+
+
 class Lab(launchers.Lab):
     def __init__(self, hosts=4):
         self.need("network name spaces are made", "ip", "sshd", "ssh", "ssh-keygen", "unshare")
-        tag = os.getpid() % 100000
+        tag = os.getpid()
         self.bridge = f"plb{tag}"
         self.spaces = [f"pl{tag}x{i}" for i in range(hosts)]
         self.names = [f"ck{i}" for i in range(hosts)]
@@ -31,6 +43,7 @@ class Lab(launchers.Lab):
         return f"{self.net}.{i + 1}"
 
     def start(self):
+        remove_leftovers()
         for what, *words in (("network name space can be made", "netns", "add", self.bridge),
                              ("network name space can be entered", "netns", "exec", self.bridge, "true"),
                              ("bridge can be made", "-n", self.bridge, "link", "add", "br0", "type", "bridge")):
