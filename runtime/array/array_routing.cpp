@@ -133,9 +133,7 @@ void ArrayRouting::tell_homes(News<Place>& arrivals) { arrivals.send(sender_, en
 
 // With the index, as others may not have met it yet.
 Message ArrayRouting::order_message(Order what, CkArrayID array, std::uint64_t id, const OrderCall& order) {
-  Message message = Message::make(sizeof order);
-  std::memcpy(message.payload(), static_cast<const void*>(&order), sizeof order);
-  return runtime_message(std::move(message), what == Order::migrate ? entry_migrate : entry_destroy,
+  return runtime_message({bytes_of(order)}, what == Order::migrate ? entry_migrate : entry_destroy,
                          static_cast<std::uint32_t>(array.index()), id);
 }
 

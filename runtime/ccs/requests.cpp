@@ -82,14 +82,11 @@ OfPe& here(const char* function) {
   return of_pe.here();
 }
 
-Message message_of(int entry, const void* head, std::size_t head_bytes, std::string_view name, std::string_view bytes) {
-  Message message = Message::make(head_bytes + name.size() + bytes.size());
-  char* to = static_cast<char*>(message.payload());
-  std::memcpy(to, head, head_bytes);
-  if (!name.empty()) std::memcpy(to + head_bytes, name.data(), name.size());
-  if (!bytes.empty()) std::memcpy(to + head_bytes + name.size(), bytes.data(), bytes.size());
+template <class Head>
+Message message_of(int entry, const Head& head, std::string_view name, std::string_view bytes) {
+  Message message = runtime_message({bytes_of(head), name, bytes}, entry, 0);
   message->flags |= envelope_expedited;  // a program answers and calls CkExit()
-  return runtime_message(std::move(message), entry, 0);
+  return message;
 }
 
 // ---- on PE 0
@@ -170,7 +167,7 @@ void pass_on(Pe& pe, ClientRequest request) {
   if (callback != front->callbacks.end()) return call_back(callback->second, request, head.reply);
   for (std::size_t part = 0; part < to.size(); ++part) {
     head.reply.part = static_cast<int>(part);
-    pe.send(to[part], message_of(entry_request, &head, sizeof head, request.handler, request.bytes));
+    pe.send(to[part], message_of(entry_request, head, request.handler, request.bytes));
   }
 }
 
@@ -231,7 +228,7 @@ void send_answer(CcsDelayedReply reply, bool none, int bytes, const void* answer
   Pe& pe = *Pe::current();
   if (reply.request == 0) return;
   const AnswerHead head{reply, none ? 1u : 0u};
-  pe.send(0, message_of(entry_answer, &head, sizeof head, {},
+  pe.send(0, message_of(entry_answer, head, {},
                         std::string_view(static_cast<const char*>(answer), static_cast<std::size_t>(bytes))));
 }
 

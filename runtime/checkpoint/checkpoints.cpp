@@ -66,11 +66,7 @@ std::unique_ptr<Storage> storage_to_restart_from() {
 // A message with a head and a text behind it.
 template <class Head>
 Message message_with_text(int entry, const Head& head, const std::string& text) {
-  Message message = Message::make(sizeof head + text.size());
-  char* at = static_cast<char*>(message.payload());
-  std::memcpy(at, static_cast<const void*>(&head), sizeof head);
-  std::memcpy(at + sizeof head, text.data(), text.size());
-  return runtime_message(std::move(message), entry, 0);
+  return runtime_message({bytes_of(head), text}, entry, 0);
 }
 template <class Head>
 std::string text_behind(const Delivery& call) {

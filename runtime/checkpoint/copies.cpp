@@ -16,15 +16,6 @@ using bootstrap::KeptMemory;
 namespace {
 int entry_order, entry_block, entry_sent, entry_stored, entry_commit, entry_committed;
 
-// A message with a head and so many bytes behind it, which the caller writes.
-template <class Head>
-Message message_with(int entry, const Head& head, std::size_t bytes, char*& behind) {
-  Message message = Message::make(sizeof head + bytes);
-  char* at = static_cast<char*>(message.payload());
-  std::memcpy(at, static_cast<const void*>(&head), sizeof head);
-  behind = at + sizeof head;
-  return runtime_message(std::move(message), entry, 0);
-}
 Copies& of(Pe& pe) { return Checkpoints::of(pe).copies(); }
 }  // namespace
 
@@ -44,10 +35,9 @@ void Copies::begin(const Manifest& manifest, std::vector<int> others, std::funct
   done_ = std::move(done);
   told_ = sent_ = stored_ = committed_ = 0;
   failed_ = false;
-  char* behind = nullptr;
-  const std::size_t bytes = others_.size() * sizeof(int);
-  Message order = message_with(entry_order, Order{KeptMemory::of_run()->identity(), manifest_.number}, bytes, behind);
-  std::memcpy(behind, others_.data(), bytes);
+  const std::string_view pes(reinterpret_cast<const char*>(others_.data()), others_.size() * sizeof(int));
+  const Order head{KeptMemory::of_run()->identity(), manifest_.number};
+  Message order = runtime_message({bytes_of(head), pes}, entry_order, 0);
   pe_.broadcast(order);
   Delivery own(std::move(order));
   on_order(pe_, own);
@@ -76,12 +66,8 @@ int Copies::send_parts(int to, int number) {
       BlockHead written;
       std::memcpy(&written, from, sizeof written);
       const std::size_t bytes = sizeof written + written.bytes;
-      char* behind = nullptr;
-      Message message = message_with(entry_block, Head{block, number, static_cast<std::int32_t>(part.name.size())},
-                                     part.name.size() + bytes, behind);
-      std::memcpy(behind, part.name.data(), part.name.size());
-      std::memcpy(behind + part.name.size(), from, bytes);
-      pe_.send(to, std::move(message));
+      const Head head{block, number, static_cast<std::int32_t>(part.name.size())};
+      pe_.send(to, runtime_message({bytes_of(head), part.name, {from, bytes}}, entry_block, 0));
     }
   }
   return sent;
@@ -117,10 +103,7 @@ void Copies::look() {
   if (Status committed = memory_storage()->commit(manifest_); !committed) return done_(committed.message());
   const std::string text = manifest_.text();
   for (int other : others_) {
-    char* behind = nullptr;
-    Message message = message_with(entry_commit, manifest_.number, text.size(), behind);
-    std::memcpy(behind, text.data(), text.size());
-    pe_.send(other, std::move(message));
+    pe_.send(other, runtime_message({bytes_of(manifest_.number), text}, entry_commit, 0));
   }
   if (others_.empty()) done_("");
 }

@@ -49,10 +49,9 @@ struct Continue {
 
 template <class T>
 Message message_of(int entry, const T& value) {
-  Message message = Message::make(sizeof value);
-  std::memcpy(message.payload(), &value, sizeof value);
+  Message message = runtime_message({bytes_of(value)}, entry, 0);
   message->flags |= envelope_expedited;
-  return runtime_message(std::move(message), entry, 0);
+  return message;
 }
 
 [[noreturn]] void leave(Pe& pe, int code) {

@@ -290,9 +290,8 @@ void Balancer::send_bytes(int to, int entry, const std::vector<char>& bytes) {
     return pe_.send_call(to, call_meta(entry, 0, bytes.size()), static_cast<std::uint64_t>(pe_.index), room,
                          counting(entry));
   }
-  Message message = Message::make(bytes.size());
-  std::memcpy(message.payload(), bytes.data(), bytes.size());
-  send_to(pe_, to, runtime_message(std::move(message), entry, 0, static_cast<std::uint64_t>(pe_.index)));
+  const std::string_view all(bytes.data(), bytes.size());
+  send_to(pe_, to, runtime_message({all}, entry, 0, static_cast<std::uint64_t>(pe_.index)));
 }
 
 void Balancer::ask_count(int pe) { call(pe, entry_probe); }

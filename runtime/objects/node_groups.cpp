@@ -209,10 +209,8 @@ void contribute_to_node(CkGroupID group, CkReductionMsg* message, const CkCallba
   Pe& pe = *Pe::current();
   NodeContribution c{message, callback, node_groups().next_round(group.idx)};
   if (pe.rank == 0) return contribute_here(group.idx, c);
-  Message call = Message::make(sizeof c);
-  std::memcpy(call.payload(), &c, sizeof c);
   pe.send(pe.process.first_pe(),
-          runtime_message(std::move(call), entry_contribute, static_cast<std::uint32_t>(group.idx)));
+          runtime_message({bytes_of(c)}, entry_contribute, static_cast<std::uint32_t>(group.idx)));
 }
 
 }  // namespace periapt

@@ -1,8 +1,12 @@
 // Messages for entries of the runtime: a header with what the entry has to know, and behind it, where the call is about
 // a program's message, that one whole.
 #pragma once
+#include <algorithm>
 #include <cstring>
+#include <initializer_list>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "base/bits.h"
 #include "runtime/message/delivery.h"
@@ -15,6 +19,21 @@ namespace periapt {
 void address(Message& message, Target target, int entry, std::uint32_t collection, std::uint64_t element);
 // Addresses a message to an entry of the runtime.
 Message runtime_message(Message message, int entry, std::uint32_t collection, std::uint64_t element = 0);
+// One whose payload is these parts, one right behind the other.
+inline Message runtime_message(std::initializer_list<std::string_view> parts, int entry, std::uint32_t collection,
+                               std::uint64_t element = 0) {
+  std::size_t size = 0;
+  for (std::string_view part : parts) size += part.size();
+  Message message = Message::make(size);
+  char* to = static_cast<char*>(message.payload());
+  for (std::string_view part : parts) to = std::copy(part.begin(), part.end(), to);
+  return runtime_message(std::move(message), entry, collection, element);
+}
+// A value as such a part; it is read as bytes there.
+template <class T>
+std::string_view bytes_of(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
 
 // Parts of a payload lie one behind the other, each from a multiple of 16 bytes on.
 constexpr std::size_t part_bytes(std::size_t bytes) { return round_up(bytes, 16); }

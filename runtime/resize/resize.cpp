@@ -104,10 +104,7 @@ void take(Pe& pe, CcsDelayedReply reply, const std::string& bytes) {
 void on_client(void*, int bytes, const void* request) {
   const CcsDelayedReply reply = CcsDelayReply();
   const std::string text(static_cast<const char*>(request), static_cast<std::size_t>(bytes));
-  Message message = Message::make(sizeof reply + text.size());
-  std::memcpy(message.payload(), &reply, sizeof reply);
-  std::memcpy(static_cast<char*>(message.payload()) + sizeof reply, text.data(), text.size());
-  Pe::current()->send(0, runtime_message(std::move(message), entry_request, 0));
+  Pe::current()->send(0, runtime_message({bytes_of(reply), text}, entry_request, 0));
 }
 void on_request(Pe& pe, Delivery& call) {
   const auto reply = call.read<CcsDelayedReply>();

@@ -146,9 +146,7 @@ void Pool::give(int to, std::size_t count) {
 
 void Pool::tell(int to, Word word, Hurry hurry) {
   word.from = pe.index;
-  Message message = Message::make(sizeof word);
-  std::memcpy(message.payload(), &word, sizeof word);
-  message = runtime_message(std::move(message), entry_word, 0);
+  Message message = runtime_message({bytes_of(word)}, entry_word, 0);
   if (hurry == Hurry::at_once) message->flags |= envelope_expedited;
   pe.send(to, std::move(message));
 }

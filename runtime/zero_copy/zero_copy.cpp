@@ -26,14 +26,6 @@ int entry_register, entry_registered, entry_ended;
 
 machine::OneSided& one_sided() { return Process::current()->layer().one_sided(); }
 
-Message runtime_message(const void* bytes, std::size_t size, int entry, std::uint64_t element) {
-  Message message = Message::make(size);
-  std::memcpy(message.payload(), bytes, size);
-  message->target = Target::runtime;
-  message->entry = static_cast<std::uint16_t>(entry);
-  message->element = element;
-  return message;
-}
 // Whether a PE of ours can reach memory by a key of that kind.
 bool opens(const Pe& pe, const MemoryKey& key) {
   if (!key) return false;
@@ -83,7 +75,7 @@ void release(Pe& pe, CkNcpyBuffer buffer) {
   }
   const bool registered = NcpyAccess::key(buffer) && buffer.deregMode == CK_BUFFER_DEREG;
   if (!registered && !wants_to_know(buffer.cb)) return;
-  send_to(pe, buffer.pe, runtime_message(&buffer, sizeof buffer, entry_ended, 0));
+  send_to(pe, buffer.pe, runtime_message({bytes_of(buffer)}, entry_ended, 0));
 }
 
 // ---- access to a buffer
@@ -101,7 +93,7 @@ TransferStatus begin_unregistered(Pe& pe, Access& access) {
     return move(pe, access);
   }
   const RegisterCall call{access.remote, &access, pe.index, access.description != nullptr};
-  send_to(pe, access.remote.pe, runtime_message(&call, sizeof call, entry_register, 0));
+  send_to(pe, access.remote.pe, runtime_message({bytes_of(call)}, entry_register, 0));
   return TransferStatus::pending;
 }
 
@@ -174,7 +166,7 @@ namespace {
 void on_register(Pe& pe, Delivery& call) {
   auto asked = call.read<RegisterCall>();
   const auto answer = [&](const auto& registered) {
-    send_to(pe, asked.asker, runtime_message(&registered, sizeof registered, entry_registered, 0));
+    send_to(pe, asked.asker, runtime_message({bytes_of(registered)}, entry_registered, 0));
   };
   if (asked.on_device) {
     const DeviceDescription description = register_device(pe, asked.buffer);
