@@ -63,7 +63,7 @@ function(periapt_install_rules)
   endif()
   foreach(floor IN LISTS periapt_header_floors)
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${floor}" DESTINATION include/periapt FILES_MATCHING PATTERN "*.h"
-            PATTERN "client.c")  # of runtime/ccs, which include/ccs-client.C includes
+            PATTERN "client.c" PATTERN "sockets.c")  # of runtime/ccs, which include/ccs-client.C includes
     install(FILES "${periapt_layout}/include/${floor}" DESTINATION include)
   endforeach()
   foreach(file IN ITEMS conv-mach-opt.mak conv-mach-opt.sh conv-config.sh)

@@ -2,3 +2,4 @@
 #pragma once
 #include "converse.h"
 #include "runtime/ccs/ccs.h"
+#include "runtime/ccs/sockets.h"

@@ -20,20 +20,6 @@ enum {
   periapt_ccs_not_sent = 93700
 };
 
-static int periapt_ccs_end(SOCKET socket, int code, const char* message) {
-  (void)socket;
-  (void)code;
-  fprintf(stderr, "%s\n", message);
-  exit(1);
-}
-static skt_abortFn periapt_ccs_abort = periapt_ccs_end;
-
-skt_abortFn skt_set_abort(skt_abortFn function) {
-  const skt_abortFn before = periapt_ccs_abort;
-  periapt_ccs_abort = function;
-  return before;
-}
-
 // A mistake of the caller, or a server that is not there.
 __attribute__((format(printf, 1, 2))) static int periapt_ccs_fail(const char* format, ...) {
   va_list arguments;
@@ -52,38 +38,10 @@ static int periapt_ccs_broken(CcsServer* server, int code, const char* why, cons
   snprintf(message, sizeof message, "CCS client: the server at %s:%u %s %s", skt_print_ip(address, 16, server->hostIP),
            server->hostPort, why, more);
   CcsNoResponse(server);
-  return periapt_ccs_abort(socket, code, message);
+  return periapt_skt_failed(socket, code, message);
 }
 
-// ---- addresses and numbers
-
-skt_ip_t skt_lookup_ip(const char* name) {
-  skt_ip_t ip = {{0, 0, 0, 0}};
-  struct addrinfo hints, *found = NULL;
-  memset(&hints, 0, sizeof hints);
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  if (name == NULL || getaddrinfo(name, NULL, &hints, &found) != 0 || found == NULL) return ip;
-  memcpy(ip.data, &((const struct sockaddr_in*)(const void*)found->ai_addr)->sin_addr, sizeof ip.data);
-  freeaddrinfo(found);
-  return ip;
-}
-char* skt_print_ip(char* text, int length, skt_ip_t ip) {
-  snprintf(text, (size_t)length, "%d.%d.%d.%d", ip.data[0], ip.data[1], ip.data[2], ip.data[3]);
-  return text;
-}
-int skt_ip_match(skt_ip_t a, skt_ip_t b) { return memcmp(a.data, b.data, sizeof a.data) == 0; }
-
-ChMessageInt_t ChMessageInt_new(unsigned int number) {
-  ChMessageInt_t bytes;
-  int i;
-  for (i = 0; i < 4; ++i) bytes.data[i] = (unsigned char)(number >> (24 - 8 * i));
-  return bytes;
-}
-unsigned int ChMessageInt(ChMessageInt_t number) {
-  return ((unsigned int)number.data[0] << 24) | ((unsigned int)number.data[1] << 16) |
-         ((unsigned int)number.data[2] << 8) | number.data[3];
-}
+// ---- keys
 
 static int periapt_ccs_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';

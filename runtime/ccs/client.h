@@ -13,24 +13,7 @@
 #pragma once
 
 #define CMK_NOT_USE_CONVERSE 1
-// As with Charm++, clients have what belongs to sockets.
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/types.h>
-#include <unistd.h>
-
-#include "runtime/ccs/address.h"
-
-#define SOCKET int
-#define INVALID_SOCKET (-1)
-#define SOCKET_ERROR (-1)
-#define CCS_HANDLERLEN 32  // bytes of a handler's name on the wire, with the zero behind it
+#include "runtime/ccs/sockets.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -90,19 +73,6 @@ int CcsNoResponse(CcsServer* server);
 /// 1: an answer, or the end of the connection, is there; 0: not (within `ms` milliseconds).
 int CcsProbe(CcsServer* server);
 int CcsProbeTimeout(CcsServer* server, int ms);
-
-// ---- of Charm++'s sockRoutines.h, what clients use
-
-typedef int (*skt_abortFn)(SOCKET socket, int code, const char* message);
-/// Gets connections that break, and the sentence about it. The one before is returned.
-skt_abortFn skt_set_abort(skt_abortFn function);
-/// 0.0.0.0: there is no host of that name.
-skt_ip_t skt_lookup_ip(const char* name);
-char* skt_print_ip(char* text, int length, skt_ip_t ip);  // `length`: 16 at least
-int skt_ip_match(skt_ip_t a, skt_ip_t b);
-
-ChMessageInt_t ChMessageInt_new(unsigned int number);
-unsigned int ChMessageInt(ChMessageInt_t number);
 
 #ifdef __cplusplus
 }

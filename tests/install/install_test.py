@@ -59,7 +59,8 @@ def install_and_move(options) -> None:
     if traces or links:
         sys.exit("failed: the prefix names places that another machine does not have:\n" + "\n".join(traces + links))
     for part in ("lib/libperiapt.a", "lib/libccs-client.a", "include/ccs-client.C", "include/periapt/runtime/ccs/client.c",
-                 "lib/cmake/Periapt/PeriaptConfig.cmake", "lib/pkgconfig/periapt.pc", "bin/charmxi",
+                 "include/periapt/runtime/ccs/sockets.c", "lib/cmake/Periapt/PeriaptConfig.cmake",
+                 "lib/pkgconfig/periapt.pc", "bin/charmxi",
                  "include/conv-mach-opt.mak", "include/conv-mach-opt.sh", "include/conv-config.sh", "tmp/conv-config.sh"):
         if not (prefix_of(options) / part).exists():
             sys.exit(f"failed: the prefix has no {part}")
