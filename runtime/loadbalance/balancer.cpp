@@ -667,7 +667,9 @@ void Balancer::on_resume(Pe& pe, Delivery& call) {
   if (!self.records_.empty()) self.measure();
   self.waiting_ = 0;
   for (const Record& record : self.records_) self.waiting_ += record.element && self.counts(record);
-  if (std::exchange(self.began_, false)) self.at_end.call();
+  const bool began = std::exchange(self.began_, false);
+  if (began) self.at_end.call();
+  end_step(step, began && forget);  // loads are kept where the balancer has said no
   if (!self.all_take_part_) self.barrier_.resume(step);
   self.resume_up_to(step);
 }

@@ -37,6 +37,8 @@ struct Said {
 
 // Where the last decision puts elements, by their numbers; on PE 0, which decides.
 std::vector<int> decided(element_count, -1);
+// On PE 0: steps of LargestFirstLB that are over, and whether the last of them was a balancing.
+int steps_over = 0, last_balanced = -1;
 
 void check(bool right, const std::string& what) {
   if (!right) CkAbort("balancers: %s\n", what.c_str());
@@ -117,6 +119,11 @@ class LargestFirstLB : public CBase_LargestFirstLB {
     if (CkpvAccess(_lb_obj_index) == -1) CkpvAccess(_lb_obj_index) = LBRegisterObjUserData(sizeof(Said));
   }
   bool QueryBalanceNow(int step) override { return step != 1; }
+  void LoadbalanceDone(int balancing) override {
+    if (CkMyPe() != 0) return;
+    ++steps_over;
+    last_balanced = balancing;
+  }
   // What is balanced as well as it can be it leaves, or makes better.
   static void check_refiner(LDStats& stats) {
     int* const from = Refiner::AllocProcs(static_cast<int>(stats.nprocs()), &stats);
@@ -162,6 +169,70 @@ class TwoLevelsLB : public CBase_TwoLevelsLB {
   ThrowingLB part_{nullptr};
 };
 
+// Pairs of PEs, pairs of pairs, and a root over them that is no first PE.
+class PairsTree : public MyHierarchyTree {
+ public:
+  PairsTree() {
+    myname = "PairsTree";
+    nLevels = 4;
+    span = new int[3]{2, 2, CkNumPes() / 4};
+  }
+  ~PairsTree() override { delete[] span; }
+  int parent(int pe, int level) override {
+    if (level == 0) return pe / 2 * 2;
+    if (level == 1) return pe / 4 * 4 + 1;
+    return level == 2 ? root() : -1;
+  }
+  bool isroot(int pe, int level) override {
+    return (level == 1 && pe % 2 == 0) || (level == 2 && pe % 4 == 1) || (level == 3 && pe == root());
+  }
+  int numChildren(int, int level) override { return level == 0 ? 0 : span[level - 1]; }
+  void getChildren(int pe, int level, int* children, int& count) override {
+    count = numChildren(pe, level);
+    for (int i = 0; i < count; ++i) children[i] = level == 1 ? pe + i : level == 2 ? pe - 1 + 2 * i : 4 * i + 1;
+  }
+
+ private:
+  static int root() { return CkNumPes() - 1; }
+};
+
+// A tree in place of that of the base.
+class OwnTreeLB : public CBase_OwnTreeLB {
+ public:
+  explicit OwnTreeLB(const CkLBOptions& options) : CBase_OwnTreeLB(options) {
+    lbname = "OwnTreeLB";
+    check(tree->numLevels() == (CkNumPes() <= 4 ? 2 : 3), "the tree of the base is another one");
+    delete tree;
+    if (CkNumPes() % 4 == 0)
+      tree = new PairsTree;
+    else
+      tree = new TwoLevelTree;
+    initTree();
+    statsStrategy = FULL;
+    if (CkpvAccess(_lb_obj_index) == -1) CkpvAccess(_lb_obj_index) = LBRegisterObjUserData(sizeof(Said));
+  }
+  explicit OwnTreeLB(CkMigrateMessage* m) : CBase_OwnTreeLB(m) {}
+
+ protected:
+  void work(LDStats* stats) override {
+    const LevelData& level = *levelData[currentLevel];
+    const int top = tree->numLevels() - 1, pes = CkNumPes();
+    const int parts = top == 1 ? pes : currentLevel == top ? pes / 4 : 2;
+    check(static_cast<int>(stats->nprocs()) == parts && level.nChildren == parts, "a level has other parts");
+    if (currentLevel == top) check(static_cast<int>(stats->objData.size()) == element_count, "the root knows too few");
+    for (int i = 0; i < parts; ++i) check(stats->procs[i].pe == level.children[i], "a part has another root");
+    place_largest_first(*stats);
+    for (std::size_t i = 0; i < stats->objData.size(); ++i) {
+      const auto* said = static_cast<const Said*>(stats->objData[i].getUserData(CkpvAccess(_lb_obj_index)));
+      if (currentLevel < top)
+        check(
+            tree->parent(level.children[0], currentLevel - 1) == tree->parent(decided[said->element], currentLevel - 1),
+            "an object is not in the part that the level above has put it into");
+      decided[said->element] = level.children[stats->to_proc[i]];
+    }
+  }
+};
+
 // Each PE sends all it has to the next one, when that has said how much it has.
 class NextPeLB : public CBase_NextPeLB {
  public:
@@ -200,6 +271,7 @@ class NextPeLB : public CBase_NextPeLB {
 static void lbinit() {
   LBRegisterBalancer<LargestFirstLB>("LargestFirstLB", "the largest first");
   LBRegisterBalancer<TwoLevelsLB>("TwoLevelsLB", "the largest first, of groups and of PEs");
+  LBRegisterBalancer<OwnTreeLB>("OwnTreeLB", "the largest first, down a tree of its own");
   LBRegisterBalancer<ThrowingLB>("ThrowingLB", "never answers");
   LBRegisterBalancer<NextPeLB>("NextPeLB", "all to the next PE");
 }
@@ -255,7 +327,11 @@ class Main : public CBase_Main {
  private:
   void check_step(const std::vector<int>& now) const {
     check(LBManagerObj()->getLoadBalancers()[0]->lbName() == balancer_, "another balancer is asked");
-    if (balancer_ == "LargestFirstLB") check(now == decided, "an element is not where it was put");
+    if (balancer_ == "LargestFirstLB" || balancer_ == "OwnTreeLB")
+      check(now == decided, "an element is not where it was put");
+    if (balancer_ == "LargestFirstLB")
+      check(steps_over == step_ + 1 && last_balanced == (step_ != 1),
+            "LoadbalanceDone() is not called as it should be");
     for (int i = 0; i < element_count && balancer_ == "NextPeLB" && step_ > 0; ++i)
       check(now[i] == (last_[i] + 1) % CkNumPes(), "an element is not on the next PE");
   }

@@ -93,6 +93,11 @@ void make_balancers(Pe& pe) {
   }
 }
 
+void end_step(std::uint32_t step, bool balanced) {
+  const Strategy* const strategy = options().strategy(step);
+  if (strategy && strategy->info->group != 0) member(strategy->info->group).impl_ended(balanced);
+}
+
 void begin_distributed(int group, const LoadDatabase& own) { static_cast<DistBaseLB&>(member(group)).impl_begin(own); }
 
 }  // namespace periapt::loadbalance

@@ -1,5 +1,6 @@
 // The balancers of a program's own, classes over CentralLB, DistBaseLB or HybridBaseLB, as strategies among others.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,5 +20,7 @@ std::vector<std::string> class_balancers();
 void make_balancers(Pe& pe);
 // Lets this PE's member of a DistBaseLB decide; it answers by Balancer::decided().
 void begin_distributed(int group, const LoadDatabase& own);
+// Tells this PE's member of the step's balancer, if that is a class, that the step is over.
+void end_step(std::uint32_t step, bool balanced);
 
 }  // namespace periapt::loadbalance

@@ -122,6 +122,8 @@ class BaseLB : public Group {
 
   // --- for the runtime ---
   virtual bool impl_wants(int step) { return true; }
+  // On each PE, of a step that was this balancer's.
+  virtual void impl_ended(bool balanced) {}
   // Where the objects of the database go.
   virtual std::vector<int> impl_solve(const periapt::loadbalance::LoadDatabase& database) = 0;
 

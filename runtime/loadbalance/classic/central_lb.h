@@ -19,8 +19,17 @@ class CentralLB : public BaseLB {
 
   bool impl_wants(int step) override { return QueryBalanceNow(step); }
   std::vector<int> impl_solve(const periapt::loadbalance::LoadDatabase& database) override;
+  void impl_ended(bool balanced) override { LoadbalanceDone(balanced ? 1 : 0); }
+
+  virtual void changeFreq(int) {}
+  void setConcurrent(bool) {}
 
  protected:
+  // A strategy always runs to its end before anything else does on its PE.
+  void loadbalance_with_thread() {}
+  // To be overridden: called on every PE when a step of this balancer is over, before any element is resumed. 0:
+  // QueryBalanceNow() has said no.
+  virtual void LoadbalanceDone(int balancing) {}
   // False: nothing is decided at this step, and loads are counted on to the next.
   virtual bool QueryBalanceNow(int step) { return true; }
   virtual bool QueryDumpData() { return false; }

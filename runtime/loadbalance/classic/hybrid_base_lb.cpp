@@ -10,21 +10,17 @@ using periapt::loadbalance::LoadDatabase;
 
 namespace {
 constexpr int one_group_max = 4;  // so few PEs are one group
-constexpr int group_size_max = 512;
 
-// PEs a group: the largest divisor that makes two groups or more of up to 512 PEs; of a prime number, all PEs.
-int group_size(int pes) {
-  if (pes <= one_group_max) return pes;
-  for (int size = std::min(group_size_max, pes / 2); size > 1; --size)
-    if (pes % size == 0) return size;
-  return pes;
+std::unique_ptr<MyHierarchyTree> usual_tree(int pes) {
+  if (pes <= one_group_max) return std::make_unique<TwoLevelTree>(pes);
+  return std::make_unique<ThreeLevelTree>(512, pes);
 }
 
-BaseLB::ProcStats sum(const std::vector<BaseLB::ProcStats>& pes, int first, int count) {
+BaseLB::ProcStats sum(const std::vector<BaseLB::ProcStats>& pes, int root, const std::vector<int>& members) {
   BaseLB::ProcStats all;
-  all.pe = first;
+  all.pe = root;
   all.pe_speed = 0;
-  for (int pe = first; pe < first + count; ++pe) {
+  for (const int pe : members) {
     all.n_objs += pes[pe].n_objs;
     all.pe_speed += pes[pe].pe_speed;
     all.total_walltime += pes[pe].total_walltime;
@@ -36,6 +32,24 @@ BaseLB::ProcStats sum(const std::vector<BaseLB::ProcStats>& pes, int first, int 
   return all;
 }
 }  // namespace
+
+std::vector<int> KLevelTree::spans_of(int levels) {
+  const int spans = std::max(levels, 2) - 1, pes = CkNumPes();
+  int span = 1, reached = 1;
+  while (reached < pes) {
+    ++span;
+    reached = 1;
+    for (int i = 0; i < spans; ++i) reached *= span;
+  }
+  if (reached != pes || levels < 2)
+    CkAbort("KLevelTree(%d): %d PEs are no whole number to the power of %d\n", levels, pes, levels - 1);
+  return std::vector<int>(static_cast<std::size_t>(spans), span);
+}
+
+HybridBaseLB::HybridBaseLB(const CkLBOptions& options) : BaseLB(options), tree(usual_tree(CkNumPes()).release()) {
+  lbname = "HybridBaseLB";
+}
+HybridBaseLB::~HybridBaseLB() { delete tree; }
 
 CLBStatsMsg* HybridBaseLB::AssembleStats() {
   const ProcStats& pe = all_->procs[leaf_];
@@ -88,41 +102,72 @@ void HybridBaseLB::decide(LDStats& stats, int level, const std::vector<int>& chi
   for (std::size_t i = 0; i < stats.to_proc.size(); ++i) stats.to_proc[i] = placed.objects[i].pe;
 }
 
+// One way down the tree: which part each object belongs to.
+struct HybridBaseLB::Descent {
+  MyHierarchyTree& tree;
+  LDStats& all;
+  std::vector<std::vector<int>> above;  // by level and PE: the root that it is under; at level 0 itself
+  std::vector<int> part{};              // by object: the root that it is under now
+
+  Descent(MyHierarchyTree& tree, LDStats& all) : tree(tree), all(all), above(1, std::vector<int>(all.nprocs())) {
+    std::iota(above[0].begin(), above[0].end(), 0);
+    for (int level = 0; level + 1 < tree.numLevels(); ++level) {
+      above.emplace_back();
+      for (const int pe : above[static_cast<std::size_t>(level)]) above.back().push_back(tree.parent(pe, level));
+    }
+    for (const int pe : all.from_proc) part.push_back(above.back()[static_cast<std::size_t>(pe)]);
+  }
+  std::vector<int> roots(int level) const {
+    std::vector<int> all_of = above[static_cast<std::size_t>(level)];
+    std::sort(all_of.begin(), all_of.end());
+    all_of.erase(std::unique(all_of.begin(), all_of.end()), all_of.end());
+    return all_of;
+  }
+  std::vector<int> children(int root, int level) const {
+    std::vector<int> children(static_cast<std::size_t>(tree.numChildren(root, level)));
+    int count = static_cast<int>(children.size());
+    tree.getChildren(root, level, children.data(), count);
+    return children;
+  }
+  std::vector<int> pes(int root, int level) const {
+    std::vector<int> pes;
+    for (int pe : above[0])
+      if (above[static_cast<std::size_t>(level)][static_cast<std::size_t>(pe)] == root) pes.push_back(pe);
+    return pes;
+  }
+};
+
 std::vector<int> HybridBaseLB::impl_solve(const LoadDatabase& database) {
   LDStats all = gather(database);
-  const int pes = static_cast<int>(all.nprocs()), size = group_size(pes), groups = size > 0 ? pes / size : 0;
-  std::vector<int> group(all.objData.size());
-  for (std::size_t i = 0; i < group.size(); ++i) group[i] = all.from_proc[i] / size;
-  if (groups > 1) {
-    LDStats top = all;
-    top.procs.clear();
-    std::vector<int> roots;
-    for (int g = 0; g < groups; ++g) {
-      top.procs.push_back(sum(all.procs, g * size, size));
-      roots.push_back(g * size);
+  const int pes = static_cast<int>(all.nprocs());
+  // Steps that are tried for another number of PEs (+LBSimProcs) are nothing that the balancer's tree knows.
+  const std::unique_ptr<MyHierarchyTree> usual = tree && pes == CkNumPes() ? nullptr : usual_tree(pes);
+  Descent descent(usual ? *usual : *tree, all);
+  for (int level = descent.tree.numLevels() - 1; level > 0; --level) {
+    const std::vector<int> parts = descent.part;
+    for (const int root : descent.roots(level)) {
+      const std::vector<int> children = descent.children(root, level);
+      LDStats stats(0);
+      for (const int child : children)
+        stats.procs.push_back(level == 1 ? all.procs[static_cast<std::size_t>(child)]
+                                         : sum(all.procs, child, descent.pes(child, level - 1)));
+      std::vector<std::size_t> members;
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (parts[i] != root) continue;
+        members.push_back(i);
+        stats.objData.push_back(all.objData[i]);
+        stats.n_migrateobjs += all.objData[i].migratable;
+        const int below =
+            descent.above[static_cast<std::size_t>(level - 1)][static_cast<std::size_t>(all.from_proc[i])];
+        stats.from_proc.push_back(
+            static_cast<int>(std::find(children.begin(), children.end(), below) - children.begin()));
+      }
+      stats.to_proc = stats.from_proc;
+      if (level + 1 == descent.tree.numLevels()) stats.commData = all.commData;
+      decide(stats, level, children);
+      for (std::size_t k = 0; k < members.size(); ++k)
+        descent.part[members[k]] = children[static_cast<std::size_t>(stats.to_proc[k])];
     }
-    top.from_proc = top.to_proc = group;
-    decide(top, 2, roots);
-    group = top.to_proc;
   }
-  std::vector<int> assignment = all.from_proc;
-  for (int g = 0; g < groups; ++g) {
-    LDStats part(0);
-    part.procs.assign(all.procs.begin() + g * size, all.procs.begin() + (g + 1) * size);
-    std::vector<std::size_t> members;
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      if (group[i] != g) continue;
-      const bool own = all.from_proc[i] / size == g;
-      members.push_back(i);
-      part.objData.push_back(all.objData[i]);
-      part.from_proc.push_back(own ? all.from_proc[i] - g * size : size);
-      part.n_migrateobjs += all.objData[i].migratable;
-    }
-    part.to_proc = part.from_proc;
-    std::vector<int> children(size);
-    std::iota(children.begin(), children.end(), g * size);
-    decide(part, 1, children);
-    for (std::size_t k = 0; k < members.size(); ++k) assignment[members[k]] = g * size + part.to_proc[k];
-  }
-  return assignment;
+  return descent.part;
 }
