@@ -7,18 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { periapt_ccs_seconds = 120, periapt_ccs_silence_ms = 600 * 1000, periapt_ccs_words = 512 };
-// Charm++'s numbers of what a function of skt_set_abort() gets.
-enum {
-  periapt_ccs_no_socket = 93512,
-  periapt_ccs_no_connection = 93515,
-  periapt_ccs_silent = 93610,
-  periapt_ccs_closed = 93620,
-  periapt_ccs_not_received = 93650,
-  periapt_ccs_not_sent = 93700
-};
 
 // A mistake of the caller, or a server that is not there.
 __attribute__((format(printf, 1, 2))) static int periapt_ccs_fail(const char* format, ...) {
@@ -60,25 +50,20 @@ int CCS_AUTH_makeSecretKey(const char* text, CcsSec_secretKey* key) {
 
 // ---- sockets. They don't block: poll() waits.
 
-static double periapt_ccs_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 static int periapt_ccs_ms(double seconds) {
   return seconds <= 0 ? 0 : seconds * 1000 >= INT_MAX ? INT_MAX : (int)(seconds * 1000) + 1;
 }
 
 // Whether the socket can be read or written within `ms`. What has failed or ended can.
 static int periapt_ccs_ready(SOCKET socket, short what, int ms) {
-  const double end = periapt_ccs_now() + ms / 1000.0;
+  const double end = periapt_skt_now() + ms / 1000.0;
   struct pollfd one;
   one.fd = socket;
   one.events = what;
   for (;;) {
     const int count = poll(&one, 1, ms);
     if (count >= 0 || errno != EINTR) return count > 0;
-    ms = periapt_ccs_ms(end - periapt_ccs_now());
+    ms = periapt_ccs_ms(end - periapt_skt_now());
   }
 }
 
@@ -87,35 +72,31 @@ static int periapt_ccs_try(CcsServer* server, double end) {
   const int yes = 1;
   int error = 0;
   socklen_t size = sizeof error;
-  struct sockaddr_in address;
-  memset(&address, 0, sizeof address);
-  address.sin_family = AF_INET;
-  address.sin_port = htons((unsigned short)server->hostPort);
-  memcpy(&address.sin_addr, server->hostIP.data, sizeof server->hostIP.data);
+  const struct sockaddr_in address = skt_build_addr(server->hostIP, (int)server->hostPort);
   fcntl(server->replyFd, F_SETFL, O_NONBLOCK);
   fcntl(server->replyFd, F_SETFD, FD_CLOEXEC);
   setsockopt(server->replyFd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   if (connect(server->replyFd, (const struct sockaddr*)(const void*)&address, sizeof address) == 0) return 0;
   if (errno != EINPROGRESS && errno != EINTR) return errno;
-  if (!periapt_ccs_ready(server->replyFd, POLLOUT, periapt_ccs_ms(end - periapt_ccs_now()))) return ETIMEDOUT;
+  if (!periapt_ccs_ready(server->replyFd, POLLOUT, periapt_ccs_ms(end - periapt_skt_now()))) return ETIMEDOUT;
   getsockopt(server->replyFd, SOL_SOCKET, SO_ERROR, &error, &size);
   return error;
 }
 
 static int periapt_ccs_connect(CcsServer* server, int timeout) {
-  const double end = periapt_ccs_now() + timeout;
+  const double end = periapt_skt_now() + timeout;
   char address[16];
   for (;;) {
     int error;
     server->replyFd = socket(AF_INET, SOCK_STREAM, 0);
     if (server->replyFd < 0)
-      return periapt_ccs_broken(server, periapt_ccs_no_socket, "is not asked: there is no socket:", strerror(errno));
+      return periapt_ccs_broken(server, periapt_skt_no_socket, "is not asked: there is no socket:", strerror(errno));
     error = periapt_ccs_try(server, end);
     if (error == 0) return 0;
     if (error != ECONNREFUSED && error != ETIMEDOUT && error != ECONNRESET && error != EAGAIN)
-      return periapt_ccs_broken(server, periapt_ccs_no_connection, "can't be reached:", strerror(error));
+      return periapt_ccs_broken(server, periapt_skt_no_connection, "can't be reached:", strerror(error));
     CcsNoResponse(server);
-    if (periapt_ccs_now() + 1 >= end)
+    if (periapt_skt_now() + 1 >= end)
       return periapt_ccs_fail("no server has answered at %s:%u within %d s: %s; a program that runs with ++server prints its "
                               "address and port",
                               skt_print_ip(address, sizeof address, server->hostIP), server->hostPort, timeout,
@@ -134,9 +115,9 @@ static int periapt_ccs_send(CcsServer* server, const void* bytes, size_t count, 
       count -= (size_t)sent;
     } else if (errno == EAGAIN) {
       if (!periapt_ccs_ready(server->replyFd, POLLOUT, periapt_ccs_silence_ms))
-        return periapt_ccs_broken(server, periapt_ccs_silent, "takes none of a request", server->handler);
+        return periapt_ccs_broken(server, periapt_skt_silent, "takes none of a request", server->handler);
     } else if (errno != EINTR) {
-      return periapt_ccs_broken(server, periapt_ccs_not_sent, "has closed the connection in the middle of a request:",
+      return periapt_ccs_broken(server, periapt_skt_not_sent, "has closed the connection in the middle of a request:",
                                 strerror(errno));
     }
   }
@@ -153,17 +134,17 @@ static int periapt_ccs_receive(CcsServer* server, void* bytes, size_t count, int
       is_begun = 1;
     } else if (got < 0 && errno == EAGAIN) {
       if (!periapt_ccs_ready(server->replyFd, POLLIN, periapt_ccs_silence_ms))
-        return periapt_ccs_broken(server, periapt_ccs_silent, "sends no more of its answer to", server->handler);
+        return periapt_ccs_broken(server, periapt_skt_silent, "sends no more of its answer to", server->handler);
     } else if (is_begun) {
-      return periapt_ccs_broken(server, periapt_ccs_closed, "has closed the connection in the middle of its answer to",
+      return periapt_ccs_broken(server, periapt_skt_closed, "has closed the connection in the middle of its answer to",
                                 server->handler);
     } else if (got == 0 || errno == ECONNRESET) {
       char what[periapt_ccs_words];
       snprintf(what, sizeof what, "it has ended, or refused the request, and its output says why%s",
                server->isAuth ? "" : " (a server that prints a token wants it: as the key, or in PERIAPT_CCS_TOKEN)");
-      return periapt_ccs_broken(server, periapt_ccs_closed, "has closed the connection without an answer:", what);
+      return periapt_ccs_broken(server, periapt_skt_closed, "has closed the connection without an answer:", what);
     } else if (errno != EINTR) {
-      return periapt_ccs_broken(server, periapt_ccs_not_received, "is lost:", strerror(errno));
+      return periapt_ccs_broken(server, periapt_skt_not_received, "is lost:", strerror(errno));
     }
   }
   return 0;

@@ -16,27 +16,6 @@ enum {
   periapt_skt_joined_bytes = 16 * 1024,  // buffers that are less together travel as one
   periapt_skt_strict_seconds = 60        // a skt_connect() of so long has to succeed
 };
-// Charm++'s numbers of what a function of skt_set_abort() gets.
-enum {
-  periapt_skt_cannot_wait = 93200,
-  periapt_skt_no_server_socket = 93483,
-  periapt_skt_server_not_bound = 93484,
-  periapt_skt_not_listening = 93485,
-  periapt_skt_no_server_name = 93486,
-  periapt_skt_no_datagrams = 93490,
-  periapt_skt_datagrams_not_bound = 93491,
-  periapt_skt_no_datagrams_name = 93492,
-  periapt_skt_no_receive_buffer = 93495,
-  periapt_skt_no_send_buffer = 93496,
-  periapt_skt_no_socket = 93512,
-  periapt_skt_no_connection = 93515,
-  periapt_skt_connecting_too_long = 93517,
-  periapt_skt_not_accepted = 93523,
-  periapt_skt_silent = 93610,
-  periapt_skt_closed = 93620,
-  periapt_skt_not_received = 93650,  // and the socket's number
-  periapt_skt_not_sent = 93700       // and the socket's number
-};
 
 skt_ip_t _skt_invalid_ip = {{0, 0, 0, 0}};
 
@@ -225,7 +204,7 @@ SOCKET skt_connect(skt_ip_t ip, int port, int timeout) {
 
 void skt_close(SOCKET socket) { close(socket); }
 
-static double periapt_skt_now(void) {
+double periapt_skt_now(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
@@ -336,30 +315,29 @@ int skt_sendmsg(SOCKET socket, struct msghdr* message, int buffers, int count) {
 
 // ---- messages
 
+static void periapt_skt_put(unsigned char* bytes, int count, unsigned long number) {
+  for (; count > 0; number >>= 8) bytes[--count] = (unsigned char)number;
+}
+static unsigned long periapt_skt_take(const unsigned char* bytes, int count) {
+  unsigned long number = 0;
+  int i;
+  for (i = 0; i < count; ++i) number = number << 8 | bytes[i];
+  return number;
+}
 ChMessageInt_t ChMessageInt_new(unsigned int number) {
   ChMessageInt_t bytes;
-  int i;
-  for (i = 0; i < 4; ++i) bytes.data[i] = (unsigned char)(number >> (24 - 8 * i));
+  periapt_skt_put(bytes.data, sizeof bytes.data, number);
   return bytes;
 }
 unsigned int ChMessageInt(ChMessageInt_t number) {
-  unsigned int value = 0;
-  int i;
-  for (i = 0; i < 4; ++i) value = value << 8 | number.data[i];
-  return value;
+  return (unsigned int)periapt_skt_take(number.data, sizeof number.data);
 }
 ChMessageLong_t ChMessageLong_new(unsigned long number) {
   ChMessageLong_t bytes;
-  int i;
-  for (i = 0; i < 8; ++i) bytes.data[i] = (unsigned char)(number >> (56 - 8 * i));
+  periapt_skt_put(bytes.data, sizeof bytes.data, number);
   return bytes;
 }
-unsigned long ChMessageLong(ChMessageLong_t number) {
-  unsigned long value = 0;
-  int i;
-  for (i = 0; i < 8; ++i) value = value << 8 | number.data[i];
-  return value;
-}
+unsigned long ChMessageLong(ChMessageLong_t number) { return periapt_skt_take(number.data, sizeof number.data); }
 
 void ChMessageHeader_new(const char* type, int len, ChMessageHeader* header) {
   if (type == NULL) type = "default";

@@ -117,8 +117,33 @@ typedef struct {
   char handler[CCS_HANDLERLEN];
 } CcsMessageHeader;
 
-/// Of the runtime's own: gives a failure to the function of skt_set_abort().
+// ---- the runtime's own, for these helpers and for client.c
+
+/// Charm++'s numbers of what a function of skt_set_abort() gets.
+enum {
+  periapt_skt_cannot_wait = 93200,
+  periapt_skt_no_server_socket = 93483,
+  periapt_skt_server_not_bound = 93484,
+  periapt_skt_not_listening = 93485,
+  periapt_skt_no_server_name = 93486,
+  periapt_skt_no_datagrams = 93490,
+  periapt_skt_datagrams_not_bound = 93491,
+  periapt_skt_no_datagrams_name = 93492,
+  periapt_skt_no_receive_buffer = 93495,
+  periapt_skt_no_send_buffer = 93496,
+  periapt_skt_no_socket = 93512,
+  periapt_skt_no_connection = 93515,
+  periapt_skt_connecting_too_long = 93517,
+  periapt_skt_not_accepted = 93523,
+  periapt_skt_silent = 93610,
+  periapt_skt_closed = 93620,
+  periapt_skt_not_received = 93650,  // here the socket's number is added
+  periapt_skt_not_sent = 93700       // here too
+};
+/// Gives a failure to that function.
 int periapt_skt_failed(SOCKET socket, int code, const char* message);
+/// Seconds of a clock that nothing sets.
+double periapt_skt_now(void);
 
 #ifdef __cplusplus
 }

@@ -5,16 +5,7 @@
 #else
 #include "ccs-client.h"
 #endif
-#include <stdio.h>
-#include <stdlib.h>
-
-#define EXPECT(condition)                                              \
-  do {                                                                 \
-    if (!(condition)) {                                                \
-      fprintf(stderr, "line %d: %s is not so\n", __LINE__, #condition); \
-      exit(2);                                                         \
-    }                                                                  \
-  } while (0)
+#include "expect.h"
 
 static int broken_code = 0;
 static int note_broken(SOCKET socket, int code, const char* message) {

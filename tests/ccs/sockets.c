@@ -3,18 +3,10 @@
 #include "sockRoutines.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#define EXPECT(condition)                                              \
-  do {                                                                 \
-    if (!(condition)) {                                                \
-      fprintf(stderr, "line %d: %s is not so\n", __LINE__, #condition); \
-      exit(2);                                                         \
-    }                                                                  \
-  } while (0)
+#include "expect.h"
 
 static int failures = 0, failed_code = 0;
 static SOCKET failed_socket = 0;
