@@ -18,15 +18,34 @@ def quiet(*words, check=True):
     return subprocess.run([str(word) for word in words], check=check, capture_output=True, text=True)
 
 
+def processes_in(space):
+    return [int(pid) for pid in quiet("ip", "netns", "pids", space, check=False).stdout.split()]
+
+
+def kill_all(space):
+    """A host dies in one moment: none of its processes lives to tell of the others."""
+    processes = processes_in(space)
+    for sign in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in processes:
+            try:
+                os.kill(pid, sign)
+            except ProcessLookupError:
+                pass
+
+
+def remove(space):
+    if os.path.exists(f"/run/netns/{space}") or os.path.exists(f"/var/run/netns/{space}"):
+        kill_all(space)
+        quiet("ip", "netns", "del", space, check=False)
+    shutil.rmtree(f"/etc/netns/{space}", ignore_errors=True)
+
+
 def remove_leftovers():
     """Removes the name spaces of labs whose process was killed before it could."""
     for space in os.listdir("/run/netns") if os.path.isdir("/run/netns") else []:
         of = re.fullmatch(r"plb?(\d+)(x\d+)?", space)
         if of and not os.path.exists(f"/proc/{of[1]}"):
-            for pid in quiet("ip", "netns", "pids", space, check=False).stdout.split():
-                quiet("kill", "-KILL", pid, check=False)
-            quiet("ip", "netns", "del", space, check=False)
-            shutil.rmtree(f"/etc/netns/{space}", ignore_errors=True)
+            remove(space)
 
 
 class Lab(launchers.Lab):
@@ -107,25 +126,14 @@ class Lab(launchers.Lab):
         return self.path("sshw")
 
     def processes_on(self, i):
-        return [int(pid) for pid in quiet("ip", "netns", "pids", self.spaces[i]).stdout.split()]
+        return processes_in(self.spaces[i])
 
     def kill_host(self, i):
-        # A host dies in one moment: none of its processes lives to tell of the others.
-        processes = self.processes_on(i)
-        for sign in (signal.SIGSTOP, signal.SIGKILL):
-            for pid in processes:
-                try:
-                    os.kill(pid, sign)
-                except ProcessLookupError:
-                    pass
+        kill_all(self.spaces[i])
         if os.path.exists(self.path(f"sshd{i}.pid")):
             os.unlink(self.path(f"sshd{i}.pid"))
 
     def stop(self):
-        for i, space in enumerate(self.spaces):
-            if os.path.exists(f"/run/netns/{space}") or os.path.exists(f"/var/run/netns/{space}"):
-                self.kill_host(i)
-                quiet("ip", "netns", "del", space, check=False)
-            shutil.rmtree(f"/etc/netns/{space}", ignore_errors=True)
-        quiet("ip", "netns", "del", self.bridge, check=False)
+        for space in [*self.spaces, self.bridge]:
+            remove(space)
         shutil.rmtree(self.folder, ignore_errors=True)
