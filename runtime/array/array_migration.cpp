@@ -323,11 +323,9 @@ void arrive(PeObjects& objects, ArrayManager& leader, const JourneyHeader& heade
   const Reader members(bytes + part_bytes(sizeof header));
   if (const CkArrayID missing = missing_array(objects, header, members); !missing.isZero()) {
     // It waits for that array, and what is sent to it meanwhile waits here.
-    Message message = Message::make(header.bytes);
-    std::memcpy(message.payload(), bytes, header.bytes);
     ArrayManager::keep(
         objects, missing,
-        runtime_message(std::move(message), entry_arrive, static_cast<std::uint32_t>(leader.id().index())));
+        runtime_message({{bytes, header.bytes}}, entry_arrive, static_cast<std::uint32_t>(leader.id().index())));
     if (!header.follows) location.learn(header.id, objects.pe.index, header.age, false, location.home(header.index));
     return;
   }

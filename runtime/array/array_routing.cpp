@@ -1,7 +1,6 @@
 // See array_routing.h.
 #include "runtime/array/array_routing.h"
 
-#include <cstring>
 #include <utility>
 
 #include "runtime/array/element_ids.h"

@@ -6,7 +6,6 @@
 #include "runtime/face/exit.h"
 
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "runtime/api/callback.h"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 
 #include "base/clock.h"
@@ -15,6 +14,7 @@
 #include "runtime/objects/balance_hook.h"
 #include "runtime/objects/futures.h"
 #include "runtime/objects/node_groups.h"
+#include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/sections/sections.h"
 #include "runtime/zero_copy/zero_copy_entries.h"
@@ -227,13 +227,7 @@ void Watchdog::also_explain(Explainer library) {
 }
 
 void Watchdog::on_explain(Pe& pe, Delivery&) {
-  const std::string text = explain(*pe.objects);
-  Message message = Message::make(text.size());
-  std::memcpy(message.payload(), text.data(), text.size());
-  message->target = Target::runtime;
-  message->entry = static_cast<std::uint16_t>(entry_explanation);
-  message->element = static_cast<std::uint64_t>(pe.index);
-  pe.send(0, std::move(message));
+  pe.send(0, runtime_message({explain(*pe.objects)}, entry_explanation, 0, static_cast<std::uint64_t>(pe.index)));
 }
 
 void Watchdog::on_explanation(Pe& pe, Delivery& call) {

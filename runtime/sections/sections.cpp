@@ -194,11 +194,8 @@ void Sections::give_to_members(const Delivery& call, const Tree& tree, const Mes
     send_on(member, message);
   }
   if (misplaced.empty()) return;
-  const std::size_t bytes = misplaced.size() * sizeof(Misplaced);
-  Message news = Message::make(bytes);
-  std::memcpy(news.payload(), misplaced.data(), bytes);
-  pe_.send(static_cast<int>(call.collection),
-           runtime_message(std::move(news), entry_stale, call.collection, call.element));
+  const std::string_view news(reinterpret_cast<const char*>(misplaced.data()), misplaced.size() * sizeof(Misplaced));
+  pe_.send(static_cast<int>(call.collection), runtime_message({news}, entry_stale, call.collection, call.element));
 }
 
 // False: it is not here.
