@@ -233,6 +233,21 @@ class OwnTreeLB : public CBase_OwnTreeLB {
   }
 };
 
+// Its tree names a PE that is not there.
+class WrongTreeLB : public CBase_WrongTreeLB {
+  class WrongTree : public TwoLevelTree {
+    int parent(int, int level) override { return level == 0 ? CkNumPes() : -1; }
+  };
+
+ public:
+  explicit WrongTreeLB(const CkLBOptions& options) : CBase_WrongTreeLB(options) {
+    lbname = "WrongTreeLB";
+    delete tree;
+    tree = new WrongTree;
+  }
+  explicit WrongTreeLB(CkMigrateMessage* m) : CBase_WrongTreeLB(m) {}
+};
+
 // Each PE sends all it has to the next one, when that has said how much it has.
 class NextPeLB : public CBase_NextPeLB {
  public:
@@ -272,6 +287,7 @@ static void lbinit() {
   LBRegisterBalancer<LargestFirstLB>("LargestFirstLB", "the largest first");
   LBRegisterBalancer<TwoLevelsLB>("TwoLevelsLB", "the largest first, of groups and of PEs");
   LBRegisterBalancer<OwnTreeLB>("OwnTreeLB", "the largest first, down a tree of its own");
+  LBRegisterBalancer<WrongTreeLB>("WrongTreeLB", "names a PE that is not there");
   LBRegisterBalancer<ThrowingLB>("ThrowingLB", "never answers");
   LBRegisterBalancer<NextPeLB>("NextPeLB", "all to the next PE");
 }

@@ -1,8 +1,11 @@
 // See hybrid_base_lb.h.
 #include "runtime/loadbalance/classic/hybrid_base_lb.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
 
 #include "runtime/loadbalance/classic/statistics.h"
 
@@ -113,9 +116,16 @@ struct HybridBaseLB::Descent {
     std::iota(above[0].begin(), above[0].end(), 0);
     for (int level = 0; level + 1 < tree.numLevels(); ++level) {
       above.emplace_back();
-      for (const int pe : above[static_cast<std::size_t>(level)]) above.back().push_back(tree.parent(pe, level));
+      for (const int pe : above[static_cast<std::size_t>(level)])
+        above.back().push_back(checked(tree.parent(pe, level), "the parent", pe, level));
     }
     for (const int pe : all.from_proc) part.push_back(above.back()[static_cast<std::size_t>(pe)]);
+  }
+  // What a tree of the program's own has said; an exception costs the step, and no more.
+  int checked(int said, const char* what, int of, int level) const {
+    if (said >= 0 && said < static_cast<int>(all.nprocs())) return said;
+    throw std::out_of_range(
+        fmt::format("its tree says that {} of PE {} at level {} is {}: no PE has that number", what, of, level, said));
   }
   std::vector<int> roots(int level) const {
     std::vector<int> all_of = above[static_cast<std::size_t>(level)];
@@ -127,6 +137,7 @@ struct HybridBaseLB::Descent {
     std::vector<int> children(static_cast<std::size_t>(tree.numChildren(root, level)));
     int count = static_cast<int>(children.size());
     tree.getChildren(root, level, children.data(), count);
+    for (const int child : children) checked(child, "a child", root, level);
     return children;
   }
   std::vector<int> pes(int root, int level) const {
