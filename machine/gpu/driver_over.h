@@ -22,6 +22,7 @@ struct Answer {
 /// Numbers of errors and of questions about an address, which are the same for both.
 inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNoCurrent = 201, kNoImage = 209, kNotReady = 600,
                      kAlreadyReached = 704;
+inline constexpr unsigned kEventWithTiming = 0, kEventWithoutTiming = 2;  ///< flags of an event
 enum class Question : int {
   context = 1,
   memory_type = 2,
@@ -109,6 +110,11 @@ class DriverOver final : public Driver {
     if (answer.error == kNotReady) return false;
     return answer.error == 0 ? Result<bool>(true) : failed(answer, stream.gpu);
   }
+  Result<bool> is_captured(Stream stream) override {
+    int status = 0;
+    const Answer answer = at(stream.gpu, [&] { return calls_.capture_status(stream.native, &status); });
+    return answer.error == 0 ? Result<bool>(status != 0) : failed(answer, stream.gpu);
+  }
   Status finish(Stream stream) override {
     return done(at(stream.gpu, [&] { return calls_.finish(stream.native); }), stream.gpu);
   }
@@ -140,11 +146,8 @@ class DriverOver final : public Driver {
   }
   bool runs_processes_together(int gpu) override { return calls_.runs_processes_together(gpu); }
 
-  Result<Event> make_event(int gpu) override {
-    Event event{nullptr, gpu};
-    const Answer answer = at(gpu, [&] { return calls_.make_event(&event.native); });
-    return answer.error == 0 ? Result<Event>(event) : failed(answer, gpu);
-  }
+  Result<Event> make_event(int gpu) override { return event_with(gpu, kEventWithoutTiming); }
+  Result<Event> make_timed_event(int gpu) override { return event_with(gpu, kEventWithTiming); }
   void destroy(Event event) override {
     at(event.gpu, [&] { return calls_.destroy_event(event.native); });
   }
@@ -155,6 +158,11 @@ class DriverOver final : public Driver {
     const Answer answer = anywhere(event.gpu, [&] { return calls_.query(event.native); });
     if (answer.error == kNotReady) return false;
     return answer.error == 0 ? Result<bool>(true) : failed(answer, event.gpu);
+  }
+  Result<double> seconds_between(Event begin, Event end) override {
+    float ms = 0;
+    const Answer answer = at(end.gpu, [&] { return calls_.elapsed(&ms, begin.native, end.native); });
+    return answer.error == 0 ? Result<double>(1e-3 * static_cast<double>(ms)) : failed(answer, end.gpu);
   }
 
   Status reach(int gpu, int other) override {
@@ -185,6 +193,12 @@ class DriverOver final : public Driver {
   }
 
  private:
+  Result<Event> event_with(int gpu, unsigned flags) {
+    Event event{nullptr, gpu};
+    const Answer answer = at(gpu, [&] { return calls_.make_event(&event.native, flags); });
+    return answer.error == 0 ? Result<Event>(event) : failed(answer, gpu);
+  }
+
   // Asked in the order in which one answer rules out the next: what has an old handle is neither of a pool nor mapped.
   Kind kind_on_device(const void* address, bool& exportable) {
     unsigned legacy = 0;

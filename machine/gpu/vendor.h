@@ -113,6 +113,8 @@ class Driver {
   /// Has it nothing to do? Of a default stream, the thread's (`gpu`: where the thread has none): nor any that it waits
   /// for; where that is not to be known, no. A failure: it was not to be known.
   virtual Result<bool> is_idle(Stream stream) = 0;
+  /// Is what it is given kept for a graph, and not done? An event would become a part of that.
+  virtual Result<bool> is_captured(Stream stream) = 0;
   /// Waits until the stream has nothing to do.
   virtual Status finish(Stream stream) = 0;
   /// Waits until the GPU has done all that this process has given it so far, whatever the stream.
@@ -131,11 +133,15 @@ class Driver {
   virtual bool runs_processes_together(int gpu) = 0;
 
   virtual Result<Event> make_event(int gpu) = 0;
+  /// As make_event(), for seconds_between().
+  virtual Result<Event> make_timed_event(int gpu) = 0;
   virtual void destroy(Event event) = 0;
   /// Reached when the stream has done what it has been given so far.
   virtual Status record(Event event, Stream stream) = 0;
   /// A failure is that of the work before it: the GPU is then lost to this process.
   virtual Result<bool> reached(Event event) = 0;
+  /// By the GPU's clock, of two timed events of one GPU that are reached; half a microsecond is the finest.
+  virtual Result<double> seconds_between(Event begin, Event end) = 0;
 
   // ---- other GPUs, other processes
 

@@ -112,6 +112,28 @@ TEST_P(OnDevice, ContentsSurviveEveryWay) {
   free(Kind::pinned, back);
 }
 
+TEST_P(OnDevice, TimedEventsTellWhatACopyTakes) {
+  constexpr std::uint64_t kBytes = std::uint64_t{256} << 20;
+  std::byte *from = make(Kind::device, kBytes), *to = make(Kind::device, kBytes);
+  const Event begin = *driver->make_timed_event(0), end = *driver->make_timed_event(0);
+  ASSERT_TRUE(driver->copy(stream, to, from, kBytes).ok());  // the first one pays for what is made then
+  ASSERT_TRUE(driver->record(begin, stream).ok());
+  ASSERT_TRUE(driver->copy(stream, to, from, kBytes).ok());
+  ASSERT_TRUE(driver->record(end, stream).ok());
+  EXPECT_FALSE(*driver->is_captured(stream));
+  ASSERT_TRUE(driver->finish(stream).ok());
+  const Result<double> seconds = driver->seconds_between(begin, end);
+  ASSERT_TRUE(seconds.ok()) << seconds.message();
+  std::printf("a copy of %llu bytes within the GPU: %.0f us, %.0f GB/s\n", static_cast<unsigned long long>(kBytes),
+              1e6 * *seconds, 1e-9 * static_cast<double>(kBytes) / *seconds);
+  EXPECT_GT(*seconds, 1e-6);
+  EXPECT_LT(*seconds, 1.0);
+  driver->destroy(begin);
+  driver->destroy(end);
+  free(Kind::device, from);
+  free(Kind::device, to);
+}
+
 TEST_P(OnDevice, WhatIsFreedAndMadeAnewIsKnownByItsNumber) {
   KindCache cache(*driver);
   for (unsigned round = 0; round < 20; ++round) {

@@ -172,6 +172,35 @@ TEST_P(DriverTest, ADefaultStreamIsIdleWhenAllThatItWaitsForIs) {
   EXPECT_EQ(settings.capturing, 1) << "a question has broken the capture of a stream of the program's";
 }
 
+TEST_P(DriverTest, TwoTimedEventsTellHowLongTheGpuHasWorkedBetweenThem) {
+  constexpr std::uint64_t kBytes = 2'000'000;
+  std::byte *from = make(Kind::device, kBytes), *to = make(Kind::device, kBytes);
+  const Stream stream = *driver.make_stream(0);
+  const Event begin = *driver.make_timed_event(0), end = *driver.make_timed_event(0), plain = *driver.make_event(0);
+  ASSERT_TRUE(driver.copy(stream, to, from, kBytes).ok());
+  ASSERT_TRUE(driver.record(begin, stream).ok());
+  ASSERT_TRUE(driver.copy(stream, to, from, kBytes).ok());
+  ASSERT_TRUE(driver.record(end, stream).ok());
+  ASSERT_TRUE(driver.record(plain, stream).ok());
+  EXPECT_FALSE(driver.seconds_between(begin, end).ok()) << "they are not reached";
+  ASSERT_TRUE(driver.finish(stream).ok());
+  EXPECT_NEAR(*driver.seconds_between(begin, end), 0.002, 1e-6);
+  EXPECT_THAT(driver.seconds_between(begin, plain).message(), HasSubstr("EventElapsedTime on GPU 0: "));
+  for (const Event event : {begin, end, plain}) driver.destroy(event);
+  driver.destroy(stream);
+}
+
+TEST_P(DriverTest, ACapturedStreamSaysSo) {
+  const Stream stream = *driver.make_stream(0);
+  EXPECT_FALSE(*driver.is_captured(stream));
+  settings.capturing = 1;
+  EXPECT_TRUE(*driver.is_captured(stream));
+  EXPECT_FALSE(driver.is_captured({nullptr, 0}).ok()) << "the process's, while another one is captured";
+  EXPECT_EQ(settings.capturing, 1);
+  settings.capturing = 0;
+  driver.destroy(stream);
+}
+
 // ---- the cache of kinds
 
 TEST_P(DriverTest, WhatIsKnownOfARangeCostsOneQuestion) {

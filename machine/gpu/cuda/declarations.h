@@ -28,8 +28,8 @@ struct MemoryHandle {
 };
 using AllocationHandle = unsigned long long;
 
-inline constexpr unsigned kStreamNonBlocking = 1, kEventWithoutTiming = 2, kHostPortable = 1, kManagedGlobal = 1,
-                          kIpcLazyPeers = 1, kMemoryTypeDevice = 2;
+inline constexpr unsigned kStreamNonBlocking = 1, kHostPortable = 1, kManagedGlobal = 1, kIpcLazyPeers = 1,
+                          kMemoryTypeDevice = 2;
 inline constexpr int kMpsEnabled = 133;  ///< of device_attribute()
 inline constexpr Result_ kNoContext = 201;
 
@@ -77,6 +77,7 @@ inline constexpr Result_ kNoContext = 201;
   X(event_destroy, cuEventDestroy_v2, (NativeEvent))                                                                \
   X(event_record, cuEventRecord, (NativeEvent, NativeStream))                                                       \
   X(event_query, cuEventQuery, (NativeEvent))                                                                       \
+  X(event_elapsed, cuEventElapsedTime, (float*, NativeEvent, NativeEvent))                                          \
   X(module_load, cuModuleLoadData, (Module*, const void*))                                                          \
   X(module_function, cuModuleGetFunction, (Function*, Module, const char*))                                         \
   X(launch, cuLaunchKernel,                                                                                         \

@@ -127,6 +127,9 @@ struct Calls {
   Answer wait_for(void* stream, void* event) {
     return {library.stream_wait(stream_of(stream), event_of(event), 0), "cuStreamWaitEvent"};
   }
+  Answer capture_status(void* stream, int* status) {
+    return {library.stream_capturing(stream_of(stream), status), "cuStreamIsCapturing"};
+  }
   Answer finish(void* stream) { return {library.stream_finish(stream_of(stream)), "cuStreamSynchronize"}; }
   Answer finish_all() { return {library.context_finish(), "cuCtxSynchronize"}; }
   // A default stream waits for the process's, which waits for all that do not say otherwise. Asked about while one of
@@ -139,14 +142,17 @@ struct Calls {
     if (error == 0 && stream == kOfThread) error = library.stream_query(kOfThread);
     return {error, "cuStreamQuery"};
   }
-  Answer make_event(void** event) {
-    return {library.event_create(reinterpret_cast<NativeEvent*>(event), kEventWithoutTiming), "cuEventCreate"};
+  Answer make_event(void** event, unsigned flags) {
+    return {library.event_create(reinterpret_cast<NativeEvent*>(event), flags), "cuEventCreate"};
   }
   Answer destroy_event(void* event) { return {library.event_destroy(event_of(event)), "cuEventDestroy"}; }
   Answer record(void* event, void* stream) {
     return {library.event_record(event_of(event), stream_of(stream)), "cuEventRecord"};
   }
   Answer query(void* event) { return {library.event_query(event_of(event)), "cuEventQuery"}; }
+  Answer elapsed(float* ms, void* begin, void* end) {
+    return {library.event_elapsed(ms, event_of(begin), event_of(end)), "cuEventElapsedTime"};
+  }
 
   static constexpr const char* kLoadModule = "cuModuleLoadData";
   Answer load_kernel(const void* image, const char* name, void** function) {

@@ -24,8 +24,7 @@ struct MemoryHandle {
 struct OpaqueAllocation;
 using AllocationHandle = OpaqueAllocation*;
 
-inline constexpr unsigned kStreamNonBlocking = 1, kEventWithoutTiming = 2, kHostPortable = 1, kManagedGlobal = 1,
-                          kIpcLazyPeers = 1;
+inline constexpr unsigned kStreamNonBlocking = 1, kHostPortable = 1, kManagedGlobal = 1, kIpcLazyPeers = 1;
 inline constexpr int kCopyDefault = 4;
 /// The numbers of memory types have changed: device memory is 2 from this version on, and was 1 before.
 inline constexpr int kNewMemoryTypes = 60'000'000;
@@ -60,11 +59,13 @@ inline constexpr int kNewMemoryTypes = 60'000'000;
   X(stream_destroy, hipStreamDestroy, (NativeStream))                                                               \
   X(stream_finish, hipStreamSynchronize, (NativeStream))                                                            \
   X(stream_query, hipStreamQuery, (NativeStream))                                                                   \
+  X(stream_capturing, hipStreamIsCapturing, (NativeStream, int*))                                                   \
   X(stream_wait, hipStreamWaitEvent, (NativeStream, NativeEvent, unsigned))                                         \
   X(event_create, hipEventCreateWithFlags, (NativeEvent*, unsigned))                                                \
   X(event_destroy, hipEventDestroy, (NativeEvent))                                                                  \
   X(event_record, hipEventRecord, (NativeEvent, NativeStream))                                                      \
   X(event_query, hipEventQuery, (NativeEvent))                                                                      \
+  X(event_elapsed, hipEventElapsedTime, (float*, NativeEvent, NativeEvent))                                         \
   X(stream_create_at, hipStreamCreateWithPriority, (NativeStream*, unsigned, int))                                  \
   X(stream_priorities, hipDeviceGetStreamPriorityRange, (int*, int*))                                               \
   X(module_load, hipModuleLoadData, (Module*, const void*))                                                         \

@@ -96,21 +96,26 @@ struct Calls {
   Answer wait_for(void* stream, void* event) {
     return {library.stream_wait(stream_of(stream), event_of(event), 0), "hipStreamWaitEvent"};
   }
+  Answer capture_status(void* stream, int* status) {
+    return {library.stream_capturing(stream_of(stream), status), "hipStreamIsCapturing"};
+  }
   Answer finish(void* stream) { return {library.stream_finish(stream_of(stream)), "hipStreamSynchronize"}; }
   Answer finish_all() { return {library.device_finish(), "hipDeviceSynchronize"}; }
   Answer query_stream(void* stream) {
     if (is_default_stream(stream)) return {kNotReady, "hipStreamQuery"};  // it does not say what that waits for
     return {library.stream_query(stream_of(stream)), "hipStreamQuery"};
   }
-  Answer make_event(void** event) {
-    return {library.event_create(reinterpret_cast<NativeEvent*>(event), kEventWithoutTiming),
-            "hipEventCreateWithFlags"};
+  Answer make_event(void** event, unsigned flags) {
+    return {library.event_create(reinterpret_cast<NativeEvent*>(event), flags), "hipEventCreateWithFlags"};
   }
   Answer destroy_event(void* event) { return {library.event_destroy(event_of(event)), "hipEventDestroy"}; }
   Answer record(void* event, void* stream) {
     return {library.event_record(event_of(event), stream_of(stream)), "hipEventRecord"};
   }
   Answer query(void* event) { return {library.event_query(event_of(event)), "hipEventQuery"}; }
+  Answer elapsed(float* ms, void* begin, void* end) {
+    return {library.event_elapsed(ms, event_of(begin), event_of(end)), "hipEventElapsedTime"};
+  }
 
   static constexpr const char* kLoadModule = "hipModuleLoadData";
   Answer load_kernel(const void* image, const char* name, void** function) {

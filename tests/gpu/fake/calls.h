@@ -92,8 +92,23 @@ int destroy_stream(Native stream) {
   return 0;
 }
 template <class Native>
-int make_event(Native* made) {
-  *made = reinterpret_cast<Native>(new std::shared_ptr<Event>(std::make_shared<Event>()));
+int make_event(Native* made, unsigned flags) {
+  auto* const event = new std::shared_ptr<Event>(std::make_shared<Event>());
+  (*event)->timed = (flags & 2) == 0;
+  *made = reinterpret_cast<Native>(event);
+  return 0;
+}
+template <class Native>
+int elapsed(float* ms, Native begin, Native end) {
+  const auto lock = locked();
+  return machine().elapsed(*event_of(begin), *event_of(end), ms);
+}
+
+/// While a stream is captured the process's default one cannot be asked; any of the program's may be that stream.
+inline int capture_status(std::uintptr_t stream, int* status) {
+  if (machine().settings.capturing == 0) return 0;
+  if (stream <= 2) return kCaptureImplicit;
+  *status = 1;
   return 0;
 }
 

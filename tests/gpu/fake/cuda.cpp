@@ -213,11 +213,11 @@ int cuStreamGetCtx(NativeStream stream, Context* context) {
   *context = context_of(stream_of(stream)->gpu);
   return 0;
 }
-int cuStreamIsCapturing(NativeStream, int* status) {
+int cuStreamIsCapturing(NativeStream stream, int* status) {
   fake::count();
   *status = 0;
   if (contexts.empty()) return fake::kInvalidContext;
-  return machine().settings.capturing != 0 ? fake::kCaptureImplicit : 0;
+  return fake::capture_status(reinterpret_cast<std::uintptr_t>(stream), status);
 }
 int cuStreamQuery(NativeStream stream) {
   const auto lock = locked();
@@ -249,9 +249,9 @@ int cuStreamWaitEvent(NativeStream stream, NativeEvent event, unsigned) {
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().wait(stream_of(stream), event_of(event));
 }
-int cuEventCreate(NativeEvent* event, unsigned) {
+int cuEventCreate(NativeEvent* event, unsigned flags) {
   fake::count();
-  return contexts.empty() ? fake::kInvalidContext : unless_lost(fake::make_event(event));
+  return contexts.empty() ? fake::kInvalidContext : unless_lost(fake::make_event(event, flags));
 }
 int cuEventDestroy_v2(NativeEvent event) {
   fake::count();
@@ -270,6 +270,7 @@ int cuEventQuery(NativeEvent event) {
   const int answer = machine().query(*event_of(event));
   return answer == 0 || answer == fake::kNotReady ? unless_lost(answer) : answer;
 }
+int cuEventElapsedTime(float* ms, NativeEvent begin, NativeEvent end) { return fake::elapsed(ms, begin, end); }
 int cuIpcGetMemHandle(cuda::MemoryHandle* handle, Address memory) {
   const auto lock = locked();
   return machine().export_memory(pointer(memory), reinterpret_cast<fake::Handle*>(handle));

@@ -172,7 +172,7 @@ int Machine::call(Stream* stream, std::function<void()> function) {
 }
 
 int Machine::record(Stream* stream, const std::shared_ptr<Event>& event) {
-  *event = {true, false, 0, stream};
+  *event = {true, false, 0, stream, event->timed};
   Work work;
   work.record = event;
   stream->work.push_back(work);
@@ -244,6 +244,7 @@ int Machine::execute(Stream& stream, const Work& work) {
   if (work.record != nullptr) {
     work.record->reached = true;
     work.record->error = stream.error;
+    work.record->ms = stream.ms;
     return 0;
   }
   if (work.call) {
@@ -259,6 +260,7 @@ int Machine::execute(Stream& stream, const Work& work) {
   const std::byte* from = translate(work.from, work.bytes);
   if (to == nullptr || from == nullptr) return kLost;  // freed meanwhile
   std::memmove(to, from, work.bytes);
+  stream.ms += 1e-6 * static_cast<double>(work.bytes);
   return 0;
 }
 
@@ -291,6 +293,13 @@ int Machine::query(Event& event) {
   if (!event.reached) run(*event.stream, false);
   if (!event.reached) return kNotReady;
   return event.error;
+}
+
+int Machine::elapsed(const Event& begin, const Event& end, float* ms) const {
+  if (!begin.timed || !end.timed || !begin.recorded || !end.recorded) return kInvalidHandle;
+  if (!begin.reached || !end.reached) return kNotReady;
+  *ms = static_cast<float>(end.ms - begin.ms);
+  return 0;
 }
 
 int Machine::query(Stream& stream) {

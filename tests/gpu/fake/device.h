@@ -51,6 +51,8 @@ struct Event {
   bool recorded = false, reached = true;
   int error = 0;
   Stream* stream = nullptr;
+  bool timed = false;
+  double ms = 0;  ///< of the stream's clock, when it was reached
 };
 struct Work {
   std::byte* to = nullptr;
@@ -64,6 +66,7 @@ struct Work {
 struct Stream {
   int gpu = 0;
   int error = 0;
+  double ms = 0;  ///< that its work has taken: each byte that it copies takes a nanosecond
   std::deque<Work> work;
   bool has_kernel() const { return !work.empty() && work.front().kernel != nullptr; }
 };
@@ -97,6 +100,7 @@ class Machine {
   bool is_lost();
   bool reached[64][64] = {};  ///< which other GPUs' memory a GPU has been allowed to read
   int query(Event& event);
+  int elapsed(const Event& begin, const Event& end, float* ms) const;
   int query(Stream& stream);
   int finish(Stream* stream);
   int finish_all(int gpu);

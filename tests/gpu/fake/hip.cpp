@@ -149,7 +149,13 @@ int hipStreamWaitEvent(NativeStream stream, NativeEvent event, unsigned) {
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().wait(stream_of(stream), event_of(event));
 }
-int hipEventCreateWithFlags(NativeEvent* event, unsigned) { return fake::make_event(event); }
+int hipEventCreateWithFlags(NativeEvent* event, unsigned flags) { return fake::make_event(event, flags); }
+int hipEventElapsedTime(float* ms, NativeEvent begin, NativeEvent end) { return fake::elapsed(ms, begin, end); }
+int hipStreamIsCapturing(NativeStream stream, int* status) {
+  fake::count();
+  *status = 0;
+  return fake::capture_status(reinterpret_cast<std::uintptr_t>(stream), status);
+}
 int hipEventDestroy(NativeEvent event) {
   fake::count();
   delete &event_of(event);
