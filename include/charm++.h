@@ -44,6 +44,7 @@
 #include "runtime/ccs/ccs_callback.h"
 #include "runtime/checkpoint/ck_checkpoint.h"
 #include "runtime/loadbalance/classic/load_data.h"
+#include "runtime/loadbalance/gpu_timer.h"
 #include "runtime/loadbalance/lb_manager.h"
 #include "runtime/registry/ids.h"
 #include "runtime/registry/user_envelope.h"

@@ -206,6 +206,7 @@ inline void hapiWorkRequestSetCallback(hapiWorkRequest* request, void* cb) {
 inline void hapiEnqueue(hapiWorkRequest* request) {
   if (request->stream == nullptr) request->stream = hapiGetStream();
   const cudaStream_t stream = request->stream;
+  const CkGpuTimer timer(stream);  // its work is that of the element that has made it
   std::size_t slots = request->buffers.size();
   for (const hapiBufferInfo& buffer : request->buffers)
     if (buffer.id >= static_cast<int>(slots)) slots = static_cast<std::size_t>(buffer.id) + 1;

@@ -72,7 +72,16 @@ double measured_speed() {
 }
 }  // namespace
 
-double load_of(const TimeSpent& spent) { return options().processor_time ? spent.processor : spent.wall; }
+double load_of(const TimeSpent& spent) {
+  switch (options().clock) {
+    case LoadClock::processor:
+      return spent.processor;
+    case LoadClock::gpu:
+      return spent.gpu;
+    default:
+      return spent.wall;
+  }
+}
 
 void Balancer::register_entries() {
   register_base_classes();
@@ -102,7 +111,7 @@ void Balancer::register_entries() {
   entry_resumed_element = register_runtime_entry("ResumeFromSync", on_late);  // a name for messages only
 }
 
-Balancer::Balancer(Pe& pe) : pe_(pe), meter_(pe, options().processor_time), traffic_(pe, meter_) {
+Balancer::Balancer(Pe& pe) : pe_(pe), meter_(pe, options().clock == LoadClock::processor), traffic_(pe, meter_) {
   if (options().test_speed) speed_ = measured_speed();
   meter_.restart();  // the first interval begins here
   if (options().period > 0) {
@@ -148,6 +157,7 @@ void Balancer::remove(ArrayElement& element) {
   Record& record = records_[number];
   for_each_address(element, [&](void* address) { meter_.remove(address); });
   meter_.forget(number);
+  gpu_times_.forget(number);
   --members_;
   waiting_ -= counts(record);
   record.element = nullptr;
@@ -188,6 +198,7 @@ void Balancer::died(ArrayElement& element) {
 BalanceTravel Balancer::left(ArrayElement& element) {
   const std::int32_t number = record_of(element);
   BalanceTravel state = records_[number].state;
+  gpu_times_.charge();
   state.spent += meter_.up_to_now(number);  // mostly in the entry that it leaves from
   remove(element);
   tell_when_ready();
@@ -199,9 +210,12 @@ TimeSpent Balancer::spent(const ArrayElement& element) const {
   TimeSpent sum = records_[number].state.spent;
   return sum += const_cast<Meter&>(meter_).up_to_now(number);
 }
-double Balancer::load(const ArrayElement& element) const { return load_of(spent(element)); }
+double Balancer::load(const ArrayElement& element) const {
+  const_cast<GpuTimes&>(gpu_times_).charge();
+  return load_of(spent(element));
+}
 void Balancer::set_load(ArrayElement& element, double seconds) {
-  records_[record_of(element)].state.spent = {seconds, seconds};
+  records_[record_of(element)].state.spent = {seconds, seconds, seconds};
   meter_.up_to_now(record_of(element)) = {};
 }
 std::string Balancer::describe(const ObjectLoad& object) {
@@ -215,7 +229,10 @@ LDObjHandle Balancer::add_own(const LDOMHandle& manager, CmiUInt8 id, void* user
   meter_.spent(record) = {};
   return own_objects_.add(manager, id, user, migratable, record);
 }
-void Balancer::remove_own(const LDObjHandle& object) { free_.push_back(own_objects_.remove(object)); }
+void Balancer::remove_own(const LDObjHandle& object) {
+  free_.push_back(own_objects_.remove(object));
+  gpu_times_.forget(free_.back());
+}
 void Balancer::own_arrived(const LDObjHandle&, bool is_awaited) {
   if (!is_awaited || !began_) return;  // the program has moved it
   moving_ = true;
@@ -352,7 +369,7 @@ void Balancer::waits_again(ArrayElement& element, double seconds) {
   BalanceTravel& state = records_[record_of(element)].state;
   state.in_sync = true;
   state.step = step_;
-  state.spent = {seconds, seconds};
+  state.spent = {seconds, seconds, seconds};
 }
 void Balancer::remade() {
   waiting_ = 0;
@@ -472,11 +489,13 @@ LoadDatabase Balancer::own_loads() {
   LoadDatabase own;
   own.step = step_;
   own.communication = traffic_.recorded();
-  own.processor_time = options().processor_time;
+  own.clock = options().clock;
+  gpu_times_.charge();
   const TimeSpent background = options().object_only ? TimeSpent() : meter_.background();
   own.pes.push_back({meter_.wall(), meter_.idle(), load_of(background), speed_, available_pes().may_get(pe_.index),
                      pe_.process.rank(), pe_.process.layout().host_of(pe_.index)});
-  if (own.processor_time) own.pes.back().background_wall = background.wall;
+  if (own.clock != LoadClock::wall) own.pes.back().background_wall = background.wall;
+  own.pes.back().background_gpu = background.gpu;
   if (const sim::Machine* const machine = pe_.process.simulated()) {
     own.pes.back().host = machine->node_of(pe_.index);
     if (pe_.index == 0) own.topology = machine->options().topology;
@@ -490,7 +509,7 @@ LoadDatabase Balancer::own_loads() {
     const ArrayElement& element = *record.element;
     ArrayManager& manager = array_manager(element.ckGetArrayID());
     const TimeSpent spent = this->spent(element);
-    const double seconds = load_of(spent), wall = own.processor_time ? spent.wall : 0;
+    const double seconds = load_of(spent), wall = own.clock != LoadClock::wall ? spent.wall : 0;
     const bool migratable = element.ckIsMigratable() && !has_threads(manager, element.ckGetID()) &&
                             registry().chares[static_cast<std::size_t>(manager.type())].migration_constructor >= 0;
     if (manager.bound().size() > 1) {
@@ -498,6 +517,7 @@ LoadDatabase Balancer::own_loads() {
       if (!first) {
         own.objects[known->second].seconds += seconds;
         own.objects[known->second].wall += wall;
+        own.objects[known->second].gpu += spent.gpu;
         own.objects[known->second].migratable &= migratable;
         add_said(own, known->second, record);
         continue;
@@ -505,13 +525,14 @@ LoadDatabase Balancer::own_loads() {
     }
     const ElementName name = name_of(*pe_.objects, {manager.id().index(), element.ckGetID()});
     const std::uint64_t bytes = measures_sizes ? packed_bytes(manager, element.ckGetID()) : 0;
-    own.objects.push_back({name.array, name.element, pe_.index, seconds, bytes, migratable, wall});
+    own.objects.push_back({name.array, name.element, pe_.index, seconds, bytes, migratable, wall, spent.gpu});
     add_said(own, own.objects.size() - 1, record);
   }
   own_objects_.for_each_load([&](ObjectLoad load, const TimeSpent& spent, const std::vector<char>& user_data) {
     load.pe = pe_.index;
     load.seconds = load_of(spent);
-    if (own.processor_time) load.wall = spent.wall;
+    if (own.clock != LoadClock::wall) load.wall = spent.wall;
+    load.gpu = spent.gpu;
     own.objects.push_back(load);
     add_user_data(own, own.objects.size() - 1, user_data);
   });

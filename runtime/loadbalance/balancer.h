@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "runtime/loadbalance/database.h"
+#include "runtime/loadbalance/gpu_times.h"
 #include "runtime/loadbalance/member.h"
 #include "runtime/loadbalance/meter.h"
 #include "runtime/loadbalance/object_managers.h"
@@ -126,6 +127,7 @@ class Balancer : public BalanceHook {
   void own_arrived(const LDObjHandle& object, bool is_awaited);
   const Meter& meter() const { return meter_; }
   bool measures() const { return meter_.is_on(); }
+  GpuTimes& gpu_times() { return gpu_times_; }
   // What is on this PE, as it is told to the coordinator.
   LoadDatabase own_loads();
 
@@ -233,6 +235,7 @@ class Balancer : public BalanceHook {
 
   Pe& pe_;
   Meter meter_;
+  GpuTimes gpu_times_{meter_};
   Traffic traffic_;
   ObjectManagers own_objects_{meter_, traffic_};
   bool instrument_wanted_ = true;

@@ -18,6 +18,7 @@ void PeLoad::pup(PUP::er& p) {
   p | process;
   p | host;
   p | background_wall;
+  p | background_gpu;
 }
 void ElementName::pup(PUP::er& p) {
   p | array;
@@ -31,7 +32,7 @@ void Communication::pup(PUP::er& p) {
 }
 void LoadDatabase::pup(PUP::er& p) {
   p | step;
-  p | processor_time;
+  p(reinterpret_cast<char*>(&clock), sizeof clock);
   p | topology;
   p | pes;
   p | objects;
@@ -50,7 +51,7 @@ std::vector<char> widened(const std::vector<char>& data, std::size_t objects, st
 }  // namespace
 void LoadDatabase::append(const LoadDatabase& part) {
   if (topology.empty()) topology = part.topology;
-  processor_time |= part.processor_time;
+  if (clock == LoadClock::wall) clock = part.clock;
   // Each PE has registered its own user data; a PE that has registered less gave less.
   if (part.user_bytes > user_bytes) {
     user_data = widened(user_data, objects.size(), user_bytes, part.user_bytes);
@@ -72,7 +73,7 @@ void LoadDatabase::append(const LoadDatabase& part) {
 }
 
 void LoadDatabase::clear() {
-  processor_time = false;
+  clock = LoadClock::wall;
   topology.clear();
   pes.clear();
   objects.clear();
@@ -94,7 +95,8 @@ std::string to_json(const LoadDatabase& database) {
                    {"available", pe.available}});
     if (pe.process != 0) pes.back()["process"] = pe.process;
     if (pe.host != 0) pes.back()["host"] = pe.host;
-    if (database.processor_time) pes.back()["background_wall_s"] = pe.background_wall;
+    if (database.clock != LoadClock::wall) pes.back()["background_wall_s"] = pe.background_wall;
+    if (pe.background_gpu > 0) pes.back()["background_gpu_s"] = pe.background_gpu;
   }
   for (std::size_t i = 0; i < database.objects.size(); ++i) {
     const ObjectLoad& o = database.objects[i];
@@ -104,7 +106,8 @@ std::string to_json(const LoadDatabase& database) {
                        {"load_s", o.seconds},
                        {"bytes", o.bytes},
                        {"migratable", o.migratable}});
-    if (database.processor_time) objects.back()["wall_s"] = o.wall;
+    if (database.clock != LoadClock::wall) objects.back()["wall_s"] = o.wall;
+    if (o.gpu > 0) objects.back()["gpu_s"] = o.gpu;
     if (i >= database.positions.size() || !database.positions[i].given()) continue;
     const Position& at = database.positions[i];
     objects.back()["position"] = {at.x, at.y, at.z};
@@ -116,7 +119,8 @@ std::string to_json(const LoadDatabase& database) {
                              {"bytes", c.bytes}});
   json all{
       {"version", 1}, {"step", database.step}, {"pes", pes}, {"objects", objects}, {"communication", communication}};
-  if (database.processor_time) all["processor_time"] = true;
+  if (database.clock == LoadClock::processor) all["processor_time"] = true;
+  if (database.clock == LoadClock::gpu) all["gpu_time"] = true;
   if (!database.topology.empty()) all["topology"] = database.topology;
   return all.dump();
 }
@@ -139,7 +143,8 @@ bool from_json(const std::string& text, LoadDatabase* database, std::string* err
     LoadDatabase read;
     read.step = all.at("step").get<std::uint32_t>();
     read.topology = all.value("topology", "");
-    read.processor_time = all.value("processor_time", false);
+    if (all.value("processor_time", false)) read.clock = LoadClock::processor;
+    if (all.value("gpu_time", false)) read.clock = LoadClock::gpu;
     if (!read.topology.empty())
       if (const auto network = sim::Topology::parse(read.topology, 0); !network)
         throw std::runtime_error("its topology makes no sense: " + network.message());
@@ -148,7 +153,8 @@ bool from_json(const std::string& text, LoadDatabase* database, std::string* err
                           amount(pe.at("speed")), pe.at("available").get<bool>()});
       read.pes.back().process = pe.value("process", 0);
       read.pes.back().host = pe.value("host", 0);
-      if (read.processor_time) read.pes.back().background_wall = amount(pe.at("background_wall_s"));
+      if (read.clock != LoadClock::wall) read.pes.back().background_wall = amount(pe.at("background_wall_s"));
+      if (pe.contains("background_gpu_s")) read.pes.back().background_gpu = amount(pe.at("background_gpu_s"));
       if (read.pes.back().host < 0) throw std::runtime_error("a host has a number below 0");
       if (read.pes.back().speed < 1e-12)
         throw std::runtime_error("a PE has no speed: say \"available\": false instead");
@@ -157,7 +163,8 @@ bool from_json(const std::string& text, LoadDatabase* database, std::string* err
       read.objects.push_back({o.at("array").get<std::int32_t>(), o.at("element").get<std::uint64_t>(),
                               o.at("pe").get<std::int32_t>(), amount(o.at("load_s")),
                               o.at("bytes").get<std::uint64_t>(), o.at("migratable").get<bool>()});
-      if (read.processor_time) read.objects.back().wall = amount(o.at("wall_s"));
+      if (read.clock != LoadClock::wall) read.objects.back().wall = amount(o.at("wall_s"));
+      if (o.contains("gpu_s")) read.objects.back().gpu = amount(o.at("gpu_s"));
       const int pe = read.objects.back().pe;
       if (pe < 0 || static_cast<std::size_t>(pe) >= read.pes.size())
         throw std::runtime_error("an object is on PE " + std::to_string(pe) + ", which is not in \"pes\"");

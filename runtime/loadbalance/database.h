@@ -13,6 +13,9 @@
 
 namespace periapt::loadbalance {
 
+// What loads are measured by.
+enum class LoadClock : std::uint8_t { wall, processor, gpu };
+
 // Times are seconds since the last balancing.
 struct PeLoad {
   double wall = 0;        // length of the interval
@@ -22,7 +25,8 @@ struct PeLoad {
   bool available = true;  // objects may be put here
   std::int32_t process = 0;
   std::int32_t host = 0;
-  double background_wall = 0;  // see LoadDatabase::processor_time
+  double background_wall = 0;  // see LoadDatabase::clock
+  double background_gpu = 0;   // of GPUs, for anything that cannot be moved
   void pup(PUP::er& p);
 };
 
@@ -35,7 +39,8 @@ struct ObjectLoad {
   double seconds = 0;       // in its entry methods, on that PE
   std::uint64_t bytes = 0;  // its state, packed; 0: not asked for
   bool migratable = true;
-  double wall = 0;  // see LoadDatabase::processor_time
+  double wall = 0;  // see LoadDatabase::clock
+  double gpu = 0;   // seconds that GPUs have worked for it
 };
 
 // Where an object's work is, in the program's own coordinates. Not a number: it gave none.
@@ -67,9 +72,8 @@ namespace periapt::loadbalance {
 
 struct LoadDatabase {
   std::uint32_t step = 0;
-  // Loads (`seconds` and `background`) are processor time, and the wall time of the same is known besides. Otherwise
-  // they are wall time, which stands nowhere else.
-  bool processor_time = false;
+  // Of loads (`seconds` and `background`). Where it is not wall time, the wall time of the same is known besides.
+  LoadClock clock = LoadClock::wall;
   std::string topology;  // of the network between hosts, "torus:8x8x16" as +sim names it; empty: not known
   std::vector<PeLoad> pes;
   std::vector<ObjectLoad> objects;

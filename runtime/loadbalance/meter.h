@@ -45,6 +45,10 @@ class Meter : public Observer, ExecutionFrames<std::int32_t>::Owner {
   double idle() const { return pe_.idle_seconds() - idle_before_; }
   // A new interval: background, wall and idle start at 0.
   void restart();
+  // GPUs have worked so long for it; `nobody`: for what has no record.
+  void charge_gpu(std::int32_t record, double seconds) {
+    (record == nobody ? background_ : spent(record)).gpu += seconds;
+  }
 
   // For what runs without being an entry.
   void begin(std::int32_t record) { frames_.push(record); }

@@ -138,7 +138,7 @@ void LBManager::ObjTime(LDObjHandle object, double wall, double processor) {
   here().own_objects().set_spent(object, sum += TimeSpent{wall, processor});
 }
 void LBManager::EstObjLoad(const LDObjHandle& object, double seconds) {
-  here().own_objects().set_spent(object, {seconds, seconds});
+  here().own_objects().set_spent(object, {seconds, seconds, seconds});
 }
 void LBManager::GetObjLoad(LDObjHandle& object, LBRealType& wall, LBRealType& processor) {
   const TimeSpent spent = here().own_objects().spent(object);

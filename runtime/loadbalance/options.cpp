@@ -126,7 +126,7 @@ void tell_balancers(const Options& o) {
   _lb_args.lbperiod() = o.period;
   _lb_args.ignoreBgLoad() = o.object_only;
   _lb_args.central_pe() = o.center;
-  _lb_args.useCpuTime() = o.processor_time;
+  _lb_args.useCpuTime() = o.clock == LoadClock::processor;
   _lb_args.testPeSpeed() = o.test_speed;
   _lb_args.samePeSpeed() = !o.test_speed;
   _lb_args.traceComm() = !o.never_count_messages;
@@ -170,7 +170,12 @@ void take_options(char** argv) {
   o.off = CmiGetArgFlag(argv, "+LBOff");
   const bool no_background = CmiGetArgFlag(argv, "+LBNoBackground");
   o.object_only = CmiGetArgFlag(argv, "+LBObjOnly") || no_background;
-  o.processor_time = CmiGetArgFlag(argv, "+LBUseCpuTime");
+  const bool processor_time = CmiGetArgFlag(argv, "+LBUseCpuTime");
+  const bool gpu_time = CmiGetArgFlag(argv, "+LBUseGpuTime");
+  if (processor_time && gpu_time)
+    fatal("+LBUseCpuTime and +LBUseGpuTime are both given", "the command line", "loads are one of them",
+          "leave one away; VectorLB balances seconds of PEs and of GPUs together");
+  o.clock = processor_time ? LoadClock::processor : gpu_time ? LoadClock::gpu : LoadClock::wall;
   o.test_speed = CmiGetArgFlag(argv, "+LBTestPESpeed");
   o.count_messages = CmiGetArgFlag(argv, "+LBCommOn");
   o.never_count_messages = CmiGetArgFlag(argv, "+LBCommOff");

@@ -23,8 +23,8 @@ struct Options {
   bool object_only = false;        // +LBObjOnly, +LBNoBackground: as if nothing else ran
   bool test_speed = false;         // +LBTestPESpeed: PEs are timed, not taken to be equal
   bool meta = false;               // +MetaLB: most AtSyncs go on at once; `sequence` is what a balancing chooses from
-  bool processor_time = false;     // +LBUseCpuTime: loads are that, not wall time
-  double period = -1;              // +LBPeriod: seconds between balancings at any time; -1: at AtSync
+  LoadClock clock = LoadClock::wall;  // +LBUseCpuTime, +LBUseGpuTime: what loads are
+  double period = -1;                 // +LBPeriod: seconds between balancings at any time; -1: at AtSync
   // +LBCommOn: in all steps; +LBCommOff: in none. Otherwise where the strategy of the step wants it.
   bool count_messages = false, never_count_messages = false;
 

@@ -68,7 +68,7 @@ struct Plan {
                          const Strategy& strategy, Assignment& assignment) {
     LoadDatabase own;
     own.step = database.step;
-    own.processor_time = database.processor_time;
+    own.clock = database.clock;
     std::vector<int> pes, place(parts.size());
     for (std::size_t pe = 0; pe < parts.size(); ++pe) {
       if (parts[pe] != part) continue;

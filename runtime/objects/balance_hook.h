@@ -8,13 +8,15 @@
 
 namespace periapt {
 
-// In entry methods, in seconds.
+// Seconds in entry methods, and those that GPUs have worked for them (CkGpuTimer).
 struct TimeSpent {
   double wall = 0;
   double processor = 0;  // where that is measured
+  double gpu = 0;
   TimeSpent& operator+=(const TimeSpent& other) {
     wall += other.wall;
     processor += other.processor;
+    gpu += other.gpu;
     return *this;
   }
 };

@@ -115,6 +115,28 @@ TEST(Vector, BalancesSecondsAndMemoryTogether) {
   EXPECT_LT(balance_of(db, limited).migrations, balance_of(db, both).migrations);
 }
 
+// On the first PEs what processors work for, on the last ones what GPUs do.
+TEST(Vector, BalancesTheSecondsOfGpusToo) {
+  LoadDatabase db;
+  db.pes.resize(8);
+  db.pes[7].background_gpu = 10;
+  for (int i = 0; i < 400; ++i) {
+    const bool on_gpu = i >= 200;
+    db.objects.push_back({1, static_cast<std::uint64_t>(i), on_gpu ? 4 + i % 4 : i % 4, on_gpu ? 0.01 : 1.0, 0, true});
+    db.objects.back().gpu = on_gpu ? 1.0 : 0;
+  }
+  const auto busiest_gpu = [&db](const Assignment& assignment) {
+    std::vector<double> seconds(db.pes.size());
+    for (std::size_t pe = 0; pe < seconds.size(); ++pe) seconds[pe] = db.pes[pe].background_gpu;
+    for (std::size_t i = 0; i < assignment.size(); ++i) seconds[assignment[i]] += db.objects[i].gpu;
+    return *std::max_element(seconds.begin(), seconds.end());
+  };
+  EXPECT_GT(busiest_gpu(solve("GreedyRefine", db)), 1.2 * 210 / 8) << "or the test shows nothing";
+  const Assignment both = solve("Vector", db);
+  EXPECT_LE(busiest_gpu(both), 1.07 * 210 / 8);
+  EXPECT_LE(balance_of(db, both).ratio(), 1.06);
+}
+
 struct Reach {
   const char* name;
   double times_the_bound;

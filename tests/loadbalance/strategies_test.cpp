@@ -227,17 +227,29 @@ TEST(Database, SurvivesJsonAndBytes) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     LoadDatabase db = random_database(seed, kinds[6]);
     db.communication = ring(3, 5, seed).communication;
-    db.processor_time = seed % 2;
-    for (PeLoad& pe : db.pes) pe.background_wall = db.processor_time ? 2 * pe.background : 0;
-    for (ObjectLoad& object : db.objects) object.wall = db.processor_time ? 3 * object.seconds : 0;
+    db.clock = static_cast<LoadClock>(seed % 3);
+    const bool wall_besides = db.clock != LoadClock::wall;
+    for (PeLoad& pe : db.pes) {
+      pe.background_wall = wall_besides ? 2 * pe.background : 0;
+      pe.background_gpu = seed % 5 == 0 ? 5 * pe.background : 0;
+    }
+    for (ObjectLoad& object : db.objects) {
+      object.wall = wall_besides ? 3 * object.seconds : 0;
+      object.gpu = seed % 4 == 0 ? 7 * object.seconds : 0;
+    }
     LoadDatabase read;
     std::string error;
     ASSERT_TRUE(from_json(to_json(db), &read, &error)) << error;
     EXPECT_EQ(to_json(read), to_json(db));
-    EXPECT_EQ(read.processor_time, db.processor_time);
-    for (std::size_t i = 0; i < db.objects.size(); ++i) ASSERT_EQ(read.objects[i].wall, db.objects[i].wall);
-    for (std::size_t pe = 0; pe < db.pes.size(); ++pe)
+    EXPECT_EQ(read.clock, db.clock);
+    for (std::size_t i = 0; i < db.objects.size(); ++i) {
+      ASSERT_EQ(read.objects[i].wall, db.objects[i].wall);
+      ASSERT_EQ(read.objects[i].gpu, db.objects[i].gpu);
+    }
+    for (std::size_t pe = 0; pe < db.pes.size(); ++pe) {
       ASSERT_EQ(read.pes[pe].background_wall, db.pes[pe].background_wall);
+      ASSERT_EQ(read.pes[pe].background_gpu, db.pes[pe].background_gpu);
+    }
     PUP::sizer sizer;
     db.pup(sizer);
     std::vector<char> bytes(sizer.size());
@@ -259,17 +271,18 @@ TEST(Database, ReadsARecordOfWallTimeAlone) {
                         R"("objects":[{"array":1,"element":4,"pe":0,"load_s":1.5,"bytes":8,"migratable":true}]})",
                         &read, &error))
       << error;
-  EXPECT_FALSE(read.processor_time);
+  EXPECT_EQ(read.clock, LoadClock::wall);
   EXPECT_EQ(read.objects.at(0).seconds, 1.5);
   EXPECT_EQ(to_json(read).find("wall_s\":0.0,"), std::string::npos) << "what is not measured is not written";
+  EXPECT_EQ(to_json(read).find("gpu"), std::string::npos) << "no GPU has worked";
 }
 TEST(Database, IsOfProcessorTimeWhereAPartOfItIs) {
   LoadDatabase all, part;
-  part.processor_time = true;
+  part.clock = LoadClock::processor;
   all.append(part);
-  EXPECT_TRUE(all.processor_time);
+  EXPECT_EQ(all.clock, LoadClock::processor);
   all.clear();
-  EXPECT_FALSE(all.processor_time);
+  EXPECT_EQ(all.clock, LoadClock::wall);
 }
 
 TEST(Database, RefusesJsonThatIsNone) {

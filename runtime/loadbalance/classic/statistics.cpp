@@ -41,7 +41,7 @@ LDObjData data_of(const LoadDatabase& database, std::size_t i) {
   data.handle.omhandle = manager_of(object.array);
   data.handle.id = object.element;
   data.handle.handle = static_cast<int>(i);
-  data.wallTime = database.processor_time ? object.wall : object.seconds;
+  data.wallTime = database.clock == LoadClock::processor ? object.wall : object.seconds;
   data.cpuTime = object.seconds;
   data.migratable = object.migratable;
   data.pupSize = pup_encodeSize(object.bytes);
@@ -52,7 +52,7 @@ LDObjData data_of(const LoadDatabase& database, std::size_t i) {
   return data;
 }
 
-bool balances_processor_time() { return options().processor_time; }
+bool balances_processor_time() { return options().clock == LoadClock::processor; }
 double load_of(const LDObjData& object) { return balances_processor_time() ? object.cpuTime : object.wallTime; }
 double background_of(const BaseLB::ProcStats& pe) { return balances_processor_time() ? pe.bg_cputime : pe.bg_walltime; }
 
@@ -77,9 +77,10 @@ BaseLB::LDStats statistics_of(const LoadDatabase& database) {
     to.pe_speed = load.speed;
     to.total_walltime = load.wall;
     to.idletime = load.idle;
-    to.bg_walltime = database.processor_time ? load.background_wall : load.background;
+    to.bg_walltime = database.clock == LoadClock::processor ? load.background_wall : load.background;
     to.bg_cputime = load.background;
-    to.total_cputime = database.processor_time ? load.background : load.wall;  // and what its objects add
+    to.total_cputime =
+        database.clock == LoadClock::processor ? load.background : load.wall;  // and what its objects add
     to.available = load.available;
   }
   stats.objData.reserve(database.objects.size());
@@ -89,7 +90,7 @@ BaseLB::LDStats statistics_of(const LoadDatabase& database) {
     stats.from_proc.push_back(object.pe);
     stats.n_migrateobjs += object.migratable;
     ++stats.procs[object.pe].n_objs;
-    if (database.processor_time) stats.procs[object.pe].total_cputime += object.seconds;
+    if (database.clock == LoadClock::processor) stats.procs[object.pe].total_cputime += object.seconds;
   }
   stats.to_proc = stats.from_proc;
   stats.commData = messages_of(database);

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 // The number of this interface. A library that was made for another one is refused.
-#define PERIAPT_BALANCER_INTERFACE 1
+#define PERIAPT_BALANCER_INTERFACE 2
 
 // Arrays of plain numbers; times are seconds since the last balancing.
 struct periapt_problem {
@@ -20,9 +20,11 @@ struct periapt_problem {
   const double* pe_idle;        // without work
   const double* pe_background;  // in what cannot be moved
   const double* pe_speed;       // relative: work of w seconds at speed 1 takes w / speed
+  const double* pe_gpu;         // of GPUs, for what cannot be moved
   const uint8_t* pe_available;  // 0: nothing may be put there
   uint64_t objects;
   const double* load;         // on the PE where it is
+  const double* gpu;          // that GPUs have worked for it
   const int32_t* pe;          // where it is
   const uint8_t* migratable;  // 0: it stays
   const int32_t* array;

@@ -49,10 +49,11 @@ def read_problem(numpy):
         at += (values.nbytes + 7) // 8 * 8
         return values
 
-    for name in ("pe_wall", "pe_idle", "pe_background", "pe_speed"):
+    for name in ("pe_wall", "pe_idle", "pe_background", "pe_speed", "pe_gpu"):
         setattr(p, name, take("f8", p.pes))
     p.pe_available = take("u1", p.pes).astype(bool)
     p.load = take("f8", p.objects)
+    p.gpu = take("f8", p.objects)
     p.pe = take("i4", p.objects)
     p.migratable = take("u1", p.objects).astype(bool)
     p.array = take("i4", p.objects)

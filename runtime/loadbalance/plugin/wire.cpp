@@ -76,8 +76,10 @@ std::vector<char> write_question(const LoadDatabase& database, bool messages) {
   out.each<double>(pes.size(), [&](std::size_t i) { return pes[i].idle; });
   out.each<double>(pes.size(), [&](std::size_t i) { return pes[i].background; });
   out.each<double>(pes.size(), [&](std::size_t i) { return pes[i].speed; });
+  out.each<double>(pes.size(), [&](std::size_t i) { return pes[i].background_gpu; });
   out.each<std::uint8_t>(pes.size(), [&](std::size_t i) { return pes[i].available; });
   out.each<double>(objects.size(), [&](std::size_t i) { return objects[i].seconds; });
+  out.each<double>(objects.size(), [&](std::size_t i) { return objects[i].gpu; });
   out.each<std::int32_t>(objects.size(), [&](std::size_t i) { return objects[i].pe; });
   out.each<std::uint8_t>(objects.size(), [&](std::size_t i) { return objects[i].migratable; });
   out.each<std::int32_t>(objects.size(), [&](std::size_t i) { return objects[i].array; });
@@ -106,8 +108,10 @@ periapt_problem read_question(const std::vector<char>& question) {
   p.pe_idle = in.take<double>(p.pes);
   p.pe_background = in.take<double>(p.pes);
   p.pe_speed = in.take<double>(p.pes);
+  p.pe_gpu = in.take<double>(p.pes);
   p.pe_available = in.take<std::uint8_t>(p.pes);
   p.load = in.take<double>(p.objects);
+  p.gpu = in.take<double>(p.objects);
   p.pe = in.take<std::int32_t>(p.objects);
   p.migratable = in.take<std::uint8_t>(p.objects);
   p.array = in.take<std::int32_t>(p.objects);

@@ -98,6 +98,12 @@ int make_event(Native* made, unsigned flags) {
   *made = reinterpret_cast<Native>(event);
   return 0;
 }
+/// Held by the caller: the machine. The event would be a part of the graph that a captured stream makes.
+template <class Stream, class Native>
+int record(Stream stream, Native event) {
+  if (machine().settings.capturing == 1 && reinterpret_cast<std::uintptr_t>(stream) > 2) return kCaptureImplicit;
+  return machine().record(stream_of(stream), event_of(event));
+}
 template <class Native>
 int elapsed(float* ms, Native begin, Native end) {
   const auto lock = locked();

@@ -165,7 +165,7 @@ int hipEventRecord(NativeEvent event, NativeStream stream) {
   fake::count();
   const auto lock = locked();
   if (const int error = misplaced(stream); error != 0) return error;
-  return machine().record(stream_of(stream), event_of(event));
+  return fake::record(stream, event);
 }
 int hipEventQuery(NativeEvent event) {
   fake::count();
