@@ -99,6 +99,10 @@ MISTAKES = {
     "exit 7": (1, [r"the program called exit\(7\) before the run had ended", r"Victim\[2\]", r"CkExit\(7\)"], LAYOUTS),
     "_exit": (1, [r"the program called _exit\(0\) before the run had ended", r"Victim\[2\]"], LAYOUTS),
     "quick exit": (1, [r"the program called quick_exit\(0\) before the run had ended", r"Victim\[2\]"], LAYOUTS),
+    "quick exit 3": (1, [r"the program called quick_exit\(3\) before the run had ended", r"Victim\[2\]", r"CkExit\(3\)"],
+                     LAYOUTS),
+    "_Exit 4": (1, [r"the program called _Exit\(4\) before the run had ended", r"CkExit\(4\)"], LAYOUTS),
+    "system call 5": (5, [r"process 1 .*left with status 5 before the run had ended; ending the other"], FAR),
     "exit of another thread": (1, [r"the program called exit\(0\) before the run had ended"], LAYOUTS),
     "exit of a child": (3, [], LAYOUTS),
 }
