@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <map>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "base/platform.h"
@@ -101,7 +102,7 @@ class Main : public CBase_Main {
 
   void quiet() {
     expect(begun == steps, "steps", begun, steps);
-    if (done[by_cookie] == 1) {
+    if (!std::exchange(used_last, true)) {
       cookie_alone.take(new Call(by_cookie));
       return CkStartQD(CkCallback(CkIndex_Main::quiet(), thisProxy));
     }
@@ -173,6 +174,7 @@ class Main : public CBase_Main {
 
   CProxy_Watch watch;
   CProxySection_Cell cookie_alone;
+  bool used_last = false;
   std::mt19937 dice;
   std::map<int, CProxySection_Cell> kept;
   std::map<int, std::vector<int>> members_of;
