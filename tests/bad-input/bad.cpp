@@ -158,6 +158,9 @@ class Victim : public CBase_Victim {
     }
     if (mistake == "exit of another thread") std::thread([] { std::exit(0); }).join();
     if (mistake == "no such element") thisProxy[77].hello(thisIndex);
+    if (mistake == "check of a proxy of an array") never[0].ckCheck();
+    if (mistake == "check of a proxy of a group") neverGroup.ckCheck();
+    if (mistake == "check of a proxy of a chare") CProxy_Single().ckCheck();
     if (mistake == "proxy of an array") never[0].hello(1);
     if (mistake == "proxy of a group") neverGroup.hello();
     if (mistake == "proxy of a chare") CProxy_Single().hello();
