@@ -75,7 +75,7 @@ class LBManager {
   // For Charm++'s chooser of periods, which measures these itself here.
   void SetMigrationCost(double) {}
   void SetStrategyCost(double) {}
-  // Those who wait at the barrier are resumed when the step is over.
+  // Nothing: clients that wait at the barrier are resumed when the step is over.
   void ResumeClients() {}
   int useMem();  // bytes, for what balancing knows of this PE
   // The object in this place of GetObjData(), until this PE asks once more.

@@ -51,7 +51,7 @@ class CentralLB : public BaseLB {
   virtual void changeFreq(int) {}
   void setConcurrent(bool) {}
   int useMem() override;
-  // Those who wait are resumed when the step is over.
+  // Nothing: elements that wait are resumed when the step is over.
   void ResumeClients() {}
   void ResumeClients(int) {}
 
