@@ -1,5 +1,6 @@
-// See leaving.h. exit() and quick_exit() call functions; _exit() calls none, so a function of that name of our own
-// stands before the C library's. Each ends in the one that the loader finds next: a sanitizer's, or the C library's.
+// See leaving.h. exit() calls functions that hear the status. Those of quick_exit() don't hear it, and _exit() calls
+// none: functions of these names of our own stand before the C library's. Each ends in the one that the loader finds
+// next: a sanitizer's, or the C library's.
 #include "base/leaving.h"
 
 #include <dlfcn.h>
@@ -20,6 +21,7 @@ using Exit = void (*)(int);
 std::atomic<void (*)(const char*, int)> watcher{nullptr};
 pid_t watched = 0;  // set before watcher
 const Exit next_exit = reinterpret_cast<Exit>(::dlsym(RTLD_NEXT, "_exit"));
+const Exit next_quick_exit = reinterpret_cast<Exit>(::dlsym(RTLD_NEXT, "quick_exit"));
 
 void look(const char* function, int status) {
   // acquire: partner is the release in watch(); it carries `watched`.
@@ -51,13 +53,20 @@ void remove_files() {
   while (true) ::syscall(SYS_exit_group, status);
 }
 
+// Those that the program gave at_quick_exit() are called, where this is no mistake.
+[[noreturn]] void leave_quickly(int status) {
+  look("quick_exit", status);
+  remove_files();
+  if (next_quick_exit != nullptr) next_quick_exit(status);
+  leave("quick_exit", status);
+}
+
 }  // namespace
 
 void watch(void (*mistake)(const char* function, int status)) {
   watched = ::getpid();
   watcher.store(mistake, std::memory_order_release);
   ::on_exit([](int status, void*) { look("exit", status); }, nullptr);
-  ::at_quick_exit([] { look("quick_exit", 0); });
 }
 
 bool remove_at_end(const char* path) {
@@ -93,4 +102,5 @@ void is_meant() { watcher.store(nullptr, std::memory_order_relaxed); }
 extern "C" {
 void _exit(int status) { periapt::leaving::leave("_exit", status); }
 void _Exit(int status) { periapt::leaving::leave("_Exit", status); }
+void quick_exit(int status) noexcept { periapt::leaving::leave_quickly(status); }
 }

@@ -72,6 +72,8 @@ class CkArray {
   void insertInitial(const CkArrayIndex& index, void* ctorMsg);
   // From populateInitial of an array that begins empty: no others follow on this PE.
   void doneInserting();
+  // As the proxy's: reductions wait on every PE for elements still to come, until doneInserting() of the proxy.
+  void beginInserting();
   std::size_t getNumLocalElems() const;
   // Of an element that is here; else null.
   ArrayElement* lookup(const CkArrayIndex& index) const;

@@ -73,6 +73,8 @@ class CkArrayOptions {
   CkArrayOptions& setBroadcastViaScheduler(bool on) { return flag(broadcast_via_scheduler_, on); }
   CkArrayOptions& setSectionAutoDelegate(bool on) { return flag(section_auto_delegate_, on); }
   // There is one of each: what is asked for has no effect.
+  // Each array has its own.
+  CkGroupID getLocationManager() const { return CkGroupID(); }
   CkArrayOptions& setLocationCache(const CkGroupID&) { return *this; }
   CkArrayOptions& setMcastManager(const CkGroupID&) { return *this; }
 

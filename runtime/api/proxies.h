@@ -44,6 +44,8 @@ class CProxy_Chare : public CProxy {
   const CkChareID& ckGetChareID() const { return id_; }
   operator const CkChareID&() const { return id_; }
   void ckSetChareID(const CkChareID& id) { id_ = id; }
+  // Ends the run where the proxy was never set; so for other kinds.
+  void ckCheck() const;
   bool operator==(const CProxy_Chare& o) const { return id_ == o.id_; }
   void pup(PUP::er& p) {
     CProxy::pup(p);
@@ -64,6 +66,7 @@ class CProxy_Group : public CProxy {
   CkGroupID ckGetGroupID() const { return group_; }
   operator CkGroupID() const { return group_; }
   void ckSetGroupID(CkGroupID group) { group_ = group; }
+  void ckCheck() const;
   bool operator==(const CProxy_Group& o) const { return group_ == o.group_; }
   bool operator!=(const CProxy_Group& o) const { return group_ != o.group_; }
   void ckSetReductionClient(CkCallback* cb) const;
@@ -189,6 +192,7 @@ class CProxy_ArrayBase : public CProxy {
   CProxy_ArrayBase(const ArrayElement* e) : array_(e->ckGetArrayID()) {}
   CkArrayID ckGetArrayID() const { return array_; }
   operator CkArrayID() const { return array_; }
+  void ckCheck() const;
   CkArray* ckLocalBranch() const { return array_.ckLocalBranch(); }
   CkArray* ckLocalBranchOther(int rank) const { return array_.ckLocalBranchOther(rank); }
   bool operator==(const CProxy_ArrayBase& o) const { return array_ == o.array_; }

@@ -66,6 +66,8 @@ class CkNcpyBuffer {
   CkNcpyStatus put(const CkNcpyBuffer& destination);
 
   void pup(PUP::er& p);
+  // A line about it, on the program's output.
+  void print() const;
 
   // (Of what CkSendBuffer() returns, the size is not known before it is an argument.)
   static CkNcpyBuffer to_send(const void* ptr, const CkCallback& cb, unsigned short regMode, unsigned short deregMode);

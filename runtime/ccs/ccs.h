@@ -47,6 +47,8 @@ void CcsNoReply(void);
 CcsDelayedReply CcsDelayReply(void);
 void CcsSendDelayedReply(CcsDelayedReply reply, int bytes, const void* answer);
 void CcsNoDelayedReply(CcsDelayedReply reply);
+/// Nothing: requests are never held back before the program can answer them.
+static inline void CcsReleaseMessages(void) {}
 
 /// Merge functions of a usual kind.
 void* CcsMerge_concat(int* size, void* local, void** remotes, int count);

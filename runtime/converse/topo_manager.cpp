@@ -17,6 +17,7 @@ TopoManager::TopoManager() : TopoManager(CmiNumPhysicalNodes(), 1, 1, 1) {
   if (sizes.size() > 3 || network_->nodes() != nx_) return;
   sizes.resize(3, 1);
   nx_ = sizes[0], ny_ = sizes[1], nz_ = sizes[2];
+  is_torus_ = network_->describe().find("torus") != std::string::npos;
 }
 TopoManager::TopoManager(int nx, int ny, int nz, int nt) : nx_(nx), ny_(ny), nz_(nz), nt_(nt) {}
 TopoManager* TopoManager::getTopoManager() {

@@ -40,6 +40,10 @@ class TopoManager {
   int coordinatesToRank(int x, int y, int z, int t) const;
   int coordinatesToRank(int x, int y, int z) const;  // in PEs
   int getHopsBetweenRanks(int pe1, int pe2) const;
+  // Hops between hosts that are so far apart in one dimension: on a torus, the shorter way around.
+  int absX(int x) const { return apart(x, nx_); }
+  int absY(int y) const { return apart(y, ny_); }
+  int absZ(int z) const { return apart(z, nz_); }
   // From the host with the coordinates x, y, z.
   int getHopsBetweenRanks(int* coordinates, int pe) const;
   // idx: the numbers 0 to n - 1 in order of the distance of pes[idx[i]].
@@ -51,12 +55,17 @@ class TopoManager {
   void printAllocation(std::FILE* to) const;
 
  private:
+  int apart(int distance, int size) const {
+    const int way = distance < 0 ? -distance : distance;
+    return is_torus_ && size - way < way ? size - way : way;
+  }
   int pes() const { return nx_ * ny_ * nz_ * nt_; }
   int host_of(int pe) const { return pe / nt_; }
   template <class Hops>
   void sort_by(Hops hops, int* pes, int* idx, int n) const;
   int nx_, ny_, nz_, nt_;
   const periapt::sim::Topology* network_ = nullptr;  // a simulated one
+  bool is_torus_ = false;                            // ... with coordinates of its own
 };
 
 extern "C" {

@@ -175,6 +175,17 @@ void CProxy_ArrayBase::setReductionClient(CkReductionClientFn fn, void* param) c
   ckSetReductionClient(&cb);
 }
 unsigned int CProxy_ArrayBase::numLocalElements() const { return static_cast<unsigned>(array_manager(array_).size()); }
+namespace {
+void check_set(bool set, const char* kind) {
+  if (set) return;
+  periapt::fatal(std::string(kind) + " proxy is used that was never set", describe_running(*periapt::Pe::current()),
+                 "ckCheck() of a proxy that was made without a value", "assign what ckNew() returns to it first");
+}
+}  // namespace
+void CProxy_Chare::ckCheck() const { check_set(id_.onPE >= 0, "a chare"); }
+void CProxy_Group::ckCheck() const { check_set(!ckGetGroupID().isZero(), "a group"); }
+void CProxy_ArrayBase::ckCheck() const { check_set(!array_.isZero(), "an array"); }
+
 void CProxy_ArrayBase::beginInserting() { ArrayManager::tell_inserting(array_, true); }
 void CProxy_ArrayBase::doneInserting() { ArrayManager::tell_inserting(array_, false); }
 
@@ -230,6 +241,7 @@ CkArray* CkArrayID::ckLocalBranch() const {
 void CkArray::insertInitial(const CkArrayIndex& index, void* ctorMsg) {
   manager_.create_first(index, manager_.populate_entry(), periapt::Message::from_payload(ctorMsg));
 }
+void CkArray::beginInserting() { ArrayManager::tell_inserting(manager_.id(), true); }
 void CkArray::doneInserting() { manager_.done_inserting(); }
 std::size_t CkArray::getNumLocalElems() const { return manager_.size(); }
 ArrayElement* CkArray::lookup(const CkArrayIndex& index) const { return manager_.find(0, index); }

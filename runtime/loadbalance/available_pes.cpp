@@ -52,6 +52,11 @@ using periapt::loadbalance::available_pes;
 void LBManager::set_avail_vector(const char* available, int) {
   available_pes().set(available, Process::current()->pes());
 }
+const char* LBManager::availVector() const {
+  static thread_local std::vector<char> all;
+  get_avail_vector(all);
+  return all.data();
+}
 void LBManager::get_avail_vector(char* available) const {
   for (int pe = 0; pe < Process::current()->pes(); ++pe) available[pe] = available_pes().may_get(pe);
 }

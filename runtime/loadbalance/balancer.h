@@ -146,6 +146,8 @@ class Balancer : public BalanceHook {
   // Room in each element's user data, and where in it a balancer's begins.
   int claim_user_data(int bytes);
   char* user_data(ArrayElement& element);
+  // By PE, after the last decision; empty where none was made or asked for.
+  std::vector<double> expected_loads;
   // How many balancings this PE has been through.
   int balancings() const { return static_cast<int>(step_) - 1; }
   void turn_instrument(bool on);

@@ -351,6 +351,10 @@ void Coordinator::carry_out(Assignment assignment, const std::string& wrong, dou
     predicted_ = balance_of(database, assignment).ratio();
   }
 
+  balancer_.expected_loads.assign(database.pes.size(), 0);
+  for (std::size_t pe = 0; pe < database.pes.size(); ++pe) balancer_.expected_loads[pe] = database.pes[pe].background;
+  for (std::size_t i = 0; i < assignment.size(); ++i)
+    balancer_.expected_loads[static_cast<std::size_t>(assignment[i])] += database.objects[i].seconds;
   std::vector<std::vector<Balancer::Move>> moves(pes());
   std::vector<int> expected(pes());
   int count = 0;

@@ -69,6 +69,20 @@ class LBManager {
   }
   void get_avail_vector(char* available) const;
   void get_avail_vector(std::vector<char>& available) const;
+  const char* availVector() const;  // the same, until this PE asks once more
+  // As +balancer names it.
+  const char* loadbalancer(int number) const;
+  // For Charm++'s chooser of periods, which measures these itself here.
+  void SetMigrationCost(double) {}
+  void SetStrategyCost(double) {}
+  // Nothing: clients that wait at the barrier are resumed when the step is over.
+  void ResumeClients() {}
+  int useMem();  // bytes, for what balancing knows of this PE
+  // The object in this place of GetObjData(), until this PE asks once more.
+  const LDObjHandle& GetObjHandle(int place);
+  // By PE, what the last decision has made of the loads that it saw: on the PE that balances. Elsewhere all are 0.
+  LBRealType* expectedLoad();
+  LBRealType myExpectedLoad();
   // The same as LBTurnPredictorOn() and its like.
   void PredictorOn(LBPredictorFunction* model) { LBTurnPredictorOn(model); }
   void PredictorOn(LBPredictorFunction* model, int window) { LBTurnPredictorOn(model, window); }

@@ -4,6 +4,7 @@
 #include "runtime/api/invoke.h"
 #include "runtime/api/reduction_message.h"
 #include "runtime/objects/pe_objects.h"
+#include "runtime/sections/sections.h"
 
 int CkIndex_CkMulticastMgr::__idx = 0, CkIndex_CkMulticastMgr::ep_constructor = 0;
 
@@ -62,6 +63,13 @@ void CkMulticastMgr::initDelegateMgr(CProxy* proxy, int opts) {
     auto* section = static_cast<CProxySection_ArrayBase*>(proxy);
     for (int i = 0; i < section->ckGetNumSubSections(); ++i) take(section->ckGetSectionID(i));
   }
+}
+
+void CkMulticastMgr::setSection(CkSectionInfo& id, CkArrayID array, const CkArrayIndex* elements, int count,
+                                int factor) {
+  std::vector<CkSectionID> parts(1, CkSectionID(array, elements, count, factor));
+  periapt::PeObjects::current().sections->name_and_keep(parts);
+  id = parts[0]._cookie;
 }
 
 void CkMulticastMgr::setReductionClient(CProxySection_ArrayBase& proxy, redClientFn fn, void* param) {

@@ -23,6 +23,12 @@ class CkMulticastMgr : public CkDelegateMgr {
   void rebuild(CkSectionInfo&) {}
   // Nor when it is made.
   void setSection(CkSectionInfo&) {}
+  // A section by its cookie alone: what is multicast with that goes to these elements, whatever list the proxy has.
+  // This PE is the root of its tree, and keeps the members.
+  void setSection(CkSectionInfo& id, CkArrayID array, const CkArrayIndex* elements, int count) {
+    setSection(id, array, elements, count, branching_);
+  }
+  void setSection(CkSectionInfo& id, CkArrayID array, const CkArrayIndex* elements, int count, int factor);
   void setSection(CProxySection_ArrayBase&) {}
 
  private:

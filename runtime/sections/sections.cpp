@@ -72,6 +72,12 @@ void Sections::name(std::vector<CkSectionID>& parts) {
   }
 }
 
+// Not among those that may be put away.
+void Sections::name_and_keep(std::vector<CkSectionID>& parts) {
+  name(parts);
+  read_members(section(pe_.index, parts[0]._cookie.number), parts);
+}
+
 void Sections::tell_members(int root, std::uint32_t number, const std::vector<CkSectionID>& parts) {
   auto& list = const_cast<std::vector<CkSectionID>&>(parts);
   const auto pup_all = [&](PUP::er& p) {
@@ -106,9 +112,14 @@ void Sections::on_define(Pe& pe, Delivery& call) {
 }
 
 void Sections::define(Section& section, std::uint32_t number, const std::vector<CkSectionID>& parts) {
-  section.root = std::make_unique<Root>();
+  read_members(section, parts);
   section.root->used = true;
   defined_.push_back(number);
+  make_room();
+}
+
+void Sections::read_members(Section& section, const std::vector<CkSectionID>& parts) {
+  section.root = std::make_unique<Root>();
   Root& root = *section.root;
   if (parts[0].bfactor != USE_DEFAULT_BRANCH_FACTOR) root.branching = std::abs(parts[0].bfactor);
   root.members.reserve(parts[0]._cookie.members);
@@ -120,7 +131,6 @@ void Sections::define(Section& section, std::uint32_t number, const std::vector<
     for (const CkArrayIndex& index : part._elems) add(index, chare::compact_id(index), -1);
     for (int pe : part.pelist) add(CkArrayIndex(), 0, pe);
   }
-  make_room();
 }
 
 // --- multicasts ------------------------------------------------------------------------------------------------------

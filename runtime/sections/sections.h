@@ -41,6 +41,8 @@ class Sections {
 
   // Gives a section made here its name.
   void name(std::vector<CkSectionID>& parts);
+  // The same, of one whose members no proxy need know: they are kept here as long as the run lasts.
+  void name_and_keep(std::vector<CkSectionID>& parts);
   // How many have got one; after a restart those of the earlier run count too.
   std::uint32_t made() const { return made_; }
   void continue_numbers(std::uint32_t made) { made_ = made; }
@@ -129,6 +131,7 @@ class Sections {
 
   void tell_members(int root, std::uint32_t number, const std::vector<CkSectionID>& parts);
   void define(Section& section, std::uint32_t number, const std::vector<CkSectionID>& parts);
+  void read_members(Section& section, const std::vector<CkSectionID>& parts);
   void release_waiting(Section& section) { pe_.enqueue_front(std::exchange(section.waiting, {})); }
   // Root.
   void send_down(Section& section, std::uint32_t number, Message message);

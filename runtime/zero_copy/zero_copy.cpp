@@ -9,6 +9,7 @@
 
 #include "base/fatal.h"
 #include "base/readable.h"
+#include "runtime/converse/cmi.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/zero_copy/zero_copy_parts.h"
@@ -263,6 +264,11 @@ void CkNcpyBuffer::deregisterMem() {
 
 CkNcpyStatus CkNcpyBuffer::get(const CkNcpyBuffer& source) { return transfer(*this, source, false); }
 CkNcpyStatus CkNcpyBuffer::put(const CkNcpyBuffer& destination) { return transfer(*this, destination, true); }
+
+void CkNcpyBuffer::print() const {
+  CmiPrintf("[PE %d] buffer: %zu bytes at %p of PE %d, mode %d, afterwards %d, reference %p\n", CmiMyPe(), cnt, ptr, pe,
+            regMode, deregMode, ref);
+}
 
 void CkNcpyBuffer::pup(PUP::er& p) {
   p(reinterpret_cast<char*>(this),

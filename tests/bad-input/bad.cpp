@@ -146,6 +146,10 @@ class Victim : public CBase_Victim {
     if (mistake == "exit 7") std::exit(7);
     if (mistake == "_exit") ::_exit(0);
     if (mistake == "quick exit") std::quick_exit(0);
+    if (mistake == "quick exit 3") std::quick_exit(3);
+    if (mistake == "_Exit 4") std::_Exit(4);
+    // Not seen in the process itself.
+    if (mistake == "system call 5") ::syscall(SYS_exit_group, 5);
     if (mistake == "exit of a child") {
       const pid_t child = ::fork();
       if (child == 0) ::_exit(0);
@@ -154,6 +158,9 @@ class Victim : public CBase_Victim {
     }
     if (mistake == "exit of another thread") std::thread([] { std::exit(0); }).join();
     if (mistake == "no such element") thisProxy[77].hello(thisIndex);
+    if (mistake == "check of a proxy of an array") never[0].ckCheck();
+    if (mistake == "check of a proxy of a group") neverGroup.ckCheck();
+    if (mistake == "check of a proxy of a chare") CProxy_Single().ckCheck();
     if (mistake == "proxy of an array") never[0].hello(1);
     if (mistake == "proxy of a group") neverGroup.hello();
     if (mistake == "proxy of a chare") CProxy_Single().hello();

@@ -342,7 +342,7 @@ TEST(LeavingDeathTest, ExitsAreMistakesOfTheProgramUnlessTheyAreMeant) {
   EXPECT_EXIT(watched([] { std::exit(3); }), ::testing::ExitedWithCode(9), "^exit 3;$");
   EXPECT_EXIT(watched([] { ::_exit(0); }), ::testing::ExitedWithCode(9), "^_exit 0;$");
   EXPECT_EXIT(watched([] { std::_Exit(4); }), ::testing::ExitedWithCode(9), "^_Exit 4;$");
-  EXPECT_EXIT(watched([] { std::quick_exit(0); }), ::testing::ExitedWithCode(9), "^quick_exit 0;$");
+  EXPECT_EXIT(watched([] { std::quick_exit(3); }), ::testing::ExitedWithCode(9), "^quick_exit 3;$");
   EXPECT_EXIT(watched([] {
                 leaving::is_meant();
                 std::exit(3);

@@ -229,6 +229,7 @@ TEST(TopoManager, turns_ranks_into_coordinates_and_back) {
     EXPECT_EQ(t.coordinatesToRank(x, y, z), pe);
   }
   EXPECT_EQ(t.coordinatesToRank(3, 0, 0, 0), -1);
+  EXPECT_EQ(t.absX(-2) + t.absY(1) + t.absZ(0), 3);
   EXPECT_EQ(t.getHopsBetweenRanks(0, 3), 0);
   EXPECT_EQ(t.getHopsBetweenRanks(0, 4), 1);
   int pes[4] = {9, 1, 23, 0}, order[4];

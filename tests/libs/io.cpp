@@ -146,6 +146,9 @@ class Main : public CBase_Main {
     go_on();
   }
   void ready(Ck::IO::SessionReadyMsg* m) {
+    const CkArrayID name = m->session.getSessionID();
+    for (const Session& other : ready_)
+      if (name == other.getSessionID()) CkAbort("two sessions have one name");
     ready_.push_back(m->session);
     delete m;
     go_on();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ struct Said {
 std::vector<int> decided(element_count, -1);
 // On PE 0: steps of LargestFirstLB that are over, and whether the last of them was a balancing.
 int steps_over = 0, last_balanced = -1;
+// The load of each PE as MovableFirstLB has decided.
+std::vector<double> expected;
 
 void check(bool right, const std::string& what) {
   if (!right) CkAbort("balancers: %s\n", what.c_str());
@@ -137,6 +140,46 @@ class LargestFirstLB : public CBase_LargestFirstLB {
     Refiner::FreeProcs(from);
     Refiner::FreeProcs(to);
   }
+};
+
+// Takes out what cannot move, every third element, and decides on the list that is left.
+class MovableFirstLB : public CBase_MovableFirstLB {
+ public:
+  explicit MovableFirstLB(const CkLBOptions& options) : CBase_MovableFirstLB(options) { lbname = "MovableFirstLB"; }
+  explicit MovableFirstLB(CkMigrateMessage* m) : CBase_MovableFirstLB(m) {}
+  void work(LDStats* stats) override {
+    const int pes = CkNumPes();
+    LBInfo before(pes);
+    getLoadInfo(stats, pes, before, 0);
+    std::copy(stats->from_proc.begin(), stats->from_proc.end(), stats->to_proc.begin());
+    for (std::size_t i = 0; i < stats->objData.size(); ++i) decided[said(*stats, i).element] = stats->from_proc[i];
+    const std::size_t all = stats->objData.size();
+    removeNonMigratable(stats, pes);
+    check(all == element_count && stats->objData.size() == static_cast<std::size_t>(stats->n_migrateobjs),
+          "what cannot move is still there");
+    LBInfo after(pes);
+    getLoadInfo(stats, pes, after, 1);
+    LBRealType most, most_of_objects, total, total_after;
+    before.getSummary(most, most_of_objects, total);
+    after.getSummary(most, most_of_objects, total_after);
+    check(most >= most_of_objects && std::abs(total - total_after + comm_of(after)) < 1e-6 * total,
+          "a load is lost with what cannot move");
+    for (std::size_t i = 0; i < stats->objData.size(); ++i) {
+      const Said& element = said(*stats, i);
+      check(element.element % 3 != 0, "an element that cannot move is still there");
+      stats->assign(static_cast<int>(i), (element.element + element.step) % pes);
+      decided[element.element] = stats->to_proc[i];
+    }
+    getLoadInfo(stats, pes, after, 0);
+    expected.assign(after.peLoads, after.peLoads + pes);
+    check(useMem() > 0 && lbmgr->useMem() > 0, "it says that it takes no memory");
+  }
+
+ private:
+  static const Said& said(LDStats& stats, std::size_t i) {
+    return *static_cast<const Said*>(stats.objData[i].getUserData(CkpvAccess(_lb_obj_index)));
+  }
+  static double comm_of(const LBInfo& info) { return std::accumulate(info.comLoads, info.comLoads + info.numPes, 0.0); }
 };
 
 class ThrowingLB : public CBase_ThrowingLB {
@@ -285,6 +328,7 @@ class NextPeLB : public CBase_NextPeLB {
 
 static void lbinit() {
   LBRegisterBalancer<LargestFirstLB>("LargestFirstLB", "the largest first");
+  LBRegisterBalancer<MovableFirstLB>("MovableFirstLB", "moves what can be moved");
   LBRegisterBalancer<TwoLevelsLB>("TwoLevelsLB", "the largest first, of groups and of PEs");
   LBRegisterBalancer<OwnTreeLB>("OwnTreeLB", "the largest first, down a tree of its own");
   LBRegisterBalancer<WrongTreeLB>("WrongTreeLB", "names a PE that is not there");
@@ -299,6 +343,8 @@ class Piece : public CBase_Piece {
   void pup(PUP::er& p) override { p | step_; }
   void step(int number) {
     step_ = number;
+    if (thisIndex % 3 == 0 && std::string(LBManager::Object()->loadbalancer(0)) == "MovableFirstLB")
+      setMigratable(false);
     if (wrong_place != 0) getObjUserData(wrong_place);
     setObjTime(getObjTime() > 0.5 ? getObjTime() + load_of(thisIndex, number) : load_of(thisIndex, number));
     if (CkpvAccess(_lb_obj_index) >= 0)
@@ -319,6 +365,8 @@ class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* m) {
     if (m->argc > 1) wrong_place = std::atoi(m->argv[1]);
+    if (m->argc > 1 && std::string(m->argv[1]) == "no_balancer") LBManager::Object()->loadbalancer(7);
+    if (m->argc > 1 && std::string(m->argv[1]) == "no_object") LBManager::Object()->GetObjHandle(3);
     delete m;
     main_proxy = thisProxy;
     balancer_ = periapt::loadbalance::options().strategy(1)->info->name;
@@ -343,14 +391,30 @@ class Main : public CBase_Main {
  private:
   void check_step(const std::vector<int>& now) const {
     check(LBManagerObj()->getLoadBalancers()[0]->lbName() == balancer_, "another balancer is asked");
-    if (balancer_ == "LargestFirstLB" || balancer_ == "OwnTreeLB")
+    if (balancer_ == "LargestFirstLB" || balancer_ == "OwnTreeLB" || balancer_ == "MovableFirstLB")
       check(now == decided, "an element is not where it was put");
+    if (balancer_ == "MovableFirstLB") check_manager();
     if (balancer_ == "LargestFirstLB")
       check(steps_over == step_ + 1 && last_balanced == (step_ != 1),
             "LoadbalanceDone() is not called as it should be");
     for (int i = 0; i < element_count && balancer_ == "NextPeLB" && step_ > 0; ++i)
       check(now[i] == (last_[i] + 1) % CkNumPes(), "an element is not on the next PE");
   }
+  // On the PE that balances.
+  static void check_manager() {
+    LBManager& manager = *LBManagerObj();
+    for (int pe = 0; pe < CkNumPes(); ++pe) {
+      check(manager.availVector()[pe] == 1, "a PE may get nothing");
+      check(std::abs(manager.expectedLoad()[pe] - expected[pe]) < 1e-6 * (1 + expected[pe]),
+            "a load is not as expected");
+    }
+    check(manager.myExpectedLoad() == manager.expectedLoad()[0], "the own load is another one");
+    std::vector<LDObjData> objects(static_cast<std::size_t>(manager.GetObjDataSz()));
+    manager.GetObjData(objects.data());
+    for (std::size_t i = 0; i < objects.size(); ++i)
+      check(manager.GetObjHandle(static_cast<int>(i)) == objects[i].handle, "an object has another handle");
+  }
+
   std::string balancer_;
   int step_ = 0;
   std::vector<int> last_;  // by element, the PE after the last step

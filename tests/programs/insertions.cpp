@@ -34,6 +34,7 @@ class Main : public CBase_Main {
   // What waits for an element that does not exist is not under way.
   void nobody() {
     if (heard_ != 0) CkAbort("%d calls of elements that do not exist", heard_);
+    late_.ckLocalBranch()->beginInserting();
     for (int i = 0; i < late_ones; ++i) late_[i].insert((i * 3) % CkNumPes());
     late_.doneInserting();
     CkStartQD(CkCallback(CkIndex_Main::all_late(), thisProxy));

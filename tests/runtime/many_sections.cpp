@@ -5,10 +5,13 @@
 // Sections of random elements, which migrate at random, are made by the mainchare or by an element, used by the one
 // that made them or by another, once or twice, with and without priorities. Some are used again when they have been put
 // away for long: with a multicast, and by contributions alone. Each round has to bring one contribution of each member.
+// One more is made by CkMulticastMgr::setSection(); its proxy has no list of members. It is used before and after all
+// others.
 #include <algorithm>
 #include <cstdio>
 #include <map>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "base/platform.h"
@@ -33,7 +36,8 @@ void expect(bool right, const char* what, long a, long b) {
 bool used_by_another(int step) { return step % 4 == 1; }
 bool made_by_another(int step) { return step % 4 == 2; }
 bool comes_back(int step) { return step % 20 == 3 && step + 2 * rest < steps; }
-int rounds_of(int step) { return used_by_another(step) ? 2 : comes_back(step) ? 3 : 1; }
+constexpr int by_cookie = -2;
+int rounds_of(int step) { return step == by_cookie || used_by_another(step) ? 2 : comes_back(step) ? 3 : 1; }
 
 // Kilobytes of this process.
 int resident() {
@@ -79,6 +83,7 @@ class Main : public CBase_Main {
     mainProxy = thisProxy;
     cellProxy = CProxy_Cell::ckNew(cells);
     watch = CProxy_Watch::ckNew();
+    set_by_cookie();
     for (int i = 0; i < window; ++i) begin();
     CkStartQD(CkCallback(CkIndex_Main::quiet(), thisProxy));
   }
@@ -91,13 +96,17 @@ class Main : public CBase_Main {
     expect(sum->getRedNo() == done[step], "number of a round", sum->getRedNo(), done[step]);
     delete sum;
     ++all_done;
-    if (++done[step] == 1) begin();
+    if (++done[step] == 1 && step != by_cookie) begin();
     if (!comes_back(step) && done[step] == rounds_of(step)) members_of.erase(step);
   }
 
   void quiet() {
     expect(begun == steps, "steps", begun, steps);
-    int rounds = 0;
+    if (!std::exchange(used_last, true)) {
+      cookie_alone.take(new Call(by_cookie));
+      return CkStartQD(CkCallback(CkIndex_Main::quiet(), thisProxy));
+    }
+    int rounds = rounds_of(by_cookie);
     for (int step = 0; step < steps; ++step) rounds += rounds_of(step);
     expect(all_done == rounds, "rounds", all_done, rounds);
     watch.look();
@@ -112,6 +121,19 @@ class Main : public CBase_Main {
   }
 
  private:
+  void set_by_cookie() {
+    CkMulticastMgr* const manager = CProxy_CkMulticastMgr::ckLocalBranch(CProxy_CkMulticastMgr::ckNew(3));
+    const std::vector<CkArrayIndex> members{CkArrayIndex1D(3), CkArrayIndex1D(41), CkArrayIndex1D(5)};
+    members_of[by_cookie] = {3, 41, 5};
+    CkSectionID section;
+    manager->setSection(section._cookie, cellProxy.ckGetArrayID(), members.data(), 3);
+    CkSectionInfo other;
+    manager->setSection(other, cellProxy.ckGetArrayID(), members.data(), 2, 4);
+    expect(section._cookie.get_aid() == cellProxy.ckGetArrayID() && !other.is_of(section._cookie), "cookies",
+           section._cookie.get_pe(), other.get_pe());
+    cookie_alone = CProxySection_Cell(section);
+    watch[CkNumPes() - 1].use(cookie_alone, by_cookie);
+  }
   void begin() {
     if (begun == steps) return;
     const int step = begun++;
@@ -151,6 +173,8 @@ class Main : public CBase_Main {
   }
 
   CProxy_Watch watch;
+  CProxySection_Cell cookie_alone;
+  bool used_last = false;
   std::mt19937 dice;
   std::map<int, CProxySection_Cell> kept;
   std::map<int, std::vector<int>> members_of;

@@ -45,6 +45,10 @@ class Main : public CBase_Main {
     const TopoManager& topology = *TopoManager::getTopoManager();
     CkPrintf("last PE: %d hops away, machine %d x %d x %d x %d\n", topology.getHopsBetweenRanks(0, CkNumPes() - 1),
              topology.getDimNX(), topology.getDimNY(), topology.getDimNZ(), topology.getDimNT());
+    const int far = topology.getDimNX() - 1;
+    if (topology.getDimNY() > 1 &&
+        topology.absX(far) != topology.getHopsBetweenRanks(0, topology.coordinatesToRank(far, 0, 0, 0)))
+      CkAbort("absX(%d) is %d", far, topology.absX(far));
     rooms.count();
     wait();
     CkPrintf("rooms: %d entered, %d wrong\n", int(sums_[0]), int(sums_[1]));

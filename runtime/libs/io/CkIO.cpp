@@ -52,12 +52,12 @@ void startReadSession(File file, std::size_t bytes, std::size_t offset, CkCallba
   managers[0].begin(plan);
 }
 void write(Session session, const char* data, std::size_t bytes, std::size_t offset) {
-  managers.ckLocalBranch()->write(session.getSessionID(), data, bytes, offset);
+  managers.ckLocalBranch()->write(session.number(), data, bytes, offset);
 }
 void read(Session session, std::size_t bytes, std::size_t offset, char* data, CkCallback after_read) {
-  managers.ckLocalBranch()->read(session.getSessionID(), bytes, offset, data, after_read);
+  managers.ckLocalBranch()->read(session.number(), bytes, offset, data, after_read);
 }
-void closeReadSession(Session session, CkCallback after_end) { managers[0].end(session.getSessionID(), after_end); }
+void closeReadSession(Session session, CkCallback after_end) { managers[0].end(session.number(), after_end); }
 
 }  // namespace Ck::IO
 

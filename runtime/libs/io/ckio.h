@@ -63,7 +63,8 @@ class Session {
   Session() = default;
   Session(int number, int file, std::size_t bytes, std::size_t offset)
       : number_(number), file_(file), bytes_(bytes), offset_(offset) {}
-  int getSessionID() const { return number_; }
+  CkArrayID getSessionID() const { return CkArrayID(CkGroupID{number_}); }  // a name alone: there is no such array
+  int number() const { return number_; }
   int getFile() const { return file_; }
   std::size_t getBytes() const { return bytes_; }
   std::size_t getOffset() const { return offset_; }
@@ -130,5 +131,5 @@ void close(File file, CkCallback closed);
 
 template <>
 struct std::hash<Ck::IO::Session> {
-  std::size_t operator()(const Ck::IO::Session& session) const { return std::hash<int>()(session.getSessionID()); }
+  std::size_t operator()(const Ck::IO::Session& session) const { return std::hash<int>()(session.number()); }
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/fatal.h"
 #include "runtime/loadbalance/balancer.h"
 #include "runtime/loadbalance/classic/central_lb.h"
 #include "runtime/loadbalance/classic/dist_base_lb.h"
@@ -117,6 +118,20 @@ int LBManager::getNLoadBalancers() const {
   return static_cast<int>(
       std::count_if(sequence.begin(), sequence.end(), [](const auto& strategy) { return strategy.info->group != 0; }));
 }
+const char* LBManager::loadbalancer(int number) const {
+  const auto& sequence = periapt::loadbalance::options().sequence;
+  if (number < 0 || static_cast<std::size_t>(number) >= sequence.size())
+    periapt::fatal("loadbalancer(" + std::to_string(number) + ") is called, but there are " +
+                       std::to_string(sequence.size()) + " balancers",
+                   describe_running(*Pe::current()), "they are counted from 0, as +balancer names them", "");
+  return sequence[static_cast<std::size_t>(number)].info->classic;
+}
+LBRealType* LBManager::expectedLoad() {
+  std::vector<double>& loads = Balancer::of(*Pe::current()).expected_loads;
+  loads.resize(static_cast<std::size_t>(CkNumPes()));
+  return loads.data();
+}
+LBRealType LBManager::myExpectedLoad() { return expectedLoad()[CkMyPe()]; }
 BaseLB** LBManager::getLoadBalancers() const {
   static thread_local std::vector<BaseLB*> all;
   all.clear();

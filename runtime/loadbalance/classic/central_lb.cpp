@@ -68,13 +68,22 @@ LBMigrateMsg* CentralLB::createMigrateMsg(LDStats* stats) {
   return message;
 }
 
+// Where in the database an object of a decision is; -1: nowhere. A balancer may have taken objects out of its list
+// since it was made: an index is one of the list as it is now, whose handles know the places that objects had at first.
+static int place_of(const MigrateInfo& move, BaseLB::LDStats& stats) {
+  const int i = move.index >= 0 ? move.index : stats.getHash(move.obj.objID(), move.obj.omID());
+  return i >= 0 && static_cast<std::size_t>(i) < stats.objData.size()
+             ? stats.objData[static_cast<std::size_t>(i)].handle.handle
+             : -1;
+}
+
 std::vector<int> CentralLB::impl_solve(const periapt::loadbalance::LoadDatabase& database) {
   LDStats stats = periapt::loadbalance::statistics_of(database);
   std::vector<int> assignment = stats.from_proc;
   const std::unique_ptr<LBMigrateMsg> message(Strategy(&stats));
   for (int k = 0; message && k < message->n_moves; ++k) {
     const MigrateInfo& move = message->moves[k];
-    const int i = move.index >= 0 ? move.index : stats.getHash(move.obj.objID(), move.obj.omID());
+    const int i = place_of(move, stats);
     if (i >= 0 && static_cast<std::size_t>(i) < assignment.size()) assignment[static_cast<std::size_t>(i)] = move.to_pe;
   }
   return assignment;

@@ -167,6 +167,7 @@ std::vector<int> HybridBaseLB::impl_solve(const LoadDatabase& database) {
         if (parts[i] != root) continue;
         members.push_back(i);
         stats.objData.push_back(all.objData[i]);
+        stats.objData.back().handle.handle = static_cast<int>(members.size()) - 1;
         stats.n_migrateobjs += all.objData[i].migratable;
         const int below =
             descent.above[static_cast<std::size_t>(level - 1)][static_cast<std::size_t>(all.from_proc[i])];
@@ -175,9 +176,15 @@ std::vector<int> HybridBaseLB::impl_solve(const LoadDatabase& database) {
       }
       stats.to_proc = stats.from_proc;
       if (level + 1 == descent.tree.numLevels()) stats.commData = all.commData;
+      const std::vector<int> places = stats.from_proc;
       decide(stats, level, children);
+      // The balancer may have taken objects out of its list: those stay where they are.
       for (std::size_t k = 0; k < members.size(); ++k)
-        descent.part[members[k]] = children[static_cast<std::size_t>(stats.to_proc[k])];
+        descent.part[members[k]] = children[static_cast<std::size_t>(places[k]) % children.size()];
+      for (std::size_t k = 0; k < stats.objData.size(); ++k) {
+        const auto place = static_cast<std::size_t>(stats.objData[k].handle.handle);
+        descent.part[members.at(place)] = children[static_cast<std::size_t>(stats.to_proc[k])];
+      }
     }
   }
   return descent.part;

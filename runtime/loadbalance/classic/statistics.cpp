@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/fatal.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/converse/cmi.h"
 #include "runtime/loadbalance/balancer.h"
@@ -247,6 +248,20 @@ int LBManager::GetObjDataSz() { return static_cast<int>(here().own_loads().objec
 void LBManager::GetObjData(LDObjData* data) {
   const LoadDatabase own = here().own_loads();
   for (std::size_t i = 0; i < own.objects.size(); ++i) data[i] = periapt::loadbalance::data_of(own, i);
+}
+const LDObjHandle& LBManager::GetObjHandle(int place) {
+  static thread_local LDObjHandle handle;
+  const LoadDatabase own = here().own_loads();
+  if (place < 0 || static_cast<std::size_t>(place) >= own.objects.size())
+    periapt::fatal("GetObjHandle(" + std::to_string(place) + ") is called, but this PE has " +
+                       std::to_string(own.objects.size()) + " objects",
+                   periapt::describe_running(*periapt::Pe::current()), "they are counted from 0", "ask GetObjDataSz()");
+  return handle = periapt::loadbalance::data_of(own, static_cast<std::size_t>(place)).handle;
+}
+int LBManager::useMem() {
+  const LoadDatabase own = here().own_loads();
+  return static_cast<int>(sizeof(Balancer) + own.objects.size() * sizeof(LDObjData) +
+                          own.communication.size() * sizeof(LDCommData));
 }
 int LBManager::GetCommDataSz() { return static_cast<int>(here().own_loads().communication.size()); }
 void LBManager::GetCommData(LDCommData* data) {
