@@ -41,7 +41,7 @@ void usage() {
       "  --model MODEL     strategies see what the load model expects from the steps before, not what was measured\n"
       "  --json FILE, --csv FILE, --html FILE   the results; - is the standard output, without the table\n"
       "  --svg FILE, --png FILE   pictures of the same: the load of each PE before and after, and who moves where\n"
-      "  --record FILE     the steps, as +LBRecord writes them\n"
+      "  --record FILE     the steps, as +LBRecord writes them; FILE.gz: compressed\n"
       "  --lbaf-out STEM   the steps as vt writes them, objects where the first strategy puts them\n\nProblems:\n");
   for (const ProblemKind& kind : problem_kinds()) {
     std::printf("  %-10s %s\n", kind.name, kind.summary);
@@ -154,7 +154,7 @@ class Lab {
       const Assignment assignment = try_one(entrants_[k], database, outcomes);
       if (k == 0 && !arguments_.lbaf_out.empty()) placed_.push_back(assignment);
     }
-    if (!arguments_.record.empty()) write_record(database);
+    if (!arguments_.record.empty()) keep_record(database);
     if (!arguments_.lbaf_out.empty()) kept_.push_back(database);
     if (!quiet_) print_table(std::cout, outcomes);
     all_.push_back(std::move(outcomes));
@@ -218,10 +218,9 @@ class Lab {
 
   bool shows_views() const { return !(arguments_.html.empty() && arguments_.svg.empty() && arguments_.png.empty()); }
 
-  void write_record(const LoadDatabase& database) {
-    if (!record_.is_open()) record_.open(arguments_.record);
-    record_ << to_json(database) << '\n';
-    if (!record_.flush()) refuse({arguments_.record + " cannot be written", "", "", "name another file"});
+  void keep_record(const LoadDatabase& database) {
+    if (const std::string why = write_record(arguments_.record, database, all_.empty()); !why.empty())
+      refuse({arguments_.record + " cannot be written: " + why, "", "", "name another file"});
   }
 
   template <class Print>
@@ -236,8 +235,7 @@ class Lab {
   const Arguments& arguments_;
   std::vector<Entrant> entrants_;
   std::vector<StepOutcomes> all_;
-  std::vector<View> views_;  // with --html, --svg or --png
-  std::ofstream record_;
+  std::vector<View> views_;         // with --html, --svg or --png
   std::vector<LoadDatabase> kept_;  // with --lbaf-out
   std::vector<Assignment> placed_;
   bool quiet_ = false;
