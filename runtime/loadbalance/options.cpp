@@ -162,6 +162,9 @@ void resolve(const Pe& pe) {
     const bool right = std::all_of(names.begin(), names.end(),
                                    [&](const std::string& name) { return read_strategy(name, &complaint); });
     if (right || pe.process.rank() == 0) read_names(where_from());  // one complaint, not one a process
+    const std::string& model = the_options.model_name;
+    if (!model.empty() && (read_load_model(model, &complaint) || pe.process.rank() == 0))
+      the_options.model = wanted_model(model);
   });
 }
 
@@ -184,7 +187,7 @@ void take_options(char** argv) {
   if (class_balancers().empty()) read_names(where_from());
   if (CmiGetArgString(argv, "+LBRecord", &text)) o.record = text;
   take_files(argv);
-  if (CmiGetArgString(argv, "+LBModel", &text)) o.model = wanted_model(text);
+  if (CmiGetArgString(argv, "+LBModel", &text)) o.model_name = text;
   CmiGetArgInt(argv, "+LBDebug", &o.debug);
   o.explain = CmiGetArgFlag(argv, "+lb-explain");
   CmiGetArgInt(argv, "+LBCentPE", &o.center);
