@@ -1,5 +1,5 @@
 // Pictures to print or to put into a paper: a row for each step, a column for each strategy, and in each field the load
-// of the PEs before and after, and who moves where. A run of very many steps shows its first ones.
+// of the PEs before and after, and which objects move where. A run of very many steps shows its first ones.
 #pragma once
 #include <iosfwd>
 #include <vector>
