@@ -2,9 +2,7 @@
 #include "runtime/loadbalance/coordinator.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <unordered_map>
 #include <utility>
 
@@ -17,6 +15,7 @@
 #include "runtime/loadbalance/explain.h"
 #include "runtime/loadbalance/model.h"
 #include "runtime/loadbalance/options.h"
+#include "runtime/loadbalance/records.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt::loadbalance {
@@ -101,13 +100,10 @@ void Coordinator::answer(int pe, const Count& count) {
 
 namespace {
 // A line of JSON for each step.
-void write(const LoadDatabase& database, const std::string& option, const std::string& name, std::ios::openmode mode) {
-  std::ofstream file(name, mode);
-  file << to_json(database) << '\n';
-  if (!file.flush())
-    fatal(option + " " + name + " cannot be written: " + std::strerror(errno),
-          "load balancing, step " + std::to_string(database.step), "",
-          "name a file in a folder that can be written to");
+void write(const LoadDatabase& database, const std::string& option, const std::string& name, bool first) {
+  if (const std::string why = write_record(name, database, first); !why.empty())
+    fatal(option + " " + name + " cannot be written: " + why, "load balancing, step " + std::to_string(database.step),
+          "", "name a file in a folder that can be written to");
 }
 
 // As with Charm++, the run ends when all steps that were asked for have been written.
@@ -115,7 +111,7 @@ void dump(const LoadDatabase& database) {
   const Options& o = options();
   const int step = static_cast<int>(database.step) - 1;
   if (step >= o.dump_first + o.dump_steps) return;
-  write(database, "+LBDumpFile", o.dump_name(step), std::ios::trunc);
+  write(database, "+LBDumpFile", o.dump_name(step), true);
   CmiPrintf("LB step %u is in %s\n", database.step, o.dump_name(step).c_str());
   if (step + 1 < o.dump_first + o.dump_steps) return;
   CmiPrintf("+LBDump: that was all, and the run ends\n");
@@ -189,7 +185,7 @@ void Coordinator::gather() {
   available_pes().mark(database);
   if (at_any_time_) merge_twins(database);
   const Options& o = options();
-  if (!o.record.empty()) write(database, "+LBRecord", o.record, step_ == 1 ? std::ios::trunc : std::ios::app);
+  if (!o.record.empty()) write(database, "+LBRecord", o.record, step_ == 1);
   if (o.dumps(step_)) dump(database);
   if (history_) {
     history_->add(database);

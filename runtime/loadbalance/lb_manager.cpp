@@ -4,6 +4,8 @@
 #include <cstdint>
 
 #include "base/clock.h"
+#include "base/fatal.h"
+#include "runtime/loadbalance/load_model.h"
 
 namespace {
 
@@ -29,4 +31,22 @@ int measure_speed() {
 int LBManager::ProcessorSpeed() {
   static const int speed = measure_speed();
   return speed;
+}
+
+void LBRegisterLoadModel(const char* name, const char* summary, double (*predict)(const float* past, int intervals),
+                         int depth) {
+  if (predict == nullptr || depth < 1)
+    periapt::fatal("the load model " + std::string(name) + " has no function, or looks back less than one interval",
+                   "LBRegisterLoadModel()");
+  static std::deque<std::string> texts;  // of programs that make theirs at run time
+  const char* const kept_name = texts.emplace_back(name).c_str();
+  const char* const kept_summary = texts.emplace_back(summary).c_str();
+  periapt::loadbalance::add_load_model(
+      {.name = kept_name,
+       .summary = kept_summary,
+       .predict =
+           [predict](std::span<const float> past, const periapt::loadbalance::StrategyOptions&) {
+             return predict(past.data(), static_cast<int>(past.size()));
+           },
+       .depth = static_cast<std::size_t>(depth)});
 }

@@ -28,6 +28,11 @@ inline void LBTurnPredictorOn(LBPredictorFunction* model) {}
 inline void LBTurnPredictorOn(LBPredictorFunction* model, int window) {}
 inline void LBTurnPredictorOff() {}
 inline void LBChangePredictor(LBPredictorFunction* model) {}
+// A load model of the program's own, for +LBModel NAME: what an element will take in the next interval, in seconds on a
+// PE of speed 1, from what it took in the last ones, up to `depth` of them and at least one, the last one last. Called
+// by an initnode function. The model is asked on one PE, and knows no more than its arguments.
+void LBRegisterLoadModel(const char* name, const char* summary, double (*predict)(const float* past, int intervals),
+                         int depth);
 // The balancer where +balancer names none. Called before the program starts, by what charmc -balancer links in.
 void LBDefaultCreate(const char* name);
 // Room for user data in each element that takes part, on this PE: what getObjUserData() gets and a balancer's

@@ -40,10 +40,9 @@ double phase(std::span<const float> past, const StrategyOptions& options) {
   const auto period = static_cast<std::size_t>(options["period"]);
   return past.size() >= period ? past[past.size() - period] : past.back();
 }
-}  // namespace
 
-const std::vector<LoadModelInfo>& load_models() {
-  static const std::vector<LoadModelInfo> list = {
+std::deque<LoadModelInfo>& known_models() {
+  static std::deque<LoadModelInfo> list = {
       {"last", "as in the last interval", last},
       {"mean", "the mean of the last ones", mean, {{"steps", 4, 1, 1000, "of how many intervals"}}},
       {"trend", "the straight line through the last ones", trend, {{"steps", 4, 2, 1000, "of how many intervals"}}},
@@ -54,9 +53,17 @@ const std::vector<LoadModelInfo>& load_models() {
   };
   return list;
 }
+}  // namespace
+
+const std::deque<LoadModelInfo>& load_models() { return known_models(); }
+
+void add_load_model(LoadModelInfo info) {
+  const auto same = [&](const LoadModelInfo& known) { return std::string_view(known.name) == info.name; };
+  if (std::none_of(known_models().begin(), known_models().end(), same)) known_models().push_back(std::move(info));
+}
 
 std::size_t LoadModel::depth() const {
-  if (info->options.empty()) return 1;
+  if (info->options.empty()) return info->depth;
   return static_cast<std::size_t>(options[info->options[0].name]);
 }
 

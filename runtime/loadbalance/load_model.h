@@ -1,6 +1,8 @@
 // Load models: what objects will have to do until the next balancing, from what they had to do before. Strategies don't
 // know which model made the loads that they see; +LBModel chooses one for all of them.
 #pragma once
+#include <deque>
+#include <functional>
 #include <span>
 #include <unordered_map>
 
@@ -12,8 +14,9 @@ struct LoadModelInfo {
   const char* name;
   const char* summary;
   // The work of an object in the next interval. `past`: in those before, the last one last; never empty.
-  double (*predict)(std::span<const float> past, const StrategyOptions& options);
-  std::vector<StrategyOption> options = {};
+  std::function<double(std::span<const float> past, const StrategyOptions& options)> predict;
+  std::vector<StrategyOption> options = {};  // the first: how many intervals it looks back
+  std::size_t depth = 1;                     // the same, where it has none
 };
 
 struct LoadModel {
@@ -27,7 +30,9 @@ struct LoadModel {
 };
 
 // The first is the one that is taken where nothing is said.
-const std::vector<LoadModelInfo>& load_models();
+const std::deque<LoadModelInfo>& load_models();
+// One of a program's own, whose texts stay where they are. One of that name that is there already is kept.
+void add_load_model(LoadModelInfo info);
 // "mean:steps=4"; or what is wrong with it, as read_strategy() has it.
 std::optional<LoadModel> read_load_model(const std::string& text, Complaint* complaint);
 

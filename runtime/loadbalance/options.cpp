@@ -95,6 +95,27 @@ void take_files(char** argv) {
 }
 }  // namespace
 
+namespace {
+// The options of Charm++'s DistributedLB, as those of ours. Where its own stand behind the name, they hold.
+void take_distributed(char** argv) {
+  std::string options;
+  for (const auto& [flag, option] :
+       {std::pair{"+DistLBTargetRatio", "overload="}, {"+DistLBMaxPhases", "iterations="}}) {
+    char* text;
+    if (!CmiGetArgString(argv, flag, &text)) continue;
+    options += (options.empty() ? ":" : ",") + std::string(option) + text;
+  }
+  if (options.empty()) return;
+  bool used = false;
+  for (std::string& name : the_options.names) {
+    if (name != "DistributedLB") continue;
+    name += options;
+    used = true;
+  }
+  if (!used) log::note("+DistLBTargetRatio and +DistLBMaxPhases have no effect without +balancer DistributedLB");
+}
+}  // namespace
+
 void check_period(double seconds, const std::string& what, const std::string& where) {
   if ((seconds > 0 && seconds < 1e9) || seconds == -1) return;
   fatal(what + " is no period of balancing", where,
@@ -141,6 +162,9 @@ void resolve(const Pe& pe) {
     const bool right = std::all_of(names.begin(), names.end(),
                                    [&](const std::string& name) { return read_strategy(name, &complaint); });
     if (right || pe.process.rank() == 0) read_names(where_from());  // one complaint, not one a process
+    const std::string& model = the_options.model_name;
+    if (!model.empty() && (read_load_model(model, &complaint) || pe.process.rank() == 0))
+      the_options.model = wanted_model(model);
   });
 }
 
@@ -154,6 +178,7 @@ void take_options(char** argv) {
   }
   if (!o.names.empty()) linked.clear();
   if (!linked.empty()) o.names.push_back(linked);
+  take_distributed(argv);
   char* tree_file = nullptr;
   CmiGetArgString(argv, "+TreeLBFile", &tree_file);
   if (std::find(o.names.begin(), o.names.end(), "TreeLB") != o.names.end()) take_tree_file(tree_file);
@@ -162,7 +187,7 @@ void take_options(char** argv) {
   if (class_balancers().empty()) read_names(where_from());
   if (CmiGetArgString(argv, "+LBRecord", &text)) o.record = text;
   take_files(argv);
-  if (CmiGetArgString(argv, "+LBModel", &text)) o.model = wanted_model(text);
+  if (CmiGetArgString(argv, "+LBModel", &text)) o.model_name = text;
   CmiGetArgInt(argv, "+LBDebug", &o.debug);
   o.explain = CmiGetArgFlag(argv, "+lb-explain");
   CmiGetArgInt(argv, "+LBCentPE", &o.center);
@@ -194,7 +219,8 @@ void take_options(char** argv) {
   const bool predictor = CmiGetArgFlag(argv, "+LBPredictor");
   const bool delay = CmiGetArgInt(argv, "+LBPredictorDelay", &number);
   const bool window = CmiGetArgInt(argv, "+LBPredictorWindow", &number);
-  if (predictor || delay || window) log::note("+LBPredictor has no effect: an element's load is what it was last");
+  if (predictor || delay || window)
+    log::note("+LBPredictor has no effect: +LBModel says what an element's load is taken to be");
   for (const char* name : {"+LBTopo", "+LBVersion", "+LBAlpha", "+LBBeta", "+MetaLBModelDir", "+MetaLBNoObjTimer"})
     if (CmiGetArgString(argv, name, &text)) log::note(std::string(name) + " has no effect");
 }

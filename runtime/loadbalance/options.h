@@ -16,6 +16,7 @@ struct Options {
   std::vector<std::string> names;  // the same as it was written, until resolve() has made `sequence` of it
   std::string record;              // +LBRecord: a file that gets the database of each step, a line each
   std::optional<LoadModel> model;  // +LBModel: what loads strategies see; none: as measured
+  std::string model_name;          // the same as it was written, until resolve() has made `model` of it
   int debug = 0;                   // +LBDebug: 1 a line a step, 2 the load of each PE too
   bool explain = false;            // +lb-explain: what each step found, did, and why
   int center = 0;                  // +LBCentPE: where strategies run

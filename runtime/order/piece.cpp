@@ -3,6 +3,7 @@
 
 #include "base/fnv1a.h"
 #include "runtime/array/array_manager.h"
+#include "runtime/converse/converse_state.h"
 #include "runtime/registry/registry.h"
 
 namespace periapt::order {
@@ -35,7 +36,10 @@ Piece Piece::of(const Arrival& arrival) {
 }
 
 bool Piece::unordered() const {
-  return !thread && target == Target::runtime && (entry_info(entry).flags & ep_unordered) != 0;
+  if (thread) return false;
+  // How many rounds a search for quiescence takes depends on how busy the PEs are.
+  if (target == Target::converse) return entry == handler_quiescence;
+  return target == Target::runtime && (entry_info(entry).flags & ep_unordered) != 0;
 }
 
 std::uint64_t Piece::receiver() const {

@@ -11,7 +11,9 @@
 #include "tools/lb-lab/lbaf.h"
 #include "tools/lb-lab/optimum.h"
 #include "tools/lb-lab/page.h"
+#include "tools/lb-lab/plot.h"
 #include "tools/lb-lab/problems.h"
+#include "tools/lb-lab/raster.h"
 
 using namespace periapt::lab;
 using namespace periapt::loadbalance;
@@ -168,12 +170,59 @@ TEST(Outcome, CountsWhatIsShown) {
 TEST(Page, HoldsEveryStepAndNoEndOfItsScript) {
   const LoadDatabase db = make_step(problem("hotspot:objects=2000,pes=500"), 0);
   Page page;
-  page.add(db, "Greedy</script>", find_strategy("Greedy")->solve(db, {}));
+  page.add(view_of(db, "Greedy</script>", find_strategy("Greedy")->solve(db, {})));
   std::ostringstream out;
   page.write(out);
   const std::string text = out.str();
   EXPECT_THAT(text, HasSubstr("\"pes\":500"));
   EXPECT_EQ(text.find("</script>"), text.rfind("</script>"));
+}
+
+// Chunks of a PNG, by name, with their lengths.
+std::vector<std::pair<std::string, std::size_t>> chunks_of(const std::string& png) {
+  std::vector<std::pair<std::string, std::size_t>> chunks;
+  for (std::size_t at = 8; at + 12 <= png.size();) {
+    std::size_t length = 0;
+    for (int i = 0; i < 4; ++i) length = length << 8 | static_cast<std::uint8_t>(png[at + i]);
+    chunks.emplace_back(png.substr(at + 4, 4), length);
+    at += 12 + length;
+  }
+  return chunks;
+}
+
+TEST(Raster, IsThePngThatTheStandardDescribes) {
+  Raster raster(2, 1);
+  raster.fill(1, 0, 9, 9, {217, 131, 36});
+  std::ostringstream out;
+  raster.write_png(out);
+  const std::string png = out.str();
+  EXPECT_EQ(png.substr(0, 8), "\x89PNG\r\n\x1a\n");
+  EXPECT_EQ(chunks_of(png),
+            (std::vector<std::pair<std::string, std::size_t>>{{"IHDR", 13}, {"PLTE", 6}, {"IDAT", 14}, {"IEND", 0}}));
+  EXPECT_THAT(png, HasSubstr("PLTE\xff\xff\xff\xd9\x83\x24"));
+  // A row: its filter, then the pixels. The sums are those of zlib.
+  EXPECT_THAT(png, HasSubstr(std::string("IDAT\x78\x01\x01\x03\x00\xfc\xff\x00\x00\x01\x00\x04\x00\x02", 18)));
+  EXPECT_THAT(png, HasSubstr("IEND\xae\x42\x60\x82"));
+}
+
+TEST(Plot, HasAFieldForEachStepAndStrategyAsFarAsThereIsRoom) {
+  const LoadDatabase db = make_step(problem("zipf:objects=50,pes=4"), 0);
+  std::vector<View> views;
+  for (int step = 0; step < 150; ++step)
+    for (const char* name : {"Rotate<&", "Greedy"}) {
+      views.push_back(view_of(db, name, find_strategy("Greedy")->solve(db, {})));
+      views.back().step = static_cast<std::uint32_t>(step);
+    }
+  std::ostringstream few, many, none;
+  write_svg(few, {views[0], views[1], views[2], views[3]});
+  EXPECT_THAT(few.str(), HasSubstr("width=\"940\" height=\"420\""));
+  EXPECT_THAT(few.str(), HasSubstr("step 1, Rotate&lt;&amp;"));
+  EXPECT_THAT(few.str(), HasSubstr("of 50 objects move, 4 PEs"));
+  write_svg(many, views);
+  EXPECT_THAT(many.str(), HasSubstr("step 99, Greedy"));
+  EXPECT_THAT(many.str(), testing::Not(HasSubstr("step 100, ")));
+  write_png(none, {});
+  EXPECT_EQ(chunks_of(none.str()).size(), 4u);
 }
 
 }  // namespace

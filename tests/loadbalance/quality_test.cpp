@@ -227,6 +227,20 @@ TEST(Metis, LeavesPartsWhereMostOfThemIs) {
   EXPECT_EQ(balance_of(db, solve("Metis", db)).migrations, 0);
 }
 
+// As many PEs are; and where some have no room for work, or there are hardly more objects than PEs.
+TEST(Metis, CutsInTwoStagesAsWellAsInOne) {
+  if (!is_here("Metis")) GTEST_SKIP() << find_strategy("Metis")->missing();
+  LoadDatabase db = grid(64, 64);
+  const Assignment once = solve("Metis:stages=1e9", db), twice = solve("Metis:stages=64", db);
+  EXPECT_NE(once, twice);
+  EXPECT_LE(crossing_of(db, twice).messages, crossing_of(db, once).messages * 1.1);
+  EXPECT_LE(balance_of(db, twice).ratio(), balance_of(db, once).ratio() + 0.05);
+  for (int pe = 0; pe < 64; pe += 3) db.pes[static_cast<std::size_t>(pe)].speed = pe % 2 == 0 ? 0.01 : 4;
+  EXPECT_LE(balance_of(db, solve("Metis:stages=64", db)).ratio(), 1.5);
+  const LoadDatabase few = grid(12, 70);
+  EXPECT_EQ(check_assignment(few, solve("Metis:stages=2", few)), "");
+}
+
 TEST(Diffusion, MovesLoadToNeighboursOnly) {
   LoadDatabase db;
   db.pes.resize(64);

@@ -36,6 +36,14 @@ void spin(double seconds) {
     }                                                   \
   } while (0)
 
+// Load models of its own: a number of seconds by how many intervals there have been, and none.
+static double counting(const float*, int intervals) { return intervals; }
+static double broken(const float*, int) { return std::nan(""); }
+static void register_models() {
+  LBRegisterLoadModel("counting", "how many intervals it has seen", counting, 3);
+  LBRegisterLoadModel("broken", "no number", broken, 1);
+}
+
 class Main : public CBase_Main {
   bool even_ = false;
   int stepped_ = 0;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""+fuzz, +record and +replay as a user gives them. Usage: order_test.py CHAOS OTHER
+"""+fuzz, +record and +replay as a user gives them. Usage: order_test.py CHAOS OTHER SEEDS
 
-CHAOS is tests/order/chaos.cpp: what it prints depends on the order of all its messages. OTHER is another program.
+CHAOS is tests/order/chaos.cpp: what it prints depends on the order of all its messages. OTHER is another program. SEEDS is
+tests/seeds/converse_seeds.cpp, which ends when CmiStartQD() tells.
 """
 import os
 import re
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-CHAOS, OTHER = (os.path.abspath(path) for path in sys.argv[1:3])
+CHAOS, OTHER, SEEDS = (os.path.abspath(path) for path in sys.argv[1:4])
 failed = []
 
 
@@ -64,6 +65,16 @@ def replayed():
             check(one.read() == two.read(), f"PE {pe}: a replay can be recorded")
 
 
+def searched():
+    """A search for quiescence takes as many rounds as there are while PEs have work: +fuzz makes them others."""
+    for fuzz in ([], ["+fuzz", "11"], ["+fuzz", "12"]):
+        status, text = run(SEEDS, "spread", "+p4", *fuzz, "+record", "search")
+        check(status == 0, f"{fuzz}: a program that calls CmiStartQD() is recorded", text)
+        for _ in range(3):
+            status, text = run(SEEDS, "spread", "+p4", "+replay", "search")
+            check(status == 0 and "all checks passed" in text, f"{fuzz}: it is replayed", text)
+
+
 def crashed():
     status, text = run(CHAOS, "60", "90", "+p4", "+fuzz", "3", "+record", "crash")
     sentence = re.search(r"cell 0 crashes, its history is \w+", text)
@@ -106,7 +117,7 @@ def refused():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (fuzzed, replayed, crashed, refused):
+    for part in (fuzzed, replayed, searched, crashed, refused):
         part()
 print(f"{len(failed)} failed")
 sys.exit(1 if failed else 0)

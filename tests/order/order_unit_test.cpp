@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/file_text.h"
+#include "runtime/converse/converse_state.h"
 #include "runtime/order/fuzz.h"
 #include "runtime/order/in_order.h"
 #include "runtime/order/recorder.h"
@@ -185,6 +186,26 @@ TEST_F(Recordings, AReplayWaitsForWhatHasNotCome) {
   EXPECT_EQ(all_of(replay), (std::vector<std::uint64_t>{1, 2}));
   replay.add(messages.make(1, Target::array, 2));
   EXPECT_FALSE(replay.take(next)) << "its recording has ended, and so had its run";
+}
+
+TEST_F(Recordings, TheSearchForQuiescenceIsInNone) {
+  Messages messages;
+  const Arrival word = messages.make(0, Target::converse, 0), other = messages.make(0, Target::converse, 0);
+  word.work.message()->entry = handler_quiescence;
+  other.work.message()->entry = handlers_reserved;
+  Recorder recorder(std::make_unique<InOrder>(), name_, head_);
+  for (const Arrival& one : {word, word, other}) recorder.add(one);
+  EXPECT_EQ(all_of(recorder).size(), 3u);
+  recorder.end();
+  Replay replay(name_, head_);
+  replay.add(word);
+  Arrival next;
+  EXPECT_TRUE(replay.take(next)) << "its rounds are as many as there are";
+  EXPECT_FALSE(replay.has_next());
+  replay.add(other);
+  replay.add(word);
+  EXPECT_EQ(all_of(replay), (std::vector<std::uint64_t>{2, 1})) << "what was recorded, before a round of the search";
+  EXPECT_FALSE(replay.has_next());
 }
 
 TEST_F(Recordings, OfThoseThatAreAlikeTheOneThatRanRunsAgain) {

@@ -14,6 +14,7 @@
 #include "tools/lb-lab/memory.h"
 #include "tools/lb-lab/optimum.h"
 #include "tools/lb-lab/page.h"
+#include "tools/lb-lab/plot.h"
 #include "tools/lb-lab/problems.h"
 
 using namespace periapt::lab;
@@ -39,7 +40,8 @@ void usage() {
       "  --follow          objects stay where a strategy has put them, and its next step begins there\n"
       "  --model MODEL     strategies see what the load model expects from the steps before, not what was measured\n"
       "  --json FILE, --csv FILE, --html FILE   the results; - is the standard output, without the table\n"
-      "  --record FILE     the steps, as +LBRecord writes them\n"
+      "  --svg FILE, --png FILE   pictures of the same: the load of each PE before and after, and who moves where\n"
+      "  --record FILE     the steps, as +LBRecord writes them; FILE.gz: compressed\n"
       "  --lbaf-out STEM   the steps as vt writes them, objects where the first strategy puts them\n\nProblems:\n");
   for (const ProblemKind& kind : problem_kinds()) {
     std::printf("  %-10s %s\n", kind.name, kind.summary);
@@ -48,7 +50,7 @@ void usage() {
 }
 
 struct Arguments {
-  std::string file, lbaf, problem, model, json, csv, html, record, lbaf_out;
+  std::string file, lbaf, problem, model, json, csv, html, svg, png, record, lbaf_out;
   bool follow = false;
   std::vector<std::string> strategies;
 };
@@ -56,9 +58,10 @@ struct Arguments {
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
   const std::vector<std::pair<std::string, std::string Arguments::*>> named = {
-      {"--lbaf", &Arguments::lbaf},     {"--problem", &Arguments::problem},  {"--model", &Arguments::model},
-      {"--json", &Arguments::json},     {"--csv", &Arguments::csv},          {"--html", &Arguments::html},
-      {"--record", &Arguments::record}, {"--lbaf-out", &Arguments::lbaf_out}};
+      {"--lbaf", &Arguments::lbaf},        {"--problem", &Arguments::problem}, {"--model", &Arguments::model},
+      {"--json", &Arguments::json},        {"--csv", &Arguments::csv},         {"--html", &Arguments::html},
+      {"--svg", &Arguments::svg},          {"--png", &Arguments::png},         {"--record", &Arguments::record},
+      {"--lbaf-out", &Arguments::lbaf_out}};
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -138,7 +141,8 @@ class Steps {
 class Lab {
  public:
   explicit Lab(const Arguments& arguments) : arguments_(arguments), entrants_(entrants(arguments)) {
-    for (const std::string* name : {&arguments.json, &arguments.csv, &arguments.html}) quiet_ |= *name == "-";
+    for (const std::string* name : {&arguments.json, &arguments.csv, &arguments.html, &arguments.svg, &arguments.png})
+      quiet_ |= *name == "-";
   }
 
   void step(const LoadDatabase& database) {
@@ -150,7 +154,7 @@ class Lab {
       const Assignment assignment = try_one(entrants_[k], database, outcomes);
       if (k == 0 && !arguments_.lbaf_out.empty()) placed_.push_back(assignment);
     }
-    if (!arguments_.record.empty()) write_record(database);
+    if (!arguments_.record.empty()) keep_record(database);
     if (!arguments_.lbaf_out.empty()) kept_.push_back(database);
     if (!quiet_) print_table(std::cout, outcomes);
     all_.push_back(std::move(outcomes));
@@ -159,7 +163,13 @@ class Lab {
   void finish() {
     write(arguments_.json, [&](std::ostream& out) { print_json(out, all_); });
     write(arguments_.csv, [&](std::ostream& out) { print_csv(out, all_); });
-    write(arguments_.html, [&](std::ostream& out) { page_.write(out); });
+    write(arguments_.html, [&](std::ostream& out) {
+      Page page;
+      for (const View& view : views_) page.add(view);
+      page.write(out);
+    });
+    write(arguments_.svg, [&](std::ostream& out) { write_svg(out, views_); });
+    write(arguments_.png, [&](std::ostream& out) { write_png(out, views_); });
     periapt::Complaint complaint;
     if (!arguments_.lbaf_out.empty() && !write_lbaf(arguments_.lbaf_out, kept_, placed_, &complaint)) refuse(complaint);
   }
@@ -189,7 +199,7 @@ class Lab {
     outcome.memory_bytes = peak > before ? peak - before : 0;
     outcomes.rows.push_back(std::move(outcome));
     if (entrant.history) entrant.history->add(start);
-    if (!arguments_.html.empty()) page_.add(start, entrant.name, assignment);
+    if (shows_views()) views_.push_back(view_of(start, entrant.name, assignment));
     if (arguments_.follow)
       for (std::size_t i = 0; i < assignment.size(); ++i)
         entrant.places[{measured.objects[i].array, measured.objects[i].element}] = assignment[i];
@@ -206,10 +216,11 @@ class Lab {
     }
   }
 
-  void write_record(const LoadDatabase& database) {
-    if (!record_.is_open()) record_.open(arguments_.record);
-    record_ << to_json(database) << '\n';
-    if (!record_.flush()) refuse({arguments_.record + " cannot be written", "", "", "name another file"});
+  bool shows_views() const { return !(arguments_.html.empty() && arguments_.svg.empty() && arguments_.png.empty()); }
+
+  void keep_record(const LoadDatabase& database) {
+    if (const std::string why = write_record(arguments_.record, database, all_.empty()); !why.empty())
+      refuse({arguments_.record + " cannot be written: " + why, "", "", "name another file"});
   }
 
   template <class Print>
@@ -224,8 +235,7 @@ class Lab {
   const Arguments& arguments_;
   std::vector<Entrant> entrants_;
   std::vector<StepOutcomes> all_;
-  Page page_;
-  std::ofstream record_;
+  std::vector<View> views_;         // with --html, --svg or --png
   std::vector<LoadDatabase> kept_;  // with --lbaf-out
   std::vector<Assignment> placed_;
   bool quiet_ = false;

@@ -1,30 +1,14 @@
-// See page.h. More PEs than fit are drawn together: bars have the fullest of theirs.
+// See page.h.
 #include "tools/lb-lab/page.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "runtime/loadbalance/model.h"
-
 namespace periapt::lab {
 
-using namespace loadbalance;
 using nlohmann::json;
 
 namespace {
-constexpr std::size_t bars_max = 200, flows_max = 32;
-
-// By bar, of the PEs that it stands for: the fullest.
-std::vector<double> bars(const std::vector<double>& loads) {
-  std::vector<double> heights(std::min(bars_max, loads.size()));
-  for (std::size_t pe = 0; pe < loads.size(); ++pe) {
-    double& height = heights[pe * heights.size() / loads.size()];
-    height = std::max(height, loads[pe]);
-  }
-  return heights;
-}
-
 constexpr const char* head = R"html(<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>lb-lab</title>
 <style>
@@ -70,25 +54,20 @@ $('step').onchange = steps; $('strategy').onchange = draw; steps();
 )html";
 }  // namespace
 
-void Page::add(const LoadDatabase& database, const std::string& strategy, const Assignment& assignment) {
-  const Balance before = balance_of(database, present(database)), after = balance_of(database, assignment);
-  const std::size_t pes = database.pes.size(), size = std::min(flows_max, pes);
-  std::vector<std::vector<std::uint64_t>> flows(size, std::vector<std::uint64_t>(size));
-  for (std::size_t i = 0; i < assignment.size(); ++i)
-    if (const int from = database.objects[i].pe; from != assignment[i])
-      ++flows[static_cast<std::size_t>(from) * size / pes][static_cast<std::size_t>(assignment[i]) * size / pes];
+void Page::add(const View& view) {
   pictures_.push_back(json{
-      {"step", database.step},
-      {"strategy", strategy},
-      {"objects", database.objects.size()},
-      {"pes", pes},
-      {"max_before", before.max},
-      {"max_after", after.max},
-      {"average", after.average},
-      {"moved", after.migrations},
-      {"before", bars(pe_loads(database, present(database)))},
-      {"after", bars(pe_loads(database, assignment))},
-      {"flows", flows}}.dump());
+      {"step", view.step},
+      {"strategy", view.strategy},
+      {"objects", view.objects},
+      {"pes", view.pes},
+      {"max_before", view.max_before},
+      {"max_after", view.max_after},
+      {"average", view.average},
+      {"moved", view.moved},
+      {"before", view.before},
+      {"after", view.after},
+      {"flows",
+       view.flows}}.dump());
 }
 
 void Page::write(std::ostream& out) const {

@@ -5,14 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "runtime/loadbalance/database.h"
+#include "tools/lb-lab/view.h"
 
 namespace periapt::lab {
 
 class Page {
  public:
-  void add(const loadbalance::LoadDatabase& database, const std::string& strategy,
-           const loadbalance::Assignment& assignment);
+  void add(const View& view);
   void write(std::ostream& out) const;
 
  private:
