@@ -31,7 +31,7 @@ Device& Block::here() const {
 
 /// What does not move with the block.
 void Block::makeBuffers() {
-  usesAtSync = true;
+  usesAtSync = plan.balances;
   usesAutoMeasure = false;
   shape_ = plan.domain.shape();
   neighbours_ = plan.domain.neighbours(thisIndex);

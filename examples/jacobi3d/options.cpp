@@ -88,6 +88,7 @@ bool parseOptions(int argc, char** argv, int pes, Options& o, int& status) {
     return false;
   }
   o.plan.wants_gpu = !processor;
+  o.plan.balances = o.balance_every > 0;
   o.way = alone_only ? alone : no_overlap ? apart : overlap;
   return true;
 }

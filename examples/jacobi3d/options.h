@@ -19,6 +19,7 @@ inline constexpr int ahead = 2;
 struct Plan {
   periapt::jacobi3d::Domain domain;
   bool wants_gpu = true;
+  bool balances = false;
 };
 PUPbytes(Plan)
 

@@ -215,7 +215,9 @@ double Balancer::load(const ArrayElement& element) const {
   return load_of(spent(element));
 }
 void Balancer::set_load(ArrayElement& element, double seconds) {
-  records_[record_of(element)].state.spent = {seconds, seconds, seconds};
+  gpu_times_.charge();
+  const double gpu = options().clock == LoadClock::gpu ? seconds : spent(element).gpu;
+  records_[record_of(element)].state.spent = {seconds, seconds, gpu};
   meter_.up_to_now(record_of(element)) = {};
 }
 std::string Balancer::describe(const ObjectLoad& object) {

@@ -2,7 +2,7 @@
 // is in the records of balancing (check_load.py), is the load with +LBUseGpuTime, and goes along with an element that
 // moves.
 //
-//   gpu_load [wander] +p2 +balancer GreedyLB +LBUseGpuTime [+LBRecord FILE]
+//   gpu_load [wander] [say] +p2 +balancer GreedyLB +LBUseGpuTime [+LBRecord FILE]
 #include <string>
 #include <vector>
 
@@ -11,6 +11,7 @@
 
 /*readonly*/ CProxy_Main mainProxy;
 /*readonly*/ bool wanders;
+/*readonly*/ bool says;
 
 namespace {
 constexpr int pieces = 16, working = 8;
@@ -48,7 +49,10 @@ void copy_for(int ms) {
 class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* args) {
-    wanders = args->argc > 1 && std::string(args->argv[1]) == "wander";
+    for (int i = 1; i < args->argc; ++i) {
+      wanders |= std::string(args->argv[i]) == "wander";
+      says |= std::string(args->argv[i]) == "say";
+    }
     delete args;
     mainProxy = thisProxy;
     CProxy_Helper::ckNew();
@@ -70,12 +74,13 @@ class Helper : public CBase_Helper {
 };
 
 class Piece : public CBase_Piece {
-  bool balanced_ = false;
-
  public:
-  Piece() { usesAtSync = true; }
+  Piece() {
+    usesAtSync = true;
+    usesAutoMeasure = !says;
+  }
   explicit Piece(CkMigrateMessage*) {}
-  void pup(PUP::er& p) { p | balanced_; }
+  void UserSetLBLoad() { setObjTime(0.5); }
 
   void work() {
     if (thisIndex < working) copy_for(thisIndex + 1);
