@@ -45,7 +45,7 @@ class Meter : public Observer, ExecutionFrames<std::int32_t>::Owner {
   double idle() const { return pe_.idle_seconds() - idle_before_; }
   // A new interval: background, wall and idle start at 0.
   void restart();
-  // GPUs have worked so long for it; `nobody`: for what has no record.
+  // GPUs have worked so long for the record, or for what has none.
   void charge_gpu(std::int32_t record, double seconds) {
     (record == nobody ? background_ : spent(record)).gpu += seconds;
   }
