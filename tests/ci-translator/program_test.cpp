@@ -50,6 +50,27 @@ struct Hello : CBase_Hello {
   }
 };
 
+TEST_F(Program, TraceModulesAreFoundInObjectsAndInLibraries) {
+  write("loud.cpp", R"(#include "trace.h"
+struct Loud_NAME : Trace {
+  void traceClose() override { CkPrintf("closed by NAME\n"); }
+};
+void _createTraceNAME(char**) { CkpvAccess(_traces)->addTrace(new Loud_NAME); }
+)");
+  ASSERT_EQ(run("sed s/NAME/mine/g loud.cpp > mine.cpp; sed s/NAME/theirs/g loud.cpp > theirs.cpp").status, 0);
+  for (const char* step : {"hello.ci", "-c hello.cpp", "-c mine.cpp", "-c theirs.cpp", "-o libtrace-theirs.a theirs.o",
+                           "hello.o mine.o -o hello -tracemode mine -tracemode theirs"}) {
+    const Outcome outcome = charmc(step);
+    ASSERT_EQ(outcome.status, 0) << step << outcome.text;
+    EXPECT_THAT(outcome.text, testing::Not(HasSubstr("warning")));
+  }
+  const Outcome outcome = run("./hello");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("closed by mine"));
+  EXPECT_THAT(outcome.text, HasSubstr("closed by theirs"));
+  EXPECT_THAT(charmc("hello.o -o hello -tracemode other").text, HasSubstr("no libtrace-other.a"));
+}
+
 TEST_F(Program, IsTranslatedCompiledLinkedAndRun) {
   Outcome outcome = charmc("hello.ci");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
