@@ -71,6 +71,53 @@ void _createTraceNAME(char**) { CkpvAccess(_traces)->addTrace(new Loud_NAME); }
   EXPECT_THAT(charmc("hello.o -o hello -tracemode other").text, HasSubstr("no libtrace-other.a"));
 }
 
+TEST_F(Program, APackWithinATypeAndAnRvalueParameterAreTakenAsTheyStand) {
+  write("packs.ci", R"(mainmodule packs {
+  mainchare Main { entry Main(CkArgMsg*); };
+  template <typename... Ts> group Bag {
+    entry Bag();
+    entry void put(std::tuple<Ts...> all);
+    entry void take(std::vector<int>&& numbers);
+  };
+  group Bag<int, double>;
+};
+)");
+  write("packs.cpp", R"(#include <tuple>
+#include <vector>
+#include "packs.decl.h"
+#include "pup_stl.h"
+template <typename... Ts> struct Bag : CBase_Bag<Ts...> {
+  void put(std::tuple<Ts...> all) {
+    CkPrintf("put %d %g\n", std::get<0>(all), std::get<1>(all));
+    this->thisProxy[0].take(std::vector<int>{1, 2, 3});
+  }
+  void take(std::vector<int>&& numbers) {
+    const std::vector<int> mine(std::move(numbers));
+    CkPrintf("took %d of %d\n", static_cast<int>(mine.size()), static_cast<int>(mine.size() + numbers.size()));
+    CkExit();
+  }
+};
+struct Main : CBase_Main {
+  Main(CkArgMsg* m) {
+    delete m;
+    CProxy_Bag<int, double> bag = CProxy_Bag<int, double>::ckNew();
+    bag[0].put(std::make_tuple(3, 1.5));
+  }
+};
+#define CK_TEMPLATES_ONLY
+#include "packs.def.h"
+#undef CK_TEMPLATES_ONLY
+#include "packs.def.h"
+)");
+  for (const char* step : {"packs.ci", "-c packs.cpp", "packs.o -o packs"}) {
+    const Outcome outcome = charmc(step);
+    ASSERT_EQ(outcome.status, 0) << step << outcome.text;
+  }
+  const Outcome outcome = run("./packs +p2");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("put 3 1.5\ntook 3 of 3\n"));
+}
+
 TEST_F(Program, IsTranslatedCompiledLinkedAndRun) {
   Outcome outcome = charmc("hello.ci");
   ASSERT_EQ(outcome.status, 0) << outcome.text;
