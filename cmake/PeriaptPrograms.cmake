@@ -2,8 +2,9 @@
 #
 #   periapt_add_ci(TARGET a.ci ...)
 #       Translates .ci files; TARGET's sources may then include the modules' .decl.h and .def.h.
-#   periapt_add_executable(NAME sources ... [CI a.ci ...] [MODULES M ...])
-#       A program: its sources, its .ci files, and modules to link and register, as with charmc -module. A module M is a
+#   periapt_add_executable(NAME sources ... [CI a.ci ...] [MODULES M ...] [TRACES T ...])
+#       A program: its sources, its .ci files, and modules to link and register, as with charmc -module. Of each trace module
+#       T a source or library has _createTraceT(), as with charmc -tracemode. A module M is a
 #       target moduleM of this project or a file libmoduleM.a; what is part of Periapt (balancers, CkMulticast) is not named.
 #
 # charmc is called as: charmc -I... -D... -MD -MF depfile -MT target file.ci, and writes into the folder it is called in.
@@ -78,7 +79,15 @@ function(periapt_module_init target modules)
   foreach(module IN LISTS modules)
     string(APPEND text "  _register${module}();\n")
   endforeach()
-  string(APPEND text "}\nvoid _createTraces(char**) {}\n")
+  string(APPEND text "}\n")
+  foreach(trace IN LISTS ARGN)
+    string(APPEND text "void _createTrace${trace}(char** argv);\n")
+  endforeach()
+  string(APPEND text "void _createTraces(char** argv) {\n  (void)argv;\n")
+  foreach(trace IN LISTS ARGN)
+    string(APPEND text "  _createTrace${trace}(argv);\n")
+  endforeach()
+  string(APPEND text "}\n")
   file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/${target}.ci/moduleinit.cpp" CONTENT "${text}" @ONLY)
   set(source "${CMAKE_CURRENT_BINARY_DIR}/${target}.ci/moduleinit.cpp")
   target_sources(${target} PRIVATE "${source}")
@@ -86,7 +95,7 @@ function(periapt_module_init target modules)
 endfunction()
 
 function(periapt_add_executable name)
-  cmake_parse_arguments(ARG "" "" "CI;MODULES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "CI;MODULES;TRACES" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   foreach(module IN LISTS ARG_MODULES)
     if(TARGET module${module})
@@ -108,7 +117,7 @@ function(periapt_add_executable name)
     endif()
   endforeach()
   target_link_libraries(${name} PRIVATE Periapt::charm)
-  periapt_module_init(${name} "${ARG_MODULES}")
+  periapt_module_init(${name} "${ARG_MODULES}" ${ARG_TRACES})
   if(PERIAPT_PROGRAM_HEADERS)  # inside the tree: charm++.h, compiled once for all programs of a folder
     periapt_use_headers(${name} ${PERIAPT_PROGRAM_HEADERS})
   endif()

@@ -1,4 +1,5 @@
-// User events of a trace, as old programs include them. (There is no class Trace: traces of a program's own are not
-// made.)
+// User events of a trace, and trace modules of a program's own.
 #pragma once
+#include "charm++.h"
 #include "runtime/converse/trace_events.h"
+#include "runtime/trace/trace_module.h"

@@ -26,6 +26,7 @@ class ExecutionFrames {
   ExecutionFrames& operator=(const ExecutionFrames&) = delete;
 
   bool empty() const { return frames_.empty(); }
+  std::size_t size() const { return frames_.size(); }
   Record& innermost() { return frames_.back().record; }
   const Record& innermost() const { return frames_.back().record; }
 

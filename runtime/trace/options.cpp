@@ -21,7 +21,7 @@ const std::vector<std::string_view> modes = {"projections", "summary", "all", "n
 void turn_on(Options& o, const std::string& mode, const char* where) {
   if (mode == "projections" || mode == "all") o.projections = true;
   if (mode == "summary" || mode == "all") o.summary = true;
-  if (mode == "none") o.projections = o.summary = false;
+  if (mode == "none") o.projections = o.summary = o.modules = false;
   if (std::find(modes.begin(), modes.end(), mode) != modes.end()) return;
   const std::string near = nearest(mode, modes);
   fatal("there is no way of tracing called " + mode + (near.empty() ? "" : ": did you mean " + near + "?"), where, "",

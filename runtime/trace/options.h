@@ -15,6 +15,7 @@ struct PeRange {
 struct Options {
   bool projections = false;        // +tracemode projections: a log of all events for each PE
   bool summary = false;            // +tracemode summary: a profile for each PE
+  bool modules = true;             // the program's own are made; +tracemode none: not
   bool off = false;                // +traceoff: until the program calls traceBegin()
   bool nested = true;              // what ran another entry within it is resumed in the log when that has ended
   bool compressed = true;          // .log.gz

@@ -50,6 +50,74 @@ struct Hello : CBase_Hello {
   }
 };
 
+TEST_F(Program, TraceModulesAreFoundInObjectsAndInLibraries) {
+  write("loud.cpp", R"(#include "trace.h"
+struct Loud_NAME : Trace {
+  void traceClose() override { CkPrintf("closed by NAME\n"); }
+};
+void _createTraceNAME(char**) { CkpvAccess(_traces)->addTrace(new Loud_NAME); }
+)");
+  ASSERT_EQ(run("sed s/NAME/mine/g loud.cpp > mine.cpp; sed s/NAME/theirs/g loud.cpp > theirs.cpp").status, 0);
+  for (const char* step : {"hello.ci", "-c hello.cpp", "-c mine.cpp", "-c theirs.cpp", "-o libtrace-theirs.a theirs.o",
+                           "hello.o mine.o -o hello -tracemode mine -tracemode theirs"}) {
+    const Outcome outcome = charmc(step);
+    ASSERT_EQ(outcome.status, 0) << step << outcome.text;
+    EXPECT_THAT(outcome.text, testing::Not(HasSubstr("warning")));
+  }
+  const Outcome outcome = run("./hello");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("closed by mine"));
+  EXPECT_THAT(outcome.text, HasSubstr("closed by theirs"));
+  EXPECT_THAT(charmc("hello.o -o hello -tracemode other").text, HasSubstr("no libtrace-other.a"));
+}
+
+TEST_F(Program, APackWithinATypeAndAnRvalueParameterAreTakenAsTheyStand) {
+  write("packs.ci", R"(mainmodule packs {
+  mainchare Main { entry Main(CkArgMsg*); };
+  template <typename... Ts> group Bag {
+    entry Bag();
+    entry void put(std::tuple<Ts...> all);
+    entry void take(std::vector<int>&& numbers);
+  };
+  group Bag<int, double>;
+};
+)");
+  write("packs.cpp", R"(#include <tuple>
+#include <vector>
+#include "packs.decl.h"
+#include "pup_stl.h"
+template <typename... Ts> struct Bag : CBase_Bag<Ts...> {
+  void put(std::tuple<Ts...> all) {
+    CkPrintf("put %d %g\n", std::get<0>(all), std::get<1>(all));
+    this->thisProxy[0].take(std::vector<int>{1, 2, 3});
+  }
+  void take(std::vector<int>&& numbers) {
+    const std::vector<int> mine(std::move(numbers));
+    CkPrintf("took %d of %d\n", static_cast<int>(mine.size()), static_cast<int>(mine.size() + numbers.size()));
+    CkExit();
+  }
+};
+struct Main : CBase_Main {
+  Main(CkArgMsg* m) {
+    delete m;
+    CProxy_Bag<int, double> bag = CProxy_Bag<int, double>::ckNew();
+    bag[0].put(std::make_tuple(3, 1.5));
+  }
+};
+#define CK_TEMPLATES_ONLY
+#include "packs.def.h"
+#undef CK_TEMPLATES_ONLY
+#include "packs.def.h"
+)");
+  for (const char* step : {"packs.ci", "-c packs.cpp", "packs.o -o packs"}) {
+    const Outcome outcome = charmc(step);
+    ASSERT_EQ(outcome.status, 0) << step << outcome.text;
+  }
+  const Outcome outcome = run("./packs +p2");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("put 3 1.5\ntook 3 of 3\n"));
+}
+
 TEST_F(Program, IsTranslatedCompiledLinkedAndRun) {
   Outcome outcome = charmc("hello.ci");
   ASSERT_EQ(outcome.status, 0) << outcome.text;

@@ -2,6 +2,7 @@
 // archives, and libperiapt.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -79,19 +80,33 @@ bool gatherModule(const std::string& name, const std::vector<std::string>& folde
   return true;
 }
 
-/// Those that every program has, and those that a library is there for; others are said and left out.
-std::vector<std::string> traceModes(const Job& job, std::vector<std::string>& archives) {
+/// Whether an object or archive on the line has the function that makes the trace modules of that name.
+bool isInObjects(const std::string& mode, const std::vector<LinkItem>& items) {
+  const std::string function = "_createTrace" + mode;
+  const std::string symbol = "_Z" + std::to_string(function.size()) + function + "PPc";
+  std::string bytes;
+  return std::any_of(items.begin(), items.end(), [&](const LinkItem& item) {
+    return item.isFile && readFile(item.text, bytes) && bytes.find(symbol) != std::string::npos;
+  });
+}
+
+/// Those that every program has, and those that an object or a library is there for; others are said and left out.
+std::vector<std::string> traceModes(const Job& job, const std::vector<LinkItem>& items,
+                                    std::vector<std::string>& archives) {
   std::vector<std::string> out;
   for (const std::string& mode : job.options.traceModes) {
     if (mode == "none") continue;
-    if (isOwnTraceMode(mode)) {
+    if (isOwnTraceMode(mode) || isInObjects(mode, items)) {
       out.push_back(mode);
     } else if (const auto archive = findIn(libraryFolders(job), "libtrace-" + mode + ".a")) {
       out.push_back(mode);
       archives.push_back(archive->string());
     } else {
-      std::fprintf(stderr, "charmc: warning: -tracemode %s: there is no tracing of that kind; linked without it\n",
-                   mode.c_str());
+      std::fprintf(stderr,
+                   "charmc: warning: -tracemode %s: there is no _createTrace%s(char**) in the objects and no "
+                   "libtrace-%s.a; linked "
+                   "without it\n",
+                   mode.c_str(), mode.c_str(), mode.c_str());
     }
   }
   return out;
@@ -220,7 +235,7 @@ bool program(const Job& job, const std::vector<LinkItem>& items) {
   for (const std::string& name : job.options.balancers)  // one of the user's own is a module too
     if (findIn(folders, "libmodule" + name + ".a") && !gatherModule(name, folders, modules, seen)) return false;
   std::vector<std::string> traceArchives;
-  const std::vector<std::string> traces = traceModes(job, traceArchives);
+  const std::vector<std::string> traces = traceModes(job, items, traceArchives);
   std::vector<std::string> command = job.ldxx();
   auto add = [&command](const std::vector<std::string>& words) {
     command.insert(command.end(), words.begin(), words.end());

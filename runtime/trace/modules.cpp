@@ -1,0 +1,148 @@
+// See modules.h.
+#include "runtime/trace/modules.h"
+
+#include <string>
+#include <vector>
+
+#include "runtime/converse/cmi.h"
+#include "runtime/registry/c_calls.h"
+#include "runtime/registry/registry.h"
+#include "runtime/scheduler/process.h"
+#include "runtime/trace/options.h"
+
+CkpvDeclare(TraceArray*, _traces);
+CkpvDeclare(int, traceOnPe);
+// What charmc's link step writes.
+void _createTraces(char** argv) __attribute__((weak));
+int _threadMsg, _threadChare, _threadEP, _packMsg, _packChare, _packEP, _unpackMsg, _unpackChare, _unpackEP, _sdagMsg,
+    _sdagChare, _sdagEP;
+
+namespace periapt::trace {
+namespace {
+CpvStaticDeclare(Modules*, modules);
+CpvStaticDeclare(std::vector<char*>, arguments);
+std::vector<std::string> words;  // modules may keep what they find among them
+
+// As of a message that has none, or will be written later.
+Envelope envelope_for(std::uint16_t entry, std::uint64_t bytes, int pe) {
+  Envelope envelope{};
+  envelope.entry = entry;
+  envelope.size = bytes;
+  envelope.source = pe;
+  return envelope;
+}
+::envelope* shown(Envelope* of) { return reinterpret_cast<::envelope*>(of); }
+}  // namespace
+
+void keep_arguments(char** argv) {
+  words.clear();
+  for (; *argv; ++argv) words.emplace_back(*argv);
+}
+
+Modules* modules_here() { return Pe::current() != nullptr && CpvInitialized(modules) ? CpvAccess(modules) : nullptr; }
+
+void make_modules(Pe& pe) {
+  if (_createTraces == nullptr || !options().modules) return;
+  CkpvInitialize(TraceArray*, _traces);
+  CkpvInitialize(int, traceOnPe);
+  CpvInitialize(Modules*, modules);
+  CpvInitialize(std::vector<char*>, arguments);
+  CkpvAccess(_traces) = new TraceArray;
+  CkpvAccess(traceOnPe) = options().wants(pe.index);
+  std::vector<char*>& list = CpvAccess(arguments);
+  for (std::string& word : words) list.push_back(word.data());
+  list.push_back(nullptr);
+  // What PE 0 takes is gone from what the mainchare is given.
+  _createTraces(pe.index == 0 ? CkGetArgv() : list.data());
+  TraceArray& all = *CkpvAccess(_traces);
+  if (all.length() == 0) return;
+  all.setTraceOnPE(CkpvAccess(traceOnPe));
+  CpvAccess(modules) = new Modules(pe, all);
+}
+
+Modules::Modules(Pe& pe, TraceArray& all) : pe_(pe), all_(all), frames_(pe, *this) {
+  pe.conditions.call_always(
+      scheduler::condition_begin_idle,
+      [](void* of) {
+        auto* const self = static_cast<Modules*>(of);
+        if (!self->on_ || self->idle_) return;
+        self->idle_ = true;
+        self->all_.each([now = CmiWallTimer()](Trace& t) { t.beginIdle(now); });
+      },
+      this);
+  pe.conditions.call_always(
+      scheduler::condition_begin_busy,
+      [](void* of) {
+        auto* const self = static_cast<Modules*>(of);
+        if (!self->idle_) return;
+        self->idle_ = false;
+        self->all_.each([now = CmiWallTimer()](Trace& t) { t.endIdle(now); });
+      },
+      this);
+  if (!options().off) turn(true);
+  all_.each([](Trace& t) { t.beginComputation(); });
+}
+
+void Modules::turn(bool on) {
+  if (on == on_) return;
+  on_ = on;
+  if (on) {
+    all_.each([](Trace& t) { t.traceBegin(); });
+    return pe_.subscribe(this, created | begin_execute | end_execute);
+  }
+  pe_.unsubscribe(this);
+  frames_.clear();
+  idle_ = false;
+  all_.each([](Trace& t) { t.traceEnd(); });
+}
+
+void Modules::end() {
+  if (on_) pe_.unsubscribe(this);
+  on_ = idle_ = false;
+  frames_.clear();
+  all_.each([](Trace& t) { t.traceClose(); });
+  all_.clearTrace();
+}
+
+void Modules::on_created(Pe&, const Created& created) {
+  if (!is_traced(created.entry)) return;
+  Envelope envelope = envelope_for(created.entry, created.bytes, pe_.index);
+  const int number = created.to_pe == Created::all_pes ? pe_.process.pes() : 1;
+  all_.each([&](Trace& t) { t.creation(shown(&envelope), created.entry, number); });
+  all_.each([&](Trace& t) { t.creationDone(number); });
+}
+
+void Modules::on_begin(Pe&, const Delivery& call) {
+  const Called called{call.entry, is_traced(call.entry), static_cast<int>(call.length), call.object};
+  calling_ = true;
+  frames_.push(called);
+  calling_ = false;
+  if (!called.traced) return;
+  Envelope made = envelope_for(call.entry, call.length, pe_.index);
+  Envelope* envelope = &made;
+  if (call.message && envelope_of(call.arguments)->entry == call.entry) envelope = envelope_of(call.arguments);
+  all_.each([&](Trace& t) { t.beginExecute(shown(envelope), call.object); });
+}
+
+void Modules::on_end(Pe&, const Delivery&) {
+  const bool traced = !frames_.empty() && frames_.innermost().traced;
+  calling_ = true;
+  const bool ended = frames_.pop();
+  calling_ = false;
+  if (ended && traced) all_.each_backwards([](Trace& t) { t.endExecute(); });
+}
+
+// A thread that stops takes its frames with it, and brings them back: one piece of its entry, as Charm++ tells it.
+void Modules::before_change() {
+  frames_before_ = frames_.size();
+  if (!calling_ && !frames_.empty()) stopping_ = frames_.innermost().traced;
+}
+void Modules::after_change() {
+  if (calling_ || !on_) return;
+  if (frames_.size() < frames_before_ && stopping_) all_.each_backwards([](Trace& t) { t.endExecute(); });
+  if (frames_.size() <= frames_before_ || !frames_.innermost().traced) return;
+  const Called& called = frames_.innermost();
+  all_.each([&](Trace& t) { t.beginExecute(0, 0, called.entry, pe_.index, called.bytes, nullptr, called.object); });
+}
+
+}  // namespace periapt::trace

@@ -1,0 +1,53 @@
+// Tells the trace modules of a program (trace_module.h) what happens on their PE.
+#pragma once
+#include "runtime/scheduler/execution_frames.h"
+#include "runtime/trace/trace_module.h"
+
+namespace periapt::trace {
+
+// What runs: an entry, as a module is told of it when its thread goes on.
+struct Called {
+  std::uint16_t entry = 0;
+  bool traced = true;  // not [notrace]
+  int bytes = 0;
+  void* object = nullptr;
+};
+
+class Modules : public Observer, ExecutionFrames<Called>::Owner {
+ public:
+  Modules(Pe& pe, TraceArray& all);
+  Modules(const Modules&) = delete;
+  Modules& operator=(const Modules&) = delete;
+  ~Modules() override = default;
+
+  void turn(bool on);
+  bool is_on() const { return on_; }
+  TraceArray& all() { return all_; }
+  // At the end of the run.
+  void end();
+
+ private:
+  void on_created(Pe&, const Created& created) override;
+  void on_begin(Pe&, const Delivery& call) override;
+  void on_end(Pe&, const Delivery& call) override;
+  void before_change() override;
+  void after_change() override;
+
+  Pe& pe_;
+  TraceArray& all_;
+  bool on_ = false;
+  bool idle_ = false;
+  bool calling_ = false;   // frames change as an entry begins or ends, not with a thread
+  bool stopping_ = false;  // the innermost frame before a change is traced
+  std::size_t frames_before_ = 0;
+  ExecutionFrames<Called> frames_;
+};
+
+// Of the PE that runs; null where the program has none.
+Modules* modules_here();
+// Has the program make its modules on this PE.
+void make_modules(Pe& pe);
+// The words of the command line, of which each PE gets a list.
+void keep_arguments(char** argv);
+
+}  // namespace periapt::trace
