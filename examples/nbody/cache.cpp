@@ -114,10 +114,10 @@ std::unique_ptr<periapt::nbody::Walk> Cache::walked(int piece) {
   return walk;
 }
 
-void Cache::draw(const std::vector<Particle>& particles) {
+void Cache::draw(const std::vector<Particle>& particles, int pe) {
   const std::lock_guard guard(lock_);
-  if (!map_) map_.emplace(settings.pixels, periapt::nbody::Vec3{}, settings.view);
-  map_->add(particles);
+  if (!map_) map_.emplace(settings.pixels, periapt::nbody::Vec3{}, settings.view, settings.domains);
+  map_->add(particles, pe);
 }
 
 void Cache::picture(CkCallback done) {

@@ -50,7 +50,7 @@ class Cache : public CBase_Cache {
   /// A part that is walked goes back to its piece, which is told to `join` it.
   void giveBack(Part part);
   std::unique_ptr<periapt::nbody::Walk> walked(int piece);
-  void draw(const std::vector<Particle>& particles);
+  void draw(const std::vector<Particle>& particles, int pe);
   GpuWalks& gpuWalks() { return gpuWalks_; }
 
  private:

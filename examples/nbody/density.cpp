@@ -23,6 +23,17 @@ Colour colourOf(double value) {
   return {a.r + t * (b.r - a.r), a.g + t * (b.g - a.g), a.b + t * (b.b - a.b)};
 }
 
+/// Neighbours in number are far apart on the circle of hues.
+Colour colourOfPe(int pe) {
+  const double hue = 6 * std::fmod(0.08 + 0.6180339887 * pe, 1.);
+  const auto channel = [hue](double centre) {
+    double away = std::abs(hue - centre);
+    away = std::min(away, 6 - away);
+    return 0.15 + 0.85 * std::clamp(2 - away, 0., 1.);
+  };
+  return {channel(0), channel(2), channel(4)};
+}
+
 /// One level of a pyramid: mass and number of particles in squares of some pixels' side.
 struct Level {
   int side;
@@ -54,7 +65,8 @@ double between(const std::vector<float>& values, int side, double x, double y) {
 
 }  // namespace
 
-void DensityMap::add(std::span<const Particle> particles) {
+void DensityMap::add(std::span<const Particle> particles, int pe) {
+  const Colour colour = colourOfPe(pe);
   for (const Particle& p : particles) {
     const double x = (p.position.x - centre_.x + half_) / (2 * half_) * pixels_;
     const double y = (centre_.y + half_ - p.position.y) / (2 * half_) * pixels_;
@@ -62,14 +74,19 @@ void DensityMap::add(std::span<const Particle> particles) {
     const int at = int(y) * pixels_ + int(x);
     grid_[at] += p.mass;
     grid_[pixels_ * pixels_ + at] += 1;
+    if (!domains_) continue;
+    int plane = 2;
+    for (const double channel : {colour.r, colour.g, colour.b})
+      grid_[plane++ * pixels_ * pixels_ + at] += float(p.mass * channel);
   }
 }
 
 /// From the widest squares to the pixels: a finer level takes over as far as it has particles enough.
-std::vector<float> DensityMap::smoothed() const {
+std::vector<float> DensityMap::smoothed(int plane) const {
   constexpr double few = 3, enough = 24;
-  const auto middle = grid_.begin() + pixels_ * pixels_;
-  std::vector<Level> pyramid{{pixels_, {grid_.begin(), middle}, {middle, grid_.end()}}};
+  const int size_of_plane = pixels_ * pixels_;
+  const auto values = grid_.begin() + plane * size_of_plane, counts = grid_.begin() + size_of_plane;
+  std::vector<Level> pyramid{{pixels_, {values, values + size_of_plane}, {counts, counts + size_of_plane}}};
   while (pyramid.back().side > 4) pyramid.push_back(halved(pyramid.back()));
   std::vector<float> density(pixels_ * pixels_);
   for (int y = 0; y < pixels_; ++y) {
@@ -89,8 +106,7 @@ std::vector<float> DensityMap::smoothed() const {
   return density;
 }
 
-Image DensityMap::image() const {
-  const std::vector<float> density = smoothed();
+std::vector<double> DensityMap::brightness(const std::vector<float>& density) const {
   std::vector<float> sorted;
   for (const float d : density) {
     if (d > 0) sorted.push_back(d);
@@ -102,11 +118,32 @@ Image DensityMap::image() const {
     bright = std::log(sorted[sorted.size() - 1 - sorted.size() / 2000]);
     dark = std::clamp<double>(std::log(sorted[sorted.size() / 100]), bright - 14, bright - 1);
   }
+  std::vector<double> values;
+  for (const float d : density)
+    values.push_back(d > 0 ? std::clamp((std::log(d) - dark) / (bright - dark), 0., 1.) : 0);
+  return values;
+}
+
+namespace {
+void put(Image& image, const Colour& colour) {
+  for (const double channel : {colour.r, colour.g, colour.b})
+    image.rgb.push_back(std::uint8_t(std::lround(255 * std::clamp(channel, 0., 1.))));
+}
+}  // namespace
+
+Image DensityMap::image() const {
   Image image{pixels_, pixels_, {}};
-  image.rgb.reserve(3 * density.size());
-  for (const float d : density) {
-    const Colour c = colourOf(d > 0 ? (std::log(d) - dark) / (bright - dark) : 0);
-    for (const double channel : {c.r, c.g, c.b}) image.rgb.push_back(std::uint8_t(std::lround(255 * channel)));
+  for (const double value : brightness(smoothed())) put(image, colourOf(value));
+  return image;
+}
+
+Image DensityMap::domains() const {
+  const std::vector<float> density = smoothed(), red = smoothed(2), green = smoothed(3), blue = smoothed(4);
+  const std::vector<double> bright = brightness(density);
+  Image image{pixels_, pixels_, {}};
+  for (std::size_t i = 0; i < density.size(); ++i) {
+    const double light = density[i] > 0 ? (0.15 + 0.85 * bright[i]) / density[i] : 0;
+    put(image, {light * red[i], light * green[i], light * blue[i]});
   }
   return image;
 }

@@ -81,6 +81,7 @@ class Main : public CBase_Main {
     settings.cosmology = options_.cosmology;
     settings.stepping = Stepping{options_.eta, options_.bigStep};
     settings.period = options_.period;
+    settings.domains = options_.domains;
     settings.view = options_.period > 0 ? options_.period / 2 : viewOf(start_.particles);
     settings.bucket = options_.bucket;
     settings.pixels = options_.pixels;
@@ -234,10 +235,11 @@ void Main::timeForces() {
 
 void Main::write(int step) {
   if (options_.frames > 0 && step % options_.frames == 0) {
-    DensityMap map(options_.pixels, {}, settings.view);
+    DensityMap map(options_.pixels, {}, settings.view, settings.domains);
     phase([&](const CkCallback& done) { pieces.draw(done); });
     map.grid() = phase([&](const CkCallback& done) { cache.picture(done); }).as<float>();
     writePng(fmt::format("{}.{:06}.png", options_.out, step), map.image());
+    if (options_.domains) writePng(fmt::format("{}.{:06}.domains.png", options_.out, step), map.domains());
   }
   if (options_.snapshots > 0 && step % options_.snapshots == 0) {
     auto particles = phase([&](const CkCallback& done) { pieces.save(done); }).as<Particle>();

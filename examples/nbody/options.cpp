@@ -80,6 +80,7 @@ bool parseOptions(int argc, char** argv, const char* name, Options& o, int& exit
       ->check(CLI::NonNegativeNumber);
   app.add_option("-o,--out", o.out, "Files are named after this")->capture_default_str();
   app.add_option("--frames", o.frames, "Write a picture every so many big steps")->check(CLI::NonNegativeNumber);
+  app.add_flag("--domains", o.domains, "With each picture another one, of which PE the particles are on");
   app.add_option("--snapshots", o.snapshots, "Write a Tipsy file every so many big steps")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--pixels", o.pixels, "Side of a picture")->check(CLI::Range(16, 16384))->capture_default_str();

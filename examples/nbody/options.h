@@ -37,8 +37,9 @@ struct Options {
   std::uint64_t shuffleSeed = 0;  // not 0: pieces move about between phases, at random
 
   std::string out = "nbody";
-  int frames = 0;     // a picture every so many big steps; 0: none
-  int snapshots = 0;  // a Tipsy file every so many
+  int frames = 0;        // a picture every so many big steps; 0: none
+  bool domains = false;  // with each picture one of the domains of PEs
+  int snapshots = 0;     // a Tipsy file every so many
   int pixels = 1024;
   bool json = false;
 

@@ -23,8 +23,9 @@ inline constexpr std::size_t sinks_at_a_time = 64;
 struct Settings {
   periapt::nbody::Cosmology cosmology;
   periapt::nbody::Stepping stepping;
-  double period = 0;  // 0: isolated
-  double view = 1;    // half the side of a picture
+  double period = 0;     // 0: isolated
+  double view = 1;       // half the side of a picture
+  bool domains = false;  // pictures of which PE particles are on, too
   int bucket = 16;
   int pixels = 0;
   bool gpusOnHost = false;  // gpu_walk.h: for tests

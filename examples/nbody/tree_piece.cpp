@@ -257,7 +257,7 @@ void TreePiece::report(CkCallback done) {
 }
 
 void TreePiece::draw(CkCallback done) {
-  cache.ckLocalBranch()->draw(particles_);
+  cache.ckLocalBranch()->draw(particles_, CkMyPe());
   contribute(done);
 }
 

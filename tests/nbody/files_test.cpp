@@ -233,5 +233,22 @@ TEST(Density, HoldsTheMassAndIsBrightWhereItIs) {
   EXPECT_GT(brightness(48, 40), brightness(10, 10) + 100) << "x to the right, y upwards";
 }
 
+TEST(Density, ShowsWhichPeParticlesAreOn) {
+  DensityMap map(64, {}, 1, true);
+  for (int pe = 0; pe < 2; ++pe) {
+    std::vector<Particle> particles(50);
+    for (Particle& p : particles) p.mass = 2, p.position = {pe == 0 ? -0.5 : 0.5, 0, 0};
+    map.add(particles, pe);
+  }
+  const Image image = map.domains();
+  ASSERT_EQ(image.rgb.size(), 3u * 64 * 64);
+  const auto channels = [&](int x) {
+    return std::vector<int>(&image.rgb[3 * (32 * 64 + x)], &image.rgb[3 * (32 * 64 + x) + 3]);
+  };
+  const std::vector<int> left = channels(16), right = channels(48);
+  EXPECT_GT(left[0], left[2] + 50) << "PE 0 is orange";
+  EXPECT_GT(right[2], right[1] + 50) << "PE 1 is blue";
+}
+
 }  // namespace
 }  // namespace periapt::nbody

@@ -122,7 +122,11 @@ INSTANTIATE_TEST_SUITE_P(Layouts, NbodyOn,
 TEST_F(NbodyProgram, PicturesShowWhatThoseOfTheSerialProgramShow) {
   const std::string start = collision + " --steps 1 --frames 1 --pixels 64 --out ";
   ASSERT_EQ(run(NBODY_SERIAL, start + at("serial")).status, 0);
-  ASSERT_EQ(run(NBODY, "+p4 +ppn 2 " + start + at("chares")).status, 0);
+  ASSERT_EQ(run(NBODY, "+p4 +ppn 2 " + start + at("chares") + " --domains").status, 0);
+  EXPECT_THAT(contents(at("chares") + ".000001.domains.png").substr(0, 8), "\x89PNG\r\n\x1a\n");
+  const Outcome refused = run(NBODY_SERIAL, start + at("serial") + " --domains");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.output, HasSubstr("--domains are nbody's"));
   for (const char* suffix : {".000000.png", ".000001.png"}) {
     const std::string expected = contents(at("serial") + suffix), found = contents(at("chares") + suffix);
     EXPECT_THAT(found.substr(0, 8), "\x89PNG\r\n\x1a\n");
