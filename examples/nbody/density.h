@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "examples/nbody/particle.h"
-#include "examples/nbody/png.h"
+#include "tools/png/png.h"
 
 namespace periapt::nbody {
 

@@ -22,4 +22,9 @@ void writeWhole(const std::string& path, std::span<const std::byte> bytes) {
   throw std::runtime_error(fmt::format("{}: cannot be written: {}", path, std::strerror(why)));
 }
 
+void writePng(const std::string& path, const Image& image) {
+  const std::vector<std::uint8_t> bytes = encode_png(image);
+  writeWhole(path, std::as_bytes(std::span(bytes)));
+}
+
 }  // namespace periapt::nbody

@@ -17,6 +17,7 @@
 #include "examples/nbody/decompose.h"
 #include "examples/nbody/density.h"
 #include "examples/nbody/ewald.h"
+#include "examples/nbody/files.h"
 #include "examples/nbody/options.h"
 #include "examples/nbody/tree_piece.h"
 

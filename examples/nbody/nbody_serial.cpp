@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "examples/nbody/density.h"
+#include "examples/nbody/files.h"
 #include "examples/nbody/options.h"
 #include "examples/nbody/serial.h"
 

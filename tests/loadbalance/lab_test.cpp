@@ -190,19 +190,16 @@ std::vector<std::pair<std::string, std::size_t>> chunks_of(const std::string& pn
   return chunks;
 }
 
-TEST(Raster, IsThePngThatTheStandardDescribes) {
-  Raster raster(2, 1);
-  raster.fill(1, 0, 9, 9, {217, 131, 36});
+TEST(Raster, FillsWhatLiesInsideAndIsWhiteElsewhere) {
+  Raster raster(3, 2);
+  raster.fill(1, -5, 9, 1, {217, 131, 36});
+  const std::vector<std::uint8_t> file = encode_png({3,
+                                                     2,
+                                                     {255, 255, 255, 217, 131, 36, 217, 131, 36,  //
+                                                      255, 255, 255, 255, 255, 255, 255, 255, 255}});
   std::ostringstream out;
   raster.write_png(out);
-  const std::string png = out.str();
-  EXPECT_EQ(png.substr(0, 8), "\x89PNG\r\n\x1a\n");
-  EXPECT_EQ(chunks_of(png),
-            (std::vector<std::pair<std::string, std::size_t>>{{"IHDR", 13}, {"PLTE", 6}, {"IDAT", 14}, {"IEND", 0}}));
-  EXPECT_THAT(png, HasSubstr("PLTE\xff\xff\xff\xd9\x83\x24"));
-  // A row: its filter, then the pixels. The sums are those of zlib.
-  EXPECT_THAT(png, HasSubstr(std::string("IDAT\x78\x01\x01\x03\x00\xfc\xff\x00\x00\x01\x00\x04\x00\x02", 18)));
-  EXPECT_THAT(png, HasSubstr("IEND\xae\x42\x60\x82"));
+  EXPECT_EQ(out.str(), std::string(file.begin(), file.end()));
 }
 
 TEST(Plot, HasAFieldForEachStepAndStrategyAsFarAsThereIsRoom) {
@@ -222,7 +219,7 @@ TEST(Plot, HasAFieldForEachStepAndStrategyAsFarAsThereIsRoom) {
   EXPECT_THAT(many.str(), HasSubstr("step 99, Greedy"));
   EXPECT_THAT(many.str(), testing::Not(HasSubstr("step 100, ")));
   write_png(none, {});
-  EXPECT_EQ(chunks_of(none.str()).size(), 4u);
+  EXPECT_EQ(chunks_of(none.str()).size(), 3u);
 }
 
 }  // namespace

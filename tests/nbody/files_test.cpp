@@ -187,7 +187,7 @@ std::uint32_t word(const std::vector<std::uint8_t>& b, std::size_t at) {
 TEST(Png, IsASignatureAndChunksWithTheirSumsAndInflatesToTheRows) {
   Image image{5, 3, {}};
   for (int i = 0; i < 45; ++i) image.rgb.push_back(std::uint8_t(i * 5));
-  const auto file = encodePng(image);
+  const auto file = encode_png(image);
   ASSERT_EQ(std::memcmp(file.data(), "\x89PNG\r\n\x1a\n", 8), 0);
   std::vector<std::string> types;
   std::vector<std::uint8_t> packed;

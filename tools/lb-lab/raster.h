@@ -1,10 +1,11 @@
-// A picture of pixels, and the PNG file of it (ISO/IEC 15948), without a library: its bytes are stored, not deflated.
+// A picture of pixels, and the PNG file of it.
 #pragma once
 #include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "tools/png/png.h"
 
 namespace periapt::lab {
 
@@ -24,11 +25,7 @@ class Raster {
   void write_png(std::ostream& out) const;
 
  private:
-  std::uint8_t number_of(Color color);
-
-  int width_, height_;
-  std::vector<Color> palette_{{255, 255, 255}};  // up to 256
-  std::vector<std::uint8_t> pixels_;             // numbers of colors
+  Image image_;
 };
 
 }  // namespace periapt::lab

@@ -1,15 +1,12 @@
 // PNG (ISO/IEC 15948): a signature, then chunks of length, type, data and CRC.
-#include "examples/nbody/png.h"
+#include "tools/png/png.h"
 
 #include <zlib.h>
 
-#include <span>
 #include <stdexcept>
 #include <string_view>
 
-#include "examples/nbody/files.h"
-
-namespace periapt::nbody {
+namespace periapt {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -18,7 +15,7 @@ void put32(Bytes& to, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) to.push_back(std::uint8_t(value >> shift));
 }
 
-void putChunk(Bytes& to, std::string_view type, const Bytes& data) {
+void put_chunk(Bytes& to, std::string_view type, const Bytes& data) {
   put32(to, std::uint32_t(data.size()));
   const std::size_t checked = to.size();
   to.insert(to.end(), type.begin(), type.end());
@@ -38,13 +35,13 @@ Bytes deflated(const Bytes& raw) {
 
 }  // namespace
 
-Bytes encodePng(const Image& image) {
+Bytes encode_png(const Image& image) {
   Bytes file{0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
   Bytes header;
   put32(header, std::uint32_t(image.width));
   put32(header, std::uint32_t(image.height));
   header.insert(header.end(), {8, 2, 0, 0, 0});  // bits a sample, RGB, deflate, filters by row, not interlaced
-  putChunk(file, "IHDR", header);
+  put_chunk(file, "IHDR", header);
 
   Bytes rows;
   const std::size_t row = std::size_t(image.width) * 3;
@@ -52,14 +49,9 @@ Bytes encodePng(const Image& image) {
     rows.push_back(0);  // unfiltered
     rows.insert(rows.end(), image.rgb.begin() + y * row, image.rgb.begin() + (y + 1) * row);
   }
-  putChunk(file, "IDAT", deflated(rows));
-  putChunk(file, "IEND", {});
+  put_chunk(file, "IDAT", deflated(rows));
+  put_chunk(file, "IEND", {});
   return file;
 }
 
-void writePng(const std::string& path, const Image& image) {
-  const Bytes bytes = encodePng(image);
-  writeWhole(path, std::as_bytes(std::span(bytes)));
-}
-
-}  // namespace periapt::nbody
+}  // namespace periapt
