@@ -47,12 +47,10 @@ void GpuTimes::end(std::uint64_t span) {
                                    [](const Span& one, std::uint64_t number) { return one.number < number; });
   if (at == spans_.end() || at->number != span || at->ended) return;
   const Result<bool> captured = at->driver->is_captured(at->stream);
-  Status recorded = captured.status();
-  if (captured && !*captured) recorded = at->driver->record(at->end, at->stream);
-  if (captured && !*captured && recorded) {
-    at->ended = true;
-    return;
-  }
+  const bool is_timed = captured && !*captured;
+  const Status recorded = is_timed ? at->driver->record(at->end, at->stream) : captured.status();
+  at->ended = is_timed && recorded;
+  if (at->ended) return;
   if (!recorded) complain(recorded);
   give_back(*at);
   spans_.erase(at);

@@ -95,21 +95,26 @@ std::vector<Gossiper::Gift> Gossiper::give(GossipPe& self, const Moment& moment)
   weigh(own);
   put_in_order(self, chance);
   std::vector<bool> gone(self.held.size());
-  for (const std::uint32_t i : order_) {
-    if (own <= rules_.overload * average_) break;
-    const Token& token = self.held[i];
-    if (token.work <= 0) continue;
-    const std::size_t k = pick(chance);
-    if (k == targets_.size()) break;
-    Target& target = targets_[k];
-    const double there = target.load + token.work / target.speed;
-    if (there >= (rules_.only_below_mean ? average_ : own)) continue;
-    target.load = there;
-    own -= token.work / self.speed;
-    gifts.emplace_back(target.pe, token);
-    gone[i] = true;
-    if (rules_.again_each_time) weigh(own);
-  }
+  const auto give_to_some = [&](const auto& choose) {
+    for (const std::uint32_t i : order_) {
+      if (own <= rules_.overload * average_) break;
+      const Token& token = self.held[i];
+      if (token.work <= 0) continue;
+      const std::size_t k = choose();
+      if (k == targets_.size()) break;
+      Target& target = targets_[k];
+      const double there = target.load + token.work / target.speed;
+      if (there >= (rules_.only_below_mean ? average_ : own)) continue;
+      target.load = there;
+      own -= token.work / self.speed;
+      gifts.emplace_back(target.pe, token);
+      gone[i] = true;
+      if (rules_.again_each_time) weigh(own);
+    }
+  };
+  give_to_some([&] { return pick(chance); });
+  // Chance may have named none that has room for any: then what is left goes where most is.
+  if (gifts.empty()) give_to_some([&, emptiest = emptiest()] { return emptiest; });
   if (gifts.empty()) return gifts;
   std::vector<Token> left;
   for (std::size_t i = 0; i < self.held.size(); ++i)
@@ -134,6 +139,12 @@ std::size_t Gossiper::pick(Chance& chance) const {
   const double point = chance.fraction() * cumulated_.back();
   const auto found = std::upper_bound(cumulated_.begin(), cumulated_.end(), point) - cumulated_.begin();
   return std::min(static_cast<std::size_t>(found), targets_.size() - 1);
+}
+std::size_t Gossiper::emptiest() const {
+  const auto less = [](const Target& a, const Target& b) {
+    return std::tuple(a.load, a.pe) < std::tuple(b.load, b.pe);
+  };
+  return static_cast<std::size_t>(std::min_element(targets_.begin(), targets_.end(), less) - targets_.begin());
 }
 void Gossiper::put_in_order(const GossipPe& self, Chance& chance) {
   using Order = GossipRules::Order;
@@ -160,7 +171,10 @@ bool GossipCourse::is_better(double max) {
 }
 GossipCourse::Next GossipCourse::next(std::int64_t given) {
   now.round = 0;
+  if (rules_.keep_best && best_ <= enough_) return Next::end;
   if (given > 0 && ++now.iteration < rules_.iterations) return Next::iteration;
+  // A trial that was not stuck when its iterations were over: another would come no further.
+  if (given > 0 && rules_.keep_best) return Next::end;
   now.iteration = 0;
   return ++now.trial < rules_.trials ? Next::trial : Next::end;
 }

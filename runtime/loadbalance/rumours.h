@@ -20,6 +20,7 @@ namespace periapt::loadbalance {
 struct GossipRules {
   int trials = 1, iterations = 3;  // an iteration: rumours, then transfers
   bool keep_best = false;          // of all iterations; otherwise, the last
+  double enough = 1.0;             // with keep_best: all ends where no PE is above that, in times of the average
   // What is told on.
   int fanout = 2;   // to how many PEs
   int rounds = 8;   // and how often
@@ -96,6 +97,7 @@ class Gossiper {
   };
   void weigh(double own);
   std::size_t pick(Chance& chance) const;
+  std::size_t emptiest() const;
   void put_in_order(const GossipPe& self, Chance& chance);
 
   const GossipRules rules_;
@@ -110,7 +112,8 @@ class Gossiper {
 // How far all PEs are. Each of them finds the same, as all hear the same sums.
 class GossipCourse {
  public:
-  GossipCourse(const GossipRules& rules, std::uint32_t step, double max) : now{step}, rules_(rules), best_(max) {}
+  GossipCourse(const GossipRules& rules, std::uint32_t step, double average, double max)
+      : now{step}, rules_(rules), enough_(rules.enough * average), best_(max) {}
   // Whether what an iteration has led to is better than all before.
   bool is_better(double max);
   enum class Next { iteration, trial, end };
@@ -121,6 +124,7 @@ class GossipCourse {
 
  private:
   const GossipRules rules_;
+  const double enough_;
   double best_;
 };
 

@@ -68,7 +68,7 @@ Assignment Play::result() {
   if (pes_.empty()) return problem_.assignment;
   const LoadSum all = sum();
   Gossiper gossiper(rules_, database_.pes.size(), all.average());
-  GossipCourse course(rules_, database_.step, all.max);
+  GossipCourse course(rules_, database_.step, all.average(), all.max);
   const Holdings start = rules_.trials > 1 ? holdings() : Holdings();
   Holdings best = rules_.keep_best ? holdings() : Holdings();
   using Next = GossipCourse::Next;

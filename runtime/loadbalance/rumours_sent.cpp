@@ -142,7 +142,7 @@ void GossipMember::start(const LoadSum& total) {
     return seat_.decided({}, total.wrong == seat_.pe ? wrong_ : std::string());
   }
   gossiper_.emplace(rules_, static_cast<std::size_t>(seat_.pes), total.average());
-  course_.emplace(rules_, seat_.step, total.max);
+  course_.emplace(rules_, seat_.step, total.average(), total.max);
   best_ = start_;
   iterate();
 }

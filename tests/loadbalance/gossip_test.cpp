@@ -120,7 +120,7 @@ TEST(Gossip, TellsAnotherThanItself) {
 TEST(GossipCourse, EndsATrialWhereNothingIsGivenAndKeepsTheBestOfAll) {
   GossipRules two;
   two.trials = two.iterations = 2;
-  GossipCourse course(two, 9, 5.0);
+  GossipCourse course(two, 9, 1.0, 5.0);
   using Next = GossipCourse::Next;
   EXPECT_FALSE(course.is_better(5.0));
   EXPECT_TRUE(course.is_better(4.0));
@@ -131,6 +131,45 @@ TEST(GossipCourse, EndsATrialWhereNothingIsGivenAndKeepsTheBestOfAll) {
   EXPECT_EQ(course.now.iteration, 0);
   EXPECT_EQ(course.now.trial, 1);
   EXPECT_EQ(course.next(0), Next::end);
+}
+
+TEST(GossipCourse, EndsWhereNoPeIsMuchAboveTheAverage) {
+  GossipRules rules;
+  rules.iterations = 9;
+  rules.keep_best = true;
+  rules.enough = 1.5;
+  GossipCourse course(rules, 9, 2.0, 5.0);
+  EXPECT_TRUE(course.is_better(3.1));
+  EXPECT_EQ(course.next(3), GossipCourse::Next::iteration);
+  EXPECT_TRUE(course.is_better(3.0));
+  EXPECT_EQ(course.next(3), GossipCourse::Next::end);
+}
+
+TEST(GossipCourse, BeginsAnewOnlyWhereATrialWasStuck) {
+  GossipRules rules;
+  rules.trials = 3;
+  rules.iterations = 2;
+  rules.keep_best = true;
+  using Next = GossipCourse::Next;
+  GossipCourse stuck(rules, 9, 1.0, 5.0);
+  EXPECT_EQ(stuck.next(0), Next::trial);
+  EXPECT_EQ(stuck.next(2), Next::iteration);
+  EXPECT_EQ(stuck.next(2), Next::end);
+}
+
+TEST(Gossip, GivesToTheEmptiestWhereChanceNamesNoneThatHasRoom) {
+  GossipRules rules;
+  rules.only_below_mean = false;
+  for (int step = 0; step < 50; ++step) {
+    Gossiper gossiper(rules, 3, 7.0);
+    GossipPe self(0, 1, 0, tokens({10}));
+    gossiper.begin(self);
+    const std::vector<Rumour> others = {{1, 1, 1}, {-0.5, 1, 2}};
+    gossiper.hear(self, {}, 0, others);
+    const auto gifts = gossiper.give(self, {static_cast<std::uint32_t>(step)});
+    ASSERT_EQ(gifts.size(), 1u) << step;
+    EXPECT_EQ(gifts[0].first, 2);
+  }
 }
 
 FlowPe flow_pe(int pe, std::initializer_list<double> works) {

@@ -193,10 +193,10 @@ std::vector<std::pair<std::string, std::size_t>> chunks_of(const std::string& pn
 TEST(Raster, FillsWhatLiesInsideAndIsWhiteElsewhere) {
   Raster raster(3, 2);
   raster.fill(1, -5, 9, 1, {217, 131, 36});
-  const std::vector<std::uint8_t> file = encode_png({3,
-                                                     2,
-                                                     {255, 255, 255, 217, 131, 36, 217, 131, 36,  //
-                                                      255, 255, 255, 255, 255, 255, 255, 255, 255}});
+  const std::vector<std::uint8_t> file = periapt::encode_png({3,
+                                                              2,
+                                                              {255, 255, 255, 217, 131, 36, 217, 131, 36,  //
+                                                               255, 255, 255, 255, 255, 255, 255, 255, 255}});
   std::ostringstream out;
   raster.write_png(out);
   EXPECT_EQ(out.str(), std::string(file.begin(), file.end()));

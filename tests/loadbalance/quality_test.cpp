@@ -266,6 +266,16 @@ TEST(Tempered, IsNeverWorseThanBeforeAndBetterThanGossip) {
   EXPECT_LT(tempered, gossip);
 }
 
+TEST(Tempered, LeavesNoPeFarAboveTheOthersWhereMostWorkIsInOneOfManyPlaces) {
+  LoadDatabase db;
+  std::mt19937 random(11);
+  db.pes.resize(128);
+  for (int i = 0; i < 12800; ++i)
+    db.objects.push_back({1, static_cast<std::uint64_t>(i), static_cast<int>(random() % (i % 3 == 0 ? 128 : 8)),
+                          0.5 + static_cast<double>(random() % 1000) / 1000, 0, true});
+  EXPECT_LT(balance_of(db, solve("Tempered", db)).ratio(), 1.03);
+}
+
 TEST(Tree, MovesNothingBetweenGroupsThatAreEven) {
   LoadDatabase db;
   db.pes.resize(16);

@@ -14,7 +14,7 @@ StrategyInfo gossip() {
           .member = [](const StrategyOptions& options,
                        Seat seat) { return gossip_member(gossip_rules(options), std::move(seat)); },
           .options = {{"overload", 1.05, 1, 10, "from where a PE gives away, in times of the average"},
-                      {"iterations", 3, 1, 100, "how often rumours go round, and objects after them"},
+                      {"iterations", 6, 1, 100, "how often rumours go round, and objects after them"},
                       {"fanout", 2, 1, 64, "how many PEs are told"},
                       {"rounds", 12, 1, 64, "how often what was heard is told on"},
                       {"known", 128, 1, 65536, "how many PEs one remembers to have heard of, at most"}}};

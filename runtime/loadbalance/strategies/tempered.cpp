@@ -11,6 +11,7 @@ GossipRules rules_of(const StrategyOptions& options) {
   GossipRules rules = gossip_rules(options);
   rules.trials = static_cast<int>(options["trials"]);
   rules.keep_best = true;
+  rules.enough = options["enough"];
   rules.only_below_mean = options["criterion"] < 1;
   rules.weigh_against_max = options["chances"] >= 1;
   rules.again_each_time = true;
@@ -27,8 +28,9 @@ StrategyInfo tempered() {
                       const StrategyOptions& options) { return play_gossip(database, rules_of(options)); },
           .member = [](const StrategyOptions& options,
                        Seat seat) { return gossip_member(rules_of(options), std::move(seat)); },
-          .options = {{"trials", 2, 1, 100, "how often it begins anew; the best is kept"},
-                      {"iterations", 6, 1, 100, "of rumours and transfers in each trial"},
+          .options = {{"trials", 4, 1, 100, "how often it begins anew where it is stuck; the best is kept"},
+                      {"iterations", 30, 1, 1000, "of rumours and transfers in each trial, at most"},
+                      {"enough", 1.01, 1, 10, "ends where no PE is above that, in times of the average"},
                       {"criterion", 1, 0, 1, "a receiver stays below 0: the average, 1: the giver"},
                       {"chances", 1, 0, 1, "of receivers, by how far they are below 0: the average, 1: the fullest"},
                       {"order", 2, 0, 3, "of objects. 0: any, 1: largest first, 2: fewest moves, 3: smallest first"},
