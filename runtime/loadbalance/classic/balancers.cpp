@@ -77,6 +77,9 @@ void register_class_balancer(const std::string& name, const std::string& summary
   info.distributed = distributed;
   add_strategy(std::move(info));
 }
+void register_class_balancer(const char* name, const char* summary, MakeMember make, bool distributed) {
+  register_class_balancer(std::string(name), std::string(summary), make, distributed);
+}
 
 void make_member(CkGroupID group, int chare, int constructor, void* arguments) {
   PeObjects::current().create_group(group, chare, constructor, Message::from_payload(arguments));
