@@ -325,7 +325,8 @@ void not_instantiated(const char* use) {
       std::string("the use: ") + use,
       "name the instance in the .ci file, with the types of its parameters: extern entry void Chare entry(int, ...);");
 }
-void no_migration_constructor(const char* type) {
+void no_migration_constructor(const char* type, const void* object) {
+  if (!object) throw NoMigrationConstructor();
   fatal(std::string("class ") + type + " cannot be made for an element that arrives",
         "it has neither a constructor from CkMigrateMessage* nor one without arguments", "",
         "add `X(CkMigrateMessage*) {}`");

@@ -232,6 +232,8 @@ inline bool is_migratable(int type) {
 }
 // Runs it.
 void construct_migrated(int type, void* object);
+// Whether that can make one: the class may have no constructor that it could call.
+bool can_be_made_again(int type);
 
 // Storage of an object of a chare class; its entry functions construct in it.
 void* allocate_object(std::size_t bytes);
