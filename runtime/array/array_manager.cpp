@@ -461,7 +461,8 @@ void ArrayManager::arrive(std::uint64_t id, int from, Age age, const ElementTrav
   if (!wrong.empty())
     fatal("pup() of " + describe(id) + " " + wrong,
           "arrival on PE " + std::to_string(pe_.index) + " from PE " + std::to_string(from),
-          "pup() does something else when unpacking than when packing: what was packed is all that is left of the element",
+          "pup() does something else when unpacking than when packing: what was packed is all that is left of the "
+          "element",
           "pup the same members in both, in the same order, and throw nothing");
   element = find(id);
   if (element && objects_.balance && objects_.balance->takes_part(*element))

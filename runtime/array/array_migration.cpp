@@ -157,7 +157,8 @@ void pack_all(const JourneyHeader& header, const Members& members, int to, char*
   for (const Member& member : members) pack_member(member, header.id, to, writer);
 }
 
-// Before anything is given up here: their states alone, each where pack_all() puts it, and then what stands before them.
+// Before anything is given up here: their states alone, each where pack_all() puts it, and then what stands before
+// them.
 std::string pack_states(const Members& members, std::uint64_t id, char* at) {
   Writer writer(at);
   writer.room(sizeof(JourneyHeader));

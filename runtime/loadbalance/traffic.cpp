@@ -68,7 +68,7 @@ void Traffic::sent(ElementName to, std::uint64_t messages, std::uint64_t bytes) 
 
 std::vector<Communication> Traffic::recorded() const {
   std::vector<Communication> all;
-  for (const auto& [pair, amount] : amounts_) 
+  for (const auto& [pair, amount] : amounts_)
     all.push_back({pair.from, pair.to, amount.messages, amount.bytes, amount.to_pe, amount.to_process});
   return all;
 }

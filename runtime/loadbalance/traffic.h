@@ -1,6 +1,6 @@
-// Records, for strategies that want it: which elements that take part have sent how much to which elements of arrays and
-// members of groups and node groups, by sections too. What goes to all of a collection is not recorded: wherever its
-// sender is, it goes everywhere.
+// Records, for strategies that want it: which elements that take part have sent how much to which elements of arrays
+// and members of groups and node groups, by sections too. What goes to all of a collection is not recorded: wherever
+// its sender is, it goes everywhere.
 //
 // It hears of messages as they are created on this PE, and asks the meter whose entry creates them. Off, which it is
 // unless a strategy wants it, it hears of nothing.

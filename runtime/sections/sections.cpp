@@ -182,7 +182,8 @@ void Sections::note_created(const std::vector<CkSectionID>& parts, const Root* r
       return known >= 0 ? known : unknown;
     };
     for (const CkArrayIndex& index : part._elems)
-      pe_.notify_created({place(part._cookie.pe), message->entry, message->size, collection, ArrayManager::id_of(index)});
+      pe_.notify_created(
+          {place(part._cookie.pe), message->entry, message->size, collection, ArrayManager::id_of(index)});
     for (const int pe : part.pelist) pe_.notify_created({place(pe), message->entry, message->size, collection});
   }
 }

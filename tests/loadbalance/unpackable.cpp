@@ -1,12 +1,12 @@
-// Elements of which every third has a pup() that goes wrong. Balancing wants to move all of them in each step: those that
-// can be packed move, the others stay and work on, and everything is counted.
+// Elements of which every third has a pup() that goes wrong. Balancing wants to move all of them in each step: those
+// that can be packed move, the others stay and work on, and everything is counted.
 //
 //   unpackable FAULT STEPS [some] [+balancer ...]
 //
 // "some": the balancer moves some of them, from PE 0 mostly, not all in each step.
-// FAULT: none; sizing, packing (an exception), tail (the same, of what is bound to it), more, less (packs another number of
-// bytes than it sized), rooted (a class that cannot be made again); unpacking, unpacks_less, unpacks_more: where an element
-// has come, which no run survives. Exits 0 when all is right.
+// FAULT: none; sizing, packing (an exception), tail (the same, of what is bound to it), more, less (packs another
+// number of bytes than it sized), rooted (a class that cannot be made again); unpacking, unpacks_less, unpacks_more:
+// where an element has come, which no run survives. Exits 0 when all is right.
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -15,8 +15,8 @@
 #include "unpackable.decl.h"
 
 enum Fault { none, sizing, packing, tail, more, less, rooted, unpacking, unpacks_less, unpacks_more, faults };
-static const char* const fault_names[] = {"none", "sizing", "packing", "tail", "more", "less", "rooted", "unpacking",
-                                          "unpacks_less", "unpacks_more"};
+static const char* const fault_names[] = {"none", "sizing", "packing",   "tail",         "more",
+                                          "less", "rooted", "unpacking", "unpacks_less", "unpacks_more"};
 
 CProxy_Main mainProxy;
 CProxy_Odd odds;
@@ -26,12 +26,12 @@ int steps;
 constexpr int count = 24;
 static bool is_wrong(int index) { return index % 3 == 0; }
 
-#define CHECK(condition)                               \
-  do {                                                 \
-    if (!(condition)) {                                \
+#define CHECK(condition)                                    \
+  do {                                                      \
+    if (!(condition)) {                                     \
       CkPrintf("failed: " #condition " in %d\n", __LINE__); \
-      CkExit(1);                                       \
-    }                                                  \
+      CkExit(1);                                            \
+    }                                                       \
   } while (0)
 
 class Main : public CBase_Main {
@@ -53,8 +53,8 @@ class Main : public CBase_Main {
     if (fault == rooted) CProxy_Rooted::ckNew(steps, CkNumPes());
     odds.go();
   }
-  // How often all were resumed; how often the good ones and the wrong ones have arrived; told that they leave, that they
-  // have come.
+  // How often all were resumed; how often the good ones and the wrong ones have arrived; told that they leave, that
+  // they have come.
   void done(int, const int* x) {
     CHECK(x[0] == count * steps);
     CHECK(x[3] == x[4]);
