@@ -20,6 +20,7 @@ void DistBaseLB::impl_begin(const LoadDatabase& own) {
   const BaseLB::ProcStats& pe = stats.procs.front();
   myStats = {};
   myStats.from_pe = CkMyPe();
+  myStats.available = pe.available;
   myStats.total_walltime = pe.total_walltime;
   myStats.idletime = pe.idletime;
   myStats.bg_walltime = pe.bg_walltime;
@@ -38,7 +39,8 @@ void DistBaseLB::Strategy(const LDStats* const) { ProcessMigrationDecision(new (
 
 void DistBaseLB::ProcessMigrationDecision(LBMigrateMsg* message) {
   std::vector<Balancer::Move> moves;
-  for (int i = 0; i < message->n_moves; ++i) {
+  const int count = QueryMigrateStep(step()) ? message->n_moves : 0;
+  for (int i = 0; i < count; ++i) {
     const MigrateInfo& move = message->moves[i];
     if (move.from_pe == CkMyPe() && move.to_pe != CkMyPe())
       moves.push_back({move.obj.omID().id.idx, move.to_pe, move.obj.objID()});
