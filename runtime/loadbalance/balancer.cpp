@@ -269,6 +269,9 @@ std::string Balancer::describe_waiting() const {
     clients = std::to_string(barrier_.waiting(step_)) + " of " + std::to_string(barrier_.clients_.size()) +
               " clients of CkSyncBarrier on PE " + std::to_string(pe_.index) + " wait" +
               (barrier_.on_ ? "\n" : "; it is turned off\n");
+  if (const std::string name = undecided(step_); !name.empty())
+    clients += "the member of " + name + " on PE " + std::to_string(pe_.index) +
+               " has not called ProcessMigrationDecision() yet\n";
   if (members_ == 0) return clients;
   std::string text = std::to_string(waiting_) + " of " + std::to_string(members_) + " elements on PE " +
                      std::to_string(pe_.index) + " wait in AtSync";

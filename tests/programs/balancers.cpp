@@ -379,7 +379,25 @@ class SharingLB : public CBase_SharingLB {
   std::vector<double> surplus_;
 };
 
+// Its member on PE 1 makes the mistake that the program's argument names.
+static std::string mistake;
+class FaultyLB : public CBase_FaultyLB {
+ public:
+  explicit FaultyLB(const CkLBOptions& options) : CBase_FaultyLB(options) { lbname = "FaultyLB"; }
+  explicit FaultyLB(CkMigrateMessage* m) : CBase_FaultyLB(m) {}
+
+ protected:
+  void Strategy(const LDStats* const) override {
+    const bool wrong = CkMyPe() == 1;
+    if (wrong && mistake == "forgets") return;
+    if (wrong && mistake == "throws") throw std::runtime_error("no idea");
+    ProcessMigrationDecision(new (0, 0, 0, 0) LBMigrateMsg);
+    if (wrong && mistake == "twice") ProcessMigrationDecision(new (0, 0, 0, 0) LBMigrateMsg);
+  }
+};
+
 static void lbinit() {
+  LBRegisterBalancer<FaultyLB>("FaultyLB", "makes mistakes");
   LBRegisterBalancer<SharingLB>("SharingLB", "what is more than the average to those that have less");
   LBRegisterBalancer<LargestFirstLB>("LargestFirstLB", "the largest first");
   LBRegisterBalancer<MovableFirstLB>("MovableFirstLB", "moves what can be moved");
@@ -419,6 +437,7 @@ class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* m) {
     if (m->argc > 1) wrong_place = std::atoi(m->argv[1]);
+    if (m->argc > 1) mistake = m->argv[1];
     if (m->argc > 1 && std::string(m->argv[1]) == "no_balancer") LBManager::Object()->loadbalancer(7);
     if (m->argc > 1 && std::string(m->argv[1]) == "no_object") LBManager::Object()->GetObjHandle(3);
     delete m;

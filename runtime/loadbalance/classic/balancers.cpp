@@ -97,6 +97,12 @@ void make_balancers(Pe& pe) {
   }
 }
 
+std::string undecided(std::uint32_t step) {
+  const Strategy* const strategy = options().strategy(step);
+  if (!strategy || !strategy->info->distributed || strategy->info->group == 0) return "";
+  return static_cast<DistBaseLB&>(member(strategy->info->group)).impl_decides() ? strategy->info->name : "";
+}
+
 void end_step(std::uint32_t step, bool balanced) {
   const Strategy* const strategy = options().strategy(step);
   if (strategy && strategy->info->group != 0) member(strategy->info->group).impl_ended(balanced);

@@ -27,6 +27,8 @@ class DistBaseLB : public BaseLB {
   std::vector<int> impl_solve(const periapt::loadbalance::LoadDatabase& database) override;
   // Calls Strategy() with what this PE has measured.
   void impl_begin(const periapt::loadbalance::LoadDatabase& own);
+  // Strategy() was called, and ProcessMigrationDecision() not yet.
+  bool impl_decides() const { return decides_; }
 
  protected:
   // Asked on the PE of +LBCentPE, for all. False: nothing is decided at this step, and loads are counted on to the
@@ -41,4 +43,7 @@ class DistBaseLB : public BaseLB {
 
   LDStats myStats;
   int migrates_expected = -1;
+
+ private:
+  bool decides_ = false;
 };
