@@ -1,6 +1,6 @@
 # The shape of an installed Periapt, which is also the shape of a build tree, so that charmc finds its things in both:
 #
-#   bin/        charmc, charmxi, charmrun, testrun, periapt-doctor, periapt-checkpoint, periapt-liveviz, lb-lab     where Charm++ users' Makefiles look for them
+#   bin/        charmc, charmxi, charmrun, testrun, periapt-doctor, periapt-checkpoint, periapt-fuzz, periapt-liveviz, lb-lab     where Charm++ users' Makefiles look for them
 #   include/    charm++.h, pup.h ...  conv-mach-opt.mak, .sh, conv-config.sh    what a program includes and a Makefile asks
 #   include/periapt/<floor>/...                                       what those headers include ("runtime/api/x.h")
 #   include/base, machine, runtime     links to these: a compiler that charmc does not call (nvcc) is told of include/ alone
@@ -50,7 +50,7 @@ function(periapt_install_rules)
   set(config_dir "lib/cmake/Periapt")
   install(TARGETS periapt ARCHIVE DESTINATION lib)
   install(TARGETS periapt_nccl_net LIBRARY DESTINATION lib)
-  foreach(tool IN ITEMS charmc charmrun testrun periapt-doctor periapt-checkpoint periapt-liveviz lb-lab)
+  foreach(tool IN ITEMS charmc charmrun testrun periapt-doctor periapt-checkpoint periapt-fuzz periapt-liveviz lb-lab)
     if(TARGET ${tool})
       install(TARGETS ${tool} RUNTIME DESTINATION bin)
     elseif(EXISTS "${PROJECT_SOURCE_DIR}/tools/${tool}")

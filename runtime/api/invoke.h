@@ -320,17 +320,21 @@ void* localMember(const CProxyElement_NodeGroup& proxy);
 [[noreturn]] void not_instantiated(const char* use);
 inline int instantiated(int ep, const char* use) { return ep >= 0 ? ep : (not_instantiated(use), ep); }
 
-[[noreturn]] void no_migration_constructor(const char* type);
+// Throws it where there is no object: it was only asked.
+struct NoMigrationConstructor {};
+[[noreturn]] void no_migration_constructor(const char* type, const void* object);
 // What a mainchare that comes back from a checkpoint gets as its CkMigrateMessage*: its CkArgMsg. Else null.
 inline void* migration_message = nullptr;
+// Without an object it only answers whether it could make one.
 template <class T>
 void migrationConstruct(void* object) {
-  if constexpr (std::is_constructible<T, CkMigrateMessage*>::value)
-    new (object) T(static_cast<CkMigrateMessage*>(migration_message));
-  else if constexpr (std::is_default_constructible<T>::value)
-    new (object) T();
-  else
-    no_migration_constructor(typeid(T).name());
+  if constexpr (std::is_constructible<T, CkMigrateMessage*>::value) {
+    if (object) new (object) T(static_cast<CkMigrateMessage*>(migration_message));
+  } else if constexpr (std::is_default_constructible<T>::value) {
+    if (object) new (object) T();
+  } else {
+    no_migration_constructor(typeid(T).name(), object);
+  }
 }
 
 // --- reduction targets ---------------------------------------------------------------------------------------------

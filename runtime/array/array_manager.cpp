@@ -3,6 +3,7 @@
 
 #include "base/fatal.h"
 #include "runtime/array/array_migration.h"
+#include "runtime/array/packing_attempt.h"
 #include "runtime/objects/announce.h"
 #include "runtime/objects/protocols.h"
 #include "runtime/objects/shown_branches.h"
@@ -451,13 +452,18 @@ void ArrayManager::arrive(std::uint64_t id, int from, Age age, const ElementTrav
                           std::size_t size) {
   construct(id, {nullptr, age, &travel, nullptr}, [&](void* object) { construct_migrated(type_, object); });
   ArrayElement* element = find(id);
-  PUP::fromMem p(bytes, size);
-  element->virtual_pup(p);
-  if (p.size() != size)
-    fatal(
-        "pup() of " + describe(id) + " unpacked " + std::to_string(p.size()) + " of " + std::to_string(size) + " bytes",
-        "arrival on PE " + std::to_string(pe_.index), "pup() does something else when unpacking than when packing",
-        "pup the same members in both, in the same order");
+  const std::string wrong = attempt_pup([&]() -> std::string {
+    PUP::fromMem p(bytes, size);
+    element->virtual_pup(p);
+    if (p.size() == size) return "";
+    return "unpacked " + std::to_string(p.size()) + " of " + std::to_string(size) + " bytes";
+  });
+  if (!wrong.empty())
+    fatal("pup() of " + describe(id) + " " + wrong,
+          "arrival on PE " + std::to_string(pe_.index) + " from PE " + std::to_string(from),
+          "pup() does something else when unpacking than when packing: what was packed is all that is left of the "
+          "element",
+          "pup the same members in both, in the same order, and throw nothing");
   element = find(id);
   if (element && objects_.balance && objects_.balance->takes_part(*element))
     objects_.balance->arrived(*element, travel.balance);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/fatal.h"
+#include "runtime/array/packing_attempt.h"
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/nested_scheduling.h"
 #include "runtime/scheduler/process.h"
@@ -65,6 +66,7 @@ struct Member {
   ArrayManager* array;
   ArrayElement* element;
   std::size_t bytes = 0;  // of its pup()
+  bool told = false;      // that it leaves
 };
 using Members = std::vector<Member>;
 
@@ -116,6 +118,7 @@ Members members_of(const ArrayManager& array, std::uint64_t id, int to) {
 std::size_t prepare(Members& members) {
   std::size_t total = part_bytes(sizeof(JourneyHeader));
   for (Member& member : members) {
+    member.told = true;
     member.array->tell_leaving(member.element);
     member.element->ckAboutToMigrate();
     PUP::sizer sizer;
@@ -126,13 +129,22 @@ std::size_t prepare(Members& members) {
   return total;
 }
 
-void pack_member(const Member& member, std::uint64_t id, int to, Writer& writer) {
-  writer.put(MemberHeader{member.array->id().index(), member.array->prepare_travel(member.element), member.bytes});
-  PUP::toMem p(writer.room(member.bytes));
+// Returns what is wrong with it.
+std::string pack_state(const Member& member, char* at) {
+  PUP::toMem p(at, member.bytes);
   member.element->virtual_pup(p);
-  if (p.size() != member.bytes)
-    fatal("pup() of " + member.array->describe(id) + " packs " + std::to_string(p.size()) + " bytes after sizing " +
-              std::to_string(member.bytes),
+  if (p.size() == member.bytes) return "";
+  return "packs " + std::to_string(p.size()) + " bytes after sizing " + std::to_string(member.bytes);
+}
+
+MemberHeader header_of(const Member& member) {
+  return {member.array->id().index(), member.array->prepare_travel(member.element), member.bytes};
+}
+
+void pack_member(const Member& member, std::uint64_t id, int to, Writer& writer) {
+  writer.put(header_of(member));
+  if (const std::string wrong = pack_state(member, writer.room(member.bytes)); !wrong.empty())
+    fatal("pup() of " + member.array->describe(id) + " " + wrong,
           "migration from PE " + std::to_string(Pe::current()->index) + " to " + std::to_string(to),
           "pup() does something else when packing than when sizing",
           "pup the same members in both, whatever p.isSizing() says");
@@ -143,6 +155,37 @@ void pack_all(const JourneyHeader& header, const Members& members, int to, char*
   Writer writer(at);
   writer.put(header);
   for (const Member& member : members) pack_member(member, header.id, to, writer);
+}
+
+// Before anything is given up here: their states alone, each where pack_all() puts it, and then what stands before
+// them.
+std::string pack_states(const Members& members, std::uint64_t id, char* at) {
+  Writer writer(at);
+  writer.room(sizeof(JourneyHeader));
+  for (const Member& member : members) {
+    writer.room(sizeof(MemberHeader));
+    char* const place = writer.room(member.bytes);
+    const std::string wrong = attempt_pup([&] { return pack_state(member, place); });
+    if (!wrong.empty()) return "pup() of " + member.array->describe(id) + " " + wrong;
+  }
+  return "";
+}
+void write_headers(const JourneyHeader& header, const Members& members, char* at) {
+  if (BalanceHook* balance = Pe::current()->objects->balance) ++balance->elements_sent;
+  Writer writer(at);
+  writer.put(header);
+  for (const Member& member : members) {
+    writer.put(header_of(member));
+    writer.room(member.bytes);
+  }
+}
+// They were told that they leave, and stay.
+void call_back(const Members& members, std::uint64_t id) {
+  for (const Member& member : members) {
+    if (!member.told) continue;
+    member.array->tell_arriving(id);
+    if (ArrayElement* element = member.array->find(id)) element->ckJustMigrated();
+  }
 }
 
 // It stays, at least for now: it is there already, or goes when what holds it here has ended.
@@ -208,17 +251,34 @@ void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t f
   send_journeys(pe, to, array, std::move(message));
 }
 
-void MigrationBatch::add(ArrayManager& array, ArrayElement* element) {
-  if (stays(array, element, to_, 0)) return;
+std::string MigrationBatch::add(ArrayManager& array, ArrayElement* element) {
+  if (stays(array, element, to_, 0)) return "";
   Location& location = array.location();
   Members members = members_of(array, element->ckGetID(), to_);
   JourneyHeader header = journey_of(array, element, members, 0);
-  header.bytes = prepare(members);
-  pack_all(header, members, to_, room(*array.bound().front(), header.bytes));
+  std::string wrong = attempt_pup([&]() -> std::string {
+    header.bytes = prepare(members);
+    return "";
+  });
+  if (!wrong.empty()) {
+    wrong = "pup() of " + array.describe(header.id) + " " + wrong;
+  } else {
+    char* const at = room(*array.bound().front(), header.bytes);
+    wrong = pack_states(members, header.id, at);
+    if (wrong.empty())
+      write_headers(header, members, at);
+    else
+      used_ -= header.bytes;
+  }
+  if (!wrong.empty()) {
+    call_back(members, header.id);
+    return wrong;
+  }
   for (const Member& member : members) member.element->impl_leaves();
   for (const Member& member : members) member.array->leave(member.element, header.age);
   location.prepare_departure(header.id, header.age, location.home(header.index));
   left_.push_back(header.id);
+  return "";
 }
 
 // The message grows, as it may be for one element only. One that is large has a message of its own.

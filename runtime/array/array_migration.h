@@ -3,6 +3,7 @@
 // may miss on the way ArrayBroadcasts'.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "runtime/array/array_manager.h"
@@ -26,7 +27,9 @@ class MigrationBatch {
   ~MigrationBatch() { send(); }
   MigrationBatch(const MigrationBatch&) = delete;
 
-  void add(ArrayManager& array, ArrayElement* element);
+  // Says what is wrong with its pup(), or with that of an element bound to it, which it then names: all stay as they
+  // are (and were told that they leave, and then that they have come). Empty: nothing is.
+  std::string add(ArrayManager& array, ArrayElement* element);
   void send();
 
  private:

@@ -62,7 +62,7 @@ void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const vo
     return send_message(proxy, ep, send,
                         payload_of(message_of_call(Target::group, ep, 0, 0, arguments, length).release()));
   if (!is_pe(pe.process, to)) bad_pe(to, "PE", ep);
-  note_created(pe, to, ep, length);
+  note_created(pe, to, ep, length, proxy.ckGetGroupID().idx);
   pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments,
                Pe::Counting::yes, send & send_together);
 }
@@ -117,7 +117,7 @@ void send_message(const CProxyElement_Group& proxy, int ep, unsigned send, void*
   check_group(proxy.ckGetGroupID(), ep);
   const int to = proxy.ckGetGroupPe();
   if (!is_pe(pe.process, to)) bad_pe(to, "PE", ep);
-  note_created(pe, to, ep, envelope_of(payload)->size);
+  note_created(pe, to, ep, envelope_of(payload)->size, proxy.ckGetGroupID().idx);
   send_to(pe, to, addressed(payload, Target::group, ep, send, static_cast<std::uint32_t>(proxy.ckGetGroupID().idx), 0));
 }
 
@@ -177,18 +177,23 @@ void send_call(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, cons
     return send_message(proxy, ep, send,
                         payload_of(message_of_call(Target::node_group, ep, 0, 0, arguments, length).release()));
   const int to = pe_of_node(pe, proxy.ckGetGroupPe(), ep);
-  note_created(pe, to, ep, length);
+  note_created(pe, to, ep, length, proxy.ckGetGroupID().idx);
   pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments,
                Pe::Counting::yes);
 }
+namespace {
+// `noted`: the group, for observers; 0: it is one of all members.
+void send_to_node(CkGroupID group, int node, int ep, unsigned send, void* payload, int noted) {
+  Pe& pe = *Pe::current();
+  check_group(group, ep);
+  const int to = pe_of_node(pe, node, ep);
+  note_created(pe, to, ep, envelope_of(payload)->size, noted);
+  send_to(pe, to, addressed(payload, Target::node_group, ep, send, static_cast<std::uint32_t>(group.idx), 0));
+}
+}  // namespace
 void send_message(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, void* payload) {
   if (delegate(proxy, ep, payload)) return;
-  Pe& pe = *Pe::current();
-  check_group(proxy.ckGetGroupID(), ep);
-  const int to = pe_of_node(pe, proxy.ckGetGroupPe(), ep);
-  note_created(pe, to, ep, envelope_of(payload)->size);
-  send_to(pe, to,
-          addressed(payload, Target::node_group, ep, send, static_cast<std::uint32_t>(proxy.ckGetGroupID().idx), 0));
+  send_to_node(proxy.ckGetGroupID(), proxy.ckGetGroupPe(), ep, send, payload, proxy.ckGetGroupID().idx);
 }
 void send_message(const CProxy_NodeGroup& proxy, int ep, unsigned send, void* payload) {
   if (delegate(proxy, ep, payload)) return;
@@ -197,7 +202,7 @@ void send_message(const CProxy_NodeGroup& proxy, int ep, unsigned send, void* pa
   const int nodes = Process::current()->count();
   for (int node = 0; node < nodes; ++node) {
     Message one = node + 1 < nodes ? message.copy() : std::move(message);
-    send_message(CProxyElement_NodeGroup(proxy.ckGetGroupID(), node), ep, send, payload_of(one.release()));
+    send_to_node(proxy.ckGetGroupID(), node, ep, send, payload_of(one.release()), 0);
   }
 }
 
@@ -325,7 +330,8 @@ void not_instantiated(const char* use) {
       std::string("the use: ") + use,
       "name the instance in the .ci file, with the types of its parameters: extern entry void Chare entry(int, ...);");
 }
-void no_migration_constructor(const char* type) {
+void no_migration_constructor(const char* type, const void* object) {
+  if (!object) throw NoMigrationConstructor();
   fatal(std::string("class ") + type + " cannot be made for an element that arrives",
         "it has neither a constructor from CkMigrateMessage* nor one without arguments", "",
         "add `X(CkMigrateMessage*) {}`");

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "machine/sim/machine.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/array/array_migration.h"
+#include "runtime/array/packing_attempt.h"
 #include "runtime/face/startup.h"
 #include "runtime/loadbalance/available_pes.h"
 #include "runtime/loadbalance/classic/balancers.h"
@@ -266,6 +269,9 @@ std::string Balancer::describe_waiting() const {
     clients = std::to_string(barrier_.waiting(step_)) + " of " + std::to_string(barrier_.clients_.size()) +
               " clients of CkSyncBarrier on PE " + std::to_string(pe_.index) + " wait" +
               (barrier_.on_ ? "\n" : "; it is turned off\n");
+  if (const std::string name = undecided(step_); !name.empty())
+    clients += "the member of " + name + " on PE " + std::to_string(pe_.index) +
+               " has not called ProcessMigrationDecision() yet\n";
   if (members_ == 0) return clients;
   std::string text = std::to_string(waiting_) + " of " + std::to_string(members_) + " elements on PE " +
                      std::to_string(pe_.index) + " wait in AtSync";
@@ -472,19 +478,54 @@ void Balancer::on_loads(Pe& pe, Delivery& call) {
 }
 
 namespace {
-// Of all that moves together.
-std::uint64_t packed_bytes(const ArrayManager& array, std::uint64_t id) {
-  std::uint64_t bytes = 0;
+// Of all that moves together. Returns what is wrong with the pup() of one of them.
+std::string measure_packed(const ArrayManager& array, std::uint64_t id, std::uint64_t* bytes) {
   for (ArrayManager* bound : array.bound()) {
     ArrayElement* const element = bound->find(id);
     if (!element) continue;
     PUP::sizer sizer;
-    element->virtual_pup(sizer);
-    bytes += sizer.size();
+    const std::string wrong = attempt_pup([&]() -> std::string {
+      element->virtual_pup(sizer);
+      return "";
+    });
+    if (!wrong.empty()) return "pup() of " + bound->describe(id) + " " + wrong;
+    *bytes += sizer.size();
   }
-  return bytes;
+  return "";
+}
+
+// The first of each class that cannot move is named.
+bool is_first_of(int type) {
+  static std::mutex lock;
+  static std::set<int> named;
+  const std::lock_guard<std::mutex> held(lock);
+  return named.insert(type).second;
 }
 }  // namespace
+
+// From now on strategies know that it stays.
+void Balancer::keep_here(ArrayElement& element, const std::string& why) {
+  element.setMigratable(false);
+  const int type = array_manager(element.ckGetArrayID()).type();
+  if (!is_first_of(type)) return;
+  log::warn("load balancing, step " + std::to_string(step_) + ": " + why + "; it stays on PE " +
+            std::to_string(pe_.index) + " in this step and those that follow. (Others of class " +
+            registry().chares[static_cast<std::size_t>(type)].name +
+            " are not named.) Mend its pup(), or say setMigratable(false) in its constructors");
+}
+// Neither it nor what is bound to it has a thread that runs or a class that could not be made again.
+bool Balancer::can_move(ArrayManager& manager, std::uint64_t id) const {
+  for (ArrayManager* bound : manager.bound()) {
+    if (can_be_made_again(bound->type()) || !bound->find(id)) continue;
+    if (options().strategy(step_) && is_first_of(bound->type()))
+      log::warn(std::string("load balancing: elements of class ") +
+                registry().chares[static_cast<std::size_t>(bound->type())].name +
+                " stay where they are, as it has no constructor from CkMigrateMessage*, nor one without arguments, by "
+                "which they could be made again");
+    return false;
+  }
+  return !has_threads(manager, id);
+}
 
 LoadDatabase Balancer::own_loads() {
   const bool measures_sizes = options().sizes(step_);
@@ -512,8 +553,7 @@ LoadDatabase Balancer::own_loads() {
     ArrayManager& manager = array_manager(element.ckGetArrayID());
     const TimeSpent spent = this->spent(element);
     const double seconds = load_of(spent), wall = own.clock != LoadClock::wall ? spent.wall : 0;
-    const bool migratable = element.ckIsMigratable() && !has_threads(manager, element.ckGetID()) &&
-                            registry().chares[static_cast<std::size_t>(manager.type())].migration_constructor >= 0;
+    const bool migratable = element.ckIsMigratable() && can_move(manager, element.ckGetID());
     if (manager.bound().size() > 1) {
       auto [known, first] = bound[&manager.location()].try_emplace(element.ckGetID(), own.objects.size());
       if (!first) {
@@ -526,8 +566,11 @@ LoadDatabase Balancer::own_loads() {
       }
     }
     const ElementName name = name_of(*pe_.objects, {manager.id().index(), element.ckGetID()});
-    const std::uint64_t bytes = measures_sizes ? packed_bytes(manager, element.ckGetID()) : 0;
-    own.objects.push_back({name.array, name.element, pe_.index, seconds, bytes, migratable, wall, spent.gpu});
+    std::uint64_t bytes = 0;
+    const std::string wrong = measures_sizes ? measure_packed(manager, element.ckGetID(), &bytes) : "";
+    if (!wrong.empty()) keep_here(*record.element, wrong);
+    own.objects.push_back(
+        {name.array, name.element, pe_.index, seconds, bytes, migratable && wrong.empty(), wall, spent.gpu});
     add_said(own, own.objects.size() - 1, record);
   }
   own_objects_.for_each_load([&](ObjectLoad load, const TimeSpent& spent, const std::vector<char>& user_data) {
@@ -583,7 +626,13 @@ void Balancer::move_away(const Move& move, MigrationBatch& batch) {
   if (!element || is_held(array_manager(element->ckGetArrayID()), move.element))
     return call(move.to, entry_missing);  // destroyed, moved by the program, or held here
   records_[record_of(*element)].state.moved = true;
-  batch.add(array_manager(element->ckGetArrayID()), element);
+  if (const std::string wrong = batch.add(array_manager(element->ckGetArrayID()), element); !wrong.empty()) {
+    if (ArrayElement* const still = find(move)) {
+      records_[record_of(*still)].state.moved = false;
+      keep_here(*still, wrong);
+    }
+    return call(move.to, entry_missing);
+  }
   // It may go later, when buffers of its calls are filled or its home has heard of it. The step doesn't wait for that
   // while the program goes on.
   if (!all_take_part_ || find(move) != element) return;

@@ -232,6 +232,8 @@ class Balancer : public BalanceHook {
   void claim(std::vector<Claim> claims);
   void assign(std::vector<Move> moves, int expected);
   void move_away(const Move& move, MigrationBatch& batch);
+  void keep_here(ArrayElement& element, const std::string& why);
+  bool can_move(ArrayManager& manager, std::uint64_t id) const;
   void tell_when_settled();
   void resume_up_to(std::uint32_t step);
 

@@ -29,6 +29,8 @@ void Communication::pup(PUP::er& p) {
   p | to;
   p | messages;
   p | bytes;
+  p | to_pe;
+  p | to_process;
 }
 void LoadDatabase::pup(PUP::er& p) {
   p | step;
@@ -117,6 +119,9 @@ std::string to_json(const LoadDatabase& database) {
                              {"to", {c.to.array, c.to.element}},
                              {"messages", c.messages},
                              {"bytes", c.bytes}});
+  for (std::size_t i = 0; i < communication.size(); ++i)
+    if (const Communication& c = database.communication[i]; c.to_pe >= 0)
+      communication[i][c.to_process ? "to_process_of" : "to_pe"] = c.to_pe;
   json all{
       {"version", 1}, {"step", database.step}, {"pes", pes}, {"objects", objects}, {"communication", communication}};
   if (database.clock == LoadClock::processor) all["processor_time"] = true;
@@ -177,9 +182,18 @@ bool from_json(const std::string& text, LoadDatabase* database, std::string* err
     auto name = [](const json& value) {
       return ElementName{value.at(0).get<std::int32_t>(), value.at(1).get<std::uint64_t>()};
     };
-    for (const json& c : all.at("communication"))
+    for (const json& c : all.at("communication")) {
       read.communication.push_back({name(c.at("from")), name(c.at("to")), c.at("messages").get<std::uint64_t>(),
                                     c.at("bytes").get<std::uint64_t>()});
+      for (const char* field : {"to_pe", "to_process_of"}) {
+        if (!c.contains(field)) continue;
+        Communication& last = read.communication.back();
+        last.to_pe = c.at(field).get<std::int32_t>();
+        last.to_process = field == std::string("to_process_of");
+        if (!read.is_to_member(last))
+          throw std::runtime_error("a message is for PE " + std::to_string(last.to_pe) + ", which is not in \"pes\"");
+      }
+    }
     *database = std::move(read);
     return true;
   } catch (const std::exception& e) {

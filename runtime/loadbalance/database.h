@@ -58,10 +58,13 @@ struct ElementName {
   void pup(PUP::er& p);
 };
 
-// What one element has sent another since the last balancing. The receiver need not be an object that can be moved.
+// What one element has sent another since the last balancing. The receiver need not be an object that can be moved: of
+// a group it is the member on one PE (`element` is its number), of a node group that of a process.
 struct Communication {
   ElementName from, to;
   std::uint64_t messages = 0, bytes = 0;
+  std::int32_t to_pe = -1;  // a member: it stays there; of a node group: on the PEs of that one's process
+  bool to_process = false;  // of a node group
   void pup(PUP::er& p);
 };
 
@@ -85,6 +88,14 @@ struct LoadDatabase {
   void pup(PUP::er& p);
   // Adds the PEs of another part of the machine, whose objects name PEs by their place in the whole already.
   void append(const LoadDatabase& part);
+  // Whether a member of a group is what it was sent to, and that stays where a PE of `pes` is.
+  bool is_to_member(const Communication& c) const {
+    return c.to_pe >= 0 && static_cast<std::size_t>(c.to_pe) < pes.size();
+  }
+  // Whether that has to leave PE `from` to reach its member.
+  bool leaves(const Communication& c, int from) const {
+    return c.to_process ? pes[from].process != pes[c.to_pe].process : from != c.to_pe;
+  }
   void clear();  // keeps the memory
 };
 

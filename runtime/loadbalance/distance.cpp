@@ -37,8 +37,11 @@ double hop_bytes_of(const LoadDatabase& database, const Assignment& assignment) 
   double sum = 0;
   for (const Communication& c : database.communication) {
     const std::uint32_t from = index.find(c.from), to = index.find(c.to);
-    if (from == ObjectIndex::none || to == ObjectIndex::none) continue;
-    sum += static_cast<double>(c.bytes) * distance(assignment[from], assignment[to]);
+    if (from == ObjectIndex::none) continue;
+    if (to != ObjectIndex::none)
+      sum += static_cast<double>(c.bytes) * distance(assignment[from], assignment[to]);
+    else if (database.is_to_member(c) && database.leaves(c, assignment[from]))
+      sum += static_cast<double>(c.bytes) * distance(assignment[from], c.to_pe);
   }
   return sum;
 }

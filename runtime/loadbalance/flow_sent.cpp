@@ -200,6 +200,7 @@ void FlowMember::begin(const LoadDatabase& own) {
 void FlowMember::ask() {
   stage_ = Stage::asking;
   std::map<int, std::vector<ElementName>> unknown;
+  std::erase_if(communication_, [](const Communication& c) { return c.to_pe >= 0; });  // members of groups
   for (const Communication& c : communication_)
     for (const ElementName& name : {c.from, c.to})
       if (places_.try_emplace(name, Place{name, -1, 0}).second) unknown[directory_of(name)].push_back(name);

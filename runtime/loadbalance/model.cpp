@@ -12,7 +12,10 @@ Crossing crossing_of(const LoadDatabase& database, const Assignment& assignment)
   const ObjectIndex index(database);
   for (const Communication& c : database.communication) {
     const std::uint32_t from = index.find(c.from), to = index.find(c.to);
-    if (from == ObjectIndex::none || to == ObjectIndex::none || assignment[from] == assignment[to]) continue;
+    if (from == ObjectIndex::none) continue;
+    if (to != ObjectIndex::none ? assignment[from] == assignment[to]
+                                : !database.is_to_member(c) || !database.leaves(c, assignment[from]))
+      continue;
     crossing.messages += c.messages;
     crossing.bytes += c.bytes;
   }

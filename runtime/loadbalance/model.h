@@ -16,7 +16,7 @@ struct Balance {
 inline double seconds_on(const LoadDatabase& database, const ObjectLoad& object, int pe) {
   return object.seconds * database.pes[object.pe].speed / database.pes[pe].speed;
 }
-// What would pass between objects on different PEs.
+// What would pass between objects on different PEs, and from objects to members of groups elsewhere.
 struct Crossing {
   std::uint64_t messages = 0, bytes = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "base/fatal.h"
 #include "base/log.h"
+#include "machine/bootstrap/resized_start.h"
 #include "runtime/converse/cmi.h"
 #include "runtime/loadbalance/classic/balancer_options.h"
 #include "runtime/loadbalance/classic/balancers.h"
@@ -75,23 +76,37 @@ bool Options::communication(std::uint32_t step) const {
 bool Options::sizes(std::uint32_t step) const { return wants(&StrategyInfo::sizes, step); }
 
 namespace {
-void take_count(char** argv, const char* name, int least, int* value) {
-  if (CmiGetArgInt(argv, name, value) && *value < least)
+bool take_count(char** argv, const char* name, int least, int* value) {
+  if (!CmiGetArgInt(argv, name, value)) return false;
+  if (*value < least)
     fatal(std::string(name) + " " + std::to_string(*value) + " makes no sense", "the command line",
           "it is a number from " + std::to_string(least) + " on");
+  return true;
+}
+void say_useless(bool given, const char* name, bool useful, const char* without) {
+  if (given && !useful) log::note(std::string(name) + " has no effect without " + without);
 }
 // Recording of steps, and trying strategies on them, as Charm++ has it.
 void take_files(char** argv) {
   Options& o = the_options;
   char* text;
-  if (CmiGetArgString(argv, "+LBDumpFile", &text)) o.dump_file = text;
-  if (CmiGetArgInt(argv, "+LBDump", &o.dump_first)) o.dump_first = std::max(o.dump_first, 0);
-  take_count(argv, "+LBDumpSteps", 1, &o.dump_steps);
+  const bool file = CmiGetArgString(argv, "+LBDumpFile", &text);
+  if (file) o.dump_file = text;
+  if (CmiGetArgInt(argv, "+LBDump", &o.dump_first) && o.dump_first < 0) {
+    log::note("+LBDump " + std::to_string(o.dump_first) + " is taken as 0, as Charm++ does: steps count from there");
+    o.dump_first = 0;
+  }
+  const bool dump_steps = take_count(argv, "+LBDumpSteps", 1, &o.dump_steps);
   take_count(argv, "+LBSim", 0, &o.simulated_first);
-  take_count(argv, "+LBSimSteps", 1, &o.simulated_steps);
-  take_count(argv, "+LBSimProcs", 1, &o.simulated_pes);
+  const bool sim_steps = take_count(argv, "+LBSimSteps", 1, &o.simulated_steps);
+  const bool sim_pes = take_count(argv, "+LBSimProcs", 1, &o.simulated_pes);
   o.show_moves = CmiGetArgFlag(argv, "+LBShowDecisions");
-  if (o.show_moves && o.simulated_first < 0) log::note("+LBShowDecisions has no effect without +LBSim STEP");
+  const bool dumps = o.dump_first >= 0, simulates = o.simulated_first >= 0;
+  say_useless(file, "+LBDumpFile", dumps || simulates, "+LBDump STEP or +LBSim STEP");
+  say_useless(dump_steps, "+LBDumpSteps", dumps, "+LBDump STEP");
+  say_useless(sim_steps, "+LBSimSteps", simulates, "+LBSim STEP");
+  say_useless(sim_pes, "+LBSimProcs", simulates, "+LBSim STEP");
+  say_useless(o.show_moves, "+LBShowDecisions", simulates, "+LBSim STEP");
 }
 }  // namespace
 
@@ -154,9 +169,24 @@ void tell_balancers(const Options& o) {
 }
 }  // namespace
 
+namespace {
+// One complaint, not one a process. A run that shrinks may lose that PE: PE 0 stands in then.
+void check_center(const Process& process) {
+  const int center = the_options.center, pes = process.pes();
+  const bool shrunk = center >= pes && bootstrap::ResizedStart::current() != nullptr;
+  if ((center >= 0 && center < pes) || shrunk || process.rank() != 0) return;
+  const std::string what = "+LBCentPE " + std::to_string(center) + " is no PE of this run";
+  const std::string hint = "leave it away for PE 0";
+  if (pes == 1) fatal(what, "the command line", "the run has one PE, PE 0", hint);
+  fatal(what, "the command line", "its " + std::to_string(pes) + " PEs are PE 0 to PE " + std::to_string(pes - 1),
+        "name one of them, or " + hint);
+}
+}  // namespace
+
 void resolve(const Pe& pe) {
   static std::once_flag once;
   std::call_once(once, [&pe] {
+    check_center(pe.process);
     Complaint complaint;
     const std::vector<std::string>& names = the_options.names;
     const bool right = std::all_of(names.begin(), names.end(),
@@ -188,10 +218,9 @@ void take_options(char** argv) {
   if (CmiGetArgString(argv, "+LBRecord", &text)) o.record = text;
   take_files(argv);
   if (CmiGetArgString(argv, "+LBModel", &text)) o.model_name = text;
-  CmiGetArgInt(argv, "+LBDebug", &o.debug);
+  take_count(argv, "+LBDebug", 0, &o.debug);
   o.explain = CmiGetArgFlag(argv, "+lb-explain");
-  CmiGetArgInt(argv, "+LBCentPE", &o.center);
-  if (o.center < 0) fatal("+LBCentPE " + std::to_string(o.center) + " is no PE", "the command line");
+  CmiGetArgInt(argv, "+LBCentPE", &o.center);  // check_center() refuses what is no PE of the run
   o.off = CmiGetArgFlag(argv, "+LBOff");
   const bool no_background = CmiGetArgFlag(argv, "+LBNoBackground");
   o.object_only = CmiGetArgFlag(argv, "+LBObjOnly") || no_background;

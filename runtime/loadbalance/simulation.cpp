@@ -39,6 +39,8 @@ void resize(LoadDatabase& database, int pes) {
   }
   database.pes.resize(count);
   for (ObjectLoad& object : database.objects) object.pe %= pes;
+  for (Communication& c : database.communication)
+    if (c.to_pe >= 0) c.to_pe %= pes;
 }
 
 std::vector<Strategy> entrants() {

@@ -2,6 +2,7 @@
 #include "runtime/loadbalance/traffic.h"
 
 #include "runtime/array/array_manager.h"
+#include "runtime/scheduler/process.h"
 
 namespace periapt::loadbalance {
 
@@ -19,25 +20,56 @@ void Traffic::turn(bool on) {
 
 void Traffic::set_name(std::int32_t record, ElementName name) {
   if (static_cast<std::size_t>(record) >= names_.size()) names_.resize(record + 1);
+  if (names_[record] == name) return;
   names_[record] = name;
+  known_.clear();  // it was another's
 }
 
 void Traffic::on_created(Pe&, const Created& created) {
-  if (meter_.running() == Meter::nobody || created.element == 0) return;
-  add(name_of(*pe_.objects, {static_cast<std::int32_t>(created.collection), created.element}), 1, created.bytes);
+  const std::int32_t record = meter_.running();
+  if (record == Meter::nobody) return;
+  const bool is_member = created.element == 0;
+  const std::uint64_t element = is_member ? static_cast<std::uint64_t>(created.to_pe) : created.element;
+  Known now{record, created.collection, element, is_member};
+  if (known_.empty()) known_.resize(known_count);
+  const std::uint64_t hash =
+      (element ^ std::uint64_t{created.collection} << 40 ^ static_cast<std::uint64_t>(record) << 20) *
+      0x9E3779B97F4A7C15u;
+  Known& known = known_[hash >> 56];
+  static_assert(known_count == 1 << 8, "the highest bits of a hash of 64 choose");
+  if (!known.is_of(now)) {
+    now.amount = find(created);
+    if (!now.amount) return;
+    known = now;
+  }
+  ++known.amount->messages;
+  known.amount->bytes += created.bytes;
+}
+Traffic::Amount* Traffic::find(const Created& created) {
+  const auto collection = static_cast<std::int32_t>(created.collection);
+  if (created.element != 0) return &amount_for(name_of(*pe_.objects, {collection, created.element}));
+  if (collection == 0 || created.to_pe < 0) return nullptr;
+  const Target target = entry_info(created.entry).target;
+  if (target != Target::group && target != Target::node_group) return nullptr;
+  const bool to_process = target == Target::node_group;
+  const int process = pe_.process.process_of(created.to_pe);
+  Amount& amount = amount_for({collection, static_cast<std::uint64_t>(to_process ? process : created.to_pe)});
+  amount.to_pe =
+      to_process ? pe_.process.layout().processes[static_cast<std::size_t>(process)].first_pe : created.to_pe;
+  amount.to_process = to_process;
+  return &amount;
 }
 void Traffic::sent(ElementName to, std::uint64_t messages, std::uint64_t bytes) {
-  if (on_ && meter_.running() != Meter::nobody) add(to, messages, bytes);
-}
-void Traffic::add(const ElementName& to, std::uint64_t messages, std::uint64_t bytes) {
-  Amount& amount = amounts_[{names_[meter_.running()], to}];
+  if (!on_ || meter_.running() == Meter::nobody) return;
+  Amount& amount = amount_for(to);
   amount.messages += messages;
   amount.bytes += bytes;
 }
 
 std::vector<Communication> Traffic::recorded() const {
   std::vector<Communication> all;
-  for (const auto& [pair, amount] : amounts_) all.push_back({pair.from, pair.to, amount.messages, amount.bytes});
+  for (const auto& [pair, amount] : amounts_)
+    all.push_back({pair.from, pair.to, amount.messages, amount.bytes, amount.to_pe, amount.to_process});
   return all;
 }
 

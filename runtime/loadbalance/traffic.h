@@ -1,4 +1,6 @@
-// Records, for strategies that want it: which elements that take part have sent how much to which elements of arrays.
+// Records, for strategies that want it: which elements that take part have sent how much to which elements of arrays
+// and members of groups and node groups, by sections too. What goes to all of a collection is not recorded: wherever
+// its sender is, it goes everywhere.
 //
 // It hears of messages as they are created on this PE, and asks the meter whose entry creates them. Off, which it is
 // unless a strategy wants it, it hears of nothing.
@@ -24,7 +26,10 @@ class Traffic : public Observer {
   void sent(ElementName to, std::uint64_t messages, std::uint64_t bytes);
   // What was recorded since the last restart().
   std::vector<Communication> recorded() const;
-  void restart() { amounts_.clear(); }
+  void restart() {
+    amounts_.clear();
+    known_.clear();
+  }
 
  private:
   struct Pair {
@@ -38,15 +43,32 @@ class Traffic : public Observer {
   };
   struct Amount {
     std::uint64_t messages = 0, bytes = 0;
+    std::int32_t to_pe = -1;  // see Communication
+    bool to_process = false;
   };
+  // Where what a record has sent to a receiver is added up: elements send to few again and again, and to find that by
+  // names takes longer than sending.
+  struct Known {
+    std::int32_t record = Meter::nobody;
+    std::uint32_t collection = 0;
+    std::uint64_t element = 0;  // of a member of a group: the PE
+    bool is_member = false;
+    Amount* amount = nullptr;
+    bool is_of(const Known& o) const {
+      return record == o.record && collection == o.collection && element == o.element && is_member == o.is_member;
+    }
+  };
+  static constexpr std::size_t known_count = 256;  // a power of two
   void on_created(Pe&, const Created& created) override;
-  void add(const ElementName& to, std::uint64_t messages, std::uint64_t bytes);  // from what runs
+  Amount& amount_for(const ElementName& to) { return amounts_[{names_[meter_.running()], to}]; }  // of what runs
+  Amount* find(const Created& created);  // null: it is for none whose messages are recorded
 
   Pe& pe_;
   const Meter& meter_;
   bool on_ = false;
   std::vector<ElementName> names_;  // by record
   std::unordered_map<Pair, Amount, HashOfPair> amounts_;
+  std::vector<Known> known_;  // by a hash; empty: none yet
 };
 
 // The name under which the database has an element: that of the array which the others are bound to.

@@ -84,7 +84,13 @@ struct Plan {
       own.objects.back().pe = place[own.objects.back().pe];
       if (!database.positions.empty()) own.positions.push_back(database.positions[i]);
     }
-    if (objects.size() == database.objects.size()) own.communication = database.communication;
+    if (objects.size() == database.objects.size()) {
+      for (Communication c : database.communication) {
+        if (c.to_pe >= 0 && (!database.is_to_member(c) || parts[static_cast<std::size_t>(c.to_pe)] != part)) continue;
+        if (c.to_pe >= 0) c.to_pe = place[static_cast<std::size_t>(c.to_pe)];
+        own.communication.push_back(c);
+      }
+    }
     const Assignment to = strategy.solve(own);
     for (std::size_t k = 0; k < objects.size(); ++k) assignment[objects[k]] = pes[to[k]];
   }

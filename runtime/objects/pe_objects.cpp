@@ -174,6 +174,21 @@ void construct_migrated(int type, void* object) {
   entry_info(info.migration_constructor).call(call, object);
 }
 
+bool can_be_made_again(int type) {
+  if (!is_migratable(type)) return false;
+  static thread_local std::vector<std::int8_t> known;  // by type; -1: not asked yet
+  if (static_cast<std::size_t>(type) >= known.size()) known.resize(static_cast<std::size_t>(type) + 1, -1);
+  std::int8_t& answer = known[static_cast<std::size_t>(type)];
+  if (answer < 0) try {
+      Delivery call;
+      entry_info(registry().chares[static_cast<std::size_t>(type)].migration_constructor).call(call, nullptr);
+      answer = 1;
+    } catch (const NoMigrationConstructor&) {
+      answer = 0;
+    }
+  return answer != 0;
+}
+
 Chare& PeObjects::remake_chare(std::uint64_t serial, int type) {
   void* object = allocate_object(registry().chares[static_cast<std::size_t>(type)].size);
   const Creation outer = std::exchange(creating, {});

@@ -232,6 +232,8 @@ inline bool is_migratable(int type) {
 }
 // Runs it.
 void construct_migrated(int type, void* object);
+// Whether that can make one: the class may have no constructor that it could call.
+bool can_be_made_again(int type);
 
 // Storage of an object of a chare class; its entry functions construct in it.
 void* allocate_object(std::size_t bytes);
@@ -244,10 +246,10 @@ inline void* object_for_entry(int type, int ep, void* object) {
   return bases_have_offsets ? base_object(type, ep, object) : object;
 }
 
-// Tells observers of a call or message to a chare or a member of a group.
-inline void note_created(Pe& pe, int to, int ep, std::size_t bytes) {
+// Tells observers of a call or message to a chare, or to the member of `group` that PE `to` has or its process.
+inline void note_created(Pe& pe, int to, int ep, std::size_t bytes, int group = 0) {
   if (pe.watched(Observer::created)) [[unlikely]]
-    pe.notify_created({to, static_cast<std::uint16_t>(ep), bytes});
+    pe.notify_created({to, static_cast<std::uint16_t>(ep), bytes, static_cast<std::uint32_t>(group)});
 }
 // `what`: "PE" or "process".
 [[noreturn]] void bad_pe(int number, const char* what, int ep);

@@ -9,20 +9,26 @@
 //
 // Priorities that change at random points find what needs one unlikely order, which a random walk hardly ever takes
 // (Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic guarantees of finding bugs",
-// ASPLOS 2010). Now and then a PE stands still for a while, so that others overtake it. The seed gives each PE its
-// random numbers; what there is to choose from depends on time. +record writes down what came of it.
+// ASPLOS 2010). Now and then a PE stands still for a while, so that others overtake it. What a decision comes to
+// follows from the seed, the PE and how many decisions came before; what there is to choose from depends on time.
+// +record writes down what came of it.
+//
+// Decisions that `changes` does not have (changes.h) take what comes next without +fuzz, except that a message which
+// another one has been let run before stays behind all that waited then: one decision can delay a message.
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
+#include "runtime/order/changes.h"
 #include "runtime/order/piece.h"
 
 namespace periapt::order {
 
 class Fuzz final : public Ordering {
  public:
-  Fuzz(std::uint64_t seed, int pe);
+  Fuzz(std::uint64_t seed, int pe, const Changes& changes = {}, std::unique_ptr<ChangeLog> log = nullptr);
   void add(const Arrival& arrival) override;
   bool take(Arrival& next) override;
   bool has_next() const override { return size() != 0; }
@@ -34,15 +40,35 @@ class Fuzz final : public Ordering {
     Arrival arrival;
     std::uint64_t receiver;  // see Piece
     std::uint64_t coming;    // how many came before
+    std::uint64_t place;     // the same in the usual order, where one that is overtaken goes to the end
+    bool is_put_off() const { return place != coming; }
   };
   using Channel = std::deque<Waiting>;  // from one PE
+  struct Choice {
+    Channel* from = nullptr;
+    std::size_t at = 0;
+    const Waiting& waiting() const { return (*from)[at]; }
+    bool operator==(const Choice&) const = default;
+  };
 
   std::uint64_t random();
   void change_rule();
-  std::uint64_t score(const Waiting& waiting);
-  void stand_still();
+  std::uint64_t score(const Waiting& waiting, std::uint64_t dice) const;
+  // What comes next without +fuzz; what the rule says.
+  Choice usual();
+  Choice by_rule(std::uint64_t dice);
+  // Those that may be next, of the first `looked_at` of each sender.
+  template <class Function>
+  void for_each_candidate(std::size_t looked_at, Function&& function);
+  void put_off(const Choice& choice);
+  static std::string described(const Waiting& waiting);
 
-  std::uint64_t random_state_;
+  std::uint64_t random_state_;  // for rules
+  const std::uint64_t dice_;    // a decision has numbers of its own
+  Changes::OfPe changes_;
+  const std::unique_ptr<ChangeLog> log_;
+  std::uint64_t decisions_ = 0;
+  std::size_t with_priority_ = 0, put_off_ = 0;  // of those that wait
   Rule rule_ = Rule::at_random;
   std::uint64_t salt_ = 0;  // of the priorities under this rule
   int left_ = 0;            // pieces of work until the next rule

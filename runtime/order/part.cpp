@@ -21,15 +21,35 @@ namespace periapt::order {
 namespace {
 bool fuzzes = false;
 std::uint64_t seed = 0;
-std::string record, replay;  // files; empty: not asked for
+std::string record, replay, log_file;  // files; empty: not asked for
+std::string wanted_changes;            // as it was written; empty: all
+Changes changes;
+
+void take_changes(char** argv) {
+  char* text;  // (before +fuzz, which these names begin with)
+  if (CmiGetArgString(argv, "+fuzz-changes", &text)) wanted_changes = text;
+  if (CmiGetArgString(argv, "+fuzz-log", &text)) log_file = text;
+  if (wanted_changes.empty()) return;
+  Result<Changes> read = Changes::parse(wanted_changes);
+  if (!read)
+    fatal("+fuzz-changes is no list of changes: " + read.message(), "the command line",
+          "it is PE:DECISION or PE:FROM-TO, several of them with commas between, none, all, or @FILE that holds such a "
+          "list",
+          "tools/periapt-fuzz finds which matter: +fuzz-changes 0:12,1:40-43");
+  changes = std::move(*read);
+}
 
 void take_options(char** argv) {
   CmiInt8 number;
   char* name;
+  take_changes(argv);
   fuzzes = CmiGetArgLong(argv, "+fuzz", &number);
   if (fuzzes) seed = static_cast<std::uint64_t>(number);
   if (CmiGetArgString(argv, "+record", &name)) record = name;
   if (CmiGetArgString(argv, "+replay", &name)) replay = name;
+  if (!fuzzes && (!wanted_changes.empty() || !log_file.empty()))
+    fatal(std::string(log_file.empty() ? "+fuzz-changes" : "+fuzz-log") + " is given without +fuzz", "the command line",
+          "it is about the changes that +fuzz makes in the order of messages", "add +fuzz SEED");
   if (fuzzes && !replay.empty())
     fatal("+fuzz and +replay contradict each other", "the command line",
           "a replay runs messages in the order that was recorded", "leave one of them away");
@@ -65,10 +85,18 @@ std::unique_ptr<Ordering> make_replay(const Pe& pe) {
 }
 
 std::unique_ptr<Ordering> make_fuzz(const Pe& pe) {
-  if (pe.index == 0)
+  if (pe.index == 0) {
+    if (changes.last_pe() >= pe.process.pes())
+      fatal("+fuzz-changes names PE " + std::to_string(changes.last_pe()) + ", and the run has PEs 0 to " +
+                std::to_string(pe.process.pes() - 1),
+            "the command line", "a list is of the number of PEs that it was found with", "start as many PEs");
+    const std::string how_many =
+        changes.all() ? std::string() : " in " + std::to_string(changes.count()) + " decisions (+fuzz-changes)";
     log::note("+fuzz " + std::to_string(seed) + ": messages of different senders run in orders drawn from that seed" +
-              (record.empty() ? "; +record FILE writes down which" : ""));
-  return std::make_unique<Fuzz>(seed, pe.index);
+              how_many + (record.empty() ? "; +record FILE writes down which" : ""));
+  }
+  auto log = log_file.empty() ? nullptr : std::make_unique<ChangeLog>(file_of(log_file, pe));
+  return std::make_unique<Fuzz>(seed, pe.index, changes, std::move(log));
 }
 
 void begin(Pe& pe) {

@@ -20,6 +20,7 @@ void print_and_abort(const error& e) {
 }
 
 std::atomic<error_handler> the_handler{print_and_abort};
+thread_local int throwing = 0;  // how many errors_throw live here
 
 /// "const char* PUP::detail::signature() [with T = Foo<int>]" -> "Foo<int>"
 std::string type_name(const char* signature) {
@@ -72,9 +73,13 @@ error_handler set_error_handler(error_handler handler) noexcept {
   return the_handler.exchange(handler ? handler : print_and_abort);
 }
 
+errors_throw::errors_throw() noexcept { ++throwing; }
+errors_throw::~errors_throw() { --throwing; }
+
 namespace detail {
 
 void raise(const error& e) {
+  if (throwing > 0) throw e;
   the_handler.load()(e);
   std::abort();
 }

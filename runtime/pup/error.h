@@ -41,6 +41,15 @@ typedef void (*error_handler)(const error& e);
 /// Installs `handler` for the whole process (null: the default one) and returns the one before. Any thread may call it.
 error_handler set_error_handler(error_handler handler) noexcept;
 
+/// While one lives, errors on its thread are thrown, whatever the handler is.
+class errors_throw {
+ public:
+  errors_throw() noexcept;
+  ~errors_throw();
+  errors_throw(const errors_throw&) = delete;
+  errors_throw& operator=(const errors_throw&) = delete;
+};
+
 namespace detail {
 /// Hands `e` to the handler; aborts if that comes back.
 [[noreturn]] void raise(const error& e);

@@ -30,11 +30,12 @@ std::string meant_option(const std::string& argument) {
   // In a short name a letter is half of it.
   constexpr std::size_t kShort = 3, kLong = 8;
   if (name.size() < kShort) return {};
-  std::vector<std::string_view> known = {
-      "balancer",  "watchdog",       "stacksize",     "sim",          "LBDebug",  "LBOff",     "LBCentPE", "LBObjOnly",
-      "LBRecord",  "verbose",        "restart",       "fuzz",         "record",   "replay",    "stdout",   "tracemode",
-      "traceroot", "longIdleThresh", "seed-balancer", "LBPeriod",     "LBCommOn", "LBCommOff", "LBModel",  "LBDump",
-      "LBSim",     "MetaLB",         "LBUseCpuTime",  "LBTestPESpeed"};
+  std::vector<std::string_view> known = {"balancer",  "watchdog",     "stacksize",      "sim",           "LBDebug",
+                                         "LBOff",     "LBCentPE",     "LBObjOnly",      "LBRecord",      "verbose",
+                                         "restart",   "fuzz",         "record",         "replay",        "stdout",
+                                         "tracemode", "traceroot",    "longIdleThresh", "seed-balancer", "LBPeriod",
+                                         "LBCommOn",  "LBCommOff",    "LBModel",        "LBDump",        "LBSim",
+                                         "MetaLB",    "LBUseCpuTime", "LBTestPESpeed",  "fuzz-changes",  "fuzz-log"};
   bootstrap::add_layout_options(known);
   bootstrap::add_partition_options(known);
   machine::add_net_options(known);

@@ -14,8 +14,8 @@ struct Created {
   int to_pe;  // where it goes first; all_pes: a broadcast
   std::uint16_t entry;
   std::uint64_t bytes;           // of arguments
-  std::uint32_t collection = 0;  // the array, of a message to an element; else 0
-  std::uint64_t element = 0;     // the number of the element
+  std::uint32_t collection = 0;  // the array, of a message to an element; the group, of one to a member; else 0
+  std::uint64_t element = 0;     // the number of the element; 0: it is for none
 };
 
 class Observer {

@@ -145,10 +145,12 @@ void Sections::multicast(const std::vector<CkSectionID>& parts, Message message)
   Section& to = section(cookie.pe, cookie.number);
   if (cookie.pe == pe_.index) {
     if (!to.root) define(to, cookie.number, parts);
+    note_created(parts, to.root.get(), message);
     return send_down(to, cookie.number, std::move(message));
   }
   if (!std::exchange(to.told, true)) tell_members(cookie.pe, cookie.number, parts);
   ++to.sent_up;
+  note_created(parts, nullptr, message);
   address(message, Target::section, message->entry, static_cast<std::uint32_t>(cookie.pe),
           section_key(cookie.number, 0));
   send_to(pe_, cookie.pe, std::move(message));
@@ -164,17 +166,26 @@ void Sections::send_down(Section& section, std::uint32_t number, Message message
   if (!shareable(message)) pack(message);
   address(message, Target::section, message->entry, static_cast<std::uint32_t>(pe_.index),
           section_key(number, section.tree->version));
-  note_created(root, message);
   for (int child : section.tree->children) pe_.send(child, message.share());
   pe_.send(pe_.index, std::move(message));
 }
 
-void Sections::note_created(const Root& root, const Message& message) {
+void Sections::note_created(const std::vector<CkSectionID>& parts, const Root* root, const Message& message) {
   if (!pe_.watched(Observer::created)) [[likely]]
     return;
-  for (const SectionMember& m : root.members)
-    pe_.notify_created({root.places[m.number], message->entry, message->size, static_cast<std::uint32_t>(m.collection),
-                        m.of_group() ? 0 : m.id});
+  std::size_t number = 0;
+  for (const CkSectionID& part : parts) {
+    const auto collection = static_cast<std::uint32_t>(part._cookie.aid.index());
+    const auto place = [&](int unknown) {
+      const int known = root && number < root->places.size() ? root->places[number] : -1;
+      ++number;
+      return known >= 0 ? known : unknown;
+    };
+    for (const CkArrayIndex& index : part._elems)
+      pe_.notify_created(
+          {place(part._cookie.pe), message->entry, message->size, collection, ArrayManager::id_of(index)});
+    for (const int pe : part.pelist) pe_.notify_created({place(pe), message->entry, message->size, collection});
+  }
 }
 
 void Sections::deliver(Delivery& call) {

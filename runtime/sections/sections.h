@@ -135,7 +135,9 @@ class Sections {
   void release_waiting(Section& section) { pe_.enqueue_front(std::exchange(section.waiting, {})); }
   // Root.
   void send_down(Section& section, std::uint32_t number, Message message);
-  void note_created(const Root& root, const Message& message);
+  // Tells observers of the one message that each member gets. (On the PE that sends: of the root alone it may be known
+  // where they are.)
+  void note_created(const std::vector<CkSectionID>& parts, const Root* root, const Message& message);
   // Trees: sections_tree.cpp. Root:
   void place_members(Root& root);
   void make_tree(Section& section, std::uint32_t number);

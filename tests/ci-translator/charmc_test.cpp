@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/ci-translator/charmc_fixture.h"
+#include "tools/charmc/balancers.h"
 #include "tools/charmc/steps.h"
 
 namespace periapt::charmc {
@@ -171,6 +172,28 @@ TEST(Options, ASeedBalancerIsOneOfThoseThatThereAre) {
   EXPECT_EQ(other.seedBalancer, "");
   EXPECT_THAT(other.warnings, ElementsAre(HasSubstr("is not there")));
   EXPECT_THAT(parseOptions({"-balance"}).error, HasSubstr("-balance needs a value"));
+}
+
+TEST(Options, OptionsOfABalancerStayWithIt) {
+  const Options o =
+      parseOptions({"-balancer", "GreedyCommLB:tolerance=1.2,message_bytes=5,RotateLB", "-balancer", "RefineLB"});
+  EXPECT_THAT(o.balancers, ElementsAre("GreedyCommLB:tolerance=1.2,message_bytes=5", "RotateLB", "RefineLB"));
+}
+
+TEST(Balancers, EveryStrategyOfTheListIsKnownByBothNames) {
+  std::ifstream list(PERIAPT_SOURCE_DIR "/runtime/loadbalance/strategies/list.inc");
+  std::size_t strategies = 0;
+  for (std::string line; std::getline(list, line);) strategies += line.rfind("STRATEGY(", 0) == 0;
+  ASSERT_GT(strategies, 15u);
+  EXPECT_EQ(balancerNames().size(), 2 * strategies);
+  for (const char* name : {"Greedy", "GreedyLB", "Gossip", "DistributedLB", "Hybrid", "DummyLB:options=later"})
+    EXPECT_TRUE(hasBalancer(name, {})) << name;
+}
+
+TEST(Balancers, PlugInsAreLookedForWhenTheProgramStarts) {
+  EXPECT_TRUE(hasBalancer("./mine.so:limit=5", {}));
+  EXPECT_TRUE(hasBalancer("mine.py", {}));
+  EXPECT_FALSE(hasBalancer("mine", {}));
 }
 
 TEST(ModuleInit, RegistersWhatWasNamed) {

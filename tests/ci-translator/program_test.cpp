@@ -163,6 +163,64 @@ struct Main : CBase_Main {
   EXPECT_THAT(run("./seeds +p2 +seed-balancer none").text, HasSubstr("seeds: none\n"));
 }
 
+TEST_F(Program, ABalancerThatIsNowhereIsRefusedWhenItIsLinked) {
+  ASSERT_EQ(charmc("hello.ci && " + std::string(PERIAPT_CHARMC) + " -c hello.cpp").status, 0);
+  const Outcome outcome = charmc("hello.o -o hello -balancer GredyRefineLB:tolerance=1.1");
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.text, HasSubstr("error: -balancer GredyRefineLB:tolerance=1.1: there is no balancer called so"));
+  EXPECT_THAT(outcome.text, HasSubstr("did you mean GreedyRefineLB?"));
+  EXPECT_THAT(outcome.text, HasSubstr("libmoduleGredyRefineLB.a"));
+  EXPECT_FALSE(exists("hello"));
+  EXPECT_THAT(charmc("hello.o -o hello -balancer Nothing").text, HasSubstr("there are GreedyRefineLB, "));
+  EXPECT_EQ(charmc("hello.o -o hello -balancer GreedyCommLB:tolerance=1.2,message_bytes=500").status, 0);
+  EXPECT_THAT(run("./hello +p2").text, HasSubstr("sum "));
+}
+
+/// In the folder that -L names, in an object, in a library beside it, in a module of another name; and under a name
+/// that is put together only when the program starts.
+TEST_F(Program, ABalancerOfTheProgramIsFoundWhereverItIsRegistered) {
+  write("MineLB.ci", R"(module MineLB {
+  extern module CentralLB;
+  initnode void lbinit();
+  group [migratable] MineLB : CentralLB { entry void MineLB(const CkLBOptions&); };
+};
+)");
+  write("MineLB.cpp", R"(#include "CentralLB.h"
+#include "MineLB.decl.h"
+struct MineLB : CBase_MineLB {
+  explicit MineLB(const CkLBOptions& options) : CBase_MineLB(options) { lbname = "it"; }
+  explicit MineLB(CkMigrateMessage* m) : CBase_MineLB(m) {}
+  void work(LDStats*) override {}
+};
+static void lbinit() { LBRegisterBalancer<MineLB>(NAME); }
+#include "MineLB.def.h"
+)");
+  ASSERT_EQ(charmc("hello.ci MineLB.ci && " + std::string(PERIAPT_CHARMC) + " -c hello.cpp").status, 0);
+  ASSERT_EQ(charmc("-O2 -c MineLB.cpp -o MineLB.o '-DNAME=\"MineLB\", \"does nothing\"'").status, 0);
+  ASSERT_EQ(charmc("-O2 -c MineLB.cpp -o late.o '-DNAME=std::string(\"Mine\") + \"LB\"'").status, 0);
+  write("uses.ci", "module uses { extern module MineLB; };\n");
+  write("uses.cpp", "#include \"MineLB.decl.h\"\n#include \"uses.decl.h\"\n#include \"uses.def.h\"\n");
+  ASSERT_EQ(charmc("uses.ci && " + std::string(PERIAPT_CHARMC) + " -c uses.cpp").status, 0);
+  ASSERT_EQ(
+      run("mkdir there && ar crs there/libmoduleMineLB.a MineLB.o && mkdir lib && ar crs lib/libown.a MineLB.o && "
+          "ar crs lib/libmoduleuses.a uses.o && ar crs lib/libmoduleboth.a uses.o MineLB.o && "
+          "echo 'void _registeruses(); void _registerboth() { _registeruses(); }' > both.cpp && " PERIAPT_CXX
+          " -c both.cpp && ar rs lib/libmoduleboth.a both.o")
+          .status,
+      0);
+  const std::string uses = "-Llib -module uses -balancer MineLB ";
+  for (const std::string& linked :
+       {std::string("-Lthere -balancer MineLB"), std::string("-Llib -module both -balancer MineLB"), uses + "MineLB.o",
+        uses + "-lown", uses + "-Wl,lib/libown.a", uses + "late.o"}) {
+    const Outcome outcome = charmc("hello.o -o hello " + linked);
+    ASSERT_EQ(outcome.status, 0) << linked << "\n" << outcome.text;
+    const Outcome ran = run("./hello +p2");
+    EXPECT_THAT(ran.text, HasSubstr("sum ")) << linked;
+    EXPECT_EQ(ran.status, 0) << linked;
+  }
+  EXPECT_THAT(charmc("hello.o -o hello -Lthere -balancer Mine").text, HasSubstr("there is no balancer called so"));
+}
+
 TEST_F(Program, ThePythonOfAMakefileIsLeftOut) {
   write("PythonCCS.ci", "module PythonCCS { initnode announce; };\n");
   write("own.cpp", "#include \"PythonCCS.decl.h\"\nvoid announce() {}\n#include \"PythonCCS.def.h\"\n");

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/file_text.h"
@@ -114,6 +115,58 @@ TEST(Fuzz, TheSameSeedMakesTheSameOrder) {
   };
   EXPECT_EQ(order_of(5), order_of(5));
   EXPECT_NE(order_of(5), order_of(6));
+}
+
+// Messages of five senders with and without priorities, for seven objects.
+std::vector<std::uint64_t> fuzzed(int seed, const std::string& changes) {
+  Messages messages;
+  Fuzz fuzz(static_cast<std::uint64_t>(seed), 3, *Changes::parse(changes));
+  for (int i = 0; i < 50; ++i) fuzz.add(messages.make(i % 5, Target::array, static_cast<std::uint64_t>(i % 7)));
+  return all_of(fuzz);
+}
+TEST(Fuzz, ChangesNothingWhereItMayNot) {
+  std::vector<std::uint64_t> as_it_came(50);
+  std::iota(as_it_came.begin(), as_it_came.end(), 1);
+  EXPECT_EQ(fuzzed(5, "none"), as_it_came);
+  EXPECT_EQ(fuzzed(5, "0:0-49,4:7"), as_it_came) << "changes of other PEs";
+}
+TEST(Fuzz, SomeOfASeedsChangesAreThoseThatItMakesWithAll) {
+  const std::vector<std::uint64_t> all = fuzzed(5, "all"), some = fuzzed(5, "3:0-19");
+  EXPECT_EQ(fuzzed(5, "3:0-49"), all);
+  EXPECT_TRUE(std::equal(some.begin(), some.begin() + 20, all.begin()));
+  EXPECT_NE(some, all);
+}
+TEST(Fuzz, AChangeBringsOneMessageForwardAndPutsTheOvertakenOneOff) {
+  int moved = 0;
+  for (int decision = 0; decision < 50; ++decision) {
+    const std::vector<std::uint64_t> order = fuzzed(5, "3:" + std::to_string(decision));
+    const std::uint64_t first = static_cast<std::uint64_t>(decision) + 1, forward = order[first - 1];
+    if (forward == first) continue;
+    ++moved;
+    // Behind it stays only what the same sender has for the same object.
+    const std::uint64_t behind = first + 35;
+    EXPECT_EQ(order.back(), behind <= 50 ? behind : first) << decision;
+    std::vector<std::uint64_t> others;
+    for (const std::uint64_t n : order)
+      if (n != first && n != forward && n != behind) others.push_back(n);
+    EXPECT_TRUE(std::is_sorted(others.begin(), others.end())) << decision;
+  }
+  EXPECT_GT(moved, 10);
+}
+TEST(Changes, AListIsRangesOfEachPe) {
+  Changes::OfPe own = Changes::parse("1:40-43,0:7,1:5,1:42-50")->of(1);
+  std::vector<int> had;
+  for (int i = 0; i < 60; ++i)
+    if (own.has(static_cast<std::uint64_t>(i))) had.push_back(i);
+  EXPECT_EQ(had, (std::vector<int>{5, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50}));
+  EXPECT_EQ(Changes::parse("1:40-43,0:7,1:5,1:42-50")->count(), 13u);
+  EXPECT_TRUE(Changes::parse("all")->of(9).has(1));
+  EXPECT_FALSE(Changes::parse("none")->of(9).has(1));
+}
+TEST(Changes, WhatIsNoneIsRefused) {
+  for (const char* text : {"", "1", "1:", ":1", "1:a", "-1:2", "1:2-", "1:3-2", "1:2,", ",1:2", "1:2;3", "1:2 ",
+                           "4000000000:1", "1:99999999999999999999", "@/nowhere/at/all", "nobody"})
+    EXPECT_FALSE(Changes::parse(text)) << text;
 }
 
 // --- the usual order -------------------------------------------------------------------------------------------------

@@ -326,7 +326,79 @@ class NextPeLB : public CBase_NextPeLB {
   const LDStats* stats_ = nullptr;
 };
 
+// As a distributed balancer of Charm++ mostly goes: what all PEs have is summed up by a reduction of the members, each
+// tells the others by a broadcast what it has more than the average, and gives that away. It balances in no step that
+// is 1, and moves nothing in step 2.
+class SharingLB : public CBase_SharingLB {
+ public:
+  explicit SharingLB(const CkLBOptions& options) : CBase_SharingLB(options) { lbname = "SharingLB"; }
+  explicit SharingLB(CkMigrateMessage* m) : CBase_SharingLB(m) {}
+  void all(double seconds) {
+    average_ = seconds / CkNumPes();
+    thisProxy.surplus(CkMyPe(), myStats.obj_walltime + myStats.bg_walltime - average_);
+  }
+  void surplus(int pe, double seconds) {
+    surplus_.resize(static_cast<std::size_t>(CkNumPes()));
+    surplus_[pe] = seconds;
+    if (++heard_ == CkNumPes()) decide();
+  }
+
+ protected:
+  bool QueryBalanceNow(int step) override { return step != 1; }
+  bool QueryMigrateStep(int step) override { return step != 2; }
+  void Strategy(const LDStats* const stats) override {
+    check(step() != 1, "a step is balanced that QueryBalanceNow() was against");
+    check(stats == &myStats && stats->from_pe == CkMyPe() && stats->available, "a member gets what is another PE's");
+    const double seconds = stats->obj_walltime + stats->bg_walltime;
+    contribute(sizeof seconds, &seconds, CkReduction::sum_double,
+               CkCallback(CkReductionTarget(SharingLB, all), thisProxy));
+  }
+
+ private:
+  void decide() {
+    heard_ = 0;
+    std::vector<MigrateInfo> moves;
+    for (const LDObjData& object : myStats.objData) {
+      const auto to = static_cast<int>(std::min_element(surplus_.begin(), surplus_.end()) - surplus_.begin());
+      if (!object.migratable || surplus_[CkMyPe()] <= 0 || to == CkMyPe()) continue;
+      moves.emplace_back();
+      moves.back().obj = object.handle;
+      moves.back().from_pe = CkMyPe();
+      moves.back().to_pe = to;
+      surplus_[CkMyPe()] -= object.wallTime;
+      surplus_[to] += object.wallTime;
+    }
+    const int count = static_cast<int>(moves.size());
+    auto* message = new (count, CkNumPes(), CkNumPes(), 0) LBMigrateMsg;
+    message->n_moves = count;
+    for (int i = 0; i < count; ++i) message->moves[i] = moves[static_cast<std::size_t>(i)];
+    ProcessMigrationDecision(message);
+  }
+  double average_ = 0;
+  int heard_ = 0;
+  std::vector<double> surplus_;
+};
+
+// Its member on PE 1 makes the mistake that the program's argument names.
+static std::string mistake;
+class FaultyLB : public CBase_FaultyLB {
+ public:
+  explicit FaultyLB(const CkLBOptions& options) : CBase_FaultyLB(options) { lbname = "FaultyLB"; }
+  explicit FaultyLB(CkMigrateMessage* m) : CBase_FaultyLB(m) {}
+
+ protected:
+  void Strategy(const LDStats* const) override {
+    const bool wrong = CkMyPe() == 1;
+    if (wrong && mistake == "forgets") return;
+    if (wrong && mistake == "throws") throw std::runtime_error("no idea");
+    ProcessMigrationDecision(new (0, 0, 0, 0) LBMigrateMsg);
+    if (wrong && mistake == "twice") ProcessMigrationDecision(new (0, 0, 0, 0) LBMigrateMsg);
+  }
+};
+
 static void lbinit() {
+  LBRegisterBalancer<FaultyLB>("FaultyLB", "makes mistakes");
+  LBRegisterBalancer<SharingLB>("SharingLB", "what is more than the average to those that have less");
   LBRegisterBalancer<LargestFirstLB>("LargestFirstLB", "the largest first");
   LBRegisterBalancer<MovableFirstLB>("MovableFirstLB", "moves what can be moved");
   LBRegisterBalancer<TwoLevelsLB>("TwoLevelsLB", "the largest first, of groups and of PEs");
@@ -365,6 +437,7 @@ class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* m) {
     if (m->argc > 1) wrong_place = std::atoi(m->argv[1]);
+    if (m->argc > 1) mistake = m->argv[1];
     if (m->argc > 1 && std::string(m->argv[1]) == "no_balancer") LBManager::Object()->loadbalancer(7);
     if (m->argc > 1 && std::string(m->argv[1]) == "no_object") LBManager::Object()->GetObjHandle(3);
     delete m;
@@ -397,6 +470,8 @@ class Main : public CBase_Main {
     if (balancer_ == "LargestFirstLB")
       check(steps_over == step_ + 1 && last_balanced == (step_ != 1),
             "LoadbalanceDone() is not called as it should be");
+    if (balancer_ == "SharingLB" && (step_ == 1 || step_ == 2)) check(now == last_, "an element has moved");
+    if (balancer_ == "SharingLB" && step_ == 3 && CkNumPes() > 1) check(now != last_, "no element has moved");
     for (int i = 0; i < element_count && balancer_ == "NextPeLB" && step_ > 0; ++i)
       check(now[i] == (last_[i] + 1) % CkNumPes(), "an element is not on the next PE");
   }

@@ -9,6 +9,7 @@
 #include <set>
 #include <system_error>
 
+#include "tools/charmc/balancers.h"
 #include "tools/charmc/files.h"
 #include "tools/charmc/process.h"
 #include "tools/charmc/steps.h"
@@ -128,6 +129,48 @@ bool isLibrary(const LinkItem& item) {
   return endsWith(item.text, ".a") || item.text.find(".so") != std::string::npos;
 }
 
+/// What is linked of our user's: files, those that -Wl, names, and libraries that -l finds in folders of -L.
+std::vector<std::string> linkedFiles(const std::vector<LinkItem>& items, const std::vector<std::string>& folders) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (const LinkItem& item : items) {
+    if (item.isFile) {
+      out.push_back(item.text);
+    } else if (item.text.rfind("-Wl,", 0) == 0) {
+      for (std::size_t begin = 4; begin < item.text.size();) {
+        const std::size_t end = std::min(item.text.find(',', begin), item.text.size());
+        const std::string word = item.text.substr(begin, end - begin);
+        if (fs::is_regular_file(word, error)) out.push_back(word);
+        begin = end + 1;
+      }
+    } else if (item.text.rfind("-l", 0) == 0) {
+      for (const char* suffix : {".so", ".a"})
+        if (const auto found = findIn(folders, "lib" + item.text.substr(2) + suffix)) out.push_back(found->string());
+    }
+  }
+  return out;
+}
+
+/// A name that the program would not know when it starts is refused here already.
+bool haveBalancers(const Job& job, const std::vector<LinkItem>& items, const std::vector<std::string>& folders,
+                   const ModulePieces& modules) {
+  std::vector<std::string> files = linkedFiles(items, folders);
+  files.insert(files.end(), modules.archives.begin(), modules.archives.end());
+  std::vector<LinkItem> flags;
+  for (const std::string& flag : modules.flags) flags.push_back({flag, false, fs::path(flag).extension() == ".a"});
+  for (const std::string& file : linkedFiles(flags, folders)) files.push_back(file);
+  for (const std::string& name : job.options.balancers) {
+    if (hasBalancer(name, files)) continue;
+    std::fprintf(stderr,
+                 "charmc: error: -balancer %s: there is no balancer called so\n      = hint: %s One of your own has to "
+                 "be registered (LBRegisterBalancer) in an object or library of this line, or in a libmodule%s.a that "
+                 "lies in a folder of -L\n",
+                 name.c_str(), likeBalancer(name).c_str(), name.substr(0, name.find(':')).c_str());
+    return false;
+  }
+  return true;
+}
+
 /// A link line: objects and flags in the order given, then the libraries, which the linker searches again and again
 /// until nothing more is found in them. So it does not matter where a Makefile names a library, nor in which order.
 std::vector<std::string> linkLine(const std::vector<LinkItem>& items, const std::vector<std::string>& ours) {
@@ -232,8 +275,11 @@ bool program(const Job& job, const std::vector<LinkItem>& items) {
   const std::vector<std::string> folders = libraryFolders(job);
   for (const std::string& name : job.options.modules)
     if (!gatherModule(name, folders, modules, seen)) return false;
-  for (const std::string& name : job.options.balancers)  // one of the user's own is a module too
+  for (const std::string& text : job.options.balancers) {  // one of the user's own is a module too
+    const std::string name = text.substr(0, text.find(':'));
     if (findIn(folders, "libmodule" + name + ".a") && !gatherModule(name, folders, modules, seen)) return false;
+  }
+  if (!job.options.noModuleInit && !haveBalancers(job, items, folders, modules)) return false;
   std::vector<std::string> traceArchives;
   const std::vector<std::string> traces = traceModes(job, items, traceArchives);
   std::vector<std::string> command = job.ldxx();

@@ -7,6 +7,7 @@
 
 #include "lang/ci-translator/diagnostics.h"
 #include "runtime/seeds/names.h"
+#include "tools/charmc/balancers.h"
 #include "tools/charmc/files.h"
 
 namespace periapt::charmc {
@@ -91,7 +92,7 @@ class OptionParser {
     on({"-language"}, [this] { language(value("-language")); });
     on({"-gen-cpm"}, [this] { out_.cpmFiles.push_back(value("-gen-cpm")); });
     for (const char* name : {"-module", "-modules"}) list(name, &Options::modules);
-    for (const char* name : {"-balancer", "-lb"}) list(name, &Options::balancers);
+    for (const char* name : {"-balancer", "-lb"}) on({name}, [this, name] { balancers(value(name)); });
     on({"-balance"}, [this] { seedBalancer(value("-balance")); });
     list("-tracemode", &Options::traceModes);
     text("-c++", &Options::cxx);
@@ -126,6 +127,12 @@ class OptionParser {
     const auto known = same.find(name);
     out_.fortran |= name == "f90charm";
     out_.language = known == same.end() ? name : known->second;
+  }
+
+  void balancers(const std::string& names) {
+    std::vector<std::string> pieces;
+    appendList(pieces, names);
+    appendBalancers(out_.balancers, pieces);
   }
 
   void seedBalancer(const std::string& name) {

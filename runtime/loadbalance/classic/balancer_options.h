@@ -69,20 +69,30 @@ namespace periapt::loadbalance {
 // Makes this PE's member of a balancer.
 using MakeMember = void (*)(CkGroupID group, const CkLBOptions& options);
 void register_class_balancer(const std::string& name, const std::string& summary, MakeMember make, bool distributed);
+// A literal given so stands in the object as it is, where charmc looks for the name of -balancer.
+void register_class_balancer(const char* name, const char* summary, MakeMember make, bool distributed);
 void make_member(CkGroupID group, int chare, int constructor, void* arguments);
+
+template <class T, class Text>
+void register_balancer(const Text& name, const Text& summary) {
+  register_class_balancer(
+      name, summary,
+      [](CkGroupID group, const CkLBOptions& options) {
+        make_member(group, T::index_t::__idx, T::index_t::ckNew(options), marshalled(nullptr, options));
+      },
+      std::is_base_of<DistBaseLB, T>::value);
+}
 }  // namespace periapt::loadbalance
 
 // Called in an initnode function: +balancer NAME then takes groups of class T, which is derived from CentralLB,
 // DistBaseLB or HybridBaseLB.
 template <class T>
-void LBRegisterBalancer(const std::string& name, const std::string& summary, bool = true) {
-  periapt::loadbalance::register_class_balancer(
-      name, summary,
-      [](CkGroupID group, const CkLBOptions& options) {
-        periapt::loadbalance::make_member(group, T::index_t::__idx, T::index_t::ckNew(options),
-                                          periapt::marshalled(nullptr, options));
-      },
-      std::is_base_of<DistBaseLB, T>::value);
+void LBRegisterBalancer(const char* name, const char* summary = "", bool = true) {
+  periapt::loadbalance::register_balancer<T>(name, summary);
+}
+template <class T>
+void LBRegisterBalancer(const std::string& name, const std::string& summary = "", bool = true) {
+  periapt::loadbalance::register_balancer<T>(name, summary);
 }
 
 // The older way to say the same.

@@ -77,6 +77,9 @@ void register_class_balancer(const std::string& name, const std::string& summary
   info.distributed = distributed;
   add_strategy(std::move(info));
 }
+void register_class_balancer(const char* name, const char* summary, MakeMember make, bool distributed) {
+  register_class_balancer(std::string(name), std::string(summary), make, distributed);
+}
 
 void make_member(CkGroupID group, int chare, int constructor, void* arguments) {
   PeObjects::current().create_group(group, chare, constructor, Message::from_payload(arguments));
@@ -92,6 +95,12 @@ void make_balancers(Pe& pe) {
     registered()[static_cast<std::size_t>(PeObjects::own_groups - group)](CkGroupID{group},
                                                                           CkLBOptions(static_cast<int>(i)));
   }
+}
+
+std::string undecided(std::uint32_t step) {
+  const Strategy* const strategy = options().strategy(step);
+  if (!strategy || !strategy->info->distributed || strategy->info->group == 0) return "";
+  return static_cast<DistBaseLB&>(member(strategy->info->group)).impl_decides() ? strategy->info->name : "";
 }
 
 void end_step(std::uint32_t step, bool balanced) {

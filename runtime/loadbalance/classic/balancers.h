@@ -20,6 +20,8 @@ std::vector<std::string> class_balancers();
 void make_balancers(Pe& pe);
 // Lets this PE's member of a DistBaseLB decide; it answers by Balancer::decided().
 void begin_distributed(int group, const LoadDatabase& own);
+// The name of the balancer whose member here is to decide this step, and has not; empty: none.
+std::string undecided(std::uint32_t step);
 // Tells this PE's member of the step's balancer, if that is a class, that the step is over.
 void end_step(std::uint32_t step, bool balanced);
 

@@ -23,11 +23,19 @@ class DistBaseLB : public BaseLB {
   explicit DistBaseLB(CkMigrateMessage* m) : BaseLB(m) { lbname = "DistBaseLB"; }
 
   // --- for the runtime ---
+  bool impl_wants(int step) override { return QueryBalanceNow(step); }
   std::vector<int> impl_solve(const periapt::loadbalance::LoadDatabase& database) override;
   // Calls Strategy() with what this PE has measured.
   void impl_begin(const periapt::loadbalance::LoadDatabase& own);
+  // Strategy() was called, and ProcessMigrationDecision() not yet.
+  bool impl_decides() const { return decides_; }
 
  protected:
+  // Asked on the PE of +LBCentPE, for all. False: nothing is decided at this step, and loads are counted on to the
+  // next.
+  virtual bool QueryBalanceNow(int step) { return true; }
+  // Asked on every PE when it has decided. False: nothing leaves it in this step.
+  virtual bool QueryMigrateStep(int step) { return true; }
   // To be overridden: called on every PE. Sooner or later each member calls ProcessMigrationDecision() once.
   virtual void Strategy(const LDStats* const stats);
   // What leaves this PE. Takes the message.
@@ -35,4 +43,7 @@ class DistBaseLB : public BaseLB {
 
   LDStats myStats;
   int migrates_expected = -1;
+
+ private:
+  bool decides_ = false;
 };

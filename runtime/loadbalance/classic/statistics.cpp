@@ -30,6 +30,10 @@ LDCommData message_of(const Communication& c, int receiver_pe) {
   LDCommData data;
   data.sender = key_of(c.from);
   data.receiver.init_objmsg(manager_of(c.to.array).id, c.to.element, receiver_pe);
+  if (c.to_pe >= 0) {  // as Charm++ has it: to a PE
+    data.receiver.type = LD_PROC_MSG;
+    data.receiver.setProc(c.to_pe);
+  }
   data.messages = static_cast<int>(c.messages);
   data.bytes = static_cast<int>(c.bytes);
   return data;
@@ -63,8 +67,11 @@ std::vector<LDCommData> messages_of(const LoadDatabase& database) {
   const ObjectIndex index(database);
   for (const Communication& c : database.communication) {
     const std::uint32_t to = index.find(c.to);
-    if (to == ObjectIndex::none || index.find(c.from) == ObjectIndex::none) continue;
-    all.push_back(message_of(c, database.objects[to].pe));
+    if (index.find(c.from) == ObjectIndex::none) continue;
+    if (to != ObjectIndex::none)
+      all.push_back(message_of(c, database.objects[to].pe));
+    else if (database.is_to_member(c))
+      all.push_back(message_of(c, c.to_pe));
   }
   return all;
 }
@@ -171,7 +178,8 @@ void BaseLB::LDStats::computeNonlocalComm(int& messages, int& bytes) {
   messages = bytes = 0;
   for (LDCommData& c : commData) {
     const int from = getSendHash(c), to = getRecvHash(c);
-    if (from < 0 || to < 0 || to_proc[from] == to_proc[to]) continue;
+    const int pe = c.recv_type() == LD_PROC_MSG ? c.receiver.proc() : to < 0 ? -1 : to_proc[to];
+    if (from < 0 || pe < 0 || to_proc[from] == pe) continue;
     messages += c.messages;
     bytes += c.bytes;
   }
