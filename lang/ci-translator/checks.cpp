@@ -235,7 +235,9 @@ class Checker {
            {"sync", "exclusive", "threaded", "reductiontarget", "local", "whenidle", "iget", "aggregate", "python"})
         wrong(a, "cannot stand on a constructor");
     } else if (!array) {
-      for (const char* a : {"createhere", "createhome"}) wrong(a, "is for array elements only");
+      for (const Attribute& a : entry.attributes)
+        if (a.name == "createhere" || a.name == "createhome")
+          out_.warning(a.span, "[" + a.name + "] is for array elements only", "leave it out");
     }
     if (chare.kind != ChareKind::nodegroup) {
       wrong("exclusive", "is for nodegroups only: elsewhere one entry of an object runs at a time anyway");

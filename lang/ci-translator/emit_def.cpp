@@ -527,7 +527,8 @@ class DefEmitter {
     auto add = [&out](const std::string& flag) { out += (out.empty() ? "" : " | ") + ("periapt::ep_" + flag); };
     if (!takesMessage(entry)) add("marshalled");
     if (entry.isConstructor) add("constructor");
-    for (const char* name : {"nokeep", "threaded", "sync", "exclusive", "expedited", "immediate", "inline", "notrace",
+    if (entry.has("nokeep") && !isStructured(chare, entry)) add("nokeep");  // a body frees its message itself
+    for (const char* name : {"threaded", "sync", "exclusive", "expedited", "immediate", "inline", "notrace",
                              "createhere", "createhome", "reductiontarget"})
       if (entry.has(name)) add(name);
     if (entry.has("iget")) add("sync");  // the future gets its answer as a waiting call does
