@@ -89,6 +89,7 @@ class LBManager {
   void SetStrategyCost(double) {}
   // Nothing: clients that wait at the barrier are resumed when the step is over.
   void ResumeClients() {}
+  void DumpDatabase() {}
   int useMem();  // bytes, for what balancing knows of this PE
   // The object in this place of GetObjData(), until this PE asks once more.
   const LDObjHandle& GetObjHandle(int place);
