@@ -394,7 +394,7 @@ void unsupportedTemplateEntry(const Entry& entry, Diagnostics& out) {
   const std::string instead = "make the class of the chare a template, or write an entry for each type";
   if (entry.isConstructor)
     out.error(entry.nameSpan, "a constructor that is a template entry is not supported", instead);
-  for (const char* word : {"reductiontarget", "whenidle", "python"})
+  for (const char* word : {"whenidle", "python"})
     for (const Attribute& a : entry.attributes)
       if (a.name == word) out.error(a.span, "[" + a.name + "] cannot stand on a template entry", instead);
   for (const TemplateParameter& p : entry.header->parameters)
