@@ -44,12 +44,14 @@ class BodyChecker {
     if (entry.isConstructor)
       return out_.error(entry.nameSpan, "a constructor cannot have a body in the .ci file",
                         "call an entry that has one from the constructor");
-    for (const char* attribute : {"sync", "local", "nokeep", "whenidle", "aggregate", "python", "iget"})
+    if (isAnswered(entry) && entry.result && !entry.result->isVoid())
+      out_.error(entry.result->span, "entry '" + entry.name + "' " + what + ", and cannot return a value",
+                 "its caller is answered when it waits for the first time: declare it void, and send the value");
+    for (const char* attribute : {"local", "whenidle", "python"})
       for (const Attribute& a : entry.attributes)
-        if (a.name == attribute)
+        if (a.name == attribute && !(a.name == "local" && entry.body))
           out_.error(a.span, "entry '" + entry.name + "' " + what + ", and cannot be [" + a.name + "]",
-                     a.name == "nokeep" ? "leave the word out: the body owns the message"
-                                        : "its caller would not wait for it; leave the word out");
+                     "its caller would not wait for it; leave the word out");
   }
 
   void checkWhen(const Sdag& when) {

@@ -235,7 +235,9 @@ class Checker {
            {"sync", "exclusive", "threaded", "reductiontarget", "local", "whenidle", "iget", "aggregate", "python"})
         wrong(a, "cannot stand on a constructor");
     } else if (!array) {
-      for (const char* a : {"createhere", "createhome"}) wrong(a, "is for array elements only");
+      for (const Attribute& a : entry.attributes)
+        if (a.name == "createhere" || a.name == "createhome")
+          out_.warning(a.span, "[" + a.name + "] is for array elements only", "leave it out");
     }
     if (chare.kind != ChareKind::nodegroup) {
       wrong("exclusive", "is for nodegroups only: elsewhere one entry of an object runs at a time anyway");
@@ -392,7 +394,7 @@ void unsupportedTemplateEntry(const Entry& entry, Diagnostics& out) {
   const std::string instead = "make the class of the chare a template, or write an entry for each type";
   if (entry.isConstructor)
     out.error(entry.nameSpan, "a constructor that is a template entry is not supported", instead);
-  for (const char* word : {"reductiontarget", "whenidle", "python"})
+  for (const char* word : {"whenidle", "python"})
     for (const Attribute& a : entry.attributes)
       if (a.name == word) out.error(a.span, "[" + a.name + "] cannot stand on a template entry", instead);
   for (const TemplateParameter& p : entry.header->parameters)

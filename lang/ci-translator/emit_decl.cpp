@@ -279,6 +279,15 @@ class DeclEmitter {
     out_.line(header + "static int idx_" + entry.name + "(" + method + ") { return " + number + "; }");
     out_.line(header + "static void instantiate_" + entry.name + "(" + method + ", const char* impl_name);");
     out_.line(header + "static void " + entryNames.call + "(periapt::Delivery& impl_call, void* impl_obj);");
+    if (!entry.has("reductiontarget")) return;
+    const bool wrapped = hasReductionWrapper(entry);
+    const std::string wrapper = "ep_redn_wrapper_" + entry.name;
+    if (wrapped) out_.line(header + "inline static int " + wrapper + " = -1;");
+    out_.line(header + "static int redn_wrapper_" + entry.name + "(CkReductionMsg*) { return periapt::instantiated(" +
+              (wrapped ? wrapper : entryNames.ep) + entry.header->arguments() + ", __PRETTY_FUNCTION__); }");
+    if (wrapped)
+      out_.line(header + "static void _call_redn_wrapper_" + entry.name +
+                "(periapt::Delivery& impl_call, void* impl_obj);");
   }
 
   void declareReductionTarget(const Entry& entry, const EntryNames& names) {

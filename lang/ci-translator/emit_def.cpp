@@ -327,12 +327,14 @@ class DefEmitter {
       const std::string both = header + entry->header->text(false) + " ";
       const std::string arguments = entry->header->arguments();
       call(names, both, *entry);
+      if (hasReductionWrapper(*entry)) reductionCall(names, both, *entry);
       out_.line(both + "void " + names.index + "::instantiate_" + entry->name + "(" + entry->result->text() + " (" +
                 names.local + "::*)(" + methodTypes(*entry) + "), const char* impl_name) {");
       out_.line("  if (" + entryNames.ep + arguments + " >= 0) return;");
       out_.line("  " + entryNames.ep + arguments + " = CkRegisterEp(impl_name, " + entryNames.call + arguments + ", " +
                 messageIndex(*entry) + ", __idx, " + flags(chare, *entry) +
                 (entry->stackSize ? ", " + *entry->stackSize : "") + ");");
+      if (hasReductionWrapper(*entry)) registerWrapper(*entry, arguments);
       out_.line("}");
     }
     for (const auto& methods : {elementMethods(names), proxyMethods(names), sectionMethods(names)})
@@ -452,8 +454,9 @@ class DefEmitter {
         arguments += handedOver(p, name);
       }
     }
+    const std::string method = entry.header ? "template " + entry.name + entry.header->arguments() : entry.name;
     out_.lineAt(entry.nameSpan.begin,
-                "  static_cast<" + names.local + "*>(impl_obj)->" + entry.name + "(" + arguments + ");");
+                "  static_cast<" + names.local + "*>(impl_obj)->" + method + "(" + arguments + ");");
     out_.line("}");
   }
 
@@ -492,13 +495,18 @@ class DefEmitter {
       out_.line("  CkRegisterIdleEntry(" + entryNames.ep + ", [](void* impl_o) -> bool { return static_cast<" +
                 names.local + "*>(impl_o)->" + entry.name + "(); });");
     if (entry.has("aggregate")) out_.line("  CkRegisterAggregate(" + bufferBytes(entry) + ");");
-    if (hasReductionWrapper(entry))
-      out_.line("  ep_redn_wrapper_" + entry.name + " = CkRegisterEp(\"redn_wrapper_" + entry.name +
-                "(CkReductionMsg*)\", _call_redn_wrapper_" + entry.name + ", 0, __idx, periapt::ep_reductiontarget | " +
-                "periapt::ep_nokeep" + (entry.has("threaded") ? " | periapt::ep_threaded" : "") + ");");
+    if (hasReductionWrapper(entry)) registerWrapper(entry, "");
     if (!entry.isConstructor) return;
     if (names.chare.kind == ChareKind::mainchare) out_.line("  CkRegisterMainChare(__idx, " + entryNames.ep + ");");
     if (entry.parameters.empty()) out_.line("  CkRegisterDefaultCtor(__idx, " + entryNames.ep + ");");
+  }
+
+  /// What takes a reduction's result apart for the entry; `arguments` of the instance of a template.
+  void registerWrapper(const Entry& entry, const std::string& arguments) {
+    out_.line("  ep_redn_wrapper_" + entry.name + arguments + " = CkRegisterEp(\"redn_wrapper_" + entry.name +
+              "(CkReductionMsg*)\", _call_redn_wrapper_" + entry.name + arguments +
+              ", 0, __idx, periapt::ep_reductiontarget | periapt::ep_nokeep" +
+              (entry.has("threaded") ? " | periapt::ep_threaded" : "") + ");");
   }
 
   /// Which message the entry takes; 0 for one that this module has not declared.
@@ -527,7 +535,8 @@ class DefEmitter {
     auto add = [&out](const std::string& flag) { out += (out.empty() ? "" : " | ") + ("periapt::ep_" + flag); };
     if (!takesMessage(entry)) add("marshalled");
     if (entry.isConstructor) add("constructor");
-    for (const char* name : {"nokeep", "threaded", "sync", "exclusive", "expedited", "immediate", "inline", "notrace",
+    if (entry.has("nokeep") && !isStructured(chare, entry)) add("nokeep");  // a body frees its message itself
+    for (const char* name : {"threaded", "sync", "exclusive", "expedited", "immediate", "inline", "notrace",
                              "createhere", "createhome", "reductiontarget"})
       if (entry.has(name)) add(name);
     if (entry.has("iget")) add("sync");  // the future gets its answer as a waiting call does

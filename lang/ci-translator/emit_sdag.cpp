@@ -9,13 +9,18 @@
 namespace periapt::ci {
 namespace {
 
+/// What only a [local] entry can be given.
+bool isAddress(const Parameter& p) { return !p.length && (!p.type.pointers.empty() || p.type.isFunction()); }
+
 /// "periapt::sdag::Arguments<int, periapt::sdag::Array<double>>": how the arguments lie while a body goes on.
-std::string argumentsType(const std::vector<Parameter>& parameters, bool message) {
+std::string argumentsType(const std::vector<Parameter>& parameters, bool message, bool lent) {
   std::string out;
   for (const Parameter& p : parameters) {
     std::string type = message ? p.type.plain() : heldType(p);
     if (message)
-      type = "periapt::sdag::Carried<" + type + ">";
+      type = (lent ? "periapt::sdag::Lent<" : "periapt::sdag::Carried<") + type + ">";
+    else if (isAddress(p))
+      type = "periapt::sdag::Address<" + type + ">";
     else if (p.length)
       type = (isNcpy(p) ? "periapt::sdag::Ncpy<" : "periapt::sdag::Array<") + type + ">";
     out += (out.empty() ? "" : ", ") + type;
@@ -51,7 +56,7 @@ std::string BodyEmitter::argumentsOf(const Chare& chare, const Entry& entry) con
 // --- declarations ---
 
 void BodyEmitter::declareIndex(const Entry& entry) {
-  out_.line("  typedef " + argumentsType(entry.parameters, ci::takesMessage(entry)) + " " +
+  out_.line("  typedef " + argumentsType(entry.parameters, ci::takesMessage(entry), entry.has("nokeep")) + " " +
             EntryNames(entry).arguments + ";");
 }
 
@@ -81,6 +86,7 @@ void BodyEmitter::sdagCode() {
 void BodyEmitter::call(const Entry& entry) {
   const EntryNames names(entry);
   const bool message = ci::takesMessage(entry);
+  if (isAnswered(entry)) out_.line("  periapt::sdag::Answering impl_answering(impl_call, " + names.ep + ");");
   std::string text = std::string("periapt::sdag::") + (entry.body ? "begin" : "arrive") + (message ? "Message(" : "(") +
                      "periapt::sdag::holder<" + names_.local + ">(impl_obj), " + names.ep + ", " +
                      (message ? "impl_call.arguments" : "impl_call");
@@ -98,12 +104,15 @@ void BodyEmitter::method(const Entry& entry) {
   const EntryNames names(entry);
   const std::string call = names_.index + "::" + names.call;
   const std::string header = names_.header.empty() ? "" : names_.header + " ";
-  std::string text = ci::takesMessage(entry) ? "periapt::sdag::directMessage(" + call : "periapt::sdag::direct(" + call;
+  const bool message = ci::takesMessage(entry);
+  std::string text = message ? "periapt::sdag::directMessage(" + call : "periapt::sdag::direct(" + call;
   text += ", this";
   for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
     const Parameter& p = entry.parameters[i];
     const std::string name = parameterName(entry, i);
-    text += ", " + (p.length ? "periapt::arrayArg(" + name + ", " + *p.length + ")" : name);
+    text += ", " + (p.length                   ? "periapt::arrayArg(" + name + ", " + *p.length + ")"
+                    : !message && isAddress(p) ? "periapt::sdag::address(" + name + ")"
+                                               : name);
   }
   out_.lineAt(entry.nameSpan.begin, header + "void " + names_.local + "::" + entry.name + "(" + methodFormals(entry) +
                                         ") { " + text + "); }");
@@ -127,7 +136,7 @@ void BodyEmitter::body(const Entry& entry) {
     lowered.entries.push_back(awaitedEntry(items_, names_.chare, *a.awaited));
     const AwaitedEntry& found = lowered.entries.back();
     lowered.arguments.push_back(found.entry ? argumentsOf(*found.chare, *found.entry)
-                                            : argumentsType(a.awaited->parameters, takesMessage(*a.awaited)));
+                                            : argumentsType(a.awaited->parameters, takesMessage(*a.awaited), false));
   }
   const EntryNames names(entry);
   const std::string header = names_.header.empty() ? "" : names_.header + " ";

@@ -88,6 +88,6 @@ std::string methodTypes(const Entry& entry) {
 }
 
 bool hasReductionWrapper(const Entry& entry) { return entry.has("reductiontarget") && !takesMessage(entry); }
-bool isRegistered(const Entry& entry) { return !entry.has("local"); }
+bool isRegistered(const Entry& entry) { return !entry.has("local") || entry.body.has_value(); }
 
 }  // namespace periapt::ci

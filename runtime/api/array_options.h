@@ -72,11 +72,14 @@ class CkArrayOptions {
   CkArrayOptions& setStaticInsertion(bool on) { return flag(static_insertion_, on); }
   CkArrayOptions& setBroadcastViaScheduler(bool on) { return flag(broadcast_via_scheduler_, on); }
   CkArrayOptions& setSectionAutoDelegate(bool on) { return flag(section_auto_delegate_, on); }
+  // Of an array that is there, `array.ckLocMgr()->getGroupID()`: arrays that share it are bound to each other.
+  CkArrayOptions& setLocationManager(const CkGroupID& of) { return bindTo(CkArrayID(of)); }
+  CkGroupID getLocationManager() const { return bound_to_; }
   // There is one of each: what is asked for has no effect.
-  // Each array has its own.
-  CkGroupID getLocationManager() const { return CkGroupID(); }
   CkArrayOptions& setLocationCache(const CkGroupID&) { return *this; }
+  CkGroupID getLocationCache() const { return CkGroupID(); }
   CkArrayOptions& setMcastManager(const CkGroupID&) { return *this; }
+  CkGroupID getMcastManager() const { return CkGroupID(); }
 
   const CkArrayIndex& getStart() const { return start_; }
   const CkArrayIndex& getEnd() const { return end_; }

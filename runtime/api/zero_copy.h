@@ -56,6 +56,9 @@ class CkNcpyBuffer {
     init(ptr, cnt, CkCallback(CkCallback::ignore), regMode, deregMode);
   }
   void setRef(const void* reference) { ref = reference; }
+  const void* getRef() const { return ref; }
+  // For one that was made with CK_BUFFER_NOREG: from here on it can be transferred.
+  void setMode(unsigned short mode) { regMode = mode; }
 
   // On a PE of the process that the memory belongs to; anywhere else nothing happens.
   void registerMem();

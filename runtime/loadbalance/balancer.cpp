@@ -32,7 +32,7 @@ namespace {
 int entry_ready, entry_probe, entry_count, entry_collect, entry_loads, entry_assign, entry_missing, entry_settled,
     entry_resume, entry_late, entry_resumed_element, entry_ask_decision, entry_decided, entry_claimed, entry_agree,
     entry_claim, entry_start, entry_set_period, entry_period, entry_collect_now, entry_sleep, entry_awake, entry_hold,
-    entry_go_on;
+    entry_go_on, entry_set_tree, entry_tree;
 
 int center_of(const Pe& pe) { return options().center < pe.process.pes() ? options().center : 0; }
 
@@ -111,6 +111,8 @@ void Balancer::register_entries() {
   entry_awake = register_runtime_entry("balancing: something runs", on_awake, ep_balancing);
   entry_hold = register_runtime_entry("balancing: the next step is held", on_hold, ep_balancing);
   entry_go_on = register_runtime_entry("balancing: the step goes on", on_go_on, ep_balancing);
+  entry_set_tree = register_runtime_entry("balancing: asks for a tree", on_set_tree, ep_balancing);
+  entry_tree = register_runtime_entry("balancing: the tree", on_tree, ep_balancing);
   entry_resumed_element = register_runtime_entry("ResumeFromSync", on_late);  // a name for messages only
 }
 
@@ -778,6 +780,29 @@ void Balancer::resume_up_to(std::uint32_t step) {
   tell_when_ready();
 }
 
+// --- another tree ----------------------------------------------------------------------------------------------------
+
+void Balancer::configure_tree(const std::string& text) {
+  if (!options().has_tree())
+    fatal("configureTreeLB() is called, and no balancer of this run is TreeLB", describe_running(pe_),
+          "it says anew what a treelb.json has said", "+balancer TreeLB, or charmc -balancer TreeLB");
+  set_tree(text, step_, describe_running(pe_));
+  std::vector<char> bytes;
+  append(bytes, step_);
+  bytes.insert(bytes.end(), text.begin(), text.end());
+  send_bytes(center_of(pe_), entry_set_tree, bytes);
+}
+void Balancer::on_set_tree(Pe& pe, Delivery& call) {
+  const auto* const text = static_cast<const char*>(call.arguments) + sizeof(std::uint32_t);
+  Balancer::of(pe).coordinator_->set_tree(call.read<std::uint32_t>(), std::string(text, call.end()));
+}
+void Balancer::announce_tree(const std::string& text) {
+  for (int pe = 0; pe < pe_.process.pes(); ++pe) send_bytes(pe, entry_tree, {text.begin(), text.end()});
+}
+void Balancer::on_tree(Pe& pe, Delivery& call) {
+  set_tree({static_cast<const char*>(call.arguments), call.length}, Balancer::of(pe).step_, "");
+}
+
 // --- balancing at any time -------------------------------------------------------------------------------------------
 
 void Balancer::start_step() { call(center_of(pe_), entry_start); }
@@ -868,6 +893,7 @@ void LBManager::SetLBPeriod(double seconds) {
 double LBManager::GetLBPeriod() { return Balancer::of(*Pe::current()).period(); }
 void LBManager::StartLB() { Balancer::of(*Pe::current()).start_step(); }
 void LBManager::TurnManualLBOn() { Balancer::of(*Pe::current()).take_all(); }
+void LBManager::configureTreeLB(const char* json) { Balancer::of(*Pe::current()).configure_tree(json); }
 int LBManager::AddStartLBFn(std::function<void()> fn) {
   return Balancer::of(*Pe::current()).at_begin.add(std::move(fn));
 }

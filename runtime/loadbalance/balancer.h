@@ -33,6 +33,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/loadbalance/database.h"
@@ -104,6 +105,7 @@ class Balancer : public BalanceHook {
   void ask_loads_now(int pe);
   void order_sleep(int pe);
   void announce_period(double seconds);
+  void announce_tree(const std::string& text);
   // Balancers whose members agree by messages: each PE is asked, and answers with what leaves it. (Of a strategy's
   // members, which have no group: with what comes to it.)
   void ask_decision(int pe, int group);
@@ -130,6 +132,9 @@ class Balancer : public BalanceHook {
   GpuTimes& gpu_times() { return gpu_times_; }
   // What is on this PE, as it is told to the coordinator.
   LoadDatabase own_loads();
+
+  // Of the whole run: from the next step on, on whichever PE it is said.
+  void configure_tree(const std::string& text);
 
   // --- balancing at any time ---
   // Of the whole run, and a little later on other PEs; -1: none.
@@ -195,6 +200,8 @@ class Balancer : public BalanceHook {
   static void on_resume(Pe&, Delivery&);
   static void on_late(Pe&, Delivery&);
   static void on_start(Pe&, Delivery&);
+  static void on_set_tree(Pe&, Delivery&);
+  static void on_tree(Pe&, Delivery&);
   static void on_set_period(Pe&, Delivery&);
   static void on_period(Pe&, Delivery&);
   static void on_collect_now(Pe&, Delivery&);

@@ -386,6 +386,14 @@ void Coordinator::resume(bool forget) {
   if (at_any_time_) arm();
 }
 
+// Each PE may say it, and some later than others.
+void Coordinator::set_tree(std::uint32_t step, const std::string& text) {
+  if (step < tree_step_ || text == tree_) return;
+  tree_step_ = step;
+  tree_ = text;
+  balancer_.announce_tree(text);
+}
+
 // --- balancing at any time -------------------------------------------------------------------------------------------
 
 void Coordinator::set_period(double seconds) {

@@ -2,6 +2,7 @@
 // See balancer.h.
 #pragma once
 #include <optional>
+#include <string>
 
 #include "runtime/loadbalance/balancer.h"
 #include "runtime/loadbalance/load_model.h"
@@ -27,6 +28,9 @@ class Coordinator {
   void settled();
   void hold_next_step() { holds_ = true; }
   void go_on();
+
+  // configureTreeLB() of step `step` was given this text: all processes hear of it.
+  void set_tree(std::uint32_t step, const std::string& text);
 
   // --- balancing at any time ---
   void set_period(double seconds);
@@ -78,6 +82,10 @@ class Coordinator {
   bool due_ = false;                    // it wants this AtSync to be a balancing
   double due_since_ = 0;
   const Strategy* strategy_ = nullptr;  // of this step
+
+  // What was announced last, and the step in which it was said.
+  std::string tree_;
+  std::uint32_t tree_step_ = 0;
 
   bool at_any_time_ = false;  // this step, and all that follow
   double period_ = -1;        // seconds from the end of one to the next

@@ -1,6 +1,7 @@
 // The calls of Charm++ programs that are about load balancing. C++17: reached from charm++.h.
 #pragma once
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "runtime/loadbalance/classic/load_data.h"
@@ -60,6 +61,12 @@ class LBManager {
   // longer.
   static void SetLBPeriod(double seconds);
   static double GetLBPeriod();  // -1: there is none
+  // From the next step on TreeLB does as this text of a treelb.json says, in all processes: said on one PE or on all.
+  void configureTreeLB(const char* json);
+  template <class Json, class = decltype(std::declval<const Json&>().dump())>
+  void configureTreeLB(Json& config) {
+    configureTreeLB(config.dump().c_str());
+  }
   // A balancing at any time, now. Nothing while one is in progress.
   void StartLB();
   // All elements on this PE take part from here on, not from the first StartLB() on, which then knows their loads.
@@ -82,6 +89,7 @@ class LBManager {
   void SetStrategyCost(double) {}
   // Nothing: clients that wait at the barrier are resumed when the step is over.
   void ResumeClients() {}
+  void DumpDatabase() {}
   int useMem();  // bytes, for what balancing knows of this PE
   // The object in this place of GetObjData(), until this PE asks once more.
   const LDObjHandle& GetObjHandle(int place);
@@ -178,6 +186,7 @@ inline void set_avail_vector(const std::vector<char>& available) { LBManager::Ob
 inline void set_avail_vector(const char* available) { LBManager::Object()->set_avail_vector(available); }
 inline void get_avail_vector(char* available) { LBManager::Object()->get_avail_vector(available); }
 inline void get_avail_vector(std::vector<char>& available) { LBManager::Object()->get_avail_vector(available); }
+inline void configureTreeLB(const char* json) { LBManager::Object()->configureTreeLB(json); }
 inline void CkStartLB() { LBManager::Object()->StartLB(); }
 inline void LBSetPeriod(double seconds) { LBManager::SetLBPeriod(seconds); }
 inline void TurnManualLBOn() { LBManager::Object()->TurnManualLBOn(); }

@@ -2,9 +2,15 @@
 #include "runtime/loadbalance/options.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
+#include <iterator>
 #include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "base/fatal.h"
 #include "base/log.h"
@@ -58,9 +64,43 @@ Strategy wanted(const std::string& text, const char* where) {
 
 const Options& options() { return the_options; }
 
+namespace {
+bool is_tree(const Strategy& strategy) {
+  static constexpr const char* names[] = {"TreeLB",     "GreedyLB", "GreedyRefineLB", "RefineLB",
+                                          "RandCentLB", "RotateLB", "DummyLB"};
+  return std::any_of(std::begin(names), std::end(names),
+                     [&](const char* name) { return name == std::string_view(strategy.info->classic); });
+}
+// As set_tree() has made it last; those before are kept, as another PE may still be asking one.
+std::atomic<const Strategy*> the_tree{nullptr};
+}  // namespace
+
+bool Options::has_tree() const { return std::any_of(sequence.begin(), sequence.end(), is_tree); }
+
+bool set_tree(const std::string& text, std::uint32_t first, const std::string& where) {
+  static std::mutex one_at_a_time;
+  static std::string last;
+  static std::deque<std::pair<StrategyInfo, std::optional<Strategy>>> kept;
+  const std::lock_guard lock(one_at_a_time);
+  if (the_tree.load(std::memory_order_relaxed) && text == last) return false;
+  Complaint complaint;
+  std::optional<StrategyInfo> info = read_tree(text, "the text of configureTreeLB()", &complaint, first);
+  if (!info) {
+    complaint.where = where;
+    fatal(complaint);
+  }
+  last = text;
+  // Partner: the acquire of Options::strategy(), which reads what is made here.
+  auto& [named, strategy] = kept.emplace_back(std::move(*info), std::nullopt);
+  the_tree.store(&strategy.emplace(named), std::memory_order_release);
+  return true;
+}
+
 const Strategy* Options::strategy(std::uint32_t step) const {
   if (off || sequence.empty() || (meta && sequence.size() > 1)) return nullptr;
-  return &sequence[std::min<std::size_t>(step - 1, sequence.size() - 1)];
+  const Strategy& named = sequence[std::min<std::size_t>(step - 1, sequence.size() - 1)];
+  const Strategy* const tree = the_tree.load(std::memory_order_acquire);
+  return tree && is_tree(named) ? tree : &named;
 }
 bool Options::wants(bool StrategyInfo::*what, std::uint32_t step) const {
   if (off) return false;

@@ -38,6 +38,8 @@ struct Options {
   std::string dump_name(int step) const { return dump_file + "." + std::to_string(step); }
   bool dumps(std::uint32_t step) const { return dump_first >= 0 && static_cast<int>(step) > dump_first; }
 
+  // A balancer of the command line is TreeLB, or one that Charm++ has as a level of it (GreedyLB ...).
+  bool has_tree() const;
   // Null: AtSync is a barrier, or +MetaLB chooses from several.
   const Strategy* strategy(std::uint32_t step) const;
   // Whether messages between elements are recorded for that step.
@@ -54,6 +56,9 @@ const Options& options();
 void take_options(char** argv);
 // Once the program's initnode functions have registered its balancers. On every PE.
 void resolve(const Pe& pe);
+// What configureTreeLB() was given: in this process that takes the place of TreeLB from step `first` on. False: it does
+// so already.
+bool set_tree(const std::string& text, std::uint32_t first, const std::string& where);
 // A number of seconds, or -1 for none; everything else is refused. `what`: that is said to be wrong.
 void check_period(double seconds, const std::string& what, const std::string& where);
 // Called before there are PEs.

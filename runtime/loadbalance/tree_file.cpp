@@ -33,6 +33,7 @@ struct Level {
 struct Plan {
   std::vector<Level> levels;  // from below
   int groups = 1;             // of processes
+  std::uint32_t since = 1;    // the first step that it decides
 
   const Level& deciding(std::uint32_t step) const {
     const auto found =
@@ -44,7 +45,7 @@ struct Plan {
     const std::uint32_t step = std::max(database.step, 1u);
     const Level& level = deciding(step);
     std::uint32_t runs = 0;
-    for (std::uint32_t before = 1; before < step; ++before) runs += &deciding(before) == &level;
+    for (std::uint32_t before = since; before < step; ++before) runs += &deciding(before) == &level;
     const Strategy& strategy = level.at(runs);
     const std::vector<int> parts = parts_of(database, level.part);
     Assignment assignment = present(database);
@@ -229,10 +230,13 @@ class Reader {
 };
 }  // namespace
 
-std::optional<StrategyInfo> read_tree(const std::string& text, const std::string& file, Complaint* complaint) {
+std::optional<StrategyInfo> read_tree(const std::string& text, const std::string& file, Complaint* complaint,
+                                      std::uint32_t since) {
   try {
     const json all = json::parse(text);
-    const auto plan = std::make_shared<const Plan>(Reader(file).read(all));
+    Plan read = Reader(file).read(all);
+    read.since = since;
+    const auto plan = std::make_shared<const Plan>(std::move(read));
     StrategyInfo info{
         .name = keep_text("Tree of " + file),
         .classic = "TreeLB",

@@ -13,7 +13,9 @@ namespace periapt::loadbalance {
 
 // A strategy that does what the text of such a file says. Empty, and a complaint, when it says what cannot be.
 // `file`: its name, for the complaint.
-std::optional<StrategyInfo> read_tree(const std::string& text, const std::string& file, Complaint* complaint);
+// A level takes its strategies in turn from step `since` on.
+std::optional<StrategyInfo> read_tree(const std::string& text, const std::string& file, Complaint* complaint,
+                                      std::uint32_t since = 1);
 // +TreeLBFile, or treelb.json in the current folder where there is one: makes of it the strategy called TreeLB.
 void take_tree_file(const char* file);
 

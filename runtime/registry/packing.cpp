@@ -19,9 +19,13 @@ PERIAPT_NOINLINE void replace(Message& message, Envelope* after, const Envelope&
   static_cast<void>(message.release());  // a pack() that answers with another one has freed it
   message = Message(after);
 }
-PERIAPT_INLINE void put_through(void* (*change)(void*), Message& message) {
+PERIAPT_INLINE void put_through(void* (*change)(void*), Message& message, bool packs) {
   const Envelope saved = *message.envelope();
+  if (PackingTold::observer) [[unlikely]]
+    PackingTold::observer(packs, true);
   Envelope* after = envelope_of(change(message.payload()));
+  if (PackingTold::observer) [[unlikely]]
+    PackingTold::observer(packs, false);
   if (after != message.envelope()) [[unlikely]]
     replace(message, after, saved);
 }
@@ -33,7 +37,7 @@ const MessageInfo* class_of(const Message& message) {
 PERIAPT_INLINE bool pack_now(Message& message) {
   const MessageInfo* info = class_of(message);
   if (!info || !info->pack || (message->flags & envelope_packed)) return false;
-  put_through(info->pack, message);
+  put_through(info->pack, message, true);
   message->flags |= envelope_packed;
   return true;
 }
@@ -56,7 +60,7 @@ void pack(Message& message) { pack_now(message); }
 
 void unpack(Message& message) {
   if (!(message->flags & envelope_packed)) return;
-  put_through(message_info(message->message_type).unpack, message);
+  put_through(message_info(message->message_type).unpack, message, false);
   message->flags &= ~envelope_packed;
 }
 

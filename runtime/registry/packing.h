@@ -14,6 +14,11 @@ bool shareable_in_process(const Message& message);
 // Message classes with a pack() of their own are packed on the way to another process, all classes on the way to
 // another host.
 void pack(Message& message);
+// Hears of each pack() and unpack() of a class that begins and ends, on the PE that calls it. Of the process: set
+// before the first PE runs.
+struct PackingTold {
+  static inline void (*observer)(bool packs, bool begins) = nullptr;  // null: none
+};
 Message packed_for_other_host(Message message);
 void unpack(Message& message);
 

@@ -11,6 +11,11 @@ namespace periapt::scheduler {
 inline Order order_of(Queueing queueing) { return static_cast<int>(queueing) & 1 ? Order::lifo : Order::fifo; }
 static_assert(static_cast<int>(Queueing::lifo) % 2 == 1 && static_cast<int>(Queueing::long_lifo) % 2 == 1);
 
+// Room for a priority is none yet: of FIFO and LIFO the words mean nothing, as in Charm++.
+inline bool has_priority(const Envelope* envelope) {
+  return envelope->priority_bits != 0 && envelope->queueing > Queueing::lifo;
+}
+
 inline PriorityKey key_of(Envelope* envelope) {
   const std::uint32_t* words = priority_of(envelope);
   switch (envelope->queueing) {

@@ -197,7 +197,7 @@ void Pe::enqueue(Message&& message) {
     notify_enqueued(envelope->entry);
   if (envelope->flags & (envelope_expedited | envelope_immediate)) [[unlikely]] {
     urgent_.push_back() = work;
-  } else if (envelope->priority_bits == 0) {
+  } else if (!scheduler::has_priority(envelope)) {
     // (With an Ordering the queue is only the way to it, and it sees to that.)
     (envelope->queueing == Queueing::lifo && !ordering_ ? fifo_.push_front() : fifo_.push_back()) = work;
   } else {
@@ -217,7 +217,7 @@ void Pe::enqueue_front(std::vector<Message>&& messages) {
       ordering_->add({work, index, Arrival::Place::front});
     else if (envelope->flags & (envelope_expedited | envelope_immediate))
       urgent_.push_front() = work;
-    else if (envelope->priority_bits == 0)
+    else if (!scheduler::has_priority(envelope))
       fifo_.push_front() = work;
     else
       by_priority_.push(work, scheduler::key_of(envelope), Order::lifo);

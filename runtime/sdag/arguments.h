@@ -21,7 +21,8 @@ struct ArgumentsType {
   void (*destroy)(void* at);
   void (*pup)(PUP::er& p, void* at);
   int ncpy_arrays;  // sent without a copy
-  bool is_message;  // one message, which the program owns
+  bool is_message;  // one message
+  bool is_lent;     // which the body frees, not the program
 };
 
 // What stands for a parameter in Arguments<...>: T for a value, and
@@ -30,7 +31,11 @@ struct Array {};
 template <class T>
 struct Ncpy {};
 template <class T>
-struct Carried {};  // a message
+struct Address {};  // a pointer, of a [local] entry
+template <class T>
+struct Carried {};  // a message, which the program owns
+template <class T>
+struct Lent {};  // a message of a [nokeep] entry
 
 constexpr std::size_t copied_max = 32;  // plain values of more bytes are used where they lie
 
@@ -86,6 +91,24 @@ class Argument<Ncpy<T>, Kind::unpacked> : public NcpyArg<T> {
   void pup(PUP::er&) {}
 };
 
+// Ends the run: there is nothing of it elsewhere.
+void refuse_to_move_address();
+template <class T>
+class Argument<Address<T>, Kind::unpacked> {
+ public:
+  explicit Argument(Unmarshal& in) : at_(reinterpret_cast<T>(*in.plain<std::uintptr_t>())) {}
+  T& get() { return at_; }
+  void pup(PUP::er&) { refuse_to_move_address(); }
+
+ private:
+  T at_;
+};
+// How it is marshalled.
+template <class T>
+std::uintptr_t address(T* of) {
+  return reinterpret_cast<std::uintptr_t>(of);
+}
+
 template <class T>
 struct is_ncpy : std::false_type {};
 template <class T>
@@ -101,6 +124,11 @@ struct ArgumentKind<Array<T>> {
 };
 template <class T>
 struct ArgumentKind<Ncpy<T>> {
+  static constexpr Kind value = Kind::unpacked;
+};
+
+template <class T>
+struct ArgumentKind<Address<T>> {
   static constexpr Kind value = Kind::unpacked;
 };
 
@@ -136,6 +164,7 @@ class Arguments {
  public:
   static constexpr int ncpy_arrays = (0 + ... + int{is_ncpy<T>::value});
   static constexpr bool is_message = false;
+  static constexpr bool is_lent = false;
   typedef std::conditional_t<ncpy_arrays == 0, Unmarshal, NcpyUnmarshal> In;
 
   explicit Arguments(In& in) : row_(in) {}
@@ -167,6 +196,7 @@ class Arguments<Carried<M>> {
  public:
   static constexpr int ncpy_arrays = 0;
   static constexpr bool is_message = true;
+  static constexpr bool is_lent = false;
   explicit Arguments(void* message) : message_(static_cast<M*>(message)) {}
   template <std::size_t i>
   M*& get() {
@@ -179,11 +209,18 @@ class Arguments<Carried<M>> {
   M* message_;
 };
 
+template <class M>
+class Arguments<Lent<M>> : public Arguments<Carried<M>> {
+ public:
+  static constexpr bool is_lent = true;
+  using Arguments<Carried<M>>::Arguments;
+};
+
 template <class A>
 struct ArgumentsTypeOf {
   static void destroy(void* at) { static_cast<A*>(at)->~A(); }
   static void pup(PUP::er& p, void* at) { static_cast<A*>(at)->pup(p); }
-  static constexpr ArgumentsType type{sizeof(A), A::make, destroy, pup, A::ncpy_arrays, A::is_message};
+  static constexpr ArgumentsType type{sizeof(A), A::make, destroy, pup, A::ncpy_arrays, A::is_message, A::is_lent};
 };
 template <class A>
 constexpr ArgumentsType ArgumentsTypeOf<A>::type;

@@ -1,10 +1,13 @@
 // See bodies.h.
 #include "runtime/sdag/bodies.h"
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <vector>
 
+#include "runtime/objects/all_serial_blocks.h"
 #include "runtime/sdag/machines.h"
 
 namespace periapt::sdag {
@@ -31,8 +34,24 @@ const Known& look(int entry) {
 }
 }  // namespace
 
+namespace {
+void for_each_block(const std::function<void(const SerialBlock& block, int entry)>& visit) {
+  for (std::size_t entry = 0; entry < known.size(); ++entry) {
+    if (known[entry].body == nullptr) continue;
+    const Step* const steps = known[entry].body->steps;
+    // Nothing stands behind the `end` that nothing jumps over.
+    std::uint32_t last = 0;
+    for (std::uint32_t i = 0; steps[i].op != Op::end || i < last; ++i) {
+      last = std::max(last, steps[i].target);
+      if (steps[i].op == Op::serial) visit(steps[i].block, static_cast<int>(entry));
+    }
+  }
+}
+}  // namespace
+
 void registerBody(int entry, const Procedure& procedure) {
   SerialBlocks::running = Machines::running;
+  AllSerialBlocks::for_each = for_each_block;
   slot(entry).body = &procedure;
   complete.store(false, std::memory_order_relaxed);
 }

@@ -56,7 +56,7 @@ void Held::share_with_program() {
 }
 
 void Held::leave() {
-  if (!is_made() || !made_.type->is_message) return;
+  if (!is_made() || !made_.type->is_message || made_.type->is_lent) return;
   Message of_program(envelope());
   if (!of_program.shared()) static_cast<void>(of_program.release());
 }
@@ -100,7 +100,7 @@ Held* Held::pup(PUP::er& p, Blocks& blocks, Held* held, const ArgumentsType& typ
     p | program_has_it;
     if (!p.isUnpacking()) return held;
     held->make(blocks, type);
-    if (!program_has_it) Message(held->envelope());
+    if (!program_has_it && !type.is_lent) Message(held->envelope());
     return held;
   }
   if (p.isUnpacking()) held->make(blocks, type);

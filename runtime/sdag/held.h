@@ -36,7 +36,7 @@ class Held {
 
   // The arguments as variables. It is in no list of a mailbox any more.
   void make(Blocks& blocks, const ArgumentsType& type) {
-    if (PERIAPT_UNLIKELY(type.is_message)) share_with_program();
+    if (PERIAPT_UNLIKELY(type.is_message && !type.is_lent)) share_with_program();
     void* const at = blocks.take(type.size);
     type.make(at, arguments(), length());
     made_ = {at, &type};

@@ -82,6 +82,12 @@ void numberOfMessage(Holder& holder, void* message) {
   machine.number_is_set = true;
 }
 
+void refuse_to_move_address() {
+  fatal("an object is packed while a body goes on whose [local] entry was given a pointer",
+        describe_running(*Pe::current()), "what it points to is on this PE only",
+        "let the object move when the body has ended, or give the entry a value");
+}
+
 std::string name_of(const ArrayElement& element) {
   return array_manager(element.ckGetArrayID()).describe(element.ckGetID());
 }

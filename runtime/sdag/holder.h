@@ -68,6 +68,23 @@ Reference referenceOf(const Delivery& call) {
   }
 }
 
+// The caller of a [sync] entry goes on when the entry's body waits for the first time, or has ended. A call as a
+// function, by direct(), has no such caller.
+class Answering {
+ public:
+  Answering(const Delivery& call, int entry) {
+    if (call.entry == entry) caller_ = syncCaller(call);
+  }
+  Answering(const Answering&) = delete;
+  Answering& operator=(const Answering&) = delete;
+  ~Answering() {
+    if (caller_.future != 0) replySync(caller_);
+  }
+
+ private:
+  SyncCaller caller_{};
+};
+
 // Calls the function of an entry on an object that is here, as if a message with these arguments had come.
 template <class... A>
 void direct(CkCallFnPtr call, void* object, const A&... arguments) {

@@ -1,11 +1,16 @@
 // See modules.h.
 #include "runtime/trace/modules.h"
 
+#include <deque>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "runtime/converse/cmi.h"
+#include "runtime/objects/all_serial_blocks.h"
 #include "runtime/registry/c_calls.h"
+#include "runtime/registry/packing.h"
 #include "runtime/registry/registry.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/trace/options.h"
@@ -23,6 +28,15 @@ CpvStaticDeclare(Modules*, modules);
 CpvStaticDeclare(std::vector<char*>, arguments);
 std::vector<std::string> words;  // modules may keep what they find among them
 
+// The entries that stand for blocks of bodies. Constant when the first PE runs.
+std::unordered_map<const SerialBlock*, int> blocks;
+
+int register_block(const std::string& name, int chare) {
+  static std::deque<std::string> names;
+  return CkRegisterEp(
+      names.emplace_back(name).c_str(), [](Delivery&, void*) {}, 0, chare, 0);
+}
+
 // As of a message that has none, or will be written later.
 Envelope envelope_for(std::uint16_t entry, std::uint64_t bytes, int pe) {
   Envelope envelope{};
@@ -33,6 +47,26 @@ Envelope envelope_for(std::uint16_t entry, std::uint64_t bytes, int pe) {
 }
 ::envelope* shown(Envelope* of) { return reinterpret_cast<::envelope*>(of); }
 }  // namespace
+
+bool prepare_modules() {
+  if (_createTraces == nullptr || !options().modules) return false;
+  _sdagChare = CkRegisterChare("SDAG", 0, TypeChare);
+  _sdagEP = register_block("SDAG_RTS", _sdagChare);
+  if (AllSerialBlocks::for_each)
+    AllSerialBlocks::for_each([](const SerialBlock& block, int entry) {
+      const int chare = registry().entries[static_cast<std::size_t>(entry)].chare;
+      const std::string label = block.label;
+      const std::string name = label.empty() ? "serial (" + std::string(block.place) + ")" : label;
+      blocks[&block] = register_block(registry().chares[static_cast<std::size_t>(chare)].name + ("_" + name), chare);
+    });
+  PackingTold::observer = [](bool packs, bool begins) {
+    Modules* const modules = modules_here();
+    if (modules == nullptr || !modules->is_on()) return;
+    if (begins) return modules->all().each([packs](Trace& t) { packs ? t.beginPack() : t.beginUnpack(); });
+    modules->all().each_backwards([packs](Trace& t) { packs ? t.endPack() : t.endUnpack(); });
+  };
+  return true;
+}
 
 void keep_arguments(char** argv) {
   words.clear();
@@ -125,11 +159,23 @@ void Modules::on_begin(Pe&, const Delivery& call) {
 }
 
 void Modules::on_end(Pe&, const Delivery&) {
-  const bool traced = !frames_.empty() && frames_.innermost().traced;
+  const bool traced = !frames_.empty() && frames_.innermost().traced && !frames_.innermost().in_body;
   calling_ = true;
   const bool ended = frames_.pop();
   calling_ = false;
   if (ended && traced) all_.each_backwards([](Trace& t) { t.endExecute(); });
+}
+
+void Modules::serial(const SerialBlock& block, bool begins) {
+  if (!on_) return;
+  if (!begins) return all_.each_backwards([](Trace& t) { t.endExecute(); });
+  Called* const called = frames_.empty() ? nullptr : &frames_.innermost();
+  if (called && called->traced && !std::exchange(called->in_body, true))
+    all_.each_backwards([](Trace& t) { t.endExecute(); });
+  const auto entry = blocks.find(&block);
+  const int number = entry == blocks.end() ? _sdagEP : entry->second;
+  void* const object = called ? called->object : nullptr;
+  all_.each([&](Trace& t) { t.beginExecute(-1, -1, number, pe_.index, 0, nullptr, object); });
 }
 
 // A thread that stops takes its frames with it, and brings them back: one piece of its entry, as Charm++ tells it.

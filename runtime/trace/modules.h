@@ -1,5 +1,6 @@
 // Tells the trace modules of a program (trace_module.h) what happens on their PE.
 #pragma once
+#include "runtime/objects/serial_block.h"
 #include "runtime/scheduler/execution_frames.h"
 #include "runtime/trace/trace_module.h"
 
@@ -11,6 +12,7 @@ struct Called {
   bool traced = true;  // not [notrace]
   int bytes = 0;
   void* object = nullptr;
+  bool in_body = false;  // its end is told: blocks of its body follow it
 };
 
 class Modules : public Observer, ExecutionFrames<Called>::Owner {
@@ -23,6 +25,8 @@ class Modules : public Observer, ExecutionFrames<Called>::Owner {
   void turn(bool on);
   bool is_on() const { return on_; }
   TraceArray& all() { return all_; }
+  // A block of a body, which Charm++ has as an entry of its own that runs in place of the one that called the body.
+  void serial(const SerialBlock& block, bool begins);
   // At the end of the run.
   void end();
 
@@ -47,6 +51,9 @@ class Modules : public Observer, ExecutionFrames<Called>::Owner {
 Modules* modules_here();
 // Has the program make its modules on this PE.
 void make_modules(Pe& pe);
+// Has modules of the program, if there are any, told of its bodies and of messages that are packed. When all of the
+// program is registered. False: there are none.
+bool prepare_modules();
 // The words of the command line, of which each PE gets a list.
 void keep_arguments(char** argv);
 

@@ -94,6 +94,7 @@ class Calls final : public TraceCalls {
 class Blocks final : public SerialObserver {
   void on_serial(Pe& pe, const SerialBlock& block, bool begins) override {
     if (Recorder* const recorder = recorder_of(&pe)) recorder->serial(block, begins);
+    if (Modules* const modules = modules_here()) modules->serial(block, begins);
   }
 };
 
@@ -106,10 +107,10 @@ void prepare(char** argv) {
   }
   take_options(argv);
   keep_arguments(argv);
-  if (!options().on()) return;
   static Blocks blocks;
+  if (prepare_modules() || options().on()) SerialBlocks::observer = &blocks;
+  if (!options().on()) return;
   TraceCalls::recorder = &the_calls;
-  SerialBlocks::observer = &blocks;
   traceRegisterUserEvent("serial", serial_event);
 }
 

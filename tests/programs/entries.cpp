@@ -66,7 +66,7 @@ class Main : public CBase_Main {
     CkStartQD(CkCallback(CkIndex_Taker::finish(), takers));
   }
   void summed(double sum) {
-    const double wanted = elements * (1 + 5 + 30 + 300 + 4 + 4 + 1000 + 7.5 + 6) + 5;
+    const double wanted = elements * (1 + 5 + 30 + 300 + 4 + 4 + 1000 + 7.5 + 6 + 21 + 3 + 6) + 5;
     if (sum != wanted) CkAbort("template entries took %g, not %g", sum, wanted);
     thisProxy.get();
   }
@@ -167,12 +167,32 @@ class Taker : public CBase_Taker {
   void inPlace(T value) {
     sum_ += value;
   }
+  // Results of reductions come to template entries, too.
   void finish() {
-    contribute(sizeof sum_, &sum_, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, summed), mainProxy));
+    const long numbers[] = {1, thisIndex};
+    const double half = 0.5;
+    const int one = 1;
+    contribute(sizeof numbers, numbers, CkReduction::sum_long,
+               CkCallback(CkReductionTarget(Taker, gathered<long>), thisProxy));
+    contribute(sizeof half, &half, CkReduction::sum_double,
+               CkCallback(CkReductionTarget(Taker, gathered<double>), thisProxy));
+    const int counted = CkIndex_Taker::redn_wrapper_counted<int, void>(nullptr);
+    contribute(sizeof one, &one, CkReduction::sum_int, CkCallback(counted, thisProxy));
+  }
+  template <typename T>
+  void gathered(int n, T* values) {
+    for (int i = 0; i < n; ++i) counted<T, void>(values[i]);
+  }
+  template <typename T, class U>
+  void counted(T count) {
+    sum_ += count;
+    if (++results_ == 4)
+      contribute(sizeof sum_, &sum_, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, summed), mainProxy));
   }
 
  private:
   double sum_ = 0;
+  int results_ = 0;
 };
 
 class Helper : public CBase_Helper {

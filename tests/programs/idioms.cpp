@@ -79,7 +79,8 @@ class Main : public CBase_Main {
     CProxy_Ordinary::ckNew(0);  // a chare of PE 0 before the second mainchare
     CkArrayOptions bound(row_length);
     rows = CProxy_Row::ckNew(row_length);
-    bound.bindTo(rows);
+    bound.setLocationManager(rows.ckLocMgr()->getGroupID());
+    if (bound.getLocationManager() != rows.ckGetArrayID()) CkAbort("an array is bound to another one");
     pairs = CProxy_Row::ckNew(bound);
     lookers_ = CProxy_Looker::ckNew();
     any_ = CProxy_Any::ckNew();

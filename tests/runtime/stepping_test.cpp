@@ -338,19 +338,26 @@ class Stepping : public testing::TestWithParam<int> {
 TEST_P(Stepping, MessagesRunInOrderOfUrgencyThenOfArrival) {
   on(2);
   CProxyElement_Line me = queue[2];
-  CkEntryOptions late, soon, lifo;
+  CkEntryOptions late, soon, lifo, fifo_all_the_same, lifo_all_the_same;
   late.setPriority(7);
   soon.setPriority(-7);
   lifo.setQueueing(CK_QUEUEING_LIFO);
-  me.item(3);
-  me.item(5, &late);
+  // How a message is queued is said last: its priority means nothing then.
+  fifo_all_the_same.setPriority(-9);
+  fifo_all_the_same.setQueueing(CK_QUEUEING_FIFO);
+  lifo_all_the_same.setPriority(9);
+  lifo_all_the_same.setQueueing(CK_QUEUEING_LIFO);
   me.item(4);
+  me.item(7, &late);
+  me.item(5, &fifo_all_the_same);
+  me.item(6);
   me.item(1, &soon);
   me.urgent(0);
-  me.item(2, &lifo);
-  me.item(6, &late);
+  me.item(3, &lifo);
+  me.item(2, &lifo_all_the_same);
+  me.item(8, &late);
   ASSERT_TRUE(settle());
-  EXPECT_EQ(model.order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(model.order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
 TEST_P(Stepping, WhatComesWhilePrioritizedMessagesWaitOvertakesThemIfItIsMoreUrgent) {

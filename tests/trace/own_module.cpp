@@ -1,5 +1,7 @@
 // A program with a trace module of its own. The module counts what it is told on each PE and says so when the run ends;
 // own_module_test.py adds up.
+#include <map>
+
 #include "own_module.decl.h"
 #include "trace-common.h"
 #include "trace.h"
@@ -23,14 +25,24 @@ class Counter : public Trace {
     count(call->getEpIdx());
     ++depth_;
   }
-  void beginExecute(int, int, int entry, int, int, CmiObjId*, void*) override {
-    if (entry != CkIndex_Line::wait()) CkAbort("a thread goes on that is not that of wait()");
-    ++resumed_;
+  void beginExecute(int, int, int entry, int, int, CmiObjId*, void* object) override {
     ++depth_;
+    if (entry == CkIndex_Line::wait()) {
+      ++resumed_;
+      return;
+    }
+    if (object == nullptr || entry == _sdagEP) CkAbort("a block of a body runs on nothing, or is not known");
+    if (depth_ != 1) CkAbort("a block of a body runs within its entry");
+    if (++blocks_[entry] == 1) ++kinds_;
+    ++serials_;
   }
   void endExecute() override {
     if (--depth_ < 0) CkAbort("more entries have ended than begun");
   }
+  void beginPack() override { ++packs_; }
+  void endPack() override { packed_ += packs_ > packed_; }
+  void beginUnpack() override { ++unpacks_; }
+  void endUnpack() override { unpacked_ += unpacks_ > unpacked_; }
   void creation(envelope* message, int entry, int number) override {
     if (message->getEpIdx() != entry) CkAbort("a message is for another entry than is said");
     if (entry == CkIndex_Line::idx_step_marshall2()) created_ += number;
@@ -58,9 +70,11 @@ class Counter : public Trace {
     CkPrintf(
         "counted: pe=%d scale=%d begun=%d ended=%d computations=%d depth=%d step=%d within=%d secret=%d wait=%d "
         "wake=%d "
-        "resumed=%d created=%d done=%d events=%d brackets=%d sides=%d data=%d notes=%d stats=%d\n",
+        "resumed=%d created=%d done=%d events=%d brackets=%d sides=%d data=%d notes=%d stats=%d serials=%d kinds=%d "
+        "packs=%d packed=%d unpacks=%d unpacked=%d\n",
         CkMyPe(), scale_, begun_, ended_, computations_, depth_, step_, within_, secret_, wait_, wake_, resumed_,
-        created_, done_ > 0, events_, brackets_, sides_, data_, notes_, stats_);
+        created_, done_ > 0, events_, brackets_, sides_, data_, notes_, stats_, serials_, kinds_, packs_, packed_,
+        unpacks_, unpacked_);
     CkpvAccess(_traces)->removeTrace(this);
   }
 
@@ -76,9 +90,18 @@ class Counter : public Trace {
   int scale_ = 1, begun_ = 0, ended_ = 0, computations_ = 0, depth_ = 0, step_ = 0, within_ = 0, secret_ = 0, wait_ = 0,
       wake_ = 0, resumed_ = 0, created_ = 0, done_ = 0, events_ = 0, brackets_ = 0, sides_ = 0, data_ = 0, notes_ = 0,
       stats_ = 0;
+  std::map<int, int> blocks_;
+  int serials_ = 0, kinds_ = 0, packs_ = 0, packed_ = 0, unpacks_ = 0, unpacked_ = 0;
   bool idle_ = false;
 };
 }  // namespace
+
+/// Packs itself, wherever it goes.
+class Packed : public CMessage_Packed {
+ public:
+  static void* pack(Packed* m) { return m; }
+  static Packed* unpack(void* bytes) { return static_cast<Packed*>(bytes); }
+};
 
 void _createTracecounter(char** argv) { CkpvAccess(_traces)->addTrace(new Counter(argv)); }
 
@@ -92,6 +115,9 @@ class Main : public CBase_Main {
     for (int i = 0; i < length; ++i) line[i].step(i);
   }
   void stepped() {
+    for (int i = 0; i < length; ++i) line[i].talk(new Packed);
+  }
+  void talked() {
     line.wait();
     for (int i = 0; i < length; ++i) line[i].wake();
   }
@@ -105,8 +131,13 @@ class Main : public CBase_Main {
 };
 
 class Line : public CBase_Line {
- public:
-  Line() = default;
+  Line_SDAG_CODE
+
+      public : Line() = default;
+  int heard = 0;
+  void again() {
+    if (heard < 2) thisProxy[thisIndex].answer(1);
+  }
   explicit Line(CkMigrateMessage*) {}
   void step(int) {
     const double before = CkWallTimer();

@@ -37,6 +37,12 @@ for row in rows:  # the PE that turns tracing off and on is PE 0
 check(rows, {"step": LENGTH, "within": 0, "secret": 0, "wait": LENGTH, "wake": LENGTH, "created": LENGTH,
              "events": LENGTH, "brackets": LENGTH, "sides": 2 * LENGTH, "data": 2 * LENGTH, "notes": LENGTH,
              "stats": LENGTH})
+# Of a body each block, in place of the entry that has called it; messages that are packed: small ones on the way to any other PE.
+check(rows, {"serials": 4 * LENGTH})
+assert all(row["kinds"] == 3 for row in rows if row["serials"]), rows
+packs = sum(row["packs"] for row in rows)
+assert packs == sum(row["packed"] for row in rows) and (packs > 0) == (pes > 1), rows
+assert packs == sum(row["unpacks"] for row in rows) == sum(row["unpacked"] for row in rows), rows
 assert 0 < sum(row["resumed"] for row in rows) <= LENGTH, rows
 
 rows = run("+traceoff", "+CounterScale", "3")

@@ -192,7 +192,11 @@ class Mover : public CBase_Mover {
     into_.assign(50'000, 0);
     mine_ =
         CkNcpyBuffer(into_.data(), into_.size(), CkCallback(CkIndex_Mover::persistentGot(nullptr), thisProxy[CkMyPe()]),
-                     CK_BUFFER_REG, CK_BUFFER_NODEREG);
+                     CK_BUFFER_NOREG, CK_BUFFER_NODEREG);
+    mine_.setRef(&left_);
+    DEMAND(mine_.getRef() == &left_);
+    mine_.setMode(CK_BUFFER_REG);
+    mine_.registerMem();
     mine_.get(from_);
   }
   void persistentGot(CkDataMsg* message) {

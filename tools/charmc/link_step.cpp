@@ -331,10 +331,12 @@ std::string moduleInit(const Job& job, const std::vector<std::string>& modules,
   if (!job.options.seedBalancer.empty()) out += "  CldDefaultStrategy(\"" + job.options.seedBalancer + "\");\n";
   for (const std::string& t : traces)
     if (isOwnTraceMode(t)) out += "  TraceDefaultMode(\"" + t + "\");\n";
-  out += "}\nvoid _createTraces(char** argv) {\n  (void)argv;\n";
-  for (const std::string& t : traces)
-    if (!isOwnTraceMode(t)) out += "  _createTrace" + t + "(argv);\n";
   out += "}\n";
+  // The runtime prepares what modules are told where there is this function.
+  std::string makers;
+  for (const std::string& t : traces)
+    if (!isOwnTraceMode(t)) makers += "  _createTrace" + t + "(argv);\n";
+  if (!makers.empty()) out += "void _createTraces(char** argv) {\n" + makers + "}\n";
   const bool noMainModule =
       job.options.noMainModule || job.options.noMain || job.options.language.rfind("converse", 0) == 0;
   if (noMainModule) {
