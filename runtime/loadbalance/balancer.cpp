@@ -924,7 +924,7 @@ void* ArrayElement::getObjUserData(int index) {
   unread.resize(bytes);
   return unread.data() + index;
 }
-void LBDefaultCreate(const char* name) { periapt::loadbalance::set_default_strategy(name); }
+void LBDefaultCreate(const char* name) { periapt::loadbalance::add_default_strategy(name); }
 
 namespace periapt::loadbalance {
 Part part() {

@@ -26,7 +26,7 @@ namespace periapt::loadbalance {
 
 namespace {
 Options the_options;
-std::string linked;
+std::vector<std::string> linked;  // by charmc -balancer; each once, as they come
 
 [[noreturn]] void list_strategies() {
   std::printf("Strategies for +balancer:\n");
@@ -181,7 +181,9 @@ void set_first_period(double seconds) {
   the_options.period = seconds;
 }
 
-void set_default_strategy(const char* text) { linked = text; }
+void add_default_strategy(const char* text) {
+  if (std::find(linked.begin(), linked.end(), text) == linked.end()) linked.emplace_back(text);
+}
 
 namespace {
 void read_names(const char* where) {
@@ -247,7 +249,7 @@ void take_options(char** argv) {
     o.names.push_back(text);
   }
   if (!o.names.empty()) linked.clear();
-  if (!linked.empty()) o.names.push_back(linked);
+  o.names.insert(o.names.end(), linked.begin(), linked.end());
   take_distributed(argv);
   char* tree_file = nullptr;
   CmiGetArgString(argv, "+TreeLBFile", &tree_file);

@@ -64,6 +64,6 @@ void check_period(double seconds, const std::string& what, const std::string& wh
 // Called before there are PEs.
 void set_first_period(double seconds);
 // Where the command line names no balancer: the one that the program was linked with, as +balancer would name it.
-void set_default_strategy(const char* text);
+void add_default_strategy(const char* text);
 
 }  // namespace periapt::loadbalance

@@ -176,6 +176,41 @@ TEST_F(Program, ABalancerThatIsNowhereIsRefusedWhenItIsLinked) {
   EXPECT_THAT(run("./hello +p2").text, HasSubstr("sum "));
 }
 
+/// As +balancer does it: one a step, the last for all that follow.
+TEST_F(Program, BalancersThatAreLinkedTakeTurns) {
+  write("turns.ci", R"(mainmodule turns {
+  mainchare Main { entry Main(CkArgMsg*); entry [reductiontarget] void done(); };
+  array [1D] Piece { entry Piece(CProxy_Main); };
+};
+)");
+  write("turns.cpp", R"(#include "turns.decl.h"
+struct Main : CBase_Main {
+  explicit Main(CkArgMsg* m) { delete m; CProxy_Piece::ckNew(thisProxy, 8); }
+  void done() { CkExit(); }
+};
+struct Piece : CBase_Piece {
+  CProxy_Main main;
+  int steps = 0;
+  explicit Piece(CProxy_Main main) : main(main) { usesAtSync = true; AtSync(); }
+  explicit Piece(CkMigrateMessage*) {}
+  void pup(PUP::er& p) override { p | main; p | steps; }
+  void ResumeFromSync() override {
+    if (++steps < 3) AtSync(); else contribute(CkCallback(CkReductionTarget(Main, done), main));
+  }
+};
+#include "turns.def.h"
+)");
+  ASSERT_EQ(
+      charmc("turns.ci && " + std::string(PERIAPT_CHARMC) + " turns.cpp -o turns -balancer RotateLB -balancer GreedyLB")
+          .status,
+      0);
+  const std::string text = run("./turns +p2 +LBDebug 1").text;
+  EXPECT_THAT(text, HasSubstr("LB step 1, RotateLB:"));
+  EXPECT_THAT(text, HasSubstr("LB step 2, GreedyLB:"));
+  EXPECT_THAT(text, HasSubstr("LB step 3, GreedyLB:"));
+  EXPECT_THAT(run("./turns +p2 +LBDebug 1 +balancer DummyLB").text, testing::Not(HasSubstr("GreedyLB:")));
+}
+
 /// In the folder that -L names, in an object, in a library beside it, in a module of another name; and under a name
 /// that is put together only when the program starts.
 TEST_F(Program, ABalancerOfTheProgramIsFoundWhereverItIsRegistered) {
