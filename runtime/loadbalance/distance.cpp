@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/loadbalance/model.h"
+
 namespace periapt::loadbalance {
 
 namespace {
@@ -33,16 +35,10 @@ int Distance::operator()(int pe, int other) const {
 
 double hop_bytes_of(const LoadDatabase& database, const Assignment& assignment) {
   const Distance distance(database);
-  const ObjectIndex index(database);
   double sum = 0;
-  for (const Communication& c : database.communication) {
-    const std::uint32_t from = index.find(c.from), to = index.find(c.to);
-    if (from == ObjectIndex::none) continue;
-    if (to != ObjectIndex::none)
-      sum += static_cast<double>(c.bytes) * distance(assignment[from], assignment[to]);
-    else if (database.is_to_member(c) && database.leaves(c, assignment[from]))
-      sum += static_cast<double>(c.bytes) * distance(assignment[from], c.to_pe);
-  }
+  for_each_crossing(database, assignment, [&](const Communication& c, int from, int to) {
+    sum += static_cast<double>(c.bytes) * distance(from, to);
+  });
   return sum;
 }
 

@@ -8,17 +8,10 @@ namespace periapt::loadbalance {
 
 Crossing crossing_of(const LoadDatabase& database, const Assignment& assignment) {
   Crossing crossing;
-  if (database.communication.empty()) return crossing;
-  const ObjectIndex index(database);
-  for (const Communication& c : database.communication) {
-    const std::uint32_t from = index.find(c.from), to = index.find(c.to);
-    if (from == ObjectIndex::none) continue;
-    if (to != ObjectIndex::none ? assignment[from] == assignment[to]
-                                : !database.is_to_member(c) || !database.leaves(c, assignment[from]))
-      continue;
+  for_each_crossing(database, assignment, [&](const Communication& c, int, int) {
     crossing.messages += c.messages;
     crossing.bytes += c.bytes;
-  }
+  });
   return crossing;
 }
 

@@ -16,7 +16,23 @@ struct Balance {
 inline double seconds_on(const LoadDatabase& database, const ObjectLoad& object, int pe) {
   return object.seconds * database.pes[object.pe].speed / database.pes[pe].speed;
 }
-// What would pass between objects on different PEs, and from objects to members of groups elsewhere.
+// Calls function(c, from, to) for what would leave PE `from` to an object on PE `to`, or to a member of a group there.
+template <class Function>
+void for_each_crossing(const LoadDatabase& database, const Assignment& assignment, Function&& function) {
+  if (database.communication.empty()) return;
+  const ObjectIndex index(database);
+  for (const Communication& c : database.communication) {
+    const std::uint32_t sender = index.find(c.from), receiver = index.find(c.to);
+    if (sender == ObjectIndex::none) continue;
+    const int from = assignment[sender];
+    if (receiver != ObjectIndex::none) {
+      if (const int to = assignment[receiver]; from != to) function(c, from, to);
+    } else if (database.is_to_member(c) && database.leaves(c, from)) {
+      function(c, from, c.to_pe);
+    }
+  }
+}
+// All of that.
 struct Crossing {
   std::uint64_t messages = 0, bytes = 0;
 };
