@@ -137,45 +137,27 @@ std::string pack_state(const Member& member, char* at) {
   return "packs " + std::to_string(p.size()) + " bytes after sizing " + std::to_string(member.bytes);
 }
 
-MemberHeader header_of(const Member& member) {
-  return {member.array->id().index(), member.array->prepare_travel(member.element), member.bytes};
-}
-
-void pack_member(const Member& member, std::uint64_t id, int to, Writer& writer) {
-  writer.put(header_of(member));
-  if (const std::string wrong = pack_state(member, writer.room(member.bytes)); !wrong.empty())
-    fatal("pup() of " + member.array->describe(id) + " " + wrong,
-          "migration from PE " + std::to_string(Pe::current()->index) + " to " + std::to_string(to),
-          "pup() does something else when packing than when sizing",
-          "pup the same members in both, whatever p.isSizing() says");
-}
-
-void pack_all(const JourneyHeader& header, const Members& members, int to, char* at) {
-  if (BalanceHook* balance = Pe::current()->objects->balance) ++balance->elements_sent;
-  Writer writer(at);
-  writer.put(header);
-  for (const Member& member : members) pack_member(member, header.id, to, writer);
-}
-
-// Before anything is given up here: their states alone, each where pack_all() puts it, and then what stands before
-// them.
-std::string pack_states(const Members& members, std::uint64_t id, char* at) {
+// Their states alone, each where it lies in the journey; `attempt` calls a function that packs one. Returns what is
+// wrong.
+template <class Attempt>
+std::string pack_states(const Members& members, std::uint64_t id, char* at, Attempt&& attempt) {
   Writer writer(at);
   writer.room(sizeof(JourneyHeader));
   for (const Member& member : members) {
     writer.room(sizeof(MemberHeader));
     char* const place = writer.room(member.bytes);
-    const std::string wrong = attempt_pup([&] { return pack_state(member, place); });
+    const std::string wrong = attempt([&] { return pack_state(member, place); });
     if (!wrong.empty()) return "pup() of " + member.array->describe(id) + " " + wrong;
   }
   return "";
 }
+// What stands before them. From here on they have gone.
 void write_headers(const JourneyHeader& header, const Members& members, char* at) {
   if (BalanceHook* balance = Pe::current()->objects->balance) ++balance->elements_sent;
   Writer writer(at);
   writer.put(header);
   for (const Member& member : members) {
-    writer.put(header_of(member));
+    writer.put(MemberHeader{member.array->id().index(), member.array->prepare_travel(member.element), member.bytes});
     writer.room(member.bytes);
   }
 }
@@ -243,7 +225,13 @@ void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t f
   JourneyHeader header = journey_of(array, element, members, follows);
   header.bytes = prepare(members);
   Message message = Message::make(header.bytes);
-  pack_all(header, members, to, static_cast<char*>(message.payload()));
+  char* const at = static_cast<char*>(message.payload());
+  const std::string wrong = pack_states(members, header.id, at, [](const auto& pack) { return pack(); });
+  if (!wrong.empty())
+    fatal(wrong, "migration from PE " + std::to_string(pe.index) + " to " + std::to_string(to),
+          "pup() does something else when packing than when sizing",
+          "pup the same members in both, whatever p.isSizing() says");
+  write_headers(header, members, at);
   for (const Member& member : members) member.element->impl_leaves();
   for (const Member& member : members) member.array->leave(member.element, header.age);
   if (!follows) location.learn(header.id, to, header.age, false, location.home(header.index));
@@ -264,7 +252,7 @@ std::string MigrationBatch::add(ArrayManager& array, ArrayElement* element) {
     wrong = "pup() of " + array.describe(header.id) + " " + wrong;
   } else {
     char* const at = room(*array.bound().front(), header.bytes);
-    wrong = pack_states(members, header.id, at);
+    wrong = pack_states(members, header.id, at, [](const auto& pack) { return attempt_pup(pack); });
     if (wrong.empty())
       write_headers(header, members, at);
     else
