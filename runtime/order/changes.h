@@ -25,6 +25,7 @@ class Changes {
   class OfPe {
    public:
     OfPe() = default;
+    bool all() const { return all_; }
     bool has(std::uint64_t decision) {
       if (all_) return true;
       while (at_ < ranges_.size() && ranges_[at_].second < decision) ++at_;
