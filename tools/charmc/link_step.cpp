@@ -154,11 +154,11 @@ std::vector<std::string> linkedFiles(const std::vector<LinkItem>& items, const s
 /// A name that the program would not know when it starts is refused here already.
 bool haveBalancers(const Job& job, const std::vector<LinkItem>& items, const std::vector<std::string>& folders,
                    const ModulePieces& modules) {
-  std::vector<std::string> files = linkedFiles(items, folders);
+  if (job.options.balancers.empty()) return true;
+  std::vector<LinkItem> all = items;
+  for (const std::string& flag : modules.flags) all.push_back({flag, false, fs::path(flag).extension() == ".a"});
+  std::vector<std::string> files = linkedFiles(all, folders);
   files.insert(files.end(), modules.archives.begin(), modules.archives.end());
-  std::vector<LinkItem> flags;
-  for (const std::string& flag : modules.flags) flags.push_back({flag, false, fs::path(flag).extension() == ".a"});
-  for (const std::string& file : linkedFiles(flags, folders)) files.push_back(file);
   for (const std::string& name : job.options.balancers) {
     if (hasBalancer(name, files)) continue;
     std::fprintf(stderr,
