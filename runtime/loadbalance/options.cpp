@@ -209,9 +209,7 @@ void tell_balancers(const Options& o) {
   _lb_args.samePeSpeed() = !o.test_speed;
   _lb_args.traceComm() = !o.never_count_messages;
 }
-}  // namespace
 
-namespace {
 // One complaint, not one a process. A run that shrinks may lose that PE: PE 0 stands in then.
 void check_center(const Process& process) {
   const int center = the_options.center, pes = process.pes();

@@ -32,9 +32,7 @@ const Known none;
 const Known& look(int entry) {
   return static_cast<std::size_t>(entry) < known.size() ? known[static_cast<std::size_t>(entry)] : none;
 }
-}  // namespace
 
-namespace {
 void for_each_block(const std::function<void(const SerialBlock& block, int entry)>& visit) {
   for (std::size_t entry = 0; entry < known.size(); ++entry) {
     if (known[entry].body == nullptr) continue;
