@@ -11,8 +11,25 @@
 namespace periapt::nbody {
 namespace {
 
-// A round costs a broadcast and a reduction, so there are few and each asks for many counts.
-constexpr std::size_t counts_a_piece = 32;
+// A round costs a broadcast and a reduction, so there are few and each asks for many counts, but not for more than
+// travel in no time.
+constexpr std::size_t counts_a_piece = 32, fewest_a_piece = 4, counts_a_round = 16384;
+
+/// The first place from `at` on where `isBefore` is false: strides that double until they pass it, then halves of the
+/// last one, as most places are near.
+template <class T, class IsBefore>
+std::size_t firstFrom(std::size_t at, std::span<const T> sorted, IsBefore isBefore) {
+  std::size_t stride = 1;
+  while (at + stride <= sorted.size() && isBefore(sorted[at + stride - 1])) at += stride, stride *= 2;
+  const auto rest = sorted.subspan(at, std::min(stride, sorted.size() - at));
+  return at + std::size_t(std::ranges::partition_point(rest, isBefore) - rest.begin());
+}
+
+std::vector<std::uint64_t> countsOf(std::span<const Filled> filled, std::size_t stretches) {
+  std::vector<std::uint64_t> counts(stretches);
+  for (const Filled& f : filled) counts.at(f.stretch) = f.count;
+  return counts;
+}
 
 }  // namespace
 
@@ -24,7 +41,8 @@ Decomposer::Decomposer(int pieces, int bucket)
   ask();
 }
 
-void Decomposer::counted(std::span<const std::uint64_t> counts) {
+void Decomposer::counted(std::span<const Filled> filled) {
+  const std::vector<std::uint64_t> counts = countsOf(filled, probes_.size() - 1);
   std::vector<Stretch> next;
   const auto holdsWanted = [&](std::uint64_t before, std::uint64_t count) {
     if (count == 0) return false;
@@ -88,7 +106,8 @@ std::vector<std::uint64_t> Decomposer::totals() const {
 
 /// How often a cell is halved in this round: the fewer cells there are, the more often.
 int Decomposer::levelsAsked(Cell cell) const {
-  const auto each = counts_a_piece * pieces_ / cells_.size();
+  const auto a_piece = std::clamp(counts_a_round / pieces_, fewest_a_piece, counts_a_piece);
+  const auto each = a_piece * pieces_ / cells_.size();
   return std::min(int(std::bit_width(each)) - 1, key_bits - cell.level());
 }
 
@@ -106,30 +125,43 @@ void Decomposer::ask() {
   add(key_end);
 }
 
-std::vector<std::uint64_t> countBetween(std::span<const Particle> sorted, std::span<const Key> probes) {
-  std::vector<std::uint64_t> counts;
-  counts.reserve(probes.size());
-  // From one probe to the next: strides that double until they pass it, then halves of the last one. Most probes are
-  // near the one before.
-  const auto from = [&](std::size_t at, Key key) {
-    std::size_t stride = 1;
-    while (at + stride <= sorted.size() && sorted[at + stride - 1].key < key) at += stride, stride *= 2;
-    const auto rest = sorted.subspan(at, std::min(stride, sorted.size() - at));
-    const auto end = std::ranges::partition_point(rest, [&](const Particle& p) { return p.key < key; });
-    return at + std::size_t(end - rest.begin());
+std::vector<Filled> filledBetween(std::span<const Particle> sorted, std::span<const Key> probes) {
+  std::vector<Filled> filled;
+  if (probes.empty()) return filled;
+  const auto firstWith = [&](std::size_t at, Key key) {
+    return firstFrom(at, sorted, [&](const Particle& p) { return p.key < key; });
   };
-  std::size_t at = probes.empty() ? 0 : from(0, probes[0]);
-  for (std::size_t i = 0; i + 1 < probes.size(); ++i) {
-    const std::size_t next = from(at, probes[i + 1]);
-    counts.push_back(next - at);
+  std::size_t probe = 0;
+  for (std::size_t at = firstWith(0, probes[0]); at < sorted.size();) {
+    probe = firstFrom(probe, probes, [&](Key key) { return key <= sorted[at].key; }) - 1;
+    if (probe + 1 == probes.size()) break;
+    const std::size_t next = firstWith(at, probes[probe + 1]);
+    filled.push_back({std::uint32_t(probe), std::uint32_t(next - at)});
     at = next;
   }
-  return counts;
+  return filled;
+}
+
+std::vector<Filled> addedUp(std::vector<Filled> several) {
+  std::ranges::sort(several, {}, &Filled::stretch);
+  std::vector<Filled> sums;
+  for (const Filled& f : several) {
+    if (sums.empty() || sums.back().stretch != f.stretch) {
+      sums.push_back(f);
+    } else {
+      sums.back().count += f.count;
+    }
+  }
+  return sums;
+}
+
+std::vector<std::uint64_t> countBetween(std::span<const Particle> sorted, std::span<const Key> probes) {
+  return countsOf(filledBetween(sorted, probes), probes.empty() ? 0 : probes.size() - 1);
 }
 
 std::vector<Key> decompose(std::span<const Particle> sorted, int pieces, int bucket) {
   Decomposer decomposer(pieces, bucket);
-  while (!decomposer.isDone()) decomposer.counted(countBetween(sorted, decomposer.probes()));
+  while (!decomposer.isDone()) decomposer.counted(filledBetween(sorted, decomposer.probes()));
   return decomposer.cuts();
 }
 

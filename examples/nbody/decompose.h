@@ -15,14 +15,21 @@
 
 namespace periapt::nbody {
 
+/// So many particles in one of the stretches between probes.
+struct Filled {
+  std::uint32_t stretch, count;
+  bool operator==(const Filled&) const = default;
+};
+
 class Decomposer {
  public:
   Decomposer(int pieces, int bucket);
 
   /// Keys to count between, rising, from 0 to key_end; empty when the cuts are known.
   std::span<const Key> probes() const { return probes_; }
-  /// counts[i] particles have probes[i] <= key < probes[i + 1].
-  void counted(std::span<const std::uint64_t> counts);
+  /// What all particles fill: `stretch` i holds those with probes[i] <= key < probes[i + 1]. In rising order, each
+  /// once.
+  void counted(std::span<const Filled> filled);
   bool isDone() const { return probes_.empty(); }
   /// Where pieces begin: pieces + 1 keys from 0 to key_end. Piece p holds cuts[p] <= key < cuts[p + 1], perhaps
   /// nothing.
@@ -52,6 +59,10 @@ class Decomposer {
   std::vector<std::uint64_t> ranks_;  // of the cuts
 };
 
+/// The stretches between the probes that particles, sorted by key, fill; rising. Those of one of many pieces are few.
+std::vector<Filled> filledBetween(std::span<const Particle> sorted, std::span<const Key> probes);
+/// The same of all together, given those of several pieces one behind the other.
+std::vector<Filled> addedUp(std::vector<Filled> several);
 /// Counts of particles, sorted by key, between the probes.
 std::vector<std::uint64_t> countBetween(std::span<const Particle> sorted, std::span<const Key> probes);
 

@@ -66,6 +66,35 @@ void cells(const FarSource* sources, std::size_t count, float sinkScale, double*
   for (int k = 0; k < terms; ++k) local[k] += sum[k].sum();
 }
 
+void merge(const Merger* mergers, std::size_t count) {
+  for (std::size_t first = 0; first < count; first += width) {
+    const std::size_t last = count - first < width ? count : first + width;
+    Series<Lanes> sum;
+    for (int k = 0; k < terms; ++k) sum[k] = Lanes(0);
+    for (int which = 0; which < 2; ++which) {
+      alignas(64) float xs[width], ys[width], zs[width], scales[width];
+      const float* rows[width];
+      for (int lane = 0; lane < width; ++lane) {
+        const Merger::Child& child = mergers[first + lane < last ? first + lane : first].children[which];
+        xs[lane] = child.x, ys[lane] = child.y, zs[lane] = child.z, scales[lane] = child.scale;
+        rows[lane] = child.moments;
+      }
+      Series<Lanes> moments, shift;
+      gather(rows, moments);
+      const Lanes scale = Lanes::load(scales);
+      Lanes power = Lanes(1);
+      for (int n = 0, k = 0; n <= order; ++n, power = power * scale) {
+        for (; k < (n + 1) * (n + 1); ++k) moments[k] = moments[k] * power;
+      }
+      exponential(Lanes::load(xs), Lanes::load(ys), Lanes::load(zs), shift);
+      multiply(moments, shift, sum);
+    }
+    for (std::size_t lane = 0; first + lane < last; ++lane) {
+      for (int k = 0; k < terms; ++k) mergers[first + lane].moments[k] = sum[k].v[lane];
+    }
+  }
+}
+
 [[gnu::noinline]] Softened<Lanes> softenedLanes(Lanes r2, Lanes twoH) { return softened(r2, twoH); }
 
 /// All sources on `count` sinks at once, whose sums stay in registers.
@@ -110,6 +139,6 @@ void particles(const NearSources& sources, const NearSinks& sinks) {
 
 #define PERIAPT_NBODY_TEXT(x) #x
 #define PERIAPT_NBODY_NAME(x) PERIAPT_NBODY_TEXT(x)
-extern const Kernels kernels{PERIAPT_NBODY_NAME(PERIAPT_NBODY_ISA), cells, particles};
+extern const Kernels kernels{PERIAPT_NBODY_NAME(PERIAPT_NBODY_ISA), cells, particles, merge};
 
 }  // namespace periapt::nbody::PERIAPT_NBODY_ISA

@@ -1,5 +1,5 @@
-// The two inner loops: cell on cell and particle on particle. Each is compiled for several instruction sets;
-// `kernels()` gives the set this machine is fastest with.
+// The inner loops: cell on cell, particle on particle, and cells into their parent. Each is compiled for several
+// instruction sets; `kernels()` gives the set this machine is fastest with.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +27,17 @@ struct NearSinks {
   std::size_t size;
 };
 
+/// Two cells that become one.
+struct Merger {
+  struct Child {
+    float x, y, z;         // from its centre to the parent's, over the parent's radius
+    float scale;           // its radius over the parent's
+    const float* moments;  // `terms` of them; up to near_padding floats more are read
+  };
+  Child children[2];
+  float* moments;  // of the parent: `terms`, written
+};
+
 struct Kernels {
   const char* name;
   /// Adds to local[k] (times sinkScale^degree) what the sources make there.
@@ -35,6 +46,8 @@ struct Kernels {
   /// spline (Hernquist and Katz 1989, ApJS 70, 419). A pair at distance 0 gives no force, and the potential at the
   /// centre of the spline if it is softened: so a particle among its own sources adds 1.4 m / h to its own depth.
   void (*particles)(const NearSources& sources, const NearSinks& sinks);
+  /// The moments of parents about their own centres. None may be a child of another.
+  void (*merge)(const Merger* mergers, std::size_t count);
 };
 
 /// The widest this processor can run, or the one that PERIAPT_NBODY_SIMD names in the environment.

@@ -176,7 +176,7 @@ Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int 
         phase([&](const CkCallback& done) { pieces.count(box, isNew, int(keys.size()), keys.data(), done); });
     isNew = false;
     shuffle();
-    return counts.as<Count>();
+    return counts.as<Filled>();
   };
   Decomposer decomposer(options_.pieces, options_.bucket);
   while (!decomposer.isDone()) decomposer.counted(count(decomposer.probes()));

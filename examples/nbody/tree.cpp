@@ -56,17 +56,16 @@ void setLeaf(Node& node, Moments& moments, std::span<const Particle> particles, 
   for (int k = 0; k < terms; ++k) moments.term[k] = float(total[k]);
 }
 
-/// The parent of two neighbours.
-Root merge(const Node& left, const Moments& leftMoments, const Node& right, const Moments& rightMoments) {
-  Root both;
-  Node& parent = both.node;
+/// The parent of two neighbours, but for its own moments: the kernel makes those of many at once.
+Node parentOf(const Node& left, const Moments& leftMoments, const Node& right, const Moments& rightMoments,
+              Moments& moments, Merger& merger) {
+  Node parent;
   const double mass = double(leftMoments.term[0]) + rightMoments.term[0];
   const double share = mass > 0 ? rightMoments.term[0] / mass : double(right.count) / (left.count + right.count);
   parent.centre = left.centre + share * (right.centre - left.centre);
   parent.cell = commonCell(left.cell.begin(), right.cell.begin());
   parent.count = left.count + right.count;
   parent.softening = std::max(left.softening, right.softening);
-  parent.owner = left.owner == right.owner ? left.owner : -1;
 
   const struct {
     const Node& node;
@@ -77,33 +76,27 @@ Root merge(const Node& left, const Moments& leftMoments, const Node& right, cons
     const Vec3 shift = child.node.centre - parent.centre;
     bySpheres = std::max(bySpheres, norm(shift) + child.node.radius);
     for (int axis = 0; axis < 3; ++axis) {
-      float &below = both.moments.below[axis], &above = both.moments.above[axis];
+      float &below = moments.below[axis], &above = moments.above[axis];
       below = std::min(below, float(shift[axis] + child.moments.below[axis]));
       above = std::max(above, float(shift[axis] + child.moments.above[axis]));
     }
   }
   double corner2 = 0;
   for (int axis = 0; axis < 3; ++axis) {
-    const double half = std::max(-both.moments.below[axis], both.moments.above[axis]);
+    const double half = std::max(-double(moments.below[axis]), double(moments.above[axis]));
     corner2 += half * half;
   }
   parent.radius = float(std::min(bySpheres, std::sqrt(corner2)));
   parent.radius = std::max({parent.radius, left.radius, right.radius});  // never 0
 
-  Series<double> total{};
-  for (const auto& child : children) {
+  for (int which : {0, 1}) {
+    const auto& child = children[which];
     const Vec3 shift = -1. / parent.radius * (child.node.centre - parent.centre);
-    Series<double> translation, scaled;
-    exponential(shift.x, shift.y, shift.z, translation);
-    const double ratio = double(child.node.radius) / parent.radius;
-    double power = 1;
-    for (int n = 0, k = 0; n <= order; ++n, power *= ratio) {
-      for (; k < (n + 1) * (n + 1); ++k) scaled[k] = power * child.moments.term[k];
-    }
-    multiply(scaled, translation, total);
+    merger.children[which] = {float(shift.x), float(shift.y), float(shift.z), child.node.radius / parent.radius,
+                              child.moments.term};
   }
-  for (int k = 0; k < terms; ++k) both.moments.term[k] = float(total[k]);
-  return both;
+  merger.moments = moments.term;
+  return parent;
 }
 
 }  // namespace
@@ -112,7 +105,8 @@ Root merge(const Node& left, const Moments& leftMoments, const Node& right, cons
 class TreeBuilder {
  public:
   /// Puts the subtree of particles [first, last) at node `at`, which exists. Children always come after their parent.
-  void addSubtree(std::size_t at, std::size_t first, std::size_t last) {
+  /// What is above leaves is made by `mergeAll`. Returns how high the node is above the lowest leaf.
+  std::size_t addSubtree(std::size_t at, std::size_t first, std::size_t last) {
     const Cell cell = commonCell(particles[first].key, particles[last - 1].key);
     if (last - first <= std::size_t(bucket) || cell.level() == key_bits) {
       Node leaf;
@@ -124,14 +118,13 @@ class TreeBuilder {
       floats.resize(floats.size() + 5 * leaf.count);
       setLeaf(leaf, moments[at], particles.subspan(first, leaf.count), smallest, floats.data() + leaf.particles - 1);
       nodes[at] = leaf;
-      return;
+      return 0;
     }
     const std::size_t middle = secondHalf(particles, first, last, cell, [](const Particle& p) { return p.key; });
     const std::size_t children = nodes.size();
     resizeNodes(children + 2);
-    addSubtree(children, first, middle);
-    addSubtree(children + 1, middle, last);
-    addParent(at, children);
+    const std::size_t left = addSubtree(children, first, middle);
+    return addParent(at, children, std::max(left, addSubtree(children + 1, middle, last)));
   }
 
   /// The roots of a piece among particles [first, last): down from the smallest cell that holds them all.
@@ -147,39 +140,53 @@ class TreeBuilder {
     findRoots(middle, last, begin, end, starts);
   }
 
-  /// Puts the trunk above roots [first, last) at node `at`.
-  void addTrunk(std::size_t at, std::span<const Root> roots) {
+  /// Puts the trunk above roots [first, last) at node `at`; returns its height, as addSubtree.
+  std::size_t addTrunk(std::size_t at, std::span<const Root> roots) {
     if (roots.size() == 1) {
       nodes[at] = roots[0].node;
       moments[at] = roots[0].moments;
-      return;
+      return 0;
     }
     const Cell cell = commonCell(roots.front().node.cell.begin(), roots.back().node.cell.begin());
     const std::size_t middle =
         secondHalf(roots, 0, roots.size(), cell, [](const Root& r) { return r.node.cell.begin(); });
     const std::size_t children = nodes.size();
     resizeNodes(children + 2);
-    addTrunk(children, roots.first(middle));
-    addTrunk(children + 1, roots.subspan(middle));
-    addParent(at, children);
-    nodes[at].owner = -1;
+    const std::size_t left = addTrunk(children, roots.first(middle));
+    return addParent(at, children, std::max(left, addTrunk(children + 1, roots.subspan(middle))));
   }
 
-  void addParent(std::size_t at, std::size_t children) {
-    const Root parent = merge(nodes[children], moments[children], nodes[children + 1], moments[children + 1]);
-    nodes[at] = parent.node;
+  std::size_t addParent(std::size_t at, std::size_t children, std::size_t height) {
+    if (parents.size() <= height) parents.resize(height + 1);
+    parents[height].push_back(std::uint32_t(at));
     nodes[at].children = std::int32_t(children - at);
-    moments[at] = parent.moments;
+    return height + 1;
+  }
+
+  /// All parents, the lowest first: those of a height know nothing of each other.
+  void mergeAll() {
+    std::vector<Merger> mergers;
+    for (const std::vector<std::uint32_t>& level : parents) {
+      mergers.resize(level.size());
+      for (std::size_t i = 0; i < level.size(); ++i) {
+        const std::size_t at = level[i], left = at + std::size_t(nodes[at].children), right = left + 1;
+        const std::int32_t children = nodes[at].children;
+        nodes[at] = parentOf(nodes[left], moments[left], nodes[right], moments[right], moments[at], mergers[i]);
+        nodes[at].children = children;
+        nodes[at].owner = piece;
+      }
+      kernels().merge(mergers.data(), mergers.size());
+    }
   }
 
   void resizeNodes(std::size_t count) {
     nodes.resize(count);
-    moments.resize(count);
+    moments.resize(count + 1);  // readers take whole vectors, past the end of moments
   }
 
   Tree finish(std::size_t roots) {
     // Readers take whole vectors, past the end of moments and of runs.
-    floats.resize(floats.size() + 2 * near_padding + (moments.size() * moment_floats + floats.size()) % 2);
+    floats.resize(floats.size() + 2 * near_padding + (nodes.size() * moment_floats + floats.size()) % 2);
     const Tree::Header header{std::uint32_t(nodes.size()), std::uint32_t(roots), floats.size()};
     Tree tree;
     tree.block_.resize(Tree::wordsFor(header));
@@ -195,18 +202,19 @@ class TreeBuilder {
     };
     append(&header, sizeof header);
     append(nodes.data(), nodes.size() * sizeof(Node));
-    append(moments.data(), moments.size() * sizeof(Moments));
+    append(moments.data(), nodes.size() * sizeof(Moments));
     append(floats.data(), floats.size() * sizeof(float));
     return tree;
   }
 
   std::span<const Particle> particles = {};
-  int piece = -1;
+  int piece = -1;  // -1: the trunk
   int bucket = 1;
   double smallest = 0;
   std::vector<Node> nodes = {};
   std::vector<Moments> moments = {};
   std::vector<float> floats = {};
+  std::vector<std::vector<std::uint32_t>> parents = {};  // by height
 };
 
 Tree buildTree(std::span<const Particle> particles, Key begin, Key end, int piece, int bucket, double smallest) {
@@ -218,6 +226,7 @@ Tree buildTree(std::span<const Particle> particles, Key begin, Key end, int piec
   for (std::size_t i = 0; i < starts.size(); ++i) {
     builder.addSubtree(i, starts[i], i + 1 < starts.size() ? starts[i + 1] : particles.size());
   }
+  builder.mergeAll();
   return builder.finish(starts.size());
 }
 
@@ -236,6 +245,7 @@ Tree buildTrunk(std::span<const Root> roots) {
   TreeBuilder builder;
   builder.resizeNodes(1);
   builder.addTrunk(0, roots);
+  builder.mergeAll();
   return builder.finish(1);
 }
 

@@ -19,6 +19,18 @@ namespace {
 
 constexpr std::size_t excerpt_nodes = 64;  // sent in answer to one request
 
+CkReduction::reducerType sumFilled;  // of Filled
+
+CkReductionMsg* addFilled(int count, CkReductionMsg** messages) {
+  std::vector<Filled> all;
+  for (const CkReductionMsg* message : std::span(messages, std::size_t(count))) {
+    const auto* filled = static_cast<const Filled*>(message->getData());
+    all.insert(all.end(), filled, filled + message->getSize() / sizeof(Filled));
+  }
+  const std::vector<Filled> sums = addedUp(std::move(all));
+  return CkReductionMsg::buildNew(int(sums.size() * sizeof(Filled)), sums.data());
+}
+
 /// Adds to a piece's busy time for as long as it lives.
 class Stopwatch {
  public:
@@ -31,6 +43,8 @@ class Stopwatch {
 };
 
 }  // namespace
+
+void registerReducers() { sumFilled = CkReduction::addReducer(addFilled, false, "nbody: filled stretches"); }
 
 TreePiece::~TreePiece() { dropTree(); }
 
@@ -93,14 +107,15 @@ void TreePiece::count(const Box& box, bool isNew, int n, const Key* probes, CkCa
     setKeys(particles_, box);
     sortByKey(particles_);
   }
-  const std::vector<std::uint64_t> counts = countBetween(particles_, {probes, std::size_t(n)});
-  contribute(int(counts.size() * sizeof counts[0]), counts.data(), CkReduction::sum_ulong_long, done);
+  const std::vector<Filled> filled = filledBetween(particles_, {probes, std::size_t(n)});
+  contribute(int(filled.size() * sizeof(Filled)), filled.data(), sumFilled, done);
 }
 
 void TreePiece::exchange(int n, const Key* cuts, const Count* totals, CkCallback done) {
   begin_ = cuts[thisIndex], end_ = cuts[thisIndex + 1];
   std::span<const Particle> rest = particles_;
-  for (int piece = 0; piece + 1 < n && !rest.empty(); ++piece) {
+  for (int piece = 0; !rest.empty(); ++piece) {
+    piece = int(std::upper_bound(cuts + piece, cuts + n, rest.front().key) - cuts) - 1;
     const auto last = std::ranges::partition_point(rest, [&](const Particle& p) { return p.key < cuts[piece + 1]; });
     const auto share = rest.first(last - rest.begin());
     rest = rest.subspan(share.size());

@@ -16,6 +16,8 @@
 
 class Cache;
 
+void registerReducers();
+
 class TreePiece : public CBase_TreePiece {
  public:
   TreePiece() { usesAtSync = true; }

@@ -35,7 +35,7 @@ Walk::Walk(const Gravity& gravity, const Tree& trunk, const Tree& own, std::span
   for (int image = 0; image < images; ++image) {
     shifts_[image] = gravity.period * Vec3(image / 9 - 1, image / 3 % 3 - 1, image % 3 - 1);
   }
-  if (trunk.roots().empty()) return;
+  if (trunk.roots().empty() || own.roots().empty()) return;
   const Node& root = trunk.roots()[0];
   if (addSink(root, minRung) < 0) return;
   shared_->locals.resize(shared_->sinks.size());
@@ -63,6 +63,8 @@ Walk::Source Walk::sourceOf(const Node& node, int image) const {
 
 /// The sinks at and below a node, or -1 where nothing is active. Parents come before their children.
 std::int32_t Walk::addSink(const Node& node, int minRung) {
+  if (node.cell.end() <= own_.roots().front().cell.begin() || node.cell.begin() >= own_.roots().back().cell.end())
+    return -1;
   if (!node.isOpenable()) {  // a root of some piece in the trunk
     const Node* here = own_.find(node.cell);
     return here == nullptr ? -1 : addSink(*here, minRung);

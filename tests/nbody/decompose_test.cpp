@@ -37,7 +37,7 @@ TEST(Decompose, TellsHowManyParticlesEachPieceHoldsAfterFewRounds) {
   const auto particles = sortedParticles(5000);
   Decomposer decomposer(16, bucket);
   int rounds = 0;
-  for (; !decomposer.isDone(); ++rounds) decomposer.counted(countBetween(particles, decomposer.probes()));
+  for (; !decomposer.isDone(); ++rounds) decomposer.counted(filledBetween(particles, decomposer.probes()));
   EXPECT_EQ(decomposer.totals(), countBetween(particles, decomposer.cuts()));
   EXPECT_LE(rounds, 4);
 }
@@ -55,6 +55,18 @@ TEST(CountBetween, CountsAsALinearSearchDoes) {
                   particles, [&](const Particle& p) { return p.key >= probes[i] && p.key < probes[i + 1]; })))
         << "between probes " << i << " and " << i + 1;
   }
+}
+
+TEST(AddedUp, PiecesOnOneStretchAreOne) {
+  const auto particles = sortedParticles(300);
+  Decomposer decomposer(16, bucket);
+  std::vector<Filled> several;
+  for (const std::size_t piece : {2, 0, 1}) {  // as they come
+    const auto filled = filledBetween(std::span(particles).subspan(piece * 100, 100), decomposer.probes());
+    EXPECT_LE(filled.size(), 100u);
+    several.insert(several.end(), filled.begin(), filled.end());
+  }
+  EXPECT_EQ(addedUp(several), filledBetween(particles, decomposer.probes()));
 }
 
 TEST(Decompose, NoCutGoesThroughALeaf) {

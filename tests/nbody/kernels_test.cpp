@@ -101,6 +101,32 @@ TEST_P(KernelsTest, CellsActAsTheSeriesSay) {
   for (int k = 0; k < terms; ++k) EXPECT_NEAR(local[k], exact[k], 2e-6 * largest) << "term " << k;
 }
 
+TEST_P(KernelsTest, CellsBecomeTheirParentAsTheSeriesSay) {
+  constexpr std::size_t count = 21;
+  std::uint64_t state = 5;
+  std::vector<float> moments(2 * count * terms + near_padding), out(count * terms);
+  std::vector<Merger> mergers(count);
+  for (float& m : moments) m = float(strewn(state) - 0.5);
+  for (std::size_t i = 0; i < count; ++i) {
+    mergers[i].moments = &out[i * terms];
+    for (Merger::Child& child : mergers[i].children) {
+      child = {float(strewn(state) - 0.5), float(strewn(state) - 0.5), float(strewn(state) - 0.5), float(strewn(state)),
+               &moments[(2 * i + std::size_t(&child - mergers[i].children)) * terms]};
+    }
+  }
+  kernels_->merge(mergers.data(), count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Series<double> exact{};
+    for (const Merger::Child& child : mergers[i].children) {
+      Series<double> shift, scaled;
+      exponential(double(child.x), double(child.y), double(child.z), shift);
+      for (int k = 0; k < terms; ++k) scaled[k] = child.moments[k] * std::pow(double(child.scale), powers[k].degree());
+      multiply(scaled, shift, exact);
+    }
+    for (int k = 0; k < terms; ++k) EXPECT_NEAR(out[i * terms + k], exact[k], 2e-6) << "parent " << i << ", term " << k;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sets, KernelsTest, testing::Values("base", "avx2", "avx512"),
                          [](const auto& info) { return std::string(info.param); });
 
