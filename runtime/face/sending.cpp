@@ -181,29 +181,29 @@ void send_call(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, cons
   pe.send_call(to, call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length), 0, arguments,
                Pe::Counting::yes);
 }
-namespace {
-// `noted`: the group, for observers; 0: it is one of all members.
-void send_to_node(CkGroupID group, int node, int ep, unsigned send, void* payload, int noted) {
-  Pe& pe = *Pe::current();
-  check_group(group, ep);
-  const int to = pe_of_node(pe, node, ep);
-  note_created(pe, to, ep, envelope_of(payload)->size, noted);
-  send_to(pe, to, addressed(payload, Target::node_group, ep, send, static_cast<std::uint32_t>(group.idx), 0));
-}
-}  // namespace
 void send_message(const CProxyElement_NodeGroup& proxy, int ep, unsigned send, void* payload) {
   if (delegate(proxy, ep, payload)) return;
-  send_to_node(proxy.ckGetGroupID(), proxy.ckGetGroupPe(), ep, send, payload, proxy.ckGetGroupID().idx);
+  Pe& pe = *Pe::current();
+  const CkGroupID group = proxy.ckGetGroupID();
+  check_group(group, ep);
+  const int to = pe_of_node(pe, proxy.ckGetGroupPe(), ep);
+  note_created(pe, to, ep, envelope_of(payload)->size, group.idx);
+  send_to(pe, to, addressed(payload, Target::node_group, ep, send, static_cast<std::uint32_t>(group.idx), 0));
 }
 void send_message(const CProxy_NodeGroup& proxy, int ep, unsigned send, void* payload) {
   if (delegate(proxy, ep, payload)) return;
-  Message message = Message::from_payload(payload);
-  pack(message);
-  const int nodes = Process::current()->count();
-  for (int node = 0; node < nodes; ++node) {
-    Message one = node + 1 < nodes ? message.copy() : std::move(message);
-    send_to_node(proxy.ckGetGroupID(), node, ep, send, payload_of(one.release()), 0);
+  Pe& pe = *Pe::current();
+  const CkGroupID group = proxy.ckGetGroupID();
+  check_group(group, ep);
+  const std::uint64_t turn = pe.objects->round_robin++;
+  Message message = addressed(payload, Target::node_group, ep, send, static_cast<std::uint32_t>(group.idx), turn);
+  note_created(pe, Created::all_processes, ep, message->size);
+  if (pe.process.count() > 1) {
+    pack(message);
+    pe.broadcast(message);
   }
+  const bootstrap::Process& own = pe.process.layout().processes[pe.process.layout().process_of[pe.index]];
+  pe.send(own.first_pe + static_cast<int>(turn % static_cast<std::uint64_t>(own.pes)), std::move(message));
 }
 
 // --- chares ----------------------------------------------------------------------------------------------------------

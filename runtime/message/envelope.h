@@ -19,7 +19,7 @@ enum class Target : std::uint8_t {
   runtime,     // entry = entry point registered by the runtime itself; collection, element free to use
   chare,       // element = serial number given by the creator
   group,       // collection = group
-  node_group,  // collection = group
+  node_group,  // collection = group, element = of a broadcast: which PE of each process has its turn
   array,       // collection = array, element = element id
   broadcast,   // collection = array, element = epoch: every element of the array on the PE
   section,     // collection = PE that the section was made on, element = its number there and the tree's version

@@ -10,12 +10,14 @@ struct Delivery;
 
 // A message at the moment in which it is created.
 struct Created {
-  static constexpr int all_pes = -1;
-  int to_pe;  // where it goes first; all_pes: a broadcast
+  static constexpr int all_pes = -1, all_processes = -2;
+  int to_pe;  // where it goes first; all_...: a broadcast
   std::uint16_t entry;
   std::uint64_t bytes;           // of arguments
   std::uint32_t collection = 0;  // the array, of a message to an element; the group, of one to a member; else 0
   std::uint64_t element = 0;     // the number of the element; 0: it is for none
+
+  int receivers(const Pe& maker) const;
 };
 
 class Observer {

@@ -146,6 +146,10 @@ Message Pe::unfold(std::uint64_t meta, const void* body) {
   return Message(e);
 }
 
+int Created::receivers(const Pe& maker) const {
+  return to_pe == all_pes ? maker.process.pes() : to_pe == all_processes ? maker.process.count() : 1;
+}
+
 void Pe::broadcast(const Message& message) {
   message->flags |= envelope_tree;
   message->source = index;
@@ -172,12 +176,35 @@ void Pe::for_tree_children(int root, Child&& child) const {
   for_children(index - host.first_pe, entry - host.first_pe, host.pes, [&](int next) { child(host.first_pe + next); });
 }
 
+// The same over processes: each is its PE whose turn it is.
+template <class Child>
+void Pe::for_process_children(int root, std::uint64_t turn, Child&& child) const {
+  const bootstrap::HostLayout& layout = process.layout();
+  const bootstrap::Host& host = layout.this_host();
+  const int root_process = layout.process_of[root], here = layout.process_of[index];
+  const int root_host = layout.host_of(root);
+  const int entry = layout.host == root_host ? root_process : host.first_process;
+  const auto pe_of = [&](int number) {
+    const bootstrap::Process& one = layout.processes[number];
+    return one.first_pe + static_cast<int>(turn % static_cast<std::uint64_t>(one.pes));
+  };
+  if (here == entry)
+    for_children(layout.host, root_host, layout.host_count(),
+                 [&](int next) { child(pe_of(layout.hosts[next].first_process)); });
+  for_children(here - host.first_process, entry - host.first_process, host.processes,
+               [&](int next) { child(pe_of(host.first_process + next)); });
+}
+
 void Pe::forward_tree(const Message& message) {
-  for_tree_children(message->source, [&](int child) {
+  const auto send_copy = [&](int child) {
     Message copy = message.share();
     count(copy);
     port.send(child, message_meta, copy.release());
-  });
+  };
+  if (message->target == Target::node_group)
+    for_process_children(message->source, message->element, send_copy);
+  else
+    for_tree_children(message->source, send_copy);
 }
 
 bool Pe::tree_parked(int root) const {
@@ -226,7 +253,10 @@ void Pe::enqueue_front(std::vector<Message>&& messages) {
 
 void Pe::accept_message(Message&& message) {
   if (message->flags & envelope_tree) [[unlikely]] {
-    if (message->source != index) forward_tree(message);
+    const std::vector<int>& process_of = process.layout().process_of;
+    const bool is_root = message->target == Target::node_group ? process_of[message->source] == process_of[index]
+                                                               : message->source == index;
+    if (!is_root) forward_tree(message);
   }
   enqueue(std::move(message));
 }

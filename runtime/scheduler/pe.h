@@ -259,6 +259,8 @@ class alignas(platform::kCacheLine) Pe {
   void forward_tree(const Message& message);
   template <class Child>
   void for_tree_children(int root, Child&& child) const;
+  template <class Child>
+  void for_process_children(int root, std::uint64_t turn, Child&& child) const;
   bool look_outside();
   void count_transfers(int change);
   bool step_simulated();

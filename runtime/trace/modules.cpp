@@ -141,7 +141,7 @@ void Modules::end() {
 void Modules::on_created(Pe&, const Created& created) {
   if (!is_traced(created.entry)) return;
   Envelope envelope = envelope_for(created.entry, created.bytes, pe_.index);
-  const int number = created.to_pe == Created::all_pes ? pe_.process.pes() : 1;
+  const int number = created.receivers(pe_);
   all_.each([&](Trace& t) { t.creation(shown(&envelope), created.entry, number); });
   all_.each([&](Trace& t) { t.creationDone(number); });
 }

@@ -140,8 +140,8 @@ void Recorder::resume() {
 
 void Recorder::on_created(Pe&, const Created& created) {
   if (!log_) return;
-  if (created.to_pe == Created::all_pes)
-    log_->created_for_all(created.entry, created.bytes, pe_.process.pes(), now());
+  if (created.to_pe < 0)
+    log_->created_for_all(created.entry, created.bytes, created.receivers(pe_), now());
   else
     log_->created(created.entry, created.bytes, now());
 }
