@@ -9,6 +9,10 @@ extern CProxy_Cache cache;
 extern CProxy_Helper helpers;
 extern Settings settings;
 
+namespace {
+constexpr std::size_t excerpt_nodes = 64;  // sent in answer to one request
+}
+
 void Cache::plant(int n, const Root* roots, bool onGpu, CkCallback done) {
   {
     const std::lock_guard guard(lock_);
@@ -17,6 +21,11 @@ void Cache::plant(int n, const Root* roots, bool onGpu, CkCallback done) {
     idle_.clear();
     isAnyIdle_ = false;
     trunk_ = periapt::nbody::buildTrunk({roots, std::size_t(n)});
+    for (const Root& root : std::span(roots, std::size_t(n))) {
+      const auto piece = std::size_t(root.node.owner);
+      if (processes_.size() <= piece) processes_.resize(piece + 1);
+      processes_[piece] = root.process;
+    }
     roots_.clear();
     for (const auto& [piece, planted] : trees_) {
       for (const Node& root : planted.tree->roots()) roots_[root.cell.bits] = &root;
@@ -46,7 +55,9 @@ const Cache::Node* Cache::need(const Node& node, int piece) {
   const std::lock_guard guard(lock_);
   if (const auto known = nodes_.find(node.cell.bits); known != nodes_.end()) return known->second;
   std::vector<int>& waiting = waiting_[node.cell.bits];
-  if (waiting.empty()) pieces[node.owner].request(node.cell.bits, CkMyNode());
+  if (waiting.empty()) {
+    cache[processes_[std::size_t(node.owner)]].request(node.cell.bits, node.owner, CkMyNode());
+  }
   if (std::ranges::find(waiting, piece) == waiting.end()) waiting.push_back(piece);
   return nullptr;
 }
@@ -54,6 +65,16 @@ const Cache::Node* Cache::need(const Node& node, int piece) {
 const Cache::Node* Cache::fetched(Key cell) {
   const std::lock_guard guard(lock_);
   return nodes_.at(cell);
+}
+
+void Cache::request(Key cell, int piece, int process) {
+  const auto found = trees_.find(piece);
+  if (found == trees_.end()) {  // it has moved since it told of its roots
+    pieces[piece].request(cell, process);
+    return;
+  }
+  const Tree block = Tree::excerpt(*found->second.tree->find({cell}), excerpt_nodes);
+  cache[process].reply(int(block.bytes().size()), reinterpret_cast<const Byte*>(block.bytes().data()));
 }
 
 void Cache::reply(int n, const Byte* block) {

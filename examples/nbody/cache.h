@@ -29,6 +29,7 @@ class Cache : public CBase_Cache {
 
   // By messages.
   void plant(int n, const Root* roots, bool onGpu, CkCallback done);
+  void request(Key cell, int piece, int process);
   void reply(int n, const Byte* block);
   void picture(CkCallback done);
 
@@ -58,6 +59,7 @@ class Cache : public CBase_Cache {
   Tree trunk_;
   std::map<int, PlantedTree> trees_;
   std::unordered_map<Key, const Node*> roots_;  // of all these trees
+  std::vector<int> processes_;                  // by piece: the one that has it
   std::deque<Tree> blocks_;
   std::unordered_map<Key, const Node*> nodes_;         // tops of blocks
   std::unordered_map<Key, std::vector<int>> waiting_;  // pieces, by what they wait for

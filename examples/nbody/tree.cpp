@@ -230,10 +230,10 @@ Tree buildTree(std::span<const Particle> particles, Key begin, Key end, int piec
   return builder.finish(starts.size());
 }
 
-std::vector<Root> rootsOf(const Tree& tree) {
+std::vector<Root> rootsOf(const Tree& tree, int process) {
   std::vector<Root> roots;
   for (const Node& node : tree.roots()) {
-    roots.push_back({node, node.momentsHere()});
+    roots.push_back({node, node.momentsHere(), process});
     Node& alone = roots.back().node;
     alone.children = alone.particles = alone.moments = 0;
   }

@@ -60,6 +60,7 @@ struct Moments {
 struct Root {
   Node node;
   Moments moments;
+  std::int32_t process = 0;  // that has the piece
 };
 static_assert(std::is_trivially_copyable_v<Root>, "roots travel as bytes");
 
@@ -97,8 +98,8 @@ class Tree {
 /// node (some 1e-9 of the box).
 Tree buildTree(std::span<const Particle> particles, Key begin, Key end, int piece, int bucket, double smallest);
 
-/// The roots of a tree, to be sent.
-std::vector<Root> rootsOf(const Tree& tree);
+/// The roots of a tree that a process has, to be sent.
+std::vector<Root> rootsOf(const Tree& tree, int process = 0);
 
 /// The nodes above all pieces; `roots` are those of all pieces, in key order. Its leaves are the roots.
 Tree buildTrunk(std::span<const Root> roots);

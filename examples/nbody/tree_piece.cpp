@@ -17,8 +17,6 @@ extern Settings settings;
 
 namespace {
 
-constexpr std::size_t excerpt_nodes = 64;  // sent in answer to one request
-
 CkReduction::reducerType sumFilled;  // of Filled
 
 CkReductionMsg* addFilled(int count, CkReductionMsg** messages) {
@@ -150,7 +148,7 @@ void TreePiece::plantTree() {
   sortByKey(particles_);
   tree_ = std::make_unique<Tree>(buildTree(particles_, begin_, end_, thisIndex, settings.bucket, 1e-9 * box_.side));
   cache.ckLocalBranch()->publish(thisIndex, tree_.get());
-  const std::vector<Root> roots = rootsOf(*tree_);
+  const std::vector<Root> roots = rootsOf(*tree_, CkMyNode());
   contribute(int(roots.size() * sizeof(Root)), roots.data(), CkReduction::concat, done_);
 }
 
@@ -231,11 +229,7 @@ void TreePiece::join() {
   schedule();
 }
 
-void TreePiece::request(Key cell, int node) {
-  const Stopwatch watch(busy_);
-  const Tree block = Tree::excerpt(*tree_->find({cell}), excerpt_nodes);
-  cache[node].reply(int(block.bytes().size()), reinterpret_cast<const Byte*>(block.bytes().data()));
-}
+void TreePiece::request(Key cell, int process) { cache.ckLocalBranch()->request(cell, thisIndex, process); }
 
 void TreePiece::arrived(Key cell) {
   walking_->walk->arrived(*walking_->cache.fetched(cell));
@@ -280,8 +274,13 @@ void TreePiece::save(CkCallback done) {
   contribute(int(particles_.size() * sizeof(Particle)), particles_.data(), CkReduction::concat, done);
 }
 
+/// Strategies that keep neighbours together (Orb, Sfc) want to know where the piece is.
 void TreePiece::balance(CkCallback done) {
   dropTree();
+  Vec3 sum;
+  for (const Particle& p : particles_) sum += p.position;
+  const Vec3 middle = 1. / std::max<std::size_t>(particles_.size(), 1) * sum;
+  if (!particles_.empty()) setObjPosition(middle.x, middle.y, middle.z);
   done_ = done;
   AtSync();
 }

@@ -35,7 +35,7 @@ class TreePiece : public CBase_TreePiece {
   void goOn();
   void join();
   void walked();
-  void request(Key cell, int node);
+  void request(Key cell, int process);
   void arrived(Key cell);
   void report(CkCallback done);
   void draw(CkCallback done);

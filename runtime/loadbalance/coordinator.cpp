@@ -269,6 +269,14 @@ void Coordinator::decide() {
     return;
   }
   Assignment assignment = present(database);
+  if (strategy_ && strategy_->info->positions && database.positions.empty() && !database.objects.empty() &&
+      !told_of_positions_) {
+    told_of_positions_ = true;
+    log::warn(
+        std::string(strategy_->info->classic) +
+        " wants to know where objects are, and none has said it: they go where there is room, neighbours or not. Call "
+        "setObjPosition(x, y, z) in each before AtSync()");
+  }
   // A mistake of a strategy, or a load that the program set and that is none, costs a step and not the run.
   std::string wrong;
   if (meta_ && options().sequence.size() > 1) {

@@ -82,6 +82,7 @@ class Coordinator {
   bool due_ = false;                    // it wants this AtSync to be a balancing
   double due_since_ = 0;
   const Strategy* strategy_ = nullptr;  // of this step
+  bool told_of_positions_ = false;      // that none was said
 
   // What was announced last, and the step in which it was said.
   std::string tree_;

@@ -22,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::Not;
 
 struct Outcome {
   int status;
@@ -92,6 +93,14 @@ TEST_P(NbodyOn, PiecesMayMoveBetweenAllPhasesOfAStep) {
 }
 TEST_P(NbodyOn, PiecesMayBeBalancedBetweenSteps) {
   compare(std::string(GetParam()) + " +balancer GreedyRefineLB", "--ic collision -n 1200 --balance-every 1", 3);
+}
+TEST_P(NbodyOn, PiecesSayWhereTheyAreForStrategiesThatKeepNeighboursTogether) {
+  for (const char* balancer : {"OrbLB", "SfcLB"}) {
+    const Outcome balanced =
+        run(NBODY, std::string(GetParam()) + " -n 1200 --steps 2 --balance-every 1 +balancer " + balancer);
+    EXPECT_EQ(balanced.status, 0) << balanced.output;
+    EXPECT_THAT(balanced.output, Not(HasSubstr("warning"))) << balancer;
+  }
 }
 TEST_P(NbodyOn, MorePiecesThanParticlesAreNoTrouble) { compare(GetParam(), "-n 10 --pieces 30", 1); }
 

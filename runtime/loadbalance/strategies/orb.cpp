@@ -62,7 +62,8 @@ StrategyInfo orb() {
   return {.name = "Orb",
           .classic = "OrbLB",
           .summary = "halves space again and again: near objects on near PEs (they say setObjPosition())",
-          .solve = [](const LoadDatabase& database, const StrategyOptions&) { return Bisection(database).solve(); }};
+          .solve = [](const LoadDatabase& database, const StrategyOptions&) { return Bisection(database).solve(); },
+          .positions = true};
 }
 
 }  // namespace periapt::loadbalance

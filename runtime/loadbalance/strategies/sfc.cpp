@@ -97,7 +97,8 @@ StrategyInfo sfc() {
   return {.name = "Sfc",
           .classic = "SfcLB",
           .summary = "cuts a space-filling curve: near objects on near PEs (they say setObjPosition())",
-          .solve = along_the_curve};
+          .solve = along_the_curve,
+          .positions = true};
 }
 
 }  // namespace periapt::loadbalance
