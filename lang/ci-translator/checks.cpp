@@ -35,6 +35,18 @@ bool isMigrationConstructor(const Entry& e) {
 
 bool takesArgMsg(const Entry& e) { return takesMessage(e) && e.parameters[0].type.name == "CkArgMsg"; }
 
+/// What Charm++ does: where one array of an entry is nocopy, all are, and no post entry method is called.
+void settleTransfers(Entry& entry, Diagnostics& out) {
+  auto& all = entry.parameters;
+  if (std::none_of(all.begin(), all.end(), [](const Parameter& p) { return p.transfer == Transfer::nocopy; })) return;
+  for (Parameter& p : all) {
+    if (p.transfer != Transfer::nocopypost) continue;
+    out.warning(p.span, "a nocopypost array beside one that is nocopy is nocopy too: no post entry method is called",
+                "send it by an entry of its own, or write nocopy");
+    p.transfer = Transfer::nocopy;
+  }
+}
+
 void settleChare(Chare& chare, Diagnostics& out) {
   auto taken = [&](const Item& item) {
     const auto* entry = std::get_if<Entry>(&item.node);
@@ -49,6 +61,7 @@ void settleChare(Chare& chare, Diagnostics& out) {
     auto* entry = std::get_if<Entry>(&item.node);
     if (!entry) continue;
     entry->ordinal = ++ordinal;
+    settleTransfers(*entry, out);
     if (chare.kind == ChareKind::mainchare && entry->isConstructor && entry->parameters.empty()) {
       out.warning(entry->nameSpan, "the constructor of a mainchare takes a CkArgMsg*, which is added here",
                   "write entry " + entry->name + "(CkArgMsg*);");
@@ -119,9 +132,9 @@ class Checker {
 
   void checkReadonly(const Readonly& readonly) {
     checkProxyType(readonly.type);
-    if (readonly.type.references)
-      out_.error(readonly.type.span, "a readonly cannot be a reference",
-                 "declare a value of type " + readonly.type.plain());
+    if (readonly.type.pointers.empty() ? readonly.type.isConst : readonly.type.pointers.back())
+      out_.error(readonly.type.span, "a readonly cannot be const: its value is that which PE 0 sends",
+                 "leave the const out here and in the C++ file; it is set where a mainchare is constructed");
     if (readonly.isMessage) {
       if (readonly.type.pointers.empty())
         out_.error(readonly.type.span, "a readonly message is a pointer",
@@ -306,9 +319,8 @@ class Checker {
     const auto other = std::find_if(first, entry.parameters.end(),
                                     [&](const Parameter& p) { return isNcpy(p) && p.transfer != first->transfer; });
     if (other != entry.parameters.end())
-      out_.error(other->span, "nocopy, nocopypost and nocopydevice cannot be used beside each other in one entry",
-                 "a nocopy array goes into the message, a nocopypost one to a buffer of the receiver's, a nocopydevice "
-                 "one to memory that may be a GPU's: use one of them for all");
+      out_.error(other->span, "nocopydevice cannot be used beside nocopy and nocopypost in one entry",
+                 "a nocopydevice array goes to memory that may be a GPU's: send the others by an entry of their own");
   }
 
   void checkParameter(const Entry& entry, const Parameter& p) {
@@ -466,9 +478,11 @@ void checkSupported(const File& file, Diagnostics& out) {
     if (auto* chare = std::get_if<Chare>(&item.node)) {
       for (const Entry* entry : entriesOf(*chare)) unsupportedEntry(*entry, out);
       for (const Item& member : chare->items)
-        if (std::holds_alternative<Accel>(member.node)) out.error(member.span, "[accel] entries are not supported");
+        if (std::holds_alternative<Accel>(member.node))
+          out.error(member.span, "[accel] entries are not supported: there is no accelerator that they would run on",
+                    "write a plain entry whose method does what stands in the braces and then calls the method that is "
+                    "named behind them");
     }
-    if (std::holds_alternative<Accel>(item.node)) out.error(item.span, "accel blocks are not supported");
   });
   for (const Item& item : file.items) {
     const Module& outer = std::get<Module>(item.node);

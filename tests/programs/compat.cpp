@@ -63,6 +63,9 @@ CProxy_Main mainProxy;
 Settings* settings;
 Shape* shapes[2];
 double* table;
+static int stands_here;
+int& aside = stands_here;
+int behindTheClasses();
 readonly<int> number;
 roarray<int, 3> weights;
 
@@ -141,6 +144,7 @@ class Main : public CBase_Main {
     settings->steps = 12;
     shapes[1] = new Square(9);
     table = new double[2]{1.5, 2.5};
+    aside = behindTheClasses();
     members_ = CProxy_Members::ckNew();
     offices_ = CProxy_Office::ckNew();
     grid_ = CProxy_Grid::ckNew();
@@ -280,6 +284,7 @@ class Members : public CBase_Members {
     bool right = number == 41 && carved->text == "set in Main" && thisIndex == CkMyPe();
     for (int i = 0; i < 3; ++i) right = right && weights[i] == i * i + 7;
     right = right && settings->steps == 12 && !shapes[0] && shapes[1]->area() == 81 && table[1] == 2.5;
+    right = right && stands_here == 31;
     if (!right) CkAbort("a readonly is not what Main set");
     mainProxy.taken(0);
   }
