@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "lang/ci-translator/lower_sdag.h"
 #include "lang/ci-translator/words.h"
 
 namespace periapt::ci {
@@ -74,12 +75,37 @@ void settleChare(Chare& chare, Diagnostics& out) {
   }
 }
 
-void settleItems(std::vector<Item>& items, Diagnostics& out) {
+/// Does a way over bases lead from this one to the chare?
+bool leadsTo(const std::vector<Item>& all, const Type& base, const Chare& chare, std::set<const Chare*>& seen) {
+  const Chare* declared = findChare(all, base);
+  if (!declared || declared == &chare) return declared;
+  return seen.insert(declared).second &&
+         std::any_of(declared->bases.begin(), declared->bases.end(),
+                     [&](const Type& deeper) { return leadsTo(all, deeper, chare, seen); });
+}
+
+/// A chare that is its own base is none of its bases any more: what follows looks through all of them.
+void settleBases(const std::vector<Item>& all, Chare& chare, Diagnostics& out) {
+  auto circular = [&](const Type& base) {
+    std::set<const Chare*> seen;
+    if (!leadsTo(all, base, chare, seen)) return false;
+    out.error(base.span,
+              "'" + chare.name + "' is its own base" + (base.name == chare.name ? "" : ", by way of " + base.plain()),
+              "leave one of the bases out; of a chare with the same name elsewhere, write its namespace");
+    return true;
+  };
+  chare.bases.erase(std::remove_if(chare.bases.begin(), chare.bases.end(), circular), chare.bases.end());
+}
+
+void settleItems(const std::vector<Item>& all, std::vector<Item>& items, Diagnostics& out) {
   for (Item& item : items) {
-    if (auto* module = std::get_if<Module>(&item.node)) settleItems(module->items, out);
-    if (auto* space = std::get_if<Namespace>(&item.node)) settleItems(space->items, out);
-    if (auto* block = std::get_if<Block>(&item.node)) settleItems(block->items, out);
-    if (auto* chare = std::get_if<Chare>(&item.node)) settleChare(*chare, out);
+    if (auto* module = std::get_if<Module>(&item.node)) settleItems(all, module->items, out);
+    if (auto* space = std::get_if<Namespace>(&item.node)) settleItems(all, space->items, out);
+    if (auto* block = std::get_if<Block>(&item.node)) settleItems(all, block->items, out);
+    if (auto* chare = std::get_if<Chare>(&item.node)) {
+      settleChare(*chare, out);
+      settleBases(all, *chare, out);
+    }
     if (auto* init = std::get_if<InitCall>(&item.node); init && init->deprecated)
       out.warning(item.span, "initcall is an old word for initnode",
                   "write initnode, or initproc to run it on every PE");
@@ -467,7 +493,7 @@ void addPythonRequests(std::vector<Item>& items) {
 
 }  // namespace
 
-void settle(File& file, Diagnostics& out) { settleItems(file.items, out); }
+void settle(File& file, Diagnostics& out) { settleItems(file.items, file.items, out); }
 
 void check(const File& file, Diagnostics& out) { Checker(file, out).run(); }
 
