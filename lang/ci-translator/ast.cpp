@@ -159,6 +159,7 @@ class Dumper {
     line("block");
     inside([&] { items(b.items); });
   }
+  void show(const AccelBlock&) { line("accelblock"); }
   void show(const Accel&) { line("accel"); }
   void show(const Entry& e) { show(e, ""); }
   void show(const Entry& e, const std::string& arguments) {

@@ -208,14 +208,20 @@ struct Block {
   std::vector<Item> items;
 };
 
-/// [accel] entries and accelblocks: read, never translated.
+/// `accelblock { C++ }`: stands in the .def.h as it is.
+struct AccelBlock {
+  std::string code;
+  Span at;
+};
+
+/// [accel] entries: read, never translated.
 struct Accel {};
 
 struct Item {
   Span span;
   bool isExtern = false;
   std::variant<Module, Namespace, Using, Include, Readonly, Message, Chare, InitCall, PupAble, ForwardClass,
-               ExternEntry, Block, Accel, Entry>
+               ExternEntry, Block, AccelBlock, Accel, Entry>
       node;
 };
 

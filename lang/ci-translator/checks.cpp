@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "lang/ci-translator/lower_sdag.h"
 #include "lang/ci-translator/words.h"
 
 namespace periapt::ci {
@@ -35,6 +36,18 @@ bool isMigrationConstructor(const Entry& e) {
 
 bool takesArgMsg(const Entry& e) { return takesMessage(e) && e.parameters[0].type.name == "CkArgMsg"; }
 
+/// What Charm++ does: where one array of an entry is nocopy, all are, and no post entry method is called.
+void settleTransfers(Entry& entry, Diagnostics& out) {
+  auto& all = entry.parameters;
+  if (std::none_of(all.begin(), all.end(), [](const Parameter& p) { return p.transfer == Transfer::nocopy; })) return;
+  for (Parameter& p : all) {
+    if (p.transfer != Transfer::nocopypost) continue;
+    out.warning(p.span, "a nocopypost array beside one that is nocopy is nocopy too: no post entry method is called",
+                "send it by an entry of its own, or write nocopy");
+    p.transfer = Transfer::nocopy;
+  }
+}
+
 void settleChare(Chare& chare, Diagnostics& out) {
   auto taken = [&](const Item& item) {
     const auto* entry = std::get_if<Entry>(&item.node);
@@ -49,6 +62,7 @@ void settleChare(Chare& chare, Diagnostics& out) {
     auto* entry = std::get_if<Entry>(&item.node);
     if (!entry) continue;
     entry->ordinal = ++ordinal;
+    settleTransfers(*entry, out);
     if (chare.kind == ChareKind::mainchare && entry->isConstructor && entry->parameters.empty()) {
       out.warning(entry->nameSpan, "the constructor of a mainchare takes a CkArgMsg*, which is added here",
                   "write entry " + entry->name + "(CkArgMsg*);");
@@ -61,12 +75,37 @@ void settleChare(Chare& chare, Diagnostics& out) {
   }
 }
 
-void settleItems(std::vector<Item>& items, Diagnostics& out) {
+/// Does a way over bases lead from this one to the chare?
+bool leadsTo(const std::vector<Item>& all, const Type& base, const Chare& chare, std::set<const Chare*>& seen) {
+  const Chare* declared = findChare(all, base);
+  if (!declared || declared == &chare) return declared;
+  return seen.insert(declared).second &&
+         std::any_of(declared->bases.begin(), declared->bases.end(),
+                     [&](const Type& deeper) { return leadsTo(all, deeper, chare, seen); });
+}
+
+/// A chare that is its own base is none of its bases any more: what follows looks through all of them.
+void settleBases(const std::vector<Item>& all, Chare& chare, Diagnostics& out) {
+  auto circular = [&](const Type& base) {
+    std::set<const Chare*> seen;
+    if (!leadsTo(all, base, chare, seen)) return false;
+    out.error(base.span,
+              "'" + chare.name + "' is its own base" + (base.name == chare.name ? "" : ", by way of " + base.plain()),
+              "leave one of the bases out; of a chare with the same name elsewhere, write its namespace");
+    return true;
+  };
+  chare.bases.erase(std::remove_if(chare.bases.begin(), chare.bases.end(), circular), chare.bases.end());
+}
+
+void settleItems(const std::vector<Item>& all, std::vector<Item>& items, Diagnostics& out) {
   for (Item& item : items) {
-    if (auto* module = std::get_if<Module>(&item.node)) settleItems(module->items, out);
-    if (auto* space = std::get_if<Namespace>(&item.node)) settleItems(space->items, out);
-    if (auto* block = std::get_if<Block>(&item.node)) settleItems(block->items, out);
-    if (auto* chare = std::get_if<Chare>(&item.node)) settleChare(*chare, out);
+    if (auto* module = std::get_if<Module>(&item.node)) settleItems(all, module->items, out);
+    if (auto* space = std::get_if<Namespace>(&item.node)) settleItems(all, space->items, out);
+    if (auto* block = std::get_if<Block>(&item.node)) settleItems(all, block->items, out);
+    if (auto* chare = std::get_if<Chare>(&item.node)) {
+      settleChare(*chare, out);
+      settleBases(all, *chare, out);
+    }
     if (auto* init = std::get_if<InitCall>(&item.node); init && init->deprecated)
       out.warning(item.span, "initcall is an old word for initnode",
                   "write initnode, or initproc to run it on every PE");
@@ -119,9 +158,9 @@ class Checker {
 
   void checkReadonly(const Readonly& readonly) {
     checkProxyType(readonly.type);
-    if (readonly.type.references)
-      out_.error(readonly.type.span, "a readonly cannot be a reference",
-                 "declare a value of type " + readonly.type.plain());
+    if (readonly.type.pointers.empty() ? readonly.type.isConst : readonly.type.pointers.back())
+      out_.error(readonly.type.span, "a readonly cannot be const: its value is that which PE 0 sends",
+                 "leave the const out here and in the C++ file; it is set where a mainchare is constructed");
     if (readonly.isMessage) {
       if (readonly.type.pointers.empty())
         out_.error(readonly.type.span, "a readonly message is a pointer",
@@ -306,9 +345,8 @@ class Checker {
     const auto other = std::find_if(first, entry.parameters.end(),
                                     [&](const Parameter& p) { return isNcpy(p) && p.transfer != first->transfer; });
     if (other != entry.parameters.end())
-      out_.error(other->span, "nocopy, nocopypost and nocopydevice cannot be used beside each other in one entry",
-                 "a nocopy array goes into the message, a nocopypost one to a buffer of the receiver's, a nocopydevice "
-                 "one to memory that may be a GPU's: use one of them for all");
+      out_.error(other->span, "nocopydevice cannot be used beside nocopy and nocopypost in one entry",
+                 "a nocopydevice array goes to memory that may be a GPU's: send the others by an entry of their own");
   }
 
   void checkParameter(const Entry& entry, const Parameter& p) {
@@ -455,7 +493,7 @@ void addPythonRequests(std::vector<Item>& items) {
 
 }  // namespace
 
-void settle(File& file, Diagnostics& out) { settleItems(file.items, out); }
+void settle(File& file, Diagnostics& out) { settleItems(file.items, file.items, out); }
 
 void check(const File& file, Diagnostics& out) { Checker(file, out).run(); }
 
@@ -466,9 +504,11 @@ void checkSupported(const File& file, Diagnostics& out) {
     if (auto* chare = std::get_if<Chare>(&item.node)) {
       for (const Entry* entry : entriesOf(*chare)) unsupportedEntry(*entry, out);
       for (const Item& member : chare->items)
-        if (std::holds_alternative<Accel>(member.node)) out.error(member.span, "[accel] entries are not supported");
+        if (std::holds_alternative<Accel>(member.node))
+          out.error(member.span, "[accel] entries are not supported: there is no accelerator that they would run on",
+                    "write a plain entry whose method does what stands in the braces and then calls the method that is "
+                    "named behind them");
     }
-    if (std::holds_alternative<Accel>(item.node)) out.error(item.span, "accel blocks are not supported");
   });
   for (const Item& item : file.items) {
     const Module& outer = std::get<Module>(item.node);

@@ -73,7 +73,8 @@ class DefEmitter {
         found |= !c->isInstantiation() && (c->header.has_value() == templates || (templates && hasTemplateEntries(*c)));
       if (auto* m = std::get_if<Message>(&item.node))
         found |= m->arguments.empty() && m->header.has_value() == templates;
-      found |= std::holds_alternative<PupAble>(item.node) && !templates;
+      found |=
+          (std::holds_alternative<PupAble>(item.node) || std::holds_alternative<AccelBlock>(item.node)) && !templates;
     });
     return found;
   }
@@ -112,6 +113,8 @@ class DefEmitter {
         definitions(space->items, templates);
         out_.line("}  // namespace " + space->name);
       }
+      if (auto* accel = std::get_if<AccelBlock>(&item.node); accel && !templates && !accel->code.empty())
+        out_.lineAt(accel->at.begin, accel->code);
       if (auto* able = std::get_if<PupAble>(&item.node); able && !templates)
         for (const Type& type : able->types)
           out_.lineAt(type.span.begin, std::string(type.arguments.empty() ? "PUPable_def(" : "PUPable_def_template(") +
@@ -653,8 +656,9 @@ class DefEmitter {
     const std::string name = scope + owner + readonly->name;
     const std::string variable = "::" + name;  // size is std::size too where a program is using namespace std
     const std::string type = readonly->type.text() + dimensions(*readonly);
-    std::string pup =
-        std::string("periapt::pupReadonly") + (readonly->isMessage ? "Message" : "") + "<decltype(" + variable + ")>";
+    const std::string held = "decltype(" + variable + ")";
+    std::string pup = std::string("periapt::pupReadonly") + (readonly->isMessage ? "Message" : "") + "<" +
+                      (readonly->type.references ? "std::remove_reference_t<" + held + ">" : held) + ">";
     if (!readonly->isMessage && !readonly->type.pointers.empty()) {
       pointerAssertion(*readonly, variable);
       pup = "[](void* impl_p, void*) { *static_cast<PUP::er*>(impl_p) | " + variable + "; }";

@@ -190,16 +190,25 @@ std::string keyOf(const Awaited& awaited) {
   return overloadKey(entry);
 }
 
-const Chare* findChare(const std::vector<Item>& items, const Type& type) {
-  const Chare* found = nullptr;
-  forEachItem(items, "", [&](const Item& item, const std::string&) {
-    auto* chare = std::get_if<Chare>(&item.node);
-    if (chare && !item.isExtern && !chare->isInstantiation() && chare->name == type.name) found = chare;
-  });
-  return found;
+/// Is what stands in `scope` that which is named with `qualifier`? Without one, anything may be.
+bool isNamedFrom(const std::string& scope, const std::string& qualifier) {
+  if (qualifier.rfind("::", 0) == 0) return scope == qualifier.substr(2);
+  return scope.size() >= qualifier.size() &&
+         scope.compare(scope.size() - qualifier.size(), qualifier.size(), qualifier) == 0;
 }
 
 }  // namespace
+
+const Chare* findChare(const std::vector<Item>& items, const Type& type) {
+  const Chare* found = nullptr;
+  forEachItem(items, "", [&](const Item& item, const std::string& scope) {
+    auto* chare = std::get_if<Chare>(&item.node);
+    if (chare && !item.isExtern && !chare->isInstantiation() && chare->name == type.name &&
+        isNamedFrom(scope, type.qualifier))
+      found = chare;
+  });
+  return found;
+}
 
 LoweredBody lower(const Entry& entry) { return Lowering(entry).take(); }
 

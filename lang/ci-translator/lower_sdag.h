@@ -82,6 +82,8 @@ bool isTrigger(const Chare& chare, const Entry& entry);
 bool isStructured(const Chare& chare, const Entry& entry);
 /// Any of the chare's entries is.
 bool hasBodies(const Chare& chare);
+/// The chare of that name that the file declares, or null.
+const Chare* findChare(const std::vector<Item>& items, const Type& type);
 /// The base, as far as this file declares it, or one of its own does.
 bool inheritsBodies(const std::vector<Item>& items, const Type& base);
 

@@ -114,7 +114,7 @@ Item Parser::construct() {
   if (isAny({"namespace", "using"})) return namespaceOrUsing();
   if (is("message")) return {{}, false, message({})};
   if (isAny({"mainchare", "chare", "group", "nodegroup", "array"})) return {{}, false, chare({})};
-  if (is("accelblock")) return accel(from);
+  if (is("accelblock")) return accelBlock();
   if (is("template")) {
     TemplateHeader header = templateHeader();
     if (is("message")) return {{}, false, message(std::move(header))};
@@ -439,6 +439,18 @@ InitCall Parser::initCall() {
   }
   semicolon("the " + std::string(word));
   return out;
+}
+
+Item Parser::accelBlock() {
+  next();
+  AccelBlock out;
+  if (accept("{")) {
+    const std::size_t from = lastEnd();
+    out.code = rawUntil("}", "the accelblock");
+    out.at = {from, lastEnd() - 1};
+  }
+  semicolon("the accelblock");
+  return {{}, false, std::move(out)};
 }
 
 Item Parser::accel(std::size_t from) {

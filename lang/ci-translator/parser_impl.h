@@ -103,6 +103,7 @@ class Parser {
   std::vector<Attribute> attributes(const std::vector<std::string_view>& known, std::string_view of);
   Entry entry(std::optional<TemplateHeader> header, const std::string& chare);
   void entryTail(Entry& entry);
+  Item accelBlock();
   Item accel(std::size_t from);
   /// Both report what they skip, and answer whether there was any.
   bool misplacedDirective();

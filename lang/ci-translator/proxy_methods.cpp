@@ -77,6 +77,7 @@ std::string sendFlags(const Entry& entry) {
   add("expedited", "send_expedited");
   add("immediate", "send_immediate");
   add("aggregate", "send_together");
+  add("createhere", "send_with_source");  // the element is made there
   return out.empty() ? "0" : out;
 }
 

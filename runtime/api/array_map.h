@@ -78,7 +78,7 @@ class CkArray {
   // Of an element that is here; else null.
   ArrayElement* lookup(const CkArrayIndex& index) const;
   ArrayElement* lookup(CmiUInt8 id) const;
-  const CkArrayIndex& getNumInitial() const;
+  CkArrayIndex getNumInitial() const;
   // On this PE only. It hears of what happens from here on; the array owns it.
   void addListener(CkArrayListener* listener);
   int homePe(const CkArrayIndex& index) const;

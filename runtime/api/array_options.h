@@ -22,6 +22,7 @@ class CkArrayOptions {
   CkArrayOptions(short n1, short n2, short n3, short n4, short n5, short n6) {
     setNumInitial(CkArrayIndex6D(n1, n2, n3, n4, n5, n6));
   }
+  CkArrayOptions(int dimensions, int counts[]) { setNumInitial(CkArrayIndex(dimensions, counts)); }
   // start, start + step ... below end, in every dimension
   CkArrayOptions(const CkArrayIndex& start, const CkArrayIndex& end, const CkArrayIndex& step)
       : start_(start), end_(end), step_(step), populated_(true) {}
@@ -32,6 +33,15 @@ class CkArrayOptions {
   CkArrayOptions& setNumInitial(int n1) { return setNumInitial(CkArrayIndex1D(n1)); }
   CkArrayOptions& setNumInitial(int n1, int n2) { return setNumInitial(CkArrayIndex2D(n1, n2)); }
   CkArrayOptions& setNumInitial(int n1, int n2, int n3) { return setNumInitial(CkArrayIndex3D(n1, n2, n3)); }
+  CkArrayOptions& setNumInitial(short n1, short n2, short n3, short n4) {
+    return setNumInitial(CkArrayIndex4D(n1, n2, n3, n4));
+  }
+  CkArrayOptions& setNumInitial(short n1, short n2, short n3, short n4, short n5) {
+    return setNumInitial(CkArrayIndex5D(n1, n2, n3, n4, n5));
+  }
+  CkArrayOptions& setNumInitial(short n1, short n2, short n3, short n4, short n5, short n6) {
+    return setNumInitial(CkArrayIndex6D(n1, n2, n3, n4, n5, n6));
+  }
   CkArrayOptions& setNumInitial(const CkArrayIndex& end) {
     start_ = CkArrayIndex(end.dimension, 0);
     step_ = CkArrayIndex(end.dimension, 1);
@@ -43,6 +53,15 @@ class CkArrayOptions {
   CkArrayOptions& setBounds(int n1) { return setBounds(CkArrayIndex1D(n1)); }
   CkArrayOptions& setBounds(int n1, int n2) { return setBounds(CkArrayIndex2D(n1, n2)); }
   CkArrayOptions& setBounds(int n1, int n2, int n3) { return setBounds(CkArrayIndex3D(n1, n2, n3)); }
+  CkArrayOptions& setBounds(short n1, short n2, short n3, short n4) {
+    return setBounds(CkArrayIndex4D(n1, n2, n3, n4));
+  }
+  CkArrayOptions& setBounds(short n1, short n2, short n3, short n4, short n5) {
+    return setBounds(CkArrayIndex5D(n1, n2, n3, n4, n5));
+  }
+  CkArrayOptions& setBounds(short n1, short n2, short n3, short n4, short n5, short n6) {
+    return setBounds(CkArrayIndex6D(n1, n2, n3, n4, n5, n6));
+  }
   CkArrayOptions& setBounds(const CkArrayIndex& i) {
     bounds_ = i;
     return *this;
@@ -69,7 +88,10 @@ class CkArrayOptions {
     return *this;
   }
   CkArrayOptions& setAnytimeMigration(bool on) { return flag(anytime_migration_, on); }
-  CkArrayOptions& setStaticInsertion(bool on) { return flag(static_insertion_, on); }
+  CkArrayOptions& setStaticInsertion(bool on) {
+    insertion_is_said_ = true;
+    return flag(static_insertion_, on);
+  }
   CkArrayOptions& setBroadcastViaScheduler(bool on) { return flag(broadcast_via_scheduler_, on); }
   CkArrayOptions& setSectionAutoDelegate(bool on) { return flag(section_auto_delegate_, on); }
   // Of an array that is there, `array.ckLocMgr()->getGroupID()`: arrays that share it are bound to each other.
@@ -84,14 +106,25 @@ class CkArrayOptions {
   const CkArrayIndex& getStart() const { return start_; }
   const CkArrayIndex& getEnd() const { return end_; }
   const CkArrayIndex& getStep() const { return step_; }
-  const CkArrayIndex& getNumInitial() const { return end_; }
+  // How many first elements there are, in every dimension.
+  CkArrayIndex getNumInitial() const {
+    CkArrayIndex count = end_;
+    for (int d = 0; d < end_.dimension; ++d) {
+      const int span = end_.coordinate(d) - start_.coordinate(d), step = step_.coordinate(d);
+      count.setCoordinate(d, span > 0 && step > 0 ? (span - 1) / step + 1 : 0);
+    }
+    return count;
+  }
   const CkArrayIndex& getBounds() const { return bounds_.nInts ? bounds_ : end_; }
   bool populated() const { return populated_; }
   const CkGroupID& getMap() const { return map_; }
   const CkArrayID& getBoundTo() const { return bound_to_; }
   const CkCallback& getInitCallback() const { return init_callback_; }
   const CkCallback& getReductionClient() const { return reduction_client_; }
-  bool isStaticInsertion() const { return static_insertion_; }
+  // Unless it is said: an array that has first elements gets no others.
+  bool isStaticInsertion() const {
+    return insertion_is_said_ ? static_insertion_ : getNumInitial().getCombinedCount() != 0;
+  }
   bool isSectionAutoDelegated() const { return section_auto_delegate_; }
   int getListeners() const { return static_cast<int>(listeners_.size()); }
   // Gives it up; all of them.
@@ -116,6 +149,7 @@ class CkArrayOptions {
     p | populated_;
     p | anytime_migration_;
     p | static_insertion_;
+    p | insertion_is_said_;
     p | broadcast_via_scheduler_;
     p | section_auto_delegate_;
   }
@@ -141,6 +175,7 @@ class CkArrayOptions {
   bool populated_ = false;
   bool anytime_migration_ = true;
   bool static_insertion_ = false;
+  bool insertion_is_said_ = false;
   bool broadcast_via_scheduler_ = false;
   bool section_auto_delegate_ = true;
 };

@@ -101,7 +101,7 @@ ArrayElement::ArrayElement() {
 ArrayElement::~ArrayElement() { thisArray->manager().drop(this); }
 CkArrayIndex ArrayElement::ckGetArrayIndex() const { return myRec.getIndex(); }
 CkArrayIndex CkLocRec::getIndex() const { return array_->manager().index_of(id_); }
-int ArrayElement::ckGetArraySize() const { return thisArray->manager().options().getEnd().getCombinedCount(); }
+int ArrayElement::ckGetArraySize() const { return thisArray->manager().options().getNumInitial().getCombinedCount(); }
 void ArrayElement::contributeData(std::size_t size, const void* data, CkReduction::reducerType type,
                                   const CkCallback* cb, CMK_REFNUM_TYPE user_flag) {
   give(thisArray->manager().reduction(), next_reduction_++, size, data, type, cb, user_flag);
@@ -246,7 +246,7 @@ void CkArray::doneInserting() { manager_.done_inserting(); }
 std::size_t CkArray::getNumLocalElems() const { return manager_.size(); }
 ArrayElement* CkArray::lookup(const CkArrayIndex& index) const { return manager_.find(0, index); }
 ArrayElement* CkArray::lookup(CmiUInt8 id) const { return manager_.find(id); }
-const CkArrayIndex& CkArray::getNumInitial() const { return manager_.options().getNumInitial(); }
+CkArrayIndex CkArray::getNumInitial() const { return manager_.options().getNumInitial(); }
 void CkArray::addListener(CkArrayListener* listener) { manager_.add_listener(listener); }
 int CkArray::homePe(const CkArrayIndex& index) const { return manager_.map().home(index); }
 int CkArray::procNum(const CkArrayIndex& index) const { return manager_.map().place(index); }

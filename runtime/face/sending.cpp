@@ -50,7 +50,7 @@ int pe_of_node(Pe& pe, int node, int ep) {
   const bootstrap::Process& process = pe.process.layout().processes[node];
   return process.first_pe + static_cast<int>(pe.objects->round_robin++ % process.pes);
 }
-// Expedited calls are messages, because their urgency is in the envelope.
+// Expedited calls are messages, because their urgency is in the envelope, and so is the PE that a call comes from.
 bool inline_fits(unsigned send) { return (send & ~send_together) == 0; }
 }  // namespace
 

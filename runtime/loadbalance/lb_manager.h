@@ -167,6 +167,10 @@ class LBManager {
   void GetObjData(LDObjData* data);
   int GetCommDataSz();
   void GetCommData(LDCommData* data);
+  // Its sums: all, and of it what was for other PEs, as far as known here; how many objects it was for; and hops of
+  // TopoManager's, times messages and times bytes.
+  void GetCommInfo(int& bytes, int& messages, int& outside_messages, int& outside_bytes, int& neighbors, int& hops,
+                   int& hop_bytes);
   int CollectingCommStats();
   // Between ObjectStart() and ObjectStop(): that object has sent it.
   void Send(const LDOMHandle& manager, const CmiUInt8& to, unsigned int bytes, int pe, int force = 0);

@@ -43,7 +43,13 @@ enum ep_flag : unsigned {
   ep_nocopydevice = 1u << 22,  // arrays that may be in the memory of a GPU; ep_nocopy and ep_nocopypost too
 };
 
-enum send_flag : unsigned { send_expedited = 1, send_immediate = 2, send_inline = 4, send_together = 8 };
+enum send_flag : unsigned {
+  send_expedited = 1,
+  send_immediate = 2,
+  send_inline = 4,
+  send_together = 8,
+  send_with_source = 16  // the receiver has to know which PE the call comes from
+};
 
 /// Of the options of a call without a proxy (CK_MSG_EXPEDITED, ... below), those that say how it is sent.
 inline unsigned send_flags(int options) { return static_cast<unsigned>(options) & (send_expedited | send_immediate); }

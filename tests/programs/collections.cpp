@@ -303,7 +303,7 @@ class Members : public CBase_Members {
     if (times > 1) thisProxy[CkMyPe()].book(times - 1);
   }
   void lazy(CProxy_Lazy lazy) {
-    lazy[CkMyPe()].here(CkMyPe());
+    lazy[(CkMyPe() + 1) % CkNumPes()].here(CkMyPe());  // its home is the next PE
     lazy[CkNumPes() + CkMyPe()].atHome();
   }
 

@@ -63,6 +63,9 @@ CProxy_Main mainProxy;
 Settings* settings;
 Shape* shapes[2];
 double* table;
+static int stands_here;
+int& aside = stands_here;
+int behindTheClasses();
 readonly<int> number;
 roarray<int, 3> weights;
 
@@ -113,6 +116,21 @@ class Office : public CBase_Office {
   std::atomic<int> pokes{0};
 };
 
+// How many first elements there are is counted with the steps between them, in all dimensions.
+static void count_first() {
+  CkArrayOptions steps;
+  steps.setStart(CkArrayIndex1D(2)).setEnd(CkArrayIndex1D(12)).setStep(CkArrayIndex1D(3));
+  int counts[] = {3, 4};
+  CkArrayOptions shorts, none;
+  shorts.setNumInitial(short(2), short(3), short(4), short(5)).setBounds(short(9), short(9), short(9), short(9));
+  if (steps.getNumInitial().getCombinedCount() != 4 || shorts.getNumInitial().getCombinedCount() != 120 ||
+      CkArrayOptions(2, counts).getNumInitial().getCombinedCount() != 12)
+    CkAbort("an array's first elements are counted wrongly");
+  const bool fixed = steps.isStaticInsertion();
+  if (!fixed || none.isStaticInsertion() || steps.setStaticInsertion(false).isStaticInsertion())
+    CkAbort("an array is open for insertions, and says that it is not, or the other way round");
+}
+
 class Main : public CBase_Main {
   CProxy_Members members_;
   CProxy_Grid grid_;
@@ -130,6 +148,7 @@ class Main : public CBase_Main {
     CkNcpyBuffer(&number, sizeof number, CK_BUFFER_UNREG).print();
     CcsReleaseMessages();
     if (!CkArrayOptions(4).getLocationManager().isZero()) CkAbort("an array has the location manager of another");
+    count_first();
   }
   explicit Main(CkArgMsg* m) {
     delete m;
@@ -141,6 +160,7 @@ class Main : public CBase_Main {
     settings->steps = 12;
     shapes[1] = new Square(9);
     table = new double[2]{1.5, 2.5};
+    aside = behindTheClasses();
     members_ = CProxy_Members::ckNew();
     offices_ = CProxy_Office::ckNew();
     grid_ = CProxy_Grid::ckNew();
@@ -280,6 +300,7 @@ class Members : public CBase_Members {
     bool right = number == 41 && carved->text == "set in Main" && thisIndex == CkMyPe();
     for (int i = 0; i < 3; ++i) right = right && weights[i] == i * i + 7;
     right = right && settings->steps == 12 && !shapes[0] && shapes[1]->area() == 81 && table[1] == 2.5;
+    right = right && stands_here == 31;
     if (!right) CkAbort("a readonly is not what Main set");
     mainProxy.taken(0);
   }

@@ -2,7 +2,9 @@
 // take part in the same steps. After each step every object is where the balancer has sent it, exactly once. Usage:
 // own_objects [even | away]: nothing more may be on the last PE; [twice | stranger | nowhere]: a mistake.
 #include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "lbdb.h"
 #include "own_objects.decl.h"
@@ -164,6 +166,24 @@ class Keeper : public CBase_Keeper {
     for (const LDCommData& c : sent)
       if (c.sender.omID() == manager_.id && c.bytes == 100 && c.messages == 1) ++own;
     require(own == objects_.size(), "the data base does not have what each object has sent");
+    check_sums(base, sent);
+  }
+  void check_sums(LBManager& base, const std::vector<LDCommData>& sent) {
+    int bytes = 0, messages = 0, away = 0, away_bytes = 0, neighbors = 0, hops = 0, hop_bytes = 0;
+    base.GetCommInfo(bytes, messages, away, away_bytes, neighbors, hops, hop_bytes);
+    std::set<LDObjKey> receivers;
+    for (const LDCommData& c : sent) {
+      bytes -= c.bytes;
+      messages -= c.messages;
+      receivers.insert(c.receiver.get_destObj());
+      if (c.receiver.lastKnown() == CkMyPe()) continue;
+      away -= c.messages;
+      away_bytes -= c.bytes;
+    }
+    require(bytes == 0 && messages == 0, "the sums of what was sent are not those of its parts");
+    require(away == 0 && away_bytes == 0, "the sums of what was sent to other PEs are not those of its parts");
+    require(neighbors == static_cast<int>(receivers.size()), "receivers are counted otherwise than once each");
+    require(hops >= 0 && hop_bytes >= 0, "hops are less than none");
   }
   void check_even() {
     double load = 0;

@@ -6,12 +6,13 @@ namespace Ck::IO {
 namespace impl {
 /*readonly*/ CProxy_Manager managers;
 
-Director::Director(CkArgMsg* m) {
-  delete m;
-  managers = CProxy_Manager::ckNew();
-}
-
 namespace {
+// Of a program that links the module and has no `extern module CkIO`, the mainchares are made before the Director: they
+// may open files in their constructors.
+const CProxy_Manager& made_managers() {
+  if (managers.ckGetGroupID().isZero()) managers = CProxy_Manager::ckNew();
+  return managers;
+}
 Plan plan_of(File file, std::size_t bytes, std::size_t offset, const CkCallback& ready) {
   Plan plan;
   plan.file = file.number();
@@ -21,11 +22,18 @@ Plan plan_of(File file, std::size_t bytes, std::size_t offset, const CkCallback&
   return plan;
 }
 }  // namespace
+
+Director::Director(CkArgMsg* m) {
+  delete m;
+  made_managers();
+}
 }  // namespace impl
 
 using impl::managers;
 
-void open(std::string name, CkCallback opened, Options options) { managers[0].open(name, opened, options); }
+void open(std::string name, CkCallback opened, Options options) {
+  impl::made_managers()[0].open(name, opened, options);
+}
 void close(File file, CkCallback closed) { managers[0].close(file.number(), closed); }
 
 void startSession(File file, std::size_t bytes, std::size_t offset, CkCallback ready, CkCallback complete) {

@@ -2,10 +2,12 @@
 #include "runtime/loadbalance/classic/statistics.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/fatal.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/converse/cmi.h"
+#include "runtime/converse/topo_manager.h"
 #include "runtime/loadbalance/balancer.h"
 #include "runtime/loadbalance/lb_manager.h"
 #include "runtime/loadbalance/options.h"
@@ -276,6 +278,28 @@ void LBManager::GetCommData(LDCommData* data) {
   const LoadDatabase own = here().own_loads();
   for (const periapt::loadbalance::Communication& c : own.communication)
     *data++ = periapt::loadbalance::message_of(c, place_of(own, c.to));
+}
+void LBManager::GetCommInfo(int& bytes, int& messages, int& outside_messages, int& outside_bytes, int& neighbors,
+                            int& hops, int& hop_bytes) {
+  bytes = messages = outside_messages = outside_bytes = hops = hop_bytes = 0;
+  std::vector<LDCommData> all(static_cast<std::size_t>(GetCommDataSz()));
+  GetCommData(all.data());
+  std::set<LDObjKey> receivers;
+  for (const LDCommData& c : all) {
+    bytes += c.bytes;
+    messages += c.messages;
+    if (c.recv_type() == LD_OBJ_MSG) receivers.insert(c.receiver.get_destObj());
+    const int to = c.receiver.lastKnown();
+    if (to == CkMyPe()) continue;
+    outside_bytes += c.bytes;
+    outside_messages += c.messages;
+    if (to < 0) continue;
+    int between = 0;
+    TopoManager_getHopsBetweenPeRanks(CkMyPe(), to, &between);
+    hops += c.messages * between;
+    hop_bytes += c.bytes * between;
+  }
+  neighbors = static_cast<int>(receivers.size());
 }
 int LBManager::CollectingCommStats() {
   return StatsOn() && periapt::loadbalance::options().communication(static_cast<std::uint32_t>(step()) + 1);

@@ -313,7 +313,7 @@ enum ep_flag : unsigned {
   ep_nocopy = 32768,
   ep_nocopypost = 65536
 };
-enum send_flag : unsigned { send_expedited = 1, send_immediate = 2, send_together = 8 };
+enum send_flag : unsigned { send_expedited = 1, send_immediate = 2, send_together = 8, send_with_source = 16 };
 template <class T>
 struct ArrayToSend {};
 template <class T, class N>
