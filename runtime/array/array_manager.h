@@ -122,6 +122,11 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
     if (id == 0) id = id_of(index);
     return find(id) ? pe_.index : routing_.destination(id, index);
   }
+  // Tells observers of a call or message to an element; call() and send() do it themselves.
+  void note_created(std::uint64_t id, int to, int ep, std::uint64_t bytes) {
+    if (pe_.watched(Observer::created)) [[unlikely]]
+      pe_.notify_created({to, static_cast<std::uint16_t>(ep), bytes, static_cast<std::uint32_t>(id_.index()), id});
+  }
   void call(std::uint64_t id, const CkArrayIndex& index, int ep, const void* arguments, unsigned length, bool together);
   void send(std::uint64_t id, const CkArrayIndex& index, Message&& message);
   void deliver(Delivery& call) {
@@ -260,10 +265,6 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   void construct(std::uint64_t id, const Construction& construction, const Constructor& constructor);
   PERIAPT_COLD void create_after_bound(const CkArrayIndex& index, std::uint64_t id, int ep, const Message& message);
   void remove(ArrayElement* element);
-  void note_created(std::uint64_t id, int to, int ep, std::uint64_t bytes) {
-    if (pe_.watched(Observer::created)) [[unlikely]]
-      pe_.notify_created({to, static_cast<std::uint16_t>(ep), bytes, static_cast<std::uint32_t>(id_.index()), id});
-  }
 
   PeObjects& objects_;
   Pe& pe_;

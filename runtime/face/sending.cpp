@@ -67,13 +67,13 @@ void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const vo
                Pe::Counting::yes, send & send_together);
 }
 
-// Observers that want to hear of every message are told by send_call().
 namespace {
 template <auto reserve>
 OpenCall open(const CProxyElement_Group& proxy, int ep, unsigned length) {
   Pe& pe = *Pe::current();
   const int to = proxy.ckGetGroupPe();
-  if (!is_pe(pe.process, to) || pe.watched(Observer::created) || proxy.ckIsDelegated()) return {};
+  if (!is_pe(pe.process, to) || proxy.ckIsDelegated()) return {};
+  note_created(pe, to, ep, length, proxy.ckGetGroupID().idx);
   const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length);
   return (pe.*reserve)(to, meta, 0, Pe::Counting::yes);
 }
@@ -83,9 +83,10 @@ OpenCall open(const CProxyElement_ArrayBase& proxy, int ep, unsigned length) {
   Pe& pe = *Pe::current();
   ArrayManager* array = find_array(*pe.objects, proxy.ckGetArrayID());
   const std::uint64_t id = proxy.ckGetID();
-  if (!array || !chare::is_compact_id(id) || pe.watched(Observer::created) || proxy.ckIsDelegated()) [[unlikely]]
+  if (!array || !chare::is_compact_id(id) || proxy.ckIsDelegated()) [[unlikely]]
     return {};
   const int to = array->locate(id, proxy.ckGetIndex());
+  array->note_created(id, to, ep, length);
   const auto collection = static_cast<std::uint32_t>(proxy.ckGetArrayID().index());
   return (pe.*reserve)(to, call_meta(static_cast<std::uint16_t>(ep), collection, length), id, Pe::Counting::yes);
 }
@@ -106,7 +107,8 @@ OpenCall open_together(const CProxyElement_ArrayBase& proxy, int ep, unsigned le
 OpenCall open_call(const CProxy_Chare& proxy, int ep, unsigned length) {
   Pe& pe = *Pe::current();
   const CkChareID id = proxy.ckGetChareID();
-  if (!is_pe(pe.process, id.onPE) || pe.watched(Observer::created) || proxy.ckIsDelegated()) return {};
+  if (!is_pe(pe.process, id.onPE) || proxy.ckIsDelegated()) return {};
+  note_created(pe, id.onPE, ep, length);
   const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), 0, length);
   return pe.reserve(id.onPE, meta, id.serial, Pe::Counting::yes);
 }

@@ -35,12 +35,13 @@ bool Coordinator::Sum::operator==(const Sum& other) const {
 
 void Coordinator::ready(int pe, std::uint32_t step) {
   if (step != step_ || at_any_time_) return;  // said before it heard that the step is over
-  ready_[pe] = true;
+  ready_[pe] = called_ = true;
   consider();
 }
 
 void Coordinator::consider() {
   if (state_ != State::waiting || std::count(ready_.begin(), ready_.end(), false) > 0) return;
+  called_ = false;
   ask(have_before_ && before_.complete() ? State::collecting : State::probing);
 }
 
@@ -94,8 +95,9 @@ void Coordinator::answer(int pe, const Count& count) {
   before_ = now;
   have_before_ = true;
   state_ = State::waiting;
-  // Where no element waits, the next AtSync will call. Otherwise something is under way; ask again.
-  if (now.total.waiting > 0) consider();
+  // Where no element waits, the next AtSync will call, or has called while answers were on their way: one that waits
+  // may move from a PE that is yet to answer to one that has answered. Otherwise something is under way; ask again.
+  if (now.total.waiting > 0 || called_) consider();
 }
 
 namespace {

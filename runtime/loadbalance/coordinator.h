@@ -73,7 +73,8 @@ class Coordinator {
   std::vector<LoadDatabase> loads_;  // by PE; they and what they make together keep their memory from step to step
   LoadDatabase database_;
   std::vector<char> ready_;
-  Sum before_;  // of the last round
+  bool called_ = false;  // a PE has said that it is ready, and none was asked since
+  Sum before_;           // of the last round
   bool have_before_ = false;
   int outstanding_ = 0;
 

@@ -21,7 +21,7 @@ std::vector<std::int32_t> number_vertices(const LoadDatabase& database, std::vec
 }
 }  // namespace
 
-PartitionGraph::PartitionGraph(const LoadDatabase& database, double message_bytes) {
+PartitionGraph::PartitionGraph(const LoadDatabase& database, const Partners& partners, double message_bytes) {
   const std::vector<std::int32_t> vertex = number_vertices(database, objects);
   double work = 0;
   auto work_of = [&](std::size_t i) {
@@ -31,7 +31,6 @@ PartitionGraph::PartitionGraph(const LoadDatabase& database, double message_byte
   for (std::size_t i : objects)
     weight.push_back(1 + static_cast<std::int32_t>(work > 0 ? work_of(i) / work * sum_of_weights : 0));
 
-  const Partners partners(database);
   auto exchanged = [&](const Partner& p) { return static_cast<double>(p.bytes) + message_bytes * p.messages; };
   double traffic = 0;
   for (std::size_t i : objects)

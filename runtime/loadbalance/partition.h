@@ -1,13 +1,14 @@
 // What strategies that give the graph of messages to a partitioning library have in common: the graph in the form that
 // such libraries take, and the way from numbered parts back to PEs.
 #pragma once
+#include "runtime/loadbalance/partners.h"
 #include "runtime/loadbalance/strategies/problem.h"
 
 namespace periapt::loadbalance {
 
 struct PartitionGraph {
   // Of the objects that may move. Weights are whole numbers that add up to less than 2^31.
-  explicit PartitionGraph(const LoadDatabase& database, double message_bytes);
+  PartitionGraph(const LoadDatabase& database, const Partners& partners, double message_bytes);
 
   std::vector<std::size_t> objects;            // vertex -> object
   std::vector<std::int32_t> weight;            // of a vertex

@@ -1,6 +1,8 @@
 // See traffic.h.
 #include "runtime/loadbalance/traffic.h"
 
+#include <utility>
+
 #include "runtime/array/array_manager.h"
 #include "runtime/scheduler/process.h"
 
@@ -15,14 +17,16 @@ ElementName name_of(PeObjects& objects, ElementName element) {
 void Traffic::turn(bool on) {
   if (on == on_) return;
   on_ = on;
-  on ? pe_.subscribe(this, created) : pe_.unsubscribe(this);
+  if (!on) return pe_.unsubscribe(this);
+  known_.resize(known_count);
+  pe_.subscribe(this, created);
 }
 
 void Traffic::set_name(std::int32_t record, ElementName name) {
   if (static_cast<std::size_t>(record) >= names_.size()) names_.resize(record + 1);
   if (names_[record] == name) return;
   names_[record] = name;
-  known_.clear();  // it was another's
+  forget_known();  // it was another's
 }
 
 void Traffic::on_created(Pe&, const Created& created) {
@@ -30,20 +34,22 @@ void Traffic::on_created(Pe&, const Created& created) {
   if (record == Meter::nobody) return;
   const bool is_member = created.element == 0;
   const std::uint64_t element = is_member ? static_cast<std::uint64_t>(created.to_pe) : created.element;
-  Known now{record, created.collection, element, is_member};
-  if (known_.empty()) known_.resize(known_count);
   const std::uint64_t hash =
       (element ^ std::uint64_t{created.collection} << 40 ^ static_cast<std::uint64_t>(record) << 20) *
       0x9E3779B97F4A7C15u;
-  Known& known = known_[hash >> 56];
   static_assert(known_count == 1 << 8, "the highest bits of a hash of 64 choose");
-  if (!known.is_of(now)) {
-    now.amount = find(created);
-    if (!now.amount) return;
-    known = now;
+  Known& known = known_[hash >> 56];
+  const std::uint64_t sender_and_collection =
+      static_cast<std::uint64_t>(record) << 33 | std::uint64_t{is_member} << 32 | created.collection;
+  if (known.sender_and_collection != sender_and_collection || known.element != element) [[unlikely]] {
+    Amount* const amount = find(created);
+    if (!amount) return;
+    known.add_up();
+    known = {sender_and_collection, element, 0, 0, amount};
+    knows_ = true;
   }
-  ++known.amount->messages;
-  known.amount->bytes += created.bytes;
+  ++known.messages;
+  known.bytes += created.bytes;
 }
 Traffic::Amount* Traffic::find(const Created& created) {
   const auto collection = static_cast<std::int32_t>(created.collection);
@@ -66,7 +72,16 @@ void Traffic::sent(ElementName to, std::uint64_t messages, std::uint64_t bytes) 
   amount.bytes += bytes;
 }
 
-std::vector<Communication> Traffic::recorded() const {
+void Traffic::forget_known() {
+  if (!std::exchange(knows_, false)) return;
+  for (Known& known : known_) {
+    known.add_up();
+    known = {};
+  }
+}
+
+std::vector<Communication> Traffic::recorded() {
+  forget_known();
   std::vector<Communication> all;
   for (const auto& [pair, amount] : amounts_)
     all.push_back({pair.from, pair.to, amount.messages, amount.bytes, amount.to_pe, amount.to_process});

@@ -25,10 +25,10 @@ class Traffic : public Observer {
   // What runs now has sent so much.
   void sent(ElementName to, std::uint64_t messages, std::uint64_t bytes);
   // What was recorded since the last restart().
-  std::vector<Communication> recorded() const;
+  std::vector<Communication> recorded();
   void restart() {
+    forget_known();
     amounts_.clear();
-    known_.clear();
   }
 
  private:
@@ -47,20 +47,23 @@ class Traffic : public Observer {
     bool to_process = false;
   };
   // Where what a record has sent to a receiver is added up: elements send to few again and again, and to find that by
-  // names takes longer than sending.
-  struct Known {
-    std::int32_t record = Meter::nobody;
-    std::uint32_t collection = 0;
-    std::uint64_t element = 0;  // of a member of a group: the PE
-    bool is_member = false;
+  // names takes longer than sending. Whole words are compared: parts of one that have just been written side by side
+  // would have to reach the cache before they can be read as one.
+  struct alignas(64) Known {
+    std::uint64_t sender_and_collection = ~std::uint64_t{0};  // and whether it is a member of a group
+    std::uint64_t element = 0;                                // of a member: the PE
+    std::uint64_t messages = 0, bytes = 0;                    // that are not in *amount yet
     Amount* amount = nullptr;
-    bool is_of(const Known& o) const {
-      return record == o.record && collection == o.collection && element == o.element && is_member == o.is_member;
+    void add_up() {
+      if (!amount) return;
+      amount->messages += messages;
+      amount->bytes += bytes;
     }
   };
   static constexpr std::size_t known_count = 256;  // a power of two
   void on_created(Pe&, const Created& created) override;
   Amount& amount_for(const ElementName& to) { return amounts_[{names_[meter_.running()], to}]; }  // of what runs
+  void forget_known();
   Amount* find(const Created& created);  // null: it is for none whose messages are recorded
 
   Pe& pe_;
@@ -68,7 +71,8 @@ class Traffic : public Observer {
   bool on_ = false;
   std::vector<ElementName> names_;  // by record
   std::unordered_map<Pair, Amount, HashOfPair> amounts_;
-  std::vector<Known> known_;  // by a hash; empty: none yet
+  std::vector<Known> known_;  // by a hash; empty before it is first turned on
+  bool knows_ = false;        // one of them: elements that arrive by the thousand look no further
 };
 
 // The name under which the database has an element: that of the array which the others are bound to.

@@ -579,31 +579,30 @@ void Pe::suspend() {
 // --- watching --------------------------------------------------------------------------------------------------------
 
 void Pe::subscribe(Observer* observer, std::uint32_t points) {
-  observers_.emplace_back(observer, points);
+  for (std::size_t i = 0; i < observers_.size(); ++i)
+    if (points >> i & 1) observers_[i].push_back(observer);
   watch_ |= points;
 }
 
 void Pe::unsubscribe(Observer* observer) {
-  std::erase_if(observers_, [observer](const auto& entry) { return entry.first == observer; });
   watch_ = 0;
-  for (const auto& [_, points] : observers_) watch_ |= points;
+  for (std::size_t i = 0; i < observers_.size(); ++i) {
+    std::erase(observers_[i], observer);
+    if (!observers_[i].empty()) watch_ |= 1U << i;
+  }
 }
 
 void Pe::notify_created(const Created& created) {
-  for (auto& [observer, points] : observers_)
-    if (points & Observer::created) observer->on_created(*this, created);
+  for (Observer* observer : observers_[place_of(Observer::created)]) observer->on_created(*this, created);
 }
 void Pe::notify_enqueued(std::uint16_t entry) {
-  for (auto& [observer, points] : observers_)
-    if (points & Observer::enqueued) observer->on_enqueued(*this, entry);
+  for (Observer* observer : observers_[place_of(Observer::enqueued)]) observer->on_enqueued(*this, entry);
 }
 void Pe::notify_begin() {
-  for (auto& [observer, points] : observers_)
-    if (points & Observer::begin_execute) observer->on_begin(*this, *running);
+  for (Observer* observer : observers_[place_of(Observer::begin_execute)]) observer->on_begin(*this, *running);
 }
 void Pe::notify_end() {
-  for (auto& [observer, points] : observers_)
-    if (points & Observer::end_execute) observer->on_end(*this, *running);
+  for (Observer* observer : observers_[place_of(Observer::end_execute)]) observer->on_end(*this, *running);
 }
 
 }  // namespace periapt

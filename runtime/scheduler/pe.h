@@ -5,6 +5,8 @@
 // polls the inbox into the queues, takes the most urgent piece of work and hands it to the dispatcher (runtime/entry).
 #pragma once
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -302,7 +304,10 @@ class alignas(platform::kCacheLine) Pe {
   std::uint64_t trim_at_ns_ = 0;
   std::uint64_t idle_since_ns_ = 0, looked_ns_ = 0, cpu_shared_until_ns_ = 0;
   std::uint64_t idle_total_ns_ = 0;
-  std::vector<std::pair<Observer*, std::uint32_t>> observers_;
+  static constexpr std::size_t place_of(Observer::Point point) {
+    return static_cast<std::size_t>(std::countr_zero(std::uint32_t{point}));
+  }
+  std::array<std::vector<Observer*>, 4> observers_;  // by point: messages in particular look at no others
   std::unique_ptr<Ordering> ordering_;
 };
 

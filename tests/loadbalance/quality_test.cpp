@@ -227,18 +227,41 @@ TEST(Metis, LeavesPartsWhereMostOfThemIs) {
   EXPECT_EQ(balance_of(db, solve("Metis", db)).migrations, 0);
 }
 
-// As many PEs are; and where some have no room for work, or there are hardly more objects than PEs.
-TEST(Metis, CutsInTwoStagesAsWellAsInOne) {
+// As it does with many PEs; and where some have no room for work, or there are hardly more objects than PEs.
+TEST(Metis, CutsInHalvesAsWellAsAtOnce) {
   if (!is_here("Metis")) GTEST_SKIP() << find_strategy("Metis")->missing();
   LoadDatabase db = grid(64, 64);
-  const Assignment once = solve("Metis:stages=1e9", db), twice = solve("Metis:stages=64", db);
-  EXPECT_NE(once, twice);
-  EXPECT_LE(crossing_of(db, twice).messages, crossing_of(db, once).messages * 1.1);
-  EXPECT_LE(balance_of(db, twice).ratio(), balance_of(db, once).ratio() + 0.05);
+  const Assignment once = solve("Metis:halves=1e9", db), halves = solve("Metis:halves=2", db);
+  EXPECT_NE(once, halves);
+  EXPECT_LE(crossing_of(db, halves).messages, crossing_of(db, once).messages * 1.1);
+  EXPECT_LE(balance_of(db, halves).ratio(), balance_of(db, once).ratio() + 0.05);
   for (int pe = 0; pe < 64; pe += 3) db.pes[static_cast<std::size_t>(pe)].speed = pe % 2 == 0 ? 0.01 : 4;
-  EXPECT_LE(balance_of(db, solve("Metis:stages=64", db)).ratio(), 1.5);
+  EXPECT_LE(balance_of(db, solve("Metis:halves=2", db)).ratio(), 1.5);
   const LoadDatabase few = grid(12, 70);
-  EXPECT_EQ(check_assignment(few, solve("Metis:stages=2", few)), "");
+  EXPECT_EQ(check_assignment(few, solve("Metis:halves=2", few)), "");
+}
+
+// METIS alone fills PEs to a third above the average where each gets four objects.
+TEST(Metis, BalancesWhereFewObjectsAreForEachPe) {
+  if (!is_here("Metis")) GTEST_SKIP() << find_strategy("Metis")->missing();
+  LoadDatabase db = grid(32, 256);
+  for (std::size_t i = 0; i < db.objects.size(); ++i) db.objects[i].seconds *= 1 + static_cast<double>(i * i % 7) / 7;
+  for (const char* name : {"Metis:halves=1e9", "Metis:halves=2"})
+    EXPECT_LE(balance_of(db, solve(name, db)).ratio(), 1.15) << name;
+}
+
+// It would on the program's output: that it cannot make parts of nothing.
+TEST(Metis, SaysNothingOfObjectsThatAreMoreThanAPesShare) {
+  if (!is_here("Metis")) GTEST_SKIP() << find_strategy("Metis")->missing();
+  LoadDatabase db = grid(32, 64);
+  for (std::size_t i = 0; i < db.objects.size(); i += 200) db.objects[i].seconds *= 1000;
+  for (const char* name : {"Metis:halves=1e9", "Metis:halves=2"}) {
+    testing::internal::CaptureStdout();
+    const Assignment result = solve(name, db);
+    std::fflush(stdout);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "") << name;
+    EXPECT_LE(balance_of(db, result).max, 1.001 * lower_bound(db)) << name;
+  }
 }
 
 TEST(Diffusion, MovesLoadToNeighboursOnly) {

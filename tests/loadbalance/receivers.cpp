@@ -1,5 +1,5 @@
-// Elements that send to members of a group, of a node group, to sections of both kinds, and to all; each counts what it
-// sends by itself. receivers_test.py holds the record of the step against it.
+// Elements that send to members of a group, of a node group, to sections of both kinds, and to all; the last one also
+// to a thousand elements by turns. receivers_test.py holds the record of the step against it.
 //
 //   receivers COUNT +LBRecord FILE ...
 #include <cstdlib>
@@ -11,6 +11,11 @@ CProxy_Main mainProxy;
 CProxy_Sender senders;
 CProxy_Office offices;
 CProxy_House houses;
+CProxy_Listener listeners;
+
+namespace {
+constexpr int listener_count = 1000;
+}
 
 class Word : public CkMcastBaseMsg, public CMessage_Word {
  public:
@@ -26,8 +31,9 @@ class Main : public CBase_Main {
     offices = CProxy_Office::ckNew();
     houses = CProxy_House::ckNew();
     senders = CProxy_Sender::ckNew(count);
-    CkPrintf("arrays %d groups %d %d\n", senders.ckGetArrayID().index(), offices.ckGetGroupID().idx,
-             houses.ckGetGroupID().idx);
+    listeners = CProxy_Listener::ckNew(listener_count);
+    CkPrintf("arrays %d %d groups %d %d\n", senders.ckGetArrayID().index(), listeners.ckGetArrayID().index(),
+             offices.ckGetGroupID().idx, houses.ckGetGroupID().idx);
     // The first three elements, and every other PE's member. Element 0 has the root of the first on its PE, others not.
     const CProxySection_Sender section = CProxySection_Sender::ckNew(senders.ckGetArrayID(), 0, 2, 1);
     std::vector<int> pes;
@@ -53,6 +59,11 @@ class House : public CBase_House {
   void all(int) {}
 };
 
+class Listener : public CBase_Listener {
+ public:
+  void call(int) {}
+};
+
 class Sender : public CBase_Sender {
   int heard_ = 0;
   bool talked_ = false;
@@ -71,6 +82,7 @@ class Sender : public CBase_Sender {
     for (int i = 0; i < 2; ++i) offices[pe].call(i);        // in a line
     houses[process].visit(100, x);
     for (int i = 0; i < 4; ++i) houses[process].call(i);
+    for (int i = 0; i < 2 * listener_count && thisIndex == 6; ++i) listeners[i % listener_count].call(i);
     offices.all(1);
     houses.all(1);
     if (thisIndex < 2) section.hear(new Word);

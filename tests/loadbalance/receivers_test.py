@@ -24,7 +24,7 @@ def run(*command):
 
 
 os.chdir(tempfile.mkdtemp())
-array, office, house = (int(n) for n in re.search(r"arrays (\d+) groups (\d+) (\d+)", run(
+array, listener, office, house = (int(n) for n in re.search(r"arrays (\d+) (\d+) groups (\d+) (\d+)", run(
     RECEIVERS, str(COUNT), *LAYOUT, "+LBRecord", "steps")).groups())
 with open("steps", encoding="utf-8") as file:
     step = json.loads(file.readline())
@@ -48,8 +48,11 @@ for i, element in enumerate(elements):
             wanted[(element, array, member)] += 1
     for name, least in ((office, 3), (house, 1)):
         bytes_of[(element, name, pe if name == office else process)] = least * 100 * 8
-got = {}
+got, heard = {}, {}
 for c in step["communication"]:
+    if c["to"][0] == listener:
+        heard[(c["from"][1], c["to"][1])] = c["messages"]
+        continue
     key = (c["from"][1], *c["to"])
     got[key] = c["messages"]
     where = {office: ("to_pe", c["to"][1]), house: ("to_process_of", first_pe.get(c["to"][1]))}.get(c["to"][0])
@@ -59,11 +62,15 @@ for c in step["communication"]:
         wrong.append(f"{c} has fewer bytes than {bytes_of[key]}")
 if got != dict(wanted):
     wrong.append(f"wanted {sorted(wanted.items())}\ngot    {sorted(got.items())}")
+if len(heard) != 1000 or {(sender, n) for (sender, _), n in heard.items()} != {(elements[6], 2)}:
+    wrong.append(f"of those that element 6 sends two messages each, a thousand, {len(heard)} are there: {heard}")
 
 # What lb-lab says of the step as it was: messages that leave their PE, or the process.
 place = {o["element"]: o["pe"] for o in step["objects"]}
 leaving = 0
 for c in step["communication"]:
+    if c["to"][0] == listener:  # elements that take no part
+        continue
     here = place[c["from"][1]]
     if c["to"][0] == array:
         leaves = place[c["to"][1]] != here

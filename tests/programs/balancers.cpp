@@ -192,6 +192,7 @@ class ThrowingLB : public CBase_ThrowingLB {
   }
 };
 
+// It balances in no step that is 1, and moves nothing in step 2.
 class TwoLevelsLB : public CBase_TwoLevelsLB {
  public:
   explicit TwoLevelsLB(const CkLBOptions& options) : CBase_TwoLevelsLB(options) {
@@ -201,7 +202,13 @@ class TwoLevelsLB : public CBase_TwoLevelsLB {
   explicit TwoLevelsLB(CkMigrateMessage* m) : CBase_TwoLevelsLB(m) {}
 
  protected:
+  bool QueryBalanceNow(int step) override { return step != 1; }
+  bool QueryMigrateStep(int step) override {
+    check(step == this->step(), "it is asked for another step");
+    return step != 2;
+  }
   void work(LDStats* stats) override {
+    check(step() != 1, "a step is balanced that QueryBalanceNow() was against");
     check(levelData[currentLevel]->nChildren == static_cast<int>(stats->nprocs()), "a level has other children");
     place_largest_first(*stats);
     check_against_ours(*stats);
@@ -470,8 +477,9 @@ class Main : public CBase_Main {
     if (balancer_ == "LargestFirstLB")
       check(steps_over == step_ + 1 && last_balanced == (step_ != 1),
             "LoadbalanceDone() is not called as it should be");
-    if (balancer_ == "SharingLB" && (step_ == 1 || step_ == 2)) check(now == last_, "an element has moved");
-    if (balancer_ == "SharingLB" && step_ == 3 && CkNumPes() > 1) check(now != last_, "no element has moved");
+    const bool rests = balancer_ == "SharingLB" || balancer_ == "TwoLevelsLB";
+    if (rests && (step_ == 1 || step_ == 2)) check(now == last_, "an element has moved");
+    if (rests && step_ == 3 && CkNumPes() > 1) check(now != last_, "no element has moved");
     for (int i = 0; i < element_count && balancer_ == "NextPeLB" && step_ > 0; ++i)
       check(now[i] == (last_[i] + 1) % CkNumPes(), "an element is not on the next PE");
   }

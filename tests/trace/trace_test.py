@@ -172,6 +172,7 @@ class Logs(unittest.TestCase):
         for_all = Counter(self.symbols.name(e[2]) for log in self.logs.values() for e in log if e[0] == BROADCAST)
         self.assertEqual(sent["step"], LENGTH)
         self.assertEqual(sent["wake"], LENGTH)
+        self.assertEqual(sent["leave"], 1)
         self.assertEqual(for_all["hear"], 1)
         self.assertEqual(for_all["visit"], 1)
         for log in self.logs.values():

@@ -43,7 +43,8 @@ class Main : public CBase_Main {
     for (int i = 0; i < length; ++i) line[i].wake();
   }
   void waited() { line.talk(); }
-  void talked() { CkExit(); }
+  void talked() { thisProxy.leave(0); }
+  void leave(int) { CkExit(); }
 };
 
 class Crowd : public CBase_Crowd {

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "runtime/loadbalance/classic/statistics.h"
+#include "runtime/loadbalance/model.h"
 
 using periapt::loadbalance::LoadDatabase;
 
@@ -187,5 +188,6 @@ std::vector<int> HybridBaseLB::impl_solve(const LoadDatabase& database) {
       }
     }
   }
-  return descent.part;
+  const bool migrates = QueryMigrateStep(static_cast<int>(database.step) - 1);
+  return migrates ? descent.part : periapt::loadbalance::present(database);
 }

@@ -26,6 +26,8 @@ class HybridBaseLB : public BaseLB {
     LDStats* statsData = nullptr;
   };
 
+  // Both are asked on the PE of +LBCentPE, for all groups. False: no work() at this step, and loads are counted on to
+  // the next; all has been decided, and nothing moves.
   virtual bool QueryBalanceNow(int step) { return true; }
   virtual bool QueryMigrateStep(int step) { return true; }
   // To be overridden. Writes stats->to_proc; at level 1 PEs are those of a group, above they are the parts of the level

@@ -7,6 +7,7 @@
 #include "base/loaded_library.h"
 #include "runtime/loadbalance/partition.h"
 #include "runtime/loadbalance/strategies/greedy.h"
+#include "runtime/loadbalance/strategies/refine_comm.h"
 
 namespace periapt::loadbalance {
 
@@ -53,115 +54,73 @@ struct Metis {
   }
 };
 
-// What METIS takes of a graph.
-struct Cut {
-  std::vector<std::int32_t> weight, begin, to, bytes;  // as in a PartitionGraph
-  std::vector<float> shares;                           // of the work, by part
-};
+// Objects of more work than a PE's share count as one share: where they counted in full, METIS would have parts to make
+// of no object at all, and say so on the program's output.
+void cap(std::vector<std::int32_t>& weights, std::int32_t parts) {
+  std::vector<std::int32_t> sorted = weights;
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  auto rest = std::accumulate(sorted.begin(), sorted.end(), std::int64_t{0});
+  for (const std::int32_t weight : sorted) {
+    if (std::int64_t{weight} * parts <= rest) break;
+    rest -= weight;  // it has a PE for itself
+    --parts;
+  }
+  for (std::int32_t& weight : weights) weight = std::min(weight, static_cast<std::int32_t>(rest / parts));
+}
 
-// The part of each vertex; false: METIS has failed.
-bool cut_at_once(Cut& graph, double tolerance, std::vector<std::int32_t>& part) {
-  const float sum = std::accumulate(graph.shares.begin(), graph.shares.end(), 0.0F);
-  for (float& share : graph.shares) share /= sum;
-  auto parts = static_cast<std::int32_t>(graph.shares.size());
-  const bool even = std::all_of(graph.shares.begin(), graph.shares.end(),
-                                [&](float s) { return std::abs(s * static_cast<float>(parts) - 1) < 1e-3F; });
+// The part of each vertex; empty: METIS has failed.
+std::vector<std::int32_t> cut(PartitionGraph& graph, std::vector<float> shares, const StrategyOptions& options) {
+  auto parts = static_cast<std::int32_t>(shares.size()), vertices = graph.vertices();
+  const bool even = std::all_of(shares.begin(), shares.end(), [&](float s) { return std::abs(s * parts - 1) < 1e-3F; });
   std::int32_t settings[4 * option_count] = {};
   Metis::get().set_defaults(settings);
   settings[option_seed] = 1;
-  auto imbalance = static_cast<float>(tolerance);
-  auto vertices = static_cast<std::int32_t>(graph.weight.size());
-  std::int32_t constraints = 1, cut = 0;
-  part.assign(graph.weight.size(), 0);
-  if (parts < 2 || vertices < parts) {  // more parts than METIS can fill
-    for (std::int32_t v = 0; v < vertices; ++v) part[static_cast<std::size_t>(v)] = v % parts;
-    return true;
-  }
-  return Metis::get().k_way(&vertices, &constraints, graph.begin.data(), graph.to.data(), graph.weight.data(), nullptr,
-                            graph.bytes.data(), &parts, even ? nullptr : graph.shares.data(), &imbalance, settings,
-                            &cut, part.data()) == done;
-}
-
-// The vertices of one group, and the edges between them. `number`: room for a number of each vertex of the whole.
-Cut part_of(const Cut& whole, const std::vector<std::int32_t>& vertices, const std::vector<std::int32_t>& group,
-            std::vector<std::int32_t>& number) {
-  Cut own;
-  for (std::size_t i = 0; i < vertices.size(); ++i)
-    number[static_cast<std::size_t>(vertices[i])] = static_cast<std::int32_t>(i);
-  own.begin.push_back(0);
-  for (const std::int32_t v : vertices) {
-    own.weight.push_back(whole.weight[static_cast<std::size_t>(v)]);
-    for (std::int32_t e = whole.begin[static_cast<std::size_t>(v)]; e < whole.begin[static_cast<std::size_t>(v) + 1];
-         ++e) {
-      const std::int32_t to = whole.to[static_cast<std::size_t>(e)];
-      if (group[static_cast<std::size_t>(to)] != group[static_cast<std::size_t>(v)]) continue;
-      own.to.push_back(number[static_cast<std::size_t>(to)]);
-      own.bytes.push_back(whole.bytes[static_cast<std::size_t>(e)]);
-    }
-    own.begin.push_back(static_cast<std::int32_t>(own.to.size()));
-  }
-  return own;
-}
-
-// METIS takes more than linearly long in the number of parts, as it cannot shrink a graph that has few vertices for
-// each: so many parts are made in two stages, groups of parts first.
-bool cut_in_two_stages(Cut& graph, double tolerance, std::vector<std::int32_t>& part) {
-  const std::size_t parts = graph.shares.size();
-  const auto groups = static_cast<std::size_t>(std::sqrt(static_cast<double>(parts)));
-  const std::vector<float> shares = graph.shares;
-  const auto first = [&](std::size_t group) { return group * parts / groups; };
-  graph.shares.clear();
-  for (std::size_t g = 0; g < groups; ++g)
-    graph.shares.push_back(std::accumulate(shares.begin() + static_cast<std::ptrdiff_t>(first(g)),
-                                           shares.begin() + static_cast<std::ptrdiff_t>(first(g + 1)), 0.0F));
-  std::vector<std::int32_t> group, below, number(graph.weight.size());
-  if (!cut_at_once(graph, std::sqrt(tolerance), group)) return false;
-  std::vector<std::vector<std::int32_t>> members(groups);
-  for (std::size_t v = 0; v < group.size(); ++v)
-    members[static_cast<std::size_t>(group[v])].push_back(static_cast<std::int32_t>(v));
-  part.assign(group.size(), 0);
-  for (std::size_t g = 0; g < groups; ++g) {
-    Cut own = part_of(graph, members[g], group, number);
-    own.shares.assign(shares.begin() + static_cast<std::ptrdiff_t>(first(g)),
-                      shares.begin() + static_cast<std::ptrdiff_t>(first(g + 1)));
-    if (!cut_at_once(own, std::sqrt(tolerance), below)) return false;
-    for (std::size_t i = 0; i < members[g].size(); ++i)
-      part[static_cast<std::size_t>(members[g][i])] = static_cast<std::int32_t>(first(g)) + below[i];
-  }
-  return true;
+  auto imbalance = static_cast<float>(options["tolerance"]);
+  std::int32_t constraints = 1, crossing = 0;
+  std::vector<std::int32_t> part(graph.weight.size()), capped = graph.weight;
+  cap(capped, parts);
+  Partitioner* const partition = parts < options["halves"] ? Metis::get().k_way : Metis::get().recursive;
+  if (partition(&vertices, &constraints, graph.begin.data(), graph.to.data(), capped.data(), nullptr,
+                graph.bytes.data(), &parts, even ? nullptr : shares.data(), &imbalance, settings, &crossing,
+                part.data()) != done)
+    part.clear();
+  return part;
 }
 
 Assignment cut_by_metis(const LoadDatabase& database, const StrategyOptions& options) {
   Problem problem(database, Problem::Order::as_recorded);
-  const auto parts = static_cast<std::int32_t>(problem.available.size());
-  PartitionGraph graph(database, options["message_bytes"]);
-  if (parts < 2 || graph.vertices() < 2 * parts || !Metis::get().missing.empty()) return place_greedily(database);
+  const std::size_t parts = problem.available.size();
+  const Partners partners(database);
+  PartitionGraph graph(database, partners, options["message_bytes"]);
+  if (parts < 2 || graph.objects.size() < 2 * parts || !Metis::get().missing.empty()) return place_greedily(database);
   const Capacity capacity = capacity_of(database);
-  Cut cut{graph.weight, std::move(graph.begin), std::move(graph.to), std::move(graph.bytes), {}};
-  double room = 0;
-  for (int pe : problem.available) room += capacity.work[pe];
   // A part of nothing is more than METIS can do.
-  for (int pe : problem.available)
-    cut.shares.push_back(room > 0 ? static_cast<float>(std::max(capacity.work[pe] / room, 1e-3 / parts))
-                                  : 1.0F / static_cast<float>(parts));
-  std::vector<std::int32_t> part;
-  const double tolerance = options["tolerance"];
-  const bool is_cut = static_cast<double>(parts) < options["stages"] ? cut_at_once(cut, tolerance, part)
-                                                                     : cut_in_two_stages(cut, tolerance, part);
-  return is_cut ? place_parts(problem, capacity, graph, part) : place_greedily(database);
+  const double room = std::accumulate(capacity.work.begin(), capacity.work.end(), 0.0);
+  const double least = 1e-3 / static_cast<double>(parts);
+  std::vector<double> wanted;
+  for (int pe : problem.available) wanted.push_back(room > 0 ? std::max(capacity.work[pe] / room, least) : 1);
+  const double sum = std::accumulate(wanted.begin(), wanted.end(), 0.0);
+  std::vector<float> shares;
+  for (const double w : wanted) shares.push_back(static_cast<float>(w / sum));
+  const std::vector<std::int32_t> part = cut(graph, std::move(shares), options);
+  if (part.empty()) return place_greedily(database);
+  // METIS fills PEs further than it may where they have few objects each.
+  return refine_by_messages(database, place_parts(problem, capacity, graph, part), partners, options["tolerance"],
+                            options["message_bytes"]);
 }
 }  // namespace
 
 StrategyInfo metis() {
-  return {.name = "Metis",
-          .classic = "MetisLB",
-          .summary = "partitions the graph of messages with METIS, where libmetis is installed",
-          .solve = cut_by_metis,
-          .options = {{"tolerance", 1.03, 1.001, 2, "how far above the average METIS may fill a PE"},
-                      {"message_bytes", 1000, 0, 1e9, "how many bytes a message counts as beside its own"},
-                      {"stages", 4096, 2, 1e9, "from how many PEs on they are cut in two stages, which is faster"}},
-          .communication = true,
-          .missing = [] { return Metis::get().missing; }};
+  return {
+      .name = "Metis",
+      .classic = "MetisLB",
+      .summary = "partitions the graph of messages with METIS, where libmetis is installed",
+      .solve = cut_by_metis,
+      .options = {{"tolerance", 1.03, 1.001, 2, "how far above the average METIS may fill a PE"},
+                  {"message_bytes", 1000, 0, 1e9, "how many bytes a message counts as beside its own"},
+                  {"halves", 1000, 2, 1e9, "from how many PEs on it cuts in halves again and again, which is faster"}},
+      .communication = true,
+      .missing = [] { return Metis::get().missing; }};
 }
 
 }  // namespace periapt::loadbalance

@@ -98,18 +98,19 @@ class LeastLoadedQueue {
   Heap heap_;
 };
 
-// All where they are, largest first on each PE; what is on PEs that are not available goes to the emptiest. From here
-// strategies that improve what there is go on.
+// All where they are, or where another strategy has put them, largest first on each PE; what is on PEs that are not
+// available goes to the emptiest. From here strategies that improve what there is go on.
 struct Standing {
-  explicit Standing(const LoadDatabase& database) : problem(database), on(database.pes.size()) {
+  explicit Standing(const LoadDatabase& database) : Standing(database, present(database)) {}
+  Standing(const LoadDatabase& database, const Assignment& start) : problem(database), on(database.pes.size()) {
     std::vector<std::size_t> homeless;
     for (std::size_t i : problem.movable) {
-      if (!problem.is_available(problem.from(i))) {
+      if (!problem.is_available(start[i])) {
         homeless.push_back(i);
         continue;
       }
-      problem.put(i, problem.from(i));
-      on[problem.from(i)].push_back(i);
+      problem.put(i, start[i]);
+      on[start[i]].push_back(i);
     }
     if (homeless.empty()) return;
     LeastLoadedQueue least_loaded(problem);

@@ -1,6 +1,8 @@
 // RefineComm: like Refine, but the object that a full PE gives away, and the PE that gets it, are those between which
 // the most traffic disappears. (L. V. Kale, M. Bhandarkar, R. Brunner, "Load balancing in parallel molecular dynamics",
 // IRREGULAR 1998: refinement that knows the messages.)
+#include "runtime/loadbalance/strategies/refine_comm.h"
+
 #include "runtime/loadbalance/strategies/problem.h"
 
 namespace periapt::loadbalance {
@@ -8,13 +10,14 @@ namespace periapt::loadbalance {
 namespace {
 class Refinement {
  public:
-  Refinement(const LoadDatabase& database, const StrategyOptions& options)
-      : standing_(database),
+  Refinement(const LoadDatabase& database, const Assignment& start, const Partners& partners, double tolerance,
+             double message_bytes)
+      : standing_(database, start),
         least_loaded_(problem_),
-        partners_(partners_of(database)),
+        partners_(partners),
         exchange_(database.pes.size()),
-        limit_(options["tolerance"] * problem_.average()),
-        message_bytes_(options["message_bytes"]) {}
+        limit_(tolerance * problem_.average()),
+        message_bytes_(message_bytes) {}
 
   Assignment solve() {
     std::priority_queue<std::pair<double, int>> full;
@@ -77,18 +80,26 @@ class Refinement {
   Standing standing_;
   Problem& problem_ = standing_.problem;
   LeastLoadedQueue least_loaded_;
-  const Partners partners_;
+  const Partners& partners_;
   std::vector<double> exchange_;  // by PE, of the object that is looked at
   const double limit_, message_bytes_;
 };
 }  // namespace
 
+Assignment refine_by_messages(const LoadDatabase& database, const Assignment& start, const Partners& partners,
+                              double tolerance, double message_bytes) {
+  return Refinement(database, start, partners, tolerance, message_bytes).solve();
+}
+
 StrategyInfo refine_comm() {
   return {.name = "RefineComm",
           .classic = "RefineCommLB",
           .summary = "Refine that moves what exchanges messages to where it sends them",
-          .solve = [](const LoadDatabase& database,
-                      const StrategyOptions& options) { return Refinement(database, options).solve(); },
+          .solve =
+              [](const LoadDatabase& database, const StrategyOptions& options) {
+                return refine_by_messages(database, present(database), Partners(database), options["tolerance"],
+                                          options["message_bytes"]);
+              },
           .options = {{"tolerance", 1.03, 1, 100, "how full a PE may stay, in times of the average"},
                       {"message_bytes", 1000, 0, 1e9, "how many bytes a message counts as beside its own"}},
           .communication = true};

@@ -96,7 +96,7 @@ class OneThread {
 Assignment cut_by_scotch(const LoadDatabase& database, const StrategyOptions& options) {
   Problem problem(database, Problem::Order::as_recorded);
   const auto parts = static_cast<Number>(problem.available.size());
-  const PartitionGraph graph(database, options["message_bytes"]);
+  const PartitionGraph graph(database, Partners(database), options["message_bytes"]);
   Scotch& scotch = Scotch::get();
   if (parts < 2 || graph.vertices() < 2 * parts || !scotch.missing.empty()) return place_greedily(database);
   const Capacity capacity = capacity_of(database);
