@@ -45,10 +45,13 @@ void check_group(CkGroupID id, int ep) {
 }
 bool is_pe(const Process& process, int pe) { return static_cast<unsigned>(pe) < static_cast<unsigned>(process.pes()); }
 // The PE of a process that takes a call to a node group: each in turn.
+int pe_at_turn(Pe& pe, int node, std::uint64_t turn) {
+  const bootstrap::Process& process = pe.process.layout().processes[node];
+  return process.first_pe + static_cast<int>(turn % static_cast<std::uint64_t>(process.pes));
+}
 int pe_of_node(Pe& pe, int node, int ep) {
   if (node < 0 || node >= pe.process.count()) bad_pe(node, "process", ep);
-  const bootstrap::Process& process = pe.process.layout().processes[node];
-  return process.first_pe + static_cast<int>(pe.objects->round_robin++ % process.pes);
+  return pe_at_turn(pe, node, pe.objects->round_robin++);
 }
 // Expedited calls are messages, because their urgency is in the envelope, and so is the PE that a call comes from.
 bool inline_fits(unsigned send) { return (send & ~send_together) == 0; }
@@ -204,8 +207,7 @@ void send_message(const CProxy_NodeGroup& proxy, int ep, unsigned send, void* pa
     pack(message);
     pe.broadcast(message);
   }
-  const bootstrap::Process& own = pe.process.layout().processes[pe.process.layout().process_of[pe.index]];
-  pe.send(own.first_pe + static_cast<int>(turn % static_cast<std::uint64_t>(own.pes)), std::move(message));
+  pe.send(pe_at_turn(pe, pe.process.layout().process_of[pe.index], turn), std::move(message));
 }
 
 // --- chares ----------------------------------------------------------------------------------------------------------

@@ -163,36 +163,34 @@ static void for_children(int me, int root, int size, Child&& child) {
   for (int i = tree_branching * place + 1; i <= tree_branching * (place + 1) && i < size; ++i) child((root + i) % size);
 }
 
-// A tree over the hosts, then one over the PEs of each. Where it enters a host: the root on its own, else the first PE.
+// The same in a tree over the hosts, then one over the units of each, which are PEs or processes: `first` and `count`
+// name them in Host. Where it enters a host: the root on its own, else the first unit.
+template <class Child>
+static void for_children_by_host(const bootstrap::HostLayout& layout, int me, int root, int root_host,
+                                 int bootstrap::Host::*first, int bootstrap::Host::*count, Child&& child) {
+  const bootstrap::Host& host = layout.this_host();
+  const int entry = layout.host == root_host ? root : host.*first;
+  if (me == entry)
+    for_children(layout.host, root_host, layout.host_count(), [&](int next) { child(layout.hosts[next].*first); });
+  for_children(me - host.*first, entry - host.*first, host.*count, [&](int next) { child(host.*first + next); });
+}
+
 template <class Child>
 void Pe::for_tree_children(int root, Child&& child) const {
   const bootstrap::HostLayout& layout = process.layout();
-  const bootstrap::Host& host = layout.this_host();
-  const int hosts = layout.host_count();
-  const int root_host = hosts == 1 ? layout.host : layout.host_of(root);
-  const int entry = layout.host == root_host ? root : host.first_pe;
-  if (index == entry && hosts > 1)
-    for_children(layout.host, root_host, hosts, [&](int next) { child(layout.hosts[next].first_pe); });
-  for_children(index - host.first_pe, entry - host.first_pe, host.pes, [&](int next) { child(host.first_pe + next); });
+  const int root_host = layout.host_count() == 1 ? layout.host : layout.host_of(root);
+  for_children_by_host(layout, index, root, root_host, &bootstrap::Host::first_pe, &bootstrap::Host::pes, child);
 }
 
 // The same over processes: each is its PE whose turn it is.
 template <class Child>
 void Pe::for_process_children(int root, std::uint64_t turn, Child&& child) const {
   const bootstrap::HostLayout& layout = process.layout();
-  const bootstrap::Host& host = layout.this_host();
-  const int root_process = layout.process_of[root], here = layout.process_of[index];
-  const int root_host = layout.host_of(root);
-  const int entry = layout.host == root_host ? root_process : host.first_process;
-  const auto pe_of = [&](int number) {
-    const bootstrap::Process& one = layout.processes[number];
-    return one.first_pe + static_cast<int>(turn % static_cast<std::uint64_t>(one.pes));
-  };
-  if (here == entry)
-    for_children(layout.host, root_host, layout.host_count(),
-                 [&](int next) { child(pe_of(layout.hosts[next].first_process)); });
-  for_children(here - host.first_process, entry - host.first_process, host.processes,
-               [&](int next) { child(pe_of(host.first_process + next)); });
+  for_children_by_host(layout, layout.process_of[index], layout.process_of[root], layout.host_of(root),
+                       &bootstrap::Host::first_process, &bootstrap::Host::processes, [&](int number) {
+                         const bootstrap::Process& one = layout.processes[number];
+                         child(one.first_pe + static_cast<int>(turn % static_cast<std::uint64_t>(one.pes)));
+                       });
 }
 
 void Pe::forward_tree(const Message& message) {
