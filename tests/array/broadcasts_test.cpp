@@ -4,6 +4,7 @@
 
 #include "runtime/array/array_broadcasts.h"
 #include "tests/array/world.h"
+#include "tests/host/seeds.h"
 
 namespace periapt {
 namespace {
@@ -14,7 +15,7 @@ using test::World;
 class BroadcastsFromSeeds : public testing::TestWithParam<unsigned> {
  protected:
   void run(int arrays, bool restless) {
-    for (unsigned round = 0; round < 25 && !HasFailure(); ++round) {
+    for (unsigned round = 0; round < tests::seeds(25u) && !HasFailure(); ++round) {
       const unsigned seed = 1000 * GetParam() + round;
       SCOPED_TRACE("seed " + std::to_string(seed));
       {
@@ -39,7 +40,7 @@ TEST_P(BroadcastsFromSeeds, GiveThemToBoundElements) { run(2, true); }
 INSTANTIATE_TEST_SUITE_P(Seeds, BroadcastsFromSeeds, testing::Range(0u, 8u));
 
 TEST(Broadcasts, AreNotKeptWhenAllElementsHaveThem) {
-  for (unsigned seed = 0; seed < 20; ++seed) {
+  for (unsigned seed = 0; seed < tests::seeds(20u); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world({5, seed});
     world.make_everywhere();

@@ -144,6 +144,7 @@ class Friend : public CBase_Friend {
 };
 
 #include "any_time_stepping.def.h"
+#include "tests/host/seeds.h"
 
 namespace {
 
@@ -294,7 +295,7 @@ TEST_P(AnyTime, WhatStandsStillIsLeftAlone) {
   ASSERT_TRUE(settle());
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, AnyTime, testing::Range(1, 61));
+INSTANTIATE_TEST_SUITE_P(Seeds, AnyTime, testing::Range(1, 1 + periapt::tests::seeds(60)));
 
 }  // namespace
 

@@ -77,6 +77,7 @@ class Piece : public CBase_Piece {
 };
 
 #include "gossip_stepping.def.h"
+#include "tests/host/seeds.h"
 
 namespace {
 
@@ -174,7 +175,7 @@ TEST_P(Stepped, MovesNothingWhereNoneHasALoad) {
 }
 TEST_P(Stepped, GoesOnWhenElementsMoveThemselvesMeanwhile) { sync(some_loads(), std::vector<char>(count), true); }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, Stepped, testing::Range(1, 31));
+INSTANTIATE_TEST_SUITE_P(Seeds, Stepped, testing::Range(1, 1 + periapt::tests::seeds(30)));
 
 }  // namespace
 

@@ -1,0 +1,18 @@
+// How many seeds a test goes through. The release run tries all orders of events that they stand for; a sanitizer looks
+// at what each line does to memory, takes ten times as long for it, and has seen that in a quarter of them.
+#pragma once
+
+#include "base/platform.h"
+
+namespace periapt::tests {
+
+template <class Count>
+constexpr Count seeds(Count all) {
+#if defined(PERIAPT_ASAN) || defined(PERIAPT_TSAN)
+  return (all + 3) / 4;
+#else
+  return all;
+#endif
+}
+
+}  // namespace periapt::tests
