@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/platform.h"
+#include "tests/host/seeds.h"
 #include "tests/machine/conformance.h"
 
 namespace periapt::conformance {
@@ -104,11 +105,13 @@ TEST_P(Conformance, MessagesOfAllSizesAndKindsArriveInOrder) {
 TEST_P(Conformance, ManySmallMessagesArriveInOrder) {
   Pair pair(subject());
   std::mt19937 random(11);
-  for (int i = 0; i < 20000; ++i) {
+  constexpr std::uint64_t kMessages = tests::seeds(20000);
+  for (std::uint64_t i = 0; i < kMessages; ++i) {
     pair.a.push(*pair.ab, random() % 100, 0, {&pair.b});
     if (i % 7 == 0) pair.b.push(*pair.ba, random() % 100, 0, {&pair.a});
   }
-  pump(pair.both(), [&] { return pair.b.arrived_from(1) == 20001 && pair.a.arrived_from(2) == pair.b.sent_to(1); });
+  pump(pair.both(),
+       [&] { return pair.b.arrived_from(1) == kMessages + 1 && pair.a.arrived_from(2) == pair.b.sent_to(1); });
 }
 
 TEST_P(Conformance, WhatIsSentBeforeTheConnectionArrives) {
@@ -372,8 +375,8 @@ TEST_P(Conformance, EndingWithEverythingUnderWayIsFine) {
 TEST_P(Conformance, ManyPeersAllToAll) {
   std::deque<Worker> workers;
   std::vector<Worker*> all;
-  for (int i = 0; i < subject().many; ++i)
-    all.push_back(&workers.emplace_back(subject(), static_cast<PeerId>(1000 + i * 7)));
+  const int many = std::max(8, tests::seeds(subject().many));
+  for (int i = 0; i < many; ++i) all.push_back(&workers.emplace_back(subject(), static_cast<PeerId>(1000 + i * 7)));
   std::map<std::pair<Worker*, Worker*>, Link*> links;
   for (int round = 0; round < 3; ++round) {
     for (Worker* from : all) {
@@ -385,7 +388,7 @@ TEST_P(Conformance, ManyPeersAllToAll) {
       }
     }
   }
-  const auto expected = static_cast<std::uint64_t>(subject().many - 1) * 3;
+  const auto expected = static_cast<std::uint64_t>(many - 1) * 3;
   pump(all, [&] {
     return std::all_of(all.begin(), all.end(), [&](Worker* worker) {
       std::uint64_t sum = 0;
