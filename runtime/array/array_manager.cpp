@@ -685,6 +685,7 @@ void ArrayManager::give(ArrayElement* element, const Message& message) {
   if (entry.runtime_frees() && !(entry.flags & ep_threaded) && !(message->flags & envelope_packed)) [[likely]] {
     Delivery call = Delivery::view(message);
     call.object = object;
+    call.owner = ThreadOwner::of(element).key;
     objects_.enter(call);
   } else {
     Delivery call(message.copy());

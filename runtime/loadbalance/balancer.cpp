@@ -50,20 +50,6 @@ std::vector<T> all_of(const Delivery& call) {
   return all;
 }
 
-// An object and its bases that lie elsewhere in it: what entries of its class may be called on.
-template <class Visit>
-void for_each_address(int type, char* object, Visit visit) {
-  visit(object);
-  if (!bases_have_offsets) return;
-  for (const ChareInfo::Base& base : registry().chares[type].bases)
-    for_each_address(base.chare, object + base.offset, visit);
-}
-template <class Visit>
-void for_each_address(ArrayElement& element, Visit visit) {
-  ArrayManager& manager = array_manager(element.ckGetArrayID());
-  for_each_address(manager.type(), static_cast<char*>(manager.object_of(&element)), visit);
-}
-
 // Relative to a PE that does a fixed piece of work in 10 ms.
 double measured_speed() {
   const std::uint64_t start = clock::thread_cpu_ns();
@@ -133,6 +119,8 @@ std::int32_t Balancer::take_record() {
   if (free_.empty()) {
     free_.push_back(static_cast<std::int32_t>(records_.size()));
     records_.emplace_back();
+    said_.emplace_back();
+    meter_.reserve(free_.back());
     measure();
   }
   const std::int32_t number = free_.back();
@@ -140,18 +128,17 @@ std::int32_t Balancer::take_record() {
   return number;
 }
 
-int Balancer::add(ArrayElement& element, const BalanceTravel& state) {
+int Balancer::add(ArrayElement& element, const BalanceTravel& travel) {
   if (all_take_part_) refuse_at_sync(element);
   const std::int32_t number = take_record();
   Record& record = records_[number];
   record.element = &element;
-  record.state = state;
-  record.position = {};
-  record.user_data.clear();
+  record.state = travel.state;
+  said_[number].position = {};
+  said_[number].user_data.clear();
   set_record(element, number);
-  meter_.spent(number) = {};
+  meter_.spent(number) = travel.spent;
   traffic_.set_name(number, name_of(*pe_.objects, {element.ckGetArrayID().index(), element.ckGetID()}));
-  for_each_address(element, [&](void* address) { meter_.add(address, number); });
   ++members_;
   waiting_ += counts(record);
   return number;
@@ -160,7 +147,6 @@ int Balancer::add(ArrayElement& element, const BalanceTravel& state) {
 void Balancer::remove(ArrayElement& element) {
   const std::int32_t number = record_of(element);
   Record& record = records_[number];
-  for_each_address(element, [&](void* address) { meter_.remove(address); });
   meter_.forget(number);
   gpu_times_.forget(number);
   --members_;
@@ -172,19 +158,20 @@ void Balancer::remove(ArrayElement& element) {
 }
 
 void Balancer::born(ArrayElement& element) {
-  BalanceTravel state;
-  state.resumed = step_ - 1;
-  add(element, state);
+  BalanceTravel travel;
+  travel.state.resumed = step_ - 1;
+  add(element, travel);
 }
 
 void Balancer::arrived(ArrayElement& element, const BalanceTravel& travel) {
   Position position;
   if (record_of(element) >= 0) {  // its pup() said where it is
-    position = records_[record_of(element)].position;
+    position = said_[record_of(element)].position;
     remove(element);
   }
-  Record& record = records_[add(element, travel)];
-  record.position = position;
+  const int number = add(element, travel);
+  said_[number].position = position;
+  Record& record = records_[number];
   if (record.state.moved) {
     record.state.moved = false;
     moving_ = true;
@@ -202,18 +189,16 @@ void Balancer::died(ArrayElement& element) {
 
 BalanceTravel Balancer::left(ArrayElement& element) {
   const std::int32_t number = record_of(element);
-  BalanceTravel state = records_[number].state;
   gpu_times_.charge();
-  state.spent += meter_.up_to_now(number);  // mostly in the entry that it leaves from
+  const BalanceTravel travel{meter_.up_to_now(number),
+                             records_[number].state};  // mostly in the entry that it leaves from
   remove(element);
   tell_when_ready();
-  return state;
+  return travel;
 }
 
 TimeSpent Balancer::spent(const ArrayElement& element) const {
-  const std::int32_t number = record_of(element);
-  TimeSpent sum = records_[number].state.spent;
-  return sum += const_cast<Meter&>(meter_).up_to_now(number);
+  return const_cast<Meter&>(meter_).up_to_now(record_of(element));
 }
 double Balancer::load(const ArrayElement& element) const {
   const_cast<GpuTimes&>(gpu_times_).charge();
@@ -222,8 +207,7 @@ double Balancer::load(const ArrayElement& element) const {
 void Balancer::set_load(ArrayElement& element, double seconds) {
   gpu_times_.charge();
   const double gpu = options().clock == LoadClock::gpu ? seconds : spent(element).gpu;
-  records_[record_of(element)].state.spent = {seconds, seconds, gpu};
-  meter_.up_to_now(record_of(element)) = {};
+  meter_.up_to_now(record_of(element)) = {seconds, seconds, gpu};
 }
 std::string Balancer::describe(const ObjectLoad& object) {
   if (ObjectManagers::is_own(object.array))
@@ -248,7 +232,7 @@ void Balancer::own_arrived(const LDObjHandle&, bool is_awaited) {
 }
 void Balancer::set_position(ArrayElement& element, Position position) {
   if (record_of(element) < 0) born(element);  // called from its constructor
-  records_[record_of(element)].position = position;
+  said_[record_of(element)].position = position;
 }
 
 int Balancer::claim_user_data(int bytes) {
@@ -259,7 +243,7 @@ int Balancer::claim_user_data(int bytes) {
 }
 char* Balancer::user_data(ArrayElement& element) {
   if (record_of(element) < 0) born(element);  // called from its constructor
-  std::vector<char>& data = records_[record_of(element)].user_data;
+  std::vector<char>& data = said_[record_of(element)].user_data;
   data.resize(user_bytes_);
   return data.data();
 }
@@ -298,7 +282,6 @@ void Balancer::measure() {
 void Balancer::clear_loads() {
   meter_.restart();
   traffic_.restart();
-  for (std::size_t i = 0; i < records_.size(); ++i) records_[i].state.spent = meter_.spent(static_cast<int>(i)) = {};
 }
 
 // --- sending ---------------------------------------------------------------------------------------------------------
@@ -363,7 +346,7 @@ void Balancer::at_sync(ArrayElement& element) {
     fatal("AtSync() is called twice", describe_running(pe_), "the element has not been resumed since the last call",
           "go on in ResumeFromSync()");
   if (!measured(element)) element.UserSetLBLoad();
-  BalanceTravel& state = records_[number].state;
+  BalanceState& state = records_[number].state;
   state.in_sync = true;
   state.step = std::max(step_ + closed_, state.resumed + 1);
   ++waiting_;
@@ -376,10 +359,10 @@ bool Balancer::waits(const ArrayElement& element) const {
 // Until all are there it is not counted, so that no step begins.
 void Balancer::waits_again(ArrayElement& element, double seconds) {
   if (record_of(element) < 0) born(element);
-  BalanceTravel& state = records_[record_of(element)].state;
+  BalanceState& state = records_[record_of(element)].state;
   state.in_sync = true;
   state.step = step_;
-  state.spent = {seconds, seconds, seconds};
+  meter_.up_to_now(record_of(element)) = {seconds, seconds, seconds};
 }
 void Balancer::remade() {
   waiting_ = 0;
@@ -563,7 +546,7 @@ LoadDatabase Balancer::own_loads() {
         own.objects[known->second].wall += wall;
         own.objects[known->second].gpu += spent.gpu;
         own.objects[known->second].migratable &= migratable;
-        add_said(own, known->second, record);
+        add_said(own, known->second, said_[i]);
         continue;
       }
     }
@@ -573,7 +556,7 @@ LoadDatabase Balancer::own_loads() {
     if (!wrong.empty()) keep_here(*record.element, wrong);
     own.objects.push_back(
         {name.array, name.element, pe_.index, seconds, bytes, migratable && wrong.empty(), wall, spent.gpu});
-    add_said(own, own.objects.size() - 1, record);
+    add_said(own, own.objects.size() - 1, said_[i]);
   }
   own_objects_.for_each_load([&](ObjectLoad load, const TimeSpent& spent, const std::vector<char>& user_data) {
     load.pe = pe_.index;
@@ -588,12 +571,12 @@ LoadDatabase Balancer::own_loads() {
   return own;
 }
 // What an element has said of itself: its position, its user data.
-void Balancer::add_said(LoadDatabase& own, std::size_t object, const Record& record) {
-  if (record.position.given()) {
+void Balancer::add_said(LoadDatabase& own, std::size_t object, const Said& said) {
+  if (said.position.given()) {
     own.positions.resize(own.objects.size());
-    own.positions[object] = record.position;
+    own.positions[object] = said.position;
   }
-  add_user_data(own, object, record.user_data);
+  add_user_data(own, object, said.user_data);
 }
 void Balancer::add_user_data(LoadDatabase& own, std::size_t object, const std::vector<char>& user_data) {
   if (user_data.empty()) return;
@@ -761,6 +744,7 @@ void Balancer::resume_up_to(std::uint32_t step) {
       due.emplace_back(static_cast<std::int32_t>(i), record.serial);
   }
   const Delivery* const outer = pe_.running;
+  if (meter_.is_on()) meter_.begin(Meter::nobody);
   for (auto [number, serial] : due) {
     Record& record = records_[number];
     if (record.serial != serial || !record.state.in_sync) continue;  // gone; one that was moved is resumed on arrival
@@ -772,11 +756,11 @@ void Balancer::resume_up_to(std::uint32_t step) {
     resumption.object = element;
     resumption.owner = ThreadOwner::of(element).key;
     pe_.running = &resumption;
-    if (meter_.is_on()) meter_.begin(number);
+    if (meter_.is_on()) meter_.go_on_with(number);
     element->ResumeFromSync();
-    meter_.end();
     pe_.running = outer;
   }
+  meter_.end();
   tell_when_ready();
 }
 

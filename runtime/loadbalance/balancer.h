@@ -177,12 +177,16 @@ class Balancer : public BalanceHook {
   Calls at_begin, at_end;  // of a step
 
  private:
+  // Small, as each step goes through all of them.
   struct Record {
     ArrayElement* element = nullptr;  // null: free, or of an object of the program's own
     std::uint32_t serial = 0;         // of uses of this place
-    BalanceTravel state;              // spent: what the element came with; the meter has the rest
-    Position position;                // as it said since it is here
-    std::vector<char> user_data;      // the same
+    BalanceState state;
+  };
+  // What an element has said since it is here.
+  struct Said {
+    Position position;
+    std::vector<char> user_data;
   };
   static void on_ready(Pe&, Delivery&);
   static void on_probe(Pe&, Delivery&);
@@ -211,7 +215,7 @@ class Balancer : public BalanceHook {
   static void on_go_on(Pe&, Delivery&);
 
   std::int32_t take_record();
-  int add(ArrayElement& element, const BalanceTravel& state);
+  int add(ArrayElement& element, const BalanceTravel& travel);
   void remove(ArrayElement& element);
   void call(int to, int entry, std::uint32_t value = 0);
   template <class T>
@@ -229,7 +233,7 @@ class Balancer : public BalanceHook {
   void something_runs();
   bool is_held(ArrayManager& leader, std::uint64_t id) const;
   TimeSpent spent(const ArrayElement& element) const;
-  void add_said(LoadDatabase& own, std::size_t object, const Record& record);
+  void add_said(LoadDatabase& own, std::size_t object, const Said& said);
   void add_user_data(LoadDatabase& own, std::size_t object, const std::vector<char>& user_data);
   ArrayElement* find(const Move& move);
   void measure();
@@ -252,6 +256,7 @@ class Balancer : public BalanceHook {
   bool instrument_wanted_ = true;
   std::uint32_t user_bytes_ = 0;  // that balancers have claimed
   std::vector<Record> records_;
+  std::vector<Said> said_;  // by record
   std::vector<std::int32_t> free_;
   std::uint32_t members_ = 0, waiting_ = 0;
   CkSyncBarrier barrier_{*this};

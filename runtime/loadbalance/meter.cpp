@@ -1,9 +1,11 @@
 // See meter.h.
 #include "runtime/loadbalance/meter.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
+#include "runtime/objects/running_threads.h"
 
 namespace periapt::loadbalance {
 
@@ -30,11 +32,6 @@ void Meter::forget(std::int32_t record) {
   spent(record) = {};
 }
 
-TimeSpent& Meter::spent(std::int32_t record) {
-  if (static_cast<std::size_t>(record) >= spent_.size()) spent_.resize(record + 1);
-  return spent_[record];
-}
-
 TimeSpent& Meter::up_to_now(std::int32_t record) {
   if (on_ && !frames_.empty()) charge();
   return spent(record);
@@ -45,6 +42,7 @@ double Meter::wall() const { return 1e-9 * static_cast<double>(clock::now_ns() -
 void Meter::restart() {
   charge();
   background_ = {};
+  std::fill(spent_.begin(), spent_.end(), TimeSpent{});
   interval_ns_ = clock::now_ns();
   idle_before_ = pe_.idle_seconds();
 }
@@ -57,19 +55,23 @@ double seconds_since(std::uint64_t& then_ns, std::uint64_t now_ns) {
 }  // namespace
 
 void Meter::charge() {
-  TimeSpent passed{seconds_since(since_ns_, clock::now_ns())};
-  if (processor_time_) [[unlikely]]
-    passed.processor = seconds_since(processor_since_ns_, clock::thread_cpu_ns());
+  const double wall = seconds_since(since_ns_, clock::now_ns());
+  const double processor = processor_time_ ? seconds_since(processor_since_ns_, clock::thread_cpu_ns()) : 0;
   if (frames_.empty()) return;
   const std::int32_t record = frames_.innermost();
-  (record == nobody ? background_ : spent(record)) += passed;
+  TimeSpent& charged = record == nobody ? background_ : spent(record);
+  charged.wall += wall;
+  if (processor_time_) [[unlikely]]
+    charged.processor += processor;
 }
 
 void Meter::on_begin(Pe&, const Delivery& execution) {
-  const std::int32_t* record = records_.find(address(execution.object));
-  begin(record ? *record : nobody);
-  if (record && on_next_) [[unlikely]]
+  const ArrayElement* const element = ThreadOwner{execution.owner}.element();
+  const std::int32_t record = element ? BalanceHook::record_of(*element) : nobody;
+  begin(record);
+  if (record != nobody && on_next_) [[unlikely]]
     std::exchange(on_next_, nullptr)(next_argument_);
 }
+void Meter::on_end(Pe&, const Delivery&) { end(); }
 
 }  // namespace periapt::loadbalance

@@ -7,13 +7,12 @@
 #include <memory>
 #include <vector>
 
-#include "base/flat_map.h"
 #include "runtime/objects/balance_hook.h"
 #include "runtime/scheduler/execution_frames.h"
 
 namespace periapt::loadbalance {
 
-class Meter : public Observer, ExecutionFrames<std::int32_t>::Owner {
+class Meter : public Observer {
  public:
   // `processor_time`: that is measured, too.
   Meter(Pe& pe, bool processor_time) : pe_(pe), processor_time_(processor_time), frames_(pe, *this) {}
@@ -29,21 +28,22 @@ class Meter : public Observer, ExecutionFrames<std::int32_t>::Owner {
   // Calls fn(argument) once, when the next entry of something that has a record begins.
   void when_something_runs(void (*fn)(void*), void* argument) { on_next_ = fn, next_argument_ = argument; }
 
-  // What is charged for an object: any number; the balancer's record of it. An object has one address for each base
-  // that entries are called on.
-  void add(const void* object, std::int32_t record) { records_.try_emplace(address(object)).first[0] = record; }
-  void remove(const void* object) { records_.erase(address(object)); }
   // The record is free: what still runs for it is background.
   void forget(std::int32_t record);
+  // Room for records up to this one.
+  void reserve(std::int32_t record) {
+    if (static_cast<std::size_t>(record) >= spent_.size()) spent_.resize(record + 1);
+  }
 
   // Charged so far; up_to_now() charges what has passed since the last look first, so that a reading in the middle of
   // an entry counts the entry up to there.
-  TimeSpent& spent(std::int32_t record);
+  TimeSpent& spent(std::int32_t record) { return spent_[static_cast<std::size_t>(record)]; }
+  const TimeSpent& spent(std::int32_t record) const { return spent_[static_cast<std::size_t>(record)]; }
   TimeSpent& up_to_now(std::int32_t record);
   const TimeSpent& background() const { return background_; }
   double wall() const;
   double idle() const { return pe_.idle_seconds() - idle_before_; }
-  // A new interval: background, wall and idle start at 0.
+  // A new interval: all that was charged, wall and idle start at 0.
   void restart();
   // GPUs have worked so long for the record, or for what has none.
   void charge_gpu(std::int32_t record, double seconds) {
@@ -53,12 +53,18 @@ class Meter : public Observer, ExecutionFrames<std::int32_t>::Owner {
   // For what runs without being an entry.
   void begin(std::int32_t record) { frames_.push(record); }
   void end() { frames_.pop(); }
+  // The same as end() and begin(), with one look at the clock.
+  void go_on_with(std::int32_t record) {
+    if (frames_.empty()) return begin(record);  // it was turned off and on
+    frames_.replace(record);
+  }
 
  private:
-  static std::uint64_t address(const void* object) { return reinterpret_cast<std::uint64_t>(object); }
+  friend ExecutionFrames<std::int32_t, Meter>;
   void on_begin(Pe&, const Delivery& execution) override;
-  void on_end(Pe&, const Delivery&) override { end(); }
-  void before_change() override { charge(); }
+  void on_end(Pe&, const Delivery&) override;
+  void before_change() { charge(); }
+  void after_change() {}
   void charge();  // the time since the last look, to the innermost frame
 
   Pe& pe_;
@@ -66,9 +72,8 @@ class Meter : public Observer, ExecutionFrames<std::int32_t>::Owner {
   bool on_ = false;
   void (*on_next_)(void*) = nullptr;
   void* next_argument_ = nullptr;
-  FlatMap<std::int32_t> records_;
   std::vector<TimeSpent> spent_;  // by record
-  ExecutionFrames<std::int32_t> frames_;
+  ExecutionFrames<std::int32_t, Meter> frames_;
   std::uint64_t since_ns_ = 0, processor_since_ns_ = 0;
   TimeSpent background_;
   std::uint64_t interval_ns_ = 0;

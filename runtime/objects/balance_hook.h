@@ -21,13 +21,16 @@ struct TimeSpent {
   }
 };
 
-// What an element that takes part brings along to another PE.
-struct BalanceTravel {
-  TimeSpent spent;            // measured since the last balancing
+struct BalanceState {
   std::uint32_t step = 0;     // of the AtSync it waits in, when in_sync
   std::uint32_t resumed = 0;  // last step it was resumed from
   bool in_sync = false;
   bool moved = false;  // by the balancer: it is counted on arrival
+};
+// What an element that takes part brings along to another PE.
+struct BalanceTravel {
+  TimeSpent spent;  // measured since the last balancing
+  BalanceState state;
 };
 
 class BalanceHook {
@@ -55,6 +58,8 @@ class BalanceHook {
   virtual void hold_next_step() = 0;
   virtual void go_on() = 0;
   bool at_any_time() const { return all_take_part_; }
+  // The number of the balancer's record of an element; -1: it takes no part.
+  static std::int32_t record_of(const ArrayElement& element) { return element.load_slot_; }
   virtual double load(const ArrayElement& element) const = 0;
   virtual void set_load(ArrayElement& element, double seconds) = 0;
 
@@ -68,7 +73,6 @@ class BalanceHook {
   std::uint64_t arrays_known = 0;
 
  protected:
-  static std::int32_t record_of(const ArrayElement& element) { return element.load_slot_; }
   static void set_record(ArrayElement& element, std::int32_t record) { element.load_slot_ = record; }
   bool all_take_part_ = false;
   static bool measured(const ArrayElement& element) { return element.usesAutoMeasure; }

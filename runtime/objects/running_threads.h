@@ -21,6 +21,8 @@ struct ThreadOwner {
   std::uint64_t key = 0;
   static ThreadOwner of(const ArrayElement* element) { return {reinterpret_cast<std::uint64_t>(element)}; }
   static ThreadOwner of_chare(std::uint64_t serial) { return {serial | std::uint64_t{1} << 63}; }
+  // Null: it is no element.
+  ArrayElement* element() const { return key >> 63 ? nullptr : reinterpret_cast<ArrayElement*>(key); }
   bool operator==(ThreadOwner o) const { return key == o.key; }
 };
 

@@ -8,19 +8,10 @@
 
 namespace periapt {
 
-template <class Record>
+// Of the Owner, before_change() and after_change() are called: the innermost frame is about to be another one, and is.
+template <class Record, class Owner>
 class ExecutionFrames {
  public:
-  class Owner {
-   public:
-    // The innermost frame is about to be another one, and is.
-    virtual void before_change() = 0;
-    virtual void after_change() {}
-
-   protected:
-    ~Owner() = default;
-  };
-
   ExecutionFrames(Pe& pe, Owner& owner) : pe_(pe), owner_(owner) {}
   ExecutionFrames(const ExecutionFrames&) = delete;
   ExecutionFrames& operator=(const ExecutionFrames&) = delete;
@@ -35,6 +26,12 @@ class ExecutionFrames {
     Thread* thread = pe_.threads.current();
     frames_.push_back({std::move(record), thread});
     if (thread) listen_to(thread);
+    owner_.after_change();
+  }
+  // What runs goes on as another.
+  void replace(Record record) {
+    owner_.before_change();
+    frames_.back().record = std::move(record);
     owner_.after_change();
   }
   // False: what ends began before anything was recorded, so that it has no frame.

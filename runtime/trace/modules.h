@@ -15,7 +15,7 @@ struct Called {
   bool in_body = false;  // its end is told: blocks of its body follow it
 };
 
-class Modules : public Observer, ExecutionFrames<Called>::Owner {
+class Modules : public Observer {
  public:
   Modules(Pe& pe, TraceArray& all);
   Modules(const Modules&) = delete;
@@ -34,8 +34,9 @@ class Modules : public Observer, ExecutionFrames<Called>::Owner {
   void on_created(Pe&, const Created& created) override;
   void on_begin(Pe&, const Delivery& call) override;
   void on_end(Pe&, const Delivery& call) override;
-  void before_change() override;
-  void after_change() override;
+  friend ExecutionFrames<Called, Modules>;
+  void before_change();
+  void after_change();
 
   Pe& pe_;
   TraceArray& all_;
@@ -44,7 +45,7 @@ class Modules : public Observer, ExecutionFrames<Called>::Owner {
   bool calling_ = false;   // frames change as an entry begins or ends, not with a thread
   bool stopping_ = false;  // the innermost frame before a change is traced
   std::size_t frames_before_ = 0;
-  ExecutionFrames<Called> frames_;
+  ExecutionFrames<Called, Modules> frames_;
 };
 
 // Of the PE that runs; null where the program has none.

@@ -22,7 +22,7 @@ namespace periapt::trace {
 // The folder and name that all files begin with: FOLDER/NAME, or FOLDER/NAME.part-2 in a run of several partitions.
 std::string root_of(Process& process);
 
-class Recorder : public Observer, ExecutionFrames<Execution>::Owner {
+class Recorder : public Observer {
  public:
   explicit Recorder(Pe& pe);
   Recorder(const Recorder&) = delete;
@@ -45,8 +45,9 @@ class Recorder : public Observer, ExecutionFrames<Execution>::Owner {
   void on_begin(Pe&, const Delivery& call) override;
   void on_end(Pe&, const Delivery& call) override;
   void begin();
-  void before_change() override;
-  void after_change() override;
+  friend ExecutionFrames<Execution, Recorder>;
+  void before_change();
+  void after_change();
   void pause();  // of what runs
   void resume();
   void begin_idle();
@@ -64,7 +65,7 @@ class Recorder : public Observer, ExecutionFrames<Execution>::Owner {
   bool running_ = false;  // a piece of the innermost frame
   bool resumes_ = true;   // what called an entry that has ended
   std::optional<std::uint64_t> idle_since_ns_;
-  ExecutionFrames<Execution> frames_;
+  ExecutionFrames<Execution, Recorder> frames_;
   std::optional<EventLog> log_;
   std::optional<Profile> profile_;
   std::vector<Serial> serials_;  // that have begun
