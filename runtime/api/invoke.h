@@ -24,14 +24,10 @@ void send_call(const CProxy_Group&, int ep, unsigned send, const void* arguments
 void send_call(const CProxyElement_NodeGroup&, int ep, unsigned send, const void* arguments, unsigned length);
 void send_call(const CProxy_Chare&, int ep, unsigned send, const void* arguments, unsigned length);
 // The same in two steps, for plain arguments. No open call: the receiver is not known here yet, or an observer wants to
-// hear of every message, and send_call() is to be used.
-OpenCall open_call(const CProxyElement_ArrayBase&, int ep, unsigned length);
-OpenCall open_call(const CProxyElement_Group&, int ep, unsigned length);
-OpenCall open_call(const CProxy_Chare&, int ep, unsigned length);
-// The same of an [aggregate] entry, which chares have none of.
-OpenCall open_together(const CProxyElement_ArrayBase&, int ep, unsigned length);
-OpenCall open_together(const CProxyElement_Group&, int ep, unsigned length);
-inline OpenCall open_together(const CProxy_Chare&, int, unsigned) { return {}; }
+// hear of every message, and send_call() is to be used. `together`: of an [aggregate] entry, which chares have none of.
+OpenCall open_call(const CProxyElement_ArrayBase&, int ep, unsigned length, bool together);
+OpenCall open_call(const CProxyElement_Group&, int ep, unsigned length, bool together);
+OpenCall open_call(const CProxy_Chare&, int ep, unsigned length, bool together);
 // `message` is the payload; ownership moves.
 void send_message(const CProxyElement_ArrayBase&, int ep, unsigned send, void* message);
 void send_message(const CProxy_ArrayBase&, int ep, unsigned send, void* message);
@@ -160,7 +156,7 @@ std::enable_if_t<!any_ncpy<A...> && !any_device<A...>> invoke(const P& proxy, in
       if (!options) {
         if constexpr (opens_call<P>) {
           if (send == 0 || send == send_together) {
-            const OpenCall call = send == 0 ? open_call(proxy, ep, size) : open_together(proxy, ep, size);
+            const OpenCall call = open_call(proxy, ep, size, send == send_together);
             if (PERIAPT_LIKELY(call.arguments != nullptr)) {
               marshal::Writer writer(call.arguments);
               (writer(a), ...);

@@ -70,19 +70,16 @@ void send_call(const CProxyElement_Group& proxy, int ep, unsigned send, const vo
                Pe::Counting::yes, send & send_together);
 }
 
-namespace {
-template <auto reserve>
-OpenCall open(const CProxyElement_Group& proxy, int ep, unsigned length) {
+OpenCall open_call(const CProxyElement_Group& proxy, int ep, unsigned length, bool together) {
   Pe& pe = *Pe::current();
   const int to = proxy.ckGetGroupPe();
   if (!is_pe(pe.process, to) || proxy.ckIsDelegated()) return {};
   note_created(pe, to, ep, length, proxy.ckGetGroupID().idx);
   const std::uint64_t meta = call_meta(static_cast<std::uint16_t>(ep), proxy.ckGetGroupID().idx, length);
-  return (pe.*reserve)(to, meta, 0, Pe::Counting::yes);
+  return pe.reserve(to, meta, 0, Pe::Counting::yes, together);
 }
 // An element without a compact id has to be named whole.
-template <auto reserve>
-OpenCall open(const CProxyElement_ArrayBase& proxy, int ep, unsigned length) {
+OpenCall open_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned length, bool together) {
   Pe& pe = *Pe::current();
   ArrayManager* array = find_array(*pe.objects, proxy.ckGetArrayID());
   const std::uint64_t id = proxy.ckGetID();
@@ -91,23 +88,9 @@ OpenCall open(const CProxyElement_ArrayBase& proxy, int ep, unsigned length) {
   const int to = array->locate(id, proxy.ckGetIndex());
   array->note_created(id, to, ep, length);
   const auto collection = static_cast<std::uint32_t>(proxy.ckGetArrayID().index());
-  return (pe.*reserve)(to, call_meta(static_cast<std::uint16_t>(ep), collection, length), id, Pe::Counting::yes);
+  return pe.reserve(to, call_meta(static_cast<std::uint16_t>(ep), collection, length), id, Pe::Counting::yes, together);
 }
-}  // namespace
-
-OpenCall open_call(const CProxyElement_Group& proxy, int ep, unsigned length) {
-  return open<&Pe::reserve>(proxy, ep, length);
-}
-OpenCall open_call(const CProxyElement_ArrayBase& proxy, int ep, unsigned length) {
-  return open<&Pe::reserve>(proxy, ep, length);
-}
-OpenCall open_together(const CProxyElement_Group& proxy, int ep, unsigned length) {
-  return open<&Pe::reserve_together>(proxy, ep, length);
-}
-OpenCall open_together(const CProxyElement_ArrayBase& proxy, int ep, unsigned length) {
-  return open<&Pe::reserve_together>(proxy, ep, length);
-}
-OpenCall open_call(const CProxy_Chare& proxy, int ep, unsigned length) {
+OpenCall open_call(const CProxy_Chare& proxy, int ep, unsigned length, bool) {
   Pe& pe = *Pe::current();
   const CkChareID id = proxy.ckGetChareID();
   if (!is_pe(pe.process, id.onPE) || proxy.ckIsDelegated()) return {};

@@ -78,8 +78,11 @@ class alignas(platform::kCacheLine) Pe {
   // is in our own queue, in the ring of a PE of this host, or in a spare line for one of another host or with a full
   // ring.
   enum class Counting : bool { no, yes };  // as created
-  OpenCall reserve(int to, std::uint64_t meta, std::uint64_t element, Counting counting) {
+  // `together`: it may travel with others, and does where those are kept: there is nothing to commit then.
+  OpenCall reserve(int to, std::uint64_t meta, std::uint64_t element, Counting counting, bool together = false) {
     created += static_cast<unsigned>(counting);
+    if (together && aggregator) [[unlikely]]
+      if (void* const arguments = aggregator->reserve(to, meta, element)) return {arguments, nullptr, meta, to};
     if (to == index) {
       Work& work = fifo_.push_back();
       work.meta = meta;
@@ -94,18 +97,10 @@ class alignas(platform::kCacheLine) Pe {
     spare_.element = element;
     return {spare_.arguments, &spare_, meta, to};
   }
-  // The same of a call that may travel with others, and does where they are kept: there is nothing to commit then.
-  OpenCall reserve_together(int to, std::uint64_t meta, std::uint64_t element, Counting counting) {
-    void* const arguments = aggregator ? aggregator->reserve(to, meta, element) : nullptr;
-    if (!arguments) return reserve(to, meta, element, counting);
-    created += static_cast<unsigned>(counting);
-    return {arguments, nullptr, meta, to};
-  }
   // Either in one step: `arguments` points to inline_arguments_max readable bytes of which length (in meta) count.
   void send_call(int to, std::uint64_t meta, std::uint64_t element, const void* arguments, Counting counting,
                  bool together = false) {
-    const OpenCall call =
-        together ? reserve_together(to, meta, element, counting) : reserve(to, meta, element, counting);
+    const OpenCall call = reserve(to, meta, element, counting, together);
     std::memcpy(call.arguments, arguments, inline_arguments_max);
     if (call.slot) call.commit();
   }
