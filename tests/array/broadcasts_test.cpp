@@ -4,7 +4,7 @@
 
 #include "runtime/array/array_broadcasts.h"
 #include "tests/array/world.h"
-#include "tests/host/seeds.h"
+#include "tests/host/amount.h"
 
 namespace periapt {
 namespace {
@@ -15,7 +15,7 @@ using test::World;
 class BroadcastsFromSeeds : public testing::TestWithParam<unsigned> {
  protected:
   void run(int arrays, bool restless) {
-    for (unsigned round = 0; round < tests::seeds(25u) && !HasFailure(); ++round) {
+    for (unsigned round = 0; round < tests::amount(25u) && !HasFailure(); ++round) {
       const unsigned seed = 1000 * GetParam() + round;
       SCOPED_TRACE("seed " + std::to_string(seed));
       {
@@ -40,7 +40,7 @@ TEST_P(BroadcastsFromSeeds, GiveThemToBoundElements) { run(2, true); }
 INSTANTIATE_TEST_SUITE_P(Seeds, BroadcastsFromSeeds, testing::Range(0u, 8u));
 
 TEST(Broadcasts, AreNotKeptWhenAllElementsHaveThem) {
-  for (unsigned seed = 0; seed < tests::seeds(20u); ++seed) {
+  for (unsigned seed = 0; seed < tests::amount(20u); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world({5, seed});
     world.make_everywhere();

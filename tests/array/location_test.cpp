@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/array/world.h"
-#include "tests/host/seeds.h"
+#include "tests/host/amount.h"
 
 namespace periapt {
 namespace {
@@ -18,7 +18,7 @@ class LocationFromSeeds : public testing::TestWithParam<unsigned> {
   void TearDown() override { Location::hints_kept = 1 << 14; }
 
   void run(int arrays) {
-    for (unsigned round = 0; round < tests::seeds(40u) && !HasFailure(); ++round) {
+    for (unsigned round = 0; round < tests::amount(40u) && !HasFailure(); ++round) {
       const unsigned seed = 1000 * GetParam() + round;
       SCOPED_TRACE("seed " + std::to_string(seed));
       {
@@ -46,7 +46,7 @@ TEST_P(LocationFromSeeds, KeepsElementsOfThreeArraysTogether) { run(3); }
 INSTANTIATE_TEST_SUITE_P(Seeds, LocationFromSeeds, testing::Range(0u, 8u));
 
 TEST(Location, RefusesASecondElementOfAnIndex) {
-  for (unsigned seed = 0; seed < tests::seeds(60u); ++seed) {
+  for (unsigned seed = 0; seed < tests::amount(60u); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world({5, seed});
     world.make_everywhere();
@@ -65,7 +65,7 @@ TEST(Location, RefusesASecondElementOfAnIndex) {
 }
 
 TEST(Location, MigratesAsSoonAsItsHomeHasAnswered) {
-  for (unsigned seed = 0; seed < tests::seeds(40u); ++seed) {
+  for (unsigned seed = 0; seed < tests::amount(40u); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world({6, seed});
     world.make_everywhere();
@@ -81,7 +81,7 @@ TEST(Location, MigratesAsSoonAsItsHomeHasAnswered) {
 
 // The claim is of an element that dies meanwhile, and is made again elsewhere; one that is bound to it stays.
 TEST(Location, TakesNoElementForASecondOneWhenTheFirstHasDied) {
-  for (unsigned seed = 0; seed < tests::seeds(200u); ++seed) {
+  for (unsigned seed = 0; seed < tests::amount(200u); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world({4, seed, 2});
     world.make_everywhere();

@@ -3,7 +3,7 @@
 
 #include "runtime/array/array_routing.h"
 #include "tests/array/world.h"
-#include "tests/host/seeds.h"
+#include "tests/host/amount.h"
 
 namespace periapt {
 namespace {
@@ -16,7 +16,7 @@ class RoutingFromSeeds : public testing::TestWithParam<unsigned> {
   void TearDown() override { Location::hints_kept = 1 << 14; }
 
   void run(int arrays, bool restless) {
-    for (unsigned round = 0; round < tests::seeds(40u) && !HasFailure(); ++round) {
+    for (unsigned round = 0; round < tests::amount(40u) && !HasFailure(); ++round) {
       const unsigned seed = 1000 * GetParam() + round;
       SCOPED_TRACE("seed " + std::to_string(seed));
       {
@@ -42,7 +42,7 @@ TEST_P(RoutingFromSeeds, BringsEachCallOnceToBoundElements) { run(2, true); }
 INSTANTIATE_TEST_SUITE_P(Seeds, RoutingFromSeeds, testing::Range(0u, 8u));
 
 TEST(Routing, TellsSendersThatMadeADetour) {
-  for (unsigned seed = 0; seed < tests::seeds(40u); ++seed) {
+  for (unsigned seed = 0; seed < tests::amount(40u); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     constexpr int pes = 6;
     World world({pes, seed});
@@ -66,7 +66,7 @@ TEST(Routing, TellsSendersThatMadeADetour) {
 
 // The element leaves as soon as the call comes: each place is younger than the one before, however many they are.
 TEST(Routing, FollowsAnElementThatIsAlwaysGone) {
-  for (unsigned seed = 0; seed < tests::seeds(20u); ++seed) {
+  for (unsigned seed = 0; seed < tests::amount(20u); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     constexpr int pes = 5;
     World world({pes, seed});

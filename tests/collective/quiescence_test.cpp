@@ -14,7 +14,7 @@
 
 #include "tests/collective/fake_messages.h"
 #include "tests/collective/fake_network.h"
-#include "tests/host/seeds.h"
+#include "tests/host/amount.h"
 
 namespace periapt {
 namespace {
@@ -123,7 +123,7 @@ class World {
 class QuiescenceFromSeeds : public testing::TestWithParam<unsigned> {};
 
 TEST_P(QuiescenceFromSeeds, IsDeclaredToAllThatAskedAndNeverTooEarly) {
-  for (unsigned round = 0; round < tests::seeds(40u); ++round) {
+  for (unsigned round = 0; round < tests::amount(40u); ++round) {
     const unsigned seed = 1000 * GetParam() + round;
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world(static_cast<int>(1 + seed % 11), seed);

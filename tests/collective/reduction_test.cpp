@@ -15,7 +15,7 @@
 
 #include "tests/collective/fake_messages.h"
 #include "tests/collective/fake_network.h"
-#include "tests/host/seeds.h"
+#include "tests/host/amount.h"
 
 namespace periapt {
 namespace {
@@ -264,7 +264,7 @@ class ReductionFromSeeds : public testing::TestWithParam<unsigned> {
  protected:
   void run(bool everywhere) {
     std::uint32_t rounds = 0;
-    for (unsigned round = 0; round < tests::seeds(60u); ++round) {
+    for (unsigned round = 0; round < tests::amount(60u); ++round) {
       const unsigned seed = 1000 * GetParam() + round;
       SCOPED_TRACE("seed " + std::to_string(seed));
       {

@@ -144,7 +144,7 @@ class Friend : public CBase_Friend {
 };
 
 #include "any_time_stepping.def.h"
-#include "tests/host/seeds.h"
+#include "tests/host/amount.h"
 
 namespace {
 
@@ -295,7 +295,7 @@ TEST_P(AnyTime, WhatStandsStillIsLeftAlone) {
   ASSERT_TRUE(settle());
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, AnyTime, testing::Range(1, 1 + periapt::tests::seeds(60)));
+INSTANTIATE_TEST_SUITE_P(Seeds, AnyTime, testing::Range(1, 1 + periapt::tests::amount(60)));
 
 }  // namespace
 

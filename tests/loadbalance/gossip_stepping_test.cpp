@@ -77,7 +77,7 @@ class Piece : public CBase_Piece {
 };
 
 #include "gossip_stepping.def.h"
-#include "tests/host/seeds.h"
+#include "tests/host/amount.h"
 
 namespace {
 
@@ -175,7 +175,7 @@ TEST_P(Stepped, MovesNothingWhereNoneHasALoad) {
 }
 TEST_P(Stepped, GoesOnWhenElementsMoveThemselvesMeanwhile) { sync(some_loads(), std::vector<char>(count), true); }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, Stepped, testing::Range(1, 1 + periapt::tests::seeds(30)));
+INSTANTIATE_TEST_SUITE_P(Seeds, Stepped, testing::Range(1, 1 + periapt::tests::amount(30)));
 
 }  // namespace
 

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/platform.h"
-#include "tests/host/seeds.h"
+#include "tests/host/amount.h"
 #include "tests/machine/conformance.h"
 
 namespace periapt::conformance {
@@ -105,7 +105,7 @@ TEST_P(Conformance, MessagesOfAllSizesAndKindsArriveInOrder) {
 TEST_P(Conformance, ManySmallMessagesArriveInOrder) {
   Pair pair(subject());
   std::mt19937 random(11);
-  constexpr std::uint64_t kMessages = tests::seeds(20000);
+  constexpr std::uint64_t kMessages = tests::amount(20000);
   for (std::uint64_t i = 0; i < kMessages; ++i) {
     pair.a.push(*pair.ab, random() % 100, 0, {&pair.b});
     if (i % 7 == 0) pair.b.push(*pair.ba, random() % 100, 0, {&pair.a});
@@ -375,7 +375,7 @@ TEST_P(Conformance, EndingWithEverythingUnderWayIsFine) {
 TEST_P(Conformance, ManyPeersAllToAll) {
   std::deque<Worker> workers;
   std::vector<Worker*> all;
-  const int many = std::max(8, tests::seeds(subject().many));
+  const int many = std::max(8, tests::amount(subject().many));
   for (int i = 0; i < many; ++i) all.push_back(&workers.emplace_back(subject(), static_cast<PeerId>(1000 + i * 7)));
   std::map<std::pair<Worker*, Worker*>, Link*> links;
   for (int round = 0; round < 3; ++round) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "machine/ucx-like/header.h"
-#include "tests/host/seeds.h"
+#include "tests/host/amount.h"
 #include "tests/machine/engine_fixture.h"
 
 namespace periapt::ucx::testing {
@@ -204,7 +204,7 @@ TEST_P(Loss, MessagesFromOutsideAreReadWithCare) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, Loss, ::testing::Range(1u, 1 + tests::seeds(30u)));
+INSTANTIATE_TEST_SUITE_P(Seeds, Loss, ::testing::Range(1u, 1 + tests::amount(30u)));
 
 }  // namespace
 }  // namespace periapt::ucx::testing

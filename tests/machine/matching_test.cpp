@@ -10,7 +10,7 @@
 #include "machine/ucx-like/matching/persistent_receives.h"
 #include "machine/ucx-like/matching/posted_receives.h"
 #include "machine/ucx-like/matching/unexpected.h"
-#include "tests/host/seeds.h"
+#include "tests/host/amount.h"
 
 namespace periapt::ucx {
 namespace {
@@ -43,7 +43,7 @@ TEST(MatchTable, IsQueuesByKey) {
     for (MatchNode& node : nodes) outside.push_back(&node);
     MatchTable table;
     Model model;
-    for (int i = 0; i < tests::seeds(10) * 20'000; ++i) {
+    for (int i = 0; i < tests::amount(10) * 20'000; ++i) {
       // Waves: the table fills to some thousands, and empties.
       bool more = random() % 100 < (i / 20'000 % 2 == 0 ? 60u : 40u);
       if (more && !outside.empty()) {

@@ -259,7 +259,7 @@ class Sparse : public CBase_Sparse {
 };
 
 #include "creation.def.h"
-#include "tests/host/seeds.h"
+#include "tests/host/amount.h"
 
 namespace {
 void insert_one() {
@@ -394,7 +394,7 @@ class Creation : public testing::TestWithParam<int> {};
 TEST_P(Creation, EverythingBeginsAtOnceAndIsRight) {
   EXPECT_EXIT(run(GetParam()), testing::ExitedWithCode(0), "") << "seed " << GetParam();
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, Creation, testing::Range(1, 1 + periapt::tests::seeds(400)));
+INSTANTIATE_TEST_SUITE_P(Seeds, Creation, testing::Range(1, 1 + periapt::tests::amount(400)));
 }  // namespace
 
 int main(int argc, char** argv) {

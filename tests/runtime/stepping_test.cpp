@@ -257,7 +257,7 @@ class Crooked : public CBase_Crooked {
 };
 
 #include "stepping.def.h"
-#include "tests/host/seeds.h"
+#include "tests/host/amount.h"
 
 namespace {
 
@@ -673,7 +673,7 @@ TEST_P(Circle, OfOldHintsIsLeftByAnOrder) {
   EXPECT_EQ(model.sent, model.received) << waiting() << "seed " << GetParam();
   destroy_movers();
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, Circle, testing::Range(1, 1 + periapt::tests::seeds(60)));
+INSTANTIATE_TEST_SUITE_P(Seeds, Circle, testing::Range(1, 1 + periapt::tests::amount(60)));
 
 // Kept broadcasts are dropped once everybody has them: also elements that are on their way, and leave again in the
 // middle of what they catch up with.
@@ -952,7 +952,7 @@ TEST_P(Chase, AMessageThatNobodyTakesHomeIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Chase, testing::Range(1, 6));
-INSTANTIATE_TEST_SUITE_P(Seeds, Stepping, testing::Range(1, 1 + periapt::tests::seeds(300)));
+INSTANTIATE_TEST_SUITE_P(Seeds, Stepping, testing::Range(1, 1 + periapt::tests::amount(300)));
 
 }  // namespace
 

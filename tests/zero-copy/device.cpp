@@ -10,6 +10,7 @@
 #include "device_arrays.decl.h"
 #include "machine/gpu/vendors.h"
 #include "tests/gpu/driver_function.h"
+#include "tests/host/amount.h"
 #include "tests/zero-copy/checked.h"
 
 /*readonly*/ CProxy_Main mainProxy;
@@ -25,7 +26,7 @@ using periapt::gpu::Stream;
 
 constexpr int cell_count = 11;
 constexpr Kind kinds[] = {Kind::device, Kind::host, Kind::pinned, Kind::managed, Kind::pool};
-constexpr int sizes[] = {0, 1, 700, 150'001, 900'001};
+constexpr int sizes[] = {0, 1, 700, 150'001, periapt::tests::amount(900'001)};
 
 // Each process sees other GPUs than the next, under other numbers.
 void hide_gpus() {

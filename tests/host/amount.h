@@ -7,7 +7,7 @@
 namespace periapt::tests {
 
 template <class Count>
-constexpr Count seeds(Count all) {
+constexpr Count amount(Count all) {
 #if defined(PERIAPT_ASAN) || defined(PERIAPT_TSAN)
   return (all + 3) / 4;
 #else
