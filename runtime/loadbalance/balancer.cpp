@@ -190,8 +190,8 @@ void Balancer::died(ArrayElement& element) {
 BalanceTravel Balancer::left(ArrayElement& element) {
   const std::int32_t number = record_of(element);
   gpu_times_.charge();
-  const BalanceTravel travel{meter_.up_to_now(number),
-                             records_[number].state};  // mostly in the entry that it leaves from
+  // Mostly in the entry that it leaves from.
+  const BalanceTravel travel{meter_.up_to_now(number), records_[number].state};
   remove(element);
   tell_when_ready();
   return travel;
