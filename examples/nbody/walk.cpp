@@ -21,6 +21,11 @@ void prefetch(const Moments& moments) {
   }
 }
 
+/// Whether nothing of the piece is below the node.
+bool isApart(const Node& node, const Tree& own) {
+  return node.cell.end() <= own.roots().front().cell.begin() || node.cell.begin() >= own.roots().back().cell.end();
+}
+
 }  // namespace
 
 Walk::Walk(const Gravity& gravity, const Tree& trunk, const Tree& own, std::span<Particle> particles, int minRung,
@@ -61,13 +66,23 @@ Walk::Source Walk::sourceOf(const Node& node, int image) const {
           node.softening,  std::int16_t(image), node.isLeaf(),   &node};
 }
 
+bool Walk::reaches(const Tree& trunk, const Tree& own, const Finder& find) {
+  const auto below = [&](auto& self, const Node& node) -> bool {
+    if (isApart(node, own) || own.find(node.cell) != nullptr) return true;
+    const Node* here = node.isOpenable() ? &node : find(node);
+    if (here == nullptr) return false;
+    const bool left = self(self, here->child(0)), right = self(self, here->child(1));
+    return left && right;
+  };
+  return trunk.roots().empty() || own.roots().empty() || below(below, trunk.roots()[0]);
+}
+
 /// The sinks at and below a node, or -1 where nothing is active. Parents come before their children.
 std::int32_t Walk::addSink(const Node& node, int minRung) {
-  if (node.cell.end() <= own_.roots().front().cell.begin() || node.cell.begin() >= own_.roots().back().cell.end())
-    return -1;
-  if (!node.isOpenable()) {  // a root of some piece in the trunk
+  if (isApart(node, own_)) return -1;
+  if (!node.isOpenable()) {  // a root of this piece, or of the branch above it
     const Node* here = own_.find(node.cell);
-    return here == nullptr ? -1 : addSink(*here, minRung);
+    return addSink(here != nullptr ? *here : *find_(node), minRung);
   }
   const auto index = std::int32_t(shared_->sinks.size());
   shared_->sinks.push_back({node.centre, node.radius, node.softening});

@@ -79,8 +79,12 @@ class Walk {
   /// with it later. Called once for each source that is met, so an asking cache must keep account of what it asked for.
   using Finder = std::function<const Node*(const Node&)>;
 
-  /// Sinks are all of `particles` whose rung is at least minRung. The piece's particles, its own tree and the trunk
-  /// must stay as they are until the walk is over. Clears acceleration and potential of the sinks.
+  /// Whether all nodes above the roots of `own` are here. `find` is asked for those that are not.
+  static bool reaches(const Tree& trunk, const Tree& own, const Finder& find);
+
+  /// Sinks are all of `particles` whose rung is at least minRung. The piece's particles, its own tree, the trunk and
+  /// what else is above its roots must be here, and stay as they are until the walk is over. Clears acceleration and
+  /// potential of the sinks.
   Walk(const Gravity& gravity, const Tree& trunk, const Tree& own, std::span<Particle> particles, int minRung,
        Finder find);
 

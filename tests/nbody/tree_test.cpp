@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "examples/nbody/decompose.h"
 #include "tests/nbody/particles.h"
@@ -65,24 +67,29 @@ TEST(Tree, LeavesHoldTheirParticlesRelativeToTheirCentre) {
   }
 }
 
-TEST(Tree, PiecesAndTrunkTogetherAreTheWholeTree) {
+TEST(Tree, PiecesBranchesAndTrunkTogetherAreTheWholeTree) {
   const auto particles = sortedParticles(3000);
   const Tree whole = buildTree(particles, 0, key_end, 0, bucket, 1e-9);
-  for (const int pieces : {2, 7, 64}) {
+  for (const auto& [pieces, aBranch] : {std::pair{2, 1}, {7, 1}, {64, 1}, {64, 5}, {100, 40}}) {
     const auto cuts = decompose(particles, pieces, bucket);
     const auto counts = countBetween(particles, cuts);
     std::vector<Tree> trees;
-    std::vector<Root> roots;
+    std::vector<Tree> branches;
+    std::vector<Root> roots, ofBranches;
     std::size_t first = 0;
     for (int p = 0; p < pieces; ++p) {
       trees.push_back(buildTree(std::span(particles).subspan(first, counts[p]), cuts[p], cuts[p + 1], p, bucket, 1e-9));
       std::ranges::copy(rootsOf(trees.back()), std::back_inserter(roots));
       first += counts[p];
+      if ((p + 1) % aBranch != 0 && p + 1 != pieces) continue;
+      branches.push_back(buildBranch(std::exchange(roots, {}), cuts[p / aBranch * aBranch], cuts[p + 1], p));
+      std::ranges::copy(rootsOf(branches.back()), std::back_inserter(ofBranches));
     }
-    const Tree trunk = buildTrunk(roots);
+    const Tree trunk = buildTrunk(ofBranches);
     std::map<Key, std::pair<const Node*, const Moments*>> cut, uncut;
     collect(whole, uncut);
     for (const Tree& t : trees) collect(t, cut);
+    for (const Tree& b : branches) collect(b, cut);
     collect(trunk, cut);
     ASSERT_EQ(cut.size(), uncut.size());
     for (const auto& [bits, node] : uncut) {
