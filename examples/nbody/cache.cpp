@@ -71,7 +71,8 @@ const Cache::Node* Cache::fetched(Key cell) {
 void Cache::request(Key cell, int process) {
   Key above = cell;
   while (!roots_.contains(above) && above > 1) above >>= 1;
-  const Tree block = Tree::excerpt(*Tree::find(*roots_.at(above), {cell}), excerpt_nodes);
+  const Tree block = Tree::excerpt(*Tree::find(*roots_.at(above), {cell}), excerpt_nodes,
+                                   [this](const Node& node) { return rootHere(node.cell.bits); });
   cache[process].reply(int(block.bytes().size()), reinterpret_cast<const Byte*>(block.bytes().data()));
 }
 

@@ -285,13 +285,14 @@ const Node* Tree::find(const Node& top, Cell cell) {
   return node;
 }
 
-Tree Tree::excerpt(const Node& top, std::size_t limit) {
+Tree Tree::excerpt(const Node& top, std::size_t limit, const Finder& find) {
   TreeBuilder builder;
   std::vector<const Node*> from{&top};
   builder.nodes.push_back(top);
   builder.moments.push_back(top.momentsHere());
   for (std::size_t i = 0; i < from.size(); ++i) {
     Node& copy = builder.nodes[i];
+    if (const Node* here = from[i]->isOpenable() ? nullptr : find(*from[i])) copy = *(from[i] = here);
     copy.children = 0;
     copy.particles = 0;
     if (from[i]->particles != 0) {

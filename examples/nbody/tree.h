@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -79,9 +80,12 @@ class Tree {
   const Node* find(Cell cell) const;
   /// The same, at or below a node that holds the cell.
   static const Node* find(const Node& top, Cell cell);
-  /// What is below `node`, as a block of its own with one root, some `limit` nodes deep and wide. Nodes at its lower
-  /// edge are not openable.
-  static Tree excerpt(const Node& node, std::size_t limit);
+  /// Where a node that is not openable can be found opened; null if it is not here.
+  using Finder = std::function<const Node*(const Node&)>;
+  /// What is below `node`, as a block of its own with one root, some `limit` nodes deep and wide, and goes on with what
+  /// `find` finds. Nodes at its lower edge are not openable.
+  static Tree excerpt(
+      const Node& node, std::size_t limit, const Finder& find = [](const Node&) { return nullptr; });
 
  private:
   friend class TreeBuilder;

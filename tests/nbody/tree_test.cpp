@@ -126,6 +126,27 @@ TEST(Tree, AnExcerptTravelsAsBytesAndSaysWhereItEnds) {
   EXPECT_GT(edge, 0);
 }
 
+TEST(Tree, AnExcerptGoesOnWithWhatIsFound) {
+  const auto particles = sortedParticles(2000);
+  const Tree whole = buildTree(particles, 0, key_end, 0, bucket, 1e-9);
+  const Key cut = decompose(particles, 2, bucket)[1];
+  const auto middle = std::ranges::lower_bound(particles, cut, {}, &Particle::key);
+  const Tree trees[] = {buildTree({particles.begin(), middle}, 0, cut, 0, bucket, 1e-9),
+                        buildTree({middle, particles.end()}, cut, key_end, 1, bucket, 1e-9)};
+  std::vector<Root> roots = rootsOf(trees[0]);
+  std::ranges::copy(rootsOf(trees[1]), std::back_inserter(roots));
+  const Tree trunk = buildTrunk(roots);
+  const Tree uncut = Tree::excerpt(whole.roots()[0], 201);
+  const Tree alone = Tree::excerpt(trunk.roots()[0], 201);
+  const Tree pieced = Tree::excerpt(trunk.roots()[0], 201, [&](const Node& n) { return trees[n.owner].find(n.cell); });
+  EXPECT_LT(alone.nodes().size(), 50u);
+  ASSERT_EQ(pieced.nodes().size(), uncut.nodes().size());
+  for (std::size_t i = 0; i < uncut.nodes().size(); ++i) {
+    EXPECT_EQ(pieced.nodes()[i].cell, uncut.nodes()[i].cell);
+    EXPECT_EQ(pieced.nodes()[i].isOpenable(), uncut.nodes()[i].isOpenable());
+  }
+}
+
 TEST(Tree, FindsCellsThatAreNodesAndNoOthers) {
   const auto particles = sortedParticles(300);
   const Tree tree = buildTree(particles, 0, key_end, 0, bucket, 1e-9);
