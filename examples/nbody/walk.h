@@ -10,8 +10,9 @@
 // ChaNGa's opening criterion with the sink's extent counted as the source's. Sources within the reach of softening
 // never are.
 //
-// A source whose inside is not here is parked with the sink, and the walk goes on. `arrived` takes it up again. Each
-// parked pair is independent of all others, so the order of arrival changes results by rounding only.
+// A source whose inside is not here is parked with the sink, and the walk goes on. What has `arrived` is taken up, all
+// of it, when nothing else is left to do: lists of one source would take many visits. Each parked pair is independent
+// of all others, so the order of arrival changes results by rounding only.
 //
 // What is left to do can be split: a subtree of sinks with its list goes to a *part*, which another core may walk at
 // the same time. Only the part adds to these sinks then, in the same order as the whole walk would, so it needs no lock
@@ -91,7 +92,7 @@ class Walk {
   /// Goes on until nothing is left to do or about `patience` sinks were visited. True if more could be done at once.
   bool advance(std::size_t patience = ~std::size_t{0});
   /// What was asked for: a node of the same cell, openable.
-  void arrived(const Node& node);
+  void arrived(const Node& node) { arrivals_.push_back(&node); }
   /// A part of what is left, usually a large one; null if only little is left, or something has arrived before. It
   /// lives no longer than this walk. `find` is called from where the part is walked; what it doesn't find stays parked.
   std::unique_ptr<Walk> split(Finder find);
@@ -145,6 +146,7 @@ class Walk {
   Walk(const Walk& whole, Finder find);  // a part
   std::int32_t addSink(const Node& node, int minRung);
   Source sourceOf(const Node& node, int image) const;
+  bool takeUp();
   void visit(Task task);
   void actFromAfar(std::int32_t sink);
   void actNearby(std::int32_t sink);
@@ -162,7 +164,7 @@ class Walk {
   std::vector<Source> sources_;  // lists of waiting tasks, the top task's last
   std::vector<Task> tasks_;      // a stack
   std::unordered_map<Key, std::vector<Parked>> parked_;
-  std::vector<const Node*> arrivals_;  // that wait until all parts are back
+  std::vector<const Node*> arrivals_;  // that wait until all else is done and all parts are back
   bool mayOverlap_ = false;            // a sink may be below another one in tasks_
 
   // Of the sink being visited.
