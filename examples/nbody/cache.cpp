@@ -21,14 +21,13 @@ void Cache::plant(int n, const Root* roots, bool onGpu, CkCallback done) {
     idle_.clear();
     isAnyIdle_ = false;
     trunk_ = periapt::nbody::buildTrunk({roots, std::size_t(n)});
-    for (const Root& root : std::span(roots, std::size_t(n))) {
-      const auto piece = std::size_t(root.node.owner);
-      if (processes_.size() <= piece) processes_.resize(piece + 1);
-      processes_[piece] = root.process;
-    }
     roots_.clear();
     for (const auto& [piece, planted] : trees_) {
       for (const Node& root : planted.tree->roots()) roots_[root.cell.bits] = &root;
+      if (planted.branch == nullptr) continue;
+      for (const Node& root : planted.branch->roots()) {
+        if (root.isOpenable()) roots_[root.cell.bits] = &root;
+      }
     }
     if (onGpu) gpuWalks_.plant(trunk_, trees_);
   }
@@ -40,10 +39,14 @@ void Cache::publish(int piece, const Tree* tree) {
   trees_[piece] = {tree, CkMyPe()};
 }
 
-void Cache::withdraw(int piece, const Tree* tree) {
+void Cache::graft(int piece, const Tree* branch) {
   const std::lock_guard guard(lock_);
-  const auto found = trees_.find(piece);
-  if (found != trees_.end() && found->second.tree == tree) trees_.erase(found);
+  trees_[piece].branch = branch;
+}
+
+void Cache::withdraw(int piece) {
+  const std::lock_guard guard(lock_);
+  trees_.erase(piece);
 }
 
 const Cache::Node* Cache::rootHere(Key cell) const {
@@ -55,9 +58,7 @@ const Cache::Node* Cache::need(const Node& node, int piece) {
   const std::lock_guard guard(lock_);
   if (const auto known = nodes_.find(node.cell.bits); known != nodes_.end()) return known->second;
   std::vector<int>& waiting = waiting_[node.cell.bits];
-  if (waiting.empty()) {
-    cache[processes_[std::size_t(node.owner)]].request(node.cell.bits, node.owner, CkMyNode());
-  }
+  if (waiting.empty()) cache[node.owner].request(node.cell.bits, CkMyNode());
   if (std::ranges::find(waiting, piece) == waiting.end()) waiting.push_back(piece);
   return nullptr;
 }
@@ -67,13 +68,11 @@ const Cache::Node* Cache::fetched(Key cell) {
   return nodes_.at(cell);
 }
 
-void Cache::request(Key cell, int piece, int process) {
-  const auto found = trees_.find(piece);
-  if (found == trees_.end()) {  // it has moved since it told of its roots
-    pieces[piece].request(cell, process);
-    return;
-  }
-  const Tree block = Tree::excerpt(*found->second.tree->find({cell}), excerpt_nodes);
+void Cache::request(Key cell, int process) {
+  Key above = cell;
+  while (!roots_.contains(above) && above > 1) above >>= 1;
+  const Tree block = Tree::excerpt(*Tree::find(*roots_.at(above), {cell}), excerpt_nodes,
+                                   [this](const Node& node) { return rootHere(node.cell.bits); });
   cache[process].reply(int(block.bytes().size()), reinterpret_cast<const Byte*>(block.bytes().data()));
 }
 

@@ -1,7 +1,7 @@
-// What the tree pieces of one process share during a walk: the trunk, each other's trees, and blocks fetched from other
-// processes. What it hands out stays as it is until the next trunk is planted, when all walks are over. All PEs of the
-// process use it at once: the trunk and the process's own trees without a lock, as they don't change during a walk; the
-// rest under one.
+// What the tree pieces of one process share during a walk: the trunk, each other's trees and branches, and blocks
+// fetched from other processes. What it hands out stays as it is until the next trunk is planted, when all walks are
+// over. All PEs of the process use it at once: the trunk and the process's own trees without a lock, as they don't
+// change during a walk; the rest under one.
 #pragma once
 
 #include <atomic>
@@ -29,16 +29,17 @@ class Cache : public CBase_Cache {
 
   // By messages.
   void plant(int n, const Root* roots, bool onGpu, CkCallback done);
-  void request(Key cell, int piece, int process);
+  void request(Key cell, int process);
   void reply(int n, const Byte* block);
   void picture(CkCallback done);
 
   // By pieces of this process.
   const Tree& trunk() const { return trunk_; }
-  /// The tree of a piece that lives here; null when it has none any more.
+  /// The tree of a piece that lives here, and the branch that it has made.
   void publish(int piece, const Tree* tree);
-  void withdraw(int piece, const Tree* tree);
-  /// The root of this cell, if its piece lives here, or null.
+  void graft(int piece, const Tree* branch);
+  void withdraw(int piece);
+  /// The root of this cell, if its tree or branch is here, or null.
   const Node* rootHere(Key cell) const;
   /// The node of the same cell, openable, fetched from another process. If it is not here yet, null; then it is asked
   /// for, once, and `piece` is told when it has arrived.
@@ -58,8 +59,7 @@ class Cache : public CBase_Cache {
   std::mutex lock_;
   Tree trunk_;
   std::map<int, PlantedTree> trees_;
-  std::unordered_map<Key, const Node*> roots_;  // of all these trees
-  std::vector<int> processes_;                  // by piece: the one that has it
+  std::unordered_map<Key, const Node*> roots_;  // of all these trees and branches
   std::deque<Tree> blocks_;
   std::unordered_map<Key, const Node*> nodes_;         // tops of blocks
   std::unordered_map<Key, std::vector<int>> waiting_;  // pieces, by what they wait for

@@ -143,16 +143,27 @@ std::vector<Filled> filledBetween(std::span<const Particle> sorted, std::span<co
 }
 
 std::vector<Filled> addedUp(std::vector<Filled> several) {
-  std::ranges::sort(several, {}, &Filled::stretch);
-  std::vector<Filled> sums;
+  const auto before = [](const Filled& a, const Filled& b) { return a.stretch < b.stretch; };
+  // Each rises, so it is merging of neighbours that puts them in order.
+  std::vector<std::vector<Filled>::iterator> ends{several.begin()};
+  while (ends.back() != several.end()) ends.push_back(std::is_sorted_until(ends.back(), several.end(), before));
+  for (; ends.size() > 2; ends.resize(ends.size() / 2 + 1)) {
+    for (std::size_t i = 0; i + 2 < ends.size(); i += 2) {
+      std::inplace_merge(ends[i], ends[i + 1], ends[i + 2], before);
+      ends[i / 2 + 1] = ends[i + 2];
+    }
+    ends[ends.size() / 2] = several.end();
+  }
+  std::size_t sums = 0;
   for (const Filled& f : several) {
-    if (sums.empty() || sums.back().stretch != f.stretch) {
-      sums.push_back(f);
+    if (sums > 0 && several[sums - 1].stretch == f.stretch) {
+      several[sums - 1].count += f.count;
     } else {
-      sums.back().count += f.count;
+      several[sums++] = f;
     }
   }
-  return sums;
+  several.resize(sums);
+  return several;
 }
 
 std::vector<std::uint64_t> countBetween(std::span<const Particle> sorted, std::span<const Key> probes) {

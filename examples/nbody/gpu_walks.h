@@ -13,10 +13,11 @@
 #include "examples/nbody/gpu_walk.h"
 #include "examples/nbody/phases.h"
 
-/// The tree of a piece, and where the piece is.
+/// The tree of a piece, where the piece is, and the branch that it has made of its neighbours' roots, if it has.
 struct PlantedTree {
   const periapt::nbody::Tree* tree;
   int pe;
+  const periapt::nbody::Tree* branch = nullptr;
 };
 
 /// Where a piece's part begins.

@@ -31,6 +31,8 @@ using namespace periapt::nbody;
 namespace {
 
 constexpr int pieces_a_pe = 8;
+// In one process all trees are at hand, and the trunk is made once.
+constexpr int most_branches = 64;
 
 /// What a reduction brought.
 class Sum {
@@ -93,6 +95,7 @@ class Main : public CBase_Main {
       if (!onGpu_) fmt::print(stderr, "nbody: no GPU is used: {}\n", whyNot);
     }
     if (options_.pieces == 0) options_.pieces = pieces_a_pe * CkNumPes();
+    if (CkNumNodes() > 1) settings.piecesABranch = (options_.pieces + most_branches - 1) / most_branches;
     cache = CProxy_Cache::ckNew();
     helpers = CProxy_Helper::ckNew();
     pieces = CProxy_TreePiece::ckNew(options_.pieces);
@@ -187,7 +190,6 @@ Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int 
                               pieces.exchange(int(cuts.size()), cuts.data(), totals.data(), done);
                             }).as<Root>();
   std::ranges::sort(roots, {}, [](const Root& r) { return r.node.cell.begin(); });
-  shuffle();
   phase([&](const CkCallback& done) { cache.plant(int(roots.size()), roots.data(), forces.onGpu, done); });
   const Sum tally = phase([&](const CkCallback& done) {
     pieces.walk(forces, int(farField.size()), farField.data(), done);

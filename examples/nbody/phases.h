@@ -27,6 +27,7 @@ struct Settings {
   double view = 1;       // half the side of a picture
   bool domains = false;  // pictures of which PE particles are on, too
   int bucket = 16;
+  int piecesABranch = 1;
   int pixels = 0;
   bool gpusOnHost = false;  // gpu_walk.h: for tests
 };

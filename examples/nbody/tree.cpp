@@ -13,12 +13,30 @@ namespace {
 
 constexpr std::size_t node_floats = sizeof(Node) / sizeof(float), moment_floats = sizeof(Moments) / sizeof(float);
 
+Key keyOf(const Particle& particle) { return particle.key; }
+Key keyOf(const Root& root) { return root.node.cell.begin(); }
+
 /// Where the cell's second half begins among items sorted by key.
-template <class Items, class KeyOf>
-std::size_t secondHalf(const Items& items, std::size_t first, std::size_t last, Cell cell, KeyOf keyOf) {
+template <class Item>
+std::size_t secondHalf(std::span<const Item> items, std::size_t first, std::size_t last, Cell cell) {
   const Key middle = cell.half(1).begin();
   const auto begin = items.begin() + first, end = items.begin() + last;
-  return first + (std::partition_point(begin, end, [&](const auto& item) { return keyOf(item) < middle; }) - begin);
+  return first + (std::partition_point(begin, end, [&](const Item& item) { return keyOf(item) < middle; }) - begin);
+}
+
+/// Where the roots of a tree begin among items [first, last): down from the smallest cell that holds them all.
+template <class Item>
+void findRoots(std::span<const Item> items, std::size_t first, std::size_t last, Key begin, Key end,
+               std::vector<std::size_t>& starts) {
+  if (first == last) return;
+  const Cell cell = commonCell(keyOf(items[first]), keyOf(items[last - 1]));
+  if (cell.begin() >= begin && cell.end() <= end) {
+    starts.push_back(first);
+    return;
+  }
+  const std::size_t middle = secondHalf(items, first, last, cell);
+  findRoots(items, first, middle, begin, end, starts);
+  findRoots(items, middle, last, begin, end, starts);
 }
 
 void setLeaf(Node& node, Moments& moments, std::span<const Particle> particles, double smallest, float* runs) {
@@ -112,7 +130,7 @@ class TreeBuilder {
       Node leaf;
       leaf.cell = cell;
       leaf.count = std::uint32_t(last - first);
-      leaf.owner = piece;
+      leaf.owner = owner;
       leaf.first = std::int32_t(first);
       leaf.particles = std::int32_t(floats.size()) + 1;  // made a distance in `finish`
       floats.resize(floats.size() + 5 * leaf.count);
@@ -120,36 +138,22 @@ class TreeBuilder {
       nodes[at] = leaf;
       return 0;
     }
-    const std::size_t middle = secondHalf(particles, first, last, cell, [](const Particle& p) { return p.key; });
+    const std::size_t middle = secondHalf(particles, first, last, cell);
     const std::size_t children = nodes.size();
     resizeNodes(children + 2);
     const std::size_t left = addSubtree(children, first, middle);
     return addParent(at, children, std::max(left, addSubtree(children + 1, middle, last)));
   }
 
-  /// The roots of a piece among particles [first, last): down from the smallest cell that holds them all.
-  void findRoots(std::size_t first, std::size_t last, Key begin, Key end, std::vector<std::size_t>& starts) const {
-    if (first == last) return;
-    const Cell cell = commonCell(particles[first].key, particles[last - 1].key);
-    if (cell.begin() >= begin && cell.end() <= end) {
-      starts.push_back(first);
-      return;
-    }
-    const std::size_t middle = secondHalf(particles, first, last, cell, [](const Particle& p) { return p.key; });
-    findRoots(first, middle, begin, end, starts);
-    findRoots(middle, last, begin, end, starts);
-  }
-
-  /// Puts the trunk above roots [first, last) at node `at`; returns its height, as addSubtree.
+  /// Puts what is above roots at node `at`; returns its height, as addSubtree.
   std::size_t addTrunk(std::size_t at, std::span<const Root> roots) {
     if (roots.size() == 1) {
       nodes[at] = roots[0].node;
       moments[at] = roots[0].moments;
       return 0;
     }
-    const Cell cell = commonCell(roots.front().node.cell.begin(), roots.back().node.cell.begin());
     const std::size_t middle =
-        secondHalf(roots, 0, roots.size(), cell, [](const Root& r) { return r.node.cell.begin(); });
+        secondHalf(roots, 0, roots.size(), commonCell(keyOf(roots.front()), keyOf(roots.back())));
     const std::size_t children = nodes.size();
     resizeNodes(children + 2);
     const std::size_t left = addTrunk(children, roots.first(middle));
@@ -173,7 +177,7 @@ class TreeBuilder {
         const std::int32_t children = nodes[at].children;
         nodes[at] = parentOf(nodes[left], moments[left], nodes[right], moments[right], moments[at], mergers[i]);
         nodes[at].children = children;
-        nodes[at].owner = piece;
+        nodes[at].owner = owner;
       }
       kernels().merge(mergers.data(), mergers.size());
     }
@@ -208,7 +212,7 @@ class TreeBuilder {
   }
 
   std::span<const Particle> particles = {};
-  int piece = -1;  // -1: the trunk
+  int owner = -1;
   int bucket = 1;
   double smallest = 0;
   std::vector<Node> nodes = {};
@@ -217,11 +221,11 @@ class TreeBuilder {
   std::vector<std::vector<std::uint32_t>> parents = {};  // by height
 };
 
-Tree buildTree(std::span<const Particle> particles, Key begin, Key end, int piece, int bucket, double smallest) {
-  TreeBuilder builder{particles, piece, bucket, smallest};
+Tree buildTree(std::span<const Particle> particles, Key begin, Key end, int owner, int bucket, double smallest) {
+  TreeBuilder builder{particles, owner, bucket, smallest};
   builder.floats.reserve(5 * particles.size() + 64);
   std::vector<std::size_t> starts;
-  builder.findRoots(0, particles.size(), begin, end, starts);
+  findRoots(particles, 0, particles.size(), begin, end, starts);
   builder.resizeNodes(starts.size());
   for (std::size_t i = 0; i < starts.size(); ++i) {
     builder.addSubtree(i, starts[i], i + 1 < starts.size() ? starts[i + 1] : particles.size());
@@ -230,24 +234,30 @@ Tree buildTree(std::span<const Particle> particles, Key begin, Key end, int piec
   return builder.finish(starts.size());
 }
 
-std::vector<Root> rootsOf(const Tree& tree, int process) {
+std::vector<Root> rootsOf(const Tree& tree) {
   std::vector<Root> roots;
   for (const Node& node : tree.roots()) {
-    roots.push_back({node, node.momentsHere(), process});
+    roots.push_back({node, node.momentsHere()});
     Node& alone = roots.back().node;
     alone.children = alone.particles = alone.moments = 0;
   }
   return roots;
 }
 
-Tree buildTrunk(std::span<const Root> roots) {
-  if (roots.empty()) return {};
-  TreeBuilder builder;
-  builder.resizeNodes(1);
-  builder.addTrunk(0, roots);
+Tree buildBranch(std::span<const Root> roots, Key begin, Key end, int owner) {
+  TreeBuilder builder{.owner = owner};
+  std::vector<std::size_t> starts;
+  findRoots(roots, 0, roots.size(), begin, end, starts);
+  builder.resizeNodes(starts.size());
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::size_t last = i + 1 < starts.size() ? starts[i + 1] : roots.size();
+    builder.addTrunk(i, roots.subspan(starts[i], last - starts[i]));
+  }
   builder.mergeAll();
-  return builder.finish(1);
+  return builder.finish(starts.size());
 }
+
+Tree buildTrunk(std::span<const Root> roots) { return buildBranch(roots, 0, key_end, -1); }
 
 std::size_t Tree::wordsFor(const Header& h) {
   static_assert(sizeof(Header) % 8 == 0 && sizeof(Node) % 8 == 0);
@@ -260,27 +270,29 @@ const Tree::Header& Tree::header() const {
 }
 
 const Node* Tree::find(Cell cell) const {
-  for (const Node& root : roots()) {
-    if (!root.cell.holds(cell)) continue;
-    const Node* node = &root;
-    while (node->cell != cell) {
-      if (node->children == 0) return nullptr;
-      const Node& left = node->child(0);
-      node = left.cell.holds(cell) ? &left : &node->child(1);
-      if (!node->cell.holds(cell)) return nullptr;
-    }
-    return node;
-  }
-  return nullptr;
+  const auto root = std::ranges::find_if(roots(), [&](const Node& r) { return r.cell.holds(cell); });
+  return root == roots().end() ? nullptr : find(*root, cell);
 }
 
-Tree Tree::excerpt(const Node& top, std::size_t limit) {
+const Node* Tree::find(const Node& top, Cell cell) {
+  const Node* node = &top;
+  while (node->cell != cell) {
+    if (node->children == 0) return nullptr;
+    const Node& left = node->child(0);
+    node = left.cell.holds(cell) ? &left : &node->child(1);
+    if (!node->cell.holds(cell)) return nullptr;
+  }
+  return node;
+}
+
+Tree Tree::excerpt(const Node& top, std::size_t limit, const Finder& find) {
   TreeBuilder builder;
   std::vector<const Node*> from{&top};
   builder.nodes.push_back(top);
   builder.moments.push_back(top.momentsHere());
   for (std::size_t i = 0; i < from.size(); ++i) {
     Node& copy = builder.nodes[i];
+    if (const Node* here = from[i]->isOpenable() ? nullptr : find(*from[i])) copy = *(from[i] = here);
     copy.children = 0;
     copy.particles = 0;
     if (from[i]->particles != 0) {

@@ -4,7 +4,8 @@
 // has exactly two children, which lie side by side. A node with at most `bucket` particles is a leaf. Which nodes there
 // are depends on the keys alone, never on how the domain is cut: a piece owns a key range whose ends fall between
 // leaves (decompose.h), builds the nodes that lie wholly in its range, and its *roots* are the largest of those. The
-// nodes above (the *trunk*) are made from the roots of all pieces, wherever they are known, with the same `merge`.
+// nodes above are made from the roots with the same `merge`: a *branch* from those of some neighbours, again what lies
+// wholly in their range, and the *trunk* from the roots of all pieces or branches, wherever they are known.
 //
 // Nodes, moments and the leaves' particles lie in one block of memory and refer to each other by distance, so a block
 // can be sent, stored and read at any address as it is. `Tree::excerpt` cuts out the top of a subtree: what one piece
@@ -13,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -32,7 +34,7 @@ struct Node {
   float radius = 0;            // of a sphere about the centre that holds all its particles; never 0
   float softening = 0;         // the largest
   std::uint32_t count = 0;     // particles
-  std::int32_t owner = -1;     // piece that has what is below; -1 in the trunk, above all pieces
+  std::int32_t owner = -1;     // that has what is below: a process, or in one thread a piece; -1 in the trunk
   std::int32_t first = -1;     // leaf: its first particle in the owner's order; -1: no leaf
   std::int32_t children = 0;   // from this node to the first of two children, in nodes; 0: none here
   std::int32_t particles = 0;  // leaf: from this node to its particles, in floats; 0: not here
@@ -60,7 +62,6 @@ struct Moments {
 struct Root {
   Node node;
   Moments moments;
-  std::int32_t process = 0;  // that has the piece
 };
 static_assert(std::is_trivially_copyable_v<Root>, "roots travel as bytes");
 
@@ -77,9 +78,14 @@ class Tree {
   std::span<const std::byte> bytes() const { return std::as_bytes(std::span(block_)); }
   /// The node that stands for exactly this cell, or null.
   const Node* find(Cell cell) const;
-  /// What is below `node`, as a block of its own with one root, some `limit` nodes deep and wide. Nodes at its lower
-  /// edge are not openable.
-  static Tree excerpt(const Node& node, std::size_t limit);
+  /// The same, at or below a node that holds the cell.
+  static const Node* find(const Node& top, Cell cell);
+  /// Where a node that is not openable can be found opened; null if it is not here.
+  using Finder = std::function<const Node*(const Node&)>;
+  /// What is below `node`, as a block of its own with one root, some `limit` nodes deep and wide, and goes on with what
+  /// `find` finds. Nodes at its lower edge are not openable.
+  static Tree excerpt(
+      const Node& node, std::size_t limit, const Finder& find = [](const Node&) { return nullptr; });
 
  private:
   friend class TreeBuilder;
@@ -96,12 +102,15 @@ class Tree {
 
 /// The tree of one piece: particles sorted by key, all with begin <= key < end. `smallest` is the least radius of a
 /// node (some 1e-9 of the box).
-Tree buildTree(std::span<const Particle> particles, Key begin, Key end, int piece, int bucket, double smallest);
+Tree buildTree(std::span<const Particle> particles, Key begin, Key end, int owner, int bucket, double smallest);
 
-/// The roots of a tree that a process has, to be sent.
-std::vector<Root> rootsOf(const Tree& tree, int process = 0);
+/// The roots of a tree, to be sent.
+std::vector<Root> rootsOf(const Tree& tree);
 
-/// The nodes above all pieces; `roots` are those of all pieces, in key order. Its leaves are the roots.
+/// What of the nodes above `roots` lies in begin <= key < end, of which they are all there is, in key order. Its leaves
+/// are the roots.
+Tree buildBranch(std::span<const Root> roots, Key begin, Key end, int owner);
+/// The nodes above all pieces or branches.
 Tree buildTrunk(std::span<const Root> roots);
 
 }  // namespace periapt::nbody

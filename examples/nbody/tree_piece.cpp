@@ -47,24 +47,14 @@ void registerReducers() { sumFilled = CkReduction::addReducer(addFilled, false, 
 TreePiece::~TreePiece() { dropTree(); }
 
 void TreePiece::pup(PUP::er& p) {
-  std::vector<Byte> block;
-  if (tree_ != nullptr) {
-    const auto bytes = tree_->bytes();
-    block.assign(reinterpret_cast<const Byte*>(bytes.data()),
-                 reinterpret_cast<const Byte*>(bytes.data()) + bytes.size());
-  }
   p | particles_;
   p | incoming_;
   p | box_;
   p | begin_;
   p | end_;
-  p | block;
   p | done_;
   p | isShuffling_;
   p | busy_;
-  if (!p.isUnpacking() || block.empty()) return;
-  tree_ = std::make_unique<Tree>(std::as_bytes(std::span(block)));
-  cache.ckLocalBranch()->publish(thisIndex, tree_.get());
 }
 
 /// Where the runtime is to put them, and that they are there.
@@ -127,6 +117,8 @@ void TreePiece::exchange(int n, const Key* cuts, const Count* totals, CkCallback
   done_ = done;
   expected_ = totals[thisIndex];
   incoming_.reserve(*expected_);
+  branchPieces_ = std::min(settings.piecesABranch, n - 1 - thisIndex);
+  branchEnd_ = cuts[thisIndex + branchPieces_];
   takeIfComplete();
 }
 
@@ -144,18 +136,47 @@ void TreePiece::takeIfComplete() {
 }
 
 void TreePiece::plantTree() {
+  std::vector<Root> roots;
+  {
+    const Stopwatch watch(busy_);
+    sortByKey(particles_);
+    tree_ = std::make_unique<Tree>(buildTree(particles_, begin_, end_, CkMyNode(), settings.bucket, 1e-9 * box_.side));
+    cache.ckLocalBranch()->publish(thisIndex, tree_.get());
+    roots = rootsOf(*tree_);
+  }
+  const int first = thisIndex - thisIndex % settings.piecesABranch;
+  if (first == thisIndex) {
+    graft(int(roots.size()), roots.data());
+  } else {
+    pieces[first].graft(int(roots.size()), roots.data());
+    contribute(done_);
+  }
+}
+
+/// The first piece of a branch gets the roots of all, and when it has them, tells of the branch's.
+void TreePiece::graft(int n, const Root* roots) {
+  roots_.insert(roots_.end(), roots, roots + n);
+  if (++planted_ == branchPieces_) growBranch();
+}
+
+void TreePiece::growBranch() {
   const Stopwatch watch(busy_);
-  sortByKey(particles_);
-  tree_ = std::make_unique<Tree>(buildTree(particles_, begin_, end_, thisIndex, settings.bucket, 1e-9 * box_.side));
-  cache.ckLocalBranch()->publish(thisIndex, tree_.get());
-  const std::vector<Root> roots = rootsOf(*tree_, CkMyNode());
-  contribute(int(roots.size() * sizeof(Root)), roots.data(), CkReduction::concat, done_);
+  if (branchPieces_ > 1) {
+    std::ranges::sort(roots_, {}, [](const Root& r) { return r.node.cell.begin(); });
+    branch_ = std::make_unique<Tree>(buildBranch(roots_, begin_, branchEnd_, CkMyNode()));
+    cache.ckLocalBranch()->graft(thisIndex, branch_.get());
+    roots_ = rootsOf(*branch_);
+  }
+  contribute(int(roots_.size() * sizeof(Root)), roots_.data(), CkReduction::concat, done_);
+  roots_.clear();
+  planted_ = 0;
 }
 
 void TreePiece::dropTree() {
   if (tree_ == nullptr) return;
-  cache.ckLocalBranch()->withdraw(thisIndex, tree_.get());
+  cache.ckLocalBranch()->withdraw(thisIndex);
   tree_.reset();
+  branch_.reset();
 }
 
 void TreePiece::walk(const Forces& forces, int n, const double* farField, CkCallback done) {
@@ -182,11 +203,13 @@ void TreePiece::walked() {
   finishWalk();
 }
 
+/// When all above the piece's roots is here: the way down to them is one of sinks, too.
 void TreePiece::startWalk() {
-  static const Tree nothing;
   const Forces& forces = walking_->forces;
-  walking_->walk.emplace(forces.gravity, walking_->cache.trunk(), tree_ ? *tree_ : nothing, particles_, forces.rung,
-                         [this](const Node& node) { return find(node); });
+  const Tree& trunk = walking_->cache.trunk();
+  const Walk::Finder find = [this](const Node& node) { return this->find(node); };
+  if (Walk::reaches(trunk, *tree_, find))
+    walking_->walk.emplace(forces.gravity, trunk, *tree_, particles_, forces.rung, find);
 }
 
 /// Where a node can be opened: in this process, or not yet.
@@ -213,6 +236,7 @@ void TreePiece::goOn() {
   {
     const Stopwatch watch(busy_);
     if (!walking_->walk) startWalk();
+    if (!walking_->walk) return;
     more = walking_->walk->advance(sinks_at_a_time);
   }
   if (more) {
@@ -229,10 +253,8 @@ void TreePiece::join() {
   schedule();
 }
 
-void TreePiece::request(Key cell, int process) { cache.ckLocalBranch()->request(cell, thisIndex, process); }
-
 void TreePiece::arrived(Key cell) {
-  walking_->walk->arrived(*walking_->cache.fetched(cell));
+  if (walking_->walk) walking_->walk->arrived(*walking_->cache.fetched(cell));
   schedule();
 }
 
@@ -290,6 +312,7 @@ void TreePiece::ResumeFromSync() { contribute(done_); }
 void TreePiece::shuffle(Count seed, CkCallback done) {
   Count mixed = (seed + Count(thisIndex)) * 0x9e3779b97f4a7c15;
   mixed ^= mixed >> 29;
+  dropTree();
   const int pe = int(mixed * 0xbf58476d1ce4e5b9 >> 33) % CkNumPes();
   done_ = done;
   isShuffling_ = pe != CkMyPe();

@@ -1,6 +1,7 @@
 // One piece of the particles, and its part in each phase (nbody.ci).
 //
-// It can move to another PE between phases, with particles and tree; while it walks, it stays.
+// It can move to another PE between phases, with its particles, but stays from `exchange` to the end of `walk`: other
+// pieces know where trees are.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +32,11 @@ class TreePiece : public CBase_TreePiece {
   void count(const Box& box, bool isNew, int n, const Key* probes, CkCallback done);
   void exchange(int n, const Key* cuts, const Count* totals, CkCallback done);
   void take(int n, const Particle* particles);
+  void graft(int n, const Root* roots);
   void walk(const Forces& forces, int n, const double* farField, CkCallback done);
   void goOn();
   void join();
   void walked();
-  void request(Key cell, int process);
   void arrived(Key cell);
   void report(CkCallback done);
   void draw(CkCallback done);
@@ -62,6 +63,7 @@ class TreePiece : public CBase_TreePiece {
 
   void takeIfComplete();
   void plantTree();
+  void growBranch();
   void dropTree();
   void startWalk();
   void stageWalk();
@@ -75,6 +77,12 @@ class TreePiece : public CBase_TreePiece {
   Box box_{{}, 0};
   Key begin_ = 0, end_ = 0;  // of the keys that belong here
   std::unique_ptr<Tree> tree_;
+  // Of the first piece of a branch.
+  std::vector<Root> roots_;  // of those of its pieces that have planted their trees
+  int planted_ = 0;          // how many these are
+  int branchPieces_ = 0;
+  Key branchEnd_ = 0;
+  std::unique_ptr<Tree> branch_;
   std::unique_ptr<Walking> walking_;
   CkCallback done_;
   bool isShuffling_ = false;

@@ -21,6 +21,11 @@ void prefetch(const Moments& moments) {
   }
 }
 
+/// Whether nothing of the piece is below the node.
+bool isApart(const Node& node, const Tree& own) {
+  return node.cell.end() <= own.roots().front().cell.begin() || node.cell.begin() >= own.roots().back().cell.end();
+}
+
 }  // namespace
 
 Walk::Walk(const Gravity& gravity, const Tree& trunk, const Tree& own, std::span<Particle> particles, int minRung,
@@ -61,13 +66,23 @@ Walk::Source Walk::sourceOf(const Node& node, int image) const {
           node.softening,  std::int16_t(image), node.isLeaf(),   &node};
 }
 
+bool Walk::reaches(const Tree& trunk, const Tree& own, const Finder& find) {
+  const auto below = [&](auto& self, const Node& node) -> bool {
+    if (isApart(node, own) || own.find(node.cell) != nullptr) return true;
+    const Node* here = node.isOpenable() ? &node : find(node);
+    if (here == nullptr) return false;
+    const bool left = self(self, here->child(0)), right = self(self, here->child(1));
+    return left && right;
+  };
+  return trunk.roots().empty() || own.roots().empty() || below(below, trunk.roots()[0]);
+}
+
 /// The sinks at and below a node, or -1 where nothing is active. Parents come before their children.
 std::int32_t Walk::addSink(const Node& node, int minRung) {
-  if (node.cell.end() <= own_.roots().front().cell.begin() || node.cell.begin() >= own_.roots().back().cell.end())
-    return -1;
-  if (!node.isOpenable()) {  // a root of some piece in the trunk
+  if (isApart(node, own_)) return -1;
+  if (!node.isOpenable()) {  // a root of this piece, or of the branch above it
     const Node* here = own_.find(node.cell);
-    return here == nullptr ? -1 : addSink(*here, minRung);
+    return addSink(here != nullptr ? *here : *find_(node), minRung);
   }
   const auto index = std::int32_t(shared_->sinks.size());
   shared_->sinks.push_back({node.centre, node.radius, node.softening});
@@ -96,33 +111,34 @@ std::int32_t Walk::addSink(const Node& node, int minRung) {
 }
 
 bool Walk::advance(std::size_t patience) {
-  for (; patience > 0 && !tasks_.empty(); --patience) {
+  for (; patience > 0 && (!tasks_.empty() || takeUp()); --patience) {
     const Task task = tasks_.back();
     tasks_.pop_back();
     sources_.resize(task.end);
     visit(task);
   }
-  return !tasks_.empty();
+  return !tasks_.empty() || (!arrivals_.empty() && shared_->parts == 0);
 }
 
-void Walk::arrived(const Node& node) {
-  if (shared_->parts > 0) {
-    arrivals_.push_back(&node);
-    return;
+/// All that has arrived, so that a sink has one list of what was parked with it. True if there is something to do.
+bool Walk::takeUp() {
+  if (shared_->parts > 0) return false;
+  std::vector<std::pair<std::int32_t, Source>> waiting;  // by sink
+  for (const Node* node : std::exchange(arrivals_, {})) {
+    const auto found = parked_.find(node->cell.bits);
+    if (found == parked_.end()) continue;
+    for (const Parked& parked : found->second) waiting.push_back({parked.sink, sourceOf(*node, parked.image)});
+    parked_.erase(found);
   }
-  const auto found = parked_.find(node.cell.bits);
-  if (found == parked_.end()) return;
-  mayOverlap_ = true;
-  std::vector<Parked> waiting = std::move(found->second);
-  parked_.erase(found);
-  sources_.resize(tasks_.empty() ? 0 : tasks_.back().end);
-  for (std::size_t i = 0; i < waiting.size();) {
-    Task task{waiting[i].sink, sources_.size(), 0};
-    for (; i < waiting.size() && waiting[i].sink == task.sink; ++i)
-      sources_.push_back(sourceOf(node, waiting[i].image));
-    task.end = sources_.size();
-    tasks_.push_back(task);
+  mayOverlap_ |= !waiting.empty();
+  std::ranges::stable_sort(waiting, {}, [](const auto& w) { return w.first; });
+  sources_.clear();
+  for (const auto& [sink, source] : waiting) {
+    if (tasks_.empty() || tasks_.back().sink != sink) tasks_.push_back({sink, sources_.size(), 0});
+    sources_.push_back(source);
+    tasks_.back().end = sources_.size();
   }
+  return !tasks_.empty();
 }
 
 /// The task put off longest is the one highest up in the tree.
@@ -144,8 +160,7 @@ void Walk::join(Walk& part) {
     all.insert(all.end(), waiting.begin(), waiting.end());
     if (const Node* node = find_(*waiting[0].source)) arrivals_.push_back(node);
   }
-  if (--shared_->parts > 0) return;
-  for (const Node* node : std::exchange(arrivals_, {})) arrived(*node);
+  --shared_->parts;
 }
 
 /// One sink with the list of sources that still matter to it. Each source acts from afar, acts nearby, is opened, or is

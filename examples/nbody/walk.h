@@ -10,8 +10,9 @@
 // ChaNGa's opening criterion with the sink's extent counted as the source's. Sources within the reach of softening
 // never are.
 //
-// A source whose inside is not here is parked with the sink, and the walk goes on. `arrived` takes it up again. Each
-// parked pair is independent of all others, so the order of arrival changes results by rounding only.
+// A source whose inside is not here is parked with the sink, and the walk goes on. What has `arrived` is taken up, all
+// of it, when nothing else is left to do: lists of one source would take many visits. Each parked pair is independent
+// of all others, so the order of arrival changes results by rounding only.
 //
 // What is left to do can be split: a subtree of sinks with its list goes to a *part*, which another core may walk at
 // the same time. Only the part adds to these sinks then, in the same order as the whole walk would, so it needs no lock
@@ -79,15 +80,19 @@ class Walk {
   /// with it later. Called once for each source that is met, so an asking cache must keep account of what it asked for.
   using Finder = std::function<const Node*(const Node&)>;
 
-  /// Sinks are all of `particles` whose rung is at least minRung. The piece's particles, its own tree and the trunk
-  /// must stay as they are until the walk is over. Clears acceleration and potential of the sinks.
+  /// Whether all nodes above the roots of `own` are here. `find` is asked for those that are not.
+  static bool reaches(const Tree& trunk, const Tree& own, const Finder& find);
+
+  /// Sinks are all of `particles` whose rung is at least minRung. The piece's particles, its own tree, the trunk and
+  /// what else is above its roots must be here, and stay as they are until the walk is over. Clears acceleration and
+  /// potential of the sinks.
   Walk(const Gravity& gravity, const Tree& trunk, const Tree& own, std::span<Particle> particles, int minRung,
        Finder find);
 
   /// Goes on until nothing is left to do or about `patience` sinks were visited. True if more could be done at once.
   bool advance(std::size_t patience = ~std::size_t{0});
   /// What was asked for: a node of the same cell, openable.
-  void arrived(const Node& node);
+  void arrived(const Node& node) { arrivals_.push_back(&node); }
   /// A part of what is left, usually a large one; null if only little is left, or something has arrived before. It
   /// lives no longer than this walk. `find` is called from where the part is walked; what it doesn't find stays parked.
   std::unique_ptr<Walk> split(Finder find);
@@ -141,6 +146,7 @@ class Walk {
   Walk(const Walk& whole, Finder find);  // a part
   std::int32_t addSink(const Node& node, int minRung);
   Source sourceOf(const Node& node, int image) const;
+  bool takeUp();
   void visit(Task task);
   void actFromAfar(std::int32_t sink);
   void actNearby(std::int32_t sink);
@@ -158,7 +164,7 @@ class Walk {
   std::vector<Source> sources_;  // lists of waiting tasks, the top task's last
   std::vector<Task> tasks_;      // a stack
   std::unordered_map<Key, std::vector<Parked>> parked_;
-  std::vector<const Node*> arrivals_;  // that wait until all parts are back
+  std::vector<const Node*> arrivals_;  // that wait until all else is done and all parts are back
   bool mayOverlap_ = false;            // a sink may be below another one in tasks_
 
   // Of the sink being visited.

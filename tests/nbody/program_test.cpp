@@ -88,7 +88,7 @@ class NbodyOn : public NbodyProgram, public testing::WithParamInterface<const ch
 
 TEST_P(NbodyOn, AGalaxyIsThatOfTheSerialProgram) { compare(GetParam(), collision, 2); }
 TEST_P(NbodyOn, APeriodicUniverseIsThatOfTheSerialProgram) { compare(GetParam(), universe, 2, 1e-5, cancelling); }
-TEST_P(NbodyOn, PiecesMayMoveBetweenAllPhasesOfAStep) {
+TEST_P(NbodyOn, PiecesMayMoveBetweenPhasesOfAStep) {
   compare(GetParam(), universe + " --shuffle-seed 3", 1, 1e-5, cancelling);
 }
 TEST_P(NbodyOn, PiecesMayBeBalancedBetweenSteps) {
@@ -123,8 +123,8 @@ TEST_P(NbodyOn, AFolderThatIsNotThereEndsTheRunWithAMessage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, NbodyOn,
-                         testing::Values("+p1", "+p5 --gpu-on-host", "+p2", "+p4 +ppn 2", "+p3 +ppn 1", "+p7",
-                                         "+sim nodes=16",
+                         testing::Values("+p1", "+p5 --gpu-on-host", "+p2", "+p4 +ppn 2", "+p3 +ppn 1 --pieces 200",
+                                         "+p7", "+sim nodes=16",
                                          "+sim nodes=8,ppn=4,topology=torus:4x2,cost=1us,loss=0.05,reorder=0.1"),
                          [](const auto& layout) { return "Layout" + std::to_string(layout.index); });
 

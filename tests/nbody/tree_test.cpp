@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "examples/nbody/decompose.h"
 #include "tests/nbody/particles.h"
@@ -65,24 +67,29 @@ TEST(Tree, LeavesHoldTheirParticlesRelativeToTheirCentre) {
   }
 }
 
-TEST(Tree, PiecesAndTrunkTogetherAreTheWholeTree) {
+TEST(Tree, PiecesBranchesAndTrunkTogetherAreTheWholeTree) {
   const auto particles = sortedParticles(3000);
   const Tree whole = buildTree(particles, 0, key_end, 0, bucket, 1e-9);
-  for (const int pieces : {2, 7, 64}) {
+  for (const auto& [pieces, aBranch] : {std::pair{2, 1}, {7, 1}, {64, 1}, {64, 5}, {100, 40}}) {
     const auto cuts = decompose(particles, pieces, bucket);
     const auto counts = countBetween(particles, cuts);
     std::vector<Tree> trees;
-    std::vector<Root> roots;
+    std::vector<Tree> branches;
+    std::vector<Root> roots, ofBranches;
     std::size_t first = 0;
     for (int p = 0; p < pieces; ++p) {
       trees.push_back(buildTree(std::span(particles).subspan(first, counts[p]), cuts[p], cuts[p + 1], p, bucket, 1e-9));
       std::ranges::copy(rootsOf(trees.back()), std::back_inserter(roots));
       first += counts[p];
+      if ((p + 1) % aBranch != 0 && p + 1 != pieces) continue;
+      branches.push_back(buildBranch(std::exchange(roots, {}), cuts[p / aBranch * aBranch], cuts[p + 1], p));
+      std::ranges::copy(rootsOf(branches.back()), std::back_inserter(ofBranches));
     }
-    const Tree trunk = buildTrunk(roots);
+    const Tree trunk = buildTrunk(ofBranches);
     std::map<Key, std::pair<const Node*, const Moments*>> cut, uncut;
     collect(whole, uncut);
     for (const Tree& t : trees) collect(t, cut);
+    for (const Tree& b : branches) collect(b, cut);
     collect(trunk, cut);
     ASSERT_EQ(cut.size(), uncut.size());
     for (const auto& [bits, node] : uncut) {
@@ -117,6 +124,27 @@ TEST(Tree, AnExcerptTravelsAsBytesAndSaysWhereItEnds) {
     }
   }
   EXPECT_GT(edge, 0);
+}
+
+TEST(Tree, AnExcerptGoesOnWithWhatIsFound) {
+  const auto particles = sortedParticles(2000);
+  const Tree whole = buildTree(particles, 0, key_end, 0, bucket, 1e-9);
+  const Key cut = decompose(particles, 2, bucket)[1];
+  const auto middle = std::ranges::lower_bound(particles, cut, {}, &Particle::key);
+  const Tree trees[] = {buildTree({particles.begin(), middle}, 0, cut, 0, bucket, 1e-9),
+                        buildTree({middle, particles.end()}, cut, key_end, 1, bucket, 1e-9)};
+  std::vector<Root> roots = rootsOf(trees[0]);
+  std::ranges::copy(rootsOf(trees[1]), std::back_inserter(roots));
+  const Tree trunk = buildTrunk(roots);
+  const Tree uncut = Tree::excerpt(whole.roots()[0], 201);
+  const Tree alone = Tree::excerpt(trunk.roots()[0], 201);
+  const Tree pieced = Tree::excerpt(trunk.roots()[0], 201, [&](const Node& n) { return trees[n.owner].find(n.cell); });
+  EXPECT_LT(alone.nodes().size(), 50u);
+  ASSERT_EQ(pieced.nodes().size(), uncut.nodes().size());
+  for (std::size_t i = 0; i < uncut.nodes().size(); ++i) {
+    EXPECT_EQ(pieced.nodes()[i].cell, uncut.nodes()[i].cell);
+    EXPECT_EQ(pieced.nodes()[i].isOpenable(), uncut.nodes()[i].isOpenable());
+  }
 }
 
 TEST(Tree, FindsCellsThatAreNodesAndNoOthers) {

@@ -137,5 +137,27 @@ TEST(Walk, WhatArrivesWaitsUntilAllPartsAreBack) {
   }
 }
 
+TEST(Walk, ReachesItsPieceWhenTheBranchAboveItIsHere) {
+  const TwoPieces two;
+  ASSERT_GT(two.trunk.nodes().size(), 3u);
+  const Tree top = Tree::excerpt(two.trunk.roots()[0], 3);
+  std::set<Key> asked;
+  bool isHere = false;
+  const Walk::Finder find = [&](const Node& node) {
+    asked.insert(node.cell.bits);
+    return isHere ? two.trunk.find(node.cell) : nullptr;
+  };
+  EXPECT_FALSE(Walk::reaches(top, two.ownTree, find));
+  EXPECT_FALSE(asked.empty());
+  for (const Key cell : asked) EXPECT_LT(Cell{cell}.begin(), two.ownTree.roots().back().cell.end()) << "only its own";
+  isHere = true;
+  EXPECT_TRUE(Walk::reaches(top, two.ownTree, find));
+  EXPECT_TRUE(Walk::reaches(top, Tree(), find)) << "nothing is above nothing";
+
+  std::vector<Particle> own = two.own;
+  Walk walk(two.gravity, top, two.ownTree, own, 0, find);
+  EXPECT_EQ(walk.actives(), own.size());
+}
+
 }  // namespace
 }  // namespace periapt::nbody
