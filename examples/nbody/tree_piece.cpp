@@ -217,6 +217,7 @@ const Node* TreePiece::find(const Node& node) {
   if (const Node* here = walking_->cache.rootHere(node.cell.bits)) return here;
   const Node*& known = walking_->known[node.cell.bits];
   if (known == nullptr) known = walking_->cache.need(node, thisIndex);
+  if (known == nullptr) walking_->awaited.insert(node.cell.bits);
   return known;
 }
 
@@ -242,7 +243,7 @@ void TreePiece::goOn() {
   if (more) {
     walking_->cache.share(thisIndex, *walking_->walk);
     schedule();
-  } else if (walking_->walk->isOver()) {
+  } else if (walking_->walk->isOver() && walking_->awaited.empty()) {
     finishWalk();
   }
 }
@@ -254,6 +255,7 @@ void TreePiece::join() {
 }
 
 void TreePiece::arrived(Key cell) {
+  walking_->awaited.erase(cell);
   if (walking_->walk) walking_->walk->arrived(*walking_->cache.fetched(cell));
   schedule();
 }

@@ -102,6 +102,14 @@ TEST_P(NbodyOn, PiecesSayWhereTheyAreForStrategiesThatKeepNeighboursTogether) {
     EXPECT_THAT(balanced.output, Not(HasSubstr("warning"))) << balancer;
   }
 }
+// Many PEs a process: a piece hears of what it was waiting for when it has found it already, or even has ended its
+// walk.
+TEST_F(NbodyProgram, PiecesThatHaveBeenMovedFetchWhatIsAboveThemToo) {
+  const Outcome moved = run(NBODY,
+                            "-n 20000 --dt 0.025 --steps 4 --balance-every 1 --no-sharing +balancer OrbLB "
+                            "+sim nodes=4,ppn=16");
+  EXPECT_EQ(moved.status, 0) << moved.output;
+}
 TEST_P(NbodyOn, MorePiecesThanParticlesAreNoTrouble) { compare(GetParam(), "-n 10 --pieces 30", 1); }
 
 TEST_P(NbodyOn, ATruncatedFileEndsTheRunWithOneMessage) {
