@@ -435,13 +435,15 @@ void unsupportedTemplateEntry(const Entry& entry, Diagnostics& out) {
   for (const char* word : {"whenidle", "python"})
     for (const Attribute& a : entry.attributes)
       if (a.name == word) out.error(a.span, "[" + a.name + "] cannot stand on a template entry", instead);
-  for (const TemplateParameter& p : entry.header->parameters)
-    if (p.pack) out.error(entry.header->span, "a template entry with a parameter pack is not supported", instead);
-  for (const Parameter& p : entry.parameters)
+  for (const Parameter& p : entry.parameters) {
+    if (p.type.pack)
+      out.error(p.span, "a parameter that is a pack is not supported",
+                "make one value of it, a tuple<" + p.type.plain() + "...>");
     if (p.transfer == Transfer::nocopypost || isOnDevice(p))
       out.error(p.span,
                 std::string(isOnDevice(p) ? "nocopydevice" : "nocopypost") + " cannot be used in a template entry",
                 "write an entry for each type");
+  }
 }
 
 void unsupportedEntry(const Entry& entry, Diagnostics& out) {
