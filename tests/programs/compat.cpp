@@ -218,7 +218,8 @@ class Main : public CBase_Main {
         return members_.behind(first, &options);
       }
       case 4: {
-        expect(pes);
+        expect(2 * pes);
+        members_.indices({1, 2}, {1, 2, 3}, {1, 2, 3, 4}, {1, 2, 3, 4, 5}, {1, 2, 3, 4, 5, 6});
         Chest chest;
         chest.gold = {1, 2, 3};
         return members_.moved(chest);
@@ -331,6 +332,11 @@ class Members : public CBase_Members {
   }
   void moved(Chest&& chest) {
     if (chest.gold != std::vector<int>{1, 2, 3}) CkAbort("an argument that is moved is not what was sent");
+    mainProxy.taken(0);
+  }
+  void indices(CkIndex2D two, CkIndex3D three, CkIndex4D four, CkIndex5D five, CkIndex6D six) {
+    if (two.y != 2 || three.z != 3 || four.z != 4 || five.z != 5 || six.z2 != 6)
+      CkAbort("an index is not what was sent");
     mainProxy.taken(0);
   }
   Chain* echo(Chain* chain) { return echoed(chain); }
