@@ -38,7 +38,7 @@
 #define CMK_LBDB_ON 1
 #define CMK_LBDB_OFF 0
 #define CMK_LB_USER_DATA 1
-#define CMK_TRACE_ENABLED 0
+#define CMK_TRACE_ENABLED 1
 #define CMK_CHARM4PY 0
 #define CMK_CHARMPY 0
 #define CMK_CCS_AVAILABLE 1

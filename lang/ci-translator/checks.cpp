@@ -48,6 +48,18 @@ void settleTransfers(Entry& entry, Diagnostics& out) {
   }
 }
 
+/// No result of a reduction fits such parameters. Charm++ takes the word all the same, and the entry can be called.
+void settleTarget(Entry& entry, Diagnostics& out) {
+  const auto arrays = std::count_if(entry.parameters.begin(), entry.parameters.end(),
+                                    [](const Parameter& p) { return p.length.has_value(); });
+  if (!entry.has("reductiontarget") || arrays == 0 || (arrays == 1 && entry.parameters.size() <= 2)) return;
+  out.warning(entry.nameSpan, "a reduction target takes values, or one array and its length, so that this is none",
+              "take a CkReductionMsg* and unpack it yourself, or leave [reductiontarget] out");
+  auto isTarget = [](const Attribute& a) { return a.name == "reductiontarget"; };
+  entry.attributes.erase(std::remove_if(entry.attributes.begin(), entry.attributes.end(), isTarget),
+                         entry.attributes.end());
+}
+
 void settleChare(Chare& chare, Diagnostics& out) {
   auto taken = [&](const Item& item) {
     const auto* entry = std::get_if<Entry>(&item.node);
@@ -63,6 +75,7 @@ void settleChare(Chare& chare, Diagnostics& out) {
     if (!entry) continue;
     entry->ordinal = ++ordinal;
     settleTransfers(*entry, out);
+    settleTarget(*entry, out);
     if (chare.kind == ChareKind::mainchare && entry->isConstructor && entry->parameters.empty()) {
       out.warning(entry->nameSpan, "the constructor of a mainchare takes a CkArgMsg*, which is added here",
                   "write entry " + entry->name + "(CkArgMsg*);");
@@ -294,7 +307,6 @@ class Checker {
       if (!entry.result || entry.result->text() != "bool") wrong("whenidle", "needs an entry that returns bool");
       if (!entry.parameters.empty()) wrong("whenidle", "needs an entry without parameters");
     }
-    if (entry.has("reductiontarget")) checkTarget(entry);
   }
 
   void checkAggregate(const Chare& chare, const Entry& entry) {
@@ -313,14 +325,6 @@ class Checker {
           out_.error(a.span, "[aggregate] knows no " + key, "write bufferSize: a number of bytes, or nothing");
       }
     }
-  }
-
-  void checkTarget(const Entry& entry) {
-    const auto arrays = std::count_if(entry.parameters.begin(), entry.parameters.end(),
-                                      [](const Parameter& p) { return p.length.has_value(); });
-    if (arrays > 1 || (arrays == 1 && entry.parameters.size() > 2))
-      out_.error(entry.nameSpan, "a reduction target takes values, or one array and its length",
-                 "take a CkReductionMsg* and unpack it yourself");
   }
 
   void checkParameters(const Entry& entry) {
@@ -435,13 +439,15 @@ void unsupportedTemplateEntry(const Entry& entry, Diagnostics& out) {
   for (const char* word : {"whenidle", "python"})
     for (const Attribute& a : entry.attributes)
       if (a.name == word) out.error(a.span, "[" + a.name + "] cannot stand on a template entry", instead);
-  for (const TemplateParameter& p : entry.header->parameters)
-    if (p.pack) out.error(entry.header->span, "a template entry with a parameter pack is not supported", instead);
-  for (const Parameter& p : entry.parameters)
+  for (const Parameter& p : entry.parameters) {
+    if (p.type.pack)
+      out.error(p.span, "a parameter that is a pack is not supported",
+                "make one value of it, a tuple<" + p.type.plain() + "...>");
     if (p.transfer == Transfer::nocopypost || isOnDevice(p))
       out.error(p.span,
                 std::string(isOnDevice(p) ? "nocopydevice" : "nocopypost") + " cannot be used in a template entry",
                 "write an entry for each type");
+  }
 }
 
 void unsupportedEntry(const Entry& entry, Diagnostics& out) {

@@ -39,6 +39,7 @@ class DefEmitter {
       definitions(module_.items, true);
       out_.line("#endif");
     }
+    pupableInstances();
     out_.line("#ifndef CK_TEMPLATES_ONLY");
     open("_DEF_" + module_.name + "_H_");
     readonlys(module_.items);
@@ -73,8 +74,9 @@ class DefEmitter {
         found |= !c->isInstantiation() && (c->header.has_value() == templates || (templates && hasTemplateEntries(*c)));
       if (auto* m = std::get_if<Message>(&item.node))
         found |= m->arguments.empty() && m->header.has_value() == templates;
-      found |=
-          (std::holds_alternative<PupAble>(item.node) || std::holds_alternative<AccelBlock>(item.node)) && !templates;
+      if (auto* able = std::get_if<PupAble>(&item.node); able && !templates)
+        for (const Type& type : able->types) found |= type.arguments.empty();
+      found |= std::holds_alternative<AccelBlock>(item.node) && !templates;
     });
     return found;
   }
@@ -104,6 +106,28 @@ class DefEmitter {
     return out;
   }
 
+  /// Only where CK_TEMPLATES_ONLY is defined, as in Charm++: programs that include no such part define them themselves.
+  void pupableInstances() {
+    bool any = false;
+    forEachItem(module_.items, "", [&](const Item& item, const std::string& scope) {
+      auto* able = std::get_if<PupAble>(&item.node);
+      if (!able || item.isExtern) return;
+      for (const Type& type : able->types) {
+        if (type.arguments.empty()) continue;
+        if (!any) {
+          out_.line("#ifdef CK_TEMPLATES_ONLY");
+          open("_DEF_" + module_.name + "_PUPABLES_H_");
+        }
+        any = true;
+        out_.lineAt(type.span.begin,
+                    "PUPable_def_template(" + (type.qualifier.empty() ? scope : "") + type.plain() + ")");
+      }
+    });
+    if (!any) return;
+    out_.line("#endif");
+    out_.line("#endif");
+  }
+
   void definitions(const std::vector<Item>& items, bool templates) {
     for (const Item& item : items) {
       if (item.isExtern) continue;
@@ -117,8 +141,7 @@ class DefEmitter {
         out_.lineAt(accel->at.begin, accel->code);
       if (auto* able = std::get_if<PupAble>(&item.node); able && !templates)
         for (const Type& type : able->types)
-          out_.lineAt(type.span.begin, std::string(type.arguments.empty() ? "PUPable_def(" : "PUPable_def_template(") +
-                                           type.plain() + ")");
+          if (type.arguments.empty()) out_.lineAt(type.span.begin, "PUPable_def(" + type.plain() + ")");
       if (auto* m = std::get_if<Message>(&item.node); m && m->arguments.empty() && m->header.has_value() == templates)
         define(*m);
       auto* c = std::get_if<Chare>(&item.node);

@@ -19,6 +19,8 @@
 #include <string>
 #include <type_traits>
 
+#include "runtime/pup/operators.h"
+
 #ifndef CK_ARRAYINDEX_MAXLEN
 #define CK_ARRAYINDEX_MAXLEN 3
 #endif
@@ -192,8 +194,10 @@ struct CkIndex6D {
 struct CkIndexMax {
   int data[CK_ARRAYINDEX_MAXLEN];
 };
+// What an element's thisIndex is may be sent.
+PUPbytes(CkIndex2D) PUPbytes(CkIndex3D) PUPbytes(CkIndex4D) PUPbytes(CkIndex5D) PUPbytes(CkIndex6D) PUPbytes(CkIndexMax)
 
-class CkArrayIndex1D : public CkArrayIndex {
+    class CkArrayIndex1D : public CkArrayIndex {
  public:
   CkArrayIndex1D() {}
   CkArrayIndex1D(int i0) { init(1, 1, i0); }

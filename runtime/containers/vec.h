@@ -219,6 +219,8 @@ class CkPupPtrVec : public CkVec<CkZeroPtr<T, How>> {
   CkPupPtrVec(int size) : CkVec<CkZeroPtr<T, How>>(size) {}
   CkPupPtrVec(const CkPupPtrVec&) = delete;
   CkPupPtrVec& operator=(const CkPupPtrVec&) = delete;
+  CkPupPtrVec(CkPupPtrVec&&) = default;
+  CkPupPtrVec& operator=(CkPupPtrVec&&) = default;
   ~CkPupPtrVec() {
     for (auto& pointer : *this) pointer.destroy();
   }

@@ -262,6 +262,15 @@ TEST(Explanations, GeneratedCodeOfAModuleThatNothingNames) {
   EXPECT_EQ(explainLinker(printed)[0].what, "what charmc generated for Part is in none of the files that are linked");
 }
 
+TEST(Explanations, APupableTemplatesInstanceThatNothingDefines) {
+  const std::string printed =
+      "ld: user.o: in function `Pair<int, float>::get_PUP_ID() const':\nuser.cpp:(.text+0x5b): undefined reference to "
+      "`Pair<int, float>::my_PUP_ID'\n";
+  ASSERT_EQ(explainLinker(printed).size(), 1u);
+  EXPECT_THAT(explainLinker(printed)[0].what, HasSubstr("the PUPable class Pair<int, float> is defined in none"));
+  EXPECT_THAT(explainLinker(printed)[0].hint, HasSubstr("CK_TEMPLATES_ONLY"));
+}
+
 TEST(Explanations, WhatIsAnErrorSinceCxx17IsKnown) {
   for (const char* text : {
            "a.cpp:16:9: error: ISO C++17 does not allow dynamic exception specifications",

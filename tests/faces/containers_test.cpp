@@ -152,6 +152,19 @@ TEST(CkPupPtrVec, owns_what_it_unpacks_and_keeps_null) {
   EXPECT_EQ(static_cast<std::string*>(b[1]), nullptr);
 }
 
+TEST(CkPupPtrVec, takes_what_it_owns_along_when_it_is_moved) {
+  CkPupPtrVec<std::string> a;
+  a.push_back(new std::string("first"));
+  CkPupPtrVec<std::string> b(std::move(a));
+  ASSERT_EQ(b.length(), 1u);
+  EXPECT_EQ(*b[0], "first");
+  EXPECT_EQ(a.length(), 0u);
+  CkPupPtrVec<std::string> c;
+  c.push_back(new std::string("second"));
+  c = std::move(b);
+  EXPECT_EQ(*c[0], "first");
+}
+
 TEST(CkPagedVector, makes_pages_where_it_is_touched) {
   CkPagedVector<long> a(10000), b;
   a[0] = 1;

@@ -57,11 +57,28 @@ class Square : public Shape {
   int side_ = 0;
 };
 
+template <class T, int by>
+class Times : public Shape {
+ public:
+  explicit Times(T side) : side_(side) {}
+  explicit Times(CkMigrateMessage* m) : Shape(m) {}
+  int area() const override { return by * side_; }
+  void pup(PUP::er& p) override {
+    PUP::able::pup(p);
+    p | side_;
+  }
+  PUPable_decl_template(SINGLE_ARG(Times<T, by>));
+
+ private:
+  T side_ = 0;
+};
+PUPable_def_template(SINGLE_ARG(Times<int, 2>)) PUPable_def_template(SINGLE_ARG(Times<int, 3>))
+
 #include "compat.decl.h"
 
-CProxy_Main mainProxy;
+    CProxy_Main mainProxy;
 Settings* settings;
-Shape* shapes[2];
+Shape* shapes[4];
 double* table;
 static int stands_here;
 int& aside = stands_here;
@@ -159,6 +176,8 @@ class Main : public CBase_Main {
     settings = new Settings;
     settings->steps = 12;
     shapes[1] = new Square(9);
+    shapes[2] = new Times<int, 2>(10);
+    shapes[3] = new Times<int, 3>(10);
     table = new double[2]{1.5, 2.5};
     aside = behindTheClasses();
     members_ = CProxy_Members::ckNew();
@@ -199,7 +218,8 @@ class Main : public CBase_Main {
         return members_.behind(first, &options);
       }
       case 4: {
-        expect(pes);
+        expect(2 * pes);
+        members_.indices({1, 2}, {1, 2, 3}, {1, 2, 3, 4}, {1, 2, 3, 4, 5}, {1, 2, 3, 4, 5, 6});
         Chest chest;
         chest.gold = {1, 2, 3};
         return members_.moved(chest);
@@ -299,7 +319,8 @@ class Members : public CBase_Members {
   void check() {
     bool right = number == 41 && carved->text == "set in Main" && thisIndex == CkMyPe();
     for (int i = 0; i < 3; ++i) right = right && weights[i] == i * i + 7;
-    right = right && settings->steps == 12 && !shapes[0] && shapes[1]->area() == 81 && table[1] == 2.5;
+    right = right && settings->steps == 12 && !shapes[0] && shapes[1]->area() == 81 && shapes[2]->area() == 20 &&
+            shapes[3]->area() == 30 && table[1] == 2.5;
     right = right && stands_here == 31;
     if (!right) CkAbort("a readonly is not what Main set");
     mainProxy.taken(0);
@@ -311,6 +332,11 @@ class Members : public CBase_Members {
   }
   void moved(Chest&& chest) {
     if (chest.gold != std::vector<int>{1, 2, 3}) CkAbort("an argument that is moved is not what was sent");
+    mainProxy.taken(0);
+  }
+  void indices(CkIndex2D two, CkIndex3D three, CkIndex4D four, CkIndex5D five, CkIndex6D six) {
+    if (two.y != 2 || three.z != 3 || four.z != 4 || five.z != 5 || six.z2 != 6)
+      CkAbort("an index is not what was sent");
     mainProxy.taken(0);
   }
   Chain* echo(Chain* chain) { return echoed(chain); }

@@ -1,10 +1,19 @@
 // Entries that run when a PE is idle, again and again as long as they want, however long that is; then template
 // entries: of arrays, groups and chare templates, with instances of several types.
 #include <numeric>
+#include <tuple>
 #include <vector>
 
 inline double times(int factor, double value) { return factor * value; }
 inline int four() { return 4; }
+
+struct Sum {
+  static double of() { return 0; }
+  template <class First, class... Rest>
+  static double of(First first, Rest... rest) {
+    return first + of(rest...);
+  }
+};
 
 #include "entries.decl.h"
 
@@ -56,6 +65,9 @@ class Main : public CBase_Main {
     takers.many(2, values);
     takers.none<float>();
     takers[elements - 1].inPlace(5);
+    takers.act<Sum>(std::make_tuple(2, 0.25));
+    takers.act<Sum>();
+    takers.deduced(2, std::make_tuple(1L, 2, 0.5f));
     CkCallback(CkIndex_Taker::none<float>(), takers).send();
     CProxy_Helper helpers = CProxy_Helper::ckNew();
     helpers[CkNumPes() - 1].on(1000L, takers);
@@ -66,7 +78,7 @@ class Main : public CBase_Main {
     CkStartQD(CkCallback(CkIndex_Taker::finish(), takers));
   }
   void summed(double sum) {
-    const double wanted = elements * (1 + 5 + 30 + 300 + 4 + 4 + 1000 + 7.5 + 6 + 21 + 3 + 6) + 5;
+    const double wanted = elements * (1 + 5 + 30 + 300 + 4 + 4 + 1000 + 7.5 + 6 + 21 + 3 + 6 + 2.25 + 40 + 7) + 5;
     if (sum != wanted) CkAbort("template entries took %g, not %g", sum, wanted);
     thisProxy.get();
   }
@@ -166,6 +178,19 @@ class Taker : public CBase_Taker {
   template <typename T>
   void inPlace(T value) {
     sum_ += value;
+  }
+  template <class Action, typename... Args>
+  void act(std::tuple<Args...> args) {
+    sum_ += Action::of(std::get<Args>(args)...);
+  }
+  template <class Action>
+  void act() {
+    sum_ += Action::of(40);
+  }
+  template <typename... Args>
+  void deduced(int scale, const std::tuple<Args...>& args) {
+    CthYield();
+    sum_ += scale * Sum::of(std::get<Args>(args)...);
   }
   // Results of reductions come to template entries, too.
   void finish() {

@@ -1,6 +1,9 @@
 // A program whose trace is known: what it does is the same in every layout, and trace_test.py knows how often each
 // entry runs.
 #include "traced.decl.h"
+#if !CMK_TRACE_ENABLED
+#error programs leave out what they record of their own
+#endif
 
 CProxy_Main main_proxy;
 CProxy_Line line;

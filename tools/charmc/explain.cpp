@@ -221,12 +221,19 @@ Missing missingSymbols(const std::vector<std::string>& lines) {
 void explainOther(const std::string& symbol, const std::string& function, Explanations& out) {
   static const std::regex entry("CkIndex_(\\w+)(<.*>)?::_call_|::_callInline");
   static const std::regex registering("^_register\\w+(\\(.*\\))?$");
+  static const std::regex able("^(.*<.*>)::my_PUP_ID$");
   static const std::regex migration("^(.*::)?(\\w+)::\\2\\(CkMigrateMessage ?\\*\\)$");
   std::smatch m;
   if (symbol.find("CkRegisterMainModule") == 0) {
     out.add("no mainmodule is linked, so the program would not know where to start",
             "link the object whose source includes the .def.h of the mainmodule; a program without one says "
             "-nomain-module");
+  } else if (std::regex_match(symbol, m, able)) {
+    out.add("the PUPable class " + m[1].str() +
+                " is defined in none of the files that are linked: it is an instance of "
+                "a template, and these stand in the part of the .def.h that is for templates",
+            "in one source, behind the class: #define CK_TEMPLATES_ONLY, #include the .def.h that has it, #undef "
+            "CK_TEMPLATES_ONLY");
   } else if (std::regex_match(symbol, m, migration)) {
     out.add("class " + m[2].str() + " declares the constructor that migration calls, and defines it nowhere",
             m[2].str() + "(CkMigrateMessage* m) : CBase_" + m[2].str() + "(m) {}");
