@@ -212,12 +212,13 @@ void TreePiece::startWalk() {
     walking_->walk.emplace(forces.gravity, trunk, *tree_, particles_, forces.rung, find);
 }
 
-/// Where a node can be opened: in this process, or not yet.
+/// Where a node can be opened: in this process, or not yet. What was asked for is not here before `arrived` says so: no
+/// walk ends while a message for it is on its way.
 const Node* TreePiece::find(const Node& node) {
   if (const Node* here = walking_->cache.rootHere(node.cell.bits)) return here;
-  const Node*& known = walking_->known[node.cell.bits];
-  if (known == nullptr) known = walking_->cache.need(node, thisIndex);
-  return known;
+  const auto [known, isNew] = walking_->known.try_emplace(node.cell.bits, nullptr);
+  if (isNew) known->second = walking_->cache.need(node, thisIndex);
+  return known->second;
 }
 
 /// Ahead of the other pieces on this PE: they walk one after the other as long as there is something to do, and use
@@ -254,7 +255,8 @@ void TreePiece::join() {
 }
 
 void TreePiece::arrived(Key cell) {
-  if (walking_->walk) walking_->walk->arrived(*walking_->cache.fetched(cell));
+  const Node* node = walking_->known[cell] = walking_->cache.fetched(cell);
+  if (walking_->walk) walking_->walk->arrived(*node);
   schedule();
 }
 

@@ -55,7 +55,7 @@ class TreePiece : public CBase_TreePiece {
     Cache& cache;
     Forces forces;
     std::vector<double> farField;
-    std::unordered_map<Key, const Node*> known = {};  // of other processes, to ask the cache for each only once
+    std::unordered_map<Key, const Node*> known = {};  // of other processes; null: asked for
     std::optional<periapt::nbody::Walk> walk = std::nullopt;
     bool isScheduled = false;
     Staged staged = {};  // with a GPU
