@@ -143,6 +143,13 @@ TEST_F(NbodyProgram, PicturesShowWhatThoseOfTheSerialProgramShow) {
   }
 }
 
+TEST_F(NbodyProgram, NoWalkEndsBeforeAllThatItAskedForIsThere) {
+  const Outcome outcome = run(NBODY,
+                              "-n 20000 --dt 0.025 --steps 3 --balance-every 1 --no-sharing +balancer OrbLB "
+                              "+sim nodes=4,ppn=16");
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+}
+
 TEST_F(NbodyProgram, HelpIsNoError) {
   const Outcome outcome = run(NBODY, "+p2 --help");
   EXPECT_EQ(outcome.status, 0);
