@@ -212,13 +212,13 @@ void TreePiece::startWalk() {
     walking_->walk.emplace(forces.gravity, trunk, *tree_, particles_, forces.rung, find);
 }
 
-/// Where a node can be opened: in this process, or not yet.
+/// Where a node can be opened: in this process, or not yet. What was asked for is not here before `arrived` says so: no
+/// walk ends while a message for it is on its way.
 const Node* TreePiece::find(const Node& node) {
   if (const Node* here = walking_->cache.rootHere(node.cell.bits)) return here;
-  const Node*& known = walking_->known[node.cell.bits];
-  if (known == nullptr) known = walking_->cache.need(node, thisIndex);
-  if (known == nullptr) walking_->awaited.insert(node.cell.bits);
-  return known;
+  const auto [known, isNew] = walking_->known.try_emplace(node.cell.bits, nullptr);
+  if (isNew) known->second = walking_->cache.need(node, thisIndex);
+  return known->second;
 }
 
 /// Ahead of the other pieces on this PE: they walk one after the other as long as there is something to do, and use
@@ -243,7 +243,7 @@ void TreePiece::goOn() {
   if (more) {
     walking_->cache.share(thisIndex, *walking_->walk);
     schedule();
-  } else if (walking_->walk->isOver() && walking_->awaited.empty()) {
+  } else if (walking_->walk->isOver()) {
     finishWalk();
   }
 }
@@ -255,8 +255,8 @@ void TreePiece::join() {
 }
 
 void TreePiece::arrived(Key cell) {
-  walking_->awaited.erase(cell);
-  if (walking_->walk) walking_->walk->arrived(*walking_->cache.fetched(cell));
+  const Node* node = walking_->known[cell] = walking_->cache.fetched(cell);
+  if (walking_->walk) walking_->walk->arrived(*node);
   schedule();
 }
 

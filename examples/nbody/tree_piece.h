@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "examples/nbody/gpu_walks.h"
@@ -56,8 +55,7 @@ class TreePiece : public CBase_TreePiece {
     Cache& cache;
     Forces forces;
     std::vector<double> farField;
-    std::unordered_map<Key, const Node*> known = {};  // of other processes, to ask the cache for each only once
-    std::unordered_set<Key> awaited = {};             // of which arrived() will tell, even if they are known before
+    std::unordered_map<Key, const Node*> known = {};  // of other processes; null: asked for
     std::optional<periapt::nbody::Walk> walk = std::nullopt;
     bool isScheduled = false;
     Staged staged = {};  // with a GPU
