@@ -114,6 +114,13 @@ function(periapt_headers name kind)
   target_compile_options(${name} PRIVATE ${ARG_OPTIONS})
   target_link_libraries(${name} PRIVATE periapt_settings ${ARG_LINK})
   target_precompile_headers(${name} PRIVATE ${ARG_INCLUDES})
+  # What lies there already, GCC's preprocessor takes for the header, so ccache would look at that in place of the headers and give back
+  # what another change of them made. By the list of files that the compiler writes it looks at the headers.
+  set(launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
+  if(launcher MATCHES "ccache$")
+    list(INSERT launcher 3 CCACHE_DEPEND=1)
+    set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
+  endif()
 endfunction()
 
 function(periapt_use_headers target name)
