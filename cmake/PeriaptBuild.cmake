@@ -118,7 +118,7 @@ function(periapt_headers name kind)
   # what another change of them made. By the list of files that the compiler writes it looks at the headers.
   set(launcher ${CMAKE_CXX_COMPILER_LAUNCHER})
   if(launcher MATCHES "ccache$")
-    list(INSERT launcher 3 CCACHE_DEPEND=1)
+    list(PREPEND launcher "${CMAKE_COMMAND}" -E env CCACHE_DEPEND=1)
     set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
   endif()
 endfunction()

@@ -195,9 +195,14 @@ struct CkIndexMax {
   int data[CK_ARRAYINDEX_MAXLEN];
 };
 // What an element's thisIndex is may be sent.
-PUPbytes(CkIndex2D) PUPbytes(CkIndex3D) PUPbytes(CkIndex4D) PUPbytes(CkIndex5D) PUPbytes(CkIndex6D) PUPbytes(CkIndexMax)
+PUPbytes(CkIndex2D);
+PUPbytes(CkIndex3D);
+PUPbytes(CkIndex4D);
+PUPbytes(CkIndex5D);
+PUPbytes(CkIndex6D);
+PUPbytes(CkIndexMax);
 
-    class CkArrayIndex1D : public CkArrayIndex {
+class CkArrayIndex1D : public CkArrayIndex {
  public:
   CkArrayIndex1D() {}
   CkArrayIndex1D(int i0) { init(1, 1, i0); }

@@ -38,7 +38,6 @@ class Meter : public Observer {
   // Charged so far; up_to_now() charges what has passed since the last look first, so that a reading in the middle of
   // an entry counts the entry up to there.
   TimeSpent& spent(std::int32_t record) { return spent_[static_cast<std::size_t>(record)]; }
-  const TimeSpent& spent(std::int32_t record) const { return spent_[static_cast<std::size_t>(record)]; }
   TimeSpent& up_to_now(std::int32_t record);
   const TimeSpent& background() const { return background_; }
   double wall() const;

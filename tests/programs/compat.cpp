@@ -72,11 +72,12 @@ class Times : public Shape {
  private:
   T side_ = 0;
 };
-PUPable_def_template(SINGLE_ARG(Times<int, 2>)) PUPable_def_template(SINGLE_ARG(Times<int, 3>))
+PUPable_def_template(SINGLE_ARG(Times<int, 2>));
+PUPable_def_template(SINGLE_ARG(Times<int, 3>));
 
 #include "compat.decl.h"
 
-    CProxy_Main mainProxy;
+CProxy_Main mainProxy;
 Settings* settings;
 Shape* shapes[4];
 double* table;
