@@ -2,7 +2,7 @@
 """The body of ./check: configure, build and ctest for a few presets, and one summary over all of them.
 
 A run is a preset and the labels it takes from ctest (docs/testing.md says what the labels mean). The release run builds
-everything; a sanitizer run builds only the programs that its tests name. Cases are counted as GoogleTest counts them where
+everything; a sanitizer run builds only the programs that its tests name, beside the tests of the run before. Cases are counted as GoogleTest counts them where
 a test is a GoogleTest program, otherwise a ctest test is one case. Logs are left in build/check/.
 """
 import argparse
@@ -45,27 +45,35 @@ class Run:
     skipped: list[tuple[str, str]] = field(default_factory=list)  # name, reason
     unsteady: list[str] = field(default_factory=list)  # failed, and passed alone
     printed: dict[str, list[str]] = field(default_factory=dict)  # by failed test: the part of its output that says why
-    seconds: float = 0.0
+    beside: bool = False  # its build gets what the tests of the run before leave of the processors
+    build_s: float = 0.0
+    test_s: float = 0.0
+    test_processor_s: float = 0.0  # of all processes of its tests
     note: str = ""
+
+    @property
+    def log(self) -> Path:
+        return LOGS / f"{self.preset}.log"
 
     @property
     def build(self) -> Path:
         return ROOT / "build" / self.preset
 
 
-def execute(command: list[str], log: Path, options) -> int:
-    """Runs a command with its output in a log, and on the terminal too with -v."""
+def execute(command: list[str], log: Path, options) -> tuple[int, float]:
+    """Runs a command with its output in a log, and on the terminal too with -v; its status, and the processor seconds of
+    what it started."""
     with open(log, "a", encoding="utf-8") as out:
         out.write("$ " + " ".join(command) + "\n")
         out.flush()
-        if not options.verbose:
-            return subprocess.run(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, check=False).returncode
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace") as process:
-            for line in process.stdout:
-                sys.stdout.write(line)
-                out.write(line)
-        return process.returncode
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE if options.verbose else out,
+                                   stderr=subprocess.STDOUT, text=True, errors="replace")
+        for line in process.stdout or ():
+            sys.stdout.write(line)
+            out.write(line)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return process.returncode, used.ru_utime + used.ru_stime
 
 
 def show_tail(log: Path, lines: int = 60) -> None:
@@ -76,7 +84,7 @@ def show_tail(log: Path, lines: int = 60) -> None:
     print(f"    (all of it: {log.relative_to(ROOT)})")
 
 
-def configure(run: Run, options, log: Path) -> bool:
+def configure(run: Run, options) -> bool:
     command = ["cmake", "--preset", run.preset, "-DPERIAPT_BUILD_TESTS=ON"]
     # The release run's translator serves the sanitizers' programs too: building it again twice costs minutes.
     charmc = ROOT / "build" / "release" / "bin" / "charmc"
@@ -84,7 +92,7 @@ def configure(run: Run, options, log: Path) -> bool:
         command += [f"-DPERIAPT_CHARMC={charmc}", f"-DPERIAPT_CHARMC_TARGET={charmc}"]
     if shutil.which("ccache"):
         command += ["-DCMAKE_C_COMPILER_LAUNCHER=ccache", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
-    return execute(command, log, options) == 0
+    return execute(command, run.log, options)[0] == 0
 
 
 def selection(run: Run, options, waits: bool | None = None) -> list[str]:
@@ -123,9 +131,11 @@ def targets_for(run: Run, tests: list[dict]) -> list[str]:
     return sorted(inside & makes)
 
 
-def build(run: Run, targets: list[str], options, log: Path) -> bool:
+def build(run: Run, targets: list[str], options) -> bool:
     jobs = ["-j", str(options.jobs)] if options.jobs else []
-    return execute(["ninja", "-C", str(run.build), "-k", "0", *jobs, *targets], log, options) == 0
+    # Where nothing else runs, what is nice is as fast.
+    before = ["nice", "-n", "19"] if run.beside else []
+    return execute([*before, "ninja", "-C", str(run.build), "-k", "0", *jobs, *targets], run.log, options)[0] == 0
 
 
 CASE = re.compile(r"^\[ *(OK|SKIPPED|FAILED) *\] (\S+?)(?:, where .*)? \(\d+ ms\)$")
@@ -176,9 +186,9 @@ def part_of_failure(output: list[str], limit: int = 60) -> list[str]:
 FOREIGN = re.compile(r"^(launch|net)\.")
 
 
-def passes_alone(run: Run, name: str, log: Path, options) -> bool:
+def passes_alone(run: Run, name: str, options) -> bool:
     return execute(["ctest", "--test-dir", str(run.build), "--timeout", str(HANG_S), "--output-on-failure",
-                    "--no-tests=error", "-R", f"^{re.escape(name)}$"], log, options) == 0
+                    "--no-tests=error", "-R", f"^{re.escape(name)}$"], run.log, options)[0] == 0
 
 
 def show_failure(run: Run, name: str) -> None:
@@ -186,7 +196,7 @@ def show_failure(run: Run, name: str) -> None:
     print("\n".join("    " + line for line in run.printed[name]), flush=True)
 
 
-def read_results(run: Run, junit: Path, log: Path, options) -> None:
+def read_results(run: Run, junit: Path, options) -> None:
     for case in ElementTree.parse(junit).getroot().iter("testcase"):
         name = case.get("name")
         output = (case.findtext("system-out") or "").splitlines()
@@ -194,7 +204,7 @@ def read_results(run: Run, junit: Path, log: Path, options) -> None:
         if failed:
             run.printed[name] = part_of_failure(output)
             show_failure(run, name)
-        if failed and FOREIGN.match(name) and passes_alone(run, name, log, options):
+        if failed and FOREIGN.match(name) and passes_alone(run, name, options):
             run.unsteady.append(name)
             run.passed += 1
             continue
@@ -229,13 +239,14 @@ def run_lane(run: Run, waits: bool, jobs: int, options) -> tuple[int, Path]:
         log.unlink(missing_ok=True)
     before = without_random_addresses() if run.preset == "tsan" else []
     # The sizes keep ctest from cutting off the output that the cases are counted from.
-    code = execute([*before, "ctest", "--test-dir", str(run.build), "-j", str(jobs), "--timeout", str(HANG_S),
-                    "--output-on-failure", "--output-junit", str(junit), "--test-output-size-passed", "4000000",
-                    "--test-output-size-failed", "4000000", *selection(run, options, waits)], log, options)
+    code, processor_s = execute([*before, "ctest", "--test-dir", str(run.build), "-j", str(jobs), "--timeout", str(HANG_S),
+                                 "--output-on-failure", "--output-junit", str(junit), "--test-output-size-passed", "4000000",
+                                 "--test-output-size-failed", "4000000", *selection(run, options, waits)], log, options)
+    run.test_processor_s += processor_s
     return code, junit
 
 
-def run_tests(run: Run, tests: list[dict], options, log: Path) -> None:
+def run_tests(run: Run, tests: list[dict], options) -> None:
     labels = [next((entry["value"] for entry in test["properties"] if entry["name"] == "LABELS"), []) for test in tests]
     there = {WAITS in of_test for of_test in labels}
     with ThreadPoolExecutor() as pool:
@@ -244,35 +255,50 @@ def run_tests(run: Run, tests: list[dict], options, log: Path) -> None:
     for code, junit in (lane.result() for lane in lanes):
         before, unsteady = len(run.failed), len(run.unsteady)
         if junit.exists():
-            read_results(run, junit, log, options)
+            read_results(run, junit, options)
         if code != 0 and len(run.failed) == before and len(run.unsteady) == unsteady:
             run.failed.append(f"ctest ended with status {code} and named no test")
 
 
-def go(run: Run, options) -> None:
-    """Configures, builds and tests one preset. What goes wrong is counted, and the next preset is still run."""
+def prepare(run: Run, options) -> list[dict]:
+    """Configures and builds a preset: the tests that can be run then. What goes wrong is counted."""
     begin = time.monotonic()
-    print(f"== {run.preset}: {run.why}", flush=True)
-    log = LOGS / f"{run.preset}.log"
-    log.unlink(missing_ok=True)
-    if not configure(run, options, log):
+    run.log.unlink(missing_ok=True)
+    if not configure(run, options):
         run.failed.append("configure")
-        show_tail(log)
-    else:
-        tests = tests_of(run, options)
-        targets = targets_for(run, tests) if run.label else []
-        if run.label and not tests:
-            run.note = "no test of this selection carries the label"
-        else:
-            if not build(run, targets, options, log):
-                run.failed.append("build")
-                show_tail(log)
-            print(f"   built in {time.monotonic() - begin:.0f} s; {len(tests)} tests", flush=True)
-            if tests:
-                run_tests(run, tests, options, log)
-    run.seconds = time.monotonic() - begin
-    print(f"   {run.passed} passed, {len(run.failed)} failed, {len(run.skipped)} skipped, {run.seconds:.0f} s"
-          + (f" ({run.note})" if run.note else ""), flush=True)
+        show_tail(run.log)
+        return []
+    tests = tests_of(run, options)
+    if run.label and not tests:
+        run.note = "no test of this selection carries the label"
+        return []
+    if not build(run, targets_for(run, tests) if run.label else [], options):
+        run.failed.append("build")
+        show_tail(run.log)
+    run.build_s = time.monotonic() - begin
+    return tests
+
+
+def test(run: Run, tests: list[dict], options) -> None:
+    print(f"== {run.preset}: {run.why}\n   built in {run.build_s:.0f} s; {len(tests)} tests", flush=True)
+    begin = time.monotonic()
+    if tests:
+        run_tests(run, tests, options)
+    run.test_s = time.monotonic() - begin
+    print(f"   {run.passed} passed, {len(run.failed)} failed, {len(run.skipped)} skipped in {run.test_s:.0f} s,"
+          f" {run.test_processor_s:.0f} processor seconds" + (f" ({run.note})" if run.note else ""), flush=True)
+
+
+def go(runs: list[Run], options) -> None:
+    """Builds one preset after the other, and tests each when it is built: the tests leave much of the processors to the build
+    of the next, because they wait for each other and for silences."""
+    with ThreadPoolExecutor(max_workers=1) as builder:
+        try:
+            for run, built in [(run, builder.submit(prepare, run, options)) for run in runs]:
+                test(run, built.result(), options)
+        except BaseException:
+            builder.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def skipped_by_reason(runs: list[Run]) -> list[str]:
@@ -301,7 +327,7 @@ def summary(runs: list[Run], seconds: float) -> int:
     print(f"\n== Summary ({seconds / 60:.1f} minutes)")
     for run in runs:
         print(f"   {run.preset:8} {run.passed:5} passed {len(run.failed):4} failed {len(run.skipped):4} skipped"
-              f"  {run.seconds:5.0f} s  {run.note}")
+              f"  built in {run.build_s:4.0f} s, tested in {run.test_s:4.0f} s  {run.note}")
     print_list("Skipped", skipped_by_reason(runs))
     print_list("Unsteady: failed among others, passed alone", [f"[{run.preset}] {name}" for run in runs for name in run.unsteady])
     print_list("Failed", [f"[{run.preset}] {name}" for run in runs for name in run.failed])
@@ -326,11 +352,11 @@ def main() -> int:
 
     runs = [Run("release", "all floors, tools, programs and tests", without="slow" if options.quick else "")]
     if not options.quick:
-        runs += [Run("tsan", "queue, arena and location under the thread sanitizer", label="tsan"),
-                 Run("asan", "the parts, PUP and shared memory under the address and undefined sanitizers", label="asan")]
+        runs += [Run("tsan", "queue, arena and location under the thread sanitizer", label="tsan", beside=True),
+                 Run("asan", "the parts, PUP and shared memory under the address and undefined sanitizers", label="asan",
+                     beside=True)]
     begin = time.monotonic()
-    for run in runs:
-        go(run, options)
+    go(runs, options)
     return summary(runs, time.monotonic() - begin)
 
 
