@@ -155,7 +155,6 @@ void Heap::init_block(Block* block, unsigned size_class) {
   block->state = Block::kFree;
   block->batch = 0;
   block->references.store(1, std::memory_order_relaxed);
-  block->spare = 0;
 }
 
 // Makes pages present ahead of their use, more at a time as the heap grows.

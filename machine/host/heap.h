@@ -40,7 +40,7 @@ struct Block {
   std::uint8_t state;                     ///< State; anything else: the header was overwritten
   std::uint16_t batch;                    ///< on the way home: of how many further blocks it holds the addresses
   std::atomic<std::uint32_t> references;  ///< holders; 1 in a free block, so that allocating need not write it
-  std::uint32_t spare;                    ///< keeps the header at 16 bytes
+  std::uint32_t asked;                    ///< bytes that were asked for, 2^32 - 1 where it is more
 
   void* bytes() { return this + 1; }
   static Block* of(const void* bytes) { return static_cast<Block*>(const_cast<void*>(bytes)) - 1; }
@@ -112,10 +112,14 @@ class alignas(platform::kCacheLine) Heap {
     unsigned size_class = size_class::of(bytes + sizeof(Block));
     ClassList& list = lists_[size_class];
     Block* block = list.free;
-    if (PERIAPT_UNLIKELY(block == nullptr)) return allocate_slow(size_class);
-    list.free = link_of(block);
-    ++list.live;
-    prepare(block, size_class);
+    if (PERIAPT_UNLIKELY(block == nullptr)) {
+      block = Block::of(allocate_slow(size_class));
+    } else {
+      list.free = link_of(block);
+      ++list.live;
+      prepare(block, size_class);
+    }
+    block->asked = static_cast<std::uint32_t>(bytes < UINT32_MAX ? bytes : UINT32_MAX);
     return block->bytes();
   }
 
@@ -152,6 +156,8 @@ class alignas(platform::kCacheLine) Heap {
   static std::size_t capacity(const void* bytes) {
     return size_class::bytes(Block::of(bytes)->size_class) - sizeof(Block);
   }
+  /// Bytes that were asked for (2^32 - 1 at most).
+  static std::size_t size(const void* bytes) { return Block::of(bytes)->asked; }
   static int owner(const void* bytes) { return static_cast<int>(Block::of(bytes)->owner); }
 
   /// Hands back what was collected for other PEs, however little. Call when idle. Cheap when there is nothing.

@@ -98,7 +98,7 @@ void CmiFree(void* block) {
 }
 void CmiReference(void* block) { Heap::add_reference(block); }
 int CmiGetReference(void* block) { return Heap::is_shared(block) ? 2 : 1; }
-int CmiSize(void* block) { return static_cast<int>(Heap::capacity(block)); }
+int CmiSize(void* block) { return static_cast<int>(Heap::size(block)); }
 void* CmiRdmaAlloc(int bytes) { return CmiAlloc(bytes); }
 void CmiRdmaFree(void* block) { CmiFree(block); }
 char* CmiCopyMsg(char* message, int bytes) {

@@ -70,7 +70,7 @@ void CmiFree(void* block);
 // Another holder; each calls CmiFree.
 void CmiReference(void* block);
 int CmiGetReference(void* block);  // 1, or more than 1
-int CmiSize(void* block);          // at least what was asked for
+int CmiSize(void* block);          // what was asked for, or what was sent
 void* CmiRdmaAlloc(int bytes);
 void CmiRdmaFree(void* block);
 char* CmiCopyMsg(char* message, int bytes);

@@ -46,6 +46,28 @@ static int ring_start() {
   return 10;
 }
 
+// --- sizes: a block knows how many bytes it was asked for, a message how many were sent
+// -------------------------------
+CpvDeclare(int, size_index);
+static void size_arrived(void* message) {
+  CHECK(CmiSize(message) == static_cast<Plain*>(message)->number);
+  CmiFree(message);
+  ack();
+}
+static int size_start() {
+  int sent = 0;
+  for (int bytes : {52, 53, 64, 100, 1000, 1001, 5000, 100'001, 3'000'000})
+    for (int pe = 0; pe < CmiNumPes(); ++pe, sent += 2) {
+      auto* m = static_cast<Plain*>(CmiAlloc(bytes));
+      CHECK(CmiSize(m) == bytes);
+      CmiSetHandler(m, CpvAccess(size_index));
+      m->number = bytes;
+      CmiSyncSend(pe, bytes, m);
+      CmiSyncSendAndFree(pe, bytes, m);
+    }
+  return sent;
+}
+
 // --- broadcasts: every receiver owns what it gets --------------------------------------------------------------------
 CpvDeclare(int, cast_index);
 CpvDeclare(int, cast_other_index);
@@ -429,10 +451,11 @@ static int reduce_start() {
 }
 
 // --- control ---------------------------------------------------------------------------------------------------------
-static const Part parts[] = {{"ring", ring_start},     {"cast", cast_start}, {"list", list_start},
-                             {"vector", vector_start}, {"node", node_start}, {"thread", thread_start},
-                             {"prio", prio_start},     {"nest", nest_start}, {"count", count_start},
-                             {"timer", timer_start},   {"lock", lock_start}, {"reduce", reduce_start}};
+static const Part parts[] = {{"ring", ring_start},     {"size", size_start},     {"cast", cast_start},
+                             {"list", list_start},     {"vector", vector_start}, {"node", node_start},
+                             {"thread", thread_start}, {"prio", prio_start},     {"nest", nest_start},
+                             {"count", count_start},   {"timer", timer_start},   {"lock", lock_start},
+                             {"reduce", reduce_start}};
 
 static void start(int argc, char** argv) {
   initialize_parts(argc, argv);
@@ -440,6 +463,7 @@ static void start(int argc, char** argv) {
   CtvInitialize(int, mine);
   CmiEnforce(CpvInitialized(acks) && CtvInitialized(mine) && argc == CmiGetArgc(argv));
   HANDLER(ring_index, ring_hop);
+  HANDLER(size_index, size_arrived);
   HANDLER(cast_index, cast_arrived);
   HANDLER(cast_other_index, cast_other);
   HANDLER(list_index, list_arrived);
