@@ -75,10 +75,10 @@ struct Front {
 };
 Front* front = nullptr;
 
-// A program that is written on Converse alone begins without the parts.
 OfPe& here(const char* function) {
   if (!of_pe.initialized())
-    fatal(std::string(function) + "() is called in a program without chares", "", "", "link with -language charm++");
+    fatal(std::string(function) + "() is called before the runtime has begun", "", "",
+          "call it on a PE, behind ConverseInit()");
   return of_pe.here();
 }
 
@@ -195,8 +195,7 @@ std::string join(const Open& open) {
   return all;
 }
 
-void on_answer(Pe&, Delivery& call) {
-  const auto head = call.read<AnswerHead>();
+void take_answer(const AnswerHead& head, std::string_view bytes) {
   const auto open = front->open.find(head.reply.request);
   const auto part = static_cast<std::size_t>(head.reply.part);
   if (open == front->open.end() || part >= open->second.there.size() || open->second.there[part]) {
@@ -208,12 +207,16 @@ void on_answer(Pe&, Delivery& call) {
     front->open.erase(open);
     return;
   }
-  const char* bytes = static_cast<const char*>(call.arguments) + sizeof head;
-  open->second.answers[part].assign(bytes, call.length - sizeof head);
+  open->second.answers[part] = bytes;
   open->second.there[part] = true;
   if (--open->second.missing > 0) return;
   front->server->answer(open->first, join(open->second));
   front->open.erase(open);
+}
+
+void on_answer(Pe&, Delivery& call) {
+  const auto head = call.read<AnswerHead>();
+  take_answer(head, {static_cast<const char*>(call.arguments) + sizeof head, call.length - sizeof head});
 }
 
 void look(void* argument, double) {
@@ -228,8 +231,10 @@ void send_answer(CcsDelayedReply reply, bool none, int bytes, const void* answer
   Pe& pe = *Pe::current();
   if (reply.request == 0) return;
   const AnswerHead head{reply, none ? 1u : 0u};
-  pe.send(0, message_of(entry_answer, head, {},
-                        std::string_view(static_cast<const char*>(answer), static_cast<std::size_t>(bytes))));
+  const std::string_view given(static_cast<const char*>(answer), static_cast<std::size_t>(bytes));
+  // Where the server is, at once: a program on Converse alone may end behind it.
+  if (pe.index == 0) return take_answer(head, given);
+  pe.send(0, message_of(entry_answer, head, {}, given));
 }
 
 void on_request(Pe&, Delivery& call) {

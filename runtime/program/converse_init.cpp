@@ -1,6 +1,9 @@
-// Start and end of a program that has a main() of its own and is written on Converse alone.
+// Start of a program that has a main() of its own and is written on Converse alone. Of the parts above the chares it
+// has requests from outside.
 #include "base/fatal.h"
+#include "runtime/ccs/part.h"
 #include "runtime/converse/converse_state.h"
+#include "runtime/registry/registry.h"
 #include "runtime/scheduler/process.h"
 
 using namespace periapt;
@@ -21,7 +24,10 @@ std::string place() {
   return pe ? "PE " + std::to_string(pe->index) + ", process " + std::to_string(pe->process.rank()) : std::string();
 }
 
+const Part requests = ccs::part();
+
 void begin(Pe& pe) {
+  requests.begin(pe);
   if (start.return_to_caller && pe.rank == 0) start.aside->suspend();  // back in main(), which never resumes this
   const int count = CmiGetArgc(start.argv);
   std::vector<char*>& arguments = ConverseState::of(pe).arguments;
@@ -34,13 +40,16 @@ void begin(Pe& pe) {
 void run(void*) {
   ProcessHooks hooks;
   hooks.begin = begin;
+  hooks.end = [](int) { requests.end(start.process->pe(0)); };
   start.process->run(std::move(hooks));
 }
 
 void dispatch(Pe& pe, Work& work) {
   if (work.kind() != WorkKind::message)
     fatal("a call of an entry method in a program that has none", "Converse", "", "link with -language charm++");
-  converse_deliver(pe, Message(work.message()));
+  Delivery call{Message(work.message())};
+  if (call.target == Target::runtime) return entry_info(call.entry).runtime(pe, call);
+  converse_deliver(pe, std::move(call.message));
 }
 }  // namespace
 
@@ -49,6 +58,9 @@ extern "C" {
 void ConverseInit(int argc, char** argv, CmiStartFn function, int user_scheduler, int return_to_caller) {
   set_place_hook(place);
   set_fatal_exit_hook(Process::abort_run);
+  requests.register_entries();
+  requests.take_options(argv);
+  for (argc = 0; argv[argc] != nullptr;) ++argc;
   // Never destroyed: the run may end on a stack that belongs to it.
   auto* process = new Process(argc, argv);
   if (!Pe::dispatch) Pe::dispatch = dispatch;
@@ -60,10 +72,5 @@ void ConverseInit(int argc, char** argv, CmiStartFn function, int user_scheduler
   // PE 0 lives on our caller's stack: everything else is started from one beside it, which stops in begin().
   start.aside = new scheduler::ThreadSystem;
   start.aside->resume(start.aside->create(run, nullptr, std::size_t{1} << 20));
-}
-
-void realConverseExit(int code) {
-  Pe& pe = require_pe("ConverseExit");
-  pe.process.finish(pe, code);
 }
 }
