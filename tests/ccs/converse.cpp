@@ -52,7 +52,8 @@ void on_stop(char* message) {
 void stop(char* message) {
   answer("bye");
   CmiSetHandler(message, CpvAccess(stop_handler));
-  CmiSyncBroadcastAllAndFree(static_cast<unsigned>(CmiSize(message)), message);
+  CmiSyncBroadcastAndFree(static_cast<unsigned>(CmiSize(message)), message);
+  CsdExitScheduler();
 }
 
 void start(int, char**) {

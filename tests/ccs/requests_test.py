@@ -87,7 +87,7 @@ def main():
     expect("open", program.send(struct.pack(">Ii32s", 2, 0, b"echo") + b"x\0")[4:], b"PE 0 has x")
     taken = subprocess.run([PROGRAM, *OPTIONS, "++server-port", str(program.port)], capture_output=True, text=True, check=False)
     expect("a port that is taken", (taken.returncode, "can't listen at 127.0.0.1" in taken.stderr), (1, True))
-    program.send(struct.pack(">Ii32s", 0, 0, b"stop"))
+    expect("leave", program.send(struct.pack(">Ii32s", 0, PES - 1, b"leave"))[4:], b"bye")
     expect("status", program.wait(), 0)
 
     without = subprocess.run([PROGRAM, *OPTIONS], capture_output=True, text=True, check=False)
