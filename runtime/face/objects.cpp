@@ -243,6 +243,7 @@ void CkArray::insertInitial(const CkArrayIndex& index, void* ctorMsg) {
 }
 void CkArray::beginInserting() { ArrayManager::tell_inserting(manager_.id(), true); }
 void CkArray::doneInserting() { manager_.done_inserting(); }
+void CkArray::remoteBeginInserting() { manager_.begin_inserting(); }
 std::size_t CkArray::getNumLocalElems() const { return manager_.size(); }
 ArrayElement* CkArray::lookup(const CkArrayIndex& index) const { return manager_.find(0, index); }
 ArrayElement* CkArray::lookup(CmiUInt8 id) const { return manager_.find(id); }
