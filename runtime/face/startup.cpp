@@ -289,6 +289,4 @@ CkArray* CkArrayID::ckLocalBranchOther(int rank) const {
   return static_cast<CkArray*>(::CkLocalBranchOther(group_, rank));
 }
 void* CkLocalNodeBranch(CkGroupID group) { return periapt::local_node_branch(group); }
-void* CkLocalChare(const CkChareID* chare) {
-  return chare->onPE == Pe::current()->index ? PeObjects::current().find_chare(chare->serial) : nullptr;
-}
+void* CkLocalChare(const CkChareID* chare) { return periapt::local_chare(*chare); }
