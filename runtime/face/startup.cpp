@@ -192,9 +192,10 @@ void register_everything(char** argv, void (*register_main_module)(), std::vecto
 void take_accepted_options(char** argv) {
   quietModeRequested = CmiGetArgFlag(argv, "++quiet");
   log::set_quiet(quietModeRequested);
-  for (const char* name : {"+cs", "+ss", "+stats", "+noAnytimeMigration", "+skip_cpu_topology", "+noisomalloc",
-                           "+isomalloc_sync", "+no_isomalloc_sync", "+CmiNoProcForComThread", "+netpoll", "+netint",
-                           "+idlepoll", "+eth", "+cpd", "+recplay-crc", "+recplay-xor"})
+  for (const char* name :
+       {"+cs", "+ss", "+stats", "+noAnytimeMigration", "+skip_cpu_topology", "+noisomalloc", "+isomalloc_sync",
+        "+no_isomalloc_sync", "+CmiNoProcForComThread", "+netpoll", "+netint", "+idlepoll", "+eth", "+cpd",
+        "+recplay-crc", "+recplay-xor", "+io_flush_user", "+io_flush_system", "+ftc_disk"})
     if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
 }
 
