@@ -48,6 +48,10 @@ void Diagnostics::warning(Span at, std::string message, std::string hint) {
   add({at, false, std::move(message), std::move(hint)});
 }
 
+void Diagnostics::warningOfFile(std::string message, std::string hint) {
+  add({{0, 0}, false, std::move(message), std::move(hint), true});
+}
+
 void Diagnostics::add(Entry entry) {
   for (const Entry& earlier : entries_)
     if (earlier.at.begin == entry.at.begin && earlier.message == entry.message) return;
@@ -64,6 +68,11 @@ std::string Diagnostics::render() const {
   std::string out;
   for (const Entry* entry : ordered) {
     const Location at = source_.locate(entry->at);
+    if (entry->ofFile) {
+      out += at.file + ": warning: " + entry->message + "\n";
+      if (!entry->hint.empty()) out += "  = hint: " + entry->hint + "\n";
+      continue;
+    }
     out += at.file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " +
            (entry->isError ? "error: " : "warning: ") + entry->message + "\n";
     const std::string number = std::to_string(at.line);

@@ -19,6 +19,8 @@ class Diagnostics {
 
   void error(Span at, std::string message, std::string hint = {});
   void warning(Span at, std::string message, std::string hint = {});
+  /// About the file as a whole: no line of it is shown.
+  void warningOfFile(std::string message, std::string hint = {});
 
   int errors() const { return errors_; }
   bool full() const { return errors_ >= errors_max; }
@@ -31,6 +33,7 @@ class Diagnostics {
     bool isError;
     std::string message;
     std::string hint;
+    bool ofFile = false;
   };
   void add(Entry entry);
 

@@ -308,7 +308,7 @@ class DeclEmitter {
     open(names, prefix);
     constructors(names, prefix);
     if (prefix == "CProxy_") selectors(names);
-    if (names.isArray() && prefix == "CProxyElement_")
+    if (names.isSingle() || (names.isArray() && prefix == "CProxyElement_"))
       out_.line("  " + names.local + "* ckLocal() const { return static_cast<" + names.local +
                 "*>(periapt::localObject(" + names.self(prefix) + ")); }");
     if (names.isGroup() && prefix == "CProxyElement_")

@@ -20,8 +20,8 @@ TranslateOutput translate(const TranslateInput& input) {
   if (diagnostics.errors() == 0) checkSupported(file, diagnostics);
   addPythonRequests(file);
   if (diagnostics.errors() == 0 && file.items.empty())
-    diagnostics.warning({0, 0}, "this file holds no module, so that no headers are written",
-                        "write module name { ... } or mainmodule name { ... }");
+    diagnostics.warningOfFile("this file holds no module, so that no headers are written",
+                              "write module name { ... } or mainmodule name { ... }");
   out.messages = diagnostics.render();
   out.ok = diagnostics.errors() == 0;
   if (!out.ok) return out;

@@ -74,6 +74,9 @@ class CkArray {
   void doneInserting();
   // As the proxy's: reductions wait on every PE for elements still to come, until doneInserting() of the proxy.
   void beginInserting();
+  // What the proxy's calls do on each PE, on this PE alone.
+  void remoteDoneInserting() { doneInserting(); }
+  void remoteBeginInserting();
   std::size_t getNumLocalElems() const;
   // Of an element that is here; else null.
   ArrayElement* lookup(const CkArrayIndex& index) const;

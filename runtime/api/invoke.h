@@ -55,6 +55,7 @@ void insert_element(const CProxyElement_ArrayBase&, int ep, int pe, void* messag
 void* local_object(const CProxyElement_ArrayBase&);
 void* local_branch(CkGroupID group);
 void* local_node_branch(CkGroupID group);
+void* local_chare(const CkChareID& chare);
 [[noreturn]] void not_local(const CProxyElement_ArrayBase&, const char* chare, const char* method);
 [[noreturn]] void not_local(const CProxy_Group&, const char* chare, const char* method);
 
@@ -302,6 +303,7 @@ inline void insertElementMessage(const CProxyElement_ArrayBase& proxy, int ep, i
 }
 
 inline void* localObject(const CProxyElement_ArrayBase& proxy) { return local_object(proxy); }
+inline void* localObject(const CProxy_Chare& proxy) { return local_chare(proxy.ckGetChareID()); }
 inline void* localBranch(const CProxy_Group& proxy) { return local_branch(proxy.ckGetGroupID()); }
 inline void* localBranch(const CProxy_NodeGroup& proxy) { return local_node_branch(proxy.ckGetGroupID()); }
 // The member that the proxy names, if it is the one of this PE or process; else null.

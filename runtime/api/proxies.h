@@ -160,7 +160,10 @@ PUPbytes(CmiGroup)
   operator CkGroupID() const { return group_; }
   void ckSetGroupID(CkGroupID group) { group_ = group; }
   bool operator==(const CProxy_NodeGroup& o) const { return group_ == o.group_; }
+  void ckCheck() const;
   void ckSetReductionClient(CkCallback* cb) const;
+  void setReductionClient(CkReductionClientFn fn, void* param = nullptr) const;
+  void ckSetReductionClient(CkReductionClientFn fn, void* param = nullptr) const { setReductionClient(fn, param); }
   void pup(PUP::er& p) {
     CProxy::pup(p);
     p | group_;

@@ -606,11 +606,13 @@ void ArrayManager::on_inserting(Pe& pe, Delivery& call) {
   if (news.for_all) {
     return tell_inserting(manager->id(), news.begins);
   }
-  if (news.begins == manager->inserting_) return;
-  if (!news.begins) return manager->done_inserting();
-  manager->inserting_ = true;
-  manager->reduction_.hold();
-  if (manager->listeners_) manager->listeners_->begin_inserting();
+  news.begins ? manager->begin_inserting() : manager->done_inserting();
+}
+void ArrayManager::begin_inserting() {
+  if (inserting_) return;
+  inserting_ = true;
+  reduction_.hold();
+  if (listeners_) listeners_->begin_inserting();
 }
 void ArrayManager::done_inserting() {
   if (!inserting_) return;

@@ -199,6 +199,7 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   static std::uint32_t contributions_of(const ArrayElement* element) { return element->next_reduction_; }
   bool inserting() const { return inserting_; }
   void done_inserting();  // on this PE
+  void begin_inserting();
 
   Age age_of(const ArrayElement* element) const { return {element->life_, element->migrations_}; }
   void set_age(ArrayElement* element, Age age) {

@@ -169,6 +169,10 @@ void CProxy_Group::setReductionClient(CkReductionClientFn fn, void* param) const
 void CProxy_NodeGroup::ckSetReductionClient(CkCallback* cb) const {
   periapt::node_groups().reduction(group_.idx).set_client(*cb);
 }
+void CProxy_NodeGroup::setReductionClient(CkReductionClientFn fn, void* param) const {
+  CkCallback cb(ClientFunction::call, new ClientFunction{fn, param});  // lives as long as the node group
+  ckSetReductionClient(&cb);
+}
 void CProxy_ArrayBase::ckSetReductionClient(CkCallback* cb) const { array_manager(array_).reduction().set_client(*cb); }
 void CProxy_ArrayBase::setReductionClient(CkReductionClientFn fn, void* param) const {
   CkCallback cb(ClientFunction::call, new ClientFunction{fn, param});  // lives as long as the array
@@ -184,6 +188,7 @@ void check_set(bool set, const char* kind) {
 }  // namespace
 void CProxy_Chare::ckCheck() const { check_set(id_.onPE >= 0, "a chare"); }
 void CProxy_Group::ckCheck() const { check_set(!ckGetGroupID().isZero(), "a group"); }
+void CProxy_NodeGroup::ckCheck() const { check_set(!ckGetGroupID().isZero(), "a node group"); }
 void CProxy_ArrayBase::ckCheck() const { check_set(!array_.isZero(), "an array"); }
 
 void CProxy_ArrayBase::beginInserting() { ArrayManager::tell_inserting(array_, true); }
@@ -243,6 +248,7 @@ void CkArray::insertInitial(const CkArrayIndex& index, void* ctorMsg) {
 }
 void CkArray::beginInserting() { ArrayManager::tell_inserting(manager_.id(), true); }
 void CkArray::doneInserting() { manager_.done_inserting(); }
+void CkArray::remoteBeginInserting() { manager_.begin_inserting(); }
 std::size_t CkArray::getNumLocalElems() const { return manager_.size(); }
 ArrayElement* CkArray::lookup(const CkArrayIndex& index) const { return manager_.find(0, index); }
 ArrayElement* CkArray::lookup(CmiUInt8 id) const { return manager_.find(id); }

@@ -17,6 +17,8 @@ void* local_branch(CkGroupID id) {
   return record->object ? record->object : record->object_in_construction;
 }
 void* local_node_branch(CkGroupID id) { return node_groups().find(id.idx); }
+// By number alone: one that came as a seed is not where its maker's handle says.
+void* local_chare(const CkChareID& chare) { return PeObjects::current().find_chare(chare.serial); }
 void* localMember(const CProxyElement_Group& proxy) {
   return proxy.ckGetGroupPe() == Pe::current()->index ? local_branch(proxy.ckGetGroupID()) : nullptr;
 }

@@ -194,7 +194,8 @@ void take_accepted_options(char** argv) {
   log::set_quiet(quietModeRequested);
   for (const char* name :
        {"+cs", "+ss", "+stats", "+noAnytimeMigration", "+skip_cpu_topology", "+noisomalloc", "+isomalloc_sync",
-        "+no_isomalloc_sync", "+CmiNoProcForComThread", "+netpoll", "+netint", "+idlepoll"})
+        "+no_isomalloc_sync", "+CmiNoProcForComThread", "+netpoll", "+netint", "+idlepoll", "+eth", "+cpd",
+        "+recplay-crc", "+recplay-xor", "+io_flush_user", "+io_flush_system", "+ftc_disk"})
     if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
 }
 
@@ -289,6 +290,4 @@ CkArray* CkArrayID::ckLocalBranchOther(int rank) const {
   return static_cast<CkArray*>(::CkLocalBranchOther(group_, rank));
 }
 void* CkLocalNodeBranch(CkGroupID group) { return periapt::local_node_branch(group); }
-void* CkLocalChare(const CkChareID* chare) {
-  return chare->onPE == Pe::current()->index ? PeObjects::current().find_chare(chare->serial) : nullptr;
-}
+void* CkLocalChare(const CkChareID* chare) { return periapt::local_chare(*chare); }

@@ -174,6 +174,22 @@ TEST(Options, ASeedBalancerIsOneOfThoseThatThereAre) {
   EXPECT_THAT(parseOptions({"-balance"}).error, HasSubstr("-balance needs a value"));
 }
 
+TEST(Options, AModeIsOneOfThoseThatCharmHasWhereAProgramIsLinked) {
+  for (const char* name : {"default", "paranoid", "os-leak", "gnu", "gnu-verbose", "charmdebug"}) {
+    const Options o = parseOptions({"-memory", name});
+    EXPECT_EQ(o.linkError, "") << name;
+    EXPECT_THAT(o.remarks, ElementsAre(HasSubstr("has no effect"))) << name;
+  }
+  for (const char* name : {"default", "pthreads", "qt-tls", "context-memoryalias"})
+    EXPECT_EQ(parseOptions({"-thread", name}).linkError, "") << name;
+  EXPECT_THAT(parseOptions({"-memory", "paranoic"}).linkError, HasSubstr("did you mean paranoid?"));
+  EXPECT_THAT(parseOptions({"-thread", "nosuch"}).linkError, HasSubstr("no mode nosuch for -thread"));
+  EXPECT_EQ(parseOptions({"-thread", "nosuch"}).error, "");
+  EXPECT_THAT(parseOptions({"-thread"}).error, HasSubstr("-thread needs a value"));
+  EXPECT_THAT(parseOptions({"-swapglobals"}).error, HasSubstr("-swapglobals is not there"));
+  EXPECT_THAT(parseOptions({"-tlsglobals"}).warnings, ElementsAre(HasSubstr("-tlsglobals is not there")));
+}
+
 TEST(Options, OptionsOfABalancerStayWithIt) {
   const Options o =
       parseOptions({"-balancer", "GreedyCommLB:tolerance=1.2,message_bytes=5,RotateLB", "-balancer", "RefineLB"});

@@ -54,6 +54,19 @@ TEST(Charmrun, WhatMeansNothingHereIsARemark) {
   EXPECT_FALSE(parseCommandLine({"++local", "++nodelist", "hosts", "./pgm"}).hosts.wanted);
 }
 
+TEST(Charmrun, AFlagCanBeTakenBack) {
+  const auto run =
+      parseCommandLine({"++verbose", "++no-verbose", "++quiet", "++no-quiet", "++slurm", "++no-slurm", "++mpiexec",
+                        "++no-mpiexec", "++hierarchical-start", "++no-hierarchical-start", "./pgm"});
+  EXPECT_EQ(run.error, "");
+  EXPECT_FALSE(run.verbose || run.quiet || run.hosts.wanted || run.hosts.slurm || run.mpiexec || run.hosts.tree);
+  EXPECT_TRUE(parseCommandLine({"++local", "++no-local", "++nodelist", "hosts", "./pgm"}).hosts.wanted);
+  EXPECT_THAT(argvOf({"++server", "++no-server", "++oneWthPerHost", "++no-oneWthPerHost", "./pgm"}),
+              ElementsAre("./pgm"));
+  EXPECT_EQ(parseCommandLine({"++no-scalable-start", "++no-debug", "./pgm"}).remarks.size(), 2u);
+  EXPECT_THAT(errorOf({"++no-nodelist", "./pgm"}), HasSubstr("unknown option ++no-nodelist"));
+}
+
 TEST(Charmrun, HowManyPesAHostHasIsTheProgramsToSay) {
   EXPECT_THAT(argvOf({"++auto-provision", "./pgm"}), ElementsAre("./pgm", "+auto-provision"));
   EXPECT_THAT(argvOf({"./pgm", "++oneWthPerHost", "x"}), ElementsAre("./pgm", "+oneWthPerHost", "x"));

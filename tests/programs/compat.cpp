@@ -130,7 +130,15 @@ class Office : public CBase_Office {
   Chain* echo(Chain* chain) { return echoed(chain); }
   void poked() { ++pokes; }
   void pokedAlone() { pokes += 100; }
-  void counted() { mainProxy.taken(0); }
+  void counted() {
+    const int one = 1;
+    contribute(sizeof one, &one, CkReduction::sum_int);
+  }
+  static void allCounted(void* expected, int size, void* sum) {
+    if (size != sizeof(int) || *static_cast<int*>(sum) != *static_cast<int*>(expected))
+      CkAbort("the client of a node group's reductions is given something else");
+    mainProxy.taken(0);
+  }
   std::atomic<int> pokes{0};
 };
 
@@ -256,7 +264,10 @@ class Main : public CBase_Main {
         return thisProxy.asks();
       }
       case 12: {
-        expect(CkNumNodes());
+        expect(1);
+        static int expected = CkNumNodes();
+        offices_.ckCheck();
+        offices_.setReductionClient(Office::allCounted, &expected);
         std::vector<int> nodes(CkNumNodes());
         for (int i = 0; i < CkNumNodes(); ++i) nodes[i] = i;
         return CkSendMsgNodeBranchMulti(CkIndex_Office::counted(), CkAllocSysMsg(), offices_, CkNumNodes(),

@@ -110,7 +110,10 @@ class Source : public CBase_Source {
 class Single : public CBase_Single {
  public:
   Single() {}
-  Number* after(int number) { return new Number(number + 1); }
+  Number* after(int number) {
+    if (thisProxy.ckLocal() != this) CkAbort("a chare is not where it is");
+    return new Number(number + 1);
+  }
 };
 
 void Main::get() {
@@ -126,6 +129,7 @@ void Main::get() {
   for (int i = 0; i < elements; ++i) again.push_back(sources[i].afterMessage(new Number(i)));
   const CkFutureID seen = sources[0].seen();
   CProxy_Single made = CProxy_Single::ckNew(CkNumPes() - 1);
+  if (thisProxy.ckLocal() != this || made.ckLocal()) CkAbort("a chare is where it is not");
   const CkFutureID single = made.after(41);
   for (int i = elements; i-- > 0;) {
     if (value(again[i]) != i + 1) CkAbort("element %d has another answer to a message", i);

@@ -19,6 +19,7 @@ class Main : public CBase_Main {
   CProxy_Late late_;
   int turn_ = 0;
   int heard_ = 0;
+  bool held_ = false;
 
  public:
   Main(CkArgMsg* m) {
@@ -49,8 +50,19 @@ class Main : public CBase_Main {
     growers_.grow();
     CkStartQD(CkCallback(CkIndex_Main::quiet(), thisProxy));
   }
-  void quiet() { leaves.tell(); }
+  // Their reduction waits for this PE, which says alone that others come.
+  void quiet() {
+    leaves.ckLocalBranch()->remoteBeginInserting();
+    held_ = true;
+    leaves.tell();
+    CkStartQD(CkCallback(CkIndex_Main::release(), thisProxy));
+  }
+  void release() {
+    held_ = false;
+    leaves.ckLocalBranch()->remoteDoneInserting();
+  }
   void told(int, int* sums) {
+    if (held_) CkAbort("a reduction did not wait for a PE that inserts");
     if (sums[0] != turn_ * growers * leaves_a_wave) CkAbort("%d leaves in turn %d", sums[0], turn_);
     if (sums[1] != 0) CkAbort("%d leaves have not heard of their own wave once", sums[1]);
     if (sums[2] != 0) CkAbort("%d leaves have heard of a wave twice", sums[2]);

@@ -73,6 +73,7 @@ int compileAll(const Job& job) {
 /// Compiles sources into the temporary folder and links.
 int linkAll(const Job& job) {
   const Options& options = job.options;
+  if (!options.linkError.empty()) return fail(options.linkError);
   std::vector<LinkItem> items;
   std::size_t count = 0;
   for (const LinkItem& item : options.link) {

@@ -116,6 +116,7 @@ class OptionParser {
     on({"-clear-input"}, [this] { clearInput(); });
     defineLinking();
     defineDependencies();
+    defineModes();
     defineIgnored();
   }
 
@@ -191,27 +192,61 @@ class OptionParser {
     out_.depend.push_back(out_.*field);
   }
 
+  /// The modes of allocators and threads, of which there is one here: a name that Charm++ has is taken without effect.
+  void defineModes() {
+    on({"-memory"}, [this] {
+      static constexpr std::string_view named[] = {
+          "default", "os",      "gnu",        "isomalloc",       "leak",           "lock", "paranoid", "record",
+          "verbose", "wrapper", "charmdebug", "charmdebug-mmap", "charmdebug-slot"};
+      const std::string name = value("-memory");
+      mode("-memory", name,
+           startsWith(name, "os-")    ? name.substr(3)
+           : startsWith(name, "gnu-") ? name.substr(4)
+                                      : name,
+           {std::begin(named), std::end(named)});
+    });
+    on({"-thread"}, [this] {
+      static constexpr std::string_view named[] = {"default",   "context",   "pthreads", "qt",
+                                                   "stackcopy", "uFcontext", "uJcontext"};
+      const std::string name = value("-thread");
+      mode("-thread", name, name.substr(0, name.find('-')), {std::begin(named), std::end(named)});
+    });
+    on({"-swapglobal", "-swapglobals"}, [this] {
+      out_.error =
+          "-swapglobals is not there: global variables belong to a process. Make them members of chares, or Ctv "
+          "variables of "
+          "threads";
+    });
+    on({"-tlsglobal", "-tlsglobals"}, [this] {
+      out_.warnings.push_back(
+          "-tlsglobals is not there: thread_local variables belong to threads of the system, which run many of the "
+          "program's; Ctv variables belong to one of these");
+    });
+  }
+
+  void mode(const std::string& flag, const std::string& name, const std::string& base,
+            const std::vector<std::string_view>& known) {
+    if (!out_.error.empty()) return;
+    if (std::find(known.begin(), known.end(), base) != known.end()) {
+      out_.remarks.push_back(flag + " " + name + " has no effect here");
+      return;
+    }
+    out_.linkError = "there is no mode " + name + " for " + flag + ", nor would one have an effect here: leave it out";
+    const std::string_view near = ci::nearest(base, known);
+    if (!near.empty()) out_.linkError += "; did you mean " + std::string(near) + "?";
+  }
+
   /// Flags of Charm++ that choose between builds, of which there is one here, and those of languages that are not.
   void defineIgnored() {
-    for (const char* name :
-         {"-memory", "-thread", "-machine", "-queue", "-cpmod", "-isysroot", "-f90", "-f90-option", "-fmoddir", "-ld"})
+    for (const char* name : {"-machine", "-queue", "-cpmod", "-isysroot", "-f90", "-f90-option", "-fmoddir", "-ld"})
       on({name},
          [this, name] { out_.remarks.push_back(std::string(name) + " " + value(name) + " has no effect here"); });
-    for (const char* name : {"-charm-shared",    "-cs",
-                             "-no-build-shared", "-count-tokens",
-                             "-no-trace-mpi",    "-whole-archive",
-                             "-custom-part",     "-use-fastest-cc",
-                             "-use-reliable-cc", "-use-new-std",
-                             "-no-use-new-std",  "-host",
-                             "-intrinsic",       "-use-build-options",
-                             "-noinclude-charm", "-swapglobal",
-                             "-swapglobals",     "-tlsglobal",
-                             "-tlsglobals",      "-roseomptlsglobals",
-                             "-pieglobals",      "-debug",
-                             "-debug-script",    "-purify",
-                             "-preprocess",      "-f77",
-                             "-f90main",         "-nof90main",
-                             "-c++stl"})
+    for (const char* name :
+         {"-charm-shared",      "-cs",          "-no-build-shared", "-count-tokens",      "-no-trace-mpi",
+          "-whole-archive",     "-custom-part", "-use-fastest-cc",  "-use-reliable-cc",   "-use-new-std",
+          "-no-use-new-std",    "-host",        "-intrinsic",       "-use-build-options", "-noinclude-charm",
+          "-roseomptlsglobals", "-pieglobals",  "-debug",           "-debug-script",      "-purify",
+          "-preprocess",        "-f77",         "-f90main",         "-nof90main",         "-c++stl"})
       on({name}, [this, name] { out_.remarks.push_back(std::string(name) + " has no effect here"); });
   }
 

@@ -61,6 +61,7 @@ struct Options {
   std::vector<std::string> warnings;       ///< things accepted without effect that a user should know of
   std::vector<std::string> remarks;        ///< the same, shown with -verbose only
   std::string error;                       ///< not empty: what is wrong with the command line
+  std::string linkError;                   ///< the same, where a program is linked: Makefiles compile with such flags
 };
 
 Options parseOptions(const std::vector<std::string>& arguments);

@@ -177,6 +177,9 @@ class Reader {
       value = name.substr(prefix.size());
       known = find(prefix);
     }
+    if (!known && name.rfind("no-", 0) == 0)
+      if (const Option* flag = find(std::string_view(name).substr(3)); flag && !flag->takesValue)
+        return takeBack(*flag, written);
     if (!known) {
       const std::string near = nearestOption(name);
       out_.error = "unknown option " + written + (near.empty() ? "" : "; did you mean ++" + near + "?") +
@@ -264,7 +267,7 @@ class Reader {
         out_.hosts.tree = true;
         return;
       case Meaning::slurm:
-        out_.hosts.wanted = out_.hosts.slurm = true;
+        out_.hosts.slurm = true;
         return;
       case Meaning::local:
         local_ = true;
@@ -284,6 +287,41 @@ class Reader {
     }
   }
 
+  /// ++no-FLAG: as if the flag had not been given so far.
+  void takeBack(const Option& flag, const std::string& written) {
+    switch (flag.meaning) {
+      case Meaning::verbose:
+        out_.verbose = false;
+        return;
+      case Meaning::quiet:
+        out_.quiet = false;
+        return;
+      case Meaning::passedOn:
+        runtime_.erase(std::remove(runtime_.begin(), runtime_.end(), "++" + std::string(flag.name)), runtime_.end());
+        return;
+      case Meaning::provision:
+        provision_.clear();
+        return;
+      case Meaning::tree:
+        out_.hosts.tree = false;
+        return;
+      case Meaning::slurm:
+        out_.hosts.slurm = false;
+        return;
+      case Meaning::local:
+        local_ = false;
+        return;
+      case Meaning::mpiexec:
+        out_.mpiexec = out_.mpiexec_no_n = false;
+        return;
+      case Meaning::mpiexecNoN:
+        out_.mpiexec_no_n = false;
+        return;
+      default:
+        out_.remarks.push_back(written + " has no effect");
+    }
+  }
+
   /// +LBDebug 1 and the like: in front of the program too they are the runtime's. How many values one takes is not
   /// known here; a value is what does not look like a program.
   void forRuntime(const std::string& argument) {
@@ -298,6 +336,7 @@ class Reader {
       out_.error = "no program is named\n      write: charmrun +p4 ./program arguments";
       return;
     }
+    out_.hosts.wanted |= out_.hosts.slurm;
     if (local_ && out_.hosts.wanted) out_.remarks.push_back("++local: the nodelist is not used");
     out_.hosts.wanted = out_.hosts.wanted && !local_;
     out_.hosts.one = local_;
