@@ -298,13 +298,12 @@ void TreePiece::save(CkCallback done) {
   contribute(int(particles_.size() * sizeof(Particle)), particles_.data(), CkReduction::concat, done);
 }
 
-/// Strategies that keep neighbours together (Orb, Sfc) want to know where the piece is.
+/// Strategies that keep neighbours together (Orb, Sfc) want to know where the piece is: at its place along the curve.
+/// What they give a process is one stretch then, so branches stay whole, and pieces below the same nodes fetch them
+/// once.
 void TreePiece::balance(CkCallback done) {
   dropTree();
-  Vec3 sum;
-  for (const Particle& p : particles_) sum += p.position;
-  const Vec3 middle = 1. / std::max<std::size_t>(particles_.size(), 1) * sum;
-  if (!particles_.empty()) setObjPosition(middle.x, middle.y, middle.z);
+  setObjPosition(thisIndex, 0, 0);
   done_ = done;
   AtSync();
 }
