@@ -201,6 +201,22 @@ TEST(RefineSwap, ComesFurtherThanRefineWhereNothingFits) {
   EXPECT_EQ(balance_of(db, solve("RefineSwap", db)).max, 8);
 }
 
+// Both processes have work for their PEs; the emptiest PE of all is in the second, the next full one in the first.
+TEST(Refine, TakesAPeOfTheSameProcessFirstAndSoDoesGreedyRefine) {
+  LoadDatabase db;
+  db.pes.resize(4);
+  db.pes[2].process = db.pes[3].process = 1;
+  const int objects[] = {8, 4, 3, 9};
+  for (int pe = 0; pe < 4; ++pe)
+    for (int k = 0; k < objects[pe]; ++k) db.objects.push_back({1, db.objects.size(), pe, 0.5, 0, true});
+  for (const char* name : {"Refine", "GreedyRefine"}) {
+    const Assignment after = solve(name, db);
+    EXPECT_EQ(balance_of(db, after).max, 3) << name;
+    for (std::size_t i = 0; i < after.size(); ++i)
+      EXPECT_EQ(db.pes[after[i]].process, db.pes[db.objects[i].pe].process) << name << ", object " << i;
+  }
+}
+
 TEST(RefineComm, MovesToWhereItTalks) {
   std::uint64_t with = 0, without = 0;
   for (unsigned seed = 0; seed < 6; ++seed) {
