@@ -119,7 +119,10 @@ class Main : public CBase_Main {
   void write(int step);
   void progress(int step, double share);
   void clearProgress();
-  double imbalance();
+  struct Busy {
+    double all = 0, imbalance = 1;  // of all PEs together; the busiest one's over the average
+  };
+  Busy busy();
   void printHeader(const Tally& first, double seconds);
   void timeForces();
   std::vector<Particle> timedForces(const char* where);
@@ -133,6 +136,7 @@ class Main : public CBase_Main {
   Options options_;
   Snapshot start_;
   double time_ = 0, a_ = 1;
+  double tests_ = 0, busy_ = 0;  // of all walks, and seconds of all PEs, since the last balancing
   Count shuffled_ = 0;
   bool onGpu_ = false;
   const bool isTerminal_ = isatty(STDOUT_FILENO) != 0;
@@ -196,14 +200,15 @@ Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int 
     if (options_.share && !forces.onGpu) helpers.help(Helper::whenIdle());
   });
   shuffle();
+  tests_ += tally.as<Tally>().at(0).tests;
   return tally.as<Tally>().at(0);
 }
 
-/// The busiest PE's time over the average.
-double Main::imbalance() {
+/// Seconds since this was last asked.
+Main::Busy Main::busy() {
   const auto busy = phase([&](const CkCallback& done) { pieces.report(done); }).as<double>();
   const double all = std::reduce(busy.begin(), busy.end());
-  return all > 0 ? std::ranges::max(busy) * busy.size() / all : 1;
+  return {all, all > 0 ? std::ranges::max(busy) * busy.size() / all : 1};
 }
 
 /// In the order of the file.
@@ -306,7 +311,9 @@ void Main::run() {
     }
     time_ = block.time();
     const double took = CkWallTimer() - from, drift = account.drift(now.totals, a_);
-    const double rate = 1e-9 * interactions / took, momentum = norm(now.totals.momentum), uneven = imbalance();
+    const double rate = 1e-9 * interactions / took, momentum = norm(now.totals.momentum);
+    const auto [seconds, uneven] = busy();
+    busy_ += seconds;
     clearProgress();
     if (options_.json) {
       fmt::print(
@@ -324,7 +331,9 @@ void Main::run() {
     std::fflush(stdout);
     write(step);
     if (options_.balanceEvery > 0 && step % options_.balanceEvery == 0 && step < options_.steps) {
-      phase([&](const CkCallback& done) { pieces.balance(done); });
+      const double secondsATest = onGpu_ || tests_ == 0 ? 0 : busy_ / tests_;
+      phase([&](const CkCallback& done) { pieces.balance(secondsATest, done); });
+      busy_ = tests_ = 0;
     }
   }
   if (!options_.json) fmt::print("{:.2f} s in all\n", CkWallTimer() - began);

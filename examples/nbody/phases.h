@@ -16,8 +16,9 @@ using periapt::nbody::Root;
 using Count = std::uint64_t;
 using Byte = unsigned char;
 
-/// How much of a walk is done before others on the PE have their turn.
-inline constexpr std::size_t sinks_at_a_time = 64;
+/// How much of a walk is done before others on the PE have their turn: a tenth of a millisecond or so, as other
+/// processes wait for answers.
+inline constexpr std::size_t sinks_at_a_time = 8;
 
 /// What stays the same for the whole run.
 struct Settings {
@@ -52,7 +53,7 @@ struct Forces {
 struct Tally {
   static constexpr int rungs = periapt::nbody::max_rung + 1;
   double onRung[rungs] = {};
-  double forces = 0, cellPairs = 0, particlePairs = 0;
+  double forces = 0, cellPairs = 0, particlePairs = 0, tests = 0;
   periapt::nbody::Totals totals;
 
   int deepest() const {
@@ -61,7 +62,7 @@ struct Tally {
     return rung;
   }
 };
-static_assert(sizeof(Tally) == sizeof(double) * (Tally::rungs + 3 + 3 + 6), "a tally is summed up as doubles");
+static_assert(sizeof(Tally) == sizeof(double) * (Tally::rungs + 4 + 3 + 6), "a tally is summed up as doubles");
 
 PUPbytes(Settings) PUPbytes(Motion) PUPbytes(Forces) PUPbytes(periapt::nbody::Box) PUPbytes(periapt::nbody::Particle)
     PUPbytes(periapt::nbody::Root)

@@ -55,6 +55,7 @@ void TreePiece::pup(PUP::er& p) {
   p | done_;
   p | isShuffling_;
   p | busy_;
+  p | tests_;
 }
 
 /// Where the runtime is to put them, and that they are there.
@@ -275,6 +276,8 @@ void TreePiece::finishWalk() {
     for (const Particle& p : particles_) ++tally.onRung[p.rung];
     tally.cellPairs = double(walking_->walk->work().cellPairs);
     tally.particlePairs = double(walking_->walk->work().particlePairs);
+    tally.tests = double(walking_->walk->work().tests);
+    tests_ += tally.tests;
     tally.totals = totalsOf(particles_, forces.a);
     walking_.reset();
   }
@@ -298,13 +301,16 @@ void TreePiece::save(CkCallback done) {
   contribute(int(particles_.size() * sizeof(Particle)), particles_.data(), CkReduction::concat, done);
 }
 
-/// Strategies that keep neighbours together (Orb, Sfc) want to know where the piece is.
-void TreePiece::balance(CkCallback done) {
+/// Strategies that keep neighbours together (Orb, Sfc) want to know where the piece is: at its place along the curve.
+/// What they give a process is one stretch then, so branches stay whole, and pieces below the same nodes fetch them
+/// once.
+/// Its load is its walks' tests of sources against sinks, to which their time is proportional: they are as many
+/// wherever it was, whichever PEs walked parts and however busy the processor was besides.
+void TreePiece::balance(double secondsATest, CkCallback done) {
   dropTree();
-  Vec3 sum;
-  for (const Particle& p : particles_) sum += p.position;
-  const Vec3 middle = 1. / std::max<std::size_t>(particles_.size(), 1) * sum;
-  if (!particles_.empty()) setObjPosition(middle.x, middle.y, middle.z);
+  setObjPosition(thisIndex, 0, 0);
+  if (secondsATest > 0) setObjTime(secondsATest * tests_);
+  tests_ = 0;
   done_ = done;
   AtSync();
 }

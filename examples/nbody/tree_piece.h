@@ -41,7 +41,7 @@ class TreePiece : public CBase_TreePiece {
   void report(CkCallback done);
   void draw(CkCallback done);
   void save(CkCallback done);
-  void balance(CkCallback done);
+  void balance(double secondsATest, CkCallback done);
   void ResumeFromSync() override;
   void shuffle(Count seed, CkCallback done);
   void ckJustMigrated() override;
@@ -86,5 +86,6 @@ class TreePiece : public CBase_TreePiece {
   std::unique_ptr<Walking> walking_;
   CkCallback done_;
   bool isShuffling_ = false;
-  double busy_ = 0;  // seconds since the last report
+  double busy_ = 0;   // seconds since the last report
+  double tests_ = 0;  // of walks since the last balancing
 };

@@ -201,6 +201,22 @@ TEST(RefineSwap, ComesFurtherThanRefineWhereNothingFits) {
   EXPECT_EQ(balance_of(db, solve("RefineSwap", db)).max, 8);
 }
 
+// Both processes have work for their PEs; the emptiest PE of all is in the second, the next full one in the first.
+TEST(Refine, TakesAPeOfTheSameProcessFirstAndSoDoesGreedyRefine) {
+  LoadDatabase db;
+  db.pes.resize(4);
+  db.pes[2].process = db.pes[3].process = 1;
+  const int objects[] = {8, 4, 3, 9};
+  for (int pe = 0; pe < 4; ++pe)
+    for (int k = 0; k < objects[pe]; ++k) db.objects.push_back({1, db.objects.size(), pe, 0.5, 0, true});
+  for (const char* name : {"Refine", "GreedyRefine"}) {
+    const Assignment after = solve(name, db);
+    EXPECT_EQ(balance_of(db, after).max, 3) << name;
+    for (std::size_t i = 0; i < after.size(); ++i)
+      EXPECT_EQ(db.pes[after[i]].process, db.pes[db.objects[i].pe].process) << name << ", object " << i;
+  }
+}
+
 TEST(RefineComm, MovesToWhereItTalks) {
   std::uint64_t with = 0, without = 0;
   for (unsigned seed = 0; seed < 6; ++seed) {
@@ -217,6 +233,67 @@ TEST(Orb, PutsObjectsWithoutAPositionWhereThereIsRoom) {
   for (const char* name : {"Orb", "Sfc"}) EXPECT_LE(balance_of(db, solve(name, db)).ratio(), 1.01) << name;
   db.positions.clear();
   for (const char* name : {"Orb", "Sfc"}) EXPECT_LE(balance_of(db, solve(name, db)).ratio(), 1.01) << name;
+}
+
+// An object for each PE, so an object's PE is its place on the curve.
+TEST(Sfc, KeepsTheOrderOfALineAndStepsToNeighboursInAPlane) {
+  LoadDatabase db;
+  constexpr int side = 8, count = side * side;
+  db.pes.resize(count);
+  for (int i = 0; i < count; ++i) db.objects.push_back({1, static_cast<std::uint64_t>(i), i, 1, 0, true});
+  for (int axis = 0; axis < 3; ++axis) {
+    db.positions.clear();
+    for (int i = 0; i < count; ++i) {
+      float at[3] = {5, 5, 5};
+      at[axis] = static_cast<float>(i);
+      db.positions.push_back({at[0], at[1], at[2]});
+    }
+    const Assignment line = solve("Sfc", db);
+    for (int i = 0; i < count; ++i) EXPECT_EQ(line[i], i) << "axis " << axis;
+
+    for (int i = 0; i < count; ++i) {
+      float at[3] = {static_cast<float>(i % side), static_cast<float>(i % side), static_cast<float>(i % side)};
+      at[axis] = 5;
+      at[(axis + 1) % 3] = static_cast<float>(i / side);
+      db.positions[i] = {at[0], at[1], at[2]};
+    }
+    const Assignment plane = solve("Sfc", db);
+    std::vector<int> on(count);
+    for (int i = 0; i < count; ++i) on[plane[i]] = i;
+    for (int k = 1; k < count; ++k) {
+      const int apart = std::abs(on[k] % side - on[k - 1] % side) + std::abs(on[k] / side - on[k - 1] / side);
+      EXPECT_EQ(apart, 1) << "axis " << axis << ", step " << k;
+    }
+  }
+}
+
+TEST(Sfc, MovesCutsNoFurtherThanTheyHaveTo) {
+  LoadDatabase db;
+  constexpr int pes = 16, each = 10;
+  db.pes.resize(pes);
+  for (int i = 0; i < pes * each; ++i) {
+    db.objects.push_back({1, static_cast<std::uint64_t>(i), i / each, 1, 0, true});
+    db.positions.push_back({static_cast<float>(i), 0, 0});
+  }
+  EXPECT_EQ(solve("Sfc", db), present(db));
+  db.objects[5 * each].seconds = 2;  // so its PE has 12, which is tolerated
+  db.objects[5 * each + 1].seconds = 2;
+  Strategy sfc(*find_strategy("Sfc"));
+  sfc.options["tolerance"] = 1.2;
+  EXPECT_EQ(sfc.solve(db), present(db));
+  // From the first PE one goes on from PE to PE to the ninth, which has room for two; those behind it keep theirs.
+  db.objects.clear();
+  db.positions.clear();
+  for (int pe = 0; pe < pes; ++pe) {
+    for (int k = 0; k < (pe == 0 ? 11 : pe == 8 ? 8 : each); ++k) {
+      const auto i = db.objects.size();
+      db.objects.push_back({1, i, pe, 1, 0, true});
+      db.positions.push_back({static_cast<float>(i), 0, 0});
+    }
+  }
+  const Balance after = balance_of(db, solve("Sfc", db));
+  EXPECT_EQ(after.max, 10);
+  EXPECT_EQ(after.migrations, 8);
 }
 
 TEST(Metis, LeavesPartsWhereMostOfThemIs) {

@@ -1,6 +1,6 @@
 // GreedyRefine. Greedy shows which makespan is within reach; with a little more than that allowed, objects are placed
-// again, largest first, and stay where they are as long as their PE has room. So only the excess of full PEs moves, and
-// it moves in the order that packs well.
+// again, largest first, and stay where they are as long as their PE has room, or another one of its process. So only
+// the excess of full PEs moves, and it moves in the order that packs well.
 #include "runtime/loadbalance/strategies/greedy_refine.h"
 
 #include "runtime/loadbalance/strategies/greedy.h"
@@ -22,10 +22,19 @@ Assignment refine_greedily(const LoadDatabase& database, const StrategyOptions& 
 
   Problem problem(database);
   LeastLoadedQueue least_loaded(problem);
+  std::map<std::int32_t, LeastLoadedQueue> near;
+  for (const auto& [process, pes] : problem.available_by_process()) near.try_emplace(process, problem, pes);
   for (std::size_t i : problem.movable) {
+    const auto fits = [&](int pe) { return problem.loads[pe] + problem.seconds(i, pe) <= room; };
     const int own = problem.from(i);
-    const bool stays = database.pes[own].available && problem.loads[own] + problem.seconds(i, own) <= room;
-    problem.put(i, stays ? own : least_loaded.pe());
+    const auto process = near.find(database.pes[own].process);
+    if (database.pes[own].available && fits(own)) {
+      problem.put(i, own);
+    } else if (process != near.end() && fits(process->second.pe())) {
+      problem.put(i, process->second.pe());
+    } else {
+      problem.put(i, least_loaded.pe());
+    }
   }
   // What stayed first may have left no good place for what came last.
   const double reached = problem.max_load();

@@ -1,6 +1,7 @@
 // What strategies start from: loads of the PEs with what cannot leave them, and the rest by weight.
 #pragma once
 #include <algorithm>
+#include <map>
 #include <queue>
 
 #include "runtime/loadbalance/model.h"
@@ -43,6 +44,12 @@ struct Problem {
     loads[assignment[i]] -= seconds(i, assignment[i]);
     put(i, pe);
   }
+  // Available PEs by process: what moves within one stays near what it works with.
+  std::map<std::int32_t, std::vector<int>> available_by_process() const {
+    std::map<std::int32_t, std::vector<int>> pes;
+    for (int pe : available) pes[database.pes[pe].process].push_back(pe);
+    return pes;
+  }
   double max_load() const { return loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end()); }
   // Of available PEs. In proportion to their speeds: what each would have if all could be spread at will.
   double average() const {
@@ -71,12 +78,13 @@ struct Problem {
   }
 };
 
-// The available PEs, the one with the least load first.
+// Available PEs, all or some, the one with the least load first.
 class LeastLoadedQueue {
  public:
-  explicit LeastLoadedQueue(const Problem& problem) : problem_(problem) {
+  explicit LeastLoadedQueue(const Problem& problem) : LeastLoadedQueue(problem, problem.available) {}
+  LeastLoadedQueue(const Problem& problem, const std::vector<int>& pes) : problem_(problem) {
     std::vector<Entry> all;
-    for (int pe : problem.available) all.push_back({problem.loads[pe], pe});
+    for (int pe : pes) all.push_back({problem.loads[pe], pe});
     heap_ = Heap(std::greater<Entry>(), std::move(all));
   }
   int pe() {
