@@ -16,9 +16,8 @@ using periapt::nbody::Root;
 using Count = std::uint64_t;
 using Byte = unsigned char;
 
-/// How much of a walk is done before others on the PE have their turn: a tenth of a millisecond or so, as other
-/// processes wait for answers.
-inline constexpr std::size_t sinks_at_a_time = 8;
+/// How much of a walk is done before others on the PE have their turn.
+inline constexpr std::size_t sinks_at_a_time = 64;
 
 /// What stays the same for the whole run.
 struct Settings {
