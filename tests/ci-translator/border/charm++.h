@@ -412,6 +412,7 @@ template <class... Args>
 void insertElement(const CProxyElement_ArrayElement&, int ep, int onPE, const CkEntryOptions*, const Args&...);
 void insertElementMessage(const CProxyElement_ArrayElement&, int ep, int onPE, CkMessage*);
 void* localObject(const CProxyElement_ArrayElement&);
+void* localObject(const CProxy_Chare&);
 void* localBranch(const CProxy_Group&);
 void* localBranch(const CProxy_NodeGroup&);
 void* localMember(const CProxyElement_Group&);
