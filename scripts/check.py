@@ -230,8 +230,8 @@ def without_random_addresses() -> list[str]:
     return prefix if works else []
 
 
-def run_lane(run: Run, waits: bool, jobs: int, options) -> tuple[int, Path]:
-    """Runs the tests that wait, or the others; ctest's status, and the file with the results."""
+def run_lane(run: Run, waits: bool, jobs: int, options) -> tuple[int, float, Path]:
+    """Runs the tests that wait, or the others; ctest's status, the processor seconds, and the file with the results."""
     name = f"{run.preset}-{WAITS}" if waits else run.preset
     junit, log = LOGS / f"{name}.xml", LOGS / f"{name}.log"
     junit.unlink(missing_ok=True)
@@ -242,8 +242,7 @@ def run_lane(run: Run, waits: bool, jobs: int, options) -> tuple[int, Path]:
     code, processor_s = execute([*before, "ctest", "--test-dir", str(run.build), "-j", str(jobs), "--timeout", str(HANG_S),
                                  "--output-on-failure", "--output-junit", str(junit), "--test-output-size-passed", "4000000",
                                  "--test-output-size-failed", "4000000", *selection(run, options, waits)], log, options)
-    run.test_processor_s += processor_s
-    return code, junit
+    return code, processor_s, junit
 
 
 def run_tests(run: Run, tests: list[dict], options) -> None:
@@ -252,7 +251,8 @@ def run_tests(run: Run, tests: list[dict], options) -> None:
     with ThreadPoolExecutor() as pool:
         lanes = [pool.submit(run_lane, run, waits, WAITING_AT_ONCE if waits else options.jobs or COMPUTING_AT_ONCE, options)
                  for waits in sorted(there)]
-    for code, junit in (lane.result() for lane in lanes):
+    for code, processor_s, junit in (lane.result() for lane in lanes):
+        run.test_processor_s += processor_s
         before, unsteady = len(run.failed), len(run.unsteady)
         if junit.exists():
             read_results(run, junit, options)

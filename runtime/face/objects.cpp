@@ -157,26 +157,29 @@ struct ClientFunction {
     CkFreeMsg(message);
   }
 };
+// Lives as long as the collection whose client it is.
+template <class Proxy>
+void set_client_function(const Proxy& proxy, CkReductionClientFn fn, void* param) {
+  CkCallback cb(ClientFunction::call, new ClientFunction{fn, param});
+  proxy.ckSetReductionClient(&cb);
+}
 }  // namespace
 
 void CProxy_Group::ckSetReductionClient(CkCallback* cb) const {
   PeObjects::current().group(group_.idx).reduction->set_client(*cb);
 }
 void CProxy_Group::setReductionClient(CkReductionClientFn fn, void* param) const {
-  CkCallback cb(ClientFunction::call, new ClientFunction{fn, param});  // lives as long as the group
-  ckSetReductionClient(&cb);
+  set_client_function(*this, fn, param);
 }
 void CProxy_NodeGroup::ckSetReductionClient(CkCallback* cb) const {
   periapt::node_groups().reduction(group_.idx).set_client(*cb);
 }
 void CProxy_NodeGroup::setReductionClient(CkReductionClientFn fn, void* param) const {
-  CkCallback cb(ClientFunction::call, new ClientFunction{fn, param});  // lives as long as the node group
-  ckSetReductionClient(&cb);
+  set_client_function(*this, fn, param);
 }
 void CProxy_ArrayBase::ckSetReductionClient(CkCallback* cb) const { array_manager(array_).reduction().set_client(*cb); }
 void CProxy_ArrayBase::setReductionClient(CkReductionClientFn fn, void* param) const {
-  CkCallback cb(ClientFunction::call, new ClientFunction{fn, param});  // lives as long as the array
-  ckSetReductionClient(&cb);
+  set_client_function(*this, fn, param);
 }
 unsigned int CProxy_ArrayBase::numLocalElements() const { return static_cast<unsigned>(array_manager(array_).size()); }
 namespace {

@@ -46,8 +46,8 @@ static int ring_start() {
   return 10;
 }
 
-// --- sizes: a block knows how many bytes it was asked for, a message how many were sent
-// -------------------------------
+// --- sizes: what a block was asked for, and a message sent as
+// ---------------------------------------------------------
 CpvDeclare(int, size_index);
 static void size_arrived(void* message) {
   CHECK(CmiSize(message) == static_cast<Plain*>(message)->number);

@@ -214,8 +214,7 @@ class OptionParser {
     on({"-swapglobal", "-swapglobals"}, [this] {
       out_.error =
           "-swapglobals is not there: global variables belong to a process. Make them members of chares, or Ctv "
-          "variables of "
-          "threads";
+          "variables of threads";
     });
     on({"-tlsglobal", "-tlsglobals"}, [this] {
       out_.warnings.push_back(

@@ -179,7 +179,7 @@ class Reader {
     }
     if (!known && name.rfind("no-", 0) == 0)
       if (const Option* flag = find(std::string_view(name).substr(3)); flag && !flag->takesValue)
-        return takeBack(*flag, written);
+        return apply(*flag, written, {}, false);
     if (!known) {
       const std::string near = nearestOption(name);
       out_.error = "unknown option " + written + (near.empty() ? "" : "; did you mean ++" + near + "?") +
@@ -208,7 +208,9 @@ class Reader {
     field = value;
   }
 
-  void apply(const Option& option, const std::string& written, const std::string& value) {
+  /// `given`: false of ++no-FLAG, after which it is as if the flag had not been given so far.
+  void apply(const Option& option, const std::string& written, const std::string& value, bool given = true) {
+    const auto hasNoEffect = [&] { out_.remarks.push_back(written + " has no effect"); };
     switch (option.meaning) {
       case Meaning::pes:
         return number(out_.pes, written, value);
@@ -219,29 +221,36 @@ class Reader {
       case Meaning::timeLimit:
         return number(out_.time_limit, written, value);
       case Meaning::verbose:
-        out_.verbose = true;
+        out_.verbose = given;
         return;
       case Meaning::quiet:
-        out_.quiet = true;
+        out_.quiet = given;
         return;
       case Meaning::help:
+        if (!given) return hasNoEffect();
         out_.help = true;
         return;
       case Meaning::version:
+        if (!given) return hasNoEffect();
         out_.version = true;
         return;
       case Meaning::ignored:
-        out_.remarks.push_back(written + " has no effect");
-        return;
+        return hasNoEffect();
       case Meaning::passedOn:
+        if (!given) {
+          runtime_.erase(std::remove(runtime_.begin(), runtime_.end(), "++" + std::string(option.name)),
+                         runtime_.end());
+          return;
+        }
         runtime_.push_back(written);
         if (option.takesValue) runtime_.push_back(value);
         return;
       case Meaning::window:
+        if (!given) return hasNoEffect();
         out_.notes.push_back(written + ": no windows are opened, the output of all processes comes here");
         return;
       case Meaning::provision:
-        provision_ = written;
+        provision_ = given ? written : "";
         return;
       case Meaning::nodelist:
         out_.hosts.wanted = true;
@@ -264,61 +273,29 @@ class Reader {
       case Meaning::perHost:
         return number(out_.hosts.per_host, written, value);
       case Meaning::tree:
-        out_.hosts.tree = true;
+        out_.hosts.tree = given;
         return;
       case Meaning::slurm:
-        out_.hosts.slurm = true;
+        out_.hosts.slurm = given;
         return;
       case Meaning::local:
-        local_ = true;
+        local_ = given;
         return;
       case Meaning::runscript:
         out_.runscript = value;
         return;
       case Meaning::mpiexec:
-        out_.mpiexec = true;
+        out_.mpiexec = given;
+        out_.mpiexec_no_n &= given;
         return;
       case Meaning::mpiexecNoN:
-        out_.mpiexec = out_.mpiexec_no_n = true;
+        out_.mpiexec |= given;
+        out_.mpiexec_no_n = given;
         return;
       case Meaning::unsupported:
+        if (!given) return hasNoEffect();
         out_.error = written + " is not supported yet";
         return;
-    }
-  }
-
-  /// ++no-FLAG: as if the flag had not been given so far.
-  void takeBack(const Option& flag, const std::string& written) {
-    switch (flag.meaning) {
-      case Meaning::verbose:
-        out_.verbose = false;
-        return;
-      case Meaning::quiet:
-        out_.quiet = false;
-        return;
-      case Meaning::passedOn:
-        runtime_.erase(std::remove(runtime_.begin(), runtime_.end(), "++" + std::string(flag.name)), runtime_.end());
-        return;
-      case Meaning::provision:
-        provision_.clear();
-        return;
-      case Meaning::tree:
-        out_.hosts.tree = false;
-        return;
-      case Meaning::slurm:
-        out_.hosts.slurm = false;
-        return;
-      case Meaning::local:
-        local_ = false;
-        return;
-      case Meaning::mpiexec:
-        out_.mpiexec = out_.mpiexec_no_n = false;
-        return;
-      case Meaning::mpiexecNoN:
-        out_.mpiexec_no_n = false;
-        return;
-      default:
-        out_.remarks.push_back(written + " has no effect");
     }
   }
 
