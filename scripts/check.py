@@ -2,8 +2,9 @@
 """The body of ./check: configure, build and ctest for a few presets, and one summary over all of them.
 
 A run is a preset and the labels it takes from ctest (docs/testing.md says what the labels mean). The release run builds
-everything; a sanitizer run builds only the programs that its tests name, beside the tests of the run before. Cases are counted as GoogleTest counts them where
-a test is a GoogleTest program, otherwise a ctest test is one case. Logs are left in build/check/.
+everything; a sanitizer run builds only the programs that its tests name, beside the tests of the run before. Cases are
+counted as GoogleTest counts them where a test is a GoogleTest program, otherwise a ctest test is one case. Logs are left
+in build/check/.
 """
 import argparse
 import json

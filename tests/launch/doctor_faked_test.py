@@ -146,8 +146,10 @@ class Probes(unittest.TestCase):
 
     def test_containers(self):
         plain = {"/proc/1/cgroup": "0::/init.scope\n"}
+        programs = os.path.dirname(DOCTOR)  # on a file system of their own, maybe, which the overlay does not have
         root = ("mkdir u w m && mount -t overlay o -o lowerdir=/,upperdir=u,workdir=w m\n"
-                "for k in proc sys dev tmp; do mount --rbind /$k m/$k; done; rm -f m/.dockerenv\n")
+                "for k in proc sys dev tmp; do mount --rbind /$k m/$k; done; rm -f m/.dockerenv\n"
+                f"mkdir -p m{programs} && mount --bind {programs} m{programs}\n")
         with tempfile.TemporaryDirectory() as folder:
             root = f"mount -t tmpfs none {folder}\ncd {folder}\n" + root
             if not os.path.exists("/.dockerenv"):
