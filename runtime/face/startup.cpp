@@ -56,6 +56,7 @@ namespace {
 
 char** the_argv;
 std::vector<Part> the_parts;
+bool begun_by_part;  // on PE 0, from a checkpoint
 
 void register_core() {
   CMessage_CkMessage::__idx = CkRegisterMsg("CkMessage", nullptr, nullptr, nullptr, 0);
@@ -114,6 +115,18 @@ void make_mainchares(Pe& pe) {
   }
 }
 
+void begin_program(Pe& pe) {
+  if (!begun_by_part && !pe.objects->started) {
+    if (registry().mains.empty())
+      fatal("the program has no mainchare", "", "no mainmodule was linked, or it declares none",
+            "declare `mainchare Main { entry Main(CkArgMsg*); };` in the mainmodule");
+    make_mainchares(pe);
+    StartGate::announce(*pe.objects);
+  }
+  program_has_begun();
+  pe.objects->watchdog->start();
+}
+
 namespace {
 
 void begin(Pe& pe) {
@@ -129,19 +142,10 @@ void begin(Pe& pe) {
   seeds::begin(pe);
   for (const Registry::InitCall& call : registry().init_calls)
     if (call.per_pe) call.function();
-  bool started = false;
+  if (pe.index == 0) begun_by_part = false;
   for (const Part& part : the_parts)
-    if (part.start && part.start(pe)) started = true;
-  if (pe.index != 0) return;
-  if (!started) {
-    if (registry().mains.empty())
-      fatal("the program has no mainchare", "", "no mainmodule was linked, or it declares none",
-            "declare `mainchare Main { entry Main(CkArgMsg*); };` in the mainmodule");
-    make_mainchares(pe);
-    StartGate::announce(*pe.objects);
-  }
-  program_has_begun();
-  pe.objects->watchdog->start();
+    if (part.start && part.start(pe) && pe.index == 0) begun_by_part = true;
+  if (pe.index == 0) begin_program(pe);
 }
 
 void end_parts(Pe& pe) {

@@ -15,6 +15,10 @@ void CkWaitQD();
 // Whether the program was started with ++quiet.
 extern int quietModeRequested;
 
+// In a program with a main() of its own that begins with ConverseInit(): on every PE, before it uses chares. On PE 0 it
+// runs the constructors of the mainchares.
+void _initCharm(int argc, char** argv);
+
 void* CkLocalBranch(CkGroupID group);
 // The same of another PE of this process; null where that has not made it yet. What both use at the same time, they
 // lock.
@@ -26,5 +30,7 @@ namespace periapt {
 class Pe;
 // Runs the constructors of the mainchares, on PE 0. StartGate::announce() tells the others what they made.
 void make_mainchares(Pe& pe);
+// On PE 0: both, unless that has been done, or a part has begun the program from a checkpoint.
+void begin_program(Pe& pe);
 int run_program(int argc, char** argv, void (*register_main_module)(), std::vector<Part> parts);
 }  // namespace periapt

@@ -71,7 +71,7 @@ void Watchdog::end_at_standstill(const Complaint& complaint) { known_cause = com
 void Watchdog::switch_off() { patience_ns = 0; }
 
 void Watchdog::start() {
-  if (patience_ns != 0) arm();
+  if (patience_ns != 0 && !armed_) arm();
 }
 
 void Watchdog::arm() {

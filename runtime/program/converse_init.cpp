@@ -1,5 +1,7 @@
-// Start of a program that has a main() of its own and is written on Converse alone. Of the parts above the chares it
-// has requests from outside.
+// Start of a program that has a main() of its own and begins with ConverseInit(). One that is written on Converse alone
+// has, of the parts above the chares, requests from outside; one that calls _initCharm() has all of them.
+#include "runtime/program/converse_init.h"
+
 #include "base/fatal.h"
 #include "runtime/ccs/part.h"
 #include "runtime/converse/converse_state.h"
@@ -26,15 +28,36 @@ std::string place() {
 
 const Part requests = ccs::part();
 
-void begin(Pe& pe) {
-  requests.begin(pe);
+// The first PE of a process goes on in main(), where ConverseInit() returns there.
+void call_start_function(Pe& pe) {
   if (start.return_to_caller && pe.rank == 0) start.aside->suspend();  // back in main(), which never resumes this
   const int count = CmiGetArgc(start.argv);
   std::vector<char*>& arguments = ConverseState::of(pe).arguments;
   arguments.assign(start.argv, start.argv + count + 1);
   start.function(count, arguments.data());
+}
+
+void begin(Pe& pe) {
+  requests.begin(pe);
+  call_start_function(pe);
   if (!start.user_scheduler) CsdScheduleForever();
   realConverseExit(0);
+}
+
+// With chares the scheduler runs behind this, unless the program runs it itself.
+bool begin_with_chares(Pe& pe) {
+  if (pe.process.is_simulated())
+    fatal("a program with a main() of its own cannot run on a simulated machine", "ConverseInit",
+          "one main() cannot be that of all the processes that are simulated in this one", "run it without +sim");
+  call_start_function(pe);
+  if (start.user_scheduler) realConverseExit(0);
+  return false;
+}
+
+void run_with_chares(void*) {
+  int argc = 0;
+  while (start.argv[argc] != nullptr) ++argc;
+  program::run_with_chares(argc, start.argv, {.name = "main of the program", .start = begin_with_chares});
 }
 
 void run(void*) {
@@ -42,6 +65,14 @@ void run(void*) {
   hooks.begin = begin;
   hooks.end = [](int) { requests.end(start.process->pe(0)); };
   start.process->run(std::move(hooks));
+}
+
+// Where main() goes on, the first PE lives on its stack: everything else is started from one beside it, which stops in
+// call_start_function().
+void begin_beside(void (*what)(void*)) {
+  if (!start.return_to_caller) return what(nullptr);
+  start.aside = new scheduler::ThreadSystem;
+  start.aside->resume(start.aside->create(what, nullptr, std::size_t{8} << 20));
 }
 
 void dispatch(Pe& pe, Work& work) {
@@ -56,6 +87,8 @@ void dispatch(Pe& pe, Work& work) {
 extern "C" {
 
 void ConverseInit(int argc, char** argv, CmiStartFn function, int user_scheduler, int return_to_caller) {
+  start = {function, argv, user_scheduler != 0, return_to_caller != 0, nullptr, nullptr};
+  if (program::run_with_chares) return begin_beside(run_with_chares);
   set_place_hook(place);
   set_fatal_exit_hook(Process::abort_run);
   requests.register_entries();
@@ -64,13 +97,7 @@ void ConverseInit(int argc, char** argv, CmiStartFn function, int user_scheduler
   // Never destroyed: the run may end on a stack that belongs to it.
   auto* process = new Process(argc, argv);
   if (!Pe::dispatch) Pe::dispatch = dispatch;
-  start = {function, argv, user_scheduler != 0, return_to_caller != 0, process, nullptr};
-  if (!start.return_to_caller) {
-    run(nullptr);
-    return;
-  }
-  // PE 0 lives on our caller's stack: everything else is started from one beside it, which stops in begin().
-  start.aside = new scheduler::ThreadSystem;
-  start.aside->resume(start.aside->create(run, nullptr, std::size_t{1} << 20));
+  start.process = process;
+  begin_beside(run);
 }
 }
