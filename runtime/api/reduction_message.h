@@ -44,7 +44,7 @@ class alignas(16) CkReductionMsg : public CkMessage {
   std::int32_t round_;
   CMK_REFNUM_TYPE user_flag_;
   std::uint32_t reduced_;
-  std::uint32_t pad_;
+  [[maybe_unused]] std::uint32_t pad_;
   CkCallback callback_;
 };
 static_assert(sizeof(CkReductionMsg) % 16 == 0, "the data of a CkReductionMsg are aligned to 16");

@@ -215,7 +215,6 @@ TEST(Port, NoWakeUpIsLost) {
 TEST(Port, ASenderThatSleepsOnAFullRingIsWoken) {
   const std::uint64_t kLetters = 20'000 / static_cast<unsigned>(kSlower);
   Host host(2, 4);
-  std::atomic<bool> done{false};
   host.run([&](int pe) {
     Port& port = host.port(pe);
     std::mt19937_64 random(static_cast<std::uint64_t>(pe) + 5);

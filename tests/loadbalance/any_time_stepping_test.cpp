@@ -78,7 +78,7 @@ class Piece : public CBase_Piece {
  public:
   Piece() { model.alive[thisIndex] = CkMyPe(); }
   explicit Piece(CkMigrateMessage*) {}
-  void pup(PUP::er& p) { p | last_; }
+  void pup(PUP::er& p) override { p | last_; }
   void ckAboutToMigrate() override {
     if (model.running == thisIndex) model.mistake = "an element moves while an entry of it runs";
     model.alive[thisIndex] = -1;

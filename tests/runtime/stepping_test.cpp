@@ -163,7 +163,7 @@ class Mover : public CBase_Mover {
   Mover() { arrived(); }
   explicit Mover(CkMigrateMessage*) {}
   ~Mover() override {}
-  void pup(PUP::er& p) { p | last, p | under_way; }
+  void pup(PUP::er& p) override { p | last, p | under_way; }
   void ckJustMigrated() override {
     under_way = false;
     arrived();
