@@ -104,12 +104,15 @@ struct Pair : ibv_qp {
 };
 
 struct Context : ibv_context {
-  Context();
+  explicit Context(int device_number);
   ~Context();
   void pump();
   void raise(ibv_async_event event);
   Region* region(std::uint32_t key) const;
 
+  bool is_down() const { return faults().port_down || (faults().ports_down >> number & 1) != 0; }
+
+  const int number;  ///< of its device
   Fabric fabric;
   std::map<std::uint32_t, Pair*> pairs;
   std::map<std::uint32_t, Region*> regions;
