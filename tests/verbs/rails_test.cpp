@@ -159,7 +159,8 @@ class VerbsRails : public testing::Test {
     faults().ports_down |= 1u << device;
     fake_verbs::raise(IBV_EVENT_DEVICE_FATAL, device);
   }
-  std::uint64_t sent_by(std::size_t device) { return std::exchange(faults().sent[device], 0); }
+  static std::uint64_t sent_by(std::size_t device) { return std::exchange(faults().sent[device], 0); }
+  static std::uint64_t put_or_got_by(std::size_t device) { return std::exchange(faults().one_sided[device], 0); }
 
   std::map<std::string, std::string> options = {{"+net-devices", "127.0.0.1"}};
   Node nodes[2];
@@ -190,20 +191,25 @@ TEST_F(VerbsRails, SmallMessagesGoOverTheFirstAndLargeOnesOverBothByBandwidth) {
 }
 
 TEST_F(VerbsRails, OneAdapterOnTheOtherSideGetsOneLink) {
-  open(0);
-  faults().devices = 1;
-  open(1);
-  connect();
-  for (std::uint64_t i = 0; i < 3; ++i) {
+  for (const char* way : {"get", "put", "data"}) {
+    options["+rendezvous"] = way;
+    faults().devices = 2;
+    open(0);
+    faults().devices = 1;
+    open(1);
+    connect();
     send_some(20);
-    send_large(3'000'000, i, 0);
-    send_large(3'000'000, i + 10, 1);
+    send_large(3'000'000, 1, 0);
+    send_large(3'000'000, 2, 1);
+    all_come();
+    end();
   }
-  all_come();
 }
 
-// Each side has another adapter next to its cores, so a rail's ends have different names.
-TEST_F(VerbsRails, EachSideBeginsWithTheNearestOfItsOwn) {
+// Two networks, and each side has an adapter of another one next to its cores.
+TEST_F(VerbsRails, KeysOfOneAdapterAreNotTriedOverAnother) {
+  faults().infiniband = true;
+  faults().subnet = {1, 2};
   options["+verbs-devices"] = "fake0,fake1";
   open(0);
   options["+verbs-devices"] = "fake1,fake0";
@@ -212,14 +218,17 @@ TEST_F(VerbsRails, EachSideBeginsWithTheNearestOfItsOwn) {
   auto endpoint = nodes[0].worker->connect(nodes[1].worker->address());
   ASSERT_TRUE(endpoint.ok()) << endpoint.message();
   to[0] = *endpoint;
-  for (std::uint64_t i = 0; i < 20; ++i) send_large(2'000'000, i);
+  for (std::uint64_t i = 0; i < 20; ++i) send_large(2'000'000, i);  // by every way, so that it knows both
   EXPECT_GT(sent_by(0), 10'000'000u);
   EXPECT_GT(sent_by(1), 10'000'000u);
+  send_large(800'000, 21);  // another size begins with get
+  EXPECT_EQ(faults().pairs_made, 8u) << "none broke by a wrong key";
 }
 
 // ---- one of them goes
 
 TEST_F(VerbsRails, AnAdapterThatGoesLeavesItsMessagesToTheOther) {
+  options["+rendezvous"] = "get";
   start();
   send_some(10);
   all_come();
@@ -233,12 +242,14 @@ TEST_F(VerbsRails, AnAdapterThatGoesLeavesItsMessagesToTheOther) {
                               "why): from here on fake1:1 is used; messages sent again: "));
   EXPECT_THAT(said, Not(HasSubstr("TCP is used")));
   EXPECT_THAT(nodes[0].worker->explain(), HasSubstr("over verbs/fake0:1 (goes another way)"));
-  sent_by(0), sent_by(1);
+  sent_by(0), put_or_got_by(1);
   send_some(100);
   all_come();
-  for (std::uint64_t i = 0; i < 6; ++i) send_large(3'000'000, i, i % 2);
-  EXPECT_EQ(sent_by(0), 0u);
-  EXPECT_GT(sent_by(1), 18'000'000u) << "large messages go by put and get of the other, not in pieces";
+  for (const std::size_t size : {100'000u, 3'000'000u}) {
+    for (std::uint64_t i = 0; i < 6; ++i) send_large(size, i, i % 2);
+    EXPECT_EQ(sent_by(0), 0u);
+    EXPECT_EQ(put_or_got_by(1), 6 * size) << "they go by put and get of the other, not in pieces";
+  }
 }
 
 TEST_F(VerbsRails, LargeMessagesThatAreUnderWayEndWhenAnAdapterGoes) {
@@ -305,6 +316,7 @@ TEST_F(VerbsRails, WhatCarriesAnotherGoesOverTcpWhenItGoesToo) {
 TEST_F(VerbsRails, ThreeGoOneAfterTheOther) {
   faults().devices = 3;
   options["+verbs-rails"] = "3";
+  options["+rendezvous"] = "get";
   start();
   send_large(1'000'000, 99);
   for (int device = 0; device < 3; ++device) {
@@ -315,6 +327,12 @@ TEST_F(VerbsRails, ThreeGoOneAfterTheOther) {
     all_come();
     until([&] { return large->ended(); });
     EXPECT_TRUE(large->into == large->message);
+    // The longest that is one message of the transport.
+    Large longest(8192, 9);
+    longest.receive = nodes[1].worker->tag_receive(longest.into, 1);
+    longest.send = to[0]->tag_send_sync(longest.message, 1);
+    until([&] { return longest.ended(); });
+    EXPECT_TRUE(longest.into == longest.message);
   }
 }
 

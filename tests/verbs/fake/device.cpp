@@ -121,7 +121,7 @@ bool Pair::send_part(Request& request) {
   request.copy_out(request.sent, bytes);
   packet.offset = request.sent;
   request.sent += bytes.size();
-  faults().sent[static_cast<std::size_t>(owner().number)] += bytes.size();
+  owner().count(bytes.size(), request.code != IBV_WR_SEND);
   packet.last = request.all_sent = request.sent == request.total;
   owner().fabric.send(packet, bytes);
   return true;
@@ -294,7 +294,7 @@ void Pair::take_read(const Packet& packet) {
     const std::uint64_t size = std::min<std::uint64_t>(kFragment, packet.total - data.offset);
     data.last = data.offset + size == packet.total;
     owner().fabric.send(data, {reinterpret_cast<const std::byte*>(packet.address + data.offset), size});
-    faults().sent[static_cast<std::size_t>(owner().number)] += size;
+    owner().count(size, true);
     data.offset += size;
   } while (data.last == 0);
 }

@@ -110,6 +110,11 @@ struct Context : ibv_context {
   void raise(ibv_async_event event);
   Region* region(std::uint32_t key) const;
 
+  void count(std::uint64_t bytes, bool one_sided) const {
+    const auto device_at = static_cast<std::size_t>(number);
+    faults().sent[device_at] += bytes;
+    if (one_sided) faults().one_sided[device_at] += bytes;
+  }
   bool is_down() const { return faults().port_down || (faults().ports_down >> number & 1) != 0; }
 
   const int number;  ///< of its device

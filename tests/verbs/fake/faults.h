@@ -38,6 +38,8 @@ struct Faults {
   static constexpr int kDevicesMost = 4;
   unsigned ports_down = 0;                                 ///< a bit each: as port_down, which is for all
   std::array<int, kDevicesMost> speed = {32, 32, 32, 32};  ///< ibv_port_attr::active_speed
+  std::array<std::uint64_t, kDevicesMost> one_sided = {};  ///< of those by puts and gets
+  std::array<std::uint8_t, kDevicesMost> subnet = {};      ///< of InfiniBand
   std::array<std::uint64_t, kDevicesMost> sent = {};       ///< bytes so far
   std::array<std::string, kDevicesMost> folder;            ///< in /sys, or in place of it
   std::array<std::uint64_t, kDevicesMost> adapter = {};    ///< the same: of the same; 0: not told

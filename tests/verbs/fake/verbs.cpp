@@ -185,6 +185,8 @@ int _ibv_query_gid_ex(ibv_context* context, std::uint32_t, std::uint32_t index, 
   constexpr std::uint8_t kLocal[16] = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   constexpr std::uint8_t kAddress[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
   std::memcpy(entry->gid.raw, index == 0 ? kLocal : kAddress, sizeof kLocal);
+  if (faults().infiniband && index == 0)
+    entry->gid.raw[7] = faults().subnet[static_cast<std::size_t>(of(context).number)];
   entry->gid.raw[15] = static_cast<std::uint8_t>(1 + of(context).number);
   entry->gid_type = faults().infiniband ? IBV_GID_TYPE_IB : index == 2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
   return 0;
