@@ -138,6 +138,24 @@ Status pin_this_thread(const std::vector<int>& cpus) {
   return Status::failure("could not bind a thread to cpu " + std::to_string(last) + ": " + std::strerror(error));
 }
 
+double distance_to(const std::string& folder, const std::vector<int>& cpus, const std::string& nodes) {
+  const std::string of_device = read_line(folder + "/numa_node");
+  if (of_device.empty() || of_device[0] == '-') return 0;
+  std::istringstream distances(read_line(nodes + "/node" + of_device + "/distance"));
+  double sum = 0;
+  int known = 0;
+  for (int node : parse_cpu_list(read_line(nodes + "/online"))) {
+    double distance = 0;
+    if (!(distances >> distance)) return 0;
+    for (int cpu : parse_cpu_list(read_line(nodes + "/node" + std::to_string(node) + "/cpulist"))) {
+      if (std::count(cpus.begin(), cpus.end(), cpu) == 0) continue;
+      sum += distance;
+      ++known;
+    }
+  }
+  return known == 0 ? 0 : sum / known;
+}
+
 int count_packages(const std::vector<int>& cpus) {
   std::set<std::string> packages;
   for (int cpu : cpus) packages.insert(read_line(cpu_file(cpu, "physical_package_id")));

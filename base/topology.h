@@ -30,6 +30,11 @@ Status pin_this_thread(const std::vector<int>& cpus);
 /// Sockets (packages) among the given cpus; 1 when /sys does not say.
 int count_packages(const std::vector<int>& cpus);
 
+/// How far a device is from these cpus, by the distances that the firmware states between nodes of memory (10: the same
+/// node), the mean over the cpus; 0: not known. `folder` is the device's, as /sys/class/infiniband/mlx5_0/device.
+double distance_to(const std::string& folder, const std::vector<int>& cpus,
+                   const std::string& nodes = "/sys/devices/system/node");
+
 /// hwloc's logical processor number -> OS number, for all of the machine. Loads hwloc.
 Result<std::vector<int>> logical_to_os();
 

@@ -73,6 +73,11 @@ Status Net::start() {
   const int own = hosts[static_cast<std::size_t>(config_.world->rank())];
   request.host = config_.world->job() + "/" + std::to_string(own);
   request.one_host = std::all_of(hosts.begin(), hosts.end(), [own](int host) { return host == own; });
+  for (int i = 0; i < config_.own().carriers; ++i) {
+    const auto carrier = static_cast<std::size_t>(config_.own().first_carrier + i);
+    const int cpu = config_.job->layout.carriers[carrier].cpu;
+    if (cpu >= 0) request.cpus.push_back(cpu);
+  }
   const std::string& secret = config_.world->secret();
   request.secret.resize(secret.size());
   std::memcpy(request.secret.data(), secret.data(), secret.size());

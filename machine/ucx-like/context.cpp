@@ -62,6 +62,7 @@ OpenRequest open_request_of(const ContextRequest& request) {
   open.secret = request.secret;
   open.host = request.host;
   open.one_host = request.one_host;
+  open.cpus = request.cpus;
   open.option = request.option ? request.option : [](const std::string&) { return std::string(); };
   return open;
 }

@@ -33,6 +33,7 @@ struct ContextRequest {
   PeerId self = 0;
   std::string host;
   bool one_host = false;  ///< no worker of the job is on another one
+  std::vector<int> cpus;  ///< those that PEs run on; empty: any that this process may use
   std::vector<std::byte> secret;
   Limits limits;
   std::function<std::string(const std::string& name)> option;

@@ -47,6 +47,7 @@ Status DevicePorts::open(Receiver& receiver) {
   request.secret = asked.secret;
   request.host = asked.host;
   request.one_host = asked.one_host;
+  request.cpus = asked.cpus;
   request.option = asked.option;
   auto open = [&](const TransportFactory& factory, Device& device) {
     Result<std::unique_ptr<Transport>> opened = factory.open(device, request);

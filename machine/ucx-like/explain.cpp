@@ -9,10 +9,15 @@ namespace {
 
 std::string rails_text(const Rails& rails, const Plan& plan) {
   std::string text = "over " + name_of(*rails.first()->port), beside, slow;
+  if (rails.first()->link->degraded) text += " (goes another way)";
   for (const auto& rail : rails) {
     if (rail.get() == rails.first()) continue;
     std::string& list = plan.worth(rail->port->device) ? beside : slow;
-    list += (list.empty() ? "" : ", ") + name_of(*rail->port) + (rail->unusable ? " (failed)" : "");
+    const bool degraded = rail->link != nullptr && rail->link->degraded;
+    list += (list.empty() ? "" : ", ") + name_of(*rail->port) +
+            (rail->unusable ? " (failed)"
+             : degraded     ? " (goes another way)"
+                            : "");
   }
   if (!beside.empty()) text += ", and for messages from " + std::to_string(plan.split_min) + " B beside it " + beside;
   if (!slow.empty()) text += "; not over " + slow + ", more than eight times slower";

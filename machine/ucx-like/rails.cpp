@@ -82,20 +82,27 @@ bool Rails::has_link() const {
 
 // ---- transfers
 
+// Only what has to keep its order stays on a rail that is degraded, if there is another one.
 Rail& Rails::next(std::uint64_t bytes, const Plan& plan) {
   Rail* best = nullptr;
   auto end_of = [&](Rail& rail) {
     return rail.load_ns + static_cast<double>(bytes) / rail.port->device.costs.bytes_per_ns;
   };
   for (auto& rail : rails_) {
-    if (rail->link == nullptr || !plan.worth(rail->port->device)) continue;
+    if (!rail->is_whole() || !plan.worth(rail->port->device)) continue;
     if (best == nullptr || end_of(*rail) < end_of(*best)) best = rail.get();
   }
   return best == nullptr ? *first_ : *best;
 }
 
+Rail* Rails::first_whole() const {
+  if (first_ == nullptr || first_->is_whole()) return first_;
+  const auto whole = std::find_if(rails_.begin(), rails_.end(), [](const auto& rail) { return rail->is_whole(); });
+  return whole == rails_.end() ? first_ : whole->get();
+}
+
 // Where we don't know the number of the peer's device (the link came from there), the k-th rail of a transport takes
-// the k-th key: Worker::connect() pairs devices the same way.
+// the k-th key that it understands: Worker::connect() pairs devices the same way.
 RkeyPtr Rails::lanes_to(const std::vector<DeviceKey>& keys, bool (*can)(const Capabilities&)) {
   auto rkey = std::make_shared<Rkey>();
   rkey->endpoint = &endpoint_;
@@ -105,9 +112,10 @@ RkeyPtr Rails::lanes_to(const std::vector<DeviceKey>& keys, bool (*can)(const Ca
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (taken[i] || keys[i].transport != rail->name()) continue;
       if (rail->their_port >= 0 && rail->their_port != keys[i].port) continue;
-      taken[i] = true;
       Result<RemoteKey> key = rail->transport().unpack_key(*rail->link, keys[i].key);
-      if (key.ok()) rkey->lanes.push_back({rail.get(), *key});
+      if (!key.ok()) continue;
+      taken[i] = true;
+      rkey->lanes.push_back({rail.get(), *key});
       break;
     }
   }
@@ -117,10 +125,11 @@ RkeyPtr Rails::lanes_to(const std::vector<DeviceKey>& keys, bool (*can)(const Ca
 std::vector<DeviceKey> Rails::expose(LocalMemory& memory, std::span<std::byte> bytes, MemoryKind kind, bool for_get,
                                      bool all) {
   std::vector<DeviceKey> keys;
+  const Rail* const best = first_whole();
   for (auto& rail : rails_) {
     const Capabilities& can = rail->can();
     if (rail->link == nullptr || (for_get ? can.max_get : can.max_put) == 0) continue;
-    if ((can.memory_kinds & bit_of(kind)) == 0 || (rail.get() != first_ && !all)) continue;
+    if ((can.memory_kinds & bit_of(kind)) == 0 || (rail.get() != best && !all)) continue;
     Result<Registration*> registration = memory.at(*rail->port, bytes.data(), bytes.size(), kind);
     if (!registration.ok()) continue;
     keys.push_back({static_cast<std::uint8_t>(rail->port->number), rail->name(),
@@ -138,7 +147,9 @@ RmaLane* Rkey::lane_for(bool is_put, bool split, MemoryKind local) {
   for (RmaLane& lane : lanes) {
     const Capabilities& can = lane.rail->can();
     if ((is_put ? can.max_put : can.max_get) == 0 || (can.memory_kinds & bit_of(local)) == 0) continue;
-    if (best == nullptr || (split && lane.rail->load_ns < best->rail->load_ns)) best = &lane;
+    const bool freer = split && best != nullptr && lane.rail->load_ns < best->rail->load_ns;
+    const bool whole = lane.rail->is_whole(), other_whole = best != nullptr && best->rail->is_whole();
+    if (best == nullptr || (whole == other_whole ? freer : whole)) best = &lane;
   }
   return best;
 }

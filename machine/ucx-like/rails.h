@@ -46,6 +46,8 @@ struct Rail {
   Transport& transport() const { return *port->transport; }
   const Capabilities& can() const { return port->can(); }
   const std::string& name() const { return port->device.transport; }
+  /// Does the device itself carry it?
+  bool is_whole() const { return link != nullptr && !link->degraded; }
   void add_load(std::uint64_t bytes) { load_ns += static_cast<double>(bytes) / port->device.costs.bytes_per_ns; }
 };
 
@@ -107,6 +109,8 @@ class Rails {
 
   // ---- transfers
 
+  /// The first one whose device carries it itself; the first where there is none.
+  Rail* first_whole() const;
   /// Where a part of that many bytes will be over first.
   Rail& next(std::uint64_t bytes, const Plan& plan);
   /// Which rails lead to which of the peer's keys, among those whose devices `can` use them.

@@ -234,6 +234,13 @@ void WorkerImpl::link_lost(Link& link, const std::string& reason) {
   endpoint.fail(reason, endpoint.closing_);
 }
 
+// For the others may not have been needed so far.
+void WorkerImpl::link_degraded(Link& link) {
+  if (link.user == nullptr) return;
+  EndpointImpl& endpoint = *static_cast<Rail*>(link.user)->endpoint;
+  if (endpoint.failure_.empty()) endpoint.rails.connect_all();
+}
+
 // ---- dispatch
 
 void WorkerImpl::take_in(Rail& rail, const MessageHeader& header, const Payload& payload) {

@@ -113,6 +113,9 @@ class Link {
   Transport& transport() const { return transport_; }
   PeerId peer() const { return peer_; }
   void* user = nullptr;  ///< the engine's
+  /// The transport's: the device carries this link no more, and what it is given goes another, slower way. What may go
+  /// over another link to the peer should (Receiver::link_degraded()).
+  bool degraded = false;
 
  private:
   Transport& transport_;
@@ -140,6 +143,10 @@ class Receiver {
   /// been completed with peer_lost before. A pending placement is dropped. The Link stays valid until close(). A link
   /// that the peer opened may be told of here for the first time.
   virtual void link_lost(Link& link, const std::string& reason) = 0;
+
+  /// The device carries the link no more: Link::degraded is true from now on. The link goes on, also over another link
+  /// to the same peer, of another device of this worker, which may be connected here. May be called more than once.
+  virtual void link_degraded(Link& link) { (void)link; }
 };
 
 /// Memory of this process that a transport may read or write for a peer.
@@ -170,6 +177,7 @@ struct OpenRequest {
   std::string host;
   OptionText option;      ///< empty: nothing is given
   bool one_host = false;  ///< no worker of the job is on another one
+  std::vector<int> cpus;  ///< those that the worker's PEs run on; empty: any that this process may use
 };
 
 class Transport {
@@ -279,6 +287,6 @@ struct TransportFactory {
 
 /// Changes with anything above: a transport that was built as a shared object (plugin.h) for another version is
 /// refused.
-inline constexpr std::uint32_t kContractVersion = 6;
+inline constexpr std::uint32_t kContractVersion = 7;
 
 }  // namespace periapt::ucx

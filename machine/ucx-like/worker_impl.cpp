@@ -68,11 +68,12 @@ Result<Endpoint*> WorkerImpl::connect(std::span<const std::byte> address) {
     std::string transport;
     std::vector<std::byte> address;
     unsigned number;
+    bool taken = false;
   };
   std::vector<Entry> theirs;
   for (unsigned i = 0; i < count; ++i) {
     std::string transport = reader.text();
-    theirs.push_back({transport, reader.bytes(), i});
+    theirs.push_back({transport, reader.bytes(), i, false});
   }
   if (!reader.good() || !reader.at_end()) {
     return Status::failure("the address of worker " + std::to_string(peer) + " is damaged");
@@ -84,20 +85,16 @@ Result<Endpoint*> WorkerImpl::connect(std::span<const std::byte> address) {
       return Status::failure("worker " + std::to_string(peer) + " is lost: " + endpoint.failure_);
     endpoint.revive();
   }
-  // The k-th device of a transport takes the k-th of theirs that it reaches: rails of a pair end at different devices.
-  std::vector<std::pair<std::string, std::size_t>> used;
+  // Each device takes the first of theirs that it reaches and no other has taken: a device has one link to a worker, so
+  // two of ours can't end at one of theirs. The peer pairs them the same way.
   for (auto& port : ports) {
     if (port->loopback && peer != self_) continue;
-    std::vector<const Entry*> reached;
-    for (const Entry& entry : theirs) {
-      if (entry.transport == port->device.transport && port->transport->reaches(entry.address))
-        reached.push_back(&entry);
-    }
-    if (reached.empty()) continue;
-    auto turn = std::find_if(used.begin(), used.end(), [&](auto& u) { return u.first == port->device.transport; });
-    if (turn == used.end()) turn = used.insert(used.end(), {port->device.transport, 0});
-    const Entry& entry = *reached[turn->second++ % reached.size()];
-    endpoint.rails.know(*port, entry.number, entry.address);
+    const auto entry = std::find_if(theirs.begin(), theirs.end(), [&](const Entry& one) {
+      return !one.taken && one.transport == port->device.transport && port->transport->reaches(one.address);
+    });
+    if (entry == theirs.end()) continue;
+    entry->taken = true;
+    endpoint.rails.know(*port, entry->number, entry->address);
   }
   if (endpoint.rails.empty()) {
     std::string ours, others;

@@ -140,6 +140,7 @@ class WorkerImpl final : public Worker, public Receiver {
   std::byte* place(Link& from, Header header, std::uint64_t size) override;
   void placed(Link& from) override;
   void link_lost(Link& link, const std::string& reason) override;
+  void link_degraded(Link& link) override;
 
   // ---- operations, for protocols
 

@@ -47,7 +47,13 @@ Result<ucx::Link*> VerbsTransport::connect(ucx::PeerId peer, Bytes bytes) {
 VerbsLink& VerbsTransport::new_link(ucx::PeerId peer, ucx::Link& met) {
   VerbsLink& link = links_.add(std::make_unique<VerbsLink>(*this, peer));
   tcp::Meeting::take_seat(link.seat, met, &link);
-  make_pair(link, Queue::messages, 1);
+  if (broken_.empty()) {
+    make_pair(link, Queue::messages, 1);
+  } else {  // the peer cannot know
+    link.messages = std::make_unique<QueuePair>(adapter_, link, Queue::messages, 1, ++last_serial_);
+    link.messages->halt();
+    go_around(link, broken_);
+  }
   return link;
 }
 
@@ -112,10 +118,12 @@ void VerbsTransport::take_call(ucx::Link& from, Bytes header, Bytes rest) {
   if (call.kind == Call::Kind::here) return take_here(*link, call);
   if (call.kind == Call::Kind::ready) return take_ready(*link, call);
   if (call.kind == Call::Kind::around) return take_around(*link, call);
+  if (call.kind == Call::Kind::heard) return void(link->peer_heard = true);
   take_carried(*link, call.kind, rest);
 }
 
 void VerbsTransport::take_here(VerbsLink& link, const Call& call) {
+  link.peer_gid = call.gid;
   if (link.detour != VerbsLink::Detour::none) return;  // it has not heard of that yet
   std::unique_ptr<QueuePair>& pair = link.pair_of(call.queue);
   if (pair != nullptr && call.generation < pair->generation) return;  // it has not heard of the newer one yet
@@ -214,9 +222,13 @@ void VerbsTransport::take_device_event(const ibv_async_event& event) {
       return;
     }
     case IBV_EVENT_PORT_ERR:
-      if (event.element.port_num == static_cast<int>(adapter_.port.number))
-        log::warn("verbs: port " + name +
-                  " is down: its links go over TCP if it is not up again soon (+verbs-patience)");
+      if (event.element.port_num != static_cast<int>(adapter_.port.number)) return;
+      port_down_ = true;
+      log::warn("verbs: port " + name + " is down: its links go over " + (rails_.empty() ? "" : "another port or ") +
+                "TCP if it is not up again soon (+verbs-patience)");
+      return;
+    case IBV_EVENT_PORT_ACTIVE:
+      if (event.element.port_num == static_cast<int>(adapter_.port.number)) port_down_ = false;
       return;
     case IBV_EVENT_DEVICE_FATAL:
       broken_ = "the device " + name + " has gone or is broken: dmesg may say why";

@@ -1,11 +1,12 @@
 // What a link does whose queue pairs cannot be made anew: a port, a cable or the device has gone for good. Its
-// messages, puts and gets go around, over the link of the TCP transport where the two workers have met, and the run
-// goes on.
+// messages, puts and gets go around, over the link of another rail to the same peer (rails.cpp) or, where there is
+// none, over that of the TCP transport where the two workers have met, and the run goes on.
 //
 // One side begins, by a call with the number of messages that have come; the other halts its queue pairs, takes what
-// has come, and calls the same. Each sends those messages again that have not come, as calls, and all others behind
-// them. Puts and gets that have not ended begin again, in pieces: the peer copies them to and from the memory that it
-// has registered, and answers each in its turn.
+// has come, and calls the same. Each says that it has heard the other's call, for what follows may overtake calls. Then
+// it sends those messages again that have not come, as calls, and all others behind them. Puts and gets that have not
+// ended begin again, in pieces: the peer copies them to and from the memory that it has registered, and answers each in
+// its turn. Which way a side takes is its own choice; it keeps to that, so that the order stays.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "machine/verbs/transport.h"
 
@@ -60,6 +62,7 @@ void VerbsTransport::go_around(VerbsLink& link, const std::string& reason) {
   if (link.seat.link == nullptr) return fail(link, reason);
   link.detour = VerbsLink::Detour::begun;
   link.broke_because = reason;
+  link.mending_since_ns = clock::now_ns();
   halt_messages(link);
   give_up_pair(link.memory);
   link.posted = 0;
@@ -70,14 +73,24 @@ void VerbsTransport::go_around(VerbsLink& link, const std::string& reason) {
 void VerbsTransport::go_on_around(VerbsLink& link) {
   if (link.detour == VerbsLink::Detour::begun) {
     take_unended(link);
+    link.degraded = true;
+    receiver_.link_degraded(link);  // its user may connect another rail
+    if (!link.alive()) return;
     Call call;
     call.kind = Call::Kind::around;
     call.generation = 1;
     call.received = static_cast<std::uint16_t>(link.received);
+    call.number = rail_to(link.peer()) != nullptr ? 1 : 0;
+    call.gid = adapter_.gid.bytes;
+    link.rail_expected |= call.number != 0;
     link.detour = VerbsLink::Detour::called;
     tell(link, call);
   }
-  if (!link.peer_received) return;
+  if (!link.peer_received || !link.peer_heard) return;
+  link.beside = rail_to(link.peer());
+  const std::uint64_t patience_ns = static_cast<std::uint64_t>(adapter_.settings.patience_seconds) * 1'000'000'000;
+  const bool waits = clock::now_ns() - link.mending_since_ns < patience_ns;
+  if (link.beside == nullptr && link.rail_expected && waits) return;
   if (!drop_received(link, *link.peer_received)) return fail(link, kNotUnderstood);
   link.detour = VerbsLink::Detour::on;
   ++detours_;
@@ -90,15 +103,23 @@ void VerbsTransport::go_on_around(VerbsLink& link) {
   end_mending(link);
   freed_ = true;
   log::warn("verbs: the connection to worker " + std::to_string(link.peer()) + " over " + adapter_.port.name() +
-            " stays broken (" + link.broke_because +
-            "): from here on TCP is used; messages sent again: " + std::to_string(again));
+            " stays broken (" + link.broke_because + "): from here on " +
+            (link.beside == nullptr ? "TCP" : link.beside->adapter_.port.name()) +
+            " is used; messages sent again: " + std::to_string(again));
   post_around(link);
+  answer_around(link);
 }
 
 void VerbsTransport::take_around(VerbsLink& link, const Call& call) {
   if (link.peer_received) return fail(link, kNotUnderstood);
   link.peer_received = call.received;
+  link.peer_gid = call.gid;
+  link.rail_expected |= call.number != 0;
   go_around(link, "the other side found it so");
+  Call heard;
+  heard.kind = Call::Kind::heard;
+  heard.generation = 1;
+  tell(link, heard);
 }
 
 // ---- what goes that way
@@ -107,12 +128,27 @@ void VerbsTransport::call_around(VerbsLink& link, Call::Kind kind, std::vector<s
   Call call;
   call.kind = kind;
   call.generation = 1;
-  link.seat.calls.push_back({ucx::packed(call), std::move(rest)});
-  if (!meeting_.say_all(link.seat)) attend_to(link);
+  if (link.beside != nullptr) {
+    call.gid = *link.peer_gid;
+    link.calls_beside.push_back({ucx::packed(call), std::move(rest)});
+  } else {
+    link.seat.calls.push_back({ucx::packed(call), std::move(rest)});
+  }
+  if (!say_around(link)) attend_to(link);
+}
+
+bool VerbsTransport::say_around(VerbsLink& link) {
+  return link.beside != nullptr ? say_beside(link) : meeting_.say_all(link.seat);
 }
 
 bool VerbsTransport::has_room_around(VerbsLink& link) {
-  return link.seat.calls.size() < kCallsMost || (meeting_.say_all(link.seat) && link.seat.calls.empty());
+  const auto& calls = link.beside != nullptr ? link.calls_beside : link.seat.calls;
+  return calls.size() < kCallsMost || (say_around(link) && calls.empty());
+}
+
+bool VerbsTransport::has_gone_around(const VerbsLink& link) const {
+  return link.seat.calls.empty() && link.calls_beside.empty() &&
+         (link.beside == nullptr || link.beside->has_handed_over(link.peer()));
 }
 
 bool VerbsTransport::send_around(VerbsLink& link, const Prefix& prefix, ucx::Header header, Bytes payload) {
@@ -184,8 +220,10 @@ void VerbsTransport::take_carried(VerbsLink& link, Call::Kind kind, Bytes rest) 
   answer_around(link);
 }
 
-/// In the order of the questions, so that an answer is the oldest operation's.
+/// In the order of the questions, so that an answer is the oldest operation's. The peer may ask before this side has
+/// chosen its way: then the answers wait for that.
 void VerbsTransport::answer_around(VerbsLink& link) {
+  if (link.detour != VerbsLink::Detour::on) return;
   for (; !link.owed.empty(); link.owed.pop_front()) {
     VerbsLink::Owed& first = link.owed.front();
     for (; first.bytes > 0; first.bytes -= std::min<std::uint64_t>(first.bytes, kPieceBytes)) {

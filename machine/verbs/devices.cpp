@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include <sstream>
 
 #include "base/error_text.h"
+#include "base/topology.h"
 #include "machine/verbs/wire.h"
 
 namespace periapt::verbs {
@@ -60,7 +60,12 @@ Port faulty(const std::string& device, const std::string& fault, const std::stri
   return port;
 }
 
-void add_ports(const Library& verbs, ibv_device* device, std::vector<Port>* ports) {
+/// Devices of one adapter (its two ports may be two of them, or its virtual functions) have the same system image.
+std::string adapter_of(const ibv_device_attr& device, const std::string& name) {
+  return device.sys_image_guid == 0 ? name : "image " + std::to_string(device.sys_image_guid);
+}
+
+void add_ports(const Library& verbs, ibv_device* device, const std::vector<int>& cpus, std::vector<Port>* ports) {
   const std::string name = device->name;
   if (device->transport_type == IBV_TRANSPORT_IWARP)
     return ports->push_back(faulty(name, "iWARP connects by rdma_cm alone, which this transport does not use", ""));
@@ -80,6 +85,8 @@ void add_ports(const Library& verbs, ibv_device* device, std::vector<Port>* port
     Port port;
     port.device = name;
     port.number = number;
+    port.adapter = adapter_of(all, name);
+    port.distance = topology::distance_to(std::string(device->ibdev_path) + "/device", cpus);
     if (all.max_srq <= 0) port.fault = "it has no shared receive queues";
     port.active = said.state == IBV_PORT_ACTIVE;
     port.ethernet = said.link_layer == IBV_LINK_LAYER_ETHERNET;
@@ -142,6 +149,7 @@ std::string in_words(const Port& port, const Gid& gid) {
   words << (port.software ? "soft RoCE, " : port.ethernet ? "RoCE, " : "InfiniBand, ");
   if (!port.ethernet) words << "LID " << port.lid << ", ";
   words << "GID " << gid.index << " " << text(gid) << ", " << port.bytes_per_ns * 8 << " Gb/s";
+  if (port.distance > 0) words << ", distance " << port.distance;
   return words.str();
 }
 
@@ -149,11 +157,7 @@ std::string in_words(const Port& port, const Gid& gid) {
 struct Selector {
   std::string text;
   bool met = false;
-  bool fits(const Port& port) {
-    const bool is = text == port.device || text == port.name();
-    met |= is;
-    return is;
-  }
+  bool fits(const Port& port) const { return text == port.device || text == port.name(); }
 };
 std::vector<Selector> read_selectors(const std::string& list) {
   std::vector<Selector> selectors;
@@ -177,7 +181,7 @@ std::string text(const Gid& gid) {
   return std::string(address) + (gid.type == Gid::Type::roce2 ? " (v2)" : gid.type == Gid::Type::roce1 ? " (v1)" : "");
 }
 
-std::vector<Port> list_ports(std::string* why_none, std::string* remedy) {
+std::vector<Port> list_ports(const std::vector<int>& cpus, std::string* why_none, std::string* remedy) {
   std::vector<Port> ports;
   if (!kernel_has_devices()) {
     *why_none = "the kernel lists no RDMA device in /sys/class/infiniband";
@@ -191,22 +195,93 @@ std::vector<Port> list_ports(std::string* why_none, std::string* remedy) {
   const Library& verbs = library().value();
   int count = 0;
   ibv_device** devices = verbs.get_device_list(&count);
-  for (int i = 0; devices != nullptr && i < count; ++i) add_ports(verbs, devices[i], &ports);
+  for (int i = 0; devices != nullptr && i < count; ++i) add_ports(verbs, devices[i], cpus, &ports);
   if (devices != nullptr) verbs.free_device_list(devices);
   *why_none = "libibverbs knows none of the kernel's devices";
   *remedy = "apt install ibverbs-providers; modprobe ib_uverbs";
   return ports;
 }
 
-std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wanted, const std::string& gid) {
+namespace {
+
+// Slower by more than that, a port is of a network for other purposes; the engine would split nothing over it either.
+constexpr double kSlowerMost = 8;
+
+bool is_better(const Port& a, const Port& b) {
+  // What is not known counts as near: most hosts have one node of memory, and their firmware may say nothing.
+  const auto distance = [](const Port& port) { return std::max(port.distance, 10.0); };
+  if (a.software != b.software) return b.software;
+  if (distance(a) != distance(b)) return distance(a) < distance(b);
+  return a.bytes_per_ns > b.bytes_per_ns;
+}
+
+/// Takes the rails from among the `able`, the best first, and says of the others why not.
+std::vector<Choice*> choose_rails(std::vector<Choice*> able, int rails) {
+  double fastest = 0;
+  for (const Choice* choice : able) {
+    if (!choice->port.software) fastest = std::max(fastest, choice->port.bytes_per_ns);
+  }
+  std::stable_sort(able.begin(), able.end(), [](const auto* a, const auto* b) { return is_better(a->port, b->port); });
+  std::vector<Choice*> chosen, left_out;
+  for (Choice* choice : able) {
+    const Port& port = choice->port;
+    std::string why_not;
+    const auto same_adapter = std::find_if(chosen.begin(), chosen.end(),
+                                           [&](const Choice* other) { return other->port.adapter == port.adapter; });
+    if (port.bytes_per_ns * kSlowerMost < fastest) {
+      why_not = "another port is more than eight times as fast";
+    } else if (same_adapter != chosen.end()) {
+      why_not = (*same_adapter)->port.name() + " of the same adapter is used";
+    } else if (!chosen.empty() &&
+               (port.software != chosen.front()->port.software || port.ethernet != chosen.front()->port.ethernet)) {
+      why_not = "it is of another kind of network than " + chosen.front()->port.name() + ", which is used";
+    } else if (static_cast<int>(chosen.size()) >= rails) {
+      why_not = rails == 1 ? "another port is used" : std::to_string(rails) + " others are used";
+    }
+    if (why_not.empty()) {
+      chosen.push_back(choice);
+    } else {
+      choice->device.detail += ": " + why_not;
+      left_out.push_back(choice);
+    }
+  }
+  for (Choice* choice : left_out) {
+    choice->device.remedy = "+verbs-devices ";
+    for (const Choice* other : chosen) choice->device.remedy += other->port.name() + ",";
+    choice->device.remedy += choice->port.name();
+  }
+  return chosen;
+}
+
+/// Those that +verbs-devices names, in its order.
+std::vector<Choice*> choose_named(const std::vector<Choice*>& able, const std::vector<Selector>& selectors,
+                                  const std::string& wanted) {
+  std::vector<Choice*> chosen;
+  for (const Selector& selector : selectors) {
+    for (Choice* choice : able) {
+      if (!selector.fits(choice->port)) continue;
+      if (std::count(chosen.begin(), chosen.end(), choice) == 0) chosen.push_back(choice);
+    }
+  }
+  for (Choice* choice : able) {
+    if (std::count(chosen.begin(), chosen.end(), choice) != 0) continue;
+    choice->device.detail += ": is not among +verbs-devices " + wanted;
+    choice->device.remedy = "+verbs-devices " + wanted + "," + choice->port.name();
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wanted, const std::string& gid,
+                           int rails) {
   std::vector<Selector> selectors = read_selectors(wanted);
   std::vector<Choice> choices;
-  bool chosen = false;
+  std::vector<std::size_t> able_at;
   for (const Port& port : ports) {
     Choice choice{port, {}, describe_device(port)};
     Device& device = choice.device;
-    const bool selected =
-        std::count_if(selectors.begin(), selectors.end(), [&](Selector& selector) { return selector.fits(port); }) > 0;
+    for (Selector& selector : selectors) selector.met |= selector.fits(port);
     device.remedy = port.remedy;
     if (!port.fault.empty()) {
       device.detail = port.fault;
@@ -215,15 +290,23 @@ std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wa
       device.remedy = port.ethernet ? "ip link set the interface of " + port.device + " up" : "start a subnet manager";
     } else if (!choose_gid(port, gid, &choice.gid, &device.detail)) {
       device.remedy = gid.empty() ? "ip address add an address to its interface" : "leave +verbs-gid out";
-    } else if (!selectors.empty() ? !selected : chosen) {
-      device.detail = in_words(port, choice.gid) +
-                      (selectors.empty() ? ": another port is used" : ": is not among +verbs-devices " + wanted);
-      device.remedy = "+verbs-devices " + (selectors.empty() ? "" : wanted + ",") + port.name();
     } else {
-      device.usable = chosen = true;
       device.detail = in_words(port, choice.gid);
+      able_at.push_back(choices.size());
     }
     choices.push_back(std::move(choice));
+  }
+  std::vector<Choice*> able;
+  for (std::size_t at : able_at) able.push_back(&choices[at]);
+  const std::vector<Choice*> chosen =
+      selectors.empty() ? choose_rails(able, rails) : choose_named(able, selectors, wanted);
+  std::vector<Choice> in_order;
+  for (Choice* choice : chosen) {
+    choice->device.usable = true;
+    in_order.push_back(*choice);
+  }
+  for (Choice& choice : choices) {
+    if (!choice.device.usable) in_order.push_back(std::move(choice));
   }
   for (const Selector& selector : selectors) {
     if (selector.met) continue;
@@ -233,16 +316,18 @@ std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wa
     none.device.detail = "+verbs-devices names it, and there is no such port; there are:";
     for (const Port& port : ports) none.device.detail += " " + port.name();
     none.device.remedy = "ibv_devices shows what is there";
-    choices.push_back(std::move(none));
+    in_order.push_back(std::move(none));
   }
-  return choices;
+  return in_order;
 }
 
-std::vector<Choice> choices_for(const ucx::OptionText& option) {
-  const auto said = [&](const char* name) { return option ? option(name) : std::string(); };
+std::vector<Choice> choices_for(const ucx::OpenRequest& request) {
+  const auto said = [&](const char* name) { return request.option ? request.option(name) : std::string(); };
   std::string why_none, remedy;
-  const std::vector<Port> ports = list_ports(&why_none, &remedy);
-  if (!ports.empty()) return choose(ports, said("+verbs-devices"), said("+verbs-gid"));
+  const std::vector<int> cpus = request.cpus.empty() ? topology::allowed_cpus() : request.cpus;
+  const std::vector<Port> ports = list_ports(cpus, &why_none, &remedy);
+  const Result<int> rails = read_number("+verbs-rails", said("+verbs-rails"), kRailsMost, kRailsUsually, 1);
+  if (!ports.empty()) return choose(ports, said("+verbs-devices"), said("+verbs-gid"), rails ? *rails : kRailsUsually);
   Choice none;
   none.port.device = "RDMA";
   none.device = describe_device(none.port);
@@ -251,12 +336,13 @@ std::vector<Choice> choices_for(const ucx::OptionText& option) {
   return {none};
 }
 
-Result<int> read_number(const std::string& name, const std::string& text, int most, int otherwise) {
+Result<int> read_number(const std::string& name, const std::string& text, int most, int otherwise, int least) {
   if (text.empty()) return otherwise;
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= most) return value;
-  return Status::failure(name + " wants a number from 0 to " + std::to_string(most) + ", not \"" + text + "\"");
+  if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return value;
+  return Status::failure(name + " wants a number from " + std::to_string(least) + " to " + std::to_string(most) +
+                         ", not \"" + text + "\"");
 }
 
 }  // namespace periapt::verbs

@@ -1,8 +1,9 @@
 // The RDMA ports of this host: which can carry a job, which not and why, and which was chosen.
 //
-// Without "+verbs-devices mlx5_0,mlx5_1:1" the first port that is usable is used, and no other. Of a port's GIDs that
-// of RoCE v2 with an IPv4 address goes first, which routers and switches treat as any UDP; "+verbs-gid INDEX" takes
-// another.
+// Without "+verbs-devices mlx5_0,mlx5_1:1" the nearest ports are used as rails, as many as "+verbs-rails N" says. What
+// shares an adapter shares its way to memory, so of each adapter it is one port, the better one; and all belong to one
+// kind of network, for nothing says whether different ones lead to the same hosts. Of a port's GIDs that of RoCE v2
+// with an IPv4 address goes first, which routers and switches treat as any UDP; "+verbs-gid INDEX" takes another.
 #pragma once
 
 #include <array>
@@ -29,6 +30,8 @@ struct Port {
   std::string device;   ///< "mlx5_0"
   unsigned number = 0;  ///< from 1; 0: the device could not be opened, and `fault` says why
   std::string fault, remedy;
+  std::string adapter;  ///< the same for all ports of an adapter, whatever devices it shows itself as
+  double distance = 0;  ///< from the cpus of the run, as topology::distance_to() says; 0: not known
   bool active = false;
   bool ethernet = false;
   bool software = false;  ///< soft RoCE: kernel threads do the device's work
@@ -47,16 +50,19 @@ struct Choice {
   Gid gid;
   ucx::Device device;
 };
-/// One entry a port; also for each part of `wanted` that names nothing. `gid` is +verbs-gid. A pure function.
-std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wanted, const std::string& gid);
+inline constexpr int kRailsUsually = 2, kRailsMost = 8;
+/// One entry a port, those that are used first, in the order of preference; also for each part of `wanted` that names
+/// nothing. `gid` is +verbs-gid. A pure function.
+std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wanted, const std::string& gid,
+                           int rails = kRailsUsually);
 
-/// All that are there. `why_none`, with what would help, when there is none.
-std::vector<Port> list_ports(std::string* why_none, std::string* remedy);
+/// All that are there, with their distances from those cpus. `why_none`, with what would help, when there is none.
+std::vector<Port> list_ports(const std::vector<int>& cpus, std::string* why_none, std::string* remedy);
 
-/// The choices for a run, and what the run's options say. One that is not usable when there is none at all.
-std::vector<Choice> choices_for(const ucx::OptionText& option);
+/// The choices for a worker, and what the run's options say. One that is not usable when there is none at all.
+std::vector<Choice> choices_for(const ucx::OpenRequest& request);
 
 /// A number of an option: empty is `otherwise`.
-Result<int> read_number(const std::string& name, const std::string& text, int most, int otherwise);
+Result<int> read_number(const std::string& name, const std::string& text, int most, int otherwise, int least = 0);
 
 }  // namespace periapt::verbs

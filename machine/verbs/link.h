@@ -2,6 +2,8 @@
 // of it; what is here are the parts that concern one link alone.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -31,6 +33,8 @@ struct Operation {
   std::uint32_t around = 0;  ///< bytes of it that have gone, or come, over TCP
 };
 
+class VerbsTransport;
+
 class VerbsLink : public ucx::Link {
  public:
   using Link::Link;
@@ -51,11 +55,17 @@ class VerbsLink : public ucx::Link {
   std::uint64_t mending_since_ns = 0;
   int sent_again = 0;
   std::string broke_because;
-  // The way over TCP that is left when it stays broken (detour.cpp).
+  // The way that is left when it stays broken (detour.cpp): over another rail, or over TCP.
   enum class Detour : std::uint8_t { none, begun, called, on };
   Detour detour = Detour::none;
-  std::optional<std::uint16_t> peer_received;  ///< as its call said
-  bool wrong_put = false;                      ///< a piece of the put that comes had a wrong key
+  std::optional<std::uint16_t> peer_received;            ///< as its call said
+  bool peer_heard = false;                               ///< this side's call
+  bool rail_expected = false;                            ///< one side has another rail, if not connected yet
+  std::optional<std::array<std::uint8_t, 16>> peer_gid;  ///< of the port at the other end
+  VerbsTransport* beside = nullptr;                      ///< what carries it; nullptr: TCP
+  std::deque<tcp::Seat::Call> calls_beside;              ///< that wait for room there
+  bool carries_others = false;                           ///< links of other rails have gone over it
+  bool wrong_put = false;                                ///< a piece of the put that comes had a wrong key
   struct Owed {
     std::uint64_t remote, bytes;  ///< of a get, that are still to go
     ucx::Outcome outcome;

@@ -6,9 +6,9 @@
 // are there nevertheless, and sends the others again, in their order, before anything else: each message comes once.
 // The side that did not notice hears of it by that call.
 //
-// The link goes over TCP (detour.cpp) when this happens kBreaksMax times with no message having come through in
-// between, or when the other side does not answer for as long as +verbs-patience says. That a process has gone is told
-// by the TCP transport before.
+// The link goes over another rail or TCP (detour.cpp) when this happens kBreaksMax times with no message having come
+// through in between, or when the other side does not answer for as long as +verbs-patience says. That a process has
+// gone is told by the TCP transport before.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -26,7 +26,9 @@ namespace periapt::verbs {
 
 void VerbsTransport::mend(VerbsLink& link, const std::string& reason) {
   if (!link.alive() || link.messages->halted) return;
-  if (++link.message_breaks > kBreaksMax) return go_around(link, reason);
+  // Where the port is known to be down and another rail is there, the second time is enough.
+  const int breaks_max = port_down_ && !rails_.empty() ? 1 : kBreaksMax;
+  if (++link.message_breaks > breaks_max) return go_around(link, reason);
   halt_messages(link);
   if (std::exchange(link.mending, true)) return;
   link.broke_because = reason;
@@ -58,6 +60,8 @@ void VerbsTransport::forget_mending(VerbsLink& link) {
   for (const Unended& message : std::exchange(link.unended, {})) give_slot_of(message);
   link.called.reset();
   if (std::exchange(link.detour, VerbsLink::Detour::none) == VerbsLink::Detour::on) --detours_;
+  link.beside = nullptr;
+  link.calls_beside.clear();
   end_mending(link);
 }
 

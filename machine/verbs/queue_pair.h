@@ -57,7 +57,7 @@ class QueuePair {
   bool halted = false;
   bool drained = false;  ///< since halt()
 
-  std::uint32_t number() const { return pair_->qp_num; }
+  std::uint32_t number() const { return pair_ == nullptr ? 0 : pair_->qp_num; }
   std::uint32_t inline_max() const { return inline_max_; }
 
   // ---- sends

@@ -38,6 +38,7 @@ VerbsTransport::VerbsTransport(const Library& library, const Choice& choice, con
     : TransportBase(choice.device, request), adapter_(library, choice, settings), meeting_(*this) {}
 
 VerbsTransport::~VerbsTransport() {
+  leave_rails();
   for (std::size_t i = 0; i < links_.size(); ++i) {
     end_all(links_[i], Outcome::cancelled);
     links_[i].state = VerbsLink::State::closed;
@@ -57,6 +58,7 @@ Status VerbsTransport::open(const ucx::OpenRequest& request) {
     if (epoll_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0)
       return Status::failure("what " + device_.name + " tells can't be waited for: " + error_text());
   }
+  join_rails();
   return {};
 }
 
@@ -98,9 +100,13 @@ int VerbsTransport::post_message(QueuePair& pair, const Prefix& prefix, Header h
 }
 
 Accepted VerbsTransport::send_inline(Link& to, Header header, Bytes payload) {
-  VerbsLink& link = of(to);
+  return send_message(of(to), Prefix::Kind::message, header, payload);
+}
+
+Accepted VerbsTransport::send_message(VerbsLink& link, Prefix::Kind kind, Header header, Bytes payload) {
   if (!link.alive()) return Accepted::lost;
   Prefix prefix;
+  prefix.kind = kind;
   prefix.header_bytes = static_cast<std::uint8_t>(header.size());
   if (link.detour == VerbsLink::Detour::on) [[unlikely]]
     return send_around(link, prefix, header, payload) ? Accepted::done : refuse();
@@ -142,7 +148,7 @@ bool VerbsTransport::handed_over(Link& which) const {
     link.wants_mark = true;
     static_cast<VerbsTransport&>(which.transport()).attend_to(link);
   }
-  if (link.detour == VerbsLink::Detour::on) return link.seat.calls.empty() && link.operations.empty();
+  if (link.detour == VerbsLink::Detour::on) return has_gone_around(link) && link.operations.empty();
   return link.messages->idle() && link.unended.empty() && link.operations.empty();
 }
 
@@ -205,6 +211,15 @@ void VerbsTransport::post_operations(VerbsLink& link) {
 
 // ---- memory
 
+namespace {
+/// In the upper half of a key: which port it is of, since other rails' keys mean other memory to this one.
+std::uint64_t mark_of(const std::array<std::uint8_t, 16>& gid) {
+  std::uint32_t sum = 0x811c'9dc5;
+  for (const std::uint8_t byte : gid) sum = (sum ^ byte) * 0x0100'0193;
+  return std::uint64_t{sum} << 32;
+}
+}  // namespace
+
 Result<MemoryHandle> VerbsTransport::register_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind) {
   if (kind != ucx::MemoryKind::host) return Status::failure("the verbs transport reads and writes host memory only");
   if (!broken_.empty()) {  // what is left goes over TCP
@@ -226,7 +241,16 @@ void VerbsTransport::deregister_memory(MemoryHandle& handle) {
 }
 
 std::vector<std::byte> VerbsTransport::pack_key(const MemoryHandle& handle) const {
-  return ucx::pack({reinterpret_cast<std::uint64_t>(handle.address), handle.size, handle.id});
+  const std::uint64_t key = static_cast<std::uint32_t>(handle.id) | mark_of(adapter_.gid.bytes);
+  return ucx::pack({reinterpret_cast<std::uint64_t>(handle.address), handle.size, key});
+}
+
+Result<RemoteKey> VerbsTransport::unpack_key(Link& link, Bytes packed) {
+  Result<RemoteKey> key = ucx::unpack_range_key(device_.transport, packed);
+  if (!key || !of(link).peer_gid.has_value()) return key;
+  if (key->id >> 32 << 32 == mark_of(*of(link).peer_gid)) return key;
+  ucx::release(*key);
+  return Status::failure("that is a memory key of another port of the peer's");
 }
 
 // ---- what waits for room
@@ -246,7 +270,7 @@ void VerbsTransport::attend() {
 
 /// False: something is left.
 bool VerbsTransport::attend_once(VerbsLink& link) {
-  if (!meeting_.say_all(link.seat)) return false;
+  if (!meeting_.say_all(link.seat) || !say_beside(link)) return false;
   if (link.mending && link.messages->open && !send_again(link)) return false;
   if (!link.owed.empty()) answer_around(link);
   if (link.flushes.owes_answer) {
@@ -268,6 +292,7 @@ int VerbsTransport::progress() {
   if (links_.has_retired()) links_.reap();
   if (armed_ && adapter_.take_events()) adapter_.ask_for_event();
   if (meeting_.look(armed_ || connecting_ > 0 || detours_ > 0)) take_device_events();
+  if (!lost_.empty()) take_what_rails_have();
   look_at_completions(!lost_.empty() || !given_up_.empty() || !mending_.empty());
   for (; !lost_.empty();) {
     const Lost lost = lost_.front();
@@ -335,6 +360,9 @@ void VerbsTransport::take_message(VerbsLink& link, Bytes bytes) {
   } else if (whole && prefix.kind == Prefix::Kind::flushed) {
     link.flushes.answered(prefix.number);
     end_flushes(link);
+  } else if (whole && prefix.kind == Prefix::Kind::beside) {
+    ++handed_up_;
+    take_beside(link, rest.first(prefix.header_bytes), rest.subspan(prefix.header_bytes));
   } else if (!whole || prefix.kind != Prefix::Kind::mark) {
     fail(link, kNotUnderstood);
   }
@@ -446,6 +474,8 @@ constexpr int kGidMost = 255, kServiceLevelMost = 15, kTrafficClassMost = 255, k
 
 constexpr ucx::TransportOption kOptions[] = {
     {"verbs-devices", "LIST", "the RDMA devices and ports to be used"},
+    {"verbs-rails", "N", "how many RDMA adapters a worker uses at most, the nearest ones; 2",
+     [](const std::string& text) { return read_number("+verbs-rails", text, kRailsMost, kRailsUsually, 1).status(); }},
     {"verbs-gid", "INDEX", "which of the port's addresses is used",
      [](const std::string& text) { return check_number("+verbs-gid", text, kGidMost); }},
     {"verbs-service-level", "N", "the service level of what is sent, 0 to 15",
@@ -467,7 +497,7 @@ Result<std::unique_ptr<ucx::Transport>> open_transport(const ucx::Device& device
   if (!level) return level.status();
   if (!traffic) return traffic.status();
   if (!patience) return patience.status();
-  for (const Choice& choice : choices_for(request.option)) {
+  for (const Choice& choice : choices_for(request)) {
     if (choice.device.name != device.name || !choice.device.usable) continue;
     auto transport =
         std::make_unique<VerbsTransport>(library().value(), choice, Settings{*level, *traffic, *patience}, request);
@@ -484,7 +514,7 @@ const ucx::TransportFactory factory = {
     .probe =
         [](const ucx::OpenRequest& request) {
           std::vector<ucx::Device> devices;
-          for (const Choice& choice : choices_for(request.option)) devices.push_back(choice.device);
+          for (const Choice& choice : choices_for(request)) devices.push_back(choice.device);
           return devices;
         },
     .open = open_transport,

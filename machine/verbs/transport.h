@@ -10,7 +10,8 @@
 // copy. With nothing to do, a completion channel is slept on.
 //
 // A queue pair that breaks because the network did (a cable, a port, a switch) is made anew, and what had not come is
-// sent again, each message once: mending.cpp. Where that does not succeed the link goes over TCP: detour.cpp.
+// sent again, each message once: mending.cpp. Where that does not succeed the link goes over another rail of the
+// worker's, which is another transport of this kind (rails.cpp), or over TCP: detour.cpp.
 //
 // Options: devices.h, and kOptions in transport.cpp.
 #pragma once
@@ -55,9 +56,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   Result<ucx::MemoryHandle> register_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind) override;
   void deregister_memory(ucx::MemoryHandle& handle) override;
   std::vector<std::byte> pack_key(const ucx::MemoryHandle& handle) const override;
-  Result<ucx::RemoteKey> unpack_key(ucx::Link&, Bytes packed) override {
-    return ucx::unpack_range_key(device_.transport, packed);
-  }
+  Result<ucx::RemoteKey> unpack_key(ucx::Link& link, Bytes packed) override;
   void release_key(ucx::RemoteKey& key) override { ucx::release(key); }
 
   int progress() override;
@@ -86,11 +85,22 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   void forget_mending(VerbsLink& link);
   bool drop_received(VerbsLink& link, std::uint16_t received);
   bool send_again(VerbsLink& link);
-  // over TCP, when a link stays broken (detour.cpp)
+  // the other transports of the worker (rails.cpp)
+  void join_rails();
+  void leave_rails();
+  VerbsTransport* rail_to(ucx::PeerId peer) const;
+  ucx::Accepted carry(ucx::PeerId peer, Bytes head, Bytes rest);
+  bool say_beside(VerbsLink& link);
+  bool has_handed_over(ucx::PeerId peer) const;
+  void take_beside(VerbsLink& carrier, Bytes head, Bytes rest);
+  void take_what_rails_have();
+  // over another rail or TCP, when a link stays broken (detour.cpp)
   void go_around(VerbsLink& link, const std::string& reason);
   void go_on_around(VerbsLink& link);
   void take_around(VerbsLink& link, const Call& call);
   void call_around(VerbsLink& link, Call::Kind kind, std::vector<std::byte> rest);
+  bool say_around(VerbsLink& link);
+  bool has_gone_around(const VerbsLink& link) const;
   bool has_room_around(VerbsLink& link);
   bool send_around(VerbsLink& link, const Prefix& prefix, ucx::Header header, Bytes payload);
   void post_around(VerbsLink& link);
@@ -110,6 +120,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   void bury();
 
   // messages and operations
+  ucx::Accepted send_message(VerbsLink& link, Prefix::Kind kind, ucx::Header header, Bytes payload);
   ucx::Accepted refuse() { return refused_ = true, ucx::Accepted::no_resource; }
   std::uint32_t silent_max() const;
   bool post_prefix(VerbsLink& link, Prefix::Kind kind, std::uint32_t number, std::uint32_t reserved);
@@ -135,10 +146,12 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   void end_flushes(VerbsLink& link);
   std::string fault_of(const ibv_wc& completion) const;
 
+  std::vector<VerbsTransport*> rails_;  // the others of this worker
   Adapter adapter_;
   tcp::Meeting meeting_;
   int epoll_ = -1;
-  std::string broken_;  // the device has gone: why
+  std::string broken_;      // the device has gone: why
+  bool port_down_ = false;  // as the device has told
 
   ucx::LinkTable<VerbsLink> links_;
   std::unordered_map<std::uint32_t, QueuePair*> by_number_, by_serial_;

@@ -16,7 +16,7 @@ namespace periapt::verbs {
 
 static_assert(std::endian::native == std::endian::little, "wire.h writes structures as they lie in memory");
 
-inline constexpr std::uint32_t kMagic = 0x3276'7069;  // "ipv2": changes with all that is in this file
+inline constexpr std::uint32_t kMagic = 0x3376'7069;  // "ipv3": changes with all that is in this file
 
 /// In front of what an address of the TCP transport holds.
 struct Address {
@@ -34,8 +34,11 @@ struct Call {
   enum class Kind : std::uint8_t {
     here,   ///< where the sender's queue pair is: the receiver connects its own to it
     ready,  ///< the sender's queue pair takes what is sent to it
-    // The way around broken queue pairs (detour.cpp); all but the first have bytes behind them.
-    around,      ///< from here on messages come as calls: the sender has taken `received` of them
+    // The way around broken queue pairs (detour.cpp).
+    around,  ///< the sender has taken `received` messages, and takes no more over its queue pair; `number`: 1 when it
+             ///< has another rail to the peer
+    heard,   ///< the peer's `around`: what comes next may come as calls
+    // Those go by TCP or over another rail, and have bytes behind them.
     carried,     ///< a message
     put_begins,  ///< a piece of a put
     put,         ///< its last piece
@@ -53,8 +56,8 @@ struct Call {
   std::uint32_t number = 0;        ///< of the queue pair
   std::uint32_t first_packet = 0;  ///< its first packet's number
   std::uint16_t lid = 0;
-  std::uint16_t received = 0;  ///< messages that the sender has taken on this link, modulo 2^16
-  std::array<std::uint8_t, 16> gid{};
+  std::uint16_t received = 0;          ///< messages that the sender has taken on this link, modulo 2^16
+  std::array<std::uint8_t, 16> gid{};  ///< of the sender's port; over another rail, of the port whose link it is
 };
 static_assert(sizeof(Call) == ucx::kHeaderBytes);
 
@@ -64,6 +67,7 @@ struct Prefix {
     mark,     ///< nothing: its completion says that what was sent before it is there
     flush,    ///< `number` is to be answered when all before it has been handed up
     flushed,  ///< the answer, for all flushes up to `number`
+    beside,   ///< a call of another rail's link, as header, that goes around
   };
   Kind kind = Kind::message;
   std::uint8_t header_bytes = 0;
@@ -76,5 +80,7 @@ inline constexpr std::size_t kHeaderMax = 64;
 inline constexpr std::size_t kPayloadMax = 8 << 10;
 inline constexpr std::size_t kSlotBytes = sizeof(Prefix) + kHeaderMax + kPayloadMax + 56;  ///< whole cache lines
 static_assert(kSlotBytes % 64 == 0);
+static_assert(2 * sizeof(Prefix) + sizeof(Call) + kHeaderMax + kPayloadMax <= kSlotBytes,
+              "a message of another rail, as a call, fits a slot");
 
 }  // namespace periapt::verbs

@@ -237,6 +237,32 @@ TEST(Topology, KnowsAtLeastTheCpuWeAreOn) {
   EXPECT_EQ(topology::distinct_cores_first(cpus, 1).size(), cpus.size());
 }
 
+TEST(Topology, ADeviceIsAsFarAsItsNodeOfMemoryIs) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::temp_directory_path() / ("periapt-nodes-" + std::to_string(::getpid()));
+  const auto write = [&](const std::string& path, const std::string& text) {
+    fs::create_directories((root / path).parent_path());
+    std::ofstream(root / path) << text << "\n";
+  };
+  write("nodes/online", "0,2");  // numbers have gaps
+  write("nodes/node0/distance", "10 21");
+  write("nodes/node0/cpulist", "0-3");
+  write("nodes/node2/distance", "21 10");
+  write("nodes/node2/cpulist", "4-5,8");
+  write("near/numa_node", "2");
+  write("none/numa_node", "-1");
+  const auto distance = [&](const char* device, const std::vector<int>& cpus) {
+    return topology::distance_to(root / device, cpus, root / "nodes");
+  };
+  EXPECT_EQ(distance("near", {4, 8}), 10);
+  EXPECT_EQ(distance("near", {0, 1}), 21);
+  EXPECT_EQ(distance("near", {3, 4}), 15.5);
+  EXPECT_EQ(distance("none", {0}), 0);
+  EXPECT_EQ(distance("missing", {0}), 0);
+  EXPECT_EQ(distance("near", {7}), 0) << "of no node";
+  fs::remove_all(root);
+}
+
 // The code of a function that does nothing but prefetch_for_write().
 PERIAPT_NOINLINE void fetch_for_writing(const void* line) { platform::prefetch_for_write(line); }
 

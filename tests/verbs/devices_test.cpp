@@ -13,6 +13,7 @@
 namespace periapt::verbs {
 namespace {
 
+using ucx::Device;
 using Type = Gid::Type;
 
 Gid gid(int index, Type type, std::initializer_list<int> first, std::initializer_list<int> last) {
@@ -33,6 +34,8 @@ Port port(const std::string& device, std::vector<Gid> gids) {
   made.number = 1;
   made.active = made.ethernet = true;
   made.max_message = 1 << 20;
+  made.adapter = device;
+  made.bytes_per_ns = 12.5;
   made.gids = std::move(gids);
   return made;
 }
@@ -63,17 +66,79 @@ TEST(VerbsDevices, AnotherGidCanBeAskedFor) {
             "+verbs-gid 3 names none of its GIDs; there are: 0 (::ffff:10.77.0.1 (v1)) 5 (::ffff:10.77.0.1 (v2))");
 }
 
-TEST(VerbsDevices, OnePortIsUsedUnlessMoreAreAskedFor) {
-  const std::vector<Port> ports = {port("a", {ip4(0, Type::roce2, 1)}), port("b", {ip4(0, Type::roce2, 2)})};
-  auto chosen = choose(ports, "", "");
-  EXPECT_TRUE(chosen[0].device.usable);
-  EXPECT_FALSE(chosen[1].device.usable);
-  EXPECT_EQ(chosen[1].device.remedy, "+verbs-devices b:1");
-  chosen = choose(ports, "b,a:1", "");
-  EXPECT_TRUE(chosen[0].device.usable && chosen[1].device.usable);
-  chosen = choose(ports, "b", "");
-  EXPECT_FALSE(chosen[0].device.usable);
-  EXPECT_EQ(chosen[0].device.remedy, "+verbs-devices b,a:1");
+Port port(const std::string& device, int number, double distance) {
+  Port made = port(device, {ip4(0, Type::roce2, number)});
+  made.distance = distance;
+  return made;
+}
+/// "b:1 a:1": those that are used, in their order.
+std::string used(const std::vector<Choice>& choices) {
+  std::string names;
+  for (const Choice& choice : choices) {
+    if (choice.device.usable) names += (names.empty() ? "" : " ") + choice.device.name;
+  }
+  return names;
+}
+const Device& device(const std::vector<Choice>& choices, const std::string& name) {
+  for (const Choice& choice : choices) {
+    if (choice.device.name == name) return choice.device;
+  }
+  ADD_FAILURE() << name << " is not among them";
+  return choices.front().device;
+}
+
+TEST(VerbsDevices, ThoseThatAreNamedAreUsedInThatOrder) {
+  const std::vector<Port> ports = {port("a", 1, 10), port("b", 2, 0), port("c", 3, 10)};
+  EXPECT_EQ(used(choose(ports, "b,a:1", "")), "b:1 a:1");
+  EXPECT_EQ(used(choose(ports, "c,a,b,a:1", "")), "c:1 a:1 b:1");
+  const auto chosen = choose(ports, "b", "");
+  EXPECT_EQ(used(chosen), "b:1");
+  EXPECT_EQ(device(chosen, "a:1").remedy, "+verbs-devices b,a:1");
+}
+
+TEST(VerbsDevices, OtherwiseTheNearestAreRails) {
+  const std::vector<Port> ports = {port("a", 1, 21), port("b", 2, 10), port("c", 3, 12), port("d", 4, 0)};
+  EXPECT_EQ(used(choose(ports, "", "")), "b:1 d:1") << "where a distance is not known there is one node";
+  EXPECT_EQ(used(choose(ports, "", "", 1)), "b:1");
+  EXPECT_EQ(used(choose(ports, "", "", 8)), "b:1 d:1 c:1 a:1");
+  const auto chosen = choose(ports, "", "", 3);
+  EXPECT_NE(device(chosen, "c:1").detail.find("100 Gb/s, distance 12"), std::string::npos)
+      << device(chosen, "c:1").detail;
+  EXPECT_NE(device(chosen, "a:1").detail.find("distance 21: 3 others are used"), std::string::npos)
+      << device(chosen, "a:1").detail;
+  EXPECT_EQ(device(chosen, "a:1").remedy, "+verbs-devices b:1,d:1,c:1,a:1");
+}
+
+TEST(VerbsDevices, OfEqualDistanceTheFasterGoesFirst) {
+  std::vector<Port> ports = {port("a", 1, 10), port("b", 2, 10)};
+  ports[1].bytes_per_ns = 25;
+  EXPECT_EQ(used(choose(ports, "", "")), "b:1 a:1");
+}
+
+TEST(VerbsDevices, OfAnAdapterTheBetterPortIsARail) {
+  std::vector<Port> ports = {port("a", 1, 10), port("a", 2, 10), port("b", 3, 10), port("c", 4, 21)};
+  ports[1].number = 2;
+  ports[0].bytes_per_ns = 5;
+  ports[2].adapter = "a";  // a port of its own, as another device
+  const auto chosen = choose(ports, "", "");
+  EXPECT_EQ(used(chosen), "a:2 c:1");
+  for (const char* other : {"a:1", "b:1"})
+    EXPECT_NE(device(chosen, other).detail.find(": a:2 of the same adapter is used"), std::string::npos)
+        << device(chosen, other).detail;
+  EXPECT_EQ(used(choose(ports, "a:1,a:2", "")), "a:1 a:2") << "who names them knows better";
+}
+
+TEST(VerbsDevices, OtherKindsOfNetworksAndSlowOnesAreNoRails) {
+  std::vector<Port> ports = {port("a", 1, 10), port("b", 2, 21), port("c", 3, 21), port("d", 4, 10)};
+  ports[0].bytes_per_ns = 1.25;  // for another purpose, however near
+  ports[2].ethernet = false;
+  ports[3].software = true;
+  const auto chosen = choose(ports, "", "", 8);
+  EXPECT_EQ(used(chosen), "b:1");
+  EXPECT_NE(device(chosen, "a:1").detail.find("more than eight times as fast"), std::string::npos);
+  EXPECT_NE(device(chosen, "c:1").detail.find("another kind of network than b:1"), std::string::npos);
+  EXPECT_NE(device(chosen, "d:1").detail.find("another kind of network"), std::string::npos);
+  EXPECT_EQ(used(choose({ports[3]}, "", "")), "d:1") << "software where there is nothing else";
 }
 
 TEST(VerbsDevices, WhatCannotBeUsedSaysWhy) {
@@ -95,8 +160,7 @@ TEST(VerbsDevices, AFaultOfAPortGoesOnToTheNextOne) {
   Port down = port("a", {ip4(0, Type::roce2, 1)});
   down.active = false;
   const auto chosen = choose({down, port("b", {ip4(0, Type::roce2, 2)})}, "", "");
-  EXPECT_FALSE(chosen[0].device.usable);
-  EXPECT_TRUE(chosen[1].device.usable);
+  EXPECT_EQ(used(chosen), "b:1");
 }
 
 TEST(VerbsDevices, ALimitOfLockedMemoryIsNamedWithItsNumberAndTheCommand) {
@@ -120,6 +184,8 @@ TEST(VerbsDevices, NumbersOfOptionsAreChecked) {
   EXPECT_EQ(read_number("+verbs-service-level", "15", 15, 0).value(), 15);
   for (const char* text : {"16", "-1", "1x", "x", " 1"})
     EXPECT_FALSE(read_number("+verbs-gid", text, 15, 0).ok()) << text;
+  for (const char* text : {"0", "9"}) EXPECT_FALSE(read_number("+verbs-rails", text, 8, 2, 1).ok()) << text;
+  EXPECT_EQ(read_number("+verbs-rails", "0", 8, 2, 1).message(), "+verbs-rails wants a number from 1 to 8, not \"0\"");
   EXPECT_EQ(read_number("+verbs-gid", "x", 255, 0).message(), "+verbs-gid wants a number from 0 to 255, not \"x\"");
 }
 

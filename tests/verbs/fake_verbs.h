@@ -24,6 +24,9 @@ Function* function(const char* name) {
 }
 
 inline Faults& faults() { return *function<Faults*()>("periapt_fake_verbs_faults")(); }
-inline void raise(ibv_event_type type) { function<void(ibv_event_type)>("periapt_fake_verbs_raise")(type); }
+/// For all devices, or one.
+inline void raise(ibv_event_type type, int device = -1) {
+  function<void(ibv_event_type, int)>("periapt_fake_verbs_raise")(type, device);
+}
 
 }  // namespace periapt::fake_verbs

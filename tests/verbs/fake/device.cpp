@@ -121,6 +121,7 @@ bool Pair::send_part(Request& request) {
   request.copy_out(request.sent, bytes);
   packet.offset = request.sent;
   request.sent += bytes.size();
+  owner().count(bytes.size(), request.code != IBV_WR_SEND);
   packet.last = request.all_sent = request.sent == request.total;
   owner().fabric.send(packet, bytes);
   return true;
@@ -129,7 +130,7 @@ bool Pair::send_part(Request& request) {
 void Pair::transmit() {
   while (state == IBV_QPS_RTS && next < requests.size()) {
     Request& request = requests[next];
-    if (faults().port_down) return doom();
+    if (owner().is_down()) return doom();
     if (request.forced) {
       if (next != 0) return;  // those before it end first
       end_first(request.status);
@@ -293,13 +294,16 @@ void Pair::take_read(const Packet& packet) {
     const std::uint64_t size = std::min<std::uint64_t>(kFragment, packet.total - data.offset);
     data.last = data.offset + size == packet.total;
     owner().fabric.send(data, {reinterpret_cast<const std::byte*>(packet.address + data.offset), size});
+    owner().count(size, true);
     data.offset += size;
   } while (data.last == 0);
 }
 
 // ---- contexts
 
-Context::Context() : ibv_context{} { async_fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE); }
+Context::Context(int device_number) : ibv_context{}, number(device_number) {
+  async_fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC | EFD_SEMAPHORE);
+}
 Context::~Context() { ::close(async_fd); }
 
 Region* Context::region(std::uint32_t key) const {

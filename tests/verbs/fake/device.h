@@ -104,12 +104,20 @@ struct Pair : ibv_qp {
 };
 
 struct Context : ibv_context {
-  Context();
+  explicit Context(int device_number);
   ~Context();
   void pump();
   void raise(ibv_async_event event);
   Region* region(std::uint32_t key) const;
 
+  void count(std::uint64_t bytes, bool one_sided) const {
+    const auto device_at = static_cast<std::size_t>(number);
+    faults().sent[device_at] += bytes;
+    if (one_sided) faults().one_sided[device_at] += bytes;
+  }
+  bool is_down() const { return faults().port_down || (faults().ports_down >> number & 1) != 0; }
+
+  const int number;  ///< of its device
   Fabric fabric;
   std::map<std::uint32_t, Pair*> pairs;
   std::map<std::uint32_t, Region*> regions;

@@ -4,6 +4,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -31,6 +32,17 @@ struct Faults {
   int completions_most = 1 << 16;  ///< of a completion queue
   unsigned inline_most = 256;      ///< more is refused
   int devices = 1;
+  unsigned pairs_made = 0;  ///< queue pairs so far
+
+  // Of one device, by its number.
+  static constexpr int kDevicesMost = 4;
+  unsigned ports_down = 0;                                 ///< a bit each: as port_down, which is for all
+  std::array<int, kDevicesMost> speed = {32, 32, 32, 32};  ///< ibv_port_attr::active_speed
+  std::array<std::uint64_t, kDevicesMost> one_sided = {};  ///< of those by puts and gets
+  std::array<std::uint8_t, kDevicesMost> subnet = {};      ///< of InfiniBand
+  std::array<std::uint64_t, kDevicesMost> sent = {};       ///< bytes so far
+  std::array<std::string, kDevicesMost> folder;            ///< in /sys, or in place of it
+  std::array<std::uint64_t, kDevicesMost> adapter = {};    ///< the same: of the same; 0: not told
 
   /// Whether this one breaks. From any thread.
   bool breaks() {
@@ -50,7 +62,7 @@ struct Faults {
   }
 };
 
-/// An asynchronous event for every context that is open in this process.
-using Raise = void (*)(ibv_event_type type);
+/// An asynchronous event for every context of that device, or of all (-1), that is open in this process.
+using Raise = void (*)(ibv_event_type type, int device);
 
 }  // namespace periapt::fake_verbs

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -12,7 +13,7 @@
 namespace periapt::fake_verbs {
 namespace {
 
-constexpr int kDevicesMost = 4;
+constexpr int kDevicesMost = Faults::kDevicesMost;
 constexpr std::uint32_t kMessageMost = 1 << 20;
 
 ibv_device* device_number(int number) {
@@ -20,10 +21,14 @@ ibv_device* device_number(int number) {
   ibv_device& device = devices[number];
   std::snprintf(device.name, sizeof device.name, "fake%d", number);
   std::snprintf(device.dev_name, sizeof device.dev_name, "uverbs%d", number);
+  std::snprintf(device.ibdev_path, sizeof device.ibdev_path, "%s",
+                faults().folder[static_cast<std::size_t>(number)].c_str());
   device.node_type = IBV_NODE_CA;
   device.transport_type = IBV_TRANSPORT_IB;
   return &device;
 }
+
+int number_of(const ibv_device* device) { return device->name[4] - '0'; }
 
 Context& of(ibv_context* context) { return *static_cast<Context*>(context); }
 std::vector<Context*>& contexts() {
@@ -95,7 +100,13 @@ auto unless_broken(const char* call, Make&& make) -> decltype(make()) {
 }  // namespace
 
 Faults& faults() {
-  static Faults all;
+  static Faults all = [] {
+    Faults none;
+    // For programs, which have no other way to ask for several.
+    if (const char* devices = std::getenv("PERIAPT_FAKE_VERBS_DEVICES"); devices != nullptr)
+      none.devices = std::atoi(devices);
+    return none;
+  }();
   return all;
 }
 
@@ -108,8 +119,9 @@ extern "C" {
 // ---- for tests
 
 Faults* periapt_fake_verbs_faults() { return &faults(); }
-void periapt_fake_verbs_raise(ibv_event_type type) {
+void periapt_fake_verbs_raise(ibv_event_type type, int device) {
   for (Context* context : contexts()) {
+    if (device >= 0 && context->number != device) continue;
     ibv_async_event event{};
     event.event_type = type;
     event.element.port_num = 1;
@@ -130,7 +142,7 @@ void ibv_free_device_list(ibv_device** list) { delete[] list; }
 
 ibv_context* ibv_open_device(ibv_device* device) {
   return unless_broken("ibv_open_device", [&]() -> ibv_context* {
-    auto* context = new Context;
+    auto* context = new Context(number_of(device));
     context->device = device;
     context->ops.poll_cq = poll_cq;
     context->ops.req_notify_cq = request_notification;
@@ -146,8 +158,9 @@ int ibv_close_device(ibv_context* context) {
   return 0;
 }
 
-int ibv_query_device(ibv_context*, ibv_device_attr* attributes) {
+int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
   *attributes = {};
+  attributes->sys_image_guid = faults().adapter[static_cast<std::size_t>(of(context).number)];
   attributes->vendor_id = faults().soft_roce ? 0xffffff : 1;
   attributes->phys_port_cnt = 1;
   attributes->max_srq = 16;
@@ -157,27 +170,31 @@ int ibv_query_device(ibv_context*, ibv_device_attr* attributes) {
   return faults().hit("ibv_query_device");
 }
 
-int(ibv_query_port)(ibv_context*, std::uint8_t, _compat_ibv_port_attr* to) {
+int(ibv_query_port)(ibv_context* context, std::uint8_t, _compat_ibv_port_attr* to) {
   ibv_port_attr port{};
   port.state = faults().port_inactive ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
   port.active_mtu = port.max_mtu = IBV_MTU_4096;
   port.gid_tbl_len = 3;
   port.max_msg_sz = kMessageMost;
   port.active_width = 2;
-  port.active_speed = 32;
+  port.active_speed = static_cast<std::uint8_t>(faults().speed[static_cast<std::size_t>(of(context).number)]);
   port.lid = 7;
   port.link_layer = faults().infiniband ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET;
   std::memcpy(static_cast<void*>(to), &port, offsetof(ibv_port_attr, port_cap_flags2));
   return faults().hit("ibv_query_port");
 }
 
-int _ibv_query_gid_ex(ibv_context*, std::uint32_t, std::uint32_t index, ibv_gid_entry* entry, std::uint32_t,
+int _ibv_query_gid_ex(ibv_context* context, std::uint32_t, std::uint32_t index, ibv_gid_entry* entry, std::uint32_t,
                       std::size_t) {
   if (faults().without_gid || index > 2) return ENODATA;
-  // As of an interface with 127.0.0.1: a link-local one, and the address as v1 and as v2.
+  // As of an interface with 127.0.0.1, and the next address for the next device: a link-local one, and the address as
+  // v1 and as v2.
   constexpr std::uint8_t kLocal[16] = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   constexpr std::uint8_t kAddress[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
   std::memcpy(entry->gid.raw, index == 0 ? kLocal : kAddress, sizeof kLocal);
+  if (faults().infiniband && index == 0)
+    entry->gid.raw[7] = faults().subnet[static_cast<std::size_t>(of(context).number)];
+  entry->gid.raw[15] = static_cast<std::uint8_t>(1 + of(context).number);
   entry->gid_type = faults().infiniband ? IBV_GID_TYPE_IB : index == 2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
   return 0;
 }
@@ -274,6 +291,7 @@ ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
   return unless_broken("ibv_create_qp", [&]() -> ibv_qp* {
     if (wanted->cap.max_inline_data > faults().inline_most) return errno = EINVAL, nullptr;
     Context& context = of(domain->context);
+    ++faults().pairs_made;
     auto* pair = new Pair;
     static_cast<ibv_qp&>(*pair) = {};
     pair->context = &context;
