@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "machine/sim/machine.h"
 #include "runtime/aggregation/aggregation.h"
+#include "runtime/api/invoke.h"
 #include "runtime/api/reduction_message.h"
 #include "runtime/array/array_locations.h"
 #include "runtime/array/array_manager.h"
@@ -192,19 +193,37 @@ void register_everything(char** argv, void (*register_main_module)(), std::vecto
 void take_accepted_options(char** argv) {
   quietModeRequested = CmiGetArgFlag(argv, "++quiet");
   log::set_quiet(quietModeRequested);
-  for (const char* name :
-       {"+cs", "+ss", "+stats", "+noAnytimeMigration", "+skip_cpu_topology", "+noisomalloc", "+isomalloc_sync",
-        "+no_isomalloc_sync", "+CmiNoProcForComThread", "+netpoll", "+netint", "+idlepoll", "+eth", "+cpd",
-        "+recplay-crc", "+recplay-xor", "+io_flush_user", "+io_flush_system", "+ftc_disk"})
+  for (const char* name : {"+cs",
+                           "+ss",
+                           "+stats",
+                           "+noAnytimeMigration",
+                           "+skip_cpu_topology",
+                           "+noisomalloc",
+                           "+isomalloc_sync",
+                           "+no_isomalloc_sync",
+                           "+CmiNoProcForComThread",
+                           "+netpoll",
+                           "+netint",
+                           "+idlepoll",
+                           "+eth",
+                           "+cpd",
+                           "+recplay-crc",
+                           "+recplay-xor",
+                           "+io_flush_user",
+                           "+io_flush_system",
+                           "+ftc_disk",
+                           "+syncprint"})
     if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
 }
 
+bool is_registering = true;
 void run_init_calls() {
   // By number: a program may register more modules from such a function.
   for (std::size_t i = 0; i < registry().init_calls.size(); ++i) {
     const Registry::InitCall call = registry().init_calls[i];
     if (!call.per_pe) call.function();
   }
+  is_registering = false;
 }
 
 bool is_balancing(const Work& work) {
@@ -214,6 +233,8 @@ bool is_balancing(const Work& work) {
   return message.target == Target::runtime && entry_info(message.entry).flags & ep_balancing;
 }
 }  // namespace
+
+bool registers() { return is_registering; }
 
 Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** argv, void (*register_main_module)(),
                        std::vector<Part> parts) {
