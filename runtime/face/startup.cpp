@@ -172,6 +172,8 @@ void on_pup_error(const PUP::error& e) {
         "let pup() visit the same members in the same order, whatever it is called for");
 }
 
+bool is_registering = false;
+
 void register_everything(char** argv, void (*register_main_module)(), std::vector<Part> parts) {
   the_parts = std::move(parts);
   set_place_hook(place);
@@ -180,6 +182,7 @@ void register_everything(char** argv, void (*register_main_module)(), std::vecto
   register_exit_entries(end_parts);
   for (const Part& part : the_parts)
     if (part.register_entries) part.register_entries();
+  is_registering = true;  // until the initnode functions have run
   register_main_module();
   if (_registerExternalModules) _registerExternalModules(argv);
   PUP::set_error_handler(on_pup_error);
@@ -216,7 +219,6 @@ void take_accepted_options(char** argv) {
     if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
 }
 
-bool is_registering = true;
 void run_init_calls() {
   // By number: a program may register more modules from such a function.
   for (std::size_t i = 0; i < registry().init_calls.size(); ++i) {

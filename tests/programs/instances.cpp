@@ -1,8 +1,9 @@
 // No .ci file names an instance: CkRegisterMainModule() registers the classes, and asks CkIndex for the entries that
-// are called, as programs do that make both from lists of types. One that is asked for later ends the run.
+// are called, as programs do that make both from lists of types. One that is asked for before or later ends the run.
 #include <charm++.h>
 #include <pup_stl.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <tuple>
 #include <vector>
@@ -108,10 +109,14 @@ struct Late : Add {};
 #undef CK_TEMPLATES_ONLY
 #include "instances.def.h"
 
+// Before the run begins: asked for too early.
+static const int early = std::getenv("INSTANCES_EARLY") ? CellsIndex::apply_alone<Late>() : 0;
+
 static void register_reduced() { CellsIndex::redn_wrapper_reduced<Add, double>(nullptr); }
 
 extern "C" void CkRegisterMainModule(void) {
   using Applied = std::tuple<int, double, CkCallback, parts::CProxy_Store<Plain>>;
+  static_cast<void>(early);
   _registerinstances();
   CkRegisterReadonly("main_proxy", "MainProxy", sizeof main_proxy, &main_proxy, periapt::pupReadonly<MainProxy>, 0);
   parts::CkIndex_Store<Plain>::__register("Store", sizeof(parts::Store<Plain>));
