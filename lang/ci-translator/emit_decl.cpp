@@ -268,8 +268,10 @@ class DeclEmitter {
     const EntryNames entryNames(entry);
     const std::string header = "  " + entry.header->text(true) + " ";
     const std::string method = entry.result->text() + " (" + names.local + "::*)(" + methodTypes(entry) + ")";
-    const std::string number =
-        "periapt::instantiated(" + entryNames.ep + entry.header->arguments() + ", __PRETTY_FUNCTION__)";
+    const std::string arguments = entry.header->arguments();
+    const std::string make = ", __PRETTY_FUNCTION__, [](const char* impl_use) { instantiate_" + entry.name + arguments +
+                             "(static_cast<" + method + ">(nullptr), impl_use); })";
+    const std::string number = "periapt::instantiated(" + entryNames.ep + arguments + make;
     std::string types;
     for (const Parameter& p : entry.parameters)
       types += (types.empty() ? "" : ", ") + (takesMessage(entry) ? p.type.plain() + "*" : sentFormal(p, ""));
@@ -277,14 +279,16 @@ class DeclEmitter {
     out_.line(header + "inline static int " + entryNames.ep + " = -1;");
     out_.line(header + "static int " + entryNames.index + "(" + types + ") { return " + number + "; }");
     out_.line(header + "static int idx_" + entry.name + "(" + method + ") { return " + number + "; }");
-    out_.line(header + "static void instantiate_" + entry.name + "(" + method + ", const char* impl_name);");
+    // Others ask for it than those that see its definition.
+    out_.line(header + "[[gnu::used]] static void instantiate_" + entry.name + "(" + method +
+              ", const char* impl_name);");
     out_.line(header + "static void " + entryNames.call + "(periapt::Delivery& impl_call, void* impl_obj);");
     if (!entry.has("reductiontarget")) return;
     const bool wrapped = hasReductionWrapper(entry);
     const std::string wrapper = "ep_redn_wrapper_" + entry.name;
     if (wrapped) out_.line(header + "inline static int " + wrapper + " = -1;");
     out_.line(header + "static int redn_wrapper_" + entry.name + "(CkReductionMsg*) { return periapt::instantiated(" +
-              (wrapped ? wrapper : entryNames.ep) + entry.header->arguments() + ", __PRETTY_FUNCTION__); }");
+              (wrapped ? wrapper : entryNames.ep) + arguments + make + "; }");
     if (wrapped)
       out_.line(header + "static void _call_redn_wrapper_" + entry.name +
                 "(periapt::Delivery& impl_call, void* impl_obj);");
@@ -315,6 +319,10 @@ class DeclEmitter {
       out_.line("  " + names.local + "* ckLocalBranch() const { return static_cast<" + names.local +
                 "*>(periapt::localBranch(" + names.self(prefix) + ")); }");
     if (names.isArray() && prefix == "CProxySection_") sections(names);
+    if (names.isGroup() && prefix == "CProxySection_") {
+      out_.line("  " + names.local + "* ckLocalBranch() const { return ckLocalBranch(this->ckGetGroupID()); }");
+      localBranchOf(names);
+    }
     if (names.chare.bases.size() > 1) oneOfSeveral(names, prefix);
     for (const Function& method : methods) out_.line("  " + method.declaration());
     if (names.chare.has("python") && prefix != "CProxySection_") registerPython(names, prefix);
@@ -366,13 +374,17 @@ class DeclEmitter {
                 names.self("CProxy_") + ", " + names.element + "(this->ckGetGroupID(), impl_onPE)); }");
       out_.line("  " + names.local + "* ckLocalBranch() const { return static_cast<" + names.local +
                 "*>(periapt::localBranch(" + names.self("CProxy_") + ")); }");
-      out_.line("  static " + names.local + "* ckLocalBranch(const CkGroupID& impl_id) { return " + names.proxy +
-                "(impl_id).ckLocalBranch(); }");
+      localBranchOf(names);
     }
     if (!names.isArray()) return;
     byIndex(names,
             "{ return periapt::elementOf(" + names.self("CProxy_") + ", " + names.element + "(this->ckGetArrayID(), ",
             ")); }", 1);
+  }
+
+  void localBranchOf(const ChareNames& names) {
+    out_.line("  static " + names.local + "* ckLocalBranch(const CkGroupID& impl_id) { return " + names.proxy +
+              "(impl_id).ckLocalBranch(); }");
   }
 
   /// proxy[index], proxy(index), and proxy(i, j) for at least `dimensions` numbers.

@@ -317,6 +317,14 @@ void* localMember(const CProxyElement_NodeGroup& proxy);
 // The number of an instance of a template entry; `use` is the function that asks, in the compiler's words.
 [[noreturn]] void not_instantiated(const char* use);
 inline int instantiated(int ep, const char* use) { return ep >= 0 ? ep : (not_instantiated(use), ep); }
+// The same for CkIndex, which makes the instance where a program asks for it while it registers: so one that has no
+// `extern entry` for it names it in a CkRegisterMainModule() or an initnode function of its own.
+bool registers();
+template <class Instantiate>
+int instantiated(const int& ep, const char* use, Instantiate instantiate) {
+  if (ep < 0 && registers()) instantiate(use);
+  return instantiated(ep, use);
+}
 
 // Throws it where there is no object: it was only asked.
 struct NoMigrationConstructor {};

@@ -314,8 +314,9 @@ void not_local(const CProxy_Group&, const char* chare, const char* method) {
         "call it on the PE of the member, or drop [local]");
 }
 void not_instantiated(const char* use) {
+  const Pe* const pe = Pe::current();  // none before the run has begun
   fatal(
-      "a template entry is used with types that it is not instantiated for", describe_running(*Pe::current()),
+      "a template entry is used with types that it is not instantiated for", pe ? describe_running(*pe) : "",
       std::string("the use: ") + use,
       "name the instance in the .ci file, with the types of its parameters: extern entry void Chare entry(int, ...);");
 }

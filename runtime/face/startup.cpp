@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "machine/sim/machine.h"
 #include "runtime/aggregation/aggregation.h"
+#include "runtime/api/invoke.h"
 #include "runtime/api/reduction_message.h"
 #include "runtime/array/array_locations.h"
 #include "runtime/array/array_manager.h"
@@ -175,6 +176,8 @@ void on_pup_error(const PUP::error& e) {
         "let pup() visit the same members in the same order, whatever it is called for");
 }
 
+bool is_registering = false;
+
 void register_everything(char** argv, void (*register_main_module)(), std::vector<Part> parts) {
   the_parts = std::move(parts);
   set_place_hook(place);
@@ -183,6 +186,7 @@ void register_everything(char** argv, void (*register_main_module)(), std::vecto
   register_exit_entries(end_parts);
   for (const Part& part : the_parts)
     if (part.register_entries) part.register_entries();
+  is_registering = true;  // until the initnode functions have run
   register_main_module();
   if (_registerExternalModules) _registerExternalModules(argv);
   PUP::set_error_handler(on_pup_error);
@@ -196,10 +200,26 @@ void register_everything(char** argv, void (*register_main_module)(), std::vecto
 void take_accepted_options(char** argv) {
   quietModeRequested = CmiGetArgFlag(argv, "++quiet");
   log::set_quiet(quietModeRequested);
-  for (const char* name :
-       {"+cs", "+ss", "+stats", "+noAnytimeMigration", "+skip_cpu_topology", "+noisomalloc", "+isomalloc_sync",
-        "+no_isomalloc_sync", "+CmiNoProcForComThread", "+netpoll", "+netint", "+idlepoll", "+eth", "+cpd",
-        "+recplay-crc", "+recplay-xor", "+io_flush_user", "+io_flush_system", "+ftc_disk"})
+  for (const char* name : {"+cs",
+                           "+ss",
+                           "+stats",
+                           "+noAnytimeMigration",
+                           "+skip_cpu_topology",
+                           "+noisomalloc",
+                           "+isomalloc_sync",
+                           "+no_isomalloc_sync",
+                           "+CmiNoProcForComThread",
+                           "+netpoll",
+                           "+netint",
+                           "+idlepoll",
+                           "+eth",
+                           "+cpd",
+                           "+recplay-crc",
+                           "+recplay-xor",
+                           "+io_flush_user",
+                           "+io_flush_system",
+                           "+ftc_disk",
+                           "+syncprint"})
     if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
 }
 
@@ -209,6 +229,7 @@ void run_init_calls() {
     const Registry::InitCall call = registry().init_calls[i];
     if (!call.per_pe) call.function();
   }
+  is_registering = false;
 }
 
 bool is_balancing(const Work& work) {
@@ -218,6 +239,8 @@ bool is_balancing(const Work& work) {
   return message.target == Target::runtime && entry_info(message.entry).flags & ep_balancing;
 }
 }  // namespace
+
+bool registers() { return is_registering; }
 
 Process& start_stepped(const bootstrap::HostLayout& layout, int argc, char** argv, void (*register_main_module)(),
                        std::vector<Part> parts) {

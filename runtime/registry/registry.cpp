@@ -20,10 +20,16 @@ Registry& registry() {
 
 namespace {
 // What the numbers of entries are before they are registered, and stay for a chare's that never is.
-[[noreturn]] void refuse_unregistered(Pe&, Delivery&) {
-  fatal("a call is for an entry that is not registered", "",
-        "its chare is a template, and no .ci file of the program names the instance that is called",
+[[noreturn]] void refuse(const char* what, const char* use) {
+  fatal(what, "",
+        std::string("its chare is a template, and no .ci file of the program names the instance that is ") + use,
         "name it in a .ci file: array [1D] Ring<double, 3>;");
+}
+[[noreturn]] void refuse_unregistered(Pe&, Delivery&) {
+  refuse("a call is for an entry that is not registered", "called");
+}
+[[noreturn]] void refuse_to_make(Delivery&, void*) {
+  refuse("an object is made of a class that is not registered", "made");
 }
 }  // namespace
 
@@ -56,7 +62,8 @@ int add_entry(EntryInfo info);
 int add_entry(EntryInfo info) {
   auto& entries = registry().entries;
   if (entries.empty())
-    entries.push_back({nullptr, refuse_unregistered, ep_marshalled, 0, 0, 0, Target::runtime, "(not registered)"});
+    entries.push_back(
+        {refuse_to_make, refuse_unregistered, ep_marshalled, 0, 0, 0, Target::runtime, "(not registered)"});
   if (entries.size() == entries_most - 1)
     fatal("more than 65535 entry points are registered", info.name, "an entry's number is 16 bits on the wire");
   entries.push_back(info);

@@ -120,6 +120,11 @@ class Worker : public CBase_Worker {
         },
         &most, CKLOOP_DOUBLE_MAX);
     check(times == n && most == n - 1, "a loop in a loop", chunks, n);
+    int whole = 0, before = -1;
+    CkLoop_Parallelize(chunks, 0, n - 1, [&](int first, int last) { whole += last - first + 1; });
+    CkLoop_Parallelize(
+        chunks, 0, n - 1, [&](int, int) { whole *= 2; }, [&] { before = whole; });
+    check(before == n && whole == 2 * n, "a function of the range alone", chunks, n);
   }
 };
 

@@ -63,7 +63,10 @@ class Main : public CBase_Main {
   std::vector<ArrayStreamers> array_streamers_;
   Totals expected_;
 
-  std::size_t which() const { return static_cast<std::size_t>(round_) % group_streamers_.size(); }
+  template <class Streamer>
+  const Streamer& of_round(const std::vector<Streamer>& streamers) const {
+    return streamers[static_cast<std::size_t>(round_) % streamers.size()];
+  }
   Way way() const { return static_cast<Way>(round_ / 4 % ways); }
   CkCallback streamed_callback() const { return CkCallback(CkReductionTarget(Main, streamed), thisProxy); }
 
@@ -72,6 +75,8 @@ class Main : public CBase_Main {
       std::vector<int> sizes = grid(directions);
       group_streamers_.push_back(GroupStreamers::ckNew(64 * directions, directions, sizes.data(), sinks, 1));
       group_streamers_.push_back(GroupStreamers::ckNew(directions, sizes.data(), sinks, 5, false, 0.5));
+      group_streamers_.push_back(
+          GroupStreamers::ckNew(directions, sizes.data(), sinks, 7, false, 0.5, 100, 1, 2, 1, 2));
       array_streamers_.push_back(ArrayStreamers::ckNew(100, directions, sizes.data(), cells, false));
       array_streamers_.push_back(ArrayStreamers::ckNew(directions, sizes.data(), cells, 1));
     }
@@ -92,13 +97,13 @@ class Main : public CBase_Main {
     if (group_) {
       expected_ = expected(round_, CkNumPes(), CkNumPes());
       if (way() == by_quiescence) {
-        group_streamers_[which()].init(CkCallback(CkReductionTarget(Main, started), thisProxy), 0);
+        of_round(group_streamers_).init(CkCallback(CkReductionTarget(Main, started), thisProxy), 0);
       } else {
-        begin_stream(group_streamers_[which()], CkNumPes());
+        begin_stream(of_round(group_streamers_), CkNumPes());
       }
     } else {
       expected_ = expected(round_, side * side, side * side);
-      begin_stream(array_streamers_[which()], side * side);
+      begin_stream(of_round(array_streamers_), side * side);
     }
   }
 
@@ -117,8 +122,8 @@ class Main : public CBase_Main {
   }
   void made() { begin_round(); }
   void started() {
-    if (!group_) return cells.stream(array_streamers_[which()], round_);
-    sinks.stream(group_streamers_[which()], round_, way() == by_quiescence);
+    if (!group_) return cells.stream(of_round(array_streamers_), round_);
+    sinks.stream(of_round(group_streamers_), round_, way() == by_quiescence);
     if (way() == by_quiescence) CkStartQD(CkCallback(CkIndex_Main::quiet(), thisProxy));
   }
   void quiet() { streamed(); }

@@ -236,6 +236,8 @@ class Member : public CBase_Member {
     delete ping;
   }
   void multicast(CProxySection_Member section, int times) {
+    if (section.ckLocalBranch() != this || CProxySection_Member::ckLocalBranch(thisgroup) != this)
+      CkAbort("a section of a group does not know the member that is here");
     for (int i = 0; i < times; ++i) section.take(new Ping(3, 1));
   }
   int heard = 0;

@@ -22,3 +22,17 @@ inline void CkLoop_Parallelize(int numChunks, int lowerRange, int upperRange,
   CkLoop_Parallelize(periapt::ckloop::call_chunk, 1, &function, numChunks, lowerRange, upperRange, 1, redResult, type,
                      caller ? periapt::ckloop::call_caller : nullptr, 1, &caller);
 }
+
+// function(first, last): programs write so for a Charm++ without CkLoop, whose CkLambda.h then has this alone. It is
+// called once, on the caller's PE, for the whole range: such a function may add up in what it captures.
+template <class Function>
+auto CkLoop_Parallelize(int, int lowerRange, int upperRange, Function function)
+    -> decltype(function(lowerRange, upperRange), void()) {
+  function(lowerRange, upperRange);
+}
+template <class Function, class Caller>
+auto CkLoop_Parallelize(int, int lowerRange, int upperRange, Function function, Caller caller)
+    -> decltype(function(lowerRange, upperRange), caller(), void()) {
+  caller();
+  function(lowerRange, upperRange);
+}

@@ -28,7 +28,8 @@ typedef enum { sum_image_data, max_image_data, sum_float_image_data, max_float_i
 
 namespace periapt::live_viz {
 // What every PE has to know.
-struct Setup {
+class Setup {
+ public:
   liveVizConfig config;
   CkCallback client;
   CkArrayID mirror;  // bound to the program's array: it does the reductions

@@ -2,16 +2,16 @@
 // peer in a grid of PEs travels in one message. The classes that a program uses by itself are below; calls of entries
 // that are [aggregate] need none of them (runtime/aggregation). C++17: programs include it.
 //
-//   group GroupMeshStreamer<Item, Client, SimpleMeshRouter>;  message MeshStreamerMessage<Item>;
+//   group GroupMeshStreamer<Item, Client, SimpleMeshRouter>;
 //   group MeshStreamer<Item, SimpleMeshRouter>;                                       // in the .ci
 //   auto streamer = CProxy_GroupMeshStreamer<Item, Client, SimpleMeshRouter>::ckNew(1024, 2, sizes, client);
 //   streamer.init(1, start, end, 0, false);
 //   streamer.ckLocalBranch()->insertData(item, pe); ... ->done();
 //
 // Client::process(const Item&) is called where the item is for. Items are copied as bytes. 1024 is how many a PE keeps
-// in all; in the other order of arguments (sizes, client, 64), how many it keeps for one peer. A buffer is sent when it
-// is full, when the PE has nothing else to do, when more is kept than was said, at the end of the stream, and every
-// progressPeriodInMs with periodic flushing.
+// in all; in the other order of arguments (sizes, client, 64), how many it keeps for one peer; so, too, with the eleven
+// arguments that Charm++ 8.0 has. A buffer is sent when it is full, when the PE has nothing else to do, when more is
+// kept than was said, at the end of the stream, and every progressPeriodInMs with periodic flushing.
 //
 // init(n, ...): `start` is called when all members are ready, `end` when n contributors on each PE have called done()
 // and all items have been delivered. With an array: its elements contribute; with a detector, n contributors in all.
@@ -46,14 +46,19 @@ void pup_bytes(PUP::er& p, std::vector<Item>& items) {
 
 #include "NDMeshStreamer.decl.h"
 
-// Items for PE destinations[i], or, where none is routed on, for the PE that gets it.
+// The bytes of items for PE destinations[i], or, where none is routed on, for the PE that gets it.
+class MeshStreamerItems : public CMessage_MeshStreamerItems {
+ public:
+  int* destinations;
+  char* items;
+  int count = 0;
+  bool routed = false;
+};
 template <class dtype>
 class MeshStreamerMessage : public CMessage_MeshStreamerMessage<dtype> {
  public:
   int* destinations;
   dtype* items;
-  int count = 0;
-  bool routed = false;
 };
 
 template <class dtype, class RouterType>
@@ -92,7 +97,7 @@ class MeshStreamer : public CBase_MeshStreamer<dtype, RouterType> {
     if (!timer_) arm();
   }
   void finish() { flush(); }
-  void receiveAlongRoute(MeshStreamerMessage<dtype>* message);
+  void receiveAlongRoute(MeshStreamerItems* message);
   void report(int begun, int contributors, int done);
   void settle() {
     flush();
@@ -196,6 +201,9 @@ class GroupMeshStreamer : public CBase_GroupMeshStreamer<dtype, ClientType, Rout
       : Base(RouterType(dimensions, sizes), kept, 0, yields, period_ms), client_(client) {}
   GroupMeshStreamer(int dimensions, int* sizes, CkGroupID client, int kept_for_one, bool yields, double period_ms)
       : Base(RouterType(dimensions, sizes), 0, kept_for_one, yields, period_ms), client_(client) {}
+  GroupMeshStreamer(int dimensions, int* sizes, CkGroupID client, int kept_for_one, bool yields, double period_ms, int,
+                    int, int, int, int)
+      : GroupMeshStreamer(dimensions, sizes, client, kept_for_one, yields, period_ms) {}
   explicit GroupMeshStreamer(CkMigrateMessage* m) : Base(m) {}
   void pup(PUP::er& p) override { p | client_; }
 
@@ -365,14 +373,14 @@ void MeshStreamer<dtype, RouterType>::pass_on(const dtype& item, int pe) {
 template <class dtype, class RouterType>
 void MeshStreamer<dtype, RouterType>::send(int peer) {
   Buffer& buffer = buffers_[static_cast<std::size_t>(peer)];
-  int sizes[] = {static_cast<int>(buffer.destinations.size()), static_cast<int>(buffer.items.size())};
+  const std::size_t bytes = buffer.items.size() * sizeof(dtype);
+  int sizes[] = {static_cast<int>(buffer.destinations.size()), static_cast<int>(bytes)};
   const int priority_bits = priority_ == 0 ? 0 : 8 * static_cast<int>(sizeof(int));
-  auto* const message = new (sizes, priority_bits) MeshStreamerMessage<dtype>();
-  message->count = sizes[1];
+  auto* const message = new (sizes, priority_bits) MeshStreamerItems();
+  message->count = static_cast<int>(buffer.items.size());
   message->routed = sizes[0] > 0;
   std::copy(buffer.destinations.begin(), buffer.destinations.end(), message->destinations);
-  std::memcpy(static_cast<void*>(message->items), static_cast<const void*>(buffer.items.data()),
-              buffer.items.size() * sizeof(dtype));
+  std::memcpy(message->items, static_cast<const void*>(buffer.items.data()), bytes);
   kept_ -= buffer.items.size();
   buffer.items.clear();
   buffer.destinations.clear();
@@ -392,13 +400,14 @@ void MeshStreamer<dtype, RouterType>::flush() {
 }
 
 template <class dtype, class RouterType>
-void MeshStreamer<dtype, RouterType>::receiveAlongRoute(MeshStreamerMessage<dtype>* message) {
+void MeshStreamer<dtype, RouterType>::receiveAlongRoute(MeshStreamerItems* message) {
+  const dtype* const items = reinterpret_cast<const dtype*>(message->items);
   for (int i = 0; i < message->count; ++i) {
     const int pe = message->routed ? message->destinations[i] : CkMyPe();
     if (pe == CkMyPe())
-      deliver(message->items[i]);
+      deliver(items[i]);
     else
-      pass_on(message->items[i], pe);
+      pass_on(items[i], pe);
   }
   delete message;
 }
