@@ -45,6 +45,8 @@ class Cache : public CBase_Cache {
   /// for, once, and `piece` is told when it has arrived.
   const Node* need(const Node& node, int piece);
   const Node* fetched(Key cell);
+  /// How many blocks this process has fetched since the trunk was planted. When all walks are over.
+  std::size_t fetchedBlocks() const { return blocks_.size(); }
   /// Splits parts off a walk for PEs of this process that have nothing to do.
   void share(int piece, periapt::nbody::Walk& walk);
   /// For the helper of a PE that has nothing to do: a part, or none; then the helper is called when there is one.

@@ -25,68 +25,67 @@ std::size_t firstFrom(std::size_t at, std::span<const T> sorted, IsBefore isBefo
   return at + std::size_t(std::ranges::partition_point(rest, isBefore) - rest.begin());
 }
 
-std::vector<std::uint64_t> countsOf(std::span<const Filled> filled, std::size_t stretches) {
-  std::vector<std::uint64_t> counts(stretches);
-  for (const Filled& f : filled) counts.at(f.stretch) = f.count;
-  return counts;
+/// Cells that cover the curve and hold at most one of the keys each, but for their edges.
+void coverUpTo(std::span<const Key> keys, Cell cell, std::vector<Cell>& cover) {
+  const auto first = std::ranges::upper_bound(keys, cell.begin()), last = std::ranges::lower_bound(keys, cell.end());
+  if (last - first <= 1) {
+    cover.push_back(cell);
+    return;
+  }
+  for (const int which : {0, 1}) coverUpTo({first, last}, cell.half(which), cover);
 }
 
 }  // namespace
 
-Decomposer::Decomposer(int pieces, int bucket)
-    : pieces_(pieces), bucket_(bucket), cells_{{Cell{}, 0, 0}}, cuts_(pieces + 1), ranks_(pieces + 1) {
+Decomposer::Decomposer(int pieces, int bucket, std::vector<Key> near)
+    : pieces_(pieces), bucket_(bucket), cells_{Cell{}}, cuts_(pieces + 1), ranks_(pieces + 1) {
   cuts_.back() = key_end;
   if (pieces < 1)
     throw std::invalid_argument(fmt::format("nbody: {} tree pieces asked for; at least one is needed", pieces));
-  ask();
+  near.erase(std::unique(near.begin(), near.end()), near.end());
+  std::vector<Cell> cover;
+  coverUpTo(near, Cell{}, cover);
+  ask(cover);
 }
 
 void Decomposer::counted(std::span<const Filled> filled) {
-  const std::vector<std::uint64_t> counts = countsOf(filled, probes_.size() - 1);
-  std::vector<Stretch> next;
-  const auto holdsWanted = [&](std::uint64_t before, std::uint64_t count) {
-    if (count == 0) return false;
-    std::uint64_t p = before * pieces_ / total_;
-    while (wanted(p) <= before) ++p;
-    return p < pieces_ && wanted(p) < before + count;
+  std::vector<std::uint64_t> before(probes_.size());  // particles before each probe
+  for (const Filled& f : filled) before.at(f.stretch + 1) = f.count;
+  std::partial_sum(before.begin(), before.end(), before.begin());
+  total_ = before.back();
+  if (edges_.empty()) edges_ = {{0, 0}, {key_end, total_}};
+  const auto holdsWanted = [&](std::uint64_t from, std::uint64_t to) {
+    std::uint64_t p = from * pieces_ / total_;
+    while (wanted(p) <= from) ++p;
+    return p < pieces_ && wanted(p) < to;
   };
-  if (edges_.empty()) {  // the first answer
-    total_ = std::reduce(counts.begin(), counts.end());
-    edges_ = {{0, 0}, {key_end, total_}};
-  }
-  // Descends into a cell as long as it is no leaf and the counts are known.
-  const auto descend = [&](auto& self, Cell cell, std::uint64_t before, int levels, std::size_t first) -> void {
-    const std::size_t half = (std::size_t{1} << levels) / 2;
-    const auto sum = [&](std::size_t from, std::size_t n) {
-      return std::reduce(counts.begin() + from, counts.begin() + from + n);
-    };
-    const std::uint64_t count = sum(first, std::size_t{1} << levels);
-    if (!holdsWanted(before, count)) return;
-    if (levels == 0) {
-      next.push_back({cell, before, count});
-    } else if (count > bucket_) {
-      const std::uint64_t left = sum(first, half);
-      edges_.push_back({cell.half(1).begin(), before + left});
-      self(self, cell.half(0), before, levels - 1, first);
-      self(self, cell.half(1), before + left, levels - 1, first + half);
+  std::vector<Cell> next;
+  // Descends into a cell as long as it is no leaf and its middle was a probe, from probe `first` to `last`.
+  const auto descend = [&](auto& self, Cell cell, std::size_t first, std::size_t last) -> void {
+    if (before[last] - before[first] <= bucket_ || cell.level() == key_bits) return;
+    if (!holdsWanted(before[first], before[last])) return;
+    const std::size_t middle = probeAt(cell.half(1).begin(), first, last);
+    if (probes_[middle] != cell.half(1).begin()) {
+      next.push_back(cell);
+      return;
     }
+    edges_.push_back({probes_[middle], before[middle]});
+    self(self, cell.half(0), first, middle);
+    self(self, cell.half(1), middle, last);
   };
   std::size_t probe = 0;
-  for (const Stretch& s : cells_) {
-    while (probes_[probe] != s.cell.begin()) ++probe;
-    descend(descend, s.cell, s.before, levelsAsked(s.cell), probe);
+  for (const Cell cell : cells_) {
+    probe = probeAt(cell.begin(), probe, probes_.size() - 1);
+    descend(descend, cell, probe, probeAt(cell.end(), probe, probes_.size() - 1));
   }
   cells_ = std::move(next);
-  std::erase_if(cells_, [&](const Stretch& s) {
-    return s.count <= bucket_ || s.cell.level() == key_bits || !holdsWanted(s.before, s.count);
-  });
   probes_.clear();
-  cells_.empty() ? choose() : ask();
+  cells_.empty() ? choose() : ask(cells_);
 }
 
 /// Each cut at the edge whose rank is nearest to the even share.
 void Decomposer::choose() {
-  std::ranges::sort(edges_, {}, &Edge::rank);
+  std::ranges::sort(edges_, {}, [](const Edge& e) { return std::pair(e.rank, e.key); });
   for (std::uint64_t p = 1; p < pieces_; ++p) {
     const auto above = std::ranges::lower_bound(edges_, wanted(p), {}, &Edge::rank);
     const auto below = above == edges_.begin() ? above : above - 1;
@@ -94,8 +93,6 @@ void Decomposer::choose() {
     cuts_[p] = nearest.key, ranks_[p] = nearest.rank;
   }
   ranks_.back() = total_;
-  // Edges with nothing between them have the same rank, in any order.
-  std::ranges::sort(cuts_);
 }
 
 std::vector<std::uint64_t> Decomposer::totals() const {
@@ -104,23 +101,24 @@ std::vector<std::uint64_t> Decomposer::totals() const {
   return totals;
 }
 
-/// How often a cell is halved in this round: the fewer cells there are, the more often.
-int Decomposer::levelsAsked(Cell cell) const {
-  const auto a_piece = std::clamp(counts_a_round / pieces_, fewest_a_piece, counts_a_piece);
-  const auto each = a_piece * pieces_ / cells_.size();
-  return std::min(int(std::bit_width(each)) - 1, key_bits - cell.level());
+/// The first of these probes that is not below the key.
+std::size_t Decomposer::probeAt(Key key, std::size_t first, std::size_t last) const {
+  const auto begin = probes_.begin();
+  return std::size_t(std::lower_bound(begin + std::ptrdiff_t(first), begin + std::ptrdiff_t(last), key) - begin);
 }
 
-/// Halves, quarters ... of each cell.
-void Decomposer::ask() {
-  probes_.push_back(0);
+/// Halves, quarters ... of each cell: the fewer cells there are, the more often they are halved.
+void Decomposer::ask(std::span<const Cell> cells) {
+  const auto a_piece = std::clamp(counts_a_round / pieces_, fewest_a_piece, counts_a_piece);
+  const int halvings = int(std::bit_width(std::max<std::size_t>(a_piece * pieces_ / cells.size(), 1))) - 1;
   const auto add = [&](Key key) {
     if (probes_.back() != key) probes_.push_back(key);
   };
-  for (const Stretch& s : cells_) {
-    const int levels = levelsAsked(s.cell);
-    const Key step = (s.cell.end() - s.cell.begin()) >> levels;
-    for (Key k = 0; k <= Key{1} << levels; ++k) add(s.cell.begin() + k * step);
+  probes_.push_back(0);
+  for (const Cell cell : cells) {
+    const int levels = std::min(halvings, key_bits - cell.level());
+    const Key step = (cell.end() - cell.begin()) >> levels;
+    for (Key k = 0; k <= Key{1} << levels; ++k) add(cell.begin() + k * step);
   }
   add(key_end);
 }
@@ -167,7 +165,9 @@ std::vector<Filled> addedUp(std::vector<Filled> several) {
 }
 
 std::vector<std::uint64_t> countBetween(std::span<const Particle> sorted, std::span<const Key> probes) {
-  return countsOf(filledBetween(sorted, probes), probes.empty() ? 0 : probes.size() - 1);
+  std::vector<std::uint64_t> counts(probes.empty() ? 0 : probes.size() - 1);
+  for (const Filled& f : filledBetween(sorted, probes)) counts.at(f.stretch) = f.count;
+  return counts;
 }
 
 std::vector<Key> decompose(std::span<const Particle> sorted, int pieces, int bucket) {

@@ -23,7 +23,8 @@ struct Filled {
 
 class Decomposer {
  public:
-  Decomposer(int pieces, int bucket);
+  /// `near`, rising: where cuts were not long ago. The cuts don't depend on it, but it takes fewer rounds to find them.
+  Decomposer(int pieces, int bucket, std::vector<Key> near = {});
 
   /// Keys to count between, rising, from 0 to key_end; empty when the cuts are known.
   std::span<const Key> probes() const { return probes_; }
@@ -38,21 +39,17 @@ class Decomposer {
   std::vector<std::uint64_t> totals() const;
 
  private:
-  struct Stretch {  // one cell, or what of it is still looked into
-    Cell cell;
-    std::uint64_t before, count;  // particles before it and in it
-  };
   struct Edge {  // a place for a cut
     Key key;
     std::uint64_t rank;  // particles before it
   };
   std::uint64_t wanted(std::uint64_t p) const { return total_ * p / pieces_; }
-  int levelsAsked(Cell cell) const;
-  void ask();
+  std::size_t probeAt(Key key, std::size_t first, std::size_t last) const;
+  void ask(std::span<const Cell> cells);
   void choose();
 
   std::uint64_t pieces_, bucket_, total_ = 0;
-  std::vector<Stretch> cells_;  // that hold a wanted cut and may be cut
+  std::vector<Cell> cells_;  // that hold a wanted cut and may be cut
   std::vector<Edge> edges_;
   std::vector<Key> probes_;
   std::vector<Key> cuts_;

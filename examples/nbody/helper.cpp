@@ -27,4 +27,10 @@ void Helper::help() {
   helpers[CkMyPe()].help(whenIdle());
 }
 
+void Helper::report(CkCallback done) {
+  if (CkMyRank() == 0) work_.blocks = double(cache.ckLocalBranch()->fetchedBlocks());
+  contribute(sizeof work_, &work_, CkReduction::concat, done);
+  work_ = {};
+}
+
 double Helper::takeBusy() { return std::exchange(busy_, 0); }

@@ -22,6 +22,9 @@ class Helper : public CBase_Helper {
   explicit Helper(CkMigrateMessage*) {}
 
   void help();
+  void report(CkCallback done);
+  /// By pieces of this PE, whose walk is over.
+  void addTests(double tests) { work_.tests += tests; }
   /// Seconds spent since this was last asked.
   double takeBusy();
 
@@ -31,4 +34,5 @@ class Helper : public CBase_Helper {
  private:
   Part part_;
   double busy_ = 0;
+  PeWork work_;
 };

@@ -30,7 +30,9 @@ using namespace periapt::nbody;
 
 namespace {
 
-constexpr int pieces_a_pe = 8;
+// More can be given out more evenly, but each walks down from the top of the tree: of a few hundred particles that is
+// much of its work.
+constexpr int most_pieces_a_pe = 8, fewest_pieces_a_pe = 4, particles_a_piece = 500;
 // In one process all trees are at hand, and the trunk is made once.
 constexpr int most_branches = 64;
 
@@ -94,7 +96,9 @@ class Main : public CBase_Main {
       onGpu_ = whyNot.empty();
       if (!onGpu_) fmt::print(stderr, "nbody: no GPU is used: {}\n", whyNot);
     }
-    if (options_.pieces == 0) options_.pieces = pieces_a_pe * CkNumPes();
+    if (options_.pieces == 0)
+      options_.pieces = std::clamp(int(start_.particles.size()) / particles_a_piece, fewest_pieces_a_pe * CkNumPes(),
+                                   most_pieces_a_pe * CkNumPes());
     if (CkNumNodes() > 1) settings.piecesABranch = (options_.pieces + most_branches - 1) / most_branches;
     cache = CProxy_Cache::ckNew();
     helpers = CProxy_Helper::ckNew();
@@ -115,6 +119,8 @@ class Main : public CBase_Main {
   void run();
   void handOut();
   Tally evaluate(const Motion& motion, const BlockStep::Kicks& closing, int rung);
+  void tellWork(const Tally& tally, int rung, int rounds);
+  void tellMakespan();
   void shuffle();
   void write(int step);
   void progress(int step, double share);
@@ -136,7 +142,9 @@ class Main : public CBase_Main {
   Options options_;
   Snapshot start_;
   double time_ = 0, a_ = 1;
-  double tests_ = 0, busy_ = 0;  // of all walks, and seconds of all PEs, since the last balancing
+  double tests_ = 0, busy_ = 0;       // of all walks, and seconds of all PEs, since the last balancing
+  double fullest_ = 0, average_ = 0;  // tests of PEs, summed over the evaluations of a step
+  std::vector<Key> cuts_;             // of the last evaluation
   Count shuffled_ = 0;
   bool onGpu_ = false;
   const bool isTerminal_ = isatty(STDOUT_FILENO) != 0;
@@ -185,23 +193,59 @@ Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int 
     shuffle();
     return counts.as<Filled>();
   };
-  Decomposer decomposer(options_.pieces, options_.bucket);
-  while (!decomposer.isDone()) decomposer.counted(count(decomposer.probes()));
-  const std::vector<Key>& cuts = decomposer.cuts();
+  Decomposer decomposer(options_.pieces, options_.bucket, cuts_);
+  int rounds = 0;
+  for (; !decomposer.isDone(); ++rounds) decomposer.counted(count(decomposer.probes()));
+  cuts_ = decomposer.cuts();
   const std::vector<Count> totals = decomposer.totals();
 
   std::vector<Root> roots = phase([&](const CkCallback& done) {
-                              pieces.exchange(int(cuts.size()), cuts.data(), totals.data(), done);
+                              pieces.exchange(int(cuts_.size()), cuts_.data(), totals.data(), done);
                             }).as<Root>();
   std::ranges::sort(roots, {}, [](const Root& r) { return r.node.cell.begin(); });
   phase([&](const CkCallback& done) { cache.plant(int(roots.size()), roots.data(), forces.onGpu, done); });
-  const Sum tally = phase([&](const CkCallback& done) {
+  const Sum sum = phase([&](const CkCallback& done) {
     pieces.walk(forces, int(farField.size()), farField.data(), done);
     if (options_.share && !forces.onGpu) helpers.help(Helper::whenIdle());
   });
   shuffle();
-  tests_ += tally.as<Tally>().at(0).tests;
-  return tally.as<Tally>().at(0);
+  const Tally tally = sum.as<Tally>().at(0);
+  tests_ += tally.tests;
+  if (options_.evaluations) tellWork(tally, rung, rounds);
+  return tally;
+}
+
+/// Work is counted in tests of the walk, to which its time is proportional: that is the same however busy the machine
+/// is. All PEs wait for the fullest one in each evaluation.
+void Main::tellWork(const Tally& tally, int rung, int rounds) {
+  const auto work = phase([&](const CkCallback& done) { helpers.report(done); }).as<PeWork>();
+  double fullest = 0, blocks = 0;
+  for (const PeWork& pe : work) fullest = std::max(fullest, pe.tests), blocks += pe.blocks;
+  const double average = tally.tests / double(work.size());
+  fullest_ += fullest, average_ += average;
+  clearProgress();
+  if (options_.json) {
+    fmt::print(
+        "{{\"rung\": {}, \"forces\": {}, \"tests\": {}, \"fullest_tests\": {}, \"blocks\": {}, \"rounds\": {}}}\n",
+        rung, tally.forces, tally.tests, fullest, blocks, rounds);
+  } else {
+    fmt::print(
+        "     forces on {:.0f} particles, rungs from {}: {:.4g} tests, {:.2f} times the average on the fullest "
+        "PE; {:.0f} blocks fetched, {} rounds of counting\n",
+        tally.forces, rung, tally.tests, average > 0 ? fullest / average : 1, blocks, rounds);
+  }
+  std::fflush(stdout);
+}
+
+/// What all evaluations since the last time take if nothing but walks takes time.
+void Main::tellMakespan() {
+  if (options_.json) {
+    fmt::print("{{\"makespan_tests\": {}, \"average_tests\": {}}}\n", fullest_, average_);
+  } else {
+    fmt::print("     makespan {:.4g} tests, {:.2f} times the average\n", fullest_,
+               average_ > 0 ? fullest_ / average_ : 1);
+  }
+  fullest_ = average_ = 0;
 }
 
 /// Seconds since this was last asked.
@@ -284,6 +328,7 @@ void Main::run() {
   const double began = CkWallTimer();
   handOut();
   const Tally first = evaluate({}, {}, 0);
+  if (options_.evaluations) tellMakespan();
   int deepest = first.deepest();
   EnergyAccount account(first.totals, a_);
   printHeader(first, CkWallTimer() - began);
@@ -312,6 +357,7 @@ void Main::run() {
     time_ = block.time();
     const double took = CkWallTimer() - from, drift = account.drift(now.totals, a_);
     const double rate = 1e-9 * interactions / took, momentum = norm(now.totals.momentum);
+    if (options_.evaluations) tellMakespan();
     const auto [seconds, uneven] = busy();
     busy_ += seconds;
     clearProgress();

@@ -87,8 +87,8 @@ int main(int argc, char** argv) {
   Options options;
   int exitCode = 0;
   if (!parseOptions(argc, argv, "nbody_serial", options, exitCode)) return exitCode;
-  if (options.gpu || options.gpusOnHost || options.timeForces > 0 || options.domains) {
-    fmt::print(stderr, "nbody_serial: --gpu, --time-forces and --domains are nbody's\n");
+  if (options.gpu || options.gpusOnHost || options.timeForces > 0 || options.evaluations || options.domains) {
+    fmt::print(stderr, "nbody_serial: --gpu, --time-forces, --evaluations and --domains are nbody's\n");
     return 1;
   }
   try {

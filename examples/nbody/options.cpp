@@ -74,6 +74,10 @@ bool parseOptions(int argc, char** argv, const char* name, Options& o, int& exit
   app.add_flag("!--no-sharing", o.share, "PEs that have nothing to do walk no parts of others' walks in their process");
   auto* gpu = app.add_flag("--gpu", o.gpu, "Walk the trees on GPUs, if there are any; in one process");
   app.add_flag("--gpu-on-host", o.gpusOnHost, "For tests: what --gpu does, by the processor")->excludes(gpu);
+  app.add_flag(
+      "--evaluations", o.evaluations,
+      "A line for each force evaluation: how uneven its work is over the PEs, what was fetched; and for each step "
+      "what the fullest PE of each evaluation adds up to");
   app.add_option("--time-forces", o.timeForces,
                  "Evaluate the first forces so many times more and say what it took; with --gpu by processors too, and "
                  "how far apart they are")

@@ -33,6 +33,7 @@ struct Options {
   bool share = true;              // parts of walks with PEs of the process that have nothing to do
   bool gpu = false;               // walks by GPUs, where there are any
   bool gpusOnHost = false;        // by the processor, the way that GPUs do
+  bool evaluations = false;       // a line for each force evaluation
   int timeForces = 0;             // so many evaluations of the first forces, and what they took
   std::uint64_t shuffleSeed = 0;  // not 0: pieces move about between phases, at random
 

@@ -19,6 +19,9 @@ using Byte = unsigned char;
 /// How much of a walk is done before others on the PE have their turn.
 inline constexpr std::size_t sinks_at_a_time = 64;
 
+/// So many rungs are told apart by balancing: what a PE does for those from the last one on is one load.
+inline constexpr int balanced_rungs = 8;
+
 /// What stays the same for the whole run.
 struct Settings {
   periapt::nbody::Cosmology cosmology;
@@ -62,6 +65,12 @@ struct Tally {
   }
 };
 static_assert(sizeof(Tally) == sizeof(double) * (Tally::rungs + 4 + 3 + 6), "a tally is summed up as doubles");
+
+/// What one PE had to do in a force evaluation.
+struct PeWork {
+  double tests = 0;   // of the walks of its pieces, parts that others have walked too
+  double blocks = 0;  // that its process has fetched; of the first PE of each
+};
 
 PUPbytes(Settings) PUPbytes(Motion) PUPbytes(Forces) PUPbytes(periapt::nbody::Box) PUPbytes(periapt::nbody::Particle)
     PUPbytes(periapt::nbody::Root)

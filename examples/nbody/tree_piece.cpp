@@ -277,7 +277,10 @@ void TreePiece::finishWalk() {
     tally.cellPairs = double(walking_->walk->work().cellPairs);
     tally.particlePairs = double(walking_->walk->work().particlePairs);
     tally.tests = double(walking_->walk->work().tests);
-    tests_ += tally.tests;
+    const auto rung = std::size_t(std::min(forces.rung, balanced_rungs - 1));
+    tests_.resize(std::max(tests_.size(), rung + 1));
+    tests_[rung] += tally.tests;
+    helpers.ckLocalBranch()->addTests(tally.tests);
     tally.totals = totalsOf(particles_, forces.a);
     walking_.reset();
   }
@@ -304,13 +307,17 @@ void TreePiece::save(CkCallback done) {
 /// Strategies that keep neighbours together (Orb, Sfc) want to know where the piece is: at its place along the curve.
 /// What they give a process is one stretch then, so branches stay whole, and pieces below the same nodes fetch them
 /// once.
+/// An evaluation of forces is a phase: all wait for it. Those of the same rung are even when one of them is.
 /// Its load is its walks' tests of sources against sinks, to which their time is proportional: they are as many
 /// wherever it was, whichever PEs walked parts and however busy the processor was besides.
 void TreePiece::balance(double secondsATest, CkCallback done) {
   dropTree();
   setObjPosition(thisIndex, 0, 0);
-  if (secondsATest > 0) setObjTime(secondsATest * tests_);
-  tests_ = 0;
+  if (secondsATest > 0 && !tests_.empty()) {
+    for (double& tests : tests_) tests *= secondsATest;
+    setObjPhases(tests_.data(), int(tests_.size()));
+  }
+  tests_.clear();
   done_ = done;
   AtSync();
 }

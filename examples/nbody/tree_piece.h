@@ -86,6 +86,6 @@ class TreePiece : public CBase_TreePiece {
   std::unique_ptr<Walking> walking_;
   CkCallback done_;
   bool isShuffling_ = false;
-  double busy_ = 0;   // seconds since the last report
-  double tests_ = 0;  // of walks since the last balancing
+  double busy_ = 0;            // seconds since the last report
+  std::vector<double> tests_;  // of walks since the last balancing, by the lowest rung that they were for
 };

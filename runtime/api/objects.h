@@ -199,6 +199,10 @@ class ArrayElement : public CkMigratable {
   // Where its work is, in the program's own coordinates: for strategies that keep near what is near. To be said before
   // each AtSync(), as it is forgotten when the element moves.
   void setObjPosition(double x, double y = 0, double z = 0);
+  // Its load in each phase of the program, where all wait for all of one phase before the next one begins, instead of
+  // setObjTime(): for strategies that keep each phase even. Up to 8 phases. To be said before each AtSync(), as it is
+  // forgotten when the element moves.
+  void setObjPhases(const double* seconds, int phases);
   // Bytes for a balancer of the program's own, at the place that LBRegisterObjUserData() has returned. To be written
   // before each AtSync(), as they are forgotten when the element moves.
   void* getObjUserData(int index);

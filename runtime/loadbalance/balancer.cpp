@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -135,6 +136,7 @@ int Balancer::add(ArrayElement& element, const BalanceTravel& travel) {
   record.element = &element;
   record.state = travel.state;
   said_[number].position = {};
+  said_[number].phases.reset();
   said_[number].user_data.clear();
   set_record(element, number);
   meter_.spent(number) = travel.spent;
@@ -233,6 +235,10 @@ void Balancer::own_arrived(const LDObjHandle&, bool is_awaited) {
 void Balancer::set_position(ArrayElement& element, Position position) {
   if (record_of(element) < 0) born(element);  // called from its constructor
   said_[record_of(element)].position = position;
+}
+void Balancer::set_phases(ArrayElement& element, const PhaseParts& parts) {
+  if (record_of(element) < 0) born(element);  // called from its constructor
+  said_[record_of(element)].phases = parts;
 }
 
 int Balancer::claim_user_data(int bytes) {
@@ -542,6 +548,7 @@ LoadDatabase Balancer::own_loads() {
     if (manager.bound().size() > 1) {
       auto [known, first] = bound[&manager.location()].try_emplace(element.ckGetID(), own.objects.size());
       if (!first) {
+        add_phases(own, known->second, said_[i], seconds);
         own.objects[known->second].seconds += seconds;
         own.objects[known->second].wall += wall;
         own.objects[known->second].gpu += spent.gpu;
@@ -556,6 +563,10 @@ LoadDatabase Balancer::own_loads() {
     if (!wrong.empty()) keep_here(*record.element, wrong);
     own.objects.push_back(
         {name.array, name.element, pe_.index, seconds, bytes, migratable && wrong.empty(), wall, spent.gpu});
+    if (said_[i].phases) {
+      own.phases.resize(own.objects.size());
+      own.phases.back() = *said_[i].phases;
+    }
     add_said(own, own.objects.size() - 1, said_[i]);
   }
   own_objects_.for_each_load([&](ObjectLoad load, const TimeSpent& spent, const std::vector<char>& user_data) {
@@ -567,6 +578,7 @@ LoadDatabase Balancer::own_loads() {
     add_user_data(own, own.objects.size() - 1, user_data);
   });
   if (!own.positions.empty()) own.positions.resize(own.objects.size());
+  if (!own.phases.empty()) own.phases.resize(own.objects.size());
   own.user_data.resize(own.objects.size() * user_bytes_);
   return own;
 }
@@ -577,6 +589,12 @@ void Balancer::add_said(LoadDatabase& own, std::size_t object, const Said& said)
     own.positions[object] = said.position;
   }
   add_user_data(own, object, said.user_data);
+}
+// Of an element that is bound to the object and has `seconds` of its own.
+void Balancer::add_phases(LoadDatabase& own, std::size_t object, const Said& said, double seconds) {
+  if (own.phases.empty() && !said.phases) return;
+  own.phases.resize(own.objects.size());
+  own.phases[object].join(own.objects[object].seconds, said.phases.value_or(PhaseParts()), seconds);
 }
 void Balancer::add_user_data(LoadDatabase& own, std::size_t object, const std::vector<char>& user_data) {
   if (user_data.empty()) return;
@@ -893,6 +911,21 @@ void ArrayElement::setObjPosition(double x, double y, double z) {
   Balancer& balancer = Balancer::of(*Pe::current());
   if (!balancer.takes_part(*this)) return;
   balancer.set_position(*this, {static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)});
+}
+void ArrayElement::setObjPhases(const double* seconds, int phases) {
+  using periapt::loadbalance::PhaseParts;
+  PhaseParts parts;
+  if (phases < 1 || phases > PhaseParts::most)
+    periapt::fatal("setObjPhases() is called with " + std::to_string(phases) + " phases",
+                   describe_running(*Pe::current()),
+                   "a balancer tells 1 to " + std::to_string(PhaseParts::most) + " phases apart",
+                   "add up those that matter least");
+  const double all = std::accumulate(seconds, seconds + phases, 0.0);
+  for (int k = 0; k < phases && all > 0; ++k) parts.part[k] = static_cast<float>(seconds[k] / all);
+  Balancer& balancer = Balancer::of(*Pe::current());
+  if (!balancer.takes_part(*this)) return;
+  balancer.set_phases(*this, parts);
+  setObjTime(all);
 }
 void* ArrayElement::getObjUserData(int index) {
   Balancer& balancer = Balancer::of(*Pe::current());

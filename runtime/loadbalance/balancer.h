@@ -33,6 +33,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -148,6 +149,8 @@ class Balancer : public BalanceHook {
   // "Piece[3]", where its array is known here.
   static std::string describe(const ObjectLoad& object);
   void set_position(ArrayElement& element, Position position);
+  // How its load is spread over the program's phases.
+  void set_phases(ArrayElement& element, const PhaseParts& parts);
   // Room in each element's user data, and where in it a balancer's begins.
   int claim_user_data(int bytes);
   char* user_data(ArrayElement& element);
@@ -186,6 +189,7 @@ class Balancer : public BalanceHook {
   // What an element has said since it is here.
   struct Said {
     Position position;
+    std::optional<PhaseParts> phases;
     std::vector<char> user_data;
   };
   static void on_ready(Pe&, Delivery&);
@@ -234,6 +238,7 @@ class Balancer : public BalanceHook {
   bool is_held(ArrayManager& leader, std::uint64_t id) const;
   TimeSpent spent(const ArrayElement& element) const;
   void add_said(LoadDatabase& own, std::size_t object, const Said& said);
+  void add_phases(LoadDatabase& own, std::size_t object, const Said& said, double seconds);
   void add_user_data(LoadDatabase& own, std::size_t object, const std::vector<char>& user_data);
   ArrayElement* find(const Move& move);
   void measure();

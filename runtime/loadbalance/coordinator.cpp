@@ -156,6 +156,8 @@ void merge_twins(LoadDatabase& database) {
     if (!is_new) {
       ObjectLoad& other = database.objects[first->second];
       if (object.seconds < other.seconds) other.pe = object.pe;
+      if (!database.phases.empty())
+        database.phases[first->second].join(other.seconds, database.phases[i], object.seconds);
       other.seconds += object.seconds;
       other.wall += object.wall;
       other.migratable &= object.migratable;
@@ -164,6 +166,7 @@ void merge_twins(LoadDatabase& database) {
     if (kept != i) {
       database.objects[kept] = object;
       if (!database.positions.empty()) database.positions[kept] = database.positions[i];
+      if (!database.phases.empty()) database.phases[kept] = database.phases[i];
       const std::uint32_t bytes = database.user_bytes;
       if (bytes > 0) std::copy_n(&database.user_data[i * bytes], bytes, &database.user_data[kept * bytes]);
     }
@@ -171,6 +174,7 @@ void merge_twins(LoadDatabase& database) {
   }
   database.objects.resize(kept);
   if (!database.positions.empty()) database.positions.resize(kept);
+  if (!database.phases.empty()) database.phases.resize(kept);
   database.user_data.resize(kept * database.user_bytes);
 }
 }  // namespace

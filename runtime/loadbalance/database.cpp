@@ -2,6 +2,7 @@
 #include "runtime/loadbalance/database.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "machine/sim/topology.h"
@@ -39,11 +40,25 @@ void LoadDatabase::pup(PUP::er& p) {
   p | pes;
   p | objects;
   p | positions;
+  p | phases;
   p | communication;
   p | user_bytes;
   p | user_data;
 }
+void PhaseParts::join(double seconds, const PhaseParts& other, double more) {
+  if (!(seconds + more > 0)) return;
+  for (int k = 0; k < most; ++k)
+    part[k] = static_cast<float>((seconds * part[k] + more * other.part[k]) / (seconds + more));
+}
 namespace {
+// What objects say, of some of them or of none: that of `more` objects behind that of `objects`.
+template <class T>
+void append_said(std::vector<T>& said, std::size_t objects, const std::vector<T>& part, std::size_t more) {
+  if (said.empty() && part.empty()) return;
+  said.resize(objects);
+  said.insert(said.end(), part.begin(), part.end());
+  said.resize(objects + more);
+}
 // The same for objects that have more room.
 std::vector<char> widened(const std::vector<char>& data, std::size_t objects, std::uint32_t from, std::uint32_t to) {
   std::vector<char> wide(objects * to);
@@ -64,11 +79,8 @@ void LoadDatabase::append(const LoadDatabase& part) {
       narrow ? widened(part.user_data, part.objects.size(), part.user_bytes, user_bytes) : std::vector<char>();
   const std::vector<char>& added = narrow ? wide : part.user_data;
   user_data.insert(user_data.end(), added.begin(), added.end());
-  if (!part.positions.empty() || !positions.empty()) {
-    positions.resize(objects.size());
-    positions.insert(positions.end(), part.positions.begin(), part.positions.end());
-    positions.resize(objects.size() + part.objects.size());
-  }
+  append_said(positions, objects.size(), part.positions, part.objects.size());
+  append_said(phases, objects.size(), part.phases, part.objects.size());
   pes.insert(pes.end(), part.pes.begin(), part.pes.end());
   objects.insert(objects.end(), part.objects.begin(), part.objects.end());
   communication.insert(communication.end(), part.communication.begin(), part.communication.end());
@@ -80,6 +92,7 @@ void LoadDatabase::clear() {
   pes.clear();
   objects.clear();
   positions.clear();
+  phases.clear();
   communication.clear();
   user_bytes = 0;
   user_data.clear();
@@ -110,6 +123,9 @@ std::string to_json(const LoadDatabase& database) {
                        {"migratable", o.migratable}});
     if (database.clock != LoadClock::wall) objects.back()["wall_s"] = o.wall;
     if (o.gpu > 0) objects.back()["gpu_s"] = o.gpu;
+    if (!database.phases.empty())
+      objects.back()["phases"] =
+          std::vector<float>(std::begin(database.phases[i].part), std::end(database.phases[i].part));
     if (i >= database.positions.size() || !database.positions[i].given()) continue;
     const Position& at = database.positions[i];
     objects.back()["position"] = {at.x, at.y, at.z};
@@ -173,12 +189,22 @@ bool from_json(const std::string& text, LoadDatabase* database, std::string* err
       const int pe = read.objects.back().pe;
       if (pe < 0 || static_cast<std::size_t>(pe) >= read.pes.size())
         throw std::runtime_error("an object is on PE " + std::to_string(pe) + ", which is not in \"pes\"");
+      if (o.contains("phases")) {
+        read.phases.resize(read.objects.size());
+        const json& parts = o.at("phases");
+        if (!parts.is_array() || parts.size() != PhaseParts::most)
+          throw std::runtime_error("the phases of an object are no list of " + std::to_string(PhaseParts::most) +
+                                   " parts");
+        for (int k = 0; k < PhaseParts::most; ++k)
+          read.phases.back().part[k] = static_cast<float>(amount(parts.at(static_cast<std::size_t>(k))));
+      }
       if (!o.contains("position")) continue;
       const json& at = o.at("position");
       read.positions.resize(read.objects.size());
       read.positions.back() = {at.at(0).get<float>(), at.at(1).get<float>(), at.at(2).get<float>()};
     }
     if (!read.positions.empty()) read.positions.resize(read.objects.size());
+    if (!read.phases.empty()) read.phases.resize(read.objects.size());
     auto name = [](const json& value) {
       return ElementName{value.at(0).get<std::int32_t>(), value.at(1).get<std::uint64_t>()};
     };

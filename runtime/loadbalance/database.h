@@ -50,6 +50,15 @@ struct Position {
   float operator[](int axis) const { return axis == 0 ? x : axis == 1 ? y : z; }
 };
 
+// A phase is work that all objects wait for together before the next one begins. How an object's seconds are spread
+// over the program's phases; where nothing was said they are all in the first.
+struct PhaseParts {
+  static constexpr int most = 8;
+  float part[most] = {1};
+  // Of one that has `seconds`, together with another one that has `more`.
+  void join(double seconds, const PhaseParts& other, double more);
+};
+
 // An element of an array. (Bound arrays: of the one that the others are bound to.)
 struct ElementName {
   std::int32_t array = 0;
@@ -71,6 +80,7 @@ struct Communication {
 }  // namespace periapt::loadbalance
 PUPbytes(periapt::loadbalance::ObjectLoad);  // there are many
 PUPbytes(periapt::loadbalance::Position);
+PUPbytes(periapt::loadbalance::PhaseParts);
 namespace periapt::loadbalance {
 
 struct LoadDatabase {
@@ -81,11 +91,17 @@ struct LoadDatabase {
   std::vector<PeLoad> pes;
   std::vector<ObjectLoad> objects;
   std::vector<Position> positions;           // of the objects, in their order; empty when none gave one
+  std::vector<PhaseParts> phases;            // the same
   std::vector<Communication> communication;  // recorded when the strategy wants it; a pair may stand here several times
   // What elements have written to getObjUserData(): user_bytes for each object, in their order. Not in JSON.
   std::uint32_t user_bytes = 0;
   std::vector<char> user_data;
   void pup(PUP::er& p);
+  // The seconds of an object in a phase.
+  double seconds_in(int phase, std::size_t object) const {
+    const double part = phases.empty() ? static_cast<double>(phase == 0) : phases[object].part[phase];
+    return objects[object].seconds * part;
+  }
   // Adds the PEs of another part of the machine, whose objects name PEs by their place in the whole already.
   void append(const LoadDatabase& part);
   // Whether a member of a group is what it was sent to, and that stays where a PE of `pes` is.

@@ -15,6 +15,19 @@ Crossing crossing_of(const LoadDatabase& database, const Assignment& assignment)
   return crossing;
 }
 
+double phases_makespan(const LoadDatabase& database, const Assignment& assignment) {
+  double makespan = 0;
+  for (int phase = 0; phase < PhaseParts::most; ++phase) {
+    std::vector<double> loads(database.pes.size());
+    for (std::size_t i = 0; i < database.objects.size(); ++i) {
+      const int from = database.objects[i].pe, to = assignment[i];
+      loads[to] += database.seconds_in(phase, i) * database.pes[from].speed / database.pes[to].speed;
+    }
+    if (!loads.empty()) makespan += *std::max_element(loads.begin(), loads.end());
+  }
+  return makespan;
+}
+
 std::vector<double> pe_loads(const LoadDatabase& database, const Assignment& assignment) {
   std::vector<double> loads;
   for (const PeLoad& pe : database.pes) loads.push_back(pe.background);
@@ -106,14 +119,21 @@ std::string check_part(const LoadDatabase& part, int first, int pes) {
     if (!(pe.speed >= 1e-12 && pe.speed <= 1e12))
       return "the speed of PE " + number() + " is " + std::to_string(pe.speed);
   }
-  for (const ObjectLoad& object : part.objects) {
+  for (std::size_t i = 0; i < part.objects.size(); ++i) {
+    const ObjectLoad& object = part.objects[i];
     const auto name = [&] {
       return "element " + std::to_string(object.element) + " of array " + std::to_string(object.array);
     };
     if (object.pe < 0 || object.pe >= pes)
       return name() + " is on PE " + std::to_string(object.pe) + " of " + std::to_string(pes);
     if (!is_amount(object.seconds)) return "the load of " + name() + " is " + std::to_string(object.seconds) + " s";
+    if (i >= part.phases.size()) continue;
+    for (const float of_phase : part.phases[i].part)
+      if (!is_amount(of_phase))
+        return "the load of " + name() + " in a phase is " + std::to_string(of_phase * object.seconds) + " s";
   }
+  if (!part.phases.empty() && part.phases.size() != part.objects.size())
+    return "phases of " + std::to_string(part.phases.size()) + " objects of " + std::to_string(part.objects.size());
   if (!part.positions.empty() && part.positions.size() != part.objects.size())
     return std::to_string(part.positions.size()) + " positions for " + std::to_string(part.objects.size()) + " objects";
   return "";

@@ -40,6 +40,8 @@ Crossing crossing_of(const LoadDatabase& database, const Assignment& assignment)
 
 std::vector<double> pe_loads(const LoadDatabase& database, const Assignment& assignment);
 Balance balance_of(const LoadDatabase& database, const Assignment& assignment);
+// What the objects take if all wait for the fullest PE of each phase. What PEs do besides is in no phase.
+double phases_makespan(const LoadDatabase& database, const Assignment& assignment);
 // Where everything is.
 Assignment present(const LoadDatabase& database);
 // No assignment can have a smaller maximum: the mean over PEs, the largest single object, the fullest PE with what

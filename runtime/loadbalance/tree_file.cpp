@@ -84,6 +84,7 @@ struct Plan {
       own.objects.push_back(database.objects[i]);
       own.objects.back().pe = place[own.objects.back().pe];
       if (!database.positions.empty()) own.positions.push_back(database.positions[i]);
+      if (!database.phases.empty()) own.phases.push_back(database.phases[i]);
     }
     if (objects.size() == database.objects.size()) {
       for (Communication c : database.communication) {

@@ -160,7 +160,8 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Balances,
                                          Reach{"RefineTopo", 1.05}, Reach{"RecBipart", 1.1}, Reach{"Metis", 1.1},
                                          Reach{"Scotch", 1.15}, Reach{"Orb", 1.05}, Reach{"Sfc", 1.03},
                                          Reach{"Diffusion", 1.3}, Reach{"Gossip", 1.2}, Reach{"Tempered", 1.05},
-                                         Reach{"Tree", 1.05}, Reach{"Hybrid", 1.06}, Reach{"Vector", 1.06}),
+                                         Reach{"Tree", 1.05}, Reach{"Hybrid", 1.06}, Reach{"Vector", 1.06},
+                                         Reach{"Phases", 1.06}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // Objects on a grid that talk to their neighbours, dealt out like cards.
@@ -215,6 +216,87 @@ TEST(Refine, TakesAPeOfTheSameProcessFirstAndSoDoesGreedyRefine) {
     for (std::size_t i = 0; i < after.size(); ++i)
       EXPECT_EQ(db.pes[after[i]].process, db.pes[db.objects[i].pe].process) << name << ", object " << i;
   }
+}
+
+// Each PE has the same to do in all, but what is of the second phase lies together, as those of a galaxy's particles do
+// that step twice as often.
+LoadDatabase two_phases(int pes, int each) {
+  LoadDatabase db;
+  db.pes.resize(static_cast<std::size_t>(pes));
+  for (int pe = 0; pe < pes; ++pe) db.pes[static_cast<std::size_t>(pe)].process = pe / 4;
+  for (int i = 0; i < pes * each; ++i) {
+    db.objects.push_back({1, static_cast<std::uint64_t>(i), i / each, 1, 0, true});
+    const float second = i < 3 * pes ? 0.5f : 0;
+    db.phases.push_back({{1 - second, 0, second}});
+  }
+  return db;
+}
+
+TEST(Phases, MakesEachPhaseEvenAndNotTheirSum) {
+  const LoadDatabase db = two_phases(16, 12);
+  EXPECT_DOUBLE_EQ(phases_makespan(db, present(db)), 12 + 6);
+  EXPECT_EQ(solve("GreedyRefine", db), present(db));
+  const double even = 3 * 0.5 + 3 * 0.5 + 9;  // three on each PE
+  EXPECT_LE(phases_makespan(db, solve("Phases", db)), 1.05 * even);
+}
+
+// In a line, along which what is of the second phase comes first.
+LoadDatabase two_phases_in_a_line(int pes, int each) {
+  LoadDatabase db = two_phases(pes, each);
+  for (std::size_t i = 0; i < db.objects.size(); ++i) db.positions.push_back({static_cast<float>(i), 0, 0});
+  return db;
+}
+
+TEST(Sfc, CutsWhatIsOfAPhaseByItself) {
+  const LoadDatabase db = two_phases_in_a_line(16, 12);
+  const Assignment cut = solve("Sfc", db);
+  EXPECT_LE(phases_makespan(db, cut), 1.05 * 12);
+  // A PE has a stretch of each.
+  for (std::size_t i = 1; i < cut.size(); ++i) EXPECT_TRUE(cut[i] >= cut[i - 1] || i == 48) << "object " << i;
+}
+
+TEST(Phases, GivesAProcessAStretchOfWhatIsOfEachPhase) {
+  const LoadDatabase db = two_phases_in_a_line(16, 12);
+  const Assignment cut = solve("Phases", db);
+  EXPECT_LE(phases_makespan(db, cut), 1.05 * 12);
+  for (std::size_t i = 1; i < cut.size(); ++i)
+    EXPECT_TRUE(db.pes[cut[i]].process >= db.pes[cut[i - 1]].process || i == 48) << "object " << i;
+}
+
+// Where some objects stay, PEs are of several speeds, or no PE of a process is available.
+TEST(Phases, KeepsToWhatIsPossibleWhereObjectsSayWhereTheyAre) {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    LoadDatabase db = random_database(seed, kinds[8]);
+    for (std::size_t pe = 0; pe < db.pes.size(); ++pe) db.pes[pe].process = static_cast<int>(pe / 2);
+    const Assignment assignment = solve("Phases", db);
+    ASSERT_EQ(check_assignment(db, assignment), "") << "seed " << seed;
+    for (std::size_t i = 0; i < assignment.size(); ++i)
+      ASSERT_TRUE(!db.objects[i].migratable || db.pes[assignment[i]].available) << "seed " << seed << ", object " << i;
+  }
+}
+
+TEST(Phases, LeavesWhatIsEvenWhereItIs) {
+  LoadDatabase db = two_phases(16, 12);
+  const Assignment even = solve("Phases", db);
+  for (std::size_t i = 0; i < even.size(); ++i) db.objects[i].pe = even[i];
+  EXPECT_EQ(solve("Phases", db), even);
+  for (PhaseParts& parts : db.phases) parts = {};
+  for (std::size_t i = 0; i < even.size(); ++i) db.objects[i].pe = static_cast<int>(i) / 12;
+  EXPECT_EQ(solve("Phases", db), present(db));
+}
+
+TEST(Phases, BalancesWhereNothingIsSaidOfPhases) {
+  LoadDatabase db = two_phases(16, 12);
+  db.phases.clear();
+  for (std::size_t i = 0; i < db.objects.size(); ++i) db.objects[i].pe = static_cast<int>(i % 4);
+  EXPECT_LE(balance_of(db, solve("Phases", db)).ratio(), 1.05);
+}
+
+TEST(Phases, GivesFasterPesMoreOfEach) {
+  LoadDatabase db = two_phases(16, 24);
+  for (std::size_t pe = 0; pe < 8; ++pe) db.pes[pe].speed = 2;
+  for (ObjectLoad& object : db.objects) object.seconds /= db.pes[object.pe].speed;
+  EXPECT_LE(phases_makespan(db, solve("Phases", db)), 1.15 * 16 * 24 / 24);
 }
 
 TEST(RefineComm, MovesToWhereItTalks) {

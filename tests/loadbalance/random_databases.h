@@ -10,7 +10,7 @@ namespace periapt::loadbalance {
 
 struct Kind {
   bool equal_speeds = true, all_available = true, all_migratable = true, background = false;
-  bool communication = false, positions = false;
+  bool communication = false, positions = false, phases = false;
 };
 inline constexpr Kind kinds[] = {{},
                                  {true, true, true, true},
@@ -20,7 +20,7 @@ inline constexpr Kind kinds[] = {{},
                                  {false, true, true, true},
                                  {false, false, false, true},
                                  {true, true, true, false, true, true},
-                                 {false, false, false, true, true, true}};
+                                 {false, false, false, true, true, true, true}};
 
 inline LoadDatabase random_database(unsigned seed, Kind kind) {
   std::mt19937 random(seed);
@@ -59,6 +59,10 @@ inline LoadDatabase random_database(unsigned seed, Kind kind) {
                                 {number(0, 9) > 0 ? 1 : 7, static_cast<std::uint64_t>(number(0, objects))},
                                 static_cast<std::uint64_t>(number(0, 20)),
                                 static_cast<std::uint64_t>(number(0, 5000))});
+  for (int i = 0; kind.phases && i < objects; ++i) {
+    const float first = static_cast<float>(real());
+    db.phases.push_back({{first, i % 3 == 0 ? 1 - first : 0, i % 3 == 0 ? 0 : 1 - first}});
+  }
   return db;
 }
 

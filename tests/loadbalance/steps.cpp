@@ -1,10 +1,11 @@
 // A program whose elements sync, move, talk, come and go; it counts everything that must happen exactly once.
 //
-//   steps STEPS COUNT [+balancer ...] [even] [nan]
+//   steps STEPS COUNT [+balancer ...] [even] [nan] [phases=N]
 //
 // With "even", loads that grow with the index are balanced and the outcome must be even. With "nan" one says a load
-// that is none. Exits 0 when all is right.
+// that is none. With "phases=2" the load of each lies in two phases. Exits 0 when all is right.
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -18,6 +19,7 @@ CProxy_Guest guests;
 int steps;
 int count;
 int wrong_load;
+int phases;
 
 namespace {
 void spin(double seconds) {
@@ -56,6 +58,7 @@ class Main : public CBase_Main {
       CHECK(m->argv[i][0] != '+', "%s is left on the command line", m->argv[i]);
       even_ |= std::strcmp(m->argv[i], "even") == 0;
       wrong_load |= std::strcmp(m->argv[i], "nan") == 0;
+      std::sscanf(m->argv[i], "phases=%d", &phases);
     }
     delete m;
     mainProxy = thisProxy;
@@ -145,7 +148,11 @@ class Piece : public CBase_Piece {
     const long long mine_and_step[] = {1, step_};
     contribute(sizeof mine_and_step, mine_and_step, CkReduction::sum_long_long,
                CkCallback(CkReductionTarget(Main, stepped), mainProxy));
-    setObjTime(wrong_load && thisIndex == 0 ? std::nan("") : 1e-3 * (thisIndex + 1));
+    if (phases > 0)
+      setObjPhases(std::vector<double>(static_cast<std::size_t>(phases), 1e-3 * (thisIndex + 1) / phases).data(),
+                   phases);
+    else
+      setObjTime(wrong_load && thisIndex == 0 ? std::nan("") : 1e-3 * (thisIndex + 1));
     setObjPosition(thisIndex, step_);
     AtSync();
   }

@@ -237,6 +237,8 @@ TEST(Database, SurvivesJsonAndBytes) {
       object.wall = wall_besides ? 3 * object.seconds : 0;
       object.gpu = seed % 4 == 0 ? 7 * object.seconds : 0;
     }
+    for (std::size_t i = 0; seed % 3 == 0 && i < db.objects.size(); ++i)
+      db.phases.push_back({{0.5f, static_cast<float>(i) / 1024, 0, 0.25f}});
     LoadDatabase read;
     std::string error;
     ASSERT_TRUE(from_json(to_json(db), &read, &error)) << error;
@@ -245,6 +247,7 @@ TEST(Database, SurvivesJsonAndBytes) {
     for (std::size_t i = 0; i < db.objects.size(); ++i) {
       ASSERT_EQ(read.objects[i].wall, db.objects[i].wall);
       ASSERT_EQ(read.objects[i].gpu, db.objects[i].gpu);
+      for (int k = 0; k < PhaseParts::most; ++k) ASSERT_EQ(read.seconds_in(k, i), db.seconds_in(k, i));
     }
     for (std::size_t pe = 0; pe < db.pes.size(); ++pe) {
       ASSERT_EQ(read.pes[pe].background_wall, db.pes[pe].background_wall);
@@ -285,10 +288,30 @@ TEST(Database, IsOfProcessorTimeWhereAPartOfItIs) {
   EXPECT_EQ(all.clock, LoadClock::wall);
 }
 
+TEST(Database, OfObjectsThatSayNothingOfPhasesAllIsInTheFirst) {
+  LoadDatabase all, part;
+  all.objects.resize(2);
+  part.objects.resize(1);
+  for (LoadDatabase* const db : {&all, &part})
+    for (ObjectLoad& object : db->objects) object.seconds = 3;
+  EXPECT_EQ(all.seconds_in(0, 1), 3);
+  EXPECT_EQ(all.seconds_in(1, 1), 0);
+  part.phases.push_back({{0.25f, 0.75f}});
+  all.append(part);
+  EXPECT_EQ(all.seconds_in(0, 1), 3);
+  EXPECT_EQ(all.seconds_in(1, 1), 0);
+  EXPECT_EQ(all.seconds_in(1, 2), 2.25);
+  all.phases[0].join(3, all.phases[2], 9);
+  all.objects[0].seconds += 9;
+  EXPECT_EQ(all.seconds_in(0, 0), 3 + 2.25);
+  EXPECT_EQ(all.seconds_in(1, 0), 6.75);
+}
+
 TEST(Database, RefusesJsonThatIsNone) {
   LoadDatabase db;
   db.pes.resize(1);
   db.objects.resize(1);
+  db.phases.resize(1);
   db.communication.push_back({{1, 2}, {3, 4}, 5, 6});
   const std::string good = to_json(db);
   LoadDatabase read;
@@ -307,6 +330,9 @@ TEST(Database, RefusesJsonThatIsNone) {
   EXPECT_FALSE(from_json(with("\"load_s\":0.0", "\"load_s\":-1"), &read, &error));
   EXPECT_FALSE(from_json(with("\"load_s\":0.0", "\"load_s\":\"much\""), &read, &error));
   EXPECT_FALSE(from_json(with("\"from\":[1,2]", "\"from\":[1]"), &read, &error));
+  EXPECT_FALSE(from_json(with("\"phases\":[1.0,", "\"phases\":["), &read, &error));
+  EXPECT_THAT(error, testing::HasSubstr("no list of 8 parts"));
+  EXPECT_FALSE(from_json(with("\"phases\":[1.0,", "\"phases\":[-1.0,"), &read, &error));
 }
 
 }  // namespace

@@ -42,6 +42,43 @@ TEST(Decompose, TellsHowManyParticlesEachPieceHoldsAfterFewRounds) {
   EXPECT_LE(rounds, 4);
 }
 
+/// The cuts, and how many rounds it took to find them.
+std::pair<std::vector<Key>, int> cutsFrom(const std::vector<Particle>& particles, int pieces, std::vector<Key> near) {
+  Decomposer decomposer(pieces, bucket, std::move(near));
+  int rounds = 0;
+  for (; !decomposer.isDone(); ++rounds) decomposer.counted(filledBetween(particles, decomposer.probes()));
+  EXPECT_EQ(decomposer.totals(), countBetween(particles, decomposer.cuts()));
+  return {decomposer.cuts(), rounds};
+}
+
+// Half of the particles in a thousandth of the box's side, so that there is something to look for.
+TEST(Decompose, FindsTheSameCutsInFewerRoundsNearThoseOfParticlesThatHaveMovedLittle) {
+  auto particles = sortedParticles(40000);
+  const auto moveAndSort = [&] {
+    setKeys(particles, {{-0.5, -0.5, -0.5}, 1});
+    sortByKey(particles);
+  };
+  for (Particle& p : particles)
+    if (p.order % 2 == 0) p.position = 1e-3 * p.position + Vec3{0.11, 0.13, 0.17};
+  moveAndSort();
+  const std::vector<Key> old = cutsFrom(particles, 512, {}).first;
+  for (Particle& p : particles) p.position += Vec3{1e-5, -1e-5, 1e-5};
+  moveAndSort();
+  const auto [cuts, rounds] = cutsFrom(particles, 512, {});
+  const auto [same, fewer] = cutsFrom(particles, 512, old);
+  EXPECT_EQ(same, cuts);
+  EXPECT_GE(rounds, 5);
+  EXPECT_LE(fewer, 3);
+}
+
+TEST(Decompose, FindsTheSameCutsWhereverTheyAreLookedForFirst) {
+  const auto particles = sortedParticles(5000);
+  const std::vector<Key> cuts = cutsFrom(particles, 64, {}).first;
+  const std::vector<Key> corner = cutsFrom(sortedParticles(100), 64, {}).first;
+  for (std::vector<Key> near : {std::vector<Key>{0, key_end}, {0, 0, 0, 1, 2, 3, 4, key_end}, {5, 5, 5}, corner})
+    EXPECT_EQ(cutsFrom(particles, 64, near).first, cuts);
+}
+
 TEST(CountBetween, CountsAsALinearSearchDoes) {
   const auto particles = sortedParticles(300);
   std::vector<Key> probes;  // on keys and between them, twice the same, all particles passed in one step

@@ -145,10 +145,30 @@ TEST_F(NbodyProgram, PicturesShowWhatThoseOfTheSerialProgramShow) {
 
 // Many PEs a process, and pieces that have been moved: what is above a piece is fetched, too.
 TEST_F(NbodyProgram, NoWalkEndsBeforeAllThatItAskedForIsThere) {
-  const Outcome outcome = run(NBODY,
-                              "-n 20000 --dt 0.025 --steps 3 --balance-every 1 --no-sharing +balancer OrbLB "
-                              "+sim nodes=4,ppn=16");
+  const Outcome outcome =
+      run(NBODY,
+          "-n 20000 --pieces 512 --dt 0.025 --steps 3 --balance-every 1 --no-sharing +balancer OrbLB "
+          "+sim nodes=4,ppn=16");
   EXPECT_EQ(outcome.status, 0) << outcome.output;
+}
+
+// Tests of walks on the fullest PE of each evaluation, summed over a step: of the first step, and after balancing.
+TEST_F(NbodyProgram, EachRungIsBalancedAndNotTheirSum) {
+  const Outcome outcome = run(NBODY,
+                              "-n 20000 --pieces 256 --dt 0.05 --steps 2 --no-sharing --evaluations --json "
+                              "+balancer PhasesLB +sim nodes=4,ppn=4");
+  ASSERT_EQ(outcome.status, 0) << outcome.output;
+  std::vector<double> times;  // of the average: before the steps, and in each
+  double makespan = 0, average = 0;
+  for (std::size_t at = 0; (at = outcome.output.find("{\"makespan_tests\"", at)) != std::string::npos; ++at) {
+    ASSERT_EQ(std::sscanf(outcome.output.c_str() + at, "{\"makespan_tests\": %lf, \"average_tests\": %lf}", &makespan,
+                          &average),
+              2);
+    times.push_back(makespan / average);
+  }
+  ASSERT_EQ(times.size(), 3u) << outcome.output;
+  EXPECT_GT(times[1], 1.4) << outcome.output;
+  EXPECT_LT(times[2], 1.25) << outcome.output;
 }
 
 TEST_F(NbodyProgram, HelpIsNoError) {
