@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
+#include <string>
 
 #include "base/fatal.h"
 #include "base/log.h"
@@ -200,27 +202,12 @@ void register_everything(char** argv, void (*register_main_module)(), std::vecto
 void take_accepted_options(char** argv) {
   quietModeRequested = CmiGetArgFlag(argv, "++quiet");
   log::set_quiet(quietModeRequested);
-  for (const char* name : {"+cs",
-                           "+ss",
-                           "+stats",
-                           "+noAnytimeMigration",
-                           "+skip_cpu_topology",
-                           "+noisomalloc",
-                           "+isomalloc_sync",
-                           "+no_isomalloc_sync",
-                           "+CmiNoProcForComThread",
-                           "+netpoll",
-                           "+netint",
-                           "+idlepoll",
-                           "+eth",
-                           "+cpd",
-                           "+recplay-crc",
-                           "+recplay-xor",
-                           "+io_flush_user",
-                           "+io_flush_system",
-                           "+ftc_disk",
-                           "+syncprint"})
-    if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
+  std::istringstream names(
+      "+cs +ss +stats +noAnytimeMigration +skip_cpu_topology +noisomalloc +isomalloc_sync +no_isomalloc_sync "
+      "+CmiNoProcForComThread +netpoll +netint +idlepoll +eth +cpd +recplay-crc +recplay-xor +io_flush_user "
+      "+io_flush_system +ftc_disk +syncprint");
+  for (std::string name; names >> name;)
+    if (CmiGetArgFlag(argv, name.c_str())) log::note(name + " has no effect");
 }
 
 void run_init_calls() {
