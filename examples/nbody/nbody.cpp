@@ -12,6 +12,7 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "examples/nbody/cache.h"
 #include "examples/nbody/decompose.h"
@@ -67,6 +68,11 @@ Sum phase(Start start) {
 
 }  // namespace
 
+// Seconds of the phases of an evaluation.
+struct Took {
+  double move = 0, count = 0, exchange = 0, plant = 0, walk = 0;
+};
+
 class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* args) {
@@ -119,7 +125,7 @@ class Main : public CBase_Main {
   void run();
   void handOut();
   Tally evaluate(const Motion& motion, const BlockStep::Kicks& closing, int rung);
-  void tellWork(const Tally& tally, int rung, int rounds);
+  void tellWork(const Tally& tally, int rung, int rounds, const Took& took);
   void tellMakespan();
   void shuffle();
   void write(int step);
@@ -171,6 +177,11 @@ void Main::shuffle() {
 /// Moves all particles, then forces on rungs >= `rung`, and what follows from them.
 Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int rung) {
   const Forces forces{options_.gravityAt(a_), closing, rung, a_, onGpu_};
+  Took took;
+  auto lap = [last = CkWallTimer()]() mutable {
+    const double from = std::exchange(last, CkWallTimer());
+    return last - from;
+  };
   const std::vector<double> extent = phase([&](const CkCallback& done) { pieces.move(motion, done); }).as<double>();
   Box box;
   std::vector<double> farField;
@@ -184,6 +195,7 @@ Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int 
     box = boundingBox(corners);
   }
   shuffle();
+  took.move = lap();
 
   bool isNew = true;
   const auto count = [&](std::span<const Key> keys) {
@@ -198,26 +210,30 @@ Tally Main::evaluate(const Motion& motion, const BlockStep::Kicks& closing, int 
   for (; !decomposer.isDone(); ++rounds) decomposer.counted(count(decomposer.probes()));
   cuts_ = decomposer.cuts();
   const std::vector<Count> totals = decomposer.totals();
+  took.count = lap();
 
   std::vector<Root> roots = phase([&](const CkCallback& done) {
                               pieces.exchange(int(cuts_.size()), cuts_.data(), totals.data(), done);
                             }).as<Root>();
   std::ranges::sort(roots, {}, [](const Root& r) { return r.node.cell.begin(); });
+  took.exchange = lap();
   phase([&](const CkCallback& done) { cache.plant(int(roots.size()), roots.data(), forces.onGpu, done); });
+  took.plant = lap();
   const Sum sum = phase([&](const CkCallback& done) {
     pieces.walk(forces, int(farField.size()), farField.data(), done);
     if (options_.share && !forces.onGpu) helpers.help(Helper::whenIdle());
   });
+  took.walk = lap();
   shuffle();
   const Tally tally = sum.as<Tally>().at(0);
   tests_ += tally.tests;
-  if (options_.evaluations) tellWork(tally, rung, rounds);
+  if (options_.evaluations) tellWork(tally, rung, rounds, took);
   return tally;
 }
 
 /// Work is counted in tests of the walk, to which its time is proportional: that is the same however busy the machine
 /// is. All PEs wait for the fullest one in each evaluation.
-void Main::tellWork(const Tally& tally, int rung, int rounds) {
+void Main::tellWork(const Tally& tally, int rung, int rounds, const Took& took) {
   const auto work = phase([&](const CkCallback& done) { helpers.report(done); }).as<PeWork>();
   double fullest = 0, blocks = 0;
   for (const PeWork& pe : work) fullest = std::max(fullest, pe.tests), blocks += pe.blocks;
@@ -226,13 +242,18 @@ void Main::tellWork(const Tally& tally, int rung, int rounds) {
   clearProgress();
   if (options_.json) {
     fmt::print(
-        "{{\"rung\": {}, \"forces\": {}, \"tests\": {}, \"fullest_tests\": {}, \"blocks\": {}, \"rounds\": {}}}\n",
-        rung, tally.forces, tally.tests, fullest, blocks, rounds);
+        "{{\"rung\": {}, \"forces\": {}, \"tests\": {}, \"fullest_tests\": {}, \"blocks\": {}, \"rounds\": {}, "
+        "\"move_s\": {}, \"count_s\": {}, \"exchange_s\": {}, \"plant_s\": {}, \"walk_s\": {}}}\n",
+        rung, tally.forces, tally.tests, fullest, blocks, rounds, took.move, took.count, took.exchange, took.plant,
+        took.walk);
   } else {
     fmt::print(
         "     forces on {:.0f} particles, rungs from {}: {:.4g} tests, {:.2f} times the average on the fullest "
-        "PE; {:.0f} blocks fetched, {} rounds of counting\n",
-        tally.forces, rung, tally.tests, average > 0 ? fullest / average : 1, blocks, rounds);
+        "PE; {:.0f} blocks fetched, {} rounds of counting; ms: move {:.1f}, count {:.1f}, exchange {:.1f}, plant "
+        "{:.1f}, "
+        "walk {:.1f}\n",
+        tally.forces, rung, tally.tests, average > 0 ? fullest / average : 1, blocks, rounds, 1e3 * took.move,
+        1e3 * took.count, 1e3 * took.exchange, 1e3 * took.plant, 1e3 * took.walk);
   }
   std::fflush(stdout);
 }

@@ -76,8 +76,8 @@ bool parseOptions(int argc, char** argv, const char* name, Options& o, int& exit
   app.add_flag("--gpu-on-host", o.gpusOnHost, "For tests: what --gpu does, by the processor")->excludes(gpu);
   app.add_flag(
       "--evaluations", o.evaluations,
-      "A line for each force evaluation: how uneven its work is over the PEs, what was fetched; and for each step "
-      "what the fullest PE of each evaluation adds up to");
+      "A line for each force evaluation: how uneven its work is over the PEs, what was fetched, what its phases took; "
+      "and for each step what the fullest PE of each evaluation adds up to");
   app.add_option("--time-forces", o.timeForces,
                  "Evaluate the first forces so many times more and say what it took; with --gpu by processors too, and "
                  "how far apart they are")

@@ -169,6 +169,7 @@ TEST_F(NbodyProgram, EachRungIsBalancedAndNotTheirSum) {
   ASSERT_EQ(times.size(), 3u) << outcome.output;
   EXPECT_GT(times[1], 1.4) << outcome.output;
   EXPECT_LT(times[2], 1.25) << outcome.output;
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("\"walk_s\": [0-9.e-]+}"));
 }
 
 TEST_F(NbodyProgram, HelpIsNoError) {
