@@ -110,10 +110,11 @@ struct Context : ibv_context {
   void raise(ibv_async_event event);
   Region* region(std::uint32_t key) const;
 
+  // From any thread.
   void count(std::uint64_t bytes, bool one_sided) const {
     const auto device_at = static_cast<std::size_t>(number);
-    faults().sent[device_at] += bytes;
-    if (one_sided) faults().one_sided[device_at] += bytes;
+    __atomic_fetch_add(&faults().sent[device_at], bytes, __ATOMIC_RELAXED);
+    if (one_sided) __atomic_fetch_add(&faults().one_sided[device_at], bytes, __ATOMIC_RELAXED);
   }
   bool is_down() const { return faults().port_down || (faults().ports_down >> number & 1) != 0; }
 

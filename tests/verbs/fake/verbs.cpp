@@ -291,7 +291,7 @@ ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
   return unless_broken("ibv_create_qp", [&]() -> ibv_qp* {
     if (wanted->cap.max_inline_data > faults().inline_most) return errno = EINVAL, nullptr;
     Context& context = of(domain->context);
-    ++faults().pairs_made;
+    __atomic_fetch_add(&faults().pairs_made, 1, __ATOMIC_RELAXED);
     auto* pair = new Pair;
     static_cast<ibv_qp&>(*pair) = {};
     pair->context = &context;
