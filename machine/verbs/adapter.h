@@ -25,6 +25,7 @@ struct Settings {
   int service_level = 0;
   int traffic_class = 0;
   int patience_seconds = 20;  ///< for a connection that broke to be there again
+  std::uint64_t patience_ns() const { return static_cast<std::uint64_t>(patience_seconds) * 1'000'000'000; }
 };
 
 class Adapter {

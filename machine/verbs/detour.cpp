@@ -88,8 +88,7 @@ void VerbsTransport::go_on_around(VerbsLink& link) {
   }
   if (!link.peer_received || !link.peer_heard) return;
   link.beside = rail_to(link.peer());
-  const std::uint64_t patience_ns = static_cast<std::uint64_t>(adapter_.settings.patience_seconds) * 1'000'000'000;
-  const bool waits = clock::now_ns() - link.mending_since_ns < patience_ns;
+  const bool waits = clock::now_ns() - link.mending_since_ns < adapter_.settings.patience_ns();
   if (link.beside == nullptr && link.rail_expected && waits) return;
   if (!drop_received(link, *link.peer_received)) return fail(link, kNotUnderstood);
   link.detour = VerbsLink::Detour::on;

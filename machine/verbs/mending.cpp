@@ -74,8 +74,8 @@ void VerbsTransport::mend_all() {
       continue;
     }
     if (link->messages->halted && link->messages->drained) begin_again(*link);
-    const std::uint64_t patience_ns = static_cast<std::uint64_t>(adapter_.settings.patience_seconds) * 1'000'000'000;
-    if (link->mending && clock::now_ns() - link->mending_since_ns > patience_ns) go_around(*link, link->broke_because);
+    if (link->mending && clock::now_ns() - link->mending_since_ns > adapter_.settings.patience_ns())
+      go_around(*link, link->broke_because);
   }
 }
 

@@ -118,6 +118,12 @@ void make_mainchares(Pe& pe) {
   }
 }
 
+void refuse_simulation(const Pe& pe, const char* function) {
+  if (!pe.process.is_simulated()) return;
+  fatal("a program with a main() of its own cannot run on a simulated machine", function,
+        "one main() cannot be that of all the processes that are simulated in this one", "run it without +sim");
+}
+
 void begin_program(Pe& pe) {
   if (!begun_by_part && !pe.objects->started) {
     if (registry().mains.empty())

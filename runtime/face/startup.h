@@ -32,5 +32,7 @@ class Pe;
 void make_mainchares(Pe& pe);
 // On PE 0: both, unless that has been done, or a part has begun the program from a checkpoint.
 void begin_program(Pe& pe);
+// Of a program with a main() of its own, which `function` has started: it ends with a sentence on a simulated machine.
+void refuse_simulation(const Pe& pe, const char* function);
 int run_program(int argc, char** argv, void (*register_main_module)(), std::vector<Part> parts);
 }  // namespace periapt

@@ -104,9 +104,7 @@ void register_entries() {
 
 // The first PE of a process never comes back from here: main() and the scheduler take turns.
 bool start(Pe& pe) {
-  if (pe.process.is_simulated())
-    fatal("a program with a main() of its own cannot run on a simulated machine", "CharmInit",
-          "one main() cannot be that of all the processes that are simulated in this one", "run it without +sim");
+  refuse_simulation(pe, "CharmInit");
   if (pe.rank != 0) return false;
   if (pe.index == 0) {
     make_mainchares(pe);

@@ -46,18 +46,14 @@ void begin(Pe& pe) {
 
 // With chares the scheduler runs behind this, unless the program runs it itself.
 bool begin_with_chares(Pe& pe) {
-  if (pe.process.is_simulated())
-    fatal("a program with a main() of its own cannot run on a simulated machine", "ConverseInit",
-          "one main() cannot be that of all the processes that are simulated in this one", "run it without +sim");
   call_start_function(pe);
   if (start.user_scheduler) realConverseExit(0);
   return false;
 }
 
 void run_with_chares(void*) {
-  int argc = 0;
-  while (start.argv[argc] != nullptr) ++argc;
-  program::run_with_chares(argc, start.argv, {.name = "main of the program", .start = begin_with_chares});
+  program::run_with_chares(CmiGetArgc(start.argv), start.argv,
+                           {.name = "main of the program", .start = begin_with_chares});
 }
 
 void run(void*) {

@@ -28,5 +28,6 @@ const bool linked = [] {
 
 void _initCharm(int, char**) {
   periapt::Pe& pe = periapt::require_pe("_initCharm");
+  periapt::refuse_simulation(pe, "_initCharm");
   if (pe.index == 0) periapt::begin_program(pe);
 }
