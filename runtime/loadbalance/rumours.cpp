@@ -123,6 +123,24 @@ std::vector<Gossiper::Gift> Gossiper::give(GossipPe& self, const Moment& moment)
   return gifts;
 }
 
+std::vector<Gossiper::Gift> Gossiper::accept(GossipPe& self, std::vector<Gift> gifts) const {
+  std::sort(gifts.begin(), gifts.end(), [](const Gift& a, const Gift& b) { return larger(a.second, b.second); });
+  std::vector<Token> kept;
+  std::vector<Gift> back;
+  double own = self.load;
+  for (const Gift& gift : gifts) {
+    const double with = own + gift.second.work / self.speed;
+    if (rules_.only_below_mean && with >= average_) {
+      back.push_back(gift);
+    } else {
+      own = with;
+      kept.push_back(gift.second);
+    }
+  }
+  if (!kept.empty()) self.take(std::move(kept));
+  return back;
+}
+
 void Gossiper::weigh(double own) {
   double mark = average_;
   if (rules_.weigh_against_max) {

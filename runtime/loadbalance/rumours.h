@@ -27,7 +27,8 @@ struct GossipRules {
   int known = 128;  // of how many PEs one keeps what it has heard, at most
   // Which PEs give, and what.
   double overload = 1.0;           // a PE gives away what it has above that, in times of the average
-  bool only_below_mean = true;     // the receiver has to stay below the average; otherwise, below the giver
+  bool only_below_mean = true;     // the receiver has to stay below the average, and gives back what would have it
+                                   // above; otherwise, it has to stay below the giver
   bool weigh_against_max = false;  // chances of receivers: by what they are below the fullest known PE, not the average
   bool again_each_time = false;    // chances are computed anew after each object
   enum class Order { any, largest_first, fewest_moves, smallest_first } order = Order::any;
@@ -79,7 +80,7 @@ struct GossipPe {
 // What a PE does in an iteration. One of these serves any number of PEs, as it remembers none of them.
 class Gossiper {
  public:
-  using Gift = std::pair<int, Token>;  // to a PE
+  using Gift = std::pair<int, Token>;  // to a PE, or from one
 
   Gossiper(const GossipRules& rules, std::size_t pes, double average);
   // Forgets what was heard. A PE with less than the average is the first to know of that.
@@ -89,6 +90,9 @@ class Gossiper {
   // What it gives away, it no longer holds. It reckons with the loads of others as they were when it heard, and with
   // what it has given them itself.
   std::vector<Gift> give(GossipPe& self, const Moment& moment);
+  // Takes what it was given in an iteration, by whom is said, and answers what goes back. Many may have heard of the
+  // same PE, and none of them knows what others give.
+  std::vector<Gift> accept(GossipPe& self, std::vector<Gift> gifts) const;
 
  private:
   struct Target {

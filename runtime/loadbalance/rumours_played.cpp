@@ -118,15 +118,20 @@ void Play::tell(Gossiper& gossiper, const Moment& now) {
 
 // All decide before anything moves: none of them knows what others give.
 std::int64_t Play::give(Gossiper& gossiper, const Moment& now) {
-  Holdings given(pes_.size());
+  const auto place_of = [this](int pe) { return static_cast<std::size_t>(place_[static_cast<std::size_t>(pe)]); };
+  std::vector<std::vector<Gossiper::Gift>> given(pes_.size());  // by place, with the giver
+  Holdings back(pes_.size());
   std::int64_t count = 0;
   for (GossipPe& pe : pes_)
     for (const auto& [to, token] : gossiper.give(pe, now)) {
-      given[static_cast<std::size_t>(place_[static_cast<std::size_t>(to)])].push_back(token);
+      given[place_of(to)].emplace_back(pe.pe, token);
       ++count;
     }
   for (std::size_t place = 0; place < pes_.size(); ++place)
-    if (!given[place].empty()) pes_[place].take(std::move(given[place]));
+    for (const auto& [giver, token] : gossiper.accept(pes_[place], std::move(given[place])))
+      back[place_of(giver)].push_back(token);
+  for (std::size_t place = 0; place < pes_.size(); ++place)
+    if (!back[place].empty()) pes_[place].take(std::move(back[place]));
   return count;
 }
 }  // namespace

@@ -2,7 +2,8 @@
 //
 // An iteration is `rounds` rounds of rumours, in each of which a member sends `fanout` messages, empty ones where it
 // has nothing new, and waits for as many; then transfers, each of which is acknowledged. A member whose gifts have all
-// arrived says so up the tree (`sum_up`), and when the sum comes down, all gifts of the iteration have arrived.
+// arrived says so up the tree (`sum_up`), and when the sum comes down, all gifts of the iteration have arrived. Where
+// receivers may give back, what they do is sent, acknowledged and summed up in the same way.
 // In between a PE waits only for PEs that tell it something, so rumours of a later round or iteration may come early,
 // and are kept. A gift cannot: a PE is given something only when it has made itself known in that iteration.
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace periapt::loadbalance {
 namespace {
 // What a message begins with. Behind it: a sum, rumours, tokens, or nothing.
 struct Head {
-  enum class Kind : std::int32_t { sum_up, sum_down, rumours, tokens, arrived } kind;
+  enum class Kind : std::int32_t { sum_up, sum_down, rumours, tokens, returned, arrived } kind;
   std::int32_t iteration = 0;  // counted on over all trials
   std::int32_t round = 0, number = 0;
 };
@@ -57,7 +58,7 @@ class GossipMember final : public Member {
 
  private:
   // What a member waits for.
-  enum class Stage { loads, rumours, transfers, maximum, nothing };
+  enum class Stage { loads, rumours, transfers, returns, maximum, nothing };
   struct Round {
     explicit Round(int fanout) : told(static_cast<std::size_t>(fanout)) {}
     std::vector<std::vector<Rumour>> told;  // by number
@@ -76,6 +77,9 @@ class GossipMember final : public Member {
   void tell();
   void listen();
   void give();
+  void send_tokens(Head::Kind kind, const std::vector<Gossiper::Gift>& gifts);
+  void all_arrived();
+  void end_iteration();
   void proceed();
   void finish();
 
@@ -92,22 +96,27 @@ class GossipMember final : public Member {
 
   int iteration_ = 0;                                  // as Head has it; the first is 1
   bool has_news_ = false;                              // to tell in the next round
-  int underway_ = 0;                                   // gifts that have not been acknowledged
+  int underway_ = 0;                                   // messages with tokens that have not been acknowledged
   std::int64_t given_ = 0;                             // by this PE in this iteration; then by all
   std::map<std::pair<int, int>, Round> rounds_heard_;  // by iteration and round
-  std::vector<Token> gifts_;                           // to this PE, in this iteration
+  std::vector<Gossiper::Gift> gifts_;                  // to this PE, in this iteration
+  std::vector<Token> returned_;                        // of what it has given
 };
 
 void GossipMember::on_sum(const LoadSum& total) {
   switch (stage_) {
     case Stage::loads:
       return start(total);
-    case Stage::transfers:
-      self_->take(std::exchange(gifts_, {}));
+    case Stage::transfers: {
       given_ = total.given;
-      if (!rules_.keep_best) return proceed();
-      stage_ = Stage::maximum;
-      return sum_.contribute({.max = self_->load});
+      const std::vector<Gossiper::Gift> back = gossiper_->accept(*self_, std::exchange(gifts_, {}));
+      if (!rules_.only_below_mean) return end_iteration();
+      stage_ = Stage::returns;
+      return send_tokens(Head::Kind::returned, back);
+    }
+    case Stage::returns:
+      self_->take(std::exchange(returned_, {}));
+      return end_iteration();
     case Stage::maximum:
       if (course_->is_better(total.max)) best_ = self_->held;
       return proceed();
@@ -181,13 +190,22 @@ void GossipMember::give() {
   stage_ = Stage::transfers;
   Moment now = course_->now;
   now.round = rules_.rounds;
-  std::map<int, std::vector<Token>> by_pe;
   const std::vector<Gossiper::Gift> gifts = gossiper_->give(*self_, now);
-  for (const auto& [to, token] : gifts) by_pe[to].push_back(token);
   given_ = static_cast<std::int64_t>(gifts.size());
+  send_tokens(Head::Kind::tokens, gifts);
+}
+void GossipMember::send_tokens(Head::Kind kind, const std::vector<Gossiper::Gift>& gifts) {
+  std::map<int, std::vector<Token>> by_pe;
+  for (const auto& [to, token] : gifts) by_pe[to].push_back(token);
   underway_ = static_cast<int>(by_pe.size());
-  for (const auto& [to, tokens] : by_pe) send(to, {Head::Kind::tokens, iteration_}, std::span<const Token>(tokens));
-  if (underway_ == 0) sum_.contribute({.given = given_});
+  for (const auto& [to, tokens] : by_pe) send(to, {kind, iteration_}, std::span<const Token>(tokens));
+  if (underway_ == 0) all_arrived();
+}
+void GossipMember::all_arrived() { sum_.contribute(stage_ == Stage::transfers ? LoadSum{.given = given_} : LoadSum{}); }
+void GossipMember::end_iteration() {
+  if (!rules_.keep_best) return proceed();
+  stage_ = Stage::maximum;
+  sum_.contribute({.max = self_->load});
 }
 void GossipMember::proceed() {
   switch (course_->next(given_)) {
@@ -202,7 +220,7 @@ void GossipMember::proceed() {
 }
 void GossipMember::finish() {
   stage_ = Stage::nothing;
-  assert(rounds_heard_.empty() && gifts_.empty() && underway_ == 0);
+  assert(rounds_heard_.empty() && gifts_.empty() && returned_.empty() && underway_ == 0);
   std::vector<Claim> claims;
   for (const Token& token : rules_.keep_best ? best_ : self_->held)
     if (token.home != seat_.pe) claims.push_back({token.home, token.object});
@@ -228,14 +246,19 @@ void GossipMember::hear(int from, const char* bytes, std::size_t length) {
       return;
     }
     case Head::Kind::tokens: {
-      const std::vector<Token> tokens = body_of<Token>(bytes, length);
       assert(head.iteration == iteration_);
-      gifts_.insert(gifts_.end(), tokens.begin(), tokens.end());
+      for (const Token& token : body_of<Token>(bytes, length)) gifts_.emplace_back(from, token);
+      return send(from, {Head::Kind::arrived}, std::span<const Token>());
+    }
+    case Head::Kind::returned: {
+      assert(head.iteration == iteration_);
+      const std::vector<Token> tokens = body_of<Token>(bytes, length);
+      returned_.insert(returned_.end(), tokens.begin(), tokens.end());
       return send(from, {Head::Kind::arrived}, std::span<const Token>());
     }
     case Head::Kind::arrived:
       assert(underway_ > 0);
-      if (--underway_ == 0) sum_.contribute({.given = given_});
+      if (--underway_ == 0) all_arrived();
       return;
   }
 }

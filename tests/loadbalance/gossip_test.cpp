@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "runtime/loadbalance/flow.h"
@@ -105,6 +106,26 @@ TEST(Gossiper, GivesTheSmallestThatIsEnoughWhereFewAreToMove) {
   const auto gifts = gossiper.give(self, {});
   ASSERT_EQ(gifts.size(), 1u);
   EXPECT_EQ(gifts[0].second.work, 3);
+}
+
+TEST(Gossiper, GivesBackWhatWouldHaveItAboveTheAverage) {
+  const std::vector<Gossiper::Gift> gifts = {{1, {1, 1, 0}}, {2, {2, 2, 0}}, {3, {2, 3, 0}}, {1, {1.5, 1, 1}}};
+  GossipPe self(0, 1, 1, {}), same(0, 1, 1, {});
+  const auto back = Gossiper(rules(), 4, 4.5).accept(self, gifts);
+  EXPECT_THAT(works(self), ElementsAre(2, 1));
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(back[0].first, 3);
+  EXPECT_EQ(back[1].first, 1);
+  EXPECT_EQ(back[1].second.object, 1u);
+  auto reversed = gifts;
+  std::ranges::reverse(reversed);
+  Gossiper(rules(), 4, 4.5).accept(same, reversed);
+  EXPECT_EQ(self.load, same.load) << "in whichever order they come";
+  GossipRules mild = rules();
+  mild.only_below_mean = false;
+  GossipPe all(0, 1, 1, {});
+  EXPECT_TRUE(Gossiper(mild, 4, 4.5).accept(all, gifts).empty());
+  EXPECT_EQ(all.held.size(), 4u);
 }
 
 TEST(Gossip, TellsAnotherThanItself) {

@@ -436,6 +436,23 @@ TEST(Diffusion, MovesLoadToNeighboursOnly) {
   }
 }
 
+// Few objects a PE, so that few PEs have room for one more, and all others hear of these.
+TEST(Gossip, FillsNoPeThatManyHaveHeardOf) {
+  for (std::uint32_t step = 0; step < 20; ++step) {
+    std::mt19937 random(step);
+    LoadDatabase db;
+    db.step = step;
+    db.pes.resize(256);
+    for (int i = 0; i < 1024; ++i)
+      db.objects.push_back({1, static_cast<std::uint64_t>(i), i / 4,
+                            (i / 4 % 64 == 7 ? 0.3 : 0.8) + 0.4 * static_cast<double>(random() % 1000) / 1000, 0,
+                            true});
+    const Assignment result = solve("Gossip", db);
+    EXPECT_NE(result, present(db));
+    EXPECT_LE(balance_of(db, result).max, balance_of(db, present(db)).max) << "step " << step;
+  }
+}
+
 TEST(Tempered, IsNeverWorseThanBeforeAndBetterThanGossip) {
   double gossip = 0, tempered = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
