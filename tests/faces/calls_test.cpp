@@ -406,6 +406,11 @@ TEST(FindFirstCaptures, are_the_groups_of_the_first_match) {
   EXPECT_EQ(findFirstCaptures("z(.)", "x a12b"), nullptr);
 }
 
+// What programs ask before they use it.
+#if !CMK_HAS_INT16 || !CMK___int128_t_DEFINED || !CMK_HAS_MMAP || !CMK_HAS_USLEEP || CMK_WINDOWS
+#error "the macros of configure are not those of this machine"
+#endif
+
 TEST(Hash, numbers_of_128_bits_are_keys) {
   std::unordered_map<CmiUInt16, int> table;
   for (int i = 0; i < 100; ++i) table[CmiUInt16(i) << 64 | 5] = i;
