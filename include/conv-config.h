@@ -1,2 +1,2 @@
 /* The CMK_ macros that programs test. Plain C. */
-#include "base/cmk.h"
+#include "conv-autoconfig.h"

@@ -48,6 +48,22 @@ void settleTransfers(Entry& entry, Diagnostics& out) {
   }
 }
 
+/// `Grid grid conditional`: a value that is made of a pointer and becomes one (runtime/api/conditional_argument.h).
+void settleConditionals(Entry& entry, Diagnostics& out) {
+  for (Parameter& p : entry.parameters) {
+    if (!p.conditional) continue;
+    if (p.length || p.type.builtin || !p.type.pointers.empty() || p.type.references) {
+      out.error(p.span, "a conditional parameter names the type of one object",
+                "write '" + p.type.plain() + " " + p.name + " conditional' here and '" + p.type.plain() + "* " +
+                    p.name + "' in the class");
+      continue;
+    }
+    p.type.arguments = "<" + p.type.plain() + ">";
+    p.type.qualifier = "periapt::";
+    p.type.name = "Conditional";
+  }
+}
+
 /// No result of a reduction fits such parameters. Charm++ takes the word all the same, and the entry can be called.
 void settleTarget(Entry& entry, Diagnostics& out) {
   const auto arrays = std::count_if(entry.parameters.begin(), entry.parameters.end(),
@@ -75,6 +91,7 @@ void settleChare(Chare& chare, Diagnostics& out) {
     if (!entry) continue;
     entry->ordinal = ++ordinal;
     settleTransfers(*entry, out);
+    settleConditionals(*entry, out);
     settleTarget(*entry, out);
     if (chare.kind == ChareKind::mainchare && entry->isConstructor && entry->parameters.empty()) {
       out.warning(entry->nameSpan, "the constructor of a mainchare takes a CkArgMsg*, which is added here",
@@ -456,8 +473,6 @@ void unsupportedEntry(const Entry& entry, Diagnostics& out) {
               "make the class of the chare a template, or write an entry for each type");
   if (entry.header) unsupportedTemplateEntry(entry, out);
   for (const Parameter& p : entry.parameters) {
-    if (p.conditional)
-      out.error(p.span, "conditional parameters are not supported", "send a message with a conditional field");
     if (p.type.isFunction() && !entry.has("local"))
       out.error(p.span, "a function pointer cannot be sent", "send a number that names the function");
     if (p.type.pack && !entry.header) out.error(p.span, "a parameter pack needs a template entry");

@@ -23,11 +23,16 @@ class DeclEmitter {
     out_.line("#ifndef " + guard);
     out_.line("#define " + guard);
     out_.line("#include \"charm++.h\"");
-    bool python = false;
-    forEachItem(module_.items, "", [&python](const Item& item, const std::string&) {
-      if (auto* chare = std::get_if<Chare>(&item.node)) python |= chare->has("python");
+    bool python = false, conditional = false;
+    forEachItem(module_.items, "", [&](const Item& item, const std::string&) {
+      auto* chare = std::get_if<Chare>(&item.node);
+      if (!chare) return;
+      python |= chare->has("python");
+      for (const Entry* entry : entriesOf(*chare))
+        for (const Parameter& p : entry->parameters) conditional |= p.conditional;
     });
     if (python) out_.line("#include \"PythonCCS.h\"");
+    if (conditional) out_.line("#include \"runtime/api/conditional_argument.h\"");
     Stretch first;
     gather(module_.items, {}, false, first);
     stretches_.push_back(std::move(first));

@@ -163,6 +163,10 @@ Item Parser::externThing(std::size_t from) {
     if (is("extern")) fail(peek().span, "'extern' stands here twice");
     Item out = construct();
     setExtern(out);
+    if (auto* module = std::get_if<Module>(&out.node)) {  // what it holds stands in its own .decl.h
+      module->items.clear();
+      module->hasBody = false;
+    }
     return out;
   }
   next();

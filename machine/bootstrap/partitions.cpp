@@ -144,7 +144,7 @@ Status take_partition_options(int& argc, char** argv, PartitionRequest& request)
       request.master = true;
     } else if (name == "use_custom_partition") {
       arguments.take();
-      request.custom = true;
+      request.custom = true;  // which processes are together is not for the program to say: as for +partition_topology
     } else if (name == "partition_topology") {
       arguments.take();  // processes are numbered host by host in any case: what is near is together
     } else if (name == "partition_topology_scheme") {
@@ -158,10 +158,6 @@ Status take_partition_options(int& argc, char** argv, PartitionRequest& request)
 }
 
 Result<Partitions> Partitions::resolve(const PartitionRequest& request, int processes) {
-  if (request.custom) {
-    return Status::failure("+use_custom_partition: partitions by a function of the program are not there; " +
-                           std::string("+partition_sizes says how many processes each has"));
-  }
   if (request.master && !request.sizes.empty())
     return Status::failure("+master_partition and +partition_sizes exclude each other: sizes begin with 0#1 then");
   if (request.master && request.count < 2)

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 #include <string>
 
 #include "base/fatal.h"
@@ -25,6 +24,7 @@
 #include "runtime/entry/creation.h"
 #include "runtime/entry/dispatch.h"
 #include "runtime/entry/start_gate.h"
+#include "runtime/face/charm_options.h"
 #include "runtime/face/crash.h"
 #include "runtime/face/exit.h"
 #include "runtime/face/stepped.h"
@@ -49,7 +49,6 @@ extern "C" void setDefaultPartitionParams(void) __attribute__((weak));
 int CkIndex_Chare::__idx, CkIndex_Group::__idx, CkIndex_NodeGroup::__idx, CkIndex_ArrayBase::__idx,
     CkIndex_ArrayElement::__idx, CkIndex_CkArrayMap::__idx;
 int CMessage_CkArrayCreatedMsg::__idx;
-int quietModeRequested;
 
 namespace periapt {
 
@@ -204,18 +203,6 @@ void register_everything(char** argv, void (*register_main_module)(), std::vecto
   Pe::for_other_host = packed_for_other_host;
 }
 
-// Options of Charm++ that programs are started with, for what is always so here or has nothing to act on.
-void take_accepted_options(char** argv) {
-  quietModeRequested = CmiGetArgFlag(argv, "++quiet");
-  log::set_quiet(quietModeRequested);
-  std::istringstream names(
-      "+cs +ss +stats +noAnytimeMigration +skip_cpu_topology +noisomalloc +isomalloc_sync +no_isomalloc_sync "
-      "+CmiNoProcForComThread +netpoll +netint +idlepoll +eth +cpd +recplay-crc +recplay-xor +io_flush_user "
-      "+io_flush_system +ftc_disk +syncprint");
-  for (std::string name; names >> name;)
-    if (CmiGetArgFlag(argv, name.c_str())) log::note(name + " has no effect");
-}
-
 void run_init_calls() {
   // By number: a program may register more modules from such a function.
   for (std::size_t i = 0; i < registry().init_calls.size(); ++i) {
@@ -256,7 +243,7 @@ int run_program(int argc, char** argv, void (*register_main_module)(), std::vect
     if (part.take_options) part.take_options(argv);
   seeds::take_option(argv);
   Watchdog::take_option(argv);
-  take_accepted_options(argv);
+  take_charm_options(argv);
   if (setDefaultPartitionParams) setDefaultPartitionParams();
   argc = 0;
   while (argv[argc]) ++argc;

@@ -5,6 +5,7 @@
 #include "base/fatal.h"
 #include "runtime/ccs/part.h"
 #include "runtime/converse/converse_state.h"
+#include "runtime/face/charm_options.h"
 #include "runtime/registry/registry.h"
 #include "runtime/scheduler/process.h"
 
@@ -89,6 +90,7 @@ void ConverseInit(int argc, char** argv, CmiStartFn function, int user_scheduler
   set_fatal_exit_hook(Process::abort_run);
   requests.register_entries();
   requests.take_options(argv);
+  take_charm_options(argv);
   for (argc = 0; argv[argc] != nullptr;) ++argc;
   // Never destroyed: the run may end on a stack that belongs to it.
   auto* process = new Process(argc, argv);

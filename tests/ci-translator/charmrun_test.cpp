@@ -64,6 +64,7 @@ TEST(Charmrun, AFlagCanBeTakenBack) {
   EXPECT_THAT(argvOf({"++server", "++no-server", "++oneWthPerHost", "++no-oneWthPerHost", "./pgm"}),
               ElementsAre("./pgm"));
   EXPECT_EQ(parseCommandLine({"++no-scalable-start", "++no-debug", "./pgm"}).remarks.size(), 2u);
+  EXPECT_EQ(parseCommandLine({"++va-randomization", "++no-va-randomization", "++no-xrdb", "./pgm"}).remarks.size(), 3u);
   EXPECT_THAT(errorOf({"++no-nodelist", "./pgm"}), HasSubstr("unknown option ++no-nodelist"));
 }
 
@@ -72,7 +73,8 @@ TEST(Charmrun, HowManyPesAHostHasIsTheProgramsToSay) {
   EXPECT_THAT(argvOf({"./pgm", "++oneWthPerHost", "x"}), ElementsAre("./pgm", "+oneWthPerHost", "x"));
   const auto run = parseCommandLine({"++nodelist", "hosts", "++oneWthPerPU", "./pgm"});
   EXPECT_THAT(run.notes, ElementsAre(HasSubstr("++oneWthPerPU has no effect with ++nodelist")));
-  EXPECT_THAT(parseCommandLine({"++in-xterm", "./pgm"}).notes, ElementsAre(HasSubstr("no windows are opened")));
+  for (const char* option : {"++in-xterm", "++ssh-display"})
+    EXPECT_THAT(parseCommandLine({option, "./pgm"}).notes, ElementsAre(HasSubstr("no windows are opened")));
 }
 
 TEST(Charmrun, RefusalsSayWhy) {

@@ -1,15 +1,22 @@
 // What of the Converse API works without a run: the command line, queues, streams, topology, names of events.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <map>
 #include <random>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "TopoManager.h"
+#include "ck128bitHash.h"
+#include "ckregex.h"
 #include "ckstream.h"
 #include "converse.h"
 #include "crc32.h"
 #include "hrctimer.h"
+#include "lrtslock.h"
+#include "mempool.h"
 #include "msgq.h"
 #include "queueing.h"
 
@@ -289,6 +296,136 @@ TEST(Hrctimer, counts_from_its_beginning_in_both_units) {
   EXPECT_GE(now, 0);
   EXPECT_LE(now * 1e6, micro + 1);
   EXPECT_LE(begin, inithrc());
+}
+
+// --- mempool.h
+// ---------------------------------------------------------------------------------------------------------
+
+// Where blocks come from: their sizes and names, by where they are.
+std::map<void*, std::pair<std::size_t, mem_handle_t>> blocks;
+bool more_blocks = true;
+void* new_block(std::size_t* size, mem_handle_t* handle, int) {
+  if (!more_blocks) return nullptr;
+  *size = (*size + 4095) / 4096 * 4096;
+  void* const block = std::malloc(*size);
+  *handle = static_cast<mem_handle_t>(*size) + 1;
+  blocks[block] = {*size, *handle};
+  return block;
+}
+void free_block(void* block, mem_handle_t handle) {
+  ASSERT_EQ(blocks.at(block).second, handle);
+  blocks.erase(block);
+  std::free(block);
+}
+class MemPool : public testing::Test {
+ protected:
+  void SetUp() override {
+    more_blocks = true;
+    pool = mempool_init(10000, new_block, free_block, 20000);
+  }
+  void TearDown() override {
+    mempool_destroy(pool);
+    EXPECT_TRUE(blocks.empty());
+  }
+  mempool_type* pool = nullptr;
+};
+
+TEST_F(MemPool, pieces_do_not_overlap_and_are_used_again) {
+  std::mt19937 random(7);
+  std::map<char*, std::size_t> pieces;
+  std::size_t most = 0;
+  for (int i = 0; i < 5000; ++i) {
+    if (pieces.size() > 40) {
+      auto piece = std::next(pieces.begin(), static_cast<int>(random() % pieces.size()));
+      for (std::size_t k = 0; k < piece->second; ++k) ASSERT_EQ(piece->first[k], static_cast<char>(piece->second));
+      mempool_free(pool, piece->first);
+      pieces.erase(piece);
+    }
+    const std::size_t size = random() % 3000;
+    auto* const memory = static_cast<char*>(mempool_malloc(pool, size, 1));
+    ASSERT_NE(memory, nullptr);
+    ASSERT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 16, 0u);
+    ASSERT_TRUE(pieces.emplace(memory, size).second);
+    for (std::size_t k = 0; k < size; ++k) memory[k] = static_cast<char>(size);
+    most = std::max(most, pool->size);
+  }
+  EXPECT_LT(most, 500000u);  // and not 5000 times what was asked for
+}
+
+TEST_F(MemPool, a_piece_knows_its_block) {
+  void* const memory = mempool_malloc(pool, 100, 0);
+  mempool_header* const header = MEMPOOL_GetMempoolHeader(memory, sizeof(mempool_header));
+  EXPECT_EQ(MEMPOOL_GetMempoolPtr(header), pool);
+  EXPECT_EQ(MEMPOOL_GetSize(header), 12288u);
+  EXPECT_EQ(MEMPOOL_GetMemHndl(header), 12289);
+  EXPECT_GE(MEMPOOL_GetSlotSize(header), 100u);
+}
+
+TEST_F(MemPool, grows_only_when_it_may) {
+  EXPECT_EQ(mempool_malloc(pool, 50000, 0), nullptr);
+  void* const large = mempool_malloc(pool, 50000, 1);
+  EXPECT_NE(large, nullptr);
+  EXPECT_EQ(blocks.size(), 2u);
+  more_blocks = false;
+  EXPECT_EQ(mempool_malloc(pool, 50000, 1), nullptr);
+  EXPECT_EQ(mempool_large_malloc(pool, 50000, 1), nullptr);
+  EXPECT_EQ(mempool_init(1, new_block, free_block, 0), nullptr);
+  mempool_free(pool, large);
+  EXPECT_EQ(mempool_malloc(pool, 50000, 0), large);
+}
+
+TEST_F(MemPool, gives_unused_blocks_back_beyond_its_limit) {
+  void* const kept = mempool_malloc(pool, 10, 0);
+  mempool_free(pool, mempool_malloc(pool, 50000, 1));
+  EXPECT_EQ(blocks.size(), 2u);
+  mempool_malloc(pool, 100000, 1);
+  EXPECT_EQ(blocks.size(), 2u);  // the first one and the new one
+  EXPECT_EQ(MEMPOOL_GetMempoolHeader(kept, sizeof(mempool_header))->block_ptr->used, 1u);
+}
+
+TEST_F(MemPool, a_large_block_goes_with_its_piece) {
+  void* const first = mempool_large_malloc(pool, 100, 1);
+  void* const second = mempool_large_malloc(pool, 100, 1);
+  EXPECT_EQ(blocks.size(), 3u);
+  mempool_free(pool, first);
+  mempool_free(pool, second);
+  EXPECT_EQ(blocks.size(), 1u);
+}
+
+// --- small headers
+// -----------------------------------------------------------------------------------------------------
+
+TEST(FindFirstCaptures, are_the_groups_of_the_first_match) {
+  char** const captures = findFirstCaptures("a([0-9]+)(b?)", "x a12b a34b");
+  ASSERT_NE(captures, nullptr);
+  EXPECT_STREQ(captures[0], "12");
+  EXPECT_STREQ(captures[1], "b");
+  EXPECT_EQ(captures[2], nullptr);
+  for (char** text = captures; *text; ++text) std::free(*text);
+  std::free(captures);
+  EXPECT_EQ(findFirstCaptures("z(.)", "x a12b"), nullptr);
+}
+
+// What programs ask before they use it.
+#if !CMK_HAS_INT16 || !CMK___int128_t_DEFINED || !CMK_HAS_MMAP || !CMK_HAS_USLEEP || CMK_WINDOWS
+#error "the macros of configure are not those of this machine"
+#endif
+
+TEST(Hash, numbers_of_128_bits_are_keys) {
+  std::unordered_map<CmiUInt16, int> table;
+  for (int i = 0; i < 100; ++i) table[CmiUInt16(i) << 64 | 5] = i;
+  EXPECT_EQ(table.size(), 100u);
+  EXPECT_EQ(table.at(CmiUInt16(7) << 64 | 5), 7);
+}
+
+TEST(LrtsLock, is_a_lock) {
+  const LrtsNodeLock lock = LrtsCreateLock();
+  LrtsLock(lock);
+  EXPECT_NE(LrtsTryLock(lock), 0);
+  LrtsUnlock(lock);
+  EXPECT_EQ(LrtsTryLock(lock), 0);
+  LrtsUnlock(lock);
+  LrtsDestroyLock(lock);
 }
 
 }  // namespace

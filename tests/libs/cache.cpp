@@ -1,23 +1,28 @@
 // Caches: each element of an array reads values of all others, twice, through the cache of its PE, and adds to what is
 // cached of some, which is written back to them; then elements move and the next round begins. Each value is fetched
-// once for a PE. An argument makes a mistake instead.
+// once for a PE. Keys are numbers of 64 bits, or of 128 (cache_key.h). An argument makes a mistake instead.
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "CkCache.h"
+#include "cache_key.h"
 #include "cache_steps.decl.h"
 
 /*readonly*/ CProxy_Main mainProxy;
 /*readonly*/ CProxy_Part parts;
-/*readonly*/ CProxy_CkCacheManager<CmiUInt8> cache;
+/*readonly*/ CProxy_CkCacheManager<CacheKey> cache;
 
 namespace {
 constexpr int elements = 23, values = 5, chunks = 3, rounds = 4;
 std::string mistake;
 
-CmiUInt8 key_of(int element, int value) { return static_cast<CmiUInt8>(element * values + value); }
-int chunk_of(CmiUInt8 key) { return static_cast<int>(key % chunks); }
+// The upper half of a key is not all zeros.
+constexpr CacheKey first_key = CacheKey{1} << (4 * sizeof(CacheKey));
+CacheKey key_of(int element, int value) { return first_key + static_cast<CacheKey>(element * values + value); }
+int number_of(CacheKey key) { return static_cast<int>(key - first_key); }
+std::size_t index_of(CacheKey key) { return static_cast<std::size_t>(number_of(key) % values); }
+int chunk_of(CacheKey key) { return number_of(key) % chunks; }
 void expect(bool holds, const char* what) {
   if (!holds) CkAbort("does not hold: %s", what);
 }
@@ -26,20 +31,20 @@ void expect(bool holds, const char* what) {
 // A cached value, and what is to be added to it.
 struct Value {
   CmiUInt8 value, more;
-  CkCacheFillMsg<CmiUInt8>* answer;
+  CkCacheFillMsg<CacheKey>* answer;
 };
 
-class Values : public CkCacheEntryType<CmiUInt8> {
+class Values : public CkCacheEntryType<CacheKey> {
  public:
-  void* request(CkArrayIndex& home, CmiUInt8 key) override;
-  void* unpack(CkCacheFillMsg<CmiUInt8>* answer, int chunk, CkArrayIndex& home) override {
+  void* request(CkArrayIndex& home, CacheKey key) override;
+  void* unpack(CkCacheFillMsg<CacheKey>* answer, int chunk, CkArrayIndex& home) override {
     expect(chunk == chunk_of(answer->key), "the chunk of an answer is that of its request");
-    expect(home.data()[0] == static_cast<int>(answer->key) / values, "the home of an answer is that of its request");
+    expect(home.data()[0] == number_of(answer->key) / values, "the home of an answer is that of its request");
     auto* value = new Value{0, 0, answer};
     std::memcpy(&value->value, answer->data, sizeof value->value);
     return value;
   }
-  void writeback(CkArrayIndex& home, CmiUInt8 key, void* data) override {
+  void writeback(CkArrayIndex& home, CacheKey key, void* data) override {
     const auto* value = static_cast<Value*>(data);
     if (value->more > 0) parts[home.data()[0]].add(key, value->more);
   }
@@ -59,14 +64,14 @@ class Part : public CBase_Part {
 
  public:
   Part() {
-    for (int i = 0; i < values; ++i) own_.push_back(100 * key_of(thisIndex, i));
+    for (int i = 0; i < values; ++i) own_.push_back(100 * static_cast<CmiUInt8>(number_of(key_of(thisIndex, i))));
   }
   explicit Part(CkMigrateMessage*) {}
   void pup(PUP::er& p) override { p | own_; }
-  Value* local_value(CmiUInt8 key) { return new Value{own_.at(key % values), 0, nullptr}; }
+  Value* local_value(CacheKey key) { return new Value{own_.at(index_of(key)), 0, nullptr}; }
 
   void round(int number) {
-    CkCacheManager<CmiUInt8>& here = *cache.ckLocalBranch();
+    CkCacheManager<CacheKey>& here = *cache.ckLocalBranch();
     round_ = number;
     waits_ = 0;
     sum_ = 0;
@@ -83,18 +88,19 @@ class Part : public CBase_Part {
         for (int v = 0; v < values; ++v) want(here, key_of(e, v));
     if (--waits_ == 0) finish();
   }
-  void want(CkCacheManager<CmiUInt8>& here, CmiUInt8 key) {
-    CkCacheUserData data{static_cast<CmiUInt8>(thisIndex), key};
+  void want(CkCacheManager<CacheKey>& here, CacheKey key) {
+    CkCacheUserData data{static_cast<CmiUInt8>(thisIndex), static_cast<CmiUInt8>(number_of(key))};
     CProxyElement_ArrayElement self(thisArrayID, CkArrayIndex1D(thisIndex));
-    CkCacheRequestorData<CmiUInt8> requestor(self, &Part::has_come, data);
-    CkArrayIndex1D home(static_cast<int>(key) / values);
+    CkCacheRequestorData<CacheKey> requestor(self, &Part::has_come, data);
+    CkArrayIndex1D home(number_of(key) / values);
     if (void* there = here.requestData(key, home, chunk_of(key), &type_, requestor))
       take(*static_cast<Value*>(there));
     else
       ++waits_;
   }
-  static void has_come(CkArrayID, CkArrayIndex& index, CmiUInt8 key, CkCacheUserData& user, void* data, int chunk) {
-    expect(user.d0 == static_cast<CmiUInt8>(index.data()[0]) && user.d1 == key && chunk == chunk_of(key),
+  static void has_come(CkArrayID, CkArrayIndex& index, CacheKey key, CkCacheUserData& user, void* data, int chunk) {
+    expect(user.d0 == static_cast<CmiUInt8>(index.data()[0]) && user.d1 == static_cast<CmiUInt8>(number_of(key)) &&
+               chunk == chunk_of(key),
            "an answer comes with what its requestor said");
     Part* part = parts[index.data()[0]].ckLocal();
     part->take(*static_cast<Value*>(data));
@@ -105,27 +111,27 @@ class Part : public CBase_Part {
     ++value.more;  // each of the two times
   }
   void finish() {
-    CkCacheManager<CmiUInt8>& here = *cache.ckLocalBranch();
-    expect(here.requestDataNoFetch(0, 0) != nullptr && here.requestDataNoFetch(1, 0) == nullptr,
+    CkCacheManager<CacheKey>& here = *cache.ckLocalBranch();
+    expect(here.requestDataNoFetch(key_of(0, 0), 0) && !here.requestDataNoFetch(key_of(0, 1), 0),
            "what has come is there, in its chunk");
     contribute(sizeof sum_, &sum_, CkReduction::sum_ulong_long, CkCallback(CkReductionTarget(Main, read), mainProxy));
   }
   // All have read: what is written back changes nothing for them.
   void write() {
-    CkCacheManager<CmiUInt8>& here = *cache.ckLocalBranch();
+    CkCacheManager<CacheKey>& here = *cache.ckLocalBranch();
     for (int chunk = 0; chunk < chunks_; ++chunk) here.writebackChunk(chunk);
     for (int chunk = 0; chunk < chunks_; ++chunk) here.finishedChunk(chunk, 1);
     if (mistake == "twice") here.finishedChunk(0, 1);
   }
-  void wanted(CkCacheRequestMsg<CmiUInt8>* m) {
-    const CmiUInt8 key = m->key;
+  void wanted(CkCacheRequestMsg<CacheKey>* m) {
+    const CacheKey key = m->key;
     if (mistake == "silent") return delete m;
-    auto* answer = new (static_cast<int>(sizeof(CmiUInt8)), 0) CkCacheFillMsg<CmiUInt8>(key);
-    std::memcpy(answer->data, &own_.at(key % values), sizeof(CmiUInt8));
+    auto* answer = new (static_cast<int>(sizeof(CmiUInt8)), 0) CkCacheFillMsg<CacheKey>(key);
+    std::memcpy(answer->data, &own_.at(index_of(key)), sizeof(CmiUInt8));
     cache[m->replyTo].recvData(answer);
     delete m;
   }
-  void add(CmiUInt8 key, CmiUInt8 value) { own_.at(key % values) += value; }
+  void add(CacheKey key, CmiUInt8 value) { own_.at(index_of(key)) += value; }
   void check() {
     CmiUInt8 sum = 0;
     for (CmiUInt8 value : own_) sum += value;
@@ -134,9 +140,9 @@ class Part : public CBase_Part {
   }
 };
 
-void* Values::request(CkArrayIndex& home, CmiUInt8 key) {
+void* Values::request(CkArrayIndex& home, CacheKey key) {
   if (Part* part = parts[home.data()[0]].ckLocal()) return part->local_value(key);
-  parts[home.data()[0]].wanted(new CkCacheRequestMsg<CmiUInt8>(key, CkMyPe()));
+  parts[home.data()[0]].wanted(new CkCacheRequestMsg<CacheKey>(key, CkMyPe()));
   return nullptr;
 }
 
@@ -151,7 +157,7 @@ class Main : public CBase_Main {
     mainProxy = thisProxy;
     parts = CProxy_Part::ckNew(elements);
     CkGroupID none[1] = {}, of[1] = {parts.ckLocMgr()->getGroupID()};
-    cache = CProxy_CkCacheManager<CmiUInt8>::ckNew(16, 0, none, 1, of);
+    cache = CProxy_CkCacheManager<CacheKey>::ckNew(16, 0, none, 1, of);
     for (int key = 0; key < elements * values; ++key) sum_ += 100 * key;
     parts.round(round_);
   }

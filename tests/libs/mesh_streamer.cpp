@@ -13,8 +13,8 @@ CProxy_Main mainProxy;
 CProxy_Sink sinks;
 CProxy_Cell cells;
 
-using GroupStreamer = GroupMeshStreamer<Item, Sink, SimpleMeshRouter>;
-using GroupStreamers = CProxy_GroupMeshStreamer<Item, Sink, SimpleMeshRouter>;
+using GroupStreamer = GroupMeshStreamer<Item, Sink, SimpleMeshRouter, take_item>;
+using GroupStreamers = CProxy_GroupMeshStreamer<Item, Sink, SimpleMeshRouter, take_item>;
 using ArrayStreamer = ArrayMeshStreamer<Item, CkArrayIndex2D, Cell, NodeAwareMeshRouter>;
 using ArrayStreamers = CProxy_ArrayMeshStreamer<Item, CkArrayIndex2D, Cell, NodeAwareMeshRouter>;
 
@@ -162,7 +162,7 @@ class Sink : public CBase_Sink {
 
  public:
   Sink() = default;
-  void process(const Item& item) {
+  void take(const Item& item) {
     totals_.add(item.value);
     if (item.further == 0) return;
     GroupStreamer* const streamer = GroupStreamers(item.streamer).ckLocalBranch();
@@ -186,6 +186,11 @@ class Sink : public CBase_Sink {
     totals_ = {};
   }
 };
+
+int take_item(char* item, void* sink) {
+  static_cast<Sink*>(sink)->take(*reinterpret_cast<const Item*>(item));
+  return 0;
+}
 
 class Cell : public CBase_Cell {
   Totals totals_;

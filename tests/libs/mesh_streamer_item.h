@@ -6,3 +6,6 @@ struct Item {
   int value, further;
   CkGroupID streamer;  // that it came by
 };
+
+// What the streamers of groups call with an item, in place of the client's process().
+int take_item(char* item, void* sink);

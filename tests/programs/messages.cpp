@@ -110,16 +110,27 @@ class Main : public CBase_Main {
         parcel->spare->weights.assign(500, 0.25);
         return posts_.all(parcel);
       }
-      case 3: {  // `new` as it is written; the arguments of alloc() are those of new
+      case 3: {  // as parameters, one of them null; the program's own share stays
+        require(CkNumPes() > 1 || loads == 0, "loads are left behind in parcels");
+        expected_ = CkNumPes();
+        kept_ = new Load;
+        kept_->weights.assign(300, 0.5);
+        kept_->copyreference();
+        return posts_.weigh(kept_, 300, nullptr);
+      }
+      case 4: {  // `new` as it is written; the arguments of alloc() are those of new
         int room = 5;
         Pooled* pooled = new (&room) Pooled;
         for (int i = 0; i < pooled->room; ++i) pooled->numbers()[i] = i * i;
+        require(kept_->weights.size() == 300, "a load that the program keeps has gone with a call");
+        kept_->deallocate();
+        require(CkNumPes() > 1 || loads == 0, "loads are left behind by a call");
         return posts_[CkNumPes() - 1].pooled(pooled);
       }
-      case 4:
+      case 5:
         envelopes();
         return shared();
-      case 5:
+      case 6:
         return thisProxy.futures();
       default:
         CkPrintf("all checks passed\n");
@@ -280,6 +291,9 @@ class Posts : public CBase_Posts {
   void pass(Parcel* parcel) {
     if (++parcel->hops == hops) return mainProxy.home(parcel);
     thisProxy[(CkMyPe() + 1) % CkNumPes()].pass(parcel);
+  }
+  void weigh(Load* load, int count, Load* none) {
+    mainProxy.told(load && load->weights == std::vector<double>(static_cast<std::size_t>(count), 0.5) && !none);
   }
   void all(Parcel* parcel) {
     const bool right =

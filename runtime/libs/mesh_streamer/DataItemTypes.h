@@ -7,3 +7,10 @@ struct ArrayDataItem {
   itype arrayIndex;
   dtype dataItem;
 };
+
+// What is done with an item where it is for; a program may name another function.
+template <class dtype, class ClientType>
+int defaultMeshStreamerDeliver(char* item, void* client) {
+  static_cast<ClientType*>(client)->process(*reinterpret_cast<dtype*>(item));
+  return 0;
+}

@@ -8,10 +8,11 @@
 //   streamer.init(1, start, end, 0, false);
 //   streamer.ckLocalBranch()->insertData(item, pe); ... ->done();
 //
-// Client::process(const Item&) is called where the item is for. Items are copied as bytes. 1024 is how many a PE keeps
-// in all; in the other order of arguments (sizes, client, 64), how many it keeps for one peer; so, too, with the eleven
-// arguments that Charm++ 8.0 has. A buffer is sent when it is full, when the PE has nothing else to do, when more is
-// kept than was said, at the end of the stream, and every progressPeriodInMs with periodic flushing.
+// Client::process(const Item&) is called where the item is for, or a function that GroupMeshStreamer is given behind
+// its router: int deliver(char* item, void* client). Items are copied as bytes. 1024 is how many a PE keeps in all; in
+// the other order of arguments (sizes, client, 64), how many it keeps for one peer; so, too, with the eleven arguments
+// that Charm++ 8.0 has. A buffer is sent when it is full, when the PE has nothing else to do, when more is kept than
+// was said, at the end of the stream, and every progressPeriodInMs with periodic flushing.
 //
 // init(n, ...): `start` is called when all members are ready, `end` when n contributors on each PE have called done()
 // and all items have been delivered. With an array: its elements contribute; with a detector, n contributors in all.
@@ -192,9 +193,10 @@ class MeshStreamer : public CBase_MeshStreamer<dtype, RouterType> {
   int begun_ = 0, contributors_ = 0, contributors_done_ = 0;
 };
 
-template <class dtype, class ClientType, class RouterType>
-class GroupMeshStreamer : public CBase_GroupMeshStreamer<dtype, ClientType, RouterType> {
-  using Base = CBase_GroupMeshStreamer<dtype, ClientType, RouterType>;
+template <class dtype, class ClientType, class RouterType,
+          int (*EntryMethod)(char*, void*) = defaultMeshStreamerDeliver<dtype, ClientType>>
+class GroupMeshStreamer : public CBase_GroupMeshStreamer<dtype, ClientType, RouterType, EntryMethod> {
+  using Base = CBase_GroupMeshStreamer<dtype, ClientType, RouterType, EntryMethod>;
 
  public:
   GroupMeshStreamer(int kept, int dimensions, int* sizes, CkGroupID client, bool yields, double period_ms)
@@ -218,7 +220,7 @@ class GroupMeshStreamer : public CBase_GroupMeshStreamer<dtype, ClientType, Rout
  private:
   void deliver(const dtype& item) override {
     if (object_ == nullptr) object_ = static_cast<ClientType*>(CkLocalBranch(client_));
-    object_->process(item);
+    EntryMethod(reinterpret_cast<char*>(const_cast<dtype*>(&item)), object_);
     this->was_delivered();
   }
 

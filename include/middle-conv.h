@@ -1,0 +1,3 @@
+/* Part of converse.h. Plain C. */
+#pragma once
+#include "converse.h"

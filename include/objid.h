@@ -1,0 +1,3 @@
+// ck::ObjID: part of charm++.h.
+#pragma once
+#include "charm++.h"
