@@ -349,8 +349,15 @@ TEST_P(RdmaTest, WithoutADmaBufAModuleOfTheKernelsMayKnowTheAddresses) {
 TEST_P(RdmaTest, AnAdapterThatRefusesLeavesItToTheOthers) {
   faults().devices = 2;
   for (const int taken : {0, 1, 2, 3}) {
+    // The sender's memory by both, then the receiver's by both.
     faults().fails["ibv_reg_dmabuf_mr"] = {taken, EOPNOTSUPP};
     start();
+    std::byte *source = make(Kind::device, 2'000'000), *target = make(Kind::device, 2'000'000);
+    write(source, pattern(2'000'000, 9));
+    settings.copies = 0;
+    transfer(kind_of(Kind::device), source, kind_of(Kind::device), target, 2'000'000);
+    EXPECT_EQ(settings.copies == 0, taken == 3) << taken << " registrations: " << settings.copies << " copies";
+    EXPECT_TRUE(read(target, 2'000'000) == pattern(2'000'000, 9));
     for (unsigned seed = 1; seed <= 3; ++seed) send_device(2'000'000, seed);
     end();
   }
