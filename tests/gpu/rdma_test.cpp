@@ -435,6 +435,57 @@ TEST_P(RdmaTest, PutsAndGetsGoOnWhenTheAdapterGoes) {
   }
 }
 
+// Few pinned pieces for many messages at a time, both ways.
+TEST_P(RdmaTest, WithoutAPieceMessagesWait) {
+  pieces = {.piece_bytes = 4096, .pieces = 2};
+  nodes[0].shares = false;
+  start();
+  struct Message {
+    std::byte *source, *target;
+    std::uint64_t size;
+    RequestPtr send, receive;
+  };
+  std::vector<Message> all;
+  for (unsigned i = 0; i < 24; ++i) {
+    Message& message = all.emplace_back();
+    message.size = i % 3 == 0 ? 100 : 100'000;
+    message.source = make(Kind::device, message.size), message.target = make(Kind::device, message.size);
+    write(message.source, pattern(message.size, i));
+    const std::size_t from = i % 2;
+    message.receive =
+        nodes[1 - from].worker->tag_receive_into(kind_of(Kind::device), {message.target, message.size}, i);
+    message.send = to[from]->tag_send_from(kind_of(Kind::device), {message.source, message.size}, i);
+  }
+  for (unsigned i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(finish(all[i].receive), Outcome::ok) << i;
+    EXPECT_EQ(finish(all[i].send), Outcome::ok) << i;
+    EXPECT_TRUE(read(all[i].target, all[i].size) == pattern(all[i].size, i)) << i;
+  }
+  all.clear();
+}
+
+TEST_P(RdmaTest, ALostGpuEndsMessagesOnBothSides) {
+  for (const bool first : {true, false}) {
+    for (const std::int64_t copies : {0, 3, 8}) {
+      SCOPED_TRACE(testing::Message() << first << ", after " << copies);
+      nodes[0].shares = first;
+      nodes[1].shares = !first;
+      start();
+      std::byte *source = make(Kind::device, kLargest), *target = make(Kind::device, kLargest);
+      {
+        const RequestPtr receive = nodes[1].worker->tag_receive_into(kind_of(Kind::device), {target, kLargest}, 7);
+        settings.copies_until_loss = copies;
+        const RequestPtr sent = to[0]->tag_send_from(kind_of(Kind::device), {source, kLargest}, 7);
+        EXPECT_EQ(finish(receive), Outcome::failed);
+        finish(sent);
+      }
+      end();
+      settings.copies_until_loss = -1;
+      settings.lost = 0;
+    }
+  }
+}
+
 // A kernel that runs already might not see what an adapter has written; and copies that the program waits for have to
 // be at their end.
 TEST_P(RdmaTest, WhatAdaptersWriteIsNotForTheCourierAndTheDriverIsTold) {
