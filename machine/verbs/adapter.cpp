@@ -109,8 +109,7 @@ Result<ibv_mr*> Adapter::register_device_memory(std::byte* address, std::uint64_
         error_text() + "; ";
   }
   if (ibv_mr* region = verbs.reg_mr(domain_, address, size, kAccess)) return region;
-  return Status::failure(why + "nor does it take " + std::to_string(size) +
-                         " bytes by their addresses: " + error_text() + " (modprobe nvidia_peermem)");
+  return Status::failure(why + "nor does it take the memory by its addresses: " + error_text());
 }
 
 ibv_qp* Adapter::create_queue_pair(std::uint32_t depth, std::uint32_t* inline_max) {

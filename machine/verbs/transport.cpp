@@ -240,7 +240,10 @@ Result<MemoryHandle> VerbsTransport::register_device_memory(std::byte* address, 
                                                             ucx::MemoryKind kind, const ucx::DmaBuf* shared) {
   if (!broken_.empty()) return Status::failure(broken_);
   Result<ibv_mr*> region = adapter_.register_device_memory(address, size, shared);
-  if (!region) return region.status();
+  if (!region) {
+    const bool nvidia = kind == ucx::MemoryKind::cuda;
+    return Status::failure(region.message() + (nvidia ? " (modprobe nvidia_peermem)" : ""));
+  }
   regions_[(*region)->rkey] = {address, size, true, true};
   return MemoryHandle{address, size, kind, (*region)->rkey, *region};
 }
