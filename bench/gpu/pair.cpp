@@ -45,6 +45,11 @@ class Unmapped final : public ucx::DeviceMemory {
   Result<ucx::Mapping> map(std::span<const std::byte>, std::uint64_t, std::uint64_t, ucx::Place) override {
     return Status::failure("not to be mapped");
   }
+  Result<ucx::Allocation> allocation_of(ucx::Place memory, std::uint64_t bytes) override {
+    return real_->allocation_of(memory, bytes);
+  }
+  Result<ucx::DmaBuf> share(const ucx::Allocation& allocation) override { return real_->share(allocation); }
+  void written_by_devices(const ucx::Allocation& allocation) override { real_->written_by_devices(allocation); }
   Result<ucx::Buffer> piece() override { return real_->piece(); }
   std::uint64_t piece_bytes() const override { return real_->piece_bytes(); }
   int progress() override { return real_->progress(); }

@@ -106,8 +106,9 @@ struct Seen {
 
   bool on_gpu() const { return vendor != nullptr && memory.kind != Kind::pinned; }
   int gpu() const { return on_gpu() ? std::max(memory.gpu, 0) : -1; }
+  // The courier, which runs already, might not see what an adapter has written.
   Touch touch() const {
-    if (!memory.open) return Touch::none;
+    if (!memory.open || vendor->driver.may_be_written(memory.buffer)) return Touch::none;
     if (memory.kind == Kind::pinned) return Touch::any;
     return memory.kind == Kind::device && !memory.imported ? Touch::peers : Touch::own;
   }
@@ -125,6 +126,9 @@ class GpuMemory final : public ucx::DeviceMemory {
   std::vector<std::byte> describe(Place memory) override;
   Result<Mapping> map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes,
                       Place local) override;
+  Result<ucx::Allocation> allocation_of(Place memory, std::uint64_t bytes) override;
+  Result<ucx::DmaBuf> share(const ucx::Allocation& allocation) override;
+  void written_by_devices(const ucx::Allocation& allocation) override;
   Result<Buffer> piece() override;
   std::uint64_t piece_bytes() const override { return settings_.piece_bytes; }
   int progress() override;
@@ -478,6 +482,31 @@ Result<Mapping> GpuMemory::map(std::span<const std::byte> described, std::uint64
   if (copies && copies->vendor != nullptr) seen_ = *copies;
   const auto forget = [exported, &imports = vendor.imports](std::byte*) { imports.release(exported); };
   return Mapping{std::shared_ptr<std::byte>(*here + (address - exported.begin), forget), named.on_device};
+}
+
+// ---- other devices
+
+// What a pool has given out keeps its number when it is given out anew, so nothing would say that it was freed.
+Result<ucx::Allocation> GpuMemory::allocation_of(Place place, std::uint64_t bytes) {
+  Result<Seen> seen = look(place, bytes);
+  if (!seen) return seen.status();
+  const Memory& memory = seen->memory;
+  if (seen->vendor == nullptr || memory.imported || (memory.kind != Kind::device && memory.kind != Kind::vmm)) {
+    return Status::failure(
+        (memory.imported ? "memory of another process" : std::string("memory of kind ") + name_of(memory.kind)) +
+        " is not given to other devices");
+  }
+  return ucx::Allocation{reinterpret_cast<std::byte*>(memory.begin), memory.size, memory.buffer};
+}
+
+Result<ucx::DmaBuf> GpuMemory::share(const ucx::Allocation& allocation) {
+  Result<Seen> seen = look({allocation.begin, MemoryKind::cuda});
+  return seen ? seen->vendor->driver.share(seen->memory) : Result<ucx::DmaBuf>(seen.status());
+}
+
+void GpuMemory::written_by_devices(const ucx::Allocation& allocation) {
+  if (Result<Seen> seen = look({allocation.begin, MemoryKind::cuda}))
+    seen->vendor->driver.written_by_devices(seen->memory);
 }
 
 // ---- all of it

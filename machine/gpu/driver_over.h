@@ -2,8 +2,12 @@
 // mean the same. `Calls` makes each call and says its name; here stands what is made of the answers.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -192,6 +196,38 @@ class DriverOver final : public Driver {
     return done(at(gpu, [&] { return calls_.forget(imported); }), gpu);
   }
 
+  Status may_share(int gpu) override {
+    const std::string why_not = calls_.why_not_shared(gpu);
+    return why_not.empty() ? Status() : Status::failure("GPU " + std::to_string(gpu) + ": " + why_not);
+  }
+  Result<ucx::DmaBuf> share(const Memory& memory) override {
+    if (Status may = may_share(memory.gpu); !may) return may;
+    int fd = -1;
+    std::uint64_t offset = 0;
+    const Answer answer =
+        at(memory.gpu, [&] { return calls_.share(reinterpret_cast<void*>(memory.begin), memory.size, &fd, &offset); });
+    if (answer.error != 0) return failed(answer, memory.gpu);
+    return ucx::DmaBuf(fd, offset);
+  }
+  void written_by_devices(const Memory& memory) override {
+    at(memory.gpu, [&] { return calls_.end_copies_in_time(reinterpret_cast<void*>(memory.begin)); });
+    const std::lock_guard lock(written_mutex_);
+    if (written_.size() >= written_most_) {
+      std::erase_if(written_, [this](const auto& one) {
+        const Result<std::uint64_t> now = buffer_of(reinterpret_cast<const void*>(one.second));
+        return !now || *now != one.first;
+      });
+      written_most_ = std::max(kWrittenLeast, 2 * written_.size());
+    }
+    written_.emplace(memory.buffer, memory.begin);
+    any_written_.store(true, std::memory_order_release);
+  }
+  bool may_be_written(std::uint64_t buffer) override {
+    if (!any_written_.load(std::memory_order_acquire)) return false;
+    const std::lock_guard lock(written_mutex_);
+    return written_.count(buffer) != 0;
+  }
+
  private:
   Result<Event> event_with(int gpu, unsigned flags) {
     Event event{nullptr, gpu};
@@ -243,6 +279,12 @@ class DriverOver final : public Driver {
 
   Calls calls_;
   std::vector<Gpu> gpus_;
+  static constexpr std::size_t kWrittenLeast = 1024;
+  std::mutex written_mutex_;
+  std::map<std::uint64_t, std::uintptr_t>
+      written_;                               ///< numbers of allocations that devices may write, and their begins
+  std::size_t written_most_ = kWrittenLeast;  ///< then those that were freed are looked for
+  std::atomic<bool> any_written_{false};
 };
 
 /// What `load` answers the first time, for all times.

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "machine/ucx-like/dma_buf.h"
 
 namespace periapt::gpu {
 
@@ -152,6 +153,17 @@ class Driver {
   /// The beginning of that allocation, seen from `gpu`, until forget(). Of one's own process: a failure.
   virtual Result<std::byte*> import_memory(int gpu, const IpcHandle& handle) = 0;
   virtual Status forget(int gpu, std::byte* imported) = 0;
+
+  // ---- other devices, which read and write a GPU's memory themselves
+
+  /// Can their drivers be given memory of that GPU? A failure says what is missing.
+  virtual Status may_share(int gpu) = 0;
+  virtual Result<ucx::DmaBuf> share(const Memory& memory) = 0;
+  /// Devices may write there from now on. Copies that a program waits for are then at their end when it is told so.
+  virtual void written_by_devices(const Memory& memory) = 0;
+  /// Was that said of the allocation with that number? What devices have written is seen by work that the driver is
+  /// given after the program was told, and not by a kernel that runs already.
+  virtual bool may_be_written(std::uint64_t buffer) = 0;
 };
 
 }  // namespace periapt::gpu

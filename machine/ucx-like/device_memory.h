@@ -15,6 +15,7 @@
 
 #include "base/status.h"
 #include "machine/ucx-like/buffer.h"
+#include "machine/ucx-like/dma_buf.h"
 #include "machine/ucx-like/transport.h"
 
 namespace periapt::ucx {
@@ -29,6 +30,13 @@ struct Place {
 struct Mapping {
   std::shared_ptr<std::byte> at;
   MemoryKind kind = MemoryKind::host;
+};
+
+/// Memory that its driver gave out in one piece: other devices are given all of it.
+struct Allocation {
+  std::byte* begin = nullptr;
+  std::uint64_t size = 0;
+  std::uint64_t number = 0;  ///< another one when the address comes back with other memory
 };
 
 /// Used by one thread at a time, like a worker. Nothing here waits for a GPU but finish(). Completions are made from
@@ -53,6 +61,14 @@ class DeviceMemory {
   /// says why it cannot be mapped: they have to go another way.
   virtual Result<Mapping> map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes,
                               Place local) = 0;
+
+  /// What [memory.at, memory.at + bytes) lies in. A failure: memory of that sort is not for other devices.
+  virtual Result<Allocation> allocation_of(Place memory, std::uint64_t bytes) = 0;
+  /// For devices that read and write it themselves.
+  virtual Result<DmaBuf> share(const Allocation& allocation) = 0;
+  /// They do from now on. What they have written is seen by copies that begin here after it was told of, and by all
+  /// that the program gives the GPU after that.
+  virtual void written_by_devices(const Allocation& allocation) = 0;
 
   /// Memory of the host that copies go through fastest: piece_bytes() of it, until it is released. Empty: all of it is
   /// in use. A failure: there is none.

@@ -2,6 +2,7 @@
 // registered.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -47,6 +48,9 @@ class LocalMemory {
     registered_.clear();
   }
   bool empty() const { return registered_.empty(); }
+  bool is_known_to(const DevicePort& port) const {
+    return std::any_of(registered_.begin(), registered_.end(), [&](const auto& one) { return one.first == &port; });
+  }
   auto begin() const { return registered_.begin(); }
   auto end() const { return registered_.end(); }
 

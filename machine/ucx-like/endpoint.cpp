@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.h"
 #include "machine/ucx-like/worker_impl.h"
 
 namespace periapt::ucx {
@@ -177,6 +178,7 @@ void EndpointImpl::begin_fetch(Operation& receive, const MessageHeader& announce
     return owner.end_later(receive, Outcome::failed);
   }
   state.announced = keys;
+  state.began_ns = is_between_kinds(demand) ? 0 : clock::now_ns();
   receive.protocol->start(*this, receive);
   state.announced = {};
 }

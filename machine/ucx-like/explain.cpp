@@ -63,6 +63,19 @@ std::string fetches_text(const WayTimes& times, const Plan& plan, unsigned allow
   return text;
 }
 
+// What becomes of large messages from and to memory that is not the host's.
+std::string gpus_text(const Rails& rails) {
+  std::string text;
+  for (const auto& rail : rails) {
+    if ((rail->can().memory_kinds & ~bit_of(MemoryKind::host)) == 0) continue;
+    const std::string& refusal = rail->port->registrations->refusal();
+    text += "\n    memory of GPUs: ";
+    text += refusal.empty() ? "read and written by " + name_of(*rail->port) + " where it lies"
+                            : "through pinned memory of the host, for " + name_of(*rail->port) + ": " + refusal;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string EndpointImpl::explain() const {
@@ -76,6 +89,7 @@ std::string EndpointImpl::explain() const {
   text += rails_text(rails, plan) + owned_text(owner.protocols, plan);
   text += sends_text(owner.protocols, plan, credit.window());
   text += fetches_text(rails.first()->port->times, plan, owner.ports.allowed_ways(plan));
+  if (owner.device.memory != nullptr) text += gpus_text(rails);
   if (owner.ports.ways_are_forced()) text += "\n    the way was set by hand (+rendezvous)";
   return text + "\n";
 }

@@ -8,6 +8,7 @@ Result<MemoryPtr> WorkerImpl::register_memory(std::span<std::byte> bytes, Memory
   auto memory = std::make_shared<Memory>(memories_);
   memory->bytes = bytes;
   memory->kind = kind;
+  if (kind != MemoryKind::host) device_memory();  // which knows what there is to register
   std::string why;
   for (auto& port : ports) {
     const Capabilities& can = port->can();
@@ -16,7 +17,7 @@ Result<MemoryPtr> WorkerImpl::register_memory(std::span<std::byte> bytes, Memory
     Result<Registration*> registration = memory->local.at(*port, bytes.data(), bytes.size(), kind);
     if (!registration.ok()) why += "; " + name_of(*port) + ": " + registration.message();
   }
-  if (kind != MemoryKind::host && memory->local.empty() && device_memory() == nullptr) {
+  if (kind != MemoryKind::host && memory->local.empty() && device.memory == nullptr) {
     return Status::failure("no device can use that kind of memory" + why);
   }
   memory->id = memories_.add(memory.get());
@@ -53,6 +54,9 @@ DeviceMemory* WorkerImpl::device_memory() {
   if (device.asked_for) return device.memory.get();
   device.asked_for = true;
   if (const MakeDeviceMemory& make = context_.request().device_memory) device.memory = make();
+  for (const auto& port : ports) {
+    if (device.memory != nullptr) port->registrations->use(*device.memory);
+  }
   return device.memory.get();
 }
 

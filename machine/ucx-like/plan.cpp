@@ -99,6 +99,7 @@ Plan make_plan(const std::vector<const Device*>& devices, const Limits& limits) 
   plan.split_min = 256 << 10;
   for (const Device* device : devices) {
     plan.best_bytes_per_ns = std::max(plan.best_bytes_per_ns, device->costs.bytes_per_ns);
+    plan.reaches_gpus |= (device->can.memory_kinds & ~bit_of(MemoryKind::host)) != 0;
   }
   plan.ways = bit_of(LargeWay::data);
   if (can.max_get != 0) plan.ways |= bit_of(LargeWay::get);

@@ -38,6 +38,7 @@ struct Plan {
   double asking_ns = 0;          ///< of announcing, so that it breaks even behind eager_max
   bool same_host = false;        ///< so a peer may be able to map memory of ours
   unsigned ways = 0;             ///< for large messages that the devices have, a bit each
+  bool reaches_gpus = false;     ///< one of the devices reads and writes memory that is not the host's
   std::string why_inline, why_eager;
 
   /// Half of the messages are unexpected, and copied by their receiver.

@@ -130,6 +130,8 @@ std::vector<DeviceKey> Rails::expose(LocalMemory& memory, std::span<std::byte> b
     const Capabilities& can = rail->can();
     if (rail->link == nullptr || (for_get ? can.max_get : can.max_put) == 0) continue;
     if ((can.memory_kinds & bit_of(kind)) == 0 || (rail.get() != best && !all)) continue;
+    // What goes another way goes through a processor's hands.
+    if (kind != MemoryKind::host && !rail->is_whole()) continue;
     Result<Registration*> registration = memory.at(*rail->port, bytes.data(), bytes.size(), kind);
     if (!registration.ok()) continue;
     keys.push_back({static_cast<std::uint8_t>(rail->port->number), rail->name(),
@@ -142,11 +144,12 @@ Rkey::~Rkey() {
   for (RmaLane& lane : lanes) lane.rail->transport().release_key(lane.key);
 }
 
-RmaLane* Rkey::lane_for(bool is_put, bool split, MemoryKind local) {
+RmaLane* Rkey::lane_for(bool is_put, bool split, MemoryKind kind, const LocalMemory& here) {
   RmaLane* best = nullptr;
   for (RmaLane& lane : lanes) {
     const Capabilities& can = lane.rail->can();
-    if ((is_put ? can.max_put : can.max_get) == 0 || (can.memory_kinds & bit_of(local)) == 0) continue;
+    if ((is_put ? can.max_put : can.max_get) == 0 || (can.memory_kinds & bit_of(kind)) == 0) continue;
+    if (kind != MemoryKind::host && !here.is_known_to(*lane.rail->port)) continue;
     const bool freer = split && best != nullptr && lane.rail->load_ns < best->rail->load_ns;
     const bool whole = lane.rail->is_whole(), other_whole = best != nullptr && best->rail->is_whole();
     if (best == nullptr || (whole == other_whole ? freer : whole)) best = &lane;

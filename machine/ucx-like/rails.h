@@ -69,9 +69,9 @@ class Rkey {
   std::uint64_t size = 0;
   std::vector<RmaLane> lanes;
   std::vector<std::byte> device_memory;  ///< how the peer has described it (DeviceMemory); empty: it hasn't
-  /// The lane for a part of a transfer: the one that is free first, of those whose devices
-  /// can use memory of that kind here; nullptr: none.
-  RmaLane* lane_for(bool is_put, bool split, MemoryKind local);
+  /// The lane for a part of a transfer: the one that is free first, of those whose devices can use memory of that kind
+  /// here, and know it (`here`) where it is not the host's; nullptr: none.
+  RmaLane* lane_for(bool is_put, bool split, MemoryKind kind, const LocalMemory& here);
   bool covers(std::uint64_t address, std::uint64_t bytes) const {
     return address >= base && bytes <= size && address - base <= size - bytes;
   }

@@ -101,6 +101,7 @@ struct Completion {
 inline constexpr std::size_t kHeaderBytes = 40;
 using Header = std::span<const std::byte>;
 
+class DmaBuf;
 class Transport;
 
 /// A way to one peer. Made and destroyed by its transport.
@@ -239,6 +240,14 @@ class Transport {
     return {};
   }
   virtual Result<MemoryHandle> register_memory(std::byte* address, std::uint64_t size, MemoryKind kind) = 0;
+  /// The same of an allocation that is not the host's, for a device that has its kind among Capabilities::memory_kinds.
+  /// `shared`: its file, which stays the caller's; nullptr: the memory's driver gives none. A failure says what is
+  /// missing.
+  virtual Result<MemoryHandle> register_device_memory(std::byte* address, std::uint64_t size, MemoryKind kind,
+                                                      const DmaBuf* shared) {
+    (void)address, (void)size, (void)kind, (void)shared;
+    return Status::failure("it reads and writes memory of the host only");
+  }
   virtual void deregister_memory(MemoryHandle& handle) = 0;
   /// At most 128 bytes.
   virtual std::vector<std::byte> pack_key(const MemoryHandle& handle) const = 0;
@@ -287,6 +296,6 @@ struct TransportFactory {
 
 /// Changes with anything above: a transport that was built as a shared object (plugin.h) for another version is
 /// refused.
-inline constexpr std::uint32_t kContractVersion = 7;
+inline constexpr std::uint32_t kContractVersion = 8;
 
 }  // namespace periapt::ucx

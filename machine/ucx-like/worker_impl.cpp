@@ -161,7 +161,7 @@ int WorkerImpl::progress() {
   int moved = 0;
   // By number: a call-back may connect, and there is one more.
   for (std::size_t i = 0; i < ports.polled().size(); ++i) moved += ports.polled()[i]->progress();
-  if (PERIAPT_UNLIKELY(device.memory != nullptr)) moved += device.memory->progress();
+  if (PERIAPT_UNLIKELY(device.memory != nullptr)) moved += look_at_device();
   if (matching.serve_again) moved += serve_unexpected();
   if (!busy_.empty()) {
     // Those that still have something to send, but no room, put themselves on the list again.
@@ -176,6 +176,15 @@ int WorkerImpl::progress() {
   ended_.clear();
   if (PERIAPT_UNLIKELY(!events.empty())) moved += events.tell();
   return moved;
+}
+
+// Memory that the program has freed is given back to its GPU when no device has it registered any more.
+PERIAPT_NOINLINE int WorkerImpl::look_at_device() {
+  constexpr unsigned kLooks = 1 << 14;
+  if (++device.looks % kLooks == 0) {
+    for (const auto& port : ports) port->registrations->forget_freed();
+  }
+  return device.memory->progress();
 }
 
 int PeerEvents::tell() {

@@ -86,6 +86,7 @@ struct DeviceSide {
   std::unique_ptr<DeviceMemory> memory;
   std::list<Arrival> arrivals;
   std::map<std::byte*, LocalMemory> pieces;  ///< that went out from, at devices that want that
+  unsigned looks = 0;                        ///< of progress()
 };
 
 /// Peers that are gone, and the user's call-backs for them.
@@ -203,6 +204,7 @@ class WorkerImpl final : public Worker, public Receiver {
   friend class Operation;
 
   // worker_impl.cpp
+  int look_at_device();
   PERIAPT_INLINE void recycle(Operation& operation) {
     if (PERIAPT_UNLIKELY(operation.state_ != nullptr)) end_state(operation);
     operations_.give(&operation);

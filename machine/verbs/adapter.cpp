@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/error_text.h"
+#include "machine/ucx-like/dma_buf.h"
 #include "machine/ucx-like/range_key.h"
 
 namespace periapt::verbs {
@@ -93,6 +94,22 @@ Result<ibv_mr*> Adapter::register_memory(std::byte* address, std::uint64_t size,
     region = verbs.reg_mr(domain_, address, size, IBV_ACCESS_REMOTE_READ);
   if (region == nullptr) return Status::failure(port.name() + ": " + ucx::registration_fault(size, errno));
   return region;
+}
+
+Result<ibv_mr*> Adapter::register_device_memory(std::byte* address, std::uint64_t size, const ucx::DmaBuf* shared) {
+  constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+  std::string why;
+  if (verbs.reg_dmabuf_mr == nullptr) {
+    why = "libibverbs is older than rdma-core 34, and takes no dma-buf; ";
+  } else if (shared != nullptr) {
+    const auto at = reinterpret_cast<std::uint64_t>(address);
+    if (ibv_mr* region = verbs.reg_dmabuf_mr(domain_, shared->offset(), size, at, shared->fd(), kAccess)) return region;
+    why =
+        (errno == EOPNOTSUPP || errno == ENOSYS ? "its driver takes no dma-buf: " : "it does not take the dma-buf: ") +
+        error_text() + "; ";
+  }
+  if (ibv_mr* region = verbs.reg_mr(domain_, address, size, kAccess)) return region;
+  return Status::failure(why + "nor does it take the memory by its addresses: " + error_text());
 }
 
 ibv_qp* Adapter::create_queue_pair(std::uint32_t depth, std::uint32_t* inline_max) {

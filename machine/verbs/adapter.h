@@ -51,6 +51,8 @@ class Adapter {
 
   /// Memory that may only be read can be read by others: then it is not `writable`.
   Result<ibv_mr*> register_memory(std::byte* address, std::uint64_t size, bool* writable);
+  /// Memory of a GPU, by its file or, where the kernel has a module for that, by its addresses.
+  Result<ibv_mr*> register_device_memory(std::byte* address, std::uint64_t size, const ucx::DmaBuf* shared);
   ibv_qp* create_queue_pair(std::uint32_t depth, std::uint32_t* inline_max);
 
   // ---- slots

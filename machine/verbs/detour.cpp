@@ -162,7 +162,9 @@ void VerbsTransport::post_around(VerbsLink& link) {
     if (!has_room_around(link)) return attend_to(link);
     Operation& operation = link.operations[link.posted];
     Piece piece{operation.remote, operation.local.length, operation.key, 0};
-    if (operation.code == IBV_WR_RDMA_READ) {
+    // Memory of a GPU can't go this way. The question for nothing keeps the order of the answers.
+    if (operation.on_gpu) piece.bytes = 0;
+    if (operation.code == IBV_WR_RDMA_READ || operation.on_gpu) {
       call_around(link, Call::Kind::get, joined({bytes_of(piece)}));
       operation.around = 0;
       ++link.posted;
@@ -180,9 +182,15 @@ void VerbsTransport::post_around(VerbsLink& link) {
 
 // ---- what the peer wants, and answers
 
+/// How an operation ends for which registered() has found no memory.
+Outcome VerbsTransport::why_unregistered(std::uint32_t key) const {
+  const auto known = regions_.find(key);
+  return known != regions_.end() && known->second.on_gpu ? Outcome::unsupported : Outcome::bad_key;
+}
+
 const std::byte* VerbsTransport::registered(std::uint32_t key, std::uint64_t at, std::uint64_t size, bool write) const {
   const auto known = regions_.find(key);
-  if (known == regions_.end() || (write && !known->second.writable)) return nullptr;
+  if (known == regions_.end() || (write && !known->second.writable) || known->second.on_gpu) return nullptr;
   const ucx::RangeKey range{reinterpret_cast<std::uint64_t>(known->second.address), known->second.size, key};
   return range.holds(at, size) ? reinterpret_cast<const std::byte*>(at) : nullptr;
 }
@@ -198,18 +206,16 @@ void VerbsTransport::take_carried(VerbsLink& link, Call::Kind kind, Bytes rest) 
     case Call::Kind::put: {
       const std::byte* to = registered(piece.key, piece.remote, bytes.size(), true);
       if (to == nullptr)
-        link.wrong_put = true;
+        link.put_ends = why_unregistered(piece.key);
       else if (!bytes.empty())
         std::memcpy(const_cast<std::byte*>(to), bytes.data(), bytes.size());
-      if (kind == Call::Kind::put) {
-        const bool wrong = std::exchange(link.wrong_put, false);
-        link.owed.push_back({0, 0, wrong ? Outcome::bad_key : Outcome::ok});
-      }
+      if (kind == Call::Kind::put) link.owed.push_back({0, 0, std::exchange(link.put_ends, Outcome::ok)});
       break;
     }
     case Call::Kind::get: {
       const bool good = registered(piece.key, piece.remote, piece.bytes, false) != nullptr || piece.bytes == 0;
-      link.owed.push_back({piece.remote, good ? piece.bytes : 0, good ? Outcome::ok : Outcome::bad_key, piece.key});
+      link.owed.push_back(
+          {piece.remote, good ? piece.bytes : 0, good ? Outcome::ok : why_unregistered(piece.key), piece.key});
       break;
     }
     default:
@@ -248,13 +254,13 @@ void VerbsTransport::take_answer(VerbsLink& link, Call::Kind kind, Outcome outco
   if (link.posted == 0) return fail(link, kNotUnderstood);
   Operation& first = link.operations.front();
   if (kind == Call::Kind::data) {
-    if (first.code != IBV_WR_RDMA_READ || bytes.size() > first.local.length - first.around)
+    if (first.code != IBV_WR_RDMA_READ || first.on_gpu || bytes.size() > first.local.length - first.around)
       return fail(link, kNotUnderstood);
     std::memcpy(reinterpret_cast<std::byte*>(first.local.addr) + first.around, bytes.data(), bytes.size());
     first.around += static_cast<std::uint32_t>(bytes.size());
     return;
   }
-  end_first_operation(link, outcome);
+  end_first_operation(link, first.on_gpu ? Outcome::unsupported : outcome);
   post_around(link);
 }
 

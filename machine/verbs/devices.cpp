@@ -137,6 +137,8 @@ Device describe_device(const Port& port) {
   device.can.max_inline = device.can.max_lent = kPayloadMax;
   device.can.max_put = device.can.max_get = std::min(std::max<std::uint64_t>(port.max_message, 1), kMessageMost);
   device.can.needs_registration = true;
+  // Whether it really does, is found by the first registration.
+  device.can.memory_kinds |= bit_of(ucx::MemoryKind::cuda) | bit_of(ucx::MemoryKind::hip);
   device.costs.overhead_ns = port.software ? 3000 : 300;
   device.costs.latency_ns = port.software ? 10000 : 1500;
   device.costs.bytes_per_ns = std::max(port.bytes_per_ns, 0.1);

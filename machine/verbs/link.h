@@ -31,6 +31,7 @@ struct Operation {
   std::uint32_t key = 0;
   ucx::Completion* completion = nullptr;
   std::uint32_t around = 0;  ///< bytes of it that have gone, or come, over TCP
+  bool on_gpu = false;       ///< only the device can touch `local`
 };
 
 class VerbsTransport;
@@ -65,7 +66,7 @@ class VerbsLink : public ucx::Link {
   VerbsTransport* beside = nullptr;                      ///< what carries it; nullptr: TCP
   std::deque<tcp::Seat::Call> calls_beside;              ///< that wait for room there
   bool carries_others = false;                           ///< links of other rails have gone over it
-  bool wrong_put = false;                                ///< a piece of the put that comes had a wrong key
+  ucx::Outcome put_ends = ucx::Outcome::ok;              ///< the put of which pieces have come
   struct Owed {
     std::uint64_t remote, bytes;  ///< of a get, that are still to go
     ucx::Outcome outcome;

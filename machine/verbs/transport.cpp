@@ -183,6 +183,7 @@ Accepted VerbsTransport::operate(VerbsLink& link, Operation operation, const Mem
   if (link.operations.size() >= kOperationsMax) return refuse();
   if (handle->detail != nullptr) operation.local.lkey = static_cast<const ibv_mr*>(handle->detail)->lkey;
   operation.key = static_cast<std::uint32_t>(memory.key);
+  operation.on_gpu = handle->kind != ucx::MemoryKind::host;
   link.operations.push_back(operation);
   if (link.memory == nullptr && link.detour == VerbsLink::Detour::none)
     make_pair(link, Queue::memory, 1);  // if it fails, all ends with the link
@@ -232,6 +233,18 @@ Result<MemoryHandle> VerbsTransport::register_memory(std::byte* address, std::ui
   Result<ibv_mr*> region = adapter_.register_memory(address, size, &writable);
   if (!region) return region.status();
   regions_[(*region)->rkey] = {address, size, writable};
+  return MemoryHandle{address, size, kind, (*region)->rkey, *region};
+}
+
+Result<MemoryHandle> VerbsTransport::register_device_memory(std::byte* address, std::uint64_t size,
+                                                            ucx::MemoryKind kind, const ucx::DmaBuf* shared) {
+  if (!broken_.empty()) return Status::failure(broken_);
+  Result<ibv_mr*> region = adapter_.register_device_memory(address, size, shared);
+  if (!region) {
+    const bool nvidia = kind == ucx::MemoryKind::cuda;
+    return Status::failure(region.message() + (nvidia ? " (modprobe nvidia_peermem)" : ""));
+  }
+  regions_[(*region)->rkey] = {address, size, true, true};
   return MemoryHandle{address, size, kind, (*region)->rkey, *region};
 }
 

@@ -54,6 +54,8 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   bool handed_over(ucx::Link& link) const override;
 
   Result<ucx::MemoryHandle> register_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind) override;
+  Result<ucx::MemoryHandle> register_device_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind,
+                                                   const ucx::DmaBuf* shared) override;
   void deregister_memory(ucx::MemoryHandle& handle) override;
   std::vector<std::byte> pack_key(const ucx::MemoryHandle& handle) const override;
   Result<ucx::RemoteKey> unpack_key(ucx::Link& link, Bytes packed) override;
@@ -104,6 +106,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   bool has_room_around(VerbsLink& link);
   bool send_around(VerbsLink& link, const Prefix& prefix, ucx::Header header, Bytes payload);
   void post_around(VerbsLink& link);
+  ucx::Outcome why_unregistered(std::uint32_t key) const;
   const std::byte* registered(std::uint32_t key, std::uint64_t at, std::uint64_t size, bool write) const;
   void take_carried(VerbsLink& link, Call::Kind kind, Bytes rest);
   void answer_around(VerbsLink& link);
@@ -170,6 +173,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
     const std::byte* address;
     std::uint64_t size;
     bool writable;
+    bool on_gpu = false;  // only the device can touch it
   };
   std::unordered_map<std::uint32_t, Region> regions_;  // by key: what peers may reach over TCP
   std::uint32_t last_key_ = 0;                         // of memory that no device knows

@@ -16,6 +16,10 @@ namespace {
 PERIAPT_CUDA_FUNCTIONS(PERIAPT_COMPARE)
 #undef PERIAPT_COMPARE
 
+static_assert(Same<decltype(Functions::range_handle), decltype(&::cuMemGetHandleForAddressRange)>::value);
+static_assert(Same<decltype(Functions::set_pointer_attribute), decltype(&::cuPointerSetAttribute)>::value);
+static_assert(kRangeAsDmaBuf == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD && kSyncMemops == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
+static_assert(kDmaBufSupported == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING && kEventWithoutTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(kHostPortable == CU_MEMHOSTALLOC_PORTABLE && kManagedGlobal == CU_MEM_ATTACH_GLOBAL);
 static_assert(kIpcLazyPeers == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS && kMemoryTypeDevice == CU_MEMORYTYPE_DEVICE);

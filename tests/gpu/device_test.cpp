@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -171,6 +172,24 @@ TEST_P(OnDevice, GpusReachEachOtherOrSayWhyNot) {
 
 // Drivers do not outlive a fork, so the other process is this program anew: with the handle and the contents' seed in
 // its environment.
+TEST_P(OnDevice, MemoryIsGivenToOtherDevicesOrTheReasonIsTold) {
+  for (const std::uint64_t size : {std::uint64_t{1000}, std::uint64_t{100'000}, std::uint64_t{5} << 20}) {
+    std::byte *first = make(Kind::device, size), *memory = make(Kind::device, size);
+    const Memory found = *driver->look(memory);
+    const Result<ucx::DmaBuf> shared = driver->share(found);
+    std::printf("%llu bytes at %p: %s\n", static_cast<unsigned long long>(size), static_cast<void*>(memory),
+                shared ? "a dma-buf" : shared.message().c_str());
+    if (shared) {
+      EXPECT_EQ(shared->offset(), found.begin % static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+    }
+    EXPECT_TRUE(shared.ok() || !driver->may_share(0).ok()) << "it says that it can, and does not";
+    driver->written_by_devices(found);
+    EXPECT_TRUE(driver->may_be_written(found.buffer));
+    free(Kind::device, first);
+    free(Kind::device, memory);
+  }
+}
+
 TEST_P(OnDevice, AnotherProcessReadsAndWritesByAHandle) {
   constexpr std::uint64_t kSize = 5 << 20;
   std::byte *memory = make(Kind::device, kSize), *host = make(Kind::pinned, kSize);

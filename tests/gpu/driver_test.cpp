@@ -260,6 +260,47 @@ TEST_P(DriverTest, TheCacheIsBounded) {
   for (std::byte* one : all) EXPECT_TRUE(driver.free(0, Kind::device, one).ok());
 }
 
+// The file is of whole pages; where in it the memory begins is said.
+TEST_P(DriverTest, MemoryIsSharedWithOtherDevicesOrTheReasonIsTold) {
+  const bool cuda = std::string(GetParam()) == "cuda";
+  for (const std::int64_t begin : {0, 512}) {
+    settings.begin = begin;
+    std::byte* memory = make(Kind::device, 10'000);
+    write(memory, pattern(10'000, 3));
+    EXPECT_TRUE(driver.may_share(0).ok());
+    Result<ucx::DmaBuf> shared = driver.share(look(memory));
+    ASSERT_TRUE(shared.ok()) << shared.message();
+    EXPECT_EQ(shared->offset(), static_cast<std::uint64_t>(begin));
+    std::vector<std::byte> there(10'000);
+    ASSERT_EQ(::pread(shared->fd(), there.data(), there.size(), begin), 10'000);
+    EXPECT_EQ(there, pattern(10'000, 3));
+  }
+  EXPECT_THAT(driver.share(look(make(Kind::pool, 100))).message(), HasSubstr(" on GPU 0: "));
+  settings.dma_buf = 0;
+  if (cuda) {
+    EXPECT_THAT(driver.may_share(1).message(), HasSubstr("GPU 1: its driver has no dma-buf; it wants NVIDIA's"));
+  }
+}
+
+TEST_P(DriverTest, WhatDevicesMayWriteIsKnownUntilItIsFreed) {
+  settings.in_time = 0;
+  const Memory stays = look(make(Kind::device, 100)), other = look(make(Kind::device, 100));
+  driver.written_by_devices(stays);
+  EXPECT_EQ(settings.in_time, std::string(GetParam()) == "cuda" ? 1 : 0);
+  EXPECT_TRUE(driver.may_be_written(stays.buffer));
+  EXPECT_FALSE(driver.may_be_written(other.buffer));
+  std::uint64_t first = 0;
+  for (unsigned i = 0; i < 1100; ++i) {
+    std::byte* memory = *driver.allocate(0, Kind::device, 100);
+    const Memory found = look(memory);
+    driver.written_by_devices(found);
+    if (first == 0) first = found.buffer;
+    EXPECT_TRUE(driver.free(0, Kind::device, memory).ok());
+  }
+  EXPECT_FALSE(driver.may_be_written(first)) << "numbers of what was freed would fill the memory";
+  EXPECT_TRUE(driver.may_be_written(stays.buffer));
+}
+
 INSTANTIATE_TEST_SUITE_P(Both, DriverTest, ::testing::Values("cuda", "hip"),
                          [](const auto& info) { return std::string(info.param); });
 

@@ -8,6 +8,7 @@
 #include "machine/gpu/device_memory.h"
 #include "machine/ucx-like/engine.h"
 #include "tests/gpu/gpu_fixture.h"
+#include "tests/gpu/watched_memory.h"
 #include "tests/machine/wire.h"
 
 namespace periapt::gpu {
@@ -19,33 +20,6 @@ using ucx::Outcome;
 using ucx::PeerId;
 using ucx::RequestPtr;
 using ucx::Worker;
-
-/// A worker's, of which a test sees some and may take some away.
-struct Watched final : ucx::DeviceMemory {
-  explicit Watched(std::unique_ptr<ucx::DeviceMemory> real, const bool& maps) : real(std::move(real)), maps(maps) {}
-  Status copy(ucx::Place to, ucx::Place from, std::uint64_t bytes, ucx::Completion& completion) override {
-    return real->copy(to, from, bytes, completion);
-  }
-  Status when_reached(void* stream, ucx::Place memory, ucx::Completion& reached) override {
-    return real->when_reached(stream, memory, reached);
-  }
-  ucx::MemoryKind kind_of(const void* address) override { return real->kind_of(address); }
-  std::vector<std::byte> describe(ucx::Place memory) override { return real->describe(memory); }
-  Result<ucx::Mapping> map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes,
-                           ucx::Place local) override {
-    if (!maps) return Status::failure("another process's, for this test");
-    return real->map(described, address, bytes, local);
-  }
-  Result<ucx::Buffer> piece() override { return real->piece(); }
-  std::uint64_t piece_bytes() const override { return real->piece_bytes(); }
-  int progress() override { return real->progress(); }
-  bool is_busy() const override { return real->is_busy(); }
-  void finish() override { real->finish(); }
-  const std::string& failure() const override { return real->failure(); }
-
-  std::unique_ptr<ucx::DeviceMemory> real;
-  const bool& maps;  ///< false: as if it were another host's
-};
 
 class MessagesTest : public GpuTest {
  protected:

@@ -265,6 +265,9 @@ class Probes(unittest.TestCase):
             return Host(LD_LIBRARY_PATH=folder, PERIAPT_FAKE_GPU=fakes, **more)
         self.told(host("gpus=2"), "CUDA 1", "good", "Fake GPU 1 at 0000:11:00.0, 1 TiB, driver for CUDA 13.0")
         self.told(host("gpus=2", CUDA_VISIBLE_DEVICES="1"), "CUDA 0", "good", "Fake GPU 1 ")
+        self.told(host("gpus=2"), "CUDA 1 dma-buf", "good", "RDMA adapters whose drivers take it reach its memory")
+        self.told(host("gpus=2,dma-buf=0"), "CUDA 1 dma-buf", "limited", "do not reach its memory: GPU 1: its driver has no dma-buf",
+                  remedy="open kernel modules")
         self.told(host("gpus=0"), "CUDA", "limited", "not used: there is a driver, and no GPU for this process")
         self.told(host("init=100"), "CUDA", "limited", "cuInit: no CUDA-capable device is detected", remedy="nvidia-smi")
         self.told(host("version=10020"), "CUDA", "limited", "is a driver for CUDA 10.2, and 11.4 is the oldest", remedy="update the driver")

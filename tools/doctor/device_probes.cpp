@@ -27,14 +27,17 @@ std::vector<std::string> entries_of(const std::string& folder) {
   return names;
 }
 
+/// A reason, behind a semicolon of which stands what can be done.
+Finding not_good(const std::string& name, State state, const std::string& text, const std::string& why) {
+  const std::size_t end = std::min(why.rfind("; "), why.size());
+  return {"devices", name, state, text + why.substr(0, end), end == why.size() ? "" : why.substr(end + 2)};
+}
+
 void probe_gpus(const gpu::Vendor& vendor, Findings& findings) {
   const Result<gpu::Driver*>& driver = vendor.driver();
   if (!driver) {
-    // What can be done stands behind a semicolon.
-    const std::string why = driver.message();
-    const std::size_t end = std::min(why.rfind("; "), why.size());
-    findings.push_back({"devices", vendor.title, vendor.is_installed() ? State::limited : State::absent,
-                        "not used: " + why.substr(0, end), end == why.size() ? "" : why.substr(end + 2)});
+    findings.push_back(
+        not_good(vendor.title, vendor.is_installed() ? State::limited : State::absent, "not used: ", driver.message()));
     return;
   }
   const std::vector<gpu::Gpu>& gpus = driver.value()->gpus();
@@ -52,6 +55,12 @@ void probe_gpus(const gpu::Vendor& vendor, Findings& findings) {
          courier.is_used ? State::good : State::limited,
          (courier.is_used ? "small messages go by it: " : "not used: ") + courier.why,
          courier.is_used ? "" : "nothing: copy engines take them; +gpu-courier on tries it all the same"});
+    const std::string name = vendor.title + (" " + std::to_string(i)) + " dma-buf";
+    if (const Status may = driver.value()->may_share(static_cast<int>(i)); !may) {
+      findings.push_back(not_good(name, State::limited, "RDMA adapters do not reach its memory: ", may.message()));
+    } else {
+      findings.push_back({"devices", name, State::good, "RDMA adapters whose drivers take it reach its memory", ""});
+    }
   }
 }
 

@@ -30,7 +30,9 @@ using AllocationHandle = unsigned long long;
 
 inline constexpr unsigned kStreamNonBlocking = 1, kHostPortable = 1, kManagedGlobal = 1, kIpcLazyPeers = 1,
                           kMemoryTypeDevice = 2;
-inline constexpr int kMpsEnabled = 133;  ///< of device_attribute()
+inline constexpr int kMpsEnabled = 133, kDmaBufSupported = 124;  ///< of device_attribute()
+inline constexpr int kSyncMemops = 6;                            ///< of set_pointer_attribute()
+inline constexpr int kRangeAsDmaBuf = 1;
 inline constexpr Result_ kNoContext = 201;
 
 // X(our name, the library's name, result, arguments)
@@ -90,6 +92,9 @@ struct Functions {
 #define PERIAPT_DECLARE(ours, theirs, arguments) Result_(*ours) arguments = nullptr;
   PERIAPT_CUDA_FUNCTIONS(PERIAPT_DECLARE)
 #undef PERIAPT_DECLARE
+  // Not in all drivers.
+  Result_ (*range_handle)(void*, Address, std::size_t, int, unsigned long long) = nullptr;  ///< from 11.7 on
+  Result_ (*set_pointer_attribute)(const void*, int, Address) = nullptr;
 };
 
 }  // namespace periapt::gpu::cuda

@@ -211,6 +211,32 @@ struct Calls {
     return answer;
   }
   Answer forget(void* imported) { return {library.ipc_forget(of(imported)), "cuIpcCloseMemHandle"}; }
+
+  std::string why_not_shared(int gpu) {
+    if (library.range_handle == nullptr) {
+      return "the driver, for CUDA " + version() + ", has no dma-buf; update it to one for CUDA 11.7 or newer";
+    }
+    int yes = 0;
+    Device device = 0;
+    if (library.device_get(&device, gpu) == 0 && library.device_attribute(&yes, kDmaBufSupported, device) == 0 &&
+        yes != 0) {
+      return {};
+    }
+    return "its driver has no dma-buf; it wants NVIDIA's open kernel modules, and Linux 5.12 or newer";
+  }
+  // The driver takes whole pages of the host's; an allocation may begin within one.
+  Answer share(void* begin, std::uint64_t size, int* fd, std::uint64_t* offset) {
+    const auto page = static_cast<Address>(::sysconf(_SC_PAGESIZE));
+    const Address first = of(begin) / page * page, end = (of(begin) + size + page - 1) / page * page;
+    *offset = of(begin) - first;
+    return {library.range_handle(fd, first, end - first, kRangeAsDmaBuf, 0), "cuMemGetHandleForAddressRange"};
+  }
+  // Else cuMemcpy() of a program may return before its bytes are where an adapter would read them.
+  Answer end_copies_in_time(void* begin) {
+    const unsigned yes = 1;
+    if (library.set_pointer_attribute == nullptr) return {};
+    return {library.set_pointer_attribute(&yes, kSyncMemops, of(begin)), "cuPointerSetAttribute"};
+  }
 };
 static_assert(sizeof(MemoryHandle) == sizeof(IpcHandle));
 
@@ -257,6 +283,11 @@ Result<std::unique_ptr<Driver>> load() {
 #define PERIAPT_FIND(ours, theirs, arguments) file.find(calls.library.ours, #theirs);
   PERIAPT_CUDA_FUNCTIONS(PERIAPT_FIND)
 #undef PERIAPT_FIND
+  const auto find = [&](auto& function, const char* name) {
+    function = file.find_if_there<std::remove_reference_t<decltype(*function)>>(name);
+  };
+  find(calls.library.range_handle, "cuMemGetHandleForAddressRange");
+  find(calls.library.set_pointer_attribute, "cuPointerSetAttribute");
   int& version = calls.driver_version;
   const bool says = calls.library.driver_version != nullptr && calls.library.driver_version(&version) == 0;
   if (says && version < kOldest) {

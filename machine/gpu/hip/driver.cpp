@@ -154,6 +154,27 @@ struct Calls {
     return {library.ipc_import(found, native, kIpcLazyPeers), "hipIpcOpenMemHandle"};
   }
   Answer forget(void* imported) { return {library.ipc_forget(imported), "hipIpcCloseMemHandle"}; }
+
+  std::string why_not_shared(int) const {
+    if (library.range_handle != nullptr || library.export_dmabuf != nullptr) return {};
+    return "HIP " + version() + " has no dma-buf; update ROCm";
+  }
+  // HIP's function takes whole pages of the host's; HSA's finds them itself.
+  Answer share(void* begin, std::uint64_t size, int* fd, std::uint64_t* offset) {
+    if (library.range_handle == nullptr) {
+      unsigned long at = 0;
+      const int error = library.export_dmabuf(begin, size, fd, &at);
+      *offset = at;
+      return {error, "hsa_amd_portable_export_dmabuf"};
+    }
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE)),
+               at = reinterpret_cast<std::uintptr_t>(begin);
+    const std::uintptr_t first = at / page * page, end = (at + size + page - 1) / page * page;
+    *offset = at - first;
+    return {library.range_handle(fd, reinterpret_cast<void*>(first), end - first, kRangeAsDmaBuf, 0),
+            "hipMemGetHandleForAddressRange"};
+  }
+  Answer end_copies_in_time(void*) const { return {}; }  // hipMemcpy() is at its end when it returns
 };
 static_assert(sizeof(MemoryHandle) == sizeof(IpcHandle));
 
@@ -200,7 +221,12 @@ Result<std::unique_ptr<Driver>> load() {
 #undef PERIAPT_FIND
   file.find(calls.library.error_string, "hipGetErrorString");
   file.find(calls.library.error_name, "hipGetErrorName");
-  calls.library.stream_device = file.find_if_there<Result_(NativeStream, int*)>("hipStreamGetDevice");
+  const auto find = [&](auto& function, const char* name) {
+    function = file.find_if_there<std::remove_reference_t<decltype(*function)>>(name);
+  };
+  find(calls.library.stream_device, "hipStreamGetDevice");
+  find(calls.library.range_handle, "hipMemGetHandleForAddressRange");
+  find(calls.library.export_dmabuf, "hsa_amd_portable_export_dmabuf");
   int& version = calls.runtime_version;
   const bool says = calls.library.runtime_version != nullptr && calls.library.runtime_version(&version) == 0;
   if (says && version < kOldest) {

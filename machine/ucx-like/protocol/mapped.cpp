@@ -1,5 +1,5 @@
 // One copy: a peer's memory that is not the host's, mapped here, by a peer of this process or host, is copied from or
-// to where it lies. Where it cannot be mapped the bytes go as messages.
+// to where it lies. Where it cannot be mapped the bytes go another way.
 #include "machine/ucx-like/protocol/rendezvous.h"
 #include "machine/ucx-like/protocol/transfer.h"
 #include "machine/ucx-like/worker_impl.h"
@@ -36,8 +36,7 @@ void ask_for_data(EndpointImpl& endpoint, Operation& receive) {
 Step start_fetch(EndpointImpl& endpoint, Operation& receive) {
   const std::optional<std::vector<DeviceKey>> keys = read_keys(receive.state().announced);
   const bool begun = keys.has_value() && begin_copy(endpoint.owner, receive, device_memory_among(*keys));
-  if (!begun) ask_for_data(endpoint, receive);
-  return Step::gone;
+  return begun ? Step::gone : kDirect.start(endpoint, receive);
 }
 
 // ---- one-sided
@@ -49,8 +48,14 @@ Step start_rma(EndpointImpl& endpoint, Operation& operation) {
     return Step::gone;
   }
   key.device_memory.clear();  // the next ones need not try
-  operation.protocol = &kRmaMessages;
-  return kRmaMessages.start(endpoint, operation);
+  Demand demand;
+  demand.use = operation.doing == Doing::put ? Use::put : Use::get;
+  demand.size = operation.size;
+  demand.kind = operation.kind;
+  demand.copies = true;
+  demand.key = &key;
+  operation.protocol = endpoint.owner.protocols.choose(demand, endpoint.plan);
+  return operation.protocol->start(endpoint, operation);
 }
 
 }  // namespace

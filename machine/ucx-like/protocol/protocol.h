@@ -48,6 +48,8 @@ struct Demand {
 
 /// Is memory of that kind on this side of no use, since nothing can copy it?
 constexpr bool is_out_of_reach(const Demand& demand) { return demand.kind != MemoryKind::host && !demand.copies; }
+/// Of a fetch: is one of its two memories not the host's? What was measured says nothing about those.
+constexpr bool is_between_kinds(const Demand& demand) { return demand.described || demand.kind != MemoryKind::host; }
 
 /// What an operation of an ordered queue did: left the queue; waits for room, which a later progress() may have; waits
 /// for something that will be told.

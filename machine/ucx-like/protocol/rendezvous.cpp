@@ -4,6 +4,8 @@
 //   by put    the receiver answers `clear` with keys; the sender writes, says `stored`  (rendezvous_put.cpp)
 //   by data   the receiver answers `clear` without keys; the sender sends data messages (rendezvous_data.cpp)
 //
+// Where memory that is not the host's is among the two, direct.cpp chooses.
+//
 // The receiver chooses, by what it has measured (WayTimes); a side that cannot follow falls back to data, which always
 // works. Each moves parts, over all rails that are worth it, the next part to the one that will be free first.
 #include "machine/ucx-like/protocol/rendezvous.h"
@@ -26,10 +28,11 @@ Step announce(EndpointImpl& endpoint, Operation& operation) {
   if (split) endpoint.rails.connect_all();
   std::vector<std::byte> payload = state.extra;
   std::vector<DeviceKey> keys;
+  if ((endpoint.plan.ways & bit_of(LargeWay::get)) != 0) {
+    keys = endpoint.rails.expose(state.local, operation.memory(), operation.kind, true, split);
+  }
   if (operation.kind != MemoryKind::host) {
     keys.push_back({0, kDeviceMemoryKey, endpoint.owner.device_memory()->describe(operation.place())});
-  } else if ((endpoint.plan.ways & bit_of(LargeWay::get)) != 0) {
-    keys = endpoint.rails.expose(state.local, operation.memory(), operation.kind, true, split);
   }
   if (!keys.empty() || (endpoint.plan.ways & bit_of(LargeWay::get)) != 0) write_keys(payload, keys);
   const auto charge = static_cast<std::int64_t>(payload.size()) + kMessageOverhead;
@@ -64,9 +67,9 @@ void on_clear(EndpointImpl& endpoint, Operation& send, const MessageHeader& clea
   send.awaits_answer = false;
   send.protocol = send.kind == MemoryKind::host ? &kRendezvousData : &kStagedData;
   std::optional<std::vector<DeviceKey>> keys = read_keys(bytes);
-  if (send.kind == MemoryKind::host && keys.has_value() && !keys->empty()) {
+  if (keys.has_value() && !keys->empty()) {
     state.rkey = endpoint.rails.lanes_to(*keys, [](const Capabilities& can) { return can.max_put != 0; });
-    if (!state.rkey->lanes.empty()) send.protocol = &kRendezvousPut;
+    if (!state.rkey->lanes.empty()) send.protocol = reach_memory(send) ? &kRendezvousPut : &kStagedPut;
   }
   endpoint.queue_bulk(send);
 }
@@ -112,8 +115,11 @@ void restart_by_data(EndpointImpl& endpoint, Operation& operation) {
   state.stage = 0;
   state.began_ns = 0;
   operation.all_parts_given = false;
+  state.staged.reset();
+  state.rkey.reset();
   operation.Hook<InQueue>::unlink();
-  operation.protocol = &kRendezvousData;
+  const bool goes_out = operation.into == nullptr;
+  operation.protocol = goes_out && operation.kind != MemoryKind::host ? &kStagedData : &kRendezvousData;
 }
 
 double cost_of(LargeWay way, const Demand& demand) {

@@ -11,6 +11,8 @@ namespace periapt::ucx {
 
 /// The receiver asks the sender to put the message to where those keys lead; without keys: to send it as data.
 void ask_for(EndpointImpl& endpoint, Operation& receive, std::span<const DeviceKey> keys);
+/// All parts of a message have been put: the peer is told when a flush has said that they are there.
+Step finish_puts(EndpointImpl& endpoint, Operation& send);
 /// What a device has failed begins anew as data messages, which always work.
 void restart_by_data(EndpointImpl& endpoint, Operation& operation);
 /// What was measured for that way; kNever: the devices don't have it, or the user doesn't allow it.

@@ -1,5 +1,4 @@
 // A message that was announced, sent as data messages over all rails: what always works.
-#include "base/clock.h"
 #include "machine/ucx-like/bytes.h"
 #include "machine/ucx-like/protocol/rendezvous.h"
 #include "machine/ucx-like/protocol/transfer.h"
@@ -10,7 +9,6 @@ namespace {
 
 // At the receiver.
 Step start(EndpointImpl& endpoint, Operation& receive) {
-  if (receive.kind == MemoryKind::host) receive.state().began_ns = clock::now_ns();
   ask_for(endpoint, receive, {});
   return Step::gone;
 }
@@ -33,8 +31,8 @@ const Protocol kRendezvousData = {
     .memory_kinds = Protocol::kAnyKind,
     .cost =
         [](const Demand& demand, const Plan&) {
-          if (demand.kind == MemoryKind::host) return cost_of(LargeWay::data, demand);
-          return demand.copies ? 1.0 : Protocol::kNever;  // none of the others writes to it
+          if (!is_between_kinds(demand)) return cost_of(LargeWay::data, demand);
+          return is_out_of_reach(demand) ? Protocol::kNever : 1.0;
         },
     .start = start,
     .advance = [](EndpointImpl& endpoint, Operation& send) { return push_messages(endpoint, send, Kind::data); },

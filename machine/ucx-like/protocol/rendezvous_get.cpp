@@ -1,5 +1,4 @@
 // A message that was announced, read by its receiver.
-#include "base/clock.h"
 #include "machine/ucx-like/protocol/rendezvous.h"
 #include "machine/ucx-like/protocol/transfer.h"
 #include "machine/ucx-like/worker_impl.h"
@@ -20,7 +19,6 @@ Step start(EndpointImpl& endpoint, Operation& receive) {
     receive.protocol = &kRendezvousData;
     return receive.protocol->start(endpoint, receive);
   }
-  receive.state().began_ns = clock::now_ns();
   endpoint.queue_bulk(receive);
   return Step::gone;
 }
@@ -39,7 +37,8 @@ Step advance(EndpointImpl& endpoint, Operation& receive) {
 const Protocol kRendezvousGet = {
     .name = "get",
     .uses = bit_of(Use::fetch),
-    .cost = [](const Demand& demand, const Plan&) { return cost_of(LargeWay::get, demand); },
+    .cost = [](const Demand& demand,
+               const Plan&) { return is_between_kinds(demand) ? Protocol::kNever : cost_of(LargeWay::get, demand); },
     .start = start,
     .advance = advance,
     .finish =

@@ -1,5 +1,4 @@
 // A message that was announced, written by its sender to where the receiver says.
-#include "base/clock.h"
 #include "machine/ucx-like/protocol/rendezvous.h"
 #include "machine/ucx-like/protocol/transfer.h"
 #include "machine/ucx-like/worker_impl.h"
@@ -16,13 +15,11 @@ Step start(EndpointImpl& endpoint, Operation& receive) {
   const std::vector<DeviceKey> keys =
       endpoint.rails.expose(receive.state().local, receive.memory(), receive.kind, false, split);
   if (keys.empty()) receive.protocol = &kRendezvousData;
-  receive.state().began_ns = clock::now_ns();
   ask_for(endpoint, receive, keys);
   return Step::gone;
 }
 
-// After the last part: the peer may be told at once where a put is seen before the message behind it, else when a flush
-// says that all of it is there.
+// After the last part: the peer may be told at once where a put is seen before the message behind it.
 Step advance(EndpointImpl& endpoint, Operation& send) {
   RequestState& state = send.state();
   if (state.stage == parts) {
@@ -37,7 +34,21 @@ Step advance(EndpointImpl& endpoint, Operation& send) {
     const bool ordered = lanes.size() == 1 && lanes.front().rail == first && first->can().put_ordered;
     state.stage = ordered ? complete : last_parts;
   }
-  if (state.stage == last_parts) {
+  return finish_puts(endpoint, send);
+}
+
+void on_stored(WorkerImpl& worker, Rail& from, const MessageHeader& header, const Payload&) {
+  Operation* receive = worker.operation_of(*from.endpoint, header.id);
+  if (receive == nullptr || receive->into == nullptr) return;
+  WorkerImpl::note_time(*receive, LargeWay::put);
+  worker.end_now(*receive, Outcome::ok);
+}
+
+}  // namespace
+
+Step finish_puts(EndpointImpl& endpoint, Operation& send) {
+  RequestState& state = send.state();
+  if (state.stage < flushing) {
     if (send.outstanding != 0) return Step::no_credit;
     state.stage = flushing;
   }
@@ -52,25 +63,17 @@ Step advance(EndpointImpl& endpoint, Operation& send) {
   return Step::gone;
 }
 
-void on_stored(WorkerImpl& worker, Rail& from, const MessageHeader& header, const Payload&) {
-  Operation* receive = worker.operation_of(*from.endpoint, header.id);
-  if (receive == nullptr || receive->into == nullptr) return;
-  WorkerImpl::note_time(*receive, LargeWay::put);
-  worker.end_now(*receive, Outcome::ok);
-}
-
-}  // namespace
-
 const Protocol kRendezvousPut = {
     .name = "put",
     .uses = bit_of(Use::fetch),
-    .cost = [](const Demand& demand, const Plan&) { return cost_of(LargeWay::put, demand); },
+    .cost = [](const Demand& demand,
+               const Plan&) { return is_between_kinds(demand) ? Protocol::kNever : cost_of(LargeWay::put, demand); },
     .start = start,
     .advance = advance,
     .abort =
         [](EndpointImpl& endpoint, Operation& send) {
+          if (send.doing == Doing::receive) return false;  // its sender has nothing more to send
           restart_by_data(endpoint, send);
-          send.state().rkey.reset();
           endpoint.queue_bulk(send);
           return true;
         },

@@ -9,15 +9,18 @@
 namespace periapt::ucx {
 namespace {
 
-bool does(const RmaLane& lane, const Demand& demand) {
+// What a device does not reach here it may move to and from pieces.
+bool does(const RmaLane& lane, const Demand& demand, const Plan& plan) {
   const Capabilities& can = lane.rail->can();
   if (demand.use == Use::atomic) return can.atomics;
-  return (demand.use == Use::put ? can.max_put : can.max_get) != 0 && (can.memory_kinds & bit_of(demand.kind)) != 0;
+  const bool reached = (can.memory_kinds & bit_of(demand.kind)) != 0 || (demand.copies && plan.reaches_gpus);
+  return (demand.use == Use::put ? can.max_put : can.max_get) != 0 && reached;
 }
 
-double cost(const Demand& demand, const Plan&) {
+double cost(const Demand& demand, const Plan& plan) {
   const std::vector<RmaLane>& lanes = demand.key->lanes;
-  const bool can = std::any_of(lanes.begin(), lanes.end(), [&](const RmaLane& lane) { return does(lane, demand); });
+  const bool can =
+      std::any_of(lanes.begin(), lanes.end(), [&](const RmaLane& lane) { return does(lane, demand, plan); });
   return can ? 0 : Protocol::kNever;
 }
 
@@ -42,6 +45,15 @@ Step start_atomic(EndpointImpl& endpoint, Operation& operation) {
 
 Step start(EndpointImpl& endpoint, Operation& operation) {
   if (operation.doing == Doing::atomic) return start_atomic(endpoint, operation);
+  if (!reach_memory(operation)) {
+    if (endpoint.owner.device_memory() != nullptr) {
+      operation.protocol = &kStagedRma;
+      return kStagedRma.start(endpoint, operation);
+    }
+    operation.result = Outcome::no_memory;
+    all_given(endpoint, operation);
+    return Step::gone;
+  }
   const Step step = push_parts(endpoint, operation, operation.doing == Doing::put);
   if (step == Step::gone) all_given(endpoint, operation);
   return step;
@@ -55,6 +67,7 @@ const Protocol kRmaDevice = {
     .memory_kinds = Protocol::kAnyKind,
     .cost = cost,
     .start = start,
+    .abort = restart_by_messages,
 };
 
 }  // namespace periapt::ucx

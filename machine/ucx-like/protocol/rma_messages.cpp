@@ -174,7 +174,26 @@ void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, con
   }
 }
 
+// In the bulk queue: a flush in its own waits for it already.
+const Protocol kRestarted = {
+    .name = "one-sided, by messages after all",
+    .advance = start,
+    .abort = [](EndpointImpl& endpoint, Operation& operation) { return give_up_staged(endpoint, operation); },
+};
+
 }  // namespace
+
+bool restart_by_messages(EndpointImpl& endpoint, Operation& operation) {
+  if (operation.result != Outcome::unsupported) return false;
+  operation.result = Outcome::ok;
+  operation.state().moved = 0;
+  operation.state().staged.reset();
+  operation.all_parts_given = false;
+  operation.Hook<InQueue>::unlink();
+  operation.protocol = &kRestarted;
+  endpoint.queue_bulk(operation);
+  return true;
+}
 
 const Protocol kRmaMessages = {
     .name = "one-sided, by messages",

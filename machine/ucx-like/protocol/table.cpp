@@ -8,7 +8,7 @@ namespace periapt::ucx {
 ProtocolTable ProtocolTable::standard() {
   ProtocolTable table;
   for (const Protocol* row : {&kEagerCopied, &kEagerLent, &kHandedOverWhole, &kStagedEager, &kActive, &kRendezvous,
-                              &kMappedFetch, &kRendezvousGet, &kRendezvousPut, &kRendezvousData, &kStagedData,
+                              &kMappedFetch, &kDirect, &kRendezvousGet, &kRendezvousPut, &kRendezvousData, &kStagedData,
                               &kMappedRma, &kRmaDevice, &kRmaMessages, &kFlush, &kConnection}) {
     table.add(*row);
   }

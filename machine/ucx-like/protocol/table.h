@@ -12,7 +12,9 @@ extern const Protocol kRendezvousGet;                              // rendezvous
 extern const Protocol kRendezvousPut;                              // rendezvous_put.cpp
 extern const Protocol kRendezvousData;                             // rendezvous_data.cpp
 extern const Protocol kMappedFetch, kMappedRma;                    // mapped.cpp
+extern const Protocol kDirect;                                     // direct.cpp
 extern const Protocol kStagedEager, kStagedData;                   // staged.cpp
+extern const Protocol kStagedPut, kStagedGet, kStagedRma;          // staged.cpp: what devices move to and from pieces
 extern const Protocol kRmaDevice;                                  // rma_device.cpp
 extern const Protocol kRmaMessages;                                // rma_messages.cpp
 extern const Protocol kFlush;                                      // flush.cpp

@@ -21,6 +21,18 @@ const MemoryHandle* local_handle(Operation& operation, DevicePort& port) {
   return nullptr;
 }
 
+bool reach_memory(Operation& operation) {
+  if (operation.kind == MemoryKind::host || operation.size == 0) return true;
+  RequestState& state = operation.state();
+  const std::span<std::byte> memory = operation.memory();
+  bool any = false;
+  for (const RmaLane& lane : state.rkey->lanes) {
+    if ((lane.rail->can().memory_kinds & bit_of(operation.kind)) == 0 || !lane.rail->is_whole()) continue;
+    any |= state.local.at(*lane.rail->port, memory.data(), memory.size(), operation.kind).ok();
+  }
+  return any;
+}
+
 Accepted send_part(Rail& rail, const MessageHeader& header, std::span<const std::byte> payload, Operation& operation) {
   if (rail.can().max_lent == 0) return rail.transport().send_inline(*rail.link, least_bytes_of(header), payload);
   local_handle(operation, *rail.port);
@@ -76,7 +88,7 @@ Step push_parts(EndpointImpl& endpoint, Operation& operation, bool is_put) {
   const bool split = operation.size >= endpoint.plan.split_min;
   RequestState& state = operation.state();
   while (state.moved < operation.size) {
-    RmaLane& lane = *state.rkey->lane_for(is_put, split, operation.kind);
+    RmaLane& lane = *state.rkey->lane_for(is_put, split, operation.kind, state.local);
     Rail& rail = *lane.rail;
     const std::uint64_t part =
         part_of(endpoint.plan, operation.size - state.moved, is_put ? rail.can().max_put : rail.can().max_get,

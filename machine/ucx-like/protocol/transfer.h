@@ -17,6 +17,8 @@ std::uint64_t part_of(const Plan& plan, std::uint64_t left, std::uint64_t most, 
 /// The operation's memory, registered where the device wants that; nullptr: it doesn't, or operation.result says why
 /// not.
 const MemoryHandle* local_handle(Operation& operation, DevicePort& port);
+/// Does one of the devices that lead to the peer's memory reach the operation's own? It is known to those that do.
+bool reach_memory(Operation& operation);
 /// One message with bytes of the operation's, lent where the device can.
 Accepted send_part(Rail& rail, const MessageHeader& header, std::span<const std::byte> payload, Operation& operation);
 /// Sends what is left of the operation as messages of that kind, which name the peer's operation and an offset in it.
@@ -26,6 +28,9 @@ Step push_messages(EndpointImpl& endpoint, Operation& operation, Kind kind);
 Step push_parts(EndpointImpl& endpoint, Operation& operation, bool is_put);
 /// Rails::flush() for an operation.
 Step flush_rails(EndpointImpl& endpoint, Operation& operation);
+/// A put or get for which a device does not reach a GPU's memory after all begins anew, as messages. False: that is not
+/// why it failed.
+bool restart_by_messages(EndpointImpl& endpoint, Operation& operation);
 /// What the answer to a part that was not taken means, after it has been counted.
 Step refused(EndpointImpl& endpoint, Accepted answer);
 /// Out of its queue, with all parts given; it ends now if all are done.

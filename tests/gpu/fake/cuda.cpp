@@ -204,8 +204,22 @@ int cuLaunchKernel(cuda::Function function, unsigned blocks, unsigned, unsigned,
   return fake::launch(function, blocks, stream, arguments);
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
-  *value = attribute == cuda::kMpsEnabled ? static_cast<int>(machine().settings.mps) : 0;
-  return attribute == cuda::kMpsEnabled ? 0 : fake::kInvalidValue;
+  *value = attribute == cuda::kMpsEnabled        ? static_cast<int>(machine().settings.mps)
+           : attribute == cuda::kDmaBufSupported ? static_cast<int>(machine().settings.dma_buf != 0)
+                                                 : 0;
+  return attribute == cuda::kMpsEnabled || attribute == cuda::kDmaBufSupported ? 0 : fake::kInvalidValue;
+}
+int cuMemGetHandleForAddressRange(void* handle, Address pages, std::size_t bytes, int type, unsigned long long) {
+  const auto lock = locked();
+  if (type != cuda::kRangeAsDmaBuf) return fake::kInvalidValue;
+  return machine().share(pointer(pages), bytes, static_cast<int*>(handle));
+}
+int cuPointerSetAttribute(const void* value, int attribute, Address address) {
+  const auto lock = locked();
+  const bool good = attribute == cuda::kSyncMemops && *static_cast<const unsigned*>(value) == 1;
+  if (!good || machine().find(pointer(address)) == nullptr) return fake::kInvalidValue;
+  ++machine().settings.in_time;
+  return 0;
 }
 int cuStreamDestroy_v2(NativeStream stream) { return fake::destroy_stream(stream); }
 int cuStreamGetCtx(NativeStream stream, Context* context) {

@@ -18,6 +18,7 @@ constexpr std::uint64_t kReserved = std::uint64_t{1} << 38;
 constexpr std::uint64_t kPage = 4096;
 
 std::uint64_t whole_pages(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+std::uint64_t page_of(std::uintptr_t address) { return address / kPage * kPage; }
 
 std::string name_of_file(std::uint64_t id) { return "fake-gpu-" + std::to_string(id); }
 
@@ -43,6 +44,8 @@ void take(Settings& settings, const std::string& word) {
                {"version", &settings.version},
                {"init", &settings.init_error},
                {"copies", &settings.copies_until_loss},
+               {"dma-buf", &settings.dma_buf},
+               {"begin", &settings.begin},
                {"capturing", &settings.capturing}};
   for (const auto& one : known) {
     if (name == one.name && sign != std::string::npos) *one.value = std::atoll(word.c_str() + sign + 1);
@@ -92,8 +95,8 @@ std::uintptr_t Machine::place_for(std::uint64_t bytes) const {
   std::uintptr_t place = reserved_;
   for (auto at = allocations_.lower_bound(reserved_); at != allocations_.end() && at->first < reserved_ + kReserved;
        ++at) {
-    if (at->first - place >= bytes) break;
-    place = at->first + whole_pages(at->second.size);
+    if (page_of(at->first) - place >= bytes) break;
+    place = whole_pages(at->first + at->second.size);
   }
   return place;
 }
@@ -104,14 +107,16 @@ int Machine::allocate(Kind kind, int gpu, std::uint64_t bytes, void** made, bool
   std::int64_t& left = kind == Kind::pinned ? settings.pinned : settings.memory;
   if (static_cast<std::int64_t>(bytes) > left) return kOutOfMemory;
   Allocation allocation{kind, gpu, next_id_++, bytes, -1, nullptr, false, foreign};
+  const bool touchable = kind == Kind::pinned || kind == Kind::managed;
+  const std::uint64_t before = touchable ? 0 : static_cast<std::uint64_t>(settings.begin), all = before + bytes;
   allocation.file = ::memfd_create(name_of_file(allocation.id).c_str(), MFD_CLOEXEC);
-  if (allocation.file < 0 || ::ftruncate(allocation.file, static_cast<off_t>(bytes)) != 0) return kOutOfMemory;
-  void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, allocation.file, 0);
+  if (allocation.file < 0 || ::ftruncate(allocation.file, static_cast<off_t>(all)) != 0) return kOutOfMemory;
+  void* mapped = ::mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_SHARED, allocation.file, 0);
   if (mapped == MAP_FAILED) return kOutOfMemory;
   left -= static_cast<std::int64_t>(bytes);
-  allocation.bytes = static_cast<std::byte*>(mapped);
-  const bool touchable = kind == Kind::pinned || kind == Kind::managed;
-  const std::uintptr_t begin = touchable ? reinterpret_cast<std::uintptr_t>(mapped) : place_for(whole_pages(bytes));
+  allocation.bytes = static_cast<std::byte*>(mapped) + before;
+  const std::uintptr_t begin =
+      touchable ? reinterpret_cast<std::uintptr_t>(mapped) : place_for(whole_pages(all)) + before;
   allocations_[begin] = allocation;
   *made = reinterpret_cast<void*>(begin);
   return 0;
@@ -121,8 +126,9 @@ int Machine::free(void* memory) {
   const auto at = allocations_.find(reinterpret_cast<std::uintptr_t>(memory));
   if (at == allocations_.end()) return kInvalidValue;
   const Allocation gone = at->second;
+  const std::uint64_t before = at->first % kPage;
   allocations_.erase(at);
-  ::munmap(gone.bytes, gone.size);
+  ::munmap(gone.bytes - before, gone.size + before);
   ::close(gone.file);
   if (!gone.imported)
     (gone.kind == Kind::pinned ? settings.pinned : settings.memory) += static_cast<std::int64_t>(gone.size);
@@ -346,6 +352,7 @@ int Machine::export_memory(const void* memory, Handle* handle) {
   std::uintptr_t begin = 0;
   const Allocation* allocation = find(memory, &begin);
   if (allocation == nullptr || allocation->kind != Kind::device || allocation->imported) return kInvalidValue;
+  if (begin % kPage != 0) return kNotPermitted;
   *handle = {::getpid(), allocation->file, allocation->id, allocation->size, physical(allocation->gpu), {}};
   return 0;
 }
@@ -373,6 +380,19 @@ int Machine::import_memory(int gpu, const Handle& handle, void** made) {
   ++settings.imports;
   *made = reinterpret_cast<void*>(begin);
   return 0;
+}
+
+int Machine::share(const void* pages, std::uint64_t bytes, int* file) {
+  if (settings.dma_buf != 1) return kNotSupported;
+  const auto begin = reinterpret_cast<std::uintptr_t>(pages);
+  const auto at = allocations_.lower_bound(begin);
+  if (at == allocations_.end() || page_of(at->first) != begin) return kInvalidValue;
+  const Allocation& found = at->second;
+  if (whole_pages(at->first - begin + found.size) != bytes || found.imported) return kInvalidValue;
+  if (found.kind != Kind::device && found.kind != Kind::vmm) return kNotSupported;
+  *file = ::fcntl(found.file, F_DUPFD_CLOEXEC, 0);
+  ++settings.shared;
+  return *file < 0 ? kOutOfMemory : 0;
 }
 
 int Machine::forget(void* memory) {

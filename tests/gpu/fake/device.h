@@ -24,7 +24,8 @@ namespace periapt::fake_gpu {
 
 inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidDevice = 101, kInvalidContext = 201, kMapFailed = 205,
                      kAlreadyMapped = 208, kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kPeerAlready = 704,
-                     kLost = 719, kCaptureImplicit = 906, kLaunchRefused = 701, kNotPermitted = 800;
+                     kLost = 719, kCaptureImplicit = 906, kLaunchRefused = 701, kNotPermitted = 800,
+                     kNotSupported = 801;
 
 enum class Kind { pinned, device, managed, pool, vmm };
 
@@ -111,6 +112,8 @@ class Machine {
   int export_memory(const void* memory, Handle* handle);
   int import_memory(int gpu, const Handle& handle, void** made);
   int forget(void* memory);
+  /// The file of an allocation, for other devices; by the pages that it lies in.
+  int share(const void* pages, std::uint64_t bytes, int* file);
 
  private:
   Machine();

@@ -28,6 +28,8 @@ struct Settings {
   std::int64_t busy_default = 0;        ///< 1: the process's default stream has something to do
   std::int64_t clock = 1000;  ///< a kernel's: 1 goes a thousand times slower, for hosts that are busy; 0 stands still
   std::int64_t touches = -1;  ///< after so many loads and stores of kernels the GPU is lost
+  std::int64_t dma_buf = 1;   ///< 0: the driver has none for other devices; -1: it gives none
+  std::int64_t begin = 0;     ///< where in a page allocations begin; those that do cannot be mapped by others
   // counted
   std::int64_t calls = 0;  ///< of those that a message might make
   std::int64_t copies = 0;
@@ -36,6 +38,8 @@ struct Settings {
   std::int64_t imports = 0;    ///< handles that are open
   std::int64_t launched = 0;   ///< kernels
   std::int64_t waits = 0;      ///< calls that wait for a GPU
+  std::int64_t shared = 0;     ///< files for other devices that were given out
+  std::int64_t in_time = 0;    ///< allocations to and from which copies have ended when the program is told so
 };
 
 }  // namespace periapt::fake_gpu

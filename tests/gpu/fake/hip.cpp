@@ -31,6 +31,8 @@ fake::Settings* periapt_fake_gpu_settings() { return &machine().settings; }
 std::size_t periapt_fake_gpu_contexts() { return static_cast<std::size_t>(current); }
 int periapt_fake_gpu_map(void** made, std::size_t bytes) { return allocate(fake::Kind::vmm, made, bytes); }
 
+void* periapt_fake_gpu_bytes(const void* address) { return machine().bytes_of(address); }
+
 int hipInit(unsigned) { return static_cast<int>(machine().settings.init_error); }
 int hipRuntimeGetVersion(int* version) {
   *version = machine().settings.version != 0 ? static_cast<int>(machine().settings.version) : 60'100'000;
@@ -185,6 +187,16 @@ int hipIpcOpenMemHandle(void** made, hip::MemoryHandle handle, unsigned) {
 int hipIpcCloseMemHandle(void* memory) {
   const auto lock = locked();
   return machine().forget(memory);
+}
+
+// Of HSA's library, which HIP's brings along.
+int hsa_amd_portable_export_dmabuf(const void* memory, std::size_t bytes, int* file, unsigned long* offset) {
+  const auto lock = locked();
+  constexpr std::uintptr_t kPage = 4096;
+  const auto at = reinterpret_cast<std::uintptr_t>(memory);
+  *offset = at % kPage;
+  const std::uint64_t pages = (*offset + bytes + kPage - 1) / kPage * kPage;
+  return machine().share(reinterpret_cast<const void*>(at - *offset), pages, file);
 }
 
 PERIAPT_FAKE_COMPILER(hiprtc, Code)

@@ -89,6 +89,9 @@ int Pair::post(const ibv_send_wr& wr) {
   } else if (!local_parts_are_good(request, wr.opcode == IBV_WR_RDMA_READ ? IBV_ACCESS_LOCAL_WRITE : 0)) {
     request.forced = true;
     request.status = IBV_WC_LOC_PROT_ERR;
+  } else {
+    for (ibv_sge& part : request.parts)
+      part.addr = reinterpret_cast<std::uint64_t>(owner().region(part.lkey)->at(part.addr));
   }
   if (!faults().next_sends.empty() && !request.forced) {
     request.forced = faults().next_sends.front() != IBV_WC_SUCCESS;
@@ -280,7 +283,7 @@ void Pair::take_write(const Packet& packet, Bytes bytes) {
   const bool may = (access & IBV_ACCESS_REMOTE_WRITE) != 0 && region != nullptr &&
                    region->covers(packet.address, packet.total, IBV_ACCESS_REMOTE_WRITE);
   if (packet.total != 0 && !may) return refuse_access(packet);
-  if (!bytes.empty()) std::memcpy(reinterpret_cast<void*>(packet.address + packet.offset), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(region->at(packet.address + packet.offset), bytes.data(), bytes.size());
   if (packet.last != 0) answer(packet, IBV_WC_SUCCESS);
 }
 
@@ -293,7 +296,7 @@ void Pair::take_read(const Packet& packet) {
   do {
     const std::uint64_t size = std::min<std::uint64_t>(kFragment, packet.total - data.offset);
     data.last = data.offset + size == packet.total;
-    owner().fabric.send(data, {reinterpret_cast<const std::byte*>(packet.address + data.offset), size});
+    owner().fabric.send(data, {size == 0 ? nullptr : region->at(packet.address + data.offset), size});
     owner().count(size, true);
     data.offset += size;
   } while (data.last == 0);

@@ -21,6 +21,10 @@ struct Context;
 
 struct Region : ibv_mr {
   int access = 0;
+  std::byte* real = nullptr;  ///< where the bytes are; memory of a fake GPU is not at its addresses
+  void* mapped = nullptr;     ///< from a dma-buf, with what lies before it
+  std::size_t mapped_bytes = 0;
+  std::byte* at(std::uint64_t address) const { return real + (address - reinterpret_cast<std::uint64_t>(addr)); }
   bool covers(std::uint64_t address, std::uint64_t size, int wanted) const;
 };
 

@@ -31,8 +31,10 @@ struct Faults {
   int receives_most = 1 << 14;     ///< of a shared receive queue
   int completions_most = 1 << 16;  ///< of a completion queue
   unsigned inline_most = 256;      ///< more is refused
+  bool peer_memory = false;        ///< memory of a fake GPU is registered by its addresses
   int devices = 1;
   unsigned pairs_made = 0;  ///< queue pairs so far
+  int dma_bufs = 0;         ///< that are registered
 
   // Of one device, by its number.
   static constexpr int kDevicesMost = 4;

@@ -1,5 +1,7 @@
 // The functions of libibverbs that the transport loads. They are what a program sees; device.h is what they do.
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -95,6 +97,36 @@ template <class Make>
 auto unless_broken(const char* call, Make&& make) -> decltype(make()) {
   if (const int error = faults().hit(call); error != 0) return errno = error, nullptr;
   return make();
+}
+
+Region* make_region(ibv_pd* domain, void* address, std::size_t size, int access, std::byte* real) {
+  static thread_local std::mt19937 random{std::random_device{}()};
+  auto* region = new Region;
+  static_cast<ibv_mr&>(*region) = {};
+  region->context = domain->context;
+  region->pd = domain;
+  region->addr = address;
+  region->length = size;
+  region->access = access;
+  region->real = real;
+  auto& regions = of(domain->context).regions;
+  do region->lkey = region->rkey = static_cast<std::uint32_t>(random());
+  while (!regions.emplace(region->rkey, region).second);
+  return region;
+}
+
+/// Where the bytes at an address are, if a fake GPU of this process has them; nullptr: it has no memory there any more.
+std::byte* bytes_of(void* address) {
+  for (const char* named : {"PERIAPT_LIBCUDA", "PERIAPT_LIBAMDHIP64"}) {
+    const char* file = std::getenv(named);
+    void* library = file == nullptr ? nullptr : ::dlopen(file, RTLD_NOW | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    const auto find = reinterpret_cast<void* (*)(const void*)>(::dlsym(library, "periapt_fake_gpu_bytes"));
+    ::dlclose(library);
+    void* const found = find == nullptr ? address : find(address);
+    if (found != address) return static_cast<std::byte*>(found);
+  }
+  return static_cast<std::byte*>(address);
 }
 
 }  // namespace
@@ -221,23 +253,35 @@ int ibv_dealloc_pd(ibv_pd* domain) { return delete domain, 0; }
 
 ibv_mr*(ibv_reg_mr)(ibv_pd* domain, void* address, std::size_t size, int access) {
   return unless_broken("ibv_reg_mr", [&]() -> ibv_mr* {
-    static thread_local std::mt19937 random{std::random_device{}()};
-    auto* region = new Region;
-    static_cast<ibv_mr&>(*region) = {};
-    region->context = domain->context;
-    region->pd = domain;
-    region->addr = address;
-    region->length = size;
-    region->access = access;
-    auto& regions = of(domain->context).regions;
-    do region->lkey = region->rkey = static_cast<std::uint32_t>(random());
-    while (!regions.emplace(region->rkey, region).second);
+    std::byte* const real = bytes_of(address);
+    const bool on_gpu = real != address;
+    if (on_gpu && (real == nullptr || !faults().peer_memory)) return errno = EFAULT, nullptr;
+    return make_region(domain, address, size, access, real);
+  });
+}
+ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* domain, std::uint64_t offset, std::size_t size, std::uint64_t address, int fd,
+                          int access) {
+  return unless_broken("ibv_reg_dmabuf_mr", [&]() -> ibv_mr* {
+    constexpr std::uint64_t kPage = 4096;
+    if (offset % kPage != address % kPage) return errno = EINVAL, nullptr;
+    void* mapped = ::mmap(nullptr, offset + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (mapped == MAP_FAILED) return nullptr;
+    Region* region =
+        make_region(domain, reinterpret_cast<void*>(address), size, access, static_cast<std::byte*>(mapped) + offset);
+    region->mapped = mapped;
+    region->mapped_bytes = offset + size;
+    ++faults().dma_bufs;
     return region;
   });
 }
-int ibv_dereg_mr(ibv_mr* region) {
+int ibv_dereg_mr(ibv_mr* memory) {
+  auto* region = static_cast<Region*>(memory);
   of(region->context).regions.erase(region->rkey);
-  delete static_cast<Region*>(region);
+  if (region->mapped != nullptr) {
+    ::munmap(region->mapped, region->mapped_bytes);
+    --faults().dma_bufs;
+  }
+  delete region;
   return 0;
 }
 
