@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "machine/gpu/couriers.h"
+#include "machine/gpu/folds.h"
 #include "machine/gpu/vendors.h"
 #include "tools/doctor/finding.h"
 
@@ -52,6 +53,13 @@ void probe_gpus(const gpu::Vendor& vendor, Findings& findings) {
          courier.is_used ? State::good : State::limited,
          (courier.is_used ? "small messages go by it: " : "not used: ") + courier.why,
          courier.is_used ? "" : "nothing: copy engines take them; +gpu-courier on tries it all the same"});
+    const Result<gpu::Kernel>& kernel = gpu::Folder::kernel(*driver.value(), static_cast<int>(i));
+    findings.push_back(
+        {"devices",
+         vendor.title + (" " + std::to_string(i)) + " reductions",
+         kernel ? State::good : State::limited,
+         kernel ? "of its memory are combined there" : "of its memory are combined by the host: " + kernel.message(),
+         {}});
   }
 }
 
