@@ -157,11 +157,12 @@ class Main : public CBase_Main {
     DEMAND(left_ == 0);
   }
   template <class Collection>
-  void to_message(Collection collection, int contributors, int size, Type type) {
+  void to_message(Collection collection, int contributors, int size, Type type, int flag = -1) {
     const CkCallback done(CkCallback::resumeThread);
     collection.give(size, type, done);
     auto* const result = static_cast<CkReductionMsg*>(done.thread_delay());
     DEMAND(result->getReducer() == type && result->getGcount() == contributors);
+    DEMAND(result->getUserFlag() == static_cast<CMK_REFNUM_TYPE>(flag));
     DEMAND(static_cast<std::size_t>(result->getSize()) == bytes_of(size, type));
     DEMAND(with_type(type, [&](auto zero) {
       return holds(static_cast<decltype(zero)*>(result->getData()), size, type, contributors);
@@ -215,9 +216,9 @@ class Main : public CBase_Main {
       to_message(cells, cell_count, 33, static_cast<Type>(type));
     constexpr Type usual[] = {CkReduction::sum_int, CkReduction::max_long, CkReduction::product_float,
                               CkReduction::sum_double};
-    for (int size : {0, 1, 700, 20'001})
+    for (int size : {0, 1, 700, 9001})
       for (Type type : usual) to_message(cells, cell_count, size, type);
-    to_message(branches, CkNumPes(), 5000, CkReduction::sum_double);
+    to_message(branches, CkNumPes(), 5000, CkReduction::sum_double, 7);
     to_message(nodes, CkNumNodes(), 5000, CkReduction::min_int);
 
     // To one receiver.
@@ -237,6 +238,8 @@ class Main : public CBase_Main {
       nodes.give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(NodeBranch, all), nodes));
       wait(2 * CkNumNodes());
     }
+    cells.rounds(3);
+    wait(3 * 2 * cell_count);
     // Of a section.
     CProxySection_Cell section = CProxySection_Cell::ckNew(cells.ckGetArrayID(), 0, 2, 1);
     contributors_ = 3;
@@ -262,8 +265,9 @@ class Main : public CBase_Main {
 };
 
 class Cell : public CBase_Cell {
-  Member member_;
+  Cell_SDAG_CODE Member member_;
   CkSectionInfo cookie_;
+  int round = 0;
 
  public:
   Cell() = default;
@@ -289,6 +293,7 @@ class Cell : public CBase_Cell {
   }
   void all(int&, double*& x, CkDeviceBufferPost* post) { member_.take(x, post); }
   void all(int n, double* x) { member_.check(x, n, cell_count); }
+  void total(int&, double*& x, CkDeviceBufferPost* post) { member_.take(x, post); }
 
   // What has to end with a sentence.
   void wrong(const std::string& how, const std::string& file) {
@@ -336,7 +341,7 @@ class Branch : public CBase_Branch {
   explicit Branch(CkMigrateMessage* message) : CBase_Branch(message) {}
   void give(int size, int type, const CkCallback& to) {
     const auto with = static_cast<Type>(type);
-    contribute(bytes_of(size, with), member_.give(thisIndex, size, with), with, to);
+    contribute(bytes_of(size, with), member_.give(thisIndex, size, with), with, to, 7);
   }
   void all(double*& x, int&, CkDeviceBufferPost* post) { member_.take(x, post); }
   void all(double* x, int n) { member_.check(x, n, CkNumPes()); }
