@@ -16,6 +16,7 @@ namespace {
 constexpr unsigned kThreads = 256, kMostBlocks = 2048;
 constexpr std::uint64_t kItemsOfBlock = 4 * kThreads;
 constexpr std::size_t kMostKept = 16;
+constexpr std::uint64_t kSmallest = 64;
 constexpr std::align_val_t kAligned{64};
 
 Result<Kernel> load(Driver& driver, int gpu) {
@@ -97,7 +98,8 @@ void Rooms::free(const Room& room) {
   if (!freed) log::detail(freed.message());
 }
 
-Result<Room> Rooms::take(OnGpu where, Kind kind, std::uint64_t bytes) {
+Result<Room> Rooms::take(OnGpu where, Kind kind, std::uint64_t least) {
+  const std::uint64_t bytes = std::max(least, kSmallest);
   const auto fits = [&](const Room& room) {
     return room.kind == kind && room.where.driver == where.driver && room.where.gpu == where.gpu &&
            room.bytes >= bytes && room.bytes / 2 <= bytes;
@@ -107,7 +109,7 @@ Result<Room> Rooms::take(OnGpu where, Kind kind, std::uint64_t bytes) {
     free_.erase(std::next(found).base());
     return room;
   }
-  Room room{nullptr, std::max<std::uint64_t>(bytes, 16), where, kind};
+  Room room{nullptr, bytes, where, kind};
   if (kind == Kind::host) {
     room.at = static_cast<std::byte*>(::operator new(room.bytes, kAligned));
     return room;

@@ -64,8 +64,8 @@ class Rooms {
   Rooms() = default;
   Rooms(const Rooms&) = delete;
   ~Rooms();
-  /// `kind`: device or pinned, of that GPU; host.
-  Result<Room> take(OnGpu where, Kind kind, std::uint64_t bytes);
+  /// So many bytes at least. `kind`: device or pinned, of that GPU; host.
+  Result<Room> take(OnGpu where, Kind kind, std::uint64_t least);
   void give(const Room& room);
 
  private:

@@ -123,6 +123,15 @@ TEST_P(FoldsTest, KeepMemoryForThoseThatComeNext) {
   EXPECT_EQ(before - settings.memory, 1000 + 1000 + 2000 + 100) << "what was not given back is not freed";
 }
 
+TEST_P(FoldsTest, KeepThatOfTheSmallestToo) {
+  Rooms rooms;
+  const Room one = *rooms.take({&driver, 0}, Kind::device, 7);
+  rooms.give(one);
+  EXPECT_EQ(rooms.take({&driver, 0}, Kind::device, 1)->at, one.at);
+  EXPECT_TRUE(rooms.take({&driver, 0}, Kind::device, 0).ok());
+  rooms.give(one);
+}
+
 TEST_P(FoldsTest, AreOfTheHostWithoutADriver) {
   Rooms rooms;
   const Room room = *rooms.take({}, Kind::host, 100);
