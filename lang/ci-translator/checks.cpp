@@ -360,9 +360,13 @@ class Checker {
       out_.error(first->span, "a constructor cannot get an array without a copy",
                  "send it by an entry of its own, once the object is there");
     for (const char* attribute : {"sync", "local", "reductiontarget"})
-      if (entry.has(attribute))
+      if (entry.has(attribute) && !(isForDevice(entry) && attribute == std::string("reductiontarget")))
         out_.error(first->span, "an entry that is [" + std::string(attribute) + "] cannot get an array without a copy",
                    "leave the word out: the array is then copied");
+    if (isForDevice(entry) && entry.has("reductiontarget"))
+      for (const Parameter& p : entry.parameters)
+        if (!p.length && p.type.text() != "int")
+          out_.error(p.span, "what a reduction says of the length of a nocopydevice array is an int", "write: int");
     const auto other = std::find_if(first, entry.parameters.end(),
                                     [&](const Parameter& p) { return isNcpy(p) && p.transfer != first->transfer; });
     if (other != entry.parameters.end())

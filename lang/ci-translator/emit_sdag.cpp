@@ -199,7 +199,7 @@ void BodyEmitter::numberExists(const LoweredAwaited& lowered) {
   const Awaited& awaited = *lowered.awaited;
   if (lowered.fragment < 0 || awaited.parameters.empty() || takesMessage(awaited)) return;
   const AwaitedEntry found = awaitedEntry(items_, names_.chare, awaited);
-  if (found.entry && found.entry->has("reductiontarget")) return;
+  if (found.entry && hasReductionWrapper(*found.entry)) return;
   const std::string type = heldType(awaited.parameters[0]);
   if (type == "int") return;
   out_.line("  static_assert(periapt::sdag::refers<" + type + ">, \"" + place_(awaited.span.begin) + ": calls of '" +

@@ -87,7 +87,9 @@ std::string methodTypes(const Entry& entry) {
   return out;
 }
 
-bool hasReductionWrapper(const Entry& entry) { return entry.has("reductiontarget") && !takesMessage(entry); }
+bool hasReductionWrapper(const Entry& entry) {
+  return entry.has("reductiontarget") && !takesMessage(entry) && !isForDevice(entry);
+}
 bool isRegistered(const Entry& entry) { return !entry.has("local") || entry.body.has_value(); }
 
 }  // namespace periapt::ci

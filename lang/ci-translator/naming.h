@@ -61,7 +61,8 @@ struct EntryNames {
 /// Parameter types of the method itself, as in a pointer to it.
 std::string methodTypes(const Entry& entry);
 
-/// A reduction target that gets a second entry point, which unpacks the reduction's result.
+/// A reduction target that gets a second entry point, which unpacks the reduction's result. An array of a GPU's comes
+/// as in any call.
 bool hasReductionWrapper(const Entry& entry);
 /// [local] entries are plain calls: nothing is registered for them.
 bool isRegistered(const Entry& entry);

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "machine/gpu/courier_code.h"
+#include "machine/gpu/kernel_code.h"
 
 namespace periapt::gpu {
 namespace {
@@ -116,7 +116,7 @@ void Courier::wake() {
   void* arguments[] = {&orders};
   launched_at_ = asked_at_ = clock::now_ns();
   launched_.store(launch, std::memory_order_release);
-  const Status begun = driver_.launch(stream_, kernel_, settings_.threads, arguments);
+  const Status begun = driver_.launch(stream_, kernel_, 1, settings_.threads, arguments);
   if (begun) return;
   launched_.store(launch - 1, std::memory_order_release);
   rest_for_good(begun.message());

@@ -139,8 +139,8 @@ class DriverOver final : public Driver {
     loaded = at(gpu, [&] { return calls_.load_kernel(compiled->data(), name, &kernel.native); });
     return loaded.error == 0 ? Result<Kernel>(kernel) : failed(loaded, gpu);
   }
-  Status launch(Stream stream, Kernel kernel, unsigned threads, void** arguments) override {
-    return done(at(stream.gpu, [&] { return calls_.launch(kernel.native, threads, stream.native, arguments); }),
+  Status launch(Stream stream, Kernel kernel, unsigned blocks, unsigned threads, void** arguments) override {
+    return done(at(stream.gpu, [&] { return calls_.launch(kernel.native, blocks, threads, stream.native, arguments); }),
                 stream.gpu);
   }
   Result<Stream> make_urgent_stream(int gpu) override {

@@ -126,8 +126,9 @@ class Driver {
   /// The function of that name; loaded anew each time, for the rest of the process. Compiles it where the image is none
   /// for this GPU, which may take a second.
   virtual Result<Kernel> load_kernel(int gpu, const KernelCode& code, const char* name) = 0;
-  /// One block of it, behind what the stream has to do. `arguments`: as the function declares them, copied by the call.
-  virtual Status launch(Stream stream, Kernel kernel, unsigned threads, void** arguments) = 0;
+  /// So many blocks of it, of so many threads, behind what the stream has to do. `arguments`: as the function declares
+  /// them, copied by the call.
+  virtual Status launch(Stream stream, Kernel kernel, unsigned blocks, unsigned threads, void** arguments) = 0;
   /// As make_stream(), of the highest priority: its kernels begin before others' that wait.
   virtual Result<Stream> make_urgent_stream(int gpu) = 0;
   /// Do kernels of several processes run on it at the same time? Else they take turns, of some ms.

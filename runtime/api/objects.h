@@ -9,6 +9,7 @@
 #include "base/void_t.h"
 #include "runtime/api/array_index.h"
 #include "runtime/api/callback.h"
+#include "runtime/api/device_contribution.h"
 #include "runtime/api/reducers.h"
 #include "runtime/converse/cmi.h"
 #include "runtime/registry/messages.h"
@@ -48,31 +49,42 @@ class Chare : public CkObject {
   void CkGetChareID(CkChareID* id) const { *id = thishandle; }
 };
 
-#define PERIAPT_CONTRIBUTE_METHODS                                                                           \
-  void contribute(int size, const void* data, CkReduction::reducerType type,                                 \
-                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                             \
-    contributeData(size, data, type, nullptr, userFlag);                                                     \
-  }                                                                                                          \
-  void contribute(int size, const void* data, CkReduction::reducerType type, const CkCallback& cb,           \
-                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                             \
-    contributeData(size, data, type, &cb, userFlag);                                                         \
-  }                                                                                                          \
-  template <typename T>                                                                                      \
-  void contribute(const std::vector<T>& data, CkReduction::reducerType type, const CkCallback& cb,           \
-                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                             \
-    contributeData(static_cast<std::size_t>(sizeof(T)) * data.size(), data.data(), type, &cb, userFlag);     \
-  }                                                                                                          \
-  template <typename T>                                                                                      \
-  void contribute(const std::vector<T>& data, CkReduction::reducerType type,                                 \
-                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                             \
-    contributeData(static_cast<std::size_t>(sizeof(T)) * data.size(), data.data(), type, nullptr, userFlag); \
-  }                                                                                                          \
-  void contribute(CkReductionMsg* message) { contributeMessage(message); }                                   \
-  void contribute(const CkCallback& cb, CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {       \
-    contributeData(0, nullptr, CkReduction::nop, &cb, userFlag);                                             \
-  }                                                                                                          \
-  void contribute(CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                             \
-    contributeData(0, nullptr, CkReduction::nop, nullptr, userFlag);                                         \
+#define PERIAPT_CONTRIBUTE_METHODS                                                                                   \
+  void contribute(int size, const void* data, CkReduction::reducerType type,                                         \
+                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                                     \
+    contributeData(size, data, type, nullptr, userFlag);                                                             \
+  }                                                                                                                  \
+  void contribute(int size, const void* data, CkReduction::reducerType type, const CkCallback& cb,                   \
+                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                                     \
+    contributeData(size, data, type, &cb, userFlag);                                                                 \
+  }                                                                                                                  \
+  template <typename T>                                                                                              \
+  void contribute(const std::vector<T>& data, CkReduction::reducerType type, const CkCallback& cb,                   \
+                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                                     \
+    contributeData(static_cast<std::size_t>(sizeof(T)) * data.size(), data.data(), type, &cb, userFlag);             \
+  }                                                                                                                  \
+  template <typename T>                                                                                              \
+  void contribute(const std::vector<T>& data, CkReduction::reducerType type,                                         \
+                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                                     \
+    contributeData(static_cast<std::size_t>(sizeof(T)) * data.size(), data.data(), type, nullptr, userFlag);         \
+  }                                                                                                                  \
+  /* of memory of a GPU (device_contribution.h) */                                                                   \
+  void contribute(std::size_t size, const CkDeviceBuffer& data, CkReduction::reducerType type, const CkCallback& cb, \
+                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                                     \
+    const periapt::DeviceContribution named(size, data, type);                                                       \
+    contributeData(sizeof named, &named, named.reducer(), &cb, userFlag);                                            \
+  }                                                                                                                  \
+  void contribute(std::size_t size, const CkDeviceBuffer& data, CkReduction::reducerType type,                       \
+                  CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                                     \
+    const periapt::DeviceContribution named(size, data, type);                                                       \
+    contributeData(sizeof named, &named, named.reducer(), nullptr, userFlag);                                        \
+  }                                                                                                                  \
+  void contribute(CkReductionMsg* message) { contributeMessage(message); }                                           \
+  void contribute(const CkCallback& cb, CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {               \
+    contributeData(0, nullptr, CkReduction::nop, &cb, userFlag);                                                     \
+  }                                                                                                                  \
+  void contribute(CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                                     \
+    contributeData(0, nullptr, CkReduction::nop, nullptr, userFlag);                                                 \
   }
 
 // A group without reductions.

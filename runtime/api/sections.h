@@ -9,6 +9,7 @@
 
 #include "runtime/api/array_index.h"
 #include "runtime/api/callback.h"
+#include "runtime/api/device_contribution.h"
 #include "runtime/api/reducers.h"
 #include "runtime/registry/ids.h"
 #include "runtime/registry/messages.h"
@@ -109,6 +110,16 @@ void contribute_to_section(CkSectionInfo& cookie, std::size_t size, const void* 
   IS_STATIC void contribute(int size, const void* data, CkReduction::reducerType type, CkSectionInfo& cookie,     \
                             const CkCallback& cb, int user_flag = -1, int fragment = -1) {                        \
     periapt::contribute_to_section(cookie, size, data, type, &cb, user_flag);                                     \
+  }                                                                                                               \
+  IS_STATIC void contribute(std::size_t size, const CkDeviceBuffer& data, CkReduction::reducerType type,          \
+                            CkSectionInfo& cookie, const CkCallback& cb, int user_flag = -1) {                    \
+    const periapt::DeviceContribution named(size, data, type);                                                    \
+    periapt::contribute_to_section(cookie, sizeof named, &named, named.reducer(), &cb, user_flag);                \
+  }                                                                                                               \
+  IS_STATIC void contribute(std::size_t size, const CkDeviceBuffer& data, CkReduction::reducerType type,          \
+                            CkSectionInfo& cookie, int user_flag = -1) {                                          \
+    const periapt::DeviceContribution named(size, data, type);                                                    \
+    periapt::contribute_to_section(cookie, sizeof named, &named, named.reducer(), nullptr, user_flag);            \
   }                                                                                                               \
   template <typename T>                                                                                           \
   IS_STATIC void contribute(const std::vector<T>& data, CkReduction::reducerType type, CkSectionInfo& cookie,     \

@@ -32,7 +32,8 @@ class Pool;
 class Watchdog;
 namespace zero_copy {
 class Posts;
-}
+struct DeviceSums;
+}  // namespace zero_copy
 namespace checkpoint {
 class Checkpoints;
 }
@@ -188,6 +189,9 @@ class PeObjects {
   // --- running ---
   // Entries with arrays that are sent without a copy: what runs them. Set by runtime/zero_copy.
   static inline void (*run_without_copy)(PeObjects& objects, Delivery& call) = nullptr;
+  // The result of a reduction, for the callback: is it one of memory of GPUs? Then it is taken, and sent on when its
+  // bytes are there. Set by runtime/zero_copy.
+  static inline bool (*take_device_result)(const CkCallback& callback, void* message) = nullptr;
   // Runs the entry on `call.object`, of which it takes the message.
   void run_entry(Delivery& call);
   // The same, when all its arguments are here.
@@ -211,6 +215,8 @@ class PeObjects {
 
   // Buffers that objects of this PE have posted (runtime/zero_copy); null as long as there are none.
   std::shared_ptr<zero_copy::Posts> posts;
+  // Contributions in memory of GPUs, and their sums (runtime/zero_copy); null as long as there are none.
+  std::shared_ptr<zero_copy::DeviceSums> device_sums;
 
  private:
   GroupRecord* find_group_slow(int index);

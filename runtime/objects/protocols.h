@@ -20,7 +20,7 @@ class PeProtocols final : public Sender, public Quiescence::Host {
   void send(int to, Message&& message) override;
   void begin_pending() override { pe_.begin_pending(); }
   void end_pending() override { pe_.end_pending(); }
-  void deliver(const CkCallback& callback, void* message) override { callback.send(message); }
+  void deliver(const CkCallback& callback, void* message) override;
   std::string name_of(int collection) const override;
   using Sender::send;
 

@@ -105,7 +105,7 @@ void on_moved(machine::Transfer& transfer, const Status& status) {
   if (!status && !access.fresh) return static_cast<void>(begin_unregistered(pe, access));
   pe.end_pending();
   if (!status && access.description != nullptr)
-    device_failed(access.entry >= 0 ? name_of(access.entry) : "a CkDevicePersistent", status);
+    device_failed(access.entry >= 0 ? name_of(access.entry) : access.user, status);
   if (!status)
     fatal("a zero-copy transfer of " + std::to_string(access.size) + " bytes could not be made: " + status.message(),
           "", "the buffer's memory was freed, or the buffer deregistered, before the transfer had ended",
@@ -227,6 +227,7 @@ void register_entries() {
   entry_register = register_runtime_entry("zero copy: register a buffer", on_register);
   entry_registered = register_runtime_entry("zero copy: buffer is registered", on_registered);
   entry_ended = register_runtime_entry("zero copy: transfer has ended", on_ended);
+  register_device_reductions();
 }
 
 }  // namespace periapt::zero_copy

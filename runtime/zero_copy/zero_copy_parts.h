@@ -18,7 +18,8 @@ struct Access : machine::Transfer {
   std::size_t offset = 0;  // in `remote`
   ucx::MemoryKind local_kind = ucx::MemoryKind::host;
   DeviceDescription* description = nullptr;  // of `remote`, if that may be memory of a GPU; as long as this lives
-  int entry = -1;                            // whose call brings the memory of a GPU; -1: none's
+  int entry = -1;                            // whose call brings the memory of a GPU; -1: `user` does
+  const char* user = "a CkDevicePersistent";
   bool is_put = false;
   bool fresh = false;     // registered because this transfer needs it
   bool borrowed = false;  // by us, and for nothing else
@@ -42,5 +43,6 @@ bool wants_to_know(const CkCallback& callback);
 // Ends the run: memory of a GPU that a call of that entry brings, or is to be brought to, could not be copied.
 [[noreturn]] void device_failed(const std::string& entry, const Status& status);
 void register_entries();
+void register_device_reductions();
 
 }  // namespace periapt::zero_copy

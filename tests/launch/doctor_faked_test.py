@@ -271,6 +271,9 @@ class Probes(unittest.TestCase):
         self.told(host("gpus=0"), "CUDA", "limited", "not used: there is a driver, and no GPU for this process")
         self.told(host("init=100"), "CUDA", "limited", "cuInit: no CUDA-capable device is detected", remedy="nvidia-smi")
         self.told(host("version=10020"), "CUDA", "limited", "is a driver for CUDA 10.2, and 11.4 is the oldest", remedy="update the driver")
+        compiler = os.path.join(FAKE_GPUS, "libfake_cuda.so")
+        self.told(host("gpus=2", PERIAPT_LIBNVRTC=compiler), "CUDA 1 reductions", "good", "of its memory are combined there")
+        self.told(host("gpus=1,image=209,compile=6", PERIAPT_LIBNVRTC=compiler), "CUDA 0 reductions", "limited", "combined by the host: ")
         if "CUDA" in Host().look()[0]:  # there is no driver here
             if not os.path.exists("/proc/driver/nvidia/version"):
                 self.told(Host(), "CUDA", "absent", "not used: no driver")

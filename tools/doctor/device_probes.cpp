@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "machine/gpu/couriers.h"
+#include "machine/gpu/folds.h"
 #include "machine/gpu/vendors.h"
 #include "tools/doctor/finding.h"
 
@@ -43,24 +44,32 @@ void probe_gpus(const gpu::Vendor& vendor, Findings& findings) {
   const std::vector<gpu::Gpu>& gpus = driver.value()->gpus();
   gpu::Couriers& couriers = gpu::Couriers::of(*driver.value());
   for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const std::string name = vendor.title + (" " + std::to_string(i));
     findings.push_back({"devices",
-                        vendor.title + (" " + std::to_string(i)),
+                        name,
                         State::good,
                         gpus[i].name + " at " + gpus[i].pci + ", " + bytes_in_words(gpus[i].bytes) + ", driver for " +
                             vendor.title + " " + driver.value()->version(),
                         {}});
     const gpu::Couriers::Verdict courier = couriers.judge(static_cast<int>(i));
     findings.push_back(
-        {"devices", vendor.title + (" " + std::to_string(i)) + " courier",
-         courier.is_used ? State::good : State::limited,
+        {"devices", name + " courier", courier.is_used ? State::good : State::limited,
          (courier.is_used ? "small messages go by it: " : "not used: ") + courier.why,
          courier.is_used ? "" : "nothing: copy engines take them; +gpu-courier on tries it all the same"});
-    const std::string name = vendor.title + (" " + std::to_string(i)) + " dma-buf";
     if (const Status may = driver.value()->may_share(static_cast<int>(i)); !may) {
-      findings.push_back(not_good(name, State::limited, "RDMA adapters do not reach its memory: ", may.message()));
+      findings.push_back(
+          not_good(name + " dma-buf", State::limited, "RDMA adapters do not reach its memory: ", may.message()));
     } else {
-      findings.push_back({"devices", name, State::good, "RDMA adapters whose drivers take it reach its memory", ""});
+      findings.push_back(
+          {"devices", name + " dma-buf", State::good, "RDMA adapters whose drivers take it reach its memory", ""});
     }
+    const Result<gpu::Kernel>& kernel = gpu::Folder::kernel(*driver.value(), static_cast<int>(i));
+    findings.push_back(
+        {"devices",
+         name + " reductions",
+         kernel ? State::good : State::limited,
+         kernel ? "of its memory are combined there" : "of its memory are combined by the host: " + kernel.message(),
+         {}});
   }
 }
 

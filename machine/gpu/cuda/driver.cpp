@@ -167,9 +167,9 @@ struct Calls {
             "PTX",
             "--gpu-architecture=compute_75"};
   }
-  Answer launch(void* function, unsigned threads, void* stream, void** arguments) {
-    return {library.launch(static_cast<Function>(function), 1, 1, 1, threads, 1, 1, 0, stream_of(stream), arguments,
-                           nullptr),
+  Answer launch(void* function, unsigned blocks, unsigned threads, void* stream, void** arguments) {
+    return {library.launch(static_cast<Function>(function), blocks, 1, 1, threads, 1, 1, 0, stream_of(stream),
+                           arguments, nullptr),
             "cuLaunchKernel"};
   }
   Answer make_urgent_stream(void** stream) {

@@ -126,9 +126,9 @@ struct Calls {
   RunTimeCompiler compiler(int) const {
     return {"hiprtc", {"libhiprtc.so", "libhiprtc.so.7", "libhiprtc.so.6"}, "PERIAPT_LIBHIPRTC", "Code", ""};
   }
-  Answer launch(void* function, unsigned threads, void* stream, void** arguments) {
-    return {library.launch(static_cast<Function>(function), 1, 1, 1, threads, 1, 1, 0, stream_of(stream), arguments,
-                           nullptr),
+  Answer launch(void* function, unsigned blocks, unsigned threads, void* stream, void** arguments) {
+    return {library.launch(static_cast<Function>(function), blocks, 1, 1, threads, 1, 1, 0, stream_of(stream),
+                           arguments, nullptr),
             "hipModuleLaunchKernel"};
   }
   Answer make_urgent_stream(void** stream) {

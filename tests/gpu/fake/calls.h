@@ -43,8 +43,9 @@ inline int priorities(int* lowest, int* highest) {
 struct Program {};
 inline int make_program(Program** made, const char* source, int headers, const char* const* texts,
                         const char* const* names) {
-  if (std::strstr(source, "periapt_courier") == nullptr || headers != 2 || texts[0] == nullptr || names[1] == nullptr)
-    return 1;
+  const bool is_known =
+      std::strstr(source, "periapt_courier") != nullptr || std::strstr(source, "periapt_fold") != nullptr;
+  if (!is_known || headers != 2 || texts[0] == nullptr || names[1] == nullptr) return 1;
   *made = new Program;
   return 0;
 }
@@ -77,13 +78,14 @@ inline int destroy_program(Program** program) {
 /// A module is the library itself, a function its body.
 template <class Native>
 int find_function(Native* function, const char* name) {
-  *function = reinterpret_cast<Native>(find_kernel(name));
+  *function = reinterpret_cast<Native>(const_cast<KernelBody*>(find_kernel(name)));
   return *function == nullptr ? kNotFound : 0;
 }
 template <class Function, class Native>
 int launch(Function function, unsigned blocks, Native stream, void** arguments) {
-  if (blocks != 1) return kInvalidValue;
-  return machine().launch(stream_of(stream), reinterpret_cast<KernelBody>(function), arguments[0]);
+  const auto& body = *reinterpret_cast<const KernelBody*>(function);
+  if (blocks == 0 || (blocks != 1 && body.waits)) return kInvalidValue;
+  return machine().launch(stream_of(stream), body, arguments[0]);
 }
 template <class Native>
 int destroy_stream(Native stream) {

@@ -36,6 +36,8 @@ void take(Settings& settings, const std::string& word) {
                {"pinned", &settings.pinned},
                {"kernels", &settings.kernels},
                {"launches", &settings.launches},
+               {"image", &settings.image_error},
+               {"compile", &settings.compile_error},
                {"warps", &settings.warps},
                {"mps", &settings.mps},
                {"clock", &settings.clock},
@@ -201,7 +203,7 @@ int Machine::wait(Stream* stream, const std::shared_ptr<Event>& event) {
   return 0;
 }
 
-int Machine::launch(Stream* stream, KernelBody body, const void* arguments) {
+int Machine::launch(Stream* stream, const KernelBody& body, const void* arguments) {
   if (settings.lost != 0) return kLost;
   if (settings.launches == 0) return kLaunchRefused;
   if (settings.launches > 0) --settings.launches;
@@ -267,6 +269,7 @@ int Machine::execute(Stream& stream, const Work& work) {
     work.call();
     return 0;
   }
+  if (work.kernel != nullptr) return settings.lost != 0 ? kLost : 0;
   if (work.bytes == 0) return 0;
   if (settings.copies_until_loss == 0) settings.lost = 1;
   if (settings.lost != 0) return kLost;

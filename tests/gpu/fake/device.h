@@ -95,7 +95,7 @@ class Machine {
   std::byte* bytes_of(const void* address) const { return translate(address, 1); }
   int record(Stream* stream, const std::shared_ptr<Event>& event);
   int wait(Stream* stream, const std::shared_ptr<Event>& event);
-  int launch(Stream* stream, KernelBody body, const void* arguments);
+  int launch(Stream* stream, const KernelBody& body, const void* arguments);
   /// What a kernel does to memory: writes `unit` there, or reads it. False: the GPU is lost. Takes the mutex by itself.
   bool touch(int gpu, void* to, const void* from, void* unit, std::uint64_t bytes);
   bool is_lost();

@@ -86,25 +86,58 @@ void store_unit(Word to, Unit unit) {
 
 #include "machine/gpu/courier_kernel.inc"
 
-namespace periapt::fake_gpu {
+// ---- the words of the kernel that combines arrays
 
-KernelBody find_kernel(const char* name) {
-  if (std::strcmp(name, "periapt_courier") != 0) return nullptr;
-  return [](Launch& launch, unsigned warp) {
-    gpu::launch_of_thread = &launch;
-    gpu::warp_of_thread = warp;
-    gpu::CourierOrders orders;
-    std::memcpy(&orders, launch.arguments.data(), sizeof(orders));
-    try {
-      gpu::courier_run(*reinterpret_cast<gpu::CourierBlock*>(launch.shared.data()), orders);
-    } catch (gpu::Stopped) {
-    }
-  };
+#include "machine/gpu/fold_orders.h"
+
+namespace periapt::gpu {
+namespace {
+Word first_item() { return warp_of_thread; }
+Word items_at_a_time() { return launch_of_thread->warps; }
+}  // namespace
+}  // namespace periapt::gpu
+
+#include "machine/gpu/fold_kernel.inc"
+
+namespace periapt::fake_gpu {
+namespace {
+
+// Runs what is to be done with the arguments.
+template <class Arguments, class Function>
+void run_as(Launch& launch, unsigned warp, Function function) {
+  gpu::launch_of_thread = &launch;
+  gpu::warp_of_thread = warp;
+  Arguments arguments;
+  std::memcpy(&arguments, launch.arguments.data(), sizeof(arguments));
+  try {
+    function(arguments);
+  } catch (gpu::Stopped) {
+  }
 }
 
-Launch::Launch(KernelBody the_body, int the_gpu, const void* the_arguments) : body(the_body), gpu(the_gpu), shared(64) {
+constexpr KernelBody kKernels[] = {
+    {"periapt_courier", sizeof(gpu::CourierOrders),
+     [](Launch& launch, unsigned warp) {
+       run_as<gpu::CourierOrders>(launch, warp, [&](const gpu::CourierOrders& orders) {
+         gpu::courier_run(*reinterpret_cast<gpu::CourierBlock*>(launch.shared.data()), orders);
+       });
+     },
+     true},
+    {"periapt_fold", sizeof(gpu::FoldOrders),
+     [](Launch& launch, unsigned warp) { run_as<gpu::FoldOrders>(launch, warp, gpu::fold_run); }, false}};
+
+}  // namespace
+
+const KernelBody* find_kernel(const char* name) {
+  for (const KernelBody& kernel : kKernels)
+    if (std::strcmp(name, kernel.name) == 0) return &kernel;
+  return nullptr;
+}
+
+Launch::Launch(const KernelBody& the_body, int the_gpu, const void* the_arguments)
+    : body(the_body), gpu(the_gpu), shared(64) {
   const auto* bytes = static_cast<const unsigned char*>(the_arguments);
-  arguments.assign(bytes, bytes + sizeof(gpu::CourierOrders));
+  arguments.assign(bytes, bytes + body.argument_bytes);
 }
 
 Launch::~Launch() {
@@ -116,7 +149,7 @@ void Launch::begin(unsigned count) {
   left_.store(count);
   for (unsigned warp = 0; warp < count; ++warp) {
     threads_.emplace_back([this, warp] {
-      body(*this, warp);
+      body.run(*this, warp);
       left_.fetch_sub(1, std::memory_order_release);
     });
   }

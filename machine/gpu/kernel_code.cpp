@@ -1,4 +1,4 @@
-#include "machine/gpu/courier_code.h"
+#include "machine/gpu/kernel_code.h"
 
 namespace periapt::gpu {
 
@@ -6,10 +6,15 @@ namespace periapt::gpu {
 namespace embedded {
 extern const unsigned char board[], kernel[], cuda_source[], hip_source[], cuda_image[], hip_image[];
 extern const unsigned long cuda_image_size, hip_image_size;
+extern const unsigned char fold_orders[], fold_kernel[], fold_source[], cuda_fold_image[], hip_fold_image[];
+extern const unsigned long cuda_fold_image_size, hip_fold_image_size;
 }  // namespace embedded
 
+namespace {
+const char* text(const unsigned char* bytes) { return reinterpret_cast<const char*>(bytes); }
+}  // namespace
+
 KernelCode courier_code(std::string_view vendor) {
-  const auto text = [](const unsigned char* bytes) { return reinterpret_cast<const char*>(bytes); };
   const bool is_cuda = vendor == "cuda";
   KernelCode code;
   code.image = is_cuda ? std::span(embedded::cuda_image, embedded::cuda_image_size)
@@ -18,6 +23,16 @@ KernelCode courier_code(std::string_view vendor) {
                         : KernelCode::Text{"courier.hip", text(embedded::hip_source)};
   code.headers = {{"machine/gpu/courier_board.h", text(embedded::board)},
                   {"machine/gpu/courier_kernel.inc", text(embedded::kernel)}};
+  return code;
+}
+
+KernelCode fold_code(std::string_view vendor) {
+  KernelCode code;
+  code.image = vendor == "cuda" ? std::span(embedded::cuda_fold_image, embedded::cuda_fold_image_size)
+                                : std::span(embedded::hip_fold_image, embedded::hip_fold_image_size);
+  code.source = {"fold.cu", text(embedded::fold_source)};
+  code.headers = {{"machine/gpu/fold_orders.h", text(embedded::fold_orders)},
+                  {"machine/gpu/fold_kernel.inc", text(embedded::fold_kernel)}};
   return code;
 }
 

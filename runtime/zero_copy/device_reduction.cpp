@@ -1,0 +1,507 @@
+// Reductions of memory of GPUs: contribute() of a CkDeviceBuffer.
+//
+// What an element contributes is a sum: bytes that are on its PE as soon as its stream has got there. The reduction
+// (runtime/collective) carries the names of sums as it carries any data. Where it makes one contribution of several, a
+// sum of theirs is begun, and its name goes on at once. The bytes follow: they are brought to where the sum is made,
+// each part as soon as it is there, and combined by a kernel (machine/gpu/folds.h); by the host where no part lies on a
+// GPU, or the GPU has no kernel for it. A sum has one reader, another sum or the callback of the reduction, and is gone
+// when that has read it.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fatal.h"
+#include "machine/gpu/folds.h"
+#include "runtime/api/device_contribution.h"
+#include "runtime/api/device_marshal.h"
+#include "runtime/api/invoke.h"
+#include "runtime/api/reduction_fields.h"
+#include "runtime/objects/pe_objects.h"
+#include "runtime/scheduler/process.h"
+#include "runtime/zero_copy/zero_copy_parts.h"
+
+namespace periapt::zero_copy {
+
+namespace {
+
+using Type = CkReduction::reducerType;
+
+Type reducer_of_names;
+int entry_wanted, entry_there;
+
+// ---- the reducers that there are for such memory
+
+constexpr int types_of_numbers = CkReduction::sum_double - CkReduction::sum_char + 1;
+static_assert(CkReduction::product_char == CkReduction::sum_double + 1 &&
+              CkReduction::max_char == CkReduction::product_double + 1 &&
+              CkReduction::min_char == CkReduction::max_double + 1 && types_of_numbers == 12);
+
+bool is_arithmetic(Type type) { return type >= CkReduction::sum_char && type <= CkReduction::min_double; }
+
+gpu::FoldOperation operation_of(Type type) {
+  return static_cast<gpu::FoldOperation>((type - CkReduction::sum_char) / types_of_numbers);
+}
+gpu::FoldItem item_of(Type type) {
+  using gpu::FoldItem;
+  constexpr FoldItem items[] = {FoldItem::int8,   FoldItem::int16,  FoldItem::int32,   FoldItem::int64,
+                                FoldItem::int64,  FoldItem::uint8,  FoldItem::uint16,  FoldItem::uint32,
+                                FoldItem::uint64, FoldItem::uint64, FoldItem::float32, FoldItem::float64};
+  constexpr int of_unsigned = 5;  // behind the signed one of that size
+  const int number = (type - CkReduction::sum_char) % types_of_numbers;
+  const bool wraps = operation_of(type) <= gpu::FoldOperation::product;
+  return items[wraps && number < of_unsigned ? number + of_unsigned : number];
+}
+std::size_t bytes_of_item(Type type) {
+  constexpr std::size_t bytes[] = {1, 2, 4, sizeof(long), 8, 1, 2, 4, sizeof(long), 8, 4, 8};
+  return bytes[(type - CkReduction::sum_char) % types_of_numbers];
+}
+
+std::string in_words(const DeviceContribution& name) {
+  return "a reduction of device buffers of " + std::to_string(name.bytes) + " bytes with " +
+         chare::reducer_name(name.type);
+}
+[[noreturn]] void failed(const DeviceContribution& name, const Status& status) {
+  fatal("memory that was contributed to a reduction could not be read, or combined: " + status.message(),
+        in_words(name), "it was freed, or is not as long as contribute() says; or its GPU is lost, or full",
+        "keep the memory until the callback of its CkDeviceBuffer comes, or the reduction's result; periapt-doctor "
+        "lists what of this machine's GPUs is in use");
+}
+
+}  // namespace
+
+// ---- sums
+
+struct Part;
+
+struct Sum {
+  struct Waiting : machine::Transfer {
+    Sum* sum = nullptr;
+  } waiting;  // for a stream, of a contribution
+  DeviceContribution name;
+  ucx::Place place;
+  CkCallback cb = CkCallback(CkCallback::ignore);  // of a contribution, which lies where the program has it
+  void* stream = DeviceStream().native();          // that has written it last
+  bool ready = false;
+  std::function<void()> reader;
+  int readers = 1;  // of a result that all members of a group fetch: so many
+  // Of one that is made of others.
+  gpu::Room room;                 // where it lies
+  gpu::Folder* folder = nullptr;  // what combines them; null: the host
+  std::vector<std::unique_ptr<Part>> parts;
+  std::vector<Part*> early;  // those that came before the first one was in its place
+  std::size_t left = 0;
+  bool begun = false, has_first = false;
+};
+
+// One of the sums that another one is made of. It is brought to `local`.
+struct Part : Access {
+  struct Step : machine::Transfer {
+    Part* part = nullptr;
+  } step;
+  Sum* into = nullptr;
+  DeviceContribution name;
+  Sum* here = nullptr;  // it, if it is one of this PE's
+  gpu::Room room;       // that it is brought to: none if it is read where it is
+  DeviceDescription others;
+  bool first = false;
+};
+
+// Those of a PE.
+struct DeviceSums {
+  std::unordered_map<std::uint64_t, std::unique_ptr<Sum>> all;
+  // A run that goes on from a checkpoint does not give a number again that is in there.
+  std::uint64_t next = clock::now_ns();
+  gpu::Rooms rooms;
+  std::map<std::pair<gpu::Driver*, int>, std::unique_ptr<gpu::Folder>> folders;  // null: the GPU has no kernel
+};
+
+namespace {
+
+DeviceSums& sums_of(Pe& pe) {
+  if (!pe.objects->device_sums) pe.objects->device_sums = std::make_shared<DeviceSums>();
+  return *pe.objects->device_sums;
+}
+
+Sum& make_sum(Pe& pe, Type type, std::uint64_t bytes) {
+  DeviceSums& sums = sums_of(pe);
+  auto made = std::make_unique<Sum>();
+  made->name.sum = sums.next++;
+  made->name.bytes = bytes;
+  made->name.type = type;
+  made->name.pe = pe.index;
+  Sum& sum = *made;
+  sums.all[sum.name.sum] = std::move(made);
+  return sum;
+}
+
+Sum& find(Pe& pe, std::uint64_t number) {
+  DeviceSums& sums = sums_of(pe);
+  const auto found = sums.all.find(number);
+  if (found == sums.all.end())
+    fatal("memory of a GPU that was contributed to a reduction is not there any more", "",
+          "the run goes on from a checkpoint that was taken while the reduction was under way",
+          "take checkpoints when no reduction of device buffers has begun");
+  return *found->second;
+}
+
+void when_ready(Sum& sum, std::function<void()> reader) {
+  if (sum.ready) return reader();
+  sum.reader = std::move(reader);
+}
+void is_ready(Sum& sum) {
+  sum.ready = true;
+  if (sum.reader) std::exchange(sum.reader, nullptr)();
+}
+// It has been read.
+void drop(Pe& pe, Sum& sum) {
+  if (wants_to_know(sum.cb)) sum.cb.send();
+  if (sum.room.at) sums_of(pe).rooms.give(sum.room);
+  sums_of(pe).all.erase(sum.name.sum);
+}
+// The same as a callback.
+void on_read(void* sum, void* message) {
+  CkFreeMsg(message);
+  Sum& read = *static_cast<Sum*>(sum);
+  if (--read.readers == 0) drop(*Pe::current(), read);
+}
+
+gpu::Room take_room(Pe& pe, const Sum& sum, const gpu::Room& like) {
+  Result<gpu::Room> room = sums_of(pe).rooms.take(like.where, like.kind, sum.name.bytes);
+  if (!room) failed(sum.name, room.status());
+  return *room;
+}
+
+gpu::Folder* folder_of(DeviceSums& sums, gpu::OnGpu where) {
+  const auto [at, is_new] = sums.folders.try_emplace({where.driver, where.gpu});
+  if (!is_new) return at->second.get();
+  Result<std::unique_ptr<gpu::Folder>> made = gpu::Folder::make(*where.driver, where.gpu);
+  if (made) at->second = std::move(*made);
+  return at->second.get();
+}
+
+// On the GPU of a part that is here, or on this thread's if some are on others: there what is combined is nearest.
+void choose_place(Pe& pe, Sum& sum) {
+  std::optional<gpu::OnGpu> where;
+  for (const auto& part : sum.parts)
+    if (part->here && part->name.on_gpu && !where)
+      where = part->here->room.at ? part->here->room.where : gpu::gpu_of(part->here->place.at);
+  const auto is_on_gpu = [](const auto& part) { return part->name.on_gpu != 0; };
+  if (!where && std::any_of(sum.parts.begin(), sum.parts.end(), is_on_gpu)) where = gpu::gpu_of_thread();
+  if (where) sum.folder = folder_of(sums_of(pe), *where);
+  gpu::Room room;
+  if (where) room.where = *where;
+  room.kind = sum.folder ? gpu::Kind::device : where ? gpu::Kind::pinned : gpu::Kind::host;
+  sum.room = take_room(pe, sum, room);
+  sum.place.at = sum.room.at;
+  sum.place.kind = sum.folder ? kind_of(pe, sum.room.at, sum.name.bytes) : ucx::MemoryKind::host;
+  if (sum.folder) sum.stream = sum.folder->stream();
+  sum.name.on_gpu = sum.folder != nullptr;
+}
+
+// ---- bringing the parts together
+
+void copy(Pe& pe, ucx::Place to, ucx::Place from, const DeviceContribution& name, machine::Transfer& transfer) {
+  if (to.kind != ucx::MemoryKind::host || from.kind != ucx::MemoryKind::host) {
+    pe.begin_pending();
+    return pe.copy(to, from, name.bytes, transfer);
+  }
+  if (name.bytes) std::memcpy(to.at, from.at, name.bytes);
+  pe.begin_pending();
+  transfer.done(transfer, Status());
+}
+
+void added(Pe& pe, Part& part) {
+  Sum& sum = *part.into;
+  if (part.room.at) sums_of(pe).rooms.give(part.room);
+  if (part.here) drop(pe, *part.here);
+  if (--sum.left != 0) return;
+  sum.parts.clear();
+  is_ready(sum);
+}
+
+// It is at `local`, and the first one in its place.
+void add(Pe& pe, Part& part) {
+  Sum& sum = *part.into;
+  if (!sum.folder) {
+    chare::Contribution mine{sum.place.at, sum.name.bytes, 1, true, -1};
+    static_cast<void>(chare::fold(sum.name.type, mine, {part.local, sum.name.bytes, 1, true, -1}, 0));
+    return added(pe, part);
+  }
+  const gpu::FoldOrders orders{reinterpret_cast<gpu::Word>(sum.place.at), reinterpret_cast<gpu::Word>(part.local),
+                               sum.name.bytes / bytes_of_item(sum.name.type), operation_of(sum.name.type),
+                               item_of(sum.name.type)};
+  if (const Status begun = sum.folder->begin(orders); !begun) failed(sum.name, begun);
+  part.step.done = [](machine::Transfer& step, const Status& status) {
+    Part& part = *static_cast<Part::Step&>(step).part;
+    Pe& pe = *Pe::current();
+    pe.end_pending();
+    if (!status) failed(part.into->name, status);
+    added(pe, part);
+  };
+  pe.begin_pending();
+  pe.when_reached(sum.stream, sum.place, part.step);
+}
+
+void brought(Pe& pe, Part& part) {
+  Sum& sum = *part.into;
+  if (!part.first) return sum.has_first ? add(pe, part) : sum.early.push_back(&part);
+  sum.has_first = true;
+  for (Part* other : std::exchange(sum.early, {})) add(pe, *other);
+  added(pe, part);
+}
+
+// The part's bytes are there: at `here`, or at the `remote` of another PE.
+void bring(Pe& pe, Part& part) {
+  Sum& sum = *part.into;
+  part.size = sum.name.bytes;
+  part.first = !std::exchange(sum.begun, true);
+  if (part.first) {
+    part.local = sum.place.at;
+  } else {
+    const std::size_t item = bytes_of_item(sum.name.type);
+    const ucx::Place there = part.here ? part.here->place : ucx::Place();
+    if (part.here && (sum.folder ? sum.folder->reads(there.at, part.size, item) || part.size == 0
+                                 : there.kind == ucx::MemoryKind::host)) {
+      part.local = there.at;
+      return brought(pe, part);
+    }
+    part.room = take_room(pe, sum, sum.room);
+    part.local = part.room.at;
+  }
+  part.local_kind = sum.place.kind;
+  if (!part.here) {
+    part.ended = [](Pe& pe, Access& access) {
+      release(pe, access.remote);
+      brought(pe, static_cast<Part&>(access));
+    };
+    return static_cast<void>(begin(pe, part));
+  }
+  part.step.done = [](machine::Transfer& step, const Status& status) {
+    Part& part = *static_cast<Part::Step&>(step).part;
+    Pe& pe = *Pe::current();
+    pe.end_pending();
+    if (!status) failed(part.name, status);
+    brought(pe, part);
+  };
+  copy(pe, {static_cast<std::byte*>(part.local), part.local_kind}, part.here->place, part.name, part.step);
+}
+
+struct Wanted {
+  std::uint64_t sum;
+  Part* part;
+  int asker;
+};
+struct There {
+  Part* part;
+  DeviceSource source;
+};
+
+// Begins a sum of these: of one, to bring it here.
+Sum& begin_sum(Pe& pe, const std::vector<DeviceContribution>& names) {
+  Sum& sum = make_sum(pe, names[0].type, names[0].bytes);
+  for (const DeviceContribution& name : names) {
+    if (name.bytes != sum.name.bytes)
+      fatal("a reduction of device buffers gets " + std::to_string(sum.name.bytes) + " bytes from one element and " +
+                std::to_string(name.bytes) + " from another",
+            in_words(name), "", "All elements must contribute as many bytes");
+    static_cast<void>(chare::agree(sum.name.type, name.type));
+    auto part = std::make_unique<Part>();
+    part->into = &sum;
+    part->name = name;
+    part->step.part = part.get();
+    part->description = &part->others;
+    part->user = "a reduction of device buffers";
+    if (name.pe == pe.index) part->here = &find(pe, name.sum);
+    sum.parts.push_back(std::move(part));
+  }
+  choose_place(pe, sum);
+  sum.left = sum.parts.size() + 1;  // itself, until all have begun
+  for (const auto& part : sum.parts) {
+    Part* const one = part.get();
+    if (one->here)
+      when_ready(*one->here, [&pe, one] { bring(pe, *one); });
+    else
+      send_runtime(pe, one->name.pe, entry_wanted, 0, 0, Wanted{one->name.sum, one, pe.index});
+  }
+  if (--sum.left == 0) {
+    sum.parts.clear();
+    is_ready(sum);
+  }
+  return sum;
+}
+
+void on_wanted(Pe& pe, Delivery& call) {
+  const auto wanted = call.read<Wanted>();
+  Sum& sum = find(pe, wanted.sum);
+  when_ready(sum, [&pe, &sum, wanted] {
+    There there{wanted.part, {}};
+    CkNcpyBuffer& buffer = there.source.buffer;
+    buffer = CkNcpyBuffer::to_send(sum.place.at, CkCallback(on_read, &sum), CK_BUFFER_UNREG, CK_BUFFER_DEREG);
+    buffer.cnt = sum.name.bytes;
+    if (pe.process.layer().route(wanted.asker) != machine::Route::self_process)
+      there.source.description = register_device(pe, buffer);
+    send_to(pe, wanted.asker, runtime_message({bytes_of(there)}, entry_there, 0));
+  });
+}
+void on_there(Pe& pe, Delivery& call) {
+  const auto there = call.read<There>();
+  there.part->remote = there.source.buffer;
+  there.part->others = there.source.description;
+  bring(pe, *there.part);
+}
+
+// A reducer: its messages hold names.
+CkReductionMsg* combine_names(int count, CkReductionMsg** messages) {
+  std::vector<DeviceContribution> names(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i)
+    std::memcpy(static_cast<void*>(&names[static_cast<std::size_t>(i)]), messages[i]->getData(),
+                sizeof(DeviceContribution));
+  const Sum& sum = begin_sum(*Pe::current(), names);
+  return CkReductionMsg::buildNew(sizeof sum.name, &sum.name, reducer_of_names);
+}
+
+// ---- the result
+
+bool calls_entry(const CkCallback& callback) {
+  return callback.type >= CkCallback::sendChare && callback.type <= CkCallback::bcastSection;
+}
+// How many receivers fetch the result from where it is; 0: it goes along in the message, as nothing says how many.
+int readers_of(const CkCallback& callback, const Sum& sum) {
+  if (callback.type < CkCallback::bcastGroup) return 1;
+  if (!sum.name.on_gpu || callback.type > CkCallback::bcastNodeGroup) return 0;
+  return callback.type == CkCallback::bcastGroup ? CmiNumPes() : CmiNumNodes();
+}
+
+// A call with a message that waits for elements goes through the receiver's queue.
+CkCallback not_inline(CkCallback callback) {
+  if (callback.type >= CkCallback::isendChare && callback.type <= CkCallback::isendArray)
+    callback.type =
+        static_cast<CkCallback::callbackType>(callback.type - CkCallback::isendChare + CkCallback::sendChare);
+  return callback;
+}
+
+void call_with(Sum& sum, const CkCallback& to, int user_flag) {
+  const std::uint32_t flags = entry_info(to.ep).flags;
+  if (!(flags & ep_reductiontarget))
+    fatal("the result of a reduction of device buffers is for an entry that is no reduction target", name_of(to.ep),
+          "an entry gets it as the one array that it has, and its length",
+          "declare it: entry [reductiontarget] void result(int n, nocopydevice double x[n])");
+  const auto items = static_cast<int>(sum.name.bytes / bytes_of_item(sum.name.type));
+  const CkDeviceBuffer buffer(sum.place.at, CkCallback(on_read, &sum),
+                              DeviceStream(static_cast<CUstream_st*>(sum.stream)));
+  const DeviceToSend<char> elements{buffer, sum.name.bytes};
+  const int readers = readers_of(to, sum);
+  const Where where = readers != 0 ? Where::at_sender : Where::in_message;
+  sum.readers = std::max(readers, 1);
+  DeviceSizer sizer(1);
+  sizer(items);
+  sizer(elements);
+  void* const message = new_marshalled(sizer.size(where, sizeof(DeviceSource)), nullptr);
+  DeviceArray array;
+  DeviceWriter writer(message, 1, sizer.tail(), where, &array);
+  writer(items);
+  writer(elements);
+  if (user_flag != -1) CkSetRefNum(message, user_flag);
+  send_when_reached(message, &array, 1, where, -1, [to, message] { to.send(message); });
+}
+
+// For all others it is a message, in the memory of the host.
+void send_message_with(Pe& pe, Sum& sum, const CkCallback& to, const CkReductionMsg& of) {
+  struct Result : machine::Transfer {
+    Sum* sum;
+    CkCallback to;
+    CkReductionMsg* message;
+  };
+  auto* const result = new Result;
+  result->sum = &sum;
+  result->to = to;
+  result->message = ReductionMessageFields::make(sum.name.bytes, sum.name.type);
+  ReductionMessageFields::set(result->message, sum.name.type,
+                              {nullptr, 0, static_cast<std::uint32_t>(of.getGcount()), true, of.getUserFlag()});
+  ReductionMessageFields::set_round(result->message, of.getRedNo());
+  if (of.getUserFlag() != -1) CkSetRefNum(result->message, of.getUserFlag());
+  result->done = [](machine::Transfer& transfer, const Status& status) {
+    const std::unique_ptr<Result> result(static_cast<Result*>(&transfer));
+    if (!status) failed(result->sum->name, status);
+    Pe& pe = *Pe::current();
+    result->to.send(result->message);
+    pe.end_pending();
+    drop(pe, *result->sum);
+  };
+  copy(pe, {static_cast<std::byte*>(result->message->getData())}, sum.place, sum.name, *result);
+}
+
+bool take_result(const CkCallback& callback, void* payload) {
+  const auto* const message = static_cast<const CkReductionMsg*>(payload);
+  if (envelope_of(payload)->message_type != CMessage_CkReductionMsg::__idx || message->getReducer() != reducer_of_names)
+    return false;
+  Pe& pe = *Pe::current();
+  DeviceContribution name;
+  std::memcpy(static_cast<void*>(&name), message->getData(), sizeof name);
+  Sum& sum = name.pe == pe.index ? find(pe, name.sum) : begin_sum(pe, {name});
+  const std::shared_ptr<const CkReductionMsg> of(message, [payload](auto*) { CkFreeMsg(payload); });
+  when_ready(sum, [&pe, &sum, of, callback] {
+    if (calls_entry(callback) && entry_info(callback.ep).flags & ep_nocopydevice)
+      call_with(sum, not_inline(callback), of->getUserFlag());
+    else
+      send_message_with(pe, sum, callback, *of);
+  });
+  return true;
+}
+
+}  // namespace
+
+void register_device_reductions() {
+  PeObjects::take_device_result = take_result;
+  reducer_of_names = CkReduction::addReducer(combine_names, false, "a reducer of device buffers");
+  entry_wanted = register_runtime_entry("reduction of device buffers: bytes are wanted", on_wanted);
+  entry_there = register_runtime_entry("reduction of device buffers: bytes are there", on_there);
+}
+
+}  // namespace periapt::zero_copy
+
+namespace periapt {
+
+CkReduction::reducerType DeviceContribution::reducer() { return zero_copy::reducer_of_names; }
+
+DeviceContribution::DeviceContribution(std::size_t size, const CkDeviceBuffer& buffer, CkReduction::reducerType with) {
+  using namespace zero_copy;
+  Pe& here = *Pe::current();
+  const auto refuse = [&](const std::string& what, const std::string& why, const std::string& what_next) {
+    fatal("contribute() of a CkDeviceBuffer with " + std::string(chare::reducer_name(with)) + what,
+          describe_running(here), why, what_next);
+  };
+  if (!is_arithmetic(with))
+    refuse("", "memory of GPUs is combined by the sums, products, maxima and minima of numbers alone",
+           "use one of CkReduction::sum_, product_, max_ and min_; or copy it to the host and contribute that");
+  if (size % bytes_of_item(with) != 0)
+    refuse(": " + std::to_string(size) + " bytes are not a whole number of items of " +
+               std::to_string(bytes_of_item(with)) + " bytes",
+           "", "Give it bytes, not items: n * sizeof(x[0])");
+  Sum& sum = make_sum(here, with, size);
+  sum.place.at = static_cast<std::byte*>(const_cast<void*>(buffer.ptr));
+  sum.place.kind = kind_of(here, buffer.ptr, size);
+  sum.name.on_gpu = sum.place.kind != ucx::MemoryKind::host;
+  sum.cb = buffer.cb;
+  sum.stream = buffer.cuda_stream.native();
+  sum.waiting.sum = &sum;
+  sum.waiting.done = [](machine::Transfer& waiting, const Status& status) {
+    Sum& sum = *static_cast<Sum::Waiting&>(waiting).sum;
+    Pe::current()->end_pending();
+    if (!status) failed(sum.name, status);
+    is_ready(sum);
+  };
+  here.begin_pending();
+  here.when_reached(sum.stream, sum.place, sum.waiting);
+  *this = sum.name;
+}
+
+}  // namespace periapt

@@ -1,0 +1,364 @@
+// Reductions of memory of GPUs, of all kinds: by all members of arrays, groups, node groups and sections, to a GPU's
+// memory and to the host's, while streams still write what is contributed and elements migrate. It runs on the GPUs of
+// the process's driver, which in ./check is a fake one; without any, all memory is the host's.
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "gpu_reductions.decl.h"
+#include "machine/gpu/folds.h"
+#include "tests/zero-copy/device_memory.h"
+
+/*readonly*/ CProxy_Main mainProxy;
+/*readonly*/ CProxy_Cell cells;
+/*readonly*/ CProxy_Branch branches;
+/*readonly*/ CProxy_NodeBranch nodes;
+
+namespace {
+
+using namespace device_memory;
+using Type = CkReduction::reducerType;
+
+constexpr int cell_count = 11;
+constexpr int types_of_numbers = CkReduction::product_char - CkReduction::sum_char;
+
+// What contributor number `giver` of a reduction gives. Products of eleven are whole in each type.
+int value(int giver, int i) { return 1 + (giver + i) % 3; }
+
+template <class T>
+T expected(Type type, int contributors, int i) {
+  long long all = value(0, i);
+  for (int giver = 1; giver < contributors; ++giver) {
+    const long long one = value(giver, i);
+    switch ((type - CkReduction::sum_char) / types_of_numbers) {
+      case 0:
+        all += one;
+        break;
+      case 1:
+        all *= one;
+        break;
+      case 2:
+        all = std::max(all, one);
+        break;
+      default:
+        all = std::min(all, one);
+    }
+  }
+  return static_cast<T>(all);
+}
+template <class T>
+bool holds(const T* x, int n, Type type, int contributors) {
+  for (int i = 0; i < n; ++i)
+    if (x[i] != expected<T>(type, contributors, i)) return false;
+  return true;
+}
+
+// Calls function(T()) with the type that the reducer is for.
+template <class Function>
+decltype(auto) with_type(Type type, Function function) {
+  switch ((type - CkReduction::sum_char) % types_of_numbers) {
+    case 0:
+      return function(char());
+    case 1:
+      return function(short());
+    case 2:
+      return function(int());
+    case 3:
+      return function(long());
+    case 4:
+      return function(0LL);
+    case 5:
+      return function(static_cast<unsigned char>(0));
+    case 6:
+      return function(static_cast<unsigned short>(0));
+    case 7:
+      return function(0U);
+    case 8:
+      return function(0UL);
+    case 9:
+      return function(0ULL);
+    case 10:
+      return function(0.0F);
+    default:
+      return function(0.0);
+  }
+}
+
+bool began_here = false;  // not from a checkpoint
+
+// Memory that is contributed stays until the end: an element may have gone by the time that it is read.
+Memory& make(Kind kind, std::size_t bytes) {
+  static std::mutex mutex;
+  static auto& all = *new std::vector<std::unique_ptr<Memory>>;
+  auto made = std::make_unique<Memory>(kind, bytes);
+  std::lock_guard lock(mutex);
+  all.push_back(std::move(made));
+  return *all.back();
+}
+
+// What contributor `giver` gives, still being written by its stream.
+Memory& make_contribution(int giver, int size, Type type) {
+  return with_type(type, [&](auto zero) -> Memory& {
+    std::vector<decltype(zero)> values(static_cast<std::size_t>(size));
+    for (int i = 0; i < size; ++i) values[static_cast<std::size_t>(i)] = static_cast<decltype(zero)>(value(giver, i));
+    Memory& memory = make(kinds[giver % 5], values.size() * sizeof zero);
+    memory.write(values);
+    return memory;
+  });
+}
+std::size_t bytes_of(int size, Type type) {
+  return static_cast<std::size_t>(size) * with_type(type, [](auto zero) { return sizeof zero; });
+}
+CkDeviceBuffer to_give(const Memory& memory) { return memory.to_send(CkCallback(CkIndex_Main::one(), mainProxy)); }
+
+// Where a member gives from, and gets the result.
+class Member {
+  Memory* mine_ = nullptr;
+
+ public:
+  CkDeviceBuffer give(int giver, int size, Type type) {
+    mine_ = &make_contribution(giver, size, type);
+    return to_give(*mine_);
+  }
+  void take(double*& x, CkDeviceBufferPost* post) const {
+    x = mine_->at<double>();
+    post[0].cuda_stream = mine_->stream();
+  }
+  void check(const double* x, int n, int contributors) const {
+    DEMAND(x == mine_->at<double>());
+    DEMAND(holds(mine_->read(x, static_cast<std::size_t>(n)).data(), n, CkReduction::sum_double, contributors));
+    mainProxy.one();
+  }
+};
+
+}  // namespace
+
+class GiveMsg : public CkMcastBaseMsg, public CMessage_GiveMsg {
+ public:
+  int size;
+};
+
+class Main : public CBase_Main {
+  int left_ = 0;
+  CthThread thread_ = nullptr;
+  std::vector<Memory*> in_;
+  int contributors_ = 0;
+
+  // Each of the calls that are made meanwhile tells one() when all is well.
+  void wait(int count) {
+    left_ += count;
+    while (left_ != 0) {
+      thread_ = CthSelf();
+      CthSuspend();
+      thread_ = nullptr;
+    }
+    CkWaitQD();  // nothing comes twice
+    DEMAND(left_ == 0);
+  }
+  template <class Collection>
+  void to_message(Collection collection, int contributors, int size, Type type, int flag = -1) {
+    const CkCallback done(CkCallback::resumeThread);
+    collection.give(size, type, done);
+    auto* const result = static_cast<CkReductionMsg*>(done.thread_delay());
+    DEMAND(result->getReducer() == type && result->getGcount() == contributors);
+    DEMAND(result->getUserFlag() == static_cast<CMK_REFNUM_TYPE>(flag));
+    DEMAND(static_cast<std::size_t>(result->getSize()) == bytes_of(size, type));
+    DEMAND(with_type(type, [&](auto zero) {
+      return holds(static_cast<decltype(zero)*>(result->getData()), size, type, contributors);
+    }));
+    delete result;
+    wait(contributors);
+  }
+
+ public:
+  explicit Main(CkArgMsg* args) {
+    const std::string wrong = args->argc > 1 ? args->argv[1] : "";
+    const std::string file = args->argc > 2 ? args->argv[2] : "";
+    delete args;
+    began_here = true;
+    mainProxy = thisProxy;
+    cells = CProxy_Cell::ckNew(cell_count);
+    branches = CProxy_Branch::ckNew();
+    nodes = CProxy_NodeBranch::ckNew();
+    if (wrong.empty())
+      thisProxy.run();
+    else
+      cells.wrong(wrong, file);
+  }
+  explicit Main(CkMigrateMessage* message) : CBase_Main(message) {}
+  void pup(PUP::er&) override {}
+  void one() {
+    --left_;
+    if (left_ == 0 && thread_) CthAwaken(thread_);
+  }
+  void onDevice(int& n, double*& x, CkDeviceBufferPost* post) {
+    in_.push_back(&make(kinds[n % 5], static_cast<std::size_t>(n) * sizeof(double)));
+    x = in_.back()->at<double>();
+    post[0].cuda_stream = in_.back()->stream();
+  }
+  void onDevice(int n, double* x) {
+    const auto in = std::find_if(in_.begin(), in_.end(), [x](const Memory* one) { return one->at<double>() == x; });
+    DEMAND(in != in_.end());
+    onHost(n, (*in)->read(x, static_cast<std::size_t>(n)).data());
+  }
+  void onHost(int n, double* x) {
+    DEMAND(holds(x, n, CkReduction::sum_double, contributors_));
+    one();
+  }
+  void notTarget(int&, double*&, CkDeviceBufferPost*) {}
+  void notTarget(int, double*) {}
+
+  void run() {
+    const bool by_kernel = driver() && periapt::gpu::Folder::kernel(*driver(), 0).ok();
+    CkPrintf("on %s, combined %s\n", driver() ? driver()->vendor() : "no GPU", by_kernel ? "there" : "by the host");
+    for (int type = CkReduction::sum_char; type <= CkReduction::min_double; ++type)
+      to_message(cells, cell_count, 33, static_cast<Type>(type));
+    constexpr Type usual[] = {CkReduction::sum_int, CkReduction::max_long, CkReduction::product_float,
+                              CkReduction::sum_double};
+    for (int size : {0, 1, 700, 9001})
+      for (Type type : usual) to_message(cells, cell_count, size, type);
+    to_message(branches, CkNumPes(), 5000, CkReduction::sum_double, 7);
+    to_message(nodes, CkNumNodes(), 5000, CkReduction::min_int);
+
+    // To one receiver.
+    contributors_ = cell_count;
+    for (int size : {0, 1, 5000, 20'001, 20'002, 20'003, 20'004}) {
+      cells.give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, onDevice), mainProxy));
+      wait(cell_count + 1);
+      cells.give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, onHost), mainProxy));
+      wait(cell_count + 1);
+    }
+    // To all, in place.
+    for (int size : {1, 5000, 20'001}) {
+      cells.give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(Cell, all), cells));
+      wait(2 * cell_count);
+      branches.give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(Branch, all), branches));
+      wait(2 * CkNumPes());
+      nodes.give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(NodeBranch, all), nodes));
+      wait(2 * CkNumNodes());
+    }
+    cells.rounds(3);
+    wait(3 * 2 * cell_count);
+    // Of a section.
+    CProxySection_Cell section = CProxySection_Cell::ckNew(cells.ckGetArrayID(), 0, 2, 1);
+    contributors_ = 3;
+    for (int round = 0; round < 3; ++round) {
+      auto* const message = new GiveMsg;
+      message->size = 3000 + round;
+      section.giveToSection(message);
+      wait(3 + 1);
+    }
+    // By elements that are on the move.
+    contributors_ = cell_count;
+    for (int i = 0; i < cell_count; ++i) cells[i].wander(9, 3000);
+    wait(cell_count * 9 + 9);
+    CkPrintf("all reductions have ended\n");
+    CkExit();
+  }
+  // From a checkpoint that was taken while a reduction was under way; in the run that has taken it, that is all.
+  void resume() {
+    if (began_here) return CkExit();
+    for (int i = 0; i < cell_count - 1; ++i)
+      cells[i].give(1000, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, onDevice), mainProxy));
+  }
+};
+
+class Cell : public CBase_Cell {
+  Cell_SDAG_CODE Member member_;
+  CkSectionInfo cookie_;
+  int round = 0;
+
+ public:
+  Cell() = default;
+  explicit Cell(CkMigrateMessage*) {}
+  void pup(PUP::er&) override {}
+
+  void give(int size, int type, const CkCallback& to) {
+    const auto with = static_cast<Type>(type);
+    contribute(bytes_of(size, with), member_.give(thisIndex, size, with), with, to);
+  }
+  void giveToSection(GiveMsg* message) {
+    CkGetSectionInfo(cookie_, message);
+    const CkDeviceBuffer mine = member_.give(thisIndex, message->size, CkReduction::sum_double);
+    CProxySection_Cell::contribute(bytes_of(message->size, CkReduction::sum_double), mine, CkReduction::sum_double,
+                                   cookie_, CkCallback(CkReductionTarget(Main, onDevice), mainProxy));
+    delete message;
+  }
+  void wander(int left, int size) {
+    if (left == 0) return;
+    give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, onDevice), mainProxy));
+    thisProxy[thisIndex].wander(left - 1, size);
+    migrateMe((CkMyPe() + 1 + (left + thisIndex) % 3) % CkNumPes());
+  }
+  void all(int&, double*& x, CkDeviceBufferPost* post) { member_.take(x, post); }
+  void all(int n, double* x) { member_.check(x, n, cell_count); }
+  void total(int&, double*& x, CkDeviceBufferPost* post) { member_.take(x, post); }
+
+  // What has to end with a sentence.
+  void wrong(const std::string& how, const std::string& file) {
+    constexpr int size = 1000;
+    const Type type = CkReduction::sum_double;
+    const CkCallback to(CkReductionTarget(Main, onDevice), mainProxy);
+    const bool last = thisIndex == cell_count - 1;
+    if (how == "checkpoint") {  // one contribution is there, and the others come after the restart
+      if (last)
+        contribute(size * sizeof(double), CkDeviceBuffer(make_contribution(0, size, type).at<double>()), type, to);
+      if (thisIndex == 0) CkStartCheckpoint(file.c_str(), CkCallback(CkIndex_Main::resume(), mainProxy));
+      return;
+    }
+    if (how == "short")
+      return contribute((size + 1) * sizeof(double), to_give(make_contribution(thisIndex, size + !last, type)), type,
+                        to);
+    if (how == "untargeted")
+      return give(size, type, CkCallback(CkIndex_Main::notTarget(0, CkDeviceBuffer()), mainProxy));
+    if (!last) return give(size, type, to);
+    const Memory& memory = make_contribution(thisIndex, size, type);
+    if (how == "sizes") contribute(size * sizeof(double) - 8, to_give(memory), type, to);
+    if (how == "types") contribute(size * sizeof(double), to_give(memory), CkReduction::max_double, to);
+    if (how == "concat") contribute(size * sizeof(double), to_give(memory), CkReduction::concat, to);
+    if (how == "ragged") contribute(size * sizeof(double) - 1, to_give(memory), type, to);
+    if (how == "host") {
+      const std::vector<double> values(size);
+      contribute(values, type, to);
+    }
+    if (how == "freed") {
+      auto gone = std::make_unique<Memory>(Kind::device, size * sizeof(double));
+      void* const at = gone->at<double>();
+      gone.reset();
+      contribute(size * sizeof(double), CkDeviceBuffer(at), type, to);
+    }
+    if (how == "unknown") contribute(size * sizeof(double), CkDeviceBuffer(reinterpret_cast<void*>(4096)), type, to);
+    if (how == "lost") give(size, type, to);
+  }
+};
+
+class Branch : public CBase_Branch {
+  Member member_;
+
+ public:
+  Branch() = default;
+  explicit Branch(CkMigrateMessage* message) : CBase_Branch(message) {}
+  void give(int size, int type, const CkCallback& to) {
+    const auto with = static_cast<Type>(type);
+    contribute(bytes_of(size, with), member_.give(thisIndex, size, with), with, to, 7);
+  }
+  void all(double*& x, int&, CkDeviceBufferPost* post) { member_.take(x, post); }
+  void all(double* x, int n) { member_.check(x, n, CkNumPes()); }
+};
+
+class NodeBranch : public CBase_NodeBranch {
+  Member member_;
+
+ public:
+  NodeBranch() = default;
+  explicit NodeBranch(CkMigrateMessage* message) : CBase_NodeBranch(message) {}
+  void give(int size, int type, const CkCallback& to) {
+    const auto with = static_cast<Type>(type);
+    contribute(bytes_of(size, with), member_.give(thisIndex, size, with), with, to);
+  }
+  void all(int&, double*& x, CkDeviceBufferPost* post) { member_.take(x, post); }
+  void all(int n, double* x) { member_.check(x, n, CkNumNodes()); }
+};
+
+#include "gpu_reductions.def.h"
