@@ -45,7 +45,7 @@ struct Plan {
   double receiving_ns(std::uint64_t size) const { return static_cast<double>(size) * copying / 2; }
 
   /// Does a rail help beside the best one?
-  bool worth(const Device& device) const { return device.costs.bytes_per_ns * 8 >= best_bytes_per_ns; }
+  bool worth(const Device& device) const { return device.costs.bytes_per_ns * kSlowerMost >= best_bytes_per_ns; }
 };
 
 /// `devices`: of the rails to a peer, the one for ordered messages first.

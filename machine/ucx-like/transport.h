@@ -294,6 +294,9 @@ struct TransportFactory {
   std::span<const TransportOption> options = {};
 };
 
+/// A rail that is slower than the fastest one by more than that carries no part of a message.
+inline constexpr double kSlowerMost = 8;
+
 /// Changes with anything above: a transport that was built as a shared object (plugin.h) for another version is
 /// refused.
 inline constexpr std::uint32_t kContractVersion = 8;

@@ -206,9 +206,6 @@ std::vector<Port> list_ports(const std::vector<int>& cpus, std::string* why_none
 
 namespace {
 
-// Slower by more than that, a port is of a network for other purposes; the engine would split nothing over it either.
-constexpr double kSlowerMost = 8;
-
 bool is_better(const Port& a, const Port& b) {
   // What is not known counts as near: most hosts have one node of memory, and their firmware may say nothing.
   const auto distance = [](const Port& port) { return std::max(port.distance, 10.0); };
@@ -230,7 +227,8 @@ std::vector<Choice*> choose_rails(std::vector<Choice*> able, int rails) {
     std::string why_not;
     const auto same_adapter = std::find_if(chosen.begin(), chosen.end(),
                                            [&](const Choice* other) { return other->port.adapter == port.adapter; });
-    if (port.bytes_per_ns * kSlowerMost < fastest) {
+    // Slower by more, it is of a network for other purposes.
+    if (port.bytes_per_ns * ucx::kSlowerMost < fastest) {
       why_not = "another port is more than eight times as fast";
     } else if (same_adapter != chosen.end()) {
       why_not = (*same_adapter)->port.name() + " of the same adapter is used";
