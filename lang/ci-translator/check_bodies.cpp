@@ -1,4 +1,6 @@
 // Mistakes in the bodies of entries.
+#include <algorithm>
+
 #include "lang/ci-translator/checks.h"
 #include "lang/ci-translator/lower_sdag.h"
 #include "lang/ci-translator/naming.h"
@@ -81,6 +83,12 @@ class BodyChecker {
     std::string declared;
     std::vector<std::string_view> known;
     for (const Entry* entry : entriesOf(chare_)) {
+      const auto& all = entry->parameters;
+      if (entry->name == awaited.name &&
+          std::any_of(all.begin(), all.end(), [](const Parameter& p) { return p.conditional; }))
+        return out_.error(awaited.span,
+                          "a when cannot wait for '" + awaited.name + "', which has a conditional parameter",
+                          "send a message with a conditional field");
       if (entry->name == awaited.name) declared += (declared.empty() ? "" : ", ") + signature(*entry);
       known.push_back(entry->name);
     }

@@ -54,8 +54,9 @@ void settleConditionals(Entry& entry, Diagnostics& out) {
     if (!p.conditional) continue;
     if (p.length || p.type.builtin || !p.type.pointers.empty() || p.type.references) {
       out.error(p.span, "a conditional parameter names the type of one object",
-                "write '" + p.type.plain() + " " + p.name + " conditional' here and '" + p.type.plain() + "* " +
-                    p.name + "' in the class");
+                p.type.builtin ? "make it of a class that is derived from CkConditional"
+                               : "write '" + p.type.plain() + " " + p.name + " conditional' here and '" +
+                                     p.type.plain() + "* " + p.name + "' in the class");
       continue;
     }
     p.type.arguments = "<" + p.type.plain() + ">";

@@ -612,7 +612,7 @@ class DefEmitter {
       const std::string given = writable ? "periapt::RefOrMove<" + type + ">" : type + (p.length ? "&" : "");
       values += (values.empty() ? "" : ", ") + ("std::declval<" + given + ">()");
       givenTypes += ", " + (p.length ? given : type + (writable ? "&" : ""));
-      types += (types.empty() ? "" : ", ") + type + (writable ? "&" : "");
+      types += (types.empty() ? "" : ", ") + (p.conditional ? typeInClass(p).text() : type + (writable ? "&" : ""));
     }
     const std::string who = "\"" + place(entry.nameSpan.begin) + ": class " + names.local + " has no ";
     const std::string what = (entry.isConstructor ? "constructor " : "method ") + entry.name + "(" + types + ")";

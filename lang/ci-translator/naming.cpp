@@ -80,7 +80,7 @@ EntryNames::EntryNames(const Entry& entry) {
 std::string methodTypes(const Entry& entry) {
   std::string out;
   for (const Parameter& p : entry.parameters) {
-    Type type = p.type;
+    Type type = typeInClass(p);
     if (p.length) type.pointers.push_back(false);
     out += (out.empty() ? "" : ", ") + type.text();
   }

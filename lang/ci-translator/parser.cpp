@@ -22,6 +22,10 @@ const std::vector<std::string_view> message_attributes = {"packed", "varsize"};
 /// `extern { ... }` says it of all that stands inside.
 void setExtern(Item& item) {
   item.isExtern = true;
+  if (auto* module = std::get_if<Module>(&item.node)) {  // what it holds stands in its own .decl.h
+    module->items.clear();
+    module->hasBody = false;
+  }
   if (auto* block = std::get_if<Block>(&item.node))
     for (Item& inner : block->items) setExtern(inner);
   if (auto* space = std::get_if<Namespace>(&item.node))
@@ -163,10 +167,6 @@ Item Parser::externThing(std::size_t from) {
     if (is("extern")) fail(peek().span, "'extern' stands here twice");
     Item out = construct();
     setExtern(out);
-    if (auto* module = std::get_if<Module>(&out.node)) {  // what it holds stands in its own .decl.h
-      module->items.clear();
-      module->hasBody = false;
-    }
     return out;
   }
   next();

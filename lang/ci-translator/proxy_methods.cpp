@@ -233,7 +233,7 @@ class Methods {
     for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
       const Parameter& p = entry.parameters[i];
       const std::string name = parameterName(entry, i);
-      Type type = p.type;
+      Type type = typeInClass(p);  // as it is handed on, an object stays the caller's
       if (p.length) type.pointers.push_back(false);
       f.formals.push_back({type.text(name), p.defaultValue});
       const bool movable = type.references == 2 || (type.pointers.empty() && !type.references && !isScalar(type));

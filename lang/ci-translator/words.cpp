@@ -54,12 +54,21 @@ std::string heldType(const Parameter& p) {
   return type.text();
 }
 
+Type typeInClass(const Parameter& p) {
+  Type type = p.type;
+  if (!p.conditional || type.arguments.empty()) return type;
+  type.name = type.arguments.substr(1, type.arguments.size() - 2);  // of periapt::Conditional<Grid>
+  type.qualifier = type.arguments = "";
+  type.pointers = {false};
+  return type;
+}
+
 std::string signature(const Entry& entry) {
   std::string out = entry.result && !entry.isConstructor ? entry.result->text() + " " : "";
   out += entry.name + "(";
   for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
     const Parameter& p = entry.parameters[i];
-    out += (i ? ", " : "") + p.type.text(p.name);
+    out += (i ? ", " : "") + typeInClass(p).text(p.name);
     if (p.length) out += "[" + *p.length + "]";
   }
   return out + ")";

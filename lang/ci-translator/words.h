@@ -30,6 +30,8 @@ bool isForDevice(const Entry& entry);
 bool isScalar(const Type& type);
 /// The type of a parameter as the receiving side holds it: no const, no reference.
 std::string heldType(const Parameter& parameter);
+/// As the class has it: `Grid*` of `Grid grid conditional`.
+Type typeInClass(const Parameter& parameter);
 /// The entry as written, without attributes and default values: "void work(int n, const double x[n])".
 std::string signature(const Entry& entry);
 /// Name and parameter types, spaces squeezed out: equal for entries that C++ cannot tell apart.

@@ -117,7 +117,7 @@ Result<std::vector<int>> sizes_of(const PartitionRequest& request, int processes
 std::string PartitionRequest::text() const {
   if (!wanted()) return {};
   return "+partitions " + std::to_string(count) + (master ? " +master_partition" : "") +
-         (sizes.empty() ? "" : " +partition_sizes " + sizes) + (custom ? " +use_custom_partition" : "");
+         (sizes.empty() ? "" : " +partition_sizes " + sizes);
 }
 
 void add_partition_options(std::vector<std::string_view>& names) {
@@ -142,10 +142,7 @@ Status take_partition_options(int& argc, char** argv, PartitionRequest& request)
     } else if (name == "master_partition") {
       arguments.take();
       request.master = true;
-    } else if (name == "use_custom_partition") {
-      arguments.take();
-      request.custom = true;  // which processes are together is not for the program to say: as for +partition_topology
-    } else if (name == "partition_topology") {
+    } else if (name == "partition_topology" || name == "use_custom_partition") {
       arguments.take();  // processes are numbered host by host in any case: what is near is together
     } else if (name == "partition_topology_scheme") {
       Result<std::string> scheme = arguments.take_value(name);

@@ -18,9 +18,8 @@ struct PartitionRequest {
   int count = 1;        ///< +partitions N, +replicas N
   bool master = false;  ///< +master_partition: the first one has one process, the others share the rest
   std::string sizes;    ///< +partition_sizes L[-U[:S[.R]]]#W[,...]: in processes
-  bool custom = false;  ///< +use_custom_partition
 
-  bool wanted() const { return count > 1 || master || !sizes.empty() || custom; }
+  bool wanted() const { return count > 1 || master || !sizes.empty(); }
   /// As the options; for what all processes of a run must have been given alike.
   std::string text() const;
 };

@@ -21,12 +21,15 @@ class Conditional {
   }
   ~Conditional() { dropConditional(object_); }
   operator T*() const { return object_; }
+  T* operator->() const { return object_; }
   void pup(PUP::er& p) {
     bool there = object_ != nullptr;
     p | there;
-    if (!there) return;
-    if (p.isUnpacking()) object_ = new T;
-    p | *object_;
+    if (p.isUnpacking()) {
+      dropConditional(object_);
+      object_ = there ? new T : nullptr;
+    }
+    if (there) p | *object_;
   }
 };
 

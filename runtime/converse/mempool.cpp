@@ -1,11 +1,13 @@
 // See mempool.h.
 #include "runtime/converse/mempool.h"
 
+#include <cstdint>
 #include <new>
 
 namespace {
 static_assert(sizeof(block_header) % 16 == 0 && sizeof(used_header) % 16 == 0, "memory is aligned as malloc()'s is");
 constexpr std::size_t smallest = 2 * sizeof(used_header);
+constexpr std::size_t largest = SIZE_MAX / 4;  // whose size can still be rounded up
 
 // With its header, rounded up to a power of two.
 std::size_t whole_size(std::size_t size) {
@@ -19,9 +21,9 @@ int power_of(std::size_t size) {
   return power;
 }
 
+// `size`: with its header.
 block_header* add_block(mempool_type* pool, std::size_t size, int expand) {
   mem_handle_t handle = 0;
-  size += sizeof(block_header);
   void* const memory = pool->newblockfn(&size, &handle, expand);
   if (!memory) return nullptr;
   auto* const block = new (memory) block_header{};
@@ -72,7 +74,7 @@ extern "C" {
 mempool_type* mempool_init(std::size_t size, mempool_newblockfn new_block, mempool_freeblock free_block,
                            std::size_t limit) {
   auto* const pool = new mempool_type{new_block, free_block, limit, 0, nullptr};
-  if (add_block(pool, size, 0)) return pool;
+  if (size > sizeof(block_header) && add_block(pool, size, 0)) return pool;
   delete pool;
   return nullptr;
 }
@@ -83,17 +85,19 @@ void mempool_destroy(mempool_type* pool) {
 }
 
 void* mempool_malloc(mempool_type* pool, std::size_t size, int expand) {
+  if (size > largest) return nullptr;
   const std::size_t whole = whole_size(size);
   for (block_header* block = pool->blocks; block; block = block->block_next)
     if (void* const memory = take_piece(block, whole)) return memory;
   if (!expand) return nullptr;
   if (pool->limit > 0) free_unused_blocks(pool);
-  block_header* const block = add_block(pool, whole, expand);
+  block_header* const block = add_block(pool, sizeof(block_header) + whole, expand);
   return block ? take_piece(block, whole) : nullptr;
 }
 
 void* mempool_large_malloc(mempool_type* pool, std::size_t size, int expand) {
-  block_header* const block = add_block(pool, size + sizeof(used_header), expand);
+  if (size > largest) return nullptr;
+  block_header* const block = add_block(pool, sizeof(block_header) + sizeof(used_header) + size, expand);
   if (!block) return nullptr;
   void* const memory = take_piece(block, block->size - block->filled);
   MEMPOOL_GetMempoolHeader(memory, sizeof(mempool_header))->alone = 1;
@@ -108,6 +112,11 @@ void mempool_free(mempool_type* pool, void* memory) {
     block_header** link = &pool->blocks;
     while (*link != block) link = &(*link)->block_next;
     return free_block(pool, link);
+  }
+  if (block->used == 0) {  // whole again, for pieces of any size
+    block->filled = sizeof(block_header);
+    for (used_header*& pieces : block->free_pieces) pieces = nullptr;
+    return;
   }
   used_header*& free_pieces = block->free_pieces[power_of(piece->size)];
   piece->next = free_pieces;

@@ -1,8 +1,10 @@
 // Pools of memory that is expensive to get, and is got in blocks by a function of the program's (mempool.h). Plain C,
 // and C++17.
 //
-// A piece is given back to its block, for the next one of about its size; where an unused block may go, the pool gives
-// it back itself: once it has more than `limit` bytes, and before it asks for another. Not for several PEs at a time.
+// A piece is given back to its block, for the next one of about its size, and for any when the block has no other in
+// use; where an unused block may go, the pool gives it back itself: once it has more than `limit` bytes, and before it
+// asks for another. Not for several PEs at a time. Blocks and pieces know each other by pointers, where Charm++ has
+// offsets.
 #pragma once
 #include <stddef.h>
 
@@ -43,7 +45,7 @@ typedef struct mempool_type {
   struct block_header* blocks;
 } mempool_type;
 
-// Null where there is no first block. `limit` 0: none.
+// `size`: of the first block, its header included, as it is asked for. Null where there is none. `limit` 0: none.
 mempool_type* mempool_init(size_t size, mempool_newblockfn new_block, mempool_freeblock free_block, size_t limit);
 void mempool_destroy(mempool_type* pool);
 // Null where no block has room and `expand` is 0, or there is none to be had.
@@ -57,6 +59,7 @@ void mempool_free(mempool_type* pool, void* memory);
 
 // Of a piece, where `align` is sizeof(mempool_header).
 #define MEMPOOL_GetMempoolHeader(memory, align) ((mempool_header*)((char*)(memory) - (align)))
+#define MEMPOOL_GetBlockHead(pool) ((pool)->blocks)
 #define MEMPOOL_GetBlockPtr(header) ((header)->block_ptr)
 #define MEMPOOL_GetMempoolPtr(header) (MEMPOOL_GetBlockPtr(header)->mptr)
 #define MEMPOOL_GetSize(header) (MEMPOOL_GetBlockPtr(header)->size)

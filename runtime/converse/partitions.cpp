@@ -106,5 +106,5 @@ void CmiSetNumPartitions(int count) { defaults().count = count; }
 void CmiSetMasterPartition() { defaults().master = true; }
 void CmiSetPartitionSizes(char* sizes) { defaults().sizes = sizes; }
 void CmiSetPartitionScheme(int) {}
-void CmiSetCustomPartitioning() { defaults().custom = true; }
+void CmiSetCustomPartitioning() {}
 }

@@ -1,6 +1,7 @@
 // What of the Converse API works without a run: the command line, queues, streams, topology, names of events.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -359,6 +360,36 @@ TEST_F(MemPool, a_piece_knows_its_block) {
   EXPECT_EQ(MEMPOOL_GetSize(header), 12288u);
   EXPECT_EQ(MEMPOOL_GetMemHndl(header), 12289);
   EXPECT_GE(MEMPOOL_GetSlotSize(header), 100u);
+}
+
+TEST_F(MemPool, an_empty_block_is_whole_again) {
+  std::vector<void*> pieces;
+  while (void* const piece = mempool_malloc(pool, 40, 0)) pieces.push_back(piece);
+  EXPECT_GT(pieces.size(), 50u);
+  EXPECT_EQ(mempool_malloc(pool, 6000, 0), nullptr);
+  for (void* piece : pieces) mempool_free(pool, piece);
+  EXPECT_NE(mempool_malloc(pool, 6000, 0), nullptr);
+  EXPECT_EQ(MEMPOOL_GetBlockHead(pool), pool->blocks);
+}
+
+TEST_F(MemPool, more_than_there_is_anywhere_is_refused) {
+  for (const std::size_t size : {SIZE_MAX, SIZE_MAX / 2 + 1}) {
+    EXPECT_EQ(mempool_malloc(pool, size, 1), nullptr);
+    EXPECT_EQ(mempool_large_malloc(pool, size, 1), nullptr);
+  }
+}
+
+// A program may have one region of just that size.
+TEST(MemPools, ask_for_a_first_block_of_the_size_that_they_are_given) {
+  alignas(16) static char region[8192];
+  const auto give = [](std::size_t* size, mem_handle_t*, int) -> void* {
+    return *size == sizeof region ? region : nullptr;
+  };
+  mempool_type* const pool = mempool_init(
+      sizeof region, give, [](void*, mem_handle_t) {}, 0);
+  ASSERT_NE(pool, nullptr);
+  EXPECT_NE(mempool_malloc(pool, 1000, 0), nullptr);
+  mempool_destroy(pool);
 }
 
 TEST_F(MemPool, grows_only_when_it_may) {

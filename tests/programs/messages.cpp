@@ -112,10 +112,14 @@ class Main : public CBase_Main {
       }
       case 3: {  // as parameters, one of them null; the program's own share stays
         require(CkNumPes() > 1 || loads == 0, "loads are left behind in parcels");
-        expected_ = CkNumPes();
+        expected_ = CkNumPes() + 1;
         kept_ = new Load;
         kept_->weights.assign(300, 0.5);
+        require(posts_[CkMyPe()].weighs(kept_, 300) && kept_->weights.size() == 300, "a [local] call takes a share");
         kept_->copyreference();
+        Load* unloaded = new Load;
+        unloaded->weights.assign(3, 1);
+        posts_[CkNumPes() - 1].unload(unloaded);
         return posts_.weigh(kept_, 300, nullptr);
       }
       case 4: {  // `new` as it is written; the arguments of alloc() are those of new
@@ -283,8 +287,9 @@ class Main : public CBase_Main {
 };
 
 class Posts : public CBase_Posts {
- public:
-  Posts() = default;
+  Posts_SDAG_CODE
+
+      public : Posts() = default;
   void rulesHold() {
     mainProxy.told(rules && rules->count == 2 && rules->limits[0] == 10 && rules->limits[1] == 20 && !noRules);
   }
@@ -294,6 +299,11 @@ class Posts : public CBase_Posts {
   }
   void weigh(Load* load, int count, Load* none) {
     mainProxy.told(load && load->weights == std::vector<double>(static_cast<std::size_t>(count), 0.5) && !none);
+  }
+  bool weighs(Load* load, int count) {
+    require(CkIndex_Posts::idx_weigh(&Posts::weigh) == CkIndex_Posts::weigh(nullptr, 0, nullptr),
+            "an entry with conditional parameters is not found by its method");
+    return load->weights.size() == static_cast<std::size_t>(count);
   }
   void all(Parcel* parcel) {
     const bool right =
