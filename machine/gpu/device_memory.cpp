@@ -49,13 +49,14 @@ struct Description {
   Export exported;
   std::uint8_t vendor = 0;
   bool has_handle = false;
+  bool is_written = false;  ///< by other devices: not for couriers
   std::array<std::uint8_t, 16> uuid{};
 };
 
 std::vector<std::byte> pack(const Description& description) {
   std::vector<std::byte> packed = pack(description.exported);
   packed.push_back(std::byte{description.vendor});
-  packed.push_back(std::byte{description.has_handle});
+  packed.push_back(static_cast<std::byte>(description.has_handle | description.is_written << 1));
   for (std::uint8_t byte : description.uuid) packed.push_back(std::byte{byte});
   return packed;
 }
@@ -69,7 +70,8 @@ std::optional<Description> unpack_description(std::span<const std::byte> packed)
   if (!exported.has_value() || std::to_integer<std::size_t>(tail[0]) >= vendors().size()) return std::nullopt;
   description.exported = *exported;
   description.vendor = std::to_integer<std::uint8_t>(tail[0]);
-  description.has_handle = tail[1] == std::byte{1};
+  description.has_handle = (tail[1] & std::byte{1}) != std::byte{0};
+  description.is_written = (tail[1] & std::byte{2}) != std::byte{0};
   std::memcpy(description.uuid.data(), tail.data() + 2, sizeof(description.uuid));
   return description;
 }
@@ -435,8 +437,13 @@ std::vector<std::byte> GpuMemory::describe(Place place) {
   if (!seen || !seen->on_gpu()) return {};
   const Memory& memory = seen->memory;
   OfVendor& vendor = *seen->vendor;
-  if (auto known = vendor.described.find(memory.buffer); known != vendor.described.end()) return pack(known->second);
+  const bool is_written = vendor.driver.may_be_written(memory.buffer);
+  if (auto known = vendor.described.find(memory.buffer); known != vendor.described.end()) {
+    known->second.is_written = is_written;
+    return pack(known->second);
+  }
   Description description;
+  description.is_written = is_written;
   description.exported = {{}, boot_number(), this_process(), memory.buffer, memory.begin, memory.size};
   description.vendor = static_cast<std::uint8_t>(vendor.number);
   description.uuid = vendor.driver.gpus()[static_cast<std::size_t>(seen->gpu())].uuid;
@@ -479,6 +486,7 @@ Result<Mapping> GpuMemory::map(std::span<const std::byte> described, std::uint64
     log::detail(here.message());
     return here.status();
   }
+  if (description->is_written) written_by_devices({*here, 0, 0});
   if (copies && copies->vendor != nullptr) seen_ = *copies;
   const auto forget = [exported, &imports = vendor.imports](std::byte*) { imports.release(exported); };
   return Mapping{std::shared_ptr<std::byte>(*here + (address - exported.begin), forget), named.on_device};
@@ -488,6 +496,7 @@ Result<Mapping> GpuMemory::map(std::span<const std::byte> described, std::uint64
 
 // What a pool has given out keeps its number when it is given out anew, so nothing would say that it was freed.
 Result<ucx::Allocation> GpuMemory::allocation_of(Place place, std::uint64_t bytes) {
+  if (!settings_.for_devices) return Status::failure("kernels read it while they run");
   Result<Seen> seen = look(place, bytes);
   if (!seen) return seen.status();
   const Memory& memory = seen->memory;

@@ -51,7 +51,7 @@ Result<ucx::Context*> Process::context() {
   request.factories = machine::transports();
   request.transports = variable("PERIAPT_NCCL_TRANSPORTS");
   ucx::stand_alone(request, "PERIAPT_NCCL_SECRET", "a program for NCCL, without a secret of its own");
-  request.device_memory = gpu::device_memory_maker({});
+  request.device_memory = gpu::device_memory_maker({.for_devices = false});
   // A connection may be closed with operations under way, and its memory freed then: so no peer writes into it by
   // itself (large messages are read by their receiver), and one in this process reads it through the kernel, which
   // answers where nothing is any more.

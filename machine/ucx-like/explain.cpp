@@ -67,11 +67,12 @@ std::string fetches_text(const WayTimes& times, const Plan& plan, unsigned allow
 std::string gpus_text(const Rails& rails) {
   std::string text;
   for (const auto& rail : rails) {
-    if ((rail->can().memory_kinds & ~bit_of(MemoryKind::host)) == 0) continue;
+    if ((rail->can().memory_kinds & ~bit_of(MemoryKind::host)) == 0 || !rail->is_whole()) continue;
     const std::string& refusal = rail->port->registrations->refusal();
     text += "\n    memory of GPUs: ";
-    text += refusal.empty() ? "read and written by " + name_of(*rail->port) + " where it lies"
-                            : "through pinned memory of the host, for " + name_of(*rail->port) + ": " + refusal;
+    text += refusal.empty()
+                ? "read and written by " + name_of(*rail->port) + " where it lies, unless it refuses"
+                : "some, at least, through pinned memory of the host, for " + name_of(*rail->port) + ": " + refusal;
   }
   return text;
 }

@@ -26,13 +26,14 @@ Result<MemoryPtr> WorkerImpl::register_memory(std::span<std::byte> bytes, Memory
 
 std::vector<std::byte> WorkerImpl::pack_key(const MemoryPtr& memory, std::size_t bytes_max) const {
   PackedKey packed{memory->id, reinterpret_cast<std::uintptr_t>(memory->bytes.data()), memory->bytes.size(), {}};
-  if (memory->kind != MemoryKind::host && device.memory != nullptr) {
-    std::vector<std::byte> described = device.memory->describe({memory->bytes.data(), memory->kind});
-    if (!described.empty()) packed.keys.push_back({0, kDeviceMemoryKey, std::move(described)});
-  }
   for (auto& [port, registration] : memory->local) {
     packed.keys.push_back({static_cast<std::uint8_t>(port->number), port->device.transport,
                            port->transport->pack_key(registration->handle)});
+  }
+  // Last, as what does not fit goes from the back and this is the longest: the layer brings its own.
+  if (memory->kind != MemoryKind::host && device.memory != nullptr) {
+    std::vector<std::byte> described = device.memory->describe({memory->bytes.data(), memory->kind});
+    if (!described.empty()) packed.keys.push_back({0, kDeviceMemoryKey, std::move(described)});
   }
   std::vector<std::byte> bytes = write_packed_key(packed);
   for (; bytes.size() > bytes_max && !packed.keys.empty(); bytes = write_packed_key(packed)) packed.keys.pop_back();

@@ -75,6 +75,7 @@ Result<Registration*> Registrations::acquire_allocation(Place memory, std::uint6
   invalidate(found->begin, found->size);
   forget_freed();
   Result<MemoryHandle> handle = register_allocation(*found, memory.kind);
+  if (!handle && forget_idle_allocations()) handle = register_allocation(*found, memory.kind);
   if (handle) {
     device_memory_->written_by_devices(*found);
     return enter(*handle, found->number);
@@ -108,6 +109,13 @@ void Registrations::forget_freed() {
     Registration* const registration = *next++;
     if (!is_there(*registration)) unlist(by_begin_.find(registration->begin()));
   }
+}
+
+// What is kept may be what the device has no room beside.
+bool Registrations::forget_idle_allocations() {
+  if (idle_allocations_.empty()) return false;
+  while (!idle_allocations_.empty()) unlist(by_begin_.find(idle_allocations_.front()->begin()));
+  return true;
 }
 
 void Registrations::release(Registration* registration) {

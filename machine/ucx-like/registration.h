@@ -64,6 +64,7 @@ class Registrations {
   Registration* use_of(Registration* registration);
   Registration* enter(const MemoryHandle& handle, std::uint64_t allocation);
   bool is_there(const Registration& registration);
+  bool forget_idle_allocations();
   std::list<Registration*>& idle_among(const Registration& registration) {
     return registration.allocation != 0 ? idle_allocations_ : idle_;
   }

@@ -205,7 +205,10 @@ void WorkerImpl::on_active(std::uint16_t id, const ActiveHandler& handler) {
 
 bool WorkerImpl::arm() {
   if (!busy_.empty() || !ended_.empty() || !events.empty() || matching.serve_again) return false;
-  if (device.memory != nullptr && device.memory->is_busy()) return false;
+  if (device.memory != nullptr) {
+    if (device.memory->is_busy()) return false;
+    for (const auto& port : ports) port->registrations->forget_freed();  // as nothing does while it sleeps
+  }
   return ports.arm();
 }
 

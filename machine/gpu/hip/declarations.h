@@ -25,7 +25,7 @@ struct OpaqueAllocation;
 using AllocationHandle = OpaqueAllocation*;
 
 inline constexpr unsigned kStreamNonBlocking = 1, kHostPortable = 1, kManagedGlobal = 1, kIpcLazyPeers = 1;
-inline constexpr int kCopyDefault = 4, kRangeAsDmaBuf = 1;
+inline constexpr int kCopyDefault = 4;
 /// The numbers of memory types have changed: device memory is 2 from this version on, and was 1 before.
 inline constexpr int kNewMemoryTypes = 60'000'000;
 
@@ -83,9 +83,7 @@ struct Functions {
   const char* (*error_string)(Result_) = nullptr;
   const char* (*error_name)(Result_) = nullptr;
   Result_ (*stream_device)(NativeStream, int*) = nullptr;  ///< from 5.6 on
-  // Memory for other devices: HIP's own function is that of new versions; the other one is of the library HSA, which
-  // HIP's depends on.
-  Result_ (*range_handle)(void*, void*, std::size_t, int, unsigned long long) = nullptr;
+  // Memory for other devices: of the library HSA, which HIP's depends on.
   int (*export_dmabuf)(const void*, std::size_t, int*, unsigned long*) = nullptr;
 };
 

@@ -1,7 +1,5 @@
 #include "machine/gpu/hip/driver.h"
 
-#include <unistd.h>
-
 #include <memory>
 
 #include "base/loaded_library.h"
@@ -156,23 +154,16 @@ struct Calls {
   Answer forget(void* imported) { return {library.ipc_forget(imported), "hipIpcCloseMemHandle"}; }
 
   std::string why_not_shared(int) const {
-    if (library.range_handle != nullptr || library.export_dmabuf != nullptr) return {};
+    if (library.export_dmabuf != nullptr) return {};
     return "HIP " + version() + " has no dma-buf; update ROCm";
   }
-  // HIP's function takes whole pages of the host's; HSA's finds them itself.
+  // Not hipMemGetHandleForAddressRange(), which asks HSA for the same and does not tell where in the file, which may be
+  // of a larger block, the memory begins.
   Answer share(void* begin, std::uint64_t size, int* fd, std::uint64_t* offset) {
-    if (library.range_handle == nullptr) {
-      unsigned long at = 0;
-      const int error = library.export_dmabuf(begin, size, fd, &at);
-      *offset = at;
-      return {error, "hsa_amd_portable_export_dmabuf"};
-    }
-    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE)),
-               at = reinterpret_cast<std::uintptr_t>(begin);
-    const std::uintptr_t first = at / page * page, end = (at + size + page - 1) / page * page;
-    *offset = at - first;
-    return {library.range_handle(fd, reinterpret_cast<void*>(first), end - first, kRangeAsDmaBuf, 0),
-            "hipMemGetHandleForAddressRange"};
+    unsigned long at = 0;
+    const int error = library.export_dmabuf(begin, size, fd, &at);
+    *offset = at;
+    return {error, "hsa_amd_portable_export_dmabuf"};
   }
   Answer end_copies_in_time(void*) const { return {}; }  // hipMemcpy() is at its end when it returns
 };
@@ -225,7 +216,6 @@ Result<std::unique_ptr<Driver>> load() {
     function = file.find_if_there<std::remove_reference_t<decltype(*function)>>(name);
   };
   find(calls.library.stream_device, "hipStreamGetDevice");
-  find(calls.library.range_handle, "hipMemGetHandleForAddressRange");
   find(calls.library.export_dmabuf, "hsa_amd_portable_export_dmabuf");
   int& version = calls.runtime_version;
   const bool says = calls.library.runtime_version != nullptr && calls.library.runtime_version(&version) == 0;

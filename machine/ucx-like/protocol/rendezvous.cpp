@@ -28,7 +28,9 @@ Step announce(EndpointImpl& endpoint, Operation& operation) {
   if (split) endpoint.rails.connect_all();
   std::vector<std::byte> payload = state.extra;
   std::vector<DeviceKey> keys;
-  if ((endpoint.plan.ways & bit_of(LargeWay::get)) != 0) {
+  // A peer of this host may map a GPU's memory: then no adapter has it registered for nothing.
+  const bool may_be_mapped = operation.kind != MemoryKind::host && endpoint.plan.same_host;
+  if ((endpoint.plan.ways & bit_of(LargeWay::get)) != 0 && !may_be_mapped) {
     keys = endpoint.rails.expose(state.local, operation.memory(), operation.kind, true, split);
   }
   if (operation.kind != MemoryKind::host) {

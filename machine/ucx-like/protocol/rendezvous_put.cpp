@@ -72,7 +72,7 @@ const Protocol kRendezvousPut = {
     .advance = advance,
     .abort =
         [](EndpointImpl& endpoint, Operation& send) {
-          if (send.doing == Doing::receive) return false;  // its sender has nothing more to send
+          if (send.into != nullptr) return false;  // a receive, whose sender has nothing more to send
           restart_by_data(endpoint, send);
           endpoint.queue_bulk(send);
           return true;
