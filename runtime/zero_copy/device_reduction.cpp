@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -393,13 +394,25 @@ int readers_of(const CkCallback& callback, const Sum& sum) {
   return callback.type == CkCallback::bcastGroup ? CmiNumPes() : CmiNumNodes();
 }
 
+// Of the entry's array: their type may be made of several numbers, or be none that there is a reducer of.
+int items_for(int ep, std::uint64_t bytes) {
+  const std::uint64_t item = item_bytes_of(ep), items = bytes / item;
+  const std::string result = "the result of a reduction of device buffers, " + std::to_string(bytes) + " bytes, ";
+  if (bytes % item != 0)
+    fatal(result + "is no whole number of items of its entry's array, of " + std::to_string(item) + " bytes",
+          name_of(ep), "", "contribute items of the type that the entry's array has");
+  if (items > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
+    fatal(result + "has more items than an int counts", name_of(ep), "", "contribute it in several reductions");
+  return static_cast<int>(items);
+}
+
 void call_with(Sum& sum, const CkCallback& to, int user_flag) {
   const std::uint32_t flags = entry_info(to.ep).flags;
   if (!(flags & ep_reductiontarget))
     fatal("the result of a reduction of device buffers is for an entry that is no reduction target", name_of(to.ep),
           "an entry gets it as the one array that it has, and its length",
           "declare it: entry [reductiontarget] void result(int n, nocopydevice double x[n])");
-  const auto items = static_cast<int>(sum.name.bytes / bytes_of_item(sum.name.type));
+  const int items = items_for(to.ep, sum.name.bytes);
   const CkDeviceBuffer buffer(sum.place.at, CkCallback(on_read, &sum),
                               DeviceStream(static_cast<CUstream_st*>(sum.stream)));
   const DeviceToSend<char> elements{buffer, sum.name.bytes};

@@ -3,6 +3,7 @@
 // the process's driver, which in ./check is a fake one; without any, all memory is the host's.
 #include <algorithm>
 #include <atomic>
+#include <complex>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -196,7 +197,7 @@ class Main : public CBase_Main {
     else if (wrong == "behind")
       thisProxy.behind();
     else
-      cells.wrong(wrong, file);
+      (wrong == "many" ? CProxy_Cell(CProxy_Cell::ckNew(1)) : cells).wrong(wrong, file);
   }
   explicit Main(CkMigrateMessage* message) : CBase_Main(message) {}
   void pup(PUP::er&) override {}
@@ -218,6 +219,15 @@ class Main : public CBase_Main {
     DEMAND(holds(x, n, CkReduction::sum_double, contributors_));
     one();
   }
+  void onComplex(std::complex<double>*& x, int& n, CkDeviceBufferPost* post) {
+    double* numbers = nullptr;
+    int count = 2 * n;
+    onDevice(count, numbers, post);
+    x = reinterpret_cast<std::complex<double>*>(numbers);
+  }
+  void onComplex(std::complex<double>* x, int n) { onDevice(2 * n, reinterpret_cast<double*>(x)); }
+  void onChars(int&, char*&, CkDeviceBufferPost*) {}
+  void onChars(int, char*) {}
   void notTarget(int&, double*&, CkDeviceBufferPost*) {}
   void notTarget(int, double*) {}
 
@@ -241,6 +251,8 @@ class Main : public CBase_Main {
       cells.give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, onHost), mainProxy));
       wait(cell_count + 1);
     }
+    cells.give(5000, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, onComplex), mainProxy));
+    wait(cell_count + 1);
     // To all, in place.
     for (int size : {1, 5000, 20'001}) {
       cells.give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(Cell, all), cells));
@@ -366,6 +378,12 @@ class Cell : public CBase_Cell {
                         to);
     if (how == "untargeted")
       return give(size, type, CkCallback(CkIndex_Main::notTarget(0, CkDeviceBuffer()), mainProxy));
+    if (how == "torn") return give(size + 1, type, CkCallback(CkReductionTarget(Main, onComplex), mainProxy));
+    if (how == "many") {
+      constexpr std::size_t bytes = std::size_t{1} << 31;
+      return contribute(bytes, CkDeviceBuffer(make(Kind::host, bytes).at<char>()), CkReduction::sum_char,
+                        CkCallback(CkReductionTarget(Main, onChars), mainProxy));
+    }
     if (how == "unasked") return contribute(std::vector<double>(size), type, to);
     if (how == "nothing") return contribute(to);
     if (!last) return give(size, type, to);
