@@ -104,7 +104,7 @@ class BodyChecker {
   /// The reference number of a message is set by CkSetRefNum(), of a reduction's result by the callback's setRefNum();
   /// of other calls it is the first argument.
   void checkReference(const Awaited& awaited, const Entry& entry) {
-    if (takesMessage(entry) || hasReductionWrapper(entry)) return;
+    if (takesMessage(entry) || entry.has("reductiontarget")) return;
     const bool none = entry.parameters.empty();
     if (!none && !entry.parameters[0].length) return;
     out_.error(awaited.referenceSpan,

@@ -516,7 +516,8 @@ class DefEmitter {
     if (entry.stackSize) registered += ", " + *entry.stackSize;
     out_.line(registered + ");");
     if (isStructured(names.chare, entry)) bodyEmitter(names).registerEntry(entry);
-    if (isPosted(entry)) out_.line("  CkRegisterPostEntry(" + entryNames.ep + ", " + entryNames.post + ");");
+    if (isPosted(entry))
+      out_.line("  CkRegisterPostEntry(" + entryNames.ep + ", " + entryNames.post + itemBytes(entry) + ");");
     if (entry.has("whenidle"))
       out_.line("  CkRegisterIdleEntry(" + entryNames.ep + ", [](void* impl_o) -> bool { return static_cast<" +
                 names.local + "*>(impl_o)->" + entry.name + "(); });");
@@ -525,6 +526,13 @@ class DefEmitter {
     if (!entry.isConstructor) return;
     if (names.chare.kind == ChareKind::mainchare) out_.line("  CkRegisterMainChare(__idx, " + entryNames.ep + ");");
     if (entry.parameters.empty()) out_.line("  CkRegisterDefaultCtor(__idx, " + entryNames.ep + ");");
+  }
+
+  /// Of the array that a reduction brings to a reduction target.
+  static std::string itemBytes(const Entry& entry) {
+    if (!entry.has("reductiontarget")) return {};
+    const auto array = std::find_if(entry.parameters.begin(), entry.parameters.end(), isNcpy);
+    return ", sizeof(" + heldType(*array) + ")";
   }
 
   /// What takes a reduction's result apart for the entry; `arguments` of the instance of a template.

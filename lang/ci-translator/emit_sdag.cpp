@@ -90,7 +90,10 @@ void BodyEmitter::call(const Entry& entry) {
   std::string text = std::string("periapt::sdag::") + (entry.body ? "begin" : "arrive") + (message ? "Message(" : "(") +
                      "periapt::sdag::holder<" + names_.local + ">(impl_obj), " + names.ep + ", " +
                      (message ? "impl_call.arguments" : "impl_call");
-  if (!message && !entry.body) {
+  if (!message && !entry.body && entry.has("reductiontarget") && isForDevice(entry)) {
+    // Its first argument is how many items came: the number is the callback's, as of any result of a reduction.
+    text += ", periapt::sdag::Reference{CkGetRefNum(impl_call.arguments), true}";
+  } else if (!message && !entry.body) {
     const bool refers = !entry.parameters.empty() && !entry.parameters[0].length;
     const int arrays = ncpyCount(entry);
     text += ", periapt::sdag::referenceOf<" + (refers ? heldType(entry.parameters[0]) : "void") +
@@ -199,7 +202,7 @@ void BodyEmitter::numberExists(const LoweredAwaited& lowered) {
   const Awaited& awaited = *lowered.awaited;
   if (lowered.fragment < 0 || awaited.parameters.empty() || takesMessage(awaited)) return;
   const AwaitedEntry found = awaitedEntry(items_, names_.chare, awaited);
-  if (found.entry && hasReductionWrapper(*found.entry)) return;
+  if (found.entry && found.entry->has("reductiontarget")) return;
   const std::string type = heldType(awaited.parameters[0]);
   if (type == "int") return;
   out_.line("  static_assert(periapt::sdag::refers<" + type + ">, \"" + place_(awaited.span.begin) + ": calls of '" +

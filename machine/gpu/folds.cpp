@@ -88,8 +88,11 @@ Status Folder::begin(const FoldOrders& orders) {
 
 // ---- memory
 
-Rooms::~Rooms() {
+Rooms::~Rooms() { free_all(); }
+
+void Rooms::free_all() {
   for (const Room& room : free_) free(room);
+  free_.clear();
 }
 
 void Rooms::free(const Room& room) {
@@ -114,7 +117,11 @@ Result<Room> Rooms::take(OnGpu where, Kind kind, std::uint64_t least) {
     room.at = static_cast<std::byte*>(::operator new(room.bytes, kAligned));
     return room;
   }
-  const Result<std::byte*> made = where.driver->allocate(where.gpu, kind, room.bytes);
+  Result<std::byte*> made = where.driver->allocate(where.gpu, kind, room.bytes);
+  if (!made && !free_.empty()) {
+    free_all();
+    made = where.driver->allocate(where.gpu, kind, room.bytes);
+  }
   if (!made) return made.status();
   room.at = *made;
   return room;

@@ -64,12 +64,14 @@ class Rooms {
   Rooms() = default;
   Rooms(const Rooms&) = delete;
   ~Rooms();
-  /// So many bytes at least. `kind`: device or pinned, of that GPU; host.
+  /// So many bytes at least. `kind`: device or pinned, of that GPU; host. Where there is no memory left, what is kept
+  /// is freed first.
   Result<Room> take(OnGpu where, Kind kind, std::uint64_t least);
   void give(const Room& room);
 
  private:
   static void free(const Room& room);
+  void free_all();
   std::vector<Room> free_;  ///< the one that was given back last is the last
 };
 

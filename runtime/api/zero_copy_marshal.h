@@ -193,5 +193,5 @@ void assigned(CkNcpyBufferPost& post, T* buffer, N count) {
 
 }  // namespace periapt
 
-// The post entry method that belongs to entry `ep`.
-void CkRegisterPostEntry(int ep, periapt::zero_copy::PostFunction function);
+// The post entry method that belongs to entry `ep`. `item_bytes`: of a reduction target, the size of its array's items.
+void CkRegisterPostEntry(int ep, periapt::zero_copy::PostFunction function, std::size_t item_bytes = 0);

@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -51,7 +53,8 @@ gpu::FoldOperation operation_of(Type type) {
 }
 gpu::FoldItem item_of(Type type) {
   using gpu::FoldItem;
-  constexpr FoldItem items[] = {FoldItem::int8,   FoldItem::int16,  FoldItem::int32,   FoldItem::int64,
+  constexpr FoldItem of_char = std::is_signed_v<char> ? FoldItem::int8 : FoldItem::uint8;
+  constexpr FoldItem items[] = {of_char,          FoldItem::int16,  FoldItem::int32,   FoldItem::int64,
                                 FoldItem::int64,  FoldItem::uint8,  FoldItem::uint16,  FoldItem::uint32,
                                 FoldItem::uint64, FoldItem::uint64, FoldItem::float32, FoldItem::float64};
   constexpr int of_unsigned = 5;  // behind the signed one of that size
@@ -160,9 +163,18 @@ void is_ready(Sum& sum) {
   sum.ready = true;
   if (sum.reader) std::exchange(sum.reader, nullptr)();
 }
+// What a callback calls goes through the receiver's queue: it may be sent within contribute(), and a call with a
+// message that waits for elements has to wait.
+CkCallback not_inline(CkCallback callback) {
+  if (callback.type >= CkCallback::isendChare && callback.type <= CkCallback::isendArray)
+    callback.type =
+        static_cast<CkCallback::callbackType>(callback.type - CkCallback::isendChare + CkCallback::sendChare);
+  return callback;
+}
+
 // It has been read.
 void drop(Pe& pe, Sum& sum) {
-  if (wants_to_know(sum.cb)) sum.cb.send();
+  if (wants_to_know(sum.cb)) not_inline(sum.cb).send();
   if (sum.room.at) sums_of(pe).rooms.give(sum.room);
   sums_of(pe).all.erase(sum.name.sum);
 }
@@ -370,8 +382,10 @@ CkReductionMsg* combine_names(int count, CkReductionMsg** messages) {
 
 // ---- the result
 
-bool calls_entry(const CkCallback& callback) {
-  return callback.type >= CkCallback::sendChare && callback.type <= CkCallback::bcastSection;
+// Does it call an entry that has a nocopydevice array?
+bool brings_to_device(const CkCallback& callback) {
+  return callback.type >= CkCallback::sendChare && callback.type <= CkCallback::bcastSection &&
+         entry_info(callback.ep).flags & ep_nocopydevice;
 }
 // How many receivers fetch the result from where it is; 0: it goes along in the message, as nothing says how many.
 int readers_of(const CkCallback& callback, const Sum& sum) {
@@ -380,12 +394,16 @@ int readers_of(const CkCallback& callback, const Sum& sum) {
   return callback.type == CkCallback::bcastGroup ? CmiNumPes() : CmiNumNodes();
 }
 
-// A call with a message that waits for elements goes through the receiver's queue.
-CkCallback not_inline(CkCallback callback) {
-  if (callback.type >= CkCallback::isendChare && callback.type <= CkCallback::isendArray)
-    callback.type =
-        static_cast<CkCallback::callbackType>(callback.type - CkCallback::isendChare + CkCallback::sendChare);
-  return callback;
+// Of the entry's array: their type may be made of several numbers, or be none that there is a reducer of.
+int items_for(int ep, std::uint64_t bytes) {
+  const std::uint64_t item = item_bytes_of(ep), items = bytes / item;
+  const std::string result = "the result of a reduction of device buffers, " + std::to_string(bytes) + " bytes, ";
+  if (bytes % item != 0)
+    fatal(result + "is no whole number of items of its entry's array, of " + std::to_string(item) + " bytes",
+          name_of(ep), "", "contribute items of the type that the entry's array has");
+  if (items > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
+    fatal(result + "has more items than an int counts", name_of(ep), "", "contribute it in several reductions");
+  return static_cast<int>(items);
 }
 
 void call_with(Sum& sum, const CkCallback& to, int user_flag) {
@@ -394,7 +412,7 @@ void call_with(Sum& sum, const CkCallback& to, int user_flag) {
     fatal("the result of a reduction of device buffers is for an entry that is no reduction target", name_of(to.ep),
           "an entry gets it as the one array that it has, and its length",
           "declare it: entry [reductiontarget] void result(int n, nocopydevice double x[n])");
-  const auto items = static_cast<int>(sum.name.bytes / bytes_of_item(sum.name.type));
+  const int items = items_for(to.ep, sum.name.bytes);
   const CkDeviceBuffer buffer(sum.place.at, CkCallback(on_read, &sum),
                               DeviceStream(static_cast<CUstream_st*>(sum.stream)));
   const DeviceToSend<char> elements{buffer, sum.name.bytes};
@@ -439,17 +457,32 @@ void send_message_with(Pe& pe, Sum& sum, const CkCallback& to, const CkReduction
   copy(pe, {static_cast<std::byte*>(result->message->getData())}, sum.place, sum.name, *result);
 }
 
+// The sum that the result is read from. A sole contribution is read where the program has it by one receiver alone: of
+// several the first may have got it to there, and write to it, before the last has read it.
+Sum& sum_to_read(Pe& pe, const DeviceContribution& name, const CkCallback& callback) {
+  if (name.pe != pe.index) return begin_sum(pe, {name});
+  Sum& sum = find(pe, name.sum);
+  const bool is_programs = sum.room.at == nullptr;
+  return is_programs && brings_to_device(callback) && readers_of(callback, sum) > 1 ? begin_sum(pe, {name}) : sum;
+}
+
 bool take_result(const CkCallback& callback, void* payload) {
   const auto* const message = static_cast<const CkReductionMsg*>(payload);
-  if (envelope_of(payload)->message_type != CMessage_CkReductionMsg::__idx || message->getReducer() != reducer_of_names)
+  if (envelope_of(payload)->message_type != CMessage_CkReductionMsg::__idx ||
+      message->getReducer() != reducer_of_names) {
+    if (brings_to_device(callback))
+      fatal("the result of a reduction of memory of the host is for an entry with a nocopydevice array",
+            name_of(callback.ep), "",
+            "contribute a CkDeviceBuffer, which may be of the host's memory too; or let the entry take double x[n]");
     return false;
+  }
   Pe& pe = *Pe::current();
   DeviceContribution name;
   std::memcpy(static_cast<void*>(&name), message->getData(), sizeof name);
-  Sum& sum = name.pe == pe.index ? find(pe, name.sum) : begin_sum(pe, {name});
+  Sum& sum = sum_to_read(pe, name, callback);
   const std::shared_ptr<const CkReductionMsg> of(message, [payload](auto*) { CkFreeMsg(payload); });
   when_ready(sum, [&pe, &sum, of, callback] {
-    if (calls_entry(callback) && entry_info(callback.ep).flags & ep_nocopydevice)
+    if (brings_to_device(callback))
       call_with(sum, not_inline(callback), of->getUserFlag());
     else
       send_message_with(pe, sum, callback, *of);
@@ -497,6 +530,7 @@ DeviceContribution::DeviceContribution(std::size_t size, const CkDeviceBuffer& b
     Sum& sum = *static_cast<Sum::Waiting&>(waiting).sum;
     Pe::current()->end_pending();
     if (!status) failed(sum.name, status);
+    sum.stream = DeviceStream().native();  // what the program gives its stream from here on is not waited for
     is_ready(sum);
   };
   here.begin_pending();

@@ -33,9 +33,13 @@ ArrayPart& array_of(PeObjects& objects, int array) { return *objects.array(CkArr
 
 int entry_posted_elsewhere;
 
-std::unordered_map<int, PostFunction>& post_functions() {
-  static std::unordered_map<int, PostFunction> functions;
-  return functions;
+struct PostEntry {
+  PostFunction function;
+  std::size_t item_bytes;
+};
+std::unordered_map<int, PostEntry>& post_entries() {
+  static std::unordered_map<int, PostEntry> entries;
+  return entries;
 }
 
 ArraysHead* head_of(void* payload) { return static_cast<ArraysHead*>(payload); }
@@ -170,8 +174,9 @@ class PostedCall {
 
   // Runs the post entry method, which matches, posts or assigns a buffer for each array.
   void ask(void* object) {
-    const auto function = post_functions().find(ep_);
-    if (function == post_functions().end()) fatal("an entry without a post entry method gets arrays", name_of(ep_));
+    const auto entry = post_entries().find(ep_);
+    if (entry == post_entries().end()) fatal("an entry without a post entry method gets arrays", name_of(ep_));
+    const PostFunction function = entry->second.function;
     if (call_->target == Target::array) {
       held_ = true;
       array_ = static_cast<int>(call_->collection);
@@ -182,7 +187,7 @@ class PostedCall {
     std::vector<CkNcpyBufferPost> posts(arrays_.size());
     for (CkNcpyBufferPost& post : posts) post.call = this;
     ++left_;  // nothing ends before all of them are known
-    objects_.call_aside(call_, object, [&](Delivery& call) { function->second(call, object, posts.data()); });
+    objects_.call_aside(call_, object, [&](Delivery& call) { function(call, object, posts.data()); });
     for (std::size_t i = 0; i < posts.size(); ++i) {
       if (arrays_[i].matched) continue;
       if (!posts[i].assigned)
@@ -329,6 +334,8 @@ class PostedCall {
   int array_ = 0;  // what is held
   std::uint64_t element_ = 0;
 };
+
+std::size_t item_bytes_of(int ep) { return post_entries().at(ep).item_bytes; }
 
 void* elements(const ArraysHead* head, unsigned index) {
   if (head->where == Where::posted) return head->call->buffer(index);
@@ -480,7 +487,9 @@ void register_post_entries() {
 
 using namespace periapt::zero_copy;
 
-void CkRegisterPostEntry(int ep, PostFunction function) { post_functions()[ep] = function; }
+void CkRegisterPostEntry(int ep, PostFunction function, std::size_t item_bytes) {
+  post_entries()[ep] = {function, item_bytes};
+}
 
 void CkMatchBuffer(CkNcpyBufferPost* post, int index, int tag) {
   post->call->match(index, tag, periapt::zero_copy::posts_of(periapt::PeObjects::current()).tags, {});

@@ -39,6 +39,8 @@ void release(Pe& pe, CkNcpyBuffer buffer);
 // words.
 ucx::MemoryKind kind_of(Pe& pe, const void* memory, std::size_t bytes);
 std::string name_of(int ep);
+// Of an entry that is a reduction target: the size of an item of its nocopydevice array.
+std::size_t item_bytes_of(int ep);
 bool wants_to_know(const CkCallback& callback);
 // Ends the run: memory of a GPU that a call of that entry brings, or is to be brought to, could not be copied.
 [[noreturn]] void device_failed(const std::string& entry, const Status& status);

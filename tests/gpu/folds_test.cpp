@@ -132,6 +132,17 @@ TEST_P(FoldsTest, KeepThatOfTheSmallestToo) {
   rooms.give(one);
 }
 
+TEST_P(FoldsTest, FreeWhatIsKeptWhereThereIsNoMemoryLeft) {
+  Rooms rooms;
+  rooms.give(*rooms.take({&driver, 0}, Kind::device, 4000));
+  settings.memory = 3000;
+  const Result<Room> larger = rooms.take({&driver, 0}, Kind::device, 5000);
+  ASSERT_TRUE(larger.ok()) << larger.message();
+  EXPECT_EQ(settings.memory, 3000 + 4000 - 5000);
+  EXPECT_FALSE(rooms.take({&driver, 0}, Kind::device, 3000).ok()) << "nothing is kept now";
+  rooms.give(*larger);
+}
+
 TEST_P(FoldsTest, AreOfTheHostWithoutADriver) {
   Rooms rooms;
   const Room room = *rooms.take({}, Kind::host, 100);

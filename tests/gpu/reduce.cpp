@@ -2,8 +2,11 @@
 // memory and to the host's, while streams still write what is contributed and elements migrate. It runs on the GPUs of
 // the process's driver, which in ./check is a fake one; without any, all memory is the host's.
 #include <algorithm>
+#include <atomic>
+#include <complex>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "gpu_reductions.decl.h"
@@ -86,6 +89,14 @@ decltype(auto) with_type(Type type, Function function) {
 }
 
 bool began_here = false;  // not from a checkpoint
+
+// An array of one element is on PE 0, and so is what it contributes: the branch there writes over it when it has the
+// result.
+std::atomic<Memory*> given_alone{nullptr};
+std::atomic<std::thread::id> giving_thread;  // PEs may share one
+std::atomic<bool> is_overwritten{false};
+
+thread_local bool contributes = false;  // an element does
 
 // Memory that is contributed stays until the end: an element may have gone by the time that it is read.
 Memory& make(Kind kind, std::size_t bytes) {
@@ -183,8 +194,10 @@ class Main : public CBase_Main {
     nodes = CProxy_NodeBranch::ckNew();
     if (wrong.empty())
       thisProxy.run();
+    else if (wrong == "behind")
+      thisProxy.behind();
     else
-      cells.wrong(wrong, file);
+      (wrong == "many" ? CProxy_Cell(CProxy_Cell::ckNew(1)) : cells).wrong(wrong, file);
   }
   explicit Main(CkMigrateMessage* message) : CBase_Main(message) {}
   void pup(PUP::er&) override {}
@@ -206,6 +219,15 @@ class Main : public CBase_Main {
     DEMAND(holds(x, n, CkReduction::sum_double, contributors_));
     one();
   }
+  void onComplex(std::complex<double>*& x, int& n, CkDeviceBufferPost* post) {
+    double* numbers = nullptr;
+    int count = 2 * n;
+    onDevice(count, numbers, post);
+    x = reinterpret_cast<std::complex<double>*>(numbers);
+  }
+  void onComplex(std::complex<double>* x, int n) { onDevice(2 * n, reinterpret_cast<double*>(x)); }
+  void onChars(int&, char*&, CkDeviceBufferPost*) {}
+  void onChars(int, char*) {}
   void notTarget(int&, double*&, CkDeviceBufferPost*) {}
   void notTarget(int, double*) {}
 
@@ -229,6 +251,8 @@ class Main : public CBase_Main {
       cells.give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, onHost), mainProxy));
       wait(cell_count + 1);
     }
+    cells.give(5000, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, onComplex), mainProxy));
+    wait(cell_count + 1);
     // To all, in place.
     for (int size : {1, 5000, 20'001}) {
       cells.give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(Cell, all), cells));
@@ -238,8 +262,13 @@ class Main : public CBase_Main {
       nodes.give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(NodeBranch, all), nodes));
       wait(2 * CkNumNodes());
     }
+    const CProxy_Cell alone = CProxy_Cell::ckNew(1);
+    alone.giveAlone(5000, CkCallback(CkReductionTarget(Branch, overwrite), branches), false);
+    wait(1 + CkNumPes());
     cells.rounds(3);
     wait(3 * 2 * cell_count);
+    cells.giveLater(0);
+    wait(cell_count + 1);
     // Of a section.
     CProxySection_Cell section = CProxySection_Cell::ckNew(cells.ckGetArrayID(), 0, 2, 1);
     contributors_ = 3;
@@ -249,11 +278,22 @@ class Main : public CBase_Main {
       section.giveToSection(message);
       wait(3 + 1);
     }
+    cells.give(3000, CkReduction::sum_double, CkCallback(CkReductionTarget(Cell, all), section));
+    wait(cell_count + 3);
     // By elements that are on the move.
     contributors_ = cell_count;
     for (int i = 0; i < cell_count; ++i) cells[i].wander(9, 3000);
     wait(cell_count * 9 + 9);
     CkPrintf("all reductions have ended\n");
+    CkExit();
+  }
+  // What the contributor's stream gets after contribute() never ends; the result comes all the same.
+  void behind() {
+    contributors_ = 1;
+    const CProxy_Cell alone = CProxy_Cell::ckNew(1);
+    alone.giveAlone(5000, CkCallback(CkReductionTarget(Main, onDevice), mainProxy), true);
+    wait(2);
+    CkPrintf("the result has come\n");
     CkExit();
   }
   // From a checkpoint that was taken while a reduction was under way; in the run that has taken it, that is all.
@@ -285,6 +325,32 @@ class Cell : public CBase_Cell {
                                    cookie_, CkCallback(CkReductionTarget(Main, onDevice), mainProxy));
     delete message;
   }
+  // Of an array of one element. `goes_on`: its stream gets a kernel behind it.
+  void giveAlone(int size, const CkCallback& to, bool goes_on) {
+    DEMAND(CkMyPe() == 0);
+    Memory& memory = make_contribution(0, size, CkReduction::sum_double);
+    given_alone = &memory;
+    giving_thread = std::this_thread::get_id();
+    contribute(bytes_of(size, CkReduction::sum_double), to_give(memory), CkReduction::sum_double, to);
+    if (!goes_on) return;
+    periapt::gpu::FoldOrders nothing{};
+    void* arguments[] = {&nothing};
+    must(driver()->launch({memory.stream(), 0}, must(periapt::gpu::Folder::kernel(*driver(), 0)), 1, 1, arguments));
+  }
+  // The elements of a PE contribute one after the other; most have been reached when the last one does.
+  void giveLater(int waited) {
+    if (waited < 20 * thisIndex) return thisProxy[thisIndex].giveLater(waited + 1);
+    const Memory& memory = make(Kind::host, 8);
+    *memory.at<double>() = 1;
+    contributes = true;
+    contribute(8, memory.to_send(CkCallback(CkIndex_Cell::isRead(), thisProxy[thisIndex])), CkReduction::max_double,
+               CkCallback(CkIndex_Main::one(), mainProxy));
+    contributes = false;
+  }
+  void isRead() {
+    DEMAND(!contributes);
+    mainProxy.one();
+  }
   void wander(int left, int size) {
     if (left == 0) return;
     give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, onDevice), mainProxy));
@@ -312,6 +378,14 @@ class Cell : public CBase_Cell {
                         to);
     if (how == "untargeted")
       return give(size, type, CkCallback(CkIndex_Main::notTarget(0, CkDeviceBuffer()), mainProxy));
+    if (how == "torn") return give(size + 1, type, CkCallback(CkReductionTarget(Main, onComplex), mainProxy));
+    if (how == "many") {
+      constexpr std::size_t bytes = std::size_t{1} << 31;
+      return contribute(bytes, CkDeviceBuffer(make(Kind::host, bytes).at<char>()), CkReduction::sum_char,
+                        CkCallback(CkReductionTarget(Main, onChars), mainProxy));
+    }
+    if (how == "unasked") return contribute(std::vector<double>(size), type, to);
+    if (how == "nothing") return contribute(to);
     if (!last) return give(size, type, to);
     const Memory& memory = make_contribution(thisIndex, size, type);
     if (how == "sizes") contribute(size * sizeof(double) - 8, to_give(memory), type, to);
@@ -335,6 +409,7 @@ class Cell : public CBase_Cell {
 
 class Branch : public CBase_Branch {
   Member member_;
+  Memory* in_ = nullptr;
 
  public:
   Branch() = default;
@@ -345,6 +420,28 @@ class Branch : public CBase_Branch {
   }
   void all(double*& x, int&, CkDeviceBufferPost* post) { member_.take(x, post); }
   void all(double* x, int n) { member_.check(x, n, CkNumPes()); }
+  // PE 0 gets it to where it was contributed from. The other threads of its process fetch it when that has been written
+  // over.
+  void overwrite(int& n, double*& x, CkDeviceBufferPost* post) {
+    if (thisIndex == 0) {
+      in_ = given_alone;
+    } else {
+      in_ = &make(kinds[thisIndex % 5], static_cast<std::size_t>(n) * sizeof(double));
+      const bool waits = CkNumNodes() == 1 && std::this_thread::get_id() != giving_thread.load();
+      while (waits && !is_overwritten) std::this_thread::yield();
+    }
+    x = in_->at<double>();
+    post[0].cuda_stream = in_->stream();
+  }
+  void overwrite(int n, double* x) {
+    DEMAND(holds(in_->read(x, static_cast<std::size_t>(n)).data(), n, CkReduction::sum_double, 1));
+    if (thisIndex == 0) {
+      in_->write(std::vector<double>(static_cast<std::size_t>(n)));
+      in_->finish();
+      is_overwritten = true;
+    }
+    mainProxy.one();
+  }
 };
 
 class NodeBranch : public CBase_NodeBranch {

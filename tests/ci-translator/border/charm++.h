@@ -289,7 +289,7 @@ void CkRegisterDefaultCtor(int chare, int constructor);
 void CkRegisterMigCtor(int chare, int constructor);
 void CkRegisterBase(int derived, int base, std::ptrdiff_t offset);
 void CkRegisterReadonly(const char* name, const char* type, std::size_t size, void* at, void (*pup)(void*, void*), int);
-void CkRegisterPostEntry(int ep, void (*post)(periapt::Delivery&, void*, CkNcpyBufferPost*));
+void CkRegisterPostEntry(int ep, void (*post)(periapt::Delivery&, void*, CkNcpyBufferPost*), std::size_t itemBytes = 0);
 void CkRegisterInitCall(void (*function)(), bool perPe);
 
 // --- periapt:: ---
