@@ -500,7 +500,8 @@ Result<ucx::Allocation> GpuMemory::allocation_of(Place place, std::uint64_t byte
   Result<Seen> seen = look(place, bytes);
   if (!seen) return seen.status();
   const Memory& memory = seen->memory;
-  if (seen->vendor == nullptr || memory.imported || (memory.kind != Kind::device && memory.kind != Kind::vmm)) {
+  // Of pools and of addresses that are mapped by hand nothing is sure to say that other memory lies there now.
+  if (seen->vendor == nullptr || memory.imported || memory.kind != Kind::device) {
     return Status::failure(
         (memory.imported ? "memory of another process" : std::string("memory of kind ") + name_of(memory.kind)) +
         " is not given to other devices");
