@@ -28,6 +28,10 @@ class LoadedLibrary {
   Type* find_if_there(const char* name) const {
     return reinterpret_cast<Type*>(symbol(name));
   }
+  template <class Type>
+  void find_if_there(Type*& found, const char* name) const {
+    found = find_if_there<Type>(name);
+  }
 
   /// Why it is not to be used, in words: not loaded, or a name is missing. "" when it can be.
   std::string unusable() const;

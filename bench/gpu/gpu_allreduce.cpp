@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/gpu/allreduce_rival.h"
+#include "bench/gpu/must.h"
 #include "gpu_allreduce.decl.h"
 #include "machine/gpu/vendors.h"
 
@@ -20,17 +21,7 @@ namespace {
 
 constexpr std::size_t largest = 64 << 20;
 
-periapt::gpu::Driver* find_driver() {
-  for (const periapt::gpu::Vendor& vendor : periapt::gpu::vendors())
-    if (const auto& driver = vendor.driver(); driver.ok() && !driver.value()->gpus().empty()) return driver.value();
-  return nullptr;
-}
-int gpus() { return static_cast<int>(find_driver()->gpus().size()); }
-template <class T>
-T must(periapt::Result<T> result) {
-  if (!result) CkAbort("%s", result.message().c_str());
-  return *result;
-}
+int gpus() { return static_cast<int>(periapt::gpu::first_driver()->gpus().size()); }
 
 }  // namespace
 
@@ -42,7 +33,7 @@ class Main : public CBase_Main {
   explicit Main(CkArgMsg* args) {
     delete args;
     mainProxy = thisProxy;
-    if (find_driver() == nullptr) {
+    if (periapt::gpu::first_driver() == nullptr) {
       CkPrintf("SKIP: no driver of a GPU is in use (periapt-doctor)\n");
       CkExit(77);
       return;
@@ -72,7 +63,7 @@ class Main : public CBase_Main {
 };
 
 class Side : public CBase_Side {
-  periapt::gpu::Driver& driver_ = *find_driver();
+  periapt::gpu::Driver& driver_ = *periapt::gpu::first_driver();
   double* x_;
   CUstream_st* stream_;
   int left_ = 0;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "bench/gpu/must.h"
 #include "gpu_chares.decl.h"
 #include "machine/gpu/vendors.h"
 
@@ -19,17 +20,6 @@ namespace {
 
 constexpr std::size_t largest = 256 << 20;
 constexpr int at_once = 4;
-
-periapt::gpu::Driver* find_driver() {
-  for (const periapt::gpu::Vendor& vendor : periapt::gpu::vendors())
-    if (const auto& driver = vendor.driver(); driver.ok() && !driver.value()->gpus().empty()) return driver.value();
-  return nullptr;
-}
-template <class T>
-T must(periapt::Result<T> result) {
-  if (!result) CkAbort("%s", result.message().c_str());
-  return *result;
-}
 
 }  // namespace
 
@@ -47,7 +37,7 @@ class Main : public CBase_Main {
   explicit Main(CkArgMsg* args) {
     delete args;
     mainProxy = thisProxy;
-    if (find_driver() == nullptr || CkNumPes() != 2) {
+    if (periapt::gpu::first_driver() == nullptr || CkNumPes() != 2) {
       CkPrintf(CkNumPes() != 2 ? "gpu_chares wants +p2\n" : "SKIP: no driver of a GPU is in use (periapt-doctor)\n");
       CkExit(77);
       return;
@@ -84,7 +74,7 @@ class Main : public CBase_Main {
 };
 
 class Side : public CBase_Side {
-  periapt::gpu::Driver& driver_ = *find_driver();
+  periapt::gpu::Driver& driver_ = *periapt::gpu::first_driver();
   char *out_, *in_;
   CUstream_st* stream_;
   int left_ = 0, to_send_ = 0, bytes_ = 0;

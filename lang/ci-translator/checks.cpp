@@ -48,21 +48,13 @@ void settleTransfers(Entry& entry, Diagnostics& out) {
   }
 }
 
-/// `Grid grid conditional`: a value that is made of a pointer and becomes one (runtime/api/conditional_argument.h).
-void settleConditionals(Entry& entry, Diagnostics& out) {
-  for (Parameter& p : entry.parameters) {
-    if (!p.conditional) continue;
-    if (p.length || p.type.builtin || !p.type.pointers.empty() || p.type.references) {
+void checkConditionals(const Entry& entry, Diagnostics& out) {
+  for (const Parameter& p : entry.parameters)
+    if (p.conditional && (p.length || p.type.builtin || !p.type.pointers.empty() || p.type.references))
       out.error(p.span, "a conditional parameter names the type of one object",
                 p.type.builtin ? "make it of a class that is derived from CkConditional"
                                : "write '" + p.type.plain() + " " + p.name + " conditional' here and '" +
                                      p.type.plain() + "* " + p.name + "' in the class");
-      continue;
-    }
-    p.type.arguments = "<" + p.type.plain() + ">";
-    p.type.qualifier = "periapt::";
-    p.type.name = "Conditional";
-  }
 }
 
 /// No result of a reduction fits such parameters. Charm++ takes the word all the same, and the entry can be called.
@@ -92,7 +84,7 @@ void settleChare(Chare& chare, Diagnostics& out) {
     if (!entry) continue;
     entry->ordinal = ++ordinal;
     settleTransfers(*entry, out);
-    settleConditionals(*entry, out);
+    checkConditionals(*entry, out);
     settleTarget(*entry, out);
     if (chare.kind == ChareKind::mainchare && entry->isConstructor && entry->parameters.empty()) {
       out.warning(entry->nameSpan, "the constructor of a mainchare takes a CkArgMsg*, which is added here",

@@ -393,7 +393,7 @@ std::string parameterName(const Entry& entry, std::size_t i) {
 std::string methodFormals(const Entry& entry) {
   std::string out;
   for (std::size_t i = 0; i < entry.parameters.size(); ++i) {
-    Type type = entry.parameters[i].type;
+    Type type = sentType(entry.parameters[i]);
     if (entry.parameters[i].length) type.pointers.push_back(false);
     out += (i ? ", " : "") + type.text(parameterName(entry, i));
   }
@@ -403,7 +403,7 @@ std::string methodFormals(const Entry& entry) {
 std::string sentFormal(const Parameter& p, const std::string& name) {
   if (isNcpy(p))
     return (isOnDevice(p) ? "const CkDeviceBuffer&" : "const CkNcpyBuffer&") + (name.empty() ? "" : " " + name);
-  Type type = p.type;
+  Type type = sentType(p);
   if (p.length) {
     type.isConst = true;
     type.pointers.push_back(false);

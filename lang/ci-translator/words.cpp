@@ -47,8 +47,17 @@ bool isScalar(const Type& type) {
          (type.qualifier.empty() || type.qualifier == "std::" || type.qualifier == "::");
 }
 
-std::string heldType(const Parameter& p) {
+Type sentType(const Parameter& p) {
   Type type = p.type;
+  if (!p.conditional) return type;
+  type.arguments = "<" + type.plain() + ">";
+  type.qualifier = "periapt::";
+  type.name = "Conditional";
+  return type;
+}
+
+std::string heldType(const Parameter& p) {
+  Type type = sentType(p);
   type.isConst = false;
   type.references = 0;
   return type.text();
@@ -56,10 +65,7 @@ std::string heldType(const Parameter& p) {
 
 Type typeInClass(const Parameter& p) {
   Type type = p.type;
-  if (!p.conditional || type.arguments.empty()) return type;
-  type.name = type.arguments.substr(1, type.arguments.size() - 2);  // of periapt::Conditional<Grid>
-  type.qualifier = type.arguments = "";
-  type.pointers = {false};
+  if (p.conditional) type.pointers = {false};
   return type;
 }
 
@@ -77,7 +83,7 @@ std::string signature(const Entry& entry) {
 std::string overloadKey(const Entry& entry) {
   std::string out = entry.name + "(";
   for (const Parameter& p : entry.parameters) {
-    Type type = p.type;
+    Type type = sentType(p);
     if (type.references == 1 || (p.length && type.isConst)) type.isConst = false;
     if (type.references == 1) type.references = 0;
     if (type.pointers.empty() && !p.length) type.isConst = false;  // a const value is the same overload

@@ -28,7 +28,10 @@ bool isPosted(const Entry& entry);
 bool isForDevice(const Entry& entry);
 /// A type that is cheap to pass by value: built-in, or a well-known scalar name such as std::size_t.
 bool isScalar(const Type& type);
-/// The type of a parameter as the receiving side holds it: no const, no reference.
+/// What travels: `periapt::Conditional<Grid>` of `Grid grid conditional` (runtime/api/conditional_argument.h), which is
+/// made of a pointer and becomes one.
+Type sentType(const Parameter& parameter);
+/// The same as the receiving side holds it: no const, no reference.
 std::string heldType(const Parameter& parameter);
 /// As the class has it: `Grid*` of `Grid grid conditional`.
 Type typeInClass(const Parameter& parameter);

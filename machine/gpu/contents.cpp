@@ -6,15 +6,6 @@
 #include "machine/gpu/vendors.h"
 
 namespace periapt::gpu {
-namespace {
-
-/// The GPU that is the calling thread's.
-int gpu_of_thread(Driver& driver) {
-  const Result<int> gpu = driver.gpu_of_stream(nullptr);
-  return gpu ? std::max(*gpu, 0) : 0;
-}
-
-}  // namespace
 
 Result<Contents> Contents::at(const void* address, std::uint64_t bytes) {
   for (Driver* driver : drivers()) {
@@ -32,14 +23,11 @@ Result<Contents> Contents::at(const void* address, std::uint64_t bytes) {
 }
 
 Result<Contents> Contents::make(Kind kind, std::uint64_t bytes) {
-  for (Driver* driver : drivers()) {
-    if (driver == nullptr) continue;
-    const int gpu = gpu_of_thread(*driver);
-    const Result<std::byte*> made = driver->allocate(gpu, kind, bytes);
-    if (!made) return made.status();
-    return Contents(*driver, gpu, kind, *made);
-  }
-  return Status::failure("no driver of a GPU is in use in this process (periapt-doctor says why)");
+  const std::optional<OnGpu> where = gpu_of_thread();
+  if (!where) return Status::failure("no driver of a GPU is in use in this process (periapt-doctor says why)");
+  const Result<std::byte*> made = where->driver->allocate(where->gpu, kind, bytes);
+  if (!made) return made.status();
+  return Contents(*where->driver, where->gpu, kind, *made);
 }
 
 Status Contents::read(void* to, std::uint64_t offset, std::uint64_t bytes) const {

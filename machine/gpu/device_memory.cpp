@@ -494,13 +494,13 @@ Result<Mapping> GpuMemory::map(std::span<const std::byte> described, std::uint64
 
 // ---- other devices
 
-// What a pool has given out keeps its number when it is given out anew, so nothing would say that it was freed.
 Result<ucx::Allocation> GpuMemory::allocation_of(Place place, std::uint64_t bytes) {
   if (!settings_.for_devices) return Status::failure("kernels read it while they run");
   Result<Seen> seen = look(place, bytes);
   if (!seen) return seen.status();
   const Memory& memory = seen->memory;
-  // Of pools and of addresses that are mapped by hand nothing is sure to say that other memory lies there now.
+  // What a pool gives out anew keeps its number, and that of addresses which are mapped anew may: nothing would say
+  // that the memory was freed.
   if (seen->vendor == nullptr || memory.imported || memory.kind != Kind::device) {
     return Status::failure(
         (memory.imported ? "memory of another process" : std::string("memory of kind ") + name_of(memory.kind)) +

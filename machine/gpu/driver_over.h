@@ -210,6 +210,7 @@ class DriverOver final : public Driver {
     return ucx::DmaBuf(fd, offset);
   }
   void written_by_devices(const Memory& memory) override {
+    if (may_be_written(memory.buffer)) return;
     at(memory.gpu, [&] { return calls_.end_copies_in_time(reinterpret_cast<void*>(memory.begin)); });
     const std::lock_guard lock(written_mutex_);
     if (written_.size() >= written_most_) {

@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "machine/gpu/kernel_code.h"
-#include "machine/gpu/vendors.h"
 
 namespace periapt::gpu {
 namespace {
@@ -27,24 +26,6 @@ Result<Kernel> load(Driver& driver, int gpu) {
 }
 
 }  // namespace
-
-std::optional<OnGpu> gpu_of(const void* address) {
-  for (Driver* driver : drivers()) {
-    if (driver == nullptr) continue;
-    const Result<Memory> found = driver->look(address);
-    if (found && found->gpu >= 0) return OnGpu{driver, found->gpu};
-  }
-  return std::nullopt;
-}
-
-std::optional<OnGpu> gpu_of_thread() {
-  for (Driver* driver : drivers()) {
-    if (driver == nullptr) continue;
-    const Result<int> gpu = driver->gpu_of_stream(nullptr);
-    return OnGpu{driver, gpu ? std::max(*gpu, 0) : 0};
-  }
-  return std::nullopt;
-}
 
 // ---- by a kernel
 

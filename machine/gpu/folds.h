@@ -5,23 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "base/status.h"
 #include "machine/gpu/fold_orders.h"
-#include "machine/gpu/vendor.h"
+#include "machine/gpu/vendors.h"
 
 namespace periapt::gpu {
-
-struct OnGpu {
-  Driver* driver = nullptr;
-  int gpu = -1;
-};
-/// Where memory lies; nullopt: on no GPU that is known here.
-std::optional<OnGpu> gpu_of(const void* address);
-/// The GPU that is the calling thread's, the first one if it has none; nullopt: no driver is in use.
-std::optional<OnGpu> gpu_of_thread();
 
 /// Combines arrays on one GPU, one after the other. Used by one thread at a time.
 class Folder {

@@ -1,5 +1,6 @@
 #include "machine/gpu/vendors.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "machine/gpu/cuda/driver.h"
@@ -24,6 +25,29 @@ std::vector<Driver*> drivers() {
     found.push_back(in_use ? driver.value() : nullptr);
   }
   return found;
+}
+
+Driver* first_driver() {
+  for (Driver* driver : drivers()) {
+    if (driver != nullptr) return driver;
+  }
+  return nullptr;
+}
+
+std::optional<OnGpu> gpu_of(const void* address) {
+  for (Driver* driver : drivers()) {
+    if (driver == nullptr) continue;
+    const Result<Memory> found = driver->look(address);
+    if (found && found->gpu >= 0) return OnGpu{driver, found->gpu};
+  }
+  return std::nullopt;
+}
+
+std::optional<OnGpu> gpu_of_thread() {
+  Driver* const driver = first_driver();
+  if (driver == nullptr) return std::nullopt;
+  const Result<int> gpu = driver->gpu_of_stream(nullptr);
+  return OnGpu{driver, gpu ? std::max(*gpu, 0) : 0};
 }
 
 Status unknown_memory(const void* address) {

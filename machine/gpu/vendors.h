@@ -1,6 +1,7 @@
 // The vendors whose GPUs are known. A new one: its folder, a line in vendors.cpp and one in CMakeLists.txt.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,16 @@ struct Vendor {
 const std::vector<Vendor>& vendors();
 /// The drivers that are in use in this process, by vendor; nullptr: that vendor's is not. Loads them.
 std::vector<Driver*> drivers();
+/// The first of them; nullptr: none is in use.
+Driver* first_driver();
+struct OnGpu {
+  Driver* driver = nullptr;
+  int gpu = -1;
+};
+/// Where memory lies; nullopt: on no GPU that is known here.
+std::optional<OnGpu> gpu_of(const void* address);
+/// The GPU that is the calling thread's, the first one if it has none; nullopt: no driver is in use.
+std::optional<OnGpu> gpu_of_thread();
 /// What is said of memory that none of them knows.
 Status unknown_memory(const void* address);
 

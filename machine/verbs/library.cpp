@@ -1,7 +1,5 @@
 #include "machine/verbs/library.h"
 
-#include <type_traits>
-
 #include "base/loaded_library.h"
 #include "base/this_host.h"
 
@@ -25,8 +23,7 @@ Result<Library> load() {
   find(library.alloc_pd, "ibv_alloc_pd");
   find(library.dealloc_pd, "ibv_dealloc_pd");
   find(library.reg_mr, "ibv_reg_mr");
-  using RegDmaBuf = std::remove_pointer_t<decltype(library.reg_dmabuf_mr)>;
-  library.reg_dmabuf_mr = file.find_if_there<RegDmaBuf>("ibv_reg_dmabuf_mr");
+  file.find_if_there(library.reg_dmabuf_mr, "ibv_reg_dmabuf_mr");
   find(library.dereg_mr, "ibv_dereg_mr");
   find(library.create_comp_channel, "ibv_create_comp_channel");
   find(library.destroy_comp_channel, "ibv_destroy_comp_channel");

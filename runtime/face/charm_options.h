@@ -1,5 +1,5 @@
-// Options of Charm++ for what is always so here, or has nothing to act on: they are taken from the command line of a
-// program, and said to have no effect.
+// Options of Charm++ that have no effect here: they are taken from the command line of a program, and said to have
+// none.
 #pragma once
 
 namespace periapt {

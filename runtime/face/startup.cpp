@@ -245,8 +245,7 @@ int run_program(int argc, char** argv, void (*register_main_module)(), std::vect
   Watchdog::take_option(argv);
   take_charm_options(argv);
   if (setDefaultPartitionParams) setDefaultPartitionParams();
-  argc = 0;
-  while (argv[argc]) ++argc;
+  argc = CmiGetArgc(argv);
 
   auto* process = new Process(argc, argv);
   MachineLayer& layer = process->layer();

@@ -91,7 +91,7 @@ void ConverseInit(int argc, char** argv, CmiStartFn function, int user_scheduler
   requests.register_entries();
   requests.take_options(argv);
   take_charm_options(argv);
-  for (argc = 0; argv[argc] != nullptr;) ++argc;
+  argc = CmiGetArgc(argv);
   // Never destroyed: the run may end on a stack that belongs to it.
   auto* process = new Process(argc, argv);
   if (!Pe::dispatch) Pe::dispatch = dispatch;

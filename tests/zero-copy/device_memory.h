@@ -27,11 +27,7 @@ inline void hide_gpus() {
 
 inline Driver* find_driver() {
   if (getenv("GPUS_DIFFER")) hide_gpus();
-  for (const periapt::gpu::Vendor& vendor : periapt::gpu::vendors()) {
-    const auto& driver = vendor.driver();
-    if (driver.ok() && !driver.value()->gpus().empty()) return driver.value();
-  }
-  return nullptr;
+  return periapt::gpu::first_driver();
 }
 inline Driver* driver() {
   static Driver* const found = find_driver();

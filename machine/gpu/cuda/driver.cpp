@@ -283,11 +283,8 @@ Result<std::unique_ptr<Driver>> load() {
 #define PERIAPT_FIND(ours, theirs, arguments) file.find(calls.library.ours, #theirs);
   PERIAPT_CUDA_FUNCTIONS(PERIAPT_FIND)
 #undef PERIAPT_FIND
-  const auto find = [&](auto& function, const char* name) {
-    function = file.find_if_there<std::remove_reference_t<decltype(*function)>>(name);
-  };
-  find(calls.library.range_handle, "cuMemGetHandleForAddressRange");
-  find(calls.library.set_pointer_attribute, "cuPointerSetAttribute");
+  file.find_if_there(calls.library.range_handle, "cuMemGetHandleForAddressRange");
+  file.find_if_there(calls.library.set_pointer_attribute, "cuPointerSetAttribute");
   int& version = calls.driver_version;
   const bool says = calls.library.driver_version != nullptr && calls.library.driver_version(&version) == 0;
   if (says && version < kOldest) {

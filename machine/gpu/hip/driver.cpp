@@ -212,11 +212,8 @@ Result<std::unique_ptr<Driver>> load() {
 #undef PERIAPT_FIND
   file.find(calls.library.error_string, "hipGetErrorString");
   file.find(calls.library.error_name, "hipGetErrorName");
-  const auto find = [&](auto& function, const char* name) {
-    function = file.find_if_there<std::remove_reference_t<decltype(*function)>>(name);
-  };
-  find(calls.library.stream_device, "hipStreamGetDevice");
-  find(calls.library.export_dmabuf, "hsa_amd_portable_export_dmabuf");
+  file.find_if_there(calls.library.stream_device, "hipStreamGetDevice");
+  file.find_if_there(calls.library.export_dmabuf, "hsa_amd_portable_export_dmabuf");
   int& version = calls.runtime_version;
   const bool says = calls.library.runtime_version != nullptr && calls.library.runtime_version(&version) == 0;
   if (says && version < kOldest) {

@@ -125,7 +125,7 @@ void restart_by_data(EndpointImpl& endpoint, Operation& operation) {
 }
 
 double cost_of(LargeWay way, const Demand& demand) {
-  if ((demand.ways & bit_of(way)) == 0) return Protocol::kNever;
+  if ((demand.ways & bit_of(way)) == 0 || is_between_kinds(demand)) return Protocol::kNever;
   return demand.times->cost_ns(way, demand.size);
 }
 

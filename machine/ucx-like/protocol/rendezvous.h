@@ -15,7 +15,8 @@ void ask_for(EndpointImpl& endpoint, Operation& receive, std::span<const DeviceK
 Step finish_puts(EndpointImpl& endpoint, Operation& send);
 /// What a device has failed begins anew as data messages, which always work.
 void restart_by_data(EndpointImpl& endpoint, Operation& operation);
-/// What was measured for that way; kNever: the devices don't have it, or the user doesn't allow it.
+/// What was measured for that way; kNever: the devices don't have it, the user doesn't allow it, or memory that is not
+/// the host's is among the two.
 double cost_of(LargeWay way, const Demand& demand);
 
 }  // namespace periapt::ucx

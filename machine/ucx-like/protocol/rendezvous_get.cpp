@@ -37,8 +37,7 @@ Step advance(EndpointImpl& endpoint, Operation& receive) {
 const Protocol kRendezvousGet = {
     .name = "get",
     .uses = bit_of(Use::fetch),
-    .cost = [](const Demand& demand,
-               const Plan&) { return is_between_kinds(demand) ? Protocol::kNever : cost_of(LargeWay::get, demand); },
+    .cost = [](const Demand& demand, const Plan&) { return cost_of(LargeWay::get, demand); },
     .start = start,
     .advance = advance,
     .finish =

@@ -66,8 +66,7 @@ Step finish_puts(EndpointImpl& endpoint, Operation& send) {
 const Protocol kRendezvousPut = {
     .name = "put",
     .uses = bit_of(Use::fetch),
-    .cost = [](const Demand& demand,
-               const Plan&) { return is_between_kinds(demand) ? Protocol::kNever : cost_of(LargeWay::put, demand); },
+    .cost = [](const Demand& demand, const Plan&) { return cost_of(LargeWay::put, demand); },
     .start = start,
     .advance = advance,
     .abort =
