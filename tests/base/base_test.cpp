@@ -433,7 +433,7 @@ TEST(OutputDeathTest, StandardFilesThatAreClosedBecomeTheNullDevice) {
 }
 
 TEST(Program, KnowsItsFileAndBuild) {
-  EXPECT_NE(program::path().find("base_test"), std::string::npos);
+  EXPECT_NE(program::path().find("machine_tests"), std::string::npos);
   EXPECT_GE(program::build().size(), 16u);
   EXPECT_EQ(program::build().find_first_not_of("0123456789abcdef"), std::string::npos);
   EXPECT_EQ(program::build(), program::build());

@@ -19,7 +19,7 @@ using testing::StartsWith;
 
 /// A program of two modules without a mistake; each test puts one in. Those of the compiler run once with each
 /// compiler.
-class Program : public CharmcFixture {
+class Parts : public CharmcFixture {
  protected:
   void SetUp() override {
     write("part.ci", "module part { array [1D] Part { entry Part(); entry void give(int n); }; };\n");
@@ -48,12 +48,12 @@ class Program : public CharmcFixture {
   }
 };
 
-class Compilers : public Program, public testing::WithParamInterface<const char*> {
+class Compilers : public Parts, public testing::WithParamInterface<const char*> {
  protected:
   void SetUp() override {
     if (*GetParam() && run(std::string(GetParam()) + " --version").status != 0)
       GTEST_SKIP() << GetParam() << " is not here";
-    Program::SetUp();
+    Parts::SetUp();
   }
   Outcome compileWith(const std::string& statements, const std::string& more = "") {
     const std::string compiler = *GetParam() ? std::string("-c++ ") + GetParam() + " " : "";
@@ -171,7 +171,7 @@ TEST_P(Compilers, AMistakeOfCxxAloneIsLeftToTheCompiler) {
 }
 
 /// The program's objects are compiled once for all of these.
-class Linker : public Program {
+class Linker : public Parts {
  protected:
   static void SetUpTestSuite() { objects_ = new TemporaryFolder; }
   static void TearDownTestSuite() {
@@ -179,7 +179,7 @@ class Linker : public Program {
     objects_ = nullptr;
   }
   void SetUp() override {
-    Program::SetUp();
+    Parts::SetUp();
     const std::string kept = objects_->path().string();
     if (!std::filesystem::exists(kept + "/pgm.o")) {
       const Outcome outcome = run(std::string(PERIAPT_CHARMC) + " -DSTATEMENTS= -c part.cpp pgm.cpp && cp *.o " + kept);

@@ -84,9 +84,6 @@ class MessagesTest : public GpuTest {
   std::vector<std::unique_ptr<Worker>> workers;
 };
 
-constexpr Kind kAll[] = {Kind::host, Kind::pinned, Kind::device, Kind::managed, Kind::pool, Kind::vmm};
-constexpr std::uint64_t kLargest = 700'001, kOffset = 3;
-
 // With what a peer can map and what it cannot, from small to large, in every combination of memory.
 TEST_P(MessagesTest, ContentsSurviveFromEveryKindOfMemoryToEveryKind) {
   for (const auto& [can_map, reach] : {std::pair{true, ucx::Reach::network},

@@ -34,9 +34,6 @@ using ucx::RequestPtr;
 const fake_verbs::InPlace verbs_in_place;
 fake_verbs::Faults& faults() { return fake_verbs::faults(); }
 
-constexpr Kind kAll[] = {Kind::host, Kind::pinned, Kind::device, Kind::managed, Kind::pool, Kind::vmm};
-constexpr std::uint64_t kLargest = 700'001, kOffset = 3;
-
 bool is_a_gpus(Kind kind) { return is_on_device(kind) || kind == Kind::managed; }
 
 class RdmaTest : public GpuTest {

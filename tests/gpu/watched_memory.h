@@ -1,13 +1,19 @@
-// DeviceMemory of a worker, of which a test may take some away.
+// DeviceMemory of a worker, of which a test may take some away, and the kinds of memory that messages go between.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "machine/gpu/vendors.h"
 #include "machine/ucx-like/device_memory.h"
 
 namespace periapt::gpu {
+
+// What is sent in every combination of memory: how much, and how far behind the beginning of an allocation.
+inline constexpr Kind kAll[] = {Kind::host, Kind::pinned, Kind::device, Kind::managed, Kind::pool, Kind::vmm};
+inline constexpr std::uint64_t kLargest = 700'001, kOffset = 3;
 
 struct Watched final : ucx::DeviceMemory {
   explicit Watched(std::unique_ptr<ucx::DeviceMemory> real, const bool& maps, const bool& shares = kYes)

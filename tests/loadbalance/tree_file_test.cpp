@@ -28,7 +28,7 @@ StrategyInfo tree_of(const std::string& text) {
   if (!info) throw std::runtime_error(complaint.what);
   return *info;
 }
-std::string refusal(const std::string& text) {
+std::string refusal_of_tree(const std::string& text) {
   periapt::Complaint complaint;
   EXPECT_FALSE(read_tree(text, "treelb.json", &complaint)) << text;
   return complaint.what + " | " + complaint.why;
@@ -78,24 +78,26 @@ TEST(TreeFile, GroupsOfProcessesDecideForThemselves) {
 
 TEST(TreeFile, WhatIsWrongIsSaidWithWhatWasMeant) {
   const std::string root = R"("root": {"strategies": ["Greedy"]})";
-  EXPECT_THAT(refusal(R"({"tree": "PE_Root", "rot": {}, )" + root + "}"),
+  EXPECT_THAT(refusal_of_tree(R"({"tree": "PE_Root", "rot": {}, )" + root + "}"),
               HasSubstr("unknown key in the file: rot | did you mean root?"));
-  EXPECT_THAT(refusal(R"({"tree": "PE_Rot", )" + root + "}"),
+  EXPECT_THAT(refusal_of_tree(R"({"tree": "PE_Rot", )" + root + "}"),
               HasSubstr("no tree called PE_Rot | did you mean PE_Root?"));
-  EXPECT_THAT(refusal(R"({"tree": "PE_Root", "root": {"strategy": ["Greedy"], "strategies": ["Greedy"]}})"),
+  EXPECT_THAT(refusal_of_tree(R"({"tree": "PE_Root", "root": {"strategy": ["Greedy"], "strategies": ["Greedy"]}})"),
               HasSubstr("unknown key in root: strategy | did you mean strategies?"));
-  EXPECT_THAT(refusal(R"({"tree": "PE_Root", "root": {"strategies": ["Gredy"]}})"),
+  EXPECT_THAT(refusal_of_tree(R"({"tree": "PE_Root", "root": {"strategies": ["Gredy"]}})"),
               HasSubstr("there is no balancer called Gredy | did you mean Greedy?"));
-  EXPECT_THAT(refusal(R"({"tree": "PE_Root", "root": {"strategies": ["GreedyRefine"], "GreedyRefine": {"tol": 1}}})"),
-              HasSubstr("has no option tol | did you mean tolerance?"));
-  EXPECT_THAT(refusal(R"({"tree": "PE_Root", "root": {"strategies": ["Greedy"], "GreedyRefine": {}}})"),
+  EXPECT_THAT(
+      refusal_of_tree(R"({"tree": "PE_Root", "root": {"strategies": ["GreedyRefine"], "GreedyRefine": {"tol": 1}}})"),
+      HasSubstr("has no option tol | did you mean tolerance?"));
+  EXPECT_THAT(refusal_of_tree(R"({"tree": "PE_Root", "root": {"strategies": ["Greedy"], "GreedyRefine": {}}})"),
               HasSubstr("unknown key in root: GreedyRefine | did you mean Greedy?"));
-  EXPECT_THAT(refusal(R"({"tree": "PE_Process_Root", )" + root + "}"), HasSubstr("has no process"));
-  EXPECT_THAT(refusal(R"({"tree": "PE_Root", "root": {"strategies": ["Greedy"], "step_freq": 2}})"),
+  EXPECT_THAT(refusal_of_tree(R"({"tree": "PE_Process_Root", )" + root + "}"), HasSubstr("has no process"));
+  EXPECT_THAT(refusal_of_tree(R"({"tree": "PE_Root", "root": {"strategies": ["Greedy"], "step_freq": 2}})"),
               HasSubstr("has a step_freq in root | the lowest level"));
-  EXPECT_THAT(refusal(R"({"tree": "PE_Root", "root": {"strategies": "Greedy"}})"), HasSubstr("that are no list"));
-  EXPECT_THAT(refusal(R"({"tree": "PE_Root", )"), HasSubstr("treelb.json is no JSON"));
-  EXPECT_THAT(refusal(R"({"tree": "PE_Process_ProcessGroup_Root", "root": {"step_freq": 3}, "process":
+  EXPECT_THAT(refusal_of_tree(R"({"tree": "PE_Root", "root": {"strategies": "Greedy"}})"),
+              HasSubstr("that are no list"));
+  EXPECT_THAT(refusal_of_tree(R"({"tree": "PE_Root", )"), HasSubstr("treelb.json is no JSON"));
+  EXPECT_THAT(refusal_of_tree(R"({"tree": "PE_Process_ProcessGroup_Root", "root": {"step_freq": 3}, "process":
     {"strategies": ["Greedy"]}, "processgroup": {"strategies": ["Greedy"], "num_groups": 2, "step_freq": 2}})"),
               HasSubstr("a step_freq of 3 above one of 2"));
 }
