@@ -16,3 +16,5 @@
 // Whether this PE takes part in loops that others share (CkLoop).
 #define CkSetPeHelpsOtherThreads CmiSetPeHelpsOtherThreads
 #define CkWithinNodeBroadcast CkBroadcastWithinNode
+// The next multiple of `to`, a power of 2.
+#define CK_ALIGN(size, to) (((size) + (to)-1) & ~((to)-1))

@@ -151,6 +151,13 @@ class Charmrun(unittest.TestCase):
         run = self.run_on(["a"], "++n", 1, self.script('echo "$FROM_HERE|$PWD"'), FROM_HERE="x y")
         self.assertEqual(run.out, f"x y|{os.getcwd()}\n", run)
 
+    def test_charmrunrc_of_a_host_is_read_before_the_program_starts(self):
+        with open(self.path(".charmrunrc"), "w", encoding="ascii") as file:
+            file.write('export FROM_HERE="$FROM_HERE and the host"; false\n')
+        run = self.run_on(["a"], "++n", 1, self.script('for last; do :; done; echo "$FROM_HERE|$last"'), "a b",
+                          FROM_HERE="here", HOME=self.path("."))
+        self.assertEqual(run.out, "here and the host|a b\n", run)
+
     def test_the_secret_is_in_no_command_line_and_no_environment(self):
         job = self.start(["a", "b"], "++n", 2, PROGRAM, "idle")
         job.lines_until(2, "idle")

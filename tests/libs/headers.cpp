@@ -16,6 +16,7 @@ using namespace std;  // as ChaNGa has
 #include "liveViz.h"
 #include "msa/msa.h"
 #include "searchEngine.h"
+#include "taskGraph.h"
 #if __has_include("PythonCCS.h")  // where Python's library is
 #include "PythonCCS.h"
 #endif

@@ -52,8 +52,9 @@ class Counter : public Trace {
     if (idle_) CkAbort("a PE that is idle becomes idle");
     idle_ = true;
   }
-  void endIdle(double) override {
+  void endIdle(double now) override {
     if (!idle_) CkAbort("a PE that is busy becomes busy");
+    if (now > TraceTimer() || TraceTimer(now) < 0) CkAbort("a time that a module is told is none of TraceTimer()");
     idle_ = false;
   }
   void userEvent(int event) override { events_ += event == event_named; }

@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "base/clock.h"
 #include "machine/bootstrap/kept_memory.h"
@@ -134,6 +136,15 @@ void Hub::start_again(int checkpoint) {
   }
 }
 
+namespace {
+// The person's ~/.charmrunrc on this host, which a shell reads before it becomes the program; empty if there is none.
+std::string settings_of_host() {
+  const char* const home = std::getenv("HOME");
+  const std::string path = std::string(home ? home : "") + "/.charmrunrc";
+  return home && ::access(path.c_str(), R_OK) == 0 ? path : "";
+}
+}  // namespace
+
 void Hub::start_locals() {
   const bootstrap::KeptMemory* kept = bootstrap::KeptMemory::of_run();
   locals_.reserve(static_cast<std::size_t>(plan_.here.ranks));
@@ -151,6 +162,8 @@ void Hub::start_locals() {
     request.command = {plan_.here.program};
     if (!plan_.runscript.empty()) request.command.insert(request.command.begin(), plan_.runscript);
     request.command.insert(request.command.end(), plan_.arguments.begin(), plan_.arguments.end());
+    if (const std::string settings = settings_of_host(); !settings.empty())
+      request.command.insert(request.command.begin(), {"/bin/sh", "-c", R"(. "$0"; exec "$@")", settings});
     request.environment = plan_.environment;
     request.environment.push_back(std::string(bootstrap::kWorldVariable) + "=" + std::to_string(pair[1]));
     request.folder = plan_.here.folder;
