@@ -20,7 +20,11 @@
 #include <memory>
 #include <vector>
 
-#include "charm++.h"
+#include "runtime/api/array_index.h"
+#include "runtime/api/callback.h"
+#include "runtime/containers/vec.h"
+#include "runtime/pup/able.h"
+#include "runtime/pup/pointer.h"
 
 class taskGraphSolver;
 #include "taskGraph.decl.h"
