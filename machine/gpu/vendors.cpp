@@ -50,6 +50,13 @@ std::optional<OnGpu> gpu_of_thread() {
   return OnGpu{driver, gpu ? std::max(*gpu, 0) : 0};
 }
 
+std::optional<OnGpu> chosen_gpu_of_thread() {
+  Driver* const driver = first_driver();
+  if (driver == nullptr) return std::nullopt;
+  const Result<int> gpu = driver->gpu_of_stream(nullptr);
+  return gpu && *gpu >= 0 ? std::optional(OnGpu{driver, *gpu}) : std::nullopt;
+}
+
 Status unknown_memory(const void* address) {
   char at[32];
   std::snprintf(at, sizeof(at), "%p", address);

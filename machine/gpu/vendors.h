@@ -35,6 +35,8 @@ struct OnGpu {
 std::optional<OnGpu> gpu_of(const void* address);
 /// The GPU that is the calling thread's, the first one if it has none; nullopt: no driver is in use.
 std::optional<OnGpu> gpu_of_thread();
+/// The same where the thread has chosen one; nullopt: it has not, and to use one would cost that GPU memory.
+std::optional<OnGpu> chosen_gpu_of_thread();
 /// What is said of memory that none of them knows.
 Status unknown_memory(const void* address);
 

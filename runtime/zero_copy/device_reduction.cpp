@@ -199,14 +199,15 @@ gpu::Folder* folder_of(DeviceSums& sums, gpu::OnGpu where) {
   return at->second.get();
 }
 
-// On the GPU of a part that is here, or on this thread's if some are on others: there what is combined is nearest.
+// On the GPU of a part that is here, or on the one that this thread has chosen if some are on others: there what is
+// combined is nearest. A PE that has neither combines in the host's memory: it would open a GPU that is not its own.
 void choose_place(Pe& pe, Sum& sum) {
   std::optional<gpu::OnGpu> where;
   for (const auto& part : sum.parts)
     if (part->here && part->name.on_gpu && !where)
       where = part->here->room.at ? part->here->room.where : gpu::gpu_of(part->here->place.at);
   const auto is_on_gpu = [](const auto& part) { return part->name.on_gpu != 0; };
-  if (!where && std::any_of(sum.parts.begin(), sum.parts.end(), is_on_gpu)) where = gpu::gpu_of_thread();
+  if (!where && std::any_of(sum.parts.begin(), sum.parts.end(), is_on_gpu)) where = gpu::chosen_gpu_of_thread();
   if (where) sum.folder = folder_of(sums_of(pe), *where);
   gpu::Room room;
   if (where) room.where = *where;

@@ -11,6 +11,8 @@
 
 #include "gpu_reductions.decl.h"
 #include "machine/gpu/folds.h"
+#include "tests/gpu/driver_function.h"
+#include "tests/gpu/fake/faults.h"
 #include "tests/zero-copy/device_memory.h"
 
 /*readonly*/ CProxy_Main mainProxy;
@@ -196,6 +198,8 @@ class Main : public CBase_Main {
       thisProxy.run();
     else if (wrong == "behind")
       thisProxy.behind();
+    else if (wrong == "apart")
+      thisProxy.apart();
     else
       (wrong == "many" ? CProxy_Cell(CProxy_Cell::ckNew(1)) : cells).wrong(wrong, file);
   }
@@ -294,6 +298,25 @@ class Main : public CBase_Main {
     alone.giveAlone(5000, CkCallback(CkReductionTarget(Main, onDevice), mainProxy), true);
     wait(2);
     CkPrintf("the result has come\n");
+    CkExit();
+  }
+  // All is contributed by another process; this one, which has the result, has no memory of a GPU. A fake driver only.
+  void apart() {
+    contributors_ = 1;
+    CProxy_Cell alone = CProxy_Cell::ckNew();
+    alone[0].insert(1);
+    alone.doneInserting();
+    CkWaitQD();
+    for (int size : {700, 40'000}) {
+      alone[0].give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, onHost), mainProxy));
+      wait(2);
+      const CkCallback done(CkCallback::resumeThread);
+      alone[0].give(size, CkReduction::sum_double, done);
+      delete static_cast<CkReductionMsg*>(done.thread_delay());
+      wait(1);
+    }
+    const auto opened = driver_function<periapt::fake_gpu::Settings*()>("periapt_fake_gpu_settings")()->opened;
+    CkPrintf("GPU 0 is %s here\n", opened & 1 ? "open" : "closed");
     CkExit();
   }
   // From a checkpoint that was taken while a reduction was under way; in the run that has taken it, that is all.

@@ -106,6 +106,7 @@ int cuDeviceCanAccessPeer(int* can, int, int) {
 }
 int cuDevicePrimaryCtxRetain(Context* context, int device) {
   *context = context_of(device);
+  __atomic_fetch_or(&machine().settings.opened, std::int64_t{1} << device, __ATOMIC_RELAXED);
   return 0;
 }
 int cuCtxCreate_v2(Context* context, unsigned, int device) {

@@ -39,6 +39,7 @@ struct Settings {
   std::int64_t launched = 0;   ///< kernels
   std::int64_t waits = 0;      ///< calls that wait for a GPU
   std::int64_t shared = 0;     ///< files for other devices that were given out
+  std::int64_t opened = 0;     ///< a bit for each GPU that has had a context made
   std::int64_t in_time = 0;    ///< allocations to and from which copies have ended when the program is told so
 };
 
