@@ -218,7 +218,7 @@ bool VerbsTransport::post_again(VerbsLink& link, std::uint64_t now) {
   return true;
 }
 
-/// What has a time of its own. `sleeps`: nothing waits, for nobody will look again soon.
+/// What has a time of its own. `sleeps`: nothing waits, since the worker looks again late.
 void VerbsTransport::talk_all(bool sleeps) {
   const std::uint64_t now = clock::now_ns();
   const std::vector<VerbsLink*> links = std::exchange(talking_, {});

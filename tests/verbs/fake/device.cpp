@@ -152,7 +152,7 @@ int Pair::post_datagram(const ibv_send_wr& wr, Request& request) {
   return 0;
 }
 
-/// What cannot be taken is dropped: nobody hears of it.
+/// What cannot be taken is dropped without a word.
 void Pair::take_datagram(const Packet& packet, Bytes bytes) {
   const bool listens = state == IBV_QPS_RTR || state == IBV_QPS_RTS;
   if (!listens || qp_type != IBV_QPT_UD || packet.key != key || receives().waiting.empty()) return;
