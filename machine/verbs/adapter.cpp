@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/error_text.h"
 #include "machine/ucx-like/dma_buf.h"
@@ -112,13 +113,32 @@ Result<ibv_mr*> Adapter::register_device_memory(std::byte* address, std::uint64_
   return Status::failure(why + "nor does it take the memory by its addresses: " + error_text());
 }
 
-ibv_qp* Adapter::create_queue_pair(std::uint32_t depth, std::uint32_t* inline_max) {
+ibv_ah_attr Adapter::route_to(std::uint16_t lid, const std::array<std::uint8_t, 16>& to) const {
+  constexpr std::uint8_t kHopsMax = 64;
+  ibv_ah_attr route{};
+  route.port_num = static_cast<std::uint8_t>(port.number);
+  route.sl = static_cast<std::uint8_t>(settings.service_level);
+  route.dlid = lid;
+  route.is_global = port.ethernet ? 1 : 0;
+  std::memcpy(route.grh.dgid.raw, to.data(), to.size());
+  route.grh.sgid_index = static_cast<std::uint8_t>(gid.index);
+  route.grh.hop_limit = kHopsMax;
+  route.grh.traffic_class = static_cast<std::uint8_t>(settings.traffic_class);
+  return route;
+}
+
+ibv_ah* Adapter::way_to(std::uint16_t lid, const std::array<std::uint8_t, 16>& to) {
+  ibv_ah_attr route = route_to(lid, to);
+  return verbs.create_ah(domain_, &route);
+}
+
+ibv_qp* Adapter::create_queue_pair(ibv_qp_type type, std::uint32_t depth, std::uint32_t* inline_max) {
   // What a device takes within a request differs, and some refuse more than that instead of giving less.
   for (std::uint32_t bytes : {220u, 60u, 0u}) {
     ibv_qp_init_attr wanted{};
     wanted.send_cq = wanted.recv_cq = completions_;
     wanted.srq = receives_;
-    wanted.qp_type = IBV_QPT_RC;
+    wanted.qp_type = type;
     wanted.cap.max_send_wr = depth;
     wanted.cap.max_send_sge = 3;
     wanted.cap.max_inline_data = bytes;

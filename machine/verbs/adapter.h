@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/verbs/datagrams.h"
 #include "machine/verbs/devices.h"
 #include "machine/verbs/wire.h"
 
@@ -24,7 +25,9 @@ struct Settings {
   // How packets are marked.
   int service_level = 0;
   int traffic_class = 0;
-  int patience_seconds = 20;  ///< for a connection that broke to be there again
+  int patience_seconds = 20;                 ///< for a connection that broke to be there again
+  int datagrams_from = kConnectedUsually;    ///< links that are connected at once
+  int connect_after = kConnectAfterUsually;  ///< messages of a link in a second, before it gets a queue pair
   std::uint64_t patience_ns() const { return static_cast<std::uint64_t>(patience_seconds) * 1'000'000'000; }
 };
 
@@ -53,7 +56,12 @@ class Adapter {
   Result<ibv_mr*> register_memory(std::byte* address, std::uint64_t size, bool* writable);
   /// Memory of a GPU, by its file or, where the kernel has a module for that, by its addresses.
   Result<ibv_mr*> register_device_memory(std::byte* address, std::uint64_t size, const ucx::DmaBuf* shared);
-  ibv_qp* create_queue_pair(std::uint32_t depth, std::uint32_t* inline_max);
+  ibv_qp* create_queue_pair(ibv_qp_type type, std::uint32_t depth, std::uint32_t* inline_max);
+
+  /// How packets get to a port.
+  ibv_ah_attr route_to(std::uint16_t lid, const std::array<std::uint8_t, 16>& gid) const;
+  /// The same for datagrams; nullptr: the device can't.
+  ibv_ah* way_to(std::uint16_t lid, const std::array<std::uint8_t, 16>& gid);
 
   // ---- slots
 

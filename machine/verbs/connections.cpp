@@ -47,10 +47,13 @@ Result<ucx::Link*> VerbsTransport::connect(ucx::PeerId peer, Bytes bytes) {
 VerbsLink& VerbsTransport::new_link(ucx::PeerId peer, ucx::Link& met) {
   VerbsLink& link = links_.add(std::make_unique<VerbsLink>(*this, peer));
   tcp::Meeting::take_seat(link.seat, met, &link);
-  if (broken_.empty()) {
+  const bool many = links_.size() > static_cast<std::size_t>(adapter_.settings.datagrams_from);
+  if (broken_.empty() && many && datagram_pair_ != nullptr) {
+    begin_datagrams(link);
+  } else if (broken_.empty()) {
     make_pair(link, Queue::messages, 1);
   } else {  // the peer cannot know
-    link.messages = std::make_unique<QueuePair>(adapter_, link, Queue::messages, 1, ++last_serial_);
+    link.messages = std::make_unique<QueuePair>(adapter_, &link, Queue::messages, 1, ++last_serial_);
     link.messages->halt();
     go_around(link, broken_);
   }
@@ -60,7 +63,7 @@ VerbsLink& VerbsTransport::new_link(ucx::PeerId peer, ucx::Link& met) {
 // ---- queue pairs
 
 void VerbsTransport::make_pair(VerbsLink& link, Queue queue, std::uint32_t generation) {
-  auto pair = std::make_unique<QueuePair>(adapter_, link, queue, generation, ++last_serial_);
+  auto pair = std::make_unique<QueuePair>(adapter_, &link, queue, generation, ++last_serial_);
   if (Status made = pair->make(); !made) return fail(link, made.message());
   by_number_[pair->number()] = by_serial_[pair->serial] = pair.get();
   ++connecting_;
@@ -95,6 +98,8 @@ void VerbsTransport::bury() {
     return true;
   };
   std::erase_if(given_up_, told_all);
+  if (datagram_pair_ != nullptr && datagram_pair_->idle())
+    for (ibv_ah* way : std::exchange(old_ways_, {})) adapter_.verbs.destroy_ah(way);
   freed_ = true;
 }
 
@@ -108,13 +113,15 @@ void VerbsTransport::tell(VerbsLink& link, const Call& call) {
 void VerbsTransport::take_call(ucx::Link& from, Bytes header, Bytes rest) {
   Call call;
   if (!ucx::unpack(header, &call) || call.magic != kMagic || call.kind > Call::kLastKind ||
-      call.queue > Queue::memory || call.generation == 0) {
+      call.queue > Queue::datagrams || call.generation == 0) {
     if (auto* link = static_cast<VerbsLink*>(from.user)) return fail(*link, kNotUnderstood);
     return meeting_.turn_away(from);
   }
   VerbsLink* link = static_cast<VerbsLink*>(from.user);
   if (link == nullptr) link = &new_link(from.peer(), from);
   if (!link->alive()) return;
+  if (call.kind == Call::Kind::datagrams) return take_datagram_call(*link, call, rest);
+  if (call.queue == Queue::datagrams) return fail(*link, kNotUnderstood);
   if (call.kind == Call::Kind::here) return take_here(*link, call);
   if (call.kind == Call::Kind::ready) return take_ready(*link, call);
   if (call.kind == Call::Kind::around) return take_around(*link, call);
@@ -130,6 +137,7 @@ void VerbsTransport::take_here(VerbsLink& link, const Call& call) {
   if (pair != nullptr && call.generation > pair->generation) {
     if (call.queue == Queue::messages) {
       link.called = call;  // when this side's is drained
+      if (link.datagrams != nullptr) return connect_now(link);
       return mend(link, "the other side's queue pair broke");
     }
     give_up_pair(pair);
@@ -165,6 +173,7 @@ void VerbsTransport::left(void* user, const std::string& reason) {
 }
 
 void VerbsTransport::end_all(VerbsLink& link, Outcome outcome) {
+  leave_datagrams(link);
   forget_mending(link);
   for (const Operation& operation : link.operations) deferred_.end(operation.completion, outcome);
   link.flushes.end_all(outcome, deferred_);

@@ -60,6 +60,7 @@ std::span<const std::byte> bytes_of(const T& object) {
 void VerbsTransport::go_around(VerbsLink& link, const std::string& reason) {
   if (!link.alive() || link.detour != VerbsLink::Detour::none) return;
   if (link.seat.link == nullptr) return fail(link, reason);
+  leave_datagrams(link);
   link.detour = VerbsLink::Detour::begun;
   link.broke_because = reason;
   link.mending_since_ns = clock::now_ns();

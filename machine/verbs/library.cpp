@@ -36,6 +36,8 @@ Result<Library> load() {
   find(library.create_qp, "ibv_create_qp");
   find(library.modify_qp, "ibv_modify_qp");
   find(library.destroy_qp, "ibv_destroy_qp");
+  find(library.create_ah, "ibv_create_ah");
+  find(library.destroy_ah, "ibv_destroy_ah");
   find(library.get_async_event, "ibv_get_async_event");
   find(library.ack_async_event, "ibv_ack_async_event");
   find(library.wc_status_str, "ibv_wc_status_str");

@@ -11,6 +11,7 @@
 
 #include "machine/tcp/meeting.h"
 #include "machine/ucx-like/flushes.h"
+#include "machine/verbs/datagrams.h"
 #include "machine/verbs/queue_pair.h"
 
 namespace periapt::verbs {
@@ -43,9 +44,10 @@ class VerbsLink : public ucx::Link {
 
   State state = State::alive;
   tcp::Seat seat;
-  std::unique_ptr<QueuePair> messages;
-  std::unique_ptr<QueuePair> memory;  ///< made at the first put or get of either side
-  bool attended = false;              ///< is in the transport's list of links that have something to do
+  std::unique_ptr<QueuePair> messages;       ///< none in the device while there are `datagrams`
+  std::unique_ptr<QueuePair> memory;         ///< made at the first put or get of either side
+  std::unique_ptr<DatagramState> datagrams;  ///< messages go that way; nullptr: not, or no more
+  bool attended = false;                     ///< is in the transport's list of links that have something to do
   bool wants_mark = false;
 
   // Messages, and what is needed to send those again that have not come when a queue pair broke (mending.cpp).
@@ -55,7 +57,7 @@ class VerbsLink : public ucx::Link {
   bool mending = false;  ///< is in the transport's list of links whose queue pair of messages broke
   std::uint64_t mending_since_ns = 0;
   int sent_again = 0;
-  std::string broke_because;
+  std::string broke_because;  ///< empty: it had no queue pair before
   // The way that is left when it stays broken (detour.cpp): over another rail, or over TCP.
   enum class Detour : std::uint8_t { none, begun, called, on };
   Detour detour = Detour::none;

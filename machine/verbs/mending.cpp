@@ -30,10 +30,12 @@ void VerbsTransport::mend(VerbsLink& link, const std::string& reason) {
   const int breaks_max = port_down_ && !rails_.empty() ? 1 : kBreaksMax;
   if (++link.message_breaks > breaks_max) return go_around(link, reason);
   halt_messages(link);
-  if (std::exchange(link.mending, true)) return;
+  if (!std::exchange(link.mending, true))
+    mending_.push_back(&link);
+  else if (!link.broke_because.empty())
+    return;
   link.broke_because = reason;
   link.mending_since_ns = clock::now_ns();
-  mending_.push_back(&link);
 }
 
 void VerbsTransport::halt_messages(VerbsLink& link) {
@@ -74,7 +76,9 @@ void VerbsTransport::mend_all() {
       continue;
     }
     if (link->messages->halted && link->messages->drained) begin_again(*link);
-    if (link->mending && clock::now_ns() - link->mending_since_ns > adapter_.settings.patience_ns())
+    // A first queue pair may take as long as the peer does.
+    const bool broke = link->mending && !link->broke_because.empty();
+    if (broke && clock::now_ns() - link->mending_since_ns > adapter_.settings.patience_ns())
       go_around(*link, link->broke_because);
   }
 }
@@ -105,6 +109,11 @@ bool VerbsTransport::send_again(VerbsLink& link) {
   while (!link.unended.empty()) {
     if (!link.messages->has_room(0)) return false;
     Unended& message = link.unended.front();
+    // What went as a datagram may be too large for a request.
+    if (message.slot == kNoSlot && message.size > link.messages->inline_max()) {
+      if (!adapter_.take_slot(&message.slot)) return false;
+      std::memcpy(adapter_.slot(message.slot), message.bytes.data(), message.size);
+    }
     const bool copied = message.slot == kNoSlot;
     std::byte* at = copied ? link.messages->room_for(message.size) : adapter_.slot(message.slot);
     if (copied) std::memcpy(at, message.bytes.data(), message.size);
@@ -116,9 +125,10 @@ bool VerbsTransport::send_again(VerbsLink& link) {
   }
   end_mending(link);
   freed_ = true;
+  const int again = std::exchange(link.sent_again, 0);
+  if (link.broke_because.empty()) return true;  // it went by datagrams before
   log::warn("verbs: the connection to worker " + std::to_string(link.peer()) + " over " + adapter_.port.name() +
-            " broke (" + link.broke_because +
-            ") and was made anew; messages sent again: " + std::to_string(std::exchange(link.sent_again, 0)));
+            " broke (" + link.broke_because + ") and was made anew; messages sent again: " + std::to_string(again));
   return true;
 }
 

@@ -14,15 +14,14 @@ namespace {
 // An unanswered packet is sent again after 4.096 us * 2^16 = 0.27 s, seven times: a peer's device that says nothing for
 // some two seconds is gone. A receiver without room is asked again for ever (7), every 0.64 ms.
 constexpr std::uint8_t kTimeout = 16, kRetries = 7, kRetriesForEver = 7, kWaitForRoom = 12;
-constexpr std::uint8_t kHopsMax = 64;
 constexpr std::uint32_t kPacketBits = 0xff'ffff;
 // Of what has ended, before what is kept is moved to the front.
 constexpr std::size_t kKeptMost = 8 << 10;
 
 }  // namespace
 
-QueuePair::QueuePair(Adapter& adapter, VerbsLink& owner, Queue which, std::uint32_t number, std::uint32_t name)
-    : link(&owner), queue(which), generation(number), serial(name), adapter_(adapter) {
+QueuePair::QueuePair(Adapter& adapter, VerbsLink* owner, Queue which, std::uint32_t number, std::uint32_t name)
+    : link(owner), queue(which), generation(number), serial(name), adapter_(adapter) {
   fill_random(&first_packet_, sizeof first_packet_);
   first_packet_ &= kPacketBits;
 }
@@ -38,7 +37,7 @@ int QueuePair::modify(ibv_qp_attr& attributes, int which) {
 
 Status QueuePair::make() {
   sends_ = std::make_unique<Send[]>(kDepth);
-  pair_ = adapter_.create_queue_pair(kDepth, &inline_max_);
+  pair_ = adapter_.create_queue_pair(IBV_QPT_RC, kDepth, &inline_max_);
   if (pair_ == nullptr)
     return Status::failure(adapter_.port.name() + " gives no queue pair for it: " + error_text() +
                            "; a device has room for so many connections, and fewer processes or +workers need fewer");
@@ -48,6 +47,23 @@ Status QueuePair::make() {
   attributes.qp_access_flags = queue == Queue::memory ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE : 0;
   const int error = modify(attributes, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   return error == 0 ? Status() : Status::failure("a queue pair can't be set up: " + error_text(error));
+}
+
+Status QueuePair::make_datagrams(std::uint32_t key) {
+  sends_ = std::make_unique<Send[]>(kDepth);
+  pair_ = adapter_.create_queue_pair(IBV_QPT_UD, kDepth, &inline_max_);
+  if (pair_ == nullptr) return Status::failure(error_text());
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_INIT;
+  attributes.port_num = static_cast<std::uint8_t>(adapter_.port.number);
+  attributes.qkey = key;
+  int error = modify(attributes, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+  attributes.qp_state = IBV_QPS_RTR;
+  if (error == 0) error = modify(attributes, 0);
+  attributes.qp_state = IBV_QPS_RTS;
+  attributes.sq_psn = first_packet_;
+  if (error == 0) error = modify(attributes, IBV_QP_SQ_PSN);
+  return error == 0 ? Status() : Status::failure("it can't be set up: " + error_text(error));
 }
 
 Call QueuePair::here() const {
@@ -71,14 +87,7 @@ Status QueuePair::connect(const Call& there) {
   to.rq_psn = there.first_packet & kPacketBits;
   to.max_dest_rd_atomic = static_cast<std::uint8_t>(adapter_.port.reads_at_once);
   to.min_rnr_timer = kWaitForRoom;
-  to.ah_attr.port_num = static_cast<std::uint8_t>(adapter_.port.number);
-  to.ah_attr.sl = static_cast<std::uint8_t>(adapter_.settings.service_level);
-  to.ah_attr.dlid = there.lid;
-  to.ah_attr.is_global = adapter_.port.ethernet ? 1 : 0;
-  std::memcpy(to.ah_attr.grh.dgid.raw, there.gid.data(), there.gid.size());
-  to.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(adapter_.gid.index);
-  to.ah_attr.grh.hop_limit = kHopsMax;
-  to.ah_attr.grh.traffic_class = static_cast<std::uint8_t>(adapter_.settings.traffic_class);
+  to.ah_attr = adapter_.route_to(there.lid, there.gid);
   int error = modify(to, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
                              IBV_QP_MIN_RNR_TIMER);
   if (error == 0) {

@@ -1,4 +1,5 @@
-// A reliable connected queue pair: its way from made to connected, and the sends that are under way on it.
+// A queue pair, mostly a reliable connected one: its way from made to connected, and the sends that are under way on
+// it.
 //
 // Sends are numbered. Only some ask for a completion (selective signalling); one that comes tells the end of all before
 // it too. A queue pair that broke is not mended: another one with the next generation takes its place, and what the
@@ -34,12 +35,14 @@ struct Unended {
 
 class QueuePair {
  public:
-  QueuePair(Adapter& adapter, VerbsLink& link, Queue queue, std::uint32_t generation, std::uint32_t serial);
+  QueuePair(Adapter& adapter, VerbsLink* link, Queue queue, std::uint32_t generation, std::uint32_t serial);
   ~QueuePair();
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
 
   Status make();
+  /// The unreliable one of all links that send datagrams, ready to be used; peers must know the key.
+  Status make_datagrams(std::uint32_t key);
   /// What the peer has to know of it.
   Call here() const;
   /// Connects it to the peer's.

@@ -89,7 +89,7 @@ bool VerbsTransport::has_handed_over(ucx::PeerId peer) const {
 void VerbsTransport::take_beside(VerbsLink& carrier, Bytes head, Bytes rest) {
   Call call;
   const bool good = ucx::unpack(head, &call) && call.magic == kMagic && call.kind >= Call::Kind::carried &&
-                    call.kind <= Call::kLastKind;
+                    call.kind <= Call::kLastCarried;
   const auto rail = std::find_if(rails_.begin(), rails_.end(), [&](const VerbsTransport* other) {
     return good && other->adapter_.gid.bytes == call.gid;
   });

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,6 +46,9 @@ VerbsTransport::~VerbsTransport() {
   }
   given_up_.clear();
   links_.clear();
+  datagram_pair_.reset();
+  for (ibv_ah* way : old_ways_) adapter_.verbs.destroy_ah(way);
+  if (timer_ >= 0) ::close(timer_);
   if (epoll_ >= 0) ::close(epoll_);
 }
 
@@ -54,10 +58,12 @@ Status VerbsTransport::open(const ucx::OpenRequest& request) {
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   epoll_event event{};
   event.events = EPOLLIN;
-  for (int fd : {adapter_.events_fd(), adapter_.async_fd(), meeting_.wait_fd()}) {
+  timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  for (int fd : {adapter_.events_fd(), adapter_.async_fd(), meeting_.wait_fd(), timer_}) {
     if (epoll_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0)
       return Status::failure("what " + device_.name + " tells can't be waited for: " + error_text());
   }
+  open_datagrams();
   join_rails();
   return {};
 }
@@ -110,6 +116,7 @@ Accepted VerbsTransport::send_message(VerbsLink& link, Prefix::Kind kind, Header
   prefix.header_bytes = static_cast<std::uint8_t>(header.size());
   if (link.detour == VerbsLink::Detour::on) [[unlikely]]
     return send_around(link, prefix, header, payload) ? Accepted::done : refuse();
+  if (link.datagrams != nullptr) return send_datagram(link, prefix, header, payload) ? Accepted::done : refuse();
   if (!can_send(link, kReserved)) return refuse();
   const int error = post_message(*link.messages, prefix, header, payload);
   if (error == 0) return ++link.sent, Accepted::done;
@@ -124,6 +131,7 @@ bool VerbsTransport::post_prefix(VerbsLink& link, Prefix::Kind kind, std::uint32
   prefix.kind = kind;
   prefix.number = number;
   if (link.detour == VerbsLink::Detour::on) return send_around(link, prefix, {}, {});
+  if (link.datagrams != nullptr) return send_datagram(link, prefix, {}, {});
   if (!can_send(link, reserved)) return false;
   const int error = post_message(*link.messages, prefix, {}, {});
   link.sent += error == 0;
@@ -301,7 +309,7 @@ bool VerbsTransport::attend_once(VerbsLink& link) {
 int VerbsTransport::progress() {
   handed_up_ = 0;
   freed_ = false;
-  if (!given_up_.empty()) bury();
+  if (!given_up_.empty() || !old_ways_.empty()) bury();
   if (links_.has_retired()) links_.reap();
   if (armed_ && adapter_.take_events()) adapter_.ask_for_event();
   if (meeting_.look(armed_ || connecting_ > 0 || detours_ > 0)) take_device_events();
@@ -311,6 +319,7 @@ int VerbsTransport::progress() {
     const Lost lost = lost_.front();
     fail(*lost.link, lost.reason);
   }
+  if (!talking_.empty()) talk_all(false);
   if (!mending_.empty()) mend_all();
   if (!attended_.empty()) attend();
   adapter_.post_receives();
@@ -348,6 +357,10 @@ void VerbsTransport::take_completion(const ibv_wc& completion) {
 
 void VerbsTransport::take_arrival(const ibv_wc& completion) {
   const auto slot = static_cast<std::uint32_t>(completion.wr_id);
+  if (datagram_pair_ != nullptr && completion.qp_num == datagram_pair_->number()) {
+    if (completion.status == IBV_WC_SUCCESS) take_datagram({adapter_.slot(slot), completion.byte_len});
+    return adapter_.give_receive(slot);
+  }
   const auto known = by_number_.find(completion.qp_num);
   VerbsLink* link = known == by_number_.end() ? nullptr : known->second->link;
   // What comes when all had come that the peer was told of will be sent again.
@@ -462,6 +475,7 @@ std::string VerbsTransport::fault_of(const ibv_wc& completion) const {
 bool VerbsTransport::arm() {
   if (!attended_.empty()) attend();
   adapter_.post_receives();
+  if (!sleep_over_datagrams()) return false;
   if (!deferred_.empty() || !lost_.empty() || !given_up_.empty() || !mending_.empty() || meeting_.has_moved() ||
       !early_.empty())
     return false;
@@ -483,7 +497,8 @@ Status check_number(const char* name, const std::string& text, int most) {
   return read_number(name, text, most, 0).status();
 }
 
-constexpr int kGidMost = 255, kServiceLevelMost = 15, kTrafficClassMost = 255, kPatienceMost = 86400;
+constexpr int kGidMost = 255, kServiceLevelMost = 15, kTrafficClassMost = 255, kPatienceMost = 86400,
+              kManyMost = 1 << 20;
 
 constexpr ucx::TransportOption kOptions[] = {
     {"verbs-devices", "LIST", "the RDMA devices and ports to be used"},
@@ -497,6 +512,10 @@ constexpr ucx::TransportOption kOptions[] = {
      [](const std::string& text) { return check_number("+verbs-traffic-class", text, kTrafficClassMost); }},
     {"verbs-patience", "SECONDS", "how long a connection that broke may take to be there again; 20",
      [](const std::string& text) { return check_number("+verbs-patience", text, kPatienceMost); }},
+    {"verbs-datagrams-from", "N", "peers that are connected at once; those beyond begin with datagrams; 64",
+     [](const std::string& text) { return check_number("+verbs-datagrams-from", text, kManyMost); }},
+    {"verbs-connect-after", "N", "messages to a peer within a second that connect it; 100",
+     [](const std::string& text) { return check_number("+verbs-connect-after", text, kManyMost); }},
 };
 
 Result<std::unique_ptr<ucx::Transport>> open_transport(const ucx::Device& device, const ucx::OpenRequest& request) {
@@ -507,13 +526,17 @@ Result<std::unique_ptr<ucx::Transport>> open_transport(const ucx::Device& device
   const Result<int> level = number("+verbs-service-level", kServiceLevelMost, usual.service_level);
   const Result<int> traffic = number("+verbs-traffic-class", kTrafficClassMost, usual.traffic_class);
   const Result<int> patience = number("+verbs-patience", kPatienceMost, usual.patience_seconds);
+  const Result<int> from = number("+verbs-datagrams-from", kManyMost, usual.datagrams_from);
+  const Result<int> after = number("+verbs-connect-after", kManyMost, usual.connect_after);
   if (!level) return level.status();
   if (!traffic) return traffic.status();
   if (!patience) return patience.status();
+  if (!from) return from.status();
+  if (!after) return after.status();
   for (const Choice& choice : choices_for(request)) {
     if (choice.device.name != device.name || !choice.device.usable) continue;
-    auto transport =
-        std::make_unique<VerbsTransport>(library().value(), choice, Settings{*level, *traffic, *patience}, request);
+    const Settings settings{*level, *traffic, *patience, *from, *after};
+    auto transport = std::make_unique<VerbsTransport>(library().value(), choice, settings, request);
     if (Status opened = transport->open(request); !opened) return opened;
     return std::unique_ptr<ucx::Transport>(std::move(transport));
   }

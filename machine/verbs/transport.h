@@ -9,6 +9,8 @@
 // that all links share, handed up where they lie. Larger messages are the engine's business, by put or get, without a
 // copy. With nothing to do, a completion channel is slept on.
 //
+// Beyond so many links, new ones have no queue pair of their own while they carry little: datagrams.cpp.
+//
 // A queue pair that breaks because the network did (a cable, a port, a switch) is made anew, and what had not come is
 // sent again, each message once: mending.cpp. Where that does not succeed the link goes over another rail of the
 // worker's, which is another transport of this kind (rails.cpp), or over TCP: detour.cpp.
@@ -76,6 +78,23 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   void take_call(ucx::Link& from, ucx::Header header, Bytes rest) override;
   void left(void* user, const std::string& reason) override;
   void take_here(VerbsLink& link, const Call& call);
+  // messages as datagrams (datagrams.cpp)
+  void open_datagrams();
+  void begin_datagrams(VerbsLink& link);
+  void take_datagram_call(VerbsLink& link, const Call& call, Bytes rest);
+  void leave_datagrams(VerbsLink& link);
+  void connect_now(VerbsLink& link);
+  void talk(VerbsLink& link);
+  int post_datagram(VerbsLink& link, std::uint32_t number, Bytes message);
+  bool send_datagram(VerbsLink& link, const Prefix& prefix, ucx::Header header, Bytes payload);
+  void post_datagrams(VerbsLink& link, std::uint64_t now);
+  bool post_again(VerbsLink& link, std::uint64_t now);
+  void talk_all(bool sleeps);
+  bool sleep_over_datagrams();
+  void refuse_datagram(const char* why);
+  void take_datagram(Bytes bytes);
+  void take_early(VerbsLink& link);
+  bool take_acknowledgement(VerbsLink& link, std::uint32_t received);
   // messages of a queue pair that broke (mending.cpp)
   void mend(VerbsLink& link, const std::string& reason);
   void mend_all();
@@ -155,6 +174,15 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   int epoll_ = -1;
   std::string broken_;      // the device has gone: why
   bool port_down_ = false;  // as the device has told
+
+  std::unique_ptr<QueuePair> datagram_pair_;  // nullptr: the device gives none
+  std::uint32_t datagram_key_ = 0, last_datagram_link_ = 0;
+  std::unordered_map<std::uint32_t, VerbsLink*> by_datagram_link_;
+  std::vector<VerbsLink*> talking_;  // links with datagrams that are not acknowledged, here or there
+  std::vector<ibv_ah*> old_ways_;    // of links that send none any more, until those under way have gone
+  std::uint64_t datagrams_refused_ = 0;
+  bool timer_set_ = false;
+  int timer_ = -1;  // for the next of them that is to be sent again, while the worker sleeps
 
   ucx::LinkTable<VerbsLink> links_;
   std::unordered_map<std::uint32_t, QueuePair*> by_number_, by_serial_;

@@ -2,7 +2,8 @@
 //
 // Beside its queue pairs a link has a link of the TCP transport, over which the two workers prove that they know the
 // job's secret, say where their queue pairs are, and learn at once when the other has gone. Over it go Calls; over the
-// queue pair of messages, Prefix, header and payload; over that of memory, reads and writes, nothing of ours.
+// queue pair of messages, Prefix, header and payload; over that of datagrams the same behind a Datagram (datagrams.h);
+// over that of memory, reads and writes, nothing of ours.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@ namespace periapt::verbs {
 
 static_assert(std::endian::native == std::endian::little, "wire.h writes structures as they lie in memory");
 
-inline constexpr std::uint32_t kMagic = 0x3376'7069;  // "ipv3": changes with all that is in this file
+inline constexpr std::uint32_t kMagic = 0x3476'7069;  // "ipv4": changes with all that is in this file
 
 /// In front of what an address of the TCP transport holds.
 struct Address {
@@ -27,7 +28,7 @@ struct Address {
 };
 static_assert(sizeof(Address) == 16);
 
-enum class Queue : std::uint8_t { messages, memory };
+enum class Queue : std::uint8_t { messages, memory, datagrams };
 
 /// Over the TCP link, as its header.
 struct Call {
@@ -45,8 +46,10 @@ struct Call {
     get,
     data,   ///< the bytes of a get, a piece
     ended,  ///< the oldest put or get
+    // At the beginning, in place of `here` (datagrams.cpp).
+    datagrams,  ///< where the sender's queue pair of datagrams is; a DatagramSeat is behind it
   };
-  static constexpr Kind kLastKind = Kind::ended;
+  static constexpr Kind kLastCarried = Kind::ended, kLastKind = Kind::datagrams;
   std::uint32_t magic = kMagic;
   Kind kind = Kind::here;
   Queue queue = Queue::messages;

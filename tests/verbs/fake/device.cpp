@@ -14,6 +14,8 @@ namespace periapt::fake_verbs {
 namespace {
 
 constexpr std::uint64_t kTimeoutNs = 200'000'000;
+constexpr std::uint64_t kPacketMost = 4096;  // of a datagram
+constexpr std::size_t kHeadOfDatagram = 40;
 constexpr std::size_t kWaitingMost = 1 << 20;  // in the network, before a request goes on
 
 std::uint64_t now_ns() {
@@ -78,6 +80,8 @@ int Pair::post(const ibv_send_wr& wr) {
   request.code = wr.opcode;
   request.signaled = signals_all || (wr.send_flags & IBV_SEND_SIGNALED) != 0;
   for (int i = 0; i < wr.num_sge; ++i) request.total += wr.sg_list[i].length;
+  if (qp_type == IBV_QPT_UD && (wr.opcode != IBV_WR_SEND || wr.wr.ud.ah == nullptr || request.total > kPacketMost))
+    return EINVAL;
   if (wr.opcode != IBV_WR_SEND) request.remote = wr.wr.rdma.remote_addr, request.key = wr.wr.rdma.rkey;
   request.parts.assign(wr.sg_list, wr.sg_list + wr.num_sge);
   if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
@@ -93,6 +97,7 @@ int Pair::post(const ibv_send_wr& wr) {
     for (ibv_sge& part : request.parts)
       part.addr = reinterpret_cast<std::uint64_t>(owner().region(part.lkey)->at(part.addr));
   }
+  if (qp_type == IBV_QPT_UD) return post_datagram(wr, request);
   if (!faults().next_sends.empty() && !request.forced) {
     request.forced = faults().next_sends.front() != IBV_WC_SUCCESS;
     request.status = faults().next_sends.front();
@@ -107,6 +112,64 @@ int Pair::post(const ibv_send_wr& wr) {
   if (state == IBV_QPS_ERR) return fail(), 0;
   transmit();
   return 0;
+}
+
+int Pair::post_datagram(const ibv_send_wr& wr, Request& request) {
+  request.number = ++posted;
+  Packet packet{.kind = Packet::Kind::datagram, .to = wr.wr.ud.remote_qpn, .from = qp_num, .key = wr.wr.ud.remote_qkey};
+  packet.total = request.total;
+  std::vector<std::byte> bytes(request.total);
+  const ibv_wc_status status = request.forced ? request.status : IBV_WC_SUCCESS;
+  if (!request.forced) request.copy_out(0, bytes);
+  requests.push_back(std::move(request));
+  if (state == IBV_QPS_ERR) return fail(), 0;
+  end_first(status);
+  if (status != IBV_WC_SUCCESS) return fail(), 0;
+  Fabric& fabric = owner().fabric;
+  if (owner().is_down() || faults().happens(faults().datagrams_lost_one_in)) return 0;
+  if (!has_late && faults().happens(faults().datagrams_late_one_in)) {
+    late = packet, late_bytes = std::move(bytes), has_late = true;
+    return 0;
+  }
+  if (faults().happens(faults().datagrams_mangled_one_in)) {
+    std::vector<std::byte> mangled = bytes;  // in addition: what arrives whole is not damaged, a device sees to that
+    constexpr std::size_t kMark = 16;        // so many bytes say whose it is
+    const std::size_t at = posted * 7 % (2 * kMark);
+    if (at < kMark) {
+      mangled.at(at) ^= std::byte{0x55};
+    } else {
+      mangled.resize(at - kMark);
+    }
+    Packet strange = packet;
+    strange.total = mangled.size();
+    fabric.send(strange, mangled);
+  }
+  owner().count(bytes.size(), false);
+  if (fabric.waiting(context_of(packet.to)) > kWaitingMost) return 0;
+  fabric.send(packet, bytes);
+  if (faults().happens(faults().datagrams_twice_one_in)) fabric.send(packet, bytes);
+  if (std::exchange(has_late, false)) fabric.send(late, late_bytes);
+  return 0;
+}
+
+/// What cannot be taken is dropped without a word.
+void Pair::take_datagram(const Packet& packet, Bytes bytes) {
+  const bool listens = state == IBV_QPS_RTR || state == IBV_QPS_RTS;
+  if (!listens || qp_type != IBV_QPT_UD || packet.key != key || receives().waiting.empty()) return;
+  const Receive into = receives().waiting.front();
+  if (into.place.length < kHeadOfDatagram + packet.total) return;
+  receives().waiting.pop_front();
+  auto* at = reinterpret_cast<std::byte*>(into.place.addr);
+  std::memset(at, 0xee, kHeadOfDatagram);  // means nothing where the packet did not come through a router
+  if (!bytes.empty()) std::memcpy(at + kHeadOfDatagram, bytes.data(), bytes.size());
+  CompletionQueue::Entry entry;
+  entry.receives = true;
+  entry.wc.wr_id = into.id;
+  entry.wc.opcode = IBV_WC_RECV;
+  entry.wc.byte_len = static_cast<std::uint32_t>(kHeadOfDatagram + packet.total);
+  entry.wc.qp_num = qp_num;
+  entry.wc.src_qp = packet.from;
+  reinterpret_cast<CompletionQueue*>(recv_cq)->push(entry);
 }
 
 /// False: the network is full.
@@ -213,6 +276,7 @@ void Pair::answer(const Packet& packet, ibv_wc_status status) {
 }
 
 void Pair::take(const Packet& packet, Bytes bytes) {
+  if (packet.kind == Packet::Kind::datagram) return take_datagram(packet, bytes);
   if (packet.kind == Packet::Kind::data || packet.kind == Packet::Kind::answer) return take_answer(packet, bytes);
   const bool listens = (state == IBV_QPS_RTR || state == IBV_QPS_RTS) && packet.from == destination;
   if (!listens) return answer(packet, IBV_WC_RETRY_EXC_ERR);
@@ -325,7 +389,7 @@ void Context::pump() {
   const auto take = [this](const Packet& packet, Bytes bytes) {
     auto known = pairs.find(packet.to);
     if (known != pairs.end()) return known->second->take(packet, bytes);
-    if (packet.kind == Packet::Kind::data || packet.kind == Packet::Kind::answer) return;
+    if (packet.kind == Packet::Kind::data || packet.kind >= Packet::Kind::answer) return;
     Packet nobody{.kind = Packet::Kind::answer, .to = packet.from, .from = packet.to};
     nobody.status = IBV_WC_RETRY_EXC_ERR;
     fabric.send(nobody, {});

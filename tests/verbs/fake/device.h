@@ -64,6 +64,9 @@ struct Request {
   void copy_in(std::uint64_t offset, Bytes from) const;
 };
 
+/// Where datagrams go to. In this network the number of the queue pair is enough.
+struct Way : ibv_ah {};
+
 struct Pair : ibv_qp {
   // Asking.
   std::deque<Request> requests;  ///< without an answer, the oldest first
@@ -82,6 +85,11 @@ struct Pair : ibv_qp {
   Receive receive;
   int access = 0;
   std::uint32_t destination = 0;
+  // Of datagrams.
+  std::uint32_t key = 0;
+  Packet late;  ///< one that goes after the next
+  std::vector<std::byte> late_bytes;
+  bool has_late = false;
 
   Context& owner() { return *reinterpret_cast<Context*>(context); }
   SharedReceives& receives() { return *reinterpret_cast<SharedReceives*>(srq); }
@@ -95,6 +103,8 @@ struct Pair : ibv_qp {
   void fail();  ///< the error state: all that is under way is flushed
 
  private:
+  int post_datagram(const ibv_send_wr& wr, Request& request);
+  void take_datagram(const Packet& packet, Bytes bytes);
   bool answer_one(const Packet& packet, Bytes bytes);
   bool take_send(const Packet& packet, Bytes bytes);
   void take_write(const Packet& packet, Bytes bytes);

@@ -17,7 +17,7 @@ inline constexpr unsigned kPairBits = 10;  ///< of a queue pair's number: which 
 constexpr std::uint32_t context_of(std::uint32_t pair) { return pair >> kPairBits; }
 
 struct Packet {
-  enum class Kind : std::uint32_t { send, write, read, data, answer };
+  enum class Kind : std::uint32_t { send, write, read, data, answer, datagram };
   Kind kind = Kind::send;
   std::uint32_t to = 0, from = 0;  ///< queue pairs
   std::uint32_t status = 0;        ///< of an answer: ibv_wc_status

@@ -22,6 +22,12 @@ struct Faults {
   std::deque<ibv_wc_status> next_sends;  ///< how the next sends, puts and gets end that are posted anywhere
   unsigned break_one_in = 0;             ///< not 0: so many of what is posted break their queue pair, by chance
   unsigned seed = 0;                     ///< not 0: completions of different queue pairs come in another order
+  // Of so many datagrams one, by chance; 0: none.
+  unsigned datagrams_lost_one_in = 0;
+  unsigned datagrams_late_one_in = 0;  ///< comes after the next one
+  unsigned datagrams_twice_one_in = 0;
+  unsigned datagrams_mangled_one_in = 0;  ///< a byte of it is another, or it is cut short
+  bool without_datagrams = false;         ///< no queue pair for them is given
   int answers_lost = 0;            ///< of so many messages the sender hears that they timed out, and they are there
   bool port_down = false;          ///< what is sent does not arrive, and ends with a timeout
   bool without_gid = false;        ///< a port that nothing can address
@@ -33,7 +39,7 @@ struct Faults {
   unsigned inline_most = 256;      ///< more is refused
   bool peer_memory = false;        ///< memory of a fake GPU is registered by its addresses
   int devices = 1;
-  unsigned pairs_made = 0;  ///< queue pairs so far
+  unsigned pairs_made = 0;  ///< reliable queue pairs so far
   int dma_bufs = 0;         ///< that are registered
 
   // Of one device, by its number.
@@ -47,11 +53,12 @@ struct Faults {
   std::array<std::uint64_t, kDevicesMost> adapter = {};    ///< the same: of the same; 0: not told
 
   /// Whether this one breaks. From any thread.
-  bool breaks() {
-    if (break_one_in == 0) return false;
+  bool breaks() { return happens(break_one_in); }
+  bool happens(unsigned one_in) {
+    if (one_in == 0) return false;
     const std::uint64_t next = __atomic_load_n(&chance, __ATOMIC_RELAXED) * 6364136223846793005u + 1442695040888963407u;
     __atomic_store_n(&chance, next, __ATOMIC_RELAXED);
-    return (next >> 33) % break_one_in == 0;
+    return (next >> 33) % one_in == 0;
   }
   std::uint64_t chance = 1;
 

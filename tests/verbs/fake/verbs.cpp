@@ -335,7 +335,9 @@ ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
   return unless_broken("ibv_create_qp", [&]() -> ibv_qp* {
     if (wanted->cap.max_inline_data > faults().inline_most) return errno = EINVAL, nullptr;
     Context& context = of(domain->context);
-    __atomic_fetch_add(&faults().pairs_made, 1, __ATOMIC_RELAXED);
+    const bool datagrams = wanted->qp_type == IBV_QPT_UD;
+    if (datagrams && faults().without_datagrams) return errno = EOPNOTSUPP, nullptr;
+    if (!datagrams) __atomic_fetch_add(&faults().pairs_made, 1, __ATOMIC_RELAXED);
     auto* pair = new Pair;
     static_cast<ibv_qp&>(*pair) = {};
     pair->context = &context;
@@ -343,6 +345,7 @@ ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
     pair->send_cq = wanted->send_cq;
     pair->recv_cq = wanted->recv_cq;
     pair->srq = wanted->srq;
+    pair->qp_type = wanted->qp_type;
     pair->depth = wanted->cap.max_send_wr;
     pair->inline_most = wanted->cap.max_inline_data;
     pair->signals_all = wanted->sq_sig_all != 0;
@@ -363,6 +366,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* to, int which) {
   if (!in_order) return EINVAL;
   if ((which & IBV_QP_ACCESS_FLAGS) != 0) pair.access = static_cast<int>(to->qp_access_flags);
   if ((which & IBV_QP_DEST_QPN) != 0) pair.destination = to->dest_qp_num;
+  if ((which & IBV_QP_QKEY) != 0) pair.key = to->qkey;
   pair.state = to->qp_state;
   if (to->qp_state == IBV_QPS_ERR) pair.fail();
   return 0;
@@ -372,6 +376,17 @@ int ibv_destroy_qp(ibv_qp* qp) {
   of(qp->context).pairs.erase(qp->qp_num);
   return delete static_cast<Pair*>(qp), 0;
 }
+
+ibv_ah* ibv_create_ah(ibv_pd* domain, ibv_ah_attr* route) {
+  return unless_broken("ibv_create_ah", [&]() -> ibv_ah* {
+    if (route->is_global == 0 && !faults().infiniband) return errno = EINVAL, nullptr;  // RoCE has no LIDs
+    auto* way = new Way;
+    way->context = domain->context;
+    way->pd = domain;
+    return way;
+  });
+}
+int ibv_destroy_ah(ibv_ah* way) { return delete static_cast<Way*>(way), 0; }
 
 const char* ibv_wc_status_str(ibv_wc_status status) {
   return status == IBV_WC_REM_OP_ERR ? "remote operation error" : "an error of the fake";
