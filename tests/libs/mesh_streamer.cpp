@@ -8,6 +8,7 @@
 #include "NDMeshStreamer.h"
 #include "mesh_streamer_item.h"
 #include "mesh_streamer_steps.decl.h"
+#include "mesh_streamer_types.h"
 
 CProxy_Main mainProxy;
 CProxy_Sink sinks;
@@ -15,8 +16,8 @@ CProxy_Cell cells;
 
 using GroupStreamer = GroupMeshStreamer<Item, Sink, SimpleMeshRouter, take_item>;
 using GroupStreamers = CProxy_GroupMeshStreamer<Item, Sink, SimpleMeshRouter, take_item>;
-using ArrayStreamer = ArrayMeshStreamer<Item, CkArrayIndex2D, Cell, NodeAwareMeshRouter>;
-using ArrayStreamers = CProxy_ArrayMeshStreamer<Item, CkArrayIndex2D, Cell, NodeAwareMeshRouter>;
+using ArrayStreamer = ArrayMeshStreamer<CELL_TYPES>;
+using ArrayStreamers = CProxy_ArrayMeshStreamer<CELL_TYPES>;
 
 namespace {
 constexpr int side = 4, further = 3;
@@ -79,6 +80,8 @@ class Main : public CBase_Main {
           GroupStreamers::ckNew(directions, sizes.data(), sinks, 7, false, 0.5, 100, 1, 2, 1, 2));
       array_streamers_.push_back(ArrayStreamers::ckNew(100, directions, sizes.data(), cells, false));
       array_streamers_.push_back(ArrayStreamers::ckNew(directions, sizes.data(), cells, 1));
+      array_streamers_.push_back(
+          ArrayStreamers::ckNew(directions, sizes.data(), cells, 7, false, 0.5, 100, 1, 2, 1, 2));
     }
   }
   template <class Streamer>

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Which headers one file can show to compile alone, so that few files show it of all.
 
-Usage: header_chains.py ROOT HEADER...  Prints a line for each file: the headers that it is to include, in that order,
-separated by blanks. Each header includes the one before it, directly or by others, so that having it there first adds nothing
+Usage: header_chains.py ROOT [--first FIRST] HEADER...  Prints a line for each file: the headers that it is to include, in that
+order, separated by blanks. Each header includes the one before it, directly or by others, so that having it there first adds nothing
 that the header would not have without it: what it leans on is its own includes', or theirs, of which another line shows the
-same. The lines are as few as can be (a least cover of the headers by chains, by matching).
+same. The lines are as few as can be (a least cover of the headers by chains, by matching). A line whose headers include FIRST
+begins with FIRST, which can be compiled once for all of these.
 """
+import argparse
 import re
 import sys
 from pathlib import Path
@@ -65,9 +67,17 @@ def chains(tree: Tree, headers: list[Path]) -> list[list[Path]]:
 
 
 def main() -> None:
-    root = Path(sys.argv[1]).resolve()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("root", type=lambda name: Path(name).resolve())
+    parser.add_argument("--first", type=lambda name: Path(name).resolve())
+    parser.add_argument("headers", nargs="+", type=lambda name: Path(name).resolve())
+    options = parser.parse_args()
     sys.setrecursionlimit(10000)
-    for line in chains(Tree(root), [Path(name).resolve() for name in sys.argv[2:]]):
+    tree = Tree(options.root)
+    for line in chains(tree, options.headers):
+        # Those before FIRST in the chain are its own includes.
+        if options.first in line or options.first in tree.reaches(line[-1]):
+            line = [options.first] + [header for header in line if header not in tree.reaches(options.first) | {options.first}]
         print(" ".join(str(header) for header in line))
 
 

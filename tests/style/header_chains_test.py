@@ -9,20 +9,27 @@ from pathlib import Path
 SCRIPT = Path(__file__).resolve().parent / "header_chains.py"
 
 
-def lines_of(tree: dict[str, list[str]]) -> list[list[str]]:
+def lines_of(tree: dict[str, list[str]], first: str = "") -> list[list[str]]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()
         for name, includes in tree.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text("".join(f'#include "{other}"\n' for other in includes), encoding="utf-8")
-        done = subprocess.run([sys.executable, SCRIPT, root, *(root / name for name in tree)], capture_output=True, text=True,
-                              check=True)
+        before = ["--first", root / first] if first else []
+        done = subprocess.run([sys.executable, SCRIPT, root, *before, *(root / name for name in tree)], capture_output=True,
+                              text=True, check=True)
         return [[str(Path(word).relative_to(root)) for word in line.split()] for line in done.stdout.splitlines()]
 
 
 class Chains(unittest.TestCase):
     def test_a_row_of_headers_is_one_file(self):
         self.assertEqual(lines_of({"c.h": ["b.h"], "a.h": [], "b.h": ["a.h", "vector"]}), [["a.h", "b.h", "c.h"]])
+
+    def test_what_includes_the_first_begins_with_it(self):
+        tree = {"a.h": [], "first.h": ["a.h"], "b.h": ["first.h"], "c.h": ["b.h"], "d.h": ["a.h"]}
+        lines = lines_of(tree, "first.h")
+        self.assertIn(["first.h", "b.h", "c.h"], lines)
+        self.assertEqual([line for line in lines if "first.h" not in line], [["d.h"]])
 
     def test_headers_that_do_not_include_each_other_are_apart(self):
         self.assertEqual(sorted(lines_of({"a.h": [], "b.h": []})), [["a.h"], ["b.h"]])

@@ -1,5 +1,8 @@
 // What travels in a stream (NDMeshStreamer.h). C++17: programs include it.
 #pragma once
+#include <type_traits>
+
+#include "runtime/api/array_index.h"
 
 // An item for an element of an array.
 template <class dtype, class itype>
@@ -14,3 +17,47 @@ int defaultMeshStreamerDeliver(char* item, void* client) {
   static_cast<ClientType*>(client)->process(*reinterpret_cast<dtype*>(item));
   return 0;
 }
+
+// The types of an ArrayMeshStreamer, and how the index that an item is for travels.
+namespace periapt::mesh_streamer {
+template <class... Types>
+struct ArrayStream {
+  static_assert(sizeof...(Types) == 0, "ArrayMeshStreamer<Item, Client, Router> or <Item, Index, Client, Router>");
+};
+// In the item.
+template <class dtype, class itype, class Client, class Router>
+struct ArrayStream<dtype, itype, Client, Router> {
+  using Item = ArrayDataItem<dtype, itype>;
+  using Index = itype;
+  using ClientType = Client;
+  using RouterType = Router;
+  static Item item(const dtype& data, const itype& index) { return {index, data}; }
+  static const dtype& data(const Item& item) { return item.dataItem; }
+  static CkArrayIndex index(const Item& item, const CkArrayIndex*) { return index_of(item.arrayIndex); }
+  static const CkArrayIndex* beside(const CkArrayIndex&) { return nullptr; }
+  static CkArrayIndex index_of(const itype& index) {
+    if constexpr (std::is_integral<itype>::value) {
+      return CkArrayIndex1D(static_cast<int>(index));
+    } else {
+      return index;
+    }
+  }
+};
+// Beside it, as Charm++ 8.0 has it.
+template <class dtype, class Client, class Router>
+struct ArrayStream<dtype, Client, Router> {
+  using Item = dtype;
+  using Index = CkArrayIndex;
+  using ClientType = Client;
+  using RouterType = Router;
+  static const Item& item(const dtype& data, const CkArrayIndex&) { return data; }
+  static const dtype& data(const Item& item) { return item; }
+  static CkArrayIndex index(const Item&, const CkArrayIndex* beside) { return *beside; }
+  static const CkArrayIndex* beside(const CkArrayIndex& index) { return &index; }
+  static CkArrayIndex index_of(const CkArrayIndex& index) { return index; }
+};
+template <class... Types>
+using ItemOf = typename ArrayStream<Types...>::Item;
+template <class... Types>
+using RouterOf = typename ArrayStream<Types...>::RouterType;
+}  // namespace periapt::mesh_streamer

@@ -11,8 +11,10 @@
 // Client::process(const Item&) is called where the item is for, or a function that GroupMeshStreamer is given behind
 // its router: int deliver(char* item, void* client). Items are copied as bytes. 1024 is how many a PE keeps in all; in
 // the other order of arguments (sizes, client, 64), how many it keeps for one peer; so, too, with the eleven arguments
-// that Charm++ 8.0 has. A buffer is sent when it is full, when the PE has nothing else to do, when more is kept than
-// was said, at the end of the stream, and every progressPeriodInMs with periodic flushing.
+// that Charm++ 8.0 has. ArrayMeshStreamer<Item, Index, Client, Router> and, as 8.0 has it, <Item, Client, Router>
+// stream to elements, whose index insertData() is given. A buffer is sent when it is full, when the PE has nothing else
+// to do, when more is kept than was said, at the end of the stream, and every progressPeriodInMs with periodic
+// flushing.
 //
 // init(n, ...): `start` is called when all members are ready, `end` when n contributors on each PE have called done()
 // and all items have been delivered. With an array: its elements contribute; with a detector, n contributors in all.
@@ -51,9 +53,10 @@ void pup_bytes(PUP::er& p, std::vector<Item>& items) {
 class MeshStreamerItems : public CMessage_MeshStreamerItems {
  public:
   int* destinations;
+  CkArrayIndex* targets;  // the elements that they are for, where the items do not say it
   char* items;
   int count = 0;
-  bool routed = false;
+  bool routed = false, targeted = false;
 };
 template <class dtype>
 class MeshStreamerMessage : public CMessage_MeshStreamerMessage<dtype> {
@@ -112,18 +115,18 @@ class MeshStreamer : public CBase_MeshStreamer<dtype, RouterType> {
  protected:
   MeshStreamer(const RouterType& router, int kept, int kept_for_one, bool yields, double period_ms);
   explicit MeshStreamer(CkMigrateMessage*) { watch(); }
-  // An item that is for this PE. It may insert others.
-  virtual void deliver(const dtype& item) = 0;
-  void insert(const dtype& item, int pe) {
+  // An item that is for this PE, and the element that it is for if it travels beside it. It may insert others.
+  virtual void deliver(const dtype& item, const CkArrayIndex* target) = 0;
+  void insert(const dtype& item, int pe, const CkArrayIndex* target = nullptr) {
     ++inserted_;
     QdCreate(1);
-    pass_on(item, pe);
+    pass_on(item, pe, target);
     if (yields_ && ++since_yield_ == 1024) {
       since_yield_ = 0;
       CthYield();
     }
   }
-  void pass_on(const dtype& item, int pe);
+  void pass_on(const dtype& item, int pe, const CkArrayIndex* target);
   void was_delivered() {
     ++delivered_;
     QdProcess(1);
@@ -135,6 +138,7 @@ class MeshStreamer : public CBase_MeshStreamer<dtype, RouterType> {
   struct Buffer {
     std::vector<dtype> items;
     std::vector<int> destinations;  // where some are for other PEs than the peer
+    std::vector<CkArrayIndex> targets;
   };
   struct Timer {
     MeshStreamer* streamer;
@@ -218,7 +222,7 @@ class GroupMeshStreamer : public CBase_GroupMeshStreamer<dtype, ClientType, Rout
   }
 
  private:
-  void deliver(const dtype& item) override {
+  void deliver(const dtype& item, const CkArrayIndex*) override {
     if (object_ == nullptr) object_ = static_cast<ClientType*>(CkLocalBranch(client_));
     EntryMethod(reinterpret_cast<char*>(const_cast<dtype*>(&item)), object_);
     this->was_delivered();
@@ -228,16 +232,23 @@ class GroupMeshStreamer : public CBase_GroupMeshStreamer<dtype, ClientType, Rout
   ClientType* object_ = nullptr;  // its member here
 };
 
-template <class dtype, class itype, class ClientType, class RouterType>
-class ArrayMeshStreamer : public CBase_ArrayMeshStreamer<dtype, itype, ClientType, RouterType> {
-  using Base = CBase_ArrayMeshStreamer<dtype, itype, ClientType, RouterType>;
-  using Item = ArrayDataItem<dtype, itype>;
+template <class dtype, class... Rest>
+class ArrayMeshStreamer : public CBase_ArrayMeshStreamer<dtype, Rest...> {
+  using Base = CBase_ArrayMeshStreamer<dtype, Rest...>;
+  using Types = periapt::mesh_streamer::ArrayStream<dtype, Rest...>;
+  using Item = typename Types::Item;
+  using Index = typename Types::Index;
+  using ClientType = typename Types::ClientType;
+  using RouterType = typename Types::RouterType;
 
  public:
   ArrayMeshStreamer(int kept, int dimensions, int* sizes, CkArrayID client, bool yields, double period_ms)
       : Base(RouterType(dimensions, sizes), kept, 0, yields, period_ms), client_(client) {}
   ArrayMeshStreamer(int dimensions, int* sizes, CkArrayID client, int kept_for_one, bool yields, double period_ms)
       : Base(RouterType(dimensions, sizes), 0, kept_for_one, yields, period_ms), client_(client) {}
+  ArrayMeshStreamer(int dimensions, int* sizes, CkArrayID client, int kept_for_one, bool yields, double period_ms, int,
+                    int, int, int, int)
+      : ArrayMeshStreamer(dimensions, sizes, client, kept_for_one, yields, period_ms) {}
   explicit ArrayMeshStreamer(CkMigrateMessage* m) : Base(m) {}
   void pup(PUP::er& p) override {
     p | client_;
@@ -245,8 +256,9 @@ class ArrayMeshStreamer : public CBase_ArrayMeshStreamer<dtype, itype, ClientTyp
     p | questions_;
   }
 
-  void insertData(const dtype& item, const itype& index) {
-    this->insert(Item{index, item}, array()->lastKnown(index_of(index)));
+  void insertData(const dtype& item, const Index& index) {
+    const CkArrayIndex target = Types::index_of(index);
+    this->insert(Types::item(item, index), array()->lastKnown(target), Types::beside(target));
   }
 
   // --- entries ---
@@ -261,7 +273,7 @@ class ArrayMeshStreamer : public CBase_ArrayMeshStreamer<dtype, itype, ClientTyp
     if (pe == CkMyPe() && !array()->lookup(index)) return;  // it is on its way here
     const std::vector<Item> items = std::move(found->second.items);
     waiting_.erase(found);
-    for (const Item& item : items) this->pass_on(item, pe);
+    for (const Item& item : items) this->pass_on(item, pe, Types::beside(index));
   }
 
  private:
@@ -283,17 +295,10 @@ class ArrayMeshStreamer : public CBase_ArrayMeshStreamer<dtype, itype, ClientTyp
   };
 
   CkArray* array() const { return client_.ckLocalBranch(); }
-  static CkArrayIndex index_of(const itype& index) {
-    if constexpr (std::is_integral<itype>::value) {
-      return CkArrayIndex1D(static_cast<int>(index));
-    } else {
-      return index;
-    }
-  }
-  void deliver(const Item& item) override {
-    const CkArrayIndex index = index_of(item.arrayIndex);
+  void deliver(const Item& item, const CkArrayIndex* target) override {
+    const CkArrayIndex index = Types::index(item, target);
     if (ArrayElement* const element = array()->lookup(index)) {
-      static_cast<ClientType*>(element)->process(item.dataItem);
+      static_cast<ClientType*>(element)->process(Types::data(item));
       return this->was_delivered();
     }
     Waiting& waiting = waiting_[index];
@@ -350,10 +355,10 @@ MeshStreamer<dtype, RouterType>::MeshStreamer(const RouterType& router, int kept
 }
 
 template <class dtype, class RouterType>
-void MeshStreamer<dtype, RouterType>::pass_on(const dtype& item, int pe) {
+void MeshStreamer<dtype, RouterType>::pass_on(const dtype& item, int pe, const CkArrayIndex* target) {
   if (pe == CkMyPe()) {
     const dtype copy = item;  // the place that it is in may be used again meanwhile
-    return deliver(copy);
+    return deliver(copy, target);
   }
   const SimpleMeshRouter::Hop hop = router_.toward(pe);
   Buffer& buffer = buffers_[static_cast<std::size_t>(hop.peer)];
@@ -363,6 +368,7 @@ void MeshStreamer<dtype, RouterType>::pass_on(const dtype& item, int pe) {
     buffer.destinations.push_back(pe);
   }
   buffer.items.push_back(item);
+  if (target != nullptr) buffer.targets.push_back(*target);
   ++kept_;
   if (buffer.items.size() >= kept_for_one_max_) return send(hop.peer);
   if (kept_ < kept_max_) return;
@@ -376,16 +382,20 @@ template <class dtype, class RouterType>
 void MeshStreamer<dtype, RouterType>::send(int peer) {
   Buffer& buffer = buffers_[static_cast<std::size_t>(peer)];
   const std::size_t bytes = buffer.items.size() * sizeof(dtype);
-  int sizes[] = {static_cast<int>(buffer.destinations.size()), static_cast<int>(bytes)};
+  int sizes[] = {static_cast<int>(buffer.destinations.size()), static_cast<int>(buffer.targets.size()),
+                 static_cast<int>(bytes)};
   const int priority_bits = priority_ == 0 ? 0 : 8 * static_cast<int>(sizeof(int));
   auto* const message = new (sizes, priority_bits) MeshStreamerItems();
   message->count = static_cast<int>(buffer.items.size());
   message->routed = sizes[0] > 0;
+  message->targeted = sizes[1] > 0;
   std::copy(buffer.destinations.begin(), buffer.destinations.end(), message->destinations);
+  std::copy(buffer.targets.begin(), buffer.targets.end(), message->targets);
   std::memcpy(message->items, static_cast<const void*>(buffer.items.data()), bytes);
   kept_ -= buffer.items.size();
   buffer.items.clear();
   buffer.destinations.clear();
+  buffer.targets.clear();
   if (priority_ != 0) {
     CkSetQueueing(message, CK_QUEUEING_IFIFO);
     *static_cast<int*>(CkPriorityPtr(message)) = priority_;
@@ -406,10 +416,11 @@ void MeshStreamer<dtype, RouterType>::receiveAlongRoute(MeshStreamerItems* messa
   const dtype* const items = reinterpret_cast<const dtype*>(message->items);
   for (int i = 0; i < message->count; ++i) {
     const int pe = message->routed ? message->destinations[i] : CkMyPe();
+    const CkArrayIndex* const target = message->targeted ? &message->targets[i] : nullptr;
     if (pe == CkMyPe())
-      deliver(items[i]);
+      deliver(items[i], target);
     else
-      pass_on(items[i], pe);
+      pass_on(items[i], pe, target);
   }
   delete message;
 }
@@ -466,6 +477,7 @@ void MeshStreamer<dtype, RouterType>::pup(PUP::er& p) {
   buffers_.resize(static_cast<std::size_t>(router_.peers()));
   for (Buffer& buffer : buffers_) {
     p | buffer.destinations;
+    p | buffer.targets;
     periapt::mesh_streamer::pup_bytes(p, buffer.items);
   }
   p | kept_;
