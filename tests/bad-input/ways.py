@@ -97,10 +97,12 @@ class Run:
         self.shm = set(os.listdir("/dev/shm"))
         self.output = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
         self.begin = time.monotonic()
+        self.sessions = launchers.open_mpi_sessions()
+        variables = {"PERIAPT_TEST_MARK": self.mark, "OMPI_MCA_orte_tmpdir_base": self.sessions.name, **(environment or {})}
 
         self.process = subprocess.Popen([str(word) for word in words], cwd=self.folder.name, stdin=stdin,
                                         stdout=stdout or self.output, stderr=self.output, start_new_session=True,
-                                        env=launchers.environment(PERIAPT_TEST_MARK=self.mark, **(environment or {})))
+                                        env=launchers.environment(**variables))
 
     def text(self):
         return os.pread(self.output.fileno(), 1 << 24, 0).decode(errors="replace")
@@ -125,6 +127,7 @@ class Run:
         text = self.text()
         self.output.close()
         self.folder.cleanup()
+        self.sessions.cleanup()
         return status, text, wrong
 
 

@@ -73,6 +73,11 @@ def environment(**more):
     return clean
 
 
+def open_mpi_sessions():
+    """A folder of a run's own for mpirun's files: of two that begin at once in a common one, the second ends with "File exists"."""
+    return tempfile.TemporaryDirectory(prefix="ompi-", ignore_cleanup_errors=True)
+
+
 def marked(mark):
     """Processes that were started with the mark in their environment, and are there still."""
     found = []
@@ -121,6 +126,8 @@ class Job:
         self.mark = variables.setdefault("PERIAPT_TEST_MARK", uuid.uuid4().hex)
         self.shm = set(os.listdir("/dev/shm"))
         self.begin = time.monotonic()
+        self.sessions = open_mpi_sessions()
+        variables.setdefault("OMPI_MCA_orte_tmpdir_base", self.sessions.name)
         self.process = subprocess.Popen([str(word) for word in command], stdin=stdin, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
                                         env=environment(**variables))
@@ -159,6 +166,7 @@ class Job:
             out, err = self.process.communicate()
             raise AssertionError(f"it hung: {Outcome('none', out, err, PATIENCE)}") from None
         run = Outcome(self.process.returncode, out, err, time.monotonic() - self.begin)
+        self.sessions.cleanup()
         if said := left_behind(self.mark, self.shm, self.ENDING):
             raise AssertionError(f"{'; '.join(said)}: {run}")
         return run
