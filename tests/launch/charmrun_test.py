@@ -153,7 +153,7 @@ class Charmrun(unittest.TestCase):
 
     def test_charmrunrc_of_a_host_is_read_before_the_program_starts(self):
         with open(self.path(".charmrunrc"), "w", encoding="ascii") as file:
-            file.write('export FROM_HERE="$FROM_HERE and the host"; false\n')
+            file.write('export FROM_HERE="$FROM_HERE and the host"; set -- other words; cat; false\n')
         run = self.run_on(["a"], "++n", 1, self.script('for last; do :; done; echo "$FROM_HERE|$last"'), "a b",
                           FROM_HERE="here", HOME=self.path("."))
         self.assertEqual(run.out, "here and the host|a b\n", run)

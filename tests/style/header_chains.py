@@ -75,10 +75,12 @@ def main() -> None:
     sys.setrecursionlimit(10000)
     tree = Tree(options.root)
     for line in chains(tree, options.headers):
-        # Those before FIRST in the chain are its own includes.
-        if options.first in line or options.first in tree.reaches(line[-1]):
-            line = [options.first] + [header for header in line if header not in tree.reaches(options.first) | {options.first}]
-        print(" ".join(str(header) for header in line))
+        # What does not include FIRST is shown without it.
+        behind = [header for header in line if options.first == header or options.first in tree.reaches(header)]
+        before = line[:len(line) - len(behind)]
+        for part in (before, behind and [options.first, *(header for header in behind if header != options.first)]):
+            if part:
+                print(" ".join(str(header) for header in part))
 
 
 if __name__ == "__main__":

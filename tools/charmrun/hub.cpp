@@ -12,6 +12,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "base/clock.h"
@@ -141,7 +142,8 @@ namespace {
 std::string settings_of_host() {
   const char* const home = std::getenv("HOME");
   const std::string path = std::string(home ? home : "") + "/.charmrunrc";
-  return home && ::access(path.c_str(), R_OK) == 0 ? path : "";
+  std::error_code error;
+  return home && std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), R_OK) == 0 ? path : "";
 }
 }  // namespace
 
@@ -162,8 +164,14 @@ void Hub::start_locals() {
     request.command = {plan_.here.program};
     if (!plan_.runscript.empty()) request.command.insert(request.command.begin(), plan_.runscript);
     request.command.insert(request.command.end(), plan_.arguments.begin(), plan_.arguments.end());
-    if (const std::string settings = settings_of_host(); !settings.empty())
-      request.command.insert(request.command.begin(), {"/bin/sh", "-c", R"(. "$0"; exec "$@")", settings});
+    // The function keeps the program's arguments from the file, and what runs in the file from the program's input.
+    // Bash, as with Charm++, where it is: files are written for it.
+    if (const std::string settings = settings_of_host(); !settings.empty()) {
+      const char* shell = ::access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh";
+      request.command.insert(
+          request.command.begin(),
+          {shell, "-c", R"(read_settings() { . "$0"; }; read_settings </dev/null; exec "$@")", settings});
+    }
     request.environment = plan_.environment;
     request.environment.push_back(std::string(bootstrap::kWorldVariable) + "=" + std::to_string(pair[1]));
     request.folder = plan_.here.folder;

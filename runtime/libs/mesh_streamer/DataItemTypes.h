@@ -1,5 +1,7 @@
 // What travels in a stream (NDMeshStreamer.h). C++17: programs include it.
 #pragma once
+#include <algorithm>
+#include <cstddef>
 #include <type_traits>
 
 #include "runtime/api/array_index.h"
@@ -17,6 +19,15 @@ int defaultMeshStreamerDeliver(char* item, void* client) {
   static_cast<ClientType*>(client)->process(*reinterpret_cast<dtype*>(item));
   return 0;
 }
+
+namespace periapt::mesh_streamer {
+// How many items are kept for one peer where Charm++ 8.0's constructors say how many bytes and how many items; 0: not
+// said.
+inline int kept_for_one(int bytes, int items, std::size_t item_bytes) {
+  const int fitting = bytes > 0 ? std::max(1, static_cast<int>(bytes / item_bytes)) : 0;
+  return fitting > 0 && items > 0 ? std::min(fitting, items) : std::max(fitting, items);
+}
+}  // namespace periapt::mesh_streamer
 
 // The types of an ArrayMeshStreamer, and how the index that an item is for travels.
 namespace periapt::mesh_streamer {

@@ -10,11 +10,11 @@
 //
 // Client::process(const Item&) is called where the item is for, or a function that GroupMeshStreamer is given behind
 // its router: int deliver(char* item, void* client). Items are copied as bytes. 1024 is how many a PE keeps in all; in
-// the other order of arguments (sizes, client, 64), how many it keeps for one peer; so, too, with the eleven arguments
-// that Charm++ 8.0 has. ArrayMeshStreamer<Item, Index, Client, Router> and, as 8.0 has it, <Item, Client, Router>
-// stream to elements, whose index insertData() is given. A buffer is sent when it is full, when the PE has nothing else
-// to do, when more is kept than was said, at the end of the stream, and every progressPeriodInMs with periodic
-// flushing.
+// the other order of arguments (sizes, client, 64), how many it keeps for one peer; with the eleven arguments that
+// Charm++ 8.0 has, how many bytes of them at most, and how many. ArrayMeshStreamer<Item, Index, Client, Router> and,
+// as 8.0 has it, <Item, Client, Router> stream to elements, whose index insertData() is given. A buffer is sent when it
+// is full, when the PE has nothing else to do, when more is kept than was said, at the end of the stream, and every
+// progressPeriodInMs with periodic flushing.
 //
 // init(n, ...): `start` is called when all members are ready, `end` when n contributors on each PE have called done()
 // and all items have been delivered. With an array: its elements contribute; with a detector, n contributors in all.
@@ -207,9 +207,11 @@ class GroupMeshStreamer : public CBase_GroupMeshStreamer<dtype, ClientType, Rout
       : Base(RouterType(dimensions, sizes), kept, 0, yields, period_ms), client_(client) {}
   GroupMeshStreamer(int dimensions, int* sizes, CkGroupID client, int kept_for_one, bool yields, double period_ms)
       : Base(RouterType(dimensions, sizes), 0, kept_for_one, yields, period_ms), client_(client) {}
-  GroupMeshStreamer(int dimensions, int* sizes, CkGroupID client, int kept_for_one, bool yields, double period_ms, int,
-                    int, int, int, int)
-      : GroupMeshStreamer(dimensions, sizes, client, kept_for_one, yields, period_ms) {}
+  GroupMeshStreamer(int dimensions, int* sizes, CkGroupID client, int bytes_for_one, bool yields, double period_ms,
+                    int items_for_one, int, int, int, int)
+      : GroupMeshStreamer(dimensions, sizes, client,
+                          periapt::mesh_streamer::kept_for_one(bytes_for_one, items_for_one, sizeof(dtype)), yields,
+                          period_ms) {}
   explicit GroupMeshStreamer(CkMigrateMessage* m) : Base(m) {}
   void pup(PUP::er& p) override { p | client_; }
 
@@ -246,9 +248,11 @@ class ArrayMeshStreamer : public CBase_ArrayMeshStreamer<dtype, Rest...> {
       : Base(RouterType(dimensions, sizes), kept, 0, yields, period_ms), client_(client) {}
   ArrayMeshStreamer(int dimensions, int* sizes, CkArrayID client, int kept_for_one, bool yields, double period_ms)
       : Base(RouterType(dimensions, sizes), 0, kept_for_one, yields, period_ms), client_(client) {}
-  ArrayMeshStreamer(int dimensions, int* sizes, CkArrayID client, int kept_for_one, bool yields, double period_ms, int,
-                    int, int, int, int)
-      : ArrayMeshStreamer(dimensions, sizes, client, kept_for_one, yields, period_ms) {}
+  ArrayMeshStreamer(int dimensions, int* sizes, CkArrayID client, int bytes_for_one, bool yields, double period_ms,
+                    int items_for_one, int, int, int, int)
+      : ArrayMeshStreamer(dimensions, sizes, client,
+                          periapt::mesh_streamer::kept_for_one(bytes_for_one, items_for_one, sizeof(Item)), yields,
+                          period_ms) {}
   explicit ArrayMeshStreamer(CkMigrateMessage* m) : Base(m) {}
   void pup(PUP::er& p) override {
     p | client_;
@@ -298,7 +302,7 @@ class ArrayMeshStreamer : public CBase_ArrayMeshStreamer<dtype, Rest...> {
   void deliver(const Item& item, const CkArrayIndex* target) override {
     const CkArrayIndex index = Types::index(item, target);
     if (ArrayElement* const element = array()->lookup(index)) {
-      static_cast<ClientType*>(element)->process(Types::data(item));
+      static_cast<ClientType*>(element)->process(const_cast<dtype&>(Types::data(item)));
       return this->was_delivered();
     }
     Waiting& waiting = waiting_[index];
