@@ -48,7 +48,7 @@ VerbsLink& VerbsTransport::new_link(ucx::PeerId peer, ucx::Link& met) {
   VerbsLink& link = links_.add(std::make_unique<VerbsLink>(*this, peer));
   tcp::Meeting::take_seat(link.seat, met, &link);
   const bool many = links_.size() > static_cast<std::size_t>(adapter_.settings.datagrams_from);
-  if (broken_.empty() && many && datagram_pair_ != nullptr) {
+  if (broken_.empty() && many && has_datagrams()) {
     begin_datagrams(link);
   } else if (broken_.empty()) {
     make_pair(link, Queue::messages, 1);
@@ -64,7 +64,12 @@ VerbsLink& VerbsTransport::new_link(ucx::PeerId peer, ucx::Link& met) {
 
 void VerbsTransport::make_pair(VerbsLink& link, Queue queue, std::uint32_t generation) {
   auto pair = std::make_unique<QueuePair>(adapter_, &link, queue, generation, ++last_serial_);
-  if (Status made = pair->make(); !made) return fail(link, made.message());
+  if (Status made = pair->make(); !made) {
+    if (queue != Queue::messages || !link.mending) return fail(link, made.message());
+    link.messages = std::move(pair);  // its messages have had another way until now
+    link.messages->halt();
+    return go_around(link, made.message());
+  }
   by_number_[pair->number()] = by_serial_[pair->serial] = pair.get();
   ++connecting_;
   Call here = pair->here();
@@ -97,10 +102,9 @@ void VerbsTransport::bury() {
     by_serial_.erase(pair->serial);
     return true;
   };
-  std::erase_if(given_up_, told_all);
+  if (std::erase_if(given_up_, told_all) > 0) freed_ = true;
   if (datagram_pair_ != nullptr && datagram_pair_->idle())
     for (ibv_ah* way : std::exchange(old_ways_, {})) adapter_.verbs.destroy_ah(way);
-  freed_ = true;
 }
 
 // ---- calls
@@ -201,6 +205,8 @@ void VerbsTransport::all_go_around(const std::string& reason) {
 void VerbsTransport::close(ucx::Link& which) {
   auto& link = static_cast<VerbsLink&>(which);
   deferred_.forget_loss(link);
+  // The peer has to know what has been taken, and nothing will say it later.
+  if (link.datagrams != nullptr && link.datagrams->owes) static_cast<void>(post_datagram(link, {}, {}));
   link.state = VerbsLink::State::closed;
   end_all(link, Outcome::cancelled);
   std::erase(attended_, &link);
@@ -223,7 +229,10 @@ void VerbsTransport::take_device_event(const ibv_async_event& event) {
     case IBV_EVENT_QP_FATAL:
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR: {
-      const auto known = by_number_.find(event.element.qp->qp_num);
+      const std::uint32_t number = event.element.qp->qp_num;
+      if (datagram_pair_ != nullptr && number == datagram_pair_->number())
+        return end_datagrams("its queue pair of datagrams broke");
+      const auto known = by_number_.find(number);
       if (known == by_number_.end() || known->second->link == nullptr) return;
       QueuePair& pair = *known->second;
       // Of memory: the peer asked for what it may not have. Its own end breaks as well, and it makes the next one.

@@ -2,7 +2,7 @@
 // that a peer costs a few KB here and no queue pair in the device.
 //
 // Both sides say over the TCP link where their queue pair is, and a token of 64 random bits for this link: a datagram
-// without it is not of this link, and is dropped and counted. Messages are numbered as on a queue pair (VerbsLink::sent
+// without it is not of this link, and is dropped. Messages are numbered as on a queue pair (VerbsLink::sent
 // and received) and kept until they are acknowledged, in VerbsLink::unended. Each datagram says how many messages its
 // sender has taken; one that has nothing else to say goes after a short time. The oldest goes again when it was not
 // acknowledged in time. What comes before its turn is kept, what comes twice is dropped.
@@ -12,10 +12,13 @@
 // first call about the new queue pair says how many were, and the others are sent again over it, before anything else.
 #include "machine/verbs/datagrams.h"
 
+#include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -54,23 +57,42 @@ void RoundTrip::learn(std::uint64_t took_ns) {
   timeout_ns_ = std::clamp(static_cast<std::uint64_t>(mean_ns_ + 4 * deviation_ns_), kTimeoutLeastNs, kTimeoutMostNs);
 }
 
-void RoundTrip::double_it() { ++doubled_; }
-
 std::uint64_t RoundTrip::timeout_ns() const {
   return std::min(timeout_ns_ << std::min(doubled_, kInVainMost), kTimeoutMostNs);
 }
 
 // ---- beginning and end
 
-/// A device that gives no such queue pair leaves every link with its own.
-void VerbsTransport::open_datagrams() {
+/// What all of them share is made for the first link that asks. A device that gives no such queue pair, or one that
+/// broke, leaves every link with its own.
+bool VerbsTransport::has_datagrams() {
+  if (std::exchange(datagrams_asked_for_, true)) return datagram_pair_ != nullptr && !datagram_pair_->halted;
+  const auto none = [this](const std::string& why) {
+    log::detail("verbs: " + adapter_.port.name() + " gives no queue pair for datagrams: " + why);
+    return false;
+  };
+  timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  if (timer_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, timer_, &event) != 0)
+    return none("a timer can't be waited for: " + error_text());
   fill_random(&datagram_key_, sizeof datagram_key_);
   datagram_key_ &= kKeyBits;
   auto pair = std::make_unique<QueuePair>(adapter_, nullptr, Queue::datagrams, 1, ++last_serial_);
-  if (Status made = pair->make_datagrams(datagram_key_); !made)
-    return log::detail("verbs: " + adapter_.port.name() + " gives no queue pair for datagrams: " + made.message());
+  if (Status made = pair->make_datagrams(datagram_key_); !made) return none(made.message());
   by_serial_[pair->serial] = pair.get();
   datagram_pair_ = std::move(pair);
+  return true;
+}
+
+/// The queue pair of all of them broke: each link gets its own, and so do new ones.
+void VerbsTransport::end_datagrams(const std::string& reason) {
+  if (datagram_pair_->halted) return;
+  datagram_pair_->halt();
+  log::warn("verbs: " + adapter_.port.name() + " sends no datagrams any more (" + reason +
+            "): each link gets a queue pair of its own");
+  const auto links = by_datagram_link_;
+  for (const auto& [number, link] : links) connect_now(*link);
 }
 
 void VerbsTransport::begin_datagrams(VerbsLink& link) {
@@ -117,7 +139,7 @@ void VerbsTransport::leave_datagrams(VerbsLink& link) {
   if (!link.datagrams->known) --connecting_;
   if (link.datagrams->way != nullptr) old_ways_.push_back(link.datagrams->way);
   by_datagram_link_.erase(link.datagrams->own_link);
-  std::erase(talking_, &link);
+  if (link.datagrams->talks) std::erase(talking_, &link);
   link.datagrams.reset();
 }
 
@@ -133,39 +155,31 @@ void VerbsTransport::connect_now(VerbsLink& link) {
 // ---- sending
 
 void VerbsTransport::talk(VerbsLink& link) {
-  if (std::find(talking_.begin(), talking_.end(), &link) == talking_.end()) talking_.push_back(&link);
+  if (!std::exchange(link.datagrams->talks, true)) talking_.push_back(&link);
 }
 
-/// 0, or what errno says: ENOMEM means that there is no room.
-int VerbsTransport::post_datagram(VerbsLink& link, std::uint32_t number, Bytes message) {
+/// False: it has not gone. There is no room now, or, where it can never go, the link has got a queue pair.
+bool VerbsTransport::post_datagram(VerbsLink& link, std::uint32_t number, Bytes message) {
   DatagramState& state = *link.datagrams;
-  if (!datagram_pair_->has_room(0)) return ENOMEM;
+  if (!datagram_pair_->has_room(0)) return false;
   const Datagram head{Datagram::kMagic, state.peer.link, state.peer.token, number, link.received};
   const auto size = static_cast<std::uint32_t>(sizeof head + message.size());
   std::array<std::byte, 256> small;
   const bool inside = size <= std::min<std::uint32_t>(datagram_pair_->inline_max(), small.size());
   std::uint32_t slot = kNoSlot;
-  if (!inside && !adapter_.take_slot(&slot)) return ENOMEM;
+  if (!inside && !adapter_.take_slot(&slot)) return false;
   std::byte* at = inside ? small.data() : adapter_.slot(slot);
   std::memcpy(at, &head, sizeof head);
   if (!message.empty()) std::memcpy(at + sizeof head, message.data(), message.size());
-  ibv_sge part{reinterpret_cast<std::uint64_t>(at), size, inside ? 0 : adapter_.key()};
-  ibv_send_wr request{};
-  request.opcode = IBV_WR_SEND;
-  request.sg_list = &part;
-  request.num_sge = 1;
-  if (inside) request.send_flags = IBV_SEND_INLINE;
-  request.wr.ud.ah = state.way;
-  request.wr.ud.remote_qpn = state.number;
-  request.wr.ud.remote_qkey = state.peer.key;
-  const int error = datagram_pair_->post(request, slot, 1);
+  const int error = post_bytes(*datagram_pair_, at, size, slot, 1, &state);
   if (error != 0) {
     if (!inside) adapter_.give_slot(slot);
-    return error;
+    if (error != ENOMEM) connect_now(link);
+    return false;
   }
   state.owes = false;
   state.owed = 0;
-  return 0;
+  return true;
 }
 
 bool VerbsTransport::send_datagram(VerbsLink& link, const Prefix& prefix, ucx::Header header, Bytes payload) {
@@ -174,18 +188,16 @@ bool VerbsTransport::send_datagram(VerbsLink& link, const Prefix& prefix, ucx::H
   const std::size_t size = sizeof prefix + header.size() + payload.size();
   const std::uint64_t now = clock::now_ns();
   if (now - state.traffic_since_ns > kSecondNs) state.traffic_since_ns = now, state.traffic = 0;
-  const bool connects = sizeof(Datagram) + size > state.bytes_max || ++state.traffic > adapter_.settings.connect_after;
+  const bool large = sizeof(Datagram) + size > state.bytes_max;
   if (link.unended.size() >= kDatagramsMost) {
-    if (connects) connect_now(link);
+    if (large) connect_now(link);
     return false;
   }
+  const bool connects = large || ++state.traffic > adapter_.settings.connect_after;
   Unended& message = link.unended.emplace_back();
   message.size = static_cast<std::uint32_t>(size);
   message.bytes.resize(size);
-  std::byte* at = message.bytes.data();
-  std::memcpy(at, &prefix, sizeof prefix);
-  if (!header.empty()) std::memcpy(at + sizeof prefix, header.data(), header.size());
-  if (!payload.empty()) std::memcpy(at + sizeof prefix + header.size(), payload.data(), payload.size());
+  write_message(message.bytes.data(), prefix, header, payload);
   ++link.sent;
   if (connects) return connect_now(link), true;  // it goes over the queue pair, behind the others
   talk(link);
@@ -193,13 +205,13 @@ bool VerbsTransport::send_datagram(VerbsLink& link, const Prefix& prefix, ucx::H
   return true;
 }
 
-/// Those that have not gone out yet.
+/// Those that have not gone out yet. The link may have got a queue pair behind it.
 void VerbsTransport::post_datagrams(VerbsLink& link, std::uint64_t now) {
   DatagramState& state = *link.datagrams;
   while (state.posted < link.unended.size()) {
     const auto behind = static_cast<std::uint32_t>(link.unended.size()) - state.posted;
     const std::uint32_t number = link.sent - behind + 1;
-    if (post_datagram(link, number, link.unended[state.posted].bytes) != 0) return;
+    if (!post_datagram(link, number, link.unended[state.posted].bytes)) return;
     if (state.posted++ == 0) state.due_ns = now + state.round_trip.timeout_ns();
     if (state.timed == 0) state.timed = number, state.timed_since_ns = now;
   }
@@ -209,11 +221,12 @@ void VerbsTransport::post_datagrams(VerbsLink& link, std::uint64_t now) {
 bool VerbsTransport::post_again(VerbsLink& link, std::uint64_t now) {
   DatagramState& state = *link.datagrams;
   if (++state.resent > kInVainMost) return connect_now(link), false;
-  state.round_trip.double_it();
+  state.round_trip.unanswered();
   state.timed = 0;  // an answer would not say to which of them
   const auto oldest = link.sent - static_cast<std::uint32_t>(link.unended.size()) + 1;
   for (std::uint32_t i = 0; i < std::min(state.posted, kAgainAtOnce); ++i)
-    if (post_datagram(link, oldest + i, link.unended[i].bytes) != 0) break;
+    if (!post_datagram(link, oldest + i, link.unended[i].bytes)) break;
+  if (link.datagrams == nullptr) return false;
   state.due_ns = now + state.round_trip.timeout_ns();
   return true;
 }
@@ -221,18 +234,23 @@ bool VerbsTransport::post_again(VerbsLink& link, std::uint64_t now) {
 /// What has a time of its own. `sleeps`: nothing waits, since the worker looks again late.
 void VerbsTransport::talk_all(bool sleeps) {
   const std::uint64_t now = clock::now_ns();
-  const std::vector<VerbsLink*> links = std::exchange(talking_, {});
-  std::vector<VerbsLink*> left;
-  for (VerbsLink* link : links) {
-    DatagramState& state = *link->datagrams;
-    if (!state.known) continue;
-    post_datagrams(*link, now);
-    if (state.posted > 0 && now >= state.due_ns && !post_again(*link, now)) continue;
+  // A link that gets a queue pair takes itself from the list.
+  for (std::size_t i = 0; i < talking_.size();) {
+    VerbsLink& link = *talking_[i];
+    post_datagrams(link, now);
+    if (link.datagrams == nullptr) continue;
+    DatagramState& state = *link.datagrams;
+    if (state.posted > 0 && now >= state.due_ns && !post_again(link, now)) continue;
     const bool at_once = sleeps || state.owed >= kDatagramsMost / 4 || now - state.owes_since_ns > kAcknowledgeNs;
-    if (state.owes && at_once) static_cast<void>(post_datagram(*link, 0, {}));  // no room: the next time
-    if (state.owes || !link->unended.empty()) left.push_back(link);
+    if (state.owes && at_once && !post_datagram(link, 0, {}) && link.datagrams == nullptr) continue;
+    if (state.owes || !link.unended.empty()) {
+      ++i;
+    } else {
+      state.talks = false;
+      talking_[i] = talking_.back();
+      talking_.pop_back();
+    }
   }
-  talking_.insert(talking_.end(), left.begin(), left.end());
 }
 
 /// Before sleeping: false when something can't wait for the timer, which is set for the rest.
@@ -247,7 +265,7 @@ bool VerbsTransport::sleep_over_datagrams() {
     if (state.owes || state.posted < link->unended.size()) return false;
     first = std::min(first, state.due_ns);
   }
-  if (!mending_.empty()) return false;
+  if (is_mending()) return false;
   const std::uint64_t now = clock::now_ns();
   if (talking_.empty()) return true;
   if (first <= now) return false;
@@ -260,7 +278,7 @@ bool VerbsTransport::sleep_over_datagrams() {
 // ---- what arrives
 
 void VerbsTransport::refuse_datagram(const char* why) {
-  if (datagrams_refused_++ == 0)
+  if (!std::exchange(told_of_strange_, true))
     log::warn("verbs: " + adapter_.port.name() + " dropped a datagram: " + why +
               "; it may be of another job or program. This is said once");
 }
@@ -277,7 +295,8 @@ void VerbsTransport::take_datagram(Bytes bytes) {
     return refuse_datagram("it has not the token of its link");
   if (!link.datagrams->known) return;  // its call comes; it will be sent again
   if (!take_acknowledgement(link, head.received)) return refuse_datagram("it acknowledges what was not sent");
-  if (head.number == 0) return;
+  const Bytes message = bytes.subspan(kGrhBytes + sizeof head);
+  if (message.empty()) return;
   DatagramState& state = *link.datagrams;
   if (!std::exchange(state.owes, true)) state.owes_since_ns = clock::now_ns();
   ++state.owed;
@@ -287,7 +306,6 @@ void VerbsTransport::take_datagram(Bytes bytes) {
     state.owed = kDatagramsMost;
     return;
   }
-  const Bytes message = bytes.subspan(kGrhBytes + sizeof head);
   if (ahead > 0) {
     state.early.try_emplace(head.number, message.begin(), message.end());
     return;

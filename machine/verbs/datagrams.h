@@ -24,7 +24,7 @@ struct Datagram {
   std::uint32_t magic = kMagic;
   std::uint32_t link = 0;      ///< the receiver's number of it
   std::uint64_t token = 0;     ///< that the receiver has told for it
-  std::uint32_t number = 0;    ///< of the message among those of the link, from 1; 0: there is none
+  std::uint32_t number = 0;    ///< of the message behind it among those of the link, from 1; there may be none
   std::uint32_t received = 0;  ///< messages that the sender has taken
 };
 static_assert(sizeof(Datagram) == 24);
@@ -41,7 +41,7 @@ struct DatagramSeat {
 class RoundTrip {
  public:
   void learn(std::uint64_t took_ns);
-  void double_it();
+  void unanswered() { ++doubled_; }
   void answered() { doubled_ = 0; }
   std::uint64_t timeout_ns() const;
 
@@ -68,7 +68,8 @@ struct DatagramState {
   RoundTrip round_trip;
 
   std::map<std::uint32_t, std::vector<std::byte>> early;  ///< before their turn, by number
-  bool owes = false;                                      ///< an acknowledgement
+  bool talks = false;  ///< is in the transport's list of links that have something to do
+  bool owes = false;   ///< an acknowledgement
   std::uint64_t owes_since_ns = 0;
   std::uint32_t owed = 0;  ///< messages that it is for
 

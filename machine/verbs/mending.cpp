@@ -83,13 +83,21 @@ void VerbsTransport::mend_all() {
   }
 }
 
+/// Whether a link has to be looked at. A first queue pair, which waits for the peer's, has not: what the peer says
+/// does.
+bool VerbsTransport::is_mending() const {
+  return std::any_of(mending_.begin(), mending_.end(), [](const VerbsLink* link) {
+    return link->messages->halted || link->messages->open || !link->broke_because.empty();
+  });
+}
+
 void VerbsTransport::begin_again(VerbsLink& link) {
   take_unended(link);
   const std::optional<Call> called = std::exchange(link.called, std::nullopt);
   const std::uint32_t next = link.messages->generation + 1;
   give_up_pair(link.messages);
   make_pair(link, Queue::messages, called ? std::max(next, called->generation) : next);
-  if (called && link.alive()) take_here(link, *called);
+  if (called && link.alive() && link.detour == VerbsLink::Detour::none) take_here(link, *called);
 }
 
 // False: the number makes no sense.

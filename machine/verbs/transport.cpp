@@ -2,7 +2,6 @@
 
 #include <sched.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -58,12 +57,10 @@ Status VerbsTransport::open(const ucx::OpenRequest& request) {
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   epoll_event event{};
   event.events = EPOLLIN;
-  timer_ = ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-  for (int fd : {adapter_.events_fd(), adapter_.async_fd(), meeting_.wait_fd(), timer_}) {
+  for (int fd : {adapter_.events_fd(), adapter_.async_fd(), meeting_.wait_fd()}) {
     if (epoll_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0)
       return Status::failure("what " + device_.name + " tells can't be waited for: " + error_text());
   }
-  open_datagrams();
   join_rails();
   return {};
 }
@@ -78,9 +75,9 @@ std::uint32_t VerbsTransport::silent_max() const {
   return std::clamp(share, 1u, kSilentMax);
 }
 
-/// A message that lies in a slot, or, with kNoSlot, goes within the request.
+/// A message that lies in a slot, or, with kNoSlot, goes within the request. `to`: of a datagram.
 int VerbsTransport::post_bytes(QueuePair& pair, const std::byte* at, std::uint32_t size, std::uint32_t slot,
-                               std::uint32_t silent_max) {
+                               std::uint32_t silent_max, const DatagramState* to) {
   const bool inside = slot == kNoSlot;
   ibv_sge part{reinterpret_cast<std::uint64_t>(at), size, inside ? 0 : adapter_.key()};
   ibv_send_wr request{};
@@ -88,7 +85,14 @@ int VerbsTransport::post_bytes(QueuePair& pair, const std::byte* at, std::uint32
   request.sg_list = &part;
   request.num_sge = 1;
   if (inside) request.send_flags = IBV_SEND_INLINE;
+  if (to != nullptr) request.wr.ud = {to->way, to->number, to->peer.key};
   return pair.post(request, slot, silent_max);
+}
+
+void VerbsTransport::write_message(std::byte* at, const Prefix& prefix, Header header, Bytes payload) {
+  std::memcpy(at, &prefix, sizeof prefix);
+  if (!header.empty()) std::memcpy(at + sizeof prefix, header.data(), header.size());
+  if (!payload.empty()) std::memcpy(at + sizeof prefix + header.size(), payload.data(), payload.size());
 }
 
 int VerbsTransport::post_message(QueuePair& pair, const Prefix& prefix, Header header, Bytes payload) {
@@ -97,9 +101,7 @@ int VerbsTransport::post_message(QueuePair& pair, const Prefix& prefix, Header h
   std::uint32_t slot = kNoSlot;
   if (!inside && !adapter_.take_slot(&slot)) return ENOMEM;
   std::byte* at = inside ? pair.room_for(size) : adapter_.slot(slot);
-  std::memcpy(at, &prefix, sizeof prefix);
-  if (!header.empty()) std::memcpy(at + sizeof prefix, header.data(), header.size());
-  if (!payload.empty()) std::memcpy(at + sizeof prefix + header.size(), payload.data(), payload.size());
+  write_message(at, prefix, header, payload);
   const int error = post_bytes(pair, at, size, slot, inside ? silent_max() : 1);
   if (error != 0 && !inside) adapter_.give_slot(slot);
   return error;
@@ -406,6 +408,7 @@ void VerbsTransport::take_end(QueuePair& pair, const ibv_wc& completion) {
   const bool good = completion.status == IBV_WC_SUCCESS;
   // A message that has not gone out stays: it may be sent again.
   if (link != nullptr && pair.queue == Queue::messages && !good) return message_failed(*link, completion);
+  if (pair.queue == Queue::datagrams && !good) end_datagrams(fault_of(completion));
   const std::uint32_t count = pair.ended(static_cast<std::uint32_t>(completion.wr_id));
   if (link == nullptr || count == 0) return;  // given up: what was under way has been seen to
   if (pair.queue == Queue::memory) return end_operation(*link, completion);
@@ -476,7 +479,7 @@ bool VerbsTransport::arm() {
   if (!attended_.empty()) attend();
   adapter_.post_receives();
   if (!sleep_over_datagrams()) return false;
-  if (!deferred_.empty() || !lost_.empty() || !given_up_.empty() || !mending_.empty() || meeting_.has_moved() ||
+  if (!deferred_.empty() || !lost_.empty() || !given_up_.empty() || is_mending() || meeting_.has_moved() ||
       !early_.empty())
     return false;
   adapter_.take_events();

@@ -79,13 +79,14 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   void left(void* user, const std::string& reason) override;
   void take_here(VerbsLink& link, const Call& call);
   // messages as datagrams (datagrams.cpp)
-  void open_datagrams();
+  bool has_datagrams();
+  void end_datagrams(const std::string& reason);
   void begin_datagrams(VerbsLink& link);
   void take_datagram_call(VerbsLink& link, const Call& call, Bytes rest);
   void leave_datagrams(VerbsLink& link);
   void connect_now(VerbsLink& link);
   void talk(VerbsLink& link);
-  int post_datagram(VerbsLink& link, std::uint32_t number, Bytes message);
+  bool post_datagram(VerbsLink& link, std::uint32_t number, Bytes message);
   bool send_datagram(VerbsLink& link, const Prefix& prefix, ucx::Header header, Bytes payload);
   void post_datagrams(VerbsLink& link, std::uint64_t now);
   bool post_again(VerbsLink& link, std::uint64_t now);
@@ -98,6 +99,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   // messages of a queue pair that broke (mending.cpp)
   void mend(VerbsLink& link, const std::string& reason);
   void mend_all();
+  bool is_mending() const;
   void halt_messages(VerbsLink& link);
   void take_unended(VerbsLink& link);
   void end_mending(VerbsLink& link);
@@ -146,8 +148,9 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   ucx::Accepted refuse() { return refused_ = true, ucx::Accepted::no_resource; }
   std::uint32_t silent_max() const;
   bool post_prefix(VerbsLink& link, Prefix::Kind kind, std::uint32_t number, std::uint32_t reserved);
-  int post_bytes(QueuePair& pair, const std::byte* at, std::uint32_t size, std::uint32_t slot,
-                 std::uint32_t silent_max);
+  int post_bytes(QueuePair& pair, const std::byte* at, std::uint32_t size, std::uint32_t slot, std::uint32_t silent_max,
+                 const DatagramState* to = nullptr);
+  static void write_message(std::byte* at, const Prefix& prefix, ucx::Header header, Bytes payload);
   int post_message(QueuePair& pair, const Prefix& prefix, ucx::Header header, Bytes payload);
   ucx::Accepted operate(VerbsLink& link, Operation operation, const ucx::MemoryHandle* handle,
                         const ucx::RemoteKey& key);
@@ -175,14 +178,15 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   std::string broken_;      // the device has gone: why
   bool port_down_ = false;  // as the device has told
 
-  std::unique_ptr<QueuePair> datagram_pair_;  // nullptr: the device gives none
+  std::unique_ptr<QueuePair> datagram_pair_;  // nullptr: not asked for yet, or the device gives none
+  bool datagrams_asked_for_ = false;
   std::uint32_t datagram_key_ = 0, last_datagram_link_ = 0;
   std::unordered_map<std::uint32_t, VerbsLink*> by_datagram_link_;
   std::vector<VerbsLink*> talking_;  // links with datagrams that are not acknowledged, here or there
   std::vector<ibv_ah*> old_ways_;    // of links that send none any more, until those under way have gone
-  std::uint64_t datagrams_refused_ = 0;
+  bool told_of_strange_ = false;
   bool timer_set_ = false;
-  int timer_ = -1;  // for the next of them that is to be sent again, while the worker sleeps
+  int timer_ = -1;  // for the next datagram that is to be sent again, while the worker sleeps
 
   ucx::LinkTable<VerbsLink> links_;
   std::unordered_map<std::uint32_t, QueuePair*> by_number_, by_serial_;

@@ -1,8 +1,10 @@
 // Links whose messages go as datagrams: what is lost, late or strange, and how such a link gets a queue pair. The
 // worker of the suite looks at each message: whole, in its order, once.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <malloc.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include "machine/verbs/transport.h"
@@ -105,6 +107,70 @@ TEST_F(VerbsDatagrams, ADeviceWithoutDatagramsConnectsItsLinks) {
   EXPECT_EQ(faults().pairs_made, 2u);
 }
 
+TEST_F(VerbsDatagrams, AQueuePairOfDatagramsThatBreaksGetsLinksTheirOwn) {
+  testing::internal::CaptureStderr();
+  Pair pair(always);
+  send_some(pair, 5);
+  all_come(pair);
+  faults().next_sends = {IBV_WC_LOC_QP_OP_ERR};
+  send_some(pair, 20);
+  all_come(pair);
+  EXPECT_EQ(faults().pairs_made, 2u);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("sends no datagrams any more"));
+  Worker later(always, 3);
+  pair.a.push(pair.a.connect(later), 100, 0, {&later});
+  pump({&pair.a, &later}, [&] { return later.arrived_from(1) == 1; });
+  EXPECT_EQ(faults().pairs_made, 4u) << "for new links, too";
+}
+
+TEST_F(VerbsDatagrams, ADatagramThatCanNotBePostedGoesOverAQueuePair) {
+  Pair pair(always);
+  send_some(pair, 5);
+  all_come(pair);
+  settle(pair.both());  // nothing is left to be acknowledged
+  faults().fails["ibv_post_send, a datagram"] = {0, EINVAL};
+  send_some(pair, 20);
+  all_come(pair);
+  EXPECT_EQ(faults().pairs_made, 2u);
+}
+
+TEST_F(VerbsDatagrams, ADeviceThatHasNoMoreQueuePairsIsGoneAround) {
+  Pair pair(always);
+  send_some(pair, 5);
+  all_come(pair);
+  faults().fails["ibv_create_qp"] = {0, ENOMEM};
+  pair.a.push(*pair.ab, 6000, 0, {&pair.b});
+  send_some(pair, 20);
+  all_come(pair);
+  EXPECT_EQ(faults().pairs_made, 0u);
+}
+
+TEST_F(VerbsDatagrams, AWorkerSleepsWhileAPeerIsSlowToConnect) {
+  Pair pair(always);
+  send_some(pair, 5);
+  all_come(pair);
+  settle(pair.both());
+  pair.a.push(*pair.ab, 6000, 0, {&pair.b});
+  bool sleeps = false;
+  for (int i = 0; i < 200 && !sleeps; ++i) {
+    pair.a.progress();
+    sleeps = pair.a.transport().arm();
+  }
+  EXPECT_TRUE(sleeps);
+  all_come(pair);
+}
+
+TEST_F(VerbsDatagrams, WhatIsRefusedIsNoTraffic) {
+  Pair pair(subject("0", "60"));
+  faults().datagrams_lost_one_in = 1;  // nothing is acknowledged
+  int accepted = 0;
+  for (int i = 0; i < 200; ++i) accepted += pair.a.send_inline(*pair.ab, 10) == Accepted::done;
+  EXPECT_EQ(accepted, 32);
+  faults().datagrams_lost_one_in = 0;
+  all_come(pair);
+  EXPECT_EQ(faults().pairs_made, 0u);
+}
+
 TEST_F(VerbsDatagrams, AFlushEndsWhenAllHasBeenTaken) {
   Pair pair(always);
   faults().datagrams_lost_one_in = 3;
@@ -160,6 +226,16 @@ TEST_F(VerbsDatagrams, StrangeOnesAreDroppedAndSaidOnce) {
   std::size_t times = 0;
   for (auto from = at; from != std::string::npos; from = said.find("dropped a datagram", from + 1)) ++times;
   EXPECT_LE(times, 2u) << said;
+}
+
+TEST_F(VerbsDatagrams, ThoseOfAnotherJobAreDropped) {
+  testing::internal::CaptureStderr();
+  Pair pair(always);
+  faults().datagrams_mangled_one_in = 3;
+  faults().mangled_at = offsetof(verbs::Datagram, token);
+  send_some(pair, 30);
+  all_come(pair);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("it has not the token of its link"));
 }
 
 /// What all of it costs here for each end of a link, with what the fake needs for its network: the device's queue pairs

@@ -97,12 +97,12 @@ int Pair::post(const ibv_send_wr& wr) {
     for (ibv_sge& part : request.parts)
       part.addr = reinterpret_cast<std::uint64_t>(owner().region(part.lkey)->at(part.addr));
   }
-  if (qp_type == IBV_QPT_UD) return post_datagram(wr, request);
   if (!faults().next_sends.empty() && !request.forced) {
     request.forced = faults().next_sends.front() != IBV_WC_SUCCESS;
     request.status = faults().next_sends.front();
     faults().next_sends.pop_front();
   }
+  if (qp_type == IBV_QPT_UD) return post_datagram(wr, request);
   if (!request.forced && faults().breaks()) {
     request.forced = true;
     request.status = IBV_WC_RETRY_EXC_ERR;
@@ -115,6 +115,7 @@ int Pair::post(const ibv_send_wr& wr) {
 }
 
 int Pair::post_datagram(const ibv_send_wr& wr, Request& request) {
+  if (const int error = faults().hit("ibv_post_send, a datagram"); error != 0) return error;
   request.number = ++posted;
   Packet packet{.kind = Packet::Kind::datagram, .to = wr.wr.ud.remote_qpn, .from = qp_num, .key = wr.wr.ud.remote_qkey};
   packet.total = request.total;
@@ -134,7 +135,8 @@ int Pair::post_datagram(const ibv_send_wr& wr, Request& request) {
   if (faults().happens(faults().datagrams_mangled_one_in)) {
     std::vector<std::byte> mangled = bytes;  // in addition: what arrives whole is not damaged, a device sees to that
     constexpr std::size_t kMark = 16;        // so many bytes say whose it is
-    const std::size_t at = posted * 7 % (2 * kMark);
+    const int chosen = faults().mangled_at;
+    const std::size_t at = chosen < 0 ? posted * 7 % (2 * kMark) : static_cast<std::size_t>(chosen);
     if (at < kMark) {
       mangled.at(at) ^= std::byte{0x55};
     } else {

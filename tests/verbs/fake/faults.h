@@ -18,7 +18,8 @@ struct Faults {
     int after = 0;
     int error = 0;
   };
-  std::map<std::string, Failure> fails;  ///< by the name of the function, "ibv_create_qp"; from then on, always
+  /// By the name of the function, "ibv_create_qp", or "ibv_post_send, a datagram"; from then on, always.
+  std::map<std::string, Failure> fails;
   std::deque<ibv_wc_status> next_sends;  ///< how the next sends, puts and gets end that are posted anywhere
   unsigned break_one_in = 0;             ///< not 0: so many of what is posted break their queue pair, by chance
   unsigned seed = 0;                     ///< not 0: completions of different queue pairs come in another order
@@ -27,6 +28,7 @@ struct Faults {
   unsigned datagrams_late_one_in = 0;  ///< comes after the next one
   unsigned datagrams_twice_one_in = 0;
   unsigned datagrams_mangled_one_in = 0;  ///< a byte of it is another, or it is cut short
+  int mangled_at = -1;                    ///< the byte of them that is another; -1: by turns
   bool without_datagrams = false;         ///< no queue pair for them is given
   int answers_lost = 0;            ///< of so many messages the sender hears that they timed out, and they are there
   bool port_down = false;          ///< what is sent does not arrive, and ends with a timeout
