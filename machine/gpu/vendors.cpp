@@ -43,18 +43,17 @@ std::optional<OnGpu> gpu_of(const void* address) {
   return std::nullopt;
 }
 
-std::optional<OnGpu> gpu_of_thread() {
-  Driver* const driver = first_driver();
-  if (driver == nullptr) return std::nullopt;
-  const Result<int> gpu = driver->gpu_of_stream(nullptr);
-  return OnGpu{driver, gpu ? std::max(*gpu, 0) : 0};
-}
-
 std::optional<OnGpu> chosen_gpu_of_thread() {
   Driver* const driver = first_driver();
   if (driver == nullptr) return std::nullopt;
   const Result<int> gpu = driver->gpu_of_stream(nullptr);
   return gpu && *gpu >= 0 ? std::optional(OnGpu{driver, *gpu}) : std::nullopt;
+}
+
+std::optional<OnGpu> gpu_of_thread() {
+  if (auto chosen = chosen_gpu_of_thread()) return chosen;
+  Driver* const driver = first_driver();
+  return driver != nullptr ? std::optional(OnGpu{driver, 0}) : std::nullopt;
 }
 
 Status unknown_memory(const void* address) {

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "machine/bootstrap/kept_memory.h"
@@ -138,17 +139,22 @@ void Hub::start_again(int checkpoint) {
 }
 
 namespace {
-// The person's ~/.charmrunrc on this host, which a shell reads before it becomes the program; empty if there is none.
-std::string settings_of_host() {
+// What reads the person's ~/.charmrunrc on this host and becomes the program behind it: a shell, bash where it is, for
+// which such files are written with Charm++. Its function keeps the program's arguments from the file, and what runs in
+// the file from the program's input. Empty if there is no such file.
+std::vector<std::string> reader_of_settings() {
   const char* const home = std::getenv("HOME");
   const std::string path = std::string(home ? home : "") + "/.charmrunrc";
   std::error_code error;
-  return home && std::filesystem::is_regular_file(path, error) && ::access(path.c_str(), R_OK) == 0 ? path : "";
+  if (!home || !std::filesystem::is_regular_file(path, error) || ::access(path.c_str(), R_OK) != 0) return {};
+  const char* const shell = ::access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh";
+  return {shell, "-c", R"(read_settings() { . "$0"; }; read_settings </dev/null; exec "$@")", path};
 }
 }  // namespace
 
 void Hub::start_locals() {
   const bootstrap::KeptMemory* kept = bootstrap::KeptMemory::of_run();
+  const std::vector<std::string> reader = reader_of_settings();
   locals_.reserve(static_cast<std::size_t>(plan_.here.ranks));
   for (int i = 0; i < plan_.here.ranks && !ending_; ++i) {
     Local& local = locals_.emplace_back();
@@ -161,17 +167,10 @@ void Hub::start_locals() {
       return;
     }
     SpawnRequest request;
-    request.command = {plan_.here.program};
-    if (!plan_.runscript.empty()) request.command.insert(request.command.begin(), plan_.runscript);
+    request.command = reader;
+    if (!plan_.runscript.empty()) request.command.push_back(plan_.runscript);
+    request.command.push_back(plan_.here.program);
     request.command.insert(request.command.end(), plan_.arguments.begin(), plan_.arguments.end());
-    // The function keeps the program's arguments from the file, and what runs in the file from the program's input.
-    // Bash, as with Charm++, where it is: files are written for it.
-    if (const std::string settings = settings_of_host(); !settings.empty()) {
-      const char* shell = ::access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh";
-      request.command.insert(
-          request.command.begin(),
-          {shell, "-c", R"(read_settings() { . "$0"; }; read_settings </dev/null; exec "$@")", settings});
-    }
     request.environment = plan_.environment;
     request.environment.push_back(std::string(bootstrap::kWorldVariable) + "=" + std::to_string(pair[1]));
     request.folder = plan_.here.folder;
