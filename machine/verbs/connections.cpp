@@ -160,7 +160,8 @@ void VerbsTransport::take_here(VerbsLink& link, const Call& call) {
 
 void VerbsTransport::take_ready(VerbsLink& link, const Call& call) {
   const std::unique_ptr<QueuePair>& pair = link.pair_of(call.queue);
-  if (pair == nullptr || pair->generation != call.generation || !pair->connected || pair->open) return;
+  // One that is halted has been given up since: the link goes another way.
+  if (pair == nullptr || pair->generation != call.generation || !pair->connected || pair->open || pair->halted) return;
   pair->open = true;
   --connecting_;
   freed_ = true;

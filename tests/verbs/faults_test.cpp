@@ -282,6 +282,27 @@ TEST_F(VerbsFaults, AProcessThatGoesWhileALinkIsBrokenIsALoss) {
   pump({&a}, [&] { return a.losses.size() == 1; });
 }
 
+// When one side, or both, have made the next queue pair, and one of them hears of the device late: what the other says
+// of a queue pair may come when this side has given it up.
+TEST_F(VerbsFaults, ADeviceThatGoesWhileALinkIsMendedIsGoneAround) {
+  for (const unsigned made : {3u, 4u}) {
+    for (const int late : {0, 1, 2}) {
+      SCOPED_TRACE(testing::Message() << made << " queue pairs, then " << late << " is late");
+      faults() = {};
+      Pair pair(subject);
+      send_some(pair, 5);
+      all_come(pair);
+      faults().next_sends = {IBV_WC_RETRY_EXC_ERR};
+      send_some(pair, 5);
+      for (int i = 0; faults().pairs_made < made; ++i) (i % 2 == 0 ? pair.a : pair.b).progress();
+      fake_verbs::raise(IBV_EVENT_DEVICE_FATAL);
+      for (int i = 0; late != 0 && i < 20; ++i) (late == 1 ? pair.b : pair.a).progress();
+      send_some(pair, 5);
+      all_come(pair);
+    }
+  }
+}
+
 TEST_F(VerbsFaults, ADeviceThatIsGoneIsGoneAroundAndMakesNoMoreLinks) {
   Pair pair(subject);
   const Bytes address = pair.b.address();
